@@ -239,6 +239,26 @@ func keepArgs[T any](r *record, v T) {
 		r.note(notKept("arguments", err))
 	}
 	r.values = &values{args: raw}
+	if r.site.in.opts.KeepExchanges {
+		r.values.exchange = exchangeOf(v)
+	}
+}
+
+// exchanger is the arguments of a call that has an [Exchange]. KeepExchange is called
+// as the call begins, possibly more than once. What it returns is called for every
+// event that is made of the call, from any goroutine: the answer is read after the
+// call has returned.
+type exchanger interface{ KeepExchange() func() *Exchange }
+
+// exchangeOf begins to keep what a call says; nil: its arguments do not know how.
+func exchangeOf[T any](args T) func() *Exchange {
+	switch any((*T)(nil)).(type) {
+	case exchanger, *any: // an interface of another value may cost an allocation
+		if x, ok := any(args).(exchanger); ok {
+			return x.KeepExchange()
+		}
+	}
+	return nil
 }
 
 func keepResult[T any](r *record, v T) {

@@ -7,7 +7,8 @@ import (
 )
 
 // cross makes one call through its injection point.
-func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee[In, Out], in In, key uint64) (Out, error) {
+func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee[In, Out], in In,
+	key uint64) (Out, error) {
 	at, through := set.count(key)
 	if !through {
 		return matchAndDecide(ctx, &decision{set: set, frame: f, layer: c.layer, coords: at}, c, in)

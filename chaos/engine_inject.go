@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,7 +14,8 @@ import (
 )
 
 // callInjected makes a call with faults other than a single failure.
-func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (out Out, err error) {
+func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out],
+	in In) (out Out, err error) {
 	x := &injection{decision: *d, effect: c.effect}
 	d.open(&x.rec)
 	x.rec.begun = d.set.site.in.begun.Add(2)
@@ -35,7 +37,7 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 		return out, err
 	}
 	x.late = func(ctx context.Context, args any) (any, error) { return callLate(ctx, &x.decision, c, args) }
-	x.shape = c
+	x.shape, x.atEnd = c, c.atEnd
 	keep := d.set.site.in.opts.KeepValues
 	returned := false
 	defer func() {
@@ -71,7 +73,8 @@ type injection struct {
 	callee  Next
 	late    Next // the callee for a later call, without the state of this one; nil: there is none
 	shape   shape
-	effect  Effect // what a successful callee does
+	effect  Effect            // what a successful callee does
+	atEnd   func(error) error // WrapOptions.Deadline; nil: none
 	rec     record
 	more    details
 
@@ -86,7 +89,8 @@ type injection struct {
 	left      bool         // the call has returned
 	lastErr   error        // the first error by which a fault that kept the call open ended
 	over      bool         // the event is closed: what comes later changes nothing
-	disarms   uint32       // of the injector before the call; with one more no rule is in force for it, not even after Arm
+	// of the injector before the call; with one more no rule is in force for it, not even after Arm
+	disarms uint32
 }
 
 // shape converts values into the types of a call.
@@ -188,7 +192,8 @@ func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 	if x.perItem && x.rules[i].phase == PhaseChange || x.rules[i].over() {
 		return x.run(i+1, ctx, args)
 	}
-	return x.apply(i, ctx, args, x.shape.fitResult, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+	return x.apply(i, ctx, args, x.shape.fitResult,
+		func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
 }
 
 // apply runs one fault, and compares what goes into it with what comes out.
@@ -250,7 +255,12 @@ func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
 	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
 }
 
+// injectedError is the error that a fault made. That of the caller's context, which
+// ended while the fault waited, is first made into what a real callee would return.
 func (x *injection) injectedError(a *callRule, err error) error {
+	if x.atEnd != nil && same(err, x.frame.Err()) {
+		err = cmp.Or(x.atEnd(err), err)
+	}
 	return &InjectedError{Rule: a.Name, Target: x.set.site.target, Ordinal: x.ordinal, Err: err}
 }
 

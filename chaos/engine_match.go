@@ -272,7 +272,7 @@ func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in 
 		return d.failWith(ctx, &m, i, nil, nil)
 	}
 	args, wrong := encode(in)
-	return d.failWith(ctx, &m, i, &failure{values: values{args: args}}, wrong)
+	return d.failWith(ctx, &m, i, &failure{values: values{args: args, exchange: exchangeOf(in)}}, wrong)
 }
 
 // firstToInject reserves the first of the failures that may be injected. It returns
@@ -315,7 +315,8 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *fail
 }
 
 // keepFailure logs the event of a fault that is only an error.
-func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure, wrong error) {
+func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure,
+	wrong error) {
 	b := m.at(i)
 	b.settle(true)
 	var r record

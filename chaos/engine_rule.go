@@ -152,7 +152,8 @@ func (g *groupDeliveries) leave(c *planRule) {
 // which it replaces former, if that is not nil.
 func (g *groupDeliveries) fits(c *planRule, former *liveRule) bool {
 	shared := g.byName[c.Group]
-	return shared == nil || c.conflict(shared.first) == nil || shared.rules == 1 && former != nil && former.Group == c.Group
+	return shared == nil || c.conflict(shared.first) == nil ||
+		shared.rules == 1 && former != nil && former.Group == c.Group
 }
 
 // streaks counts, by caller and key, the failed calls directly before the next one.

@@ -96,6 +96,21 @@ type Event struct {
 	// UTF-8, else in base64, as encoding/json writes it.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
+	// Exchange is what a call of a model said, with [InjectorOptions.KeepExchanges], so
+	// far as it was read when this event was made; nil: it was not kept. Package
+	// chaoshttp keeps it.
+	Exchange *Exchange `json:"exchange,omitempty"`
+}
+
+// An Exchange is what one call sent and read, as text for people: the bodies of a
+// request to a model and of its answer. Its texts are redacted and bounded by what
+// kept them. It is apart from the arguments and the result of the call, which
+// triggers, faults and invariants judge; nothing judges an Exchange.
+type Exchange struct {
+	Request           string `json:"request,omitempty"`           // as the caller sent it
+	RequestTruncated  bool   `json:"requestTruncated,omitempty"`  // Request lacks its end
+	Response          string `json:"response,omitempty"`          // what the caller has read of the answer
+	ResponseTruncated bool   `json:"responseTruncated,omitempty"` // the caller has read more than Response
 }
 
 // An Outcome is how a call ended for its caller.
@@ -103,10 +118,12 @@ type Outcome string
 
 // The outcomes.
 const (
-	OutcomeOK       Outcome = "ok"       // it returned no error
-	OutcomeFailed   Outcome = "failed"   // the callee returned an error
-	OutcomeInjected Outcome = "injected" // a fault returned an error, on this call or on one that the callee made and passed on
-	OutcomePanicked Outcome = "panicked" // it panicked or ended its goroutine: callee or fault, or the consumer of a stream
+	OutcomeOK     Outcome = "ok"     // it returned no error
+	OutcomeFailed Outcome = "failed" // the callee returned an error
+	// a fault returned an error, on this call or on one that the callee made and passed on
+	OutcomeInjected Outcome = "injected"
+	// it panicked or ended its goroutine: callee or fault, or the consumer of a stream
+	OutcomePanicked Outcome = "panicked"
 )
 
 // record is an event as the log keeps it: a third of the size, without texts.
@@ -164,7 +181,10 @@ type details struct {
 }
 
 // values are the arguments and the result of a call, as JSON.
-type values struct{ args, result json.RawMessage }
+type values struct {
+	args, result json.RawMessage
+	exchange     func() *Exchange // nil: there is none
+}
 
 // maxNote bounds the notes of one call, in bytes: streams are unbounded, and a fault
 // may add a note per item.
@@ -200,7 +220,8 @@ func (r *record) call() uint64 {
 // event makes the event of a record.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias, Call: r.call(), Layer: r.layer, Caller: r.caller,
+		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias, Call: r.call(),
+		Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
@@ -220,6 +241,9 @@ func (r *record) event() Event {
 	}
 	if v := r.values; v != nil {
 		e.Args, e.Result = asJSON(v.args), asJSON(v.result)
+		if v.exchange != nil {
+			e.Exchange = v.exchange()
+		}
 	}
 	return e
 }

@@ -21,8 +21,11 @@ type InjectorOptions struct {
 	// makes every call an enclosing point: see [Event.Caller] and [WithReentry].
 	RecordAll bool
 	// KeepValues keeps the arguments and results of the calls that leave an event,
-	// as JSON.
+	// as JSON, and what calls of models say: see [Exchange].
 	KeepValues bool
+	// KeepExchanges keeps also what calls of models said, redacted: [Event].Exchange.
+	// It needs KeepValues. Redacting takes milliseconds an event of long bodies.
+	KeepExchanges bool
 	// MaxLog is the number of events kept, the newest; older ones are dropped
 	// and counted. 0: 4096. Negative: none is kept.
 	MaxLog int
@@ -43,6 +46,10 @@ type InjectorOptions struct {
 	AwaitArm bool
 	// Safeguards bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
+	// Virtual says that the calls are made in a testing/synctest bubble, and other
+	// cells have bubbles of their own. Injection points then refuse what they would
+	// share with other cells ([Injector.Refuse]), where Go ends the process.
+	Virtual bool
 }
 
 const defaultMaxLog = 4096
@@ -71,6 +78,7 @@ type Injector struct {
 	asked table // the names that MayAffect and MayAffectPrefix were asked about
 
 	watchers atomic.Pointer[[]*func(context.Context, Event)]
+	refusal  atomic.Pointer[error] // the first that Refuse was given
 
 	mu        sync.Mutex // guards what follows
 	rules     []*liveRule
@@ -292,6 +300,26 @@ func (in *Injector) Disarm() {
 // no wait; [Injector.Disarm] does.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
 
+// Virtual is [InjectorOptions].Virtual.
+func (in *Injector) Virtual() bool { return in.opts.Virtual }
+
+// Refuse notes why an injection point refused to make a call although the agent did
+// nothing wrong: the world is set up in a way that cannot work. The cell cannot be
+// judged then. The first reason is kept; err must not be nil. Refuse returns err, for
+// the caller of the point.
+func (in *Injector) Refuse(err error) error {
+	in.refusal.CompareAndSwap(nil, &err)
+	return err
+}
+
+// Refusal is the first reason that [Injector.Refuse] was given; nil: none was.
+func (in *Injector) Refusal() error {
+	if err := in.refusal.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // LateCalls is the number of calls that were refused because the injector was closed.
 func (in *Injector) LateCalls() uint64 { return in.late.Load() }
 
@@ -374,8 +402,8 @@ func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
 }
 
-// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a channel of its own, made in its own bubble if it runs
-// in one. The wait ends with the rule; nil: there is none.
+// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a channel of its own, made in
+// its own bubble if it runs in one. The wait ends with the rule; nil: there is none.
 func (in *Injector) sleep(ctx context.Context, d time.Duration, rule *liveRule) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err

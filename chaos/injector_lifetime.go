@@ -41,7 +41,8 @@ func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool,
 func (in *Injector) RegisterPlan(prefix string, p *Plan, life time.Duration) (remove []func() bool, err error) {
 	var problems []error
 	if prefix == "" {
-		problems = append(problems, &RuleError{Field: "prefix", Value: prefix, Allowed: "the beginning of the names of the rules"})
+		problems = append(problems,
+			&RuleError{Field: "prefix", Value: prefix, Allowed: "the beginning of the names of the rules"})
 	}
 	if life < 0 {
 		problems = append(problems, lifeError(prefix, life))
@@ -75,7 +76,8 @@ func (in *Injector) RegisterPlan(prefix string, p *Plan, life time.Duration) (re
 
 // replace puts added in the places of those of formers that have their names, or at
 // the end of the list, and removes the other formers. in.mu is held.
-func (in *Injector) replace(formers map[string]*liveRule, added []*planRule, life time.Duration) (remove []func() bool) {
+func (in *Injector) replace(formers map[string]*liveRule, added []*planRule,
+	life time.Duration) (remove []func() bool) {
 	for _, former := range formers { // first, so that a group of theirs alone starts afresh
 		in.groups.leave(former.planRule)
 	}

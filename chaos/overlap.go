@@ -21,26 +21,30 @@ func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 	in.mu.Unlock()
 	records, _ := in.log.since(0)
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.begun, b.begun) })
-	latest := map[overlapSite][2]*record{}  // by whether the rule matched: the call that ended last
-	highest := map[overlapSite][2]*record{} // and the one with the highest ordinal
+	var under underWay
+	highest := map[overlapSite][2]*record{} // by whether the rule matched: the call with the highest ordinal
 	for k := range records {
 		r := &records[k]
-		if r.site.kind != callSite || !a.countsAt(r.site, rules) {
+		if r.site.kind != callSite {
+			continue
+		}
+		if !a.countsAt(r.site, rules) {
+			under.add(r)
 			continue
 		}
 		at := overlapSite{lane: r.site.lane}
 		if a.Group == "" {
 			at.target = r.site.target
 		}
-		mine, last, high := 0, latest[at], highest[at]
+		mine := 0
 		if r.matched(a) {
 			mine = 1
 		}
-		o := last[1-mine]
-		if o == nil || o.ended < r.begun {
+		o := under.other(r, underSite{at, 1 - mine})
+		if o == nil {
 			// A call is counted before it begins: one that was counted earlier and began
 			// later overlapped too.
-			if o = high[1-mine]; o != nil && (o.site != r.site || o.ordinal < r.ordinal) {
+			if o = highest[at][1-mine]; o != nil && (o.site != r.site || o.ordinal < r.ordinal) {
 				o = nil
 			}
 		}
@@ -48,16 +52,79 @@ func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 			pair := [2]*record{o, r}
 			return pair[mine].event(), pair[1-mine].event(), true
 		}
+		high := highest[at]
 		if high[mine] == nil || high[mine].site != r.site || high[mine].ordinal < r.ordinal {
 			high[mine] = r
 			highest[at] = high
 		}
-		if last[mine] == nil || last[mine].ended < r.ended {
-			last[mine] = r
-			latest[at] = last
-		}
+		under.add(r)
+		under.count(r, underSite{at, mine})
 	}
 	return matched, other, false
+}
+
+// underWay are the calls that have begun and not ended, of a walk in the order in which
+// calls began. Those that have ended leave it when they are met.
+type underWay struct {
+	byTarget map[string][]*record
+	counted  map[underSite][]*record
+}
+
+// underSite is where a rule counts calls, and whether it matched them (1) or not (0).
+type underSite struct {
+	overlapSite
+	matched int
+}
+
+func (u *underWay) add(r *record) {
+	if u.byTarget == nil {
+		u.byTarget, u.counted = map[string][]*record{}, map[underSite][]*record{}
+	}
+	u.byTarget[r.site.target] = append(u.byTarget[r.site.target], r)
+}
+
+func (u *underWay) count(r *record, at underSite) { u.counted[at] = append(u.counted[at], r) }
+
+// other returns a call of the site that is under way when r begins, and that r is not
+// within.
+func (u *underWay) other(r *record, at underSite) *record {
+	left := u.counted[at][:0]
+	var found *record
+	for i, o := range u.counted[at] {
+		if o.ended < r.begun {
+			continue
+		}
+		left = append(left, o)
+		if !u.within(r, o) {
+			found = o
+			left = append(left, u.counted[at][i+1:]...)
+			break
+		}
+	}
+	if len(left) < len(u.counted[at]) {
+		u.counted[at] = left
+	}
+	return found
+}
+
+// within reports whether r is known to be a call within o: the only call under way of
+// its caller's name is o, or is itself within o.
+func (u *underWay) within(r, o *record) bool {
+	for inner := r; inner.caller != ""; {
+		left := slices.DeleteFunc(u.byTarget[inner.caller], func(c *record) bool { return c.ended < r.begun })
+		u.byTarget[inner.caller] = left
+		outer := left
+		if inner != r { // those that began before it
+			outer = slices.DeleteFunc(slices.Clone(left), func(c *record) bool { return c.begun >= inner.begun })
+		}
+		if len(outer) != 1 {
+			return false
+		}
+		if inner = outer[0]; inner == o {
+			return true
+		}
+	}
+	return false
 }
 
 // overlapSite is where a rule counts calls; target is empty for a group.

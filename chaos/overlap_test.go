@@ -113,3 +113,58 @@ func list(calls []*scripted) (text string) {
 	}
 	return text
 }
+
+// A call within another one always begins after it: what a strand of calls does repeats,
+// however its calls are nested. Calls at the same time within one call do not.
+func TestOverlapOfNestedCalls(t *testing.T) {
+	inner := chaos.Wrap("inner", func(_ context.Context, held chan struct{}) (int, error) {
+		if held != nil {
+			held <- struct{}{}
+			<-held
+		}
+		return 0, nil
+	})
+	middle := chaos.Wrap("middle", func(ctx context.Context, _ int) (int, error) { return inner(ctx, nil) })
+	for _, tc := range []struct {
+		why   string
+		outer func(context.Context, int) (int, error)
+		want  bool
+	}{
+		{"a call", func(ctx context.Context, _ int) (int, error) { return inner(ctx, nil) }, false},
+		{"a call within a call that the rule does not count", middle, false},
+		{"two calls, one after the other", func(ctx context.Context, _ int) (int, error) {
+			_, _ = inner(ctx, nil)
+			return middle(ctx, 0)
+		}, false},
+		{"two calls at the same time", func(ctx context.Context, _ int) (int, error) {
+			held, over := make(chan struct{}), make(chan struct{})
+			go func() { defer close(over); _, _ = inner(ctx, held) }()
+			<-held
+			_, _ = inner(ctx, nil)
+			held <- struct{}{}
+			<-over
+			return 0, nil
+		}, true},
+	} {
+		for nth := 1; nth <= 5; nth++ {
+			rule := chaos.Rule{Name: "r", Target: "{outer,inner}", Group: "g", When: when.Nth(nth), Fault: chaos.Fault(faultFunc{chaos.PhaseChange,
+				func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+					return next(ctx, args)
+				}})}
+			plan, err := chaos.NewPlan(1, rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true})
+			outer := chaos.Wrap("outer", tc.outer)
+			for range 2 {
+				_, _ = outer(chaos.NewContext(t.Context(), in), 0)
+			}
+			matched, other, got := in.Overlap("r")
+			want := tc.want && nth != 1 && nth != 4 // these are calls of outer
+			if got != want {
+				t.Errorf("%s, Nth(%d): overlap is %v, want %v: %v, %v", tc.why, nth, got, want, matched, other)
+			}
+		}
+	}
+}

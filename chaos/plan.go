@@ -208,7 +208,8 @@ func check(part any) []error {
 			return []error{err}
 		}
 		if !(p >= 0 && p <= 1) {
-			return []error{&ParamError{Kind: fmt.Sprintf("%T", w), Param: "Probability", Value: p, Allowed: "a number from 0 to 1"}}
+			return []error{&ParamError{Kind: fmt.Sprintf("%T", w), Param: "Probability", Value: p,
+				Allowed: "a number from 0 to 1"}}
 		}
 	}
 	return nil
@@ -237,7 +238,8 @@ func (c *planRule) conflict(o *planRule) error {
 	case o.Limit != c.Limit:
 		return &RuleError{Rule: c.Name, Field: "Limit", Value: c.Limit, Allowed: fmt.Sprintf("%d, %s", o.Limit, theirs)}
 	case o.CoolDown != c.CoolDown:
-		return &RuleError{Rule: c.Name, Field: "CoolDown", Value: c.CoolDown, Allowed: fmt.Sprintf("%v, %s", o.CoolDown, theirs)}
+		return &RuleError{Rule: c.Name, Field: "CoolDown", Value: c.CoolDown,
+			Allowed: fmt.Sprintf("%v, %s", o.CoolDown, theirs)}
 	}
 	return nil
 }
@@ -270,7 +272,8 @@ func (c *planRule) resolve() error {
 			return err
 		}
 		if c.phase > PhaseAfter {
-			return &ParamError{Kind: c.kind, Param: "Phase", Value: c.phase, Allowed: "PhaseInstead, PhaseBefore, PhaseChange or PhaseAfter"}
+			return &ParamError{Kind: c.kind, Param: "Phase", Value: c.phase,
+				Allowed: "PhaseInstead, PhaseBefore, PhaseChange or PhaseAfter"}
 		}
 	}
 	if f, ok := c.Fault.(Stateful); ok {

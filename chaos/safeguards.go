@@ -71,7 +71,8 @@ func (s *Safeguards) Check() error {
 	refuse(s.Concurrent >= 0, "Concurrent", s.Concurrent, "a number of faults, or 0 for no limit")
 	for i, target := range s.Targets {
 		_, err := glob.Compile(target)
-		refuse(err == nil, fmt.Sprintf("Targets[%d]", i), fmt.Sprintf("%q", target), "a glob over names of injection points, such as \"orders.*\"")
+		refuse(err == nil, fmt.Sprintf("Targets[%d]", i), fmt.Sprintf("%q", target),
+			"a glob over names of injection points, such as \"orders.*\"")
 	}
 	return errors.Join(problems...)
 }
@@ -152,7 +153,8 @@ const (
 	safeguardCount // how many there are
 )
 
-var safeguardNames = [safeguardCount]string{heldInvalid: "invalid", heldKill: "kill", heldBudget: "budget", heldShare: "share",
+var safeguardNames = [safeguardCount]string{heldInvalid: "invalid", heldKill: "kill", heldBudget: "budget",
+	heldShare:      "share",
 	heldConcurrent: "concurrent", heldRate: "rate"}
 
 func newSafeguardState(o *Safeguards, born time.Time) *safeguardState {

@@ -22,13 +22,17 @@ import (
 //
 // Without an injector the stream is fn's own. fn must not be nil; with an injector
 // it is called when an iteration begins.
-func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error]) func(context.Context, In) iter.Seq2[T, error] {
+func WrapStream[In, T any](
+	target string, fn func(context.Context, In) iter.Seq2[T, error],
+) func(context.Context, In) iter.Seq2[T, error] {
 	return WrapStreamWith(target, fn, nil)
 }
 
 // WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
-// Key and Injector are used.
-func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In]) func(context.Context, In) iter.Seq2[T, error] {
+// Key, Injector and Deadline are used.
+func WrapStreamWith[In, T any](
+	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
+) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
 	var opts WrapOptions[In]
 	if o != nil {
@@ -43,10 +47,10 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 			in = f.in
 		}
 		return func(yield func(T, error) bool) {
+			var none T
 			set, err := in.enter(&p, f)
 			if set == nil {
 				if err != nil {
-					var none T
 					yield(none, err)
 					return
 				}
@@ -64,7 +68,6 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 				m, through, err = matchRules(ctx, &d, v)
 			}
 			if err != nil {
-				var none T
 				yield(none, err)
 				return
 			}
@@ -75,17 +78,21 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &d, m, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
+			_, err = decide(ctx, &d, m, c.callee(p, opts.Deadline), v)
 			switch {
 			case c.stopped:
 			case len(c.held) > 0 && same(err, c.last): // the reply was not lost after all
 				c.release()
 			case err != nil && !same(err, c.last):
-				var none T
 				yield(none, err)
 			}
 		}
 	}
+}
+
+// callee is the iteration as the engine makes a call of it.
+func (c *stream[In, T]) callee(p point, deadline func(error) error) *callee[In, streamed] {
+	return &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain, atEnd: deadline}
 }
 
 // streamed is the result of a stream, as its event keeps it.

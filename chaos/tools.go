@@ -170,7 +170,9 @@ func (w *wrappedRegistry) callee(name string, does Effect) *toolCallee {
 // which many agents call their tools: the target is the name. The key is that
 // of [WrapRegistry] when A is JSON (json.RawMessage, []byte or string); other
 // arguments are encoded first, which costs what encoding/json costs.
-func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R, error)) func(ctx context.Context, name string, args A) (R, error) {
+func WrapDispatch[A, R any](
+	fn func(ctx context.Context, name string, args A) (R, error),
+) func(ctx context.Context, name string, args A) (R, error) {
 	return func(ctx context.Context, name string, args A) (R, error) {
 		f := frameOf(ctx)
 		if f == nil || f.in == nil {
@@ -287,7 +289,8 @@ func NewRegistry(tools ...ToolFunc) (*Registry, error) {
 	for i, t := range tools {
 		problems = append(problems, t.check(i)...)
 		if _, twice := r.calls[t.tool.Name]; twice {
-			problems = append(problems, t.problem(i, "Name", fmt.Sprintf("%q", t.tool.Name), "a name of its own: this one is taken"))
+			problems = append(problems,
+				t.problem(i, "Name", fmt.Sprintf("%q", t.tool.Name), "a name of its own: this one is taken"))
 		}
 		r.calls[t.tool.Name] = t
 		r.list = append(r.list, t.tool)

@@ -27,7 +27,9 @@ func newPoint(target string, layer Layer) point {
 // function is as safe for concurrent use as fn. fn must not be nil: reaching it
 // panics, as it would unwrapped. For a function of another signature, wrap a closure
 // that calls it, or put a [Point] inside.
-func Wrap[In, Out any](target string, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+func Wrap[In, Out any](
+	target string, fn func(context.Context, In) (Out, error),
+) func(context.Context, In) (Out, error) {
 	return WrapWith(target, fn, &WrapOptions[In]{})
 }
 
@@ -50,6 +52,13 @@ type WrapOptions[In any] struct {
 	// none. Events and draws use the target. It is for a point whose name ends in a
 	// part that few rules care about: the alias is the name without that part.
 	Alias string
+	// Deadline makes the error that a real callee would return of the error of the
+	// caller's context, when that ends while a fault waits:
+	//
+	//	func(err error) error { return status.FromContextError(err).Err() } // of gRPC
+	//
+	// It must be a pure function. nil, or a result of nil: the context's own error.
+	Deadline func(error) error
 	// Crossing is a call that has begun already and that the function continues. The
 	// function is then for this one call, and Key, Injector, Layer and Alias are
 	// ignored. nil: each call begins anew.
@@ -57,10 +66,11 @@ type WrapOptions[In any] struct {
 }
 
 // WrapWith is [Wrap] with options; nil is the zero [WrapOptions].
-func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o *WrapOptions[In]) func(context.Context, In) (Out, error) {
+func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error),
+	o *WrapOptions[In]) func(context.Context, In) (Out, error) {
 	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
-	c.alias = o.Alias
+	c.alias, c.atEnd = o.Alias, o.Deadline
 	if x := o.Crossing; x != nil {
 		c.point = x.point
 		return func(ctx context.Context, in In) (Out, error) { return goOn(ctx, x, c, in) }
@@ -111,7 +121,8 @@ func Point(ctx context.Context, target string) error {
 		d := decision{set: set, frame: f, layer: LayerPoint, coords: at}
 		m, through, err := matchRules(ctx, &d, struct{}{})
 		if err == nil && !through {
-			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
+			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone},
+				struct{}{})
 		}
 		if !through {
 			return err
@@ -130,6 +141,7 @@ type callee[In, Out any] struct {
 	effect Effect // what it declares that a successful call does
 	attach func(*injection)
 	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
+	atEnd  func(error) error                      // WrapOptions.Deadline; nil: none
 }
 
 func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }

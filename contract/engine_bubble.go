@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"runtime"
@@ -152,6 +153,9 @@ func (r *runner) abandon(ctx context.Context, done bool) *run {
 	case r.left != "":
 		r.fail(fmt.Errorf("%w: %s", why, r.left))
 	default:
+		if names := holders(r.bubble); names != "" {
+			why = fmt.Errorf("%w; what kept the clock from moving: %s", why, names)
+		}
 		r.fail(why)
 	}
 	return r.sum(ctx)
@@ -172,9 +176,9 @@ func (r *runner) fail(why error) {
 // user code would see. It is short enough for a world with a ticker of a second.
 const patience = 30 * 24 * time.Hour
 
-// The text of stack traces is not an API of Go. Only this file reads it, to name
-// the goroutines that user code left behind in a bubble. It names none where the
-// text is not as expected.
+// The text of stack traces is not an API of Go. Only this file reads it, to name the
+// goroutines that user code left behind in a bubble, and those that keep its clock
+// from moving. It names none where the text is not as expected.
 
 // bubbleNumber is the number of the caller's bubble, as it stands in stack
 // traces; empty outside of a bubble.
@@ -200,13 +204,24 @@ const maxTraces = 32 << 20
 // whether one of them waits for real I/O and none is busy. Only real time ends a
 // wait for I/O; anything else that stops the bubble's clock may still end by itself.
 func strays(bubble string) (names string, inIO bool) {
+	return nameStrays(allTraces(bubble), bubble)
+}
+
+// holders names the goroutines that keep the clock of a bubble from moving now, also
+// the one on which the engine runs user code. It names none if there is none.
+func holders(bubble string) string {
+	return nameHolders(allTraces(bubble), bubble)
+}
+
+// allTraces are the traces of all goroutines; empty without a bubble.
+func allTraces(bubble string) string {
 	if bubble == "" {
-		return "", false
+		return ""
 	}
 	for size := 1 << 18; ; size *= 4 {
 		b := make([]byte, size)
 		if n := runtime.Stack(b, true); n < size || size >= maxTraces {
-			return nameStrays(string(b[:n]), bubble)
+			return string(b[:n])
 		}
 	}
 }
@@ -217,34 +232,63 @@ const maxStrays = 5
 // nameStrays reads the traces of all goroutines. It names those in real I/O;
 // if there are none, those that stop the bubble's clock; if there are none, all.
 func nameStrays(traces, bubble string) (names string, inIO bool) {
-	var reading, freezing, other []string
+	var reading, freezing, other []tracedGoroutine
 	working := false
-	for trace := range strings.SplitSeq(traces, "\n\n") {
-		g, ok := readTrace(trace)
-		if !ok || g.bubble != bubble || g.engine {
+	for g := range goroutinesOf(traces, bubble) {
+		if g.engine {
 			continue
 		}
 		working = working || g.busy()
 		if g.state == "IO wait" {
-			reading = append(reading, g.name)
+			reading = append(reading, g)
 		}
 		if g.durable {
-			other = append(other, g.name)
+			other = append(other, g)
 		} else {
-			freezing = append(freezing, g.name)
+			freezing = append(freezing, g)
 		}
 	}
 	switch {
 	case len(reading) > 0 && !working:
-		return listStrays(reading), true
+		return list(reading), true
 	case len(freezing) > 0:
-		return listStrays(freezing), false
+		return list(freezing), false
 	}
-	return listStrays(other), false
+	return list(other), false
 }
 
-// listStrays lists the names in alphabetical order, equal ones once with their number.
-func listStrays(names []string) string {
+// nameHolders reads the traces of all goroutines.
+func nameHolders(traces, bubble string) string {
+	var holding []tracedGoroutine
+	for g := range goroutinesOf(traces, bubble) {
+		if !g.durable && (g.user || !g.engine) {
+			holding = append(holding, g)
+		}
+	}
+	return list(holding)
+}
+
+// goroutinesOf yields the goroutines of a bubble.
+func goroutinesOf(traces, bubble string) iter.Seq[tracedGoroutine] {
+	return func(yield func(tracedGoroutine) bool) {
+		for trace := range strings.SplitSeq(traces, "\n\n") {
+			if g, ok := readTrace(trace); ok && g.bubble == bubble && !yield(g) {
+				return
+			}
+		}
+	}
+}
+
+// list lists the goroutines in alphabetical order, equal ones once with their number,
+// and the rows of docs/virtual-time.md that are about them.
+func list(goroutines []tracedGoroutine) string {
+	var names, rows []string
+	for _, g := range goroutines {
+		names = append(names, g.name)
+		if g.row != "" && !slices.Contains(rows, g.row) {
+			rows = append(rows, g.row)
+		}
+	}
 	slices.Sort(names)
 	var parts []string
 	for i := 0; i < len(names); {
@@ -262,7 +306,12 @@ func listStrays(names []string) string {
 	if more := len(parts) - maxStrays; more > 0 {
 		parts = append(parts[:maxStrays], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(parts, "; ")
+	text := strings.Join(parts, "; ")
+	if len(rows) > 0 {
+		slices.Sort(rows)
+		text += " (docs/virtual-time.md: " + strings.Join(rows, ", ") + ")"
+	}
+	return text
 }
 
 // A tracedGoroutine is what a trace says about a goroutine.
@@ -270,8 +319,10 @@ type tracedGoroutine struct {
 	bubble  string
 	state   string // such as "chan receive"
 	durable bool   // it is blocked in a way that lets the bubble's clock advance
-	engine  bool   // it belongs to the engine, not to user code
+	engine  bool   // it is one of the engine's
+	user    bool   // it is in a function of user code
 	name    string // its top function of user code, and its state
+	row     string // what it is in docs/virtual-time.md; empty: nothing of note
 }
 
 // busy reports whether the goroutine is computing, or waits only for the
@@ -312,8 +363,9 @@ func readTrace(trace string) (g tracedGoroutine, ok bool) {
 	if len(frames) == 0 {
 		return g, false
 	}
+	g.row = g.rowOf(frames)
 	at := slices.IndexFunc(frames, frame.ofUser)
-	if at >= 0 {
+	if g.user = at >= 0; g.user {
 		g.name = fmt.Sprintf("%v, %s", frames[at], g.state)
 		return g, true
 	}
@@ -323,6 +375,51 @@ func readTrace(trace string) (g tracedGoroutine, ok bool) {
 		g.name += fmt.Sprintf(", started by %v", creator)
 	}
 	return g, true
+}
+
+// The rows of docs/virtual-time.md that a reason may refer to.
+const (
+	rowConnections = "idle connections"
+	rowListeners   = "listeners"
+	rowDatabases   = "sql.DB"
+	rowIO          = "real I/O"
+	rowMutexes     = "mutexes"
+	rowComputing   = "computations"
+	rowChannels    = "channels made outside"
+)
+
+// knownRows are the rows for goroutines of the standard library, by the beginning of
+// a function's name; the first that fits counts.
+var knownRows = [...]struct{ function, row string }{
+	{"internal/poll.(*FD).Accept", rowListeners},
+	{"net/http.(*conn).serve", rowListeners},
+	{"net/http.(*connReader).", rowListeners},
+	{"net/http.(*persistConn).", rowConnections},
+	{"net/http.(*http2ClientConn).", rowConnections},
+	{"net/http.(*http2clientConn", rowConnections},
+	{"database/sql.", rowDatabases},
+}
+
+// rowOf is the row about a goroutine with these frames. A goroutine that lets the
+// clock advance has one only if it is a database's.
+func (g tracedGoroutine) rowOf(frames []frame) string {
+	for _, known := range knownRows {
+		here := func(f frame) bool { return strings.HasPrefix(f.function, known.function) }
+		if (!g.durable || known.row == rowDatabases) && slices.ContainsFunc(frames, here) {
+			return known.row
+		}
+	}
+	switch {
+	case g.durable:
+		return ""
+	case g.state == "IO wait":
+		return rowIO
+	case strings.HasPrefix(g.state, "sync."):
+		return rowMutexes
+	case g.busy():
+		return rowComputing
+	}
+	return rowChannels
 }
 
 // A frame is one call of a trace.
@@ -358,11 +455,15 @@ func (f frame) ofEngine() bool {
 	return false
 }
 
-// ofUser reports whether the frame is neither of the standard library nor of the
-// injection points.
+// ofUser reports whether the frame is neither of the standard library, nor of the
+// injection points, nor of the engine.
 func (f frame) ofUser() bool {
-	return !f.standard() && !strings.HasPrefix(f.function, module+"chaos.") &&
-		!strings.HasPrefix(f.function, module+"chaos/")
+	for _, own := range [...]string{"chaos.", "chaos/", "contract.", "internal/"} {
+		if strings.HasPrefix(f.function, module+own) {
+			return false
+		}
+	}
+	return !f.standard()
 }
 
 func (f frame) ofRuntime() bool {
@@ -373,13 +474,16 @@ func (f frame) ofRuntime() bool {
 // standard reports whether the file is one of Go's own: by the folder of the
 // runtime, and where paths are trimmed by a first element without a dot.
 func (f frame) standard() bool {
-	root := strings.TrimSuffix(runtimeFile(), "runtime/extern.go")
+	root := standardLibrary()
 	if root != "" {
 		return strings.HasPrefix(f.file, root)
 	}
 	first, _, _ := strings.Cut(f.file, "/")
 	return !strings.Contains(cmp.Or(first, "."), ".")
 }
+
+// standardLibrary is the folder of Go's own packages; empty: paths are trimmed.
+func standardLibrary() string { return strings.TrimSuffix(runtimeFile(), "runtime/extern.go") }
 
 // runtimeFile is where the binary says that runtime.Callers is.
 func runtimeFile() string {

@@ -186,10 +186,11 @@ func (r *runner) name() string {
 // makeInjector makes the injector, inert until the world is there: calls that make
 // the world get no fault, and are not counted. It has no rules if the run is not a cell.
 func (r *runner) makeInjector() *chaos.Injector {
-	o := &chaos.InjectorOptions{RecordAll: true, AwaitArm: true}
+	o := &chaos.InjectorOptions{RecordAll: true, AwaitArm: true, Virtual: r.watchdog == nil}
 	var in *chaos.Injector
 	if r.scenario != nil {
 		o.KeepValues = r.engine.m.KeepValues || r.needs.Has(NeedResults)
+		o.KeepExchanges = r.engine.m.KeepValues
 		in = r.scenario.injector(r.cell.Trial, o)
 	} else {
 		in = chaos.NewInjector(0, o)

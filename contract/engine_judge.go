@@ -136,6 +136,8 @@ func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 		r.state, r.why, r.at, r.undecided = state, why, -1, false
 	}
 	switch {
+	case s.refused != nil && !r.cancelled: // first: whatever the agent made of it says nothing about the agent
+		override(Inconclusive, s.refused.Error())
 	case r.state == Broken:
 	case s.leaked != "":
 		override(Broken, "the agent or its world left goroutines behind: "+s.leaked)

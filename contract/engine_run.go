@@ -72,6 +72,7 @@ type run struct {
 	observations []*Observation
 	partial      *Observation // of the prompt whose answer cannot be judged
 	undecided    error        // why observations are missing; nil: none is
+	refused      error        // why an injection point refused to make a call; nil: none did
 	leaked       string       // goroutines left behind in a bubble
 	lingering    bool         // user code ended, and only its bubble did not
 	warning      string
@@ -99,7 +100,7 @@ func (r *run) sum(ctx context.Context, in *chaos.Injector) {
 		r.undecided, r.cancelled = errors.New("the run was cancelled"), true
 	}
 	if in != nil {
-		r.late, r.dropped = toInt(in.LateCalls()), toInt(in.Dropped())
+		r.late, r.dropped, r.refused = toInt(in.LateCalls()), toInt(in.Dropped()), in.Refusal()
 	}
 	r.uncounted = r.observations[:len(r.observations):len(r.observations)]
 	if r.partial != nil {

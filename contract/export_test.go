@@ -4,6 +4,14 @@ package contract
 var (
 	BubbleNumber = bubbleNumber
 	NameStrays   = nameStrays
-	Plus         = plus
-	Add          = add
+	NameHolders  = nameHolders
+
+	StandardLibrary = standardLibrary
+	Plus            = plus
+	Add             = add
 )
+
+// HolderRows are the rows of docs/virtual-time.md that reasons refer to.
+func HolderRows() []string {
+	return []string{rowConnections, rowListeners, rowDatabases, rowIO, rowMutexes, rowComputing, rowChannels}
+}

@@ -63,9 +63,11 @@ type Matrix struct {
 	// run, one per prompt list, for agents whose calls cost money. The report says
 	// so.
 	ShareObservations bool
-	// KeepValues keeps the arguments and results of all calls, as JSON, so that
-	// reports show them. Without it they are kept for the invariants with
-	// [NeedResults]. They may hold secrets: a report shows them as they are.
+	// KeepValues keeps the arguments and results of all calls, as JSON: the HTML page
+	// and the JSON of a report show them, the other formats do not. Without it they
+	// are kept for the invariants with [NeedResults]. They may hold secrets: a report
+	// shows them as they are. What calls of models said over HTTP is kept with them,
+	// redacted and bounded: see [chaos.Exchange].
 	KeepValues bool
 	// AskAll sends every prompt in every cell. Without it, a cell whose invariant
 	// broke gets no later prompts: they cost money and decide nothing more. With

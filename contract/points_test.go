@@ -111,3 +111,12 @@ func TestUnder(t *testing.T) {
 	assert.Equal(t, contract.Scenario{Name: "s", Rules: rules}, contract.Under("s", rules...))
 	assert.Equal(t, contract.Calm(), contract.Under("calm"))
 }
+
+// TestUnderCopiesItsRules: a caller that changes its list later changes no scenario.
+func TestUnderCopiesItsRules(t *testing.T) {
+	rules := []chaos.Rule{{Target: "a"}, {Target: "b"}}
+	s := contract.Under("down", rules...)
+	rules[0].Target = "c"
+	assert.Equal(t, contract.Scenario{Name: "down", Rules: []chaos.Rule{{Target: "a"}, {Target: "b"}}}, s)
+	assert.Equal(t, contract.Scenario{Name: "none"}, contract.Under("none"))
+}

@@ -184,25 +184,27 @@ func TestCallsByAnotherNameAreNotMissed(t *testing.T) {
 		"a tool has no other name")
 }
 
-// TestCallsThatDidNotEndAreNotMissed: the log of a run does not have them.
+// TestCallsThatDidNotEndAreNotMissed: the log of a run does not have them. Each world
+// has a tool of its own, so that an agent waits for its own call.
 func TestCallsThatDidNotEndAreNotMissed(t *testing.T) {
-	release, begun := make(chan struct{}), make(chan struct{}, 9)
-	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "clock"}, func(context.Context, struct{}) (string, error) {
-		begun <- struct{}{}
-		<-release
-		return "noon", nil
-	}))
-	require.NoError(t, err)
+	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	agent := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-		go func() { _, _ = tools.CallTool(ctx, "clock", json.RawMessage(`{}`)) }()
-		<-begun
-		return "done", nil
+	world := func(context.Context) (*contract.World, error) {
+		begun := make(chan struct{}, 9)
+		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "clock"}, func(context.Context, struct{}) (string, error) {
+			begun <- struct{}{}
+			<-release
+			return "noon", nil
+		}))
+		agent := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			go func() { _, _ = tools.CallTool(ctx, "clock", json.RawMessage(`{}`)) }()
+			<-begun
+			return "done", nil
+		}
+		return &contract.World{Agent: agent, Tools: tools}, err
 	}
-	m := ruleMatrix(t, agent, down("r", "clock", when.Nth(2)))
-	m.NewWorld = func(context.Context) (*contract.World, error) {
-		return &contract.World{Agent: agent, Tools: tools}, nil
-	}
+	m := ruleMatrix(t, nil, down("r", "clock", when.Nth(2)))
+	m.NewWorld = world
 	assert.Empty(t, run(t, m, nil).Warnings)
 }
 

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"context"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -42,8 +43,10 @@ type Scenario struct {
 	AllowUndelivered bool
 }
 
-// Under returns a scenario of the rules.
-func Under(name string, rules ...chaos.Rule) Scenario { return Scenario{Name: name, Rules: rules} }
+// Under returns a scenario of the rules, with a copy of the list.
+func Under(name string, rules ...chaos.Rule) Scenario {
+	return Scenario{Name: name, Rules: slices.Clone(rules)}
+}
 
 // Calm returns the scenario "calm", which has no faults.
 func Calm() Scenario { return Scenario{Name: "calm"} }

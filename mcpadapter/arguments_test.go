@@ -9,6 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 )
 
 // What a model gets wrong, and the answers.
@@ -41,7 +43,7 @@ func TestArgumentsThatAreWrong(t *testing.T) {
 	} {
 		res := ask(t, c, tool, tc.args)
 		require.True(t, res.IsError, tc.why)
-		var p problem
+		var p failure.Problem
 		require.NoError(t, json.Unmarshal([]byte(textIn(t, res)), &p))
 		assert.Contains(t, p.Detail, tc.detail, tc.why)
 		assert.NotEmpty(t, p.Hint, tc.why)
@@ -86,9 +88,9 @@ func TestDocumentsThatAreWrong(t *testing.T) {
 func direct(t testing.TB, s *Server, name, args string) *mcp.CallToolResult {
 	t.Helper()
 	for _, tool := range s.tools {
-		if tool.name == name {
+		if tool.Name == name {
 			req := &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: name, Arguments: json.RawMessage(args)}}
-			res, err := tool.serve(s)(context.Background(), req)
+			res, err := tool.Serve(s.engine, s)(context.Background(), req)
 			require.NoError(t, err)
 			return res
 		}
@@ -117,9 +119,9 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, args []byte) {
 		tool := tools[int(which)%len(tools)]
-		_, err := tool.read(args, 1<<20)
+		_, err := tool.Read(args, 1<<20)
 		if err != nil {
-			p := problemOf(err)
+			p := failure.Of(err)
 			require.Equal(t, 400, p.Status, "%v", err)
 			require.NotEmpty(t, p.Detail)
 			require.NotEmpty(t, p.Hint)
@@ -132,8 +134,8 @@ func FuzzArguments(f *testing.F) {
 		if clean == nil {
 			clean = map[string]any{}
 		}
-		resolved, err := tool.input.Resolve(nil)
+		resolved, err := tool.Input.Resolve(nil)
 		require.NoError(t, err)
-		require.NoError(t, resolved.Validate(clean), "%s: the published schema refuses what was accepted: %s", tool.name, args)
+		require.NoError(t, resolved.Validate(clean), "%s: the published schema refuses what was accepted: %s", tool.Name, args)
 	})
 }

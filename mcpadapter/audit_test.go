@@ -16,6 +16,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 )
 
 // fiveLines is the server of the documentation.
@@ -80,7 +81,7 @@ func TestRefusalsInStructuredOutput(t *testing.T) {
 			for name, c := range sessions {
 				res := ask(t, c, tt.tool, tt.args)
 				require.True(t, res.IsError, name)
-				var p problem
+				var p failure.Problem
 				require.NoError(t, json.Unmarshal([]byte(textIn(t, res)), &p), name)
 				assert.Equal(t, tt.code, p.Code, name)
 				out, _ := res.StructuredContent.(map[string]any)

@@ -20,7 +20,7 @@ func TestContractsAreListedRunAndReported(t *testing.T) {
 	require.Len(t, list.Matrices, 1)
 	assert.Equal(t, 4, list.Matrices[0].Cells)
 	assert.Equal(t, "42", list.Matrices[0].Seed)
-	assert.Equal(t, []ruleInfo{{"down", "orders.*", "error"}}, list.Matrices[0].Scenarios[1].Rules)
+	assert.Equal(t, []contract.OutlineRule{{Name: "down", Target: "orders.*", Fault: "error"}}, list.Matrices[0].Scenarios[1].Rules)
 	assert.Equal(t, "nothing_recorded", refusal(t, c, "contract_report", `{}`).Code, "before the first run")
 
 	run := answer[report.Digest](t, c, "contract_run", `{}`)
@@ -61,7 +61,7 @@ func TestContractRunIsNarrowed(t *testing.T) {
 	assert.Empty(t, run.Undelivered, "rules of scenarios that were left out are not missed")
 
 	p := refusal(t, c, "contract_run", `{"scenarios":["clam","x"]}`)
-	assert.Contains(t, p.Detail, `scenarios[0] is "clam"; allowed: calm, orders-down (did you mean calm?)`)
+	assert.Contains(t, p.Detail, `scenarios[0] is "clam"; allowed: calm, orders-down; did you mean calm?`)
 	assert.Contains(t, p.Detail, `scenarios[1] is "x"`)
 	p = refusal(t, c, "contract_run", `{"trial":2}`)
 	assert.Contains(t, p.Detail, "trial is 2; allowed: 1 to 1")

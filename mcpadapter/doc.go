@@ -25,7 +25,8 @@
 //   - Injector or Experiments: chaos_status
 //   - Experiments: chaos_run_experiment
 //   - Matrices: contract_list, contract_run, contract_report, resilience_score
-//   - Runs: get_runs, get_graph, get_state_window, detect_outages, compute_recovery_time
+//   - Runs: get_runs, get_graph, get_state_window, detect_outages,
+//     compute_recovery_time, get_impact, compare_runs
 //   - Runs and Workload: run_scenario
 //   - Events: events_subscribe, events_unsubscribe, events_list_subscriptions
 //

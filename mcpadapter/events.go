@@ -3,13 +3,12 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -21,7 +20,8 @@ func (s *Server) addFaults() {
 	if s.hub == nil {
 		return
 	}
-	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Faults that struck lately", MIMEType: mimeJSON,
+	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Faults that struck lately",
+		MIMEType:    mimeJSON,
 		Description: "The last 256 faults that were delivered in the live program, oldest first, each with its number, target, kind, severity and time. Subscribe to be told when there are more, and read on from the last number you saw."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			text, err := json.Marshal(s.hub.Latest(s.host.Events.Dropped()))
@@ -49,8 +49,6 @@ func (s *Server) notifyOfFault(e chaos.Event) {
 	_ = s.mcp.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uriFaults}) // readers do the sending
 }
 
-const codeStateless = "session_required"
-
 type subscribeInput struct {
 	Mode string `json:"mode,omitempty" jsonschema:"faults: as an event about an object, logger chaos/faults; resource-faults: flat, as a state of a resource, logger chaos/resource-faults" enum:"faults,resource-faults" default:"\"faults\""`
 	faulthub.Filters
@@ -58,29 +56,20 @@ type subscribeInput struct {
 
 func eventsSubscribe() (*tool, error) {
 	return define(tool{
-		name: "events_subscribe", title: "Subscribe to faults", area: "chaos",
-		description: `Has this session told of every fault delivered in the live program from now on, as notifications/message, one for each delivered fault.
+		Name: "events_subscribe", Title: "Subscribe to faults", Area: "chaos",
+		Description: `Has this session told of every fault delivered in the live program from now on, as notifications/message, one for each delivered fault.
 Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
 	}, func(ctx context.Context, c *call, in subscribeInput) (faulthub.Subscription, error) {
-		if err := c.pushable(); err != nil {
+		if err := session.Pushable(c.Req.ProtocolVersion()); err != nil {
 			return faulthub.Subscription{}, err
 		}
 		q := faulthub.Request{Mode: in.Mode, Filters: in.Filters}
 		if caller, ok := policy.CallerFrom(ctx); ok {
 			q.Caller = caller.Subject
 		}
-		return c.server.hub.Subscribe(c.req.Session, q)
+		return c.Server.hub.Subscribe(c.Req.Session, q)
 	})
-}
-
-// pushable refuses clients that nothing can be pushed to.
-func (c *call) pushable() error {
-	if c.req.ProtocolVersion() < sessionless {
-		return nil
-	}
-	return &problem{http.StatusConflict, codeStateless, fmt.Sprintf("protocol revision %s has no sessions to send messages to", c.req.ProtocolVersion()),
-		"Subscribe to the resource " + uriFaults + ", or read it from time to time; or connect with revision 2025-11-25."}
 }
 
 type unsubscribeInput struct {
@@ -94,10 +83,10 @@ type unsubscribeOutput struct {
 
 func eventsUnsubscribe() (*tool, error) {
 	return define(tool{
-		name: "events_unsubscribe", title: "Unsubscribe from faults", area: "chaos", target: "subscriptionId",
-		description: `Ends a subscription of this session: no more notifications are queued for it, those under way may still come. Ending one that does not exist, or that belongs to another session, changes nothing and answers removed false, so the call may be repeated.`,
+		Name: "events_unsubscribe", Title: "Unsubscribe from faults", Area: "chaos", Target: "subscriptionId",
+		Description: `Ends a subscription of this session: no more notifications are queued for it, those under way may still come. Ending one that does not exist, or that belongs to another session, changes nothing and answers removed false, so the call may be repeated.`,
 	}, func(_ context.Context, c *call, in unsubscribeInput) (unsubscribeOutput, error) {
-		return unsubscribeOutput{in.SubscriptionID, c.server.hub.Unsubscribe(c.req.Session, in.SubscriptionID)}, nil
+		return unsubscribeOutput{in.SubscriptionID, c.Server.hub.Unsubscribe(c.Req.Session, in.SubscriptionID)}, nil
 	})
 }
 
@@ -113,10 +102,11 @@ type listSubscriptionsOutput struct {
 
 func eventsListSubscriptions() (*tool, error) {
 	return define(tool{
-		name: "events_list_subscriptions", title: "List subscriptions", area: "chaos",
-		description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
+		Name: "events_list_subscriptions", Title: "List subscriptions", Area: "chaos",
+		Description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
 	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
-		own, total := c.server.hub.List(c.req.Session)
-		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit, c.server.host.Events.Dropped()}, nil
+		own, total := c.Server.hub.List(c.Req.Session)
+		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit,
+			c.Server.host.Events.Dropped()}, nil
 	})
 }

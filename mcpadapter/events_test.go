@@ -15,6 +15,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
@@ -208,6 +209,6 @@ func TestBadSubscriptions(t *testing.T) {
 	}
 	base, client := listen(t, srv)
 	p := refusal(t, connect(t, eras(base, client)["without sessions"], nil), "events_subscribe", `{}`)
-	assert.Equal(t, codeStateless, p.Code, "nothing can be pushed where there is no session")
+	assert.Equal(t, failure.CodeStateless, p.Code, "nothing can be pushed where there is no session")
 	assert.Contains(t, p.Hint, uriFaults)
 }

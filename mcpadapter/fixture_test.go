@@ -21,6 +21,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -194,8 +195,8 @@ var outputs = sync.OnceValue(func() map[string]*jsonschema.Resolved {
 	tools, err := table(Host{Injector: new(chaos.Injector), Experiments: new(gameday.Lab), Matrices: make([]*contract.Matrix, 1), Runs: new(trace.Runs), Workload: true, Events: new(Feed)})
 	all := make(map[string]*jsonschema.Resolved)
 	for _, tool := range tools {
-		resolved, wrong := tool.output.Resolve(nil)
-		all[tool.name], err = resolved, errors.Join(err, wrong)
+		resolved, wrong := tool.Output.Resolve(nil)
+		all[tool.Name], err = resolved, errors.Join(err, wrong)
 	}
 	if err != nil {
 		panic(err)
@@ -213,7 +214,7 @@ func answer[Out any](t testing.TB, session *mcp.ClientSession, tool, args string
 }
 
 // refusal calls a tool that refuses and reads the problem.
-func refusal(t testing.TB, session *mcp.ClientSession, tool, args string) (p problem) {
+func refusal(t testing.TB, session *mcp.ClientSession, tool, args string) (p failure.Problem) {
 	t.Helper()
 	res := ask(t, session, tool, args)
 	require.True(t, res.IsError, "%s %s: %s", tool, args, textIn(t, res))

@@ -1,44 +1,16 @@
 package mcpadapter
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
-
-// rule returns the tool's row in the policy's table. Its scopes are those of its
-// area, such as "chaos:read" to read and "chaos:write" to write. The scope
-// "admin", which the single token has, satisfies all.
-func (t *tool) rule() policy.Tool {
-	row := policy.Tool{Name: t.name, Scopes: []string{t.area + ":write"}, Target: t.target, Limit: t.limit}
-	read := []string{t.area + ":read"}
-	if !t.kind.write {
-		row.Capability, row.Scopes = policy.Read, read
-	}
-	row.Failure, row.Unlimited = t.failure, t.unlimited
-	if t.readsIf != "" {
-		row.Actions = []policy.Action{{Field: t.readsIf, Values: []any{true}, Capability: policy.Read, Scopes: read}}
-	}
-	return row
-}
-
-// failure returns the structured output of a call that the gate refuses, in the
-// form that the tool's own failures have.
-func (t *tool) failure(args json.RawMessage, e *policy.Error) any {
-	p := &problem{e.Status, e.Code, e.Detail, e.Hint}
-	if t.onError == nil {
-		return p
-	}
-	return t.onError(&call{tool: t, req: &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: t.name, Arguments: args}}}, p)
-}
 
 // requests returns the rules for requests other than tool calls: resources and
 // prompts need the scope of the data that they show.
@@ -66,11 +38,11 @@ func (s *Server) addGate() error {
 	}
 	rows := slices.Clone(own.Tools) // the host's rows take precedence over the server's
 	for _, t := range s.tools {
-		switch i := slices.IndexFunc(rows, func(row policy.Tool) bool { return row.Name == t.name }); {
+		switch i := slices.IndexFunc(rows, func(row policy.Tool) bool { return row.Name == t.Name }); {
 		case i < 0:
-			rows = append(rows, t.rule())
+			rows = append(rows, t.Rule())
 		case rows[i].Failure == nil:
-			rows[i].Failure = t.failure
+			rows[i].Failure = t.Failure
 		}
 	}
 	own.Tools = rows
@@ -94,7 +66,8 @@ func (s *Server) addGate() error {
 // registered by a client or the host.
 func (s *Server) auditFault(e chaos.Event) {
 	s.gate.Record(s.life, "chaos.fault.delivered", slog.String("target", e.Target), slog.String("fault", e.Fault),
-		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal), slog.String("outcome", string(e.Outcome)))
+		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal),
+		slog.String("outcome", string(e.Outcome)))
 }
 
 // auditLost writes how many delivered faults came too fast to be written one by
@@ -107,17 +80,20 @@ func (s *Server) auditLost(faults uint64) {
 // configured, unless the options allow calls without one.
 func (s *Server) guarded(next http.Handler, transport, listen string) (http.Handler, error) {
 	return s.gate.HTTPHandler(next, &policy.HTTPOptions{Listen: listen, Transport: transport,
-		LoopbackWithoutToken: s.options.LoopbackWithoutToken, TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
-		BodyTime: s.limits.BodyTime, RefusalTime: s.limits.RefusalTime, WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
+		LoopbackWithoutToken:        s.options.LoopbackWithoutToken,
+		TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
+		BodyTime:                    s.limits.BodyTime, RefusalTime: s.limits.RefusalTime,
+		WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
 }
 
 // mayListen returns an error if HTTP must not be served on an address.
 func (s *Server) mayListen(a net.Addr) error {
 	listen := a.String()
-	if loopback(a) {
+	if web.Loopback(a) {
 		listen = anyLoopback
 	} else if s.keys == nil && !s.options.TokensInClearBeyondLoopback {
-		return &FieldError{Field: "TLS", Err: fmt.Errorf("%v is no loopback address", a), Allowed: "TLS, or TokensInClearBeyondLoopback where a proxy ends TLS"}
+		return fields.Because("TLS", nil, fmt.Errorf("%v is no loopback address", a),
+			"TLS, or TokensInClearBeyondLoopback where a proxy ends TLS")
 	}
 	if _, err := s.guarded(http.NotFoundHandler(), "http", listen); err != nil {
 		return fmt.Errorf("mcpadapter: %w", err)
@@ -127,11 +103,3 @@ func (s *Server) mayListen(a net.Addr) error {
 
 // anyLoopback stands for any address on this machine.
 const anyLoopback = "127.0.0.1:0"
-
-// refusing answers every request with what is missing, and nothing else.
-func refusing(err error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "mcpadapter: no token is configured: "+err.Error(), http.StatusUnauthorized)
-	})
-}

@@ -11,6 +11,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A Host is what a program exposes. A part that is nil has no tools; at least
@@ -57,21 +60,23 @@ func (h Host) check() error {
 	var problems []error
 	wrong := func(is bool, field string, value any, allowed string) {
 		if is {
-			problems = append(problems, &FieldError{Field: field, Value: value, Allowed: allowed})
+			problems = append(problems, fields.Wrong(field, value, allowed))
 		}
 	}
 	wrongBy := func(err error, field, allowed string) {
 		if err != nil {
-			problems = append(problems, &FieldError{Field: field, Err: err, Allowed: allowed})
+			problems = append(problems, fields.Because(field, nil, err, allowed))
 		}
 	}
 	wrong(h.Name == "", "Host.Name", nil, "a name")
 	wrong(h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Runs == nil,
 		"Host.Injector", nil, "an Injector, Experiments, Matrices or Runs; one of them at least")
-	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil, "where Workload is true, those made by trace.NewRuns with a Workload")
-	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil, "where Events is set, the injector whose OnEvent is Events.Record")
+	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil,
+		"where Workload is true, those made by trace.NewRuns with a Workload")
+	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil,
+		"where Events is set, the injector whose OnEvent is Events.Record")
 	if h.Plans != nil {
-		_, err := planjson.Kinds(plansOf(h))
+		_, err := catalogue.Kinds(catalogue.Options(h.Plans))
 		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
 	}
 	seen := make(map[string]bool)
@@ -89,9 +94,6 @@ func (h Host) check() error {
 	return errors.Join(problems...)
 }
 
-// environment is the variable that names where the program runs.
-const environment = "SHAKEDOWN_ENVIRONMENT"
-
 func getenv(given func(string) string) func(string) string {
 	if given != nil {
 		return given
@@ -99,34 +101,10 @@ func getenv(given func(string) string) func(string) string {
 	return os.Getenv
 }
 
-// A FieldError is one problem of a [Host] or of [Options]. [NewServer] and
-// [Server.Reload] join all they find; a problem of Options.Policy is a
-// [policy.FieldError].
-type FieldError struct {
-	Field   string // such as "Limits.CallTime"
-	Value   any    // what was refused; nil: nothing was there
-	Allowed string // what is allowed instead
-	Err     error  // the cause, where there is one
-}
+// A FieldError is one problem of a [Host] or of [Options], such as
+// "Limits.CallTime". [NewServer] and [Server.Reload] join all they find; Package
+// is "mcpadapter", or "policy" for a problem of Options.Policy.
+type FieldError = scoring.FieldError
 
-// Error names the field, the value and what is allowed.
-func (e *FieldError) Error() string {
-	s := "mcpadapter: " + e.Field
-	switch v := e.Value.(type) {
-	case nil:
-		if e.Err == nil {
-			s += " is missing"
-		}
-	case string:
-		s += fmt.Sprintf(" is %q", v)
-	default:
-		s += fmt.Sprintf(" is %v", v)
-	}
-	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
-	}
-	return s + "; allowed: " + e.Allowed
-}
-
-// Unwrap returns the cause, or nil.
-func (e *FieldError) Unwrap() error { return e.Err }
+// fields makes the errors of this package.
+const fields = fielderror.Package("mcpadapter")

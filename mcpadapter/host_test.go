@@ -21,6 +21,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/golden"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -52,7 +53,7 @@ func TestHostsThatAreRefused(t *testing.T) {
 	_, err := NewServer(whole, &Options{Limits: Limits{CallTime: -time.Second}})
 	var wrong *FieldError
 	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, FieldError{Field: "Limits.CallTime", Value: -time.Second, Allowed: "above 0, or 0 for the default"}, *wrong)
+	assert.Equal(t, FieldError{Package: "mcpadapter", Field: "Limits.CallTime", Value: -time.Second, Allowed: "above 0, or 0 for the default"}, *wrong)
 }
 
 func TestMiddlewareWithoutAnInjector(t *testing.T) {
@@ -90,7 +91,7 @@ func TestCatalogueOfFaults(t *testing.T) {
 	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
 	require.NoError(t, err)
 	golden.Equal(t, "faults.json", []byte(res.Contents[0].Text+"\n"))
-	var list []catalogued
+	var list []catalogue.Kind
 	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &list))
 	assert.Len(t, list, len(planjson.Rows())+len(mcpchaos.Rows()))
 	var forClients []string
@@ -143,22 +144,6 @@ func TestPrompts(t *testing.T) {
 	assert.Contains(t, text, "do refunds survive a slow database?")
 	assert.Contains(t, text, "orders.get, payments.refund")
 	assert.Contains(t, text, "bad action, panics, slow database")
-}
-
-func TestAFeedServesSeveralAndForgetsThoseThatLeave(t *testing.T) {
-	var f Feed
-	f.Record(context.Background(), chaos.Event{Delivered: true}) // nobody listens
-	one, leaveOne := f.listen()
-	two, leaveTwo := f.listen()
-	f.Record(context.Background(), chaos.Event{Delivered: true, Rule: "a"})
-	f.Record(context.Background(), chaos.Event{Rule: "not delivered"})
-	leaveOne()
-	f.Record(context.Background(), chaos.Event{Delivered: true, Rule: "b"})
-	leaveTwo()
-	f.Record(context.Background(), chaos.Event{Delivered: true, Rule: "c"})
-	assert.Len(t, one.events, 1)
-	assert.Len(t, two.events, 2)
-	assert.Zero(t, f.Dropped())
 }
 
 func TestARequestFindsTheInjector(t *testing.T) {

@@ -20,6 +20,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 )
 
 // waiting is a shop with an experiment that begins, and ends with its context.
@@ -132,7 +135,7 @@ func TestAPanicInAToolIsItsError(t *testing.T) {
 	srv := serverOf(t, s.host, &Options{Audit: &audit})
 	c := clientOf(t, srv, nil)
 	p := refusal(t, c, "chaos_inject_fault", `{"fault_name":"explode","action":"inject"}`)
-	assert.Equal(t, problem{500, "panic", "chaos_inject_fault panicked: out of luck", p.Hint}, p)
+	assert.Equal(t, *failure.New(500, "panic", "chaos_inject_fault panicked: out of luck", p.Hint), p)
 	p = refusal(t, c, "chaos_inject_fault", `{"fault_name":"leave","action":"inject"}`)
 	assert.Contains(t, p.Detail, "ended its goroutine")
 	answer[statusOutput](t, c, "chaos_status", `{}`)
@@ -159,18 +162,18 @@ func TestAToolThatDoesNotEndIsLeftBehind(t *testing.T) {
 		srv, err := NewServer(Host{Name: "h", Injector: chaos.NewInjector(1, nil)}, &Options{Getenv: writable, Limits: Limits{CallTime: time.Minute}})
 		require.NoError(t, err)
 		end := make(chan struct{})
-		stubborn, err := define(tool{name: "stubborn"}, func(context.Context, *call, struct{}) (struct{}, error) {
+		stubborn, err := define(tool{Name: "stubborn"}, func(context.Context, *call, struct{}) (struct{}, error) {
 			<-end
 			return struct{}{}, nil
 		})
 		require.NoError(t, err)
 		began := time.Now()
 		request, answered := context.WithCancel(t.Context())
-		res, err := stubborn.serve(srv)(request, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
+		res, err := stubborn.Serve(srv.engine, srv)(request, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
 		require.NoError(t, err)
 		answered()
-		assert.Equal(t, time.Minute+patience, time.Since(began))
-		assert.Equal(t, 504, res.StructuredContent.(*problem).Status)
+		assert.Equal(t, time.Minute+toolrow.Patience, time.Since(began))
+		assert.Equal(t, 504, res.StructuredContent.(*failure.Problem).Status)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -200,7 +203,7 @@ func TestShutdownLetsCallsFinish(t *testing.T) {
 	<-begun
 	over := make(chan error, 1)
 	go func() { over <- srv.Shutdown(t.Context()) }()
-	for !srv.isClosing() {
+	for !srv.active.Closing() {
 		runtime.Gosched()
 	}
 	assert.Equal(t, "shutting_down", refusal(t, other, "chaos_status", `{}`).Code)
@@ -270,14 +273,14 @@ func TestFaultsAreAudited(t *testing.T) {
 
 	release := make(chan struct{})
 	srv.onEvent(func(chaos.Event) { <-release })
-	for range 3 * queued {
+	for range 3 * faulthub.Queued {
 		_, _ = s.lookup(t.Context(), "7")
 		select {
 		case <-seen:
 		default:
 		}
 	}
-	assert.Greater(t, s.feed.Dropped(), uint64(queued), "what did not fit was counted")
+	assert.Greater(t, s.feed.Dropped(), uint64(faulthub.Queued), "what did not fit was counted")
 	close(release)
 	go func() {
 		for range seen {

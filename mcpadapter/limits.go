@@ -3,6 +3,7 @@ package mcpadapter
 import (
 	"cmp"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -53,66 +54,33 @@ type Limits struct {
 	CallerSubscriptions int
 }
 
-const (
-	defaultBodyBytes     = 4 << 20
-	defaultArgumentBytes = 1 << 20
-	defaultCallTime      = 10 * time.Minute
-	defaultScenarioWait  = 30 * time.Second
-	defaultSessionTime   = 30 * time.Minute
-	defaultFaultTime     = 15 * time.Minute
-	defaultConnections   = 128
-	defaultOfAddress     = 64
-	defaultHeaderTime    = 10 * time.Second
-	defaultBodyTime      = 30 * time.Second
-	defaultRefusalTime   = time.Second
-	defaultWriteTime     = 30 * time.Second
-	defaultOfCaller      = 50
-)
-
 // check returns a [*FieldError] for each negative limit, joined.
 func (l Limits) check() error {
 	var problems []error
-	wrong := func(is bool, name string, value any) {
-		if is {
-			problems = append(problems, &FieldError{Field: "Limits." + name, Value: value, Allowed: "above 0, or 0 for the default"})
+	v := reflect.ValueOf(l)
+	for i := range v.NumField() {
+		if f := v.Field(i); f.CanInt() && f.Int() < 0 {
+			problems = append(problems,
+				fields.Wrong("Limits."+v.Type().Field(i).Name, f.Interface(), "above 0, or 0 for the default"))
 		}
-	}
-	wrong(l.BodyBytes < 0, "BodyBytes", l.BodyBytes)
-	for _, f := range []struct {
-		name  string
-		value int
-	}{
-		{"ArgumentBytes", l.ArgumentBytes}, {"Connections", l.Connections}, {"AddressConnections", l.AddressConnections},
-		{"CallerSubscriptions", l.CallerSubscriptions},
-	} {
-		wrong(f.value < 0, f.name, f.value)
-	}
-	for _, f := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"CallTime", l.CallTime}, {"ScenarioWait", l.ScenarioWait}, {"SessionTime", l.SessionTime}, {"FaultTime", l.FaultTime},
-		{"HeaderTime", l.HeaderTime}, {"BodyTime", l.BodyTime}, {"RefusalTime", l.RefusalTime}, {"WriteTime", l.WriteTime},
-	} {
-		wrong(f.value < 0, f.name, f.value)
 	}
 	return errors.Join(problems...)
 }
 
 // withDefaults returns the limits with the defaults in the place of zeros.
 func (l Limits) withDefaults() Limits {
-	l.BodyBytes = cmp.Or(l.BodyBytes, defaultBodyBytes)
-	l.ArgumentBytes = cmp.Or(l.ArgumentBytes, defaultArgumentBytes)
-	l.CallTime = cmp.Or(l.CallTime, defaultCallTime)
-	l.ScenarioWait = cmp.Or(l.ScenarioWait, defaultScenarioWait)
-	l.SessionTime = cmp.Or(l.SessionTime, defaultSessionTime)
-	l.FaultTime = cmp.Or(l.FaultTime, defaultFaultTime)
-	l.Connections = cmp.Or(l.Connections, defaultConnections)
-	l.AddressConnections = cmp.Or(l.AddressConnections, defaultOfAddress)
-	l.HeaderTime = cmp.Or(l.HeaderTime, defaultHeaderTime)
-	l.BodyTime = cmp.Or(l.BodyTime, defaultBodyTime)
-	l.RefusalTime = cmp.Or(l.RefusalTime, defaultRefusalTime)
-	l.WriteTime = cmp.Or(l.WriteTime, defaultWriteTime)
-	l.CallerSubscriptions = cmp.Or(l.CallerSubscriptions, defaultOfCaller)
+	l.BodyBytes = cmp.Or(l.BodyBytes, 4<<20)
+	l.ArgumentBytes = cmp.Or(l.ArgumentBytes, 1<<20)
+	l.CallTime = cmp.Or(l.CallTime, 10*time.Minute)
+	l.ScenarioWait = cmp.Or(l.ScenarioWait, 30*time.Second)
+	l.SessionTime = cmp.Or(l.SessionTime, 30*time.Minute)
+	l.FaultTime = cmp.Or(l.FaultTime, 15*time.Minute)
+	l.Connections = cmp.Or(l.Connections, 128)
+	l.AddressConnections = cmp.Or(l.AddressConnections, 64)
+	l.HeaderTime = cmp.Or(l.HeaderTime, 10*time.Second)
+	l.BodyTime = cmp.Or(l.BodyTime, 30*time.Second)
+	l.RefusalTime = cmp.Or(l.RefusalTime, time.Second)
+	l.WriteTime = cmp.Or(l.WriteTime, 30*time.Second)
+	l.CallerSubscriptions = cmp.Or(l.CallerSubscriptions, 50)
 	return l
 }

@@ -7,16 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/planjson"
-	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/report"
-	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 )
 
 // The resources, by URI.
@@ -34,56 +30,25 @@ const (
 
 func (s *Server) addResources() {
 	if len(s.host.Matrices) > 0 {
-		s.mcp.AddResource(&mcp.Resource{URI: uriLatest, Name: "latest-report", Title: "Latest contract report", MIMEType: mimeJSON,
+		s.mcp.AddResource(&mcp.Resource{URI: uriLatest, Name: "latest-report", Title: "Latest contract report",
+			MIMEType:    mimeJSON,
 			Description: "The report of the matrix that was run last, whole, as JSON. It may be long; contract_report shows it a page at a time."},
 			s.readReport)
-		s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: uriReports + "{matrix}", Name: "report", Title: "Contract report of a matrix", MIMEType: mimeJSON,
+		s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: uriReports + "{matrix}", Name: "report",
+			Title: "Contract report of a matrix", MIMEType: mimeJSON,
 			Description: "The latest report of a matrix, its name percent-encoded, whole, as JSON."}, s.readReport)
 	}
-	s.mcp.AddResource(&mcp.Resource{URI: uriCatalogue, Name: "fault-catalogue", Title: "Catalogue of faults", MIMEType: mimeJSON,
+	s.mcp.AddResource(&mcp.Resource{URI: uriCatalogue, Name: "fault-catalogue", Title: "Catalogue of faults",
+		MIMEType:    mimeJSON,
 		Description: "Every kind of fault and trigger that a plan can name: what it does, its parameters with what is allowed, an example of them, and its coordinates: class, visibility, persistence, effect. Triggers are marked; the others are faults. Those with a clientType can also be registered by chaos_inject_fault."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			kinds, err := s.catalogue()
+			kinds, err := catalogue.Kinds(s.plans)
 			if err != nil {
 				return nil, fmt.Errorf("mcpadapter: %w", err)
 			}
 			text, err := json.MarshalIndent(kinds, "", "  ")
 			return content(uriCatalogue, mimeJSON, text), err
 		})
-}
-
-// A catalogued kind is one that plans can name.
-type catalogued struct {
-	planjson.Kind
-	ClientType string `json:"clientType,omitempty"` // what chaos_inject_fault calls it
-}
-
-// catalogue lists the kinds of the library and of the host.
-func (s *Server) catalogue() ([]catalogued, error) {
-	kinds, err := planjson.Kinds(s.plans)
-	list := make([]catalogued, len(kinds))
-	for i, k := range kinds {
-		list[i].Kind = k
-		if !k.Trigger && slices.Contains(remote.Types(), k.Description.Kind) {
-			list[i].ClientType = k.Description.Kind
-		}
-	}
-	return list, err
-}
-
-// plansOf are the settings with which plans of clients are read: the host's, and
-// the faults of the protocol.
-func plansOf(h Host) *planjson.Options {
-	var o planjson.Options
-	if h.Plans != nil {
-		o = *h.Plans
-	}
-	own := o.Rows
-	o.Rows = slices.DeleteFunc(mcpchaos.Rows(), func(r *catalog.Row) bool {
-		return slices.ContainsFunc(own, func(o *catalog.Row) bool { return o != nil && o.Kind == r.Kind })
-	})
-	o.Rows = append(o.Rows, own...)
-	return &o
 }
 
 func content(uri, mime string, text []byte) *mcp.ReadResourceResult {
@@ -97,7 +62,10 @@ func (s *Server) readReport(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	_, k, found := s.reports.get(name, uri == uriLatest)
+	k, found := s.matrices.Latest(name)
+	if uri == uriLatest {
+		_, k, found = s.matrices.Last()
+	}
 	if !found {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}

@@ -5,24 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/stdio"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
 )
-
-// sessionless is the first revision of the protocol without sessions. Dates
-// compare as texts.
-const sessionless = "2026-07-28"
 
 // ServeStdio serves over standard input and output until the client closes them
 // or ctx ends. Standard output belongs to the protocol meanwhile: anything else
@@ -39,7 +33,7 @@ func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
 }
 
 func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
-	done, err := s.begin()
+	done, err := s.active.Begin()
 	if err != nil {
 		return err
 	}
@@ -84,7 +78,7 @@ func (s *Server) routes() http.Handler {
 	without := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: s.limits.BodyBytes, Logger: s.log})
 	streams := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
+		if r.Header.Get("Mcp-Protocol-Version") >= session.Sessionless {
 			without.ServeHTTP(w, r)
 			return
 		}
@@ -98,43 +92,11 @@ func (s *Server) routes() http.Handler {
 	}{{pathMCP, "http", streams}, {pathSSE, "sse", events}} {
 		h, err := s.guarded(route.handler, route.transport, anyLoopback)
 		if err != nil {
-			h = refusing(err)
+			h = web.Refusing(err)
 		}
 		mux.Handle(route.path, h)
 	}
 	return mux
-}
-
-// hostCheck refuses requests for a name that is not the host's. If no names are
-// set, the handlers of the SDK refuse names that are not loopback names on a
-// loopback address.
-func (s *Server) hostCheck(next http.Handler) http.Handler {
-	if len(s.options.Hosts) == 0 {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := r.Host
-		if host, _, err := net.SplitHostPort(r.Host); err == nil {
-			name = host
-		}
-		if !slices.ContainsFunc(s.options.Hosts, func(h string) bool { return strings.EqualFold(h, name) || strings.EqualFold(h, r.Host) }) {
-			http.Error(w, "Forbidden: this server has another name", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// closed refuses requests once the server shuts down.
-func (s *Server) closed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.isClosing() {
-			w.Header().Set("Retry-After", "5")
-			http.Error(w, "shutting down", http.StatusServiceUnavailable)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // Handler serves MCP over HTTP. It has streamable HTTP on /mcp, server-sent events
@@ -151,8 +113,8 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("/", s.routes())
 	all := http.NewServeMux()
 	all.HandleFunc("GET "+pathLive, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	all.Handle("/", s.closed(mux))
-	return web.Timed(s.life, s.hostCheck(all), s.limits.RefusalTime, s.limits.WriteTime)
+	all.Handle("/", web.Open(s.active.Closing, mux))
+	return web.Timed(s.life, web.Named(s.options.Hosts, all), s.limits.RefusalTime, s.limits.WriteTime)
 }
 
 // health answers 200 while the server does what it should.
@@ -173,12 +135,8 @@ func (s *Server) auditProblem() string {
 	return fmt.Sprintf("%d lines were lost; the last error: %v", lost, err)
 }
 
-// Times of the HTTP server. There is no limit on an answer: streams stay open.
-const (
-	idleTime  = 2 * time.Minute
-	graceTime = 10 * time.Second
-	maxHeader = 64 << 10 // bytes
-)
+// graceTime is how long active calls have after the context of a transport ended.
+const graceTime = 10 * time.Second
 
 // Serve serves HTTP on a listener, which it closes, until ctx ends. Then it
 // shuts down and gives active calls ten seconds. It refuses to start without a
@@ -189,41 +147,30 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // of HTTP/2 one connection would be hundreds
-	site := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		Protocols: protocols, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
-	l = web.Cap(l, s.limits.Connections, s.limits.AddressConnections)
-	served := make(chan error, 1)
-	go func() {
-		if s.keys != nil {
-			site.TLSConfig = s.keys.config()
-			served <- site.ServeTLS(l, "", "")
-			return
-		}
-		served <- site.Serve(l)
-	}()
-	select {
-	case err := <-served:
-		return fmt.Errorf("mcpadapter: serve: %w", err)
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
-	defer cancel()
-	err := errors.Join(s.Shutdown(grace), site.Shutdown(grace))
-	if err != nil {
-		_ = site.Close() // connections whose client does not go
-	}
-	<-served
-	return err
+	site := &web.Site{Handler: s.Handler(), HeaderTime: s.limits.HeaderTime, Keys: s.keys, Log: s.log}
+	return site.Serve(ctx, web.Cap(l, s.limits.Connections, s.limits.AddressConnections), graceTime, s.Shutdown)
 }
 
-func loopback(a net.Addr) bool {
-	switch a := a.(type) {
-	case *net.TCPAddr:
-		return a.IP.IsLoopback()
-	case *net.UnixAddr:
-		return true
+// TLS is the certificate with which [Server.Serve] speaks https, from version
+// 1.2 on.
+type TLS struct {
+	_ struct{}
+	// CertFile and KeyFile are files in PEM: the certificate with its
+	// intermediates, and its private key. Both are required; [Server.Reload] reads
+	// them again.
+	CertFile, KeyFile string
+	// ClientCAFile has the roots of the certificates that clients have to show, in
+	// PEM, besides their tokens; empty: clients need none.
+	ClientCAFile string
+}
+
+// Reload reads the file of tokens and the certificate again, as after SIGHUP.
+// Streams and calls of callers whose token is gone end. A file that cannot be
+// read changes nothing, and is in the error.
+func (s *Server) Reload() error {
+	err := s.gate.ReloadTokens()
+	if s.keys != nil {
+		err = errors.Join(err, s.keys.Load())
 	}
-	return false
+	return err
 }

@@ -14,9 +14,13 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
-	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/arming"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/calls"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -60,22 +64,23 @@ type Options struct {
 // methods are safe for concurrent use. Make one with [NewServer], and end it
 // with [Server.Shutdown].
 type Server struct {
-	host    Host
-	options Options
-	limits  Limits
-	getenv  func(string) string
-	log     *slog.Logger
-	plans   *planjson.Options // to read plans with
-	mcp     *mcp.Server
-	gate    *policy.Gate
-	tools   []*tool
-	reports reports
-	armed   remote.NextCalls
-	leases  session.Leases
-	feed    *Feed         // of the host, or our own; nil: there is no injector
-	hub     *faulthub.Hub // nil: there are no events to subscribe to
-	keys    *keys         // nil: no TLS
-	single  exclusive     // what runs once at a time
+	host     Host
+	options  Options
+	limits   Limits
+	getenv   func(string) string
+	log      *slog.Logger
+	plans    *planjson.Options // to read plans with
+	mcp      *mcp.Server
+	gate     *policy.Gate
+	tools    []*tool
+	matrices *matrices.Store
+	rules    *arming.Rules
+	feed     *Feed         // of the host, or our own; nil: there is no injector
+	hub      *faulthub.Hub // nil: there are no events to subscribe to
+	keys     *web.Keys     // nil: no TLS
+	active   *calls.Active
+	engine   *toolrow.Engine
+	single   calls.Exclusive // what runs once at a time
 
 	life   context.Context // of everything that outlives its call; ends with the server
 	stop   context.CancelFunc
@@ -83,28 +88,31 @@ type Server struct {
 
 	unwatch func() // ends our own feed
 
-	mu      sync.Mutex // guards what follows
-	closing bool
-	active  int
-	idle    chan struct{} // closed when closing and active is 0
-	sinks   []func(chaos.Event)
+	mu    sync.Mutex // guards sinks
+	sinks []func(chaos.Event)
 }
 
 // NewServer returns a server of a host. The error joins all problems of the
 // host, Limits and TLS, each a [*FieldError], or else those of the policy. o
 // may be nil.
 func NewServer(h Host, o *Options) (*Server, error) {
-	s := &Server{host: h, idle: make(chan struct{}), pumped: make(chan struct{})}
+	s := &Server{host: h, active: calls.NewActive(), pumped: make(chan struct{})}
 	if o != nil {
 		s.options = *o
 	}
-	keys, err := newKeys(s.options.TLS)
+	var keys *web.Keys
+	var err error
+	if o := s.options.TLS; o != nil {
+		keys, err = web.NewKeys(fields, o.CertFile, o.KeyFile, o.ClientCAFile)
+	}
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
-	s.plans = plansOf(h)
+	s.plans, s.matrices = catalogue.Options(h.Plans), matrices.New(h.Matrices)
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
+	s.rules = &arming.Rules{Injector: h.Injector, Environments: s.options.Environments, Getenv: s.getenv,
+		FaultTime: s.limits.FaultTime, AllowEndless: s.limits.AllowEndless}
 	if s.log = s.options.Log; s.log == nil {
 		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
@@ -112,15 +120,18 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		return nil, err
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
-	protocol := &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
+	protocol := &mcp.ServerOptions{Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
 	if h.Events != nil {
 		s.hub = faulthub.New(h.Name, h.Injector, s.limits.CallerSubscriptions)
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.listen()
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: toolrow.Version()}, protocol)
+	s.engine = &toolrow.Engine{Active: s.active, Life: s.life, CallTime: s.limits.CallTime,
+		ArgumentBytes: s.limits.ArgumentBytes, Log: s.log}
 	for _, t := range s.tools {
-		s.mcp.AddTool(t.listed(), t.serve(s))
+		s.mcp.AddTool(t.Listed(), t.Serve(s.engine, s))
 	}
 	s.addResources()
 	s.addFaults()
@@ -152,7 +163,8 @@ func (s *Server) reportCutOff() {
 		return
 	}
 	for _, c := range s.host.Experiments.History().CutOff() {
-		s.log.Warn("an experiment was cut off; it may not have been rolled back", "experiment", c.Name, "started_at", c.StartedAt)
+		s.log.Warn("an experiment was cut off; it may not have been rolled back", "experiment", c.Name, "started_at",
+			c.StartedAt)
 	}
 }
 
@@ -161,50 +173,6 @@ Look before you break: chaos_status and get_graph say what there is. Register a 
 one injection point, and remove it when you are done; chaos_disarm stops everything at once. Answers begin with a summary and say what they left out: narrow a question by
 node, subsystem and time instead of asking for everything. Seeds are decimal strings. Durations are in the unit that a member's name says.
 A failed call has {status, code, detail, hint}; follow the hint.`
-
-// begin counts a call as active, unless the server is closing; done ends that.
-func (s *Server) begin() (done func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing {
-		return nil, &problem{503, codeClosing, "the server is shutting down", "Connect again when it is back."}
-	}
-	s.active++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.active--
-		s.signalIdle()
-	}, nil
-}
-
-// untilAnswered counts a request as active until its answer is written. The SDK
-// ends the request's context then; it drops the answers of a session that is
-// closed earlier.
-func (s *Server) untilAnswered(request context.Context) error {
-	done, err := s.begin()
-	if err != nil {
-		return err
-	}
-	if request.Done() == nil {
-		done()
-	} else {
-		context.AfterFunc(request, done)
-	}
-	return nil
-}
-
-// signalIdle signals Shutdown when no call is active. s.mu is held.
-func (s *Server) signalIdle() {
-	if !s.closing || s.active > 0 {
-		return
-	}
-	select {
-	case <-s.idle:
-	default:
-		close(s.idle)
-	}
-}
 
 // Shutdown refuses new calls and waits for active calls until ctx ends. Then it
 // cancels the remaining calls and closes all sessions. It returns ctx's error
@@ -217,19 +185,15 @@ func (s *Server) signalIdle() {
 //
 // Shutdown may be called more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	s.closing = true
-	s.signalIdle()
-	s.mu.Unlock()
 	var err error
 	select {
-	case <-s.idle:
+	case <-s.active.Close():
 	case <-ctx.Done():
 		err = fmt.Errorf("mcpadapter: shutdown: calls were cancelled: %w", ctx.Err())
 	}
 	s.stop()
 	s.unwatch()
-	s.leases.Close()
+	s.rules.Leases.Close()
 	if s.hub != nil {
 		s.hub.Close()
 	}
@@ -241,7 +205,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	go func() {
 		closed.Wait()
 		<-s.pumped
-		s.leases.Wait()
+		s.rules.Leases.Wait()
 		if s.hub != nil {
 			s.hub.Wait()
 		}
@@ -269,76 +233,16 @@ func (s *Server) pump() {
 		close(s.pumped)
 		return
 	}
-	queue, leave := s.feed.listen()
+	follow := s.feed.feed.Follow(s.life.Done(), func(e chaos.Event) {
+		s.mu.Lock()
+		sinks := s.sinks
+		s.mu.Unlock()
+		for _, sink := range sinks {
+			sink(e)
+		}
+	}, s.auditLost)
 	go func() {
 		defer close(s.pumped)
-		defer leave()
-		var reported uint64
-		take := func(e chaos.Event) {
-			s.mu.Lock()
-			sinks := s.sinks
-			s.mu.Unlock()
-			for _, sink := range sinks {
-				sink(e)
-			}
-			if lost := queue.dropped.Load(); lost > reported {
-				s.auditLost(lost - reported)
-				reported = lost
-			}
-		}
-		for {
-			select {
-			case e := <-queue.events:
-				take(e)
-				continue
-			case <-s.life.Done():
-			}
-			for { // faults delivered before the end are passed on too
-				select {
-				case e := <-queue.events:
-					take(e)
-				default:
-					return
-				}
-			}
-		}
+		follow()
 	}()
-}
-
-// during returns the context of a call. It ends when the client cancels, when
-// the call's time is over, and with the server.
-func (s *Server) during(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, s.limits.CallTime)
-	unhook := context.AfterFunc(s.life, cancel)
-	return ctx, func() { unhook(); cancel() }
-}
-
-// exclusive prevents that one thing runs twice at a time.
-type exclusive struct {
-	mu      sync.Mutex
-	running map[string]bool
-}
-
-// take returns a problem if what is running already.
-func (x *exclusive) take(what string) (free func(), err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.running[what] {
-		return nil, &problem{409, codeConflict, what + " is running already", "Wait for the call that is under way, then call again."}
-	}
-	if x.running == nil {
-		x.running = make(map[string]bool)
-	}
-	x.running[what] = true
-	return func() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		delete(x.running, what)
-	}, nil
-}
-
-func (s *Server) isClosing() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closing
 }

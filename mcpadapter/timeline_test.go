@@ -21,7 +21,7 @@ func TestAnOutageIsFoundAndMeasured(t *testing.T) {
 	runs := answer[runsOutput](t, c, "get_runs", `{}`)
 	assert.Equal(t, "monday", runs.Runs[0].ID)
 	graph := answer[graphOutput](t, c, "get_graph", `{"subsystemId":"orders"}`)
-	assert.Equal(t, []edgeInfo{{From: "agent", To: "orders.get", Class: "checkout", Attempts: 60, Failures: 10}}, graph.Edges)
+	assert.Equal(t, []timeline.Edge{{From: "agent", To: "orders.get", Class: "checkout", Attempts: 60, Failures: 10}}, graph.Edges)
 	assert.Equal(t, timeline.NodeTool, graph.Nodes[1].Type)
 
 	found := answer[outagesOutput](t, c, "detect_outages", `{"nodeId":"orders.get","start":0,"end":59}`)
@@ -215,4 +215,48 @@ func TestLongAnswersAreCutAndSayHow(t *testing.T) {
 		require.NoError(t, err)
 		assert.Less(t, len(text), 400<<10)
 	}
+}
+
+// checkout calls orders.get, which is down in the scenario; what checkout does not
+// call is not connected.
+func TestTheImpactOfAnOutageAndTheComparisonOfTwoRuns(t *testing.T) {
+	shop := newShop(t)
+	for id, down := range map[string]bool{"calm": false, "down": true} {
+		run, err := timeline.NewRun(&timeline.RunOptions{Epoch: epoch()})
+		require.NoError(t, err)
+		for i := range 40 {
+			at, fails := time.Duration(i)*time.Second, down && i >= 20
+			for caller, target := range map[string]string{"agent": "checkout", "checkout": "orders.get", "clock": "time.now"} {
+				s := timeline.Sample{Caller: caller, Target: target, Start: at, End: at + time.Millisecond, Key: uint64(i)}
+				s.Failed = fails && target != "time.now" && (target == "orders.get" || i >= 23)
+				require.NoError(t, run.Add(s))
+			}
+		}
+		_, err = shop.host.Runs.Add(trace.Entry{ID: id, Timeline: run})
+		require.NoError(t, err)
+	}
+	c := clientOf(t, serverOf(t, shop.host, nil), nil)
+
+	hit := answer[impactOutput](t, c, "get_impact", `{"runId":"down","nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":39}`)
+	require.Len(t, hit.Affected, 1)
+	a := hit.Affected[0]
+	assert.Equal(t, []any{"checkout", timeline.Upstream, timeline.Failing, 1, 3}, []any{a.Node, a.Direction, a.How, a.Distance, a.DelayBins})
+	assert.Equal(t, []string{"agent"}, hit.NotJudged)
+	assert.Equal(t, "orders.get: 1 connected node was affected, 0 not, 1 not judged.", hit.Summary)
+	few := answer[impactOutput](t, c, "get_impact", `{"runId":"down","nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":39,"limit":1}`)
+	assert.Equal(t, []int{1, 0, 1}, []int{len(few.Affected), len(few.NotJudged), few.Omitted})
+	assert.Empty(t, answer[impactOutput](t, c, "get_impact", `{"runId":"calm","nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":39}`).Affected)
+
+	both := answer[compareOutput](t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"down","start":0,"end":39,"metrics":["served","arrivals"]}`)
+	assert.Equal(t, "down beside calm: 2 of 3 nodes served a smaller share.", both.Summary)
+	served := timeline.Value(23) / 40 // no constant: rounded as the answer is
+	assert.Equal(t, map[string]timeline.Value{"checkout": 1 - served, "orders.get": 0.5, "time.now": 0}, both.Degradation)
+	require.Len(t, both.Changes, 6, "two metrics of three nodes")
+	for _, change := range both.Changes {
+		assert.Equal(t, change.Node != "time.now" && change.Metric == timeline.Served, change.Worse, change)
+	}
+	one := answer[compareOutput](t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"down","start":0,"end":39,"nodeIds":["orders.get","checkout"],"limit":1}`)
+	assert.Equal(t, []int{13, 1}, []int{len(one.Changes), one.Omitted})
+	assert.Equal(t, "not_found", refusal(t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"x","start":0,"end":39}`).Code)
+	assert.Equal(t, "invalid_arguments", refusal(t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"monday","start":0,"end":39,"nodeIds":["x"]}`).Code)
 }

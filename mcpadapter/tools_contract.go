@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
-	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
-	"github.com/shakedown-go/shakedown/scoring"
 )
 
 type listInput struct {
@@ -27,85 +30,40 @@ type listOutput struct {
 }
 
 type matrixInfo struct {
-	Name       string          `json:"name" jsonschema:"what contract_run and contract_report call it"`
-	Cells      int             `json:"cells" jsonschema:"number of cells: invariant x scenario x trial, where the invariant applies"`
-	Trials     int             `json:"trials" jsonschema:"how often each invariant is asked in each scenario"`
-	Seed       string          `json:"seed" jsonschema:"seed of all draws, a decimal string"`
-	Parallel   bool            `json:"parallel" jsonschema:"cells have worlds of their own and run side by side"`
-	Scenarios  []scenarioInfo  `json:"scenarios"`
-	Invariants []invariantInfo `json:"invariants"`
-	Verdict    string          `json:"verdict,omitempty" jsonschema:"that of the latest run; left out before the first" enum:"pass,fail,inconclusive"`
-}
-
-type scenarioInfo struct {
-	Name  string     `json:"name"`
-	Rules []ruleInfo `json:"rules" jsonschema:"the faults in force; none: a calm run"`
-}
-
-type ruleInfo struct {
-	Name   string `json:"name,omitempty"`
-	Target string `json:"target" jsonschema:"glob of the injection points it matches"`
-	Fault  string `json:"fault" jsonschema:"kind of the fault"`
-}
-
-type invariantInfo struct {
-	ID       string           `json:"id"`
-	Severity scoring.Severity `json:"severity"`
-	Applies  string           `json:"applies" jsonschema:"in which scenarios it is asked" enum:"Always,ToolFaults,LLMFaults,AnyFault,NoFault"`
+	contract.Outline
+	Verdict string `json:"verdict,omitempty" jsonschema:"that of the latest run; left out before the first" enum:"pass,fail,inconclusive"`
 }
 
 func contractList() (*tool, error) {
 	return define(tool{
-		name: "contract_list", title: "List contracts", area: "contract", target: "matrix",
-		description: `Lists the contract matrices of the host: which invariants (what must stay true) are asked in which scenarios (faults at injection points), how many times, with which seed.
+		Name: "contract_list", Title: "List contracts", Area: "contract", Target: "matrix",
+		Description: `Lists the contract matrices of the host: which invariants (what must stay true) are asked in which scenarios (faults at injection points), how many times, with which seed.
 A cell is one invariant in one scenario, once; each cell is an independent run of the agent. Use the names here to narrow contract_run.`,
 	}, func(_ context.Context, c *call, in listInput) (listOutput, error) {
-		s := c.server
-		matrices := s.host.Matrices
+		s := c.Server
+		list := s.host.Matrices
 		if in.Matrix != "" {
-			m, err := s.matrix(in.Matrix)
+			m, err := s.matrices.Matrix(in.Matrix)
 			if err != nil {
 				return listOutput{}, err
 			}
-			matrices = []*contract.Matrix{m}
+			list = []*contract.Matrix{m}
 		}
 		out := listOutput{Matrices: []matrixInfo{}}
 		cells := 0
-		for _, m := range matrices {
-			info := s.describe(m)
+		for _, m := range list {
+			info := matrixInfo{Outline: m.Outline()}
+			if k, ok := s.matrices.Latest(m.Name); ok {
+				verdict, _ := k.Score.Verdict.MarshalText() // one that a report has
+				info.Verdict = string(verdict)
+			}
 			cells += info.Cells
 			out.Matrices = append(out.Matrices, info)
 		}
-		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(matrices), plural(len(matrices), "matrix", "matrices"), cells)
+		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(list),
+			text.Noun(len(list), "matrix", "matrices"), cells)
 		return out, nil
 	})
-}
-
-func (s *Server) describe(m *contract.Matrix) matrixInfo {
-	info := matrixInfo{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed), Parallel: m.NewWorld != nil,
-		Scenarios: []scenarioInfo{}, Invariants: []invariantInfo{}}
-	for _, sc := range m.Scenarios {
-		one := scenarioInfo{Name: sc.Name, Rules: []ruleInfo{}}
-		for _, r := range sc.Rules {
-			one.Rules = append(one.Rules, ruleInfo{r.Name, r.Target, remote.KindOf(r.Fault)})
-		}
-		info.Scenarios = append(info.Scenarios, one)
-	}
-	for _, inv := range m.Invariants {
-		info.Invariants = append(info.Invariants, invariantInfo{inv.Name, inv.Severity, inv.Applies.String()})
-	}
-	if _, k, ok := s.reports.get(m.Name, false); ok {
-		info.Verdict = textOf(k.Score.Verdict)
-	}
-	return info
-}
-
-func textOf(v scoring.Verdict) string {
-	text, err := v.MarshalText()
-	if err != nil {
-		return "inconclusive"
-	}
-	return string(text)
 }
 
 type runInput struct {
@@ -119,13 +77,13 @@ type runInput struct {
 
 func contractRun() (*tool, error) {
 	return define(tool{
-		name: "contract_run", title: "Run a contract", area: "contract", target: "matrix",
-		description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
+		Name: "contract_run", Title: "Run a contract", Area: "contract", Target: "matrix",
+		Description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
 The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults never struck are undelivered and in no score.
 A whole matrix may take minutes and an agent's calls may cost money: narrow by scenarios and invariants. Progress is sent for every cell if the call has a progress token, and cancelling ends the run. One matrix runs once at a time. contract_report shows cells of the latest run.`,
-		kind: kind{write: true, openWorld: true},
+		Kind: toolrow.Kind{Write: true, OpenWorld: true},
 	}, func(ctx context.Context, c *call, in runInput) (report.Digest, error) {
-		m, err := c.server.matrix(in.Matrix)
+		m, err := c.Server.matrices.Matrix(in.Matrix)
 		if err != nil {
 			return report.Digest{}, err
 		}
@@ -133,71 +91,51 @@ A whole matrix may take minutes and an agent's calls may cost money: narrow by s
 		if err != nil {
 			return report.Digest{}, err
 		}
-		free, err := c.server.single.take(fmt.Sprintf("matrix %q", m.Name))
+		free, err := c.Server.single.Take(fmt.Sprintf("matrix %q", m.Name))
 		if err != nil {
 			return report.Digest{}, err
 		}
 		defer free()
-		return c.runMatrix(ctx, own, chosen)
+		return c.Server.runMatrix(ctx, c.Req, own, chosen)
 	})
 }
 
 // choose returns the matrix with the trials and seed asked for, and which cells
 // to run.
 func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.Cell) bool, error) {
-	own := *m
-	if in.Trials > 0 {
-		own.Trials = in.Trials
-	}
-	if in.Trial > max(own.Trials, 1) {
-		return nil, nil, badArguments(fmt.Sprintf("trial is %d; allowed: 1 to %d", in.Trial, max(own.Trials, 1)), "Pass trials as well to have more of them.")
-	}
-	var problems []error
+	s := contract.Selection{Scenarios: in.Scenarios, Invariants: in.Invariants, Trial: in.Trial, Trials: in.Trials}
 	if in.Seed != "" {
-		seed, err := seedOf("seed", in.Seed)
-		own.Seed = seed
-		problems = append(problems, err)
-	}
-	var scenarios, invariants []string
-	for _, s := range m.Scenarios {
-		scenarios = append(scenarios, s.Name)
-	}
-	for _, i := range m.Invariants {
-		invariants = append(invariants, i.Name)
-	}
-	problems = append(problems, known("scenarios", in.Scenarios, scenarios), known("invariants", in.Invariants, invariants))
-	if err := errors.Join(problems...); err != nil {
-		return nil, nil, badArguments(err.Error(), "contract_list lists scenarios and invariants.")
-	}
-	chosen := func(c contract.Cell) bool {
-		return (len(in.Scenarios) == 0 || slices.Contains(in.Scenarios, c.Scenario)) &&
-			(len(in.Invariants) == 0 || slices.Contains(in.Invariants, c.Invariant)) && (in.Trial == 0 || in.Trial == c.Trial)
-	}
-	if !slices.ContainsFunc(own.Cells(), chosen) {
-		return nil, nil, badArguments("no cell of the matrix is left by these filters: the invariants do not apply in the scenarios", "contract_list says where each invariant applies.")
-	}
-	return &own, chosen, nil
-}
-
-// known returns an error for the names that do not exist.
-func known(field string, asked, names []string) error {
-	var problems []error
-	for i, name := range asked {
-		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)))
+		seed, err := toolschema.Seed("seed", in.Seed)
+		if err != nil {
+			return nil, nil, err
 		}
+		s.Seed = &seed
 	}
-	return errors.Join(problems...)
+	own, chosen, err := s.Of(m)
+	if err != nil {
+		return nil, nil, unknownNames(err)
+	}
+	return own, chosen, nil
 }
 
-func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(contract.Cell) bool) (report.Digest, error) {
+// unknownNames is the problem of filters that fit nothing.
+func unknownNames(err error) error {
+	hint := "contract_list lists scenarios and invariants."
+	if errors.Is(err, contract.ErrNothingSelected) {
+		hint = "contract_list says where each invariant applies."
+	}
+	return failure.BadArguments(strings.NewReplacer("contract: ", "", "report: ", "").Replace(err.Error()), hint)
+}
+
+func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *contract.Matrix,
+	chosen func(contract.Cell) bool) (report.Digest, error) {
 	total := 0
 	for _, cell := range m.Cells() {
 		if chosen(cell) {
 			total++
 		}
 	}
-	progress := session.NewProgress(ctx, c.req, total)
+	progress := session.NewProgress(ctx, req, total)
 	began := time.Now()
 	done := 0
 	r, err := m.Run(ctx, &contract.RunOptions{
@@ -220,8 +158,8 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 	if err != nil {
 		return report.Digest{}, err
 	}
-	k := kept{r, time.Now().UTC(), time.Since(began)}
-	c.server.reports.put(m.Name, k)
+	k := matrices.Kept{Report: r, At: time.Now().UTC(), Took: time.Since(began)}
+	s.matrices.Put(m.Name, k)
 	return digestOf(k), nil
 }
 
@@ -234,10 +172,10 @@ func rerunLine(m *contract.Matrix, cell contract.Cell) string {
 }
 
 // digestOf sums up a report, and says where the rest of it is.
-func digestOf(k kept) report.Digest {
-	d := report.DigestOf(k.Report, k.took)
+func digestOf(k matrices.Kept) report.Digest {
+	d := report.DigestOf(k.Report, k.Took)
 	if d.Omitted > 0 {
-		d.Summary = sentences(d.Summary, "contract_report shows the others.")
+		d.Summary = text.Sentences(d.Summary, "contract_report shows the others.")
 	}
 	return d
 }

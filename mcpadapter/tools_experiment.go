@@ -6,6 +6,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 )
 
 type experimentInput struct {
@@ -15,18 +16,19 @@ type experimentInput struct {
 
 func runExperiment() (*tool, error) {
 	return define(tool{
-		name: "chaos_run_experiment", title: "Run a chaos experiment", area: "chaos", target: "experiment_name", readsIf: "dry_run",
-		description: `Runs a registered experiment against the live program: checks the steady state, acts, checks again, rolls back, and checks once more.
+		Name: "chaos_run_experiment", Title: "Run a chaos experiment", Area: "chaos", Target: "experiment_name",
+		ReadsIf: "dry_run",
+		Description: `Runs a registered experiment against the live program: checks the steady state, acts, checks again, rolls back, and checks once more.
 success is the steady state after the action; steady_state_recovered that after the rollback. When the program is not in its steady state to begin with, nothing is done. error says in words what went wrong; an action may fail and the steady state hold all the same. The rollback runs also when the call is cancelled.
 duration_seconds is in seconds, started_at is UTC. Start with dry_run true: it checks the steady state and does nothing else. One experiment runs once at a time.`,
-		kind: kind{write: true, destructive: true, openWorld: true},
+		Kind: toolrow.Kind{Write: true, Destructive: true, OpenWorld: true},
 	}, func(ctx context.Context, c *call, in experimentInput) (experiment.Result, error) {
-		s := c.server
+		s := c.Server
 		if !in.DryRun {
-			if err := s.guard("running an experiment"); err != nil {
+			if err := s.rules.Guard("running an experiment"); err != nil {
 				return experiment.Result{}, err
 			}
-			free, err := s.single.take(fmt.Sprintf("experiment %q", in.ExperimentName))
+			free, err := s.single.Take(fmt.Sprintf("experiment %q", in.ExperimentName))
 			if err != nil {
 				return experiment.Result{}, err
 			}
@@ -63,20 +65,23 @@ const maxResults = 100
 
 func chaosStatus() (*tool, error) {
 	return define(tool{
-		name: "chaos_status", title: "Chaos status", area: "chaos", target: "experiment_name",
-		description: `Tells which faults are registered in the live program and whether they are in force, which experiments are registered, and how past runs went.
+		Name: "chaos_status", Title: "Chaos status", Area: "chaos", Target: "experiment_name",
+		Description: `Tells which faults are registered in the live program and whether they are in force, which experiments are registered, and how past runs went.
 success_rate is a fraction from 0 to 1. Ask for results only if you need them, and narrow them by experiment_name; an unknown name gives empty results. Faults registered from the program's own code are listed with their own kind; one whose trigger leaves nothing to chance has probability 1.`,
 	}, func(_ context.Context, c *call, in statusInput) (statusOutput, error) {
-		return c.server.status(in), nil
+		return c.Server.status(in), nil
 	})
 }
 
 func (s *Server) status(in statusInput) statusOutput {
-	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{}, AuditProblem: s.auditProblem()}
+	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{},
+		AuditProblem: s.auditProblem()}
 	if lab := s.host.Experiments; lab != nil {
 		known := lab.Status(gameday.Query{IncludeResults: in.IncludeResults, Experiment: in.ExperimentName})
-		out.RegisteredExperiments, out.Experiments, out.CutOff = known.RegisteredExperiments, known.Experiments, known.CutOff
-		out.Results, out.TotalRuns, out.SuccessRate, out.Dropped = known.Results, known.TotalRuns, known.SuccessRate, known.Dropped
+		out.RegisteredExperiments, out.Experiments, out.CutOff = known.RegisteredExperiments, known.Experiments,
+			known.CutOff
+		out.Results, out.TotalRuns, out.SuccessRate, out.Dropped = known.Results, known.TotalRuns, known.SuccessRate,
+			known.Dropped
 		out.ActiveFaults = known.ActiveFaults
 	}
 	if in.IncludeResults && out.Results == nil {
@@ -88,7 +93,7 @@ func (s *Server) status(in statusInput) statusOutput {
 	if s.host.Injector == nil {
 		return out
 	}
-	s.armed.Sweep(s.host.Injector)
+	s.rules.Next.Sweep(s.host.Injector)
 	out.ActiveFaults = []gameday.ActiveFault{}
 	for _, r := range s.host.Injector.States() {
 		out.ActiveFaults = append(out.ActiveFaults, activeFault(r))

@@ -5,17 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
-	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
@@ -35,65 +35,58 @@ type injectInput struct {
 }
 
 type injectOutput struct {
-	Status         string     `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
-	FaultName      string     `json:"fault_name"`
-	FaultType      string     `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
-	WasTriggered   *bool      `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
-	InjectedError  string     `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
-	MatchedTargets []string   `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
-	Probability    *float64   `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
-	InForce        *bool      `json:"in_force,omitempty" jsonschema:"whether the fault can be injected now; reason says why not"`
-	Reason         string     `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
-	ExpiresAt      *time.Time `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
-	Note           string     `json:"note,omitempty" jsonschema:"what to mind"`
-	Problem        *problem   `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Status         string           `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
+	FaultName      string           `json:"fault_name"`
+	FaultType      string           `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
+	WasTriggered   *bool            `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
+	InjectedError  string           `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
+	MatchedTargets []string         `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
+	Probability    *float64         `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
+	InForce        *bool            `json:"in_force,omitempty" jsonschema:"whether the fault can be injected now; reason says why not"`
+	Reason         string           `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
+	ExpiresAt      *time.Time       `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
+	Note           string           `json:"note,omitempty" jsonschema:"what to mind"`
+	Problem        *failure.Problem `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 func injectFault() (*tool, error) {
 	return define(tool{
-		name: "chaos_inject_fault", title: "Inject a fault", area: "chaos", target: "fault_name",
-		description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
+		Name: "chaos_inject_fault", Title: "Inject a fault", Area: "chaos", Target: "fault_name",
+		Description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
 register: from now on the fault is injected into each call of a point that target matches with the probability, drawn for each call on its own, until remove, limit, expires_seconds or the end of this session (keep true: not that). Registering a name again replaces the fault and its time limit. in_force false means that it is injected nowhere now; reason says why.
 inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next it is injected into the next matching call instead, with certainty, once.
 remove: takes the fault away and ends the delays it is imposing; those calls go through. Removing what is not there succeeds. A partition heals so. chaos_disarm removes all faults at once.
 Durations are in seconds. Keep the target narrow (one point rather than *), the probability low, and set a limit.`,
-		kind:    kind{write: true, destructive: true, idempotent: false},
-		onError: injectFailed,
+		Kind:    toolrow.Kind{Write: true, Destructive: true, Idempotent: false},
+		OnError: injectFailed,
 	}, func(ctx context.Context, c *call, in injectInput) (injectOutput, error) {
-		s := c.server
+		s := c.Server
 		if in.Action != "remove" {
-			if err := s.guard(in.Action); err != nil {
+			if err := s.rules.Guard(in.Action); err != nil {
 				return injectOutput{}, err
 			}
 		}
-		s.armed.Sweep(s.host.Injector)
+		s.rules.Next.Sweep(s.host.Injector)
 		switch in.Action {
 		case "register":
-			return s.register(c, in)
+			return s.register(c.Req, in)
 		case "remove":
-			return s.remove(in), nil
+			return injectOutput{Status: "removed", FaultName: in.FaultName,
+				FaultType: s.rules.Remove(in.FaultName)}, nil
 		}
 		if in.ArmNext {
-			return s.armNext(c, in)
+			return s.armNext(c.Req, in)
 		}
 		return s.trigger(ctx, in)
 	})
 }
 
-// guard refuses to arm faults in an environment that the host did not name.
-func (s *Server) guard(what string) error {
-	now := s.getenv(environment)
-	if len(s.options.Environments) == 0 || slices.Contains(s.options.Environments, now) {
-		return nil
-	}
-	return &problem{http.StatusForbidden, codeForbidden,
-		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, toolschema.OrNone(s.options.Environments)),
-		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work."}
-}
-
-func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
+func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
-		return injectOutput{}, badArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
+		return injectOutput{},
+			failure.BadArguments(
+				"fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition",
+				"fault_type is required for register.")
 	}
 	spec, err := in.spec()
 	if err != nil {
@@ -103,39 +96,25 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if err != nil {
 		return injectOutput{}, err
 	}
-	life, err := s.lifetime(in.ExpiresSeconds)
-	if err != nil {
+	life, err := s.rules.Lifetime(in.ExpiresSeconds)
+	if err = cmp.Or(err, s.rules.Free(in.FaultName)); err != nil {
 		return injectOutput{}, err
 	}
-	if of, taken := s.armed.Holder(in.FaultName); taken {
-		return injectOutput{}, &problem{http.StatusConflict, codeConflict,
-			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault was injected or removed."}
-	}
-	if _, err := s.put(c, in, rule, life); err != nil {
+	if _, err := s.rules.Put(req, in.Keep, rule, life); err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
 	s.reportState(&out, in.FaultName)
 	out.FaultType = in.FaultType
 	s.reach(&out, rule.Target)
-	out.Note = sentences(note, out.Note)
+	out.Note = text.Sentences(note, out.Note)
 	return out, nil
-}
-
-func (s *Server) remove(in injectInput) injectOutput {
-	out := injectOutput{Status: "removed", FaultName: in.FaultName}
-	if rule, ok := s.state(in.FaultName); ok {
-		out.FaultType = remote.KindOf(rule.Fault)
-	}
-	s.armed.Disarm(in.FaultName)
-	s.host.Injector.Remove(in.FaultName)
-	return out
 }
 
 // trigger injects a rule's fault now. An error that the fault made is a success
 // of the call.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
-	rule, known := s.state(in.FaultName)
+	rule, known := s.rules.State(in.FaultName)
 	injected, err := s.host.Injector.InjectNow(ctx, in.FaultName)
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &injected}
 	switch {
@@ -152,67 +131,31 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 }
 
 // armNext adds a rule whose fault is injected into one call.
-func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
-	rule, known := s.state(in.FaultName)
-	if !known {
-		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, toolschema.OrNone(s.ruleNames())), "Register it first.")
-	}
-	life, err := s.lifetime(in.ExpiresSeconds)
+func (s *Server) armNext(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
+	name, rule, err := s.rules.ArmNext(req, in.Keep, in.FaultName, in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}
-	name, err := s.armed.Arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
-		return s.put(c, in, r, until(life, rule.Expires))
-	})
-	if err != nil {
-		return injectOutput{}, err
-	}
-	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault), WasTriggered: new(false)}
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault),
+		WasTriggered: new(false)}
 	s.reportState(&out, name)
 	s.reach(&out, rule.Target)
-	out.Note = sentences("Armed: the fault is injected into the next matching call.", out.Note)
+	out.Note = text.Sentences("Armed: the fault is injected into the next matching call.", out.Note)
 	return out, nil
 }
 
-func (s *Server) ruleNames() []string {
-	var names []string
-	for _, r := range s.host.Injector.Rules() {
-		names = append(names, r.Name)
-	}
-	return names
-}
-
-// maxTargets bounds the injection points that one answer names.
-const maxTargets = 100
-
 // reach reports which known injection points a target matches.
 func (s *Server) reach(out *injectOutput, target string) {
-	out.MatchedTargets, out.Note = reach(target, s.host.Injector.Targets())
-}
-
-// reach returns which of the known injection points a target matches, and what to
-// mind about it.
-func reach(target string, known []string) (matched []string, note string) {
-	matched = matching(target, known)
-	switch n := len(matched); {
-	case n > maxTargets:
-		return matched[:maxTargets], fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
-	case n == 0 && len(known) == 0:
-		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
-	case n == 0:
-		shown := known[:min(len(known), 20)]
-		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), toolschema.OrNone(shown))
-	}
-	return matched, note
+	out.MatchedTargets, out.Note = remote.Reach(target, s.host.Injector.Targets())
 }
 
 // injectFailed is the answer of a failed call, in this tool's own words.
-func injectFailed(c *call, p *problem) any {
+func injectFailed(c *call, p *failure.Problem) any {
 	var given struct {
 		FaultName any `json:"fault_name"`
 		FaultType any `json:"fault_type"`
 	}
-	_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
+	_ = json.Unmarshal(c.Req.Params.Arguments, &given) // what cannot be read is not repeated
 	name, _ := given.FaultName.(string)
 	out := injectOutput{Status: "error", FaultName: text.Clip(name, 128), Problem: p}
 	if kind, ok := given.FaultType.(string); ok && slices.Contains(remote.Types(), kind) {
@@ -223,22 +166,17 @@ func injectFailed(c *call, p *problem) any {
 
 // spec is the fault that register asks for.
 func (in injectInput) spec() (remote.Spec, error) {
-	s := remote.Spec{Name: in.FaultName, Type: in.FaultType, Probability: in.Probability, Message: in.ErrorMessage, Target: in.Target, Limit: in.Limit}
+	s := remote.Spec{Name: in.FaultName, Type: in.FaultType, Probability: in.Probability, Message: in.ErrorMessage,
+		Target: in.Target, Limit: in.Limit}
 	if in.DurationSeconds != nil {
 		s.Duration = new(time.Duration(*in.DurationSeconds * float64(time.Second)))
 	}
 	if in.Seed == "" {
 		return s, nil
 	}
-	seed, err := seedOf("seed", in.Seed)
+	seed, err := toolschema.Seed("seed", in.Seed)
 	s.Seed = &seed
 	return s, err
-}
-
-// matching returns the names that a glob matches; none if it is no glob.
-func matching(pattern string, names []string) []string {
-	g, err := glob.Compile(pattern)
-	return slices.DeleteFunc(append([]string{}, names...), func(name string) bool { return err != nil || !g.Match(name) })
 }
 
 // activeFault is a rule as clients see it.
@@ -248,91 +186,34 @@ func activeFault(r chaos.RuleState) gameday.ActiveFault {
 	return f
 }
 
-// seedOf reads a seed. Seeds are text, because JSON numbers above 2^53 may lose
-// precision in transit.
-func seedOf(field, digits string) (uint64, error) {
-	seed, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil {
-		return 0, badArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, text.Clip(digits, maxShown)),
-			"Send the seed as a string of digits.")
-	}
-	return seed, nil
-}
-
 type disarmInput struct{}
 
 type disarmOutput struct {
 	Status       string                `json:"status" enum:"disarmed,error"`
 	ActiveFaults []gameday.ActiveFault `json:"active_faults" jsonschema:"the faults that were registered, as chaos_status listed them; all of them are removed"`
-	Problem      *problem              `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Problem      *failure.Problem      `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 func disarm() (*tool, error) {
 	return define(tool{
-		name: "chaos_disarm", title: "Stop all faults", area: "chaos", unlimited: true,
-		description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
+		Name: "chaos_disarm", Title: "Stop all faults", Area: "chaos", Unlimited: true,
+		Description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
 It needs no arguments and no confirmation, and is never rate-limited: call it whenever the program suffers more than was meant. The answer lists what was there. The injector stays armed, so a fault that is registered afterwards is in force. An experiment under way goes on without its faults and rolls back as usual; cancel its call to end it.`,
-		kind:    kind{write: true, idempotent: true},
-		onError: func(_ *call, p *problem) any { return disarmOutput{"error", []gameday.ActiveFault{}, p} },
+		Kind:    toolrow.Kind{Write: true, Idempotent: true},
+		OnError: func(_ *call, p *failure.Problem) any { return disarmOutput{"error", []gameday.ActiveFault{}, p} },
 	}, func(_ context.Context, c *call, _ disarmInput) (disarmOutput, error) {
 		out := disarmOutput{Status: "disarmed", ActiveFaults: []gameday.ActiveFault{}}
-		for _, r := range c.server.host.Injector.RemoveAll() {
+		for _, r := range c.Server.host.Injector.RemoveAll() {
 			out.ActiveFaults = append(out.ActiveFaults, activeFault(r))
 		}
 		return out, nil
 	})
 }
 
-// put registers a rule for a client: for the time that it asked for, and for
-// its session unless the rule is to be kept.
-func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) (remove func() bool, err error) {
-	remove, err = s.host.Injector.RegisterFor(r, life)
-	if err != nil {
-		return nil, err
-	}
-	s.leaseTo(c, in.Keep, map[string]func() bool{r.Name: remove})
-	return remove, nil
-}
-
-// leaseTo makes rules end with the session of a call, unless they are to be kept or
-// there is no session.
-func (s *Server) leaseTo(c *call, keep bool, rules map[string]func() bool) {
-	if !keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
-		s.leases.Hold(s.host.Injector, c.req.Session, rules)
-	}
-}
-
-// lifetime returns how long a fault lasts that a client registers; 0: for good.
-func (s *Server) lifetime(seconds *float64) (time.Duration, error) {
-	switch {
-	case seconds == nil:
-		return s.limits.FaultTime, nil
-	case *seconds > 0:
-		return max(time.Duration(*seconds*float64(time.Second)), 1), nil
-	case s.limits.AllowEndless:
-		return 0, nil
-	}
-	return 0, badArguments(fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
-		"Leave expires_seconds out for "+s.limits.FaultTime.String()+", or register the fault again before it expires.")
-}
-
-// maxLife is the longest time, in seconds, that a client may ask for.
-const maxLife = 86400
-
-// state returns the injector's state of a rule.
-func (s *Server) state(name string) (chaos.RuleState, bool) {
-	for _, r := range s.host.Injector.States() {
-		if r.Name == name {
-			return r, true
-		}
-	}
-	return chaos.RuleState{}, false
-}
-
 // reportState fills in the state of a rule that was just registered. The rule may
 // be gone: its time was short, or another caller has removed it.
 func (s *Server) reportState(out *injectOutput, name string) {
-	if r, ok := s.state(name); ok {
+	if r, ok := s.rules.State(name); ok {
 		out.setState(r)
 		return
 	}
@@ -345,14 +226,6 @@ const goneAlready = "it has expired or was removed already"
 // setState fills in the state of a rule.
 func (out *injectOutput) setState(r chaos.RuleState) {
 	f := activeFault(r)
-	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
-}
-
-// until returns the shorter of two times, where 0 is endless.
-func until(life time.Duration, expires time.Time) time.Duration {
-	if expires.IsZero() {
-		return life
-	}
-	left := max(time.Until(expires), 1)
-	return min(cmp.Or(life, left), left)
+	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce,
+		f.Reason, f.ExpiresAt
 }

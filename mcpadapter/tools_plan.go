@@ -3,7 +3,6 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 )
 
 type planInput struct {
@@ -24,12 +25,12 @@ type planInput struct {
 }
 
 type planOutput struct {
-	Status  string    `json:"status" jsonschema:"what was done" enum:"applied,removed,error"`
-	Name    string    `json:"name"`
-	Rules   []ruleOut `json:"rules" jsonschema:"the rules that are in force now, or for remove those that were, in the order of the plan"`
-	Omitted int       `json:"omitted,omitempty" jsonschema:"rules that this answer leaves out; they are in force all the same"`
-	Note    string    `json:"note,omitempty" jsonschema:"what to mind"`
-	Problem *problem  `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Status  string           `json:"status" jsonschema:"what was done" enum:"applied,removed,error"`
+	Name    string           `json:"name"`
+	Rules   []ruleOut        `json:"rules" jsonschema:"the rules that are in force now, or for remove those that were, in the order of the plan"`
+	Omitted int              `json:"omitted,omitempty" jsonschema:"rules that this answer leaves out; they are in force all the same"`
+	Note    string           `json:"note,omitempty" jsonschema:"what to mind"`
+	Problem *failure.Problem `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 // ruleOut is a rule of a plan as clients see it.
@@ -47,30 +48,33 @@ const maxPlanRules = 200
 
 func applyPlan() (*tool, error) {
 	return define(tool{
-		name: "chaos_apply_plan", title: "Apply a plan of faults", area: "chaos", target: "name",
-		description: `Puts the rules of a whole plan in force in the live program, or takes them back: any kind of fault with any trigger, not only the five of chaos_inject_fault.
+		Name: "chaos_apply_plan", Title: "Apply a plan of faults", Area: "chaos", Target: "name",
+		Description: `Puts the rules of a whole plan in force in the live program, or takes them back: any kind of fault with any trigger, not only the five of chaos_inject_fault.
 All rules come into force at once, or none: every problem is reported with its place in the arguments, such as /plan/rules/0/fault/params/duration. They are registered as plan/NAME/RULE; chaos_status lists them, chaos_inject_fault removes one of them by that name and fires it, chaos_disarm removes all. Applying a name again replaces the former rules of that name and starts them afresh; with remove true they are taken back, which also succeeds if there are none.
 A rule has target (a glob) and fault, {"kind", "params"}, and may have name, when (a trigger of the same form; left out, every call), limit, coolDown (such as "1.5s") and group. Draws are those of the program's injector: the plan's seed does not move them. Keep targets narrow, and set limits.`,
-		kind: kind{write: true, destructive: true},
-		onError: func(c *call, p *problem) any {
+		Kind: toolrow.Kind{Write: true, Destructive: true},
+		OnError: func(c *call, p *failure.Problem) any {
 			var given struct{ Name any }
-			_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
+			_ = json.Unmarshal(c.Req.Params.Arguments, &given) // what cannot be read is not repeated
 			name, _ := given.Name.(string)
 			return planOutput{Status: "error", Name: text.Clip(name, 64), Rules: []ruleOut{}, Problem: p}
 		},
 	}, func(_ context.Context, c *call, in planInput) (planOutput, error) {
-		s := c.server
-		s.armed.Sweep(s.host.Injector)
+		s := c.Server
+		s.rules.Next.Sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/"):
-			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without a slash", text.Clip(in.Name, maxShown)),
-				"The rules are called plan/NAME/RULE.")
+			return planOutput{},
+				failure.BadArguments(fmt.Sprintf("name is %q; allowed: text without a slash",
+					text.Clip(in.Name, failure.MaxShown)),
+					"The rules are called plan/NAME/RULE.")
 		case in.Remove && in.Plan != nil:
-			return planOutput{}, badArguments("plan is given with remove; allowed: one of them", "Leave the plan out to take it back.")
+			return planOutput{}, failure.BadArguments("plan is given with remove; allowed: one of them",
+				"Leave the plan out to take it back.")
 		case in.Remove:
 			return s.removePlan(in)
 		case in.Plan == nil:
-			return planOutput{}, badArguments("plan is missing; allowed: an object with seed and rules",
+			return planOutput{}, failure.BadArguments("plan is missing; allowed: an object with seed and rules",
 				"plan is required unless remove is true.")
 		}
 		return s.applyPlan(c, in)
@@ -78,28 +82,28 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 }
 
 func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
-	if err := s.guard("applying a plan"); err != nil {
+	if err := s.rules.Guard("applying a plan"); err != nil {
 		return planOutput{}, err
 	}
-	life, err := s.lifetime(in.ExpiresSeconds)
+	life, err := s.rules.Lifetime(in.ExpiresSeconds)
 	if err != nil {
 		return planOutput{}, err
 	}
 	plan, err := planjson.Decode(in.Plan, s.plans)
 	if err != nil {
-		return planOutput{}, planProblem(err)
+		return planOutput{}, failure.OfPlan(err, uriCatalogue)
 	}
 	prefix := planPrefix + in.Name + "/"
 	remove, err := s.host.Injector.RegisterPlan(prefix, plan, life)
 	if err != nil {
-		return planOutput{}, planProblem(err)
+		return planOutput{}, failure.OfPlan(err, uriCatalogue)
 	}
 	rules, leased := plan.Rules(), make(map[string]func() bool)
 	for i := range rules {
 		rules[i].Name = prefix + rules[i].Name
 		leased[rules[i].Name] = remove[i]
 	}
-	s.leaseTo(c, in.Keep, leased)
+	s.rules.Lease(c.Req, in.Keep, leased)
 	out := planOutput{Status: "applied", Name: in.Name}
 	if len(rules) == 0 {
 		out.Note = "The plan has no rules, so nothing is in force."
@@ -133,7 +137,8 @@ func (s *Server) removePlan(in planInput) (planOutput, error) {
 
 // inactive is a rule that is not in force.
 func inactive(r chaos.Rule, why string) gameday.ActiveFault {
-	return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When), Reason: why}
+	return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault),
+		Probability: remote.ProbabilityOf(r.When), Reason: why}
 }
 
 // list lists rules, each in its state.
@@ -142,44 +147,8 @@ func (s *Server) list(out *planOutput, rules []chaos.Rule, state func(chaos.Rule
 	known := s.host.Injector.Targets()
 	for _, r := range rules[:min(len(rules), maxPlanRules)] {
 		one := ruleOut{ActiveFault: state(r)}
-		one.MatchedTargets, one.Note = reach(r.Target, known)
+		one.MatchedTargets, one.Note = remote.Reach(r.Target, known)
 		out.Rules = append(out.Rules, one)
 	}
 	out.Omitted = len(rules) - len(out.Rules)
-}
-
-// planProblem is the answer to a plan that is refused. The places of all problems
-// are JSON pointers into the arguments.
-func planProblem(err error) error {
-	var lines []string
-	for _, one := range apart(err) {
-		var located *planjson.Error
-		if errors.As(one, &located) && located.Reason == planjson.UnknownKind { // the list would be longer than all else
-			short := *located
-			_, meant, _ := strings.Cut(short.Allowed, "; did you mean")
-			short.Allowed = "a kind of the resource " + uriCatalogue + strings.TrimSuffix("; did you mean"+meant, "; did you mean")
-			one = &short
-		}
-		line := strings.TrimPrefix(strings.TrimPrefix(one.Error(), "planjson: "), "chaos: ")
-		var wrong *chaos.RuleError
-		switch {
-		case strings.HasPrefix(line, "/"):
-			line = "/plan" + line
-		case errors.As(one, &wrong):
-			line = fmt.Sprintf("/plan/rules/%d/%s%s: %s", wrong.Index, strings.ToLower(wrong.Field[:1]), wrong.Field[1:], line)
-		default:
-			line = "/plan: " + line
-		}
-		lines = append(lines, line)
-	}
-	return badArguments(strings.Join(lines, "\n"), "Correct the plan at these places and apply it again; nothing of it is in force. "+
-		"The resource "+uriCatalogue+" has every kind with its parameters.")
-}
-
-// apart returns the errors that were joined.
-func apart(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }

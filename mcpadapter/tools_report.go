@@ -4,88 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
-	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/scoring"
 )
-
-// reports keeps the latest report of each matrix.
-type reports struct {
-	mu     sync.Mutex
-	latest map[string]kept
-	last   string // name of the matrix that was run last
-}
-
-// kept is a report with the time when it was finished.
-type kept struct {
-	*contract.Report
-	at   time.Time
-	took time.Duration
-}
-
-func (r *reports) put(matrix string, k kept) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.latest == nil {
-		r.latest = make(map[string]kept)
-	}
-	r.latest[matrix], r.last = k, matrix
-}
-
-// get returns the latest report of a matrix; name empty: of any.
-func (r *reports) get(matrix string, anyMatrix bool) (name string, k kept, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if anyMatrix {
-		matrix = r.last
-	}
-	k, ok = r.latest[matrix]
-	return matrix, k, ok
-}
-
-// matrix finds a matrix by name; if there is only one, the name may be empty.
-func (s *Server) matrix(name string) (*contract.Matrix, error) {
-	if name == "" && len(s.host.Matrices) == 1 {
-		return s.host.Matrices[0], nil
-	}
-	var names []string
-	for _, m := range s.host.Matrices {
-		if m.Name == name && name != "" {
-			return m, nil
-		}
-		names = append(names, m.Name)
-	}
-	if name == "" {
-		return nil, badArguments("matrix is missing; allowed: "+toolschema.OrNone(names), "This host has several matrices; say which.")
-	}
-	return nil, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)),
-		"contract_list lists the matrices.")
-}
-
-// report returns the latest report of a matrix; if none is named and there are
-// several, of the matrix run last.
-func (s *Server) report(name string) (string, kept, error) {
-	if name != "" || len(s.host.Matrices) == 1 {
-		m, err := s.matrix(name)
-		if err != nil {
-			return "", kept{}, err
-		}
-		name = m.Name
-		if _, k, ok := s.reports.get(name, false); ok {
-			return name, k, nil
-		}
-	} else if found, k, ok := s.reports.get("", true); ok {
-		return found, k, nil
-	}
-	return "", kept{}, &problem{http.StatusNotFound, codeNothing, "no report is there yet: the matrix has not been run since the server was started",
-		"Call contract_run first."}
-}
 
 type reportInput struct {
 	Matrix    string   `json:"matrix,omitempty" jsonschema:"name of the matrix; the one that was run last if left out" len:"1,256"`
@@ -125,48 +51,32 @@ const (
 
 func contractReport() (*tool, error) {
 	return define(tool{
-		name: "contract_report", title: "Contract report", area: "contract", target: "matrix",
-		description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
+		Name: "contract_report", Title: "Contract report", Area: "contract", Target: "matrix",
+		Description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
 States are held, broken, inconclusive, undelivered (no fault of the scenario struck) and not run. Each cell has the contract_run call that repeats it. Times are UTC, elapsedSec in seconds. Narrow by states, scenario and invariant, and ask for evidence of few cells: prompts and answers are long.`,
 	}, func(_ context.Context, c *call, in reportInput) (reportOutput, error) {
-		_, k, err := c.server.report(in.Matrix)
+		_, k, err := c.Server.matrices.Report(in.Matrix)
 		if err != nil {
 			return reportOutput{}, err
 		}
-		if err := in.check(k.Report); err != nil {
-			return reportOutput{}, err
+		filter := report.CellFilter{States: in.States, Scenario: in.Scenario, Invariant: in.Invariant}
+		if err := filter.Check(k.Report); err != nil {
+			return reportOutput{}, unknownNames(err)
 		}
-		out := reportOutput{Digest: digestOf(k), FinishedAt: k.at, Faults: []faultCount{}}
+		out := reportOutput{Digest: digestOf(k), FinishedAt: k.At, Faults: []faultCount{}}
 		for _, f := range k.Faults[:min(len(k.Faults), maxFaults)] {
 			out.Faults = append(out.Faults, faultCount(f))
 		}
 		if in.Cells {
-			out.page(in, k.Report)
+			out.page(in, filter, k.Report)
 		}
 		return out, nil
 	})
 }
 
-func (in reportInput) check(r *contract.Report) error {
-	var problems []error
-	if in.Scenario != "" {
-		problems = append(problems, known("scenario", []string{in.Scenario}, r.Scenarios))
-	}
-	if in.Invariant != "" {
-		problems = append(problems, known("invariant", []string{in.Invariant}, r.Invariants))
-	}
-	for _, err := range problems {
-		if err != nil {
-			return badArguments(err.Error(), "contract_list lists scenarios and invariants.")
-		}
-	}
-	return nil
-}
-
 // page adds the requested cells, and says where the next page begins.
-func (out *reportOutput) page(in reportInput, r *contract.Report) {
+func (out *reportOutput) page(in reportInput, filter report.CellFilter, r *contract.Report) {
 	out.Cells = []report.CellDigest{}
-	filter := report.CellFilter{States: in.States, Scenario: in.Scenario, Invariant: in.Invariant}
 	cells, matching := filter.Page(r, in.Offset, cmp.Or(in.Limit, defaultPage))
 	for _, c := range cells {
 		out.Cells = append(out.Cells, report.CellDigestOf(c, in.Evidence))
@@ -175,7 +85,9 @@ func (out *reportOutput) page(in reportInput, r *contract.Report) {
 	if shown := in.Offset + len(out.Cells); shown < matching {
 		out.NextOffset = &shown
 	}
-	out.Summary = sentences(out.Summary, fmt.Sprintf("Cells %d to %d of %d matching ones.", min(in.Offset+1, matching), min(in.Offset+len(out.Cells), matching), matching))
+	out.Summary = text.Sentences(out.Summary,
+		fmt.Sprintf("Cells %d to %d of %d matching ones.", min(in.Offset+1, matching),
+			min(in.Offset+len(out.Cells), matching), matching))
 }
 
 type scoreInput struct {
@@ -206,20 +118,20 @@ type scoreOutput struct {
 
 func resilienceScore() (*tool, error) {
 	return define(tool{
-		name: "resilience_score", title: "Resilience score", area: "contract", target: "matrix",
-		description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
+		Name: "resilience_score", Title: "Resilience score", Area: "contract", Target: "matrix",
+		Description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
 contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are run elsewhere and may be passed in. A part that did not run is an error unless renormalise is true. The verdict stands beside the number: a contract that failed fails it, whatever the number.`,
 	}, func(_ context.Context, c *call, in scoreInput) (scoreOutput, error) {
-		return c.server.score(in)
+		return c.Server.score(in)
 	})
 }
 
 func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	parts := scoring.Parts{Mutation: in.Mutation, Replay: in.Replay}
 	var out scoreOutput
-	_, k, err := s.report(in.Matrix)
+	_, k, err := s.matrices.Report(in.Matrix)
 	switch {
-	case err != nil && problemOf(err).Code != codeNothing:
+	case err != nil && failure.Of(err).Code != failure.CodeNothing:
 		return out, err
 	case err == nil:
 		out.Contract = new(report.ScoreDigestOf(k.Score))
@@ -234,13 +146,15 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	}
 	overall, err := weights.Overall(parts, &scoring.OverallOptions{Renormalise: in.Renormalise})
 	if err != nil {
-		return out, badArguments(err.Error(), "Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
+		return out, failure.BadArguments(err.Error(),
+			"Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}
-	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing, overall.Renormalised
+	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing,
+		overall.Renormalised
 	out.Verdict, out.Why = overall.Verdict, overall.Why
 	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
 	if out.Contract != nil {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
+		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
 	}
 	return out, nil
 }

@@ -3,12 +3,14 @@ package mcpadapter
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -18,13 +20,16 @@ func (s *Server) run(id string) (trace.Entry, error) {
 	if id != "" {
 		e, ok := s.host.Runs.Get(id)
 		if !ok {
-			return e, notFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", text.Clip(id, maxShown)), "get_runs lists the runs that are kept.")
+			return e,
+				failure.NotFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run",
+					text.Clip(id, failure.MaxShown)), "get_runs lists the runs that are kept.")
 		}
 		return e, nil
 	}
 	list := s.host.Runs.List()
 	if len(list) == 0 {
-		return trace.Entry{}, &problem{404, codeNothing, "no run is kept", "The host has recorded none yet; call again when it has."}
+		return trace.Entry{}, failure.New(404, failure.CodeNothing, "no run is kept",
+			"The host has recorded none yet; call again when it has.")
 	}
 	return list[len(list)-1], nil
 }
@@ -46,24 +51,13 @@ const defaultRuns = 50
 
 func getRuns() (*tool, error) {
 	return define(tool{
-		name: "get_runs", title: "List runs", area: "timeline",
-		description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
+		Name: "get_runs", Title: "List runs", Area: "timeline",
+		Description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
 createdAt is UTC. state is running while a run goes on and failed if it did not work; a run that is done has none. Pass an id as runId to the other timeline tools.`,
 	}, func(_ context.Context, c *call, in runsInput) (runsOutput, error) {
-		out := runsOutput{Runs: []trace.Entry{}, Dropped: c.server.host.Runs.Dropped()}
-		list := c.server.host.Runs.List()
-		all := 0
-		for i := len(list) - 1; i >= 0; i-- {
-			if in.Kind != "" && string(list[i].Kind) != in.Kind {
-				continue
-			}
-			all++
-			if all > in.Offset && len(out.Runs) < cmp.Or(in.Limit, defaultRuns) {
-				out.Runs = append(out.Runs, list[i])
-			}
-		}
-		out.Omitted = max(all-in.Offset-len(out.Runs), 0)
-		out.Summary = fmt.Sprintf("%d of %d %s.", len(out.Runs), all, plural(all, "run", "runs"))
+		page, all := c.Server.host.Runs.Page(trace.Kind(in.Kind), in.Offset, cmp.Or(in.Limit, defaultRuns))
+		out := runsOutput{Runs: page, Omitted: max(all-in.Offset-len(page), 0), Dropped: c.Server.host.Runs.Dropped()}
+		out.Summary = fmt.Sprintf("%d of %d %s.", len(out.Runs), all, text.Noun(all, "run", "runs"))
 		return out, nil
 	})
 }
@@ -79,60 +73,39 @@ type graphOutput struct {
 	Summary    string           `json:"summary"`
 	RunID      string           `json:"runId"`
 	Nodes      []timeline.Node  `json:"nodes"`
-	Edges      []edgeInfo       `json:"edges" jsonschema:"who called whom"`
+	Edges      []timeline.Edge  `json:"edges" jsonschema:"who called whom"`
 	Subsystems []timeline.Named `json:"subsystems,omitempty"`
 	Classes    []timeline.Named `json:"classes,omitempty"`
 	Omitted    int              `json:"omitted,omitempty" jsonschema:"nodes and edges that this answer leaves out"`
 	Notes      []string         `json:"notes,omitempty" jsonschema:"what the run cannot show"`
 }
 
-type edgeInfo struct {
-	From     string `json:"fromNodeId"`
-	To       string `json:"toNodeId"`
-	Class    string `json:"classId,omitempty"`
-	Attempts int64  `json:"attempts" jsonschema:"calls, retries included"`
-	Failures int64  `json:"failures" jsonschema:"calls that failed"`
-}
-
 const defaultNodes = 100
 
 func getGraph() (*tool, error) {
 	return define(tool{
-		name: "get_graph", title: "Call graph", area: "timeline", target: "runId",
-		description: `Shows who called whom in a run. Nodes are the agent and the injection points, of type agent, tool, llm, http or point; edges are calls with the number of attempts (retries included) and failures over the whole run.
+		Name: "get_graph", Title: "Call graph", Area: "timeline", Target: "runId",
+		Description: `Shows who called whom in a run. Nodes are the agent and the injection points, of type agent, tool, llm, http or point; edges are calls with the number of attempts (retries included) and failures over the whole run.
 A node's subsystem is the part of its name before the first dot. Start here to learn the node ids that the other timeline tools want, and narrow large graphs by subsystemId or classId.`,
 	}, func(_ context.Context, c *call, in graphInput) (graphOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return graphOutput{}, err
 		}
 		g := e.Timeline.Graph(timeline.GraphQuery{Subsystem: in.SubsystemID, Class: in.ClassID})
-		out := graphOf(e.ID, g, cmp.Or(in.Limit, defaultNodes))
-		out.Notes = e.Timeline.Notes()
+		first, omitted := g.First(cmp.Or(in.Limit, defaultNodes))
+		attempts, failures := g.Calls()
+		out := graphOutput{RunID: e.ID, Nodes: first.Nodes, Edges: first.Edges, Subsystems: g.Subsystems,
+			Classes: g.Classes,
+			Omitted: omitted, Notes: e.Timeline.Notes()}
+		out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts,
+			failures)
+		if omitted > 0 {
+			out.Summary = text.Sentences(out.Summary,
+				fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", omitted))
+		}
 		return out, nil
 	})
-}
-
-func graphOf(id string, g timeline.Graph, limit int) graphOutput {
-	out := graphOutput{RunID: id, Nodes: append([]timeline.Node{}, g.Nodes[:min(len(g.Nodes), limit)]...), Edges: []edgeInfo{},
-		Subsystems: g.Subsystems, Classes: g.Classes}
-	shown := make(map[string]bool, len(out.Nodes))
-	for _, n := range out.Nodes {
-		shown[n.ID] = true
-	}
-	var attempts, failures int64
-	for _, e := range g.Edges {
-		attempts, failures = attempts+e.Attempts, failures+e.Failures
-		if shown[e.From] && shown[e.To] && len(out.Edges) < 10*limit {
-			out.Edges = append(out.Edges, edgeInfo(e))
-		}
-	}
-	out.Omitted = len(g.Nodes) - len(out.Nodes) + len(g.Edges) - len(out.Edges)
-	out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts, failures)
-	if out.Omitted > 0 {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", out.Omitted))
-	}
-	return out
 }
 
 type outagesInput struct {
@@ -159,27 +132,32 @@ const defaultIncidents = 100
 
 func detectOutages() (*tool, error) {
 	return define(tool{
-		name: "detect_outages", title: "Detect outages", area: "timeline", target: "nodeId",
-		description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
+		Name: "detect_outages", Title: "Detect outages", Area: "timeline", Target: "nodeId",
+		Description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
 type is outage if nothing was served in any of its bins, else degradation; severity is high for an outage or half the window, medium from 3 bins, else low. Times are UTC; endTs is exclusive. An incident at the edge of the window may be longer than the window shows. Narrow by node and time.`,
 	}, func(_ context.Context, c *call, in outagesInput) (outagesOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return outagesOutput{}, err
 		}
 		q := timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}
-		found, err := e.Timeline.DetectOutages(q, timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold, MinBins: in.MinDurationBins})
+		found,
+			err := e.Timeline.DetectOutages(q,
+			timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold,
+				MinBins: in.MinDurationBins})
 		if err != nil {
 			return outagesOutput{}, err
 		}
-		out := outagesOutput{RunID: e.ID, BinSize: e.Timeline.BinSize().String(), Notes: e.Timeline.Notes(), Incidents: append([]timeline.Incident{}, found[:min(len(found), cmp.Or(in.Limit, defaultIncidents))]...)}
+		out := outagesOutput{RunID: e.ID, BinSize: e.Timeline.BinSize().String(), Notes: e.Timeline.Notes(),
+			Incidents: append([]timeline.Incident{}, found[:min(len(found), cmp.Or(in.Limit, defaultIncidents))]...)}
 		out.Omitted = len(found) - len(out.Incidents)
 		kinds := make(map[string]int)
 		for _, i := range found {
 			kinds[i.Type]++
 		}
-		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage], plural(kinds[timeline.Outage], "outage", "outages"),
-			kinds[timeline.Degradation], plural(kinds[timeline.Degradation], "degradation", "degradations"))
+		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage],
+			text.Noun(kinds[timeline.Outage], "outage", "outages"),
+			kinds[timeline.Degradation], text.Noun(kinds[timeline.Degradation], "degradation", "degradations"))
 		return out, nil
 	})
 }
@@ -191,23 +169,6 @@ type recoveryInput struct {
 	LookaheadEndTs     timeline.Bound     `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
 	BasedOn            timeline.Metric    `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
 	RecoveryDefinition recoveryDefinition `json:"recoveryDefinition,omitzero" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance. An object with type, tolerance and baselineWindow, or the bare word" default:"\"zero\""`
-}
-
-// recoveryDefinition is a recoveryObject, or its type alone.
-type recoveryDefinition recoveryObject
-
-type recoveryObject struct {
-	Type           string        `json:"type" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline"`
-	Tolerance      *float64      `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
-	BaselineWindow *baselineInfo `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
-}
-
-// UnmarshalJSON reads both forms.
-func (d *recoveryDefinition) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		return json.Unmarshal(text, &d.Type)
-	}
-	return json.Unmarshal(text, (*recoveryObject)(d))
 }
 
 type baselineInfo struct {
@@ -223,15 +184,16 @@ type recoveryOutput struct {
 
 func computeRecoveryTime() (*tool, error) {
 	return define(tool{
-		name: "compute_recovery_time", title: "Recovery time", area: "timeline", target: "nodeId",
-		description: `Measures how long a node took to be well again after an outage began. By default: until its backlog (operations begun and not ended) is 0. With recoveryDefinition baseline: until the metric is within tolerance of its mean before the outage (for capacity at least, for latency at most).
+		Name: "compute_recovery_time", Title: "Recovery time", Area: "timeline", Target: "nodeId",
+		Description: `Measures how long a node took to be well again after an outage began. By default: until its backlog (operations begun and not ended) is 0. With recoveryDefinition baseline: until the metric is within tolerance of its mean before the outage (for capacity at least, for latency at most).
 The node must have been unwell before it can recover. recoveryTs is the beginning of the first recovered bin, UTC; durationMinutes is in minutes. They are null, with a note, when it never recovered in the window. Get outageStartTs from detect_outages.`,
 	}, func(_ context.Context, c *call, in recoveryInput) (recoveryOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return recoveryOutput{}, err
 		}
-		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs, BasedOn: in.BasedOn}
+		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs,
+			BasedOn: in.BasedOn}
 		d := in.RecoveryDefinition
 		o.Definition, o.Tolerance = d.Type, d.Tolerance
 		if b := d.BaselineWindow; b != nil {
@@ -242,9 +204,11 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 			return recoveryOutput{}, err
 		}
 		r.Notes = append(r.Notes, e.Timeline.Notes()...)
-		out := recoveryOutput{RunID: e.ID, Recovery: r, Summary: fmt.Sprintf("%s has not recovered. %s", in.NodeID, r.Notes)}
+		out := recoveryOutput{RunID: e.ID, Recovery: r,
+			Summary: fmt.Sprintf("%s has not recovered. %s", in.NodeID, r.Notes)}
 		if r.RecoveryTs != nil {
-			out.Summary = fmt.Sprintf("%s was well again after %v bins, %v minutes.", in.NodeID, r.DurationBins, r.DurationMinutes)
+			out.Summary = fmt.Sprintf("%s was well again after %v bins, %v minutes.", in.NodeID, r.DurationBins,
+				r.DurationMinutes)
 		}
 		return out, nil
 	})
@@ -282,56 +246,147 @@ const (
 
 func getStateWindow() (*tool, error) {
 	return define(tool{
-		name: "get_state_window", title: "State window", area: "timeline", target: "runId",
-		description: `Shows what each node did in a window of a run: totals first; series bin by bin where they are at most 1000 values, and above that for metrics that are named, or with includeSeries.
+		Name: "get_state_window", Title: "State window", Area: "timeline", Target: "runId",
+		Description: `Shows what each node did in a window of a run: totals first; series bin by bin where they are at most 1000 values, and above that for metrics that are named, or with includeSeries.
 An operation is what a caller wanted done, attempts count its retries. arrivals, served and errors are operations, attempts and failures are calls. latency (mean) and latencyP95 are in ms, busy in seconds with at least one call in flight, backlog is operations in flight at the end of a bin, capacity is served per busy second, utilization is busy/bin length, throughputRatio is served/arrivals, retryTax is failures/attempts. What is undefined is null, never 0.
 start and end are inclusive bin indices or times in RFC 3339; binSize is the length of a bin as a text, such as 1s; a window has at most 1000 bins. Narrow by nodeIds, classIds, metrics and time.`,
 	}, func(_ context.Context, c *call, in windowInput) (windowOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return windowOutput{}, err
 		}
-		w, err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs, Classes: in.ClassIDs})
+		w,
+			err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs,
+			Classes: in.ClassIDs})
 		if err != nil {
 			return windowOutput{}, err
 		}
-		out := windowOf(e.ID, w, in)
-		out.Notes = e.Timeline.Notes()
+		first, omitted := w.First(cmp.Or(in.Limit, defaultSeries))
+		metrics := in.Metrics
+		if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || first.Values(len(all)) <= freeValues) {
+			metrics = all
+		}
+		out := windowOutput{RunID: e.ID, Window: w.Window, Nodes: []timeline.Totals{}, Omitted: omitted,
+			Notes: e.Timeline.Notes()}
+		for _, s := range first.Series {
+			out.Nodes = append(out.Nodes, s.Totals())
+		}
+		out.Series, out.SeriesOmitted = first.Fit(maxValues, metrics...)
+		out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", w.Window.Bins(), w.Window.BinSize, len(out.Nodes),
+			len(w.Series))
+		if omitted > 0 {
+			out.Summary = text.Sentences(out.Summary,
+				fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", omitted))
+		}
+		if n := out.SeriesOmitted; n > 0 {
+			out.Summary = text.Sentences(out.Summary,
+				fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", n))
+		}
 		return out, nil
 	})
 }
 
-func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
-	out := windowOutput{RunID: id, Window: w.Window, Nodes: []timeline.Totals{}, Series: []timeline.Series{}}
-	metrics := in.Metrics
-	bins, values := w.Window.EndBin-w.Window.StartBin+1, 0
-	shown := min(len(w.Series), cmp.Or(in.Limit, defaultSeries))
-	if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || shown*bins*len(all) <= freeValues) {
-		metrics = all
-	}
-	for _, s := range w.Series {
-		if len(out.Nodes) == cmp.Or(in.Limit, defaultSeries) {
-			out.Omitted++
-			continue
+type impactInput struct {
+	RunID           string         `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	NodeID          string         `json:"nodeId" jsonschema:"the node that was unwell; get_graph lists them" len:"1,512"`
+	OutageStartTs   timeline.Bound `json:"outageStartTs" jsonschema:"when its outage began: startTs of an incident, or a bin index"`
+	LookaheadEndTs  timeline.Bound `json:"lookaheadEndTs" jsonschema:"last bin to look for effects in, inclusive: a time in RFC 3339, or a bin index"`
+	NodeIDs         []string       `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that calls connect with it if left out" len:"1,200" each:"1,512"`
+	Metric          string         `json:"metric,omitempty" jsonschema:"what is judged in each bin" enum:"served,throughputRatio,capacity,backlog,latency,latencyP95" default:"\"served\""`
+	Threshold       *float64       `json:"threshold,omitempty" jsonschema:"in the unit of the metric; required for backlog and latency (ms)" range:"0"`
+	MinDurationBins int            `json:"minDurationBins,omitempty" jsonschema:"shortest streak of bad bins that counts" range:"1,1000" default:"1"`
+	Limit           int            `json:"limit,omitempty" jsonschema:"at most so many nodes" range:"1,1000" default:"100"`
+}
+
+type impactOutput struct {
+	Summary string `json:"summary"`
+	RunID   string `json:"runId"`
+	timeline.Impact
+	Omitted int      `json:"omitted,omitempty" jsonschema:"nodes that this answer leaves out"`
+	Notes   []string `json:"notes,omitempty" jsonschema:"what the run cannot show"`
+}
+
+func getImpact() (*tool, error) {
+	return define(tool{
+		Name: "get_impact", Title: "Impact of an outage", Area: "timeline", Target: "nodeId",
+		Description: `Shows which nodes connected to another by calls were affected after its outage began, upstream (they call it) and downstream (it calls them), nearest first, with the delay.
+how is failing where the node was bad by the rule of detect_outages, and starved where it got less than half of its mean arrivals before the window. The answer rests on time and calls alone and proves no cause. notJudged were never called, so whether they were affected is unknown. Times are UTC; endTs is exclusive. Get outageStartTs from detect_outages.`,
+	}, func(_ context.Context, c *call, in impactInput) (impactOutput, error) {
+		e, err := c.Server.run(in.RunID)
+		if err != nil {
+			return impactOutput{}, err
 		}
-		out.Nodes = append(out.Nodes, s.Totals())
-		if len(metrics) == 0 {
-			continue
+		q := timeline.Query{Start: in.OutageStartTs, End: in.LookaheadEndTs, Nodes: in.NodeIDs}
+		rule := timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold,
+			MinBins: in.MinDurationBins}
+		all, err := e.Timeline.Impact(in.NodeID, q, rule)
+		if err != nil {
+			return impactOutput{}, err
 		}
-		if values += bins * len(metrics); values > maxValues {
-			out.SeriesOmitted++
-			continue
+		out := impactOutput{RunID: e.ID, Notes: e.Timeline.Notes(),
+			Summary: fmt.Sprintf("%s: %d connected %s affected, %d not, %d not judged.", in.NodeID,
+				len(all.Affected), text.Noun(len(all.Affected), "node was", "nodes were"), len(all.Unaffected),
+				len(all.NotJudged))}
+		out.Impact, out.Omitted = all.First(cmp.Or(in.Limit, defaultNodes))
+		return out, nil
+	})
+}
+
+type compareInput struct {
+	BaselineRunID string            `json:"baselineRunId" jsonschema:"id of the run to compare with; get_runs lists them" len:"1,128"`
+	ScenarioRunID string            `json:"scenarioRunId" jsonschema:"id of the run that is compared" len:"1,128"`
+	Start         timeline.Bound    `json:"start" jsonschema:"first bin of the window: its index from 0, in each run, or a time in RFC 3339"`
+	End           timeline.Bound    `json:"end" jsonschema:"last bin of the window, inclusive: its index, or a time in RFC 3339"`
+	NodeIDs       []string          `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that either run called if left out" len:"1,200" each:"1,512"`
+	ClassIDs      []string          `json:"classIds,omitempty" jsonschema:"only calls of these classes; all if left out" len:"1,200" each:"1,256"`
+	Metrics       []timeline.Metric `json:"metrics,omitempty" jsonschema:"only these metrics; all if left out" len:"1,13"`
+	Limit         int               `json:"limit,omitempty" jsonschema:"at most so many nodes" range:"1,200" default:"20"`
+}
+
+type compareOutput struct {
+	Summary       string `json:"summary"`
+	BaselineRunID string `json:"baselineRunId"`
+	ScenarioRunID string `json:"scenarioRunId"`
+	timeline.Comparison
+	Omitted int      `json:"omitted,omitempty" jsonschema:"nodes that this answer leaves out"`
+	Notes   []string `json:"notes,omitempty" jsonschema:"what one of the runs cannot show"`
+}
+
+func compareRuns() (*tool, error) {
+	return define(tool{
+		Name: "compare_runs", Title: "Compare two runs", Area: "timeline", Target: "scenarioRunId",
+		Description: `Compares a run with its baseline, node by node and metric by metric: both values, change (scenario - baseline), ratio (scenario/baseline), and whether the change, however small, is for the worse, which is no test of significance.
+Metrics and units are those of get_state_window, over the whole window: counts and busy are sums, backlog is the largest, latencies are of all operations. degradation is, for each node, the share of the baseline's served/ended that was lost: 0 none, 1 all, below 0 better. What is undefined, or a node that one run does not have, is null. Counts compare only where both windows, baseline and scenario, have the same length. Bin indices suit runs that were recorded at different times.`,
+	}, func(_ context.Context, c *call, in compareInput) (compareOutput, error) {
+		before, err := c.Server.run(in.BaselineRunID)
+		if err != nil {
+			return compareOutput{}, err
 		}
-		out.Series = append(out.Series, s.Only(metrics...))
-	}
-	out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
-	if out.Omitted > 0 {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", out.Omitted))
-	}
-	if out.SeriesOmitted > 0 {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", out.SeriesOmitted))
-	}
-	return out
+		after, err := c.Server.run(in.ScenarioRunID)
+		if err != nil {
+			return compareOutput{}, err
+		}
+		all, err := timeline.Compare(before.Timeline, after.Timeline,
+			timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs, Classes: in.ClassIDs})
+		if err != nil {
+			return compareOutput{}, err
+		}
+		out := compareOutput{BaselineRunID: before.ID, ScenarioRunID: after.ID,
+			Notes: slices.Concat(before.Timeline.Notes(), after.Timeline.Notes())}
+		out.Comparison, out.Omitted = all.First(cmp.Or(in.Limit, defaultSeries), in.Metrics...)
+		lost := 0
+		for _, share := range all.Degradation {
+			if share > 0 {
+				lost++
+			}
+		}
+		out.Summary = fmt.Sprintf("%s beside %s: %d of %d nodes served a smaller share.", after.ID, before.ID, lost,
+			len(all.Degradation))
+		if out.Omitted > 0 {
+			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds.", out.Omitted))
+		}
+		return out, nil
+	})
 }
 
 type scenarioInput struct {
@@ -364,13 +419,13 @@ type scenarioOutput struct {
 
 func runScenario() (*tool, error) {
 	return define(tool{
-		name: "run_scenario", title: "Run a what-if scenario", area: "timeline", target: "baseRunId",
-		description: `Runs the host's workload again like a former run, but under changed conditions: concurrency limits scaled (capacityMultiplier), pauses before retries scaled (retryDelayMultiplier), or one node down for some bins (outageInjection). It runs on an injector of its own, apart from the live program's, one at a time.
+		Name: "run_scenario", Title: "Run a what-if scenario", Area: "timeline", Target: "baseRunId",
+		Description: `Runs the host's workload again like a former run, but under changed conditions: concurrency limits scaled (capacityMultiplier), pauses before retries scaled (retryDelayMultiplier), or one node down for some bins (outageInjection). It runs on an injector of its own, apart from the live program's, one at a time.
 The answer has the runId to ask the timeline tools about. A run that takes longer than this call may wait goes on in the background: state is then running, and get_runs shows when it is done. repeats says whether the same seed gives the same series: it does where the workload runs in virtual time, not in a live program. A parameter that the workload does not read is told in unread; if it reads none, that is an error.`,
-		kind:  kind{write: true, openWorld: true},
-		limit: &policy.Limit{PerSecond: 0.5, Burst: 5},
+		Kind:  toolrow.Kind{Write: true, OpenWorld: true},
+		Limit: &policy.Limit{PerSecond: 0.5, Burst: 5},
 	}, func(ctx context.Context, c *call, in scenarioInput) (scenarioOutput, error) {
-		return c.server.scenario(ctx, in)
+		return c.Server.scenario(ctx, in)
 	})
 }
 
@@ -378,7 +433,8 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	q := trace.ScenarioRequest{BaseRunID: in.BaseRunID, Label: in.Label, Parameters: trace.Parameters{
 		CapacityMultiplier: in.Parameters.CapacityMultiplier, RetryDelayMultiplier: in.Parameters.RetryDelayMultiplier}}
 	if o := in.Parameters.OutageInjection; o != nil {
-		q.Parameters.OutageInjection = &trace.OutageInjection{NodeID: o.NodeID, Start: o.Start, DurationBins: o.DurationBins}
+		q.Parameters.OutageInjection = &trace.OutageInjection{NodeID: o.NodeID, Start: o.Start,
+			DurationBins: o.DurationBins}
 	}
 	life, stop := context.WithCancel(s.life) // the run may outlive the call
 	started, err := s.host.Runs.StartScenario(life, q)
@@ -386,7 +442,7 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 		stop()
 		return scenarioOutput{}, err
 	}
-	done, err := s.begin() // Shutdown waits for the run, too
+	done, err := s.active.Begin() // Shutdown waits for the run, too
 	if err != nil {
 		stop()
 		return scenarioOutput{}, err
@@ -406,22 +462,24 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	if err != nil {
 		return scenarioOutput{}, runFailed(r, err)
 	}
-	out := scenarioOutput{RunID: r.RunID, Seed: fmt.Sprint(r.Seed), State: r.State, Repeats: r.Repeats, Unread: r.Unread, Notes: r.Notes}
+	out := scenarioOutput{RunID: r.RunID, Seed: fmt.Sprint(r.Seed), State: r.State, Repeats: r.Repeats,
+		Unread: r.Unread, Notes: r.Notes}
 	out.Summary = fmt.Sprintf("%s is done.", r.RunID)
 	if r.State == trace.StateRunning {
 		out.Summary = fmt.Sprintf("%s is still running: get_runs shows when it is done.", r.RunID)
 	}
 	if len(r.Unread) > 0 {
-		out.Summary = sentences(out.Summary, "Some parameters had no effect, see unread.")
+		out.Summary = text.Sentences(out.Summary, "Some parameters had no effect, see unread.")
 	}
 	return out, nil
 }
 
 // runFailed is the problem of a run that was started and went wrong.
 func runFailed(r trace.Result, err error) error {
-	p := *problemOf(err)
-	if p.Code == codeInternal {
-		p.Code, p.Hint = "run_failed", "The workload failed; what was recorded until then is kept under the id in detail."
+	p := *failure.Of(err)
+	if p.Code == failure.CodeInternal {
+		p.Code, p.Hint = "run_failed",
+			"The workload failed; what was recorded until then is kept under the id in detail."
 	}
 	if errors.Is(err, trace.ErrUnread) {
 		p.Status = 422

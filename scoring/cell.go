@@ -72,7 +72,8 @@ func (c Cell) check(i int) error {
 		errs.Wrong(field("state"), c.State, allowedStates)
 	}
 	if c.Violated && c.State != CellBroken && c.State != CellUndelivered {
-		errs.Wrong(field("broken"), fielderror.Found("true with state "+c.State.String()), "true with state broken or undelivered")
+		errs.Wrong(field("broken"), fielderror.Found("true with state "+c.State.String()),
+			"true with state broken or undelivered")
 	}
 	if c.Delivered < 0 {
 		errs.Wrong(field("delivered"), c.Delivered, "0 or more")
@@ -89,11 +90,14 @@ func (c Cell) check(i int) error {
 func (c Cell) checkDelivery(field func(string) string) error {
 	switch {
 	case c.decided() && c.HasRules && c.Delivered == 0:
-		return fields.Wrong(field("state"), fielderror.Found(c.State.String()+" with rules and none delivered"), "undelivered, or delivered of 1 or more")
+		return fields.Wrong(field("state"), fielderror.Found(c.State.String()+" with rules and none delivered"),
+			"undelivered, or delivered of 1 or more")
 	case c.State == CellUndelivered && !c.HasRules:
-		return fields.Wrong(field("state"), fielderror.Found("undelivered without rules"), "undelivered where the scenario has rules")
+		return fields.Wrong(field("state"), fielderror.Found("undelivered without rules"),
+			"undelivered where the scenario has rules")
 	case c.State == CellUndelivered && c.Delivered > 0:
-		return fields.Wrong(field("state"), fielderror.Found(fmt.Sprintf("undelivered with %d delivered", c.Delivered)), "undelivered with delivered of 0")
+		return fields.Wrong(field("state"), fielderror.Found(fmt.Sprintf("undelivered with %d delivered", c.Delivered)),
+			"undelivered with delivered of 0")
 	}
 	return nil
 }

@@ -120,7 +120,8 @@ func checkContract(cells []Cell, o ContractOptions) error {
 		if n := min(c.count(), maxCount); total <= math.MaxInt-n { // an int may have 32 bits
 			total += n
 		} else {
-			errs.Wrong(fmt.Sprintf("cells[%d].count", i), c.Count, fmt.Sprintf("at most %d cells together", math.MaxInt))
+			errs.Wrong(fmt.Sprintf("cells[%d].count", i), c.Count,
+				fmt.Sprintf("at most %d cells together", math.MaxInt))
 		}
 		j, seen := first[c.Scenario]
 		if !seen {

@@ -27,12 +27,14 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 		why = append(why, "no fault was delivered in "+describeScenarios(names))
 	}
 	if s.Inconclusive > o.AllowInconclusive {
-		why = append(why, fmt.Sprintf("%s inconclusive, allowed %d", text.Plural(s.Inconclusive, "cell"), o.AllowInconclusive))
+		why = append(why,
+			fmt.Sprintf("%s inconclusive, allowed %d", text.Plural(s.Inconclusive, "cell"), o.AllowInconclusive))
 	}
 	if len(why) > 0 {
 		return Inconclusive, strings.Join(why, "; ")
 	}
-	return Pass, partial(s) + fmt.Sprintf("no critical invariant broke; %s of %s held", text.Number(s.Passed), text.Plural(s.Decided, "decided cell"))
+	return Pass, partial(s) + fmt.Sprintf("no critical invariant broke; %s of %s held", text.Number(s.Passed),
+		text.Plural(s.Decided, "decided cell"))
 }
 
 // partial says of how many cells it is the verdict, if not of all; else "".

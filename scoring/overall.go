@@ -105,7 +105,8 @@ func (w Weights) Overall(p Parts, options *OverallOptions) (Overall, error) {
 		out.Ran = append(out.Ran, PartScore{Name: part.name, Score: *part.score, Weight: part.weight})
 	}
 	if ran == 0 {
-		return Overall{}, fields.Wrong("parts", fielderror.Found("all without weight or missing"), "one part or more of a weight above 0")
+		return Overall{}, fields.Wrong("parts", fielderror.Found("all without weight or missing"),
+			"one part or more of a weight above 0")
 	}
 	var sum float64
 	for i := range out.Ran {

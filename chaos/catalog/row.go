@@ -127,7 +127,8 @@ func (r Row) Of(base *Row) Row {
 	}
 	r.Base, r.AsText, r.Order = base.Kind, base.AsText, cmp.Or(r.Order, base.Order)
 	r.Example = cmp.Or(r.Example, base.Example)
-	r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class), cmp.Or(r.Visibility, base.Visibility)
+	r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class),
+		cmp.Or(r.Visibility, base.Visibility)
 	r.Persistence, r.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)
 	return r
 }
@@ -276,7 +277,8 @@ type Parameter struct {
 func (r *Row) Parameters() []Parameter {
 	part := func(shape string) strictjson.Special { return strictjson.Special{Shape: shape} }
 	types := strictjson.Reader{Special: map[reflect.Type]strictjson.Special{
-		reflect.TypeFor[chaos.When](): part("a trigger"), reflect.TypeFor[chaos.Fault](): part("a fault"), reflect.TypeFor[error](): part("a string"),
+		reflect.TypeFor[chaos.When](): part("a trigger"), reflect.TypeFor[chaos.Fault](): part("a fault"),
+		reflect.TypeFor[error](): part("a string"),
 	}}
 	list := make([]Parameter, len(r.fields))
 	for i, f := range r.fields {

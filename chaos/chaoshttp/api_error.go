@@ -130,7 +130,8 @@ const (
 // pages of both APIs, the errors of their SDKs, and Azure's for the filter.
 var providers = map[API]map[ErrorKind]providerError{
 	OpenAI: {
-		KindInvalidRequest: {status: 400, kind: invalidRequest, code: "missing_required_parameter", param: "messages", text: "Missing required parameter: 'messages'."},
+		KindInvalidRequest: {status: 400, kind: invalidRequest, code: "missing_required_parameter", param: "messages",
+			text: "Missing required parameter: 'messages'."},
 		KindContextLength: {status: 400, kind: invalidRequest, code: "context_length_exceeded", param: "messages",
 			text: "This model's maximum context length is 128000 tokens. However, your messages resulted in 131245 tokens. Please reduce the length of the messages."},
 		KindContentFilter: {status: 400, code: "content_filter", param: "prompt",
@@ -139,22 +140,29 @@ var providers = map[API]map[ErrorKind]providerError{
 			text: "Incorrect API key provided: sk-proj-********************************aB3d. You can find your API key at https://platform.openai.com/account/api-keys."},
 		KindQuota: {status: 429, kind: "insufficient_quota", code: "insufficient_quota",
 			text: "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."},
-		KindPermission: {status: 403, kind: "request_forbidden", code: "unsupported_country_region_territory", text: "Country, region, or territory not supported"},
-		KindNotFound:   {status: 404, kind: invalidRequest, code: "model_not_found", text: "The model `{model}` does not exist or you do not have access to it."},
+		KindPermission: {status: 403, kind: "request_forbidden", code: "unsupported_country_region_territory",
+			text: "Country, region, or territory not supported"},
+		KindNotFound: {status: 404, kind: invalidRequest, code: "model_not_found",
+			text: "The model `{model}` does not exist or you do not have access to it."},
 		KindRateLimit: {status: 429, kind: "requests", code: "rate_limit_exceeded",
 			text: "Rate limit reached for {model} in organization org-7Yq2LmVx on requests per min (RPM): Limit 500, Used 500, Requested 1. Please try again in {wait}. Visit https://platform.openai.com/account/rate-limits to learn more."},
-		KindServer:     {status: 500, kind: "server_error", text: "The server had an error while processing your request. Sorry about that!"},
-		KindOverloaded: {status: 503, kind: "server_error", text: "The engine is currently overloaded, please try again later."},
+		KindServer: {status: 500, kind: "server_error",
+			text: "The server had an error while processing your request. Sorry about that!"},
+		KindOverloaded: {status: 503, kind: "server_error",
+			text: "The engine is currently overloaded, please try again later."},
 	},
 	Anthropic: {
 		KindInvalidRequest: {status: 400, kind: invalidRequest, text: "messages: at least one message is required"},
-		KindContextLength:  {status: 400, kind: invalidRequest, text: "prompt is too long: 208310 tokens > 200000 maximum"},
+		KindContextLength: {status: 400, kind: invalidRequest,
+			text: "prompt is too long: 208310 tokens > 200000 maximum"},
 		KindContentFilter:  {status: 400, kind: invalidRequest, text: "Output blocked by content filtering policy"},
 		KindAuthentication: {status: 401, kind: "authentication_error", text: "invalid x-api-key"},
-		KindQuota:          {status: 402, kind: "billing_error", text: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},
-		KindPermission:     {status: 403, kind: "permission_error", text: "Your API key does not have permission to use the specified resource."},
-		KindNotFound:       {status: 404, kind: "not_found_error", text: "model: {model}"},
-		KindTooLarge:       {status: 413, kind: "request_too_large", text: "Request exceeds the maximum size"},
+		KindQuota: {status: 402, kind: "billing_error",
+			text: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},
+		KindPermission: {status: 403, kind: "permission_error",
+			text: "Your API key does not have permission to use the specified resource."},
+		KindNotFound: {status: 404, kind: "not_found_error", text: "model: {model}"},
+		KindTooLarge: {status: 413, kind: "request_too_large", text: "Request exceeds the maximum size"},
 		KindRateLimit: {status: 429, kind: "rate_limit_error",
 			text: "This request would exceed your organization's rate limit of 50 requests per minute. For details, refer to: https://docs.claude.com/en/api/rate-limits."},
 		KindServer:     {status: 500, kind: "api_error", text: "Internal server error"},
@@ -192,7 +200,8 @@ const drawRequestID = 0x72657175657374
 // requestID names the call, the same in every run.
 func requestID(c chaos.Call) string {
 	const half = 1 << 32
-	return fmt.Sprintf("req_%08x%08x%08x", uint32(c.Draw(drawRequestID)*half), uint32(c.Draw(drawRequestID+1)*half), uint32(c.Draw(drawRequestID+2)*half))
+	return fmt.Sprintf("req_%08x%08x%08x", uint32(c.Draw(drawRequestID)*half), uint32(c.Draw(drawRequestID+1)*half),
+		uint32(c.Draw(drawRequestID+2)*half))
 }
 
 // modelOf is the model that a call asks, as its target names it; if that names
@@ -257,7 +266,8 @@ func openAIBody(s providerError, message string) []byte {
 			Inner   *inner  `json:"innererror,omitempty"`
 		} `json:"error"`
 	}
-	doc.Error.Message, doc.Error.Type, doc.Error.Param, doc.Error.Code = message, orNull(s.kind), orNull(s.param), orNull(s.code)
+	doc.Error.Message, doc.Error.Type, doc.Error.Param, doc.Error.Code = message, orNull(s.kind), orNull(s.param),
+		orNull(s.code)
 	if s.code == "content_filter" {
 		safe := verdict{Severity: "safe"}
 		doc.Error.Status = s.status

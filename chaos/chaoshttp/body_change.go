@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
 // changes is part of the faults that change an answer with a status below 400.
@@ -15,18 +16,26 @@ type changes struct{}
 
 func (changes) Phase() chaos.Phase { return chaos.PhaseChange }
 
-// changeAnswer makes the call and has apply change its answer, if that has a
-// body. of is the request.
-func changeAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response, of Request) Response) (any, error) {
-	return alterAnswer(ctx, args, next, false, apply)
+// bodyRow completes the row of a fault that changes an answer with a body. of, which
+// change is given, is the request.
+func bodyRow[P any](r catalog.Row,
+	change func(ctx context.Context, c chaos.Call, p P, r Response, of Request) Response) *kind[P] {
+	r.Persistence, r.Effect = chaos.Transient, chaos.EffectDone
+	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+		return alterAnswer(ctx, args, next, false, func(r Response, of Request) Response {
+			return change(ctx, c, p, r, of)
+		})
+	})
 }
 
-// replaceAnswer is changeAnswer for a fault that puts another body in place: an
+// replaceAnswer makes the call for a fault that puts another body in place: an
 // answer without one will do.
 func replaceAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response) Response) (any, error) {
 	return alterAnswer(ctx, args, next, true, func(r Response, _ Request) Response { return apply(r) })
 }
 
+// alterAnswer makes the call and has apply change its answer; with anew that may be
+// one without a body. of is the request.
 func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool,
 	apply func(r Response, of Request) Response) (any, error) {
 	result, err := next(ctx, args)

@@ -17,47 +17,39 @@ import (
 
 // encodingRows are the faults of this file.
 func encodingRows() []*catalog.Row {
-	return []*catalog.Row{oversizedRow, wrongEncodingRow, wrongCharsetRow}
+	return []*catalog.Row{oversizedRow.Row, wrongEncodingRow.Row, wrongCharsetRow.Row}
 }
 
 // WrongEncoding marks the body as compressed with gzip, which it is not. A
 // client whose transport decompresses by itself, the usual case, fails to read
 // it ([gzip.ErrHeader]). One that set Accept-Encoding itself gets the header
 // and the plain body. A body that already has an encoding is not changed.
-func WrongEncoding() chaos.Fault { return wrongEncoding{} }
+func WrongEncoding() chaos.Fault { return wrongEncodingRow.of(catalog.None{}) }
 
-var wrongEncodingRow = catalog.Fault(catalog.Row{
+var wrongEncodingRow = bodyRow(catalog.Row{
 	Kind: "wrong_encoding", Doc: "The header says that the body is compressed; it is not.",
 	Go:    "chaoshttp.WrongEncoding()",
-	Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return WrongEncoding() })
-
-type wrongEncoding struct{ changes }
-
-func (wrongEncoding) Describe() chaos.Description { return wrongEncodingRow.Describe(catalog.None{}) }
-
-func (wrongEncoding) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, of Request) Response {
-		if r.Header.Get("Content-Encoding") != "" {
-			chaos.Note(ctx, "the body has an encoding already")
-			return r
-		}
-		if size(r.Response) == 0 {
-			chaos.Note(ctx, emptyBody)
-			return r
-		}
-		if of.server || of.Request != nil && (of.Header.Get("Accept-Encoding") != "" || of.Header.Get("Range") != "") {
-			c := copied(r)
-			c.Header.Set("Content-Encoding", "gzip")
-			return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
-				return &marked{s: s, body: body, what: chaos.Change{Path: "/Content-Encoding", After: text("gzip")}}
-			})
-		}
-		c := copied(resized(r))
-		c.Uncompressed = true
-		return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader { return &inflated{s: s, body: body} })
-	})
-}
+	Class: chaos.ClassProtocol, Visibility: chaos.Explicit,
+}, func(ctx context.Context, _ chaos.Call, _ catalog.None, r Response, of Request) Response {
+	if r.Header.Get("Content-Encoding") != "" {
+		chaos.Note(ctx, "the body has an encoding already")
+		return r
+	}
+	if size(r.Response) == 0 {
+		chaos.Note(ctx, emptyBody)
+		return r
+	}
+	if of.server || of.Request != nil && (of.Header.Get("Accept-Encoding") != "" || of.Header.Get("Range") != "") {
+		c := copied(r)
+		c.Header.Set("Content-Encoding", "gzip")
+		return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
+			return &marked{s: s, body: body, what: chaos.Change{Path: "/Content-Encoding", After: text("gzip")}}
+		})
+	}
+	c := copied(resized(r))
+	c.Uncompressed = true
+	return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader { return &inflated{s: s, body: body} })
+})
 
 // marked declares a change at the first byte that is read.
 type marked struct {
@@ -102,30 +94,23 @@ func (r *inflated) Read(p []byte) (int, error) {
 // does not have become question marks. A body of ASCII alone is not changed,
 // nor one with a stated length of more than 4 MiB. A response without a length
 // keeps its content type.
-func WrongCharset() chaos.Fault { return wrongCharset{} }
+func WrongCharset() chaos.Fault { return wrongCharsetRow.of(catalog.None{}) }
 
-var wrongCharsetRow = catalog.Fault(catalog.Row{
+var wrongCharsetRow = bodyRow(catalog.Row{
 	Kind: "wrong_charset", Doc: "The body is in another character set than its header says.",
 	Go:    "chaoshttp.WrongCharset()",
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return WrongCharset() })
-
-type wrongCharset struct{ changes }
-
-func (wrongCharset) Describe() chaos.Description { return wrongCharsetRow.Describe(catalog.None{}) }
-
-func (wrongCharset) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, _ Request) Response {
-		if size(r.Response) < 0 { // the header is sent before it is known whether anything is beyond ASCII
-			return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
-				return &latin1{declare: s.changed, body: bufio.NewReader(body)}
-			})
-		}
-		return revise(ctx, r, mostJSON, "the body is longer than 4 MiB", func(_ context.Context, doc []byte) (revision, error) {
+	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+}, func(ctx context.Context, _ chaos.Call, _ catalog.None, r Response, _ Request) Response {
+	if size(r.Response) < 0 { // the header is sent before it is known whether anything is beyond ASCII
+		return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
+			return &latin1{declare: s.changed, body: bufio.NewReader(body)}
+		})
+	}
+	return revise(ctx, r, mostJSON, "the body is longer than 4 MiB",
+		func(_ context.Context, doc []byte) (revision, error) {
 			return inLatin1(doc), nil
 		}, inUTF8)
-	})
-}
+})
 
 // inUTF8 is a response that says that it is UTF-8.
 func inUTF8(r Response) Response {
@@ -180,43 +165,31 @@ func (l *latin1) Read(p []byte) (n int, err error) {
 // TiB in all. JSON stays JSON, and a client that reads all of it at once needs
 // that much memory; this package holds none of it. A body that is not shorter
 // is not changed.
-func Oversized(n int64) chaos.Fault { return oversized{bodySize: bodySize{n}} }
+func Oversized(n int64) chaos.Fault { return oversizedRow.of(bodySize{n}) }
 
 type bodySize struct {
 	Bytes int64 `json:"bytes" bounds:"min=1,max=1099511627776" allowed:"a number of bytes from 1 to 1099511627776" doc:"length that the body is brought to"`
 }
 
-var oversizedRow = catalog.Fault(catalog.Row{
+var oversizedRow = bodyRow(catalog.Row{
 	Kind: "oversized_body", Doc: "The body is very long.",
 	Go: "chaoshttp.Oversized(n)", Example: `{"bytes":65536}`,
-	Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p bodySize) chaos.Fault { return oversized{bodySize: p} })
-
-type oversized struct {
-	changes
-	bodySize
-}
-
-func (f oversized) Check() error                { return oversizedRow.Check(f.bodySize).Err() }
-func (f oversized) Describe() chaos.Description { return oversizedRow.Describe(f.bodySize) }
-
-func (f oversized) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, _ Request) Response {
-		more := f.Bytes - max(r.ContentLength, 0)
-		if more <= 0 {
-			chaos.Note(ctx, "the body is that long already")
-			return r
-		}
-		c := resized(r)
-		if r.ContentLength >= 0 {
-			c = sized(r, f.Bytes)
-		}
-		return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
-			pad := &marked{s: s, body: io.LimitReader(blank{}, more), what: chaos.Change{After: number(f.Bytes)}}
-			return io.MultiReader(pad, body)
-		})
+	Class: chaos.ClassValue, Visibility: chaos.Implicit,
+}, func(ctx context.Context, _ chaos.Call, p bodySize, r Response, _ Request) Response {
+	more := p.Bytes - max(r.ContentLength, 0)
+	if more <= 0 {
+		chaos.Note(ctx, "the body is that long already")
+		return r
+	}
+	c := resized(r)
+	if r.ContentLength >= 0 {
+		c = sized(r, p.Bytes)
+	}
+	return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
+		pad := &marked{s: s, body: io.LimitReader(blank{}, more), what: chaos.Change{After: number(p.Bytes)}}
+		return io.MultiReader(pad, body)
 	})
-}
+})
 
 // blank is endless white space.
 type blank struct{}

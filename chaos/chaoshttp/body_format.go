@@ -15,35 +15,27 @@ import (
 
 // formatRows are the faults of this file.
 func formatRows() []*catalog.Row {
-	return []*catalog.Row{malformedJSONRow, htmlPageRow, onBodyRow, errorInOKRow}
+	return []*catalog.Row{malformedJSONRow.Row, htmlPageRow, onBodyRow, errorInOKRow}
 }
 
 // MalformedJSON changes one character of a JSON body so that it is no JSON any
 // more; the length stays. The character is drawn from the call's coordinates,
 // in the first 4 MiB. A body is not changed if it is no JSON, longer, or a
 // stream of events or documents.
-func MalformedJSON() chaos.Fault { return malformedJSON{} }
+func MalformedJSON() chaos.Fault { return malformedJSONRow.of(catalog.None{}) }
 
-var malformedJSONRow = catalog.Fault(catalog.Row{
+var malformedJSONRow = bodyRow(catalog.Row{
 	Kind: "malformed_json", Doc: "One character of the body is wrong, so it is not JSON.",
 	Go:    "chaoshttp.MalformedJSON()",
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return MalformedJSON() })
-
-type malformedJSON struct{ changes }
-
-func (malformedJSON) Describe() chaos.Description { return malformedJSONRow.Describe(catalog.None{}) }
-
-func (malformedJSON) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, _ Request) Response {
-		if streams(ctx, r) {
-			return r
-		}
-		return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
-			return &lazy{open: func() io.Reader { return malformed(s, c, body) }}
-		})
+	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+}, func(ctx context.Context, c chaos.Call, _ catalog.None, r Response, _ Request) Response {
+	if streams(ctx, r) {
+		return r
+	}
+	return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
+		return &lazy{open: func() io.Reader { return malformed(s, c, body) }}
 	})
-}
+})
 
 // drawPlace is the salt of the draw: ASCII for "place".
 const drawPlace = 0x706c616365
@@ -60,7 +52,8 @@ func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
 	at, with := misprint(doc, c.Draw(drawPlace))
 	before := doc[at]
 	doc[at] = with
-	return &altered{s: s, doc: doc, mark: at, what: []chaos.Change{{Before: text(string(before)), After: text(string(with))}}}
+	return &altered{s: s, doc: doc, mark: at,
+		what: []chaos.Change{{Before: text(string(before)), After: text(string(with))}}}
 }
 
 // misprint chooses a character between values, and another for it; in a
@@ -181,7 +174,8 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 	c := sized(r, int64(len(doc)))
 	c.StatusCode, c.Status = http.StatusOK, "200 OK"
 	c.Header.Del("Content-Encoding")
-	if kinds := c.Header.Values("Content-Type"); !slices.ContainsFunc(kinds, func(k string) bool { return strings.Contains(k, "json") }) {
+	if kinds := c.Header.Values("Content-Type"); !slices.ContainsFunc(kinds,
+		func(k string) bool { return strings.Contains(k, "json") }) {
 		c.Header.Set("Content-Type", "application/json")
 	}
 	return spoil(ctx, r, c, func(s *spoiled, _ io.Reader) io.Reader {
@@ -262,7 +256,9 @@ func (f onBody) Fresh() chaos.Fault {
 }
 
 func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, of Request) Response { return r.onBody(ctx, c, of, f.Fault) })
+	return alterAnswer(ctx, args, next, false, func(r Response, of Request) Response {
+		return r.onBody(ctx, c, of, f.Fault)
+	})
 }
 
 // OnBody lets a fault of results change the JSON body of the response, as the
@@ -270,7 +266,8 @@ func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 // and the arguments that it was given, to act on a document within a response.
 // The result replaces the response.
 func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
-	return onBody{innerFault: innerFault{f}}.Inject(ctx, c, args, func(context.Context, any) (any, error) { return r, nil })
+	return onBody{innerFault: innerFault{f}}.Inject(ctx, c, args,
+		func(context.Context, any) (any, error) { return r, nil })
 }
 
 func (r Response) onBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) Response {

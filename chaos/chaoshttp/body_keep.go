@@ -134,7 +134,8 @@ func shownBody(doc []byte) json.RawMessage {
 // Inject: if another fault replaces the response, the body ends with the
 // client's answer.
 func (r Response) OnRead(ctx context.Context, done func(doc []byte, err error)) (watch any, ok bool) {
-	if r.Response == nil || r.Body == nil || r.StatusCode == http.StatusSwitchingProtocols || oneByOne(r.Header.Get("Content-Type")) {
+	if r.Response == nil || r.Body == nil || r.StatusCode == http.StatusSwitchingProtocols ||
+		oneByOne(r.Header.Get("Content-Type")) {
 		return r, false
 	}
 	c := *r.Response

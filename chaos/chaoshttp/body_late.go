@@ -12,7 +12,7 @@ import (
 
 // lateRows are the faults of this file: an answer that is late, and half of one.
 func lateRows() []*catalog.Row {
-	return []*catalog.Row{slowHeadersRow, slowBodyRow, cutBodyRow, shortBodyRow}
+	return []*catalog.Row{slowHeadersRow, slowBodyRow.Row, cutBodyRow.Row, shortBodyRow.Row}
 }
 
 // SlowHeaders delays the answer: the server does its work, and the caller waits
@@ -50,7 +50,7 @@ func (f slowHeaders) Phase() chaos.Phase { return chaos.PhaseAfter }
 // chunk is a rate in bytes per second. Both are more than 0. The call ends with
 // its body.
 func SlowBody(chunk int, every time.Duration) chaos.Fault {
-	return slowBody{bodyRate: bodyRate{chunk, every}}
+	return slowBodyRow.of(bodyRate{chunk, every})
 }
 
 type bodyRate struct {
@@ -58,27 +58,15 @@ type bodyRate struct {
 	Every time.Duration `json:"every" bounds:"over=0" doc:"time before each of them"`
 }
 
-var slowBodyRow = catalog.Fault(catalog.Row{
+var slowBodyRow = bodyRow(catalog.Row{
 	Kind: "slow_body", Doc: "The body comes in pieces.",
 	Go: "chaoshttp.SlowBody(chunk, every)", Example: `{"chunk":16,"every":"1s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p bodyRate) chaos.Fault { return slowBody{bodyRate: p} })
-
-type slowBody struct {
-	changes
-	bodyRate
-}
-
-func (f slowBody) Check() error                { return slowBodyRow.Check(f.bodyRate).Err() }
-func (f slowBody) Describe() chaos.Description { return slowBodyRow.Describe(f.bodyRate) }
-
-func (f slowBody) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, _ Request) Response {
-		return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
-			return &slowReader{s: s, body: body, chunk: f.Chunk, every: f.Every}
-		})
+	Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+}, func(ctx context.Context, _ chaos.Call, p bodyRate, r Response, _ Request) Response {
+	return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
+		return &slowReader{s: s, body: body, chunk: p.Chunk, every: p.Every}
 	})
-}
+})
 
 type slowReader struct {
 	s        *spoiled
@@ -111,68 +99,44 @@ func (r *slowReader) Read(p []byte) (int, error) {
 // CutBody breaks the connection off after n bytes of the body, n at least 0.
 // The header has the whole length, and reading ends with [io.ErrUnexpectedEOF].
 // A body that is not longer is not cut.
-func CutBody(n int64) chaos.Fault { return cutBody{bodyBytes: bodyBytes{n}} }
+func CutBody(n int64) chaos.Fault { return cutBodyRow.of(bodyBytes{n}) }
 
 type bodyBytes struct {
 	Bytes int64 `json:"bytes" bounds:"min=0" allowed:"a number of bytes, at least 0" doc:"bytes of the body that come"`
 }
 
-var cutBodyRow = catalog.Fault(catalog.Row{
+var cutBodyRow = bodyRow(catalog.Row{
 	Kind: "cut_body", Doc: "The connection breaks within the body.",
 	Go: "chaoshttp.CutBody(n)", Example: `{"bytes":20}`,
-	Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p bodyBytes) chaos.Fault { return cutBody{bodyBytes: p} })
-
-type cutBody struct {
-	changes
-	bodyBytes
-}
-
-func (f cutBody) Check() error                { return cutBodyRow.Check(f.bodyBytes).Err() }
-func (f cutBody) Describe() chaos.Description { return cutBodyRow.Describe(f.bodyBytes) }
-
-func (f cutBody) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, _ Request) Response {
-		if r.ContentLength >= 0 && r.ContentLength <= f.Bytes {
-			chaos.Note(ctx, notLonger)
-			return r
-		}
-		return f.cut(ctx, r, r, io.ErrUnexpectedEOF)
-	})
-}
+	Class: chaos.ClassOmission, Visibility: chaos.Explicit,
+}, func(ctx context.Context, _ chaos.Call, p bodyBytes, r Response, _ Request) Response {
+	if r.ContentLength >= 0 && r.ContentLength <= p.Bytes {
+		chaos.Note(ctx, notLonger)
+		return r
+	}
+	return p.cut(ctx, r, r, io.ErrUnexpectedEOF)
+})
 
 // ShortBody drops what follows the first n bytes of the body, n at least 0. A
 // length in the header is that of the shorter body, so nothing in the answer
 // shows the loss. A body that is not longer is not changed.
-func ShortBody(n int64) chaos.Fault { return shortBody{bodyBytes: bodyBytes{n}} }
+func ShortBody(n int64) chaos.Fault { return shortBodyRow.of(bodyBytes{n}) }
 
-var shortBodyRow = catalog.Fault(catalog.Row{
+var shortBodyRow = bodyRow(catalog.Row{
 	Kind: "short_body", Doc: "The end of the body is missing, without a sign of it.",
 	Go: "chaoshttp.ShortBody(n)", Example: `{"bytes":20}`,
-	Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p bodyBytes) chaos.Fault { return shortBody{bodyBytes: p} })
-
-type shortBody struct {
-	changes
-	bodyBytes
-}
-
-func (f shortBody) Check() error                { return shortBodyRow.Check(f.bodyBytes).Err() }
-func (f shortBody) Describe() chaos.Description { return shortBodyRow.Describe(f.bodyBytes) }
-
-func (f shortBody) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeAnswer(ctx, args, next, func(r Response, _ Request) Response {
-		length := f.Bytes
-		switch {
-		case r.ContentLength < 0:
-			length = -1
-		case r.ContentLength <= f.Bytes:
-			chaos.Note(ctx, notLonger)
-			return r
-		}
-		return f.cut(ctx, r, sized(r, length), io.EOF)
-	})
-}
+	Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+}, func(ctx context.Context, _ chaos.Call, p bodyBytes, r Response, _ Request) Response {
+	length := p.Bytes
+	switch {
+	case r.ContentLength < 0:
+		length = -1
+	case r.ContentLength <= p.Bytes:
+		chaos.Note(ctx, notLonger)
+		return r
+	}
+	return p.cut(ctx, r, sized(r, length), io.EOF)
+})
 
 const notLonger = "the body is not longer than what is left of it"
 

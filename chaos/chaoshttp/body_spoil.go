@@ -110,7 +110,9 @@ func (s *spoiled) showHeader(got *http.Response) {
 // headerAs returns the changes of the header that got shows.
 func (s *spoiled) headerAs(got *http.Response) (ch []chaos.Change) {
 	if s.to.StatusCode != s.from.StatusCode && got.StatusCode == s.to.StatusCode {
-		ch = append(ch, chaos.Change{Path: "/status", Before: number(int64(s.from.StatusCode)), After: number(int64(s.to.StatusCode))})
+		ch = append(ch,
+			chaos.Change{Path: "/status", Before: number(int64(s.from.StatusCode)),
+				After: number(int64(s.to.StatusCode))})
 	}
 	// Readers of an event stream go by its events, not by its length.
 	if before, after := size(s.from), size(s.to); before != after && size(got) == after && !isStream(s.from.Header) {

@@ -19,30 +19,19 @@ import (
 
 // completionRows are the faults of this file.
 func completionRows() []*catalog.Row {
-	return []*catalog.Row{emptyCompletionRow, cutCompletionRow, filterCompletionRow, refuseCompletionRow, garbleCompletionRow,
-		malformToolCallRow, stripToolCallsRow, hallucinateToolCallRow, wrongArgumentRow, missingArgumentRow,
-		driftCompletionRow}
+	return []*catalog.Row{emptyCompletionRow.Row, cutCompletionRow.Row, filterCompletionRow.Row,
+		refuseCompletionRow.Row, garbleCompletionRow.Row, malformToolCallRow.Row, stripToolCallsRow.Row,
+		hallucinateToolCallRow.Row, wrongArgumentRow.Row, missingArgumentRow.Row, driftCompletionRow.Row}
 }
 
 // EmptyCompletion removes everything from a completion: no text, no tool call,
 // a normal end.
-func EmptyCompletion() chaos.Fault { return emptyCompletion{} }
+func EmptyCompletion() chaos.Fault { return emptyCompletionRow.of(catalog.None{}) }
 
-var emptyCompletionRow = catalog.Fault(catalog.Row{
+var emptyCompletionRow = completionRow(catalog.Row{
 	Kind: "empty_completion", Doc: "The model says nothing.", Go: "chaoshttp.EmptyCompletion()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return EmptyCompletion() })
-
-type emptyCompletion struct{ changes }
-
-func (emptyCompletion) Describe() chaos.Description {
-	return emptyCompletionRow.Describe(catalog.None{})
-}
-
-func (emptyCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Empty() })
-}
+	Class: chaos.ClassOmission,
+}, func(_ chaos.Call, _ catalog.None) completion.Editor { return completion.Empty() })
 
 type keptText struct {
 	Keep int `json:"keep" bounds:"min=0" allowed:"a number of characters of 0 or more" doc:"characters that come"`
@@ -51,52 +40,24 @@ type keptText struct {
 // CutCompletion ends a completion as at its token limit, after keep characters,
 // at least 0, of text and tool arguments together: finish_reason "length",
 // stop_reason "max_tokens". A shorter one is not changed.
-func CutCompletion(keep int) chaos.Fault { return cutCompletion{keptText: keptText{keep}} }
+func CutCompletion(keep int) chaos.Fault { return cutCompletionRow.of(keptText{keep}) }
 
-var cutCompletionRow = catalog.Fault(catalog.Row{
+var cutCompletionRow = completionRow(catalog.Row{
 	Kind: "cut_completion", Doc: "The completion ends at the limit of its tokens.",
 	Go: "chaoshttp.CutCompletion(keep)", Example: `{"keep":12}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p keptText) chaos.Fault { return cutCompletion{keptText: p} })
-
-type cutCompletion struct {
-	changes
-	keptText
-}
-
-func (f cutCompletion) Check() error                { return cutCompletionRow.Check(f.keptText).Err() }
-func (f cutCompletion) Describe() chaos.Description { return cutCompletionRow.Describe(f.keptText) }
-
-func (f cutCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Cut(f.Keep) })
-}
+	Class: chaos.ClassOmission,
+}, func(_ chaos.Call, p keptText) completion.Editor { return completion.Cut(p.Keep) })
 
 // FilterCompletion ends a completion as the provider's filter does, after keep
 // characters, at least 0: finish_reason "content_filter", stop_reason
 // "refusal". A shorter one is not changed.
-func FilterCompletion(keep int) chaos.Fault { return filterCompletion{keptText: keptText{keep}} }
+func FilterCompletion(keep int) chaos.Fault { return filterCompletionRow.of(keptText{keep}) }
 
-var filterCompletionRow = catalog.Fault(catalog.Row{
+var filterCompletionRow = completionRow(catalog.Row{
 	Kind: "filtered_completion", Doc: "The provider's filter ends the completion.",
 	Go: "chaoshttp.FilterCompletion(keep)", Example: `{"keep":12}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p keptText) chaos.Fault { return filterCompletion{keptText: p} })
-
-type filterCompletion struct {
-	changes
-	keptText
-}
-
-func (f filterCompletion) Check() error { return filterCompletionRow.Check(f.keptText).Err() }
-func (f filterCompletion) Describe() chaos.Description {
-	return filterCompletionRow.Describe(f.keptText)
-}
-
-func (f filterCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Filter(f.Keep) })
-}
+	Class: chaos.ClassOmission,
+}, func(_ chaos.Call, p keptText) completion.Editor { return completion.Filter(p.Keep) })
 
 type refusalWords struct {
 	Words string `json:"words,omitempty" doc:"what it says; left out: the usual words"`
@@ -105,87 +66,40 @@ type refusalWords struct {
 // RefuseCompletion makes a model refuse, in the given words; "" is a usual
 // refusal. OpenAI has a member of its own for refusals, which is used;
 // Anthropic's stop_reason is "refusal".
-func RefuseCompletion(words string) chaos.Fault {
-	return refuseCompletion{refusalWords: refusalWords{words}}
-}
+func RefuseCompletion(words string) chaos.Fault { return refuseCompletionRow.of(refusalWords{words}) }
 
-var refuseCompletionRow = catalog.Fault(catalog.Row{
+var refuseCompletionRow = completionRow(catalog.Row{
 	Kind: "refused_completion", Doc: "The model refuses.", Go: "chaoshttp.RefuseCompletion(words)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p refusalWords) chaos.Fault { return refuseCompletion{refusalWords: p} })
-
-type refuseCompletion struct {
-	changes
-	refusalWords
-}
-
-func (f refuseCompletion) Describe() chaos.Description {
-	return refuseCompletionRow.Describe(f.refusalWords)
-}
-
-func (f refuseCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Refuse(f.Words) })
-}
+	Class: chaos.ClassOmission,
+}, func(_ chaos.Call, p refusalWords) completion.Editor { return completion.Refuse(p.Words) })
 
 // GarbleCompletion makes gibberish of a model's text: every letter, digit and
 // sign becomes another, drawn from the call's coordinates.
-func GarbleCompletion() chaos.Fault { return garbleCompletion{} }
+func GarbleCompletion() chaos.Fault { return garbleCompletionRow.of(catalog.None{}) }
 
-var garbleCompletionRow = catalog.Fault(catalog.Row{
+var garbleCompletionRow = completionRow(catalog.Row{
 	Kind: "garbled_completion", Doc: "The model talks gibberish.", Go: "chaoshttp.GarbleCompletion()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return GarbleCompletion() })
-
-type garbleCompletion struct{ changes }
-
-func (garbleCompletion) Describe() chaos.Description {
-	return garbleCompletionRow.Describe(catalog.None{})
-}
-
-func (garbleCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, completion.Garble)
-}
+	Class: chaos.ClassValue,
+}, func(c chaos.Call, _ catalog.None) completion.Editor { return completion.Garble(c) })
 
 // MalformToolCall removes the last character of a tool call's arguments, so
 // that they are no JSON. In a message of Anthropic's that is not streamed,
 // arguments must be a value, so they become a string.
-func MalformToolCall() chaos.Fault { return malformToolCall{} }
+func MalformToolCall() chaos.Fault { return malformToolCallRow.of(catalog.None{}) }
 
-var malformToolCallRow = catalog.Fault(catalog.Row{
+var malformToolCallRow = completionRow(catalog.Row{
 	Kind: "malformed_tool_call", Doc: "A tool call's arguments are not JSON.", Go: "chaoshttp.MalformToolCall()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return MalformToolCall() })
-
-type malformToolCall struct{ changes }
-
-func (malformToolCall) Describe() chaos.Description {
-	return malformToolCallRow.Describe(catalog.None{})
-}
-
-func (malformToolCall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.MalformCalls() })
-}
+	Class: chaos.ClassProtocol,
+}, func(_ chaos.Call, _ catalog.None) completion.Editor { return completion.MalformCalls() })
 
 // StripToolCalls removes all tool calls from a completion, which ends normally
 // without them: the model announces a call and does not make it.
-func StripToolCalls() chaos.Fault { return stripToolCalls{} }
+func StripToolCalls() chaos.Fault { return stripToolCallsRow.of(catalog.None{}) }
 
-var stripToolCallsRow = catalog.Fault(catalog.Row{
+var stripToolCallsRow = completionRow(catalog.Row{
 	Kind: "stripped_tool_call", Doc: "The completion lacks its tool calls.", Go: "chaoshttp.StripToolCalls()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return StripToolCalls() })
-
-type stripToolCalls struct{ changes }
-
-func (stripToolCalls) Describe() chaos.Description { return stripToolCallsRow.Describe(catalog.None{}) }
-
-func (stripToolCalls) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.StripCalls() })
-}
+	Class: chaos.ClassOmission,
+}, func(_ chaos.Call, _ catalog.None) completion.Editor { return completion.StripCalls() })
 
 type toolName struct {
 	Name string `json:"name,omitempty" doc:"of the tool that is called; left out: made from the real one"`
@@ -193,33 +107,13 @@ type toolName struct {
 
 // HallucinateToolCall makes the first tool call name a tool that does not
 // exist; if name is empty, it is made from the real one.
-func HallucinateToolCall(name string) chaos.Fault {
-	return hallucinateToolCall{toolName: toolName{name}}
-}
+func HallucinateToolCall(name string) chaos.Fault { return hallucinateToolCallRow.of(toolName{name}) }
 
-var hallucinateToolCallRow = catalog.Fault(catalog.Row{
+var hallucinateToolCallRow = completionRow(catalog.Row{
 	Kind: "hallucinated_tool_call", Doc: "A tool call names a tool that does not exist.",
 	Go:    "chaoshttp.HallucinateToolCall(name)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p toolName) chaos.Fault { return hallucinateToolCall{toolName: p} })
-
-type hallucinateToolCall struct {
-	changes
-	toolName
-}
-
-func (f hallucinateToolCall) Describe() chaos.Description {
-	return hallucinateToolCallRow.Describe(f.toolName)
-}
-
-func (f hallucinateToolCall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, f.editor)
-}
-
-func (f hallucinateToolCall) editor(c chaos.Call) completion.Editor {
-	return completion.RenameCall(c, f.Name)
-}
+	Class: chaos.ClassValue,
+}, func(c chaos.Call, p toolName) completion.Editor { return completion.RenameCall(c, p.Name) })
 
 type argumentName struct {
 	Name string `json:"name,omitempty" doc:"of the argument; left out: a drawn one"`
@@ -228,57 +122,21 @@ type argumentName struct {
 // WrongArgument gives one argument of each tool call another value of the same
 // type, close to the right one, as a mistake would be. If name is empty, the
 // argument is drawn from the call's coordinates.
-func WrongArgument(name string) chaos.Fault { return wrongArgument{argumentName: argumentName{name}} }
+func WrongArgument(name string) chaos.Fault { return wrongArgumentRow.of(argumentName{name}) }
 
-var wrongArgumentRow = catalog.Fault(catalog.Row{
+var wrongArgumentRow = completionRow(catalog.Row{
 	Kind: "wrong_argument", Doc: "A tool call has a wrong argument.", Go: "chaoshttp.WrongArgument(name)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p argumentName) chaos.Fault { return wrongArgument{argumentName: p} })
-
-type wrongArgument struct {
-	changes
-	argumentName
-}
-
-func (f wrongArgument) Describe() chaos.Description { return wrongArgumentRow.Describe(f.argumentName) }
-
-func (f wrongArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, f.editor)
-}
-
-func (f wrongArgument) editor(c chaos.Call) completion.Editor {
-	return completion.WrongArgument(c, f.Name)
-}
+	Class: chaos.ClassValue,
+}, func(c chaos.Call, p argumentName) completion.Editor { return completion.WrongArgument(c, p.Name) })
 
 // MissingArgument removes one argument of each tool call. If name is empty, it
 // is drawn from the call's coordinates.
-func MissingArgument(name string) chaos.Fault {
-	return missingArgument{argumentName: argumentName{name}}
-}
+func MissingArgument(name string) chaos.Fault { return missingArgumentRow.of(argumentName{name}) }
 
-var missingArgumentRow = catalog.Fault(catalog.Row{
+var missingArgumentRow = completionRow(catalog.Row{
 	Kind: "missing_argument", Doc: "A tool call lacks an argument.", Go: "chaoshttp.MissingArgument(name)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p argumentName) chaos.Fault { return missingArgument{argumentName: p} })
-
-type missingArgument struct {
-	changes
-	argumentName
-}
-
-func (f missingArgument) Describe() chaos.Description {
-	return missingArgumentRow.Describe(f.argumentName)
-}
-
-func (f missingArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, f.editor)
-}
-
-func (f missingArgument) editor(c chaos.Call) completion.Editor {
-	return completion.MissingArgument(c, f.Name)
-}
+	Class: chaos.ClassOmission,
+}, func(c chaos.Call, p argumentName) completion.Editor { return completion.MissingArgument(c, p.Name) })
 
 // A Drift is a way in which a model's answers change from one version to the next.
 type Drift string
@@ -296,31 +154,14 @@ type driftParams struct {
 }
 
 // DriftCompletion makes a model answer in another style.
-func DriftCompletion(d Drift) chaos.Fault { return driftCompletion{driftParams: driftParams{d}} }
+func DriftCompletion(d Drift) chaos.Fault { return driftCompletionRow.of(driftParams{d}) }
 
-var driftCompletionRow = catalog.Fault(catalog.Row{
+var driftCompletionRow = completionRow(catalog.Row{
 	Kind: "drifted_completion", Doc: "The model answers in another style.",
 	Go: "chaoshttp.DriftCompletion(d)", Example: `{"drift":"format"}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p driftParams) chaos.Fault { return driftCompletion{driftParams: p} })
-
-type driftCompletion struct {
-	changes
-	driftParams
-}
-
-func (f driftCompletion) Check() error { return driftCompletionRow.Check(f.driftParams).Err() }
-func (f driftCompletion) Describe() chaos.Description {
-	return driftCompletionRow.Describe(f.driftParams)
-}
-
-func (f driftCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, f.editor)
-}
-
-func (f driftCompletion) editor(c chaos.Call) completion.Editor {
-	switch f.Drift {
+	Class: chaos.ClassValue,
+}, func(c chaos.Call, p driftParams) completion.Editor {
+	switch p.Drift {
 	case DriftKeys:
 		return completion.RenameKey(c)
 	case DriftFormat:
@@ -329,17 +170,20 @@ func (f driftCompletion) editor(c chaos.Call) completion.Editor {
 		return completion.Verbose(c)
 	}
 	return completion.Rude(c)
-}
+})
 
-// changeCompletion makes the call and has editors change its answer, if that is
-// a completion: each choice an editor of its own.
-func changeCompletion(ctx context.Context, c chaos.Call, args any, next chaos.Next,
-	make func(c chaos.Call) completion.Editor) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil {
-		return result, err
-	}
-	return edited(ctx, result, func(i int) completion.Editor { return make(c.Sub(i)) }), nil
+// completionRow completes the row of a fault that changes a completion; nothing
+// shows that it did. make makes an editor for each choice of an answer.
+func completionRow[P any](r catalog.Row, make func(chaos.Call, P) completion.Editor) *kind[P] {
+	r.Layer, r.Visibility = chaos.LayerLLM, chaos.Implicit
+	r.Persistence, r.Effect = chaos.Transient, chaos.EffectDone
+	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		if err != nil {
+			return result, err
+		}
+		return edited(ctx, result, func(i int) completion.Editor { return make(c.Sub(i), p) }), nil
+	})
 }
 
 // maxCompletion bounds the completion that is held to be edited as a whole.
@@ -357,7 +201,8 @@ func edited(ctx context.Context, result any, fresh func(i int) completion.Editor
 	case problem == "" && isStream(r.Header):
 		return scripted(ctx, result, &completionScript{completion.NewStream(fresh)})
 	case problem == "" && !isJSON(r.Header):
-		problem = "the response is neither JSON nor an event stream: its content type is " + r.Header.Get("Content-Type")
+		problem = "the response is neither JSON nor an event stream: its content type is " +
+			r.Header.Get("Content-Type")
 	}
 	if problem != "" {
 		chaos.Note(ctx, problem)

@@ -1,15 +1,13 @@
 package chaoshttp
 
 import (
-	"context"
-
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp/internal/completion"
 )
 
 // spoilRows are the faults of this file.
-func spoilRows() []*catalog.Row { return []*catalog.Row{spoilCompletionRow} }
+func spoilRows() []*catalog.Row { return []*catalog.Row{spoilCompletionRow.Row} }
 
 // A Part is the part of a completion that [SpoilCompletion] changes.
 type Part string
@@ -42,38 +40,23 @@ type spoilParams struct {
 // SpoilCompletion changes one part of a completion, which otherwise ends as it
 // would: unlike [CutCompletion] and [EmptyCompletion] it leaves the reason
 // alone.
-func SpoilCompletion(p Part, s Spoil) chaos.Fault {
-	return spoilCompletion{spoilParams: spoilParams{p, s}}
-}
+func SpoilCompletion(p Part, s Spoil) chaos.Fault { return spoilCompletionRow.of(spoilParams{p, s}) }
 
-var spoilCompletionRow = catalog.Fault(catalog.Row{
+var spoilCompletionRow = completionRow(catalog.Row{
 	Kind: "spoiled_completion", Doc: "One part of the completion is spoiled.",
 	Go: "chaoshttp.SpoilCompletion(part, spoil)", Example: `{"part":"content","spoil":"truncate"}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p spoilParams) chaos.Fault { return spoilCompletion{spoilParams: p} })
+	Class: chaos.ClassValue,
+}, func(c chaos.Call, p spoilParams) completion.Editor { return p.editor(c) })
 
-type spoilCompletion struct {
-	changes
-	spoilParams
-}
-
-func (f spoilCompletion) Check() error { return spoilCompletionRow.Check(f.spoilParams).Err() }
-
-// Describe has the class of what is done.
-func (f spoilCompletion) Describe() chaos.Description {
-	d := spoilCompletionRow.Describe(f.spoilParams)
-	switch f.Spoil {
+// class is that of what is done.
+func (p spoilParams) class() chaos.Class {
+	switch p.Spoil {
 	case SpoilEmpty, SpoilTruncate:
-		d.Class = chaos.ClassOmission
+		return chaos.ClassOmission
 	case SpoilSchema:
-		d.Class = chaos.ClassProtocol
+		return chaos.ClassProtocol
 	}
-	return d
-}
-
-func (f spoilCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, f.editor)
+	return chaos.ClassValue
 }
 
 // The messages in the place of what a model should have said.
@@ -82,11 +65,11 @@ const (
 	timeoutText = "Request timed out"
 )
 
-func (f spoilCompletion) editor(c chaos.Call) completion.Editor {
-	if f.Part == PartArguments {
-		return f.ofArguments(c)
+func (p spoilParams) editor(c chaos.Call) completion.Editor {
+	if p.Part == PartArguments {
+		return p.ofArguments(c)
 	}
-	switch f.Spoil {
+	switch p.Spoil {
 	case SpoilError:
 		return completion.Replace(errorText)
 	case SpoilTimeout:
@@ -101,8 +84,8 @@ func (f spoilCompletion) editor(c chaos.Call) completion.Editor {
 	return completion.Reshape(c)
 }
 
-func (f spoilCompletion) ofArguments(c chaos.Call) completion.Editor {
-	switch f.Spoil {
+func (p spoilParams) ofArguments(c chaos.Call) completion.Editor {
+	switch p.Spoil {
 	case SpoilError:
 		return completion.ReplaceArguments(errorText)
 	case SpoilTimeout:

@@ -39,7 +39,8 @@ func (refused) Describe() chaos.Description { return refusedRow.Describe(catalog
 
 func (refused) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return loss{onWay: true, err: func(h host) error {
-		return &net.OpError{Op: "dial", Net: "tcp", Addr: h.addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return &net.OpError{Op: "dial", Net: "tcp", Addr: h.addr(),
+			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}}.inject(ctx, c, args, next)
 }
 
@@ -123,7 +124,8 @@ func (f dnsTimeout) Describe() chaos.Description { return dnsTimeoutRow.Describe
 
 func (f dnsTimeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return loss{onWay: true, waits: true, wait: f.Wait, err: func(h host) error {
-		return lookup(&net.DNSError{Err: "i/o timeout", Name: h.name, Server: "127.0.0.53:53", IsTimeout: true, IsTemporary: true})
+		return lookup(&net.DNSError{Err: "i/o timeout", Name: h.name, Server: "127.0.0.53:53", IsTimeout: true,
+			IsTemporary: true})
 	}}.inject(ctx, c, args, next)
 }
 

@@ -133,7 +133,8 @@
 // sockets, so that client, faults and server run in a bubble of
 // testing/synctest, where hours of waiting take no time. [WithInjector] puts an
 // injector into the contexts of requests that come over a wire. A handler that plays
-// the model providers is in package modeltest.
+// the model providers is in package modeltest. Where a cell in such a bubble must
+// reach a real server, it has a transport of its own ([PerWorld]).
 //
 // # Costs
 //

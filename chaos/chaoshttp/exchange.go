@@ -90,6 +90,7 @@ type arrival struct {
 	ctx     context.Context
 	request *http.Request
 	server  bool
+	model   bool     // it is a call of a model
 	payload *payload // nil: its body was not read
 	key     uint64
 	keyed   bool // key is known
@@ -99,7 +100,7 @@ type arrival struct {
 // not the body, if no rule in force looks at the key of a call, its model or
 // its arguments.
 func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name string, server bool) (a arrival, err error) {
-	a.request, a.server = r, server
+	a.request, a.server, a.model = r, server, s.layer == chaos.LayerLLM
 	target := name
 	if s.llm() {
 		if err := a.read(p.opts.MaxBody); err != nil {
@@ -126,7 +127,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 
 // args returns the request as triggers and faults get it.
 func (a *arrival) args() Request {
-	return Request{Request: a.request, payload: a.payload, server: a.server}
+	return Request{Request: a.request, payload: a.payload, server: a.server, model: a.model}
 }
 
 // read reads the body, once.
@@ -188,7 +189,7 @@ func (a *arrival) refused() (*http.Response, error) {
 	if resp.Request = a.request; a.request.Method == http.MethodHead {
 		resp.Body = http.NoBody
 	}
-	return resp, nil
+	return a.payload.heard(resp), nil
 }
 
 // cross takes an exchange over its injection point. The error it returns is
@@ -201,7 +202,8 @@ func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
 	crossing := a.Crossing // so that the one of a call that passes stays on the stack
 	call := chaos.WrapWith("", x.send, &chaos.WrapOptions[Request]{Crossing: &crossing})
 	r, err := call(context.WithValue(a.ctx, exchangeKey{}, x), a.args())
-	return x.settle(r, err)
+	resp, err := x.settle(r, err)
+	return a.payload.heard(resp), err
 }
 
 // errNoResponse is the error of http.Client for a transport that breaks its

@@ -25,7 +25,7 @@ func injectorOf(t testing.TB, rules ...chaos.Rule) *chaos.Injector {
 	}
 	p, err := chaos.NewPlan(1, rules...)
 	require.NoError(t, err)
-	return p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
+	return p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true, KeepExchanges: true})
 }
 
 // document is what the desk answers.

@@ -18,6 +18,7 @@ type Request struct {
 	*http.Request
 	payload *payload // nil: a fault made the request
 	server  bool     // it was received
+	model   bool     // it is a call of a model
 }
 
 // MarshalJSON writes the request as events keep it: method and URL. Headers,
@@ -89,7 +90,8 @@ func answer(code int, line string, header http.Header, body []byte) *http.Respon
 		http.Response
 		body bytes.Reader
 	}{Response: http.Response{
-		Status: line, StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)),
+		Status: line, StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header,
+		ContentLength: int64(len(body)),
 	}}
 	a.body.Reset(body)
 	a.Body = memory{&a.body}

@@ -26,6 +26,7 @@ type payload struct {
 	body io.ReadCloser // what the callee reads instead of the request's, which was read from; nil: it was not
 	all  bool          // head is the whole body
 	sent atomic.Bool
+	talk *talk // nil: not kept
 }
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }

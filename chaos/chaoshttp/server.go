@@ -78,7 +78,8 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // serve runs the handler on the request that as makes of r.
-func (s *Server) serve(r *http.Request, as func(r *http.Request, ctx context.Context) *http.Request) (*http.Response, error) {
+func (s *Server) serve(r *http.Request,
+	as func(r *http.Request, ctx context.Context) *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	w := newWriter(r.Method == http.MethodHead)
 	go s.run(w, as(r, ctx), cancel)

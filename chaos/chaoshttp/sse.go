@@ -23,8 +23,9 @@ import (
 
 // eventRows are the faults of this file.
 func eventRows() []*catalog.Row {
-	return []*catalog.Row{slowFirstEventRow, slowEventsRow, hangStreamRow, cutEventRow, cutStreamRow, malformEventRow,
-		duplicateEventRow, swapEventsRow, errorEventRow, dropTerminatorRow}
+	return []*catalog.Row{slowFirstEventRow.Row, slowEventsRow.Row, hangStreamRow.Row, cutEventRow.Row,
+		cutStreamRow.Row, malformEventRow.Row, duplicateEventRow.Row, swapEventsRow.Row, errorEventRow.Row,
+		dropTerminatorRow.Row}
 }
 
 // Anywhere, as the position of a fault in a stream, is drawn from the
@@ -51,13 +52,18 @@ func (p position) in(c chaos.Call) int {
 	return p.After
 }
 
-// changeEvents makes the call and has a script change the events of its answer.
-func changeEvents(ctx context.Context, args any, next chaos.Next, sc script) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil {
-		return result, err
-	}
-	return scripted(ctx, result, sc), nil
+// eventRow completes the row of a fault that changes the events of an answer: make
+// is called before each call, for the script that does.
+func eventRow[P any](r catalog.Row, make func(chaos.Call, P) script) *kind[P] {
+	r.Layer, r.Persistence, r.Effect = chaos.LayerStream, chaos.Transient, chaos.EffectDone
+	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+		sc := make(c, p)
+		result, err := next(ctx, args)
+		if err != nil {
+			return result, err
+		}
+		return scripted(ctx, result, sc), nil
+	})
 }
 
 type eventDelay struct {
@@ -66,71 +72,32 @@ type eventDelay struct {
 
 // SlowFirstEvent delays the first event of a stream by d, which is more than 0,
 // as a slow model does.
-func SlowFirstEvent(d time.Duration) chaos.Fault { return slowFirstEvent{eventDelay: eventDelay{d}} }
+func SlowFirstEvent(d time.Duration) chaos.Fault { return slowFirstEventRow.of(eventDelay{d}) }
 
-var slowFirstEventRow = catalog.Fault(catalog.Row{
+var slowFirstEventRow = eventRow(catalog.Row{
 	Kind: "slow_first_event", Doc: "The first event of a response is late.",
 	Go: "chaoshttp.SlowFirstEvent(d)", Example: `{"duration":"5s"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p eventDelay) chaos.Fault { return slowFirstEvent{eventDelay: p} })
-
-type slowFirstEvent struct {
-	changes
-	eventDelay
-}
-
-func (f slowFirstEvent) Check() error                { return slowFirstEventRow.Check(f.eventDelay).Err() }
-func (f slowFirstEvent) Describe() chaos.Description { return slowFirstEventRow.Describe(f.eventDelay) }
-
-func (f slowFirstEvent) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &slow{wait: f.Duration, first: true})
-}
+	Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+}, func(_ chaos.Call, p eventDelay) script { return &slow{wait: p.Duration, first: true} })
 
 // SlowEvents delays each event of a stream by d, which is more than 0.
-func SlowEvents(d time.Duration) chaos.Fault { return slowEvents{eventDelay: eventDelay{d}} }
+func SlowEvents(d time.Duration) chaos.Fault { return slowEventsRow.of(eventDelay{d}) }
 
-var slowEventsRow = catalog.Fault(catalog.Row{
+var slowEventsRow = eventRow(catalog.Row{
 	Kind: "slow_events", Doc: "Every event of a response is late.",
 	Go: "chaoshttp.SlowEvents(d)", Example: `{"duration":"1s"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p eventDelay) chaos.Fault { return slowEvents{eventDelay: p} })
-
-type slowEvents struct {
-	changes
-	eventDelay
-}
-
-func (f slowEvents) Check() error                { return slowEventsRow.Check(f.eventDelay).Err() }
-func (f slowEvents) Describe() chaos.Description { return slowEventsRow.Describe(f.eventDelay) }
-
-func (f slowEvents) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &slow{wait: f.Duration})
-}
+	Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+}, func(_ chaos.Call, p eventDelay) script { return &slow{wait: p.Duration} })
 
 // HangStream stops a stream after so many events, or [Anywhere]: the reader
 // waits until the request's context ends or the body is closed.
-func HangStream(after int) chaos.Fault { return hangStream{position: position{after}} }
+func HangStream(after int) chaos.Fault { return hangStreamRow.of(position{after}) }
 
-var hangStreamRow = catalog.Fault(catalog.Row{
+var hangStreamRow = eventRow(catalog.Row{
 	Kind: "hanging_stream", Doc: "A response falls silent.",
 	Go: "chaoshttp.HangStream(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p position) chaos.Fault { return hangStream{position: p} })
-
-type hangStream struct {
-	changes
-	position
-}
-
-func (f hangStream) Check() error                { return hangStreamRow.Check(f.position).Err() }
-func (f hangStream) Describe() chaos.Description { return hangStreamRow.Describe(f.position) }
-
-func (f hangStream) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &slow{wait: -1, first: true, after: f.in(c)})
-}
+	Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+}, func(c chaos.Call, p position) script { return &slow{wait: -1, first: true, after: p.in(c)} })
 
 // slow waits before one event, or before every one.
 type slow struct {
@@ -166,49 +133,23 @@ func short(n, after int) step {
 
 // CutEvent breaks the connection in the middle of an event, after so many whole
 // ones, or [Anywhere]: the reader gets [io.ErrUnexpectedEOF].
-func CutEvent(after int) chaos.Fault { return cutEvent{position: position{after}} }
+func CutEvent(after int) chaos.Fault { return cutEventRow.of(position{after}) }
 
-var cutEventRow = catalog.Fault(catalog.Row{
+var cutEventRow = eventRow(catalog.Row{
 	Kind: "cut_event", Doc: "The connection breaks within an event.",
 	Go: "chaoshttp.CutEvent(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p position) chaos.Fault { return cutEvent{position: p} })
-
-type cutEvent struct {
-	changes
-	position
-}
-
-func (f cutEvent) Check() error                { return cutEventRow.Check(f.position).Err() }
-func (f cutEvent) Describe() chaos.Description { return cutEventRow.Describe(f.position) }
-
-func (f cutEvent) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &cut{after: f.in(c), within: true})
-}
+	Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+}, func(c chaos.Call, p position) script { return &cut{after: p.in(c), within: true} })
 
 // CutStream ends a stream without an error after so many events, or [Anywhere],
 // as a proxy does whose upstream broke: only what is missing shows it.
-func CutStream(after int) chaos.Fault { return cutStream{position: position{after}} }
+func CutStream(after int) chaos.Fault { return cutStreamRow.of(position{after}) }
 
-var cutStreamRow = catalog.Fault(catalog.Row{
+var cutStreamRow = eventRow(catalog.Row{
 	Kind: "cut_stream", Doc: "A response ends between two events, in good order.",
 	Go: "chaoshttp.CutStream(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p position) chaos.Fault { return cutStream{position: p} })
-
-type cutStream struct {
-	changes
-	position
-}
-
-func (f cutStream) Check() error                { return cutStreamRow.Check(f.position).Err() }
-func (f cutStream) Describe() chaos.Description { return cutStreamRow.Describe(f.position) }
-
-func (f cutStream) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &cut{after: f.in(c)})
-}
+	Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+}, func(c chaos.Call, p position) script { return &cut{after: p.in(c)} })
 
 type cut struct {
 	after  int
@@ -249,26 +190,13 @@ func shownData(data string) []byte {
 
 // MalformEvent cuts the data of an event to its first half, after so many
 // events, or [Anywhere]. Only events whose data is a JSON object count.
-func MalformEvent(after int) chaos.Fault { return malformEvent{position: position{after}} }
+func MalformEvent(after int) chaos.Fault { return malformEventRow.of(position{after}) }
 
-var malformEventRow = catalog.Fault(catalog.Row{
+var malformEventRow = eventRow(catalog.Row{
 	Kind: "malformed_event", Doc: "An event's data is half of it.",
 	Go: "chaoshttp.MalformEvent(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p position) chaos.Fault { return malformEvent{position: p} })
-
-type malformEvent struct {
-	changes
-	position
-}
-
-func (f malformEvent) Check() error                { return malformEventRow.Check(f.position).Err() }
-func (f malformEvent) Describe() chaos.Description { return malformEventRow.Describe(f.position) }
-
-func (f malformEvent) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &halved{after: f.in(c)})
-}
+	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+}, func(c chaos.Call, p position) script { return &halved{after: p.in(c)} })
 
 type halved struct {
 	after   int
@@ -293,26 +221,13 @@ func (f *halved) event(n int, e sse.Event) step {
 func (f *halved) end(int) step { return short(f.objects, f.after) }
 
 // DuplicateEvent sends an event twice, after so many others, or [Anywhere].
-func DuplicateEvent(after int) chaos.Fault { return duplicateEvent{position: position{after}} }
+func DuplicateEvent(after int) chaos.Fault { return duplicateEventRow.of(position{after}) }
 
-var duplicateEventRow = catalog.Fault(catalog.Row{
+var duplicateEventRow = eventRow(catalog.Row{
 	Kind: "duplicate_event", Doc: "An event arrives twice.",
 	Go: "chaoshttp.DuplicateEvent(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p position) chaos.Fault { return duplicateEvent{position: p} })
-
-type duplicateEvent struct {
-	changes
-	position
-}
-
-func (f duplicateEvent) Check() error                { return duplicateEventRow.Check(f.position).Err() }
-func (f duplicateEvent) Describe() chaos.Description { return duplicateEventRow.Describe(f.position) }
-
-func (f duplicateEvent) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &duplicate{after: f.in(c)})
-}
+	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+}, func(c chaos.Call, p position) script { return &duplicate{after: p.in(c)} })
 
 type duplicate struct{ after int }
 
@@ -329,26 +244,13 @@ func (f *duplicate) end(n int) step { return short(n, f.after) }
 
 // SwapEvents exchanges an event with the one that follows it, after so many
 // others, or [Anywhere]. Two events of equal data are not exchanged.
-func SwapEvents(after int) chaos.Fault { return swapEvents{position: position{after}} }
+func SwapEvents(after int) chaos.Fault { return swapEventsRow.of(position{after}) }
 
-var swapEventsRow = catalog.Fault(catalog.Row{
+var swapEventsRow = eventRow(catalog.Row{
 	Kind: "swapped_events", Doc: "Two events have changed places.",
 	Go: "chaoshttp.SwapEvents(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p position) chaos.Fault { return swapEvents{position: p} })
-
-type swapEvents struct {
-	changes
-	position
-}
-
-func (f swapEvents) Check() error                { return swapEventsRow.Check(f.position).Err() }
-func (f swapEvents) Describe() chaos.Description { return swapEventsRow.Describe(f.position) }
-
-func (f swapEvents) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &swapped{after: f.in(c)})
-}
+	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+}, func(c chaos.Call, p position) script { return &swapped{after: p.in(c)} })
 
 type swapped struct {
 	after int
@@ -369,10 +271,11 @@ func (f *swapped) event(n int, e sse.Event) step {
 	if first.Data == e.Data {
 		return step{out: bytes.Join([][]byte{first.Whole(), e.Raw}, nil), note: "the two events are equal"}
 	}
-	return step{was: bytes.Join([][]byte{first.Raw, e.Raw}, nil), out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
-		{Path: eventPath(n - 1), Before: shownData(first.Data), After: shownData(e.Data)},
-		{Path: eventPath(n), Before: shownData(e.Data), After: shownData(first.Data)},
-	}}
+	return step{was: bytes.Join([][]byte{first.Raw, e.Raw}, nil),
+		out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
+			{Path: eventPath(n - 1), Before: shownData(first.Data), After: shownData(e.Data)},
+			{Path: eventPath(n), Before: shownData(e.Data), After: shownData(first.Data)},
+		}}
 }
 
 func (f *swapped) end(n int) step {
@@ -398,7 +301,7 @@ func (f *swapped) long() step {
 // [Anywhere], and ends the stream; the status was 200 before. The kinds are
 // those of [APIError].
 func ErrorEvent(api API, kind ErrorKind, after int) chaos.Fault {
-	return errorEvent{eventError: eventError{errorOf{api, kind}, position{after}}}
+	return errorEventRow.of(eventError{errorOf{api, kind}, position{after}})
 }
 
 type eventError struct {
@@ -406,30 +309,16 @@ type eventError struct {
 	position
 }
 
-var errorEventRow = catalog.Fault(catalog.Row{
+func (p eventError) check(c *catalog.Check) { checkKind(c, p.API, p.Error) }
+
+var errorEventRow = eventRow(catalog.Row{
 	Kind: "error_event", Doc: "The provider sends an error in the middle of a response.",
 	Go: "chaoshttp.ErrorEvent(api, kind, after)", Example: `{"api":"openai","error":"server","after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p eventError) chaos.Fault { return errorEvent{eventError: p} })
-
-type errorEvent struct {
-	changes
-	eventError
-}
-
-func (f errorEvent) Check() error {
-	c := errorEventRow.Check(f.eventError)
-	checkKind(c, f.API, f.Error)
-	return c.Err()
-}
-
-func (f errorEvent) Describe() chaos.Description { return errorEventRow.Describe(f.eventError) }
-
-func (f errorEvent) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	body, _ := errorBody(f.API, f.Error, c, 0)
-	return changeEvents(ctx, args, next, &failed{after: f.in(c), api: f.API, body: body})
-}
+	Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+}, func(c chaos.Call, p eventError) script {
+	body, _ := errorBody(p.API, p.Error, c, 0)
+	return &failed{after: p.in(c), api: p.API, body: body}
+})
 
 // failed ends a stream with an error of the provider.
 type failed struct {
@@ -456,22 +345,13 @@ func (f *failed) end(n int) step { return short(n, f.after) }
 // DropTerminator removes the events that mark a stream as complete: "[DONE]" of
 // chat completions, message_stop of Anthropic's messages, and
 // response.completed of OpenAI's responses.
-func DropTerminator() chaos.Fault { return dropTerminator{} }
+func DropTerminator() chaos.Fault { return dropTerminatorRow.of(catalog.None{}) }
 
-var dropTerminatorRow = catalog.Fault(catalog.Row{
+var dropTerminatorRow = eventRow(catalog.Row{
 	Kind: "unterminated_stream", Doc: "The events that end a response are missing.",
 	Go:    "chaoshttp.DropTerminator()",
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return DropTerminator() })
-
-type dropTerminator struct{ changes }
-
-func (dropTerminator) Describe() chaos.Description { return dropTerminatorRow.Describe(catalog.None{}) }
-
-func (dropTerminator) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeEvents(ctx, args, next, &unterminated{})
-}
+	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+}, func(_ chaos.Call, _ catalog.None) script { return &unterminated{} })
 
 type unterminated struct{ done bool }
 

@@ -46,23 +46,25 @@ func faults(t *testing.T) map[string]builtFault {
 	late := []error{context.DeadlineExceeded, os.ErrDeadlineExceeded}
 	const ms = time.Millisecond
 	all := map[string]builtFault{
-		"Delay":             with(fault.Delay(20*ms), nil, fault.Delay(0)),
-		"Uniform":           with(fault.Uniform(0, 20*ms), nil, fault.Uniform(1, 1)),
-		"Normal":            with(fault.Normal(20*ms, 10*ms), nil, fault.Normal(-1, 0)),
-		"Exponential":       with(fault.Exponential(20*ms), nil, fault.Exponential(0)),
-		"Fail":              with(fault.Fail(fault.ErrUnavailable), []error{fault.ErrUnavailable}, fault.Fail(nil)),
-		"ResourceExhausted": with(fault.ResourceExhausted(), []error{fault.ErrResourceExhausted}),
-		"Partition":         with(fault.Partition(), []error{syscall.EHOSTUNREACH}),
-		"Timeout":           with(fault.Timeout(time.Minute), late, fault.Timeout(-1)),
-		"TimeoutWith":       with(fault.TimeoutWith(10*ms, errBusy), append(late, errBusy), fault.TimeoutWith(1, nil)),
-		"LoseReply":         with(fault.LoseReply(), late),
-		"LoseReplyAfter":    with(fault.LoseReplyAfter(10*ms), late, fault.LoseReplyAfter(-1)),
-		"Hang":              with(fault.Hang(), nil),
-		"Panic":             with(fault.Panic("index out of range"), nil),
-		"Replace":           with(fault.Replace(map[string]any{"id": 7}), nil),
-		"Mutate":            {fault.Mutate("shout", strings.ToUpper), text},
-		"Duplicate":         with(fault.Duplicate(), nil),
-		"Repeat":            with(fault.Repeat(3), nil, fault.Repeat(1)),
+		"Delay":              with(fault.Delay(20*ms), nil, fault.Delay(0)),
+		"Uniform":            with(fault.Uniform(0, 20*ms), nil, fault.Uniform(1, 1)),
+		"Normal":             with(fault.Normal(20*ms, 10*ms), nil, fault.Normal(-1, 0)),
+		"Exponential":        with(fault.Exponential(20*ms), nil, fault.Exponential(0)),
+		"Fail":               with(fault.Fail(fault.ErrUnavailable), []error{fault.ErrUnavailable}, fault.Fail(nil)),
+		"ResourceExhausted":  with(fault.ResourceExhausted(), []error{fault.ErrResourceExhausted}),
+		"Partition":          with(fault.Partition(), []error{syscall.EHOSTUNREACH}),
+		"Timeout":            with(fault.Timeout(time.Minute), late, fault.Timeout(-1)),
+		"TimeoutWith":        with(fault.TimeoutWith(10*ms, errBusy), append(late, errBusy), fault.TimeoutWith(1, nil)),
+		"LoseReply":          with(fault.LoseReply(), late),
+		"LoseReplyWith":      with(fault.LoseReplyWith(fault.ErrConnectionReset), []error{fault.ErrConnectionReset, syscall.ECONNRESET}, fault.LoseReplyWith(nil)),
+		"LoseReplyAfterWith": with(fault.LoseReplyAfterWith(10*ms, fault.ErrConnectionReset), []error{fault.ErrConnectionReset, syscall.ECONNRESET}, fault.LoseReplyAfterWith(-1, nil)),
+		"LoseReplyAfter":     with(fault.LoseReplyAfter(10*ms), late, fault.LoseReplyAfter(-1)),
+		"Hang":               with(fault.Hang(), nil),
+		"Panic":              with(fault.Panic("index out of range"), nil),
+		"Replace":            with(fault.Replace(map[string]any{"id": 7}), nil),
+		"Mutate":             {fault.Mutate("shout", strings.ToUpper), text},
+		"Duplicate":          with(fault.Duplicate(), nil),
+		"Repeat":             with(fault.Repeat(3), nil, fault.Repeat(1)),
 	}
 	maps.Copy(all, streamFaults())
 	maps.Copy(all, deliveryFaults())
@@ -90,7 +92,8 @@ func kindsOf[V any](table map[string]V, of func(V) any) map[string]bool {
 // every constructor that its row shows, followed by its kind.
 func fromExamples(t *testing.T, rows []*catalog.Row, entries map[string]bool) map[string]any {
 	made := map[string]any{}
-	known := append(constructors(t, filepath.Join("..", "fault"), "Fault"), constructors(t, filepath.Join("..", "when"), "When")...)
+	known := slices.Concat(constructors(t, filepath.Join("..", "fault"), "Fault"),
+		constructors(t, filepath.Join("..", "when"), "When"))
 	for _, r := range rows {
 		if entries[r.Kind] || r.HoldsCode() {
 			continue

@@ -89,8 +89,10 @@ func (t *faultCheck) honest(o outcome, e chaos.Event) {
 	same := equal(o.result, t.Result)
 	switch {
 	case !same && (!e.Delivered || strings.Contains(e.Note, "without declaring it")):
-		t.add(Honest, "the caller got %s where the callee gave %s, and Changed was not called", show(o.result), show(t.Result))
-	case same && strings.Contains(e.Note, "made no difference"), same && len(e.Changes) > 0 && !t.otherArgs.Load(): // changed arguments do not show in the result
+		t.add(Honest, "the caller got %s where the callee gave %s, and Changed was not called", show(o.result),
+			show(t.Result))
+	// changed arguments do not show in the result
+	case same && strings.Contains(e.Note, "made no difference"), same && len(e.Changes) > 0 && !t.otherArgs.Load():
 		t.add(Honest, "Changed was called, and the caller got what the callee gave")
 	case same && t.phase == chaos.PhaseChange && e.Delivered:
 		t.add(Honest, "it says that it changed the result, which is what the callee gave")

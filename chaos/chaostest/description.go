@@ -64,11 +64,13 @@ func described(r *report, part any, fault bool) {
 }
 
 func classes(r *report, d chaos.Description) {
-	oneOf(r, "Class", d.Class, chaos.ClassCrash, chaos.ClassOmission, chaos.ClassTiming, chaos.ClassValue, chaos.ClassProtocol, chaos.ClassAdversarial)
+	oneOf(r, "Class", d.Class, chaos.ClassCrash, chaos.ClassOmission, chaos.ClassTiming, chaos.ClassValue,
+		chaos.ClassProtocol, chaos.ClassAdversarial)
 	oneOf(r, "Visibility", d.Visibility, chaos.Explicit, chaos.Implicit)
 	oneOf(r, "Persistence", d.Persistence, chaos.Transient, chaos.Permanent)
 	oneOf(r, "Effect", d.Effect, chaos.EffectUnknown, chaos.EffectNone, chaos.EffectDone)
-	oneOf(r, "Layer", d.Layer, "", chaos.LayerTool, chaos.LayerLLM, chaos.LayerHTTP, chaos.LayerStream, chaos.LayerPoint,
+	oneOf(r, "Layer", d.Layer, "", chaos.LayerTool, chaos.LayerLLM, chaos.LayerHTTP, chaos.LayerStream,
+		chaos.LayerPoint,
 		chaos.LayerContext, chaos.LayerControl, chaos.LayerResource, chaos.LayerMultiAgent)
 }
 

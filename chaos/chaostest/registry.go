@@ -164,7 +164,8 @@ func (a *registryCheck) tool(name, label string) {
 		a.add(Results, "a call of %q with the arguments given failed: %v", name, alone.err)
 	}
 	a.cancelled(name, label)
-	broken := start(label, func() (any, error) { return a.registry.CallTool(a.ctx, name, json.RawMessage(`{"`)) }).ended(a.slow())
+	broken := start(label,
+		func() (any, error) { return a.registry.CallTool(a.ctx, name, json.RawMessage(`{"`)) }).ended(a.slow())
 	a.outcome("a call of "+name+" with arguments that are not JSON", broken)
 	if !broken.stuck && broken.panicked == nil && broken.err == nil {
 		a.add(Malformed, "a call of %q with arguments that are not JSON returned %s", name, broken.result)

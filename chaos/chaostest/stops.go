@@ -92,7 +92,8 @@ func (t *faultCheck) disarmedDuring(r *report) (judged bool) {
 	if _, over := task.within(t.settle); over {
 		return false
 	}
-	for waited := t.settle; t.begun.Load() == before; waited += t.settle { // on a slow machine the call may not have begun
+	// on a slow machine the call may not have begun
+	for waited := t.settle; t.begun.Load() == before; waited += t.settle {
 		if _, over := task.within(t.settle); over || waited > t.prompt {
 			return false
 		}
@@ -110,7 +111,9 @@ func (t *faultCheck) disarmedDuring(r *report) (judged bool) {
 	case o.err != nil:
 		r.add(Disarmed, "the injector was disarmed during the wait, and the call failed: %v", o.err)
 	case reached == 0 || !equal(o.result, t.Result):
-		r.add(Disarmed, "the injector was disarmed during the wait; the callee was reached %d times and the caller got %s", reached, show(o.result))
+		r.add(Disarmed,
+			"the injector was disarmed during the wait; the callee was reached %d times and the caller got %s", reached,
+			show(o.result))
 	}
 	return true
 }

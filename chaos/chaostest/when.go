@@ -15,7 +15,8 @@ import (
 // call.
 type WhenOptions struct {
 	_ struct{}
-	// Args are the arguments for an ArgsWhen, of the type that it expects. They are not changed. nil: a json.RawMessage with an object.
+	// Args are the arguments for an ArgsWhen, of the type that it expects. They are not changed. nil: a json.RawMessage
+	// with an object.
 	Args any
 	// Bad are triggers of the same kind with invalid parameters: a plan must
 	// refuse each.
@@ -72,12 +73,14 @@ type whenCheck struct {
 func calls() (list []chaos.Call) {
 	for i := range uint64(200) {
 		list = append(list, chaos.Call{
-			Cell: []string{"", "cell/0"}[i%2], Lane: []string{"", "worker-1", "b"}[i%3], Target: []string{target, "search"}[i/5%2],
-			Key: i % 4, Occurrence: i / 4, Ordinal: i, Turn: int(i % 7),
+			Cell: []string{"", "cell/0"}[i%2], Lane: []string{"", "worker-1", "b"}[i%3],
+			Target: []string{target, "search"}[i/5%2],
+			Key:    i % 4, Occurrence: i / 4, Ordinal: i, Turn: int(i % 7),
 		})
 	}
 	const most = math.MaxUint64
-	return append(list, chaos.Call{}, chaos.Call{Target: target, Key: most, Occurrence: most, Ordinal: most, Turn: math.MaxInt},
+	return append(list, chaos.Call{},
+		chaos.Call{Target: target, Key: most, Occurrence: most, Ordinal: most, Turn: math.MaxInt},
 		chaos.Call{Target: target, Ordinal: 1 << 40, Occurrence: 1 << 40, Turn: math.MinInt})
 }
 
@@ -105,7 +108,8 @@ func (q *whenCheck) questions() {
 }
 
 func shortly(c chaos.Call) string {
-	return fmt.Sprintf("lane %q, target %q, key %d, occurrence %d, ordinal %d, turn %d", c.Lane, c.Target, c.Key, c.Occurrence, c.Ordinal, c.Turn)
+	return fmt.Sprintf("lane %q, target %q, key %d, occurrence %d, ordinal %d, turn %d", c.Lane, c.Target, c.Key,
+		c.Occurrence, c.Ordinal, c.Turn)
 }
 
 // concurrent asks from several goroutines at once.
@@ -159,7 +163,8 @@ func (q *whenCheck) ordinal(list []chaos.Call, first []bool) {
 	}()
 	for i, c := range list {
 		if hit := w.MatchOrdinal(c.Ordinal); hit != first[i] {
-			q.add(Ordinal, "to ordinal %d it answers %v, and to a call of that ordinal %v: %s", c.Ordinal, hit, first[i], shortly(c))
+			q.add(Ordinal, "to ordinal %d it answers %v, and to a call of that ordinal %v: %s", c.Ordinal, hit,
+				first[i], shortly(c))
 			return
 		}
 	}
@@ -173,7 +178,8 @@ func (q *whenCheck) probable(list []chaos.Call, first []bool) {
 	}
 	p := w.Probability()
 	if !(p >= 0 && p <= 1) || w.Probability() != p {
-		q.add(Probable, "Probability is %v and then %v; allowed: a number from 0 to 1, always the same", p, w.Probability())
+		q.add(Probable, "Probability is %v and then %v; allowed: a number from 0 to 1, always the same", p,
+			w.Probability())
 		return
 	}
 	for i, c := range list {

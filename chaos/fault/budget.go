@@ -54,9 +54,11 @@ type budgetParams struct {
 }
 
 // countBudget is a budget of a number of something.
-func countBudget(resource string, limit int, refill time.Duration, before bool, measure func(use) (float64, bool)) chaos.Fault {
-	return &budget{terms: terms{resource: resource, limit: float64(limit), refill: refill, before: before, measure: measure,
-		params: budgetParams{quota{limit}, refillParam{refill}}}}
+func countBudget(resource string, limit int, refill time.Duration, before bool,
+	measure func(use) (float64, bool)) chaos.Fault {
+	return &budget{terms: terms{resource: resource, limit: float64(limit), refill: refill, before: before,
+		measure: measure,
+		params:  budgetParams{quota{limit}, refillParam{refill}}}}
 }
 
 // TokenBudget fails calls once the calls before have used limit tokens in

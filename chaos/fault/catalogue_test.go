@@ -57,6 +57,8 @@ func catalogue() []row {
 	lost.kind, lost.calls, lost.effect = "lost_reply", 1, done
 	lostAt := slips("LoseReplyAfter", fault.LoseReplyAfter(time.Minute/30), 2*time.Second)
 	lostAt.kind, lostAt.calls, lostAt.effect = "lost_reply", 1, done
+	lostWith := fails("LoseReplyWith", fault.LoseReplyWith(errBusy), "lost_reply", errBusy)
+	lostWith.class, lostWith.lo, lostWith.hi, lostWith.calls, lostWith.effect = chaos.ClassTiming, time.Second, time.Second, 1, done
 	hang := fails("Hang", fault.Hang(), "hang", context.DeadlineExceeded)
 	hang.class, hang.spent = chaos.ClassTiming, patience
 	boom := fails("Panic", fault.Panic("unexpected end of response"), "panic")
@@ -81,7 +83,7 @@ func catalogue() []row {
 		slips("Timeout", fault.Timeout(2*time.Second), 2*time.Second),
 		slips("Timeout at once", fault.Timeout(0), 0),
 		slips("TimeoutWith", fault.TimeoutWith(time.Second, errBusy), time.Second, errBusy),
-		lost, lostAt, hang, boom,
+		lost, lostAt, lostWith, hang, boom,
 		lie("Replace", fault.Replace("lost at sea"), "replace", "lost at sea"),
 		lie("Mutate", fault.Mutate("shout", strings.ToUpper), "mutate", "SHIPPED"),
 		again("Duplicate", fault.Duplicate(), 2),
@@ -214,6 +216,8 @@ func TestParameters(t *testing.T) {
 		{fault.Timeout(time.Second), `{"duration":"1s"}`},
 		{fault.TimeoutWith(time.Second, errBusy), `{"duration":"1s","message":"upstream is busy"}`},
 		{fault.LoseReply(), `{"duration":"1s"}`},
+		{fault.LoseReplyWith(errBusy), `{"duration":"1s","message":"upstream is busy"}`},
+		{fault.LoseReplyAfterWith(time.Minute, errBusy), `{"duration":"1m0s","message":"upstream is busy"}`},
 		{fault.Hang(), ``},
 		{fault.Panic(nil), ``},
 		{fault.Panic(errBusy), `{"message":"upstream is busy"}`},

@@ -30,6 +30,8 @@ func TestBadParameters(t *testing.T) {
 		{"a negative time-out", fault.Timeout(-1), []string{"duration"}},
 		{"a time-out without an error", fault.TimeoutWith(-1, nil), []string{"duration", "err"}},
 		{"a negative wait for a lost reply", fault.LoseReplyAfter(-1), []string{"duration"}},
+		{"a lost reply without an error", fault.LoseReplyWith(nil), []string{"err"}},
+		{"both", fault.LoseReplyAfterWith(-1, nil), []string{"duration", "err"}},
 		{"once is not again", fault.Repeat(1), []string{"times"}},
 		{"a mutation without a name and a function", fault.Mutate[int]("", nil), []string{"name", "fn"}},
 	} {

@@ -30,8 +30,9 @@ func Duplicate() chaos.Fault { return Repeat(2) }
 func Repeat(n int) chaos.Fault { return repeat{times: times{n}} }
 
 var repeatRow = catalog.Fault(catalog.Row{
-	Kind: "duplicate", Doc: "The call is executed several times.", Go: "fault.Duplicate(), fault.Repeat(n)", Example: `{"times":2}`,
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "duplicate", Doc: "The call is executed several times.", Go: "fault.Duplicate(), fault.Repeat(n)",
+	Example: `{"times":2}`,
+	Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p times) chaos.Fault { return Repeat(p.Times) })
 
 type times struct {
@@ -90,7 +91,8 @@ func (l loseRequest) Inject(ctx context.Context, c chaos.Call, args any, next ch
 func DeliverTwice() chaos.Fault { return deliverTwice{} }
 
 var deliverTwiceRow = catalog.Fault(catalog.Row{
-	Kind: "delivered_twice", Doc: "The request arrives twice, and the caller sees the second reply.", Go: "fault.DeliverTwice()",
+	Kind: "delivered_twice", Doc: "The request arrives twice, and the caller sees the second reply.",
+	Go:    "fault.DeliverTwice()",
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return DeliverTwice() })
 

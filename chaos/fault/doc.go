@@ -12,24 +12,27 @@
 //
 // # The faults
 //
-//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp], [RampUpWith].
+//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp],
+//     [RampUpWith].
 //   - The caller gets an error and the callee is not reached: [Fail], [Timeout], [LoseRequest], [AuthExpired],
-//     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics. [ToolRemoved]
-//     takes a tool out of its registry.
+//     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics.
+//     [ToolRemoved] takes a tool out of its registry.
 //   - The callee does its work and the caller does not learn of it: [LoseReply]; or not in time: [LateResult].
 //   - The callee does its work and the caller is told something else: [Replace], [Mutate].
-//   - The callee does its work twice: [Duplicate], [Repeat], [DeliverTwice]; or that of another call again: [ReplayRequest].
+//   - The callee does its work twice: [Duplicate], [Repeat], [DeliverTwice]; or that of another call again:
+//     [ReplayRequest].
 //   - The callee does nothing and the caller is told that it did: [SilentNoOp].
-//   - Calls change their order: [ReorderCalls]; a read does not see the write before it: [DelayedVisibility]; a cancelled
-//     call goes on: [IgnoreCancel].
-//   - A budget is used up: [CallBudget], [RateLimit], [TokenBudget], [CostBudget], [TimeBudget], [MemoryBudget], [DiskBudget],
-//     [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
-//   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled: [SlowFirstItem],
-//     [SlowItems], [HangAtItem], [CutAfter], [EndAfter], [DropLastItem], [DuplicateItem], [ReorderItems], [MalformItem], [MutateItem].
+//   - Calls change their order: [ReorderCalls]; a read does not see the write before it: [DelayedVisibility]; a
+//     cancelled call goes on: [IgnoreCancel].
+//   - A budget is used up: [CallBudget], [RateLimit], [TokenBudget], [CostBudget], [TimeBudget], [MemoryBudget],
+//     [DiskBudget], [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
+//   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled:
+//     [SlowFirstItem], [SlowItems], [HangAtItem], [CutAfter], [EndAfter], [DropLastItem], [DuplicateItem],
+//     [ReorderItems], [MalformItem], [MutateItem].
 //   - An approval is reused: [StaleApproval]. A hand-off between agents goes wrong: [CorruptHandoff], [Misroute],
 //     [CycleHandoff].
-//   - What else happens to guardrails and hand-offs happens to any callable; [As] gives it the kind and layer of theirs:
-//     As("guardrail_hang", Hang()), As("forced_verdict", Replace(v)), As("handoff_dropped", SilentNoOpWith(v)).
+//   - What else happens to guardrails and hand-offs happens to any callable; [As] gives it the kind and layer of
+//     theirs: As("guardrail_hang", Hang()), As("forced_verdict", Replace(v)), As("handoff_dropped", SilentNoOpWith(v)).
 //
 // Failures and delays are injected most often; the other faults find more.
 //

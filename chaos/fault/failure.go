@@ -87,8 +87,9 @@ func (f ownFailure) Inject(context.Context, chaos.Call, any, chaos.Next) (any, e
 func Panic(v any) chaos.Fault { return panicking{v} }
 
 var panicRow = catalog.Fault(catalog.Row{
-	Kind: "panic", Doc: "The call panics.", Go: "fault.Panic(v)", Example: `{"message":"index out of bounds"}`, AsText: true,
-	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	Kind: "panic", Doc: "The call panics.", Go: "fault.Panic(v)", Example: `{"message":"index out of bounds"}`,
+	AsText: true,
+	Class:  chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p panicParams) chaos.Fault {
 	if p.Message == nil {
 		return Panic(nil)

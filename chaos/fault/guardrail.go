@@ -20,15 +20,18 @@ func guardrailRows() []*catalog.Row {
 }
 
 var guardrailDownRow = catalog.Label(failRow, catalog.Row{
-	Kind: "guardrail_down", Doc: "A guardrail fails.", Go: `fault.As("guardrail_down", fault.Fail(err))`, Layer: chaos.LayerControl,
+	Kind: "guardrail_down", Doc: "A guardrail fails.", Go: `fault.As("guardrail_down", fault.Fail(err))`,
+	Layer: chaos.LayerControl,
 }, As)
 
 var guardrailHangRow = catalog.Label(hangRow, catalog.Row{
-	Kind: "guardrail_hang", Doc: "A guardrail hangs.", Go: `fault.As("guardrail_hang", fault.Hang())`, Layer: chaos.LayerControl,
+	Kind: "guardrail_hang", Doc: "A guardrail hangs.", Go: `fault.As("guardrail_hang", fault.Hang())`,
+	Layer: chaos.LayerControl,
 }, As)
 
 var forcedVerdictRow = catalog.Label(replaceRow, catalog.Row{
-	Kind: "forced_verdict", Doc: "A guardrail's verdict is replaced.", Go: `fault.As("forced_verdict", fault.Replace(v))`,
+	Kind: "forced_verdict", Doc: "A guardrail's verdict is replaced.",
+	Go:      `fault.As("forced_verdict", fault.Replace(v))`,
 	Example: `{"value":{"allowed":true}}`, Layer: chaos.LayerControl,
 }, As)
 

@@ -14,7 +14,8 @@ import (
 
 // handoffRows are the faults of hand-offs between agents.
 func handoffRows() []*catalog.Row {
-	return []*catalog.Row{corruptHandoffRow, misrouteRow, handoffDroppedRow, cycleHandoffRow, handoffDelayedRow, messageStormRow,
+	return []*catalog.Row{corruptHandoffRow, misrouteRow, handoffDroppedRow, cycleHandoffRow, handoffDelayedRow,
+		messageStormRow,
 		delegationRejectedRow}
 }
 
@@ -247,7 +248,8 @@ func (f cycleHandoff) Inject(_ context.Context, _ chaos.Call, args any, _ chaos.
 
 var handoffDroppedRow = catalog.Fault(catalog.Row{
 	Kind: "handoff_dropped", Doc: "A hand-off is lost, and its caller gets a reply all the same.",
-	Go: `fault.As("handoff_dropped", fault.SilentNoOpWith(reply))`, Example: `{"value":"done"}`, Layer: chaos.LayerMultiAgent,
+	Go: `fault.As("handoff_dropped", fault.SilentNoOpWith(reply))`, Example: `{"value":"done"}`,
+	Layer: chaos.LayerMultiAgent,
 }.Of(silentNoOpRow), func(p anyValue) chaos.Fault { return As("handoff_dropped", SilentNoOpWith(p.Value)) })
 
 var handoffDelayedRow = catalog.Fault(catalog.Row{
@@ -256,11 +258,13 @@ var handoffDelayedRow = catalog.Fault(catalog.Row{
 }.Of(latencyRow), func(p delay) chaos.Fault { return As("handoff_delayed", Delay(p.Duration)) })
 
 var messageStormRow = catalog.Label(repeatRow, catalog.Row{
-	Kind: "message_storm", Doc: "The other agent gets the message many times.", Go: `fault.As("message_storm", fault.Repeat(n))`,
+	Kind: "message_storm", Doc: "The other agent gets the message many times.",
+	Go:      `fault.As("message_storm", fault.Repeat(n))`,
 	Example: `{"times":5}`, Layer: chaos.LayerMultiAgent,
 }, As)
 
 var delegationRejectedRow = catalog.Label(failRow, catalog.Row{
-	Kind: "delegation_rejected", Doc: "The other agent does not take the task.", Go: `fault.As("delegation_rejected", fault.Fail(err))`,
+	Kind: "delegation_rejected", Doc: "The other agent does not take the task.",
+	Go:      `fault.As("delegation_rejected", fault.Fail(err))`,
 	Example: `{"message":"the agent declined the task"}`, Layer: chaos.LayerMultiAgent, Persistence: chaos.Permanent,
 }, As)

@@ -160,7 +160,8 @@ func (l *latency) Check() error {
 	case "spike":
 		c.Wait("usual", *l.Usual)
 		over("spike", l.Spike, "usual", *l.Usual)
-		c.That(l.Share != 0 && l.Share != 1, "share", l.Share, "a number between 0 and 1") // without the bounds themselves
+		// without the bounds themselves
+		c.That(l.Share != 0 && l.Share != 1, "share", l.Share, "a number between 0 and 1")
 	case "degrading":
 		more("step", l.Step, "")
 		c.That(*l.Most >= *l.Step, "most", *l.Most, "a duration of at least step, which is "+l.Step.String())

@@ -72,7 +72,8 @@ func (r *rate) admit(now time.Time) error {
 		r.let = r.let[1:]
 	}
 	if n := len(r.let); n >= r.Limit {
-		return &BudgetError{Resource: "rate", Limit: float64(r.Limit), Used: float64(n), RetryAfter: r.Per - now.Sub(r.let[0])}
+		return &BudgetError{Resource: "rate", Limit: float64(r.Limit), Used: float64(n),
+			RetryAfter: r.Per - now.Sub(r.let[0])}
 	}
 	r.let = append(r.let, now)
 	return nil

@@ -28,9 +28,10 @@ func orderRows() []*catalog.Row {
 func ReorderCalls(wait time.Duration) chaos.Fault { return &reorderCalls{hold: hold{wait}} }
 
 var reorderCallsRow = catalog.Fault(catalog.Row{
-	Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)", Example: `{"wait":"2s"}`,
-	Order: catalog.Deliveries,
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)",
+	Order:   catalog.Deliveries,
+	Example: `{"wait":"2s"}`,
+	Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p hold) chaos.Fault { return ReorderCalls(p.Wait) })
 
 type hold struct {
@@ -237,7 +238,8 @@ func (l *lateResult) arrived(now time.Time) (due []lateRequest) {
 func IgnoreCancel() chaos.Fault { return ignoreCancel{} }
 
 var ignoreCancelRow = catalog.Fault(catalog.Row{
-	Kind: "ignored_cancellation", Doc: "The callee does not notice that its caller gave up.", Go: "fault.IgnoreCancel()",
+	Kind: "ignored_cancellation", Doc: "The callee does not notice that its caller gave up.",
+	Go:    "fault.IgnoreCancel()",
 	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return IgnoreCancel() })
 
@@ -266,7 +268,8 @@ func (ignoreCancel) Inject(ctx context.Context, c chaos.Call, args any, next cha
 // without a trigger, with a target that covers reads and writes, such as
 // "orders.*". It does not apply to streams.
 func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
-	return &delayedVisibility{visibility: visibility{writes, d, documentOrNone(before)}, writes: newPattern(writes), before: before}
+	return &delayedVisibility{visibility: visibility{writes, d, documentOrNone(before)}, writes: newPattern(writes),
+		before: before}
 }
 
 var delayedVisibilityRow = catalog.Fault(catalog.Row{

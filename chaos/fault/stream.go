@@ -189,7 +189,8 @@ func asked(items iter.Seq2[any, error], next func(given int, yield func(any, err
 
 // arriving calls do for each item that arrives, with its number, to pass it on.
 // Errors are passed on directly.
-func arriving(items iter.Seq2[any, error], do func(n int, item any, yield func(any, error) bool) bool) iter.Seq2[any, error] {
+func arriving(items iter.Seq2[any, error], do func(n int, item any, yield func(any, error) bool) bool) iter.Seq2[any,
+	error] {
 	return func(yield func(any, error) bool) {
 		n := -1
 		for item, err := range items {

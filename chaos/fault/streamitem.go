@@ -14,7 +14,8 @@ import (
 )
 
 func itemRows() []*catalog.Row {
-	return []*catalog.Row{duplicateItemRow, malformItemRow, mutateItemRow, endAfterRow, dropLastItemRow, reorderItemsRow}
+	return []*catalog.Row{duplicateItemRow, malformItemRow, mutateItemRow, endAfterRow, dropLastItemRow,
+		reorderItemsRow}
 }
 
 // DuplicateItem delivers one item of a stream twice: the one after the first n.
@@ -307,7 +308,8 @@ func (s *shuffle) flush() bool {
 	for i, from := range order {
 		item := s.held[from]
 		if !equal(s.held[i], item) {
-			chaos.Changed(s.ctx, chaos.Change{Path: place(s.n), Before: jsonvalue.Document(s.held[i]), After: jsonvalue.Document(item)})
+			chaos.Changed(s.ctx,
+				chaos.Change{Path: place(s.n), Before: jsonvalue.Document(s.held[i]), After: jsonvalue.Document(item)})
 		}
 		s.n++
 		if !s.yield(item, nil) {

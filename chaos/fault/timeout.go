@@ -29,7 +29,8 @@ func TimeoutWith(d time.Duration, err error) chaos.Fault {
 	if err == nil {
 		return timeout{waitMessage{wait: wait{d}}, nil}
 	}
-	return timeout{waitMessage{wait{d}, err}, &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+	return timeout{waitMessage{wait{d}, err},
+		&netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
 }
 
 var timeoutRow = catalog.Fault(catalog.Row{
@@ -89,18 +90,44 @@ func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
 // An error of the callee is lost like any other reply. A call that another
 // fault failed has no reply to lose and is not changed. If the injector is
 // disarmed during the wait, the caller gets the reply.
-func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply{wait{d}} }
+func LoseReplyAfter(d time.Duration) chaos.Fault {
+	return loseReply{waitMessage{wait: wait{d}}, ErrTimeout}
+}
+
+// LoseReplyWith is [LoseReply] with err, which is required, in place of
+// [ErrTimeout]: such as [ErrConnectionReset], or the status of an RPC.
+func LoseReplyWith(err error) chaos.Fault { return LoseReplyAfterWith(time.Second, err) }
+
+// LoseReplyAfterWith is [LoseReplyAfter] with err, which is required, in place of
+// [ErrTimeout].
+func LoseReplyAfterWith(d time.Duration, err error) chaos.Fault {
+	return loseReply{waitMessage{wait{d}, err}, err}
+}
 
 var loseReplyRow = catalog.Fault(catalog.Row{
 	Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
-	Go: "fault.LoseReply(), fault.LoseReplyAfter(d)", Example: `{"duration":"1s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p wait) chaos.Fault { return loseReply{p} })
+	Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
+	Example: `{"duration":"1s"}`,
+	Class:   chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p waitMessage) chaos.Fault {
+	if p.Err == nil {
+		return LoseReplyAfter(p.Duration)
+	}
+	return LoseReplyAfterWith(p.Duration, p.Err)
+})
 
-type loseReply struct{ wait }
+type loseReply struct {
+	waitMessage
+	gets error // what the caller gets; nil: none was given
+}
 
-func (l loseReply) Check() error                { return loseReplyRow.Check(l.wait).Err() }
-func (l loseReply) Describe() chaos.Description { return loseReplyRow.Describe(l.wait) }
+func (l loseReply) Check() error {
+	c := loseReplyRow.Check(l.waitMessage)
+	c.That(l.gets != nil, "err", nil, "an error, such as ErrTimeout")
+	return c.Err()
+}
+
+func (l loseReply) Describe() chaos.Description { return loseReplyRow.Describe(l.waitMessage) }
 func (l loseReply) Phase() chaos.Phase          { return chaos.PhaseAfter }
 
 func (l loseReply) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
@@ -115,7 +142,7 @@ func (l loseReply) Inject(ctx context.Context, c chaos.Call, args any, next chao
 	case err != nil:
 		return nil, err
 	}
-	return nil, ErrTimeout
+	return nil, l.gets
 }
 
 // unreached reports whether the error is not the callee's own: another fault

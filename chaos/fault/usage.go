@@ -87,7 +87,8 @@ func (u Usage) measure(input, output float64) func(use) (float64, bool) {
 }
 
 func (u Usage) check(c *catalog.Check) {
-	c.That(u.name != "" && u.read != nil, "usage", nil, "OpenAIUsage(), AnthropicUsage(), or a UsageFunc with a name and a function")
+	c.That(u.name != "" && u.read != nil, "usage", nil,
+		"OpenAIUsage(), AnthropicUsage(), or a UsageFunc with a name and a function")
 }
 
 // usageParam is a usage as a parameter.

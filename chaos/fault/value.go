@@ -121,7 +121,8 @@ func (m mutate[T]) Inject(ctx context.Context, c chaos.Call, args any, next chao
 		chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", m.name, result, reflect.TypeFor[T]()))
 		return result, nil
 	}
-	before, seen := jsonvalue.Document(result), jsonvalue.Document(value) // before fn, which may write to what value points to
+	// before fn, which may write to what value points to
+	before, seen := jsonvalue.Document(result), jsonvalue.Document(value)
 	changed := m.fn(value)
 	if m.same(seen, value, changed, result) {
 		return result, nil

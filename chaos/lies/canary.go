@@ -53,7 +53,8 @@ func canariesIn(text string) (found []string) {
 	for _, word := range canaryForm.FindAllString(strings.ToLower(text), -1) {
 		for at := 0; at+canaryDrawn+canarySum <= len(word); at++ {
 			token := word[at : at+canaryDrawn+canarySum]
-			if letters(hash.String(token[:canaryDrawn]), canarySum) == token[canaryDrawn:] && !slices.Contains(found, token) {
+			if letters(hash.String(token[:canaryDrawn]), canarySum) == token[canaryDrawn:] &&
+				!slices.Contains(found, token) {
 				found = append(found, token)
 			}
 		}

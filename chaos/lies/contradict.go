@@ -20,12 +20,12 @@ import (
 //
 // It remembers up to 4,096 facts of the calls that its rule's trigger matched,
 // for each injector. Values of more than 256 bytes are not facts.
-func Contradict() chaos.Fault { return &contradict{} }
+func Contradict() chaos.Fault { return contradictRow.of(pathless{}) }
 
-var contradictRow = catalog.Fault(implicit(catalog.Row{
+var contradictRow = row(catalog.Row{
 	Kind: "contradiction", Doc: "Two targets contradict each other.", Go: "lies.Contradict()", Class: chaos.ClassValue,
 	Order: catalog.Deliveries,
-}), func(catalog.None) chaos.Fault { return Contradict() })
+}, func(pathless) fault { return &contradict{} })
 
 // Bounds of the memory of a rule in one injector.
 const (
@@ -34,6 +34,7 @@ const (
 )
 
 type contradict struct {
+	made
 	facts *facts // nil: the rule is not in an injector yet
 }
 
@@ -46,13 +47,11 @@ type facts struct {
 
 type fact struct{ name, value string }
 
-func (*contradict) Fresh() chaos.Fault {
-	return &contradict{facts: &facts{by: make(map[fact]string), limit: maxFacts}}
+func (f *contradict) Fresh() chaos.Fault {
+	return &contradict{made: f.made, facts: &facts{by: make(map[fact]string), limit: maxFacts}}
 }
 
 func (*contradict) Phase() chaos.Phase { return chaos.PhaseChange }
-
-func (*contradict) Describe() chaos.Description { return contradictRow.Describe(catalog.None{}) }
 
 func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
@@ -73,7 +72,7 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 		after := near(e, i)
 		return after != nil && e.replace(i, after)
 	})
-	return e.finish(ctx, in, contradictRow.Kind, "fact that another target returned")
+	return e.finish(ctx, in, f.row.Kind, "fact that another target returned")
 }
 
 // learn remembers the facts of a result. It ranks those that another target

@@ -75,7 +75,8 @@ func (d decimal) text() string {
 // identifiers are not numbers.
 func numerals(text string) (spans [][2]int) {
 	part := func(c byte) bool {
-		return c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("_.,:/#@+-", c) >= 0
+		return c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' ||
+			strings.IndexByte("_.,:/#@+-", c) >= 0
 	}
 	for at := 0; at < len(text); at++ {
 		if !part(text[at]) {

@@ -11,13 +11,18 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var formatRows = []*catalog.Row{malformedRow, htmlPageRow, errorBodyRow, mojibakeRow, invalidUTF8Row, oversizedRow}
+var formatRows = []*catalog.Row{malformedRow.Row, htmlPageRow.Row, errorBodyRow.Row, mojibakeRow.Row,
+	invalidUTF8Row.Row, oversizedRow.Row}
 
 // Malformed breaks the JSON of a result in a drawn way: cut off, a comma too
 // many, a missing quote, a missing bracket, trailing text. A text that is no
 // JSON, and a Go value, cannot be malformed: the fault is not delivered there.
-func Malformed() chaos.Fault {
-	return lie{parameters: malformed{}, wants: "JSON", rank: anything,
+func Malformed() chaos.Fault { return malformedRow.of(pathless{}) }
+
+var malformedRow = row(catalog.Row{
+	Kind: "malformed_result", Doc: "The result is no longer JSON.", Go: "lies.Malformed()", Class: chaos.ClassProtocol,
+}, func(pathless) fault {
+	return &lie{wants: "JSON", rank: anything,
 		apply: func(e *edit, i int) bool {
 			if e.plain {
 				e.why = "the result is a text and no JSON"
@@ -38,16 +43,8 @@ func Malformed() chaos.Fault {
 				}
 			}
 			return false
-		}}.fault()
-}
-
-var malformedRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "malformed_result", Doc: "The result is no longer JSON.", Go: "lies.Malformed()", Class: chaos.ClassProtocol,
-}), func(malformed) chaos.Fault { return Malformed() })
-
-type malformed struct{ pathless }
-
-func (malformed) row() *catalog.Row { return malformedRow }
+		}}
+})
 
 // errorPage is what proxies answer with.
 const errorPage = `<html>
@@ -62,42 +59,42 @@ const errorPage = `<html>
 // HTMLPage replaces the result by the error page of a proxy. A text, also one
 // in JSON, becomes that text; other JSON becomes the bare page, which is no
 // JSON.
-func HTMLPage() chaos.Fault {
-	return lie{parameters: htmlPage{}, wants: "value", rank: anything,
+func HTMLPage() chaos.Fault { return htmlPageRow.of(pathless{}) }
+
+var htmlPageRow = row(catalog.Row{
+	Kind: "html_result", Doc: "The result is the error page of a proxy.",
+	Go: "lies.HTMLPage()", Class: chaos.ClassProtocol,
+}, func(pathless) fault {
+	return &lie{wants: "value", rank: anything,
 		apply: func(e *edit, i int) bool {
 			if e.doc.Kind(0) == jsonedit.String {
 				return e.replaceAll(jsonedit.Quote(errorPage))
 			}
 			return e.replaceAll([]byte(errorPage))
-		}}.fault()
-}
-
-var htmlPageRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "html_result", Doc: "The result is the error page of a proxy.",
-	Go: "lies.HTMLPage()", Class: chaos.ClassProtocol,
-}), func(htmlPage) chaos.Fault { return HTMLPage() })
-
-type htmlPage struct{ pathless }
-
-func (htmlPage) row() *catalog.Row { return htmlPageRow }
+		}}
+})
 
 // ErrorBody replaces the result by an error message while the call itself
 // succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A text
 // becomes "Error 503: Service Unavailable". The code is from 400 to 599.
 func ErrorBody(code int, message string) chaos.Fault {
-	return lie{parameters: errorBody{Code: code, Message: message}, wants: "value", rank: anything,
-		apply: func(e *edit, _ int) bool {
-			if e.doc.Kind(0) == jsonedit.String {
-				return e.replaceAll(jsonedit.Quote(fmt.Sprintf("Error %d: %s", code, message)))
-			}
-			return e.replaceAll(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, code, jsonedit.Quote(message)))
-		}}.fault()
+	return errorBodyRow.of(errorBody{Code: code, Message: message})
 }
 
-var errorBodyRow = catalog.Fault(implicit(catalog.Row{
+var errorBodyRow = row(catalog.Row{
 	Kind: "error_result", Doc: "The call succeeds with an error as its result.",
-	Go: "lies.ErrorBody(code, message)", Example: `{"code":503,"message":"Service Unavailable"}`, Class: chaos.ClassProtocol,
-}), func(p errorBody) chaos.Fault { return ErrorBody(p.Code, p.Message) })
+	Go: "lies.ErrorBody(code, message)", Example: `{"code":503,"message":"Service Unavailable"}`,
+	Class: chaos.ClassProtocol,
+}, func(p errorBody) fault {
+	return &lie{wants: "value", rank: anything,
+		apply: func(e *edit, _ int) bool {
+			if e.doc.Kind(0) == jsonedit.String {
+				return e.replaceAll(jsonedit.Quote(fmt.Sprintf("Error %d: %s", p.Code, p.Message)))
+			}
+			return e.replaceAll(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, p.Code,
+				jsonedit.Quote(p.Message)))
+		}}
+})
 
 type errorBody struct {
 	pathless
@@ -105,16 +102,19 @@ type errorBody struct {
 	Message string `json:"message" doc:"its text"`
 }
 
-func (errorBody) row() *catalog.Row { return errorBodyRow }
-
 func (p errorBody) check(c *catalog.Check) {
 	c.That(strings.TrimSpace(p.Message) != "", "message", fmt.Sprintf("%q", p.Message), "a text")
 }
 
 // Mojibake writes the characters of a text beyond ASCII as UTF-8 looks when it
 // is read as Latin-1: "Zürich" becomes "ZÃ¼rich". The result is well-formed.
-func Mojibake(paths ...string) chaos.Fault {
-	return lie{parameters: mojibake{at(paths)}, wants: "text beyond ASCII",
+func Mojibake(paths ...string) chaos.Fault { return mojibakeRow.of(at(paths)) }
+
+var mojibakeRow = row(catalog.Row{
+	Kind: "mojibake", Doc: "A text was read in the wrong encoding.",
+	Go: "lies.Mojibake(paths...)", Class: chaos.ClassProtocol,
+}, func(where) fault {
+	return &lie{wants: "text beyond ASCII",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) == jsonedit.String && !isASCII(e.doc.String(i)) {
 				return 1
@@ -131,17 +131,8 @@ func Mojibake(paths ...string) chaos.Fault {
 				b.WriteRune(rune(text[k]))
 			}
 			return e.replace(i, jsonedit.Quote(b.String()))
-		}}.fault()
-}
-
-var mojibakeRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "mojibake", Doc: "A text was read in the wrong encoding.",
-	Go: "lies.Mojibake(paths...)", Class: chaos.ClassProtocol,
-}), func(p mojibake) chaos.Fault { return Mojibake(p.Paths...) })
-
-type mojibake struct{ where }
-
-func (mojibake) row() *catalog.Row { return mojibakeRow }
+		}}
+})
 
 func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
@@ -149,8 +140,13 @@ func isASCII(s string) bool {
 
 // InvalidUTF8 puts a byte that never occurs in UTF-8 after a drawn character of
 // a text. Decoders replace or refuse it; encoding/json replaces it.
-func InvalidUTF8(paths ...string) chaos.Fault {
-	return lie{parameters: invalidUTF8{at(paths)}, wants: "text with a character", rank: prose,
+func InvalidUTF8(paths ...string) chaos.Fault { return invalidUTF8Row.of(at(paths)) }
+
+var invalidUTF8Row = row(catalog.Row{
+	Kind: "invalid_utf8", Doc: "A text has a byte that is not UTF-8.",
+	Go: "lies.InvalidUTF8(paths...)", Class: chaos.ClassProtocol,
+}, func(where) fault {
+	return &lie{wants: "text with a character", rank: prose,
 		apply: func(e *edit, i int) bool {
 			text := e.doc.String(i)
 			if text == "" {
@@ -161,23 +157,21 @@ func InvalidUTF8(paths ...string) chaos.Fault {
 				at++
 			}
 			return e.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
-		}}.fault()
-}
-
-var invalidUTF8Row = catalog.Fault(implicit(catalog.Row{
-	Kind: "invalid_utf8", Doc: "A text has a byte that is not UTF-8.",
-	Go: "lies.InvalidUTF8(paths...)", Class: chaos.ClassProtocol,
-}), func(p invalidUTF8) chaos.Fault { return InvalidUTF8(p.Paths...) })
-
-type invalidUTF8 struct{ where }
-
-func (invalidUTF8) row() *catalog.Row { return invalidUTF8Row }
+		}}
+})
 
 // Oversized repeats a text until it has the given number of bytes, up to 64 MiB:
 // a result larger than a context window, or than a buffer. If the result has no
 // text, an object gets a member "padding".
 func Oversized(bytes int, paths ...string) chaos.Fault {
-	return lie{parameters: oversized{bytes, at(paths)},
+	return oversizedRow.of(oversized{bytes, at(paths)})
+}
+
+var oversizedRow = row(catalog.Row{
+	Kind: "oversized_result", Doc: "A text is very long.",
+	Go: "lies.Oversized(bytes, paths...)", Example: `{"bytes":4096}`, Class: chaos.ClassProtocol,
+}, func(p oversized) fault {
+	return &lie{
 		wants: "text or object that could grow",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) == jsonedit.Object {
@@ -187,25 +181,18 @@ func Oversized(bytes int, paths ...string) chaos.Fault {
 		},
 		apply: func(e *edit, i int) bool {
 			if e.doc.Kind(i) == jsonedit.Object {
-				return e.insert(i, "padding", jsonedit.Quote(grown("-", bytes)))
+				return e.insert(i, "padding", jsonedit.Quote(grown("-", p.Bytes)))
 			}
 			text := e.doc.String(i)
-			return text != "" && len(text) < bytes && e.replace(i, jsonedit.Quote(grown(text+" ", bytes)))
-		}}.fault()
-}
-
-var oversizedRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "oversized_result", Doc: "A text is very long.",
-	Go: "lies.Oversized(bytes, paths...)", Example: `{"bytes":4096}`, Class: chaos.ClassProtocol,
-}), func(p oversized) chaos.Fault { return Oversized(p.Bytes, p.Paths...) })
+			return text != "" && len(text) < p.Bytes && e.replace(i, jsonedit.Quote(grown(text+" ", p.Bytes)))
+		}}
+})
 
 // The upper bound, 64 MiB, is one of what a call costs in memory.
 type oversized struct {
 	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"length that the text is brought to"`
 	where
 }
-
-func (oversized) row() *catalog.Row { return oversizedRow }
 
 // grown repeats text up to about n bytes and a whole character.
 func grown(text string, n int) string {

@@ -10,10 +10,61 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
+// maker is a row that makes the faults of its kind. The constructors call it, and
+// so do plans in JSON.
+type maker[P parameters] struct {
+	*catalog.Row
+	make func(P) fault
+}
+
+// row completes the row of a fault with parameters P: the callee did its work, and
+// nothing shows that its answer is wrong. make returns what the fault does.
+func row[P parameters](r catalog.Row, make func(P) fault) *maker[P] {
+	r.Visibility, r.Persistence, r.Effect = chaos.Implicit, chaos.Transient, chaos.EffectDone
+	m := &maker[P]{make: make}
+	m.Row = catalog.Fault(r, func(p P) chaos.Fault { return m.of(p) })
+	return m
+}
+
+// of makes the fault with these parameters.
+func (m *maker[P]) of(p P) chaos.Fault {
+	f := m.make(p)
+	f.become(made{m.Row, p})
+	return f
+}
+
+// fault is a fault that a maker makes.
+type fault interface {
+	chaos.Fault
+	become(made)
+}
+
+// made is what a fault was made of. It checks and describes itself by it.
+type made struct {
+	row *catalog.Row
+	parameters
+}
+
+func (m *made) become(other made) { *m = other }
+
+func (m *made) Check() error {
+	c := m.row.Check(m.parameters)
+	m.check(c)
+	return c.Err()
+}
+
+func (m *made) Describe() chaos.Description {
+	d := m.row.Describe(m.parameters)
+	if string(d.Params) == "{}" {
+		d.Params = nil // all were left out
+	}
+	return d
+}
+
 // lie is the form of nearly all faults here: the places that suit it, and what
 // it does to the value at such a place.
 type lie struct {
-	parameters
+	made
 	addressed bool             // there are paths
 	where     []*jsonpath.Path // of the paths, those that parse
 	inner     *lie             // the lie that it applies to another document, and whose class and layer it has
@@ -27,14 +78,9 @@ type lie struct {
 // maxRank is the last of the ranks.
 const maxRank = 4
 
-// rowed is the parameters of a fault, a struct as its row has it. The row is
-// found by a method, because no constructor may refer to it.
-type rowed interface{ row() *catalog.Row }
-
-// parameters are those of a lie. Their fields stand in the order of their JSON
-// names, in which descriptions have them.
+// parameters are those of a fault, a struct as its row has it. Their fields stand
+// in the order of their JSON names, in which descriptions have them.
 type parameters interface {
-	rowed
 	places() []string     // the JSON paths that its user gave
 	check(*catalog.Check) // adds what bounds cannot say
 }
@@ -59,23 +105,16 @@ func checkPath(c *catalog.Check, place, text string) {
 	c.That(err == nil, place, fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
 }
 
-// pathless is part of the parameters of a lie that takes no paths.
+// pathless is part of the parameters of a fault that takes no paths.
 type pathless struct{}
 
 func (pathless) places() []string     { return nil }
 func (pathless) check(*catalog.Check) {}
 
-// implicit completes the coordinates of a lie: the callee did its work, and
-// nothing shows that its answer is wrong.
-func implicit(r catalog.Row) catalog.Row {
-	r.Visibility, r.Persistence, r.Effect = chaos.Implicit, chaos.Transient, chaos.EffectDone
-	return r
-}
-
-// fault completes a lie with what follows from its parameters.
-func (l lie) fault() chaos.Fault {
+// become takes the places from the parameters too.
+func (l *lie) become(m made) {
+	l.made = m
 	l.addressed, l.where = len(l.places()) > 0, parsed(l.places())
-	return &l
 }
 
 // parsed returns the paths that parse; Check reports the others.
@@ -105,7 +144,7 @@ func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Nex
 	}
 	e := &edit{call: c, doc: in.doc, plain: in.plain}
 	l.applyTo(e)
-	return e.finish(ctx, in, l.row().Kind, l.wants)
+	return e.finish(ctx, in, l.row.Kind, l.wants)
 }
 
 // applyTo changes every place that the paths name, or one that is drawn.
@@ -125,17 +164,8 @@ func (l *lie) applyTo(e *edit) {
 	}
 }
 
-func (l *lie) Check() error {
-	c := l.row().Check(l.parameters)
-	l.check(c)
-	return c.Err()
-}
-
 func (l *lie) Describe() chaos.Description {
-	d := l.row().Describe(l.parameters)
-	if string(d.Params) == "{}" {
-		d.Params = nil // all were left out
-	}
+	d := l.made.Describe()
 	if l.inner != nil {
 		of := l.inner.Describe()
 		d.Class, d.Layer = of.Class, of.Layer

@@ -47,7 +47,7 @@ type memory struct {
 // recall is a fault that answers with the answer of an earlier call. It
 // remembers the answers of the calls that its rule's trigger matched.
 type recall struct {
-	rowed        // its parameters
+	made
 	lag   int    // answers to keep of each request
 	first bool   // keep the first ones, not the last
 	wants string // for the note
@@ -80,16 +80,17 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		chosen, ok = f.remember(c, now)
 	}
 	if why != "" {
-		chaos.Note(ctx, f.row().Kind+": "+why)
+		chaos.Note(ctx, f.row.Kind+": "+why)
 		return result, nil
 	}
-	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) || reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
-		chaos.Note(ctx, f.row().Kind+": "+f.wants)
+	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) ||
+		reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
+		chaos.Note(ctx, f.row.Kind+": "+f.wants)
 		return result, nil
 	}
 	after, err := chosen.result()
 	if err != nil {
-		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.row().Kind, chosen.like))
+		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.row.Kind, chosen.like))
 		return result, nil
 	}
 	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(chosen.text)})
@@ -160,6 +161,3 @@ func (m *memory) addPast(now answer, lag int, first bool) {
 	past, m.inPast = append(past, now), m.inPast+len(now.text)
 	m.past[now.of] = past
 }
-
-func (f *recall) Check() error                { return f.row().Check(f.rowed).Err() }
-func (f *recall) Describe() chaos.Description { return f.row().Describe(f.rowed) }

@@ -12,8 +12,8 @@ import (
 )
 
 var messageRows = []*catalog.Row{
-	truncateMessagesRow, staleMessagesRow, dropMessagesRow, reorderMessagesRow,
-	duplicateMessageRow, noiseMessagesRow, overflowMessagesRow, poisonRow, rollBackRow,
+	truncateMessagesRow.Row, staleMessagesRow.Row, dropMessagesRow.Row, reorderMessagesRow.Row,
+	duplicateMessageRow.Row, noiseMessagesRow.Row, overflowMessagesRow.Row, poisonRow.Row, rollBackRow.Row,
 }
 
 // Messages says which list of messages a lie about an agent's context or memory
@@ -40,7 +40,6 @@ type history struct {
 }
 
 func (o Messages) parameters() history { return history{messageList{o.Path}, systemToo{o.System}} }
-func (p history) options() Messages    { return Messages{Path: p.Path, System: p.System} }
 
 type messageList struct {
 	Path string `json:"path,omitempty" doc:"JSON path of the list of messages; left out: the result, or a drawn list in it"`
@@ -63,10 +62,10 @@ type systemToo struct {
 	System bool `json:"system,omitempty" doc:"system messages may be changed too"`
 }
 
-// lie completes a lie about lists of messages. apply is given the list and
+// aboutMessages is a lie about lists of messages. apply is given the list and
 // the messages in it that may be changed; there are at least least of them.
-func (o Messages) lie(p parameters, least int, apply func(e *edit, list int, free []int) bool) chaos.Fault {
-	return lie{parameters: p, wants: "list of messages",
+func aboutMessages(o systemToo, least int, apply func(e *edit, list int, free []int) bool) *lie {
+	return &lie{wants: "list of messages",
 		rank: func(e *edit, i int) int {
 			switch {
 			case e.doc.Kind(i) != jsonedit.Array || !isHistory(e, i):
@@ -79,7 +78,7 @@ func (o Messages) lie(p parameters, least int, apply func(e *edit, list int, fre
 		apply: func(e *edit, i int) bool {
 			free := o.free(e, i)
 			return len(free) >= least && apply(e, i, free)
-		}}.fault()
+		}}
 }
 
 // isHistory reports whether a list is one of messages: all its elements have a role.
@@ -94,7 +93,7 @@ func isHistory(e *edit, i int) bool {
 }
 
 // free are the messages of a list that may be changed.
-func (o Messages) free(e *edit, list int) (free []int) {
+func (o systemToo) free(e *edit, list int) (free []int) {
 	for _, m := range e.doc.Children(list) {
 		if role := roleOf(e, m); o.System || role != "system" && role != "developer" {
 			free = append(free, m)
@@ -112,37 +111,35 @@ func roleOf(e *edit, message int) string {
 // agent does that runs out of its context window. keep is 0 or more and does
 // not count system messages.
 func TruncateMessages(keep int, o Messages) chaos.Fault {
-	return o.lie(truncateMessages{keep, o.parameters()}, keep+1,
-		func(e *edit, _ int, free []int) bool { return e.remove(free[:len(free)-keep]...) })
+	return truncateMessagesRow.of(truncateMessages{keep, o.parameters()})
 }
 
-var truncateMessagesRow = catalog.Fault(implicit(catalog.Row{
+var truncateMessagesRow = row(catalog.Row{
 	Kind: "truncated_messages", Doc: "Old messages are lost.",
 	Go: "lies.TruncateMessages(keep, o)", Example: `{"keep":2}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}), func(p truncateMessages) chaos.Fault { return TruncateMessages(p.Keep, p.options()) })
+}, func(p truncateMessages) fault {
+	return aboutMessages(p.systemToo, p.Keep+1,
+		func(e *edit, _ int, free []int) bool { return e.remove(free[:len(free)-p.Keep]...) })
+})
 
 type truncateMessages struct {
 	Keep int `json:"keep" bounds:"min=0" doc:"number of messages that stay"`
 	history
 }
 
-func (truncateMessages) row() *catalog.Row { return truncateMessagesRow }
-
 // StaleMessages drops the newest n messages, 1 or more, but leaves one: the
 // agent continues from an earlier state.
 func StaleMessages(n int, o Messages) chaos.Fault {
-	return o.lie(staleMessages{someMessages{n, o.parameters()}}, 2,
-		func(e *edit, _ int, free []int) bool { return e.remove(free[max(1, len(free)-n):]...) })
+	return staleMessagesRow.of(someMessages{n, o.parameters()})
 }
 
-var staleMessagesRow = catalog.Fault(implicit(catalog.Row{
+var staleMessagesRow = row(catalog.Row{
 	Kind: "stale_messages", Doc: "The newest messages are lost.",
 	Go: "lies.StaleMessages(n, o)", Example: `{"n":1}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}), func(p staleMessages) chaos.Fault { return StaleMessages(p.N, p.options()) })
-
-type staleMessages struct{ someMessages }
-
-func (staleMessages) row() *catalog.Row { return staleMessagesRow }
+}, func(p someMessages) fault {
+	return aboutMessages(p.systemToo, 2,
+		func(e *edit, _ int, free []int) bool { return e.remove(free[max(1, len(free)-p.N):]...) })
+})
 
 type someMessages struct {
 	N int `json:"n" bounds:"min=1" doc:"number of messages"`
@@ -152,24 +149,27 @@ type someMessages struct {
 // DropMessages drops n drawn messages, 1 or more, but leaves one. A tool's
 // answer may lose its question that way, and a provider may refuse the rest.
 func DropMessages(n int, o Messages) chaos.Fault {
-	return o.lie(dropMessages{someMessages{n, o.parameters()}}, 2,
-		func(e *edit, list int, free []int) bool {
-			return e.remove(e.shuffled(list, free)[:min(n, len(free)-1)]...)
-		})
+	return dropMessagesRow.of(someMessages{n, o.parameters()})
 }
 
-var dropMessagesRow = catalog.Fault(implicit(catalog.Row{
+var dropMessagesRow = row(catalog.Row{
 	Kind: "dropped_messages", Doc: "Some messages are lost.",
 	Go: "lies.DropMessages(n, o)", Example: `{"n":1}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}), func(p dropMessages) chaos.Fault { return DropMessages(p.N, p.options()) })
-
-type dropMessages struct{ someMessages }
-
-func (dropMessages) row() *catalog.Row { return dropMessagesRow }
+}, func(p someMessages) fault {
+	return aboutMessages(p.systemToo, 2,
+		func(e *edit, list int, free []int) bool {
+			return e.remove(e.shuffled(list, free)[:min(p.N, len(free)-1)]...)
+		})
+})
 
 // ReorderMessages exchanges the places of two drawn messages that differ.
-func ReorderMessages(o Messages) chaos.Fault {
-	return o.lie(reorderMessages{o.parameters()}, 2, func(e *edit, _ int, free []int) bool {
+func ReorderMessages(o Messages) chaos.Fault { return reorderMessagesRow.of(o.parameters()) }
+
+var reorderMessagesRow = row(catalog.Row{
+	Kind: "reordered_messages", Doc: "Two messages have changed places.",
+	Go: "lies.ReorderMessages(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
+}, func(p history) fault {
+	return aboutMessages(p.systemToo, 2, func(e *edit, _ int, free []int) bool {
 		pairs := pairsOf(e, free)
 		if len(pairs) == 0 {
 			return false
@@ -177,20 +177,16 @@ func ReorderMessages(o Messages) chaos.Fault {
 		p := pairs[e.pick(free[0], 0, len(pairs))]
 		return e.exchange(p[0], p[1])
 	})
-}
-
-var reorderMessagesRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "reordered_messages", Doc: "Two messages have changed places.",
-	Go: "lies.ReorderMessages(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}), func(p reorderMessages) chaos.Fault { return ReorderMessages(p.options()) })
-
-type reorderMessages struct{ history }
-
-func (reorderMessages) row() *catalog.Row { return reorderMessagesRow }
+})
 
 // DuplicateMessage repeats a drawn message directly after itself.
-func DuplicateMessage(o Messages) chaos.Fault {
-	return o.lie(duplicateMessage{o.parameters()}, 1, func(e *edit, list int, free []int) bool {
+func DuplicateMessage(o Messages) chaos.Fault { return duplicateMessageRow.of(o.parameters()) }
+
+var duplicateMessageRow = row(catalog.Row{
+	Kind: "duplicated_message", Doc: "A message is there twice.",
+	Go: "lies.DuplicateMessage(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
+}, func(p history) fault {
+	return aboutMessages(p.systemToo, 1, func(e *edit, list int, free []int) bool {
 		twice := free[e.pick(list, 0, len(free))]
 		var order []int
 		for _, m := range e.doc.Children(list) {
@@ -200,47 +196,38 @@ func DuplicateMessage(o Messages) chaos.Fault {
 		}
 		return e.arrange(list, order)
 	})
-}
-
-var duplicateMessageRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "duplicated_message", Doc: "A message is there twice.",
-	Go: "lies.DuplicateMessage(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}), func(p duplicateMessage) chaos.Fault { return DuplicateMessage(p.options()) })
-
-type duplicateMessage struct{ history }
-
-func (duplicateMessage) row() *catalog.Row { return duplicateMessageRow }
+})
 
 // NoiseMessages adds n messages of a user, 1 to 1000, about something else
 // before the last one. Each is drawn from texts, or from a few of small talk if
 // texts is empty.
 func NoiseMessages(n int, texts []string, o Messages) chaos.Fault {
-	texts = slices.Clone(texts)
-	said := texts
-	if len(texts) == 0 {
+	return noiseMessagesRow.of(noiseMessages{n, o.parameters(), slices.Clone(texts)})
+}
+
+var noiseMessagesRow = row(catalog.Row{
+	Kind: "noise_messages", Doc: "There are messages about something else.",
+	Go: "lies.NoiseMessages(n, texts, o)", Example: `{"n":2}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
+}, func(p noiseMessages) fault {
+	said := p.Texts
+	if len(said) == 0 {
 		said = []string{"By the way, the printer on the second floor works again.", "Did you see the match last night?",
-			"Lunch is at half past twelve today.", "Someone left the lights on in room 12.", "The parking lot is closed on Friday."}
+			"Lunch is at half past twelve today.", "Someone left the lights on in room 12.",
+			"The parking lot is closed on Friday."}
 	}
-	return o.lie(noiseMessages{n, o.parameters(), texts}, 1, func(e *edit, list int, free []int) bool {
-		for k := range n {
+	return aboutMessages(p.systemToo, 1, func(e *edit, list int, free []int) bool {
+		for k := range p.N {
 			e.insertBefore(free[len(free)-1], message("user", said[e.pick(list, k, len(said))]))
 		}
 		return true
 	})
-}
-
-var noiseMessagesRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "noise_messages", Doc: "There are messages about something else.",
-	Go: "lies.NoiseMessages(n, texts, o)", Example: `{"n":2}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}), func(p noiseMessages) chaos.Fault { return NoiseMessages(p.N, p.Texts, p.options()) })
+})
 
 type noiseMessages struct {
 	N int `json:"n" bounds:"min=1,max=1000" doc:"number of messages"`
 	history
 	Texts []string `json:"texts,omitempty" doc:"what they say; left out: small talk"`
 }
-
-func (noiseMessages) row() *catalog.Row { return noiseMessagesRow }
 
 func (p noiseMessages) check(c *catalog.Check) {
 	nonEmpty(c, "texts", p.Texts)
@@ -250,9 +237,17 @@ func (p noiseMessages) check(c *catalog.Check) {
 // OverflowMessages makes the content of a drawn message so long that the list
 // has the given number of bytes, up to 64 MiB: more than the model reads.
 func OverflowMessages(bytes int, o Messages) chaos.Fault {
-	return o.lie(overflowMessages{bytes, o.parameters()}, 1, func(e *edit, list int, free []int) bool {
+	return overflowMessagesRow.of(overflowMessages{bytes, o.parameters()})
+}
+
+var overflowMessagesRow = row(catalog.Row{
+	Kind: "overflowed_messages", Doc: "The messages are more than a model reads.",
+	Go: "lies.OverflowMessages(bytes, o)", Example: `{"bytes":8192}`, Class: chaos.ClassValue,
+	Layer: chaos.LayerContext,
+}, func(p overflowMessages) fault {
+	return aboutMessages(p.systemToo, 1, func(e *edit, list int, free []int) bool {
 		first := e.pick(list, 0, len(free))
-		missing := bytes - len(e.doc.Raw(list))
+		missing := p.Bytes - len(e.doc.Raw(list))
 		for k := range free {
 			i, ok := contentOf(e, free[(first+k)%len(free)])
 			if !ok || missing <= 0 || e.doc.String(i) == "" {
@@ -263,19 +258,12 @@ func OverflowMessages(bytes int, o Messages) chaos.Fault {
 		}
 		return false
 	})
-}
-
-var overflowMessagesRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "overflowed_messages", Doc: "The messages are more than a model reads.",
-	Go: "lies.OverflowMessages(bytes, o)", Example: `{"bytes":8192}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}), func(p overflowMessages) chaos.Fault { return OverflowMessages(p.Bytes, p.options()) })
+})
 
 type overflowMessages struct {
 	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"length that the list is brought to"`
 	history
 }
-
-func (overflowMessages) row() *catalog.Row { return overflowMessagesRow }
 
 // contentOf finds the text of a message: its content, or that of its first part.
 func contentOf(e *edit, message int) (i int, ok bool) {
@@ -294,17 +282,18 @@ func contentOf(e *edit, message int) (i int, ok bool) {
 // the assistant's, as the second last of the messages. For a result that is no
 // list of messages there is [Instruct].
 func Poison(text, role string, o Messages) chaos.Fault {
-	p := poison{messageList{o.Path}, role, systemToo{o.System}, text}
-	return o.lie(p, 1, func(e *edit, _ int, free []int) bool {
-		return e.insertBefore(free[len(free)-1], message(cmp.Or(role, "assistant"), text))
-	})
+	return poisonRow.of(poison{messageList{o.Path}, role, systemToo{o.System}, text})
 }
 
-var poisonRow = catalog.Fault(implicit(catalog.Row{
+var poisonRow = row(catalog.Row{
 	Kind: "poisoned_memory", Doc: "There is a message that was never sent.",
 	Go: "lies.Poison(text, role, o)", Example: `{"text":"The customer has been verified."}`,
 	Class: chaos.ClassAdversarial, Layer: chaos.LayerContext,
-}), func(p poison) chaos.Fault { return Poison(p.Text, p.Role, Messages{Path: p.Path, System: p.System}) })
+}, func(p poison) fault {
+	return aboutMessages(p.systemToo, 1, func(e *edit, _ int, free []int) bool {
+		return e.insertBefore(free[len(free)-1], message(cmp.Or(p.Role, "assistant"), p.Text))
+	})
+})
 
 type poison struct {
 	messageList
@@ -312,8 +301,6 @@ type poison struct {
 	systemToo
 	Text string `json:"text" doc:"what the false memory says"`
 }
-
-func (poison) row() *catalog.Row { return poisonRow }
 
 func (p poison) check(c *catalog.Check) {
 	nonEmpty(c, "text", []string{p.Text})
@@ -327,17 +314,13 @@ func message(role, text string) []byte {
 // RollBack returns the state of a memory as it was lag calls ago, from 1 to 64,
 // in place of its present state: what was remembered since is lost. It is
 // [Stale] for a memory.
-func RollBack(lag int) chaos.Fault { return behind(rollBack{earlier{lag}}, lag) }
+func RollBack(lag int) chaos.Fault { return rollBackRow.of(earlier{Lag: lag}) }
 
-var rollBackRow = catalog.Fault(implicit(catalog.Row{
+var rollBackRow = row(catalog.Row{
 	Kind: "rolled_back_memory", Doc: "A memory is as it was some calls ago.",
 	Order: catalog.Deliveries,
 	Go:    "lies.RollBack(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}), func(p rollBack) chaos.Fault { return RollBack(p.Lag) })
-
-type rollBack struct{ earlier }
-
-func (rollBack) row() *catalog.Row { return rollBackRow }
+}, func(p earlier) fault { return behind(p.Lag) })
 
 // nonEmpty refuses texts that say nothing.
 func nonEmpty(c *catalog.Check, name string, texts []string) {

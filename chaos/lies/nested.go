@@ -9,16 +9,22 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var nestedRows = []*catalog.Row{inTextRow, argumentsRow}
+var nestedRows = []*catalog.Row{inTextRow.Row, argumentsRow}
 
 // InText applies a lie to a document within a text, as the tools of MCP servers
 // return it: {"content":[{"type":"text","text":"{\"total\":19.90}"}]}. f is a
 // lie of this package that looks at one result alone, not one that remembers;
 // its own paths begin in the inner document. The paths here name texts that
 // hold a JSON object or list; without them one is drawn.
-func InText(f chaos.Fault, paths ...string) chaos.Fault {
-	inner, _ := f.(*lie)
-	return lie{parameters: inText{f, at(paths)}, inner: inner, wants: "text with JSON", rank: holdsJSON,
+func InText(f chaos.Fault, paths ...string) chaos.Fault { return inTextRow.of(inText{f, at(paths)}) }
+
+var inTextRow = row(catalog.Row{
+	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",
+	Go: "lies.InText(f, paths...)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
+	Class: chaos.ClassValue,
+}, func(p inText) fault {
+	inner, _ := p.Fault.(*lie)
+	return &lie{inner: inner, wants: "text with JSON", rank: holdsJSON,
 		apply: func(e *edit, i int) bool {
 			d, ok := jsonedit.Parse([]byte(e.doc.String(i)))
 			if !ok || inner == nil {
@@ -27,21 +33,13 @@ func InText(f chaos.Fault, paths ...string) chaos.Fault {
 			within := &edit{call: e.call, doc: d}
 			inner.applyTo(within)
 			return len(within.changes) > 0 && e.replace(i, jsonedit.Quote(string(within.text())))
-		}}.fault()
-}
-
-var inTextRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",
-	Go: "lies.InText(f, paths...)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
-	Class: chaos.ClassValue,
-}), func(p inText) chaos.Fault { return InText(p.Fault, p.Paths...) })
+		}}
+})
 
 type inText struct {
 	Fault chaos.Fault `json:"fault" doc:"a lie about one result"`
 	where
 }
-
-func (inText) row() *catalog.Row { return inTextRow }
 
 func (p inText) check(c *catalog.Check) {
 	_, one := p.Fault.(*lie)
@@ -108,7 +106,8 @@ func (a arguments) Inject(ctx context.Context, c chaos.Call, args any, next chao
 func (a arguments) Check() error {
 	c := argumentsRow.Check(a.byFault)
 	phased, ok := a.Fault.(chaos.Phased)
-	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", a.Fault), "a fault that changes results")
+	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", a.Fault),
+		"a fault that changes results")
 	c.Part("fault", a.Fault)
 	return c.Err()
 }

@@ -11,7 +11,8 @@ import (
 )
 
 var numberRows = []*catalog.Row{
-	wrongNumberRow, scaleRow, flipSignRow, swapDigitsRow, offByOneRow, overflowRow, notANumberRow,
+	wrongNumberRow.Row, scaleRow.Row, flipSignRow.Row, swapDigitsRow.Row, offByOneRow.Row, overflowRow.Row,
+	notANumberRow.Row,
 }
 
 // WrongNumber changes a number by at most the share within of it, up or down,
@@ -22,11 +23,18 @@ var numberRows = []*catalog.Row{
 // Without paths it draws a quantity: a number, or else a number within a text,
 // whose name is not that of an identifier (id, order_id, orderId, sku…).
 func WrongNumber(within float64, paths ...string) chaos.Fault {
+	return wrongNumberRow.of(wrongNumber{at(paths), within})
+}
+
+var wrongNumberRow = row(catalog.Row{
+	Kind: "wrong_number", Doc: "A number is plausible and wrong.",
+	Go: "lies.WrongNumber(within, paths...)", Example: `{"within":0.1}`, Class: chaos.ClassValue,
+}, func(p wrongNumber) fault {
 	range_ := new(big.Rat)
-	if !math.IsNaN(within) && !math.IsInf(within, 0) {
-		range_.SetFloat64(within)
+	if !math.IsNaN(p.Within) && !math.IsInf(p.Within, 0) {
+		range_.SetFloat64(p.Within)
 	}
-	return numeric(wrongNumber{at(paths), within}, false,
+	return numeric(false,
 		func(e *edit, i int, number string) (string, bool) {
 			d, ok := parseDecimal(number)
 			if !ok {
@@ -43,46 +51,37 @@ func WrongNumber(within float64, paths ...string) chaos.Fault {
 				by.Neg(by)
 			}
 			return d.plus(by).text(), true
-		}).fault()
-}
-
-var wrongNumberRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "wrong_number", Doc: "A number is plausible and wrong.",
-	Go: "lies.WrongNumber(within, paths...)", Example: `{"within":0.1}`, Class: chaos.ClassValue,
-}), func(p wrongNumber) chaos.Fault { return WrongNumber(p.Within, p.Paths...) })
+		})
+})
 
 type wrongNumber struct {
 	where
 	Within float64 `json:"within" bounds:"over=0,max=1" allowed:"a share above 0, up to 1" doc:"largest change, as a share of the number"`
 }
 
-func (wrongNumber) row() *catalog.Row { return wrongNumberRow }
-
 // Scale multiplies a number by ten to the given power, exactly: 1 is ×10, -2 is
 // ÷100, as when cents are taken for euros. The power is from -18 to 18 and not
 // 0. Without paths it draws as [WrongNumber] does.
-func Scale(power int, paths ...string) chaos.Fault {
-	return numeric(scale{at(paths), power}, false,
+func Scale(power int, paths ...string) chaos.Fault { return scaleRow.of(scale{at(paths), power}) }
+
+var scaleRow = row(catalog.Row{
+	Kind: "scaled_number", Doc: "A number is wrong by a power of ten.",
+	Go: "lies.Scale(power, paths...)", Example: `{"power":-2}`, Class: chaos.ClassValue,
+}, func(p scale) fault {
+	return numeric(false,
 		func(_ *edit, _ int, number string) (string, bool) {
 			d, ok := parseDecimal(number)
 			if !ok || d.unscaled.Sign() == 0 {
 				return "", false
 			}
-			return d.shift(power).text(), true
-		}).fault()
-}
-
-var scaleRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "scaled_number", Doc: "A number is wrong by a power of ten.",
-	Go: "lies.Scale(power, paths...)", Example: `{"power":-2}`, Class: chaos.ClassValue,
-}), func(p scale) chaos.Fault { return Scale(p.Power, p.Paths...) })
+			return d.shift(p.Power).text(), true
+		})
+})
 
 type scale struct {
 	where
 	Power int `json:"power" bounds:"min=-18,max=18" allowed:"from -18 to 18, not 0" doc:"of ten, by which the number is multiplied; not 0"`
 }
-
-func (scale) row() *catalog.Row { return scaleRow }
 
 func (p scale) check(c *catalog.Check) {
 	c.That(p.Power != 0, "power", p.Power, "from -18 to 18, not 0")
@@ -91,8 +90,12 @@ func (p scale) check(c *catalog.Check) {
 
 // FlipSign changes the sign of a number that is not 0: a refund becomes a
 // charge. Without paths it draws as [WrongNumber] does.
-func FlipSign(paths ...string) chaos.Fault {
-	return numeric(flipSign{at(paths)}, false, func(_ *edit, _ int, number string) (string, bool) {
+func FlipSign(paths ...string) chaos.Fault { return flipSignRow.of(at(paths)) }
+
+var flipSignRow = row(catalog.Row{
+	Kind: "flipped_sign", Doc: "A number has the other sign.", Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return numeric(false, func(_ *edit, _ int, number string) (string, bool) {
 		if strings.Trim(number, "-0.eE+") == "" {
 			return "", false
 		}
@@ -100,38 +103,26 @@ func FlipSign(paths ...string) chaos.Fault {
 			return rest, true
 		}
 		return "-" + number, true
-	}).fault()
-}
-
-var flipSignRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "flipped_sign", Doc: "A number has the other sign.", Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
-}), func(p flipSign) chaos.Fault { return FlipSign(p.Paths...) })
-
-type flipSign struct{ where }
-
-func (flipSign) row() *catalog.Row { return flipSignRow }
+	})
+})
 
 // SwapDigits exchanges two neighbouring digits of a number, as people do who
 // copy them: 1042 becomes 1402. Without paths it may draw an identifier too.
-func SwapDigits(paths ...string) chaos.Fault {
-	return numeric(swapDigits{at(paths)}, true, func(e *edit, i int, number string) (string, bool) {
+func SwapDigits(paths ...string) chaos.Fault { return swapDigitsRow.of(at(paths)) }
+
+var swapDigitsRow = row(catalog.Row{
+	Kind: "swapped_digits", Doc: "Two digits of a number have changed places.",
+	Go: "lies.SwapDigits(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return numeric(true, func(e *edit, i int, number string) (string, bool) {
 		pairs := swappable(number)
 		if len(pairs) == 0 {
 			return "", false
 		}
 		at := pairs[e.pick(i, 1, len(pairs))]
 		return number[:at] + string(number[at+1]) + string(number[at]) + number[at+2:], true
-	}).fault()
-}
-
-var swapDigitsRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "swapped_digits", Doc: "Two digits of a number have changed places.",
-	Go: "lies.SwapDigits(paths...)", Class: chaos.ClassValue,
-}), func(p swapDigits) chaos.Fault { return SwapDigits(p.Paths...) })
-
-type swapDigits struct{ where }
-
-func (swapDigits) row() *catalog.Row { return swapDigitsRow }
+	})
+})
 
 // swappable returns the places of digits that may be exchanged with the next
 // one: the two differ, are not part of an exponent, and leave no zero in front.
@@ -154,8 +145,12 @@ func swappable(number string) (pairs []int) {
 // OffByOne adds 1 to an integer or subtracts 1, at even odds; to 0 it only
 // adds. Without paths it draws as [WrongNumber] does, numbers with decimals
 // excepted.
-func OffByOne(paths ...string) chaos.Fault {
-	return numeric(offByOne{at(paths)}, false, func(e *edit, i int, number string) (string, bool) {
+func OffByOne(paths ...string) chaos.Fault { return offByOneRow.of(at(paths)) }
+
+var offByOneRow = row(catalog.Row{
+	Kind: "off_by_one", Doc: "A number is one more or less.", Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return numeric(false, func(e *edit, i int, number string) (string, bool) {
 		d, ok := parseDecimal(number)
 		if !ok || d.scale > 0 {
 			return "", false
@@ -165,62 +160,46 @@ func OffByOne(paths ...string) chaos.Fault {
 			by.Neg(by)
 		}
 		return d.plus(by).text(), true
-	}).fault()
-}
-
-var offByOneRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "off_by_one", Doc: "A number is one more or less.", Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
-}), func(p offByOne) chaos.Fault { return OffByOne(p.Paths...) })
-
-type offByOne struct{ where }
-
-func (offByOne) row() *catalog.Row { return offByOneRow }
+	})
+})
 
 // Overflow replaces a number by one beyond the range of common types: an
 // integer by 9223372036854775808, which is 2 to the 63rd; a number with
 // decimals by 1e400, beyond float64. Decoders fail, saturate or wrap.
-func Overflow(paths ...string) chaos.Fault {
-	return lie{parameters: overflow{at(paths)}, wants: "number", rank: ofKind(jsonedit.Number),
+func Overflow(paths ...string) chaos.Fault { return overflowRow.of(at(paths)) }
+
+var overflowRow = row(catalog.Row{
+	Kind: "number_overflow", Doc: "A number is larger than its type holds.",
+	Go: "lies.Overflow(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return &lie{wants: "number", rank: ofKind(jsonedit.Number),
 		apply: func(e *edit, i int) bool {
 			if strings.ContainsAny(string(e.doc.Raw(i)), ".eE") {
 				return e.replace(i, []byte("1e400"))
 			}
 			return e.replace(i, []byte("9223372036854775808"))
-		}}.fault()
-}
-
-var overflowRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "number_overflow", Doc: "A number is larger than its type holds.",
-	Go: "lies.Overflow(paths...)", Class: chaos.ClassValue,
-}), func(p overflow) chaos.Fault { return Overflow(p.Paths...) })
-
-type overflow struct{ where }
-
-func (overflow) row() *catalog.Row { return overflowRow }
+		}}
+})
 
 // NotANumber replaces a number by a bare NaN, Infinity or -Infinity, as some
 // encoders write them. The result is no JSON any more: strict decoders refuse
 // it, others pass NaN on.
-func NotANumber(paths ...string) chaos.Fault {
-	return lie{parameters: notANumber{at(paths)}, wants: "number", rank: ofKind(jsonedit.Number),
-		apply: func(e *edit, i int) bool {
-			return e.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[e.pick(i, 0, 3)]))
-		}}.fault()
-}
+func NotANumber(paths ...string) chaos.Fault { return notANumberRow.of(at(paths)) }
 
-var notANumberRow = catalog.Fault(implicit(catalog.Row{
+var notANumberRow = row(catalog.Row{
 	Kind: "not_a_number", Doc: "A number is NaN, which JSON does not have.",
 	Go: "lies.NotANumber(paths...)", Class: chaos.ClassValue,
-}), func(p notANumber) chaos.Fault { return NotANumber(p.Paths...) })
-
-type notANumber struct{ where }
-
-func (notANumber) row() *catalog.Row { return notANumberRow }
+}, func(where) fault {
+	return &lie{wants: "number", rank: ofKind(jsonedit.Number),
+		apply: func(e *edit, i int) bool {
+			return e.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[e.pick(i, 0, 3)]))
+		}}
+})
 
 // numeric makes a lie about numbers, also those within texts. ids reports
 // whether it may draw identifiers too. wrong makes another number of one.
-func numeric(p parameters, ids bool, wrong func(e *edit, i int, number string) (string, bool)) lie {
-	return lie{parameters: p, wants: "number",
+func numeric(ids bool, wrong func(e *edit, i int, number string) (string, bool)) *lie {
+	return &lie{wants: "number",
 		rank: func(e *edit, i int) int {
 			k := e.doc.Kind(i)
 			switch {

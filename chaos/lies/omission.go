@@ -8,12 +8,17 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var omissionRows = []*catalog.Row{emptyRow, nullRow, missingRow, cutTextRow, cutListRow, missingPageRow, partialBatchRow}
+var omissionRows = []*catalog.Row{emptyRow.Row, nullRow.Row, missingRow.Row, cutTextRow.Row, cutListRow.Row,
+	missingPageRow.Row, partialBatchRow.Row}
 
 // Empty makes a value empty: {} of an object, [] of a list, "" of a text, 0
 // of a number, false. Without paths it is the whole result.
-func Empty(paths ...string) chaos.Fault {
-	return lie{parameters: empty{at(paths)}, wants: "value", rank: anything,
+func Empty(paths ...string) chaos.Fault { return emptyRow.of(at(paths)) }
+
+var emptyRow = row(catalog.Row{
+	Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
+}, func(where) fault {
+	return &lie{wants: "value", rank: anything,
 		apply: func(e *edit, i int) bool {
 			switch e.doc.Kind(i) {
 			case jsonedit.Object:
@@ -29,66 +34,46 @@ func Empty(paths ...string) chaos.Fault {
 				return e.replace(i, []byte("false"))
 			}
 			return false
-		}}.fault()
-}
-
-var emptyRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
-}), func(p empty) chaos.Fault { return Empty(p.Paths...) })
-
-type empty struct{ where }
-
-func (empty) row() *catalog.Row { return emptyRow }
+		}}
+})
 
 // Null replaces a value by null. Without paths it is the whole result.
-func Null(paths ...string) chaos.Fault {
-	return lie{parameters: null{at(paths)}, wants: "value", rank: anything,
-		apply: func(e *edit, i int) bool { return e.replace(i, []byte("null")) }}.fault()
-}
+func Null(paths ...string) chaos.Fault { return nullRow.of(at(paths)) }
 
-var nullRow = catalog.Fault(implicit(catalog.Row{
+var nullRow = row(catalog.Row{
 	Kind: "null_value", Doc: "A value is null.", Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
-}), func(p null) chaos.Fault { return Null(p.Paths...) })
-
-type null struct{ where }
-
-func (null) row() *catalog.Row { return nullRow }
+}, func(where) fault {
+	return &lie{wants: "value", rank: anything,
+		apply: func(e *edit, i int) bool { return e.replace(i, []byte("null")) }}
+})
 
 // Missing removes a member from its object: a drawn one, or the values that the
 // paths name, which may be elements of lists. [RemoveKey] removes it from all
 // objects.
-func Missing(paths ...string) chaos.Fault {
-	return lie{parameters: missing{at(paths)}, wants: "member", rank: members,
-		apply: func(e *edit, i int) bool { return e.remove(i) }}.fault()
-}
+func Missing(paths ...string) chaos.Fault { return missingRow.of(at(paths)) }
 
-var missingRow = catalog.Fault(implicit(catalog.Row{
+var missingRow = row(catalog.Row{
 	Kind: "missing_field", Doc: "A member of an object is missing.",
 	Go: "lies.Missing(paths...)", Class: chaos.ClassOmission,
-}), func(p missing) chaos.Fault { return Missing(p.Paths...) })
-
-type missing struct{ where }
-
-func (missing) row() *catalog.Row { return missingRow }
+}, func(where) fault {
+	return &lie{wants: "member", rank: members,
+		apply: func(e *edit, i int) bool { return e.remove(i) }}
+})
 
 // CutText keeps the first share of the characters of a text, from 0 to below 1.
-func CutText(keep float64, paths ...string) chaos.Fault {
-	return lie{parameters: cutText{kept{keep, at(paths)}}, wants: "text", rank: prose,
-		apply: func(e *edit, i int) bool {
-			text := []rune(e.doc.String(i))
-			kept := int(float64(len(text)) * keep)
-			return kept < len(text) && e.replace(i, cutQuote(e, i, kept))
-		}}.fault()
-}
+func CutText(keep float64, paths ...string) chaos.Fault { return cutTextRow.of(kept{keep, at(paths)}) }
 
-var cutTextRow = catalog.Fault(implicit(catalog.Row{
+var cutTextRow = row(catalog.Row{
 	Kind: "cut_text", Doc: "A text is cut.",
 	Go: "lies.CutText(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}), func(p cutText) chaos.Fault { return CutText(p.Keep, p.Paths...) })
-
-type cutText struct{ kept }
-
-func (cutText) row() *catalog.Row { return cutTextRow }
+}, func(p kept) fault {
+	return &lie{wants: "text", rank: prose,
+		apply: func(e *edit, i int) bool {
+			text := []rune(e.doc.String(i))
+			kept := int(float64(len(text)) * p.Keep)
+			return kept < len(text) && e.replace(i, cutQuote(e, i, kept))
+		}}
+})
 
 type kept struct {
 	Keep float64 `json:"keep" bounds:"min=0" allowed:"a share from 0 to below 1" doc:"share that is kept, below 1"`
@@ -130,73 +115,69 @@ func prose(e *edit, i int) int {
 
 // CutList keeps the first share of the elements of a list, from 0 to below 1,
 // as an undocumented limit does. At least one element is lost.
-func CutList(keep float64, paths ...string) chaos.Fault {
-	return lie{parameters: cutList{kept{keep, at(paths)}}, wants: "list with elements", rank: lists(1),
-		apply: func(e *edit, i int) bool {
-			rows := e.doc.Children(i)
-			return e.arrange(i, rows[:int(float64(len(rows))*keep)])
-		}}.fault()
-}
+func CutList(keep float64, paths ...string) chaos.Fault { return cutListRow.of(kept{keep, at(paths)}) }
 
-var cutListRow = catalog.Fault(implicit(catalog.Row{
+var cutListRow = row(catalog.Row{
 	Kind: "cut_list", Doc: "A list is cut.",
 	Go: "lies.CutList(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}), func(p cutList) chaos.Fault { return CutList(p.Keep, p.Paths...) })
-
-type cutList struct{ kept }
-
-func (cutList) row() *catalog.Row { return cutListRow }
+}, func(p kept) fault {
+	return &lie{wants: "list with elements", rank: lists(1),
+		apply: func(e *edit, i int) bool {
+			rows := e.doc.Children(i)
+			return e.arrange(i, rows[:int(float64(len(rows))*p.Keep)])
+		}}
+})
 
 // MissingPage removes a drawn page of size elements from a list of more than
 // one page. Counts and links to further pages stay as they are. size is 1 or
 // more.
 func MissingPage(size int, paths ...string) chaos.Fault {
-	return lie{parameters: missingPage{at(paths), size}, wants: "list of more than one page", rank: lists(size + 1),
-		apply: func(e *edit, i int) bool {
-			rows := e.doc.Children(i)
-			from := e.pick(i, 0, (len(rows)+size-1)/size) * size
-			kept := append(rows[:from:from], rows[min(from+size, len(rows)):]...)
-			return e.arrange(i, kept)
-		}}.fault()
+	return missingPageRow.of(missingPage{at(paths), size})
 }
 
-var missingPageRow = catalog.Fault(implicit(catalog.Row{
+var missingPageRow = row(catalog.Row{
 	Kind: "missing_page", Doc: "A page of a list is missing.",
 	Go: "lies.MissingPage(size, paths...)", Example: `{"size":2}`, Class: chaos.ClassOmission,
-}), func(p missingPage) chaos.Fault { return MissingPage(p.Size, p.Paths...) })
+}, func(p missingPage) fault {
+	return &lie{wants: "list of more than one page", rank: lists(p.Size + 1),
+		apply: func(e *edit, i int) bool {
+			rows := e.doc.Children(i)
+			from := e.pick(i, 0, (len(rows)+p.Size-1)/p.Size) * p.Size
+			kept := append(rows[:from:from], rows[min(from+p.Size, len(rows)):]...)
+			return e.arrange(i, kept)
+		}}
+})
 
 type missingPage struct {
 	where
 	Size int `json:"size" bounds:"min=1" doc:"elements on a page"`
 }
 
-func (missingPage) row() *catalog.Row { return missingPageRow }
-
 // PartialBatch removes each element of a list with probability lost, from above
 // 0 to 1, and at least one: a batch of which some parts were dropped silently.
 func PartialBatch(lost float64, paths ...string) chaos.Fault {
-	return lie{parameters: partialBatch{lost, at(paths)}, wants: "list with elements", rank: lists(1),
+	return partialBatchRow.of(partialBatch{lost, at(paths)})
+}
+
+var partialBatchRow = row(catalog.Row{
+	Kind: "partial_batch", Doc: "Some elements of a list are missing.",
+	Go: "lies.PartialBatch(lost, paths...)", Example: `{"lost":0.3}`, Class: chaos.ClassOmission,
+}, func(p partialBatch) fault {
+	return &lie{wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			must := e.pick(i, 0, len(rows))
 			var gone []int
 			for k, row := range rows {
-				if k == must || e.draw(row, 1) < lost {
+				if k == must || e.draw(row, 1) < p.Lost {
 					gone = append(gone, row)
 				}
 			}
 			return e.remove(gone...)
-		}}.fault()
-}
-
-var partialBatchRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "partial_batch", Doc: "Some elements of a list are missing.",
-	Go: "lies.PartialBatch(lost, paths...)", Example: `{"lost":0.3}`, Class: chaos.ClassOmission,
-}), func(p partialBatch) chaos.Fault { return PartialBatch(p.Lost, p.Paths...) })
+		}}
+})
 
 type partialBatch struct {
 	Lost float64 `json:"lost" bounds:"over=0,max=1" allowed:"a share above 0, up to 1" doc:"share that is lost"`
 	where
 }
-
-func (partialBatch) row() *catalog.Row { return partialBatchRow }

@@ -9,13 +9,19 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var recordRows = []*catalog.Row{fabricateRecordRow, danglingReferenceRow, duplicateRowsRow, reorderRowsRow}
+var recordRows = []*catalog.Row{fabricateRecordRow.Row, danglingReferenceRow.Row, duplicateRowsRow.Row,
+	reorderRowsRow.Row}
 
 // FabricateRecord adds an invented element to a list: a copy of a drawn one
 // with other digits in each number and in each text that has digits. If a text
 // has none, its two words are exchanged. Paths name lists.
-func FabricateRecord(paths ...string) chaos.Fault {
-	return lie{parameters: fabricateRecord{at(paths)}, wants: "list with elements", rank: lists(1),
+func FabricateRecord(paths ...string) chaos.Fault { return fabricateRecordRow.of(at(paths)) }
+
+var fabricateRecordRow = row(catalog.Row{
+	Kind: "fabricated_record", Doc: "A list has a record that does not exist.",
+	Go: "lies.FabricateRecord(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return &lie{wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			first := e.pick(i, 0, len(rows))
@@ -27,17 +33,8 @@ func FabricateRecord(paths ...string) chaos.Fault {
 				}
 			}
 			return false
-		}}.fault()
-}
-
-var fabricateRecordRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "fabricated_record", Doc: "A list has a record that does not exist.",
-	Go: "lies.FabricateRecord(paths...)", Class: chaos.ClassValue,
-}), func(p fabricateRecord) chaos.Fault { return FabricateRecord(p.Paths...) })
-
-type fabricateRecord struct{ where }
-
-func (fabricateRecord) row() *catalog.Row { return fabricateRecordRow }
+		}}
+})
 
 // fabricate returns node i with other scalars.
 func (e *edit) fabricate(i int) []byte {
@@ -91,8 +88,13 @@ func (e *edit) otherDigits(i int, text string, n int) string {
 // digits, or the last letter if there are none, so that the document has no
 // such value. Without paths it draws a member with the name of a reference
 // (customer_id, orderId, ref…), or else an id.
-func DanglingReference(paths ...string) chaos.Fault {
-	return lie{parameters: danglingReference{at(paths)}, wants: "identifier",
+func DanglingReference(paths ...string) chaos.Fault { return danglingReferenceRow.of(at(paths)) }
+
+var danglingReferenceRow = row(catalog.Row{
+	Kind: "dangling_reference", Doc: "An identifier refers to nothing.",
+	Go: "lies.DanglingReference(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return &lie{wants: "identifier",
 		rank: func(e *edit, i int) int {
 			if k := e.doc.Kind(i); k != jsonedit.Number && k != jsonedit.String {
 				return 0
@@ -126,17 +128,8 @@ func DanglingReference(paths ...string) chaos.Fault {
 				}
 			}
 			return false
-		}}.fault()
-}
-
-var danglingReferenceRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "dangling_reference", Doc: "An identifier refers to nothing.",
-	Go: "lies.DanglingReference(paths...)", Class: chaos.ClassValue,
-}), func(p danglingReference) chaos.Fault { return DanglingReference(p.Paths...) })
-
-type danglingReference struct{ where }
-
-func (danglingReference) row() *catalog.Row { return danglingReferenceRow }
+		}}
+})
 
 // otherLetters replaces the last letter by one further on in the alphabet.
 func otherLetters(text string) string {
@@ -154,42 +147,34 @@ func otherLetters(text string) string {
 
 // DuplicateRows repeats a drawn element of a list directly after itself, as an
 // at-least-once feed does. Paths name lists.
-func DuplicateRows(paths ...string) chaos.Fault {
-	return lie{parameters: duplicateRows{at(paths)}, wants: "list with elements", rank: lists(1),
+func DuplicateRows(paths ...string) chaos.Fault { return duplicateRowsRow.of(at(paths)) }
+
+var duplicateRowsRow = row(catalog.Row{
+	Kind: "duplicated_rows", Doc: "A list has an element twice.",
+	Go: "lies.DuplicateRows(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return &lie{wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			at := e.pick(i, 0, len(rows))
 			twice := append(append(rows[:at+1:at+1], rows[at]), rows[at+1:]...)
 			return e.arrange(i, twice)
-		}}.fault()
-}
-
-var duplicateRowsRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "duplicated_rows", Doc: "A list has an element twice.",
-	Go: "lies.DuplicateRows(paths...)", Class: chaos.ClassValue,
-}), func(p duplicateRows) chaos.Fault { return DuplicateRows(p.Paths...) })
-
-type duplicateRows struct{ where }
-
-func (duplicateRows) row() *catalog.Row { return duplicateRowsRow }
+		}}
+})
 
 // ReorderRows puts the elements of a list in another order, so that at least
 // two places differ. Paths name lists.
-func ReorderRows(paths ...string) chaos.Fault {
-	return lie{parameters: reorderRows{at(paths)}, wants: "list with two elements that differ", rank: lists(2),
-		apply: func(e *edit, i int) bool {
-			return e.arrange(i, e.shuffled(i, e.doc.Children(i)))
-		}}.fault()
-}
+func ReorderRows(paths ...string) chaos.Fault { return reorderRowsRow.of(at(paths)) }
 
-var reorderRowsRow = catalog.Fault(implicit(catalog.Row{
+var reorderRowsRow = row(catalog.Row{
 	Kind: "reordered_rows", Doc: "A list is in another order.",
 	Go: "lies.ReorderRows(paths...)", Class: chaos.ClassValue,
-}), func(p reorderRows) chaos.Fault { return ReorderRows(p.Paths...) })
-
-type reorderRows struct{ where }
-
-func (reorderRows) row() *catalog.Row { return reorderRowsRow }
+}, func(where) fault {
+	return &lie{wants: "list with two elements that differ", rank: lists(2),
+		apply: func(e *edit, i int) bool {
+			return e.arrange(i, e.shuffled(i, e.doc.Children(i)))
+		}}
+})
 
 // shuffled returns the nodes in a drawn order. An order that looks like the old
 // one is rotated by one place.

@@ -10,6 +10,7 @@ import (
 // documentation. The caller may keep and change the list
 // and the rows: they are copies.
 func Rows() []*catalog.Row {
-	return catalog.Copies(slices.Concat(omissionRows, formatRows, numberRows, valueRows, swapRows, recordRows, staleRows,
-		[]*catalog.Row{contradictRow}, schemaRows, nestedRows, attackRows, toolRows, messageRows))
+	return catalog.Copies(slices.Concat(omissionRows, formatRows, numberRows, valueRows, swapRows, recordRows,
+		staleRows,
+		[]*catalog.Row{contradictRow.Row}, schemaRows, nestedRows, attackRows, toolRows, messageRows))
 }

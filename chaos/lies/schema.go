@@ -15,8 +15,8 @@ import (
 )
 
 var schemaRows = []*catalog.Row{
-	renameKeyRow, removeKeyRow, addKeyRow,
-	retypeRow, envelopeRow, schemaDriftRow, unknownEnumRow,
+	renameKeyRow.Row, removeKeyRow.Row, addKeyRow.Row,
+	retypeRow.Row, envelopeRow.Row, schemaDriftRow.Row, unknownEnumRow.Row,
 }
 
 // RenameKey gives members another name, as a release of the other side does: a
@@ -25,50 +25,46 @@ var schemaRows = []*catalog.Row{
 // and appends Value to a single word, since encoding/json reads names whatever
 // their case.
 func RenameKey(to string, paths ...string) chaos.Fault {
-	return lie{parameters: renameKey{at(paths), to}, wants: "member", rank: members,
+	return renameKeyRow.of(renameKey{at(paths), to})
+}
+
+var renameKeyRow = row(catalog.Row{
+	Kind: "renamed_key", Doc: "A member has another name.",
+	Go: "lies.RenameKey(to, paths...)", Class: chaos.ClassProtocol,
+}, func(p renameKey) fault {
+	return &lie{wants: "member", rank: members,
 		apply: everywhere(func(e *edit, i int) bool {
-			name := to
+			name := p.To
 			if name == "" {
 				name = restyled(e.doc.Name(i))
 			}
 			_, taken := e.doc.Member(int(e.doc.Nodes[i].Parent), name)
 			return e.doc.IsMember(i) && !taken && e.rename(i, name)
-		})}.fault()
-}
-
-var renameKeyRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "renamed_key", Doc: "A member has another name.",
-	Go: "lies.RenameKey(to, paths...)", Class: chaos.ClassProtocol,
-}), func(p renameKey) chaos.Fault { return RenameKey(p.To, p.Paths...) })
+		})}
+})
 
 type renameKey struct {
 	where
 	To string `json:"to,omitempty" doc:"the new name; left out: the old one in another style"`
 }
 
-func (renameKey) row() *catalog.Row { return renameKeyRow }
-
 // RemoveKey removes members as if their schema no longer had them: a drawn name
 // wherever it occurs in the document, or the members that the paths name.
 // [Missing] removes one member of one object.
-func RemoveKey(paths ...string) chaos.Fault {
-	return lie{parameters: removeKey{at(paths)}, wants: "member", rank: members,
+func RemoveKey(paths ...string) chaos.Fault { return removeKeyRow.of(at(paths)) }
+
+var removeKeyRow = row(catalog.Row{
+	Kind: "removed_key", Doc: "A member is gone from all objects.",
+	Go: "lies.RemoveKey(paths...)", Class: chaos.ClassProtocol,
+}, func(where) fault {
+	return &lie{wants: "member", rank: members,
 		apply: func(e *edit, i int) bool {
 			if e.addressed {
 				return e.remove(i)
 			}
 			return e.remove(sameName(e, i)...)
-		}}.fault()
-}
-
-var removeKeyRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "removed_key", Doc: "A member is gone from all objects.",
-	Go: "lies.RemoveKey(paths...)", Class: chaos.ClassProtocol,
-}), func(p removeKey) chaos.Fault { return RemoveKey(p.Paths...) })
-
-type removeKey struct{ where }
-
-func (removeKey) row() *catalog.Row { return removeKeyRow }
+		}}
+})
 
 // AddKey adds a member that callers do not know: to the result if it is an
 // object, to its elements if it is a list of objects, or to the objects that
@@ -76,8 +72,15 @@ func (removeKey) row() *catalog.Row { return removeKeyRow }
 // the name stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
-	return lie{parameters: addKey{Name: name, where: at(paths), Value: doc, given: value, err: err},
-		wants: "object without such a member",
+	return addKeyRow.of(addKey{Name: name, where: at(paths), Value: doc, given: value, err: err})
+}
+
+var addKeyRow = row(catalog.Row{
+	Kind: "added_key", Doc: "An object has an unknown member.",
+	Go: "lies.AddKey(name, value, paths...)", Example: `{"name":"legacy","value":true}`, Class: chaos.ClassProtocol,
+}, func(p addKey) fault {
+	doc, _ := json.Marshal(p.Value) // compact; Check reports a value without JSON
+	return &lie{wants: "object without such a member",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) == jsonedit.Object || e.doc.Kind(i) == jsonedit.Array && i == 0 {
 				return anything(e, i)
@@ -90,18 +93,13 @@ func AddKey(name string, value any, paths ...string) chaos.Fault {
 				objects = e.doc.Children(i)
 			}
 			for _, o := range objects {
-				if _, taken := e.doc.Member(o, name); !taken && e.doc.Kind(o) == jsonedit.Object {
-					done = e.insert(o, name, doc) || done
+				if _, taken := e.doc.Member(o, p.Name); !taken && e.doc.Kind(o) == jsonedit.Object {
+					done = e.insert(o, p.Name, doc) || done
 				}
 			}
 			return done
-		}}.fault()
-}
-
-var addKeyRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "added_key", Doc: "An object has an unknown member.",
-	Go: "lies.AddKey(name, value, paths...)", Example: `{"name":"legacy","value":true}`, Class: chaos.ClassProtocol,
-}), func(p addKey) chaos.Fault { return AddKey(p.Name, p.Value, p.Paths...) })
+		}}
+})
 
 type addKey struct {
 	Name string `json:"name" doc:"of the member that is added"`
@@ -110,8 +108,6 @@ type addKey struct {
 	given any             // of which Value is the JSON
 	err   error           // of a value without JSON
 }
-
-func (addKey) row() *catalog.Row { return addKeyRow }
 
 func (p addKey) check(c *catalog.Check) {
 	c.That(p.Name != "", "name", `""`, "a name that is not empty")
@@ -122,8 +118,12 @@ func (p addKey) check(c *catalog.Check) {
 // Retype gives members another type: a list becomes its first element, or null
 // if it is empty, and any other value becomes a list of one. It changes a drawn
 // name wherever it occurs in the document, or the values that the paths name.
-func Retype(paths ...string) chaos.Fault {
-	return lie{parameters: retype{at(paths)}, wants: "member",
+func Retype(paths ...string) chaos.Fault { return retypeRow.of(at(paths)) }
+
+var retypeRow = row(catalog.Row{
+	Kind: "retyped_key", Doc: "A member has another type.", Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
+}, func(where) fault {
+	return &lie{wants: "member",
 		rank: func(e *edit, i int) int {
 			if e.addressed {
 				return 1 // the result itself too
@@ -138,44 +138,41 @@ func Retype(paths ...string) chaos.Fault {
 				return e.replace(i, e.doc.Raw(rows[0]))
 			}
 			return e.replace(i, []byte("null"))
-		})}.fault()
-}
-
-var retypeRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "retyped_key", Doc: "A member has another type.", Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
-}), func(p retype) chaos.Fault { return Retype(p.Paths...) })
-
-type retype struct{ where }
-
-func (retype) row() *catalog.Row { return retypeRow }
+		})}
+})
 
 // Envelope wraps a value in an object: {"data": …}, under the given name; "" is
 // data. Without paths it wraps the whole result.
 func Envelope(name string, paths ...string) chaos.Fault {
-	under := jsonedit.Quote(cmp.Or(name, "data"))
-	return lie{parameters: envelope{name, at(paths)}, wants: "value", rank: anything,
-		apply: func(e *edit, i int) bool {
-			return e.replace(i, fmt.Appendf(nil, `{%s:%s}`, under, e.doc.Raw(i)))
-		}}.fault()
+	return envelopeRow.of(envelope{name, at(paths)})
 }
 
-var envelopeRow = catalog.Fault(implicit(catalog.Row{
+var envelopeRow = row(catalog.Row{
 	Kind: "enveloped", Doc: "A value is wrapped in an object.",
 	Go: "lies.Envelope(name, paths...)", Class: chaos.ClassProtocol,
-}), func(p envelope) chaos.Fault { return Envelope(p.Name, p.Paths...) })
+}, func(p envelope) fault {
+	under := jsonedit.Quote(cmp.Or(p.Name, "data"))
+	return &lie{wants: "value", rank: anything,
+		apply: func(e *edit, i int) bool {
+			return e.replace(i, fmt.Appendf(nil, `{%s:%s}`, under, e.doc.Raw(i)))
+		}}
+})
 
 type envelope struct {
 	Name string `json:"name,omitempty" doc:"of the member that holds the value; left out: data"`
 	where
 }
 
-func (envelope) row() *catalog.Row { return envelopeRow }
-
 // SchemaDrift is a second version of an interface: every name of several words
 // changes between snake_case and camelCase, and the result is wrapped in an
 // envelope, {"version":"v2","data":…}.
-func SchemaDrift() chaos.Fault {
-	return lie{parameters: schemaDrift{}, wants: "value", rank: anything,
+func SchemaDrift() chaos.Fault { return schemaDriftRow.of(pathless{}) }
+
+var schemaDriftRow = row(catalog.Row{
+	Kind: "schema_drift", Doc: "The result has the schema of a second version.",
+	Go: "lies.SchemaDrift()", Class: chaos.ClassProtocol,
+}, func(pathless) fault {
+	return &lie{wants: "value", rank: anything,
 		apply: func(e *edit, _ int) bool {
 			var edits []jsonedit.Edit
 			for i := range e.doc.Nodes {
@@ -184,17 +181,8 @@ func SchemaDrift() chaos.Fault {
 				}
 			}
 			return e.replaceAll(fmt.Appendf(nil, `{"version":"v2","data":%s}`, e.doc.Apply(edits...)))
-		}}.fault()
-}
-
-var schemaDriftRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "schema_drift", Doc: "The result has the schema of a second version.",
-	Go: "lies.SchemaDrift()", Class: chaos.ClassProtocol,
-}), func(schemaDrift) chaos.Fault { return SchemaDrift() })
-
-type schemaDrift struct{ pathless }
-
-func (schemaDrift) row() *catalog.Row { return schemaDriftRow }
+		}}
+})
 
 func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 
@@ -202,8 +190,13 @@ func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 // It takes a text of one word in lower or upper case under a name such as
 // status, state, type or kind, or else another such text. The new word keeps
 // the case.
-func UnknownEnum(paths ...string) chaos.Fault {
-	return lie{parameters: unknownEnum{at(paths)}, wants: "word in lower or upper case",
+func UnknownEnum(paths ...string) chaos.Fault { return unknownEnumRow.of(at(paths)) }
+
+var unknownEnumRow = row(catalog.Row{
+	Kind: "unknown_enum", Doc: "A word from a small set is replaced by an unknown one.",
+	Go: "lies.UnknownEnum(paths...)", Class: chaos.ClassProtocol,
+}, func(where) fault {
+	return &lie{wants: "word in lower or upper case",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) != jsonedit.String || !enumWord.MatchString(e.doc.String(i)) {
 				return 0
@@ -217,7 +210,8 @@ func UnknownEnum(paths ...string) chaos.Fault {
 			return 2
 		},
 		apply: func(e *edit, i int) bool {
-			words := []string{"pending_review", "partially_settled", "suspended", "superseded", "on_hold", "unclassified"}
+			words := []string{"pending_review", "partially_settled", "suspended", "superseded", "on_hold",
+				"unclassified"}
 			word, old := words[e.pick(i, 0, len(words))], e.doc.String(i)
 			if strings.EqualFold(word, old) {
 				word = "deferred"
@@ -226,17 +220,8 @@ func UnknownEnum(paths ...string) chaos.Fault {
 				word = strings.ToUpper(word)
 			}
 			return e.replace(i, jsonedit.Quote(word))
-		}}.fault()
-}
-
-var unknownEnumRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "unknown_enum", Doc: "A word from a small set is replaced by an unknown one.",
-	Go: "lies.UnknownEnum(paths...)", Class: chaos.ClassProtocol,
-}), func(p unknownEnum) chaos.Fault { return UnknownEnum(p.Paths...) })
-
-type unknownEnum struct{ where }
-
-func (unknownEnum) row() *catalog.Row { return unknownEnumRow }
+		}}
+})
 
 var (
 	enumWord = regexp.MustCompile(`^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:[_-][A-Z]+)*)$`)

@@ -7,7 +7,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-var staleRows = []*catalog.Row{staleRow, frozenRow, crossedRow, replayedRow}
+var staleRows = []*catalog.Row{staleRow.Row, frozenRow.Row, crossedRow.Row, replayedRow.Row}
 
 // Stale answers a request with the answer to the same request (target and key)
 // lag calls ago, from 1 to 64: a cache, or a replica that is behind. With fewer
@@ -16,25 +16,22 @@ var staleRows = []*catalog.Row{staleRow, frozenRow, crossedRow, replayedRow}
 // Like all lies about time it remembers the answers of the calls that its
 // rule's trigger matched, in its injector; without a trigger these are all. If
 // the answer has not changed since, it is not delivered.
-func Stale(lag int) chaos.Fault { return behind(stale{earlier{lag}}, lag) }
+func Stale(lag int) chaos.Fault { return staleRow.of(earlier{Lag: lag}) }
 
-var staleRow = catalog.Fault(implicit(catalog.Row{
+var staleRow = row(catalog.Row{
 	Kind: "stale_result", Doc: "The answer is that of an earlier, equal call.",
 	Order: catalog.Deliveries,
 	Go:    "lies.Stale(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue,
-}), func(p stale) chaos.Fault { return Stale(p.Lag) })
-
-type stale struct{ earlier }
-
-func (stale) row() *catalog.Row { return staleRow }
+}, func(p earlier) fault { return behind(p.Lag) })
 
 // earlier are the parameters of Stale and RollBack.
 type earlier struct {
+	pathless
 	Lag int `json:"lag" bounds:"min=1,max=64" doc:"number of calls that the answer is behind"`
 }
 
-func behind(p rowed, lag int) *recall {
-	return &recall{rowed: p, lag: max(lag, 1), wants: "there is no earlier answer that differs",
+func behind(lag int) *recall {
+	return &recall{lag: max(lag, 1), wants: "there is no earlier answer that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			if past := m.past[now.of]; len(past) > 0 {
 				return past[max(0, len(past)-max(lag, 1))], true
@@ -45,55 +42,54 @@ func behind(p rowed, lag int) *recall {
 
 // Frozen answers a request with the first answer to it, as long as the rule
 // lasts.
-func Frozen() chaos.Fault {
-	return &recall{rowed: frozen{}, lag: 1, first: true, wants: "there is no first answer that differs",
+func Frozen() chaos.Fault { return frozenRow.of(pathless{}) }
+
+var frozenRow = row(catalog.Row{
+	Kind: "frozen_result", Doc: "The first answer is repeated for good.", Go: "lies.Frozen()", Class: chaos.ClassValue,
+	Order: catalog.Deliveries,
+}, func(pathless) fault {
+	return &recall{lag: 1, first: true, wants: "there is no first answer that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			if past := m.past[now.of]; len(past) > 0 {
 				return past[0], true
 			}
 			return answer{}, false
 		}}
-}
-
-var frozenRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "frozen_result", Doc: "The first answer is repeated for good.", Go: "lies.Frozen()", Class: chaos.ClassValue,
-	Order: catalog.Deliveries,
-}), func(frozen) chaos.Fault { return Frozen() })
-
-type frozen struct{}
-
-func (frozen) row() *catalog.Row { return frozenRow }
+})
 
 // Crossed answers a request with the last answer to another request of the same
 // target, as a cache with a bad key or a connection out of step does. Calls are
 // told apart by their key.
-func Crossed() chaos.Fault {
-	return &recall{rowed: crossed{}, lag: 1, wants: "there is no answer to another request that differs",
+func Crossed() chaos.Fault { return crossedRow.of(pathless{}) }
+
+var crossedRow = row(catalog.Row{
+	Kind: "crossed_result", Doc: "The answer belongs to another request.",
+	Order: catalog.Deliveries,
+	Go:    "lies.Crossed()", Class: chaos.ClassValue,
+}, func(pathless) fault {
+	return &recall{lag: 1, wants: "there is no answer to another request that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			for k := len(m.order) - 1; k >= 0; k-- {
-				if a := m.order[k]; a.of.target == now.of.target && a.of.key != now.of.key && !bytes.Equal(a.text, now.text) {
+				if a := m.order[k]; a.of.target == now.of.target && a.of.key != now.of.key &&
+					!bytes.Equal(a.text, now.text) {
 					return a, true
 				}
 			}
 			return answer{}, false
 		}}
-}
-
-var crossedRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "crossed_result", Doc: "The answer belongs to another request.",
-	Order: catalog.Deliveries,
-	Go:    "lies.Crossed()", Class: chaos.ClassValue,
-}), func(crossed) chaos.Fault { return Crossed() })
-
-type crossed struct{}
-
-func (crossed) row() *catalog.Row { return crossedRow }
+})
 
 // Replayed answers a request with one drawn from the last 256 answers of the
 // same target, whatever the requests were: a message that is delivered again.
-func Replayed() chaos.Fault {
+func Replayed() chaos.Fault { return replayedRow.of(pathless{}) }
+
+var replayedRow = row(catalog.Row{
+	Kind: "replayed_result", Doc: "The answer is an old one of the same target.",
+	Order: catalog.Deliveries,
+	Go:    "lies.Replayed()", Class: chaos.ClassValue,
+}, func(pathless) fault {
 	const saltReplay = saltSpot + 1
-	return &recall{rowed: replayed{}, lag: 1, wants: "there is no old answer that differs",
+	return &recall{lag: 1, wants: "there is no old answer that differs",
 		choose: func(m *memory, c chaos.Call, now answer) (answer, bool) {
 			var old []answer
 			for _, a := range m.order {
@@ -106,14 +102,4 @@ func Replayed() chaos.Fault {
 			}
 			return old[int(c.Draw(saltReplay)*float64(len(old)))], true
 		}}
-}
-
-var replayedRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "replayed_result", Doc: "The answer is an old one of the same target.",
-	Order: catalog.Deliveries,
-	Go:    "lies.Replayed()", Class: chaos.ClassValue,
-}), func(replayed) chaos.Fault { return Replayed() })
-
-type replayed struct{}
-
-func (replayed) row() *catalog.Row { return replayedRow }
+})

@@ -10,13 +10,18 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var swapRows = []*catalog.Row{swapFieldsRow, swapEntityRow}
+var swapRows = []*catalog.Row{swapFieldsRow.Row, swapEntityRow.Row}
 
 // SwapFields exchanges two values, as a mapping does that takes billing for
 // shipping. With two paths it exchanges the values that they name. Without
 // paths it draws two members of one object that have one type and differ.
-func SwapFields(paths ...string) chaos.Fault {
-	l := lie{parameters: swapFields{at(paths)}, wants: "two members of one type",
+func SwapFields(paths ...string) chaos.Fault { return swapFieldsRow.of(swapFields{at(paths)}) }
+
+var swapFieldsRow = row(catalog.Row{
+	Kind: "swapped_fields", Doc: "Two values have changed places.",
+	Go: "lies.SwapFields(paths...)", Class: chaos.ClassValue,
+}, func(p swapFields) fault {
+	l := &lie{wants: "two members of one type",
 		rank: ofKind(jsonedit.Object),
 		apply: func(e *edit, i int) bool {
 			pairs := pairsOf(e, e.doc.Children(i))
@@ -26,8 +31,8 @@ func SwapFields(paths ...string) chaos.Fault {
 			p := pairs[e.pick(i, 0, len(pairs))]
 			return e.exchange(p[0], p[1])
 		}}
-	if len(paths) > 0 {
-		where := parsed(paths)
+	if len(p.Paths) > 0 {
+		where := parsed(p.Paths)
 		l.whole = func(e *edit) {
 			if nodes := e.find(where); len(nodes) == 2 {
 				e.exchange(nodes[0], nodes[1])
@@ -35,17 +40,10 @@ func SwapFields(paths ...string) chaos.Fault {
 		}
 		l.wants = "two values, one at each of the paths,"
 	}
-	return l.fault()
-}
-
-var swapFieldsRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "swapped_fields", Doc: "Two values have changed places.",
-	Go: "lies.SwapFields(paths...)", Class: chaos.ClassValue,
-}), func(p swapFields) chaos.Fault { return SwapFields(p.Paths...) })
+	return l
+})
 
 type swapFields struct{ where }
-
-func (swapFields) row() *catalog.Row { return swapFieldsRow }
 
 func (p swapFields) check(c *catalog.Check) {
 	c.That(len(p.Paths) == 0 || len(p.Paths) == 2, "paths", fmt.Sprintf("%d of them", len(p.Paths)), "two, or none")
@@ -90,8 +88,13 @@ const maxPairs = 1024
 // which records are told apart (id, name, and names such as order_id).
 // Everything else stays, so that each record describes the other's subject.
 // Paths name lists.
-func SwapEntity(paths ...string) chaos.Fault {
-	return lie{parameters: swapEntity{at(paths)}, wants: "list with two records that differ in an identifier",
+func SwapEntity(paths ...string) chaos.Fault { return swapEntityRow.of(at(paths)) }
+
+var swapEntityRow = row(catalog.Row{
+	Kind: "swapped_entity", Doc: "A record of a list has the identifier of another one.",
+	Go: "lies.SwapEntity(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return &lie{wants: "list with two records that differ in an identifier",
 		rank: lists(2),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
@@ -107,17 +110,8 @@ func SwapEntity(paths ...string) chaos.Fault {
 				}
 			}
 			return false
-		}}.fault()
-}
-
-var swapEntityRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "swapped_entity", Doc: "A record of a list has the identifier of another one.",
-	Go: "lies.SwapEntity(paths...)", Class: chaos.ClassValue,
-}), func(p swapEntity) chaos.Fault { return SwapEntity(p.Paths...) })
-
-type swapEntity struct{ where }
-
-func (swapEntity) row() *catalog.Row { return swapEntityRow }
+		}}
+})
 
 // exchangeIdentity exchanges the members by which two records are told apart.
 func (e *edit) exchangeIdentity(a, b int) (done bool) {

@@ -31,8 +31,13 @@ var units = [...][]string{
 // is. It finds a value that is one ("EUR", "km"), or one within a text beside a
 // number ("12 km", "€19.90"). It knows common currencies, and units of length,
 // weight, temperature, time, speed and size.
-func SwapUnit(paths ...string) chaos.Fault {
-	return lie{parameters: swapUnit{at(paths)}, wants: "unit or currency",
+func SwapUnit(paths ...string) chaos.Fault { return swapUnitRow.of(at(paths)) }
+
+var swapUnitRow = row(catalog.Row{
+	Kind: "swapped_unit", Doc: "A unit or currency is replaced by another one.",
+	Go: "lies.SwapUnit(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return &lie{wants: "unit or currency",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) != jsonedit.String {
 				return 0
@@ -56,17 +61,8 @@ func SwapUnit(paths ...string) chaos.Fault {
 			}
 			group, _ := groupOf(text[from:to])
 			return e.replace(i, jsonedit.Quote(text[:from]+another(e, i, group, text[from:to])+text[to:]))
-		}}.fault()
-}
-
-var swapUnitRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "swapped_unit", Doc: "A unit or currency is replaced by another one.",
-	Go: "lies.SwapUnit(paths...)", Class: chaos.ClassValue,
-}), func(p swapUnit) chaos.Fault { return SwapUnit(p.Paths...) })
-
-type swapUnit struct{ where }
-
-func (swapUnit) row() *catalog.Row { return swapUnitRow }
+		}}
+})
 
 func groupOf(unit string) (group []string, ok bool) {
 	for _, group := range units {

@@ -9,7 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var valueRows = []*catalog.Row{shiftDateRow, swapUnitRow, flipTypeRow}
+var valueRows = []*catalog.Row{shiftDateRow.Row, swapUnitRow.Row, flipTypeRow.Row}
 
 // dates matches dates of RFC 3339, alone, before a time of day or within a
 // text.
@@ -20,7 +20,14 @@ var dates = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}(?:\b|T)`)
 // within a text and with a time of day, which keeps its value and its zone. The
 // result is a date that exists.
 func ShiftDate(days int, paths ...string) chaos.Fault {
-	return lie{parameters: shiftDate{days, at(paths)},
+	return shiftDateRow.of(shiftDate{days, at(paths)})
+}
+
+var shiftDateRow = row(catalog.Row{
+	Kind: "shifted_date", Doc: "A date is moved by some days.",
+	Go: "lies.ShiftDate(days, paths...)", Example: `{"days":1}`, Class: chaos.ClassValue,
+}, func(p shiftDate) fault {
+	return &lie{
 		wants: "date of the form 2006-01-02",
 		rank: func(e *edit, i int) int {
 			if hasDate(e, i) {
@@ -36,26 +43,19 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 				at := spans[(first+k)%len(spans)][0]
 				const form = time.DateOnly
 				day, err := time.Parse(form, text[at:at+len(form)])
-				if day = day.AddDate(0, 0, days); err != nil || day.Year() < 0 || day.Year() > 9999 {
+				if day = day.AddDate(0, 0, p.Days); err != nil || day.Year() < 0 || day.Year() > 9999 {
 					continue
 				}
 				return e.replace(i, jsonedit.Quote(text[:at]+day.Format(form)+text[at+len(form):]))
 			}
 			return false
-		}}.fault()
-}
-
-var shiftDateRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "shifted_date", Doc: "A date is moved by some days.",
-	Go: "lies.ShiftDate(days, paths...)", Example: `{"days":1}`, Class: chaos.ClassValue,
-}), func(p shiftDate) chaos.Fault { return ShiftDate(p.Days, p.Paths...) })
+		}}
+})
 
 type shiftDate struct {
 	Days int `json:"days" bounds:"min=-365250,max=365250" allowed:"from -365250 to 365250, not 0" doc:"by which the date is moved; not 0"`
 	where
 }
-
-func (shiftDate) row() *catalog.Row { return shiftDateRow }
 
 func (p shiftDate) check(c *catalog.Check) {
 	c.That(p.Days != 0, "days", p.Days, "from -365250 to 365250, not 0")
@@ -71,8 +71,13 @@ func hasDate(e *edit, i int) bool {
 // as "true", a text as the only element of a list. Without paths it draws a
 // number, boolean or numeric text, or else a text. For null, lists and objects
 // there is [Retype].
-func FlipType(paths ...string) chaos.Fault {
-	return lie{parameters: flipType{at(paths)}, wants: "number, boolean or text",
+func FlipType(paths ...string) chaos.Fault { return flipTypeRow.of(at(paths)) }
+
+var flipTypeRow = row(catalog.Row{
+	Kind: "flipped_type", Doc: "A number becomes a text, or a text a number.",
+	Go: "lies.FlipType(paths...)", Class: chaos.ClassValue,
+}, func(where) fault {
+	return &lie{wants: "number, boolean or text",
 		rank: func(e *edit, i int) int {
 			switch e.doc.Kind(i) {
 			case jsonedit.Number, jsonedit.Bool:
@@ -94,17 +99,8 @@ func FlipType(paths ...string) chaos.Fault {
 				return e.replace(i, []byte(text))
 			}
 			return e.replace(i, listOf(before))
-		}}.fault()
-}
-
-var flipTypeRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "flipped_type", Doc: "A number becomes a text, or a text a number.",
-	Go: "lies.FlipType(paths...)", Class: chaos.ClassValue,
-}), func(p flipType) chaos.Fault { return FlipType(p.Paths...) })
-
-type flipType struct{ where }
-
-func (flipType) row() *catalog.Row { return flipTypeRow }
+		}}
+})
 
 // listOf is a list with one element.
 func listOf(raw []byte) []byte {

@@ -19,7 +19,8 @@ func (l *linter) calm(i int) {
 	}
 	for k, other := range l.rules {
 		if l.idle[k] == "" && other.glob != nil && !other.never {
-			l.report(l.rules[i], Unmatched, Warning, "can match only if the faults of other rules lead to more calls: %s", l.idle[i])
+			l.report(l.rules[i], Unmatched, Warning,
+				"can match only if the faults of other rules lead to more calls: %s", l.idle[i])
 			return
 		}
 	}
@@ -87,7 +88,8 @@ func (l *linter) room(r *rule, at strand, n calls) int {
 
 // inGroup reports whether a rule of the group has the target.
 func (l *linter) inGroup(group, target string) bool {
-	return slices.ContainsFunc(l.rules, func(r *rule) bool { return r.Group == group && r.glob != nil && r.glob.Match(target) })
+	return slices.ContainsFunc(l.rules,
+		func(r *rule) bool { return r.Group == group && r.glob != nil && r.glob.Match(target) })
 }
 
 // mayMatch reports whether the trigger may match one of the first n calls of a strand,
@@ -104,14 +106,7 @@ func (r *rule) mayMatch(at strand, turns []int, n int) bool {
 	if timed || len(turns) > maxTurns || !r.when.settled(true) {
 		return true
 	}
-	places := []chaos.Call{{Lane: at.lane, Target: at.target}}
-	for _, t := range r.when.all() {
-		for _, c := range t.calls {
-			if c.Lane == at.lane && c.Target == at.target && c.Occurrence < uint64(n) && r.could(c) {
-				places = append(places, chaos.Call{Lane: at.lane, Target: at.target, Key: c.Key, Occurrence: c.Occurrence})
-			}
-		}
-	}
+	places := r.places(at, n)
 	if float64(n)*float64(len(turns))*float64(len(places)) >= maxPoints {
 		return true
 	}
@@ -126,6 +121,34 @@ func (r *rule) mayMatch(at strand, turns []int, n int) bool {
 		}
 	}
 	return false
+}
+
+// places are calls of a strand such that an exact list answers every other one of the
+// first n as one of them: those of the list, and for what no list names one of each
+// occurrence, with the key 0 and with a key of its own.
+func (r *rule) places(at strand, n int) []chaos.Call {
+	places := []chaos.Call{{Lane: at.lane, Target: at.target}}
+	other, listed := uint64(1), false
+	for _, t := range r.when.all() {
+		for _, c := range t.calls {
+			listed = true
+			other = max(other, c.Key+1)
+			if c.Lane == at.lane && c.Target == at.target && c.Occurrence < uint64(n) && r.could(c) {
+				places = append(places,
+					chaos.Call{Lane: at.lane, Target: at.target, Key: c.Key, Occurrence: c.Occurrence})
+			}
+		}
+	}
+	if !listed {
+		return places
+	}
+	for occurrence := range uint64(min(n, maxPoints)) {
+		places = append(places, chaos.Call{Lane: at.lane, Target: at.target, Occurrence: occurrence})
+	}
+	if r.Group == "" { // in a group no call has a key
+		places = append(places, chaos.Call{Lane: at.lane, Target: at.target, Key: other})
+	}
+	return places
 }
 
 func isLater(d time.Duration) bool { return d > 0 }

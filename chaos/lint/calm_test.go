@@ -62,6 +62,7 @@ func TestRulesAgainstACalmRun(t *testing.T) {
 		{"a lane counts for itself", []chaos.Rule{rule("x", "orders.get", when.Nth(2))}, none + "called orders.get once at most in one lane"},
 		{"a group counts all its targets", []chaos.Rule{grouped("x", "payments.refund", when.Nth(3)), grouped("y", "orders.get", when.Nth(2))}, ""},
 		{"a group has no more calls in a lane than its targets together", []chaos.Rule{grouped("x", "{payments.refund,orders.get}", when.Nth(4))}, none + "called the targets of group g 3 times at most in one lane"},
+		{"all but the first of two equal calls", []chaos.Rule{rule("x", "payments.refund", when.Not(when.Exactly(when.Coord{Target: "payments.refund"})))}, ""},
 		{"no trigger", []chaos.Rule{rule("x", "orders.get", nil)}, ""},
 		{"no call, and no trigger", []chaos.Rule{rule("x", "stock.get", nil)}, none + "did not call stock.get"},
 		{"a turn that has a call", []chaos.Rule{rule("x", "orders.*", when.Turn(3))}, ""},

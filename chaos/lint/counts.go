@@ -13,7 +13,8 @@ func Counts(w chaos.When) bool {
 	}
 	for _, t := range readTrigger(d.Describe()).all() {
 		switch t.kind {
-		case "nth", "first", "after", "every", "burst", "burst_within", "intermittent", "markov", "gilbert_elliott", "early", "mid", "late":
+		case "nth", "first", "after", "every", "burst", "burst_within", "intermittent", "markov", "gilbert_elliott",
+			"early", "mid", "late":
 			return true
 		case "stages":
 			for _, n := range t.numbers {

@@ -37,7 +37,8 @@ func (l *linter) unreachable(r *rule, t trigger) {
 		case r.Group != "" && c.Key != 0:
 			l.report(r, Unreachable, Warning, "calls[%d] has a key, and in a group no call has one", i)
 		default:
-			l.report(r, Unreachable, Warning, "calls[%d] is a call to %q, which the target %q does not match", i, c.Target, r.Target)
+			l.report(r, Unreachable, Warning, "calls[%d] is a call to %q, which the target %q does not match", i,
+				c.Target, r.Target)
 		}
 	}
 }
@@ -51,7 +52,8 @@ func (l *linter) chanceOnList(r *rule, t trigger) {
 		chancy = chancy || part.kind == "prob" && len(part.chances) == 1 && !certain(part.chances)
 	}
 	if named && chancy {
-		l.report(r, ChanceOnList, Warning, "a probability on top of calls that are named one by one: some of them will not be matched")
+		l.report(r, ChanceOnList, Warning,
+			"a probability on top of calls that are named one by one: some of them will not be matched")
 	}
 }
 
@@ -93,7 +95,8 @@ func (r *rule) hides(other *rule, earlier bool) bool {
 	case other.phase == chaos.PhaseInstead:
 		return earlier
 	}
-	return slices.Contains([]string{"error", "resource_exhaustion", "network_partition", "timeout", "lost_request", "hang", "panic",
+	return slices.Contains([]string{"error", "resource_exhaustion", "network_partition", "timeout", "lost_request",
+		"hang", "panic",
 		"auth_expired", "disk_full", "delegation_rejected"}, r.fault.Kind)
 }
 
@@ -118,6 +121,7 @@ func (l *linter) group(r *rule) {
 		}
 	}
 	if r.literal() || len(l.reached(r)) == 1 {
-		l.report(r, GroupOfOne, Warning, "group %q holds one rule with one target: nothing begins or ends together with it", r.Group)
+		l.report(r, GroupOfOne, Warning,
+			"group %q holds one rule with one target: nothing begins or ends together with it", r.Group)
 	}
 }

@@ -24,9 +24,11 @@ func (l *linter) text(r *rule) {
 		word := telltale.Find(text)
 		switch {
 		case text == defaultText:
-			l.report(r, DefaultText, Warning, "the text %q is a stand-in, and says that the error is not real: give one that the dependency would send", text)
+			l.report(r, DefaultText, Warning,
+				"the text %q is a stand-in, and says that the error is not real: give one that the dependency would send", text)
 		case word != "":
-			l.report(r, TelltaleText, Warning, "the text %q contains %q, by which a model may know that this is a test", shown.Clip(text, 80), word)
+			l.report(r, TelltaleText, Warning, "the text %q contains %q, by which a model may know that this is a test",
+				shown.Clip(text, 80), word)
 		}
 	}
 }
@@ -53,7 +55,8 @@ func texts(v any) (list []string) {
 
 // delay looks for waits that are longer than the caller's patience.
 func (l *linter) delay(r *rule) {
-	if l.Timeout <= 0 || r.fault.Class != chaos.ClassTiming || r.fault.Kind == "delayed_visibility" { // which makes no caller wait
+	// which makes no caller wait
+	if l.Timeout <= 0 || r.fault.Class != chaos.ClassTiming || r.fault.Kind == "delayed_visibility" {
 		return
 	}
 	var params map[string]any
@@ -63,7 +66,9 @@ func (l *linter) delay(r *rule) {
 	for _, name := range []string{"duration", "lo", "mean"} {
 		text, _ := params[name].(string)
 		if d, err := time.ParseDuration(text); err == nil && d >= l.Timeout {
-			l.report(r, CutDelay, Warning, "%s is %v, and callers give up after %v: they see their own time-out, not the fault", name, d, l.Timeout)
+			l.report(r, CutDelay, Warning,
+				"%s is %v, and callers give up after %v: they see their own time-out, not the fault", name, d,
+				l.Timeout)
 			return
 		}
 	}

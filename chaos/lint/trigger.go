@@ -95,7 +95,8 @@ func (t *trigger) readStages(doc json.RawMessage) bool {
 			return false
 		}
 		begin += d
-		t.times, t.numbers, t.parts = append(t.times, begin), append(t.numbers, s.Calls), append(t.parts, readTrigger(s.When))
+		t.times, t.numbers, t.parts = append(t.times, begin), append(t.numbers, s.Calls),
+			append(t.parts, readTrigger(s.When))
 	}
 	return true
 }
@@ -114,7 +115,8 @@ func (t trigger) all() []trigger {
 // asked. lanes says that the lanes of all calls that can match are known.
 func (t trigger) settled(lanes bool) bool {
 	switch t.kind {
-	case "always", "nth", "first", "after", "every", "burst", "intermittent", "early", "mid", "late", "between", "since",
+	case "always", "nth", "first", "after", "every", "burst", "intermittent", "early", "mid", "late", "between",
+		"since",
 		"turn", "turn_between", "exactly":
 		return true
 	case "lane":
@@ -126,8 +128,10 @@ func (t trigger) settled(lanes bool) bool {
 	case "burst_within":
 		return len(t.numbers) == 2 && t.numbers[0] == t.numbers[1]
 	case "all", "any", "not", "stages":
-		lanes = lanes || t.kind == "all" && slices.ContainsFunc(t.parts, func(part trigger) bool { return part.kind == "exactly" })
-		return len(t.parts) > 0 && !slices.ContainsFunc(t.parts, func(part trigger) bool { return !part.settled(lanes) })
+		lanes = lanes ||
+			t.kind == "all" && slices.ContainsFunc(t.parts, func(part trigger) bool { return part.kind == "exactly" })
+		return len(t.parts) > 0 &&
+			!slices.ContainsFunc(t.parts, func(part trigger) bool { return !part.settled(lanes) })
 	}
 	return false
 }
@@ -178,7 +182,8 @@ func (r *rule) try(with func(chaos.Call)) (complete bool) {
 		for _, at := range times {
 			for _, turn := range turns {
 				for _, c := range places {
-					with(chaos.Call{Lane: c.Lane, Target: c.Target, Key: c.Key, Occurrence: c.Occurrence, Ordinal: ordinal, Turn: turn}.AtElapsed(at))
+					with(chaos.Call{Lane: c.Lane, Target: c.Target, Key: c.Key, Occurrence: c.Occurrence,
+						Ordinal: ordinal, Turn: turn}.AtElapsed(at))
 				}
 			}
 		}

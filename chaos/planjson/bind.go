@@ -36,7 +36,8 @@ func newBinder(t *table) *binder {
 
 // located is a problem of the strict reader as this package shows it.
 func located(p *strictjson.Problem) *Error {
-	return &Error{Pointer: p.Pointer, Line: p.Line, Column: p.Column, Reason: Reason(p.Reason), Value: p.Value, Allowed: p.Allowed, Err: p.Err}
+	return &Error{Pointer: p.Pointer, Line: p.Line, Column: p.Column, Reason: Reason(p.Reason), Value: p.Value,
+		Allowed: p.Allowed, Err: p.Err}
 }
 
 func (b *binder) add(e *Error) { b.AddError(e) }
@@ -107,7 +108,8 @@ func (b *binder) part(n *strictjson.Node, at string, v reflect.Value) bool {
 			return false
 		}
 		names := side.names()
-		b.add(&Error{Pointer: strictjson.Join(at, "kind"), Reason: UnknownKind, Value: strictjson.Short(string(strictjson.Quote(doc.Kind))),
+		b.add(&Error{Pointer: strictjson.Join(at, "kind"), Reason: UnknownKind,
+			Value:   strictjson.Short(string(strictjson.Quote(doc.Kind))),
 			Allowed: "one of " + strings.Join(names, ", ") + text.Meant(doc.Kind, names)})
 		return false
 	}
@@ -180,7 +182,8 @@ func (b *binder) unused(d *chaos.Description, params *strictjson.Node, at string
 	fits := true
 	for i, key := range params.Keys {
 		if _, ok := has[key]; !ok && !params.Kids[i].Empty() {
-			b.add(&Error{Pointer: strictjson.Join(at, key), Reason: UnknownField, Value: strictjson.Short(string(params.Kids[i].JSON())),
+			b.add(&Error{Pointer: strictjson.Join(at, key), Reason: UnknownField,
+				Value:   strictjson.Short(string(params.Kids[i].JSON())),
 				Allowed: "to be left out: it has no meaning beside the other parameters"})
 			fits = false
 		}

@@ -69,12 +69,15 @@ func CaptureOf(p *chaos.Plan, events []chaos.Event) (*Capture, error) {
 	var rules []chaos.Rule
 	for _, r := range p.Rules() {
 		if calls := matched[r.Name]; len(calls) > 0 {
-			rules = append(rules, chaos.Rule{Name: r.Name, Target: r.Target, When: when.Exactly(calls...), Fault: r.Fault, Layer: r.Layer})
+			rules = append(rules,
+				chaos.Rule{Name: r.Name, Target: r.Target, When: when.Exactly(calls...), Fault: r.Fault,
+					Layer: r.Layer})
 		}
 		delete(matched, r.Name)
 	}
 	for name := range matched {
-		found.add(&Error{Rule: name, Reason: BadValue, Value: "events of a rule that the plan does not have", Allowed: "the plan that the run was made with"})
+		found.add(&Error{Rule: name, Reason: BadValue, Value: "events of a rule that the plan does not have",
+			Allowed: "the plan that the run was made with"})
 	}
 	if err := found.err(); err != nil {
 		return nil, err
@@ -98,10 +101,12 @@ func matchedCalls(events []chaos.Event, found *problems) map[string][]when.Coord
 	for i, e := range events {
 		at := fmt.Sprintf("event %d", i)
 		if e.Layer == "" {
-			found.add(&Error{Reason: BadValue, Value: at + ", of Injector.InjectNow", Allowed: "calls of injection points"})
+			found.add(&Error{Reason: BadValue, Value: at + ", of Injector.InjectNow",
+				Allowed: "calls of injection points"})
 		}
 		if e.Cell != events[0].Cell {
-			found.add(&Error{Reason: BadValue, Value: fmt.Sprintf("%s, of cell %q", at, e.Cell), Allowed: fmt.Sprintf("events of one cell; the first is of %q", events[0].Cell)})
+			found.add(&Error{Reason: BadValue, Value: fmt.Sprintf("%s, of cell %q", at, e.Cell),
+				Allowed: fmt.Sprintf("events of one cell; the first is of %q", events[0].Cell)})
 		}
 		for _, rule := range slices.Concat(e.Also, e.Idle, e.Masked, []string{e.Rule}) {
 			if rule != "" {
@@ -124,7 +129,8 @@ func gaps(events []chaos.Event, found *problems) {
 		slices.Sort(seen)
 		for i, ordinal := range seen {
 			if ordinal != uint64(i) {
-				found.add(&Error{Reason: Missing, Value: fmt.Sprintf("the call of ordinal %d in lane %q to %q", i, at.lane, at.target),
+				found.add(&Error{Reason: Missing,
+					Value:   fmt.Sprintf("the call of ordinal %d in lane %q to %q", i, at.lane, at.target),
 					Allowed: "events of all calls: record from the first call on, and keep as many as there are"})
 				break
 			}
@@ -202,7 +208,8 @@ func DecodeCapture(data []byte, o *Options) (*Capture, error) {
 	seen := make(map[when.Coord]bool, len(doc.Calls))
 	for i, c := range doc.Calls {
 		if seen[c.Coord] {
-			b.add(&Error{Pointer: fmt.Sprintf("/calls/%d", i), Reason: Duplicate, Value: c.String(), Allowed: "each call once"})
+			b.add(&Error{Pointer: fmt.Sprintf("/calls/%d", i), Reason: Duplicate, Value: c.String(),
+				Allowed: "each call once"})
 		}
 		seen[c.Coord] = true
 	}
@@ -230,7 +237,8 @@ func (b *binder) delivered(r *Capture) {
 	for i, c := range r.Calls {
 		for k, name := range c.Delivered {
 			if !slices.Contains(names, name) {
-				b.add(&Error{Pointer: fmt.Sprintf("/calls/%d/delivered/%d", i, k), Reason: BadValue, Value: strictjson.Short(fmt.Sprintf("%q", name)),
+				b.add(&Error{Pointer: fmt.Sprintf("/calls/%d/delivered/%d", i, k), Reason: BadValue,
+					Value:   strictjson.Short(fmt.Sprintf("%q", name)),
 					Allowed: "the name of a rule of the plan" + text.Meant(name, names)})
 			}
 		}

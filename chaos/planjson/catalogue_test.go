@@ -96,7 +96,8 @@ func inLine(s string) string {
 
 // parts are the parts of the world in which the example of a row is tried, in this order.
 func parts() []string {
-	return []string{"tools", "others", "stream", "service", "model", "events", "crowd", "model in JSON", "slow tools", "12 tool calls", "long service", "long model"}
+	return []string{"tools", "others", "stream", "service", "model", "events", "crowd",
+		"model in JSON", "slow tools", "12 tool calls", "long service", "long model"}
 }
 
 // A tried rule was delivered in a part of the world, where a caller noticed.
@@ -131,7 +132,8 @@ func try(t *testing.T, calm map[string][]answer, rule chaos.Rule, o *planjson.Op
 // world, until a caller notices.
 func tryExample(t *testing.T, calm map[string][]answer, r *catalog.Row, o *planjson.Options) (got tried, ok bool) {
 	t.Helper()
-	plan, err := planjson.Decode(oneRule(`{"kind":"always"}`, fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Kind, r.Example)), o)
+	part := fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Kind, r.Example)
+	plan, err := planjson.Decode(oneRule(`{"kind":"always"}`, part), o)
 	require.NoError(t, err)
 	for _, part := range parts() {
 		if got, ok = try(t, calm, chaos.Rule{Target: "*", Fault: plan.Rules()[0].Fault}, o, part); ok {
@@ -151,7 +153,8 @@ func TestEveryFaultOfTheCatalogueIsDelivered(t *testing.T) {
 	kinds := map[string]bool{}
 	var table strings.Builder
 	line := func(family, fault, code string, got tried) {
-		fmt.Fprintf(&table, "| %s | %s | `%s` | `%s` | `%s` |\n", family, cell(fault), cell(code), cell(faultText(got.doc)), strings.ReplaceAll(cell(got.seen), "`", "'"))
+		fmt.Fprintf(&table, "| %s | %s | `%s` | `%s` | `%s` |\n", family, cell(fault), cell(code), cell(faultText(got.doc)),
+			strings.ReplaceAll(cell(got.seen), "`", "'"))
 	}
 	fmt.Fprint(&table, "| family | fault | Go | JSON | what the caller gets |\n|---|---|---|---|---|\n")
 	for _, r := range catalogue() {
@@ -170,7 +173,8 @@ func TestEveryFaultOfTheCatalogueIsDelivered(t *testing.T) {
 		}
 		t.Run(string(r.Class)+"/"+r.Kind, func(t *testing.T) {
 			got, ok := tryExample(t, calm, r, nil)
-			require.True(t, ok, "no caller notices the example %s of %s, in any part of the world: write a rule into catalogue_rows_test.go", r.Example, r.Kind)
+			require.True(t, ok, "no caller notices the example %s of %s, in any part of the world: write a rule into "+
+				"catalogue_rows_test.go", r.Example, r.Kind)
 			line(string(r.Class), strings.ReplaceAll(r.Kind, "_", " "), r.Go, got)
 		})
 	}

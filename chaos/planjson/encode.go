@@ -43,7 +43,8 @@ func (t *table) describe(p *chaos.Plan) (*Plan, error) {
 	doc := &Plan{Seed: p.Seed(), Rules: make([]Rule, len(rules))}
 	var found problems
 	for i, r := range rules {
-		doc.Rules[i] = Rule{Name: r.Name, Target: r.Target, Limit: r.Limit, CoolDown: Duration(r.CoolDown), Group: r.Group, Layer: r.Layer}
+		doc.Rules[i] = Rule{Name: r.Name, Target: r.Target, Limit: r.Limit, CoolDown: Duration(r.CoolDown),
+			Group: r.Group, Layer: r.Layer}
 		if r.When != nil {
 			part := describePart[chaos.When](t, r.Name, r.When, &found)
 			doc.Rules[i].When = &part
@@ -60,7 +61,8 @@ func (t *table) describe(p *chaos.Plan) (*Plan, error) {
 // nothing was lost.
 func describePart[T any](t *table, rule string, v T, found *problems) (doc Part) {
 	refuse := func(reason Reason, allowed string, cause error) Part {
-		found.add(&Error{Rule: rule, Reason: reason, Value: fmt.Sprintf("%T %s", v, doc.Kind), Allowed: allowed, Err: cause})
+		found.add(&Error{Rule: rule, Reason: reason, Value: fmt.Sprintf("%T %s", v, doc.Kind), Allowed: allowed,
+			Err: cause})
 		return Part{}
 	}
 	described, ok := any(v).(chaos.Described)
@@ -83,7 +85,8 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 		if errors.As(b.Err(), &first) && first.Reason == UnknownKind {
 			return refuse(UnknownKind, "a kind of the table, or one of Options.Rows", b.Err())
 		}
-		return refuse(NeedsCode, "parameters that the kind takes; what holds Go code is handed over in Options", b.Err())
+		return refuse(NeedsCode, "parameters that the kind takes; what holds Go code is handed over in Options",
+			b.Err())
 	}
 	if why := unlike(v, back, d, t); why != "" {
 		return refuse(NeedsCode, why, nil)
@@ -115,7 +118,8 @@ func unlike[T any](v, back T, d chaos.Description, t *table) string {
 	}
 	again := any(back).(chaos.Described).Describe()
 	if !sameJSON(d.Params, again.Params) {
-		return fmt.Sprintf("parameters that say all there is; they come back as %s", strictjson.Short(string(again.Params)))
+		return fmt.Sprintf("parameters that say all there is; they come back as %s",
+			strictjson.Short(string(again.Params)))
 	}
 	if row := t.side(reflect.TypeFor[T]()).rows[d.Kind]; row != nil && row.AsText && !reflect.DeepEqual(v, back) {
 		return "an error or value that its text stands for, or one of Options.Errors or Options.Faults"

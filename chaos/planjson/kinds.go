@@ -17,10 +17,11 @@ func Rows() []*catalog.Row { return readyMade() }
 // write plans. Its parameters and coordinates are those of an example.
 type Kind struct {
 	chaos.Description
-	Doc        string              `json:"does"`
-	Go         string              `json:"go"`                  // the constructors
-	Trigger    bool                `json:"trigger,omitempty"`   // else a fault
-	NeedsCode  bool                `json:"needsCode,omitempty"` // a plan can name it where Options has the Go value, see there
+	Doc     string `json:"does"`
+	Go      string `json:"go"`                // the constructors
+	Trigger bool   `json:"trigger,omitempty"` // else a fault
+	// a plan can name it where Options has the Go value, see there
+	NeedsCode  bool                `json:"needsCode,omitempty"`
 	Parameters []catalog.Parameter `json:"parameters,omitempty"`
 }
 
@@ -38,14 +39,17 @@ func Kinds(o *Options) ([]Kind, error) {
 	b := newBinder(t)
 	kinds := make([]Kind, 0, len(rows))
 	for _, r := range rows {
-		kinds = append(kinds, Kind{Description: b.example(r), Doc: r.Doc, Go: r.Go, Trigger: r.IsTrigger(), NeedsCode: r.HoldsCode(), Parameters: r.Parameters()})
+		kinds = append(kinds,
+			Kind{Description: b.example(r), Doc: r.Doc, Go: r.Go, Trigger: r.IsTrigger(), NeedsCode: r.HoldsCode(),
+				Parameters: r.Parameters()})
 	}
 	return kinds, b.Err()
 }
 
 // example describes what a row makes of its example.
 func (b *binder) example(r *catalog.Row) chaos.Description {
-	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility, Persistence: r.Persistence, Effect: r.Effect}
+	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
+		Persistence: r.Persistence, Effect: r.Effect}
 	if r.Example != "{}" {
 		d.Params = json.RawMessage(r.Example)
 	}
@@ -53,7 +57,8 @@ func (b *binder) example(r *catalog.Row) chaos.Description {
 		return d
 	}
 	made := reflect.New(reflect.TypeFor[any]()).Elem()
-	if n := strictjson.Parse([]byte(r.Example), defaultMaxBytes, &b.Problems); n != nil && b.build(r, n, "/"+r.Kind, made) {
+	if n := strictjson.Parse([]byte(r.Example), defaultMaxBytes, &b.Problems); n != nil &&
+		b.build(r, n, "/"+r.Kind, made) {
 		if described, ok := made.Interface().(chaos.Described); ok {
 			d = described.Describe()
 			d.Kind = r.Kind // what documents call it

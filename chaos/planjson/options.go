@@ -44,7 +44,8 @@ const defaultMaxBytes = 16 << 20
 // table makes the tables to read and write with.
 func (o *Options) table() (*table, error) {
 	o = cmp.Or(o, &Options{})
-	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}}, errors: map[string]error{}}
+	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}},
+		errors: map[string]error{}}
 	t.maxBytes = cmp.Or(o.MaxBytes, defaultMaxBytes)
 	var p problems
 	if t.maxBytes < 0 {
@@ -85,7 +86,8 @@ func (t *table) sideOf(r *catalog.Row) *side {
 // addRow checks a row of the user's. A test checks the ready-made ones.
 func (t *table) addRow(r *catalog.Row, p *problems) {
 	if r == nil || r.Params() == nil || r.Kind == "" {
-		p.add(&Error{Reason: BadValue, Value: "a row without a kind", Allowed: "rows made by catalog.Fault, catalog.Trigger and catalog.InCode, each with a kind"})
+		p.add(&Error{Reason: BadValue, Value: "a row without a kind",
+			Allowed: "rows made by catalog.Fault, catalog.Trigger and catalog.InCode, each with a kind"})
 		return
 	}
 	s := t.sideOf(r)
@@ -94,11 +96,13 @@ func (t *table) addRow(r *catalog.Row, p *problems) {
 		return
 	}
 	if err := newBinder(t).Bindable(r.Params()); err != nil {
-		p.add(&Error{Reason: WrongType, Value: "kind " + r.Kind, Err: err, Allowed: "the types that catalog.Fault lists"})
+		p.add(&Error{Reason: WrongType, Value: "kind " + r.Kind, Err: err,
+			Allowed: "the types that catalog.Fault lists"})
 		return
 	}
 	if !json.Valid([]byte(r.Example)) {
-		p.add(&Error{Reason: BadValue, Value: "kind " + r.Kind + ", Example " + strictjson.Short(r.Example), Allowed: "a JSON object"})
+		p.add(&Error{Reason: BadValue, Value: "kind " + r.Kind + ", Example " + strictjson.Short(r.Example),
+			Allowed: "a JSON object"})
 		return
 	}
 	switch r.Order {
@@ -115,12 +119,14 @@ func (t *table) addRow(r *catalog.Row, p *problems) {
 func (s *side) hold(v any, place string, p *problems) {
 	d, ok := v.(chaos.Described)
 	if !ok {
-		p.add(&Error{Reason: BadValue, Value: place, Allowed: "a fault or trigger with a Describe method, by which it is found"})
+		p.add(&Error{Reason: BadValue, Value: place,
+			Allowed: "a fault or trigger with a Describe method, by which it is found"})
 		return
 	}
 	doc := d.Describe()
 	if s.held(Part{Kind: doc.Kind, Params: doc.Params}) != nil {
-		p.add(&Error{Reason: Duplicate, Value: fmt.Sprintf("%s, %s %s", place, doc.Kind, doc.Params), Allowed: "a description of its own"})
+		p.add(&Error{Reason: Duplicate, Value: fmt.Sprintf("%s, %s %s", place, doc.Kind, doc.Params),
+			Allowed: "a description of its own"})
 		return
 	}
 	s.code, s.descr = append(s.code, v), append(s.descr, doc)
@@ -130,7 +136,8 @@ func (s *side) hold(v any, place string, p *problems) {
 func readyErrors() []error {
 	return []error{
 		fault.ErrUnavailable, fault.ErrInternal, fault.ErrRateLimited, fault.ErrResourceExhausted, fault.ErrTimeout,
-		fault.ErrConnectionRefused, fault.ErrConnectionReset, fault.ErrNetworkPartition, fault.ErrTokenExpired, fault.ErrDeclined,
+		fault.ErrConnectionRefused, fault.ErrConnectionReset, fault.ErrNetworkPartition, fault.ErrTokenExpired,
+		fault.ErrDeclined,
 		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF,
 	}
 }

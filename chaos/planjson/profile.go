@@ -84,7 +84,8 @@ func oneOf(globs []string, needed bool, profile, field string, found *problems) 
 	case !needed:
 		return ""
 	case len(globs) == 0:
-		found.add(&Error{Reason: Missing, Value: fmt.Sprintf("%s of the profile %s", field, profile), Allowed: "at least one glob over the targets of the faults"})
+		found.add(&Error{Reason: Missing, Value: fmt.Sprintf("%s of the profile %s", field, profile),
+			Allowed: "at least one glob over the targets of the faults"})
 		return ""
 	case len(globs) == 1:
 		return globs[0]

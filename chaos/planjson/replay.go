@@ -14,13 +14,14 @@ import (
 // other rules were delivered. Calls are the same if lane, target, key and
 // occurrence are; their order across lanes does not matter.
 type DivergedError struct {
-	Lane       string        // of the call
-	Position   int           // its place among the calls of the lane: 0, 1, 2…
-	Expected   *CapturedCall // the captured call; nil: all were made, and others too
-	Got        *CapturedCall // the same call with other rules delivered, or the first that was not captured; nil: there is none
-	Missing    int           // captured calls that the run did not make
-	Additional int           // calls of the run that were not captured
-	Altered    int           // calls on which other rules were delivered than captured
+	Lane     string        // of the call
+	Position int           // its place among the calls of the lane: 0, 1, 2…
+	Expected *CapturedCall // the captured call; nil: all were made, and others too
+	// the same call with other rules delivered, or the first that was not captured; nil: there is none
+	Got        *CapturedCall
+	Missing    int // captured calls that the run did not make
+	Additional int // calls of the run that were not captured
+	Altered    int // calls on which other rules were delivered than captured
 }
 
 // Error names the place, the expected call and the call that was made.

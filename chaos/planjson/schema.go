@@ -42,7 +42,8 @@ func CaptureSchema(o *Options) ([]byte, error) {
 	return t.document(object{
 		{"$schema", draft},
 		{"title", "Shakedown capture"},
-		{"description", "A run whose faults can be repeated: the calls of one cell, and rules that match the same calls."},
+		{"description",
+			"A run whose faults can be repeated: the calls of one cell, and rules that match the same calls."},
 	}, reflect.TypeFor[captureDoc]())
 }
 
@@ -91,7 +92,9 @@ func (t *table) document(s object, is reflect.Type) ([]byte, error) {
 		{"rule", structSchema(reflect.TypeFor[ruleDoc]())},
 		{"when", t.whens.schema("A trigger: which calls a rule matches.")},
 		{"fault", t.faults.schema("A fault: what happens to a call.")},
-		{"duration", object{{"type", "string"}, {"pattern", `^[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`}, {"examples", []string{"1.5s"}}}},
+		{"duration",
+			object{{"type", "string"}, {"pattern", `^[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`},
+				{"examples", []string{"1.5s"}}}},
 		{"uint64", object{{"anyOf", []object{
 			{{"type", "string"}, {"pattern", `^\d+$`}},
 			{{"type", "integer"}, {"minimum", 0}, {"maximum", uint64(strictjson.Exact - 1)}},
@@ -107,8 +110,11 @@ func (s *side) schema(doc string) object {
 		kinds = append(kinds, rowSchema(s.rows[name]))
 	}
 	for _, d := range s.descr {
-		kinds = append(kinds, object{{"type", "object"}, {"required", []string{"kind"}}, {"additionalProperties", false},
-			{"properties", object{{"kind", object{{"const", d.Kind}}}, {"params", object{{"const", json.RawMessage(plainJSON(d.Params))}}}}}})
+		kinds = append(kinds,
+			object{{"type", "object"}, {"required", []string{"kind"}}, {"additionalProperties", false},
+				{"properties",
+					object{{"kind", object{{"const", d.Kind}}},
+						{"params", object{{"const", json.RawMessage(plainJSON(d.Params))}}}}}})
 	}
 	return object{{"description", doc}, {"anyOf", kinds}}
 }
@@ -189,7 +195,8 @@ func typeSchema(t reflect.Type, g strictjson.Tag) object {
 	case reflect.Slice:
 		return listSchema(t, g)
 	case reflect.Map:
-		return append(object{{"type", "object"}, {"additionalProperties", typeSchema(t.Elem(), strictjson.Tag{})}}, lengthBounds("Properties", g)...)
+		return append(object{{"type", "object"}, {"additionalProperties", typeSchema(t.Elem(), strictjson.Tag{})}},
+			lengthBounds("Properties", g)...)
 	case reflect.Pointer:
 		return typeSchema(t.Elem(), g)
 	}
@@ -198,7 +205,8 @@ func typeSchema(t reflect.Type, g strictjson.Tag) object {
 
 // bounds are those of a number.
 func numberBounds(g strictjson.Tag) (s object) {
-	for _, b := range []struct{ name, value string }{{"minimum", g.Min}, {"exclusiveMinimum", g.Over}, {"maximum", g.Max}} {
+	bounds := []struct{ name, value string }{{"minimum", g.Min}, {"exclusiveMinimum", g.Over}, {"maximum", g.Max}}
+	for _, b := range bounds {
 		if b.value != "" {
 			s = append(s, member{b.name, json.Number(b.value)})
 		}

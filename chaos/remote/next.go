@@ -27,7 +27,8 @@ type nextRule struct {
 // whatever the trigger of r, and returns its name, which no other rule of in has.
 // register registers it and returns what removes it. Arming the same rule again
 // replaces the one that waits.
-func (a *NextCalls) Arm(in *chaos.Injector, r chaos.Rule, register func(chaos.Rule) (remove func() bool, err error)) (string, error) {
+func (a *NextCalls) Arm(in *chaos.Injector, r chaos.Rule,
+	register func(chaos.Rule) (remove func() bool, err error)) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	name := a.rules[r.Name].name

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -104,3 +106,33 @@ func TestNextCalls(t *testing.T) {
 type never struct{}
 
 func (never) Match(chaos.Call) bool { return false }
+
+func TestReach(t *testing.T) {
+	matched, note := remote.Reach("orders.*", []string{"orders.get", "payments.refund", "orders.put"})
+	assert.Equal(t, []string{"orders.get", "orders.put"}, matched)
+	assert.Empty(t, note)
+	for pattern, known := range map[string][]string{"x": {"orders.get"}, "a[b": {"a[b"}, "*": nil} {
+		matched, note = remote.Reach(pattern, known)
+		assert.Equal(t, []string{}, matched, "never nil")
+		assert.NotEmpty(t, note, "that it reaches nothing is said in words")
+	}
+	many := make([]string, 101)
+	for i := range many {
+		many[i] = "t" + strconv.Itoa(i)
+	}
+	matched, note = remote.Reach("t*", many)
+	assert.Len(t, matched, 100)
+	assert.Contains(t, note, "matches 101 injection points")
+}
+
+func TestARuleLastsUntilTheEarlierOfTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		soon := time.Now().Add(time.Minute)
+		assert.Equal(t, time.Hour, remote.Until(time.Hour, time.Time{}))
+		assert.Equal(t, time.Duration(0), remote.Until(0, time.Time{}), "endless")
+		assert.Equal(t, time.Minute, remote.Until(time.Hour, soon))
+		assert.Equal(t, time.Minute, remote.Until(0, soon))
+		assert.Equal(t, time.Second, remote.Until(time.Second, soon))
+		assert.Equal(t, time.Duration(1), remote.Until(time.Hour, time.Now().Add(-time.Hour)), "over: as good as at once, never endless")
+	})
+}

@@ -77,7 +77,8 @@ func (s Spec) Rule() (r chaos.Rule, note string, err error) {
 	case NetworkPartition:
 		r.Fault, r.Group = fault.Partition(), s.Name
 	default:
-		return r, "", &chaos.ParamError{Kind: "remote", Param: "Type", Value: s.Type, Allowed: strings.Join(Types(), ", ")}
+		return r, "", &chaos.ParamError{Kind: "remote", Param: "Type", Value: s.Type,
+			Allowed: strings.Join(Types(), ", ")}
 	}
 	return r, note, nil
 }

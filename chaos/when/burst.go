@@ -68,7 +68,8 @@ func (w burstWithin) Match(c chaos.Call) bool {
 
 func (w burstWithin) Check() error {
 	c := burstWithinRow.Check(w.someOf)
-	c.That(w.Calls >= w.N || w.Calls < 1, "calls", w.Calls, fmt.Sprintf("a number of calls, at least n, which is %d", w.N))
+	c.That(w.Calls >= w.N || w.Calls < 1, "calls", w.Calls,
+		fmt.Sprintf("a number of calls, at least n, which is %d", w.N))
 	return c.Err()
 }
 

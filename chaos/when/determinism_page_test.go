@@ -30,7 +30,8 @@ func because(claim catalog.Order) string {
 }
 
 // claimLine is a line of the tables: its row, claim and reason.
-var claimLine = regexp.MustCompile("(?m)^\\| (`[\\w.]+`[^|]*|[a-z ]+) \\| (independent of order|needs a sequential lane|depends on time|depends on deliveries) \\| (.+) \\|\n")
+var claimLine = regexp.MustCompile("(?m)^\\| (`[\\w.]+`[^|]*|[a-z ]+) \\| " +
+	`(independent of order|needs a sequential lane|depends on time|depends on deliveries) \| (.+) \|` + "\n")
 
 // withClaims returns the page with the claims that are tested. Lines that have them
 // stay as they are, others get the claim, and what no test is about goes. A new line

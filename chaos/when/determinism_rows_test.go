@@ -74,7 +74,8 @@ func trials(t *testing.T, r *catalog.Row) (all []claimed) {
 	if !r.IsTrigger() && r.Order != deliveries {
 		rule.When = when.Prob(0.5)
 	}
-	for _, s := range []shape{{}, {stream: true}, {object: true}, {takes: 250 * time.Millisecond, workers: 8}, {takes: time.Hour + time.Minute}} {
+	for _, s := range []shape{{}, {stream: true}, {object: true},
+		{takes: 250 * time.Millisecond, workers: 8}, {takes: time.Hour + time.Minute}} {
 		all = append(all, claimed{row: r.Kind, claim: r.Order, rule: rule, site: s})
 	}
 	all = append(all, claimed{row: r.Kind, claim: r.Order, rule: rule, lie: true})

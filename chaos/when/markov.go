@@ -42,8 +42,9 @@ var markovRows = []*catalog.Row{markovRow, gilbertElliottRow}
 func Markov(enter, leave float64) chaos.When { return markov{chain{enter, leave}} }
 
 var markovRow = catalog.Trigger(catalog.Row{
-	Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)", Example: `{"enter":0.2,"leave":0.4}`,
-	Order: catalog.Sequential,
+	Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)",
+	Order:   catalog.Sequential,
+	Example: `{"enter":0.2,"leave":0.4}`,
 }, func(p chain) chaos.When { return markov{p} })
 
 type chain struct {

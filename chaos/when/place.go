@@ -145,7 +145,8 @@ func (w turn) Describe() chaos.Description { return turnRow.Describe(w.turnNumbe
 func TurnBetween(first, last int) chaos.When { return turnBetween{turnRange{first, last}} }
 
 var turnBetweenRow = catalog.Trigger(catalog.Row{
-	Kind: "turn_between", Doc: "The calls of a range of turns.", Go: "when.TurnBetween(first, last)", Example: `{"first":2,"last":4}`,
+	Kind: "turn_between", Doc: "The calls of a range of turns.", Go: "when.TurnBetween(first, last)",
+	Example: `{"first":2,"last":4}`,
 }, func(p turnRange) chaos.When { return turnBetween{p} })
 
 type turnRange struct {

@@ -10,6 +10,7 @@ import (
 // documentation. The caller may keep and change the list
 // and the rows: they are copies.
 func Rows() []*catalog.Row {
-	return catalog.Copies(slices.Concat(chanceRows, countRows, clockRows, placeRows, combineRows, burstRows, markovRows, thirdRows,
+	return catalog.Copies(slices.Concat(chanceRows, countRows, clockRows, placeRows, combineRows, burstRows, markovRows,
+		thirdRows,
 		[]*catalog.Row{stagesRow, argsRow}))
 }

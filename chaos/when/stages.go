@@ -119,7 +119,8 @@ func (w stages) checkStage(c *catalog.Check, i int, s Stage) {
 		c.That(s.Calls <= 0, at("calls"), s.Calls, "0: other stages last for a time")
 		c.That(s.For != 0 || last, at("for"), s.For, "a duration of more than 0: only the last stage lasts for good")
 	default:
-		c.That(s.Calls != 0 || last, at("calls"), s.Calls, "a number of calls, at least 1: only the last stage lasts for good")
+		c.That(s.Calls != 0 || last, at("calls"), s.Calls,
+			"a number of calls, at least 1: only the last stage lasts for good")
 	}
 	c.That(s.When != nil, at("when"), nil, "a trigger; Prob(0) matches no call")
 	c.Part(at("when"), s.When)

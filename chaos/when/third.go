@@ -22,8 +22,9 @@ type expected struct {
 func Early(calls int) chaos.When { return early{expected{calls}} }
 
 var earlyRow = catalog.Trigger(catalog.Row{
-	Kind: "early", Doc: "The first third of the calls that are expected.", Go: "when.Early(calls)", Example: `{"calls":9}`,
-	Order: catalog.Sequential,
+	Kind: "early", Doc: "The first third of the calls that are expected.", Go: "when.Early(calls)",
+	Order:   catalog.Sequential,
+	Example: `{"calls":9}`,
 }, func(p expected) chaos.When { return early{p} })
 
 type early struct{ expected }

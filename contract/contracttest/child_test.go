@@ -110,6 +110,7 @@ func TestRerunLineRunsThatCell(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a test binary")
 	}
+	t.Parallel() // its child takes long
 	out, _ := child(t, "^TestChildBroken$/^clock-down$/^says.noon$/^2$")
 	line := regexp.MustCompile(`go test -count=1 .*`).FindString(out)
 	require.NotEmpty(t, line, out)
@@ -271,6 +272,7 @@ func leftBehind()                  { select {} }
 func leftListening(l net.Listener) { _, _ = l.Accept() }
 
 func TestMisbehavingAgentsAreTheirCellsResult(t *testing.T) {
+	t.Parallel() // its child waits for watchdogs
 	out, failed := child(t, "^TestChildMisbehaving$")
 	assert.True(t, failed)
 	for _, want := range []string{

@@ -49,7 +49,8 @@
 // [Inject] is for a test of one function: a context under which rules are in force.
 // The test fails at its end if the fault of a rule was not delivered.
 //
-//	ctx := contracttest.Inject(t, 1, chaos.Rule{Target: "payments.refund", Limit: 2, Fault: fault.Fail(fault.ErrUnavailable)})
+//	down := chaos.Rule{Target: "payments.refund", Limit: 2, Fault: fault.Fail(fault.ErrUnavailable)}
+//	ctx := contracttest.Inject(t, 1, down)
 //
 // # The verdict
 //

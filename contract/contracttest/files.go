@@ -2,7 +2,9 @@ package contracttest
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,16 +47,26 @@ func keepsArtifacts() bool {
 
 var notInPath = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// pathOf makes a relative path of a name: a folder for each part between slashes,
-// with characters that no file system refuses.
+// mostInPath is the most characters of a name that a folder has. File systems allow
+// 255 bytes.
+const mostInPath = 100
+
+// pathOf makes a relative path of a name: a folder for each part between slashes, with
+// characters that no file system refuses. Where that changes a part, a hash of the part
+// follows, so that two names have two folders.
 func pathOf(name string) string {
+	if name == "" {
+		return ""
+	}
 	var parts []string
 	for part := range strings.SplitSeq(name, "/") {
-		part = notInPath.ReplaceAllString(part, "_")
-		if strings.Trim(part, ".") == "" {
-			part = strings.Repeat("_", len(part))
+		own := notInPath.ReplaceAllString(part, "_")
+		own = own[:min(len(own), mostInPath)]
+		if own != part || strings.Trim(own, ".") == "" {
+			sum := sha256.Sum256([]byte(part))
+			own = fmt.Sprintf("%s-%x", strings.Trim(own, "."), sum[:4])
 		}
-		parts = append(parts, part)
+		parts = append(parts, own)
 	}
 	return filepath.Join(parts...)
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // Inject returns a context under which the rules are in force, made from t.Context:
@@ -18,8 +19,9 @@ import (
 // since the test has then not tested it. Nothing is added to a test that has failed
 // or was skipped. After the test, calls get [chaos.ErrCellEnded].
 //
-// In a bubble of testing/synctest call it in the bubble, with the t of the bubble. It
-// must be called from the goroutine of t.
+// In a bubble of testing/synctest call it in the bubble, with the t of the bubble: the
+// context of a test outside of it ends the process when that test ends. Inject must be
+// called from the goroutine of t.
 func Inject(t testing.TB, seed uint64, rules ...chaos.Rule) context.Context {
 	t.Helper()
 	plan, err := chaos.NewPlan(seed, rules...)
@@ -28,6 +30,7 @@ func Inject(t testing.TB, seed uint64, rules ...chaos.Rule) context.Context {
 	}
 	in := plan.Injector(t.Name(), nil)
 	t.Cleanup(func() {
+		t.Helper() // so that the line is that of the call of Inject
 		in.Close()
 		if t.Failed() || t.Skipped() {
 			return
@@ -56,5 +59,9 @@ func whyNone(in *chaos.Injector, name string) string {
 	if len(called) == 0 {
 		return fmt.Sprintf("its target is %s, and the test called no injection point with this context", target)
 	}
-	return fmt.Sprintf("its target is %s, and the test called %s with this context", target, strings.Join(called[:min(len(called), 20)], ", "))
+	names, err := glob.Compile(target)
+	if met := slices.IndexFunc(called, func(name string) bool { return err == nil && names.Match(name) }); met >= 0 {
+		return fmt.Sprintf("its target is %s, and it matched no call of %s: its trigger, or a condition of the rule, was never true", target, called[met])
+	}
+	return fmt.Sprintf("its target is %s, and the test called %s with this context", target, text.Some(called, 20))
 }

@@ -70,7 +70,7 @@ func TestInject(t *testing.T) {
 		{"a call of another name", []chaos.Rule{rule("r", "a", nil, fault.Fail(down))}, []string{"b", "c"}, nil,
 			`contracttest: no call got the fault of rule "r": its target is a, and the test called b, c with this context`},
 		{"too few calls", []chaos.Rule{rule("r", "a", when.Nth(3), fault.Fail(down))}, []string{"a", "a"}, nil,
-			`contracttest: no call got the fault of rule "r": its target is a, and the test called a with this context`},
+			`contracttest: no call got the fault of rule "r": its target is a, and it matched no call of a: its trigger, or a condition of the rule, was never true`},
 		{"one of two", []chaos.Rule{rule("r", "a", nil, fault.Fail(down)), rule("q", "b", nil, fault.Fail(down))}, []string{"a"}, nil,
 			`contracttest: no call got the fault of rule "q": its target is b, and the test called a with this context`},
 		{"another one decided", []chaos.Rule{rule("r", "a", nil, fault.Fail(down)), rule("q", "*", nil, fault.Fail(down))}, []string{"a"}, nil,

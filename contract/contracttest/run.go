@@ -3,6 +3,7 @@ package contracttest
 import (
 	"cmp"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,23 +44,24 @@ type Options struct {
 // itself fails. If the matrix is not valid, Run fails t and stops it.
 //
 // A failing subtest has the reason in one line, or none if five others of the
-// invariant had the same. At the end Run logs the report, as [report.Text] does with
+// invariant had the same, but for numbers in it. At the end Run logs the report, as [report.Text] does with
 // TableLast: a block for each reason with the evidence of one cell, the reasons of
 // undecided cells, and the table with the verdict.
 //
 // If [Options].Reports, SHAKEDOWN_REPORTS or -artifacts asks for it, Run also writes
 // the report to files as [report.Files] does. In Reports and SHAKEDOWN_REPORTS their
 // folder is the import path of the test's package, its name, and the name of the
-// matrix if it has one. A test that runs several matrices gives each a name. A
-// relative path is relative to the folder of the package. If the files cannot be
-// written, t fails.
+// matrix if it has one. A test that runs several matrices gives each a name of
+// its own; of two with one name the later one's files stay. A relative path is
+// relative to the folder of the package. If the files cannot be written, t fails.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	t.Helper()
 	o = cmp.Or(o, &Options{})
 	pkg := testedPackage()
-	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime, rerun: rerunLine(t.Name(), pkg), outcomes: newOutcomes(o.Keep)}
+	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime, rerun: rerunLine(t.Name(), pkg),
+		outcomes: newOutcomes(o.Keep)}
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
 		Harness: contract.Harness{
@@ -89,6 +91,7 @@ type runner struct {
 	o       *Options
 	virtual bool
 	rerun   func(contract.Cell) string
+	primed  sync.Once
 	*outcomes
 }
 
@@ -134,5 +137,6 @@ func (r *runner) bubble(t *testing.T) contract.Bubble {
 	if !r.virtual {
 		return nil
 	}
+	r.primed.Do(func() { prime(t.Context()) })
 	return bubble(t)
 }

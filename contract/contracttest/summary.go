@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -29,7 +30,7 @@ type reason struct {
 type outcomes struct {
 	keep   contract.KeepPolicy
 	mu     sync.Mutex
-	lines  map[reason]int
+	lines  map[reason]int        // by reasons without numbers
 	failed int                   // cells that fail their subtests
 	cells  []contract.CellReport // those that were not held, with KeepCounts
 	kept   map[evidenceKey]kept
@@ -54,16 +55,18 @@ func newOutcomes(keep contract.KeepPolicy) *outcomes {
 }
 
 // broke counts a broken cell, and whether it fails its subtest. It reports whether
-// enough cells gave the same reason before: later ones have no line, and the text at
-// the end counts them.
+// enough cells gave the same reason before, or one that differs in numbers only: later
+// ones have no line, and the text at the end counts them.
 func (o *outcomes) broke(c *contract.CellReport, fails bool) (repeated bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if fails {
 		o.failed++
 	}
-	o.lines[reasonOf(c)]++
-	return o.lines[reasonOf(c)] > maxRepeats
+	alike := reasonOf(c)
+	alike.why = text.WithoutNumbers(alike.why)
+	o.lines[alike]++
+	return o.lines[alike] > maxRepeats
 }
 
 // failures is the number of cells that failed their subtests.
@@ -125,7 +128,8 @@ func inOrder(cells []contract.CellReport, r *contract.Report) {
 	}
 	scenarios, invariants := place(r.Scenarios), place(r.Invariants)
 	slices.SortFunc(cells, func(a, b contract.CellReport) int {
-		return cmp.Or(cmp.Compare(scenarios[a.Cell.Scenario], scenarios[b.Cell.Scenario]), cmp.Compare(a.Cell.Trial, b.Cell.Trial),
+		return cmp.Or(cmp.Compare(scenarios[a.Cell.Scenario], scenarios[b.Cell.Scenario]),
+			cmp.Compare(a.Cell.Trial, b.Cell.Trial),
 			cmp.Compare(invariants[a.Cell.Invariant], invariants[b.Cell.Invariant]))
 	})
 }
@@ -134,8 +138,8 @@ func inOrder(cells []contract.CellReport, r *contract.Report) {
 func (r *runner) summary(t *testing.T, result *contract.Report) {
 	t.Helper()
 	if failed := r.failures(); failed > 0 && result.Score.Verdict == scoring.Pass {
-		t.Logf("contracttest: the verdict is PASS, because no critical invariant broke. The test fails all the same (see Options.FailOn); "+
-			"broken cells that fail it: %d", failed)
+		t.Logf("contracttest: the verdict is PASS %s. The test fails all the same (see Options.FailOn); broken cells that fail it: %d",
+			result.Score.Why, failed)
 	}
 	var b strings.Builder
 	if err := report.Text(&b, r.shown(result), &report.TextOptions{TableLast: true}); err != nil {

@@ -2,7 +2,9 @@ package contracttest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,7 +34,7 @@ func quiet(t *testing.T, run string, flags ...string) (output string, failed boo
 func TestAFailingRunEndsWithTheTable(t *testing.T) {
 	out, failed := quiet(t, "^TestChildBroken$")
 	assert.True(t, failed)
-	assert.Contains(t, out, "contracttest: the verdict is PASS, because no critical invariant broke. The test fails all the same (see Options.FailOn); broken cells that fail it: 2\n")
+	assert.Contains(t, out, "contracttest: the verdict is PASS no critical invariant broke; 6 of 8 decided cells held. The test fails all the same (see Options.FailOn); broken cells that fail it: 2\n")
 	_, end, found := strings.Cut(out, "\ncontract\n")
 	require.True(t, found, out)
 	assert.Contains(t, end, `
@@ -79,7 +81,7 @@ func TestChildUnlikeNumbers(t *testing.T) {
 
 func TestReasonsThatDifferInNumbersAreOneBlock(t *testing.T) {
 	out, _ := quiet(t, "^TestChildUnlikeNumbers$")
-	assert.Contains(t, out, "✗ broken (high): dial tcp 127.0.0.1:40030: refused\n")
+	assert.Equal(t, 5, strings.Count(out, "✗ broken (high): dial tcp 127.0.0.1:"), "the first say why")
 	assert.Equal(t, 1, strings.Count(out, "  why "))
 	assert.Contains(t, out, "broken in all 30 trials\n  why       dial tcp 127.0.0.1:40001: refused\n"+
 		"            (the reasons of the others differ in numbers only)\n")
@@ -92,6 +94,18 @@ func TestUndecidedReasonsAreSeenWithoutV(t *testing.T) {
 	out, failed = quiet(t, "^TestChildInconclusive$")
 	assert.True(t, failed)
 	assert.Contains(t, out, "? calm: 2 cells inconclusive: contract: undecided\n")
+}
+
+func TestChildPartialPass(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Run(t, lying(t), nil)
+}
+
+// TestAPartialPassSaysOfWhat: also where the test fails, and the verdict does not.
+func TestAPartialPassSaysOfWhat(t *testing.T) {
+	out, failed := quiet(t, "^TestChildPartialPass$/^clock-down$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "contracttest: the verdict is PASS of 4 cells; 4 were not run: no critical invariant broke; 2 of 4 decided cells held. The test fails all the same")
 }
 
 // nightly is lying, whose scenario without faults is the last, and whose agent is
@@ -157,7 +171,7 @@ func TestChildReports(t *testing.T) {
 func TestReportsAreWrittenWhereAsked(t *testing.T) {
 	const pkg = "github.com/shakedown-go/shakedown/contract/contracttest"
 	option, variable, outputs := t.TempDir(), t.TempDir(), t.TempDir()
-	own := filepath.Join(filepath.FromSlash(pkg), "TestChildReports", "the_clock_", "_1")
+	own := filepath.Join(filepath.FromSlash(pkg), "TestChildReports", "the_clock_-29bab514", "_1-e12a7e05")
 	for _, tc := range []struct {
 		why              string
 		option, variable string
@@ -169,7 +183,7 @@ func TestReportsAreWrittenWhereAsked(t *testing.T) {
 		{"the variable", "", variable, nil, filepath.Join(variable, own)},
 		{"the option goes before the variable", filepath.Join(option, "new"), variable, nil, filepath.Join(option, "new", own)},
 		{"go test keeps artifacts", "", "", []string{"-test.artifacts", "-test.outputdir", outputs},
-			filepath.Join(outputs, "_artifacts", "*", "the_clock_", "_1")},
+			filepath.Join(outputs, "_artifacts", "*", "the_clock_-29bab514", "_1-e12a7e05")},
 	} {
 		t.Setenv("REPORTS_OPTION", tc.option)
 		t.Setenv("SHAKEDOWN_REPORTS", tc.variable)
@@ -205,4 +219,35 @@ func TestReportsAreWrittenWhereAsked(t *testing.T) {
 	out, failed := child(t, "^TestChildReports$")
 	assert.True(t, failed)
 	assert.Contains(t, out, "contracttest: the reports were not written: report: files: ")
+}
+
+// TestReportsOfTwoNamesHaveTwoFolders: no name of a matrix leaves the folder or
+// replaces the report of another.
+func TestReportsOfTwoNamesHaveTwoFolders(t *testing.T) {
+	names := []string{
+		"", "a", "a/b", "a//b", "/a", "a/", ".", "..", "../up", "con:x", "con*x", "con_x", "日本", "中国", "\x00",
+		strings.Repeat("n", 300), strings.Repeat("n", 301),
+	}
+	outer := t.TempDir()
+	dir := filepath.Join(outer, "reports")
+	for _, name := range names {
+		m := lying(t)
+		m.Name, m.Trials = name, 1
+		contracttest.Run(t, m, &contracttest.Options{Reports: dir, FailOn: contract.Critical})
+	}
+	var found []string
+	require.NoError(t, filepath.WalkDir(outer, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Name() != "report.json" {
+			return err
+		}
+		assert.True(t, strings.HasPrefix(path, dir), path)
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		r, err := report.FromJSON(f)
+		found = append(found, r.Name)
+		return errors.Join(err, f.Close())
+	}))
+	assert.ElementsMatch(t, names, found)
 }

@@ -85,8 +85,9 @@ type Status string
 
 // The statuses of a run. [Journal].Deviated is separate.
 const (
-	Completed   Status = "completed"   // the run did not fail and was not stopped
-	Failed      Status = "failed"      // the steady state was missed before or, with FailFast, during the method, or could not be judged
+	Completed Status = "completed" // the run did not fail and was not stopped
+	// the steady state was missed before or, with FailFast, during the method, or could not be judged
+	Failed      Status = "failed"
 	Aborted     Status = "aborted"     // by a guard, a control, or the maximum duration
 	Interrupted Status = "interrupted" // its context was cancelled
 )
@@ -114,7 +115,8 @@ func (r *run) newJournal() *Journal {
 	host, _ := os.Hostname() // empty if it is unknown
 	return &Journal{
 		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.text(host),
-		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed, Dry: r.opts.Dry != 0,
+		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed,
+		Dry:          r.opts.Dry != 0,
 		SteadyStates: SteadyStates{During: []*SteadyState{}},
 		Run:          []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
 	}

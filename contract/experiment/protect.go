@@ -26,13 +26,16 @@ type PanicError = usercode.PanicError
 // and fn does not return within a second, fn is abandoned; its result still counts
 // within that time. When it returns later, late (nil: none) is called with its value
 // on that goroutine.
-func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.Context) (T, error), late func(T)) (value T, err error, abandoned bool) {
+func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.Context) (T, error),
+	late func(T)) (value T, err error, abandoned bool) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v", ErrTimeout, timeout))
 	defer cancel()
 	if ctx.Err() != nil {
 		return value, context.Cause(ctx), false
 	}
-	value, err, abandoned = usercode.Do(ctx, usercode.Options[T]{Exited: ErrExited, Grace: usercode.Patient(usercode.Grace), Late: late}, fn)
+	value, err,
+		abandoned = usercode.Do(ctx,
+		usercode.Options[T]{Exited: ErrExited, Grace: usercode.Patient(usercode.Grace), Late: late}, fn)
 	if abandoned {
 		return value, fmt.Errorf("left behind: %w", err), true
 	}

@@ -35,7 +35,8 @@ func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Res
 	if o != nil {
 		own = *o
 	}
-	own.Strategies, own.Dry, own.ChaosToolkit = Strategies{Rollbacks: RollbackDefault, Hypothesis: BeforeAndAfter}, 0, false
+	own.Strategies, own.Dry, own.ChaosToolkit = Strategies{Rollbacks: RollbackDefault, Hypothesis: BeforeAndAfter},
+		0, false
 	r, err := newRun(e, &own)
 	if err != nil {
 		return Result{}, err

@@ -123,8 +123,10 @@ func (r *run) rollBack(ctx context.Context) {
 
 func (r *run) undoReturned(ctx context.Context, last bool) {
 	for u, ok := r.stack.pop(last); ok; u, ok = r.stack.pop(last) {
-		a := &Activity{Name: "undo " + u.of.Name, Run: func(ctx context.Context) (any, error) { return nil, u.undo(ctx) }}
-		r.undoOne(ctx, task{Activity: a, kind: Action, timeout: r.opts.RollbackTimeout, controls: spreading(r.opts.Controls)})
+		a := &Activity{Name: "undo " + u.of.Name,
+			Run: func(ctx context.Context) (any, error) { return nil, u.undo(ctx) }}
+		r.undoOne(ctx,
+			task{Activity: a, kind: Action, timeout: r.opts.RollbackTimeout, controls: spreading(r.opts.Controls)})
 	}
 }
 
@@ -142,7 +144,8 @@ func (r *run) listedRollbacks() (listed []task) {
 			continue
 		}
 		controls := append(spreading(r.opts.Controls), a.Controls...)
-		listed = append(listed, task{Activity: a, kind: first(a.Kind, Action), timeout: r.opts.RollbackTimeout, controls: controls})
+		listed = append(listed,
+			task{Activity: a, kind: first(a.Kind, Action), timeout: r.opts.RollbackTimeout, controls: controls})
 	}
 	if !r.opts.ChaosToolkit {
 		slices.Reverse(listed)
@@ -158,7 +161,8 @@ func (r *run) wasStarted(name string) bool {
 
 // warnNotUndone warns if actions could have returned an undo and none did.
 func (r *run) warnNotUndone() {
-	undoable := slices.ContainsFunc(r.exp.Method, func(a Activity) bool { return a.Start != nil && r.wasStarted(a.Name) })
+	undoable := slices.ContainsFunc(r.exp.Method,
+		func(a Activity) bool { return a.Start != nil && r.wasStarted(a.Name) })
 	if len(r.journal.Rollbacks) == 0 && undoable {
 		r.warn("%s", warnNoRollback)
 	}
@@ -166,7 +170,8 @@ func (r *run) warnNotUndone() {
 
 // verifyRecovered verifies the steady state once more, after the rollbacks.
 func (r *run) verifyRecovered(ctx context.Context) {
-	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.ChaosToolkit || r.exp.Hypothesis == nil || r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
+	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.ChaosToolkit || r.exp.Hypothesis == nil ||
+		r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
 		return
 	}
 	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, but is verified

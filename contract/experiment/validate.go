@@ -88,7 +88,8 @@ func (c *checker) options(o *Options) {
 func (c *checker) strategies(field string, s Strategies) {
 	c.Demand(oneOf(s.Rollbacks, "", RollbackDefault, RollbackAlways, RollbackNever, RollbackDeviated),
 		field+".Rollbacks", string(s.Rollbacks), "default, always, never, deviated")
-	c.Demand(oneOf(s.Hypothesis, "", BeforeAndAfter, BeforeOnly, AfterOnly, DuringOnly, Continuously, Skip), field+".Hypothesis",
+	c.Demand(oneOf(s.Hypothesis, "", BeforeAndAfter, BeforeOnly, AfterOnly, DuringOnly, Continuously, Skip),
+		field+".Hypothesis",
 		string(s.Hypothesis), "default, before-method-only, after-method-only, during-method-only, continuously, skip")
 	c.duration(field+".Frequency", s.Frequency)
 	c.Demand(s.FailFastRatio >= 0 && s.FailFastRatio <= 1, field+".FailFastRatio", s.FailFastRatio, "0 to 1")
@@ -107,7 +108,8 @@ func (c *checker) controls(field string, controls []Control) {
 	for i, ctl := range controls {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		c.Demand(ctl.Name != "", at+".Name", nil, "a name")
-		c.Demand(ctl.Before != nil || ctl.After != nil, at, fielderror.Found("without a function"), "Before, After, or both")
+		c.Demand(ctl.Before != nil || ctl.After != nil, at, fielderror.Found("without a function"),
+			"Before, After, or both")
 	}
 }
 
@@ -121,13 +123,15 @@ func (c *checker) activities(where string, list []Activity, e *Experiment) {
 		c.Demand(a.Start == nil || where == "Method", at+".Start", fielderror.Found("set"), "only in a method; use Run")
 		c.Demand(!a.Background || where == "Method", at+".Background", true, "only in a method")
 		c.Demand(oneOf(a.Kind, "", Probe, Action), at+".Kind", string(a.Kind), "probe, action")
-		c.Demand(where != "Hypothesis.Probes" || a.Kind != Action, at+".Kind", string(a.Kind), "a hypothesis has probes only")
+		c.Demand(where != "Hypothesis.Probes" || a.Kind != Action, at+".Kind", string(a.Kind),
+			"a hypothesis has probes only")
 		c.duration(at+".PauseBefore", a.PauseBefore)
 		c.duration(at+".PauseAfter", a.PauseAfter)
 		c.duration(at+".Timeout", a.Timeout)
 		c.controls(at+".Controls", a.Controls)
 		if a.Undoes != "" {
-			known := where == "Rollbacks" && slices.ContainsFunc(e.Method, func(m Activity) bool { return m.Name == a.Undoes })
+			known := where == "Rollbacks" &&
+				slices.ContainsFunc(e.Method, func(m Activity) bool { return m.Name == a.Undoes })
 			c.Demand(known, at+".Undoes", a.Undoes, "in a rollback, the name of an activity of the method")
 		}
 		if t, ok := a.Tolerance.(chaos.Checked); ok {

@@ -220,7 +220,8 @@ func (r *response) refuse(err error) error {
 
 // post sends one request and reads up to most bytes of its response. A status
 // outside 2xx is an error.
-func post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte, most int64) (*response, error) {
+func post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte,
+	most int64) (*response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

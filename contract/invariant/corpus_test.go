@@ -66,7 +66,11 @@ func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome
 		}
 		inv = ClaimsMatchState(s.ID, contract.High, claims...)
 	case "NoPII":
-		inv = NoPII(s.ID, contract.High, &PIIOptions{Allow: s.Allow})
+		key := fmt.Sprintf("NoPII %q", s.Allow) // most have the same, and one takes long to make
+		if _, ok := made[key]; !ok {
+			made[key] = NoPII("x", contract.High, &PIIOptions{Allow: s.Allow})
+		}
+		inv = made[key]
 	case "NoLeak":
 		inv = NoLeak(s.ID, contract.High, nil, s.System, s.Secrets...)
 	default:

@@ -91,7 +91,8 @@ func (p problems) cells(r *contract.Report) {
 	for _, n := range []struct {
 		field     string
 		is, cells int
-	}{{"abandoned", r.Abandoned, abandoned}, {"undecided", r.Undecided, undecided}, {"absorbed", r.Absorbed, absorbed}} {
+	}{{"abandoned", r.Abandoned, abandoned}, {"undecided", r.Undecided, undecided},
+		{"absorbed", r.Absorbed, absorbed}} {
 		if n.is != n.cells {
 			p.Wrong(n.field, n.is, fmt.Sprintf("the %d cells that say so", n.cells))
 		}
@@ -116,7 +117,8 @@ func (p problems) faults(r *contract.Report) {
 			p.Wrong(at("cells and undelivered"), found("%d and %d", f.Cells, f.Undelivered), "0 or more")
 		}
 		if f.Delivered < f.Cells || f.Cells == 0 && f.Delivered != 0 {
-			p.Wrong(at("delivered"), f.Delivered, fmt.Sprintf("a call or more in each of the %d cells, and none elsewhere", f.Cells))
+			p.Wrong(at("delivered"), f.Delivered,
+				fmt.Sprintf("a call or more in each of the %d cells, and none elsewhere", f.Cells))
 		}
 	}
 }
@@ -204,7 +206,8 @@ func (p problems) counts(ours, stated []scoring.Cell) {
 	}
 	for _, c := range ours {
 		if k, n := key(c); left[k] > 0 {
-			p.Wrong("counts", found("without %d of %s/%s, %v", left[k], clip(c.Scenario, 60), clip(c.Invariant, 60), c.State),
+			p.Wrong("counts",
+				found("without %d of %s/%s, %v", left[k], clip(c.Scenario, 60), clip(c.Invariant, 60), c.State),
 				fmt.Sprintf("all %d such cells", n))
 		}
 	}
@@ -237,21 +240,24 @@ func (p problems) score(is, want scoring.ContractScore) {
 	}
 	p.interval("score.interval", is.Interval, want.Interval)
 	if len(is.Severities) != len(want.Severities) {
-		p.Wrong("score.severities", found("a list of %d", len(is.Severities)), fmt.Sprintf("%d, as the cells say", len(want.Severities)))
+		p.Wrong("score.severities", found("a list of %d", len(is.Severities)),
+			fmt.Sprintf("%d, as the cells say", len(want.Severities)))
 		return
 	}
 	for i, s := range is.Severities {
 		w, at := want.Severities[i], fmt.Sprintf("score.severities[%d]", i)
 		if s.Severity != w.Severity || s.Passed != w.Passed || s.Decided != w.Decided || s.Total != w.Total {
 			p.Wrong(at, found("%v: %d of %d decided, %d in all", s.Severity, s.Passed, s.Decided, s.Total),
-				fmt.Sprintf("%v: %d of %d decided, %d in all, as the cells say", w.Severity, w.Passed, w.Decided, w.Total))
+				fmt.Sprintf("%v: %d of %d decided, %d in all, as the cells say", w.Severity, w.Passed, w.Decided,
+					w.Total))
 		}
 		p.interval(at+".interval", s.Interval, w.Interval)
 	}
 }
 
 func (p problems) interval(field string, is, want scoring.Interval) {
-	if math.Abs(is.Low-want.Low) > tolerance || math.Abs(is.High-want.High) > tolerance || math.Abs(is.Level-want.Level) > tolerance {
+	if math.Abs(is.Low-want.Low) > tolerance || math.Abs(is.High-want.High) > tolerance ||
+		math.Abs(is.Level-want.Level) > tolerance {
 		p.Wrong(field, found("%v to %v at %v", is.Low, is.High, is.Level),
 			fmt.Sprintf("%v to %v at %v, as the cells say", want.Low, want.High, want.Level))
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -94,14 +95,17 @@ const (
 
 // DigestOf sums a report up. took is how long its run took; 0: not known.
 func DigestOf(r *contract.Report, took time.Duration) Digest {
-	out := Digest{Matrix: r.Name, Seed: fmt.Sprint(r.Seed), Score: ScoreDigestOf(r.Score), Broken: []BrokenCell{}, ElapsedSec: took.Seconds()}
-	out.Summary = fmt.Sprintf("%s: %s. %d of %d decided cells held", r.Score.Verdict, r.Score.Why, r.Score.Passed, r.Score.Decided)
+	out := Digest{Matrix: r.Name, Seed: fmt.Sprint(r.Seed), Score: ScoreDigestOf(r.Score), Broken: []BrokenCell{},
+		ElapsedSec: took.Seconds()}
+	out.Summary = fmt.Sprintf("%s: %s. %d of %d decided cells held", r.Score.Verdict, r.Score.Why, r.Score.Passed,
+		r.Score.Decided)
 	for _, cell := range Broken(r) {
 		if len(out.Broken) == maxBroken {
 			out.Omitted++
 			continue
 		}
-		out.Broken = append(out.Broken, BrokenCell{cell.Cell.String(), cell.Severity, text.Clip(cell.Why, maxShort), cell.Rerun})
+		out.Broken = append(out.Broken,
+			BrokenCell{cell.Cell.String(), cell.Severity, text.Clip(cell.Why, maxShort), cell.Rerun})
 	}
 	ran := make(map[string]bool)
 	for _, cell := range r.Cells {
@@ -135,8 +139,9 @@ func Broken(r *contract.Report) []contract.CellReport {
 
 // ScoreDigestOf is a score in the form of a digest.
 func ScoreDigestOf(s scoring.ContractScore) ScoreDigest {
-	info := ScoreDigest{Verdict: s.Verdict, Why: s.Why, Passed: s.Passed, Decided: s.Decided, Total: s.Total, Inconclusive: s.Inconclusive,
-		Undelivered: s.Undelivered, NotRun: s.NotRun, Severities: s.Severities}
+	info := ScoreDigest{Verdict: s.Verdict, Why: s.Why, Passed: s.Passed, Decided: s.Decided, Total: s.Total,
+		Inconclusive: s.Inconclusive,
+		Undelivered:  s.Undelivered, NotRun: s.NotRun, Severities: s.Severities}
 	if s.Decided > 0 {
 		info.Value, info.Interval = new(s.Value), new(s.Interval)
 	}
@@ -156,6 +161,21 @@ func (f CellFilter) takes(c contract.CellReport) bool {
 		(f.Scenario == "" || f.Scenario == c.Cell.Scenario) && (f.Invariant == "" || f.Invariant == c.Cell.Invariant)
 }
 
+// Check returns a [*FieldError] for a scenario or an invariant that the report does not
+// have, joined.
+func (f CellFilter) Check(r *contract.Report) error {
+	wrong := fields.List()
+	for _, one := range []struct {
+		field, name string
+		known       []string
+	}{{"scenario", f.Scenario, r.Scenarios}, {"invariant", f.Invariant, r.Invariants}} {
+		if one.name != "" && !slices.Contains(one.known, one.name) {
+			wrong.Wrong(one.field, one.name, strings.Join(one.known, ", ")+text.Meant(one.name, one.known))
+		}
+	}
+	return wrong.Err()
+}
+
 // Page returns the cells that the filter chooses, at most limit of them and without
 // the first offset, in the order of the report, and how many there are in all.
 func (f CellFilter) Page(r *contract.Report, offset, limit int) (cells []contract.CellReport, matching int) {
@@ -172,7 +192,8 @@ func (f CellFilter) Page(r *contract.Report, offset, limit int) (cells []contrac
 
 // CellDigestOf is a cell of a report in the form of a digest.
 func CellDigestOf(c contract.CellReport, evidence bool) CellDigest {
-	info := CellDigest{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Trial: c.Cell.Trial, Severity: c.Severity, State: c.State,
+	info := CellDigest{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Trial: c.Cell.Trial,
+		Severity: c.Severity, State: c.State,
 		Broke: c.Violated, Why: text.Clip(c.Why, maxLong), Delivered: c.Delivered, Rerun: c.Rerun}
 	if evidence && c.Evidence != nil {
 		info.Evidence = evidenceOf(c.Evidence)
@@ -181,7 +202,8 @@ func CellDigestOf(c contract.CellReport, evidence bool) CellDigest {
 }
 
 func evidenceOf(o *contract.Observation) *EvidenceDigest {
-	e := &EvidenceDigest{Prompt: text.Clip(o.Prompt, maxLong), Response: text.Clip(o.Response, maxLong), Calls: len(o.Events) + o.Dropped, Faults: []DeliveredFault{}}
+	e := &EvidenceDigest{Prompt: text.Clip(o.Prompt, maxLong), Response: text.Clip(o.Response, maxLong),
+		Calls: len(o.Events) + o.Dropped, Faults: []DeliveredFault{}}
 	if o.Err != nil {
 		e.Error = text.Clip(o.Err.Error(), maxLong)
 	}
@@ -198,5 +220,6 @@ func evidenceOf(o *contract.Observation) *EvidenceDigest {
 }
 
 func deliveredFaultOf(e chaos.Event) DeliveredFault {
-	return DeliveredFault{Target: e.Target, Fault: e.Fault, Rule: e.Rule, Ordinal: fmt.Sprint(e.Ordinal), Error: text.Clip(e.Err, maxShort)}
+	return DeliveredFault{Target: e.Target, Fault: e.Fault, Rule: e.Rule, Ordinal: fmt.Sprint(e.Ordinal),
+		Error: text.Clip(e.Err, maxShort)}
 }

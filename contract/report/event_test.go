@@ -2,7 +2,9 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,4 +115,24 @@ func TestUndecidedCellsAreGroupedByTheirReason(t *testing.T) {
 	}
 	assert.Equal(t, []string{"2 cells inconclusive: reset failed", "1 cell undelivered: no fault was delivered",
 		"1 cell inconclusive: no reason was given"}, got, "what broke without a fault is among the broken")
+}
+
+// A reason of many scenarios hides no other.
+func TestUndecidedReasonsOfManyScenariosAreOne(t *testing.T) {
+	r := &contract.Report{}
+	for i := range 9 {
+		for trial := range 2 {
+			r.Cells = append(r.Cells, contract.CellReport{Cell: contract.Cell{Scenario: fmt.Sprintf("down-%d", i), Invariant: "i", Trial: trial + 1},
+				State: contract.Inconclusive, Why: fmt.Sprintf("port %d is closed", i)})
+		}
+	}
+	r.Cells = append(r.Cells, contract.CellReport{Cell: contract.Cell{Scenario: "never", Invariant: "i", Trial: 1}, State: contract.Undelivered, Why: "no call"})
+	lines := func(most int) (got []string) {
+		for _, u := range undecided(r, most) {
+			got = append(got, u.outcome(strings.ToUpper)+": "+u.reason())
+		}
+		return got
+	}
+	assert.Equal(t, []string{"DOWN-0 and 8 other scenarios: 18 cells inconclusive: port 0 is closed", "NEVER: 1 cell undelivered: no call"}, lines(9))
+	assert.Len(t, lines(10), 10)
 }

@@ -91,17 +91,6 @@ func TestNumberedIsShort(t *testing.T) {
 	assert.Equal(t, "1, 2, 4 to 6", numbered([]int{1, 2, 4, 5, 6}))
 }
 
-func TestWithoutNumbers(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                            "",
-		"no digits":                   "no digits",
-		"dial 127.0.0.1:4321: 3 left": "dial #.#.#.#:#: # left",
-		"order 1042é9":                "order #é#",
-	} {
-		assert.Equal(t, want, withoutNumbers(in))
-	}
-}
-
 // What is shown of the groups does not depend on the order in which trials are listed.
 func TestGroupsOfAnInvariantAndAReason(t *testing.T) {
 	cell := func(scenario, invariant string, trial, delivered int, severity contract.Severity, why string) contract.CellReport {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 const noReason = "no reason was given"
@@ -44,7 +45,7 @@ func broken(r *contract.Report, g *grid, most int) []*group {
 	if len(all) <= most {
 		return all
 	}
-	return brokenBy(r, g, withoutNumbers)
+	return brokenBy(r, g, text.WithoutNumbers)
 }
 
 func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*group {
@@ -159,24 +160,6 @@ func (b *group) why() string {
 	return why
 }
 
-// withoutNumbers returns a reason with each run of digits as one sign: what differs
-// from cell to cell is often a number, such as a port, a duration or an id.
-func withoutNumbers(why string) string {
-	var b strings.Builder
-	inNumber := false
-	for _, r := range why {
-		isDigit := r >= '0' && r <= '9'
-		switch {
-		case !isDigit:
-			b.WriteRune(r)
-		case !inNumber:
-			b.WriteByte('#')
-		}
-		inNumber = isDigit
-	}
-	return b.String()
-}
-
 // numbered formats numbers, three and more in a row as a range. Of many it shows the
 // first.
 func numbered[T uint64 | int](n []T) string {
@@ -202,10 +185,10 @@ func numbered[T uint64 | int](n []T) string {
 	return strings.Join(parts, ", ")
 }
 
-// An undecidedGroup holds the cells of a scenario that were undecided for the same
-// reason.
+// An undecidedGroup holds the cells of a scenario, or of several, that were undecided
+// for the same reason.
 type undecidedGroup struct {
-	scenario   string
+	scenarios  []string
 	mark       mark
 	why        string
 	cells      int
@@ -214,16 +197,26 @@ type undecidedGroup struct {
 
 // undecided groups the cells that ran and were not decided, without those whose
 // invariant broke. If there are more groups than are shown, reasons that differ only
-// in their numbers are one.
+// in their numbers are one. If there are still more, a reason is one in all scenarios,
+// so that one that many scenarios have hides no other.
 func undecided(r *contract.Report, most int) []*undecidedGroup {
-	all := undecidedBy(r, func(why string) string { return why })
-	if len(all) <= most {
-		return all
+	for _, by := range []undecidedKey{
+		func(c *contract.CellReport) (scenario, why string) { return c.Cell.Scenario, c.Why },
+		func(c *contract.CellReport) (scenario, why string) {
+			return c.Cell.Scenario, text.WithoutNumbers(c.Why)
+		},
+	} {
+		if all := undecidedBy(r, by); len(all) <= most {
+			return all
+		}
 	}
-	return undecidedBy(r, withoutNumbers)
+	return undecidedBy(r, func(c *contract.CellReport) (scenario, why string) { return "", text.WithoutNumbers(c.Why) })
 }
 
-func undecidedBy(r *contract.Report, reason func(why string) string) []*undecidedGroup {
+// An undecidedKey says what the cells of a group have in common.
+type undecidedKey func(*contract.CellReport) (scenario, why string)
+
+func undecidedBy(r *contract.Report, by undecidedKey) []*undecidedGroup {
 	type key struct {
 		scenario string
 		mark
@@ -237,19 +230,33 @@ func undecidedBy(r *contract.Report, reason func(why string) string) []*undecide
 		if m != markInconclusive && m != markUndelivered {
 			continue
 		}
-		k := key{c.Cell.Scenario, m, reason(c.Why)}
+		scenario, why := by(c)
+		k := key{scenario, m, why}
 		u := byKey[k]
 		if u == nil {
-			u = &undecidedGroup{scenario: k.scenario, mark: m, why: c.Why}
+			u = &undecidedGroup{mark: m, why: c.Why}
 			byKey[k] = u
 			all = append(all, u)
 		}
 		u.cells++
+		if !slices.Contains(u.scenarios, c.Cell.Scenario) {
+			u.scenarios = append(u.scenarios, c.Cell.Scenario)
+		}
 		if !slices.Contains(u.invariants, c.Cell.Invariant) {
 			u.invariants = append(u.invariants, c.Cell.Invariant)
 		}
 	}
 	return all
+}
+
+// outcome describes the group: where its cells are, with the name of a scenario as the
+// format writes it, how many they are, and what became of them.
+func (u *undecidedGroup) outcome(name func(string) string) string {
+	where := name(u.scenarios[0])
+	if others := len(u.scenarios) - 1; others > 0 {
+		where += " and " + text.Plural(others, "other scenario")
+	}
+	return fmt.Sprintf("%s: %s %s", where, text.Plural(u.cells, "cell"), u.mark.short())
 }
 
 // reason says why the cells were not decided.

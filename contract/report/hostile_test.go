@@ -56,7 +56,8 @@ func infested(t require.TestingT, draw func(label string) string) *contract.Repo
 				Target: draw("target"), Lane: draw("lane"), Caller: draw("caller"), Rule: "r" + draw("rule"), Fault: draw("fault"), Also: []string{draw("also")},
 				Delivered: true, Outcome: chaos.Outcome(draw("outcome")), Effect: chaos.Effect(draw("effect")), Err: draw("err"), Note: draw("note"),
 				Args: json.RawMessage(draw("args")), Result: json.RawMessage(draw("result")),
-				Changes: []chaos.Change{{Path: draw("path"), Before: json.RawMessage(draw("old")), After: json.RawMessage(draw("new"))}},
+				Exchange: &chaos.Exchange{Request: draw("request"), RequestTruncated: true, Response: draw("response")},
+				Changes:  []chaos.Change{{Path: draw("path"), Before: json.RawMessage(draw("old")), After: json.RawMessage(draw("new"))}},
 			}},
 		}
 		r.Scenarios = append(r.Scenarios, c.Cell.Scenario)

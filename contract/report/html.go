@@ -12,7 +12,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -23,6 +22,8 @@ const (
 	defaultPage = 200
 	maxCalls    = 100 // calls of a broken cell
 	maxValue    = 300 // columns of a call's arguments, result or error
+	maxTalks    = 20  // calls of a broken cell with what they said
+	maxSaid     = 4 << 10
 )
 
 // HTMLOptions are the settings of [HTML]; nil and the zero value work.
@@ -106,6 +107,8 @@ type htmlGroup struct {
 	Rerun                                                   string
 	Calls                                                   []htmlCall
 	AllCalls, MoreCalls                                     int
+	Talks                                                   []htmlTalk
+	MoreTalks                                               int
 }
 
 type htmlCall struct {
@@ -115,13 +118,20 @@ type htmlCall struct {
 	Result                            string
 }
 
+// A htmlTalk is what a call of a model said.
+type htmlTalk struct {
+	Call              string
+	Request, Response string
+}
+
 type htmlUndecided struct{ Class, Sign, Text, Invariants string }
 
 func newPage(r *contract.Report, most int) *htmlPage {
 	g := newGrid(r)
 	groups := broken(r, g, most)
 	p := &htmlPage{
-		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict), Why: clean(r.Score.Why),
+		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict),
+		Why:   clean(r.Score.Why),
 		Facts: counts(r), Notes: withCalm(r, notes(r)), Bars: htmlBars(r.Score),
 		LegendText: legendText(g), More: max(0, len(groups)-most),
 	}
@@ -142,8 +152,9 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	p.table(g, links)
 	for _, u := range undecided(r, unlimited) {
 		l := u.mark.look()
-		text := fmt.Sprintf("%s: %s %s: %s", clean(u.scenario), text.Plural(u.cells, "cell"), u.mark.short(), clip(u.reason(), 1000))
-		p.Undecided = append(p.Undecided, htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
+		text := u.outcome(clean) + ": " + clip(u.reason(), 1000)
+		p.Undecided = append(p.Undecided,
+			htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
 	}
 	return p
 }
@@ -227,12 +238,34 @@ func htmlGroupOf(b *group, id string) htmlGroup {
 		return g
 	}
 	g.Evidence = true
-	g.Prompt, g.Answer, g.Elapsed = block(o.Prompt, maxText), cmp.Or(block(o.Response, maxText), "(none)"), o.Elapsed.String()
+	g.Prompt, g.Answer, g.Elapsed = block(o.Prompt, maxText), cmp.Or(block(o.Response, maxText), "(none)"),
+		o.Elapsed.String()
 	for i := range o.Events[:min(maxCalls, len(o.Events))] {
 		g.Calls = append(g.Calls, htmlCallOf(&o.Events[i]))
 	}
 	g.AllCalls, g.MoreCalls = len(o.Events), len(o.Events)-len(g.Calls)
+	for i := range o.Events {
+		switch e := &o.Events[i]; {
+		case e.Exchange == nil:
+		case len(g.Talks) == maxTalks:
+			g.MoreTalks++
+		default:
+			c, x := htmlCallOf(e), e.Exchange
+			g.Talks = append(g.Talks,
+				htmlTalk{c.Target + ", call " + c.Call, saidText(x.Request, x.RequestTruncated),
+					saidText(x.Response, x.ResponseTruncated)})
+		}
+	}
 	return g
+}
+
+// saidText is one side of what a call of a model said.
+func saidText(s string, truncated bool) string {
+	s = cmp.Or(block(s, maxSaid), "(nothing)")
+	if truncated {
+		s += " … (its end was not kept)"
+	}
+	return s
 }
 
 func htmlCallOf(e *chaos.Event) htmlCall {

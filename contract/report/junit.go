@@ -136,7 +136,8 @@ func (s *junitSuite) add(c junitCase) {
 
 func verdictSuite(r *contract.Report) *junitSuite {
 	s := &junitSuite{Name: "verdict", Properties: &junitProperties{}}
-	s.Properties.Property = append(s.Properties.Property, junitProperty{"verdict", r.Score.Verdict.String()}, junitProperty{"why", clean(r.Score.Why)})
+	s.Properties.Property = append(s.Properties.Property, junitProperty{"verdict", r.Score.Verdict.String()},
+		junitProperty{"why", clean(r.Score.Why)})
 	for _, f := range facts(r) {
 		s.Properties.Property = append(s.Properties.Property, junitProperty{f.label, f.text})
 	}

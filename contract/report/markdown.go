@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -99,7 +98,8 @@ func (d *document) details(what string, parts []string, most int) {
 }
 
 func markdownHead(r *contract.Report) string {
-	sign := map[scoring.Verdict]mark{scoring.Pass: markHeld, scoring.Fail: markBroken, scoring.Inconclusive: markInconclusive}[r.Score.Verdict]
+	sign := map[scoring.Verdict]mark{scoring.Pass: markHeld, scoring.Fail: markBroken,
+		scoring.Inconclusive: markInconclusive}[r.Score.Verdict]
 	return fmt.Sprintf("## %s %v: %s\n\n%s\n\n", sign.look().emoji, r.Score.Verdict,
 		prose(clip(title(r), 200)), prose(clip(r.Score.Why, 900)))
 }
@@ -155,7 +155,8 @@ func markdownBroken(groups []*group) []string {
 	var parts []string
 	for _, g := range groups {
 		var b strings.Builder
-		fmt.Fprintf(&b, "<details>\n<summary>%s <code>%s</code> / <code>%s</code> (%v): %s</summary>\n\n", g.mark.look().emoji,
+		fmt.Fprintf(&b, "<details>\n<summary>%s <code>%s</code> / <code>%s</code> (%v): %s</summary>\n\n",
+			g.mark.look().emoji,
 			name(g.cell.Cell.Scenario), name(g.cell.Cell.Invariant), g.cell.Severity, g.outcome())
 		quote := func(label, text string) { fmt.Fprintf(&b, "<b>%s</b>\n\n<pre>%s</pre>\n\n", label, escape(text)) }
 		quote("why", block(g.why(), shortText))
@@ -179,8 +180,8 @@ func markdownBroken(groups []*group) []string {
 func markdownUndecided(groups []*undecidedGroup) []string {
 	var parts []string
 	for _, u := range groups {
-		parts = append(parts, fmt.Sprintf("%s %s: %s %s: %s\n\n", u.mark.look().emoji, codeName(u.scenario),
-			text.Plural(u.cells, "cell"), u.mark.short(), prose(clip(u.reason(), 500))))
+		parts = append(parts,
+			fmt.Sprintf("%s %s: %s\n\n", u.mark.look().emoji, u.outcome(codeName), prose(clip(u.reason(), 500))))
 	}
 	return parts
 }
@@ -214,7 +215,8 @@ func escape(s string) string {
 func prose(s string) string {
 	return entities(s, func(r rune, rest string) (string, bool) {
 		const space = "&#8203;"
-		return space, strings.ContainsRune("@#", r) || r == ':' && strings.HasPrefix(rest, "//") || r == 'w' && strings.HasPrefix(rest, "ww.")
+		return space, strings.ContainsRune("@#", r) || r == ':' && strings.HasPrefix(rest, "//") ||
+			r == 'w' && strings.HasPrefix(rest, "ww.")
 	})
 }
 

@@ -25,7 +25,8 @@ const maxProblems = 20
 // that FromJSON must reject, and does not report the path of an error. checkShape
 // reads the text once, and allocates only for what it rejects.
 func checkShape(text []byte) error {
-	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{}, problems: fields.ListUpTo(maxProblems)}
+	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{},
+		problems: fields.ListUpTo(maxProblems)}
 	s.value(reflect.TypeFor[contract.Report](), false)
 	return s.problems.Err()
 }
@@ -132,7 +133,8 @@ func (s *shape) object(t reflect.Type) {
 		switch {
 		case !known:
 			s.skip()
-			s.inside(clip(unquoted(name), 40), func() { s.refuse(fielderror.Found("there"), "only members of the schema") })
+			s.inside(clip(unquoted(name), 40),
+				func() { s.refuse(fielderror.Found("there"), "only members of the schema") })
 		case seen>>i&1 != 0:
 			s.skip()
 			s.inside(is.fields[i].name, func() { s.refuse(fielderror.Found("there twice"), "once") })
@@ -230,7 +232,8 @@ func (s *shape) of(t reflect.Type) *structShape {
 		}
 		optional := tagged && (strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"))
 		is.index[`"`+name+`"`] = len(is.fields)
-		is.fields = append(is.fields, fieldShape{name: name, is: f.Type, required: !optional, quoted: options == "string"})
+		is.fields = append(is.fields,
+			fieldShape{name: name, is: f.Type, required: !optional, quoted: options == "string"})
 	}
 	s.structs[t] = is
 	return is

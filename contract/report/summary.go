@@ -53,7 +53,8 @@ func faultsText(faults []contract.FaultCount) string {
 			reached++
 		}
 	}
-	return fmt.Sprintf("%s of %s delivered, on %s", text.Number(reached), text.Plural(len(faults), "rule"), text.Plural(calls, "call"))
+	return fmt.Sprintf("%s of %s delivered, on %s", text.Number(reached), text.Plural(len(faults), "rule"),
+		text.Plural(calls, "call"))
 }
 
 // undeliveredRules describes the rules that were not delivered. It is empty if cells were
@@ -63,10 +64,13 @@ func undeliveredRules(r *contract.Report) (all []string) {
 		switch {
 		case f.Delivered > 0 || r.Filtered:
 		case f.Undelivered > 0:
-			all = append(all, fmt.Sprintf("Rule %s of scenario %s was injected into %s and changed nothing: it tested nothing.",
-				clean(f.Rule), clean(f.Scenario), text.Plural(f.Undelivered, "call")))
+			all = append(all,
+				fmt.Sprintf("Rule %s of scenario %s was injected into %s and changed nothing: it tested nothing.",
+					clean(f.Rule), clean(f.Scenario), text.Plural(f.Undelivered, "call")))
 		default:
-			all = append(all, fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", clean(f.Rule), clean(f.Scenario)))
+			all = append(all,
+				fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", clean(f.Rule),
+					clean(f.Scenario)))
 		}
 	}
 	return all
@@ -88,7 +92,8 @@ func shareText(passed, decided int, in scoring.Interval) string {
 	if decided == 0 {
 		return "none decided"
 	}
-	s := fmt.Sprintf("%s of %s, %s", text.Number(passed), text.Plural(decided, "decided cell"), percent(float64(passed)/float64(decided)))
+	s := fmt.Sprintf("%s of %s, %s", text.Number(passed), text.Plural(decided, "decided cell"),
+		percent(float64(passed)/float64(decided)))
 	if in.Level > 0 {
 		s += " (" + intervalText(in) + ")"
 	}
@@ -96,7 +101,8 @@ func shareText(passed, decided int, in scoring.Interval) string {
 }
 
 func intervalText(in scoring.Interval) string {
-	return fmt.Sprintf("%s %% interval %s to %s", strconv.FormatFloat(100*in.Level, 'g', 4, 64), percent(in.Low), percent(in.High))
+	return fmt.Sprintf("%s %% interval %s to %s", strconv.FormatFloat(100*in.Level, 'g', 4, 64), percent(in.Low),
+		percent(in.High))
 }
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
@@ -104,7 +110,8 @@ func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 
 func severityText(v scoring.SeverityScore) string {
 	s := "none decided"
 	if v.Decided > 0 {
-		s = fmt.Sprintf("%s of %s, %s", text.Number(v.Passed), text.Number(v.Decided), percent(float64(v.Passed)/float64(v.Decided)))
+		s = fmt.Sprintf("%s of %s, %s", text.Number(v.Passed), text.Number(v.Decided),
+			percent(float64(v.Passed)/float64(v.Decided)))
 	}
 	if v.Interval.Level > 0 {
 		s += fmt.Sprintf(" (%s to %s)", percent(v.Interval.Low), percent(v.Interval.High))
@@ -157,14 +164,18 @@ func notes(r *contract.Report) []string {
 			text.Plural(n, "late call"), text.Plural(cells, "cell")))
 	}
 	if r.Absorbed > 0 {
-		all = append(all, fmt.Sprintf("In %s no fault is known to have reached the agent itself: a call around the faulty one handled it or replaced its result.",
-			text.Plural(r.Absorbed, "cell")))
+		all = append(all,
+			fmt.Sprintf("In %s no fault is known to have reached the agent itself: a call around the faulty one handled it or replaced its result.",
+				text.Plural(r.Absorbed, "cell")))
 	}
 	if r.Abandoned > 0 {
-		all = append(all, fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.", text.Plural(r.Abandoned, "cell")))
+		all = append(all,
+			fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.",
+				text.Plural(r.Abandoned, "cell")))
 	}
 	if r.SharedObservations {
-		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
+		all = append(all,
+			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
 	if note := calmNote(r); note != "" {
 		all = append(all, note)
@@ -184,7 +195,8 @@ func withCalm(r *contract.Report, notes []string) []string {
 	if len(names) == 0 {
 		return notes
 	}
-	text := fmt.Sprintf("The agent breaks %s without any fault, and faults say little about that: mend that first.", clean(strings.Join(names, ", ")))
+	text := fmt.Sprintf("The agent breaks %s without any fault, and faults say little about that: mend that first.",
+		clean(strings.Join(names, ", ")))
 	return append([]string{text}, notes...)
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -200,7 +199,8 @@ func (p *printer) labelled(margin, label string, lines []string) {
 		if i > 0 {
 			label = ""
 		}
-		p.line(strings.TrimRight(fmt.Sprintf("%s%s  %s", margin, p.paint("2", fmt.Sprintf("%-*s", labelWidth, label)), line), " "))
+		p.line(strings.TrimRight(fmt.Sprintf("%s%s  %s", margin, p.paint("2", fmt.Sprintf("%-*s", labelWidth, label)),
+			line), " "))
 	}
 }
 
@@ -288,7 +288,8 @@ func (p *printer) sign(m mark) string { return p.paint(m.look().colour, m.look()
 
 // headOf names the invariant of a group, its first scenario and its trials.
 func headOf(b *group) string {
-	return fmt.Sprintf("%s / %s (%v): %s", clip(b.cell.Cell.Scenario, 60), clip(b.cell.Cell.Invariant, 60), b.cell.Severity, b.outcome())
+	return fmt.Sprintf("%s / %s (%v): %s", clip(b.cell.Cell.Scenario, 60), clip(b.cell.Cell.Invariant, 60),
+		b.cell.Severity, b.outcome())
 }
 
 func (p *printer) group(b *group) {
@@ -333,8 +334,8 @@ func (p *printer) undecided(groups []*undecidedGroup, most int) {
 	p.line(p.paint("1", "NOT DECIDED"))
 	p.line()
 	for _, u := range groups[:min(most, len(groups))] {
-		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), text.Plural(u.cells, "cell"), u.mark.short(), u.reason())
-		p.hanging(p.sign(u.mark), wrap(text, p.width-2, 4))
+		what := u.outcome(func(s string) string { return clip(s, 60) })
+		p.hanging(p.sign(u.mark), wrap(what+": "+u.reason(), p.width-2, 4))
 	}
 	p.more(len(groups) - most)
 }

@@ -3,12 +3,14 @@ package report_test
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 )
@@ -122,6 +124,22 @@ func TestThePageMarksTheCallsWithDeliveredFaults(t *testing.T) {
 		`<td class="wide">lose-reply by refund:lose-reply</td>`)
 	assert.Contains(t, out, `<td class="wide">null by refund:null, not delivered; without effect: refund:null; the result was null already</td>`)
 	assert.Equal(t, 9, strings.Count(out, `<tr class="delivered">`), "and no others")
+}
+
+func TestThePageShowsWhatModelsSaid(t *testing.T) {
+	asks := plain("POST api.example/v1/messages#m")
+	asks.Exchange = &chaos.Exchange{Request: `{"messages":["<b>Refund</b>"]}`, Response: strings.Repeat("ja ", 4000), ResponseTruncated: true}
+	shown := func(calls int) string {
+		return page(t, build(t, "talk", 1, []madeScenario{{"calm", true}}, []madeInvariant{{id: "i", severity: contract.Low}},
+			map[string]outcome{"calm/i": broken("why", "answer", append(slices.Repeat([]chaos.Event{asks}, calls), plain("refund"))...)}), nil)
+	}
+	out := shown(1)
+	assert.Contains(t, out, "What the calls of models said (1)")
+	assert.Contains(t, out, `{&#34;messages&#34;:[&#34;&lt;b&gt;Refund&lt;/b&gt;&#34;]}`)
+	assert.Contains(t, out, "more bytes … (its end was not kept)")
+	assert.NotContains(t, out, strings.Repeat("ja ", 1400), "bounded")
+	assert.Contains(t, shown(23), "What the calls of models said (20, and 3 more are not shown)")
+	assert.NotContains(t, shown(0), "What the calls of models said")
 }
 
 func TestThePageStandsAlone(t *testing.T) {

@@ -4,7 +4,8 @@
 // first, the second or the last third of the calls that a calm run makes.
 //
 //	calm := report.Cells[0].Evidence.Events // of a cell of contract.Calm()
-//	more, err := scenarios.ByPosition(calm, chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)})
+//	down := chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)}
+//	more, err := scenarios.ByPosition(calm, down)
 //	m.Scenarios = append(m.Scenarios, more...)
 package scenarios
 
@@ -51,10 +52,12 @@ func ByPosition(calm []chaos.Event, r chaos.Rule) ([]contract.Scenario, error) {
 		}
 	}
 	if calls < 3 {
-		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("%s to %q", text.Plural(calls, "call"), r.Target)), "at least 3: fewer have no three thirds")
+		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("%s to %q", text.Plural(calls, "call"), r.Target)),
+			"at least 3: fewer have no three thirds")
 	}
 	if len(lanes) > 1 {
-		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("calls to %q in %d lanes", r.Target, len(lanes))), "the events of one lane")
+		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("calls to %q in %d lanes", r.Target, len(lanes))),
+			"the events of one lane")
 	}
 	if p.Count() > 0 {
 		return nil, p.Err()

@@ -178,7 +178,8 @@ func otlpError(text []byte, from int64, err error) error {
 	switch {
 	case errors.As(err, &typed):
 		wrong.Line = lineAt(text, from+typed.Offset-1)
-		wrong.Field, wrong.Value, wrong.Err, wrong.Allowed = typed.Field, typed.Value, nil, "a value of type "+typed.Type.String()
+		wrong.Field, wrong.Value, wrong.Err, wrong.Allowed = typed.Field, typed.Value, nil,
+			"a value of type "+typed.Type.String()
 		if wrong.Field == "" {
 			wrong.Field, wrong.Allowed = "input", "an ExportTraceServiceRequest"
 		}

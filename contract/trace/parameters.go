@@ -97,7 +97,8 @@ func (o *OutageInjection) check(base *timeline.Run, wrong *fielderror.List) {
 	}
 	bins := base.Bins()
 	if first := base.BinAt(o.Start); first < 0 || first >= bins {
-		wrong.Wrong(field+"start", o.Start.String(), fmt.Sprintf("bin 0 to %d of the run being varied, or a time in it", bins-1))
+		wrong.Wrong(field+"start", o.Start.String(),
+			fmt.Sprintf("bin 0 to %d of the run being varied, or a time in it", bins-1))
 	}
 	if o.DurationBins < 1 || o.DurationBins > maxOutageBins {
 		wrong.Wrong(field+"durationBins", o.DurationBins, "1 to 1048576")

@@ -222,7 +222,8 @@ type Stats struct {
 	Kept    int   `json:"kept"`    // raw samples
 	Dropped int64 `json:"dropped"` // raw samples, to make room for newer ones; the run counts them all the same
 	Refused int64 `json:"refused"` // calls left out of the run, because their sample was invalid
-	Folded  int64 `json:"folded"`  // calls that the run counts as the node "(other)"; see [timeline.RunOptions].MaxSeries
+	// calls that the run counts as the node "(other)"; see [timeline.RunOptions].MaxSeries
+	Folded int64 `json:"folded"`
 	// Refusal is the error of the first refused call.
 	Refusal error `json:"-"`
 }
@@ -232,7 +233,8 @@ func (r *Recorder) Stats() Stats {
 	folded := r.run.Folded()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Stats{Kept: len(r.ring.samples), Dropped: r.ring.dropped, Refused: r.refused, Folded: folded, Refusal: r.refusal}
+	return Stats{Kept: len(r.ring.samples), Dropped: r.ring.dropped, Refused: r.refused, Folded: folded,
+		Refusal: r.refusal}
 }
 
 // ring keeps the newest samples up to max.

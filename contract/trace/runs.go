@@ -201,7 +201,8 @@ func (e *Entry) check() error {
 		size += len(name) + len(value)
 	}
 	if len(e.Metadata) > maxMembers || size > maxMetadata {
-		wrong.Wrong("metadata", fielderror.Found(fmt.Sprintf("%d members, %d bytes", len(e.Metadata), size)), "64 members, 16384 bytes")
+		wrong.Wrong("metadata", fielderror.Found(fmt.Sprintf("%d members, %d bytes", len(e.Metadata), size)),
+			"64 members, 16384 bytes")
 	}
 	return wrong.Err()
 }

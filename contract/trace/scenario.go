@@ -121,7 +121,8 @@ func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 		bin := base.Timeline.BinSize()
 		from := time.Duration(base.Timeline.BinAt(o.Start)) * bin
 		to := from + time.Duration(o.DurationBins)*bin
-		r := chaos.Rule{Name: outageRule, Target: literally(o.NodeID), When: when.Between(from, to), Fault: fault.Fail(fault.ErrUnavailable)}
+		r := chaos.Rule{Name: outageRule, Target: literally(o.NodeID), When: when.Between(from, to),
+			Fault: fault.Fail(fault.ErrUnavailable)}
 		if s.options.Workload.HangOutages {
 			r.Fault = hangUntil{to}
 		}
@@ -162,7 +163,8 @@ func (h hangUntil) Inject(ctx context.Context, c chaos.Call, args any, next chao
 func (hangUntil) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (hangUntil) Describe() chaos.Description {
-	return chaos.Description{Kind: "hang", Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient}
+	return chaos.Description{Kind: "hang", Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient}
 }
 
 // start begins a run of the workload and keeps it.
@@ -264,12 +266,14 @@ func (k *kept) unread(c *Conditions) (given int) {
 	p := k.Parameters
 	check(p.CapacityMultiplier != nil, c.limits.Load() > 0, "capacityMultiplier")
 	check(p.RetryDelayMultiplier != nil, c.delays.Load() > 0, "retryDelayMultiplier")
-	check(p.OutageInjection != nil, p.OutageInjection != nil && called(k.Timeline, p.OutageInjection.NodeID), "outageInjection")
+	check(p.OutageInjection != nil, p.OutageInjection != nil && called(k.Timeline, p.OutageInjection.NodeID),
+		"outageInjection")
 	return given
 }
 
 func called(run *timeline.Run, node string) bool {
-	return slices.ContainsFunc(run.Graph(timeline.GraphQuery{}).Edges, func(e timeline.Edge) bool { return e.To == node })
+	return slices.ContainsFunc(run.Graph(timeline.GraphQuery{}).Edges,
+		func(e timeline.Edge) bool { return e.To == node })
 }
 
 // Wait waits until a run of the workload or ctx has ended. If ctx ends first, the

@@ -51,7 +51,8 @@ func (t *trace) add(line int, request *otlpRequest) {
 		for j, ss := range rs.ScopeSpans {
 			for k := range ss.Spans {
 				if len(t.spans) >= t.options.MaxSamples {
-					t.wrong.Add(fields.Wrong("input", fielderror.Found("too long"), fmt.Sprintf("at most %d spans", t.options.MaxSamples)).At(line, 0))
+					t.wrong.Add(fields.Wrong("input", fielderror.Found("too long"),
+						fmt.Sprintf("at most %d spans", t.options.MaxSamples)).At(line, 0))
 					return
 				}
 				at := place{t, line, fmt.Sprintf("resourceSpans[%d].scopeSpans[%d].spans[%d].", i, j, k)}
@@ -148,7 +149,8 @@ func (t *trace) sampleOf(at place, in *otlpSpan, resource otlpAttributes) timeli
 	s := timeline.Sample{
 		Target: node, Type: is,
 		Fault: in.Attributes.text("shakedown.fault"), Rule: in.Attributes.text("shakedown.rule"),
-		Failed: in.Status.Code == otlpStatusError || in.Status.Code == otlpStatusUnset && in.Attributes.text("error.type") != "",
+		Failed: in.Status.Code == otlpStatusError ||
+			in.Status.Code == otlpStatusUnset && in.Attributes.text("error.type") != "",
 	}
 	if service := resource.text("service.name"); service != "" && node != "" {
 		s.Target = strings.ReplaceAll(service, ".", "_") + "." + node
@@ -253,7 +255,8 @@ func (t *trace) samples() *SampleList {
 	r.note(inner, "spans of a tool directly inside a span of the same tool, not counted again")
 	r.note(orphans, `spans whose parent is not there, called by "`+missingCaller+`"`)
 	for _, source := range slices.Sorted(maps.Keys(elsewhere)) {
-		r.note(elsewhere[source], fmt.Sprintf("spans of %q more than %v away from the others, left out", source, t.options.MaxGap))
+		r.note(elsewhere[source],
+			fmt.Sprintf("spans of %q more than %v away from the others, left out", source, t.options.MaxGap))
 	}
 	r.NumberAttempts()
 	return r
@@ -300,7 +303,8 @@ func (t *trace) refuseCycles() {
 			at, there = t.parentOf(&t.spans[at])
 		}
 		if there && state[at] == open {
-			t.wrong.Wrong("parentSpanId", hex.EncodeToString(t.spans[at].parent[16:]), fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[at].id[16:]))
+			t.wrong.Wrong("parentSpanId", hex.EncodeToString(t.spans[at].parent[16:]),
+				fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[at].id[16:]))
 		}
 		for at, there = i, true; there && state[at] == open; at, there = t.parentOf(&t.spans[at]) {
 			state[at] = done
@@ -342,8 +346,9 @@ func (t *trace) clockNotes() []string {
 	}
 	var notes []string
 	for of, k := range found {
-		notes = append(notes, fmt.Sprintf("the clocks of %q and %q disagree by %v at least: spans of the first that begin before their parent in the second: %d",
-			of.source, of.parent, time.Duration(k.most), k.spans))
+		notes = append(notes,
+			fmt.Sprintf("the clocks of %q and %q disagree by %v at least: spans of the first that begin before their parent in the second: %d",
+				of.source, of.parent, time.Duration(k.most), k.spans))
 	}
 	slices.Sort(notes)
 	return notes

@@ -60,7 +60,8 @@ func (t *types) compile(rules []NodeRule) error {
 	for i, r := range append(rules[:len(rules):len(rules)], defaultRules()...) {
 		g, err := glob.Compile(r.Target)
 		if err != nil {
-			wrong.Because(fmt.Sprintf("types[%d].target", i), r.Target, err, `a glob over names of injection points, such as "orders.*"`)
+			wrong.Because(fmt.Sprintf("types[%d].target", i), r.Target, err,
+				`a glob over names of injection points, such as "orders.*"`)
 		}
 		switch r.Type {
 		case timeline.NodeAgent, timeline.NodeTool, timeline.NodeLLM, timeline.NodeHTTP, timeline.NodePoint:

@@ -59,12 +59,14 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.listen, "listen", "", "`address` for HTTP, such as 127.0.0.1:8080; empty: standard input and output")
 	f.StringVar(&s.api, "api", "", "`URL` of a management API; empty: a simulated one")
 	f.BoolVar(&s.withoutToken, "loopback-without-token", false, "let everyone on this machine call, without a token")
-	f.BoolVar(&s.clear, "tokens-in-clear", false, "let callers on other machines send their tokens without TLS, as behind a proxy that ends it")
+	f.BoolVar(&s.clear, "tokens-in-clear", false,
+		"let callers on other machines send their tokens without TLS, as behind a proxy that ends it")
 	f.BoolVar(&s.contract, "contract", false, "print the contract of the running server, tools.yaml, and exit")
 	return s, errors.Join(cli.Parse(f, args)...)
 }
 
-func run(ctx context.Context, args []string, getenv func(string) string, stdio mcp.Transport, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, getenv func(string) string, stdio mcp.Transport, stdout,
+	stderr io.Writer) error {
 	s, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -116,7 +118,10 @@ func simulate() (url string, stop func(), err error) {
 
 // serve listens until the context ends, and then lets calls finish.
 func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Gate, stderr io.Writer) error {
-	guarded, err := gate.HTTPHandler(handler(server), &policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken, TokensInClearBeyondLoopback: s.clear})
+	guarded,
+		err := gate.HTTPHandler(handler(server),
+		&policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken,
+			TokensInClearBeyondLoopback: s.clear})
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,10 @@ func table() []policy.Tool {
 	add("power:read", policy.Read, "power.status", "power.actions", "power.transitions.list", "power.transitions.get")
 	add("power:write", policy.Write, "power.transitions.abort")
 	return append(rows,
-		policy.Tool{Name: "discovery.scans.create", Scopes: []string{"discovery:write"}, Target: "target", Limit: &policy.Limit{PerSecond: 1, Burst: 5}},
-		policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets", Limit: &policy.Limit{PerSecond: 2, Burst: 10}})
+		policy.Tool{Name: "discovery.scans.create", Scopes: []string{"discovery:write"}, Target: "target",
+			Limit: &policy.Limit{PerSecond: 1, Burst: 5}},
+		policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets",
+			Limit: &policy.Limit{PerSecond: 2, Burst: 10}})
 }
 
 // rules are the calls that need a confirmation: what cannot be undone, and what
@@ -53,7 +55,8 @@ func rules() []policy.Confirm {
 	return []policy.Confirm{
 		{Tool: "*.delete"},
 		{Tool: "power.transitions.abort"},
-		{Tool: "power.transitions.create", Field: "operation", Values: []any{"ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi"}},
+		{Tool: "power.transitions.create", Field: "operation",
+			Values: []any{"ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi"}},
 	}
 }
 
@@ -65,12 +68,15 @@ func newServer(c *client, o policy.Options) (*mcp.Server, *policy.Gate, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := mcp.NewServer(&mcp.Implementation{Name: "cluster", Title: "Cluster control", Version: "1.0.0"}, &mcp.ServerOptions{
-		Instructions: "Begin with cluster.summary. Ask the user before you call a tool that wants confirm."})
+	s := mcp.NewServer(&mcp.Implementation{Name: "cluster", Title: "Cluster control", Version: "1.0.0"},
+		&mcp.ServerOptions{
+			Instructions: "Begin with cluster.summary. Ask the user before you call a tool that wants confirm."})
 	addTools(s, c)
-	s.AddResource(&mcp.Resource{URI: "cluster://tools.yaml", Name: "tools.yaml", MIMEType: "application/yaml", Description: "The contract of the tools."},
+	s.AddResource(&mcp.Resource{URI: "cluster://tools.yaml", Name: "tools.yaml", MIMEType: "application/yaml",
+		Description: "The contract of the tools."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "cluster://tools.yaml", MIMEType: "application/yaml", Text: string(contractYAML)}}}, nil
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "cluster://tools.yaml",
+				MIMEType: "application/yaml", Text: string(contractYAML)}}}, nil
 		})
 	s.AddReceivingMiddleware(gate.Middleware())
 	return s, gate, nil
@@ -81,7 +87,8 @@ func newServer(c *client, o policy.Options) (*mcp.Server, *policy.Gate, error) {
 func handler(s *mcp.Server) http.Handler {
 	get := func(*http.Request) *mcp.Server { return s }
 	stateful := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{SessionTimeout: sessionTimeout})
-	stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
+	stateless := mcp.NewStreamableHTTPHandler(get,
+		&mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("Mcp-Protocol-Version") >= withoutSessions {
 			stateless.ServeHTTP(w, req)

@@ -110,18 +110,23 @@ func collection[T any](s *mcp.Server, c *client, prefix, path, noun string, id f
 			}
 			return out, err
 		}})
-	add(s, c, tool[byID, T]{prefix + ".delete", "Deletes a " + noun + " and answers what it was. It cannot be undone.", false,
-		fetchOne[T](http.MethodDelete, path)})
+	add(s, c,
+		tool[byID, T]{prefix + ".delete", "Deletes a " + noun + " and answers what it was. It cannot be undone.", false,
+			fetchOne[T](http.MethodDelete, path)})
 }
 
 func addTools(s *mcp.Server, c *client) {
-	add(s, c, tool[nothing, sim.Summary]{"cluster.summary", "Counts components, groups, nodes that are on and transitions in progress. Begin here.", true,
-		fetch[nothing, sim.Summary]("/summary")})
+	add(s, c,
+		tool[nothing, sim.Summary]{"cluster.summary",
+			"Counts components, groups, nodes that are on and transitions in progress. Begin here.", true,
+			fetch[nothing, sim.Summary]("/summary")})
 	collection(s, c, "components", "/components", "component", func(t sim.Component) string { return t.ID })
 	collection(s, c, "groups", "/groups", "group", func(t sim.Group) string { return t.ID })
-	collection(s, c, "boot.parameters", "/boot-parameters", "set of boot parameters", func(t sim.BootParameters) string { return t.ID })
+	collection(s, c, "boot.parameters", "/boot-parameters", "set of boot parameters",
+		func(t sim.BootParameters) string { return t.ID })
 	collection(s, c, "cloudinit", "/cloud-init", "cloud-init payload", func(t sim.CloudInit) string { return t.ID })
-	collection(s, c, "discovery.targets", "/discovery/targets", "discovery target", func(t sim.DiscoveryTarget) string { return t.ID })
+	collection(s, c, "discovery.targets", "/discovery/targets", "discovery target",
+		func(t sim.DiscoveryTarget) string { return t.ID })
 	addDiscovery(s, c)
 	addPower(s, c)
 }
@@ -131,9 +136,15 @@ type scanOrder struct {
 }
 
 func addDiscovery(s *mcp.Server, c *client) {
-	add(s, c, tool[nothing, list[sim.Driver]]{"discovery.drivers.list", "Lists the drivers that targets may name.", true, fetchAll[sim.Driver]("/discovery/drivers")})
-	add(s, c, tool[nothing, list[sim.Scan]]{"discovery.scans.list", "Lists all scans, oldest first.", true, fetchAll[sim.Scan]("/discovery/scans")})
-	add(s, c, tool[byID, sim.Scan]{"discovery.scans.get", "Gets one scan; it takes ten seconds to complete.", true, fetchOne[sim.Scan](http.MethodGet, "/discovery/scans")})
+	add(s, c,
+		tool[nothing, list[sim.Driver]]{"discovery.drivers.list", "Lists the drivers that targets may name.", true,
+			fetchAll[sim.Driver]("/discovery/drivers")})
+	add(s, c,
+		tool[nothing, list[sim.Scan]]{"discovery.scans.list", "Lists all scans, oldest first.", true,
+			fetchAll[sim.Scan]("/discovery/scans")})
+	add(s, c,
+		tool[byID, sim.Scan]{"discovery.scans.get", "Gets one scan; it takes ten seconds to complete.", true,
+			fetchOne[sim.Scan](http.MethodGet, "/discovery/scans")})
 	add(s, c, tool[scanOrder, sim.Scan]{"discovery.scans.create", "Begins to look for hardware at a target.", false,
 		func(ctx context.Context, c *client, in scanOrder) (out sim.Scan, err error) {
 			err = c.do(ctx, http.MethodPost, "/discovery/scans", in, &out)
@@ -156,14 +167,25 @@ func addPower(s *mcp.Server, c *client) {
 		func(ctx context.Context, c *client, in whichPower) (list[sim.Power], error) {
 			return fetchAll[sim.Power]("/power/status?"+url.Values{"id": in.IDs}.Encode())(ctx, c, nothing{})
 		}})
-	add(s, c, tool[nothing, list[sim.Actions]]{"power.actions", "Says which operations each component allows in its present state.", true, fetchAll[sim.Actions]("/power/actions")})
-	add(s, c, tool[nothing, list[sim.Transition]]{"power.transitions.list", "Lists all transitions, oldest first.", true, fetchAll[sim.Transition](transitions)})
-	add(s, c, tool[byID, sim.Transition]{"power.transitions.get", "Gets one transition with the progress of each component.", true, fetchOne[sim.Transition](http.MethodGet, transitions)})
-	add(s, c, tool[transitionOrder, sim.Transition]{"power.transitions.create", "Begins to change the power of components; look with power.transitions.get how far it is. On takes 20 s, Off a minute.", false,
-		func(ctx context.Context, c *client, in transitionOrder) (out sim.Transition, err error) {
-			err = c.do(ctx, http.MethodPost, transitions, in, &out)
-			return out, err
-		}})
-	add(s, c, tool[byID, sim.Transition]{"power.transitions.abort", "Stops what a transition has not done yet; what it has done stays.", false,
-		fetchOne[sim.Transition](http.MethodDelete, transitions)})
+	add(s, c,
+		tool[nothing, list[sim.Actions]]{"power.actions",
+			"Says which operations each component allows in its present state.", true,
+			fetchAll[sim.Actions]("/power/actions")})
+	add(s, c,
+		tool[nothing, list[sim.Transition]]{"power.transitions.list", "Lists all transitions, oldest first.", true,
+			fetchAll[sim.Transition](transitions)})
+	add(s, c,
+		tool[byID, sim.Transition]{"power.transitions.get", "Gets one transition with the progress of each component.",
+			true, fetchOne[sim.Transition](http.MethodGet, transitions)})
+	add(s, c,
+		tool[transitionOrder, sim.Transition]{"power.transitions.create",
+			"Begins to change the power of components; look with power.transitions.get how far it is. On takes 20 s, Off a minute.", false,
+			func(ctx context.Context, c *client, in transitionOrder) (out sim.Transition, err error) {
+				err = c.do(ctx, http.MethodPost, transitions, in, &out)
+				return out, err
+			}})
+	add(s, c,
+		tool[byID, sim.Transition]{"power.transitions.abort",
+			"Stops what a transition has not done yet; what it has done stays.", false,
+			fetchOne[sim.Transition](http.MethodDelete, transitions)})
 }

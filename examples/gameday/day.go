@@ -114,7 +114,8 @@ func (d *day) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || len(d.left()) == 0 {
 		return err
 	}
-	cut := fmt.Errorf("gameday: interrupted after %d finished experiments; -resume -out %s runs the others", len(d.results), d.set.out)
+	cut := fmt.Errorf("gameday: interrupted after %d finished experiments; -resume -out %s runs the others",
+		len(d.results), d.set.out)
 	return errors.Join(append(d.problems, cut)...)
 }
 

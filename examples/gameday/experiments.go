@@ -64,7 +64,8 @@ func (d *day) scenarios() []scenario {
 		{d.pauseOrders(), ordersPlace, failing, errors},
 		{d.slowGateway(), placeOrder,
 			timeline.OutageRule{Metric: timeline.LatencyP95, Threshold: new(noticed), MinBins: minBins},
-			timeline.RecoveryOptions{BasedOn: timeline.LatencyP95, Definition: timeline.Baseline, Tolerance: new(10.0)}},
+			timeline.RecoveryOptions{BasedOn: timeline.LatencyP95, Definition: timeline.Baseline,
+				Tolerance: new(10.0)}},
 		{d.cutOffGateway(), placeOrder, failing, errors},
 	}
 }
@@ -75,23 +76,28 @@ func (d *day) killStock() *experiment.Experiment {
 		restart = nil
 	}
 	return d.experiment(killStock, "The stock service is killed, and started again by the rollback.",
-		experiment.Activity{Name: "kill stock", Start: action.Kill(d.system.process(stock), restart), PauseAfter: d.set.fault})
+		experiment.Activity{Name: "kill stock", Start: action.Kill(d.system.process(stock), restart),
+			PauseAfter: d.set.fault})
 }
 
 func (d *day) pauseOrders() *experiment.Experiment {
-	return d.experiment(pauseOrders, "The orders service is stopped by a signal and goes on by itself: it is there, and silent.",
-		experiment.Activity{Name: fmt.Sprintf("pause orders for %v", d.set.fault), Start: action.Pause(d.system.process(orders), d.set.fault)})
+	return d.experiment(pauseOrders,
+		"The orders service is stopped by a signal and goes on by itself: it is there, and silent.",
+		experiment.Activity{Name: fmt.Sprintf("pause orders for %v", d.set.fault),
+			Start: action.Pause(d.system.process(orders), d.set.fault)})
 }
 
 func (d *day) slowGateway() *experiment.Experiment {
 	slow := chaos.Rule{Name: "slow network", Target: gateway + ".*", Fault: fault.Delay(slowness)}
 	return d.experiment(slowGateway, "The way to the gateway is slow for a while.",
-		experiment.Activity{Name: fmt.Sprintf("slow network for %v", d.set.fault), Start: action.Arm(d.injector, d.set.fault, slow)})
+		experiment.Activity{Name: fmt.Sprintf("slow network for %v", d.set.fault),
+			Start: action.Arm(d.injector, d.set.fault, slow)})
 }
 
 func (d *day) cutOffGateway() *experiment.Experiment {
 	return d.experiment(gatewayCutOff, "The customers are cut off from all of the gateway at once, until the rollback.",
-		experiment.Activity{Name: "cut customers off", Start: action.Partition(d.injector, 0, placeOrder, askStatus), PauseAfter: d.set.fault})
+		experiment.Activity{Name: "cut customers off", Start: action.Partition(d.injector, 0, placeOrder, askStatus),
+			PauseAfter: d.set.fault})
 }
 
 // experiment is what all experiments have in common: steady state and limits.
@@ -109,11 +115,14 @@ func (d *day) steadyState() *experiment.Hypothesis {
 	h := &experiment.Hypothesis{Name: "customers are served", Probes: []experiment.Activity{
 		{Name: "an order goes through", Run: d.system.status(placeOrder), Tolerance: tolerance.Equal(200)},
 		{Name: "stock accepts connections", Run: d.system.accepts(stock)},
-		{Name: fmt.Sprintf("%.0f %% of calls good within %v", 100*goodShare, goodWithin), Tolerance: tolerance.Member("met", tolerance.Equal(true)),
-			Run: probe.SLO(d.latest, probe.Objective{Target: gateway + ".*", Share: goodShare, Within: goodWithin})},
+		{Name: fmt.Sprintf("%.0f %% of calls good within %v", 100*goodShare, goodWithin),
+			Tolerance: tolerance.Member("met", tolerance.Equal(true)),
+			Run: probe.SLO(d.latest,
+				probe.Objective{Target: gateway + ".*", Share: goodShare, Within: goodWithin})},
 	}}
 	for _, name := range services() {
-		h.Probes = append(h.Probes, experiment.Activity{Name: name + " lives", Run: probe.Alive(d.system.process(name))})
+		h.Probes = append(h.Probes,
+			experiment.Activity{Name: name + " lives", Run: probe.Alive(d.system.process(name))})
 	}
 	for i := range h.Probes {
 		h.Probes[i].Timeout = probeTimeout

@@ -89,7 +89,8 @@ func (f *findings) write(w io.Writer) {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, i := range f.Incidents {
-		fmt.Fprintf(t, "  %s\t%s\tfrom %s to %s\t%s\n", i.Type, i.Node, f.after(i.StartTs), f.after(i.EndTs), i.recovery())
+		fmt.Fprintf(t, "  %s\t%s\tfrom %s to %s\t%s\n", i.Type, i.Node, f.after(i.StartTs), f.after(i.EndTs),
+			i.recovery())
 	}
 	_ = t.Flush() // w is a text
 	f.impact(w)
@@ -103,7 +104,8 @@ func (f *findings) impact(w io.Writer) {
 	fmt.Fprintf(w, "  around %s:\n", f.Impact.Node)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, a := range f.Impact.Affected {
-		fmt.Fprintf(t, "    %s\t%s by %d\t%s after %.1f s\tin %d bins\n", a.Node, a.Direction, a.Distance, a.How, a.DelaySec, a.AffectedBins)
+		fmt.Fprintf(t, "    %s\t%s by %d\t%s after %.1f s\tin %d bins\n", a.Node, a.Direction, a.Distance, a.How,
+			a.DelaySec, a.AffectedBins)
 	}
 	for _, name := range f.Impact.Unaffected {
 		fmt.Fprintf(t, "    %s\tunaffected\n", name)

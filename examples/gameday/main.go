@@ -76,7 +76,8 @@ func play(ctx context.Context, s *settings, stdout io.Writer) (status int, err e
 	}
 	defer func() { err = errors.Join(err, d.history.Close()) }()
 	for _, c := range d.history.CutOff() {
-		fmt.Fprintf(d.out, "\n%s: began at %s and was cut off, so it was not rolled back; its services ended with it\n", c.Name, c.StartedAt.Format(time.RFC3339))
+		fmt.Fprintf(d.out, "\n%s: began at %s and was cut off, so it was not rolled back; its services ended with it\n",
+			c.Name, c.StartedAt.Format(time.RFC3339))
 	}
 	if s.dry {
 		return exitRecovered, d.dry(ctx)

@@ -68,7 +68,8 @@ func (r *result) text() string {
 		}
 	}
 	s := &j.SteadyStates
-	fmt.Fprintf(&b, "  steady state before: %s; with the fault: %s; after the rollbacks: %s\n", state(s.Before), state(s.After), state(s.Recovered))
+	fmt.Fprintf(&b, "  steady state before: %s; with the fault: %s; after the rollbacks: %s\n", state(s.Before),
+		state(s.After), state(s.Recovered))
 	fmt.Fprintf(&b, "  => %s, in %.1f s\n", strings.ToUpper(string(r.Verdict)), j.Duration)
 	return b.String()
 }
@@ -95,7 +96,8 @@ func (r *report) text() string {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "\nResults\n")
 	for _, x := range r.Results {
-		fmt.Fprintf(t, "  %s\t%s\tdetected after %s\tover after %s\n", x.Name, x.Verdict, seconds(x.Findings.Detect), seconds(x.Findings.Recover))
+		fmt.Fprintf(t, "  %s\t%s\tdetected after %s\tover after %s\n", x.Name, x.Verdict, seconds(x.Findings.Detect),
+			seconds(x.Findings.Recover))
 	}
 	fmt.Fprintf(t, "  mean time\t\tto detect %s\tto recover %s\n", seconds(r.Detect), seconds(r.Recover))
 	if r.Recorded {
@@ -116,14 +118,16 @@ func (r *report) calls(w io.Writer) {
 		fmt.Fprint(w, "\nFaults injected into calls\n")
 	}
 	for _, f := range r.Faults {
-		fmt.Fprintf(w, "  %s\t%s\tin %d calls\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered, seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
+		fmt.Fprintf(w, "  %s\t%s\tin %d calls\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered,
+			seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
 	}
 	fmt.Fprintf(w, "\nService level: %.0f %% of calls good within %v\n", 100*goodShare, goodWithin)
 	for _, x := range r.Budgets {
 		if x.Node != placeOrder && x.Node != askStatus {
 			continue // only customers have a service level
 		}
-		fmt.Fprintf(w, "  %s\t%d of %d good\t%.1f %%\t%.1f times the error budget of this day\n", x.Node, x.Good, x.Ended, 100*float64(x.SLI), float64(x.Consumed))
+		fmt.Fprintf(w, "  %s\t%d of %d good\t%.1f %%\t%.1f times the error budget of this day\n", x.Node, x.Good,
+			x.Ended, 100*float64(x.SLI), float64(x.Consumed))
 	}
 }
 

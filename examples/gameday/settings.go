@@ -45,12 +45,16 @@ func (s *settings) flags() *flag.FlagSet {
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
 	f.Func("seed", fmt.Sprintf("`number` behind every draw (default %d)", s.seed), s.setSeed)
-	f.StringVar(&s.out, "out", "", "`folder` for results, report and plot (default a new one among the temporary files)")
+	f.StringVar(&s.out, "out", "",
+		"`folder` for results, report and plot (default a new one among the temporary files)")
 	f.Func("only", "run only the experiment of this `name`: "+strings.Join(names(), ", "), s.setOnly)
 	f.BoolVar(&s.dry, "dry", false, "show what would run, and do nothing")
-	f.BoolVar(&s.resume, "resume", false, "go on with the day in the folder -out: finished experiments are shown, not run again")
-	f.Func("fault", fmt.Sprintf("`time` for which a fault lasts, %v to %v (default %v)", minFault, maxFault, s.fault), s.setFault)
-	f.BoolVar(&s.noRestart, "no-restart", false, "leave out the rollback that starts the killed service again, to see a day that goes wrong")
+	f.BoolVar(&s.resume, "resume", false,
+		"go on with the day in the folder -out: finished experiments are shown, not run again")
+	f.Func("fault", fmt.Sprintf("`time` for which a fault lasts, %v to %v (default %v)", minFault, maxFault, s.fault),
+		s.setFault)
+	f.BoolVar(&s.noRestart, "no-restart", false,
+		"leave out the rollback that starts the killed service again, to see a day that goes wrong")
 	return f
 }
 
@@ -62,7 +66,8 @@ func parse(args []string) (*settings, error) {
 		return nil, flag.ErrHelp
 	}
 	if s.resume && s.out == "" {
-		problems = append(problems, errors.New("gameday: -resume without -out; allowed: with the folder of the day to go on with"))
+		problems = append(problems,
+			errors.New("gameday: -resume without -out; allowed: with the folder of the day to go on with"))
 	}
 	if len(problems) > 0 {
 		problems = append(problems, errors.New("gameday: -help lists the flags"))

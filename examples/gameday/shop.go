@@ -65,7 +65,8 @@ func newClient() *client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = customers
 	t.Proxy = nil // loopback only
-	c := &client{http: &http.Client{Transport: t}, calls: map[string]func(context.Context, string) (struct{}, error){}, peers: map[string]string{}}
+	c := &client{http: &http.Client{Transport: t}, calls: map[string]func(context.Context, string) (struct{}, error){},
+		peers: map[string]string{}}
 	for point, b := range behind() {
 		c.calls[point] = chaos.Wrap(point, func(ctx context.Context, lane string) (struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, b.patience)

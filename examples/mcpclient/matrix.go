@@ -85,7 +85,8 @@ func (s *settings) matrix() *contract.Matrix {
 			{Name: "answer-has-a-wrong-id", Rules: rule(received, mcpchaos.ChangeID(), once)},
 			{Name: "answer-comes-twice", Rules: rule(received, mcpchaos.Duplicate(1), nil)},
 			{Name: "list-changes-all-the-time", Rules: rule(received, mcpchaos.FloodListChanged(100), nil)},
-			{Name: "server-prints-to-its-output", Rules: rule(received, mcpchaos.InsertGarbage("listening on stdio"), once)},
+			{Name: "server-prints-to-its-output",
+				Rules: rule(received, mcpchaos.InsertGarbage("listening on stdio"), once)},
 			{Name: "connection-is-cut", Rules: rule(received, mcpchaos.Cut(), once)},
 		},
 	}

@@ -31,7 +31,8 @@ func (s *shop) experiments(in *chaos.Injector) []*experiment.Experiment {
 	}
 	return []*experiment.Experiment{
 		one("lookups are slow", chaos.Rule{Target: "orders.*", Fault: fault.Delay(100 * time.Millisecond)}),
-		one("lookups fail twice", chaos.Rule{Target: "orders.*", When: when.First(2), Fault: fault.Fail(fault.ErrUnavailable)}),
+		one("lookups fail twice",
+			chaos.Rule{Target: "orders.*", When: when.First(2), Fault: fault.Fail(fault.ErrUnavailable)}),
 		one("the order database is gone", chaos.Rule{Target: "orders.*", Fault: fault.Partition()}),
 	}
 }

@@ -68,7 +68,8 @@ func serve(ctx context.Context, s *settings, getenv func(string) string, stderr 
 		err = errors.Join(err, shop.close())
 	}()
 	srv, err := mcpadapter.NewServer(shop.host, &mcpadapter.Options{
-		Getenv: s.environment(getenv), LoopbackWithoutToken: s.open, Hosts: s.hosts, Log: slog.New(slog.NewTextHandler(stderr, nil)),
+		Getenv: s.environment(getenv), LoopbackWithoutToken: s.open, Hosts: s.hosts,
+		Log: slog.New(slog.NewTextHandler(stderr, nil)),
 		TLS: s.certificate(), TokensInClearBeyondLoopback: s.clear,
 	})
 	if err != nil {
@@ -122,6 +123,8 @@ func reloading(ctx context.Context, srv *mcpadapter.Server, stderr io.Writer) (s
 // printToken shows a token once; the file has its hash alone.
 func printToken(to io.Writer, subject string) {
 	token, hash := tokenhash.New()
-	fmt.Fprintf(to, "# the token, for the client; it is kept nowhere:\n# %s\n# its entry under tokens of the file, which begins with the line \"version: 1\":\n", token)
-	fmt.Fprintf(to, "  - subject: %q\n    scopes: [chaos:read, contract:read, timeline:read]\n    hash: %s\n", subject, hash)
+	fmt.Fprintf(to,
+		"# the token, for the client; it is kept nowhere:\n# %s\n# its entry under tokens of the file, which begins with the line \"version: 1\":\n", token)
+	fmt.Fprintf(to, "  - subject: %q\n    scopes: [chaos:read, contract:read, timeline:read]\n    hash: %s\n",
+		subject, hash)
 }

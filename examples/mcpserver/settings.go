@@ -44,21 +44,26 @@ func (s *settings) flags() *flag.FlagSet {
 		return nil
 	})
 	f.StringVar(&s.listen, "listen", s.listen, "`address` for http; one that others can reach needs a token")
-	f.Func("mode", "`read-only` or read-write, in place of SHAKEDOWN_MCP_MODE; read-write needs SHAKEDOWN_MCP_ENABLE_WRITE=true besides", func(text string) error {
-		mode, err := policy.ParseMode(text)
-		s.mode = mode.String()
-		return err
-	})
+	f.Func("mode",
+		"`read-only` or read-write, in place of SHAKEDOWN_MCP_MODE; read-write needs SHAKEDOWN_MCP_ENABLE_WRITE=true besides", func(text string) error {
+			mode, err := policy.ParseMode(text)
+			s.mode = mode.String()
+			return err
+		})
 	f.BoolVar(&s.open, "loopback-without-token", false, "let everyone on this machine call over http without a token")
-	f.StringVar(&s.tokens, "tokens", "", "`file` of tokens for http, by their hashes, in place of SHAKEDOWN_MCP_TOKENS_FILE; read again on SIGHUP")
-	f.StringVar(&s.newToken, "new-token", "", "print a new token for this `subject`, and its entry for the file of tokens, and exit")
+	f.StringVar(&s.tokens, "tokens", "",
+		"`file` of tokens for http, by their hashes, in place of SHAKEDOWN_MCP_TOKENS_FILE; read again on SIGHUP")
+	f.StringVar(&s.newToken, "new-token", "",
+		"print a new token for this `subject`, and its entry for the file of tokens, and exit")
 	f.StringVar(&s.cert, "tls-cert", "", "`file` with the certificate for https, in PEM; read again on SIGHUP")
 	f.StringVar(&s.key, "tls-key", "", "`file` with its private key")
-	f.BoolVar(&s.clear, "tokens-in-clear-beyond-loopback", false, "let callers on other machines send their tokens over http, as behind a proxy that ends TLS")
-	f.Func("hosts", "`names` under which it may be reached over http, separated by commas (default: loopback names)", func(text string) error {
-		s.hosts = strings.Split(text, ",")
-		return nil
-	})
+	f.BoolVar(&s.clear, "tokens-in-clear-beyond-loopback", false,
+		"let callers on other machines send their tokens over http, as behind a proxy that ends TLS")
+	f.Func("hosts", "`names` under which it may be reached over http, separated by commas (default: loopback names)",
+		func(text string) error {
+			s.hosts = strings.Split(text, ",")
+			return nil
+		})
 	return f
 }
 

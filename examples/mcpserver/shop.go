@@ -60,7 +60,8 @@ func (s *shop) furnish() error {
 		return err
 	}
 	in := chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		RecordAll: true, OnBegin: live.Begin, OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
+		RecordAll: true, OnBegin: live.Begin,
+		OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
 	})
 	s.tools = chaos.WrapRegistry(s.world.Tools, in)
 
@@ -72,7 +73,8 @@ func (s *shop) furnish() error {
 	if err != nil {
 		return err
 	}
-	if _, err := runs.Add(trace.Entry{ID: "live", Label: "the live desk, since the server was started", Timeline: live.Run()}); err != nil {
+	if _, err := runs.Add(trace.Entry{ID: "live", Label: "the live desk, since the server was started",
+		Timeline: live.Run()}); err != nil {
 		return err
 	}
 	robust, fragile := orderdesk.Matrix(orderdesk.Robust()), orderdesk.Matrix(orderdesk.Fragile())

@@ -57,7 +57,8 @@ func showCell(w io.Writer, s *settings, r *contract.CellReport) error {
 func showCalls(w io.Writer, events []chaos.Event) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, e := range events {
-		fmt.Fprintf(t, "  %s\t%s\ttry %d\t%s\t%s\n", e.Start.Round(time.Millisecond), e.Target, e.Attempt, ending(e), injectedFault(e))
+		fmt.Fprintf(t, "  %s\t%s\ttry %d\t%s\t%s\n", e.Start.Round(time.Millisecond), e.Target, e.Attempt, ending(e),
+			injectedFault(e))
 	}
 	return t.Flush()
 }

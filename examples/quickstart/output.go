@@ -21,10 +21,14 @@ type output struct {
 
 func outputs() []*output {
 	return []*output{
-		{flag: "json", name: "JSON", values: true, write: func(w io.Writer, r *contract.Report) error { return report.JSON(w, r, nil) }},
-		{flag: "html", name: "a page", values: true, write: func(w io.Writer, r *contract.Report) error { return report.HTML(w, r, nil) }},
-		{flag: "junit", name: "JUnit XML", write: func(w io.Writer, r *contract.Report) error { return report.JUnit(w, r, nil) }},
-		{flag: "markdown", name: "Markdown", write: func(w io.Writer, r *contract.Report) error { return report.Markdown(w, r, nil) }},
+		{flag: "json", name: "JSON", values: true,
+			write: func(w io.Writer, r *contract.Report) error { return report.JSON(w, r, nil) }},
+		{flag: "html", name: "a page", values: true,
+			write: func(w io.Writer, r *contract.Report) error { return report.HTML(w, r, nil) }},
+		{flag: "junit", name: "JUnit XML",
+			write: func(w io.Writer, r *contract.Report) error { return report.JUnit(w, r, nil) }},
+		{flag: "markdown", name: "Markdown",
+			write: func(w io.Writer, r *contract.Report) error { return report.Markdown(w, r, nil) }},
 	}
 }
 
@@ -34,9 +38,11 @@ func (s *settings) checkOutputs() (problems []error) {
 	for _, o := range s.outputs {
 		switch {
 		case o.to != "" && s.cell != nil:
-			problems = append(problems, fmt.Errorf("quickstart: -%s with -cell; allowed: one of the two, a cell is shown as text", o.flag))
+			problems = append(problems,
+				fmt.Errorf("quickstart: -%s with -cell; allowed: one of the two, a cell is shown as text", o.flag))
 		case o.to == "-" && first != "":
-			problems = append(problems, fmt.Errorf("quickstart: -%s - beside -%s -; allowed: one format on standard output", o.flag, first))
+			problems = append(problems,
+				fmt.Errorf("quickstart: -%s - beside -%s -; allowed: one format on standard output", o.flag, first))
 		case o.to == "-":
 			first = o.flag
 		}

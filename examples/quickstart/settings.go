@@ -42,7 +42,8 @@ func (s *settings) flags() *flag.FlagSet {
 	f.Usage = func() {}
 	f.Func("agent", "`name` of the agent: robust or fragile (default "+robust+")", s.setAgent)
 	f.Func("seed", fmt.Sprintf("`number` behind every draw (default %d)", s.seed), s.setSeed)
-	f.Func("trials", fmt.Sprintf("`times` each invariant is tried in each scenario (default %d)", s.trials), atLeast1(&s.trials))
+	f.Func("trials", fmt.Sprintf("`times` each invariant is tried in each scenario (default %d)", s.trials),
+		atLeast1(&s.trials))
 	f.Func("cell", "run only this cell, `scenario/invariant/trial`, and show what happened", s.setCell)
 	s.outputs = outputs()
 	for _, o := range s.outputs {

@@ -1,8 +1,9 @@
 // Package blame finds which of several successive changes of a value can be seen in the end. A change is the difference
 // between two versions of the value. It cannot be seen if later changes replaced all that it wrote.
 //
-// A value is a JSON document or any other text. Its places are compared one by one: the members and elements of a document,
-// and the bytes of a string. So changes of two members are both seen, and so is a text to which a later change only adds.
+// A value is a JSON document or any other text. Its places are compared one by one: the members and elements of a
+// document, and the bytes of a string. So changes of two members are both seen, and so is a text to which a later
+// change only adds.
 package blame
 
 import (
@@ -73,8 +74,8 @@ func below(place, of string) bool {
 	return len(place) > len(of) && place[:len(of)] == of && place[len(of):len(of)+1] == separator
 }
 
-// over adds the mark of a change that made the difference. It removes earlier marks in the same place, but those in other
-// parts of a string stay.
+// over adds the mark of a change that made the difference. It removes earlier marks in the same place, but those in
+// other parts of a string stay.
 func (d *difference) over(marks []mark, change int) []mark {
 	from, to := d.from, d.to
 	prefix := Common([]byte(from), []byte(to))

@@ -77,8 +77,6 @@ func show(value any) string {
 		return text.Clip(fmt.Sprint(v), maxShown)
 	case json.RawMessage:
 		return text.Clip(string(v), maxShown)
-	case json.Number:
-		return text.Clip(string(v), maxShown)
 	}
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.String:
@@ -174,5 +172,6 @@ func (l *List) Err() error {
 	if l.more == 0 {
 		return errors.Join(l.errs...)
 	}
-	return errors.Join(append(l.errs[:len(l.errs):len(l.errs)], fmt.Errorf("%s: and %d more problems", l.of, l.more))...)
+	return errors.Join(append(l.errs[:len(l.errs):len(l.errs)],
+		fmt.Errorf("%s: and %d more problems", l.of, l.more))...)
 }

@@ -8,8 +8,8 @@ import (
 // An automaton has a state for each element of a pattern that takes characters, and the accepting state 0. In a set of
 // states, "p is in" means that p may take the next character; that 0 is in means that the name may end here.
 //
-// It is the position automaton of Glushkov, "The abstract theory of automata" (1961): no empty moves, so that a step is a
-// union of precomputed sets.
+// It is the position automaton of Glushkov, "The abstract theory of automata" (1961): no empty moves, so that a step is
+// a union of precomputed sets.
 type automaton struct {
 	states []node
 	follow []set // follow[p]: the states after p has taken a character
@@ -62,8 +62,8 @@ func (n *node) size() int {
 	return sum
 }
 
-// before adds the states of n and returns those that may take a character when n comes next and the states in rest follow.
-// It works from the end of the pattern, where what follows is known.
+// before adds the states of n and returns those that may take a character when n comes next and the states in rest
+// follow. It works from the end of the pattern, where what follows is known.
 func (a *automaton) before(n *node, rest set) set {
 	switch n.kind {
 	case sequence:

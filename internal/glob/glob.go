@@ -15,11 +15,15 @@
 // whatever the pattern: nothing backtracks, and alternatives are not multiplied out. Match does not allocate.
 package glob
 
+import (
+	"fmt"
+)
+
 // maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.
 const maxLength = 1023
 
-// A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty name
-// alone; Compile makes all others.
+// A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty
+// name alone; Compile makes all others.
 type Glob struct {
 	pattern string
 	literal string
@@ -41,11 +45,37 @@ func Compile(pattern string) (*Glob, error) {
 // String returns the pattern as Compile got it.
 func (g *Glob) String() string { return g.pattern }
 
-// Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its own,
-// which only *, ? and a negated class take.
+// Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its
+// own, which only *, ? and a negated class take.
 func (g *Glob) Match(name string) bool {
 	if g.auto == nil {
 		return name == g.literal
 	}
 	return g.auto.match(name)
 }
+
+// A SyntaxError says why a pattern was refused.
+type SyntaxError struct {
+	Pattern string
+	Offset  int    // in bytes, of the element at fault
+	Reason  string // what is wrong and what is allowed instead
+}
+
+// Error names the pattern, the offset and the reason.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("glob: pattern %q, offset %d: %s", e.Pattern, e.Offset, e.Reason)
+}
+
+const (
+	reasonEmpty      = "empty; use * to match every name"
+	reasonLong       = "longer than 1023 bytes, the most that is allowed"
+	reasonUTF8       = "invalid UTF-8; a pattern is UTF-8 text"
+	reasonEscape     = `nothing after \; write \\ for the character itself`
+	reasonClass      = `class without an end; close it with ], or write \[ for the character itself`
+	reasonEmptyClass = `class without members; name at least one, as in [a-z], and write \] for the character itself`
+	reasonRange      = "range that runs backwards; the lower character comes first, as in a-z"
+	reasonGroup      = `alternatives without an end; close them with }, or write \{ for the character itself`
+	reasonEmptyGroup = `no alternatives between { and }; name some, as in {a,b}, and write \{\} for the characters themselves`
+	reasonBrace      = `} without a { before it; write \} for the character itself`
+	reasonBracket    = `] without a [ before it; write \] for the character itself`
+)

@@ -5,11 +5,11 @@
 //	}
 //
 // The file is testdata/report.txt beside the test. When it has to change, run the test with UPDATE_GOLDEN=1 in the
-// environment and read the difference in version control before committing it. An environment variable and not a flag, so
-// that it can be set for all packages at once: go test refuses a flag that one of the packages does not define.
+// environment and read the difference in version control before committing it. An environment variable and not a flag,
+// so that it can be set for all packages at once: go test refuses a flag that one of the packages does not define.
 //
-// Nothing is normalised: not line ends, not trailing space, not the last newline. Whoever commits golden files should keep
-// version control from converting them.
+// Nothing is normalised: not line ends, not trailing space, not the last newline. Whoever commits golden files should
+// keep version control from converting them.
 package golden
 
 import (
@@ -62,7 +62,8 @@ func Equal(t testing.TB, name string, got []byte) {
 const (
 	// context is how many equal lines are shown before the first change.
 	context = 3
-	// maxLines bounds a message, and the time to compare: a file that changed altogether is easier to read in version control.
+	// maxLines bounds a message, and the time to compare: a file that changed altogether is easier to read in version
+	// control.
 	maxLines = 100
 )
 
@@ -82,7 +83,8 @@ func differ(t testing.TB, path string, want, got []byte) {
 		part = ", and not all is shown"
 	}
 	shown := func(lines []string) string { return strings.Join(lines[from:min(len(lines), from+maxLines)], "") }
-	assert.Equal(t, shown(a), shown(b), "golden: %s differs in line %d%s; to accept what the test got:\n\t%s", path, first+1, part, command(t))
+	assert.Equal(t, shown(a), shown(b), "golden: %s differs in line %d%s; to accept what the test got:\n\t%s", path,
+		first+1, part, command(t))
 }
 
 func update(t testing.TB, path string, got []byte) {

@@ -7,11 +7,11 @@
 //	h = hash.Combine(h, occurrence)
 //	matches := hash.Unit(h) < 0.3
 //
-// Users rely on these functions: the same coordinates give the same number in every release, in every process and on every
-// architecture. Golden vectors in the tests hold that. A change of one of them changes every recorded run.
+// Users rely on these functions: the same coordinates give the same number in every release, in every process and on
+// every architecture. Golden vectors in the tests hold that. A change of one of them changes every recorded run.
 //
-// Nothing here allocates, locks or is seeded per process. Nothing here is cryptographic either: a caller who chooses the
-// inputs freely can construct collisions.
+// Nothing here allocates, locks or is seeded per process. Nothing here is cryptographic either: a caller who chooses
+// the inputs freely can construct collisions.
 package hash
 
 import (
@@ -62,15 +62,15 @@ const UnitBits = 53
 
 // Bytes hashes b, its length included. It is the same number as String of the same bytes; nil is an empty slice.
 func Bytes(b []byte) uint64 {
-	// String does not keep the string, so a later change of b does no harm. A type parameter would need no unsafe, but b
-	// would then escape in callers of other packages.
+	// String does not keep the string, so a later change of b does no harm. A type parameter would need no unsafe, but
+	// b would then escape in callers of other packages.
 	return String(unsafe.String(unsafe.SliceData(b), len(b)))
 }
 
 // String hashes the bytes of s, its length included.
 func String(s string) uint64 {
-	// It reads eight bytes at a time, then the last eight, which may overlap those before. The length tells how many of them
-	// are new. It is mixed in last, so that no word has to wait for it.
+	// It reads eight bytes at a time, then the last eight, which may overlap those before. The length tells how many of
+	// them are new. It is mixed in last, so that no word has to wait for it.
 	h, n := uint64(Gamma), len(s)
 	if n < 8 {
 		return fold(fold(h^short(s)) ^ uint64(n)*lenMul)

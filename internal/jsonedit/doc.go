@@ -4,14 +4,15 @@
 //	i, _ := d.Lookup("total")
 //	text := d.Apply(d.Replace(i, []byte("1.99"))) // {"id": 7, "total": 1.99}
 //
-// Decoding into Go values and encoding them again loses the order of members, the spelling of numbers, digits of large ones,
-// and white space. Here a document is its text and an index of where each value stands; an edit exchanges a span of the text.
+// Decoding into Go values and encoding them again loses the order of members, the spelling of numbers, digits of large
+// ones, and white space. Here a document is its text and an index of where each value stands; an edit exchanges a span
+// of the text.
 //
-// A [Doc] is immutable and safe for concurrent use; callers choose a place by its path and make all edits at once. A [Value]
-// is one that is changed in place.
+// A [Doc] is immutable and safe for concurrent use; callers choose a place by its path and make all edits at once. A
+// [Value] is one that is changed in place.
 //
-// What counts as JSON is what encoding/json accepts. Parsing is one pass. Strings are read and written as encoding/json does,
-// except that bytes that are not UTF-8 stay.
+// What counts as JSON is what encoding/json accepts. Parsing is one pass. Strings are read and written as encoding/json
+// does, except that bytes that are not UTF-8 stay.
 package jsonedit
 
 import "bytes"
@@ -29,8 +30,8 @@ const (
 	Object Kind = '{'
 )
 
-// A Node is one value of a document: where its text begins and ends, and the same of its name, quotes included, where it is
-// the member of an object.
+// A Node is one value of a document: where its text begins and ends, and the same of its name, quotes included, where
+// it is the member of an object.
 type Node struct {
 	Start, End         int32
 	NameStart, NameEnd int32 // equal: it has no name
@@ -39,7 +40,8 @@ type Node struct {
 	Index              int32 // its place among its siblings
 }
 
-// A Doc is a parsed document. Nodes are in the order of the text: parents before their children, node 0 is the document.
+// A Doc is a parsed document. Nodes are in the order of the text: parents before their children, node 0 is the
+// document.
 type Doc struct {
 	Text  []byte
 	Nodes []Node

@@ -40,7 +40,8 @@ func (p *parser) space() { p.at = Space(p.text, p.at) }
 // value reads one value, below parent, as its child number index.
 func (p *parser) value(parent, index int32, nameStart, nameEnd, depth int) (ok bool) {
 	self := len(p.nodes)
-	p.nodes = append(p.nodes, Node{Start: int32(p.at), NameStart: int32(nameStart), NameEnd: int32(nameEnd), Parent: parent, Index: index})
+	p.nodes = append(p.nodes,
+		Node{Start: int32(p.at), NameStart: int32(nameStart), NameEnd: int32(nameEnd), Parent: parent, Index: index})
 	switch c := p.next(); {
 	case c == '"':
 		ok = p.text8()

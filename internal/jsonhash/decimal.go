@@ -7,8 +7,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// decimal hashes a number of any length. mantissa has its digits, with the decimal point at index point, or none if point is
-// its length. exp is the exponent as it is written, or empty. The time is linear in the text, whatever the exponent is.
+// decimal hashes a number of any length. mantissa has its digits, with the decimal point at index point, or none if
+// point is its length. exp is the exponent as it is written, or empty. The time is linear in the text, whatever the
+// exponent is.
 func decimal(tag uint64, mantissa []byte, point int, exp []byte) uint64 {
 	first, end := 0, len(mantissa)
 	for first < end && (mantissa[first] == '0' || mantissa[first] == '.') {
@@ -92,8 +93,8 @@ func magnitude(exp []byte) (negative bool, rest []byte) {
 	return negative, nil
 }
 
-// limbs hashes a whole number of any length, given in pieces from the top and without leading zeros, after the state h. A
-// number of up to limb digits costs one step.
+// limbs hashes a whole number of any length, given in pieces from the top and without leading zeros, after the state h.
+// A number of up to limb digits costs one step.
 type limbs struct {
 	h     uint64
 	chunk uint64
@@ -118,8 +119,8 @@ func (l *limbs) push(number []byte) {
 	}
 }
 
-// eight is the number that the first eight bytes of b spell, all of them digits. It adds up neighbours: digits to pairs, pairs
-// to fours, fours to the whole, each time all at once in one word.
+// eight is the number that the first eight bytes of b spell, all of them digits. It adds up neighbours: digits to
+// pairs, pairs to fours, fours to the whole, each time all at once in one word.
 func eight(b []byte) uint64 {
 	w := binary.LittleEndian.Uint64(b) - ones*'0'
 	w = w*10 + w>>8

@@ -2,8 +2,9 @@ package jsonhash
 
 import "github.com/shakedown-go/shakedown/internal/hash"
 
-// levels is how many open containers a call of value keeps; for deeper ones it calls itself. A call for each level would be
-// simpler. But a processor predicts returns only up to some depth, and beyond it each return costs as much as a value.
+// levels is how many open containers a call of value keeps; for deeper ones it calls itself. A call for each level
+// would be simpler. But a processor predicts returns only up to some depth, and beyond it each return costs as much as
+// a value.
 const levels = 8
 
 // A container is an array or an object that is being read.

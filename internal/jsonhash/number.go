@@ -2,16 +2,16 @@ package jsonhash
 
 import "github.com/shakedown-go/shakedown/internal/hash"
 
-// limb is how many decimal digits are hashed at once. With 17, a power of ten below 10^limb, of either sign, leaves room
-// for a tag in the same word.
+// limb is how many decimal digits are hashed at once. With 17, a power of ten below 10^limb, of either sign, leaves
+// room for a tag in the same word.
 const (
 	limb       = 17
 	limbBase   = 100_000_000_000_000_000 // 10^limb
 	numberStep = 16
 )
 
-// number hashes the number that starts at d[i] as an exact decimal: a sign, the significant digits without zeros at either
-// end, and the power of ten of the last one.
+// number hashes the number that starts at d[i] as an exact decimal: a sign, the significant digits without zeros at
+// either end, and the power of ten of the last one.
 func number(d []byte, i int) (uint64, int) {
 	tag := tagNumber
 	if d[i] == '-' {
@@ -71,7 +71,8 @@ func digits(d []byte, i int, x uint64) (uint64, int) {
 	return x, i
 }
 
-// exponent reads the sign and the digits of the exponent at d[i], after its letter. The value is exact up to limb digits.
+// exponent reads the sign and the digits of the exponent at d[i], after its letter. The value is exact up to limb
+// digits.
 func exponent(d []byte, i int) (int64, int) {
 	negative := i < len(d) && d[i] == '-'
 	if negative || i < len(d) && d[i] == '+' {

@@ -85,9 +85,10 @@ func TestSum(t *testing.T) {
 		want := jsonhash.Sum([]byte(row.spellings[0]))
 		require.NotContains(t, seen, want, "%s is the same as %s", row.why, seen[want])
 		seen[want] = row.why
+		reference := canonical([]byte(row.spellings[0]))
 		for _, s := range row.spellings {
 			assert.Equal(t, want, jsonhash.Sum([]byte(s)), "%s: %.80s", row.why, s)
-			assert.Equal(t, canonical([]byte(row.spellings[0])), canonical([]byte(s)), "the reference on %s: %.80s", row.why, s)
+			assert.Equal(t, reference, canonical([]byte(s)), "the reference on %s: %.80s", row.why, s)
 		}
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// block is how many decoded bytes are hashed at once. A string with escapes is decoded into a buffer of that size on the
-// stack. A string without escapes is hashed in place, in the same blocks, so that both give the same number.
+// block is how many decoded bytes are hashed at once. A string with escapes is decoded into a buffer of that size on
+// the stack. A string without escapes is hashed in place, in the same blocks, so that both give the same number.
 const block = 512
 
-// text hashes the decoded string that starts at d[i], after the quote, and returns the position after the closing quote.
+// text hashes the decoded string that starts at d[i], after the quote, and returns the position after the closing
+// quote.
 func text(d []byte, i int) (uint64, int) {
 	end, ascii := plain(d, i)
 	if end == len(d) || d[end] != '"' || !ascii && !utf8.Valid(d[i:end]) {
@@ -85,8 +86,8 @@ const (
 	tops = ones << 7
 )
 
-// special sets the top bit of the lowest byte of w that is a quote, a backslash or below a space, and is 0 if there is none.
-// The bits above that byte have no meaning, since a subtraction may borrow from the byte above.
+// special sets the top bit of the lowest byte of w that is a quote, a backslash or below a space, and is 0 if there is
+// none. The bits above that byte have no meaning, since a subtraction may borrow from the byte above.
 func special(w uint64) uint64 {
 	quote, backslash := w^ones*'"', w^ones*'\\'
 	return ((w-ones*' ')&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & tops

@@ -86,8 +86,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("jsonpath: %q at offset %d: %s", e.Path, e.Offset, e.Reason)
 }
 
-// Keys returns the names and elements of a path that has nothing else and so names at most one value: strings, and ints that
-// count from the back where they are negative.
+// Keys returns the names and elements of a path that has nothing else and so names at most one value: strings, and ints
+// that count from the back where they are negative.
 func (p *Path) Keys() (keys []any, ok bool) {
 	for _, s := range p.segments {
 		if !s.single() {

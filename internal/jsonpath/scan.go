@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads the text from the front. Its methods that may fail panic with an *Error, which Parse recovers: a grammar
-// reads better without a check behind every token.
+// scanner reads the text from the front. Its methods that may fail panic with an *Error, which Parse recovers: a
+// grammar reads better without a check behind every token.
 type scanner struct {
 	text string
 	at   int

@@ -70,12 +70,17 @@ var (
 		`|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=]{16,}` +
 		`|shp(?:at|ca|pa|ss)_[A-Za-z0-9]{16,}|do[opr]_v1_[A-Za-z0-9]{16,}|pypi-[A-Za-z0-9_-]{16,}|hv[bs]\.[A-Za-z0-9_-]{16,}|AGE-SECRET-KEY-1[A-Z0-9]{16,}` +
 		`|sha256~[A-Za-z0-9_-]{16,}|eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
-	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-",
-		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_", "_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~"}
+	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+		"github_pat_", "glpat-", "gldt-", "glrt-",
+		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_",
+		"_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~"}
 	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
 	// Names whose values are secrets, in lower case, without - and _.
-	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
-		"encryptionkey", "secretkey", "sessionkey", "accountkey", "sharedkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid", "sessid", "signature"}
+	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey",
+		"accesskeyid", "privatekey", "signingkey",
+		"encryptionkey", "secretkey", "sessionkey", "accountkey", "sharedkey", "sshkey", "masterkey", "passcode", "jwt",
+		"bearer", "credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid", "sessid",
+		"signature"}
 	// Those that other words end in, such as bypass, so they stand alone or behind - or _.
 	secretWords = []string{"pass", "sig", "otp"}
 )
@@ -125,7 +130,8 @@ func flagged(match string) string {
 		}
 	}
 	switch {
-	case value == len(match), match[value] == '-', strings.HasPrefix(match[value:], done), name != "p" && !secretName(name):
+	case value == len(match), match[value] == '-', strings.HasPrefix(match[value:], done),
+		name != "p" && !secretName(name):
 		return match
 	}
 	return match[:value] + Marker + closing

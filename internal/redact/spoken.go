@@ -14,7 +14,8 @@ var (
 	// Values of a query that are credentials, though the names mean something else
 	// elsewhere: the code of an authorisation, a ticket, an assertion.
 	queryValue = regexp.MustCompile(`(?i)((?:[?&]|%3f|%26)(?:code|code_verifier|device_code|ticket|hmac|assertion|client_assertion|samlresponse|samlart|sas)(?:=|%3d))[^\s&#;"'<>\[\]%][^\s&#;"'<>\[\]]{5,}`)
-	queryNames = []string{"code", "CODE", "Code", "ticket", "TICKET", "Ticket", "hmac", "HMAC", "ssertion", "SSERTION", "aml", "AML", "sas", "SAS"}
+	queryNames = []string{"code", "CODE", "Code", "ticket", "TICKET", "Ticket", "hmac", "HMAC", "ssertion", "SSERTION",
+		"aml", "AML", "sas", "SAS"}
 )
 
 // attachedPasswords redacts -pSECRET in a command of a program that takes it so,
@@ -50,7 +51,8 @@ func attachedPasswords(s string) string {
 // mixed reports whether a text has a digit and a capital letter and no separator of
 // paths, addresses and ports: words and numbers do not.
 func mixed(s string) bool {
-	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && !strings.ContainsAny(s, "/:=")
+	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
+		!strings.ContainsAny(s, "/:=")
 }
 
 // statedValues redacts the value in a sentence such as "the password is hunter2": a
@@ -65,7 +67,8 @@ func statedValues(s string) string {
 			break
 		}
 		at += i + 1
-		if at == len(s) || at < 3 || strings.IndexByte(" :\t\r\n", s[at]) < 0 || strings.IndexByte("iIaAtT", s[at-2]) < 0 {
+		if at == len(s) || at < 3 || strings.IndexByte(" :\t\r\n", s[at]) < 0 ||
+			strings.IndexByte("iIaAtT", s[at-2]) < 0 {
 			continue
 		}
 		name, ok := subject(s[from:at])

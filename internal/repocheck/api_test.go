@@ -27,7 +27,7 @@ var otherNames = map[string]struct {
 	limit  int
 	reason string
 }{
-	"chaos":                     {63, "the ground: wrapping, rules, plans and what faults are made of"},
+	"chaos":                     {64, "the ground: wrapping, rules, plans and what faults are made of"},
 	"contract":                  {40, "the matrix, its parts and its report"},
 	"contract/experiment":       {30, "an experiment, its parts and its journal, each a type in JSON"},
 	"scoring/timeline":          {41, "each question of a timeline has an answer type of its own, in JSON"},

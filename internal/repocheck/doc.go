@@ -1,7 +1,7 @@
 // Package repocheck tests the rules of the repository: which package may import
-// which, what the exported API is, that it is documented, how long a file may be,
-// that links have targets, that the Go blocks of the pages compile, that retired
-// words are not used, and that the library has no global state.
+// which, what the exported API is, that it is documented, how long files, functions
+// and lines may be, that links have targets, that the Go blocks of the pages compile,
+// that retired words are not used, and that the library has no global state.
 //
 // Each rule is a row of a table with its reason, which a failure prints. An
 // exception is a reviewed line. A package that does not exist breaks no rule. The

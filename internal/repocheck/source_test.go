@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,7 @@ type goFile struct {
 	path   string // as goPackage.dir
 	test   bool
 	lines  int
+	text   []byte
 	syntax *ast.File
 }
 
@@ -62,15 +64,28 @@ func within(dir, top string) bool { return dir == top || strings.HasPrefix(dir, 
 // without those in hidden folders and testdata.
 func filesOfRepository(t *testing.T, ending string) []string {
 	t.Helper()
-	var files []string
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	all, err := everyFile()
+	require.NoError(t, err)
+	files := slices.DeleteFunc(slices.Clone(all), func(file string) bool { return !strings.HasSuffix(file, ending) })
+	require.NotEmpty(t, files, "a rule over no files would hold vacuously")
+	return files
+}
+
+// No test changes the files, so they are found and parsed once.
+var (
+	everyFile   = sync.OnceValues(walk)
+	everySource = sync.OnceValues(parseAll)
+)
+
+func walk() (files []string, err error) {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() && file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
-		if !d.IsDir() && strings.HasSuffix(d.Name(), ending) {
+		if !d.IsDir() {
 			rel, err := filepath.Rel(root, file)
 			if err != nil {
 				return err
@@ -79,19 +94,37 @@ func filesOfRepository(t *testing.T, ending string) []string {
 		}
 		return nil
 	})
-	require.NoError(t, err)
-	require.NotEmpty(t, files, "a rule over no files would hold vacuously")
-	return files
+	return files, err
 }
 
-// everyPackage parses the packages of all modules in the repository.
+// everyPackage returns the packages of all modules in the repository. The list is
+// the caller's, its syntax is shared.
 func everyPackage(t *testing.T) []goPackage {
 	t.Helper()
-	var pkgs []goPackage
+	pkgs, err := everySource()
+	require.NoError(t, err)
+	require.NotEmpty(t, pkgs, "a rule over no packages would hold vacuously")
+	return slices.Clone(pkgs)
+}
+
+func parseAll() (pkgs []goPackage, err error) {
+	all, err := everyFile()
+	if err != nil {
+		return nil, err
+	}
 	fset := token.NewFileSet()
-	for _, file := range filesOfRepository(t, ".go") {
+	for _, file := range all {
+		if !strings.HasSuffix(file, ".go") {
+			continue
+		}
 		text, err := os.ReadFile(filepath.Join(root, file))
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
+		f, err := parse(fset, file, text)
+		if err != nil {
+			return nil, err
+		}
 		// A walk returns to the files of a folder after those below it.
 		dir := path.Dir(file)
 		i := slices.IndexFunc(pkgs, func(p goPackage) bool { return p.dir == dir })
@@ -99,21 +132,20 @@ func everyPackage(t *testing.T) []goPackage {
 			i = len(pkgs)
 			pkgs = append(pkgs, goPackage{dir: dir, fset: fset})
 		}
-		pkgs[i].files = append(pkgs[i].files, parse(t, fset, file, text))
+		pkgs[i].files = append(pkgs[i].files, f)
 	}
-	return pkgs
+	return pkgs, nil
 }
 
-func parse(t *testing.T, fset *token.FileSet, file string, text []byte) goFile {
-	t.Helper()
+func parse(fset *token.FileSet, file string, text []byte) (goFile, error) {
 	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments)
-	require.NoError(t, err)
 	return goFile{
 		path:   file,
 		test:   strings.HasSuffix(file, "_test.go"),
 		lines:  strings.Count(string(text), "\n"),
+		text:   text,
 		syntax: syntax,
-	}
+	}, err
 }
 
 // library parses the packages of the published modules, those in internal/ too.
@@ -131,5 +163,7 @@ func library(t *testing.T) []goPackage {
 func snippet(t *testing.T, source string) goPackage {
 	t.Helper()
 	fset := token.NewFileSet()
-	return goPackage{dir: "snippet", fset: fset, files: []goFile{parse(t, fset, "snippet/snippet.go", []byte(source))}}
+	f, err := parse(fset, "snippet/snippet.go", []byte(source))
+	require.NoError(t, err)
+	return goPackage{dir: "snippet", fset: fset, files: []goFile{f}}
 }

@@ -24,7 +24,10 @@ var immutable = map[string]string{
 
 // Calls that make a row of a catalogue, of a function and parameters that nobody
 // changes.
-var makesRow = map[string]bool{"catalog.Fault": true, "catalog.Trigger": true, "catalog.InCode": true, "catalog.Label": true}
+var makesRow = map[string]bool{
+	"catalog.Fault": true, "catalog.Trigger": true, "catalog.InCode": true, "catalog.Label": true,
+	"row": true, "completionRow": true, "eventRow": true, "bodyRow": true, // in lies and chaoshttp, of catalog.Fault
+}
 
 // Exceptions to the rule: "folder name" of the variable, with the reason.
 var excused = map[string]string{}
@@ -153,8 +156,11 @@ func callee(call *ast.CallExpr) string {
 	if index, ok := fun.(*ast.IndexExpr); ok {
 		fun = index.X
 	}
-	if sel, ok := fun.(*ast.SelectorExpr); ok {
-		return fmt.Sprintf("%s.%s", sel.X, sel.Sel)
+	switch fun := fun.(type) {
+	case *ast.SelectorExpr:
+		return fmt.Sprintf("%s.%s", fun.X, fun.Sel)
+	case *ast.Ident:
+		return fun.Name
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package repocheck
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"regexp"
@@ -80,16 +81,28 @@ func retiredIn(name string) []string {
 	return found
 }
 
+// pattern matches the word or phrase in prose.
+func (r retired) pattern() string { return cmp.Or(r.prose, `\b`+r.word+`\b`) }
+
+// anyRetired matches what any of the patterns matches: most texts have none of
+// them, and one search says so.
+var anyRetired = regexp.MustCompile(func() string {
+	var all []string
+	for _, r := range retiredWords {
+		all = append(all, r.pattern())
+	}
+	return `(?i)` + strings.Join(all, "|")
+}())
+
 // retiredInProse lists the retired words and phrases of a comment or a page.
 func retiredInProse(text string) []string {
+	if !anyRetired.MatchString(text) {
+		return nil
+	}
 	var found []string
 	text = exemptWords.ReplaceAllString(text, "")
 	for _, r := range retiredWords {
-		pattern := r.prose
-		if pattern == "" {
-			pattern = `\b` + r.word + `\b`
-		}
-		for _, hit := range regexp.MustCompile(`(?i)`+pattern).FindAllString(text, -1) {
+		for _, hit := range regexp.MustCompile(`(?i)`+r.pattern()).FindAllString(text, -1) {
 			found = append(found, fmt.Sprintf("%q; say %s", hit, r.now))
 		}
 	}

@@ -133,7 +133,8 @@ func (r *Reader) integer(n *Node, at string, v reflect.Value) bool {
 	}
 	i, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || v.OverflowInt(i) {
-		return r.Refuse(n, at, fmt.Sprintf("an integer of at most %d bits, written without a point or exponent", v.Type().Bits()), nil)
+		return r.Refuse(n, at,
+			fmt.Sprintf("an integer of at most %d bits, written without a point or exponent", v.Type().Bits()), nil)
 	}
 	v.SetInt(i)
 	return true

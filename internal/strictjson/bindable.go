@@ -116,7 +116,8 @@ func (r *Reader) meaning(f Field) error {
 		case special || !limit.fits:
 			return fmt.Errorf("bounds: %s has no meaning for %v", limit.name, f.Type)
 		case limit.number == nil:
-			return fmt.Errorf("bounds: %s is %q; allowed: a number, or of a duration such as 1ms", limit.name, limit.text)
+			return fmt.Errorf("bounds: %s is %q; allowed: a number, or of a duration such as 1ms", limit.name,
+				limit.text)
 		}
 	}
 	if f.Enum != nil && elementOf(of).Kind() != reflect.String {

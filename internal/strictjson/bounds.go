@@ -102,7 +102,8 @@ func BoundOf(f Field) Bound { return bound(f) }
 
 // RefusesZero reports whether the bounds of a number leave 0 out.
 func (b Bound) RefusesZero() bool {
-	return (b.Type.Kind() == reflect.Int || b.Type.Kind() == reflect.Int64 || b.Type.Kind() == reflect.Float64) && b.Type != durationType && !b.within(0)
+	return (b.Type.Kind() == reflect.Int || b.Type.Kind() == reflect.Int64 || b.Type.Kind() == reflect.Float64) &&
+		b.Type != durationType && !b.within(0)
 }
 
 // phrase describes what the bounds allow.

@@ -15,7 +15,8 @@ import (
 // it returns nil for any other. A number without JSON, such as NaN, is an error.
 func Encode(v any, other func(any) json.RawMessage) (json.RawMessage, error) {
 	if whole := reflect.ValueOf(v); whole.Kind() == reflect.Struct {
-		return encodeStruct(whole, Fields(whole.Type()), other) // not by other: v may be a fault that is its own parameters
+		// not by other: v may be a fault that is its own parameters
+		return encodeStruct(whole, Fields(whole.Type()), other)
 	}
 	return encode(reflect.ValueOf(v), other)
 }

@@ -36,7 +36,8 @@ const MaxDepth = 64
 // of them counts.
 func Parse(data []byte, maxBytes int, p *Problems) *Node {
 	if len(data) > maxBytes {
-		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)), Allowed: fmt.Sprintf("at most %d", maxBytes)})
+		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)),
+			Allowed: fmt.Sprintf("at most %d", maxBytes)})
 		return nil
 	}
 	if !utf8.Valid(data) {
@@ -112,7 +113,9 @@ func (r *reader) value() *Node {
 		n := &Node{Kind: byte(v), at: at}
 		if len(r.path) >= MaxDepth {
 			r.deep = true
-			r.problems.at(n, &Problem{Pointer: r.pointer(), Reason: TooLarge, Value: "depth", Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
+			r.problems.at(n,
+				&Problem{Pointer: r.pointer(), Reason: TooLarge, Value: "depth",
+					Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
 			return nil
 		}
 		for r.dec.More() && !r.deep {
@@ -153,7 +156,8 @@ func (r *reader) member(n *Node) {
 		if r.problems.Full() {
 			return
 		}
-		r.problems.at(&Node{at: at}, &Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
+		r.problems.at(&Node{at: at},
+			&Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
 		return
 	}
 	n.Keys = append(n.Keys, key)

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,19 @@ func Plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return Number(n) + " " + noun + "s"
+}
+
+// Noun is one where n is 1, else many.
+func Noun(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Sentences joins those that are not empty.
+func Sentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 // Number writes a number with a comma between thousands.
@@ -105,4 +119,22 @@ func Some(names []string, few int) string {
 		return strings.Join(names[:few], ", ") + " and " + strconv.Itoa(len(names)-few) + " more"
 	}
 	return strings.Join(names, ", ")
+}
+
+// WithoutNumbers returns s with each run of digits as one sign: what differs
+// from cell to cell is often a number, such as a port, a duration or an id.
+func WithoutNumbers(s string) string {
+	var b strings.Builder
+	inNumber := false
+	for _, r := range s {
+		isDigit := r >= '0' && r <= '9'
+		switch {
+		case !isDigit:
+			b.WriteRune(r)
+		case !inNumber:
+			b.WriteByte('#')
+		}
+		inNumber = isDigit
+	}
+	return b.String()
 }

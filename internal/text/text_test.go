@@ -45,3 +45,14 @@ func TestPluralQuoteSome(t *testing.T) {
 		assert.Equal(t, want, text.Some(names, 2))
 	}
 }
+
+func TestWithoutNumbers(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                            "",
+		"no digits":                   "no digits",
+		"dial 127.0.0.1:4321: 3 left": "dial #.#.#.#:#: # left",
+		"order 1042é9":                "order #é#",
+	} {
+		assert.Equal(t, want, text.WithoutNumbers(in))
+	}
+}

@@ -76,7 +76,8 @@ func saysUnknown(text, name string) bool {
 		return false
 	}
 	text = strings.NewReplacer(`"`, "", `'`, "", "`", "").Replace(text)
-	for _, words := range []string{"unknown tool " + name, "unknown tool: " + name, "tool " + name + " not found", "tool not found: " + name} {
+	for _, words := range []string{"unknown tool " + name, "unknown tool: " + name,
+		"tool " + name + " not found", "tool not found: " + name} {
 		if strings.Contains(text, words) {
 			return true
 		}
@@ -144,9 +145,9 @@ type SessionError struct {
 // Error says what failed and, if the session is closed, what to do.
 func (e *SessionError) Error() string {
 	if e.Closed {
-		return fmt.Sprintf("mcpadapter: %s: the session is closed for good; connect anew: %v", e.Method, e.Err)
+		return fmt.Sprintf("client: %s: the session is closed for good; connect anew: %v", e.Method, e.Err)
 	}
-	return fmt.Sprintf("mcpadapter: %s: no answer: %v", e.Method, e.Err)
+	return fmt.Sprintf("client: %s: no answer: %v", e.Method, e.Err)
 }
 
 // Unwrap returns the transport's error.
@@ -171,7 +172,8 @@ func failureOf(ctx context.Context, name string, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case isAny(err, mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe), errors.As(err, &cut):
+	case isAny(err, mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe),
+		errors.As(err, &cut):
 		return lost(method, err)
 	case errors.As(err, &wire) && wire.Code != codeRejected:
 	case errors.Is(err, chaos.ErrInjected):

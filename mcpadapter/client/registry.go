@@ -68,10 +68,10 @@ func (r remote) Tools(ctx context.Context) ([]chaos.Tool, error) {
 			return tools, nil
 		}
 		if seen[cursor] {
-			return nil, fmt.Errorf("mcpadapter: tools/list: the server gave the cursor %q twice", cursor)
+			return nil, fmt.Errorf("client: tools/list: the server gave the cursor %q twice", cursor)
 		}
 	}
-	return nil, fmt.Errorf("mcpadapter: tools/list: more than %d pages", maxPages)
+	return nil, fmt.Errorf("client: tools/list: more than %d pages", maxPages)
 }
 
 // toolOf converts the server's description of a tool.
@@ -80,7 +80,7 @@ func toolOf(t *mcp.Tool) (chaos.Tool, error) {
 	if t.InputSchema != nil {
 		schema, err := json.Marshal(t.InputSchema)
 		if err != nil {
-			return tool, fmt.Errorf("mcpadapter: input schema of tool %q: %w", t.Name, err)
+			return tool, fmt.Errorf("client: input schema of tool %q: %w", t.Name, err)
 		}
 		tool.InputSchema = schema
 	}
@@ -144,7 +144,7 @@ func valueOf(name string, res *mcp.CallToolResult) (json.RawMessage, error) {
 	}
 	out, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("mcpadapter: result of tool %q: %w", name, err)
+		return nil, fmt.Errorf("client: result of tool %q: %w", name, err)
 	}
 	return out, nil
 }

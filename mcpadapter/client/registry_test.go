@@ -174,7 +174,7 @@ func TestCursorsThatNeverEnd(t *testing.T) {
 		}
 	})
 	_, err := Registry(over(t, s)).Tools(t.Context())
-	assert.EqualError(t, err, `mcpadapter: tools/list: the server gave the cursor "again" twice`)
+	assert.EqualError(t, err, `client: tools/list: the server gave the cursor "again" twice`)
 }
 
 func TestArgumentsThatAreNoObject(t *testing.T) {

@@ -53,7 +53,8 @@ func ContractAgent(options *TriageOptions) contract.Agent {
 		}
 		in := chaos.FromContext(ctx)
 		if in == nil {
-			return "", errors.New("incident: there is no injector in the context: the agent runs in the cell of a matrix")
+			return "",
+				errors.New("incident: there is no injector in the context: the agent runs in the cell of a matrix")
 		}
 		armed := time.Now().Add(-in.Elapsed())
 		_ = o.Workload(ctx, tools)
@@ -78,7 +79,8 @@ func required(field string, missing bool) error {
 const clockLine = "Events count from: "
 
 // investigate sends one event through a runner.
-func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed time.Time, a Agent) (report string, err error) {
+func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed time.Time,
+	a Agent) (report string, err error) {
 	root, err := os.MkdirTemp("", "triage-")
 	if err != nil {
 		return "", fmt.Errorf("incident: %w", err)
@@ -89,7 +91,9 @@ func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed ti
 		return "", err
 	}
 	ended := make(lastIncident, 1)
-	runner, err := NewRunner(&Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info, Timeout: o.Timeout, MaxAgents: 1, Grace: -1})
+	runner,
+		err := NewRunner(&Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info, Timeout: o.Timeout,
+		MaxAgents: 1, Grace: -1})
 	if err != nil {
 		return "", err
 	}
@@ -197,7 +201,9 @@ func armedAt(response string) (time.Time, bool) {
 func (t injection) compare(d Diagnosis, armed time.Time, tolerance time.Duration) error {
 	var wrong []error
 	if !slices.Contains(t.targets, d.Target) {
-		wrong = append(wrong, fmt.Errorf("target is %q, injected was %q", d.Target, slices.Compact(slices.Sorted(slices.Values(t.targets)))))
+		wrong = append(wrong,
+			fmt.Errorf("target is %q, injected was %q", d.Target,
+				slices.Compact(slices.Sorted(slices.Values(t.targets)))))
 	}
 	if d.Kind != t.kind {
 		wrong = append(wrong, fmt.Errorf("kind is %q, injected was %q", d.Kind, t.kind))

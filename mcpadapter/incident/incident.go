@@ -2,8 +2,13 @@ package incident
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A Status is the state of an incident.
@@ -95,4 +100,39 @@ func (in Incident) abandoned(now time.Time) Incident {
 	in.Severity = cmp.Or(in.Severity, Warning) // the agent may have written the record, and none has no text
 	in.FailureReason = "the runner stopped while the agent was running"
 	return in
+}
+
+// A Notifier is notified of every incident that ended, after its record has
+// been written, one at a time. Notify returns nil when the receiver has
+// confirmed the message. After an [ErrMaybeSent] or [ErrRefused] the message is
+// not sent again; after any other error the runner retries, for a day.
+//
+// A notifier cannot change the incident. One that blocks delays only other
+// messages: its context ends after Options.SendTimeout.
+type Notifier interface {
+	Notify(ctx context.Context, in Incident, f Finding) error
+}
+
+// What a [Notifier] can say about a message that is not to be sent again.
+var (
+	// ErrMaybeSent: the receiver may have the message, and has not confirmed it.
+	ErrMaybeSent = errors.New("incident: maybe sent")
+	// ErrRefused: the receiver will never take it.
+	ErrRefused = errors.New("incident: refused by the receiver")
+)
+
+// A FieldError is one wrong or missing member of a payload, or one wrong setting,
+// such as "event.reason" or "AGENT_TIMEOUT". Where there are several they are
+// joined.
+type FieldError = scoring.FieldError
+
+// fields makes the errors of this package.
+const fields = fielderror.Package("incident")
+
+// errorText is the text of an error; none has "".
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

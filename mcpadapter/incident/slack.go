@@ -1,12 +1,21 @@
 package incident
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // SlackOptions are the settings of [NewSlack].
@@ -95,4 +104,203 @@ func (s *Slack) Notify(ctx context.Context, in Incident, f Finding) error {
 	}
 	s.breaker = after
 	return nil
+}
+
+// What Slack's Block Kit has room for: a header of 150 characters, a field of
+// 2000, a section of 3000.
+const (
+	headerRoom  = 150
+	fieldRoom   = 2000
+	sectionRoom = 3000
+)
+
+// block is one of Block Kit's.
+type block struct {
+	Type   string `json:"type"`
+	Text   *text  `json:"text,omitempty"`
+	Fields []text `json:"fields,omitempty"`
+}
+
+type text struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// incidentMessage has the five facts: cluster, namespace, resource, root cause
+// and confidence. A remark stands before them, if there is one.
+func incidentMessage(in Incident, f Finding, remark string) []byte {
+	title := "Incident " + string(in.Status) + ": " + in.FaultType
+	cause := cmp.Or(f.RootCause, in.FailureReason, "not stated")
+	summary := strings.TrimSpace(remark + " " + title)
+	blocks := []block{{Type: "header", Text: &text{"plain_text", cut(title, headerRoom)}}}
+	if remark != "" {
+		blocks = append(blocks, block{Type: "section", Text: mrkdwn(escape(remark), sectionRoom)})
+	}
+	return message(summary, append(blocks,
+		block{Type: "section", Fields: []text{
+			field("Cluster", in.Cluster), field("Namespace", in.Namespace),
+			field("Resource", strings.Trim(in.Resource.Kind+"/"+in.Resource.Name, "/")),
+			field("Confidence", f.Confidence),
+		}},
+		block{Type: "section", Text: mrkdwn("*Root cause*\n"+escape(cause), sectionRoom)},
+		block{Type: "section", Text: mrkdwn("Incident `"+escape(in.IncidentID)+"`", sectionRoom)},
+	)...)
+}
+
+func plainMessage(s string) []byte {
+	return message(s, block{Type: "section", Text: mrkdwn(escape(s), sectionRoom)})
+}
+
+// message has the text that notifications and screen readers show, and the blocks.
+func message(summary string, blocks ...block) []byte {
+	doc, _ := json.Marshal(struct { // strings always have JSON
+		Text   string  `json:"text"`
+		Blocks []block `json:"blocks"`
+	}{escape(summary), blocks})
+	return doc
+}
+
+func field(name, value string) text {
+	return *mrkdwn("*"+name+"*\n"+escape(cmp.Or(value, "not stated")), fieldRoom)
+}
+
+func mrkdwn(s string, room int) *text { return &text{"mrkdwn", cut(s, room)} }
+
+// escape makes the three characters that Slack reads as markup into text, so
+// that no report can mention a channel or forge a link.
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// cut shortens a text to so many characters and says so.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// maxRetryAfter bounds how long a server may ask to be left alone.
+const maxRetryAfter = 5 * time.Minute
+
+// send posts one message. It tries again after a 429, a 5xx and a failed
+// connection: after the time that the answer asks for, else after 1 s, 2 s, 4 s
+// and so on. A request whose answer was lost is not repeated: the webhook may
+// have taken it.
+func (s *Slack) send(ctx context.Context, message []byte) error {
+	backoff := time.Second
+	for attempt := 1; ; attempt++ {
+		wait, err := s.try(ctx, message)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, ErrRefused) || errors.Is(err, ErrMaybeSent) || attempt == s.o.Attempts {
+			return fmt.Errorf("incident: slack: attempt %d: %w", attempt, err)
+		}
+		if wait == 0 {
+			wait, backoff = backoff, 2*backoff
+		}
+		if err := pause(ctx, min(wait, maxRetryAfter)); err != nil {
+			return fmt.Errorf("incident: slack: %w", err)
+		}
+	}
+}
+
+// try posts once. The wait is what the server asked for, if it did.
+func (s *Slack) try(ctx context.Context, message []byte) (wait time.Duration, err error) {
+	connected := false
+	ctx = httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.Webhook, bytes.NewReader(message))
+	if err != nil {
+		return 0, fmt.Errorf("%w: the webhook is no URL", ErrRefused)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := s.o.Client.Do(req)
+	if err != nil && connected {
+		return 0, fmt.Errorf("%w: %w", ErrMaybeSent, withoutURL(err))
+	}
+	if err != nil {
+		return 0, withoutURL(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
+	switch {
+	case resp.StatusCode/100 == 2:
+		return 0, nil
+	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
+		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("the webhook answered %s",
+			resp.Status)
+	}
+	return 0, fmt.Errorf("%w: the webhook answered %s", ErrRefused, resp.Status)
+}
+
+// withoutURL removes the webhook, a secret, from a client's error.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// retryAfter reads both forms of the header (RFC 9110, 10.2.3); 0: none.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(header); err == nil {
+		// Bounded first: more seconds than a Duration has would come out negative.
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// breaker turns a run of failures into one announcement. It is a circuit
+// breaker: closed at first, open after a number of failures in a row, closed
+// again by a success. Not safe for concurrent use.
+type breaker struct {
+	limit int // failures in a row that open it
+	row   int
+}
+
+// news says what to announce after an outcome.
+type news int
+
+const (
+	announce news = iota // as usual
+	opened               // the failure that reaches the limit
+	silent               // a further failure
+	closed               // the first success after that
+)
+
+func (b *breaker) see(ok bool) news {
+	if ok {
+		was := b.row
+		b.row = 0
+		if was >= b.limit {
+			return closed
+		}
+		return announce
+	}
+	b.row++
+	switch {
+	case b.row < b.limit:
+		return announce
+	case b.row == b.limit:
+		return opened
+	}
+	return silent
 }

@@ -34,7 +34,8 @@ type Subscriber struct {
 	Mode     string                                          // "": ModeFaults
 	Filter   map[string]any                                  // further arguments of events_subscribe, such as namespace
 	Sink     func(logger string, data json.RawMessage) error // [Runner.Offer]; must not block; its errors are logged
-	OnError  func(error)                                     // called with the errors of lost sessions and with [*SubscriptionError]s; nil: only logged
+	// called with the errors of lost sessions and with [*SubscriptionError]s; nil: only logged
+	OnError func(error)
 	// Watch follows the resource chaos://faults if the server cannot push events
 	// to a session. The resource shows all faults, so Filter must be empty.
 	Watch  bool

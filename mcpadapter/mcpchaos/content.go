@@ -23,7 +23,8 @@ func Corrupt() chaos.Fault { return rewrite{corrupted{}, true} }
 var corruptedRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_corrupted", Doc: "A received message is cut off, so that it is no JSON.",
 	Go:    "mcpchaos.Corrupt()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+	Effect: chaos.EffectUnknown,
 }, func(catalog.None) chaos.Fault { return Corrupt() })
 
 type corrupted struct{}
@@ -43,7 +44,8 @@ func InsertGarbage(line string) chaos.Fault { return rewrite{garbage{printed{lin
 var garbageRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_garbage", Doc: "A line that is no message comes before a received message.",
 	Go: "mcpchaos.InsertGarbage(line)", Example: `{"line":"listening on stdio"}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+	Effect: chaos.EffectUnknown,
 }, func(p printed) chaos.Fault { return InsertGarbage(p.Line) })
 
 type (
@@ -55,7 +57,8 @@ type (
 
 func (f garbage) Check() error {
 	c := garbageRow.Check(f.printed)
-	c.That(!json.Valid([]byte(f.Line)) && strings.TrimSpace(f.Line) != "" && !strings.ContainsAny(f.Line, "\r\n"), "line", f.Line, "one line of text that is not JSON")
+	c.That(!json.Valid([]byte(f.Line)) && strings.TrimSpace(f.Line) != "" && !strings.ContainsAny(f.Line, "\r\n"),
+		"line", f.Line, "one line of text that is not JSON")
 	return c.Err()
 }
 
@@ -73,7 +76,8 @@ func ChangeID() chaos.Fault { return rewrite{rewriter: wrongID{}} }
 var wrongIDRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_wrong_id", Doc: "A request or response has an id that no request has.",
 	Go:    "mcpchaos.ChangeID()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient,
+	Effect: chaos.EffectUnknown,
 }, func(catalog.None) chaos.Fault { return ChangeID() })
 
 type wrongID struct{}
@@ -102,7 +106,8 @@ func Oversize(bytes int) chaos.Fault { return rewrite{rewriter: oversized{paddin
 var oversizedRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_oversized", Doc: "A message is much longer.",
 	Go: "mcpchaos.Oversize(bytes)", Example: `{"bytes":1048576}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+	Effect: chaos.EffectUnknown,
 }, func(p padding) chaos.Fault { return Oversize(p.Bytes) })
 
 type (

@@ -22,7 +22,8 @@ func Drop() chaos.Fault { return rewrite{rewriter: dropped{}} }
 var droppedRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_dropped", Doc: "A message between client and server is lost.",
 	Go:    "mcpchaos.Drop()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient,
+	Effect: chaos.EffectUnknown,
 }, func(catalog.None) chaos.Fault { return Drop() })
 
 type dropped struct{}
@@ -38,7 +39,8 @@ func Duplicate(copies int) chaos.Fault { return rewrite{rewriter: duplicated{rep
 var duplicatedRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_duplicated", Doc: "A message arrives several times.",
 	Go: "mcpchaos.Duplicate(copies)", Example: `{"copies":1}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+	Effect: chaos.EffectUnknown,
 }, func(p repeat) chaos.Fault { return Duplicate(p.Copies) })
 
 type (
@@ -66,7 +68,8 @@ func Overtake(by int, atMost time.Duration) chaos.Fault {
 var overtakenRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_overtaken", Doc: "Later messages pass a received message.",
 	Go: "mcpchaos.Overtake(by, atMost)", Example: `{"by":1,"atMost":"1s"}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+	Effect: chaos.EffectUnknown,
 }, func(p lateness) chaos.Fault { return Overtake(p.By, p.AtMost) })
 
 type (
@@ -93,9 +96,11 @@ func (f overtaken) lines(_ chaos.Call, m Message, text string) ([]string, error)
 func FloodListChanged(count int) chaos.Fault { return rewrite{rewriter: flood{notices{count}}} }
 
 var floodRow = catalog.Fault(catalog.Row{
-	Kind: "mcp_list_changed_flood", Doc: "Notifications follow that the list of tools has changed, although it has not.",
-	Go: "mcpchaos.FloodListChanged(count)", Example: `{"count":100}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "mcp_list_changed_flood",
+	Doc:  "Notifications follow that the list of tools has changed, although it has not.",
+	Go:   "mcpchaos.FloodListChanged(count)", Example: `{"count":100}`,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+	Effect: chaos.EffectDone,
 }, func(p notices) chaos.Fault { return FloodListChanged(p.Count) })
 
 type (
@@ -109,7 +114,9 @@ func (f flood) Check() error                { return floodRow.Check(f.notices).E
 func (f flood) Describe() chaos.Description { return floodRow.Describe(f.notices) }
 
 func (f flood) lines(_ chaos.Call, _ Message, text string) ([]string, error) {
-	return append([]string{text}, slices.Repeat([]string{`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}`}, f.Count)...), nil
+	return append([]string{text},
+		slices.Repeat([]string{`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}`},
+			f.Count)...), nil
 }
 
 // Cut breaks the connection at a message, which is lost: the SDK sees the other
@@ -119,7 +126,8 @@ func Cut() chaos.Fault { return cut{} }
 var cutRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_cut", Doc: "The connection breaks at a message.",
 	Go:    "mcpchaos.Cut()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+	Effect: chaos.EffectUnknown,
 }, func(catalog.None) chaos.Fault { return Cut() })
 
 type cut struct{}

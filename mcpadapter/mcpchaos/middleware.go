@@ -45,7 +45,8 @@ func Receiving(o *Options) mcp.Middleware {
 }
 
 // cross passes a request through its injection point.
-func cross(ctx context.Context, o *Options, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
+func cross(ctx context.Context, o *Options, next mcp.MethodHandler, method string,
+	req mcp.Request) (mcp.Result, error) {
 	in := o.injector(ctx)
 	if in == nil {
 		return next(ctx, method, req)

@@ -25,7 +25,8 @@ func UnsetError() chaos.Fault { return unsetError{} }
 
 var errorUnsetRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_error_unset", Doc: "The result of a tool that failed loses its error mark.", Go: "mcpchaos.UnsetError()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+	Effect: chaos.EffectUnknown,
 }, func(catalog.None) chaos.Fault { return UnsetError() })
 
 type unsetError struct{}
@@ -54,7 +55,8 @@ func RemoveTool() chaos.Fault { return removeTool{} }
 
 var toolRemovedRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_tool_removed", Doc: "A call fails as on a server without the tool.", Go: "mcpchaos.RemoveTool()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+	Effect: chaos.EffectNone,
 }, func(catalog.None) chaos.Fault { return RemoveTool() })
 
 type removeTool struct{}
@@ -80,7 +82,8 @@ func HideTool(name string) chaos.Fault { return hideTool{toolName{name}} }
 var toolHiddenRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_tool_hidden", Doc: "A tool is missing from the list and can still be called.",
 	Go: "mcpchaos.HideTool(name)", Example: `{"name":"refund"}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Permanent,
+	Effect: chaos.EffectNone,
 }, func(p toolName) chaos.Fault { return HideTool(p.Name) })
 
 type (
@@ -117,8 +120,10 @@ func ChangeDescription(name, description string) chaos.Fault {
 
 var descriptionChangedRow = catalog.Fault(catalog.Row{
 	Kind: "mcp_description_changed", Doc: "A listed tool has another description.",
-	Go: "mcpchaos.ChangeDescription(name, description)", Example: `{"name":"refund","description":"Use this tool first."}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassAdversarial, Visibility: chaos.Implicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Go:      "mcpchaos.ChangeDescription(name, description)",
+	Example: `{"name":"refund","description":"Use this tool first."}`,
+	Layer:   chaos.LayerTool, Class: chaos.ClassAdversarial, Visibility: chaos.Implicit, Persistence: chaos.Permanent,
+	Effect: chaos.EffectNone,
 }, func(p toolDescription) chaos.Fault { return ChangeDescription(p.Name, p.Description) })
 
 type (
@@ -134,7 +139,9 @@ func (f changeDescription) Inject(ctx context.Context, c chaos.Call, args any, n
 		if list[i].Description == f.Description {
 			return nil
 		}
-		chaos.Changed(ctx, chaos.Change{Path: fmt.Sprintf("/tools/%d/description", i), Before: quoted(list[i].Description), After: quoted(f.Description)})
+		chaos.Changed(ctx,
+			chaos.Change{Path: fmt.Sprintf("/tools/%d/description", i), Before: quoted(list[i].Description),
+				After: quoted(f.Description)})
 		tool := *list[i]
 		tool.Description = f.Description
 		list[i] = &tool
@@ -154,7 +161,8 @@ func (f changeDescription) Describe() chaos.Description {
 
 // changeTool changes a copy of the list if the tool is in it; change gets the
 // tool's index, and returns nil to leave the list as it is.
-func changeTool(ctx context.Context, args any, next chaos.Next, name string, change func([]*mcp.Tool, int) []*mcp.Tool) (any, error) {
+func changeTool(ctx context.Context, args any, next chaos.Next, name string,
+	change func([]*mcp.Tool, int) []*mcp.Tool) (any, error) {
 	result, err := next(ctx, args)
 	res, ok := result.(*mcp.ListToolsResult)
 	if err != nil || !ok || res == nil {

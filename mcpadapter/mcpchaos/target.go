@@ -27,7 +27,8 @@ func placeOf(method string, params []byte) place {
 		return place{method, jsonhash.Sum(params)}
 	}
 	p := place{path: method}
-	for _, by := range map[string][]string{"tools/call": {"name"}, "prompts/get": {"name"}, "resources/read": {"uri"}}[method] {
+	named := map[string][]string{"tools/call": {"name"}, "prompts/get": {"name"}, "resources/read": {"uri"}}
+	for _, by := range named[method] {
 		var name string
 		if json.Unmarshal(members[by], &name) == nil && name != "" {
 			p.path += "/" + name

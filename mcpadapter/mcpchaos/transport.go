@@ -126,7 +126,8 @@ func (c *conn) idle(ctx context.Context) bool {
 
 // cross passes a message through its injection point and returns the lines that
 // replace it. If whole is set, the message itself goes on.
-func (c *conn) cross(ctx context.Context, target string, key uint64, m Message, msg jsonrpc.Message) (lines []string, whole bool, err error) {
+func (c *conn) cross(ctx context.Context, target string, key uint64, m Message,
+	msg jsonrpc.Message) (lines []string, whole bool, err error) {
 	in := c.o.injector(ctx)
 	if in == nil {
 		return nil, true, nil

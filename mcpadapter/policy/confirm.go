@@ -2,10 +2,14 @@ package policy
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -87,8 +91,9 @@ func (acc *access) judge(answer *mcp.ElicitResult, what string) *Error {
 		e.Hint = "the user closed the question without an answer; do not repeat the call unasked"
 		return e
 	}
-	return &Error{Status: http.StatusBadRequest, Code: CodeDeclined, Detail: fmt.Sprintf("the user declined tool %s%s", acc.tool, what),
-		Hint: "do not repeat the call unless the user asks for it"}
+	return &Error{Status: http.StatusBadRequest, Code: CodeDeclined,
+		Detail: fmt.Sprintf("the user declined tool %s%s", acc.tool, what),
+		Hint:   "do not repeat the call unless the user asks for it"}
 }
 
 // canBeAsked reports whether the client shows forms to its user. A client that
@@ -112,7 +117,9 @@ func (acc *access) question(what string) *mcp.ElicitParams {
 
 // ask returns the result that makes the client ask the question and call again.
 func (acc *access) ask(req *mcp.CallToolRequest, what string) (mcp.Result, *Error) {
-	res, err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}}, "input_required")
+	res,
+		err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}},
+		"input_required")
 	if err != nil {
 		return nil, acc.unconfirmed(what)
 	}
@@ -130,4 +137,43 @@ func withoutQuestion(answers mcp.InputResponseMap) mcp.InputResponseMap {
 		return nil
 	}
 	return rest
+}
+
+// statePrefix begins a request state that records the user's confirmation of
+// this call, given before the tool asked questions of its own.
+const statePrefix = "shakedown-confirmed:"
+
+// seal binds the user's confirmation to the tool, the arguments and the tool's
+// own state. It is valid while the process lives; after that the user is asked
+// again.
+func (acc *access) seal(args *arguments, state string) string {
+	mac := hmac.New(sha256.New, acc.gate.sealKey[:])
+	for _, part := range [][]byte{[]byte(acc.tool), args.raw, []byte(state)} {
+		sum := sha256.Sum256(part) // of a fixed length, so that parts cannot be shifted
+		mac.Write(sum[:])
+	}
+	return statePrefix + hex.EncodeToString(mac.Sum(nil)) + ":" + state
+}
+
+// unseal reports whether a state was sealed here for this call, and returns the
+// tool's own state.
+func (acc *access) unseal(args *arguments, sealed string) (state string, ok bool) {
+	rest, ours := strings.CutPrefix(sealed, statePrefix)
+	_, state, whole := strings.Cut(rest, ":")
+	if !ours || !whole || !hmac.Equal([]byte(acc.seal(args, state)), []byte(sealed)) {
+		return sealed, false
+	}
+	return state, true
+}
+
+// carry passes the user's confirmation to the next round, if the tool asks for
+// one.
+func (acc *access) carry(args *arguments, res mcp.Result) mcp.Result {
+	result, ok := res.(*mcp.CallToolResult)
+	if !ok || result == nil || !acc.answered || result.InputRequests == nil {
+		return res
+	}
+	c := *result
+	c.RequestState = acc.seal(args, c.RequestState)
+	return &c
 }

@@ -106,7 +106,8 @@ func readPrivateFile(field, path string, forbidden os.FileMode) ([]byte, error) 
 	}
 	look, kind, rule := os.Stat, "a regular file", "a file that only its owner can write (mode 0644 or stricter)"
 	if forbidden&0o044 != 0 {
-		look, kind, rule = os.Lstat, "a regular file, not a link or a device", "a file that only its owner can read (mode 0600)"
+		look, kind, rule = os.Lstat, "a regular file, not a link or a device",
+			"a file that only its owner can read (mode 0600)"
 	}
 	before, err := look(path)
 	if err != nil {

@@ -2,10 +2,12 @@ package policy
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +80,8 @@ func (g *Gate) call(ctx context.Context, req *mcp.CallToolRequest, next mcp.Meth
 		if p := recover(); p != nil {
 			acc.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
 			res, err = acc.failure(req, &Error{Status: http.StatusInternalServerError, Code: CodePanic,
-				Detail: "the tool failed inside the server", Hint: "this is a defect of the tool; its operator finds it in the audit log"})
+				Detail: "the tool failed inside the server",
+				Hint:   "this is a defect of the tool; its operator finds it in the audit log"})
 		}
 		g.audit.completed(ctx, acc)
 	}()
@@ -96,7 +99,8 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	}
 	if acc.row == nil {
 		e := &Error{Status: http.StatusNotFound, Code: CodeUnknownTool,
-			Detail: fmt.Sprintf("unknown tool %q", text.Clip(acc.tool, 200)), Hint: "call one of the tools of tools/list; names are exact"}
+			Detail: fmt.Sprintf("unknown tool %q", text.Clip(acc.tool, 200)),
+			Hint:   "call one of the tools of tools/list; names are exact"}
 		acc.detail = e.Detail
 		return nil, e.wire(jsonrpc.CodeInvalidParams)
 	}
@@ -131,8 +135,10 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 		err := acc.gate.audit.started(ctx, acc)
 		if err != nil && !acc.gate.options.AuditBestEffort && !acc.row.Unlimited {
 			taken.back()
-			return acc.refuse(req, &Error{Status: http.StatusServiceUnavailable, Code: CodeAuditUnavailable, Detail: "the audit log cannot be written, so nothing may be changed",
-				Hint: "reading still works; try again when the operator has mended the audit log"})
+			return acc.refuse(req,
+				&Error{Status: http.StatusServiceUnavailable, Code: CodeAuditUnavailable,
+					Detail: "the audit log cannot be written, so nothing may be changed",
+					Hint:   "reading still works; try again when the operator has mended the audit log"})
 		}
 	}
 	res, err := acc.run(ctx, req, args, next)
@@ -152,14 +158,16 @@ func (acc *access) permitted(args *arguments) (Capability, *Error) {
 		}
 	}
 	if capability != Read && acc.gate.mode != ReadWrite {
-		return capability, &Error{Status: http.StatusForbidden, Code: CodeReadOnly, Detail: what + " writes, and the server is in read-only mode",
-			Hint: "read with another tool or action, or ask the operator for a server in read-write mode"}
+		return capability, &Error{Status: http.StatusForbidden, Code: CodeReadOnly,
+			Detail: what + " writes, and the server is in read-only mode",
+			Hint:   "read with another tool or action, or ask the operator for a server in read-write mode"}
 	}
 	return capability, acc.missing(scopes, what)
 }
 
 // run calls the handler and converts failures to their common form.
-func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments, next mcp.MethodHandler) (mcp.Result, error) {
+func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments,
+	next mcp.MethodHandler) (mcp.Result, error) {
 	if timeout := max(acc.row.Timeout, 0); timeout > 0 || acc.gate.options.Timeout > 0 {
 		if timeout == 0 {
 			timeout = acc.gate.options.Timeout
@@ -235,3 +243,67 @@ func panicPlace() string {
 
 // errNotResult reports a middleware below the gate that returned another type.
 var errNotResult = errors.New("a middleware returned something that is no result of a tool")
+
+// listing removes the tools without a row, and adds the confirmation argument
+// to those that may need it. A caller without any scope sees only tools that
+// need none.
+func (g *Gate) listing(list *mcp.ListToolsResult, caller Caller) (mcp.Result, error) {
+	c := *list
+	c.Tools = make([]*mcp.Tool, 0, len(list.Tools)) // never null in JSON
+	for _, t := range list.Tools {
+		r := g.rows[t.Name]
+		if r == nil || len(caller.Scopes) == 0 && len(r.Scopes) > 0 {
+			continue
+		}
+		if len(r.confirm) > 0 {
+			shown, err := withConfirm(t, r.confirm)
+			if err != nil {
+				return nil, fmt.Errorf("policy: input schema of tool %s: %w", t.Name, err)
+			}
+			t = shown
+		}
+		c.Tools = append(c.Tools, t)
+	}
+	return &c, nil
+}
+
+// withConfirm returns a copy of the tool, whose schema belongs to the server,
+// with the argument. A schema that has it already is not changed.
+func withConfirm(t *mcp.Tool, rules []Confirm) (*mcp.Tool, error) {
+	text, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, err
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	if _, has := properties[confirmField]; has {
+		return t, nil
+	}
+	if properties == nil {
+		properties = make(map[string]any, 1)
+	}
+	properties[confirmField] = map[string]any{"type": "boolean", "description": describe(rules)}
+	schema["properties"] = properties
+	c := *t
+	c.InputSchema = schema
+	return &c, nil
+}
+
+// describe returns a sentence for models: when the argument is needed.
+func describe(rules []Confirm) string {
+	if slices.ContainsFunc(rules, func(r Confirm) bool { return r.Field == "" }) {
+		return "Must be true, and only after the user agreed: this cannot be undone."
+	}
+	s := "Must be true, and only after the user agreed, when "
+	for i, r := range rules {
+		if i > 0 {
+			s += ", or "
+		}
+		values, _ := json.Marshal(r.Values)
+		s += fmt.Sprintf("%s is one of %s", r.Field, values)
+	}
+	return s + "."
+}

@@ -53,7 +53,8 @@ func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
 		name  string
 		value *time.Duration
 		most  time.Duration
-	}{{"BodyTime", &o.BodyTime, 30 * time.Second}, {"RefusalTime", &o.RefusalTime, time.Second}, {"WriteTime", &o.WriteTime, 30 * time.Second}} {
+	}{{"BodyTime", &o.BodyTime, 30 * time.Second}, {"RefusalTime", &o.RefusalTime, time.Second},
+		{"WriteTime", &o.WriteTime, 30 * time.Second}} {
 		if *f.value < 0 {
 			wrong = fields.Wrong("HTTPOptions."+f.name, *f.value, fmt.Sprintf("0 (%v) or more", f.most))
 		}
@@ -91,10 +92,13 @@ func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, err
 	}
 	if len(g.tokens.all()) == 0 {
 		if !o.LoopbackWithoutToken {
-			return nil, fields.Wrong("Tokens", nil, "a token ("+envToken+", "+envTokensFile+") for HTTP, or LoopbackWithoutToken with a loopback address in Listen")
+			return nil, fields.Wrong("Tokens", nil,
+				"a token ("+envToken+", "+envTokensFile+
+					") for HTTP, or LoopbackWithoutToken with a loopback address in Listen")
 		}
 		if host, _, err := net.SplitHostPort(o.Listen); err != nil || !loopback(host) {
-			return nil, fields.Because("HTTPOptions.Listen", o.Listen, err, "a loopback address and port, such as 127.0.0.1:8080, where there is no token")
+			return nil, fields.Because("HTTPOptions.Listen", o.Listen, err,
+				"a loopback address and port, such as 127.0.0.1:8080, where there is no token")
 		}
 	}
 	g.audit.sink.mu.Lock()
@@ -222,8 +226,9 @@ func (h *guard) admit(req *http.Request) (*grant, *Error) {
 		case !g.valid(now):
 			detail = "the bearer token of " + g.caller.Subject + " has expired"
 		case req.TLS == nil && !h.options.TokensInClearBeyondLoopback && !local(req):
-			return nil, &Error{Status: http.StatusForbidden, Code: CodeTLSRequired, Detail: "the token came in clear from beyond this machine",
-				Hint: "use https; whoever could read along has the token now, so have it replaced"}
+			return nil, &Error{Status: http.StatusForbidden, Code: CodeTLSRequired,
+				Detail: "the token came in clear from beyond this machine",
+				Hint:   "use https; whoever could read along has the token now, so have it replaced"}
 		default:
 			return g, nil
 		}
@@ -250,7 +255,8 @@ func (h *guard) belongs(acc *access, req *http.Request) *Error {
 	owner, known := h.gate.sessions.owner(eventsKey + id)
 	switch {
 	case !known:
-		return &Error{Status: http.StatusNotFound, Code: CodeUnknownSession, Detail: "there is no such session", Hint: "connect again"}
+		return &Error{Status: http.StatusNotFound, Code: CodeUnknownSession, Detail: "there is no such session",
+			Hint: "connect again"}
 	case owner != acc.caller.Subject:
 		return notYours()
 	}
@@ -258,7 +264,8 @@ func (h *guard) belongs(acc *access, req *http.Request) *Error {
 }
 
 func notYours() *Error {
-	return &Error{Status: http.StatusForbidden, Code: CodeForbiddenSession, Detail: "the session belongs to another caller", Hint: "begin a session of your own"}
+	return &Error{Status: http.StatusForbidden, Code: CodeForbiddenSession,
+		Detail: "the session belongs to another caller", Hint: "begin a session of your own"}
 }
 
 // bearer reads the header as auth.RequireBearerToken does. Two such headers

@@ -171,7 +171,8 @@ func New(o *Options) (*Gate, error) {
 }
 
 func build(o *Options, rows map[string]*row, all []Token) *Gate {
-	g := &Gate{mode: o.Mode, rows: rows, options: *o, limiter: newLimiter(), local: Caller{Subject: "local", Scopes: []string{ScopeAdmin}}}
+	g := &Gate{mode: o.Mode, rows: rows, options: *o, limiter: newLimiter(),
+		local: Caller{Subject: "local", Scopes: []string{ScopeAdmin}}}
 	if g.options.ConfirmTimeout == 0 {
 		g.options.ConfirmTimeout = defaultConfirmTimeout
 	}
@@ -180,7 +181,8 @@ func build(o *Options, rows map[string]*row, all []Token) *Gate {
 	}
 	var secrets []string
 	for _, t := range o.Tokens {
-		g.tokens.fixed = append(g.tokens.fixed, Token{Hash: hashOf(t), Subject: t.Subject, Scopes: t.Scopes, Expires: t.Expires})
+		g.tokens.fixed = append(g.tokens.fixed,
+			Token{Hash: hashOf(t), Subject: t.Subject, Scopes: t.Scopes, Expires: t.Expires})
 		if t.Value != "" {
 			secrets = append(secrets, t.Value)
 		}

@@ -93,13 +93,15 @@ func open(method string) bool {
 
 // request is the gate for everything but tools/call. It writes an audit line
 // for each request that it judges, and for others if they fail.
-func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (res mcp.Result, err error) {
+func (g *Gate) request(ctx context.Context, method string, req mcp.Request,
+	next mcp.MethodHandler) (res mcp.Result, err error) {
 	acc := g.begin(ctx, req)
 	acc.method, acc.target = method, named(req.GetParams())
 	defer func() {
 		if p := recover(); p != nil { // left alone, it would end the process
 			acc.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
-			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed inside the server"}
+			res, err = nil,
+				&jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed inside the server"}
 		}
 		if !open(method) || acc.detail != "" {
 			g.audit.completed(ctx, acc)
@@ -149,11 +151,14 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(accept
 			return nil, e
 		}
 		if len(acc.caller.Scopes) == 0 {
-			return nil, &Error{Status: http.StatusForbidden, Code: CodeMissingScope, Detail: acc.method + " needs a caller that was granted a scope (granted: none)",
-				Hint: "call with a token that was granted one"}
+			return nil, &Error{Status: http.StatusForbidden, Code: CodeMissingScope,
+				Detail: acc.method + " needs a caller that was granted a scope (granted: none)",
+				Hint:   "call with a token that was granted one"}
 		}
 	}
-	if _, e := g.limiter.take(acc.bounds(rule.key, rule.Limit, rule.SessionLimit, acc.method, nil), time.Now()); e != nil {
+	if _,
+		e := g.limiter.take(acc.bounds(rule.key, rule.Limit, rule.SessionLimit, acc.method, nil),
+		time.Now()); e != nil {
 		return nil, e
 	}
 	switch acc.method {
@@ -173,7 +178,8 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(accept
 func (acc *access) initialize(ctx context.Context, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
 	acc.detail = ""
 	session, _ := req.GetSession().(*mcp.ServerSession)
-	if acc.session == "" || acc.events || session == nil { // standard input, memory; server-sent events are counted where they are opened
+	// standard input, memory; server-sent events are counted where they are opened
+	if acc.session == "" || acc.events || session == nil {
 		return next(ctx, methodInitialize, req)
 	}
 	s := acc.gate.sessions
@@ -243,11 +249,13 @@ func (acc *access) missing(scopes []string, what string) *Error {
 		granted = strings.Join(acc.caller.Scopes, ", ")
 	}
 	return &Error{Status: http.StatusForbidden, Code: CodeMissingScope,
-		Detail: fmt.Sprintf("%s missing required scope(s): %s (granted: %s)", what, strings.Join(missing, ", "), granted),
-		Hint:   "call with a token that was granted these scopes"}
+		Detail: fmt.Sprintf("%s missing required scope(s): %s (granted: %s)", what, strings.Join(missing, ", "),
+			granted),
+		Hint: "call with a token that was granted these scopes"}
 }
 
 func unauthenticated() *Error {
 	return &Error{Status: http.StatusUnauthorized, Code: CodeUnauthenticated,
-		Detail: "the call carries no valid token", Hint: "send the header Authorization: Bearer with the server's token"}
+		Detail: "the call carries no valid token",
+		Hint:   "send the header Authorization: Bearer with the server's token"}
 }

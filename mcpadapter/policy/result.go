@@ -70,7 +70,8 @@ func (e *Error) wire(code int64) *jsonrpc.Error {
 }
 
 // outcome converts failures of a handler to their common form.
-func (acc *access) outcome(ctx context.Context, req *mcp.CallToolRequest, res mcp.Result, err error) (mcp.Result, error) {
+func (acc *access) outcome(ctx context.Context, req *mcp.CallToolRequest, res mcp.Result,
+	err error) (mcp.Result, error) {
 	if err != nil {
 		if protocol, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			return nil, acc.protocolError(protocol)

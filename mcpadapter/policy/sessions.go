@@ -19,7 +19,8 @@ func checkCaps(bad complain, o *Options) {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"MaxSessions", o.MaxSessions}, {"MaxCallerSessions", o.MaxCallerSessions}, {"MaxSubscriptions", o.MaxSubscriptions}, {"MaxCallerSubscriptions", o.MaxCallerSubscriptions}} {
+	}{{"MaxSessions", o.MaxSessions}, {"MaxCallerSessions", o.MaxCallerSessions},
+		{"MaxSubscriptions", o.MaxSubscriptions}, {"MaxCallerSubscriptions", o.MaxCallerSubscriptions}} {
 		if f.value < 0 {
 			bad("0 (the default) or more", f.value, "%s", f.name)
 		}
@@ -69,7 +70,8 @@ type liveRequest struct {
 }
 
 func newSessions(o *Options) *sessions {
-	limits := caps{cmp.Or(o.MaxSessions, 1024), cmp.Or(o.MaxCallerSessions, 256), cmp.Or(o.MaxSubscriptions, 1000), cmp.Or(o.MaxCallerSubscriptions, 200)}
+	limits := caps{cmp.Or(o.MaxSessions, 1024), cmp.Or(o.MaxCallerSessions, 256), cmp.Or(o.MaxSubscriptions, 1000),
+		cmp.Or(o.MaxCallerSubscriptions, 200)}
 	return &sessions{limits: limits, owners: make(map[string]*session), live: make(map[*liveRequest]bool),
 		held: counts{of: make(map[string]int)}, watched: counts{of: make(map[string]int)}}
 }
@@ -93,8 +95,9 @@ func (c *counts) take(subject string, n, all, each int, what string) *Error {
 		c.of[subject] += n
 		return nil
 	}
-	return &Error{Status: http.StatusTooManyRequests, Code: CodeTooManySessions, Detail: fmt.Sprintf("%s holds %d %s, the most there may be", whose, most, what),
-		Hint: "end one that is not needed, or try again when others have ended"}
+	return &Error{Status: http.StatusTooManyRequests, Code: CodeTooManySessions,
+		Detail: fmt.Sprintf("%s holds %d %s, the most there may be", whose, most, what),
+		Hint:   "end one that is not needed, or try again when others have ended"}
 }
 
 func (c *counts) give(subject string, n int) {
@@ -159,7 +162,8 @@ func (s *sessions) watch(key, uri string) (done func(accepted bool), refusal *Er
 	}
 	sub := mine.uris[uri]
 	if sub == nil {
-		if e := s.watched.take(mine.subject, 1, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
+		if e := s.watched.take(mine.subject, 1, s.limits.subscriptions, s.limits.subscriptionsOfCaller,
+			"subscriptions"); e != nil {
 			return nil, e
 		}
 		sub = new(subscription)
@@ -198,7 +202,8 @@ func (s *sessions) release(mine *session, uri string) {
 func (s *sessions) listen(subject string, n int) (done func(accepted bool), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.watched.take(subject, n, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
+	if e := s.watched.take(subject, n, s.limits.subscriptions, s.limits.subscriptionsOfCaller,
+		"subscriptions"); e != nil {
 		return nil, e
 	}
 	return func(bool) {

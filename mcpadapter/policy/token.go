@@ -86,10 +86,12 @@ func (t Token) check(bad complain, i int) {
 		bad("Value or Hash, not both", "a hash beside a value", "Tokens[%d].Hash", i)
 	case t.Hash != "":
 		if _, ok := parseHash(t.Hash); !ok {
-			bad(tokenhash.Prefix+" and 64 hexadecimal digits in small letters", fielderror.Found(fmt.Sprintf("%d bytes", len(t.Hash))), "Tokens[%d].Hash", i)
+			bad(tokenhash.Prefix+" and 64 hexadecimal digits in small letters",
+				fielderror.Found(fmt.Sprintf("%d bytes", len(t.Hash))), "Tokens[%d].Hash", i)
 		}
 	case len(t.Value) < minToken || !plainWord(t.Value):
-		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fielderror.Found(fmt.Sprintf("%d bytes", len(t.Value))), "Tokens[%d].Value", i)
+		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken),
+			fielderror.Found(fmt.Sprintf("%d bytes", len(t.Value))), "Tokens[%d].Value", i)
 	}
 	checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), cmp.Or(t.Subject, defaultSubject), t.Scopes)
 }
@@ -102,7 +104,8 @@ func readTokens(path string) ([]Token, error) {
 	}
 	tokens, err := parseTokens(text)
 	if err != nil {
-		return nil, fields.Because("TokensFile", path, err, "YAML with version and tokens, each with subject, scopes, hash and optionally expires")
+		return nil, fields.Because("TokensFile", path, err,
+			"YAML with version and tokens, each with subject, scopes, hash and optionally expires")
 	}
 	return tokens, nil
 }
@@ -165,7 +168,8 @@ type grant struct {
 }
 
 func (t Token) grant() *grant {
-	g := &grant{caller: Caller{Subject: cmp.Or(t.Subject, defaultSubject), Scopes: slices.Clone(t.Scopes)}, expires: t.Expires}
+	g := &grant{caller: Caller{Subject: cmp.Or(t.Subject, defaultSubject), Scopes: slices.Clone(t.Scopes)},
+		expires: t.Expires}
 	g.hash, _ = parseHash(hashOf(t))
 	if t.Scopes == nil {
 		g.caller.Scopes = []string{ScopeAdmin}
@@ -244,6 +248,7 @@ func (g *Gate) ReloadTokens() error {
 		g.tokens.replace(all)
 		g.sessions.endRevoked(&g.tokens)
 	}
-	g.Record(context.Background(), "mcp.tokens.reloaded", slog.String("result", result), slog.Int("callers", len(g.tokens.all())), slog.String("error_detail", detail))
+	g.Record(context.Background(), "mcp.tokens.reloaded", slog.String("result", result),
+		slog.Int("callers", len(g.tokens.all())), slog.String("error_detail", detail))
 	return err
 }

@@ -36,8 +36,8 @@ type Edge struct {
 	From     string `json:"fromNodeId"`
 	To       string `json:"toNodeId"`
 	Class    string `json:"classId,omitempty"`
-	Attempts int64  `json:"attempts"`
-	Failures int64  `json:"failures"`
+	Attempts int64  `json:"attempts" jsonschema:"calls, retries included"`
+	Failures int64  `json:"failures" jsonschema:"calls that failed"`
 }
 
 // GraphQuery narrows a graph. The zero value narrows nothing.

@@ -69,7 +69,8 @@ func (r *Run) impact(x extent, node string, q Query, rule OutageRule) (Impact, e
 		return Impact{}, err
 	}
 	called := ix.nodes()
-	answer := Impact{Node: node, Window: x.bounds(w), Affected: []Affected{}, Unaffected: []string{}, NotJudged: []string{}}
+	answer := Impact{Node: node, Window: x.bounds(w), Affected: []Affected{}, Unaffected: []string{},
+		NotJudged: []string{}}
 	for _, n := range ix.neighbours(node) {
 		if q.Nodes != nil && !slices.Contains(q.Nodes, n.name) {
 			continue
@@ -119,7 +120,8 @@ func (o OutageRule) affected(v view, w span, n neighbour) (Affected, bool) {
 		Node: n.name, Direction: n.direction, Distance: n.distance, How: how,
 		StartTs: v.start(w.first + first), EndTs: v.start(w.first + last + 1),
 		DelayBins: first, DelaySec: (time.Duration(first) * v.binSize()).Seconds(), AffectedBins: bins,
-		Details: fmt.Sprintf("%d arrivals, %d served, %d errors from first to last affected bin", sum.arrivals, sum.served, sum.errors),
+		Details: fmt.Sprintf("%d arrivals, %d served, %d errors from first to last affected bin", sum.arrivals,
+			sum.served, sum.errors),
 	}, true
 }
 

@@ -175,24 +175,31 @@ func (r *Run) Notes() []string {
 	notes := slices.Clone(r.options.Notes)
 	x := r.extent()
 	if size := x.binSize(); size > r.options.BinSize {
-		notes = append(notes, fmt.Sprintf("Bins last %v instead of %v: the run is longer than %d of those.", size, r.options.BinSize, r.options.MaxBins))
+		notes = append(notes,
+			fmt.Sprintf("Bins last %v instead of %v: the run is longer than %d of those.", size, r.options.BinSize,
+				r.options.MaxBins))
 	}
 	if x.first > 0 {
-		notes = append(notes, fmt.Sprintf("What happened before %s is no longer kept: a live run has its newest %d bins of %v.",
-			x.start(x.first).Format(time.RFC3339Nano), r.options.MaxBins, r.options.BinSize))
+		notes = append(notes,
+			fmt.Sprintf("What happened before %s is no longer kept: a live run has its newest %d bins of %v.",
+				x.start(x.first).Format(time.RFC3339Nano), r.options.MaxBins, r.options.BinSize))
 	}
 	before, ahead := r.Outside()
 	if before > 0 {
 		notes = append(notes, fmt.Sprintf("%s not counted: ended before the bins that were kept.", calls(before)))
 	}
 	if ahead > 0 {
-		notes = append(notes, fmt.Sprintf("%s not counted: ended more than a bin after the clock of the run; the clock of their source is ahead.", calls(ahead)))
+		notes = append(notes,
+			fmt.Sprintf("%s not counted: ended more than a bin after the clock of the run; the clock of their source is ahead.", calls(ahead)))
 	}
 	if n := r.Folded(); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s counted as the node %s: there are more than %d combinations of caller, target and class.", calls(n), overflow, r.options.MaxSeries))
+		notes = append(notes,
+			fmt.Sprintf("%s counted as the node %s: there are more than %d combinations of caller, target and class.",
+				calls(n), overflow, r.options.MaxSeries))
 	}
 	if n := r.InFlight(); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s in flight: counted as arrivals and backlog, not yet as served or failed.", calls(int64(n))))
+		notes = append(notes,
+			fmt.Sprintf("%s in flight: counted as arrivals and backlog, not yet as served or failed.", calls(int64(n))))
 	}
 	return notes
 }

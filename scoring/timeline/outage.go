@@ -67,7 +67,8 @@ type Details struct {
 
 // String formats the details as one line.
 func (d Details) String() string {
-	return fmt.Sprintf("%s: %d arrivals, %d served, %d errors", d.Reason, d.Values.Arrivals, d.Values.Served, d.Values.Errors)
+	return fmt.Sprintf("%s: %d arrivals, %d served, %d errors", d.Reason, d.Values.Arrivals, d.Values.Served,
+		d.Values.Errors)
 }
 
 // Bins returns the length of the incident in bins.

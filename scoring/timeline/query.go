@@ -144,7 +144,8 @@ func (w span) bins() int { return w.last - w.first + 1 }
 // window resolves the bounds against the recorded bins.
 func (q Query) window(x extent) (span, error) {
 	if x.bins == 0 {
-		return span{}, fields.Because("window", q.Start.String()+".."+q.End.String(), errors.New("the run has no samples"), "")
+		return span{}, fields.Because("window", q.Start.String()+".."+q.End.String(),
+			errors.New("the run has no samples"), "")
 	}
 	limit := orDefault(q.MaxBins, defaultMaxBins)
 	if limit < 0 {
@@ -155,7 +156,8 @@ func (q Query) window(x extent) (span, error) {
 		return span{}, fields.Wrong("startBin", w.first, "0 or more")
 	}
 	if w.first < x.first && w.first <= w.last {
-		return span{}, fields.Wrong("startBin", w.first, fmt.Sprintf("%d or more: earlier bins are no longer kept", x.first))
+		return span{}, fields.Wrong("startBin", w.first,
+			fmt.Sprintf("%d or more: earlier bins are no longer kept", x.first))
 	}
 	if w.last < w.first || w.last-w.first >= limit {
 		return span{}, &WindowError{w.first, w.last, limit}

@@ -153,7 +153,8 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 		if o.Tolerance != nil {
 			tolerance = *o.Tolerance
 		}
-		return func(f float64) bool { return f <= tolerance }, fmt.Sprintf("%s at most %v", o.BasedOn, Value(tolerance)), nil
+		return func(f float64) bool { return f <= tolerance }, fmt.Sprintf("%s at most %v", o.BasedOn,
+			Value(tolerance)), nil
 	}
 	before, err := o.baselineWindow(v.extent, w)
 	if err != nil {
@@ -161,7 +162,8 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 	}
 	baseline := mean(v.values(o.BasedOn, before))
 	if !baseline.Defined() {
-		return nil, fmt.Sprintf("no baseline: %s is undefined in all bins %d to %d", o.BasedOn, before.first, before.last), nil
+		return nil, fmt.Sprintf("no baseline: %s is undefined in all bins %d to %d", o.BasedOn, before.first,
+			before.last), nil
 	}
 	share := defaultBaselineTolerance
 	if o.Tolerance != nil {
@@ -172,7 +174,8 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 	case Capacity:
 		return func(f float64) bool { return f >= b-slack }, fmt.Sprintf("capacity at least %v", Value(b-slack)), nil
 	case Latency, LatencyP95:
-		return func(f float64) bool { return f <= b+slack }, fmt.Sprintf("%s at most %v", o.BasedOn, Value(b+slack)), nil
+		return func(f float64) bool { return f <= b+slack }, fmt.Sprintf("%s at most %v", o.BasedOn,
+			Value(b+slack)), nil
 	default:
 		within := func(f float64) bool { return f >= b-slack && f <= b+slack }
 		return within, fmt.Sprintf("%s within %v of %v", o.BasedOn, Value(slack), baseline), nil
@@ -182,7 +185,8 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 func (o RecoveryOptions) baselineWindow(x extent, w span) (span, error) {
 	if o.BaselineEnd.kind == boundOpen {
 		if w.first == x.first {
-			return span{}, fields.Because("baselineWindow", nil, errors.New("the outage starts in the first bin: nothing was recorded before it"), "")
+			return span{}, fields.Because("baselineWindow", nil,
+				errors.New("the outage starts in the first bin: nothing was recorded before it"), "")
 		}
 		o.BaselineEnd = Bin(w.first - 1)
 	}
@@ -208,7 +212,8 @@ func (r *Recovery) judge(v view, w span, o RecoveryOptions, recovered func(float
 		}
 	}
 	if !entered {
-		r.Notes = append(r.Notes, fmt.Sprintf("nothing to recover from: %s in every bin %d to %d", what, w.first, w.last))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("nothing to recover from: %s in every bin %d to %d", what, w.first, w.last))
 		return
 	}
 	if at < 0 {
@@ -224,7 +229,8 @@ func (r *Recovery) judge(v view, w span, o RecoveryOptions, recovered func(float
 		if !well {
 			state = "not recovered at the end"
 		}
-		r.Notes = append(r.Notes, fmt.Sprintf("flapping: unwell again %d times after the first recovery, %s", relapses, state))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("flapping: unwell again %d times after the first recovery, %s", relapses, state))
 	}
 }
 

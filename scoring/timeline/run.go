@@ -239,7 +239,8 @@ func (r *Run) insert(ix *index, key edgeKey) *edge {
 func (r *Run) Merge(other *Run) error {
 	a, b := &r.options, &other.options
 	if !a.Epoch.Equal(b.Epoch) {
-		return fields.Wrong("epoch", b.Epoch.Format(time.RFC3339Nano), "that of the run merged into, "+a.Epoch.Format(time.RFC3339Nano))
+		return fields.Wrong("epoch", b.Epoch.Format(time.RFC3339Nano),
+			"that of the run merged into, "+a.Epoch.Format(time.RFC3339Nano))
 	}
 	if a.BinSize != b.BinSize {
 		return fields.Wrong("binSize", b.BinSize, fmt.Sprintf("that of the run merged into, %v", a.BinSize))

@@ -86,7 +86,8 @@ func (v view) warnings(w span, objective time.Duration) []Warning {
 		slow[i] = float64(ms) > objective.Seconds()*1000
 	}
 	return append(found, v.warn(SlowerThanObjective, slow, w, func(s span) string {
-		return fmt.Sprintf("p95 latency above %v for %d bins, %v ms on average", objective, s.bins(), mean(waits[s.first:s.last+1]))
+		return fmt.Sprintf("p95 latency above %v for %d bins, %v ms on average", objective, s.bins(),
+			mean(waits[s.first:s.last+1]))
 	})...)
 }
 

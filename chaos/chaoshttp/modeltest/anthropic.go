@@ -95,7 +95,8 @@ func readBlocks(q *query, at int, role string, content parts) *problem {
 			}
 			text, err := textOf(b.Content)
 			if err != nil {
-				return &problem{kind: badType, name: fmt.Sprintf("messages.%d.content.%d.tool_result.content", at, j), value: "neither a text nor blocks"}
+				return &problem{kind: badType, name: fmt.Sprintf("messages.%d.content.%d.tool_result.content", at, j),
+					value: "neither a text nor blocks"}
 			}
 			q.add(at, j, Message{Role: roleTool, CallID: b.ToolUseID, Text: text})
 		case b.Type == "tool_use", b.Type == "tool_result":
@@ -173,7 +174,8 @@ func (anthropic) refuse(p *problem) refusal {
 }
 
 func anthropicError(status int, kind, message string) refusal {
-	return refusal{status: status, doc: object{"type", "error", "error", object{"type", kind, "message", message}, "request_id", "req_modeltest"}}
+	return refusal{status: status,
+		doc: object{"type", "error", "error", object{"type", kind, "message", message}, "request_id", "req_modeltest"}}
 }
 
 func (anthropic) whole(r *reply) any {
@@ -182,7 +184,8 @@ func (anthropic) whole(r *reply) any {
 		blocks = append(blocks, object{"type", "text", "text", r.Text, "citations", nil})
 	}
 	for _, c := range r.Calls {
-		blocks = append(blocks, object{"type", "tool_use", "id", c.ID, "name", c.Name, "input", json.RawMessage(c.Args)})
+		blocks = append(blocks,
+			object{"type", "tool_use", "id", c.ID, "name", c.Name, "input", json.RawMessage(c.Args)})
 	}
 	return anthropicMessage(r, blocks, anthropicReason(r), r.OutputTokens)
 }
@@ -225,6 +228,7 @@ func (anthropic) stream(r *reply, s *stream) {
 			"input_json_delta", "partial_json", bits(c.Args))
 	}
 	send("message_delta",
-		"delta", object{"stop_reason", anthropicReason(r), "stop_sequence", nil}, "usage", object{"output_tokens", r.OutputTokens})
+		"delta", object{"stop_reason", anthropicReason(r), "stop_sequence", nil},
+		"usage", object{"output_tokens", r.OutputTokens})
 	send("message_stop")
 }

@@ -94,11 +94,13 @@ func (chat) refuse(p *problem) refusal {
 		}
 		return openAIError("messages", "missing_required_parameter", "Missing required parameter: 'messages'.")
 	case noCall:
-		return openAIError(fmt.Sprintf("messages.[%d].role", p.at), "", "Invalid parameter: messages with role 'tool' must be "+
-			"a response to a preceeding message with 'tool_calls'. No such call is open with the id '%s'.", id)
+		return openAIError(fmt.Sprintf("messages.[%d].role", p.at), "",
+			"Invalid parameter: messages with role 'tool' must be "+
+				"a response to a preceeding message with 'tool_calls'. No such call is open with the id '%s'.", id)
 	case noResult:
-		return openAIError(fmt.Sprintf("messages.[%d].role", p.at), "", "An assistant message with 'tool_calls' must be followed by "+
-			"tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", id)
+		return openAIError(fmt.Sprintf("messages.[%d].role", p.at), "",
+			"An assistant message with 'tool_calls' must be followed by "+
+				"tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", id)
 	case sameID:
 		return openAIError(fmt.Sprintf("messages[%d].tool_calls[%d].id", p.at, p.part), "invalid_value",
 			"Duplicate tool call id: '%s'. Each tool call must have an id of its own.", id)
@@ -125,26 +127,30 @@ func openAIRefusal(p *problem) refusal {
 		r = openAIError("", "", "The request body is too large.")
 		r.status = http.StatusRequestEntityTooLarge
 	case notJSON:
-		r = openAIError("", "", "We could not parse the JSON body of your request: %s. The OpenAI API expects a JSON payload, "+
-			"but what was sent was not valid JSON.", p.value)
+		r = openAIError("", "",
+			"We could not parse the JSON body of your request: %s. The OpenAI API expects a JSON payload, "+
+				"but what was sent was not valid JSON.", p.value)
 	case badType:
 		r = openAIError(p.name, "invalid_type", "Invalid type for '%s': got %s.", p.name, p.value)
 	case noModel:
 		r = openAIError("model", "missing_required_parameter", "you must provide a model parameter")
 	case manyAnswers:
-		r = openAIError(p.name, "unsupported_value", "Unsupported value: '%s' is %s; this model gives 1 answer.", p.name, p.value)
+		r = openAIError(p.name, "unsupported_value", "Unsupported value: '%s' is %s; this model gives 1 answer.",
+			p.name, p.value)
 	}
 	return r
 }
 
 func openAISchema(p *problem, param string) refusal {
-	return openAIError(param, "invalid_function_parameters", "Invalid schema for function '%s': schema must be a JSON Schema of "+
-		"'type: \"object\"', got 'type: \"%s\"'.", p.name, p.value)
+	return openAIError(param, "invalid_function_parameters",
+		"Invalid schema for function '%s': schema must be a JSON Schema of "+
+			"'type: \"object\"', got 'type: \"%s\"'.", p.name, p.value)
 }
 
 func openAIError(param, code, format string, args ...any) refusal {
 	return refusal{status: http.StatusBadRequest, doc: object{"error", object{
-		"message", fmt.Sprintf(format, args...), "type", "invalid_request_error", "param", orNull(param), "code", orNull(code),
+		"message", fmt.Sprintf(format, args...), "type", "invalid_request_error", "param", orNull(param),
+		"code", orNull(code),
 	}}}
 }
 
@@ -161,7 +167,8 @@ func (chat) whole(r *reply) any {
 	if len(r.Calls) > 0 {
 		var calls []object
 		for _, c := range r.Calls {
-			calls = append(calls, object{"id", c.ID, "type", "function", "function", object{"name", c.Name, "arguments", c.Args}})
+			calls = append(calls,
+				object{"id", c.ID, "type", "function", "function", object{"name", c.Name, "arguments", c.Args}})
 		}
 		message = append(message, "tool_calls", calls)
 	}
@@ -182,7 +189,8 @@ func chatReason(r *reply) string {
 
 func chatUsage(r *reply) object {
 	return object{
-		"prompt_tokens", r.InputTokens, "completion_tokens", r.OutputTokens, "total_tokens", r.InputTokens + r.OutputTokens,
+		"prompt_tokens", r.InputTokens, "completion_tokens", r.OutputTokens,
+		"total_tokens", r.InputTokens + r.OutputTokens,
 		"prompt_tokens_details", object{"cached_tokens", 0}, "completion_tokens_details", object{"reasoning_tokens", 0},
 	}
 }

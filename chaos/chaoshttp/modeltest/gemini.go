@@ -143,7 +143,8 @@ func readContent(q *query, at int, c geminiContent) *problem {
 				q.add(at, j, said)
 				said, pending = Message{Role: said.Role}, false
 			}
-			q.add(at, j, Message{Role: roleTool, CallID: q.answered(result.ID, result.Name), Text: compact(result.Response)})
+			q.add(at, j,
+				Message{Role: roleTool, CallID: q.answered(result.ID, result.Name), Text: compact(result.Response)})
 		case part.Thought:
 			pending = true // without text
 		default:
@@ -168,7 +169,8 @@ func (gemini) refuse(p *problem) refusal {
 		}
 		return geminiError(http.StatusNotFound, "NOT_FOUND", "The requested URL was not found on this server: "+what)
 	case tooLarge:
-		return geminiError(http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT", "Request payload size exceeds the limit")
+		return geminiError(http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT",
+			"Request payload size exceeds the limit")
 	case notJSON:
 		return say("Invalid JSON payload received. %s", p.value)
 	case badType:
@@ -187,7 +189,8 @@ func (gemini) refuse(p *problem) refusal {
 	case noResult:
 		return say("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
 	case sameID:
-		return say("Please ensure that the ids of function calls are unique: contents[%d].parts[%d] has again %q.", p.at, p.part, p.ids[0])
+		return say("Please ensure that the ids of function calls are unique: contents[%d].parts[%d] has again %q.",
+			p.at, p.part, p.ids[0])
 	case badSchema:
 		return say("* GenerateContentRequest.tools[%d].function_declarations[%d].parameters.type: must be OBJECT, but is %s\n", p.at, p.part, p.value)
 	case manyAnswers:
@@ -210,7 +213,8 @@ func geminiParts(r *reply, texts []string) (parts []object) {
 		}
 	}
 	for _, c := range r.Calls {
-		parts = append(parts, object{"functionCall", object{"id", c.ID, "name", c.Name, "args", json.RawMessage(c.Args)}})
+		parts = append(parts,
+			object{"functionCall", object{"id", c.ID, "name", c.Name, "args", json.RawMessage(c.Args)}})
 	}
 	return parts
 }
@@ -222,7 +226,8 @@ func geminiChunk(r *reply, parts []object, last bool) object {
 	if last {
 		candidate = append(candidate, "finishReason", "STOP") // with calls too
 		chunk = object{"usageMetadata", object{
-			"promptTokenCount", r.InputTokens, "candidatesTokenCount", r.OutputTokens, "totalTokenCount", r.InputTokens + r.OutputTokens,
+			"promptTokenCount", r.InputTokens, "candidatesTokenCount", r.OutputTokens,
+			"totalTokenCount", r.InputTokens + r.OutputTokens,
 		}}
 	}
 	chunk = append(object{"candidates", []object{append(candidate, "index", 0)}}, chunk...)

@@ -154,7 +154,8 @@ func (m *Model) respond(r *http.Request) response {
 		err = a.check(ask)
 	}
 	if err != nil {
-		return refuse(&problem{kind: noAnswer, value: m.fail(fmt.Errorf("modeltest: turn %d of %s %s: %w", ask.Turn, r.Method, r.URL.Path, err))})
+		return refuse(&problem{kind: noAnswer,
+			value: m.fail(fmt.Errorf("modeltest: turn %d of %s %s: %w", ask.Turn, r.Method, r.URL.Path, err))})
 	}
 	said := newReply(q, ask, a)
 	if q.store {

@@ -64,7 +64,8 @@ func (ollama) read(q *query) *problem {
 				if c.ID == "" {
 					c.ID = fmt.Sprintf("%s-%d-%d", c.Function.Name, i, j)
 				}
-				msg.Calls = append(msg.Calls, Call{ID: c.ID, Name: c.Function.Name, Args: compact(c.Function.Arguments)})
+				msg.Calls = append(msg.Calls,
+					Call{ID: c.ID, Name: c.Function.Name, Args: compact(c.Function.Arguments)})
 			}
 		default:
 			return &problem{kind: badRole, at: i, name: m.Role}
@@ -121,12 +122,14 @@ func ollamaLine(r *reply, content string, calls []object) object {
 	if len(calls) > 0 {
 		message = append(message, "tool_calls", calls)
 	}
-	return object{"model", r.model, "created_at", time.Unix(r.created, 0).UTC().Format(time.RFC3339Nano), "message", message}
+	return object{"model", r.model, "created_at", time.Unix(r.created, 0).UTC().Format(time.RFC3339Nano),
+		"message", message}
 }
 
 func ollamaCalls(r *reply) (calls []object) {
 	for i, c := range r.Calls {
-		calls = append(calls, object{"id", c.ID, "function", object{"index", i, "name", c.Name, "arguments", json.RawMessage(c.Args)}})
+		calls = append(calls,
+			object{"id", c.ID, "function", object{"index", i, "name", c.Name, "arguments", json.RawMessage(c.Args)}})
 	}
 	return calls
 }
@@ -135,7 +138,8 @@ func ollamaCalls(r *reply) (calls []object) {
 func ollamaEnd(r *reply, line object) object {
 	in, out := time.Duration(r.InputTokens)*time.Millisecond, time.Duration(r.OutputTokens)*time.Millisecond
 	return append(line, "done", true, "done_reason", "stop", "total_duration", in+out, "load_duration", 0,
-		"prompt_eval_count", r.InputTokens, "prompt_eval_duration", in, "eval_count", r.OutputTokens, "eval_duration", out)
+		"prompt_eval_count", r.InputTokens, "prompt_eval_duration", in, "eval_count", r.OutputTokens,
+		"eval_duration", out)
 }
 
 func (ollama) whole(r *reply) any { return ollamaEnd(r, ollamaLine(r, r.Text, ollamaCalls(r))) }

@@ -96,7 +96,8 @@ func Script(answers ...Answer) Func {
 		news := newest(r.Messages)
 		has := func(m Message) bool { return strings.Contains(m.Text, a.After) }
 		if a.After != "" && !slices.ContainsFunc(news, has) {
-			return Answer{}, fmt.Errorf("the script expects %q in the newest messages, which are %s", a.After, describe(news))
+			return Answer{}, fmt.Errorf("the script expects %q in the newest messages, which are %s", a.After,
+				describe(news))
 		}
 		return a, nil
 	}
@@ -131,10 +132,12 @@ func describe(messages []Message) string {
 func (a Answer) check(r Request) error {
 	var errs []error
 	if a.Text == "" && len(a.Calls) == 0 {
-		errs = append(errs, errors.New("the answer has neither text nor calls (chaoshttp.EmptyCompletion makes an empty one)"))
+		errs = append(errs,
+			errors.New("the answer has neither text nor calls (chaoshttp.EmptyCompletion makes an empty one)"))
 	}
 	if a.InputTokens < 0 || a.OutputTokens < 0 {
-		errs = append(errs, fmt.Errorf("InputTokens %d, OutputTokens %d; allowed: 0 or more", a.InputTokens, a.OutputTokens))
+		errs = append(errs,
+			fmt.Errorf("InputTokens %d, OutputTokens %d; allowed: 0 or more", a.InputTokens, a.OutputTokens))
 	}
 	var names []string
 	for _, t := range r.Tools {
@@ -154,7 +157,8 @@ func (a Answer) check(r Request) error {
 			errs = append(errs, fmt.Errorf("Calls[%d].Args %q; allowed: a JSON object", i, c.Args))
 		}
 		if c.ID != "" && used[c.ID] {
-			errs = append(errs, fmt.Errorf("Calls[%d].ID %q; allowed: one that no other call of the conversation has", i, c.ID))
+			errs = append(errs,
+				fmt.Errorf("Calls[%d].ID %q; allowed: one that no other call of the conversation has", i, c.ID))
 		}
 		used[c.ID] = true
 	}

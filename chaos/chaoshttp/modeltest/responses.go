@@ -145,7 +145,8 @@ func notStored(what, id string) refusal {
 	r := openAIError("input", "", "Item with id '%s' not found.", id)
 	switch what {
 	case "response":
-		return openAIError("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", id)
+		return openAIError("previous_response_id", "previous_response_not_found",
+			"Previous response with id '%s' not found.", id)
 	case "conversation":
 		r = openAIError("conversation", "", "Conversation with id %s not found.", id)
 	}
@@ -190,7 +191,8 @@ func outputMessage(r *reply, status string, content []object) object {
 
 func outputCall(r *reply, i int, status, args string) object {
 	c := r.Calls[i]
-	return object{"id", r.id("fc_", i), "type", "function_call", "status", status, "arguments", args, "call_id", c.ID, "name", c.Name}
+	return object{"id", r.id("fc_", i), "type", "function_call", "status", status, "arguments", args, "call_id", c.ID,
+		"name", c.Name}
 }
 
 func outputText(text string) object {
@@ -225,7 +227,8 @@ func (responses) stream(r *reply, s *stream) {
 		for _, bit := range bits(c.Args) {
 			send("response.function_call_arguments.delta", "item_id", r.id("fc_", i), "output_index", at, "delta", bit)
 		}
-		send("response.function_call_arguments.done", "item_id", r.id("fc_", i), "output_index", at, "name", c.Name, "arguments", c.Args)
+		send("response.function_call_arguments.done", "item_id", r.id("fc_", i), "output_index", at, "name", c.Name,
+			"arguments", c.Args)
 		send("response.output_item.done", "output_index", at, "item", items[at])
 	}
 	send("response.completed", "response", responseDocument(r, "completed", items))

@@ -75,7 +75,8 @@ func wireOf(r *http.Request) (_ wire, known bool) {
 
 func refused(api wire, p *problem) response {
 	says := api.refuse(p)
-	resp := response{status: says.status, header: http.Header{"Content-Type": {"application/json"}}, pieces: [][]byte{[]byte(says.text)}}
+	resp := response{status: says.status, header: http.Header{"Content-Type": {"application/json"}},
+		pieces: [][]byte{[]byte(says.text)}}
 	if says.doc == nil {
 		resp.header.Set("Content-Type", "text/plain")
 	} else {

@@ -48,7 +48,8 @@ func Complete(dir string, rows []*catalog.Row) error {
 			case *ast.GenDecl:
 				for _, kind := range declared(decl) {
 					if variables++; !kinds[kind] {
-						problems = append(problems, fmt.Errorf("there is a variable for a row %q, and no such row", kind))
+						problems = append(problems,
+							fmt.Errorf("there is a variable for a row %q, and no such row", kind))
 					}
 				}
 			}
@@ -56,7 +57,8 @@ func Complete(dir string, rows []*catalog.Row) error {
 	}
 	if constructors == 0 || variables != len(rows) {
 		problems = append(problems,
-			fmt.Errorf("%d constructors and %d variables ending in Row make %d rows", constructors, variables, len(rows)))
+			fmt.Errorf("%d constructors and %d variables ending in Row make %d rows", constructors, variables,
+				len(rows)))
 	}
 	return errors.Join(problems...)
 }

@@ -91,7 +91,8 @@ func Partition(in *chaos.Injector, d time.Duration, targets ...string) Start {
 	group := "partition of " + strings.Join(targets, ", ")
 	var rules []chaos.Rule
 	for _, target := range targets {
-		rules = append(rules, chaos.Rule{Name: "cut off " + target, Target: target, Group: group, Fault: fault.Partition()})
+		rules = append(rules,
+			chaos.Rule{Name: "cut off " + target, Target: target, Group: group, Fault: fault.Partition()})
 	}
 	return Arm(in, d, rules...)
 }

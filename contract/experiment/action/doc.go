@@ -1,7 +1,8 @@
 // Package action has ready-made actions for the method of an experiment.
 //
 //	Method: []experiment.Activity{
-//		{Name: "slow database", Start: action.Arm(in, 0, chaos.Rule{Target: "db.*", Fault: fault.Delay(time.Second)})},
+//		{Name: "slow database",
+//			Start: action.Arm(in, 0, chaos.Rule{Target: "db.*", Fault: fault.Delay(time.Second)})},
 //		{Name: "shop cut off", Start: action.Partition(in, time.Minute, "db.*", "search"), Background: true},
 //		{Name: "worker stalls", Start: action.Pause(worker, 0)},
 //		{Name: "disk full", Start: action.FillDirectory(dir, 64<<20)},

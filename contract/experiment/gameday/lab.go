@@ -61,7 +61,9 @@ func (l *Lab) Register(experiments ...*experiment.Experiment) error {
 		err := fmt.Errorf("gameday: experiment %d is nil; allowed: an experiment", i)
 		if e != nil {
 			if err = e.Validate(); e.Hypothesis == nil {
-				err = errors.Join(err, fielderror.Package("experiment").Wrong("Hypothesis", nil, "a hypothesis: without one there is no success to speak of"))
+				err = errors.Join(err,
+					fielderror.Package("experiment").Wrong("Hypothesis", nil,
+						"a hypothesis: without one there is no success to speak of"))
 			}
 			if err != nil {
 				err = fmt.Errorf("gameday: experiment %q: %w", e.Name, err)
@@ -160,7 +162,8 @@ type ActiveFault struct {
 
 // NewActiveFault describes a rule and whether it is in force.
 func NewActiveFault(r chaos.RuleState) ActiveFault {
-	f := ActiveFault{Name: r.Name, FaultType: fmt.Sprintf("%T", r.Fault), Probability: 1, InForce: r.Reason == "", Reason: r.Reason}
+	f := ActiveFault{Name: r.Name, FaultType: fmt.Sprintf("%T", r.Fault), Probability: 1, InForce: r.Reason == "",
+		Reason: r.Reason}
 	if d, ok := r.Fault.(chaos.Described); ok {
 		f.FaultType = d.Describe().Kind
 	}
@@ -176,7 +179,8 @@ func NewActiveFault(r chaos.RuleState) ActiveFault {
 // Status returns the rules of the injector, the registered experiments and, if the
 // query asks for them, the kept results.
 func (l *Lab) Status(q Query) Status {
-	s := Status{ActiveFaults: []ActiveFault{}, Experiments: l.Names(), Dropped: l.opts.History.Dropped(), CutOff: l.opts.History.CutOff()}
+	s := Status{ActiveFaults: []ActiveFault{}, Experiments: l.Names(), Dropped: l.opts.History.Dropped(),
+		CutOff: l.opts.History.CutOff()}
 	s.RegisteredExperiments = len(s.Experiments)
 	if q.IncludeResults {
 		s.Results = l.opts.History.Results(q.Experiment)

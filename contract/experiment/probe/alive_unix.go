@@ -24,6 +24,7 @@ func alive(p *os.Process) (bool, error) {
 	if err != nil {
 		return true, nil
 	}
-	_, state, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" ")) // the process name before it may contain any character
+	// the process name before it may contain any character
+	_, state, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" "))
 	return !bytes.HasPrefix(state, []byte("Z")) && !bytes.HasPrefix(state, []byte("X")), nil
 }

@@ -6,7 +6,8 @@
 //		{Name: "the database listens", Run: probe.TCP("localhost:5432")},
 //		{Name: "the worker lives", Run: probe.Alive(worker)},
 //		{Name: "the queue is short", Run: probe.Call(queue.Len), Tolerance: tolerance.Range(0, 10)},
-//		{Name: "99 % in 300 ms", Run: probe.SLO(probe.Events(in), probe.Objective{Share: 0.99, Within: 300 * time.Millisecond}),
+//		{Name: "99 % in 300 ms",
+//			Run: probe.SLO(probe.Events(in), probe.Objective{Share: 0.99, Within: 300 * time.Millisecond}),
 //			Tolerance: tolerance.Member("met", tolerance.Equal(true))},
 //	}
 //

@@ -13,7 +13,8 @@ import (
 // StopOnErrorRate is a guard that stops the run when the share of failed calls exceeds max, from 0 to
 // below 1, and the total of calls is at least calls. count returns both numbers, over a
 // period of its choice.
-func StopOnErrorRate(max float64, calls int, count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
+func StopOnErrorRate(max float64, calls int,
+	count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
 	return experiment.Guard{Name: "error rate", Check: func(ctx context.Context) error {
 		if !(max >= 0 && max < 1) || calls < 0 || count == nil {
 			return fmt.Errorf("probe: error rate above %v of %d calls; allowed: from 0 to below 1, of 0 or more, and a function", max, calls)
@@ -98,7 +99,8 @@ func StopWhen(pulled func() bool) experiment.Guard {
 // StopOnRegression is a guard that compares a measure of a control group and of the treated group. It
 // stops the run when the treated value is more than control × (1 + ratio) + slack.
 // Higher values of the measure must be worse, as with a latency or an error rate.
-func StopOnRegression(control, treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
+func StopOnRegression(control,
+	treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
 	compare := Compare(control, treated)
 	return experiment.Guard{Name: "regression", Check: func(ctx context.Context) error {
 		if !(ratio >= 0) || !(slack >= 0) {

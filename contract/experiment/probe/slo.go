@@ -64,7 +64,8 @@ type ServiceLevel struct {
 func SLO(calls SampleSource, o Objective) Run {
 	return func(ctx context.Context) (any, error) {
 		if calls == nil || !(o.Share > 0 && o.Share < 1) || o.Within < 0 {
-			return nil, fmt.Errorf("probe: SLO of share %v within %v; allowed: a source of samples, a share above 0 and below 1, a time of 0 or more", o.Share, o.Within)
+			return nil,
+				fmt.Errorf("probe: SLO of share %v within %v; allowed: a source of samples, a share above 0 and below 1, a time of 0 or more", o.Share, o.Within)
 		}
 		target := o.Target
 		target = cmp.Or(target, "*")

@@ -75,7 +75,8 @@ func (b *builder) experiment() *experiment.Experiment {
 	b.values.keep = b.providers.ChaosToolkit
 	e := &experiment.Experiment{
 		Name: b.text("title", d.Title), Description: d.Description, Tags: d.Tags, Contributions: d.Contributions,
-		Config: b.values.config, Secrets: b.scopedSecrets, Controls: b.controls(d.Controls), Strategies: d.Runtime.strategies(),
+		Config: b.values.config, Secrets: b.scopedSecrets, Controls: b.controls(d.Controls),
+		Strategies: d.Runtime.strategies(),
 	}
 	var source bytes.Buffer
 	if err := d.Write(&source); err != nil {
@@ -83,7 +84,8 @@ func (b *builder) experiment() *experiment.Experiment {
 	}
 	e.Source = source.Bytes()
 	if h := d.Hypothesis; h != nil && len(h.Probes) > 0 {
-		e.Hypothesis = &experiment.Hypothesis{Name: b.text("steady-state-hypothesis.title", h.Title), Controls: b.controls(h.Controls)}
+		e.Hypothesis = &experiment.Hypothesis{Name: b.text("steady-state-hypothesis.title", h.Title),
+			Controls: b.controls(h.Controls)}
 	}
 	for _, list := range d.lists() {
 		for i := range list.activities {
@@ -106,11 +108,13 @@ func (b *builder) activity(path string, at where, a *Activity) experiment.Activi
 		a = b.activities[a.Ref]
 	}
 	out := experiment.Activity{
-		Name: a.Name, Kind: a.Type, Background: a.Background && at == inMethod, Dry: a.Dry, Controls: b.controls(a.Controls),
-		Timeout: b.seconds(path+".timeout", a.Timeout), Tolerance: b.tolerance(path+".tolerance", a.Tolerance),
+		Name: a.Name, Kind: a.Type, Background: a.Background && at == inMethod, Dry: a.Dry,
+		Controls: b.controls(a.Controls),
+		Timeout:  b.seconds(path+".timeout", a.Timeout), Tolerance: b.tolerance(path+".tolerance", a.Tolerance),
 	}
 	if p := a.Pauses; p != nil {
-		out.PauseBefore, out.PauseAfter = b.seconds(path+".pauses.before", p.Before), b.seconds(path+".pauses.after", p.After)
+		out.PauseBefore, out.PauseAfter = b.seconds(path+".pauses.before", p.Before),
+			b.seconds(path+".pauses.after", p.After)
 	}
 	out.Provider, _ = json.Marshal(a.Provider) // as it was decoded or checked before
 	call, vs := b.provider(a.Provider, path+".provider"), b.values

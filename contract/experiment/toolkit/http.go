@@ -69,7 +69,8 @@ func (c httpCall) sender() (*http.Client, error) {
 	transport = cmp.Or(transport, http.DefaultTransport)
 	own, ok := transport.(*http.Transport)
 	if !ok {
-		return nil, fmt.Errorf("toolkit: verify_tls is false; allowed: with a client whose transport is an *http.Transport")
+		return nil,
+			fmt.Errorf("toolkit: verify_tls is false; allowed: with a client whose transport is an *http.Transport")
 	}
 	own = own.Clone()
 	own.DisableKeepAlives = true // nothing else closes the idle connections of the clone
@@ -170,7 +171,8 @@ func answer(resp *http.Response) (any, error) {
 	}
 	output["headers"], output["body"] = headers, string(body)
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter)) && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
+	if (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter)) &&
+		(kind == "application/json" || strings.HasSuffix(kind, "+json")) {
 		var v any
 		if decode(body, &v) == nil {
 			output["body"] = v

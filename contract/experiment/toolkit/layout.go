@@ -18,7 +18,8 @@ func checkDocument(n node) {
 	}
 	if n := o.get("contributions"); n.has {
 		n.object().each(func(_ string, n node) {
-			choice(n, experiment.ContributionHigh, experiment.ContributionMedium, experiment.ContributionLow, experiment.ContributionNone)
+			choice(n, experiment.ContributionHigh, experiment.ContributionMedium, experiment.ContributionLow,
+				experiment.ContributionNone)
 		})
 	}
 	checkConfiguration(o.get("configuration"))
@@ -82,9 +83,11 @@ func checkActivity(n node, at where) {
 		n.object("ref").get("ref").name()
 		return
 	}
-	o := n.object("type", "name", "provider", "tolerance", "background", "pauses", "timeout", "dry", "configuration", "secrets", "controls")
+	o := n.object("type", "name", "provider", "tolerance", "background", "pauses", "timeout", "dry", "configuration",
+		"secrets", "controls")
 	if n, ok := o.need("type", "probe, action"); ok {
-		if kind := choice(n, experiment.Probe, experiment.Action); kind == experiment.Action && (at == inHypothesis || at == inValue) {
+		if kind := choice(n, experiment.Probe, experiment.Action); kind == experiment.Action &&
+			(at == inHypothesis || at == inValue) {
 			n.wrong("probe")
 		}
 	}
@@ -122,8 +125,9 @@ func checkProvider(n node) {
 	allowed := map[string][]string{
 		"function": {"type", "module", "func", "arguments", "secrets"},
 		"python":   {"type", "module", "func", "arguments", "secrets"},
-		"http":     {"type", "url", "method", "headers", "arguments", "timeout", "verify_tls", "max_retries", "secrets"},
-		"process":  {"type", "path", "arguments", "timeout", "secrets"},
+		"http": {"type", "url", "method", "headers", "arguments", "timeout", "verify_tls", "max_retries",
+			"secrets"},
+		"process": {"type", "path", "arguments", "timeout", "secrets"},
 	}[kind]
 	o := n.object(allowed...)
 	if n, ok := o.need("type", "function, python, http, process"); ok {

@@ -35,7 +35,8 @@ func (c process) do(ctx context.Context, vs values) (any, error) {
 	default:
 		return nil, fmt.Errorf("toolkit: process %s: %w", c.p.Path, err)
 	}
-	output := map[string]any{"status": cmd.ProcessState.ExitCode(), "stdout": stdout.String(), "stderr": stderr.String()}
+	output := map[string]any{"status": cmd.ProcessState.ExitCode(), "stdout": stdout.String(),
+		"stderr": stderr.String()}
 	if stdout.cut || stderr.cut {
 		output["truncated"] = true
 	}

@@ -45,7 +45,8 @@ func (p problems) ofText(found *strictjson.Problem) error {
 	err := fields.Because(whole, nil, found, "").At(found.Line, found.Column)
 	switch {
 	case found.Reason == strictjson.Duplicate:
-		err = fields.Wrong(pathOf(found.Pointer), fielderror.Found("there twice"), "each member once").At(found.Line, found.Column)
+		err = fields.Wrong(pathOf(found.Pointer), fielderror.Found("there twice"), "each member once").At(found.Line,
+			found.Column)
 	case found.Reason == strictjson.Syntax && found.Line > 0:
 		err.Err = errors.Unwrap(found.Err) // without the place
 	}

@@ -23,7 +23,8 @@ type values struct {
 	secrets map[string]string
 	output  func(name string) (any, error) // nil: outputs are not available here
 	keep    bool                           // an unknown ${name} stays as it is
-	judged  *any                           // the output that a tolerance judges, passed as the argument value; nil: none
+	// the output that a tolerance judges, passed as the argument value; nil: none
+	judged *any
 }
 
 // lookup resolves a name.
@@ -123,7 +124,8 @@ func (vs values) running(ctx context.Context) values {
 		name, path, _ := strings.Cut(name, ":")
 		output, ok := scope.Output(name)
 		if !ok {
-			return nil, fmt.Errorf("${%s}: no configuration value, no secret, and no activity of this name has an output", name)
+			return nil,
+				fmt.Errorf("${%s}: no configuration value, no secret, and no activity of this name has an output", name)
 		}
 		if path == "" {
 			return output, nil

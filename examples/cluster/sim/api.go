@@ -59,7 +59,8 @@ func New() *API {
 	}
 	a.power["x0c0s7b0n0"] = "off"
 	a.groups.items[compute.ID] = compute
-	a.cloudInit.items[compute.ID] = CloudInit{ID: compute.ID, UserData: "#cloud-config\n", MetaData: map[string]string{"cluster": "demo"}}
+	a.cloudInit.items[compute.ID] = CloudInit{ID: compute.ID, UserData: "#cloud-config\n",
+		MetaData: map[string]string{"cluster": "demo"}}
 	a.targets.items["rack-0"] = DiscoveryTarget{ID: "rack-0", Address: "10.1.0.0/28", Driver: "redfish"}
 	a.routes()
 	return a
@@ -115,7 +116,8 @@ func (a *API) handle(pattern string, h func(*http.Request) (any, error)) {
 
 // problem makes problem details of a kind of this API's own.
 func problem(status int, kind, detail string) *policy.Problem {
-	return &policy.Problem{Type: "https://cluster.example/problems/" + kind, Title: http.StatusText(status), Status: status, Detail: detail}
+	return &policy.Problem{Type: "https://cluster.example/problems/" + kind, Title: http.StatusText(status),
+		Status: status, Detail: detail}
 }
 
 func refuse(w http.ResponseWriter, req *http.Request, err error) {

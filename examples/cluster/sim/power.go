@@ -140,7 +140,8 @@ func (a *API) createTransition(req *http.Request) (any, error) {
 	found.that(len(order.Targets) > 0, "targets", "", "at least one component")
 	for i, id := range order.Targets {
 		_, ok := a.power[id]
-		found.that(ok && !slices.Contains(order.Targets[:i], id), fmt.Sprintf("targets[%d]", i), id, "the id of a component, once")
+		found.that(ok && !slices.Contains(order.Targets[:i], id), fmt.Sprintf("targets[%d]", i), id,
+			"the id of a component, once")
 	}
 	if err := checked(found); err != nil {
 		return nil, err
@@ -174,7 +175,9 @@ func (a *API) free(does operation, targets []string) error {
 
 func (a *API) begin(does operation, targets []string) Transition {
 	a.begun++
-	t := &transition{does: does, Transition: Transition{ID: fmt.Sprintf("t-%d", a.begun), Operation: does.name, Status: "in-progress", CreatedAt: time.Now().UTC()}}
+	t := &transition{does: does,
+		Transition: Transition{ID: fmt.Sprintf("t-%d", a.begun), Operation: does.name, Status: "in-progress",
+			CreatedAt: time.Now().UTC()}}
 	for _, id := range targets {
 		t.Tasks = append(t.Tasks, Task{ID: id, Status: "in-progress"})
 	}
@@ -227,7 +230,8 @@ func (a *API) createScan(req *http.Request) (any, error) {
 	if len(a.scans) >= maxTransitions {
 		return nil, problem(429, "too-many", "There are too many scans")
 	}
-	s := Scan{ID: fmt.Sprintf("s-%d", len(a.scans)+1), Target: order.Target, Status: "running", StartedAt: time.Now().UTC(), Found: []string{}}
+	s := Scan{ID: fmt.Sprintf("s-%d", len(a.scans)+1), Target: order.Target, Status: "running",
+		StartedAt: time.Now().UTC(), Found: []string{}}
 	a.scans = append(a.scans, s)
 	return s, nil
 }

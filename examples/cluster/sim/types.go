@@ -160,7 +160,8 @@ func (b BootParameters) check(a *API) []invalid {
 	var f faults
 	_, ok := a.components.items[b.ID]
 	f.that(ok, "id", b.ID, "the id of a component")
-	f.that(strings.HasPrefix(b.Kernel, "https://") || strings.HasPrefix(b.Kernel, "http://"), "kernel", b.Kernel, "a URL")
+	f.that(strings.HasPrefix(b.Kernel, "https://") || strings.HasPrefix(b.Kernel, "http://"), "kernel", b.Kernel,
+		"a URL")
 	return f
 }
 

@@ -54,7 +54,8 @@ func tools() []anthropic.ToolUnionParam {
 	return []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{
 		Name: "orders_status", Description: anthropic.String("Where an order is."),
 		InputSchema: anthropic.ToolInputSchemaParam{
-			Properties: map[string]any{"order_id": map[string]string{"type": "integer"}}, Required: []string{"order_id"},
+			Properties: map[string]any{"order_id": map[string]string{"type": "integer"}},
+			Required:   []string{"order_id"},
 		},
 	}}}
 }

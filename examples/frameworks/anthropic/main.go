@@ -51,7 +51,10 @@ func run(ctx context.Context, out io.Writer) error {
 		name string
 		rule chaos.Rule
 	}{
-		{"one overload", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.KindOverloaded, &chaoshttp.StatusOptions{RetryAfter: time.Second})}},
+		{"one overload",
+			chaos.Rule{When: when.Nth(1),
+				Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.KindOverloaded,
+					&chaoshttp.StatusOptions{RetryAfter: time.Second})}},
 		{"the answer is cut", chaos.Rule{When: when.Nth(2), Fault: chaoshttp.CutCompletion(12)}},
 		{"a tool that is none", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.HallucinateToolCall("orders_find")}},
 		{"the model refuses", chaos.Rule{Fault: chaoshttp.RefuseCompletion("")}},

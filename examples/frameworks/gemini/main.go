@@ -50,8 +50,9 @@ func script() modeltest.Func {
 // newClient makes a client over the transport.
 func newClient(ctx context.Context, base http.RoundTripper) (*genai.Client, error) {
 	return genai.NewClient(ctx, &genai.ClientConfig{
-		Backend: genai.BackendGeminiAPI, APIKey: "none", HTTPOptions: genai.HTTPOptions{BaseURL: "https://gemini.example/"},
-		HTTPClient: &http.Client{Transport: base},
+		Backend: genai.BackendGeminiAPI, APIKey: "none",
+		HTTPOptions: genai.HTTPOptions{BaseURL: "https://gemini.example/"},
+		HTTPClient:  &http.Client{Transport: base},
 	})
 }
 
@@ -100,7 +101,8 @@ func ask(ctx context.Context, client *genai.Client, question string) (string, er
 }
 
 // askAgain asks up to three times: the client itself asks once.
-func askAgain(ctx context.Context, client *genai.Client, history []*genai.Content) (response *genai.GenerateContentResponse, err error) {
+func askAgain(ctx context.Context, client *genai.Client,
+	history []*genai.Content) (response *genai.GenerateContentResponse, err error) {
 	for range 3 {
 		if response, err = client.Models.GenerateContent(ctx, model, history, tools()); err == nil {
 			return response, nil
@@ -113,7 +115,8 @@ func askAgain(ctx context.Context, client *genai.Client, history []*genai.Conten
 func tools() *genai.GenerateContentConfig {
 	return &genai.GenerateContentConfig{Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{
 		Name: "orders_status", Description: "Where an order is.",
-		Parameters: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"order_id": {Type: genai.TypeInteger}}},
+		Parameters: &genai.Schema{Type: genai.TypeObject,
+			Properties: map[string]*genai.Schema{"order_id": {Type: genai.TypeInteger}}},
 	}}}}}
 }
 
@@ -122,7 +125,8 @@ func work(calls []*genai.FunctionCall) *genai.Content {
 	results := &genai.Content{Role: genai.RoleUser}
 	for _, c := range calls {
 		result := map[string]any{"order_id": c.Args["order_id"], "status": "shipped"}
-		results.Parts = append(results.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c.ID, Name: c.Name, Response: result}})
+		results.Parts = append(results.Parts,
+			&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c.ID, Name: c.Name, Response: result}})
 	}
 	return results
 }

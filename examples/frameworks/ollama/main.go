@@ -103,17 +103,20 @@ func askAgain(ctx context.Context, client *api.Client, history []api.Message) (s
 }
 
 // askOnce collects the answer, which is in several parts if it is streamed.
-func askOnce(ctx context.Context, client *api.Client, history []api.Message, stream bool) (said api.Message, used api.Metrics, err error) {
-	tool := api.Tool{Type: "function", Function: api.ToolFunction{Name: "orders_status", Description: "Where an order is."}}
+func askOnce(ctx context.Context, client *api.Client, history []api.Message,
+	stream bool) (said api.Message, used api.Metrics, err error) {
+	tool := api.Tool{Type: "function",
+		Function: api.ToolFunction{Name: "orders_status", Description: "Where an order is."}}
 	tool.Function.Parameters.Type = "object"
 	done := false
-	err = client.Chat(ctx, &api.ChatRequest{Model: model, Messages: history, Tools: api.Tools{tool}, Stream: &stream}, func(r api.ChatResponse) error {
-		said.Role = r.Message.Role
-		said.Content += r.Message.Content
-		said.ToolCalls = append(said.ToolCalls, r.Message.ToolCalls...)
-		done, used = r.Done, r.Metrics
-		return nil
-	})
+	err = client.Chat(ctx, &api.ChatRequest{Model: model, Messages: history, Tools: api.Tools{tool}, Stream: &stream},
+		func(r api.ChatResponse) error {
+			said.Role = r.Message.Role
+			said.Content += r.Message.Content
+			said.ToolCalls = append(said.ToolCalls, r.Message.ToolCalls...)
+			done, used = r.Done, r.Metrics
+			return nil
+		})
 	if err == nil && !done {
 		err = errors.New("the answer is incomplete")
 	}
@@ -123,7 +126,9 @@ func askOnce(ctx context.Context, client *api.Client, history []api.Message, str
 // work runs the tools.
 func work(calls []api.ToolCall) (results []api.Message) {
 	for _, c := range calls {
-		results = append(results, api.Message{Role: "tool", ToolName: c.Function.Name, ToolCallID: c.ID, Content: c.Function.Arguments.String() + " is shipped"})
+		results = append(results,
+			api.Message{Role: "tool", ToolName: c.Function.Name, ToolCallID: c.ID,
+				Content: c.Function.Arguments.String() + " is shipped"})
 	}
 	return results
 }

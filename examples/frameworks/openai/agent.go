@@ -41,7 +41,8 @@ func ask(ctx context.Context, client openai.Client, question string) (string, er
 		}
 		params.Messages = append(params.Messages, choice.Message.ToParam())
 		for _, call := range choice.Message.ToolCalls {
-			params.Messages = append(params.Messages, openai.ToolMessage(work(call.Function.Name, call.Function.Arguments), call.ID))
+			params.Messages = append(params.Messages,
+				openai.ToolMessage(work(call.Function.Name, call.Function.Arguments), call.ID))
 		}
 	}
 	return "", errors.New("too many turns")

@@ -50,7 +50,10 @@ func run(ctx context.Context, out io.Writer) error {
 		name string
 		rule chaos.Rule
 	}{
-		{"one rate limit", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, &chaoshttp.StatusOptions{RetryAfter: time.Second})}},
+		{"one rate limit",
+			chaos.Rule{When: when.Nth(1),
+				Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit,
+					&chaoshttp.StatusOptions{RetryAfter: time.Second})}},
 		{"the answer is cut", chaos.Rule{When: when.Nth(2), Fault: chaoshttp.CutCompletion(12)}},
 		{"a tool that is none", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.HallucinateToolCall("orders_find")}},
 		{"the model refuses", chaos.Rule{Fault: chaoshttp.RefuseCompletion("")}},

@@ -57,7 +57,8 @@ func call[Out interface{ valid() bool }](ctx context.Context, d *desk, tool stri
 	}
 }
 
-func attempt[Out interface{ valid() bool }](ctx context.Context, tools chaos.ToolRegistry, tool string, args json.RawMessage) (out Out, err error) {
+func attempt[Out interface{ valid() bool }](ctx context.Context, tools chaos.ToolRegistry, tool string,
+	args json.RawMessage) (out Out, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	reply, err := tools.CallTool(ctx, tool, args)

@@ -64,12 +64,15 @@ func (d *desk) do(ctx context.Context, t task) *work {
 	if d.act(ctx, w); w.action != nil {
 		return w
 	}
-	_, w.mailed = call[Mail](ctx, d, sendMail, MailArgs{w.customer.ID, "Dear " + w.customer.Name + ", " + done(w), d.key(t, sendMail)})
+	_,
+		w.mailed = call[Mail](ctx, d, sendMail,
+		MailArgs{w.customer.ID, "Dear " + w.customer.Name + ", " + done(w), d.key(t, sendMail)})
 	return w
 }
 
 func (d *desk) lookUp(ctx context.Context, w *work) {
-	if w.found, w.lookup = call[Order](ctx, d, getOrder, map[string]string{"order": w.order}); w.lookup != nil || w.kind == where {
+	if w.found, w.lookup = call[Order](ctx, d, getOrder, map[string]string{"order": w.order}); w.lookup != nil ||
+		w.kind == where {
 		return
 	}
 	w.customer, w.lookup = call[Customer](ctx, d, getCustomer, map[string]string{"customer": w.found.Customer})
@@ -78,7 +81,9 @@ func (d *desk) lookUp(ctx context.Context, w *work) {
 func (d *desk) act(ctx context.Context, w *work) {
 	switch w.kind {
 	case refund:
-		w.refunded, w.action = call[Refund](ctx, d, makeRefund, RefundArgs{w.order, w.quantity, w.reason, d.key(w.task, makeRefund)})
+		w.refunded,
+			w.action = call[Refund](ctx, d, makeRefund,
+			RefundArgs{w.order, w.quantity, w.reason, d.key(w.task, makeRefund)})
 	case ship:
 		w.shipped, w.action = call[Shipment](ctx, d, shipOrder, ShipArgs{w.order, d.key(w.task, shipOrder)})
 	}

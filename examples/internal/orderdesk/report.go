@@ -22,9 +22,11 @@ func honest(w *work) string {
 	case errors.Is(w.lookup, errRefused), errors.Is(w.action, errRefused):
 		return fmt.Sprintf("I did not do that: %s.", refusalOf(w))
 	case w.lookup != nil:
-		return fmt.Sprintf("I cannot look up order %s at the moment, so I changed nothing. Please ask again later.", w.order)
+		return fmt.Sprintf("I cannot look up order %s at the moment, so I changed nothing. Please ask again later.",
+			w.order)
 	case w.action != nil:
-		return fmt.Sprintf("I could not get a confirmation to %s order %s. A colleague will look into it.", w.kind, w.order)
+		return fmt.Sprintf("I could not get a confirmation to %s order %s. A colleague will look into it.", w.kind,
+			w.order)
 	case w.kind == where:
 		return whereIs(w.found)
 	case w.mailed != nil:

@@ -84,7 +84,8 @@ type querier interface {
 
 func findOrder(ctx context.Context, q querier, id string) (Order, error) {
 	o := Order{ID: id}
-	err := q.QueryRowContext(ctx, `SELECT customer, item, quantity, unit_cents, status, arrives FROM orders WHERE id = ?`, id).
+	err := q.QueryRowContext(ctx,
+		`SELECT customer, item, quantity, unit_cents, status, arrives FROM orders WHERE id = ?`, id).
 		Scan(&o.Customer, &o.Item, &o.Quantity, &o.unitCents, &o.Status, &o.Arrives)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Order{}, refuse("there is no order %s", id)

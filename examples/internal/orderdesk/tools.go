@@ -89,12 +89,14 @@ func tools(s *store) (*chaos.Registry, error) {
 		return chaos.Tool{Name: name, Description: does, Effect: chaos.EffectDone, IdempotencyKey: "/request_id"}
 	}
 	return chaos.NewRegistry(
-		chaos.Func(read(getOrder, "Look up an order."), func(ctx context.Context, in struct{ Order string }) (Order, error) {
-			return findOrder(ctx, s.db, in.Order)
-		}),
-		chaos.Func(read(getCustomer, "Look up a customer."), func(ctx context.Context, in struct{ Customer string }) (Customer, error) {
-			return findCustomer(ctx, s.db, in.Customer)
-		}),
+		chaos.Func(read(getOrder, "Look up an order."),
+			func(ctx context.Context, in struct{ Order string }) (Order, error) {
+				return findOrder(ctx, s.db, in.Order)
+			}),
+		chaos.Func(read(getCustomer, "Look up a customer."),
+			func(ctx context.Context, in struct{ Customer string }) (Customer, error) {
+				return findCustomer(ctx, s.db, in.Customer)
+			}),
 		chaos.Func(write(makeRefund, "Pay back some items of an order."), s.refund),
 		chaos.Func(write(shipOrder, "Hand a paid order to the carrier."), s.ship),
 		chaos.Func(write(sendMail, "Write to a customer."), s.mail),

@@ -12,7 +12,8 @@ import (
 
 func (s *store) refund(ctx context.Context, in RefundArgs) (out Refund, err error) {
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		before := tx.QueryRowContext(ctx, `SELECT id, order_id, quantity, cents FROM refunds WHERE request = ?`, in.RequestID)
+		before := tx.QueryRowContext(ctx, `SELECT id, order_id, quantity, cents FROM refunds WHERE request = ?`,
+			in.RequestID)
 		if out, err = scanRefund(before); !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -35,7 +36,8 @@ func (s *store) refund(ctx context.Context, in RefundArgs) (out Refund, err erro
 // mayRefund is the shop's rule: no more items are refunded than were paid for.
 func mayRefund(ctx context.Context, tx *sql.Tx, o Order, quantity int) error {
 	var refunded int
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(quantity), 0) FROM refunds WHERE order_id = ?`, o.ID).Scan(&refunded)
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(quantity), 0) FROM refunds WHERE order_id = ?`,
+		o.ID).Scan(&refunded)
 	if err == nil && refunded+quantity > o.Quantity {
 		return refuse("of order %s, %d of %d are refunded already", o.ID, refunded, o.Quantity)
 	}
@@ -68,7 +70,8 @@ func (s *store) ship(ctx context.Context, in ShipArgs) (out Shipment, err error)
 		if _, err := tx.ExecContext(ctx, `UPDATE orders SET status = 'shipped' WHERE id = ?`, order.ID); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `INSERT INTO shipments (order_id, tracking, request) VALUES (?, ?, ?) RETURNING order_id, tracking`,
+		return tx.QueryRowContext(ctx,
+			`INSERT INTO shipments (order_id, tracking, request) VALUES (?, ?, ?) RETURNING order_id, tracking`,
 			order.ID, "PL-"+order.ID+"-A", nullable(in.RequestID)).Scan(&out.Order, &out.Tracking)
 	})
 	return out, err

@@ -66,7 +66,8 @@ func (s *Store) Save(in incident.Incident, report []byte) error {
 		return fmt.Errorf("blobstore: %w", err)
 	}
 	if len(report) > 0 {
-		if err := s.write(path.Join(in.IncidentID, incident.ReportFile), report, "text/markdown; charset=utf-8"); err != nil {
+		if err := s.write(path.Join(in.IncidentID, incident.ReportFile), report,
+			"text/markdown; charset=utf-8"); err != nil {
 			return err
 		}
 	}

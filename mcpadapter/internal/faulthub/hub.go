@@ -68,7 +68,8 @@ type Hub struct {
 // New returns the hub of a server's injector. callerLimit is how many subscriptions
 // one caller may have.
 func New(name string, in *chaos.Injector, callerLimit int) *Hub {
-	return &Hub{name: name, injector: in, readers: make(map[*mcp.ServerSession]*reader), ofCaller: make(map[string]int), callerLimit: callerLimit}
+	return &Hub{name: name, injector: in, readers: make(map[*mcp.ServerSession]*reader), ofCaller: make(map[string]int),
+		callerLimit: callerLimit}
 }
 
 // subscription is one subscription of a session.
@@ -146,7 +147,8 @@ func (h *Hub) Subscribe(session *mcp.ServerSession, q Request) (Subscription, er
 	if q.Filters.Target != "" {
 		pattern, err := glob.Compile(q.Filters.Target)
 		if err != nil {
-			return Subscription{}, &Refusal{http.StatusBadRequest, CodeArguments, "target: " + err.Error(), "Correct the glob: * for any text, ? for one character, {a,b} for alternatives."}
+			return Subscription{}, &Refusal{http.StatusBadRequest, CodeArguments, "target: " + err.Error(),
+				"Correct the glob: * for any text, ? for one character, {a,b} for alternatives."}
 		}
 		s.target = pattern
 	}
@@ -154,15 +156,19 @@ func (h *Hub) Subscribe(session *mcp.ServerSession, q Request) (Subscription, er
 	defer h.mu.Unlock()
 	switch r := h.readers[session]; {
 	case h.closed:
-		return Subscription{}, &Refusal{http.StatusServiceUnavailable, CodeClosing, "the server is shutting down", "Connect again when it is back."}
+		return Subscription{}, &Refusal{http.StatusServiceUnavailable, CodeClosing, "the server is shutting down",
+			"Connect again when it is back."}
 	case h.total >= ServerLimit:
-		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany, fmt.Sprintf("the server has %d subscriptions, the most it keeps", h.total),
+		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany,
+			fmt.Sprintf("the server has %d subscriptions, the most it keeps", h.total),
 			"Try again when other clients have unsubscribed, or read the resource " + URI + "."}
 	case r != nil && len(r.subscriptions) >= SessionLimit:
-		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany, fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
+		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany,
+			fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
 			"Unsubscribe from one; events_list_subscriptions lists them. A wider filter replaces several."}
 	case h.ofCaller[s.caller] >= h.callerLimit:
-		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany, fmt.Sprintf("this caller has %d subscriptions in its sessions, the most it may have", h.ofCaller[s.caller]),
+		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany,
+			fmt.Sprintf("this caller has %d subscriptions in its sessions, the most it may have", h.ofCaller[s.caller]),
 			"Unsubscribe from one, or end a session that is not needed."}
 	}
 	s.id = "sub-" + rand.Text()

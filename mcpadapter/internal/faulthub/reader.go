@@ -32,7 +32,8 @@ type reader struct {
 }
 
 func newReader(session *mcp.ServerSession) *reader {
-	return &reader{session: session, queue: make(chan func(), QueueSize), gone: make(chan struct{}), unreported: make(map[string]uint64)}
+	return &reader{session: session, queue: make(chan func(), QueueSize), gone: make(chan struct{}),
+		unreported: make(map[string]uint64)}
 }
 
 // run sends until the session ends.
@@ -138,7 +139,8 @@ func (r *reader) reportDrops() {
 	r.unreported = make(map[string]uint64)
 	r.mu.Unlock()
 	for id, n := range missed {
-		r.send("error", LoggerProblem, dropped{id, fmt.Sprintf("%d events were dropped because they were read too slowly", n), true, n})
+		r.send("error", LoggerProblem,
+			dropped{id, fmt.Sprintf("%d events were dropped because they were read too slowly", n), true, n})
 	}
 }
 

@@ -3,13 +3,33 @@
 package session
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
+
+// Sessionless is the first revision of the protocol without sessions. Dates compare
+// as texts.
+const Sessionless = "2026-07-28"
+
+// Pushable refuses clients of a revision without sessions: nothing can be pushed to
+// them.
+func Pushable(revision string) error {
+	if revision < Sessionless {
+		return nil
+	}
+	return failure.New(http.StatusConflict, failure.CodeStateless,
+		fmt.Sprintf("protocol revision %s has no sessions to send messages to", revision),
+		"Subscribe to the resource "+faulthub.URI+
+			", or read it from time to time; or connect with revision 2025-11-25.")
+}
 
 // Leases remove the rules of a session when it ends, for whatever reason.
 type Leases struct {

@@ -47,7 +47,8 @@ func (p *Progress) Report(done int, message string) {
 	case <-p.latest: // was not taken yet
 	default:
 	}
-	p.latest <- mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(done), Total: p.total, Message: message}
+	p.latest <- mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(done), Total: p.total,
+		Message: message}
 }
 
 // lastWord is how long the last notification may take.

@@ -35,7 +35,8 @@ func New(in io.ReadCloser, out io.Writer, over <-chan struct{}, max int) mcp.Tra
 type screened struct{ screen *screen }
 
 func (t *screened) Connect(ctx context.Context) (mcp.Connection, error) {
-	c, err := (&mcp.IOTransport{Reader: t.screen, Writer: t.screen.answers, MaxLineLength: -1}).Connect(ctx) // the screen has a limit
+	// the screen has a limit
+	c, err := (&mcp.IOTransport{Reader: t.screen, Writer: t.screen.answers, MaxLineLength: -1}).Connect(ctx)
 	return &screenedConn{c, t.screen}, err
 }
 
@@ -172,7 +173,9 @@ func (w *lineWriter) Close() error { return nil }
 
 // refuse answers input that has no identifier to answer to.
 func (w *lineWriter) refuse(code int, why string) error {
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": jsonrpc.Error{Code: int64(code), Message: why}})
+	text,
+		err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil,
+		"error": jsonrpc.Error{Code: int64(code), Message: why}})
 	if err != nil {
 		return err
 	}

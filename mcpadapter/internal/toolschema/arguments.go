@@ -42,7 +42,8 @@ func refused(detail, hint string) *Refusal { return &Refusal{detail, hint} }
 // would not say what is allowed.
 func Decode[In any](raw json.RawMessage, s *jsonschema.Schema, types Types, maxBytes int) (in In, err error) {
 	if len(raw) > maxBytes {
-		return in, refused(fmt.Sprintf("the arguments have %d bytes; allowed: at most %d", len(raw), maxBytes), "Send less at once.")
+		return in, refused(fmt.Sprintf("the arguments have %d bytes; allowed: at most %d", len(raw), maxBytes),
+			"Send less at once.")
 	}
 	if !utf8.Valid(raw) {
 		return in, refused("the arguments are not valid UTF-8", "Send JSON in UTF-8.")
@@ -71,7 +72,8 @@ func Decode[In any](raw json.RawMessage, s *jsonschema.Schema, types Types, maxB
 			r.Special[of] = own
 		}
 	}
-	if !r.Bind(doc, "", reflect.ValueOf(&in).Elem(), strictjson.Tag{}) { // a value that its own type reads more strictly than the schema, such as a time
+	// a value that its own type reads more strictly than the schema, such as a time
+	if !r.Bind(doc, "", reflect.ValueOf(&in).Elem(), strictjson.Tag{}) {
 		return in, refused(errors.Join(err, r.Err()).Error(), membersOf(s))
 	}
 	return in, nil
@@ -90,7 +92,8 @@ func (c *checker) syntax(p *strictjson.Problem) error {
 	case strictjson.Duplicate:
 		c.add(strings.ReplaceAll(strings.TrimPrefix(p.Pointer, "/"), "/", "."), "is given twice; allowed: once")
 	case strictjson.TooLarge:
-		c.broken = refused(fmt.Sprintf("the arguments are nested deeper than %d levels", strictjson.MaxDepth), "Send a flat object.")
+		c.broken = refused(fmt.Sprintf("the arguments are nested deeper than %d levels", strictjson.MaxDepth),
+			"Send a flat object.")
 	default:
 		c.broken = refused("the arguments are no JSON: "+p.Err.Error(), "Send one JSON object.")
 	}

@@ -64,9 +64,11 @@ func only(kind string, s jsonschema.Schema) *jsonschema.Schema {
 	case "null":
 		return &jsonschema.Schema{Type: kind}
 	case "string":
-		return &jsonschema.Schema{Type: kind, Enum: s.Enum, MinLength: s.MinLength, MaxLength: s.MaxLength, Format: s.Format, Pattern: s.Pattern}
+		return &jsonschema.Schema{Type: kind, Enum: s.Enum, MinLength: s.MinLength, MaxLength: s.MaxLength,
+			Format: s.Format, Pattern: s.Pattern}
 	case "integer", "number":
-		return &jsonschema.Schema{Type: kind, Minimum: s.Minimum, Maximum: s.Maximum, ExclusiveMinimum: s.ExclusiveMinimum}
+		return &jsonschema.Schema{Type: kind, Minimum: s.Minimum, Maximum: s.Maximum,
+			ExclusiveMinimum: s.ExclusiveMinimum}
 	}
 	s.Type, s.Types = kind, nil
 	return &s

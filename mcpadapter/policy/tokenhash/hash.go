@@ -31,8 +31,10 @@ func New() (value, hash string) {
 // be guessed from it. A token below 20 bytes is an error, and so is one with a
 // space, a comma or a control character. The error does not quote it.
 func Of(value string) (string, error) {
-	if len(value) < minLength || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f }) {
-		return "", fmt.Errorf("tokenhash: the token has %d bytes; allowed: at least %d, without space, comma and control characters", len(value), minLength)
+	if len(value) < minLength ||
+		strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f }) {
+		return "",
+			fmt.Errorf("tokenhash: the token has %d bytes; allowed: at least %d, without space, comma and control characters", len(value), minLength)
 	}
 	return of(value), nil
 }

@@ -40,7 +40,9 @@ text { fill: #e6edf3 }
 `
 
 func (c *canvas) open(width, height int) {
-	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">`+"\n", width, height, width, height)
+	fmt.Fprintf(c,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">`+"\n", width,
+		height, width, height)
 	fmt.Fprintf(c, "<style>%s</style>\n", style)
 }
 
@@ -55,7 +57,8 @@ func (c *canvas) element(tag, text string) {
 }
 
 func (c *canvas) rect(class string, x, y, width, height float64) {
-	fmt.Fprintf(c, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class, px(x), px(y), px(width), px(height))
+	fmt.Fprintf(c, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class, px(x), px(y), px(width),
+		px(height))
 }
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
@@ -71,7 +74,8 @@ func (c *canvas) flag(class string, x, top float64) {
 }
 
 func (c *canvas) text(class string, x, y float64, anchor, text string) {
-	fmt.Fprintf(c, `<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, px(x), px(y), anchor, escaped(text))
+	fmt.Fprintf(c, `<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, px(x), px(y), anchor,
+		escaped(text))
 }
 
 // label writes a text, cut if it is long, with the whole text as its tooltip.
@@ -101,7 +105,8 @@ func (c *canvas) steps(class string, p panel, floor, highest float64, under, val
 			base = float64(under[i])
 		}
 		height := barsHeight * float64(v) / highest
-		fmt.Fprintf(&path, "M%s %sH%sv-%sH%sz", px(p.x(i)), px(floor-barsHeight*base/highest), px(p.x(i+1)), px(height), px(p.x(i)))
+		fmt.Fprintf(&path, "M%s %sH%sv-%sH%sz", px(p.x(i)), px(floor-barsHeight*base/highest), px(p.x(i+1)), px(height),
+			px(p.x(i)))
 	}
 	if path.Len() > 0 {
 		fmt.Fprintf(c, `<path class="%s" d="%s"/>`+"\n", class, path.String())

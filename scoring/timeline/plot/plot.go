@@ -91,7 +91,8 @@ func draw(panels []panel, o *Options) []byte {
 	c.rect("paper", 0, 0, plotWidth, float64(height))
 	c.text("heading", marginLeft, 28, "start", title)
 	first := shown[0]
-	caption := fmt.Sprintf("from %s, %d bins of %s", first.Start.Format(time.RFC3339), first.bins(), brief(first.BinSize))
+	caption := fmt.Sprintf("from %s, %d bins of %s", first.Start.Format(time.RFC3339), first.bins(),
+		brief(first.BinSize))
 	if left := len(panels) - len(shown); left > 0 {
 		caption += fmt.Sprintf(", %d more nodes not shown", left)
 	}

@@ -98,7 +98,8 @@ func Verbose(c chaos.Call) Editor {
 			before: pick(c, drawPhrase, "Great question! Let me walk you through this step by step.\n\n",
 				"Sure, I'd be happy to help! Here is a detailed answer, with everything you may need to know.\n\n",
 				"Thank you for asking. Before I answer, here is some background that may be useful.\n\n"),
-			behind: pick(c, drawPhrase+1, "\n\nI hope this helps! Let me know if you would like more detail on any of these points.",
+			behind: pick(c, drawPhrase+1,
+				"\n\nI hope this helps! Let me know if you would like more detail on any of these points.",
 				"\n\nIn summary, the above covers the main points, though there is much more that could be said.",
 				"\n\nPlease feel free to ask if anything is unclear; I can also explain the reasoning behind it."),
 		}
@@ -110,7 +111,8 @@ func Rude(c chaos.Call) Editor {
 	return &drifter{begin: func(bool) manner {
 		return manner{
 			before: pick(c, drawPhrase, "Ugh, fine. ", "As I already said, ", "Obviously, "),
-			behind: pick(c, drawPhrase+1, " Anything else, or are we done here?", " Please read more carefully next time.", " Whatever."),
+			behind: pick(c, drawPhrase+1, " Anything else, or are we done here?",
+				" Please read more carefully next time.", " Whatever."),
 		}
 	}}
 }

@@ -88,7 +88,8 @@ func stopFor(in *jsonedit.Value, ed Editor, wire string, log *changeLog, path st
 	}
 	log.set(in, "stop_reason", path, jsonedit.Of(p.text))
 	if p.text == "refusal" {
-		log.set(in, "stop_details", path, jsonedit.Of(json.RawMessage(`{"type":"refusal","category":null,"explanation":null}`)))
+		log.set(in, "stop_details", path,
+			jsonedit.Of(json.RawMessage(`{"type":"refusal","category":null,"explanation":null}`)))
 	}
 	return p
 }

@@ -79,7 +79,8 @@ type changeLog struct {
 // note adds a change, unless there is none.
 func (l *changeLog) note(path string, before, after []byte) {
 	if !bytes.Equal(before, after) {
-		l.list = append(l.list, chaos.Change{Path: l.root + path, Before: bytes.Clone(before), After: bytes.Clone(after)})
+		l.list = append(l.list,
+			chaos.Change{Path: l.root + path, Before: bytes.Clone(before), After: bytes.Clone(after)})
 	}
 }
 

@@ -34,7 +34,8 @@ const (
 // requested engine or image is not available.
 func (p *Program) contain(ctx context.Context, s *settings.Settings, c *incident.Command, log *slog.Logger) error {
 	if s.CLI == "offline" {
-		log.Info("agents run without a container", "why", "the offline agent is this program, and runs nothing that a model says")
+		log.Info("agents run without a container", "why",
+			"the offline agent is this program, and runs nothing that a model says")
 		return nil
 	}
 	engine, why, err := p.engine(ctx)
@@ -87,7 +88,8 @@ func (p *Program) engine(ctx context.Context) (name, why string, err error) {
 	}
 	why = strings.Join(tried, "; ")
 	if named != "" {
-		return "", why, fmt.Errorf("triage: %s is %q; allowed: an engine that answers, or %s: %s", envEngine, named, noEngine, why)
+		return "", why, fmt.Errorf("triage: %s is %q; allowed: an engine that answers, or %s: %s", envEngine, named,
+			noEngine, why)
 	}
 	return "", why, nil
 }
@@ -100,7 +102,8 @@ func build(ctx context.Context, engine, image, dir, cli string, log *slog.Logger
 	}
 	log.Info("building the image of the agent, which takes minutes", "engine", engine, "image", image)
 	if err := ask(ctx, buildTime, engine, "build", "--build-arg", "AGENT_CLI="+cli, "--tag", image, dir); err != nil {
-		return fmt.Errorf("triage: image %s: %w; to run agents without containers set %s=%s", image, err, envEngine, noEngine)
+		return fmt.Errorf("triage: image %s: %w; to run agents without containers set %s=%s", image, err, envEngine,
+			noEngine)
 	}
 	return nil
 }

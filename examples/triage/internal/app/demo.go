@@ -68,7 +68,8 @@ func (p *Program) demo(ctx context.Context, s *settings.Settings, fs *flag.FlagS
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	return (&stage{
-		listener: l, url: "http://" + l.Addr().String() + "/mcp", client: &http.Client{Transport: transport}, root: root, out: p.Stdout,
+		listener: l, url: "http://" + l.Addr().String() + "/mcp", client: &http.Client{Transport: transport},
+		root: root, out: p.Stdout,
 		log: slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: max(s.LogLevel, slog.LevelWarn)})),
 		agent: func(server offline.Server) (incident.Agent, error) {
 			settled := *s
@@ -124,14 +125,17 @@ func (g *stage) follow(ctx context.Context, server offline.Server) (err error) {
 		return err
 	}
 	first := make(ended, 1)
-	runner, err := incident.NewRunner(&incident.Options{Workspaces: workspaces, Agent: agent, Notifier: first, Timeout: agentTime, Grace: -1, Log: g.log})
+	runner,
+		err := incident.NewRunner(&incident.Options{Workspaces: workspaces, Agent: agent, Notifier: first,
+		Timeout: agentTime, Grace: -1, Log: g.log})
 	if err != nil {
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
 	piped := make(chan error, 1)
 	go func() {
-		piped <- pipeline(running, runner, &incident.Subscriber{Endpoint: server.Endpoint, Token: server.Token, Client: g.client, Sink: runner.Offer})
+		piped <- pipeline(running, runner,
+			&incident.Subscriber{Endpoint: server.Endpoint, Token: server.Token, Client: g.client, Sink: runner.Offer})
 	}()
 	defer func() {
 		stop()

@@ -19,7 +19,8 @@ import (
 
 // questions are what the customers of one round ask. Together they need every tool.
 func questions() []string {
-	return []string{"Where is order 3007?", "Please refund one teapot of order 1042, it arrived broken.", "Please ship order 2003."}
+	return []string{"Where is order 3007?", "Please refund one teapot of order 1042, it arrived broken.",
+		"Please ship order 2003."}
 }
 
 // pace is the pause between two customers.
@@ -49,7 +50,8 @@ func openDesk(token string) (*desk, error) {
 		return nil, err
 	}
 	d := &desk{injector: chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		RecordAll: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
+		RecordAll: true, MaxLog: -1, OnBegin: live.Begin,
+		OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
 	})}
 	d.answer = chaos.WrapWith("desk.answer", answer, &chaos.WrapOptions[customer]{Injector: d.injector})
 	runs, err := trace.NewRuns(nil)
@@ -59,12 +61,15 @@ func openDesk(token string) (*desk, error) {
 	if _, err := runs.Add(trace.Entry{ID: "live", Label: "the live desk", Timeline: live.Run()}); err != nil {
 		return nil, err
 	}
-	d.server, err = mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: d.injector, Events: feed, Runs: runs}, &mcpadapter.Options{
-		Audit: io.Discard,
-		Getenv: func(name string) string {
-			return map[string]string{"SHAKEDOWN_MCP_TOKEN": token, "SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true"}[name]
-		},
-	})
+	d.server,
+		err = mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: d.injector, Events: feed, Runs: runs},
+		&mcpadapter.Options{
+			Audit: io.Discard,
+			Getenv: func(name string) string {
+				return map[string]string{"SHAKEDOWN_MCP_TOKEN": token, "SHAKEDOWN_MCP_MODE": "read-write",
+					"SHAKEDOWN_MCP_ENABLE_WRITE": "true"}[name]
+			},
+		})
 	return d, err
 }
 

@@ -32,7 +32,8 @@ func (g *stage) breakAndHeal(ctx context.Context, server offline.Server) (began,
 		return session.Call(ctx, "chaos_inject_fault", args, new(struct{}))
 	}
 	began = time.Now()
-	if err := inject(map[string]any{"action": "register", "fault_type": "error", "target": injected, "probability": 1}); err != nil {
+	if err := inject(map[string]any{"action": "register", "fault_type": "error", "target": injected,
+		"probability": 1}); err != nil {
 		return began, healed, err
 	}
 	g.say("%s fails from now on", injected)

@@ -37,7 +37,8 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	}
 	o := incident.Options{
 		Workspaces: workspaces, Agent: agent, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
-		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Grace: s.Shutdown, MaxAge: s.MaxAge, MaxBytes: s.MaxBytes, Log: log,
+		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Grace: s.Shutdown, MaxAge: s.MaxAge,
+		MaxBytes: s.MaxBytes, Log: log,
 	}
 	if store != nil { // a nil Store in the interface would not be nil
 		o.Store = store
@@ -54,7 +55,8 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 		return errors.Join(&usageError{err}, runner.Close())
 	}
 	defer func() { err = errors.Join(err, health()) }()
-	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot, "health", asked)
+	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot,
+		"health", asked)
 	err = pipeline(ctx, runner, &incident.Subscriber{
 		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Watch: true, Sink: runner.Offer, Log: log,
 	})
@@ -75,7 +77,8 @@ func serveHealth(address string, h http.Handler) (at string, stop func() error, 
 	if err != nil {
 		return "", nil, fmt.Errorf("triage: HEALTH_ADDRESS: %w", err)
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, WriteTimeout: 2 * headerTime, IdleTimeout: 2 * headerTime}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, WriteTimeout: 2 * headerTime,
+		IdleTimeout: 2 * headerTime}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	return l.Addr().String(), func() error {
@@ -111,7 +114,8 @@ func (p *Program) store(ctx context.Context, s *settings.Settings) (Store, error
 		return nil, nil
 	}
 	if p.OpenStore == nil {
-		return nil, errors.New("triage: STORAGE_URL is set, and this program has no object stores; allowed: none, or the program in examples/triage/blobstore")
+		return nil,
+			errors.New("triage: STORAGE_URL is set, and this program has no object stores; allowed: none, or the program in examples/triage/blobstore")
 	}
 	return p.OpenStore(ctx, s.StorageURL)
 }

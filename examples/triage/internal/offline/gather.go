@@ -63,7 +63,8 @@ func Gather(ctx context.Context, tools Tools, e Event) (Facts, error) {
 // choose takes the run that the event happened in: the last that had begun,
 // live ones before scenarios, which replay other times.
 func choose(runs []run, at time.Time) (run, bool) {
-	begun := slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return r.CreatedAt.After(at) || r.State == "failed" })
+	begun := slices.DeleteFunc(slices.Clone(runs),
+		func(r run) bool { return r.CreatedAt.After(at) || r.State == "failed" })
 	if len(begun) == 0 {
 		return run{}, false
 	}
@@ -86,7 +87,9 @@ func (f *Facts) gatherWindow(ctx context.Context, tools Tools) error {
 		return nil
 	}
 	var first timeline.Window
-	if err := tools.Call(ctx, "get_state_window", map[string]any{"runId": f.RunID, "start": stamp(time.Unix(0, 0)), "end": stamp(time.Unix(0, 0))}, &first); err != nil {
+	if err := tools.Call(ctx, "get_state_window",
+		map[string]any{"runId": f.RunID, "start": stamp(time.Unix(0, 0)), "end": stamp(time.Unix(0, 0))},
+		&first); err != nil {
 		return err
 	}
 	bin, err := time.ParseDuration(first.Window.BinSize)
@@ -96,8 +99,9 @@ func (f *Facts) gatherWindow(ctx context.Context, tools Tools) error {
 	for nodes := range slices.Chunk(called, batch) {
 		var w timeline.Window
 		err := tools.Call(ctx, "get_state_window", map[string]any{
-			"runId": f.RunID, "nodeIds": nodes, "limit": batch, "metrics": []string{"attempts", "failures", "served", "latency"},
-			"start": stamp(f.Event.At.Add(-lookBack * bin)), "end": stamp(f.Event.At.Add(lookAhead * bin)),
+			"runId": f.RunID, "nodeIds": nodes, "limit": batch,
+			"metrics": []string{"attempts", "failures", "served", "latency"},
+			"start":   stamp(f.Event.At.Add(-lookBack * bin)), "end": stamp(f.Event.At.Add(lookAhead * bin)),
 		}, &w)
 		if err != nil {
 			return err

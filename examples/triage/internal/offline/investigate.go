@@ -93,7 +93,8 @@ func (q *Inquiry) confirm(ctx context.Context, tools Tools) {
 			q.Outages = append(q.Outages, o)
 		}
 	}
-	args = map[string]any{"runId": q.RunID, "nodeId": c.Node, "outageStartTs": stamp(startOf(w, c.First)), "lookaheadEndTs": stamp(w.End)}
+	args = map[string]any{"runId": q.RunID, "nodeId": c.Node, "outageStartTs": stamp(startOf(w, c.First)),
+		"lookaheadEndTs": stamp(w.End)}
 	if c.How == Slow {
 		args["basedOn"], args["recoveryDefinition"], args["tolerance"] = "latency", "baseline", riseOfLatency-1
 		args["baselineWindow"] = map[string]any{"start": stamp(w.Start), "end": stamp(startOf(w, max(c.First-1, 0)))}

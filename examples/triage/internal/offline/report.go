@@ -109,7 +109,8 @@ func at(t any) string {
 }
 
 func howWords(how string) string {
-	return cmp.Or(map[string]string{Failing: "the deepest node whose calls failed", Slow: "the deepest node that was slow"}[how], how)
+	return cmp.Or(map[string]string{Failing: "the deepest node whose calls failed",
+		Slow: "the deepest node that was slow"}[how], how)
 }
 
 // change describes how the numbers changed.
@@ -117,7 +118,8 @@ func change(x Symptom) string {
 	if x.How == Slow {
 		return fmt.Sprintf("%s ms a call, %s ms before", ms(x.During.Latency), ms(x.Before.Latency))
 	}
-	return fmt.Sprintf("%.0f of %.0f calls failed (%.0f%%), %.0f of %.0f before", x.During.Failed, max(x.During.Calls, x.During.Failed),
+	return fmt.Sprintf("%.0f of %.0f calls failed (%.0f%%), %.0f of %.0f before", x.During.Failed,
+		max(x.During.Calls, x.During.Failed),
 		100*x.During.Share(), x.Before.Failed, x.Before.Calls)
 }
 

@@ -95,7 +95,8 @@ func (s series) symptom(node string, at int) (Symptom, bool) {
 		if !ok {
 			continue
 		}
-		x := Symptom{Node: node, How: how, First: first, Last: last, Before: s.sum(first-lookBack, first-1), During: s.sum(first, last)}
+		x := Symptom{Node: node, How: how, First: first, Last: last, Before: s.sum(first-lookBack, first-1),
+			During: s.sum(first, last)}
 		for i := last + 1; i < len(s.attempts); i++ {
 			if s.attempts[i] > 0 {
 				x.Good++

@@ -97,28 +97,45 @@ func AgentCLIs() []string { return []string{"claude", "codex", "goose", "gemini"
 
 func table() []setting {
 	return []setting{
-		{"K8S_CLUSTER_MCP_ENDPOINT", "", "URL of the MCP server whose faults are investigated", false, httpURL(func(s *Settings) *string { return &s.Endpoint })},
+		{"K8S_CLUSTER_MCP_ENDPOINT", "", "URL of the MCP server whose faults are investigated", false,
+			httpURL(func(s *Settings) *string { return &s.Endpoint })},
 		{"MCP_TOKEN", "", "bearer token for that server", true, hidden(func(s *Settings) *Secret { return &s.Token })},
-		{"WORKSPACE_ROOT", "./incidents", "directory of the incidents", false, filled(func(s *Settings) *string { return &s.WorkspaceRoot })},
-		{"SUBSCRIBE_MODE", incident.ModeFaults, "which events to subscribe to", false, oneOf(func(s *Settings) *string { return &s.Mode }, incident.ModeFaults, incident.ModeResourceFaults)},
+		{"WORKSPACE_ROOT", "./incidents", "directory of the incidents", false,
+			filled(func(s *Settings) *string { return &s.WorkspaceRoot })},
+		{"SUBSCRIBE_MODE", incident.ModeFaults, "which events to subscribe to", false,
+			oneOf(func(s *Settings) *string { return &s.Mode }, incident.ModeFaults, incident.ModeResourceFaults)},
 		{"MIN_SEVERITY", "WARNING", "least severity of an incident", false, setSeverity},
-		{"DEDUPE_WINDOW", "300", "seconds within which like events are one", false, seconds(func(s *Settings) *time.Duration { return &s.DedupeWindow })},
+		{"DEDUPE_WINDOW", "300", "seconds within which like events are one", false,
+			seconds(func(s *Settings) *time.Duration { return &s.DedupeWindow })},
 		{"MAX_AGENTS", "5", "agents at once", false, number(func(s *Settings) *int { return &s.MaxAgents }, 1000)},
-		{"QUEUE_SIZE", "1000", "events that wait for an agent", false, number(func(s *Settings) *int { return &s.QueueSize }, 1<<20)},
-		{"AGENT_SCRIPT_PATH", "./agent-container/run-agent.sh", "script that runs the agent", false, filled(func(s *Settings) *string { return &s.ScriptPath })},
-		{"AGENT_SYSTEM_PROMPT_FILE", "./configs/triage-system-prompt.md", "its system prompt", false, anyText(func(s *Settings) *string { return &s.SystemPromptFile })},
-		{"AGENT_ALLOWED_TOOLS", "Read,Write,Grep,Glob,Bash,Skill", "tools that it may use", false, anyText(func(s *Settings) *string { return &s.AllowedTools })},
+		{"QUEUE_SIZE", "1000", "events that wait for an agent", false,
+			number(func(s *Settings) *int { return &s.QueueSize }, 1<<20)},
+		{"AGENT_SCRIPT_PATH", "./agent-container/run-agent.sh", "script that runs the agent", false,
+			filled(func(s *Settings) *string { return &s.ScriptPath })},
+		{"AGENT_SYSTEM_PROMPT_FILE", "./configs/triage-system-prompt.md", "its system prompt", false,
+			anyText(func(s *Settings) *string { return &s.SystemPromptFile })},
+		{"AGENT_ALLOWED_TOOLS", "Read,Write,Grep,Glob,Bash,Skill", "tools that it may use", false,
+			anyText(func(s *Settings) *string { return &s.AllowedTools })},
 		{"AGENT_MODEL", "sonnet", "model that it uses", false, filled(func(s *Settings) *string { return &s.Model })},
-		{"AGENT_TIMEOUT", "300", "seconds that it may take", false, seconds(func(s *Settings) *time.Duration { return &s.Timeout })},
-		{"AGENT_CLI", "claude", "the agent: " + strings.Join(AgentCLIs(), ", "), false, oneOf(func(s *Settings) *string { return &s.CLI }, AgentCLIs()...)},
-		{"ANTHROPIC_API_KEY", "", "required for claude", true, hidden(func(s *Settings) *Secret { return &s.AnthropicKey })},
+		{"AGENT_TIMEOUT", "300", "seconds that it may take", false,
+			seconds(func(s *Settings) *time.Duration { return &s.Timeout })},
+		{"AGENT_CLI", "claude", "the agent: " + strings.Join(AgentCLIs(), ", "), false,
+			oneOf(func(s *Settings) *string { return &s.CLI }, AgentCLIs()...)},
+		{"ANTHROPIC_API_KEY", "", "required for claude", true,
+			hidden(func(s *Settings) *Secret { return &s.AnthropicKey })},
 		{"OPENAI_API_KEY", "", "required for codex", true, hidden(func(s *Settings) *Secret { return &s.OpenAIKey })},
-		{"SLACK_WEBHOOK_URL", "", "where incidents are announced", true, hidden(func(s *Settings) *Secret { return &s.SlackWebhook })},
-		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", false, anyText(func(s *Settings) *string { return &s.StorageURL })},
-		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters", false, seconds(func(s *Settings) *time.Duration { return &s.Shutdown })},
-		{"RETENTION_AGE", "0", "seconds after which the workspace of an ended incident is removed; 0: never", false, secondsOrNone(func(s *Settings) *time.Duration { return &s.MaxAge })},
-		{"RETENTION_BYTES", "0", "size of all workspaces beyond which the oldest are removed; 0: never", false, bytesOrNone(func(s *Settings) *int64 { return &s.MaxBytes })},
-		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false, address(func(s *Settings) *string { return &s.HealthAddress })},
+		{"SLACK_WEBHOOK_URL", "", "where incidents are announced", true,
+			hidden(func(s *Settings) *Secret { return &s.SlackWebhook })},
+		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", false,
+			anyText(func(s *Settings) *string { return &s.StorageURL })},
+		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters", false,
+			seconds(func(s *Settings) *time.Duration { return &s.Shutdown })},
+		{"RETENTION_AGE", "0", "seconds after which the workspace of an ended incident is removed; 0: never", false,
+			secondsOrNone(func(s *Settings) *time.Duration { return &s.MaxAge })},
+		{"RETENTION_BYTES", "0", "size of all workspaces beyond which the oldest are removed; 0: never", false,
+			bytesOrNone(func(s *Settings) *int64 { return &s.MaxBytes })},
+		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false,
+			address(func(s *Settings) *string { return &s.HealthAddress })},
 		{"LOG_LEVEL", "info", "debug, info, warn or error", false, setLevel},
 	}
 }
@@ -220,9 +237,11 @@ func readFile(path string, rows []setting) (map[string]string, error) {
 		switch {
 		case !slices.ContainsFunc(rows, func(r setting) bool { return r.name == name }):
 			// The value may be that of a secret whose name was misspelt.
-			problems = append(problems, &Error{Name: name, Source: "file", Value: "(hidden)", Allowed: "no such setting"})
+			problems = append(problems,
+				&Error{Name: name, Source: "file", Value: "(hidden)", Allowed: "no such setting"})
 		case node.Kind != yaml.ScalarNode:
-			problems = append(problems, &Error{Name: name, Source: "file", Value: "a list or mapping", Allowed: "a text or number"})
+			problems = append(problems,
+				&Error{Name: name, Source: "file", Value: "a list or mapping", Allowed: "a text or number"})
 		default:
 			found[name] = node.Value
 		}

@@ -23,7 +23,8 @@ func (e *HeldError) Error() string {
 	if e.Holder.PID == 0 {
 		return "held by another process, which left no name"
 	}
-	return fmt.Sprintf("held by process %d on %s since %s", e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
+	return fmt.Sprintf("held by process %d on %s since %s", e.Holder.PID, e.Holder.Host,
+		e.Holder.Since.Format(time.RFC3339))
 }
 
 // ErrHeld is the error of a lock that another process holds.

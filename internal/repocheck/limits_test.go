@@ -1,0 +1,160 @@
+package repocheck
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The limits of library code without its tests.
+const (
+	functionLines = 60  // a function is one screen
+	lineColumns   = 120 // with tabs of 4
+	beside        = 50  // columns beside a string that makes a line longer
+	folderFiles   = 26  // the list of files is one look
+)
+
+// Functions that may be longer, by folder and name, with the reason.
+var longFunctions = map[string]string{
+	"chaos/chaoshttp/modeltest anthropic.refuse": "a table of the provider's messages, one case each",
+	"chaos/chaoshttp/modeltest chat.read":        "the members of one request, in order",
+	"chaos/chaoshttp/modeltest ollama.read":      "the members of one request, in order",
+	"contract/invariant newFactReader":           "a table of patterns",
+	"contract/invariant factReader.facts":        "one pass: each kind of fact takes its text before the next is read",
+	"contract/invariant Grounded":                "a chain of reasons, in the order in which they decide",
+	"contract/invariant newSuspicions":           "a table of patterns",
+}
+
+// notYet is by how much a folder does not keep the limits: it must not get worse.
+// A folder that is not here keeps them all.
+var notYet = map[string]struct{ functions, lines, files int }{}
+
+func TestLimits(t *testing.T) {
+	for _, p := range library(t) {
+		functions, lines := longFunctionsOf(p), longLinesOf(p)
+		row := notYet[p.dir]
+		assert.LessOrEqual(t, len(functions), row.functions, "%s: functions of more than %d lines: %q",
+			p.dir, functionLines, functions)
+		assert.LessOrEqual(t, len(lines), row.lines, "%s: lines of more than %d columns: %q", p.dir, lineColumns, lines)
+		if files := len(p.code()); row.files == 0 {
+			assert.LessOrEqual(t, files, folderFiles, "%s: files without tests", p.dir)
+		} else {
+			assert.LessOrEqual(t, files, row.files, "%s: files without tests; there were %d", p.dir, row.files)
+		}
+	}
+}
+
+// Exceptions name what is there.
+func TestLimitsHaveNoStaleExceptions(t *testing.T) {
+	folders, functions := map[string]bool{}, map[string]bool{}
+	for _, p := range library(t) {
+		folders[p.dir] = true
+		eachFunction(p, func(name string, lines int) { functions[p.dir+" "+name] = lines > functionLines })
+	}
+	for dir := range notYet {
+		assert.True(t, folders[dir], "%s is gone; remove its row", dir)
+	}
+	for name := range longFunctions {
+		assert.True(t, functions[name], "%s is gone or short enough; remove its row", name)
+	}
+}
+
+// eachFunction calls visit with the name of each function, that of its receiver in
+// front, and its lines.
+func eachFunction(p goPackage, visit func(name string, lines int)) {
+	for _, f := range p.code() {
+		for _, decl := range f.syntax.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || ast.IsGenerated(f.syntax) {
+				continue
+			}
+			name := fn.Name.Name
+			if fn.Recv != nil {
+				name = receiver(fn) + "." + name
+			}
+			visit(name, p.fset.Position(fn.End()).Line-p.fset.Position(fn.Pos()).Line+1)
+		}
+	}
+}
+
+func longFunctionsOf(p goPackage) (found []string) {
+	eachFunction(p, func(name string, lines int) {
+		if lines > functionLines && longFunctions[p.dir+" "+name] == "" {
+			found = append(found, fmt.Sprintf("%s has %d", name, lines))
+		}
+	})
+	return found
+}
+
+var urls = regexp.MustCompile(`https?://\S+`)
+
+// longLinesOf lists the lines that are longer than the limit. What cannot be broken
+// does not count: a struct tag and any other raw string, an address, and a string
+// with little beside it.
+func longLinesOf(p goPackage) (found []string) {
+	for _, f := range p.code() {
+		if ast.IsGenerated(f.syntax) {
+			continue
+		}
+		lines := strings.Split(string(f.text), "\n")
+		width := make([]int, len(lines)) // without what does not count
+		for i, line := range lines {
+			width[i] = columns(urls.ReplaceAllString(line, ""))
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			from, to := p.fset.Position(lit.Pos()).Line-1, p.fset.Position(lit.End()).Line-1
+			switch {
+			case from != to: // a raw string of several lines: those within it, and its own two up to it
+				for i := from; i <= to; i++ {
+					width[i] = 0
+				}
+			case strings.HasPrefix(lit.Value, "`"):
+				width[from] -= columns(lit.Value)
+			case columns(lines[from])-columns(lit.Value) <= beside:
+				width[from] = 0
+			}
+			return true
+		})
+		for i, w := range width {
+			if w > lineColumns {
+				found = append(found, fmt.Sprintf("%s:%d", path.Base(f.path), i+1))
+			}
+		}
+	}
+	return found
+}
+
+func columns(s string) int {
+	return utf8.RuneCountInString(strings.ReplaceAll(s, "\t", "    "))
+}
+
+func TestLimitsAreSeen(t *testing.T) {
+	word := strings.Repeat("x", lineColumns)
+	long := func(what string) string { return strings.ReplaceAll(what, "LONG", word) }
+	p := snippet(t, "package snippet\n"+
+		long("// LONG\n")+ // line 2
+		long("// See https://example.com/LONG.\n")+
+		"type tagged struct {\n"+
+		long("\tA int `doc:\"LONG\"`\n")+
+		"}\n"+
+		long("var said = f(\"LONG\")\n")+
+		long("var beside = f(\"LONG\", "+strings.Repeat("1, ", beside/3)+"1)\n")+ // line 8
+		long("var page = `LONG\nLONG`\n")+
+		long("var name = LONG\n")+ // line 11
+		long("var code = LONG + `a`\n")+ // line 12
+		"func short() {"+strings.Repeat("\n", functionLines-1)+"}\n"+
+		"func (p *pair[K, V]) swap() {"+strings.Repeat("\n", functionLines)+"}\n")
+	assert.Equal(t, []string{"snippet.go:2", "snippet.go:8", "snippet.go:11", "snippet.go:12"}, longLinesOf(p))
+	assert.Equal(t, []string{"pair.swap has 61"}, longFunctionsOf(p))
+}

@@ -1,0 +1,224 @@
+package incident
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	words "github.com/shakedown-go/shakedown/internal/text"
+)
+
+// Payloads beyond these bounds are refused: no fault needs that much text, and
+// one message must not fill the memory of a runner.
+const (
+	maxPayload = 1 << 20
+	maxText    = 253       // of a name; the longest that Kubernetes allows
+	maxContext = 128 << 10 // the rest is cut off; each byte may need six in a record
+)
+
+// payload has the members of both shapes.
+type payload struct {
+	SubscriptionID string `json:"subscriptionId"`
+	Cluster        string `json:"cluster"`
+
+	// flat
+	Resource  *resource `json:"resource"`
+	Context   string    `json:"context"`
+	FaultType string    `json:"faultType"`
+	Severity  string    `json:"severity"`
+	Timestamp string    `json:"timestamp"`
+
+	// nested
+	Event *nested `json:"event"`
+	Logs  []logs  `json:"logs"`
+}
+
+type nested struct {
+	Namespace      string   `json:"namespace"`
+	Reason         string   `json:"reason"`
+	Message        string   `json:"message"`
+	Type           string   `json:"type"`
+	Timestamp      string   `json:"timestamp"`
+	InvolvedObject resource `json:"involvedObject"`
+	Count          int64    `json:"count"`
+}
+
+// logs is what a container wrote before it failed.
+type logs struct {
+	Container string `json:"container"`
+	Previous  bool   `json:"previous"`
+	HasPanic  bool   `json:"hasPanic"`
+	Sample    string `json:"sample"`
+	Error     string `json:"error"`
+}
+
+// ParseEvent reads the data of a notification. The members decide which of the
+// two shapes it has, whatever the logger or the mode of the subscription: an
+// "event" makes it nested, a "resource" or "faultType" flat. Unknown members
+// are ignored, since servers add to their payloads.
+//
+// A payload is refused with [*FieldError]s, joined, if it is not a JSON object,
+// has neither or both shapes, no reason, a malformed time, or names that no
+// resource has.
+//
+// received is the time of an event whose payload has none.
+func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event, error) {
+	p, err := decodePayload(data)
+	if err != nil {
+		return Event{}, err
+	}
+	e := Event{
+		id: newUUID(), logger: logger, subscription: p.SubscriptionID, cluster: p.Cluster,
+		at: received.UTC(), raw: bytes.Clone(data),
+	}
+	if err := p.into(&e); err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
+func decodePayload(data json.RawMessage) (*payload, error) {
+	switch {
+	case len(data) > maxPayload:
+		return nil, fields.Wrong("payload", fielderror.Found(fmt.Sprintf("%d bytes", len(data))),
+			fmt.Sprintf("at most %d bytes", maxPayload))
+	case !utf8.Valid(data):
+		return nil, fields.Wrong("payload", fielderror.Found("invalid UTF-8"), "JSON in UTF-8")
+	}
+	p := new(payload)
+	if err := json.Unmarshal(data, p); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return nil, fields.Wrong(cmp.Or(wrong.Field, "payload"), fielderror.Found("of type "+wrong.Value),
+				"a JSON "+kindName(wrong.Type.Kind().String()))
+		}
+		return nil, fields.Wrong("payload", excerpt(data), "a JSON object")
+	}
+	return p, nil
+}
+
+// into fills the event from the payload's shape.
+func (p *payload) into(e *Event) error {
+	flat := p.Resource != nil || p.FaultType != ""
+	switch {
+	case p.Event != nil && flat:
+		return fields.Wrong("payload", fielderror.Found("of both shapes"),
+			`either "event" or "resource" with "faultType"`)
+	case p.Event != nil:
+		return p.Event.into(e, p.Logs)
+	case flat:
+		return p.flat(e)
+	}
+	return fields.Wrong("payload", excerpt(e.raw), `a member "event", or "resource" with "faultType"`)
+}
+
+func (p *payload) flat(e *Event) error {
+	if p.Resource != nil {
+		e.resource = *p.Resource
+	}
+	e.reason, e.context, e.severity = p.FaultType, bounded(p.Context), severityOf(p.Severity)
+	return errors.Join(e.settime("timestamp", p.Timestamp), e.check("faultType", "resource"))
+}
+
+func (n *nested) into(e *Event, all []logs) error {
+	e.resource = n.InvolvedObject
+	if n.Namespace != "" {
+		e.resource.Namespace = n.Namespace
+	}
+	e.reason, e.severity = n.Reason, severityOf(n.Type)
+	var text strings.Builder
+	text.WriteString(n.Message)
+	for _, l := range all {
+		if text.Len() > maxContext { // a log of two bytes has a heading of twenty
+			break
+		}
+		text.WriteString("\n" + l.String())
+	}
+	e.context = bounded(strings.TrimSpace(text.String()))
+	return errors.Join(e.settime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
+}
+
+// String returns the sample under a line that names its container.
+func (l logs) String() string {
+	head := "log of " + cmp.Or(l.Container, "a container")
+	if l.Previous {
+		head += ", previous run"
+	}
+	if l.HasPanic {
+		head += ", with a panic"
+	}
+	if l.Error != "" {
+		return head + ": not available: " + l.Error
+	}
+	return head + ":\n" + l.Sample
+}
+
+func (e *Event) settime(field, text string) error {
+	if text == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	// an offset may lead out of the years that can be written
+	if at = at.UTC(); err != nil || at.Year() < 0 || at.Year() > 9999 {
+		return fields.Wrong(field, text, "a time by RFC 3339, such as 2026-05-01T12:00:00Z")
+	}
+	e.at = at
+	return nil
+}
+
+// check refuses what cannot be a name, so that later stages never meet line
+// breaks, control characters or endless texts.
+func (e *Event) check(reason, of string) error {
+	problems := fields.List()
+	if e.reason == "" {
+		problems.Wrong(reason, nil, "a word that says what happened")
+	}
+	for _, f := range []struct{ field, value string }{
+		{reason, e.reason}, {of + ".kind", e.resource.Kind}, {of + ".name", e.resource.Name},
+		{of + ".namespace", e.resource.Namespace}, {"cluster", e.cluster},
+	} {
+		if len(f.value) > maxText || strings.ContainsFunc(f.value, unicode.IsControl) {
+			problems.Wrong(f.field, excerpt([]byte(f.value)),
+				fmt.Sprintf("at most %d bytes without control characters", maxText))
+		}
+	}
+	return problems.Err()
+}
+
+func severityOf(text string) Severity {
+	if s, err := ParseSeverity(text); err == nil {
+		return s
+	}
+	return Warning
+}
+
+// bounded cuts a text that is too long for a record, between two characters.
+func bounded(text string) string {
+	return words.Clip(text, maxContext)
+}
+
+// excerpt is the beginning of refused data.
+func excerpt(data []byte) string {
+	return words.Clip(string(data), 80)
+}
+
+func kindName(goKind string) string {
+	switch goKind {
+	case "struct", "ptr":
+		return "object"
+	case "slice":
+		return "array"
+	case "int64":
+		return "whole number"
+	case "bool":
+		return "boolean"
+	}
+	return goKind
+}

@@ -1,0 +1,307 @@
+package incident
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident/internal/durable"
+)
+
+// Names within the runner's own directory, which is no workspace.
+const (
+	runnerDir   = ".runner"
+	lockFile    = "lock"
+	journalFile = "journal"
+	agentsDir   = "agents" // a file for each agent that has a keeper
+)
+
+// A LockedError reports that another runner has the workspace root.
+type LockedError struct {
+	Root  string
+	PID   int       // 0: not known
+	Host  string    // where the other runner is
+	Since time.Time // when it took the root
+}
+
+// Error names the other runner.
+func (e *LockedError) Error() string {
+	held := &durable.HeldError{Holder: durable.Holder{PID: e.PID, Host: e.Host, Since: e.Since}}
+	return fmt.Sprintf("incident: the workspace root %s is %v; allowed: one runner at a time", e.Root, held)
+}
+
+// disk is what a runner keeps under the root in addition to the workspaces.
+type disk struct {
+	dir     *os.Root
+	lock    *durable.Lock
+	journal *durable.Journal
+	base    int64 // size of the journal when it was last rewritten
+}
+
+func (d *disk) path(names ...string) string {
+	return filepath.Join(append([]string{d.dir.Name()}, names...)...)
+}
+
+// lockPatience is how long the lock of a runner that died is waited for: a
+// program that it was just starting holds it for a moment.
+const lockPatience = 2 * time.Second
+
+func openDisk(w *Workspaces) (d *disk, records [][]byte, torn int, err error) {
+	path := filepath.Join(w.root, runnerDir)
+	if err := os.MkdirAll(filepath.Join(path, agentsDir), 0o700); err != nil {
+		return nil, nil, 0, fmt.Errorf("incident: workspace root: %w", err)
+	}
+	d = new(disk)
+	if d.dir, err = os.OpenRoot(path); err != nil {
+		return nil, nil, 0, fmt.Errorf("incident: workspace root: %w", err)
+	}
+	if d.lock, err = takeLock(d.dir); err != nil {
+		err = errors.Join(err, d.dir.Close())
+		var held *durable.HeldError
+		if errors.As(err, &held) {
+			return nil, nil, 0, &LockedError{w.root, held.Holder.PID, held.Holder.Host, held.Holder.Since}
+		}
+		return nil, nil, 0, fmt.Errorf("incident: lock of the workspace root: %w", err)
+	}
+	d.journal, records, torn, err = durable.OpenJournal(w.fs, d.dir, journalFile)
+	if err != nil {
+		return nil, nil, 0, errors.Join(fmt.Errorf("incident: %w", err), d.close())
+	}
+	return d, records, torn, nil
+}
+
+func takeLock(dir *os.Root) (*durable.Lock, error) {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		lock, err := durable.TakeLock(dir, lockFile)
+		var held *durable.HeldError
+		if !errors.As(err, &held) || time.Since(began) > lockPatience || !durable.Dead(held.Holder) {
+			return lock, err
+		}
+	}
+}
+
+// close releases the root. The next runner does not know what is not in the
+// journal by then.
+func (d *disk) close() error {
+	var err error
+	if d.journal != nil {
+		err = d.journal.Close()
+	}
+	return errors.Join(err, d.lock.Unlock(), d.dir.Close())
+}
+
+// commit applies one entry to the ledger and appends it to the journal. The
+// caller holds mu. The error reports that the disk refused the entry. The ledger
+// has it all the same, and the journal gets it when it is next rewritten.
+func (r *Runner) commit(e entry) error {
+	if err := r.book.apply(e); err != nil {
+		return err // no step that was taken can be one that cannot be
+	}
+	record, err := e.record()
+	if err == nil {
+		err = r.disk.journal.Append(record)
+	}
+	if err != nil {
+		r.counts.JournalErrors++
+	}
+	nudge(r.dirty)
+	return err
+}
+
+// writeDown commits an entry and returns when it would survive a crash of the
+// machine, or cannot.
+func (r *Runner) writeDown(e entry) error {
+	r.mu.Lock()
+	err := r.commit(e)
+	r.mu.Unlock()
+	return cmp.Or(err, r.disk.journal.Sync())
+}
+
+// rewrite replaces the journal by one of the current ledger.
+func (r *Runner) rewrite() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.book.seen.expire(time.Now())
+	var records [][]byte
+	for _, e := range r.book.entries() {
+		record, err := e.record()
+		if err != nil {
+			return fmt.Errorf("incident: %w", err)
+		}
+		records = append(records, record)
+	}
+	if err := r.disk.journal.Rewrite(records); err != nil {
+		return err
+	}
+	r.disk.base = r.disk.journal.Size()
+	return nil
+}
+
+// Pauses between attempts to write to a disk that refuses writes.
+const (
+	leastDiskPause = time.Second
+	mostDiskPause  = 30 * time.Second
+)
+
+// insist repeats a write that has to succeed before anything else can happen,
+// until the context ends. It tries at least once.
+func (r *Runner) insist(ctx context.Context, what func() error) error {
+	for wait := leastDiskPause; ; wait = min(2*wait, mostDiskPause) {
+		err := what()
+		r.mu.Lock()
+		r.trouble = err
+		r.mu.Unlock()
+		if err == nil {
+			return nil
+		}
+		r.o.Log.Error("the disk takes nothing", "error", err)
+		if pause(ctx, wait) != nil {
+			return err
+		}
+	}
+}
+
+// insistOn commits an entry, and repeats that until it succeeds.
+func (r *Runner) insistOn(ctx context.Context, e entry) error {
+	err := r.writeDown(e)
+	if err == nil {
+		return nil
+	}
+	return r.insist(ctx, func() error { // the ledger has it; only the journal has to be rewritten
+		if r.disk.journal.Err() == nil {
+			return r.disk.journal.Sync()
+		}
+		return r.rewrite()
+	})
+}
+
+// syncEvery is how often what was written is synchronised with the disk, at most.
+const syncEvery = 100 * time.Millisecond
+
+// A journal is rewritten when it is so many times as long as it need be.
+const (
+	rewriteFactor = 4
+	rewriteLeast  = 1 << 20
+)
+
+// tend keeps the journal synchronised, short and whole until the context ends.
+func (r *Runner) tend(ctx context.Context) {
+	wait := leastDiskPause
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.dirty:
+		}
+		if pause(ctx, syncEvery) != nil {
+			return
+		}
+		j := r.disk.journal
+		err := j.Sync()
+		if err != nil || j.Size() > rewriteFactor*r.disk.base+rewriteLeast {
+			err = r.rewrite()
+		}
+		if err == nil {
+			wait = leastDiskPause
+			continue
+		}
+		r.o.Log.Error("the journal cannot be written", "error", err)
+		if pause(ctx, wait) != nil {
+			return
+		}
+		wait = min(2*wait, mostDiskPause)
+		nudge(r.dirty)
+	}
+}
+
+// retainEvery is the time between two searches for old workspaces.
+const retainEvery = 10 * time.Minute
+
+// retain removes the workspaces of ended incidents that are too old, or too
+// many, until the context ends.
+func (r *Runner) retain(ctx context.Context) {
+	if r.o.MaxAge == 0 && r.o.MaxBytes == 0 {
+		return
+	}
+	for {
+		if err := r.removeOld(time.Now()); err != nil {
+			r.o.Log.Warn("some workspaces were not removed", "error", err)
+		}
+		if pause(ctx, retainEvery) != nil {
+			return
+		}
+	}
+}
+
+// removeOld removes what the limits say. An incident stays if it has no end, or
+// if a message about it is still to be sent.
+func (r *Runner) removeOld(now time.Time) error {
+	all, err := r.o.Workspaces.Load()
+	problems := []error{err}
+	sizes := make([]int64, len(all))
+	var total int64
+	for i, in := range all {
+		sizes[i], err = sizeOf(r.o.Workspaces.Dir(in.IncidentID))
+		problems = append(problems, err)
+		total += sizes[i]
+	}
+	for i, in := range all { // the oldest first
+		old := r.o.MaxAge > 0 && in.CompletedAt != nil && now.Sub(*in.CompletedAt) > r.o.MaxAge
+		much := r.o.MaxBytes > 0 && total > r.o.MaxBytes
+		if !old && !much || !r.done(in) {
+			continue
+		}
+		if err := r.o.Workspaces.remove(in.IncidentID); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		total -= sizes[i]
+		r.mu.Lock()
+		r.counts.Removed++
+		r.mu.Unlock()
+	}
+	return errors.Join(problems...)
+}
+
+// done reports whether a workspace may be removed.
+func (r *Runner) done(in Incident) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return in.Status.final() && r.book.cases[in.IncidentID] == nil &&
+		r.book.letters.find(in.IncidentID) == nil && r.book.copies.find(in.IncidentID) == nil
+}
+
+// remove removes a workspace. Links in it are removed, not followed.
+func (w *Workspaces) remove(id string) error {
+	root, err := os.OpenRoot(w.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.RemoveAll(id)
+}
+
+// sizeOf adds up the sizes of a directory's files; a file that cannot be read
+// counts as empty.
+func sizeOf(dir string) (total int64, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // the rest counts
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total, err
+}

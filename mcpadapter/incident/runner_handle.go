@@ -1,0 +1,194 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+)
+
+// maxLost is after how many attempts that ended with their runner an incident
+// fails.
+const maxLost = 3
+
+// earlierAgent is an agent that can report how an agent of an earlier runner
+// ended.
+type earlierAgent interface {
+	awaitEarlier(ctx context.Context, job Job) (result Result, asked, known bool)
+}
+
+// handle brings a case to its end, or leaves it to the next runner. Each step
+// is written down before the next one begins: the end of the agent, the record
+// in the workspace, that it is there. Notifications come after that.
+func (r *Runner) handle(ctx context.Context, c *openCase) {
+	output, err := r.finish(ctx, c)
+	if err == nil {
+		err = r.conclude(ctx, c, output)
+	}
+	if err != nil {
+		r.o.Log.Warn("incident left to be resumed", "incident", c.id, "reason", err)
+		r.putBack(c)
+	}
+}
+
+// finish makes sure that the end of an agent is written down. The error says
+// why it is not yet.
+func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err error) {
+	if c.finished != nil {
+		return nil, nil
+	}
+	result, asked, known := r.earlier(ctx, c)
+	switch {
+	case known:
+	case c.lost >= maxLost:
+		result = failed(fmt.Errorf("the runner died %d times while the agent was running", c.lost))
+	default:
+		if result, err = r.attempt(ctx, c); err != nil {
+			return nil, err
+		}
+		asked = errors.Is(context.Cause(ctx), errShutdown)
+	}
+	e := entry{Op: opFinished, Incident: c.id, At: time.Now(), ExitCode: result.ExitCode, Reason: errorText(result.Err),
+		AskedToEnd: asked}
+	return result.Output, r.insistOn(ctx, e)
+}
+
+// earlier returns how the agent of an earlier runner ended, if that is known, and
+// whether it was asked to end.
+func (r *Runner) earlier(ctx context.Context, c *openCase) (result Result, asked, known bool) {
+	s, ok := r.o.Agent.(earlierAgent)
+	if !ok || c.attempt == 0 || c.annulled {
+		return Result{}, false, false
+	}
+	return s.awaitEarlier(ctx, r.job(c))
+}
+
+func (r *Runner) job(c *openCase) Job {
+	return Job{Incident: c.incident(), Dir: r.o.Workspaces.Dir(c.id), Timeout: r.o.Timeout, Patience: r.o.Grace / 4 * 3,
+		attempt: c.attempt, state: r.disk.path(agentsDir, filepath.Base(c.id))}
+}
+
+// attempt runs the agent once, after its record has been written.
+func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err error) {
+	if ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
+	r.mu.Lock()
+	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1,
+		Lost: c.lost + 1}
+	r.mu.Unlock()
+	if err := r.insistOn(ctx, e); err != nil {
+		return result, err
+	}
+	err = r.insist(ctx, func() error {
+		if err := r.o.Workspaces.makeRoom(c.id, c.attempt); err != nil {
+			return err
+		}
+		return r.save(c.incident())
+	})
+	if err != nil { // it was not begun, and no runner died of it
+		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
+		return result, err
+	}
+	leaveBehind := abandonAfter
+	if r.o.Grace > 0 {
+		leaveBehind = r.o.Grace / 8 * 7
+	}
+	err = r.insist(ctx, func() error {
+		result = investigate(ctx, r.o.Agent, r.job(c), leaveBehind)
+		if errors.Is(result.Err, errNotStarted) {
+			return result.Err
+		}
+		return nil
+	})
+	if err != nil {
+		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
+	}
+	return result, err
+}
+
+// conclude judges what the agent has left, writes the record, and then commits
+// that.
+func (r *Runner) conclude(ctx context.Context, c *openCase, output []byte) error {
+	end := c.finished
+	result := Result{ExitCode: end.ExitCode}
+	if end.Reason != "" {
+		result.Err = errors.New(end.Reason)
+	}
+	var wrong error
+	if result.Err == nil && result.ExitCode == 0 {
+		_, wrong = readReport(r.o.Workspaces.Dir(c.id))
+	}
+	in := c.incident().ended(end.At, result, wrong)
+	if end.AskedToEnd && in.Status != StatusResolved {
+		return r.interrupt(ctx, c, in.FailureReason)
+	}
+	if err := r.insist(ctx, func() error { return r.save(in) }); err != nil {
+		return err
+	}
+	e := entry{Op: opEnded, Incident: c.id, At: time.Now(), Store: r.store != nil, Notify: r.notifier != nil, in: &in}
+	err := r.insistOn(ctx, e)
+	r.announce(in)
+	level := slog.LevelInfo
+	if in.Status != StatusResolved {
+		level = slog.LevelWarn
+	}
+	r.o.Log.Log(ctx, level, "incident ended", "incident", in.IncidentID, "status", in.Status,
+		"reason", in.FailureReason, "output", string(output))
+	if err != nil { // the record is written; the next runner finds out by itself
+		r.o.Log.Error("the journal lacks an incident's end", "incident", in.IncidentID, "error", err)
+	}
+	return nil
+}
+
+// announce counts the end of an incident and passes it to the couriers.
+func (r *Runner) announce(in Incident) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.ended(in.Status)
+	for _, courier := range []*courier{r.store, r.notifier} {
+		if courier != nil {
+			courier.signal()
+		}
+	}
+	r.bound()
+}
+
+// bound gives up the oldest letter if too many wait for a receiver that is
+// down. The caller holds mu.
+func (r *Runner) bound() {
+	if l := r.book.letters.excess(); l != nil {
+		r.counts.NotifyLost++
+		_ = r.commit(entry{Op: opSettled, Incident: l.id, Reason: "too many wait"})
+	}
+	if l := r.book.copies.excess(); l != nil {
+		r.counts.StoreErrors++
+		_ = r.commit(entry{Op: opStored, Incident: l.id, Reason: "too many wait"})
+	}
+}
+
+// interrupt records an attempt that was interrupted because the runner stops.
+func (r *Runner) interrupt(ctx context.Context, c *openCase, reason string) error {
+	in := c.incident().interrupted(reason)
+	err := r.insist(ctx, func() error { return r.save(in) })
+	return errors.Join(errors.New(reason), err, r.insistOn(ctx, entry{Op: opInterrupted, Incident: c.id}))
+}
+
+// save writes the record in the workspace, and queues it for the other store.
+// It counts and returns an error.
+func (r *Runner) save(in Incident) error {
+	err := r.o.Workspaces.Save(in, nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.counts.StoreErrors++
+		return err
+	}
+	if r.store != nil && !in.Status.final() {
+		r.book.copies.put(in.IncidentID, time.Now(), &in)
+		r.store.signal()
+	}
+	return nil
+}

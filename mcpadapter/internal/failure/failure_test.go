@@ -1,0 +1,40 @@
+package failure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// Who is to act decides the code: the caller by other arguments, by waiting, or
+// not at all.
+func TestWhatErrorsBecome(t *testing.T) {
+	for _, tc := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{New(418, "teapot", "short", "stout"), 418, "teapot"},
+		{&faulthub.Refusal{Status: 429, Code: faulthub.CodeTooMany}, 429, "too_many_subscriptions"},
+		{&scoring.FieldError{Package: "timeline", Field: "nodeId"}, 400, "invalid_arguments"},
+		{&scoring.FieldError{Package: "gameday", Field: "Journal"}, 500, "tool_error"}, // the host's own setting
+		{chaos.ErrUnknownRule, 404, "not_found"},
+		{trace.ErrBusy, 409, "busy"},
+		{trace.ErrUnread, 422, "parameters_unread"},
+		{context.DeadlineExceeded, 504, "deadline_exceeded"},
+		{context.Canceled, 408, "cancelled"},
+		{errors.New("who knows"), 500, "tool_error"},
+	} {
+		p := Of(fmt.Errorf("in a call: %w", tc.err))
+		assert.Equal(t, tc.status, p.Status, "%v", tc.err)
+		assert.Equal(t, tc.code, p.Code, "%v", tc.err)
+	}
+}

@@ -1,0 +1,114 @@
+package faulthub
+
+import (
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// A Feed passes the events of an injector on to any number of listeners. The zero
+// value is ready.
+type Feed struct {
+	listeners atomic.Pointer[[]*listener]
+	dropped   atomic.Uint64
+}
+
+// listener is a bounded queue. A slow reader loses events, and never delays a
+// call of the program under test.
+type listener struct {
+	events  chan chaos.Event
+	dropped atomic.Uint64
+}
+
+// Queued is how many events wait for a listener.
+const Queued = 1024
+
+// Record passes on an event in which a fault was delivered, and ignores others.
+// It never blocks.
+func (f *Feed) Record(e chaos.Event) {
+	if !e.Delivered {
+		return
+	}
+	list := f.listeners.Load()
+	if list == nil {
+		return
+	}
+	for _, l := range *list {
+		select {
+		case l.events <- e:
+		default:
+			l.dropped.Add(1)
+			f.dropped.Add(1)
+		}
+	}
+}
+
+// Dropped counts the events that a listener was too slow for. An event that two
+// listeners missed counts twice.
+func (f *Feed) Dropped() uint64 { return f.dropped.Load() }
+
+// Follow adds a listener. The returned function passes its events to sink, and the
+// number of those that came too fast to lost, until end is closed; events from
+// before the end are passed on too.
+func (f *Feed) Follow(end <-chan struct{}, sink func(chaos.Event), lost func(n uint64)) (run func()) {
+	queue, leave := f.listen()
+	return func() {
+		defer leave()
+		var reported uint64
+		take := func(e chaos.Event) {
+			sink(e)
+			if dropped := queue.dropped.Load(); dropped > reported {
+				lost(dropped - reported)
+				reported = dropped
+			}
+		}
+		for {
+			select {
+			case e := <-queue.events:
+				take(e)
+				continue
+			case <-end:
+			}
+			for {
+				select {
+				case e := <-queue.events:
+					take(e)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// listen adds a listener; leave removes it.
+func (f *Feed) listen() (l *listener, leave func()) {
+	l = &listener{events: make(chan chaos.Event, Queued)}
+	f.change(func(list []*listener) []*listener { return append(list, l) })
+	return l, func() {
+		f.change(func(list []*listener) []*listener {
+			kept := list[:0]
+			for _, other := range list {
+				if other != l {
+					kept = append(kept, other)
+				}
+			}
+			return kept
+		})
+	}
+}
+
+// change replaces the list, which others may be reading.
+func (f *Feed) change(by func([]*listener) []*listener) {
+	for {
+		old := f.listeners.Load()
+		var list []*listener
+		if old != nil {
+			list = append(list, *old...)
+		}
+		list = by(list)
+		if f.listeners.CompareAndSwap(old, &list) {
+			return
+		}
+	}
+}
