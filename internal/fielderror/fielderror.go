@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 	if e.Allowed != "" {
 		b.WriteString("; allowed: " + e.Allowed)
 	}
-	return b.String()
+	return strings.TrimPrefix(b.String(), ": ") // of an error without a package
 }
 
 // Unwrap returns the cause, or nil.

@@ -25,6 +25,7 @@ func TestMessage(t *testing.T) {
 		want   string
 	}{
 		{"nothing was found", shop.Wrong("name", nil, "a name"), "shop: name is missing; allowed: a name"},
+		{"no package says so", &fielderror.Error{Field: "name", Allowed: "a name"}, "name is missing; allowed: a name"},
 		{"a text is quoted", shop.Wrong("name", "a\nb", "a name"), `shop: name is "a\nb"; allowed: a name`},
 		{"so is an empty one", shop.Wrong("name", "", "a name"), `shop: name is ""; allowed: a name`},
 		{"and one of a type of its own", shop.Wrong("mode", mode("x"), "on"), `shop: mode is "x"; allowed: on`},

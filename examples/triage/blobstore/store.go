@@ -59,7 +59,7 @@ func (s *Store) Close() error {
 // Save writes the report, if there is one, and then the record.
 func (s *Store) Save(in incident.Incident, report []byte) error {
 	if in.IncidentID == "" || strings.ContainsAny(in.IncidentID, `/\`) || strings.Trim(in.IncidentID, ".") == "" {
-		return &incident.FieldError{Field: "incidentId", Value: in.IncidentID, Allowed: "a name without separators"}
+		return &incident.FieldError{Package: "incident", Field: "incidentId", Value: in.IncidentID, Allowed: "a name without separators"}
 	}
 	doc, err := json.MarshalIndent(in, "", "  ")
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Store) read(id string) (in incident.Incident, err error) {
 		return in, err
 	}
 	if in.IncidentID != id {
-		return in, &incident.FieldError{Field: "incidentId", Value: in.IncidentID, Allowed: "the name of its folder"}
+		return in, &incident.FieldError{Package: "incident", Field: "incidentId", Value: in.IncidentID, Allowed: "the name of its folder"}
 	}
 	return in, nil
 }
