@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
@@ -199,7 +200,7 @@ func check(part any) []error {
 			problem = err
 		}
 		if problem != nil {
-			return apart(problem)
+			return fielderror.Apart(problem)
 		}
 	}
 	if w, ok := part.(Probabilistic); ok {
@@ -213,18 +214,6 @@ func check(part any) []error {
 		}
 	}
 	return nil
-}
-
-// apart returns the errors that errors.Join joined. An error with several causes and
-// a text of its own stays whole.
-func apart(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		parts := joined.Unwrap()
-		if again := errors.Join(parts...); again != nil && again.Error() == err.Error() {
-			return parts
-		}
-	}
-	return []error{err}
 }
 
 // conflict refuses a rule whose limit or cool-down differs from that of another rule

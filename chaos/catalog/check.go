@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // A Check collects the problems of one fault or trigger. The zero value with
@@ -35,7 +36,7 @@ func (c *Check) Part(place string, part any) {
 	if !ok {
 		return
 	}
-	for _, problem := range split(checked.Check()) {
+	for _, problem := range fielderror.Apart(checked.Check()) {
 		c.problems = append(c.problems, located(problem, fmt.Sprintf("%s: %s: ", c.Kind, place)))
 	}
 }
@@ -51,19 +52,4 @@ func located(problem error, place string) error {
 		return &inner
 	}
 	return fmt.Errorf("%s%w", place, problem)
-}
-
-// split takes joined problems apart, so that each gets its own position. An
-// error with several causes and a text of its own stays whole.
-func split(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		parts := joined.Unwrap()
-		if again := errors.Join(parts...); again != nil && again.Error() == err.Error() {
-			return parts
-		}
-	}
-	return []error{err}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -140,7 +141,7 @@ func (b *binder) build(row *catalog.Row, params *strictjson.Node, at string, v r
 // explain converts what a fault or trigger reports about its parameters into
 // errors with the place of each.
 func (b *binder) explain(err error, params *strictjson.Node, at string) {
-	for _, problem := range apart(err) {
+	for _, problem := range fielderror.Apart(err) {
 		e := &Error{Pointer: at, Reason: BadValue, Err: problem}
 		switch p := problem.(type) {
 		case *chaos.ParamError:

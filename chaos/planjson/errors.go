@@ -1,7 +1,6 @@
 package planjson
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/internal/strictjson"
@@ -70,19 +69,4 @@ func (p *problems) add(e *Error) { p.AddError(e) }
 func (p *problems) err() error {
 	p.Prefix = "planjson: "
 	return p.Err()
-}
-
-// apart returns the errors that errors.Join joined. An error with several
-// causes and a text of its own is kept whole.
-func apart(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		parts := joined.Unwrap()
-		if again := errors.Join(parts...); again != nil && again.Error() == err.Error() {
-			return parts
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -163,7 +164,7 @@ func (b *binder) compile(at string, seed uint64, docs []ruleDoc) *chaos.Plan {
 func (b *binder) ruleErrors(err error, at string) {
 	members := map[string]string{"Name": "name", "Target": "target", "When": "when", "Fault": "fault",
 		"Limit": "limit", "CoolDown": "coolDown", "Group": "group", "Layer": "layer"}
-	for _, problem := range apart(err) {
+	for _, problem := range fielderror.Apart(err) {
 		e := &Error{Reason: BadValue, Err: problem}
 		if r, ok := problem.(*chaos.RuleError); ok {
 			e.Pointer = strictjson.Join(fmt.Sprintf("%s/rules/%d", at, r.Index), members[r.Field])

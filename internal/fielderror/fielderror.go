@@ -175,3 +175,18 @@ func (l *List) Err() error {
 	return errors.Join(append(l.errs[:len(l.errs):len(l.errs)],
 		fmt.Errorf("%s: and %d more problems", l.of, l.more))...)
 }
+
+// Apart returns the errors that errors.Join joined, or err alone; none for nil. An
+// error with several causes and a text of its own stays whole.
+func Apart(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		parts := joined.Unwrap()
+		if again := errors.Join(parts...); again != nil && again.Error() == err.Error() {
+			return parts
+		}
+	}
+	return []error{err}
+}

@@ -81,3 +81,15 @@ func TestListUpTo(t *testing.T) {
 		assert.Equal(t, 5, l.Count())
 	}
 }
+
+type several struct{}
+
+func (several) Error() string   { return "a text of its own" }
+func (several) Unwrap() []error { return []error{io.EOF, io.ErrClosedPipe} }
+
+func TestApart(t *testing.T) {
+	assert.Empty(t, fielderror.Apart(nil))
+	assert.Equal(t, []error{io.EOF}, fielderror.Apart(io.EOF), "one")
+	assert.Equal(t, []error{io.EOF, io.ErrClosedPipe}, fielderror.Apart(errors.Join(io.EOF, io.ErrClosedPipe)), "those that were joined")
+	assert.Equal(t, []error{several{}}, fielderror.Apart(several{}), "its text would be lost")
+}

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -76,7 +77,7 @@ func burnRules() []struct {
 // Budgets judges the objective at each node of the query. Errors are [*WindowError]
 // and [*FieldError].
 func (r *Run) Budgets(q Query, slo SLO) ([]Budget, error) {
-	slo.Objective = orDefault(slo.Objective, defaultObjective)
+	slo.Objective = cmp.Or(slo.Objective, defaultObjective)
 	if err := slo.check(); err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (o SLO) judge(v view, w span) Budget {
 		return (1 - sli) / Value(1-o.Objective)
 	}
 	window := time.Duration(n) * v.binSize()
-	period := orDefault(o.Period, window)
+	period := cmp.Or(o.Period, window)
 	b := Budget{
 		Node: v.node, Window: v.extent.bounds(w), Objective: o.Objective,
 		Ended: ended[n], Good: good[n], SLI: ratio(good[n], ended[n]), BurnRate: burn(0, n),

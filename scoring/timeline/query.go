@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ func (q Query) window(x extent) (span, error) {
 		return span{}, fields.Because("window", q.Start.String()+".."+q.End.String(),
 			errors.New("the run has no samples"), "")
 	}
-	limit := orDefault(q.MaxBins, defaultMaxBins)
+	limit := cmp.Or(q.MaxBins, defaultMaxBins)
 	if limit < 0 {
 		return span{}, fields.Wrong("maxBins", limit, "0 or more")
 	}

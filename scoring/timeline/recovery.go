@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,8 +97,8 @@ func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, err
 	if options != nil {
 		o = *options
 	}
-	o.BasedOn = orDefault(o.BasedOn, Backlog)
-	o.Definition = orDefault(o.Definition, Zero)
+	o.BasedOn = cmp.Or(o.BasedOn, Backlog)
+	o.Definition = cmp.Or(o.Definition, Zero)
 	if err := o.check(); err != nil {
 		return Recovery{}, err
 	}

@@ -53,9 +53,9 @@ func (o *RunOptions) withDefaults() (RunOptions, error) {
 		c.Epoch = time.Unix(0, 0)
 	}
 	c.Epoch = c.Epoch.UTC().Round(0)
-	c.BinSize = orDefault(c.BinSize, time.Second)
-	c.MaxBins = orDefault(c.MaxBins, defaultMaxBins)
-	c.MaxSeries = orDefault(c.MaxSeries, defaultMaxSeries)
+	c.BinSize = cmp.Or(c.BinSize, time.Second)
+	c.MaxBins = cmp.Or(c.MaxBins, defaultMaxBins)
+	c.MaxSeries = cmp.Or(c.MaxSeries, defaultMaxSeries)
 	errs := fields.List()
 	if c.BinSize < 0 || c.BinSize%time.Millisecond != 0 {
 		errs.Wrong("binSize", c.BinSize, "a positive whole number of milliseconds")
@@ -70,14 +70,6 @@ func (o *RunOptions) withDefaults() (RunOptions, error) {
 		errs.Wrong("retryWithin", c.RetryWithin, "0 or more")
 	}
 	return c, errs.Err()
-}
-
-func orDefault[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 // A Run aggregates the calls of one session or cell: bins of counters and latencies

@@ -7,13 +7,14 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // OfPlan is the problem of a plan that is refused. The places of all errors are JSON
 // pointers into the arguments. catalogue is the URI of the resource that has all kinds.
 func OfPlan(err error, catalogue string) *Problem {
 	var lines []string
-	for _, one := range apart(err) {
+	for _, one := range fielderror.Apart(err) {
 		var located *planjson.Error
 		// the list would be longer than all else
 		if errors.As(one, &located) && located.Reason == planjson.UnknownKind {
@@ -39,12 +40,4 @@ func OfPlan(err error, catalogue string) *Problem {
 	return BadArguments(strings.Join(lines, "\n"),
 		"Correct the plan at these places and apply it again; nothing of it is in force. "+
 			"The resource "+catalogue+" has every kind with its parameters.")
-}
-
-// apart returns the errors that were joined.
-func apart(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }
