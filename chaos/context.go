@@ -1,6 +1,10 @@
 package chaos
 
-import "context"
+import (
+	"context"
+
+	"github.com/shakedown-go/shakedown/internal/spared"
+)
 
 // frame is what the context carries: all settings in one value, found by a type
 // assertion or one Value lookup.
@@ -13,6 +17,7 @@ type frame struct {
 	attempt   int        // of the next call; 0: counted
 	target    string     // the enclosing injection point
 	reenter   bool       // a call of the same target is a new one
+	spared    bool       // also by a bound injector: see package spared
 	pinned    int16      // 1 + the index of the rule that the context is pinned to; 0: the executing one
 	injection *injection // the call that faults act on, for Sleep and Changed
 }
@@ -65,7 +70,7 @@ func NewContext(ctx context.Context, in *Injector) context.Context {
 	if f.in != in {
 		f.target, f.injection = "", nil
 	}
-	f.in = in
+	f.in, f.spared = in, in == nil && spared.Is(ctx)
 	return f
 }
 
@@ -86,6 +91,16 @@ func WithLane(ctx context.Context, name string) context.Context {
 	f := derive(ctx)
 	f.lane, f.laneHash = name, laneHash(name)
 	return f
+}
+
+// LaneOf returns the lane that a context belongs to; "" is the default lane, which is
+// also that of a context without one. It does not say which run of a matrix a context
+// belongs to: CellOf of package contract does.
+func LaneOf(ctx context.Context) string {
+	if f := frameOf(ctx); f != nil {
+		return f.lane
+	}
+	return ""
 }
 
 // WithTurn sets the agent's turn, which triggers can use and events show.

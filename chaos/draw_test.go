@@ -14,7 +14,7 @@ func drawOf(seed uint64, cell, lane, target string, key, occurrence uint64, rule
 	in := &Injector{scope: cellHash(seed, cell)}
 	s := &site{in: in, lane: lane, target: target}
 	c := &planRule{Rule: Rule{Name: rule, Target: "*", Fault: failFault{}}}
-	c.resolve()
+	c.setName(rule)
 	call := Call{Key: key, Occurrence: occurrence, coord: s.coord(callSite, target, c.hash)}
 	return call.Draw(salt)
 }

@@ -19,7 +19,7 @@ func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 	if in.state.Load() != 0 {
 		return in.enterInactive(p, f)
 	}
-	if f != nil && f.target != "" && f.inside(in, p.target) {
+	if f != nil && (f.spared || f.target != "" && f.inside(in, p.target)) {
 		return nil, nil
 	}
 	lane, h := "", p.hash
@@ -46,7 +46,7 @@ func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
 	case in.state.Load()&stateClosed != 0:
 		in.late.Add(1)
 		return nil, ErrCellEnded
-	case in.state.Load()&stateAwaiting != 0, f.inside(in, p.target):
+	case in.state.Load()&stateAwaiting != 0, f != nil && f.spared, f.inside(in, p.target):
 		return nil, nil
 	}
 	lane := ""

@@ -134,7 +134,7 @@ func (in *Injector) Register(r Rule) error {
 }
 
 func (in *Injector) register(r Rule, life time.Duration) (*liveRule, error) {
-	c, problems := compile(r, "#0")
+	c, problems := compile(r, 0, nil)
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +61,26 @@ type Plan struct {
 // of every rule, each a [*RuleError]. A plan without rules is valid: its runs are
 // calm. The order of the rules is the order in which those of one [Phase] act on a
 // call.
-func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
-	p := &Plan{seed: seed, rules: make([]*planRule, 0, len(rules))}
+func NewPlan(seed uint64, rules ...Rule) (*Plan, error) { return (&Plan{seed: seed}).With(rules...) }
+
+// With returns a plan of other rules with the seed of this one; the errors are those of
+// [NewPlan]. A rule with the name of one in this plan, such as one that [Plan.Rules]
+// returned, costs little: an unchanged fault is not asked again what it is, nor anything of
+// an unchanged rule examined.
+func (p *Plan) With(rules ...Rule) (*Plan, error) {
+	known, next := p.rules, 0
+	p = &Plan{seed: p.seed, rules: make([]*planRule, 0, len(rules))}
 	var problems []error
 	names, groups := make(map[string]int, len(rules)), make(map[string]*planRule)
 	for i, r := range rules {
-		c, wrong := compile(r, fmt.Sprintf("#%d", i))
+		var before *planRule
+		for k := range known { // from the last one found, because rules mostly keep their order
+			if at := (next + k) % len(known); known[at].Name == r.Name {
+				before, next = known[at], at+1
+				break
+			}
+		}
+		c, wrong := compile(r, i, before)
 		if len(wrong) == 0 {
 			wrong = c.besides(i, names, groups)
 		}
@@ -136,37 +151,50 @@ type planRule struct {
 	Rule
 	glob     *glob.Glob
 	nameHash uint64
-	hash     uint64 // of the name, or of the group for grouped rules
-	kind     string // of the fault
-	phase    Phase
+	hash     uint64      // of the name, or of the group for grouped rules
 	chancy   bool        // the trigger is nothing but chance
 	chance   float64     // its probability; 1 for other triggers
 	ordinals OrdinalWhen // the trigger, where it looks at the ordinal alone; nil: it does not
 	args     bool        // the trigger looks at the arguments
 	limited  bool        // it has a limit or a cool-down
+	faultTraits
+}
+
+// faultTraits are what the fault of a rule says of itself.
+type faultTraits struct {
+	kind     string
+	phase    Phase
 	stateful bool
 }
 
-// compile checks one rule; label replaces a missing name in errors. Each problem is
-// a [*RuleError].
-func compile(r Rule, label string) (c *planRule, problems []error) {
+// compile checks the i-th rule. Each problem is a [*RuleError]. What did not change since
+// before, a checked rule or nil, is taken from it.
+func compile(r Rule, i int, before *planRule) (c *planRule, problems []error) {
+	if before != nil && before.is(r) {
+		return before, nil
+	}
 	c = &planRule{Rule: r}
-	if r.Name != "" {
-		label = r.Name
-	}
 	refuse := func(field string, value any, allowed string, cause error) {
-		problems = append(problems, &RuleError{Rule: label, Field: field, Value: value, Allowed: allowed, Err: cause})
+		name := r.Name
+		if name == "" {
+			name = fmt.Sprintf("#%d", i)
+		}
+		problems = append(problems, &RuleError{Rule: name, Field: field, Value: value, Allowed: allowed, Err: cause})
 	}
-	var err error
-	if c.glob, err = glob.Compile(r.Target); err != nil {
+	sameFault := before != nil && unchanged(before.Fault, r.Fault)
+	if before != nil && r.Target == before.Target {
+		c.glob = before.glob
+	} else if g, err := glob.Compile(r.Target); err != nil {
 		refuse("Target", r.Target, "a glob over names of injection points, such as \"orders.*\"", err)
+	} else {
+		c.glob = g
 	}
-	for _, part := range []struct {
-		field string
-		value any
-	}{{"When", r.When}, {"Fault", r.Fault}} {
-		for _, err := range check(part.value) {
-			refuse(part.field, nil, "", err)
+	for _, err := range check(r.When) {
+		refuse("When", nil, "", err)
+	}
+	if !sameFault {
+		for _, err := range check(r.Fault) {
+			refuse("Fault", nil, "", err)
 		}
 	}
 	if r.Fault == nil {
@@ -178,17 +206,45 @@ func compile(r Rule, label string) (c *planRule, problems []error) {
 	if r.CoolDown < 0 {
 		refuse("CoolDown", r.CoolDown, "a duration of 0 or more", nil)
 	}
-	if !r.Layer.valid() {
+	if !r.Layer.Valid() {
 		refuse("Layer", r.Layer, "one of "+strings.Join(layerNames(), ", ")+", or empty for that of the point", nil)
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	if err := c.resolve(); err != nil {
+	if sameFault {
+		c.faultTraits = before.faultTraits
+	} else if err := c.askFault(); err != nil {
 		refuse("Fault", nil, "", err)
 		return nil, problems
 	}
+	c.setName(cmp.Or(c.Name, c.Target+":"+c.kind))
+	c.readWhen()
 	return c, nil
+}
+
+// is reports whether nothing changed in a rule.
+func (c *planRule) is(r Rule) bool {
+	own := c.Rule
+	if !unchanged(own.When, r.When) || !unchanged(own.Fault, r.Fault) {
+		return false
+	}
+	own.When, own.Fault, r.When, r.Fault = nil, nil, nil, nil // which may be of types that == refuses
+	return own == r
+}
+
+// unchanged reports whether a trigger or fault is the one before. It does not look into
+// one that cannot be compared: somebody may be changing what that refers to.
+func unchanged(before, now any) (equal bool) {
+	if t := reflect.TypeOf(now); t != nil && !t.Comparable() {
+		return false
+	}
+	defer func() {
+		if recover() != nil { // a field holds what cannot be compared
+			equal = false
+		}
+	}()
+	return before == now
 }
 
 // check asks a trigger or fault whether it is well configured, and splits joined
@@ -250,12 +306,11 @@ func (c *planRule) named(name string) *planRule {
 	return &own
 }
 
-// resolve asks the fault and the trigger once for what every call needs.
-func (c *planRule) resolve() error {
+// askFault asks the fault once for what every call needs.
+func (c *planRule) askFault() error {
 	if err := callUser("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
 		return err
 	}
-	c.setName(cmp.Or(c.Name, c.Target+":"+c.kind))
 	if p, ok := c.Fault.(Phased); ok {
 		if err := callUser("Phase", func() { c.phase = p.Phase() }); err != nil {
 			return err
@@ -275,6 +330,11 @@ func (c *planRule) resolve() error {
 			return &ParamError{Kind: c.kind, Param: "Fresh", Allowed: "a method that returns a fault"}
 		}
 	}
+	return nil
+}
+
+// readWhen finds out once what every call needs to know of the trigger.
+func (c *planRule) readWhen() {
 	_, c.args = c.When.(ArgsWhen)
 	c.chance = 1
 	if w, ok := c.When.(Probabilistic); ok && !c.args {
@@ -284,7 +344,6 @@ func (c *planRule) resolve() error {
 		c.ordinals, _ = c.When.(OrdinalWhen)
 	}
 	c.limited = c.Limit > 0 || c.CoolDown > 0
-	return nil
 }
 
 // kindOf is the kind by which a fault describes itself, else the name of its type.
@@ -321,7 +380,8 @@ func layerNames() []string {
 		string(LayerContext), string(LayerControl), string(LayerResource), string(LayerMultiAgent)}
 }
 
-func (l Layer) valid() bool { return l == "" || slices.Contains(layerNames(), string(l)) }
+// Valid reports whether the layer is empty or one of the constants.
+func (l Layer) Valid() bool { return l == "" || slices.Contains(layerNames(), string(l)) }
 
 // Injector makes the injector of one cell, armed. It has counters, a log and a memory
 // of its own, and shares the rules. It is cheap, so make one per cell; o may be nil.

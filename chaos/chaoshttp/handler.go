@@ -104,7 +104,7 @@ func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error
 func (h *handler) run(r *http.Request, inner *Server) (*http.Response, error) {
 	if err := inner.begin(r.Context()); errors.Is(err, errServerClosed) {
 		late := InProcess(h.next)
-		late.running.Add(1)
+		late.running++
 		resp, err := late.serve(r, within)
 		if err == nil {
 			discard(resp)

@@ -31,15 +31,16 @@ import (
 //   - There is no hijacking, no trailers and no informational answers, and nothing
 //     is compressed.
 //
-// A Server belongs to the bubble in which it was first used: for requests in a
-// bubble make it in that bubble.
+// Requests may come from several bubbles. Close it where its requests come from, or after
+// them: a handler of one bubble cannot wake a Close that waits in another.
 type Server struct {
 	handler http.Handler
 
 	mu       sync.Mutex
 	closed   bool
 	panicked []panicked
-	running  sync.WaitGroup
+	running  int           // handlers; no WaitGroup, which would belong to one bubble
+	idle     chan struct{} // closed when none runs; nil: nobody waits
 }
 
 // panicked is a panic of a handler.
@@ -124,13 +125,13 @@ func (s *Server) begin(ctx context.Context) error {
 	if s.closed {
 		return errServerClosed
 	}
-	s.running.Add(1)
+	s.running++
 	return nil
 }
 
 // run is the goroutine of one request.
 func (s *Server) run(w *writer, r *http.Request, cancel context.CancelFunc) {
-	defer s.running.Done()
+	defer s.end()
 	if r.Body != nil { // nil: made by hand, for the handler alone
 		defer r.Body.Close()
 	}
@@ -164,11 +165,26 @@ func (s *Server) Close() error {
 func (s *Server) join() []panicked {
 	s.mu.Lock()
 	s.closed = true
+	if s.running > 0 && s.idle == nil {
+		s.idle = make(chan struct{})
+	}
+	idle := s.idle
 	s.mu.Unlock()
-	s.running.Wait()
+	if idle != nil {
+		<-idle
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.panicked
+}
+
+// end notes that a handler has ended.
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running--; s.running == 0 && s.idle != nil {
+		close(s.idle)
+	}
 }
 
 // received is a client's request as a server sees it.

@@ -246,3 +246,30 @@ func TestTheEndsOfHandlers(t *testing.T) {
 		}
 	}
 }
+
+// A server that was made once serves the cells of a matrix, each in a bubble of its own.
+func TestAServerServesManyBubbles(t *testing.T) {
+	server := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Hour)
+		_, _ = io.WriteString(w, r.URL.Path)
+	}))
+	t.Run("bubbles", func(t *testing.T) {
+		for i := range 16 {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					began := time.Now()
+					path := fmt.Sprintf("/%d", i)
+					resp, err := (&http.Client{Transport: server}).Get("http://shop.test" + path)
+					require.NoError(t, err)
+					body, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					assert.Equal(t, path, string(body))
+					assert.Equal(t, time.Hour, time.Since(began))
+					require.NoError(t, resp.Body.Close())
+				})
+			})
+		}
+	})
+	require.NoError(t, server.Close())
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/retryable"
 )
 
 // statusRows are the answers of failure.
@@ -189,9 +190,7 @@ func contentType(body []byte) string {
 // persistence reports whether a retry can help: the statuses of a request that
 // is wrong in itself are permanent.
 func persistence(code int) chaos.Persistence {
-	switch {
-	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
-		code == http.StatusTooEarly, code == http.StatusTooManyRequests:
+	if retryable.OfStatus(code) == retryable.Transient {
 		return chaos.Transient
 	}
 	return chaos.Permanent

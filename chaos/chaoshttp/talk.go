@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
@@ -156,7 +155,7 @@ func (s *said) shown(r *redact.Redactor) (body string, truncated bool) {
 	}
 	body = string(text)
 	if oneByOne(s.kind) {
-		body = redactPieces(body, r)
+		body = string(bytes.Join(r.Pieces([][]byte{text}), nil))
 	}
 	if body = r.Text(body); len(body) > maxTalk {
 		body, truncated = strings.ToValidUTF8(body[:maxTalk], ""), true
@@ -168,53 +167,4 @@ func (s *said) shown(r *redact.Redactor) (body string, truncated bool) {
 func ofToken(r rune) bool {
 	return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+/=-_.~%", r) ||
 		r == utf8.RuneError
-}
-
-// redactPieces redacts what a stream of JSON documents, one a line, says in pieces:
-// no piece need look like a secret. The texts at one path are one text. If a secret
-// lies across them, all of the redacted text stands in the first.
-func redactPieces(stream string, r *redact.Redactor) string {
-	type piece struct{ line, node int }
-	lines := strings.SplitAfter(stream, "\n")
-	docs := make([]*jsonedit.Doc, len(lines))
-	edits := make([][]jsonedit.Edit, len(lines))
-	pieces := map[string][]piece{}
-	for i, line := range lines {
-		_, doc, ok := strings.Cut(line, "{")
-		if !ok {
-			continue
-		}
-		if docs[i], ok = jsonedit.Parse([]byte("{" + doc)); !ok {
-			continue
-		}
-		for n := range docs[i].Nodes {
-			if docs[i].Kind(n) == jsonedit.String {
-				path := docs[i].Path(n)
-				pieces[path] = append(pieces[path], piece{i, n})
-			}
-		}
-	}
-	for _, all := range pieces {
-		var whole, apart strings.Builder
-		for _, p := range all {
-			text := docs[p.line].String(p.node)
-			whole.WriteString(text)
-			apart.WriteString(r.Text(text))
-		}
-		clean := r.Text(whole.String())
-		if clean == apart.String() {
-			continue
-		}
-		for _, p := range all {
-			edits[p.line] = append(edits[p.line], docs[p.line].Replace(p.node, jsonedit.Quote(clean)))
-			clean = ""
-		}
-	}
-	for i, line := range lines {
-		if len(edits[i]) > 0 {
-			head, _, _ := strings.Cut(line, "{")
-			lines[i] = head + string(docs[i].Apply(edits[i]...))
-		}
-	}
-	return strings.Join(lines, "")
 }

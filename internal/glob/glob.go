@@ -17,6 +17,8 @@ package glob
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 )
 
 // maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.
@@ -32,6 +34,9 @@ type Glob struct {
 
 // Compile reads a pattern. Its error is a *SyntaxError.
 func Compile(pattern string) (*Glob, error) {
+	if pattern != "" && len(pattern) <= maxLength && utf8.ValidString(pattern) && !strings.ContainsAny(pattern, `?*[]{}\`) {
+		return &Glob{pattern: pattern, literal: pattern}, nil // most are names, of which parse would make a tree
+	}
 	root, err := parse(pattern)
 	if err != nil {
 		return nil, err
@@ -40,6 +45,18 @@ func Compile(pattern string) (*Glob, error) {
 		return &Glob{pattern: pattern, literal: text}, nil
 	}
 	return &Glob{pattern: pattern, auto: build(root)}, nil
+}
+
+// Literal returns a pattern that matches name and nothing else.
+func Literal(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if strings.IndexByte(`*?[]{},\`, c) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }
 
 // String returns the pattern as Compile got it.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
@@ -126,4 +127,15 @@ func TestBegins(t *testing.T) {
 			t.Errorf("%q begins with %q: %v, want %v", tt.pattern, tt.prefix, got, tt.want)
 		}
 	}
+}
+
+func TestANameIsMatchedLiterally(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringOfN(rapid.SampledFrom([]rune(`ab.*?[]{},\!^-/ö`)), 1, 20, -1).Draw(t, "name")
+		other := rapid.StringOfN(rapid.SampledFrom([]rune(`ab.*?[]{},\!^-/ö`)), 1, 20, -1).Draw(t, "other")
+		g, err := glob.Compile(glob.Literal(name))
+		require.NoError(t, err)
+		require.True(t, g.Match(name))
+		require.Equal(t, name == other, g.Match(other))
+	})
 }

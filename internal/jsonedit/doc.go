@@ -15,7 +15,10 @@
 // does, except that bytes that are not UTF-8 stay.
 package jsonedit
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // A Kind is the type of a value.
 type Kind byte
@@ -109,6 +112,14 @@ func (d *Doc) Member(object int, name string) (i int, ok bool) {
 // reads is Unquote(quoted) == text without a copy of most names.
 func reads(quoted []byte, text string) bool {
 	return string(quoted[1:len(quoted)-1]) == text || bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == text
+}
+
+// PointerKeys are the keys of a JSON pointer (RFC 6901) for Lookup, all as names.
+func PointerKeys(pointer string) (keys []any) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		keys = append(keys, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+	}
+	return keys
 }
 
 // Lookup follows names (string) and elements (int; negative ones count from the back) down from the document.

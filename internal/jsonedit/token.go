@@ -105,9 +105,15 @@ func Unquote(raw []byte) string {
 		return string(raw)
 	}
 	var b strings.Builder
+	b.Grow(len(raw))
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
-			b.WriteByte(raw[i])
+			plain := bytes.IndexByte(raw[i:], '\\')
+			if plain < 0 {
+				plain = len(raw) - i
+			}
+			b.Write(raw[i : i+plain])
+			i += plain - 1
 			continue
 		}
 		i++

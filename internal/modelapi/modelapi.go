@@ -33,3 +33,6 @@ func IsCall(target string) bool {
 	_, path, ok := strings.Cut(place, "/")
 	return ok && AsksModel("/"+path)
 }
+
+// Named is a glob of the names of points that are models by their names.
+const Named = "{llm,model}{,.*,/*}"

@@ -7,18 +7,22 @@ func namedValues(s string) string {
 	var b strings.Builder
 	from := 0 // all before it is written
 	for at := 0; at < len(s); {
+		if c := s[at]; c != '=' && c != ':' && c != '%' {
+			at++
+			continue
+		}
 		behind := separator(s[at:])
 		if behind == 0 {
 			at++
 			continue
 		}
-		name := strings.TrimRight(strings.TrimRight(s[from:at], " \t\r\n"), "\\\"'")
+		name := strings.TrimRight(strings.TrimRight(s[from:at], " \t\r\n"), "\\\"'*`")
 		begin := at + behind
 		if !secretName(name) {
 			at = begin
 			continue
 		}
-		begin += len(s[begin:]) - len(strings.TrimLeft(s[begin:], "=:> \t\r\n"))
+		begin += len(s[begin:]) - len(strings.TrimLeft(s[begin:], "=:>* \t\r\n"))
 		open, end, closing := value(s, begin, header(name, s[at]))
 		b.WriteString(s[from:begin])
 		if end > begin {

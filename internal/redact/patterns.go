@@ -10,12 +10,9 @@ import (
 // patterns looks for each kind of secret once. A search starts only if a part of
 // what it looks for is present: most texts hold none.
 func patterns(s string) string {
-	if strings.Contains(s, "-----BEGIN") {
-		s = pemBlock.ReplaceAllString(s, Marker)
-	}
-	if strings.Contains(s, "://") {
-		s = userInfo.ReplaceAllString(s, "${1}"+Marker+"@")
-		s = webHook.ReplaceAllString(s, "${1}"+Marker)
+	s = addresses(s)
+	if strings.Contains(s, "</") || strings.Contains(s, "/>") {
+		s = elements(s)
 	}
 	if strings.Contains(s, "@") {
 		s = bareUserInfo.ReplaceAllStringFunc(s, loggedIn)
@@ -29,22 +26,73 @@ func patterns(s string) string {
 	if strings.ContainsAny(s, "?&%") && containsAny(s, queryNames) {
 		s = queryValue.ReplaceAllString(s, "${1}"+Marker)
 	}
-	s = statedValues(s)
-	if len(s) >= minPrefixed && containsAny(s, prefixes) {
-		s = prefixed.ReplaceAllString(s, "${1}"+Marker)
-	}
-	if len(s) >= len("basic 1234") {
-		small := strings.ToLower(s)
-		if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
-			s = scheme.ReplaceAllStringFunc(s, credentials)
-		}
+	s = tokens(statedValues(s))
+	if len(s) >= len("basic 1234") && hasScheme(s) {
+		s = scheme.ReplaceAllStringFunc(s, credentials)
 	}
 	return namedValues(s)
+}
+
+// addresses looks for private keys, and for what addresses hold.
+func addresses(s string) string {
+	if strings.Contains(s, "-----BEGIN") {
+		s = pemBlock.ReplaceAllString(s, Marker)
+	}
+	if strings.Contains(s, "://") {
+		s = userInfo.ReplaceAllString(s, "${1}"+Marker+"@")
+		s = webHook.ReplaceAllString(s, "${1}"+Marker)
+	}
+	return s
+}
+
+// tokens looks for tokens with well-known prefixes.
+func tokens(s string) string {
+	if len(s) >= minPrefixed && hasPrefix(s) {
+		s = prefixed.ReplaceAllString(s, "${1}"+Marker)
+	}
+	return s
 }
 
 func containsAny(s string, parts []string) bool {
 	for _, p := range parts {
 		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPrefix reports whether a token with a known prefix may begin in s. One pass over
+// s: a search for each of the prefixes takes ten times as long.
+func hasPrefix(s string) bool {
+	for i := 0; i+1 < len(s); i++ {
+		if prefixStarts[s[i]]>>(s[i+1]&31)&1 == 0 {
+			continue
+		}
+		for _, p := range prefixes {
+			if p[0] == s[i] && strings.HasPrefix(s[i:], p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// prefixStarts has how the prefixes begin: by the first byte, a bit for the last five of
+// each second byte.
+var prefixStarts = [256]uint32{
+	's': 1<<('k'&31) | 1<<('h'&31), 'r': 1<<('k'&31) | 1<<('8'&31), 'S': 1 << ('G' & 31), 'n': 1 << ('p' & 31),
+	'h': 1<<('f'&31) | 1<<('v'&31), 'g': 1<<('h'&31) | 1<<('i'&31) | 1<<('l'&31) | 1<<('s'&31),
+	'A': 1<<('K'&31) | 1<<('S'&31) | 1<<('I'&31) | 1<<('G'&31), 'x': 1<<('o'&31) | 1<<('a'&31),
+	'y': 1 << ('a' & 31), 'w': 1 << ('h' & 31), 'e': 1 << ('y' & 31), '_': 1 << ('v' & 31),
+	'p': 1 << ('y' & 31), 't': 1 << ('v' & 31), 'l': 1 << ('s' & 31),
+}
+
+// hasScheme reports whether a scheme of credentials may stand in s, in letters of any
+// case.
+func hasScheme(s string) bool {
+	for i := 0; i+5 <= len(s); i++ {
+		if s[i]|0x20 == 'b' && (strings.EqualFold(s[i:i+5], "basic") || strings.EqualFold(s[i:i+5], "beare")) {
 			return true
 		}
 	}
@@ -64,13 +112,16 @@ var (
 	// A flag and its value, also as two texts of a JSON array.
 	flagValue = regexp.MustCompile(`(?:^|[\s"'\[,])--?[A-Za-z][A-Za-z0-9_-]*(?:\s+|["'],?\s*["'])(?:"[^"]*"|'[^']*'|[^\s"',\]-][^\s"',\]]*)`)
 	// Most prefixes are recognised anywhere. "sk-" and others of its kind must begin
-	// a word, because words such as "task-" end so.
-	prefixed = regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}))(?:[sr]k[-_][A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:npm|hf)_[A-Za-z0-9]{16,})` +
+	// a word, because words such as "task-" end so. An escape, as of a line end in JSON,
+	// is none.
+	prefixed = regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}|\\[bfnrt]))(?:[sr]k[-_][A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}` +
+		`|(?:npm|hf|gsk|r8)_[A-Za-z0-9]{16,}|(?:xai|tvly)-[A-Za-z0-9_-]{16,}|lsv2_(?:pt|sk)_[A-Za-z0-9_]{16,})` +
 		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
 		`|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=]{16,}` +
 		`|shp(?:at|ca|pa|ss)_[A-Za-z0-9]{16,}|do[opr]_v1_[A-Za-z0-9]{16,}|pypi-[A-Za-z0-9_-]{16,}|hv[bs]\.[A-Za-z0-9_-]{16,}|AGE-SECRET-KEY-1[A-Z0-9]{16,}` +
 		`|sha256~[A-Za-z0-9_-]{16,}|eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
-	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "gsk_", "r8_",
+		"xai-", "tvly-", "lsv2_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
 		"github_pat_", "glpat-", "gldt-", "glrt-",
 		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_",
 		"_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~"}
@@ -116,9 +167,9 @@ func hasFlag(s string) bool {
 // flagged judges a flag with a value: --password x, -p x and -u user:pass.
 func flagged(match string) string {
 	start := strings.IndexByte(match, '-')
-	end := start + strings.IndexAny(match[start:], " \t\r\n\"'")
+	end := start + strings.IndexAny(match[start:], " \t\n\f\r\"'") // what \s and the quotes match
 	name := strings.TrimLeft(match[start:end], "-")
-	value := end + len(match[end:]) - len(strings.TrimLeft(match[end:], " \t\r\n\"',"))
+	value := end + len(match[end:]) - len(strings.TrimLeft(match[end:], " \t\n\f\r\"',"))
 	closing := ""
 	if last := match[len(match)-1]; last == '"' || last == '\'' {
 		closing = string(last)
@@ -148,6 +199,9 @@ const maxName = 32
 // secretName reports whether every value under this name is a secret: the name
 // ends in one of the secret names.
 func secretName(s string) bool {
+	if !mayEndName(s) {
+		return false
+	}
 	s = s[max(0, len(s)-maxName):]
 	for _, w := range secretWords {
 		if at := len(s) - len(w); at >= 0 && strings.EqualFold(s[at:], w) && (at == 0 || !letter(s[at-1])) {
@@ -161,6 +215,28 @@ func secretName(s string) bool {
 		}
 	}
 	return false
+}
+
+// mayEndName reports whether a secret name may end as s does: by its last two letters,
+// which is quick and excludes most words.
+func mayEndName(s string) bool {
+	if len(s) < 2 || s[len(s)-1] >= 0x80 || s[len(s)-2] >= 0x80 {
+		return len(s) >= 2
+	}
+	last, before := s[len(s)-1]|0x20, s[len(s)-2]|0x20
+	if !letter(last) || !letter(before) { // such as - and _, which do not count
+		return true
+	}
+	return nameEnds[before]>>(last&31)&1 != 0
+}
+
+// nameEnds has how the secret names end: by the letter before the last, a bit for each
+// last one.
+var nameEnds = [256]uint32{
+	'e': 1<<('n'&31) | 1<<('t'&31) | 1<<('y'&31) | 1<<('r'&31) | 1<<('s'&31), 'r': 1<<('d'&31) | 1<<('e'&31),
+	'w': 1<<('d'&31) | 1<<('t'&31), 's': 1<<('e'&31) | 1<<('s'&31), 'i': 1<<('d'&31) | 1<<('e'&31) | 1<<('g'&31),
+	'a': 1 << ('l' & 31), 'l': 1 << ('s' & 31), 'o': 1 << ('n' & 31), 't': 1<<('h'&31) | 1<<('p'&31),
+	'd': 1 << ('e' & 31),
 }
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -39,6 +39,7 @@ func TestPatterns(t *testing.T) {
 		"mysql --password=hunter2 -h db":         "mysql --password=[redacted] -h db",
 		"sshpass -p hunter2 ssh db":              "sshpass -p [redacted] ssh db",
 		"sshpass -p 'two words' ssh db":          "sshpass -p '[redacted]' ssh db",
+		"login --token\fabc":                     "login --token\f[redacted]",
 		`run "--api-key" "abc" x`:                `run "--api-key" "[redacted]" x`,
 		`["login","--token","abc","-v"]`:         `["login","--token","[redacted]","-v"]`,
 		`["sshpass","-p","abc"]`:                 `["sshpass","-p","[redacted]"]`,
@@ -105,6 +106,22 @@ func TestPatterns(t *testing.T) {
 		`{"tokens":1,"secret":["a","b"]}`:               `{"tokens":1,"secret":[redacted]}`,
 		`"{\"token\":\"abc\",\"n\":1}"`:                 `"{\"token\":\"[redacted]\",\"n\":1}"`,
 		`"{\"token\":\"a\\\"b\",\"n\":1}"`:              `"{\"token\":\"[redacted]\",\"n\":1}"`,
+		// Markdown
+		"**Password:** hunter2":      "**Password:** [redacted]",
+		"**password**: `hunter2`, x": "**password**: [redacted], x",
+		"- `api_key`: abc":           "- `api_key`: [redacted]",
+		// XML and HTML
+		"<password>x</password>":                                              "<password>[redacted]</password>",
+		"<db><Password enc='no'>two words\nmore</Password ></db>":             "<db><Password enc='no'>[redacted]</Password ></db>",
+		"<wsse:Password Type=\"a>b\">x</wsse:Password>":                       "<wsse:Password Type=\"a>b\">[redacted]</wsse:Password>",
+		"<api-key>a&amp;b</api-key><page>7</page>":                            "<api-key>[redacted]</api-key><page>7</page>",
+		"<credentials><user>ann</user><pin>12</pin></credentials>":            "<credentials>[redacted]</credentials>",
+		"<secret><![CDATA[x]]></secret>":                                      "<secret>[redacted]</secret>",
+		"<password>a</password><password>b</password>":                        "<password>[redacted]</password><password>[redacted]</password>",
+		`<user name="ann" password="x y" />`:                                  `<user name="ann" password="[redacted]" />`,
+		`<add key="Password" value="x"/><add key="size" value="7"/>`:          `<add key="Password" value="[redacted]"/><add key="size" value="7"/>`,
+		`<meta content='x' name='csrf-token'/> <input id="pwd" value="a b"/>`: `<meta content='[redacted]' name='csrf-token'/> <input id="pwd" value="[redacted]"/>`,
+		`<property name="db.password">x</property>`:                           `<property name="db.password">[redacted]</property>`,
 		// prefixes
 		"key sk-abcdefghijklmnop1234 used":               "key [redacted] used",
 		"sk-ant-api03-abcdefghijklmnop":                  "[redacted]",
@@ -124,38 +141,57 @@ func TestPatterns(t *testing.T) {
 		"AIzaSyA0123456789abcdefghijklmnopqrstuv":        "[redacted]",
 		"npm_abcdefghijklmnop1234":                       "[redacted]",
 		"hf_abcdefghijklmnop1234":                        "[redacted]",
+		"gsk_abcdefghijklmnop1234":                       "[redacted]",
+		"r8_abcdefghijklmnop1234":                        "[redacted]",
+		"key=xai-abcdefghijklmnop1234":                   "key=[redacted]",
+		"tvly-dev-abcdefghijklmnop1234":                  "[redacted]",
+		"lsv2_pt_0123456789abcdef0123_456789":            "[redacted]",
+		"hr8_abcdefghijklmnop1234":                       "hr8_abcdefghijklmnop1234",
 		"see " + jwt + ".":                               "see [redacted].",
 		"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nx": "[redacted]\nx",
 		"-----BEGIN PRIVATE KEY-----\nMII cut off":                               "[redacted]",
 		// what is none
-		"":                                     "",
-		"the password is required":             "the password is required",
-		"the password is wrong, try again":     "the password is wrong, try again",
-		"the cookie is 3 days old":             "the cookie is 3 days old",
-		"the answer is 42424242":               "the answer is 42424242",
-		"go test -parallel 4 -path x":          "go test -parallel 4 -path x",
-		"docker run -p8080:80 -p127.0.0.1:1:1": "docker run -p8080:80 -p127.0.0.1:1:1",
-		"protoc -proto3 x":                     "protoc -proto3 x",
-		"GET /errors?code=404":                 "GET /errors?code=404",
-		"exit code=1234567":                    "exit code=1234567",
-		"no rooms left on floor 3":             "no rooms left on floor 3",
-		"max_tokens=4096":                      "max_tokens=4096",
-		"tokens: 12":                           "tokens: 12",
-		"token_count=7":                        "token_count=7",
-		"author=Ann":                           "author=Ann",
-		"authored: yesterday":                  "authored: yesterday",
-		"basic usage of the bearer token":      "basic usage of the bearer token",
-		"Basic authentication is on":           "Basic authentication is on",
-		"the secret of success":                "the secret of success",
-		"risk-assessment-of-the-day":           "risk-assessment-of-the-day",
-		"task-0123456789abcdef0123":            "task-0123456789abcdef0123",
-		"sk-learn":                             "sk-learn",
-		"bypass=on compass: north laptop=1":    "bypass=on compass: north laptop=1",
-		"ssh://git@example.com/x.git":          "ssh://git@example.com/x.git",
-		"https://example.com:8080/path?x=1":    "https://example.com:8080/path?x=1",
-		"mailto:ann@example.com":               "mailto:ann@example.com",
-		"10:15:00 key=value":                   "10:15:00 key=value",
-		"eyJust.a.word":                        "eyJust.a.word",
+		"":                                                    "",
+		"the password is required":                            "the password is required",
+		"the password is wrong, try again":                    "the password is wrong, try again",
+		"reset your password":                                 "reset your password",
+		"Forgot your password? Reset it.":                     "Forgot your password? Reset it.",
+		"the password field and its rules":                    "the password field and its rules",
+		"login <user> <password>, then </exit>":               "login <user> <password>, then </exit>",
+		"<password></password><token/>":                       "<password></password><token/>",
+		"<password> <b>x</b>":                                 "<password> <b>x</b>",
+		`<label for="f">Password</label>`:                     `<label for="f">Password</label>`,
+		`<a href="/reset">your password</a>`:                  `<a href="/reset">your password</a>`,
+		`<input name="page" value="7"/>`:                      `<input name="page" value="7"/>`,
+		"if a <password </b>":                                 "if a <password </b>",
+		"1 < 2 and </b> 3 > 2":                                "1 < 2 and </b> 3 > 2",
+		"<compass>north</compass>":                            "<compass>north</compass>",
+		"password=***":                                        "password=***",
+		"the cookie is 3 days old":                            "the cookie is 3 days old",
+		"the answer is 42424242":                              "the answer is 42424242",
+		"go test -parallel 4 -path x":                         "go test -parallel 4 -path x",
+		"docker run -p8080:80 -p127.0.0.1:1:1":                "docker run -p8080:80 -p127.0.0.1:1:1",
+		"protoc -proto3 x":                                    "protoc -proto3 x",
+		"GET /errors?code=404":                                "GET /errors?code=404",
+		"exit code=1234567":                                   "exit code=1234567",
+		"no rooms left on floor 3":                            "no rooms left on floor 3",
+		"max_tokens=4096":                                     "max_tokens=4096",
+		"tokens: 12":                                          "tokens: 12",
+		"token_count=7":                                       "token_count=7",
+		"author=Ann":                                          "author=Ann",
+		"authored: yesterday":                                 "authored: yesterday",
+		"basic usage of the bearer token":                     "basic usage of the bearer token",
+		"Basic authentication is on":                          "Basic authentication is on",
+		"the secret of success":                               "the secret of success",
+		"risk-assessment-of-the-day":                          "risk-assessment-of-the-day",
+		"task-0123456789abcdef0123":                           "task-0123456789abcdef0123",
+		"sk-learn":                                            "sk-learn",
+		"bypass=on compass: north laptop=1":                   "bypass=on compass: north laptop=1",
+		"ssh://git@example.com/x.git":                         "ssh://git@example.com/x.git",
+		"https://example.com:8080/path?x=1":                   "https://example.com:8080/path?x=1",
+		"mailto:ann@example.com":                              "mailto:ann@example.com",
+		"10:15:00 key=value":                                  "10:15:00 key=value",
+		"eyJust.a.word":                                       "eyJust.a.word",
 		`tool x missing required scope(s): a (granted: none)`: `tool x missing required scope(s): a (granted: none)`,
 	} {
 		assert.Equal(t, want, all.Text(text), text)
@@ -182,9 +218,11 @@ func TestTheLawsOfRedaction(t *testing.T) {
 		func(s string) string { return "https://hooks.slack.com/services/" + s },
 		func(s string) string { return "-----BEGIN RSA PRIVATE KEY-----\n" + s },
 		func(s string) string { return "ghp_" + s },
+		func(s string) string { return "<api_key>" + s + "</api_key>" },
+		func(s string) string { return `<add name="token" value="` + s + `"/>` },
 		func(s string) string { return "xoxb-" + s },
 	}
-	around := rapid.StringOfN(rapid.SampledFrom([]rune("ab =:\"'{}[],;\\\n\t%3D&éſ-_.token")), 0, 30, -1)
+	around := rapid.StringOfN(rapid.SampledFrom([]rune("ab =:\"'{}[],;\\\n\t%3D&éſ-_.token<>/")), 0, 30, -1)
 	rapid.Check(t, func(r *rapid.T) {
 		secret := rapid.StringMatching(`[a-z]{4}[0-9]{4}[A-Z]{4}[a-z0-9]{8}`).Draw(r, "secret")
 		shape := rapid.SampledFrom(shapes).Draw(r, "shape")
@@ -200,7 +238,8 @@ func TestTheLawsOfRedaction(t *testing.T) {
 }
 
 func FuzzRedact(f *testing.F) {
-	for _, s := range []string{"token=a", `{"token":"a\"b"}`, `secret=\"x`, "Bearer aaaa", "://a:b@", "cookie: x\r\n", "auth==[[", "password=[redacted]x", "token=token=a", "password is a1b2", "mysql -pa", "?code=123456"} {
+	for _, s := range []string{"token=a", `{"token":"a\"b"}`, `secret=\"x`, "Bearer aaaa", "://a:b@", "cookie: x\r\n", "auth==[[", "password=[redacted]x", "token=token=a", "password is a1b2", "mysql -pa", "?code=123456",
+		"<password>a</password>", "<token><a>b</a></token>", `<add key="pwd" value="a"/>`, "<a:pass x='>'>b</a:pass", "**token:** *a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -212,4 +251,25 @@ func FuzzRedact(f *testing.F) {
 			t.Fatalf("%d bytes became %d", len(s), len(got))
 		}
 	})
+}
+
+// Keys leave alone what is a secret by its name or by the words around it.
+func TestKeys(t *testing.T) {
+	keys := redact.New(nil, redact.Keys)
+	for text, want := range map[string]string{
+		"sk-abcdefghijklmnopqrst":                                "[redacted]",
+		`{"token":"ghp_abcdefghijklmnopqrst"}`:                   `{"token":"[redacted]"}`,
+		`x\nsk-abcdefghijklmnopqrst\ny`:                          `x\n[redacted]\ny`,
+		"https://ann:pa55word@example.com/x":                     "https://[redacted]@example.com/x",
+		"https://hooks.slack.com/services/T0/B0/XXXX":            "https://hooks.slack.com/[redacted]",
+		"-----BEGIN KEY-----\nx\n-----END KEY-----":              "[redacted]",
+		`{"token":"Hello","password":"x","Authorization":"y z"}`: `{"token":"Hello","password":"x","Authorization":"y z"}`,
+		"the password is hunter2, mysql -phunter2":               "the password is hunter2, mysql -phunter2",
+		"the bearer arrived":                                     "the bearer arrived",
+		"task-abcdefghijklmnopqrst":                              "task-abcdefghijklmnopqrst",
+	} {
+		assert.Equal(t, want, keys.Text(text))
+		assert.Equal(t, want, keys.Text(want), "once is enough")
+	}
+	assert.True(t, keys.Any())
 }

@@ -25,7 +25,14 @@ type Rules uint8
 // Patterns are the usual forms of secrets: credentials of HTTP, values of names
 // such as password, flags of commands, web hooks, keys, and tokens with well-known
 // prefixes.
-const Patterns Rules = 1
+//
+// Keys are those among them that are told by their own form, whatever stands around
+// them: private keys, tokens with well-known prefixes, and what addresses hold, web
+// hooks and user information. They leave prose and names such as token alone.
+const (
+	Patterns Rules = 1 << iota
+	Keys
+)
 
 // A Redactor replaces secrets by [Marker]. It is idempotent: a text that keeps
 // changing after a few passes is replaced whole. The zero value replaces nothing.
@@ -71,6 +78,19 @@ var readable = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 // in one such as token, password or cookie.
 func SecretName(name string) bool { return secretName(name) }
 
+// Address takes the user information out of an address, which need not be a valid one, and
+// what else in it looks like a secret.
+func Address(s string) string {
+	begin := strings.Index(s, "//") + len("//")
+	if begin < len("//") {
+		begin = 0
+	}
+	if at := strings.LastIndexByte(s, '@'); at > begin {
+		s = s[:begin] + Marker + s[at:]
+	}
+	return New(nil, Patterns).Text(s)
+}
+
 // Any reports whether there is anything to look for.
 func (r *Redactor) Any() bool { return r.rules != 0 || len(r.needles) > 0 }
 
@@ -78,8 +98,12 @@ func (r *Redactor) Any() bool { return r.rules != 0 || len(r.needles) > 0 }
 func (r *Redactor) Text(s string) string {
 	for range maxPasses {
 		next := r.known(s)
-		if r.rules&Patterns != 0 && len(next) >= 4 {
+		switch {
+		case len(next) < 4:
+		case r.rules&Patterns != 0:
 			next = patterns(next)
+		case r.rules&Keys != 0:
+			next = tokens(addresses(next))
 		}
 		if next == s {
 			return s

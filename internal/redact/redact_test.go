@@ -93,3 +93,21 @@ func FuzzKnown(f *testing.F) {
 		}
 	})
 }
+
+func TestAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"ftp://ann:hunter2@host/a":        "ftp://[redacted]@host/a",
+		"ftp://tok@host":                  "ftp://[redacted]@host",
+		"http://ann:hun/ter@2@host:x/a":   "http://[redacted]@host:x/a",
+		"ann:hunter2@host":                "[redacted]@host",
+		"//ann@host":                      "//[redacted]@host",
+		`"://a b:hunter2@host"`:           `"://[redacted]@host"`,
+		"ftp://host/a?api_key=abc&page=7": "ftp://host/a?api_key=[redacted]&page=7",
+		"ftp://host/a":                    "ftp://host/a",
+		"http://@host":                    "http://@host",
+		"":                                "",
+	} {
+		assert.Equal(t, want, redact.Address(text))
+		assert.Equal(t, want, redact.Address(want), "once is enough")
+	}
+}

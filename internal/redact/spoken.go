@@ -62,17 +62,17 @@ func statedValues(s string) string {
 	var b strings.Builder
 	from := 0 // all before it is written
 	for at := 0; at < len(s); {
-		i := strings.IndexAny(s[at:], "sSoO") // the last letter of a verb
-		if i < 0 {
-			break
+		c := s[at] | 0x20
+		at++
+		if c != 's' && c != 'o' { // the last letter of a verb
+			continue
 		}
-		at += i + 1
 		if at == len(s) || at < 3 || strings.IndexByte(" :\t\r\n", s[at]) < 0 ||
 			strings.IndexByte("iIaAtT", s[at-2]) < 0 {
 			continue
 		}
 		name, ok := subject(s[from:at])
-		if !ok || !secretName(strings.ReplaceAll(name[max(0, len(name)-maxName):], " ", "_")) {
+		if !ok || !mayEndName(name) || !secretName(strings.ReplaceAll(name[max(0, len(name)-maxName):], " ", "_")) {
 			continue
 		}
 		rest := s[at:]

@@ -203,16 +203,22 @@ func (r *Reader) Object(n *Node, at string, v reflect.Value) bool {
 		return r.Wrong(n, at, "an object")
 	}
 	fields := r.fields(v.Type())
-	fits := true
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Name
+	fits, known := true, 0
+	for _, f := range fields {
 		if kid := n.Member(f.Name); kid != nil {
+			known++
 			fits = r.member(kid, Join(at, f.Name), v.FieldByIndex(f.Index), f) && fits
 		} else if !f.Optional {
 			r.at(n, &Problem{Pointer: Join(at, f.Name), Reason: Missing, Allowed: r.Shape(f)})
 			fits = false
 		}
+	}
+	if known == len(n.Keys) {
+		return fits
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
 	}
 	return r.strangers(n, at, names) && fits
 }
@@ -222,7 +228,7 @@ func (r *Reader) member(n *Node, at string, v reflect.Value, f Field) bool {
 	if !r.Bind(n, at, v, f.Tag) {
 		return false
 	}
-	if r.SkipBounds {
+	if r.SkipBounds || f.Min == "" && f.Over == "" && f.Max == "" && f.Enum == nil {
 		return true
 	}
 	b := bound(f)
@@ -245,7 +251,7 @@ func (r *Reader) strangers(n *Node, at string, names []string) bool {
 			if len(names) > 0 {
 				allowed = "one of " + strings.Join(names, ", ") + text.Meant(key, names)
 			}
-			r.at(n.Kids[i], &Problem{Pointer: Join(at, key), Reason: UnknownField, Allowed: allowed})
+			r.at(n.Key(i), &Problem{Pointer: Join(at, key), Reason: UnknownField, Allowed: allowed})
 		}
 	}
 	return fits

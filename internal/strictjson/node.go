@@ -20,7 +20,13 @@ type Node struct {
 	Text string // of a string, or of a number as it was written
 	Keys []string
 	Kids []*Node // members in the order of Keys, or elements
-	at   int     // offset of its first byte in the document
+
+	// Raw is the value as the document spells it, if [Problems.Opaque] named it. An
+	// object or list has no Keys and Kids then.
+	Raw json.RawMessage
+
+	at     int   // offset of its first byte in the document
+	keysAt []int // the same for Keys; nil: a member is where its value is
 
 	index map[string]int // of Keys, in an object with many members
 }
@@ -44,14 +50,13 @@ func Parse(data []byte, maxBytes int, p *Problems) *Node {
 		p.Add(&Problem{Reason: Syntax, Err: errors.New("the document is not UTF-8")})
 		return nil
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(data, &whole); err != nil { // checks all of the syntax, trailing data included
-		p.Add(syntax(data, err))
+	if !json.Valid(data) { // checks all of the syntax, trailing data included
+		var whole json.RawMessage
+		p.Add(syntax(data, json.Unmarshal(data, &whole)))
 		return nil
 	}
 	p.data = data
-	r := reader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), problems: p}
-	r.dec.UseNumber()
+	r := reader{data: data, problems: p}
 	n := r.value()
 	if r.deep {
 		return nil
@@ -77,9 +82,11 @@ func place(data []byte, at int) (line, column int) {
 	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }
 
+// A reader makes the nodes of a document whose syntax was checked: json.Decoder, which
+// checks it again, takes several times as long.
 type reader struct {
 	data     []byte
-	dec      *json.Decoder
+	next     int // offset of what was not read yet
 	problems *Problems
 	path     []string // names and positions that lead to the value that is read
 	deep     bool     // the document was too deep, and reading stopped
@@ -94,23 +101,26 @@ func (r *reader) pointer() (at string) {
 	return at
 }
 
-// next is the next token and the offset of its first byte. The syntax was
-// checked before.
-func (r *reader) next() (json.Token, int) {
-	at := int(r.dec.InputOffset())
-	for at < len(r.data) && strings.IndexByte(" \t\r\n,:", r.data[at]) >= 0 {
-		at++
+// begin skips what stands before the next value or bracket, and returns its first byte.
+func (r *reader) begin() byte {
+	for strings.IndexByte(" \t\r\n,:", r.data[r.next]) >= 0 {
+		r.next++
 	}
-	token, _ := r.dec.Token()
-	return token, at
+	return r.data[r.next]
 }
 
 // value reads one value, of which path is the place.
 func (r *reader) value() *Node {
-	token, at := r.next()
-	switch v := token.(type) {
-	case json.Delim:
-		n := &Node{Kind: byte(v), at: at}
+	n := &Node{Kind: r.begin(), at: r.next}
+	if r.problems.Opaque != nil && r.problems.Opaque(r.path) {
+		defer func() { n.Raw = r.data[n.at:r.next] }()
+		if n.Kind == '{' || n.Kind == '[' {
+			r.skip()
+			return n
+		}
+	}
+	switch n.Kind {
+	case '{', '[':
 		if len(r.path) >= MaxDepth {
 			r.deep = true
 			r.problems.at(n,
@@ -118,26 +128,70 @@ func (r *reader) value() *Node {
 					Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
 			return nil
 		}
-		for r.dec.More() && !r.deep {
-			if v == '{' {
+		closing := n.Kind + 2 // in ASCII the closing bracket is two after the opening one
+		for r.next++; !r.deep && r.begin() != closing; {
+			if n.Kind == '{' {
 				r.member(n)
 			} else {
 				n.Kids = append(n.Kids, r.within(strconv.Itoa(len(n.Kids))))
 			}
 		}
-		_, _ = r.dec.Token() // the closing one
-		return n
-	case string:
-		return &Node{Kind: '"', Text: v, at: at}
-	case json.Number:
-		return &Node{Kind: '0', Text: v.String(), at: at}
-	case bool:
-		if v {
-			return &Node{Kind: 't', at: at}
+		r.next++
+	case '"':
+		n.Text = r.text()
+	case 't', 'n':
+		r.next += len("true")
+	case 'f':
+		r.next += len("false")
+	default:
+		for r.next < len(r.data) && strings.IndexByte("+-.0123456789Ee", r.data[r.next]) >= 0 {
+			r.next++
 		}
-		return &Node{Kind: 'f', at: at}
+		n.Kind, n.Text = '0', string(r.data[n.at:r.next])
 	}
-	return &Node{Kind: 'n', at: at}
+	return n
+}
+
+// text reads a string.
+func (r *reader) text() string {
+	from := r.next
+	if escaped := r.skipText(); !escaped {
+		return string(r.data[from+1 : r.next-1])
+	}
+	var s string
+	_ = json.Unmarshal(r.data[from:r.next], &s)
+	return s
+}
+
+// skipText moves behind a string and reports whether there are escapes in it.
+func (r *reader) skipText() (escaped bool) {
+	for r.next++; r.data[r.next] != '"'; r.next++ {
+		if r.data[r.next] == '\\' {
+			escaped = true
+			r.next++
+		}
+	}
+	r.next++
+	return escaped
+}
+
+// skip moves behind an object or list.
+func (r *reader) skip() {
+	for depth := 0; ; {
+		switch r.data[r.next] {
+		case '"':
+			r.skipText()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		r.next++
+		if depth == 0 {
+			return
+		}
+	}
 }
 
 // within reads a part of the value that path leads to.
@@ -149,16 +203,24 @@ func (r *reader) within(key string) *Node {
 }
 
 func (r *reader) member(n *Node) {
-	token, at := r.next()
-	key, _ := token.(string)
+	r.begin()
+	at := r.next
+	key := r.text()
 	kid := r.within(key)
-	if n.Member(key) != nil {
-		if r.problems.Full() {
-			return
-		}
-		r.problems.at(&Node{at: at},
-			&Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
+	if n.add(key, kid) {
 		return
+	}
+	if r.problems.Full() {
+		return
+	}
+	r.problems.at(&Node{at: at},
+		&Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
+}
+
+// add adds a member and reports whether there was none of that name.
+func (n *Node) add(key string, kid *Node) bool {
+	if n.Member(key) != nil {
+		return false
 	}
 	n.Keys = append(n.Keys, key)
 	n.Kids = append(n.Kids, kid)
@@ -171,6 +233,7 @@ func (r *reader) member(n *Node) {
 			n.index[k] = i
 		}
 	}
+	return true
 }
 
 // Member is the member of that name, or nil.
@@ -228,6 +291,10 @@ func (n *Node) JSON() json.RawMessage {
 
 // write puts a gap behind each colon and comma.
 func (n *Node) write(b *bytes.Buffer, gap string) {
+	if n.Raw != nil {
+		_ = json.Compact(b, n.Raw)
+		return
+	}
 	switch n.Kind {
 	case '"':
 		b.Write(Quote(n.Text))

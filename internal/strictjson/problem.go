@@ -62,6 +62,10 @@ type Problems struct {
 	// Prefix begins the message that counts the problems beyond the limit, such
 	// as "planjson: ".
 	Prefix string
+	// Opaque reports whether [Parse] leaves the value at a path, given as names and
+	// positions, as it is written. Nothing within it is a problem then, also not a
+	// member that occurs twice. nil: none.
+	Opaque func(path []string) bool
 
 	list    []error
 	dropped int

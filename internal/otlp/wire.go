@@ -1,0 +1,197 @@
+package otlp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+)
+
+// The parts of an ExportTraceServiceRequest that matter here, in the JSON
+// encoding of the OpenTelemetry protocol (opentelemetry.io/docs/specs/otlp,
+// "JSON Protobuf Encoding"): ids in hexadecimal, 64-bit integers as strings or
+// numbers, enums as numbers. Members of other names are ignored, as the protocol
+// demands.
+type request struct {
+	ResourceSpans *[]resourceSpans `json:"resourceSpans"`
+}
+
+type resourceSpans struct {
+	Resource struct {
+		Attributes Attributes `json:"attributes"`
+	} `json:"resource"`
+	ScopeSpans []scopeSpans `json:"scopeSpans"`
+}
+
+type scopeSpans struct {
+	Scope struct {
+		Name string `json:"name"`
+	} `json:"scope"`
+	Spans []Span `json:"spans"`
+}
+
+// A Span is one span. The fields without a JSON name are what [Reader.Read] makes of
+// the others.
+type Span struct {
+	TraceID    string     `json:"traceId"`
+	SpanID     string     `json:"spanId"`
+	ParentID   string     `json:"parentSpanId"`
+	Name       string     `json:"name"`
+	Kind       int        `json:"kind"`
+	StartText  Int        `json:"startTimeUnixNano"`
+	EndText    Int        `json:"endTimeUnixNano"`
+	Attributes Attributes `json:"attributes"`
+	Events     []Event    `json:"events"`
+	Status     struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"status"`
+
+	ID       ID         `json:"-"`
+	Parent   ID         `json:"-"` // in the same trace
+	Root     bool       `json:"-"` // it names no parent
+	Start    int64      `json:"-"` // nanoseconds since 1970
+	End      int64      `json:"-"` // 0: it has not ended
+	Scope    string     `json:"-"` // the instrumentation that made it
+	Resource Attributes `json:"-"` // those of the process that made it
+}
+
+// An Event is something that happened within a span, such as an exception.
+type Event struct {
+	Name       string     `json:"name"`
+	Attributes Attributes `json:"attributes"`
+}
+
+// An ID is the 16 bytes of a trace's id and the 8 of a span's.
+type ID [24]byte
+
+// The values of Status.Code and one of Kind.
+const (
+	StatusUnset = 0
+	StatusError = 2
+	KindClient  = 3
+)
+
+// Failed reports whether the span says that it failed: by its status, or where that is
+// unset, by a type of error.
+func (s *Span) Failed() bool {
+	return s.Status.Code == StatusError || s.Status.Code == StatusUnset && s.Attributes.Text("error.type") != ""
+}
+
+// An Int is a 64-bit integer as it is written: a string or a number.
+type Int string
+
+// UnmarshalJSON reads either form.
+func (n *Int) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, (*string)(n))
+	}
+	if !bytes.Equal(text, []byte("null")) {
+		*n = Int(text)
+	}
+	return nil
+}
+
+// Attributes are names with values of many types. They are searched, not indexed: of
+// the many that a span may have, few are asked for.
+type Attributes []Attribute
+
+// An Attribute is a name with a value.
+type Attribute struct {
+	Key   string `json:"key"`
+	Value Value  `json:"value"`
+}
+
+// A Value is the value of an attribute, in one of its members.
+type Value struct {
+	String *string         `json:"stringValue"`
+	Int    *Int            `json:"intValue"`
+	Bool   *bool           `json:"boolValue"`
+	Double *json.Number    `json:"doubleValue"`
+	List   json.RawMessage `json:"kvlistValue"`
+	Array  json.RawMessage `json:"arrayValue"`
+}
+
+// Find returns the value of an attribute; nil: there is none.
+func (as Attributes) Find(key string) *Value {
+	for i := range as {
+		if as[i].Key == key {
+			return &as[i].Value
+		}
+	}
+	return nil
+}
+
+// First returns the first of the attributes that has a text, as [Attributes.Text]
+// does; "" if none has.
+func (as Attributes) First(keys ...string) string {
+	for _, key := range keys {
+		if text := as.Text(key); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// Text returns the value of an attribute as text; "" if there is none, or it is a
+// structure.
+func (as Attributes) Text(key string) string { return as.Find(key).Text() }
+
+// Text returns the value as text; "" if there is none, or it is a structure.
+func (v *Value) Text() string {
+	switch {
+	case v == nil:
+		return ""
+	case v.String != nil:
+		return *v.String
+	case v.Int != nil:
+		return string(*v.Int)
+	case v.Bool != nil:
+		return strconv.FormatBool(*v.Bool)
+	case v.Double != nil:
+		return v.Double.String()
+	}
+	return ""
+}
+
+// Hash returns the key of arguments, which are text or a structure.
+func (v *Value) Hash() uint64 {
+	switch {
+	case v.String != nil:
+		return jsonhash.Sum([]byte(*v.String))
+	case v.List != nil:
+		return jsonhash.Sum(v.List)
+	case v.Array != nil:
+		return jsonhash.Sum(v.Array)
+	}
+	return 0
+}
+
+// JSON returns the value as a document: a structure as an object or a list, and a
+// text that is JSON as what it says. nil: there is no value.
+func (v *Value) JSON() json.RawMessage {
+	switch {
+	case v == nil:
+		return nil
+	case v.String != nil:
+		doc := []byte(*v.String)
+		if !json.Valid(doc) {
+			doc = jsonvalue.OfBytes(doc)
+		}
+		return doc
+	case v.List != nil:
+		return structure(v.List, jsonedit.Object)
+	case v.Array != nil:
+		return structure(v.Array, jsonedit.Array)
+	case v.Int != nil:
+		return jsonvalue.OfBytes([]byte(*v.Int))
+	case v.Bool != nil:
+		return strconv.AppendBool(nil, *v.Bool)
+	case v.Double != nil:
+		return jsonvalue.OfBytes([]byte(*v.Double))
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// Package wholefile writes files that are whole or as they were, whenever the
+// process dies.
+package wholefile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// Write replaces the file of that name with data, as [WriteFunc] does.
+func Write(path string, data []byte) error {
+	return WriteFunc(path, func(w io.Writer) error {
+		_, err := bytes.NewReader(data).WriteTo(w)
+		return err
+	})
+}
+
+// WriteFunc calls write with a new file in the folder of path, synchronises it with
+// the disk, and gives it that name. Whoever opens path meanwhile reads the old file or
+// the new one. If anything fails, the old file stays and the new one is removed. A
+// process that is killed may leave the new one behind, under a name that begins with a
+// dot. The folder must exist; the file's mode is 0644.
+func WriteFunc(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = write(f); err == nil {
+		err = cmp.Or(f.Chmod(0o644), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Create writes a new file within a folder, whole or not at all. It never replaces a
+// file: if there is one of that name, the error matches fs.ErrExist. The folder of the
+// name must exist. A name or link that leaves root is an error.
+func Create(root *os.Root, name string, data []byte) (err error) {
+	if _, err := root.Lstat(name); err == nil {
+		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	}
+	return within(root, name, data, func(temporary string) error {
+		err := root.Link(temporary, name) // unlike Rename it fails if the name was taken meanwhile
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return root.Rename(temporary, name) // a file system without hard links
+	})
+}
+
+// within writes a temporary file in the folder of name, gives it its name, and removes it
+// if it still has the temporary one.
+func within(root *os.Root, name string, data []byte, give func(temporary string) error) (err error) {
+	temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%x-%s", rand.Uint64(), filepath.Base(name)))
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if gone := root.Remove(temporary); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return give(temporary)
+}
+
+// Replace writes a file within a folder, as [Create] does, and replaces one that is
+// there. A link of that name is replaced, not followed.
+func Replace(root *os.Root, name string, data []byte) (err error) {
+	return within(root, name, data, func(temporary string) error { return root.Rename(temporary, name) })
+}
