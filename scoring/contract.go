@@ -205,12 +205,8 @@ func round2(v float64) float64 {
 // out.
 func (s ContractScore) MarshalJSON() ([]byte, error) {
 	type fields ContractScore
-	out := struct {
+	return json.Marshal(struct {
 		Value *float64 `json:"value,omitempty"`
 		fields
-	}{fields: fields(s)}
-	if s.Decided > 0 {
-		out.Value = &s.Value
-	}
-	return json.Marshal(out)
+	}{partOf(s.Value, s.Decided), fields(s)})
 }

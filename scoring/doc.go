@@ -15,7 +15,8 @@
 //     share of decided cells that held.
 //
 // [Weights.Overall] joins the contract score with the scores of other kinds of test
-// into one number, and lists which of them ran.
+// into one number, and lists which of them ran: [Chaos] for cells under faults, [Mutations]
+// for prompts in other words, [Replay] for sessions.
 //
 // # The smallest program
 //

@@ -1,6 +1,6 @@
 package scoring
 
-import "math"
+import "github.com/shakedown-go/shakedown/internal/dist"
 
 // Level95 is the confidence level of the intervals in a [ContractScore].
 const Level95 = 0.95
@@ -50,16 +50,6 @@ func checkWilson(passed, n int, level float64) error {
 }
 
 func wilson(passed, n int, level float64) Interval {
-	z := math.Sqrt2 * math.Erfinv(level)
-	size, p := float64(n), float64(passed)/float64(n)
-	middle := 2*size*p + z*z
-	half := z * math.Sqrt(z*z+4*size*p*(1-p))
-	scale := 2 * (size + z*z)
-	return Interval{
-		// Algebra puts p between the ends, and the ends between 0 and 1, where they
-		// touch at p = 0 and p = 1; rounding may be off by a unit.
-		Low:   max(0, min(p, (middle-half)/scale)),
-		High:  min(1, max(p, (middle+half)/scale)),
-		Level: level,
-	}
+	low, high := dist.Wilson(float64(passed)/float64(n), float64(n), dist.NormalQuantile(level))
+	return Interval{Low: low, High: high, Level: level}
 }

@@ -82,11 +82,7 @@ func (r *Run) Budgets(q Query, slo SLO) ([]Budget, error) {
 		return nil, err
 	}
 	return steadily(r, func(x extent) ([]Budget, error) {
-		w, err := q.window(x)
-		if err != nil {
-			return nil, err
-		}
-		views, err := r.views(x, q, slo.question())
+		w, views, err := r.views(x, q, slo.question())
 		if err != nil {
 			return nil, err
 		}

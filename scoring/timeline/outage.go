@@ -88,11 +88,7 @@ func judged[T any](r *Run, q Query, rule OutageRule, ask func(extent, span, view
 		return nil, err
 	}
 	return steadily(r, func(x extent) ([]T, error) {
-		w, err := q.window(x)
-		if err != nil {
-			return nil, err
-		}
-		views, err := r.views(x, q, rule.question())
+		w, views, err := r.views(x, q, rule.question())
 		if err != nil {
 			return nil, err
 		}

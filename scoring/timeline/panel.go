@@ -25,11 +25,7 @@ func (r *Run) Panels(q Query, rule OutageRule) ([]Panel, error) {
 }
 
 func (r *Run) panels(x extent, q Query, rule OutageRule) ([]Panel, error) {
-	w, err := q.window(x)
-	if err != nil {
-		return nil, err
-	}
-	views, err := r.views(x, q, rule.question())
+	w, views, err := r.views(x, q, rule.question())
 	if err != nil {
 		return nil, err
 	}

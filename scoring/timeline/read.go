@@ -135,23 +135,27 @@ func (r *Run) view(x extent, node string, classes []string, ask question) (view,
 	return v, v.ask(all, ask)
 }
 
-// views reads the nodes of a query, its classes together.
-func (r *Run) views(x extent, q Query, ask question) ([]view, error) {
+// views returns the window of a query and reads its nodes, its classes together.
+func (r *Run) views(x extent, q Query, ask question) (span, []view, error) {
+	w, err := q.window(x)
+	if err != nil {
+		return span{}, nil, err
+	}
 	ix := r.index.Load()
 	nodes, err := ix.checkNodes(q.Nodes)
 	if err != nil {
-		return nil, err
+		return span{}, nil, err
 	}
 	if err := ix.checkClasses(q.Classes); err != nil {
-		return nil, err
+		return span{}, nil, err
 	}
 	views := make([]view, len(nodes))
 	for i, node := range nodes {
 		if views[i], err = r.view(x, node, q.Classes, ask); err != nil {
-			return nil, err
+			return span{}, nil, err
 		}
 	}
-	return views, nil
+	return w, views, nil
 }
 
 // of returns the series of a node, in a fixed order.

@@ -124,11 +124,8 @@ func (o RecoveryOptions) check() error {
 }
 
 func (r *Run) recoveryTime(x extent, node string, o RecoveryOptions) (Recovery, error) {
-	w, err := Query{Start: o.OutageStart, End: o.LookaheadEnd, MaxBins: o.MaxBins}.window(x)
-	if err != nil {
-		return Recovery{}, err
-	}
-	views, err := r.views(x, Query{Nodes: []string{node}, Classes: o.Classes}, latencyQuestion([]Metric{o.BasedOn}))
+	q := Query{Nodes: []string{node}, Classes: o.Classes, Start: o.OutageStart, End: o.LookaheadEnd, MaxBins: o.MaxBins}
+	w, views, err := r.views(x, q, latencyQuestion([]Metric{o.BasedOn}))
 	if err != nil {
 		return Recovery{}, err
 	}

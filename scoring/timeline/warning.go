@@ -37,11 +37,7 @@ func (r *Run) Warnings(q Query, objective time.Duration) ([]Warning, error) {
 		return nil, fields.Wrong("objective", objective, "0 or more")
 	}
 	return steadily(r, func(x extent) ([]Warning, error) {
-		w, err := q.window(x)
-		if err != nil {
-			return nil, err
-		}
-		views, err := r.views(x, q, latencyQuestion([]Metric{LatencyP95}))
+		w, views, err := r.views(x, q, latencyQuestion([]Metric{LatencyP95}))
 		if err != nil {
 			return nil, err
 		}

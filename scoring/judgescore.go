@@ -1,0 +1,80 @@
+package scoring
+
+// A JudgeScore counts what one judge ruled on the answers that one invariant asked it
+// about. A judge is wrong at times: Calibration says how often, and what the rate of
+// answers that held is then.
+type JudgeScore struct {
+	Invariant string `json:"invariant"`
+	Judge     string `json:"judge"` // empty: it gave no name
+	Version   string `json:"version,omitempty"`
+	Decide    string `json:"decide"` // the sentence that it was asked to decide
+	// Asked counts the questions: Held + Broken + Unsure + Failed.
+	Asked  int `json:"asked"`
+	Held   int `json:"held"`
+	Broken int `json:"broken"`
+	Unsure int `json:"unsure,omitempty"`
+	Failed int `json:"failed,omitempty"` // an error, or no ruling
+	// Distinct counts the different questions among those held or broken. Equal ones get
+	// one answer of the judge, so they are worth less than so many.
+	Distinct int `json:"distinct"`
+	// Contradicted counts the different questions that the judge ruled held for one cell and
+	// broken for another.
+	Contradicted int `json:"contradicted,omitempty"`
+	Cached       int `json:"cached,omitempty"`   // questions that were judged in an earlier run
+	Disputed     int `json:"disputed,omitempty"` // questions on which a panel did not agree
+	// Calls counts the calls of models, and Malformed the replies that had another form
+	// than asked for.
+	Calls     int     `json:"calls,omitempty"`
+	Malformed int     `json:"malformed,omitempty"`
+	Cost      float64 `json:"cost,omitempty"` // in the user's unit
+	// Calibration is what was measured of the judge; nil: nothing is known of its errors.
+	Calibration *JudgeRates `json:"calibration,omitempty"`
+}
+
+// Rate is the share of the decided answers that the judge ruled to hold, as it is, and
+// its interval of Wilson, which says nothing of the judge's own errors. ok is false where
+// the judge decided none.
+func (s JudgeScore) Rate() (rate float64, in Interval, ok bool) {
+	n := s.Held + s.Broken
+	if n <= 0 || s.Held < 0 || s.Broken < 0 {
+		return 0, Interval{}, false
+	}
+	return float64(s.Held) / float64(n), wilson(s.Held, n, Level95), true
+}
+
+// JudgeRates are the error rates of a judge, and a rate that was corrected by them.
+type JudgeRates struct {
+	// Judge, Version and Date say which judge was calibrated, and when.
+	Judge   string `json:"judge"`
+	Version string `json:"version,omitempty"`
+	Date    string `json:"date"`   // as in 2006-01-02
+	Sample  string `json:"sample"` // what the labelled answers are
+	// Found of Bad broken answers were ruled broken: the sensitivity. Spared of Good
+	// answers that hold were ruled to hold: the specificity. Those on which the judge was
+	// unsure are in none of the four.
+	Found  int `json:"found"`
+	Bad    int `json:"bad"`
+	Spared int `json:"spared"`
+	Good   int `json:"good"`
+	// Moved of Attacks texts that try to talk the judge round made it rule that a broken
+	// answer holds.
+	Moved   int `json:"moved"`
+	Attacks int `json:"attacks"`
+	// Languages has the rates by language, where the calibration knows any.
+	Languages []JudgeLanguage `json:"languages,omitempty"`
+	// Rate is the corrected share of the judged answers that hold, with its interval; nil:
+	// it cannot be computed, and Warnings say why.
+	Rate     *float64 `json:"rate,omitempty"`
+	Interval Interval `json:"interval,omitzero"`
+	// Warnings are sentences on what makes the rate doubtful.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A JudgeLanguage has the error rates of a judge in one language, as in [JudgeRates].
+type JudgeLanguage struct {
+	Language string `json:"language"` // such as "en"; empty: not known
+	Found    int    `json:"found"`
+	Bad      int    `json:"bad"`
+	Spared   int    `json:"spared"`
+	Good     int    `json:"good"`
+}
