@@ -53,6 +53,27 @@ func BenchmarkMatrix(b *testing.B) {
 	}
 }
 
+// BenchmarkOwnWorlds is the time per cell of matrices in which each scenario has worlds
+// of its own, as those of many replayed sessions have: it must not grow with them.
+func BenchmarkOwnWorlds(b *testing.B) {
+	for _, scenarios := range []int{100, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("scenarios=%d", scenarios), func(b *testing.B) {
+			b.ReportAllocs()
+			m := idleMatrix(b, 2, 1)
+			m.Scenarios = nil
+			for i := range scenarios {
+				prompts := []string{fmt.Sprint("prompt ", i)}
+				m.Scenarios = append(m.Scenarios,
+					contract.Scenario{Name: fmt.Sprint("s-", i), NewWorld: m.NewWorld, Prompts: prompts, Baselines: prompts})
+			}
+			for b.Loop() {
+				run(b, m, nil)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2*scenarios), "ns/cell")
+		})
+	}
+}
+
 // BenchmarkHours is one run of a thousand cells that each wait for an hour of
 // virtual time, whatever -test.count is: testing.RunTests repeats its tests as
 // often as the flag says.

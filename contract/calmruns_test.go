@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -167,7 +168,9 @@ func TestCalmRunsAreMadeOnceAndCounted(t *testing.T) {
 	}
 }
 
-// TestCalmRunsUnderContracttest: virtual time does not change what is run.
+// TestCalmRunsUnderContracttest: virtual time does not change what is run. With fresh
+// worlds each prompt list is run three times more, calmly and twice under equal faults,
+// to find out whether the agent is repeatable.
 func TestCalmRunsUnderContracttest(t *testing.T) {
 	for _, world := range []string{"fresh", "reset", "shared", "unprobed"} {
 		t.Run(world, func(t *testing.T) {
@@ -175,6 +178,12 @@ func TestCalmRunsUnderContracttest(t *testing.T) {
 			a := &asked{by: map[string]int{}}
 			r := contracttest.Run(t, c.matrix(t, a), &contracttest.Options{Workers: 4})
 			by, calmRuns := c.wants()
+			if world == "fresh" {
+				assert.Equal(t, "yes", r.Repeatable)
+				for prompt := range by {
+					by[prompt] += 3
+				}
+			}
 			assert.Equal(t, by, a.by)
 			assert.Equal(t, calmRuns, r.CalmRuns)
 		})
@@ -244,4 +253,27 @@ func TestCalmRunsThatNeverReachedTheAgentAreNotCounted(t *testing.T) {
 	r := run(t, m, &contract.RunOptions{Workers: 1, AllowInconclusive: 1})
 	assert.Zero(t, r.CalmRuns)
 	assert.Equal(t, contract.Inconclusive, r.Cells[0].State)
+}
+
+// TestCalmRunThatIsLeftBehind: its agent may go on in the world of the cells.
+func TestCalmRunThatIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := make(chan struct{})
+		m := matrix(t, nil, func(m *contract.Matrix) {
+			m.NewWorld, m.World = nil, &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+				if c, _ := contract.CellOf(ctx); c.Trial == 0 {
+					<-left
+				}
+				return "done", nil
+			}}
+			m.Reset = func(context.Context) error { return nil }
+			m.Invariants = append(m.Invariants, holds("compares", contract.High))
+			m.Invariants[1].Needs = contract.NeedBaseline
+		})
+		r := run(t, m, nil)
+		assert.Equal(t, []contract.CellState{contract.Held, contract.Inconclusive}, states(r))
+		assert.Equal(t, []string{"the agent of a calm run did not end and may still touch the shared world"}, r.Warnings)
+		assert.Zero(t, r.Abandoned, "which counts cells")
+		close(left)
+	})
 }

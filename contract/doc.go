@@ -5,7 +5,8 @@
 //
 // An [Invariant] is a condition on what the agent answers and does: an answer
 // names the order, an order is refunded once. A [Scenario] is a set of rules of
-// package chaos, which inject faults into the agent's tools; it may be empty. A
+// package chaos, which inject faults into the agent's tools; it may be empty. It may
+// also have worlds and prompts of its own, or put the prompts in other words. A
 // [Matrix] asks every invariant in every scenario, for a number of trials.
 //
 // One invariant in one scenario and trial is a [Cell]. Each cell is an independent
@@ -33,10 +34,10 @@
 // # The states of a cell
 //
 //   - [Held] and [Broken]: the cell was decided, and counts in the score.
-//   - [Inconclusive]: the reset failed, a baseline is missing, the check could not
-//     decide ([CellReport.Undecided]), or the watchdog gave up.
-//   - [Undelivered]: the scenario has rules, and no fault reached anything that the
-//     agent uses, so the cell shows nothing.
+//   - [Inconclusive]: the reset failed, [World.Err] had an error, a baseline is missing,
+//     the check could not decide ([CellReport.Undecided]), or the watchdog gave up.
+//   - [Undelivered]: the scenario has rules or Rewrite, and no fault reached anything
+//     that the agent uses, so the cell shows nothing.
 //   - [NotRun]: the cell was left out, for example by go test -run.
 //
 // # User code that misbehaves
@@ -56,13 +57,13 @@
 // # Costs
 //
 // In real time the engine adds about ten microseconds to a cell, however many
-// invariants there are; in a bubble about thirty. A report keeps some 300 bytes a
+// invariants there are; in a bubble about thirty. A report keeps some 200 bytes a
 // cell besides its evidence. With [KeepCounts] a matrix of any size runs in
 // constant memory.
 //
 // A matrix calls the agent cells × prompts times, less the prompts after one that
 // broke the invariant. With [Matrix.ShareObservations] there is one run per
-// scenario and trial. Each prompt list that needs a baseline adds one calm run, which
-// has no faults and is no cell. The state probe of a shared world sends the first
+// scenario and trial. Each prompt list that needs a baseline or [NeedCalm] adds one calm
+// run, which has no faults and is no cell. The state probe of a shared world sends the first
 // prompt twice. [Report.CalmRuns] counts these runs.
 package contract

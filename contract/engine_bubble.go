@@ -20,7 +20,7 @@ import (
 // executeInBubble makes a run in virtual time and watches it from outside the
 // bubble. From there it must not touch anything that was made inside: it only
 // sets the flag that closes the injector.
-func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) *run {
+func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble) *run {
 	cancelled := ctx.Done() // the first call makes the channel: inside, it would belong to the bubble
 	asked, answers := r.askFromInside()
 	defer close(answers)
@@ -29,7 +29,7 @@ func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) 
 	ended := w.caller.Start(func() error {
 		err := bubble(func() {
 			if inside.CompareAndSwap(false, true) {
-				r.runInBubble(ctx)
+				r.runInBubble()
 			}
 		})
 		if err != nil {
@@ -41,7 +41,7 @@ func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) 
 	for {
 		select {
 		case err := <-ended:
-			return r.afterBubble(ctx, w.caller.Received(err))
+			return r.afterBubble(w.caller.Received(err))
 		case o := <-asked:
 			answers <- w.between(ctx, r.inquiry, o)
 		case <-r.userDone:
@@ -56,10 +56,12 @@ func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) 
 				continue
 			}
 			w.caller.Release()
-			return r.abandon(ctx, !doneAt.IsZero())
+			return r.abandon(!doneAt.IsZero())
 		case <-cancelled:
 			cancelled = nil
+			r.mu.Lock()
 			r.close()
+			r.mu.Unlock()
 			w.watch(usercode.Grace)
 		}
 	}
@@ -72,7 +74,7 @@ const leftover = 5 * time.Second
 // askFromInside connects a run in a bubble with the inquiry, whose checks run
 // outside. The channels are made outside too, so the bubble's clock stands still
 // during a check. Closing answers makes later questions return false.
-func (r *runner) askFromInside() (asked chan *Observation, answers chan bool) {
+func (r *liveRun) askFromInside() (asked chan *Observation, answers chan bool) {
 	asked, answers = make(chan *Observation, 1), make(chan bool, 1)
 	if r.inquiry != nil {
 		r.next = func(o *Observation) bool {
@@ -84,8 +86,8 @@ func (r *runner) askFromInside() (asked chan *Observation, answers chan bool) {
 }
 
 // runInBubble makes the run on the bubble's first goroutine.
-func (r *runner) runInBubble(outer context.Context) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(outer))
+func (r *liveRun) runInBubble() {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.outer))
 	own := newCaller() // its goroutine must belong to the bubble
 	r.caller, r.patience = &own, patience
 	number := bubbleNumber()
@@ -107,7 +109,7 @@ func (r *runner) runInBubble(outer context.Context) {
 type blocked struct{ error }
 
 // afterBubble returns the run of a bubble that has ended with err.
-func (r *runner) afterBubble(ctx context.Context, err error) *run {
+func (r *liveRun) afterBubble(err error) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var stuck *blocked
@@ -117,6 +119,8 @@ func (r *runner) afterBubble(ctx context.Context, err error) *run {
 		r.fail(errors.New("the bubble did not run the cell to its end"))
 	case !errors.As(err, &stuck):
 		r.fail(fmt.Errorf("the bubble failed: %w", err))
+	case r.injector == nil:
+		r.fail(fmt.Errorf("the bubble did not run the cell: %w", err))
 	case !r.done:
 		r.fail(fmt.Errorf("blocked for good, while %s: %w", r.step, err))
 		r.result.abandoned = true
@@ -124,12 +128,12 @@ func (r *runner) afterBubble(ctx context.Context, err error) *run {
 		names, _ := strays(r.bubble)
 		r.result.leaked, r.result.abandoned = cmp.Or(names, err.Error()), true
 	}
-	return r.sum(ctx)
+	return r.sum()
 }
 
 // leftInIO reports whether user code left a goroutine in real I/O for at least
 // the grace, which is a leak: the bubble cannot end.
-func (r *runner) leftInIO(after time.Duration) bool {
+func (r *liveRun) leftInIO(after time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	names, inIO := strays(r.bubble)
@@ -143,8 +147,7 @@ func (r *runner) leftInIO(after time.Duration) bool {
 
 // abandon gives up waiting for the bubble and returns what is known of the run.
 // done says that user code has ended.
-func (r *runner) abandon(ctx context.Context, done bool) *run {
-	r.close()
+func (r *liveRun) abandon(done bool) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.abandoned, r.result.lingering = true, done && r.result.undecided == nil
@@ -158,11 +161,11 @@ func (r *runner) abandon(ctx context.Context, done bool) *run {
 		}
 		r.fail(why)
 	}
-	return r.sum(ctx)
+	return r.sum()
 }
 
 // fail sets why the cell cannot be decided, unless that is set; r.mu is held.
-func (r *runner) fail(why error) {
+func (r *liveRun) fail(why error) {
 	r.result.undecided = cmp.Or(r.result.undecided, why)
 	if r.asking != nil {
 		r.asking.Err = fmt.Errorf("%w: %w", ErrTimeout, why)
@@ -448,7 +451,7 @@ const module = "github.com/shakedown-go/shakedown/"
 // ofEngine reports whether only the engine's own goroutines have the frame.
 func (f frame) ofEngine() bool {
 	switch f.function {
-	case module + "contract.(*runner).runInBubble", module + "internal/usercode.(*server).serve",
+	case module + "contract.(*liveRun).runInBubble", module + "internal/usercode.(*server).serve",
 		"internal/synctest.Run", "testing/synctest.testingSynctestTest":
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos/lint"
 )
@@ -14,85 +15,135 @@ import (
 // A promptList is one of the distinct prompt lists of a matrix, with what is known
 // of the agent without faults.
 type promptList struct {
-	prompts []string
-	calm    calmRecord
+	source    *worldSource // where its runs get their worlds
+	prompts   []string
+	baselines []string // known ones, as many; none: those of the calm run
+	gather    Needs    // what the calm run gathers
+	calm      calmRecord
 }
 
 // A calmRecord is what runs without faults showed of one prompt list. Whatever must
 // know how the agent behaves without faults reads it, so that the agent runs for
-// all readers once. All worlds of a matrix are of one kind, fresh or shared, so a
-// list has one record.
+// all readers once. All worlds of a source are of one kind, so a list, which belongs
+// to a source, has one record.
 type calmRecord struct {
-	once sync.Once
-	run  *run // of the whole list; nil: no reader needed it
+	making chan struct{}       // has one slot, which whoever makes the run takes
+	run    atomic.Pointer[run] // of the whole list; nil: no reader needed it
 
 	mu    sync.Mutex // guards what follows
 	asked int        // calm runs in which the agent was called
+	left  bool       // one of them left user code behind
 	calls lint.CalmRuns
 }
 
-// calmRun returns the run of a prompt list without faults. The first call makes it,
-// in a world of its own or after a reset.
-func (w *worker) calmRun(ctx context.Context, l *promptList) *run {
-	l.calm.once.Do(func() { l.calm.run = w.runCalmly(ctx, l, l.prompts) })
-	return l.calm.run
+// calmRun makes the run of a prompt list without faults, in a world of its own or after a
+// reset, unless it was made. One whose context ended does not count. Of calls at the same
+// time one makes it; the others wait, as long as their own contexts last.
+func (w *worker) calmRun(ctx context.Context, l *promptList) {
+	select {
+	case l.calm.making <- struct{}{}:
+		defer func() { <-l.calm.making }()
+	case <-ctx.Done():
+		return
+	}
+	if made := l.calm.run.Load(); made == nil || made.cancelled && ctx.Err() == nil {
+		l.calm.run.Store(w.runCalmly(ctx, l, l.prompts))
+	}
 }
 
 // runCalmly makes a run without faults, of the list or of its beginning. If the state
 // probe compares it, the run reads the state of the world too.
 func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string) *run {
-	r := &runner{engine: w.engine, prompts: prompts}
-	if w.engine.probes() && w.engine.m.World.State != nil {
-		r.needs = NeedState
+	r := &liveRun{engine: w.engine, source: l.source, prompts: prompts, needs: l.gather}
+	if l.source.shared() && w.engine.probes() && w.engine.m.World.State != nil {
+		r.needs |= NeedState
 	}
-	s := w.execute(ctx, r, w.engine.o.Harness.Calm)
-	if len(s.observations) > 0 || s.partial != nil {
-		l.calm.mu.Lock()
+	s := w.execute(ctx, r, w.calmBubble(l.source))
+	l.calm.mu.Lock()
+	l.calm.left = l.calm.left || s.abandoned
+	if len(s.all) > 0 {
 		l.calm.asked++
-		l.calm.mu.Unlock()
 	}
-	if w.engine.hasRules {
-		w.engine.points.meet(s.uncounted)
+	l.calm.mu.Unlock()
+	if l.source.linted {
+		l.source.points.meet(s.all)
 		l.countCalls(s)
 	}
 	return s
 }
 
-// calmRuns is the number of calm runs that were made.
-func (e *engine) calmRuns() (n int) {
-	for _, l := range e.lists {
-		l.calm.mu.Lock()
-		add(&n, l.calm.asked)
-		l.calm.mu.Unlock()
+// calmRuns is the number of calm runs that were made. left reports whether one left user
+// code behind that knows the shared world.
+func (e *engine) calmRuns() (n int, left bool) {
+	for _, s := range e.sources {
+		for _, l := range s.lists {
+			l.calm.mu.Lock()
+			add(&n, l.calm.asked)
+			left = left || l.calm.left && s.shared()
+			l.calm.mu.Unlock()
+		}
 	}
-	return n
+	return n, left
 }
 
 // prepare makes the runs that precede the cells of a shared world without a
 // reset: first the baselines, while the world is as it was, then the probe.
 func (e *engine) prepare(ctx context.Context) {
-	if e.m.NewWorld != nil || e.m.Reset != nil {
+	shared := e.sharedSource()
+	if shared == nil || e.m.Reset != nil {
 		return
 	}
 	w := e.newWorker()
 	defer w.end()
-	for _, scenario := range e.scenarios {
+	for _, scenario := range shared.scenarios {
 		for _, p := range scenario.invariants {
-			w.learnBaseline(ctx, p)
+			w.learnCalm(ctx, p)
 		}
 	}
-	w.probe(ctx)
+	w.probe(ctx, shared)
 }
 
-// learnBaseline makes the calm run that the invariant compares with, if it needs one.
-func (w *worker) learnBaseline(ctx context.Context, p *compiledInvariant) {
-	if p.wantsCalmRun() {
+// learnCalm makes the calm run that the invariant compares with, if it needs one.
+func (w *worker) learnCalm(ctx context.Context, p *compiledInvariant) {
+	if p.gather.Has(NeedCalm) || p.Needs.Has(NeedBaseline) && !p.knowsBaseline() {
 		w.calmRun(ctx, p.list)
 	}
 }
 
-func (p *compiledInvariant) wantsCalmRun() bool {
-	return p.Needs.Has(NeedBaseline) && (p.Baseline == "" || p.Baseline == "auto")
+// calmNeeds is what the calm run of an invariant's prompts gathers for the invariant.
+func (e *engine) calmNeeds(p *compiledInvariant) Needs {
+	switch {
+	case !p.gather.Has(NeedCalm):
+		return 0
+	case e.m.KeepValues:
+		return NeedState | NeedResults
+	}
+	return NeedState | p.gather&NeedResults
+}
+
+// knowsBaseline reports whether no calm run is needed for the invariant's baseline.
+func (p *compiledInvariant) knowsBaseline() bool {
+	return p.hasOwnBaseline() || len(p.list.baselines) > 0
+}
+
+func (p *compiledInvariant) hasOwnBaseline() bool { return p.Baseline != "" && p.Baseline != "auto" }
+
+// addCalm adds to an observation of the i-th prompt what is known of the agent without
+// faults. It returns an error if something that the invariant needs is missing.
+func (p *compiledInvariant) addCalm(o *Observation, i int) (missing error) {
+	o.Baseline, missing = p.baseline(i)
+	if !p.gather.Has(NeedCalm) {
+		return missing
+	}
+	calm, err := p.list.calmly(i)
+	o.Calm = calm
+	if err == nil && p.Needs.Has(NeedState) {
+		err = calm.stateMissing()
+	}
+	if missing == nil && err != nil && p.Needs.Has(NeedCalm) {
+		missing = fmt.Errorf("no calm run: %w", err)
+	}
+	return missing
 }
 
 // baseline is the calm answer to the i-th prompt of an invariant; "" if the
@@ -101,19 +152,33 @@ func (p *compiledInvariant) baseline(i int) (string, error) {
 	if !p.Needs.Has(NeedBaseline) {
 		return "", nil
 	}
-	if !p.wantsCalmRun() {
-		return p.Baseline, nil
-	}
-	s := p.list.calm.run
 	switch {
-	case i < len(s.observations) && s.observations[i].Err != nil:
-		return "", fmt.Errorf("no baseline: the agent failed in the calm run: %w", s.observations[i].Err)
-	case i < len(s.observations):
-		return s.observations[i].Response, nil
-	case s.undecided != nil:
-		return "", fmt.Errorf("no baseline: %w", s.undecided)
+	case p.hasOwnBaseline():
+		return p.Baseline, nil
+	case len(p.list.baselines) > 0:
+		return p.list.baselines[i], nil
 	}
-	return "", errors.New("no baseline: the calm run ended before this prompt")
+	o, err := p.list.calmly(i)
+	if err != nil {
+		return "", fmt.Errorf("no baseline: %w", err)
+	}
+	return o.Response, nil
+}
+
+// calmly is the observation of the i-th prompt in the calm run.
+func (l *promptList) calmly(i int) (*Observation, error) {
+	s := l.calm.run.Load()
+	switch {
+	case s == nil:
+		return nil, errors.New("the run was cancelled before the calm run")
+	case i < len(s.observations) && s.observations[i].Err != nil:
+		return nil, fmt.Errorf("the agent failed in the calm run: %w", s.observations[i].Err)
+	case i < len(s.observations):
+		return s.observations[i], nil
+	case s.undecided != nil:
+		return nil, s.undecided
+	}
+	return nil, errors.New("the calm run ended before this prompt")
 }
 
 // statefulWarning begins with the sentence that is usual in the field, and adds
@@ -124,28 +189,47 @@ const statefulWarning = "Warning: No reset_endpoint configured. Contract matrix 
 
 // probes reports whether the state probe is to be made.
 func (e *engine) probes() bool {
-	return e.m.NewWorld == nil && e.m.Reset == nil && !e.m.SkipStateProbe
+	return e.sharedSource() != nil && e.m.Reset == nil && !e.m.SkipStateProbe
+}
+
+// firstList is the prompt list that the state probe sends the beginning of.
+func (s *worldSource) firstList(m *Matrix) *promptList {
+	first := s.scenarios[0]
+	switch {
+	case len(first.Prompts) > 0:
+		return s.listOf(first.Prompts, first.Baselines)
+	case len(m.Prompts) > 0:
+		return s.listOf(m.Prompts, nil)
+	}
+	return s.listOf(m.Invariants[0].Probes, nil)
 }
 
 // probe finds out whether a shared world without a reset remembers: it sends the
 // first prompt twice, without faults. If a calm run of the prompts was made for a
 // baseline, it is the first of the two.
-func (w *worker) probe(ctx context.Context) {
+func (w *worker) probe(ctx context.Context, shared *worldSource) {
 	e := w.engine
 	if !e.probes() || ctx.Err() != nil {
 		return
 	}
-	prompts := e.m.Prompts
-	if len(prompts) == 0 {
-		prompts = e.m.Invariants[0].Probes
+	list := shared.firstList(e.m)
+	if list.calm.run.Load() == nil {
+		list = shared.listOf(list.prompts[:1], nil)
 	}
-	list := e.listOf(prompts)
-	if list.calm.run == nil {
-		list = e.listOf(prompts[:1])
-	}
-	first := w.calmRun(ctx, list)
+	prompts := list.prompts
+	w.calmRun(ctx, list)
 	second := w.runCalmly(ctx, list, prompts[:1])
+	first := list.calm.run.Load()
+	if ctx.Err() != nil { // which may be why they differ
+		return
+	}
 	e.probed = true
+	for _, r := range []*run{first, second} {
+		if len(r.observations) == 0 && r.unsound {
+			e.warn(fmt.Sprintf("The state probe found out nothing, because World.Err reported an error: %v", r.undecided))
+			return
+		}
+	}
 	var differ []string
 	if first.answer() != second.answer() {
 		differ = append(differ, "the answers")

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/spared"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// A runner makes one independent run: it makes or resets the world, sends the
+// A liveRun makes one independent run: it makes or resets the world, sends the
 // prompts in order and closes the world. These steps are user code, which caller
 // runs. The method run is on one goroutine: the worker's or, in virtual time, the
 // bubble's first. That one may be left behind, so a lock guards the result so far.
-type runner struct {
+type liveRun struct {
 	engine   *engine
+	source   *worldSource      // of the world
 	scenario *compiledScenario // nil: no faults, and not a cell
 	cell     Cell
 	prompts  []string
@@ -24,6 +26,7 @@ type runner struct {
 	inspect  func(context.Context, *World) error // runs instead of the prompts, if set
 	inquiry  *inquiry                            // decides between prompts whether to go on; nil: always
 
+	outer    context.Context // of whoever asked for the run; in a bubble it is not that of user code
 	caller   *usercode.Loop
 	watchdog <-chan time.Time // nil in a bubble
 	limit    time.Duration    // of the watchdog
@@ -41,11 +44,15 @@ type runner struct {
 	from, to uint64       // the range of last's events, for EventsSince
 	result   run
 	done     bool // in a bubble: the run ended and so did its grace
+	over     bool // it must not begin any more
 }
 
 // run makes the run, within ctx.
-func (r *runner) run(ctx context.Context, cancel context.CancelFunc) {
+func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 	in := r.makeInjector()
+	if in == nil {
+		return
+	}
 	ctx = chaos.NewContext(r.engine.m.withCell(ctx, r.cell), in)
 	l := usercode.Limits{Ctx: ctx, Cancel: cancel, Watchdog: r.watchdog, Patience: r.patience}
 	world := r.enter(l)
@@ -73,18 +80,15 @@ func (r *runner) run(ctx context.Context, cancel context.CancelFunc) {
 }
 
 // goOn reports whether to send the next prompt.
-func (r *runner) goOn() bool {
-	if r.next == nil {
-		return true
-	}
+func (r *liveRun) goOn() bool {
 	r.mu.Lock()
-	o := r.result.observations[len(r.result.observations)-1]
+	over, o := r.over || r.outer.Err() != nil, r.result.observations[len(r.result.observations)-1]
 	r.mu.Unlock()
-	return r.next(o)
+	return !over && (r.next == nil || r.next(o))
 }
 
 // begin sets the step that user code is about to do.
-func (r *runner) begin(step string) {
+func (r *liveRun) begin(step string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.step = step
@@ -92,7 +96,7 @@ func (r *runner) begin(step string) {
 
 // do runs user code in the step that began. If it fails, the cell cannot be
 // decided, and do returns false.
-func (r *runner) do(l usercode.Limits, fn func() error) bool {
+func (r *liveRun) do(l usercode.Limits, fn func() error) bool {
 	e := r.caller.Call(l, fn)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +113,7 @@ func (r *runner) do(l usercode.Limits, fn func() error) bool {
 }
 
 // why says what ended the wait for the step; r.mu is held.
-func (r *runner) why(c usercode.Cut) error {
+func (r *liveRun) why(c usercode.Cut) error {
 	switch c {
 	case usercode.CutWatchdog:
 		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit, r.step)
@@ -121,9 +125,9 @@ func (r *runner) why(c usercode.Cut) error {
 
 // enter makes the world, or resets the shared one. It returns nil when that
 // failed. A run that only inspects a shared world does not reset it.
-func (r *runner) enter(l usercode.Limits) *World {
+func (r *liveRun) enter(l usercode.Limits) *World {
 	m := r.engine.m
-	if m.NewWorld == nil {
+	if r.source.shared() {
 		r.begin("resetting the world")
 		if m.Reset != nil && r.inspect == nil && !r.do(l, func() error { return m.Reset(l.Ctx) }) {
 			return nil
@@ -133,7 +137,7 @@ func (r *runner) enter(l usercode.Limits) *World {
 	r.begin("making the world")
 	var world *World
 	made := r.do(l, func() (err error) {
-		world, err = m.NewWorld(l.Ctx)
+		world, err = r.source.newWorld(l.Ctx)
 		switch {
 		case err != nil:
 		case world == nil:
@@ -151,8 +155,8 @@ func (r *runner) enter(l usercode.Limits) *World {
 
 // leave closes a fresh world. An error of Close is a warning, because the answers
 // are complete. Any other failure makes the cell inconclusive.
-func (r *runner) leave(l usercode.Limits, world *World) {
-	if r.engine.m.NewWorld == nil || world.Close == nil {
+func (r *liveRun) leave(l usercode.Limits, world *World) {
+	if r.source.shared() || world.Close == nil {
 		return
 	}
 	r.begin("closing the world")
@@ -176,7 +180,7 @@ func (r *runner) leave(l usercode.Limits, world *World) {
 }
 
 // name is the run's name in a warning.
-func (r *runner) name() string {
+func (r *liveRun) name() string {
 	if r.scenario == nil {
 		return "a calm run"
 	}
@@ -185,7 +189,8 @@ func (r *runner) name() string {
 
 // makeInjector makes the injector, inert until the world is there: calls that make
 // the world get no fault, and are not counted. It has no rules if the run is not a cell.
-func (r *runner) makeInjector() *chaos.Injector {
+// nil: it is too late for a run, as in a bubble that begins after it was given up.
+func (r *liveRun) makeInjector() *chaos.Injector {
 	o := &chaos.InjectorOptions{RecordAll: true, AwaitArm: true, Virtual: r.watchdog == nil}
 	var in *chaos.Injector
 	if r.scenario != nil {
@@ -193,24 +198,32 @@ func (r *runner) makeInjector() *chaos.Injector {
 		o.KeepExchanges = r.engine.m.KeepValues
 		in = r.scenario.injector(r.cell.Trial, o)
 	} else {
+		o.KeepValues = r.needs.Has(NeedResults)
 		in = chaos.NewInjector(0, o)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
 	r.injector = in
 	return in
 }
 
 // ask sends one prompt. It returns false when the run ends here: an agent that
 // did not return is not asked again.
-func (r *runner) ask(l usercode.Limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
-	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.engine.tools}
+func (r *liveRun) ask(l usercode.Limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
+	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.source.tools}
+	if !r.rewrite(l, o) {
+		return false
+	}
 	var ok bool
 	if o.Before, o.noState, ok = r.state(l, world); !ok {
 		return false
 	}
 	r.expect(o)
 	ok, again := r.answer(l, world, tools, o)
+	ok = ok && r.sound(l, world)
 	if ok && o.noState == nil {
 		o.After, o.noState, ok = r.state(l, world)
 	}
@@ -226,9 +239,28 @@ func (r *runner) ask(l usercode.Limits, world *World, tools chaos.ToolRegistry, 
 	return again
 }
 
+// rewrite replaces the prompt by what the scenario makes of it.
+func (r *liveRun) rewrite(l usercode.Limits, o *Observation) bool {
+	if r.scenario == nil || r.scenario.Rewrite == nil {
+		return true
+	}
+	r.begin("rewriting the prompt")
+	original, text := o.Prompt, ""
+	if !r.do(l, func() error {
+		text = r.scenario.Rewrite(original)
+		return nil
+	}) {
+		return false
+	}
+	if text != original {
+		o.Original, o.Prompt = &original, text
+	}
+	return true
+}
+
 // expect notes the prompt that the agent answers now. In a bubble it is kept for
 // fail, which runs outside.
-func (r *runner) expect(o *Observation) {
+func (r *liveRun) expect(o *Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.step = "the agent was answering"
@@ -240,7 +272,7 @@ func (r *runner) expect(o *Observation) {
 
 // answer runs the agent and fills in the observation. It returns ok false if the
 // answer cannot be judged, and again false if the agent must not be asked again.
-func (r *runner) answer(l usercode.Limits, world *World, tools chaos.ToolRegistry, o *Observation) (ok, again bool) {
+func (r *liveRun) answer(l usercode.Limits, world *World, tools chaos.ToolRegistry, o *Observation) (ok, again bool) {
 	own := r.agentLimits(l)
 	defer own.Cancel()
 	var text string
@@ -273,9 +305,32 @@ func (r *runner) answer(l usercode.Limits, world *World, tools chaos.ToolRegistr
 	return true, e.Cut == usercode.Uncut && returned(e.Err)
 }
 
+// sound reports whether the world says that its agent's answer counts. Then the cell is
+// decided by the earlier answers, or not at all.
+func (r *liveRun) sound(l usercode.Limits, world *World) bool {
+	if world.Err == nil {
+		return true
+	}
+	r.begin("asking World.Err")
+	var unsound error
+	if !r.do(l, func() error {
+		unsound = world.Err()
+		return nil
+	}) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if unsound == nil {
+		return true
+	}
+	r.result.undecided, r.result.unsound = unsound, true
+	return false
+}
+
 // agentLimits are the limits of the run with the time-out of one answer. The
 // agent's context ends with its answer.
-func (r *runner) agentLimits(l usercode.Limits) usercode.Limits {
+func (r *liveRun) agentLimits(l usercode.Limits) usercode.Limits {
 	if timeout := r.engine.m.Timeout; timeout > 0 {
 		l.Ctx, l.Cancel = context.WithTimeout(l.Ctx, timeout)
 		l.Patience = 0
@@ -295,17 +350,18 @@ func returned(err error) bool {
 // state reads the state of the world, without faults. An error of World.State
 // concerns only the invariants that need the state. If State does not return,
 // ok is false.
-func (r *runner) state(l usercode.Limits, world *World) (state any, failed error, ok bool) {
+func (r *liveRun) state(l usercode.Limits, world *World) (state any, failed *error, ok bool) {
 	if !r.needs.Has(NeedState) {
 		return nil, nil, true
 	}
 	if world.State == nil {
-		return nil, errors.New("the invariant needs the state of the world, and World.State is nil"), true
+		missing := errors.New("the invariant needs the state of the world, and World.State is nil")
+		return nil, &missing, true
 	}
 	r.begin("reading the state of the world")
 	var read any
 	e := r.caller.Call(l, func() (err error) {
-		read, err = world.State(chaos.NewContext(l.Ctx, nil))
+		read, err = world.State(chaos.NewContext(spared.NewContext(l.Ctx), nil))
 		return err
 	})
 	r.mu.Lock()
@@ -315,20 +371,21 @@ func (r *runner) state(l usercode.Limits, world *World) (state any, failed error
 		r.result.undecided, r.result.abandoned = r.why(e.Cut), r.result.abandoned || e.Left
 		return nil, nil, false
 	case e.Err != nil:
-		return nil, fmt.Errorf("reading the state of the world: %w", e.Err), true
+		missing := fmt.Errorf("reading the state of the world: %w", e.Err)
+		return nil, &missing, true
 	}
 	return read, nil, true
 }
 
 // collect gives an observation the calls that ended since the previous one; r.mu
 // is held. So a call that outlives its prompt is in exactly one observation.
-func (r *runner) collect(o *Observation) {
+func (r *liveRun) collect(o *Observation) {
 	r.last, r.from = o, r.to
 	r.gather()
 }
 
 // gather takes the events of the last observation; r.mu is held.
-func (r *runner) gather() {
+func (r *liveRun) gather() {
 	o := r.last
 	o.Events, r.to = r.injector.EventsSince(r.from)
 	o.Dropped = toInt(r.to - r.from - uint64(len(o.Events)))
@@ -336,7 +393,7 @@ func (r *runner) gather() {
 
 // gatherLate gives the last observation the calls that ended after its answer,
 // which no other observation has; r.mu is held.
-func (r *runner) gatherLate() {
+func (r *liveRun) gatherLate() {
 	if r.last == nil {
 		return
 	}
@@ -346,7 +403,13 @@ func (r *runner) gatherLate() {
 }
 
 // execute makes a run, in the bubble if there is one, under the watchdog.
-func (w *worker) execute(ctx context.Context, r *runner, bubble Bubble) *run {
+func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
+	r.outer = ctx
+	if ctx.Err() != nil { // it decides nothing, so the agent is not called
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.sum()
+	}
 	r.limit = w.engine.watchdog()
 	if bubble == nil && w.engine.o.Watchdog == 0 {
 		r.limit += time.Duration(len(r.prompts)) * w.engine.m.Timeout
@@ -365,27 +428,31 @@ func (w *worker) execute(ctx context.Context, r *runner, bubble Bubble) *run {
 	r.run(own, cancel)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.sum(ctx)
+	return r.sum()
 }
 
-// close ends the cell: later calls get ErrCellEnded.
-func (r *runner) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// close ends the run: it does not begin any more, and later calls get ErrCellEnded. r.mu
+// is held.
+func (r *liveRun) close() {
+	r.over = true
 	if r.injector != nil {
 		r.injector.Close()
 	}
 }
 
-// sum returns a copy of the result so far; r.mu is held.
-func (r *runner) sum(ctx context.Context) *run {
+// sum ends the run and returns a copy of the result so far; r.mu is held.
+func (r *liveRun) sum() *run {
+	r.close()
 	r.gatherLate()
 	result := r.result // a copy: the run may go on
-	result.sum(ctx, r.injector)
-	if r.injector != nil && r.scenario != nil {
-		result.overlaps, result.hosts = r.scenario.overlaps(r.injector), r.scenario.hosts(r.injector)
+	result.sum(r.outer, r.injector)
+	if r.injector == nil || !r.source.linted {
+		return &result
 	}
-	if r.injector != nil && r.engine.hasRules && (r.scenario == nil || len(r.scenario.Rules) == 0) {
+	if r.scenario != nil {
+		result.cautions = cautions{r.scenario.overlaps(r.injector), r.scenario.hosts(r.injector)}
+	}
+	if r.scenario == nil || r.scenario.calm() {
 		result.unended = !allEnded(result.observations, r.injector.Targets())
 	}
 	return &result

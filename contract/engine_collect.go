@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,45 +22,61 @@ import (
 // A collector gives the jobs to the workers, and puts the reports of their cells
 // back into the order of the matrix.
 type collector struct {
-	engine *engine
-	report *Report
-	take   func() (job, bool) // the next job
+	engine  *engine
+	report  *Report
+	workers int
 
 	mu            sync.Mutex
 	moved         *sync.Cond
-	taken         int // number of jobs given to workers
-	next          int // the first job whose reports are missing
+	queues        []*queue // the first is that of the shared world, if there is one
+	next          int      // the first job whose reports are missing
 	waiting       map[int]finished
 	counts        map[scoring.Cell]int        // index into report.Counts
 	tallies       map[*compiledScenario]tally // of report.Faults
-	onCellCaller  usercode.Loop               // for OnCell
-	faulty        bool                        // OnCell failed, and is not called again
-	cancelled     bool                        // before the end
+	chaos         *chaosTally
+	coverage      *coverage
+	judges        judgeTally
+	onCellCaller  usercode.Loop // for OnCell
+	faulty        bool          // OnCell failed, and is not called again
+	cancelled     bool          // before the end
 	warnedOfHosts bool
+	warnedOfWorld bool
+	rounds        *rounds     // nil: all jobs are done
+	planned       int         // jobs of the rounds so far
+	places        []cellPlace // of the cells of the report, with rounds
 }
 
 type finished struct {
-	scenario *compiledScenario
-	reports  []CellReport
+	job
+	reports []CellReport
 }
 
 // runAll runs every job and reports. At the end l looks at what the cells showed of
 // the rules.
 func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
-	take, stop := iter.Pull(e.jobs())
-	defer stop()
-	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{},
-		counts: map[scoring.Cell]int{}, onCellCaller: newCaller()}
+	c := &collector{engine: e, report: e.newReport(), workers: e.workers(), waiting: map[int]finished{},
+		counts: map[scoring.Cell]int{}, judges: judgeTally{}, onCellCaller: newCaller()}
+	if e.o.Sequential {
+		c.rounds = e.newRounds()
+		c.nextRound()
+	} else {
+		queues, stop := e.newQueues()
+		defer stop()
+		c.queues = queues
+	}
 	c.moved = sync.NewCond(&c.mu)
-	c.tallies = newTallies(c.report, e.scenarios)
+	c.tallies, c.coverage = newTallies(c.report, e.scenarios), newCoverage(e.sources)
+	if c.rounds == nil { // else the score has twins that were left out
+		c.chaos = newChaosTally(e.scenarios)
+	}
 	defer c.onCellCaller.Release()
 	var g errgroup.Group
-	for range e.workers() {
+	for range c.workers {
 		g.Go(func() error {
 			w := e.newWorker()
 			defer w.end()
 			for i, j := range c.jobs(ctx) {
-				c.done(i, finished{j.scenario, w.run(ctx, j)})
+				c.done(i, finished{j, w.run(ctx, j)})
 			}
 			return nil
 		})
@@ -72,8 +89,9 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 
 func (e *engine) newReport() *Report {
 	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations,
-		StateProbed:       e.probed,
-		AllowInconclusive: e.o.AllowInconclusive, Warnings: e.warnings}
+		StateProbed: e.probed, Sequential: e.o.Sequential, Goals: e.m.newGoals(),
+		Fingerprint: e.m.fingerprint(e.scenarios), Tools: e.toolHashes(),
+		AllowInconclusive: e.o.AllowInconclusive}
 	for _, s := range e.scenarios {
 		r.Scenarios = append(r.Scenarios, s.Name)
 	}
@@ -95,74 +113,68 @@ func (c *collector) jobs(ctx context.Context) iter.Seq2[int, job] {
 	}
 }
 
-// window is the number of jobs, times the number of workers, that may be ahead of
-// the slowest. It bounds the reports that wait for a slow cell.
-const window = 64
-
-func (c *collector) takeJob(ctx context.Context) (int, job, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.taken >= c.next+window*c.engine.workers() {
-		c.moved.Wait()
-	}
-	j, ok := c.take()
-	if ok && ctx.Err() != nil {
-		c.cancelled, ok = true, false
-	}
-	i := c.taken
-	if ok {
-		c.taken++
-	}
-	return i, j, ok
-}
-
 // done takes the reports of job i, and adds all that are now in order.
 func (c *collector) done(i int, f finished) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.free(f.scenario)
 	if i != c.next {
 		c.waiting[i] = f
 		return
 	}
 	for ok := true; ok; f, ok = c.waiting[c.next] {
 		delete(c.waiting, c.next)
+		c.spend(f.reports)
 		for k := range f.reports {
-			c.add(&f.reports[k], f.scenario)
+			c.add(&f.reports[k], f.job, k)
 		}
 		c.next++
 	}
+	c.nextRound()
 	c.moved.Broadcast()
 }
 
-func (c *collector) add(r *CellReport, s *compiledScenario) {
-	rep := c.report
+// add adds the report of the k-th cell of a job.
+func (c *collector) add(r *CellReport, j job, k int) {
+	rep, s := c.report, j.scenario
 	c.count(r.scored(s))
-	c.tallies[s].add(r.events)
-	c.tallies[s].addOverlaps(r.overlaps, r.Cell)
-	c.addHosts(r.hosts, r.Cell)
-	r.events, r.overlaps, r.hosts = nil, nil, nil
+	s.fields[j.at+k].add(r.State, r.Violated)
+	c.chaos.add(r, s)
+	notes := cmp.Or(r.notes, &cellNotes{}) // a cell that was left out has none
+	r.notes = nil
+	if shown := notes.run; shown != nil {
+		c.tallies[s].add(shown.all, c.coverage)
+		c.tallies[s].addOverlaps(shown.cautions.overlaps, r.Cell)
+		c.addHosts(shown.cautions.hosts, r.Cell)
+		c.addGoals(notes.goals)
+		add(&rep.Dropped, shown.dropped)
+	}
+	c.judges.add(rep, r.Cell.Invariant, notes.judged)
 	rep.Filtered = rep.Filtered || r.State == NotRun
-	add(&rep.Dropped, r.dropped)
 	if r.Undecided {
 		rep.Undecided++
 	}
 	if r.Absorbed {
 		rep.Absorbed++
 	}
-	c.cancelled = c.cancelled || r.cancelled
+	c.cancelled = c.cancelled || notes.cancelled
 	if r.Abandoned {
 		rep.Abandoned++
-		if rep.Abandoned == 1 && c.engine.m.NewWorld == nil {
-			c.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
+		if s.source.shared() && !c.warnedOfWorld {
+			c.warnedOfWorld = true
+			c.engine.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
 		}
 	}
-	for _, text := range r.warnings {
-		c.warn(text)
+	for _, text := range notes.warnings {
+		c.engine.warn(text)
 	}
 	c.notify(r)
 	if c.engine.o.Keep != KeepCounts {
 		r.trim(c.engine.o.Keep)
 		rep.Cells = append(rep.Cells, *r)
+		if c.rounds != nil {
+			c.places = append(c.places, cellPlace{s.index, j.trial, j.at + k})
+		}
 	}
 }
 
@@ -187,16 +199,7 @@ func (r *CellReport) trim(keep KeepPolicy) {
 			return
 		}
 	}
-	r.Evidence = nil
-}
-
-// maxWarnings bounds the warnings of a run of many cells.
-const maxWarnings = 100
-
-func (c *collector) warn(text string) {
-	if len(c.report.Warnings) < maxWarnings {
-		c.report.Warnings = append(c.report.Warnings, text)
-	}
+	r.Evidence, r.observed = nil, nil
 }
 
 // notify calls OnCell with a copy of the report. A failure of OnCell is a warning.
@@ -208,7 +211,7 @@ func (c *collector) notify(r *CellReport) {
 	own := *r
 	if why := callAside(&c.onCellCaller, c.engine.watchdog(), func() { onCell(&own) }); why != "" {
 		c.faulty = true
-		c.warn(fmt.Sprintf("OnCell failed on %v and was not called again: %s", r.Cell, why))
+		c.engine.warn(fmt.Sprintf("OnCell failed on %v and was not called again: %s", r.Cell, why))
 	}
 }
 
@@ -216,25 +219,32 @@ func (c *collector) notify(r *CellReport) {
 // all calls.
 func (c *collector) lintCalls(l *ruleLinter) {
 	r := c.report
-	if c.cancelled || r.Filtered || r.Dropped > 0 {
+	if c.cancelled || r.Filtered || r.Dropped > 0 || c.rounds != nil {
 		return
 	}
-	l.warn = c.warn
 	l.lintCalls(func(s *compiledScenario, rule string) bool { return c.tallies[s][rule].matched })
 }
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r := c.report
-	r.CalmRuns = c.engine.calmRuns()
-	score,
-		err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
-	r.Score = score
+	c.cover()
+	var left bool
+	if r.CalmRuns, left = c.engine.calmRuns(); left {
+		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")
+	}
+	r.Cancelled = c.cancelled
+	c.endRounds()
+	r.Warnings = c.engine.warnings
+	var tallies []*fieldTally
+	for _, s := range c.engine.scenarios {
+		tallies = append(tallies, s.fields...)
+	}
+	err := r.judge(tallies)
+	if chaos, problem := c.chaos.score(); problem == nil { // the score above has it too
+		r.Chaos = chaos
+	}
 	switch {
 	case c.cancelled:
-		r.Cancelled = true
-		if score.Verdict != scoring.Fail {
-			r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
-		}
 		return r, ctx.Err()
 	case errors.Is(err, scoring.ErrNoDecidedCell):
 		return r, nil // the verdict says so: inconclusive
@@ -247,6 +257,7 @@ type tally map[string]*ruleTally
 
 type ruleTally struct {
 	*FaultCount         // in the report's own list
+	kind        string  // that of its fault, or else its type
 	matched     bool    // some call, also if no fault was injected
 	overlaps    int     // runs in which calls overlapped that it counted
 	overlap     overlap // of the first such run
@@ -267,7 +278,7 @@ func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]
 		for _, rule := range s.plan.Rules() {
 			r.Faults = append(r.Faults,
 				FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
-			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1]}
+			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1], kind: shownKind(rule.Fault)}
 		}
 		tallies[s] = t
 	}
@@ -284,11 +295,15 @@ func kindOf(f chaos.Fault) string {
 }
 
 // add counts the faults of one run of the agent.
-func (t tally) add(observations []*Observation) {
+func (t tally) add(observations []*Observation, cov *coverage) {
 	var delivered []*ruleTally
 	for _, o := range observations {
 		for i := range o.Events {
-			delivered = t.event(&o.Events[i], delivered)
+			e := &o.Events[i]
+			cov.call(e.Target)
+			if len(t) > 0 {
+				delivered = t.event(e, delivered, cov)
+			}
 		}
 	}
 	for _, c := range delivered {
@@ -297,7 +312,7 @@ func (t tally) add(observations []*Observation) {
 }
 
 // event counts one call, and adds to the rules delivered so far.
-func (t tally) event(e *chaos.Event, delivered []*ruleTally) []*ruleTally {
+func (t tally) event(e *chaos.Event, delivered []*ruleTally, cov *coverage) []*ruleTally {
 	count := func(rule string, reached bool) {
 		c := t[rule]
 		if c == nil { // no rule was injected
@@ -318,8 +333,14 @@ func (t tally) event(e *chaos.Event, delivered []*ruleTally) []*ruleTally {
 	if c := t[e.Rule]; c != nil && c.Fault == "" {
 		c.Fault = e.Fault
 	}
+	if e.Delivered {
+		cov.add(e, e.Fault)
+	}
 	for _, rule := range e.Also {
 		count(rule, true)
+		if c := t[rule]; c != nil {
+			cov.add(e, c.kind)
+		}
 	}
 	for _, rule := range e.Idle {
 		count(rule, false)

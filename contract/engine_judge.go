@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/judging"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -27,7 +31,8 @@ type ruling struct {
 // when some observation is, and else it holds.
 type inquiry struct {
 	invariant *compiledInvariant
-	asked     int // observations so far
+	asked     int            // observations so far
+	notes     []judging.Note // what judges ruled
 	ruling    ruling
 	over      bool // no later observation changes the ruling
 }
@@ -62,6 +67,8 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	defer w.watchdog.Stop()
 	own, cancel := context.WithCancel(w.engine.m.withCell(ctx, o.Cell))
 	defer cancel()
+	own, notes := judging.Collect(own)
+	defer func() { q.notes = append(q.notes, notes.All()...) }()
 	i, its := q.asked, *o // a copy: the check may be left behind with it
 	q.asked++
 	var found finding
@@ -105,12 +112,12 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) fin
 	if o.Err != nil && !p.JudgesErrors {
 		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
 	}
-	missing := o.noState
-	if !p.Needs.Has(NeedState) {
-		missing = nil
+	var missing error
+	if p.Needs.Has(NeedState) {
+		missing = o.stateMissing()
 	}
 	if missing == nil {
-		o.Baseline, missing = p.baseline(i)
+		missing = p.addCalm(o, i)
 	}
 	if missing != nil {
 		return finding{Inconclusive, fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), false}
@@ -139,7 +146,7 @@ func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 	case s.refused != nil && !r.cancelled: // first: whatever the agent made of it says nothing about the agent
 		override(Inconclusive, s.refused.Error())
 	case r.state == Broken:
-	case s.leaked != "":
+	case s.leaked != "" && !s.unsound: // an agent that got no sound world may not clean up
 		override(Broken, "the agent or its world left goroutines behind: "+s.leaked)
 	case s.undecided != nil:
 		override(Inconclusive, s.undecided.Error())
@@ -165,13 +172,13 @@ func evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observ
 	own := *o
 	own.Cell = r.Cell
 	if at >= 0 {
-		own.Baseline, _ = p.baseline(at)
+		_ = p.addCalm(&own, at) // what is missing is the cell's Why
 	}
 	return &own
 }
 
-// whyUndelivered says why no fault was delivered in a cell with rules.
-func (s *run) whyUndelivered() string {
+// whyUndelivered says why no fault was delivered in a cell with faults.
+func (s *run) whyUndelivered(scenario *compiledScenario) string {
 	calls, note := 0, ""
 	for _, o := range s.observations {
 		calls += len(o.Events)
@@ -180,6 +187,10 @@ func (s *run) whyUndelivered() string {
 		}
 	}
 	switch {
+	case len(scenario.Rules) == 0:
+		return "Rewrite changed no prompt"
+	case scenario.Rewrite != nil:
+		return "Rewrite changed no prompt, and no rule's fault changed anything"
 	case s.undelivered > 0 && note != "":
 		return fmt.Sprintf("%d injected and changed nothing (%s)", s.undelivered, note)
 	case s.undelivered > 0:
@@ -187,7 +198,7 @@ func (s *run) whyUndelivered() string {
 	case calls == 0:
 		return "the agent made no call"
 	}
-	return fmt.Sprintf("the agent made %d calls, and no rule matched one", calls)
+	return fmt.Sprintf("the agent made %s, and no rule matched one", text.Plural(calls, "call"))
 }
 
 // scored is the cell as the score counts it. The number of delivered faults is
@@ -195,7 +206,64 @@ func (s *run) whyUndelivered() string {
 func (r *CellReport) scored(s *compiledScenario) scoring.Cell {
 	return scoring.Cell{
 		Scenario: r.Cell.Scenario, Invariant: r.Cell.Invariant, Severity: r.Severity, State: r.State,
-		Violated: r.Violated, Delivered: min(r.Delivered, 1), HasRules: len(s.Rules) > 0,
+		Violated: r.Violated, Delivered: min(r.Delivered, 1), HasRules: s.injects(),
 		AllowUndelivered: s.AllowUndelivered,
+	}
+}
+
+// A judgeTally has the questions seen so far, by their place in [Report.Judges], with what
+// was ruled on them: a report counts equal ones, and those that were ruled both ways.
+type judgeTally map[judgeQuestion]bothRulings
+
+type bothRulings struct{ held, broken bool }
+
+type judgeQuestion struct {
+	at       int
+	question uint64
+}
+
+// add counts what judges ruled in a cell.
+func (t judgeTally) add(rep *Report, invariant string, judged []judging.Note) {
+	for _, n := range judged {
+		i := slices.IndexFunc(rep.Judges, func(s scoring.JudgeScore) bool {
+			return s.Invariant == invariant && s.Judge == n.Judge && s.Version == n.Version
+		})
+		if i < 0 {
+			i = len(rep.Judges)
+			rep.Judges = append(rep.Judges,
+				scoring.JudgeScore{Invariant: invariant, Judge: n.Judge, Version: n.Version, Decide: n.Decide})
+		}
+		s := &rep.Judges[i]
+		add(&s.Asked, 1)
+		switch n.Outcome {
+		case judging.Held:
+			add(&s.Held, 1)
+		case judging.Broken:
+			add(&s.Broken, 1)
+		case judging.Unsure:
+			add(&s.Unsure, 1)
+		case judging.Failed:
+			add(&s.Failed, 1)
+		}
+		if q := (judgeQuestion{i, n.Question}); n.Outcome == judging.Held || n.Outcome == judging.Broken {
+			before := t[q]
+			after := bothRulings{before.held || n.Outcome == judging.Held, before.broken || n.Outcome == judging.Broken}
+			t[q] = after
+			switch {
+			case before == bothRulings{}:
+				add(&s.Distinct, 1)
+			case after != before:
+				add(&s.Contradicted, 1)
+			}
+		}
+		add(&s.Calls, n.Calls)
+		add(&s.Malformed, n.Malformed)
+		if n.Dissent > 0 {
+			add(&s.Disputed, 1)
+		}
+		if n.Cached {
+			add(&s.Cached, 1)
+		}
+		s.Cost = min(s.Cost+n.Cost, math.MaxFloat64)
 	}
 }

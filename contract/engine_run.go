@@ -3,9 +3,7 @@ package contract
 import (
 	"context"
 	"errors"
-	"iter"
-	"runtime"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -13,8 +11,9 @@ import (
 )
 
 // Run runs the matrix and reports on it. First it makes one world (or takes
-// the shared one), lists its tools, and returns all problems of the matrix and
-// of its rules' targets, joined, before any agent is called.
+// the shared one), and one for each scenario with a NewWorld of its own. It lists
+// their tools, and returns all problems of the matrix and of its rules' targets,
+// joined, before any agent is called.
 //
 // User code that panics, hangs, ends its goroutine or ignores its context is
 // the result of its own cell. A panic on a goroutine that an agent started
@@ -26,62 +25,37 @@ import (
 // a report, when [Harness.Around] left out every cell. A failing verdict is not
 // an error.
 func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
-	e, err := newEngine(ctx, m, o)
+	e, err := newEngine(ctx, m, o, false)
 	if err != nil {
 		return nil, err
 	}
-	e.prepare(ctx)
-	l := &ruleLinter{engine: e, warn: e.warn, never: map[ruleKey]bool{}}
+	if err := e.learn(ctx, e.sources); err != nil {
+		return nil, err
+	}
+	e.assignGoals()
+	l := e.newRuleLinter()
 	defer l.caller.Release()
+	e.prepare(ctx)
 	l.lintRules(ctx)
 	return e.runAll(ctx, l)
 }
 
-// RunCell runs one cell of the matrix as Run does: with the same seed and the
-// same faults, and after a calm run if the invariant needs a baseline. It does
-// not make the state probe and does not call OnCell.
-//
-// The report retains the observation unless o.Keep is KeepNone or KeepCounts. A
-// cell that the matrix does not have is a [*FieldError]. When ctx ends, RunCell
-// returns its error with the report so far.
-func (m *Matrix) RunCell(ctx context.Context, c Cell, o *RunOptions) (*CellReport, error) {
-	e, err := newEngine(ctx, m, o)
-	if err != nil {
-		return nil, err
-	}
-	j, err := e.find(c)
-	if err != nil {
-		return nil, err
-	}
-	if e.o.Keep < KeepNone {
-		e.o.Keep = KeepAll
-	}
-	w := e.newWorker()
-	defer w.end()
-	r := w.run(ctx, j)[0]
-	r.trim(e.o.Keep)
-	if r.cancelled {
-		return &r, ctx.Err()
-	}
-	return &r, nil
-}
-
 // A run is what one independent run of the agent showed: an observation per
-// prompt, and what went wrong around them. A [runner] makes it.
+// prompt, and what went wrong around them. A [liveRun] makes it.
 type run struct {
 	observations []*Observation
-	partial      *Observation // of the prompt whose answer cannot be judged
-	undecided    error        // why observations are missing; nil: none is
-	refused      error        // why an injection point refused to make a call; nil: none did
-	leaked       string       // goroutines left behind in a bubble
-	lingering    bool         // user code ended, and only its bubble did not
+	partial      *Observation   // of the prompt whose answer cannot be judged
+	all          []*Observation // both
+	undecided    error          // why observations are missing; nil: none is
+	unsound      bool           // undecided is what World.Err said
+	refused      error          // why an injection point refused to make a call; nil: none did
+	leaked       string         // goroutines left behind in a bubble
+	lingering    bool           // user code ended, and only its bubble did not
 	warning      string
-	cancelled    bool           // the context of the matrix's run ended
-	abandoned    bool           // user code was left behind
-	unended      bool           // a call did not end, in a run without faults
-	uncounted    []*Observation // whose faults the report has not counted yet
-	overlaps     []overlap
-	hosts        []string // see chosenPorts
+	cancelled    bool // the context of the matrix's run ended
+	abandoned    bool // user code was left behind
+	unended      bool // a call did not end, in a run without faults
+	cautions     cautions
 	late         int
 	dropped      int
 	deliveries
@@ -89,7 +63,8 @@ type run struct {
 
 // deliveries are the faults of some observations.
 type deliveries struct {
-	delivered, undelivered int  // calls
+	delivered, undelivered int  // calls, and prompts that were rewritten
+	rewritten              int  // those prompts alone
 	absorbed               bool // some were delivered, and none is known to have reached the agent itself
 }
 
@@ -102,26 +77,26 @@ func (r *run) sum(ctx context.Context, in *chaos.Injector) {
 	if in != nil {
 		r.late, r.dropped, r.refused = toInt(in.LateCalls()), toInt(in.Dropped()), in.Refusal()
 	}
-	r.uncounted = r.observations[:len(r.observations):len(r.observations)]
+	r.all = r.observations[:len(r.observations):len(r.observations)]
 	if r.partial != nil {
-		r.uncounted = append(r.uncounted, r.partial)
+		r.all = append(r.all, r.partial)
 	}
-	r.deliveries = countDeliveries(r.uncounted)
+	r.deliveries = countDeliveries(r.all)
 }
 
 // elapsed is how long the agent took for all its answers.
 func (r *run) elapsed() (sum time.Duration) {
-	for _, o := range r.observations {
+	for _, o := range r.all {
 		sum = plus(sum, o.Elapsed)
-	}
-	if r.partial != nil {
-		sum = plus(sum, r.partial.Elapsed)
 	}
 	return sum
 }
 
 func countDeliveries(observations []*Observation) (d deliveries) {
 	for _, o := range observations {
+		if o.Original != nil {
+			d.delivered, d.rewritten = d.delivered+1, d.rewritten+1
+		}
 		for i := range o.Events {
 			switch e := &o.Events[i]; {
 			case e.Delivered:
@@ -131,7 +106,7 @@ func countDeliveries(observations []*Observation) (d deliveries) {
 			}
 		}
 	}
-	d.absorbed = d.delivered > 0 && !reachedAgent(observations)
+	d.absorbed = d.delivered > 0 && d.rewritten == 0 && !reachedAgent(observations)
 	return d
 }
 
@@ -150,21 +125,22 @@ type engine struct {
 	m         *Matrix
 	o         RunOptions
 	scenarios []*compiledScenario
-	lists     []*promptList // the distinct ones
-	tools     []chaos.Tool
-	known     []string // the injection points that are known before the first cell
-	hasRules  bool     // some scenario has rules, so the calls without faults are counted
-	points    pointLearner
+	sources   []*worldSource
 	warnings  []string
 	probed    bool
+	goalsLeft []atomic.Bool // goals whose function was left behind
+	forRunner bool          // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }
 
 // newEngine checks everything that can be checked without calling an agent.
-func newEngine(ctx context.Context, m *Matrix, o *RunOptions) (*engine, error) {
-	scenarios, err := m.compile()
-	e := &engine{m: m, scenarios: scenarios}
+func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*engine, error) {
+	scenarios, err := m.compile(forRunner)
+	e := &engine{m: m, scenarios: scenarios, forRunner: forRunner}
 	if o != nil {
 		e.o = *o
+	}
+	if forRunner {
+		e.o.Harness.Rerun = nil
 	}
 	if err := errors.Join(err, e.o.check()); err != nil {
 		return nil, err
@@ -172,12 +148,11 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions) (*engine, error) {
 	if ctx == nil {
 		return nil, fields.Wrong("ctx", fielderror.Found("nil"), "a context")
 	}
-	e.assignInvariants()
-	w := e.newWorker()
-	defer w.end()
-	if err := w.learnTools(ctx); err != nil {
-		return nil, err
+	if forRunner && (m.NewWorld != nil || m.World != nil) {
+		plan, _ := chaos.NewPlan(m.Seed) // without rules there is no error
+		e.scenarios = append(e.scenarios, &compiledScenario{index: -1, plan: plan})
 	}
+	e.assign()
 	return e, nil
 }
 
@@ -192,110 +167,82 @@ func (o *RunOptions) check() error {
 	if o.Watchdog < 0 {
 		p.Wrong("RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes")
 	}
+	if o.Gather&^(NeedState|NeedResults|NeedCalm) != 0 {
+		p.Wrong("RunOptions.Gather", uint8(o.Gather), "a combination of NeedState, NeedResults and NeedCalm")
+	}
+	o.Budget.check(p, o.Sequential)
 	if o.Keep > KeepCounts {
 		p.Wrong("RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts")
 	}
 	return p.Err()
 }
 
-// A compiledInvariant is an invariant with its list of prompts.
+// asksAll reports whether a run sends all its prompts, also after an invariant broke:
+// others may be judged by it too.
+func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations || e.m.AskAll }
+
+// A compiledInvariant is an invariant with its list of prompts in a scenario.
 type compiledInvariant struct {
 	*Invariant
-	list *promptList
+	list   *promptList
+	gather Needs // with what RunOptions.Gather adds
 }
 
-// assignInvariants gives each scenario the invariants that apply in it.
-func (e *engine) assignInvariants() {
-	all := make([]*compiledInvariant, len(e.m.Invariants))
-	for i := range all {
-		inv := &e.m.Invariants[i]
-		prompts := e.m.Prompts
-		if len(inv.Probes) > 0 {
-			prompts = inv.Probes
-		}
-		all[i] = &compiledInvariant{inv, e.listOf(prompts)}
-	}
+// assign gives each scenario the source of its worlds and the invariants that apply.
+func (e *engine) assign() {
+	e.assignWorlds()
+	var common []*compiledInvariant // of all scenarios without worlds and prompts of their own
 	for _, s := range e.scenarios {
-		e.hasRules = e.hasRules || len(s.Rules) > 0
+		var all []*compiledInvariant
+		switch {
+		case s.NewWorld != nil || len(s.Prompts) > 0:
+			all = e.invariantsOf(s)
+		case common == nil:
+			common = e.invariantsOf(s)
+			fallthrough
+		default:
+			all = common
+		}
 		for _, p := range all {
-			if s.applies(p.Applies) {
+			if e.forRunner || s.applies(p.Applies) {
 				s.invariants = append(s.invariants, p)
+				s.fields = append(s.fields,
+					newFieldTally(Field{Scenario: s.Name, Invariant: p.Name, Severity: p.Severity,
+						AtLeast: p.promised(), Poor: p.poor()}, e.m.trials()))
+				p.list.gather |= e.calmNeeds(p)
 			}
 		}
 	}
 }
 
-// listOf returns the entry of a prompt list, which it adds if there is none. It must
-// not be called while cells run.
-func (e *engine) listOf(prompts []string) *promptList {
-	for _, l := range e.lists {
-		if slices.Equal(l.prompts, prompts) {
-			return l
-		}
+// invariantsOf are all invariants, with the prompts that they have in a scenario.
+func (e *engine) invariantsOf(s *compiledScenario) []*compiledInvariant {
+	all := make([]*compiledInvariant, len(e.m.Invariants))
+	prompts := e.m.Prompts
+	if len(s.Prompts) > 0 {
+		prompts = s.Prompts
 	}
-	l := &promptList{prompts: prompts}
-	e.lists = append(e.lists, l)
-	return l
+	asked := s.source.listOf(prompts, s.Baselines)
+	for i := range all {
+		inv := &e.m.Invariants[i]
+		list := asked
+		if len(inv.Probes) > 0 {
+			list = s.source.listOf(inv.Probes, nil)
+		}
+		all[i] = &compiledInvariant{inv, list, inv.Needs | e.o.Gather}
+	}
+	return all
 }
 
-// warn adds a warning about the whole run. It must not be called while cells run.
+// maxWarnings bounds the warnings of a run of many cells.
+const maxWarnings = 100
+
+// warn adds a warning about the whole run. While cells run, the collector's lock guards
+// the list.
 func (e *engine) warn(text string) {
 	if len(e.warnings) < maxWarnings {
 		e.warnings = append(e.warnings, text)
 	}
-}
-
-// A job is what a worker does at a time: one cell, or with ShareObservations all
-// cells of a scenario and trial.
-type job struct {
-	scenario   *compiledScenario
-	trial      int
-	invariants []*compiledInvariant
-}
-
-func (j job) cell(p *compiledInvariant) Cell { return Cell{j.scenario.Name, p.Name, j.trial} }
-
-// jobs yields the jobs in the order of [Matrix.Cells]. Each is made when it is
-// taken, because all of them may not fit in memory.
-func (e *engine) jobs() iter.Seq[job] {
-	return func(yield func(job) bool) {
-		for _, s := range e.scenarios {
-			size := 1
-			if e.m.ShareObservations {
-				size = max(len(s.invariants), 1)
-			}
-			for trial := 1; trial <= e.m.trials(); trial++ {
-				for invariants := range slices.Chunk(s.invariants, size) {
-					if !yield(job{s, trial, invariants}) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
-// find makes the job of a single cell.
-func (e *engine) find(c Cell) (job, error) {
-	for _, s := range e.scenarios {
-		for i, p := range s.invariants {
-			if s.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
-				return job{s, c.Trial, s.invariants[i : i+1]}, nil
-			}
-		}
-	}
-	return job{}, fields.Wrong("Cell", c.String(),
-		"a cell of the matrix, scenario/invariant/trial, as Matrix.Cells lists them")
-}
-
-func (e *engine) workers() int {
-	switch {
-	case e.m.NewWorld == nil:
-		return 1
-	case e.o.Workers > 0:
-		return e.o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 const defaultWatchdog = 5 * time.Minute

@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,6 @@ const maxFindings = 50
 // about them is known after the cells.
 type ruleLinter struct {
 	engine *engine
-	warn   func(text string)
 	caller usercode.Loop // asking a rule runs its own methods, which are user code
 	never  map[ruleKey]bool
 	found  int
@@ -33,6 +33,17 @@ type ruleLinter struct {
 
 type ruleKey struct{ scenario, rule string }
 
+// newRuleLinter has the calls of all later runs looked at, where there are rules.
+func (e *engine) newRuleLinter() *ruleLinter {
+	for _, s := range e.scenarios {
+		if len(s.Rules) > 0 {
+			s.source.linted = true
+			s.source.points.expect(s, s.source.known)
+		}
+	}
+	return &ruleLinter{engine: e, never: map[ruleKey]bool{}}
+}
+
 // lintRules warns of what is wrong with the rules, whatever the agent does.
 func (l *ruleLinter) lintRules(ctx context.Context) {
 	for _, s := range l.engine.scenarios {
@@ -40,7 +51,7 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			continue
 		}
 		var found []lint.Finding
-		if !l.ask(s, func() { found = lint.Plan(s.plan, l.options()) }) {
+		if !l.ask(s, func() { found = lint.Plan(s.plan, l.options(s)) }) {
 			return
 		}
 		for _, f := range found {
@@ -53,11 +64,11 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 }
 
 // options has the known targets only if there are no others.
-func (l *ruleLinter) options() *lint.Options {
+func (l *ruleLinter) options(s *compiledScenario) *lint.Options {
 	if !l.engine.m.StrictPoints {
 		return nil
 	}
-	return &lint.Options{Targets: l.engine.known}
+	return &lint.Options{Targets: s.source.known}
 }
 
 // ask runs fn under the watchdog. It returns false if fn failed; nothing is asked
@@ -68,7 +79,7 @@ func (l *ruleLinter) ask(s *compiledScenario, fn func()) bool {
 	}
 	if why := callAside(&l.caller, l.engine.watchdog(), fn); why != "" {
 		l.failed = true
-		l.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
+		l.engine.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
 		return false
 	}
 	return true
@@ -78,9 +89,9 @@ func (l *ruleLinter) ask(s *compiledScenario, fn func()) bool {
 func (l *ruleLinter) finding(text string) {
 	switch l.found++; {
 	case l.found < maxFindings:
-		l.warn(text)
+		l.engine.warn(text)
 	case l.found == maxFindings:
-		l.warn("There are more findings about rules; package chaos/lint lists them all.")
+		l.engine.warn("There are more findings about rules; package chaos/lint lists them all.")
 	}
 }
 
@@ -92,7 +103,10 @@ func (l *ruleLinter) finding(text string) {
 // first one does, a cell is a calm run. If another rule matches, its fault may bring
 // about more calls, such as retries. Rules of a group are not asked about.
 func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bool) {
-	unmet := l.engine.points.unmet(l.engine.known)
+	unmet := map[ruleKey]string{}
+	for _, s := range l.engine.sources {
+		maps.Copy(unmet, s.points.unmet(s.known))
+	}
 	for _, s := range l.engine.scenarios {
 		for _, r := range s.plan.Rules() {
 			if text := unmet[ruleKey{s.Name, r.Name}]; text != "" {
@@ -123,13 +137,14 @@ func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bo
 }
 
 // calmRunsOf is what the calm runs of all prompt lists of a scenario showed. ok is
-// false if the calls of a list are not known.
+// false if the calls of a list are not known, or if the scenario's cells are no calm runs
+// without its rules either.
 func (e *engine) calmRunsOf(s *compiledScenario) (sum *lint.CalmRuns, ok bool) {
-	if len(s.Rules) == 0 || len(s.invariants) == 0 {
+	if len(s.Rules) == 0 || len(s.invariants) == 0 || s.Rewrite != nil || s.Layer != "" {
 		return nil, false
 	}
 	sum = &lint.CalmRuns{Aliases: true}
-	for _, t := range e.tools {
+	for _, t := range s.source.tools {
 		sum.Tools = append(sum.Tools, t.Name)
 	}
 	var seen []*promptList
@@ -181,6 +196,12 @@ type overlap struct {
 	matched, other chaos.Event
 }
 
+// cautions are what a run showed that may be different in the next run.
+type cautions struct {
+	overlaps []overlap
+	hosts    []string // see chosenPorts
+}
+
 // countingRules are the names of the rules whose triggers count calls.
 func countingRules(plan *chaos.Plan) (names []string) {
 	for _, r := range plan.Rules() {
@@ -224,19 +245,12 @@ func (c *collector) warnOfOverlaps() {
 			if o.matched.Lane != "" {
 				lane = fmt.Sprintf(" of lane %q", o.matched.Lane)
 			}
-			c.warn(fmt.Sprintf("Rule %s of scenario %s may act on other calls in the next run: it counts calls, and in %s some%s overlapped. In %v it "+
+			c.engine.warn(fmt.Sprintf("Rule %s of scenario %s may act on other calls in the next run: it counts calls, and in %s some%s overlapped. In %v it "+
 				"matched call %d of %s, which overlapped with call %d of %s. Give each strand of calls a lane (chaos.WithLane), or use a trigger that does not count.",
-				name, s.Name, runsText(t.overlaps), lane, t.overlapIn,
+				name, s.Name, text.Plural(t.overlaps, "run"), lane, t.overlapIn,
 				o.matched.Ordinal+1, o.matched.Target, o.other.Ordinal+1, o.other.Target))
 		}
 	}
-}
-
-func runsText(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return fmt.Sprintf("%d runs", n)
 }
 
 // firstChosen is the least port that a system chooses for a server by itself.
@@ -278,7 +292,7 @@ func (c *collector) addHosts(hosts []string, cell Cell) {
 		return
 	}
 	c.warnedOfHosts = true
-	c.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
+	c.engine.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
 		"in %v the calls went to %s. Give each server a name (chaoshttp.Options.Name).", cell,
 		strings.Join(hosts, " and ")))
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -43,12 +44,14 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 	}
 	for i, p := range j.invariants {
 		r := &reports[i]
-		r.Cell, r.Severity = j.cell(p), p.Severity
-		w.around(r, func(r *CellReport, bubble Bubble) {
-			w.learnBaseline(ctx, p)
+		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
+		w.around(ctx, r, j.scenario.source, func(r *CellReport, bubble Bubble) {
+			w.learnCalm(ctx, p)
+			r.notes = &cellNotes{}
 			q, s := newInquiry(p), runs[p.list]
 			if s == nil {
 				s = w.observe(ctx, j, q, bubble)
+				r.notes.run = s
 			}
 			if runs != nil {
 				runs[p.list] = s
@@ -59,49 +62,57 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 	return reports
 }
 
-// observe makes the run of a cell. With ShareObservations it serves every
-// invariant of the job that has the same prompts. Otherwise it ends when the
-// cell's invariant breaks, unless AskAll is set.
+// observe makes the run of a cell. It serves every invariant of the job that has the
+// same prompts. If there is one alone, it ends when that breaks, unless AskAll is set.
 func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) *run {
 	p := q.invariant
-	r := &runner{engine: w.engine, scenario: j.scenario, cell: j.cell(p), prompts: p.list.prompts}
-	if !w.engine.m.ShareObservations && !w.engine.m.AskAll && len(r.prompts) > 1 {
+	r := &liveRun{engine: w.engine, source: j.scenario.source, scenario: j.scenario, cell: j.cell(p),
+		prompts: p.list.prompts}
+	if !w.engine.asksAll() && len(r.prompts) > 1 {
 		r.inquiry = q
 	}
 	for _, other := range j.invariants {
 		if other.list == p.list {
-			r.needs |= other.Needs
+			r.needs |= other.gather
 		}
 	}
 	return w.execute(ctx, r, bubble)
 }
 
-// report judges a cell and fills in its report.
+// report judges a cell and fills in its report, with what the report of the matrix needs.
 func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
+	w.decide(ctx, r, q, scenario, s)
+	if r.notes.run != nil {
+		if s.warning != "" {
+			r.notes.warnings = append(r.notes.warnings, s.warning)
+		}
+		r.notes.goals = w.askGoals(scenario, s)
+		if scenario.source.linted {
+			scenario.source.points.meet(s.all)
+			if scenario.calm() {
+				q.invariant.list.countCalls(s)
+			}
+		}
+	}
+	w.addRerun(r)
+}
+
+// decide judges a cell and fills in its outcome.
+func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
 	found := w.judge(ctx, q, s)
 	r.State, r.Why, r.Violated, r.Undecided = found.state, found.why, found.state == Broken, found.undecided
 	d := s.upTo(found)
-	r.Delivered, r.Undelivered, r.Absorbed = d.delivered, d.undelivered, d.absorbed
+	r.Delivered, r.Undelivered, r.Rewritten, r.Absorbed = d.delivered, d.undelivered, d.rewritten, d.absorbed
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
-	r.dropped, r.cancelled = s.dropped, s.cancelled || found.cancelled
+	r.notes.judged, r.notes.cancelled = q.notes, s.cancelled || found.cancelled
 	r.Elapsed = s.elapsed()
-	r.warn(s.warning)
-	w.engine.points.meet(s.uncounted)
-	switch {
-	case len(scenario.Rules) > 0:
-		r.events, r.overlaps, r.hosts = s.uncounted, s.overlaps, s.hosts
-	case w.engine.hasRules && s.uncounted != nil:
-		q.invariant.list.countCalls(s)
-	}
-	s.warning, s.uncounted, s.overlaps = "", nil, nil // once, however many cells share it
-	if len(scenario.Rules) > 0 && d.delivered == 0 && r.State != Inconclusive {
+	if scenario.injects() && d.delivered == 0 && r.State != Inconclusive {
 		r.State = Undelivered
 		if r.Why == "" {
-			r.Why = "no fault was delivered: " + s.whyUndelivered()
+			r.Why = "no fault was delivered: " + s.whyUndelivered(scenario)
 		}
 	}
-	r.Evidence = evidence(r, q.invariant, found, s)
-	w.addRerun(r)
+	r.Evidence, r.observed = evidence(r, q.invariant, found, s), s.all
 }
 
 // addRerun adds the line that repeats the cell. The line is not part of the
@@ -114,7 +125,7 @@ func (w *worker) addRerun(r *CellReport) {
 	var line string
 	c := r.Cell
 	if why := callAside(&w.caller, w.engine.watchdog(), func() { line = o.Harness.Rerun(c) }); why != "" {
-		r.warn(fmt.Sprintf("Rerun failed on %v: %s", c, why))
+		r.notes.warnings = append(r.notes.warnings, fmt.Sprintf("Rerun failed on %v: %s", c, why))
 		return
 	}
 	r.Rerun = line
@@ -122,18 +133,22 @@ func (w *worker) addRerun(r *CellReport) {
 
 // around runs a cell within [Harness.Around]. That is user code too: it may fail
 // before the cell or after it. Once the worker has given up on Around, the cell
-// must not start.
-func (w *worker) around(r *CellReport, cell func(*CellReport, Bubble)) {
-	if w.engine.o.Harness.Around == nil {
+// must not start. The run of a Runner is in the bubble of calm runs.
+func (w *worker) around(ctx context.Context, r *CellReport, source *worldSource, cell func(*CellReport, Bubble)) {
+	switch e := w.engine; {
+	case e.forRunner:
+		cell(r, w.calmBubble(source))
+	case e.o.Harness.Around == nil:
 		cell(r, nil)
-		return
+	default:
+		a := &aroundCall{cell: cell, report: *r, moves: make(chan struct{}, 2)}
+		*r = w.waitAround(ctx, a)
 	}
-	a := &aroundCall{cell: cell, report: *r, moves: make(chan struct{}, 2)}
-	*r = w.waitAround(a)
 }
 
-// waitAround calls Around and waits for it and for the cell within it.
-func (w *worker) waitAround(a *aroundCall) CellReport {
+// waitAround calls Around and waits for it and for the cell within it. When ctx ends, the
+// cell notices by itself, and Around outside of the cell has a grace.
+func (w *worker) waitAround(ctx context.Context, a *aroundCall) CellReport {
 	c := a.report.Cell
 	ended := w.aroundCaller.Start(func() error {
 		w.engine.o.Harness.Around(c, a.enter)
@@ -143,7 +158,7 @@ func (w *worker) waitAround(a *aroundCall) CellReport {
 	watchdog := time.NewTimer(limit)
 	defer watchdog.Stop()
 	var err error
-	why := ""
+	why, cancelled := "", ctx.Done()
 	for returned := false; ; {
 		if (returned || why != "") && a.close() { // else the cell is still running, on a goroutine of Around's own
 			return a.result(err, why)
@@ -157,9 +172,18 @@ func (w *worker) waitAround(a *aroundCall) CellReport {
 			} else {
 				watchdog.Reset(limit)
 			}
+		case <-cancelled:
+			cancelled, limit = nil, usercode.Grace
+			if !a.inside() {
+				watchdog.Reset(limit)
+			}
 		case <-watchdog.C:
 			w.aroundCaller.Release()
 			why = fmt.Sprintf("the watchdog gave up after %v of real time in Around", limit)
+			if ctx.Err() != nil {
+				why = "the run was cancelled, in Around"
+				a.cancel()
+			}
 		}
 	}
 }
@@ -220,6 +244,14 @@ func (a *aroundCall) close() bool {
 	defer a.mu.Unlock()
 	a.closed = !a.in
 	return a.closed
+}
+
+// cancel notes that the run was cancelled.
+func (a *aroundCall) cancel() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report.notes = cmp.Or(a.report.notes, &cellNotes{})
+	a.report.notes.cancelled = true
 }
 
 // result is the cell's report. A broken invariant stays broken; any other

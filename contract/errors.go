@@ -42,7 +42,11 @@ func newCaller() usercode.Loop { return usercode.Loop{Exited: ErrFailNow} }
 // callAside runs user code that has no context, under a watchdog of its own. It
 // returns what went wrong, or "".
 func callAside(c *usercode.Loop, limit time.Duration, fn func()) (why string) {
-	switch e := c.Aside(limit, fn); {
+	return whyAside(c.Aside(limit, fn), limit)
+}
+
+func whyAside(e usercode.Ending, limit time.Duration) string {
+	switch {
 	case e.Left:
 		return fmt.Sprintf("it did not return within %v", limit)
 	case e.Err != nil:

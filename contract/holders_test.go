@@ -14,11 +14,11 @@ import (
 // What the engine's goroutines look like: the one that runs user code, and the first
 // of the bubble.
 const (
-	loopFrames = "\ngithub.com/shakedown-go/shakedown/contract.(*runner).answer.func1()\n\t/s/contract/runner.go:226 +0x1f" +
+	loopFrames = "\ngithub.com/shakedown-go/shakedown/contract.(*liveRun).answer.func1()\n\t/s/contract/runner.go:226 +0x1f" +
 		"\ngithub.com/shakedown-go/shakedown/internal/usercode.run(0x1, 0x2)\n\t/s/internal/usercode/run.go:38 +0x1f" +
 		"\ngithub.com/shakedown-go/shakedown/internal/usercode.(*server).serve(0x1)\n\t/s/internal/usercode/loop.go:28 +0x1f"
 	firstFrames = "\ngithub.com/shakedown-go/shakedown/internal/usercode.(*Loop).Call(0x1)\n\t/s/internal/usercode/call.go:110 +0x1f" +
-		"\ngithub.com/shakedown-go/shakedown/contract.(*runner).runInBubble(0x1)\n\t/s/contract/bubble.go:80 +0x1f"
+		"\ngithub.com/shakedown-go/shakedown/contract.(*liveRun).runInBubble(0x1)\n\t/s/contract/bubble.go:80 +0x1f"
 )
 
 // inStandardLibrary is a frame of Go's own code, which is no user's.

@@ -30,6 +30,20 @@ type Invariant struct {
 	Name string
 	// Severity is required.
 	Severity Severity
+	// AtLeast makes the invariant a promise that is a rate: the share of trials in which
+	// it must hold, such as 0.95. Each [Field] of it is accepted, rejected, or open; see
+	// [Field.Standing]. A broken trial fails no verdict then: a rejected field does if the
+	// invariant is critical, and an open one makes the verdict inconclusive. From 0.00001
+	// to 0.99999; 0 or 1: it must hold in every trial.
+	//
+	// Trials that are copies, as those of a deterministic agent under equal faults, say
+	// nothing about a rate.
+	AtLeast float64
+	// Poor is the rate that must not pass for AtLeast, and is below it: at this rate a
+	// field is accepted with a chance of at most about 5 %. Between the two it may go
+	// either way. Closer rates take more trials. 0: 1 − 4·(1 − AtLeast) or AtLeast/2,
+	// whichever is more: 0.8 for 0.95.
+	Poor float64
 	// Applies selects the scenarios in which the invariant is asked; zero: all.
 	Applies Applies
 	// Probes are prompts that replace the matrix's own for this invariant.
@@ -42,8 +56,8 @@ type Invariant struct {
 	// some of it is not, the cell is inconclusive.
 	Needs Needs
 	// Baseline is an answer without faults, for an invariant with NeedBaseline.
-	// "" or "auto": that of a calm run, made once per prompt list. Anything else is
-	// the answer itself, for every prompt.
+	// "" or "auto": that of [Scenario.Baselines], else of a calm run, which is made once
+	// per prompt list. Anything else is the answer itself, for every prompt.
 	Baseline string
 	// Check judges one observation. It returns nil if the invariant holds, an error
 	// that matches [ErrUndecided] if it cannot decide, and any other error if the
@@ -54,6 +68,10 @@ type Invariant struct {
 	// A glob that matches no tool and no declared point gives a warning, because
 	// the invariant could not break there.
 	Targets []string
+	// Question is the sentence that a judge may be asked where Check is undecided, such as
+	// "The answer refuses what the prompt asks for."; empty: none. WithJudge of package
+	// contract/invariant asks it. A run does not read it.
+	Question string
 	// Err is the problem that a constructor found in its arguments; Validate reports it.
 	Err error
 }
@@ -74,13 +92,14 @@ var ErrNotTheAgent = fmt.Errorf("%w: the agent could not be tested", ErrUndecide
 // Applies selects the scenarios in which an invariant is asked.
 type Applies uint8
 
-// The values of Applies, by the layer of the scenario's rules. See [chaos.Rule.Layer].
+// The values of Applies, by the layers of the scenario's rules and [Scenario.Layer].
+// See [chaos.Rule.Layer]. [Scenario.Rewrite] is a fault too, in neither layer.
 const (
 	Always     Applies = iota // in every scenario
-	ToolFaults                // where some rule is for tools
-	LLMFaults                 // where some rule is for a model
-	AnyFault                  // where there is any rule
-	NoFault                   // only where there is no rule
+	ToolFaults                // where some rule is for tools, or Layer is
+	LLMFaults                 // where some rule is for a model, or Layer is
+	AnyFault                  // where anything is broken: a rule, Layer or Rewrite
+	NoFault                   // only where nothing is
 )
 
 // Needs is a set of data that an invariant's Check relies on.
@@ -91,6 +110,7 @@ const (
 	NeedBaseline Needs = 1 << iota // Observation.Baseline
 	NeedState                      // Observation.Before and After
 	NeedResults                    // Args and Result of the events
+	NeedCalm                       // Observation.Calm
 )
 
 // Has reports whether all bits of want are set.
@@ -100,9 +120,12 @@ func (n Needs) Has(want Needs) bool { return n&want == want }
 // calls that led to it. Several invariants may read one at the same time, so a
 // Check must not change it.
 type Observation struct {
-	Cell     Cell   `json:"cell"`
-	Prompt   string `json:"prompt"`
-	Response string `json:"response"`
+	Cell Cell `json:"cell"`
+	// Prompt is what the agent was sent.
+	Prompt string `json:"prompt"`
+	// Original is the prompt before [Scenario.Rewrite] changed it; nil: it did not.
+	Original *string `json:"original,omitempty"`
+	Response string  `json:"response"`
 	// Err is the agent's error. If the agent did not return, it matches
 	// [ErrTimeout], [ErrHung], [*PanicError] or [ErrFailNow].
 	Err error `json:"-"`
@@ -121,8 +144,22 @@ type Observation struct {
 	After  any `json:"after,omitempty"`
 	// Baseline is a calm answer to the same prompt, with NeedBaseline.
 	Baseline string `json:"baseline,omitempty"`
+	// Calm is the same prompt's observation in a calm run, with NeedCalm: its answer, its
+	// events, and its state if the world has one. The calm run is made once per prompt
+	// list, of the original prompts, in worlds of the same source. If the agent failed in
+	// it, or with NeedState its state is missing, the cell is inconclusive. With
+	// NeedResults, its events have arguments and results.
+	Calm *Observation `json:"-"`
 	// Tools are the tools that the first world listed, with what they declare.
 	Tools []chaos.Tool `json:"-"`
 
-	noState error // why Before or After is missing
+	noState *error // why Before or After is missing; nil: neither is
+}
+
+// stateMissing says why Before or After is missing; nil: neither is.
+func (o *Observation) stateMissing() error {
+	if o.noState == nil {
+		return nil
+	}
+	return *o.noState
 }

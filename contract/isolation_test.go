@@ -388,13 +388,13 @@ func TestWatchdogStandsOverBubbles(t *testing.T) {
 		return "done", nil
 	}, func(m *contract.Matrix) { m.Trials = 3 })
 	o := virtual(t)
-	o.Workers, o.Watchdog = 1, 50*time.Millisecond
+	o.Workers, o.Watchdog = 1, 500*time.Millisecond
 	mu.Lock()
 	defer mu.Unlock()
 	r := run(t, m, o)
 	assert.Equal(t, []contract.CellState{contract.Held, contract.Inconclusive, contract.Held}, states(r))
 	c := r.Cells[1]
-	assert.Regexp(t, `^the watchdog gave up after 50ms of real time, while the agent was answering; what kept the clock from moving: `+
+	assert.Regexp(t, `^the watchdog gave up after 500ms of real time, while the agent was answering; what kept the clock from moving: `+
 		`.*contract_test\.TestWatchdogStandsOverBubbles\.func1 \(isolation_test\.go:\d+\), sync\.Mutex\.Lock \(docs/virtual-time\.md: mutexes\)$`, c.Why)
 	assert.True(t, c.Abandoned)
 	require.NotNil(t, c.Evidence)

@@ -273,7 +273,7 @@ func TestTracesOfThisGoWork(t *testing.T) {
 }
 
 func TestNamesOfStrays(t *testing.T) {
-	const own = "\ngithub.com/shakedown-go/shakedown/contract.(*runner).runInBubble(0x1, {0x2, 0x3})\n\t/src/contract/bubble.go:120 +0x1f"
+	const own = "\ngithub.com/shakedown-go/shakedown/contract.(*liveRun).runInBubble(0x1, {0x2, 0x3})\n\t/src/contract/bubble.go:120 +0x1f"
 	for _, tc := range []struct {
 		reason string
 		traces []string

@@ -16,7 +16,7 @@ import (
 // or in one that is reset before (World and Reset).
 //
 // A Matrix must not be changed while it runs. It may run several times, also at
-// once if it has NewWorld.
+// once if no scenario is in World.
 type Matrix struct {
 	_ struct{}
 	// Name appears in reports.
@@ -25,14 +25,15 @@ type Matrix struct {
 	// virtual time under package contracttest. The call must make everything in
 	// the world: anything else, such as a package variable, is shared by all
 	// cells, and no probe finds that. Exactly one of NewWorld and World is
-	// required.
+	// required, or neither if every scenario has a NewWorld of its own.
 	//
 	// ctx carries the cell's injector ([chaos.FromContext]), for what drops its
 	// context later: bind that with the Injector field of its options. Until NewWorld
 	// has returned, calls pass as if there were no injector. After the cell's last
 	// answer they get [chaos.ErrCellEnded], also in World.Close. See [CellOf] too.
 	NewWorld func(ctx context.Context) (*World, error)
-	// World is one world for all cells, which run one at a time, in real time.
+	// World is one world for all cells, which run one at a time, in real time. Cells of
+	// a scenario with a NewWorld of its own run beside them.
 	World *World
 	// Reset returns World to its initial state; it runs before each cell. Its context
 	// is like that of NewWorld.
@@ -47,10 +48,11 @@ type Matrix struct {
 	// neither, and no point that any run called, is a warning.
 	StrictPoints bool
 	// Prompts are sent to the agent in each cell, in order. Required unless every
-	// invariant has probes.
+	// invariant has probes or every scenario has prompts.
 	Prompts    []string
 	Invariants []Invariant // at least one
 	Scenarios  []Scenario  // at least one
+	Goals      []Goal      // what must be reached in at least one cell; none: nothing
 	// Trials is the number of times each invariant is asked in each scenario; 0: 1.
 	Trials int
 	// Seed is the seed of every random number. The seed of a [chaos.Plan] whose rules
@@ -85,16 +87,20 @@ type Matrix struct {
 type RunOptions struct {
 	_ struct{}
 	// Workers is the number of cells that run at once when worlds are fresh; 0:
-	// GOMAXPROCS. Cells of a shared world run one at a time.
+	// GOMAXPROCS. Cells of a shared world run one at a time, in the order of the matrix.
 	Workers int
 	// OnCell is called with the report of each cell, one call at a time and in
-	// the order of the matrix. nil: not called.
+	// the order of the matrix, or with Sequential in that of the rounds. nil: not called.
 	OnCell func(*CellReport)
 	// Harness connects the run to a test framework or another host. The zero
 	// value connects it to none.
 	Harness Harness
 	// Keep selects the observations that the report retains.
 	Keep KeepPolicy
+	// Gather is what observations have besides what invariants need: NeedState,
+	// NeedResults, NeedCalm. What is missing of it makes no cell inconclusive. With
+	// NeedCalm each prompt list costs a calm run.
+	Gather Needs
 	// AllowInconclusive is the number of inconclusive cells that the verdict accepts.
 	AllowInconclusive int
 	// Watchdog limits the real time of a cell. A cell that exceeds it is
@@ -103,6 +109,15 @@ type RunOptions struct {
 	// Harness functions. 0: five minutes; a cell in real time then also gets
 	// [Matrix.Timeout] for each prompt.
 	Watchdog time.Duration
+	// Sequential makes [Matrix.Trials] the most: an invariant takes no further trial in
+	// a scenario when its [Field] is decided. Without [Invariant.AtLeast] that is when it
+	// broke. With ShareObservations a scenario takes none when all its fields are decided.
+	// Trials that were not needed are not run, and [Report.Saved] counts them. The score
+	// then counts fields, because stopping biases shares of trials. OnCell gets the
+	// cells in the order in which they are needed; that of the report does not change.
+	Sequential bool
+	// Budget limits what a sequential run spends. The zero value is no limit.
+	Budget Budget
 }
 
 // A Harness holds what the host of a run, such as package contracttest, decides
@@ -110,12 +125,13 @@ type RunOptions struct {
 // Each field may be nil. Its functions are called from several goroutines.
 type Harness struct {
 	_ struct{}
-	// Around is called once for each cell and runs it by calling run once, in
-	// the bubble that it passes (nil: in real time). It should return after run
-	// has returned. A cell for which it does not call run is not run. nil: run(nil).
+	// Around is called once for each cell and runs it by calling run once, in the bubble
+	// that it passes; nil: in real time, as a cell in [Matrix.World] must be. It should
+	// return after run has returned. A cell for which it does not call run is not run.
+	// nil: run(nil).
 	Around func(c Cell, run func(Bubble) *CellReport)
-	// Calm is the bubble of the runs that are not cells: that of the first world,
-	// those for baselines and those of the state probe. nil: real time.
+	// Calm is the bubble of the runs that are not cells: those of the first worlds, those
+	// for baselines and those of a [Runner]. Runs in [Matrix.World] are in real time. nil: all are.
 	Calm Bubble
 	// Rerun returns the command line that repeats a cell, for
 	// [CellReport.Rerun]. nil: no line.
@@ -142,18 +158,19 @@ const (
 // Validate reports every problem that can be found without making a world,
 // joined: each a [*FieldError], those of rules wrapping a [*chaos.RuleError].
 func (m *Matrix) Validate() error {
-	_, err := m.compile()
+	_, err := m.compile(false)
 	return err
 }
 
-// compile checks the whole matrix and compiles its scenarios.
-func (m *Matrix) compile() ([]*compiledScenario, error) {
+// compile checks the whole matrix and compiles its scenarios. A Runner needs no
+// scenario, and asks each invariant wherever its caller says.
+func (m *Matrix) compile(forRunner bool) ([]*compiledScenario, error) {
 	if m == nil {
 		return nil, fields.Wrong("Matrix", fielderror.Found("nil"), "a matrix")
 	}
 	p := fields.List()
 	m.checkWorld(p)
-	if len(m.Scenarios) == 0 {
+	if len(m.Scenarios) == 0 && !forRunner {
 		p.Wrong("Scenarios", fielderror.Found("empty"), "at least one, such as Calm()")
 	}
 	if len(m.Invariants) == 0 {
@@ -166,8 +183,12 @@ func (m *Matrix) compile() ([]*compiledScenario, error) {
 		p.Wrong("Timeout", m.Timeout, "a duration of 0 (none) or more")
 	}
 	scenarios := m.checkScenarios(p)
-	m.checkInvariants(p, scenarios)
+	m.checkInvariants(p)
+	if !forRunner {
+		m.checkApplies(p, scenarios)
+	}
 	m.checkPrompts(p)
+	m.checkGoals(p)
 	m.checkSize(p)
 	return scenarios, p.Err()
 }
@@ -187,7 +208,7 @@ func (m *Matrix) checkSize(p *fielderror.List) {
 func (m *Matrix) checkWorld(p *fielderror.List) {
 	switch {
 	case m.NewWorld == nil && m.World == nil:
-		p.Wrong("NewWorld", fielderror.Found("missing, and so is World"), "exactly one of NewWorld and World")
+		m.checkOwnWorlds(p)
 	case m.NewWorld != nil && m.World != nil:
 		p.Wrong("NewWorld", fielderror.Found("set, and so is World"), "exactly one of NewWorld and World")
 	case m.NewWorld != nil && m.Reset != nil:
@@ -202,12 +223,40 @@ func (m *Matrix) checkWorld(p *fielderror.List) {
 	}
 }
 
+// sharesWorld reports whether the cells of a scenario have no world of their own.
+func (m *Matrix) sharesWorld(s Scenario) bool { return m.NewWorld == nil && s.NewWorld == nil }
+
+// checkOwnWorlds checks a matrix without worlds, in which each scenario must have its own.
+func (m *Matrix) checkOwnWorlds(p *fielderror.List) {
+	if !slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return s.NewWorld != nil }) {
+		p.Wrong("NewWorld", fielderror.Found("missing, and so is World"), "exactly one of NewWorld and World")
+		return
+	}
+	for i, s := range m.Scenarios {
+		if m.sharesWorld(s) {
+			p.Wrong(fmt.Sprintf("Scenarios[%d].NewWorld", i),
+				fielderror.Found("missing, and the matrix has neither NewWorld nor World"),
+				"a function, or worlds of the matrix")
+		}
+	}
+	if m.Reset != nil {
+		p.Wrong("Reset", fielderror.Found("set without World"), "only with World: a fresh world needs no reset")
+	}
+}
+
 func (m *Matrix) checkScenarios(p *fielderror.List) []*compiledScenario {
 	scenarios := make([]*compiledScenario, 0, len(m.Scenarios))
 	seen := map[string]int{}
 	for i, s := range m.Scenarios {
 		field := fmt.Sprintf("Scenarios[%d]", i)
 		checkName(p, field+".Name", s.Name, seen, i)
+		if n := len(s.Baselines); n > 0 && n != len(s.Prompts) {
+			p.Wrong(field+".Baselines", fielderror.Found(fmt.Sprintf("a list of %d", n)),
+				fmt.Sprintf("as many as its Prompts, which are %d, or none", len(s.Prompts)))
+		}
+		if !s.Layer.Valid() {
+			p.Wrong(field+".Layer", string(s.Layer), "a layer of package chaos, or empty")
+		}
 		plan, err := chaos.NewPlan(m.Seed, s.Rules...)
 		if err != nil {
 			p.Each(field+".Rules", err)
@@ -218,7 +267,7 @@ func (m *Matrix) checkScenarios(p *fielderror.List) []*compiledScenario {
 	return scenarios
 }
 
-func (m *Matrix) checkInvariants(p *fielderror.List, scenarios []*compiledScenario) {
+func (m *Matrix) checkInvariants(p *fielderror.List) {
 	seen := map[string]int{}
 	for i, inv := range m.Invariants {
 		field := fmt.Sprintf("Invariants[%d]", i)
@@ -235,34 +284,42 @@ func (m *Matrix) checkInvariants(p *fielderror.List, scenarios []*compiledScenar
 		if inv.Applies > NoFault {
 			p.Wrong(field+".Applies", uint8(inv.Applies), "Always, ToolFaults, LLMFaults, AnyFault or NoFault")
 		}
-		if all := NeedBaseline | NeedState | NeedResults; inv.Needs&^all != 0 {
-			p.Wrong(field+".Needs", uint8(inv.Needs), "a combination of NeedBaseline, NeedState and NeedResults")
+		inv.checkRate(p, field)
+		if all := NeedBaseline | NeedState | NeedResults | NeedCalm; inv.Needs&^all != 0 {
+			p.Wrong(field+".Needs", uint8(inv.Needs),
+				"a combination of NeedBaseline, NeedState, NeedResults and NeedCalm")
 		}
 		if inv.Baseline != "" && !inv.Needs.Has(NeedBaseline) {
 			p.Wrong(field+".Baseline", inv.Baseline, "a baseline only with NeedBaseline in Needs")
 		}
-		if len(scenarios) == len(m.Scenarios) && len(scenarios) > 0 && !appliesAnywhere(inv.Applies, scenarios) {
-			p.Wrong(field+".Applies", inv.Applies.String(),
+	}
+}
+
+// checkApplies checks that each invariant is asked, if all scenarios are sound.
+func (m *Matrix) checkApplies(p *fielderror.List, scenarios []*compiledScenario) {
+	if len(scenarios) != len(m.Scenarios) || len(scenarios) == 0 {
+		return
+	}
+	for i, inv := range m.Invariants {
+		if !slices.ContainsFunc(scenarios, func(s *compiledScenario) bool { return s.applies(inv.Applies) }) {
+			p.Wrong(fmt.Sprintf("Invariants[%d].Applies", i), inv.Applies.String(),
 				"a value that holds in at least one scenario: this invariant would never be asked")
 		}
 	}
 }
 
 func (m *Matrix) checkPrompts(p *fielderror.List) {
-	if len(m.Prompts) > 0 {
+	if len(m.Prompts) > 0 ||
+		!slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return len(s.Prompts) == 0 }) {
 		return
 	}
 	for _, inv := range m.Invariants {
 		if len(inv.Probes) == 0 {
 			p.Wrong("Prompts", fielderror.Found(fmt.Sprintf("empty, and invariant %q has no probes", inv.Name)),
-				"at least one, or probes in every invariant")
+				"at least one, or probes in every invariant, or prompts in every scenario")
 			return
 		}
 	}
-}
-
-func appliesAnywhere(a Applies, scenarios []*compiledScenario) bool {
-	return slices.ContainsFunc(scenarios, func(s *compiledScenario) bool { return s.applies(a) })
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)

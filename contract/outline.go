@@ -1,7 +1,13 @@
 package contract
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -19,8 +25,12 @@ type Outline struct {
 
 // An OutlineScenario is a scenario of an [Outline].
 type OutlineScenario struct {
-	Name  string        `json:"name"`
-	Rules []OutlineRule `json:"rules" jsonschema:"the faults in force; none: a calm run"`
+	Name     string        `json:"name"`
+	Rules    []OutlineRule `json:"rules" jsonschema:"the faults in force; none, and neither layer nor rewrites: a calm run"`
+	Layer    string        `json:"layer,omitempty" jsonschema:"what is broken besides the rules"`
+	Rewrites bool          `json:"rewrites,omitempty" jsonschema:"prompts are sent in other words"`
+	Prompts  []string      `json:"prompts,omitempty" jsonschema:"prompts of its own, instead of the matrix's"`
+	OwnWorld bool          `json:"ownWorld,omitempty" jsonschema:"its cells have worlds of their own, which may have other tools"`
 }
 
 // An OutlineRule is a rule of an [OutlineScenario]. Fault is the kind that the fault
@@ -40,11 +50,12 @@ type OutlineInvariant struct {
 
 // Outline says what the matrix asks. Its lists are never nil.
 func (m *Matrix) Outline() Outline {
-	o := Outline{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed),
-		Parallel:  m.NewWorld != nil,
+	o := Outline{Name: m.Name, Cells: len(m.Cells()), Trials: m.trials(), Seed: fmt.Sprint(m.Seed),
+		Parallel:  !slices.ContainsFunc(m.Scenarios, m.sharesWorld),
 		Scenarios: []OutlineScenario{}, Invariants: []OutlineInvariant{}}
 	for _, s := range m.Scenarios {
-		one := OutlineScenario{Name: s.Name, Rules: []OutlineRule{}}
+		one := OutlineScenario{Name: s.Name, Rules: []OutlineRule{}, Layer: string(s.Layer),
+			Rewrites: s.Rewrite != nil, Prompts: slices.Clone(s.Prompts), OwnWorld: s.NewWorld != nil}
 		for _, r := range s.Rules {
 			one.Rules = append(one.Rules, OutlineRule{r.Name, r.Target, shownKind(r.Fault)})
 		}
@@ -61,4 +72,166 @@ func shownKind(f chaos.Fault) string {
 		return kind
 	}
 	return fmt.Sprintf("%T", f)
+}
+
+// A Fingerprint says of two reports whether their matrices asked the same, without the
+// prompts themselves: they are there as hashes alone. Everything that is data counts:
+// names, severities, promised rates, prompts, rules by their descriptions, seed and trials.
+// What is code does not, since two functions cannot be compared: checks, worlds, agents,
+// and triggers and faults that are not [chaos.Described], of which the Go type counts.
+//
+// A hash of a part has the first 16 hexadecimal digits of a SHA-256. Somebody who has a
+// prompt can find out whether it is the one; nobody can read it off.
+type Fingerprint struct {
+	// Sum is the SHA-256 of all other members.
+	Sum    string `json:"sum"`
+	Name   string `json:"name,omitempty"`
+	Seed   uint64 `json:"seed,string"`
+	Trials int    `json:"trials"`
+	// Shared is [Matrix.ShareObservations].
+	Shared bool `json:"shared,omitempty"`
+	// Prompts is the hash of [Matrix.Prompts].
+	Prompts string `json:"prompts"`
+	// Scenarios has for each scenario the hash of its rules, and of what else is broken in
+	// it. ScenarioPrompts has the hash of its prompts, for those with other
+	// ones than the matrix.
+	Scenarios       map[string]string `json:"scenarios"`
+	ScenarioPrompts map[string]string `json:"scenarioPrompts,omitempty"`
+	// Invariants has for each invariant the hash of its severity, promised rate, and where it
+	// applies. Probes has the hash of its probes, for those with some.
+	Invariants map[string]string `json:"invariants"`
+	Probes     map[string]string `json:"probes,omitempty"`
+}
+
+// Fingerprint returns the fingerprint of the matrix, which its reports have too. It calls
+// no agent. Errors are those of [Matrix.Validate].
+func (m *Matrix) Fingerprint() (*Fingerprint, error) {
+	scenarios, err := m.compile(false)
+	if err != nil {
+		return nil, err
+	}
+	return m.fingerprint(scenarios), nil
+}
+
+func (m *Matrix) fingerprint(scenarios []*compiledScenario) *Fingerprint {
+	f := &Fingerprint{Name: m.Name, Seed: m.Seed, Trials: m.trials(), Shared: m.ShareObservations,
+		Prompts: hashOf(m.Prompts), Scenarios: map[string]string{}, ScenarioPrompts: map[string]string{},
+		Invariants: map[string]string{}, Probes: map[string]string{}}
+	for _, s := range scenarios {
+		f.Scenarios[s.Name] = hashOf(contentOf(s))
+		if own := hashOf(s.Prompts); len(s.Prompts) > 0 && own != f.Prompts {
+			f.ScenarioPrompts[s.Name] = own
+		}
+	}
+	for i := range m.Invariants {
+		inv := &m.Invariants[i]
+		f.Invariants[inv.Name] = hashOf([]any{inv.Severity, inv.Applies.String(), inv.JudgesErrors, inv.promised(),
+			inv.poor()})
+		if len(inv.Probes) > 0 {
+			f.Probes[inv.Name] = hashOf(inv.Probes)
+		}
+	}
+	f.Sum = f.sum()
+	return f
+}
+
+// Check returns a [*FieldError] if Sum is not that of the other members.
+func (f *Fingerprint) Check() error {
+	if want := f.sum(); f.Sum != want {
+		return fields.Wrong("fingerprint.sum", f.Sum, want+", that of the other members")
+	}
+	return nil
+}
+
+func (f *Fingerprint) sum() string {
+	own := *f
+	own.Sum = ""
+	sum := sha256.Sum256(encoded(own))
+	return hex.EncodeToString(sum[:])
+}
+
+// toolHashes are the tools of the first worlds, with the hashes of their input schemas: of
+// all of them, where worlds differ.
+func (e *engine) toolHashes() map[string]string {
+	schemas := map[string][]string{}
+	for _, source := range e.sources {
+		for _, t := range source.tools {
+			if hash := hashOf(spelledOnce(t.InputSchema)); !slices.Contains(schemas[t.Name], hash) {
+				schemas[t.Name] = append(schemas[t.Name], hash)
+			}
+		}
+	}
+	hashes := make(map[string]string, len(schemas))
+	for name, all := range schemas {
+		hashes[name] = all[0]
+		if len(all) > 1 {
+			hashes[name] = hashOf(all)
+		}
+	}
+	return hashes
+}
+
+// spelledOnce returns the value of a JSON text, so that white space and the order of
+// members do not matter, or the text if it is not JSON.
+func spelledOnce(text json.RawMessage) (value any) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		return string(text)
+	}
+	return value
+}
+
+// scenarioContent is what the hash of a scenario is over.
+type scenarioContent struct {
+	Rules            []ruleContent
+	Layer            chaos.Layer
+	AllowUndelivered bool
+	Rewrites         bool
+}
+
+type ruleContent struct {
+	Name, Target, Group string
+	When, Fault         description
+	Limit               int
+	CoolDown            time.Duration
+	Layer               chaos.Layer
+}
+
+type description struct {
+	Kind   string
+	Params any
+}
+
+func contentOf(s *compiledScenario) scenarioContent {
+	c := scenarioContent{Layer: s.Layer, AllowUndelivered: s.AllowUndelivered, Rewrites: s.Rewrite != nil}
+	for _, r := range s.plan.Rules() {
+		c.Rules = append(c.Rules, ruleContent{Name: r.Name, Target: r.Target, Group: r.Group,
+			When: describe(r.When), Fault: describe(r.Fault), Limit: r.Limit, CoolDown: r.CoolDown, Layer: r.Layer})
+	}
+	return c
+}
+
+// describe returns the description of a trigger or a fault, or its Go type.
+func describe(part any) description {
+	if own, ok := part.(chaos.Described); ok {
+		said := own.Describe()
+		return description{said.Kind, spelledOnce(said.Params)}
+	}
+	return description{Kind: fmt.Sprintf("%T", part)}
+}
+
+func hashOf(content any) string {
+	sum := sha256.Sum256(encoded(content))
+	return hex.EncodeToString(sum[:8])
+}
+
+// encoded is content of this file as JSON, which all of it has: decoded values, and
+// types without methods.
+func encoded(content any) []byte {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Append(nil, content)
+	}
+	return text
 }

@@ -183,6 +183,9 @@ func TestCallsThatDoNotFitTheLog(t *testing.T) {
 	assert.Equal(t, map[string]int{"few": 0, "many": 7, "some": 0}, dropped)
 	assert.Equal(t, map[string]int{"few": 10, "many": kept, "some": 20}, events)
 	assert.Equal(t, 10+kept+7+20-kept, r.Dropped, "of the whole cell: the oldest")
+
+	m.ShareObservations, m.Invariants = true, append(m.Invariants, holds("other", contract.Low))
+	assert.Equal(t, 10+7+20, run(t, m, nil).Dropped, "two invariants judge one run")
 }
 
 // TestBodiesThatAreReadInTheNextPrompt: a call over HTTP ends when its body

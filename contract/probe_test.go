@@ -117,6 +117,24 @@ func TestRunCellIsTheCellOfRunInASharedWorld(t *testing.T) {
 	}
 }
 
+// TestCancelledProbeSaysNothing: a prompt that was cut short differs from one that was not.
+func TestCancelledProbeSaysNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	r, err := matrix(t, nil, func(m *contract.Matrix) {
+		m.NewWorld, m.World = nil, &contract.World{Agent: func(ctx context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+			if asked++; asked == 2 {
+				cancel()
+			}
+			return prompt, ctx.Err()
+		}}
+	}).Run(ctx, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 2, asked)
+	assert.Empty(t, r.Warnings)
+	assert.False(t, r.StateProbed)
+}
+
 // TestErrorsOfTheFirstWorldCanBeMatched: what user code returned is in the chain.
 func TestErrorsOfTheFirstWorldCanBeMatched(t *testing.T) {
 	for _, tc := range []struct {

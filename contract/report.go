@@ -1,9 +1,14 @@
 package contract
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // CellState is the outcome of a cell; see [scoring.CellState].
@@ -23,16 +28,21 @@ type CellReport struct {
 	Cell     Cell      `json:"cell"`
 	Severity Severity  `json:"severity"`
 	State    CellState `json:"state"`
+	// Layer is [Scenario.Layer]: what was broken besides what Delivered counts.
+	Layer chaos.Layer `json:"layer,omitempty"`
 	// Violated reports whether the invariant broke. It is true with Broken, and
 	// with Undelivered if the invariant broke although no fault was delivered.
 	Violated bool `json:"broke,omitempty"`
 	// Why is the reason why the state is not Held, for people.
 	Why string `json:"why,omitempty"`
-	// Delivered counts the calls on which a fault was delivered, Undelivered those
-	// on which one was injected without effect. For a broken cell both count up to
+	// Delivered counts the calls on which a fault was delivered, and the prompts that
+	// [Scenario.Rewrite] changed. Undelivered counts the calls on which a fault was
+	// injected without effect. For a broken cell both count up to
 	// the prompt that broke it.
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered,omitempty"`
+	// Rewritten counts the prompts among Delivered.
+	Rewritten int `json:"rewritten,omitempty"`
 	// Absorbed reports whether faults were delivered only to calls that other
 	// calls made, and none is known to have reached the agent itself: no call
 	// around them passed on the error, the wait or the unchanged result.
@@ -56,19 +66,25 @@ type CellReport struct {
 	// Rerun is the command line that repeats the cell, of [Harness.Rerun].
 	Rerun string `json:"rerun,omitempty"`
 
-	dropped   int
-	warnings  []string
-	cancelled bool
-	events    []*Observation // those whose faults are still to be counted
-	overlaps  []overlap
-	hosts     []string // see chosenPorts
+	observed []*Observation
+	notes    *cellNotes // nil before the cell is run, and when the report is finished
 }
 
-func (r *CellReport) warn(text string) {
-	if text != "" {
-		r.warnings = append(r.warnings, text)
-	}
+// cellNotes are what a cell adds to the report of the matrix besides its own.
+type cellNotes struct {
+	run       *run          // nil: an earlier cell was judged on it, and added it
+	goals     []goalFinding // what the run showed of the goals of the matrix
+	judged    []judging.Note
+	warnings  []string
+	cancelled bool
 }
+
+// Observations are the answers of the run to all of its prompts, in order, the last of
+// them perhaps cut short: one is the Evidence. Their calls together are those of the
+// run. The [KeepPolicy] retains them as it does the Evidence; a report that was read from
+// a file has none. They must not be changed: invariants with
+// [Matrix.ShareObservations] have the same.
+func (r *CellReport) Observations() []*Observation { return slices.Clone(r.observed) }
 
 // A Report is the result of a matrix: its cells in the order of the matrix, the
 // score and the verdict.
@@ -84,8 +100,50 @@ type Report struct {
 	// Faults has, for every rule of every scenario, how often its fault was
 	// delivered. A rule whose fault never was has tested nothing.
 	Faults []FaultCount `json:"faults,omitempty"`
-	// Score has the verdict, the value, and the counts.
+	// Coverage counts the delivered faults by target, kind and try, in this order. It also
+	// names the tools that no fault reached.
+	Coverage []CoverCount `json:"coverage,omitempty"`
+	// Goals has an entry for each of [Matrix.Goals], in order. They are not judged if
+	// Filtered or Cancelled.
+	Goals []GoalCount `json:"goals,omitempty"`
+	// Defects are the ways to break behind the broken cells, the most severe first. Package
+	// contract/search finds them; without it there are none.
+	Defects []Defect `json:"defects,omitempty"`
+	// SearchRuns is the number of runs that the search for defects made, SearchElapsed the
+	// real time it took, and SearchStopped why it ended early; empty: it did not.
+	SearchRuns    int           `json:"searchRuns,omitempty"`
+	SearchElapsed time.Duration `json:"searchElapsedNs,omitempty"`
+	SearchStopped string        `json:"searchStopped,omitempty"`
+	// Repeatable is "yes" if two runs under equal faults were the same, "no" if they were
+	// not, and empty if that was not tried. Difference is the first difference.
+	Repeatable string `json:"repeatable,omitempty"`
+	Difference string `json:"difference,omitempty"`
+	// Fields has the counts and the decision of each invariant in each scenario that it
+	// applies to, by scenario.
+	Fields []Field `json:"fields,omitempty"`
+	// Fingerprint is that of the matrix, and Tools has the tools of its worlds, with hashes
+	// of their input schemas. nil and none in a report of an older version.
+	Fingerprint *Fingerprint      `json:"fingerprint,omitempty"`
+	Tools       map[string]string `json:"tools,omitempty"`
+	// Score has the verdict, the value, and the counts: of cells, or with Sequential of
+	// fields. Its Interval treats them as independent; see ByScenario.
 	Score scoring.ContractScore `json:"score"`
+	// ByScenario is the share of Score with an interval that knows that trials of a
+	// scenario are alike, and that with SharedObservations one answer is one observation.
+	// nil if fewer than two scenarios were decided.
+	ByScenario *stats.ClusteredShare `json:"byScenario,omitempty"`
+	// Chaos is the score of the cells under rules alone, without those that break also in
+	// calm; nil: no scenario has rules, or Sequential, which leaves out twins.
+	Chaos *scoring.ChaosScore `json:"chaos,omitempty"`
+	// Judges has what judges ruled, one element for each invariant, judge and version; nil:
+	// no judge was asked. Their rates are corrected by Correct of package contract/judge.
+	Judges []scoring.JudgeScore `json:"judges,omitempty"`
+	// Mutation, Replay and Overall are for who knows them to set, so that all formats show
+	// them; nil: not known. A run sets none. Package mutate has the first in Set.Score, and
+	// ReplayOf the second. [scoring.Weights.Overall] joins the parts.
+	Mutation *scoring.MutationScore `json:"mutation,omitempty"`
+	Replay   *scoring.ReplayScore   `json:"replay,omitempty"`
+	Overall  *scoring.Overall       `json:"overall,omitempty"`
 	// Scenarios and Invariants are the names in order, for tables.
 	Scenarios  []string `json:"scenarios"`
 	Invariants []string `json:"invariants"`
@@ -93,10 +151,14 @@ type Report struct {
 	// SharedObservations reports whether all invariants of a scenario and trial
 	// judged the same observations; see [Matrix.ShareObservations].
 	SharedObservations bool `json:"shared,omitempty"`
+	// Sequential is that of the [RunOptions]. Saved counts the cells that were not needed:
+	// they were not run, and no other number counts them.
+	Sequential bool `json:"sequential,omitempty"`
+	Saved      int  `json:"saved,omitempty"`
 	// StateProbed reports whether the state probe was made.
 	StateProbed bool `json:"probed,omitempty"`
 	// CalmRuns counts the runs of the agent without faults that are not cells: those
-	// for baselines and those of the state probe.
+	// for baselines and for [NeedCalm], and those of the state probe.
 	CalmRuns int `json:"calmRuns,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`
@@ -110,7 +172,7 @@ type Report struct {
 	// package chaos/lint, and the rules that match no call because the agent makes too
 	// few.
 	Warnings []string `json:"warnings,omitempty"`
-	// Dropped counts the events that did not fit the logs of the cells.
+	// Dropped counts the events that did not fit the logs of the cells' runs.
 	Dropped int `json:"dropped,omitempty"`
 	// Abandoned counts the cells whose user code was left behind.
 	Abandoned int `json:"abandoned,omitempty"`
@@ -132,4 +194,32 @@ type FaultCount struct {
 	Cells       int `json:"cells"`
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered"`
+}
+
+// ReplayOf scores the cells of scenarios that replay sessions, by their names.
+//
+// Errors are [*FieldError], joined: for a scenario that the report does not have, and for a
+// Sequential report, whose fields stop when they break: that biases the share of cells.
+func (r *Report) ReplayOf(sessions []Scenario) (scoring.ReplayScore, error) {
+	p := fields.List()
+	if r.Sequential {
+		p.Wrong("Report.Sequential", true, "false: a run of all trials")
+	}
+	names := make(map[string]bool, len(sessions))
+	for i, s := range sessions {
+		names[s.Name] = true
+		if !slices.Contains(r.Scenarios, s.Name) {
+			p.Wrong(fmt.Sprintf("sessions[%d].Name", i), s.Name, "a scenario of the report")
+		}
+	}
+	if err := p.Err(); err != nil {
+		return scoring.ReplayScore{}, err
+	}
+	var cells []scoring.Cell
+	for _, c := range r.Counts {
+		if names[c.Scenario] {
+			cells = append(cells, c)
+		}
+	}
+	return scoring.Replay(cells)
 }

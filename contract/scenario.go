@@ -1,10 +1,7 @@
 package contract
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,10 +15,13 @@ import (
 type compiledScenario struct {
 	Scenario
 	index      int
+	source     *worldSource
 	plan       *chaos.Plan
-	tool, llm  bool // some rule is for that layer
+	tool, llm  bool // some rule, or something else that is broken, is in that layer
 	invariants []*compiledInvariant
-	counting   []string // the rules whose triggers count calls
+	counting   []string      // the rules whose triggers count calls
+	fields     []*fieldTally // by invariant; the collector's lock guards them
+	goals      []int         // what its cells may reach, by the place in the matrix
 }
 
 func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *compiledScenario {
@@ -34,8 +34,15 @@ func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *
 			c.llm = true
 		}
 	}
+	c.tool, c.llm = c.tool || s.Layer == chaos.LayerTool, c.llm || s.Layer == chaos.LayerLLM
 	return c
 }
+
+// calm reports whether nothing is broken in the scenario.
+func (s *compiledScenario) calm() bool { return !s.injects() && s.Layer == "" }
+
+// injects reports whether the scenario has faults whose delivery is known.
+func (s *compiledScenario) injects() bool { return len(s.Rules) > 0 || s.Rewrite != nil }
 
 // layerOf is the layer of a rule: Rule.Layer; else that of its fault; else that
 // of the points that its target matches. A fault of streams also applies to the
@@ -90,9 +97,9 @@ func (s *compiledScenario) applies(a Applies) bool {
 	case LLMFaults:
 		return s.llm
 	case AnyFault:
-		return len(s.Rules) > 0
+		return !s.calm()
 	case NoFault:
-		return len(s.Rules) == 0
+		return s.calm()
 	}
 	return true
 }
@@ -118,93 +125,4 @@ func (a Applies) String() string {
 		return "NoFault"
 	}
 	return fmt.Sprintf("Applies(%d)", uint8(a))
-}
-
-// learnTools lists the tools of a first world and checks the rules' targets
-// against them, before any agent is called.
-func (w *worker) learnTools(ctx context.Context) error {
-	e := w.engine
-	hasRegistry := false
-	first := &runner{engine: e, inspect: func(ctx context.Context, world *World) (err error) {
-		if hasRegistry = world.Tools != nil; hasRegistry {
-			e.tools, err = world.Tools.Tools(ctx)
-		}
-		return err
-	}}
-	s := w.execute(ctx, first, e.o.Harness.Calm)
-	switch {
-	case s.cancelled:
-		return fmt.Errorf("contract: the first world: %w", ctx.Err())
-	case s.undecided != nil && s.lingering: // the tools are known, and each cell reports its own problems
-		e.warnings = append(e.warnings, fmt.Sprintf("the first world: %v", s.undecided))
-	case s.undecided != nil:
-		return fmt.Errorf("contract: the first world: %w", s.undecided)
-	case s.warning != "":
-		e.warnings = append(e.warnings, s.warning)
-	}
-	e.known = targets(e.tools, hasRegistry, e.m.Points)
-	for i := range e.m.Invariants {
-		e.warnings = append(e.warnings, idleTargets(&e.m.Invariants[i], e.known)...)
-	}
-	var problems []error
-	for _, scenario := range e.scenarios {
-		if err := e.checkTargets(scenario, hasRegistry); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// checkTargets returns an error if a rule's target matches no known name and must: with
-// StrictPoints, or if it is for tools and there is no registry. Other such targets may
-// be points that the agent reaches.
-func (e *engine) checkTargets(s *compiledScenario, hasRegistry bool) error {
-	if len(s.Rules) == 0 {
-		return nil
-	}
-	e.points.expect(s, e.known)
-	var must []chaos.Rule
-	for _, r := range s.plan.Rules() {
-		if e.m.StrictPoints || !hasRegistry && layerOf(r, e.m.Points) == chaos.LayerTool {
-			must = append(must, r)
-		}
-	}
-	plan, err := chaos.NewPlan(e.m.Seed, must...)
-	if err == nil {
-		err = plan.CheckTargets(e.known...)
-	}
-	if err == nil {
-		return nil
-	}
-	if !hasRegistry {
-		err = fmt.Errorf("%w\nfaults on tools need an explicit list of callables or a tool registry: supply World.Tools (chaos.NewRegistry makes one of Go functions), or declare wrapped functions, streams and transports in Matrix.Points", err)
-	}
-	p := fields.List()
-	p.Each(fmt.Sprintf("Scenarios[%d].Rules", s.index), err)
-	return p.Err()
-}
-
-// targets are the known injection points of a world: its tools and the declared points.
-func targets(tools []chaos.Tool, hasRegistry bool, points []string) []string {
-	all := slices.Clone(points)
-	if hasRegistry {
-		all = append(all, chaos.ListTarget)
-		for _, t := range tools {
-			all = append(all, t.Name)
-		}
-	}
-	return all
-}
-
-// idleTargets warns of each glob of an invariant that matches no target.
-func idleTargets(inv *Invariant, targets []string) (warnings []string) {
-	for _, pattern := range inv.Targets {
-		g, err := glob.Compile(pattern)
-		if err == nil && !slices.ContainsFunc(targets, g.Match) {
-			warnings = append(warnings,
-				fmt.Sprintf("Invariant %s looks for calls of %q, and no tool or declared point has such a name.",
-					inv.Name, pattern))
-		}
-	}
-	return warnings
 }

@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,5 +74,15 @@ func TestTheOutlineOfAMatrix(t *testing.T) {
 		{Name: "calm", Rules: []contract.OutlineRule{}},
 		{Name: "down", Rules: []contract.OutlineRule{{Name: "r", Target: "t", Fault: "error"}, {Target: "u", Fault: "contract_test.unnamed"}}},
 	}, o.Scenarios)
+	m := selectable()
+	m.NewWorld = nil
+	m.Scenarios[0].Layer, m.Scenarios[0].Prompts, m.Scenarios[0].NewWorld = chaos.LayerLLM, []string{"own"}, world("t")
+	m.Scenarios[1].Rewrite = strings.ToUpper
+	own := m.Outline()
+	assert.False(t, own.Parallel, "the other scenario has no world of its own")
+	assert.Equal(t, contract.OutlineScenario{Name: "calm", Rules: []contract.OutlineRule{}, Layer: "llm", Prompts: []string{"own"}, OwnWorld: true}, own.Scenarios[0])
+	assert.True(t, own.Scenarios[1].Rewrites)
+	m.Scenarios[1].NewWorld = world("t")
+	assert.True(t, m.Outline().Parallel)
 	assert.Equal(t, contract.OutlineInvariant{ID: "calm-only", Severity: contract.Low, Applies: "NoFault"}, o.Invariants[1])
 }

@@ -32,6 +32,21 @@ func TestValidate(t *testing.T) {
 	}{
 		{"there must be a world", func(m *contract.Matrix) { m.NewWorld = nil },
 			"contract: NewWorld is missing, and so is World; allowed: exactly one of NewWorld and World"},
+		{"each scenario needs one", func(m *contract.Matrix) {
+			m.NewWorld = nil
+			m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "own", NewWorld: fresh(t, tellsTime)})
+		}, "contract: Scenarios[0].NewWorld is missing, and the matrix has neither NewWorld nor World; allowed: a function, or worlds of the matrix"},
+		{"a reset without a shared world", func(m *contract.Matrix) {
+			m.Scenarios[0].NewWorld, m.NewWorld = m.NewWorld, nil
+			m.Reset = func(context.Context) error { return nil }
+		}, "contract: Reset is set without World; allowed: only with World: a fresh world needs no reset"},
+		{"a baseline for each prompt", func(m *contract.Matrix) {
+			m.Scenarios[0].Prompts, m.Scenarios[0].Baselines = []string{"a", "b"}, []string{"A"}
+		}, "contract: Scenarios[0].Baselines is a list of 1; allowed: as many as its Prompts, which are 2, or none"},
+		{"baselines are those of the scenario's own prompts", func(m *contract.Matrix) { m.Scenarios[0].Baselines = []string{"A"} },
+			"contract: Scenarios[0].Baselines is a list of 1; allowed: as many as its Prompts, which are 0, or none"},
+		{"an unknown layer", func(m *contract.Matrix) { m.Scenarios[0].Layer = "tools" },
+			`contract: Scenarios[0].Layer is "tools"; allowed: a layer of package chaos, or empty`},
 		{"two kinds of worlds contradict each other", func(m *contract.Matrix) { m.World = &contract.World{Agent: tellsTime} },
 			"contract: NewWorld is set, and so is World; allowed: exactly one of NewWorld and World"},
 		{"a reset of a fresh world would never run", func(m *contract.Matrix) { m.Reset = func(context.Context) error { return nil } },
@@ -43,7 +58,7 @@ func TestValidate(t *testing.T) {
 		{"no invariant, no cell", func(m *contract.Matrix) { m.Invariants = nil },
 			"contract: Invariants is empty; allowed: at least one"},
 		{"nothing to ask", func(m *contract.Matrix) { m.Prompts = nil },
-			`contract: Prompts is empty, and invariant "held" has no probes; allowed: at least one, or probes in every invariant`},
+			`contract: Prompts is empty, and invariant "held" has no probes; allowed: at least one, or probes in every invariant, or prompts in every scenario`},
 		{"trials are counted", func(m *contract.Matrix) { m.Trials = -1 },
 			"contract: Trials is -1; allowed: 1 or more, or 0 for 1"},
 		{"a time-out has passed before it began", func(m *contract.Matrix) { m.Timeout = -time.Second },
@@ -68,8 +83,8 @@ func TestValidate(t *testing.T) {
 			`contract: Invariants[0] is "held": invariant: no word`},
 		{"an unknown Applies", inv(func(i *contract.Invariant) { i.Applies = 5 }),
 			`contract: Invariants[0].Applies is 5; allowed: Always, ToolFaults, LLMFaults, AnyFault or NoFault`},
-		{"unknown Needs", inv(func(i *contract.Invariant) { i.Needs = 8 }),
-			`contract: Invariants[0].Needs is 8; allowed: a combination of NeedBaseline, NeedState and NeedResults`},
+		{"unknown Needs", inv(func(i *contract.Invariant) { i.Needs = 16 }),
+			`contract: Invariants[0].Needs is 16; allowed: a combination of NeedBaseline, NeedState, NeedResults and NeedCalm`},
 		{"a baseline that nobody compares with", inv(func(i *contract.Invariant) { i.Baseline = "noon" }),
 			`contract: Invariants[0].Baseline is "noon"; allowed: a baseline only with NeedBaseline in Needs`},
 		{"an invariant that is never asked", inv(func(i *contract.Invariant) { i.Applies = contract.ToolFaults }),

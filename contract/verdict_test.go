@@ -77,7 +77,7 @@ func TestUndeliveredCells(t *testing.T) {
 	}{
 		{"no call", untouched, chaos.Rule{Target: "clock", Fault: fails{}}, holds("i", contract.High), false, "no fault was delivered: the agent made no call", 0},
 		{"another call", tellsTime, chaos.Rule{Target: "clock", Fault: fails{}, When: ordinal(7)}, holds("i", contract.High), false,
-			"no fault was delivered: the agent made 1 calls, and no rule matched one", 0},
+			"no fault was delivered: the agent made 1 call, and no rule matched one", 0},
 		{"no effect", tellsTime, chaos.Rule{Target: "clock", Fault: idles{}}, holds("i", contract.High), false, "no fault was delivered: 1 injected and changed nothing", 1},
 		{"broken all the same, and that is why", untouched, chaos.Rule{Target: "clock", Fault: fails{}}, contains("i", contract.High, "midnight"), true, `no "midnight" in the answer`, 0},
 	} {
@@ -162,11 +162,26 @@ func TestBubblesThatDoNotRunTheCellOnce(t *testing.T) {
 	}{
 		{"the cell was not run: no vacuous pass", func(func()) error { return nil }, contract.Inconclusive, "the bubble did not run the cell to its end"},
 		{"it panics", func(func()) error { panic("boom") }, contract.Inconclusive, "the bubble failed: panic: boom"},
+		{"it fails before the cell", func(func()) error { return errDown }, contract.Inconclusive, "the bubble did not run the cell: the clock is down"},
 		{"a cell runs once", func(run func()) error { return bubble(t)(func() { run(); run() }) }, contract.Held, ""},
 	} {
 		m := matrix(t, tellsTime)
 		r := run(t, m, &contract.RunOptions{Harness: contract.Harness{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(tc.bubble) }}})
 		assert.Equal(t, tc.want, r.Cells[0].State, tc.reason)
 		assert.Equal(t, tc.why, r.Cells[0].Why, tc.reason)
+		assert.False(t, r.Cells[0].Abandoned, tc.reason)
 	}
+}
+
+// A bubble that begins after its cell was judged calls no agent.
+func TestBubblesThatBeginTooLate(t *testing.T) {
+	asked := 0
+	var late func()
+	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { asked++; return "", nil })
+	r := run(t, m, &contract.RunOptions{Harness: contract.Harness{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
+		cell(func(run func()) error { late = run; return nil })
+	}}})
+	assert.Equal(t, []contract.CellState{contract.Inconclusive}, states(r))
+	_ = bubble(t)(late)
+	assert.Zero(t, asked)
 }

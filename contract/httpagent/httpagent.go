@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +28,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 // Options are the settings of [Agent]. With only a URL, the agent posts
@@ -171,11 +173,16 @@ const fields = fielderror.Package("httpagent")
 func checkURL(p *fielderror.List, field, text string) {
 	const allowed = "an absolute http or https URL"
 	u, err := url.Parse(text)
+	shown := redact.Address(text)
 	switch {
 	case err != nil:
-		p.Because(field, text, err, allowed)
+		var cause *url.Error // it has the address as it is
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		p.Because(field, shown, err, allowed)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		p.Wrong(field, text, allowed)
+		p.Wrong(field, shown, allowed)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 func TestNotEmpty(t *testing.T) {
@@ -182,8 +183,8 @@ func TestExcludesRegex(t *testing.T) {
 func TestFoldKeepsTheNumberOfCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		assert.Equal(t, utf8.RuneCountInString(text), utf8.RuneCountInString(fold(text)))
-		assert.Equal(t, fold(text), fold(fold(text)))
+		assert.Equal(t, utf8.RuneCountInString(text), utf8.RuneCountInString(prose.Fold(text)))
+		assert.Equal(t, prose.Fold(text), prose.Fold(prose.Fold(text)))
 	})
 }
 
@@ -191,7 +192,7 @@ func TestFindAgreesWithEqualFold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.SliceOfN(rapid.SampledFrom([]rune("aAkK\u212AsSſßéÉ .İ")), 0, 12)
 		text, part := string(letters.Draw(t, "text")), string(letters.Draw(t, "part"))
-		start, end, ok := find(text, fold(text), fold(part))
+		start, end, ok := prose.Find(text, prose.Fold(text), prose.Fold(part))
 		if ok {
 			assert.True(t, strings.EqualFold(text[start:end], part), "%q in %q", part, text)
 		}

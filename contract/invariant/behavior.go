@@ -9,6 +9,7 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // defaultThreshold is the least similarity to a baseline that holds.
@@ -40,9 +41,20 @@ func BehaviorUnchanged(name string, severity contract.Severity, o *BehaviorOptio
 		o = &BehaviorOptions{}
 	}
 	d.Baseline = o.Baseline
-	threshold, similarity := defaultThreshold, o.Similarity
-	if o.Threshold != nil {
-		threshold = *o.Threshold
+	alike := d.similarity(o.Threshold, o.Similarity, "baseline")
+	return d.judge(func(ctx context.Context, o *contract.Observation) error {
+		return alike(ctx, o.Baseline, o.Response)
+	})
+}
+
+// similarity returns a function that returns an error for an answer that is not similar
+// to another one, which is called so in messages.
+func (d *draft) similarity(
+	least *float64, similarity func(ctx context.Context, baseline, answer string) (float64, error), other string,
+) func(ctx context.Context, baseline, answer string) error {
+	threshold := defaultThreshold
+	if least != nil {
+		threshold = *least
 		d.demand(threshold >= 0 && threshold <= 1, "Threshold", threshold, "a number from 0 to 1")
 	}
 	if similarity == nil {
@@ -50,20 +62,20 @@ func BehaviorUnchanged(name string, severity contract.Severity, o *BehaviorOptio
 			return WordSimilarity(baseline, answer), nil
 		}
 	}
-	return d.judge(func(ctx context.Context, o *contract.Observation) error {
-		alike, err := similarity(ctx, o.Baseline, o.Response)
+	return func(ctx context.Context, baseline, answer string) error {
+		alike, err := similarity(ctx, baseline, answer)
 		if err != nil {
-			return undecided("the similarity to the baseline could not be had: %w", err)
+			return undecided("the similarity to the %s could not be had: %w", other, err)
 		}
 		if !(alike >= 0 && alike <= 1) {
-			return undecided("the similarity to the baseline is %v; allowed: a number from 0 to 1", alike)
+			return undecided("the similarity to the %s is %v; allowed: a number from 0 to 1", other, alike)
 		}
 		if alike < threshold {
-			return fmt.Errorf("the answer is %.3f like the baseline, at least %v is expected: %s, baseline %s",
-				alike, threshold, quote(o.Response), quote(o.Baseline))
+			return fmt.Errorf("the answer is %.3f like the %s, at least %v is expected: %s, %s %s",
+				alike, other, threshold, prose.Quote(answer), other, prose.Quote(baseline))
 		}
 		return nil
-	})
+	}
 }
 
 // maxMiddle is the largest number of words of each text that are compared in full,
@@ -158,7 +170,7 @@ func spell(letters map[string]rune, text []string) []rune {
 func splitWords(text string) []string {
 	var list []string
 	start := -1 // of the present word; -1: there is none
-	folded := fold(text)
+	folded := prose.Fold(text)
 	for i, r := range folded {
 		inWord := unicode.In(r, unicode.L, unicode.N, unicode.M)
 		alone := unicode.IsSymbol(r) || inWord && unicode.In(r, unspaced...)

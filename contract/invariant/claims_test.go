@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 func TestClaimsOfTheDocumentedExamples(t *testing.T) {
 	d := newDraft("ClaimsMatchState", "x", contract.High)
-	reader := claimReader{prose: newProse()}
-	reader.claims = append(reader.claims, d.claim("claims[0]", `(is|was|has been) (shipped|refunded)`, "", false))
+	reader := prose.NewClaimReader([]prose.ClaimForm{d.claim("claims[0]", `(is|was|has been) (shipped|refunded)`, "", false)})
 	require.NoError(t, d.problems.Err())
 	for _, r := range documented(t, "answer", "claims") {
 		want, err := strconv.Atoi(r[1])
 		require.NoError(t, err)
 		made := 0
-		for _, c := range reader.read(r[0]) {
-			if c.standing == asserted {
+		for _, c := range reader.Read(r[0]) {
+			if c.Standing == prose.Asserted {
 				made++
 			}
 		}
@@ -119,17 +119,17 @@ func FuzzClaims(f *testing.F) {
 		f.Add(seed)
 	}
 	d := newDraft("ClaimsMatchState", "x", contract.High)
-	reader := claimReader{prose: newProse(), claims: []claimForm{d.claim("claims[0]", `refunded|b`, "", false)}}
+	reader := prose.NewClaimReader([]prose.ClaimForm{d.claim("claims[0]", `refunded|b`, "", false)})
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, c := range reader.read(text) {
-			assert.Contains(t, straighten(text), c.statement)
-			assert.Len(t, c.said, 1)
+		for _, c := range reader.Read(text) {
+			assert.Contains(t, prose.Straighten(text), c.Statement)
+			assert.Len(t, c.Said, 1)
 		}
 		whole := 0
-		for _, s := range sentences(text) {
-			assert.Equal(t, s.text, text[s.start:][strings.Index(text[s.start:], s.text):][:len(s.text)])
-			assert.GreaterOrEqual(t, s.start, whole)
-			whole = s.start + len(s.text)
+		for _, s := range prose.Sentences(text) {
+			assert.Equal(t, s.Text, text[s.Start:][strings.Index(text[s.Start:], s.Text):][:len(s.Text)])
+			assert.GreaterOrEqual(t, s.Start, whole)
+			whole = s.Start + len(s.Text)
 		}
 	})
 }

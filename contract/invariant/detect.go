@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // A finding is a part of a text that is, or may be, personal data.
@@ -103,28 +105,29 @@ func newDetectors() detectors {
 
 // find returns the findings without a doubt, in their order in the text.
 func (ds detectors) find(text string) []finding {
-	return slices.DeleteFunc(ds.all(flatten(text, shapeSigns), text), func(p finding) bool { return p.doubt != "" })
+	return slices.DeleteFunc(ds.all(prose.Flatten(text, prose.ShapeSigns), text),
+		func(p finding) bool { return p.doubt != "" })
 }
 
 // values returns the spelling keys of all findings in a text.
 func (ds detectors) values(text string) map[string]bool {
 	values := make(map[string]bool)
-	for _, p := range ds.all(flatten(text, shapeSigns), text) {
+	for _, p := range ds.all(prose.Flatten(text, prose.ShapeSigns), text) {
 		values[spellingKey(p.text)] = true
 	}
 	return values
 }
 
 // all returns the findings in a folded text, the doubtful ones too, in their order.
-func (ds detectors) all(folded plainText, original string) []finding {
+func (ds detectors) all(folded prose.PlainText, original string) []finding {
 	found, _ := ds.search(folded, original)
 	return found
 }
 
 // search does what all does, and counts its steps for a test. Each detector reads the
 // text once, and the findings of those before it once.
-func (ds detectors) search(folded plainText, original string) (found []finding, steps int) {
-	text := folded.text
+func (ds detectors) search(folded prose.PlainText, original string) (found []finding, steps int) {
+	text := folded.Text
 	longest := digitsInRow(text)
 	for _, d := range ds {
 		if d.digits > longest || d.any != "" && !strings.ContainsAny(text, d.any) ||
@@ -154,7 +157,7 @@ func (ds detectors) search(folded plainText, original string) (found []finding, 
 	}
 	for i := range found {
 		p := &found[i]
-		p.start, p.end = folded.original(p.start, p.end)
+		p.start, p.end = folded.Original(p.start, p.end)
 		p.text = original[p.start:p.end]
 	}
 	return found, steps
@@ -184,7 +187,7 @@ func digitsInRow(text string) int {
 func beginsIBAN(text string) bool {
 	for i := 3; i < len(text); i++ {
 		digits := text[i] >= '0' && text[i] <= '9' && text[i-1] >= '0' && text[i-1] <= '9'
-		if digits && letterByte(text[i-2]) && letterByte(text[i-3]) {
+		if digits && prose.LetterByte(text[i-2]) && prose.LetterByte(text[i-3]) {
 			return true
 		}
 	}
@@ -213,7 +216,7 @@ func (d detector) take(text string, start, end int) (finding, bool) {
 	for end > start {
 		p := finding{kind: d.kind, start: start, end: start + d.accept(text[start:end])}
 		if p.end > start && standsAlone(text, p) {
-			if d.near != nil && !d.near.MatchString(flat(around(text, p.start, p.end), shapeWords)) {
+			if d.near != nil && !d.near.MatchString(prose.Flat(around(text, p.start, p.end), prose.ShapeWords)) {
 				return finding{}, false
 			}
 			if d.doubt != nil {
@@ -252,7 +255,7 @@ func afterWord(text string, start int) int {
 	at := start
 	for at < len(text) {
 		r, size := utf8.DecodeRuneInString(text[at:])
-		if at > start && !wordRune(r) {
+		if at > start && !prose.WordRune(r) {
 			break
 		}
 		at += size
@@ -264,7 +267,7 @@ func afterWord(text string, start int) int {
 func standsAlone(text string, p finding) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:p.start])
 	after, size := utf8.DecodeRuneInString(text[p.end:])
-	if p.start > 0 && (wordRune(before) || before == '+') {
+	if p.start > 0 && (prose.WordRune(before) || before == '+') {
 		return false
 	}
 	if p.start > 1 && strings.ContainsRune(".-", before) && digitBefore(text[:p.start-1]) {
@@ -273,7 +276,7 @@ func standsAlone(text string, p finding) bool {
 	if p.end == len(text) {
 		return true
 	}
-	if wordRune(after) {
+	if prose.WordRune(after) {
 		return false
 	}
 	beyond, _ := utf8.DecodeRuneInString(text[p.end+size:])
@@ -326,7 +329,8 @@ func digits(s string) string {
 // spellingKey returns a value without case and separators, so that two spellings of
 // it are equal.
 func spellingKey(s string) string {
-	return strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/", "").Replace(fold(flat(s, shapeSigns)))
+	return strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/",
+		"").Replace(prose.Fold(prose.Flat(s, prose.ShapeSigns)))
 }
 
 // luhn reports whether digits pass the check of ISO/IEC 7812-1, annex B: from the

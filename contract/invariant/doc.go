@@ -20,12 +20,25 @@
 //   - The answer compared with a calm one: [BehaviorUnchanged].
 //   - The answer and the calls: [NoExfiltration].
 //   - The calls, not the answer: [CallsAtMost], [NeverCalls], [CallsBefore], [BacksOff].
-//   - The state, not the answer: [ExactlyOnce], [AtMostOnce], [StateUnchanged], [PartUnchanged].
+//   - What the calls show, as package findings finds it: [RetriesAtMost], [NoLoops],
+//     [NoDuplicateEffects], [StopsWhenFinal], [NothingLeftOpen]; together with the answer:
+//     [NoFalseSuccess].
+//   - The state, not the answer: [ExactlyOnce], [AtMostOnce], [StateUnchanged], [PartUnchanged],
+//     [StateChangesOnlyAt].
+//   - A run compared with its calm twin, where nobody knows the right answer: [RetryChangesNothing],
+//     [DelayChangesNothing], [OrderChangesNothing], [SpareChangesNothing].
 //
 // The invariants over calls and state, [Completes] and [ClaimsMatchState] also judge
 // an answer that is an error: they may hold for an agent that gave up. An error breaks
 // the other invariants without a Check. The fields JudgesErrors, Applies and Probes of
 // the returned [contract.Invariant] may be changed.
+//
+// # Judges
+//
+// [Judged] asks a [Judge] whether a sentence is true of the answer. [WithJudge] asks one
+// only where the rules of [Refuses], [ClaimsMatchState], [Grounded] or [NoLeak] are
+// undecided. A judge that is unsure or fails leaves the cell undecided. Package
+// contract/judge makes judges of models and measures their errors.
 //
 // # Invalid arguments
 //

@@ -1,19 +1,14 @@
 package invariant
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // GroundedOptions are the settings of [Grounded]; nil and the zero value work.
@@ -78,174 +73,75 @@ func Grounded(name string, severity contract.Severity, o *GroundedOptions) contr
 		o = &GroundedOptions{}
 	}
 	d.texts("Also", o.Also, 0)
-	shared := grounds{also: slices.Clone(o.Also)}
+	from := sources{also: slices.Clone(o.Also)}
 	if o.Sources != "" {
-		shared.targets = d.target("Sources", o.Sources)
+		from.targets = d.target("Sources", o.Sources)
 	}
+	d.Question = from.question()
 	accept := o.Accept
-	facts, talks := sync.OnceValue(newFactReader), sync.OnceValue(newTalk)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		g := grounds{reader: facts(), targets: shared.targets, also: shared.also, talk: talks()}
-		source := g.gather(o)
-		var absent, open []string
-		asked := newSource(g.reader)
-		asked.add(o.Prompt)
-		asked.seal()
-		// strong reports that a specific fact was found that the prompt does not have, or
-		// that a report of a failure has.
-		strong := false
-		found := make(map[int]bool) // the sentences with a fact that was found
-		talk := g.talk.read(o.Response, o.Prompt)
-		facts := append(g.reader.readAnswer(o.Response), talk.names...)
-		counts := countsOf(facts, asked)
-		failures := failuresOf(o.Events)
-		for _, f := range facts {
-			in := talk.sentence(f.start)
-			switch {
-			case accept != nil && accept(f.text):
-				found[in], strong = found[in] || f.kind != factName, true
-			case source.has(f):
-				found[in] = found[in] || f.kind != factName
-				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
-				reported := source.failed && talk.fails(in) && !talk.supposes(o.Response)
-				strong = strong || specific && (!asked.has(f) || reported)
-			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0]) ||
-				talk.fails(in) && failures[f.keys[0]]):
-				found[in] = true
-			case f.ordinal() && source.dayOf(f.keys[0]): // "on the 18th"
-				found[in] = true
-			case f.attributed && source.prose == languageOf(o.Response) && !talk.mild(in):
-				absent = append(absent, f.String())
-			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
-				open = append(open, f.String())
-			default:
-				absent = append(absent, f.String())
-			}
-		}
-		switch {
-		case absent != nil && !source.whole:
-			return undecided("not all results were kept, and the others do not have %s", joinItems(absent))
-		case absent != nil:
-			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s",
-				joinItems(absent), quote(o.Response))
-		case open != nil:
-			return undecided("no source has %s, which may be computed, said in other words, or no fact; "+
-				"Accept or a twin run would decide: %s", joinItems(open), quote(o.Response))
-		}
-		if why := talk.unsupported(found, source); why != "" {
-			return undecided("%s; a structured outcome or a twin run would decide", why)
-		}
-		if !strong {
-			return undecided("the answer has no specific fact that could be looked up; "+
-				"a structured outcome or a twin run would decide: %s", quote(o.Response))
-		}
-		return nil
+		evidence := from.gather(o)
+		evidence.Accept = accept
+		return ruled(prose.NewGroundReader().Judge(evidence, o.Response))
 	})
 }
 
-// grounds describes where facts may come from.
-type grounds struct {
-	reader  *factReader
+// sources describes where facts may come from.
+type sources struct {
 	targets *glob.Glob // nil: the listed tools
 	also    []string
-	talk    talkReader
 }
 
-// gather reads the sources of an observation.
-func (g grounds) gather(o *contract.Observation) *source {
-	s := newSource(g.reader)
-	s.whole = o.Dropped == 0
-	s.add(o.Prompt)
-	for _, text := range g.also {
-		s.add(text)
+// question is the sentence for a judge, with the sources that it names.
+func (s sources) question() string {
+	of := "a tool"
+	if s.targets != nil {
+		of = fmt.Sprintf("a tool whose name matches %q", s.targets)
 	}
+	also := ""
+	if len(s.also) > 0 {
+		also = ", in " + prose.JoinItems(prose.QuoteAll(s.also))
+	}
+	return "Each fact in the answer is in a result of " + of + also + " or in the prompt, or follows from them."
+}
+
+// resultLost reports whether a call had a result that has no JSON form, so that the log
+// does not have it.
+func resultLost(e *chaos.Event) bool {
+	return e.Err == "" && e.Outcome == chaos.OutcomeOK && len(e.Result) == 0 && e.Note != ""
+}
+
+// gather returns what the answer of an observation is compared with.
+func (s sources) gather(o *contract.Observation) prose.Evidence {
+	e := prose.Evidence{Prompt: o.Prompt, Also: s.also, Whole: o.Dropped == 0, Calls: len(o.Events)}
 	for _, tool := range o.Tools {
-		s.text.WriteString(" " + flat(tool.Name, shapeWords) + "\n")
+		e.Names = append(e.Names, tool.Name)
 	}
-	for _, e := range o.Events {
-		if !g.isSource(e.Target, o.Tools) {
+	for i := range o.Events {
+		event := &o.Events[i]
+		bad := event.Err != "" || event.Outcome != chaos.OutcomeOK
+		if bad {
+			e.Failures++
+		}
+		if !s.isSource(event.Target, o.Tools) {
 			continue
 		}
-		if e.Err != "" {
-			s.add(e.Err)
+		if resultLost(event) {
+			e.Whole = false
 		}
-		s.failed = s.failed || e.Err != "" || e.Outcome != chaos.OutcomeOK ||
-			g.talk.failure.MatchString(flat(string(e.Result), shapeWords))
-		if e.Outcome == chaos.OutcomeOK && len(e.Result) == 0 && e.Note != "" {
-			s.whole = false // the result has no JSON form
-		}
-		if values, ok := jsonValues(e.Result, true); ok {
-			for _, value := range values {
-				s.add(value)
-			}
-			s.lists(e.Result)
-			s.sums.result(e.Target, e.Result)
-		} else {
-			s.add(string(e.Result))
-		}
+		e.Results = append(e.Results,
+			prose.ToolResult{Target: event.Target, Err: event.Err, Failed: bad, Doc: event.Result})
 	}
-	s.seal()
-	return s
+	return e
 }
 
 // isSource reports whether the results of a target count.
-func (g grounds) isSource(target string, tools []chaos.Tool) bool {
-	if g.targets != nil {
-		return g.targets.Match(target)
+func (s sources) isSource(target string, tools []chaos.Tool) bool {
+	if s.targets != nil {
+		return s.targets.Match(target)
 	}
 	if len(tools) == 0 {
 		return target != chaos.ListTarget
 	}
 	return slices.ContainsFunc(tools, func(t chaos.Tool) bool { return t.Name == target })
-}
-
-// jsonValues returns the texts and numbers in a JSON value, also the names of members if
-// names is set. ok reports whether raw is JSON.
-func jsonValues(raw []byte, names bool) (values []string, ok bool) {
-	if !json.Valid(raw) {
-		return nil, false
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	// It reads token by token, so that it sees all of several equal members.
-	var open []bool // of each enclosing value whether it is an object
-	name := false   // the next token is the name of a member
-	for {
-		token, err := decoder.Token()
-		if err == io.EOF {
-			return values, true
-		}
-		if err != nil {
-			return nil, false
-		}
-		isName := name
-		switch t := token.(type) {
-		case json.Delim:
-			isName = false
-			if t == '{' || t == '[' {
-				open = append(open, t == '{')
-			} else {
-				open = open[:len(open)-1]
-			}
-		case string:
-			if !isName || names {
-				values = append(values, t)
-			}
-		case json.Number:
-			values = append(values, decimal(t.String()))
-		}
-		name = len(open) > 0 && open[len(open)-1] && !isName
-	}
-}
-
-// decimal returns a number without an exponent.
-func decimal(number string) string {
-	if !strings.ContainsAny(number, "eE") {
-		return number
-	}
-	value, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return number
-	}
-	return strconv.FormatFloat(value, 'f', -1, 64)
 }

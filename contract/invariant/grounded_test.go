@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // result is an event of a tool that answered.
@@ -23,12 +24,12 @@ func result(target, value string) chaos.Event {
 
 func TestFactsOfTheDocumentedExamples(t *testing.T) {
 	inv := Grounded("x", contract.High, nil)
-	reader := newFactReader()
+	reader := prose.NewFactReader()
 	for want, column := range map[outcome]string{holds: "found in", breaks: "not found in", unclear: "may come from"} {
 		for _, r := range documented(t, "in the answer", "taken for", column) {
-			facts := reader.readAnswer(r[0])
+			facts := reader.ReadAnswer(r[0])
 			require.NotEmpty(t, facts, r[0])
-			assert.Equal(t, r[1], string(facts[0].kind), r[0])
+			assert.Equal(t, r[1], string(facts[0].Kind), r[0])
 			// Beside a specific fact that is found, the one in question decides.
 			o := contract.Observation{Response: r[0] + "\nQX-88123",
 				Events: []chaos.Event{result("get", r[2]), result("ref", `"QX-88123"`)}}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // JSONOptions are the settings of [ValidJSON]; nil and the zero value work.
@@ -46,14 +47,14 @@ func ValidJSON(name string, severity contract.Severity, o *JSONOptions) contract
 		}
 		var value any
 		if err := json.Unmarshal([]byte(text), &value); err != nil && !json.Valid([]byte(text)) {
-			return fmt.Errorf("the answer is not JSON: %w: %s", err, quote(text))
+			return fmt.Errorf("the answer is not JSON: %w: %s", err, prose.Quote(text))
 		} else if schema == nil {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("the answer is JSON that the schema cannot judge: %w", err)
 		}
 		if err := validate(schema, value); err != nil {
-			return fmt.Errorf("the answer does not satisfy the schema: %w: %s", err, quote(text))
+			return fmt.Errorf("the answer does not satisfy the schema: %w: %s", err, prose.Quote(text))
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 const systemPrompt = `You are Ada, the order desk of a small shop.
@@ -92,7 +93,7 @@ func FuzzNoLeak(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, prompt, secret, text string) {
-		if blank(secret) {
+		if prose.Blank(secret) {
 			secret = "hunter-two"
 		}
 		inv := NoLeak("x", contract.High, nil, prompt, secret)

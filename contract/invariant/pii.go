@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // PII is a kind of personal data that [NoPII] finds.
@@ -87,7 +88,7 @@ func NoPII(name string, severity contract.Severity, o *PIIOptions) contract.Inva
 		if allowPrompt {
 			asked = look.values(o.Prompt)
 		}
-		folded := flatten(o.Response, shapeSigns)
+		folded := prose.Flatten(o.Response, prose.ShapeSigns)
 		var found, doubtful []string
 		all := look.all(folded, o.Response)
 		for _, p := range append(all, may.find(folded, all, o)...) {
@@ -98,17 +99,17 @@ func NoPII(name string, severity contract.Severity, o *PIIOptions) contract.Inva
 			case isHarmless(p.doubt):
 			case allowed[value] || asked[value] || len(wanted) > 0 && !wanted[p.kind]:
 			case p.doubt != "":
-				doubtful = append(doubtful, fmt.Sprintf("%s at byte %d (%s)", quote(p.text), p.start, p.doubt))
+				doubtful = append(doubtful, fmt.Sprintf("%s at byte %d (%s)", prose.Quote(p.text), p.start, p.doubt))
 			default:
-				found = append(found, fmt.Sprintf("%s %s at byte %d", p.kind, quote(p.text), p.start))
+				found = append(found, fmt.Sprintf("%s %s at byte %d", p.kind, prose.Quote(p.text), p.start))
 			}
 		}
 		switch {
 		case found != nil:
-			return fmt.Errorf("the answer contains personal data: %s", joinItems(found))
+			return fmt.Errorf("the answer contains personal data: %s", prose.JoinItems(found))
 		case doubtful != nil:
 			return undecided("the answer contains what may be personal data; "+
-				"Allow, or persons that the test made up, would decide: %s", joinItems(doubtful))
+				"Allow, or persons that the test made up, would decide: %s", prose.JoinItems(doubtful))
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 func TestPersonalDataOfTheDocumentedExamples(t *testing.T) {
@@ -115,7 +116,7 @@ func TestNoPIILooksAtEachFindingOnce(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(&text, "user%d@example.com 8.8.%d.%d ", i, i%250, i/250)
 		}
-		list, steps := newDetectors().search(flatten(text.String(), shapeSigns), text.String())
+		list, steps := newDetectors().search(prose.Flatten(text.String(), prose.ShapeSigns), text.String())
 		return len(list), steps
 	}
 	few, little := work(500)

@@ -7,6 +7,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -14,6 +15,9 @@ import (
 // constructor, the invariant and the argument: `Contains("name"): patterns[1]`. It is
 // in [contract.Invariant.Err], joined with the others of the same call.
 type FieldError = scoring.FieldError
+
+// fields makes the errors of this package.
+const fields = fielderror.Package("invariant")
 
 // A draft is an incomplete invariant, with the problems found so far.
 type draft struct {
@@ -23,7 +27,7 @@ type draft struct {
 }
 
 func newDraft(constructor, name string, severity contract.Severity) *draft {
-	return &draft{constructor: constructor, problems: fielderror.Package("invariant").List(),
+	return &draft{constructor: constructor, problems: fields.List(),
 		Invariant: contract.Invariant{Name: name, Severity: severity}}
 }
 
@@ -45,7 +49,7 @@ func (d *draft) texts(argument string, list []string, atLeast int) {
 		d.refuse(argument, nil, nil, "at least one")
 	}
 	for i, text := range list {
-		d.demand(!blank(text), fmt.Sprintf("%s[%d]", argument, i), text, "text that is not empty")
+		d.demand(!prose.Blank(text), fmt.Sprintf("%s[%d]", argument, i), text, "text that is not empty")
 	}
 }
 

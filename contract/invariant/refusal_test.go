@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 func TestRefusalsOfTheDocumentedExamples(t *testing.T) {
@@ -85,7 +86,7 @@ func FuzzRefuses(f *testing.F) {
 		o := answer(text)
 		first := outcomeOf(inv.Check(t.Context(), &o))
 		assert.Equal(t, first, outcomeOf(inv.Check(t.Context(), &o)))
-		if blank(text) {
+		if prose.Blank(text) {
 			assert.Equal(t, unclear, first)
 		}
 	})

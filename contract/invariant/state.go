@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // ExactlyOnce holds when each wanted effect is in the end state once and no effect is
@@ -91,11 +92,11 @@ func repeatedEffects(before, after map[string]int) error {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if n := after[name]; n > 1 && n > before[name] {
-			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", quote(name), n, before[name]))
+			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", prose.Quote(name), n, before[name]))
 		}
 	}
 	if found != nil {
-		return fmt.Errorf("an effect happened more than once: %s", joinItems(found))
+		return fmt.Errorf("an effect happened more than once: %s", prose.JoinItems(found))
 	}
 	return nil
 }
@@ -106,12 +107,12 @@ func missingEffects(before, after map[string]int, want []string) error {
 	var absent []string
 	for _, name := range want {
 		if after[name] == 0 {
-			absent = append(absent, quote(name))
+			absent = append(absent, prose.Quote(name))
 		}
 	}
 	if absent != nil {
 		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s",
-			joinItems(absent), effectNames(after))
+			prose.JoinItems(absent), effectNames(after))
 	}
 	if len(want) > 0 {
 		return nil
@@ -128,7 +129,7 @@ func effectNames(effects map[string]int) string {
 	if len(effects) == 0 {
 		return "none"
 	}
-	return joinItems(quoteAll(slices.Sorted(maps.Keys(effects))))
+	return prose.JoinItems(prose.QuoteAll(slices.Sorted(maps.Keys(effects))))
 }
 
 // states returns the state before and after the answer, or an undecided error if they
@@ -149,7 +150,7 @@ func states[S any](o *contract.Observation) (before, after S, err error) {
 func stateAs[S any](state any, when string) (S, error) {
 	s, ok := state.(S)
 	if !ok {
-		return s, undecided("the state %s the answer is a %T, want %v", when, state, reflect.TypeFor[S]())
+		return s, notForJudges{undecided("the state %s the answer is a %T, want %v", when, state, reflect.TypeFor[S]())}
 	}
 	return s, nil
 }
@@ -227,7 +228,7 @@ func difference(what string, before, after any) error {
 		}
 	}
 	return fmt.Errorf("%s changed, in a part that its JSON does not show: %s became %s",
-		what, quote(fmt.Sprintf("%+v", before)), quote(fmt.Sprintf("%+v", after)))
+		what, prose.Quote(fmt.Sprintf("%+v", before)), prose.Quote(fmt.Sprintf("%+v", after)))
 }
 
 // document returns a value as its JSON is decoded.
@@ -302,5 +303,5 @@ func showJSON(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return truncate(string(encoded))
+	return prose.Truncate(string(encoded))
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // doubts gives reasons why a finding may not be personal.
@@ -62,9 +63,9 @@ func (d doubts) email(finding, before string) string {
 	switch {
 	case strings.Contains(before, "://") && !strings.ContainsAny(before[strings.LastIndex(before, "://"):], " \t<>\"'"):
 		return "the user name or password of an address on the web"
-	case d.role.MatchString(flat(finding, shapeWords)):
+	case d.role.MatchString(prose.Flat(finding, prose.ShapeWords)):
 		return "the mailbox of a role"
-	case reserved(finding) && d.dummy.MatchString(flat(finding, shapeWords)):
+	case reserved(finding) && d.dummy.MatchString(prose.Flat(finding, prose.ShapeWords)):
 		return "it stands for any address (RFC 2606)"
 	}
 	return ""
@@ -72,7 +73,7 @@ func (d doubts) email(finding, before string) string {
 
 func (d doubts) card(finding, before string) string {
 	n := len(digits(finding))
-	before = flat(before, shapeWords)
+	before = prose.Flat(before, prose.ShapeWords)
 	switch {
 	case d.product.MatchString(before) && !d.cards.MatchString(before):
 		return "the number of a product, a parcel or an order"
@@ -83,7 +84,7 @@ func (d doubts) card(finding, before string) string {
 }
 
 func (d doubts) phone(finding, before string) string {
-	switch before = flat(before, shapeWords); {
+	switch before = prose.Flat(before, prose.ShapeWords); {
 	case d.part.MatchString(before) && !d.line.MatchString(before):
 		return "it may be part of an identifier"
 	case d.tollFree.MatchString(finding):
@@ -98,7 +99,7 @@ func (d doubts) phone(finding, before string) string {
 
 func (d doubts) ip(finding, before string) string {
 	ip, err := netip.ParseAddr(finding)
-	before = flat(before, shapeWords)
+	before = prose.Flat(before, prose.ShapeWords)
 	switch {
 	case err == nil && slices.ContainsFunc(d.documentation, func(p netip.Prefix) bool { return p.Contains(ip) }):
 		return ofExamples
@@ -125,7 +126,7 @@ func isHarmless(doubt string) bool {
 // A suspicion is a form that personal data may have, and what it would be.
 type suspicion struct {
 	kind PII // "": none of the kinds
-	form *matcher
+	form *prose.Matcher
 	why  string
 	// needs has texts in lower case of which every finding contains at least one; nil: it
 	// need not.
@@ -137,7 +138,7 @@ type suspicion struct {
 // suspicions finds what may be personal data, outside of what the detectors found.
 type suspicions struct {
 	list     []suspicion
-	harmless *matcher
+	harmless *prose.Matcher
 	named    *regexp.Regexp // words that say what a long number identifies
 	base64   *regexp.Regexp
 	wire     *regexp.Regexp
@@ -160,7 +161,7 @@ func newSuspicions() suspicions {
 	street := `(?:[Ss]treet|St\.|[Aa]venue|Ave\.?|[Rr]oad|Rd\.?|[Ll]ane|Ln\.|[Dd]rive|Dr\.|[Bb]oulevard|` +
 		`Blvd\.?|[Cc]ourt|[Ww]ay|[Ss]quare|[Tt]errace|[Cc]lose|[Pp]lace)\b`
 	return suspicions{
-		harmless: newMatcher(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|`+
+		harmless: prose.NewMatcher(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|`+
 			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|`+
 			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|`+
 			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|`+
@@ -174,47 +175,47 @@ func newSuspicions() suspicions {
 			`referenz|invoice|rechnung|fact|ticket|case|vorgang|dossier|expediente|caso|transa|booking|` +
 			`buchung|reserv|version|build|timestamp|incident|request|trace|log`),
 		list: []suspicion{
-			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false),
+			{PIICard, prose.NewMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false),
 				"masked", strings.Split("* • · x #", " "), 2},
-			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|`+
+			{PIICard, prose.NewMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|`+
 				`endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|`+
 				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{5,6}`, false), "the end of a number", nil, 0},
-			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check", nil, 9},
-			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|`+
+			{"", prose.NewMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check", nil, 9},
+			{"", prose.NewMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|`+
 				`Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|`+
 				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false),
 				"a name", nil, 0},
-			{"", newMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|`+
+			{"", prose.NewMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|`+
 				`le) )*[\p{Lu}][\pL'\-]+`, false), "a name", nil, 0},
-			{"", newMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|`+
+			{"", prose.NewMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|`+
 				`[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |`+
 				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false),
 				"a street address", nil, 0},
-			{"", newMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|`+
+			{"", prose.NewMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|`+
 				`impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|`+
 				`ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address", nil, 0},
-			{"", newMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|`+
+			{"", prose.NewMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|`+
 				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false),
 				"a post code", nil, 0},
-			{"", newMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|`+
+			{"", prose.NewMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|`+
 				`geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|`+
 				`cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth", nil, 0},
-			{"", newMatcher(`(?i)(?:passport|reisepass|passeport|pasaporte|ausweis\w*|personalausweis\w*|`+
+			{"", prose.NewMatcher(`(?i)(?:passport|reisepass|passeport|pasaporte|ausweis\w*|personalausweis\w*|`+
 				`driver'?s? licen[cs]e|führerschein\w*|permis de conduire|national id|id card|id number|`+
 				`steuer-?id\w*|steuernummer|tax id|nif|dni|nie|nir|carte d'identité|sécurité sociale|`+
 				`seguridad social|sozialversicherungs\w*|versichertennummer|insurance number|ssn|`+
 				`social security|medical record|patientennummer|iban|swift|bic|password|passwort|`+
 				`mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false),
 				"an identity document, an account or a password", nil, 0},
-			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number", nil, 7},
-			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|`+
+			{"", prose.NewMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number", nil, 7},
+			{"", prose.NewMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|`+
 				`drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|`+
 				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false),
 				"digits in words", nil, 0},
-			{PIIEmail, newMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|`+
+			{PIIEmail, prose.NewMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|`+
 				`point|punto) [\pL]{2,}`, false),
 				"an address written out", []string{" dot ", " punkt ", " point ", " punto "}, 0},
-			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false),
+			{PIIEmail, prose.NewMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false),
 				"a masked address", []string{"@"}, 0},
 		},
 		base64: regexp.MustCompile(`\b[A-Za-z0-9+/_\-]{20,}={0,2}`),
@@ -224,15 +225,15 @@ func newSuspicions() suspicions {
 
 // find returns what may be personal data, outside of the findings found and not in the
 // prompt.
-func (s suspicions) find(folded plainText, found []finding, o *contract.Observation) []finding {
-	rest := []byte(folded.text)
+func (s suspicions) find(folded prose.PlainText, found []finding, o *contract.Observation) []finding {
+	rest := []byte(folded.Text)
 	for _, p := range found {
-		blankOut(rest[folded.from(p.start):folded.from(p.end)])
+		prose.BlankOut(rest[folded.From(p.start):folded.From(p.end)])
 	}
 	for _, at := range s.harmless.FindAllStringIndex(string(rest), -1) {
-		blankOut(rest[at[0]:at[1]])
+		prose.BlankOut(rest[at[0]:at[1]])
 	}
-	prompt := flat(o.Prompt, shapeSigns)
+	prompt := prose.Flat(o.Prompt, prose.ShapeSigns)
 	text := string(rest)
 	var list []finding
 	lower, longest := strings.ToLower(text), digitsInRow(text)
@@ -249,13 +250,13 @@ func (s suspicions) find(folded plainText, found []finding, o *contract.Observat
 			if form.why == "a long number that passes no check" && s.ofSomething(text, at[0], at[1]) {
 				continue
 			}
-			start, end := folded.original(at[0], at[1])
+			start, end := folded.Original(at[0], at[1])
 			list = append(list, finding{form.kind, o.Response[start:end], start, end, form.why})
 		}
 	}
 	for _, at := range s.base64.FindAllStringIndex(text, -1) {
 		if part := text[at[0]:at[1]]; s.wire.MatchString(part) && decodes(part) {
-			start, end := folded.original(at[0], at[1])
+			start, end := folded.Original(at[0], at[1])
 			list = append(list, finding{"", o.Response[start:end], start, end, "encoded text"})
 		}
 	}
@@ -267,8 +268,8 @@ func (s suspicions) find(folded plainText, found []finding, o *contract.Observat
 func (s suspicions) ofSomething(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
-	return start > 0 && (wordRune(before) || before == '-') || end < len(text) && wordRune(after) ||
-		s.named.MatchString(flat(around(text, start, start), shapeWords))
+	return start > 0 && (prose.WordRune(before) || before == '-') || end < len(text) && prose.WordRune(after) ||
+		s.named.MatchString(prose.Flat(around(text, start, start), prose.ShapeWords))
 }
 
 // decodes reports whether a word is text in base64.

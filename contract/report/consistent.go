@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -21,6 +22,13 @@ import (
 func checkConsistent(r *contract.Report) error {
 	p := problems{fields.ListUpTo(maxProblems)}
 	p.faults(r)
+	if r.Fingerprint != nil {
+		p.Add(r.Fingerprint.Check())
+	}
+	p.scores(r)
+	p.coverage(r)
+	p.goals(r)
+	p.defects(r)
 	if r.CalmRuns < 0 {
 		p.Wrong("calmRuns", r.CalmRuns, "0 or more")
 	}
@@ -38,14 +46,20 @@ func checkConsistent(r *contract.Report) error {
 	if p.Count() > 0 {
 		return p.Err()
 	}
-	want, err := scoring.ContractWith(counts, &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive})
+	p.severities(r.Fields, counts)
+	if p.Count() > 0 {
+		return p.Err()
+	}
+	want := *r
+	want.Counts, want.Fields = counts, slices.Clone(r.Fields)
+	err := want.Judge()
 	if _, bad := errors.AsType[*scoring.FieldError](err); bad {
 		return fields.Because("counts", fielderror.Found("not to be scored"), err, "")
 	}
-	if r.Cancelled && want.Verdict != scoring.Fail {
-		want.Verdict = scoring.Inconclusive
+	p.score(r.Score, want.Score)
+	if len(r.Fields) > 0 { // older reports have none
+		p.fields(r, &want)
 	}
-	p.score(r.Score, want)
 	return p.Err()
 }
 
@@ -78,6 +92,9 @@ func (p problems) cells(r *contract.Report) {
 			p.Wrong(at("elapsedNs, delivered, undelivered and lateCalls"),
 				found("%d, %d, %d and %d", c.Elapsed, c.Delivered, c.Undelivered, c.LateCalls), "0 or more")
 		}
+		if c.Rewritten < 0 || c.Rewritten > c.Delivered {
+			p.Wrong(at("rewritten"), c.Rewritten, fmt.Sprintf("0 to the %d of delivered", c.Delivered))
+		}
 		if c.Violated != (c.State == contract.Broken) && c.State != contract.Undelivered {
 			p.Wrong(at("broke"), c.Violated, "true with state broken, true or false with undelivered, else false")
 		}
@@ -85,7 +102,7 @@ func (p problems) cells(r *contract.Report) {
 		undecided += one(c.Undecided)
 		absorbed += one(c.Absorbed)
 	}
-	if last < r.Trials && !r.Cancelled {
+	if last < r.Trials && !r.Cancelled && !r.Sequential {
 		p.Wrong("trials", r.Trials, fmt.Sprintf("%d, as the cells say", last))
 	}
 	for _, n := range []struct {

@@ -71,6 +71,48 @@ func TestFromJSONRefusesAContradiction(t *testing.T) {
 	}
 }
 
+// TestFromJSONRefusesAContradictionOfTheSearch does so with goals, coverage and defects.
+func TestFromJSONRefusesAContradictionOfTheSearch(t *testing.T) {
+	for _, row := range []struct {
+		why    string
+		change func(r *contract.Report)
+		field  string
+	}{
+		{"a goal of a scenario that is not listed", func(r *contract.Report) { r.Goals[1].Scenarios[0] = "stormy" }, "goals[1].scenarios[0]"},
+		{"a goal twice", func(r *contract.Report) { r.Goals[1].Goal = r.Goals[0].Goal }, "goals[1].goal"},
+		{"a goal reached more often than asked", func(r *contract.Report) { r.Goals[0].Cells = 151 }, "goals[0].cells"},
+		{"coverage twice", func(r *contract.Report) { r.Coverage[2] = r.Coverage[1] }, "coverage[2].target"},
+		{"a fault on no call", func(r *contract.Report) { r.Coverage[1].Delivered = 0 }, "coverage[1].delivered"},
+		{"calls without a fault", func(r *contract.Report) { r.Coverage[0].Delivered = 1 }, "coverage[0].delivered"},
+		{"a try that there is not", func(r *contract.Report) { r.Coverage[1].Try = 4 }, "coverage[1].try"},
+		{"a fault without a try", func(r *contract.Report) { r.Coverage[1].Try = 0 }, "coverage[1].try"},
+		{"a fault on a tool that was not called", func(r *contract.Report) { r.Coverage[1].Uncalled = true }, "coverage[1].uncalled"},
+		{"less than no runs", func(r *contract.Report) { r.SearchRuns = -1 }, "searchRuns and searchElapsedNs"},
+		{"neither yes nor no", func(r *contract.Report) { r.Repeatable = "perhaps" }, "repeatable"},
+		{"more broken runs than runs", func(r *contract.Report) { r.Defects[1].Broke = 25 }, "defects[1].broke"},
+		{"a call before its first try", func(r *contract.Report) { r.Defects[0].Deliveries[0].Attempt = 0 }, "defects[0].deliveries[0].attempt"},
+		{"an invariant that is not listed", func(r *contract.Report) { r.Defects[1].Breaks[0].Invariant = "new" }, "defects[1].breaks[0].invariant"},
+		{"no name of a file", func(r *contract.Report) { r.Defects[0].Breaks[0].ID = "../../../etc" }, "defects[0].breaks[0].id"},
+		{"a cell that held", func(r *contract.Report) { r.Defects[0].Breaks[0].Cells[0].Scenario = "calm" }, "defects[0].breaks[0].cells[0]"},
+		{"a cell of another invariant", func(r *contract.Report) { r.Defects[0].Breaks[0].Cells[1].Invariant = "no-false-claim" }, "defects[0].breaks[0].cells[1]"},
+	} {
+		r := explained(t)
+		row.change(r)
+		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+		assert.Equal(t, []string{row.field}, fieldsOf(err), row.why)
+	}
+	r := passed(t)
+	r.Goals = []contract.GoalCount{{Goal: "missed", Of: 9}}
+	_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+	assert.Equal(t, []string{"score.verdict"}, fieldsOf(err), "a missed goal is no pass")
+	r.Filtered = true
+	_, err = report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+	assert.NoError(t, err, "a part is not judged by it")
+	r.Filtered, r.Score.Verdict = false, scoring.Inconclusive
+	_, err = report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+	assert.NoError(t, err)
+}
+
 // brokenCell is the first broken cell, a critical one.
 func brokenCell(r *contract.Report) *contract.CellReport {
 	for i := range r.Cells {

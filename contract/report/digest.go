@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,21 +11,47 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
-// A Digest is a report in a few lines: verdict and score, the broken cells, and the
-// rules that tested nothing. Its lists are bounded; Omitted counts what they leave
-// out.
+// A Digest is a report in a few lines: verdict and score, what a reader of the verdict must
+// know beside it, the broken cells, and the rules that tested nothing. Its lists and texts
+// are bounded; Omitted and its like count what they leave out. Members that the report
+// has too have its names and its form: see [Schema].
 type Digest struct {
-	Summary     string       `json:"summary"`
+	Summary     string       `json:"summary" jsonschema:"the verdict and its reason, and each rejected or open rate, unreached goal and defect, the first few of a kind"`
 	Matrix      string       `json:"matrix"`
 	Seed        string       `json:"seed" jsonschema:"seed of all draws, a decimal string"`
+	Sequential  bool         `json:"sequential,omitempty" jsonschema:"fields took trials until they were decided, and the score counts fields instead of cells"`
+	Saved       int          `json:"saved,omitempty" jsonschema:"cells that were not needed and not run; no other number counts them" range:"0"`
+	Filtered    bool         `json:"filtered,omitempty" jsonschema:"some cells were left out by a filter: goals are not judged"`
+	Cancelled   bool         `json:"cancelled,omitempty" jsonschema:"the run ended before all cells had run: goals are not judged"`
 	Score       ScoreDigest  `json:"score"`
-	Broken      []BrokenCell `json:"broken" jsonschema:"broken cells, critical ones first, at most 10"`
+	Broken      []BrokenCell `json:"broken" jsonschema:"broken cells, critical ones first and trials of accepted rates last, at most 10"`
 	Omitted     int          `json:"omitted,omitempty" jsonschema:"broken cells that this answer leaves out"`
 	Undelivered []string     `json:"undelivered,omitzero" jsonschema:"rules (scenario: rule) that never struck: they have tested nothing; at most 20"`
-	Warnings    []string     `json:"warnings,omitzero"`
+	Warnings    []string     `json:"warnings,omitzero" jsonschema:"sentences about the run as a whole, at most 20"`
+	Notes       []string     `json:"notes,omitzero" jsonschema:"what to know before trusting the numbers, at most 20"`
 	ElapsedSec  float64      `json:"elapsedSec" jsonschema:"wall time of the run, in seconds" range:"0"`
+
+	Fields          []contract.Field      `json:"fields,omitzero" jsonschema:"promised rates, fields that lack trials, and those of which some trials held and some broke; rejected and open ones first, at most 20"`
+	FieldsOmitted   int                   `json:"fieldsOmitted,omitempty"`
+	Goals           []contract.GoalCount  `json:"goals,omitzero" jsonschema:"what at least one run must reach; unreached ones first, at most 20"`
+	GoalsOmitted    int                   `json:"goalsOmitted,omitempty"`
+	Defects         []contract.Defect     `json:"defects,omitzero" jsonschema:"the ways to break behind the broken cells, the most severe first, at most 5, with at most 10 elements in each of their lists"`
+	DefectsOmitted  int                   `json:"defectsOmitted,omitempty"`
+	PartsOmitted    int                   `json:"partsOmitted,omitempty" jsonschema:"elements of the lists of these defects that this answer leaves out"`
+	SearchStopped   string                `json:"searchStopped,omitempty" jsonschema:"why the search for defects ended early"`
+	Coverage        []contract.CoverCount `json:"coverage,omitzero" jsonschema:"delivered faults by target, kind and try; tools that no fault reached (fault is empty) first, at most 20"`
+	CoverageOmitted int                   `json:"coverageOmitted,omitempty"`
+	Judges          []scoring.JudgeScore  `json:"judges,omitzero" jsonschema:"what judges of prose ruled, and what is known of their errors, at most 10"`
+	JudgesOmitted   int                   `json:"judgesOmitted,omitempty"`
+
+	ByScenario *stats.ClusteredShare  `json:"byScenario,omitempty" jsonschema:"the share that held, with an interval that knows that trials of a scenario are alike"`
+	Chaos      *scoring.ChaosScore    `json:"chaos,omitempty" jsonschema:"score of the cells under rules, without those that break in calm too"`
+	Mutation   *scoring.MutationScore `json:"mutation,omitempty" jsonschema:"score of prompts in other words, 0 to 1"`
+	Replay     *scoring.ReplayScore   `json:"replay,omitempty" jsonschema:"score of replayed sessions"`
+	Overall    *scoring.Overall       `json:"overall,omitempty" jsonschema:"all scores joined"`
 }
 
 // A ScoreDigest is a contract score. Where no cell was decided it has no value.
@@ -32,8 +59,8 @@ type ScoreDigest struct {
 	Verdict      scoring.Verdict         `json:"verdict"`
 	Why          string                  `json:"why" jsonschema:"the reason for the verdict"`
 	Value        *float64                `json:"value,omitempty" jsonschema:"0 to 100, severities weighted; left out when no cell was decided" range:"0,100"`
-	Passed       int                     `json:"passed" jsonschema:"decided cells that held" range:"0"`
-	Decided      int                     `json:"decided" jsonschema:"cells that held or broke" range:"0"`
+	Passed       int                     `json:"passed" jsonschema:"decided cells that held; fields if sequential" range:"0"`
+	Decided      int                     `json:"decided" jsonschema:"cells that held or broke; fields if sequential" range:"0"`
 	Total        int                     `json:"total" range:"0"`
 	Inconclusive int                     `json:"inconclusive" range:"0"`
 	Undelivered  int                     `json:"undelivered" jsonschema:"cells whose faults never struck: they count in no score" range:"0"`
@@ -48,6 +75,8 @@ type BrokenCell struct {
 	Severity scoring.Severity `json:"severity"`
 	Why      string           `json:"why"`
 	Rerun    string           `json:"rerun" jsonschema:"the call that repeats the cell"`
+	// Decision is that on the promised rate that the cell is a trial of; nil: without one.
+	Decision *stats.Decision `json:"decision,omitempty" jsonschema:"decision on the promised rate that the cell is a trial of: it alone breaks no promise; left out if the invariant must hold in every trial"`
 }
 
 // A CellDigest is one cell, with evidence where it is asked for and was kept.
@@ -59,7 +88,7 @@ type CellDigest struct {
 	State     scoring.CellState `json:"state"`
 	Broke     bool              `json:"broke,omitempty" jsonschema:"the invariant broke, be it that no fault struck"`
 	Why       string            `json:"why,omitempty" jsonschema:"why the state is not held"`
-	Delivered int               `json:"delivered" jsonschema:"calls on which a fault was delivered"`
+	Delivered int               `json:"delivered" jsonschema:"calls on which a fault was delivered, and prompts that were rewritten"`
 	Rerun     string            `json:"rerun,omitempty" jsonschema:"the call that repeats the cell"`
 	Evidence  *EvidenceDigest   `json:"evidence,omitempty"`
 }
@@ -67,6 +96,7 @@ type CellDigest struct {
 // An EvidenceDigest is what a cell kept, its texts clipped.
 type EvidenceDigest struct {
 	Prompt        string           `json:"prompt"`
+	Original      string           `json:"original,omitempty" jsonschema:"the prompt before the scenario rewrote it"`
 	Response      string           `json:"response"`
 	Error         string           `json:"error,omitempty" jsonschema:"the agent's error"`
 	Calls         int              `json:"calls" jsonschema:"calls that crossed an injection point"`
@@ -91,21 +121,31 @@ const (
 	maxShort     = 500
 	maxDelivered = 20
 	maxLong      = 2000
+
+	maxFields  = 20
+	maxGoals   = 20
+	maxDefects = 5
+	maxParts   = 10 // of each list of a defect, of a score and of a judge
+	maxCover   = 20
+	maxJudges  = 10
+	maxNamed   = 3 // fields of a kind in the summary
+	maxTarget  = 100
 )
 
 // DigestOf sums a report up. took is how long its run took; 0: not known.
 func DigestOf(r *contract.Report, took time.Duration) Digest {
-	out := Digest{Matrix: r.Name, Seed: fmt.Sprint(r.Seed), Score: ScoreDigestOf(r.Score), Broken: []BrokenCell{},
+	out := Digest{Matrix: r.Name, Seed: fmt.Sprint(r.Seed), Sequential: r.Sequential, Saved: r.Saved,
+		Filtered: r.Filtered, Cancelled: r.Cancelled, Score: ScoreDigestOf(r.Score), Broken: []BrokenCell{},
 		ElapsedSec: took.Seconds()}
-	out.Summary = fmt.Sprintf("%s: %s. %d of %d decided cells held", r.Score.Verdict, r.Score.Why, r.Score.Passed,
-		r.Score.Decided)
+	decisions := decisionsOf(r)
 	for _, cell := range Broken(r) {
 		if len(out.Broken) == maxBroken {
 			out.Omitted++
 			continue
 		}
-		out.Broken = append(out.Broken,
-			BrokenCell{cell.Cell.String(), cell.Severity, text.Clip(cell.Why, maxShort), cell.Rerun})
+		out.Broken = append(out.Broken, BrokenCell{Cell: cell.Cell.String(), Severity: cell.Severity,
+			Why: text.Clip(cell.Why, maxShort), Rerun: cell.Rerun,
+			Decision: decisions[place{cell.Cell.Scenario, cell.Cell.Invariant}]})
 	}
 	ran := make(map[string]bool)
 	for _, cell := range r.Cells {
@@ -116,16 +156,175 @@ func DigestOf(r *contract.Report, took time.Duration) Digest {
 			out.Undelivered = append(out.Undelivered, f.Scenario+": "+f.Rule)
 		}
 	}
-	out.Warnings = r.Warnings[:min(len(r.Warnings), maxWarnings)]
-	if out.Omitted > 0 {
-		out.Summary += fmt.Sprintf("; %d more broken cells are not shown", out.Omitted)
-	}
-	out.Summary += "."
+	out.Warnings, _ = clippedTexts(r.Warnings, maxWarnings, maxLong)
+	out.Notes, _ = clippedTexts(withCalm(r, caveats(r)), maxWarnings, maxLong)
+	out.addLists(r)
+	out.addScores(r)
+	out.Summary = digestSummary(r, out.Omitted)
 	return out
 }
 
+// digestSummary is the verdict, and what it must not be read without.
+func digestSummary(r *contract.Report, omitted int) string {
+	noun := "cells"
+	if r.Sequential {
+		noun = "fields"
+	}
+	s := fmt.Sprintf("%s: %s. %d of %d decided %s held", r.Score.Verdict, text.Clip(r.Score.Why, maxLong),
+		r.Score.Passed, r.Score.Decided, noun)
+	if omitted > 0 {
+		s += fmt.Sprintf("; %d more broken cells are not shown", omitted)
+	}
+	parts := append([]string{s + "."}, standing(r)...)
+	// The reason of a verdict that is not Fail names the goals, if they were judged.
+	unjudged := r.Filtered || r.Cancelled
+	if len(r.Goals) > 0 && (unjudged || r.Score.Verdict == scoring.Fail && len(missedGoals(r)) > 0) {
+		parts = append(parts, "Goals: "+goalsText(r)+".")
+	}
+	if len(r.Defects) > 0 {
+		parts = append(parts, defectsHead(r)+".")
+	}
+	if r.SearchStopped != "" {
+		parts = append(parts, "The search is not complete: "+text.Clip(r.SearchStopped, maxShort)+".")
+	}
+	return text.Sentences(parts...)
+}
+
+// standing names the fields that are rejected, open or lack trials, with what would decide
+// them: the reason of the verdict names one at most, and none that is not critical.
+func standing(r *contract.Report) (sentences []string) {
+	kinds := []struct {
+		one, many, state string
+		is               func(f contract.Field) bool
+	}{
+		{"Rejected rate", "Rejected rates", "rejected: ",
+			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Rejected }},
+		{"Open rate", "Open rates", "open: ",
+			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Open }},
+		{"Field that lacks trials", "Fields that lack trials", "open: ",
+			func(f contract.Field) bool { return lacks(r, f) }},
+	}
+	all := told(r)
+	for _, kind := range kinds {
+		var names []string
+		for _, f := range all {
+			if kind.is(f) {
+				names = append(names, placeText(f)+": "+strings.TrimPrefix(stands(f), kind.state))
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		head, more := text.Noun(len(names), kind.one, kind.many), ""
+		if n := len(names) - maxNamed; n > 0 {
+			names, more = names[:maxNamed], fmt.Sprintf("; and %s more", text.Number(n))
+		}
+		sentences = append(sentences, head+": "+strings.Join(names, "; ")+more+".")
+	}
+	return sentences
+}
+
+// decisionsOf are the decisions on the promised rates.
+func decisionsOf(r *contract.Report) map[place]*stats.Decision {
+	all := map[place]*stats.Decision{}
+	for _, f := range r.Fields {
+		if f.AtLeast != 0 {
+			all[place{f.Scenario, f.Invariant}] = new(f.Standing.Decision)
+		}
+	}
+	return all
+}
+
+// addLists adds the lists that the report has too.
+func (d *Digest) addLists(r *contract.Report) {
+	d.Fields, d.FieldsOmitted = few(told(r), maxFields)
+	goals := slices.Clone(r.Goals)
+	slices.SortStableFunc(goals, func(a, b contract.GoalCount) int { return compareBool(a.Reached(), b.Reached()) })
+	d.Goals, d.GoalsOmitted = few(goals, maxGoals)
+	for i := range d.Goals {
+		g := &d.Goals[i]
+		g.Scenarios, _ = few(g.Scenarios, maxGoals)
+		g.Failed = text.Clip(g.Failed, maxShort)
+	}
+	d.Defects, d.DefectsOmitted = few(r.Defects, maxDefects)
+	for i := range d.Defects {
+		d.PartsOmitted += shorten(&d.Defects[i])
+	}
+	d.SearchStopped = text.Clip(r.SearchStopped, maxShort)
+	coverage := slices.Clone(r.Coverage)
+	slices.SortStableFunc(coverage, func(a, b contract.CoverCount) int {
+		return compareBool(a.Fault != "", b.Fault != "")
+	})
+	d.Coverage, d.CoverageOmitted = few(coverage, maxCover)
+	d.Judges, d.JudgesOmitted = few(r.Judges, maxJudges)
+	for i := range d.Judges {
+		j := &d.Judges[i]
+		j.Decide = text.Clip(j.Decide, maxShort)
+		if j.Calibration != nil {
+			rates := *j.Calibration
+			rates.Warnings, _ = clippedTexts(rates.Warnings, maxParts, maxShort)
+			rates.Languages, _ = few(rates.Languages, maxParts)
+			j.Calibration = &rates
+		}
+	}
+}
+
+// addScores adds the scores beside that of the contract.
+func (d *Digest) addScores(r *contract.Report) {
+	d.ByScenario, d.Chaos, d.Replay = r.ByScenario, r.Chaos, r.Replay
+	if s := r.Mutation; s != nil {
+		own := *s
+		own.Formula = text.Clip(s.Formula, maxShort)
+		own.Kinds, _ = few(s.Kinds, maxParts)
+		d.Mutation = &own
+	}
+	if s := r.Overall; s != nil {
+		own := *s
+		own.Why, own.Ran, own.Missing = text.Clip(s.Why, maxLong), orEmpty(s.Ran), orEmpty(s.Missing)
+		d.Overall = &own
+	}
+}
+
+// shorten makes the lists and texts of a defect short, and counts the elements that it leaves
+// out. The lists are new ones.
+func shorten(d *contract.Defect) (omitted int) {
+	d.Sentence, d.Difference = text.Clip(d.Sentence, maxShort), text.Clip(d.Difference, maxShort)
+	var n int
+	d.Deliveries, n = few(d.Deliveries, maxParts)
+	omitted += n
+	d.Facts, n = clippedTexts(d.Facts, maxParts, maxShort)
+	omitted += n
+	d.Breaks, n = few(d.Breaks, maxParts)
+	omitted += n
+	for i := range d.Breaks {
+		b := &d.Breaks[i]
+		b.Why = text.Clip(b.Why, maxShort)
+		b.Cells, n = few(b.Cells, maxParts)
+		omitted += n
+		b.Also, n = clippedTexts(b.Also, maxParts, maxTarget)
+		omitted += n
+	}
+	return omitted
+}
+
+// few returns a copy of the first elements of a list, and how many it leaves out. A copy of
+// none is nil.
+func few[T any](all []T, most int) (some []T, omitted int) {
+	n := min(len(all), most)
+	return append([]T(nil), all[:n]...), len(all) - n
+}
+
+// clippedTexts is few, with each text clipped.
+func clippedTexts(all []string, most, bytes int) (some []string, omitted int) {
+	some, omitted = few(all, most)
+	for i := range some {
+		some[i] = text.Clip(some[i], bytes)
+	}
+	return some, omitted
+}
+
 // Broken returns the cells whose invariant broke, the most severe first; also those
-// in which no fault was delivered.
+// in which no fault was delivered. Trials of a promised rate that was accepted are last.
 func Broken(r *contract.Report) []contract.CellReport {
 	var cells []contract.CellReport
 	for _, c := range r.Cells {
@@ -133,15 +332,19 @@ func Broken(r *contract.Report) []contract.CellReport {
 			cells = append(cells, c)
 		}
 	}
-	slices.SortStableFunc(cells, func(a, b contract.CellReport) int { return int(b.Severity) - int(a.Severity) })
+	accepted := acceptedRates(r)
+	slices.SortStableFunc(cells, func(a, b contract.CellReport) int {
+		of := func(c contract.CellReport) bool { return accepted[place{c.Cell.Scenario, c.Cell.Invariant}] }
+		return cmp.Or(compareBool(of(a), of(b)), cmp.Compare(b.Severity, a.Severity))
+	})
 	return cells
 }
 
 // ScoreDigestOf is a score in the form of a digest.
 func ScoreDigestOf(s scoring.ContractScore) ScoreDigest {
-	info := ScoreDigest{Verdict: s.Verdict, Why: s.Why, Passed: s.Passed, Decided: s.Decided, Total: s.Total,
-		Inconclusive: s.Inconclusive,
-		Undelivered:  s.Undelivered, NotRun: s.NotRun, Severities: s.Severities}
+	info := ScoreDigest{Verdict: s.Verdict, Why: text.Clip(s.Why, maxLong), Passed: s.Passed, Decided: s.Decided,
+		Total: s.Total, Inconclusive: s.Inconclusive, Undelivered: s.Undelivered, NotRun: s.NotRun,
+		Severities: s.Severities}
 	if s.Decided > 0 {
 		info.Value, info.Interval = new(s.Value), new(s.Interval)
 	}
@@ -204,6 +407,9 @@ func CellDigestOf(c contract.CellReport, evidence bool) CellDigest {
 func evidenceOf(o *contract.Observation) *EvidenceDigest {
 	e := &EvidenceDigest{Prompt: text.Clip(o.Prompt, maxLong), Response: text.Clip(o.Response, maxLong),
 		Calls: len(o.Events) + o.Dropped, Faults: []DeliveredFault{}}
+	if o.Original != nil {
+		e.Original = text.Clip(*o.Original, maxLong)
+	}
 	if o.Err != nil {
 		e.Error = text.Clip(o.Err.Error(), maxLong)
 	}

@@ -2,7 +2,7 @@
 //
 // Every function takes a writer, a report and options; nil options are the
 // defaults. The output depends on the report and the options alone, not on the
-// terminal, the time or the environment.
+// terminal, the time or the environment; only [Compact], without options, states versions.
 //
 //	r, err := m.Run(ctx, nil)
 //	…
@@ -17,6 +17,8 @@
 //     other form.
 //   - [JUnit] is for CI systems that show test results.
 //   - [Markdown] is for a comment on a pull request.
+//   - [Compact] is for a baseline, and for a file to sign: counts and states, without what an
+//     agent said. [Verify] reads it back and computes it again.
 //   - [HTML] is one file without scripts, for the evidence in full.
 //
 // All of them show the verdict of [contract.Report.Score]; none computes its own.

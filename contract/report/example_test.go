@@ -1,8 +1,10 @@
 package report_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -58,7 +60,7 @@ func ExampleText() {
 	// PASS no critical invariant broke; 3 of 4 decided cells held
 	//
 	// score     75.00 of 100, weighted by severity
-	// held      3 of 4 decided cells, 75.0 % (95 % interval 30.1 % to 95.4 %)
+	// held      3 of 4 decided cells, 75.0 % (95 % interval 30.1 % to 95.4 %, Wilson)
 	// cells     4: 4 decided
 	// run       2 scenarios × 2 invariants × 1 trial, seed 42
 	//
@@ -70,4 +72,38 @@ func ExampleText() {
 	//   answer    Done!\nAnything else?
 	//   faults    refund, call 1: fail (rule refund:fail), the caller got: 503 service unavailable
 	//   rerun     go test -run 'TestSupport/refund-down/honest/1'
+}
+
+func ExampleCompact() {
+	cell := func(trial int, state contract.CellState) contract.CellReport {
+		return contract.CellReport{Cell: contract.Cell{Scenario: "calm", Invariant: "one-refund", Trial: trial},
+			Severity: contract.Critical, State: state, Violated: state == contract.Broken}
+	}
+	r := &contract.Report{Name: "support", Seed: 42, Trials: 3, Scenarios: []string{"calm"}, Invariants: []string{"one-refund"},
+		Cells: []contract.CellReport{cell(1, contract.Held), cell(2, contract.Held), cell(3, contract.Broken)}}
+	r.Counts = []scoring.Cell{
+		{Scenario: "calm", Invariant: "one-refund", Severity: contract.Critical, State: contract.Held, Count: 2},
+		{Scenario: "calm", Invariant: "one-refund", Severity: contract.Critical, State: contract.Broken, Violated: true, Count: 1}}
+	if err := r.Judge(); err != nil { // as Matrix.Run does
+		fmt.Println(err)
+	}
+
+	var file bytes.Buffer
+	if err := report.Compact(&file, r); err != nil {
+		fmt.Println(err)
+	}
+	for line := range strings.Lines(file.String()) {
+		if strings.Contains(line, `"states"`) {
+			fmt.Print(line)
+		}
+	}
+	edited := strings.Replace(file.String(), "hhb", "hhh", 1)
+	kept, err := report.Verify(&file)
+	fmt.Println(kept.Score.Passed, "of", kept.Score.Decided, err)
+	_, err = report.Verify(strings.NewReader(edited))
+	fmt.Println(strings.Contains(err.Error(), "scenarios[0].counts[0] is [2 1]; allowed: [3], as the states say"))
+	// Output:
+	// {"name":"calm","counts":[[2,1]],"states":["hhb"]}],
+	// 2 of 3 <nil>
+	// true
 }

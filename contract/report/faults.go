@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,10 +104,16 @@ func isQuoted(e *chaos.Event, said string) bool {
 // counts the faults that were left out.
 func (b *group) faults(most int) []string {
 	c := b.cell
+	if c.Evidence == nil && c.Delivered == 0 && c.Layer != "" {
+		return []string{ownFaults(c)}
+	}
 	if c.Evidence == nil {
-		return []string{text.Plural(c.Delivered, "call") + " saw a fault; the evidence was not kept"}
+		return []string{sawFaults(c, "") + "; the evidence was not kept"}
 	}
 	var lines []string
+	if original := c.Evidence.Original; original != nil {
+		lines = append(lines, "the prompt was rewritten; it was: "+cmp.Or(*original, "(empty)"))
+	}
 	left, weighty := 0, 0
 	for i, f := range rankedFaults(c) {
 		if i < most || f.weighty && i < max(most, maxWeighty) {
@@ -124,7 +131,9 @@ func (b *group) faults(most int) []string {
 	case left > 0:
 		lines = append(lines, fmt.Sprintf("… and %d more", left))
 	case len(lines) == 0 && c.Delivered > 0: // the evidence is one prompt of several
-		lines = append(lines, "none in this answer; "+text.Plural(c.Delivered, "call")+" of the cell saw a fault")
+		lines = append(lines, "none in this answer; "+sawFaults(c, " of the cell"))
+	case len(lines) == 0 && c.Layer != "":
+		lines = append(lines, ownFaults(c))
 	case len(lines) == 0:
 		lines = append(lines, "none was delivered")
 	}
@@ -134,6 +143,24 @@ func (b *group) faults(most int) []string {
 	return lines
 }
 
+// ownFaults says that the scenario breaks something without rules.
+func ownFaults(c *contract.CellReport) string {
+	return fmt.Sprintf("those that the scenario has by itself, in the layer %q", clip(string(c.Layer), 60))
+}
+
+// sawFaults counts the calls with a fault and the prompts that were rewritten.
+func sawFaults(c *contract.CellReport, of string) string {
+	var parts []string
+	if calls := c.Delivered - c.Rewritten; calls > 0 || c.Rewritten == 0 {
+		parts = append(parts, text.Plural(calls, "call")+of+" saw a fault")
+	}
+	if c.Rewritten > 0 {
+		parts = append(parts,
+			text.Plural(c.Rewritten, "prompt")+of+text.Noun(c.Rewritten, " was", " were")+" rewritten")
+	}
+	return strings.Join(parts, ", ")
+}
+
 // clipped returns the lines, each cut to a width.
 func clipped(lines []string, width int) []string {
 	out := make([]string, 0, len(lines))
@@ -141,4 +168,69 @@ func clipped(lines []string, width int) []string {
 		out = append(out, clip(line, width))
 	}
 	return out
+}
+
+// maxChanges bounds the changed values in one line.
+const maxChanges = 3
+
+// faultLine describes in one line the fault of a call, or of several equal ones.
+// waited is how long they waited; "" for not at all.
+func faultLine(e *chaos.Event, calls, waited string) string {
+	var b strings.Builder
+	b.WriteString(e.Target + ", " + calls)
+	if e.Lane != "" {
+		fmt.Fprintf(&b, " in lane %s", e.Lane)
+	}
+	fmt.Fprintf(&b, ": %s (rule %s", e.Fault, e.Rule)
+	for _, also := range e.Also {
+		fmt.Fprintf(&b, ", with %s", also)
+	}
+	b.WriteString(")")
+	if waited != "" {
+		b.WriteString(", waited " + waited)
+	}
+	for i, c := range e.Changes {
+		if i == maxChanges {
+			fmt.Fprintf(&b, ", and %s", text.Plural(len(e.Changes)-i, "more change"))
+			break
+		}
+		fmt.Fprintf(&b, ", %s%s became %s", changedPath(c), clip(string(c.Before), 40), clip(string(c.After), 40))
+	}
+	if e.Err != "" {
+		fmt.Fprintf(&b, ", the caller got: %s", e.Err)
+		if e.Effect == chaos.EffectDone {
+			b.WriteString("; the work was done")
+		}
+	}
+	return b.String()
+}
+
+func changedPath(c chaos.Change) string {
+	if c.Path == "" {
+		return ""
+	}
+	return c.Path + ": "
+}
+
+// rulesText describes briefly what rules did to a call; empty if nothing.
+func rulesText(e *chaos.Event) string {
+	var parts []string
+	if e.Rule != "" {
+		parts = append(parts, e.Fault+" by "+e.Rule)
+		if !e.Delivered {
+			parts[0] += ", not delivered"
+		}
+	}
+	for _, list := range []struct {
+		what  string
+		rules []string
+	}{{"with ", e.Also}, {"without effect: ", e.Idle}, {"masked: ", e.Masked}, {"held back: ", e.HeldBack}} {
+		if len(list.rules) > 0 {
+			parts = append(parts, list.what+strings.Join(list.rules, ", "))
+		}
+	}
+	if e.Note != "" {
+		parts = append(parts, e.Note)
+	}
+	return strings.Join(parts, "; ")
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
 // FilesOptions are the settings of [Files]: those of each format. nil and the zero
@@ -22,7 +23,7 @@ type FilesOptions struct {
 	Markdown *MarkdownOptions
 }
 
-// Files writes the report in every format to a folder, which it makes if there is
+// Files writes the report in every format but [Compact] to a folder, which it makes if there is
 // none: report.txt, report.json, report.xml (JUnit), report.html and report.md. Each
 // file is replaced as a whole, so that a reader never sees half of one.
 //
@@ -47,27 +48,9 @@ func Files(dir string, r *contract.Report, o *FilesOptions) error {
 		{"report.html", func(w io.Writer) error { return HTML(w, r, o.HTML) }},
 		{"report.md", func(w io.Writer) error { return Markdown(w, r, o.Markdown) }},
 	} {
-		if err := replaceFile(filepath.Join(dir, f.name), f.write); err != nil {
+		if err := wholefile.WriteFunc(filepath.Join(dir, f.name), f.write); err != nil {
 			errs = append(errs, fmt.Errorf("report: files: %s: %w", f.name, err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// replaceFile writes a file beside the one of that name, which it then replaces.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	err = cmp.Or(write(f), f.Chmod(0o644))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -82,11 +82,49 @@ func score(t require.TestingT, r *contract.Report, rules map[string]bool) {
 			Violated: c.Violated, Delivered: c.Delivered, HasRules: rules[c.Cell.Scenario],
 		})
 	}
-	s, err := scoring.Contract(cells)
+	kept := r.Counts
+	r.Counts = cells
+	err := r.Judge()
+	r.Counts = kept
 	if !errors.Is(err, scoring.ErrNoneRan) && !errors.Is(err, scoring.ErrNoDecidedCell) {
 		require.NoError(t, err)
 	}
-	r.Score = s
+	chaosScore(t, r, cells, rules)
+}
+
+// chaosScore sets the score of the cells under rules, as the engine does.
+func chaosScore(t require.TestingT, r *contract.Report, cells []scoring.Cell, rules map[string]bool) {
+	type twin struct {
+		invariant string
+		trial     int
+	}
+	calm := map[twin]contract.CellState{}
+	for _, c := range r.Cells {
+		if !rules[c.Cell.Scenario] {
+			calm[twin{c.Cell.Invariant, c.Cell.Trial}] = c.State
+		}
+	}
+	var under []scoring.Cell
+	left := map[contract.CellState]int{}
+	ruled := false
+	for i, c := range r.Cells {
+		state := calm[twin{c.Cell.Invariant, c.Cell.Trial}]
+		decided := c.State == contract.Held || c.State == contract.Broken
+		ruled = ruled || rules[c.Cell.Scenario]
+		switch {
+		case !rules[c.Cell.Scenario]:
+		case decided && (state == contract.Broken || state == contract.Inconclusive):
+			left[state]++
+		default:
+			under = append(under, cells[i])
+		}
+	}
+	if !ruled {
+		return
+	}
+	s, err := scoring.Chaos(under, left[contract.Broken], left[contract.Inconclusive])
+	require.NoError(t, err)
+	r.Chaos = &s
 }
 
 func inconclusive(why string) outcome {
@@ -226,7 +264,39 @@ func wide(t testing.TB) *contract.Report {
 
 // reports are the runs that every format is shown with.
 func reports(t testing.TB) map[string]*contract.Report {
-	return map[string]*contract.Report{"desk": desk(t), "passed": passed(t), "starved": starved(t), "wide": wide(t)}
+	return map[string]*contract.Report{"desk": desk(t), "passed": passed(t), "starved": starved(t), "wide": wide(t), "explained": explained(t)}
+}
+
+// explained is a run with goals and coverage, whose defects were searched for.
+func explained(t testing.TB) *contract.Report {
+	r := desk(t)
+	r.Name = "explained"
+	r.Goals = []contract.GoalCount{
+		{Goal: "called-refund", Cells: 150, Of: 150},
+		{Goal: "recovered-ship", Scenarios: []string{"shipping-down"}, Of: 25},
+		{Goal: "answered-shipped", Cells: 3, Of: 150, Failed: "panic: index out of range"},
+	}
+	r.Coverage = []contract.CoverCount{
+		{Target: "mail.send", Uncalled: true},
+		{Target: "orders.get", Fault: "scale", Try: 2, Delivered: 7}, {Target: "orders.get", Fault: "scale", Try: 3, Delivered: 1},
+		{Target: "orders.list"},
+		{Target: "refund", Fault: "lose-reply", Try: 1, Delivered: 31}, {Target: "ship", Fault: "fail", Try: 1, Delivered: 12_000},
+	}
+	first := contract.Cell{Scenario: "refund-reply-lost", Invariant: "one-refund", Trial: 1}
+	second := first
+	second.Trial = 2
+	r.Defects = []contract.Defect{
+		{Sentence: "refund does its work and its reply is lost", Severity: contract.Critical,
+			Deliveries: []contract.Delivery{{Rule: "refund:lose-reply", Fault: "lose-reply", Target: "refund", Key: 9007199254740993, Ordinal: 1, Attempt: 1}},
+			Breaks: []contract.Break{{ID: "0123abcd", Invariant: "one-refund", Severity: contract.Critical, Why: "2 refunds for order 1042, want 1",
+				Cells: []contract.Cell{first, second}, Also: []string{"ship"}}},
+			Facts: []string{"when it only fails, it holds"}, Rerun: "go run ./examples/quickstart -fewest"},
+		{Sentence: "orders.get fails", Severity: contract.Low, Breaks: []contract.Break{{Invariant: "at-most-12-calls", Severity: contract.Low, Why: "13 calls"}},
+			Broke: 4, Runs: 24, Rate: &scoring.Interval{Low: .05, High: .38, Level: .95}, Unconfirmed: true, Cut: true, Difference: "call 3: ship for refund"},
+	}
+	r.SearchRuns, r.SearchElapsed, r.SearchStopped = 101, 2*time.Second, "the budget of time, 2s, was used up"
+	r.Repeatable, r.Difference = "no", "call 3: ship for refund"
+	return r
 }
 
 // A format is one way to write a report, by its file name's ending.

@@ -15,10 +15,11 @@ const noReason = "no reason was given"
 // A group holds the broken cells of one invariant that broke for the same reason. It
 // is shown with the evidence of one of them; the other scenarios get a line each.
 type group struct {
-	cell   *contract.CellReport // the one that is shown
-	mark   mark
-	places []*brokenPlace // by scenario; the first is that of the shown cell
-	loose  bool           // the reasons differ in their numbers
+	accepted bool                 // the cell is a trial of a promised rate that was accepted
+	cell     *contract.CellReport // the one that is shown
+	mark     mark
+	places   []*brokenPlace // by scenario; the first is that of the shown cell
+	loose    bool           // the reasons differ in their numbers
 }
 
 // A brokenPlace holds the trials of one scenario that are in a group.
@@ -29,13 +30,15 @@ type brokenPlace struct {
 	ran      int // trials of the field that were run
 }
 
-// isCalm reports whether the cell broke in a scenario without rules: in others a
-// cell without a delivered fault is undelivered.
+// isCalm reports whether the cell broke in a scenario in which nothing was broken: in
+// one with rules, a cell without a delivered fault is undelivered.
 func isCalm(c *contract.CellReport) bool {
-	return c.State == contract.Broken && c.Delivered == 0
+	return c.State == contract.Broken && c.Delivered == 0 && c.Layer == ""
 }
 
-func (b *group) calm() bool { return isCalm(b.cell) }
+// calm reports whether the agent breaks this without faults; a broken trial of a rate that was
+// accepted says nothing of the kind.
+func (b *group) calm() bool { return isCalm(b.cell) && !b.accepted }
 
 // broken groups the broken cells: those of scenarios without faults first, then the
 // most severe, and otherwise in the order of the matrix. If there are more groups
@@ -71,8 +74,10 @@ func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*gr
 		}
 		b.add(c, g)
 	}
+	accepted := acceptedRates(r)
 	for _, b := range all {
 		b.choose()
+		b.accepted = accepted[place{b.cell.Cell.Scenario, b.cell.Cell.Invariant}]
 	}
 	slices.SortStableFunc(all, func(a, b *group) int {
 		return cmp.Or(-compareBool(a.calm(), b.calm()), cmp.Compare(b.cell.Severity, a.cell.Severity))

@@ -39,11 +39,12 @@ var huge = []string{strings.Repeat("long ", 2000), strings.Repeat("漢", 3000), 
 // consistent, so that it can be read back.
 func infested(t require.TestingT, draw func(label string) string) *contract.Report {
 	r := &contract.Report{Name: draw("name"), Trials: 6, Warnings: []string{draw("warning")}, Dropped: 1}
-	rules := map[string]bool{}
+	rules, severities, promised := map[string]bool{}, map[string]contract.Severity{}, map[[2]string]bool{}
+	name := func(label string) string { return cmp.Or(strings.ToValidUTF8(draw(label), "?"), label) }
 	for i, state := range []contract.CellState{contract.Broken, contract.Undelivered, contract.Inconclusive, contract.NotRun, contract.Held, contract.Broken} {
 		c := contract.CellReport{
-			Cell:     contract.Cell{Scenario: cmp.Or(draw("scenario"), "s"), Invariant: cmp.Or(draw("invariant"), "i"), Trial: i + 1},
-			Severity: contract.Severity(i%4 + 1), State: state, Why: draw("why"), Rerun: draw("rerun"), Delivered: 1,
+			Cell:  contract.Cell{Scenario: name("scenario"), Invariant: name("invariant"), Trial: i + 1},
+			State: state, Why: draw("why"), Rerun: draw("rerun"), Delivered: 1,
 			Violated: state == contract.Broken || state == contract.Undelivered,
 		}
 		if state == contract.Undelivered {
@@ -60,11 +61,23 @@ func infested(t require.TestingT, draw func(label string) string) *contract.Repo
 				Changes:  []chaos.Change{{Path: draw("path"), Before: json.RawMessage(draw("old")), After: json.RawMessage(draw("new"))}},
 			}},
 		}
+		c.Severity = cmp.Or(severities[c.Cell.Invariant], contract.Severity(i%4+1))
+		severities[c.Cell.Invariant] = c.Severity
+		if at := [2]string{c.Cell.Scenario, c.Cell.Invariant}; !promised[at] {
+			promised[at] = true
+			r.Fields = append(r.Fields, contract.Field{Scenario: at[0], Invariant: at[1], Severity: c.Severity, AtLeast: .9, Poor: .5})
+		}
 		r.Scenarios = append(r.Scenarios, c.Cell.Scenario)
 		r.Invariants = append(r.Invariants, c.Cell.Invariant)
 		r.Cells = append(r.Cells, c)
 		rules[c.Cell.Scenario] = true
 	}
+	r.Coverage = []contract.CoverCount{{Target: "t" + draw("target"), Fault: "f" + draw("fault"), Try: 1, Delivered: 1}, {Target: draw("tool")}}
+	r.Goals = []contract.GoalCount{{Goal: draw("goal"), Scenarios: []string{r.Scenarios[0]}, Of: 1, Failed: draw("failed")}}
+	r.Defects = []contract.Defect{{Sentence: draw("sentence"), Severity: contract.High, Facts: []string{draw("fact")}, Rerun: draw("rerun"), Difference: draw("difference"),
+		Deliveries: []contract.Delivery{{Rule: draw("rule"), Fault: draw("fault"), Target: draw("target"), Lane: draw("lane"), Attempt: 1}},
+		Breaks:     []contract.Break{{Invariant: r.Invariants[0], Severity: contract.Low, Why: draw("why"), Also: []string{draw("target")}, Cells: []contract.Cell{r.Cells[0].Cell}}}}}
+	r.SearchStopped, r.Difference = draw("stopped"), draw("difference")
 	score(t, r, rules)
 	r.Score.Why = draw("reason")
 	return r

@@ -68,11 +68,16 @@ type htmlPage struct {
 	Notes                      []string
 	Invariants                 []htmlHead
 	Rows                       []htmlRow
+	DefectsHead, SearchStopped string
+	Defects                    []htmlDefect
 	Legend                     []htmlSign
 	LegendText                 string
+	Rates                      []htmlUndecided
+	MoreRates                  int
 	Broken                     []htmlGroup
 	More                       int
 	Undecided                  []htmlUndecided
+	Coverage                   htmlCoverage
 }
 
 func (f fact) Label() string { return f.label }
@@ -100,6 +105,7 @@ type htmlSign struct{ Class, Sign, Meaning string }
 
 type htmlGroup struct {
 	ID, Class, Sign, Scenario, Invariant, Severity, Outcome string
+	Defect                                                  string // its number; "": it has none
 	Why                                                     string
 	Evidence                                                bool
 	Prompt, Answer, Elapsed                                 string
@@ -132,15 +138,22 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	p := &htmlPage{
 		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict),
 		Why:   clean(r.Score.Why),
-		Facts: counts(r), Notes: withCalm(r, notes(r)), Bars: htmlBars(r.Score),
-		LegendText: legendText(g), More: max(0, len(groups)-most),
+		Facts: counts(r), Notes: withCalm(r, notes(r)), Bars: htmlBars(r),
+		LegendText: legendText(g), More: max(0, len(groups)-most), Coverage: newHTMLCoverage(r),
 	}
 	if r.Score.Decided > 0 {
 		p.Score = strconv.FormatFloat(r.Score.Value, 'f', 2, 64)
 	}
+	if len(r.Defects) > 0 {
+		p.DefectsHead, p.SearchStopped, p.Defects = defectsHead(r), clean(r.SearchStopped), htmlDefects(r)
+	}
+	numbers := explained(r)
 	links := make(map[place]string)
 	for i, b := range groups[:min(most, len(groups))] {
 		shown := htmlGroupOf(b, "broken-"+strconv.Itoa(i+1))
+		if n := numbers[b.cell.Cell]; n > 0 {
+			shown.Defect = strconv.Itoa(n)
+		}
 		p.Broken = append(p.Broken, shown)
 		for _, p := range b.places {
 			at := place{p.scenario, b.cell.Cell.Invariant}
@@ -150,6 +163,13 @@ func newPage(r *contract.Report, most int) *htmlPage {
 		}
 	}
 	p.table(g, links)
+	rates := told(r)
+	for _, f := range rates[:min(most, len(rates))] {
+		l := markOfField(r, f).look()
+		p.Rates = append(p.Rates,
+			htmlUndecided{l.class, l.sign, placeText(f) + ": " + clip(standsText(r, f), 1000), ""})
+	}
+	p.MoreRates = len(rates) - len(p.Rates)
 	for _, u := range undecided(r, unlimited) {
 		l := u.mark.look()
 		text := u.outcome(clean) + ": " + clip(u.reason(), 1000)
@@ -200,21 +220,22 @@ func (p *htmlPage) table(g *grid, links map[place]string) {
 	}
 }
 
-func htmlBars(s scoring.ContractScore) []htmlBar {
+func htmlBars(r *contract.Report) []htmlBar {
 	var bars []htmlBar
-	add := func(label, text string, passed, decided int, in scoring.Interval) {
+	add := func(label, text string, s share) {
 		b := htmlBar{Label: label, Text: text}
-		if decided > 0 {
-			b.Share = round(float64(passed) / float64(decided))
+		if s.decided > 0 {
+			b.Share = round(float64(s.passed) / float64(s.decided))
 		}
-		if in.Level > 0 {
+		if in := s.interval; in.Level > 0 {
 			b.Interval, b.Low, b.Span = true, round(in.Low), round(in.High-in.Low)
 		}
 		bars = append(bars, b)
 	}
-	add("held", shareText(s.Passed, s.Decided, s.Interval), s.Passed, s.Decided, s.Interval)
-	for _, v := range s.Severities {
-		add(v.Severity.String(), severityText(v), v.Passed, v.Decided, v.Interval)
+	whole, severities := shares(r)
+	add("held", whole.String(), whole)
+	for i, v := range r.Score.Severities {
+		add(v.Severity.String(), severityText(v, severities[i]), severities[i])
 	}
 	return bars
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // JUnitOptions are the settings of [JUnit]; nil and the zero value work.
@@ -25,10 +26,13 @@ type JUnitOptions struct {
 // JUnit writes the report as JUnit XML, in the form that Jenkins, GitLab and most
 // others read. It uses only the elements and attributes of junit-10.xsd, the schema
 // of Jenkins' xunit plugin. There is a suite for each scenario with a test case for
-// each cell. Before them a suite of one case has the verdict.
+// each cell. Before them a suite of one case has the verdict, and
+// one has a case for each promised rate.
 //
 //   - held: passed.
 //   - broken, also without a delivered fault: a failure, with the evidence.
+//   - a broken trial of a promised rate: skipped, with the reason. The rate is a failure
+//     when it was rejected, and an error when it is open.
 //   - inconclusive: an error, because it says something about the run and nothing
 //     about the agent; skipped when the verdict is Pass, which accepts it.
 //   - undelivered, not run: skipped, with the reason.
@@ -50,6 +54,9 @@ func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	}
 	all := junitSuites{Name: title(r)}
 	all.add(verdictSuite(r))
+	if rates := ratesSuite(r, o); len(rates.Cases) > 0 {
+		all.add(rates)
+	}
 	for _, s := range scenarioSuites(r, o) {
 		all.add(s)
 	}
@@ -141,6 +148,10 @@ func verdictSuite(r *contract.Report) *junitSuite {
 	for _, f := range facts(r) {
 		s.Properties.Property = append(s.Properties.Property, junitProperty{f.label, f.text})
 	}
+	for i := range r.Defects {
+		s.Properties.Property = append(s.Properties.Property,
+			junitProperty{fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i])})
+	}
 	for _, note := range withCalm(r, notes(r)) {
 		s.Properties.Property = append(s.Properties.Property, junitProperty{"note", note})
 	}
@@ -158,7 +169,9 @@ func verdictSuite(r *contract.Report) *junitSuite {
 
 func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junitSuite {
 	var suites []*junitSuite
+	numbers := explained(r)
 	byName := make(map[string]*junitSuite)
+	rates := decisionsOf(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		s := byName[c.Cell.Scenario]
@@ -171,7 +184,11 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junitSuite {
 			s.spent += min(spent, math.MaxInt64-s.spent) // the sum of cells that hung may overflow
 			s.Time = seconds(s.spent)
 		}
-		s.add(caseOf(r, c, o))
+		one := caseOf(r, c, o, rates)
+		if defect := defectOf(r, numbers, c.Cell); defect != "" && one.Failure != nil {
+			one.Failure.Message = defect + ": " + one.Failure.Message
+		}
+		s.add(one)
 	}
 	return suites
 }
@@ -185,7 +202,32 @@ func elapsed(c *contract.CellReport) time.Duration {
 	return c.Elapsed
 }
 
-func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions) junitCase {
+// ratesSuite has a case for each promised rate.
+func ratesSuite(r *contract.Report, o *JUnitOptions) *junitSuite {
+	s := &junitSuite{Name: "rates"}
+	for _, f := range told(r) {
+		if f.AtLeast == 0 {
+			continue
+		}
+		c := junitCase{Name: clean(f.Scenario) + "/" + clean(f.Invariant), Class: title(r) + ".rates"}
+		result := &junitResult{Message: standsText(r, f),
+			Type: f.Standing.Decision.String() + ", " + f.Severity.String()}
+		switch {
+		case f.Standing.Decision == stats.Accepted:
+		case f.Standing.Decision == stats.Open:
+			c.Error = result
+		case f.Severity >= o.FailOn:
+			c.Failure = result
+		default:
+			c.Skipped = result
+		}
+		s.add(c)
+	}
+	return s
+}
+
+func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
+	rates map[place]*stats.Decision) junitCase {
 	out := junitCase{
 		Name:  clean(c.Cell.Invariant) + "/" + strconv.Itoa(c.Cell.Trial),
 		Class: title(r) + "." + clean(c.Cell.Scenario),
@@ -197,6 +239,9 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions) junitCa
 	result := &junitResult{Message: clean(c.Why), Type: m.short()}
 	switch {
 	case m == markHeld:
+	case m.broken() && rates[place{c.Cell.Scenario, c.Cell.Invariant}] != nil:
+		result.Message = "broken (one trial of a promised rate, see the suite of rates): " + result.Message
+		out.Skipped = result
 	case m.broken() && c.Severity >= o.FailOn:
 		result.Type += ", " + c.Severity.String()
 		result.Text = evidenceText(c)

@@ -57,12 +57,17 @@ func Markdown(w io.Writer, r *contract.Report, o *MarkdownOptions) error {
 	d := &document{room: limit(o.MaxBytes, defaultBytes) - reserve}
 	g := newGrid(r)
 	d.add(markdownHead(r))
+	d.details("lines on defects", markdownDefects(r), math.MaxInt)
 	table, numbers := markdownTable(g), markdownFacts(r)
 	if !d.add(table + numbers) {
 		d.add("The table does not fit here.\n\n" + numbers)
 	}
 	d.details("notes", markdownNotes(r), math.MaxInt)
+	if !d.add(markdownCoverage(r)) {
+		d.add("The table of delivered faults does not fit here.\n\n")
+	}
 	most := limit(o.MaxBroken, defaultBroken)
+	d.details("rates", markdownFields(r), most)
 	d.details("broken", markdownBroken(broken(r, g, most)), most)
 	d.details("not decided", markdownUndecided(undecided(r, most)), most)
 	_, err := w.Write(d.Bytes())
@@ -147,6 +152,19 @@ func markdownNotes(r *contract.Report) []string {
 	var parts []string
 	for _, note := range withCalm(r, notes(r)) {
 		parts = append(parts, "> "+prose(clip(note, 1000))+"\n\n")
+	}
+	return parts
+}
+
+func markdownFields(r *contract.Report) (parts []string) {
+	all := told(r)
+	for i, f := range all {
+		line := fmt.Sprintf("- %s %s / %s (%v): %s\n", markOfField(r, f).look().emoji, codeName(f.Scenario),
+			codeName(f.Invariant), f.Severity, prose(clip(standsText(r, f), 500)))
+		if i == len(all)-1 {
+			line += "\n"
+		}
+		parts = append(parts, line)
 	}
 	return parts
 }

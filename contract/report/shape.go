@@ -24,10 +24,12 @@ const maxProblems = 20
 // checkShape compares valid JSON text with its Go type. Package json accepts input
 // that FromJSON must reject, and does not report the path of an error. checkShape
 // reads the text once, and allocates only for what it rejects.
-func checkShape(text []byte) error {
+func checkShape(text []byte) error { return checkShapeOf(text, reflect.TypeFor[contract.Report]()) }
+
+func checkShapeOf(text []byte, of reflect.Type) error {
 	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{},
 		problems: fields.ListUpTo(maxProblems)}
-	s.value(reflect.TypeFor[contract.Report](), false)
+	s.value(of, false)
 	return s.problems.Err()
 }
 
@@ -242,7 +244,12 @@ func (s *shape) of(t reflect.Type) *structShape {
 // excuses reports whether a member may be missing: a score without a decided cell
 // has no value.
 func (is *structShape) excuses(name string, zero uint64) bool {
-	return is.is == reflect.TypeFor[scoring.ContractScore]() && name == "value" && zero>>is.index[`"decided"`]&1 != 0
+	switch is.is {
+	case reflect.TypeFor[scoring.ContractScore](), reflect.TypeFor[scoring.ChaosScore](),
+		reflect.TypeFor[scoring.MutationScore](), reflect.TypeFor[scoring.ReplayScore]():
+		return name == "value" && zero>>is.index[`"decided"`]&1 != 0
+	}
+	return false
 }
 
 // kindName names the JSON that is allowed for a type.
@@ -256,7 +263,7 @@ func kindName(t reflect.Type, quoted bool) string {
 		return "a text"
 	case t.Kind() == reflect.Slice:
 		return "a list"
-	case t.Kind() == reflect.Struct:
+	case t.Kind() == reflect.Struct || t.Kind() == reflect.Map:
 		return "an object"
 	case t.Kind() == reflect.Float64:
 		return "a number"

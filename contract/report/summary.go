@@ -27,19 +27,29 @@ type fact struct{ label, text string }
 // facts returns the numbers of a report, in words. They are the same in every
 // format.
 func facts(r *contract.Report) []fact {
-	s := r.Score
-	all := []fact{{"score", scoreText(s)}, {"held", shareText(s.Passed, s.Decided, s.Interval)}}
-	for _, v := range s.Severities {
-		all = append(all, fact{v.Severity.String(), severityText(v)})
+	whole, severities := shares(r)
+	all := []fact{{"score", scoreText(r.Score)}, {"held", whole.String()}}
+	for i, v := range r.Score.Severities {
+		all = append(all, fact{v.Severity.String(), severityText(v, severities[i])})
 	}
 	return append(all, counts(r)...)
 }
 
-// counts returns the facts that are not shares.
+// counts returns the facts that are not shares of the contract score.
 func counts(r *contract.Report) []fact {
-	all := []fact{{"cells", cellsText(r)}, {"run", runText(r)}}
+	all := scores(r)
+	if every := everyText(r); every != "" {
+		all = append([]fact{{"in a row", every}}, all...)
+	}
+	all = append(all, fact{"cells", cellsText(r)}, fact{"run", runText(r)})
 	if len(r.Faults) > 0 {
 		all = append(all, fact{"faults", faultsText(r.Faults)})
+	}
+	if len(r.Coverage) > 0 {
+		all = append(all, fact{"coverage", coverageText(r)})
+	}
+	if len(r.Goals) > 0 {
+		all = append(all, fact{"goals", goalsText(r)})
 	}
 	return all
 }
@@ -86,36 +96,15 @@ func scoreText(s scoring.ContractScore) string {
 	return strconv.FormatFloat(s.Value, 'f', 2, 64) + " of 100, weighted by severity"
 }
 
-// shareText formats the share of the cells that held, with its interval. Cells
-// count alike here; the score weights them.
-func shareText(passed, decided int, in scoring.Interval) string {
-	if decided == 0 {
-		return "none decided"
-	}
-	s := fmt.Sprintf("%s of %s, %s", text.Number(passed), text.Plural(decided, "decided cell"),
-		percent(float64(passed)/float64(decided)))
-	if in.Level > 0 {
-		s += " (" + intervalText(in) + ")"
-	}
-	return s
-}
-
-func intervalText(in scoring.Interval) string {
-	return fmt.Sprintf("%s %% interval %s to %s", strconv.FormatFloat(100*in.Level, 'g', 4, 64), percent(in.Low),
-		percent(in.High))
+func intervalText(in scoring.Interval, kind string) string {
+	return fmt.Sprintf("%s %% interval %s to %s, %s", strconv.FormatFloat(100*in.Level, 'g', 4, 64), percent(in.Low),
+		percent(in.High), kind)
 }
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
 
-func severityText(v scoring.SeverityScore) string {
-	s := "none decided"
-	if v.Decided > 0 {
-		s = fmt.Sprintf("%s of %s, %s", text.Number(v.Passed), text.Number(v.Decided),
-			percent(float64(v.Passed)/float64(v.Decided)))
-	}
-	if v.Interval.Level > 0 {
-		s += fmt.Sprintf(" (%s to %s)", percent(v.Interval.Low), percent(v.Interval.High))
-	}
+func severityText(v scoring.SeverityScore, is share) string {
+	s := is.String()
 	if rest := v.Total - v.Decided; rest > 0 {
 		s += fmt.Sprintf("; %s not decided", text.Number(rest))
 	}
@@ -123,21 +112,30 @@ func severityText(v scoring.SeverityScore) string {
 }
 
 func cellsText(r *contract.Report) string {
-	s := r.Score
+	s := cellCounts(r)
 	inconclusive := "inconclusive"
 	if r.Undecided > 0 {
 		inconclusive += fmt.Sprintf(" (%s undecided by the check)", text.Number(r.Undecided))
 	}
-	parts := []string{text.Number(s.Decided) + " decided"}
-	for _, p := range []struct {
-		n    int
-		name string
-	}{{s.Inconclusive, inconclusive}, {s.Undelivered, "undelivered"}, {s.NotRun, "not run"}} {
-		if p.n > 0 {
-			parts = append(parts, text.Number(p.n)+" "+p.name)
-		}
-	}
+	parts := append([]string{text.Number(s.Decided) + " decided"},
+		aboveZero(s.Inconclusive, inconclusive, s.Undelivered, "undelivered", s.NotRun, "not run")...)
 	return fmt.Sprintf("%s: %s", text.Number(s.Total), strings.Join(parts, ", "))
+}
+
+// cellCounts are the numbers of cells by state, which are those of the score unless that
+// counts fields.
+func cellCounts(r *contract.Report) scoring.ContractScore {
+	if !r.Sequential {
+		return r.Score
+	}
+	var s scoring.ContractScore
+	for _, f := range r.Fields {
+		s.Passed, s.Decided = s.Passed+f.Held, s.Decided+f.Decided
+		s.Inconclusive, s.Undelivered = s.Inconclusive+f.Inconclusive, s.Undelivered+f.Undelivered
+		s.NotRun += f.NotRun
+	}
+	s.Total = s.Decided + s.Inconclusive + s.Undelivered + s.NotRun
+	return s
 }
 
 func runText(r *contract.Report) string {
@@ -152,7 +150,14 @@ func notes(r *contract.Report) []string {
 	for _, w := range r.Warnings {
 		all = append(all, clean(w))
 	}
-	all = append(all, undeliveredRules(r)...)
+	return slices.Concat(all, undeliveredRules(r), caveats(r))
+}
+
+// caveats are the notes that no other member of the report says as they are.
+func caveats(r *contract.Report) (all []string) {
+	if saved := savedText(r); saved != "" {
+		all = append(all, saved)
+	}
 	if r.Filtered {
 		all = append(all, "Some cells were left out by a filter: score and verdict are about those that ran.")
 	}
@@ -177,6 +182,10 @@ func notes(r *contract.Report) []string {
 		all = append(all,
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
+	if r.Repeatable == "yes" && r.Trials > 1 {
+		all = append(all, "The agent is repeatable: trials under equal faults are copies of each other, which no interval here knows.")
+	}
+	all = append(all, judgeNotes(r)...)
 	if note := calmNote(r); note != "" {
 		all = append(all, note)
 	}
@@ -187,8 +196,11 @@ func notes(r *contract.Report) []string {
 // anything does. Text has headings for that.
 func withCalm(r *contract.Report, notes []string) []string {
 	var names []string
+	accepted := acceptedRates(r)
 	for i := range r.Cells {
-		if c := &r.Cells[i]; isCalm(c) && !slices.Contains(names, c.Cell.Invariant) {
+		c := &r.Cells[i]
+		if isCalm(c) && !accepted[place{c.Cell.Scenario, c.Cell.Invariant}] &&
+			!slices.Contains(names, c.Cell.Invariant) {
 			names = append(names, c.Cell.Invariant)
 		}
 	}

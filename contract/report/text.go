@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -44,7 +46,8 @@ type TextOptions struct {
 // invariants, the verdict and its numbers, then the broken cells and the reasons of
 // those that were not decided. A broken cell has its prompt, its answer, the
 // delivered faults and the line that reruns it. Cells of an invariant that broke for
-// the same reason are shown once; the other scenarios have a line each.
+// the same reason are shown once; the other scenarios have a line each. Cells that a
+// defect explains are counted, and the defect is shown; with TableLast it follows them.
 //
 // What broke without faults comes first. Then the rest has a line each, because
 // faults say little about an agent that fails without them.
@@ -65,7 +68,9 @@ func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	g := newGrid(r)
 	if o.TableLast {
 		p.details(r, g, o)
+		p.defects(r)
 		p.notes(notes(r))
+		p.coverage(r)
 		if p.any {
 			p.line()
 		}
@@ -73,7 +78,9 @@ func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	} else {
 		p.summary(r, g)
 		p.notes(notes(r))
+		p.defects(r)
 		p.details(r, g, o)
+		p.coverage(r)
 	}
 	return written(p.Flush())
 }
@@ -91,7 +98,14 @@ func (p *printer) summary(r *contract.Report, g *grid) {
 // details writes what broke and what was not decided.
 func (p *printer) details(r *contract.Report, g *grid, o *TextOptions) {
 	most := limit(o.MaxBroken, defaultBroken)
-	p.broken(broken(r, g, most), most, o.MaxBroken >= 0)
+	p.fields(r, most)
+	all := broken(r, g, most)
+	rest := all
+	if !o.TableLast { // a log has the evidence of every failure
+		rest = withoutExplained(r, all)
+	}
+	p.broken(rest, most, o.MaxBroken >= 0)
+	p.accounted(len(all) - len(rest))
 	p.undecided(undecided(r, most), most)
 }
 
@@ -189,7 +203,7 @@ func (p *printer) verdict(r *contract.Report) {
 	}
 	p.line()
 	for _, f := range facts(r) {
-		p.labelled("", f.label, wrap(f.text, p.width-labelWidth-2, 3))
+		p.labelled("", f.label, wrap(f.text, p.width-labelWidth-2, 6))
 	}
 }
 
@@ -231,6 +245,22 @@ func (p *printer) gap() {
 	}
 }
 
+// fields writes the fields of which some trials held and some broke, and the promised
+// rates.
+func (p *printer) fields(r *contract.Report, most int) {
+	all := told(r)
+	if len(all) == 0 {
+		return
+	}
+	p.gap()
+	p.line(p.paint("1", "RATES"))
+	p.line()
+	for _, f := range all[:min(most, len(all))] {
+		p.hanging(p.sign(markOfField(r, f)), wrap(placeText(f)+": "+standsText(r, f), p.width-2, 4))
+	}
+	p.more(len(all) - most)
+}
+
 func (p *printer) broken(groups []*group, most int, calmFirst bool) {
 	if len(groups) == 0 {
 		return
@@ -265,6 +295,15 @@ func (p *printer) broken(groups []*group, most int, calmFirst bool) {
 		p.hanging(p.sign(b.mark), []string{clip(headOf(b)+": "+b.why(), p.width-2)})
 	}
 	p.more(len(groups) - most)
+}
+
+// accounted says how many groups the defects explain.
+func (p *printer) accounted(groups int) {
+	if groups > 0 {
+		p.gap()
+		p.line("The defects explain ", text.Plural(groups, "broken reason"), " that ",
+			text.Noun(groups, "is", "are"), " not shown here.")
+	}
 }
 
 // inFull writes the first groups with their evidence.
@@ -333,9 +372,48 @@ func (p *printer) undecided(groups []*undecidedGroup, most int) {
 	p.gap()
 	p.line(p.paint("1", "NOT DECIDED"))
 	p.line()
+	lines := 24 // of the first, which may be a list of differences: mending it often mends the others
 	for _, u := range groups[:min(most, len(groups))] {
 		what := u.outcome(func(s string) string { return clip(s, 60) })
-		p.hanging(p.sign(u.mark), wrap(what+": "+u.reason(), p.width-2, 4))
+		p.hanging(p.sign(u.mark), wrap(what+": "+u.reason(), p.width-2, lines))
+		lines = 4
 	}
 	p.more(len(groups) - most)
+}
+
+// Cell writes one cell as [Text] writes a broken one: its state and the reason, its
+// prompt, its answer, the delivered faults and the line that reruns it. The option
+// MaxBroken has no effect.
+//
+// Errors: [*FieldError] for a nil cell, an unknown severity and a Width that is not
+// allowed, before anything is written; and those of the writer.
+func Cell(w io.Writer, c *contract.CellReport, o *TextOptions) error {
+	o = cmp.Or(o, new(TextOptions))
+	p, err := newPrinter(w, o)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return fields.Wrong("cell", fielderror.Found("nil"), "the report of a cell")
+	}
+	if c.Severity.Weight() == 0 {
+		return fields.Wrong("cell.severity", c.Severity, "low, medium, high, critical")
+	}
+	p.group(&group{cell: c, mark: markOf(c), places: []*brokenPlace{{cell: c, trials: []int{c.Cell.Trial}, ran: 1}}})
+	return written(p.Flush())
+}
+
+// Line returns the outcome of one cell and the reason on one line of at most width
+// columns, such as "✗ broken (high): the answer does not contain "1042"". A nil cell
+// gives "".
+func Line(c *contract.CellReport, width int) string {
+	if c == nil {
+		return ""
+	}
+	m := markOf(c)
+	line := fmt.Sprintf("%s %s (%v)", m.look().sign, m.short(), c.Severity)
+	if m != markHeld || c.Why != "" {
+		line += ": " + cmp.Or(c.Why, noReason)
+	}
+	return clip(withoutCommands(regexp.MustCompile(logCommand), clean(line)), width)
 }

@@ -127,6 +127,19 @@ func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
 	assert.Contains(t, out, "* In 2 cells no fault is known to have reached the agent itself: ")
 }
 
+// The first reason that left cells undecided is shown with all its lines, the others with their beginnings.
+func TestTextShowsTheFirstUndecidedReasonWhole(t *testing.T) {
+	reason := "no answer\n" + strings.Repeat("a line\n", 15)
+	r := build(t, "", 1, deskScenarios, deskInvariants, map[string]outcome{
+		"orders-lie/answers-in-time": inconclusive(reason + "the end of the second"),
+		"orders-lie/names-the-order": inconclusive(reason + "the end of the first"),
+	})
+	out := text(t, r, nil)
+	assert.Contains(t, out, "the end of the first")
+	assert.NotContains(t, out, "the end of the second")
+	assert.Equal(t, 2, strings.Count(out, "? orders-lie: 1 cell inconclusive: no answer"))
+}
+
 // brokenCalm is a run of an agent that breaks one invariant without faults too.
 func brokenCalm(t *testing.T) *contract.Report {
 	return build(t, "", 2, deskScenarios[:4], deskInvariants[:3], map[string]outcome{
@@ -189,7 +202,7 @@ func TestTextWithTheTableLast(t *testing.T) {
 		last := text(t, r, &report.TextOptions{TableLast: true})
 		lines := strings.Split(last, "\n")
 		assert.ElementsMatch(t, slices.DeleteFunc(first, isEmpty), slices.DeleteFunc(slices.Clone(lines), isEmpty), name)
-		assert.Regexp(t, `^(run|faults) `, lines[len(lines)-2], name)
+		assert.Regexp(t, `^(run|faults|coverage|goals| {9}) `, lines[len(lines)-2], name)
 		assert.NotEmpty(t, lines[0], "%s begins with text", name)
 		assert.NotContains(t, last, "\n\n\n", name)
 		head := "\n" + cmp.Or(r.Name, "contract") + "\n"

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -42,23 +43,29 @@ func (c *column) width() int {
 func (p *printer) tables(g *grid) {
 	first, reach := p.scenarioColumn(g), p.deliveredColumn(g)
 	columns := p.invariantColumns(g, func(name string) []string { return []string{name} })
-	if total(first, reach, columns) > p.width {
+	if total(first, columns, reach) > p.width {
 		columns = p.invariantColumns(g, foldName)
 	}
+	p.split(first, columns, reach)
+}
+
+// split draws the columns in as many tables as the width requires, each between the
+// first column and the last ones.
+func (p *printer) split(first column, columns []column, last ...column) {
 	for len(columns) > 0 {
 		n := len(columns)
-		for n > 1 && total(first, reach, columns[:n]) > p.width {
+		for n > 1 && total(first, columns[:n], last...) > p.width {
 			n--
 		}
-		p.table(append(append([]column{first}, columns[:n]...), reach))
+		p.table(slices.Concat([]column{first}, columns[:n], last))
 		columns = columns[n:]
 	}
 }
 
-func total(first, last column, between []column) int {
-	w := first.width() + gap + last.width()
-	for _, c := range between {
-		w += c.width() + gap
+func total(first column, between []column, last ...column) int {
+	w := first.width()
+	for _, c := range slices.Concat(between, last) {
+		w += gap + c.width()
 	}
 	return w
 }

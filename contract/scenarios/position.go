@@ -1,12 +1,3 @@
-// Package scenarios makes scenarios for a matrix.
-//
-// [ByPosition] makes three scenarios of one rule. Its fault is injected into the
-// first, the second or the last third of the calls that a calm run makes.
-//
-//	calm := report.Cells[0].Evidence.Events // of a cell of contract.Calm()
-//	down := chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)}
-//	more, err := scenarios.ByPosition(calm, down)
-//	m.Scenarios = append(m.Scenarios, more...)
 package scenarios
 
 import (
@@ -35,7 +26,7 @@ import (
 // have different thirds, so narrow the calm events to one and the rule with
 // when.Lane.
 func ByPosition(calm []chaos.Event, r chaos.Rule) ([]contract.Scenario, error) {
-	p := fielderror.Package("scenarios").List()
+	p := fields.List()
 	if r.Name == "" {
 		p.Wrong("ByPosition: Rule.Name", nil, "a name, which becomes part of the scenarios' names")
 	}

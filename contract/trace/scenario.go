@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -121,7 +122,7 @@ func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 		bin := base.Timeline.BinSize()
 		from := time.Duration(base.Timeline.BinAt(o.Start)) * bin
 		to := from + time.Duration(o.DurationBins)*bin
-		r := chaos.Rule{Name: outageRule, Target: literally(o.NodeID), When: when.Between(from, to),
+		r := chaos.Rule{Name: outageRule, Target: glob.Literal(o.NodeID), When: when.Between(from, to),
 			Fault: fault.Fail(fault.ErrUnavailable)}
 		if s.options.Workload.HangOutages {
 			r.Fault = hangUntil{to}
@@ -136,18 +137,6 @@ func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 		}
 	}
 	return chaos.NewPlan(base.Seed, rules...)
-}
-
-// literally makes a glob that matches one name.
-func literally(name string) string {
-	var b strings.Builder
-	for _, c := range []byte(name) {
-		if strings.IndexByte(`*?[]{},\`, c) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }
 
 // hangUntil makes calls wait until a moment of the injector's clock.

@@ -5,14 +5,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/otlp"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -21,16 +20,13 @@ import (
 type trace struct {
 	options  ReadOptions
 	spans    []span
-	byID     map[spanID]int
+	byID     map[otlp.ID]int
 	repeated int
 	wrong    *fielderror.List
 }
 
-// A spanID is the 16 bytes of the trace's id and the 8 of the span's.
-type spanID [24]byte
-
 type span struct {
-	id, parent spanID
+	id, parent otlp.ID
 	root       bool
 	inner      bool // its parent is the same call, seen by another instrumentation
 	lane       string
@@ -42,76 +38,27 @@ type span struct {
 // missingCaller is the caller of spans whose parent is not in the input.
 const missingCaller = "(missing)"
 
-func (t *trace) add(line int, request *otlpRequest) {
-	if request.ResourceSpans == nil {
-		t.wrong.Add(fields.Wrong("resourceSpans", nil, "an array: an ExportTraceServiceRequest has it").At(line, 0))
-		return
+// span adds one span, unless it has problems. Those that otlp found are in wrong
+// already.
+func (t *trace) span(at *otlp.Place, in *otlp.Span) {
+	s := span{
+		id: in.ID, parent: in.Parent, root: in.Root, start: in.Start, end: in.End,
+		lane:   strings.ToLower(in.TraceID),
+		source: cmp.Or(in.Resource.Text("service.name"), "(no service.name)"),
+		sample: t.sampleOf(at, in),
 	}
-	for i, rs := range *request.ResourceSpans {
-		for j, ss := range rs.ScopeSpans {
-			for k := range ss.Spans {
-				if len(t.spans) >= t.options.MaxSamples {
-					t.wrong.Add(fields.Wrong("input", fielderror.Found("too long"),
-						fmt.Sprintf("at most %d spans", t.options.MaxSamples)).At(line, 0))
-					return
-				}
-				at := place{t, line, fmt.Sprintf("resourceSpans[%d].scopeSpans[%d].spans[%d].", i, j, k)}
-				t.span(at, &ss.Spans[k], rs.Resource.Attributes)
-			}
-		}
-	}
-}
-
-// A place is the position of a span in the input.
-type place struct {
-	*trace
-	line int
-	path string
-}
-
-func (p place) refuse(field string, value any, allowed string) {
-	if value == "" {
-		value = nil
-	}
-	p.wrong.Add(fields.Wrong(p.path+field, value, allowed).At(p.line, 0))
-}
-
-// span adds one span, or reports all its problems.
-func (t *trace) span(at place, in *otlpSpan, resource otlpAttributes) {
-	var s span
-	before := t.wrong.Count()
-	at.id(s.id[:16], "traceId", in.TraceID)
-	at.id(s.id[16:], "spanId", in.SpanID)
-	s.root = strings.Trim(in.ParentID, "0") == ""
-	copy(s.parent[:16], s.id[:16])
-	s.lane = strings.ToLower(in.TraceID)
 	if !s.root {
-		at.id(s.parent[16:], "parentSpanId", in.ParentID)
 		s.lane = strings.ToLower(in.ParentID)
-		if s.parent == s.id {
-			at.refuse("parentSpanId", in.ParentID, "the id of another span")
-		}
 	}
-	s.start = at.time("startTimeUnixNano", in.Start)
-	s.end = at.time("endTimeUnixNano", in.End)
-	if s.end < s.start && s.end > 0 {
-		at.refuse("endTimeUnixNano", string(in.End), "not before startTimeUnixNano, which is "+string(in.Start))
-	}
-	if in.Status.Code < 0 || in.Status.Code > otlpStatusError {
-		at.refuse("status.code", in.Status.Code, "0 (unset), 1 (ok) or 2 (error)")
-	}
-	s.source = cmp.Or(resource.text("service.name"), "(no service.name)")
-	s.sample = t.sampleOf(at, in, resource)
 	if s.sample.Target == "" {
-		at.refuse("name", nil, "a name that is not empty")
+		at.Refuse("name", nil, "a name that is not empty")
 	}
-	if t.wrong.Count() > before {
-		return
+	if !at.Bad() {
+		t.keep(at, s)
 	}
-	t.keep(at, s)
 }
 
-func (t *trace) keep(at place, s span) {
+func (t *trace) keep(at *otlp.Place, s span) {
 	first, repeated := t.byID[s.id]
 	if !repeated {
 		t.byID[s.id] = len(t.spans)
@@ -119,99 +66,50 @@ func (t *trace) keep(at place, s span) {
 		return
 	}
 	if same := &t.spans[first]; same.start != s.start || same.end != s.end || same.sample != s.sample {
-		at.refuse("spanId", hex.EncodeToString(s.id[16:]), "an id of its own: another span of the trace has it")
+		at.Refuse("spanId", hex.EncodeToString(s.id[16:]), "an id of its own: another span of the trace has it")
 		return
 	}
 	t.repeated++
 }
 
-func (p place) id(to []byte, field, text string) {
-	if hex.DecodedLen(len(text)) == len(to) && len(text)%2 == 0 && strings.Trim(text, "0") != "" {
-		if _, err := hex.Decode(to, []byte(text)); err == nil {
-			return
-		}
-	}
-	p.refuse(field, text, fmt.Sprintf("%d hexadecimal digits, not all 0", 2*len(to)))
-}
-
-func (p place) time(field string, text otlpInt) int64 {
-	n, err := strconv.ParseUint(string(text), 10, 64)
-	if err != nil || n == 0 || n > math.MaxInt64 {
-		p.refuse(field, string(text), "nanoseconds since 1970, above 0 and below 2^63, as a string or a number")
-		return 0
-	}
-	return int64(n)
-}
-
 // sampleOf returns the sample of a span, without what depends on other spans.
-func (t *trace) sampleOf(at place, in *otlpSpan, resource otlpAttributes) timeline.Sample {
-	node, is := nodeOf(in)
+func (t *trace) sampleOf(at *otlp.Place, in *otlp.Span) timeline.Sample {
+	node, kind := in.Node()
 	s := timeline.Sample{
-		Target: node, Type: is,
-		Fault: in.Attributes.text("shakedown.fault"), Rule: in.Attributes.text("shakedown.rule"),
-		Failed: in.Status.Code == otlpStatusError ||
-			in.Status.Code == otlpStatusUnset && in.Attributes.text("error.type") != "",
+		Target: node, Type: typeOf(kind),
+		Fault: in.Attributes.Text("shakedown.fault"), Rule: in.Attributes.Text("shakedown.rule"),
+		Failed: in.Failed(),
 	}
-	if service := resource.text("service.name"); service != "" && node != "" {
+	if service := in.Resource.Text("service.name"); service != "" && node != "" {
 		s.Target = strings.ReplaceAll(service, ".", "_") + "." + node
 	}
-	if s.Class = in.Attributes.text(t.options.ClassBy); s.Class == "" {
-		s.Class = resource.text(t.options.ClassBy)
+	s.Class = cmp.Or(in.Attributes.Text(t.options.ClassBy), in.Resource.Text(t.options.ClassBy))
+	if args := in.Attributes.Find("gen_ai.tool.call.arguments"); args != nil {
+		s.Key = args.Hash()
 	}
-	if args := in.Attributes.find("gen_ai.tool.call.arguments"); args != nil {
-		s.Key = args.hash()
-	}
-	if resent := in.Attributes.text("http.request.resend_count"); resent != "" {
+	if resent := in.Attributes.Text("http.request.resend_count"); resent != "" {
 		n, err := strconv.ParseInt(resent, 10, 32)
 		if err != nil || n < 0 {
-			at.refuse("attributes.http.request.resend_count", resent, "a number of times, 0 or more")
+			at.Refuse("attributes.http.request.resend_count", resent, "a number of times, 0 or more")
 		}
 		s.Attempt = int(n) + 1
 	}
 	return s
 }
 
-// hash returns the key of arguments, which are text or a structure.
-func (v *otlpValue) hash() uint64 {
-	switch {
-	case v.String != nil:
-		return jsonhash.Sum([]byte(*v.String))
-	case v.List != nil:
-		return jsonhash.Sum(v.List)
-	case v.Array != nil:
-		return jsonhash.Sum(v.Array)
+// typeOf returns the type of a kind of span.
+func typeOf(kind otlp.Kind) timeline.NodeType {
+	switch kind {
+	case otlp.Tool:
+		return timeline.NodeTool
+	case otlp.Agent:
+		return timeline.NodeAgent
+	case otlp.Model:
+		return timeline.NodeLLM
+	case otlp.HTTP:
+		return timeline.NodeHTTP
 	}
-	return 0
-}
-
-// nodeOf returns the name and type of the node that a span calls, by the semantic
-// conventions of OpenTelemetry.
-func nodeOf(in *otlpSpan) (string, timeline.NodeType) {
-	first := func(keys ...string) string {
-		for _, key := range keys {
-			if text := in.Attributes.text(key); text != "" {
-				return text
-			}
-		}
-		return in.Name
-	}
-	operation := in.Attributes.text("gen_ai.operation.name")
-	switch {
-	case operation == "execute_tool" || in.Attributes.text("gen_ai.tool.name") != "":
-		return first("gen_ai.tool.name"), timeline.NodeTool
-	case in.Attributes.text("mcp.method.name") == "tools/list":
-		return "tools/list", timeline.NodeTool
-	case operation == "create_agent" || operation == "invoke_agent" || operation == "invoke_workflow":
-		return first("gen_ai.agent.name"), timeline.NodeAgent
-	case operation != "":
-		return first("gen_ai.request.model"), timeline.NodeLLM
-	case in.Attributes.text("http.request.method") != "" || in.Attributes.text("http.method") != "":
-		if in.Kind == otlpKindClient {
-			return first("server.address", "net.peer.name"), timeline.NodeHTTP
-		}
-		return in.Name, timeline.NodeHTTP
-	}
-	return in.Name, timeline.NodePoint
+	return timeline.NodePoint
 }
 
 // samples joins the spans to their parents.
@@ -294,22 +192,10 @@ func (t *trace) largestPart() (first, last int64) {
 // refuseCycles rejects spans that are inside each other: none of them would be a
 // real call.
 func (t *trace) refuseCycles() {
-	const open, done = 1, 2
-	state := make([]uint8, len(t.spans))
-	for i := range t.spans {
-		at, there := i, true
-		for there && state[at] == 0 {
-			state[at] = open
-			at, there = t.parentOf(&t.spans[at])
-		}
-		if there && state[at] == open {
-			t.wrong.Wrong("parentSpanId", hex.EncodeToString(t.spans[at].parent[16:]),
-				fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[at].id[16:]))
-		}
-		for at, there = i, true; there && state[at] == open; at, there = t.parentOf(&t.spans[at]) {
-			state[at] = done
-		}
-	}
+	otlp.Cycles(len(t.spans), func(i int) (int, bool) { return t.parentOf(&t.spans[i]) }, func(i int) {
+		t.wrong.Wrong("parentSpanId", hex.EncodeToString(t.spans[i].parent[16:]),
+			fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[i].id[16:]))
+	})
 }
 
 func (t *trace) parentOf(s *span) (at int, there bool) {

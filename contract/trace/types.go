@@ -7,6 +7,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -23,7 +24,7 @@ type NodeRule struct {
 // not give the node type: a wrapped client of a model is a point like any other.
 func defaultRules() []NodeRule {
 	return []NodeRule{
-		{Target: "{llm,model}{,.*,/*}", Type: timeline.NodeLLM},
+		{Target: modelapi.Named, Type: timeline.NodeLLM},
 		{Target: "http{,s}{,.*,/*,:*}", Type: timeline.NodeHTTP},
 		{Target: "{tool,tools}{.*,/*}", Type: timeline.NodeTool},
 		{Target: "agent{,.*,/*}", Type: timeline.NodeAgent},

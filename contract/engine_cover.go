@@ -1,0 +1,77 @@
+package contract
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// maxCover bounds the coverage: the names of injection points may hold numbers.
+const maxCover = 1000
+
+// coverage counts the delivered faults of a matrix by target, kind and try.
+type coverage struct {
+	delivered map[CoverCount]int  // without their counts
+	uncalled  map[string]struct{} // the tools that no run called yet
+	tools     []string
+	full      bool // some are not counted
+}
+
+func newCoverage(sources []*worldSource) *coverage {
+	c := &coverage{delivered: map[CoverCount]int{}, uncalled: map[string]struct{}{}}
+	for _, s := range sources {
+		for _, t := range s.tools {
+			if _, twice := c.uncalled[t.Name]; !twice {
+				c.tools = append(c.tools, t.Name)
+			}
+			c.uncalled[t.Name] = struct{}{}
+		}
+	}
+	return c
+}
+
+func (c *coverage) call(target string) {
+	if len(c.uncalled) > 0 {
+		delete(c.uncalled, target)
+	}
+}
+
+// add counts the fault of a kind that was delivered on a call.
+func (c *coverage) add(e *chaos.Event, kind string) {
+	key := CoverCount{Target: e.Target, Fault: kind, Try: min(max(e.Attempt, 1), 3)}
+	n, seen := c.delivered[key]
+	if !seen && len(c.delivered) == maxCover {
+		c.full = true
+		return
+	}
+	add(&n, 1)
+	c.delivered[key] = n
+}
+
+// cover adds the coverage to the report. Of what no fault reached it can only tell if
+// every call of every cell was seen.
+func (c *collector) cover() {
+	r, cov := c.report, c.coverage
+	reached := map[string]bool{}
+	for row, n := range cov.delivered {
+		reached[row.Target] = true
+		row.Delivered = n
+		r.Coverage = append(r.Coverage, row)
+	}
+	if len(r.Faults) > 0 && !c.cancelled && !r.Filtered && r.Dropped == 0 && !cov.full {
+		for _, tool := range cov.tools {
+			if !reached[tool] {
+				_, uncalled := cov.uncalled[tool]
+				r.Coverage = append(r.Coverage, CoverCount{Target: tool, Uncalled: uncalled})
+			}
+		}
+	}
+	slices.SortFunc(r.Coverage, func(a, b CoverCount) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Try, b.Try))
+	})
+	if cov.full {
+		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
+	}
+}

@@ -1,0 +1,476 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// A fieldTally counts the trials of a field, in their order.
+type fieldTally struct {
+	Field
+	most int         // trials of the matrix
+	rate *stats.SPRT // nil: it must hold in every trial
+}
+
+func newFieldTally(f Field, most int) *fieldTally {
+	t := &fieldTally{Field: f, most: most}
+	if isRate(f.AtLeast) {
+		t.rate = &stats.SPRT{P0: f.Poor, P1: f.AtLeast, Alpha: alpha, Beta: beta}
+	}
+	return t
+}
+
+// add counts a trial.
+func (t *fieldTally) add(state CellState, violated bool) {
+	t.count(state, violated, 1)
+	if t.Standing.Decision == stats.Open {
+		t.decide()
+	}
+}
+
+func (t *fieldTally) count(state CellState, violated bool, n int) {
+	switch state {
+	case Held:
+		t.Held += n
+		t.Decided += n
+	case Broken:
+		t.Decided += n
+	case Inconclusive:
+		t.Inconclusive += n
+	case Undelivered:
+		t.Undelivered += n
+		if violated {
+			t.Unprovoked += n
+		}
+	case NotRun:
+		t.NotRun += n
+	}
+}
+
+// decide looks for a decision after a trial.
+func (t *fieldTally) decide() {
+	if t.rate == nil {
+		t.decideEvery()
+		return
+	}
+	if d := t.after(t.Held, t.Decided).Decision; d != stats.Open {
+		t.Standing.Decision, t.DecidedAfter, t.HeldThen = d, t.Decided, t.Held
+	} else if t.after(t.Undelivered-t.Unprovoked, t.Undelivered).Decision == stats.Rejected {
+		t.Standing.Decision = stats.Rejected
+	}
+}
+
+// decideEvery decides a field that must hold in every trial.
+func (t *fieldTally) decideEvery() {
+	switch {
+	case t.Decided > t.Held || t.Unprovoked > 0:
+		t.Standing.Decision = stats.Rejected
+	case t.Held > 0 && t.Inconclusive+t.NotRun == 0 && t.tried() >= t.most:
+		t.Standing.Decision = stats.Accepted
+	}
+}
+
+// after is the standing of the rate after some trials. The counts are valid, and so are
+// the rates, which were checked.
+func (t *fieldTally) after(held, decided int) stats.Standing {
+	s, _ := t.rate.Decide(held, decided)
+	return s
+}
+
+// left is the number of trials that were not made.
+func (t *fieldTally) left() int { return max(0, t.most-t.tried()) }
+
+// needed is a number of trials that are needed whatever their outcomes: before them there
+// is no decision. It is 0 for a decided field, and at most most.
+func (t *fieldTally) needed(most int) int {
+	switch {
+	case t.Standing.Decision != stats.Open:
+		return 0
+	case t.rate == nil:
+		return min(1, most, t.left())
+	}
+	most = min(most, t.left(), t.after(t.Held, t.Decided).Passes)
+	for n := 1; n < most; n++ {
+		if t.after(t.Held, t.Decided+n).Decision == stats.Rejected ||
+			t.after(t.Undelivered-t.Unprovoked, t.Undelivered+n).Decision == stats.Rejected {
+			return n
+		}
+	}
+	return most
+}
+
+// expected is about how many further trials decide the field, 1 or more.
+func (t *fieldTally) expected() float64 {
+	left := float64(t.left())
+	if t.rate != nil {
+		left = min(left, t.after(t.Held, t.Decided).Trials)
+	}
+	return max(1, left)
+}
+
+// field is the field as it is reported.
+func (t *fieldTally) field(sequential bool) Field {
+	f := t.Field
+	f.Standing = stats.Standing{Decision: f.Standing.Decision}
+	switch {
+	case f.Standing.Decision != stats.Open:
+		if sequential {
+			f.Saved = t.left()
+		}
+	case t.rate != nil:
+		f.Standing = t.after(f.Held, f.Decided)
+		f.Standing.Decision = stats.Open
+	default:
+		f.Standing.Passes, f.Standing.Trials = t.left(), float64(t.left())
+	}
+	if f.Decided > 0 {
+		interval := scoring.Wilson
+		if sequential {
+			interval = stats.AnyTime
+		}
+		f.Interval, _ = interval(f.Held, f.Decided, scoring.Level95) // there are trials, so it has no error
+	}
+	return f
+}
+
+// ran reports whether something was seen of the field that its verdict depends on.
+func (f *Field) ran() bool { return f.Decided+f.Inconclusive > 0 }
+
+// breaksAnyway reports whether a rate broke without a delivered fault, and not so seldom that
+// the rate would be accepted there.
+func (f *Field) breaksAnyway() bool {
+	t := newFieldTally(*f, 0)
+	return f.Unprovoked > 0 && t.rate != nil &&
+		t.after(f.Undelivered-f.Unprovoked, f.Undelivered).Decision != stats.Accepted
+}
+
+// Judge computes [Report.Fields], ByScenario, Saved and Score from Cells, or from Counts if
+// the cells were not kept: the order of trials is then not known, and the decisions on
+// promised rates remain as they are. It needs the Counts, the Goals, and the AtLeast and
+// Poor of Fields. [Matrix.Run] has done it; whoever reads a stored report may check it.
+//
+// Errors are those of [scoring.ContractWith], and a [*FieldError] for each rate in Fields
+// that is none and each trial of a cell above Trials.
+func (r *Report) Judge() error {
+	tallies, err := r.tallies()
+	if err != nil {
+		return err
+	}
+	return r.judge(tallies)
+}
+
+// tallies counts the trials of each field, in the order of Fields and then of the cells.
+func (r *Report) tallies() (all []*fieldTally, err error) {
+	type place struct{ scenario, invariant string }
+	at := make(map[place]*fieldTally, len(r.Fields))
+	most := max(r.Trials, 1)
+	p := fields.List()
+	put := func(f Field) *fieldTally {
+		t := newFieldTally(f, most)
+		at[place{f.Scenario, f.Invariant}], all = t, append(all, t)
+		return t
+	}
+	of := func(scenario, invariant string, severity Severity) *fieldTally {
+		if t := at[place{scenario, invariant}]; t != nil {
+			return t
+		}
+		return put(Field{Scenario: scenario, Invariant: invariant, Severity: severity})
+	}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		inv := Invariant{AtLeast: f.AtLeast, Poor: f.Poor}
+		inv.checkRate(p, fmt.Sprintf("Fields[%d]", i))
+		if at[place{f.Scenario, f.Invariant}] != nil {
+			p.Wrong(fmt.Sprintf("Fields[%d]", i), fielderror.Found(f.Scenario+"/"+f.Invariant+" a second time"),
+				"each field once")
+		}
+		put(Field{Scenario: f.Scenario, Invariant: f.Invariant, Severity: f.Severity, AtLeast: f.AtLeast,
+			Poor: inv.poor()})
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		of(c.Cell.Scenario, c.Cell.Invariant, c.Severity).add(c.State, c.Violated)
+	}
+	if len(r.Cells) > 0 {
+		return all, nil
+	}
+	for i := range r.Counts {
+		c := &r.Counts[i]
+		of(c.Scenario, c.Invariant, c.Severity).count(c.State, c.Violated || c.State == Broken, max(c.Count, 1))
+	}
+	for i, t := range all {
+		switch {
+		case t.rate == nil:
+			t.decideEvery()
+		case i < len(r.Fields):
+			f := &r.Fields[i]
+			t.Standing.Decision, t.DecidedAfter, t.HeldThen = f.Standing.Decision, f.DecidedAfter, f.HeldThen
+			if !t.possible() {
+				p.Wrong(fmt.Sprintf("Fields[%d].Standing.Decision", i), f.Standing.Decision, "what the counts allow")
+			}
+		}
+	}
+	return all, p.Err()
+}
+
+// possible reports whether some order of the trials leads to the stated decision.
+func (t *fieldTally) possible() bool {
+	d, n := t.Standing.Decision, t.DecidedAfter
+	switch {
+	case n == 0 && d == stats.Open:
+		return t.HeldThen == 0 && t.after(t.Held, t.Decided).Decision == stats.Open &&
+			t.after(t.Undelivered-t.Unprovoked, t.Undelivered).Decision != stats.Rejected
+	case n == 0:
+		return t.HeldThen == 0 && d == stats.Rejected && t.after(0, t.Unprovoked).Decision == stats.Rejected
+	}
+	last := 0 // held of the trial that decided
+	if d == stats.Accepted {
+		last = 1
+	}
+	return t.HeldThen >= last && t.HeldThen <= min(n, t.Held) && n-t.HeldThen <= t.Decided-t.Held &&
+		d != stats.Open && t.after(t.HeldThen, n).Decision == d &&
+		t.after(t.HeldThen-last, n-1).Decision == stats.Open
+}
+
+// judge fills in what follows from the fields and the counts.
+func (r *Report) judge(tallies []*fieldTally) error {
+	r.Fields, r.Saved = make([]Field, 0, len(tallies)), 0
+	for _, t := range tallies {
+		f := t.field(r.Sequential)
+		r.Saved += f.Saved
+		r.Fields = append(r.Fields, f)
+	}
+	r.ByScenario = r.ShareOf(nil)
+	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive}
+	score, err := scoring.ContractWith(r.scored(), o)
+	if err != nil && !errors.Is(err, scoring.ErrNoneRan) && !errors.Is(err, scoring.ErrNoDecidedCell) {
+		r.Score = score
+		r.cancel()
+		return err
+	}
+	verdict, err := scoring.ContractWith(r.withoutRates(), o)
+	score.Verdict, score.Why = verdict.Verdict, verdict.Why
+	r.Score = score
+	r.addFields()
+	if r.cancel(); !r.Filtered && !r.Cancelled && r.Score.Verdict != scoring.Fail {
+		r.judgeGoals()
+	}
+	return err
+}
+
+// cancel makes a verdict that is not Fail inconclusive if the run was cancelled.
+func (r *Report) cancel() {
+	if r.Cancelled && r.Score.Verdict != scoring.Fail {
+		r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
+	}
+}
+
+// withoutRates are the counts for the verdict on all but promised rates: a broken trial
+// of a rate fails nothing by itself, so it has the lowest severity.
+func (r *Report) withoutRates() []scoring.Cell {
+	rates := map[[2]string]bool{}
+	for i := range r.Fields {
+		if f := &r.Fields[i]; isRate(f.AtLeast) {
+			rates[[2]string{f.Scenario, f.Invariant}] = true
+		}
+	}
+	if len(rates) == 0 {
+		return r.Counts
+	}
+	own := append([]scoring.Cell(nil), r.Counts...)
+	for i := range own {
+		if c := &own[i]; rates[[2]string{c.Scenario, c.Invariant}] && c.Severity > Low {
+			c.Severity = Low
+		}
+	}
+	return own
+}
+
+// scored are the cells that the score counts: with Sequential one for each field, because
+// stopping biases shares of trials.
+func (r *Report) scored() []scoring.Cell {
+	if !r.Sequential {
+		return r.Counts
+	}
+	scenarios := make(map[string]*scoring.Cell, len(r.Scenarios))
+	for i := range r.Counts {
+		if c := &r.Counts[i]; scenarios[c.Scenario] == nil {
+			scenarios[c.Scenario] = c
+		}
+	}
+	cells := make([]scoring.Cell, 0, len(r.Fields))
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		like := scenarios[f.Scenario]
+		if like == nil {
+			like = &scoring.Cell{} // a budget ended before its first cell
+		}
+		c := scoring.Cell{Scenario: f.Scenario, Invariant: f.Invariant, Severity: f.Severity, State: f.state(),
+			HasRules: like.HasRules, AllowUndelivered: like.AllowUndelivered}
+		switch c.State {
+		case Held, Broken:
+			c.Delivered = 1
+		case Undelivered:
+			c.Violated = f.Unprovoked > 0
+		}
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// state is the state of a field that counts as one cell.
+func (f *Field) state() CellState {
+	switch {
+	case f.Standing.Decision == stats.Accepted:
+		return Held
+	case f.Standing.Decision == stats.Rejected && f.Decided > f.Held:
+		return Broken
+	case !isRate(f.AtLeast) && f.Held > 0 && f.Standing.Decision == stats.Open && f.Standing.Passes == 0:
+		return Held // in each trial that was decided, as cells count
+	case f.Undelivered > 0 && (f.Standing.Decision == stats.Rejected || !f.ran()):
+		return Undelivered
+	case f.ran():
+		return Inconclusive
+	}
+	return NotRun
+}
+
+// ShareOf returns the share that held of the decided trials of some fields, or with
+// Sequential of the decided fields, with its interval by scenario: see [Report.ByScenario].
+// chosen selects the fields; nil: all. It returns nil if fewer than two scenarios were
+// decided.
+func (r *Report) ShareOf(chosen func(Field) bool) *stats.ClusteredShare {
+	at := map[string]int{}
+	var clusters []stats.Tally
+	var most []int // decided trials of a field, by cluster
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if chosen != nil && !chosen(*f) {
+			continue
+		}
+		held, decided := f.Held, f.Decided
+		if r.Sequential {
+			held, decided = 0, 0
+			switch f.state() {
+			case Held:
+				held, decided = 1, 1
+			case Broken:
+				decided = 1
+			}
+		}
+		if decided == 0 {
+			continue
+		}
+		k, seen := at[f.Scenario]
+		if !seen {
+			k = len(clusters)
+			at[f.Scenario] = k
+			clusters, most = append(clusters, stats.Tally{Name: f.Scenario}), append(most, 0)
+		}
+		c := &clusters[k]
+		c.Passed, c.Trials = c.Passed+held, c.Trials+decided
+		most[k] = max(most[k], decided)
+	}
+	if len(clusters) < 2 {
+		return nil
+	}
+	share, err := stats.Clustered(clusters, scoring.Level95)
+	if err != nil { // above a billion trials
+		return nil
+	}
+	if r.SharedObservations { // one answer, however many invariants judge it
+		observations := 0
+		for _, n := range most {
+			observations += n
+		}
+		share = share.Within(observations)
+	}
+	return &share
+}
+
+// addFields adds what follows from promised rates, and from fields that lack trials, to the
+// verdict.
+func (r *Report) addFields() {
+	s := &r.Score
+	var rejected, open, lacking []*Field
+	rates, accepted := 0, 0
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		rate, d := isRate(f.AtLeast), f.Standing.Decision
+		switch {
+		case rate && d == stats.Rejected && f.Severity == Critical:
+			rejected = append(rejected, f)
+		case d != stats.Open:
+		case rate && (f.ran() || f.breaksAnyway() || r.Sequential && f.tried() < r.Trials):
+			open = append(open, f)
+		case !rate && r.Sequential && f.Standing.Passes > 0:
+			lacking = append(lacking, f)
+		}
+		if rate && (f.ran() || d != stats.Open) {
+			rates++
+			if d == stats.Accepted {
+				accepted++
+			}
+		}
+	}
+	switch {
+	case s.Verdict == scoring.Fail:
+	case len(rejected) > 0:
+		s.Verdict, s.Why = scoring.Fail, why(rejected, "critical field")
+	case len(open)+len(lacking) > 0:
+		if s.Verdict == scoring.Pass {
+			s.Why = ""
+		}
+		s.Verdict = scoring.Inconclusive
+		for _, of := range []struct {
+			fields []*Field
+			noun   string
+		}{{open, "open rate"}, {lacking, "field that lacks trials"}} {
+			if len(of.fields) > 0 {
+				s.Why = strings.TrimPrefix(s.Why+"; "+why(of.fields, of.noun), "; ")
+			}
+		}
+	case s.Verdict == scoring.Pass:
+		r.passed(rates, accepted)
+	}
+}
+
+// passed words the reason of a Pass, in which broken trials of a rate are no breach.
+func (r *Report) passed(rates, accepted int) {
+	const nothingBroke = "no critical invariant broke"
+	partial, held, found := strings.Cut(r.Score.Why, nothingBroke)
+	if !found {
+		return
+	}
+	if r.Sequential {
+		held = fmt.Sprintf("; %s of %s held", text.Number(r.Score.Passed),
+			text.Plural(r.Score.Decided, "decided field"))
+	}
+	first := nothingBroke
+	if rates > 0 {
+		first = "no critical invariant failed"
+		held += fmt.Sprintf(", %s of %s accepted", text.Number(accepted), text.Plural(rates, "promised rate"))
+	}
+	r.Score.Why = partial + first + held
+}
+
+// why names the first of some fields, says how it stands, and counts the others.
+func why(all []*Field, noun string) string {
+	s := all[0].String()
+	if all[0].Standing.Decision == stats.Rejected {
+		s = "critical " + s
+	}
+	if n := len(all) - 1; n > 0 {
+		s += fmt.Sprintf(", and %s more of its kind (%s)", text.Number(n), noun)
+	}
+	return s
+}

@@ -1,0 +1,207 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// A worldSource is where runs get their worlds, with what is known of these worlds. All
+// scenarios without NewWorld have one source, and each of the others has its own.
+type worldSource struct {
+	newWorld    func(context.Context) (*World, error) // nil: all runs share Matrix.World
+	owner       string                                // the scenario that it belongs to; empty: those without NewWorld
+	scenarios   []*compiledScenario
+	lists       []*promptList // the distinct ones
+	byPrompts   map[string]*promptList
+	tools       []chaos.Tool // of the first world
+	hasRegistry bool         // the first world has tools
+	known       []string     // the injection points that are known before the first cell
+	linted      bool         // the calls of its runs are looked at for what is wrong with rules
+	points      pointLearner
+}
+
+func (s *worldSource) shared() bool { return s.newWorld == nil }
+
+// firstWorld is what messages call the first world.
+func (s *worldSource) firstWorld() string {
+	if s.owner == "" {
+		return "the first world"
+	}
+	return "the first world of scenario " + s.owner
+}
+
+// listOf returns the entry of a prompt list with its known baselines, which it adds if
+// there is none. It must not be called while cells run.
+func (s *worldSource) listOf(prompts, baselines []string) *promptList {
+	key := fmt.Sprintf("%q %q", prompts, baselines) // a search through the lists takes long where each scenario has one
+	l := s.byPrompts[key]
+	if l == nil {
+		l = &promptList{source: s, prompts: prompts, baselines: baselines}
+		l.calm.making = make(chan struct{}, 1)
+		s.lists = append(s.lists, l)
+		if s.byPrompts == nil {
+			s.byPrompts = map[string]*promptList{}
+		}
+		s.byPrompts[key] = l
+	}
+	return l
+}
+
+// assignWorlds gives each scenario the source of its worlds.
+func (e *engine) assignWorlds() {
+	var common *worldSource
+	for _, s := range e.scenarios {
+		switch {
+		case s.NewWorld != nil:
+			s.source = &worldSource{newWorld: s.NewWorld, owner: s.Name}
+			e.sources = append(e.sources, s.source)
+		case common == nil:
+			common = &worldSource{newWorld: e.m.NewWorld}
+			e.sources = append(e.sources, common)
+			fallthrough
+		default:
+			s.source = common
+		}
+		s.source.scenarios = append(s.source.scenarios, s)
+	}
+}
+
+// sharedSource is the source of the scenarios in the shared world; nil if there are none.
+func (e *engine) sharedSource() *worldSource {
+	if i := slices.IndexFunc(e.sources, (*worldSource).shared); i >= 0 {
+		return e.sources[i]
+	}
+	return nil
+}
+
+// calmBubble is the bubble of a source's runs that are not cells. The shared world was
+// made outside of any bubble.
+func (w *worker) calmBubble(s *worldSource) Bubble {
+	if s.shared() {
+		return nil
+	}
+	return w.engine.o.Harness.Calm
+}
+
+// learn makes the first world of each source and checks the rules' targets, before any
+// agent is called.
+func (e *engine) learn(ctx context.Context, sources []*worldSource) error {
+	w := e.newWorker()
+	defer w.end()
+	var problems []error
+	for _, s := range sources {
+		if err := w.learnTools(ctx, s); err != nil {
+			problems = append(problems, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	for i := range e.m.Invariants {
+		e.warnOfIdleTargets(&e.m.Invariants[i], sources)
+	}
+	for _, source := range sources {
+		for _, s := range source.scenarios {
+			if err := e.checkTargets(s); err != nil {
+				problems = append(problems, err)
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// learnTools lists the tools of the first world of a source.
+func (w *worker) learnTools(ctx context.Context, source *worldSource) error {
+	e := w.engine
+	first := &liveRun{engine: e, source: source, inspect: func(ctx context.Context, world *World) (err error) {
+		if source.hasRegistry = world.Tools != nil; source.hasRegistry {
+			source.tools, err = world.Tools.Tools(ctx)
+		}
+		return err
+	}}
+	s := w.execute(ctx, first, w.calmBubble(source))
+	switch {
+	case s.cancelled:
+		return fmt.Errorf("contract: %s: %w", source.firstWorld(), ctx.Err())
+	case s.undecided != nil && s.lingering: // the tools are known, and each cell reports its own problems
+		e.warn(fmt.Sprintf("%s: %v", source.firstWorld(), s.undecided))
+	case s.undecided != nil:
+		return fmt.Errorf("contract: %s: %w", source.firstWorld(), s.undecided)
+	case s.warning != "":
+		e.warn(s.warning)
+	}
+	source.known = targets(source.tools, source.hasRegistry, e.m.Points)
+	return nil
+}
+
+// checkTargets returns an error if a rule's target matches no known name and must: with
+// StrictPoints, or if it is for tools and there is no registry. Other such targets may
+// be points that the agent reaches.
+func (e *engine) checkTargets(s *compiledScenario) error {
+	known, hasRegistry := s.source.known, s.source.hasRegistry
+	if len(s.Rules) == 0 || hasRegistry && !e.m.StrictPoints {
+		return nil
+	}
+	var must []chaos.Rule
+	for _, r := range s.plan.Rules() {
+		if e.m.StrictPoints || layerOf(r, e.m.Points) == chaos.LayerTool {
+			must = append(must, r)
+		}
+	}
+	if len(must) == 0 {
+		return nil
+	}
+	plan, err := s.plan.With(must...) // nothing of them has changed
+	if err == nil {
+		err = plan.CheckTargets(known...)
+	}
+	if err == nil {
+		return nil
+	}
+	if !hasRegistry {
+		err = fmt.Errorf("%w\nfaults on tools need an explicit list of callables or a tool registry: supply World.Tools (chaos.NewRegistry makes one of Go functions), or declare wrapped functions, streams and transports in Matrix.Points", err)
+	}
+	p := fields.List()
+	p.Each(s.rulesField(), err)
+	return p.Err()
+}
+
+// rulesField is where the rules of a scenario stand, for errors.
+func (s *compiledScenario) rulesField() string {
+	if s.index < 0 {
+		return "rules"
+	}
+	return fmt.Sprintf("Scenarios[%d].Rules", s.index)
+}
+
+// targets are the known injection points of a world: its tools and the declared points.
+func targets(tools []chaos.Tool, hasRegistry bool, points []string) []string {
+	all := slices.Clone(points)
+	if hasRegistry {
+		all = append(all, chaos.ListTarget)
+		for _, t := range tools {
+			all = append(all, t.Name)
+		}
+	}
+	return all
+}
+
+// warnOfIdleTargets warns of each glob of an invariant that matches no target in any world.
+func (e *engine) warnOfIdleTargets(inv *Invariant, sources []*worldSource) {
+	for _, pattern := range inv.Targets {
+		g, err := glob.Compile(pattern)
+		matches := func(s *worldSource) bool { return slices.ContainsFunc(s.known, g.Match) }
+		if err == nil && !slices.ContainsFunc(sources, matches) {
+			e.warn(fmt.Sprintf("Invariant %s looks for calls of %q, and no tool or declared point has such a name.",
+				inv.Name, pattern))
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package contract
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// A Field is all trials of an invariant in a scenario: one field of the table. Trials
+// that were not needed, or that a cancelled run or a budget left out, are in none of its
+// counts.
+type Field struct {
+	Scenario  string   `json:"scenario"`
+	Invariant string   `json:"invariant"`
+	Severity  Severity `json:"severity"`
+	// AtLeast is the promised rate, and Poor the one that must not pass for it; see
+	// [Invariant.AtLeast]. 0: the invariant must hold in every trial.
+	AtLeast float64 `json:"atLeast,omitempty"`
+	Poor    float64 `json:"poor,omitempty"`
+	// Held and Decided count trials: those that held, of those that held or broke.
+	Held    int `json:"held"`
+	Decided int `json:"decided"`
+	// Inconclusive, Undelivered and NotRun count trials in these states. Unprovoked
+	// counts those among Undelivered in which the invariant broke all the same.
+	Inconclusive int `json:"inconclusive,omitempty"`
+	Undelivered  int `json:"undelivered,omitempty"`
+	Unprovoked   int `json:"unprovoked,omitempty"`
+	NotRun       int `json:"notRun,omitempty"`
+	// Interval is the 95 % interval of Held/Decided: [stats.AnyTime] with
+	// [Report.Sequential], because a share of trials that stopped themselves is biased;
+	// else [scoring.Wilson]. It is zero, and absent in JSON, when no trial was decided.
+	Interval scoring.Interval `json:"interval,omitzero"`
+	// Standing is the decision, and what is lacking for one.
+	//
+	// Without AtLeast the field is rejected when the invariant broke in some trial, also
+	// in one without a delivered fault, and accepted when each trial was made, at least
+	// one held, and none was inconclusive. Passes and Trials are then the trials that were
+	// not made.
+	//
+	// With AtLeast it is that of [stats.SPRT] over the decided trials, in their order,
+	// with error rates of 5 %. The first decision stands. Trials without a delivered fault
+	// are tested apart: they may reject the field, and do not help to accept it.
+	Standing stats.Standing `json:"standing"`
+	// DecidedAfter is the number of decided trials after which a rate was accepted or
+	// rejected, of which HeldThen held. Both are 0 while it is open, without AtLeast, and
+	// where it was rejected by trials without a delivered fault.
+	DecidedAfter int `json:"decidedAfter,omitempty"`
+	HeldThen     int `json:"heldThen,omitempty"`
+	// Saved counts the trials that were not needed; see [RunOptions.Sequential].
+	Saved int `json:"saved,omitempty"`
+}
+
+// tried counts the trials that the report has.
+func (f *Field) tried() int { return f.Decided + f.Inconclusive + f.Undelivered + f.NotRun }
+
+// A Budget limits what a sequential run spends; see [RunOptions.Sequential]. The zero
+// value is no limit. It is spent in rounds of at most 16 trials, however many workers
+// there are. In each round are the open fields with the greatest weight of their severity
+// ÷ expected further trials, and not more of them than what is left of Trials and Cost can
+// be expected to decide. When a limit is reached, no further round begins. The
+// fields that are then open say how many trials they lack, and the verdict is not Pass.
+//
+// With [Matrix.ShareObservations] a trial is that of a scenario, judged by all its
+// invariants. Calm runs are not counted.
+type Budget struct {
+	_ struct{}
+	// Trials is the most trials. Those that [Harness.Around] leaves out do not count. 0: no
+	// limit.
+	Trials int
+	// Time is the real time after which no further round begins. Two runs with the same
+	// seed may then differ. 0: no limit.
+	Time time.Duration
+	// Cost is the sum of CostOf, and of what judges cost, after which no further round
+	// begins. 0: no limit.
+	Cost float64
+	// CostOf returns the cost of a run of the agent, 0 or more, in the unit of Cost. It
+	// gets the report of the cell that was first judged on the run, one call at a time. A
+	// failure of it, or a cost that is not a number, ends the run as a limit does, with a
+	// warning. nil only without Cost.
+	CostOf func(*CellReport) float64
+}
+
+// set reports whether there is a limit.
+func (b *Budget) set() bool { return b.Trials != 0 || b.Time != 0 || b.Cost != 0 || b.CostOf != nil }
+
+func (b *Budget) check(p *fielderror.List, sequential bool) {
+	if b.set() && !sequential {
+		p.Wrong("RunOptions.Budget", fielderror.Found("set without Sequential"), "a budget only with Sequential")
+	}
+	if b.Trials < 0 {
+		p.Wrong("RunOptions.Budget.Trials", b.Trials, "1 or more, or 0 for no limit")
+	}
+	if b.Time < 0 {
+		p.Wrong("RunOptions.Budget.Time", b.Time, "a duration above 0, or 0 for no limit")
+	}
+	if !(b.Cost >= 0) || math.IsInf(b.Cost, 1) {
+		p.Wrong("RunOptions.Budget.Cost", b.Cost, "a number above 0, or 0 for no limit")
+	}
+	if (b.Cost != 0) != (b.CostOf != nil) {
+		p.Wrong("RunOptions.Budget.CostOf",
+			fielderror.Found(fmt.Sprintf("set: %t, beside a Cost of %v", b.CostOf != nil, b.Cost)),
+			"a function with Cost, and none without")
+	}
+}
+
+// The error rates of a promised rate.
+const (
+	alpha = .05 // the chance to accept a rate of Poor, about
+	beta  = .05 // the chance to reject a rate of AtLeast, about
+)
+
+// isRate reports whether an AtLeast is a promise other than every trial.
+func isRate(atLeast float64) bool { return atLeast != 0 && atLeast != 1 }
+
+// promised is the promised rate; 0: every trial.
+func (inv *Invariant) promised() float64 {
+	if !isRate(inv.AtLeast) {
+		return 0
+	}
+	return inv.AtLeast
+}
+
+// poor is the rate that must not pass for the promised one.
+func (inv *Invariant) poor() float64 {
+	switch {
+	case !isRate(inv.AtLeast):
+		return 0
+	case inv.Poor != 0:
+		return inv.Poor
+	}
+	const digits = 1e12 // so that 0.95 gives 0.8
+	return math.Round(max(1-4*(1-inv.AtLeast), inv.AtLeast/2)*digits) / digits
+}
+
+func (inv *Invariant) checkRate(p *fielderror.List, field string) {
+	const least = 1e-5
+	if a := inv.AtLeast; !(a == 0 || a == 1 || a >= least && a <= 1-least) {
+		p.Wrong(field+".AtLeast", a, "0.00001 to 0.99999, or 0 or 1 for every trial")
+		return
+	}
+	switch {
+	case inv.Poor == 0:
+	case !isRate(inv.AtLeast):
+		p.Wrong(field+".Poor", inv.Poor, "a rate only with AtLeast, which must be a rate too")
+	case !(inv.Poor >= least/2 && inv.AtLeast-inv.Poor >= least/2):
+		p.Wrong(field+".Poor", inv.Poor,
+			fmt.Sprintf("0.000005 to less than the %v of AtLeast, by 0.000005 or more, or 0 for the default",
+				inv.AtLeast))
+	}
+}
+
+// String says how the field stands, such as "flaky / one-mail: open: 17 of 18 held; 9 more
+// passes in a row would accept, about 17 trials at this rate".
+func (f Field) String() string { return f.Scenario + " / " + f.Invariant + ": " + f.stands() }
+
+func (f *Field) stands() string {
+	d, s := f.Standing.Decision, fmt.Sprintf("%d of %d held", f.Held, f.Decided)
+	switch {
+	case !isRate(f.AtLeast):
+		if d == stats.Open && f.Standing.Passes > 0 {
+			s = "open: " + s + "; it lacks " + text.Plural(f.Standing.Passes, "trial")
+		}
+		if f.Unprovoked > 0 {
+			s += fmt.Sprintf("; it broke in %d without a delivered fault", f.Unprovoked)
+		}
+		return s
+	case d == stats.Open:
+		rate := "this rate"
+		if f.Decided == 0 {
+			rate = "the promised rate"
+		}
+		if f.Unprovoked > 0 {
+			s += fmt.Sprintf("; it broke in %d of %d without a delivered fault", f.Unprovoked, f.Undelivered)
+		}
+		n := f.Standing.Passes
+		return fmt.Sprintf("open: %s; %s more %s in a row would accept, about %s at %s", s,
+			text.Number(n), text.Noun(n, "pass", "passes"),
+			text.Plural(int(math.Ceil(f.Standing.Trials)), "trial"), rate)
+	}
+	is, not := f.AtLeast, f.Poor
+	if d == stats.Rejected {
+		is, not = not, is
+	}
+	rates := fmt.Sprintf("%s and not %s", percent(is), percent(not))
+	switch {
+	case f.DecidedAfter == 0:
+		return fmt.Sprintf("%v: %s of %d without a delivered fault broke: %s", d,
+			text.Plural(f.Unprovoked, "trial"), f.Undelivered, rates)
+	case f.DecidedAfter < f.Decided:
+		return fmt.Sprintf("%v: %d of the first %d held: %s; %s in all", d, f.HeldThen, f.DecidedAfter, rates, s)
+	}
+	return fmt.Sprintf("%v: %s: %s", d, s, rates)
+}
+
+// percent formats a rate with the digits that it has, at most six.
+func percent(rate float64) string { return strconv.FormatFloat(100*rate, 'g', 6, 64) + " %" }

@@ -1,0 +1,162 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// A Goal is something that must be reached in at least one cell, such as that a retry
+// works under faults. A matrix in which every invariant holds says little if the
+// agent never got that far. Package contract/goal has ready-made ones.
+//
+// A goal that no cell reached makes the verdict inconclusive, unless it is Fail. So does
+// one whose function fails. Goals are not judged if cells were filtered out.
+type Goal struct {
+	_ struct{}
+	// Name appears in reports: letters, digits, '.', '_' and '-'. Required.
+	Name string
+	// Scenarios are those in whose cells the goal may be reached; none: all.
+	Scenarios []string
+	// Reached reports whether an answer reached the goal. The observation has what the
+	// invariants of its cell need and what [RunOptions.Gather] adds, but neither Baseline
+	// nor Calm. Reached must be safe for concurrent use, and must not change the
+	// observation. Required.
+	Reached func(o *Observation) bool
+	// Err is the problem that a constructor found in its arguments; Validate reports it.
+	Err error
+}
+
+// Reached reports whether the goal was reached in a cell, and its function never failed.
+func (g *GoalCount) Reached() bool { return g.Cells > 0 && g.Failed == "" }
+
+func (m *Matrix) checkGoals(p *fielderror.List) {
+	var names []string
+	for _, s := range m.Scenarios {
+		names = append(names, s.Name)
+	}
+	first := map[string]int{}
+	for i, g := range m.Goals {
+		field := fmt.Sprintf("Goals[%d]", i)
+		before, twice := first[g.Name]
+		switch {
+		case !namePattern.MatchString(g.Name):
+			p.Wrong(field+".Name", g.Name, "one or more letters, digits, '.', '_' and '-'")
+		case twice:
+			p.Wrong(field+".Name", g.Name, fmt.Sprintf("a name of its own: number %d has this one", before))
+		default:
+			first[g.Name] = i
+		}
+		if g.Err != nil {
+			p.Because(field, g.Name, g.Err, "")
+		} else if g.Reached == nil {
+			p.Wrong(field+".Reached", fielderror.Found("nil"), "a function")
+		}
+		for k, s := range g.Scenarios {
+			if !slices.Contains(names, s) {
+				p.Wrong(fmt.Sprintf("%s.Scenarios[%d]", field, k), s, strings.Join(names, ", ")+text.Meant(s, names))
+			}
+		}
+	}
+}
+
+// assignGoals gives each scenario the goals that its cells may reach.
+func (e *engine) assignGoals() {
+	e.goalsLeft = make([]atomic.Bool, len(e.m.Goals))
+	for i, g := range e.m.Goals {
+		for _, s := range e.scenarios {
+			if len(g.Scenarios) == 0 || slices.Contains(g.Scenarios, s.Name) {
+				s.goals = append(s.goals, i)
+			}
+		}
+	}
+}
+
+// A goalFinding says what one run showed of a goal.
+type goalFinding struct {
+	goal    int // its place in the matrix
+	reached bool
+	failed  string // how its function failed; empty: it did not
+}
+
+// askGoals asks the goals of a scenario about a run. A run in which an injection point
+// refused a call shows nothing of the agent.
+func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalFinding) {
+	if len(s.goals) == 0 || len(r.all) == 0 || r.cancelled || r.refused != nil {
+		return nil
+	}
+	observations := make([]Observation, len(r.observations)) // copies: a function may be left behind with them
+	for i, o := range r.observations {
+		observations[i] = *o
+	}
+	limit := w.engine.watchdog()
+	for _, goal := range s.goals {
+		if w.engine.goalsLeft[goal].Load() {
+			continue // else each run would wait as long
+		}
+		reached := false
+		ended := w.checkCaller.Aside(limit, func() {
+			for k := range observations {
+				if w.engine.m.Goals[goal].Reached(&observations[k]) {
+					reached = true
+					return
+				}
+			}
+		})
+		f := goalFinding{goal: goal, failed: whyAside(ended, limit)}
+		if ended.Left {
+			w.engine.goalsLeft[goal].Store(true)
+		} else {
+			f.reached = reached // else it may still be written
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// newGoals lists the goals in the report.
+func (m *Matrix) newGoals() (counts []GoalCount) {
+	for _, g := range m.Goals {
+		counts = append(counts, GoalCount{Goal: g.Name, Scenarios: slices.Clone(g.Scenarios)})
+	}
+	return counts
+}
+
+// addGoals counts what one run showed.
+func (c *collector) addGoals(found []goalFinding) {
+	for _, f := range found {
+		g := &c.report.Goals[f.goal]
+		add(&g.Of, 1)
+		switch {
+		case f.reached:
+			add(&g.Cells, 1)
+		case g.Failed == "":
+			g.Failed = f.failed
+		}
+	}
+}
+
+// judgeGoals makes the verdict inconclusive if a goal was missed.
+func (r *Report) judgeGoals() {
+	var missed []string
+	for i := range r.Goals {
+		switch g := &r.Goals[i]; {
+		case g.Failed != "":
+			missed = append(missed, fmt.Sprintf("goal %q failed: %s", g.Goal, g.Failed))
+		case g.Cells == 0:
+			missed = append(missed, fmt.Sprintf("goal %q was reached in none of %s", g.Goal, text.Plural(g.Of, "run")))
+		}
+	}
+	if len(missed) == 0 {
+		return
+	}
+	if r.Score.Verdict == scoring.Inconclusive {
+		missed = slices.Insert(missed, 0, r.Score.Why)
+	}
+	r.Score.Verdict, r.Score.Why = scoring.Inconclusive, strings.Join(missed, "; ")
+}

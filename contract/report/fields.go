@@ -1,0 +1,198 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// A share is a share of cells or fields with its interval and the kind of it.
+type share struct {
+	passed, decided int
+	noun            string
+	interval        scoring.Interval
+	kind            string
+}
+
+// newShare takes the interval by scenario if there is one.
+func newShare(r *contract.Report, passed, decided int, in scoring.Interval, by *stats.ClusteredShare) share {
+	s := share{passed, decided, "decided cell", in, kindWilson}
+	if r.Sequential {
+		s.noun = "decided field"
+	}
+	if by != nil {
+		s.interval, s.kind = by.Interval, "by scenario"
+	}
+	return s
+}
+
+const (
+	kindWilson  = "Wilson"
+	kindAnyTime = "any-time"
+)
+
+// shares are the share of all that was decided, and those of the severities in the order
+// of the score.
+func shares(r *contract.Report) (all share, severities []share) {
+	s := r.Score
+	all = newShare(r, s.Passed, s.Decided, s.Interval, r.ByScenario)
+	for _, v := range s.Severities {
+		by := r.ShareOf(func(f contract.Field) bool { return f.Severity == v.Severity })
+		s := newShare(r, v.Passed, v.Decided, v.Interval, by)
+		s.noun = "" // the line above has it
+		severities = append(severities, s)
+	}
+	return all, severities
+}
+
+// String formats the share and its interval. Cells count alike here; the score weights them.
+func (s share) String() string {
+	if s.decided == 0 {
+		return "none decided"
+	}
+	of := text.Number(s.decided)
+	if s.noun != "" {
+		of = text.Plural(s.decided, s.noun)
+	}
+	line := fmt.Sprintf("%s of %s, %s", text.Number(s.passed), of, percent(float64(s.passed)/float64(s.decided)))
+	if s.interval.Level > 0 {
+		line += " (" + intervalText(s.interval, s.kind) + ")"
+	}
+	return line
+}
+
+// everyText says how often all of k trials of a field held, for some k; "" where that would
+// say nothing, or be biased.
+func everyText(r *contract.Report) string {
+	var tasks []stats.Tally
+	least, most := 0, 0
+	for _, f := range r.Fields {
+		if f.Decided > 0 {
+			tasks = append(tasks, stats.Tally{Passed: f.Held, Trials: f.Decided})
+			if least == 0 || f.Decided < least {
+				least = f.Decided
+			}
+			most = max(most, f.Decided)
+		}
+	}
+	if r.Sequential || most < 2 {
+		return ""
+	}
+	var parts []string
+	for _, k := range []int{1, 2, 5} {
+		few := 0
+		for _, t := range tasks {
+			few += one(t.Trials < k)
+		}
+		if few > 0 {
+			parts = append(parts,
+				fmt.Sprintf("pass^%d not known, with fewer decided trials in %s", k, text.Plural(few, "field")))
+			break
+		}
+		estimate, err := stats.PassEvery(tasks, k, scoring.Level95)
+		if err != nil {
+			return ""
+		}
+		parts = append(parts, fmt.Sprintf("pass^%d %s", k, percent(estimate.Value)))
+	}
+	trials := text.Plural(most, "decided trial")
+	if least < most {
+		trials = text.Number(least) + " to " + trials
+	}
+	return fmt.Sprintf("%s; the mean over %s of %s each", strings.Join(parts, ", "),
+		text.Plural(len(tasks), "field"), trials)
+}
+
+// told are the fields that a list names: promised rates, also those that a budget never
+// reached, those that lack trials, and those of which some trials held and some broke. Those
+// that need attention come first. A Pass waits for no open rate: one beside it had no
+// delivered fault where none had to be.
+func told(r *contract.Report) []contract.Field {
+	var all []contract.Field
+	for _, f := range r.Fields {
+		mixed := f.Held > 0 && f.Held < f.Decided
+		ran := f.Decided+f.Undelivered+f.Inconclusive > 0 || r.Sequential && !r.Cancelled && f.NotRun < r.Trials
+		counts := f.Standing.Decision != stats.Open || r.Score.Verdict != scoring.Pass
+		if ran && f.AtLeast != 0 && counts || mixed || lacks(r, f) {
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b contract.Field) int {
+		return cmp.Or(cmp.Compare(urgency(r, a), urgency(r, b)), -cmp.Compare(a.Severity, b.Severity))
+	})
+	return all
+}
+
+// acceptedRates are the places of promised rates that were accepted.
+func acceptedRates(r *contract.Report) map[place]bool {
+	accepted := map[place]bool{}
+	for _, f := range r.Fields {
+		if f.AtLeast != 0 && f.Standing.Decision == stats.Accepted {
+			accepted[place{f.Scenario, f.Invariant}] = true
+		}
+	}
+	return accepted
+}
+
+// lacks reports whether a budget ended before a field was decided.
+func lacks(r *contract.Report, f contract.Field) bool {
+	return r.Sequential && !r.Cancelled && f.AtLeast == 0 && f.Standing.Decision == stats.Open && f.Standing.Passes > 0
+}
+
+func urgency(r *contract.Report, f contract.Field) int {
+	switch d := f.Standing.Decision; {
+	case f.AtLeast != 0 && d == stats.Rejected:
+		return 0
+	case f.AtLeast != 0 && d == stats.Open, lacks(r, f):
+		return 1
+	case f.AtLeast == 0:
+		return 2
+	}
+	return 3
+}
+
+// markOfField is the sign of a field in the list.
+func markOfField(r *contract.Report, f contract.Field) mark {
+	return []mark{markBroken, markInconclusive, markBroken, markHeld}[urgency(r, f)]
+}
+
+// placeText names a field.
+func placeText(f contract.Field) string {
+	return fmt.Sprintf("%s / %s (%v)", clip(f.Scenario, 60), clip(f.Invariant, 60), f.Severity)
+}
+
+// stands says how a field stands.
+func stands(f contract.Field) string {
+	return clean(strings.TrimPrefix(f.String(), f.Scenario+" / "+f.Invariant+": "))
+}
+
+// standsText is stands with the interval.
+func standsText(r *contract.Report, f contract.Field) string {
+	s := stands(f)
+	if f.Interval.Level == 0 {
+		return s
+	}
+	kind := kindWilson
+	if r.Sequential {
+		kind = kindAnyTime
+	}
+	return s + " (" + intervalText(f.Interval, kind) + ")"
+}
+
+// savedText says how many cells a sequential run saved; "" if it was none.
+func savedText(r *contract.Report) string {
+	if !r.Sequential {
+		return ""
+	}
+	if r.Saved == 0 {
+		return "The run was sequential, and no trial of a field was left out as not needed. The score counts fields."
+	}
+	return fmt.Sprintf("Fields took trials until they were decided: %s not needed and not run. The score counts fields.",
+		text.Plural(r.Saved, "cell")+text.Noun(r.Saved, " was", " were"))
+}

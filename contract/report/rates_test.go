@@ -1,0 +1,277 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// rated is a sequential run of promised rates: accepted, rejected and open ones, and a field that
+// lacks trials.
+func rated(t require.TestingT) *contract.Report {
+	r := &contract.Report{Name: "rates", Trials: 200, Sequential: true, Scenarios: []string{"calm", "refund-reply-lost"},
+		Invariants: []string{"one-refund", "no-internals", "at-most-12-calls"}}
+	place := func(scenario, invariant string, severity contract.Severity, atLeast, poor float64, trials int, broken ...int) {
+		r.Fields = append(r.Fields, contract.Field{Scenario: scenario, Invariant: invariant, Severity: severity, AtLeast: atLeast, Poor: poor})
+		for trial := 1; trial <= trials; trial++ {
+			c := held(madeScenario{name: scenario, calm: scenario == "calm"}, madeInvariant{id: invariant, severity: severity}, trial)
+			for _, b := range broken {
+				if b == trial {
+					broken := brokenOnce()
+					broken(&c)
+				}
+			}
+			r.Cells = append(r.Cells, c)
+		}
+	}
+	place("calm", "one-refund", contract.Critical, .95, .8, 18)
+	place("calm", "no-internals", contract.High, .99, .96, 142, 70)
+	place("calm", "at-most-12-calls", contract.Low, 0, 0, 12)
+	place("refund-reply-lost", "one-refund", contract.Critical, .95, .8, 4, 1, 3, 4)
+	place("refund-reply-lost", "no-internals", contract.High, .95, .8, 18, 2)
+	place("refund-reply-lost", "at-most-12-calls", contract.Low, 0, 0, 3, 3)
+	score(t, r, map[string]bool{"refund-reply-lost": true})
+	return r
+}
+
+func brokenOnce() outcome { return broken("2 refunds for order 1042, want 1", "Done.") }
+
+func TestRatesInText(t *testing.T) {
+	r := rated(t)
+	require.Equal(t, stats.Accepted, r.Fields[1].Standing.Decision, "%v", r.Fields[1])
+	var b bytes.Buffer
+	require.NoError(t, report.Text(&b, r, &report.TextOptions{Width: 200}))
+	out := b.String()
+	for _, line := range []string{
+		"FAIL critical refund-reply-lost / one-refund: rejected: 1 of 4 held: 80 % and not 95 %",
+		"held      2 of 4 decided fields, 50.0 % (95 % interval 0.2 % to 99.8 %, by scenario)",
+		"cells     197: 197 decided",
+		"✗ refund-reply-lost / one-refund (critical): rejected: ",
+		"? refund-reply-lost / no-internals (high): open: 17 of 18 held; 9 more passes in a row would accept, about 17 trials at this rate (95 % interval ",
+		"? calm / at-most-12-calls (low): open: 12 of 12 held; it lacks 188 trials (95 % interval ",
+		"✗ refund-reply-lost / at-most-12-calls (low): 2 of 3 held (95 % interval ",
+		"✓ calm / no-internals (high): accepted: 141 of 142 held: 99 % and not 96 % (95 % interval ",
+		"any-time)",
+		"* Fields took trials until they were decided: 633 cells were not needed and not run. The score counts fields.",
+	} {
+		assert.Contains(t, out, line)
+	}
+	assert.NotContains(t, out, "pass^", "stopping biases it")
+	assert.NotContains(t, out, "WITHOUT FAULTS", "a trial of an accepted rate is no reason to mend anything first")
+	order := []string{"rejected: ", "open: 17 of 18", "it lacks 188", "2 of 3 held", "accepted: 18 of 18", "accepted: 141"}
+	last := strings.Index(out, "RATES")
+	for _, text := range order {
+		at := strings.Index(out[last:], text)
+		assert.Positive(t, at, text)
+		last += max(at, 0)
+	}
+}
+
+// A rate that the budget never reached is open: it is named wherever the others are.
+func TestARateThatABudgetNeverReached(t *testing.T) {
+	m := drawing()
+	m.Invariants = m.Invariants[:1]
+	m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "later"}, contract.Scenario{Name: "last"})
+	r, err := m.Run(t.Context(), &contract.RunOptions{Sequential: true, Budget: contract.Budget{Trials: 12}})
+	require.NoError(t, err)
+	require.Equal(t, scoring.Inconclusive, r.Score.Verdict)
+	require.Zero(t, r.Fields[3].Decided)
+	const want = "last / told (critical): open: 0 of 0 held; 8 more passes in a row would accept, about 14 trials at the promised rate"
+	var text, junit bytes.Buffer
+	require.NoError(t, report.Text(&text, r, &report.TextOptions{Width: 200}))
+	assert.Contains(t, text.String(), "? "+want+"\n")
+	require.NoError(t, report.JUnit(&junit, r, nil))
+	assert.Contains(t, junit.String(), `<testcase name="last/told" classname="drawn.rates"`)
+	d := report.DigestOf(r, 0)
+	assert.Contains(t, d.Summary, strings.Replace(want, "open: ", "", 1))
+	require.Len(t, d.Fields, 4)
+
+	left, err := m.Run(t.Context(), &contract.RunOptions{Sequential: true, Harness: contract.Harness{
+		Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) {
+			if c.Scenario != "last" {
+				run(nil)
+			}
+		}}})
+	require.NoError(t, err)
+	text.Reset()
+	require.NoError(t, report.Text(&text, left, nil))
+	assert.NotContains(t, text.String(), "last / told", "a filter left it out")
+}
+
+// A rate that the verdict does not wait for, since no fault of its scenario has to be delivered,
+// is not named as open beside a Pass.
+func TestARateThatAPassDoesNotWaitFor(t *testing.T) {
+	m := drawing()
+	m.Goals, m.Invariants = nil, m.Invariants[:1]
+	m.Scenarios[1] = contract.Under("flaky",
+		chaos.Rule{Target: "desk", When: when.Nth(9), Fault: fault.Fail(errors.New("x"))})
+	m.Scenarios[1].AllowUndelivered = true
+	r, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, scoring.Pass, r.Score.Verdict)
+	require.Equal(t, stats.Open, r.Fields[1].Standing.Decision)
+	assert.NotContains(t, report.DigestOf(r, 0).Summary, "Open rate")
+	assert.Len(t, report.DigestOf(r, 0).Fields, 1)
+	var text, junit bytes.Buffer
+	require.NoError(t, report.Text(&text, r, nil))
+	assert.NotContains(t, text.String(), "? ")
+	require.NoError(t, report.JUnit(&junit, r, nil))
+	assert.NotContains(t, junit.String(), "<error")
+}
+
+// A sequential run that saved nothing does not count what it saved.
+func TestASequentialRunThatSavedNothing(t *testing.T) {
+	r := passed(t)
+	r.Sequential = true
+	score(t, r, nil)
+	require.Zero(t, r.Saved)
+	var b bytes.Buffer
+	require.NoError(t, report.Text(&b, r, &report.TextOptions{Width: 200}))
+	assert.Contains(t, b.String(), "* The run was sequential, and no trial of a field was left out as not needed.")
+	assert.NotContains(t, b.String(), "0 cells")
+}
+
+// A broken trial of a rate is skipped, and the rate has a case of its own.
+func TestRatesInJUnit(t *testing.T) {
+	var all struct {
+		Suites []struct {
+			Name  string `xml:"name,attr"`
+			Cases []struct {
+				Name    string    `xml:"name,attr"`
+				Failure *struct{} `xml:"failure"`
+				Error   *struct{} `xml:"error"`
+				Skipped *struct{} `xml:"skipped"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	outcomes := func(o *report.JUnitOptions) map[string]string {
+		var b bytes.Buffer
+		require.NoError(t, report.JUnit(&b, rated(t), o))
+		all.Suites = nil
+		require.NoError(t, xml.Unmarshal(b.Bytes(), &all))
+		got := map[string]string{}
+		for _, s := range all.Suites {
+			for _, c := range s.Cases {
+				is := "passed"
+				switch {
+				case c.Failure != nil:
+					is = "failure"
+				case c.Error != nil:
+					is = "error"
+				case c.Skipped != nil:
+					is = "skipped"
+				}
+				got[s.Name+": "+c.Name] = is
+			}
+		}
+		return got
+	}
+	got := outcomes(nil)
+	for name, want := range map[string]string{
+		"rates: calm/one-refund": "passed", "rates: calm/no-internals": "passed", "rates: refund-reply-lost/one-refund": "failure",
+		"rates: refund-reply-lost/no-internals": "error", "calm: no-internals/70": "skipped", "refund-reply-lost: one-refund/1": "skipped",
+		"refund-reply-lost: at-most-12-calls/3": "failure", "verdict: verdict": "failure",
+	} {
+		assert.Equal(t, want, got[name], name)
+	}
+	assert.NotContains(t, got, "rates: calm/at-most-12-calls")
+}
+
+func TestRatesComeBack(t *testing.T) {
+	for _, f := range formats() {
+		require.NotPanics(t, func() { render(t, f, rated(t)) })
+	}
+	r := rated(t)
+	first := render(t, jsonFormat, r)
+	back, err := report.FromJSON(bytes.NewReader(first))
+	require.NoError(t, err)
+	assert.Equal(t, r, back)
+	assert.Equal(t, string(first), string(render(t, jsonFormat, back)))
+}
+
+// countsOnly is the report without its cells.
+func countsOnly(t require.TestingT, r *contract.Report) *contract.Report {
+	own := *r
+	for _, c := range r.Cells {
+		own.Counts = append(own.Counts, scoring.Cell{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity,
+			State: c.State, Violated: c.Violated, Delivered: c.Delivered, HasRules: c.Cell.Scenario != "calm"})
+	}
+	own.Cells = []contract.CellReport{}
+	own.Fields = append([]contract.Field(nil), r.Fields...)
+	return &own
+}
+
+// TestFromJSONRefusesAContradictionInFields changes one thing in a consistent report, with its
+// cells and with its counts alone: each change is found, and named.
+func TestFromJSONRefusesAContradictionInFields(t *testing.T) {
+	for _, row := range []struct {
+		why    string
+		change func(r *contract.Report)
+		field  string
+	}{
+		{"a rejected rate called accepted", func(r *contract.Report) { r.Fields[3].Standing.Decision = stats.Accepted }, "fields[3]"},
+		{"a rejected rate called open", func(r *contract.Report) { r.Fields[3].Standing.Decision = stats.Open }, "fields[3]"},
+		{"an open rate called accepted", func(r *contract.Report) { r.Fields[4].Standing = stats.Standing{Decision: stats.Accepted} }, "fields[4]"},
+		{"an accepted rate called open", func(r *contract.Report) {
+			f := &r.Fields[0]
+			f.Standing, f.DecidedAfter, f.HeldThen, f.Saved = stats.Standing{Passes: 1, Trials: 1}, 0, 0, 0
+		}, "fields[0]"},
+		{"an accepted rate rejected by no trial", func(r *contract.Report) {
+			f := &r.Fields[0]
+			f.Standing.Decision, f.DecidedAfter, f.HeldThen = stats.Rejected, 0, 0
+		}, "fields[0]"},
+		{"a lower promise", func(r *contract.Report) { r.Fields[3].AtLeast, r.Fields[3].Poor = .5, .25 }, "fields[3]"},
+		{"no promise", func(r *contract.Report) { r.Fields[3].AtLeast, r.Fields[3].Poor = 0, 0 }, "fields[3]"},
+		{"a promise that is none", func(r *contract.Report) { r.Fields[3].AtLeast = 1.5 }, "counts"},
+		{"a poorer rate", func(r *contract.Report) { r.Fields[3].Poor = .1 }, "fields[3]"},
+		{"trials that held", func(r *contract.Report) { r.Fields[1].Held++ }, "fields[1]"},
+		{"trials that were decided", func(r *contract.Report) { r.Fields[1].Decided++ }, "fields[1]"},
+		{"a decision after other trials", func(r *contract.Report) { r.Fields[3].DecidedAfter++ }, "fields[3]"},
+		{"trials that were inconclusive", func(r *contract.Report) { r.Fields[1].Inconclusive++ }, "fields[1]"},
+		{"a narrower interval", func(r *contract.Report) { r.Fields[2].Interval.Low += .01 }, "fields[2].interval"},
+		{"less to do", func(r *contract.Report) { r.Fields[4].Standing.Passes = 1 }, "fields[4]"},
+		{"fewer further trials", func(r *contract.Report) { r.Fields[4].Standing.Trials = 1 }, "fields[4].standing.trials"},
+		{"a critical field called low", func(r *contract.Report) { r.Fields[3].Severity = contract.Low }, "fields[3].severity"},
+		{"a field that is gone", func(r *contract.Report) { r.Fields = r.Fields[:5] }, "fields"},
+		{"a field twice", func(r *contract.Report) { r.Fields[1] = r.Fields[0] }, "counts"},
+		{"trials saved", func(r *contract.Report) { r.Saved++ }, "saved"},
+		{"trials of a field saved", func(r *contract.Report) { r.Fields[0].Saved++ }, "fields[0]"},
+		{"a run of all trials", func(r *contract.Report) { r.Sequential = false }, "trials|score.total"},
+		{"a narrower interval of all", func(r *contract.Report) { r.ByScenario.Interval.High -= .01 }, "byScenario.interval"},
+		{"another design effect", func(r *contract.Report) { r.ByScenario.DesignEffect++ }, "byScenario"},
+		{"no interval by scenario", func(r *contract.Report) { r.ByScenario = nil }, "byScenario"},
+		{"a rejected rate that passes", func(r *contract.Report) { r.Score.Verdict = scoring.Pass }, "score.verdict"},
+	} {
+		for _, whole := range []bool{true, false} {
+			r := rated(t)
+			if !whole {
+				r = countsOnly(t, r)
+			}
+			_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+			require.NoError(t, err)
+			row.change(r)
+			_, err = report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+			found := false
+			for _, field := range fieldsOf(err) {
+				found = found || !whole && field == "counts"
+				for want := range strings.SplitSeq(row.field, "|") {
+					found = found || field == want || strings.HasPrefix(field, want+".")
+				}
+			}
+			assert.True(t, found, "%s, with cells: %t: %v", row.why, whole, err)
+		}
+	}
+}

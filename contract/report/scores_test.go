@@ -1,0 +1,115 @@
+package report_test
+
+import (
+	"bytes"
+	"html"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// scored is a report with all scores.
+func scored(t testing.TB) *contract.Report {
+	r := desk(t)
+	in := func(passed, n int) scoring.Interval {
+		in, err := scoring.Wilson(passed, n, scoring.Level95)
+		require.NoError(t, err)
+		return in
+	}
+	r.Chaos = &scoring.ChaosScore{Value: 60, Passed: 2, Decided: 4, Total: 10, Inconclusive: 1, Undelivered: 2, CalmBroken: 3, Interval: in(2, 4)}
+	r.Mutation = &scoring.MutationScore{Value: .5, Formula: "Σ w·h ÷ Σ w = 0.8 ÷ 1.6", Passed: 1, Decided: 2, Total: 4, Inconclusive: 1,
+		NotRun: 1, Interval: in(1, 2), Kinds: []scoring.KindScore{
+			{Kind: "typo", Group: "noise", Intent: "same", Weight: .8, Passed: 1, Decided: 2, Total: 3, Interval: in(1, 2)},
+			{Kind: "upper", Weight: .6, Total: 1},
+		}}
+	r.Replay = &scoring.ReplayScore{Value: 75, Passed: 3, Decided: 4, Total: 5, NotRun: 1, Interval: in(3, 4)}
+	overall, err := scoring.DefaultWeights().Overall(scoring.Parts{ContractVerdict: scoring.Fail, Chaos: &r.Chaos.Value,
+		Contract: &r.Score.Value, Replay: &r.Replay.Value}, &scoring.OverallOptions{Renormalise: true})
+	require.NoError(t, err)
+	r.Overall = &overall
+	return r
+}
+
+// TestEveryFormatShowsTheScores: parts, weights, denominators, intervals, and what is left out.
+func TestEveryFormatShowsTheScores(t *testing.T) {
+	r := scored(t)
+	for _, f := range formats() {
+		if strings.Contains(f.ending, "json") {
+			continue
+		}
+		shown := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(html.UnescapeString(string(render(t, f, r))), "")
+		shown = strings.Join(strings.Fields(shown), " ")
+		for _, want := range []string{
+			"60.00 of 100 under rules, weighted by severity; 2 of 4 decided cells, 50.0 % (95 % interval 15.0 % to 85.0 %, Wilson); left out: " +
+				"3 broken in calm too, 1 inconclusive, 2 undelivered",
+			"0.500 of 1, weighted by kind: Σ w·h ÷ Σ w = 0.8 ÷ 1.6; held 1 of 2 (95 % interval 9.5 % to 90.5 %, Wilson); left out: 1 inconclusive, 1 not run",
+			"typo × 0.8: 1 of 2 (95 % interval 9.5 % to 90.5 %, Wilson); left out: 1 not decided",
+			"upper × 0.6: none of 1 decided",
+			"75.00 of 100; 3 of 4 decided cells, 75.0 %",
+			"FAIL, ", "chaos 60.00 × 0.4375 + contract ", " × 0.4375 + replay 75.00 × 0.125", "the contract failed; did not run: mutation; " +
+				"weights were scaled up to those that ran",
+		} {
+			assert.Contains(t, shown, want, f.ending)
+		}
+	}
+}
+
+// TestScoresWithoutADecidedCell have no number, in any format.
+func TestScoresWithoutADecidedCell(t *testing.T) {
+	r := desk(t)
+	r.Chaos = &scoring.ChaosScore{Total: 2, Undelivered: 2}
+	r.Mutation = &scoring.MutationScore{Total: 1, NotRun: 1}
+	r.Replay = &scoring.ReplayScore{Total: 1, Inconclusive: 1}
+	var b bytes.Buffer
+	require.NoError(t, report.Text(&b, r, &report.TextOptions{Width: 200}))
+	for _, want := range []string{"none, because no cell under rules was decided; left out: 2 undelivered",
+		"none, because no mutation was decided; left out: 1 not run", "none, because no cell of a session was decided; left out: 1 inconclusive"} {
+		assert.Contains(t, b.String(), want)
+	}
+	first := render(t, jsonFormat, r)
+	back, err := report.FromJSON(bytes.NewReader(first))
+	require.NoError(t, err)
+	assert.Equal(t, string(first), string(render(t, jsonFormat, back)))
+}
+
+func TestScoresSurviveJSON(t *testing.T) {
+	r := scored(t)
+	back, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+	require.NoError(t, err)
+	assert.Equal(t, r.Chaos, back.Chaos)
+	assert.Equal(t, r.Mutation, back.Mutation)
+	assert.Equal(t, r.Replay, back.Replay)
+	assert.Equal(t, r.Overall, back.Overall)
+}
+
+// TestScoresThatContradictThemselves are refused, and named.
+func TestScoresThatContradictThemselves(t *testing.T) {
+	for field, change := range map[string]func(r *contract.Report){
+		"chaos":              func(r *contract.Report) { r.Chaos.Total++ },
+		"chaos.value":        func(r *contract.Report) { r.Chaos.Value = 101 },
+		"chaos.interval":     func(r *contract.Report) { r.Chaos.Interval.Low = 0 },
+		"mutation":           func(r *contract.Report) { r.Mutation.Passed = 3 },
+		"mutation.value":     func(r *contract.Report) { r.Mutation.Value = 60 },
+		"mutation.kinds[1]":  func(r *contract.Report) { r.Mutation.Kinds[1].Decided = 2 },
+		"replay":             func(r *contract.Report) { r.Replay.NotRun = -1 },
+		"replay.interval":    func(r *contract.Report) { r.Replay.Interval = scoring.Interval{} },
+		"overall.value":      func(r *contract.Report) { r.Overall.Value = -1 },
+		"mutation.kinds[0].": func(r *contract.Report) { r.Mutation.Kinds[0].Interval.High = 1 },
+	} {
+		r := scored(t)
+		change(r)
+		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+		assert.ErrorContains(t, err, "report: "+field, field)
+	}
+	r := scored(t)
+	r.Chaos.Value = math.NaN()
+	assert.Error(t, report.Text(new(bytes.Buffer), r, nil))
+}

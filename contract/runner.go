@@ -1,0 +1,292 @@
+package contract
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+)
+
+// A Runner makes single runs of the agent of a matrix, under rules of the caller's, for
+// what searches for faults. [Matrix.Runner] makes it. Its methods are safe for
+// concurrent use.
+type Runner struct {
+	engine    *engine
+	scenarios map[string]*compiledScenario // "": what a scenario has that is not of the matrix
+	turn      chan struct{}                // has one slot, which a run in the shared world takes
+
+	mu     sync.Mutex // guards what follows
+	idle   []*worker
+	closed bool
+}
+
+// A Result is what one run of a prompt list showed.
+type Result struct {
+	// Cells has a report for each invariant with the prompts of the run, in the order of the
+	// matrix. [RunOptions.Keep] selects which of them have evidence.
+	Cells []CellReport
+	// Observations are the answers to all prompts, in order; the last may be cut short. With
+	// NeedCalm in [RunOptions.Gather] each has its calm observation. They must not be changed.
+	Observations []*Observation
+}
+
+// Runner returns a Runner of the matrix. It does what [Matrix.Run] does before its first
+// cell: it checks the matrix and makes one world of each kind to list the tools. The
+// matrix needs no scenarios, and [Invariant.Applies] plays no part. A shared world
+// must have a Reset, since a run would else begin in the world that others left.
+//
+// Of the options, Gather, Keep, Watchdog and Harness.Calm matter: each run is in the
+// bubble of Calm, except those in [Matrix.World]. Errors are those of [Matrix.Run].
+func (m *Matrix) Runner(ctx context.Context, o *RunOptions) (*Runner, error) {
+	e, err := newEngine(ctx, m, o, true)
+	if err != nil {
+		return nil, err
+	}
+	if e.sharedSource() != nil && m.Reset == nil {
+		return nil, fields.Wrong("Reset", fielderror.Found("nil beside World"),
+			"a function that resets World, or NewWorld in place of both: "+
+				"a run must not begin in the world that another run left")
+	}
+	r, err := e.newRunner(ctx, e.sources...)
+	if err != nil {
+		return nil, err
+	}
+	r.scenarios = make(map[string]*compiledScenario, len(e.scenarios))
+	for _, s := range e.scenarios {
+		r.scenarios[s.Name] = s
+	}
+	return r, nil
+}
+
+// newRunner makes the first worlds of the sources, and a Runner of jobs in their worlds.
+func (e *engine) newRunner(ctx context.Context, sources ...*worldSource) (*Runner, error) {
+	if err := e.learn(ctx, sources); err != nil {
+		return nil, err
+	}
+	return &Runner{engine: e, turn: make(chan struct{}, 1)}, nil
+}
+
+// Run makes one run under the rules, and judges it by every invariant that has the
+// prompts of c.Invariant. All prompts are sent, also after an invariant broke. The run is
+// as that of a cell of [Matrix.Run]: with a watchdog, beside the calm run that an
+// invariant needs, and user code that misbehaves breaks its own run. OnCell,
+// Harness.Around and Harness.Rerun are not called.
+//
+// The scenario and the trial of c are coordinates of draws, so any name and any number
+// from 1 may be given. A call meets the faults that it meets in a cell of that
+// scenario and trial if the rules have the names that [Runner.Rules] returns. If the
+// matrix has the scenario, its worlds, prompts, Layer and Rewrite are in force.
+//
+// With worlds of their own, any number of runs may be under way at once. In
+// [Matrix.World] each waits for its turn and follows a Reset; an agent that was left behind
+// there may still touch the world of later runs (see [CellReport.Abandoned]).
+//
+// Errors: a [*FieldError] for each problem of the cell or the rules and for a Runner that
+// was closed, before anything runs; and that of ctx when it ends. Then there is a result
+// if it was the run's turn, and its cells are inconclusive, except those that were judged
+// before.
+func (r *Runner) Run(ctx context.Context, c Cell, rules []chaos.Rule) (*Result, error) {
+	if ctx == nil {
+		return nil, fields.Wrong("ctx", fielderror.Found("nil"), "a context")
+	}
+	s, asked, err := r.under(c, rules)
+	if err != nil {
+		return nil, err
+	}
+	result, err := r.do(ctx, job{scenario: s, trial: c.Trial, invariants: asked})
+	if result != nil && r.engine.o.Gather.Has(NeedCalm) {
+		result.Observations = slices.Clone(result.Observations)
+		for i, o := range result.Observations {
+			own := *o                     // that of the cells has none
+			_ = asked[0].addCalm(&own, i) // what is missing is the cells' Why
+			own.Baseline = ""
+			result.Observations[i] = &own
+		}
+	}
+	return result, err
+}
+
+// RunCell runs one cell of the matrix as Run does: with the same seed and the
+// same faults, and after a calm run if the invariant needs a baseline. It does
+// not make the state probe and does not call OnCell. Of the first worlds it makes
+// only that of the cell.
+//
+// The report retains the observation unless o.Keep is KeepNone or KeepCounts. A
+// cell that the matrix does not have is a [*FieldError]. When ctx ends, RunCell
+// returns its error, with the report so far if the cell had begun.
+func (m *Matrix) RunCell(ctx context.Context, c Cell, o *RunOptions) (*CellReport, error) {
+	e, err := newEngine(ctx, m, o, false)
+	if err != nil {
+		return nil, err
+	}
+	j, err := e.find(c)
+	if err != nil {
+		return nil, err
+	}
+	if e.o.Keep < KeepNone {
+		e.o.Keep = KeepAll
+	}
+	r, err := e.newRunner(ctx, j.scenario.source)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	// Not Runner.Run: that would ask the other invariants too, which may cost money, send
+	// all prompts and leave out Around, and it refuses a shared world without Reset.
+	result, err := r.do(ctx, j)
+	if result == nil {
+		return nil, err
+	}
+	return &result.Cells[0], err
+}
+
+// Rules returns the rules of a scenario of the matrix, with the names that its plan gave
+// them; nil for any other scenario.
+func (r *Runner) Rules(scenario string) []chaos.Rule {
+	s := r.scenarios[scenario]
+	if s == nil || s.index < 0 {
+		return nil
+	}
+	return s.plan.Rules()
+}
+
+// Tools returns the tools of the matrix's worlds, as the first one listed them. In a
+// scenario with worlds of its own they may be others: see [Observation].
+func (r *Runner) Tools() []chaos.Tool {
+	s := r.scenarios[""]
+	if s == nil {
+		s = r.engine.scenarios[0]
+	}
+	return slices.Clone(s.source.tools)
+}
+
+// Close ends the goroutines that the Runner keeps between its runs. No run may begin
+// after it; one that is under way ends as it would. It may be called several times.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for _, w := range r.idle {
+		w.end()
+	}
+	r.idle = nil
+}
+
+// under returns the scenario of a run under the rules, and the invariants that judge it.
+func (r *Runner) under(c Cell, rules []chaos.Rule) (*compiledScenario, []*compiledInvariant, error) {
+	p := fields.List()
+	base := r.scenarios[c.Scenario]
+	if base == nil {
+		base = r.scenarios[""]
+	}
+	var plan *chaos.Plan
+	var err error
+	if base != nil {
+		plan, err = base.plan.With(rules...)
+	} else {
+		plan, err = chaos.NewPlan(r.engine.m.Seed, rules...)
+		p.Wrong("Cell.Scenario", c.Scenario, "a scenario of the matrix, which has no worlds for any other")
+	}
+	if c.Trial < 1 {
+		p.Wrong("Cell.Trial", c.Trial, "1 or more")
+	}
+	if err != nil {
+		p.Each("rules", err)
+	}
+	if p.Count() > 0 {
+		return nil, nil, p.Err()
+	}
+	s := &compiledScenario{Scenario: base.Scenario, index: -1, source: base.source, plan: plan}
+	s.Name, s.Rules = c.Scenario, rules
+	asked := askedWith(base.invariants, c.Invariant)
+	switch {
+	case asked == nil:
+		p.Wrong("Cell.Invariant", c.Invariant, "an invariant of the matrix")
+	case len(asked[0].list.prompts) == 0:
+		p.Wrong("Prompts", fielderror.Found("empty"), "at least one: invariant "+c.Invariant+" has no probes")
+	}
+	p.Add(r.engine.checkTargets(s))
+	return s, asked, p.Err()
+}
+
+// askedWith returns the invariants that have the prompts of the named one; nil if there
+// is none of that name.
+func askedWith(all []*compiledInvariant, name string) []*compiledInvariant {
+	i := slices.IndexFunc(all, func(p *compiledInvariant) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	other := func(p *compiledInvariant) bool { return p.list != all[i].list }
+	if !slices.ContainsFunc(all, other) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), other)
+}
+
+// take returns a worker for a run, in the shared world when it is the run's turn.
+func (r *Runner) take(ctx context.Context, source *worldSource) (*worker, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if source.shared() {
+		select {
+		case r.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		r.pass(source)
+		return nil, fields.Wrong("Runner", fielderror.Found("closed"), "a Runner before its Close")
+	}
+	if last := len(r.idle) - 1; last >= 0 {
+		w := r.idle[last]
+		r.idle = r.idle[:last]
+		return w, nil
+	}
+	return r.engine.newWorker(), nil
+}
+
+// pass gives the turn in the shared world to the next run.
+func (r *Runner) pass(source *worldSource) {
+	if source.shared() {
+		<-r.turn
+	}
+}
+
+// give takes a worker back after its run.
+func (r *Runner) give(w *worker, source *worldSource) {
+	r.pass(source)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		w.end()
+		return
+	}
+	r.idle = append(r.idle, w)
+}
+
+// do makes the run of a job when it is its turn. The error is that of ctx, if it ended;
+// there is no result if the run had not begun.
+func (r *Runner) do(ctx context.Context, j job) (*Result, error) {
+	w, err := r.take(ctx, j.scenario.source)
+	if err != nil {
+		return nil, err
+	}
+	defer r.give(w, j.scenario.source)
+	result := &Result{Cells: w.run(ctx, j)}
+	for i := range result.Cells {
+		c := &result.Cells[i]
+		if c.notes != nil && c.notes.cancelled {
+			err = ctx.Err()
+		}
+		result.Observations = c.observed
+		c.notes = nil
+		c.trim(r.engine.o.Keep)
+	}
+	return result, err
+}
