@@ -1,0 +1,34 @@
+package cassette
+
+import (
+	"time"
+
+	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
+)
+
+// Recorded is how many answers of live calls are kept so far.
+func (c *Cassette) Recorded() (n int) {
+	c.studio.mu.Lock()
+	defer c.studio.mu.Unlock()
+	for _, st := range c.studio.strips {
+		for _, e := range st.entries {
+			if e.take != nil && e.take.kept {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// SetLinger changes how long the end of a body may take. Call it before the first request.
+func (c *Cassette) SetLinger(d time.Duration) { c.studio.linger = d }
+
+// KeyOf is the key of a request with these options.
+func KeyOf(o *Options, method, url string, body []byte) (key uint64, kept []byte, err error) {
+	s, err := o.settings()
+	if err != nil {
+		return 0, nil, err
+	}
+	kept = tape.Canonical(body)
+	return s.keyer.key(tape.Request{Method: method, URL: url, Body: body}), kept, nil
+}

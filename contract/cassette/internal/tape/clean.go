@@ -1,0 +1,198 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+)
+
+// Clean returns the address of a request as it is kept and keyed: without user
+// information, without query parameters that hold keys, without a fragment, and with
+// well-known forms of keys masked. The host is in lower case.
+func Clean(r *http.Request) string {
+	u := *r.URL
+	if u.Host == "" {
+		u.Host = r.Host
+	}
+	return clean(&u)
+}
+
+func clean(u *url.URL) string {
+	kept := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host)}
+	kept.Path, kept.RawPath = u.Path, u.RawPath
+	site := kept.Scheme + "://" + kept.Host // by which a web hook is known
+	if path, ok := strings.CutPrefix(masked(site+u.Path), site); ok && path != u.Path {
+		kept.Path, kept.RawPath = path, ""
+	}
+	var query []string
+	for parameter := range parameters(u.RawQuery) {
+		name, value, given := strings.Cut(parameter, "=")
+		plain := unescaped(value)
+		switch hidden := masked(plain); {
+		case keyName(unescaped(name)) || strings.EqualFold(name, "code") && len(plain) >= longCode:
+			continue
+		case hidden != plain && given:
+			parameter = name + "=" + url.QueryEscape(hidden)
+		}
+		query = append(query, parameter)
+	}
+	kept.RawQuery = escapeSigns(strings.Join(query, "&"))
+	return kept.String()
+}
+
+// escapeSigns escapes what a program may have put into a query without, and what would
+// end it.
+func escapeSigns(query string) string {
+	if !strings.ContainsFunc(query, sign) {
+		return query
+	}
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; sign(rune(c)) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func sign(c rune) bool { return c <= ' ' || c == '#' || c >= 0x7f }
+
+// parameters yields the parts of a query that are not empty, as they are spelled.
+func parameters(query string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for parameter := range strings.SplitSeq(query, "&") {
+			if parameter != "" && !yield(parameter) {
+				return
+			}
+		}
+	}
+}
+
+func unescaped(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}
+
+// longCode is how long a code is that gives access; one of a country is shorter.
+const longCode = 20
+
+// positions are names that end as those of secrets do, and tell where a list goes on.
+// Without them all pages would be one request.
+var positions = []string{"pagetoken", "nexttoken", "continuationtoken", "synctoken", "cursortoken", "skiptoken"}
+
+// keyName reports whether a query parameter, or a field of a form, holds a key.
+func keyName(name string) bool {
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", "$", "").Replace(name))
+	for _, position := range positions {
+		if strings.HasSuffix(plain, position) {
+			return false
+		}
+	}
+	return plain == "key" || strings.HasSuffix(plain, "subscriptionkey") || redact.SecretName(name)
+}
+
+func keysOnly() *redact.Redactor { return redact.New(nil, redact.Keys) }
+
+func masked(s string) string { return keysOnly().Text(s) }
+
+// KeepHeader returns what is kept of an answer's header: the type of its content, when
+// to retry, request ids and rate limits. Content-Encoding is not: a request that is
+// recorded must not ask for one (delete its Accept-Encoding), or no secret would be
+// found in the answer.
+func KeepHeader(h http.Header) http.Header {
+	var kept http.Header
+	for name, values := range h {
+		if len(values) == 0 || !keptHeader(strings.ToLower(name)) {
+			continue
+		}
+		if kept == nil {
+			kept = make(http.Header)
+		}
+		name = http.CanonicalHeaderKey(name)
+		for _, value := range values {
+			kept[name] = append(kept[name], strings.Map(printable, strings.ToValidUTF8(value, "\ufffd")))
+		}
+	}
+	return kept
+}
+
+// printable replaces what a file refuses in a header.
+func printable(c rune) rune {
+	if c < ' ' && c != '\t' || c == 0x7f {
+		return ' '
+	}
+	return c
+}
+
+func keptHeader(name string) bool {
+	switch name {
+	case "content-type", "retry-after", "retry-after-ms", "x-should-retry":
+		return true
+	}
+	plain := strings.ReplaceAll(name, "-", "")
+	return strings.HasSuffix(plain, "requestid") || strings.Contains(plain, "ratelimit")
+}
+
+// Mask replaces well-known forms of keys in a body; in JSON, within its texts. It
+// returns doc itself if there are none. A player applies it to requests before they
+// are kept or keyed; since it takes time, to a request that misses without.
+func Mask(doc []byte) []byte {
+	if masked(string(doc)) == string(doc) {
+		return doc
+	}
+	if json.Valid(doc) {
+		return maskedTexts(make([]byte, 0, len(doc)), doc)
+	}
+	var dst, prose []byte
+	for line := range bytes.Lines(doc) {
+		at := documentAt(line)
+		if at < 0 {
+			prose = append(prose, line...) // a private key has several lines
+			continue
+		}
+		dst, prose = append(dst, masked(string(prose))...), prose[:0]
+		dst = maskedTexts(append(dst, line[:at]...), line[at:])
+	}
+	return append(dst, masked(string(prose))...)
+}
+
+// documentAt is where the JSON of a line begins: of an event, behind "data:". It is
+// negative if there is none.
+func documentAt(line []byte) int {
+	_, data, found := bytes.Cut(line, []byte(":"))
+	switch {
+	case json.Valid(line):
+		return 0
+	case found && json.Valid(data):
+		return len(line) - len(data)
+	}
+	return -1
+}
+
+// maskedTexts masks the texts of JSON and appends it to dst.
+func maskedTexts(dst, doc []byte) []byte {
+	for i := 0; i < len(doc); {
+		n := 1
+		if doc[i] == '"' {
+			n = textLen(doc[i:])
+			if plain := unquoted(doc[i : i+n]); masked(plain) != plain {
+				dst = append(dst, strictjson.Quote(masked(plain))...)
+				i += n
+				continue
+			}
+		}
+		dst = append(dst, doc[i:i+n]...)
+		i += n
+	}
+	return dst
+}

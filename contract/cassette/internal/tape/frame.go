@@ -1,0 +1,143 @@
+package tape
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/sse"
+)
+
+// A kind of body decides in what pieces a file keeps it.
+type kind int
+
+const (
+	other        kind = iota
+	jsonBody          // JSON: one piece, whatever the pauses
+	streamEvents      // server-sent events
+	streamLines       // NDJSON
+)
+
+func kindOf(h http.Header) kind {
+	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	switch media {
+	case "text/event-stream":
+		return streamEvents
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+		"application/jsonlines", "application/x-jsonl", "application/json-seq", "application/stream+json":
+		return streamLines
+	case "application/json":
+		return jsonBody
+	}
+	if strings.HasSuffix(media, "+json") {
+		return jsonBody
+	}
+	return other
+}
+
+// tick is what pauses are rounded to.
+const tick = 10 * time.Millisecond
+
+// Frame turns the chunks as they were received into what a file keeps: a chunk an
+// event, a chunk a line of NDJSON, one chunk of a JSON document, whose pauses count as
+// the answer's, and of anything else the chunks that have pauses between them. Pauses
+// are rounded to 10 ms, their sum at most 10 ms off. Well-known forms of keys are
+// masked, as by [Mask], also those that the documents of a stream say in pieces; all other
+// bytes stay. Call it once, when the body was read to
+// its end.
+func (r *Response) Frame() {
+	chunks, body := r.Chunks, r.Body()
+	r.After = r.After.Round(tick)
+	r.Chunks = nil
+	var ends []int
+	switch kindOf(r.Header) {
+	case streamEvents:
+		ends = eventEnds(body)
+	case streamLines:
+		ends = lineEnds(body)
+	case jsonBody:
+		for _, c := range chunks {
+			r.After += c.After
+		}
+		r.After = r.After.Round(tick)
+		if len(body) > 0 {
+			r.Chunks = []Chunk{{Data: Mask(body)}}
+		}
+		return
+	default:
+		ends = pauseEnds(chunks)
+	}
+	times := arrivals{chunks: chunks}
+	pieces := make([][]byte, 0, len(ends))
+	start, before := 0, time.Duration(0)
+	for _, end := range ends {
+		at := times.of(end).Round(tick)
+		r.Chunks = append(r.Chunks, Chunk{After: at - before})
+		pieces = append(pieces, body[start:end:end])
+		start, before = end, at
+	}
+	for i, data := range keysOnly().Pieces(pieces) {
+		r.Chunks[i].Data = Mask(data)
+	}
+}
+
+// arrivals tells when a byte arrived.
+type arrivals struct {
+	chunks []Chunk
+	read   int           // bytes of the chunks that were passed
+	at     time.Duration // of the last of them
+}
+
+// of is when the first end bytes were there. It is asked in rising order.
+func (a *arrivals) of(end int) time.Duration {
+	for len(a.chunks) > 0 && a.read < end {
+		a.at += a.chunks[0].After
+		a.read += len(a.chunks[0].Data)
+		a.chunks = a.chunks[1:]
+	}
+	return a.at
+}
+
+func eventEnds(body []byte) (ends []int) {
+	events := sse.NewReader(bytes.NewReader(body), len(body)+1)
+	for end := 0; ; {
+		e, err := events.Next()
+		if err != nil {
+			return ends
+		}
+		end += len(e.Raw)
+		ends = append(ends, end)
+	}
+}
+
+func lineEnds(body []byte) (ends []int) {
+	for end := 0; end < len(body); {
+		if n := bytes.IndexByte(body[end:], '\n'); n >= 0 {
+			end += n + 1
+		} else {
+			end = len(body)
+		}
+		ends = append(ends, end)
+	}
+	return ends
+}
+
+// pauseEnds are the ends of the chunks that a pause follows, and of the last.
+func pauseEnds(chunks []Chunk) (ends []int) {
+	end := 0
+	var at, last time.Duration
+	for _, c := range chunks {
+		at += c.After
+		if end > 0 && at.Round(tick) > last {
+			ends = append(ends, end)
+		}
+		last = at.Round(tick)
+		end += len(c.Data)
+	}
+	if end > 0 {
+		ends = append(ends, end)
+	}
+	return ends
+}

@@ -1,0 +1,87 @@
+package tape
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const ms = time.Millisecond
+
+func TestFrame(t *testing.T) {
+	const events, lines, doc = "text/event-stream; charset=utf-8", "application/x-ndjson", "application/problem+json"
+	for _, row := range []struct {
+		why, media string
+		after      time.Duration
+		got        []Chunk
+		wantAfter  time.Duration
+		want       []Chunk
+	}{
+		{"events that came together and in parts", events, 844 * ms,
+			[]Chunk{{3 * ms, []byte("data: 1\n\ndata: ")}, {41 * ms, []byte("2\n")}, {20 * ms, []byte("\ndata: 3\n\n")}},
+			840 * ms, []Chunk{{0, []byte("data: 1\n\n")}, {60 * ms, []byte("data: 2\n\n")}, {0, []byte("data: 3\n\n")}}},
+		{"pauses do not drift", events, 0,
+			[]Chunk{{4 * ms, []byte("data: 1\n\n")}, {4 * ms, []byte("data: 2\n\n")}, {4 * ms, []byte("data: 3\n\n")}, {4 * ms, []byte("data: 4\n\n")}},
+			0, []Chunk{{0, []byte("data: 1\n\n")}, {10 * ms, []byte("data: 2\n\n")}, {0, []byte("data: 3\n\n")}, {10 * ms, []byte("data: 4\n\n")}}},
+		{"an event that did not end", events, 0, []Chunk{{0, []byte("data: 1\n\nda")}}, 0, []Chunk{{0, []byte("data: 1\n\n")}, {0, []byte("da")}}},
+		{"lines", lines, 0, []Chunk{{0, []byte("{}\n{")}, {50 * ms, []byte("}\nx")}},
+			0, []Chunk{{0, []byte("{}\n")}, {50 * ms, []byte("{}\n")}, {0, []byte("x")}}},
+		{"a document, whose pauses are the answer's", doc, 16 * ms, []Chunk{{13 * ms, []byte("{")}, {10 * ms, []byte("}")}}, 40 * ms, []Chunk{{0, []byte("{}")}}},
+		{"anything else without pauses", "", 0, []Chunk{{0, []byte("a")}, {2 * ms, []byte("b")}}, 0, []Chunk{{0, []byte("ab")}}},
+		{"anything else with pauses", "audio/mpeg", 0, []Chunk{{0, []byte("a")}, {2 * ms, []byte("b")}, {30 * ms, []byte("c")}},
+			0, []Chunk{{0, []byte("ab")}, {30 * ms, []byte("c")}}},
+		{"nothing", events, 0, nil, 0, nil},
+		{"an empty document", doc, 0, []Chunk{{0, []byte{}}}, 0, nil},
+		{"a key across two chunks", events, 0, []Chunk{{0, []byte("data: \"sk-abcdefgh")}, {0, []byte("ijklmnopqrst\"\n\n")}},
+			0, []Chunk{{0, []byte("data: \"[redacted]\"\n\n")}}},
+	} {
+		r := Response{Header: http.Header{"Content-Type": {row.media}}, After: row.after, Chunks: row.got}
+		r.Frame()
+		assert.Equal(t, row.wantAfter, r.After, row.why)
+		assert.Equal(t, row.want, r.Chunks, row.why)
+	}
+}
+
+// Each layout gives back what a server wrote, and is kept as JSON.
+func TestAnswersOfServersAreKeptAsJSON(t *testing.T) {
+	for _, row := range []struct{ why, body, want string }{
+		{"Anthropic", `{"id":"a","content":[{"text":"\u003cb>"}]}`, `"body": {"id": "a", "content": [{"text": "\u003cb>"}]}}`},
+		{"a Go server", "{\"id\":\"a\"}\n", `"body": {"id": "a"}, "end": "\n"}`},
+		{"OpenAI", "{\n  \"id\": \"a\",\n  \"tools\": [],\n  \"usage\": {\n    \"n\": 1\n  }\n}\n",
+			`"body": {"id": "a", "tools": [], "usage": {"n": 1}}, "layout": "indented", "end": "\n"}`},
+		{"Python", `{"id": "a", "n": [1, 2.50]}`, `"body": {"id": "a", "n": [1, 2.50]}, "layout": "spaced"}`},
+		{"none of them", `{ "id":"a" }`, `"text": "{ \"id\":\"a\" }"}`},
+		{"a member twice", `{"a":1,"a":2}`, `"body": {"a": 1, "a": 2}}`},
+		{"no JSON", `{"a":`, `"text": "{\"a\":"}`},
+		{"bytes", "\xff\x00", `"base64": "/wA="}`},
+	} {
+		data, err := fileWith(row.body).Bytes()
+		assert.NoError(t, err)
+		assert.Contains(t, string(data), `"response": {"status": 200, `+row.want+"}]}\n", row.why)
+		f, err := Read(data)
+		assert.NoError(t, err)
+		assert.Equal(t, row.body, string(f.Exchanges[0].Response.Body()), row.why)
+	}
+}
+
+func TestAStreamIsKeptInItsPieces(t *testing.T) {
+	for _, row := range []struct{ why, media, want string }{
+		{"events", "text/event-stream", `"events": [{"data": {"a": 1}}, {"after": "40ms", "raw": "data: x\r\n\r\n"}]`},
+		{"lines", "application/jsonl", `"lines": [{"raw": "data: {\"a\":1}\n\n"}, {"after": "40ms", "raw": "data: x\r\n\r\n"}]`},
+		{"anything else", "text/plain", `"chunks": [{"text": "data: {\"a\":1}\n\n"}, {"after": "40ms", "text": "data: x\r\n\r\n"}]`},
+	} {
+		f := fileWith("data: {\"a\":1}\n\n")
+		r := &f.Exchanges[0].Response
+		r.Header = http.Header{"Content-Type": {row.media}}
+		r.Chunks = append(r.Chunks, Chunk{40 * ms, []byte("data: x\r\n\r\n")})
+		data, err := f.Bytes()
+		assert.NoError(t, err)
+		assert.Contains(t, strings.Join(strings.Fields(string(data)), ""), strings.Join(strings.Fields(row.want), ""), row.why)
+		again, err := Read(data)
+		assert.NoError(t, err)
+		assert.Equal(t, f, again, row.why)
+	}
+}

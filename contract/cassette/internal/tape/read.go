@@ -1,0 +1,159 @@
+package tape
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+)
+
+// Read reads a file. It is strict; the error joins every problem, each a field error
+// with line, column and JSON pointer. Exchanges that the file writes as like an
+// earlier one share its header and bodies, which must not be changed.
+func Read(data []byte) (*File, error) { return read(data, MaxDecoded) }
+
+// read is Read with most bytes of bodies.
+func read(data []byte, most int) (*File, error) {
+	r := &reader{most: most, left: most}
+	r.Special, r.Opaque, r.As, r.Prefix = special(), opaque, asField, "cassette: "
+	root := strictjson.Parse(data, MaxBytes, &r.Problems)
+	if root == nil {
+		return nil, r.Err()
+	}
+	var doc fileDoc
+	if !r.Object(root, "", reflect.ValueOf(&doc).Elem()) || !r.known(root, &doc) {
+		return nil, r.Err()
+	}
+	r.exchanges = make([]Exchange, 0, len(doc.Exchanges))
+	for i, e := range doc.Exchanges {
+		if !r.exchange(e.Node, "/exchanges/"+strconv.Itoa(i)) {
+			return nil, r.Err() // the file is too large
+		}
+	}
+	if r.Count() > 0 {
+		return nil, r.Err()
+	}
+	f := &File{r.exchanges}
+	f.Sort()
+	return f, nil
+}
+
+// asField is a problem as a field error.
+func asField(p *strictjson.Problem) error {
+	err := fields.Because(p.Pointer, nil, p.Err, p.Allowed).At(p.Line, p.Column)
+	switch p.Reason {
+	case strictjson.Syntax:
+		if p.Line > 0 {
+			err.Err = errors.Unwrap(p.Err) // without the place
+		}
+	case strictjson.TooLarge:
+		err.Value = fielderror.Found(p.Value)
+		if p.Pointer == "" {
+			err.Field = "the file"
+		}
+	case strictjson.Duplicate:
+		err.Value = fielderror.Found("there twice")
+	case strictjson.UnknownField:
+		err.Value = fielderror.Found("an unknown member")
+	case strictjson.WrongType:
+		err.Value = fielderror.Found(p.Value)
+	case strictjson.BadValue:
+		err.Value = json.RawMessage(p.Value)
+	}
+	return err
+}
+
+// A reader reads the exchanges of one file.
+type reader struct {
+	strictjson.Reader
+	exchanges []Exchange // those read so far
+	most      int        // bytes of bodies
+	left      int        // of most
+}
+
+// known reports whether the version and the number of exchanges are.
+func (r *reader) known(root *strictjson.Node, doc *fileDoc) bool {
+	if doc.Version != version {
+		return r.Refuse(root.Member("version"), "/version", strconv.Itoa(version), nil)
+	}
+	if len(doc.Exchanges) > MaxExchanges {
+		return r.refuse(root.Member("exchanges"), "/exchanges", strictjson.TooLarge,
+			fmt.Sprintf("a list of %d", len(doc.Exchanges)), fmt.Sprintf("at most %d", MaxExchanges))
+	}
+	return true
+}
+
+// refuse adds a problem whose value is given in words, and returns false.
+func (r *reader) refuse(n *strictjson.Node, at string, why strictjson.Reason, found, allowed string) bool {
+	if !r.Full() {
+		line, column := r.Place(n)
+		r.Add(&strictjson.Problem{Pointer: at, Line: line, Column: column, Reason: why, Value: found, Allowed: allowed})
+	}
+	return false
+}
+
+// exchange reads an exchange. It returns false if the bodies became too large.
+func (r *reader) exchange(n *strictjson.Node, at string) bool {
+	var doc exchangeDoc
+	var e Exchange
+	if r.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+		e.Cell, e.Lane = doc.Cell, doc.Lane
+		e.Request = r.request(doc.Request.Node, at+"/request")
+		e.Response = r.response(doc.Response.Node, at+"/response")
+	}
+	r.exchanges = append(r.exchanges, e)
+	if r.left -= e.size(); r.left < 0 {
+		return r.refuse(n, at, strictjson.TooLarge, "one too many",
+			fmt.Sprintf("bodies of at most %d bytes in all", r.most))
+	}
+	return true
+}
+
+// earlier is the exchange that a part is like; nil if there is none.
+func (r *reader) earlier(n *strictjson.Node, at string, like int) *Exchange {
+	if like >= 1 && like <= len(r.exchanges) {
+		return &r.exchanges[like-1]
+	}
+	allowed := "the number of an earlier exchange, from 1 to " + strconv.Itoa(len(r.exchanges))
+	if len(r.exchanges) == 0 {
+		allowed = "no like in the first exchange"
+	}
+	r.Refuse(n.Member("like"), at+"/like", allowed, nil)
+	return nil
+}
+
+// alone reports whether a part has no members but those named.
+func (r *reader) alone(n *strictjson.Node, at, because string, allowed ...string) bool {
+	fits := true
+	for i, key := range n.Keys {
+		if !has(allowed, key) {
+			fits = r.refuse(n.Kids[i], at+"/"+key, strictjson.WrongType, "there", because)
+		}
+	}
+	return fits
+}
+
+// oneOf reports whether at most one of the members is there.
+func (r *reader) oneOf(n *strictjson.Node, at string, names ...string) bool {
+	fits, there := true, false
+	for i, key := range n.Keys {
+		if has(names, key) {
+			if there {
+				fits = r.refuse(n.Kids[i], at+"/"+key, strictjson.WrongType, "there too",
+					"one of "+strings.Join(names, ", "))
+			}
+			there = true
+		}
+	}
+	return fits
+}
+
+// require reports whether a member is there.
+func (r *reader) require(n *strictjson.Node, at, name, shape string) bool {
+	return n.Member(name) != nil || r.refuse(n, at+"/"+name, strictjson.Missing, "", shape)
+}

@@ -1,0 +1,136 @@
+package tape
+
+import (
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
+)
+
+// Secrets are the credentials of the requests that were recorded. The zero value is
+// ready to use. It is not safe for concurrent use.
+type Secrets struct {
+	sources map[string]string // where a request carried it, by the credential
+}
+
+// minSecret is the length of the shortest credential that is searched for, in bytes: a
+// shorter one would be found in any text.
+const minSecret = 6
+
+// Add adds the credentials that a request carries: in headers such as Authorization,
+// X-Api-Key and Cookie, in user information, in query parameters, and in the fields of
+// a form. Those of fewer than 6 bytes are not searched for; nor are words of fewer than
+// 16 letters in cookies, parameters and fields, such as a theme or the name of a record.
+func (s *Secrets) Add(r *http.Request, body []byte) {
+	for name, values := range r.Header {
+		for _, value := range values {
+			s.addHeader(name, value)
+		}
+	}
+	for _, cookie := range r.Cookies() {
+		s.addUnlessWord("cookie "+cookie.Name, cookie.Value)
+	}
+	if user := r.URL.User; user != nil {
+		password, given := user.Password()
+		if !given {
+			password = user.Username()
+		}
+		s.add("user information of the address", password)
+	}
+	s.addFields("query parameter ", r.URL.RawQuery)
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "application/x-www-form-urlencoded" {
+		s.addFields("form field ", string(body))
+	}
+}
+
+func (s *Secrets) add(source, value string) {
+	value = strings.TrimSpace(value)
+	if len(value) < minSecret || strings.Contains(value, redact.Marker) {
+		return
+	}
+	if s.sources == nil {
+		s.sources = make(map[string]string)
+	}
+	if first, ok := s.sources[value]; !ok || source < first { // the same, whichever was first
+		s.sources[value] = source
+	}
+}
+
+func (s *Secrets) addFields(source, fields string) {
+	for field := range parameters(fields) {
+		name, value, _ := strings.Cut(field, "=")
+		if name, value = unescaped(name), unescaped(value); keyName(name) || strings.EqualFold(name, "code") {
+			s.addUnlessWord(source+name, value)
+		}
+	}
+}
+
+// longWord is the length from which on what looks like a word may be a credential.
+const longWord = 16
+
+// addUnlessWord adds a value that may be no credential, such as that of a cookie or of a
+// parameter named key, unless it looks like a word or several: answers have words too.
+func (s *Secrets) addUnlessWord(source, value string) {
+	if len(value) >= longWord || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz-_. ") != "" {
+		s.add(source, value)
+	}
+}
+
+// addHeader adds the value of a header that holds a credential, and what of it stands
+// alone elsewhere: behind the scheme, the password within it, a signature.
+func (s *Secrets) addHeader(name, value string) {
+	plain := strings.ToLower(strings.ReplaceAll(name, "-", ""))
+	switch {
+	case plain == "idempotencykey" || plain == "secwebsocketkey":
+		return
+	case !redact.SecretName(name) && !strings.HasSuffix(plain, "key"):
+		return
+	}
+	source := "header " + http.CanonicalHeaderKey(name)
+	s.add(source, value)
+	scheme, rest, found := strings.Cut(strings.TrimSpace(value), " ")
+	if !found || plain == "cookie" {
+		return
+	}
+	s.add(source, rest)
+	if strings.EqualFold(scheme, "basic") {
+		if pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(rest)); err == nil {
+			_, password, _ := strings.Cut(string(pair), ":")
+			s.add(source, string(pair))
+			s.add(source, password)
+		}
+	}
+	for part := range strings.SplitSeq(rest, ",") {
+		if name, value, ok := strings.Cut(part, "="); ok && redact.SecretName(name) {
+			s.add(source, strings.Trim(value, `"`))
+		}
+	}
+}
+
+// A SecretError reports that a credential would have been written to a file. It does
+// not hold the credential.
+type SecretError struct {
+	Exchange int    // from 1; 0: not known
+	Cell     string // of the exchange
+	Pointer  string // the place in the file, as a JSON pointer
+	Source   string // where a request carried it, such as "header Authorization"
+}
+
+// Error names exchange, place and source.
+func (e *SecretError) Error() string {
+	where := "the file"
+	if e.Exchange > 0 {
+		where = fmt.Sprintf("exchange %d", e.Exchange)
+		if e.Cell != "" {
+			where += " of cell " + e.Cell
+		}
+	}
+	if e.Pointer != "" {
+		where += ", at " + e.Pointer + ","
+	}
+	return fmt.Sprintf("cassette: %s holds a credential that a recorded request carried (%s): nothing was written; "+
+		"take it out with Redact", where, e.Source)
+}

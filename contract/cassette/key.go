@@ -1,0 +1,109 @@
+package cassette
+
+import (
+	"bytes"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/jsonpath"
+)
+
+// A keyer makes the keys by which requests are matched.
+type keyer struct {
+	ignore []*jsonpath.Path
+	masks  []mask
+}
+
+type mask struct {
+	pattern *regexp.Regexp
+	text    string
+}
+
+func (m mask) apply(s string) string { return m.pattern.ReplaceAllLiteralString(s, m.text) }
+
+// key returns the same number for requests that are equal.
+func (k *keyer) key(r tape.Request) uint64 {
+	r = k.compared(r)
+	h := hash.Combine(hash.String(r.Method), hash.String(r.URL))
+	return hash.Combine(h, jsonhash.Sum(r.Body))
+}
+
+// compared returns of a request what counts: the address without its scheme and with its query in order, the body
+// without what is ignored, and both masked.
+func (k *keyer) compared(r tape.Request) tape.Request {
+	r.URL = k.address(r.URL)
+	if len(k.ignore)+len(k.masks) > 0 {
+		r.Body = k.body(r.Body)
+	}
+	return r
+}
+
+func (k *keyer) address(address string) string {
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		address = rest
+	}
+	if path, query, ok := strings.Cut(address, "?"); ok {
+		if values, err := url.ParseQuery(query); err == nil {
+			address = path + "?" + values.Encode()
+		}
+	}
+	for _, m := range k.masks {
+		address = m.apply(address)
+	}
+	return address
+}
+
+func (k *keyer) body(body []byte) []byte {
+	d, ok := jsonedit.Parse(body)
+	if !ok {
+		text := string(body)
+		for _, m := range k.masks {
+			text = m.apply(text)
+		}
+		return []byte(text)
+	}
+	var edits []jsonedit.Edit
+	for _, path := range k.ignore {
+		edits = append(edits, d.Remove(d.Find(path)...)...)
+	}
+	if len(k.masks) > 0 {
+		edits = append(edits, k.masked(d)...)
+	}
+	if len(edits) == 0 {
+		return body
+	}
+	return d.Apply(edits...)
+}
+
+// unmasked reports whether no mask finds anything in a string, as far as that shows without decoding it.
+func (k *keyer) unmasked(raw []byte) bool {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return false
+	}
+	text := raw[1 : len(raw)-1]
+	return !slices.ContainsFunc(k.masks, func(m mask) bool { return m.pattern.Match(text) })
+}
+
+// masked are the edits of the strings in which a mask finds something.
+func (k *keyer) masked(d *jsonedit.Doc) (edits []jsonedit.Edit) {
+	for i := range d.Nodes {
+		if d.Kind(i) != jsonedit.String || k.unmasked(d.Raw(i)) {
+			continue
+		}
+		before := d.String(i)
+		after := before
+		for _, m := range k.masks {
+			after = m.apply(after)
+		}
+		if after != before {
+			edits = append(edits, d.Replace(i, jsonedit.Quote(after)))
+		}
+	}
+	return edits
+}

@@ -1,0 +1,154 @@
+package cassette
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
+	"github.com/shakedown-go/shakedown/internal/nearest"
+)
+
+// A MissError reports that a tape has no answer to a request, and how far the nearest recorded request is from it. It
+// has no keys, no control characters, and no line of more than 160 columns but for long names.
+type MissError struct {
+	Path    string // of the tape
+	Cell    string // of the request; "": it came from none
+	Lane    string
+	Request int    // its number in cell and lane, from 1
+	Target  string // such as "POST api.openai.com/v1/chat/completions#gpt-5.2"
+
+	Exchanges int     // on the tape
+	Nearest   int     // the number of the nearest, from 1; 0: the tape is empty
+	Share     float64 // of equal leaves, from 0 to 1
+	// UsedUp reports that the nearest is the same request, whose answers were played: [Options.Once] repeats none.
+	UsedUp      bool
+	Differences []Difference // the first twelve
+	More        int          // how many there are besides
+}
+
+// A Difference is a place where the request differs from the nearest one on the tape.
+type Difference struct {
+	Pointer string // into the body (RFC 6901), or "method", "host", "path", "query/NAME"
+	Text    string // both values as "[-recorded-]{+asked+}", or the only one
+}
+
+// Error explains the miss on several lines.
+func (e *MissError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cassette: %s has no answer to request %d", nearest.Printable(e.Path), e.Request)
+	if e.Cell != "" {
+		fmt.Fprintf(&b, " of cell %s", nearest.Printable(e.Cell))
+	}
+	if e.Lane != "" {
+		fmt.Fprintf(&b, ", lane %s", nearest.Printable(e.Lane))
+	}
+	fmt.Fprintf(&b, "\n  %s\n", nearest.Printable(e.Target))
+	near := fmt.Sprintf("nearest: exchange %d of %d", e.Nearest, e.Exchanges)
+	switch {
+	case e.Nearest == 0:
+		b.WriteString("the tape is empty")
+	case e.UsedUp:
+		b.WriteString(near + ", the same request; its answers were played, and Once repeats none")
+	default:
+		d := nearest.Differences{More: e.More}
+		for _, p := range e.Differences {
+			d.Places = append(d.Places, nearest.Place(p))
+		}
+		fmt.Fprintf(&b, "%s, %d %% alike; it differs at\n%s", near, int(100*e.Share), d)
+	}
+	b.WriteString("\n" + EnvMode + "=auto records it")
+	return b.String()
+}
+
+// An index is a tape prepared for misses.
+type index struct {
+	*nearest.Index
+	targets []string // of the exchanges
+}
+
+func (c *Cassette) newIndex() index {
+	x := index{targets: make([]string, len(c.library.exchanges))}
+	x.Index = nearest.New(len(x.targets), func(i int) nearest.Document {
+		d := c.settings.document(c.library.exchanges[i].Request)
+		x.targets[i] = targetOf(d)
+		return d
+	})
+	return x
+}
+
+// targetOf joins method, host and path of a document.
+func targetOf(d nearest.Document) string {
+	return d.Names[0].Text + " " + d.Names[1].Text + d.Names[2].Text
+}
+
+// document is of a request what counts, with its parts named.
+func (s *settings) document(r tape.Request) nearest.Document {
+	r = s.keyer.compared(r)
+	d := nearest.Document{Body: r.Body}
+	add := func(label, text string) { d.Names = append(d.Names, nearest.Name{Label: label, Text: text}) }
+	address, query, _ := strings.Cut(r.URL, "?")
+	host, path, _ := strings.Cut(address, "/")
+	add("method", r.Method)
+	add("host", host)
+	add("path", "/"+path)
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		add("query", query)
+		return d
+	}
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		add("query/"+name, strings.Join(values[name], ", "))
+	}
+	return d
+}
+
+// explain says why a request has no answer.
+func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
+	e := &MissError{
+		Path: c.path, Cell: q.cell, Lane: q.lane, Request: number, Target: q.modelTarget(),
+		Exchanges: len(c.library.exchanges), Nearest: usedUp, UsedUp: usedUp > 0,
+	}
+	if e.UsedUp {
+		e.Share = 1
+		return e
+	}
+	asked := c.settings.document(q.kept)
+	x, target := c.index(), targetOf(asked)
+	// A request with the same method, host and path is the better explanation.
+	m, ok := x.FindAmong(asked, func(i int) bool { return x.targets[i] == target })
+	if !ok {
+		if m, ok = x.Find(asked); !ok {
+			return e
+		}
+	}
+	e.Nearest, e.Share = m.At+1, m.Share
+	d := nearest.Compare(asked, c.settings.document(c.library.exchanges[m.At].Request))
+	for _, p := range d.Places {
+		e.Differences = append(e.Differences, Difference(p))
+	}
+	e.More = d.More
+	return e
+}
+
+// modelTarget is the target with the model that the body names, if it is a call of one.
+func (q *request) modelTarget() string {
+	if !modelapi.IsCall(q.target) || !bytes.Contains(q.kept.Body, []byte(`"model"`)) {
+		return q.target
+	}
+	if d, ok := jsonedit.Parse(q.kept.Body); ok {
+		if i, ok := d.Lookup("model"); ok && d.String(i) != "" {
+			return q.target + "#" + d.String(i)
+		}
+	}
+	return q.target
+}

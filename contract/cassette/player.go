@@ -1,0 +1,220 @@
+package cassette
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
+)
+
+// A Player answers requests from a [Cassette]. It counts equal requests, so each world needs one of its own. Cell and
+// lane are those of a request's context ([contract.CellOf], [chaos.LaneOf]). It is safe for concurrent use; give
+// concurrent work lanes, or which of several equal requests comes first is left to chance.
+type Player struct {
+	cassette *Cassette
+
+	mu     sync.Mutex
+	counts map[slot]int   // of equal requests
+	asked  map[place]int  // of all requests
+	missed map[slot]error // explained once
+	errs   []error        // of missed, in order
+	live   int
+}
+
+// A place is where a request comes from. Requests outside of a matrix have no cell.
+type place struct{ cell, lane string }
+
+// A slot is a request at a place. The answers to it are numbered.
+type slot struct {
+	place
+	key uint64
+}
+
+// A request as it is looked up.
+type request struct {
+	*http.Request
+	sent   []byte       // its body
+	target string       // without a model
+	kept   tape.Request // what is kept of it
+	slot
+}
+
+// RoundTrip implements [http.RoundTripper]. In replay mode the error is that of the context or a [*MissError]. The body
+// of an answer must be closed, as of any other.
+func (p *Player) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.URL == nil {
+		return nil, errors.New("cassette: a request without a URL")
+	}
+	ctx := r.Context()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	q := request{Request: r, sent: sent, target: chaoshttp.Target(r)}
+	q.cell, q.lane = cellOf(ctx), chaos.LaneOf(ctx)
+	q.kept = tape.Request{Method: r.Method, URL: tape.Clean(r), Body: sent}
+	if q.kept.Method == "" {
+		q.kept.Method = http.MethodGet
+	}
+	if redact := p.cassette.settings.Redact; redact != nil && len(sent) > 0 {
+		q.kept.Body = redact(q.target, sent)
+	}
+	if p.cassette.settings.live() {
+		return p.perform(&q)
+	}
+	return p.replay(&q)
+}
+
+// cellOf is the name of a cell as a tape has it. A run that is no cell, such as a calm run, has none.
+func cellOf(ctx context.Context) string {
+	c, ok := contract.CellOf(ctx)
+	if !ok || c.Scenario == "" {
+		return ""
+	}
+	return c.Scenario + "/" + strconv.Itoa(c.Trial)
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(min(r.ContentLength, tape.MaxBytes)) + bytes.MinRead)
+	}
+	_, err := io.Copy(&b, r.Body)
+	return b.Bytes(), errors.Join(err, r.Body.Close())
+}
+
+// replay answers from the file alone.
+func (p *Player) replay(q *request) (*http.Response, error) {
+	c := p.cassette
+	q.key = c.settings.keyer.key(q.kept)
+	same := c.library.byKey[q.key]
+	if same == nil { // what is on the tape has no keys in its bodies; to look for them takes time
+		q.kept.Body = tape.Mask(q.kept.Body)
+		q.key = c.settings.keyer.key(q.kept)
+		if same = c.library.byKey[q.key]; same == nil {
+			return nil, p.miss(q, 0)
+		}
+	}
+	list := same.own(q.cell, q.lane)
+	if len(list) == 0 {
+		list = same.borrowed(q.cell, q.lane)
+	}
+	most := 0
+	if c.settings.Once {
+		most = len(list)
+	}
+	n, _ := p.next(q.slot, most)
+	if n == 0 {
+		return nil, p.miss(q, list[len(list)-1]+1)
+	}
+	i, _ := nth(list, n)
+	return c.settings.play(q.Request, &c.library.play(i).Response)
+}
+
+// perform answers from what was recorded before or in this run, or from the network.
+func (p *Player) perform(q *request) (*http.Response, error) {
+	c := p.cassette
+	q.kept.Body = tape.Mask(q.kept.Body)
+	q.key = c.settings.keyer.key(q.kept)
+	n, order := p.next(q.slot, 0)
+	a, err := c.studio.claim(q, p, n, order)
+	switch {
+	case err != nil:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !slices.Contains(p.errs, err) {
+			p.errs = append(p.errs, err)
+		}
+		return nil, err
+	case a.exchange != nil:
+		return c.settings.play(q.Request, a.exchange)
+	case a.first:
+		p.mu.Lock()
+		p.live++
+		p.mu.Unlock()
+	}
+	return a.take.answer(q.Request)
+}
+
+// next counts a request, unless most equal ones were counted; most 0 is no limit. n is its number among equal ones,
+// order among those of its place, both from 1; 0: it was not counted.
+func (p *Player) next(s slot, most int) (n, order int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if most > 0 && p.counts[s] >= most {
+		return 0, 0
+	}
+	if p.counts == nil {
+		p.counts, p.asked = make(map[slot]int), make(map[place]int)
+	}
+	p.counts[s]++
+	p.asked[s.place]++
+	return p.counts[s], p.asked[s.place]
+}
+
+// takeBack uncounts a request whose answer is not kept: on the tape its repetition will be the first.
+func (p *Player) takeBack(s slot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.counts[s] > 0 {
+		p.counts[s]--
+	}
+}
+
+// miss returns the error of a request without an answer: the same however often the client tries again. usedUp is the
+// number of the last exchange that answered it, or 0.
+func (p *Player) miss(q *request, usedUp int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.missed[q.slot]; err != nil {
+		return err
+	}
+	if p.counts == nil {
+		p.counts, p.asked = make(map[slot]int), make(map[place]int)
+	}
+	p.asked[q.place]++
+	err := p.cassette.explain(q, p.asked[q.place], usedUp)
+	if p.missed == nil {
+		p.missed = make(map[slot]error)
+	}
+	p.missed[q.slot] = err
+	p.errs = append(p.errs, err)
+	return err
+}
+
+// Err joins the misses since the beginning or the last [Player.Rewind], each once; nil: there are none. It belongs into
+// [contract.World.Err].
+func (p *Player) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(p.errs...)
+}
+
+// Rewind starts anew: counts, misses and the number of live calls.
+func (p *Player) Rewind() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts, p.asked, p.missed, p.errs, p.live = nil, nil, nil, nil, 0
+}
+
+// Live returns how many live calls were made for this player. A call that another player had made is not one of them.
+func (p *Player) Live() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.live
+}
