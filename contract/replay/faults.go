@@ -1,0 +1,393 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract/findings"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
+)
+
+// FaultOptions are the settings of [Session.Faults]; the zero value works.
+type FaultOptions struct {
+	_ struct{}
+	// AfterWork reads a time-out as a reply that was lost after the callee had done
+	// its work, instead of a request that never reached it. A trace does not tell
+	// which it was, so try both. A call whose Effect is known to be done or none is
+	// read by that, and one within which calls were made has reached its callee.
+	AfterWork bool
+	// Exact matches calls by their arguments (when.Exactly) instead of by their
+	// number, for an agent that makes them in another order. Calls that overlapped
+	// another one of their tool and lane are always matched so.
+	Exact bool
+	// Suspected also makes rules of the calls that only look like a failure: the
+	// caller gets the recorded result instead of the real one.
+	Suspected bool
+	// SlowerThan makes a delay of each call that itself took longer; 0: of none. The
+	// time of the calls within it does not count.
+	SlowerThan time.Duration
+}
+
+// Faults returns rules that make the failures of the session happen again, in the
+// order of the calls: a rule for each way in which a tool or model failed, on the calls
+// that failed so. Encode writes them all (package planjson). o may be nil.
+//
+// The failure of a call tells its fault:
+//
+//   - A time-out is fault.Timeout, or with AfterWork fault.LoseReplyAfter; both wait as
+//     long as the call took.
+//   - A status from 400 to 599 is chaoshttp.Status with its Retry-After, that of a model
+//     chaoshttp.APIError if its provider is known. Status 408 and 504 are time-outs.
+//   - A lost connection, an unknown host or a certificate is the fault of chaoshttp.
+//   - A completion that ended at its token limit is chaoshttp.CutCompletion, one that a
+//     filter ended chaoshttp.FilterCompletion.
+//   - Anything else is fault.Fail with the text of the error.
+//
+// The page docs/failures.md has the table. The rules of a tool match its calls by their
+// number in their lane, and look at the lane if several lanes called the tool. Lanes of
+// an imported session are not those of the agent, so its calls count as those of one.
+// The target of a model is every endpoint that is asked for it, or the injection point
+// if the model has the name of one.
+//
+// A failed call within which the last call failed too has no rule: that failure is the
+// cause.
+//
+// The error joins the calls that no rule could be made of, each a
+// [*FieldError]; the rules of the others are returned beside it.
+func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
+	var options FaultOptions
+	if o != nil {
+		options = *o
+	}
+	f := ruleMaker{FaultOptions: options, calls: s.Calls, byLane: s.hasLanes(), problems: fields.List()}
+	f.problems.Demand(f.SlowerThan >= 0, "SlowerThan", f.SlowerThan, "a duration of 0 or more")
+	f.place()
+	for i := range f.calls {
+		f.addCall(i)
+	}
+	rules := f.rules()
+	return rules, f.problems.Err()
+}
+
+// ruleMaker makes the rules of the calls of a session.
+type ruleMaker struct {
+	FaultOptions
+	calls     []findings.Call
+	byLane    bool // the lanes are those of the agent; importers make theirs of what overlapped
+	at        []place
+	lanes     map[callee]map[string]bool // the lanes that call it
+	overlap   map[strand]bool            // strands of which two calls overlapped
+	last      []int                      // the last call within each call, or -1
+	inner     []time.Duration            // the time of the calls directly within each call
+	collected []*collected
+	byKey     map[ruleKey]*collected
+	problems  *fielderror.List
+}
+
+// callee is what a rule is for: a tool or a model.
+type callee struct {
+	model bool
+	name  string
+}
+
+// strand is the calls of a lane to a callee.
+type strand struct {
+	callee
+	lane string
+}
+
+// place is where a call stands among those of its strand.
+type place struct {
+	strand
+	number int    // from 1
+	key    uint64 // of its arguments
+	again  uint64 // how many calls of the strand before it had equal arguments
+	exact  error  // why key and again are not known; nil: they are
+}
+
+// A collected rule is not complete before all calls were seen.
+type collected struct {
+	name, target string
+	fault        chaos.Fault
+	strand       strand
+	calls        []int // their indices
+	numbers      []int
+	coords       []when.Coord
+}
+
+// ruleKey is equal for calls that share a rule.
+type ruleKey struct {
+	strand
+	exact        bool
+	kind, params string
+}
+
+func (f *ruleMaker) place() {
+	f.at, f.last = make([]place, len(f.calls)), slices.Repeat([]int{-1}, len(f.calls))
+	f.inner = make([]time.Duration, len(f.calls))
+	f.lanes, f.overlap = map[callee]map[string]bool{}, map[strand]bool{}
+	f.byKey = map[ruleKey]*collected{}
+	numbers, vague := map[strand]int{}, map[strand]error{}
+	type arguments struct {
+		strand
+		key uint64
+	}
+	seen, open := map[arguments]uint64{}, map[strand][]int{}
+	for i := range f.calls {
+		c := &f.calls[i]
+		at := strand{callee: callee{c.Type == findings.Model, c.Tool}}
+		if f.byLane {
+			at.lane = c.Lane
+		}
+		if f.lanes[at.callee] == nil {
+			f.lanes[at.callee] = map[string]bool{}
+		}
+		f.lanes[at.callee][at.lane] = true
+		if p := f.parent(i); p >= 0 {
+			f.last[p] = i
+			f.inner[p] += c.Took
+		}
+		numbers[at]++
+		p := place{strand: at, number: numbers[at], key: jsonhash.Sum(c.Args)}
+		if vague[at] == nil {
+			vague[at] = f.argumentsKnown(i)
+		}
+		p.exact, p.again = vague[at], seen[arguments{at, p.key}]
+		seen[arguments{at, p.key}]++
+		f.at[i] = p
+		if !f.overlap[at] {
+			open[at] = f.underWay(append(open[at], i))
+			f.overlap[at] = slices.ContainsFunc(open[at], func(o int) bool { return o != i && !f.within(i, o) })
+		}
+	}
+}
+
+// parent is the index of the call within which a call was made, or -1.
+func (f *ruleMaker) parent(i int) int {
+	if p := f.calls[i].Parent - 1; p < i {
+		return max(p, -1)
+	}
+	return -1
+}
+
+// within reports whether a call was made within another.
+func (f *ruleMaker) within(i, outer int) bool {
+	for i > outer {
+		i = f.parent(i)
+	}
+	return i == outer
+}
+
+// underWay are the calls that had not ended when the last of them began, and the last.
+func (f *ruleMaker) underWay(calls []int) []int {
+	last := calls[len(calls)-1]
+	return slices.DeleteFunc(calls, func(i int) bool {
+		return i != last && f.calls[i].At+f.calls[i].Took <= f.calls[last].At
+	})
+}
+
+// argumentsKnown returns why the arguments of a call are not known.
+func (f *ruleMaker) argumentsKnown(i int) error {
+	c, field := &f.calls[i], fmt.Sprintf("calls[%d].args", i)
+	const allowed = "the arguments of all calls of the tool up to the one that failed, to tell it by them"
+	switch {
+	case c.ArgsHash != "":
+		return fields.Wrong(field, fielderror.Found("only a hash"), allowed)
+	case slices.Contains(c.Missing, findings.Args):
+		return fields.Wrong(field, fielderror.Found("missing"), allowed)
+	case c.Truncated:
+		return fields.Wrong(field, fielderror.Found("truncated"), allowed)
+	}
+	return nil
+}
+
+// addCall adds the rules of a call.
+func (f *ruleMaker) addCall(i int) {
+	c, field := &f.calls[i], fmt.Sprintf("calls[%d]", i)
+	switch c.Type {
+	case "", findings.Tool, findings.Model:
+	default:
+		f.problems.Wrong(field+".type", c.Type, "tool, model, or nothing")
+		return
+	}
+	failed, err := f.faultOf(i)
+	f.problems.Add(err)
+	if own := f.own(i); f.SlowerThan > 0 && own > f.SlowerThan && !has(failed, chaos.ClassTiming) {
+		f.add(i, fault.Delay(own))
+	}
+	if failed == nil {
+		return
+	}
+	if last := f.last[i]; last >= 0 && c.Error != nil {
+		if cause, _ := f.faultOf(last); cause != nil {
+			return
+		}
+		if has(failed, chaos.EffectNone) {
+			f.problems.Because(field, nil,
+				errors.New("failed although the last call within it did not; a rule would keep those from being made"),
+				"a failed call with no call within it, or with one that failed last")
+			return
+		}
+	}
+	f.add(i, failed)
+}
+
+// own is the time of a call without that of the calls within it.
+func (f *ruleMaker) own(i int) time.Duration { return max(0, f.calls[i].Took-f.inner[i]) }
+
+// has reports whether a fault has a class or an effect; none has none.
+func has[T chaos.Class | chaos.Effect](f chaos.Fault, property T) bool {
+	d, ok := f.(chaos.Described)
+	if !ok {
+		return false
+	}
+	is := d.Describe()
+	return any(property) == any(is.Class) || any(property) == any(is.Effect)
+}
+
+// faultOf is the fault of a call, or nil.
+func (f *ruleMaker) faultOf(i int) (chaos.Fault, error) {
+	c := &f.calls[i]
+	switch {
+	case c.Error != nil && timedOut(c.Error):
+		// what was done within it is known to have been reached
+		if c.Effect == findings.Done || f.last[i] >= 0 || f.AfterWork && c.Effect != findings.NotDone {
+			return fault.LoseReplyAfter(f.own(i)), nil
+		}
+		return fault.Timeout(f.own(i)), nil
+	case c.Error != nil:
+		return failureOf(c), nil
+	case c.Type == findings.Model:
+		if ended := completionFault(c.Result); ended != nil {
+			return ended, nil
+		}
+	}
+	if !f.Suspected || !c.Suspected {
+		return nil, nil
+	}
+	field := fmt.Sprintf("calls[%d].result", i)
+	const allowed = "the whole result of a tool, as JSON"
+	switch {
+	case c.Type == findings.Model:
+		return nil, fields.Wrong(field, fielderror.Found("that of a model"), allowed)
+	case slices.Contains(c.Missing, findings.Result):
+		return nil, fields.Wrong(field, fielderror.Found("missing"), allowed)
+	case c.Truncated:
+		return nil, fields.Wrong(field, fielderror.Found("truncated"), allowed)
+	case c.Result == nil:
+		return fault.Replace(nil), nil
+	case !json.Valid(c.Result):
+		return nil, fields.Wrong(field, c.Result, allowed)
+	}
+	return fault.Replace(c.Result), nil
+}
+
+// add makes a rule of a fault of a call, or adds the call to one.
+func (f *ruleMaker) add(i int, failed chaos.Fault) {
+	at, exact := f.at[i], f.Exact || f.overlap[f.at[i].strand]
+	if exact && at.model {
+		f.problems.Because(fmt.Sprintf("calls[%d]", i), nil,
+			errors.New("is of a model: no arguments of it are known, by which to tell it from others"),
+			"without Exact: calls of a model that do not overlap")
+		return
+	}
+	if exact && at.exact != nil {
+		f.problems.Because(fmt.Sprintf("calls[%d]", i), nil, at.exact, "")
+		return
+	}
+	d := failed.(chaos.Described).Describe()
+	key := ruleKey{at.strand, exact, d.Kind, string(d.Params)}
+	r := f.byKey[key]
+	if r == nil {
+		r = &collected{name: fmt.Sprintf("%s/%s/%d", at.name, d.Kind, i+1), target: f.target(at.callee),
+			fault: failed, strand: at.strand}
+		f.byKey[key] = r
+		f.collected = append(f.collected, r)
+	}
+	r.calls = append(r.calls, i)
+	if exact {
+		r.coords = append(r.coords, when.Coord{Lane: at.lane, Target: at.name, Key: at.key, Occurrence: at.again})
+	} else {
+		r.numbers = append(r.numbers, at.number)
+	}
+}
+
+// target is the glob of a callee. A trace may name a model without the suffix that a
+// request names, so what follows the name does not count, unless it is what makes the
+// name of another model of the session.
+func (f *ruleMaker) target(c callee) string {
+	if !c.model || isPoint(c.name) {
+		return glob.Literal(c.name)
+	}
+	for other := range f.lanes {
+		if other.model && other != c && strings.HasPrefix(other.name, c.name) {
+			return "*#" + glob.Literal(c.name)
+		}
+	}
+	return "*#" + glob.Literal(c.name) + "*"
+}
+
+// isPoint reports whether the name of a model is that of an injection point, as in the
+// sessions of events.
+func isPoint(model string) bool {
+	named, err := glob.Compile(modelapi.Named)
+	return modelapi.IsCall(model) || err == nil && named.Match(model)
+}
+
+// rules are the rules that a plan may have and that can be written. Of the others it adds
+// the problems.
+func (f *ruleMaker) rules() []chaos.Rule {
+	rules := make([]chaos.Rule, len(f.collected))
+	for i, c := range f.collected {
+		rules[i] = f.rule(c)
+	}
+	if writable(rules...) == nil {
+		return rules
+	}
+	good := rules[:0]
+	for i, c := range f.collected {
+		err := writable(rules[i])
+		if err == nil {
+			good = append(good, rules[i])
+			continue
+		}
+		for _, call := range c.calls {
+			f.problems.Each(fmt.Sprintf("calls[%d]", call), err)
+		}
+	}
+	return good
+}
+
+// writable returns what keeps rules from being a plan in a file.
+func writable(rules ...chaos.Rule) error {
+	plan, err := chaos.NewPlan(0, rules...)
+	if err != nil {
+		return err
+	}
+	_, err = planjson.Describe(plan, nil)
+	return err
+}
+
+func (f *ruleMaker) rule(c *collected) chaos.Rule {
+	r := chaos.Rule{Name: c.name, Target: c.target, Fault: c.fault}
+	if c.coords != nil {
+		r.When = when.Exactly(c.coords...)
+		return r
+	}
+	r.When = when.Nth(c.numbers...)
+	if len(f.lanes[c.strand.callee]) > 1 {
+		r.When = when.All(when.Lane(glob.Literal(c.strand.lane)), r.When)
+	}
+	return r
+}

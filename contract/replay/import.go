@@ -1,0 +1,152 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/replay/internal/dialect"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+// ImportOptions say what the caller knows of a record, and bound it. The zero value,
+// and nil, give the defaults.
+type ImportOptions struct {
+	_ struct{}
+	// Dialect is the form of the record: anthropic, chat, langfuse, langsmith, mcp,
+	// mcp-proxy, openai-agents, otlp or responses. "": it is told by the members of
+	// the input.
+	Dialect string
+	// Tools are the tools that the agent had, with what they declare: calls of those
+	// that have effects get an Effect. They become those of each session.
+	Tools []chaos.Tool
+	// Redact takes personal data out of everything that is imported: it returns the
+	// JSON document that is kept in place of doc. target is the tool or the model whose
+	// arguments, result or error doc is, and "" for prompts and answers. Texts, also
+	// those of errors, are JSON strings, and must stay such. nil: nothing. Well-known
+	// forms of keys, tokens and passwords are masked in any case, before Redact.
+	Redact func(target string, doc []byte) []byte
+	// MaxBytes is the largest length of an input, in bytes; 0: 64 MiB.
+	MaxBytes int64
+	// MaxSpans is the largest number of spans, messages or lines; 0: 1,048,576.
+	MaxSpans int
+}
+
+const (
+	defaultMaxBytes = maxBytes
+	largestMaxBytes = 1 << 40
+	defaultMaxSpans = 1 << 20
+	largestName     = 200 // bytes of a session's name
+)
+
+func (o *ImportOptions) withDefaults() (ImportOptions, error) {
+	c := *cmp.Or(o, &ImportOptions{})
+	wrong := fields.List()
+	if c.MaxBytes < 0 || c.MaxBytes > largestMaxBytes {
+		wrong.Wrong("maxBytes", c.MaxBytes, "at most 1 TiB, or 0 for 64 MiB")
+	}
+	wrong.Demand(c.MaxSpans >= 0, "maxSpans", c.MaxSpans, "a number of spans, or 0 for 1048576")
+	if names := dialect.Names(); c.Dialect != "" {
+		wrong.Demand(slices.Contains(names, c.Dialect), "dialect", c.Dialect,
+			strings.Join(names, ", ")+text.Meant(c.Dialect, names))
+	}
+	(&Session{Tools: c.Tools}).checkTools(wrong.Wrong)
+	c.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
+	c.MaxSpans = cmp.Or(c.MaxSpans, defaultMaxSpans)
+	return c, wrong.Err()
+}
+
+// Import reads the runs of agents that others recorded: a session each, in the order in
+// which they began. docs/traces.md has what each dialect tells and lacks, and how to
+// export it.
+//
+//   - Calls are those of tools, and of models where the record has them, as the agent
+//     saw them. A call that two instrumentations saw, or that was exported twice, is
+//     one call.
+//   - At counts from the first thing that the record has of the run. A call gets a lane
+//     of its own where it overlaps another that it is not a part of: the first lane is
+//     "", the others are "2", "3" and so on. In records without times nothing overlaps,
+//     and At and Took are 0.
+//   - What was not captured is in Missing, what was cut off is Truncated. A failure
+//     that is told only in words is Suspected, and is no Error.
+//   - Effect is set for tools that declare [chaos.EffectDone]: done; none where the
+//     callee was not reached or refused the request; unknown after any other failure,
+//     a suspected one, or a call whose end is missing.
+//   - Prompts and answer are those of the outermost step, else what the user said
+//     first and the model last.
+//
+// A part of the input without calls and prompts, such as a trace of another program, is
+// no run of an agent. If there is none at all, that is an error.
+//
+// Members of unknown names are ignored. All other problems are joined, the first 16 as a
+// [*FieldError] with its line. With an error there are no sessions.
+func Import(r io.Reader, o *ImportOptions) ([]*Session, error) {
+	options, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	input, err := io.ReadAll(io.LimitReader(r, options.MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(input)) > options.MaxBytes {
+		return nil, fields.Wrong("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
+	}
+	traces, err := dialect.Read(input, dialect.Options{
+		Fields: fields, Dialect: options.Dialect, MaxNodes: options.MaxSpans, Tools: options.Tools,
+		Mask: maskDoc, Redact: options.Redact,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(traces) == 0 {
+		return nil, fields.Wrong("input", fielderror.Found("without calls"),
+			"a run of an agent: with a call of a tool or a model, or a prompt")
+	}
+	wrong := fields.List()
+	taken := make(map[string]bool)
+	sessions := make([]*Session, len(traces))
+	for i := range traces {
+		t := &traces[i]
+		if len(t.Calls) > maxCalls {
+			wrong.Wrong("input", fielderror.Found(fmt.Sprintf("%d calls in %s", len(t.Calls), cmp.Or(t.ID, "one run"))),
+				fmt.Sprintf("at most %d", maxCalls))
+		}
+		sessions[i] = &Session{
+			Name: nameOf(t, i, taken), Source: Origin{Dialect: t.Dialect, ID: t.ID, CapturedAt: t.CapturedAt},
+			Prompts: t.Prompts, Answer: t.Answer, Tools: slices.Clone(options.Tools), Calls: t.Calls,
+		}
+	}
+	if err := wrong.Err(); err != nil {
+		return nil, err
+	}
+	return sessions, nil
+}
+
+// nameOf returns a name that no other session of the input has: the dialect and the id,
+// or the number where there is none.
+func nameOf(t *dialect.Trace, i int, taken map[string]bool) string {
+	id := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+			return c
+		}
+		return '_'
+	}, t.ID)
+	if id == "" {
+		id = fmt.Sprint(i + 1)
+	}
+	const suffix = len("-1048576")
+	base := t.Dialect + "-" + id
+	base = base[:min(len(base), largestName-suffix)]
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	taken[name] = true
+	return name
+}

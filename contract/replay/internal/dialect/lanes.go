@@ -1,0 +1,110 @@
+package dialect
+
+import (
+	"container/heap"
+	"strconv"
+)
+
+// lanes gives each call a lane: the one of the call that it lies in, or else the first
+// one, unless another call is under way there. Then it gets the first lane that is
+// free. So calls get lanes of their own only where they overlap. The first lane is "",
+// the others are "2", "3", and so on.
+//
+// A call whose end was not recorded counts as ended when it began: whether others
+// overlap it is unknown.
+func (t *tree) lanes(order []int) map[int]string {
+	l := laneMaker{tree: t, of: make([]int, len(t.nodes)), over: make([]bool, len(t.nodes)), open: [][]int{nil}}
+	heap.Push(&l.free, 0)
+	names := make(map[int]string, len(order))
+	for _, at := range order {
+		l.of[at] = l.enter(at)
+		if lane := l.of[at]; lane > 0 {
+			names[at] = strconv.Itoa(lane + 1)
+		}
+	}
+	return names
+}
+
+type laneMaker struct {
+	*tree
+	of   []int   // the lane of a node
+	over []bool  // a node has ended
+	open [][]int // per lane, the calls under way, outer before inner; those that ended before an inner one stay
+	free ints    // lanes in which none is
+	ends ends    // of the calls under way
+}
+
+// enter returns the lane of the next call.
+func (l *laneMaker) enter(at int) int {
+	n := &l.nodes[at]
+	for len(l.ends) > 0 && l.ends[0].at <= n.start {
+		l.leave(heap.Pop(&l.ends).(end).node)
+	}
+	lane := -1
+	if above := l.above[at]; above >= 0 {
+		if open := l.open[l.of[above]]; len(open) > 0 && open[len(open)-1] == above {
+			lane = l.of[above]
+		}
+	}
+	if lane < 0 {
+		lane = l.next()
+	}
+	if n.end > n.start {
+		l.open[lane] = append(l.open[lane], at)
+		heap.Push(&l.ends, end{n.end, at})
+	} else if len(l.open[lane]) == 0 {
+		heap.Push(&l.free, lane)
+	}
+	return lane
+}
+
+// next takes a free lane, the first of them.
+func (l *laneMaker) next() int {
+	if len(l.free) > 0 {
+		return heap.Pop(&l.free).(int)
+	}
+	l.open = append(l.open, nil)
+	return len(l.open) - 1
+}
+
+// leave notes that a call has ended.
+func (l *laneMaker) leave(at int) {
+	l.over[at] = true
+	lane := l.of[at]
+	open := l.open[lane]
+	for len(open) > 0 && l.over[open[len(open)-1]] {
+		open = open[:len(open)-1]
+	}
+	if l.open[lane] = open; len(open) == 0 {
+		heap.Push(&l.free, lane)
+	}
+}
+
+type end struct {
+	at   int64
+	node int
+}
+
+type ends []end
+
+func (e ends) Len() int           { return len(e) }
+func (e ends) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e ends) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *ends) Push(x any)        { *e = append(*e, x.(end)) }
+func (e *ends) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+type ints []int
+
+func (s ints) Len() int           { return len(s) }
+func (s ints) Less(i, j int) bool { return s[i] < s[j] }
+func (s ints) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *ints) Push(x any)        { *s = append(*s, x.(int)) }
+func (s *ints) Pop() any {
+	last := (*s)[len(*s)-1]
+	*s = (*s)[:len(*s)-1]
+	return last
+}
