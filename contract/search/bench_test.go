@@ -1,0 +1,83 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+)
+
+// BenchmarkBookkeeping is what a search adds to each run, rounds, digests and the cache,
+// and what it retains of each: of runs in which nothing broke, and of runs that broke with
+// 12 deliveries, of an agent that repeats itself.
+func BenchmarkBookkeeping(b *testing.B) {
+	for _, answer := range []string{"ok", "bad"} {
+		b.Run(answer, func(b *testing.B) {
+			m := scripted(func(call func(string, int) error) string { each(call, 4); return answer },
+				contract.Under("all", fails("*", nil)))
+			runner, err := m.Runner(b.Context(),
+				&contract.RunOptions{Keep: contract.KeepAll, Gather: contract.NeedState | contract.NeedResults})
+			require.NoError(b, err)
+			defer runner.Close()
+			made, err := runner.Run(b.Context(), contract.Cell{Scenario: "all", Invariant: "fine", Trial: 1}, runner.Rules("all"))
+			require.NoError(b, err)
+			view := seen.NewViewer(runner.Tools(), seen.NewShaper(map[string]bool{"a": true}))
+			l := lockstep.New(func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return made, nil },
+				lockstep.Bounds{Runs: 1 << 30}, func(_ lockstep.Request, r *contract.Result) *seen.Run { return view.Digest(r, seen.OfBreaks) })
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			n := 0
+			for b.Loop() {
+				require.NoError(b, l.Run(b.Context(), func(ask lockstep.Ask[*seen.Run]) {
+					for range 100 {
+						n++
+						ask(lockstep.Request{Key: fmt.Sprint("all 1 ", n)})
+					}
+				}))
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/run")
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B-kept/run")
+			runtime.KeepAlive(l)
+		})
+	}
+}
+
+// BenchmarkGrouping groups 10^5 broken cells of 10^3 groups.
+func BenchmarkGrouping(b *testing.B) {
+	r := &contract.Report{}
+	for i := range 100_000 {
+		r.Cells = append(r.Cells, contract.CellReport{
+			Cell: contract.Cell{Scenario: fmt.Sprint("scenario-", i%100),
+				Invariant: fmt.Sprint("invariant-", i/100%10), Trial: i/1000 + 1},
+			Violated: true, Severity: contract.High,
+			Why: fmt.Sprintf("an effect happened more than once: %q is there %d times", fmt.Sprint(i), i),
+		})
+	}
+	for b.Loop() {
+		e := &explainer{report: r}
+		e.group()
+	}
+}
+
+// BenchmarkExplain explains two defects of an agent that makes 16 calls.
+func BenchmarkExplain(b *testing.B) {
+	m := scripted(breaksWith(5, "a2", "c4"), contract.Under("all", fails("*", nil)))
+	r, err := m.Run(b.Context(), nil)
+	require.NoError(b, err)
+	runs := 0
+	for b.Loop() {
+		require.NoError(b, Explain(b.Context(), m, r, &Options{Budget: Budget{Runs: 1000}}))
+		runs = r.SearchRuns
+	}
+	b.ReportMetric(float64(runs), "runs")
+}

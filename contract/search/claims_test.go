@@ -1,0 +1,322 @@
+package search
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// A sweep in which a set broke once and then not has seen an agent that does not repeat
+// itself, whatever its calm runs looked like.
+func TestCoveredIsCarefulWhereASetDidNotBreakAgain(t *testing.T) {
+	broken := 0
+	m := scripted(func(call func(string, int) error) string {
+		if call("a", 1) != nil {
+			if broken++; broken == 1 {
+				return "bad"
+			}
+		}
+		return "ok"
+	})
+	s, err := Sweep(t.Context(), m, &Options{Budget: Budget{Runs: 100}, Run: contract.RunOptions{Workers: 1}})
+	require.NoError(t, err)
+	require.Equal(t, "did not break again", s.Defects[0].Sentence)
+	assert.Contains(t, s.Covered(), "in one run each, none of which broke once")
+	assert.NotContains(t, s.Covered(), "no set of these")
+}
+
+// Of sets that were not tried nothing is claimed.
+func TestCoveredOfASweepThatTriedNothing(t *testing.T) {
+	for runs := 1; runs <= 3; runs++ {
+		s, err := Sweep(t.Context(), scripted(breaksWith(1, "a1")), &Options{Budget: Budget{Runs: runs},
+			Run: contract.RunOptions{Workers: 1}})
+		require.NoError(t, err)
+		if runs < 3 {
+			assert.Equal(t, "nothing was tried", s.Covered(), "the %d runs of the budget were calm", runs)
+		} else {
+			assert.Contains(t, s.Covered(), "1 of 9 single faults; ")
+		}
+	}
+}
+
+// What is said of a random agent was delivered in a run that broke: with a fault that
+// has memory, also its earlier deliveries.
+func TestTheFaultsOfARandomAgentAreThoseOfARun(t *testing.T) {
+	for _, row := range []struct {
+		name, sentence string
+		fault          chaos.Fault
+		agent          script
+	}{
+		{"a limit", "a meets rate_limit 3 times in a row → fine", fault.RateLimit(1, time.Hour),
+			func(call func(string, int) error) string {
+				_ = call("a", 2)
+				for range 3 {
+					if call("a", 1) == nil {
+						return "ok"
+					}
+				}
+				return "bad"
+			}},
+		{"the third call, whatever became of the first two", "a fails → fine", fault.Fail(errDown),
+			func(call func(string, int) error) string {
+				_, _ = call("a", 1), call("a", 1)
+				if call("a", 1) != nil {
+					return "bad"
+				}
+				return "ok"
+			}},
+	} {
+		draw := rand.New(rand.NewPCG(1, 2))
+		m := scripted(func(call func(string, int) error) string {
+			_ = call("e", draw.IntN(1e9)) // no two runs are the same
+			return row.agent(call)
+		}, contract.Under("all", chaos.Rule{Name: "r", Target: "a", Fault: row.fault}))
+		r := explained(t, m, &Options{Run: contract.RunOptions{Workers: 1}})
+		require.NotEmpty(t, r.Defects[0].Difference, row.name)
+		assert.Equal(t, []string{row.sentence}, sentences(r), row.name)
+	}
+}
+
+// A calm run that breaks beside the confirmation is not the run of what was found.
+func TestTheFaultsOfARandomAgentThatBreaksWithoutThemToo(t *testing.T) {
+	named := 0
+	for seed := range uint64(20) {
+		draw := rand.New(rand.NewPCG(seed, 2))
+		m := scripted(func(call func(string, int) error) string {
+			f := each(call, 3)
+			_ = call("d", draw.IntN(1e9)) // no two runs are the same
+			if f["b1"] && draw.Float64() < .8 || draw.Float64() < .2 {
+				return "bad"
+			}
+			return "ok"
+		}, contract.Under("all", fails("*", nil)))
+		m.Trials = 8
+		for _, d := range explained(t, m, &Options{Run: contract.RunOptions{Workers: 1}}).Defects {
+			assert.NotContains(t, d.Sentence, "under the rules")
+			if strings.Contains(strings.Join(d.Facts, "; "), "without any fault it broke in ") && !d.Unconfirmed {
+				assert.NotEmpty(t, d.Deliveries)
+				named++
+			}
+		}
+	}
+	assert.NotZero(t, named)
+}
+
+// Ways to break that name no call have files of their own.
+func TestFilesOfDefectsWithoutDeliveries(t *testing.T) {
+	m := scripted(nil, contract.Calm(), contract.Scenario{Name: "in-other-words",
+		Rewrite: func(string) string { return "please go" }})
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+			return "bad " + prompt, nil
+		}
+		return w, err
+	}
+	dir := t.TempDir()
+	r := explained(t, m, &Options{Dir: dir})
+	require.Equal(t, []string{"without any fault → fine", "without any rule, in scenario in-other-words → fine"}, sentences(r))
+	kept, err := ReadKept(dir, nil)
+	require.NoError(t, err)
+	said := map[string]string{}
+	for _, k := range kept {
+		said[k.ID] = k.Sentence
+	}
+	for _, d := range r.Defects {
+		assert.Equal(t, d.Sentence, said[d.Breaks[0].ID])
+	}
+
+	// where the scenario is gone, a run that holds shows nothing of what was broken in it
+	m.Scenarios = m.Scenarios[:1]
+	m.NewWorld = world
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(context.Context, string, chaos.ToolRegistry) (string, error) { return "ok", nil }
+		return w, err
+	}
+	for _, k := range kept {
+		status, _, err := k.Run(t.Context(), m, nil)
+		require.NoError(t, err)
+		want := StatusResolved
+		if k.Scenario == "in-other-words" {
+			want = StatusUnreached
+		}
+		assert.Equal(t, want, status, k.Sentence)
+	}
+}
+
+// A defect whose file no longer reaches the agent, and that is found at other calls, gets
+// these calls. While its file reaches the agent, the file stays as it is.
+func TestAFileThatNoLongerReachesTheAgentIsRenewed(t *testing.T) {
+	dir := t.TempDir()
+	last := func(n int) *contract.Matrix {
+		return scripted(func(call func(string, int) error) (answer string) {
+			answer = "ok"
+			for i := range n {
+				if err := call("a", 10*n+i); err != nil && i == n-1 {
+					answer = "bad"
+				}
+			}
+			return answer
+		}, contract.Under("all", fails("a", when.Always())))
+	}
+	read := func() *Kept {
+		kept, err := ReadKept(dir, nil)
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		return kept[0]
+	}
+	explained(t, last(3), &Options{Dir: dir})
+	first := read()
+	require.NoError(t, first.SetStatus(dir, StatusOngoing))
+	status, _, err := first.Run(t.Context(), last(1), nil)
+	require.NoError(t, err)
+	require.Equal(t, StatusUnreached, status)
+
+	r := explained(t, last(1), &Options{Dir: dir})
+	require.Equal(t, first.ID, r.Defects[0].Breaks[0].ID)
+	second := read()
+	assert.Equal(t, StatusOngoing, second.Status)
+	status, _, err = second.Run(t.Context(), last(1), nil)
+	require.NoError(t, err)
+	assert.Equal(t, StatusOngoing, status)
+
+	explained(t, last(3), &Options{Dir: dir})
+	assert.Equal(t, second.Deliveries, read().Deliveries, "by its number it reaches this agent too")
+}
+
+// What holds because nothing was broken is no limit of the agent.
+func TestAScanSaysWhereNoFaultWasDelivered(t *testing.T) {
+	m := scripted(breaksWith(1, "a1"))
+	s, err := Scan(t.Context(), m, Rate("a", fault.Fail(errDown)), &Options{Budget: Budget{Runs: 1000}})
+	require.NoError(t, err)
+	l := s.Limits[0]
+	require.NotNil(t, l.Held)
+	require.NotZero(t, *l.Held, "the one call is hit at any rate")
+	assert.Regexp(t, `fine +holds to \S+ %, where no fault was delivered, breaks from `, s.String())
+
+	s, err = Scan(t.Context(), m, Burst("a", fault.Fail(errDown)), &Options{Budget: Budget{Runs: 1000}})
+	require.NoError(t, err)
+	assert.Regexp(t, `fine +holds to 0, breaks from 1\n`, s.String())
+}
+
+func TestADamagedFileIsNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":"0123abcd"`:            "i-0123abcd.json is damaged: ",
+		`{"id":"0123abcd"}`:           "i-0123abcd.json: /status is missing",
+		`{"id":"0123abcd","trial":0}`: "i-0123abcd.json: /trial is 0",
+	} {
+		_, err := decodeKept("i-0123abcd.json", []byte(text), nil)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// What a run breaks is a finding, whichever run it is: the second calm one, and those that
+// confirm another finding. No invariant that broke in a run of the sweep is said to hold.
+func TestEveryRunOfASweepIsJudged(t *testing.T) {
+	unlike := func(call func(string, int) error, n *int) { *n++; _ = call("e", *n) } // no two runs are the same
+	sweeps := func(breaksAt int, alike bool) *Swept {
+		n, runs := 0, 0
+		m := scripted(func(call func(string, int) error) string {
+			if !alike {
+				unlike(call, &n)
+			}
+			if call("b", 1) != nil {
+				return "bad"
+			}
+			return "ok"
+		})
+		m.Invariants[1] = contract.Invariant{Name: "now-and-then", Severity: contract.Critical,
+			Check: func(context.Context, *contract.Observation) error {
+				if runs++; runs == breaksAt {
+					return errDown
+				}
+				return nil
+			}}
+		s, err := Sweep(t.Context(), m, &Options{Budget: Budget{Runs: 1000}, Run: contract.RunOptions{Workers: 1},
+			Faults: func(chaos.Event, chaos.Tool) []chaos.Fault { return []chaos.Fault{fault.Fail(errDown)} }})
+		require.NoError(t, err)
+		return s
+	}
+	for _, alike := range []bool{true, false} {
+		for at := 1; at <= sweeps(0, alike).Runs; at++ {
+			s := sweeps(at, alike)
+			assert.Equal(t, 1, s.Invariants[1].Broke, "run %d of %v", at, s)
+			assert.NotContains(t, s.Covered(), "now-and-then", "run %d", at)
+			assert.NotContains(t, s.Strength.Idle, "now-and-then", "run %d", at)
+			k := breaking(s.Defects, "now-and-then")
+			require.GreaterOrEqual(t, k, 0, "run %d of %v", at, s)
+			d := s.Defects[k]
+			assert.True(t, d.Unconfirmed || d.Difference != "", "run %d of %v", at, s)
+			if d.Unconfirmed {
+				assert.Contains(t, s.String(), "unconfirmed: it broke in 0 of 24 runs more")
+			}
+		}
+	}
+}
+
+// breaking is the place of the defect that breaks an invariant; -1: there is none.
+func breaking(all []contract.Defect, invariant string) int {
+	return slices.IndexFunc(all, func(d contract.Defect) bool {
+		return slices.ContainsFunc(d.Breaks, func(b contract.Break) bool { return b.Invariant == invariant })
+	})
+}
+
+// A sweep that a budget cuts says of each defect what is open about it, and keeps what is
+// sure alone.
+func TestDefectsOfASweepThatIsCut(t *testing.T) {
+	all := 0
+	m := scripted(breaksWith(2, "a1", "b1", "c2"))
+	for runs := 1; ; runs++ {
+		kept, s := keptOf(t, m, Options{Budget: Budget{Runs: runs}, Run: contract.RunOptions{Workers: 1}})
+		for _, d := range s.Defects {
+			all++
+			once := strings.Contains(strings.Join(d.Facts, "; "), "it was not run again: the ")
+			assert.Equal(t, s.Stopped != "", once || d.Cut, "%d: %v", runs, s)
+			assert.Equal(t, d.Cut, strings.Contains(s.String(), "fewer faults may be enough"), "%d: %v", runs, s)
+		}
+		if s.Stopped == "" {
+			assert.Len(t, kept, len(s.Defects))
+			break
+		}
+		assert.Empty(t, kept, "%d: %v", runs, s)
+	}
+	assert.Greater(t, all, 2)
+}
+
+// A defect has the reason of a run that broke, also where a run with the same deliveries
+// held.
+func TestADefectHasTheReasonOfARunThatBroke(t *testing.T) {
+	for at := 1; at <= 12; at++ {
+		both := 0
+		m := scripted(func(call func(string, int) error) string {
+			if a, b := call("a", 1), call("b", 1); a != nil && b != nil {
+				if both++; both == at {
+					return "bad"
+				}
+				return "ok"
+			}
+			_ = call("c", 1)
+			return "ok"
+		})
+		_, s := keptOf(t, m, Options{Run: contract.RunOptions{Workers: 1},
+			Faults: func(chaos.Event, chaos.Tool) []chaos.Fault {
+				return []chaos.Fault{fault.Fail(errDown), fault.Timeout(0), fault.Fail(context.Canceled)}
+			}})
+		for _, d := range s.Defects {
+			assert.NotEmpty(t, d.Breaks[0].Why, "at %d: %v", at, s)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// Package search finds out which few faults break an agent.
+//
+// A matrix reports broken cells, often a hundred of them for a handful of causes.
+// [Explain] runs the agent again under fewer and milder faults until each broken cell is
+// one of a few defects: a way to break that needs all of its faults, in a sentence, with
+// facts that were seen in runs.
+//
+//	report, err := m.Run(ctx, nil)
+//	...
+//	err = search.Explain(ctx, m, report, &search.Options{Budget: search.Budget{Runs: 2000}})
+//	for _, d := range report.Defects {
+//		fmt.Println(d.Severity, d.Sentence) // critical pay fails twice in a row
+//	}
+//
+// Package contracttest does so by itself. The page docs/search.md says what a sentence
+// claims and what it does not.
+//
+// # How it looks
+//
+// Broken cells are grouped by scenario, invariant and the shape of the reason, which is
+// the reason without quoted texts, names of injection points and numbers. For each group:
+//
+//   - The cell runs again under the rules of its scenario, with the same names, so that
+//     every draw stays. What was delivered in it can be left out, delivery by delivery.
+//   - A dichotomic search finds a set of deliveries that breaks the same invariant for a
+//     reason of the same shape, and of which none can be left out (Hemery, Lecoutre, Sais
+//     and Boussemart, Extracting MUCs from Constraint Networks, ECAI 2006). It asks about
+//     k·log2(n) + 2k of the sets of n deliveries, for a result of k.
+//   - Milder faults are tried in the place of each: a plain failure, a time-out before the
+//     work, a shorter wait. What is not needed beside them is left out, and again, until
+//     nothing changes.
+//
+// Groups are one defect when they break by the same pattern at the same targets, or break
+// one invariant alike by the same pattern.
+//
+// A fault with memory ([chaos.Stateful]) gets the earlier calls of its rule too. Where
+// the deliveries alone do not break the cell again, whole rules are left out instead.
+//
+// # Agents that do not repeat themselves
+//
+// The first run is compared with the cell, call by call. If they differ, a sequential test
+// (SPRT, in package scoring/stats) answers each question in several runs. Calls are told
+// by their number in lane and target, and what was found is run afresh until it breaks
+// four times. A defect that does not do so within 24 runs is unconfirmed.
+//
+// # What nobody wrote a scenario for
+//
+// [Sweep] needs no scenarios. From one calm run of each prompt list it tries faults on the
+// calls that it sees, and says which break something, or what was tried in vain:
+//
+//	swept, err := search.Sweep(ctx, m, &search.Options{Budget: search.Budget{Runs: 2000}})
+//	...
+//	fmt.Println(swept.Covered()) // all 128 single faults; all 584 pairs in which…
+//
+// [Scan] finds how much of a fault each invariant holds out, and [Repeat] where two runs
+// without faults first differ. The page docs/sweep.md has all three.
+//
+// # Results
+//
+// Questions ask for one run at a time; the open ones of all questions are made together,
+// round by round. So the defects and the number of runs are the same at any number of
+// workers. A budget of runs or of cost cuts within a round, in order; one of time after a
+// round. A defect whose search was cut says so.
+//
+// Explain changes neither a cell nor the verdict.
+//
+// # Costs
+//
+// A search adds some microseconds to each run, and keeps a few hundred bytes of it: what is
+// equal in many runs is kept once. Each run is as in a matrix: see [contract.Matrix.Runner].
+package search

@@ -1,0 +1,243 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
+	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/redact"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// Bounds of what is explained. The rest is counted.
+const (
+	maxShapesOfField = 8 // reasons of an invariant in a scenario
+	maxGroups        = 64
+)
+
+// Explain finds the defects behind the broken cells of r, a report of m, and sets
+// Defects and the fields Search of the report. It changes nothing else in r. The package
+// comment says what it looks for. Without broken cells it makes no run.
+//
+// The error joins a [*FieldError] for each problem of the options, or is that of ctx or
+// of [contract.Matrix.Runner]. What was found before the end of ctx is in r.
+func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
+	own, err := o.checked()
+	if err != nil {
+		return err
+	}
+	if m == nil || r == nil {
+		return fields.Wrong("m, r", fielderror.Found("nil"), "a matrix and a report of it")
+	}
+	e := &explainer{matrix: m, report: r, o: own, rerun: own.rerunOf(ctx, m),
+		secrets: redact.New(own.Secrets, redact.Patterns)}
+	e.group()
+	if len(e.groups) == 0 {
+		return nil
+	}
+	run := own.runOptions()
+	run.Gather |= contract.NeedState | contract.NeedResults
+	if e.runner, err = m.Runner(ctx, run); err != nil {
+		return err
+	}
+	defer e.runner.Close()
+	return e.explain(ctx)
+}
+
+// An explainer explains one report.
+type explainer struct {
+	matrix  *contract.Matrix
+	report  *contract.Report
+	o       *Options
+	runner  *contract.Runner
+	view    *seen.Viewer
+	shapes  *seen.Shaper
+	secrets *redact.Redactor
+	rerun   func(*Kept) (Status, error)
+	runs    *lockstep.Lockstep[*seen.Run]
+
+	groups  []*group
+	sources []*culprit.Source
+	left    int // broken cells of groups beyond the bounds
+}
+
+// A group is the broken cells that broke an invariant in one scenario for reasons of
+// one shape.
+type group struct {
+	scenario string
+	severity contract.Severity
+	why      string
+	cells    []contract.Cell
+	first    *contract.CellReport
+	once     bool // of a sweep that was cut: it broke in the one run that there was
+	culprit.Found
+}
+
+// group groups the broken cells of the report, the most severe first. A broken trial of
+// a promised rate that was accepted is none: such trials were to be expected.
+func (e *explainer) group() {
+	e.shapes = seen.NewShaper(e.targets())
+	type field struct{ scenario, invariant string }
+	accepted := map[field]bool{}
+	for _, f := range e.report.Fields {
+		accepted[field{f.Scenario, f.Invariant}] = f.AtLeast != 0 && f.Standing.Decision == stats.Accepted
+	}
+	byKey, shapes := map[[3]string]*group{}, map[field]int{}
+	for i := range e.report.Cells {
+		c := &e.report.Cells[i]
+		if !c.Violated || accepted[field{c.Cell.Scenario, c.Cell.Invariant}] {
+			continue
+		}
+		shape := e.shapes.Of(c.Why)
+		key := [3]string{c.Cell.Scenario, c.Cell.Invariant, shape}
+		g := byKey[key]
+		if g == nil {
+			f := field{c.Cell.Scenario, c.Cell.Invariant}
+			if shapes[f] == maxShapesOfField {
+				e.left++
+				continue
+			}
+			shapes[f]++
+			g = &group{scenario: c.Cell.Scenario, severity: c.Severity, why: c.Why, first: c,
+				Found: culprit.Found{Invariant: c.Cell.Invariant, Shape: shape}}
+			byKey[key] = g
+			e.groups = append(e.groups, g)
+		}
+		g.cells = append(g.cells, c.Cell)
+	}
+	slices.SortStableFunc(e.groups, func(a, b *group) int { return cmp.Compare(b.severity, a.severity) })
+	for len(e.groups) > maxGroups {
+		last := len(e.groups) - 1
+		e.left += len(e.groups[last].cells)
+		e.groups = e.groups[:last]
+	}
+}
+
+// targets are the names of injection points that a reason may have.
+func (e *explainer) targets() map[string]bool {
+	names := map[string]bool{}
+	for i := range e.report.Cells {
+		for _, o := range e.report.Cells[i].Observations() {
+			for k := range o.Events {
+				names[o.Events[k].Target] = true
+			}
+			for _, t := range o.Tools {
+				names[t.Name] = true
+			}
+		}
+	}
+	for _, f := range e.report.Faults {
+		names[f.Target] = true
+	}
+	return names
+}
+
+// explain searches, and fills in the report.
+func (e *explainer) explain(ctx context.Context) error {
+	e.view = seen.NewViewer(e.runner.Tools(), e.shapes)
+	e.runs = lockstep.New(e.runner.Run, e.o.bounds(), func(r lockstep.Request, result *contract.Result) *seen.Run {
+		return e.view.Digest(result, r.Detail)
+	})
+	e.assignSources()
+	for _, g := range e.groups {
+		if e.isCalm(g) {
+			g.Smallest = &seen.Run{} // the cell itself is the run without any fault
+		}
+	}
+	err := e.runs.Run(ctx,
+		e.eachSource(func(s *culprit.Source, ask lockstep.Ask[*seen.Run]) { s.Learn(e.observed(s), ask) })...)
+	if err == nil {
+		e.matchSources()
+		tasks := make([]lockstep.Task[*seen.Run], len(e.groups))
+		for i, g := range e.groups {
+			tasks[i] = func(ask lockstep.Ask[*seen.Run]) { g.Search(ask) }
+		}
+		err = e.runs.Run(ctx, tasks...)
+	}
+	e.report.Defects = e.defects()
+	e.report.SearchRuns, e.report.SearchElapsed = e.runs.Spent.Runs, time.Since(e.runs.Begun)
+	e.report.SearchStopped = e.stopped()
+	return err
+}
+
+// stopped says what was not searched and why.
+func (e *explainer) stopped() string {
+	var parts []string
+	if e.runs.Cut != "" {
+		parts = append(parts, e.runs.Cut)
+	}
+	if e.left > 0 {
+		parts = append(parts, fmt.Sprintf("%s not searched: their reasons are too many",
+			text.Plural(e.left, "broken cell")))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// assignSources gives each group the source of its first cell. Groups of a scenario,
+// trial and prompt list share one.
+func (e *explainer) assignSources() {
+	byKey := map[string]*culprit.Source{}
+	probes := map[string]string{}
+	for i := range e.matrix.Invariants {
+		probes[e.matrix.Invariants[i].Name] = strings.Join(e.matrix.Invariants[i].Probes, "\x00")
+	}
+	for _, g := range e.groups {
+		key := culprit.SourceKey(g.first.Cell, probes[g.Invariant])
+		s := byKey[key]
+		if s == nil {
+			s = &culprit.Source{Cell: g.first.Cell, Key: strconv.Itoa(len(byKey)), Rules: e.runner.Rules(g.scenario)}
+			byKey[key] = s
+			if !e.isCalm(g) {
+				e.sources = append(e.sources, s)
+			}
+		}
+		g.Source = s
+	}
+}
+
+// isCalm reports whether nothing was broken in a group's scenario.
+func (e *explainer) isCalm(g *group) bool {
+	return len(e.runner.Rules(g.scenario)) == 0 && e.besides(g) == withoutFault
+}
+
+func (e *explainer) eachSource(f func(*culprit.Source, lockstep.Ask[*seen.Run])) []lockstep.Task[*seen.Run] {
+	tasks := make([]lockstep.Task[*seen.Run], len(e.sources))
+	for i, s := range e.sources {
+		tasks[i] = func(ask lockstep.Ask[*seen.Run]) { f(s, ask) }
+	}
+	return tasks
+}
+
+// observed is the source's cell as the report has it; nil: it has it not.
+func (e *explainer) observed(s *culprit.Source) *seen.Trail {
+	for _, g := range e.groups {
+		if g.Source == s && g.first.Cell == s.Cell {
+			if all := g.first.Observations(); len(all) > 0 {
+				return seen.TrailOf(all)
+			}
+		}
+	}
+	return nil
+}
+
+// matchSources says of all sources that they are random if one is: a random agent may
+// repeat itself once by chance.
+func (e *explainer) matchSources() {
+	i := slices.IndexFunc(e.sources, func(s *culprit.Source) bool { return s.Random })
+	if i < 0 {
+		return
+	}
+	for _, s := range e.sources {
+		s.BeRandom(e.sources[i].Differ)
+	}
+}

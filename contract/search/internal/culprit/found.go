@@ -1,0 +1,154 @@
+// Package culprit finds the fewest and mildest faults behind a run that broke. A [Source] is
+// such a run, taken apart into what can be left out of it. [Found] is the answer for one
+// invariant and shape of reason: by one run a question if the agent repeats itself, else by
+// sequential tests.
+package culprit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+	"github.com/shakedown-go/shakedown/internal/fewest"
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+// Found is what a search found out about why a source breaks an invariant for reasons of
+// one shape.
+type Found struct {
+	Invariant, Shape string
+	Source           *Source // with the parts of Set
+
+	Set      []int        // the fewest parts of the source that break it
+	swaps    map[int]swap // milder faults that break it too
+	Smallest *seen.Run    // the run of them; nil: it did not break again
+	Cut      bool
+	Hits     []seen.Hit // what was delivered in it
+	Facts    []string
+	Sure     *Confirmed // of random agents
+}
+
+// Search looks for the fewest faults of the source, which has been learnt.
+func (f *Found) Search(ask lockstep.Ask[*seen.Run]) {
+	s := f.Source
+	switch {
+	case f.Smallest != nil:
+	case s.Whole == nil: // cut before it was made
+		f.Cut = true
+	case s.Random:
+		f.searchRandom(ask)
+	case s.Whole.Breaks(f.Invariant, f.Shape):
+		f.searchExact(ask)
+	}
+}
+
+// searchExact looks for the fewest faults of an agent that repeats itself: one run
+// answers a request.
+func (f *Found) searchExact(ask lockstep.Ask[*seen.Run]) {
+	s := f.Source
+	runs := map[string]*seen.Run{}
+	var made maker = func(set []int, swaps map[int]swap) (*seen.Run, bool) {
+		r := s.request(set, swaps)
+		a, ok := ask(r)
+		if ok {
+			runs[r.Key] = a
+		}
+		return a, ok
+	}
+	least := fewest.Find(len(s.Parts), func(set []int) (breaks, ok bool) {
+		a, ok := made(set, nil)
+		return ok && a.Breaks(f.Invariant, f.Shape), ok
+	})
+	f.Set, f.Cut = least.Set, !least.Minimal
+	f.Smallest = runs[s.request(f.Set, nil).Key]
+	if f.Smallest == nil { // nothing could be left out, or the search was cut
+		a, ok := made(f.Set, nil)
+		switch {
+		case !ok:
+			f.Smallest = s.Whole
+		case !a.Breaks(f.Invariant, f.Shape):
+			return // it does not break again
+		default:
+			f.Smallest = a
+		}
+	}
+	if least.Minimal && !s.ByRule {
+		f.makeMilder(made)
+	}
+	f.Hits = s.named(f.Smallest.Delivered())
+	f.state(least, runs, made)
+}
+
+// state states the facts that runs and events show.
+func (f *Found) state(least fewest.Result, runs map[string]*seen.Run, made maker) {
+	s := f.Source
+	if n := len(f.Set); n > 1 && least.Minimal && (s.ByRule || len(f.Hits) == n) {
+		held := 0
+		for i := range f.Set {
+			without := slices.Delete(slices.Clone(f.Set), i, i+1)
+			if a, ok := made(without, f.swaps); ok && a.Holds(f.Invariant) {
+				held++
+			}
+		}
+		switch {
+		case held < n:
+		case n == 2:
+			f.Facts = append(f.Facts, "with one of the two it holds")
+		default:
+			f.Facts = append(f.Facts, fmt.Sprintf("without any one of the %d it holds", n))
+		}
+	}
+	last, later := least.Decided-1, len(s.Parts)-least.Decided
+	if slices.Contains(f.Set, last) && later > 0 && !s.ByRule { // else the sentence is of other calls
+		at := s.Parts[last]
+		f.Facts = append(f.Facts, fmt.Sprintf("it is decided at call %d of %s: it breaks without the %s after that too",
+			at.Ordinal+1, at.Target, text.Plural(later, "fault")))
+	}
+	if s.ByRule && len(f.Set) > 0 {
+		fact := "rules were left out as a whole"
+		if s.alone != nil && s.alone.Holds(f.Invariant) {
+			fact += ": their deliveries alone do not break it"
+		}
+		f.Facts = append(f.Facts, fact)
+	}
+	f.Facts = append(f.Facts, wording.FactsOf(f.Smallest, f.Hits)...)
+	if calm := runs[s.request(nil, nil).Key]; calm != nil && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
+		f.Facts = append(f.Facts, "the answer is word for word that of the calm run")
+	}
+}
+
+// sameAnswers reports whether two runs gave the same answers to all prompts.
+func sameAnswers(a, b *seen.Run) bool {
+	return len(a.Answers) > 0 && slices.Equal(a.Answers, b.Answers)
+}
+
+// What a run showed in place of a break.
+const (
+	ItHeld         = "the invariant: it broke, then it did not"
+	ItWasUndecided = "the invariant: it broke, then the run did not decide it"
+)
+
+// Instead says what the run that was to break it again showed.
+func (f *Found) Instead() string {
+	run := f.Source.Whole
+	if run != nil && run.Breaks(f.Invariant, f.Shape) {
+		run = f.Source.alone // the whole run broke it, its faults alone did not
+	}
+	switch {
+	case run == nil || run.Holds(f.Invariant):
+		return ItHeld
+	case run.Of(f.Invariant) != nil && run.Of(f.Invariant).Broke:
+		return "the invariant: it broke for another reason"
+	}
+	return ItWasUndecided
+}
+
+// ExactRules are the rules of the fewest faults, by the exact coordinates of their calls.
+func (f *Found) ExactRules() []chaos.Rule {
+	exact := *f.Source
+	exact.Random = false
+	return exact.rulesOf(f.Set, f.swaps)
+}

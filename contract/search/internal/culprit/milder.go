@@ -1,0 +1,205 @@
+package culprit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+	"github.com/shakedown-go/shakedown/internal/fewest"
+)
+
+// A swap puts another fault in the place of a part's.
+type swap struct {
+	name  string // for keys
+	held  string // what the call does then, in a fact
+	fault chaos.Fault
+	wait  time.Duration
+}
+
+// waiting makes the faults whose wait can be shorter, by kind.
+var waiting = map[string]func(time.Duration) chaos.Fault{
+	"latency": fault.Delay, "timeout": fault.Timeout, "lost_request": fault.LoseRequest,
+	"lost_reply": fault.LoseReplyAfter,
+}
+
+// A maker makes the run of a set of parts, some with other faults in their place. ok is
+// false if the search was cut.
+type maker func(set []int, swaps map[int]swap) (run *seen.Run, ok bool)
+
+// makeMilder puts the mildest faults that still break it in the place of those found, and
+// leaves out those that are not needed beside them, until neither changes anything. What
+// was tried before with the same faults makes no run again.
+func (f *Found) makeMilder(made maker) {
+	f.swaps = map[int]swap{}
+	for {
+		changed, held, ok := f.milder(made)
+		if ok && changed {
+			ok = f.leaveOut(made)
+		}
+		if !ok {
+			f.Cut = changed && len(f.Set) > 1 // perhaps not all of them are needed
+			return
+		}
+		if !changed {
+			f.Facts = append(f.Facts, held...)
+			return
+		}
+	}
+}
+
+// leaveOut leaves out the faults that are not needed beside the milder ones. It reports
+// whether the search goes on.
+func (f *Found) leaveOut(made maker) (ok bool) {
+	all, swaps := f.Set, f.swaps
+	least := fewest.LeaveOut(len(all), func(places []int) (breaks, ok bool) {
+		set := fewest.Pick(all, places)
+		a, ok := made(set, swaps)
+		if breaks = ok && a.Breaks(f.Invariant, f.Shape); breaks {
+			f.Set, f.Smallest = set, a // a smaller set that breaks it is asked about last
+		}
+		return breaks, ok
+	})
+	f.swaps = maps.Clone(swaps)
+	maps.DeleteFunc(f.swaps, func(i int, _ swap) bool { return !slices.Contains(f.Set, i) })
+	return least.Minimal
+}
+
+// milder puts the mildest fault that still breaks it in the place of each, one after the
+// other. changed reports whether some fault is now another one, ok whether the search goes
+// on. held are the facts about what did not break it in the place of a fault alone.
+func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
+	for _, i := range f.Set {
+		p := &f.Source.Parts[i]
+		own, swapped := f.swaps[i]
+		names, adopted := []string{}, false
+		for _, w := range ladder(p) {
+			if adopted = swapped && w.name == own.name; adopted {
+				break
+			}
+			a, ok := f.with(made, i, w)
+			if !ok {
+				return changed, nil, false
+			}
+			if !a.DeliveredAt(p.Coord()) {
+				continue
+			}
+			if adopted = a.Breaks(f.Invariant, f.Shape); adopted {
+				f.swaps[i], f.Smallest, changed = w, a, true
+				break
+			}
+			if a.Holds(f.Invariant) {
+				names = append(names, w.held)
+			}
+		}
+		if len(names) > 0 {
+			held = append(held, "when it only "+wording.Alternatives(names)+", it holds")
+		}
+		if adopted {
+			continue
+		}
+		shortened, longest, ok := f.shorter(i, made)
+		changed = changed || shortened
+		if !ok {
+			return changed, nil, false
+		}
+		if longest > 0 {
+			held = append(held, fmt.Sprintf("with %v it holds", longest))
+		}
+	}
+	if len(f.Set) > 1 {
+		held = nil // they are about one of several faults
+	}
+	return changed, held, true
+}
+
+// with makes the run of the faults with another one in the place of part i.
+func (f *Found) with(made maker, i int, w swap) (run *seen.Run, ok bool) {
+	swaps := maps.Clone(f.swaps)
+	swaps[i] = w
+	return made(f.Set, swaps)
+}
+
+// ladder are the milder faults to try in the place of a part's, the mildest first.
+func ladder(p *Part) []swap {
+	fail := swap{name: "fail", held: "fails", fault: fault.Fail(fault.ErrUnavailable)}
+	wait := max(p.Waited, time.Second)
+	late := swap{name: "timeout", held: "times out before the work", fault: fault.Timeout(wait)}
+	lost := swap{name: "lost", held: "loses its reply", fault: fault.LoseReplyAfter(wait)}
+	switch p.Fault {
+	case "error":
+		return nil
+	case "timeout", "lost_request":
+		return []swap{fail}
+	}
+	if p.Failed && p.Fault != "lost_reply" && p.Effect != chaos.EffectNone {
+		return []swap{fail, late, lost}
+	}
+	return []swap{fail, late}
+}
+
+// shorter looks for the shortest wait, of two digits, that still breaks it. changed reports
+// whether it found one, and ok whether the search goes on. held is the longest shorter wait,
+// if the invariant held with it; else 0.
+func (f *Found) shorter(i int, made maker) (changed bool, held time.Duration, ok bool) {
+	p := &f.Source.Parts[i]
+	waited, other := p.Waited, waiting[p.Fault]
+	own, before := f.swaps[i]
+	if before {
+		waited = own.wait
+	}
+	if other == nil || waited <= 0 {
+		return false, 0, true
+	}
+	holds := map[time.Duration]bool{} // a run may also break otherwise, or decide nothing
+	breaks := func(d time.Duration) (yes, ok bool) {
+		w := swap{name: p.Fault + " " + d.String(), fault: other(d), wait: d}
+		a, ok := f.with(made, i, w)
+		if yes = ok && a.DeliveredAt(p.Coord()) && a.Breaks(f.Invariant, f.Shape); yes {
+			f.swaps[i], f.Smallest, changed = w, a, true
+			return true, true
+		}
+		holds[d] = ok && a.DeliveredAt(p.Coord()) && a.Holds(f.Invariant)
+		return false, ok
+	}
+	if p.Fault != "latency" { // without a wait it may break as well
+		if yes, ok := breaks(0); yes || !ok {
+			return changed, 0, ok
+		}
+	}
+	lengths := twoDigits(waited)
+	low, high := -1, len(lengths) // the whole wait breaks it
+	for first := before; high-low > 1; first = false {
+		middle := (low + high) / 2
+		if first {
+			middle = high - 1 // most likely it is the shortest already
+		}
+		yes, ok := breaks(lengths[middle])
+		if !ok {
+			return changed, 0, false
+		}
+		if yes {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	if low >= 0 && holds[lengths[low]] {
+		held = lengths[low]
+	}
+	return changed, held, true
+}
+
+// twoDigits are the durations of two digits below d, from a millisecond on.
+func twoDigits(d time.Duration) (all []time.Duration) {
+	for unit := time.Millisecond / 10; unit < d; unit *= 10 {
+		for n := time.Duration(10); n < 100 && n*unit < d; n++ {
+			all = append(all, n*unit)
+		}
+	}
+	return all
+}

@@ -1,0 +1,279 @@
+package culprit
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// A Source is the run of a scenario and trial in which cells broke. Its parts are what
+// can be left out of it: the deliveries of its rules, in the order of their calls.
+type Source struct {
+	Cell  contract.Cell // the first of its cells that broke
+	Key   string        // of its runs, short: each run is remembered by it
+	Rules []chaos.Rule
+
+	Whole  *seen.Run // under the scenario's own rules; nil: it was not made
+	alone  *seen.Run // under all deliveries of the whole, each by its coordinates; nil: it was not made
+	Random bool
+	Differ string // the first difference of two runs
+	Parts  []Part
+	// ByRule: the deliveries alone do not break it again as they are, so a part is a rule
+	// under its own trigger
+	ByRule bool
+}
+
+// named fills in the kinds of faults that an event names by their rules alone.
+func (s *Source) named(hits []seen.Hit) []seen.Hit {
+	for i := range hits {
+		for k := range s.Rules {
+			if hits[i].Fault == "" && s.Rules[k].Name == hits[i].Rule {
+				hits[i].Fault = wording.KindOf(s.Rules[k].Fault, "")
+			}
+		}
+	}
+	return hits
+}
+
+// A Part is one delivery, or a rule with all that it delivers.
+type Part struct {
+	seen.Hit
+	RuleAt int          // its place in the source's rules
+	calls  []when.Coord // that the fault must see: the call, and for a fault with memory those before it
+	nth    []int        // the numbers of the same calls in their lane, from 1
+}
+
+// SourceKey is what the runs of a source share besides the rules in force.
+func SourceKey(c contract.Cell, prompts string) string {
+	return fmt.Sprintf("%q %d %q", c.Scenario, c.Trial, prompts)
+}
+
+// Learn makes the whole run of a source, and finds out whether it repeats itself: beside
+// the cell's own run, or where that is not known (nil), beside a second one.
+func (s *Source) Learn(before *seen.Trail, ask lockstep.Ask[*seen.Run]) {
+	whole, ok := ask(s.own(0))
+	if !ok {
+		return
+	}
+	s.Whole = whole
+	if before != nil {
+		s.Differ = before.Differs(whole.Trail)
+	} else if second, ok := ask(s.own(1)); ok {
+		s.Differ = whole.Trail.Differs(second.Trail)
+		second.Trail = nil
+	}
+	whole.Trail = nil
+	s.Random = s.Differ != ""
+	s.takeApart()
+	if s.Random {
+		return
+	}
+	replayed, ok := ask(s.request(s.all(), nil))
+	if ok {
+		s.alone = replayed
+	}
+	if ok && !sameBreaks(whole, replayed) {
+		s.takeRules()
+	}
+}
+
+// all are the numbers of all parts.
+func (s *Source) all() []int {
+	all := make([]int, len(s.Parts))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// sameBreaks reports whether what broke in a run broke in another for the same reasons.
+func sameBreaks(a, b *seen.Run) bool {
+	for _, j := range a.States {
+		if j.Broke && !b.Breaks(j.Invariant, j.Shape) {
+			return false
+		}
+	}
+	return true
+}
+
+// BeRandom says of a source whose run repeated itself that its agent does not.
+func (s *Source) BeRandom(differ string) {
+	if s.Random {
+		return
+	}
+	s.Random, s.ByRule, s.Differ = true, false, differ
+	if s.Whole != nil {
+		s.takeApart()
+	}
+}
+
+// takeApart lists the deliveries of the whole run.
+func (s *Source) takeApart() {
+	s.Parts = nil
+	for i := range s.Whole.Hits {
+		h := *s.Whole.Hits[i]
+		rule := slices.IndexFunc(s.Rules, func(r chaos.Rule) bool { return r.Name == h.Rule })
+		if !h.Delivered || rule < 0 {
+			continue
+		}
+		h.Fault = wording.KindOf(s.Rules[rule].Fault, h.Fault)
+		p := Part{Hit: h, RuleAt: rule, calls: []when.Coord{h.Coord()}, nth: []int{int(h.Ordinal) + 1}}
+		if _, remembers := s.Rules[rule].Fault.(chaos.Stateful); remembers {
+			p.bring(s.Whole.Hits[:i])
+		}
+		s.Parts = append(s.Parts, p)
+	}
+}
+
+// bring adds the earlier calls that a fault with memory has seen.
+func (p *Part) bring(before []*seen.Hit) {
+	var calls []when.Coord
+	var nth []int
+	for i := range before {
+		if before[i].Rule == p.Rule {
+			calls, nth = append(calls, before[i].Coord()), append(nth, int(before[i].Ordinal)+1)
+		}
+	}
+	p.calls, p.nth = append(calls, p.calls...), append(nth, p.nth...)
+}
+
+// takeRules makes each rule that was injected one part: a fault may do something that is
+// no delivery.
+func (s *Source) takeRules() {
+	s.ByRule, s.Parts = true, nil
+	for i := range s.Rules {
+		k := slices.IndexFunc(s.Whole.Hits, func(h *seen.Hit) bool { return h.Rule == s.Rules[i].Name })
+		if k >= 0 {
+			s.Parts = append(s.Parts, Part{Hit: *s.Whole.Hits[k], RuleAt: i})
+		}
+	}
+}
+
+// request is the run of a set of parts, some with other faults.
+func (s *Source) request(set []int, swaps map[int]swap) lockstep.Request {
+	var key strings.Builder
+	key.WriteString(s.Key)
+	for _, i := range set {
+		key.WriteString(" " + strconv.Itoa(i))
+		if w, ok := swaps[i]; ok {
+			key.WriteString("=" + w.name)
+		}
+	}
+	if len(set) == 0 {
+		key.WriteString(" calm")
+	}
+	r := lockstep.Request{Cell: s.Cell, Rules: s.rulesOf(set, swaps), Key: key.String()}
+	if len(swaps) > 0 {
+		r.Detail = seen.OfFaults
+	}
+	return r
+}
+
+// own is the n-th run under the scenario's own rules. The first two are compared.
+func (s *Source) own(n int) lockstep.Request {
+	r := lockstep.Request{Cell: s.Cell, Rules: s.Rules, Key: fmt.Sprintf("%s own %d", s.Key, n), Detail: seen.OfFaults}
+	if n < 2 {
+		r.Detail = seen.OfCalls
+	}
+	return r
+}
+
+// again is the n-th further run of a request.
+func again(r lockstep.Request, n int) lockstep.Request {
+	if n > 0 {
+		r.Key = fmt.Sprintf("%s #%d", r.Key, n)
+	}
+	return r
+}
+
+// rulesOf are the rules that inject a set of parts, in the order of the scenario's, and
+// with their names: so their draws stay.
+func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
+	var rules []chaos.Rule
+	for i, own := range s.Rules {
+		var kept []Part
+		var swapped []chaos.Rule
+		for _, k := range set {
+			p := s.Parts[k]
+			if p.RuleAt != i {
+				continue
+			}
+			w, other := swaps[k]
+			if !other {
+				kept = append(kept, p)
+				continue
+			}
+			r := chaos.Rule{Name: own.Name + "~" + strconv.Itoa(k), Target: glob.Literal(p.Target), Fault: w.fault}
+			p.calls, p.nth = p.calls[len(p.calls)-1:], p.nth[len(p.nth)-1:]
+			r.When = s.trigger([]Part{p})
+			swapped = append(swapped, r)
+		}
+		switch {
+		case len(kept) == 0:
+		case s.ByRule:
+			rules = append(rules, own)
+		default:
+			rules = append(rules, chaos.Rule{Name: own.Name, Target: own.Target, When: s.trigger(kept),
+				Fault: own.Fault, Layer: own.Layer})
+		}
+		rules = append(rules, swapped...)
+	}
+	return rules
+}
+
+// trigger matches the calls of parts: by their coordinates, and those of an agent that
+// does not repeat itself by their number in lane and target.
+func (s *Source) trigger(parts []Part) chaos.When {
+	if s.Random {
+		return byNumber(parts)
+	}
+	var calls []when.Coord
+	for _, p := range parts {
+		for _, c := range p.calls {
+			if !slices.Contains(calls, c) {
+				calls = append(calls, c)
+			}
+		}
+	}
+	return when.Exactly(calls...)
+}
+
+// byNumber matches calls by their number in lane and target.
+func byNumber(parts []Part) chaos.When {
+	n := numbered{}
+	for _, p := range parts {
+		for i, c := range p.calls {
+			at := strand{c.Lane, c.Target}
+			n[at] = append(n[at], p.nth[i])
+		}
+	}
+	return n
+}
+
+// NumbersOf matches the calls of deliveries by their number in lane and target.
+func NumbersOf(deliveries []contract.Delivery) chaos.When {
+	n := numbered{}
+	for _, d := range deliveries {
+		at := strand{d.Lane, d.Target}
+		n[at] = append(n[at], int(d.Ordinal)+1)
+	}
+	return n
+}
+
+// numbered is a trigger that matches the calls of these numbers, from 1.
+type numbered map[strand][]int
+
+type strand struct{ lane, target string }
+
+func (n numbered) Match(c chaos.Call) bool {
+	return slices.Contains(n[strand{c.Lane, c.Target}], int(c.Ordinal)+1)
+}

@@ -1,0 +1,138 @@
+package levels
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+)
+
+// A Change is the most that a run changed, beside the calm run.
+type Change uint8
+
+// The changes, from the least to the most.
+const (
+	ChangedNothing Change = iota
+	ChangedCalls
+	ChangedAnswer
+	ChangedState
+)
+
+// String is "", "calls", "answer" or "state".
+func (c Change) String() string { return [...]string{"", "calls", "answer", "state"}[c] }
+
+// changeOf compares a run with the calm run, whose calls are those of each prompt.
+func changeOf(calm []*contract.Observation, calls [][]seen.CallMark, run []*contract.Observation) Change {
+	c := ChangedNothing
+	if len(calm) != len(run) {
+		c = ChangedAnswer
+	}
+	for i := range min(len(calm), len(run)) {
+		a, b := calm[i], run[i]
+		switch {
+		case !seen.SameState(a.After, b.After):
+			return ChangedState
+		case a.Response != b.Response || errText(a.Err) != errText(b.Err):
+			c = max(c, ChangedAnswer)
+		case c == ChangedNothing && seen.CallsDiffer(calls[i], seen.CallsOf(b)) != "":
+			c = ChangedCalls
+		}
+	}
+	return c
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// undecided reports whether the run broke nothing and left an invariant undecided: it does
+// not show that the invariants miss its faults.
+func (o *Outcome) undecided() bool {
+	some := false
+	for _, j := range o.judged {
+		if j.Broke {
+			return false
+		}
+		some = some || j.Undecided()
+	}
+	return some
+}
+
+// A Guard says what one kind of fault did at one target, alone, and what noticed it.
+type Guard struct {
+	Target, Fault, Changed string
+	NoticedBy              []string
+}
+
+// Guards reads off the runs of single faults what they changed and what noticed it, in order.
+// stateUnknown reports whether some calm run told no state.
+func (s *Sweeper) Guards() (all []Guard, stateUnknown bool) {
+	type pair struct{ target, kind string }
+	most, noticed := map[pair]Change{}, map[pair]map[string]bool{}
+	for _, l := range s.lists {
+		stateUnknown = stateUnknown || slices.ContainsFunc(l.before,
+			func(o *contract.Observation) bool { return o.After == nil })
+		for n := range l.Acts {
+			out := l.runs[ActSet{n}.key()]
+			if out == nil || len(out.delivered) != 1 || l.Acts[n].call >= l.calmly || out.undecided() {
+				continue
+			}
+			at := pair{l.calls[l.Acts[n].call].event.Target, l.Acts[n].kind}
+			most[at] = max(most[at], out.changed)
+			if noticed[at] == nil {
+				noticed[at] = map[string]bool{}
+			}
+			for x, j := range out.judged {
+				if j.Broke && !l.calm.judged[x].Broke {
+					noticed[at][l.Invariants[x]] = true
+				}
+			}
+		}
+	}
+	for at, c := range most {
+		all = append(all, Guard{Target: at.target, Fault: at.kind, Changed: c.String(),
+			NoticedBy: slices.Sorted(maps.Keys(noticed[at]))})
+	}
+	slices.SortFunc(all, func(a, b Guard) int {
+		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Fault, b.Fault))
+	})
+	return all, stateUnknown
+}
+
+// A Tally says in how many runs an invariant broke, and how many left it undecided.
+type Tally struct {
+	Runs, Broke, Undecided int
+	Calm                   bool // it breaks without any fault
+}
+
+// Tallies counts over all runs, by the name of the invariant.
+func (s *Sweeper) Tallies() map[string]Tally {
+	all := map[string]Tally{}
+	for _, l := range s.lists {
+		runs := map[*Outcome]bool{} // a run stands for several sets
+		for _, out := range l.further {
+			runs[out] = true
+		}
+		for _, out := range l.runs {
+			runs[out] = true
+		}
+		for x, name := range l.Invariants {
+			c := Tally{Runs: len(runs), Calm: slices.Contains(l.calmBroke, x)}
+			for out := range runs {
+				if out.judged[x].Broke {
+					c.Broke++
+				} else if out.judged[x].Undecided() {
+					c.Undecided++
+				}
+			}
+			all[name] = c
+		}
+	}
+	return all
+}

@@ -1,0 +1,234 @@
+package levels
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
+	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+)
+
+// A Finding is a set that breaks an invariant, of which no smaller set is known to break
+// it.
+type Finding struct {
+	List *List
+	X    int // the invariant, by its place in the list
+	Set  ActSet
+	Out  *Outcome // of a run of the set that broke
+
+	Cut    bool               // the search for a smaller set was cut
+	others []string           // kinds of faults on the same calls that break it alike
+	Sure   *culprit.Confirmed // of a random agent
+	Again  bool               // a further run of it was made
+	Differ string             // it did not break again: the first difference
+	fresh  int                // the number of a run of the set, from which on they did not lead to it
+}
+
+func (s *Sweeper) find(l *List, x int, set ActSet, out *Outcome) *Finding {
+	f := &Finding{List: l, X: x, Set: set, Out: out, fresh: 1}
+	s.Found = append(s.Found, f)
+	l.breaks[x] = append(l.breaks[x], set)
+	return f
+}
+
+// Judged is what the invariant said.
+func (f *Finding) Judged() *seen.Judged { return f.Out.judged[f.X] }
+
+// calls names the calls of a finding, what it breaks and why.
+func (f *Finding) calls() string {
+	var calls []int
+	for _, n := range f.Set {
+		calls = append(calls, f.List.Acts[n].call)
+	}
+	slices.Sort(calls)
+	return fmt.Sprintf("%d %d %v %q %v", f.List.Number, f.X, calls, f.Judged().Shape, f.Cut)
+}
+
+// rank is how far down in the lists of faults those of a finding stand: the mildest
+// first, as those of a sweep are.
+func (f *Finding) rank() (rank int) {
+	for _, n := range f.Set {
+		rank += slices.Index(f.List.calls[f.List.Acts[n].call].acts, n)
+	}
+	return rank
+}
+
+// fold keeps of the findings with the same calls, invariant and reason the mildest one,
+// which names the faults of the others.
+func (s *Sweeper) fold() {
+	mildest := map[string]*Finding{}
+	for _, f := range s.Found {
+		if known := mildest[f.calls()]; known == nil || f.rank() < known.rank() {
+			mildest[f.calls()] = f
+		}
+	}
+	s.Found = slices.DeleteFunc(s.Found, func(f *Finding) bool {
+		known := mildest[f.calls()]
+		if known == f {
+			return false
+		}
+		if len(f.Set) == 1 {
+			known.others = append(known.others, f.List.Acts[f.Set[0]].kind)
+		}
+		return true
+	})
+}
+
+// marks are what was delivered in a finding's run, without the coordinates of the calls.
+func (f *Finding) marks() (all []string) {
+	for _, h := range f.Out.Seen.Delivered() {
+		all = append(all, fmt.Sprintf("%q %s", h.Target, h.Fault))
+	}
+	return all
+}
+
+// foldLarger leaves out findings that have all of a smaller one in them, on other calls
+// of the same targets: they say nothing new.
+func (s *Sweeper) foldLarger() {
+	marks := make(map[*Finding][]string, len(s.Found))
+	for _, f := range s.Found {
+		marks[f] = f.marks()
+	}
+	all := slices.Clone(s.Found)
+	s.Found = slices.DeleteFunc(s.Found, func(f *Finding) bool {
+		return slices.ContainsFunc(all, func(g *Finding) bool {
+			return len(marks[g]) > 0 && len(marks[g]) < len(marks[f]) &&
+				f.List.Invariants[f.X] == g.List.Invariants[g.X] &&
+				f.Judged().Shape == g.Judged().Shape && isPart(marks[g], marks[f])
+		})
+	})
+}
+
+// isPart reports whether all of the marks, as often as they occur, are in others, in
+// order.
+func isPart(marks, others []string) bool {
+	for _, m := range marks {
+		i := slices.Index(others, m)
+		if i < 0 {
+			return false
+		}
+		others = others[i+1:]
+	}
+	return true
+}
+
+// confirm makes the run of each finding again. An agent that repeats itself breaks again.
+func (s *Sweeper) confirm(ctx context.Context) error {
+	s.foldLarger()
+	s.fold()
+	return s.confirmEach(ctx, func(f *Finding, run runOf) {
+		again, ok := run(f.Set, f.fresh)
+		f.Again = ok
+		if ok && !again.judged[f.X].Broke {
+			f.Differ = culprit.ItHeld
+			if again.judged[f.X].Undecided() {
+				f.Differ = culprit.ItWasUndecided
+			}
+		}
+	})
+}
+
+// confirmRandom makes runs of each finding until it broke often enough, and runs without
+// faults beside them.
+func (s *Sweeper) confirmRandom(ctx context.Context) error {
+	return s.confirmEach(ctx, func(f *Finding, run runOf) {
+		broke := func(set ActSet, first int) func(int) (bool, bool) {
+			return func(n int) (bool, bool) {
+				o, ok := run(set, first+n)
+				return ok && o.judged[f.X].Broke, ok
+			}
+		}
+		f.Sure = &culprit.Confirmed{}
+		var ok bool
+		if f.Sure.Broke, f.Sure.Runs, ok = culprit.Until(culprit.EnoughBreaks, broke(f.Set, 1+f.fresh)); !ok {
+			return
+		}
+		f.Sure.OK = f.Sure.Broke == culprit.EnoughBreaks
+		for n := 0; n < culprit.CalmRuns && len(f.Set) > 0; n++ {
+			b, ok := broke(nil, 2)(n)
+			if !ok {
+				f.Sure.OK = false
+				return
+			}
+			if b {
+				f.Sure.Calm++
+			}
+		}
+		f.Sure.OK = f.Sure.OK && 2*f.Sure.Calm*f.Sure.Runs < f.Sure.Broke*culprit.CalmRuns
+	})
+}
+
+// A runOf makes a run of a set; ok is false if the sweep was cut.
+type runOf func(set ActSet, number int) (out *Outcome, ok bool)
+
+// confirmEach confirms each finding. What else its runs break is a finding too, with other
+// runs to confirm it.
+func (s *Sweeper) confirmEach(ctx context.Context, confirm func(*Finding, runOf)) error {
+	for done := 0; done < len(s.Found); {
+		found := s.Found[done:]
+		done = len(s.Found)
+		type made struct {
+			set ActSet
+			out *Outcome
+		}
+		runs := make([][]made, len(found))
+		tasks := make([]lockstep.Task[*Outcome], len(found))
+		for i, f := range found {
+			tasks[i] = func(ask lockstep.Ask[*Outcome]) {
+				confirm(f, func(set ActSet, number int) (*Outcome, bool) {
+					out, ok := ask(f.List.Request(set, number))
+					if ok {
+						runs[i] = append(runs[i], made{set, out})
+					}
+					return out, ok
+				})
+			}
+		}
+		if err := s.Runs.Run(ctx, tasks...); err != nil {
+			return err
+		}
+		for i, f := range found {
+			for _, r := range runs[i] {
+				f.List.further = append(f.List.further, r.out)
+				for _, x := range f.List.open(r.set) {
+					if r.out.judged[x].Broke {
+						s.find(f.List, x, r.set, r.out).fresh = f.fresh + culprit.MostRuns
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// FactsOf are the facts about a finding: from the events of its run, and from the runs
+// of other faults on the same call.
+func (s *Sweeper) FactsOf(f *Finding) []string {
+	facts := wording.FactsOf(f.Out.Seen, f.Out.Seen.Delivered())
+	if f.Sure != nil && f.Sure.OK && len(f.Set) > 0 {
+		facts = append(facts, f.Sure.Beside())
+	}
+	if len(f.others) > 0 {
+		facts = append(facts, "it breaks alike with "+wording.Or(f.others))
+	}
+	if len(f.Set) == 1 && !s.random {
+		var held []string
+		for _, n := range f.List.calls[f.List.Acts[f.Set[0]].call].acts {
+			out := f.List.runs[ActSet{n}.key()]
+			kind := f.List.Acts[n].kind
+			if n >= f.Set[0] || out == nil || len(out.delivered) == 0 || kind != "error" && kind != "timeout" {
+				continue
+			}
+			if out.judged[f.X].Holds() {
+				held = append(held, wording.Phrase(kind, 0))
+			}
+		}
+		if len(held) > 0 {
+			facts = append(facts, "when it only "+wording.Alternatives(held)+", it holds")
+		}
+	}
+	return facts
+}

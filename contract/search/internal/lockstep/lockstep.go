@@ -1,0 +1,268 @@
+// Package lockstep makes the runs of a search. Each question of the search is a task: code
+// that asks for one run at a time, as if it were alone. The open requests of all tasks are
+// made together, each different one once, and remembered. It knows budgets, and nothing of
+// faults or of what a run shows.
+package lockstep
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/judging"
+	"github.com/shakedown-go/shakedown/internal/usercode"
+)
+
+// A Request is a run that a question needs.
+type Request struct {
+	Cell  contract.Cell // its invariant stands for all with the same prompts
+	Rules []chaos.Rule
+	// Key names the run: requests of one key are answered by one run. Runs of a random
+	// agent are told apart by a number in it.
+	Key string
+	// Detail says how much the digest keeps of the run.
+	Detail int
+}
+
+// An Ask makes a run, or looks it up. ok is false if the search was cut: no later run is
+// made either, and the task that asked winds up.
+type Ask[A any] func(Request) (answer A, ok bool)
+
+// A Task is one question of a search, in code that asks for one run at a time.
+type Task[A any] func(Ask[A])
+
+// Bounds say how many runs are made at once, and when no more are made.
+type Bounds struct {
+	// Workers is the number of runs at once; 0: GOMAXPROCS.
+	Workers int
+	// Runs, Time and Cost are the most that is spent; 0: no bound.
+	Runs int
+	Time time.Duration
+	Cost float64
+	// CostOf returns what a run has cost; nil: what its judges cost is all.
+	CostOf func(*contract.Result) float64
+	// OnRound is called after each round; nil: not called.
+	OnRound func(Progress)
+}
+
+// Progress is what was spent, and how many tasks wait for a run.
+type Progress struct {
+	Runs int
+	Cost float64
+	Open int
+}
+
+// A RunFunc makes a run, as [contract.Runner.Run] does.
+type RunFunc func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error)
+
+// A Lockstep makes the runs of many tasks at once. In a round it collects the open
+// request of every task in order, makes each different one once, in parallel, and
+// hands out the answers. So neither the answers nor the number of runs depend on the
+// number of workers.
+type Lockstep[A any] struct {
+	makes RunFunc
+	// digest is what is kept of a run. It is called once for each, by several goroutines.
+	digest func(Request, *contract.Result) A
+
+	b     Bounds
+	known map[string]A
+	Begun time.Time
+	Spent Progress
+	Cut   string // why no more runs are made; "": they are
+	err   error
+}
+
+// New returns one without answers. The budget of time begins now.
+func New[A any](run RunFunc, b Bounds, digest func(Request, *contract.Result) A) *Lockstep[A] {
+	return &Lockstep[A]{makes: run, digest: digest, b: b, known: make(map[string]A), Begun: time.Now()}
+}
+
+// An open task waits for the answer to its request.
+type openTask[A any] struct {
+	next    func() (Request, bool)
+	stop    func()
+	request Request
+	answer  *A // nil: the search was cut
+}
+
+// Run asks all the tasks until each has ended. Later calls go on with the answers and
+// the budget of the former ones. The error is that of ctx or of a run that could not be
+// made at all; the tasks have ended all the same.
+func (l *Lockstep[A]) Run(ctx context.Context, tasks ...Task[A]) error {
+	open := make([]*openTask[A], len(tasks))
+	for i, t := range tasks {
+		open[i] = l.open(t)
+		defer open[i].stop()
+	}
+	for len(open) > 0 {
+		left := open[:0]
+		for _, t := range open {
+			if l.advance(t) {
+				left = append(left, t)
+			}
+		}
+		if open = left; len(open) > 0 {
+			l.round(ctx, open)
+		}
+	}
+	return l.err
+}
+
+// open makes a coroutine of a task.
+func (l *Lockstep[A]) open(t Task[A]) *openTask[A] {
+	o := &openTask[A]{}
+	o.next, o.stop = iter.Pull(func(yield func(Request) bool) {
+		t(func(r Request) (a A, ok bool) {
+			o.answer = nil
+			if !yield(r) || o.answer == nil {
+				return a, false
+			}
+			return *o.answer, true
+		})
+	})
+	return o
+}
+
+// advance goes on with a task until it needs a run that was not made. It reports whether
+// the task has not ended.
+func (l *Lockstep[A]) advance(t *openTask[A]) bool {
+	for {
+		var more bool
+		if t.request, more = t.next(); !more {
+			return false
+		}
+		answer, known := l.known[t.request.Key]
+		if known {
+			t.answer = &answer
+		} else if l.Cut == "" {
+			return true
+		}
+	}
+}
+
+// round makes the runs that the tasks wait for, as far as the budget goes, and hands out
+// the answers.
+func (l *Lockstep[A]) round(ctx context.Context, open []*openTask[A]) {
+	var wanted []Request
+	seen := make(map[string]bool, len(open))
+	for _, t := range open {
+		if !seen[t.request.Key] {
+			seen[t.request.Key] = true
+			wanted = append(wanted, t.request)
+		}
+	}
+	for len(wanted) > 0 && l.Cut == "" {
+		n := l.affordable(len(wanted))
+		l.make(ctx, wanted[:n])
+		wanted = wanted[n:]
+	}
+	for _, t := range open {
+		if answer, made := l.known[t.request.Key]; made {
+			t.answer = &answer
+		}
+	}
+	if l.b.OnRound != nil {
+		now := l.Spent
+		now.Open = len(open)
+		l.b.OnRound(now)
+	}
+	if b := l.b.Time; l.Cut == "" && b > 0 && time.Since(l.Begun) >= b {
+		l.Cut = fmt.Sprintf("the time of %v was over", b)
+	}
+}
+
+// affordable is how many of so many runs may begin at once. If none may, it cuts the search.
+func (l *Lockstep[A]) affordable(n int) int {
+	b := &l.b
+	if b.Runs > 0 {
+		if n = min(n, b.Runs-l.Spent.Runs); n == 0 {
+			l.Cut = fmt.Sprintf("the %d runs of the budget were made", b.Runs)
+		}
+	}
+	if b.Cost > 0 && n > 0 {
+		if l.Spent.Runs == 0 {
+			return 1 // what a run costs is not known yet
+		}
+		mean := l.Spent.Cost / float64(l.Spent.Runs)
+		if mean > 0 && float64(n)*mean > b.Cost-l.Spent.Cost {
+			n = max(0, int((b.Cost-l.Spent.Cost)/mean))
+		}
+		if n == 0 {
+			l.Cut = fmt.Sprintf("a run more would have exceeded the cost of %v", b.Cost)
+		}
+	}
+	return n
+}
+
+// made is a run and what came of it.
+type made[A any] struct {
+	answer A
+	cost   float64
+	err    error
+}
+
+// make makes runs in parallel, and keeps the answers in the order of the requests.
+func (l *Lockstep[A]) make(ctx context.Context, requests []Request) {
+	results := make([]made[A], len(requests))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	var asking sync.Mutex // Cost is called once at a time
+	for range min(l.workers(), len(requests)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(requests); i = next.Add(1) - 1 {
+				results[i] = l.one(ctx, requests[i], &asking)
+			}
+		})
+	}
+	workers.Wait()
+	for i, r := range results {
+		if r.err != nil {
+			l.err, l.Cut = r.err, r.err.Error()
+			return // the answers before it stand
+		}
+		l.known[requests[i].Key] = r.answer
+		l.Spent.Runs++
+		l.Spent.Cost += r.cost
+	}
+}
+
+func (l *Lockstep[A]) workers() int { return max(1, cmp.Or(l.b.Workers, runtime.GOMAXPROCS(0))) }
+
+// one makes a run, and counts what it and its judges cost. A run that could not begin is
+// an error; one that user code spoilt is an answer.
+func (l *Lockstep[A]) one(ctx context.Context, r Request, asking *sync.Mutex) (m made[A]) {
+	judged, judges := judging.Collect(ctx)
+	result, err := l.makes(judged, r.Cell, r.Rules)
+	if err != nil {
+		return made[A]{err: fmt.Errorf("search: %w", err)}
+	}
+	m.answer = l.digest(r, result)
+	if l.b.CostOf != nil {
+		asking.Lock()
+		defer asking.Unlock()
+		m.cost, m.err = costOf(l.b.CostOf, result)
+	}
+	m.cost += judges.Cost()
+	return m
+}
+
+// costOf asks the user's function what a run has cost.
+func costOf(f func(*contract.Result) float64, r *contract.Result) (cost float64, err error) {
+	defer usercode.Recover(&err, "search: Cost")
+	if cost = f(r); !(cost >= 0) || math.IsInf(cost, 1) {
+		return 0, fields.Wrong("Cost", fmt.Sprint(cost), "a function that returns a number of 0 or more")
+	}
+	return cost, nil
+}
+
+// fields makes the errors, which are those of package search.
+const fields = fielderror.Package("search")

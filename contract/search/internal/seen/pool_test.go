@@ -1,0 +1,27 @@
+package seen
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPoolKeepsEqualValuesOnce(t *testing.T) {
+	var p pool[string]
+	first := p.of("a")
+	assert.Same(t, first, p.of("a"))
+	assert.Equal(t, "b", *p.of("b"))
+	for i := range 2 * maxPool {
+		require.Equal(t, fmt.Sprint(i), *p.of(fmt.Sprint(i)), "also beyond the bound")
+	}
+	assert.Len(t, p.known, maxPool)
+	assert.Same(t, first, p.of("a"))
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() { assert.Equal(t, fmt.Sprint(i), *p.of(fmt.Sprint(i))) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,62 @@
+package seen
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+var (
+	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?…?|` + "`[^`]*`…?|“[^”]*”…?")
+	listed = regexp.MustCompile(`“”(?:(?:, | and | or )“”)+`)
+	// a number, its unit, and the rest of a duration such as 1h2m
+	numeric = regexp.MustCompile(`[+-]?\d[\d.,:_]*(?:e[+-]?\d+)?` +
+		`(?:\s?(?:ns|µs|ms|s|m|h|%|[KMG]i?B|B|bytes?|times?|calls?)\b)?[\dhms.µ]*`)
+)
+
+// A Shaper takes out of a reason what differs from cell to cell: quoted texts, names of
+// injection points, and numbers with their units. What is left is the shape.
+type Shaper struct {
+	targets *strings.Replacer
+
+	mu    sync.Mutex
+	known map[string]string // bounded: a reason may be different each time
+}
+
+// maxShapes bounds the reasons whose shapes are remembered.
+const maxShapes = 10_000
+
+// NewShaper knows the names of injection points.
+func NewShaper(targets map[string]bool) *Shaper {
+	names := slices.SortedFunc(maps.Keys(targets), func(a, b string) int { // the longest first
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	var pairs []string
+	for _, name := range names {
+		if len(name) > 1 {
+			pairs = append(pairs, name, "@")
+		}
+	}
+	return &Shaper{targets: strings.NewReplacer(pairs...), known: map[string]string{}}
+}
+
+// Of is the shape of a reason.
+func (s *Shaper) Of(why string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shape, ok := s.known[why]
+	if !ok {
+		shape = quoted.ReplaceAllString(why, "“”")
+		shape = listed.ReplaceAllString(s.targets.Replace(shape), "“”")
+		shape = numeric.ReplaceAllString(shape, "#")
+		if len(s.known) < maxShapes {
+			s.known[why] = shape
+		}
+	}
+	return shape
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

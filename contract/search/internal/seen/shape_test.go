@@ -1,0 +1,22 @@
+package seen
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestShapes(t *testing.T) {
+	s := NewShaper(map[string]bool{"orders.get": true, "orders": true})
+	for _, same := range [][]string{
+		{`took 1.5s at orders.get`, `took 20ms at orders`},
+		{`expected "a", got "b"…`, `expected "longer \"quoted\" text", got "c"`},
+		{`"a", "b" and "c" are missing`, `"a" and "b" are missing`},
+		{`5 times, 3 %`, `17 times, 44.5 %`},
+	} {
+		for _, why := range same[1:] {
+			assert.Equal(t, s.Of(same[0]), s.Of(why), why)
+		}
+	}
+	assert.NotEqual(t, s.Of("it is missing"), s.Of("it is there twice"))
+}

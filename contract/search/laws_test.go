@@ -1,0 +1,264 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// many is a matrix with several defects, whose agent gives way to others now and then.
+func many() *contract.Matrix {
+	return scripted(func(call func(string, int) error) string {
+		for range rand.IntN(3) {
+			runtime.Gosched()
+		}
+		f := each(call, 3)
+		if call("d", 1) != nil {
+			_ = call("d", 1)
+		}
+		switch {
+		case f["a1"] && f["c2"]:
+			return "bad: a and c"
+		case f["b3"]:
+			return "bad: b"
+		}
+		return "ok"
+	}, contract.Calm(), contract.Under("all", fails("*", nil)), contract.Under("b", fails("b", nil)),
+		contract.Under("lost", chaos.Rule{Target: "d", Fault: fault.LoseReply()}),
+		contract.Under("half", chaos.Rule{Target: "*", When: prob(.5), Fault: fault.Fail(errDown)}))
+}
+
+// prob matches a share of the calls.
+type prob float64
+
+func (p prob) Match(c chaos.Call) bool { return c.Draw(0) < float64(p) }
+
+// bytesOf are the defects of a report, without what was measured.
+func bytesOf(t require.TestingT, r *contract.Report) string {
+	text, err := json.Marshal(r.Defects)
+	require.NoError(t, err)
+	return fmt.Sprintf("%s %d %s", text, r.SearchRuns, r.SearchStopped)
+}
+
+func TestSameDefectsAtAnyNumberOfWorkers(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		budget := rapid.SampledFrom([]int{1, 3, 10, 25, 2000}).Draw(rt, "budget")
+		first := ""
+		for _, workers := range []int{1, 2, 8, 64} {
+			m := many()
+			m.Seed, m.Trials = seed, 2
+			o := &Options{Budget: Budget{Runs: budget}}
+			o.Run.Workers = workers
+			r := explained(t, m, o)
+			if got := bytesOf(rt, r); first == "" {
+				first = got
+			} else if first != got {
+				rt.Fatalf("at %d workers\n%s\nnot\n%s", workers, got, first)
+			}
+			if r.SearchRuns > budget {
+				rt.Fatalf("%d runs of %d", r.SearchRuns, budget)
+			}
+		}
+	})
+}
+
+func TestACutSearchSaysSo(t *testing.T) {
+	m := scripted(breaksWith(5, "b3", "c5"), contract.Under("all", fails("*", nil)))
+	o := &Options{Budget: Budget{Runs: 4}}
+	r := explained(t, m, o)
+	require.Len(t, r.Defects, 1)
+	assert.True(t, r.Defects[0].Cut)
+	assert.Contains(t, r.SearchStopped, "the 4 runs of the budget were made")
+	whole := explained(t, scripted(breaksWith(5, "b3", "c5"), contract.Under("all", fails("*", nil))), &Options{})
+	assert.False(t, whole.Defects[0].Cut)
+	assert.Len(t, whole.Defects[0].Deliveries, 2)
+	assert.Equal(t, whole.Cells[0].Cell, r.Cells[0].Cell)
+
+	none := explained(t, scripted(breaksWith(5, "b3"), contract.Under("all", fails("*", nil))),
+		&Options{Budget: Budget{Time: time.Nanosecond}})
+	require.Len(t, none.Defects, 1)
+	assert.True(t, none.Defects[0].Cut)
+	assert.Contains(t, none.SearchStopped, "the time of 1ns was over")
+}
+
+func TestExplainChangesNeitherCellsNorVerdict(t *testing.T) {
+	m := many()
+	r, err := m.Run(t.Context(), &contract.RunOptions{Harness: bubbled(t)})
+	require.NoError(t, err)
+	own := *r
+	before, err := json.Marshal(own)
+	require.NoError(t, err)
+	o := &Options{Budget: Budget{Runs: 500}}
+	o.Run.Harness.Calm = bubbled(t).Calm
+	require.NoError(t, Explain(t.Context(), m, r, o))
+	require.NotEmpty(t, r.Defects)
+	own = *r
+	own.Defects, own.SearchRuns, own.SearchElapsed, own.SearchStopped = nil, 0, 0, ""
+	after, err := json.Marshal(own)
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after))
+}
+
+func TestWithoutBrokenCellsNothingRuns(t *testing.T) {
+	r := explained(t, scripted(func(func(string, int) error) string { return "ok" }, contract.Calm()), &Options{})
+	assert.Empty(t, r.Defects)
+	assert.Zero(t, r.SearchRuns)
+}
+
+func TestCellsThatDoNotBreakAgainAreListed(t *testing.T) {
+	var runs atomic.Int64
+	m := scripted(func(call func(string, int) error) string {
+		each(call, 1)
+		if runs.Add(1) <= 2 { // the cells of both invariants
+			return "bad"
+		}
+		return "ok"
+	}, contract.Under("all", fails("a", nil)))
+	r := explained(t, m, &Options{})
+	require.Equal(t, []string{"did not break again → fine"}, sentences(r))
+	assert.Equal(t, `answer 1: "bad", then "ok"`, r.Defects[0].Difference)
+	assert.NotEmpty(t, r.Defects[0].Breaks[0].Cells)
+}
+
+func TestMisbehavingAgentsUnderASearch(t *testing.T) {
+	for name, misbehave := range map[string]func(context.Context){
+		"panics":             func(context.Context) { panic("boom") },
+		"hangs":              func(context.Context) { select {} },
+		"ignores the end":    func(context.Context) { time.Sleep(90 * 24 * time.Hour) },
+		"ends its goroutine": func(context.Context) { runtime.Goexit() },
+		"leaks": func(context.Context) {
+			go func() { select {} }()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := scripted(nil, contract.Under("all", fails("a", nil)))
+			m.Timeout = time.Minute
+			world := m.NewWorld
+			m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+				w, err := world(ctx)
+				w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+					for range 3 {
+						if _, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`)); err == nil {
+							return "ok", nil
+						}
+					}
+					misbehave(ctx)
+					return "ok", nil
+				}
+				return w, err
+			}
+			r := explained(t, m, &Options{})
+			require.NotEmpty(t, r.Defects)
+			assert.Equal(t, "a fails 3 times in a row", r.Defects[0].Sentence)
+		})
+	}
+}
+
+func TestAFaultWithGoCodeIsReportedAndNotKept(t *testing.T) {
+	dir := t.TempDir()
+	rule := chaos.Rule{Target: "b", Fault: fault.Mutate("none", func(int) int { return -1 })}
+	m := scripted(nil, contract.Under("all", rule))
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			got, _ := tools.CallTool(ctx, "b", []byte(`{"n":1}`))
+			if string(got) == "-1" {
+				return "bad", nil
+			}
+			return "ok", nil
+		}
+		return w, err
+	}
+	r := explained(t, m, &Options{Dir: dir})
+	require.Equal(t, []string{"b meets mutate → fine"}, sentences(r))
+	assert.Contains(t, strings.Join(r.Defects[0].Facts, "; "), "not kept: ")
+	files, err := filepath.Glob(filepath.Join(dir, "kept", "*"))
+	require.NoError(t, err)
+	assert.Empty(t, files)
+}
+
+func TestKeptFilesOfTwoSearchesAtOnceAreWhole(t *testing.T) {
+	dir := t.TempDir()
+	done := make(chan error, 4)
+	for range cap(done) {
+		go func() {
+			m := many()
+			m.Scenarios = m.Scenarios[:4] // the last has a trigger of its own
+			explained(t, m, &Options{Budget: Budget{Runs: 500}, Dir: dir})
+			done <- nil
+		}()
+	}
+	for range cap(done) {
+		require.NoError(t, <-done)
+	}
+	kept, err := ReadKept(dir, nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, kept)
+	entries, err := os.ReadDir(filepath.Join(dir, "kept"))
+	require.NoError(t, err)
+	assert.Len(t, entries, len(kept), "no temporary file stays")
+	for _, k := range kept {
+		status, _, err := k.Run(t.Context(), many(), &contract.RunOptions{Harness: bubbled(t)})
+		require.NoError(t, err)
+		assert.Equal(t, StatusOngoing, status, k.Sentence)
+	}
+}
+
+func TestAKeptDefectIsFoundByNumberOrNoMore(t *testing.T) {
+	dir := t.TempDir()
+	n := 1
+	agent := func(call func(string, int) error) string {
+		if n > 0 && call("a", n) != nil {
+			return "bad"
+		}
+		return "ok"
+	}
+	m := scripted(agent, contract.Under("all", fails("a", nil)))
+	explained(t, m, &Options{Dir: dir})
+	run := func() Status {
+		kept, err := ReadKept(dir, nil)
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		status, _, err := kept[0].Run(t.Context(), m, nil)
+		require.NoError(t, err)
+		return status
+	}
+	assert.Equal(t, StatusOngoing, run())
+	n = 2
+	assert.Equal(t, StatusOngoing, run(), "other arguments: it is the first call all the same")
+	n = 0
+	assert.Equal(t, StatusUnreached, run())
+}
+
+func TestGroupsAreBounded(t *testing.T) {
+	r := &contract.Report{}
+	for i := range 100 {
+		for k := range 10 {
+			r.Cells = append(r.Cells,
+				contract.CellReport{Cell: contract.Cell{Scenario: fmt.Sprint("s", i), Invariant: "x", Trial: k + 1},
+					Violated: true, Severity: contract.High, Why: strings.Repeat("x", k)})
+		}
+	}
+	e := &explainer{report: r}
+	e.group()
+	assert.Len(t, e.groups, maxGroups)
+	assert.Equal(t, 1000-maxGroups, e.left, "the rest is counted")
+}

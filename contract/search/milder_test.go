@@ -1,0 +1,177 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// What a call came to, from none over the milder faults to the scenario's own.
+const (
+	went = iota
+	failed
+	timedOut
+	garbled
+)
+
+// telling is a matrix whose agent calls a, b and c once each, of which the scenario garbles
+// all. It breaks as bad says of what the calls came to.
+func telling(bad func(a, b, c int) bool) *contract.Matrix {
+	m := scripted(nil, contract.Under("garbled", chaos.Rule{Target: "*", Fault: lies.Malformed()}))
+	m.Invariants = m.Invariants[:1]
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			came := map[string]int{}
+			for _, tool := range []string{"a", "b", "c"} {
+				doc, err := tools.CallTool(ctx, tool, []byte(`{"n":1}`))
+				switch {
+				case errors.Is(err, fault.ErrUnavailable):
+					came[tool] = failed
+				case err != nil:
+					came[tool] = timedOut
+				case string(doc) != "1":
+					came[tool] = garbled
+				}
+			}
+			if bad(came["a"], came["b"], came["c"]) {
+				return "bad", nil
+			}
+			return "ok", nil
+		}
+		return w, err
+	}
+	return m
+}
+
+// A fault that is needed beside the others as they were may not be needed beside milder
+// ones: the sentence does not name it.
+func TestNothingSuperfluousIsLeftAfterMilderFaults(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		bad      func(a, b, c int) bool
+		sentence string
+		fact     string // "": none of the kind
+	}{
+		{"a garbled answer breaks it with another, a failure of a alone",
+			func(a, b, _ int) bool { return a == failed || a == garbled && b == garbled }, "a fails", ""},
+		{"a failure of the later one alone: the earlier one was looked at before",
+			func(a, b, _ int) bool { return b == failed || a == garbled && b == garbled }, "b fails", ""},
+		{"a failure of both, and of either alone",
+			func(a, b, _ int) bool { return a == failed || b == failed || a == garbled && b == garbled }, "b fails", ""},
+		{"a time-out alone, and what is milder holds", func(a, b, _ int) bool {
+			return a == timedOut || a == garbled && b == garbled
+		}, "a times out before the work", "when it only fails, it holds"},
+		{"a time-out beside the other, a failure alone: mild again after the other was left out",
+			func(a, b, _ int) bool {
+				return a == timedOut || a == failed && b == went || a == garbled && b == garbled
+			}, "a fails", ""},
+		{"a failure only after the other's: mild again after the other became milder",
+			func(a, b, _ int) bool {
+				return a == garbled && b == garbled || a == garbled && b == failed || a == failed && b == failed
+			}, "a fails, then b fails", "with one of the two it holds"},
+		{"three garbled, two failures", func(a, b, c int) bool {
+			return a == garbled && b == garbled && c == garbled || a == failed && c == failed ||
+				a == failed && b == garbled && c == garbled
+		}, "a fails, then c fails", "with one of the two it holds"},
+		{"all three are needed", func(a, b, c int) bool { return a*b*c > 0 }, "a fails, then b fails, then c fails",
+			"without any one of the 3 it holds"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := explained(t, telling(row.bad), &Options{Dir: dir})
+			require.Equal(t, []string{row.sentence + " → fine"}, sentences(r))
+			d := r.Defects[0]
+			assert.False(t, d.Cut)
+			assert.Len(t, d.Deliveries, strings.Count(row.sentence, "a ")+strings.Count(row.sentence, "b ")+strings.Count(row.sentence, "c "))
+			facts := strings.Join(d.Facts, "; ")
+			if _, call, decided := strings.Cut(facts, "it is decided at call 1 of "); decided {
+				assert.Contains(t, row.sentence, call[:1]+" ", "a call that the sentence names")
+			}
+			if row.fact != "" {
+				assert.Contains(t, facts, row.fact)
+			} else {
+				assert.NotContains(t, facts, "holds")
+			}
+			kept, err := ReadKept(dir, nil)
+			require.NoError(t, err)
+			require.Len(t, kept, 1)
+			status, _, err := kept[0].Run(t.Context(), telling(row.bad), &contract.RunOptions{Harness: bubbled(t)})
+			require.NoError(t, err)
+			assert.Equal(t, StatusOngoing, status, "the file has the same faults")
+		})
+	}
+}
+
+// Whatever the agent does under each of 4³ combinations: what is found breaks it, none of
+// it can be left out, and none has a milder fault in its place that breaks it too. If a
+// budget ends the search, only what is not said to be cut need be so.
+func TestWhatIsFoundIsMinimalAndMild(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		table := rapid.SliceOfN(rapid.SampledFrom([]bool{false, false, true}), 64, 64).Draw(rt, "table")
+		table[0], table[63] = false, true
+		budget := rapid.SampledFrom([]int{2000, 2000, 4, 6, 8, 10, 12, 14}).Draw(rt, "budget")
+		bad := func(v [3]int) bool { return table[v[0]*16+v[1]*4+v[2]] }
+		r := explained(t, telling(func(a, b, c int) bool { return bad([3]int{a, b, c}) }), &Options{Budget: Budget{Runs: budget}})
+		require.Len(rt, r.Defects, 1)
+		d := r.Defects[0]
+		var found [3]int
+		for _, h := range d.Deliveries {
+			found[h.Target[0]-'a'] = map[string]int{"error": failed, "timeout": timedOut, "malformed_result": garbled}[h.Fault]
+		}
+		if d.Cut {
+			return
+		}
+		if !bad(found) {
+			rt.Fatalf("%v does not break it", found)
+		}
+		for i := range found {
+			without := found
+			if without[i] = went; found[i] != went && bad(without) {
+				rt.Fatalf("%d of %v can be left out", i, found)
+			}
+			for milder := failed; milder < found[i] && r.SearchStopped == ""; milder++ {
+				other := found
+				if other[i] = milder; bad(other) {
+					rt.Fatalf("%v is milder than %v", other, found)
+				}
+			}
+		}
+	})
+}
+
+// A wait that had to be long beside another fault as it was is short beside the milder one.
+func TestAWaitIsShorterBesideMilderFaults(t *testing.T) {
+	m := scripted(nil, contract.Under("both", chaos.Rule{Target: "a", Fault: fault.Delay(90 * time.Second)},
+		chaos.Rule{Target: "b", Fault: lies.Malformed()}))
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			begun := time.Now()
+			_, slow := tools.CallTool(ctx, "a", []byte(`{"n":1}`))
+			took := time.Since(begun)
+			doc, err := tools.CallTool(ctx, "b", []byte(`{"n":1}`))
+			if slow == nil && (err == nil && string(doc) != "1" && took > 60*time.Second || err != nil && took > 14*time.Second) {
+				return "bad", nil
+			}
+			return "ok", nil
+		}
+		return w, err
+	}
+	r := explained(t, m, &Options{})
+	assert.Equal(t, []string{"a takes 15s longer, then b fails → fine"}, sentences(r))
+	assert.Contains(t, r.Defects[0].Facts, "with one of the two it holds")
+}

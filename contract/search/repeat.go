@@ -1,0 +1,314 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
+	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+// A Difference is where two runs under equal faults first differ.
+type Difference struct {
+	// Prompt is the number of the prompt, from 1, and Text the prompt.
+	Prompt int    `json:"prompt"`
+	Text   string `json:"text"`
+	// What differs: "call" (one run makes it, the other does not), "arguments", "result",
+	// "answer" or "state".
+	What string `json:"what"`
+	// Call is the number of the call among those of the prompt, from 1, and Target its
+	// injection point; 0 and empty for an answer or a state.
+	Call   int    `json:"call,omitempty"`
+	Target string `json:"target,omitempty"`
+	// Path is the place in the arguments, the result or the state, a JSON pointer (RFC
+	// 6901), where that is known.
+	Path string `json:"path,omitempty"`
+	// First and Second are what the two runs have there.
+	First  string `json:"first"`
+	Second string `json:"second"`
+}
+
+// String is the difference in one line.
+func (d *Difference) String() string {
+	where := d.What
+	switch d.What {
+	case "call":
+		where = fmt.Sprintf("call %d", d.Call)
+	case "arguments", "result":
+		where = fmt.Sprintf("call %d, %s: %s", d.Call, d.Target, d.What)
+	case "state":
+		where = "end state"
+	}
+	if d.Path != "" {
+		where += " at " + d.Path
+	}
+	return fmt.Sprintf("prompt %d, %s: %s, then %s", d.Prompt, where, text.Clip(d.First, maxShown),
+		text.Clip(d.Second, maxShown))
+}
+
+// Repeat runs each prompt list of the matrix twice without faults and returns where the
+// two runs first differ; nil: they were the same. It compares the calls, by lane, target,
+// arguments and what the caller got, then the answers and the end states. Times
+// play no part, and neither does the order of calls. An agent that repeats itself can be searched in few runs, and
+// its failures can be repeated.
+//
+// The budget of o may be left out: two runs a prompt list are made. Errors are those of
+// [Sweep].
+func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, error) {
+	own := *cmp.Or(o, &Options{})
+	if !own.Budget.Set() {
+		own.Budget.Runs = maxRepeats
+	}
+	checked, err := own.checked()
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, fields.Wrong("m", fielderror.Found("nil"), "a matrix")
+	}
+	run := checked.runOptions()
+	run.Gather |= contract.NeedState | contract.NeedResults
+	runner, err := m.Runner(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	defer runner.Close()
+	runs := lockstep.New(runner.Run, checked.bounds(),
+		func(_ lockstep.Request, r *contract.Result) []*contract.Observation {
+			return r.Observations
+		})
+	lists := levels.ListsOf(m)
+	differences := make([]*Difference, len(lists))
+	tasks := make([]lockstep.Task[[]*contract.Observation], len(lists))
+	for i, l := range lists {
+		tasks[i] = func(ask lockstep.Ask[[]*contract.Observation]) {
+			first, ok := ask(l.Request(nil, 0))
+			if !ok {
+				return
+			}
+			if second, ok := ask(l.Request(nil, 1)); ok {
+				differences[i] = differenceOf(first, second)
+			}
+		}
+	}
+	if err := runs.Run(ctx, tasks...); err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(differences, func(d *Difference) bool { return d != nil }); i >= 0 {
+		return differences[i], nil
+	}
+	if runs.Cut != "" {
+		return nil, fmt.Errorf("search: Repeat was stopped before it was done: %s", runs.Cut)
+	}
+	return nil, nil
+}
+
+// maxShown bounds what a difference shows of either run, in bytes.
+const maxShown = 80
+
+// maxRepeats is the budget of Repeat where there is none: more than prompt lists need.
+const maxRepeats = 1_000_000
+
+// differenceOf compares two runs; nil: they are the same.
+func differenceOf(a, b []*contract.Observation) *Difference {
+	for i := range max(len(a), len(b)) {
+		d := &Difference{Prompt: i + 1}
+		if i >= len(a) || i >= len(b) {
+			d.What, d.First, d.Second = "answer", present(i < len(a)), present(i < len(b))
+			return d
+		}
+		d.Text = a[i].Prompt
+		if d.ofCalls(a[i].Events, b[i].Events) || d.ofAnswers(a[i], b[i]) || d.ofStates(a[i].After, b[i].After) {
+			return d
+		}
+	}
+	return nil
+}
+
+func present(is bool) string {
+	if is {
+		return "an answer"
+	}
+	return "none"
+}
+
+// ofCalls looks for the first call of either run that the other lacks, or that got
+// something else there.
+func (d *Difference) ofCalls(a, b []chaos.Event) bool {
+	a, b = realCalls(a), realCalls(b)
+	others := make(map[string]*chaos.Event, len(b))
+	for i := range b {
+		others[callKey(&b[i])] = &b[i]
+	}
+	for i := range a {
+		x := &a[i]
+		d.Call, d.Target = i+1, x.Target
+		y := others[callKey(x)]
+		if y == nil {
+			return d.missing(x, a, b)
+		}
+		delete(others, callKey(x))
+		if got, then := seen.Gotten(x), seen.Gotten(y); got != then {
+			d.What, d.First, d.Second = "result", got, then
+			return true
+		}
+		if d.ofJSON("result", x.Result, y.Result) {
+			return true
+		}
+	}
+	for i := range b {
+		if others[callKey(&b[i])] != nil {
+			d.What, d.Call, d.Target, d.First, d.Second = "call", i+1, b[i].Target, "none", b[i].Target
+			return true
+		}
+	}
+	d.Call, d.Target = 0, ""
+	return false
+}
+
+// realCalls leaves out what was injected without a call.
+func realCalls(events []chaos.Event) []chaos.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e chaos.Event) bool { return e.Layer == "" })
+}
+
+func callKey(e *chaos.Event) string {
+	return fmt.Sprintf("%q %q %x %d", e.Lane, e.Target, e.Key, e.Occurrence)
+}
+
+// missing says of a call that the other run lacks with what arguments that made the call
+// of its number, or that it made none.
+func (d *Difference) missing(x *chaos.Event, a, b []chaos.Event) bool {
+	known := make(map[string]bool, len(a))
+	for i := range a {
+		known[callKey(&a[i])] = true
+	}
+	for i := range b {
+		y := &b[i]
+		if y.Lane == x.Lane && y.Target == x.Target && y.Ordinal == x.Ordinal && !known[callKey(y)] {
+			if !d.ofJSON("arguments", x.Args, y.Args) {
+				d.What, d.First, d.Second = "arguments", "some", "others"
+			}
+			return true
+		}
+	}
+	d.What, d.First, d.Second = "call", x.Target, "none"
+	return true
+}
+
+func (d *Difference) ofAnswers(a, b *contract.Observation) bool {
+	d.What, d.First, d.Second = "answer", answered(a), answered(b)
+	return d.First != d.Second
+}
+
+func answered(o *contract.Observation) string {
+	if o.Err != nil {
+		return "error: " + o.Err.Error()
+	}
+	return o.Response
+}
+
+func (d *Difference) ofStates(a, b any) bool {
+	if seen.SameState(a, b) {
+		return false
+	}
+	x, err := jsonvalue.Encode(a)
+	y, other := jsonvalue.Encode(b)
+	if err != nil || other != nil || !d.ofJSON("state", x, y) {
+		d.What, d.Path, d.First, d.Second = "state", "", fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b)
+	}
+	return true
+}
+
+// ofJSON looks for the first place in which two documents differ.
+func (d *Difference) ofJSON(what string, a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		if string(a) == string(b) {
+			return false
+		}
+		d.What, d.First, d.Second = what, string(a), string(b)
+		return true
+	}
+	path, p, q, differ := firstPlace("", x, y)
+	if differ {
+		d.What, d.Path, d.First, d.Second = what, path, compact(p), compact(q)
+	}
+	return differ
+}
+
+// absent stands for a member or an element that is not there.
+type absent struct{}
+
+// firstPlace is the first place in which two values differ, and what they have there.
+func firstPlace(path string, a, b any) (at string, x, y any, differ bool) {
+	if m, ok := a.(map[string]any); ok {
+		if n, ok := b.(map[string]any); ok {
+			for _, name := range membersOf(m, n) {
+				at, x, y, differ = firstPlace(path+"/"+pointerPart.Replace(name), memberOf(m, name), memberOf(n, name))
+				if differ {
+					return at, x, y, true
+				}
+			}
+			return "", nil, nil, false
+		}
+	}
+	if m, ok := a.([]any); ok {
+		if n, ok := b.([]any); ok {
+			for i := range max(len(m), len(n)) {
+				at, x, y, differ = firstPlace(fmt.Sprintf("%s/%d", path, i), elementOf(m, i), elementOf(n, i))
+				if differ {
+					return at, x, y, true
+				}
+			}
+			return "", nil, nil, false
+		}
+	}
+	return path, a, b, !reflect.DeepEqual(a, b)
+}
+
+// membersOf are the names of the members of both, in order.
+func membersOf(a, b map[string]any) []string {
+	names := maps.Clone(a)
+	maps.Copy(names, b)
+	return slices.Sorted(maps.Keys(names))
+}
+
+func memberOf(m map[string]any, name string) any {
+	if v, ok := m[name]; ok {
+		return v
+	}
+	return absent{}
+}
+
+func elementOf(list []any, i int) any {
+	if i < len(list) {
+		return list[i]
+	}
+	return absent{}
+}
+
+// pointerPart escapes a name in a JSON pointer.
+var pointerPart = strings.NewReplacer("~", "~0", "/", "~1")
+
+func compact(v any) string {
+	if _, none := v.(absent); none {
+		return "nothing"
+	}
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(doc)
+}

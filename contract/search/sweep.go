@@ -1,0 +1,137 @@
+package search
+
+import (
+	"context"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+)
+
+// Swept is what a [Sweep] found, and what it tried in vain.
+type Swept struct {
+	// Levels say of each kind of set how many there are and what became of them.
+	Levels []Level `json:"levels"`
+	// Defects are the ways to break that were found, the most severe first.
+	Defects []contract.Defect `json:"defects,omitempty"`
+	// Invariants has an entry for each invariant, in the order of the matrix.
+	Invariants []InvariantCount `json:"invariants"`
+	// Strength says which faults the contract notices.
+	Strength Strength `json:"strength"`
+	// Difference is how two calm runs first differed. It is nil if they were the same.
+	Difference *Difference `json:"difference,omitempty"`
+	// Runs is the number of runs, Elapsed the real time they took, and Stopped why the
+	// sweep ended early; empty: it did not.
+	Runs    int           `json:"runs"`
+	Elapsed time.Duration `json:"elapsedNs"`
+	Stopped string        `json:"stopped,omitempty"`
+}
+
+// A Level counts the sets of one kind. Possible is the sum of the other counts, Runs and
+// Unknown apart.
+type Level struct {
+	// Faults is the number of faults in a set.
+	Faults int `json:"faults"`
+	// Follows reports whether each fault but the first is on a call that the former ones
+	// brought about. Of other pairs both are on calls of the calm run.
+	Follows bool `json:"follows,omitempty"`
+	// Possible is the number of sets.
+	Possible int `json:"possible"`
+	// Alone were tried in a run of their own, Together only in runs with other faults, of
+	// which there were Runs.
+	Alone    int `json:"alone"`
+	Together int `json:"together,omitempty"`
+	Runs     int `json:"runs,omitempty"`
+	// Equal were not tried because one of the faults takes away the call of the other, so
+	// that a smaller set does the same.
+	Equal int `json:"equal,omitempty"`
+	// Contains were not tried because smaller sets in them break every invariant.
+	Contains int `json:"contains,omitempty"`
+	// Undelivered have a fault that could not be delivered.
+	Undelivered int `json:"undelivered,omitempty"`
+	// Left were not tried: the sweep was stopped, Strength is 1, or the agent does not
+	// repeat itself.
+	Left int `json:"left,omitempty"`
+	// Unknown is the number of smaller sets of which it is not known which calls they bring
+	// about, because they were not tried or the agent does not repeat itself: Possible does
+	// not count what follows them.
+	Unknown int `json:"unknown,omitempty"`
+}
+
+// An InvariantCount says in how many runs an invariant broke, and how many left it
+// undecided.
+type InvariantCount struct {
+	Invariant string            `json:"invariant"`
+	Severity  contract.Severity `json:"severity"`
+	Runs      int               `json:"runs"`
+	Broke     int               `json:"broke"`
+	Undecided int               `json:"undecided"`
+	// Calm reports whether it breaks without any fault. Nothing else was tried for it.
+	Calm bool `json:"calm,omitempty"`
+}
+
+// Sweep tries faults on the calls of the agent, and needs no scenarios: only worlds,
+// prompts and invariants. It begins with a calm run of each prompt list, and goes on
+// level by level:
+//
+//  1. each fault of [Options].Faults on each call of the calm run, alone;
+//  2. with each of these, faults on the calls that it brought about, such as retries and
+//     fallbacks: calls that the run without it lacks; and so on to [Options].Depth;
+//  3. all other pairs of faults on calls of the calm run, many in one run (with Strength
+//     1 each fault, many in one run). If a run breaks what no known set in it breaks,
+//     the fewest of its faults that break it are looked for. Pairs that did not meet in
+//     such a run are tried alone.
+//
+// A set is tried for the invariants that no smaller set in it breaks; if none is left,
+// it is not tried.
+//
+// If two calm runs differ, the agent does not repeat itself: then only level 1 is tried,
+// each fault in one run, and what breaks is confirmed in up to 24 runs. Where runs are
+// in real time (no Harness.Calm, or a shared world), no fault of [Usual] waits.
+//
+// Errors: a [*FieldError] for each problem of the options, joined; those of
+// [contract.Matrix.Runner]; and that of ctx, with what was found before it ended.
+//
+// The levels follow lineage-driven fault injection (Alvaro, Rosen and Hellerstein, SIGMOD
+// 2015) as Filibuster begins it with one passing run (Meiklejohn et al., SoCC 2021); the
+// rows are covering arrays (Cohen et al., IEEE TSE 23, 1997).
+func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) {
+	own, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, fields.Wrong("m", fielderror.Found("nil"), "a matrix")
+	}
+	run := own.runOptions()
+	run.Gather |= contract.NeedState | contract.NeedResults
+	runner, err := m.Runner(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	defer runner.Close()
+	tools, names := map[string]chaos.Tool{}, map[string]bool{}
+	for _, p := range m.Points {
+		names[p] = true
+	}
+	for _, t := range runner.Tools() {
+		tools[t.Name], names[t.Name] = t, true
+	}
+	view := seen.NewViewer(runner.Tools(), seen.NewShaper(names))
+	view.Reasons = true
+	realTime := run.Harness.Calm == nil || m.World != nil
+	r := &Swept{}
+	s := levels.New(m, runner, own.bounds(), view)
+	s.Depth, s.Strength = own.Depth, own.Strength
+	s.Faults = func(e chaos.Event) ([]chaos.Fault, error) { return own.faultsOn(e, tools[e.Target], realTime) }
+	s.Differ = func(a, b []*contract.Observation) bool {
+		r.Difference = differenceOf(a, b)
+		return r.Difference != nil
+	}
+	err = s.Sweep(ctx)
+	r.fill(ctx, s, m, own)
+	return r, err
+}
