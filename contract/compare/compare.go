@@ -1,0 +1,264 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// A FieldError names an argument that is not allowed: [scoring.FieldError] with the
+// package "compare". A function that finds several problems joins them.
+type FieldError = scoring.FieldError
+
+// fields makes the errors of this package.
+const fields = fielderror.Package("compare")
+
+// Options are the settings of a comparison; nil and the zero value work.
+type Options struct {
+	_ struct{}
+	// Level is the chance, at most, to call anything a regression when nothing changed. Nine
+	// tenths of it are for the fields together, one tenth for the change over all scenarios.
+	// 0: 0.05.
+	Level float64
+	// Before and After name the two reports in texts, such as the names of their files. Empty:
+	// "before" and "now".
+	Before, After string
+	// Again is, for [Scenarios], the name of a second calm scenario. What it and the first
+	// disagree on is the noise floor. Empty: there is none.
+	Again string
+}
+
+// The parts of Options.Level.
+const (
+	shareOfFields  = 0.9
+	shareOfOverall = 0.1
+)
+
+// A Comparison says what changed between two reports.
+type Comparison struct {
+	// Before and After are those of the [Options].
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Level is that of the [Options].
+	Level float64 `json:"level"`
+	// Matrices are sentences on how the matrices differ; none: they asked the same.
+	Matrices []string `json:"matrices,omitempty"`
+	// Unpaired is why trials were not compared one by one; empty: they were.
+	Unpaired string `json:"unpaired,omitempty"`
+	// Repeatable reports whether both agents do the same under equal faults. Then there are
+	// no statistics: a field in which more trials break than before is a regression.
+	Repeatable bool `json:"repeatable,omitempty"`
+	// Fields are those in common, in the order of the report after.
+	Fields []Field `json:"fields"`
+	// Tested counts the fields with a test, over which Holm's method adjusted.
+	Tested int `json:"tested"`
+	// Overall is the change over all scenarios; nil: fewer than two could be compared, or
+	// there are no statistics.
+	Overall *Overall `json:"overall,omitempty"`
+	// OnlyBefore, OnlyAfter and Changed are the fields that only one report has, and
+	// those whose scenario or prompts are not the same: "scenario/invariant".
+	OnlyBefore []string `json:"onlyBefore,omitempty"`
+	OnlyAfter  []string `json:"onlyAfter,omitempty"`
+	Changed    []string `json:"changed,omitempty"`
+	// Sees is what a field of this comparison could have seen; nil: nothing was tested.
+	Sees *Power `json:"sees,omitempty"`
+}
+
+// A Field is a field that two reports, or two scenarios, have in common.
+type Field struct {
+	Scenario  string            `json:"scenario"`
+	Invariant string            `json:"invariant"`
+	Severity  contract.Severity `json:"severity"`
+	Before    Counts            `json:"before"`
+	After     Counts            `json:"after"`
+	// Unclear is why the field is neither better nor worse, such as that no fault was
+	// delivered; empty: it was compared.
+	Unclear string `json:"unclear,omitempty"`
+	// Pairs counts the trials that both sides decided, one by one; nil: they are not paired.
+	Pairs *stats.Pairs `json:"pairs,omitempty"`
+	// Test is "McNemar" of Pairs, or "Fisher" of Before and After; empty: none was made.
+	Test string `json:"test,omitempty"`
+	// P is the p value of the test. Adjusted is P.Worse after Holm's method over
+	// [Comparison.Tested] fields.
+	P        stats.PValue `json:"p,omitzero"`
+	Adjusted float64      `json:"adjusted,omitempty"`
+	// Difference is the share after less the share before, with its 95 % interval. With Pairs
+	// it is that of the pairs.
+	Difference stats.Difference `json:"difference,omitzero"`
+	// Regression reports whether the field is worse.
+	Regression bool `json:"regression,omitempty"`
+}
+
+// Counts are the trials of a field on one side: of Decided, Held held.
+type Counts struct {
+	Held         int `json:"held"`
+	Decided      int `json:"decided"`
+	Inconclusive int `json:"inconclusive,omitempty"`
+	Undelivered  int `json:"undelivered,omitempty"`
+	// Unprovoked counts those among Undelivered in which the invariant broke.
+	Unprovoked int `json:"unprovoked,omitempty"`
+	NotRun     int `json:"notRun,omitempty"`
+}
+
+// An Overall is the change over all scenarios, whose trials may be alike within.
+type Overall struct {
+	// Scenarios counts those compared, and Worse and Better those of them that fell and rose.
+	Scenarios int `json:"scenarios"`
+	Worse     int `json:"worse"`
+	Better    int `json:"better"`
+	// P is the p value of [stats.SignFlip] by scenario.
+	P stats.PValue `json:"p"`
+	// Difference is the mean over scenarios of the share after less the share before, with a
+	// 95 % interval of Student's t.
+	Difference stats.Difference `json:"difference"`
+	// Regression reports whether it is worse.
+	Regression bool `json:"regression,omitempty"`
+}
+
+// A Power is what a number of trials can see: a drop from From to To, with a chance of
+// Chance, in one field, at a one-sided level of Alpha.
+type Power struct {
+	Trials int     `json:"trials"` // pairs, or trials of each side: the median field's
+	Paired bool    `json:"paired,omitempty"`
+	From   float64 `json:"from"`
+	To     float64 `json:"to"` // 0 with Nothing
+	Alpha  float64 `json:"alpha"`
+	Chance float64 `json:"chance"`
+	// Nothing reports whether not even a drop to 0 would be seen.
+	Nothing bool `json:"nothing,omitempty"`
+}
+
+// Regressed reports whether something is worse: a field, or all scenarios together.
+func (c *Comparison) Regressed() bool {
+	return c.Overall != nil && c.Overall.Regression ||
+		slices.ContainsFunc(c.Fields, func(f Field) bool { return f.Regression })
+}
+
+// Compared counts the fields that were compared.
+func (c *Comparison) Compared() (n int) {
+	for i := range c.Fields {
+		if c.Fields[i].Unclear == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// settled fills in the defaults of options.
+func settled(o *Options, p *fielderror.List) Options {
+	var own Options
+	if o != nil {
+		own = *o
+	}
+	if own.Level == 0 {
+		own.Level = 0.05
+	}
+	if !(own.Level > 0 && own.Level <= 0.5) {
+		p.Wrong("Options.Level", own.Level, "above 0 to 0.5, or 0 for 0.05")
+	}
+	if own.Before == "" {
+		own.Before = "before"
+	}
+	if own.After == "" {
+		own.After = "now"
+	}
+	return own
+}
+
+// A place is a field by its names.
+type place struct{ scenario, invariant string }
+
+func (p place) String() string { return p.scenario + "/" + p.invariant }
+
+// A side is a field in one report.
+type side struct {
+	Counts
+	severity contract.Severity
+	states   []contract.CellState // by trial, from 1; noTrial: the report has none
+}
+
+// The states of a trial besides those of a cell.
+const (
+	noTrial    contract.CellState = 255
+	unprovoked contract.CellState = 254 // undelivered, and broken all the same
+)
+
+func (s *side) add(state contract.CellState, violated bool, n int) {
+	switch state {
+	case contract.Held:
+		s.Held += n
+		s.Decided += n
+	case contract.Broken:
+		s.Decided += n
+	case contract.Inconclusive:
+		s.Inconclusive += n
+	case contract.Undelivered:
+		s.Undelivered += n
+		if violated {
+			s.Unprovoked += n
+		}
+	case contract.NotRun:
+		s.NotRun += n
+	}
+}
+
+// at is the state of a trial, from 0.
+func (s *side) at(trial int) contract.CellState {
+	if trial < len(s.states) {
+		return s.states[trial]
+	}
+	return noTrial
+}
+
+// A table is the fields of a report, in its order.
+type table struct {
+	sides map[place]*side
+	order []place
+	kept  bool // the states of trials are known
+}
+
+func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
+	t := &table{sides: map[place]*side{}, kept: len(r.Cells) > 0}
+	of := func(scenario, invariant string, severity contract.Severity) *side {
+		at := place{scenario, invariant}
+		if t.sides[at] == nil {
+			t.sides[at] = &side{severity: severity}
+			t.order = append(t.order, at)
+		}
+		return t.sides[at]
+	}
+	for i := range r.Fields {
+		of(r.Fields[i].Scenario, r.Fields[i].Invariant, r.Fields[i].Severity)
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		s, trial := of(c.Cell.Scenario, c.Cell.Invariant, c.Severity), c.Cell.Trial
+		if trial < 1 || trial > max(r.Trials, 1) {
+			p.Wrong(fmt.Sprintf("%s.Cells[%d].Cell.Trial", name, i), trial,
+				fmt.Sprintf("1 to the %d of Trials", r.Trials))
+			continue
+		}
+		for len(s.states) < trial {
+			s.states = append(s.states, noTrial)
+		}
+		if s.states[trial-1] != noTrial {
+			p.Wrong(fmt.Sprintf("%s.Cells[%d].Cell", name, i), c.Cell.String(), "each cell once")
+			continue
+		}
+		if s.states[trial-1] = c.State; c.State == contract.Undelivered && c.Violated {
+			s.states[trial-1] = unprovoked
+		}
+		s.add(c.State, c.Violated, 1)
+	}
+	if !t.kept {
+		for i := range r.Counts {
+			c := &r.Counts[i]
+			of(c.Scenario, c.Invariant, c.Severity).add(c.State, c.Violated, max(c.Count, 1))
+		}
+	}
+	return t
+}

@@ -1,0 +1,524 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/compare"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// made is a report of fields by their states: "scenario/invariant" and a letter a trial, h, b,
+// i, u, U or n; '-' is a trial that it does not have.
+func made(states ...string) *contract.Report {
+	r := &contract.Report{Name: "desk", Seed: 1, Trials: 1}
+	scenarios, invariants := map[string]bool{}, map[string]bool{}
+	for i := 0; i < len(states); i += 2 {
+		scenario, invariant, _ := strings.Cut(states[i], "/")
+		if !scenarios[scenario] {
+			scenarios[scenario], r.Scenarios = true, append(r.Scenarios, scenario)
+		}
+		if !invariants[invariant] {
+			invariants[invariant], r.Invariants = true, append(r.Invariants, invariant)
+		}
+		r.Trials = max(r.Trials, len(states[i+1]))
+		for trial, letter := range []byte(states[i+1]) {
+			state := contract.Undelivered
+			if at := strings.IndexByte("nhbiu", letter); at >= 0 {
+				state = contract.CellState(at)
+			} else if letter == '-' {
+				continue
+			}
+			r.Cells = append(r.Cells, contract.CellReport{Severity: contract.High, State: state,
+				Violated: letter == 'b' || letter == 'U',
+				Cell:     contract.Cell{Scenario: scenario, Invariant: invariant, Trial: trial + 1}})
+		}
+	}
+	return r
+}
+
+// countsOnly is the report as KeepCounts leaves it.
+func countsOnly(r *contract.Report) *contract.Report {
+	for _, c := range r.Cells {
+		r.Counts = append(r.Counts, scoring.Cell{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant,
+			Severity: c.Severity, State: c.State, Violated: c.Violated, Count: 1})
+	}
+	r.Cells = nil
+	return r
+}
+
+func reports(t testing.TB, before, after *contract.Report) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Reports(before, after, nil)
+	require.NoError(t, err)
+	return c
+}
+
+func repeated(s string, n int) string { return strings.Repeat(s, n) }
+
+// TestPairedByTrial: equal trials are partners, whatever the order of the cells; the p value
+// is that of a fair coin.
+func TestPairedByTrial(t *testing.T) {
+	before := made("s/i", repeated("h", 20), "s/j", repeated("h", 20))
+	after := made("s/j", repeated("h", 20), "s/i", repeated("b", 12)+repeated("h", 8))
+	c := reports(t, before, after)
+	require.Len(t, c.Fields, 2)
+	f := c.Fields[1]
+	assert.Equal(t, "i", f.Invariant)
+	assert.Equal(t, &stats.Pairs{Both: 8, Worse: 12}, f.Pairs)
+	assert.InDelta(t, 1.0/4096, f.P.Worse, 1e-12, "twelve of twelve heads")
+	assert.InDelta(t, 2.0/4096, f.Adjusted, 1e-12, "of two fields")
+	assert.InDelta(t, -0.6, f.Difference.Value, 1e-12)
+	assert.True(t, f.Regression)
+	assert.False(t, c.Fields[0].Regression)
+	assert.True(t, c.Regressed())
+	back := reports(t, after, before)
+	assert.False(t, back.Regressed(), "an improvement is no regression")
+}
+
+// TestWhatIsNotPaired: with another seed or without the states of trials, counts are compared,
+// and the reason is said.
+func TestWhatIsNotPaired(t *testing.T) {
+	held, lost := repeated("h", 19)+"b", repeated("h", 13)+repeated("b", 7)
+	other := made("s/i", lost)
+	other.Seed = 2
+	for _, row := range []struct {
+		why           string
+		before, after *contract.Report
+	}{
+		{"the seeds differ", made("s/i", held), other},
+		{"the report before has counts alone", countsOnly(made("s/i", held)), made("s/i", lost)},
+		{"the report now has counts alone", made("s/i", held), countsOnly(made("s/i", lost))},
+	} {
+		c := reports(t, row.before, row.after)
+		assert.Contains(t, c.Unpaired, row.why)
+		f := c.Fields[0]
+		assert.Equal(t, "Fisher", f.Test)
+		assert.Nil(t, f.Pairs)
+		assert.InDelta(t, 0.0436, f.P.TwoSided, 5e-5, "19 and 13 of 20, as R's fisher.test has it")
+		assert.Contains(t, c.String(), row.why)
+	}
+}
+
+// TestNeitherBetterNorWorse: what was not decided on one side is named, and no regression.
+func TestNeitherBetterNorWorse(t *testing.T) {
+	held := repeated("h", 20)
+	for _, row := range []struct{ before, after, unclear string }{
+		{held, repeated("u", 20), "undelivered now"},
+		{held, repeated("i", 20), "inconclusive now"},
+		{held, repeated("n", 20), "not run now"},
+		{held, "uuuuuuuuuuiiiiiiiiii", "undelivered and inconclusive now"},
+		{repeated("u", 20), repeated("b", 20), "undelivered before"},
+		{repeated("u", 20), repeated("i", 20), "undelivered before, inconclusive now"},
+		{held, repeated("U", 20), "undelivered, and broken all the same in 20 of 20 trials, now"},
+		{"hhhhhiiiii", "iiiiibbbbb", "no trial was decided on both sides"},
+	} {
+		c := reports(t, made("s/i", row.before), made("s/i", row.after))
+		assert.Equal(t, row.unclear, c.Fields[0].Unclear)
+		assert.False(t, c.Regressed(), row.unclear)
+		assert.Zero(t, c.Tested, row.unclear)
+		assert.Contains(t, c.String(), row.unclear)
+	}
+	c := reports(t, made("s/i", held), made("s/i", repeated("i", 8)+repeated("b", 12)))
+	assert.Equal(t, &stats.Pairs{Worse: 12}, c.Fields[0].Pairs, "trials without a decision have no partner")
+	assert.True(t, c.Regressed())
+}
+
+// TestRepeatable: without chance there are no statistics. One more broken trial is a
+// regression, and another one in place of one that broke before is none.
+func TestRepeatable(t *testing.T) {
+	before := made("s/new", "hhhhh", "s/old", "hhhhb", "s/mended", "bbbbb", "s/gone", "uuuuu")
+	after := made("s/new", "hhhhb", "s/old", "hhhbb", "s/mended", "hhhhh", "s/gone", "bbbbb")
+	random := reports(t, before, after)
+	assert.False(t, random.Regressed(), "of random agents one trial is bad luck")
+	before.Repeatable, after.Repeatable = "yes", "yes"
+	c := reports(t, before, after)
+	assert.True(t, c.Repeatable)
+	assert.Nil(t, c.Overall)
+	assert.Zero(t, c.Tested)
+	var worse []string
+	for _, f := range c.Fields {
+		assert.Empty(t, f.Test)
+		if f.Regression {
+			worse = append(worse, f.Invariant)
+		}
+	}
+	assert.Equal(t, []string{"new", "old"}, worse)
+	after.Repeatable = "no"
+	assert.False(t, reports(t, before, after).Repeatable, "both must be")
+	for _, row := range []struct {
+		why, before, after string
+		worse              bool
+	}{
+		{"a trial that was not made before", "hhhh", "hhhhb", false},
+		{"a trial that was not run before", "hhhhn", "hhhhb", false},
+		{"a trial that nobody could judge before", "hhhhi", "hhhhb", false},
+		{"a trial whose fault was not delivered before", "hhhhu", "hhhhb", true},
+		{"a trial that held before", "hhhhh", "hbhh", true},
+		{"more trials than before", "hhhhb", "bbbbb", true},
+		{"another trial than before, and as many", "hhhhb", "bhhhh", false},
+		{"a trial that broke before without a fault", "hhhhU", "hhhhb", false},
+		{"a trial that breaks without a fault now", "hhhhh", "hhhhU", true},
+		{"a trial that broke with a fault before", "hhhhb", "hhhhU", false},
+		{"one for another, without faults", "hhhuU", "hhhUu", false},
+	} {
+		b, a := made("s/i", row.before), made("s/i", row.after)
+		b.Repeatable, a.Repeatable = "yes", "yes"
+		assert.Equal(t, row.worse, reports(t, b, a).Regressed(), row.why)
+		a.Seed = 2
+		assert.False(t, reports(t, b, a).Repeatable, "other draws, so other faults")
+	}
+	fewer, more := countsOnly(made("s/i", "hhhh")), countsOnly(made("s/i", "hhhhb"))
+	fewer.Repeatable, more.Repeatable = "yes", "yes"
+	assert.False(t, reports(t, fewer, more).Repeatable, "it may be one of the trials that were added")
+	same := countsOnly(made("s/i", "hhhhh"))
+	same.Repeatable = "yes"
+	assert.True(t, reports(t, same, more).Regressed())
+	for before, after := range map[string]string{"hhhhU": "hhhhb", "hhhhi": "hhhhb", "hhhbi": "hhhbb"} {
+		b, a := countsOnly(made("s/i", before)), countsOnly(made("s/i", after))
+		b.Repeatable, a.Repeatable = "yes", "yes"
+		assert.False(t, reports(t, b, a).Regressed(), "%s may have broken where %s does", before, after)
+	}
+	for why, partial := range map[string]func(r *contract.Report){
+		"sequential": func(r *contract.Report) { r.Sequential = true },
+		"filtered":   func(r *contract.Report) { r.Filtered = true },
+		"cancelled":  func(r *contract.Report) { r.Cancelled = true },
+	} {
+		b, a := countsOnly(made("s/i", "hb---")), countsOnly(made("s/i", "hbhbb"))
+		b.Trials, b.Repeatable, a.Repeatable = 5, "yes", "yes"
+		partial(b)
+		assert.False(t, reports(t, b, a).Regressed(), "%s: trials that were not made may have broken too", why)
+	}
+	worst := countsOnly(made("s/i", "bbbbb"))
+	worst.Repeatable = "yes"
+	assert.True(t, reports(t, more, worst).Regressed(), "1 broke before, and 5 now")
+	assert.False(t, reports(t, worst, more).Regressed())
+}
+
+// TestOtherMatrices: what differs is named, what is in common is compared, and a field that
+// asks something else is not.
+func TestOtherMatrices(t *testing.T) {
+	base := func() *contract.Report {
+		r := made("calm/i", "hhhh", "calm/probed", "hhhh", "flaky/i", "hhhh", "flaky/probed", "hhhh")
+		type hashes = map[string]string
+		r.Fingerprint = &contract.Fingerprint{Prompts: "p", Scenarios: hashes{"calm": "c", "flaky": "f"},
+			ScenarioPrompts: hashes{}, Invariants: hashes{"i": "i", "probed": "x"}, Probes: hashes{"probed": "own"}}
+		r.Tools = hashes{"refund": "r"}
+		r.Judges = []scoring.JudgeScore{{Invariant: "i", Judge: "script", Version: "1", Decide: "It is kind.", Held: 2}}
+		return r
+	}
+	for _, row := range []struct {
+		why     string
+		change  func(r *contract.Report)
+		says    string
+		changed []string
+	}{
+		{"nothing", func(*contract.Report) {}, "", nil},
+		{"name", func(r *contract.Report) { r.Name = "shop" }, `the name is "desk" before and "shop" now`, nil},
+		{"seed", func(r *contract.Report) { r.Seed = 9 }, "the seed is 1 before and 9 now", nil},
+		{"trials", func(r *contract.Report) { r.Trials = 8 }, "each field has 4 trials before and 8 now; the first 4 of them are compared", nil},
+		{"sharing", func(r *contract.Report) { r.SharedObservations = true },
+			"only the report now shares observations", nil},
+		{"prompts", func(r *contract.Report) { r.Fingerprint.Prompts = "q" }, "the prompts of the matrix differ",
+			[]string{"calm/i", "flaky/i"}},
+		{"rules", func(r *contract.Report) { r.Fingerprint.Scenarios["flaky"] = "g" },
+			"scenario flaky differs in its rules",
+			[]string{"flaky/i", "flaky/probed"}},
+		{"prompts of a scenario", func(r *contract.Report) { r.Fingerprint.ScenarioPrompts["flaky"] = "q" },
+			"scenario flaky differs in its prompts", []string{"flaky/i"}},
+		{"probes", func(r *contract.Report) { r.Fingerprint.Probes["probed"] = "q" },
+			"invariant probed differs in its prompts",
+			[]string{"calm/probed", "flaky/probed"}},
+		{"severity", func(r *contract.Report) { r.Fingerprint.Invariants["i"] = "j" },
+			"invariant i differs in its severity, rate or scope", nil},
+		{"no fingerprint", func(r *contract.Report) { r.Fingerprint = nil },
+			"whether prompts and rules are equal is not known: a report has no fingerprint", nil},
+		{"schema", func(r *contract.Report) { r.Tools["refund"] = "s" }, "tool refund has another input schema", nil},
+		{"tool", func(r *contract.Report) { r.Tools = nil }, "tool refund is only before", nil},
+		{"version of a judge", func(r *contract.Report) { r.Judges[0].Version = "2" },
+			"invariant i was judged by script 1 before and by script 2 now", nil},
+		{"one judge more", func(r *contract.Report) {
+			r.Judges = append(r.Judges, scoring.JudgeScore{Invariant: "i", Broken: 1})
+		}, "invariant i was judged by script 1 before and by a judge without a name, script 1 now", nil},
+		{"sentence", func(r *contract.Report) { r.Judges[0].Decide = "It is polite." },
+			"invariant i put another sentence to its judge", nil},
+		{"a judge that was not needed", func(r *contract.Report) { r.Judges = nil }, "", nil},
+		{"a judge that failed", func(r *contract.Report) { r.Judges[0].Held, r.Judges[0].Version = 0, "2" }, "", nil},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			after := base()
+			row.change(after)
+			c := reports(t, base(), after)
+			assert.Equal(t, row.changed, c.Changed)
+			assert.Len(t, c.Fields, 4-len(row.changed))
+			if row.says == "" {
+				assert.Empty(t, c.Matrices)
+			} else {
+				assert.Equal(t, []string{row.says}, c.Matrices)
+				assert.Contains(t, c.String(), "matrix: "+row.says)
+			}
+		})
+	}
+	c := reports(t, made("s/i", "h", "s/gone", "h"), made("s/i", "h", "new/i", "h"))
+	assert.Equal(t, []string{"s/gone"}, c.OnlyBefore)
+	assert.Equal(t, []string{"new/i"}, c.OnlyAfter)
+	assert.Len(t, c.Fields, 1)
+}
+
+// TestStoppedEarly: shares of trials that stopped themselves are biased, and not compared.
+func TestStoppedEarly(t *testing.T) {
+	before, after := made("s/i", repeated("h", 20)), made("s/i", repeated("b", 20))
+	after.Sequential = true
+	c := reports(t, before, after)
+	assert.Contains(t, c.Fields[0].Unclear, "stopped early")
+	assert.False(t, c.Regressed())
+}
+
+// TestScenarios: each scenario beside calm, with the noise floor of two calm ones.
+func TestScenarios(t *testing.T) {
+	r := made("calm/i", repeated("h", 20), "again/i", repeated("h", 19)+"b", "flaky/i",
+		repeated("b", 12)+repeated("h", 8),
+		"flaky/faults-only", repeated("h", 20), "down/i", repeated("u", 20))
+	c, err := compare.Scenarios(r, "calm", nil)
+	require.NoError(t, err)
+	assert.Nil(t, c.Noise)
+	assert.Contains(t, c.String(), "no noise floor")
+	assert.Len(t, c.Fields, 3)
+	var options compare.Options
+	options.Again = "again"
+	c, err = compare.Scenarios(r, "calm", &options)
+	require.NoError(t, err)
+	assert.Equal(t, &compare.Noise{Differ: 1, Pairs: 20}, c.Noise)
+	assert.Equal(t, []string{"flaky/faults-only"}, c.NotInCalm)
+	require.Len(t, c.Fields, 2)
+	assert.Equal(t, &stats.Pairs{Both: 8, Worse: 12}, c.Fields[0].Pairs)
+	assert.True(t, c.Fields[0].Regression)
+	assert.Equal(t, "undelivered in down", c.Fields[1].Unclear)
+	assert.Contains(t, c.String(), "flaky / i: 20 of 20 in calm, 8 of 20 in flaky, 12 worse, 0 better")
+	assert.Contains(t, c.String(), "noise floor 5.0 %: calm and again disagree on 1 of 20 pairs")
+}
+
+func TestRefusals(t *testing.T) {
+	twice := made("s/i", "hh")
+	twice.Cells[1].Cell.Trial = 1
+	late := made("s/i", "hh")
+	late.Trials = 1
+	loud := countsOnly(made("calm/i", "h"))
+	loud.Counts[0].HasRules = true
+	level := func(x float64) *compare.Options { return &compare.Options{Level: x} }
+	again := func(s string) *compare.Options { return &compare.Options{Again: s} }
+	ok := made("calm/i", "h", "s/i", "h")
+	between := func(b, a *contract.Report, o *compare.Options) error {
+		_, err := compare.Reports(b, a, o)
+		return err
+	}
+	within := func(r *contract.Report, calm string, o *compare.Options) error {
+		_, err := compare.Scenarios(r, calm, o)
+		return err
+	}
+	for _, row := range []struct {
+		err  error
+		says string
+	}{
+		{between(nil, nil, nil), "compare: before is nil"},
+		{between(nil, nil, nil), "compare: after is nil"},
+		{between(twice, ok, nil), "compare: before.Cells[1].Cell"},
+		{between(ok, late, nil), "compare: after.Cells[1].Cell.Trial is 2; allowed: 1 to the 1 of Trials"},
+		{between(ok, ok, level(0.6)), "compare: Options.Level is 0.6; allowed: above 0 to 0.5, or 0 for 0.05"},
+		{within(nil, "calm", nil), "compare: report is nil"},
+		{within(ok, "clam", nil), `compare: calm is "clam"; allowed: calm, s`},
+		{within(ok, "calm", again("calm")), "compare: Options.Again"},
+		{within(loud, "calm", nil), "a scenario without rules"},
+	} {
+		require.Error(t, row.err, row.says)
+		assert.ErrorContains(t, row.err, row.says)
+	}
+}
+
+// TestNoFalseAlarm: of 1,000 pairs of reports of one agent at most 50 differ, at a level of
+// 0.05, whatever the numbers; and the fields alone and the sign flip alone keep their parts.
+func TestNoFalseAlarm(t *testing.T) {
+	for _, row := range []struct {
+		why                           string
+		scenarios, invariants, trials int
+		rate, alike                   float64
+		paired                        bool
+		sometimes                     int // the report after has so many trials fewer
+	}{
+		{"one field of many trials", 1, 1, 100, 0.8, 0, true, 0},
+		{"one field, not paired", 1, 1, 60, 0.8, 0, false, 0},
+		{"few fields", 3, 2, 20, 0.9, 0, true, 0},
+		{"many scenarios", 20, 1, 10, 0.7, 0.4, true, 0},
+		{"many fields", 6, 8, 12, 0.9, 0.2, true, 0},
+		{"fewer trials now", 8, 2, 20, 0.8, 0.2, false, 13},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			t.Parallel()
+			alarms := 0
+			for seed := range uint64(1000) {
+				// Two builds of one agent share the rates of the scenarios, and not their draws.
+				before, after := pair(seed, row.scenarios, row.invariants, row.trials, row.trials-row.sometimes, row.rate,
+					row.rate, row.alike)
+				if !row.paired {
+					after.Seed = 2
+				}
+				if reports(t, before, after).Regressed() {
+					alarms++
+				}
+			}
+			t.Logf("%d of 1000", alarms)
+			assert.LessOrEqual(t, alarms, 50)
+		})
+	}
+}
+
+// pair is two reports of agents with one rate each, whose scenarios are as hard for both.
+func pair(seed uint64, scenarios, invariants, before, after int, from, to,
+	alike float64) (*contract.Report, *contract.Report) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var one, two []string
+	for s := range scenarios {
+		shift := alike * (rng.Float64() - 0.5)
+		for i := range invariants {
+			name := fmt.Sprintf("s%d/i%d", s, i)
+			one = append(one, name, draws(rng, before, from+shift))
+			two = append(two, name, draws(rng, after, to+shift))
+		}
+	}
+	return made(one...), made(two...)
+}
+
+func draws(rng *rand.Rand, n int, rate float64) string {
+	states := make([]byte, n)
+	for k := range states {
+		if states[k] = 'b'; rng.Float64() < rate {
+			states[k] = 'h'
+		}
+	}
+	return string(states)
+}
+
+// TestPromisedPower: a drop to what Sees says is found as often as it says. Paired, the model
+// is that of stats.Trials without noise: what held before breaks with the chance of the drop.
+func TestPromisedPower(t *testing.T) {
+	for _, trials := range []int{20, 50} {
+		for _, paired := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d trials, paired %v", trials, paired), func(t *testing.T) {
+				found, pairs := 0, 1000
+				var sees *compare.Power
+				for seed := range uint64(pairs) {
+					rng := rand.New(rand.NewPCG(seed, 2))
+					before, after := []byte(draws(rng, trials, 0.95)), []byte(nil)
+					if sees == nil { // it depends on the number alone
+						r := made("s/i", string(before))
+						other := made("s/i", string(before))
+						if !paired {
+							other.Seed = 2
+						}
+						sees = reports(t, r, other).Sees
+					}
+					if paired {
+						after = lost(rng, before, (sees.From-sees.To)/sees.From)
+					} else {
+						after = []byte(draws(rng, trials, sees.To))
+					}
+					r, other := made("s/i", string(before)), made("s/i", string(after))
+					if !paired {
+						other.Seed = 2
+					}
+					if reports(t, r, other).Regressed() {
+						found++
+					}
+				}
+				t.Logf("%v: found %d of %d", sees, found, pairs)
+				assert.GreaterOrEqual(t, float64(found), 1000*sees.Chance-38, "three standard errors of 1000 below")
+			})
+		}
+	}
+}
+
+// lost breaks what held with a chance.
+func lost(rng *rand.Rand, states []byte, chance float64) []byte {
+	own := append([]byte(nil), states...)
+	for i := range own {
+		if own[i] == 'h' && rng.Float64() < chance {
+			own[i] = 'b'
+		}
+	}
+	return own
+}
+
+// TestBroadDrop: a drop that no field shows is seen over the scenarios.
+func TestBroadDrop(t *testing.T) {
+	before, after := pair(3, 20, 1, 10, 10, 0.9, 0.65, 0)
+	c := reports(t, before, after)
+	require.NotNil(t, c.Overall)
+	for _, f := range c.Fields {
+		assert.False(t, f.Regression)
+	}
+	assert.True(t, c.Overall.Regression, "%v", c)
+	assert.Less(t, c.Overall.Difference.High, 0.0)
+}
+
+// judged fills in the score of a report that was made by hand.
+func judged(r *contract.Report) *contract.Report {
+	own := *countsOnly(new(*r))
+	own.Cells = r.Cells
+	if err := own.Judge(); err != nil {
+		panic(err)
+	}
+	return &own
+}
+
+// BenchmarkReports compares two reports of 10⁵ cells, of 20 trials a field.
+func BenchmarkReports(b *testing.B) {
+	before, after := pair(1, 100, 50, 20, 20, 0.95, 0.95, 0)
+	for b.Loop() {
+		if _, err := compare.Reports(before, after, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestMarkdown: the worse field comes first, a name has no effect, and fields that did not
+// change have no row.
+func TestMarkdown(t *testing.T) {
+	held := repeated("h", 20)
+	evil := "s|<b>\x1b/i"
+	before := made("s/same", held, evil, held, "s/lost", held, "s/gone", held)
+	after := made("s/same", held, evil, repeated("h", 19)+"b", "s/lost", repeated("b", 20), "s/gone", repeated("u", 20))
+	c := reports(t, before, after)
+	text := c.Markdown()
+	assert.True(t, strings.HasPrefix(text, "**Worse: 1 field.** 3 of 4 fields compared.\n"), text)
+	var rows []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "| ") && strings.Contains(line, " / ") {
+			rows = append(rows, line)
+		}
+	}
+	require.Len(t, rows, 3)
+	assert.Contains(t, rows[0], "| s / lost | 20 of 20 | 0 of 20 |")
+	assert.Contains(t, rows[0], "20 worse, 0 better, **worse**")
+	assert.Contains(t, rows[1], "| s\\|\\<b\\>\ufffd / i | 20 of 20 | 19 of 20 |")
+	assert.Contains(t, rows[2], "undelivered now")
+	assert.NotContains(t, c.String(), "\x1b")
+	assert.Contains(t, reports(t, before, before).Markdown(), "**Nothing is worse.** 4 of 4 fields compared.")
+}
+
+// TestJSON: a comparison is JSON that reads back, without empty members.
+func TestJSON(t *testing.T) {
+	c := reports(t, made("s/i", "hhhh", "t/i", "uuuu"), made("s/i", "hhhb", "t/i", "hhhh"))
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	var back compare.Comparison
+	require.NoError(t, json.Unmarshal(text, &back))
+	assert.Equal(t, *c, back)
+}

@@ -1,0 +1,58 @@
+package compare_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract/compare"
+	"github.com/shakedown-go/shakedown/contract/report"
+)
+
+func ExampleReports() {
+	held := strings.Repeat("h", 20)
+	before := made("calm/one-refund", held, "refund-reply-lost/one-refund", held)
+	after := made("calm/one-refund", held, "refund-reply-lost/one-refund", "bbbhbbbbhbbhbhbhhbhh")
+
+	c, err := compare.Reports(before, after, &compare.Options{Before: "main.json"})
+	fmt.Print(c)
+	fmt.Println(c.Regressed(), err)
+	// Output:
+	// matrix: whether prompts and rules are equal is not known: a report has no fingerprint
+	// refund-reply-lost / one-refund: 20 of 20 in main.json, 8 of 20 now, 12 worse, 0 better (McNemar p .0002 one-sided, Holm over 2 fields .0005; -60 points, 95 % interval -78 to -33): worse
+	// over 2 scenarios: 1 worse, 0 better, mean difference -30 points, 95 % interval -100 to +100 (sign flip p .5 one-sided, one comparison)
+	// 20 trials a field can see a drop from 95 % to 63 % (paired, one-sided .045, power 80 %, one field)
+	// 2 of 2 fields compared, 1 worse
+	// true <nil>
+}
+
+func ExampleScenarios() {
+	held := strings.Repeat("h", 19)
+	r := made("calm/polite", held+"h", "calm-again/polite", held+"b", "orders-flaky/polite", "bbbhbbbbhbbhbhbhhbhh")
+
+	c, err := compare.Scenarios(r, "calm", &compare.Options{Again: "calm-again"})
+	fmt.Print(c)
+	fmt.Println(err)
+	// Output:
+	// noise floor 5.0 %: calm and calm-again disagree on 1 of 20 pairs
+	// orders-flaky / polite: 20 of 20 in calm, 8 of 20 in orders-flaky, 12 worse, 0 better (McNemar p .0002 one-sided, Holm over 1 field .0002; -60 points, 95 % interval -78 to -33): worse; noise floor 5.0 %
+	// 20 trials a field can see a drop from 95 % to 63 % (paired, one-sided .05, power 80 %, one field)
+	// <nil>
+}
+
+// A baseline that was kept is read with report.Verify.
+func ExampleReports_baseline() {
+	before := made("calm/one-refund", "hhhhb", "flaky/one-refund", "hhhhh")
+	var file bytes.Buffer
+	if err := report.Compact(&file, judged(before)); err != nil {
+		fmt.Println(err)
+	}
+	kept, err := report.Verify(&file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := compare.Reports(kept, before, nil)
+	fmt.Println(c.Compared(), c.Regressed(), err)
+	// Output: 2 false <nil>
+}

@@ -1,0 +1,300 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+)
+
+// Reports compares the report of a build with that of an earlier one, field by field.
+//
+// If the matrices differ, Matrices says in what. Fields in common by their names are
+// compared; the others are listed, and so are those whose scenario or prompts are not
+// the same, since a change of them is no change of the agent.
+//
+// Where both reports say that the agent is repeatable, and their seeds are equal, no
+// statistics are made: a field in which more trials break than before, among those that were
+// made before too, is a regression, be it that no fault was delivered in them. Else each
+// field is tested: trial by trial ([stats.McNemar]) if both reports have the states of trials and one seed,
+// so that equal trials met equal faults; otherwise by its counts ([stats.FisherExact]).
+// Holm's method adjusts over all tested fields, and the sign flip by scenario tests all of
+// them together. When nothing changed, something is called a regression with a chance of
+// at most [Options.Level].
+//
+// A field that is undelivered, inconclusive or not run on one side is neither better nor
+// worse. Nor is one of a run with [contract.RunOptions.Sequential], whose trials stopped
+// themselves: Unclear has both decisions.
+//
+// Errors: [*FieldError], joined, for a nil report, cells that contradict each other, and
+// options that are not allowed.
+func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
+	p := fields.List()
+	own := settled(o, p)
+	p.Demand(before != nil, "before", fielderror.Found("nil"), "a report")
+	p.Demand(after != nil, "after", fielderror.Found("nil"), "a report")
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	was, is := tableOf(before, "before", p), tableOf(after, "after", p)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	apart := unpaired(before, after, was, is, &own)
+	c := &Comparison{Before: own.Before, After: own.After, Level: own.Level, Unpaired: apart, Fields: []Field{},
+		Matrices:   differences(before, after, apart == "", &own),
+		Repeatable: repeatable(before, after, was, is)}
+	changed := changedParts(before.Fingerprint, after.Fingerprint)
+	for _, at := range is.order {
+		switch b := was.sides[at]; {
+		case b == nil:
+			c.OnlyAfter = append(c.OnlyAfter, at.String())
+		case changed(at):
+			c.Changed = append(c.Changed, at.String())
+		default:
+			f := fieldOf(at, b, is.sides[at], c.Unpaired == "", &own)
+			if f.Unclear == "" && !c.Repeatable {
+				f.Unclear = stopped(before, after, at, &own)
+			}
+			c.Fields = append(c.Fields, f)
+		}
+	}
+	for _, at := range was.order {
+		if is.sides[at] == nil {
+			c.OnlyBefore = append(c.OnlyBefore, at.String())
+		}
+	}
+	if c.Repeatable {
+		for i := range c.Fields {
+			f := &c.Fields[i]
+			at := place{f.Scenario, f.Invariant}
+			f.Regression = f.Unclear == "" && moreBroken(was.sides[at], is.sides[at])
+		}
+		return c, nil
+	}
+	return c, c.test(was, is, after.Seed)
+}
+
+// test makes the statistics.
+func (c *Comparison) test(was, is *table, seed uint64) (err error) {
+	if c.Tested, err = adjust(c.Fields, shareOfFields*c.Level); err != nil {
+		return err
+	}
+	at := map[string]int{}
+	var by []changes
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		if f.Unclear != "" {
+			continue
+		}
+		field := place{f.Scenario, f.Invariant}
+		change, ok := changeOf(f, was.sides[field], is.sides[field])
+		if !ok {
+			continue
+		}
+		k, seen := at[f.Scenario]
+		if !seen {
+			k = len(by)
+			at[f.Scenario], by = k, append(by, changes{})
+		}
+		by[k].net, by[k].compared = by[k].net+change.net, by[k].compared+change.compared
+	}
+	c.Overall, err = overallOf(by, shareOfOverall*c.Level, seed)
+	c.Sees = powerOf(c.Fields, shareOfFields*c.Level)
+	return err
+}
+
+// repeatable reports whether chance has no part in a comparison: both agents repeat
+// themselves, and the trials of both met equal faults. Counts alone do not say of which
+// trials they are, so the report before must have made all.
+func repeatable(before, after *contract.Report, was, is *table) bool {
+	all := before.Trials >= after.Trials && !before.Filtered && !before.Cancelled && !before.Sequential &&
+		!after.Sequential
+	return before.Repeatable == "yes" && after.Repeatable == "yes" && before.Seed == after.Seed &&
+		(was.kept && is.kept || all)
+}
+
+// moreBroken reports whether a field is worse although chance has no part in it: more
+// trials broke that did not before than hold that broke before, be it without a delivered
+// fault. Trials that were not made before, or not judged, do not count: they might have
+// broken then too.
+func moreBroken(before, after *side) bool {
+	if len(before.states) == 0 || len(after.states) == 0 {
+		return after.broken()-before.broken() > before.Inconclusive
+	}
+	net := 0
+	for trial, is := range after.states {
+		was := before.at(trial)
+		switch {
+		case broke(is) && (was == contract.Held || was == contract.Undelivered):
+			net++
+		case is == contract.Held && broke(was), is == contract.Undelivered && was == unprovoked:
+			net--
+		}
+	}
+	return net > 0
+}
+
+func broke(s contract.CellState) bool { return s == contract.Broken || s == unprovoked }
+
+// broken counts the trials that broke, also those without a delivered fault.
+func (s *side) broken() int { return s.Decided - s.Held + s.Unprovoked }
+
+// unpaired says why trials are not compared one by one; empty: they are.
+func unpaired(before, after *contract.Report, was, is *table, o *Options) string {
+	switch {
+	case before.Seed != after.Seed:
+		return fmt.Sprintf("the seeds differ, %d %s and %d %s, so equal trials met other faults", before.Seed, o.Before,
+			after.Seed, o.After)
+	case !was.kept:
+		return "the report " + o.Before + " has counts alone, not the states of its trials"
+	case !is.kept:
+		return "the report " + o.After + " has counts alone, not the states of its trials"
+	}
+	return ""
+}
+
+// stopped says how the field of a sequential run stands; empty: neither run was one.
+func stopped(before, after *contract.Report, at place, o *Options) string {
+	if !before.Sequential && !after.Sequential {
+		return ""
+	}
+	decision := func(r *contract.Report) string {
+		for i := range r.Fields {
+			if f := &r.Fields[i]; f.Scenario == at.scenario && f.Invariant == at.invariant {
+				return f.Standing.Decision.String()
+			}
+		}
+		return "without a decision"
+	}
+	return fmt.Sprintf("trials stopped early, which biases shares; %s %s, %s %s", decision(before), o.Before,
+		decision(after), o.After)
+}
+
+// differences says in what two matrices differ. paired reports whether equal trials are compared.
+func differences(before, after *contract.Report, paired bool, o *Options) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if before.Name != after.Name {
+		say("the name is %q %s and %q %s", before.Name, o.Before, after.Name, o.After)
+	}
+	if before.Seed != after.Seed {
+		say("the seed is %d %s and %d %s", before.Seed, o.Before, after.Seed, o.After)
+	}
+	if before.Trials != after.Trials {
+		first := ""
+		if paired {
+			first = fmt.Sprintf("; the first %d of them are compared", min(before.Trials, after.Trials))
+		}
+		say("each field has %d trials %s and %d %s%s", before.Trials, o.Before, after.Trials, o.After, first)
+	}
+	if before.SharedObservations != after.SharedObservations {
+		say("only the report %s shares observations",
+			map[bool]string{true: o.Before, false: o.After}[before.SharedObservations])
+	}
+	all = append(all, judgesApart(before, after, o)...)
+	b, a := before.Fingerprint, after.Fingerprint
+	if b == nil || a == nil {
+		say("whether prompts and rules are equal is not known: a report has no fingerprint")
+		return all
+	}
+	if b.Prompts != a.Prompts {
+		say("the prompts of the matrix differ")
+	}
+	for _, part := range []struct {
+		noun, content        string
+		was, is, asked, asks map[string]string
+	}{
+		{"scenario", "its rules", b.Scenarios, a.Scenarios, b.ScenarioPrompts, a.ScenarioPrompts},
+		{"invariant", "its severity, rate or scope", b.Invariants, a.Invariants, b.Probes, a.Probes},
+	} {
+		for _, d := range namesApart(part.was, part.is, o) {
+			say("%s %s", part.noun, d)
+		}
+		for _, name := range slices.Sorted(maps.Keys(part.is)) {
+			old, known := part.was[name]
+			if known && old != part.is[name] {
+				say("%s %s differs in %s", part.noun, name, part.content)
+			}
+			if known && part.asked[name] != part.asks[name] {
+				say("%s %s differs in its prompts", part.noun, name)
+			}
+		}
+	}
+	for _, d := range namesApart(before.Tools, after.Tools, o) { // of the build, and not of the matrix
+		say("tool %s", d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(after.Tools)) {
+		if old, known := before.Tools[name]; known && old != after.Tools[name] {
+			say("tool %s has another input schema", name)
+		}
+	}
+	return all
+}
+
+// judgesApart are the invariants whose answers other judges of prose ruled on, or that put
+// another sentence to them: a difference may then be theirs. Where a report has no judge,
+// nothing is known.
+func judgesApart(before, after *contract.Report, o *Options) (all []string) {
+	of := func(r *contract.Report, invariant string) (judges, sentences []string) {
+		for _, s := range r.Judges {
+			if s.Invariant == invariant && s.Held+s.Broken > 0 {
+				judges = append(judges, strings.TrimSpace(cmp.Or(s.Judge, "a judge without a name")+" "+s.Version))
+				sentences = append(sentences, s.Decide)
+			}
+		}
+		slices.Sort(judges)
+		slices.Sort(sentences)
+		return judges, slices.Compact(sentences)
+	}
+	for _, name := range after.Invariants {
+		was, asked := of(before, name)
+		is, asks := of(after, name)
+		switch {
+		case was == nil || is == nil:
+		case !slices.Equal(was, is):
+			all = append(all, fmt.Sprintf("invariant %s was judged by %s %s and by %s %s", name,
+				strings.Join(was, ", "), o.Before, strings.Join(is, ", "), o.After))
+		case !slices.Equal(asked, asks):
+			all = append(all, fmt.Sprintf("invariant %s put another sentence to its judge", name))
+		}
+	}
+	return all
+}
+
+// namesApart are the names that only one of two has.
+func namesApart(before, after map[string]string, o *Options) (all []string) {
+	for _, side := range []struct {
+		own, other map[string]string
+		name       string
+	}{{after, before, o.After}, {before, after, o.Before}} {
+		for _, name := range slices.Sorted(maps.Keys(side.own)) {
+			if _, known := side.other[name]; !known {
+				all = append(all, name+" is only "+side.name)
+			}
+		}
+	}
+	return all
+}
+
+// changedParts reports of a field whether its scenario or its prompts changed.
+func changedParts(before, after *contract.Fingerprint) func(place) bool {
+	if before == nil || after == nil {
+		return func(place) bool { return false } // not known, which differences says
+	}
+	return func(at place) bool {
+		probed, probes := before.Probes[at.invariant], after.Probes[at.invariant]
+		if before.Scenarios[at.scenario] != after.Scenarios[at.scenario] || probed != probes {
+			return true
+		}
+		// Probes replace the prompts of a scenario, which replace those of the matrix.
+		return probes == "" && promptsOf(before, at.scenario) != promptsOf(after, at.scenario)
+	}
+}
+
+func promptsOf(f *contract.Fingerprint, scenario string) string {
+	return cmp.Or(f.ScenarioPrompts[scenario], f.Prompts)
+}
