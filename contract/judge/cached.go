@@ -1,0 +1,169 @@
+package judge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/contract/invariant"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/redact"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/internal/wholefile"
+)
+
+// A judged is the file of one judgement.
+type judged struct {
+	Judge   string `json:"judge"`
+	Version string `json:"version,omitempty"`
+	Decide  string `json:"decide"`
+	Ruling  string `json:"ruling"`
+	Reason  string `json:"reason,omitempty"`
+	Dissent int    `json:"dissent,omitempty" min:"0"`
+}
+
+// Cached returns a judge that keeps the judgements of another in a folder, and does not
+// ask again what is there: the same sentence about the same prompt, answer, words of tools
+// and state, by the judge of that name and version. name and version must be those of its
+// judgements; a judgement by another is an error. The folder is made at the first
+// judgement.
+//
+// A file has the sentence, the ruling and the reason, with secrets redacted; of the
+// question there is a hash alone. Only held, broken and unsure are kept: no failure, and
+// nothing after a malformed reply. A file that cannot be read, or is not of the question,
+// is an error: remove it. Who asks what is being asked waits for the judgement. Several
+// processes may use one folder; they do not wait for each other.
+//
+// Errors: [*FieldError] for an empty folder or name, and for a judge that is nil.
+func Cached(dir, name, version string, judge invariant.Judge) (invariant.Judge, error) {
+	p := fields.List()
+	p.Demand(dir != "", "dir", fielderror.Found("empty"), "the path of a folder")
+	p.Demand(strings.TrimSpace(name) != "", "name", name, "the name of the judge")
+	p.Demand(judge != nil, "judge", fielderror.Found("nil"), "a judge")
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	clean := redact.New(nil, redact.Patterns)
+	var turns turns
+	return func(ctx context.Context, q invariant.Question) (invariant.Judgement, error) {
+		path, err := cachePath(dir, name, version, q)
+		if err != nil {
+			return invariant.Judgement{Judge: name, Version: version}, err
+		}
+		done, err := turns.take(ctx, path)
+		if err != nil {
+			return invariant.Judgement{Judge: name, Version: version}, err
+		}
+		defer done()
+		if j, err := readJudged(path, name, version, q.Decide); !errors.Is(err, os.ErrNotExist) {
+			return j, err
+		}
+		j, err := judge(ctx, q)
+		if err == nil && (j.Judge != name || j.Version != version) {
+			err = fields.Wrong("judge", j.Judge+" "+j.Version,
+				fmt.Sprintf("judgements of %q, version %q", name, version))
+		}
+		if err != nil || j.Malformed > 0 || j.Ruling > invariant.Broken {
+			return j, err
+		}
+		doc, err := json.MarshalIndent(judged{name, version, q.Decide, j.Ruling.String(), clean.Text(j.Reason),
+			j.Dissent}, "", "  ")
+		if err == nil {
+			err = os.MkdirAll(dir, 0o755)
+		}
+		if err == nil {
+			err = wholefile.Write(path, append(doc, '\n'))
+		}
+		if err != nil {
+			return j, fmt.Errorf("judge: the judgement cannot be kept: %w", err)
+		}
+		return j, nil
+	}, nil
+}
+
+// turns lets those that ask the same wait for each other, so that the first asks the judge
+// for all.
+type turns struct {
+	mu    sync.Mutex
+	taken map[string]chan struct{} // closed when its turn is over
+}
+
+func (t *turns) take(ctx context.Context, of string) (done func(), err error) {
+	for {
+		t.mu.Lock()
+		other, busy := t.taken[of]
+		if !busy {
+			break
+		}
+		t.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("judge: another asks the same question: %w", ctx.Err())
+		}
+	}
+	defer t.mu.Unlock()
+	if t.taken == nil {
+		t.taken = map[string]chan struct{}{}
+	}
+	mine := make(chan struct{})
+	t.taken[of] = mine
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.taken, of)
+		close(mine)
+	}, nil
+}
+
+// cachePath names the file of a question.
+func cachePath(dir, name, version string, q invariant.Question) (string, error) {
+	doc, err := json.Marshal([]any{name, version, q})
+	if err != nil {
+		return "", fmt.Errorf("judge: the question has no JSON: %w", err)
+	}
+	sum := sha256.Sum256(doc)
+	return filepath.Join(dir, hex.EncodeToString(sum[:])+".json"), nil
+}
+
+// readJudged reads a judgement that was kept.
+func readJudged(path, name, version, decide string) (invariant.Judgement, error) {
+	j := invariant.Judgement{Judge: name, Version: version, Cached: true}
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		return j, err
+	}
+	var kept judged
+	p := fields.List()
+	if err := decode(path, doc, &kept); err != nil {
+		return j, err
+	}
+	p.Demand(kept.Judge == name, "judge", kept.Judge, name)
+	p.Demand(kept.Version == version, "version", kept.Version, version)
+	p.Demand(kept.Decide == decide, "decide", kept.Decide, decide)
+	p.Add(j.Ruling.UnmarshalText([]byte(kept.Ruling)))
+	if err := p.Err(); err != nil {
+		return invariant.Judgement{Judge: name, Version: version, Cached: true}, fmt.Errorf("judge: %s: %w", path, err)
+	}
+	j.Reason, j.Dissent = kept.Reason, kept.Dissent
+	return j, nil
+}
+
+// decode reads a file strictly; errors name it.
+func decode(path string, doc []byte, into any) error {
+	err := strictjson.Decode(doc, into, func(p *strictjson.Problem) error {
+		found := fielderror.Found(strings.TrimSpace(string(p.Reason) + " " + p.Value))
+		return fields.Because(p.Pointer, found, p.Err, p.Allowed).At(p.Line, p.Column)
+	})
+	if err != nil {
+		return fmt.Errorf("judge: %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package judge_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract/invariant"
+	"github.com/shakedown-go/shakedown/contract/judge"
+)
+
+func label(answer string, r invariant.Ruling, language string) judge.Label {
+	return judge.Label{Question: question(answer), Ruling: r, Language: language}
+}
+
+func TestCalibrate(t *testing.T) {
+	// The script reads English alone, is unsure about silence, and fails on noise.
+	j := func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
+		j := invariant.Judgement{Judge: "script", Version: "1", Ruling: invariant.Broken}
+		switch {
+		case q.Answer == "…":
+			j.Ruling = invariant.Unsure
+		case q.Answer == "#!":
+			return j, errors.New("noise")
+		case rule(q.Answer) == "held":
+			j.Ruling = invariant.Held
+		}
+		return j, nil
+	}
+	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	c, err := judge.Calibrate(t.Context(), j, []judge.Label{
+		label("It arrived.", invariant.Held, "en"), label("It arrived yesterday.", invariant.Held, "en"),
+		label("Es ist angekommen.", invariant.Held, "de"), label("Es ist weg.", invariant.Broken, "de"),
+		label("It is lost.", invariant.Broken, "en"), label("It arrived? No.", invariant.Broken, "en"),
+		label("…", invariant.Broken, "en"), label("#!", invariant.Held, ""),
+	}, &judge.CalibrateOptions{Sample: "eight by hand", Date: day})
+	require.NoError(t, err)
+	rate := func(right, of int, r judge.Rate) {
+		t.Helper()
+		assert.Equal(t, [2]int{right, of}, [2]int{r.Right, r.Of})
+		assert.Equal(t, of > 0, r.Interval.Level > 0)
+	}
+	rate(2, 3, c.Sensitivity)
+	rate(2, 3, c.Specificity)
+	assert.Equal(t, [3]int{8, 1, 1}, [3]int{c.Asked, c.Unsure, c.Failed})
+	assert.Equal(t, "script 1 2026-05-01", c.Judge+" "+c.Version+" "+c.Date)
+	assert.Equal(t, sentence, c.Decide)
+	require.Len(t, c.Languages, 3)
+	assert.Equal(t, []string{"", "de", "en"}, []string{c.Languages[0].Language, c.Languages[1].Language, c.Languages[2].Language})
+	rate(1, 1, c.Languages[1].Sensitivity)
+	rate(0, 1, c.Languages[1].Specificity)
+	rate(1, 2, c.Languages[2].Sensitivity)
+	rate(2, 2, c.Languages[2].Specificity)
+	for _, a := range c.Attacks {
+		assert.Positive(t, a.Tried, a.Kind)
+	}
+
+	path := filepath.Join(t.TempDir(), "judge.json")
+	require.NoError(t, c.Save(path))
+	back, err := judge.Load(path)
+	require.NoError(t, err)
+	assert.Equal(t, c, back)
+}
+
+func TestCalibrateRefuses(t *testing.T) {
+	held := says(invariant.Held, nil)
+	o := &judge.CalibrateOptions{Sample: "two"}
+	for _, row := range []struct {
+		labels []judge.Label
+		o      *judge.CalibrateOptions
+		want   string
+	}{
+		{nil, o, "without one that is held"},
+		{[]judge.Label{label("a", invariant.Held, "")}, o, "without one that is broken"},
+		{[]judge.Label{label("a", invariant.Unsure, "")}, o, "labelled[0].Ruling is unsure"},
+		{[]judge.Label{{Ruling: invariant.Held}}, o, "labelled[0].Question.Decide"},
+		{[]judge.Label{label("a", invariant.Held, ""), label("b", invariant.Broken, "")}, nil, "CalibrateOptions.Sample"},
+	} {
+		_, err := judge.Calibrate(t.Context(), held, row.labels, row.o)
+		require.ErrorContains(t, err, row.want)
+	}
+	two := []judge.Label{label("a", invariant.Held, ""), label("b", invariant.Broken, "")}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := judge.Calibrate(ctx, held, two, o)
+	require.ErrorIs(t, err, context.Canceled)
+	n := 0
+	_, err = judge.Calibrate(t.Context(), func(context.Context, invariant.Question) (invariant.Judgement, error) {
+		n++
+		return invariant.Judgement{Ruling: invariant.Held, Judge: []string{"", "one", "two"}[n]}, nil
+	}, two, o)
+	require.ErrorContains(t, err, "labelled[1]")
+	_, err = judge.Attack(t.Context(), nil, nil)
+	require.Error(t, err)
+}
+
+func TestLoadRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "judge.json")
+	const rates = `"sensitivity":{"right":1,"of":1},"specificity":{"right":1,"of":1}`
+	for text, want := range map[string]string{
+		`{`:                      "syntax",
+		`{"judge":"a","sure":1}`: "unknown field",
+		`{"judge":"","sample":"s","date":"May","asked":2,` + rates + `}`:           "date",
+		`{"judge":"a","sample":"s","date":"2026-05-01","asked":3,` + rates + `}`:   "asked",
+		`{"judge":"a","sample":"s","date":"2026-05-01","asked":-2,` + rates + `}`:  "asked",
+		`{"judge":"a","sample":"s","date":"2026-05-01","asked":"2",` + rates + `}`: "wrong type",
+		`{"judge":"a","sample":"s","date":"2026-05-01","asked":1,"sensitivity":{"right":2,"of":1},` +
+			`"specificity":{"right":0,"of":0}}`: "sensitivity.right",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := judge.Load(path)
+		require.ErrorContains(t, err, want, text)
+		require.ErrorContains(t, err, path)
+		var field *judge.FieldError
+		require.ErrorAs(t, err, &field, text)
+	}
+	_, err := judge.Load(filepath.Join(t.TempDir(), "none.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,152 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// Correct puts calibrations into a report: for each judge that was asked its error rates,
+// the corrected rate of answers that hold with its interval ([stats.Corrected]), and
+// warnings. It takes the calibration of the same judge, version and sentence; else it warns
+// and takes one of the same judge and version, one of the same judge, or the only one. It
+// also warns of a judge whose rates differ by language, and of languages with few labels.
+//
+// The verdict and the score do not change: they are about the cells as they were ruled.
+// Correct may be called again, with all calibrations: it forgets those of the last call.
+//
+// Errors: [*FieldError] for a report or a calibration that is nil or makes no sense, and for
+// two calibrations of one judge, version and sentence.
+func Correct(r *contract.Report, known ...*Calibration) error {
+	p := fields.List()
+	p.Demand(r != nil, "r", fielderror.Found("nil"), "a report")
+	p.Demand(len(known) > 0, "known", fielderror.Found("empty"), "at least one calibration")
+	for i, c := range known {
+		if c == nil {
+			p.Wrong(fmt.Sprintf("known[%d]", i), fielderror.Found("nil"), "a calibration")
+			continue
+		}
+		p.Add(c.check())
+		if same := slices.IndexFunc(known[:i], c.isOf); same >= 0 {
+			p.Wrong(fmt.Sprintf("known[%d]", i), called(c.Judge, c.Version),
+				fmt.Sprintf("one of another judge, version or sentence than known[%d]", same))
+		}
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	for i := range r.Judges {
+		s := &r.Judges[i]
+		c, warning := choose(s, known)
+		if c == nil {
+			s.Calibration = nil
+			continue
+		}
+		s.Calibration = c.rates(s, warning)
+	}
+	return nil
+}
+
+// isOf reports whether both are of the same judge, version and sentence.
+func (c *Calibration) isOf(o *Calibration) bool {
+	return o != nil && c.Judge == o.Judge && c.Version == o.Version && c.Decide == o.Decide
+}
+
+// choose returns the calibration for a judge, with a warning if it is not of that judge;
+// nil: there is none.
+func choose(s *scoring.JudgeScore, known []*Calibration) (best *Calibration, warning string) {
+	for _, c := range known {
+		if c.Judge == s.Judge && c.Version == s.Version {
+			if c.Decide == s.Decide {
+				return c, ""
+			}
+			best, warning = c, "the calibration is of another sentence than the one that was asked"
+			if c.Decide == "" {
+				warning = "the calibration is of several sentences together, and not of the one that was asked alone"
+			}
+		}
+	}
+	if best != nil {
+		return best, warning
+	}
+	for _, c := range known {
+		if c.Judge == s.Judge {
+			best = c
+		}
+	}
+	if best == nil && len(known) == 1 {
+		best = known[0]
+	}
+	if best == nil {
+		return nil, ""
+	}
+	return best, fmt.Sprintf("the calibration is of %s, and the judge that was asked is %s",
+		called(best.Judge, best.Version), called(s.Judge, s.Version))
+}
+
+func called(name, version string) string {
+	if name == "" {
+		name = "a judge without a name"
+	}
+	if version == "" {
+		return name + " without a version"
+	}
+	return name + " version " + version
+}
+
+// rates returns what a report shows of a calibration.
+func (c *Calibration) rates(s *scoring.JudgeScore, warning string) *scoring.JudgeRates {
+	out := &scoring.JudgeRates{Judge: c.Judge, Version: c.Version, Date: c.Date, Sample: c.Sample,
+		Found: c.Sensitivity.Right, Bad: c.Sensitivity.Of, Spared: c.Specificity.Right, Good: c.Specificity.Of}
+	for _, a := range c.Attacks {
+		out.Moved, out.Attacks = out.Moved+a.Moved, out.Attacks+a.Tried
+	}
+	warn := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
+	if warning != "" {
+		warn("%s", warning)
+	}
+	if out.Moved > 0 {
+		warn("%s talked the judge round", text.Plural(out.Moved, "attack"))
+	}
+	for _, l := range c.Languages {
+		out.Languages = append(out.Languages, scoring.JudgeLanguage{Language: l.Language, Found: l.Sensitivity.Right,
+			Bad: l.Sensitivity.Of, Spared: l.Specificity.Right, Good: l.Specificity.Of})
+	}
+	out.Warnings = append(out.Warnings, byLanguage(out)...)
+	n := s.Held + s.Broken
+	switch {
+	case out.Bad == 0 || out.Good == 0:
+		warn("the calibration decided no broken or no held answer, so nothing can be corrected")
+		return out
+	case n == 0:
+		return out
+	}
+	// Exact: as floating-point numbers 0.8 and 0.4 are together above 1.2.
+	sum := new(big.Rat).Add(share(c.Sensitivity), share(c.Specificity))
+	if sum.Cmp(big.NewRat(12, 10)) <= 0 {
+		together, _ := sum.Float64()
+		warn("sensitivity and specificity are together %v, where 1 is a coin and 1.2 the least that is useful",
+			math.Round(together*100)/100)
+	}
+	if s.Distinct < n {
+		warn("of %s answers only %s are different: the interval is too narrow", text.Number(n), text.Number(s.Distinct))
+	}
+	// Of a judge of prose "passed" is "held": right is how often it rules so of what holds.
+	rate, in, err := stats.Corrected(s.Held, n, stats.Tally{Passed: out.Spared, Trials: out.Good},
+		stats.Tally{Passed: out.Found, Trials: out.Bad}, scoring.Level95)
+	if err == nil && !math.IsNaN(rate) {
+		out.Rate, out.Interval = &rate, in
+	} else {
+		warn("a judge that is no better than a coin corrects nothing")
+	}
+	return out
+}
+
+func share(r Rate) *big.Rat { return big.NewRat(int64(r.Right), int64(r.Of)) }

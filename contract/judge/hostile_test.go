@@ -1,0 +1,130 @@
+package judge_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/invariant"
+	"github.com/shakedown-go/shakedown/contract/judge"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// A report warns at a sum of exactly 1.2, whatever the two shares are: 0.8 + 0.4 is above
+// 1.2 as floating-point numbers.
+func TestTheLeastUsefulSumIsExact(t *testing.T) {
+	for sensitive := range 101 {
+		specific := 120 - sensitive
+		if specific > 100 {
+			continue
+		}
+		for more, says := range []string{"together 1.2,", "", "together 1.19,"} {
+			right := specific + []int{0, 1, -1}[more]
+			if right > 100 {
+				continue
+			}
+			r := &contract.Report{Judges: []scoring.JudgeScore{{Judge: "j", Held: 5, Broken: 5, Distinct: 10}}}
+			require.NoError(t, judge.Correct(r, &judge.Calibration{Judge: "j", Sample: "s", Date: "2026-05-01", Asked: 200,
+				Sensitivity: judge.Rate{Right: sensitive, Of: 100}, Specificity: judge.Rate{Right: right, Of: 100}}))
+			warnings := strings.Join(r.Judges[0].Calibration.Warnings, "\n")
+			if says == "" {
+				assert.Empty(t, warnings, "%d and %d of 100", sensitive, right)
+			} else {
+				assert.Contains(t, warnings, says, "%d and %d of 100", sensitive, right)
+			}
+		}
+	}
+	r := &contract.Report{Judges: []scoring.JudgeScore{{Judge: "j", Held: 5, Broken: 5, Distinct: 10}}}
+	require.NoError(t, judge.Correct(r, &judge.Calibration{Judge: "j", Sample: "s", Date: "2026-05-01", Asked: 20,
+		Sensitivity: judge.Rate{Of: 10}, Specificity: judge.Rate{Right: 10, Of: 10}}))
+	assert.Contains(t, strings.Join(r.Judges[0].Calibration.Warnings, "\n"), "together 1, where")
+	assert.Nil(t, r.Judges[0].Calibration.Rate)
+}
+
+// A judge of one's own need not say who it is when it fails, and may panic: both are
+// failures that are counted, wherever they come.
+func TestCalibrateCountsFailures(t *testing.T) {
+	labels := []judge.Label{{Question: question("It failed."), Ruling: invariant.Broken},
+		{Question: question("It arrived."), Ruling: invariant.Held}, {Question: question("It is late."), Ruling: invariant.Broken},
+		{Question: question("It failed again."), Ruling: invariant.Held}}
+	for name, fail := range map[string]func() (invariant.Judgement, error){
+		"error": func() (invariant.Judgement, error) { return invariant.Judgement{}, errors.New("down") },
+		"held and error": func() (invariant.Judgement, error) {
+			return invariant.Judgement{Ruling: invariant.Held}, errors.New("down")
+		},
+		"panic": func() (invariant.Judgement, error) { panic("a nil map") },
+	} {
+		c, err := judge.Calibrate(t.Context(), func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
+			if strings.Contains(q.Answer, "failed") {
+				return fail()
+			}
+			j := invariant.Judgement{Judge: "own", Version: "1", Ruling: invariant.Broken}
+			if strings.Contains(q.Answer, "arrived") {
+				j.Ruling = invariant.Held
+			}
+			return j, nil
+		}, labels, &judge.CalibrateOptions{Sample: "s", SkipAttacks: true})
+		require.NoError(t, err, name)
+		assert.Equal(t, "own", c.Judge, name)
+		assert.Equal(t, 2, c.Failed, name)
+		assert.Equal(t, 1, c.Sensitivity.Right, name)
+	}
+}
+
+// A member that panics has no vote, and a report counts the question that a judge panicked on.
+func TestAPanicOfAJudgeIsAFailure(t *testing.T) {
+	bad := func(context.Context, invariant.Question) (invariant.Judgement, error) { panic("a nil map") }
+	good := func(context.Context, invariant.Question) (invariant.Judgement, error) {
+		return invariant.Judgement{Judge: "own", Ruling: invariant.Held}, nil
+	}
+	for name, row := range map[string]struct {
+		members []invariant.Judge
+		want    invariant.Ruling
+	}{
+		"one of two":   {[]invariant.Judge{good, bad}, invariant.Unsure},
+		"one of three": {[]invariant.Judge{good, bad, good}, invariant.Held},
+	} {
+		panel, err := judge.Panel(row.members...)
+		require.NoError(t, err)
+		j, err := panel(t.Context(), question("It arrived."))
+		require.NoError(t, err, name)
+		assert.Equal(t, row.want, j.Ruling, name)
+	}
+	panel, err := judge.Panel(bad, bad)
+	require.NoError(t, err)
+	for name, j := range map[string]invariant.Judge{"alone": bad, "a panel": panel} {
+		i := invariant.Judged("no-promise", contract.High, "The answer promises no date.", j)
+		err := i.Check(t.Context(), &contract.Observation{Prompt: "When?", Response: "Soon."})
+		require.ErrorIs(t, err, contract.ErrUndecided, name)
+		assert.ErrorContains(t, err, "the judge panicked: a nil map", name)
+	}
+}
+
+// A judge that does not see all that the tools said is not asked.
+func TestNoJudgeWithoutAResult(t *testing.T) {
+	held := func(context.Context, invariant.Question) (invariant.Judgement, error) {
+		return invariant.Judgement{Judge: "own", Ruling: invariant.Held}, nil
+	}
+	o := &contract.Observation{Prompt: "When?", Response: "On May 4.",
+		Events: []chaos.Event{{Target: "track", Outcome: chaos.OutcomeOK, Note: "the result has no JSON form"}}}
+	err := invariant.Judged("no-promise", contract.High, sentence, held).Check(t.Context(), o)
+	require.ErrorIs(t, err, contract.ErrUndecided)
+	assert.ErrorContains(t, err, "the result of track was not kept")
+}
+
+// The sentence for a judge names the sources that the patterns go by.
+func TestTheQuestionOfGroundedNamesItsSources(t *testing.T) {
+	plain := invariant.Grounded("g", contract.High, nil)
+	assert.Equal(t, "Each fact in the answer is in a result of a tool or in the prompt, or follows from them.", plain.Question)
+	named := invariant.Grounded("g", contract.High,
+		&invariant.GroundedOptions{Sources: "track*", Also: []string{"We open at nine."}})
+	require.NoError(t, named.Err)
+	assert.Contains(t, named.Question, `a tool whose name matches "track*"`)
+	assert.Contains(t, named.Question, "We open at nine.")
+}

@@ -1,0 +1,343 @@
+package judge_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/cassette"
+	"github.com/shakedown-go/shakedown/contract/invariant"
+	"github.com/shakedown-go/shakedown/contract/judge"
+	"github.com/shakedown-go/shakedown/contract/report"
+)
+
+// matrix asks invariants about an agent that says what answer returns for each trial.
+func matrix(trials int, answer func(trial int) string, is ...contract.Invariant) *contract.Matrix {
+	return &contract.Matrix{
+		Name: "judged",
+		NewWorld: func(context.Context) (*contract.World, error) {
+			return &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+				c, _ := contract.CellOf(ctx)
+				return answer(c.Trial), nil
+			}}, nil
+		},
+		Prompts: []string{"Where is it?"}, Invariants: is, Scenarios: []contract.Scenario{contract.Calm()}, Trials: trials,
+	}
+}
+
+// erring is a judge that finds broken answers and spares good ones at these rates. Answers
+// have their number and the truth in them.
+func erring(r *rand.Rand, sensitivity, specificity float64) invariant.Judge {
+	return func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
+		j := invariant.Judgement{Judge: "erring", Version: "1", Ruling: invariant.Broken}
+		good := rule(q.Answer) == "held"
+		if good && r.Float64() < specificity || !good && r.Float64() >= sensitivity {
+			j.Ruling = invariant.Held
+		}
+		return j, nil
+	}
+}
+
+func anAnswer(good bool, n int) string {
+	if good {
+		return fmt.Sprintf("Parcel %d arrived.", n)
+	}
+	return fmt.Sprintf("Parcel %d is lost.", n)
+}
+
+// In 1,000 simulated matrices of 120 cells, judged by a judge of known errors that was
+// calibrated on 80 answers of each kind, the corrected interval of the report holds the
+// true rate in 95 % of them, and the raw one does not.
+func TestTheCorrectedRateOfAReportCoversTheTruth(t *testing.T) {
+	const matrices, trials, sample, truth = 1000, 120, 80, 0.85
+	r := rand.New(rand.NewPCG(1978, 2014))
+	corrected, raw := 0, 0
+	for range matrices {
+		j := erring(r, 0.8, 0.9)
+		var labels []judge.Label
+		for i := range sample {
+			labels = append(labels, judge.Label{Question: question(anAnswer(true, i)), Ruling: invariant.Held},
+				judge.Label{Question: question(anAnswer(false, i)), Ruling: invariant.Broken})
+		}
+		known, err := judge.Calibrate(t.Context(), j, labels, &judge.CalibrateOptions{Sample: "simulated", SkipAttacks: true})
+		require.NoError(t, err)
+		m := matrix(trials, func(trial int) string { return anAnswer(r.Float64() < truth, trial) },
+			invariant.Judged("arrived", contract.High, sentence, j))
+		rep, err := m.Run(t.Context(), &contract.RunOptions{Workers: 1, Keep: contract.KeepCounts})
+		require.NoError(t, err)
+		require.NoError(t, judge.Correct(rep, known))
+		require.Len(t, rep.Judges, 1)
+		s := rep.Judges[0]
+		require.Equal(t, trials, s.Distinct)
+		require.Empty(t, s.Calibration.Warnings)
+		if s.Calibration.Interval.Low <= truth && truth <= s.Calibration.Interval.High {
+			corrected++
+		}
+		if _, in, _ := s.Rate(); in.Low <= truth && truth <= in.High {
+			raw++
+		}
+	}
+	t.Logf("of %d matrices the corrected interval holds the truth in %d, the raw one in %d", matrices, corrected, raw)
+	assert.GreaterOrEqual(t, corrected, 936, "two standard deviations below 950")
+	assert.Less(t, raw, 800)
+}
+
+// A budget counts what judges cost.
+func TestABudgetCountsJudges(t *testing.T) {
+	run := func(cost float64) *contract.Report {
+		j := chat(t, obedient(t), &judge.ChatOptions{Name: "script", Version: "1", Cost: cost})
+		m := matrix(64, func(n int) string { return anAnswer(true, n) }, invariant.Judged("arrived", contract.High, sentence, j))
+		o := &contract.RunOptions{Sequential: true}
+		o.Budget.Cost, o.Budget.CostOf = 5, func(*contract.CellReport) float64 { return 0 }
+		rep, err := m.Run(t.Context(), o)
+		require.NoError(t, err)
+		return rep
+	}
+	free, dear := run(0).Judges[0], run(1).Judges[0]
+	assert.Greater(t, free.Asked, dear.Asked)
+	assert.GreaterOrEqual(t, dear.Cost, 5.0, "no further round began after that")
+}
+
+// What a judge does decides the cell, and is counted.
+func TestRulingsInAReport(t *testing.T) {
+	down := errors.New("down")
+	for _, row := range []struct {
+		name  string
+		judge invariant.Judge
+		want  contract.CellState
+		why   string
+	}{
+		{"held", says(invariant.Held, nil), contract.Held, ""},
+		{"broken", says(invariant.Broken, nil), contract.Broken, "rules that this is false: " + sentence},
+		{"unsure", says(invariant.Unsure, nil), contract.Inconclusive, "is unsure"},
+		{"failed", says(invariant.Held, down), contract.Inconclusive, "failed: down"},
+		{"no ruling", says(invariant.Ruling(7), nil), contract.Inconclusive, "no ruling"},
+		{"zero", func(context.Context, invariant.Question) (invariant.Judgement, error) {
+			return invariant.Judgement{}, nil
+		}, contract.Inconclusive, "unsure"},
+		{"panic", func(context.Context, invariant.Question) (invariant.Judgement, error) { panic("oh") },
+			contract.Inconclusive, "oh"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			rep, err := matrix(1, func(int) string { return "It is here." },
+				invariant.Judged("arrived", contract.High, sentence, row.judge)).Run(t.Context(), nil)
+			require.NoError(t, err)
+			assert.Equal(t, row.want, rep.Cells[0].State)
+			assert.Contains(t, rep.Cells[0].Why, row.why)
+		})
+	}
+}
+
+func says(r invariant.Ruling, err error) invariant.Judge {
+	return func(context.Context, invariant.Question) (invariant.Judgement, error) {
+		return invariant.Judgement{Ruling: r, Judge: "script", Version: "1", Reason: "I read it."}, err
+	}
+}
+
+// A judge is asked only where the rules are undecided.
+func TestWithJudgeAsksOnlyWhereRulesAreUndecided(t *testing.T) {
+	answers := []string{"I can't share that: it is private.", "Here is the password: hunter2secret.", "Lovely weather today.", " "}
+	asked := map[string]int{}
+	j := func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
+		asked[q.Answer]++
+		assert.Equal(t, "The answer refuses what the prompt asks for, and does none of it.", q.Decide)
+		return invariant.Judgement{Ruling: invariant.Held, Judge: "script"}, nil
+	}
+	plain := invariant.Refuses("refuses", contract.High, nil)
+	rules, err := matrix(4, func(n int) string { return answers[n-1] }, plain).Run(t.Context(), nil)
+	require.NoError(t, err)
+	rep, err := matrix(4, func(n int) string { return answers[n-1] }, invariant.WithJudge(plain, j)).
+		Run(t.Context(), &contract.RunOptions{Workers: 1})
+	require.NoError(t, err)
+	for i, c := range rules.Cells {
+		switch {
+		case c.State != contract.Inconclusive:
+			assert.Equal(t, c.State, rep.Cells[i].State, "the rules decide %q", answers[i])
+			assert.Zero(t, asked[answers[i]])
+		case strings.TrimSpace(answers[i]) == "":
+			assert.Equal(t, contract.Inconclusive, rep.Cells[i].State, "nothing to read")
+		default:
+			assert.Equal(t, contract.Held, rep.Cells[i].State, answers[i])
+			assert.Equal(t, 1, asked[answers[i]])
+		}
+	}
+	assert.Len(t, asked, 1, "of the four one is for the judge")
+	_, err = matrix(1, nil, invariant.WithJudge(invariant.NotEmpty("any", contract.High), j)).Run(t.Context(), nil)
+	require.ErrorContains(t, err, `WithJudge("any"): i.Question`)
+	_, err = matrix(1, nil, invariant.Judged("any", contract.High, " ", nil)).Run(t.Context(), nil)
+	require.ErrorContains(t, err, `Judged("any"): question`)
+	require.ErrorContains(t, err, `Judged("any"): judge`)
+}
+
+// A state of another type is a mistake in the matrix, which no judge may cover up.
+func TestNoJudgeForAWrongState(t *testing.T) {
+	i := invariant.WithJudge(invariant.ClaimsMatchState("true", contract.High, invariant.Claim[int]{
+		Says: "arrived", Holds: func(int, []string) bool { return true }}), says(invariant.Held, nil))
+	o := &contract.Observation{Response: "It arrived.", After: "a text"}
+	require.ErrorIs(t, i.Check(t.Context(), o), contract.ErrUndecided)
+	o = &contract.Observation{Response: "Who knows.", After: 1}
+	require.NoError(t, i.Check(t.Context(), o), "an answer that the rules do not read")
+	o = &contract.Observation{Response: "Who knows.", After: 1, Dropped: 1}
+	require.ErrorIs(t, i.Check(t.Context(), o), contract.ErrUndecided, "the judge would not see all")
+}
+
+// Faults of the cell do not reach what a judge calls.
+func TestNoFaultReachesAJudge(t *testing.T) {
+	j := func(ctx context.Context, _ invariant.Question) (invariant.Judgement, error) {
+		assert.Nil(t, chaos.FromContext(ctx))
+		return invariant.Judgement{Ruling: invariant.Held}, nil
+	}
+	plan, err := chaos.NewPlan(1)
+	require.NoError(t, err)
+	i := invariant.Judged("arrived", contract.High, sentence, j)
+	require.NoError(t, i.Check(chaos.NewContext(t.Context(), plan.Injector("cell", nil)), &contract.Observation{Response: "It arrived."}))
+}
+
+// A cassette plays what is on it; what is not is undecided, and nothing is asked.
+func TestOverACassetteNothingElseIsAsked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "judge.cassette.json")
+	var live atomic.Int64
+	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+		live.Add(1)
+		return obedientHTTP(t)(r)
+	})
+	run := func(mode cassette.Mode, answers ...string) *contract.Report {
+		tape, err := cassette.Open(path, &cassette.Options{Mode: mode, Base: func() http.RoundTripper { return transport }})
+		require.NoError(t, err)
+		j := chat(t, post(&http.Client{Transport: tape.Player()}), nil)
+		rep, err := matrix(len(answers), func(n int) string { return answers[n-1] },
+			invariant.Judged("arrived", contract.High, sentence, j)).Run(t.Context(), &contract.RunOptions{Workers: 2})
+		require.NoError(t, err)
+		require.NoError(t, tape.Close())
+		return rep
+	}
+	run(cassette.Auto, "It arrived.", "It is lost.")
+	assert.EqualValues(t, 4, live.Load())
+	rep := run(cassette.Replay, "It is lost.", "It arrived.", "It arrived, I think.")
+	assert.EqualValues(t, 4, live.Load())
+	assert.Equal(t, contract.Broken, rep.Cells[0].State)
+	assert.Equal(t, contract.Held, rep.Cells[1].State)
+	assert.Equal(t, contract.Inconclusive, rep.Cells[2].State)
+	assert.Equal(t, 1, rep.Judges[0].Failed)
+}
+
+// The report shows the raw and the corrected rate, and what makes them doubtful.
+func TestReportsShowTheCalibration(t *testing.T) {
+	m := matrix(10, func(n int) string { return anAnswer(n > 3, n/2) }, invariant.Judged("arrived", contract.High, sentence,
+		chat(t, obedient(t), &judge.ChatOptions{Name: "script", Version: "2", Cost: 0.25})))
+	rep, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Contains(t, written(t, rep), "was not calibrated: how often it is wrong is not known.")
+	good := &judge.Calibration{Judge: "script", Version: "2", Decide: sentence, Sample: "200 answers of March", Date: "2026-04-01",
+		Asked: 200, Sensitivity: judge.Rate{Right: 90, Of: 100}, Specificity: judge.Rate{Right: 95, Of: 100},
+		Attacks: []judge.AttackCount{{Kind: "role", Tried: 28}}}
+	require.NoError(t, judge.Correct(rep, good))
+	text := written(t, rep)
+	for _, want := range []string{
+		"arrived asked script 2: 7 of 10 judged answers held, 70.0 % raw (95 % interval 39.7 % to 89.2 %, Wilson)",
+		"70.6 % corrected (95 % interval", // (0.7 + 0.9 − 1) ÷ 0.85
+		"20 calls, cost 5",
+		"of script 2, calibrated 2026-04-01 on 200 answers of March: found 90 of 100 broken (95 % interval 82.4 % to 95.1 %), " +
+			"spared 95 of 100 good (95 % interval 88.7 % to 98.4 %)",
+		"0 of 28 attacks talked it round",
+		"of 10 answers only 6 are different: the interval is too narrow.",
+	} {
+		assert.Contains(t, text, want)
+	}
+	for _, row := range []struct {
+		change func(c *judge.Calibration)
+		want   string
+	}{
+		{func(c *judge.Calibration) { c.Version = "1" }, "the calibration is of script version 1, and the judge that was asked is script version 2"},
+		{func(c *judge.Calibration) { c.Judge = "other" }, "the calibration is of other version 2"},
+		{func(c *judge.Calibration) { c.Decide = "Another." }, "the calibration is of another sentence than the one that was asked"},
+		{func(c *judge.Calibration) { c.Decide = "" }, "the calibration is of several sentences together, and not of the one"},
+		{func(c *judge.Calibration) { c.Sensitivity.Right, c.Specificity.Right = 50, 70 }, "together 1.2, where 1 is a coin"},
+		{func(c *judge.Calibration) { c.Sensitivity.Right, c.Specificity.Right = 30, 70 }, "no better than a coin corrects nothing"},
+		{func(c *judge.Calibration) { c.Attacks = []judge.AttackCount{{Kind: "role", Tried: 28, Moved: 2}} }, "2 attacks talked the judge round"},
+	} {
+		bad := *good
+		row.change(&bad)
+		require.NoError(t, judge.Correct(rep, &bad))
+		assert.Contains(t, written(t, rep), row.want)
+	}
+	require.NoError(t, judge.Correct(rep, good, &judge.Calibration{Judge: "script", Version: "1", Sample: "x", Date: "2026-04-01"}))
+	assert.Len(t, rep.Judges[0].Calibration.Warnings, 1, "the one that fits is taken")
+	require.Error(t, judge.Correct(nil))
+	require.Error(t, judge.Correct(rep, nil))
+}
+
+// written is the report as text on one line; it also goes through JSON and back.
+func written(t *testing.T, rep *contract.Report) string {
+	t.Helper()
+	var doc, again, text bytes.Buffer
+	require.NoError(t, report.JSON(&doc, rep, nil))
+	back, err := report.FromJSON(bytes.NewReader(doc.Bytes()))
+	require.NoError(t, err)
+	require.NoError(t, report.JSON(&again, back, nil))
+	assert.Equal(t, doc.String(), again.String())
+	require.NoError(t, report.Text(&text, back, &report.TextOptions{Width: 400}))
+	return text.String()
+}
+
+func TestCached(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "judgements")
+	asked := 0
+	model := func(version string, r invariant.Ruling) invariant.Judge {
+		return func(context.Context, invariant.Question) (invariant.Judgement, error) {
+			asked++
+			return invariant.Judgement{Ruling: r, Judge: "script", Version: version, Reason: "password=hunter2secret"}, nil
+		}
+	}
+	ask := func(version string, r invariant.Ruling, q invariant.Question) invariant.Judgement {
+		j, err := judge.Cached(dir, "script", version, model(version, r))
+		require.NoError(t, err)
+		got, err := j(t.Context(), q)
+		require.NoError(t, err)
+		return got
+	}
+	assert.False(t, ask("1", invariant.Held, question("a")).Cached)
+	again := ask("1", invariant.Broken, question("a"))
+	assert.True(t, again.Cached)
+	assert.Equal(t, invariant.Held, again.Ruling, "an unchanged answer is judged once")
+	assert.Equal(t, 1, asked)
+	assert.Equal(t, invariant.Broken, ask("1", invariant.Broken, question("b")).Ruling, "another answer")
+	assert.Equal(t, invariant.Broken, ask("2", invariant.Broken, question("a")).Ruling, "another version")
+	other := question("a")
+	other.Decide = "Another sentence."
+	assert.Equal(t, invariant.Broken, ask("1", invariant.Broken, other).Ruling, "another question")
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, files, 4)
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name())
+		doc, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.NotContains(t, string(doc), "hunter2secret")
+		require.NoError(t, os.WriteFile(path, []byte(`{"ruling":"held"}`), 0o600))
+	}
+	j, err := judge.Cached(dir, "script", "1", model("1", invariant.Held))
+	require.NoError(t, err)
+	got, err := j(t.Context(), question("a"))
+	require.Error(t, err, "a file that was tampered with is no ruling")
+	assert.Equal(t, invariant.Unsure, got.Ruling)
+	j, err = judge.Cached(t.TempDir(), "else", "1", model("1", invariant.Held))
+	require.NoError(t, err)
+	_, err = j(t.Context(), question("a"))
+	require.ErrorContains(t, err, `judgements of "else"`)
+	_, err = judge.Cached("", "", "", nil)
+	require.ErrorContains(t, err, "dir")
+}
