@@ -1,0 +1,205 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// A Result is the score of a suite: the parts, and what joins them. A part is nil if the
+// file does not have it, or its matrix has no report.
+type Result struct {
+	Overall  scoring.Overall        `json:"overall"`
+	Weights  scoring.Weights        `json:"weights"` // that were used; 0 for a part that the file does not have
+	Mutation *scoring.MutationScore `json:"mutation,omitempty"`
+	Chaos    *scoring.ChaosScore    `json:"chaos,omitempty"`
+	Contract *scoring.ContractScore `json:"contract,omitempty"`
+	Replay   *scoring.ReplayScore   `json:"replay,omitempty"`
+	// Verdict is the worst of all: Fail if that of a matrix is Fail, else Inconclusive if
+	// that of a matrix or of Overall is, or a matrix has no report. Why says which.
+	Verdict scoring.Verdict `json:"verdict"`
+	Why     string          `json:"why"`
+}
+
+// Score joins the reports of the matrices that [Suite.Matrices] yields, by their names.
+//
+// The parts are the robustness of the mutation matrix ([mutate.Set.Score]), the chaos
+// score and the contract score of the contract matrix, and the share of the cells of
+// sessions that held ([contract.Report.ReplayOf]). Weights are those of the file, else [scoring.DefaultWeights].
+//
+// Each report must be of the matrix with its name: with the same name, prompts, scenarios
+// and invariants. Trials, seed and probes may be others. A report without a fingerprint is
+// compared by its names alone. For reports of other matrices Score returns no result, and a
+// [*scoring.FieldError] each, joined.
+//
+// A part that the file does not have is left out, and the weights of the others are scaled
+// to sum to 1: [scoring.Overall] says so. A part that it has, and that has no report or no
+// decided cell, is an error unless o allows it. With an error the parts and the verdict of
+// the result are set all the same.
+func (s *Suite) Score(reports map[string]*contract.Report, o *scoring.OverallOptions) (*Result, error) {
+	own := maps.Collect(s.Matrices(dummyWorld))
+	list := fields.List()
+	checkReports(list, own, reports)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	var parts scoring.Parts
+	if rep := reports[contractMatrix]; rep != nil {
+		r.Contract, r.Chaos = &rep.Score, rep.Chaos
+		parts.ContractVerdict = rep.Score.Verdict
+		parts.Contract, parts.Chaos = r.Contract.Part(), r.Chaos.Part()
+	}
+	if rep := reports[mutationMatrix]; rep != nil && s.set != nil {
+		if score, err := s.set.Score(rep); err == nil || score.Total > 0 {
+			r.Mutation, parts.Mutation = &score, score.Part()
+		} else {
+			list.Add(err)
+		}
+	}
+	if rep := reports[replayMatrix]; rep != nil && len(s.sessions) > 0 {
+		score, err := rep.ReplayOf(own[replayMatrix].Scenarios)
+		r.Replay, parts.Replay = &score, score.Part()
+		if errors.As(err, new(*scoring.FieldError)) {
+			list.Add(err)
+		}
+	}
+	r.judge(own, reports)
+	weights, scaled := s.used()
+	r.Weights = weights
+	overall, err := weights.Overall(parts, o)
+	list.Add(fielderror.Apart(err)...)
+	r.Overall = overall
+	r.Overall.Renormalised = overall.Renormalised || scaled && err == nil
+	if err == nil && r.Verdict == scoring.Pass && overall.Verdict != scoring.Pass {
+		r.Verdict, r.Why = overall.Verdict, overall.Why
+	}
+	return r, list.Err()
+}
+
+// checkReports refuses reports of other matrices than the suite's own.
+func checkReports(list *fielderror.List, own map[string]*contract.Matrix, reports map[string]*contract.Report) {
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		rep, m := reports[name], own[name]
+		switch {
+		case !slices.Contains(matrixNames(), name), m == nil && rep != nil:
+			list.Wrong("reports", name, strings.Join(slices.Sorted(maps.Keys(own)), ", "))
+		case rep != nil:
+			if why := otherMatrix(m, rep); why != "" {
+				list.Wrong(fmt.Sprintf("reports[%q]", name),
+					fielderror.Found(fmt.Sprintf("of another matrix, %q: %s", text.Clip(rep.Name, maxShown), why)),
+					fmt.Sprintf("a report of the matrix %q of this suite", m.Name))
+			}
+		}
+	}
+}
+
+// maxShown bounds a name in an error, in bytes.
+const maxShown = 80
+
+// otherMatrix says how a report is of another matrix; "": it is of this one.
+func otherMatrix(m *contract.Matrix, rep *contract.Report) string {
+	if rep.Name != m.Name {
+		return "it has another name"
+	}
+	want, err := m.Fingerprint()
+	got := rep.Fingerprint
+	switch {
+	case err != nil:
+		return err.Error()
+	case got == nil: // a report of an older version
+		got = &contract.Fingerprint{Prompts: want.Prompts, Scenarios: map[string]string{},
+			ScenarioPrompts: want.ScenarioPrompts, Invariants: map[string]string{}}
+		for _, name := range rep.Scenarios {
+			got.Scenarios[name] = want.Scenarios[name]
+		}
+		for _, name := range rep.Invariants {
+			got.Invariants[name] = want.Invariants[name]
+		}
+	}
+	if got.Prompts != want.Prompts {
+		return "its prompts differ"
+	}
+	for _, part := range []struct {
+		noun      string
+		got, want map[string]string
+	}{{"scenario", got.Scenarios, want.Scenarios}, {"invariant", got.Invariants, want.Invariants},
+		{"the prompts of scenario", got.ScenarioPrompts, want.ScenarioPrompts}} {
+		for _, name := range slices.Sorted(maps.Keys(part.got)) {
+			if _, known := part.want[name]; !known {
+				return fmt.Sprintf("only it has %s %q", part.noun, text.Clip(name, maxShown))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(part.want)) {
+			if is, known := part.got[name]; !known {
+				return fmt.Sprintf("it lacks %s %q", part.noun, name)
+			} else if is != part.want[name] {
+				return fmt.Sprintf("%s %q differs", part.noun, name)
+			}
+		}
+	}
+	return ""
+}
+
+// used are the weights of the parts that the file has, scaled to sum to 1.
+func (s *Suite) used() (w scoring.Weights, scaled bool) {
+	w = s.weights
+	if s.set == nil {
+		w.Mutation = 0
+	}
+	if len(s.sessions) == 0 {
+		w.Replay = 0
+	}
+	if !slices.ContainsFunc(s.scenarios, func(sc contract.Scenario) bool { return len(sc.Rules) > 0 }) {
+		w.Chaos = 0
+	}
+	sum := w.Mutation + w.Chaos + w.Contract + w.Replay
+	if w == s.weights || sum == 0 {
+		return w, false
+	}
+	return scoring.Weights{Mutation: w.Mutation / sum, Chaos: w.Chaos / sum, Contract: w.Contract / sum,
+		Replay: w.Replay / sum}, true
+}
+
+// judge gives the verdict of all matrices. A pass says how many cells it is not of.
+func (r *Result) judge(own map[string]*contract.Matrix, reports map[string]*contract.Report) {
+	r.Verdict, r.Why = scoring.Pass, "all matrices passed"
+	partial := ""
+	for _, name := range matrixNames() {
+		if own[name] == nil {
+			continue
+		}
+		rep := reports[name]
+		verdict, why := scoring.Inconclusive, "it has no report"
+		if rep != nil {
+			verdict, why = rep.Score.Verdict, rep.Score.Why
+			if n := notRun(rep); n > 0 {
+				partial += fmt.Sprintf("; %s: %s not run", name, text.Plural(n, "cell"))
+			}
+		}
+		if verdict == scoring.Fail && r.Verdict != scoring.Fail ||
+			verdict == scoring.Inconclusive && r.Verdict == scoring.Pass {
+			r.Verdict, r.Why = verdict, name+": "+why
+		}
+	}
+	if r.Verdict == scoring.Pass {
+		r.Why += partial
+	}
+}
+
+// notRun counts the cells that a filter left out.
+func notRun(r *contract.Report) (n int) {
+	for _, c := range r.Counts {
+		if c.State == contract.NotRun {
+			n += max(c.Count, 1)
+		}
+	}
+	return n
+}

@@ -1,0 +1,323 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/cassette"
+	"github.com/shakedown-go/shakedown/contract/findings"
+	"github.com/shakedown-go/shakedown/contract/mutate"
+	"github.com/shakedown-go/shakedown/contract/replay"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// The names of the matrices of a suite.
+const (
+	contractMatrix = "contract"
+	mutationMatrix = "mutation"
+	replayMatrix   = "replay"
+)
+
+// matrixNames are those names, in the order of [Suite.Matrices].
+func matrixNames() []string { return []string{contractMatrix, mutationMatrix, replayMatrix} }
+
+// Options are what a file may name besides what this package has. nil and the zero value
+// add nothing.
+type Options struct {
+	_ struct{}
+	// Invariants are types of one's own. A name that is taken is an error.
+	Invariants []Kind
+	// Effects are the functions that invariants name as their effects: they list the
+	// effects in a state of the world, as for [invariant.ExactlyOnce]. They must be safe
+	// for concurrent use. In a played session the effects are those that its tools
+	// declare ([replay.Effects]), and the function is not called.
+	Effects map[string]func(state any) []string
+	// Mutators make prompts in other words besides the kinds of package mutate.
+	Mutators []mutate.Mutator
+	// Plan is what rules may name besides the ready-made kinds.
+	Plan *planjson.Options
+	// Cassette are the settings of the cassette that the file names.
+	Cassette *cassette.Options
+}
+
+// A Suite is a file that was read. It is immutable and safe for concurrent use.
+type Suite struct {
+	root     *strictjson.Node // the document as it was written
+	doc      document
+	contract []contract.Invariant
+	mutation []contract.Invariant // of the mutation matrix
+	played   []contract.Invariant // of the replay matrix
+	scenarios,
+	mutations []contract.Scenario
+	unchanged []mutate.Unchanged
+	set       *mutate.Set // nil: no mutations
+	sessions  []session
+	weights   scoring.Weights
+	agent     *endpoint // nil: none in the file
+	tape      *cassette.Cassette
+}
+
+// Load reads a file: YAML, or JSON. Files that it names are within its folder.
+//
+// Every problem is an [*Error] with its place; they are joined in the order of their
+// places, up to 100 of them. Other errors are those of reading the file.
+//
+// If the file names a cassette, it is opened, and [Suite.Close] must be called. Load must
+// then not be called within a bubble of testing/synctest.
+func Load(path string, o *Options) (*Suite, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("suite: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("suite: %w", err)
+	}
+	return load(path, data, o)
+}
+
+// load reads a file of that name.
+func load(path string, data []byte, o *Options) (*Suite, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("suite: %w", err)
+	}
+	defer root.Close()
+	l := newLoader(path, root, o)
+	s := l.suite(data)
+	if err := l.problems(); err != nil {
+		if s != nil {
+			_ = s.Close() // nothing was recorded
+		}
+		return nil, sorted(err)
+	}
+	return s, nil
+}
+
+// Close ends the use of the cassette and writes what was recorded. A suite without one
+// has nothing to close. Its error is that of [cassette.Cassette.Close].
+func (s *Suite) Close() error {
+	if s.tape == nil {
+		return nil
+	}
+	return s.tape.Close()
+}
+
+// Unchanged lists the prompts that mutations left as they were.
+func (s *Suite) Unchanged() []mutate.Unchanged { return slices.Clone(s.unchanged) }
+
+// Matrices yields the matrices of the file, with their names: "contract", "mutation" if
+// it has mutations, and "replay" if it has sessions. Each call makes matrices of its own.
+//
+// fresh makes the worlds, as [contract.Matrix].NewWorld does. nil: the agent of the file
+// makes them, which is behind HTTP; cells then run one at a time and in real time. If the
+// file has none either, a run of a matrix is an error.
+//
+// In the replay matrix the tools of a world are those of the session, and its state is
+// what the played calls did, if the session says what its tools do. The agent must call
+// the tools that it is given. An agent behind HTTP cannot be given tools, so that matrix
+// needs fresh.
+func (s *Suite) Matrices(fresh func(context.Context) (*contract.World, error)) iter.Seq2[string, *contract.Matrix] {
+	return func(yield func(string, *contract.Matrix) bool) {
+		newWorld := s.worlds(fresh)
+		m := s.matrix(s.contract, s.scenarios)
+		if d := s.doc.Contract.Description; d != "" {
+			m.Name += ": " + d
+		}
+		s.give(m, newWorld)
+		if !yield(contractMatrix, m) {
+			return
+		}
+		if s.set != nil {
+			m := s.matrix(s.mutation, s.mutations)
+			s.give(m, newWorld)
+			if !yield(mutationMatrix, m) {
+				return
+			}
+		}
+		if len(s.sessions) > 0 {
+			yield(replayMatrix, s.matrix(s.played, s.replays(newWorld)))
+		}
+	}
+}
+
+// matrix is a matrix without worlds.
+func (s *Suite) matrix(invariants []contract.Invariant, scenarios []contract.Scenario) *contract.Matrix {
+	return &contract.Matrix{Name: s.doc.Contract.Name, Points: slices.Clone(s.doc.Points),
+		Prompts: slices.Clone(s.doc.Prompts), Invariants: slices.Clone(invariants), Scenarios: slices.Clone(scenarios),
+		Trials: s.doc.Trials, Seed: s.doc.Advanced.Seed, Timeout: s.doc.Timeout, ShareObservations: s.doc.Share}
+}
+
+// give gives a matrix its worlds; without a function, that of the file's agent.
+func (s *Suite) give(m *contract.Matrix, newWorld func(context.Context) (*contract.World, error)) {
+	switch {
+	case newWorld != nil:
+		m.NewWorld = newWorld
+	case s.agent == nil:
+		m.NewWorld = dummyWorld
+	case s.tape != nil:
+		m.NewWorld = func(context.Context) (*contract.World, error) { return nil, errNoTape }
+	default:
+		m.World, m.Reset = s.agent.world()
+	}
+}
+
+var (
+	errNoWorld = errors.New("suite: no worlds: give a function to Suite.Matrices, or an agent in the file")
+	errNoTape  = errors.New("suite: the cassette cannot be given to an agent behind HTTP: " +
+		"give a function to Suite.Matrices that makes worlds")
+	errNoTools = errors.New("suite: the tools of a session cannot be given to an agent behind HTTP: " +
+		"give a function to Suite.Matrices that makes worlds")
+)
+
+// worlds makes worlds by fresh, with a player of the cassette, and no more at once than
+// the file allows.
+func (s *Suite) worlds(fresh func(context.Context) (*contract.World,
+	error)) func(context.Context) (*contract.World, error) {
+	if fresh == nil || s.tape == nil && s.doc.Advanced.Concurrency == 0 {
+		return fresh
+	}
+	slots := make(chan struct{}, cmp.Or(s.doc.Advanced.Concurrency, 1))
+	return func(ctx context.Context) (own *contract.World, err error) {
+		free := func() {}
+		if s.doc.Advanced.Concurrency > 0 {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			free = func() { <-slots }
+		}
+		defer func() {
+			if own == nil { // an error, or a panic
+				free()
+			}
+		}()
+		var player *cassette.Player
+		if s.tape != nil {
+			player = s.tape.Player()
+			ctx = context.WithValue(ctx, playerKey{}, player)
+		}
+		w, err := fresh(ctx)
+		if err != nil || w == nil {
+			return nil, err
+		}
+		copied := *w
+		copied.Close = func() error {
+			defer free()
+			if w.Close == nil {
+				return nil
+			}
+			return w.Close()
+		}
+		if player != nil {
+			copied.Err = func() error {
+				var also error
+				if w.Err != nil {
+					also = w.Err()
+				}
+				return errors.Join(player.Err(), also)
+			}
+		}
+		return &copied, nil
+	}
+}
+
+type playerKey struct{}
+
+// Transport returns the transport of a world that plays the cassette of the file, or nil
+// if the file has none. ctx is the context with which [Suite.Matrices] calls its function.
+// Whoever makes the world gives the transport to its HTTP clients. What the cassette does
+// not have becomes an error of [contract.World].Err.
+func Transport(ctx context.Context) http.RoundTripper {
+	if p, ok := ctx.Value(playerKey{}).(*cassette.Player); ok {
+		return p
+	}
+	return nil
+}
+
+// A session of a file, with how it is played.
+type session struct {
+	*replay.Session
+	byOrder bool // it has no arguments
+}
+
+// replays makes the scenarios of the sessions.
+func (s *Suite) replays(newWorld func(context.Context) (*contract.World, error)) []contract.Scenario {
+	scenarios, err := playedScenarios(s.sessions,
+		func(ctx context.Context, one *session, tools chaos.ToolRegistry) (*contract.World, error) {
+			switch {
+			case newWorld != nil:
+			case s.agent != nil:
+				return nil, errNoTools
+			default:
+				return nil, errNoWorld
+			}
+			w, err := newWorld(ctx)
+			if err != nil || w == nil {
+				return w, err
+			}
+			own := *w
+			own.Tools = tools
+			own.State = nil // that of the world is not what the played tools did
+			if p, ok := tools.(*replay.Player); ok && one.declares() {
+				own.State = p.State
+			}
+			return &own, nil
+		})
+	if err != nil { // Load has made them before
+		return nil
+	}
+	return scenarios
+}
+
+func playedScenarios(
+	sessions []session, world func(context.Context, *session, chaos.ToolRegistry) (*contract.World, error),
+) ([]contract.Scenario, error) {
+	scenarios := make([]contract.Scenario, 0, len(sessions))
+	var problems []error
+	for _, one := range sessions {
+		list, err := replay.Scenarios([]*replay.Session{one.Session},
+			func(ctx context.Context, _ *replay.Session, tools chaos.ToolRegistry) (*contract.World, error) {
+				return world(ctx, &one, tools)
+			}, &replay.PlayOptions{ByOrder: one.byOrder})
+		problems = append(problems, err)
+		for _, sc := range list {
+			if one.failed() {
+				sc.Layer = chaos.LayerTool
+			}
+			scenarios = append(scenarios, sc)
+		}
+	}
+	return scenarios, errors.Join(problems...)
+}
+
+// failed reports whether a call of the session failed.
+func (s *session) failed() bool {
+	for i := range s.Calls {
+		if s.Calls[i].Error != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// declares reports whether the session says what its tools do. Else nobody knows whether
+// an effect was there twice.
+func (s *session) declares() bool {
+	return slices.ContainsFunc(s.Tools, func(t chaos.Tool) bool { return t.Effect != "" }) ||
+		slices.ContainsFunc(s.Calls, func(c findings.Call) bool { return c.Effect != "" })
+}
