@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // AssertPassed fails the test unless the verdict is Pass. The test continues. It
@@ -27,7 +28,8 @@ func RequirePassed(t testing.TB, r *contract.Report, msgAndArgs ...any) {
 }
 
 // AssertHeld fails the test unless the invariant was decided in at least one
-// cell and broke in none. The test continues. It reports whether the invariant held.
+// cell and broke in none. A promised rate must be accepted in every scenario in which it
+// was decided, and in one or more. The test continues. It reports whether the invariant held.
 func AssertHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs ...any) bool {
 	t.Helper()
 	return verify(t, held(r, invariant), msgAndArgs)
@@ -78,6 +80,19 @@ func passed(r *contract.Report) string {
 func held(r *contract.Report, invariant string) string {
 	if r == nil {
 		return "there is no report"
+	}
+	accepted := 0
+	for i := range r.Fields {
+		switch f := &r.Fields[i]; {
+		case f.Invariant != invariant || f.AtLeast == 0 || f.Decided+f.Inconclusive+f.Unprovoked == 0:
+		case f.Standing.Decision != stats.Accepted:
+			return fmt.Sprintf("not accepted: %v", f)
+		default:
+			accepted++
+		}
+	}
+	if accepted > 0 {
+		return ""
 	}
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Cell.Invariant == invariant && c.Violated {

@@ -15,7 +15,7 @@ import (
 type fakeT struct {
 	testing.TB
 	failed, stopped bool
-	text            string
+	text, logged    string
 }
 
 func (f *fakeT) Helper()      {}

@@ -38,11 +38,17 @@
 //
 // # Virtual time
 //
-// If the matrix has NewWorld, every cell runs in a bubble of testing/synctest. A
+// If the matrix has NewWorld, every cell runs in a bubble of testing/synctest. So does
+// every cell of a scenario with a NewWorld of its own, whatever the matrix has. A
 // matrix of thirty-second time-outs takes milliseconds. An agent that hangs is
 // distinguished from a slow one, and goroutines that an agent leaves behind are
 // found. docs/virtual-time.md lists what a bubble requires of a world;
 // [Options].RealTime turns bubbles off.
+//
+// # Saved failures
+//
+// With [Options].SaveFailures each broken cell becomes a file, which package replay
+// plays in a later test: docs/sessions.md.
 //
 // # Without an agent
 //
@@ -52,9 +58,28 @@
 //	down := chaos.Rule{Target: "payments.refund", Limit: 2, Fault: fault.Fail(fault.ErrUnavailable)}
 //	ctx := contracttest.Inject(t, 1, down)
 //
+// # Rates
+//
+// An agent on a model may break an invariant now and then. [contract.Invariant].AtLeast
+// promises a rate: a broken trial is logged, and the test fails when the rate was
+// rejected, or when there were too few trials to decide. [Options].Sequential stops as soon
+// as that is decided.
+//
 // # The verdict
 //
 // A broken cell fails the test, and so does an inconclusive verdict: too little
 // was decided. [AssertPassed], [AssertHeld] and [AssertScoreAtLeast] check more of
-// the report that Run returns.
+// the report that Run returns. [AssertNoRegression] compares it with that of an earlier
+// build, kept in a file.
+//
+// # Searching
+//
+// [Sweep] tries faults that no scenario has, [Scan] makes one fault more and more, and
+// [AssertRepeatable] compares two runs without faults: docs/sweep.md.
+//
+// # The environment
+//
+// SHAKEDOWN_EXPLAIN is how long Run explains what broke, such as 10s. SHAKEDOWN_REPORTS is
+// a folder for the reports of every Run. With SHAKEDOWN_UPDATE=1 AssertNoRegression writes
+// its baseline.
 package contracttest

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/contract/search"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // Options are the settings of [Run]; nil and the zero value work.
@@ -26,10 +29,45 @@ type Options struct {
 	AllowUndelivered bool
 	// AllowInconclusive is the number of inconclusive cells that are accepted.
 	AllowInconclusive int
+	// Sequential ends each field when it is decided, and Budget limits what that spends:
+	// see [contract.RunOptions].
+	Sequential bool
+	Budget     contract.Budget
 	// Keep selects the observations that the report retains.
 	Keep contract.KeepPolicy
 	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions].
 	Watchdog time.Duration
+	// Explain bounds what Run spends on finding the defects behind broken cells: see package
+	// contract/search. nil: as long as SHAKEDOWN_EXPLAIN says, a duration such as "10s"; and
+	// without that, where all scenarios run in virtual time, 2,000 runs, with a stop after
+	// 2 s that the report names. A budget that bounds nothing turns it off. In real time
+	// runs cost time, and perhaps money, so nothing is spent unless one of the two says so.
+	Explain *search.Budget
+	// Cost returns what a run has cost, as in [search.Options].
+	Cost func(*contract.Result) float64
+	// Spec decodes and encodes the rules of kept defects. Faults with Go code need it; a
+	// defect whose rules cannot be written is reported, and not kept.
+	Spec *planjson.Options
+	// SaveFailures saves each broken cell as a session of package replay, in a file of the
+	// folder "sessions" of Dir: what the agent saw and, where it can be, a plan that
+	// injects the same faults. Today's failure is tomorrow's test: see docs/sessions.md.
+	// The file has the name of the cell, and replaces none that is there. A cell of a
+	// scenario that has the name of a session in the folder is not saved again. Values of
+	// calls are kept for it ([contract.RunOptions].Gather), so reports show them too. What
+	// cannot be saved is logged.
+	SaveFailures bool
+	// Dir is the folder of files that belong to the test, the sessions of SaveFailures and
+	// the kept defects; "": testdata/shakedown and the
+	// name of the test. "-": nothing is written. A relative path is relative to the folder
+	// of the package. Two matrices of a test need two folders, or cells of other names.
+	Dir string
+	// Secrets are texts that no saved file may hold, such as a test's own keys. What looks
+	// like a key is redacted without.
+	Secrets []string
+	// Finish completes the report before it is logged and written, for example with the
+	// measured errors of a judge: judge.Correct of package contract/judge. It is called in the
+	// goroutine of t; an error fails t. nil: the report is complete.
+	Finish func(*contract.Report) error
 	// Reports is a folder for the report in every format; see [Run]. "": that of
 	// the environment variable SHAKEDOWN_REPORTS, else that of t.ArtifactDir if go
 	// test runs with -artifacts, else none.
@@ -41,7 +79,8 @@ type Options struct {
 // A cell whose invariant broke fails its subtest, unless the invariant's severity
 // is below FailOn. A cell in which no fault was delivered, or that is
 // inconclusive, is skipped with the reason. If the verdict is inconclusive, t
-// itself fails. If the matrix is not valid, Run fails t and stops it.
+// itself fails. A broken trial of a promised rate is logged and fails nothing; t fails
+// when the rate was rejected ([contract.Invariant.AtLeast]). If the matrix is not valid, Run fails t and stops it.
 //
 // A failing subtest has the reason in one line, or none if five others of the
 // invariant had the same, but for numbers in it. At the end Run logs the report, as [report.Text] does with
@@ -55,22 +94,36 @@ type Options struct {
 // its own; of two with one name the later one's files stay. A relative path is
 // relative to the folder of the package. If the files cannot be written, t fails.
 //
+// If cells broke, Run looks for the defects behind them ([Options].Explain), and keeps
+// each as a file in the folder "kept" of Dir. A later Run runs the kept defects first, as
+// subtests kept/ID; one whose faults no longer reach the agent is skipped.
+//
+// If all scenarios run in virtual time, Run also runs each prompt list twice without
+// faults, and notes in the report if the two runs were the same
+// ([contract.Report].Repeatable).
+//
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	t.Helper()
 	o = cmp.Or(o, &Options{})
 	pkg := testedPackage()
-	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime, rerun: rerunLine(t.Name(), pkg),
-		outcomes: newOutcomes(o.Keep)}
+	r := &runner{o: o, virtual: virtualScenarios(m, o), rates: rates(m), rerun: rerunLine(t.Name(), pkg),
+		outcomes: newOutcomes(o.Keep), saver: newSaver(t, m, o)}
+	defer r.saver.end(t)
+	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: o.Secrets}
+	kept := old.test(t, r.matrix(m))
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
+		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { r.cell(t, c, run) },
-			Calm:   r.bubble(t),
+			Calm:   r.calmBubble(t),
 			Rerun:  r.rerun,
 		},
 	})
 	switch {
+	case errors.Is(err, scoring.ErrNoneRan) && kept:
+		return result
 	case errors.Is(err, scoring.ErrNoneRan):
 		t.Errorf("contracttest: no cell of the matrix was selected (-run, -skip); nothing was tested")
 		return result
@@ -78,6 +131,14 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		t.Errorf("contracttest: the verdict is %v: %s", result.Score.Verdict, result.Score.Why)
 	}
 	if result != nil {
+		r.rejected(t, result)
+		r.repeat(t, r.matrix(m), result)
+		r.explain(t, r.matrix(m), result)
+		if o.Finish != nil {
+			if err := o.Finish(result); err != nil {
+				t.Errorf("contracttest: Options.Finish: %v", err)
+			}
+		}
 		r.summary(t, result)
 		r.files(t, pkg, result)
 	}
@@ -89,10 +150,12 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 
 type runner struct {
 	o       *Options
-	virtual bool
+	virtual map[string]bool // scenarios whose cells run in virtual time
+	rates   map[string]bool // invariants that promise a rate
 	rerun   func(contract.Cell) string
 	primed  sync.Once
 	*outcomes
+	saver *saver // nil: broken cells are not saved
 }
 
 // matrix returns m, or a copy with AllowUndelivered in every scenario.
@@ -111,11 +174,12 @@ func (r *runner) matrix(m *contract.Matrix) *contract.Matrix {
 // cell runs one cell as a subtest.
 func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *contract.CellReport) {
 	t.Run(c.String(), func(t *testing.T) {
-		result := run(r.bubble(t))
+		result := run(r.bubble(t, c))
 		r.collect(result)
 		switch {
 		case result.Violated:
 			r.tell(t, result)
+			r.saver.save(result)
 		case result.State == contract.Undelivered, result.State == contract.Inconclusive:
 			t.Skipf("%v: %s", result.State, result.Why)
 		}
@@ -124,7 +188,7 @@ func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *
 
 // tell logs why a cell broke, and fails its subtest if it is severe enough.
 func (r *runner) tell(t *testing.T, c *contract.CellReport) {
-	fails := c.Severity >= r.o.FailOn
+	fails := c.Severity >= r.o.FailOn && !r.rates[c.Cell.Invariant]
 	if !r.broke(c, fails) {
 		t.Log(report.Line(c, lineWidth))
 	}
@@ -133,8 +197,58 @@ func (r *runner) tell(t *testing.T, c *contract.CellReport) {
 	}
 }
 
-func (r *runner) bubble(t *testing.T) contract.Bubble {
-	if !r.virtual {
+// rates are the invariants that promise a rate.
+func rates(m *contract.Matrix) map[string]bool {
+	rates := map[string]bool{}
+	if m != nil {
+		for _, i := range m.Invariants {
+			rates[i.Name] = i.AtLeast != 0 && i.AtLeast != 1
+		}
+	}
+	return rates
+}
+
+// rejected fails the test for each rate that was rejected, if it is severe enough.
+func (r *runner) rejected(t *testing.T, result *contract.Report) {
+	t.Helper()
+	for _, f := range result.Fields {
+		if f.AtLeast == 0 || f.Standing.Decision != stats.Rejected {
+			continue
+		}
+		if f.Severity >= r.o.FailOn {
+			t.Errorf("contracttest: %v (%v)", f, f.Severity)
+		} else {
+			t.Logf("contracttest: %v (%v)", f, f.Severity)
+		}
+	}
+}
+
+// virtualScenarios are the scenarios whose cells run in virtual time: those whose worlds
+// are made for each cell.
+func virtualScenarios(m *contract.Matrix, o *Options) map[string]bool {
+	if m == nil || o.RealTime {
+		return nil
+	}
+	virtual := make(map[string]bool, len(m.Scenarios))
+	for _, s := range m.Scenarios {
+		if m.NewWorld != nil || s.NewWorld != nil {
+			virtual[s.Name] = true
+		}
+	}
+	return virtual
+}
+
+// bubble is the bubble of a cell; nil: real time.
+func (r *runner) bubble(t *testing.T, c contract.Cell) contract.Bubble {
+	if !r.virtual[c.Scenario] {
+		return nil
+	}
+	return r.calmBubble(t)
+}
+
+// calmBubble is the bubble of the runs that are not cells.
+func (r *runner) calmBubble(t *testing.T) contract.Bubble {
+	if len(r.virtual) == 0 {
 		return nil
 	}
 	r.primed.Do(func() { prime(t.Context()) })

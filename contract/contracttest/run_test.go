@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type slow struct{ d time.Duration }
@@ -50,4 +55,33 @@ func TestRun(t *testing.T) {
 		Trials: 500,
 	}, nil)
 	contracttest.RequirePassed(t, r)
+}
+
+func TestChildFinish(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Run(t, lying(t), &contracttest.Options{FailOn: contract.Critical, Finish: func(r *contract.Report) error {
+		r.Warnings = append(r.Warnings, "finished after "+strings.ToLower(r.Score.Verdict.String()))
+		return errors.New("no calibration")
+	}})
+}
+
+// What completes a report comes before it is logged and written.
+func TestFinishComesBeforeTheReport(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("SHAKEDOWN_REPORTS", dir)
+	out, failed := child(t, "^TestChildFinish$")
+	assert.True(t, failed, "an error of Finish fails the test")
+	assert.Contains(t, out, "contracttest: Options.Finish: no calibration")
+	assert.Contains(t, out, "* finished after pass")
+	found := 0
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Name() != "report.txt" {
+			return err
+		}
+		found++
+		text, err := os.ReadFile(path)
+		assert.Contains(t, string(text), "* finished after pass")
+		return err
+	}))
+	assert.Equal(t, 1, found)
 }

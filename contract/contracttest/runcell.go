@@ -17,13 +17,13 @@ import (
 func RunCell(t *testing.T, m *contract.Matrix, c contract.Cell, o *Options) *contract.CellReport {
 	t.Helper()
 	o = cmp.Or(o, &Options{})
-	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime}
+	r := &runner{o: o, virtual: virtualScenarios(m, o)}
 	line := testLine(t.Name(), testedPackage())
 	result, err := m.RunCell(t.Context(), c, &contract.RunOptions{
 		Keep: o.Keep, Watchdog: o.Watchdog,
 		Harness: contract.Harness{
-			Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(r.bubble(t)) },
-			Calm:   r.bubble(t),
+			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(r.bubble(t, c)) },
+			Calm:   r.calmBubble(t),
 			Rerun:  func(contract.Cell) string { return line },
 		},
 	})

@@ -1,0 +1,67 @@
+package contracttest
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+)
+
+// explainVariable is the environment variable with the time in which Run explains.
+const explainVariable = "SHAKEDOWN_EXPLAIN"
+
+// What Run spends on explaining by itself, in virtual time.
+const (
+	explainRuns = 2000
+	explainTime = 2 * time.Second
+)
+
+// explainBudget is what a run may spend on explaining; not set: nothing. By itself a run
+// explains only where nothing waits and no model is paid: in virtual time.
+func explainBudget(o *Options, variable string, virtual bool) (search.Budget, error) {
+	switch {
+	case o.Explain != nil:
+		return *o.Explain, nil
+	case variable != "":
+		d, err := time.ParseDuration(variable)
+		if err != nil || d < 0 {
+			return search.Budget{}, fielderror.Package("contracttest").Because(explainVariable, variable, err,
+				`a duration such as "10s"; "0s": nothing is explained`)
+		}
+		return search.Budget{Time: d}, nil
+	case virtual:
+		return search.Budget{Runs: explainRuns, Time: explainTime}, nil
+	}
+	return search.Budget{}, nil
+}
+
+// explain finds the defects behind the broken cells.
+func (r *runner) explain(t *testing.T, m *contract.Matrix, result *contract.Report) {
+	t.Helper()
+	budget, err := explainBudget(r.o, os.Getenv(explainVariable), len(r.virtual) == len(m.Scenarios))
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+	if !budget.Set() || result.Cancelled || t.Context().Err() != nil {
+		return
+	}
+	seen := r.shown(result)
+	err = search.Explain(t.Context(), m, seen, &search.Options{
+		Run: r.runOptions(t), Budget: budget, Cost: r.o.Cost, Spec: r.o.Spec, Dir: dirOf(t, r.o.Dir),
+		Secrets: r.o.Secrets,
+	})
+	if err != nil {
+		t.Logf("contracttest: the broken cells were not explained: %v", err)
+	}
+	result.Defects, result.SearchRuns = seen.Defects, seen.SearchRuns
+	result.SearchElapsed, result.SearchStopped = seen.SearchElapsed, seen.SearchStopped
+}
+
+// runOptions are those of runs that are no cells.
+func (r *runner) runOptions(t *testing.T) contract.RunOptions {
+	return contract.RunOptions{Workers: r.o.Workers, Watchdog: r.o.Watchdog,
+		Harness: contract.Harness{Calm: r.calmBubble(t)}}
+}

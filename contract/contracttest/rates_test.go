@@ -1,0 +1,84 @@
+package contracttest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/contracttest"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// rateOf is a matrix of an agent that answers wrongly in some trials, and promises a rate.
+func rateOf(trials int, broken ...int) *contract.Matrix {
+	noon := contract.Invariant{Name: "says-noon", Severity: contract.Critical, AtLeast: .95, Check: saysNoon}
+	return &contract.Matrix{
+		NewWorld: func(context.Context) (*contract.World, error) {
+			return &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+				if c, _ := contract.CellOf(ctx); slices.Contains(broken, c.Trial) {
+					return "it is midnight", nil
+				}
+				return "it is noon", nil
+			}}, nil
+		},
+		Prompts: []string{"What time is it?"}, Invariants: []contract.Invariant{noon}, Scenarios: []contract.Scenario{contract.Calm()},
+		Trials: trials,
+	}
+}
+
+// A broken trial of a rate fails neither its subtest nor the test.
+func TestBrokenTrialOfARate(t *testing.T) {
+	r := contracttest.Run(t, rateOf(100, 3), &contracttest.Options{Sequential: true})
+	assert.True(t, contracttest.AssertPassed(t, r))
+	assert.True(t, contracttest.AssertHeld(t, r, "says-noon"))
+	assert.Equal(t, stats.Accepted, r.Fields[0].Standing.Decision)
+	assert.Equal(t, 27, r.Fields[0].Decided, "18 passes accept, and 9 more make up for a failure")
+	assert.Equal(t, 73, r.Saved)
+	assert.Empty(t, r.Defects, "that one trial breaks was to be expected")
+	assert.Equal(t, "no", r.Repeatable, "two runs were the same, and one trial without faults was not")
+	assert.Equal(t, "the trials of calm/says-noon, which has no faults: 26 of 27 held", r.Difference)
+}
+
+func TestChildRejectedRate(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Run(t, rateOf(100, 2, 3, 4), &contracttest.Options{Sequential: true})
+}
+
+func TestChildOpenRate(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Run(t, rateOf(10), nil)
+}
+
+func TestRatesThatFailATest(t *testing.T) {
+	out, failed := child(t, "^TestChildRejectedRate$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "contracttest: calm / says-noon: rejected: 1 of 4 held: 80 % and not 95 % (critical)")
+	assert.NotContains(t, out, "--- FAIL: TestChildRejectedRate/", "a trial is logged, not failed")
+	assert.Equal(t, 4, strings.Count(out, "--- PASS: TestChildRejectedRate/"), "and no trial follows the decision")
+	out, failed = child(t, "^TestChildOpenRate$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "calm / says-noon: open: 10 of 10 held; 8 more passes in a row would accept, about 8 trials at this rate")
+
+	out, failed = child(t, "^TestChildRejectedRate$/^calm$/^says-noon$/^4$")
+	assert.True(t, failed, "one trial decides no rate: %s", out)
+	assert.Equal(t, 1, strings.Count(out, "--- PASS: TestChildRejectedRate/"), "-run reaches a trial behind those that it leaves out")
+}
+
+// A rate is asked for where it was decided, as the verdict does.
+func TestARateThatWasNotDecidedEverywhere(t *testing.T) {
+	m := rateOf(20)
+	m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "unreached", AllowUndelivered: true, Rewrite: strings.Clone})
+	r, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 20, r.Fields[1].Undelivered)
+	assert.True(t, contracttest.AssertPassed(t, r))
+	assert.True(t, contracttest.AssertHeld(t, r, "says-noon"), "in calm, where it was decided")
+	r.Fields[1].Unprovoked = 1
+	assert.False(t, contracttest.AssertHeld(&fakeT{}, r, "says-noon"), "it broke without a fault")
+}

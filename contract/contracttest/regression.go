@@ -1,0 +1,120 @@
+package contracttest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/compare"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/internal/wholefile"
+)
+
+// updateVariable is the environment variable that has baselines written.
+const updateVariable = "SHAKEDOWN_UPDATE"
+
+// AssertNoRegression fails the test if the report is worse than the baseline in file, as
+// package contract/compare finds: a field after Holm's method, or all scenarios together, at
+// a level of 0.05, or without statistics where both agents are repeatable. The message
+// names each field with its counts then and now. The test continues. It reports whether
+// nothing is worse.
+//
+// The baseline is a compact report ([report.Compact]), which belongs into version control. A
+// run of the test with SHAKEDOWN_UPDATE=1 in the environment writes it instead of comparing.
+// If the file is missing, or [report.Verify] refuses it, the test fails and says so. It also
+// fails if no field could be compared, unless -run left cells out.
+//
+// It logs, without failing, which fields are neither better nor worse, in what the matrices
+// differ, and that a drop of ten points would not have been seen. No regression is not "as
+// good as before": see docs/statistics.md.
+func AssertNoRegression(t testing.TB, r *contract.Report, file string, msgAndArgs ...any) bool {
+	t.Helper()
+	if r == nil {
+		return verify(t, "there is no report", msgAndArgs)
+	}
+	switch v := os.Getenv(updateVariable); v {
+	case "", "0":
+	case "1":
+		failure := writeBaseline(r, file)
+		if failure == "" {
+			t.Logf("contracttest: the baseline %s is written", file)
+		}
+		return verify(t, failure, msgAndArgs)
+	default:
+		failure := fmt.Sprintf("%s is %q; allowed: 1, which writes the baseline, and 0", updateVariable, v)
+		return verify(t, failure, msgAndArgs)
+	}
+	c, failure := compareWith(r, file)
+	if c != nil && failure == "" {
+		logComparison(t, c)
+	}
+	return verify(t, failure, msgAndArgs)
+}
+
+// RequireNoRegression is [AssertNoRegression], and stops the test.
+func RequireNoRegression(t testing.TB, r *contract.Report, file string, msgAndArgs ...any) {
+	t.Helper()
+	if !AssertNoRegression(t, r, file, msgAndArgs...) {
+		t.FailNow()
+	}
+}
+
+// writeBaseline returns why it could not; empty: it did.
+func writeBaseline(r *contract.Report, file string) string {
+	if r.Filtered || r.Cancelled {
+		return "the baseline " + file + " was not written: not all cells of the matrix ran"
+	}
+	var b bytes.Buffer
+	err := report.Compact(&b, r)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o777)
+	}
+	if err == nil {
+		err = wholefile.Write(file, b.Bytes())
+	}
+	if err != nil {
+		return fmt.Sprintf("the baseline %s was not written: %v", file, err)
+	}
+	return ""
+}
+
+// compareWith compares a report with a baseline. failure is why the test fails.
+func compareWith(r *contract.Report, file string) (c *compare.Comparison, failure string) {
+	const howTo = "run the test once with " + updateVariable + "=1 and commit the file"
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Sprintf("there is no baseline %s: %s", file, howTo)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("the baseline was not read: %v", err)
+	}
+	before, err := report.Verify(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Sprintf("the baseline %s is not what was written: %v\nto replace it, %s", file, err, howTo)
+	}
+	c, err = compare.Reports(before, r, &compare.Options{Before: filepath.Base(file)})
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case c.Regressed():
+		return c, "the report is worse than the baseline:\n" + c.String()
+	case c.Compared() == 0 && !r.Filtered:
+		return c, "no field could be compared with the baseline:\n" + c.String()
+	}
+	return c, ""
+}
+
+// logComparison says what a test that goes on should not hide.
+func logComparison(t testing.TB, c *compare.Comparison) {
+	t.Helper()
+	t.Logf("contracttest: nothing is worse than the baseline:\n%s", c)
+	const points = 0.1
+	if !c.Repeatable && c.Tested > 0 && !c.Sees.Sees(points) {
+		t.Logf("contracttest: a drop of ten points would not have been seen: %v", c.Sees)
+	}
+}

@@ -1,0 +1,140 @@
+package contracttest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/replay"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/wholefile"
+)
+
+// noFiles is the Options.Dir that has nothing written.
+const noFiles = "-"
+
+// sessionsFolder is the folder of Options.Dir for the sessions of broken cells.
+const sessionsFolder = "sessions"
+
+// A saver writes sessions of broken cells. A nil saver writes none.
+type saver struct {
+	matrix  *contract.Matrix
+	secrets []string
+	dir     string
+	root    func() (*os.Root, error)
+
+	mu       sync.Mutex
+	opened   *os.Root
+	saved    int
+	there    int // were in the folder already
+	problems []string
+}
+
+func newSaver(t *testing.T, m *contract.Matrix, o *Options) *saver {
+	if !o.SaveFailures || o.Dir == noFiles {
+		return nil
+	}
+	s := &saver{matrix: m, secrets: o.Secrets, dir: dirOf(t, o.Dir)}
+	s.root = sync.OnceValues(s.open)
+	return s
+}
+
+// gather is what observations need for a session.
+func (s *saver) gather() contract.Needs {
+	if s == nil {
+		return 0
+	}
+	return contract.NeedResults
+}
+
+// open makes the folder, when there is something to write.
+func (s *saver) open() (root *os.Root, err error) {
+	if err = os.MkdirAll(s.dir, 0o777); err == nil {
+		root, err = os.OpenRoot(s.dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.opened = root
+	if err := root.Mkdir(sessionsFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return root, nil
+}
+
+// save writes the session of a broken cell. It is called by the cells, of which several
+// may end at once.
+func (s *saver) save(c *contract.CellReport) {
+	if s == nil {
+		return
+	}
+	session, err := replay.FromCell(s.matrix, c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.problems = append(s.problems, err.Error())
+	}
+	if session == nil {
+		return
+	}
+	switch err := s.write(session, c.Cell.Scenario); {
+	case err == nil:
+		s.saved++
+	case errors.Is(err, fs.ErrExist):
+		s.there++
+	default:
+		s.problems = append(s.problems, fmt.Sprintf("cell %v: %v", c.Cell, err))
+	}
+}
+
+// write writes a session, unless its scenario is one of the sessions.
+func (s *saver) write(session *replay.Session, scenario string) error {
+	session, err := session.Redact(s.secrets...)
+	if err != nil {
+		return err
+	}
+	data, err := session.Encode()
+	if err != nil {
+		return err
+	}
+	root, err := s.root()
+	if err != nil {
+		return err
+	}
+	if _, err := root.Lstat(nameOf(scenario)); err == nil {
+		return fs.ErrExist
+	}
+	return wholefile.Create(root, nameOf(session.Name), data)
+}
+
+// nameOf is the file of a session, within the root.
+func nameOf(session string) string { return path.Join(sessionsFolder, session+".json") }
+
+// end says what was saved.
+func (s *saver) end(t *testing.T) {
+	t.Helper()
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened != nil {
+		_ = s.opened.Close() // it was only a place to write in
+	}
+	folder := filepath.Join(s.dir, sessionsFolder)
+	if s.saved > 0 {
+		t.Logf("contracttest: %s of broken cells saved in %s", text.Plural(s.saved, "session"), folder)
+	}
+	if s.there > 0 {
+		t.Logf("contracttest: %s not saved: a file in %s has it already", text.Plural(s.there, "broken cell"), folder)
+	}
+	if len(s.problems) > 0 {
+		t.Logf("contracttest: not saved: %s", text.Some(s.problems, 5))
+	}
+}

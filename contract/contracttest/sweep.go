@@ -1,0 +1,197 @@
+package contracttest
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search"
+)
+
+// sweepRuns is the budget of Sweep where none is set, in virtual time.
+const sweepRuns = 2000
+
+// SweepOptions are the settings of [Sweep]; nil and the zero value work.
+type SweepOptions struct {
+	_ struct{}
+	// FailOn is the least severity at which a defect fails its subtest; a less severe one is
+	// logged. 0: every severity.
+	FailOn contract.Severity
+	// RealTime makes the runs without virtual time, for agents that do real I/O. Runs in a
+	// shared world are in real time anyway.
+	RealTime bool
+	// Search has the budget, the faults and the rest. Without a budget it is 2,000 runs, but
+	// in real time it must be set: runs cost time there, and perhaps money. Dir is as in
+	// [Options]: "" is testdata/shakedown and the name of the test, "-" that nothing is kept.
+	Search search.Options
+}
+
+// Sweep looks for faults that break the agent, as [search.Sweep] does, without any
+// scenario: single faults, faults on the calls that these bring about, and pairs. Each
+// defect is a subtest that fails, also one that did not break again. At the end Sweep logs
+// what was tried and what was not, and how strong the invariants are. If the sweep was
+// stopped early, t itself fails unless a budget of the caller's stopped it. It also fails
+// if no fault was delivered at all, or if no run decided some invariant. If the sweep
+// cannot be made, Sweep fails t and stops it.
+//
+// Sweep keeps each defect as a file in the folder "kept" of Search.Dir, as [Run] does. A
+// later Sweep runs the kept defects first, as subtests kept/ID; one whose faults no longer
+// reach the agent is skipped. If -run selects kept defects alone, nothing is swept.
+//
+// Sweep must be called from the goroutine of t.
+func Sweep(t *testing.T, m *contract.Matrix, o *SweepOptions) *search.Swept {
+	t.Helper()
+	own := *cmp.Or(o, &SweepOptions{})
+	virtual := inVirtualTime(m, own.RealTime)
+	given := own.Search.Budget.Set()
+	if !given && virtual {
+		own.Search.Budget.Runs = sweepRuns
+	}
+	own.Search.Run.Harness.Calm = searchBubble(t, virtual)
+	own.Search.Dir = dirOf(t, own.Search.Dir)
+	old := keptDefects{dir: own.Search.Dir, spec: own.Search.Spec, run: own.Search.Run, failOn: own.FailOn,
+		secrets: own.Search.Secrets}
+	kept := old.test(t, m)
+	if onlyKept(t) {
+		if !kept {
+			t.Errorf("contracttest: no kept defect was selected (-run, -skip); nothing was tested")
+		}
+		return &search.Swept{Stopped: "-run selects kept defects alone"}
+	}
+	swept, err := search.Sweep(t.Context(), m, &own.Search)
+	if err != nil {
+		t.Fatalf("contracttest: the sweep was not made: %v", err)
+	}
+	for i := range swept.Defects {
+		testDefect(t, &swept.Defects[i], own.FailOn)
+	}
+	t.Logf("\n%v", swept)
+	if swept.Stopped != "" && !given {
+		t.Errorf("contracttest: the sweep is not complete: %s; set Search.Budget to more, or to as much as is enough",
+			swept.Stopped)
+	}
+	if why := vacuous(swept); why != "" {
+		t.Errorf("contracttest: the sweep shows nothing: %s", why)
+	}
+	return swept
+}
+
+// testDefect is the subtest of a defect.
+func testDefect(t *testing.T, d *contract.Defect, failOn contract.Severity) {
+	test, pkg := t.Name(), testedPackage()
+	t.Run(d.Sentence, func(t *testing.T) {
+		for _, b := range d.Breaks {
+			t.Logf("breaks %s (%v): %s", b.Invariant, b.Severity, b.Why)
+			if b.ID != "" {
+				t.Logf("rerun  %s", testLine(test+"/"+keptTest+"/"+b.ID, pkg))
+			}
+		}
+		if d.Unconfirmed {
+			t.Logf("unconfirmed: it broke in %d of %d runs more", d.Broke, d.Runs)
+		}
+		if d.Difference != "" {
+			t.Logf("it did not break again: %s", d.Difference)
+		}
+		if d.Severity >= failOn { // it broke, if only once
+			t.Fail()
+		}
+	})
+}
+
+// vacuous says why a sweep that was not stopped shows nothing of some invariant; "": it
+// shows something.
+func vacuous(s *search.Swept) string {
+	tried := 0
+	for i := range s.Levels {
+		tried += s.Levels[i].Alone + s.Levels[i].Together
+	}
+	if tried == 0 && s.Stopped == "" && len(s.Defects) == 0 {
+		return "nothing was tried: no fault was delivered on any call of the agent"
+	}
+	var open []string
+	for _, c := range s.Invariants {
+		if c.Runs > 0 && c.Undecided == c.Runs {
+			open = append(open, c.Invariant)
+		}
+	}
+	if len(open) > 0 {
+		return "no run decided " + strings.Join(open, ", ")
+	}
+	return ""
+}
+
+// AssertRepeatable fails the test if two runs of the agent without faults differ, for any
+// prompt list of the matrix, and names the first difference. The test continues. It
+// reports whether they were the same. Of the options RealTime, Workers and Watchdog
+// matter.
+//
+// AssertRepeatable must be called from the goroutine of t.
+func AssertRepeatable(t *testing.T, m *contract.Matrix, o *Options, msgAndArgs ...any) bool {
+	t.Helper()
+	o = cmp.Or(o, &Options{})
+	d, err := search.Repeat(t.Context(), m, &search.Options{Run: contract.RunOptions{Workers: o.Workers,
+		Watchdog: o.Watchdog, Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime))}}})
+	switch {
+	case err != nil:
+		return assert.Fail(t, "whether the agent is repeatable is not known: "+err.Error(), msgAndArgs...)
+	case d != nil:
+		return assert.Fail(t, "two runs without faults differ: "+d.String(), msgAndArgs...)
+	}
+	return true
+}
+
+// inVirtualTime reports whether the runs of a search are in virtual time.
+func inVirtualTime(m *contract.Matrix, realTime bool) bool {
+	return m != nil && m.NewWorld != nil && !realTime
+}
+
+// searchBubble is the bubble of the runs of a search; nil: real time.
+func searchBubble(t *testing.T, virtual bool) contract.Bubble {
+	if !virtual {
+		return nil
+	}
+	prime(t.Context())
+	return bubble(t)
+}
+
+// repeat makes two calm runs of each prompt list, in virtual time, and notes in the report
+// whether they were the same.
+func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Report) {
+	t.Helper()
+	if m.NewWorld == nil || len(r.virtual) < len(m.Scenarios) || result.Filtered || result.Cancelled {
+		return
+	}
+	o := r.runOptions(t)
+	d, err := search.Repeat(t.Context(), m, &search.Options{Run: o})
+	switch {
+	case err != nil: // not tried: such as a matrix whose prompts are those of its scenarios
+	case d != nil:
+		result.Repeatable, result.Difference = "no", d.String()
+	default:
+		result.Repeatable = "yes"
+		if f := unlike(m, result); f != nil {
+			result.Repeatable = "no"
+			result.Difference = fmt.Sprintf("the trials of %s/%s, which has no faults: %d of %d held",
+				f.Scenario, f.Invariant, f.Held, f.Decided)
+		}
+	}
+}
+
+// unlike is a field without faults of which some trials held and some broke: whatever two
+// runs looked like, such an agent is not repeatable. nil: there is none.
+func unlike(m *contract.Matrix, r *contract.Report) *contract.Field {
+	calm := map[string]bool{}
+	for _, s := range m.Scenarios {
+		calm[s.Name] = len(s.Rules) == 0
+	}
+	for i := range r.Fields {
+		if f := &r.Fields[i]; calm[f.Scenario] && f.Held > 0 && f.Held < f.Decided {
+			return f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package contracttest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/contracttest"
+	"github.com/shakedown-go/shakedown/contract/search"
+)
+
+func TestChildSweep(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Sweep(t, lying(t), keepsNothing(contracttest.SweepOptions{}))
+}
+
+// keepsNothing are options of sweeps that fail on purpose.
+func keepsNothing(o contracttest.SweepOptions) *contracttest.SweepOptions {
+	o.Search.Dir = "-"
+	return &o
+}
+
+func TestChildSweepOfLowSeverity(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Sweep(t, lying(t), keepsNothing(contracttest.SweepOptions{FailOn: contract.Critical}))
+}
+
+func TestChildSweepInRealTime(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Sweep(t, lying(t), keepsNothing(contracttest.SweepOptions{RealTime: true}))
+}
+
+// A sweep needs no options and fails with a subtest per defect.
+func TestSweepFailsWithASubtestPerDefect(t *testing.T) {
+	out, failed := child(t, "^TestChildSweep$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "--- FAIL: TestChildSweep/clock_fails ", out)
+	assert.Contains(t, out, "breaks says.noon (high): ")
+	assert.Contains(t, out, "covered    all ")
+	assert.NotContains(t, out, "not complete")
+
+	out, failed = child(t, "^TestChildSweepOfLowSeverity$")
+	assert.False(t, failed, out)
+	assert.Contains(t, out, "--- PASS: TestChildSweepOfLowSeverity/clock_fails ", out)
+
+	out, failed = child(t, "^TestChildSweepInRealTime$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "Budget is no bound", "in real time runs are not free:\n"+out)
+}
+
+// Hours of delay take no time, and a sweep that finds nothing passes.
+func TestSweepThatFindsNothing(t *testing.T) {
+	m := lying(t)
+	m.Invariants, m.Scenarios = m.Invariants[1:], nil
+	r := contracttest.Sweep(t, m, &contracttest.SweepOptions{Search: search.Options{Depth: 3}})
+	assert.Empty(t, r.Defects)
+	assert.Empty(t, r.Stopped)
+	assert.Contains(t, r.Covered(), "no set of these breaks answers")
+	assert.True(t, contracttest.AssertRepeatable(t, m, nil))
+}
+
+// counting is an agent that answers otherwise each time.
+func counting(t testing.TB) *contract.Matrix {
+	var n atomic.Int64
+	m := lying(t)
+	made := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := made(ctx)
+		w.Agent = func(context.Context, string, chaos.ToolRegistry) (string, error) {
+			return fmt.Sprint("answer ", n.Add(1)), nil
+		}
+		return w, err
+	}
+	m.Invariants, m.Scenarios = m.Invariants[1:], []contract.Scenario{contract.Calm()}
+	return m
+}
+
+func TestChildAssertRepeatable(t *testing.T) {
+	onlyInChild(t)
+	t.Log("repeatable:", contracttest.AssertRepeatable(t, counting(t), nil, "of the agent"))
+}
+
+func TestAssertRepeatableNamesTheDifference(t *testing.T) {
+	out, failed := child(t, "^TestChildAssertRepeatable$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "two runs without faults differ: prompt 1, answer: answer ")
+	assert.Contains(t, out, "of the agent")
+	assert.Contains(t, out, "repeatable: false")
+}
+
+// Run reports whether two runs were the same, where that costs nothing.
+func TestRunSaysWhetherRunsRepeat(t *testing.T) {
+	m := lying(t)
+	m.Invariants = m.Invariants[1:]
+	r := contracttest.Run(t, m, nil)
+	assert.Equal(t, []string{"yes", ""}, []string{r.Repeatable, r.Difference})
+	r = contracttest.Run(t, m, &contracttest.Options{RealTime: true})
+	assert.Empty(t, r.Repeatable, "in real time it is not tried")
+	r = contracttest.Run(t, counting(t), nil)
+	require.Equal(t, "no", r.Repeatable)
+	assert.True(t, strings.HasPrefix(r.Difference, "prompt 1, answer: answer "), r.Difference)
+}
