@@ -57,7 +57,10 @@ func table(h Host) ([]*tool, error) {
 
 // knownTypes are the types whose schema Go types do not say.
 func knownTypes() (toolschema.Types, error) {
-	types := toolschema.Library()
+	types, err := toolschema.Library()
+	if err != nil {
+		return nil, err
+	}
 	definition, err := toolschema.For[recoveryObject](types)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ type listOutput struct {
 type matrixInfo struct {
 	contract.Outline
 	Verdict string `json:"verdict,omitempty" jsonschema:"that of the latest run; left out before the first" enum:"pass,fail,inconclusive"`
+	Latest  string `json:"latest,omitempty" jsonschema:"summary of the latest run: why it has this verdict, and what is open"`
 }
 
 func contractList() (*tool, error) {
@@ -55,7 +56,7 @@ A cell is one invariant in one scenario, once; each cell is an independent run o
 			info := matrixInfo{Outline: m.Outline()}
 			if k, ok := s.matrices.Latest(m.Name); ok {
 				verdict, _ := k.Score.Verdict.MarshalText() // one that a report has
-				info.Verdict = string(verdict)
+				info.Verdict, info.Latest = string(verdict), digestOf(k).Summary
 			}
 			cells += info.Cells
 			out.Matrices = append(out.Matrices, info)
@@ -79,7 +80,7 @@ func contractRun() (*tool, error) {
 	return define(tool{
 		Name: "contract_run", Title: "Run a contract", Area: "contract", Target: "matrix",
 		Description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
-The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults never struck are undelivered and in no score.
+The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass; so is an open promised rate, and a goal that no run reached. A promised rate is broken when it is rejected, not by one trial. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults never struck are undelivered and in no score.
 A whole matrix may take minutes and an agent's calls may cost money: narrow by scenarios and invariants. Progress is sent for every cell if the call has a progress token, and cancelling ends the run. One matrix runs once at a time. contract_report shows cells of the latest run.`,
 		Kind: toolrow.Kind{Write: true, OpenWorld: true},
 	}, func(ctx context.Context, c *call, in runInput) (report.Digest, error) {
@@ -163,10 +164,17 @@ func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *con
 	return digestOf(k), nil
 }
 
-// rerunLine is the call of contract_run that repeats a cell: same seed, same scenario.
+// mostTrials is the most that a call of contract_run may ask for.
+const mostTrials = 1000
+
+// rerunLine is the call of contract_run that repeats a cell: same seed, same scenario. A
+// number of trials that no call may ask for is the matrix's own.
 func rerunLine(m *contract.Matrix, cell contract.Cell) string {
 	in := runInput{Matrix: m.Name, Scenarios: []string{cell.Scenario}, Invariants: []string{cell.Invariant},
 		Trial: cell.Trial, Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed)}
+	if in.Trials > mostTrials {
+		in.Trials = 0
+	}
 	text, _ := json.Marshal(in) // of texts and numbers
 	return "contract_run " + string(text)
 }

@@ -154,7 +154,7 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	out.Verdict, out.Why = overall.Verdict, overall.Why
 	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
 	if out.Contract != nil {
-		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
+		out.Summary = text.Sentences(out.Summary, "Contract verdict: "+digestOf(k).Summary)
 	}
 	return out, nil
 }

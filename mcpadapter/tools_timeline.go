@@ -141,8 +141,7 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 			return outagesOutput{}, err
 		}
 		q := timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}
-		found,
-			err := e.Timeline.DetectOutages(q,
+		found, err := e.Timeline.DetectOutages(q,
 			timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold,
 				MinBins: in.MinDurationBins})
 		if err != nil {
@@ -255,8 +254,7 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is the len
 		if err != nil {
 			return windowOutput{}, err
 		}
-		w,
-			err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs,
+		w, err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs,
 			Classes: in.ClassIDs})
 		if err != nil {
 			return windowOutput{}, err

@@ -91,9 +91,8 @@ func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed ti
 		return "", err
 	}
 	ended := make(lastIncident, 1)
-	runner,
-		err := NewRunner(&Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info, Timeout: o.Timeout,
-		MaxAgents: 1, Grace: -1})
+	runner, err := NewRunner(&Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info,
+		Timeout: o.Timeout, MaxAgents: 1, Grace: -1})
 	if err != nil {
 		return "", err
 	}

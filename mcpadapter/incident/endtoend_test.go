@@ -43,8 +43,10 @@ func TestARecordedSessionBecomesIncidents(t *testing.T) {
 	}
 	assert.Equal(t, []string{"payments Pod/worker-0 BackOff WARNING", "payments Pod/worker-0 CrashLoop CRITICAL",
 		"kube-system Pod/coredns-5d78 FailedMount WARNING", " Node/node-3 NodeUnhealthy WARNING"}, got, "in order, each once")
-	require.Eventually(t, func() bool { return d.Counts().Received == 8 }, 20*time.Second, time.Millisecond)
-	assert.Equal(t, incident.Counts{Received: 8, Duplicate: 4, Resolved: 4, Notified: 4}, d.Counts())
+	// A message counts as delivered once the notifier has returned, so after it was read here.
+	require.EventuallyWithT(t, func(now *assert.CollectT) {
+		assert.Equal(now, incident.Counts{Received: 8, Duplicate: 4, Resolved: 4, Notified: 4}, d.Counts())
+	}, 20*time.Second, time.Millisecond)
 }
 
 const testToken = "a-token-for-the-test"

@@ -117,8 +117,7 @@ func (acc *access) question(what string) *mcp.ElicitParams {
 
 // ask returns the result that makes the client ask the question and call again.
 func (acc *access) ask(req *mcp.CallToolRequest, what string) (mcp.Result, *Error) {
-	res,
-		err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}},
+	res, err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}},
 		"input_required")
 	if err != nil {
 		return nil, acc.unconfirmed(what)

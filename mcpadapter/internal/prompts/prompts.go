@@ -37,8 +37,8 @@ Explain in plain words:
 			`List them with contract_report {"cells":true,"states":["broken"]} and ask again.`, matrix, cell), nil
 	}
 	return "Nothing is broken",
-		fmt.Sprintf("No cell of the matrix %q is broken: %s. Say so, and say how many cells were decided: %d of %d.",
-			matrix, r.Score.Verdict, r.Score.Decided, r.Score.Total), nil
+		fmt.Sprintf("No cell of the matrix %q is broken. %s Say so, and say how many were decided: %d of %d.",
+			matrix, report.DigestOf(r, 0).Summary, r.Score.Decided, r.Score.Total), nil
 }
 
 // A Design asks for the plan of an experiment.

@@ -173,8 +173,7 @@ func (w *lineWriter) Close() error { return nil }
 
 // refuse answers input that has no identifier to answer to.
 func (w *lineWriter) refuse(code int, why string) error {
-	text,
-		err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil,
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil,
 		"error": jsonrpc.Error{Code: int64(code), Message: why}})
 	if err != nil {
 		return err

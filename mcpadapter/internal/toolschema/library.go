@@ -2,20 +2,24 @@ package toolschema
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // Library are the types of the library whose schema Go types do not say.
-func Library() Types {
+func Library() (Types, error) {
 	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
-	return Types{
+	types := Types{
 		reflect.TypeFor[json.RawMessage]():    {Type: "object"},
 		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
 		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
@@ -27,10 +31,37 @@ func Library() Types {
 		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
 		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
 		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),
+		reflect.TypeFor[stats.Decision]():     text("open", "rejected", "accepted"),
 		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)),
 			MaxLength:   new(40),
 			Description: "a bin index from 0, or a time in RFC 3339"},
 	}
+	return types, errors.Join(
+		change[scoring.ChaosScore](types, withoutValue),
+		change[scoring.MutationScore](types, withoutValue),
+		change[scoring.ReplayScore](types, withoutValue),
+		change[contract.Delivery](types, func(s *jsonschema.Schema) {
+			for _, name := range []string{"key", "occurrence", "ordinal"} {
+				*s.Properties[name] = jsonschema.Schema{Type: "string", Description: "a decimal string"}
+			}
+		}))
+}
+
+// change adds the schema of a type that writes itself in another form than Go types say.
+func change[T any](types Types, to func(*jsonschema.Schema)) error {
+	s, err := For[T](types)
+	if err != nil {
+		return err
+	}
+	to(s)
+	types[reflect.TypeFor[T]()] = s
+	return nil
+}
+
+// withoutValue is for a score that leaves out its value when nothing was decided.
+func withoutValue(s *jsonschema.Schema) {
+	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == "value" })
+	s.Properties["value"].Description = "left out when nothing was decided"
 }
 
 func metricNames() []any {
