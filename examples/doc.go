@@ -4,6 +4,8 @@
 //   - mcpserver: the order desk, for MCP clients to break; also as an image and a chart.
 //   - mcpclient: a contract over any MCP server, while the protocol breaks.
 //   - gotest: the same as go tests to copy, and one wrapped function.
+//   - regression: the trace of an incident becomes tests, two agents against them.
+//   - suite: a contract in a file against an agent behind HTTP.
 //   - worlds: one test for each place where an agent may run; one agent is in Python.
 //   - gameday: real services killed, paused and cut off, judged by their recorded calls.
 //   - cluster: a simulated cluster's control surface over MCP, behind a policy.

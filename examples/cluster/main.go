@@ -118,8 +118,7 @@ func simulate() (url string, stop func(), err error) {
 
 // serve listens until the context ends, and then lets calls finish.
 func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Gate, stderr io.Writer) error {
-	guarded,
-		err := gate.HTTPHandler(handler(server),
+	guarded, err := gate.HTTPHandler(handler(server),
 		&policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken,
 			TokensInClearBeyondLoopback: s.clear})
 	if err != nil {

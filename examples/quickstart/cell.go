@@ -14,11 +14,19 @@ import (
 
 // runCell runs one cell and shows what happened in it.
 func runCell(ctx context.Context, s *settings, stdout io.Writer) (int, error) {
-	r, err := s.matrix().RunCell(ctx, *s.cell, nil)
+	m, err := s.matrixOf(ctx, *s.cell)
 	if err != nil {
 		return exitError, err
 	}
-	if err := showCell(stdout, s, r); err != nil {
+	r, err := m.RunCell(ctx, *s.cell, nil)
+	if err != nil {
+		return exitError, err
+	}
+	show := func() error { return showCell(stdout, s, r) }
+	if s.fewest && r.Violated {
+		show = func() error { return showFewest(ctx, s, m, r, stdout) }
+	}
+	if err := show(); err != nil {
 		return exitError, err
 	}
 	switch {

@@ -1,5 +1,7 @@
 // Command quickstart puts the order desk, a small agent over a real database,
-// through every scenario, and reports which of its invariants hold.
+// through every scenario, and reports which of its invariants hold. It scores
+// the agent in four parts: the contract, under faults, with prompts in other
+// words, and in a failure that was saved.
 //
 //	go run ./examples/quickstart                  # the robust agent
 //	go run ./examples/quickstart -agent fragile   # the fragile one
@@ -63,11 +65,13 @@ func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int,
 	m := s.matrix()
 	all := len(m.Cells())
 	bar := newProgress(stderr, all)
-	r,
-		err := m.Run(ctx,
+	r, err := m.Run(ctx,
 		&contract.RunOptions{Workers: s.workers, Harness: contract.Harness{Rerun: s.rerun}, OnCell: bar.cell})
 	bar.done()
 	if err != nil {
+		return exitError, interrupted(ctx, r, all, err)
+	}
+	if err := errors.Join(s.score(ctx, r), s.explain(ctx, m, r, ""), s.judge.correct(r)); err != nil {
 		return exitError, interrupted(ctx, r, all, err)
 	}
 	text := s.text(stdout, stderr)
@@ -111,5 +115,6 @@ func interrupted(ctx context.Context, r *contract.Report, all int, err error) er
 func (s *settings) matrix() *contract.Matrix {
 	m := orderdesk.Matrix(s.habits)
 	m.Seed, m.Trials, m.KeepValues = s.seed, s.trials, s.keepsValues()
+	s.judge.into(m)
 	return m
 }

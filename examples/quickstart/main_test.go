@@ -34,6 +34,7 @@ func TestTheRobustAgentPasses(t *testing.T) {
 	assert.Contains(t, out, "\nPASS ")
 	assert.Contains(t, out, "held      90 of 90 decided cells, 100.0 % (95 % interval ")
 	assert.NotContains(t, out, "BROKEN")
+	assert.Contains(t, out, "\noverall   PASS, 93.09 of 100: mutation ")
 	last := out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]
 	assert.Equal(t, "The same agent without its good habits:  go run ./examples/quickstart -agent fragile\n", last)
 }
@@ -44,11 +45,12 @@ func TestTheFragileAgentFails(t *testing.T) {
 	assert.Empty(t, errs)
 	for _, want := range []string{
 		"\nFAIL critical invariant ",
-		"✗ refund-reply-lost / one-refund (critical): broken",
-		`an effect happened more than once: "1042" is there 2 times (0 before)`,
-		"payments.refund, call 1: lost_reply",
-		"go run ./examples/quickstart -agent fragile -cell 'refund-reply-lost/one-refund/1'",
-		"✗ shipping-down / claims-are-true (critical): broken",
+		"\nDEFECTS  ",
+		"critical  payments.refund does its work and its reply is lost\n",
+		`an effect happened more than once: "1042" is there 2`,
+		"when it only fails, or times out before the work, it holds",
+		"go run ./examples/quickstart -agent fragile -fewest -cell 'refund-reply-lost/one-refund/1'",
+		"critical  shipping.ship or mail.send fails twice in a row\n",
 		`the answer claims "Order 2003 has been shipped"`,
 	} {
 		assert.Contains(t, out, want)
@@ -60,7 +62,12 @@ func TestRerunLinesRepeatTheirCells(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	try(t, "-agent", "fragile", "-seed", "7", "-trials", "1", "-json", file)
 	broken := 0
-	for _, c := range readReport(t, file).Cells {
+	r := readReport(t, file)
+	require.NotEmpty(t, r.Defects)
+	for _, d := range r.Defects {
+		assert.Contains(t, d.Rerun, "go run ./examples/quickstart -agent fragile -seed 7 -fewest -cell '")
+	}
+	for _, c := range r.Cells {
 		if !c.Violated || slices.Contains([]string{"backs-off", "answers-in-time"}, c.Cell.Invariant) {
 			continue // those two look at real time, in which a machine may stall
 		}
@@ -103,6 +110,16 @@ func TestOneCell(t *testing.T) {
 	status, out, _ = try(t, "-cell", "refund-reply-lost/one-refund/9")
 	assert.Equal(t, exitPass, status, "there are as many trials as the cell asks for")
 	assert.Contains(t, out, "refund-reply-lost/one-refund/9: held")
+}
+
+// A broken cell runs again under the fewest faults that break it.
+func TestOneCellUnderItsFewestFaults(t *testing.T) {
+	status, out, errs := try(t, "-agent", "fragile", "-fewest", "-cell", "lookup-garbled/one-refund/1")
+	assert.Equal(t, exitFail, status, errs)
+	inOrder(t, out, "fewest faults: orders.get ", "lookup-garbled/one-refund/1: broken", "try 1  ", "<- ", "<- ", "why     ", "facts   ")
+	status, _, errs = try(t, "-fewest")
+	assert.Equal(t, exitError, status)
+	assert.Contains(t, errs, "quickstart: -fewest without -cell; allowed: beside -cell")
 }
 
 // inOrder asserts that the parts occur one after the other.

@@ -20,9 +20,11 @@ type settings struct {
 	seed    uint64
 	trials  int
 	cell    *contract.Cell
+	fewest  bool
 	outputs []*output
 	workers int
 	noColor bool
+	judge   *deskJudge // nil: rules judge the claims
 }
 
 const (
@@ -45,11 +47,13 @@ func (s *settings) flags() *flag.FlagSet {
 	f.Func("trials", fmt.Sprintf("`times` each invariant is tried in each scenario (default %d)", s.trials),
 		atLeast1(&s.trials))
 	f.Func("cell", "run only this cell, `scenario/invariant/trial`, and show what happened", s.setCell)
+	f.BoolVar(&s.fewest, "fewest", false, "with -cell: under the fewest faults that break it")
 	s.outputs = outputs()
 	for _, o := range s.outputs {
 		f.StringVar(&o.to, o.flag, "", "write the report as "+o.name+" to this `file`; - is standard output")
 	}
 	f.Func("workers", fmt.Sprintf("`number` of cells that run at once (default %d)", s.workers), atLeast1(&s.workers))
+	f.Func("judge", "ask a judge whether claims are true, over the tape in this `folder`", s.setJudge)
 	f.BoolVar(&s.noColor, "no-color", false, "no colours, even on a terminal")
 	return f
 }
@@ -62,6 +66,9 @@ func parse(args []string) (*settings, error) {
 		return nil, flag.ErrHelp
 	}
 	problems = append(problems, s.checkOutputs()...)
+	if s.fewest && s.cell == nil {
+		problems = append(problems, errors.New("quickstart: -fewest without -cell; allowed: beside -cell"))
+	}
 	if len(problems) > 0 {
 		problems = append(problems, errors.New("quickstart: -help lists the flags"))
 		return nil, errors.Join(problems...)
@@ -93,6 +100,11 @@ func (s *settings) setAgent(name string) error {
 	}
 	s.agent = name
 	return nil
+}
+
+func (s *settings) setJudge(dir string) (err error) {
+	s.judge, err = openJudge(dir)
+	return err
 }
 
 func (s *settings) setSeed(text string) (err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -126,20 +127,20 @@ func streamed(ctx context.Context, client anthropic.Client, calls bool) seen {
 	return s
 }
 
-// meet makes one call through the fault, in virtual time, with two minutes to
+// meet makes one call through the fault, in virtual time, with three minutes to
 // wait for it, and returns the outcome and the attempts on the wire.
-func meet(t *testing.T, r row, how func(context.Context, anthropic.Client, bool) seen) (cell, attempts string) {
+func meet(t *testing.T, r row, from source, how func(context.Context, anthropic.Client, bool) seen) (cell, attempts string) {
 	t.Run(r.name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			plan, err := chaos.NewPlan(1, chaos.Rule{Target: "POST api.anthropic.example/*", Fault: r.fault})
 			require.NoError(t, err)
 			in := plan.Injector("table", &chaos.InjectorOptions{RecordAll: true})
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			provider := chaoshttp.InProcess(newProvider())
+			provider, end := from()
 			s := how(chaos.NewContext(ctx, in), newClient(provider), r.calls)
 			cancel()
-			require.NoError(t, provider.Close())
+			require.NoError(t, end())
 			events := in.Events()
 			require.NotEmpty(t, events)
 			cell, attempts = s.String(), fmt.Sprint(len(events))
@@ -155,16 +156,32 @@ func meet(t *testing.T, r row, how func(context.Context, anthropic.Client, bool)
 	return cell, attempts
 }
 
-// The section of this client in docs/llm-faults.md is what the client does.
+// A source makes, in a bubble, what answers the client, and the function that ends it.
+type source func() (answers http.RoundTripper, end func() error)
+
+// live is the provider in this process.
+func live() (http.RoundTripper, func() error) {
+	provider := chaoshttp.InProcess(newProvider())
+	return provider, provider.Close
+}
+
+// The section of this client in docs/llm-faults.md is what the client does, before the
+// provider and before a tape of its answers.
 func TestTable(t *testing.T) {
+	table := tableOf(t, live)
+	section(t, "anthropic-sdk-go", table)
+	assert.Equal(t, table, tableOf(t, played(t, recordCalls(t, false))), "from a tape")
+}
+
+func tableOf(t *testing.T, from source) string {
 	var table strings.Builder
 	table.WriteString("| fault | not streamed | attempts | streamed | attempts |\n|---|---|---|---|---|\n")
 	for _, r := range rows() {
-		one, tries := meet(t, r, whole)
-		other, retries := meet(t, r, streamed)
+		one, tries := meet(t, r, from, whole)
+		other, retries := meet(t, r, from, streamed)
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s |\n", r.name, one, tries, other, retries)
 	}
-	section(t, "anthropic-sdk-go", table.String())
+	return table.String()
 }
 
 // section holds the part of the page between two comments to what the test

@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	if err := run(context.Background(), os.Stdout, newProvider); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -47,6 +47,9 @@ func script() modeltest.Func {
 	)
 }
 
+// newProvider makes a provider in this process.
+func newProvider() http.RoundTripper { return modeltest.New(nil, script()) }
+
 // newClient makes a client over the transport.
 func newClient(ctx context.Context, base http.RoundTripper) (*genai.Client, error) {
 	return genai.NewClient(ctx, &genai.ClientConfig{
@@ -56,8 +59,8 @@ func newClient(ctx context.Context, base http.RoundTripper) (*genai.Client, erro
 	})
 }
 
-// run asks the same question in several scenarios.
-func run(ctx context.Context, out io.Writer) error {
+// run asks the same question in several scenarios; provider makes what answers in one.
+func run(ctx context.Context, out io.Writer, provider func() http.RoundTripper) error {
 	for _, w := range []struct {
 		name string
 		rule chaos.Rule
@@ -73,7 +76,7 @@ func run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		in := plan.Injector(w.name, &chaos.InjectorOptions{RecordAll: true})
-		client, err := newClient(ctx, chaoshttp.NewTransport(modeltest.New(nil, script()), nil))
+		client, err := newClient(ctx, chaoshttp.NewTransport(provider(), nil))
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	if err := run(context.Background(), os.Stdout, newProvider); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -47,13 +47,16 @@ func script() modeltest.Func {
 	)
 }
 
+// newProvider makes a server in this process.
+func newProvider() http.RoundTripper { return modeltest.New(nil, script()) }
+
 // newClient makes a client over the transport.
 func newClient(base http.RoundTripper) *api.Client {
 	return api.NewClient(&url.URL{Scheme: "http", Host: "ollama.example"}, &http.Client{Transport: base})
 }
 
-// run asks the same question in several scenarios.
-func run(ctx context.Context, out io.Writer) error {
+// run asks the same question in several scenarios; provider makes what answers in one.
+func run(ctx context.Context, out io.Writer, provider func() http.RoundTripper) error {
 	for _, w := range []struct {
 		name string
 		rule chaos.Rule
@@ -68,7 +71,7 @@ func run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		in := plan.Injector(w.name, &chaos.InjectorOptions{RecordAll: true})
-		client := newClient(chaoshttp.NewTransport(modeltest.New(nil, script()), nil))
+		client := newClient(chaoshttp.NewTransport(provider(), nil))
 		answer, err := ask(chaos.NewContext(ctx, in), client, "Where is order 1042?")
 		fmt.Fprintf(out, "%s, %d attempts on the wire: %q %v\n", w.name, len(in.Events()), answer, err)
 	}

@@ -118,7 +118,7 @@ func TestTheAgentEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		_, err := agent(Robust())(ctx, "Ship order 2003.", &failing{err: errors.New("down")})
+		_, err := Agent(Robust())(ctx, "Ship order 2003.", &failing{err: errors.New("down")})
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, 30*time.Millisecond, time.Since(start), "in the middle of a wait")
 	})

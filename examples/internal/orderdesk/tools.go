@@ -103,6 +103,18 @@ func tools(s *store) (*chaos.Registry, error) {
 	)
 }
 
+// RefundTool is the name of the tool that pays money back.
+const RefundTool = makeRefund
+
+// Tools lists what the tools declare, to read the traces of the desk by.
+func Tools(ctx context.Context) ([]chaos.Tool, error) {
+	registry, err := tools(nil) // none is called
+	if err != nil {
+		return nil, err
+	}
+	return registry.Tools(ctx)
+}
+
 // Results are checked before they are believed: a reply can be well-formed and
 // still not be what was asked for.
 

@@ -23,7 +23,7 @@ func NewWorld(h Habits) func(context.Context) (*contract.World, error) {
 			return nil, errors.Join(err, s.close())
 		}
 		return &contract.World{
-			Agent: agent(h),
+			Agent: Agent(h),
 			Tools: registry,
 			State: func(ctx context.Context) (any, error) { return s.state(ctx) },
 			Close: s.close,

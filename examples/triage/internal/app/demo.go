@@ -125,8 +125,7 @@ func (g *stage) follow(ctx context.Context, server offline.Server) (err error) {
 		return err
 	}
 	first := make(ended, 1)
-	runner,
-		err := incident.NewRunner(&incident.Options{Workspaces: workspaces, Agent: agent, Notifier: first,
+	runner, err := incident.NewRunner(&incident.Options{Workspaces: workspaces, Agent: agent, Notifier: first,
 		Timeout: agentTime, Grace: -1, Log: g.log})
 	if err != nil {
 		return err

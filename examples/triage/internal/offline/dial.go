@@ -30,8 +30,7 @@ func (s Server) Dial(ctx context.Context) (*Session, error) {
 	}
 	client.Transport = bearer{s.Token, at.Scheme, at.Host, client.Transport}
 	c := mcp.NewClient(&mcp.Implementation{Name: "shakedown-offline-agent", Version: "1"}, nil)
-	session,
-		err := c.Connect(ctx,
+	session, err := c.Connect(ctx,
 		&mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: &client, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("offline: connect: %w", err)
