@@ -13,10 +13,12 @@
 //     checks for faults and triggers of your own.
 //   - [github.com/shakedown-go/shakedown/contract] checks every invariant in every
 //     scenario, each cell an independent run. Its parts: contract/invariant,
-//     ready-made invariants; contract/scenarios, ready-made scenarios;
+//     ready-made invariants; contract/goal, ready-made goals; contract/scenarios,
+//     ready-made scenarios;
 //     contract/contracttest, the matrix as go test subtests in virtual time;
-//     contract/httpagent, agents behind HTTP; contract/report, the report for
-//     people and for programs; contract/experiment, steady states, rollbacks and
+//     contract/httpagent, agents behind HTTP; contract/cassette, their HTTP
+//     exchanges recorded and played; contract/report, the report for people and
+//     for programs; contract/compare, two reports; contract/experiment, steady states, rollbacks and
 //     game days; contract/trace, chaos events and traces as timelines.
 //   - [github.com/shakedown-go/shakedown/scoring] computes a score, a verdict of
 //     three values and an interval from the cells; scoring/timeline finds

@@ -20,6 +20,7 @@ var immutable = map[string]string{
 	"regexp.MustCompile":  "safe for concurrent use, and without a setter in use here",
 	"strings.NewReplacer": "safe for concurrent use",
 	"reflect.TypeFor":     "types are values",
+	"sync.OnceValue":      "made once, when it is first needed; its function must return what nobody changes",
 }
 
 // Calls that make a row of a catalogue, of a function and parameters that nobody
