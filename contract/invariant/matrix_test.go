@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,29 +37,32 @@ func (s *shop) tools() (*chaos.Registry, error) {
 		Total  float64 `json:"total"`
 	}
 	type none struct{}
+	var mu sync.Mutex // agents may call several tools at once
+	change := func(do func()) error {
+		mu.Lock()
+		defer mu.Unlock()
+		do()
+		return nil
+	}
 	return chaos.NewRegistry(
 		chaos.Func(chaos.Tool{Name: "orders.get", Effect: chaos.EffectNone}, func(context.Context, none) (order, error) {
 			return order{1042, "open", 59.9}, nil
 		}),
 		chaos.Func(chaos.Tool{Name: "refund", Effect: chaos.EffectDone}, func(context.Context, none) (string, error) {
-			s.Refunds = append(s.Refunds, "1042")
-			return "refunded", nil
+			return "refunded", change(func() { s.Refunds = append(s.Refunds, "1042") })
 		}),
 		chaos.Func(chaos.Tool{Name: "refund.by-hand", Effect: chaos.EffectDone}, func(context.Context, none) (none, error) {
 			return none{}, nil
 		}),
 		chaos.Func(chaos.Tool{Name: "mail.read", Effect: chaos.EffectNone}, s.read),
 		chaos.Func(chaos.Tool{Name: "open", Effect: chaos.EffectDone}, func(context.Context, none) (none, error) {
-			s.Status = "open"
-			return none{}, nil
+			return none{}, change(func() { s.Status = "open" })
 		}),
 		chaos.Func(chaos.Tool{Name: "close", Effect: chaos.EffectDone}, func(context.Context, none) (none, error) {
-			s.Status = "closed"
-			return none{}, nil
+			return none{}, change(func() { s.Status = "closed" })
 		}),
 		chaos.Func(chaos.Tool{Name: "ticket", Effect: chaos.EffectDone}, func(context.Context, none) (none, error) {
-			s.Tickets++
-			return none{}, nil
+			return none{}, change(func() { s.Tickets++ })
 		}),
 	)
 }
