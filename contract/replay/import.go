@@ -108,7 +108,7 @@ func Import(r io.Reader, o *ImportOptions) ([]*Session, error) {
 			"a run of an agent: with a call of a tool or a model, or a prompt")
 	}
 	wrong := fields.List()
-	taken := make(map[string]bool)
+	taken := make(map[string]int)
 	sessions := make([]*Session, len(traces))
 	for i := range traces {
 		t := &traces[i]
@@ -128,8 +128,9 @@ func Import(r io.Reader, o *ImportOptions) ([]*Session, error) {
 }
 
 // nameOf returns a name that no other session of the input has: the dialect and the id,
-// or the number where there is none.
-func nameOf(t *dialect.Trace, i int, taken map[string]bool) string {
+// or the number where there is none. taken has the number of the last session for which a
+// name was wanted.
+func nameOf(t *dialect.Trace, i int, taken map[string]int) string {
 	id := strings.Map(func(c rune) rune {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
@@ -144,9 +145,10 @@ func nameOf(t *dialect.Trace, i int, taken map[string]bool) string {
 	base := t.Dialect + "-" + id
 	base = base[:min(len(base), largestName-suffix)]
 	name := base
-	for n := 2; taken[name]; n++ {
-		name = fmt.Sprintf("%s-%d", base, n)
+	for taken[name] > 0 {
+		taken[base]++
+		name = fmt.Sprintf("%s-%d", base, taken[base])
 	}
-	taken[name] = true
+	taken[name]++
 	return name
 }

@@ -1,21 +1,25 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // A conversation is a list of messages or items, and what stands beside it.
 type conversation struct {
-	id    string
-	began time.Time
-	items []json.RawMessage
-	line  int
+	id     string
+	thread string // of which it is a part; "": the record does not say
+	began  time.Time
+	items  []json.RawMessage
+	line   int
 }
 
 // beside are the members of a conversation.
@@ -71,7 +75,7 @@ func (in *input) conversations() []conversation {
 func isConversation(object []byte) bool {
 	m := membersOf(object)
 	return m["messages"] != nil || m["choices"] != nil ||
-		m["role"] == nil && m["call_id"] == nil && (m["input"] != nil || m["output"] != nil)
+		m["role"] == nil && m["type"] == nil && m["call_id"] == nil && (m["input"] != nil || m["output"] != nil)
 }
 
 func (in *input) conversation(all []conversation, d document) []conversation {
@@ -79,7 +83,7 @@ func (in *input) conversation(all []conversation, d document) []conversation {
 	if !in.decode(d, &b) {
 		return all
 	}
-	c := conversation{line: d.line, items: b.Messages}
+	c := conversation{line: d.line, items: b.Messages, thread: cmp.Or(b.Thread, b.Session)}
 	for _, id := range []string{b.ID, b.Thread, b.Session} {
 		if c.id == "" {
 			c.id = id
@@ -130,13 +134,16 @@ func clock(raw json.RawMessage) (time.Time, bool) {
 }
 
 // longest drops the conversations that others go on with. It compares sums of all items
-// up to each one.
+// up to each one, beginning with the thread: what is said in another one is another run.
 func longest(all []conversation) []conversation {
 	ended := make(map[uint64]int) // the conversation whose items have that sum
 	gone := make([]bool, len(all))
 	for i := range all {
 		var text []byte
 		sum := uint64(0)
+		if all[i].thread != "" {
+			sum = hash.String(all[i].thread)
+		}
 		for _, item := range all[i].items {
 			text = strconv.AppendUint(append(text[:0], '['), sum, 10)
 			text = strconv.AppendUint(append(text, ','), jsonhash.Sum(item), 10)
@@ -157,6 +164,57 @@ func longest(all []conversation) []conversation {
 	return kept
 }
 
+// An item is one of a conversation: a message of the chat completions API or of the
+// Messages API, or an item of the Responses API. A log may have all of them.
+type item struct {
+	message
+
+	// Of a message of chat completions.
+	ToolCallID string          `json:"tool_call_id"`
+	Status     json.RawMessage `json:"status"`
+	ToolCalls  []chatCall      `json:"tool_calls"`
+	Function   *chatFunction   `json:"function_call"` // the form that tool_calls replaced
+
+	// Of an item.
+	ID        json.RawMessage `json:"id"`
+	CallID    string          `json:"call_id"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     json.RawMessage `json:"input"`     // of a custom tool
+	Action    json.RawMessage `json:"action"`    // of a shell or a computer
+	Operation json.RawMessage `json:"operation"` // of a patch
+	Output    json.RawMessage `json:"output"`
+	Error     json.RawMessage `json:"error"` // of a call of an MCP server
+
+	Name string `json:"name"`
+}
+
+// readTranscript reads conversations. Each item is read in its own form, whatever those
+// before it have: a dialect is told by the first of them, and a call in another form is a
+// call too.
+func readTranscript(in *input) {
+	for _, c := range in.conversations() {
+		t := in.transcript(c)
+		items := make([]item, 0, len(c.items))
+		for _, raw := range c.items {
+			var i item
+			if in.decode(document{raw, c.line}, &i) {
+				items = append(items, i)
+			}
+		}
+		if newestFirst(items) {
+			slices.Reverse(items)
+		}
+		for i := range items {
+			if items[i].isCall() {
+				t.call(&items[i])
+			} else {
+				t.chat(&items[i])
+			}
+		}
+		t.end()
+	}
+}
+
 // A transcript makes nodes of a conversation. It has no times: the nodes have places,
 // and none overlaps another.
 type transcript struct {
@@ -164,8 +222,12 @@ type transcript struct {
 	*record
 	line int
 	open map[string][]int // calls without an answer, by the id of the request
+	from int              // the first call of this turn
 	said []message
 }
+
+// turn begins another turn: calls from here on may have ids that were used before.
+func (t *transcript) turn() { t.from = len(t.record.nodes) }
 
 // transcript begins the record of a conversation.
 func (in *input) transcript(c conversation) *transcript {
@@ -187,12 +249,17 @@ func (t *transcript) asks(id, name string, args json.RawMessage) {
 		n.args, n.noArgs = nil, false
 	}
 	t.input.add(t.record, t.line, n)
-	t.open[id] = append(t.open[id], at)
+	waiting := t.open[id]
+	if len(waiting) > 0 && waiting[0] < t.from {
+		waiting = nil // those of an earlier turn never got an answer
+	}
+	t.open[id] = append(waiting, at)
 }
 
 // answers ends the first call with that id that has no answer; nil: there is none, and
 // nothing can be said of an answer to no call.
 func (t *transcript) answers(id string, content json.RawMessage) *node {
+	t.turn()
 	waiting := t.open[id]
 	if len(waiting) == 0 || waiting[0] >= len(t.record.nodes) {
 		return nil
