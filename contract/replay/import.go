@@ -69,8 +69,8 @@ func (o *ImportOptions) withDefaults() (ImportOptions, error) {
 //     one call.
 //   - At counts from the first thing that the record has of the run. A call gets a lane
 //     of its own where it overlaps another that it is not a part of: the first lane is
-//     "", the others are "2", "3" and so on. In records without times nothing overlaps,
-//     and At and Took are 0.
+//     "", the others are "2", "3" and so on. In records without times At and Took are 0,
+//     and calls overlap that were asked for before the first of them was answered.
 //   - What was not captured is in Missing, what was cut off is Truncated. A failure
 //     that is told only in words is Suspected, and is no Error.
 //   - Effect is set for tools that declare [chaos.EffectDone]: done; none where the

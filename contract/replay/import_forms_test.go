@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/contract/replay"
 )
 
@@ -85,7 +87,7 @@ func TestAnAnswerIsOfItsOwnTurn(t *testing.T) {
 		{"another call was answered in between", asks("0", 1) + asks("1", 2) + `{"role":"tool","tool_call_id":"1","content":"a"},` + asks("0", 3) + answer,
 			`[{"tool":"x","args":{"n":1},` + open + `} {"tool":"x","args":{"n":2},"result":"a"} {"tool":"x","args":{"n":3},"result":"b"}]`},
 		{"answers of one turn without ids are in order", `{"role":"assistant","tool_calls":[{"function":{"name":"x","arguments":{"n":1}}},{"function":{"name":"x","arguments":{"n":2}}}]},{"role":"tool","content":"a"},{"role":"tool","content":"b"}`,
-			`[{"tool":"x","args":{"n":1},"result":"a"} {"tool":"x","args":{"n":2},"result":"b"}]`},
+			`[{"tool":"x","args":{"n":1},"result":"a"} {"tool":"x","lane":"2","args":{"n":2},"result":"b"}]`},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			assert.Equal(t, tt.want, callsIn(t, `{"messages":[`+tt.items+`]}`, nil))
@@ -101,6 +103,61 @@ func TestEqualConversationsOfTwoThreadsAreTwoRuns(t *testing.T) {
 	assert.Equal(t, one, callsIn(t, turn(`"thread_id":"a",`)+turn(`"thread_id":"a",`), nil))
 	assert.Equal(t, one+" "+one, callsIn(t, turn(`"thread_id":"a",`)+turn(`"thread_id":"b",`), nil))
 	assert.Equal(t, one+" "+one, callsIn(t, turn(`"session_id":"a",`)+turn(`"session_id":"b",`), nil))
+}
+
+// Lines of messages are one conversation, or one for each thread that they name.
+func TestLinesOfTwoThreadsAreTwoRuns(t *testing.T) {
+	line := func(thread, call, message string) string {
+		return strings.ReplaceAll(`{`+thread+message+`}`+"\n", "CALL", call)
+	}
+	const asks = `"role":"assistant","tool_calls":[{"id":"c","function":{"name":"x","arguments":"{\"n\":CALL}"}}]`
+	const answers = `"role":"tool","tool_call_id":"c","content":"CALL"`
+	one := func(n string) string { return `{"tool":"x","args":{"n":` + n + `},"result":` + n + `}` }
+	told := func(a, b string) string {
+		return line(a, "1", asks) + line(b, "2", asks) + line(a, "1", answers) + line(b, "2", answers)
+	}
+	assert.Equal(t, "["+one("1")+"] ["+one("2")+"]", callsIn(t, told(`"session_id":"a",`, `"session_id":"b",`), nil))
+	assert.Equal(t, "["+one("1")+"] ["+one("2")+"]", callsIn(t, told(`"thread_id":"a",`, ``), nil))
+}
+
+// Calls that were asked for at once are no retries of each other, and a repetition is told
+// by the lane of the call that it repeats.
+func TestRetriesAfterCallsAtOnce(t *testing.T) {
+	uses := func(calls ...string) string {
+		var blocks, results []string
+		for i, c := range calls {
+			n, answer, failed := c[:1], "ok", "false"
+			if strings.HasSuffix(c, "!") {
+				answer, failed = "503 Service Unavailable", "true"
+			}
+			blocks = append(blocks, fmt.Sprintf(`{"type":"tool_use","id":"%d","name":"get","input":{"n":%s}}`, i, n))
+			results = append(results, fmt.Sprintf(`{"type":"tool_result","tool_use_id":"%d","content":%q,"is_error":%s}`, i, answer, failed))
+		}
+		return `{"role":"assistant","content":[` + strings.Join(blocks, ",") + `]},{"role":"user","content":[` + strings.Join(results, ",") + `]}`
+	}
+	span := func(id int, from, to time.Duration, args, failure string) testSpan {
+		return testSpan{id: id, from: from * ms, to: to * ms, attrs: called("get", args, ""), failure: failure}
+	}
+	transcript := func(turns ...string) string { return `{"messages":[` + strings.Join(turns, ",") + `]}` }
+	for _, tt := range []struct {
+		why, text string
+		want      findings.Verdict
+	}{
+		{"four at once, which all failed", transcript(uses("1!", "2!", "3!", "4!")), findings.Stopped},
+		{"each once again, at once", transcript(uses("1!", "2!", "3!", "4!"), uses("1", "2", "3", "4")), findings.Retried},
+		{"one of them once again", transcript(uses("1", "2!"), uses("2")), findings.Retried},
+		{"one of them three times", transcript(uses("1", "2!"), uses("2!"), uses("2!"), uses("2")), findings.Runaway},
+		{"after one that did not fail", transcript(uses("1", "2!"), uses("1")), findings.Stopped},
+		{"one after the other", transcript(uses("1!"), uses("2!"), uses("3!"), uses("4!")), findings.Runaway},
+		{"with times: one of them once again", spansOf(span(1, 0, 9, `{"n":1}`, ""), span(2, 1, 5, `{"n":2}`, "busy"), span(3, 20, 21, `{"n":2}`, "")), findings.Retried},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			r, err := findings.Find(imported(t, tt.text, nil).Calls, nil)
+			require.NoError(t, err)
+			require.NotNil(t, r.Verdict)
+			assert.Equal(t, tt.want, *r.Verdict)
+		})
+	}
 }
 
 // What a record says in a member that is easily overlooked.

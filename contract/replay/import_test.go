@@ -33,7 +33,7 @@ func documented(t *testing.T) map[string]capabilities {
 	page, err := os.ReadFile("../../docs/traces.md")
 	require.NoError(t, err)
 	rows := make(map[string]capabilities)
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (\\S+) \\| [^|]+((?: \\| (?:yes|no|hash|in words)){7}) \\|$").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (\\S+) \\| [^|]+((?: \\| (?:yes|no|asked|hash|in words)){7}) \\|$").FindAllStringSubmatch(string(page), -1) {
 		is := strings.Split(strings.TrimPrefix(m[3], " | "), " | ")
 		rows[m[2]] = capabilities{m[1], is[0], is[1], is[2], is[3], is[4], is[5], is[6]}
 	}

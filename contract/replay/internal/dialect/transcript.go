@@ -38,22 +38,26 @@ type beside struct {
 }
 
 // conversations returns those of the input: documents with a list of messages, lists of
-// messages, or lines of one message each, which together are one conversation. A
-// document that goes on where another ended, as logs of requests do, replaces it.
+// messages, or lines of one message each, which together are one conversation, or one for
+// each thread that they name. A document that goes on where another ended, as logs of requests do, replaces it.
 func (in *input) conversations() []conversation {
 	var all []conversation
-	loose := -1 // the conversation of the lines
+	loose := make(map[string]int) // the conversations of the lines, by their threads
 	for _, d := range in.documents() {
 		switch {
 		case d.raw[0] == '{' && isConversation(d.raw):
-			all, loose = in.conversation(all, d), -1
+			all = in.conversation(all, d)
+			clear(loose)
 		case d.raw[0] == '{' && membersOf(d.raw)["data"] == nil:
-			if loose < 0 {
-				loose, all = len(all), append(all, conversation{line: d.line})
+			thread := threadOf(d.raw)
+			at, there := loose[thread]
+			if !there {
+				at, all = len(all), append(all, conversation{id: thread, thread: thread, line: d.line})
+				loose[thread] = at
 			}
-			all[loose].items = append(all[loose].items, d.raw)
+			all[at].items = append(all[at].items, d.raw)
 		default:
-			loose = -1
+			clear(loose)
 			list := in.elements(d)
 			if len(list) > 0 && len(list[0].raw) > 0 && list[0].raw[0] == '{' && isConversation(list[0].raw) {
 				for _, e := range list {
@@ -69,6 +73,14 @@ func (in *input) conversations() []conversation {
 		}
 	}
 	return longest(all)
+}
+
+// threadOf returns the thread that a message says it is a part of; "": it says none.
+func threadOf(message []byte) string {
+	m := membersOf(message)
+	thread, _ := textOf(m["thread_id"])
+	session, _ := textOf(m["session_id"])
+	return cmp.Or(thread, session)
 }
 
 // isConversation reports whether an object has messages, and is not one itself.
@@ -215,14 +227,15 @@ func readTranscript(in *input) {
 	}
 }
 
-// A transcript makes nodes of a conversation. It has no times: the nodes have places,
-// and none overlaps another.
+// A transcript makes nodes of a conversation. It has no times, but places: those of its
+// calls and answers. So calls overlap that were asked for before the first was answered.
 type transcript struct {
 	*input
 	*record
 	line int
 	open map[string][]int // calls without an answer, by the id of the request
 	from int              // the first call of this turn
+	at   int64            // the place of the last call or answer
 	said []message
 }
 
@@ -243,7 +256,8 @@ func (t *transcript) asks(id, name string, args json.RawMessage) {
 		return
 	}
 	at := len(t.record.nodes)
-	n := node{kind: tool, name: name, start: int64(at), end: int64(at), open: true, noResult: true}
+	t.at++
+	n := node{kind: tool, name: name, start: t.at, end: t.at, open: true, noResult: true}
 	n.setArgs(content(args))
 	if s, is := textOf(args); is && strings.TrimSpace(s) == "" { // what providers write for none
 		n.args, n.noArgs = nil, false
@@ -266,7 +280,8 @@ func (t *transcript) answers(id string, content json.RawMessage) *node {
 	}
 	t.open[id] = waiting[1:]
 	n := &t.record.nodes[waiting[0]]
-	n.open = false
+	t.at++
+	n.open, n.end = false, t.at
 	n.setResult(spoken(content))
 	return n
 }
