@@ -206,6 +206,23 @@ func TestSpansAtTheTopOfALangfuseTrace(t *testing.T) {
 	assert.ErrorContains(t, err, "line 2: observations is missing; allowed: a trace with them, or an observation with a traceId")
 }
 
+// Lines of MCP may have any of the clocks that logs have.
+func TestClocksOfLines(t *testing.T) {
+	for _, tt := range []struct{ why, asked, answered string }{
+		{"RFC 3339", `"2026-05-04T03:02:01Z"`, `"2026-05-04T05:02:01.25+02:00"`},
+		{"without a zone", `"2026-05-04 03:02:01"`, `"2026-05-04T03:02:01.250"`},
+		{"seconds", `1777863721`, `1777863721.25`}, {"as a text", `"1777863721"`, `"1777863721.25"`},
+		{"milliseconds", `1777863721000`, `1777863721250`},
+		{"microseconds", `1777863721000000`, `1777863721250000`},
+		{"nanoseconds", `1777863721000000000`, `1777863721250000000`},
+	} {
+		line := func(at, message string) string { return `{"ts":` + at + `,"jsonrpc":"2.0","id":1,` + message + "}\n" }
+		s := imported(t, line(tt.asked, `"method":"tools/call","params":{"name":"x"}`)+line(tt.answered, `"result":{"content":[]}`), nil)
+		assert.Equal(t, 250*ms, s.Calls[0].Took, tt.why)
+		assert.Equal(t, "2026-05-04T03:02:01Z", s.Source.CapturedAt.Format(time.RFC3339), tt.why)
+	}
+}
+
 // Whatever is imported can be written.
 func TestWhatIsImportedIsASession(t *testing.T) {
 	line := func(second int, message string) string {

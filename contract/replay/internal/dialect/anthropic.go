@@ -3,7 +3,6 @@ package dialect
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 )
 
@@ -25,6 +24,10 @@ func (t *transcript) anthropic(m *item) {
 	if len(m.Content) == 0 || m.Content[0] != '[' || !t.decode(document{m.Content, t.line}, &parts) {
 		return
 	}
+	beside := make(map[string]bool, len(m.ToolCalls))
+	for _, c := range m.ToolCalls {
+		beside[c.ID] = c.ID != ""
+	}
 	for _, raw := range parts {
 		if raw[0] != '{' {
 			continue
@@ -35,10 +38,10 @@ func (t *transcript) anthropic(m *item) {
 		if !use && !result || !t.decode(document{raw, t.line}, &b) {
 			continue
 		}
-		switch beside := func(c chatCall) bool { return c.ID == b.ID }; {
+		switch {
 		case result:
 			t.anthropicResult(&b)
-		case b.ID == "" || !slices.ContainsFunc(m.ToolCalls, beside):
+		case !beside[b.ID]:
 			t.asks(b.ID, b.Name, b.Input)
 		}
 	}

@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,7 +125,8 @@ func (in *input) conversation(all []conversation, d document) []conversation {
 	return append(all, c)
 }
 
-// clock reads a time: of RFC 3339, or a number of seconds or milliseconds since 1970.
+// clock reads a time: of RFC 3339, or a number of seconds since 1970, or of thousandths,
+// millionths or billionths of them.
 func clock(raw json.RawMessage) (time.Time, bool) {
 	if s, is := textOf(raw); is {
 		for _, layout := range layouts {
@@ -134,15 +136,15 @@ func clock(raw json.RawMessage) (time.Time, bool) {
 		}
 		raw = json.RawMessage(s)
 	}
-	const milliseconds = 1e11 // a count of seconds is below it until the year 5138
+	const most = 1e11 // seconds, until the year 5138
 	n, err := strconv.ParseFloat(string(raw), 64)
-	switch {
-	case err != nil || n <= 0 || n >= 1e14:
+	if err != nil || n <= 0 || n >= most*1e9 {
 		return time.Time{}, false
-	case n >= milliseconds:
+	}
+	for n >= most {
 		n /= 1000
 	}
-	return time.UnixMicro(int64(n * 1e6)).UTC(), true
+	return time.UnixMicro(int64(math.Round(n * 1e6))).UTC(), true
 }
 
 // longest drops the conversations that others go on with. It compares sums of all items
