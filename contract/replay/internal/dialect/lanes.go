@@ -16,7 +16,8 @@ import (
 // A call whose end was not recorded counts as ended when it began: whether others
 // overlap it is unknown.
 func (t *tree) lanes(order []int) map[int]string {
-	l := laneMaker{tree: t, of: make([]int, len(t.nodes)), over: make([]bool, len(t.nodes)), last: make(map[request]int)}
+	n := len(t.nodes)
+	l := laneMaker{tree: t, of: make([]int, n), over: make([]bool, n), last: make(map[request]int)}
 	names := make(map[int]string, len(order))
 	for _, at := range order {
 		l.of[at] = l.enter(at)
