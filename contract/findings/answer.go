@@ -181,7 +181,8 @@ func (f *finder) findFabricated(o *Options) {
 		f.doubt(Fabricated, "The answer is not known.")
 		return
 	}
-	e := prose.Evidence{Prompt: strings.Join(o.Prompts, "\n"), Whole: true, Calls: len(f.calls)}
+	e := prose.Evidence{Prompt: strings.Join(o.Prompts, "\n"), Calls: len(f.calls)}
+	e.Whole = !redacted(e.Prompt)
 	for _, t := range o.Tools {
 		e.Names = append(e.Names, t.Name)
 	}
@@ -191,6 +192,7 @@ func (f *finder) findFabricated(o *Options) {
 		if c.Error != nil {
 			r.Err = c.Error.Text
 		}
+		e.Whole = e.Whole && !redacted(string(c.Result)) && !redacted(r.Err)
 		if r.Failed {
 			e.Failures++
 		}

@@ -75,6 +75,8 @@ func TestFabricated(t *testing.T) {
 			[]findings.Call{found, with(ok("get", other), without(findings.Result))}},
 		{"a result was cut", "The tracking number is QQ-99-Z.", "null",
 			[]findings.Call{with(found, func(c *findings.Call) { c.Truncated = true })}},
+		{"a result was redacted", "The tracking number is QQ-99-Z.", "null",
+			[]findings.Call{with(found, func(c *findings.Call) { c.Result = json.RawMessage(`{"tracking_token":"[redacted]"}`) })}},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			r, err := findings.Find(tc.calls, &findings.Options{Answer: tc.answer, Prompts: []string{"Where is order 1042?"}})

@@ -84,6 +84,7 @@ func TestFind(t *testing.T) {
 		retry, storm, loop = findings.Retry, findings.Storm, findings.Loop
 		duplicate, final   = findings.DuplicateEffect, findings.AfterFinal
 		abandoned          = findings.Abandoned
+		secret             = `{"password":"[redacted]"}`
 	)
 	seq := func(calls ...findings.Call) []findings.Call { return calls }
 	for _, tc := range []struct {
@@ -159,6 +160,8 @@ func TestFind(t *testing.T) {
 			ok("pay", `{"order":1,"key":"b"}`))},
 		{"lanes are together: the world is one", duplicate, "[1 2]", seq(ok("refund", order), with(ok("refund", order), lane("b")))},
 		{"a tool that declares nothing", duplicate, "null", seq(ok("write", order), ok("write", order))},
+		{"two secrets may have been redacted to one", duplicate, "null", seq(ok("refund", secret), ok("refund", secret))},
+		{"so may two keys", duplicate, "null", seq(ok("pay", `{"order":1,"key":"[redacted]"}`), ok("pay", `{"order":1,"key":"[redacted]"}`))},
 		{"arguments were not recorded", duplicate, "null", seq(ok("refund", order), with(ok("refund", ""), without(findings.Args)))},
 
 		{"equal arguments after a permanent failure", final, "[1 2]", seq(fails("get", order, gone), fails("get", order, gone))},
@@ -177,6 +180,7 @@ func TestFind(t *testing.T) {
 			fails("get", order, gone))},
 		{"reading changes nothing", final, "[1 3]", seq(fails("get", order, gone), ok("get", other), fails("get", order, gone))},
 		{"at the same time", final, "", seq(with(fails("get", order, gone), at(0, 9*ms)), with(fails("get", order, gone), at(5*ms, ms)))},
+		{"another password, for all we know", final, "null", seq(fails("get", secret, gone), fails("get", secret, gone))},
 		{"arguments were not recorded", final, "null", seq(fails("get", order, gone),
 			with(fails("get", "", gone), without(findings.Args)))},
 
@@ -200,6 +204,7 @@ func TestFind(t *testing.T) {
 		{"the look-up failed", abandoned, "null", seq(fails("refund", order, timeout), fails("get", order, timeout))},
 		{"nobody knows what was looked up", abandoned, "null", seq(fails("refund", order, timeout), ok("get", `{}`))},
 		{"tried with other arguments", abandoned, "null", seq(fails("refund", order, timeout), ok("refund", other))},
+		{"what was redacted is no value that two calls share", abandoned, "null", seq(fails("refund", secret, timeout), ok("get", secret))},
 		{"something else was done", abandoned, "[1]", seq(fails("refund", order, timeout), ok("pay", `{"order":9}`))},
 		{"what came before is no look-up", abandoned, "[2]", seq(ok("get", order), fails("refund", order, timeout))},
 		{"what began before it had ended is none", abandoned, "[1]",

@@ -3,16 +3,18 @@ package findings
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 // An identity stands for a tool and its arguments: equal ones have equal identities.
 type identity struct {
 	hash  uint64
-	known bool // false: the arguments were not recorded as a whole, and the hash is of the tool alone
+	known bool // false: the arguments were not recorded as a whole, or redacted, and the hash is of the tool alone
 }
 
 func identify(c *Call) identity {
@@ -20,11 +22,14 @@ func identify(c *Call) identity {
 	switch {
 	case c.ArgsHash != "":
 		return identity{hash.Combine(hash.Combine(tool, 1), hash.String(c.ArgsHash)), true}
-	case slices.Contains(c.Missing, Args), c.Truncated && c.Args != nil:
+	case slices.Contains(c.Missing, Args), c.Truncated && c.Args != nil, redacted(string(c.Args)):
 		return identity{hash: tool}
 	}
 	return identity{hash.Combine(hash.Combine(tool, 2), jsonhash.Sum(c.Args)), true}
 }
+
+// redacted reports whether a text was more than it is: different secrets became equal.
+func redacted(text string) bool { return strings.Contains(text, redact.Marker) }
 
 // separateKey finds the idempotency key of a call, and what it asks for without the key.
 // Arguments that have no key are left as they are.

@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -63,11 +64,15 @@ func (p *Player) worked(at int, tool string, args json.RawMessage) {
 	if a.effect != findings.Done && a.effect != findings.Unknown || !s.works[tool] {
 		return
 	}
-	key := a.key
-	if s.ByOrder || s.session.Calls[at].Args == nil {
-		key, args = valueAt(args, s.keys[tool]), slices.Clone(args) // what this agent asked for
+	key, recorded := a.key, s.session.Calls[at].Args
+	unknown := s.ByOrder || recorded == nil
+	if unknown || strings.Contains(key, redact.Marker) { // two keys may have been redacted to one
+		key = valueAt(args, s.keys[tool]) // what this agent asked for
+	}
+	if unknown {
+		args = slices.Clone(args)
 	} else {
-		args = s.session.Calls[at].Args
+		args = recorded
 	}
 	request := keyed{tool, key}
 	switch {

@@ -34,6 +34,9 @@ func TestEffects(t *testing.T) {
 	pay := chaos.Tool{Name: "pay", Effect: chaos.EffectDone, IdempotencyKey: "/meta/key"}
 	post := chaos.Tool{Name: "post", Effect: chaos.EffectDone}
 	look := chaos.Tool{Name: "look", Effect: chaos.EffectNone}
+	send := chaos.Tool{Name: "send", Effect: chaos.EffectDone, IdempotencyKey: "/client_token"}
+	redacted := []findings.Call{with(findings.Done, failing("send", `{"client_token":"[redacted]"}`, "i/o timeout")),
+		call("send", `{"client_token":"[redacted]"}`, `1`)}
 	const undecided = "undecided"
 	for _, row := range []struct {
 		reason string
@@ -57,6 +60,10 @@ func TestEffects(t *testing.T) {
 				call("pay", `{"to":"a","meta":{"key":"k"}}`, `1`), call("pay", `{"to":"a","meta":{"key":"l"}}`, `1`)},
 			asked: []string{`pay {"to":"a","meta":{"key":"k"}}`, `pay {"meta":{"key":"k"},"to":"a"}`, `pay {"to":"a","meta":{"key":"l"}}`},
 			want:  []string{`pay {"meta":{},"to":"a"}`, `pay {"meta":{},"to":"a"}`}},
+		{reason: "a key that was redacted: those that the agent sends now, of which two differ",
+			calls: redacted, asked: []string{`send {"client_token":"a"}`, `send {"client_token":"b"}`}, want: []string{`send {}`, `send {}`}},
+		{reason: "and two are equal",
+			calls: redacted, asked: []string{`send {"client_token":"a"}`, `send {"client_token":"a"}`}, want: []string{`send {}`}},
 		{reason: "calls without a key count each, and an empty key is none",
 			calls: []findings.Call{call("pay", `{"to":"a"}`, `1`), call("pay", `{"to":"a","meta":{"key":""}}`, `1`), call("pay", `{"to":"a","meta":{"key":null}}`, `1`)},
 			want:  []string{`pay {"to":"a"}`, `pay {"meta":{},"to":"a"}`, `pay {"meta":{},"to":"a"}`}},
@@ -77,7 +84,7 @@ func TestEffects(t *testing.T) {
 			calls: []findings.Call{call("post", `1`, `1`)}, asked: []string{"post 1", "post 1"}, want: []string{"post 1", "post 1"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			s := &replay.Session{Name: "effects", Tools: []chaos.Tool{pay, post, look}, Calls: row.calls}
+			s := &replay.Session{Name: "effects", Tools: []chaos.Tool{pay, post, look, send}, Calls: row.calls}
 			p, err := s.Player(row.o)
 			require.NoError(t, err)
 			for _, asked := range row.asked {

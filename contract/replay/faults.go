@@ -64,7 +64,9 @@ type FaultOptions struct {
 // cause.
 //
 // The error joins the calls that no rule could be made of, each a
-// [*FieldError]; the rules of the others are returned beside it.
+// [*FieldError]; the rules of the others are returned beside it. Where no call failed and
+// some only look as if they had, as in transcripts, it is an error not to ask for
+// FaultOptions.Suspected: without rules a scenario would be a calm one.
 func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
 	var options FaultOptions
 	if o != nil {
@@ -76,8 +78,17 @@ func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
 	for i := range f.calls {
 		f.addCall(i)
 	}
+	f.demandSuspected()
 	rules := f.rules()
 	return rules, f.problems.Err()
+}
+
+// demandSuspected refuses to make nothing of a session whose failures are all in words.
+func (f *ruleMaker) demandSuspected() {
+	failed := slices.ContainsFunc(f.calls, func(c findings.Call) bool { return c.Error != nil })
+	first := slices.IndexFunc(f.calls, func(c findings.Call) bool { return c.Suspected })
+	f.problems.Demand(f.Suspected || failed || first < 0, "Suspected", false,
+		fmt.Sprintf("true, since no call failed by its record and calls[%d] looks as if it had", first))
 }
 
 // ruleMaker makes the rules of the calls of a session.
@@ -208,6 +219,8 @@ func (f *ruleMaker) argumentsKnown(i int) error {
 		return fields.Wrong(field, fielderror.Found("missing"), allowed)
 	case c.Truncated:
 		return fields.Wrong(field, fielderror.Found("truncated"), allowed)
+	case isRedacted(c.Args):
+		return fields.Wrong(field, fielderror.Found("redacted"), allowed)
 	}
 	return nil
 }

@@ -165,7 +165,8 @@ func TestFaults(t *testing.T) {
 		{"what made calls was reached, and the time within is theirs", nil,
 			[]findings.Call{{Tool: "ask", Took: 5 * s, Error: failed("timed out")}, {Tool: "pay", Parent: 1, Took: 2 * s}},
 			[]string{`ask: nth {"n":[1]}: lost_reply {"duration":"3s"}`}},
-		{"suspected, and not asked for", nil, []findings.Call{{Tool: "pay", Result: args(`"Error: no"`), Suspected: true}}, nil},
+		{"suspected, and not asked for", nil, []findings.Call{{Tool: "pay", Result: args(`"Error: no"`), Suspected: true}, {Tool: "ask", Error: failed("no")}},
+			[]string{`ask: nth {"n":[1]}: error {"message":"no"}`}},
 		{"suspected", &replay.FaultOptions{Suspected: true},
 			[]findings.Call{{Tool: "pay", Result: args(`"Error: no"`), Suspected: true}, {Tool: "ask", Suspected: true}},
 			[]string{`pay: nth {"n":[1]}: replace {"value":"Error: no"}`, `ask: nth {"n":[1]}: replace {"value":null}`}},
@@ -209,6 +210,7 @@ func TestCallsWithoutARule(t *testing.T) {
 	}{
 		{"an unknown type", nil, findings.Call{Type: "human", Tool: "x", Error: no}, `calls[1].type is "human"; allowed: tool, model, or nothing`},
 		{"no name", nil, findings.Call{Error: no}, `calls[1]: chaos: rule "/error/2": Target is ""`},
+		{"arguments that were redacted", exact, findings.Call{Tool: "x", Args: json.RawMessage(`{"token":"[redacted]"}`), Error: no}, `calls[1]: calls[1].args is redacted`},
 		{"arguments that were not recorded", exact, findings.Call{Tool: "x", Missing: []findings.Part{findings.Args}, Error: no}, `calls[1]: calls[1].args is missing`},
 		{"a hash of arguments", exact, findings.Call{Tool: "x", ArgsHash: "3f", Error: no}, `calls[1]: calls[1].args is only a hash`},
 		{"arguments that end early", exact, findings.Call{Tool: "x", Truncated: true, Error: no}, `calls[1]: calls[1].args is truncated`},
@@ -237,6 +239,11 @@ func TestCallsWithoutARule(t *testing.T) {
 	_, err = faultsOf(t, nil,
 		findings.Call{Tool: "pay", Missing: []findings.Part{findings.Args}, Took: 2}, findings.Call{Tool: "pay", At: 1, Error: no})
 	assert.ErrorContains(t, err, "replay: calls[1]: calls[0].args is missing", "it may have had equal arguments")
+
+	rules, err = faultsOf(t, &replay.FaultOptions{SlowerThan: 1},
+		findings.Call{Tool: "ask", Took: 2}, findings.Call{Tool: "pay", At: 2, Result: json.RawMessage(`"Error: no"`), Suspected: true})
+	assert.Len(t, rules, 1, "the rule of the slow call")
+	assert.EqualError(t, err, "replay: Suspected is false; allowed: true, since no call failed by its record and calls[1] looks as if it had")
 
 	_, err = faultsOf(t, &replay.FaultOptions{SlowerThan: -1})
 	assert.ErrorContains(t, err, "replay: SlowerThan is -1ns; allowed: a duration of 0 or more")

@@ -69,8 +69,8 @@ func (o *ImportOptions) withDefaults() (ImportOptions, error) {
 //     one call.
 //   - At counts from the first thing that the record has of the run. A call gets a lane
 //     of its own where it overlaps another that it is not a part of: the first lane is
-//     "", the others are "2", "3" and so on. In records without times nothing overlaps,
-//     and At and Took are 0.
+//     "", the others are "2", "3" and so on. In records without times At and Took are 0,
+//     and calls overlap that were asked for before the first of them was answered.
 //   - What was not captured is in Missing, what was cut off is Truncated. A failure
 //     that is told only in words is Suspected, and is no Error.
 //   - Effect is set for tools that declare [chaos.EffectDone]: done; none where the
@@ -108,7 +108,7 @@ func Import(r io.Reader, o *ImportOptions) ([]*Session, error) {
 			"a run of an agent: with a call of a tool or a model, or a prompt")
 	}
 	wrong := fields.List()
-	taken := make(map[string]bool)
+	taken := make(map[string]int)
 	sessions := make([]*Session, len(traces))
 	for i := range traces {
 		t := &traces[i]
@@ -128,8 +128,9 @@ func Import(r io.Reader, o *ImportOptions) ([]*Session, error) {
 }
 
 // nameOf returns a name that no other session of the input has: the dialect and the id,
-// or the number where there is none.
-func nameOf(t *dialect.Trace, i int, taken map[string]bool) string {
+// or the number where there is none. taken has the number of the last session for which a
+// name was wanted.
+func nameOf(t *dialect.Trace, i int, taken map[string]int) string {
 	id := strings.Map(func(c rune) rune {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
@@ -144,9 +145,10 @@ func nameOf(t *dialect.Trace, i int, taken map[string]bool) string {
 	base := t.Dialect + "-" + id
 	base = base[:min(len(base), largestName-suffix)]
 	name := base
-	for n := 2; taken[name]; n++ {
-		name = fmt.Sprintf("%s-%d", base, n)
+	for taken[name] > 0 {
+		taken[base]++
+		name = fmt.Sprintf("%s-%d", base, taken[base])
 	}
-	taken[name] = true
+	taken[name]++
 	return name
 }

@@ -164,6 +164,20 @@ func TestCallsThatOverlapGetLanes(t *testing.T) {
 	}
 }
 
+// A machine whose clock is behind that of its caller: what it did has the order of its own clock.
+func TestCallsBeforeTheirParentAreInOrder(t *testing.T) {
+	root := testSpan{id: 1, from: 500 * ms, to: 900 * ms, attrs: []string{"gen_ai.operation.name", "invoke_agent"}}
+	s := imported(t, spansOf(root,
+		testSpan{id: 2, parent: 1, from: 300 * ms, to: 350 * ms, attrs: called("x", `{}`, `"second"`)},
+		testSpan{id: 3, parent: 1, from: 100 * ms, to: 150 * ms, attrs: called("x", `{}`, ""), failure: "busy"},
+		testSpan{id: 4, parent: 1, from: 400 * ms, to: 450 * ms, attrs: called("x", `{}`, `"third"`)}), nil)
+	var got []string
+	for _, c := range s.Calls {
+		got = append(got, fmt.Sprint(c.At, " ", c.Lane, string(c.Result), c.Error != nil))
+	}
+	assert.Equal(t, []string{`0s true`, `200ms "second"false`, `300ms "third"false`}, got)
+}
+
 // Whatever the times: parents stand before what is in them, and calls of one lane overlap
 // only if one is within the other. The latter needs clocks that agree: with them nothing
 // begins before what it is in.

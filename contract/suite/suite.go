@@ -295,24 +295,9 @@ func playedScenarios(
 				return world(ctx, &one, tools)
 			}, &replay.PlayOptions{ByOrder: one.byOrder})
 		problems = append(problems, err)
-		for _, sc := range list {
-			if one.failed() {
-				sc.Layer = chaos.LayerTool
-			}
-			scenarios = append(scenarios, sc)
-		}
+		scenarios = append(scenarios, list...)
 	}
 	return scenarios, errors.Join(problems...)
-}
-
-// failed reports whether a call of the session failed.
-func (s *session) failed() bool {
-	for i := range s.Calls {
-		if s.Calls[i].Error != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // declares reports whether the session says what its tools do. Else nobody knows whether

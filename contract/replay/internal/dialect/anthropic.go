@@ -1,6 +1,10 @@
 package dialect
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+)
 
 // An anthropicBlock is one of the content of a message of the Messages API.
 type anthropicBlock struct {
@@ -13,39 +17,55 @@ type anthropicBlock struct {
 	IsError bool            `json:"is_error"`
 }
 
-func readAnthropic(in *input) {
-	for _, c := range in.conversations() {
-		t := in.transcript(c)
-		for _, raw := range c.items {
-			var m message
-			if in.decode(document{raw, c.line}, &m) {
-				t.anthropic(&m)
-			}
+// anthropic reads the calls and the answers in the content of a message. LangChain lists
+// the calls beside it too.
+func (t *transcript) anthropic(m *item) {
+	var parts []json.RawMessage
+	if len(m.Content) == 0 || m.Content[0] != '[' || !t.decode(document{m.Content, t.line}, &parts) {
+		return
+	}
+	beside := make(map[string]bool, len(m.ToolCalls))
+	for _, c := range m.ToolCalls {
+		beside[c.ID] = c.ID != ""
+	}
+	for _, raw := range parts {
+		if raw[0] != '{' {
+			continue
 		}
-		t.end()
+		kind, _ := textOf(membersOf(raw)["type"])
+		use, result := strings.HasSuffix(kind, "tool_use"), strings.HasSuffix(kind, "tool_result")
+		var b anthropicBlock
+		if !use && !result || !t.decode(document{raw, t.line}, &b) {
+			continue
+		}
+		switch {
+		case result:
+			t.anthropicResult(&b)
+		case !beside[b.ID]:
+			t.asks(b.ID, b.Name, b.Input)
+		}
 	}
 }
 
-func (t *transcript) anthropic(m *message) {
-	t.said = append(t.said, *m)
-	if len(m.Content) == 0 || m.Content[0] != '[' {
+// anthropicResult reads the answer to a call. A tool that the provider runs itself says by
+// the type of the content that it failed.
+func (t *transcript) anthropicResult(b *anthropicBlock) {
+	if b.Content == nil {
+		b.Content = json.RawMessage(`""`) // a tool that returns nothing has no content
+	}
+	n := t.answers(b.UseID, b.Content)
+	if n == nil {
 		return
 	}
-	var blocks []anthropicBlock
-	if !t.decode(document{m.Content, t.line}, &blocks) {
-		return
-	}
-	for i := range blocks {
-		switch b := &blocks[i]; b.Type {
-		case "tool_use", "server_tool_use", "mcp_tool_use":
-			t.asks(b.ID, b.Name, b.Input)
-		case "tool_result", "mcp_tool_result":
-			if b.Content == nil {
-				b.Content = json.RawMessage(`""`) // a tool that returns nothing has no content
-			}
-			if n := t.answers(b.UseID, b.Content); n != nil && b.IsError {
-				n.fail(words(n.result), 0)
-			}
+	code := ""
+	if b.Content[0] == '{' {
+		m := membersOf(b.Content)
+		if kind, _ := textOf(m["type"]); strings.HasSuffix(kind, "_error") {
+			b.IsError = true
+			code, _ = textOf(m["error_code"])
 		}
+	}
+	if b.IsError {
+		n.fail(cmp.Or(code, words(n.result)), 0)
 	}
 }

@@ -249,6 +249,9 @@ func (t *tree) calls() []int {
 		if c == 0 && len(depth) > 0 {
 			c = cmp.Compare(depth[a], depth[b])
 		}
+		if c == 0 { // they began before their parents by another clock, which knows their order
+			c = cmp.Compare(t.nodes[a].start, t.nodes[b].start)
+		}
 		return c
 	})
 	return order

@@ -5,17 +5,7 @@ import (
 	"encoding/json"
 )
 
-// A chatMessage is one of the chat completions API, also as LangChain writes it.
-type chatMessage struct {
-	message
-	ID        string     `json:"tool_call_id"`
-	Name      string     `json:"name"`
-	Status    string     `json:"status"`
-	ToolCalls []chatCall `json:"tool_calls"`
-	// Function is the form that tool_calls replaced.
-	Function *chatFunction `json:"function_call"`
-}
-
+// A chatCall is a call that a message asks for.
 type chatCall struct {
 	ID       string          `json:"id"`
 	Function *chatFunction   `json:"function"`
@@ -30,24 +20,13 @@ type chatFunction struct {
 	Input     json.RawMessage `json:"input"` // of a custom tool
 }
 
-func readChat(in *input) {
-	for _, c := range in.conversations() {
-		t := in.transcript(c)
-		for _, raw := range c.items {
-			var m chatMessage
-			if in.decode(document{raw, c.line}, &m) {
-				t.chat(&m)
-			}
-		}
-		t.end()
-	}
-}
-
-func (t *transcript) chat(m *chatMessage) {
+// chat reads a message: of the chat completions API, also as LangChain writes it, or of
+// the Messages API.
+func (t *transcript) chat(m *item) {
 	const old = "function " // the form without ids
 	switch m.role() {
 	case "tool":
-		if n := t.answers(m.ID, m.Content); n != nil && m.Status == "error" {
+		if n := t.answers(m.ToolCallID, m.Content); n != nil && string(m.Status) == `"error"` {
 			n.fail(words(n.result), 0)
 		}
 		return
@@ -56,6 +35,7 @@ func (t *transcript) chat(m *chatMessage) {
 		return
 	}
 	t.said = append(t.said, m.message)
+	t.turn()
 	for _, c := range m.ToolCalls {
 		f := cmp.Or(c.Function, c.Custom)
 		if f == nil {
@@ -70,4 +50,5 @@ func (t *transcript) chat(m *chatMessage) {
 	if m.Function != nil {
 		t.asks(old+m.Function.Name, m.Function.Name, m.Function.Arguments)
 	}
+	t.anthropic(m)
 }

@@ -7,11 +7,13 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/findings"
@@ -62,9 +64,9 @@ func rows() []row {
 		{"openai-agents", "span_data", toldOpenAIAgents, readOpenAIAgents},
 		{"mcp", "jsonrpc", toldMCP, readMCP},
 		{"mcp-proxy", "t, kind and detail", toldMCPProxy, readMCPProxy},
-		{"anthropic", "messages with content of type tool_use", (*shape).anthropic, readAnthropic},
-		{"responses", "items of type function_call", (*shape).responses, readResponses},
-		{"chat", "messages", (*shape).chat, readChat},
+		{"anthropic", "messages with content of type tool_use", (*shape).anthropic, readTranscript},
+		{"responses", "items of type function_call", (*shape).responses, readTranscript},
+		{"chat", "messages", (*shape).chat, readTranscript},
 	}
 }
 
@@ -81,6 +83,10 @@ func Names() []string {
 // Read reads the runs in an input, in the order in which they began; those without
 // times in the order of the input.
 func Read(doc []byte, o Options) ([]Trace, error) {
+	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
+	if !utf8.Valid(doc) { // a session is a text: what is no letter becomes what strings of JSON make of it
+		doc = bytes.ToValidUTF8(doc, []byte("\ufffd"))
+	}
 	of, err := find(doc, &o)
 	if err != nil {
 		return nil, err

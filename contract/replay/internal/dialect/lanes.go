@@ -3,18 +3,21 @@ package dialect
 import (
 	"container/heap"
 	"strconv"
+
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
 // lanes gives each call a lane: the one of the call that it lies in, or else the first
 // one, unless another call is under way there. Then it gets the first lane that is
-// free. So calls get lanes of their own only where they overlap. The first lane is "",
-// the others are "2", "3", and so on.
+// free, or, where it repeats a call, the lane of that one if it is free: a repetition is
+// told from other calls by its lane. So calls get lanes of their own only where they
+// overlap. The first lane is "", the others are "2", "3", and so on.
 //
 // A call whose end was not recorded counts as ended when it began: whether others
 // overlap it is unknown.
 func (t *tree) lanes(order []int) map[int]string {
-	l := laneMaker{tree: t, of: make([]int, len(t.nodes)), over: make([]bool, len(t.nodes)), open: [][]int{nil}}
-	heap.Push(&l.free, 0)
+	n := len(t.nodes)
+	l := laneMaker{tree: t, of: make([]int, n), over: make([]bool, n), last: make(map[request]int)}
 	names := make(map[int]string, len(order))
 	for _, at := range order {
 		l.of[at] = l.enter(at)
@@ -27,11 +30,19 @@ func (t *tree) lanes(order []int) map[int]string {
 
 type laneMaker struct {
 	*tree
-	of   []int   // the lane of a node
-	over []bool  // a node has ended
-	open [][]int // per lane, the calls under way, outer before inner; those that ended before an inner one stay
-	free ints    // lanes in which none is
-	ends ends    // of the calls under way
+	of   []int           // the lane of a node
+	over []bool          // a node has ended
+	open [][]int         // per lane, the calls under way, outer before inner; those that ended before an inner one stay
+	free ints            // lanes in which none is, and some that were taken since
+	has  []bool          // a lane is in free
+	last map[request]int // the lane of the last call of a tool with its arguments
+	ends ends            // of the calls under way
+}
+
+// A request is a tool and the hash of its arguments.
+type request struct {
+	tool string
+	args uint64
 }
 
 // enter returns the lane of the next call.
@@ -46,25 +57,46 @@ func (l *laneMaker) enter(at int) int {
 			lane = l.of[above]
 		}
 	}
+	var repeated request
+	if several := len(l.open) > 1 || len(l.open) == 1 && len(l.open[0]) > 0; several && n.kind == tool && !n.noArgs {
+		repeated = request{n.name, jsonhash.Sum(n.args)} // one lane is enough for most
+	}
 	if lane < 0 {
-		lane = l.next()
+		lane = l.next(repeated)
+	}
+	if repeated.tool != "" {
+		l.last[repeated] = lane
 	}
 	if n.end > n.start {
 		l.open[lane] = append(l.open[lane], at)
 		heap.Push(&l.ends, end{n.end, at})
 	} else if len(l.open[lane]) == 0 {
-		heap.Push(&l.free, lane)
+		l.release(lane)
 	}
 	return lane
 }
 
-// next takes a free lane, the first of them.
-func (l *laneMaker) next() int {
-	if len(l.free) > 0 {
-		return heap.Pop(&l.free).(int)
+// next takes a free lane: that of the call that is repeated, else the first of them.
+func (l *laneMaker) next(repeated request) int {
+	if lane, there := l.last[repeated]; there && len(l.open[lane]) == 0 {
+		return lane
 	}
-	l.open = append(l.open, nil)
+	for len(l.free) > 0 {
+		lane := heap.Pop(&l.free).(int)
+		if l.has[lane] = false; len(l.open[lane]) == 0 {
+			return lane
+		}
+	}
+	l.open, l.has = append(l.open, nil), append(l.has, false)
 	return len(l.open) - 1
+}
+
+// release notes that no call is under way in a lane.
+func (l *laneMaker) release(lane int) {
+	if !l.has[lane] {
+		l.has[lane] = true
+		heap.Push(&l.free, lane)
+	}
 }
 
 // leave notes that a call has ended.
@@ -76,7 +108,7 @@ func (l *laneMaker) leave(at int) {
 		open = open[:len(open)-1]
 	}
 	if l.open[lane] = open; len(open) == 0 {
-		heap.Push(&l.free, lane)
+		l.release(lane)
 	}
 }
 

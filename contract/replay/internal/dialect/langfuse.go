@@ -45,6 +45,10 @@ func readLangfuse(in *input) {
 			in.langfuse(in.record(t.TraceID), d.line, &t.langfuseObservation)
 			continue
 		}
+		if t.Observations == nil && t.Timestamp == "" && t.Start == "" {
+			in.refuse(d.line, "observations", nil, "a trace with them, or an observation with a traceId")
+			continue
+		}
 		r := in.record(t.ID)
 		r.prompts, r.answer = promptsIn(content(t.Input)), answerIn(content(t.Output))
 		for i := range t.Observations {
@@ -89,16 +93,20 @@ func (in *input) langfuse(r *record, line int, o *langfuseObservation) {
 }
 
 // leavesAreTools makes calls of the spans that have nothing within them, if the record
-// names no tool: before Langfuse had a type for tools, they were such spans.
+// names no tool: before Langfuse had a type for tools, they were such spans. One that is
+// alone at the top is the run itself.
 func (r *record) leavesAreTools() {
-	hasTools, inside := false, make(map[string]bool)
+	hasTools, top, inside := false, 0, make(map[string]bool)
 	for i := range r.nodes {
 		hasTools = hasTools || r.nodes[i].kind == tool
 		inside[r.nodes[i].parent] = true
+		if r.nodes[i].parent == "" {
+			top++
+		}
 	}
 	for i := range r.nodes {
 		if n := &r.nodes[i]; n.kind == span {
-			if n.kind = other; !hasTools && !inside[n.id] && n.parent != "" {
+			if n.kind = other; !hasTools && !inside[n.id] && (n.parent != "" || top > 1) {
 				n.kind, n.said = tool, talk{}
 			}
 		}

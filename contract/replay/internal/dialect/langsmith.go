@@ -18,6 +18,7 @@ type langsmithRun struct {
 	Inputs   json.RawMessage `json:"inputs"`
 	Outputs  json.RawMessage `json:"outputs"`
 	Error    string          `json:"error"`
+	Status   string          `json:"status"`
 	Start    string          `json:"start_time"`
 	End      string          `json:"end_time"`
 	Order    string          `json:"dotted_order"`
@@ -50,7 +51,10 @@ func (in *input) langsmith(line int, run *langsmithRun, trace, parent string) {
 	case "tool":
 		n.kind = tool
 		n.setArgs(only(filled(run.Inputs), "input"))
-		n.setResult(toolMessage(only(filled(run.Outputs), "output")))
+		result, failed := toolMessage(only(filled(run.Outputs), "output"))
+		if n.setResult(result); failed {
+			n.fail(words(result), 0)
+		}
 	case "llm":
 		n.kind, n.name = model, cmp.Or(run.Extra.Metadata.Model, run.Name)
 		n.setArgs(filled(run.Inputs))
@@ -60,7 +64,7 @@ func (in *input) langsmith(line int, run *langsmithRun, trace, parent string) {
 		if n.name == "" {
 			in.refuse(line, "name", nil, "the name of a tool")
 		}
-		if run.Error != "" {
+		if run.Error != "" || run.Status == "error" && n.failure == nil {
 			n.fail(errorText(run.Error), 0)
 		}
 	}
@@ -102,19 +106,20 @@ func only(doc json.RawMessage, name string) json.RawMessage {
 	return doc
 }
 
-// toolMessage returns the content of a message of LangChain that a tool returned.
-func toolMessage(doc json.RawMessage) json.RawMessage {
+// toolMessage returns the content of a message of LangChain that a tool returned, and
+// whether it says that the tool failed.
+func toolMessage(doc json.RawMessage) (result json.RawMessage, failed bool) {
 	if len(doc) == 0 || doc[0] != '{' {
-		return doc
+		return doc, false
 	}
 	m := membersOf(doc)
 	if kwargs := m["kwargs"]; m["lc"] != nil && len(kwargs) > 0 && kwargs[0] == '{' {
 		m = membersOf(kwargs)
 	}
 	if string(m["type"]) == `"tool"` && m["content"] != nil {
-		return content(m["content"])
+		return content(m["content"]), string(m["status"]) == `"error"`
 	}
-	return doc
+	return doc, false
 }
 
 // repr is how Python writes an exception: its type, and its message in quotes.

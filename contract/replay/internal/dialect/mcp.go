@@ -76,6 +76,9 @@ func readMCP(in *input) {
 			}
 			m.open, m.asked = make(map[string]int), make(map[string]bool)
 		}
+		if at := lines[i].at; timed && at.Before(m.record.began) { // lines may be out of order
+			m.record.began, *m.record.zero = at, at.UnixNano()
+		}
 		m.read(&lines[i])
 	}
 }

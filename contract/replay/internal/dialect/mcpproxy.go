@@ -75,7 +75,10 @@ func (in *input) proxy(r *record, open map[string]int, line int, l *proxyLine) {
 		if !there || call >= len(r.nodes) {
 			return // its call was not recorded
 		}
-		delete(open, id)
+		passed := l.Kind == "fault" && l.Detail.Mode != "short_circuit" // to the server, whose result follows
+		if !passed {
+			delete(open, id)
+		}
 		n := &r.nodes[call]
 		if at < n.start {
 			in.refuse(line, "t", l.T, "not before that of the call")
@@ -83,11 +86,12 @@ func (in *input) proxy(r *record, open map[string]int, line int, l *proxyLine) {
 		n.end, n.open = at, false
 		switch {
 		case l.Kind == "fault":
-			n.fail(l.Detail.Type, 0)
-			if l.Detail.Mode == "short_circuit" { // the proxy did not pass it on
+			if n.fail(l.Detail.Type, 0); !passed {
 				n.effect = findings.NotDone
 			}
-		case !l.Detail.OK:
+		case l.Detail.OK:
+			n.failure, n.noResult = nil, true
+		case n.failure == nil:
 			n.fail("", 0)
 		}
 	}

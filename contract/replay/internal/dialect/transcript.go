@@ -1,21 +1,26 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // A conversation is a list of messages or items, and what stands beside it.
 type conversation struct {
-	id    string
-	began time.Time
-	items []json.RawMessage
-	line  int
+	id     string
+	thread string // of which it is a part; "": the record does not say
+	began  time.Time
+	items  []json.RawMessage
+	line   int
 }
 
 // beside are the members of a conversation.
@@ -34,22 +39,26 @@ type beside struct {
 }
 
 // conversations returns those of the input: documents with a list of messages, lists of
-// messages, or lines of one message each, which together are one conversation. A
-// document that goes on where another ended, as logs of requests do, replaces it.
+// messages, or lines of one message each, which together are one conversation, or one for
+// each thread that they name. A document that goes on where another ended, as logs of requests do, replaces it.
 func (in *input) conversations() []conversation {
 	var all []conversation
-	loose := -1 // the conversation of the lines
+	loose := make(map[string]int) // the conversations of the lines, by their threads
 	for _, d := range in.documents() {
 		switch {
 		case d.raw[0] == '{' && isConversation(d.raw):
-			all, loose = in.conversation(all, d), -1
+			all = in.conversation(all, d)
+			clear(loose)
 		case d.raw[0] == '{' && membersOf(d.raw)["data"] == nil:
-			if loose < 0 {
-				loose, all = len(all), append(all, conversation{line: d.line})
+			thread := threadOf(d.raw)
+			at, there := loose[thread]
+			if !there {
+				at, all = len(all), append(all, conversation{id: thread, thread: thread, line: d.line})
+				loose[thread] = at
 			}
-			all[loose].items = append(all[loose].items, d.raw)
+			all[at].items = append(all[at].items, d.raw)
 		default:
-			loose = -1
+			clear(loose)
 			list := in.elements(d)
 			if len(list) > 0 && len(list[0].raw) > 0 && list[0].raw[0] == '{' && isConversation(list[0].raw) {
 				for _, e := range list {
@@ -67,11 +76,19 @@ func (in *input) conversations() []conversation {
 	return longest(all)
 }
 
+// threadOf returns the thread that a message says it is a part of; "": it says none.
+func threadOf(message []byte) string {
+	m := membersOf(message)
+	thread, _ := textOf(m["thread_id"])
+	session, _ := textOf(m["session_id"])
+	return cmp.Or(thread, session)
+}
+
 // isConversation reports whether an object has messages, and is not one itself.
 func isConversation(object []byte) bool {
 	m := membersOf(object)
 	return m["messages"] != nil || m["choices"] != nil ||
-		m["role"] == nil && m["call_id"] == nil && (m["input"] != nil || m["output"] != nil)
+		m["role"] == nil && m["type"] == nil && m["call_id"] == nil && (m["input"] != nil || m["output"] != nil)
 }
 
 func (in *input) conversation(all []conversation, d document) []conversation {
@@ -79,7 +96,7 @@ func (in *input) conversation(all []conversation, d document) []conversation {
 	if !in.decode(d, &b) {
 		return all
 	}
-	c := conversation{line: d.line, items: b.Messages}
+	c := conversation{line: d.line, items: b.Messages, thread: cmp.Or(b.Thread, b.Session)}
 	for _, id := range []string{b.ID, b.Thread, b.Session} {
 		if c.id == "" {
 			c.id = id
@@ -108,7 +125,8 @@ func (in *input) conversation(all []conversation, d document) []conversation {
 	return append(all, c)
 }
 
-// clock reads a time: of RFC 3339, or a number of seconds or milliseconds since 1970.
+// clock reads a time: of RFC 3339, or a number of seconds since 1970, or of thousandths,
+// millionths or billionths of them.
 func clock(raw json.RawMessage) (time.Time, bool) {
 	if s, is := textOf(raw); is {
 		for _, layout := range layouts {
@@ -118,25 +136,28 @@ func clock(raw json.RawMessage) (time.Time, bool) {
 		}
 		raw = json.RawMessage(s)
 	}
-	const milliseconds = 1e11 // a count of seconds is below it until the year 5138
+	const most = 1e11 // seconds, until the year 5138
 	n, err := strconv.ParseFloat(string(raw), 64)
-	switch {
-	case err != nil || n <= 0 || n >= 1e14:
+	if err != nil || n <= 0 || n >= most*1e9 {
 		return time.Time{}, false
-	case n >= milliseconds:
+	}
+	for n >= most {
 		n /= 1000
 	}
-	return time.UnixMicro(int64(n * 1e6)).UTC(), true
+	return time.UnixMicro(int64(math.Round(n * 1e6))).UTC(), true
 }
 
 // longest drops the conversations that others go on with. It compares sums of all items
-// up to each one.
+// up to each one, beginning with the thread: what is said in another one is another run.
 func longest(all []conversation) []conversation {
 	ended := make(map[uint64]int) // the conversation whose items have that sum
 	gone := make([]bool, len(all))
 	for i := range all {
 		var text []byte
 		sum := uint64(0)
+		if all[i].thread != "" {
+			sum = hash.String(all[i].thread)
+		}
 		for _, item := range all[i].items {
 			text = strconv.AppendUint(append(text[:0], '['), sum, 10)
 			text = strconv.AppendUint(append(text, ','), jsonhash.Sum(item), 10)
@@ -157,15 +178,71 @@ func longest(all []conversation) []conversation {
 	return kept
 }
 
-// A transcript makes nodes of a conversation. It has no times: the nodes have places,
-// and none overlaps another.
+// An item is one of a conversation: a message of the chat completions API or of the
+// Messages API, or an item of the Responses API. A log may have all of them.
+type item struct {
+	message
+
+	// Of a message of chat completions.
+	ToolCallID string          `json:"tool_call_id"`
+	Status     json.RawMessage `json:"status"`
+	ToolCalls  []chatCall      `json:"tool_calls"`
+	Function   *chatFunction   `json:"function_call"` // the form that tool_calls replaced
+
+	// Of an item.
+	ID        json.RawMessage `json:"id"`
+	CallID    string          `json:"call_id"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     json.RawMessage `json:"input"`     // of a custom tool
+	Action    json.RawMessage `json:"action"`    // of a shell or a computer
+	Operation json.RawMessage `json:"operation"` // of a patch
+	Output    json.RawMessage `json:"output"`
+	Error     json.RawMessage `json:"error"` // of a call of an MCP server
+
+	Name string `json:"name"`
+}
+
+// readTranscript reads conversations. Each item is read in its own form, whatever those
+// before it have: a dialect is told by the first of them, and a call in another form is a
+// call too.
+func readTranscript(in *input) {
+	for _, c := range in.conversations() {
+		t := in.transcript(c)
+		items := make([]item, 0, len(c.items))
+		for _, raw := range c.items {
+			var i item
+			if in.decode(document{raw, c.line}, &i) {
+				items = append(items, i)
+			}
+		}
+		if newestFirst(items) {
+			slices.Reverse(items)
+		}
+		for i := range items {
+			if items[i].isCall() {
+				t.call(&items[i])
+			} else {
+				t.chat(&items[i])
+			}
+		}
+		t.end()
+	}
+}
+
+// A transcript makes nodes of a conversation. It has no times, but places: those of its
+// calls and answers. So calls overlap that were asked for before the first was answered.
 type transcript struct {
 	*input
 	*record
 	line int
 	open map[string][]int // calls without an answer, by the id of the request
+	from int              // the first call of this turn
+	at   int64            // the place of the last call or answer
 	said []message
 }
+
+// turn begins another turn: calls from here on may have ids that were used before.
+func (t *transcript) turn() { t.from = len(t.record.nodes) }
 
 // transcript begins the record of a conversation.
 func (in *input) transcript(c conversation) *transcript {
@@ -181,25 +258,32 @@ func (t *transcript) asks(id, name string, args json.RawMessage) {
 		return
 	}
 	at := len(t.record.nodes)
-	n := node{kind: tool, name: name, start: int64(at), end: int64(at), open: true, noResult: true}
+	t.at++
+	n := node{kind: tool, name: name, start: t.at, end: t.at, open: true, noResult: true}
 	n.setArgs(content(args))
 	if s, is := textOf(args); is && strings.TrimSpace(s) == "" { // what providers write for none
 		n.args, n.noArgs = nil, false
 	}
 	t.input.add(t.record, t.line, n)
-	t.open[id] = append(t.open[id], at)
+	waiting := t.open[id]
+	if len(waiting) > 0 && waiting[0] < t.from {
+		waiting = nil // those of an earlier turn never got an answer
+	}
+	t.open[id] = append(waiting, at)
 }
 
 // answers ends the first call with that id that has no answer; nil: there is none, and
 // nothing can be said of an answer to no call.
 func (t *transcript) answers(id string, content json.RawMessage) *node {
+	t.turn()
 	waiting := t.open[id]
 	if len(waiting) == 0 || waiting[0] >= len(t.record.nodes) {
 		return nil
 	}
 	t.open[id] = waiting[1:]
 	n := &t.record.nodes[waiting[0]]
-	n.open = false
+	t.at++
+	n.open, n.end = false, t.at
 	n.setResult(spoken(content))
 	return n
 }

@@ -88,13 +88,16 @@ const complaintBytes = 200 // of a text are looked at
 
 // complains reports whether a result tells of a failure in its own words.
 func complains(doc json.RawMessage) bool {
-	if s, is := textOf(doc); is {
+	if s := saidBy(doc); s != "" { // a text, or parts of one
 		return complaint.MatchString(s[:min(len(s), complaintBytes)])
 	}
 	if len(doc) == 0 || doc[0] != '{' {
 		return false
 	}
 	m := membersOf(doc)
+	if parts := m["content"]; len(parts) > 0 && parts[0] == '[' && complains(parts) { // the result of MCP
+		return true
+	}
 	for _, name := range []string{"error", "errors", "isError", "is_error", "exception"} {
 		if v := m[name]; v != nil && !empty(v) && string(v) != "false" && string(v) != "0" {
 			return true
