@@ -218,8 +218,8 @@ const mostAgain = 8
 func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report) (differs string, err error) {
 	for i := range result.Fields {
 		f := &result.Fields[i]
-		judged := slices.ContainsFunc(result.Judges, func(s scoring.JudgeScore) bool { return s.Invariant == f.Invariant })
-		if judged || !mixed(f) {
+		if !mixed(f) || slices.ContainsFunc(result.Judges,
+			func(s scoring.JudgeScore) bool { return s.Invariant == f.Invariant }) {
 			continue
 		}
 		if differs, err = r.fieldAgain(t, m, result, f); differs != "" || err != nil {

@@ -11,8 +11,8 @@ import (
 // An AttackCount counts the attacks of one kind.
 type AttackCount struct {
 	Kind string `json:"kind"`
-	// Tried counts those on which the judge did not fail: a failure does not tell whether
-	// the text would have moved it.
+	// Tried counts those on which the judge did not fail: a failure does not say what the
+	// text would have done.
 	Tried int `json:"tried" min:"0"`
 	// Moved counts those after which the judge ruled that a broken answer holds, and Unsure
 	// those after which it was unsure: that is no pass either.

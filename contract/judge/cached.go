@@ -38,8 +38,9 @@ type judged struct {
 // A file has the sentence, the ruling and the reason, with secrets redacted; of the
 // question there is a hash alone. Only held, broken and unsure are kept: no failure, and
 // nothing after a malformed reply. A file that cannot be read, or is not of the question,
-// is an error: remove it. So is a judgement that cannot be written. Who asks what is being asked waits for the judgement. Several
-// processes may use one folder; they do not wait for each other.
+// is an error: remove it. So is a judgement that cannot be written. Who asks what is being
+// asked waits for the judgement. Several processes may use one folder; they do not wait for
+// each other.
 //
 // Errors: [*FieldError] for an empty folder or name, and for a judge that is nil.
 func Cached(dir, name, version string, judge invariant.Judge) (invariant.Judge, error) {

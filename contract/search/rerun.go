@@ -26,7 +26,7 @@ func (k *Kept) Run(ctx context.Context, m *contract.Matrix,
 	if err := k.check(m); err != nil {
 		return "", nil, err
 	}
-	if m.NewWorld == nil && m.World == nil && !hasScenario(m, k.Scenario) { // only scenarios have worlds, as of sessions
+	if m.NewWorld == nil && m.World == nil && !hasScenario(m, k.Scenario) { // as of a deleted session
 		cell := contract.Cell{Scenario: k.Scenario, Invariant: k.Invariant, Trial: k.Trial}
 		return StatusUnreached, &contract.CellReport{Cell: cell}, nil
 	}
