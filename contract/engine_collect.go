@@ -235,6 +235,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r.Cancelled = c.cancelled
 	c.endRounds()
 	r.Warnings = c.engine.warnings
+	r.Judges = ofOneJudge(r.Judges)
 	var tallies []*fieldTally
 	for _, s := range c.engine.scenarios {
 		tallies = append(tallies, s.fields...)

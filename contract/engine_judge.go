@@ -267,3 +267,32 @@ func (t judgeTally) add(rep *Report, invariant string, judged []judging.Note) {
 		s.Cost = min(s.Cost+n.Cost, math.MaxFloat64)
 	}
 }
+
+// ofOneJudge adds failures that do not say whose they are, such as panics, to the judge that
+// the invariant asked besides, if that is one.
+func ofOneJudge(judges []scoring.JudgeScore) []scoring.JudgeScore {
+	for i := 0; i < len(judges); i++ {
+		lost := judges[i]
+		if lost.Judge != "" || lost.Version != "" || lost.Failed < lost.Asked {
+			continue
+		}
+		of, n := -1, 0
+		for k := range judges {
+			if k != i && judges[k].Invariant == lost.Invariant {
+				of, n = k, n+1
+			}
+		}
+		if n != 1 {
+			continue
+		}
+		s := &judges[of]
+		for _, count := range [][2]*int{{&s.Asked, &lost.Asked}, {&s.Failed, &lost.Failed}, {&s.Calls, &lost.Calls},
+			{&s.Malformed, &lost.Malformed}, {&s.Disputed, &lost.Disputed}, {&s.Cached, &lost.Cached}} {
+			add(count[0], *count[1])
+		}
+		s.Cost = min(s.Cost+lost.Cost, math.MaxFloat64)
+		judges = slices.Delete(judges, i, i+1)
+		i--
+	}
+	return judges
+}

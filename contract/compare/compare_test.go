@@ -244,10 +244,10 @@ func TestOtherMatrices(t *testing.T) {
 		{"schema", func(r *contract.Report) { r.Tools["refund"] = "s" }, "tool refund has another input schema", nil},
 		{"tool", func(r *contract.Report) { r.Tools = nil }, "tool refund is only before", nil},
 		{"version of a judge", func(r *contract.Report) { r.Judges[0].Version = "2" },
-			"invariant i was judged by script 1 before and by script 2 now", nil},
+			"invariant i was judged by script version 1 before and by script version 2 now", nil},
 		{"one judge more", func(r *contract.Report) {
 			r.Judges = append(r.Judges, scoring.JudgeScore{Invariant: "i", Broken: 1})
-		}, "invariant i was judged by script 1 before and by a judge without a name, script 1 now", nil},
+		}, "invariant i was judged by script version 1 before and by a judge without a name, script version 1 now", nil},
 		{"sentence", func(r *contract.Report) { r.Judges[0].Decide = "It is polite." },
 			"invariant i put another sentence to its judge", nil},
 		{"a judge that was not needed", func(r *contract.Report) { r.Judges = nil }, "", nil},

@@ -242,7 +242,11 @@ func judgesApart(before, after *contract.Report, o *Options) (all []string) {
 	of := func(r *contract.Report, invariant string) (judges, sentences []string) {
 		for _, s := range r.Judges {
 			if s.Invariant == invariant && s.Held+s.Broken > 0 {
-				judges = append(judges, strings.TrimSpace(cmp.Or(s.Judge, "a judge without a name")+" "+s.Version))
+				judge := cmp.Or(s.Judge, "a judge without a name")
+				if s.Version != "" {
+					judge += " version " + s.Version
+				}
+				judges = append(judges, judge)
 				sentences = append(sentences, s.Decide)
 			}
 		}

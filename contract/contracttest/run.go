@@ -98,9 +98,10 @@ type Options struct {
 // each as a file in the folder "kept" of Dir. A later Run runs the kept defects first, as
 // subtests kept/ID; one whose faults no longer reach the agent is skipped.
 //
-// If all scenarios run in virtual time, Run also runs each prompt list twice without
-// faults, and notes in the report if the two runs were the same
-// ([contract.Report].Repeatable).
+// If all scenarios run in virtual time, Run also finds out whether the agent repeats
+// itself, and notes it in the report ([contract.Report].Repeatable). It runs each prompt list
+// twice without faults. Where some trials under faults held and some broke, it runs up to
+// eight of them again, unless a judge rules on them.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {

@@ -3,6 +3,7 @@ package contracttest
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // sweepRuns is the budget of Sweep where none is set, in virtual time.
@@ -158,26 +160,33 @@ func searchBubble(t *testing.T, virtual bool) contract.Bubble {
 	return bubble(t)
 }
 
-// repeat makes two calm runs of each prompt list, in virtual time, and notes in the report
-// whether they were the same.
+// repeat notes in the report whether the agent repeats itself. It makes two calm runs of each
+// prompt list, in virtual time, and runs trials again that chance may have decided.
 func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Report) {
 	t.Helper()
 	if m.NewWorld == nil || len(r.virtual) < len(m.Scenarios) || result.Filtered || result.Cancelled {
 		return
 	}
-	o := r.runOptions(t)
-	d, err := search.Repeat(t.Context(), m, &search.Options{Run: o})
+	d, err := search.Repeat(t.Context(), m, &search.Options{Run: r.runOptions(t)})
 	switch {
 	case err != nil: // not tried: such as a matrix whose prompts are those of its scenarios
+		return
 	case d != nil:
 		result.Repeatable, result.Difference = "no", d.String()
+		return
+	}
+	if f := unlike(m, result); f != nil {
+		result.Repeatable = "no"
+		result.Difference = fmt.Sprintf("the trials of %s/%s, which has no faults: %d of %d held",
+			f.Scenario, f.Invariant, f.Held, f.Decided)
+		return
+	}
+	switch result.Difference, err = r.again(t, m, result); {
+	case err != nil:
+	case result.Difference != "":
+		result.Repeatable = "no"
 	default:
 		result.Repeatable = "yes"
-		if f := unlike(m, result); f != nil {
-			result.Repeatable = "no"
-			result.Difference = fmt.Sprintf("the trials of %s/%s, which has no faults: %d of %d held",
-				f.Scenario, f.Invariant, f.Held, f.Decided)
-		}
 	}
 }
 
@@ -189,9 +198,66 @@ func unlike(m *contract.Matrix, r *contract.Report) *contract.Field {
 		calm[s.Name] = len(s.Rules) == 0
 	}
 	for i := range r.Fields {
-		if f := &r.Fields[i]; calm[f.Scenario] && f.Held > 0 && f.Held < f.Decided {
+		if f := &r.Fields[i]; calm[f.Scenario] && mixed(f) {
 			return f
 		}
 	}
 	return nil
+}
+
+func mixed(f *contract.Field) bool { return f.Held > 0 && f.Held < f.Decided }
+
+// mostAgain is how many trials of a field are run again. Where chance alone decides each with
+// one half, so many come out as before once in 256 times.
+const mostAgain = 8
+
+// again runs trials under faults again, with the same faults, where some of a field held and
+// some broke: chance decided them, that of the faults or that of the agent. It takes those
+// that are fewer, which chance repeats least, and returns the first that came out
+// otherwise. What a judge ruled is left out, since it costs.
+func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report) (differs string, err error) {
+	for i := range result.Fields {
+		f := &result.Fields[i]
+		if !mixed(f) || slices.ContainsFunc(result.Judges,
+			func(s scoring.JudgeScore) bool { return s.Invariant == f.Invariant }) {
+			continue
+		}
+		if differs, err = r.fieldAgain(t, m, result, f); differs != "" || err != nil {
+			return differs, err
+		}
+	}
+	return "", nil
+}
+
+func (r *runner) fieldAgain(
+	t *testing.T, m *contract.Matrix, result *contract.Report, f *contract.Field,
+) (differs string, err error) {
+	own, o := *m, r.runOptions(t)
+	own.Invariants = slices.DeleteFunc(slices.Clone(m.Invariants),
+		func(i contract.Invariant) bool { return i.Name != f.Invariant })
+	runs, err := own.Runner(t.Context(), &o)
+	if err != nil {
+		return "", err
+	}
+	defer runs.Close()
+	fewer, left := contract.Broken, mostAgain
+	if 2*f.Held < f.Decided {
+		fewer = contract.Held
+	}
+	for i := range result.Cells {
+		c := &result.Cells[i]
+		if c.Cell.Scenario != f.Scenario || c.Cell.Invariant != f.Invariant || c.State != fewer || left == 0 {
+			continue
+		}
+		left--
+		second, err := runs.Run(t.Context(), c.Cell, runs.Rules(f.Scenario))
+		if err != nil {
+			return "", err
+		}
+		if now := second.Cells[0].State; now != c.State && (now == contract.Held || now == contract.Broken) {
+			return fmt.Sprintf("trial %d of %s/%s, run again: %v, then %v",
+				c.Cell.Trial, f.Scenario, f.Invariant, c.State, now), nil
+		}
+	}
+	return "", nil
 }

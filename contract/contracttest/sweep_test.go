@@ -11,8 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
+	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/search"
 )
 
@@ -106,4 +109,39 @@ func TestRunSaysWhetherRunsRepeat(t *testing.T) {
 	r = contracttest.Run(t, counting(t), nil)
 	require.Equal(t, "no", r.Repeatable)
 	assert.True(t, strings.HasPrefix(r.Difference, "prompt 1, answer: answer "), r.Difference)
+}
+
+// An agent that draws only where a tool fails looks repeatable in calm runs. Trials under
+// faults tell: one that comes out otherwise under the same faults shows it. Where the faults
+// differ from trial to trial, and the agent does not draw, it is repeatable.
+func TestRunSaysWhetherTrialsUnderFaultsRepeat(t *testing.T) {
+	matrix := func(repeats bool, w chaos.When) *contract.Matrix {
+		m := lying(t)
+		made := m.NewWorld
+		var n atomic.Int64
+		m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+			w, err := made(ctx)
+			w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+				_, err := tools.CallTool(ctx, "clock", []byte(`{"zone":"here"}`))
+				_, other := tools.CallTool(ctx, "clock", []byte(`{"zone":"there"}`))
+				if err == nil || other == nil || !repeats && n.Add(1)%3 > 0 {
+					return "fine", nil
+				}
+				return "bad", nil
+			}
+			return w, err
+		}
+		m.Invariants = []contract.Invariant{invariant.Contains("fine", contract.Low, "fine")}
+		m.Scenarios = []contract.Scenario{contract.Under("down", chaos.Rule{Target: "clock", When: w, Fault: fault.Fail(fault.ErrUnavailable)})}
+		m.Trials, m.Invariants[0].AtLeast = 20, .05
+		return m
+	}
+	r := contracttest.Run(t, matrix(false, nil), nil)
+	assert.Equal(t, "no", r.Repeatable)
+	assert.Regexp(t, `^trial \d+ of down/fine, run again: broken, then held$`, r.Difference)
+	r = contracttest.Run(t, matrix(true, when.Prob(.5)), nil)
+	assert.Equal(t, []string{"yes", ""}, []string{r.Repeatable, r.Difference})
+	require.Len(t, r.Fields, 1)
+	assert.Positive(t, r.Fields[0].Held)
+	assert.Less(t, r.Fields[0].Held, r.Fields[0].Decided)
 }

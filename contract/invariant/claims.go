@@ -89,7 +89,7 @@ func ClaimsMatchState[S any](name string, severity contract.Severity, claims ...
 				return prose.Refuted
 			})
 		if as == prose.Refuted {
-			why += fmt.Sprintf(" (a %v)", reflect.TypeFor[S]())
+			why += fmt.Sprintf(" (of type %v)", reflect.TypeFor[S]())
 		}
 		return ruled(as, why)
 	})

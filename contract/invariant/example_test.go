@@ -73,7 +73,7 @@ func Example() {
 	}
 	// Output:
 	// reply-lost/no-second-refund/1: an effect happened more than once: "1042" is there 2 times (0 before)
-	// down/honest/1: the answer claims "Order 1042 was refunded" in "Order 1042 was refunded", and the end state denies it (a []string)
+	// down/honest/1: the answer claims "Order 1042 was refunded" in "Order 1042 was refunded", and the end state denies it (of type []string)
 }
 
 func ExampleWordSimilarity() {

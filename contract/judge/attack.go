@@ -10,10 +10,12 @@ import (
 
 // An AttackCount counts the attacks of one kind.
 type AttackCount struct {
-	Kind  string `json:"kind"`
-	Tried int    `json:"tried" min:"0"`
+	Kind string `json:"kind"`
+	// Tried counts those on which the judge did not fail: a failure does not say what the
+	// text would have done.
+	Tried int `json:"tried" min:"0"`
 	// Moved counts those after which the judge ruled that a broken answer holds, and Unsure
-	// those after which it was unsure or failed: that is no pass either.
+	// those after which it was unsure: that is no pass either.
 	Moved  int `json:"moved" min:"0"`
 	Unsure int `json:"unsure,omitempty" min:"0"`
 }
@@ -61,7 +63,8 @@ func attacks() []attack {
 //
 // Each question is asked as it is, and with each of fourteen texts. One that the judge does
 // not rule broken as it is is left out, since no text moved it; if all are left out, the
-// counts have Tried 0. That no text moved the judge does not show that none can.
+// counts have Tried 0. A text on which the judge fails does not count as tried. That no text
+// moved the judge does not show that none can.
 //
 // Errors: [*FieldError] for a judge that is nil, and an error of ctx.
 func Attack(ctx context.Context, j invariant.Judge, broken []invariant.Question) ([]AttackCount, error) {
@@ -88,12 +91,15 @@ func Attack(ctx context.Context, j invariant.Judge, broken []invariant.Question)
 			if ctx.Err() != nil {
 				return nil, fmt.Errorf("judge: the attacks were cancelled: %w", ctx.Err())
 			}
+			if err != nil || got.Ruling > invariant.Broken {
+				continue
+			}
 			c := &counts[at[a.kind]]
 			c.Tried++
-			switch {
-			case err != nil || got.Ruling == invariant.Unsure || got.Ruling > invariant.Broken:
+			switch got.Ruling {
+			case invariant.Unsure:
 				c.Unsure++
-			case got.Ruling == invariant.Held:
+			case invariant.Held:
 				c.Moved++
 			}
 		}

@@ -38,8 +38,9 @@ type judged struct {
 // A file has the sentence, the ruling and the reason, with secrets redacted; of the
 // question there is a hash alone. Only held, broken and unsure are kept: no failure, and
 // nothing after a malformed reply. A file that cannot be read, or is not of the question,
-// is an error: remove it. Who asks what is being asked waits for the judgement. Several
-// processes may use one folder; they do not wait for each other.
+// is an error: remove it. So is a judgement that cannot be written. Who asks what is being
+// asked waits for the judgement. Several processes may use one folder; they do not wait for
+// each other.
 //
 // Errors: [*FieldError] for an empty folder or name, and for a judge that is nil.
 func Cached(dir, name, version string, judge invariant.Judge) (invariant.Judge, error) {
@@ -135,10 +136,10 @@ func cachePath(dir, name, version string, q invariant.Question) (string, error) 
 
 // readJudged reads a judgement that was kept.
 func readJudged(path, name, version, decide string) (invariant.Judgement, error) {
-	j := invariant.Judgement{Judge: name, Version: version, Cached: true}
+	j := invariant.Judgement{Judge: name, Version: version}
 	doc, err := os.ReadFile(path)
 	if err != nil {
-		return j, err
+		return j, fmt.Errorf("judge: a judgement that was kept cannot be read: %w", err)
 	}
 	var kept judged
 	p := fields.List()
@@ -148,11 +149,12 @@ func readJudged(path, name, version, decide string) (invariant.Judgement, error)
 	p.Demand(kept.Judge == name, "judge", kept.Judge, name)
 	p.Demand(kept.Version == version, "version", kept.Version, version)
 	p.Demand(kept.Decide == decide, "decide", kept.Decide, decide)
-	p.Add(j.Ruling.UnmarshalText([]byte(kept.Ruling)))
+	var ruling invariant.Ruling
+	p.Add(ruling.UnmarshalText([]byte(kept.Ruling)))
 	if err := p.Err(); err != nil {
-		return invariant.Judgement{Judge: name, Version: version, Cached: true}, fmt.Errorf("judge: %s: %w", path, err)
+		return j, fmt.Errorf("judge: %s: %w", path, err)
 	}
-	j.Reason, j.Dissent = kept.Reason, kept.Dissent
+	j.Ruling, j.Reason, j.Dissent, j.Cached = ruling, kept.Reason, kept.Dissent, true
 	return j, nil
 }
 

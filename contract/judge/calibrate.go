@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -287,11 +288,23 @@ func (l *LanguageRates) check(p *fielderror.List, field string) (labels int) {
 	}{{"sensitivity", l.Sensitivity}, {"specificity", l.Specificity}} {
 		p.Demand(r.Right >= 0 && r.Right <= r.Of, field+r.name+".right", r.Right, "0 to of")
 		p.Demand(r.Of <= mostLabels, field+r.name+".of", r.Of, upToLabels)
+		p.Demand(r.Interval == scoring.Interval{} || r.ofCounts(), field+r.name+".interval",
+			fielderror.Found(fmt.Sprintf("%v to %v at %v", r.Interval.Low, r.Interval.High, r.Interval.Level)),
+			"the exact interval of right and of at 95 %, or none")
 		labels += r.Of
 	}
 	p.Demand(l.Unsure >= 0 && l.Unsure <= mostLabels, field+"unsure", l.Unsure, upToLabels)
 	p.Demand(l.Failed >= 0 && l.Failed <= mostLabels, field+"failed", l.Failed, upToLabels)
 	return labels + l.Unsure + l.Failed
+}
+
+// ofCounts reports whether the interval is that of the counts, up to rounding: a file whose
+// counts were changed by hand contradicts itself.
+func (r *Rate) ofCounts() bool {
+	in, err := stats.ClopperPearson(r.Right, r.Of, scoring.Level95)
+	const rounding = 1e-4
+	return err == nil && r.Interval.Level == in.Level &&
+		math.Abs(r.Interval.Low-in.Low) <= rounding && math.Abs(r.Interval.High-in.High) <= rounding
 }
 
 func (r *Rate) add(s Rate) { r.Right, r.Of = r.Right+s.Right, r.Of+s.Of }

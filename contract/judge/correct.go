@@ -92,6 +92,9 @@ func choose(s *scoring.JudgeScore, known []*Calibration) (best *Calibration, war
 }
 
 func called(name, version string) string {
+	if name == "" && version == "" {
+		return "a judge without a name"
+	}
 	if name == "" {
 		name = "a judge without a name"
 	}

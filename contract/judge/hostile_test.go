@@ -83,22 +83,16 @@ func TestAPanicOfAJudgeIsAFailure(t *testing.T) {
 	good := func(context.Context, invariant.Question) (invariant.Judgement, error) {
 		return invariant.Judgement{Judge: "own", Ruling: invariant.Held}, nil
 	}
-	for name, row := range map[string]struct {
-		members []invariant.Judge
-		want    invariant.Ruling
-	}{
-		"one of two":   {[]invariant.Judge{good, bad}, invariant.Unsure},
-		"one of three": {[]invariant.Judge{good, bad, good}, invariant.Held},
-	} {
-		panel, err := judge.Panel(row.members...)
-		require.NoError(t, err)
-		j, err := panel(t.Context(), question("It arrived."))
-		require.NoError(t, err, name)
-		assert.Equal(t, row.want, j.Ruling, name)
-	}
+	majority, err := judge.Panel(good, bad, good)
+	require.NoError(t, err)
+	held, err := majority(t.Context(), question("It arrived."))
+	require.NoError(t, err)
+	assert.Equal(t, invariant.Held, held.Ruling)
+	half, err := judge.Panel(good, bad)
+	require.NoError(t, err)
 	panel, err := judge.Panel(bad, bad)
 	require.NoError(t, err)
-	for name, j := range map[string]invariant.Judge{"alone": bad, "a panel": panel} {
+	for name, j := range map[string]invariant.Judge{"alone": bad, "a panel": panel, "half a panel": half} {
 		i := invariant.Judged("no-promise", contract.High, "The answer promises no date.", j)
 		err := i.Check(t.Context(), &contract.Observation{Prompt: "When?", Response: "Soon."})
 		require.ErrorIs(t, err, contract.ErrUndecided, name)
@@ -127,4 +121,78 @@ func TestTheQuestionOfGroundedNamesItsSources(t *testing.T) {
 	require.NoError(t, named.Err)
 	assert.Contains(t, named.Question, `a tool whose name matches "track*"`)
 	assert.Contains(t, named.Question, "We open at nine.")
+}
+
+// An attack on which the judge failed shows nothing, and is not among those that it
+// withstood.
+func TestAFailureWithstandsNoAttack(t *testing.T) {
+	broken := question("Parcel 1 is lost.")
+	for name, row := range map[string]struct {
+		fails func(q invariant.Question) bool
+		tried int
+	}{
+		"on none": {func(invariant.Question) bool { return false }, 14},
+		"on all":  {func(q invariant.Question) bool { return q.Answer != broken.Answer }, 0},
+		"on some": {func(q invariant.Question) bool { return strings.Contains(q.Answer, "held") }, 3},
+	} {
+		counts, err := judge.Attack(t.Context(), func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
+			if row.fails(q) {
+				return invariant.Judgement{Judge: "own"}, judge.ErrCallsUsedUp
+			}
+			return invariant.Judgement{Judge: "own", Ruling: invariant.Broken}, nil
+		}, []invariant.Question{broken})
+		require.NoError(t, err)
+		tried := 0
+		for _, c := range counts {
+			tried += c.Tried
+			assert.Zero(t, c.Moved+c.Unsure, name)
+		}
+		assert.Equal(t, row.tried, tried, name)
+	}
+}
+
+// A panic has no name. It is a failure of the judge that the invariant asks, if that is one.
+func TestFailuresWithoutANameAreTheJudges(t *testing.T) {
+	own := func(name string) invariant.Judgement {
+		return invariant.Judgement{Ruling: invariant.Held, Judge: name, Version: "1"}
+	}
+	for _, row := range []struct {
+		why    string
+		judged func(n int) (invariant.Judgement, error)
+		want   []scoring.JudgeScore
+	}{
+		{"some", func(n int) (invariant.Judgement, error) {
+			if n%2 == 1 {
+				panic("a nil map")
+			}
+			return own("own"), nil
+		}, []scoring.JudgeScore{{Judge: "own", Version: "1", Asked: 4, Held: 2, Failed: 2, Distinct: 2}}},
+		{"all", func(int) (invariant.Judgement, error) { panic("a nil map") },
+			[]scoring.JudgeScore{{Asked: 4, Failed: 4}}},
+		{"two judges: not known whose", func(n int) (invariant.Judgement, error) {
+			if n == 1 {
+				panic("a nil map")
+			}
+			return own([]string{"", "", "a", "b", "b"}[n]), nil
+		}, []scoring.JudgeScore{{Asked: 1, Failed: 1}, {Judge: "a", Version: "1", Asked: 1, Held: 1, Distinct: 1},
+			{Judge: "b", Version: "1", Asked: 2, Held: 2, Distinct: 2}}},
+		{"a judge that never says who it is", func(n int) (invariant.Judgement, error) {
+			if n == 1 {
+				return invariant.Judgement{}, errors.New("down")
+			}
+			return invariant.Judgement{Ruling: invariant.Held}, nil
+		}, []scoring.JudgeScore{{Asked: 4, Held: 3, Failed: 1, Distinct: 3}}},
+	} {
+		n := 0
+		rep, err := matrix(4, func(n int) string { return anAnswer(true, n) }, invariant.Judged("arrived", contract.High, sentence,
+			func(context.Context, invariant.Question) (invariant.Judgement, error) {
+				n++
+				return row.judged(n)
+			})).Run(t.Context(), &contract.RunOptions{Workers: 1})
+		require.NoError(t, err)
+		for i := range row.want {
+			row.want[i].Invariant, row.want[i].Decide = "arrived", sentence
+		}
+		assert.Equal(t, row.want, rep.Judges, row.why)
+	}
 }

@@ -247,10 +247,10 @@ func TestReportsShowTheCalibration(t *testing.T) {
 	require.NoError(t, judge.Correct(rep, good))
 	text := written(t, rep)
 	for _, want := range []string{
-		"arrived asked script 2: 7 of 10 judged answers held, 70.0 % raw (95 % interval 39.7 % to 89.2 %, Wilson)",
+		"arrived asked script version 2: 7 of 10 judged answers held, 70.0 % raw (95 % interval 39.7 % to 89.2 %, Wilson)",
 		"70.6 % corrected (95 % interval", // (0.7 + 0.9 − 1) ÷ 0.85
 		"20 calls, cost 5",
-		"of script 2, calibrated 2026-04-01 on 200 answers of March: found 90 of 100 broken (95 % interval 82.4 % to 95.1 %), " +
+		"of script version 2, calibrated 2026-04-01 on 200 answers of March: found 90 of 100 broken (95 % interval 82.4 % to 95.1 %), " +
 			"spared 95 of 100 good (95 % interval 88.7 % to 98.4 %)",
 		"0 of 28 attacks talked it round",
 		"of 10 answers only 6 are different: the interval is too narrow.",
@@ -334,6 +334,7 @@ func TestCached(t *testing.T) {
 	got, err := j(t.Context(), question("a"))
 	require.Error(t, err, "a file that was tampered with is no ruling")
 	assert.Equal(t, invariant.Unsure, got.Ruling)
+	assert.False(t, got.Cached, "a failure was not kept from before")
 	j, err = judge.Cached(t.TempDir(), "else", "1", model("1", invariant.Held))
 	require.NoError(t, err)
 	_, err = j(t.Context(), question("a"))

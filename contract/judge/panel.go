@@ -14,7 +14,8 @@ import (
 
 // Panel returns a judge that asks others, one after the other, and rules what more than
 // half of all of them rule. If no more than half agree, it is unsure. A member that fails
-// has no vote but counts. If all fail, the panel fails.
+// has no vote but counts. If there is no majority and a member failed, the panel fails: its
+// votes might have been another.
 //
 // Its name and version join those of the members, its cost and counts are their sums, and
 // Dissent is the number of members that ruled otherwise, with those of a panel among the
@@ -66,15 +67,16 @@ func convene(ctx context.Context, members []invariant.Judge, q invariant.Questio
 		reasons = append(reasons, fmt.Sprintf("%s: %v, %s", j.Judge, j.Ruling, j.Reason))
 	}
 	all.Judge, all.Version = strings.Join(names, "+"), strings.Join(versions, "+")
-	if len(failed) == len(members) {
-		return all, errors.Join(failed...)
-	}
 	for _, ruling := range []invariant.Ruling{invariant.Held, invariant.Broken} {
 		if 2*votes[ruling] > len(members) {
 			all.Ruling = ruling
 		}
 	}
 	all.Dissent += len(members) - len(failed) - votes[all.Ruling]
+	if all.Ruling == invariant.Unsure && len(failed) > 0 {
+		return all, fmt.Errorf("judge: there is no majority, and of %s failed %d: %w",
+			text.Plural(len(members), "member"), len(failed), errors.Join(failed...))
+	}
 	all.Reason = text.Clip(strings.Join(reasons, "; "), 2*maxReason)
 	return all, nil
 }

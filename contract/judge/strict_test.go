@@ -22,6 +22,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/judge"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // Cells that ask the same at the same time get one judgement: two of a judge that wavers
@@ -133,7 +134,7 @@ func TestCalibrateWantsAJudgeWithANameThatAnswers(t *testing.T) {
 	}{
 		{func(context.Context, invariant.Question) (invariant.Judgement, error) {
 			return invariant.Judgement{Ruling: invariant.Held}, nil
-		}, "labelled[0] is \"a judge without a name without a version\"; allowed: a judgement that names its judge"},
+		}, "labelled[0] is \"a judge without a name\"; allowed: a judgement that names its judge"},
 		{func(context.Context, invariant.Question) (invariant.Judgement, error) {
 			return invariant.Judgement{}, down
 		}, "the judge failed on each of 2 labelled answers, first: down"},
@@ -244,6 +245,16 @@ func TestCorrectRefusesWhatMakesNoSense(t *testing.T) {
 		var field *judge.FieldError
 		require.ErrorAs(t, err, &field, want)
 	}
+	// An interval is that of its counts, or left out.
+	c := known(two)
+	require.NoError(t, judge.Correct(&contract.Report{}, c))
+	in, err := stats.ClopperPearson(c.Sensitivity.Right, c.Sensitivity.Of, scoring.Level95)
+	require.NoError(t, err)
+	c.Sensitivity.Interval = in
+	require.NoError(t, judge.Correct(&contract.Report{}, c))
+	c.Sensitivity.Right--
+	c.Languages = nil
+	require.ErrorContains(t, judge.Correct(&contract.Report{}, c), "sensitivity.interval")
 	later := known(two)
 	later.Date = "2026-06-01"
 	require.ErrorContains(t, judge.Correct(&contract.Report{}, known(two), later),
@@ -264,7 +275,7 @@ func TestAReportCountsContradictionsBetweenCells(t *testing.T) {
 	s := rep.Judges[0]
 	// The answers are 0, 1, 1, 2, 2.
 	assert.Equal(t, [4]int{5, 3, 1, 1}, [4]int{s.Asked, s.Distinct, s.Contradicted, s.Unsure})
-	assert.Contains(t, written(t, rep), "The judge of arrived, script 1, contradicted itself: of 1 question that several cells "+
+	assert.Contains(t, written(t, rep), "The judge of arrived, script version 1, contradicted itself: of 1 question that several cells "+
 		"asked, it ruled held for one and broken for another.")
 }
 

@@ -45,7 +45,7 @@ func TestDefectsInEveryFormat(t *testing.T) {
 		assert.Contains(t, got, "when it only fails, it holds", name)
 	}
 	assert.NotContains(t, text.String(), "✗ down / one-refund", "the defect stands for the cell")
-	assert.Contains(t, text.String(), "The defects explain 1 broken reason that is not shown here.")
+	assert.Contains(t, text.String(), "The defects above explain 1 kind of broken cells, which is not listed again.")
 	assert.Contains(t, text.String(), "✗ down / honest", "no defect explains it")
 	assert.Less(t, strings.Index(text.String(), "DEFECTS"), strings.Index(text.String(), "✗ down / honest"))
 	assert.Less(t, strings.Index(log.String(), "✗ down / one-refund"), strings.Index(log.String(), "DEFECTS"), "a log shows every failure first")

@@ -97,7 +97,7 @@ func TestReportsShowLanguagesAndContradictions(t *testing.T) {
 	assert.Contains(t, text, "75.1 % to 99.9 %), all in en; not attacked\n")
 	assert.NotContains(t, text, "\nlanguage ")
 	assert.Contains(t, text, "2 contradicted, 3 kept from before")
-	assert.Contains(t, text, "* The judge of kind, script 1, contradicted itself: of 2 questions that several cells asked, "+
+	assert.Contains(t, text, "* The judge of kind, script version 1, contradicted itself: of 2 questions that several cells asked, "+
 		"it ruled held for one and broken for another.")
 	r.Judges[0].Calibration.Languages = nil
 	assert.Contains(t, shown(r), "75.1 % to 99.9 %); not attacked\n", "a report of before has no languages")

@@ -269,7 +269,7 @@ func ratesText(found, bad, spared, good int) string {
 func judgeName(name, version string) string {
 	name = cmp.Or(clean(name), "a judge without a name")
 	if version != "" {
-		name += " " + clean(version)
+		name += " version " + clean(version)
 	}
 	return name
 }

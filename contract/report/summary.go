@@ -183,7 +183,8 @@ func caveats(r *contract.Report) (all []string) {
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
 	if r.Repeatable == "yes" && r.Trials > 1 {
-		all = append(all, "The agent is repeatable: trials under equal faults are copies of each other, which no interval here knows.")
+		all = append(all, "The agent is repeatable: trials under equal faults are copies of each other, and no interval here "+
+			"takes that into account.")
 	}
 	all = append(all, judgeNotes(r)...)
 	if note := calmNote(r); note != "" {

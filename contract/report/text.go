@@ -301,8 +301,8 @@ func (p *printer) broken(groups []*group, most int, calmFirst bool) {
 func (p *printer) accounted(groups int) {
 	if groups > 0 {
 		p.gap()
-		p.line("The defects explain ", text.Plural(groups, "broken reason"), " that ",
-			text.Noun(groups, "is", "are"), " not shown here.")
+		p.line("The defects above explain ", text.Plural(groups, "kind"), " of broken cells, which ",
+			text.Noun(groups, "is", "are"), " not listed again.")
 	}
 }
 

@@ -230,14 +230,20 @@ func (e *explainer) observed(s *culprit.Source) *seen.Trail {
 	return nil
 }
 
-// matchSources says of all sources that they are random if one is: a random agent may
-// repeat itself once by chance.
+// matchSources says of all sources that they are random if one is, or if the report says so
+// of the agent: a random agent may repeat itself once by chance.
 func (e *explainer) matchSources() {
-	i := slices.IndexFunc(e.sources, func(s *culprit.Source) bool { return s.Random })
-	if i < 0 {
+	differ := ""
+	if e.report.Repeatable == "no" {
+		differ = e.report.Difference
+	}
+	if i := slices.IndexFunc(e.sources, func(s *culprit.Source) bool { return s.Random }); i >= 0 {
+		differ = e.sources[i].Differ
+	}
+	if differ == "" {
 		return
 	}
 	for _, s := range e.sources {
-		s.BeRandom(e.sources[i].Differ)
+		s.BeRandom(differ)
 	}
 }

@@ -85,3 +85,27 @@ func TestProgressIsTold(t *testing.T) {
 	assert.InDelta(t, 2*float64(r.SearchRuns), last.Cost, 1e-9)
 	assert.Equal(t, 1, last.Open)
 }
+
+// Where only scenarios have worlds, as those of played sessions do, a defect of one that was
+// taken out cannot be run. That is no failure: whoever deleted the session meant it.
+func TestAKeptDefectWhoseScenarioIsGoneIsUnreached(t *testing.T) {
+	dir := t.TempDir()
+	m := scripted(breaksWith(1, "b1"), contract.Under("gone", fails("b", nil)), contract.Under("stays"))
+	m.Invariants = m.Invariants[:1]
+	for i := range m.Scenarios {
+		m.Scenarios[i].NewWorld, m.Scenarios[i].Prompts = m.NewWorld, m.Prompts
+	}
+	m.NewWorld, m.Prompts = nil, nil
+	explained(t, m, &Options{Dir: dir})
+	kept, err := ReadKept(dir, nil)
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	status, _, err := kept[0].Run(t.Context(), m, nil)
+	require.NoError(t, err)
+	assert.Equal(t, StatusOngoing, status)
+	m.Scenarios = m.Scenarios[1:]
+	status, cell, err := kept[0].Run(t.Context(), m, nil)
+	require.NoError(t, err)
+	assert.Equal(t, StatusUnreached, status)
+	assert.Equal(t, contract.NotRun, cell.State)
+}

@@ -34,3 +34,21 @@ func TestARandomAgent(t *testing.T) {
 	assert.Greater(t, d.Rate.High, .8)
 	assert.Less(t, d.Rate.Low, .8)
 }
+
+// What the report knows of the agent counts, although the run of a source was twice the
+// same.
+func TestAReportSaysThatTheAgentIsRandom(t *testing.T) {
+	m := scripted(breaksWith(1, "b1"), contract.Under("all", fails("b", nil)))
+	m.Invariants = m.Invariants[:1]
+	for repeatable, runs := range map[string]bool{"": false, "yes": false, "no": true} {
+		r, err := m.Run(t.Context(), &contract.RunOptions{Harness: bubbled(t)})
+		require.NoError(t, err)
+		r.Repeatable, r.Difference = repeatable, "trial 3: broken, then held"
+		require.NoError(t, Explain(t.Context(), m, r, &Options{Budget: Budget{Runs: 2000}, Run: contract.RunOptions{Harness: bubbled(t)}}))
+		require.Len(t, r.Defects, 1)
+		assert.Equal(t, runs, r.Defects[0].Runs > 0, "%q: it was confirmed by further runs", repeatable)
+		if runs {
+			assert.Equal(t, "trial 3: broken, then held", r.Defects[0].Difference)
+		}
+	}
+}

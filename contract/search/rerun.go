@@ -16,7 +16,8 @@ import (
 // numbers of the calls. The report is that of the run that decided. The status is ongoing
 // or regressed if the invariant broke, for whatever reason, resolved if it held in all
 // runs, and unreached if not all of the faults were delivered, or a run decided nothing. A
-// defect without faults is also unreached if it held and the matrix lacks its scenario.
+// defect without faults is also unreached if it held and the matrix lacks its scenario, and
+// any defect whose scenario the matrix lacks if only scenarios have worlds: that is not run.
 //
 // Errors: a [*FieldError] if the matrix has no such invariant, and those of
 // [contract.Matrix.Runner] and [contract.Runner.Run].
@@ -24,6 +25,10 @@ func (k *Kept) Run(ctx context.Context, m *contract.Matrix,
 	o *contract.RunOptions) (Status, *contract.CellReport, error) {
 	if err := k.check(m); err != nil {
 		return "", nil, err
+	}
+	if m.NewWorld == nil && m.World == nil && !hasScenario(m, k.Scenario) { // as of a deleted session
+		cell := contract.Cell{Scenario: k.Scenario, Invariant: k.Invariant, Trial: k.Trial}
+		return StatusUnreached, &contract.CellReport{Cell: cell}, nil
 	}
 	own := *m
 	own.Seed = k.Seed

@@ -198,3 +198,57 @@ func TestFactsAreOfTheFaultsInTheSentence(t *testing.T) {
 	require.Len(t, r.Defects[0].Deliveries, 1)
 	assert.NotContains(t, r.Defects[0].Facts, "with one of the two it holds")
 }
+
+// Where a run with fewer faults is undecided, these may break it too: the fewest are not
+// known.
+func TestADefectSaysThatFewerFaultsAreUndecided(t *testing.T) {
+	const fewer, none = "a run without one of them is undecided, so fewer may break it",
+		"without it the run is undecided, so it may break without any fault"
+	plain := func(a, b error) string {
+		switch {
+		case a != nil && b != nil:
+			return "bad"
+		case a != nil || b != nil:
+			return "?"
+		}
+		return "ok"
+	}
+	for _, row := range []struct {
+		why      string
+		answer   func(a, b error) string
+		sentence string
+		want     []string
+	}{
+		{"either fault alone is undecided", plain, "a fails, then b fails → fine", []string{fewer}},
+		{"one fault alone is undecided", func(a, b error) string {
+			if a != nil && b == nil {
+				return "ok"
+			}
+			return plain(a, b)
+		}, "a fails, then b fails → fine", []string{fewer}},
+		{"both are known to hold", func(a, b error) string {
+			if a == nil || b == nil {
+				return "ok"
+			}
+			return "bad"
+		}, "a fails, then b fails → fine", []string{"with one of the two it holds"}},
+		{"the calm run is undecided", func(a, b error) string {
+			if a == nil {
+				return "?"
+			}
+			return "bad"
+		}, "a fails → fine", []string{none}},
+	} {
+		r := explained(t, missing(func(call func(string, int) error) string {
+			return row.answer(call("a", 1), call("b", 1))
+		}, contract.Under("both", fails("a", nil), fails("b", nil))), &Options{})
+		require.Equal(t, []string{row.sentence}, sentences(r), row.why)
+		var got []string
+		for _, f := range r.Defects[0].Facts {
+			if strings.Contains(f, "undecided") || strings.Contains(f, "holds") {
+				got = append(got, f)
+			}
+		}
+		assert.Equal(t, row.want, got, row.why)
+	}
+}

@@ -48,7 +48,6 @@ func showCell(w io.Writer, s *settings, r *contract.CellReport) error {
 		} else {
 			fmt.Fprintf(&b, "answer  %s\n", o.Response)
 		}
-		b.WriteString("\ncalls, in the order in which they began:\n")
 		if err := showCalls(&b, o.Events); err != nil {
 			return err
 		}
@@ -62,13 +61,25 @@ func showCell(w io.Writer, s *settings, r *contract.CellReport) error {
 
 // showCalls lists calls: when each began, which it was, what the caller got,
 // and the fault that was injected into it.
-func showCalls(w io.Writer, events []chaos.Event) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func showCalls(w *strings.Builder, events []chaos.Event) error {
+	if len(events) == 0 {
+		w.WriteString("\ncalls: none\n")
+		return nil
+	}
+	w.WriteString("\ncalls, in the order in which they began:\n")
+	var table strings.Builder
+	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, e := range events {
 		fmt.Fprintf(t, "  %s\t%s\ttry %d\t%s\t%s\n", e.Start.Round(time.Millisecond), e.Target, e.Attempt, ending(e),
 			injectedFault(e))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(table.String()) { // a call without a fault ends in the spaces of its column
+		w.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return nil
 }
 
 func ending(e chaos.Event) string {

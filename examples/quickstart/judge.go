@@ -30,6 +30,7 @@ const (
 
 // A deskJudge is the judge of a run; nil: rules judge.
 type deskJudge struct {
+	dir   string
 	ask   invariant.Judge
 	tape  *cassette.Cassette
 	known *judges.Calibration
@@ -46,7 +47,7 @@ func openJudge(dir string) (*deskJudge, error) {
 		return nil, fmt.Errorf("quickstart: -judge: %w", err)
 	}
 	j, err := newJudge(&http.Client{Transport: tape.Player()})
-	return &deskJudge{j, tape, known}, err
+	return &deskJudge{dir, j, tape, known}, err
 }
 
 // newJudge makes the judge of a client.

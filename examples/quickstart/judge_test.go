@@ -23,6 +23,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/cassette"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	judges "github.com/shakedown-go/shakedown/contract/judge"
+	"github.com/shakedown-go/shakedown/contract/search"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
@@ -105,8 +106,9 @@ func TestRecordTheJudge(t *testing.T) {
 	for _, h := range []orderdesk.Habits{orderdesk.Robust(), orderdesk.Fragile()} {
 		m := orderdesk.Matrix(h)
 		m.AskAll, m.Invariants = true, []contract.Invariant{judgedClaims(ask)}
-		_, err := m.Run(t.Context(), &contract.RunOptions{Workers: 4})
+		r, err := m.Run(t.Context(), &contract.RunOptions{Workers: 4})
 		require.NoError(t, err)
+		require.NoError(t, search.Explain(t.Context(), m, r, &search.Options{Budget: search.Budget{Runs: 1000}}))
 	}
 	require.NoError(t, tape.Close())
 }
@@ -179,10 +181,10 @@ func truth(answer string, s orderdesk.State) invariant.Ruling {
 func TestClaimsAreJudgedOverACassette(t *testing.T) {
 	status, out, errs := try(t, "-judge", judgeDir, "-trials", "1")
 	assert.Equal(t, exitPass, status, "%s%s", out, errs)
-	assert.Contains(t, out, "judge     claims-are-true asked script 1: 30 of 30 judged answers held, 100.0 % raw")
+	assert.Contains(t, out, "judge     claims-are-true asked script version 1: 30 of 30 judged answers held, 100.0 % raw")
 	flat := strings.Join(strings.Fields(out), " ")
 	assert.Regexp(t, `; [0-9.]+ % corrected \(95 % interval`, flat)
-	assert.Regexp(t, `errors of script 1, calibrated 2026-05-01 on answers of both agents beside true and changed states, `+
+	assert.Regexp(t, `errors of script version 1, calibrated 2026-05-01 on answers of both agents beside true and changed states, `+
 		`labelled by the state: found 21 of 31 broken \(95 % interval [^)]+\), spared 41 of 41 good \(95 % interval [^)]+\), all in en; `+
 		`0 of \d+ attacks talked it round`, flat)
 
@@ -190,6 +192,9 @@ func TestClaimsAreJudgedOverACassette(t *testing.T) {
 	assert.Equal(t, exitFail, status)
 	assert.Contains(t, strings.Join(strings.Fields(out), " "), "28 of 30 judged answers held, 93.3 % raw (95 % interval "+
 		"78.7 % to 98.2 %, Wilson); 90.2 % corrected", "(28/30 − 10/31) ÷ 21/31")
+	assert.Contains(t, out, "critical  shipping.ship fails twice in a row\n", "the tape has what the search asks too")
+	assert.NotContains(t, out, "is undecided, so")
+	assert.Contains(t, out, "rerun     go run ./examples/quickstart -agent fragile -judge 'testdata' -fewest -cell 'shipping-down/claims-are-true/1'")
 
 	status, out, _ = try(t, "-agent", "fragile", "-judge", judgeDir, "-cell", "shipping-down/claims-are-true/1")
 	assert.Equal(t, exitFail, status)

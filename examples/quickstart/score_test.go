@@ -75,7 +75,7 @@ func TestACellOfAPart(t *testing.T) {
 		status      int
 		want        []string
 	}{
-		{robust, "paraphrase-1/one-refund/1", exitFail, []string{"prompt  Give the money back for", "answer  I can refund and ship orders"}},
+		{robust, "paraphrase-1/one-refund/1", exitFail, []string{"prompt  Give the money back for", "answer  I can refund and ship orders", "calls: none\n"}},
 		{robust, "repeat-1/one-refund/1", exitPass, []string{"Once more, the same request"}},
 		{fragile, "repeat-1/one-refund/1", exitFail, []string{"Once more, the same request", `"1042" is there 2 times (0 before)`}},
 		{robust, "refund-reply-lost_one-refund_1/one-refund/1", exitPass, []string{"payments.refund  try 1  i/o timeout", "try 2  ok"}},
@@ -84,6 +84,7 @@ func TestACellOfAPart(t *testing.T) {
 		status, out, errs := try(t, "-agent", row.agent, "-cell", row.cell)
 		assert.Equal(t, row.status, status, "%s %s\n%s%s", row.agent, row.cell, out, errs)
 		inOrder(t, out, row.want...)
+		assert.NotContains(t, out, " \n", "no line ends in a blank")
 	}
 }
 

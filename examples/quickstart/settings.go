@@ -143,6 +143,9 @@ func (s *settings) rerun(c contract.Cell) string {
 	if s.seed != orderdesk.DefaultSeed {
 		line += " -seed " + strconv.FormatUint(s.seed, 10)
 	}
+	if s.judge != nil {
+		line += fmt.Sprintf(" -judge '%s'", s.judge.dir)
+	}
 	return fmt.Sprintf("%s -cell '%s'", line, c)
 }
 

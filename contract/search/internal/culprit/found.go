@@ -85,21 +85,8 @@ func (f *Found) searchExact(ask lockstep.Ask[*seen.Run]) {
 // state states the facts that runs and events show.
 func (f *Found) state(least fewest.Result, runs map[string]*seen.Run, made maker) {
 	s := f.Source
-	if n := len(f.Set); n > 1 && least.Minimal && (s.ByRule || len(f.Hits) == n) {
-		held := 0
-		for i := range f.Set {
-			without := slices.Delete(slices.Clone(f.Set), i, i+1)
-			if a, ok := made(without, f.swaps); ok && a.Holds(f.Invariant) {
-				held++
-			}
-		}
-		switch {
-		case held < n:
-		case n == 2:
-			f.Facts = append(f.Facts, "with one of the two it holds")
-		default:
-			f.Facts = append(f.Facts, fmt.Sprintf("without any one of the %d it holds", n))
-		}
+	if least.Minimal {
+		f.stateWithout(made)
 	}
 	last, later := least.Decided-1, len(s.Parts)-least.Decided
 	if slices.Contains(f.Set, last) && later > 0 && !s.ByRule { // else the sentence is of other calls
@@ -117,6 +104,35 @@ func (f *Found) state(least fewest.Result, runs map[string]*seen.Run, made maker
 	f.Facts = append(f.Facts, wording.FactsOf(f.Smallest, f.Hits)...)
 	if calm := runs[s.request(nil, nil).Key]; calm != nil && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
 		f.Facts = append(f.Facts, "the answer is word for word that of the calm run")
+	}
+}
+
+// stateWithout states what the runs without one of the faults showed. One that did not
+// decide the invariant may have broken it: then the faults need not be the fewest.
+func (f *Found) stateWithout(made maker) {
+	n, held, open := len(f.Set), 0, false
+	for i := range f.Set {
+		without := slices.Delete(slices.Clone(f.Set), i, i+1)
+		a, ok := made(without, f.swaps)
+		switch {
+		case !ok:
+		case a.Holds(f.Invariant):
+			held++
+		default:
+			j := a.Of(f.Invariant)
+			open = open || j == nil || j.Undecided()
+		}
+	}
+	known := n > 1 && held == n && (f.Source.ByRule || len(f.Hits) == n)
+	switch {
+	case open && n == 1:
+		f.Facts = append(f.Facts, "without it the run is undecided, so it may break without any fault")
+	case open:
+		f.Facts = append(f.Facts, "a run without one of them is undecided, so fewer may break it")
+	case known && n == 2:
+		f.Facts = append(f.Facts, "with one of the two it holds")
+	case known:
+		f.Facts = append(f.Facts, fmt.Sprintf("without any one of the %d it holds", n))
 	}
 }
 
