@@ -29,8 +29,9 @@ const (
 // Defects and the fields Search of the report. It changes nothing else in r. The package
 // comment says what it looks for. Without broken cells it makes no run.
 //
-// The error joins a [*FieldError] for each problem of the options, or is that of ctx or
-// of [contract.Matrix.Runner]. What was found before the end of ctx is in r.
+// The error joins a [*FieldError] for each problem of the options and for each scenario or
+// invariant of a broken cell that m lacks, or is that of ctx or of
+// [contract.Matrix.Runner]. What was found before the end of ctx is in r.
 func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
 	own, err := o.checked()
 	if err != nil {
@@ -38,6 +39,9 @@ func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Opt
 	}
 	if m == nil || r == nil {
 		return fields.Wrong("m, r", fielderror.Found("nil"), "a matrix and a report of it")
+	}
+	if err := ofMatrix(m, r); err != nil {
+		return err
 	}
 	e := &explainer{matrix: m, report: r, o: own, rerun: own.rerunOf(ctx, m),
 		secrets: redact.New(own.Secrets, redact.Patterns)}
@@ -52,6 +56,30 @@ func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Opt
 	}
 	defer e.runner.Close()
 	return e.explain(ctx)
+}
+
+// ofMatrix returns an error if a broken cell has a scenario or an invariant that the matrix
+// lacks: without the scenario's rules it would look as if it broke without any fault.
+func ofMatrix(m *contract.Matrix, r *contract.Report) error {
+	p := fields.List()
+	scenarios, invariants := map[string]bool{}, map[string]bool{}
+	for i := range m.Scenarios {
+		scenarios[m.Scenarios[i].Name] = true
+	}
+	for i := range m.Invariants {
+		invariants[m.Invariants[i].Name] = true
+	}
+	demand := func(known map[string]bool, field, name string) {
+		p.Demand(known[name], field, name, "one of the matrix: r must be a report of m")
+		known[name] = true // it is told once
+	}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Violated {
+			demand(scenarios, "r: scenario", c.Cell.Scenario)
+			demand(invariants, "r: invariant", c.Cell.Invariant)
+		}
+	}
+	return p.Err()
 }
 
 // An explainer explains one report.
@@ -156,14 +184,12 @@ func (e *explainer) explain(ctx context.Context) error {
 	}
 	err := e.runs.Run(ctx,
 		e.eachSource(func(s *culprit.Source, ask lockstep.Ask[*seen.Run]) { s.Learn(e.observed(s), ask) })...)
-	if err == nil {
-		e.matchSources()
-		tasks := make([]lockstep.Task[*seen.Run], len(e.groups))
-		for i, g := range e.groups {
-			tasks[i] = func(ask lockstep.Ask[*seen.Run]) { g.Search(ask) }
-		}
-		err = e.runs.Run(ctx, tasks...)
+	e.matchSources()
+	tasks := make([]lockstep.Task[*seen.Run], len(e.groups))
+	for i, g := range e.groups {
+		tasks[i] = func(ask lockstep.Ask[*seen.Run]) { g.Search(ask) }
 	}
+	err = cmp.Or(err, e.runs.Run(ctx, tasks...)) // after an error they end: nothing more was searched
 	e.report.Defects = e.defects()
 	e.report.SearchRuns, e.report.SearchElapsed = e.runs.Spent.Runs, time.Since(e.runs.Begun)
 	e.report.SearchStopped = e.stopped()

@@ -242,7 +242,7 @@ func TestSweepIsCutInOrder(t *testing.T) {
 		r := sweep(t, planted(usual), search.Options{Budget: search.Budget{Runs: runs}})
 		assert.Equal(t, runs, r.Runs)
 		if runs < whole.Runs {
-			assert.Contains(t, r.Stopped, "runs of the budget")
+			assert.Contains(t, r.Stopped, "of the budget")
 			assert.NotContains(t, r.Covered(), "all 0 ")
 		}
 		if runs < 2 {
