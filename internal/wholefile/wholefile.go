@@ -69,7 +69,8 @@ func Create(root *os.Root, name string, data []byte) (err error) {
 // within writes a temporary file in the folder of name, gives it its name, and removes it
 // if it still has the temporary one.
 func within(root *os.Root, name string, data []byte, give func(temporary string) error) (err error) {
-	temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%x-%s", rand.Uint64(), filepath.Base(name)+temporaryEnd))
+	temporary := fmt.Sprintf(".%x-%s%s", rand.Uint64(), filepath.Base(name), temporaryEnd)
+	temporary = filepath.Join(filepath.Dir(name), temporary)
 	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
