@@ -41,7 +41,8 @@
 // The first run is compared with the cell, call by call. If they differ, a sequential test
 // (SPRT, in package scoring/stats) answers each question in several runs. Calls are told
 // by their number in lane and target, and what was found is run afresh until it breaks
-// four times. A defect that does not do so within 24 runs is unconfirmed.
+// four times, beside calm runs. A defect that does not do so within 24 runs, or not more
+// than twice as often as they break, is unconfirmed.
 //
 // # What nobody wrote a scenario for
 //
