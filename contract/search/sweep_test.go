@@ -446,6 +446,16 @@ func TestSweepRedacts(t *testing.T) {
 	}), search.Options{Faults: failing, Secrets: []string{"hunter2"}})
 	require.Len(t, r.Defects, 1)
 	assert.NotContains(t, encode(t, r)+r.String(), "hunter2")
+
+	var runs atomic.Int32 // what differs in two runs may be near a secret
+	m, o := planted(func(caller) string { return fmt.Sprint("hunter2 is the password ", runs.Add(1)) }),
+		search.Options{Faults: failing, Secrets: []string{"hunter2"}, Budget: search.Budget{Runs: 10}}
+	r = sweep(t, m, o)
+	require.NotNil(t, r.Difference)
+	assert.NotContains(t, encode(t, r)+r.String(), "hunter2")
+	d, err := search.Repeat(t.Context(), m, &o)
+	require.NoError(t, err)
+	assert.Contains(t, d.String(), "[redacted] is the password")
 }
 
 // Each layer has the faults that fit it, all of which are sound.
