@@ -131,7 +131,9 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 		r.Difference = differenceOf(a, b).redacted(own)
 		return r.Difference != nil
 	}
-	err = s.Sweep(ctx)
+	if err = s.Sweep(ctx); err != nil && s.Runs.Cut == "" {
+		s.Runs.Cut = err.Error()
+	}
 	r.fill(ctx, s, m, own)
 	return r, err
 }

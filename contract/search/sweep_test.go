@@ -427,8 +427,10 @@ func TestSweepRefuses(t *testing.T) {
 		"Faults panicked: boom": func(chaos.Event, chaos.Tool) []chaos.Fault { panic("boom") },
 		"latency":               func(chaos.Event, chaos.Tool) []chaos.Fault { return []chaos.Fault{fault.Delay(-1)} },
 	} {
-		_, err = search.Sweep(t.Context(), m, &search.Options{Budget: budget, Faults: faults})
+		var r *search.Swept
+		r, err = search.Sweep(t.Context(), m, &search.Options{Budget: budget, Faults: faults})
 		assert.ErrorContains(t, err, want)
+		assert.Contains(t, r.Stopped, want, "what was found until then does not look complete")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
