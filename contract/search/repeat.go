@@ -220,15 +220,8 @@ func (d *Difference) missing(x *chaos.Event, a, b []chaos.Event) bool {
 }
 
 func (d *Difference) ofAnswers(a, b *contract.Observation) bool {
-	d.What, d.First, d.Second = "answer", answered(a), answered(b)
+	d.What, d.First, d.Second = "answer", seen.Answered(a), seen.Answered(b)
 	return d.First != d.Second
-}
-
-func answered(o *contract.Observation) string {
-	if o.Err != nil {
-		return "error: " + o.Err.Error()
-	}
-	return o.Response
 }
 
 func (d *Difference) ofStates(a, b any) bool {
