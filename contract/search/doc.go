@@ -30,7 +30,8 @@
 //     work, a shorter wait. What is not needed beside them is left out, and again, until
 //     nothing changes.
 //
-// Groups are one defect when they break by the same pattern at the same targets, or break
+// A cell that did not meet the faults found for its group is searched again, with others of
+// its kind. Groups are one defect when they break by the same pattern at the same targets, or break
 // one invariant alike by the same pattern.
 //
 // A fault with memory ([chaos.Stateful]) gets the earlier calls of its rule too. Where
