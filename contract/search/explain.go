@@ -279,7 +279,8 @@ func (e *explainer) assignSources(groups []*group) (fresh []*culprit.Source) {
 		key := culprit.SourceKey(g.first.Cell, probes[g.Invariant])
 		s := e.sources[key]
 		if s == nil {
-			s = &culprit.Source{Cell: g.first.Cell, Key: strconv.Itoa(len(e.sources)), Rules: e.runner.Rules(g.scenario)}
+			s = &culprit.Source{Cell: g.first.Cell, Key: strconv.Itoa(len(e.sources)),
+				Rules: e.runner.Rules(g.scenario)}
 			e.sources[key] = s
 			if !e.isCalm(g) {
 				fresh = append(fresh, s)
