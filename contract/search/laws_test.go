@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -334,4 +335,46 @@ func TestGroupsAreBounded(t *testing.T) {
 	e.group()
 	assert.Len(t, e.groups, maxGroups)
 	assert.Equal(t, 1000-maxGroups, e.left, "the rest is counted")
+}
+
+// Each broken cell is counted with one defect, whose faults break it and are all needed,
+// whatever sets of failures break the agent.
+func TestEachBrokenCellHasOneDefect(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		calls := rapid.SampledFrom([]string{"a1", "a2", "b1", "b2", "c1", "c2"})
+		sets := rapid.SliceOfN(rapid.SliceOfNDistinct(calls, 1, 3, rapid.ID[string]), 1, 4).Draw(rt, "sets")
+		bad := func(failed map[string]bool) bool {
+			return slices.ContainsFunc(sets, func(set []string) bool {
+				return !slices.ContainsFunc(set, func(c string) bool { return !failed[c] })
+			})
+		}
+		m := scripted(func(call func(string, int) error) string {
+			return map[bool]string{true: "bad", false: "ok"}[bad(each(call, 2))]
+		}, contract.Under("some", fails("*", prob(rapid.SampledFrom([]float64{.2, .5, .8}).Draw(rt, "share")))))
+		m.Trials = 15
+		o := &Options{}
+		o.Run.Workers = rapid.SampledFrom([]int{1, 8}).Draw(rt, "workers")
+		r := explained(t, m, o)
+		counted := map[contract.Cell]int{}
+		for _, d := range r.Defects {
+			failed := map[string]bool{}
+			for _, h := range d.Deliveries {
+				failed[fmt.Sprint(h.Target, h.Ordinal+1)] = true
+			}
+			require.True(rt, bad(failed), "%v breaks it", failed)
+			for c := range failed {
+				failed[c] = false
+				require.False(rt, bad(failed), "without %s it holds: %v", c, failed)
+				failed[c] = true
+			}
+			for _, b := range d.Breaks {
+				for _, c := range b.Cells {
+					counted[c]++
+				}
+			}
+		}
+		for _, c := range r.Cells {
+			require.Equal(rt, c.Violated, counted[c.Cell] == 1, c.Cell)
+		}
+	})
 }
