@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/contract/search"
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -61,8 +62,9 @@ type Options struct {
 	// name of the test. "-": nothing is written. A relative path is relative to the folder
 	// of the package. Two matrices of a test need two folders, or cells of other names.
 	Dir string
-	// Secrets are texts that no saved file may hold, such as a test's own keys. What looks
-	// like a key is redacted without.
+	// Secrets are texts that neither the log nor a file of Dir may hold, such as a test's own
+	// keys. What looks like a key is redacted without. The report that Run returns, and its
+	// files in Reports, have all that was said.
 	Secrets []string
 	// Finish completes the report before it is logged and written, for example with the
 	// measured errors of a judge: judge.Correct of package contract/judge. It is called in the
@@ -109,7 +111,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	o = cmp.Or(o, &Options{})
 	pkg := testedPackage()
 	r := &runner{o: o, virtual: virtualScenarios(m, o), rates: rates(m), rerun: rerunLine(t.Name(), pkg),
-		outcomes: newOutcomes(o.Keep), saver: newSaver(t, m, o)}
+		outcomes: newOutcomes(o.Keep), saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
 	defer r.saver.end(t)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: o.Secrets}
 	kept := old.test(t, r.matrix(m))
@@ -156,7 +158,8 @@ type runner struct {
 	rerun   func(contract.Cell) string
 	primed  sync.Once
 	*outcomes
-	saver *saver // nil: broken cells are not saved
+	saver   *saver // nil: broken cells are not saved
+	secrets *redact.Redactor
 }
 
 // matrix returns m, or a copy with AllowUndelivered in every scenario.
@@ -182,7 +185,7 @@ func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *
 			r.tell(t, result)
 			r.saver.save(result)
 		case result.State == contract.Undelivered, result.State == contract.Inconclusive:
-			t.Skipf("%v: %s", result.State, result.Why)
+			t.Skipf("%v: %s", result.State, r.secrets.Text(result.Why))
 		}
 	})
 }
@@ -191,7 +194,9 @@ func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *
 func (r *runner) tell(t *testing.T, c *contract.CellReport) {
 	fails := c.Severity >= r.o.FailOn && !r.rates[c.Cell.Invariant]
 	if !r.broke(c, fails) {
-		t.Log(report.Line(c, lineWidth))
+		own := *c
+		own.Why = r.secrets.Text(c.Why)
+		t.Log(report.Line(&own, lineWidth))
 	}
 	if fails {
 		t.Fail()

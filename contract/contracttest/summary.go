@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -117,6 +118,45 @@ func (o *outcomes) shown(r *contract.Report) *contract.Report {
 	return &own
 }
 
+// redacted is the report that is shown, without secrets in what is said of cells and in
+// what they said.
+func (r *runner) redacted(result *contract.Report) *contract.Report {
+	own := *r.shown(result)
+	own.Warnings = slices.Clone(own.Warnings)
+	for i, w := range own.Warnings {
+		own.Warnings[i] = r.secrets.Text(w)
+	}
+	own.Cells = slices.Clone(own.Cells)
+	for i := range own.Cells {
+		if c := &own.Cells[i]; c.State != contract.Held || c.Violated {
+			c.Why, c.Evidence = r.secrets.Text(c.Why), r.withoutSecrets(c.Evidence)
+		}
+	}
+	return &own
+}
+
+// withoutSecrets is a copy of an observation, as far as a text shows it; nil: of none.
+func (r *runner) withoutSecrets(o *contract.Observation) *contract.Observation {
+	if o == nil {
+		return nil
+	}
+	own := *o
+	own.Prompt, own.Response = r.secrets.Text(o.Prompt), r.secrets.Text(o.Response)
+	if o.Original != nil {
+		original := r.secrets.Text(*o.Original)
+		own.Original = &original
+	}
+	if o.Err != nil {
+		own.Err = errors.New(r.secrets.Text(o.Err.Error()))
+	}
+	own.Events = slices.Clone(o.Events)
+	for i := range own.Events {
+		e := &own.Events[i]
+		e.Err, e.Note = r.secrets.Text(e.Err), r.secrets.Text(e.Note)
+	}
+	return &own
+}
+
 // inOrder sorts cells as the matrix has them.
 func inOrder(cells []contract.CellReport, r *contract.Report) {
 	place := func(names []string) map[string]int {
@@ -142,7 +182,7 @@ func (r *runner) summary(t *testing.T, result *contract.Report) {
 			result.Score.Why, failed)
 	}
 	var b strings.Builder
-	if err := report.Text(&b, r.shown(result), &report.TextOptions{TableLast: true}); err != nil {
+	if err := report.Text(&b, r.redacted(result), &report.TextOptions{TableLast: true}); err != nil {
 		t.Error(err)
 		return
 	}

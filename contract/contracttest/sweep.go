@@ -128,15 +128,16 @@ func vacuous(s *search.Swept) string {
 
 // AssertRepeatable fails the test if two runs of the agent without faults differ, for any
 // prompt list of the matrix, and names the first difference. The test continues. It
-// reports whether they were the same. Of the options RealTime, Workers and Watchdog
-// matter.
+// reports whether they were the same. Of the options RealTime, Workers, Watchdog and
+// Secrets matter.
 //
 // AssertRepeatable must be called from the goroutine of t.
 func AssertRepeatable(t *testing.T, m *contract.Matrix, o *Options, msgAndArgs ...any) bool {
 	t.Helper()
 	o = cmp.Or(o, &Options{})
-	d, err := search.Repeat(t.Context(), m, &search.Options{Run: contract.RunOptions{Workers: o.Workers,
-		Watchdog: o.Watchdog, Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime))}}})
+	d, err := search.Repeat(t.Context(), m, &search.Options{Secrets: o.Secrets, Run: contract.RunOptions{
+		Workers: o.Workers, Watchdog: o.Watchdog,
+		Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime))}}})
 	switch {
 	case err != nil:
 		return assert.Fail(t, "whether the agent is repeatable is not known: "+err.Error(), msgAndArgs...)
@@ -167,7 +168,8 @@ func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Repor
 	if m.NewWorld == nil || len(r.virtual) < len(m.Scenarios) || result.Filtered || result.Cancelled {
 		return
 	}
-	d, err := search.Repeat(t.Context(), m, &search.Options{Run: r.runOptions(t)})
+	o := r.runOptions(t)
+	d, err := search.Repeat(t.Context(), m, &search.Options{Run: o, Secrets: r.o.Secrets})
 	switch {
 	case err != nil: // not tried: such as a matrix whose prompts are those of its scenarios
 		return

@@ -30,8 +30,9 @@
 //     work, a shorter wait. What is not needed beside them is left out, and again, until
 //     nothing changes.
 //
-// Groups are one defect when they break by the same pattern at the same targets, or break
-// one invariant alike by the same pattern.
+// A cell that did not meet the faults found for its group is searched again, with others of
+// its kind. Groups are one defect when they break by the same pattern at the same targets,
+// or break one invariant alike by the same pattern.
 //
 // A fault with memory ([chaos.Stateful]) gets the earlier calls of its rule too. Where
 // the deliveries alone do not break the cell again, whole rules are left out instead.
@@ -41,7 +42,8 @@
 // The first run is compared with the cell, call by call. If they differ, a sequential test
 // (SPRT, in package scoring/stats) answers each question in several runs. Calls are told
 // by their number in lane and target, and what was found is run afresh until it breaks
-// four times. A defect that does not do so within 24 runs is unconfirmed.
+// four times, beside calm runs. A defect that does not do so within 24 runs, or not more
+// than twice as often as they break, is unconfirmed.
 //
 // # What nobody wrote a scenario for
 //

@@ -29,8 +29,9 @@ const (
 // Defects and the fields Search of the report. It changes nothing else in r. The package
 // comment says what it looks for. Without broken cells it makes no run.
 //
-// The error joins a [*FieldError] for each problem of the options, or is that of ctx or
-// of [contract.Matrix.Runner]. What was found before the end of ctx is in r.
+// The error joins a [*FieldError] for each problem of the options and for each scenario or
+// invariant of a broken cell that m lacks, or is that of ctx or of
+// [contract.Matrix.Runner]. What was found before the end of ctx is in r.
 func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
 	own, err := o.checked()
 	if err != nil {
@@ -39,8 +40,11 @@ func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Opt
 	if m == nil || r == nil {
 		return fields.Wrong("m, r", fielderror.Found("nil"), "a matrix and a report of it")
 	}
+	if err := ofMatrix(m, r); err != nil {
+		return err
+	}
 	e := &explainer{matrix: m, report: r, o: own, rerun: own.rerunOf(ctx, m),
-		secrets: redact.New(own.Secrets, redact.Patterns)}
+		secrets: redact.New(own.Secrets, redact.Patterns), sources: map[string]*culprit.Source{}}
 	e.group()
 	if len(e.groups) == 0 {
 		return nil
@@ -52,6 +56,30 @@ func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Opt
 	}
 	defer e.runner.Close()
 	return e.explain(ctx)
+}
+
+// ofMatrix returns an error if a broken cell has a scenario or an invariant that the matrix
+// lacks: without the scenario's rules it would look as if it broke without any fault.
+func ofMatrix(m *contract.Matrix, r *contract.Report) error {
+	p := fields.List()
+	scenarios, invariants := map[string]bool{}, map[string]bool{}
+	for i := range m.Scenarios {
+		scenarios[m.Scenarios[i].Name] = true
+	}
+	for i := range m.Invariants {
+		invariants[m.Invariants[i].Name] = true
+	}
+	demand := func(known map[string]bool, field, name string) {
+		p.Demand(known[name], field, name, "one of the matrix: r must be a report of m")
+		known[name] = true // it is told once
+	}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Violated {
+			demand(scenarios, "r: scenario", c.Cell.Scenario)
+			demand(invariants, "r: invariant", c.Cell.Invariant)
+		}
+	}
+	return p.Err()
 }
 
 // An explainer explains one report.
@@ -67,7 +95,7 @@ type explainer struct {
 	runs    *lockstep.Lockstep[*seen.Run]
 
 	groups  []*group
-	sources []*culprit.Source
+	sources map[string]*culprit.Source
 	left    int // broken cells of groups beyond the bounds
 }
 
@@ -148,26 +176,83 @@ func (e *explainer) explain(ctx context.Context) error {
 	e.runs = lockstep.New(e.runner.Run, e.o.bounds(), func(r lockstep.Request, result *contract.Result) *seen.Run {
 		return e.view.Digest(result, r.Detail)
 	})
-	e.assignSources()
-	for _, g := range e.groups {
-		if e.isCalm(g) {
-			g.Smallest = &seen.Run{} // the cell itself is the run without any fault
-		}
-	}
-	err := e.runs.Run(ctx,
-		e.eachSource(func(s *culprit.Source, ask lockstep.Ask[*seen.Run]) { s.Learn(e.observed(s), ask) })...)
-	if err == nil {
-		e.matchSources()
-		tasks := make([]lockstep.Task[*seen.Run], len(e.groups))
-		for i, g := range e.groups {
-			tasks[i] = func(ask lockstep.Ask[*seen.Run]) { g.Search(ask) }
-		}
-		err = e.runs.Run(ctx, tasks...)
+	var err error
+	for groups := e.groups; len(groups) > 0; {
+		err = cmp.Or(err, e.searchAll(ctx, groups))
+		groups = e.split(groups)
+		e.groups = append(e.groups, groups...)
 	}
 	e.report.Defects = e.defects()
 	e.report.SearchRuns, e.report.SearchElapsed = e.runs.Spent.Runs, time.Since(e.runs.Begun)
 	e.report.SearchStopped = e.stopped()
 	return err
+}
+
+// searchAll searches groups. After an error they end: nothing more was searched.
+func (e *explainer) searchAll(ctx context.Context, groups []*group) error {
+	fresh := e.assignSources(groups)
+	learn := make([]lockstep.Task[*seen.Run], len(fresh))
+	for i, s := range fresh {
+		learn[i] = func(ask lockstep.Ask[*seen.Run]) { s.Learn(e.observed(s), ask) }
+	}
+	err := e.runs.Run(ctx, learn...)
+	e.matchSources(fresh)
+	tasks := make([]lockstep.Task[*seen.Run], len(groups))
+	for i, g := range groups {
+		tasks[i] = func(ask lockstep.Ask[*seen.Run]) { g.Search(ask) }
+	}
+	return cmp.Or(err, e.runs.Run(ctx, tasks...))
+}
+
+// split makes groups of the cells that did not meet the faults which were found for their
+// group: other faults broke them. Of a cell without evidence, and of an agent that does
+// not repeat itself, that is not known.
+func (e *explainer) split(groups []*group) (more []*group) {
+	cells := make(map[contract.Cell]*contract.CellReport, len(e.report.Cells))
+	for i := range e.report.Cells {
+		cells[e.report.Cells[i].Cell] = &e.report.Cells[i]
+	}
+	for _, g := range groups {
+		if g.Smallest == nil || g.Source.Random || len(e.groups)+len(more) >= maxGroups {
+			continue
+		}
+		other := &group{scenario: g.scenario, severity: g.severity,
+			Found: culprit.Found{Invariant: g.Invariant, Shape: g.Shape}}
+		own := g.cells[:0:0]
+		for _, c := range g.cells {
+			r := cells[c]
+			if r == g.first || meets(r.Observations(), g.Hits) {
+				own = append(own, c)
+				continue
+			}
+			if other.first == nil {
+				other.first, other.why = r, r.Why
+			}
+			other.cells = append(other.cells, c)
+		}
+		if g.cells = own; other.first != nil {
+			more = append(more, other)
+		}
+	}
+	return more
+}
+
+// meets reports whether as many faults were delivered at each target as were found; true if
+// that is not known.
+func meets(observations []*contract.Observation, found []seen.Hit) bool {
+	if len(observations) == 0 {
+		return true
+	}
+	left := map[string]int{}
+	for _, h := range seen.HitsOf(observations) {
+		if h.Delivered {
+			left[h.Target]++
+		}
+	}
+	return !slices.ContainsFunc(found, func(h seen.Hit) bool {
+		left[h.Target]--
+		return left[h.Target] < 0
+	})
 }
 
 // stopped says what was not searched and why.
@@ -183,39 +268,34 @@ func (e *explainer) stopped() string {
 	return strings.Join(parts, "; ")
 }
 
-// assignSources gives each group the source of its first cell. Groups of a scenario,
-// trial and prompt list share one.
-func (e *explainer) assignSources() {
-	byKey := map[string]*culprit.Source{}
+// assignSources gives each group the source of its first cell, and returns those that have
+// not been learnt. Groups of a scenario, trial and prompt list share one.
+func (e *explainer) assignSources(groups []*group) (fresh []*culprit.Source) {
 	probes := map[string]string{}
 	for i := range e.matrix.Invariants {
 		probes[e.matrix.Invariants[i].Name] = strings.Join(e.matrix.Invariants[i].Probes, "\x00")
 	}
-	for _, g := range e.groups {
+	for _, g := range groups {
 		key := culprit.SourceKey(g.first.Cell, probes[g.Invariant])
-		s := byKey[key]
+		s := e.sources[key]
 		if s == nil {
-			s = &culprit.Source{Cell: g.first.Cell, Key: strconv.Itoa(len(byKey)), Rules: e.runner.Rules(g.scenario)}
-			byKey[key] = s
+			s = &culprit.Source{Cell: g.first.Cell, Key: strconv.Itoa(len(e.sources)),
+				Rules: e.runner.Rules(g.scenario)}
+			e.sources[key] = s
 			if !e.isCalm(g) {
-				e.sources = append(e.sources, s)
+				fresh = append(fresh, s)
 			}
 		}
-		g.Source = s
+		if g.Source = s; e.isCalm(g) {
+			g.Smallest = &seen.Run{} // the cell itself is the run without any fault
+		}
 	}
+	return fresh
 }
 
 // isCalm reports whether nothing was broken in a group's scenario.
 func (e *explainer) isCalm(g *group) bool {
 	return len(e.runner.Rules(g.scenario)) == 0 && e.besides(g) == withoutFault
-}
-
-func (e *explainer) eachSource(f func(*culprit.Source, lockstep.Ask[*seen.Run])) []lockstep.Task[*seen.Run] {
-	tasks := make([]lockstep.Task[*seen.Run], len(e.sources))
-	for i, s := range e.sources {
-		tasks[i] = func(ask lockstep.Ask[*seen.Run]) { f(s, ask) }
-	}
-	return tasks
 }
 
 // observed is the source's cell as the report has it; nil: it has it not.
@@ -230,20 +310,20 @@ func (e *explainer) observed(s *culprit.Source) *seen.Trail {
 	return nil
 }
 
-// matchSources says of all sources that they are random if one is, or if the report says so
-// of the agent: a random agent may repeat itself once by chance.
-func (e *explainer) matchSources() {
+// matchSources says of sources that they are random if one is, or if the report says so of
+// the agent: a random agent may repeat itself once by chance.
+func (e *explainer) matchSources(all []*culprit.Source) {
 	differ := ""
 	if e.report.Repeatable == "no" {
 		differ = e.report.Difference
 	}
-	if i := slices.IndexFunc(e.sources, func(s *culprit.Source) bool { return s.Random }); i >= 0 {
-		differ = e.sources[i].Differ
+	if i := slices.IndexFunc(all, func(s *culprit.Source) bool { return s.Random }); i >= 0 {
+		differ = all[i].Differ
 	}
 	if differ == "" {
 		return
 	}
-	for _, s := range e.sources {
+	for _, s := range all {
 		s.BeRandom(differ)
 	}
 }

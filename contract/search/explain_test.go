@@ -401,3 +401,25 @@ func TestAShorterWait(t *testing.T) {
 	assert.Equal(t, []string{"a takes 15s longer → fine"}, sentences(r))
 	assert.Contains(t, r.Defects[0].Facts, "with 14s it holds")
 }
+
+// Cells of a scenario that broke for one reason need not have one cause: trials have draws
+// of their own. A cell that did not meet the faults of a defect is not counted with it.
+func TestCellsThatMetOtherFaultsAreAnotherDefect(t *testing.T) {
+	either := scripted(func(call func(string, int) error) string {
+		f := each(call, 1)
+		return map[bool]string{true: "bad", false: "ok"}[f["a1"] || f["b1"] || f["c1"]]
+	}, contract.Under("half", chaos.Rule{Target: "{a,b,c}", When: when.Prob(.3), Fault: fault.Fail(errDown)}))
+	either.Trials = 30
+	r := explained(t, either, &Options{})
+	require.Equal(t, []string{"a, c or b fails → fine"}, sentences(r))
+	broken := 0
+	for _, c := range r.Cells {
+		if c.Violated {
+			broken++
+		}
+	}
+	assert.Len(t, r.Defects[0].Breaks[0].Cells, broken, "each broken cell is counted once")
+
+	cut := explained(t, either, &Options{Budget: Budget{Runs: 6}})
+	assert.Contains(t, sentences(cut), "not searched: the budget was used up → fine")
+}

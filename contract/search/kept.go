@@ -59,7 +59,10 @@ type Kept struct {
 	// that does not repeat itself.
 	Runs       int                 `json:"runs" bounds:"min=1,max=100"`
 	Deliveries []contract.Delivery `json:"deliveries,omitempty"`
-	Plan       json.RawMessage     `json:"plan" doc:"the rules, as package planjson writes them"`
+	// Earlier are calls that a fault with memory sees before, such as those that use up a
+	// budget. Where the calls are told by their numbers, it needs theirs too.
+	Earlier []contract.Delivery `json:"earlier,omitempty" doc:"calls that a fault with memory sees before"`
+	Plan    json.RawMessage     `json:"plan" doc:"the rules, as package planjson writes them"`
 
 	name string
 	plan *chaos.Plan
@@ -161,9 +164,14 @@ func (e *explainer) keep(g *group, sentence string) (id string, err error) {
 		k.Runs = min(culprit.MostRuns, 3*g.Sure.Runs/g.Sure.Broke) // 1−(1−p)^(3/p) is about 95 %
 	}
 	for _, h := range g.Hits {
-		d := h.Delivery
-		d.Rule, d.Target, d.Lane = e.secrets.Text(d.Rule), e.secrets.Text(d.Target), e.secrets.Text(d.Lane)
-		k.Deliveries = append(k.Deliveries, d)
+		k.Deliveries = append(k.Deliveries, h.Delivery)
+	}
+	k.Earlier = g.Earlier()
+	for _, list := range [][]contract.Delivery{k.Deliveries, k.Earlier} {
+		for i := range list {
+			d := &list[i]
+			d.Rule, d.Target, d.Lane = e.secrets.Text(d.Rule), e.secrets.Text(d.Target), e.secrets.Text(d.Lane)
+		}
 	}
 	if k.Plan, err = redactedJSON(data, e.secrets); err != nil {
 		return "", err

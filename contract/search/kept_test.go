@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
 )
 
@@ -108,4 +110,35 @@ func TestAKeptDefectWhoseScenarioIsGoneIsUnreached(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, StatusUnreached, status)
 	assert.Equal(t, contract.NotRun, cell.State)
+}
+
+// A fault with memory is found by number with the calls that it has to see before.
+func TestAKeptDefectOfAFaultWithMemoryIsFoundByNumber(t *testing.T) {
+	for _, random := range []bool{false, true} {
+		arg := 0
+		m := scripted(func(call func(string, int) error) string {
+			if random {
+				arg++
+			}
+			failed := 0
+			for n := range 6 {
+				if call("a", arg*100+n) != nil {
+					failed++
+				}
+			}
+			return map[bool]string{true: "bad", false: "ok"}[failed >= 2]
+		}, contract.Under("budget", chaos.Rule{Target: "a", Fault: fault.CallBudget(3, time.Hour)}))
+		dir := t.TempDir()
+		o := &Options{Dir: dir}
+		o.Run.Workers = 1
+		explained(t, m, o)
+		kept, err := ReadKept(dir, nil)
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		assert.NotEmpty(t, kept[0].Earlier)
+		arg = 7 // the calls have other arguments by now
+		status, _, err := kept[0].Run(t.Context(), m, &contract.RunOptions{Harness: bubbled(t)})
+		require.NoError(t, err)
+		assert.Equal(t, StatusOngoing, status, "random %t", random)
+	}
 }

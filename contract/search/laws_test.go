@@ -3,11 +3,13 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -86,6 +88,8 @@ func TestACutSearchSaysSo(t *testing.T) {
 	require.Len(t, r.Defects, 1)
 	assert.True(t, r.Defects[0].Cut)
 	assert.Contains(t, r.SearchStopped, "the 4 runs of the budget were made")
+	one := explained(t, many(), &Options{Budget: Budget{Runs: 1}})
+	assert.Contains(t, one.SearchStopped, "the 1 run of the budget was made")
 	whole := explained(t, scripted(breaksWith(5, "b3", "c5"), contract.Under("all", fails("*", nil))), &Options{})
 	assert.False(t, whole.Defects[0].Cut)
 	assert.Len(t, whole.Defects[0].Deliveries, 2)
@@ -120,6 +124,47 @@ func TestWithoutBrokenCellsNothingRuns(t *testing.T) {
 	r := explained(t, scripted(func(func(string, int) error) string { return "ok" }, contract.Calm()), &Options{})
 	assert.Empty(t, r.Defects)
 	assert.Zero(t, r.SearchRuns)
+}
+
+// A report of another matrix is no evidence about this one.
+func TestAReportOfAnotherMatrixIsRefused(t *testing.T) {
+	all := contract.Under("all", fails("*", nil))
+	r, err := scripted(breaksWith(3, "a1"), all).Run(t.Context(), &contract.RunOptions{Harness: bubbled(t)})
+	require.NoError(t, err)
+	other := scripted(breaksWith(3, "a1"), contract.Under("else", fails("*", nil)))
+	other.Invariants[0].Name = "good"
+	err = Explain(t.Context(), other, r, &Options{Budget: Budget{Runs: 9}, Dir: t.TempDir()})
+	assert.ErrorContains(t, err, `r: scenario is "all"`)
+	assert.ErrorContains(t, err, `r: invariant is "fine"`)
+	assert.Empty(t, r.Defects, "nothing is said to break without any fault")
+}
+
+// Where a search ends in an error, what it did not run is not said to hold.
+func TestASearchThatEndsEarlySaysOnlyWhatItRan(t *testing.T) {
+	m := many()
+	r, err := m.Run(t.Context(), &contract.RunOptions{Harness: bubbled(t)})
+	require.NoError(t, err)
+	for runs := 1; runs < 20; runs++ {
+		left := runs
+		o := &Options{Budget: Budget{Runs: 500}, Cost: func(*contract.Result) float64 { left--; return float64(left) }}
+		o.Run = contract.RunOptions{Workers: 1, Harness: bubbled(t)}
+		require.ErrorContains(t, Explain(t.Context(), m, r, o), `Cost is "-1"`)
+		for _, d := range r.Defects {
+			assert.NotContains(t, d.Sentence, "did not break again", "after %d runs", runs)
+			assert.True(t, d.Cut || !strings.Contains(d.Sentence, "not searched"))
+		}
+	}
+}
+
+// A callback that panics ends the search with an error, as Cost does.
+func TestProgressThatPanics(t *testing.T) {
+	m := many()
+	r, err := m.Run(t.Context(), &contract.RunOptions{Harness: bubbled(t)})
+	require.NoError(t, err)
+	o := &Options{Budget: Budget{Runs: 500}, OnProgress: func(Progress) { panic("no screen") }}
+	o.Run.Harness = bubbled(t)
+	assert.EqualError(t, Explain(t.Context(), m, r, o), "search: OnProgress panicked: no screen")
+	assert.Contains(t, r.SearchStopped, "no screen")
 }
 
 func TestCellsThatDoNotBreakAgainAreListed(t *testing.T) {
@@ -222,6 +267,35 @@ func TestKeptFilesOfTwoSearchesAtOnceAreWhole(t *testing.T) {
 	}
 }
 
+// Who reads the folder while another process writes, or after it died, sees whole files.
+func TestFilesThatAreNotWholeYetAreNoKeptFiles(t *testing.T) {
+	dir := t.TempDir()
+	explained(t, scripted(breaksWith(1, "a1"), contract.Under("all", fails("a", nil))), &Options{Dir: dir})
+	kept, err := ReadKept(dir, nil)
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	written := make(chan error)
+	go func() {
+		var err error
+		for i := range 100 {
+			status := []Status{StatusOngoing, StatusResolved}[i%2]
+			err = errors.Join(err, kept[0].SetStatus(dir, status))
+		}
+		written <- err
+	}()
+	for {
+		select {
+		case err := <-written:
+			require.NoError(t, err)
+			return
+		default:
+			all, err := ReadKept(dir, nil)
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+		}
+	}
+}
+
 func TestAKeptDefectIsFoundByNumberOrNoMore(t *testing.T) {
 	dir := t.TempDir()
 	n := 1
@@ -261,4 +335,46 @@ func TestGroupsAreBounded(t *testing.T) {
 	e.group()
 	assert.Len(t, e.groups, maxGroups)
 	assert.Equal(t, 1000-maxGroups, e.left, "the rest is counted")
+}
+
+// Each broken cell is counted with one defect, whose faults break it and are all needed,
+// whatever sets of failures break the agent.
+func TestEachBrokenCellHasOneDefect(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		calls := rapid.SampledFrom([]string{"a1", "a2", "b1", "b2", "c1", "c2"})
+		sets := rapid.SliceOfN(rapid.SliceOfNDistinct(calls, 1, 3, rapid.ID[string]), 1, 4).Draw(rt, "sets")
+		bad := func(failed map[string]bool) bool {
+			return slices.ContainsFunc(sets, func(set []string) bool {
+				return !slices.ContainsFunc(set, func(c string) bool { return !failed[c] })
+			})
+		}
+		m := scripted(func(call func(string, int) error) string {
+			return map[bool]string{true: "bad", false: "ok"}[bad(each(call, 2))]
+		}, contract.Under("some", fails("*", prob(rapid.SampledFrom([]float64{.2, .5, .8}).Draw(rt, "share")))))
+		m.Trials = 15
+		o := &Options{}
+		o.Run.Workers = rapid.SampledFrom([]int{1, 8}).Draw(rt, "workers")
+		r := explained(t, m, o)
+		counted := map[contract.Cell]int{}
+		for _, d := range r.Defects {
+			failed := map[string]bool{}
+			for _, h := range d.Deliveries {
+				failed[fmt.Sprint(h.Target, h.Ordinal+1)] = true
+			}
+			require.True(rt, bad(failed), "%v breaks it", failed)
+			for c := range failed {
+				failed[c] = false
+				require.False(rt, bad(failed), "without %s it holds: %v", c, failed)
+				failed[c] = true
+			}
+			for _, b := range d.Breaks {
+				for _, c := range b.Cells {
+					counted[c]++
+				}
+			}
+		}
+		for _, c := range r.Cells {
+			require.Equal(rt, c.Violated, counted[c.Cell] == 1, c.Cell)
+		}
+	})
 }

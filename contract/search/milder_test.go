@@ -152,6 +152,23 @@ func TestWhatIsFoundIsMinimalAndMild(t *testing.T) {
 	})
 }
 
+// A fault with memory brings its earlier calls: what held with another fault in the place
+// of one of them is no fact about them all. Two plain failures break this agent.
+func TestNoFactAboutOneOfSeveralFaultsWithMemory(t *testing.T) {
+	m := scripted(func(call func(string, int) error) string {
+		failed := 0
+		for n := range 6 {
+			if call("a", n) != nil {
+				failed++
+			}
+		}
+		return map[bool]string{true: "bad", false: "ok"}[failed >= 2]
+	}, contract.Under("budget", chaos.Rule{Target: "a", Fault: fault.CallBudget(3, time.Hour)}))
+	r := explained(t, m, &Options{})
+	require.Equal(t, []string{"a meets call_budget, then a meets call_budget → fine"}, sentences(r))
+	assert.NotContains(t, strings.Join(r.Defects[0].Facts, "; "), "it holds")
+}
+
 // A wait that had to be long beside another fault as it was is short beside the milder one.
 func TestAWaitIsShorterBesideMilderFaults(t *testing.T) {
 	m := scripted(nil, contract.Under("both", chaos.Rule{Target: "a", Fault: fault.Delay(90 * time.Second)},

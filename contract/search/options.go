@@ -52,8 +52,8 @@ type Options struct {
 	// Dir is the folder in which [Explain] and [Sweep] keep defects, in its folder "kept";
 	// "" or "-": nothing is kept.
 	Dir string
-	// Secrets are texts that no sentence, reason or kept file may hold. What looks like a
-	// secret is redacted without.
+	// Secrets are texts that no sentence, reason, difference or kept file may hold. What looks
+	// like a secret is redacted without.
 	Secrets []string
 	// OnProgress is called after each round of runs; nil: not called.
 	OnProgress func(Progress)

@@ -17,6 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -107,7 +108,7 @@ func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, e
 		return nil, err
 	}
 	if i := slices.IndexFunc(differences, func(d *Difference) bool { return d != nil }); i >= 0 {
-		return differences[i], nil
+		return differences[i].redacted(checked), nil
 	}
 	if runs.Cut != "" {
 		return nil, fmt.Errorf("search: Repeat was stopped before it was done: %s", runs.Cut)
@@ -135,6 +136,17 @@ func differenceOf(a, b []*contract.Observation) *Difference {
 		}
 	}
 	return nil
+}
+
+// redacted is the difference without secrets.
+func (d *Difference) redacted(o *Options) *Difference {
+	if d != nil {
+		secrets := redact.New(o.Secrets, redact.Patterns)
+		for _, s := range []*string{&d.Text, &d.Path, &d.First, &d.Second} {
+			*s = secrets.Text(*s)
+		}
+	}
+	return d
 }
 
 func present(is bool) string {
@@ -208,15 +220,8 @@ func (d *Difference) missing(x *chaos.Event, a, b []chaos.Event) bool {
 }
 
 func (d *Difference) ofAnswers(a, b *contract.Observation) bool {
-	d.What, d.First, d.Second = "answer", answered(a), answered(b)
+	d.What, d.First, d.Second = "answer", seen.Answered(a), seen.Answered(b)
 	return d.First != d.Second
-}
-
-func answered(o *contract.Observation) string {
-	if o.Err != nil {
-		return "error: " + o.Err.Error()
-	}
-	return o.Response
 }
 
 func (d *Difference) ofStates(a, b any) bool {

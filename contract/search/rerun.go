@@ -113,7 +113,7 @@ func (k *Kept) delivered(observations []*contract.Observation) bool {
 func (k *Kept) byNumber() []chaos.Rule {
 	rules := k.plan.Rules()
 	for i := range rules {
-		theirs := slices.DeleteFunc(slices.Clone(k.Deliveries),
+		theirs := slices.DeleteFunc(slices.Concat(k.Deliveries, k.Earlier),
 			func(d contract.Delivery) bool { return d.Rule != rules[i].Name })
 		if len(theirs) > 0 {
 			rules[i].When = culprit.NumbersOf(theirs)

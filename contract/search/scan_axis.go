@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // An Axis is a fault that can be more or less of something, for [Scan]. [Rate], [Burst]
@@ -104,6 +105,10 @@ func (a *Axis) check() error {
 	if a.From >= a.To {
 		p.Wrong("Axis.From", a.From, fmt.Sprintf("a value below To, which is %v", a.To))
 	}
+	p.Demand(!a.Whole || a.From == math.Round(a.From), "Axis.From", a.From, "a whole number, since Whole is set")
+	p.Demand(!a.Whole || a.To == math.Round(a.To), "Axis.To", a.To, "a whole number, since Whole is set")
+	p.Demand(p.Count() > 0 || a.Doubling && a.From <= 0 || isNumber(a.at(.5)), "Axis.To", a.To,
+		"nearer to From: the middle must be a finite number")
 	p.Demand(!a.Doubling || a.From > 0, "Axis.From", a.From, "more than 0, since Doubling is set")
 	p.Demand(a.Rules != nil, "Axis.Rules", fielderror.Found("nil"), "a function")
 	return p.Err()
@@ -135,9 +140,17 @@ func (a *Axis) share(value float64) float64 {
 	return (value - a.From) / (a.To - a.From)
 }
 
-func (a *Axis) format(value float64) string {
+// format writes a value: as a number where there is no Format, or it panics.
+func (a *Axis) format(value float64) (s string) {
 	if a.Format == nil {
 		return plain(value)
 	}
+	var err error
+	defer func() {
+		if err != nil {
+			s = plain(value)
+		}
+	}()
+	defer usercode.Recover(&err, "search: Axis.Format")
 	return a.Format(value)
 }

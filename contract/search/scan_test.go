@@ -244,6 +244,23 @@ func TestScanRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, `Axis.To is "+Inf"`)
 	_, err = search.Scan(t.Context(), m, search.Axis{To: 1, Rules: func(float64) []chaos.Rule { panic("boom") }}, budget)
 	assert.ErrorContains(t, err, "Axis.Rules panicked: boom")
+	none := func(float64) []chaos.Rule { return nil }
+	_, err = search.Scan(t.Context(), m, search.Axis{From: .4, To: .6, Whole: true, Rules: none}, budget)
+	assert.ErrorContains(t, err, "Axis.From is 0.4; allowed: a whole number", "0 and 1 are no values of it")
+	assert.ErrorContains(t, err, "Axis.To is 0.6; allowed: a whole number")
+	for _, a := range []search.Axis{{From: -math.MaxFloat64, To: math.MaxFloat64, Rules: none},
+		{From: math.SmallestNonzeroFloat64, To: 1, Doubling: true, Rules: none}} {
+		_, err = search.Scan(t.Context(), m, a, budget)
+		assert.ErrorContains(t, err, "nearer to From", "what is between them is infinite")
+	}
+}
+
+// A Format that panics is a Format that is not there.
+func TestScanWithAFormatThatPanics(t *testing.T) {
+	_, m := between(0, 1)
+	a := search.Burst("a", fault.Fail(fault.ErrUnavailable))
+	a.Format = func(float64) string { panic("boom") }
+	assert.Contains(t, scan(t, m, a, inBubbles(t)).String(), "fine ")
 }
 
 // Repeat names the first difference: the call, the place in its arguments or its

@@ -242,7 +242,7 @@ func TestSweepIsCutInOrder(t *testing.T) {
 		r := sweep(t, planted(usual), search.Options{Budget: search.Budget{Runs: runs}})
 		assert.Equal(t, runs, r.Runs)
 		if runs < whole.Runs {
-			assert.Contains(t, r.Stopped, "runs of the budget")
+			assert.Contains(t, r.Stopped, "of the budget")
 			assert.NotContains(t, r.Covered(), "all 0 ")
 		}
 		if runs < 2 {
@@ -427,8 +427,10 @@ func TestSweepRefuses(t *testing.T) {
 		"Faults panicked: boom": func(chaos.Event, chaos.Tool) []chaos.Fault { panic("boom") },
 		"latency":               func(chaos.Event, chaos.Tool) []chaos.Fault { return []chaos.Fault{fault.Delay(-1)} },
 	} {
-		_, err = search.Sweep(t.Context(), m, &search.Options{Budget: budget, Faults: faults})
+		var r *search.Swept
+		r, err = search.Sweep(t.Context(), m, &search.Options{Budget: budget, Faults: faults})
 		assert.ErrorContains(t, err, want)
+		assert.Contains(t, r.Stopped, want, "what was found until then does not look complete")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -446,6 +448,16 @@ func TestSweepRedacts(t *testing.T) {
 	}), search.Options{Faults: failing, Secrets: []string{"hunter2"}})
 	require.Len(t, r.Defects, 1)
 	assert.NotContains(t, encode(t, r)+r.String(), "hunter2")
+
+	var runs atomic.Int32 // what differs in two runs may be near a secret
+	m, o := planted(func(caller) string { return fmt.Sprint("hunter2 is the password ", runs.Add(1)) }),
+		search.Options{Faults: failing, Secrets: []string{"hunter2"}, Budget: search.Budget{Runs: 10}}
+	r = sweep(t, m, o)
+	require.NotNil(t, r.Difference)
+	assert.NotContains(t, encode(t, r)+r.String(), "hunter2")
+	d, err := search.Repeat(t.Context(), m, &o)
+	require.NoError(t, err)
+	assert.Contains(t, d.String(), "[redacted] is the password")
 }
 
 // Each layer has the faults that fit it, all of which are sound.

@@ -14,6 +14,10 @@ import (
 	"path/filepath"
 )
 
+// temporaryEnd ends the names of files that are not whole yet. Who reads a folder by the end
+// of its names, such as ".json", does not see them.
+const temporaryEnd = ".tmp"
+
 // Write replaces the file of that name with data, as [WriteFunc] does.
 func Write(path string, data []byte) error {
 	return WriteFunc(path, func(w io.Writer) error {
@@ -28,7 +32,7 @@ func Write(path string, data []byte) error {
 // process that is killed may leave the new one behind, under a name that begins with a
 // dot. The folder must exist; the file's mode is 0644.
 func WriteFunc(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path))
+	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path)+temporaryEnd)
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,8 @@ func Create(root *os.Root, name string, data []byte) (err error) {
 // within writes a temporary file in the folder of name, gives it its name, and removes it
 // if it still has the temporary one.
 func within(root *os.Root, name string, data []byte, give func(temporary string) error) (err error) {
-	temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%x-%s", rand.Uint64(), filepath.Base(name)))
+	temporary := fmt.Sprintf(".%x-%s%s", rand.Uint64(), filepath.Base(name), temporaryEnd)
+	temporary = filepath.Join(filepath.Dir(name), temporary)
 	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err

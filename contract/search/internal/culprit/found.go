@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
 	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
@@ -160,6 +161,22 @@ func (f *Found) Instead() string {
 		return "the invariant: it broke for another reason"
 	}
 	return ItWasUndecided
+}
+
+// Earlier are the calls that faults with memory see before those on which they are delivered.
+func (f *Found) Earlier() (all []contract.Delivery) {
+	for _, i := range f.Set {
+		p := &f.Source.Parts[i]
+		if _, other := f.swaps[i]; other {
+			continue
+		}
+		for _, d := range p.calls[:max(0, len(p.calls)-1)] { // a part that is a rule has none
+			if !slices.Contains(all, d) {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
 }
 
 // ExactRules are the rules of the fewest faults, by the exact coordinates of their calls.

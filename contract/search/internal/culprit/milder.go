@@ -111,8 +111,8 @@ func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
 			held = append(held, fmt.Sprintf("with %v it holds", longest))
 		}
 	}
-	if len(f.Set) > 1 {
-		held = nil // they are about one of several faults
+	if len(f.Set) > 1 || len(f.Smallest.Delivered()) > 1 {
+		held = nil // they are about one of several faults: one with memory may bring others
 	}
 	return changed, held, true
 }

@@ -15,7 +15,7 @@ const (
 	EnoughBreaks = 4    // of the whole, to know its rate; of the result, to confirm it
 	MostRuns     = 24   // to get them
 	mostTrials   = 60   // of one question
-	CalmRuns     = 8    // beside the confirmation
+	leastCalm    = 8    // calm runs beside the confirmation
 	rateLevel    = 0.95 // of its interval
 	trialAlpha   = 0.01 // the chance to call a set that breaks at an eighth of the rate one that breaks
 	trialBeta    = 0.02 // the chance to miss one that breaks at half the rate
@@ -30,7 +30,8 @@ type Confirmed struct {
 	set         []int
 	minimal     bool // false: the search was cut
 	Broke, Runs int  // the result, run afresh
-	Calm        int  // of its calm runs broke, of CalmRuns
+	Calm        int  // of its calm runs broke
+	CalmRuns    int  // beside it; 0: it has no fault
 	OK          bool // it broke often enough, and more often than calm runs
 	decided     int
 }
@@ -62,21 +63,41 @@ func fewestRandom(n int, run flip) (c Confirmed) {
 		return c
 	}
 	c.OK = c.Broke == EnoughBreaks
-	if len(c.set) == 0 {
+	if !c.OK || len(c.set) == 0 {
 		return c
 	}
-	for i := range CalmRuns {
-		broke, ok := run(nil, true, i)
+	c.Compare(func(i int) (bool, bool) { return run(nil, true, i) },
+		func(i int) (bool, bool) { return run(c.set, true, i) })
+	return c
+}
+
+// Compare makes calm runs beside the result: as many as it took, at least leastCalm. If one
+// breaks, both go on to MostRuns. The result stays confirmed only if it broke more than
+// twice as often: in an agent that breaks without any fault too, a fault that has nothing
+// to do with it may seem to break it.
+func (c *Confirmed) Compare(calm, result func(i int) (broke, ok bool)) {
+	more := func(run func(int) (bool, bool), broke, runs *int) (ok bool) {
+		b, ok := run(*runs)
 		if !ok {
 			c.OK = false
-			return c
+			return false
 		}
-		if broke {
-			c.Calm++
+		if *runs++; b {
+			*broke++
+		}
+		return true
+	}
+	for least := max(c.Runs, leastCalm); c.CalmRuns < least || c.Calm > 0 && c.CalmRuns < MostRuns; {
+		if !more(calm, &c.Calm, &c.CalmRuns) {
+			return
 		}
 	}
-	c.OK = c.OK && c.Calm*c.Runs < c.Broke*CalmRuns
-	return c
+	for c.Calm > 0 && c.Runs < MostRuns {
+		if !more(result, &c.Broke, &c.Runs) {
+			return
+		}
+	}
+	c.OK = c.OK && 2*c.Calm*c.Runs < c.Broke*c.CalmRuns
 }
 
 // Until runs until so many broke, within MostRuns. ok is false if the search was cut.
@@ -177,7 +198,7 @@ func (s *Source) breaking(f *Found, ask lockstep.Ask[*seen.Run]) (base *Source, 
 
 // Beside is the fact about the calm runs beside the confirmation.
 func (c *Confirmed) Beside() string {
-	return fmt.Sprintf("without any fault it broke in %d of %d runs", c.Calm, CalmRuns)
+	return fmt.Sprintf("without any fault it broke in %d of %d runs", c.Calm, c.CalmRuns)
 }
 
 // Rate is the any-time interval of the confirmation; nil: there were no runs.

@@ -47,9 +47,8 @@ func (s *Source) named(hits []seen.Hit) []seen.Hit {
 // A Part is one delivery, or a rule with all that it delivers.
 type Part struct {
 	seen.Hit
-	RuleAt int          // its place in the source's rules
-	calls  []when.Coord // that the fault must see: the call, and for a fault with memory those before it
-	nth    []int        // the numbers of the same calls in their lane, from 1
+	RuleAt int                 // its place in the source's rules
+	calls  []contract.Delivery // that the fault must see: for a fault with memory those before it, and the call
 }
 
 // SourceKey is what the runs of a source share besides the rules in force.
@@ -126,7 +125,7 @@ func (s *Source) takeApart() {
 			continue
 		}
 		h.Fault = wording.KindOf(s.Rules[rule].Fault, h.Fault)
-		p := Part{Hit: h, RuleAt: rule, calls: []when.Coord{h.Coord()}, nth: []int{int(h.Ordinal) + 1}}
+		p := Part{Hit: h, RuleAt: rule, calls: []contract.Delivery{h.Delivery}}
 		if _, remembers := s.Rules[rule].Fault.(chaos.Stateful); remembers {
 			p.bring(s.Whole.Hits[:i])
 		}
@@ -136,14 +135,15 @@ func (s *Source) takeApart() {
 
 // bring adds the earlier calls that a fault with memory has seen.
 func (p *Part) bring(before []*seen.Hit) {
-	var calls []when.Coord
-	var nth []int
-	for i := range before {
-		if before[i].Rule == p.Rule {
-			calls, nth = append(calls, before[i].Coord()), append(nth, int(before[i].Ordinal)+1)
+	var calls []contract.Delivery
+	for _, h := range before {
+		if h.Rule == p.Rule {
+			call := h.Delivery
+			call.Fault = p.Fault
+			calls = append(calls, call)
 		}
 	}
-	p.calls, p.nth = append(calls, p.calls...), append(nth, p.nth...)
+	p.calls = append(calls, p.calls...)
 }
 
 // takeRules makes each rule that was injected one part: a fault may do something that is
@@ -213,7 +213,7 @@ func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
 				continue
 			}
 			r := chaos.Rule{Name: own.Name + "~" + strconv.Itoa(k), Target: glob.Literal(p.Target), Fault: w.fault}
-			p.calls, p.nth = p.calls[len(p.calls)-1:], p.nth[len(p.nth)-1:]
+			p.calls = p.calls[len(p.calls)-1:]
 			r.When = s.trigger([]Part{p})
 			swapped = append(swapped, r)
 		}
@@ -233,30 +233,21 @@ func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
 // trigger matches the calls of parts: by their coordinates, and those of an agent that
 // does not repeat itself by their number in lane and target.
 func (s *Source) trigger(parts []Part) chaos.When {
+	var calls []contract.Delivery
+	for _, p := range parts {
+		calls = append(calls, p.calls...)
+	}
 	if s.Random {
-		return byNumber(parts)
+		return NumbersOf(calls)
 	}
-	var calls []when.Coord
-	for _, p := range parts {
-		for _, c := range p.calls {
-			if !slices.Contains(calls, c) {
-				calls = append(calls, c)
-			}
+	var exact []when.Coord
+	for _, d := range calls {
+		c := (&seen.Hit{Delivery: d}).Coord()
+		if !slices.Contains(exact, c) {
+			exact = append(exact, c)
 		}
 	}
-	return when.Exactly(calls...)
-}
-
-// byNumber matches calls by their number in lane and target.
-func byNumber(parts []Part) chaos.When {
-	n := numbered{}
-	for _, p := range parts {
-		for i, c := range p.calls {
-			at := strand{c.Lane, c.Target}
-			n[at] = append(n[at], p.nth[i])
-		}
-	}
-	return n
+	return when.Exactly(exact...)
 }
 
 // NumbersOf matches the calls of deliveries by their number in lane and target.

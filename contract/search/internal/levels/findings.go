@@ -147,17 +147,9 @@ func (s *Sweeper) confirmRandom(ctx context.Context) error {
 			return
 		}
 		f.Sure.OK = f.Sure.Broke == culprit.EnoughBreaks
-		for n := 0; n < culprit.CalmRuns && len(f.Set) > 0; n++ {
-			b, ok := broke(nil, 2)(n)
-			if !ok {
-				f.Sure.OK = false
-				return
-			}
-			if b {
-				f.Sure.Calm++
-			}
+		if f.Sure.OK && len(f.Set) > 0 {
+			f.Sure.Compare(broke(nil, 2), broke(f.Set, 1+f.fresh))
 		}
-		f.Sure.OK = f.Sure.OK && 2*f.Sure.Calm*f.Sure.Runs < f.Sure.Broke*culprit.CalmRuns
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/judging"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -170,14 +171,24 @@ func (l *Lockstep[A]) round(ctx context.Context, open []*openTask[A]) {
 			t.answer = &answer
 		}
 	}
-	if l.b.OnRound != nil {
-		now := l.Spent
-		now.Open = len(open)
-		l.b.OnRound(now)
+	if err := l.tell(len(open)); err != nil && l.Cut == "" {
+		l.err, l.Cut = err, err.Error()
 	}
 	if b := l.b.Time; l.Cut == "" && b > 0 && time.Since(l.Begun) >= b {
 		l.Cut = fmt.Sprintf("the time of %v was over", b)
 	}
+}
+
+// tell calls OnRound. Where it panics, the search ends with that error.
+func (l *Lockstep[A]) tell(open int) (err error) {
+	if l.b.OnRound == nil {
+		return nil
+	}
+	defer usercode.Recover(&err, "search: OnProgress")
+	now := l.Spent
+	now.Open = open
+	l.b.OnRound(now)
+	return nil
 }
 
 // affordable is how many of so many runs may begin at once. If none may, it cuts the search.
@@ -185,7 +196,8 @@ func (l *Lockstep[A]) affordable(n int) int {
 	b := &l.b
 	if b.Runs > 0 {
 		if n = min(n, b.Runs-l.Spent.Runs); n == 0 {
-			l.Cut = fmt.Sprintf("the %d runs of the budget were made", b.Runs)
+			l.Cut = fmt.Sprintf("the %s of the budget %s made", text.Plural(b.Runs, "run"),
+				text.Noun(b.Runs, "was", "were"))
 		}
 	}
 	if b.Cost > 0 && n > 0 {

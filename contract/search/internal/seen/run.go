@@ -316,7 +316,7 @@ func TrailOf(observations []*contract.Observation) *Trail {
 		t.calls = append(t.calls, CallsOf(o)...)
 		answer := answerOf(o)
 		t.answers = append(t.answers, hash.String(answer))
-		t.texts = append(t.texts, answer)
+		t.texts = append(t.texts, Answered(o))
 		t.states = append(t.states, stateHash(o.After))
 		t.ends = append(t.ends, len(t.calls))
 	}
@@ -351,6 +351,14 @@ func Gotten(e *chaos.Event) string {
 func answerOf(o *contract.Observation) string {
 	if o.Err != nil {
 		return o.Response + "\x00" + o.Err.Error()
+	}
+	return o.Response
+}
+
+// Answered is an answer for people, or the error in its place.
+func Answered(o *contract.Observation) string {
+	if o.Err != nil {
+		return "error: " + o.Err.Error()
 	}
 	return o.Response
 }
