@@ -114,8 +114,10 @@ func (s *settings) document(r tape.Request) nearest.Document {
 
 // explain says why a request has no answer.
 func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
+	var own tape.Secrets
+	own.Add(q.Request, q.sent)
 	e := &MissError{
-		Path: c.path, Cell: q.cell, Lane: q.lane, Request: number, Target: q.modelTarget(),
+		Path: c.path, Cell: q.cell, Lane: q.lane, Request: number, Target: string(own.Hide([]byte(q.modelTarget()))),
 		Exchanges: len(c.library.exchanges), Nearest: usedUp, UsedUp: usedUp > 0,
 	}
 	if e.UsedUp {
@@ -132,7 +134,15 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 		}
 	}
 	e.Nearest, e.Share = m.At+1, m.Share
-	d := nearest.Compare(asked, c.settings.document(c.library.exchanges[m.At].Request))
+	shown := func(r tape.Request) nearest.Document { // on both sides, or what is equal would differ
+		r.Body = own.Hide(r.Body)
+		d := c.settings.document(r)
+		for i := range d.Names {
+			d.Names[i].Text = string(own.Hide([]byte(d.Names[i].Text)))
+		}
+		return d
+	}
+	d := nearest.Compare(shown(q.kept), shown(c.library.exchanges[m.At].Request))
 	for _, p := range d.Places {
 		e.Differences = append(e.Differences, Difference(p))
 	}
@@ -142,13 +152,27 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 
 // modelTarget is the target with the model that the body names, if it is a call of one.
 func (q *request) modelTarget() string {
+	target := targetShown(q.kept)
 	if !modelapi.IsCall(q.target) || !bytes.Contains(q.kept.Body, []byte(`"model"`)) {
-		return q.target
+		return target
 	}
 	if d, ok := jsonedit.Parse(q.kept.Body); ok {
 		if i, ok := d.Lookup("model"); ok && d.String(i) != "" {
-			return q.target + "#" + d.String(i)
+			return target + "#" + d.String(i)
 		}
 	}
-	return q.target
+	return target
+}
+
+// targetShown is the target of a request as it is kept: a path may hold a key.
+func targetShown(r tape.Request) string {
+	_, address, _ := strings.Cut(r.URL, "://")
+	address, _, _ = strings.Cut(address, "?")
+	if plain, err := url.PathUnescape(address); err == nil {
+		address = plain
+	}
+	if !strings.Contains(address, "/") {
+		address += "/"
+	}
+	return r.Method + " " + address
 }

@@ -1,8 +1,6 @@
 package tape
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -10,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Clean returns the address of a request as it is kept and keyed: without user
@@ -143,10 +140,6 @@ var nested = strings.NewReplacer("[]", "", "]", "", "[", "_", ".", "_")
 // keys are names that end so in addresses and forms; elsewhere they may name anything.
 var keys = []string{"subscriptionkey", "appkey", "authkey", "consumerkey", "licensekey", "developerkey", "hmac"}
 
-func keysOnly() *redact.Redactor { return redact.New(nil, redact.Keys) }
-
-func masked(s string) string { return keysOnly().Text(s) }
-
 // KeepHeader returns what is kept of an answer's header: the type of its content, when
 // to retry, request ids and rate limits. Content-Encoding is not: a request that is
 // recorded must not ask for one (delete its Accept-Encoding), or no secret would be
@@ -183,58 +176,4 @@ func keptHeader(name string) bool {
 	}
 	plain := strings.ReplaceAll(name, "-", "")
 	return strings.HasSuffix(plain, "requestid") || strings.Contains(plain, "ratelimit")
-}
-
-// Mask replaces well-known forms of keys in a body; in JSON, within its texts. It
-// returns doc itself if there are none. A player applies it to requests before they
-// are kept or keyed; since it takes time, to a request that misses without.
-func Mask(doc []byte) []byte {
-	if masked(string(doc)) == string(doc) {
-		return doc
-	}
-	if json.Valid(doc) {
-		return maskedTexts(make([]byte, 0, len(doc)), doc)
-	}
-	var dst, prose []byte
-	for line := range bytes.Lines(doc) {
-		at := documentAt(line)
-		if at < 0 {
-			prose = append(prose, line...) // a private key has several lines
-			continue
-		}
-		dst, prose = append(dst, masked(string(prose))...), prose[:0]
-		dst = maskedTexts(append(dst, line[:at]...), line[at:])
-	}
-	return append(dst, masked(string(prose))...)
-}
-
-// documentAt is where the JSON of a line begins: of an event, behind "data:". It is
-// negative if there is none.
-func documentAt(line []byte) int {
-	_, data, found := bytes.Cut(line, []byte(":"))
-	switch {
-	case json.Valid(line):
-		return 0
-	case found && json.Valid(data):
-		return len(line) - len(data)
-	}
-	return -1
-}
-
-// maskedTexts masks the texts of JSON and appends it to dst.
-func maskedTexts(dst, doc []byte) []byte {
-	for i := 0; i < len(doc); {
-		n := 1
-		if doc[i] == '"' {
-			n = textLen(doc[i:])
-			if plain := unquoted(doc[i : i+n]); masked(plain) != plain {
-				dst = append(dst, strictjson.Quote(masked(plain))...)
-				i += n
-				continue
-			}
-		}
-		dst = append(dst, doc[i:i+n]...)
-		i += n
-	}
-	return dst
 }
