@@ -54,7 +54,8 @@ type Options struct {
 }
 
 // A Mask replaces texts before requests are matched: in the strings of a JSON body (not in the names of members), in
-// any other body, in path and query. What is kept on the tape is not changed.
+// any other body, in the path, and in each parameter of the query ("name=value"), without their escapes. What is kept on
+// the tape is not changed.
 type Mask struct {
 	Pattern string // as package regexp reads it
 	Text    string // takes the place of each match, literally
