@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
@@ -33,7 +34,7 @@ type MissError struct {
 
 // A Difference is a place where the request differs from the nearest one on the tape.
 type Difference struct {
-	Pointer string // into the body (RFC 6901), or "method", "host", "path", "query/NAME"
+	Pointer string // into the body (RFC 6901), or "method", "host", "path", "query/NAME", of a second value "query/NAME/1"
 	Text    string // both values as "[-recorded-]{+asked+}", or the only one
 }
 
@@ -107,7 +108,13 @@ func (s *settings) document(r tape.Request) nearest.Document {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		add("query/"+name, strings.Join(values[name], ", "))
+		for i, value := range values[name] {
+			label := "query/" + name
+			if i > 0 {
+				label += "/" + strconv.Itoa(i)
+			}
+			add(label, value)
+		}
 	}
 	return d
 }

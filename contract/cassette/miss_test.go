@@ -85,6 +85,15 @@ func TestMissOfAnotherKind(t *testing.T) {
 	assert.ErrorContains(t, err, "\nthe tape is empty\nSHAKEDOWN_CASSETTE=auto records it")
 }
 
+// Whatever makes two requests different is shown.
+func TestMissShowsRepeatedParameters(t *testing.T) {
+	path := tapeOf(t, `{"request":{"method":"GET","url":"`+api+`/x?a=1&a=2"},"response":{"status":200}}`)
+	r, err := http.NewRequest(http.MethodGet, api+"/x?a=1%2C+2", nil)
+	require.NoError(t, err)
+	_, err = open(t, path, &cassette.Options{Mode: cassette.Replay}).Player().RoundTrip(r)
+	assert.ErrorContains(t, err, "it differs at\n  query/a    [-1-]{+1, 2+}\n  query/a/1  only on the tape: 2\n")
+}
+
 // A tape in which one byte of a request was changed: the matrix is inconclusive, and says where.
 func TestAChangedByteIsFound(t *testing.T) {
 	path := tapePath(t)
