@@ -41,7 +41,7 @@ type Options struct {
 	// Mask has texts that differ from run to run and do not count: dates, random identifiers.
 	Mask []Mask
 	// Redact returns a document without personal data. It gets the bodies of requests before they are matched, and,
-	// before they are kept, the bodies of answers; of a stream it gets the data of each event. target is as
+	// before they are kept, the bodies of answers; of a stream it gets the data of each event, or each line. target is as
 	// [chaoshttp.Target] has it. Equal documents must give equal ones. It must not change doc, and must be safe for
 	// concurrent use. nil: nothing is redacted.
 	Redact func(target string, doc []byte) []byte
