@@ -331,6 +331,26 @@ func TestAnswersThatATapeCannotGiveBack(t *testing.T) {
 	}
 }
 
+// A body that no file has room for passes, and the others are kept.
+func TestBodiesThatAreTooLarge(t *testing.T) {
+	path := tapePath(t)
+	c := open(t, path, &cassette.Options{Mode: cassette.Auto, Base: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		io.WriteString(w, strings.Repeat("x", map[string]int{"answer": 41, "fits": 40}[string(body)]))
+	}))})
+	c.SetMost(40)
+	p := c.Player()
+	assert.Len(t, mustPost(t, p, "/chat", "answer"), 41)
+	assert.Len(t, mustPost(t, p, "/chat", "fits"), 40)
+	assert.Empty(t, mustPost(t, p, "/request", strings.Repeat("y", 41)))
+	assert.EqualError(t, c.Close(), "cassette: the answer to POST api.example/v1/chat is not on the tape: its body has more than 40 bytes\n"+
+		"cassette: the answer to POST api.example/v1/request is not on the tape: its body has more than 40 bytes")
+	p = open(t, path, &cassette.Options{Mode: cassette.Replay}).Player()
+	assert.Len(t, mustPost(t, p, "/chat", "fits"), 40)
+	_, err := post(p, "/chat", "answer")
+	assert.Error(t, err)
+}
+
 // Whatever encoding the client asks for: what is recorded is readable, so that it can be searched for secrets.
 func TestCompressedAnswersAreKeptPlain(t *testing.T) {
 	get := func(p http.RoundTripper) string {

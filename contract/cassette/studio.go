@@ -21,6 +21,7 @@ type studio struct {
 	fresh    chan *take
 	quit     chan struct{}
 	linger   time.Duration
+	most     int // bytes of a body that is kept
 	running  sync.WaitGroup
 	base     func() http.RoundTripper
 

@@ -51,7 +51,7 @@ type take struct {
 func openStudio(l *library, settings *settings) *studio {
 	s := &studio{
 		settings: settings, library: l, fresh: make(chan *take), quit: make(chan struct{}),
-		linger: linger, strips: make(map[slot]*strip), byKey: make(map[uint64][]slot),
+		linger: linger, most: tape.MaxBytes, strips: make(map[slot]*strip), byKey: make(map[uint64][]slot),
 	}
 	s.base = sync.OnceValue(s.transport)
 	s.running.Go(s.serve)
@@ -257,6 +257,9 @@ func (t *take) begun(resp *http.Response, after time.Duration) {
 	if why := t.studio.settings.refuses(resp); why != "" {
 		t.studio.forget(t, why, false)
 	}
+	if len(t.body) > t.studio.most {
+		t.studio.forget(t, t.studio.tooLarge(), false)
+	}
 	t.changed()
 }
 
@@ -281,11 +284,16 @@ func (s *settings) refuses(resp *http.Response) string {
 	return ""
 }
 
+// tooLarge is said of an exchange for which alone the file would not be written.
+func (s *studio) tooLarge() string { return fmt.Sprintf("its body has more than %d bytes", s.most) }
+
 func (t *take) received(c tape.Chunk) {
 	t.studio.mu.Lock()
 	defer t.studio.mu.Unlock()
 	t.chunks = append(t.chunks, c)
-	t.size += len(c.Data)
+	if t.size += len(c.Data); t.size > t.studio.most {
+		t.studio.forget(t, t.studio.tooLarge(), false)
+	}
 	if t.readers == 0 && !t.read() {
 		t.studio.forget(t, unreadWhy, true)
 		t.leave()
