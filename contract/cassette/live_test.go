@@ -331,6 +331,31 @@ func TestAnswersThatATapeCannotGiveBack(t *testing.T) {
 	}
 }
 
+// With auto an equal request is a repetition; with record, and with Once, each gets an answer of its own.
+func TestAClientThatPolls(t *testing.T) {
+	for _, row := range []struct {
+		o    cassette.Options
+		want []string
+	}{
+		{cassette.Options{Mode: cassette.Auto}, []string{"answer 1", "answer 1", "answer 1"}},
+		{cassette.Options{Mode: cassette.Auto, Once: true}, []string{"answer 1", "answer 2", "answer 3"}},
+		{cassette.Options{Mode: cassette.Record}, []string{"answer 1", "answer 2", "answer 3"}},
+	} {
+		path := tapePath(t)
+		row.o.Base = func() http.RoundTripper { return &numbered{} }
+		for _, mode := range []cassette.Mode{row.o.Mode, cassette.Replay} {
+			o := row.o
+			o.Mode, o.Once = mode, o.Once && mode != cassette.Replay
+			c := open(t, path, &o)
+			p := c.Player()
+			for _, want := range row.want {
+				assert.Equal(t, want, mustPost(t, p, "/jobs/1", `{}`), "%s, once %t", mode, row.o.Once)
+			}
+			require.NoError(t, c.Close())
+		}
+	}
+}
+
 // A body that no file has room for passes, and the others are kept.
 func TestBodiesThatAreTooLarge(t *testing.T) {
 	path := tapePath(t)

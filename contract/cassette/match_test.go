@@ -1,7 +1,9 @@
 package cassette_test
 
 import (
+	"bytes"
 	"context"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"sync"
@@ -174,6 +176,28 @@ func TestMasksSeeNoEscapes(t *testing.T) {
 		require.NoError(t, err)
 		_, err = do(open(t, path, &cassette.Options{Mode: cassette.Replay, Mask: masks}).Player(), r)
 		assert.Equal(t, hit, err == nil, "%s: %v", address, err)
+	}
+}
+
+// The boundary of a multipart body is another one each time.
+func TestAMaskOfABoundary(t *testing.T) {
+	ask := func(p http.RoundTripper) (string, error) {
+		var body bytes.Buffer
+		w := multipart.NewWriter(&body)
+		file, err := w.CreateFormFile("file", "a.mp3")
+		require.NoError(t, err)
+		_, _ = file.Write([]byte("\xff\x00"))
+		require.NoError(t, w.Close())
+		return post(p, "/audio/transcriptions", body.String())
+	}
+	path := recorded(t, counting(), func(p *cassette.Player) {
+		_, err := ask(p)
+		require.NoError(t, err)
+	})
+	for pattern, hit := range map[string]bool{`[0-9a-f]{60}`: true, `[0-9a-f]{61}`: false} {
+		o := &cassette.Options{Mode: cassette.Replay, Mask: []cassette.Mask{{Pattern: pattern}}}
+		_, err := ask(open(t, path, o).Player())
+		assert.Equal(t, hit, err == nil, "%s: %v", pattern, err)
 	}
 }
 
