@@ -34,8 +34,8 @@ type MissError struct {
 
 // A Difference is a place where the request differs from the nearest one on the tape.
 type Difference struct {
-	// Pointer leads into the body (RFC 6901), or is "method", "host", "path", "query/NAME", and of a second value of that
-	// name "query/NAME/1".
+	// Pointer leads into the body (RFC 6901), or is "method", "host", "path", "query/NAME", and of a second value of
+	// that name "query/NAME/1".
 	Pointer string
 	Text    string // both values as "[-recorded-]{+asked+}", or the only one
 }

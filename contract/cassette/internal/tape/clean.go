@@ -115,7 +115,8 @@ const longCode = 20
 
 // positions are names that end as those of secrets do, and tell where a list goes on.
 // Without them all pages would be one request.
-var positions = []string{"pagetoken", "nexttoken", "continuationtoken", "synctoken", "cursortoken", "skiptoken"}
+var positions = []string{"pagetoken", "paginationtoken", "nexttoken", "continuationtoken", "resumetoken", "starttoken",
+	"startingtoken", "synctoken", "deltatoken", "cursortoken", "skiptoken"}
 
 // keyName reports whether a query parameter, or a field of a form, holds a key.
 func keyName(name string) bool {

@@ -264,6 +264,7 @@ func TestClean(t *testing.T) {
 		{"keys behind semicolons", "https://a.example/x?a=1;b&api_key=2;c;;d;sig=3", "https://a.example/x?a=1;b;c;;d"},
 		{"keys in names that are nested", "https://a.example/x?auth[token]=1&key[]=2&api.key=3&filter[key]=4&sort_key=5", "https://a.example/x?filter[key]=4&sort_key=5"},
 		{"positions in a list", "https://a.example/x?pageToken=1&next_token=2&%24skiptoken=3&cursor=4", "https://a.example/x?pageToken=1&next_token=2&%24skiptoken=3&cursor=4"},
+		{"of other providers", "https://a.example/x?pagination_token=1&$deltatoken=2&StartingToken=3", "https://a.example/x?pagination_token=1&$deltatoken=2&StartingToken=3"},
 		{"like a key by its name alone", "https://a.example/x?monkey=1&max_tokens=2&keyword=3&code=DE", "https://a.example/x?monkey=1&max_tokens=2&keyword=3&code=DE"},
 		{"a code that gives access", "https://a.example/x?code=abcdefghijklmnopqrst", "https://a.example/x"},
 		{"a form of a key in a value", "https://a.example/x?q=sk-abcdefghijklmnopqrst", "https://a.example/x?q=%5Bredacted%5D"},
