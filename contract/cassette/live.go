@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // answer waits for the answer of the call and returns it to a client, which is one of the take's readers.
@@ -116,9 +117,10 @@ func (b *liveBody) leave() {
 	t.leave()
 }
 
-// exchange is the answer as the tape has it. The take was kept, so it does not change any more.
-func (t *take) exchange() *tape.Response {
-	r := &tape.Response{
+// exchange is the answer as the tape will have it.
+func (t *take) exchange() (r *tape.Response, err error) {
+	defer usercode.Recover(&err, "cassette: Redact")
+	r = &tape.Response{
 		Status: t.head.StatusCode, Header: tape.KeepHeader(t.head.Header), After: t.after,
 		Chunks: append([]tape.Chunk(nil), t.chunks...),
 	}
@@ -126,5 +128,5 @@ func (t *take) exchange() *tape.Response {
 	if redact := t.studio.settings.Redact; redact != nil {
 		r.Redact(func(doc []byte) []byte { return redact(t.target, doc) })
 	}
-	return r
+	return r, nil
 }

@@ -423,6 +423,33 @@ func TestRedact(t *testing.T) {
 	assert.Equal(t, "{\"name\":\"NAME\"}\ndata: {\"stream\":\"NAME\"}\n\n: Bob\ndata: [DONE]\n\n", ask(p, "Ada"))
 }
 
+// A Redact that panics is no failure of the agent: the cell is inconclusive, or the answer is not kept.
+func TestRedactThatPanics(t *testing.T) {
+	redact := func(_ string, doc []byte) []byte {
+		if strings.Contains(string(doc), "Ada") {
+			panic("no name")
+		}
+		return doc
+	}
+	path := tapePath(t)
+	c := open(t, path, &cassette.Options{Mode: cassette.Auto, Redact: redact, Base: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		io.WriteString(w, strings.ReplaceAll(string(body), "who", "Ada"))
+	}))})
+	p := c.Player()
+	assert.Equal(t, "Ada?", mustPost(t, p, "/chat", "who?"))
+	assert.Equal(t, "Bob", mustPost(t, p, "/chat", "Bob"))
+	assert.NoError(t, p.Err())
+	for range 2 {
+		_, err := post(p, "/chat", "Ada")
+		assert.ErrorContains(t, err, "cassette: Redact panicked: no name")
+	}
+	assert.EqualError(t, p.Err(), "cassette: Redact panicked: no name")
+	assert.EqualError(t, c.Close(), "cassette: the answer to POST api.example/v1/chat is not on the tape: cassette: Redact panicked: no name")
+	assert.NotContains(t, readFile(t, path), "Ada")
+	assert.Contains(t, readFile(t, path), "Bob")
+}
+
 // A credential of a request that comes back in an answer reaches no file.
 func TestSecretsAreNotWritten(t *testing.T) {
 	const token = "Zt7yQ0pLm3VbX9KdW2sR"

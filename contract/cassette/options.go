@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -77,6 +78,15 @@ func (s *settings) live() bool { return s.Mode != Replay }
 
 // records reports whether what comes from the network is kept.
 func (s *settings) records() bool { return s.Mode == Auto || s.Mode == Record }
+
+// redacted is a document as Redact returns it.
+func (s *settings) redacted(target string, doc []byte) (clean []byte, err error) {
+	if s.Redact == nil {
+		return doc, nil
+	}
+	defer usercode.Recover(&err, "cassette: Redact")
+	return s.Redact(target, doc), nil
+}
 
 func (o *Options) settings() (*settings, error) {
 	problems := fielderror.Package("cassette").List()

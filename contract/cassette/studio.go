@@ -236,7 +236,7 @@ func (e *entry) hold(by count) answer {
 	case e.take == nil:
 		return answer{exchange: e.response}
 	case e.take.kept:
-		return answer{exchange: e.take.response()}
+		return answer{exchange: e.take.response}
 	}
 	e.counts = append(e.counts, by)
 	e.take.readers++
@@ -296,7 +296,7 @@ func (s *studio) exchanges(before []tape.Exchange) (all []tape.Exchange, recorde
 	for _, e := range entries {
 		response := e.response
 		if e.take != nil {
-			response = e.take.response()
+			response = e.take.response
 		}
 		all = append(all, tape.Exchange{Cell: e.cell, Lane: e.lane, Request: e.request, Response: *response})
 	}

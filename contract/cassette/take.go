@@ -45,7 +45,7 @@ type take struct {
 	entries  []*entry
 	kept     bool
 	lost     bool
-	response func() *tape.Response // once it is kept
+	response *tape.Response // once it is kept
 }
 
 func openStudio(l *library, settings *settings) *studio {
@@ -80,7 +80,6 @@ func (s *studio) serve() {
 			studio: s, begin: make(chan struct{}), left: make(chan struct{}, 1), over: make(chan struct{}),
 			more: make(chan struct{}),
 		}
-		t.response = sync.OnceValue(t.exchange)
 		select {
 		case s.fresh <- t:
 			s.running.Go(t.run)
@@ -325,7 +324,12 @@ func (t *take) settle() {
 	switch {
 	case !t.done || t.lost || t.kept || len(t.entries) == 0:
 	case t.read():
-		t.kept = true
+		response, err := t.exchange()
+		if err != nil {
+			t.studio.forget(t, err.Error(), false)
+			return
+		}
+		t.response, t.kept = response, true
 	case t.readers == 0:
 		t.studio.forget(t, unreadWhy, true)
 	}
