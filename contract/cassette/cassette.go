@@ -76,7 +76,8 @@ func inBubble() bool { return time.Now().UTC().Year() < 2010 }
 // Player returns a new cursor. Each [contract.World] has one of its own.
 func (c *Cassette) Player() *Player { return &Player{cassette: c} }
 
-// Unused returns the numbers, from 1, of the exchanges of the file that no player has played.
+// Unused returns the numbers, from 1, of the exchanges that no player has played, in the file as it was opened: what
+// [Cassette.Close] writes may be in another order.
 func (c *Cassette) Unused() []int {
 	var numbers []int
 	for i := range c.library.used {

@@ -23,6 +23,9 @@ func (c *Cassette) Recorded() (n int) {
 // SetLinger changes how long the end of a body may take. Call it before the first request.
 func (c *Cassette) SetLinger(d time.Duration) { c.studio.linger = d }
 
+// SetMost changes how many bytes a body that is kept may have. Call it before the first request.
+func (c *Cassette) SetMost(n int) { c.studio.most = n }
+
 // KeyOf is the key of a request with these options.
 func KeyOf(o *Options, method, url string, body []byte) (key uint64, kept []byte, err error) {
 	s, err := o.settings()

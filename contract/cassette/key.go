@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -48,32 +49,70 @@ func (k *keyer) address(address string) string {
 	if _, rest, ok := strings.Cut(address, "://"); ok {
 		address = rest
 	}
-	if path, query, ok := strings.Cut(address, "?"); ok {
-		if values, err := url.ParseQuery(query); err == nil {
-			address = path + "?" + values.Encode()
-		}
-	}
-	for _, m := range k.masks {
-		address = m.apply(address)
+	address, query, asked := strings.Cut(address, "?")
+	host, path, _ := strings.Cut(address, "/")
+	address = host + k.path("/"+path)
+	if asked {
+		address += "?" + k.query(query)
 	}
 	return address
+}
+
+// slashes keeps the slashes within the parts of a path apart from those between them.
+var slashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
+
+// path masks a path. Masks see it without its escapes.
+func (k *keyer) path(escaped string) string {
+	if len(k.masks) == 0 {
+		return escaped
+	}
+	if plain, err := url.PathUnescape(slashes.Replace(escaped)); err == nil {
+		if text := k.masked(plain); text != plain {
+			return (&url.URL{Path: text}).EscapedPath()
+		}
+	}
+	return escaped
+}
+
+// query puts the parameters of a query in order. Masks see each without its escapes.
+func (k *keyer) query(escaped string) string {
+	values, err := url.ParseQuery(escaped)
+	switch {
+	case err != nil:
+		return k.masked(escaped)
+	case len(k.masks) == 0:
+		return values.Encode()
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		for _, value := range values[name] {
+			if text := k.masked(name + "=" + value); text != name+"="+value {
+				name, value, _ = strings.Cut(text, "=")
+			}
+			all = append(all, url.QueryEscape(name)+"="+url.QueryEscape(value))
+		}
+	}
+	return strings.Join(all, "&")
+}
+
+func (k *keyer) masked(text string) string {
+	for _, m := range k.masks {
+		text = m.apply(text)
+	}
+	return text
 }
 
 func (k *keyer) body(body []byte) []byte {
 	d, ok := jsonedit.Parse(body)
 	if !ok {
-		text := string(body)
-		for _, m := range k.masks {
-			text = m.apply(text)
-		}
-		return []byte(text)
+		return []byte(k.masked(string(body)))
 	}
 	var edits []jsonedit.Edit
 	for _, path := range k.ignore {
 		edits = append(edits, d.Remove(d.Find(path)...)...)
 	}
 	if len(k.masks) > 0 {
-		edits = append(edits, k.masked(d)...)
+		edits = append(edits, k.maskedTexts(d)...)
 	}
 	if len(edits) == 0 {
 		return body
@@ -90,18 +129,14 @@ func (k *keyer) unmasked(raw []byte) bool {
 	return !slices.ContainsFunc(k.masks, func(m mask) bool { return m.pattern.Match(text) })
 }
 
-// masked are the edits of the strings in which a mask finds something.
-func (k *keyer) masked(d *jsonedit.Doc) (edits []jsonedit.Edit) {
+// maskedTexts are the edits of the strings in which a mask finds something.
+func (k *keyer) maskedTexts(d *jsonedit.Doc) (edits []jsonedit.Edit) {
 	for i := range d.Nodes {
 		if d.Kind(i) != jsonedit.String || k.unmasked(d.Raw(i)) {
 			continue
 		}
 		before := d.String(i)
-		after := before
-		for _, m := range k.masks {
-			after = m.apply(after)
-		}
-		if after != before {
+		if after := k.masked(before); after != before {
 			edits = append(edits, d.Replace(i, jsonedit.Quote(after)))
 		}
 	}

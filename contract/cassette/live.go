@@ -1,14 +1,12 @@
 package cassette
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
-	"github.com/shakedown-go/shakedown/internal/sse"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // answer waits for the answer of the call and returns it to a client, which is one of the take's readers.
@@ -119,49 +117,16 @@ func (b *liveBody) leave() {
 	t.leave()
 }
 
-// exchange is the answer as the tape has it. The take was kept, so it does not change any more.
-func (t *take) exchange() *tape.Response {
-	r := &tape.Response{
+// exchange is the answer as the tape will have it.
+func (t *take) exchange() (r *tape.Response, err error) {
+	defer usercode.Recover(&err, "cassette: Redact")
+	r = &tape.Response{
 		Status: t.head.StatusCode, Header: tape.KeepHeader(t.head.Header), After: t.after,
 		Chunks: append([]tape.Chunk(nil), t.chunks...),
 	}
 	r.Frame()
-	for i := range r.Chunks {
-		r.Chunks[i].Data = t.redacted(r.Chunks[i].Data)
+	if redact := t.studio.settings.Redact; redact != nil {
+		r.Redact(func(doc []byte) []byte { return redact(t.target, doc) })
 	}
-	return r
-}
-
-// redacted applies the user's function to the body, or to the data of an event or a line.
-func (t *take) redacted(data []byte) []byte {
-	redact := t.studio.settings.Redact
-	if redact == nil {
-		return data
-	}
-	kind, _, _ := strings.Cut(t.head.Header.Get("Content-Type"), ";")
-	if strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") {
-		return redactEvent(data, func(doc []byte) []byte { return redact(t.target, doc) })
-	}
-	doc := bytes.TrimRight(data, "\r\n")
-	if len(doc) == 0 {
-		return data
-	}
-	return append(bytes.Clone(redact(t.target, bytes.Clone(doc))), data[len(doc):]...)
-}
-
-func redactEvent(data []byte, redact func([]byte) []byte) (out []byte) {
-	for r := sse.NewReader(bytes.NewReader(data), len(data)+1); ; {
-		e, err := r.Next()
-		if err != nil {
-			return out
-		}
-		if doc := []byte(e.Data); e.HasData && len(doc) > 0 {
-			if clean := redact(bytes.Clone(doc)); !bytes.Equal(clean, doc) {
-				e.Data = string(clean)
-				out = sse.Append(out, e)
-				continue
-			}
-		}
-		out = append(out, e.Raw...)
-	}
+	return r, nil
 }

@@ -331,6 +331,51 @@ func TestAnswersThatATapeCannotGiveBack(t *testing.T) {
 	}
 }
 
+// With auto an equal request is a repetition; with record, and with Once, each gets an answer of its own.
+func TestAClientThatPolls(t *testing.T) {
+	for _, row := range []struct {
+		o    cassette.Options
+		want []string
+	}{
+		{cassette.Options{Mode: cassette.Auto}, []string{"answer 1", "answer 1", "answer 1"}},
+		{cassette.Options{Mode: cassette.Auto, Once: true}, []string{"answer 1", "answer 2", "answer 3"}},
+		{cassette.Options{Mode: cassette.Record}, []string{"answer 1", "answer 2", "answer 3"}},
+	} {
+		path := tapePath(t)
+		row.o.Base = func() http.RoundTripper { return &numbered{} }
+		for _, mode := range []cassette.Mode{row.o.Mode, cassette.Replay} {
+			o := row.o
+			o.Mode, o.Once = mode, o.Once && mode != cassette.Replay
+			c := open(t, path, &o)
+			p := c.Player()
+			for _, want := range row.want {
+				assert.Equal(t, want, mustPost(t, p, "/jobs/1", `{}`), "%s, once %t", mode, row.o.Once)
+			}
+			require.NoError(t, c.Close())
+		}
+	}
+}
+
+// A body that no file has room for passes, and the others are kept.
+func TestBodiesThatAreTooLarge(t *testing.T) {
+	path := tapePath(t)
+	c := open(t, path, &cassette.Options{Mode: cassette.Auto, Base: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		io.WriteString(w, strings.Repeat("x", map[string]int{"answer": 41, "fits": 40}[string(body)]))
+	}))})
+	c.SetMost(40)
+	p := c.Player()
+	assert.Len(t, mustPost(t, p, "/chat", "answer"), 41)
+	assert.Len(t, mustPost(t, p, "/chat", "fits"), 40)
+	assert.Empty(t, mustPost(t, p, "/request", strings.Repeat("y", 41)))
+	assert.EqualError(t, c.Close(), "cassette: the answer to POST api.example/v1/chat is not on the tape: its body has more than 40 bytes\n"+
+		"cassette: the answer to POST api.example/v1/request is not on the tape: its body has more than 40 bytes")
+	p = open(t, path, &cassette.Options{Mode: cassette.Replay}).Player()
+	assert.Len(t, mustPost(t, p, "/chat", "fits"), 40)
+	_, err := post(p, "/chat", "answer")
+	assert.Error(t, err)
+}
+
 // Whatever encoding the client asks for: what is recorded is readable, so that it can be searched for secrets.
 func TestCompressedAnswersAreKeptPlain(t *testing.T) {
 	get := func(p http.RoundTripper) string {
@@ -376,6 +421,33 @@ func TestRedact(t *testing.T) {
 	assert.NotContains(t, readFile(t, path), "Ada")
 	p := open(t, path, &cassette.Options{Mode: cassette.Replay, Redact: redact}).Player()
 	assert.Equal(t, "{\"name\":\"NAME\"}\ndata: {\"stream\":\"NAME\"}\n\n: Bob\ndata: [DONE]\n\n", ask(p, "Ada"))
+}
+
+// A Redact that panics is no failure of the agent: the cell is inconclusive, or the answer is not kept.
+func TestRedactThatPanics(t *testing.T) {
+	redact := func(_ string, doc []byte) []byte {
+		if strings.Contains(string(doc), "Ada") {
+			panic("no name")
+		}
+		return doc
+	}
+	path := tapePath(t)
+	c := open(t, path, &cassette.Options{Mode: cassette.Auto, Redact: redact, Base: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		io.WriteString(w, strings.ReplaceAll(string(body), "who", "Ada"))
+	}))})
+	p := c.Player()
+	assert.Equal(t, "Ada?", mustPost(t, p, "/chat", "who?"))
+	assert.Equal(t, "Bob", mustPost(t, p, "/chat", "Bob"))
+	assert.NoError(t, p.Err())
+	for range 2 {
+		_, err := post(p, "/chat", "Ada")
+		assert.ErrorContains(t, err, "cassette: Redact panicked: no name")
+	}
+	assert.EqualError(t, p.Err(), "cassette: Redact panicked: no name")
+	assert.EqualError(t, c.Close(), "cassette: the answer to POST api.example/v1/chat is not on the tape: cassette: Redact panicked: no name")
+	assert.NotContains(t, readFile(t, path), "Ada")
+	assert.Contains(t, readFile(t, path), "Bob")
 }
 
 // A credential of a request that comes back in an answer reaches no file.

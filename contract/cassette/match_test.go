@@ -1,7 +1,9 @@
 package cassette_test
 
 import (
+	"bytes"
 	"context"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"sync"
@@ -135,6 +137,8 @@ func TestKey(t *testing.T) {
 			cassette.Options{Mask: []cassette.Mask{{Pattern: `20\d\d-\d\d-\d\d`, Text: "DATE"}}}, true},
 		{"a mask in the query", ask{base.method, "https://api.example/v1/chat?b=3&a=1", base.body},
 			cassette.Options{Mask: []cassette.Mask{{Pattern: `b=\d`}}}, true},
+		{"a mask does not reach the host", ask{base.method, "https://api2.example/v1/chat?b=2&a=1", base.body},
+			cassette.Options{Mask: []cassette.Mask{{Pattern: `api\d?`, Text: "API"}}}, false},
 		{"a mask does not reach names of members", ask{base.method, base.url, strings.Replace(base.body, `"trace"`, `"trail"`, 1)},
 			cassette.Options{Mask: []cassette.Mask{{Pattern: `tra\w+`}}}, false},
 	} {
@@ -155,6 +159,55 @@ func TestKey(t *testing.T) {
 			assert.Equal(t, row.hit, err == nil, "%v", err)
 		})
 	}
+}
+
+// Of an address masks see the texts that its escapes stand for.
+func TestMasksSeeNoEscapes(t *testing.T) {
+	masks := []cassette.Mask{{Pattern: `\d{4}-\d\d-\d\dT\d\d:\d\d`, Text: "TIME"}, {Pattern: `order \d+`, Text: "ORDER"}}
+	path := tapeOf(t, `{"request":{"method":"GET","url":"`+api+`/order%201/x?since=2026-05-04T10%3A00&q=a+b"},"response":{"status":200}}`)
+	for address, hit := range map[string]bool{
+		"/order%202/x?q=a+b&since=2000-01-01T00%3A00":   true,
+		"/order%202/x?q=a%20b&since=2000-01-01T00:00":   true,
+		"/order%202%2Fx?q=a+b&since=2000-01-01T00%3A00": false,
+		"/order%202/x?q=a+b&since=now":                  false,
+		"/order%202/x?q=a+c&since=2000-01-01T00%3A00":   false,
+	} {
+		r, err := http.NewRequest(http.MethodGet, api+address, nil)
+		require.NoError(t, err)
+		_, err = do(open(t, path, &cassette.Options{Mode: cassette.Replay, Mask: masks}).Player(), r)
+		assert.Equal(t, hit, err == nil, "%s: %v", address, err)
+	}
+}
+
+// The boundary of a multipart body is another one each time.
+func TestAMaskOfABoundary(t *testing.T) {
+	ask := func(p http.RoundTripper) (string, error) {
+		var body bytes.Buffer
+		w := multipart.NewWriter(&body)
+		file, err := w.CreateFormFile("file", "a.mp3")
+		require.NoError(t, err)
+		_, _ = file.Write([]byte("\xff\x00"))
+		require.NoError(t, w.Close())
+		return post(p, "/audio/transcriptions", body.String())
+	}
+	path := recorded(t, counting(), func(p *cassette.Player) {
+		_, err := ask(p)
+		require.NoError(t, err)
+	})
+	for pattern, hit := range map[string]bool{`[0-9a-f]{60}`: true, `[0-9a-f]{61}`: false} {
+		o := &cassette.Options{Mode: cassette.Replay, Mask: []cassette.Mask{{Pattern: pattern}}}
+		_, err := ask(open(t, path, o).Player())
+		assert.Equal(t, hit, err == nil, "%s: %v", pattern, err)
+	}
+}
+
+// A client sends / where an address has no path.
+func TestNoPathIsTheRoot(t *testing.T) {
+	path := tapeOf(t, `{"request":{"method":"GET","url":"https://api.example?q=1"},"response":{"status":200}}`)
+	r, err := http.NewRequest(http.MethodGet, "https://api.example/?q=1", nil)
+	require.NoError(t, err)
+	_, err = do(open(t, path, &cassette.Options{Mode: cassette.Replay}).Player(), r)
+	assert.NoError(t, err)
 }
 
 func TestAnyRequestCanBeOnATape(t *testing.T) {

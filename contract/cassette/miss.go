@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
@@ -33,7 +34,9 @@ type MissError struct {
 
 // A Difference is a place where the request differs from the nearest one on the tape.
 type Difference struct {
-	Pointer string // into the body (RFC 6901), or "method", "host", "path", "query/NAME"
+	// Pointer leads into the body (RFC 6901), or is "method", "host", "path", "query/NAME", and of a second value of
+	// that name "query/NAME/1".
+	Pointer string
 	Text    string // both values as "[-recorded-]{+asked+}", or the only one
 }
 
@@ -107,15 +110,23 @@ func (s *settings) document(r tape.Request) nearest.Document {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		add("query/"+name, strings.Join(values[name], ", "))
+		for i, value := range values[name] {
+			label := "query/" + name
+			if i > 0 {
+				label += "/" + strconv.Itoa(i)
+			}
+			add(label, value)
+		}
 	}
 	return d
 }
 
 // explain says why a request has no answer.
 func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
+	var own tape.Secrets
+	own.Add(q.Request, q.sent)
 	e := &MissError{
-		Path: c.path, Cell: q.cell, Lane: q.lane, Request: number, Target: q.modelTarget(),
+		Path: c.path, Cell: q.cell, Lane: q.lane, Request: number, Target: string(own.Hide([]byte(q.modelTarget()))),
 		Exchanges: len(c.library.exchanges), Nearest: usedUp, UsedUp: usedUp > 0,
 	}
 	if e.UsedUp {
@@ -132,7 +143,15 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 		}
 	}
 	e.Nearest, e.Share = m.At+1, m.Share
-	d := nearest.Compare(asked, c.settings.document(c.library.exchanges[m.At].Request))
+	shown := func(r tape.Request) nearest.Document { // on both sides, or what is equal would differ
+		r.Body = own.Hide(r.Body)
+		d := c.settings.document(r)
+		for i := range d.Names {
+			d.Names[i].Text = string(own.Hide([]byte(d.Names[i].Text)))
+		}
+		return d
+	}
+	d := nearest.Compare(shown(q.kept), shown(c.library.exchanges[m.At].Request))
 	for _, p := range d.Places {
 		e.Differences = append(e.Differences, Difference(p))
 	}
@@ -142,13 +161,27 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 
 // modelTarget is the target with the model that the body names, if it is a call of one.
 func (q *request) modelTarget() string {
+	target := targetShown(q.kept)
 	if !modelapi.IsCall(q.target) || !bytes.Contains(q.kept.Body, []byte(`"model"`)) {
-		return q.target
+		return target
 	}
 	if d, ok := jsonedit.Parse(q.kept.Body); ok {
 		if i, ok := d.Lookup("model"); ok && d.String(i) != "" {
-			return q.target + "#" + d.String(i)
+			return target + "#" + d.String(i)
 		}
 	}
-	return q.target
+	return target
+}
+
+// targetShown is the target of a request as it is kept: a path may hold a key.
+func targetShown(r tape.Request) string {
+	_, address, _ := strings.Cut(r.URL, "://")
+	address, _, _ = strings.Cut(address, "?")
+	if plain, err := url.PathUnescape(address); err == nil {
+		address = plain
+	}
+	if !strings.Contains(address, "/") {
+		address += "/"
+	}
+	return r.Method + " " + address
 }

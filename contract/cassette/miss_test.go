@@ -2,7 +2,6 @@ package cassette_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -86,6 +85,15 @@ func TestMissOfAnotherKind(t *testing.T) {
 	assert.ErrorContains(t, err, "\nthe tape is empty\nSHAKEDOWN_CASSETTE=auto records it")
 }
 
+// Whatever makes two requests different is shown.
+func TestMissShowsRepeatedParameters(t *testing.T) {
+	path := tapeOf(t, `{"request":{"method":"GET","url":"`+api+`/x?a=1&a=2"},"response":{"status":200}}`)
+	r, err := http.NewRequest(http.MethodGet, api+"/x?a=1%2C+2", nil)
+	require.NoError(t, err)
+	_, err = open(t, path, &cassette.Options{Mode: cassette.Replay}).Player().RoundTrip(r)
+	assert.ErrorContains(t, err, "it differs at\n  query/a    [-1-]{+1, 2+}\n  query/a/1  only on the tape: 2\n")
+}
+
 // A tape in which one byte of a request was changed: the matrix is inconclusive, and says where.
 func TestAChangedByteIsFound(t *testing.T) {
 	path := tapePath(t)
@@ -112,12 +120,33 @@ func TestAChangedByteIsFound(t *testing.T) {
 	assert.Contains(t, shown.String(), "/messages/0/content  Where is order [-1043?-]{+1042?+}", "without asking for more")
 }
 
-// Keys in what was asked are masked in the error, as they are on a tape.
+// Keys in what was asked are masked in the error, as they are on a tape, and so is what the request carried as a
+// credential, on both sides.
 func TestMissHasNoKeys(t *testing.T) {
-	const key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF"
-	path := tapeOf(t, exchange("", `{"q":1}`, "one"))
-	_, err := post(open(t, path, &cassette.Options{Mode: cassette.Replay}).Player(), "/chat", `{"q":"`+key+`"}`)
-	var miss *cassette.MissError
-	require.True(t, errors.As(err, &miss))
-	assert.NotContains(t, miss.Error(), key)
+	const key, carried = "ghp_abcdefghijklmnopqrst", "Zt7yQ0pLm3VbX9KdW2sR"
+	path := tapeOf(t, exchange("", `{"q":"one","same":"`+carried+`"}`, "one"))
+	for _, row := range []struct{ why, url, body, want string }{
+		{"a well-known form", api + "/chat", `{"q":"` + key + `"}`, `/q     [-one-]{+[redacted]+}`},
+		{"in the path", api + "/" + key + "/x", ``, "GET api.example/v1/[redacted]/x\n"},
+		{"in the query", api + "/x?a=" + key, ``, "query/a  only asked: [redacted]\n"},
+		{"a path that is a password", "https://api.telegram.org/bot12345:ABCDEFGHIJKLMNOP/send?a=1", ``, "GET api.telegram.org/bot12345:[redacted]\n"},
+		{"what the request carried", api + "/chat", `{"q":"I am ` + carried + `","same":"` + carried + `"}`,
+			"it differs at\n  /q  [-one-]{+I am [redacted]+}\nSHAKEDOWN"},
+		{"what the request carried, in the path", api + "/" + carried, ``, "GET api.example/v1/[redacted]\n"},
+	} {
+		method := http.MethodPost
+		if row.body == "" {
+			method = http.MethodGet
+		}
+		r, err := http.NewRequest(method, row.url, strings.NewReader(row.body))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+carried)
+		_, err = open(t, path, &cassette.Options{Mode: cassette.Replay}).Player().RoundTrip(r)
+		var miss *cassette.MissError
+		require.ErrorAs(t, err, &miss, row.why)
+		assert.Contains(t, miss.Error(), row.want, row.why)
+		for _, secret := range []string{key, carried, "ABCDEFGH"} {
+			assert.NotContains(t, fmt.Sprintf("%s %+v", miss, *miss), secret, row.why)
+		}
+	}
 }

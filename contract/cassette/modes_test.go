@@ -114,6 +114,16 @@ func TestUnused(t *testing.T) {
 	assert.Equal(t, []int{1, 3}, c.Unused())
 }
 
+// Exchanges are told by their numbers in the file, also in one that somebody has put in another order.
+func TestNumbersAreThoseOfTheFile(t *testing.T) {
+	path := tapeOf(t, exchange("z/1", `{"q":1}`, "z"), exchange("a/1", `{"q":2}`, "a"))
+	c := open(t, path, &cassette.Options{Mode: cassette.Replay})
+	mustPost(t, c.Player(), "/chat", `{"q":1}`)
+	assert.Equal(t, []int{2}, c.Unused())
+	_, err := post(c.Player(), "/chat", `{"q":2,"n":0}`)
+	assert.ErrorContains(t, err, "nearest: exchange 2 of 2")
+}
+
 func TestCloseTwice(t *testing.T) {
 	path := tapePath(t)
 	c := open(t, path, &cassette.Options{Mode: cassette.Auto, Base: serve(t, counting())})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -41,8 +42,8 @@ type Options struct {
 	// Mask has texts that differ from run to run and do not count: dates, random identifiers.
 	Mask []Mask
 	// Redact returns a document without personal data. It gets the bodies of requests before they are matched, and,
-	// before they are kept, the bodies of answers; of a stream it gets the data of each event. target is as
-	// [chaoshttp.Target] has it. Equal documents must give equal ones. It must not change doc, and must be safe for
+	// before they are kept, the bodies of answers; of a stream it gets the data of each event, or each line. target is
+	// as [chaoshttp.Target] has it. Equal documents must give equal ones. It must not change doc, and must be safe for
 	// concurrent use. nil: nothing is redacted.
 	Redact func(target string, doc []byte) []byte
 	// Pauses waits as long as the provider did, to 10 ms: before an answer and between the pieces of a stream.
@@ -54,7 +55,8 @@ type Options struct {
 }
 
 // A Mask replaces texts before requests are matched: in the strings of a JSON body (not in the names of members), in
-// any other body, in path and query. What is kept on the tape is not changed.
+// any other body, in the path, and in each parameter of the query ("name=value"), without their escapes. What is kept
+// on the tape is not changed.
 type Mask struct {
 	Pattern string // as package regexp reads it
 	Text    string // takes the place of each match, literally
@@ -76,6 +78,15 @@ func (s *settings) live() bool { return s.Mode != Replay }
 
 // records reports whether what comes from the network is kept.
 func (s *settings) records() bool { return s.Mode == Auto || s.Mode == Record }
+
+// redacted is a document as Redact returns it.
+func (s *settings) redacted(target string, doc []byte) (clean []byte, err error) {
+	if s.Redact == nil {
+		return doc, nil
+	}
+	defer usercode.Recover(&err, "cassette: Redact")
+	return s.Redact(target, doc), nil
+}
 
 func (o *Options) settings() (*settings, error) {
 	problems := fielderror.Package("cassette").List()

@@ -68,8 +68,10 @@ func (p *Player) RoundTrip(r *http.Request) (*http.Response, error) {
 	if q.kept.Method == "" {
 		q.kept.Method = http.MethodGet
 	}
-	if redact := p.cassette.settings.Redact; redact != nil && len(sent) > 0 {
-		q.kept.Body = redact(q.target, sent)
+	if len(sent) > 0 {
+		if q.kept.Body, err = p.cassette.settings.redacted(q.target, sent); err != nil {
+			return nil, p.fail(err)
+		}
 	}
 	if p.cassette.settings.live() {
 		return p.perform(&q)
@@ -135,12 +137,7 @@ func (p *Player) perform(q *request) (*http.Response, error) {
 	a, err := c.studio.claim(q, p, n, order)
 	switch {
 	case err != nil:
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if !slices.Contains(p.errs, err) {
-			p.errs = append(p.errs, err)
-		}
-		return nil, err
+		return nil, p.fail(err)
 	case a.exchange != nil:
 		return c.settings.play(q.Request, a.exchange)
 	case a.first:
@@ -149,6 +146,16 @@ func (p *Player) perform(q *request) (*http.Response, error) {
 		p.mu.Unlock()
 	}
 	return a.take.answer(q.Request)
+}
+
+// fail notes an error of the harness, so that the cell is inconclusive.
+func (p *Player) fail(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.ContainsFunc(p.errs, func(e error) bool { return e.Error() == err.Error() }) {
+		p.errs = append(p.errs, err)
+	}
+	return err
 }
 
 // next counts a request, unless most equal ones were counted; most 0 is no limit. n is its number among equal ones,
@@ -197,8 +204,8 @@ func (p *Player) miss(q *request, usedUp int) error {
 	return err
 }
 
-// Err joins the misses since the beginning or the last [Player.Rewind], each once; nil: there are none. It belongs into
-// [contract.World.Err].
+// Err joins the misses since the beginning or the last [Player.Rewind], each once, and what else kept the player from
+// answering, such as a Redact that panicked; nil: nothing. It belongs into [contract.World.Err].
 func (p *Player) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,6 +2,7 @@ package cassette_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -150,4 +151,40 @@ func TestAKeyInPiecesIsMasked(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(file), "ghp_", name)
 	}
+}
+
+// What Close says of answers that were not kept has no key: neither one of the address nor one that an error repeats.
+func TestCloseSaysNoSecret(t *testing.T) {
+	const token = "Zt7yQ0pLm3VbX9KdW2sR"
+	c := open(t, tapePath(t), &cassette.Options{Mode: cassette.Auto, Base: func() http.RoundTripper {
+		return refusing{fmt.Errorf("bad key %q\x1b[2J of %s", token, "ghp_abcdefghijklmnopqrst")}
+	}})
+	r, err := http.NewRequest(http.MethodGet, "https://api.telegram.org/bot12345:ABCDEFGHIJKLMNOP/send", nil)
+	require.NoError(t, err)
+	r.Header.Set("X-Api-Key", token)
+	_, err = c.Player().RoundTrip(r)
+	require.ErrorContains(t, err, token, "what the agent gets is as it came")
+	assert.EqualError(t, c.Close(), "cassette: the answer to GET api.telegram.org/bot12345:[redacted] is not on the tape: "+
+		`bad key "[redacted]"\x1b[2J of [redacted]`)
+}
+
+// A borrowed answer is kept with the request of the borrower, whose credential is another one.
+func TestNoFileHasTheSecretOfABorrower(t *testing.T) {
+	const other, token = "Xk3hd82JqLs9", "Zt7yQ0pLm3VbX9KdW2sR"
+	path := tapePath(t)
+	c := open(t, path, &cassette.Options{Mode: cassette.Auto, Ignore: []string{"$.meta"},
+		Base: func() http.RoundTripper { return &numbered{} }})
+	for _, asks := range []struct{ cell, key, meta string }{{"a", other, "none"}, {"b", token, token}} {
+		in(t, asks.cell, "", func(ctx context.Context) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, api+"/chat", strings.NewReader(`{"q":1,"meta":"`+asks.meta+`"}`))
+			require.NoError(t, err)
+			r.Header.Set("Authorization", "Bearer "+asks.key)
+			_, err = do(c.Player(), r)
+			require.NoError(t, err)
+		})
+	}
+	var found *cassette.SecretError
+	require.ErrorAs(t, c.Close(), &found)
+	assert.Equal(t, "b/1", found.Cell)
+	assert.NoFileExists(t, path)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/nearest"
 )
 
 // A studio makes live calls and keeps their answers. Its goroutines and channels are made outside of every bubble.
@@ -20,6 +21,7 @@ type studio struct {
 	fresh    chan *take
 	quit     chan struct{}
 	linger   time.Duration
+	most     int // bytes of a body that is kept
 	running  sync.WaitGroup
 	base     func() http.RoundTripper
 
@@ -123,9 +125,8 @@ func (s *studio) claim(q *request, p *Player, n, order int) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s.secrets.Add(q.Request, q.sent)
 	e := &entry{slot: q.slot, n: n, order: order, request: q.kept, take: t}
-	s.add(e)
+	s.add(q, e)
 	a := e.hold(by)
 	a.first = true
 	return a, nil
@@ -165,7 +166,7 @@ func (s *studio) borrow(q *request, by count, n, order int) (answer, bool) {
 		}
 		a := s.played(i)
 		if !last {
-			s.add(&entry{slot: q.slot, n: n, order: order, request: q.kept, borrowed: true, response: a.exchange})
+			s.add(q, &entry{slot: q.slot, n: n, order: order, request: q.kept, borrowed: true, response: a.exchange})
 		}
 		return a, true
 	}
@@ -181,7 +182,7 @@ func (s *studio) borrow(q *request, by count, n, order int) (answer, bool) {
 		return lender.last().hold(by), true
 	}
 	e := &entry{slot: q.slot, n: n, order: order, request: q.kept, take: from.take, borrowed: true}
-	s.add(e)
+	s.add(q, e)
 	return e.hold(by), true
 }
 
@@ -212,8 +213,10 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// add puts an entry into its strip.
-func (s *studio) add(e *entry) {
+// add puts the entry for a request into its strip. What the request carried must not be written: a borrowed answer is
+// kept with the request of the borrower.
+func (s *studio) add(q *request, e *entry) {
+	s.secrets.Add(q.Request, q.sent)
 	st := s.strips[e.slot]
 	if st == nil {
 		st = &strip{entries: make(map[int]*entry), made: s.made}
@@ -233,7 +236,7 @@ func (e *entry) hold(by count) answer {
 	case e.take == nil:
 		return answer{exchange: e.response}
 	case e.take.kept:
-		return answer{exchange: e.take.response()}
+		return answer{exchange: e.take.response}
 	}
 	e.counts = append(e.counts, by)
 	e.take.readers++
@@ -252,7 +255,7 @@ func (s *studio) forget(t *take, why string, unread bool) {
 			c.player.takeBack(c.slot)
 		}
 		if i == 0 {
-			s.losses = append(s.losses, loss{e.slot, t.target, why, unread})
+			s.losses = append(s.losses, loss{e.slot, targetShown(e.request), why, unread})
 		}
 	}
 }
@@ -293,7 +296,7 @@ func (s *studio) exchanges(before []tape.Exchange) (all []tape.Exchange, recorde
 	for _, e := range entries {
 		response := e.response
 		if e.take != nil {
-			response = e.take.response()
+			response = e.take.response
 		}
 		all = append(all, tape.Exchange{Cell: e.cell, Lane: e.lane, Request: e.request, Response: *response})
 	}
@@ -324,7 +327,8 @@ func (s *studio) lacking() error {
 		if l.cell != "" {
 			of = " of cell " + l.cell
 		}
-		problems.Add(fmt.Errorf("cassette: the answer to %s%s is not on the tape: %s", l.target, of, l.why))
+		text := s.secrets.Hide(fmt.Appendf(nil, "the answer to %s%s is not on the tape: %s", l.target, of, l.why))
+		problems.Add(errors.New("cassette: " + nearest.Printable(string(text))))
 	}
 	return problems.Err()
 }

@@ -45,13 +45,13 @@ type take struct {
 	entries  []*entry
 	kept     bool
 	lost     bool
-	response func() *tape.Response // once it is kept
+	response *tape.Response // once it is kept
 }
 
 func openStudio(l *library, settings *settings) *studio {
 	s := &studio{
 		settings: settings, library: l, fresh: make(chan *take), quit: make(chan struct{}),
-		linger: linger, strips: make(map[slot]*strip), byKey: make(map[uint64][]slot),
+		linger: linger, most: tape.MaxBytes, strips: make(map[slot]*strip), byKey: make(map[uint64][]slot),
 	}
 	s.base = sync.OnceValue(s.transport)
 	s.running.Go(s.serve)
@@ -80,7 +80,6 @@ func (s *studio) serve() {
 			studio: s, begin: make(chan struct{}), left: make(chan struct{}, 1), over: make(chan struct{}),
 			more: make(chan struct{}),
 		}
-		t.response = sync.OnceValue(t.exchange)
 		select {
 		case s.fresh <- t:
 			s.running.Go(t.run)
@@ -257,6 +256,9 @@ func (t *take) begun(resp *http.Response, after time.Duration) {
 	if why := t.studio.settings.refuses(resp); why != "" {
 		t.studio.forget(t, why, false)
 	}
+	if len(t.body) > t.studio.most {
+		t.studio.forget(t, t.studio.tooLarge(), false)
+	}
 	t.changed()
 }
 
@@ -281,11 +283,16 @@ func (s *settings) refuses(resp *http.Response) string {
 	return ""
 }
 
+// tooLarge is said of an exchange for which alone the file would not be written.
+func (s *studio) tooLarge() string { return fmt.Sprintf("its body has more than %d bytes", s.most) }
+
 func (t *take) received(c tape.Chunk) {
 	t.studio.mu.Lock()
 	defer t.studio.mu.Unlock()
 	t.chunks = append(t.chunks, c)
-	t.size += len(c.Data)
+	if t.size += len(c.Data); t.size > t.studio.most {
+		t.studio.forget(t, t.studio.tooLarge(), false)
+	}
 	if t.readers == 0 && !t.read() {
 		t.studio.forget(t, unreadWhy, true)
 		t.leave()
@@ -317,7 +324,12 @@ func (t *take) settle() {
 	switch {
 	case !t.done || t.lost || t.kept || len(t.entries) == 0:
 	case t.read():
-		t.kept = true
+		response, err := t.exchange()
+		if err != nil {
+			t.studio.forget(t, err.Error(), false)
+			return
+		}
+		t.response, t.kept = response, true
 	case t.readers == 0:
 		t.studio.forget(t, unreadWhy, true)
 	}

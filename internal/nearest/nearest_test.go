@@ -157,7 +157,10 @@ func TestCompare(t *testing.T) {
 		{"pointers are escaped", `{"a/b":{"c~":1}}`, `{"a/b":{"c~":2}}`, "  /a~1b/c~0  [-2-]{+1+}"},
 		{"texts that are not JSON", `id=1&b=2`, `id=2&b=2`, "  (whole)  [-id=2&b=2-]{+id=1&b=2+}"},
 		{"no body", ``, `{"a": 1}`, `  (whole)  only on the tape: {"a":1}`},
-		{"the last of repeated members counts", `{"a":1,"a":2}`, `{"a":2}`, ""},
+		{"the last of repeated members counts", `{"a":1,"a":2,"b":1}`, `{"a":2,"b":2}`, "  /b  [-2-]{+1+}"},
+		{"they are all that differs", `{"a":1,"a":2}`, `{"a":2}`, `  (whole)  [-{"a":2}-]{+{"a":1,"a":2}+}`},
+		{"a text, and the same in JSON", `abc`, `"abc"`, `  (whole)  [-"abc"-]{+abc+}`},
+		{"bytes that are no text", "\xff", "\xfe", `  (whole)  [-\xfe-]{+\xff+}`},
 		{"control characters", `{"a\u001b[2J":"x\u0007\u202e","b":"\u0085"}`, `{"a\u001b[2J":"y"}`,
 			"  /a\\x1b[2J  [-y-]{+x\\a\\u202e+}\n  /b         only asked: \"\\u0085\""},
 	} {
@@ -216,6 +219,9 @@ func FuzzCompare(f *testing.F) {
 			if utf8.RuneCountInString(line) > 160 || strings.ContainsFunc(line, unicode.IsControl) || !utf8.ValidString(line) {
 				t.Errorf("line %q", line)
 			}
+		}
+		if len(d.Places) == 0 && !jsonhash.Same(a, b) {
+			t.Errorf("documents that are not equal differ nowhere")
 		}
 		if bytes.Equal(a, b) && (len(d.Places) > 0 || m.Share != 1) {
 			t.Errorf("equal documents differ: %v, %v", m, d)

@@ -19,11 +19,15 @@ import (
 const temporaryEnd = ".tmp"
 
 // Write replaces the file of that name with data, as [WriteFunc] does.
-func Write(path string, data []byte) error {
-	return WriteFunc(path, func(w io.Writer) error {
+func Write(path string, data []byte) error { return WriteIf(path, data, func() error { return nil }) }
+
+// WriteIf is Write if check returns nil. It is called when data is on the disk: who writes the file at the same time
+// has only a moment between check and the new name.
+func WriteIf(path string, data []byte, check func() error) error {
+	return writeFunc(path, func(w io.Writer) error {
 		_, err := bytes.NewReader(data).WriteTo(w)
 		return err
-	})
+	}, check)
 }
 
 // WriteFunc calls write with a new file in the folder of path, synchronises it with
@@ -31,7 +35,11 @@ func Write(path string, data []byte) error {
 // the new one. If anything fails, the old file stays and the new one is removed. A
 // process that is killed may leave the new one behind, under a name that begins with a
 // dot. The folder must exist; the file's mode is 0644.
-func WriteFunc(path string, write func(io.Writer) error) (err error) {
+func WriteFunc(path string, write func(io.Writer) error) error {
+	return writeFunc(path, write, func() error { return nil })
+}
+
+func writeFunc(path string, write func(io.Writer) error, check func() error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path)+temporaryEnd)
 	if err != nil {
 		return err
@@ -45,6 +53,9 @@ func WriteFunc(path string, write func(io.Writer) error) (err error) {
 		err = cmp.Or(f.Chmod(0o644), f.Sync())
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err = check(); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

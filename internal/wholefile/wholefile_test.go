@@ -34,6 +34,27 @@ func TestTheOldFileStaysUntilTheNewOneIsWhole(t *testing.T) {
 	assert.Equal(t, []string{"a.json"}, names(t, dir))
 }
 
+// The check sees what happened to the file while the new one was written.
+func TestWriteIf(t *testing.T) {
+	path, refused := filepath.Join(t.TempDir(), "a"), errors.New("changed")
+	require.NoError(t, Write(path, []byte("old")))
+	for _, want := range []error{refused, nil} {
+		err := WriteIf(path, []byte("new"), func() error {
+			entries, err := os.ReadDir(filepath.Dir(path))
+			require.NoError(t, err)
+			require.Len(t, entries, 2, "the new one is written")
+			return want
+		})
+		require.ErrorIs(t, err, want)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, map[bool]string{true: "new", false: "old"}[want == nil], string(data))
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+}
+
 func TestAFolderThatIsNotThere(t *testing.T) {
 	assert.ErrorIs(t, Write(filepath.Join(t.TempDir(), "none", "a.json"), nil), os.ErrNotExist)
 }

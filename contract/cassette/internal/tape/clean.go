@@ -1,15 +1,13 @@
 package tape
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Clean returns the address of a request as it is kept and keyed: without user
@@ -24,14 +22,15 @@ func Clean(r *http.Request) string {
 }
 
 func clean(u *url.URL) string {
+	u = withPath(u)
 	kept := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host)}
 	kept.Path, kept.RawPath = u.Path, u.RawPath
 	site := kept.Scheme + "://" + kept.Host // by which a web hook is known
 	if path, ok := strings.CutPrefix(masked(site+u.Path), site); ok && path != u.Path {
 		kept.Path, kept.RawPath = path, ""
 	}
-	var query []string
-	for parameter := range parameters(u.RawQuery) {
+	var query strings.Builder
+	for separator, parameter := range parameters(u.RawQuery) {
 		name, value, given := strings.Cut(parameter, "=")
 		plain := unescaped(value)
 		switch hidden := masked(plain); {
@@ -40,10 +39,30 @@ func clean(u *url.URL) string {
 		case hidden != plain && given:
 			parameter = name + "=" + url.QueryEscape(hidden)
 		}
-		query = append(query, parameter)
+		if query.Len() > 0 {
+			query.WriteString(separator)
+		}
+		query.WriteString(parameter)
 	}
-	kept.RawQuery = escapeSigns(strings.Join(query, "&"))
+	kept.RawQuery = escapeSigns(query.String())
 	return kept.String()
+}
+
+// withPath is an address with its path, which is sent in place of an opaque part.
+func withPath(u *url.URL) *url.URL {
+	if u.Opaque == "" {
+		return u
+	}
+	path := u.Opaque
+	if rest, ok := strings.CutPrefix(path, "//"); ok {
+		_, path, _ = strings.Cut(rest, "/")
+	}
+	path = "/" + strings.TrimPrefix(path, "/")
+	sent := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path, RawQuery: u.RawQuery}
+	if plain, err := url.PathUnescape(path); err == nil {
+		sent.Path, sent.RawPath = plain, path
+	}
+	return sent
 }
 
 // escapeSigns escapes what a program may have put into a query without, and what would
@@ -65,13 +84,21 @@ func escapeSigns(query string) string {
 
 func sign(c rune) bool { return c <= ' ' || c == '#' || c >= 0x7f }
 
-// parameters yields the parts of a query that are not empty, as they are spelled.
-func parameters(query string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for parameter := range strings.SplitSeq(query, "&") {
-			if parameter != "" && !yield(parameter) {
+// parameters yields the parts of a query as they are spelled, each behind what separates it
+// from the one before: & or, as some servers read it, a semicolon. A part between two & that
+// is empty is none.
+func parameters(query string) iter.Seq2[string, string] {
+	return func(yield func(separator, parameter string) bool) {
+		for separator, rest := "&", query; ; {
+			parameter, next := rest, ""
+			at := strings.IndexAny(rest, "&;")
+			if at >= 0 {
+				parameter, next, rest = rest[:at], rest[at:at+1], rest[at+1:]
+			}
+			if (parameter != "" || separator == ";") && !yield(separator, parameter) || at < 0 {
 				return
 			}
+			separator = next
 		}
 	}
 }
@@ -88,22 +115,31 @@ const longCode = 20
 
 // positions are names that end as those of secrets do, and tell where a list goes on.
 // Without them all pages would be one request.
-var positions = []string{"pagetoken", "nexttoken", "continuationtoken", "synctoken", "cursortoken", "skiptoken"}
+var positions = []string{"pagetoken", "paginationtoken", "nexttoken", "continuationtoken", "resumetoken", "starttoken",
+	"startingtoken", "synctoken", "deltatoken", "cursortoken", "skiptoken"}
 
 // keyName reports whether a query parameter, or a field of a form, holds a key.
 func keyName(name string) bool {
+	name = nested.Replace(name)
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", "$", "").Replace(name))
 	for _, position := range positions {
 		if strings.HasSuffix(plain, position) {
 			return false
 		}
 	}
-	return plain == "key" || strings.HasSuffix(plain, "subscriptionkey") || redact.SecretName(name)
+	for _, key := range keys {
+		if strings.HasSuffix(plain, key) {
+			return true
+		}
+	}
+	return plain == "key" || redact.SecretName(name)
 }
 
-func keysOnly() *redact.Redactor { return redact.New(nil, redact.Keys) }
+// nested writes a name such as auth[token], key[] or api.key in words.
+var nested = strings.NewReplacer("[]", "", "]", "", "[", "_", ".", "_")
 
-func masked(s string) string { return keysOnly().Text(s) }
+// keys are names that end so in addresses and forms; elsewhere they may name anything.
+var keys = []string{"subscriptionkey", "appkey", "authkey", "consumerkey", "licensekey", "developerkey", "hmac"}
 
 // KeepHeader returns what is kept of an answer's header: the type of its content, when
 // to retry, request ids and rate limits. Content-Encoding is not: a request that is
@@ -141,58 +177,4 @@ func keptHeader(name string) bool {
 	}
 	plain := strings.ReplaceAll(name, "-", "")
 	return strings.HasSuffix(plain, "requestid") || strings.Contains(plain, "ratelimit")
-}
-
-// Mask replaces well-known forms of keys in a body; in JSON, within its texts. It
-// returns doc itself if there are none. A player applies it to requests before they
-// are kept or keyed; since it takes time, to a request that misses without.
-func Mask(doc []byte) []byte {
-	if masked(string(doc)) == string(doc) {
-		return doc
-	}
-	if json.Valid(doc) {
-		return maskedTexts(make([]byte, 0, len(doc)), doc)
-	}
-	var dst, prose []byte
-	for line := range bytes.Lines(doc) {
-		at := documentAt(line)
-		if at < 0 {
-			prose = append(prose, line...) // a private key has several lines
-			continue
-		}
-		dst, prose = append(dst, masked(string(prose))...), prose[:0]
-		dst = maskedTexts(append(dst, line[:at]...), line[at:])
-	}
-	return append(dst, masked(string(prose))...)
-}
-
-// documentAt is where the JSON of a line begins: of an event, behind "data:". It is
-// negative if there is none.
-func documentAt(line []byte) int {
-	_, data, found := bytes.Cut(line, []byte(":"))
-	switch {
-	case json.Valid(line):
-		return 0
-	case found && json.Valid(data):
-		return len(line) - len(data)
-	}
-	return -1
-}
-
-// maskedTexts masks the texts of JSON and appends it to dst.
-func maskedTexts(dst, doc []byte) []byte {
-	for i := 0; i < len(doc); {
-		n := 1
-		if doc[i] == '"' {
-			n = textLen(doc[i:])
-			if plain := unquoted(doc[i : i+n]); masked(plain) != plain {
-				dst = append(dst, strictjson.Quote(masked(plain))...)
-				i += n
-				continue
-			}
-		}
-		dst = append(dst, doc[i:i+n]...)
-		i += n
-	}
-	return dst
 }

@@ -141,3 +141,52 @@ func pauseEnds(chunks []Chunk) (ends []int) {
 	}
 	return ends
 }
+
+// Redact applies f to what a framed answer says: to the data of each event, to each line of
+// NDJSON, and to any other body as a whole, which comes in one piece if f changed it.
+func (r *Response) Redact(f func(doc []byte) []byte) {
+	redact := func(text []byte) []byte {
+		doc := bytes.TrimRight(text, "\r\n")
+		if len(doc) == 0 {
+			return text
+		}
+		return append(bytes.Clone(f(bytes.Clone(doc))), text[len(doc):]...)
+	}
+	switch kindOf(r.Header) {
+	case streamEvents:
+		for i := range r.Chunks {
+			r.Chunks[i].Data = redactEvents(r.Chunks[i].Data, f)
+		}
+	case streamLines:
+		for i := range r.Chunks {
+			r.Chunks[i].Data = redact(r.Chunks[i].Data)
+		}
+	default:
+		body := r.Body()
+		clean := redact(body)
+		if bytes.Equal(clean, body) {
+			return
+		}
+		for _, c := range r.Chunks {
+			r.After += c.After
+		}
+		r.Chunks = []Chunk{{Data: clean}}
+	}
+}
+
+func redactEvents(data []byte, f func(doc []byte) []byte) (out []byte) {
+	for r := sse.NewReader(bytes.NewReader(data), len(data)+1); ; {
+		e, err := r.Next()
+		if err != nil {
+			return out
+		}
+		if doc := []byte(e.Data); e.HasData && len(doc) > 0 {
+			if clean := f(bytes.Clone(doc)); !bytes.Equal(clean, doc) {
+				e.Data = string(clean)
+				out = sse.Append(out, e)
+				continue
+			}
+		}
+		out = append(out, e.Raw...)
+	}
+}

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -83,5 +84,44 @@ func TestAStreamIsKeptInItsPieces(t *testing.T) {
 		again, err := Read(data)
 		assert.NoError(t, err)
 		assert.Equal(t, f, again, row.why)
+	}
+}
+
+// Redact sees each event, each line, and any other body whole: also what came in two pieces.
+func TestRedact(t *testing.T) {
+	answer := func(media string, pieces ...string) *Response {
+		r := &Response{Status: 200, Header: http.Header{"Content-Type": {media}}}
+		for _, piece := range pieces {
+			r.Chunks = append(r.Chunks, Chunk{20 * time.Millisecond, []byte(piece)})
+		}
+		return r
+	}
+	for _, row := range []struct {
+		why   string
+		of    *Response
+		sees  []string
+		after time.Duration
+		want  []string
+	}{
+		{"a text in two pieces", answer("text/plain", "I am Ada Lo", "velace.\n"), []string{"I am Ada Lovelace."}, 40 * time.Millisecond, []string{"I am NAME.\n"}},
+		{"a text with nothing to redact keeps its pieces", answer("text/plain", "I am ", "Bob.\n"), []string{"I am Bob."}, 0, []string{"I am ", "Bob.\n"}},
+		{"JSON in two pieces", answer("application/json", `["Ada Lo`, `velace"]`), []string{`["Ada Lovelace"]`}, 40 * time.Millisecond, []string{`["NAME"]`}},
+		{"lines", answer("application/x-ndjson", `["Ada Lo`, "velace\"]\r\n[]\n"), []string{`["Ada Lovelace"]`, "[]"}, 0, []string{"[\"NAME\"]\r\n", "[]\n"}},
+		{"events", answer("text/event-stream; charset=utf-8", "data: Ada Lo", "velace\n\n: Ada Lovelace\ndata: x\n\n"), []string{"Ada Lovelace", "x"}, 0,
+			[]string{"data: NAME\n\n", ": Ada Lovelace\ndata: x\n\n"}},
+		{"no body", answer("text/plain"), nil, 0, nil},
+	} {
+		var sees, got []string
+		row.of.Frame()
+		row.of.Redact(func(doc []byte) []byte {
+			sees = append(sees, string(doc))
+			return bytes.ReplaceAll(doc, []byte("Ada Lovelace"), []byte("NAME"))
+		})
+		for _, c := range row.of.Chunks {
+			got = append(got, string(c.Data))
+		}
+		assert.Equal(t, row.sees, sees, row.why)
+		assert.Equal(t, row.want, got, row.why)
+		assert.Equal(t, row.after, row.of.After, row.why)
 	}
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // Read reads a file. It is strict; the error joins every problem, each a field error
-// with line, column and JSON pointer. Exchanges that the file writes as like an
+// with line, column and JSON pointer. The exchanges are in the order of the file, by which
+// people are told their numbers. Exchanges that the file writes as like an
 // earlier one share its header and bodies, which must not be changed.
 func Read(data []byte) (*File, error) { return read(data, MaxDecoded) }
 
@@ -38,9 +39,7 @@ func read(data []byte, most int) (*File, error) {
 	if r.Count() > 0 {
 		return nil, r.Err()
 	}
-	f := &File{r.exchanges}
-	f.Sort()
-	return f, nil
+	return &File{r.exchanges}, nil
 }
 
 // asField is a problem as a field error.

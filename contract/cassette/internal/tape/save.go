@@ -72,19 +72,21 @@ func Save(path string, f *File, opened Stamp, s *Secrets) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("cassette: %w", err)
 	}
-	now, err := stamp(path)
-	if err != nil {
+	changed := &ChangedError{Path: path, Saved: sibling(path, data)}
+	err = wholefile.WriteIf(path, data, func() error {
+		now, err := stamp(path)
+		if err == nil && now != opened && now != stampOf(data) {
+			err = changed
+		}
 		return err
+	})
+	if errors.Is(err, changed) {
+		if err = wholefile.Write(changed.Saved, data); err == nil {
+			return changed
+		}
 	}
-	target := path
-	if now != opened && now != stampOf(data) {
-		target = sibling(path, data)
-	}
-	if err := wholefile.Write(target, data); err != nil {
+	if err != nil {
 		return fmt.Errorf("cassette: %w", err)
-	}
-	if target != path {
-		return &ChangedError{Path: path, Saved: target}
 	}
 	return nil
 }
@@ -96,7 +98,7 @@ func stamp(path string) (Stamp, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return Stamp{}, nil
 	case err != nil:
-		return Stamp{}, fmt.Errorf("cassette: %w", err)
+		return Stamp{}, err
 	}
 	return stampOf(data), nil
 }

@@ -30,15 +30,9 @@ func (s *Secrets) Add(r *http.Request, body []byte) {
 			s.addHeader(name, value)
 		}
 	}
-	for _, cookie := range r.Cookies() {
-		s.addUnlessWord("cookie "+cookie.Name, cookie.Value)
-	}
 	if user := r.URL.User; user != nil {
-		password, given := user.Password()
-		if !given {
-			password = user.Username()
-		}
-		s.add("user information of the address", password)
+		password, _ := user.Password()
+		s.addPair("user information of the address", user.Username(), password)
 	}
 	s.addFields("query parameter ", r.URL.RawQuery)
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "application/x-www-form-urlencoded" {
@@ -59,8 +53,17 @@ func (s *Secrets) add(source, value string) {
 	}
 }
 
+// addPair adds the password of a user, or the key that stands in place of the user, beside
+// a password that is none.
+func (s *Secrets) addPair(source, user, password string) {
+	s.add(source, password)
+	if password == "" || strings.EqualFold(password, "x") || password == "x-oauth-basic" {
+		s.addUnlessWord(source, user)
+	}
+}
+
 func (s *Secrets) addFields(source, fields string) {
-	for field := range parameters(fields) {
+	for _, field := range parameters(fields) {
 		name, value, _ := strings.Cut(field, "=")
 		if name, value = unescaped(name), unescaped(value); keyName(name) || strings.EqualFold(name, "code") {
 			s.addUnlessWord(source+name, value)
@@ -91,21 +94,29 @@ func (s *Secrets) addHeader(name, value string) {
 	}
 	source := "header " + http.CanonicalHeaderKey(name)
 	s.add(source, value)
-	scheme, rest, found := strings.Cut(strings.TrimSpace(value), " ")
-	if !found || plain == "cookie" {
+	if plain == "cookie" {
+		alone := http.Request{Header: http.Header{"Cookie": {value}}}
+		for _, cookie := range alone.Cookies() {
+			s.addUnlessWord("cookie "+cookie.Name, cookie.Value)
+		}
 		return
 	}
-	s.add(source, rest)
-	if strings.EqualFold(scheme, "basic") {
-		if pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(rest)); err == nil {
-			_, password, _ := strings.Cut(string(pair), ":")
-			s.add(source, string(pair))
-			s.add(source, password)
+	rest := strings.TrimSpace(value)
+	if at := strings.IndexAny(rest, " \t"); at >= 0 {
+		scheme := rest[:at]
+		rest = strings.TrimSpace(rest[at:])
+		s.add(source, rest)
+		if strings.EqualFold(scheme, "basic") {
+			if pair, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(rest, "=")); err == nil {
+				user, password, _ := strings.Cut(string(pair), ":")
+				s.add(source, string(pair))
+				s.addPair(source, user, password)
+			}
 		}
 	}
 	for part := range strings.SplitSeq(rest, ",") {
 		if name, value, ok := strings.Cut(part, "="); ok && redact.SecretName(name) {
-			s.add(source, strings.Trim(value, `"`))
+			s.add(source, strings.Trim(strings.TrimSpace(value), `"`))
 		}
 	}
 }

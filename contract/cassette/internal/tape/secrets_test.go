@@ -33,6 +33,17 @@ var carriers = []struct {
 	{"header X-Amz-Security-Token", func(r *http.Request) { r.Header.Set("X-Amz-Security-Token", planted) }},
 	{"user information of the address", func(r *http.Request) { r.URL.User = url.UserPassword("ann", planted) }},
 	{"user information of the address", func(r *http.Request) { r.URL.User = url.User(planted) }},
+	{"user information of the address", func(r *http.Request) { r.URL.User = url.UserPassword(planted, "") }},
+	{"header Authorization", func(r *http.Request) { r.SetBasicAuth(planted, "") }},
+	{"header Authorization", func(r *http.Request) { r.SetBasicAuth(planted, "x-oauth-basic") }},
+	{"header Authorization", func(r *http.Request) {
+		r.Header.Set("Authorization", "basic  "+base64.RawStdEncoding.EncodeToString([]byte("ann:"+planted)))
+	}},
+	{"header Authorization", func(r *http.Request) { r.Header.Set("Authorization", "Bearer\t"+planted) }},
+	{"query parameter app_key", func(r *http.Request) { r.URL.RawQuery = "app_key=" + url.QueryEscape(planted) }},
+	{"query parameter auth[token]", func(r *http.Request) { r.URL.RawQuery = "auth%5Btoken%5D=" + url.QueryEscape(planted) }},
+	{"query parameter api_key[]", func(r *http.Request) { r.URL.RawQuery = "api_key[]=" + url.QueryEscape(planted) }},
+	{"query parameter api.key", func(r *http.Request) { r.URL.RawQuery = "a=1;api.key=" + url.QueryEscape(planted) }},
 	{"query parameter key", func(r *http.Request) { r.URL.RawQuery = url.Values{"key": {planted}}.Encode() }},
 	{"query parameter api_key", func(r *http.Request) { r.URL.RawQuery = "a=1&api_key=" + url.QueryEscape(planted) }},
 	{"query parameter sig", func(r *http.Request) { r.URL.RawQuery = "sig=" + url.QueryEscape(planted) }},
@@ -161,6 +172,17 @@ func TestCredentialsOfARequest(t *testing.T) {
 		"Credential=AKIDEXAMPLE/x, SignedHeaders=host, Signature=fe5f80":                  "header Authorization",
 		"AKIDEXAMPLE/x": "header Authorization", "fe5f80": "header Authorization", "abcdefghijklmnop": "query parameter sig",
 	}, s.sources, "what is short, and words, would be found in any text")
+	s = Secrets{}
+	r, _ = carrying(func(r *http.Request) {
+		r.Header["cookie"] = []string{"bad cookie; s=abcdefg1"}
+		r.Header["authorization"] = []string{`ApiKey="abcdefg2"`}
+		r.URL.User = url.UserPassword("administrator", "")
+	})
+	s.Add(r, nil)
+	assert.Equal(t, map[string]string{
+		"bad cookie; s=abcdefg1": "header Cookie", "abcdefg1": "cookie s",
+		`ApiKey="abcdefg2"`: "header Authorization", "abcdefg2": "header Authorization",
+	}, s.sources, "in another spelling; a word in place of a user is no key")
 }
 
 func TestASecretIsFoundInEverySpellingAndPlace(t *testing.T) {
@@ -239,7 +261,10 @@ func TestClean(t *testing.T) {
 			"X-Amz-Credential=9&subscription-key=10&password=11&q=12", "https://a.example/x?q=12"},
 		{"keys alone", "https://a.example/x?key=1", "https://a.example/x"},
 		{"an escaped name", "https://a.example/x?%6Bey=1", "https://a.example/x"},
+		{"keys behind semicolons", "https://a.example/x?a=1;b&api_key=2;c;;d;sig=3", "https://a.example/x?a=1;b;c;;d"},
+		{"keys in names that are nested", "https://a.example/x?auth[token]=1&key[]=2&api.key=3&filter[key]=4&sort_key=5", "https://a.example/x?filter[key]=4&sort_key=5"},
 		{"positions in a list", "https://a.example/x?pageToken=1&next_token=2&%24skiptoken=3&cursor=4", "https://a.example/x?pageToken=1&next_token=2&%24skiptoken=3&cursor=4"},
+		{"of other providers", "https://a.example/x?pagination_token=1&$deltatoken=2&StartingToken=3", "https://a.example/x?pagination_token=1&$deltatoken=2&StartingToken=3"},
 		{"like a key by its name alone", "https://a.example/x?monkey=1&max_tokens=2&keyword=3&code=DE", "https://a.example/x?monkey=1&max_tokens=2&keyword=3&code=DE"},
 		{"a code that gives access", "https://a.example/x?code=abcdefghijklmnopqrst", "https://a.example/x"},
 		{"a form of a key in a value", "https://a.example/x?q=sk-abcdefghijklmnopqrst", "https://a.example/x?q=%5Bredacted%5D"},
@@ -253,6 +278,19 @@ func TestClean(t *testing.T) {
 		u, err = url.Parse(got)
 		require.NoError(t, err)
 		assert.Equal(t, got, Clean(&http.Request{URL: u}), "%s: it is clean", row.why)
+	}
+}
+
+// A client may give the path, as it is to be spelled, as an opaque part.
+func TestCleanOfAnOpaquePart(t *testing.T) {
+	for _, row := range []struct{ opaque, want string }{
+		{"//a.example/v1/a%2Fb", "https://a.example/v1/a%2Fb?q=1"},
+		{"/v1/ghp_abcdefghijklmnopqrst", "https://a.example/v1/%5Bredacted%5D?q=1"},
+		{"v1", "https://a.example/v1?q=1"},
+		{"//a.example", "https://a.example/?q=1"},
+	} {
+		got := Clean(&http.Request{URL: &url.URL{Scheme: "https", Host: "a.example", Opaque: row.opaque, RawQuery: "q=1&key=2"}})
+		assert.Equal(t, row.want, got)
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 
 // A File is what a cassette's file holds.
 type File struct {
-	Exchanges []Exchange // sorted by cell and lane, and within these in the order of the recording
+	Exchanges []Exchange // as written: sorted by cell and lane, within these in the order of the recording
 }
 
 // An Exchange is a request and its answer.
