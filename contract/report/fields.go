@@ -85,7 +85,7 @@ func everyText(r *contract.Report) string {
 		return ""
 	}
 	var parts []string
-	for _, k := range []int{1, 2, 5} {
+	for _, k := range tries(r.Trials) {
 		few := 0
 		for _, t := range tasks {
 			few += one(t.Trials < k)
@@ -107,6 +107,16 @@ func everyText(r *contract.Report) string {
 	}
 	return fmt.Sprintf("%s; the mean over %s of %s each", strings.Join(parts, ", "),
 		text.Plural(len(tasks), "field"), trials)
+}
+
+// tries are how many trials in a row a report tells of: 1, 2, 5, and all that there are.
+func tries(trials int) (all []int) {
+	for _, k := range []int{1, 2, 5} {
+		if k < trials {
+			all = append(all, k)
+		}
+	}
+	return append(all, max(trials, 1))
 }
 
 // told are the fields that a list names: promised rates, also those that a budget never

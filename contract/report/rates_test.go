@@ -80,6 +80,37 @@ func TestRatesInText(t *testing.T) {
 	}
 }
 
+// TestTrialsInARow: pass^k for 1, 2, 5 and all trials, as far as each field has so many.
+func TestTrialsInARow(t *testing.T) {
+	for _, row := range []struct {
+		reason string
+		trials int
+		state  map[string]outcome
+		want   string
+	}{
+		{"half of the fields held in all trials", 20, map[string]outcome{"calm/one/7": brokenOnce()},
+			"pass^1 97.5 %, pass^2 95.0 %, pass^5 87.5 %, pass^20 50.0 %; the mean over 2 fields of 20 decided trials each"},
+		{"one trial was not decided", 20, map[string]outcome{"calm/one/7": inconclusive("reset failed")},
+			"pass^1 100.0 %, pass^2 100.0 %, pass^5 100.0 %, pass^20 not known, with fewer decided trials in 1 field; " +
+				"the mean over 2 fields of 19 to 20 decided trials each"},
+		{"few trials", 3, map[string]outcome{"calm/one/3": brokenOnce()},
+			"pass^1 83.3 %, pass^2 66.7 %, pass^3 50.0 %; the mean over 2 fields of 3 decided trials each"},
+		{"as many as one of the others", 5, nil,
+			"pass^1 100.0 %, pass^2 100.0 %, pass^5 100.0 %; the mean over 2 fields of 5 decided trials each"},
+		{"one trial has no row", 1, nil, ""},
+	} {
+		r := build(t, "row", row.trials, []madeScenario{{"calm", true}},
+			[]madeInvariant{{"one", contract.High, false}, {"two", contract.High, false}}, row.state)
+		var b bytes.Buffer
+		require.NoError(t, report.Markdown(&b, r, nil))
+		if row.want == "" {
+			assert.NotContains(t, b.String(), "in a row", row.reason)
+		} else {
+			assert.Contains(t, b.String(), "- **in a row** "+row.want+"\n", row.reason)
+		}
+	}
+}
+
 // A rate that the budget never reached is open: it is named wherever the others are.
 func TestARateThatABudgetNeverReached(t *testing.T) {
 	m := drawing()
