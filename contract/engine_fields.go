@@ -20,7 +20,7 @@ type fieldTally struct {
 
 func newFieldTally(f Field, most int) *fieldTally {
 	t := &fieldTally{Field: f, most: most}
-	if isRate(f.AtLeast) {
+	if f.AtLeast != 0 {
 		t.rate = &stats.SPRT{P0: f.Poor, P1: f.AtLeast, Alpha: alpha, Beta: beta}
 	}
 	return t
@@ -190,8 +190,8 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 			p.Wrong(fmt.Sprintf("Fields[%d]", i), fielderror.Found(f.Scenario+"/"+f.Invariant+" a second time"),
 				"each field once")
 		}
-		put(Field{Scenario: f.Scenario, Invariant: f.Invariant, Severity: f.Severity, AtLeast: f.AtLeast,
-			Poor: inv.poor()})
+		put(Field{Scenario: f.Scenario, Invariant: f.Invariant, Severity: f.Severity,
+			AtLeast: inv.promised(), Poor: inv.poor()})
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (r *Report) cancel() {
 func (r *Report) withoutRates() []scoring.Cell {
 	rates := map[[2]string]bool{}
 	for i := range r.Fields {
-		if f := &r.Fields[i]; isRate(f.AtLeast) {
+		if f := &r.Fields[i]; f.AtLeast != 0 {
 			rates[[2]string{f.Scenario, f.Invariant}] = true
 		}
 	}
@@ -334,7 +334,7 @@ func (f *Field) state() CellState {
 		return Held
 	case f.Standing.Decision == stats.Rejected && f.Decided > f.Held:
 		return Broken
-	case !isRate(f.AtLeast) && f.Held > 0 && f.Standing.Decision == stats.Open && f.Standing.Passes == 0:
+	case f.AtLeast == 0 && f.Held > 0 && f.Standing.Decision == stats.Open && f.Standing.Passes == 0:
 		return Held // in each trial that was decided, as cells count
 	case f.Undelivered > 0 && (f.Standing.Decision == stats.Rejected || !f.ran()):
 		return Undelivered
@@ -405,7 +405,7 @@ func (r *Report) addFields() {
 	rates, accepted := 0, 0
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		rate, d := isRate(f.AtLeast), f.Standing.Decision
+		rate, d := f.AtLeast != 0, f.Standing.Decision
 		switch {
 		case rate && d == stats.Rejected && f.Severity == Critical:
 			rejected = append(rejected, f)

@@ -109,6 +109,7 @@ func TestEveryTrialIsTheDefault(t *testing.T) {
 			m.Trials, m.Scenarios = 60, calmly("s")
 			m.Invariants = []contract.Invariant{asRate(breaksIn("p", contract.Critical, map[string][]int{"s": {7}}), atLeast)}
 		})
+		assert.False(t, m.Invariants[0].IsRate())
 		r := run(t, m, nil)
 		assert.Equal(t, scoring.Fail, r.Score.Verdict)
 		assert.Equal(t, `critical invariant "p" broke in scenario "s"`, r.Score.Why)
@@ -159,6 +160,7 @@ func TestRatesAreChecked(t *testing.T) {
 	} {
 		inv := asRate(holds("p", contract.Low), row.atLeast)
 		inv.Poor = row.poor
+		assert.True(t, inv.IsRate())
 		r := run(t, matrix(t, answersNoon, func(m *contract.Matrix) { m.Invariants = []contract.Invariant{inv} }), nil)
 		assert.InDelta(t, row.want, r.Fields[0].Poor, 1e-12)
 	}

@@ -266,6 +266,7 @@ func TestFromJSONRefusesAContradictionInFields(t *testing.T) {
 		}, "fields[0]"},
 		{"a lower promise", func(r *contract.Report) { r.Fields[3].AtLeast, r.Fields[3].Poor = .5, .25 }, "fields[3]"},
 		{"no promise", func(r *contract.Report) { r.Fields[3].AtLeast, r.Fields[3].Poor = 0, 0 }, "fields[3]"},
+		{"every trial written as a rate", func(r *contract.Report) { r.Fields[2].AtLeast = 1 }, "fields[2].atLeast"},
 		{"a promise that is none", func(r *contract.Report) { r.Fields[3].AtLeast = 1.5 }, "counts"},
 		{"a poorer rate", func(r *contract.Report) { r.Fields[3].Poor = .1 }, "fields[3]"},
 		{"trials that held", func(r *contract.Report) { r.Fields[1].Held++ }, "fields[1]"},
