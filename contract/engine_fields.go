@@ -1,8 +1,10 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -15,6 +17,7 @@ import (
 type fieldTally struct {
 	Field
 	most int         // trials of the matrix
+	last int         // the trial that was counted last, of a report that is judged
 	rate *stats.SPRT // nil: it must hold in every trial
 }
 
@@ -150,13 +153,14 @@ func (f *Field) breaksAnyway() bool {
 		t.after(f.Undelivered-f.Unprovoked, f.Undelivered).Decision != stats.Accepted
 }
 
-// Judge computes [Report.Fields], ByScenario, Saved and Score from Cells, or from Counts if
-// the cells were not kept: the order of trials is then not known, and the decisions on
-// promised rates remain as they are. It needs the Counts, the Goals, and the AtLeast and
-// Poor of Fields. [Matrix.Run] has done it; whoever reads a stored report may check it.
+// Judge computes [Report.Fields], ByScenario, Saved and Score from Cells, in the order of
+// their trials, or from Counts if the cells were not kept: the order of trials is then not
+// known, and the decisions on promised rates remain as they are. It needs the Counts, the
+// Goals, and the AtLeast and Poor of Fields. [Matrix.Run] has done it; whoever reads a stored
+// report may check it.
 //
 // Errors are those of [scoring.ContractWith], and a [*FieldError] for each rate in Fields
-// that is none and each trial of a cell above Trials.
+// that is none, each trial of a cell outside 1…Trials, and each cell that is there twice.
 func (r *Report) Judge() error {
 	tallies, err := r.tallies()
 	if err != nil {
@@ -196,12 +200,11 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		of(c.Cell.Scenario, c.Cell.Invariant, c.Severity).add(c.State, c.Violated)
-	}
 	if len(r.Cells) > 0 {
-		return all, nil
+		err := r.addCells(most, func(c *CellReport) *fieldTally {
+			return of(c.Cell.Scenario, c.Cell.Invariant, c.Severity)
+		})
+		return all, err
 	}
 	for i := range r.Counts {
 		c := &r.Counts[i]
@@ -220,6 +223,44 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 		}
 	}
 	return all, p.Err()
+}
+
+// addCells counts the cells in the order of the trials of their fields, on which decisions
+// depend, whatever their own order is.
+func (r *Report) addCells(most int, of func(*CellReport) *fieldTally) error {
+	type trial struct {
+		field *fieldTally
+		cell  int
+	}
+	p := fields.ListUpTo(20)
+	trials, sorted := make([]trial, 0, len(r.Cells)), true
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		t, n := of(c), c.Cell.Trial
+		if n < 1 || n > most {
+			p.Wrong(fmt.Sprintf("Cells[%d].Cell.Trial", i), n, fmt.Sprintf("1 to the %d of Trials", most))
+			continue
+		}
+		sorted = sorted && n > t.last
+		trials, t.last = append(trials, trial{t, i}), n
+	}
+	if !sorted {
+		slices.SortStableFunc(trials, func(a, b trial) int {
+			return cmp.Compare(r.Cells[a.cell].Cell.Trial, r.Cells[b.cell].Cell.Trial)
+		})
+		for _, own := range trials {
+			own.field.last = 0
+		}
+	}
+	for _, own := range trials {
+		c := &r.Cells[own.cell]
+		if !sorted && c.Cell.Trial == own.field.last {
+			p.Wrong(fmt.Sprintf("Cells[%d].Cell", own.cell), c.Cell.String(), "each cell once")
+		}
+		own.field.last = c.Cell.Trial
+		own.field.add(c.State, c.Violated)
+	}
+	return p.Err()
 }
 
 // possible reports whether some order of the trials leads to the stated decision.
@@ -342,59 +383,6 @@ func (f *Field) state() CellState {
 		return Inconclusive
 	}
 	return NotRun
-}
-
-// ShareOf returns the share that held of the decided trials of some fields, or with
-// Sequential of the decided fields, with its interval by scenario: see [Report.ByScenario].
-// chosen selects the fields; nil: all. It returns nil if fewer than two scenarios were
-// decided.
-func (r *Report) ShareOf(chosen func(Field) bool) *stats.ClusteredShare {
-	at := map[string]int{}
-	var clusters []stats.Tally
-	var most []int // decided trials of a field, by cluster
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		if chosen != nil && !chosen(*f) {
-			continue
-		}
-		held, decided := f.Held, f.Decided
-		if r.Sequential {
-			held, decided = 0, 0
-			switch f.state() {
-			case Held:
-				held, decided = 1, 1
-			case Broken:
-				decided = 1
-			}
-		}
-		if decided == 0 {
-			continue
-		}
-		k, seen := at[f.Scenario]
-		if !seen {
-			k = len(clusters)
-			at[f.Scenario] = k
-			clusters, most = append(clusters, stats.Tally{Name: f.Scenario}), append(most, 0)
-		}
-		c := &clusters[k]
-		c.Passed, c.Trials = c.Passed+held, c.Trials+decided
-		most[k] = max(most[k], decided)
-	}
-	if len(clusters) < 2 {
-		return nil
-	}
-	share, err := stats.Clustered(clusters, scoring.Level95)
-	if err != nil { // above a billion trials
-		return nil
-	}
-	if r.SharedObservations { // one answer, however many invariants judge it
-		observations := 0
-		for _, n := range most {
-			observations += n
-		}
-		share = share.Within(observations)
-	}
-	return &share
 }
 
 // addFields adds what follows from promised rates, and from fields that lack trials, to the

@@ -315,10 +315,6 @@ func (t *compactTable) states(cells []contract.CellReport) {
 		for len(rows[at]) < n {
 			rows[at] = append(rows[at], noTrial)
 		}
-		if rows[at][n-1] != noTrial {
-			t.Wrong(fmt.Sprintf("cells[%d].cell", k), found("%s a second time", clip(c.Cell.String(), 60)),
-				"each cell once")
-		}
 		rows[at][n-1] = letterOf(c.State, c.Violated)
 	}
 	for at, row := range rows {

@@ -299,7 +299,7 @@ func TestCompactRefuses(t *testing.T) {
 			r.Score.Passed++
 			return r
 		}},
-		{"a cell twice", "cells[1].cell", func(r *contract.Report) *contract.Report {
+		{"a cell twice, as Judge says", "report", func(r *contract.Report) *contract.Report {
 			r.Cells[1] = r.Cells[0]
 			return r
 		}},
