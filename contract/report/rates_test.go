@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -77,6 +78,43 @@ func TestRatesInText(t *testing.T) {
 		at := strings.Index(out[last:], text)
 		assert.Positive(t, at, text)
 		last += max(at, 0)
+	}
+}
+
+// TestSharedObservationsOfOneScenario: five answers that four invariants judged are five
+// observations, also where there is no interval by scenario.
+func TestSharedObservationsOfOneScenario(t *testing.T) {
+	var invariants []madeInvariant
+	outcomes := map[string]outcome{}
+	for i, severity := range []contract.Severity{contract.High, contract.High, contract.High, contract.Low} {
+		name := fmt.Sprint("i", i)
+		invariants = append(invariants, madeInvariant{name, severity, false})
+		outcomes["calm/"+name+"/2"] = brokenOnce()
+	}
+	r := build(t, "shared", 5, []madeScenario{{"calm", true}}, invariants, outcomes)
+	wilson := func(passed, n int) string {
+		in, err := scoring.Wilson(passed, n, scoring.Level95)
+		require.NoError(t, err)
+		return fmt.Sprintf("95 %% interval %.1f %% to %.1f %%, Wilson", 100*in.Low, 100*in.High)
+	}
+	for _, row := range []struct {
+		reason             string
+		shared, sequential bool
+		all, high, low     string
+	}{
+		{"runs of their own", false, false, wilson(16, 20), wilson(12, 15), wilson(4, 5)},
+		{"shared", true, false, wilson(4, 5) + " of 5 observations", wilson(4, 5) + " of 5 observations", wilson(4, 5)},
+		{"fields of one scenario", true, true, wilson(0, 1) + " of 1 observation", wilson(0, 1) + " of 1 observation", wilson(0, 1)},
+	} {
+		r.SharedObservations, r.Sequential = row.shared, row.sequential
+		score(t, r, nil)
+		var b bytes.Buffer
+		require.NoError(t, report.Markdown(&b, r, nil))
+		for line, want := range map[string]string{"held": row.all, "high": row.high, "low": row.low} {
+			_, rest, _ := strings.Cut(b.String(), "- **"+line+"** ")
+			rest, _, _ = strings.Cut(rest, "\n")
+			assert.Contains(t, rest, "("+want+")", "%s, %s", row.reason, line)
+		}
 	}
 }
 
