@@ -303,6 +303,15 @@ func TestCompactRefuses(t *testing.T) {
 			r.Cells[1] = r.Cells[0]
 			return r
 		}},
+		{"no trials", "trials", func(r *contract.Report) *contract.Report {
+			r.Trials, r.Cells, r.Counts = 0, nil, []scoring.Cell{{Scenario: r.Scenarios[0], Invariant: r.Invariants[0],
+				Severity: contract.Low, State: contract.Held}}
+			return r
+		}},
+		{"an answer that is none", "repeatable", func(r *contract.Report) *contract.Report {
+			r.Repeatable = "perhaps"
+			return r
+		}},
 		{"a cell of no scenario", "cells", func(r *contract.Report) *contract.Report {
 			r.Cells[0].Cell.Scenario = "stormy"
 			return r
