@@ -1,8 +1,10 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -15,12 +17,13 @@ import (
 type fieldTally struct {
 	Field
 	most int         // trials of the matrix
+	last int         // the trial that was counted last, of a report that is judged
 	rate *stats.SPRT // nil: it must hold in every trial
 }
 
 func newFieldTally(f Field, most int) *fieldTally {
 	t := &fieldTally{Field: f, most: most}
-	if isRate(f.AtLeast) {
+	if f.AtLeast != 0 {
 		t.rate = &stats.SPRT{P0: f.Poor, P1: f.AtLeast, Alpha: alpha, Beta: beta}
 	}
 	return t
@@ -150,13 +153,14 @@ func (f *Field) breaksAnyway() bool {
 		t.after(f.Undelivered-f.Unprovoked, f.Undelivered).Decision != stats.Accepted
 }
 
-// Judge computes [Report.Fields], ByScenario, Saved and Score from Cells, or from Counts if
-// the cells were not kept: the order of trials is then not known, and the decisions on
-// promised rates remain as they are. It needs the Counts, the Goals, and the AtLeast and
-// Poor of Fields. [Matrix.Run] has done it; whoever reads a stored report may check it.
+// Judge computes [Report.Fields], ByScenario, Saved and Score from Cells, in the order of
+// their trials, or from Counts if the cells were not kept: the order of trials is then not
+// known, and the decisions on promised rates remain as they are. It needs the Counts, the
+// Goals, and the AtLeast and Poor of Fields. [Matrix.Run] has done it; whoever reads a stored
+// report may check it.
 //
 // Errors are those of [scoring.ContractWith], and a [*FieldError] for each rate in Fields
-// that is none and each trial of a cell above Trials.
+// that is none, each trial of a cell outside 1…Trials, and each cell that is there twice.
 func (r *Report) Judge() error {
 	tallies, err := r.tallies()
 	if err != nil {
@@ -190,18 +194,17 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 			p.Wrong(fmt.Sprintf("Fields[%d]", i), fielderror.Found(f.Scenario+"/"+f.Invariant+" a second time"),
 				"each field once")
 		}
-		put(Field{Scenario: f.Scenario, Invariant: f.Invariant, Severity: f.Severity, AtLeast: f.AtLeast,
-			Poor: inv.poor()})
+		put(Field{Scenario: f.Scenario, Invariant: f.Invariant, Severity: f.Severity,
+			AtLeast: inv.promised(), Poor: inv.poor()})
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		of(c.Cell.Scenario, c.Cell.Invariant, c.Severity).add(c.State, c.Violated)
-	}
 	if len(r.Cells) > 0 {
-		return all, nil
+		err := r.addCells(most, func(c *CellReport) *fieldTally {
+			return of(c.Cell.Scenario, c.Cell.Invariant, c.Severity)
+		})
+		return all, err
 	}
 	for i := range r.Counts {
 		c := &r.Counts[i]
@@ -220,6 +223,44 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 		}
 	}
 	return all, p.Err()
+}
+
+// addCells counts the cells in the order of the trials of their fields, on which decisions
+// depend, whatever their own order is.
+func (r *Report) addCells(most int, of func(*CellReport) *fieldTally) error {
+	type trial struct {
+		field *fieldTally
+		cell  int
+	}
+	p := fields.ListUpTo(20)
+	trials, sorted := make([]trial, 0, len(r.Cells)), true
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		t, n := of(c), c.Cell.Trial
+		if n < 1 || n > most {
+			p.Wrong(fmt.Sprintf("Cells[%d].Cell.Trial", i), n, fmt.Sprintf("1 to the %d of Trials", most))
+			continue
+		}
+		sorted = sorted && n > t.last
+		trials, t.last = append(trials, trial{t, i}), n
+	}
+	if !sorted {
+		slices.SortStableFunc(trials, func(a, b trial) int {
+			return cmp.Compare(r.Cells[a.cell].Cell.Trial, r.Cells[b.cell].Cell.Trial)
+		})
+		for _, own := range trials {
+			own.field.last = 0
+		}
+	}
+	for _, own := range trials {
+		c := &r.Cells[own.cell]
+		if !sorted && c.Cell.Trial == own.field.last {
+			p.Wrong(fmt.Sprintf("Cells[%d].Cell", own.cell), c.Cell.String(), "each cell once")
+		}
+		own.field.last = c.Cell.Trial
+		own.field.add(c.State, c.Violated)
+	}
+	return p.Err()
 }
 
 // possible reports whether some order of the trials leads to the stated decision.
@@ -279,7 +320,7 @@ func (r *Report) cancel() {
 func (r *Report) withoutRates() []scoring.Cell {
 	rates := map[[2]string]bool{}
 	for i := range r.Fields {
-		if f := &r.Fields[i]; isRate(f.AtLeast) {
+		if f := &r.Fields[i]; f.AtLeast != 0 {
 			rates[[2]string{f.Scenario, f.Invariant}] = true
 		}
 	}
@@ -334,7 +375,7 @@ func (f *Field) state() CellState {
 		return Held
 	case f.Standing.Decision == stats.Rejected && f.Decided > f.Held:
 		return Broken
-	case !isRate(f.AtLeast) && f.Held > 0 && f.Standing.Decision == stats.Open && f.Standing.Passes == 0:
+	case f.AtLeast == 0 && f.Held > 0 && f.Standing.Decision == stats.Open && f.Standing.Passes == 0:
 		return Held // in each trial that was decided, as cells count
 	case f.Undelivered > 0 && (f.Standing.Decision == stats.Rejected || !f.ran()):
 		return Undelivered
@@ -342,59 +383,6 @@ func (f *Field) state() CellState {
 		return Inconclusive
 	}
 	return NotRun
-}
-
-// ShareOf returns the share that held of the decided trials of some fields, or with
-// Sequential of the decided fields, with its interval by scenario: see [Report.ByScenario].
-// chosen selects the fields; nil: all. It returns nil if fewer than two scenarios were
-// decided.
-func (r *Report) ShareOf(chosen func(Field) bool) *stats.ClusteredShare {
-	at := map[string]int{}
-	var clusters []stats.Tally
-	var most []int // decided trials of a field, by cluster
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		if chosen != nil && !chosen(*f) {
-			continue
-		}
-		held, decided := f.Held, f.Decided
-		if r.Sequential {
-			held, decided = 0, 0
-			switch f.state() {
-			case Held:
-				held, decided = 1, 1
-			case Broken:
-				decided = 1
-			}
-		}
-		if decided == 0 {
-			continue
-		}
-		k, seen := at[f.Scenario]
-		if !seen {
-			k = len(clusters)
-			at[f.Scenario] = k
-			clusters, most = append(clusters, stats.Tally{Name: f.Scenario}), append(most, 0)
-		}
-		c := &clusters[k]
-		c.Passed, c.Trials = c.Passed+held, c.Trials+decided
-		most[k] = max(most[k], decided)
-	}
-	if len(clusters) < 2 {
-		return nil
-	}
-	share, err := stats.Clustered(clusters, scoring.Level95)
-	if err != nil { // above a billion trials
-		return nil
-	}
-	if r.SharedObservations { // one answer, however many invariants judge it
-		observations := 0
-		for _, n := range most {
-			observations += n
-		}
-		share = share.Within(observations)
-	}
-	return &share
 }
 
 // addFields adds what follows from promised rates, and from fields that lack trials, to the
@@ -405,7 +393,7 @@ func (r *Report) addFields() {
 	rates, accepted := 0, 0
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		rate, d := isRate(f.AtLeast), f.Standing.Decision
+		rate, d := f.AtLeast != 0, f.Standing.Decision
 		switch {
 		case rate && d == stats.Rejected && f.Severity == Critical:
 			rejected = append(rejected, f)

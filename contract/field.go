@@ -115,12 +115,13 @@ const (
 	beta  = .05 // the chance to reject a rate of AtLeast, about
 )
 
-// isRate reports whether an AtLeast is a promise other than every trial.
-func isRate(atLeast float64) bool { return atLeast != 0 && atLeast != 1 }
+// IsRate reports whether the invariant is a promised rate: whether AtLeast is something other
+// than every trial. [Field.AtLeast] of its fields is then above 0.
+func (inv *Invariant) IsRate() bool { return inv.AtLeast != 0 && inv.AtLeast != 1 }
 
 // promised is the promised rate; 0: every trial.
 func (inv *Invariant) promised() float64 {
-	if !isRate(inv.AtLeast) {
+	if !inv.IsRate() {
 		return 0
 	}
 	return inv.AtLeast
@@ -129,7 +130,7 @@ func (inv *Invariant) promised() float64 {
 // poor is the rate that must not pass for the promised one.
 func (inv *Invariant) poor() float64 {
 	switch {
-	case !isRate(inv.AtLeast):
+	case !inv.IsRate():
 		return 0
 	case inv.Poor != 0:
 		return inv.Poor
@@ -146,7 +147,7 @@ func (inv *Invariant) checkRate(p *fielderror.List, field string) {
 	}
 	switch {
 	case inv.Poor == 0:
-	case !isRate(inv.AtLeast):
+	case !inv.IsRate():
 		p.Wrong(field+".Poor", inv.Poor, "a rate only with AtLeast, which must be a rate too")
 	case !(inv.Poor >= least/2 && inv.AtLeast-inv.Poor >= least/2):
 		p.Wrong(field+".Poor", inv.Poor,
@@ -162,7 +163,7 @@ func (f Field) String() string { return f.Scenario + " / " + f.Invariant + ": " 
 func (f *Field) stands() string {
 	d, s := f.Standing.Decision, fmt.Sprintf("%d of %d held", f.Held, f.Decided)
 	switch {
-	case !isRate(f.AtLeast):
+	case f.AtLeast == 0:
 		if d == stats.Open && f.Standing.Passes > 0 {
 			s = "open: " + s + "; it lacks " + text.Plural(f.Standing.Passes, "trial")
 		}

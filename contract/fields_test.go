@@ -103,12 +103,48 @@ func judgedAgain(t *testing.T, r *contract.Report) {
 	assert.Equal(t, r, &own, "from the counts")
 }
 
+// TestJudgeFollowsTheTrials: the cells of a report that was joined from parts may have any order,
+// and each trial is there once.
+func TestJudgeFollowsTheTrials(t *testing.T) {
+	m := matrix(t, answersNoon, func(m *contract.Matrix) {
+		m.Trials, m.Scenarios = 40, calmly("s", "t")
+		m.Invariants = []contract.Invariant{
+			asRate(breaksIn("p", contract.Critical, map[string][]int{"s": {21, 22, 23}, "t": {40}}), .95),
+			breaksIn("q", contract.Low, map[string][]int{"t": {7}})}
+	})
+	r := run(t, m, nil)
+	require.Equal(t, scoring.Pass, r.Score.Verdict, "20 held before three broke")
+	parts := *r
+	parts.Cells = slices.Concat(r.Cells[40:], r.Cells[:40])
+	require.NoError(t, parts.Judge())
+	assert.Equal(t, r.Fields, parts.Fields, "and not rejected by the three that come first here")
+	assert.Equal(t, r.Score, parts.Score)
+	rng := rand.New(rand.NewPCG(1, 1))
+	rng.Shuffle(len(parts.Cells), func(i, j int) { parts.Cells[i], parts.Cells[j] = parts.Cells[j], parts.Cells[i] })
+	require.NoError(t, parts.Judge())
+	assert.Equal(t, r.Fields, parts.Fields)
+	for _, row := range []struct {
+		to   contract.Cell
+		says string
+	}{
+		{contract.Cell{Scenario: "s", Invariant: "p", Trial: 41}, "contract: Cells[3].Cell.Trial is 41; allowed: 1 to the 40 of Trials"},
+		{contract.Cell{Scenario: "s", Invariant: "p"}, "contract: Cells[3].Cell.Trial is 0; allowed: 1 to the 40 of Trials"},
+		{r.Cells[70].Cell, `contract: Cells[70].Cell is "` + r.Cells[70].Cell.String() + `"; allowed: each cell once`},
+	} {
+		own := *r
+		own.Cells = slices.Clone(r.Cells)
+		own.Cells[3].Cell = row.to
+		assert.EqualError(t, own.Judge(), row.says)
+	}
+}
+
 func TestEveryTrialIsTheDefault(t *testing.T) {
 	for _, atLeast := range []float64{0, 1} {
 		m := matrix(t, answersNoon, func(m *contract.Matrix) {
 			m.Trials, m.Scenarios = 60, calmly("s")
 			m.Invariants = []contract.Invariant{asRate(breaksIn("p", contract.Critical, map[string][]int{"s": {7}}), atLeast)}
 		})
+		assert.False(t, m.Invariants[0].IsRate())
 		r := run(t, m, nil)
 		assert.Equal(t, scoring.Fail, r.Score.Verdict)
 		assert.Equal(t, `critical invariant "p" broke in scenario "s"`, r.Score.Why)
@@ -159,6 +195,7 @@ func TestRatesAreChecked(t *testing.T) {
 	} {
 		inv := asRate(holds("p", contract.Low), row.atLeast)
 		inv.Poor = row.poor
+		assert.True(t, inv.IsRate())
 		r := run(t, matrix(t, answersNoon, func(m *contract.Matrix) { m.Invariants = []contract.Invariant{inv} }), nil)
 		assert.InDelta(t, row.want, r.Fields[0].Poor, 1e-12)
 	}

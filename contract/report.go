@@ -223,3 +223,56 @@ func (r *Report) ReplayOf(sessions []Scenario) (scoring.ReplayScore, error) {
 	}
 	return scoring.Replay(cells)
 }
+
+// ShareOf returns the share that held of the decided trials of some fields, or with
+// Sequential of the decided fields, with its interval by scenario: see [Report.ByScenario].
+// chosen selects the fields; nil: all. It returns nil if fewer than two scenarios were
+// decided.
+func (r *Report) ShareOf(chosen func(Field) bool) *stats.ClusteredShare {
+	at := map[string]int{}
+	var clusters []stats.Tally
+	var most []int // decided trials of a field, by cluster
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if chosen != nil && !chosen(*f) {
+			continue
+		}
+		held, decided := f.Held, f.Decided
+		if r.Sequential {
+			held, decided = 0, 0
+			switch f.state() {
+			case Held:
+				held, decided = 1, 1
+			case Broken:
+				decided = 1
+			}
+		}
+		if decided == 0 {
+			continue
+		}
+		k, seen := at[f.Scenario]
+		if !seen {
+			k = len(clusters)
+			at[f.Scenario] = k
+			clusters, most = append(clusters, stats.Tally{Name: f.Scenario}), append(most, 0)
+		}
+		c := &clusters[k]
+		c.Passed, c.Trials = c.Passed+held, c.Trials+decided
+		most[k] = max(most[k], decided)
+	}
+	if len(clusters) < 2 {
+		return nil
+	}
+	share, err := stats.Clustered(clusters, scoring.Level95)
+	if err != nil { // above a billion trials
+		return nil
+	}
+	if r.SharedObservations { // one answer, however many invariants judge it
+		observations := 0
+		for _, n := range most {
+			observations += n
+		}
+		share = share.Within(observations)
+	}
+	return &share
+}

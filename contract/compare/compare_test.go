@@ -169,10 +169,16 @@ func TestRepeatable(t *testing.T) {
 		{"a trial that breaks without a fault now", "hhhhh", "hhhhU", true},
 		{"a trial that broke with a fault before", "hhhhb", "hhhhU", false},
 		{"one for another, without faults", "hhhuU", "hhhUu", false},
+		{"each trial breaks without a fault now", "hhhhh", "UUUUU", true},
+		{"the same, and no fault was delivered before", "uuuuu", "UUUUU", true},
+		{"each trial broke without a fault before too", "UUUUU", "UUUUU", false},
+		{"nobody could judge before, and each breaks without a fault now", "iiiii", "UUUUU", false},
 	} {
 		b, a := made("s/i", row.before), made("s/i", row.after)
 		b.Repeatable, a.Repeatable = "yes", "yes"
-		assert.Equal(t, row.worse, reports(t, b, a).Regressed(), row.why)
+		c := reports(t, b, a)
+		assert.Equal(t, row.worse, c.Regressed(), row.why)
+		assert.Equal(t, row.worse, strings.Contains(c.String(), ": worse\n"), "%s: %v", row.why, c)
 		a.Seed = 2
 		assert.False(t, reports(t, b, a).Repeatable, "other draws, so other faults")
 	}

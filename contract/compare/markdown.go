@@ -34,8 +34,8 @@ func (c *Comparison) Markdown() string {
 	}
 	if o := c.Overall; o != nil {
 		fmt.Fprintf(&b,
-			"\nOver %s: %d worse, %d better, mean difference %s, sign flip p %s one-sided, one comparison.\n",
-			text.Plural(o.Scenarios, "scenario"), o.Worse, o.Better, points(o.Difference), pText(o.P.Worse))
+			"\nOver %s: %d worse, %d better, mean difference %s; sign flip p %s one-sided, one comparison.\n",
+			text.Plural(o.Scenarios, "scenario"), o.Worse, o.Better, points(o.Difference, overAll), pText(o.P.Worse))
 	}
 	var notes []string
 	for _, m := range c.Matrices {
@@ -102,7 +102,7 @@ func rowOf(f *Field) row {
 		Before: fmt.Sprintf("%d of %d", f.Before.Held, f.Before.Decided),
 		After:  fmt.Sprintf("%d of %d", f.After.Held, f.After.Decided)}
 	if f.Test != "" {
-		r.Difference, r.P, r.Adjusted = points(f.Difference), f.Test+" "+pText(f.P.Worse), pText(f.Adjusted)
+		r.Difference, r.P, r.Adjusted = points(f.Difference, ofField), f.Test+" "+pText(f.P.Worse), pText(f.Adjusted)
 	}
 	if f.Pairs != nil && f.Unclear == "" {
 		r.Note = fmt.Sprintf("%d worse, %d better", f.Pairs.Worse, f.Pairs.Better)

@@ -27,8 +27,9 @@ import (
 // at most [Options.Level].
 //
 // A field that is undelivered, inconclusive or not run on one side is neither better nor
-// worse. Nor is one of a run with [contract.RunOptions.Sequential], whose trials stopped
-// themselves: Unclear has both decisions.
+// worse, but for one of repeatable agents that now breaks without a delivered fault. Nor is
+// one of a run with [contract.RunOptions.Sequential], whose trials stopped themselves: Unclear
+// has both decisions.
 //
 // Errors: [*FieldError], joined, for a nil report, cells that contradict each other, and
 // options that are not allowed.
@@ -72,7 +73,11 @@ func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 		for i := range c.Fields {
 			f := &c.Fields[i]
 			at := place{f.Scenario, f.Invariant}
-			f.Regression = f.Unclear == "" && moreBroken(was.sides[at], is.sides[at])
+			b, a := was.sides[at], is.sides[at]
+			// What breaks without a fault needs no fault to be compared.
+			if f.Regression = (f.Unclear == "" || a.Unprovoked > 0) && moreBroken(b, a); f.Regression {
+				f.Unclear = ""
+			}
 		}
 		return c, nil
 	}

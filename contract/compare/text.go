@@ -82,7 +82,7 @@ func (c *Comparison) notes(most int) (all []string) {
 // line is the change over all scenarios as text.
 func (o *Overall) line() string {
 	return fmt.Sprintf("over %s: %d worse, %d better, mean difference %s (sign flip p %s one-sided, one comparison)",
-		text.Plural(o.Scenarios, "scenario"), o.Worse, o.Better, points(o.Difference), pText(o.P.Worse))
+		text.Plural(o.Scenarios, "scenario"), o.Worse, o.Better, points(o.Difference, overAll), pText(o.P.Worse))
 }
 
 // line is one field as text: the counts of both sides, what moved, the test, and the size of
@@ -95,8 +95,7 @@ func (f *Field) line(before, after string, tested int) string {
 	}
 	if f.Test != "" {
 		s += fmt.Sprintf(" (%s p %s one-sided, Holm over %s %s; %s)", f.Test, pText(f.P.Worse),
-			text.Plural(tested, "field"),
-			pText(f.Adjusted), points(f.Difference))
+			text.Plural(tested, "field"), pText(f.Adjusted), points(f.Difference, ofField))
 	}
 	if note := f.unprovoked(); note != "" {
 		s += ", " + note
@@ -174,7 +173,7 @@ func (c *Contrast) String() string {
 		}
 		beside := "no noise floor"
 		if c.Noise != nil {
-			beside = fmt.Sprintf("noise floor %.1f %%", 100*c.Noise.Share())
+			beside = fmt.Sprintf("noise floor %.1f %% of %s", 100*c.Noise.Share(), text.Plural(c.Noise.Pairs, "pair"))
 		}
 		lines = append(lines, f.line("in "+c.Calm, "in "+f.Scenario, c.Tested)+"; "+beside)
 	}
@@ -204,9 +203,16 @@ func printable(s string) string {
 	}, s)
 }
 
-// points is a difference in percentage points, with its interval.
-func points(d stats.Difference) string {
-	return fmt.Sprintf("%+.0f points, %.0f %% interval %+.0f to %+.0f", 100*d.Value, 100*d.Level, 100*d.Low, 100*d.High)
+// The kinds of the intervals of differences.
+const (
+	ofField = "Newcombe"    // of a field
+	overAll = "by scenario" // of all scenarios together
+)
+
+// points is a difference in percentage points, with its interval and the kind of it.
+func points(d stats.Difference, kind string) string {
+	return fmt.Sprintf("%+.0f points, %.0f %% interval %+.0f to %+.0f, %s", 100*d.Value, 100*d.Level, 100*d.Low,
+		100*d.High, kind)
 }
 
 // pText is a p value with two digits, without the 0 before the point.

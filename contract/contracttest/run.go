@@ -208,7 +208,7 @@ func rates(m *contract.Matrix) map[string]bool {
 	rates := map[string]bool{}
 	if m != nil {
 		for _, i := range m.Invariants {
-			rates[i.Name] = i.AtLeast != 0 && i.AtLeast != 1
+			rates[i.Name] = i.IsRate()
 		}
 	}
 	return rates

@@ -250,8 +250,8 @@ func TestReportsShowTheCalibration(t *testing.T) {
 		"arrived asked script version 2: 7 of 10 judged answers held, 70.0 % raw (95 % interval 39.7 % to 89.2 %, Wilson)",
 		"70.6 % corrected (95 % interval", // (0.7 + 0.9 − 1) ÷ 0.85
 		"20 calls, cost 5",
-		"of script version 2, calibrated 2026-04-01 on 200 answers of March: found 90 of 100 broken (95 % interval 82.4 % to 95.1 %), " +
-			"spared 95 of 100 good (95 % interval 88.7 % to 98.4 %)",
+		"of script version 2, calibrated 2026-04-01 on 200 answers of March: found 90 of 100 broken (95 % interval 82.4 % to 95.1 %, exact), " +
+			"spared 95 of 100 good (95 % interval 88.7 % to 98.4 %, exact)",
 		"0 of 28 attacks talked it round",
 		"of 10 answers only 6 are different: the interval is too narrow.",
 	} {

@@ -114,7 +114,6 @@ func TestVerifyGivesBackTheReport(t *testing.T) {
 	}
 }
 
-// cancelled is a report of a run that ended after some cells.
 // TestVerifyKnowsDeliveriesOfInconclusiveCells: faults that reached inconclusive cells were
 // delivered, and the verdict follows from that.
 func TestVerifyKnowsDeliveriesOfInconclusiveCells(t *testing.T) {
@@ -151,6 +150,7 @@ func TestVerifyKnowsDeliveriesOfInconclusiveCells(t *testing.T) {
 	}
 }
 
+// cancelled is a report of a run that ended after some cells.
 func cancelled(t *testing.T) *contract.Report {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -242,6 +242,14 @@ func TestVerifyNamesEachMember(t *testing.T) {
 		{"rates[0]", func(f object) { f["rates"].([]any)[0].(object)["decision"] = "rejected" }},
 		{"rates[0]", func(f object) { f["invariants"].([]any)[0].(object)["poor"] = 0.8 }},
 		{`invariants["told"].poor`, func(f object) { delete(f["invariants"].([]any)[0].(object), "poor") }},
+		{`invariants["calm"].atLeast`, func(f object) {
+			f["invariants"].([]any)[1].(object)["atLeast"] = 1
+			rate := func(scenario string) object {
+				return object{"scenario": scenario, "invariant": "calm", "decision": "open"}
+			}
+			told := f["rates"].([]any)
+			f["rates"] = []any{told[0], rate("calm"), told[1], rate("flaky")}
+		}},
 		{"scenarios[0].counts[0]", func(f object) { scenario(f, 0)["counts"].([]any)[0] = []int{11} }},
 		{"scenarios[0].counts[0]", func(f object) { scenario(f, 0)["states"].([]any)[0] = "hhhhhhhhhhhb" }},
 		{"scenarios[0].states[0]", func(f object) { scenario(f, 0)["states"].([]any)[0] = "hhhhhhhhhhhx" }},
@@ -291,8 +299,17 @@ func TestCompactRefuses(t *testing.T) {
 			r.Score.Passed++
 			return r
 		}},
-		{"a cell twice", "cells[1].cell", func(r *contract.Report) *contract.Report {
+		{"a cell twice, as Judge says", "report", func(r *contract.Report) *contract.Report {
 			r.Cells[1] = r.Cells[0]
+			return r
+		}},
+		{"no trials", "trials", func(r *contract.Report) *contract.Report {
+			r.Trials, r.Cells, r.Counts = 0, nil, []scoring.Cell{{Scenario: r.Scenarios[0], Invariant: r.Invariants[0],
+				Severity: contract.Low, State: contract.Held}}
+			return r
+		}},
+		{"an answer that is none", "repeatable", func(r *contract.Report) *contract.Report {
+			r.Repeatable = "perhaps"
 			return r
 		}},
 		{"a cell of no scenario", "cells", func(r *contract.Report) *contract.Report {

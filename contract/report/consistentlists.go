@@ -135,6 +135,10 @@ func (p problems) fields(is, want *contract.Report) {
 		if math.Abs(f.Standing.Trials-w.Standing.Trials) > tolerance*math.Max(1, w.Standing.Trials) {
 			p.Wrong(at+".standing.trials", f.Standing.Trials, fmt.Sprintf("%v, as the cells say", w.Standing.Trials))
 		}
+		if f.AtLeast != w.AtLeast {
+			p.Wrong(at+".atLeast", f.AtLeast, notARate)
+			continue
+		}
 		if f.Poor != w.Poor {
 			p.Wrong(at+".poor", f.Poor, fmt.Sprintf("%v with atLeast %v", w.Poor, f.AtLeast))
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/dist"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -20,14 +21,30 @@ type share struct {
 	kind            string
 }
 
-// newShare takes the interval by scenario if there is one.
-func newShare(r *contract.Report, passed, decided int, in scoring.Interval, by *stats.ClusteredShare) share {
+// newShare takes the interval by scenario if there is one. If there is none, all that was
+// decided is of one scenario: shared observations are then those of its field with the most.
+func newShare(r *contract.Report, passed, decided int, in scoring.Interval, chosen func(contract.Field) bool) share {
 	s := share{passed, decided, "decided cell", in, kindWilson}
 	if r.Sequential {
 		s.noun = "decided field"
 	}
-	if by != nil {
+	if by := r.ShareOf(chosen); by != nil {
 		s.interval, s.kind = by.Interval, "by scenario"
+		return s
+	}
+	most := 0
+	for _, f := range r.Fields {
+		if chosen(f) {
+			most = max(most, f.Decided)
+		}
+	}
+	if r.Sequential {
+		most = min(most, 1) // trials of a field are one there
+	}
+	if r.SharedObservations && 0 < most && most < decided {
+		s.interval.Low, s.interval.High = dist.Wilson(float64(passed)/float64(decided), float64(most),
+			dist.NormalQuantile(in.Level))
+		s.kind = "Wilson of " + text.Plural(most, "observation")
 	}
 	return s
 }
@@ -41,10 +58,10 @@ const (
 // of the score.
 func shares(r *contract.Report) (all share, severities []share) {
 	s := r.Score
-	all = newShare(r, s.Passed, s.Decided, s.Interval, r.ByScenario)
+	all = newShare(r, s.Passed, s.Decided, s.Interval, func(contract.Field) bool { return true })
 	for _, v := range s.Severities {
-		by := r.ShareOf(func(f contract.Field) bool { return f.Severity == v.Severity })
-		s := newShare(r, v.Passed, v.Decided, v.Interval, by)
+		s := newShare(r, v.Passed, v.Decided, v.Interval,
+			func(f contract.Field) bool { return f.Severity == v.Severity })
 		s.noun = "" // the line above has it
 		severities = append(severities, s)
 	}
@@ -85,7 +102,7 @@ func everyText(r *contract.Report) string {
 		return ""
 	}
 	var parts []string
-	for _, k := range []int{1, 2, 5} {
+	for _, k := range tries(r.Trials) {
 		few := 0
 		for _, t := range tasks {
 			few += one(t.Trials < k)
@@ -107,6 +124,16 @@ func everyText(r *contract.Report) string {
 	}
 	return fmt.Sprintf("%s; the mean over %s of %s each", strings.Join(parts, ", "),
 		text.Plural(len(tasks), "field"), trials)
+}
+
+// tries are how many trials in a row a report tells of: 1, 2, 5, and all that there are.
+func tries(trials int) (all []int) {
+	for _, k := range []int{1, 2, 5} {
+		if k < trials {
+			all = append(all, k)
+		}
+	}
+	return append(all, max(trials, 1))
 }
 
 // told are the fields that a list names: promised rates, also those that a budget never

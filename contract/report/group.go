@@ -94,14 +94,18 @@ func (b *group) add(c *contract.CellReport, g *grid) {
 	}
 	if at < 0 {
 		at = len(b.places)
-		f := g.at(c.Cell.Scenario, c.Cell.Invariant)
-		b.places = append(b.places, &brokenPlace{scenario: c.Cell.Scenario, cell: c, ran: f.ran()})
+		place := &brokenPlace{scenario: c.Cell.Scenario, cell: c}
+		if f := g.at(c.Cell.Scenario, c.Cell.Invariant); f != nil { // nil: Counts, which it is made of, lack the cell
+			place.ran = f.ran()
+		}
+		b.places = append(b.places, place)
 	}
 	p := b.places[at]
 	if p.cell.Evidence == nil && c.Evidence != nil {
 		p.cell = c
 	}
 	p.trials = append(p.trials, c.Cell.Trial)
+	p.ran = max(p.ran, len(p.trials))
 	b.loose = b.loose || c.Why != p.cell.Why || c.Why != b.places[0].cell.Why
 }
 

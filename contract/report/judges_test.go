@@ -37,9 +37,9 @@ func TestReportsShowJudges(t *testing.T) {
 	require.NoError(t, report.Markdown(&page, r, nil))
 	for _, want := range []string{"8 of 10 judged answers held, 80.0 % raw", "90.0 % corrected (95 % interval 50.0 % to 100.0 %",
 		"1 unsure, 1 failed, 1 disputed, 3 kept from before, 2 malformed, 24 calls, cost 1.5",
-		"found 9 of 10 broken (95 % interval 55.5 % to 99.7 %), spared 19 of 20 good (95 % interval 75.1 % to 99.9 %); " +
+		"found 9 of 10 broken (95 % interval 55.5 % to 99.7 %, exact), spared 19 of 20 good (95 % interval 75.1 % to 99.9 %, exact); " +
 			"1 of 14 attacks talked it round",
-		"de: found 2 of 3 broken (95 % interval 9.4 % to 99.2 %), spared 9 of 9 good (95 % interval 66.4 % to 100.0 %)",
+		"de: found 2 of 3 broken (95 % interval 9.4 % to 99.2 %, exact), spared 9 of 9 good (95 % interval 66.4 % to 100.0 %, exact)",
 		"not known: found 7 of 7 broken", "1 attack talked the judge round."} {
 		assert.Contains(t, text.String(), want)
 		assert.Contains(t, page.String(), want)
@@ -94,11 +94,11 @@ func TestReportsShowLanguagesAndContradictions(t *testing.T) {
 		s.Calibration.Attacks, s.Calibration.Moved = 0, 0
 	})
 	text := shown(r)
-	assert.Contains(t, text, "75.1 % to 99.9 %), all in en; not attacked\n")
+	assert.Contains(t, text, "75.1 % to 99.9 %, exact), all in en; not attacked\n")
 	assert.NotContains(t, text, "\nlanguage ")
 	assert.Contains(t, text, "2 contradicted, 3 kept from before")
 	assert.Contains(t, text, "* The judge of kind, script version 1, contradicted itself: of 2 questions that several cells asked, "+
 		"it ruled held for one and broken for another.")
 	r.Judges[0].Calibration.Languages = nil
-	assert.Contains(t, shown(r), "75.1 % to 99.9 %); not attacked\n", "a report of before has no languages")
+	assert.Contains(t, shown(r), "75.1 % to 99.9 %, exact); not attacked\n", "a report of before has no languages")
 }

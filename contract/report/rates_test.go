@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -77,6 +78,74 @@ func TestRatesInText(t *testing.T) {
 		at := strings.Index(out[last:], text)
 		assert.Positive(t, at, text)
 		last += max(at, 0)
+	}
+}
+
+// TestSharedObservationsOfOneScenario: five answers that four invariants judged are five
+// observations, also where there is no interval by scenario.
+func TestSharedObservationsOfOneScenario(t *testing.T) {
+	var invariants []madeInvariant
+	outcomes := map[string]outcome{}
+	for i, severity := range []contract.Severity{contract.High, contract.High, contract.High, contract.Low} {
+		name := fmt.Sprint("i", i)
+		invariants = append(invariants, madeInvariant{name, severity, false})
+		outcomes["calm/"+name+"/2"] = brokenOnce()
+	}
+	r := build(t, "shared", 5, []madeScenario{{"calm", true}}, invariants, outcomes)
+	wilson := func(passed, n int) string {
+		in, err := scoring.Wilson(passed, n, scoring.Level95)
+		require.NoError(t, err)
+		return fmt.Sprintf("95 %% interval %.1f %% to %.1f %%, Wilson", 100*in.Low, 100*in.High)
+	}
+	for _, row := range []struct {
+		reason             string
+		shared, sequential bool
+		all, high, low     string
+	}{
+		{"runs of their own", false, false, wilson(16, 20), wilson(12, 15), wilson(4, 5)},
+		{"shared", true, false, wilson(4, 5) + " of 5 observations", wilson(4, 5) + " of 5 observations", wilson(4, 5)},
+		{"fields of one scenario", true, true, wilson(0, 1) + " of 1 observation", wilson(0, 1) + " of 1 observation", wilson(0, 1)},
+	} {
+		r.SharedObservations, r.Sequential = row.shared, row.sequential
+		score(t, r, nil)
+		var b bytes.Buffer
+		require.NoError(t, report.Markdown(&b, r, nil))
+		for line, want := range map[string]string{"held": row.all, "high": row.high, "low": row.low} {
+			_, rest, _ := strings.Cut(b.String(), "- **"+line+"** ")
+			rest, _, _ = strings.Cut(rest, "\n")
+			assert.Contains(t, rest, "("+want+")", "%s, %s", row.reason, line)
+		}
+	}
+}
+
+// TestTrialsInARow: pass^k for 1, 2, 5 and all trials, as far as each field has so many.
+func TestTrialsInARow(t *testing.T) {
+	for _, row := range []struct {
+		reason string
+		trials int
+		state  map[string]outcome
+		want   string
+	}{
+		{"half of the fields held in all trials", 20, map[string]outcome{"calm/one/7": brokenOnce()},
+			"pass^1 97.5 %, pass^2 95.0 %, pass^5 87.5 %, pass^20 50.0 %; the mean over 2 fields of 20 decided trials each"},
+		{"one trial was not decided", 20, map[string]outcome{"calm/one/7": inconclusive("reset failed")},
+			"pass^1 100.0 %, pass^2 100.0 %, pass^5 100.0 %, pass^20 not known, with fewer decided trials in 1 field; " +
+				"the mean over 2 fields of 19 to 20 decided trials each"},
+		{"few trials", 3, map[string]outcome{"calm/one/3": brokenOnce()},
+			"pass^1 83.3 %, pass^2 66.7 %, pass^3 50.0 %; the mean over 2 fields of 3 decided trials each"},
+		{"as many as one of the others", 5, nil,
+			"pass^1 100.0 %, pass^2 100.0 %, pass^5 100.0 %; the mean over 2 fields of 5 decided trials each"},
+		{"one trial has no row", 1, nil, ""},
+	} {
+		r := build(t, "row", row.trials, []madeScenario{{"calm", true}},
+			[]madeInvariant{{"one", contract.High, false}, {"two", contract.High, false}}, row.state)
+		var b bytes.Buffer
+		require.NoError(t, report.Markdown(&b, r, nil))
+		if row.want == "" {
+			assert.NotContains(t, b.String(), "in a row", row.reason)
+		} else {
+			assert.Contains(t, b.String(), "- **in a row** "+row.want+"\n", row.reason)
+		}
 	}
 }
 
@@ -235,6 +304,7 @@ func TestFromJSONRefusesAContradictionInFields(t *testing.T) {
 		}, "fields[0]"},
 		{"a lower promise", func(r *contract.Report) { r.Fields[3].AtLeast, r.Fields[3].Poor = .5, .25 }, "fields[3]"},
 		{"no promise", func(r *contract.Report) { r.Fields[3].AtLeast, r.Fields[3].Poor = 0, 0 }, "fields[3]"},
+		{"every trial written as a rate", func(r *contract.Report) { r.Fields[2].AtLeast = 1 }, "fields[2].atLeast"},
 		{"a promise that is none", func(r *contract.Report) { r.Fields[3].AtLeast = 1.5 }, "counts"},
 		{"a poorer rate", func(r *contract.Report) { r.Fields[3].Poor = .1 }, "fields[3]"},
 		{"trials that held", func(r *contract.Report) { r.Fields[1].Held++ }, "fields[1]"},

@@ -105,6 +105,20 @@ func TestCellsThatTheReportDoesNotListAreShownAllTheSame(t *testing.T) {
 	}
 }
 
+// A report of another hand may have counts that lack a cell, and nothing panics.
+func TestABrokenCellThatTheCountsLackIsShown(t *testing.T) {
+	r := countsOnly(t, desk(t))
+	r.Cells, r.Counts[0].Count = desk(t).Cells, 2 // more than the cells, as if not all were kept
+	r.Cells[0].Cell.Invariant = "another"
+	broken := brokenOnce()
+	broken(&r.Cells[0])
+	for _, f := range formats() {
+		var out string
+		require.NotPanics(t, func() { out = string(render(t, f, r)) }, f.ending)
+		assert.Contains(t, out, "another", f.ending)
+	}
+}
+
 func TestRefusedReports(t *testing.T) {
 	spoil := func(change func(r *contract.Report)) *contract.Report {
 		r := passed(t)

@@ -259,7 +259,7 @@ func ratesText(found, bad, spared, good int) string {
 	rate := func(verb string, right, of int, kind string) string {
 		s := fmt.Sprintf("%s %s of %s %s", verb, text.Number(right), text.Number(of), kind)
 		if in, err := stats.ClopperPearson(right, of, scoring.Level95); err == nil {
-			s += fmt.Sprintf(" (95 %% interval %s to %s)", percent(in.Low), percent(in.High))
+			s += fmt.Sprintf(" (%s)", intervalText(in, "exact"))
 		}
 		return s
 	}

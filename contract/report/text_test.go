@@ -242,11 +242,9 @@ PASS of 1 cell; 61 were not run: no critical invariant broke; 1 of 1 decided cel
 
 // A pass of a part is said to be one, wherever the verdict is written for people.
 func TestAPassOfAPartSaysOfWhat(t *testing.T) {
-	r := build(t, "", 2500, deskScenarios[:1], deskInvariants[:1], nil)
-	for range 17500 {
-		c := r.Cells[0]
-		notRun(&c)
-		r.Cells = append(r.Cells, c)
+	r := build(t, "", 20_000, deskScenarios[:1], deskInvariants[:1], nil)
+	for i := range r.Cells[2500:] {
+		notRun(&r.Cells[2500+i])
 	}
 	score(t, r, nil)
 	for _, f := range formats() {

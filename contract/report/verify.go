@@ -308,6 +308,9 @@ func (f *compactFile) withRates(p problems, r *contract.Report) {
 	}
 }
 
+// notARate is allowed in place of an atLeast of 1, which Judge makes 0.
+const notARate = "a rate, or none for every trial"
+
 // judged judges the report, and compares the outcome with what the file states.
 func (f *compactFile) judged(p problems, r *contract.Report) {
 	stated := r.Fields
@@ -324,6 +327,9 @@ func (f *compactFile) judged(p problems, r *contract.Report) {
 	at := 0
 	for k, was := range stated {
 		is := &r.Fields[k]
+		if was.AtLeast != is.AtLeast {
+			p.Wrong(fmt.Sprintf("invariants[%q].atLeast", is.Invariant), was.AtLeast, notARate)
+		}
 		if was.Poor != is.Poor {
 			p.Wrong(fmt.Sprintf("invariants[%q].poor", is.Invariant), was.Poor,
 				fmt.Sprintf("%v with atLeast %v", is.Poor, is.AtLeast))

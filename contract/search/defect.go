@@ -168,7 +168,7 @@ func (e *explainer) keepBreach(p *breach, main []string, d *contract.Defect) str
 // atRate reports whether an invariant need hold in a share of the trials only.
 func (e *explainer) atRate(invariant string) bool {
 	return slices.ContainsFunc(e.matrix.Invariants, func(i contract.Invariant) bool {
-		return i.Name == invariant && i.AtLeast != 0 && i.AtLeast != 1
+		return i.Name == invariant && i.IsRate()
 	})
 }
 

@@ -154,7 +154,8 @@ func FisherExact(before, after Tally) (PValue, error) {
 	}
 	h := hypergeometric{draws: after.Trials, passes: before.Passed + after.Passed, all: before.Trials + after.Trials}
 	low, high := h.ends()
-	mode := max(low, min(high, (h.draws+1)*(h.passes+1)/(h.all+2)))
+	peak := float64(h.draws+1) * float64(h.passes+1) / float64(h.all+2) // an int of 32 bits would overflow
+	mode := max(low, min(high, int(peak)))
 	// Weights relative to the mode. Far away they become 0, as they do in a sum.
 	weights := make([]float64, high-low+1)
 	weights[mode-low] = 1

@@ -23,7 +23,7 @@ type Estimate struct {
 	Value float64 `json:"value"` // from 0 to 1
 	// Interval is what the tasks' spread says about the mean over all such tasks. It
 	// is the zero value, which means none, for a single task, and for tasks whose
-	// estimates are all equal: the formula would shrink to a point.
+	// estimates are all equal but for rounding: the formula would shrink to a point.
 	Interval scoring.Interval `json:"interval,omitzero"`
 	Tasks    int              `json:"tasks"`
 }
@@ -87,12 +87,15 @@ func estimate(tasks []Tally, k int, level float64, of func(Tally) float64) (Esti
 	}
 	mean, deviation := sum.moments(len(tasks))
 	e := Estimate{Value: mean, Tasks: len(tasks)}
-	if deviation > 0 {
+	if deviation > equal {
 		half := dist.StudentQuantile(level, len(tasks)-1) * deviation / math.Sqrt(float64(len(tasks)))
 		e.Interval = scoring.Interval{Low: max(0, mean-half), High: min(1, mean+half), Level: level}
 	}
 	return e, nil
 }
+
+// equal is a deviation of estimates that rounding alone explains.
+const equal = 1e-12
 
 // allOf is C(c, k)/C(n, k), the chance that k of n trials, drawn without
 // replacement, are all among c of them, for k ≤ n.

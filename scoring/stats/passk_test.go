@@ -97,6 +97,10 @@ func TestPassOverTasks(t *testing.T) {
 	e, err = PassEvery([]Tally{{Passed: 4, Trials: 4}, {Passed: 8, Trials: 8}}, 3, 0.95)
 	require.NoError(t, err)
 	assert.Equal(t, Estimate{Value: 1, Tasks: 2}, e, "no spread is not certainty: there is no interval")
+	e, err = PassEvery([]Tally{{Passed: 4, Trials: 5}, {Passed: 28, Trials: 36}}, 2, 0.95)
+	require.NoError(t, err)
+	assert.InDelta(t, 0.6, e.Value, 1e-14, "6/10 and 378/630")
+	assert.Zero(t, e.Interval, "both are 3/5, whose quotients differ by rounding")
 
 	pool, err := PassAt([]Tally{{Passed: 10, Trials: 20}}, 10, 0.95)
 	require.NoError(t, err)

@@ -73,7 +73,7 @@ func Detectable(d Design, trials int, from, alpha, power float64) (float64, erro
 	errs := newList()
 	errs.Demand(trials >= 1 && trials <= mostPlanned, "trials", trials, "1 to 10000")
 	errs.Demand(from > 0 && from <= 1, "from", from, "above 0 to 1")
-	d.check(errs, from, d.Noise/2)
+	d.check(errs, from, min(from, d.Noise/2))
 	checkRates(errs, alpha, power)
 	if err := errs.Err(); err != nil {
 		return 0, err

@@ -159,6 +159,9 @@ func TestTrialsRefuse(t *testing.T) {
 	assert.EqualError(t, err, "stats: trials is 0; allowed: 1 to 10000")
 	_, err = Detectable(Design{Paired: true}, 4, 0.95, 0.05, 0.8)
 	assert.EqualError(t, err, "stats: trials is 4; allowed: enough to see the largest drop there can be")
+	_, err = Detectable(Design{Paired: true, Noise: 0.4}, 100, 0.1, 0.05, 0.8)
+	assert.EqualError(t, err, "stats: Noise is 0.4; allowed: 0 to twice the smaller of 1 - from and to",
+		"more trials would not help: where a tenth pass, a fifth cannot get worse")
 }
 
 // TestTrialsOfSmallRates: where thousands of trials of rare passes are compared, with J. T.
