@@ -37,7 +37,7 @@ func (l *loader) expand(at, text string) string {
 		name = name[2 : len(name)-1]
 		value, ok := os.LookupEnv(name)
 		if !ok {
-			l.r.refuse(at, fmt.Sprintf("the variable %s is not set", name), "variables of the environment that are set")
+			l.r.refuse(at, fmt.Sprintf("the variable %q is not set", name), "variables of the environment that are set")
 		}
 		return value
 	})
@@ -91,7 +91,11 @@ var ofTheClient = []string{"Connection", "Content-Length", "Host", "Trailer", "T
 var headerName = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 
 func (l *loader) url(at, text string) string {
+	before := len(l.r.list)
 	text = l.expand(at, text)
+	if len(l.r.list) > before || l.r.is('"', at) == nil { // that was refused
+		return text
+	}
 	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		n := l.r.nearest(at)
 		l.r.at(at, n, &Error{Problem: "bad value", Value: strictjson.Short(redact.Address(string(n.JSON()))),

@@ -102,7 +102,7 @@ func load(path string, data []byte, o *Options) (*Suite, error) {
 		if s != nil {
 			_ = s.Close() // nothing was recorded
 		}
-		return nil, sorted(err)
+		return nil, err
 	}
 	return s, nil
 }
