@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // invariantKeys are what every invariant has.
@@ -97,7 +98,14 @@ func (l *loader) invariant(p part) (v contract.Invariant, name string, fits bool
 		return v, in.ID, false
 	}
 	before := len(l.r.list)
-	v = k.build(in, params.Interface())
+	err := <-usercode.Go(nil, func() error {
+		v = k.build(in, params.Interface())
+		return nil
+	})
+	if err != nil {
+		l.r.at(p.at, p.node, &Error{Problem: "the function of the type " + k.name, Err: err,
+			Allowed: "a function that returns"})
+	}
 	if len(l.r.list) > before {
 		return v, in.ID, false
 	}
@@ -209,13 +217,16 @@ func (in *invariantIn) dotAll(pattern string) string {
 
 // effects finds a function of [Options].Effects.
 func (in *invariantIn) effects(name string) func(state any) []string {
-	own := in.l.o.Effects[name]
+	own, known := in.l.o.Effects[name]
 	if own == nil {
 		names := slices.Sorted(maps.Keys(in.l.o.Effects))
-		if len(names) == 0 {
+		switch {
+		case known:
+			in.l.r.refuse(in.at+"/effects", fmt.Sprintf("Options.Effects[%q] is nil", name), "a function")
+		case len(names) == 0:
 			in.l.r.refuse(in.at+"/effects", fmt.Sprintf("unknown value %q", name),
 				"names in Options.Effects, which has none")
-		} else {
+		default:
 			in.l.r.unknown(in.at+"/effects", name, names)
 		}
 		return func(any) []string { return nil }

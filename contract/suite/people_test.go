@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/contract/suite"
 )
@@ -197,6 +198,25 @@ func TestAMutatorThatIsNone(t *testing.T) {
 				&suite.Options{Mutators: []mutate.Mutator{m}})
 			assert.Contains(t, strings.Join(problems, "\n"), "s.yaml:9:12: mutations: mutate: Own[0]")
 		}
+	}
+}
+
+// What Go gives and does not work is an error too, at the place that names it.
+func TestOptionsThatAreNone(t *testing.T) {
+	type noKeys struct{}
+	o := &suite.Options{
+		Effects: map[string]func(state any) []string{"none": nil},
+		Invariants: []suite.Kind{suite.InvariantKind("panics", "It panics.",
+			func(string, contract.Severity, noKeys) contract.Invariant { panic("boom") })},
+	}
+	problems := problemsOf(t, contractOf("{type: panics}\n{type: at_most_once, effects: none}", calmly), o)
+	require.Len(t, problems, 2)
+	assert.Equal(t, "s.yaml:6:7: contract/invariants/0: the function of the type panics: panic: boom; "+
+		"allowed: a function that returns", problems[0])
+	assert.Equal(t, `s.yaml:7:37: contract/invariants/1/effects: Options.Effects["none"] is nil; allowed: a function`,
+		problems[1])
+	for _, s := range []*suite.Suite{nil, {}} {
+		require.ErrorContains(t, suite.Write(filepath.Join(t.TempDir(), "s.yaml"), s, nil), "suite is missing")
 	}
 }
 
