@@ -47,14 +47,13 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 		y.syntax(at, errors.New("a byte that is not UTF-8, or a control character"))
 		return nil
 	}
-	text := &lineReader{data: data}
-	dec := yaml.NewDecoder(text)
+	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if err == io.EOF {
 			err = errors.New("there is no document")
 		}
-		y.unparsed(err, text.line)
+		y.unparsed(err)
 		return nil
 	}
 	n := y.value(doc.Content[0], nil, doc.Content[0])
@@ -64,7 +63,7 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 		r.at("", (&strictjson.Node{}).At(y.offset(&second)),
 			&Error{Problem: "a second document", Allowed: "one document"})
 	case err != io.EOF:
-		y.unparsed(err, text.line)
+		y.unparsed(err)
 		return nil
 	}
 	if y.broken {
@@ -73,7 +72,15 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 	return n
 }
 
-// A lineReader gives the YAML library one line at a time, and so knows how far it has read.
+// noticed is the line up to which the YAML library reads before it gives up.
+func (y *yamlReader) noticed() int {
+	text := &lineReader{data: y.data}
+	for dec := yaml.NewDecoder(text); dec.Decode(new(yaml.Node)) == nil; {
+	}
+	return text.line
+}
+
+// A lineReader gives out one line at a time, and so knows how much of a text was needed.
 type lineReader struct {
 	data []byte // not read yet
 	line int    // that was begun last, from 1
@@ -120,8 +127,8 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// unparsed adds an error of the YAML library, which had read the text up to a line.
-func (y *yamlReader) unparsed(err error, read int) {
+// unparsed adds an error of the YAML library.
+func (y *yamlReader) unparsed(err error) {
 	m := yamlLine.FindStringSubmatch(err.Error())
 	text, line := strings.TrimPrefix(err.Error(), m[0]), 1
 	if n, err := strconv.Atoi(m[1]); err == nil {
@@ -135,7 +142,7 @@ func (y *yamlReader) unparsed(err error, read int) {
 		if m[1] != "" {
 			line++
 		}
-		if read > line {
+		if read := y.noticed(); read > line {
 			text += fmt.Sprintf(", somewhere in lines %d to %d", line, read)
 		}
 	}
