@@ -26,15 +26,15 @@ import (
 
 // A loader makes a suite of a file.
 type loader struct {
-	r      *reader
-	o      Options
-	folder *os.Root // that of the file
-	dir    string
-	kinds  map[string]Kind
-	modes  []mode
-	// ownKinds are the names of Options.Mutators.
-	ownKinds []string
-	others   []error // of files that the file names, and of the options
+	r        *reader
+	o        Options
+	folder   *os.Root // that of the file
+	dir      string
+	kinds    map[string]Kind
+	modes    []mode
+	ownKinds []string // the names of Options.Mutators
+	secrets  []string // what variables of the environment stand for
+	others   []error  // of files that the file names, and of the options
 }
 
 func newLoader(path string, folder *os.Root, o *Options) *loader {

@@ -1,6 +1,8 @@
 package suite_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -240,4 +242,30 @@ func TestTheFirstProblemsAreShown(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	assert.Contains(t, lines[0], "extra: unknown field")
 	assert.Contains(t, lines[1], "bad.json:1:")
+}
+
+// No report has what the environment gave: neither in the address of a request that failed,
+// nor in a response that repeats a header.
+func TestNoReportHasASecretOfTheEnvironment(t *testing.T) {
+	t.Setenv("SHAKEDOWN_TEST_KEY", "plain-words-of-a-key")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "no access with "+r.Header.Get("Authorization"), http.StatusForbidden)
+	}))
+	defer server.Close()
+	for why, row := range map[string]struct{ agent, want string }{
+		"a refusal that repeats it": {`endpoint: "` + server.URL + `/a?k=${SHAKEDOWN_TEST_KEY}", ` +
+			`headers: {Authorization: "Bearer ${SHAKEDOWN_TEST_KEY}"}`, "no access with"},
+		"no server": {`endpoint: "http://127.0.0.1:1/${SHAKEDOWN_TEST_KEY}"`, "127.0.0.1:1/[redacted]"},
+		"no server that resets": {`endpoint: "` + server.URL + `", reset_endpoint: "http://127.0.0.1:1/?k=${SHAKEDOWN_TEST_KEY}"`,
+			"127.0.0.1:1/?k=[redacted]"},
+	} {
+		s := loaded(t, small+"agent: {"+row.agent+"}\n", nil)
+		for _, m := range s.Matrices(nil) {
+			r, err := m.Run(t.Context(), nil)
+			require.NoError(t, err, why)
+			text := marshalled(t, map[string]*contract.Report{"contract": r})
+			assert.Contains(t, text, row.want, why)
+			assert.NotContains(t, text, "plain-words", why)
+		}
+	}
 }
