@@ -197,6 +197,9 @@ func FuzzLoad(f *testing.F) {
 	for _, data := range valid(f) {
 		f.Add(data)
 	}
+	inJSON, err := os.ReadFile("testdata/quick.json")
+	require.NoError(f, err)
+	f.Add(inJSON)
 	for _, text := range []string{"", "a: &a [*a]", "? a", "- - -", "\ufeffversion: '2.0'", "a: !!binary x", "%YAML 1.1\n---\na: b", "a: |\n  b\n"} {
 		f.Add([]byte(text))
 	}

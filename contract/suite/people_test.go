@@ -244,9 +244,9 @@ func TestTheFirstProblemsAreShown(t *testing.T) {
 	assert.Contains(t, lines[1], "bad.json:1:")
 }
 
-// No report has what the environment gave: neither in the address of a request that failed,
+// No error in a report has what the environment gave: neither in the address of a request that failed,
 // nor in a response that repeats a header.
-func TestNoReportHasASecretOfTheEnvironment(t *testing.T) {
+func TestErrorsHaveNoSecretOfTheEnvironment(t *testing.T) {
 	t.Setenv("SHAKEDOWN_TEST_KEY", "plain-words-of-a-key")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no access with "+r.Header.Get("Authorization"), http.StatusForbidden)
