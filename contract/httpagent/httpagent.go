@@ -227,19 +227,24 @@ func (r *response) refuse(err error) error {
 
 // post sends one request and reads up to most bytes of its response. A status
 // outside 2xx is an error.
-func post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte,
+func post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte,
 	most int64) (*response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header = header
+	shown := redact.New(nil, redact.Patterns).Text(request.URL.Redacted()) // a query may have a token
 	answer, err := client.Do(request)
 	if err != nil {
+		var of *url.Error
+		if errors.As(err, &of) {
+			of.URL = shown
+		}
 		return nil, err
 	}
 	defer answer.Body.Close()
-	r := &response{url: request.URL.Redacted(), status: answer.StatusCode}
+	r := &response{url: shown, status: answer.StatusCode}
 	r.body, err = io.ReadAll(io.LimitReader(answer.Body, most))
 	if err != nil || r.status < 200 || r.status > 299 {
 		return nil, r.refuse(err)

@@ -98,6 +98,22 @@ func TestHTTPErrorsAreShort(t *testing.T) {
 	assert.Len(t, refused.Excerpt, 256)
 }
 
+// An error has no credentials of the address: neither of a user nor those in its query.
+func TestErrorsHaveNoCredentials(t *testing.T) {
+	refusing := httptest.NewServer(http.NotFoundHandler())
+	defer refusing.Close()
+	_, host, _ := strings.Cut(refusing.URL, "//")
+	for _, host := range []string{host, "127.0.0.1:1"} {
+		address := "http://ann:hunter2@" + host + "/a?api_key=sk-proj-0123456789abcdefghij"
+		_, err := httpagent.Agent(&httpagent.Options{URL: address})(t.Context(), "hi", nil)
+		for _, err := range []error{err, httpagent.Reset(address)(t.Context())} {
+			require.ErrorContains(t, err, host+"/a?api_key=")
+			assert.NotContains(t, err.Error(), "hunter2")
+			assert.NotContains(t, err.Error(), "sk-proj")
+		}
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	_, err := httpagent.Agent(&httpagent.Options{
 		URL: "ftp://example.org", MaxBody: -1, RequestField: "q", ResponseField: "a",

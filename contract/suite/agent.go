@@ -26,6 +26,7 @@ type endpoint struct {
 	options httpagent.Options
 	timeout time.Duration
 	reset   string
+	secrets *redact.Redactor // of what the environment gave
 }
 
 // variable is a variable of the environment in a text.
@@ -37,11 +38,18 @@ func (l *loader) expand(at, text string) string {
 		name = name[2 : len(name)-1]
 		value, ok := os.LookupEnv(name)
 		if !ok {
-			l.r.refuse(at, fmt.Sprintf("the variable %s is not set", name), "variables of the environment that are set")
+			l.r.refuse(at, fmt.Sprintf("the variable %q is not set", name), "variables of the environment that are set")
+		}
+		if len(value) >= leastSecret {
+			l.secrets = append(l.secrets, value)
 		}
 		return value
 	})
 }
+
+// leastSecret is the length from which on the value of a variable may be a secret. What is
+// shorter is a number or a word that errors would lack.
+const leastSecret = 6
 
 // agent reads the agent of a file.
 func (l *loader) agent(p *agentPart) *endpoint {
@@ -82,6 +90,7 @@ func (l *loader) agent(p *agentPart) *endpoint {
 	if p.ResponsePath != "" {
 		e.options.Decode = l.answerAt(at+"/response_path", p.ResponsePath)
 	}
+	e.secrets = redact.New(l.secrets, redact.Patterns)
 	return e
 }
 
@@ -91,7 +100,11 @@ var ofTheClient = []string{"Connection", "Content-Length", "Host", "Trailer", "T
 var headerName = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 
 func (l *loader) url(at, text string) string {
+	before := len(l.r.list)
 	text = l.expand(at, text)
+	if len(l.r.list) > before || l.r.is('"', at) == nil { // that was refused
+		return text
+	}
 	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		n := l.r.nearest(at)
 		l.r.at(at, n, &Error{Problem: "bad value", Value: strictjson.Short(redact.Address(string(n.JSON()))),
@@ -149,16 +162,39 @@ func (l *loader) answerAt(at, text string) func(body []byte) (string, error) {
 // world makes the world of the file's agent, with a function that resets it.
 func (e *endpoint) world() (*contract.World, func(context.Context) error) {
 	ask := httpagent.Agent(&e.options)
-	w := &contract.World{Agent: ask}
-	if e.timeout > 0 {
-		w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
-			ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	w := &contract.World{Agent: func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+		if e.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, e.timeout)
 			defer cancel()
-			return ask(ctx, prompt, tools)
 		}
-	}
+		answer, err := ask(ctx, prompt, tools)
+		return answer, e.hide(err)
+	}}
 	if e.reset == "" {
 		return w, nil
 	}
-	return w, httpagent.Reset(e.reset)
+	reset := httpagent.Reset(e.reset)
+	return w, func(ctx context.Context) error { return e.hide(reset(ctx)) }
 }
+
+// hide takes secrets out of the text of an error, which reports show: the address of a
+// request has what the environment gave.
+func (e *endpoint) hide(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := e.secrets.Text(err.Error()); text != err.Error() {
+		return &hidden{text, err}
+	}
+	return err
+}
+
+// A hidden error is another one without its secrets.
+type hidden struct {
+	text string
+	err  error
+}
+
+func (h *hidden) Error() string { return h.text }
+func (h *hidden) Unwrap() error { return h.err }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // maxProblems is the number of problems that an error of [Load] joins.
@@ -56,30 +54,39 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// sorted joins problems in the order of their places, up to [maxProblems] of them.
-func sorted(err error) error {
-	list := flat(err, nil)
+// problems joins all that was found, up to [maxProblems] of it: what is wrong with the
+// options, then with the file, then with the files that it names, each in the order of
+// places.
+func (l *loader) problems() error {
+	list, more := l.r.problems()
+	list = slices.Concat(l.others, list)
 	slices.SortStableFunc(list, func(a, b error) int {
-		var p, q *Error
-		if !errors.As(a, &p) || !errors.As(b, &q) {
-			return 0
+		var p, q Error // without a file: of the options
+		if e, ok := a.(*Error); ok {
+			p = *e
 		}
-		return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(p.Pointer, q.Pointer))
+		if e, ok := b.(*Error); ok {
+			q = *e
+		}
+		return cmp.Or(cmp.Compare(l.rank(p.File), l.rank(q.File)), cmp.Compare(p.File, q.File),
+			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(p.Pointer, q.Pointer))
 	})
-	if more := len(list) - maxProblems; more > 0 {
-		list = append(list[:maxProblems:maxProblems], fmt.Errorf("suite: and %d more problems", more))
+	if beyond := len(list) - maxProblems; beyond > 0 {
+		list, more = list[:maxProblems:maxProblems], more+beyond
+	}
+	if more > 0 {
+		list = append(list, fmt.Errorf("suite: and %d more problems", more))
 	}
 	return errors.Join(list...)
 }
 
-// flat appends the errors that were joined, also by joins within joins.
-func flat(err error, list []error) []error {
-	apart := fielderror.Apart(err)
-	if len(apart) == 1 && apart[0] == err {
-		return append(list, err)
+// rank is the position of a file among those that problems are about.
+func (l *loader) rank(file string) int {
+	switch file {
+	case "":
+		return 0
+	case l.r.file:
+		return 1
 	}
-	for _, one := range apart {
-		list = flat(one, list)
-	}
-	return list
+	return 2
 }

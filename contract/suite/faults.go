@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // scenarioKeys are what a scenario has.
@@ -45,7 +46,7 @@ type (
 	}
 	llmKeys struct {
 		Mode        string   `json:"mode" doc:"what goes wrong"`
-		Point       string   `json:"point" doc:"a glob of the model's injection point"`
+		Point       string   `json:"point" bounds:"min=1" doc:"a glob of the model's injection point"`
 		API         string   `json:"api" bounds:"enum=openai|anthropic" doc:"the form of the model's messages"`
 		Probability *float64 `json:"probability,omitempty" doc:"the share of calls, 0 to 1; left out: all"`
 		AfterCalls  int      `json:"after_calls,omitempty" bounds:"min=1" doc:"the first call that it is about, from 1"`
@@ -67,10 +68,11 @@ type entry struct {
 // scenario reads one scenario.
 func (l *loader) scenario(p part) (contract.Scenario, bool) {
 	var keys scenarioKeys
-	if !l.r.fill(p, &keys, nil) {
+	fits := l.r.fill(p, &keys, nil)
+	if p.node.Kind != '{' {
 		return contract.Scenario{}, false
 	}
-	if !validName.MatchString(keys.Name) {
+	if n := p.node.Member("name"); n != nil && n.Kind == '"' && !validName.MatchString(n.Text) {
 		l.r.bad(p.at+"/name", "letters, digits, '.', '_' and '-'", nil)
 	}
 	s := contract.Scenario{Name: keys.Name, AllowUndelivered: keys.AllowUndelivered}
@@ -78,7 +80,7 @@ func (l *loader) scenario(p part) (contract.Scenario, bool) {
 	if keys.AllowUndelivered && len(s.Rules) == 0 && s.Rewrite == nil && l.r.ok() {
 		l.r.refuse(p.at+"/allow_undelivered", "a field without a meaning in a scenario without faults", "none")
 	}
-	return s, true
+	return s, fits
 }
 
 // faults gives a scenario its rules and its rewriting.
@@ -134,7 +136,13 @@ func (l *loader) entry(s *contract.Scenario, list string, p part) {
 		return
 	}
 	e, params := &entry{at: p.at}, reflect.New(m.params)
-	if !l.keysOf(e, list, p, params) {
+	fits := l.keysOf(e, list, p, params)
+	if d, is := params.Interface().(*drift); is && d.Type != "" && !slices.Contains(drifts, d.Type) {
+		l.r.unknown(p.at+"/drift_type", d.Type, drifts)
+		fits = false
+	}
+	trigger, ok := l.trigger(e)
+	if !fits || !ok {
 		return
 	}
 	if m.rewrite != nil {
@@ -144,14 +152,6 @@ func (l *loader) entry(s *contract.Scenario, list string, p part) {
 		} else {
 			s.Rewrite = m.rewrite(params.Interface())
 		}
-		return
-	}
-	if d, is := params.Interface().(*drift); is && d.Type != "" && !slices.Contains(drifts, d.Type) {
-		l.r.unknown(p.at+"/drift_type", d.Type, drifts)
-		return
-	}
-	trigger, ok := l.trigger(e)
-	if !ok {
 		return
 	}
 	if e.MatchURL != "" {
@@ -202,15 +202,14 @@ func (l *loader) modeOf(list string, p part) (mode, bool) {
 	return l.modes[i], true
 }
 
-// keysOf reads the keys of an entry, and finds what it is about.
+// keysOf reads the keys of an entry, and finds what it is about. Each key is looked at,
+// whatever is wrong with the others.
 func (l *loader) keysOf(e *entry, list string, p part, params reflect.Value) bool {
 	switch list {
 	case toolFaults:
-		if !l.r.both(p, &e.toolKeys, params, nil) {
-			return false
-		}
+		fits, _ := l.r.both(p, &e.toolKeys, params, nil)
 		e.layer = chaos.LayerTool
-		return l.toolTarget(e)
+		return l.toolTarget(e, p.node) && fits
 	case llmFaults:
 		if n := p.node; n.Member("point") == nil || n.Member("api") == nil {
 			l.r.at(p.at, n, &Error{Problem: "a fault of a model without its place", Allowed: "point, " +
@@ -218,37 +217,37 @@ func (l *loader) keysOf(e *entry, list string, p part, params reflect.Value) boo
 			return false
 		}
 		var keys llmKeys
-		if !l.r.both(p, &keys, params, instead[llmFaults]) {
-			return false
-		}
+		fits, _ := l.r.both(p, &keys, params, instead[llmFaults])
 		e.toolKeys = toolKeys{Mode: keys.Mode, Probability: keys.Probability, AfterCalls: keys.AfterCalls}
 		e.API, e.layer = keys.API, chaos.LayerLLM
 		e.target = keys.Point
-		return l.compiles(p.at+"/point", e.target)
+		return l.compiles(p.at+"/point", e.target) && fits
 	}
 	var keys attackKeys
-	if !l.r.both(p, &keys, params, instead[contextAttacks]) {
-		return false
-	}
+	fits, _ := l.r.both(p, &keys, params, instead[contextAttacks])
 	if in, ok := params.Interface().(*injection); ok {
-		if n := p.node.Member("payloads"); n != nil && (len(in.Payloads) == 0 || slices.Contains(in.Payloads, "")) {
-			l.r.bad(p.at+"/payloads", "one text or more, none of them empty", nil)
-			return false
+		before := len(l.r.list)
+		if p.node.Member("payloads") != nil {
+			l.r.oneOrMore(p.at+"/payloads", "one text or more")
 		}
+		for i := range in.Payloads {
+			l.r.visible(fmt.Sprintf("%s/payloads/%d", p.at, i), "a text that is not empty")
+		}
+		fits = fits && len(l.r.list) == before
 		e.Probability = in.Probability
 		e.Tool, e.layer = in.Tool, chaos.LayerTool
 		if e.Tool == "" {
 			e.Tool = "*"
 		}
-		return l.toolTarget(e)
+		return l.toolTarget(e, p.node) && fits
 	}
-	return true
+	return fits
 }
 
 // toolTarget is the target of an entry about tools.
-func (l *loader) toolTarget(e *entry) bool {
+func (l *loader) toolTarget(e *entry, n *strictjson.Node) bool {
 	switch {
-	case e.Tool == "" && e.MatchURL == "":
+	case e.Tool == "" && n.Member("tool") == nil && n.Member("match_url") == nil:
 		l.r.refuse(e.at+"/tool", "missing", "a glob of tools, such as *, or match_url")
 		return false
 	case e.MatchURL != "" && e.Tool != "" && e.Tool != "*":
@@ -262,7 +261,11 @@ func (l *loader) toolTarget(e *entry) bool {
 	return l.compiles(e.at+"/tool", e.target)
 }
 
+// compiles reports whether a target is a glob. One that is empty was refused before.
 func (l *loader) compiles(at, target string) bool {
+	if target == "" {
+		return false
+	}
 	if _, err := glob.Compile(target); err != nil {
 		l.r.bad(at, "a glob: * for any run of characters, ? for one, [a-z], {a,b}", err)
 		return false

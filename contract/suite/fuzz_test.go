@@ -59,15 +59,7 @@ func judged(t testing.TB, dir string, data []byte) {
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 	s, err := suite.Load(path, options())
 	if err != nil {
-		for _, one := range apart(err) {
-			var e *suite.Error
-			if errors.As(one, &e) {
-				assert.Positive(t, e.Line, "%v", e)
-				assert.NotEmpty(t, e.Problem+e.Allowed+errorText(e.Err), "%v", e)
-			} else {
-				assert.ErrorContains(t, one, "more problems")
-			}
-		}
+		placedAll(t, err)
 		return
 	}
 	want := outline(t, s)
@@ -84,6 +76,20 @@ func judged(t testing.TB, dir string, data []byte) {
 	again, err = suite.Load(path, options())
 	require.NoError(t, err, "written again")
 	require.Equal(t, want, outline(t, again), "written again")
+}
+
+// placedAll holds every problem to having a line and saying something.
+func placedAll(t testing.TB, err error) {
+	t.Helper()
+	for _, one := range apart(err) {
+		var e *suite.Error
+		if errors.As(one, &e) {
+			assert.Positive(t, e.Line, "%v", e)
+			assert.NotEmpty(t, e.Problem+e.Allowed+errorText(e.Err), "%v", e)
+		} else {
+			assert.ErrorContains(t, one, "more problems")
+		}
+	}
 }
 
 func errorText(err error) string {
@@ -191,6 +197,9 @@ func FuzzLoad(f *testing.F) {
 	for _, data := range valid(f) {
 		f.Add(data)
 	}
+	inJSON, err := os.ReadFile("testdata/quick.json")
+	require.NoError(f, err)
+	f.Add(inJSON)
 	for _, text := range []string{"", "a: &a [*a]", "? a", "- - -", "\ufeffversion: '2.0'", "a: !!binary x", "%YAML 1.1\n---\na: b", "a: |\n  b\n"} {
 		f.Add([]byte(text))
 	}
@@ -201,6 +210,7 @@ func FuzzLoad(f *testing.F) {
 		s, err := suite.Load(path, options())
 		if err != nil {
 			assert.Nil(t, s)
+			placedAll(t, err)
 			return
 		}
 		want := outline(t, s)

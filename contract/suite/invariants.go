@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // invariantKeys are what every invariant has.
@@ -30,6 +31,7 @@ type invariantKeys struct {
 type invariantIn struct {
 	invariantKeys
 	severity contract.Severity
+	kind     Kind
 	l        *loader
 	node     *strictjson.Node
 	at       string
@@ -52,11 +54,13 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 func (l *loader) invariants(p part) (list []contract.Invariant, places []string) {
 	first := map[string]string{}
 	for _, item := range l.r.items(p) {
-		v, ok := l.invariant(item)
+		v, name, ok := l.invariant(item)
+		if name != "" {
+			l.unique(first, name, item.at+"/id", item.at)
+		}
 		if !ok {
 			continue
 		}
-		l.unique(first, v.Name, item.at+"/id", item.at)
 		list = append(list, v)
 		places = append(places, item.at)
 	}
@@ -75,23 +79,35 @@ func (l *loader) unique(first map[string]string, name, at, item string) {
 	l.r.refuse(at, fmt.Sprintf("%q is there twice, first in line %d", name, line), "")
 }
 
-func (l *loader) invariant(p part) (contract.Invariant, bool) {
+// invariant reads one invariant. What is wrong with some of its keys does not keep the
+// others from being looked at. The name is there also if something is wrong.
+func (l *loader) invariant(p part) (v contract.Invariant, name string, fits bool) {
 	in := &invariantIn{l: l, node: p.node, at: p.at}
 	if p.node.Kind != '{' {
-		return contract.Invariant{}, l.r.Wrong(p.node, p.at, "an object")
+		return v, "", l.r.Wrong(p.node, p.at, "an object")
 	}
 	k, ok := l.kindOf(p)
 	if !ok {
-		return contract.Invariant{}, false
+		return v, "", false
 	}
+	in.kind = k
 	params := reflect.New(k.params)
-	if !l.r.both(p, &in.invariantKeys, params, instead["invariant"]) || !in.check(k) {
-		return contract.Invariant{}, false
+	fits, own := l.r.both(p, &in.invariantKeys, params, instead["invariant"])
+	fits = in.check(k) && fits
+	if !own {
+		return v, in.ID, false
 	}
 	before := len(l.r.list)
-	v := k.build(in, params.Interface())
+	err := <-usercode.Go(nil, func() error {
+		v = k.build(in, params.Interface())
+		return nil
+	})
+	if err != nil {
+		l.r.at(p.at, p.node, &Error{Problem: "the function of the type " + k.name, Err: err,
+			Allowed: "a function that returns"})
+	}
 	if len(l.r.list) > before {
-		return v, false
+		return v, in.ID, false
 	}
 	v.Applies = contract.Applies(max(0, slices.Index(whens, in.When)))
 	if len(in.Probes) > 0 {
@@ -106,7 +122,7 @@ func (l *loader) invariant(p part) (contract.Invariant, bool) {
 			v.Check = described(v.Check, in.Description)
 		}
 	}
-	return v, v.Err == nil
+	return v, in.ID, fits && v.Err == nil
 }
 
 // kindOf finds the type of an invariant.
@@ -131,13 +147,15 @@ func (l *loader) kindOf(p part) (Kind, bool) {
 	return Kind{}, false
 }
 
-// both fills two structs from one object: the common keys, and those of its type.
-func (r *reader) both(p part, common any, params reflect.Value, instead map[string]string) bool {
+// both fills two structs from one object: the common keys, and those of its type. It
+// reports whether all of the object fits, and whether the keys of its type do.
+func (r *reader) both(p part, common any, params reflect.Value, instead map[string]string) (fits, own bool) {
 	v := reflect.ValueOf(common).Elem()
-	own, more := r.membersOf(v.Type()).names, r.membersOf(params.Elem().Type()).names
-	fits := r.only(p, slices.Concat(own, more), instead)
-	fits = r.object(p, own, v) && fits
-	return r.object(p, more, params.Elem()) && fits
+	names, more := r.membersOf(v.Type()).names, r.membersOf(params.Elem().Type()).names
+	fits = r.only(p, slices.Concat(names, more), instead)
+	fits = r.object(p, names, v) && fits
+	own = r.object(p, more, params.Elem())
+	return fits && own, own
 }
 
 // check holds the common keys to what they may be.
@@ -160,13 +178,11 @@ func (in *invariantIn) check(k Kind) bool {
 		in.l.r.refuse(in.at+"/negate", "a field without a meaning for the type "+k.name,
 			"negate with a type that judges the answer alone: "+listed(in.l.negatable()))
 	}
-	if n := in.node.Member("probes"); n != nil && len(n.Kids) == 0 {
-		in.bad("probes", "one prompt or more")
+	if in.node.Member("probes") != nil {
+		in.l.r.oneOrMore(in.at+"/probes", "one prompt or more")
 	}
-	for i, probe := range in.Probes {
-		if strings.TrimSpace(probe) == "" {
-			in.bad(fmt.Sprintf("probes/%d", i), "a text that is not empty")
-		}
+	for i := range in.Probes {
+		in.l.r.visible(fmt.Sprintf("%s/probes/%d", in.at, i), "a text that is not empty")
 	}
 	return len(in.l.r.list) == before
 }
@@ -201,13 +217,16 @@ func (in *invariantIn) dotAll(pattern string) string {
 
 // effects finds a function of [Options].Effects.
 func (in *invariantIn) effects(name string) func(state any) []string {
-	own := in.l.o.Effects[name]
+	own, known := in.l.o.Effects[name]
 	if own == nil {
 		names := slices.Sorted(maps.Keys(in.l.o.Effects))
-		if len(names) == 0 {
+		switch {
+		case known:
+			in.l.r.refuse(in.at+"/effects", fmt.Sprintf("Options.Effects[%q] is nil", name), "a function")
+		case len(names) == 0:
 			in.l.r.refuse(in.at+"/effects", fmt.Sprintf("unknown value %q", name),
 				"names in Options.Effects, which has none")
-		} else {
+		default:
 			in.l.r.unknown(in.at+"/effects", name, names)
 		}
 		return func(any) []string { return nil }
@@ -227,7 +246,7 @@ func (in *invariantIn) refused(err error) {
 		if errors.As(err, &f) {
 			e = &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
 			if m := argument.FindStringSubmatch(f.Field); m != nil {
-				at = keyOf(in.node, in.at, m[1], m[2])
+				at = in.keyOf(m[1], m[2])
 			}
 		}
 		place := in.l.r.nearest(at)
@@ -238,19 +257,24 @@ func (in *invariantIn) refused(err error) {
 	}
 }
 
-// keyOf finds the key of an invariant that a constructor calls name.
-func keyOf(n *strictjson.Node, at, name, index string) string {
+// keyOf finds the key of an invariant that a constructor calls name: one of that name, or
+// else the only one that the type has.
+func (in *invariantIn) keyOf(name, index string) string {
 	name = strings.ToLower(name)
-	for i, key := range n.Keys {
+	own := in.l.r.membersOf(in.kind.params).names
+	i := slices.IndexFunc(in.node.Keys, func(key string) bool {
 		plain := strings.ReplaceAll(key, "_", "")
-		if plain != name && plain != name+"s" && plain+"s" != name && !strings.HasSuffix(plain, name) {
-			continue
-		}
-		at = strictjson.Join(at, n.Keys[i])
-		if kid := n.Kids[i]; index != "" && kid.Kind == '[' {
-			at += "/" + index
-		}
-		return at
+		return plain == name || plain == name+"s" || plain+"s" == name || strings.HasSuffix(plain, name)
+	})
+	if i < 0 && len(own) == 1 {
+		i = slices.Index(in.node.Keys, own[0])
+	}
+	if i < 0 {
+		return in.at
+	}
+	at := strictjson.Join(in.at, in.node.Keys[i])
+	if kid := in.node.Kids[i]; index != "" && kid.Kind == '[' {
+		at += "/" + index
 	}
 	return at
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,18 +19,22 @@ import (
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A loader makes a suite of a file.
 type loader struct {
-	r      *reader
-	o      Options
-	folder *os.Root // that of the file
-	dir    string
-	kinds  map[string]Kind
-	modes  []mode
-	others []error // of files that the file names, and of the options
+	r        *reader
+	o        Options
+	folder   *os.Root // that of the file
+	dir      string
+	kinds    map[string]Kind
+	modes    []mode
+	ownKinds []string // the names of Options.Mutators
+	secrets  []string // what variables of the environment stand for
+	others   []error  // of files that the file names, and of the options
 }
 
 func newLoader(path string, folder *os.Root, o *Options) *loader {
@@ -40,6 +44,9 @@ func newLoader(path string, folder *os.Root, o *Options) *loader {
 	}
 	for _, k := range kinds() {
 		l.kinds[k.name] = k
+	}
+	for _, m := range l.o.Mutators {
+		l.ownKinds = append(l.ownKinds, kindOf(m))
 	}
 	for i, k := range l.o.Invariants {
 		at := fmt.Sprintf("Options.Invariants[%d]", i)
@@ -59,10 +66,8 @@ func newLoader(path string, folder *os.Root, o *Options) *loader {
 // fields makes the errors of arguments.
 const fields = fielderror.Package("suite")
 
-// problems joins all that was found.
-func (l *loader) problems() error {
-	return errors.Join(l.r.problems(), errors.Join(l.others...))
-}
+// ok reports whether nothing was wrong so far.
+func (l *loader) ok() bool { return l.r.ok() && len(l.others) == 0 }
 
 // suite reads the document; nil: it has no form.
 func (l *loader) suite(data []byte) *Suite {
@@ -71,16 +76,17 @@ func (l *loader) suite(data []byte) *Suite {
 		return nil
 	}
 	s := &Suite{root: root}
-	l.r.fill(part{root, ""}, &s.doc, instead[""])
-	if s.doc.Contract.Invariants.node == nil {
+	if l.r.fill(part{root, ""}, &s.doc, instead[""]); root.Kind != '{' {
 		return s
 	}
 	s.agent = l.agent(s.doc.Agent)
 	l.prompts(&s.doc)
 	var places, placesOfMutation []string
+	l.r.oneOrMore("/contract/invariants", "one invariant or more")
 	s.contract, places = l.invariants(s.doc.Contract.Invariants)
 	s.mutation = s.contract
 	if s.doc.Invariants.node != nil {
+		l.r.oneOrMore("/invariants", "one invariant or more; left out: the contract's")
 		s.mutation, placesOfMutation = l.invariants(s.doc.Invariants)
 	}
 	scenarioPlaces := l.scenarios(s)
@@ -89,24 +95,24 @@ func (l *loader) suite(data []byte) *Suite {
 	s.weights = l.weights(s.doc.Scoring)
 	l.cassette(s)
 	l.apply(s, places, placesOfMutation)
-	if l.problems() == nil {
+	if l.ok() {
 		l.validate(s, places, scenarioPlaces)
 	}
 	return s
 }
 
-// prompts holds the prompts to what they may be.
+// prompts holds prompts, points and the name to what they may be.
 func (l *loader) prompts(doc *document) {
-	if len(doc.Prompts) == 0 {
-		l.r.refuse("/golden_prompts", "no prompts", "one prompt or more")
+	if l.r.root.Member("golden_prompts") == nil {
+		l.r.refuse("/golden_prompts", "missing", "one prompt or more")
 	}
-	for i, p := range doc.Prompts {
-		if strings.TrimSpace(p) == "" {
-			l.r.bad("/golden_prompts/"+strconv.Itoa(i), "a text that is not empty", nil)
-		}
+	l.r.oneOrMore("/golden_prompts", "one prompt or more")
+	l.r.visible("/contract/name", "a name")
+	for i := range doc.Prompts {
+		l.r.visible("/golden_prompts/"+strconv.Itoa(i), "a text that is not empty")
 	}
-	if strings.TrimSpace(doc.Contract.Name) == "" {
-		l.r.bad("/contract/name", "a name", nil)
+	for i := range doc.Points {
+		l.r.visible("/points/"+strconv.Itoa(i), "the name of an injection point")
 	}
 }
 
@@ -121,9 +127,7 @@ func (l *loader) scenarios(s *Suite) (places []string) {
 		l.unique(first, sc.Name, item.at+"/name", item.at)
 		s.scenarios, places = append(s.scenarios, sc), append(places, item.at)
 	}
-	if n := s.doc.Contract.Scenarios.node; n != nil && n.Kind == '[' && len(n.Kids) == 0 {
-		l.r.bad("/contract/chaos_matrix", "one scenario or more", nil)
-	}
+	l.r.oneOrMore("/contract/chaos_matrix", "one scenario or more")
 	if p := s.doc.Chaos; p.node != nil {
 		var keys faultKeys
 		sc := contract.Scenario{Name: "chaos"}
@@ -162,7 +166,7 @@ func (l *loader) mutations(s *Suite) {
 			}
 		}
 	}
-	known["encode"] = true
+	known["encode"] = true // not among names, which has each encoding
 	for i, name := range p.Types {
 		at := "/mutations/types/" + strconv.Itoa(i)
 		switch {
@@ -196,6 +200,18 @@ func (l *loader) mutations(s *Suite) {
 	l.r.cause("/mutations", err)
 }
 
+// kindOf is the name of a mutator; "" if it has none. [mutate.New] says what is wrong then.
+func kindOf(m mutate.Mutator) (name string) {
+	if m == nil {
+		return ""
+	}
+	<-usercode.Go(nil, func() error {
+		name = m.Kind()
+		return nil
+	})
+	return name
+}
+
 // mutationWeights gives each kind of a group the weight of the group, unless it has one of
 // its own.
 func (l *loader) mutationWeights(p part, kinds []string) map[string]float64 {
@@ -211,8 +227,8 @@ func (l *loader) mutationWeights(p part, kinds []string) map[string]float64 {
 	for _, k := range all {
 		known[k.Name], known[k.Group] = true, true
 	}
-	for _, m := range l.o.Mutators {
-		known[m.Kind()] = true
+	for _, name := range l.ownKinds {
+		known[name] = true
 	}
 	delete(known, "")
 	for i, key := range p.node.Keys {
@@ -223,8 +239,10 @@ func (l *loader) mutationWeights(p part, kinds []string) map[string]float64 {
 		}
 		switch {
 		case !known[key]:
-			l.r.at(at, p.node.Key(i), &Error{Problem: "unknown field", Allowed: "kinds and groups of mutations"})
-		case !(w > 0) || math.IsInf(w, 0):
+			names := slices.Sorted(maps.Keys(known))
+			l.r.at(at, p.node.Key(i), &Error{Problem: "unknown field",
+				Allowed: "a kind or a group of mutations: " + listed(names) + text.Meant(key, names)})
+		case !(w > 0):
 			l.r.bad(at, "a number above 0", nil)
 		}
 		group, made := false, p.node.Kids[i].Kind != '0' || len(kinds) == 0
@@ -243,7 +261,7 @@ func (l *loader) mutationWeights(p part, kinds []string) map[string]float64 {
 		if !group {
 			weights[key], own[key] = w, true
 		}
-		made = made || slices.ContainsFunc(l.o.Mutators, func(m mutate.Mutator) bool { return m.Kind() == key })
+		made = made || slices.Contains(l.ownKinds, key)
 		if !made && known[key] {
 			l.r.refuse(at, "a weight of what types does not name: "+key, "kinds and groups that are made")
 		}
@@ -267,17 +285,17 @@ func (l *loader) weights(p part) scoring.Weights {
 		return scoring.Weights{}
 	}
 	w := scoring.Weights(keys)
-	sum := 0.0
-	for i, kid := range p.node.Kids {
-		var one float64
-		l.r.Bind(kid, "", reflect.ValueOf(&one).Elem(), strictjson.Tag{})
-		if one < 0 || math.IsInf(one, 0) {
-			l.r.bad(strictjson.Join(p.at, p.node.Keys[i]), "0 to 1", nil)
+	// Scoring parts that are all there tells what is wrong with the weights: they have one rule.
+	zero := new(float64)
+	_, err := w.Overall(scoring.Parts{Mutation: zero, Chaos: zero, Contract: zero, Replay: zero}, nil)
+	for _, err := range fielderror.Apart(err) {
+		var f *scoring.FieldError
+		errors.As(err, &f)
+		if key, ok := strings.CutPrefix(f.Field, "weights."); ok {
+			l.r.bad(p.at+"/"+key, f.Allowed, nil)
+		} else {
+			l.r.refuse(p.at, fmt.Sprintf("weights that sum to %.6g", f.Value), "weights that sum to "+f.Allowed)
 		}
-		sum += one
-	}
-	if math.Abs(sum-1) > 0.001 {
-		l.r.refuse(p.at, fmt.Sprintf("weights that sum to %.4g", sum), "weights that sum to 1, within 0.001")
 	}
 	return w
 }
@@ -293,7 +311,7 @@ func (l *loader) cassette(s *Suite) {
 		l.r.bad(at, "a file in the folder of the suite", err)
 		return
 	}
-	if !l.r.ok() || len(l.others) > 0 {
+	if !l.ok() {
 		return
 	}
 	tape, err := cassette.Open(filepath.Join(l.dir, name), l.o.Cassette)
@@ -307,7 +325,7 @@ func (l *loader) cassette(s *Suite) {
 // apply leaves each matrix the invariants that are asked in it, and refuses those that are
 // asked in none.
 func (l *loader) apply(s *Suite, places, placesOfMutation []string) {
-	if !l.r.ok() || len(l.others) > 0 {
+	if !l.ok() {
 		return
 	}
 	here := &scope{scenarios: s.scenarios}
@@ -336,6 +354,9 @@ func (l *loader) apply(s *Suite, places, placesOfMutation []string) {
 	s.contract = here.asked(s.contract)
 	const allowed = "an invariant that is asked there: left out, when is always"
 	switch {
+	case s.useless():
+		l.r.refuse("/scoring", "weights of parts alone that this file does not have",
+			"a weight above 0 of the contract, or of another part of this file")
 	case len(s.contract) == 0:
 		l.r.refuse("/contract/invariants", "no invariant of the contract's scenarios", allowed)
 	case s.set != nil && len(s.mutation) == 0:

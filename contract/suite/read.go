@@ -2,7 +2,6 @@ package suite
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -25,6 +24,7 @@ type reader struct {
 	file string
 	root *strictjson.Node
 	list []error
+	more int // the number of problems that are in no list
 	// known has what was found out about structs: it takes longer than reading one.
 	known map[reflect.Type]*members
 }
@@ -59,8 +59,9 @@ func newReader(file string) *reader {
 		return &Error{File: file, Line: p.Line, Column: p.Column, Pointer: strings.TrimPrefix(p.Pointer, "/"),
 			Problem: string(p.Reason), Value: p.Value, Allowed: p.Allowed, Err: p.Err}
 	}
+	// Parts that must be there are lists.
 	r.Special = map[reflect.Type]strictjson.Special{
-		reflect.TypeFor[part](): {Shape: "a part", Bind: func(n *strictjson.Node, at string, v reflect.Value) bool {
+		reflect.TypeFor[part](): {Shape: "a list", Bind: func(n *strictjson.Node, at string, v reflect.Value) bool {
 			v.Set(reflect.ValueOf(part{n, at}))
 			return true
 		}},
@@ -91,8 +92,11 @@ func (r *reader) parse(data []byte) *strictjson.Node {
 	return r.root
 }
 
-// problems joins what was found, in no order.
-func (r *reader) problems() error { return errors.Join(r.Err(), errors.Join(r.list...)) }
+// problems are those that were found, in no order, and the number of those besides.
+func (r *reader) problems() (list []error, more int) {
+	list, more = r.List()
+	return slices.Concat(list, r.list), more + r.more
+}
 
 // ok reports whether nothing was wrong so far.
 func (r *reader) ok() bool { return r.Count() == 0 && len(r.list) == 0 }
@@ -104,7 +108,8 @@ func (r *reader) add(e *Error) {
 
 // at adds a problem with the place of a node, which has the pointer.
 func (r *reader) at(pointer string, n *strictjson.Node, e *Error) {
-	if len(r.list) > 10*maxProblems { // of which the first by place are shown
+	if len(r.list) >= 10*maxProblems { // of which the first by place are shown
+		r.more++
 		return
 	}
 	e.Pointer = strings.TrimPrefix(pointer, "/")
@@ -114,15 +119,29 @@ func (r *reader) at(pointer string, n *strictjson.Node, e *Error) {
 
 // nearest is the value at a pointer, or the last value on the way to it.
 func (r *reader) nearest(pointer string) *strictjson.Node {
-	n := r.root
+	n, _ := r.find(pointer)
+	return n
+}
+
+// is returns the value at a pointer if it is of a kind, else nil.
+func (r *reader) is(kind byte, pointer string) *strictjson.Node {
+	if n, there := r.find(pointer); there && n.Kind == kind {
+		return n
+	}
+	return nil
+}
+
+// find is nearest, and reports whether it is the value at the pointer.
+func (r *reader) find(pointer string) (n *strictjson.Node, there bool) {
+	n = r.root
 	for _, key := range strings.Split(pointer, "/")[1:] {
 		kid := child(n, key)
 		if kid == nil {
-			break
+			return n, false
 		}
 		n = kid
 	}
-	return n
+	return n, true
 }
 
 func child(n *strictjson.Node, key string) *strictjson.Node {
@@ -150,6 +169,20 @@ func (r *reader) bad(pointer, allowed string, cause error) {
 	n := r.nearest(pointer)
 	r.at(pointer, n,
 		&Error{Problem: "bad value", Value: strictjson.Short(string(n.JSON())), Allowed: allowed, Err: cause})
+}
+
+// visible refuses a text without anything that can be seen.
+func (r *reader) visible(pointer, allowed string) {
+	if n := r.is('"', pointer); n != nil && strings.TrimSpace(n.Text) == "" {
+		r.bad(pointer, allowed, nil)
+	}
+}
+
+// oneOrMore refuses a list without elements.
+func (r *reader) oneOrMore(pointer, allowed string) {
+	if n := r.is('[', pointer); n != nil && len(n.Kids) == 0 {
+		r.bad(pointer, allowed, nil)
+	}
 }
 
 // unknown adds the problem that a text is none of those that are allowed.
@@ -214,6 +247,7 @@ func (r *reader) object(p part, names []string, v reflect.Value) bool {
 }
 
 // says refuses optional members that are there and say nothing: a zero counts as left out.
+// A text that must be there may be empty, unless its bounds have a min.
 func (r *reader) says(n *strictjson.Node, at string, t reflect.Type) bool {
 	fits := true
 	for _, f := range r.membersOf(t).fields {
@@ -230,7 +264,7 @@ func (r *reader) says(n *strictjson.Node, at string, t reflect.Type) bool {
 		case of == reflect.TypeFor[part]():
 		case of.Kind() == reflect.Struct && kid.Kind == '{':
 			fits = r.says(kid, below, of) && fits
-		case f.Optional && kid.Kind == '"' && kid.Text == "":
+		case (f.Optional || f.Min != "") && kid.Kind == '"' && kid.Text == "":
 			r.bad(below, "a text that is not empty", nil)
 			fits = false
 		case f.Optional && f.Type.Kind() != reflect.Pointer &&

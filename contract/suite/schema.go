@@ -118,6 +118,9 @@ func (g generator) typed(t reflect.Type, f strictjson.Field) map[string]any {
 		if len(f.Enum) > 0 {
 			s["enum"] = f.Enum
 		}
+		if f.Min != "" {
+			s["minLength"] = 1
+		}
 		return s
 	case reflect.Uint64:
 		return map[string]any{"type": []string{"integer", "string"}}

@@ -24,11 +24,11 @@ type (
 		File string `json:"file" doc:"a file in the folder of the suite"`
 	}
 	sessionKeys struct {
-		ID              string `json:"id" doc:"its name"`
+		ID              string `json:"id" bounds:"min=1" doc:"its name"`
 		Name            string `json:"name,omitempty" doc:"what its record calls it"`
 		Source          string `json:"source,omitempty" doc:"where it was recorded"`
 		CapturedAt      string `json:"captured_at,omitempty" doc:"when it was recorded (RFC 3339)"`
-		Input           string `json:"input" doc:"what the agent was asked"`
+		Input           string `json:"input" bounds:"min=1" doc:"what the agent was asked"`
 		Responses       part   `json:"tool_responses,omitempty" doc:"the answers of the tools, in order"`
 		ExpectedFailure string `json:"expected_failure,omitempty" doc:"what went wrong, in words"`
 		Contract        string `json:"contract,omitempty" doc:"the name of the contract"`
@@ -53,14 +53,19 @@ func (l *loader) sessions(s *Suite) {
 	first := map[string]string{}
 	for _, item := range items {
 		one, ok := l.session(item)
-		if !ok {
+		if one.Session == nil {
 			continue
 		}
 		if c := one.Contract; c != "" && c != s.doc.Contract.Name {
 			l.r.at(item.at, item.node, &Error{Problem: fmt.Sprintf("a session of an unknown contract %q", c),
 				Allowed: fmt.Sprintf("%q, the contract of this file", s.doc.Contract.Name)})
 		}
-		l.unique(first, one.Name, item.at, item.at)
+		if one.Name != "" {
+			l.unique(first, one.Name, item.at, item.at)
+		}
+		if !ok {
+			continue
+		}
 		if _, err := playedScenarios([]session{one}, noWorld); err != nil {
 			l.r.cause(item.at, err)
 		}
@@ -105,11 +110,9 @@ func (l *loader) session(p part) (session, bool) {
 			one, ok = other.session(part{root, ""})
 		}
 	}
-	if err := other.problems(); err != nil {
-		l.others = append(l.others, fielderror.Apart(err)...)
-		return session{}, false
-	}
-	return one, ok
+	list, more := other.problems()
+	l.others, l.r.more = append(l.others, list...), l.r.more+more
+	return one, ok && len(list) == 0
 }
 
 // session reads a session of either form.
@@ -131,21 +134,18 @@ func (r *reader) session(p part) (session, bool) {
 		return session{Session: s}, err == nil
 	}
 	var keys sessionKeys
-	if !r.fill(p, &keys, map[string]string{"context": "none: an agent gets its context in Go"}) {
-		return session{}, false
-	}
+	fits := r.fill(p, &keys, map[string]string{"context": "none: an agent gets its context in Go"})
 	s := &replay.Session{Name: keys.ID, Contract: keys.Contract, Prompts: []string{keys.Input},
 		ExpectedFailure: keys.ExpectedFailure, Source: replay.Origin{Dialect: keys.Source, ID: keys.Name}}
 	if keys.CapturedAt != "" {
 		at, err := time.Parse(time.RFC3339, keys.CapturedAt)
 		if err != nil {
 			r.bad(p.at+"/captured_at", "a time as 2026-05-04T03:02:01Z (RFC 3339)", nil)
-			return session{}, false
+			fits = false
 		}
 		s.Source.CapturedAt = at
 	}
 	var at time.Duration
-	fits := true
 	for _, item := range r.items(keys.Responses) {
 		c, ok := r.response(item)
 		fits = fits && ok
@@ -153,10 +153,7 @@ func (r *reader) session(p part) (session, bool) {
 		at += c.Took
 		s.Calls = append(s.Calls, c)
 	}
-	if !fits || !r.valid(p, s) {
-		return session{}, false
-	}
-	return session{Session: s, byOrder: true}, true
+	return session{Session: s, byOrder: true}, fits && r.valid(p, s)
 }
 
 // valid holds a session of the field's form to what ours may be.
@@ -167,6 +164,9 @@ func (r *reader) valid(p part, s *replay.Session) bool {
 		var f *contract.FieldError
 		if errors.As(err, &f) {
 			e = &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
+			if f.Value != nil {
+				e.Value = fmt.Sprintf("%q", f.Value)
+			}
 			if f.Field == "name" {
 				at += "/id"
 			} else if found := callField.FindStringSubmatch(f.Field); found != nil {
@@ -183,7 +183,7 @@ var callField = regexp.MustCompile(`^calls\[(\d+)\]`)
 // response reads one answer of a tool.
 func (r *reader) response(p part) (findings.Call, bool) {
 	var keys responseKeys
-	if !r.fill(p, &keys, nil) {
+	if !r.fill(p, &keys, nil) || p.node.Kind != '{' {
 		return findings.Call{}, false
 	}
 	c := findings.Call{Tool: keys.Tool, Missing: []findings.Part{findings.Args},

@@ -72,7 +72,9 @@ type Suite struct {
 // Load reads a file: YAML, or JSON. Files that it names are within its folder.
 //
 // Every problem is an [*Error] with its place; they are joined in the order of their
-// places, up to 100 of them. Other errors are those of reading the file.
+// places, up to 100 of them: those of the file, then those of files that it names. Before
+// them are a [*scoring.FieldError] for each problem of the options. Other errors are those
+// of reading the file.
 //
 // If the file names a cassette, it is opened, and [Suite.Close] must be called. Load must
 // then not be called within a bubble of testing/synctest.
@@ -102,7 +104,7 @@ func load(path string, data []byte, o *Options) (*Suite, error) {
 		if s != nil {
 			_ = s.Close() // nothing was recorded
 		}
-		return nil, sorted(err)
+		return nil, err
 	}
 	return s, nil
 }

@@ -22,6 +22,9 @@ import (
 // is an error if a file that the suite names is not in the new folder. o are the options
 // with which the suite was loaded. The file is whole or as it was.
 func Write(path string, s *Suite, o *Options) error {
+	if s == nil || s.root == nil {
+		return fields.Wrong("suite", nil, "one that Load returned")
+	}
 	data, err := s.encode(path)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -36,15 +37,15 @@ type spot struct{ line, column, offset int }
 // parseYAML reads a document. A problem of its form gives no node.
 func (r *reader) parseYAML(data []byte) *strictjson.Node {
 	r.Foreign(data)
-	if !utf8.Valid(data) {
-		r.add(&Error{Problem: "syntax", Err: errors.New("the file is not UTF-8")})
-		return nil
-	}
 	y := &yamlReader{r: r, data: data, lines: []int{0}}
 	for i, b := range data {
 		if b == '\n' {
 			y.lines = append(y.lines, i+1)
 		}
+	}
+	if at := unreadable(data); at >= 0 {
+		y.syntax(at, errors.New("a byte that is not UTF-8, or a control character"))
+		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
@@ -52,7 +53,7 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 		if err == io.EOF {
 			err = errors.New("there is no document")
 		}
-		r.add(syntax(err))
+		y.unparsed(err)
 		return nil
 	}
 	n := y.value(doc.Content[0], nil, doc.Content[0])
@@ -62,7 +63,7 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 		r.at("", (&strictjson.Node{}).At(y.offset(&second)),
 			&Error{Problem: "a second document", Allowed: "one document"})
 	case err != io.EOF:
-		r.add(syntax(err))
+		y.unparsed(err)
 		return nil
 	}
 	if y.broken {
@@ -71,19 +72,96 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 	return n
 }
 
-// yamlLine is the place in the text of an error of the YAML library.
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
-
-// syntax is an error of the YAML library with its line.
-func syntax(err error) *Error {
-	text := err.Error()
-	e := &Error{Problem: "syntax", Err: err}
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		e.Line, _ = strconv.Atoi(m[1])
-		e.Column = 1
-		e.Err = errors.New(text[len(m[0]):])
+// noticed is the line up to which the YAML library reads before it gives up.
+func (y *yamlReader) noticed() int {
+	text := &lineReader{data: y.data}
+	for dec := yaml.NewDecoder(text); dec.Decode(new(yaml.Node)) == nil; {
 	}
-	return e
+	return text.line
+}
+
+// A lineReader gives out one line at a time, and so knows how much of a text was needed.
+type lineReader struct {
+	data []byte // not read yet
+	line int    // that was begun last, from 1
+	rest bool   // of the line there is more
+}
+
+func (r *lineReader) Read(p []byte) (int, error) {
+	if len(r.data) == 0 {
+		return 0, io.EOF
+	}
+	if !r.rest {
+		r.line++
+	}
+	end := bytes.IndexByte(r.data, '\n') + 1
+	if end == 0 {
+		end = len(r.data)
+	}
+	n := copy(p, r.data[:end])
+	r.data, r.rest = r.data[n:], n < end
+	return n, nil
+}
+
+// unreadable is the offset of the first character that YAML does not have, or -1.
+func unreadable(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case r >= ' ' && r <= '~', r == '\t', r == '\n', r == '\r', r == '\u0085': // most are
+		case r == utf8.RuneError && size == 1, r < '\u00a0', r == '\ufffe', r == '\uffff':
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+var (
+	// yamlLine is the place in the text of an error of the YAML library.
+	yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+	// fromParser are the errors whose lines it counts from 0, and in which the line is that
+	// where the surrounding list or mapping begins. It leaves line 0 out.
+	fromParser = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)` +
+		`|found (undefined tag handle|duplicate %|incompatible YAML))`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// unparsed adds an error of the YAML library.
+func (y *yamlReader) unparsed(err error) {
+	m := yamlLine.FindStringSubmatch(err.Error())
+	text, line := strings.TrimPrefix(err.Error(), m[0]), 1
+	if n, err := strconv.Atoi(m[1]); err == nil {
+		line = n
+	}
+	switch anchor := unknownAnchor.FindStringSubmatch(text); {
+	case anchor != nil:
+		y.syntax(y.alias(anchor[1]), errors.New(text))
+		return
+	case fromParser.MatchString(text):
+		if m[1] != "" {
+			line++
+		}
+		if read := y.noticed(); read > line {
+			text += fmt.Sprintf(", somewhere in lines %d to %d", line, read)
+		}
+	}
+	y.syntax(y.lines[min(line, len(y.lines))-1], errors.New(text))
+}
+
+// alias is the offset of the first alias of an anchor.
+func (y *yamlReader) alias(name string) int {
+	at := regexp.MustCompile(`(?:^|[\s,\[{:])(\*` + regexp.QuoteMeta(name) + `)(?:[\s,\]}]|$)`).FindSubmatchIndex(y.data)
+	if at == nil {
+		return 0
+	}
+	return at[2]
+}
+
+// syntax adds what keeps the document from being read at all.
+func (y *yamlReader) syntax(offset int, err error) {
+	y.r.at("", (&strictjson.Node{}).At(offset), &Error{Problem: "syntax", Err: err, Allowed: "YAML: levels are " +
+		"indented by spaces, : and - have a space behind them, and texts with other signs are quoted"})
 }
 
 // offset is the first byte of a value. The library counts columns in characters.
@@ -229,6 +307,10 @@ func (y *yamlReader) scalar(into *strictjson.Node, n *yaml.Node, path []string) 
 		into.Kind = '0'
 	case "!!merge":
 		y.refuse(into, path, "a merge <<", "quote a text")
+	case "!!str":
+		if plainNumber.MatchString(n.Value) { // one that no float64 holds
+			into.Kind = '0'
+		}
 	}
 }
 

@@ -3,13 +3,15 @@
 //
 //	go run ./examples/suite -f FILE
 //
-// It prints a report for each matrix of the file, and the score. The exit status is the
-// verdict: 0 Pass, 1 Fail, 2 Inconclusive. It is 3 if the file cannot be read or a matrix
-// cannot be run; what is wrong in the file is printed, each problem with its line.
+// It prints a report for each matrix of the file; that of the contract has the parts of the
+// score, with their weights and what they count. The exit status is the verdict: 0 Pass, 1
+// Fail, 2 Inconclusive. It is 3 if the file cannot be read or a matrix cannot be run; what
+// is wrong in the file is printed, each problem with its line.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -64,29 +66,32 @@ func run(ctx context.Context, args []string, out, problems io.Writer) int {
 	return status
 }
 
-// judge runs the matrices and prints what they show.
+// judge runs the matrices and prints what they show. The report of the contract has the
+// parts of the score.
 func judge(ctx context.Context, s *suite.Suite, out io.Writer) (status int, err error) {
 	reports := map[string]*contract.Report{}
+	var names []string
 	for name, m := range s.Matrices(nil) {
 		r, err := m.Run(ctx, nil)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", name, err)
+			return 0, errors.Join(fmt.Errorf("%s: %w", name, err), show(out, names, reports))
 		}
-		reports[name] = r
-		fmt.Fprintf(out, "%s\n\n", strings.ToUpper(name))
-		if err := report.Text(out, r, nil); err != nil {
-			return 0, err
-		}
-		fmt.Fprintln(out)
+		names, reports[name] = append(names, name), r
 	}
-	result, err := s.Score(reports, nil)
+	result, unscored := s.Score(reports, nil)
 	if result == nil {
+		return 0, unscored
+	}
+	whole := reports[names[0]]
+	whole.Mutation, whole.Replay = result.Mutation, result.Replay
+	if unscored == nil {
+		whole.Overall = &result.Overall
+	}
+	if err := show(out, names, reports); err != nil {
 		return 0, err
 	}
-	if err != nil { // a part without a decided cell: the verdict says why
-		fmt.Fprintf(out, "no overall score: %v\n", err)
-	} else {
-		show(out, result)
+	if unscored != nil { // a part without a decided cell: the verdict says why
+		fmt.Fprintf(out, "no overall score: %v\n", unscored)
 	}
 	fmt.Fprintf(out, "%v: %s\n", result.Verdict, result.Why)
 	switch result.Verdict {
@@ -98,14 +103,14 @@ func judge(ctx context.Context, s *suite.Suite, out io.Writer) (status int, err 
 	return inconclusive, nil
 }
 
-// show prints the parts of the score with their weights.
-func show(out io.Writer, r *suite.Result) {
-	for _, part := range r.Overall.Ran {
-		fmt.Fprintf(out, "%-9s %6.2f × %.2f\n", part.Name, part.Score, part.Weight)
+// show prints reports.
+func show(out io.Writer, names []string, reports map[string]*contract.Report) error {
+	for _, name := range names {
+		fmt.Fprintf(out, "%s\n\n", strings.ToUpper(name))
+		if err := report.Text(out, reports[name], nil); err != nil {
+			return err
+		}
+		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "overall   %6.2f", r.Overall.Value)
-	if r.Overall.Renormalised {
-		fmt.Fprintf(out, ", without %s: the weights of the others were scaled", strings.Join(r.Overall.Missing, " and "))
-	}
-	fmt.Fprintln(out)
+	return nil
 }

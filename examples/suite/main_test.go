@@ -25,7 +25,10 @@ func TestExitStatus(t *testing.T) {
 		want        int
 		says        string
 	}{
-		{"the agent keeps the contract", "Order 1042 is on its way.", nil, 0, "PASS"},
+		{"the agent keeps the contract", "Order 1042 is on its way.", nil, 0,
+			"\nmutation  1.000 of 1, weighted by kind: Σ w·h ÷ Σ w = 7 ÷ 7; held 10 of 10 "},
+		{"the parts that there are, and those that there are not", "Order 1042 is on its way.", nil, 0,
+			"mutation 100.00 × 0.3636 + contract 100.00 × 0.6364; the contract\n          passed; did not run: chaos, replay; weights were scaled up"},
 		{"a critical invariant broke", "traceback (most recent call last)", nil, 1, "FAIL"},
 		{"nothing was decided", "Order 1042", func(s string) string {
 			return strings.ReplaceAll(s, "type: excludes_pattern\n      patterns: [traceback, \"panic:\"]", "type: refuses")

@@ -119,6 +119,9 @@ func (p *Problems) at(n *Node, found *Problem) {
 // Count is the number of problems, also of those beyond the limit.
 func (p *Problems) Count() int { return len(p.list) + p.dropped }
 
+// List returns the problems, and the number of those beyond the limit.
+func (p *Problems) List() (list []error, dropped int) { return p.list, p.dropped }
+
 // Err joins the problems; nil: there are none.
 func (p *Problems) Err() error {
 	if p.dropped == 0 {

@@ -1,0 +1,271 @@
+package suite_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/mutate"
+	"github.com/shakedown-go/shakedown/contract/suite"
+)
+
+// small is a valid file of eight lines, to which tests add.
+const small = `version: "2.0"
+golden_prompts: ["Refund order 1042"]
+contract:
+  name: refunds
+  invariants:
+    - {id: a, type: completes}
+  chaos_matrix:
+    - {name: calm}
+`
+
+// problemsOf are what Load says about a text, without its path.
+func problemsOf(t *testing.T, text string, o *suite.Options) []string {
+	t.Helper()
+	path := written(t, "s.yaml", text)
+	_, err := suite.Load(path, o)
+	require.Error(t, err)
+	return strings.Split(strings.ReplaceAll(err.Error(), path, "s.yaml"), "\n")
+}
+
+// What is no YAML at all is found in its line also where the YAML library names none, or
+// the line before. It names the first line of the list or mapping around a mistake.
+func TestWhatIsNoYAMLHasItsLine(t *testing.T) {
+	for _, row := range []struct{ why, text, want string }{
+		{"a colon in the first line", `version: "2.0": x`, "s.yaml:1:1: syntax: mapping values are not allowed"},
+		{"a tab that indents the first line", "\tversion: x", "s.yaml:1:1: syntax: found character that cannot start"},
+		{"a tab that indents", "version: x\ncontract:\n\tname: x", "s.yaml:3:1: syntax: found character that cannot start"},
+		{"a directive", "%foo\na: b", "s.yaml:1:1: syntax: found unknown directive name"},
+		{"a text that never ends", "version: \"2.0\npoints: [\"a\"]\n", "s.yaml:2:1: syntax: did not find expected key"},
+		{"a text in quotation marks that is not closed", small + "points: [\"a]\n", "s.yaml:9:1: syntax: found unexpected end"},
+		{"a list that is not closed", small + "points: [a, b\ntrials: 2\n",
+			"s.yaml:9:1: syntax: did not find expected ',' or ']', somewhere in lines 9 to 10"},
+		{"a key that is indented too little", strings.Replace(small, "{id: a, type: completes}",
+			"id: a\n      type: completes\n     severity: low", 1),
+			"s.yaml:6:1: syntax: did not find expected '-' indicator, somewhere in lines 6 to 8"},
+		{"a key that is indented too much", strings.Replace(small, "  invariants", "   invariants", 1),
+			"s.yaml:5:1: syntax: mapping values are not allowed"},
+		{"a key without a space behind it", strings.Replace(small, "name: refunds", "name:refunds", 1),
+			"s.yaml:5:1: syntax: mapping values are not allowed"},
+		{"a star without quotation marks", small + "points: [*]\n", "s.yaml:9:1: syntax: did not find expected alphabetic"},
+		{"an alias of nothing", small + "points: [a*b, *no]\n", "s.yaml:9:15: syntax: unknown anchor 'no' referenced"},
+		{"an alias of nothing in the first line", "a: *no", "s.yaml:1:4: syntax: unknown anchor 'no' referenced"},
+		{"a control character", small + "points: [\"é\b\"]\n", "s.yaml:9:13: syntax: a byte that is not UTF-8, or a control"},
+		{"a byte of another encoding", small + "points: [\"\xe9\"]\n", "s.yaml:9:11: syntax: a byte that is not UTF-8"},
+		{"nothing", "# nothing\n", "s.yaml:1:1: syntax: there is no document"},
+		{"a mistake in a second document", small + "---\na: b: c\n", "s.yaml:10:1: syntax: mapping values are not allowed"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			problems := problemsOf(t, row.text, nil)
+			require.Len(t, problems, 1)
+			assert.Contains(t, problems[0], row.want)
+			assert.Contains(t, problems[0], "; allowed: YAML: levels are indented by spaces, ")
+		})
+	}
+}
+
+// Each problem is told, and told once, whatever else is wrong around it.
+func TestEachProblemIsToldOnce(t *testing.T) {
+	for _, row := range []struct {
+		why, text string
+		want      []string
+	}{
+		{"all keys of an invariant", strings.Replace(small, "{id: a, type: completes}",
+			"{id: a b, type: regex, pattern: '(', severity: top, when: ever, probes: [], extra: 1}", 1), []string{
+			`s.yaml:6:12: contract/invariants/0/id: bad value "a b"; allowed: letters`,
+			`s.yaml:6:39: contract/invariants/0/pattern: bad value "("`,
+			`s.yaml:6:54: contract/invariants/0/severity: bad value "top"; allowed: one of critical, high`,
+			`s.yaml:6:65: contract/invariants/0/when: unknown value "ever"; allowed: always, `,
+			`s.yaml:6:79: contract/invariants/0/probes: bad value []; allowed: one prompt or more`,
+			`s.yaml:6:83: contract/invariants/0/extra: unknown field; allowed: one of id, `,
+		}},
+		{"a name twice, once in what is wrong itself", strings.Replace(small, "- {id: a, type: completes}",
+			"- {id: a, type: completes}\n    - {id: a, type: completes, extra: 1}", 1), []string{
+			`s.yaml:7:12: contract/invariants/1/id: "a" is there twice, first in line 6`,
+			`s.yaml:7:32: contract/invariants/1/extra: unknown field`,
+		}},
+		{"all keys of a scenario and of its faults", strings.Replace(small, "{name: calm}",
+			`{name: a b, tool_faults: [{tool: "[", mode: error, error_code: 5, after_calls: 0, probability: 7, x: 1}], y: 1}`, 1),
+			[]string{
+				`s.yaml:8:14: contract/chaos_matrix/0/name: bad value "a b"`,
+				`s.yaml:8:40: contract/chaos_matrix/0/tool_faults/0/tool: bad value "["`,
+				`s.yaml:8:70: contract/chaos_matrix/0/tool_faults/0/error_code: bad value 5; allowed: an integer from 400`,
+				`s.yaml:8:86: contract/chaos_matrix/0/tool_faults/0/after_calls: bad value 0`,
+				`s.yaml:8:102: contract/chaos_matrix/0/tool_faults/0/probability: bad value 7; allowed: 0 to 1`,
+				`s.yaml:8:105: contract/chaos_matrix/0/tool_faults/0/x: unknown field`,
+				`s.yaml:8:113: contract/chaos_matrix/0/y: unknown field`,
+			}},
+		{"all keys of a session", small + "replays: {sessions: [{id: s, input: '', captured_at: today, contract: other, " +
+			"tool_responses: [{tool: t, status: 700}, {tool: '', response: 1}, {response: 1}]}]}\n", []string{
+			`s.yaml:9:22: replays/sessions/0: a session of an unknown contract "other"`,
+			`s.yaml:9:37: replays/sessions/0/input: bad value ""; allowed: a text that is not empty`,
+			`s.yaml:9:54: replays/sessions/0/captured_at: bad value "today"`,
+			`s.yaml:9:113: replays/sessions/0/tool_responses/0/status: bad value 700`,
+			`s.yaml:9:126: replays/sessions/0/tool_responses/1/tool: bad value ""; allowed: a text that is not empty`,
+			`s.yaml:9:144: replays/sessions/0/tool_responses/2/tool: missing`,
+		}},
+		{"all keys of an agent", small + "agent: {endpoint: '${SHAKEDOWN_NOT_SET}', method: GET, reset_endpoint: here}\n", []string{
+			`s.yaml:9:19: agent/endpoint: the variable "SHAKEDOWN_NOT_SET" is not set`,
+			`s.yaml:9:51: agent/method: bad value "GET"; allowed: POST`,
+			`s.yaml:9:72: agent/reset_endpoint: bad value "here"; allowed: an absolute http or https URL`,
+		}},
+		{"sections without anything", "version: '2.0'\ngolden_prompts:\ncontract:\n  name:\n  invariants:\n  chaos_matrix:\nagent:\n",
+			[]string{
+				"s.yaml:2:16: golden_prompts: wrong type null; allowed: a list",
+				"s.yaml:4:8: contract/name: wrong type null; allowed: a string",
+				"s.yaml:5:14: contract/invariants: wrong type null; allowed: a list",
+				"s.yaml:6:16: contract/chaos_matrix: wrong type null; allowed: a list",
+				"s.yaml:7:7: agent: wrong type null; allowed: an object",
+			}},
+		{"sections that are empty", "version: '2.0'\ngolden_prompts: []\ncontract: {name: ' ', invariants: [], chaos_matrix: []}\n" +
+			"invariants: []\nreplays: {}\npoints: ['']\n", []string{
+			"s.yaml:2:17: golden_prompts: bad value []; allowed: one prompt or more",
+			`s.yaml:3:18: contract/name: bad value " "; allowed: a name`,
+			"s.yaml:3:35: contract/invariants: bad value []; allowed: one invariant or more",
+			"s.yaml:3:53: contract/chaos_matrix: bad value []; allowed: one scenario or more",
+			"s.yaml:4:13: invariants: bad value []; allowed: one invariant or more",
+			"s.yaml:5:10: replays/sessions: missing; allowed: a list",
+			`s.yaml:6:10: points/0: bad value ""; allowed: the name of an injection point`,
+		}},
+		{"a contract of another kind, and what stands beside it", "version: '2.0'\ncontract: []\ntrials: 0\n", []string{
+			"s.yaml:1:1: golden_prompts: missing; allowed: one prompt or more",
+			"s.yaml:2:11: contract: wrong type a list; allowed: an object",
+			"s.yaml:3:9: trials: bad value 0",
+		}},
+		{"prompts that YAML takes for something else", strings.Replace(small, `["Refund order 1042"]`, "[1.10, ~, {a: b}]", 1),
+			[]string{
+				"s.yaml:2:18: golden_prompts/0: wrong type a number; allowed: a string",
+				"s.yaml:2:24: golden_prompts/1: wrong type null; allowed: a string",
+				"s.yaml:2:27: golden_prompts/2: wrong type an object; allowed: a string",
+			}},
+		{"a number that no float64 holds", small + "scoring: {contract: 1e400}\n",
+			[]string{"s.yaml:9:21: scoring/contract: bad value 1e400; allowed: a number that a float64 holds"}},
+		{"an attack that adds nothing", small + "chaos: {context_attacks: [{type: memory_poisoning, payload: ''}]}\n",
+			[]string{`s.yaml:9:61: chaos/context_attacks/0/payload: bad value ""; allowed: a text that is not empty`}},
+		{"an argument that the constructor names otherwise", strings.Replace(small, "type: completes",
+			"type: contains_any, values: [x, ' ']", 1),
+			[]string{`s.yaml:6:47: contract/invariants/0/values/1: bad value " "; allowed: text that is not empty`}},
+		{"a misspelled weight of mutations", small + "mutations: {types: [noise], weights: {nosie: 1}}\n",
+			[]string{"s.yaml:9:39: mutations/weights/nosie: unknown field; allowed: a kind or a group of mutations: "}},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			problems := problemsOf(t, row.text, nil)
+			require.Len(t, problems, len(row.want), strings.Join(problems, "\n"))
+			for i, want := range row.want {
+				assert.Contains(t, problems[i], want)
+			}
+		})
+	}
+	assert.Contains(t, problemsOf(t, small+"mutations: {types: [noise], weights: {nosie: 1}}\n", nil)[0],
+		"did you mean noise?")
+}
+
+// Weights are those that scoring takes, and one of them has an effect.
+func TestWeightsAreThoseOfScoring(t *testing.T) {
+	for _, taken := range []string{
+		"contract: 0.999", // 1 - 0.999 is above 0.001 in binary
+		"contract: 1.001", "mutation: 0.333, chaos: 0.333, contract: 0.333", "contract: 0.999999999999",
+	} {
+		s := loaded(t, small+"scoring: {"+taken+"}\n", nil)
+		result, err := s.Score(runs(t, s, in(says("x"))), nil)
+		require.NoError(t, err, taken)
+		assert.InDelta(t, 100, result.Overall.Value, 0.2, taken)
+	}
+	for refused, want := range map[string]string{
+		"contract: 0.998":              "scoring: weights that sum to 0.998; allowed: weights that sum to 1 within 0.001",
+		"contract: 1.5, mutation: -.5": "scoring/mutation: a number written as -.5",
+		"contract: 2, mutation: -1":    "scoring/mutation: bad value -1; allowed: 0 or more, and finite",
+		"mutation: 1":                  "scoring: weights of parts alone that this file does not have; allowed: a weight above 0 of",
+	} {
+		assert.Contains(t, strings.Join(problemsOf(t, small+"scoring: {"+refused+"}\n", nil), "\n"), want)
+	}
+}
+
+// nobody is a mutator without a name.
+type nobody struct{ mutate.Mutator }
+
+// A mutator that is missing, or has no name, is an error beside weights too.
+func TestAMutatorThatIsNone(t *testing.T) {
+	for _, m := range []mutate.Mutator{nil, nobody{}} {
+		for _, weights := range []string{"", ", weights: {noise: 0.5}"} {
+			problems := problemsOf(t, small+"mutations: {types: [noise]"+weights+"}\n",
+				&suite.Options{Mutators: []mutate.Mutator{m}})
+			assert.Contains(t, strings.Join(problems, "\n"), "s.yaml:9:12: mutations: mutate: Own[0]")
+		}
+	}
+}
+
+// What Go gives and does not work is an error too, at the place that names it.
+func TestOptionsThatAreNone(t *testing.T) {
+	type noKeys struct{}
+	o := &suite.Options{
+		Effects: map[string]func(state any) []string{"none": nil},
+		Invariants: []suite.Kind{suite.InvariantKind("panics", "It panics.",
+			func(string, contract.Severity, noKeys) contract.Invariant { panic("boom") })},
+	}
+	problems := problemsOf(t, contractOf("{type: panics}\n{type: at_most_once, effects: none}", calmly), o)
+	require.Len(t, problems, 2)
+	assert.Equal(t, "s.yaml:6:7: contract/invariants/0: the function of the type panics: panic: boom; "+
+		"allowed: a function that returns", problems[0])
+	assert.Equal(t, `s.yaml:7:37: contract/invariants/1/effects: Options.Effects["none"] is nil; allowed: a function`,
+		problems[1])
+	for _, s := range []*suite.Suite{nil, {}} {
+		require.ErrorContains(t, suite.Write(filepath.Join(t.TempDir(), "s.yaml"), s, nil), "suite is missing")
+	}
+}
+
+// At most 100 problems are shown, those of the first places; one line counts the others.
+// Problems of the options stand first, those of other files last.
+func TestTheFirstProblemsAreShown(t *testing.T) {
+	text := strings.Replace(small, `["Refund order 1042"]`, "["+strings.Repeat("1, ", 150)+"'']", 1) +
+		"extra: 1\n" + strings.Repeat("# \n", 3) + "points: [" + strings.Repeat("'', ", 1500) + "'x']\n"
+	problems := problemsOf(t, text, &suite.Options{Invariants: []suite.Kind{{}}})
+	require.Len(t, problems, 101)
+	assert.Contains(t, problems[0], "Options.Invariants[0]")
+	assert.Contains(t, problems[1], "s.yaml:2:18: golden_prompts/0")
+	assert.Equal(t, "suite: and 1553 more problems", problems[100])
+
+	path := fixture(t, "refunds.yaml", func(text string) string {
+		return strings.Replace(text, "replays/refund-1042.json", "bad.json", 1) + "extra: 1\n"
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), "bad.json"), []byte(`{"format": "shakedown/session", "version": 9}`), 0o600))
+	_, err := suite.Load(path, options())
+	require.Error(t, err)
+	lines := strings.Split(err.Error(), "\n")
+	assert.Contains(t, lines[0], "extra: unknown field")
+	assert.Contains(t, lines[1], "bad.json:1:")
+}
+
+// No error in a report has what the environment gave: neither in the address of a request that failed,
+// nor in a response that repeats a header.
+func TestErrorsHaveNoSecretOfTheEnvironment(t *testing.T) {
+	t.Setenv("SHAKEDOWN_TEST_KEY", "plain-words-of-a-key")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "no access with "+r.Header.Get("Authorization"), http.StatusForbidden)
+	}))
+	defer server.Close()
+	for why, row := range map[string]struct{ agent, want string }{
+		"a refusal that repeats it": {`endpoint: "` + server.URL + `/a?k=${SHAKEDOWN_TEST_KEY}", ` +
+			`headers: {Authorization: "Bearer ${SHAKEDOWN_TEST_KEY}"}`, "no access with"},
+		"no server": {`endpoint: "http://127.0.0.1:1/${SHAKEDOWN_TEST_KEY}"`, "127.0.0.1:1/[redacted]"},
+		"no server that resets": {`endpoint: "` + server.URL + `", reset_endpoint: "http://127.0.0.1:1/?k=${SHAKEDOWN_TEST_KEY}"`,
+			"127.0.0.1:1/?k=[redacted]"},
+	} {
+		s := loaded(t, small+"agent: {"+row.agent+"}\n", nil)
+		for _, m := range s.Matrices(nil) {
+			r, err := m.Run(t.Context(), nil)
+			require.NoError(t, err, why)
+			text := marshalled(t, map[string]*contract.Report{"contract": r})
+			assert.Contains(t, text, row.want, why)
+			assert.NotContains(t, text, "plain-words", why)
+		}
+	}
+}
