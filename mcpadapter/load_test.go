@@ -2,15 +2,18 @@ package mcpadapter
 
 import (
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 )
 
 // A thousand calls at once, over three sessions, while faults are injected: each has
@@ -43,20 +46,22 @@ func TestAThousandCallsAtOnce(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
-// Sessions that nobody uses end by themselves.
+// Sessions that nobody uses end by themselves, and none that is used.
 func TestIdleSessionsEnd(t *testing.T) {
-	srv := serverOf(t, newShop(t).host, &Options{Limits: Limits{SessionTime: 20 * time.Millisecond}})
-	base, client := listen(t, srv)
-	transport := &mcp.StreamableClientTransport{Endpoint: base + "/mcp", HTTPClient: client, DisableStandaloneSSE: true}
-	c := connect(t, func() (mcp.Transport, string) { return transport, "2025-11-25" }, nil)
-	for open := 1; open > 0; {
-		open = 0
-		for range srv.mcp.Sessions() {
-			open++
+	synctest.Test(t, func(t *testing.T) {
+		srv := serverOf(t, newShop(t).host, &Options{Limits: Limits{SessionTime: time.Minute}})
+		web := chaoshttp.InProcess(srv.Handler())
+		t.Cleanup(func() { require.NoError(t, web.Close()) })
+		transport := &mcp.StreamableClientTransport{Endpoint: "http://localhost/mcp", DisableStandaloneSSE: true,
+			HTTPClient: &http.Client{Transport: bearer{token, web}}}
+		c := connect(t, func() (mcp.Transport, string) { return transport, "2025-11-25" }, nil)
+		for range 3 {
+			time.Sleep(59 * time.Second)
+			answer[statusOutput](t, c, "chaos_status", `{}`)
 		}
-		runtime.Gosched()
-	}
-	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "chaos_status"})
-	assert.Error(t, err, "the session is gone")
-	client.Transport.(bearer).next.(*http.Transport).CloseIdleConnections()
+		time.Sleep(61 * time.Second)
+		assert.Empty(t, collect(srv))
+		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "chaos_status"})
+		assert.Error(t, err, "the session is gone")
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// try runs the program in this process. Its services are still processes of their own.
+// try runs the program in this process. Its services are still processes of their own, in real
+// time: no two days are run at once, which would make each other's answers late.
 func try(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -40,7 +42,6 @@ func try(t *testing.T, args ...string) (status int, stdout, stderr string) {
 }
 
 func TestAWholeDay(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	status, out, errs := try(t, "-out", dir, "-fault", "700ms")
 	assert.Equal(t, exitRecovered, status, out)
@@ -66,12 +67,13 @@ func TestAWholeDay(t *testing.T) {
 	if canPause() {
 		assert.Equal(t, recovered, byName[pauseOrders].Verdict)
 		assert.Subset(t, nodes(byName[pauseOrders]), []string{ordersPlace, placeOrder})
-		assert.Contains(t, affected(byName[pauseOrders], timeline.Downstream, timeline.Starved), reserve, "nobody asks it any more")
+		assert.Contains(t, affected(byName[pauseOrders], timeline.Downstream, unasked...), reserve, "nobody asks it any more")
 	}
 	assert.Contains(t, nodes(byName[slowGateway]), placeOrder)
+	require.NotEmpty(t, byName[slowGateway].Findings.Incidents)
 	assert.Equal(t, timeline.LatencyP95, byName[slowGateway].Findings.Incidents[0].Metric)
 	assert.Equal(t, recovered, byName[gatewayCutOff].Verdict)
-	assert.Subset(t, affected(byName[gatewayCutOff], timeline.Downstream, timeline.Starved), []string{ordersPlace, reserve})
+	assert.Subset(t, affected(byName[gatewayCutOff], timeline.Downstream, unasked...), []string{ordersPlace, reserve})
 
 	edges := map[string]bool{}
 	for _, e := range r.Graph.Edges {
@@ -114,9 +116,13 @@ func nodes(r *result) (names []string) {
 	return names
 }
 
-func affected(r *result, direction, how string) (names []string) {
+// unasked is how a node is affected that gets no calls any more. A machine too busy to answer
+// in time makes the last of its calls fail, which is what the node is then reported for.
+var unasked = []string{timeline.Starved, timeline.Failing}
+
+func affected(r *result, direction string, how ...string) (names []string) {
 	for _, a := range r.Findings.Impact.Affected {
-		if a.Direction == direction && a.How == how {
+		if a.Direction == direction && slices.Contains(how, a.How) {
 			names = append(names, a.Node)
 		}
 	}
@@ -165,7 +171,6 @@ func checkResumed(t *testing.T, dir string) {
 }
 
 func TestADayThatDoesNotRecover(t *testing.T) {
-	t.Parallel()
 	status, out, errs := try(t, "-out", t.TempDir(), "-fault", "300ms", "-no-restart", "-only", killStock)
 	assert.Equal(t, exitNotRecovered, status)
 	assert.Empty(t, errs)

@@ -114,7 +114,6 @@ func TestAKilledDayLosesNoResultAndLeavesNoProcess(t *testing.T) {
 	if !canPause() {
 		t.Skip("this system cannot pause a process")
 	}
-	t.Parallel()
 	dir := t.TempDir()
 	p := startProgram(t, "-out", dir, "-fault", "1s")
 	p.until(t, "pause-orders:")
@@ -153,7 +152,6 @@ func TestCtrlCRollsBackAndEndsAllProcesses(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a program cannot send Ctrl-C there")
 	}
-	t.Parallel()
 	dir := t.TempDir()
 	p := startProgram(t, "-out", dir, "-fault", "5s")
 	p.until(t, "now the fault")

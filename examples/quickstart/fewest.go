@@ -6,22 +6,22 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search"
 )
 
-// explainTime is the most that the program looks for the defects behind broken cells. In
-// real time they take some four seconds.
-const explainTime = 10 * time.Second
+// explainRuns is the most runs in which the program looks for the defects behind broken
+// cells; those of the fragile agent take 130, some four seconds. A bound in time would have
+// a slow machine report other defects.
+const explainRuns = 1000
 
 // explain finds the defects behind the broken cells of a report. The command line of a
 // defect shows its cell under the fewest faults.
 func (s *settings) explain(ctx context.Context, m *contract.Matrix, r *contract.Report, dir string) error {
 	err := search.Explain(ctx, m, r, &search.Options{
 		Run:    contract.RunOptions{Workers: s.workers},
-		Budget: search.Budget{Time: explainTime},
+		Budget: search.Budget{Runs: explainRuns},
 		Dir:    dir,
 	})
 	for i := range r.Defects {

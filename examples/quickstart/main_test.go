@@ -50,11 +50,13 @@ func TestTheFragileAgentFails(t *testing.T) {
 		`an effect happened more than once: "1042" is there 2`,
 		"when it only fails, or times out before the work, it holds",
 		"go run ./examples/quickstart -agent fragile -fewest -cell 'refund-reply-lost/one-refund/1'",
-		"critical  shipping.ship or mail.send fails twice in a row\n",
 		`the answer claims "Order 2003 has been shipped"`,
 	} {
 		assert.Contains(t, out, want)
 	}
+	// One defect or one at two places: that depends on whether backs-off breaks in the same
+	// runs, and it looks at real time, in which a machine may stall for as long as a pause.
+	assert.Regexp(t, "critical  shipping.ship( or mail.send)? fails twice in a row\n", out)
 }
 
 // Each broken cell says how to run it again, and breaks again.

@@ -49,7 +49,7 @@ func ExampleTransport() {
 	if err := in.Register(chaos.Rule{Target: "mcp/receive/tools/call/refund", When: when.First(1), Fault: mcpchaos.Drop()}); err != nil {
 		panic(err)
 	}
-	patience, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	patience, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err := client.Registry(session).CallTool(patience, "refund", nil)
 	fmt.Println(err)
