@@ -77,22 +77,20 @@ func (k *keyer) path(escaped string) string {
 // query puts the parameters of a query in order. Masks see each without its escapes.
 func (k *keyer) query(escaped string) string {
 	values, err := url.ParseQuery(escaped)
-	switch {
-	case err != nil:
+	if err != nil {
 		return k.masked(escaped)
-	case len(k.masks) == 0:
-		return values.Encode()
 	}
-	var all []string
+	compared := make(url.Values, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, value := range values[name] {
+			as := name
 			if text := k.masked(name + "=" + value); text != name+"="+value {
-				name, value, _ = strings.Cut(text, "=")
+				as, value, _ = strings.Cut(text, "=")
 			}
-			all = append(all, url.QueryEscape(name)+"="+url.QueryEscape(value))
+			compared.Add(as, value)
 		}
 	}
-	return strings.Join(all, "&")
+	return compared.Encode()
 }
 
 func (k *keyer) masked(text string) string {

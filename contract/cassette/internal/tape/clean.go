@@ -34,7 +34,7 @@ func clean(u *url.URL) string {
 		name, value, given := strings.Cut(parameter, "=")
 		plain := unescaped(value)
 		switch hidden := masked(plain); {
-		case keyName(unescaped(name)) || strings.EqualFold(name, "code") && len(plain) >= longCode:
+		case holdsKey(unescaped(name), plain):
 			continue
 		case hidden != plain && given:
 			parameter = name + "=" + url.QueryEscape(hidden)
@@ -118,7 +118,12 @@ const longCode = 20
 var positions = []string{"pagetoken", "paginationtoken", "nexttoken", "continuationtoken", "resumetoken", "starttoken",
 	"startingtoken", "synctoken", "deltatoken", "cursortoken", "skiptoken"}
 
-// keyName reports whether a query parameter, or a field of a form, holds a key.
+// holdsKey reports whether a query parameter, or a field of a form, holds a key.
+func holdsKey(name, value string) bool {
+	return keyName(name) || strings.EqualFold(name, "code") && len(value) >= longCode
+}
+
+// keyName reports whether what has this name is a key.
 func keyName(name string) bool {
 	name = nested.Replace(name)
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", "$", "").Replace(name))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -20,10 +21,14 @@ type Secrets struct {
 // shorter one would be found in any text.
 const minSecret = 6
 
+// longWord is the length from which on what looks like a word may be a credential.
+const longWord = 16
+
 // Add adds the credentials that a request carries: in headers such as Authorization,
 // X-Api-Key and Cookie, in user information, in query parameters, and in the fields of
 // a form. Those of fewer than 6 bytes are not searched for; nor are words of fewer than
-// 16 letters in cookies, parameters and fields, such as a theme or the name of a record.
+// 16 letters, such as a theme in a cookie or the key of a server that needs none: answers
+// have words too.
 func (s *Secrets) Add(r *http.Request, body []byte) {
 	for name, values := range r.Header {
 		for _, value := range values {
@@ -42,7 +47,7 @@ func (s *Secrets) Add(r *http.Request, body []byte) {
 
 func (s *Secrets) add(source, value string) {
 	value = strings.TrimSpace(value)
-	if len(value) < minSecret || strings.Contains(value, redact.Marker) {
+	if len(value) < minSecret || len(value) < longWord && words(value) || strings.Contains(value, redact.Marker) {
 		return
 	}
 	if s.sources == nil {
@@ -58,49 +63,50 @@ func (s *Secrets) add(source, value string) {
 func (s *Secrets) addPair(source, user, password string) {
 	s.add(source, password)
 	if password == "" || strings.EqualFold(password, "x") || password == "x-oauth-basic" {
-		s.addUnlessWord(source, user)
+		s.add(source, user)
 	}
+}
+
+// words reports whether a text has only words, in small letters or with a capital first.
+func words(s string) bool {
+	for word := range strings.FieldsFuncSeq(s, func(c rune) bool { return strings.ContainsRune("-_. ", c) }) {
+		if c := word[0] | 0x20; c < 'a' || c > 'z' || strings.Trim(word[1:], "abcdefghijklmnopqrstuvwxyz") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Secrets) addFields(source, fields string) {
 	for _, field := range parameters(fields) {
 		name, value, _ := strings.Cut(field, "=")
-		if name, value = unescaped(name), unescaped(value); keyName(name) || strings.EqualFold(name, "code") {
-			s.addUnlessWord(source+name, value)
+		if name, value = unescaped(name), unescaped(value); holdsKey(name, value) {
+			s.add(source+name, value)
 		}
 	}
 }
 
-// longWord is the length from which on what looks like a word may be a credential.
-const longWord = 16
-
-// addUnlessWord adds a value that may be no credential, such as that of a cookie or of a
-// parameter named key, unless it looks like a word or several: answers have words too.
-func (s *Secrets) addUnlessWord(source, value string) {
-	if len(value) >= longWord || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz-_. ") != "" {
-		s.add(source, value)
-	}
-}
+// noKeys are ends of names of headers that end in key and hold none.
+var noKeys = []string{"idempotencykey", "partitionkey", "cachekey", "surrogatekey", "websocketkey"}
 
 // addHeader adds the value of a header that holds a credential, and what of it stands
 // alone elsewhere: behind the scheme, the password within it, a signature.
 func (s *Secrets) addHeader(name, value string) {
 	plain := strings.ToLower(strings.ReplaceAll(name, "-", ""))
 	switch {
-	case plain == "idempotencykey" || plain == "secwebsocketkey":
+	case slices.ContainsFunc(noKeys, func(end string) bool { return strings.HasSuffix(plain, end) }):
 		return
 	case !redact.SecretName(name) && !strings.HasSuffix(plain, "key"):
+		return
+	case plain == "cookie":
+		for cookie := range strings.SplitSeq(value, ";") {
+			name, value, _ := strings.Cut(strings.TrimSpace(cookie), "=")
+			s.add("cookie "+name, strings.Trim(value, `"`))
+		}
 		return
 	}
 	source := "header " + http.CanonicalHeaderKey(name)
 	s.add(source, value)
-	if plain == "cookie" {
-		alone := http.Request{Header: http.Header{"Cookie": {value}}}
-		for _, cookie := range alone.Cookies() {
-			s.addUnlessWord("cookie "+cookie.Name, cookie.Value)
-		}
-		return
-	}
 	rest := strings.TrimSpace(value)
 	if at := strings.IndexAny(rest, " \t"); at >= 0 {
 		scheme := rest[:at]

@@ -167,7 +167,7 @@ func TestCredentialsOfARequest(t *testing.T) {
 	})
 	s.Add(r, nil)
 	assert.Equal(t, map[string]string{
-		`lang=en; theme=system; session="abcdefg1"`: "header Cookie", "abcdefg1": "cookie session",
+		"abcdefg1": "cookie session",
 		"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/x, SignedHeaders=host, Signature=fe5f80": "header Authorization",
 		"Credential=AKIDEXAMPLE/x, SignedHeaders=host, Signature=fe5f80":                  "header Authorization",
 		"AKIDEXAMPLE/x": "header Authorization", "fe5f80": "header Authorization", "abcdefghijklmnop": "query parameter sig",
@@ -180,9 +180,44 @@ func TestCredentialsOfARequest(t *testing.T) {
 	})
 	s.Add(r, nil)
 	assert.Equal(t, map[string]string{
-		"bad cookie; s=abcdefg1": "header Cookie", "abcdefg1": "cookie s",
+		"abcdefg1":          "cookie s",
 		`ApiKey="abcdefg2"`: "header Authorization", "abcdefg2": "header Authorization",
 	}, s.sources, "in another spelling; a word in place of a user is no key")
+}
+
+// What answers have too must not keep a tape from being written.
+func TestWhatIsNoCredential(t *testing.T) {
+	header := func(name, value string) func(r *http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	query := func(query string) func(r *http.Request) { return func(r *http.Request) { r.URL.RawQuery = query } }
+	for _, row := range []struct {
+		why, said string
+		of        func(r *http.Request)
+	}{
+		{"the key of a server that needs none", `{"system_fingerprint":"fp_ollama"}`, header("Authorization", "Bearer ollama")},
+		{"of another one", `{"id":"lm-studio"}`, header("Authorization", "Bearer lm-studio")},
+		{"a key of a test", `{"text":"Testing one, two"}`, header("X-Api-Key", "testing")},
+		{"a short one", `{"text":"test 1"}`, header("X-Api-Key", "test")},
+		{"a password of a test", `{"text":"reset your password"}`, func(r *http.Request) { r.SetBasicAuth("ann", "password") }},
+		{"a setting in a cookie", `{"text":"to Germany, lang=en"}`, header("Cookie", "lang=en; country=Germany; a")},
+		{"one cookie alone", `{"text":"see /x?lang=en"}`, header("Cookie", "lang=en")},
+		{"a key of a request", `{"key":"refund-1042"}`, header("X-Idempotency-Key", "refund-1042")},
+		{"a coupon, which is kept in the address", `{}`, query("code=SUMMER20")},
+		{"a number", `{"code":123456}`, query("code=123456")},
+	} {
+		r, _ := carrying(row.of)
+		var s Secrets
+		s.Add(r, nil)
+		e := Exchange{Request: Request{Method: "GET", URL: Clean(r)}, Response: Response{Status: 200}}
+		e.Response.Chunks = []Chunk{{Data: []byte(row.said)}}
+		assert.NoError(t, Save(filepath.Join(t.TempDir(), "a.json"), &File{[]Exchange{e}}, Stamp{}, &s), row.why)
+	}
+	var s Secrets
+	for _, value := range []string{"abcdefghijklmnop", "Ab1cde", "aBcdef", "swordfisH", "ab/cdef"} {
+		s.add("x", value)
+	}
+	assert.Len(t, s.sources, 5, "no words, or long ones")
 }
 
 func TestASecretIsFoundInEverySpellingAndPlace(t *testing.T) {
