@@ -64,9 +64,9 @@ type FaultOptions struct {
 // cause.
 //
 // The error joins the calls that no rule could be made of, each a
-// [*FieldError]; the rules of the others are returned beside it. Where no call failed and
-// some only look as if they had, as in transcripts, it is an error not to ask for
-// FaultOptions.Suspected: without rules a scenario would be a calm one.
+// [*FieldError]; the rules of the others are returned beside it. Where no call failed, no
+// rule was made and some calls look as if they had failed, as in transcripts, it is an error
+// not to ask for FaultOptions.Suspected: without rules a scenario would be a calm one.
 func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
 	var options FaultOptions
 	if o != nil {
@@ -78,14 +78,14 @@ func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
 	for i := range f.calls {
 		f.addCall(i)
 	}
-	f.demandSuspected()
 	rules := f.rules()
+	f.demandSuspected(len(rules))
 	return rules, f.problems.Err()
 }
 
 // demandSuspected refuses to make nothing of a session whose failures are all in words.
-func (f *ruleMaker) demandSuspected() {
-	failed := slices.ContainsFunc(f.calls, func(c findings.Call) bool { return c.Error != nil })
+func (f *ruleMaker) demandSuspected(rules int) {
+	failed := rules > 0 || slices.ContainsFunc(f.calls, func(c findings.Call) bool { return c.Error != nil })
 	first := slices.IndexFunc(f.calls, func(c findings.Call) bool { return c.Suspected })
 	f.problems.Demand(f.Suspected || failed || first < 0, "Suspected", false,
 		fmt.Sprintf("true, since no call failed by its record and calls[%d] looks as if it had", first))
@@ -96,6 +96,7 @@ type ruleMaker struct {
 	FaultOptions
 	calls     []findings.Call
 	byLane    bool // the lanes are those of the agent; importers make theirs of what overlapped
+	timed     bool // it is known when calls began
 	at        []place
 	lanes     map[callee]map[string]bool // the lanes that call it
 	overlap   map[strand]bool            // strands of which two calls overlapped
@@ -149,6 +150,7 @@ func (f *ruleMaker) place() {
 	f.inner = make([]time.Duration, len(f.calls))
 	f.lanes, f.overlap = map[callee]map[string]bool{}, map[strand]bool{}
 	f.byKey = map[ruleKey]*collected{}
+	f.timed = slices.ContainsFunc(f.calls, func(c findings.Call) bool { return c.At+c.Took > 0 })
 	numbers, vague := map[strand]int{}, map[strand]error{}
 	type arguments struct {
 		strand
@@ -200,11 +202,14 @@ func (f *ruleMaker) within(i, outer int) bool {
 	return i == outer
 }
 
-// underWay are the calls that had not ended when the last of them began, and the last.
+// underWay are the calls that had not ended when the last of them began, and the last. In a
+// session without times, calls of different lanes may have overlapped.
 func (f *ruleMaker) underWay(calls []int) []int {
-	last := calls[len(calls)-1]
+	last := &f.calls[calls[len(calls)-1]]
 	return slices.DeleteFunc(calls, func(i int) bool {
-		return i != last && f.calls[i].At+f.calls[i].Took <= f.calls[last].At
+		c := &f.calls[i]
+		ended := c.At+c.Took <= last.At
+		return c != last && ended && (f.timed || c.Lane == last.Lane)
 	})
 }
 
