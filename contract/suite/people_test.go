@@ -284,3 +284,24 @@ func TestErrorsHaveNoSecretOfTheEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// Where nobody answers is no secret, though the environment may say it. What stands behind
+// the host may be one.
+func TestErrorsNameTheHostOfTheEnvironment(t *testing.T) {
+	for _, row := range []struct{ why, value, endpoint, want string }{
+		{"the origin", "http://127.0.0.1:1", "${SHAKEDOWN_TEST}/ask", `"http://127.0.0.1:1/ask"`},
+		{"the host", "127.0.0.1", "http://${SHAKEDOWN_TEST}:1/ask", `"http://127.0.0.1:1/ask"`},
+		{"a number in spaces", "  1  ", "http://127.0.0.1:1/${SHAKEDOWN_TEST}", `"http://127.0.0.1:1/`},
+		{"the whole address", "http://127.0.0.1:1/private/plain-words", "${SHAKEDOWN_TEST}", `"http://127.0.0.1:1[redacted]"`},
+		{"an address with a password", "http://ann:plain-words@127.0.0.1:1", "${SHAKEDOWN_TEST}/ask", "@127.0.0.1:1/ask"},
+	} {
+		t.Setenv("SHAKEDOWN_TEST", row.value)
+		s := loaded(t, small+"agent: {endpoint: '"+row.endpoint+"'}\n", nil)
+		for _, m := range s.Matrices(nil) {
+			r, err := m.Run(t.Context(), nil)
+			require.NoError(t, err, row.why)
+			assert.Contains(t, r.Cells[0].Why, row.want, row.why)
+			assert.NotContains(t, r.Cells[0].Why, "plain-words", row.why)
+		}
+	}
+}
