@@ -188,7 +188,8 @@ func TestRepeatable(t *testing.T) {
 	same := countsOnly(made("s/i", "hhhhh"))
 	same.Repeatable = "yes"
 	assert.True(t, reports(t, same, more).Regressed())
-	for before, after := range map[string]string{"hhhhU": "hhhhb", "hhhhi": "hhhhb", "hhhbi": "hhhbb"} {
+	for before, after := range map[string]string{"hhhhU": "hhhhb", "hhhhi": "hhhhb", "hhhbi": "hhhbb",
+		"hhhhn": "hhhhb", "nnnnn": "UUUUU"} {
 		b, a := countsOnly(made("s/i", before)), countsOnly(made("s/i", after))
 		b.Repeatable, a.Repeatable = "yes", "yes"
 		assert.False(t, reports(t, b, a).Regressed(), "%s may have broken where %s does", before, after)

@@ -129,7 +129,7 @@ func repeatable(before, after *contract.Report, was, is *table) bool {
 // broken then too.
 func moreBroken(before, after *side) bool {
 	if len(before.states) == 0 || len(after.states) == 0 {
-		return after.broken()-before.broken() > before.Inconclusive
+		return after.broken()-before.broken() > before.Inconclusive+before.NotRun
 	}
 	net := 0
 	for trial, is := range after.states {

@@ -70,6 +70,7 @@ type problems struct{ *fielderror.List }
 func (p problems) cells(r *contract.Report) {
 	scenarios, invariants := setOf(r.Scenarios), setOf(r.Invariants)
 	seen := make(map[contract.Cell]bool, len(r.Cells))
+	longest := map[place]int{}
 	var abandoned, undecided, absorbed, last int
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -88,6 +89,8 @@ func (p problems) cells(r *contract.Report) {
 		}
 		seen[c.Cell] = true
 		last = max(last, c.Cell.Trial)
+		field := place{c.Cell.Scenario, c.Cell.Invariant}
+		longest[field] = max(longest[field], c.Cell.Trial)
 		if min(int64(c.Elapsed), int64(c.Delivered), int64(c.Undelivered), int64(c.LateCalls)) < 0 {
 			p.Wrong(at("elapsedNs, delivered, undelivered and lateCalls"),
 				found("%d, %d, %d and %d", c.Elapsed, c.Delivered, c.Undelivered, c.LateCalls), "0 or more")
@@ -102,6 +105,7 @@ func (p problems) cells(r *contract.Report) {
 		undecided += one(c.Undecided)
 		absorbed += one(c.Absorbed)
 	}
+	p.gaps(longest, len(r.Cells))
 	if last < r.Trials && !r.Cancelled && !r.Sequential {
 		p.Wrong("trials", r.Trials, fmt.Sprintf("%d, as the cells say", last))
 	}
@@ -113,6 +117,22 @@ func (p problems) cells(r *contract.Report) {
 		if n.is != n.cells {
 			p.Wrong(n.field, n.is, fmt.Sprintf("the %d cells that say so", n.cells))
 		}
+	}
+}
+
+// mostGaps bounds the trials that are left out before others of their fields: comparisons and
+// [Compact] need a byte for each, so a short text could take all memory.
+const mostGaps = 10_000_000
+
+// gaps checks the highest trials of the fields against the number of cells.
+func (p problems) gaps(longest map[place]int, cells int) {
+	gaps := -float64(cells) // a sum of ints could overflow
+	for _, n := range longest {
+		gaps += float64(n)
+	}
+	if gaps > mostGaps {
+		p.Wrong("cells", found("%.4g trials that are left out before others", gaps),
+			fmt.Sprintf("at most %d", mostGaps))
 	}
 }
 

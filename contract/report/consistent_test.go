@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -68,6 +69,37 @@ func TestFromJSONRefusesAContradiction(t *testing.T) {
 		row.change(r)
 		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
 		assert.Contains(t, fieldsOf(err), row.field, row.why)
+	}
+}
+
+// A run of some trials leaves others out, but not so many that a short report takes all
+// memory where it is compared.
+func TestFromJSONBoundsTrialsThatAreLeftOut(t *testing.T) {
+	for _, row := range []struct {
+		why        string
+		trial, two int
+		want       string
+	}{
+		{"one trial of many", 1_000_000, 1_000_000, ""},
+		{"a trial that takes 1 GB", 1_000_000_000, 1, "report: cells is 1e+09 trials that are left out before others; allowed: at most 10000000"},
+		{"two that take it together", 9_000_000, 9_000_000, "report: cells is 1.8e+07 trials"},
+		{"more than an int", math.MaxInt, math.MaxInt, "report: cells is "},
+	} {
+		r := build(t, "far", 1, []madeScenario{{"calm", true}},
+			[]madeInvariant{{"one", contract.High, false}, {"two", contract.High, false}}, nil)
+		r.Trials, r.Filtered = max(row.trial, row.two), true
+		r.Cells[0].Cell.Trial, r.Cells[1].Cell.Trial = row.trial, row.two
+		score(t, r, nil)
+		var b bytes.Buffer
+		require.NoError(t, report.JSON(&b, r, nil), row.why)
+		_, err := report.FromJSON(&b)
+		if row.want == "" {
+			require.NoError(t, err, row.why)
+			continue
+		}
+		var field *report.FieldError
+		require.ErrorAs(t, err, &field, row.why)
+		assert.ErrorContains(t, err, row.want, row.why)
 	}
 }
 

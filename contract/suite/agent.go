@@ -40,9 +40,7 @@ func (l *loader) expand(at, text string) string {
 		if !ok {
 			l.r.refuse(at, fmt.Sprintf("the variable %q is not set", name), "variables of the environment that are set")
 		}
-		if len(value) >= leastSecret {
-			l.secrets = append(l.secrets, value)
-		}
+		l.secrets = append(l.secrets, value)
 		return value
 	})
 }
@@ -50,6 +48,28 @@ func (l *loader) expand(at, text string) string {
 // leastSecret is the length from which on the value of a variable may be a secret. What is
 // shorter is a number or a word that errors would lack.
 const leastSecret = 6
+
+// hides makes the redactor of what the environment gave. The origin of an address is none of
+// it: who reads that nobody is there must know where.
+func (l *loader) hides(addresses ...string) *redact.Redactor {
+	var origins, secrets []string
+	for _, address := range addresses {
+		if u, err := url.Parse(address); err == nil {
+			origins = append(origins, u.Scheme+"://"+u.Host)
+		}
+	}
+	for _, secret := range l.secrets {
+		for _, origin := range origins {
+			secret = strings.TrimPrefix(secret, origin)
+		}
+		secret = strings.TrimSpace(secret)
+		if len(secret) >= leastSecret &&
+			!slices.ContainsFunc(origins, func(origin string) bool { return strings.Contains(origin, secret) }) {
+			secrets = append(secrets, secret)
+		}
+	}
+	return redact.New(secrets, redact.Patterns)
+}
 
 // agent reads the agent of a file.
 func (l *loader) agent(p *agentPart) *endpoint {
@@ -90,7 +110,7 @@ func (l *loader) agent(p *agentPart) *endpoint {
 	if p.ResponsePath != "" {
 		e.options.Decode = l.answerAt(at+"/response_path", p.ResponsePath)
 	}
-	e.secrets = redact.New(l.secrets, redact.Patterns)
+	e.secrets = l.hides(e.options.URL, e.reset)
 	return e
 }
 

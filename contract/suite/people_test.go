@@ -44,7 +44,13 @@ func TestWhatIsNoYAMLHasItsLine(t *testing.T) {
 		{"a tab that indents the first line", "\tversion: x", "s.yaml:1:1: syntax: found character that cannot start"},
 		{"a tab that indents", "version: x\ncontract:\n\tname: x", "s.yaml:3:1: syntax: found character that cannot start"},
 		{"a directive", "%foo\na: b", "s.yaml:1:1: syntax: found unknown directive name"},
-		{"a text that never ends", "version: \"2.0\npoints: [\"a\"]\n", "s.yaml:2:1: syntax: did not find expected key"},
+		{"a text that never ends", "version: \"2.0\npoints: [\"a\"]\n", "s.yaml:2:1: syntax: did not find expected key, somewhere in lines 1 to 2;"},
+		{"a text of the first line that never ends", "version: \"2.0\n\ntrials: 2\n",
+			"s.yaml:4:1: syntax: found unexpected end of stream, somewhere in lines 1 to 4;"},
+		{"a list of the first line that is not closed", "points: [a, b\nx: y\n",
+			"s.yaml:2:1: syntax: did not find expected ',' or ']', somewhere in lines 1 to 2;"},
+		{"a mark of the byte order", "\ufeffversion: \"2.0\n\ntrials: 2\n",
+			"s.yaml:4:1: syntax: found unexpected end of stream, somewhere in lines 1 to 4;"},
 		{"a text in quotation marks that is not closed", small + "points: [\"a]\n", "s.yaml:9:1: syntax: found unexpected end"},
 		{"a list that is not closed", small + "points: [a, b\ntrials: 2\n",
 			"s.yaml:9:1: syntax: did not find expected ',' or ']', somewhere in lines 9 to 10"},
@@ -57,6 +63,8 @@ func TestWhatIsNoYAMLHasItsLine(t *testing.T) {
 			"s.yaml:5:1: syntax: mapping values are not allowed"},
 		{"a star without quotation marks", small + "points: [*]\n", "s.yaml:9:1: syntax: did not find expected alphabetic"},
 		{"an alias of nothing", small + "points: [a*b, *no]\n", "s.yaml:9:15: syntax: unknown anchor 'no' referenced"},
+		{"what looks like an alias, and an alias of nothing", "# *no\nb: '*no '\na: [x,*no]\nb: *no",
+			"s.yaml:3:7: syntax: unknown anchor 'no' referenced"},
 		{"an alias of nothing in the first line", "a: *no", "s.yaml:1:4: syntax: unknown anchor 'no' referenced"},
 		{"a control character", small + "points: [\"é\b\"]\n", "s.yaml:9:13: syntax: a byte that is not UTF-8, or a control"},
 		{"a byte of another encoding", small + "points: [\"\xe9\"]\n", "s.yaml:9:11: syntax: a byte that is not UTF-8"},
@@ -145,6 +153,13 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 				"s.yaml:2:18: golden_prompts/0: wrong type a number; allowed: a string",
 				"s.yaml:2:24: golden_prompts/1: wrong type null; allowed: a string",
 				"s.yaml:2:27: golden_prompts/2: wrong type an object; allowed: a string",
+			}},
+		{"values that YAML allows to be written so", small + "trials: 0x10\nshare: True\ntimeout: !x 5s\nscoring: {contract: .nan}\n",
+			[]string{
+				"s.yaml:9:9: trials: a number written as 0x10; allowed: integers in plain decimal",
+				"s.yaml:10:8: share: a boolean written as True; allowed: true or false",
+				"s.yaml:11:10: timeout: a tag !x; allowed: values without a tag",
+				"s.yaml:12:21: scoring/contract: a number written as .nan; allowed: numbers as 0.5",
 			}},
 		{"a number that no float64 holds", small + "scoring: {contract: 1e400}\n",
 			[]string{"s.yaml:9:21: scoring/contract: bad value 1e400; allowed: a number that a float64 holds"}},
@@ -266,6 +281,27 @@ func TestErrorsHaveNoSecretOfTheEnvironment(t *testing.T) {
 			text := marshalled(t, map[string]*contract.Report{"contract": r})
 			assert.Contains(t, text, row.want, why)
 			assert.NotContains(t, text, "plain-words", why)
+		}
+	}
+}
+
+// Where nobody answers is no secret, though the environment may say it. What stands behind
+// the host may be one.
+func TestErrorsNameTheHostOfTheEnvironment(t *testing.T) {
+	for _, row := range []struct{ why, value, endpoint, want string }{
+		{"the origin", "http://127.0.0.1:1", "${SHAKEDOWN_TEST}/ask", `"http://127.0.0.1:1/ask"`},
+		{"the host", "127.0.0.1", "http://${SHAKEDOWN_TEST}:1/ask", `"http://127.0.0.1:1/ask"`},
+		{"a number in spaces", "  1  ", "http://127.0.0.1:1/${SHAKEDOWN_TEST}", `"http://127.0.0.1:1/`},
+		{"the whole address", "http://127.0.0.1:1/private/plain-words", "${SHAKEDOWN_TEST}", `"http://127.0.0.1:1[redacted]"`},
+		{"an address with a password", "http://ann:plain-words@127.0.0.1:1", "${SHAKEDOWN_TEST}/ask", "@127.0.0.1:1/ask"},
+	} {
+		t.Setenv("SHAKEDOWN_TEST", row.value)
+		s := loaded(t, small+"agent: {endpoint: '"+row.endpoint+"'}\n", nil)
+		for _, m := range s.Matrices(nil) {
+			r, err := m.Run(t.Context(), nil)
+			require.NoError(t, err, row.why)
+			assert.Contains(t, r.Cells[0].Why, row.want, row.why)
+			assert.NotContains(t, r.Cells[0].Why, "plain-words", row.why)
 		}
 	}
 }

@@ -25,6 +25,9 @@ type reader struct {
 	root *strictjson.Node
 	list []error
 	more int // the number of problems that are in no list
+	// spelled are the problems of how YAML writes a value. What else is wrong with the value
+	// follows from them.
+	spelled map[place]*Error
 	// known has what was found out about structs: it takes longer than reading one.
 	known map[reflect.Type]*members
 }
@@ -48,7 +51,7 @@ func (r *reader) membersOf(t reflect.Type) *members {
 }
 
 func newReader(file string) *reader {
-	r := &reader{file: file, known: map[reflect.Type]*members{}}
+	r := &reader{file: file, spelled: map[place]*Error{}, known: map[reflect.Type]*members{}}
 	r.As = func(p *strictjson.Problem) error {
 		if at := strings.LastIndexByte(p.Pointer, '/'); at > 0 && p.Reason == strictjson.UnknownField {
 			if what := instead[p.Pointer[1:at]][p.Pointer[at+1:]]; what != "" {
@@ -95,8 +98,20 @@ func (r *reader) parse(data []byte) *strictjson.Node {
 // problems are those that were found, in no order, and the number of those besides.
 func (r *reader) problems() (list []error, more int) {
 	list, more = r.List()
-	return slices.Concat(list, r.list), more + r.more
+	list = slices.DeleteFunc(slices.Concat(list, r.list), func(err error) bool {
+		e, ok := err.(*Error)
+		return ok && r.spelled[e.place()] != nil && r.spelled[e.place()] != e
+	})
+	return list, more + r.more
 }
+
+// A place is where a value is in a file.
+type place struct {
+	pointer      string
+	line, column int
+}
+
+func (e *Error) place() place { return place{e.Pointer, e.Line, e.Column} }
 
 // ok reports whether nothing was wrong so far.
 func (r *reader) ok() bool { return r.Count() == 0 && len(r.list) == 0 }

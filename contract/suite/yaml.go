@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -72,12 +74,16 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 	return n
 }
 
-// noticed is the line up to which the YAML library reads before it gives up.
-func (y *yamlReader) noticed() int {
-	text := &lineReader{data: y.data}
-	for dec := yaml.NewDecoder(text); dec.Decode(new(yaml.Node)) == nil; {
+// again reads a document that could not be read once more, behind an empty line: what the
+// library says of its first line is then as of any other. read is the line up to which it
+// reads before it gives up.
+func (y *yamlReader) again() (err error, read int) {
+	const mark = "\xef\xbb\xbf" // may only stand first
+	text := &lineReader{data: slices.Concat([]byte("\n"), bytes.TrimPrefix(y.data, []byte(mark)))}
+	for dec := yaml.NewDecoder(text); err == nil; {
+		err = dec.Decode(new(yaml.Node))
 	}
-	return text.line
+	return err, text.line - 1
 }
 
 // A lineReader gives out one line at a time, and so knows how much of a text was needed.
@@ -118,44 +124,65 @@ func unreadable(data []byte) int {
 }
 
 var (
-	// yamlLine is the place in the text of an error of the YAML library.
+	// yamlLine is the place in the text of an error of the YAML library. It leaves out the
+	// first line.
 	yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-	// fromParser are the errors whose lines it counts from 0, and in which the line is that
-	// where the surrounding list or mapping begins. It leaves line 0 out.
+	// fromParser are the errors whose lines it counts from 0. The line is that where the
+	// surrounding list or mapping begins, as that of other errors may be where a text does,
+	// but for the first line, in place of which it gives that of the mistake.
 	fromParser = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)` +
 		`|found (undefined tag handle|duplicate %|incompatible YAML))`)
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
+// said takes an error of the YAML library apart. The line is 0 if it has none.
+func said(err error) (line int, text string) {
+	m := yamlLine.FindStringSubmatch(err.Error())
+	line, _ = strconv.Atoi(m[1])
+	return line, strings.TrimPrefix(err.Error(), m[0])
+}
+
 // unparsed adds an error of the YAML library.
 func (y *yamlReader) unparsed(err error) {
-	m := yamlLine.FindStringSubmatch(err.Error())
-	text, line := strings.TrimPrefix(err.Error(), m[0]), 1
-	if n, err := strconv.Atoi(m[1]); err == nil {
-		line = n
-	}
-	switch anchor := unknownAnchor.FindStringSubmatch(text); {
-	case anchor != nil:
-		y.syntax(y.alias(anchor[1]), errors.New(text))
+	first, text := said(err)
+	if anchor := unknownAnchor.FindStringSubmatch(text); anchor != nil {
+		y.syntax(y.alias(anchor[1], text), errors.New(text))
 		return
-	case fromParser.MatchString(text):
-		if m[1] != "" {
-			line++
-		}
-		if read := y.noticed(); read > line {
-			text += fmt.Sprintf(", somewhere in lines %d to %d", line, read)
-		}
+	}
+	again, read := y.again()
+	begin, _ := said(again) // behind a line more: what counts from 0 counts from 1
+	if !fromParser.MatchString(text) {
+		begin = max(1, begin-1)
+		read, first = begin, first-1
+	}
+	line := begin
+	if begin <= 1 { // then the line that it gave first is that of the mistake itself
+		line = max(1, first+1)
+		read = line
+	}
+	if read > begin {
+		text += fmt.Sprintf(", somewhere in lines %d to %d", begin, read)
 	}
 	y.syntax(y.lines[min(line, len(y.lines))-1], errors.New(text))
 }
 
-// alias is the offset of the first alias of an anchor.
-func (y *yamlReader) alias(name string) int {
-	at := regexp.MustCompile(`(?:^|[\s,\[{:])(\*` + regexp.QuoteMeta(name) + `)(?:[\s,\]}]|$)`).FindSubmatchIndex(y.data)
-	if at == nil {
+// alias is the offset of the first alias of an anchor of which the YAML library says text: a
+// comment may look like one.
+func (y *yamlReader) alias(name, text string) int {
+	all := regexp.MustCompile(`\*`+regexp.QuoteMeta(name)+`(?:[\s,\]}]|$)`).FindAllIndex(y.data, -1)
+	i := sort.Search(len(all), func(i int) bool {
+		dec := yaml.NewDecoder(bytes.NewReader(y.data[:all[i][1]]))
+		var err error
+		for err == nil {
+			err = dec.Decode(new(yaml.Node))
+		}
+		_, own := said(err)
+		return own == text
+	})
+	if i == len(all) {
 		return 0
 	}
-	return at[2]
+	return all[i][0]
 }
 
 // syntax adds what keeps the document from being read at all.
@@ -319,7 +346,9 @@ func (y *yamlReader) refuse(n *strictjson.Node, path []string, problem, allowed 
 	for _, key := range path {
 		pointer = strictjson.Join(pointer, key)
 	}
-	y.r.at(pointer, n, &Error{Problem: problem, Allowed: allowed})
+	e := &Error{Problem: problem, Allowed: allowed}
+	y.r.at(pointer, n, e)
+	y.r.spelled[e.place()] = e
 }
 
 // stop is refuse for what cannot be read on.
