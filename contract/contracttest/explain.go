@@ -58,9 +58,9 @@ func (r *runner) explain(t *testing.T, m *contract.Matrix, result *contract.Repo
 	var field *search.FieldError
 	switch {
 	case errors.As(err, &field) && r.o.Explain != nil: // what the caller asked for is not possible
-		t.Errorf("contracttest: the broken cells were not explained: %v", err)
+		t.Errorf("contracttest: the broken cells were not explained: %s", r.secrets.Text(err.Error()))
 	case err != nil:
-		t.Logf("contracttest: the broken cells were not explained: %v", err)
+		t.Logf("contracttest: the broken cells were not explained: %s", r.secrets.Text(err.Error()))
 	}
 	result.Defects, result.SearchRuns = seen.Defects, seen.SearchRuns
 	result.SearchElapsed, result.SearchStopped = seen.SearchElapsed, seen.SearchStopped

@@ -65,7 +65,7 @@ func (k *keptDefects) testOne(t *testing.T, m *contract.Matrix, one *search.Kept
 	status, cell, err := one.Run(t.Context(), m, &k.run)
 	switch {
 	case err != nil:
-		t.Fatalf("contracttest: %v: %v", one, err)
+		t.Fatalf("contracttest: %v: %s", one, k.redacted(err.Error()))
 	case status == search.StatusUnreached && cell.State == contract.Inconclusive:
 		t.Skipf("its run decided nothing: %s: %v", k.redacted(cell.Why), one)
 	case status == search.StatusUnreached && (len(one.Deliveries) == 0 || cell.State == contract.NotRun):
@@ -85,9 +85,9 @@ func (k *keptDefects) testOne(t *testing.T, m *contract.Matrix, one *search.Kept
 	}
 }
 
-// redacted is a reason as the files have it: without secrets.
-func (k *keptDefects) redacted(why string) string {
-	return redact.New(k.secrets, redact.Patterns).Text(why)
+// redacted is a text as the files have it: without secrets.
+func (k *keptDefects) redacted(text string) string {
+	return redact.New(k.secrets, redact.Patterns).Text(text)
 }
 
 // onlyKept reports whether -run selects of the subtests of t the kept defects alone. Of an

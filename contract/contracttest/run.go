@@ -102,8 +102,9 @@ type Options struct {
 //
 // If all scenarios run in virtual time, Run also finds out whether the agent repeats
 // itself, and notes it in the report ([contract.Report].Repeatable). It runs each prompt list
-// twice without faults. Where some trials under faults held and some broke, it runs up to
-// eight of them again, unless a judge rules on them.
+// twice without faults. Where some trials of an invariant in a scenario with faults held and
+// some broke, it runs up to eight of them again, unless a judge rules on them. Budget does
+// not count these runs.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
@@ -139,14 +140,14 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		r.explain(t, r.matrix(m), result)
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {
-				t.Errorf("contracttest: Options.Finish: %v", err)
+				t.Errorf("contracttest: Options.Finish: %s", r.secrets.Text(err.Error()))
 			}
 		}
 		r.summary(t, result)
 		r.files(t, pkg, result)
 	}
 	if err != nil {
-		t.Fatalf("contracttest: the matrix did not run: %v", err)
+		t.Fatalf("contracttest: the matrix did not run: %s", r.secrets.Text(err.Error()))
 	}
 	return result
 }

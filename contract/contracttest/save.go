@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/replay"
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
@@ -135,6 +136,7 @@ func (s *saver) end(t *testing.T) {
 		t.Logf("contracttest: %s not saved: a file in %s has it already", text.Plural(s.there, "broken cell"), folder)
 	}
 	if len(s.problems) > 0 {
-		t.Logf("contracttest: not saved: %s", text.Some(s.problems, 5))
+		secrets := redact.New(s.secrets, redact.Patterns)
+		t.Logf("contracttest: not saved: %s", secrets.Text(text.Some(s.problems, 5)))
 	}
 }

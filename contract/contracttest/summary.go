@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -126,6 +127,11 @@ func (r *runner) redacted(result *contract.Report) *contract.Report {
 	for i, w := range own.Warnings {
 		own.Warnings[i] = r.secrets.Text(w)
 	}
+	own.Goals = slices.Clone(own.Goals)
+	for i := range own.Goals {
+		own.Goals[i].Failed = r.secrets.Text(own.Goals[i].Failed)
+	}
+	own.SearchStopped = r.secrets.Text(own.SearchStopped)
 	own.Cells = slices.Clone(own.Cells)
 	for i := range own.Cells {
 		if c := &own.Cells[i]; c.State != contract.Held || c.Violated {
@@ -153,6 +159,12 @@ func (r *runner) withoutSecrets(o *contract.Observation) *contract.Observation {
 	for i := range own.Events {
 		e := &own.Events[i]
 		e.Err, e.Note = r.secrets.Text(e.Err), r.secrets.Text(e.Note)
+		e.Changes = slices.Clone(e.Changes)
+		for k := range e.Changes {
+			for _, value := range []*json.RawMessage{&e.Changes[k].Before, &e.Changes[k].After} {
+				*value = json.RawMessage(r.secrets.Text(string(*value)))
+			}
+		}
 	}
 	return &own
 }

@@ -215,8 +215,8 @@ const mostAgain = 8
 
 // again runs trials under faults again, with the same faults, where some of a field held and
 // some broke: chance decided them, that of the faults or that of the agent. It takes those
-// that are fewer, which chance repeats least, and returns the first that came out
-// otherwise. What a judge ruled is left out, since it costs.
+// that are fewer, which chance repeats least, or with KeepCounts those that are known, and
+// returns the first that came out otherwise. What a judge ruled is left out, since it costs.
 func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report) (differs string, err error) {
 	for i := range result.Fields {
 		f := &result.Fields[i]
@@ -246,8 +246,12 @@ func (r *runner) fieldAgain(
 	if 2*f.Held < f.Decided {
 		fewer = contract.Held
 	}
-	for i := range result.Cells {
-		c := &result.Cells[i]
+	if r.o.Keep == contract.KeepCounts {
+		fewer = contract.Broken
+	}
+	cells := r.shown(result).Cells
+	for i := range cells {
+		c := &cells[i]
 		if c.Cell.Scenario != f.Scenario || c.Cell.Invariant != f.Invariant || c.State != fewer || left == 0 {
 			continue
 		}

@@ -30,9 +30,9 @@
 //     work, a shorter wait. What is not needed beside them is left out, and again, until
 //     nothing changes.
 //
-// A cell that did not meet the faults found for its group is searched again, with others of
-// its kind. Groups are one defect when they break by the same pattern at the same targets,
-// or break one invariant alike by the same pattern.
+// A cell that did not meet the faults found for its group, of the same rules at the same
+// targets, is searched again with others of its kind. Groups are one defect when they break
+// by the same pattern at the same targets, or break one invariant alike by the same pattern.
 //
 // A fault with memory ([chaos.Stateful]) gets the earlier calls of its rule too. Where
 // the deliveries alone do not break the cell again, whole rules are left out instead.

@@ -205,15 +205,15 @@ func (e *explainer) searchAll(ctx context.Context, groups []*group) error {
 }
 
 // split makes groups of the cells that did not meet the faults which were found for their
-// group: other faults broke them. Of a cell without evidence, and of an agent that does
-// not repeat itself, that is not known.
+// group: other faults broke them. Of a cell without evidence that is not known. An agent
+// that does not repeat itself would take too many runs.
 func (e *explainer) split(groups []*group) (more []*group) {
 	cells := make(map[contract.Cell]*contract.CellReport, len(e.report.Cells))
 	for i := range e.report.Cells {
 		cells[e.report.Cells[i].Cell] = &e.report.Cells[i]
 	}
 	for _, g := range groups {
-		if g.Smallest == nil || g.Source.Random || len(e.groups)+len(more) >= maxGroups {
+		if g.Smallest == nil || g.Source.Random {
 			continue
 		}
 		other := &group{scenario: g.scenario, severity: g.severity,
@@ -221,7 +221,8 @@ func (e *explainer) split(groups []*group) (more []*group) {
 		own := g.cells[:0:0]
 		for _, c := range g.cells {
 			r := cells[c]
-			if r == g.first || meets(r.Observations(), g.Hits) {
+			run := r.Observations()
+			if r == g.first || len(run) == 0 || g.MetBy(seen.HitsOf(run)) {
 				own = append(own, c)
 				continue
 			}
@@ -230,29 +231,15 @@ func (e *explainer) split(groups []*group) (more []*group) {
 			}
 			other.cells = append(other.cells, c)
 		}
-		if g.cells = own; other.first != nil {
+		switch g.cells = own; {
+		case other.first == nil:
+		case len(e.groups)+len(more) >= maxGroups:
+			e.left += len(other.cells)
+		default:
 			more = append(more, other)
 		}
 	}
 	return more
-}
-
-// meets reports whether as many faults were delivered at each target as were found; true if
-// that is not known.
-func meets(observations []*contract.Observation, found []seen.Hit) bool {
-	if len(observations) == 0 {
-		return true
-	}
-	left := map[string]int{}
-	for _, h := range seen.HitsOf(observations) {
-		if h.Delivered {
-			left[h.Target]++
-		}
-	}
-	return !slices.ContainsFunc(found, func(h seen.Hit) bool {
-		left[h.Target]--
-		return left[h.Target] < 0
-	})
 }
 
 // stopped says what was not searched and why.
@@ -262,7 +249,7 @@ func (e *explainer) stopped() string {
 		parts = append(parts, e.runs.Cut)
 	}
 	if e.left > 0 {
-		parts = append(parts, fmt.Sprintf("%s not searched: their reasons are too many",
+		parts = append(parts, fmt.Sprintf("%s not searched: their reasons, or the faults behind these, are too many",
 			text.Plural(e.left, "broken cell")))
 	}
 	return strings.Join(parts, "; ")

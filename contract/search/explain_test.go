@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
+	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 )
 
 // errDown is what faults of these tests fail with.
@@ -422,4 +425,93 @@ func TestCellsThatMetOtherFaultsAreAnotherDefect(t *testing.T) {
 
 	cut := explained(t, either, &Options{Budget: Budget{Runs: 6}})
 	assert.Contains(t, sentences(cut), "not searched: the budget was used up → fine")
+}
+
+// Two rules of a scenario may break an agent at one target, for one kind of reason: each is a
+// defect, with the cells that met it.
+func TestCellsThatMetAnotherRuleAreAnotherDefect(t *testing.T) {
+	m := scripted(func(call func(string, int) error) string {
+		if call("d", 1) != nil {
+			_ = call("d", 1)
+		}
+		return "ok"
+	}, contract.Under("two",
+		chaos.Rule{Name: "lost", Target: "d", When: when.Prob(.3), Fault: fault.LoseReply()},
+		chaos.Rule{Name: "twice", Target: "d", When: when.Prob(.3), Fault: fault.Duplicate()}))
+	m.Trials = 20
+	r := explained(t, m, &Options{})
+	assert.Equal(t, []string{"d is executed twice → once", "d does its work and its reply is lost → once"}, sentences(r))
+}
+
+// sometimesSly fails, except on the calls of b: there it is sly.
+type sometimesSly struct{ sly }
+
+func (f sometimesSly) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if c.Target == "b" {
+		return f.sly.Inject(ctx, c, args, next)
+	}
+	return nil, errDown
+}
+
+// Where rules are left out as a whole, what they deliver may differ from trial to trial. A cell
+// belongs to the defect if the rules acted in it.
+func TestCellsOfWholeRulesAreOneDefect(t *testing.T) {
+	one := chaos.Rule{Name: "one", Target: "*", When: when.Prob(.5), Fault: sometimesSly{}}
+	for _, row := range []struct {
+		why    string
+		rules  []chaos.Rule
+		groups int
+	}{
+		{"one rule, which fails more or fewer calls besides", []chaos.Rule{one}, 1},
+		{"two rules", []chaos.Rule{one, {Name: "two", Target: "c", When: when.Prob(.5), Fault: sly{}}}, 2},
+	} {
+		m := scripted(nil, contract.Under("sly", row.rules...))
+		m.NewWorld = func(context.Context) (*contract.World, error) {
+			seen := false
+			touch := func(ctx context.Context, n int) (int, error) {
+				seen = seen || ctx.Value(slyKey{}) != nil
+				return n, nil
+			}
+			var tools []chaos.ToolFunc
+			for _, name := range []string{"a", "b", "c"} {
+				tools = append(tools, chaos.Func(chaos.Tool{Name: name}, touch))
+			}
+			r, err := chaos.NewRegistry(tools...)
+			return &contract.World{Tools: r, Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+				for n := range 4 {
+					_, _ = tools.CallTool(ctx, "a", fmt.Append(nil, n))
+				}
+				_, _ = tools.CallTool(ctx, "b", []byte("1"))
+				_, _ = tools.CallTool(ctx, "c", []byte("1"))
+				return map[bool]string{true: "bad", false: "ok"}[seen], nil
+			}}, err
+		}
+		m.Trials, m.Invariants = 20, m.Invariants[:1]
+		r := explained(t, m, &Options{})
+		assert.Len(t, r.Defects, row.groups, "%s: %q", row.why, sentences(r))
+	}
+}
+
+// Cells that met other faults are not counted with a defect, also if there is no room to
+// search them.
+func TestCellsBeyondTheBoundsAreCounted(t *testing.T) {
+	m := scripted(breaksWith(1, "a1"), contract.Under("half", fails("{a,b}", when.Prob(.5))))
+	m.Trials = 30
+	r, err := m.Run(t.Context(), &contract.RunOptions{Harness: bubbled(t)})
+	require.NoError(t, err)
+	e := &explainer{report: r}
+	e.group()
+	g := e.groups[0]
+	all := len(g.cells)
+	g.Smallest, g.Source = &seen.Run{}, &culprit.Source{}
+	for _, h := range seen.HitsOf(g.first.Observations()) {
+		if h.Target == "b" {
+			g.Hits = []seen.Hit{h}
+		}
+	}
+	require.Len(t, g.Hits, 1, "this time b is taken for what broke it")
+	e.groups = slices.Repeat(e.groups, maxGroups)
+	assert.Empty(t, e.split([]*group{g}))
+	assert.Positive(t, e.left)
+	assert.Equal(t, all, e.left+len(g.cells))
 }

@@ -5,6 +5,7 @@
 package culprit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -161,6 +162,32 @@ func (f *Found) Instead() string {
 		return "the invariant: it broke for another reason"
 	}
 	return ItWasUndecided
+}
+
+// MetBy reports whether a run with these hits had the faults that were found: of each rule
+// as many at each target. Where parts are rules, it reports whether each was injected.
+func (f *Found) MetBy(hits []seen.Hit) bool {
+	if f.Source.ByRule {
+		return !slices.ContainsFunc(f.Set, func(i int) bool {
+			return !slices.ContainsFunc(hits, func(h seen.Hit) bool { return h.Rule == f.Source.Parts[i].Rule })
+		})
+	}
+	type place struct{ rule, target string }
+	rules := map[string]string{} // of the scenario, by the names of their milder faults
+	for k := range f.swaps {
+		rules[f.Source.swapName(k)] = f.Source.Parts[k].Rule
+	}
+	left := map[place]int{}
+	for _, h := range hits {
+		if h.Delivered {
+			left[place{h.Rule, h.Target}]++
+		}
+	}
+	return !slices.ContainsFunc(f.Hits, func(h seen.Hit) bool {
+		at := place{cmp.Or(rules[h.Rule], h.Rule), h.Target}
+		left[at]--
+		return left[at] < 0
+	})
 }
 
 // Earlier are the calls that faults with memory see before those on which they are delivered.

@@ -212,7 +212,7 @@ func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
 				kept = append(kept, p)
 				continue
 			}
-			r := chaos.Rule{Name: own.Name + "~" + strconv.Itoa(k), Target: glob.Literal(p.Target), Fault: w.fault}
+			r := chaos.Rule{Name: s.swapName(k), Target: glob.Literal(p.Target), Fault: w.fault}
 			p.calls = p.calls[len(p.calls)-1:]
 			r.When = s.trigger([]Part{p})
 			swapped = append(swapped, r)
@@ -229,6 +229,9 @@ func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
 	}
 	return rules
 }
+
+// swapName is the name of the rule that injects another fault in the place of a part.
+func (s *Source) swapName(k int) string { return s.Parts[k].Rule + "~" + strconv.Itoa(k) }
 
 // trigger matches the calls of parts: by their coordinates, and those of an agent that
 // does not repeat itself by their number in lane and target.
