@@ -21,14 +21,20 @@ type Secrets struct {
 // shorter one would be found in any text.
 const minSecret = 6
 
-// longWord is the length from which on what looks like a word may be a credential.
+// longWord is the length from which on what looks like a word in a cookie, a parameter or
+// a field may be a credential.
 const longWord = 16
+
+// placeholders are what clients say as the key of a server that needs none. Answers of
+// such servers have these words too.
+var placeholders = []string{"dummy-key", "lm-studio", "no-key", "no-key-required", "not-needed", "ollama", "password",
+	"placeholder", "sk-no-key-required", "testing", "unused"}
 
 // Add adds the credentials that a request carries: in headers such as Authorization,
 // X-Api-Key and Cookie, in user information, in query parameters, and in the fields of
-// a form. Those of fewer than 6 bytes are not searched for; nor are words of fewer than
-// 16 letters, such as a theme in a cookie or the key of a server that needs none: answers
-// have words too.
+// a form. Not searched for are those of fewer than 6 bytes, placeholders such as ollama,
+// and in cookies, parameters and fields words of fewer than 16 letters, such as a theme:
+// answers have words too.
 func (s *Secrets) Add(r *http.Request, body []byte) {
 	for name, values := range r.Header {
 		for _, value := range values {
@@ -47,7 +53,8 @@ func (s *Secrets) Add(r *http.Request, body []byte) {
 
 func (s *Secrets) add(source, value string) {
 	value = strings.TrimSpace(value)
-	if len(value) < minSecret || len(value) < longWord && words(value) || strings.Contains(value, redact.Marker) {
+	placeholder := slices.Contains(placeholders, strings.ToLower(value))
+	if len(value) < minSecret || placeholder || strings.Contains(value, redact.Marker) {
 		return
 	}
 	if s.sources == nil {
@@ -58,12 +65,19 @@ func (s *Secrets) add(source, value string) {
 	}
 }
 
+// addUnlessWord adds a value that may be a setting: it is none if it is more than a word.
+func (s *Secrets) addUnlessWord(source, value string) {
+	if len(value) >= longWord || !words(value) {
+		s.add(source, value)
+	}
+}
+
 // addPair adds the password of a user, or the key that stands in place of the user, beside
 // a password that is none.
 func (s *Secrets) addPair(source, user, password string) {
 	s.add(source, password)
 	if password == "" || strings.EqualFold(password, "x") || password == "x-oauth-basic" {
-		s.add(source, user)
+		s.addUnlessWord(source, user)
 	}
 }
 
@@ -81,7 +95,7 @@ func (s *Secrets) addFields(source, fields string) {
 	for _, field := range parameters(fields) {
 		name, value, _ := strings.Cut(field, "=")
 		if name, value = unescaped(name), unescaped(value); holdsKey(name, value) {
-			s.add(source+name, value)
+			s.addUnlessWord(source+name, value)
 		}
 	}
 }
@@ -101,7 +115,7 @@ func (s *Secrets) addHeader(name, value string) {
 	case plain == "cookie":
 		for cookie := range strings.SplitSeq(value, ";") {
 			name, value, _ := strings.Cut(strings.TrimSpace(cookie), "=")
-			s.add("cookie "+name, strings.Trim(value, `"`))
+			s.addUnlessWord("cookie "+name, strings.Trim(value, `"`))
 		}
 		return
 	}

@@ -215,9 +215,15 @@ func TestWhatIsNoCredential(t *testing.T) {
 	}
 	var s Secrets
 	for _, value := range []string{"abcdefghijklmnop", "Ab1cde", "aBcdef", "swordfisH", "ab/cdef"} {
-		s.add("x", value)
+		s.addUnlessWord("x", value)
 	}
 	assert.Len(t, s.sources, 5, "no words, or long ones")
+	for _, value := range []string{"Bearer swordfish", "Bearer Ollama", "Basic YW5uOnN3b3JkZmlzaGVz"} {
+		s.addHeader("Authorization", value)
+	}
+	assert.Contains(t, s.sources, "swordfish", "a key in a header is one, also if it is a word")
+	assert.Contains(t, s.sources, "swordfishes", "so is a password")
+	assert.NotContains(t, s.sources, "Ollama")
 }
 
 func TestASecretIsFoundInEverySpellingAndPlace(t *testing.T) {
