@@ -302,7 +302,7 @@ func (e *explainer) observed(s *culprit.Source) *seen.Trail {
 func (e *explainer) matchSources(all []*culprit.Source) {
 	differ := ""
 	if e.report.Repeatable == "no" {
-		differ = e.report.Difference
+		differ = cmp.Or(e.report.Difference, "the report says so")
 	}
 	if i := slices.IndexFunc(all, func(s *culprit.Source) bool { return s.Random }); i >= 0 {
 		differ = all[i].Differ

@@ -251,7 +251,10 @@ func (k *Kept) save(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.Replace(root, path.Join(keptFolder, k.name), append(data, '\n'))
+	if data = append(data, '\n'); len(data) > maxFile { // nobody could read it
+		return fmt.Errorf("it has %d bytes, and a kept file at most %d", len(data), maxFile)
+	}
+	return wholefile.Replace(root, path.Join(keptFolder, k.name), data)
 }
 
 // String is the name of the file without its ending, and the sentence.

@@ -3,6 +3,9 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
 )
 
 // FuzzDecodeKept: whatever a file holds, it is refused with a reason or read, and what was
@@ -110,6 +114,23 @@ func TestAKeptDefectWhoseScenarioIsGoneIsUnreached(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, StatusUnreached, status)
 	assert.Equal(t, contract.NotRun, cell.State)
+	kept[0].Scenario = levels.Scenario // a sweep found it when the matrix had a world
+	status, _, err = kept[0].Run(t.Context(), m, nil)
+	require.NoError(t, err)
+	assert.Equal(t, StatusUnreached, status)
+}
+
+func TestAKeptFileThatNobodyCouldReadIsNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer root.Close()
+	require.NoError(t, root.Mkdir(keptFolder, 0o777))
+	k := &Kept{ID: "0", Plan: json.RawMessage(`{}`), Why: strings.Repeat("x", maxFile), name: "a-0.json"}
+	require.ErrorContains(t, k.save(root), "a kept file at most 1048576")
+	files, err := filepath.Glob(filepath.Join(dir, keptFolder, "*"))
+	require.NoError(t, err)
+	assert.Empty(t, files)
 }
 
 // A fault with memory is found by number with the calls that it has to see before.

@@ -26,7 +26,7 @@ func (k *Kept) Run(ctx context.Context, m *contract.Matrix,
 	if err := k.check(m); err != nil {
 		return "", nil, err
 	}
-	if m.NewWorld == nil && m.World == nil && !hasScenario(m, k.Scenario) { // as of a deleted session
+	if m.NewWorld == nil && m.World == nil && !hasScenario(m, k.Scenario) { // as of a deleted session, or of a sweep
 		cell := contract.Cell{Scenario: k.Scenario, Invariant: k.Invariant, Trial: k.Trial}
 		return StatusUnreached, &contract.CellReport{Cell: cell}, nil
 	}
@@ -38,7 +38,8 @@ func (k *Kept) Run(ctx context.Context, m *contract.Matrix,
 	}
 	defer runner.Close()
 	status, cell, err := k.attempt(ctx, runner, k.plan.Rules())
-	if status == StatusResolved && len(k.plan.Rules()) == 0 && !hasScenario(m, k.Scenario) {
+	gone := k.Scenario != levels.Scenario && !hasScenario(m, k.Scenario)
+	if status == StatusResolved && len(k.plan.Rules()) == 0 && gone {
 		status = StatusUnreached // what was broken besides its rules is not known any more
 	}
 	if status == StatusUnreached && err == nil && len(k.Deliveries) > 0 {
@@ -58,11 +59,8 @@ func (o *Options) rerunOf(ctx context.Context, m *contract.Matrix) func(*Kept) (
 	}
 }
 
-// hasScenario reports whether runs of a scenario are as they were when a defect was found
-// in it: those of a sweep have none.
 func hasScenario(m *contract.Matrix, name string) bool {
-	return name == levels.Scenario ||
-		slices.ContainsFunc(m.Scenarios, func(s contract.Scenario) bool { return s.Name == name })
+	return slices.ContainsFunc(m.Scenarios, func(s contract.Scenario) bool { return s.Name == name })
 }
 
 // attempt runs the rules until the invariant breaks, up to Runs times.
