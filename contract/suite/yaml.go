@@ -77,13 +77,13 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 // again reads a document that could not be read once more, behind an empty line: what the
 // library says of its first line is then as of any other. read is the line up to which it
 // reads before it gives up.
-func (y *yamlReader) again() (err error, read int) {
+func (y *yamlReader) again() (read int, err error) {
 	const mark = "\xef\xbb\xbf" // may only stand first
 	text := &lineReader{data: slices.Concat([]byte("\n"), bytes.TrimPrefix(y.data, []byte(mark)))}
 	for dec := yaml.NewDecoder(text); err == nil; {
 		err = dec.Decode(new(yaml.Node))
 	}
-	return err, text.line - 1
+	return text.line - 1, err
 }
 
 // A lineReader gives out one line at a time, and so knows how much of a text was needed.
@@ -149,7 +149,7 @@ func (y *yamlReader) unparsed(err error) {
 		y.syntax(y.alias(anchor[1], text), errors.New(text))
 		return
 	}
-	again, read := y.again()
+	read, again := y.again()
 	begin, _ := said(again) // behind a line more: what counts from 0 counts from 1
 	if !fromParser.MatchString(text) {
 		begin = max(1, begin-1)
