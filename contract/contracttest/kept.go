@@ -34,7 +34,7 @@ type keptDefects struct {
 	spec    *planjson.Options
 	run     contract.RunOptions
 	failOn  contract.Severity
-	secrets []string
+	secrets *redact.Redactor
 }
 
 // test runs the kept defects, each as a subtest, and reports whether any ran.
@@ -65,9 +65,9 @@ func (k *keptDefects) testOne(t *testing.T, m *contract.Matrix, one *search.Kept
 	status, cell, err := one.Run(t.Context(), m, &k.run)
 	switch {
 	case err != nil:
-		t.Fatalf("contracttest: %v: %s", one, k.redacted(err.Error()))
+		t.Fatalf("contracttest: %v: %s", one, k.secrets.Text(err.Error()))
 	case status == search.StatusUnreached && cell.State == contract.Inconclusive:
-		t.Skipf("its run decided nothing: %s: %v", k.redacted(cell.Why), one)
+		t.Skipf("its run decided nothing: %s: %v", k.secrets.Text(cell.Why), one)
 	case status == search.StatusUnreached && (len(one.Deliveries) == 0 || cell.State == contract.NotRun):
 		t.Skipf("its scenario %q is not in the matrix: %v", one.Scenario, one)
 	case status == search.StatusUnreached:
@@ -79,15 +79,10 @@ func (k *keptDefects) testOne(t *testing.T, m *contract.Matrix, one *search.Kept
 	if status == search.StatusResolved {
 		return
 	}
-	t.Logf("%v: %v: %s", status, one, k.redacted(cell.Why))
+	t.Logf("%v: %v: %s", status, one, k.secrets.Text(cell.Why))
 	if cell.Severity >= k.failOn && !atRate {
 		t.Fail()
 	}
-}
-
-// redacted is a text as the files have it: without secrets.
-func (k *keptDefects) redacted(text string) string {
-	return redact.New(k.secrets, redact.Patterns).Text(text)
 }
 
 // onlyKept reports whether -run selects of the subtests of t the kept defects alone. Of an

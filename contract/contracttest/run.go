@@ -113,8 +113,8 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	pkg := testedPackage()
 	r := &runner{o: o, virtual: virtualScenarios(m, o), rates: rates(m), rerun: rerunLine(t.Name(), pkg),
 		outcomes: newOutcomes(o.Keep), saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
-	defer r.saver.end(t)
-	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: o.Secrets}
+	defer r.saver.end(t, r.secrets)
+	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
 	kept := old.test(t, r.matrix(m))
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,

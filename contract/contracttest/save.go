@@ -118,7 +118,7 @@ func (s *saver) write(session *replay.Session, scenario string) error {
 func nameOf(session string) string { return path.Join(sessionsFolder, session+".json") }
 
 // end says what was saved.
-func (s *saver) end(t *testing.T) {
+func (s *saver) end(t *testing.T, secrets *redact.Redactor) {
 	t.Helper()
 	if s == nil {
 		return
@@ -136,7 +136,6 @@ func (s *saver) end(t *testing.T) {
 		t.Logf("contracttest: %s not saved: a file in %s has it already", text.Plural(s.there, "broken cell"), folder)
 	}
 	if len(s.problems) > 0 {
-		secrets := redact.New(s.secrets, redact.Patterns)
 		t.Logf("contracttest: not saved: %s", secrets.Text(text.Some(s.problems, 5)))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search"
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -56,7 +57,7 @@ func Sweep(t *testing.T, m *contract.Matrix, o *SweepOptions) *search.Swept {
 	own.Search.Run.Harness.Calm = searchBubble(t, virtual)
 	own.Search.Dir = dirOf(t, own.Search.Dir)
 	old := keptDefects{dir: own.Search.Dir, spec: own.Search.Spec, run: own.Search.Run, failOn: own.FailOn,
-		secrets: own.Search.Secrets}
+		secrets: redact.New(own.Search.Secrets, redact.Patterns)}
 	kept := old.test(t, m)
 	if onlyKept(t) {
 		if !kept {
