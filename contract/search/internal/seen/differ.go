@@ -3,6 +3,7 @@ package seen
 import (
 	"fmt"
 
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -31,27 +32,44 @@ func (t *Trail) Differs(u *Trail) string {
 	return ""
 }
 
-// CallsDiffer says which call of two lists differs first.
+// CallsDiffer says which call of two lists differs first. A call is the same as that of equal
+// coordinates, wherever it stands: calls that overlap begin in any order.
 func CallsDiffer(a, b []CallMark) string {
-	for i := range max(len(a), len(b)) {
+	first, second := byCoord(a), byCoord(b)
+	for i := range a {
+		x, y := &a[i], second[a[i].at]
 		switch {
-		case i >= len(b):
-			return fmt.Sprintf("call %d: %s, then none", i+1, a[i].target)
-		case i >= len(a):
-			return fmt.Sprintf("call %d: none, then %s", i+1, b[i].target)
-		}
-		x, y := &a[i], &b[i]
-		switch {
-		case x.target != y.target || x.lane != y.lane:
-			return fmt.Sprintf("call %d: %s, then %s", i+1, x.target, y.target)
-		case x.key != y.key:
-			return fmt.Sprintf("call %d: %s, with other arguments", i+1, x.target)
+		case y == nil && i < len(b) && first[b[i].at] == nil:
+			return instead(i, x, &b[i])
+		case y == nil:
+			return fmt.Sprintf("call %d: %s, then none", i+1, x.at.Target)
 		case x.got != y.got:
-			return fmt.Sprintf("call %d: %s, which got %s, then %s", i+1, x.target,
+			return fmt.Sprintf("call %d: %s, which got %s, then %s", i+1, x.at.Target,
 				text.Quote(x.text, maxClip), text.Quote(y.text, maxClip))
 		case x.result != y.result && x.result != 0 && y.result != 0:
-			return fmt.Sprintf("call %d: %s, with another result", i+1, x.target)
+			return fmt.Sprintf("call %d: %s, with another result", i+1, x.at.Target)
+		}
+	}
+	for i := range b {
+		if first[b[i].at] == nil {
+			return fmt.Sprintf("call %d: none, then %s", i+1, b[i].at.Target)
 		}
 	}
 	return ""
+}
+
+// instead says of two calls at one place that neither run has the other's.
+func instead(i int, x, y *CallMark) string {
+	if x.at.Target == y.at.Target && x.at.Lane == y.at.Lane {
+		return fmt.Sprintf("call %d: %s, with other arguments", i+1, x.at.Target)
+	}
+	return fmt.Sprintf("call %d: %s, then %s", i+1, x.at.Target, y.at.Target)
+}
+
+func byCoord(calls []CallMark) map[when.Coord]*CallMark {
+	all := make(map[when.Coord]*CallMark, len(calls))
+	for i := range calls {
+		all[calls[i].at] = &calls[i]
+	}
+	return all
 }
