@@ -191,7 +191,7 @@ func (v *Viewer) Judge(r *contract.Result) *Run {
 // Explain keeps what sentences and facts are made of.
 func (v *Viewer) Explain(s *Run, hits []Hit, observations []*contract.Observation) {
 	s.Hits = v.shared(hits)
-	s.Equal = equalCalls(observations)
+	s.Equal = EqualCalls(observations)
 	v.addEffects(s, observations)
 }
 
@@ -256,8 +256,8 @@ func HitsOf(observations []*contract.Observation) (hits []Hit) {
 	return hits
 }
 
-// equalCalls are the operations that were called several times for one prompt.
-func equalCalls(observations []*contract.Observation) (all []Operation) {
+// EqualCalls are the operations that were called several times for one prompt.
+func EqualCalls(observations []*contract.Observation) (all []Operation) {
 	for _, o := range observations {
 		times := map[Operation]int{}
 		for i := range o.Events {
