@@ -161,7 +161,7 @@ func TestAWaitIsShortenedInAMilderFault(t *testing.T) {
 		{"only what comes late breaks it", func(err error, took time.Duration) bool { return err == nil && took > 7400*time.Millisecond },
 			[]string{"a takes 7.5s longer → fine"}, []string{"when it only fails, or times out before the work, it holds", "with 7.4s it holds"}},
 		{"a failure that comes late breaks it too", func(_ error, took time.Duration) bool { return took > 7400*time.Millisecond },
-			[]string{"a times out after 7.5s, before the work → fine"}, []string{"when it only fails, it holds", "with 7.4s it holds"}},
+			[]string{"a waits 7.5s and times out before the work → fine"}, []string{"when it only fails, it holds", "with 7.4s it holds"}},
 		{"any time-out breaks it, and no failure", func(err error, took time.Duration) bool {
 			return err != nil && !errors.Is(err, fault.ErrUnavailable) || took > 7400*time.Millisecond && err == nil
 		}, []string{"a times out before the work → fine"}, []string{"when it only fails, it holds"}},

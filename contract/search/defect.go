@@ -32,9 +32,9 @@ func (e *explainer) defects() []contract.Defect {
 		if len(g.Hits) == 0 {
 			shape += e.withoutCalls(g)
 		}
-		keys := []string{fmt.Sprintf("%s at %q", shape, targets), fmt.Sprintf("%s %q %q", shape, g.Invariant, g.Reason())}
-		if len(targets) > 1 {
-			keys[1] = keys[0]
+		keys := []string{fmt.Sprintf("%s at %q", shape, targets), fmt.Sprintf("%s at %q", shape, targets)}
+		if len(targets) <= 1 {
+			keys[1] = fmt.Sprintf("%s %q %q", shape, g.Invariant, g.Reason())
 		}
 		k := owner[keys[0]]
 		if other := owner[keys[1]]; k == nil {

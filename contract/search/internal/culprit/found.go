@@ -166,7 +166,7 @@ func (f *Found) state(least fewest.Result, made maker) {
 		f.stateWithout(made)
 	}
 	last, later := least.Decided-1, len(f.within)-least.Decided
-	if last >= 0 && slices.Contains(f.Set, f.within[last]) && later > 0 && !s.ByRule { // else the sentence is of other calls
+	if last >= 0 && later > 0 && !s.ByRule && slices.Contains(f.Set, f.within[last]) { // a call of the sentence
 		at := s.Parts[f.within[last]]
 		f.Facts = append(f.Facts, fmt.Sprintf("it is decided at call %d of %s: it breaks without the %s after that too",
 			at.Ordinal+1, at.Target, text.Plural(later, "fault")))

@@ -15,7 +15,6 @@ import (
 
 // A swap puts another fault in the place of a part's.
 type swap struct {
-	name  string // for keys
 	kind  string
 	held  string // what the call does then, in a fact
 	fault chaos.Fault
@@ -142,10 +141,10 @@ func (f *Found) with(made maker, i int, w swap) (run *seen.Run, ok bool) {
 
 // ladder are the milder faults to try in the place of a part's, the mildest first.
 func ladder(p *Part) []swap {
-	fail := swap{name: "fail", kind: "error", held: "fails", fault: fault.Fail(fault.ErrUnavailable)}
+	fail := swap{kind: "error", held: "fails", fault: fault.Fail(fault.ErrUnavailable)}
 	wait := max(p.Waited, time.Second)
-	late := swap{name: "timeout", kind: "timeout", held: "times out before the work", fault: fault.Timeout(wait), wait: wait}
-	lost := swap{name: "lost", kind: "lost_reply", held: "loses its reply", fault: fault.LoseReplyAfter(wait), wait: wait}
+	late := swap{kind: "timeout", held: "times out before the work", fault: fault.Timeout(wait), wait: wait}
+	lost := swap{kind: "lost_reply", held: "loses its reply", fault: fault.LoseReplyAfter(wait), wait: wait}
 	switch p.Fault {
 	case "error":
 		return nil
@@ -174,7 +173,7 @@ func (f *Found) shorter(i int, made maker) (changed bool, held time.Duration, ok
 	}
 	holds := map[time.Duration]bool{} // a run may also break otherwise, or decide nothing
 	breaks := func(d time.Duration) (yes, ok bool) {
-		w := swap{name: kind + " " + d.String(), kind: kind, fault: other(d), wait: d}
+		w := swap{kind: kind, fault: other(d), wait: d}
 		a, ok := f.with(made, i, w)
 		if yes = ok && a.DeliveredAt(p.Coord()) && f.breaks(a); yes {
 			f.swaps[i], f.Smallest, changed = w, a, true

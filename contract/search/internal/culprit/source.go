@@ -169,7 +169,7 @@ func (s *Source) request(set []int, swaps map[int]swap) lockstep.Request {
 	for _, i := range set {
 		key.WriteString(" " + strconv.Itoa(i))
 		if w, ok := swaps[i]; ok {
-			key.WriteString("=" + w.name)
+			key.WriteString("=" + w.kind + w.wait.String())
 		}
 	}
 	if len(set) == 0 {

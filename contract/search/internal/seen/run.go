@@ -5,7 +5,6 @@ package seen
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/hash"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // Run is what is kept of a run: enough to decide on it and to state facts, without
@@ -323,91 +321,3 @@ func hasKey(args json.RawMessage, pointer string) bool {
 	}
 	return doc != nil && doc != ""
 }
-
-// A Trail is a run call by call, for comparing it with another.
-type Trail struct {
-	calls   []CallMark // in the order in which they began
-	answers []uint64
-	texts   []string // the answers
-	states  []uint64 // 0: not known
-	ends    []int    // the number of calls up to each answer
-}
-
-// A CallMark is one call and what its caller got.
-type CallMark struct {
-	at     when.Coord
-	got    uint64 // outcome and error
-	result uint64 // 0: not kept
-	text   string // outcome and error, for people
-}
-
-// TrailOf is the trail of a run.
-func TrailOf(observations []*contract.Observation) *Trail {
-	t := &Trail{}
-	for _, o := range observations {
-		t.calls = append(t.calls, CallsOf(o)...)
-		answer := answerOf(o)
-		t.answers = append(t.answers, hash.String(answer))
-		t.texts = append(t.texts, Answered(o))
-		t.states = append(t.states, stateHash(o.After))
-		t.ends = append(t.ends, len(t.calls))
-	}
-	return t
-}
-
-// CallsOf are the calls for a prompt.
-func CallsOf(o *contract.Observation) []CallMark {
-	calls := make([]CallMark, 0, len(o.Events))
-	for i := range o.Events {
-		e := &o.Events[i]
-		if e.Layer == "" {
-			continue // InjectNow: no call
-		}
-		m := CallMark{at: CoordOf(e), text: Gotten(e)}
-		m.got = hash.String(m.text)
-		if len(e.Result) > 0 {
-			m.result = hash.Bytes(e.Result)
-		}
-		calls = append(calls, m)
-	}
-	return calls
-}
-
-// Gotten is how a call ended for its caller.
-func Gotten(e *chaos.Event) string {
-	if e.Err == "" {
-		return string(e.Outcome)
-	}
-	return string(e.Outcome) + ": " + e.Err
-}
-
-// answerOf is an answer with its error.
-func answerOf(o *contract.Observation) string {
-	if o.Err != nil {
-		return o.Response + "\x00" + o.Err.Error()
-	}
-	return o.Response
-}
-
-// Answered is an answer for people, or the error in its place.
-func Answered(o *contract.Observation) string {
-	if o.Err != nil {
-		return "error: " + o.Err.Error()
-	}
-	return o.Response
-}
-
-// stateHash is a hash of a state as JSON; 0: it has none, or is not known.
-func stateHash(state any) uint64 {
-	if state == nil {
-		return 0
-	}
-	doc, err := jsonvalue.Encode(state) // a state is the user's: it may have a MarshalJSON
-	if err != nil {
-		return 0
-	}
-	return hash.Bytes(doc)
-}
-
-// SameState reports whether two states are equal, or one of them is not known.
-func SameState(a, b any) bool { return a == nil || b == nil || reflect.DeepEqual(a, b) }

@@ -104,7 +104,7 @@ func Phrase(kind string, waited time.Duration) string {
 		return "fails"
 	case "timeout", "lost_request":
 		if waited > 0 {
-			return fmt.Sprintf("times out after %v, before the work", waited)
+			return fmt.Sprintf("waits %v and times out before the work", waited)
 		}
 		return "times out before the work"
 	case "hang":
