@@ -183,6 +183,47 @@ func TestAWaitIsShortenedInAMilderFault(t *testing.T) {
 	}
 }
 
+// A cell that waited less than the sentence says is not counted with it.
+func TestACellMetAWaitThatIsAsLong(t *testing.T) {
+	m := scripted(nil, contract.Under("slow", chaos.Rule{Target: "{a,b}", Fault: fault.Uniform(time.Second, 20*time.Second)}))
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			begun := time.Now()
+			_, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`))
+			if took := time.Since(begun); err == nil && took > 12*time.Second {
+				return "late", nil
+			}
+			begun = time.Now()
+			_, err = tools.CallTool(ctx, "b", []byte(`{"n":1}`))
+			return map[bool]string{true: "late", false: "ok"}[err == nil && time.Since(begun) > 5*time.Second], nil
+		}
+		return w, err
+	}
+	m.Trials, m.Invariants = 20, m.Invariants[:1]
+	r := explained(t, m, &Options{})
+	require.GreaterOrEqual(t, len(r.Defects), 2)
+	waits := map[contract.Cell]map[string]time.Duration{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		waits[c.Cell] = map[string]time.Duration{}
+		for _, o := range c.Observations() {
+			for _, e := range o.Events {
+				waits[c.Cell][e.Target] = e.Asked
+			}
+		}
+	}
+	for _, d := range r.Defects {
+		target, rest, _ := strings.Cut(d.Sentence, " takes ")
+		wait, err := time.ParseDuration(strings.TrimSuffix(rest, " longer"))
+		require.NoError(t, err, d.Sentence)
+		for _, c := range d.Breaks[0].Cells {
+			assert.GreaterOrEqual(t, waits[c][target], wait, "%s: %v", d.Sentence, c)
+		}
+	}
+}
+
 // parallel is a matrix whose agent calls three tools at once, in another order each time.
 func parallel() *contract.Matrix {
 	m := scripted(nil, contract.Under("all", fails("b", nil)))

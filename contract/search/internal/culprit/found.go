@@ -239,9 +239,9 @@ func (f *Found) Instead() string {
 	return ItWasUndecided
 }
 
-// MetBy reports whether a run had the faults that were found, call by call. A call of a run
-// that has none with its arguments is the one of its number. Where parts are rules, it reports
-// whether each was injected.
+// MetBy reports whether a run had the faults that were found, call by call, with waits that are
+// at least as long. A call of a run that has none with its arguments is the one of its number.
+// Where parts are rules, it reports whether each was injected.
 func (f *Found) MetBy(run []*contract.Observation) bool {
 	hits := seen.HitsOf(run)
 	if f.Source.ByRule {
@@ -264,7 +264,7 @@ func (f *Found) MetBy(run []*contract.Observation) bool {
 		return !slices.ContainsFunc(hits, func(met seen.Hit) bool {
 			same := met.Op() == h.Op() && met.Occurrence == h.Occurrence ||
 				!made[h.Op()] && met.Lane == h.Lane && met.Target == h.Target && met.Ordinal == h.Ordinal
-			return same && met.Delivered && met.Rule == rule && (h.Fault != "latency" || met.Waited >= h.Waited)
+			return same && met.Delivered && met.Rule == rule && (waiting[h.Fault] == nil || met.Waited >= h.Waited)
 		})
 	})
 }
