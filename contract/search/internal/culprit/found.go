@@ -8,8 +8,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
 	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
@@ -24,9 +26,10 @@ type Found struct {
 	Invariant, Shape string
 	Source           *Source // with the parts of Set
 
-	Set      []int        // the fewest parts of the source that break it
-	swaps    map[int]swap // milder faults that break it too
-	Smallest *seen.Run    // the run of them; nil: it did not break again
+	Set      []int                        // the fewest parts of the source that break it
+	swaps    map[int]swap                 // milder faults that break it too
+	held     map[when.Coord]time.Duration // the longest waits with which it is known to hold
+	Smallest *seen.Run                    // the run of them; nil: it did not break again
 	Cut      bool
 	Hits     []seen.Hit // what was delivered in it
 	Facts    []string
@@ -239,8 +242,15 @@ func (f *Found) Instead() string {
 	return ItWasUndecided
 }
 
+// isLong reports whether a wait is as long as that of a fault that was found. One between the
+// longest that held and the shortest of two digits that did not broke a cell of its own.
+func (f *Found) isLong(h seen.Hit, waited time.Duration) bool {
+	held, known := f.held[h.Coord()]
+	return waiting[h.Fault] == nil || waited >= h.Waited || known && waited > held
+}
+
 // MetBy reports whether a run had the faults that were found, call by call, with waits that are
-// at least as long. A call of a run that has none with its arguments is the one of its number.
+// as long. A call of a run that has none with its arguments is the one of its number.
 // Where parts are rules, it reports whether each was injected.
 func (f *Found) MetBy(run []*contract.Observation) bool {
 	hits := seen.HitsOf(run)
@@ -264,7 +274,7 @@ func (f *Found) MetBy(run []*contract.Observation) bool {
 		return !slices.ContainsFunc(hits, func(met seen.Hit) bool {
 			same := met.Op() == h.Op() && met.Occurrence == h.Occurrence ||
 				!made[h.Op()] && met.Lane == h.Lane && met.Target == h.Target && met.Ordinal == h.Ordinal
-			return same && met.Delivered && met.Rule == rule && (waiting[h.Fault] == nil || met.Waited >= h.Waited)
+			return same && met.Delivered && met.Rule == rule && f.isLong(h, met.Waited)
 		})
 	})
 }

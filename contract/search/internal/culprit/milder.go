@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
 	"github.com/shakedown-go/shakedown/internal/fewest"
@@ -32,7 +33,7 @@ var waiting = map[string]func(time.Duration) chaos.Fault{
 // the same faults makes no run again. If the search is cut, the result is marked: fewer or
 // milder faults may do.
 func (f *Found) makeMilder(made maker) {
-	f.swaps = map[int]swap{}
+	f.swaps, f.held = map[int]swap{}, map[when.Coord]time.Duration{}
 	all := len(f.Set)
 	for {
 		if !f.leaveOut(made) {
@@ -206,6 +207,7 @@ func (f *Found) shorter(i int, made maker) (changed bool, held time.Duration, ok
 	}
 	if low >= 0 && holds[lengths[low]] {
 		held = lengths[low]
+		f.held[p.Coord()] = held
 	}
 	return changed, held, true
 }
