@@ -73,7 +73,7 @@ func TestTheSchemaTakesEveryMemberOfADigest(t *testing.T) {
 		Faults:   []contract.FaultCount{{Scenario: "down", Rule: "r"}},
 		Defects: []contract.Defect{{Sentence: "s", Severity: contract.High, Rate: &third, Facts: []string{"f"},
 			Deliveries: []contract.Delivery{{Rule: "r", Key: math.MaxUint64}},
-			Breaks:     []contract.Break{{Invariant: "i", Severity: contract.High, Cells: []contract.Cell{{Scenario: "down", Invariant: "i", Trial: 1}}, Also: []string{"b"}}}}},
+			Breaks:     []contract.Break{{Invariant: "i", Severity: contract.High, Cells: []contract.Cell{{Scenario: "down", Invariant: "i", Trial: 1}}, At: []string{"b"}}}}},
 	}
 	r.Cells = []contract.CellReport{{Cell: contract.Cell{Scenario: "down", Invariant: "i", Trial: 1}, Severity: contract.Low, State: contract.Broken, Violated: true}}
 	for _, change := range []func(){

@@ -88,7 +88,11 @@ func testDefect(t *testing.T, d *contract.Defect, failOn contract.Severity) {
 	test, pkg := t.Name(), testedPackage()
 	t.Run(d.Sentence, func(t *testing.T) {
 		for _, b := range d.Breaks {
-			t.Logf("breaks %s (%v): %s", b.Invariant, b.Severity, b.Why)
+			where := ""
+			if len(b.At) > 0 {
+				where = " at " + strings.Join(b.At, ", ")
+			}
+			t.Logf("breaks %s (%v)%s: %s", b.Invariant, b.Severity, where, b.Why)
 			if b.ID != "" {
 				t.Logf("rerun  %s", testLine(test+"/"+keptTest+"/"+b.ID, pkg))
 			}

@@ -301,7 +301,7 @@ func shorten(d *contract.Defect) (omitted int) {
 		b.Why = text.Clip(b.Why, maxShort)
 		b.Cells, n = few(b.Cells, maxParts)
 		omitted += n
-		b.Also, n = clippedTexts(b.Also, maxParts, maxTarget)
+		b.At, n = clippedTexts(b.At, maxParts, maxTarget)
 		omitted += n
 	}
 	return omitted

@@ -68,7 +68,7 @@ func TestTheFaultsOfARandomAgentAreThoseOfARun(t *testing.T) {
 				}
 				return "bad"
 			}},
-		{"the third call, whatever became of the first two", "a fails → fine", fault.Fail(errDown),
+		{"the third call, whatever became of the first two", "a fails on call 3 → fine", fault.Fail(errDown),
 			func(call func(string, int) error) string {
 				_, _ = call("a", 1), call("a", 1)
 				if call("a", 1) != nil {
