@@ -260,7 +260,7 @@ func (d *Digest) addLists(r *contract.Report) {
 	for i := range d.Judges {
 		j := &d.Judges[i]
 		j.Decide = text.Clip(j.Decide, maxShort)
-		j.Scenarios = nil // as many as the matrix has
+		j.Scenarios, _ = few(j.Scenarios, maxParts)
 		if j.Calibration != nil {
 			rates := *j.Calibration
 			rates.Warnings, _ = clippedTexts(rates.Warnings, maxParts, maxShort)

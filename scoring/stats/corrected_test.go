@@ -58,6 +58,45 @@ func TestCorrectedCoversTheTruth(t *testing.T) {
 	}
 }
 
+// Answers of a scenario are alike: the interval by scenario holds the truth where that of as many
+// independent answers does not.
+func TestCorrectedOfAnswersThatAreAlike(t *testing.T) {
+	const runs, scenarios, each, sample = 400, 10, 50, 100
+	for _, row := range []struct{ truth, correlation float64 }{{0.8, 0.1}, {0.8, 0.4}, {0.8, 0.8}, {0.8, 0.99}, {0.95, 0.4}} {
+		r := rand.New(rand.NewPCG(24, 12))
+		covered, alone := 0, 0
+		for range runs {
+			var judged []stats.Tally
+			held := 0
+			for range scenarios {
+				good := 0 // Pólya's urn: as alike as rates drawn from a beta distribution
+				for i := range each {
+					seen := row.correlation / (1 - row.correlation)
+					if r.Float64() < (row.truth+seen*float64(good))/(1+seen*float64(i)) {
+						good++
+					}
+				}
+				own := drawn(r, good, 0.9) + drawn(r, each-good, 1-0.8)
+				judged, held = append(judged, stats.Tally{Passed: own, Trials: each}), held+own
+			}
+			right := stats.Tally{Passed: drawn(r, sample, 0.9), Trials: sample}
+			wrong := stats.Tally{Passed: drawn(r, sample, 0.8), Trials: sample}
+			holds := func(judged []stats.Tally) int {
+				_, in, err := stats.Corrected(judged, right, wrong, 0.95)
+				require.NoError(t, err)
+				if in.Low <= row.truth && row.truth <= in.High {
+					return 1
+				}
+				return 0
+			}
+			covered, alone = covered+holds(judged), alone+holds(one(held, scenarios*each))
+		}
+		t.Logf("%+v: by scenario %d, as if independent %d of %d", row, covered, alone, runs)
+		assert.GreaterOrEqual(t, covered, runs*88/100, "%+v", row)
+		assert.Less(t, alone, runs*90/100, "%+v", row)
+	}
+}
+
 // A judge that never errs, measured without end, corrects nothing.
 func TestCorrectedOfAPerfectJudge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
