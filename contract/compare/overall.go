@@ -19,11 +19,11 @@ type Overall struct {
 	// Difference is the mean over scenarios of the share after less the share before, with a
 	// 95 % interval of Student's t; of one scenario there is none.
 	Difference stats.Difference `json:"difference"`
-	// These says whether the agent is worse in these scenarios: the trials of a scenario, each
+	// These tells if the agent is worse in these scenarios: the trials of a scenario, each
 	// with all its invariants together, are flipped, or shuffled if they are not paired. nil: a
 	// report does not have the states of its trials.
 	These *Flip `json:"these,omitempty"`
-	// Such says whether the agent is worse in such scenarios, also others than these: whole
+	// Such tells if the agent is worse in such scenarios, also others than these: whole
 	// scenarios are flipped. nil: there are fewer than two. It is tested if These is worse, or
 	// nil, so both together have the level of one.
 	Such *Flip `json:"such,omitempty"`
@@ -123,9 +123,10 @@ type units struct {
 	paired bool
 	// pairs has, of paired trials, how many invariants got better less how many got worse.
 	pairs []float64
-	// strata has, of others, how many more invariants held than in the mean of both sides.
-	strata []stats.Stratum
-	number int
+	// before and after have, of others by scenario, how many more invariants held than in the
+	// mean of both sides.
+	before, after [][]float64
+	number        int
 	// cells counts what was decided, on both sides or on the side with less. own is the sum of
 	// the squares of each alone, and together that of the units, which is larger if the
 	// invariants of a trial are alike.
@@ -241,9 +242,8 @@ func (u *units) join(before, after []unit) {
 		u.pairs = append(u.pairs, scores(after)...)
 		return
 	}
-	s := stats.Stratum{Before: scores(before), After: scores(after)}
-	if len(s.Before) > 0 && len(s.After) > 0 {
-		u.strata = append(u.strata, s)
+	if b, a := scores(before), scores(after); len(b) > 0 && len(a) > 0 {
+		u.before, u.after = append(u.before, b), append(u.after, a)
 	}
 }
 
@@ -251,5 +251,5 @@ func (u *units) test(seed uint64) (stats.PValue, error) {
 	if u.paired {
 		return stats.SignFlip(u.pairs, seed)
 	}
-	return stats.Shuffle(u.strata, seed)
+	return stats.Shuffle(u.before, u.after, seed)
 }

@@ -18,7 +18,8 @@ import (
 // and warnings. Where the judge was unsure the rate is two: if all those answers were broken,
 // and if all held. It takes the calibration of the same judge, version and sentence; else it
 // warns and takes one of the same judge and version. That of another judge or version, which
-// errs in its own way, corrects nothing: it is shown with a warning that says so. It also warns of a judge whose rates differ by language, and of languages with few labels.
+// errs in its own way, corrects nothing: it is shown with a warning that says so. It also
+// warns of a judge whose rates differ by language, and of languages with few labels.
 //
 // The verdict and the score do not change: they are about the cells as they were ruled.
 // Correct may be called again, with all calibrations: it forgets those of the last call.
@@ -148,7 +149,8 @@ func (c *Calibration) correct(s *scoring.JudgeScore, out *scoring.JudgeRates) {
 			math.Round(together*100)/100)
 	}
 	if s.Distinct < n {
-		warn("of %s answers only %s are different: the interval may be too narrow", text.Number(n), text.Number(s.Distinct))
+		warn("of %s answers only %s are different: the interval may be too narrow", text.Number(n),
+			text.Number(s.Distinct))
 	}
 	least, low, err := corrected(s, out, 0)
 	most, high, failed := corrected(s, out, 1)

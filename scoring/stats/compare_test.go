@@ -327,7 +327,7 @@ func TestSignFlipKeepsItsRate(t *testing.T) {
 func TestShuffleAgainstAllChoices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for range 20 {
-		var strata []Stratum
+		var before, after [][]float64
 		scores := func(n int) (all []float64) {
 			for range n {
 				all = append(all, float64(rng.IntN(4)))
@@ -335,18 +335,18 @@ func TestShuffleAgainstAllChoices(t *testing.T) {
 			return all
 		}
 		for range 2 {
-			strata = append(strata, Stratum{scores(2 + rng.IntN(3)), scores(1 + rng.IntN(4))})
+			before, after = append(before, scores(2+rng.IntN(3))), append(after, scores(1+rng.IntN(4)))
 		}
 		sums := []float64{0} // after less what is expected, of all choices of all strata
 		seen := 0.0
-		for _, s := range strata {
-			all, mean := slices.Concat(s.After, s.Before), 0.0
+		for k := range before {
+			all, mean := slices.Concat(after[k], before[k]), 0.0
 			for _, x := range all {
 				mean += x / float64(len(all))
 			}
 			var more []float64
 			for chosen := range 1 << len(all) {
-				if bits.OnesCount(uint(chosen)) != len(s.After) {
+				if bits.OnesCount(uint(chosen)) != len(after[k]) {
 					continue
 				}
 				own := 0.0
@@ -360,7 +360,7 @@ func TestShuffleAgainstAllChoices(t *testing.T) {
 				}
 			}
 			sums = more
-			for _, x := range s.After {
+			for _, x := range after[k] {
 				seen += x - mean
 			}
 		}
@@ -373,17 +373,17 @@ func TestShuffleAgainstAllChoices(t *testing.T) {
 				low++
 			}
 		}
-		p, err := Shuffle(strata, 1)
+		p, err := Shuffle(before, after, 1)
 		require.NoError(t, err)
 		const near = 4 * 0.5 / 100 // four standard deviations of 10,000 draws
-		assert.InDelta(t, far/float64(len(sums)), p.TwoSided, near, "%v", strata)
-		assert.InDelta(t, low/float64(len(sums)), p.Worse, near, "%v", strata)
+		assert.InDelta(t, far/float64(len(sums)), p.TwoSided, near, "%v and %v", before, after)
+		assert.InDelta(t, low/float64(len(sums)), p.Worse, near, "%v and %v", before, after)
 	}
-	same, err := Shuffle([]Stratum{{[]float64{0, 0}, []float64{0}}}, 1)
+	same, err := Shuffle([][]float64{{0, 0}}, [][]float64{{0}}, 1)
 	require.NoError(t, err)
 	assert.Equal(t, PValue{1, 1}, same)
-	_, err = Shuffle([]Stratum{{nil, []float64{math.NaN()}}}, 1)
-	assert.EqualError(t, err, "stats: strata[0].Before is 0; allowed: one score or more\nstats: strata[0].After[0] is NaN; allowed: a finite number")
+	_, err = Shuffle([][]float64{nil}, [][]float64{{math.NaN()}}, 1)
+	assert.EqualError(t, err, "stats: before[0] is 0; allowed: one score or more\nstats: after[0][0] is NaN; allowed: a finite number")
 }
 
 func TestComparisonsRefuse(t *testing.T) {

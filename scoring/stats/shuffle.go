@@ -5,20 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// A Stratum has the scores of trials that are alike, such as those of a scenario, before a
-// change and after it: how many of its invariants held, or any other number of which less is
-// worse.
-type Stratum struct {
-	Before, After []float64
-}
-
 const (
 	shuffles     = 10_000 // at a p value of 0.02 their standard deviation is 0.0014
 	mostShuffled = 1_000_000
 )
 
 // Shuffle returns the p value of a change of scores, where trials are not paired and need not
-// be as many before and after: the chance of a sum of the scores after as far from what is
+// be as many before and after. Both have the trials by stratum, such as a scenario: a score is how
+// many invariants held, or any other number of which less is worse. It is the chance of a sum of the scores after as far from what is
 // expected or farther, or as low or lower, if the trials of each stratum had as well been made
 // on the other side.
 //
@@ -30,41 +24,42 @@ const (
 // sides. What belongs to one trial, such as all its invariants, is one score. Do not use it where
 // equal trials met equal conditions: [SignFlip] of their differences sees more.
 //
-// Errors are [*FieldError], joined: for no strata, a side without scores, more than 10⁶ scores,
+// Errors are [*FieldError], joined: for no strata, other strata on one side, a side without scores, more than 10⁶ scores,
 // and each that is not a finite number.
-func Shuffle(strata []Stratum, seed uint64) (PValue, error) {
+func Shuffle(before, after [][]float64, seed uint64) (PValue, error) {
 	errs := newList()
-	errs.Demand(len(strata) >= 1, "strata", len(strata), "one or more")
+	errs.Demand(len(before) >= 1, "before", len(before), "one stratum or more")
+	errs.Demand(len(before) == len(after), "after", len(after), "as many strata as before")
 	total, largest := 0, 0.0
-	for i, s := range strata {
-		for _, side := range []struct {
-			name   string
-			scores []float64
-		}{{"Before", s.Before}, {"After", s.After}} {
-			if len(side.scores) == 0 {
-				errs.Wrongf("one score or more", 0, "strata[%d].%s", i, side.name)
+	for _, side := range []struct {
+		name   string
+		strata [][]float64
+	}{{"before", before}, {"after", after}} {
+		for i, scores := range side.strata {
+			if len(scores) == 0 {
+				errs.Wrongf("one score or more", 0, "%s[%d]", side.name, i)
 			}
-			for k, x := range side.scores {
+			for k, x := range scores {
 				if !finite(x) {
-					errs.Wrongf("a finite number", x, "strata[%d].%s[%d]", i, side.name, k)
+					errs.Wrongf("a finite number", x, "%s[%d][%d]", side.name, i, k)
 				}
 				largest = max(largest, math.Abs(x))
 			}
-			total += len(side.scores)
+			total += len(scores)
 		}
 	}
-	errs.Demand(total <= mostShuffled, "strata", total, "1000000 scores or fewer")
+	errs.Demand(total <= mostShuffled, "before+after", total, "1000000 scores or fewer")
 	if err := errs.Err(); err != nil {
 		return PValue{}, err
 	}
 	if largest == 0 {
 		return PValue{TwoSided: 1, Worse: 1}, nil
 	}
-	return shuffled(strata, largest, seed), nil
+	return shuffled(before, after, largest, seed), nil
 }
 
 // shuffled draws, with scores between −1 and 1 so that sums are finite.
-func shuffled(strata []Stratum, largest float64, seed uint64) PValue {
+func shuffled(before, after [][]float64, largest float64, seed uint64) PValue {
 	type hat struct {
 		scores []float64
 		drawn  int // those of the side with fewer
@@ -72,10 +67,11 @@ func shuffled(strata []Stratum, largest float64, seed uint64) PValue {
 	}
 	var hats []hat
 	var f flips
-	for _, s := range strata {
+	for k := range before {
+		before, after := before[k], after[k]
 		// The scores less their mean sum to 0: those of one side are those of the other, negated.
-		h, mean := hat{drawn: len(s.After), sign: 1}, 0.0
-		for _, side := range [][]float64{s.After, s.Before} {
+		h, mean := hat{drawn: len(after), sign: 1}, 0.0
+		for _, side := range [][]float64{after, before} {
 			for _, x := range side {
 				h.scores = append(h.scores, x/largest)
 				mean += x / largest
@@ -85,12 +81,12 @@ func shuffled(strata []Stratum, largest float64, seed uint64) PValue {
 		for i := range h.scores {
 			h.scores[i] -= mean
 			f.slack += 1e-9 * math.Abs(h.scores[i])
-			if i < len(s.After) {
+			if i < len(after) {
 				f.sum += h.scores[i]
 			}
 		}
-		if len(s.Before) < len(s.After) {
-			h.drawn, h.sign = len(s.Before), -1
+		if len(before) < len(after) {
+			h.drawn, h.sign = len(before), -1
 		}
 		hats = append(hats, h)
 	}

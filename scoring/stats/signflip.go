@@ -21,8 +21,9 @@ const (
 //
 // It is the randomisation test of R. A. Fisher, The Design of Experiments, 1935,
 // section 21: exact over all signs for up to 20 clusters that changed, and for whole numbers,
-// such as trials, whose sum is not above 100,000,000 ÷ clusters; else (1 + hits)/(1 + draws) over 100,000 draws made from seed (B. Phipson and G. K.
-// Smyth, 2010). Clusters that did not change do not count. The order does not matter.
+// such as trials, whose sum is not above 100,000,000 ÷ clusters; else
+// (1 + hits)/(1 + draws) over 100,000 draws made from seed (B. Phipson and G. K. Smyth,
+// 2010). Clusters that did not change do not count. The order does not matter.
 //
 // Assumptions: the clusters are independent, and without a real change each one's is
 // as likely up as down. Trials within a cluster may depend on each other in any way:
