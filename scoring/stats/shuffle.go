@@ -12,9 +12,9 @@ const (
 
 // Shuffle returns the p value of a change of scores, where trials are not paired and need not
 // be as many before and after. Both have the trials by stratum, such as a scenario: a score is how
-// many invariants held, or any other number of which less is worse. It is the chance of a sum of the scores after as far from what is
-// expected or farther, or as low or lower, if the trials of each stratum had as well been made
-// on the other side.
+// many invariants held, or any other number of which less is worse. It is the chance of a sum
+// of the scores after as far from what is expected or farther, or as low or lower, if the trials
+// of each stratum had as well been made on the other side.
 //
 // It is the permutation test of E. J. G. Pitman (Significance tests which may be applied to
 // samples from any populations, 1937) within strata: (1 + hits)/(1 + draws) over 10,000 shuffles
@@ -24,8 +24,8 @@ const (
 // sides. What belongs to one trial, such as all its invariants, is one score. Do not use it where
 // equal trials met equal conditions: [SignFlip] of their differences sees more.
 //
-// Errors are [*FieldError], joined: for no strata, other strata on one side, a side without scores, more than 10⁶ scores,
-// and each that is not a finite number.
+// Errors are [*FieldError], joined: for no strata, other strata on one side, a side without
+// scores, more than 10⁶ scores, and each that is not a finite number.
 func Shuffle(before, after [][]float64, seed uint64) (PValue, error) {
 	errs := newList()
 	errs.Demand(len(before) >= 1, "before", len(before), "one stratum or more")
