@@ -107,7 +107,7 @@ func (t *chaosTally) count(c scoring.Cell, n int, calm CellState) {
 }
 
 // score is the score of all cells; nil if no scenario has rules, or the tally is nil.
-func (t *chaosTally) score() (*scoring.ChaosScore, error) {
+func (t *chaosTally) score(shared bool) (*scoring.ChaosScore, error) {
 	if t == nil || !t.ruled {
 		return nil, nil
 	}
@@ -121,6 +121,7 @@ func (t *chaosTally) score() (*scoring.ChaosScore, error) {
 		c.Count = n
 		list = append(list, c)
 	}
-	score, err := scoring.Chaos(list, t.calmBroken, t.calmUndecided)
+	score, err := scoring.Chaos(list, t.calmBroken, t.calmUndecided,
+		&scoring.ContractOptions{SharedObservations: shared})
 	return &score, err
 }

@@ -149,7 +149,7 @@ func (c *collector) add(r *CellReport, j job, k int) {
 		c.addGoals(notes.goals)
 		add(&rep.Dropped, shown.dropped)
 	}
-	c.judges.add(rep, r.Cell.Invariant, notes.judged)
+	c.judges.add(rep, r.Cell, notes.judged)
 	rep.Filtered = rep.Filtered || r.State == NotRun
 	if r.Undecided {
 		rep.Undecided++
@@ -241,7 +241,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 		tallies = append(tallies, s.fields...)
 	}
 	err := r.judge(tallies)
-	if chaos, problem := c.chaos.score(); problem == nil { // the score above has it too
+	if chaos, problem := c.chaos.score(c.report.SharedObservations); problem == nil { // the score above has it too
 		r.Chaos = chaos
 	}
 	switch {

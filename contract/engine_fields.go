@@ -133,7 +133,7 @@ func (t *fieldTally) field(sequential bool) Field {
 		f.Standing.Passes, f.Standing.Trials = t.left(), float64(t.left())
 	}
 	if f.Decided > 0 {
-		interval := scoring.Wilson
+		interval := stats.ClopperPearson
 		if sequential {
 			interval = stats.AnyTime
 		}
@@ -290,8 +290,9 @@ func (r *Report) judge(tallies []*fieldTally) error {
 		r.Saved += f.Saved
 		r.Fields = append(r.Fields, f)
 	}
-	r.ByScenario = r.ShareOf(nil)
-	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive}
+	r.ByScenario = r.byScenario()
+	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive,
+		SharedObservations: r.SharedObservations}
 	score, err := scoring.ContractWith(r.scored(), o)
 	if err != nil && !errors.Is(err, scoring.ErrNoneRan) && !errors.Is(err, scoring.ErrNoDecidedCell) {
 		r.Score = score

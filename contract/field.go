@@ -34,7 +34,7 @@ type Field struct {
 	NotRun       int `json:"notRun,omitempty"`
 	// Interval is the 95 % interval of Held/Decided: [stats.AnyTime] with
 	// [Report.Sequential], because a share of trials that stopped themselves is biased;
-	// else [scoring.Wilson]. It is zero, and absent in JSON, when no trial was decided.
+	// else [stats.ClopperPearson]. It is zero, and absent in JSON, when no trial was decided.
 	Interval scoring.Interval `json:"interval,omitzero"`
 	// Standing is the decision, and what is lacking for one.
 	//

@@ -126,11 +126,11 @@ type Report struct {
 	Fingerprint *Fingerprint      `json:"fingerprint,omitempty"`
 	Tools       map[string]string `json:"tools,omitempty"`
 	// Score has the verdict, the value, and the counts: of cells, or with Sequential of
-	// fields. Its Interval treats them as independent; see ByScenario.
+	// fields. Its intervals are by scenario, and with SharedObservations one answer is one
+	// observation.
 	Score scoring.ContractScore `json:"score"`
-	// ByScenario is the share of Score with an interval that knows that trials of a
-	// scenario are alike, and that with SharedObservations one answer is one observation.
-	// nil if fewer than two scenarios were decided.
+	// ByScenario is the share of Score and its interval, with the number of independent trials
+	// that would say as much. nil if fewer than two scenarios were decided.
 	ByScenario *stats.ClusteredShare `json:"byScenario,omitempty"`
 	// Chaos is the score of the cells under rules alone, without those that break also in
 	// calm; nil: no scenario has rules, or Sequential, which leaves out twins.
@@ -221,22 +221,16 @@ func (r *Report) ReplayOf(sessions []Scenario) (scoring.ReplayScore, error) {
 			cells = append(cells, c)
 		}
 	}
-	return scoring.Replay(cells)
+	return scoring.Replay(cells, &scoring.ContractOptions{SharedObservations: r.SharedObservations})
 }
 
-// ShareOf returns the share that held of the decided trials of some fields, or with
-// Sequential of the decided fields, with its interval by scenario: see [Report.ByScenario].
-// chosen selects the fields; nil: all. It returns nil if fewer than two scenarios were
-// decided.
-func (r *Report) ShareOf(chosen func(Field) bool) *stats.ClusteredShare {
+// byScenario is [Report.ByScenario].
+func (r *Report) byScenario() *stats.ClusteredShare {
 	at := map[string]int{}
 	var clusters []stats.Tally
 	var most []int // decided trials of a field, by cluster
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		if chosen != nil && !chosen(*f) {
-			continue
-		}
 		held, decided := f.Held, f.Decided
 		if r.Sequential {
 			held, decided = 0, 0

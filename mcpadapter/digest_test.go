@@ -61,12 +61,12 @@ func TestRatesAndGoalsStandBesideTheVerdict(t *testing.T) {
 // The schema that clients are given accepts a digest with a value in each member, and one whose scores
 // have none.
 func TestTheSchemaTakesEveryMemberOfADigest(t *testing.T) {
-	third := scoring.Interval{Low: .2, High: .9, Level: .95}
+	third := scoring.Interval{Low: .2, High: .9, Level: .95, Clusters: 2}
 	r := &contract.Report{Name: "desk", Sequential: true, Filtered: true, Cancelled: true, Saved: 3, Warnings: []string{"w"}, SharedObservations: true,
 		Scenarios: []string{"down"}, Invariants: []string{"i"}, ByScenario: &stats.ClusteredShare{Value: .5, Interval: third, Clusters: 2},
 		Chaos: &scoring.ChaosScore{Total: 1, NotRun: 1}, Replay: &scoring.ReplayScore{},
 		Mutation: &scoring.MutationScore{Kinds: []scoring.KindScore{{Kind: "typo"}}}, Overall: &scoring.Overall{},
-		Judges: []scoring.JudgeScore{{Invariant: "i", Calibration: &scoring.JudgeRates{Rate: new(.5), Interval: third, Warnings: []string{"w"}}}},
+		Judges: []scoring.JudgeScore{{Invariant: "i", Calibration: &scoring.JudgeRates{Least: new(.5), Most: new(.5), Interval: third, Warnings: []string{"w"}}}},
 		Fields: []contract.Field{{Scenario: "down", Invariant: "i", Severity: contract.Low, AtLeast: .9, Poor: .6, Held: 1, Decided: 2, Interval: third}},
 		Goals:  []contract.GoalCount{{Goal: "g", Failed: "f", Scenarios: []string{"down"}}}, SearchStopped: "cut",
 		Coverage: []contract.CoverCount{{Target: "a", Uncalled: true}, {Target: "b", Fault: "error", Try: 1, Delivered: 2}},

@@ -80,7 +80,7 @@ func TestTheSchemaHasEveryMember(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(compare.Schema()), &s))
 	types := map[string]reflect.Type{
 		"field": reflect.TypeFor[compare.Field](), "counts": reflect.TypeFor[compare.Counts](),
-		"overall": reflect.TypeFor[compare.Overall](), "power": reflect.TypeFor[compare.Power](),
+		"overall": reflect.TypeFor[compare.Overall](), "power": reflect.TypeFor[compare.Power](), "flip": reflect.TypeFor[compare.Flip](),
 		"pairs": reflect.TypeFor[stats.Pairs](), "pValue": reflect.TypeFor[stats.PValue](),
 		"difference": reflect.TypeFor[stats.Difference](), "comparison": reflect.TypeFor[compare.Comparison](),
 	}

@@ -22,8 +22,10 @@ import (
 // made before too, is a regression, be it that no fault was delivered in them. Else each
 // field is tested: trial by trial ([stats.McNemar]) if both reports have the states of trials and one seed,
 // so that equal trials met equal faults; otherwise by its counts ([stats.FisherExact]).
-// Holm's method adjusts over all tested fields, and the sign flip by scenario tests all of
-// them together. When nothing changed, something is called a regression with a chance of
+// Holm's method adjusts over all tested fields, and all of them together are tested by trial
+// and by scenario: see [Overall]. Where pairs mean little, because an agent is known not to
+// repeat itself and has other numbers of trials, all trials are compared and not those in common.
+// When nothing changed, something is called a regression with a chance of
 // at most [Options.Level].
 //
 // A field that is undelivered, inconclusive or not run on one side is neither better nor
@@ -89,28 +91,8 @@ func (c *Comparison) test(was, is *table, seed uint64) (err error) {
 	if c.Tested, err = adjust(c.Fields, shareOfFields*c.Level); err != nil {
 		return err
 	}
-	at := map[string]int{}
-	var by []changes
-	for i := range c.Fields {
-		f := &c.Fields[i]
-		if f.Unclear != "" {
-			continue
-		}
-		field := place{f.Scenario, f.Invariant}
-		change, ok := changeOf(f, was.sides[field], is.sides[field])
-		if !ok {
-			continue
-		}
-		k, seen := at[f.Scenario]
-		if !seen {
-			k = len(by)
-			at[f.Scenario], by = k, append(by, changes{})
-		}
-		by[k].net, by[k].compared = by[k].net+change.net, by[k].compared+change.compared
-	}
-	c.Overall, err = overallOf(by, shareOfOverall*c.Level, seed)
 	c.Sees = powerOf(c.Fields, shareOfFields*c.Level)
-	return err
+	return c.overall(was, is, shareOfOverall*c.Level, seed)
 }
 
 // repeatable reports whether chance has no part in a comparison: both agents repeat
@@ -159,6 +141,8 @@ func unpaired(before, after *contract.Report, was, is *table, o *Options) string
 		return "the report " + o.Before + " has counts alone, not the states of its trials"
 	case !is.kept:
 		return "the report " + o.After + " has counts alone, not the states of its trials"
+	case before.Trials != after.Trials && (before.Repeatable == "no" || after.Repeatable == "no"):
+		return "the agent does not repeat itself, and the numbers of trials differ: all are compared"
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ func TestAssertNoRegression(t *testing.T) {
 	same := assertion(build(t, 1, 20))
 	assert.False(t, same.failed, "one trial of twenty may be bad luck: %s", same.text)
 	assert.Contains(t, same.logged, "calm / right: 20 of 20 in main.json, 19 of 20 now, 1 worse, 0 better")
-	assert.Contains(t, same.logged, "a drop of ten points would not have been seen: 20 trials a field")
+	assert.Contains(t, same.logged, "so many trials may well not have seen a drop of one field from 95 % to above 5")
 
 	worse := assertion(build(t, 12, 20))
 	assert.True(t, worse.failed)

@@ -294,7 +294,7 @@ func (p problems) score(is, want scoring.ContractScore) {
 
 func (p problems) interval(field string, is, want scoring.Interval) {
 	if math.Abs(is.Low-want.Low) > tolerance || math.Abs(is.High-want.High) > tolerance ||
-		math.Abs(is.Level-want.Level) > tolerance {
+		math.Abs(is.Level-want.Level) > tolerance || is.Clusters != want.Clusters {
 		p.Wrong(field, found("%v to %v at %v", is.Low, is.High, is.Level),
 			fmt.Sprintf("%v to %v at %v, as the cells say", want.Low, want.High, want.Level))
 	}

@@ -65,7 +65,7 @@ type ScoreDigest struct {
 	Inconclusive int                     `json:"inconclusive" range:"0"`
 	Undelivered  int                     `json:"undelivered" jsonschema:"cells whose faults never struck: they count in no score" range:"0"`
 	NotRun       int                     `json:"notRun" jsonschema:"cells that were filtered out" range:"0"`
-	Interval     *scoring.Interval       `json:"interval,omitempty" jsonschema:"95 % Wilson interval of passed/decided"`
+	Interval     *scoring.Interval       `json:"interval,omitempty" jsonschema:"95 % interval of passed/decided, by scenario"`
 	Severities   []scoring.SeverityScore `json:"severities,omitzero"`
 }
 
@@ -260,6 +260,7 @@ func (d *Digest) addLists(r *contract.Report) {
 	for i := range d.Judges {
 		j := &d.Judges[i]
 		j.Decide = text.Clip(j.Decide, maxShort)
+		j.Scenarios, _ = few(j.Scenarios, maxParts)
 		if j.Calibration != nil {
 			rates := *j.Calibration
 			rates.Warnings, _ = clippedTexts(rates.Warnings, maxParts, maxShort)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/dist"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -21,47 +20,39 @@ type share struct {
 	kind            string
 }
 
-// newShare takes the interval by scenario if there is one. If there is none, all that was
-// decided is of one scenario: shared observations are then those of its field with the most.
-func newShare(r *contract.Report, passed, decided int, in scoring.Interval, chosen func(contract.Field) bool) share {
-	s := share{passed, decided, "decided cell", in, kindWilson}
+// newShare is a share of what the score of a report counts.
+func newShare(r *contract.Report, passed, decided int, in scoring.Interval) share {
+	s := share{passed, decided, "decided cell", in, kindOf(in, "by scenario")}
 	if r.Sequential {
 		s.noun = "decided field"
 	}
-	if by := r.ShareOf(chosen); by != nil {
-		s.interval, s.kind = by.Interval, "by scenario"
-		return s
-	}
-	most := 0
-	for _, f := range r.Fields {
-		if chosen(f) {
-			most = max(most, f.Decided)
-		}
-	}
-	if r.Sequential {
-		most = min(most, 1) // trials of a field are one there
-	}
-	if r.SharedObservations && 0 < most && most < decided {
-		s.interval.Low, s.interval.High = dist.Wilson(float64(passed)/float64(decided), float64(most),
-			dist.NormalQuantile(in.Level))
-		s.kind = "Wilson of " + text.Plural(most, "observation")
+	if in.Clusters == 0 && r.SharedObservations {
+		s.kind += ", by observation"
 	}
 	return s
 }
 
+// The kinds of intervals besides those by cluster.
 const (
-	kindWilson  = "Wilson"
+	kindExact   = "exact"
 	kindAnyTime = "any-time"
 )
+
+// kindOf is the kind of the interval of a share: by cluster, if there are several.
+func kindOf(in scoring.Interval, byCluster string) string {
+	if in.Clusters > 0 {
+		return byCluster
+	}
+	return kindExact
+}
 
 // shares are the share of all that was decided, and those of the severities in the order
 // of the score.
 func shares(r *contract.Report) (all share, severities []share) {
 	s := r.Score
-	all = newShare(r, s.Passed, s.Decided, s.Interval, func(contract.Field) bool { return true })
+	all = newShare(r, s.Passed, s.Decided, s.Interval)
 	for _, v := range s.Severities {
-		s := newShare(r, v.Passed, v.Decided, v.Interval,
-			func(f contract.Field) bool { return f.Severity == v.Severity })
+		s := newShare(r, v.Passed, v.Decided, v.Interval)
 		s.noun = "" // the line above has it
 		severities = append(severities, s)
 	}
@@ -205,7 +196,7 @@ func standsText(r *contract.Report, f contract.Field) string {
 	if f.Interval.Level == 0 {
 		return s
 	}
-	kind := kindWilson
+	kind := kindExact
 	if r.Sequential {
 		kind = kindAnyTime
 	}

@@ -122,7 +122,7 @@ func chaosScore(t require.TestingT, r *contract.Report, cells []scoring.Cell, ru
 	if !ruled {
 		return
 	}
-	s, err := scoring.Chaos(under, left[contract.Broken], left[contract.Inconclusive])
+	s, err := scoring.Chaos(under, left[contract.Broken], left[contract.Inconclusive], nil)
 	require.NoError(t, err)
 	r.Chaos = &s
 }

@@ -152,6 +152,7 @@ func TestTheSchemaHasEveryField(t *testing.T) {
 		{"kindScore", reflect.TypeFor[scoring.KindScore]()},
 		{"replayScore", reflect.TypeFor[scoring.ReplayScore]()},
 		{"judgeScore", reflect.TypeFor[scoring.JudgeScore]()},
+		{"judgeScenario", reflect.TypeFor[scoring.JudgeScenario]()},
 		{"judgeRates", reflect.TypeFor[scoring.JudgeRates]()},
 		{"judgeLanguage", reflect.TypeFor[scoring.JudgeLanguage]()},
 		{"overall", reflect.TypeFor[scoring.Overall]()},

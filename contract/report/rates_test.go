@@ -58,7 +58,7 @@ func TestRatesInText(t *testing.T) {
 	out := b.String()
 	for _, line := range []string{
 		"FAIL critical refund-reply-lost / one-refund: rejected: 1 of 4 held: 80 % and not 95 %",
-		"held      2 of 4 decided fields, 50.0 % (95 % interval 0.2 % to 99.8 %, by scenario)",
+		"held      2 of 4 decided fields, 50.0 % (95 % interval 0.0 % to 100.0 %, by scenario)",
 		"cells     197: 197 decided",
 		"✗ refund-reply-lost / one-refund (critical): rejected: ",
 		"? refund-reply-lost / no-internals (high): open: 17 of 18 held; 9 more passes in a row would accept, about 17 trials at this rate (95 % interval ",
@@ -92,19 +92,19 @@ func TestSharedObservationsOfOneScenario(t *testing.T) {
 		outcomes["calm/"+name+"/2"] = brokenOnce()
 	}
 	r := build(t, "shared", 5, []madeScenario{{"calm", true}}, invariants, outcomes)
-	wilson := func(passed, n int) string {
-		in, err := scoring.Wilson(passed, n, scoring.Level95)
+	exact := func(passed, n int) string {
+		in, err := stats.ClopperPearson(passed, n, scoring.Level95)
 		require.NoError(t, err)
-		return fmt.Sprintf("95 %% interval %.1f %% to %.1f %%, Wilson", 100*in.Low, 100*in.High)
+		return fmt.Sprintf("95 %% interval %.1f %% to %.1f %%, exact", 100*in.Low, 100*in.High)
 	}
 	for _, row := range []struct {
 		reason             string
 		shared, sequential bool
 		all, high, low     string
 	}{
-		{"runs of their own", false, false, wilson(16, 20), wilson(12, 15), wilson(4, 5)},
-		{"shared", true, false, wilson(4, 5) + " of 5 observations", wilson(4, 5) + " of 5 observations", wilson(4, 5)},
-		{"fields of one scenario", true, true, wilson(0, 1) + " of 1 observation", wilson(0, 1) + " of 1 observation", wilson(0, 1)},
+		{"runs of their own", false, false, exact(16, 20), exact(12, 15), exact(4, 5)},
+		{"shared", true, false, exact(4, 5) + ", by observation", exact(4, 5) + ", by observation", exact(4, 5) + ", by observation"},
+		{"fields of one scenario", true, true, exact(0, 1) + ", by observation", exact(0, 1) + ", by observation", exact(0, 1) + ", by observation"},
 	} {
 		r.SharedObservations, r.Sequential = row.shared, row.sequential
 		score(t, r, nil)

@@ -25,7 +25,7 @@ func scores(r *contract.Report) (all []fact) {
 	if s := r.Mutation; s != nil {
 		all = append(all, fact{"mutation", mutationText(s)})
 		for _, k := range s.Kinds {
-			all = append(all, fact{"kind", kindText(k)})
+			all = append(all, fact{"kind", kindText(k, s.Prompts)})
 		}
 	}
 	if s := r.Replay; s != nil {
@@ -60,7 +60,7 @@ func chaosText(s *scoring.ChaosScore) string {
 	value := "none, because no cell under rules was decided"
 	if s.Decided > 0 {
 		value = points(s.Value) + " of 100 under rules, weighted by severity; " +
-			share{s.Passed, s.Decided, "decided cell", s.Interval, kindWilson}.String()
+			share{s.Passed, s.Decided, "decided cell", s.Interval, kindOf(s.Interval, "by scenario")}.String()
 	}
 	return value +
 		left(s.CalmBroken, "broken in calm too", s.CalmUndecided, "not decided in calm", s.Inconclusive, "inconclusive",
@@ -72,17 +72,17 @@ func mutationText(s *scoring.MutationScore) string {
 	if s.Decided > 0 {
 		value = fmt.Sprintf("%s of 1, weighted by kind: %s; held %s", strconv.FormatFloat(s.Value, 'f', 3, 64),
 			clean(s.Formula),
-			of(s.Passed, s.Decided, s.Interval))
+			of(s.Passed, s.Decided, s.Interval, s.Prompts))
 	}
 	return value + left(s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
 
-func kindText(k scoring.KindScore) string {
+func kindText(k scoring.KindScore, prompts int) string {
 	weight := strconv.FormatFloat(k.Weight, 'g', -1, 64)
 	if k.Decided == 0 {
 		return fmt.Sprintf("%s × %s: none of %s decided", clean(k.Kind), weight, text.Number(k.Total))
 	}
-	return fmt.Sprintf("%s × %s: %s", clean(k.Kind), weight, of(k.Passed, k.Decided, k.Interval)) +
+	return fmt.Sprintf("%s × %s: %s", clean(k.Kind), weight, of(k.Passed, k.Decided, k.Interval, prompts)) +
 		left(k.Total-k.Decided, "not decided")
 }
 
@@ -90,7 +90,7 @@ func replayText(s *scoring.ReplayScore) string {
 	value := "none, because no cell of a session was decided"
 	if s.Decided > 0 {
 		value = points(s.Value) + " of 100; " +
-			share{s.Passed, s.Decided, "decided cell", s.Interval, kindWilson}.String()
+			share{s.Passed, s.Decided, "decided cell", s.Interval, kindOf(s.Interval, "by session")}.String()
 	}
 	return value + left(s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
@@ -112,11 +112,15 @@ func overallText(s *scoring.Overall) string {
 
 func points(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// of is a share of things that are no cells, with its interval.
-func of(passed, decided int, in scoring.Interval) string {
+// of is a share of mutations of so many prompts, with its interval.
+func of(passed, decided int, in scoring.Interval, prompts int) string {
 	s := fmt.Sprintf("%s of %s", text.Number(passed), text.Number(decided))
 	if in.Level > 0 {
-		s += " (" + intervalText(in, kindWilson) + ")"
+		by := "by text"
+		if prompts > 1 {
+			by = "by prompt"
+		}
+		s += " (" + intervalText(in, kindOf(in, by)) + ")"
 	}
 	return s
 }
@@ -165,11 +169,7 @@ func (p problems) scores(r *contract.Report) {
 		if value < 0 || value > most || math.IsNaN(value) {
 			p.Wrong(field+".value", value, fmt.Sprintf("0 to %v", most))
 		}
-		want := scoring.Interval{}
-		if decided > 0 && passed >= 0 && passed <= decided {
-			want, _ = scoring.Wilson(passed, decided, scoring.Level95)
-		}
-		p.interval(field+".interval", in, want)
+		p.holds(field+".interval", in, passed, decided)
 	}
 	if s := r.Chaos; s != nil {
 		share("chaos", s.Value, 100, s.Passed, s.Decided, s.Total, s.Interval,
@@ -188,6 +188,18 @@ func (p problems) scores(r *contract.Report) {
 	p.judges(r)
 	if s := r.Overall; s != nil && (s.Value < 0 || s.Value > 100) {
 		p.Wrong("overall.value", s.Value, "0 to 100")
+	}
+}
+
+// holds checks what an interval says of its share. The clusters it is by are not in the report.
+func (p problems) holds(field string, in scoring.Interval, passed, decided int) {
+	if decided <= 0 {
+		p.interval(field, in, scoring.Interval{})
+		return
+	}
+	at := float64(passed) / float64(decided)
+	if in.Level != scoring.Level95 || in.Low < 0 || in.Low > at || at > in.High || in.High > 1 || in.Clusters < 0 {
+		p.Wrong(field, found("%v to %v at %v", in.Low, in.High, in.Level), "one at 0.95 that holds the share")
 	}
 }
 
@@ -215,12 +227,24 @@ func judgeText(s scoring.JudgeScore) string {
 	rate, in, ok := s.Rate()
 	if ok {
 		value += fmt.Sprintf("%s of %s held, %s raw (%s)", text.Number(s.Held),
-			text.Plural(s.Held+s.Broken, "judged answer"), percent(rate), intervalText(in, kindWilson))
+			text.Plural(s.Held+s.Broken, "judged answer"), percent(rate), intervalText(in, kindOf(in, "by scenario")))
 	} else {
 		value += "no answer judged"
 	}
-	if c := s.Calibration; c != nil && c.Rate != nil {
-		value += fmt.Sprintf("; %s corrected (%s)", percent(*c.Rate), intervalText(c.Interval, "Lang and Reiczigel"))
+	if least, most, ok := s.Bounds(); ok && s.Unsure > 0 {
+		value += fmt.Sprintf(", and %s to %s with those unsure all broken or all held", percent(least), percent(most))
+	}
+	if c := s.Calibration; c != nil && c.Least != nil && c.Most != nil {
+		rate := percent(*c.Least)
+		if s.Unsure > 0 {
+			rate += " to " + percent(*c.Most)
+		}
+		ofJudge := "Lang and Reiczigel"
+		if c.Interval.Clusters > 0 {
+			ofJudge += " by scenario"
+		}
+		value += fmt.Sprintf("; %s corrected (%s)", rate,
+			intervalText(c.Interval, ofJudge))
 	}
 	rest := aboveZero(s.Unsure, "unsure", s.Failed, "failed", s.Disputed, "disputed", s.Contradicted, "contradicted",
 		s.Cached, "kept from before", s.Malformed, "malformed")
@@ -299,8 +323,10 @@ func judgeNumbers(r *contract.Report) (all []float64) {
 		all = append(all, s.Cost)
 		if c := s.Calibration; c != nil {
 			all = append(all, c.Interval.Low, c.Interval.High, c.Interval.Level)
-			if c.Rate != nil {
-				all = append(all, *c.Rate)
+			for _, rate := range []*float64{c.Least, c.Most} {
+				if rate != nil {
+					all = append(all, *rate)
+				}
 			}
 		}
 	}
@@ -319,6 +345,13 @@ func (p problems) judges(r *contract.Report) {
 			p.Wrong(field, found("%d asked", s.Asked),
 				"counts of 0 and more, whose rulings and failures are those asked")
 		}
+		var by scoring.JudgeScenario
+		for _, own := range s.ByScenario() {
+			least = min(least, own.Held, own.Broken, own.Unsure)
+			by.Held, by.Broken, by.Unsure = by.Held+own.Held, by.Broken+own.Broken, by.Unsure+own.Unsure
+		}
+		p.Demand(least >= 0 && by == scoring.JudgeScenario{Held: s.Held, Broken: s.Broken, Unsure: s.Unsure},
+			field+".scenarios", text.Plural(len(s.Scenarios), "scenario"), "those whose sums are the counts, or none")
 		if s.Distinct < 0 || s.Distinct > s.Held+s.Broken {
 			p.Wrong(field+".distinct", s.Distinct, "0 to held and broken")
 		}
@@ -346,13 +379,15 @@ func (p problems) judges(r *contract.Report) {
 		all := scoring.JudgeLanguage{Found: c.Found, Bad: c.Bad, Spared: c.Spared, Good: c.Good}
 		p.Demand(len(c.Languages) == 0 || sum == all, field+".languages", text.Plural(len(c.Languages), "language"),
 			"those of the calibration, whose sums are its counts")
-		if c.Rate == nil {
+		p.Demand((c.Least == nil) == (c.Most == nil), field+".most", found("there: %t", c.Most != nil),
+			"there with least, and only then")
+		if c.Least == nil || c.Most == nil {
 			continue
 		}
 		in := c.Interval
-		ordered := 0 <= in.Low && in.Low <= *c.Rate && *c.Rate <= in.High && in.High <= 1
+		ordered := 0 <= in.Low && in.Low <= *c.Least && *c.Least <= *c.Most && *c.Most <= in.High && in.High <= 1
 		if !ordered || !(in.Level > 0 && in.Level < 1) {
-			p.Wrong(field+".rate", *c.Rate, "0 to 1, within its interval")
+			p.Wrong(field+".least", *c.Least, "0 to most, within its interval")
 		}
 	}
 }
