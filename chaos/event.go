@@ -124,6 +124,8 @@ const (
 	OutcomeInjected Outcome = "injected"
 	// it panicked or ended its goroutine: callee or fault, or the consumer of a stream
 	OutcomePanicked Outcome = "panicked"
+	// it had not ended when the cell did: see [Injector.End]
+	OutcomeOpen Outcome = "open"
 )
 
 // record is an event as the log keeps it: a third of the size, without texts.
@@ -159,6 +161,7 @@ const (
 	failed
 	injected
 	panicked
+	open
 )
 
 const (
@@ -168,8 +171,9 @@ const (
 )
 
 var (
-	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked}
-	effects  = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
+	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked,
+		open: OutcomeOpen}
+	effects = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
 )
 
 // details are the parts of an event that most events lack.
@@ -204,8 +208,10 @@ func (r *record) note(text string) {
 }
 
 // ends notes that the call ends. Its time is 0 if Arm set the clock back meanwhile.
-func (r *record) ends(err error) {
-	r.end, r.err = max(r.start, r.site.in.Elapsed()), err
+func (r *record) ends(err error) { r.endsAt(r.site.in.Elapsed(), err) }
+
+func (r *record) endsAt(elapsed time.Duration, err error) {
+	r.end, r.err = max(r.start, elapsed), err
 	r.ended = r.site.in.begun.Load()
 }
 
@@ -325,9 +331,10 @@ func (l *log) drops() uint64 {
 	return l.dropped
 }
 
-// keep logs a finished call and reports it to OnEvent and the watchers.
+// keep logs a call that has ended, or that End found open, and reports it to OnEvent and
+// the watchers.
 func (in *Injector) keep(ctx context.Context, r *record) {
-	in.log.add(r, r.err != nil || r.outcome == panicked)
+	in.log.add(r, r.err != nil || r.outcome == panicked || r.outcome == open)
 	in.notify(ctx, r)
 }
 
