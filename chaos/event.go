@@ -10,7 +10,8 @@ import (
 )
 
 // An Event is what happened to one call. Every call that a rule was injected into
-// leaves one; with [InjectorOptions.RecordAll] every call does.
+// leaves one, when it ends or when [Injector.End] finds it open; with
+// [InjectorOptions.RecordAll] every call does.
 type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
@@ -65,8 +66,10 @@ type Event struct {
 	// Delivered reports whether a fault was delivered, which means that
 	//   - the caller got another value, item, error or panic than the next stage
 	//     further in returned;
-	//   - the caller got it later by the fault's own wait; or
-	//   - the callee was reached another number of times or with other arguments.
+	//   - the caller got it later by the fault's own wait;
+	//   - the callee was reached another number of times or with other arguments; or
+	//   - the fault held the call when the cell ended, so that the caller got no answer
+	//     (see [Injector.End]).
 	//
 	// An undelivered fault changed nothing.
 	//
