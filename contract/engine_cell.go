@@ -117,7 +117,7 @@ func (r *liveRun) do(l usercode.Limits, fn func() error) bool {
 func (r *liveRun) why(c usercode.Cut) error {
 	switch c {
 	case usercode.CutWatchdog:
-		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit, r.step)
+		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit.Round(time.Millisecond), r.step)
 	case usercode.CutHung:
 		return fmt.Errorf("no end after %v of virtual time, while %s", r.patience, r.step)
 	}
@@ -436,10 +436,13 @@ func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 		defer r.mu.Unlock()
 		return r.sum()
 	}
-	r.limit = w.engine.watchdog()
-	if bubble == nil && w.engine.o.Watchdog == 0 {
-		r.limit += time.Duration(len(r.prompts)) * w.engine.m.Timeout
+	if why := w.engine.refusal(bubble != nil); why != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.result.undecided = why
+		return r.sum()
 	}
+	r.limit = w.engine.cellLimit(bubble != nil, len(r.prompts))
 	w.watch(r.limit)
 	defer w.watchdog.Stop()
 	if bubble != nil {

@@ -1,15 +1,29 @@
 package contract
 
+import "time"
+
 // For the tests of stack traces and of sums.
 var (
 	BubbleNumber = bubbleNumber
 	NameStrays   = nameStrays
 	NameHolders  = nameHolders
+	HeldByIO     = heldByIO
 
 	StandardLibrary = standardLibrary
 	Plus            = plus
 	Add             = add
 )
+
+// Stillness is how long a bubble has waited for the same I/O.
+type Stillness = stillness
+
+func (s *stillness) Look(now time.Time, waiting string) time.Duration { return s.look(now, waiting) }
+
+// WithIOPatience sets how long nothing but real I/O may keep a bubble's clock from moving.
+func WithIOPatience(o *RunOptions, d time.Duration) *RunOptions {
+	o.ioPatience = d
+	return o
+}
 
 // HolderRows are the rows of docs/virtual-time.md that reasons refer to.
 func HolderRows() []string {
