@@ -253,29 +253,22 @@ func nameHolders(traces, bubble string) string {
 	return list(holding)
 }
 
-// heldByIO names the goroutines in real I/O that keep the clock of a bubble from moving,
-// and who they are. Both are empty if something else keeps it too, or nothing does, or
-// the traces are not as expected.
-func heldByIO(traces, bubble string) (names, who string) {
-	var waiting []tracedGoroutine
-	for g := range goroutinesOf(traces, bubble) {
-		switch {
-		case g.durable || g.engine && !g.user && !g.busy():
-		case g.state != "IO wait":
-			return "", ""
-		default:
-			waiting = append(waiting, g)
-			who += g.number + " "
-		}
-	}
-	return list(waiting), who
-}
-
 // goroutinesOf yields the goroutines of a bubble.
 func goroutinesOf(traces, bubble string) iter.Seq[tracedGoroutine] {
 	return func(yield func(tracedGoroutine) bool) {
+		for g := range tracedIn(traces) {
+			if g.bubble == bubble && !yield(g) {
+				return
+			}
+		}
+	}
+}
+
+// tracedIn yields all goroutines that can be read.
+func tracedIn(traces string) iter.Seq[tracedGoroutine] {
+	return func(yield func(tracedGoroutine) bool) {
 		for trace := range strings.SplitSeq(traces, "\n\n") {
-			if g, ok := readTrace(trace); ok && g.bubble == bubble && !yield(g) {
+			if g, ok := readTrace(trace); ok && !yield(g) {
 				return
 			}
 		}
@@ -320,6 +313,7 @@ func list(goroutines []tracedGoroutine) string {
 // A tracedGoroutine is what a trace says about a goroutine.
 type tracedGoroutine struct {
 	number  string
+	creator string // the number of the goroutine that started it
 	bubble  string
 	state   string // such as "chan receive"
 	durable bool   // it is blocked in a way that lets the bubble's clock advance
@@ -356,7 +350,7 @@ func readTrace(trace string) (g tracedGoroutine, ok bool) {
 		}
 		f := readFrame(lines[i], lines[i+1])
 		if fn, created := strings.CutPrefix(f.function, "created by "); created {
-			f.function, _, _ = strings.Cut(fn, " in goroutine ")
+			f.function, g.creator, _ = strings.Cut(fn, " in goroutine ")
 			creator = f
 		} else {
 			frames = append(frames, f)

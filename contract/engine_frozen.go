@@ -76,15 +76,51 @@ func (e *engine) refusal(virtual bool) error {
 type stillness struct {
 	seen  string // what was waiting at the last look
 	since time.Time
+	again int // looks since then that showed the same
 }
 
-// look returns for how long the same I/O has been waited for; "": there is none, or
-// something else keeps the clock too.
-func (s *stillness) look(now time.Time, waiting string) time.Duration {
+// look notes what waits for I/O now, and reports whether the same has been waited for
+// since limit. "": nothing waits, or something else keeps the clock too. Looks that come
+// late, on a busy machine, do not count for those that are missing.
+func (s *stillness) look(now time.Time, waiting string, limit time.Duration) bool {
 	if waiting == "" || waiting != s.seen {
-		s.seen, s.since = waiting, now
+		s.seen, s.since, s.again = waiting, now, 0
+		return false
 	}
-	return now.Sub(s.since)
+	s.again++
+	return s.again >= looks && now.Sub(s.since) >= limit
+}
+
+// heldByIO names the goroutines in real I/O that keep the clock of a bubble from moving,
+// and who they are. Both are empty if something else keeps it too, or nothing does, or
+// the traces are not as expected.
+func heldByIO(traces, bubble string) (names, who string) {
+	var waiting, strangers []tracedGoroutine
+	own := map[string]bool{}
+	for g := range tracedIn(traces) {
+		switch {
+		case g.bubble == "":
+			strangers = append(strangers, g)
+			continue
+		case g.bubble != bubble:
+			continue
+		}
+		own[g.number] = true
+		switch {
+		case g.durable || g.engine && !g.user && !g.busy():
+		case g.state != "IO wait":
+			return "", ""
+		default:
+			waiting = append(waiting, g)
+			who += g.number + " "
+		}
+	}
+	for _, g := range strangers {
+		if own[g.creator] { // it starts a garbage collection, during which Go takes it out of its bubble
+			return "", ""
+		}
+	}
+	return list(waiting), who
 }
 
 // frozen reports whether nothing but real I/O has kept the clock from moving for longer
@@ -103,10 +139,10 @@ func (r *liveRun) frozen(s *stillness) bool {
 		_, ended := r.injector.EventsSince(math.MaxUint64)
 		waiting += fmt.Sprint(ended)
 	}
-	if limit == 0 || s.look(time.Now(), waiting) < limit || waiting == "" {
+	if limit == 0 || !s.look(time.Now(), waiting, limit) {
 		return false
 	}
-	why := fmt.Errorf("nothing but real I/O has moved for %v of real time, while %s; "+
+	why := fmt.Errorf("real I/O alone has held the clock for %v of real time, while %s; "+
 		"what kept the clock from moving: %s", limit, r.step, names)
 	r.result.frozen = true
 	r.fail(why)

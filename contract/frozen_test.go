@@ -60,7 +60,7 @@ func TestABubbleThatIOHoldsEndsTheRun(t *testing.T) {
 	o := contract.WithIOPatience(virtual(t), 200*time.Millisecond)
 	o.Workers = 1
 	r := run(t, m, o)
-	const why = "nothing but real I/O has moved for 200ms of real time, while the agent was answering; what kept the clock from moving: "
+	const why = "real I/O alone has held the clock for 200ms of real time, while the agent was answering; what kept the clock from moving: "
 	require.Len(t, r.Cells, 3)
 	for i, c := range r.Cells {
 		assert.Equal(t, contract.Inconclusive, c.State)
@@ -138,29 +138,34 @@ func TestTheWatchdogStaysUnderTheDeadline(t *testing.T) {
 	}
 }
 
+// The same I/O must have been seen at each of eight looks, and for the whole time.
 func TestStillness(t *testing.T) {
-	var s contract.Stillness
 	begin := time.Now()
-	for i, look := range []struct {
-		at      time.Duration
-		waiting string
-		want    time.Duration
-		why     string
+	for _, tt := range []struct {
+		why  string
+		seen func(look int) string
+		want int // the look that decides; 0: none of 40
 	}{
-		{1, "7 ", 0, "the first look"},
-		{3, "7 ", 2, "the same"},
-		{4, "7 8 ", 0, "another connection: something has happened"},
-		{9, "7 8 ", 5, "the same"},
-		{10, "", 0, "the clock moves, or something else holds it"},
-		{11, "", 0, "it still does"},
-		{12, "7 8 ", 0, "afresh"},
-		{20, "7 8 ", 8, "the same"},
+		{"all the time", func(int) string { return "7 " }, 20},
+		{"another connection at the tenth look", func(n int) string { return []string{"7 ", "8 "}[min(n/10, 1)] }, 30},
+		{"two that alternate: something happens", func(n int) string { return []string{"7 ", "8 "}[n%2] }, 0},
+		{"something else holds the clock at times", func(n int) string { return []string{"7 ", ""}[n/15%2] }, 0},
+		{"nothing", func(int) string { return "" }, 0},
 	} {
-		got := s.Look(begin.Add(look.at*time.Second), look.waiting)
-		if look.waiting != "" {
-			assert.Equal(t, look.want*time.Second, got, "look %d: %s", i, look.why)
+		var s contract.Stillness
+		decided := 0
+		for n := 0; n < 40 && decided == 0; n++ {
+			if s.Look(begin.Add(time.Duration(n)*time.Second), tt.seen(n), 20*time.Second) {
+				decided = n
+			}
 		}
+		assert.Equal(t, tt.want, decided, tt.why)
 	}
+	var late contract.Stillness
+	for n := range contract.Looks {
+		assert.False(t, late.Look(begin.Add(time.Duration(n)*time.Hour), "7 ", 20*time.Second), "too few looks: the machine is busy")
+	}
+	assert.True(t, late.Look(begin.Add(contract.Looks*time.Hour), "7 ", 20*time.Second))
 }
 
 func TestWhatIOAloneHolds(t *testing.T) {
@@ -182,6 +187,9 @@ func TestWhatIOAloneHolds(t *testing.T) {
 		{"the engine works", []string{reads, "goroutine 9 [running, synctest bubble 4]:" + loopFrames}, ""},
 		{"a channel made outside", []string{reads, "goroutine 9 [chan receive, synctest bubble 4]:" + user}, ""},
 		{"a lock", []string{"goroutine 9 [sync.Mutex.Lock, synctest bubble 4]:" + user}, ""},
+		{"one of the bubble that starts a garbage collection", []string{reads, "goroutine 9 [semacquire]:" + user +
+			"\ncreated by a.org/b.Start in goroutine 8\n\t/b/f.go:7 +0x1f"}, ""},
+		{"a goroutine outside", []string{reads, "goroutine 9 [running]:" + user + "\ncreated by a.org/b.Start in goroutine 1\n\t/b/f.go:7 +0x1f"}, "8 "},
 		{"another bubble", []string{"goroutine 9 [IO wait, synctest bubble 5]:" + user}, ""},
 		{"a state that nobody knows", []string{reads, "goroutine 9 [pondering, synctest bubble 4]:" + user}, ""},
 		{"traces of another form", []string{"fiber 8 <reads> of bubble 4" + user}, ""},
