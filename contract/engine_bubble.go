@@ -57,11 +57,11 @@ func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble)
 		case <-w.watchdog.C:
 			left := time.Until(end)
 			switch {
-			case over || left <= 0:
-			case doneAt.IsZero() && !r.frozen(&still):
+			case over:
+			case doneAt.IsZero() && left > 0 && !r.frozen(&still):
 				w.watchdog.Reset(w.engine.untilLook(end))
 				continue
-			case !doneAt.IsZero() && !r.leftInIO(time.Since(doneAt)):
+			case !doneAt.IsZero() && !r.leftInIO(time.Since(doneAt)) && left > 0:
 				w.watchdog.Reset(min(left, leftover))
 				continue
 			}
