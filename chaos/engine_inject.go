@@ -299,14 +299,6 @@ func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	return result, err
 }
 
-// ran counts executions of the callee; worked: it returned without an error.
-func (x *injection) ran(n int, worked bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.runs += n
-	x.worked = x.worked || worked
-}
-
 // foreign reports whether a context is that of another injection.
 func (x *injection) foreign(ctx context.Context) bool {
 	f := frameOf(ctx)

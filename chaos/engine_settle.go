@@ -51,6 +51,14 @@ func (x *injection) fateOf(a *callRule) fate {
 	return f
 }
 
+// ran counts executions of the callee; worked: it returned without an error.
+func (x *injection) ran(n int, worked bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.runs += n
+	x.worked = x.worked || worked
+}
+
 // effectSoFar is what the callee did.
 func (x *injection) effectSoFar() effect {
 	switch {

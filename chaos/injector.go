@@ -30,9 +30,10 @@ type InjectorOptions struct {
 	// and counted. 0: 4096. Negative: none is kept.
 	MaxLog int
 	// OnEvent is called with every event, in the caller's goroutine and before the
-	// call returns, or by [Injector.End] for a call that is open. It must be fast and safe for concurrent use. nil: it is not
-	// called. The context is the one that the callee gets, or the caller's if a fault
-	// that is only an error was injected. Both have the values of the call's context.
+	// call returns, or by [Injector.End] for a call that is open. It must be fast and
+	// safe for concurrent use. nil: it is not called. The context is the one that the
+	// callee gets, or the caller's if a fault that is only an error was injected. Both
+	// have the values of the call's context.
 	OnEvent func(context.Context, Event)
 	// OnBegin is called with every call that will leave an event, as it begins, in
 	// the caller's goroutine. It must be fast and safe for concurrent use. nil: it

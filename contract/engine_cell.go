@@ -117,7 +117,8 @@ func (r *liveRun) do(l usercode.Limits, fn func() error) bool {
 func (r *liveRun) why(c usercode.Cut) error {
 	switch c {
 	case usercode.CutWatchdog:
-		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit.Round(time.Millisecond), r.step)
+		limit := r.limit.Round(time.Millisecond)
+		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", limit, r.step)
 	case usercode.CutHung:
 		return fmt.Errorf("no end after %v of virtual time, while %s", r.patience, r.step)
 	}
