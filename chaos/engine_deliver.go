@@ -114,7 +114,11 @@ func (x *injection) judgeArgs() {
 			changes = append(changes, a.args)
 		}
 	}
-	seen(changes, func(a *callRule) { a.reached = true })
+	seen(changes, func(a *callRule) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		a.reached = true
+	})
 }
 
 // pass takes the call from a rule, which was given some arguments, to the next
@@ -127,9 +131,13 @@ func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next
 		x.others++
 		defer func() { a.args.likeness, x.others = alike, x.others-1 }()
 	}
+	x.mu.Lock()
 	a.nexts++
 	a.before = x.runs
+	x.mu.Unlock()
 	result, err := next(ctx, args)
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	a.again = a.again || a.nexts > 1 && x.runs > a.before
 	return result, err
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // Run runs the matrix and reports on it. First it makes one world (or takes
@@ -51,10 +53,10 @@ type run struct {
 	refused      error          // why an injection point refused to make a call; nil: none did
 	leaked       string         // goroutines left behind in a bubble
 	lingering    bool           // user code ended, and only its bubble did not
+	frozen       bool           // real I/O kept the clock of the bubble from moving
 	warning      string
 	cancelled    bool // the context of the matrix's run ended
 	abandoned    bool // user code was left behind
-	unended      bool // a call did not end, in a run without faults
 	cautions     cautions
 	late         int
 	dropped      int
@@ -129,7 +131,9 @@ type engine struct {
 	warnings  []string
 	probed    bool
 	goalsLeft []atomic.Bool // goals whose function was left behind
-	forRunner bool          // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
+	reserve   time.Duration // before Harness.Deadline, for the report
+	halted    atomic.Pointer[error]
+	forRunner bool // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }
 
 // newEngine checks everything that can be checked without calling an agent.
@@ -141,6 +145,9 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 	}
 	if forRunner {
 		e.o.Harness.Rerun = nil
+	}
+	if d := e.o.Harness.Deadline; !d.IsZero() {
+		e.reserve = min(time.Until(d)/reservedShare, reservedMost)
 	}
 	if err := errors.Join(err, e.o.check()); err != nil {
 		return nil, err
@@ -247,9 +254,17 @@ func (e *engine) warn(text string) {
 
 const defaultWatchdog = 5 * time.Minute
 
-func (e *engine) watchdog() time.Duration {
-	if e.o.Watchdog > 0 {
-		return e.o.Watchdog
+// cellLimit is the limit in real time of a run of some prompts that begins now.
+func (e *engine) cellLimit(virtual bool, prompts int) time.Duration {
+	limit := cmp.Or(e.o.Watchdog, defaultWatchdog)
+	if !virtual && e.o.Watchdog == 0 {
+		limit += time.Duration(prompts) * e.m.Timeout
 	}
-	return defaultWatchdog
+	return e.beforeDeadline(limit)
+}
+
+// watchdog is the limit in real time of what begins now and is no cell. Something is left
+// for it at the deadline too, when only cells are not run.
+func (e *engine) watchdog() time.Duration {
+	return max(e.beforeDeadline(cmp.Or(e.o.Watchdog, defaultWatchdog)), min(e.reserve, usercode.Grace))
 }

@@ -36,7 +36,8 @@ type Options struct {
 	Budget     contract.Budget
 	// Keep selects the observations that the report retains.
 	Keep contract.KeepPolicy
-	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions].
+	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions]. It stays
+	// under the deadline of go test (-timeout), so that there is a report.
 	Watchdog time.Duration
 	// Explain bounds what Run spends on finding the defects behind broken cells: see package
 	// contract/search. nil: as long as SHAKEDOWN_EXPLAIN says, a duration such as "10s"; and
@@ -122,7 +123,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { r.cell(t, c, run) },
 			Calm:   r.calmBubble(t),
-			Rerun:  r.rerun,
+			Rerun:  r.rerun, Deadline: deadline(t),
 		},
 	})
 	switch {
@@ -136,7 +137,9 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	}
 	if result != nil {
 		r.rejected(t, result)
-		r.repeat(t, r.matrix(m), result)
+		if result.Score.Decided > 0 { // else two runs may be alike because neither did anything
+			r.repeat(t, r.matrix(m), result)
+		}
 		r.explain(t, r.matrix(m), result)
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {

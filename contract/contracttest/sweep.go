@@ -55,6 +55,7 @@ func Sweep(t *testing.T, m *contract.Matrix, o *SweepOptions) *search.Swept {
 		own.Search.Budget.Runs = sweepRuns
 	}
 	own.Search.Run.Harness.Calm = searchBubble(t, virtual)
+	own.Search.Run.Harness.Deadline = deadline(t)
 	own.Search.Dir = dirOf(t, own.Search.Dir)
 	old := keptDefects{dir: own.Search.Dir, spec: own.Search.Spec, run: own.Search.Run, failOn: own.FailOn,
 		secrets: redact.New(own.Search.Secrets, redact.Patterns)}
@@ -142,7 +143,7 @@ func AssertRepeatable(t *testing.T, m *contract.Matrix, o *Options, msgAndArgs .
 	o = cmp.Or(o, &Options{})
 	d, err := search.Repeat(t.Context(), m, &search.Options{Secrets: o.Secrets, Run: contract.RunOptions{
 		Workers: o.Workers, Watchdog: o.Watchdog,
-		Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime))}}})
+		Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime)), Deadline: deadline(t)}}})
 	switch {
 	case err != nil:
 		return assert.Fail(t, "whether the agent is repeatable is not known: "+err.Error(), msgAndArgs...)
