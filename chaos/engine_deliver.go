@@ -164,6 +164,8 @@ func (x *injection) delivered(a *callRule, lost bool) bool {
 		return a.seen && !lost
 	case a.skipped: // its result is in the place of the callee's
 		return true
+	case a.unseen:
+		return false
 	case a.made != nil:
 		return !(lost && a.phase == PhaseChange)
 	case a.keepsOpen:

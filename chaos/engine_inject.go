@@ -114,6 +114,7 @@ type callRule struct {
 	args      exchanged    // the arguments that it passed on, while the call is further in
 	reached   bool         // arguments that it changed reached the callee
 	seen      bool         // a value that it changed reached the caller
+	unseen    bool         // the caller got nothing of what it did: see Unseen
 	ended     bool         // it ended a stream early
 	calls     int          // calls of Changed
 	declared  int          // calls of Changed with a change
@@ -348,10 +349,32 @@ func (x *injection) changed(pinned int16, ch []Change) {
 	a := &x.rules[at]
 	kept := min(len(ch), maxChanges-len(a.changes))
 	a.changes = append(a.changes, ch[:kept]...)
+	a.unseen = false
 	if a.calls++; len(ch) > 0 {
 		a.declared++
 	}
 	a.more += len(ch) - kept
+}
+
+// unseen notes that the caller got nothing of what a rule did, or of what those further
+// in did.
+func (x *injection) unseen(pinned int16, within bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := x.indexOf(pinned)
+	if x.over || at == len(x.rules) {
+		return
+	}
+	rules := x.rules[at : at+1]
+	if within {
+		rules = x.rules[at+1:]
+	}
+	for i := range rules {
+		a := &rules[i]
+		if a.unseen = true; a.made != nil && same(x.lastErr, a.made) {
+			x.lastErr = nil // the caller did not get it
+		}
+	}
 }
 
 // liveRuleOf is the executing rule, or the one that a context is pinned to; nil: the
