@@ -148,6 +148,8 @@ func (ch *streamChanges) deliver() {
 	if ch == nil {
 		return
 	}
+	ch.x.mu.Lock()
+	defer ch.x.mu.Unlock()
 	p, place := ch.now, ch.consumed
 	ch.consumed++
 	ch.late()
@@ -174,6 +176,8 @@ func (ch *streamChanges) ended() {
 	if ch == nil {
 		return
 	}
+	ch.x.mu.Lock()
+	defer ch.x.mu.Unlock()
 	ch.late()
 	for i := range ch.x.rules {
 		a := &ch.x.rules[i]
@@ -181,19 +185,13 @@ func (ch *streamChanges) ended() {
 	}
 }
 
-// late marks the rules that waited before what the consumer sees next.
+// late marks the rules that waited before what the consumer sees next; x.mu is held.
 func (ch *streamChanges) late() {
 	for i := range ch.x.rules {
 		if a := &ch.x.rules[i]; a.phase == PhaseChange && a.slept {
-			a.seen = a.seen || ch.x.waited(a)
+			a.seen = a.seen || a.spent > 0
 		}
 	}
-}
-
-func (x *injection) waited(a *callRule) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return a.spent > 0
 }
 
 // provenance is where an item comes from, and the rules that made a difference to it.

@@ -10,7 +10,8 @@ import (
 )
 
 // An Event is what happened to one call. Every call that a rule was injected into
-// leaves one; with [InjectorOptions.RecordAll] every call does.
+// leaves one, when it ends or when [Injector.End] finds it open; with
+// [InjectorOptions.RecordAll] every call does.
 type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
@@ -65,8 +66,10 @@ type Event struct {
 	// Delivered reports whether a fault was delivered, which means that
 	//   - the caller got another value, item, error or panic than the next stage
 	//     further in returned;
-	//   - the caller got it later by the fault's own wait; or
-	//   - the callee was reached another number of times or with other arguments.
+	//   - the caller got it later by the fault's own wait;
+	//   - the callee was reached another number of times or with other arguments; or
+	//   - the fault held the call when the cell ended, so that the caller got no answer
+	//     (see [Injector.End]).
 	//
 	// An undelivered fault changed nothing.
 	//
@@ -124,6 +127,8 @@ const (
 	OutcomeInjected Outcome = "injected"
 	// it panicked or ended its goroutine: callee or fault, or the consumer of a stream
 	OutcomePanicked Outcome = "panicked"
+	// it had not ended when the cell did: see [Injector.End]
+	OutcomeOpen Outcome = "open"
 )
 
 // record is an event as the log keeps it: a third of the size, without texts.
@@ -159,6 +164,7 @@ const (
 	failed
 	injected
 	panicked
+	open
 )
 
 const (
@@ -168,8 +174,9 @@ const (
 )
 
 var (
-	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked}
-	effects  = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
+	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked,
+		open: OutcomeOpen}
+	effects = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
 )
 
 // details are the parts of an event that most events lack.
@@ -204,8 +211,10 @@ func (r *record) note(text string) {
 }
 
 // ends notes that the call ends. Its time is 0 if Arm set the clock back meanwhile.
-func (r *record) ends(err error) {
-	r.end, r.err = max(r.start, r.site.in.Elapsed()), err
+func (r *record) ends(err error) { r.endsAt(r.site.in.Elapsed(), err) }
+
+func (r *record) endsAt(elapsed time.Duration, err error) {
+	r.end, r.err = max(r.start, elapsed), err
 	r.ended = r.site.in.begun.Load()
 }
 
@@ -325,9 +334,10 @@ func (l *log) drops() uint64 {
 	return l.dropped
 }
 
-// keep logs a finished call and reports it to OnEvent and the watchers.
+// keep logs a call that has ended, or that End found open, and reports it to OnEvent and
+// the watchers.
 func (in *Injector) keep(ctx context.Context, r *record) {
-	in.log.add(r, r.err != nil || r.outcome == panicked)
+	in.log.add(r, r.err != nil || r.outcome == panicked || r.outcome == open)
 	in.notify(ctx, r)
 }
 

@@ -99,7 +99,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 //
 // The call is settled, and its event written, when every fault that kept it open has
 // called end. Further calls of one fault's end do nothing. A call that is never
-// ended stays under way and has no event. A call that failed does not wait for end.
+// ended stays under way until [Injector.End]. A call that failed does not wait for end.
 // Outside a fault end returns its error unchanged.
 func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
 	f := frameOf(ctx)

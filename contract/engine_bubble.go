@@ -100,6 +100,7 @@ func (r *liveRun) runInBubble() {
 	r.begin("waiting for the goroutines it left")
 	r.userDone <- struct{}{}
 	time.Sleep(usercode.Grace) // for goroutines that look at their context now and then
+	r.endCalls()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done = true

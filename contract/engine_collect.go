@@ -423,10 +423,8 @@ func passesOn(around, e *chaos.Event) bool {
 	switch {
 	case around == e || around.Start > e.Start || around.End < e.End:
 		return false
-	case e.Outcome == chaos.OutcomeInjected:
-		return around.Outcome == chaos.OutcomeInjected
-	case e.Outcome == chaos.OutcomePanicked:
-		return around.Outcome == chaos.OutcomePanicked
+	case e.Outcome == chaos.OutcomeInjected, e.Outcome == chaos.OutcomePanicked, e.Outcome == chaos.OutcomeOpen:
+		return around.Outcome == e.Outcome
 	}
 	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
 }

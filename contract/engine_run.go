@@ -54,7 +54,6 @@ type run struct {
 	warning      string
 	cancelled    bool // the context of the matrix's run ended
 	abandoned    bool // user code was left behind
-	unended      bool // a call did not end, in a run without faults
 	cautions     cautions
 	late         int
 	dropped      int

@@ -134,7 +134,8 @@ type Observation struct {
 	// Events are the calls that ended since the previous prompt's observation, in
 	// the order in which they began. A call that outlives its prompt is in the
 	// observation in which it ended, and only there. The last observation also has
-	// the calls that ended between its answer and the end of the cell. Dropped
+	// the calls that ended between its answer and the end of the cell. A call that had
+	// not ended by then ([chaos.OutcomeOpen]) is in the one in which it began. Dropped
 	// counts the events that did not fit the log; if there are any, an invariant
 	// that counts calls is undecided.
 	Events  []chaos.Event `json:"events"`
@@ -153,7 +154,8 @@ type Observation struct {
 	// Tools are the tools that the first world listed, with what they declare.
 	Tools []chaos.Tool `json:"-"`
 
-	noState *error // why Before or After is missing; nil: neither is
+	began   time.Duration // since the injector was armed
+	noState *error        // why Before or After is missing; nil: neither is
 }
 
 // stateMissing says why Before or After is missing; nil: neither is.

@@ -105,6 +105,24 @@ func TestInjectRefusesBadRules(t *testing.T) {
 	assert.Contains(t, e.text, `rule "q"`)
 }
 
+// TestInjectSeesACallThatOutlivesTheTest: the test ended without the answer, so the fault
+// that holds the call is delivered.
+func TestInjectSeesACallThatOutlivesTheTest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endingT{}
+		ctx, cancel := context.WithCancel(contracttest.Inject(e, 1, chaos.Rule{Name: "stop", Target: "a", Fault: fault.Hang()}))
+		go func() { _ = chaos.Point(ctx, "a") }()
+		time.Sleep(3 * time.Second)
+		assert.Empty(t, e.end())
+		events := chaos.FromContext(ctx).Events()
+		if assert.Len(t, events, 1) {
+			assert.Equal(t, chaos.OutcomeOpen, events[0].Outcome)
+			assert.Equal(t, "stop", events[0].Rule)
+		}
+		cancel()
+	})
+}
+
 // TestInjectInABubble: an hour takes no time.
 func TestInjectInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -196,6 +196,9 @@ func faultLine(e *chaos.Event, calls, waited string) string {
 		}
 		fmt.Fprintf(&b, ", %s%s became %s", changedPath(c), clip(string(c.Before), 40), clip(string(c.After), 40))
 	}
+	if e.Outcome == chaos.OutcomeOpen {
+		b.WriteString(", the call was still open when its cell ended")
+	}
 	if e.Err != "" {
 		fmt.Fprintf(&b, ", the caller got: %s", e.Err)
 		if e.Effect == chaos.EffectDone {
