@@ -62,6 +62,9 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 	}()
 	result, err := x.run(0, &x.frame, in)
 	out, _ = result.(Out) // run converted it; nil is the zero value
+	if c.finish != nil {
+		out, err = c.finish(out, err)
+	}
 	returned = true
 	return out, err
 }
