@@ -194,6 +194,10 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 // read. The call ends with the body, and f is delivered once the caller has
 // read the first byte that differs.
 //
+// With other faults on the same body, f may run once more when the client is done, on what
+// the body would have been without them, to find out what the client saw of it. That is
+// left out if f is [chaos.Stateful].
+//
 // The faults of package chaos/lies do the same without OnBody: around them it
 // changes nothing.
 func OnBody(f chaos.Fault) chaos.Fault { return onBody{innerFault: innerFault{f}} }
