@@ -88,7 +88,9 @@ func WrapStreamWith[In, T any](
 
 // callee is the iteration as the engine makes a call of it.
 func (c *stream[In, T]) callee(p point, deadline func(error) error) *callee[In, streamed] {
-	return &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain, atEnd: deadline}
+	return &callee[In, streamed]{
+		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain, atEnd: deadline,
+	}
 }
 
 // streamed is the result of a stream, as its event keeps it.

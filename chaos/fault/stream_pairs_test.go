@@ -74,7 +74,7 @@ func (s taken) untimed() taken {
 
 // take consumes one stream with faults, of which the consumer takes so many items, -1:
 // all. A fault that is nil is left out. delivered are the places of those that were
-// delivered, and failed says whether the event has an error.
+// delivered, and failed reports whether the event has an error.
 func take(t *testing.T, from feed, most int, faults ...chaos.Fault) (s taken, delivered []int, failed bool) {
 	var rules []chaos.Rule
 	for i, f := range faults {
