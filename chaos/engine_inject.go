@@ -62,6 +62,9 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 	}()
 	result, err := x.run(0, &x.frame, in)
 	out, _ = result.(Out) // run converted it; nil is the zero value
+	if c.finish != nil {
+		out, err = c.finish(out, err)
+	}
 	returned = true
 	return out, err
 }
@@ -120,6 +123,7 @@ type callRule struct {
 	args       exchanged    // the arguments that it passed on, while the call is further in
 	reached    bool         // arguments that it changed reached the callee
 	seen       bool         // a value that it changed reached the caller
+	unseen     bool         // the caller got nothing of what it did: see Unseen
 	ended      bool         // it ended a stream early
 	calls      int          // calls of Changed
 	declared   int          // calls of Changed with a change
@@ -340,27 +344,6 @@ func (x *injection) note(text string) {
 	if !x.over {
 		x.rec.note(text)
 	}
-}
-
-// maxChanges bounds the changes kept of one rule on one call, since streams are
-// unbounded.
-const maxChanges = 256
-
-// changed adds the changes that a rule declared.
-func (x *injection) changed(pinned int16, ch []Change) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	at := x.indexOf(pinned)
-	if x.over || at == len(x.rules) {
-		return
-	}
-	a := &x.rules[at]
-	kept := min(len(ch), maxChanges-len(a.changes))
-	a.changes = append(a.changes, ch[:kept]...)
-	if a.calls++; len(ch) > 0 {
-		a.declared++
-	}
-	a.more += len(ch) - kept
 }
 
 // indexOf is the index of the executing rule, or of the one that a context is pinned

@@ -103,6 +103,9 @@ func (x *injection) openRecord() *record {
 		rec.values = &own
 	}
 	rec.outcome, rec.effect = open, x.effectSoFar()
+	if x.left {
+		rec.note("the answer was neither read to its end nor closed")
+	}
 	for i := range x.rules {
 		if a := &x.rules[i]; a.waiting > 0 {
 			a.spent += time.Since(a.waitsSince)
