@@ -3,11 +3,13 @@ package contract
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
 // Run runs the matrix and reports on it. First it makes one world (or takes
@@ -66,6 +68,7 @@ type deliveries struct {
 	delivered, undelivered int  // calls, and prompts that were rewritten
 	rewritten              int  // those prompts alone
 	absorbed               bool // some were delivered, and none is known to have reached the agent itself
+	copy, shown            uint64
 }
 
 // sum counts faults and calls. A cancelled run decides nothing: anything in it,
@@ -82,6 +85,38 @@ func (r *run) sum(ctx context.Context, in *chaos.Injector) {
 		r.all = append(r.all, r.partial)
 	}
 	r.deliveries = countDeliveries(r.all)
+}
+
+// identify hashes what a run met, its prompts and delivered faults, and what the agent did.
+// Times and the order of calls play no part: calls that overlap have none. Nor do the texts of
+// errors, which may hold ports and addresses.
+func (d *deliveries) identify(observations []*Observation) {
+	for _, o := range observations {
+		var faults, calls uint64
+		for i := range o.Events {
+			e := &o.Events[i]
+			call := hash.Combine(hash.Combine(hash.String(e.Lane), hash.String(e.Target)), hash.Combine(e.Key, e.Occurrence))
+			calls += hash.Combine(call, hash.String(string(e.Outcome)))
+			if e.Delivered {
+				faults += hash.Combine(call, deliveredHash(e))
+			}
+		}
+		d.copy = hash.Combine(hash.Combine(d.copy, hash.String(o.Prompt)), faults)
+		d.shown = hash.Combine(hash.Combine(d.shown, hash.String(o.Response)), calls)
+		d.shown = hash.Combine(d.shown, hash.String(fmt.Sprintf("%T", o.Err)))
+	}
+}
+
+// deliveredHash is what was delivered on a call.
+func deliveredHash(e *chaos.Event) uint64 {
+	h := hash.Combine(hash.Combine(hash.String(e.Rule), hash.String(e.Fault)), uint64(e.Asked))
+	for _, rule := range e.Also {
+		h = hash.Combine(h, hash.String(rule))
+	}
+	for _, c := range e.Changes {
+		h = hash.Combine(hash.Combine(h, hash.String(c.Path)), hash.Bytes(c.After))
+	}
+	return h
 }
 
 // elapsed is how long the agent took for all its answers.
@@ -107,6 +142,7 @@ func countDeliveries(observations []*Observation) (d deliveries) {
 		}
 	}
 	d.absorbed = d.delivered > 0 && d.rewritten == 0 && !reachedAgent(observations)
+	d.identify(observations)
 	return d
 }
 
@@ -208,7 +244,7 @@ func (e *engine) assign() {
 				s.invariants = append(s.invariants, p)
 				s.fields = append(s.fields,
 					newFieldTally(Field{Scenario: s.Name, Invariant: p.Name, Severity: p.Severity,
-						AtLeast: p.promised(), Poor: p.poor()}, e.m.trials()))
+						AtLeast: p.promised(), Poor: p.poor()}, e.m.trials(), &s.runs))
 				p.list.gather |= e.calmNeeds(p)
 			}
 		}

@@ -63,6 +63,12 @@ type CellReport struct {
 	// Evidence is the observation that decided, or the last one; nil if the
 	// [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
+	// Copy is a hash of what the run met: its prompts, and the faults that were delivered, by
+	// call. Shown is a hash of what the agent did: its calls, how they ended, and its answers.
+	// Trials with one Copy and one Shown are copies, which promised rates and intervals count
+	// as one: see [Field.Distinct]. 0 both: not known, and the cell is no copy.
+	Copy  uint64 `json:"copy,omitempty,string"`
+	Shown uint64 `json:"shown,omitempty,string"`
 	// Rerun is the command line that repeats the cell, of [Harness.Rerun].
 	Rerun string `json:"rerun,omitempty"`
 
@@ -114,10 +120,13 @@ type Report struct {
 	SearchRuns    int           `json:"searchRuns,omitempty"`
 	SearchElapsed time.Duration `json:"searchElapsedNs,omitempty"`
 	SearchStopped string        `json:"searchStopped,omitempty"`
-	// Repeatable is "yes" if two runs under equal faults were the same, "no" if they were
-	// not, and empty if that was not tried. Difference is the first difference.
+	// Repeatable is "yes" if the agent was not seen to differ in runs that met the same, in
+	// calm ones and under faults; "no" if it was; and empty if that was not tried. "yes" is no
+	// proof: Repeats says how many runs there were. Difference is the first difference.
 	Repeatable string `json:"repeatable,omitempty"`
 	Difference string `json:"difference,omitempty"`
+	// Repeats has an element for each scenario that ran.
+	Repeats []RepeatCount `json:"repeats,omitempty"`
 	// Fields has the counts and the decision of each invariant in each scenario that it
 	// applies to, by scenario.
 	Fields []Field `json:"fields,omitempty"`
@@ -194,6 +203,29 @@ type FaultCount struct {
 	Cells       int `json:"cells"`
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered"`
+}
+
+// A RepeatCount counts the runs of a scenario that met the same prompts and delivered faults.
+type RepeatCount struct {
+	Scenario string `json:"scenario"`
+	// Runs counts the runs under delivered faults that met the same as an earlier run of the
+	// scenario, and showed the same.
+	Runs int `json:"runs,omitempty"`
+	// Alike is the least number of runs that met the same and all showed the same. It is 0
+	// if two runs that met the same did not.
+	Alike int `json:"alike,omitempty"`
+	// Differ names two runs of one trial that met the same and did not show the same: such an
+	// agent does not repeat itself. Runs of two trials alone may differ by their seeds. Empty:
+	// none were seen.
+	Differ string `json:"differ,omitempty"`
+}
+
+// RepeatedRuns counts the runs under faults that repeated an earlier one and showed the same.
+func (r *Report) RepeatedRuns() (n int) {
+	for _, c := range r.Repeats {
+		add(&n, c.Runs)
+	}
+	return n
 }
 
 // ReplayOf scores the cells of scenarios that replay sessions, by their names.

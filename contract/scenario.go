@@ -21,6 +21,7 @@ type compiledScenario struct {
 	invariants []*compiledInvariant
 	counting   []string      // the rules whose triggers count calls
 	fields     []*fieldTally // by invariant; the collector's lock guards them
+	runs       alikeRuns     // guarded likewise
 	goals      []int         // what its cells may reach, by the place in the matrix
 }
 
@@ -125,4 +126,66 @@ func (a Applies) String() string {
 		return "NoFault"
 	}
 	return fmt.Sprintf("Applies(%d)", uint8(a))
+}
+
+// alikeRuns are the runs of a scenario, by what they met.
+type alikeRuns struct {
+	groups map[uint64]*alikeGroup // by CellReport.Copy
+	unlike bool                   // two that met the same did not show the same
+	count  RepeatCount
+}
+
+// An alikeGroup are the runs that met the same prompts and faults.
+type alikeGroup struct {
+	shown uint64
+	first Cell
+	runs  int
+}
+
+// meet looks at the run of a cell beside those that met the same. A run that ended before its
+// time showed less.
+func (a *alikeRuns) meet(c *CellReport) (g *alikeGroup, same bool) {
+	if c.Copy == 0 || c.State == NotRun || c.State == Inconclusive {
+		return nil, false
+	}
+	if g = a.groups[c.Copy]; g == nil {
+		if a.groups == nil {
+			a.groups = map[uint64]*alikeGroup{}
+		}
+		g = &alikeGroup{shown: c.Shown, first: c.Cell}
+		a.groups[c.Copy] = g
+	}
+	same = g.shown == c.Shown
+	a.unlike = a.unlike || !same
+	return g, same
+}
+
+// ran counts a run of the agent.
+func (a *alikeRuns) ran(c *CellReport) {
+	g, same := a.meet(c)
+	switch {
+	case g == nil:
+		return
+	case same && g.runs > 0 && c.Delivered > 0:
+		add(&a.count.Runs, 1)
+	case !same && a.count.Differ == "" && g.first.Trial == c.Cell.Trial:
+		a.count.Differ = fmt.Sprintf("the runs of %v and %v met the same faults, and the agent did not do the same",
+			g.first, c.Cell)
+	}
+	g.runs++
+}
+
+// repeats is what the runs show, for a report.
+func (a *alikeRuns) repeats(scenario string) RepeatCount {
+	n := a.count
+	n.Scenario = scenario
+	for _, g := range a.groups {
+		if n.Alike == 0 || g.runs < n.Alike {
+			n.Alike = g.runs
+		}
+	}
+	if a.unlike {
+		n.Alike = 0
+	}
+	return n
 }
