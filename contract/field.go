@@ -150,8 +150,11 @@ func (t *fieldTally) decision() stats.Decision {
 
 // copies reports whether a promised rate is not judged because its trials are copies.
 func (t *fieldTally) copies() bool {
-	if t.stated || t.rate == nil {
+	switch {
+	case t.stated || t.rate == nil:
 		return t.Copies
+	case t.Decided+t.Unprovoked == 0:
+		return false
 	}
 	a := t.counted()
 	return a.decision == stats.Open && (a.one() || t.all.decision != stats.Open) &&

@@ -215,11 +215,13 @@ func rates(m *contract.Matrix) map[string]bool {
 	return rates
 }
 
-// rejected fails the test for each rate that was rejected, if it is severe enough.
+// rejected fails the test for each rate that was rejected, or is not judged and broke, if it is
+// severe enough.
 func (r *runner) rejected(t *testing.T, result *contract.Report) {
 	t.Helper()
 	for _, f := range result.Fields {
-		if f.AtLeast == 0 || f.Standing.Decision != stats.Rejected {
+		brokeInCopies := f.Copies && f.Held < f.Decided+f.Unprovoked // then it is no rate that its trials kept
+		if f.AtLeast == 0 || f.Standing.Decision != stats.Rejected && !brokeInCopies {
 			continue
 		}
 		if f.Severity >= r.o.FailOn {
