@@ -2,7 +2,9 @@ package contract_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,6 +42,13 @@ func TestRatesOfCopies(t *testing.T) {
 	unmet := contract.Under("unmet", chaos.Rule{Target: "calendar", Fault: fault.Fail(fault.ErrUnavailable)})
 	unmet.AllowUndelivered = true
 	noon := contains("p", contract.Critical, "noon")
+	answered := holds("p", contract.Critical)
+	answered.Check = func(_ context.Context, o *contract.Observation) error {
+		if strings.Contains(o.Response, "answered 0 times") {
+			return errors.New("the clock never answered")
+		}
+		return nil
+	}
 	for _, row := range []struct {
 		reason         string
 		agent          contract.Agent
@@ -71,6 +80,10 @@ func TestRatesOfCopies(t *testing.T) {
 		{reason: "three patterns of faults are three trials", agent: asksTwice, invariant: noon, scenario: flaky, trials: 60,
 			copies: true, held: 3, distinct: 3, verdict: scoring.Pass, why: "no critical invariant failed; 41 of 41 decided cells held, 0 of 1 promised rate accepted, 1 not judged: copies",
 			says: "not judged: copies: 41 of 41 held, 3 of 3 without copies"},
+		{reason: "one of three patterns breaks: of so few trials nothing follows", agent: asksTwice, scenario: flaky, trials: 60,
+			invariant: answered, held: 2, distinct: 3, verdict: scoring.Inconclusive,
+			says: "open: 29 of 41 held, 2 of 3 without copies; 24 more passes in a row would accept, about 6 trials at this rate",
+			why:  "flaky / p: open: 29 of 41 held, 2 of 3 without copies; 24 more passes in a row would accept, about 6 trials at this rate"},
 		{reason: "more trials may meet other faults", agent: asksTwice, invariant: noon, scenario: flaky, trials: 10,
 			held: 3, distinct: 3, verdict: scoring.Inconclusive,
 			says: "open: 7 of 7 held, 3 of 3 without copies; 15 more passes in a row would accept, about 15 trials at this rate",

@@ -39,9 +39,9 @@ type Field struct {
 	// copies, and each counts.
 	Distinct     int `json:"distinct,omitempty"`
 	DistinctHeld int `json:"distinctHeld,omitempty"`
-	// Copies reports whether a promised rate is not judged because its trials are copies:
-	// there is one alone, or there are too few for a decision that all of them would have
-	// given. Its cells then count as those of an invariant without AtLeast.
+	// Copies reports whether a promised rate is not judged because its trials are copies: of
+	// one trial alone, or of a few that all held, where as many trials that are none would have
+	// decided. Its cells then count as those of an invariant without AtLeast.
 	Copies bool `json:"copies,omitempty"`
 	// Interval is the 95 % interval of Held/Decided, without copies: [stats.AnyTime] with
 	// [Report.Sequential], because a share of trials that stopped themselves is biased;
@@ -157,7 +157,8 @@ func (t *fieldTally) copies() bool {
 		return false
 	}
 	a := t.counted()
-	return a.decision == stats.Open && (a.one() || t.all.decision != stats.Open) &&
+	enough := t.all.decision != stats.Open && a.held == a.decided && a.unprovoked == 0
+	return a.decision == stats.Open && (a.one() || enough) &&
 		(a.decided < t.all.decided || a.undelivered < t.all.undelivered)
 }
 

@@ -133,15 +133,16 @@ func TestRunSaysWhetherTrialsUnderFaultsRepeat(t *testing.T) {
 		}
 		m.Invariants = []contract.Invariant{invariant.Contains("fine", contract.Low, "fine")}
 		m.Scenarios = []contract.Scenario{contract.Under("down", chaos.Rule{Target: "clock", When: w, Fault: fault.Fail(fault.ErrUnavailable)})}
-		m.Trials, m.Invariants[0].AtLeast = 20, .05
+		m.Trials = 20
 		return m
 	}
-	r := contracttest.Run(t, matrix(false, nil), nil)
+	o := &contracttest.Options{FailOn: contract.Critical}
+	r := contracttest.Run(t, matrix(false, nil), o)
 	assert.Equal(t, "no", r.Repeatable)
 	assert.Regexp(t, `^trial \d+ of down/fine, run again: broken, then held$`, r.Difference)
-	r = contracttest.Run(t, matrix(false, nil), &contracttest.Options{Keep: contract.KeepCounts})
+	r = contracttest.Run(t, matrix(false, nil), &contracttest.Options{Keep: contract.KeepCounts, FailOn: contract.Critical})
 	assert.Equal(t, "no", r.Repeatable, "also where the report keeps no cells")
-	r = contracttest.Run(t, matrix(true, when.Prob(.5)), nil)
+	r = contracttest.Run(t, matrix(true, when.Prob(.5)), o)
 	assert.Equal(t, []string{"yes", ""}, []string{r.Repeatable, r.Difference})
 	require.Len(t, r.Fields, 1)
 	assert.Positive(t, r.Fields[0].Held)
