@@ -211,9 +211,10 @@ type RepeatCount struct {
 	// Runs counts the runs under delivered faults that met the same as an earlier run of the
 	// scenario, and showed the same.
 	Runs int `json:"runs,omitempty"`
-	// Alike is the least number of runs that met the same and all showed the same. It is 0
-	// if two runs that met the same did not.
-	Alike int `json:"alike,omitempty"`
+	// Groups counts what different runs met, and Alike is the least number of runs that met the
+	// same and all showed the same. Alike is 0 if two runs that met the same did not.
+	Groups int `json:"groups,omitempty"`
+	Alike  int `json:"alike,omitempty"`
 	// Differ names two runs of one trial that met the same and did not show the same: such an
 	// agent does not repeat itself. Runs of two trials alone may differ by their seeds. Empty:
 	// none were seen.

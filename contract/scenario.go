@@ -178,7 +178,7 @@ func (a *alikeRuns) ran(c *CellReport) {
 // repeats is what the runs show, for a report.
 func (a *alikeRuns) repeats(scenario string) RepeatCount {
 	n := a.count
-	n.Scenario = scenario
+	n.Scenario, n.Groups = scenario, len(a.groups)
 	for _, g := range a.groups {
 		if n.Alike == 0 || g.runs < n.Alike {
 			n.Alike = g.runs

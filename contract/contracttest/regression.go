@@ -20,7 +20,7 @@ const updateVariable = "SHAKEDOWN_UPDATE"
 
 // AssertNoRegression fails the test if the report is worse than the baseline in file, as
 // package contract/compare finds: a field after Holm's method, or all scenarios together, at
-// a level of 0.05, or without statistics where both agents are repeatable. The message
+// a level of 0.05. The message
 // names each field with its counts then and now. The test continues. It reports whether
 // nothing is worse.
 //
@@ -114,7 +114,7 @@ func logComparison(t testing.TB, c *compare.Comparison) {
 	t.Helper()
 	t.Logf("contracttest: nothing is worse than the baseline:\n%s", c)
 	const points = 0.1
-	if !c.Repeatable && c.Tested > 0 && !c.Sees.Sees(points) {
+	if c.Tested > 0 && !c.Sees.Sees(points) {
 		t.Logf("contracttest: a drop of ten points would not have been seen: %v", c.Sees)
 	}
 }
