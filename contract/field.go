@@ -125,7 +125,9 @@ func (t *fieldTally) isCopy(c *CellReport) bool {
 		if t.met == nil {
 			t.met = map[uint64]bool{}
 		}
-		t.met[c.Copy] = c.Violated
+		if len(t.met) < mostMet {
+			t.met[c.Copy] = c.Violated
+		}
 		return false
 	}
 	t.unlike = t.unlike || violated != c.Violated

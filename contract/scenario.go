@@ -128,6 +128,10 @@ func (a Applies) String() string {
 	return fmt.Sprintf("Applies(%d)", uint8(a))
 }
 
+// mostMet bounds what is remembered of a field or scenario, since faults that chance draws may be
+// others in each trial. What a later trial meets anew is taken for no copy.
+const mostMet = 4096
+
 // alikeRuns are the runs of a scenario, by what they met.
 type alikeRuns struct {
 	groups map[uint64]*alikeGroup // by CellReport.Copy
@@ -148,7 +152,10 @@ func (a *alikeRuns) meet(c *CellReport) (g *alikeGroup, same bool) {
 	if c.Copy == 0 || c.State == NotRun || c.State == Inconclusive {
 		return nil, false
 	}
-	if g = a.groups[c.Copy]; g == nil {
+	if g = a.groups[c.Copy]; g == nil && len(a.groups) == mostMet {
+		return nil, false
+	}
+	if g == nil {
 		if a.groups == nil {
 			a.groups = map[uint64]*alikeGroup{}
 		}

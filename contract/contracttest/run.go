@@ -100,11 +100,12 @@ type Options struct {
 // each as a file in the folder "kept" of Dir. A later Run runs the kept defects first, as
 // subtests kept/ID; one whose faults no longer reach the agent is skipped.
 //
-// If all scenarios run in virtual time, Run also finds out whether the agent repeats
-// itself, and notes it in the report ([contract.Report].Repeatable). It runs each prompt list
-// twice without faults. Where some trials of an invariant in a scenario with faults held and
-// some broke, it runs up to eight of them again, unless a judge rules on them. Budget does
-// not count these runs.
+// If all scenarios run in virtual time, Run also looks for runs that met the same and in which
+// the agent differs, and notes the outcome in the report ([contract.Report].Repeatable and
+// Repeats). It runs each prompt list twice without faults, and a cell of each scenario with
+// faults again until eight runs met the same. Where some trials of an invariant in a scenario
+// with faults held and some broke, it runs up to eight of them again. A cell that a judge rules
+// on is not run again. Budget does not count these runs.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
