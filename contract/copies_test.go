@@ -34,6 +34,18 @@ func asksTwice(ctx context.Context, _ string, tools chaos.ToolRegistry) (string,
 	return fmt.Sprintf("noon, answered %d times", answered), nil
 }
 
+// asksAgainIn calls the clock, and in one trial once more. It meets another number of faults then,
+// and that is its own doing.
+func asksAgainIn(trial int) contract.Agent {
+	return func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		_, _ = tools.CallTool(ctx, "clock", []byte(`{}`))
+		if c, _ := contract.CellOf(ctx); c.Trial == trial {
+			_, _ = tools.CallTool(ctx, "clock", []byte(`{"zone":"there"}`))
+		}
+		return "noon", nil
+	}
+}
+
 // TestRatesOfCopies: trials that met the same and in which the agent did the same are one trial of
 // a promised rate. Where two that met the same differ, each trial counts.
 func TestRatesOfCopies(t *testing.T) {
@@ -96,6 +108,10 @@ func TestRatesOfCopies(t *testing.T) {
 			held:      26, distinct: 27, decision: stats.Accepted, verdict: scoring.Pass,
 			says: "accepted: 18 of the first 18 held: 95 % and not 80 %; 26 of 27 held in all",
 			why:  "no critical invariant failed; 26 of 27 decided cells held, 1 of 1 promised rate accepted"},
+		{reason: "an agent that calls once more in one of the trials, and says the same", agent: asksAgainIn(18), invariant: noon,
+			scenario: broken, trials: 18, held: 18, distinct: 18, decision: stats.Accepted, verdict: scoring.Pass,
+			says: "accepted: 18 of 18 held: 95 % and not 80 %",
+			why:  "no critical invariant failed; 18 of 18 decided cells held, 1 of 1 promised rate accepted"},
 		{reason: "one trial is no copy", agent: always("noon"), invariant: noon, scenario: contract.Calm(), trials: 1,
 			held: 1, distinct: 1, verdict: scoring.Inconclusive,
 			says: "open: 1 of 1 held; 17 more passes in a row would accept, about 17 trials at this rate",

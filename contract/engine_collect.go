@@ -143,7 +143,7 @@ func (c *collector) add(r *CellReport, j job, k int) {
 	notes := cmp.Or(r.notes, &cellNotes{}) // a cell that was left out has none
 	r.notes = nil
 	if shown := notes.run; shown != nil {
-		s.runs.ran(r)
+		s.runs.ran(r, shown)
 		c.tallies[s].add(shown.all, c.coverage)
 		c.tallies[s].addOverlaps(shown.cautions.overlaps, r.Cell)
 		c.addHosts(shown.cautions.hosts, r.Cell)

@@ -37,7 +37,6 @@ func newFieldTally(f Field, most int, runs *alikeRuns) *fieldTally {
 // add counts a trial.
 func (t *fieldTally) add(c *CellReport) {
 	t.count(c.State, c.Violated, 1)
-	t.runs.meet(c)
 	t.all.add(c.State, c.Violated, t.rate)
 	if !t.isCopy(c) {
 		t.distinct.add(c.State, c.Violated, t.rate)
@@ -184,6 +183,9 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 	most := max(r.Trials, 1)
 	p := fields.List()
 	runs := map[string]*alikeRuns{}
+	for _, n := range r.Repeats {
+		runs[n.Scenario] = &alikeRuns{unlike: n.Groups > 0 && n.Alike == 0}
+	}
 	put := func(f Field) *fieldTally {
 		if runs[f.Scenario] == nil {
 			runs[f.Scenario] = new(alikeRuns)

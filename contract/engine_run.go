@@ -65,10 +65,12 @@ type run struct {
 
 // deliveries are the faults of some observations.
 type deliveries struct {
-	delivered, undelivered int  // calls, and prompts that were rewritten
-	rewritten              int  // those prompts alone
-	absorbed               bool // some were delivered, and none is known to have reached the agent itself
-	copy, shown            uint64
+	delivered, undelivered int               // calls, and prompts that were rewritten
+	rewritten              int               // those prompts alone
+	absorbed               bool              // some were delivered, and none is known to have reached the agent itself
+	copy                   uint64            // see CellReport
+	prompts                uint64            // their hash
+	calls                  map[uint64]uint64 // how each ended
 }
 
 // sum counts faults and calls. A cancelled run decides nothing: anything in it,
@@ -87,24 +89,40 @@ func (r *run) sum(ctx context.Context, in *chaos.Injector) {
 	r.deliveries = countDeliveries(r.all)
 }
 
-// identify hashes what a run met, its prompts and delivered faults, and what the agent did.
-// Times and the order of calls play no part: calls that overlap have none. Nor do the texts of
-// errors, which may hold ports and addresses.
+// identify hashes the prompts of a run, what was delivered on each of its calls, and all of it
+// with the answers. Times and the order of calls play no part: calls that overlap have none. Nor
+// do the texts of errors, which may hold ports and addresses.
 func (d *deliveries) identify(observations []*Observation) {
-	for _, o := range observations {
-		var faults, calls uint64
-		for i := range o.Events {
-			e := &o.Events[i]
+	d.calls = map[uint64]uint64{}
+	for i, o := range observations {
+		d.prompts = hash.Combine(d.prompts, hash.String(o.Prompt))
+		d.copy = hash.Combine(hash.Combine(d.copy, hash.String(o.Response)), hash.String(fmt.Sprintf("%T", o.Err)))
+		for k := range o.Events {
+			e := &o.Events[k]
 			call := hash.Combine(hash.Combine(hash.String(e.Lane), hash.String(e.Target)), hash.Combine(e.Key, e.Occurrence))
-			calls += hash.Combine(call, hash.String(string(e.Outcome)))
+			ended := hash.String(string(e.Outcome))
 			if e.Delivered {
-				faults += hash.Combine(call, deliveredHash(e))
+				ended = hash.Combine(ended, deliveredHash(e))
 			}
+			d.calls[hash.Combine(call, uint64(i))] = ended
 		}
-		d.copy = hash.Combine(hash.Combine(d.copy, hash.String(o.Prompt)), faults)
-		d.shown = hash.Combine(hash.Combine(d.shown, hash.String(o.Response)), calls)
-		d.shown = hash.Combine(d.shown, hash.String(fmt.Sprintf("%T", o.Err)))
 	}
+	calls := uint64(0)
+	for call, ended := range d.calls {
+		calls += hash.Combine(call, ended)
+	}
+	d.copy = hash.Combine(hash.Combine(d.copy, d.prompts), calls)
+}
+
+// sameWhereBoth reports whether the calls that two runs have in common ended alike. If no
+// prompt, fault or callee was another one, a deterministic agent then has no other call.
+func sameWhereBoth(a, b map[uint64]uint64) bool {
+	for call, ended := range a {
+		if other, both := b[call]; both && other != ended {
+			return false
+		}
+	}
+	return true
 }
 
 // deliveredHash is what was delivered on a call.

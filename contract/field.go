@@ -33,10 +33,9 @@ type Field struct {
 	Unprovoked   int `json:"unprovoked,omitempty"`
 	NotRun       int `json:"notRun,omitempty"`
 	// Distinct counts the decided trials without copies, and DistinctHeld those of them that
-	// held. Two trials are copies if they met equal prompts and delivered faults, while no two
-	// runs of the scenario under equal ones were seen to differ: not in what the agent did,
-	// and not in the outcome ([CellReport.Copy], Shown). 0 both: no two decided trials are
-	// copies, and each counts.
+	// held. Two trials are copies if their runs were equal ([CellReport.Copy]), while the agent
+	// was not seen to differ in the scenario ([RepeatCount].Alike), nor the outcome of equal
+	// trials. 0 both: no two decided trials are copies, and each counts.
 	Distinct     int `json:"distinct,omitempty"`
 	DistinctHeld int `json:"distinctHeld,omitempty"`
 	// Copies reports whether a promised rate is not judged because its trials are copies: of

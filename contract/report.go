@@ -63,12 +63,11 @@ type CellReport struct {
 	// Evidence is the observation that decided, or the last one; nil if the
 	// [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
-	// Copy is a hash of what the run met: its prompts, and the faults that were delivered, by
-	// call. Shown is a hash of what the agent did: its calls, how they ended, and its answers.
-	// Trials with one Copy and one Shown are copies, which promised rates and intervals count
-	// as one: see [Field.Distinct]. 0 both: not known, and the cell is no copy.
-	Copy  uint64 `json:"copy,omitempty,string"`
-	Shown uint64 `json:"shown,omitempty,string"`
+	// Copy is a hash of the run: its prompts, the faults that were delivered by call, its other
+	// calls and how they ended, and its answers. Trials with one Copy are copies, unless the
+	// agent was seen to differ; promised rates and intervals count them as one: see
+	// [Field.Distinct]. 0: not known, and the cell is no copy.
+	Copy uint64 `json:"copy,omitempty,string"`
 	// Rerun is the command line that repeats the cell, of [Harness.Rerun].
 	Rerun string `json:"rerun,omitempty"`
 
@@ -205,19 +204,19 @@ type FaultCount struct {
 	Undelivered int `json:"undelivered"`
 }
 
-// A RepeatCount counts the runs of a scenario that met the same prompts and delivered faults.
+// A RepeatCount counts the runs of a scenario that met the same prompts and delivered faults,
+// and in which the agent did the same.
 type RepeatCount struct {
 	Scenario string `json:"scenario"`
-	// Runs counts the runs under delivered faults that met the same as an earlier run of the
-	// scenario, and showed the same.
+	// Runs counts the runs under delivered faults that were equal to an earlier one.
 	Runs int `json:"runs,omitempty"`
-	// Groups counts what different runs met, and Alike is the least number of runs that met the
-	// same and all showed the same. Alike is 0 if two runs that met the same did not.
+	// Groups counts the different runs, and Alike is the least number of equal ones. Alike is 0
+	// if the agent was seen to differ: two runs of equal prompts, whose common calls all ended
+	// alike, were not equal.
 	Groups int `json:"groups,omitempty"`
 	Alike  int `json:"alike,omitempty"`
-	// Differ names two runs of one trial that met the same and did not show the same: such an
-	// agent does not repeat itself. Runs of two trials alone may differ by their seeds. Empty:
-	// none were seen.
+	// Differ names two runs of one trial that show that the agent differs: it does not repeat
+	// itself. Runs of two trials may differ by their seeds alone. Empty: none were seen.
 	Differ string `json:"differ,omitempty"`
 }
 

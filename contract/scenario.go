@@ -132,54 +132,57 @@ func (a Applies) String() string {
 // others in each trial. What a later trial meets anew is taken for no copy.
 const mostMet = 4096
 
-// alikeRuns are the runs of a scenario, by what they met.
+// alikeRuns are the runs of a scenario, in groups of equal ones.
 type alikeRuns struct {
-	groups map[uint64]*alikeGroup // by CellReport.Copy
-	unlike bool                   // two that met the same did not show the same
+	groups map[uint64]*alikeGroup // by their hash
+	last   []*alikeGroup          // the latest, with which new runs are compared
+	unlike bool                   // the agent was seen to differ
 	count  RepeatCount
 }
 
-// An alikeGroup are the runs that met the same prompts and faults.
 type alikeGroup struct {
-	shown uint64
-	first Cell
-	runs  int
+	first   Cell
+	prompts uint64
+	calls   map[uint64]uint64
+	runs    int
 }
 
-// meet looks at the run of a cell beside those that met the same. A run that ended before its
-// time showed less.
-func (a *alikeRuns) meet(c *CellReport) (g *alikeGroup, same bool) {
-	if c.Copy == 0 || c.State == NotRun || c.State == Inconclusive {
-		return nil, false
-	}
-	if g = a.groups[c.Copy]; g == nil && len(a.groups) == mostMet {
-		return nil, false
-	}
-	if g == nil {
+// ran takes the run of a cell. One that ended before its time shows less than others.
+func (a *alikeRuns) ran(c *CellReport, r *run) {
+	g := a.groups[r.copy]
+	switch {
+	case c.State == NotRun, c.State == Inconclusive, g == nil && len(a.groups) == mostMet:
+		return
+	case g == nil:
+		const mostLast = 64
+		g = &alikeGroup{first: c.Cell, prompts: r.prompts, calls: r.calls}
+		a.compare(g)
 		if a.groups == nil {
 			a.groups = map[uint64]*alikeGroup{}
 		}
-		g = &alikeGroup{shown: c.Shown, first: c.Cell}
-		a.groups[c.Copy] = g
-	}
-	same = g.shown == c.Shown
-	a.unlike = a.unlike || !same
-	return g, same
-}
-
-// ran counts a run of the agent.
-func (a *alikeRuns) ran(c *CellReport) {
-	g, same := a.meet(c)
-	switch {
-	case g == nil:
-		return
-	case same && g.runs > 0 && c.Delivered > 0:
+		a.groups[r.copy] = g
+		if a.last = append(a.last, g); len(a.last) > mostLast {
+			a.last = a.last[1:]
+		}
+	case c.Delivered > 0:
 		add(&a.count.Runs, 1)
-	case !same && a.count.Differ == "" && g.first.Trial == c.Cell.Trial:
-		a.count.Differ = fmt.Sprintf("the runs of %v and %v met the same faults, and the agent did not do the same",
-			g.first, c.Cell)
 	}
 	g.runs++
+}
+
+// compare compares a run with others that it is not equal to.
+func (a *alikeRuns) compare(g *alikeGroup) {
+	for _, other := range a.last {
+		sameTrial := other.first.Trial == g.first.Trial
+		if other.prompts != g.prompts || a.unlike && (!sameTrial || a.count.Differ != "") ||
+			!sameWhereBoth(other.calls, g.calls) {
+			continue
+		}
+		if a.unlike = true; sameTrial {
+			a.count.Differ = fmt.Sprintf("the runs of %v and %v met the same faults, and the agent did not do the same",
+				other.first, g.first)
+		}
+	}
 }
 
 // repeats is what the runs show, for a report.

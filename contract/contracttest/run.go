@@ -126,6 +126,9 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 			Rerun:  r.rerun,
 		},
 	})
+	if result != nil {
+		r.repeat(t, r.matrix(m), result)
+	}
 	switch {
 	case errors.Is(err, scoring.ErrNoneRan) && kept:
 		return result
@@ -137,7 +140,6 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	}
 	if result != nil {
 		r.rejected(t, result)
-		r.repeat(t, r.matrix(m), result)
 		r.explain(t, r.matrix(m), result)
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {
