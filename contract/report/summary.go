@@ -197,8 +197,8 @@ func caveats(r *contract.Report) (all []string) {
 func repeatsNote(r *contract.Report) string {
 	var parts []string
 	switch n := r.RepeatedRuns(); {
-	case r.Repeatable == "no":
-		return ""
+	case r.Repeatable == "no", r.Repeatable == "" && slices.ContainsFunc(r.Repeats,
+		func(c contract.RepeatCount) bool { return c.Groups > 0 && c.Alike == 0 }):
 	case n > 0:
 		parts = append(parts, fmt.Sprintf("The agent was not seen to differ in %s under faults that repeated an earlier one.",
 			text.Plural(n, "run")))
