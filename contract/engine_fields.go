@@ -227,6 +227,12 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 			of(c.Scenario, c.Invariant, c.Severity).count(c.State, c.Violated || c.State == Broken, max(c.Count, 1))
 		}
 	}
+	return all, r.state(all)
+}
+
+// state takes from the report what its cells, or its counts alone, do not say.
+func (r *Report) state(all []*fieldTally) error {
+	p := fields.List()
 	for i, t := range all {
 		var f Field
 		if i < len(r.Fields) {
@@ -242,7 +248,7 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 			p.Wrong(fmt.Sprintf("Fields[%d].Standing.Decision", i), f.Standing.Decision, "what the counts allow")
 		}
 	}
-	return all, p.Err()
+	return p.Err()
 }
 
 // addCells counts the cells in the order of the trials of their fields, on which decisions

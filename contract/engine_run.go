@@ -99,7 +99,8 @@ func (d *deliveries) identify(observations []*Observation) {
 		d.copy = hash.Combine(hash.Combine(d.copy, hash.String(o.Response)), hash.String(fmt.Sprintf("%T", o.Err)))
 		for k := range o.Events {
 			e := &o.Events[k]
-			call := hash.Combine(hash.Combine(hash.String(e.Lane), hash.String(e.Target)), hash.Combine(e.Key, e.Occurrence))
+			call := hash.Combine(hash.String(e.Lane), hash.String(e.Target))
+			call = hash.Combine(call, hash.Combine(e.Key, e.Occurrence))
 			ended := hash.String(string(e.Outcome))
 			if e.Delivered {
 				ended = hash.Combine(ended, deliveredHash(e))

@@ -44,7 +44,7 @@ func seeded(uint64) source {
 	}
 }
 
-// An aaAgent books at a desk and says whether it did. It errs never, in any run, or only
+// An aaAgent books at a desk and reports whether it did. It errs never, in any run, or only
 // where a call failed, with a chance of .05, .3 or .5 by the pair. Its words are the same in all runs that end alike, so that
 // runs look like copies as often as they can.
 type aaAgent struct {

@@ -242,7 +242,8 @@ func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report
 	}
 	defer runs.Close()
 	cells := slices.DeleteFunc(slices.Clone(r.shown(result).Cells), func(c contract.CellReport) bool {
-		return !slices.ContainsFunc(own.Invariants, func(i contract.Invariant) bool { return i.Name == c.Cell.Invariant })
+		return !slices.ContainsFunc(own.Invariants,
+			func(i contract.Invariant) bool { return i.Name == c.Cell.Invariant })
 	})
 	for i := range result.Repeats {
 		if differs, err = scenarioAgain(t, runs, cells, &result.Repeats[i]); differs != "" || err != nil {
@@ -277,7 +278,8 @@ func scenarioAgain(
 	t *testing.T, runs *contract.Runner, cells []contract.CellReport, n *contract.RepeatCount,
 ) (differs string, err error) {
 	i := slices.IndexFunc(cells, func(c contract.CellReport) bool {
-		return c.Cell.Scenario == n.Scenario && c.Delivered > 0 && (c.State == contract.Held || c.State == contract.Broken)
+		return c.Cell.Scenario == n.Scenario && c.Delivered > 0 &&
+			(c.State == contract.Held || c.State == contract.Broken)
 	})
 	if i < 0 {
 		return "", nil

@@ -156,7 +156,8 @@ func compactOf(r *contract.Report) (*compactFile, error) {
 	p.Demand(r.Repeatable == "" || r.Repeatable == "yes" || r.Repeatable == "no", "repeatable", r.Repeatable,
 		"yes, no, or empty")
 	f := &compactFile{Format: compactFormat, Name: r.Name, Seed: r.Seed, Trials: r.Trials, Fingerprint: r.Fingerprint,
-		Tools: r.Tools, Faults: r.Faults, Repeatable: cmp.Or(r.Repeatable, notTried), Repeats: r.Repeats, Goals: own.Goals,
+		Tools: r.Tools, Faults: r.Faults, Repeatable: cmp.Or(r.Repeatable, notTried),
+		Repeats: r.Repeats, Goals: own.Goals,
 		Shared: r.SharedObservations, Sequential: r.Sequential, Filtered: r.Filtered, Cancelled: r.Cancelled,
 		AllowInconclusive: r.AllowInconclusive, Saved: own.Saved, Score: own.Score, ByScenario: own.ByScenario}
 	for i := range r.Defects {

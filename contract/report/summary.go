@@ -192,7 +192,7 @@ func caveats(r *contract.Report) (all []string) {
 	return all
 }
 
-// repeatsNote says whether the agent was seen to differ, in how many runs that could have shown
+// repeatsNote reports whether the agent was seen to differ, in how many runs that could have shown
 // it, and which trials are copies; "" if neither is known.
 func repeatsNote(r *contract.Report) string {
 	var parts []string

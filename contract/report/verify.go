@@ -83,7 +83,8 @@ func (f *compactFile) bytes(p problems, text []byte) {
 // report makes the report that the file is of.
 func (f *compactFile) report(p problems) *contract.Report {
 	r := &contract.Report{Name: f.Name, Seed: f.Seed, Trials: f.Trials, Fingerprint: f.Fingerprint, Tools: f.Tools,
-		Faults: f.Faults, Repeats: f.Repeats, Goals: f.Goals, SharedObservations: f.Shared, Sequential: f.Sequential, Filtered: f.Filtered,
+		Faults: f.Faults, Repeats: f.Repeats, Goals: f.Goals,
+		SharedObservations: f.Shared, Sequential: f.Sequential, Filtered: f.Filtered,
 		Cancelled: f.Cancelled, AllowInconclusive: f.AllowInconclusive, Cells: []contract.CellReport{}}
 	for _, d := range f.Defects {
 		r.Defects = append(r.Defects, contract.Defect{Sentence: d.Sentence, Severity: d.Severity})
