@@ -138,11 +138,12 @@ func (c *collector) done(i int, f finished) {
 func (c *collector) add(r *CellReport, j job, k int) {
 	rep, s := c.report, j.scenario
 	c.count(r.scored(s))
-	s.fields[j.at+k].add(r.State, r.Violated)
+	s.fields[j.at+k].add(r)
 	c.chaos.add(r, s)
 	notes := cmp.Or(r.notes, &cellNotes{}) // a cell that was left out has none
 	r.notes = nil
 	if shown := notes.run; shown != nil {
+		s.runs.ran(r, shown)
 		c.tallies[s].add(shown.all, c.coverage)
 		c.tallies[s].addOverlaps(shown.cautions.overlaps, r.Cell)
 		c.addHosts(shown.cautions.hosts, r.Cell)
@@ -239,6 +240,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	var tallies []*fieldTally
 	for _, s := range c.engine.scenarios {
 		tallies = append(tallies, s.fields...)
+		r.Repeats = append(r.Repeats, s.runs.repeats(s.Name))
 	}
 	err := r.judge(tallies)
 	if chaos, problem := c.chaos.score(c.report.SharedObservations); problem == nil { // the score above has it too

@@ -284,7 +284,7 @@ func (r *rounds) prioritise() {
 func (u *unit) isOpen() bool {
 	u.weight = 0
 	for _, f := range u.fields {
-		if f.Standing.Decision == stats.Open && f.left() > 0 {
+		if f.decision() == stats.Open && f.left() > 0 {
 			u.weight = max(u.weight, f.Severity.Weight())
 		}
 	}
@@ -302,7 +302,7 @@ func (u *unit) needed(most int) (n int) {
 // expected is about how many further trials decide all fields.
 func (u *unit) expected() (n float64) {
 	for _, f := range u.fields {
-		if f.Standing.Decision == stats.Open {
+		if f.decision() == stats.Open {
 			n = max(n, f.expected())
 		}
 	}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -65,9 +67,12 @@ type run struct {
 
 // deliveries are the faults of some observations.
 type deliveries struct {
-	delivered, undelivered int  // calls, and prompts that were rewritten
-	rewritten              int  // those prompts alone
-	absorbed               bool // some were delivered, and none is known to have reached the agent itself
+	delivered, undelivered int               // calls, and prompts that were rewritten
+	rewritten              int               // those prompts alone
+	absorbed               bool              // some were delivered, and none is known to have reached the agent itself
+	copy                   uint64            // see CellReport
+	prompts                uint64            // their hash
+	calls                  map[uint64]uint64 // how each ended
 }
 
 // sum counts faults and calls. A cancelled run decides nothing: anything in it,
@@ -84,6 +89,55 @@ func (r *run) sum(ctx context.Context, in *chaos.Injector) {
 		r.all = append(r.all, r.partial)
 	}
 	r.deliveries = countDeliveries(r.all)
+}
+
+// identify hashes the prompts of a run, what was delivered on each of its calls, and all of it
+// with the answers. Times and the order of calls play no part: calls that overlap have none. Nor
+// do the texts of errors, which may hold ports and addresses.
+func (d *deliveries) identify(observations []*Observation) {
+	d.calls = map[uint64]uint64{}
+	for i, o := range observations {
+		d.prompts = hash.Combine(d.prompts, hash.String(o.Prompt))
+		d.copy = hash.Combine(hash.Combine(d.copy, hash.String(o.Response)), hash.String(fmt.Sprintf("%T", o.Err)))
+		for k := range o.Events {
+			e := &o.Events[k]
+			call := hash.Combine(hash.String(e.Lane), hash.String(e.Target))
+			call = hash.Combine(call, hash.Combine(e.Key, e.Occurrence))
+			ended := hash.String(string(e.Outcome))
+			if e.Delivered {
+				ended = hash.Combine(ended, deliveredHash(e))
+			}
+			d.calls[hash.Combine(call, uint64(i))] = ended
+		}
+	}
+	calls := uint64(0)
+	for call, ended := range d.calls {
+		calls += hash.Combine(call, ended)
+	}
+	d.copy = hash.Combine(hash.Combine(d.copy, d.prompts), calls)
+}
+
+// sameWhereBoth reports whether the calls that two runs have in common ended alike. If no
+// prompt, fault or callee was another one, a deterministic agent then has no other call.
+func sameWhereBoth(a, b map[uint64]uint64) bool {
+	for call, ended := range a {
+		if other, both := b[call]; both && other != ended {
+			return false
+		}
+	}
+	return true
+}
+
+// deliveredHash is what was delivered on a call.
+func deliveredHash(e *chaos.Event) uint64 {
+	h := hash.Combine(hash.Combine(hash.String(e.Rule), hash.String(e.Fault)), uint64(e.Asked))
+	for _, rule := range e.Also {
+		h = hash.Combine(h, hash.String(rule))
+	}
+	for _, c := range e.Changes {
+		h = hash.Combine(hash.Combine(h, hash.String(c.Path)), hash.Bytes(c.After))
+	}
+	return h
 }
 
 // elapsed is how long the agent took for all its answers.
@@ -109,6 +163,7 @@ func countDeliveries(observations []*Observation) (d deliveries) {
 		}
 	}
 	d.absorbed = d.delivered > 0 && d.rewritten == 0 && !reachedAgent(observations)
+	d.identify(observations)
 	return d
 }
 
@@ -215,7 +270,7 @@ func (e *engine) assign() {
 				s.invariants = append(s.invariants, p)
 				s.fields = append(s.fields,
 					newFieldTally(Field{Scenario: s.Name, Invariant: p.Name, Severity: p.Severity,
-						AtLeast: p.promised(), Poor: p.poor()}, e.m.trials()))
+						AtLeast: p.promised(), Poor: p.poor()}, e.m.trials(), &s.runs))
 				p.list.gather |= e.calmNeeds(p)
 			}
 		}

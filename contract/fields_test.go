@@ -37,8 +37,11 @@ func asRate(inv contract.Invariant, atLeast float64) contract.Invariant {
 	return inv
 }
 
-// answersNoon answers without any call.
-func answersNoon(context.Context, string, chaos.ToolRegistry) (string, error) { return "noon", nil }
+// answersNoon answers without any call, in other words in each trial: its trials are no copies.
+func answersNoon(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+	c, _ := contract.CellOf(ctx)
+	return fmt.Sprintf("noon, %d", c.Trial), nil
+}
 
 // calmly are scenarios without faults.
 func calmly(names ...string) (all []contract.Scenario) {
@@ -266,12 +269,12 @@ func TestSharedObservationsAreOne(t *testing.T) {
 	judgedAgain(t, r)
 }
 
-// draws answers wrongly with a chance, by seed, scenario and trial.
+// draws answers wrongly with a chance, by seed and trial, and in other words in each trial.
 func draws(rate float64) contract.Agent {
 	return func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 		c, _ := contract.CellOf(ctx)
 		if rand.New(rand.NewPCG(c.Seed, uint64(c.Trial))).Float64() < rate {
-			return "noon", nil
+			return fmt.Sprintf("noon, %d", c.Trial), nil
 		}
 		return "midnight", nil
 	}

@@ -37,7 +37,7 @@ type Invariant struct {
 	// to 0.99999; 0 or 1: it must hold in every trial.
 	//
 	// Trials that are copies, as those of a deterministic agent under equal faults, say
-	// nothing about a rate.
+	// nothing about a rate: see [Field.Copies].
 	AtLeast float64
 	// Poor is the rate that must not pass for AtLeast, and is below it: at this rate a
 	// field is accepted with a chance of at most about 5 %. Between the two it may go

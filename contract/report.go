@@ -63,6 +63,11 @@ type CellReport struct {
 	// Evidence is the observation that decided, or the last one; nil if the
 	// [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
+	// Copy is a hash of the run: its prompts, the faults that were delivered by call, its other
+	// calls and how they ended, and its answers. Trials with one Copy are copies, unless the
+	// agent was seen to differ; promised rates and intervals count them as one: see
+	// [Field.Distinct]. 0: not known, and the cell is no copy.
+	Copy uint64 `json:"copy,omitempty,string"`
 	// Rerun is the command line that repeats the cell, of [Harness.Rerun].
 	Rerun string `json:"rerun,omitempty"`
 
@@ -114,10 +119,13 @@ type Report struct {
 	SearchRuns    int           `json:"searchRuns,omitempty"`
 	SearchElapsed time.Duration `json:"searchElapsedNs,omitempty"`
 	SearchStopped string        `json:"searchStopped,omitempty"`
-	// Repeatable is "yes" if two runs under equal faults were the same, "no" if they were
-	// not, and empty if that was not tried. Difference is the first difference.
+	// Repeatable is "yes" if the agent was not seen to differ in runs that met the same, in
+	// calm ones and under faults; "no" if it was; and empty if that was not tried. "yes" is no
+	// proof: Repeats says how many runs there were. Difference is the first difference.
 	Repeatable string `json:"repeatable,omitempty"`
 	Difference string `json:"difference,omitempty"`
+	// Repeats has an element for each scenario that ran.
+	Repeats []RepeatCount `json:"repeats,omitempty"`
 	// Fields has the counts and the decision of each invariant in each scenario that it
 	// applies to, by scenario.
 	Fields []Field `json:"fields,omitempty"`
@@ -194,6 +202,30 @@ type FaultCount struct {
 	Cells       int `json:"cells"`
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered"`
+}
+
+// A RepeatCount counts the runs of a scenario that met the same prompts and delivered faults,
+// and in which the agent did the same.
+type RepeatCount struct {
+	Scenario string `json:"scenario"`
+	// Runs counts the runs under delivered faults that were equal to an earlier one.
+	Runs int `json:"runs,omitempty"`
+	// Groups counts the different runs, and Alike is the least number of equal ones. Alike is 0
+	// if the agent was seen to differ: two runs of equal prompts, whose common calls all ended
+	// alike, were not equal.
+	Groups int `json:"groups,omitempty"`
+	Alike  int `json:"alike,omitempty"`
+	// Differ names two runs of one trial that show that the agent differs: it does not repeat
+	// itself. Runs of two trials may differ by their seeds alone. Empty: none were seen.
+	Differ string `json:"differ,omitempty"`
+}
+
+// RepeatedRuns counts the runs under faults that repeated an earlier one and showed the same.
+func (r *Report) RepeatedRuns() (n int) {
+	for _, c := range r.Repeats {
+		add(&n, c.Runs)
+	}
+	return n
 }
 
 // ReplayOf scores the cells of scenarios that replay sessions, by their names.

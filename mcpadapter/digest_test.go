@@ -1,13 +1,16 @@
 package mcpadapter
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/scoring"
@@ -19,6 +22,17 @@ import (
 func TestRatesAndGoalsStandBesideTheVerdict(t *testing.T) {
 	s := newShop(t)
 	m := s.host.Matrices[0]
+	made := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := made(ctx)
+		agent := w.Agent
+		w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+			c, _ := contract.CellOf(ctx)
+			text, err := agent(ctx, prompt, tools)
+			return fmt.Sprintf("%s (%d)", text, c.Trial), err // other words in each trial: they are no copies
+		}
+		return w, err
+	}
 	m.Invariants[0].Severity, m.Invariants[0].AtLeast = contract.High, .9 // a High rate does not decide the verdict
 	m.Invariants[1].AtLeast = .999
 	m.Goals = []contract.Goal{{Name: "asked-back", Reached: func(*contract.Observation) bool { return false }}}

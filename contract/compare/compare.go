@@ -52,9 +52,6 @@ type Comparison struct {
 	Matrices []string `json:"matrices,omitempty"`
 	// Unpaired is why trials were not compared one by one; empty: they were.
 	Unpaired string `json:"unpaired,omitempty"`
-	// Repeatable reports whether both agents do the same under equal faults. Then there are
-	// no statistics: a field in which more trials break than before is a regression.
-	Repeatable bool `json:"repeatable,omitempty"`
 	// Fields are those in common, in the order of the report after.
 	Fields []Field `json:"fields"`
 	// Tested counts the fields with a test, over which Holm's method adjusted.
@@ -84,17 +81,34 @@ type Field struct {
 	Unclear string `json:"unclear,omitempty"`
 	// Pairs counts the trials that both sides decided, one by one; nil: they are not paired.
 	Pairs *stats.Pairs `json:"pairs,omitempty"`
-	// Test is "McNemar" of Pairs, or "Fisher" of Before and After; empty: none was made.
+	// Test is "McNemar" of Pairs, "Fisher" of Before and After, or "repeats" of Repeats; empty:
+	// none was made.
 	Test string `json:"test,omitempty"`
+	// Repeats is set if trials moved, and on each side no two runs of the scenario that met
+	// the same faults were seen to differ; nil: it is no such field.
+	Repeats *Repeats `json:"repeats,omitempty"`
 	// P is the p value of the test. Adjusted is P.Worse after Holm's method over
 	// [Comparison.Tested] fields.
 	P        stats.PValue `json:"p,omitzero"`
 	Adjusted float64      `json:"adjusted,omitempty"`
 	// Difference is the share after less the share before, with its 95 % interval. With Pairs
-	// it is that of the pairs.
+	// it is that of the pairs. With Repeats there is none: the trials may be copies.
 	Difference stats.Difference `json:"difference,omitzero"`
 	// Regression reports whether the field is worse.
 	Regression bool `json:"regression,omitempty"`
+}
+
+// Repeats are the runs that met the same, on both sides, and were alike on each. If chance
+// decides what an agent does, all of Before went one way and all of After the other with a
+// chance of at most 1 in C(Before+After, Before).
+type Repeats struct {
+	// Before and After are the fewest runs that met the same ([contract.RepeatCount].Alike).
+	Before int `json:"before"`
+	After  int `json:"after"`
+	// Groups counts what different runs met, of the side with more: each is a chance.
+	Groups int `json:"groups"`
+
+	worse bool // more trials break than before
 }
 
 // Counts are the trials of a field on one side: of Decided, Held held.
@@ -192,13 +206,17 @@ func (s *side) at(trial int) contract.CellState {
 
 // A table is the fields of a report, in its order.
 type table struct {
-	sides map[place]*side
-	order []place
-	kept  bool // the states of trials are known
+	sides   map[place]*side
+	order   []place
+	kept    bool                            // the states of trials are known
+	repeats map[string]contract.RepeatCount // by scenario
 }
 
 func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
-	t := &table{sides: map[place]*side{}, kept: len(r.Cells) > 0}
+	t := &table{sides: map[place]*side{}, kept: len(r.Cells) > 0, repeats: map[string]contract.RepeatCount{}}
+	for _, n := range r.Repeats {
+		t.repeats[n.Scenario] = n
+	}
 	of := func(scenario, invariant string, severity contract.Severity) *side {
 		at := place{scenario, invariant}
 		if t.sides[at] == nil {

@@ -100,7 +100,10 @@ func rowOf(f *Field) row {
 		Before: fmt.Sprintf("%d of %d", f.Before.Held, f.Before.Decided),
 		After:  fmt.Sprintf("%d of %d", f.After.Held, f.After.Decided)}
 	if f.Test != "" {
-		r.Difference, r.P, r.Adjusted = points(f.Difference, ofField), f.Test+" "+pText(f.P.Worse), pText(f.Adjusted)
+		r.P, r.Adjusted = f.Test+" "+pText(f.P.Worse), pText(f.Adjusted)
+		if f.Repeats == nil {
+			r.Difference = points(f.Difference, ofField)
+		}
 	}
 	if f.Pairs != nil && f.Unclear == "" {
 		r.Note = fmt.Sprintf("%d worse, %d better", f.Pairs.Worse, f.Pairs.Better)

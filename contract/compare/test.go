@@ -70,6 +70,11 @@ func decided(s contract.CellState) bool { return s == contract.Held || s == cont
 // test makes the exact test of a field, and the difference.
 func (f *Field) test() error {
 	var err error
+	if f.Repeats != nil {
+		f.Test = "repeats"
+		f.P, err = f.Repeats.test()
+		return err
+	}
 	if f.Pairs != nil {
 		f.Test = "McNemar"
 		if f.P, err = stats.McNemar(*f.Pairs); err == nil {
@@ -84,6 +89,17 @@ func (f *Field) test() error {
 		f.Difference, err = unpairedDifference(before, after)
 	}
 	return err
+}
+
+// test is Fisher's exact test of runs that all went one way before, and all the other way now,
+// times the groups of runs to which that may happen.
+func (r *Repeats) test() (p stats.PValue, err error) {
+	p, err = stats.FisherExact(stats.Tally{Passed: r.Before, Trials: r.Before}, stats.Tally{Trials: r.After})
+	p.Worse, p.TwoSided = min(1, p.Worse*float64(r.Groups)), min(1, p.TwoSided*float64(r.Groups))
+	if !r.worse {
+		p.Worse = 1
+	}
+	return p, err
 }
 
 // unpairedDifference is method 10 of R. G. Newcombe, Interval estimation for the

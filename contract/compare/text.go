@@ -70,10 +70,7 @@ func (c *Comparison) notes(most int) (all []string) {
 			all = append(all, fmt.Sprintf("%s %s: %s", text.Plural(n, "field"), list.what, text.Some(list.names, most)))
 		}
 	}
-	switch {
-	case c.Repeatable:
-		all = append(all, "both agents are repeatable: no statistics")
-	case c.Unpaired != "":
+	if c.Unpaired != "" {
 		all = append(all, "not compared trial by trial: "+c.Unpaired)
 	}
 	return all
@@ -103,7 +100,11 @@ func (f *Field) line(before, after string, tested int) string {
 	if f.Pairs != nil {
 		s += fmt.Sprintf(", %d worse, %d better", f.Pairs.Worse, f.Pairs.Better)
 	}
-	if f.Test != "" {
+	switch {
+	case f.Repeats != nil:
+		s += fmt.Sprintf(" (%d runs that met the same were alike before and %d now, p %s one-sided, Holm over %s %s)",
+			f.Repeats.Before, f.Repeats.After, pText(f.P.Worse), text.Plural(tested, "field"), pText(f.Adjusted))
+	case f.Test != "":
 		s += fmt.Sprintf(" (%s p %s one-sided, Holm over %s %s; %s)", f.Test, pText(f.P.Worse),
 			text.Plural(tested, "field"), pText(f.Adjusted), points(f.Difference, ofField))
 	}

@@ -20,7 +20,7 @@ const updateVariable = "SHAKEDOWN_UPDATE"
 
 // AssertNoRegression fails the test if the report is worse than the baseline in file, as
 // package contract/compare finds: a field after Holm's method, or all scenarios together, at
-// a level of 0.05, or without statistics where both agents are repeatable. The message
+// a level of 0.05. The message
 // names each field with its counts then and now. The test continues. It reports whether
 // nothing is worse.
 //

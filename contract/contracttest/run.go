@@ -101,11 +101,12 @@ type Options struct {
 // each as a file in the folder "kept" of Dir. A later Run runs the kept defects first, as
 // subtests kept/ID; one whose faults no longer reach the agent is skipped.
 //
-// If all scenarios run in virtual time, Run also finds out whether the agent repeats
-// itself, and notes it in the report ([contract.Report].Repeatable). It runs each prompt list
-// twice without faults. Where some trials of an invariant in a scenario with faults held and
-// some broke, it runs up to eight of them again, unless a judge rules on them. Budget does
-// not count these runs.
+// If all scenarios run in virtual time, Run also looks for runs that met the same and in which
+// the agent differs, and notes the outcome in the report ([contract.Report].Repeatable and
+// Repeats). It runs each prompt list twice without faults, and a cell of each scenario with
+// faults again until eight runs met the same. Where some trials of an invariant in a scenario
+// with faults held and some broke, it runs up to eight of them again. A cell that a judge rules
+// on is not run again. Budget does not count these runs.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
@@ -126,6 +127,9 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 			Rerun:  r.rerun, Deadline: deadline(t),
 		},
 	})
+	if result != nil && result.Score.Decided > 0 { // else two runs may be alike because neither did anything
+		r.repeat(t, r.matrix(m), result)
+	}
 	switch {
 	case errors.Is(err, scoring.ErrNoneRan) && kept:
 		return result
@@ -137,9 +141,6 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	}
 	if result != nil {
 		r.rejected(t, result)
-		if result.Score.Decided > 0 { // else two runs may be alike because neither did anything
-			r.repeat(t, r.matrix(m), result)
-		}
 		r.explain(t, r.matrix(m), result)
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {
@@ -218,11 +219,13 @@ func rates(m *contract.Matrix) map[string]bool {
 	return rates
 }
 
-// rejected fails the test for each rate that was rejected, if it is severe enough.
+// rejected fails the test for each rate that was rejected, or is not judged and broke, if it is
+// severe enough.
 func (r *runner) rejected(t *testing.T, result *contract.Report) {
 	t.Helper()
 	for _, f := range result.Fields {
-		if f.AtLeast == 0 || f.Standing.Decision != stats.Rejected {
+		brokeInCopies := f.Copies && f.Held < f.Decided+f.Unprovoked // then it is no rate that its trials kept
+		if f.AtLeast == 0 || f.Standing.Decision != stats.Rejected && !brokeInCopies {
 			continue
 		}
 		if f.Severity >= r.o.FailOn {

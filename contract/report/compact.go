@@ -11,6 +11,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -57,30 +58,31 @@ const compactFormat = "shakedown-compact-1"
 
 // A compactFile is what Compact writes.
 type compactFile struct {
-	Format            string                `json:"format"`
-	Library           string                `json:"library"`
-	Go                string                `json:"go"`
-	Name              string                `json:"name,omitempty"`
-	Seed              uint64                `json:"seed,string"`
-	Trials            int                   `json:"trials"`
-	Fingerprint       *contract.Fingerprint `json:"fingerprint,omitempty"`
-	Tools             map[string]string     `json:"tools,omitempty"`
-	Faults            []contract.FaultCount `json:"faults,omitempty"`
-	Repeatable        string                `json:"repeatable"`
-	Defects           []compactDefect       `json:"defects,omitempty"`
-	Goals             []contract.GoalCount  `json:"goals,omitempty"`
-	Shared            bool                  `json:"shared,omitempty"`
-	Sequential        bool                  `json:"sequential,omitempty"`
-	Filtered          bool                  `json:"filtered,omitempty"`
-	Cancelled         bool                  `json:"cancelled,omitempty"`
-	AllowInconclusive int                   `json:"allowInconclusive,omitempty"`
-	Saved             int                   `json:"saved,omitempty"`
-	Invariants        []compactInvariant    `json:"invariants"`
-	Scenarios         []compactScenario     `json:"scenarios"`
-	Rates             []compactRate         `json:"rates,omitempty"`
-	Score             scoring.ContractScore `json:"score"`
-	ByScenario        *stats.ClusteredShare `json:"byScenario,omitempty"`
-	SHA256            string                `json:"sha256"`
+	Format            string                 `json:"format"`
+	Library           string                 `json:"library"`
+	Go                string                 `json:"go"`
+	Name              string                 `json:"name,omitempty"`
+	Seed              uint64                 `json:"seed,string"`
+	Trials            int                    `json:"trials"`
+	Fingerprint       *contract.Fingerprint  `json:"fingerprint,omitempty"`
+	Tools             map[string]string      `json:"tools,omitempty"`
+	Faults            []contract.FaultCount  `json:"faults,omitempty"`
+	Repeatable        string                 `json:"repeatable"`
+	Repeats           []contract.RepeatCount `json:"repeats,omitempty"`
+	Defects           []compactDefect        `json:"defects,omitempty"`
+	Goals             []contract.GoalCount   `json:"goals,omitempty"`
+	Shared            bool                   `json:"shared,omitempty"`
+	Sequential        bool                   `json:"sequential,omitempty"`
+	Filtered          bool                   `json:"filtered,omitempty"`
+	Cancelled         bool                   `json:"cancelled,omitempty"`
+	AllowInconclusive int                    `json:"allowInconclusive,omitempty"`
+	Saved             int                    `json:"saved,omitempty"`
+	Invariants        []compactInvariant     `json:"invariants"`
+	Scenarios         []compactScenario      `json:"scenarios"`
+	Rates             []compactRate          `json:"rates,omitempty"`
+	Score             scoring.ContractScore  `json:"score"`
+	ByScenario        *stats.ClusteredShare  `json:"byScenario,omitempty"`
+	SHA256            string                 `json:"sha256"`
 }
 
 type compactDefect struct {
@@ -108,6 +110,10 @@ type compactScenario struct {
 	// report does not have. "": the invariant does not apply. "-": no trial was made. "?": the
 	// states were not kept.
 	States []string `json:"states"`
+	// Copies has for each field the decided trials that held without copies, all of them without
+	// copies, and 1 if a promised rate is not judged for that; none for a field without copies.
+	// nil: no field has any.
+	Copies [][]int `json:"copies,omitempty"`
 
 	reached bool // faults were delivered in inconclusive cells
 }
@@ -150,7 +156,8 @@ func compactOf(r *contract.Report) (*compactFile, error) {
 	p.Demand(r.Repeatable == "" || r.Repeatable == "yes" || r.Repeatable == "no", "repeatable", r.Repeatable,
 		"yes, no, or empty")
 	f := &compactFile{Format: compactFormat, Name: r.Name, Seed: r.Seed, Trials: r.Trials, Fingerprint: r.Fingerprint,
-		Tools: r.Tools, Faults: r.Faults, Repeatable: cmp.Or(r.Repeatable, notTried), Goals: own.Goals,
+		Tools: r.Tools, Faults: r.Faults, Repeatable: cmp.Or(r.Repeatable, notTried),
+		Repeats: r.Repeats, Goals: own.Goals,
 		Shared: r.SharedObservations, Sequential: r.Sequential, Filtered: r.Filtered, Cancelled: r.Cancelled,
 		AllowInconclusive: r.AllowInconclusive, Saved: own.Saved, Score: own.Score, ByScenario: own.ByScenario}
 	for i := range r.Defects {
@@ -241,6 +248,12 @@ func (t *compactTable) fields(all []contract.Field) {
 		t.invariants[i] = own
 		if s.States[i] = notKept; t.kept {
 			s.States[i] = string(noTrial)
+		}
+		if f.Distinct > 0 || f.Copies {
+			if s.Copies == nil {
+				s.Copies = slices.Repeat([][]int{{}}, len(t.invariants))
+			}
+			s.Copies[i] = trimmed([]int{f.DistinctHeld, f.Distinct, one(f.Copies)})
 		}
 		if f.AtLeast > 0 {
 			t.rates = append(t.rates,

@@ -40,7 +40,8 @@ func drawn(t testing.TB, o *contract.RunOptions) *contract.Report {
 func drawing() *contract.Matrix {
 	agent := func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 		err := chaos.Point(ctx, "desk")
-		return secretAnswer + fmt.Sprint(err != nil), nil
+		c, _ := contract.CellOf(ctx) // other words in each trial: they are no copies
+		return fmt.Sprint(secretAnswer, c.Trial, err != nil), nil
 	}
 	return &contract.Matrix{
 		Name: "drawn", Seed: 7, Trials: 12, Prompts: []string{secretPrompt}, Points: []string{"desk"},
@@ -89,6 +90,7 @@ func TestVerifyGivesBackTheReport(t *testing.T) {
 		"both":       drawn(t, &contract.RunOptions{Keep: contract.KeepCounts, Sequential: true}),
 		"cancelled":  cancelled(t),
 		"from JSON":  throughJSON(t, drawn(t, nil)),
+		"copies":     copied(t),
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := compactBytes(t, r)
@@ -101,6 +103,7 @@ func TestVerifyGivesBackTheReport(t *testing.T) {
 				assert.Equal(t, r.ByScenario, got.ByScenario)
 				assert.Equal(t, r.Fields, got.Fields)
 			}
+			assert.Equal(t, r.Repeats, got.Repeats)
 			states := map[contract.Cell]contract.CellState{}
 			for _, c := range r.Cells {
 				states[c.Cell] = c.State
@@ -162,6 +165,20 @@ func cancelled(t *testing.T) *contract.Report {
 	}})
 	require.ErrorIs(t, err, context.Canceled)
 	require.True(t, r.Cancelled)
+	return r
+}
+
+// copied is a report of an agent that does the same in each trial: a promised rate of copies.
+func copied(t *testing.T) *contract.Report {
+	m := drawing()
+	m.NewWorld = func(context.Context) (*contract.World, error) {
+		return &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+			return fmt.Sprint(secretAnswer, chaos.Point(ctx, "desk") != nil), nil
+		}}, nil
+	}
+	r, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, r.Fields[0].Copies)
 	return r
 }
 
@@ -286,6 +303,41 @@ func TestVerifyNamesEachMember(t *testing.T) {
 			require.Error(t, err)
 			assert.Contains(t, fieldsOf(err), row.field)
 		})
+	}
+}
+
+// TestVerifyKnowsCopies: which trials are copies is stated, and must agree with the counts.
+func TestVerifyKnowsCopies(t *testing.T) {
+	text := compactBytes(t, copied(t))
+	type object = map[string]any
+	for _, row := range []struct {
+		why    string
+		copies []int
+		rate   string
+		fine   bool
+	}{
+		{"as it was", []int{1, 1, 1}, "open", true},
+		{"more held than all trials", []int{13, 13, 1}, "open", false},
+		{"more held than counted", []int{2, 1, 1}, "open", false},
+		{"none is a copy, and 12 held: open, where 8 accept", nil, "open", false},
+		{"none is a copy, and the decision is not said after how many trials", nil, "accepted", false},
+		{"not judged and accepted", []int{1, 1, 1}, "accepted", false},
+	} {
+		var f object
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		require.NoError(t, d.Decode(&f))
+		copies := f["scenarios"].([]any)[0].(object)["copies"].([]any)
+		require.Equal(t, "[1 1 1]", fmt.Sprint(copies[0]), "held, of, not judged")
+		copies[0] = row.copies
+		if row.copies == nil {
+			copies[0] = []int{}
+		}
+		f["rates"].([]any)[0].(object)["decision"] = row.rate
+		changed, err := json.Marshal(f)
+		require.NoError(t, err)
+		_, err = report.Verify(bytes.NewReader(report.Rehashed(changed)))
+		assert.Equal(t, row.fine, err == nil, "%s: %v", row.why, err)
 	}
 }
 

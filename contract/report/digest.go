@@ -200,7 +200,9 @@ func standing(r *contract.Report) (sentences []string) {
 		{"Rejected rate", "Rejected rates", "rejected: ",
 			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Rejected }},
 		{"Open rate", "Open rates", "open: ",
-			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Open }},
+			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Open && !f.Copies }},
+		{"Rate not judged", "Rates not judged", "not judged: ",
+			func(f contract.Field) bool { return f.Copies }},
 		{"Field that lacks trials", "Fields that lack trials", "open: ",
 			func(f contract.Field) bool { return lacks(r, f) }},
 	}
@@ -228,7 +230,7 @@ func standing(r *contract.Report) (sentences []string) {
 func decisionsOf(r *contract.Report) map[place]*stats.Decision {
 	all := map[place]*stats.Decision{}
 	for _, f := range r.Fields {
-		if f.AtLeast != 0 {
+		if f.AtLeast != 0 && !f.Copies { // those count by their cells
 			all[place{f.Scenario, f.Invariant}] = new(f.Standing.Decision)
 		}
 	}

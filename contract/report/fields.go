@@ -76,23 +76,24 @@ func (s share) String() string {
 }
 
 // everyText says how often all of k trials of a field held, for some k; "" where that would
-// say nothing, or be biased.
+// say nothing, as of copies, or be biased.
 func everyText(r *contract.Report) string {
 	var tasks []stats.Tally
 	least, most := 0, 0
 	for _, f := range r.Fields {
-		if f.Decided > 0 {
-			tasks = append(tasks, stats.Tally{Passed: f.Held, Trials: f.Decided})
-			if least == 0 || f.Decided < least {
-				least = f.Decided
+		if held, decided := f.Counted(); decided > 0 {
+			tasks = append(tasks, stats.Tally{Passed: held, Trials: decided})
+			if least == 0 || decided < least {
+				least = decided
 			}
-			most = max(most, f.Decided)
+			most = max(most, decided)
 		}
 	}
 	if r.Sequential || most < 2 {
 		return ""
 	}
 	var parts []string
+	kind := ""
 	for _, k := range tries(r.Trials) {
 		few := 0
 		for _, t := range tasks {
@@ -107,14 +108,19 @@ func everyText(r *contract.Report) string {
 		if err != nil {
 			return ""
 		}
-		parts = append(parts, fmt.Sprintf("pass^%d %s", k, percent(estimate.Value)))
+		part := fmt.Sprintf("pass^%d %s", k, percent(estimate.Value))
+		if in := estimate.Interval; in.Level > 0 {
+			part += fmt.Sprintf(" (%s to %s)", percent(in.Low), percent(in.High))
+			kind = ", 95 % intervals by field"
+		}
+		parts = append(parts, part)
 	}
 	trials := text.Plural(most, "decided trial")
 	if least < most {
 		trials = text.Number(least) + " to " + trials
 	}
-	return fmt.Sprintf("%s; the mean over %s of %s each", strings.Join(parts, ", "),
-		text.Plural(len(tasks), "field"), trials)
+	return fmt.Sprintf("%s; the mean over %s of %s each%s", strings.Join(parts, ", "),
+		text.Plural(len(tasks), "field"), trials, kind)
 }
 
 // tries are how many trials in a row a report tells of: 1, 2, 5, and all that there are.
@@ -136,7 +142,7 @@ func told(r *contract.Report) []contract.Field {
 	for _, f := range r.Fields {
 		mixed := f.Held > 0 && f.Held < f.Decided
 		ran := f.Decided+f.Undelivered+f.Inconclusive > 0 || r.Sequential && !r.Cancelled && f.NotRun < r.Trials
-		counts := f.Standing.Decision != stats.Open || r.Score.Verdict != scoring.Pass
+		counts := f.Standing.Decision != stats.Open || f.Copies || r.Score.Verdict != scoring.Pass
 		if ran && f.AtLeast != 0 && counts || mixed || lacks(r, f) {
 			all = append(all, f)
 		}
@@ -165,8 +171,10 @@ func lacks(r *contract.Report, f contract.Field) bool {
 
 func urgency(r *contract.Report, f contract.Field) int {
 	switch d := f.Standing.Decision; {
-	case f.AtLeast != 0 && d == stats.Rejected:
+	case f.AtLeast != 0 && d == stats.Rejected, f.Copies && f.Held < f.Decided+f.Unprovoked:
 		return 0
+	case f.Copies:
+		return 3
 	case f.AtLeast != 0 && d == stats.Open, lacks(r, f):
 		return 1
 	case f.AtLeast == 0:

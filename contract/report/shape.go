@@ -235,7 +235,7 @@ func (s *shape) of(t reflect.Type) *structShape {
 		optional := tagged && (strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"))
 		is.index[`"`+name+`"`] = len(is.fields)
 		is.fields = append(is.fields,
-			fieldShape{name: name, is: f.Type, required: !optional, quoted: options == "string"})
+			fieldShape{name: name, is: f.Type, required: !optional, quoted: strings.HasSuffix(options, "string")})
 	}
 	s.structs[t] = is
 	return is

@@ -83,7 +83,8 @@ func (f *compactFile) bytes(p problems, text []byte) {
 // report makes the report that the file is of.
 func (f *compactFile) report(p problems) *contract.Report {
 	r := &contract.Report{Name: f.Name, Seed: f.Seed, Trials: f.Trials, Fingerprint: f.Fingerprint, Tools: f.Tools,
-		Faults: f.Faults, Goals: f.Goals, SharedObservations: f.Shared, Sequential: f.Sequential, Filtered: f.Filtered,
+		Faults: f.Faults, Repeats: f.Repeats, Goals: f.Goals,
+		SharedObservations: f.Shared, Sequential: f.Sequential, Filtered: f.Filtered,
 		Cancelled: f.Cancelled, AllowInconclusive: f.AllowInconclusive, Cells: []contract.CellReport{}}
 	for _, d := range f.Defects {
 		r.Defects = append(r.Defects, contract.Defect{Sentence: d.Sentence, Severity: d.Severity})
@@ -213,8 +214,12 @@ func (f *compactFile) field(p problems, r *contract.Report, s *compactScenario, 
 	if states == "" {
 		return
 	}
+	var copies [3]int
+	if i < len(s.Copies) {
+		copy(copies[:], s.Copies[i])
+	}
 	r.Fields = append(r.Fields, contract.Field{Scenario: s.Name, Invariant: inv.Name, Severity: inv.Severity,
-		AtLeast: inv.AtLeast, Poor: inv.Poor})
+		AtLeast: inv.AtLeast, Poor: inv.Poor, DistinctHeld: copies[0], Distinct: copies[1], Copies: copies[2] == 1})
 	own[undeliveredAt] -= own[unprovokedAt]
 	for state, n := range []int{own[notRunAt], own[heldAt], own[brokenAt], own[inconclusiveAt], own[undeliveredAt]} {
 		f.count(r, s, inv, contract.CellState(state), state == int(contract.Broken), n)
