@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // An Event is what happened to one call. Every call that a rule was injected into
@@ -230,7 +232,7 @@ func (r *record) event() Event {
 		e.Rule, e.Fault = r.main.Name, r.main.kind
 	}
 	if r.err != nil {
-		e.Err = errorText(r.err)
+		e.Err = usercode.ErrorText(r.err)
 	}
 	if m := r.more; m != nil {
 		e.Also, e.Idle, e.Masked, e.Asked, e.Spent = m.also, m.idle, m.masked, m.asked, m.spent
@@ -246,16 +248,6 @@ func (r *record) event() Event {
 		}
 	}
 	return e
-}
-
-// errorText is err.Error(), which may panic in user code.
-func errorText(err error) (text string) {
-	defer func() {
-		if recover() != nil {
-			text = "chaos: the Error method of the error panicked"
-		}
-	}()
-	return err.Error()
 }
 
 // asJSON returns a document that can be embedded in JSON: text that is not JSON

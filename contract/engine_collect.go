@@ -289,10 +289,8 @@ func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]
 // kindOf is the kind that a fault declares; "" for one that declares none, whose
 // events have it.
 func kindOf(f chaos.Fault) string {
-	if d, ok := f.(chaos.Described); ok {
-		return d.Describe().Kind
-	}
-	return ""
+	said, _ := descriptionOf(f)
+	return said.Kind
 }
 
 // add counts the faults of one run of the agent.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // An Outline says what a matrix asks, for programs.
@@ -214,11 +215,21 @@ func contentOf(s *compiledScenario) scenarioContent {
 
 // describe returns the description of a trigger or a fault, or its Go type.
 func describe(part any) description {
-	if own, ok := part.(chaos.Described); ok {
-		said := own.Describe()
+	if said, ok := descriptionOf(part); ok {
 		return description{said.Kind, spelledOnce(said.Params)}
 	}
 	return description{Kind: fmt.Sprintf("%T", part)}
+}
+
+// descriptionOf asks a fault or trigger for its description. ok is false if it has none, or
+// if its method fails.
+func descriptionOf(part any) (said chaos.Description, ok bool) {
+	own, ok := part.(chaos.Described)
+	if !ok {
+		return said, false
+	}
+	failed := usercode.Failure(func() { said = own.Describe() })
+	return said, failed == ""
 }
 
 func hashOf(content any) string {

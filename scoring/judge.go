@@ -22,6 +22,8 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	var why []string
 	if s.Decided == 0 {
 		why = append(why, "no cell was decided")
+	} else if names := withoutDecision(cells); len(names) > 0 { // whatever is allowed: nothing is known of them
+		why = append(why, "no cell was decided in "+describeScenarios(names))
 	}
 	if names := withoutDelivery(cells); len(names) > 0 {
 		why = append(why, "no fault was delivered in "+describeScenarios(names))
@@ -88,6 +90,23 @@ func withoutDelivery(cells []Cell) []string {
 	}
 	maps.DeleteFunc(delivered, func(_ string, n int) bool { return n > 0 })
 	return slices.Sorted(maps.Keys(delivered))
+}
+
+// withoutDecision returns, sorted, the scenarios that ran with rules, and all of whose
+// cells were inconclusive, or undelivered where that is not allowed. Those without any
+// delivery are in withoutDelivery.
+func withoutDecision(cells []Cell) []string {
+	decided, delivered := make(map[string]bool), make(map[string]bool)
+	for _, c := range cells {
+		if c.State == CellNotRun || !c.HasRules {
+			continue
+		}
+		s := c.Scenario
+		decided[s] = decided[s] || c.State != CellInconclusive && (c.State != CellUndelivered || c.AllowUndelivered)
+		delivered[s] = delivered[s] || c.Delivered > 0 || c.AllowUndelivered
+	}
+	maps.DeleteFunc(decided, func(s string, known bool) bool { return known || !delivered[s] })
+	return slices.Sorted(maps.Keys(decided))
 }
 
 // describeScenarios names up to three scenarios, for one line of a report.

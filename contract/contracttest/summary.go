@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -153,7 +154,7 @@ func (r *runner) withoutSecrets(o *contract.Observation) *contract.Observation {
 		own.Original = &original
 	}
 	if o.Err != nil {
-		own.Err = errors.New(r.secrets.Text(o.Err.Error()))
+		own.Err = errors.New(r.secrets.Text(usercode.ErrorText(o.Err)))
 	}
 	own.Events = slices.Clone(o.Events)
 	for i := range own.Events {

@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -411,7 +412,7 @@ func evidenceOf(o *contract.Observation) *EvidenceDigest {
 		e.Original = text.Clip(*o.Original, maxLong)
 	}
 	if o.Err != nil {
-		e.Error = text.Clip(o.Err.Error(), maxLong)
+		e.Error = text.Clip(usercode.ErrorText(o.Err), maxLong)
 	}
 	for _, event := range o.Events {
 		switch {
