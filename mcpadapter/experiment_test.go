@@ -104,7 +104,7 @@ func TestAnErrorThatCannotBeAsked(t *testing.T) {
 	for how, bad := range usercodetest.Errors() {
 		e := experimentOf("odd error", nil)
 		e.Method[0].Run = func(context.Context) (any, error) { return nil, bad }
-		lab := new(gameday.Lab)
+		lab := gameday.NewLab(nil)
 		require.NoError(t, lab.Register(e))
 		host := s.host
 		host.Experiments = lab
