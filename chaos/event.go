@@ -44,6 +44,9 @@ type Event struct {
 	// lane, caller, target and key, as it was when the call began. Calls that were
 	// still under way then do not count. [WithAttempt] overrides it.
 	Attempt int `json:"attempt"`
+	// AttemptStated reports whether Attempt is that of [WithAttempt]. It is not part of
+	// the JSON.
+	AttemptStated bool `json:"-"`
 	// Rule and Fault (its kind) name the rule that decided what the caller got;
 	// empty if no rule was injected. If several rules were delivered, it is the last
 	// of them in the order of their phases, and Also names the others.
@@ -145,6 +148,7 @@ type record struct {
 	start, end time.Duration
 	turn       int
 	attempt    int
+	stated     bool // the caller said which attempt it is
 	outcome    outcome
 	effect     effect
 	delivered  bool
@@ -225,7 +229,7 @@ func (r *record) event() Event {
 		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias, Call: r.call(),
 		Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
-		Start: r.start, End: r.end, Attempt: r.attempt,
+		Start: r.start, End: r.end, Attempt: r.attempt, AttemptStated: r.stated,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
 	}
 	if r.main != nil {

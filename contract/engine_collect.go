@@ -295,15 +295,24 @@ func kindOf(f chaos.Fault) string {
 
 // add counts the faults of one run of the agent.
 func (t tally) add(observations []*Observation, cov *coverage) {
-	var delivered []*ruleTally
+	var events []*chaos.Event
+	met := false
 	for _, o := range observations {
 		for i := range o.Events {
-			e := &o.Events[i]
-			cov.call(e.Target)
+			cov.call(o.Events[i].Target)
 			if len(t) > 0 {
-				delivered = t.event(e, delivered, cov)
+				events = append(events, &o.Events[i])
+				met = met || o.Events[i].Delivered
 			}
 		}
+	}
+	var delivered []*ruleTally
+	var tried map[*chaos.Event]int
+	if met {
+		tried = tries(events)
+	}
+	for _, e := range events {
+		delivered = t.event(e, tried[e], delivered, cov)
 	}
 	for _, c := range delivered {
 		c.Cells++
@@ -311,7 +320,7 @@ func (t tally) add(observations []*Observation, cov *coverage) {
 }
 
 // event counts one call, and adds to the rules delivered so far.
-func (t tally) event(e *chaos.Event, delivered []*ruleTally, cov *coverage) []*ruleTally {
+func (t tally) event(e *chaos.Event, try int, delivered []*ruleTally, cov *coverage) []*ruleTally {
 	count := func(rule string, reached bool) {
 		c := t[rule]
 		if c == nil { // no rule was injected
@@ -333,12 +342,12 @@ func (t tally) event(e *chaos.Event, delivered []*ruleTally, cov *coverage) []*r
 		c.Fault = e.Fault
 	}
 	if e.Delivered {
-		cov.add(e, e.Fault)
+		cov.add(e, try, e.Fault)
 	}
 	for _, rule := range e.Also {
 		count(rule, true)
 		if c := t[rule]; c != nil {
-			cov.add(e, c.kind)
+			cov.add(e, try, c.kind)
 		}
 	}
 	for _, rule := range e.Idle {

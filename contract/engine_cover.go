@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -38,9 +39,45 @@ func (c *coverage) call(target string) {
 	}
 }
 
+// strand names calls that may be tries of the same thing.
+type strand struct {
+	lane, caller, target string
+	key                  uint64
+}
+
+// tries returns the try of each call of a run. Equal calls are taken in the order of their
+// occurrence, on which their draws depend, and not in that of their ends: that of calls
+// that fail in the same instant is another one in the next run.
+func tries(events []*chaos.Event) map[*chaos.Event]int {
+	strands := map[strand][]*chaos.Event{}
+	for _, e := range events {
+		k := strand{e.Lane, e.Caller, e.Target, e.Key}
+		strands[k] = append(strands[k], e)
+	}
+	all := make(map[*chaos.Event]int, len(events))
+	for _, equal := range strands {
+		slices.SortStableFunc(equal, func(a, b *chaos.Event) int { return cmp.Compare(a.Occurrence, b.Occurrence) })
+		try, works, until := 0, true, time.Duration(0) // of the try so far, and when its last call ends
+		for i, e := range equal {
+			if i == 0 || e.Start >= until { // a new one
+				if works {
+					try = 0
+				}
+				try, works = try+1, false
+			}
+			works, until = works || e.Outcome == chaos.OutcomeOK, max(until, e.End)
+			all[e] = try
+			if e.AttemptStated {
+				all[e] = e.Attempt
+			}
+		}
+	}
+	return all
+}
+
 // add counts the fault of a kind that was delivered on a call.
-func (c *coverage) add(e *chaos.Event, kind string) {
-	key := CoverCount{Target: e.Target, Fault: kind, Try: min(max(e.Attempt, 1), 3)}
+func (c *coverage) add(e *chaos.Event, try int, kind string) {
+	key := CoverCount{Target: e.Target, Fault: kind, Try: min(max(try, 1), 3)}
 	n, seen := c.delivered[key]
 	if !seen && len(c.delivered) == maxCover {
 		c.full = true
