@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -88,7 +89,7 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 }
 
 func (e *engine) newReport() *Report {
-	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations,
+	r := &Report{Name: text.Valid(e.m.Name), Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations,
 		StateProbed: e.probed, Sequential: e.o.Sequential, Goals: e.m.newGoals(),
 		Fingerprint: e.m.fingerprint(e.scenarios), Tools: e.toolHashes(),
 		AllowInconclusive: e.o.AllowInconclusive}
@@ -278,7 +279,8 @@ func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]
 		t := make(tally, len(s.Rules))
 		for _, rule := range s.plan.Rules() {
 			r.Faults = append(r.Faults,
-				FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
+				FaultCount{Scenario: s.Name, Rule: text.Valid(rule.Name), Target: rule.Target,
+					Fault: text.Valid(kindOf(rule.Fault))})
 			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1], kind: shownKind(rule.Fault)}
 		}
 		tallies[s] = t

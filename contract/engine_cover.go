@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // maxCover bounds the coverage: the names of injection points may hold numbers.
@@ -77,7 +78,7 @@ func tries(events []*chaos.Event) map[*chaos.Event]int {
 
 // add counts the fault of a kind that was delivered on a call.
 func (c *coverage) add(e *chaos.Event, try int, kind string) {
-	key := CoverCount{Target: e.Target, Fault: kind, Try: min(max(try, 1), 3)}
+	key := CoverCount{Target: text.Valid(e.Target), Fault: text.Valid(kind), Try: min(max(try, 1), 3)}
 	n, seen := c.delivered[key]
 	if !seen && len(c.delivered) == maxCover {
 		c.full = true
@@ -99,9 +100,9 @@ func (c *collector) cover() {
 	}
 	if len(r.Faults) > 0 && !c.cancelled && !r.Filtered && r.Dropped == 0 && !cov.full {
 		for _, tool := range cov.tools {
-			if !reached[tool] {
+			if name := text.Valid(tool); !reached[name] {
 				_, uncalled := cov.uncalled[tool]
-				r.Coverage = append(r.Coverage, CoverCount{Target: tool, Uncalled: uncalled})
+				r.Coverage = append(r.Coverage, CoverCount{Target: name, Uncalled: uncalled})
 			}
 		}
 	}

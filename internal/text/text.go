@@ -3,9 +3,11 @@
 package text
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Clip returns s, cut before byte most and marked with an ellipsis if it is
@@ -19,6 +21,24 @@ func Clip(s string, most int) string {
 		cut--
 	}
 	return s[:cut] + "…"
+}
+
+// Valid returns s with each byte that is not UTF-8 as an escape, such as \xff: JSON holds
+// no such byte, and would make texts equal that are not.
+func Valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, size := 0, 0; i < len(s); i += size {
+		r := rune(0)
+		if r, size = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // Quote is s as Go source, clipped to most bytes before it is quoted.

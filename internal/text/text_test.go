@@ -23,6 +23,12 @@ func TestClip(t *testing.T) {
 	})
 }
 
+func TestValid(t *testing.T) {
+	for s, want := range map[string]string{"": "", "né": "né", "\uFFFD": "\uFFFD", "n\xff": `n\xff`, "\xc3": `\xc3`, "é\xa9é": `é\xa9é`} {
+		assert.Equal(t, want, text.Valid(s))
+	}
+}
+
 func TestMeant(t *testing.T) {
 	names := []string{"refund", "orders.get", "orders.list"}
 	for given, want := range map[string]string{
