@@ -22,10 +22,13 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	var why []string
 	if s.Decided == 0 {
 		why = append(why, "no cell was decided")
-	} else if names := withoutDecision(cells); len(names) > 0 { // whatever is allowed: nothing is known of them
-		why = append(why, "no cell was decided in "+describeScenarios(names))
 	}
-	if names := withoutDelivery(cells); len(names) > 0 {
+	undecided := withoutDecision(cells)
+	if s.Decided > 0 && len(undecided) > 0 { // whatever is allowed: nothing is known of them
+		why = append(why, "no cell was decided in "+describeScenarios(undecided))
+	}
+	names := slices.DeleteFunc(withoutDelivery(cells), func(s string) bool { return slices.Contains(undecided, s) })
+	if len(names) > 0 {
 		why = append(why, "no fault was delivered in "+describeScenarios(names))
 	}
 	if s.Inconclusive > o.AllowInconclusive {
@@ -93,10 +96,10 @@ func withoutDelivery(cells []Cell) []string {
 }
 
 // withoutDecision returns, sorted, the scenarios that ran with rules, and all of whose
-// cells were inconclusive, or undelivered where that is not allowed. Those without any
-// delivery are in withoutDelivery.
+// cells were inconclusive, or undelivered where that is not allowed. Those with undelivered
+// cells alone, or beside inconclusive ones without a delivery, are in withoutDelivery.
 func withoutDecision(cells []Cell) []string {
-	decided, delivered := make(map[string]bool), make(map[string]bool)
+	decided, delivered, undelivered := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, c := range cells {
 		if c.State == CellNotRun || !c.HasRules {
 			continue
@@ -104,8 +107,9 @@ func withoutDecision(cells []Cell) []string {
 		s := c.Scenario
 		decided[s] = decided[s] || c.State != CellInconclusive && (c.State != CellUndelivered || c.AllowUndelivered)
 		delivered[s] = delivered[s] || c.Delivered > 0 || c.AllowUndelivered
+		undelivered[s] = undelivered[s] || c.State == CellUndelivered
 	}
-	maps.DeleteFunc(decided, func(s string, known bool) bool { return known || !delivered[s] })
+	maps.DeleteFunc(decided, func(s string, known bool) bool { return known || undelivered[s] && !delivered[s] })
 	return slices.Sorted(maps.Keys(decided))
 }
 

@@ -191,8 +191,8 @@ func inOrder(cells []contract.CellReport, r *contract.Report) {
 func (r *runner) summary(t *testing.T, result *contract.Report) {
 	t.Helper()
 	if failed := r.failures(); failed > 0 && result.Score.Verdict == scoring.Pass {
-		t.Logf("contracttest: the verdict is PASS %s. The test fails all the same (see Options.FailOn); broken cells that fail it: %d",
-			result.Score.Why, failed)
+		t.Logf("contracttest: %s (see Options.FailOn), although the verdict is PASS: %s",
+			text.Plural(failed, "broken cell")+text.Noun(failed, " fails", " fail")+" the test", result.Score.Why)
 	}
 	var b strings.Builder
 	if err := report.Text(&b, r.redacted(result), &report.TextOptions{TableLast: true}); err != nil {

@@ -4,6 +4,7 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,16 @@ func Number(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// Cost writes a sum of money or of tokens without what only the binary form of the numbers
+// added: with two decimals, or as many as four digits need, and no zeros at the end.
+func Cost(v float64) string {
+	if v == 0 || v >= 1e15 {
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	decimals := max(2, 3-int(math.Floor(math.Log10(math.Abs(v)))))
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', decimals, 64), "0"), ".")
 }
 
 // Meant proposes the nearest of the names, as the end of a sentence about what

@@ -29,6 +29,13 @@ func TestValid(t *testing.T) {
 	}
 }
 
+func TestCost(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 2: "2", 2.070000000000001: "2.07", .1 + .2: "0.3", 0.000123456: "0.0001235",
+		12345.678: "12345.68", 100: "100", 1.005: "1.005", 9.9999: "10", 1e300: "1e+300"} {
+		assert.Equal(t, want, text.Cost(v))
+	}
+}
+
 func TestMeant(t *testing.T) {
 	names := []string{"refund", "orders.get", "orders.list"}
 	for given, want := range map[string]string{
