@@ -335,7 +335,9 @@ func Broken(r *contract.Report) []contract.CellReport {
 	}
 	kept := promisesKept(r)
 	slices.SortStableFunc(cells, func(a, b contract.CellReport) int {
-		of := func(c contract.CellReport) bool { return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == withinPromise }
+		of := func(c contract.CellReport) bool {
+			return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == withinPromise
+		}
 		return cmp.Or(compareBool(of(a), of(b)), cmp.Compare(b.Severity, a.Severity))
 	})
 	return cells
