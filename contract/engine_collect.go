@@ -36,6 +36,7 @@ type collector struct {
 	tallies       map[*compiledScenario]tally // of report.Faults
 	chaos         *chaosTally
 	coverage      *coverage
+	alike         sameness
 	judges        judgeTally
 	onCellCaller  usercode.Loop // for OnCell
 	faulty        bool          // OnCell failed, and is not called again
@@ -145,6 +146,7 @@ func (c *collector) add(r *CellReport, j job, k int) {
 	r.notes = nil
 	if shown := notes.run; shown != nil {
 		c.tallies[s].add(shown.all, c.coverage)
+		c.alike.add(shown.observations, shown.dropped)
 		c.tallies[s].addOverlaps(shown.cautions.overlaps, r.Cell)
 		c.addHosts(shown.cautions.hosts, r.Cell)
 		c.addGoals(notes.goals)
@@ -235,6 +237,9 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	r.Cancelled = c.cancelled
 	c.endRounds()
+	if w := c.alike.warning(); w != "" && !c.cancelled {
+		c.engine.warn(w)
+	}
 	r.Warnings = c.engine.warnings
 	r.Judges = ofOneJudge(r.Judges)
 	var tallies []*fieldTally
