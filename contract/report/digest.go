@@ -333,7 +333,7 @@ func Broken(r *contract.Report) []contract.CellReport {
 			cells = append(cells, c)
 		}
 	}
-	kept := promisesKept(r)
+	kept := ratesKept(r)
 	slices.SortStableFunc(cells, func(a, b contract.CellReport) int {
 		of := func(c contract.CellReport) bool {
 			return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == withinPromise

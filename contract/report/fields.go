@@ -158,9 +158,9 @@ func told(r *contract.Report) []contract.Field {
 
 const withinPromise = "within its promise"
 
-// promisesKept says of the promised rates that were not rejected how they are kept. Some
+// ratesKept says of the promised rates that were not rejected how they are kept. Some
 // of their trials were to be expected to break.
-func promisesKept(r *contract.Report) map[place]string {
+func ratesKept(r *contract.Report) map[place]string {
 	kept := map[place]string{}
 	for _, f := range r.Fields {
 		at := place{f.Scenario, f.Invariant}

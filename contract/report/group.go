@@ -74,7 +74,7 @@ func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*gr
 		}
 		b.add(c, g)
 	}
-	kept := promisesKept(r)
+	kept := ratesKept(r)
 	for _, b := range all {
 		b.choose()
 		b.kept = kept[place{b.cell.Cell.Scenario, b.cell.Cell.Invariant}]

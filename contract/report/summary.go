@@ -197,7 +197,7 @@ func caveats(r *contract.Report) (all []string) {
 // anything does. Text has headings for that.
 func withCalm(r *contract.Report, notes []string) []string {
 	var names []string
-	kept := promisesKept(r)
+	kept := ratesKept(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if isCalm(c) && kept[place{c.Cell.Scenario, c.Cell.Invariant}] == "" &&
