@@ -69,7 +69,8 @@ type ContractOptions struct {
 // The verdict is Fail when a critical invariant broke, also in an undelivered cell.
 // Else it is Inconclusive in four cases: no cell was decided; no cell of a scenario with
 // rules was, whatever is allowed; a scenario with rules delivered no fault in any of its
-// cells, and does not set AllowUndelivered; or more cells were inconclusive than allowed. Else it is Pass. Cells that were
+// cells, and does not set AllowUndelivered; or more cells were inconclusive than allowed.
+// Else it is Pass. Cells that were
 // not run do not count.
 //
 // The value is 100×passed÷total, of integers with one division. The result is

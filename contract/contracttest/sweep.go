@@ -216,7 +216,8 @@ func (r *runner) affords(o *search.Options, result *contract.Report) bool {
 		}
 		o.Cost = func(run *contract.Result) float64 { return b.CostOf(&run.Cells[0]) }
 	}
-	return (b.Trials == 0 || o.Budget.Runs > 0) && (b.Time == 0 || o.Budget.Time > 0) && (b.Cost == 0 || o.Budget.Cost > 0)
+	return (b.Trials == 0 || o.Budget.Runs > 0) && (b.Time == 0 || o.Budget.Time > 0) &&
+		(b.Cost == 0 || o.Budget.Cost > 0)
 }
 
 // unlike is a field without faults of which some trials held and some broke: whatever two

@@ -336,7 +336,7 @@ func Broken(r *contract.Report) []contract.CellReport {
 	kept := ratesKept(r)
 	slices.SortStableFunc(cells, func(a, b contract.CellReport) int {
 		of := func(c contract.CellReport) bool {
-			return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == withinPromise
+			return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == asStated
 		}
 		return cmp.Or(compareBool(of(a), of(b)), cmp.Compare(b.Severity, a.Severity))
 	})

@@ -156,7 +156,7 @@ func told(r *contract.Report) []contract.Field {
 	return all
 }
 
-const withinPromise = "within its promise"
+const asStated = "within its promise"
 
 // ratesKept says of the promised rates that were not rejected how they are kept. Some
 // of their trials were to be expected to break.
@@ -167,9 +167,9 @@ func ratesKept(r *contract.Report) map[place]string {
 		switch {
 		case f.AtLeast == 0:
 		case f.Standing.Decision == stats.Accepted:
-			kept[at] = withinPromise
+			kept[at] = asStated
 		case f.Standing.Decision == stats.Open:
-			kept[at] = withinPromise + " so far"
+			kept[at] = asStated + " so far"
 		}
 	}
 	return kept
