@@ -92,7 +92,7 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 func (e *engine) newReport() *Report {
 	r := &Report{Name: text.Valid(e.m.Name), Seed: e.m.Seed, Trials: e.m.trials(),
 		SharedObservations: e.m.ShareObservations,
-		StateProbed: e.probed, Sequential: e.o.Sequential, Goals: e.m.newGoals(),
+		StateProbed:        e.probed, Sequential: e.o.Sequential, Goals: e.m.newGoals(),
 		Fingerprint: e.m.fingerprint(e.scenarios), Tools: e.toolHashes(),
 		AllowInconclusive: e.o.AllowInconclusive}
 	for _, s := range e.scenarios {
