@@ -52,7 +52,7 @@ func (d *decision) open(r *record) {
 	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
 	r.key, r.occurrence, r.ordinal = d.key, d.occurrence, d.ordinal
 	if f := d.frame; f != nil {
-		r.caller, r.turn, r.attempt = f.target, f.turn, cmp.Or(f.attempt, r.attempt)
+		r.caller, r.turn, r.attempt, r.stated = f.target, f.turn, cmp.Or(f.attempt, r.attempt), f.attempt != 0
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // settle decides which rules were delivered, counts them, and logs the event. err is
@@ -150,10 +152,19 @@ func outcomeOf(err error, unwound bool) outcome {
 		return panicked
 	case err == nil:
 		return ok
-	case errors.Is(err, ErrInjected):
+	case isInjected(err):
 		return injected
 	}
 	return failed
+}
+
+// isInjected reports whether a fault made the error. Any other is the callee's, whose
+// methods may fail.
+func isInjected(err error) bool {
+	if _, made := err.(*InjectedError); made {
+		return true
+	}
+	return errors.Is(usercode.Sound(err), ErrInjected)
 }
 
 // unsent reports whether an error states that the callee was not reached, such as
@@ -161,5 +172,5 @@ func outcomeOf(err error, unwound bool) outcome {
 // not count.
 func unsent(err error) bool {
 	var u interface{ Unsent() bool }
-	return err != nil && errors.As(err, &u) && u.Unsent()
+	return err != nil && errors.As(usercode.Sound(err), &u) && u.Unsent()
 }

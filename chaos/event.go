@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // An Event is what happened to one call. Every call that a rule was injected into
@@ -43,6 +45,9 @@ type Event struct {
 	// lane, caller, target and key, as it was when the call began. Calls that were
 	// still under way then do not count. [WithAttempt] overrides it.
 	Attempt int `json:"attempt"`
+	// AttemptStated reports whether Attempt is that of [WithAttempt]. It is not part of
+	// the JSON.
+	AttemptStated bool `json:"-"`
 	// Rule and Fault (its kind) name the rule that decided what the caller got;
 	// empty if no rule was injected. If several rules were delivered, it is the last
 	// of them in the order of their phases, and Also names the others.
@@ -148,6 +153,7 @@ type record struct {
 	start, end time.Duration
 	turn       int
 	attempt    int
+	stated     bool // the caller said which attempt it is
 	outcome    outcome
 	effect     effect
 	delivered  bool
@@ -232,14 +238,14 @@ func (r *record) event() Event {
 		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias, Call: r.call(),
 		Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
-		Start: r.start, End: r.end, Attempt: r.attempt,
+		Start: r.start, End: r.end, Attempt: r.attempt, AttemptStated: r.stated,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
 	}
 	if r.main != nil {
 		e.Rule, e.Fault = r.main.Name, r.main.kind
 	}
 	if r.err != nil {
-		e.Err = errorText(r.err)
+		e.Err = usercode.ErrorText(r.err)
 	}
 	if m := r.more; m != nil {
 		e.Also, e.Idle, e.Masked, e.Asked, e.Spent = m.also, m.idle, m.masked, m.asked, m.spent
@@ -255,16 +261,6 @@ func (r *record) event() Event {
 		}
 	}
 	return e
-}
-
-// errorText is err.Error(), which may panic in user code.
-func errorText(err error) (text string) {
-	defer func() {
-		if recover() != nil {
-			text = "chaos: the Error method of the error panicked"
-		}
-	}()
-	return err.Error()
 }
 
 // asJSON returns a document that can be embedded in JSON: text that is not JSON

@@ -86,8 +86,9 @@ type CoverCount struct {
 	// Fault is the kind. Empty: the target is a tool of a world on which no fault was
 	// delivered, in a matrix with rules whose cells all ran.
 	Fault string `json:"fault"`
-	// Try is that of the calls: 1, 2, or 3 for any later one; 0 without a fault. See
-	// [chaos.Event.Attempt].
+	// Try is that of the calls: 1, 2, or 3 for any later one; 0 without a fault. It is
+	// [chaos.WithAttempt]'s, else 1 plus the directly preceding tries that failed. Equal calls
+	// that overlap in the cell's own time are one try; it fails if none of them succeeds.
 	Try       int `json:"try"`
 	Delivered int `json:"delivered"`
 	// Uncalled reports whether no cell called the tool.

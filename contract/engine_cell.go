@@ -164,7 +164,7 @@ func (r *liveRun) leave(l usercode.Limits, world *World) {
 	r.begin("closing the world")
 	var failure error
 	e := r.caller.Call(l, func() error {
-		failure = world.Close()
+		failure = usercode.Sound(world.Close())
 		return nil
 	})
 	r.mu.Lock()
@@ -295,7 +295,7 @@ func (r *liveRun) answer(l usercode.Limits, world *World, tools chaos.ToolRegist
 	r.result.abandoned = r.result.abandoned || e.Left
 	switch e.Cut {
 	case usercode.CutByCtx:
-		o.Err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(own.Ctx))
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, usercode.Sound(context.Cause(own.Ctx)))
 	case usercode.CutHung:
 		o.Err = fmt.Errorf("%w: no answer after %v of virtual time", ErrHung, r.patience)
 	case usercode.CutWatchdog:
@@ -316,7 +316,7 @@ func (r *liveRun) sound(l usercode.Limits, world *World) bool {
 	r.begin("asking World.Err")
 	var unsound error
 	if !r.do(l, func() error {
-		unsound = world.Err()
+		unsound = usercode.Sound(world.Err())
 		return nil
 	}) {
 		return false

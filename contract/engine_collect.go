@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -35,6 +36,7 @@ type collector struct {
 	tallies       map[*compiledScenario]tally // of report.Faults
 	chaos         *chaosTally
 	coverage      *coverage
+	alike         sameness
 	judges        judgeTally
 	onCellCaller  usercode.Loop // for OnCell
 	faulty        bool          // OnCell failed, and is not called again
@@ -88,8 +90,9 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 }
 
 func (e *engine) newReport() *Report {
-	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations,
-		StateProbed: e.probed, Sequential: e.o.Sequential, Goals: e.m.newGoals(),
+	r := &Report{Name: text.Valid(e.m.Name), Seed: e.m.Seed, Trials: e.m.trials(),
+		SharedObservations: e.m.ShareObservations,
+		StateProbed:        e.probed, Sequential: e.o.Sequential, Goals: e.m.newGoals(),
 		Fingerprint: e.m.fingerprint(e.scenarios), Tools: e.toolHashes(),
 		AllowInconclusive: e.o.AllowInconclusive}
 	for _, s := range e.scenarios {
@@ -145,6 +148,7 @@ func (c *collector) add(r *CellReport, j job, k int) {
 	if shown := notes.run; shown != nil {
 		s.runs.ran(r, shown)
 		c.tallies[s].add(shown.all, c.coverage)
+		c.alike.add(shown.observations, shown.dropped)
 		c.tallies[s].addOverlaps(shown.cautions.overlaps, r.Cell)
 		c.addHosts(shown.cautions.hosts, r.Cell)
 		c.addGoals(notes.goals)
@@ -235,6 +239,9 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	r.Cancelled = c.cancelled
 	c.endRounds()
+	if w := c.alike.warning(); w != "" && !c.cancelled {
+		c.engine.warn(w)
+	}
 	r.Warnings = c.engine.warnings
 	r.Judges = ofOneJudge(r.Judges)
 	var tallies []*fieldTally
@@ -280,7 +287,8 @@ func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]
 		t := make(tally, len(s.Rules))
 		for _, rule := range s.plan.Rules() {
 			r.Faults = append(r.Faults,
-				FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
+				FaultCount{Scenario: s.Name, Rule: text.Valid(rule.Name), Target: rule.Target,
+					Fault: text.Valid(kindOf(rule.Fault))})
 			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1], kind: shownKind(rule.Fault)}
 		}
 		tallies[s] = t
@@ -291,23 +299,30 @@ func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]
 // kindOf is the kind that a fault declares; "" for one that declares none, whose
 // events have it.
 func kindOf(f chaos.Fault) string {
-	if d, ok := f.(chaos.Described); ok {
-		return d.Describe().Kind
-	}
-	return ""
+	said, _ := descriptionOf(f)
+	return said.Kind
 }
 
 // add counts the faults of one run of the agent.
 func (t tally) add(observations []*Observation, cov *coverage) {
-	var delivered []*ruleTally
+	var events []*chaos.Event
+	met := false
 	for _, o := range observations {
 		for i := range o.Events {
-			e := &o.Events[i]
-			cov.call(e.Target)
+			cov.call(o.Events[i].Target)
 			if len(t) > 0 {
-				delivered = t.event(e, delivered, cov)
+				events = append(events, &o.Events[i])
+				met = met || o.Events[i].Delivered
 			}
 		}
+	}
+	var delivered []*ruleTally
+	var tried map[*chaos.Event]int
+	if met {
+		tried = tries(events)
+	}
+	for _, e := range events {
+		delivered = t.event(e, tried[e], delivered, cov)
 	}
 	for _, c := range delivered {
 		c.Cells++
@@ -315,7 +330,7 @@ func (t tally) add(observations []*Observation, cov *coverage) {
 }
 
 // event counts one call, and adds to the rules delivered so far.
-func (t tally) event(e *chaos.Event, delivered []*ruleTally, cov *coverage) []*ruleTally {
+func (t tally) event(e *chaos.Event, try int, delivered []*ruleTally, cov *coverage) []*ruleTally {
 	count := func(rule string, reached bool) {
 		c := t[rule]
 		if c == nil { // no rule was injected
@@ -337,12 +352,12 @@ func (t tally) event(e *chaos.Event, delivered []*ruleTally, cov *coverage) []*r
 		c.Fault = e.Fault
 	}
 	if e.Delivered {
-		cov.add(e, e.Fault)
+		cov.add(e, try, e.Fault)
 	}
 	for _, rule := range e.Also {
 		count(rule, true)
 		if c := t[rule]; c != nil {
-			cov.add(e, c.kind)
+			cov.add(e, try, c.kind)
 		}
 	}
 	for _, rule := range e.Idle {

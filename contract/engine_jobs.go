@@ -250,7 +250,7 @@ func (r *rounds) limit(b *Budget) {
 	case b.Time > 0 && time.Since(r.begun) >= b.Time:
 		r.why = fmt.Sprintf("the budget of %v is spent", b.Time)
 	case b.Cost > 0 && r.spent.cost >= b.Cost:
-		r.why = fmt.Sprintf("the budget of %v is spent: the cost was %v", b.Cost, r.spent.cost)
+		r.why = fmt.Sprintf("the budget of %s is spent: the cost was %s", text.Cost(b.Cost), text.Cost(r.spent.cost))
 	}
 	r.over = r.why != "" || len(r.open) == 0
 }

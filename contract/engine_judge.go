@@ -122,7 +122,7 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) fin
 	if missing != nil {
 		return finding{Inconclusive, fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), false}
 	}
-	err := p.Check(ctx, o)
+	err := usercode.Sound(p.Check(ctx, o))
 	switch {
 	case err == nil:
 		return finding{state: Held, byCheck: true}

@@ -166,7 +166,8 @@ type Report struct {
 	// StateProbed reports whether the state probe was made.
 	StateProbed bool `json:"probed,omitempty"`
 	// CalmRuns counts the runs of the agent without faults that are not cells: those
-	// for baselines and for [NeedCalm], and those of the state probe.
+	// for baselines and for [NeedCalm], those of the state probe, and under contracttest
+	// those that find out whether the agent repeats itself.
 	CalmRuns int `json:"calmRuns,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`

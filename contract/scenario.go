@@ -52,10 +52,8 @@ func layerOf(r chaos.Rule, points []string) chaos.Layer {
 	if r.Layer != "" {
 		return r.Layer
 	}
-	layer := chaos.Layer("")
-	if d, ok := r.Fault.(chaos.Described); ok {
-		layer = d.Describe().Layer
-	}
+	said, _ := descriptionOf(r.Fault)
+	layer := said.Layer
 	if layer != "" && layer != chaos.LayerStream {
 		return layer
 	}

@@ -71,9 +71,10 @@ type ContractOptions struct {
 // verdict that is not Fail Inconclusive. The order of the cells does not matter.
 //
 // The verdict is Fail when a critical invariant broke, also in an undelivered cell.
-// Else it is Inconclusive in three cases: no cell was decided; a scenario with
-// rules delivered no fault in any of its cells, and does not set AllowUndelivered;
-// or more cells were inconclusive than allowed. Else it is Pass. Cells that were
+// Else it is Inconclusive in four cases: no cell was decided; no cell of a scenario with
+// rules was, whatever is allowed; a scenario with rules delivered no fault in any of its
+// cells, and does not set AllowUndelivered; or more cells were inconclusive than allowed.
+// Else it is Pass. Cells that were
 // not run do not count.
 //
 // The value is 100×passed÷total, of integers with one division. The result is

@@ -61,6 +61,8 @@ func TestContractVerdict(t *testing.T) {
 	undeliveredBroken.Violated = true
 	allowed := faulty(High, CellUndelivered, 0)
 	allowed.AllowUndelivered = true
+	allowedUndecided := faulty(High, CellInconclusive, 0)
+	allowedUndecided.AllowUndelivered = true
 	for _, tc := range []struct {
 		reason  string
 		cells   []Cell
@@ -89,9 +91,24 @@ func TestContractVerdict(t *testing.T) {
 			`no fault was delivered in scenario "faulty"`},
 		{"one delivery counts for its whole scenario", []Cell{faulty(Low, CellHeld, 1), faulty(Low, CellUndelivered, 0)}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
-		{"an inconclusive cell may have been the one that saw a fault",
-			[]Cell{calm(Low, CellHeld), faulty(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Pass,
+		{"what is allowed does not stand for a whole scenario with rules",
+			[]Cell{calm(Low, CellHeld), faulty(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Inconclusive,
+			`no cell was decided in scenario "faulty"`},
+		{"nor where the other cells of it saw no fault",
+			[]Cell{calm(Low, CellHeld), faulty(Low, CellInconclusive, 2), faulty(Low, CellUndelivered, 0)},
+			ContractOptions{AllowInconclusive: 1}, Inconclusive, `no cell was decided in scenario "faulty"`},
+		{"one decided cell stands for its scenario",
+			[]Cell{faulty(Low, CellHeld, 1), faulty(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"a calm scenario has no rules to test",
+			[]Cell{faulty(Low, CellHeld, 1), calm(Low, CellInconclusive)}, ContractOptions{AllowInconclusive: 1}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"undelivered by leave beside an inconclusive cell",
+			[]Cell{calm(Low, CellHeld), allowed, allowedUndecided}, ContractOptions{AllowInconclusive: 1}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"leave to be undelivered is none to be undecided",
+			[]Cell{calm(Low, CellHeld), allowedUndecided}, ContractOptions{AllowInconclusive: 1}, Inconclusive,
+			`no cell was decided in scenario "faulty"`},
 		{"undelivered by leave", []Cell{calm(Low, CellHeld), allowed}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
 		{"a scenario that was not run is outside the verdict", []Cell{calm(Low, CellHeld), faulty(Critical, CellNotRun, 0)}, ContractOptions{}, Pass,

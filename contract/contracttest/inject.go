@@ -49,6 +49,8 @@ func whyNone(in *chaos.Injector, name string) string {
 	target := rules[at].Target
 	for _, e := range in.Events() {
 		switch {
+		case (e.Rule == name || slices.Contains(e.Idle, name)) && e.Note != "":
+			return fmt.Sprintf("it was injected into a call of %s and changed nothing (%s)", e.Target, e.Note)
 		case e.Rule == name || slices.Contains(e.Idle, name):
 			return fmt.Sprintf("it was injected into a call of %s and changed nothing", e.Target)
 		case slices.Contains(e.Masked, name):

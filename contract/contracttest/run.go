@@ -103,10 +103,11 @@ type Options struct {
 //
 // If all scenarios run in virtual time, Run also looks for runs that met the same and in which
 // the agent differs, and notes the outcome in the report ([contract.Report].Repeatable and
-// Repeats). It runs each prompt list twice without faults, and a cell of each scenario with
-// faults again until eight runs met the same. Where some trials of an invariant in a scenario
-// with faults held and some broke, it runs up to eight of them again. A cell that a judge rules
-// on is not run again. Budget does not count these runs.
+// Repeats). It runs each prompt list twice without faults: calm runs, which
+// [contract.Report].CalmRuns and Budget count; where nothing is left of the budget it does not.
+// It runs a cell of each scenario with faults again until eight runs met the same, and up to
+// eight trials of an invariant that held in some and broke in others. A cell that a judge rules
+// on is not run again. Budget does not count the runs under faults.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
@@ -118,6 +119,16 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	defer r.saver.end(t, r.secrets)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
 	kept := old.test(t, r.matrix(m))
+	r.begun = time.Now()
+	if cost := o.Budget.CostOf; cost != nil { // one call at a time, for each run
+		own := *o
+		own.Budget.CostOf = func(c *contract.CellReport) float64 {
+			v := cost(c)
+			r.spent += v
+			return v
+		}
+		o = &own
+	}
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
@@ -160,6 +171,8 @@ type runner struct {
 	o       *Options
 	virtual map[string]bool // scenarios whose cells run in virtual time
 	rates   map[string]bool // invariants that promise a rate
+	begun   time.Time
+	spent   float64 // what the runs of the cells have cost, as Budget.CostOf says
 	rerun   func(contract.Cell) string
 	primed  sync.Once
 	*outcomes

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -175,8 +176,14 @@ func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Repor
 	if m.NewWorld == nil || len(r.virtual) < len(m.Scenarios) || result.Filtered || result.Cancelled {
 		return
 	}
-	o := r.runOptions(t)
-	d, err := search.Repeat(t.Context(), m, &search.Options{Run: o, Secrets: r.o.Secrets})
+	o := &search.Options{Run: r.runOptions(t), Secrets: r.o.Secrets}
+	runs := 0
+	o.OnProgress = func(p search.Progress) { runs = p.Runs }
+	if !r.affords(o, result) {
+		return
+	}
+	d, err := search.Repeat(t.Context(), m, o)
+	result.CalmRuns += runs
 	switch {
 	case err != nil: // not tried: such as a matrix whose prompts are those of its scenarios
 		return
@@ -205,6 +212,26 @@ func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Repor
 	case !delivered || result.RepeatedRuns() > 0:
 		result.Repeatable = "yes"
 	}
+}
+
+// affords gives o what is left of the run's budget, and reports whether that is anything.
+func (r *runner) affords(o *search.Options, result *contract.Report) bool {
+	b := r.o.Budget
+	if b.Trials > 0 {
+		o.Budget.Runs = b.Trials - (result.Score.Total - result.Score.NotRun) - result.CalmRuns
+	}
+	if b.Time > 0 {
+		o.Budget.Time = b.Time - time.Since(r.begun)
+	}
+	if b.Cost > 0 {
+		o.Budget.Cost = b.Cost - r.spent
+		for _, j := range result.Judges {
+			o.Budget.Cost -= j.Cost
+		}
+		o.Cost = func(run *contract.Result) float64 { return b.CostOf(&run.Cells[0]) }
+	}
+	return (b.Trials == 0 || o.Budget.Runs > 0) && (b.Time == 0 || o.Budget.Time > 0) &&
+		(b.Cost == 0 || o.Budget.Cost > 0)
 }
 
 // unlike is a field without faults of which some trials held and some broke: whatever two

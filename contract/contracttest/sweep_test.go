@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -215,5 +216,50 @@ func TestRunCountsTheRunsThatMetTheSame(t *testing.T) {
 		} else {
 			assert.Contains(t, text.String(), row.note+"\n", row.reason)
 		}
+	}
+}
+
+// TestRunCountsTheRunsOfRepeat: whether the agent repeats itself is found out in calm runs,
+// which the report counts, the budget limits, and the agent sees under that name.
+func TestRunCountsTheRunsOfRepeat(t *testing.T) {
+	for _, tc := range []struct {
+		why        string
+		budget     contract.Budget
+		calm       int
+		repeatable string
+	}{
+		{"no budget", contract.Budget{}, 2, "yes"},
+		{"a budget with room", contract.Budget{Trials: 10}, 2, "yes"},
+		{"a budget for the cells alone", contract.Budget{Trials: 2}, 0, ""},
+		{"a budget for one run more", contract.Budget{Trials: 3}, 1, ""},
+		{"a cost that the cells have spent", contract.Budget{Cost: 2, CostOf: func(*contract.CellReport) float64 { return 1 }}, 0, ""},
+	} {
+		var mu sync.Mutex
+		asked := map[string]int{}
+		t.Run(tc.why, func(t *testing.T) {
+			m := lying(t)
+			m.Scenarios, m.Trials = m.Scenarios[:1], 1
+			made := m.NewWorld
+			m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+				w, err := made(ctx)
+				agent := w.Agent
+				w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+					cell, _ := contract.CellOf(ctx)
+					mu.Lock()
+					asked[cell.Scenario]++
+					mu.Unlock()
+					return agent(ctx, prompt, tools)
+				}
+				return w, err
+			}
+			r := contracttest.Run(t, m, &contracttest.Options{Sequential: true, Budget: tc.budget})
+			assert.Equal(t, tc.calm, r.CalmRuns)
+			assert.Equal(t, tc.repeatable, r.Repeatable)
+		})
+		want := map[string]int{"calm": 2, "(calm)": tc.calm}
+		if tc.calm == 0 {
+			delete(want, "(calm)")
+		}
+		assert.Equal(t, want, asked, tc.why)
 	}
 }

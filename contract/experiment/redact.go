@@ -60,7 +60,7 @@ func marshal(v any) (doc []byte, err error) {
 			v = string(t)
 		}
 	case error:
-		v = t.Error()
+		v = usercode.ErrorText(t)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -52,7 +52,11 @@ func defectsHead(r *contract.Report) string {
 	if critical > 0 {
 		s += fmt.Sprintf(", %s of them critical,", text.Number(critical))
 	}
-	s += fmt.Sprintf(" %s %s", text.Noun(cells, "is", "are"), text.Plural(defects, "defect"))
+	s += " " + text.Noun(cells, "is", "are")
+	if defects > 0 && defects < cells { // two causes of one effect may count as one
+		s += " at least"
+	}
+	s += " " + text.Plural(defects, "defect")
 	if rest := len(r.Defects) - defects; rest > 0 {
 		s += fmt.Sprintf(" and %s that no faults explain", text.Noun(rest, "1 entry", text.Number(rest)+" entries"))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -335,9 +336,11 @@ func Broken(r *contract.Report) []contract.CellReport {
 			cells = append(cells, c)
 		}
 	}
-	accepted := acceptedRates(r)
+	kept := ratesKept(r)
 	slices.SortStableFunc(cells, func(a, b contract.CellReport) int {
-		of := func(c contract.CellReport) bool { return accepted[place{c.Cell.Scenario, c.Cell.Invariant}] }
+		of := func(c contract.CellReport) bool {
+			return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == asStated
+		}
 		return cmp.Or(compareBool(of(a), of(b)), cmp.Compare(b.Severity, a.Severity))
 	})
 	return cells
@@ -414,7 +417,7 @@ func evidenceOf(o *contract.Observation) *EvidenceDigest {
 		e.Original = text.Clip(*o.Original, maxLong)
 	}
 	if o.Err != nil {
-		e.Error = text.Clip(o.Err.Error(), maxLong)
+		e.Error = text.Clip(usercode.ErrorText(o.Err), maxLong)
 	}
 	for _, event := range o.Events {
 		switch {

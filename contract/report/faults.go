@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 const (
@@ -79,7 +80,7 @@ func lastFaults(c *contract.CellReport) (events []int) {
 	o := c.Evidence
 	said := o.Response + "\n" + c.Why
 	if o.Err != nil {
-		said += "\n" + o.Err.Error()
+		said += "\n" + usercode.ErrorText(o.Err)
 	}
 	quoted := false
 	for i, e := range slices.Backward(o.Events) {

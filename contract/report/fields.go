@@ -153,15 +153,23 @@ func told(r *contract.Report) []contract.Field {
 	return all
 }
 
-// acceptedRates are the places of promised rates that were accepted.
-func acceptedRates(r *contract.Report) map[place]bool {
-	accepted := map[place]bool{}
+const asStated = "within its promise"
+
+// ratesKept says of the promised rates that were not rejected how they are kept. Some
+// of their trials were to be expected to break.
+func ratesKept(r *contract.Report) map[place]string {
+	kept := map[place]string{}
 	for _, f := range r.Fields {
-		if f.AtLeast != 0 && f.Standing.Decision == stats.Accepted {
-			accepted[place{f.Scenario, f.Invariant}] = true
+		at := place{f.Scenario, f.Invariant}
+		switch {
+		case f.AtLeast == 0:
+		case f.Standing.Decision == stats.Accepted:
+			kept[at] = asStated
+		case f.Standing.Decision == stats.Open:
+			kept[at] = asStated + " so far"
 		}
 	}
-	return accepted
+	return kept
 }
 
 // lacks reports whether a budget ended before a field was decided.

@@ -252,7 +252,7 @@ func judgeText(s scoring.JudgeScore) string {
 		rest = append(rest, text.Plural(s.Calls, "call"))
 	}
 	if s.Cost > 0 {
-		rest = append(rest, "cost "+strconv.FormatFloat(s.Cost, 'g', 6, 64))
+		rest = append(rest, "cost "+text.Cost(s.Cost))
 	}
 	if len(rest) > 0 {
 		value += "; " + strings.Join(rest, ", ")

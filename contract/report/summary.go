@@ -220,10 +220,10 @@ func repeatsNote(r *contract.Report) string {
 // anything does. Text has headings for that.
 func withCalm(r *contract.Report, notes []string) []string {
 	var names []string
-	accepted := acceptedRates(r)
+	kept := ratesKept(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if isCalm(c) && !accepted[place{c.Cell.Scenario, c.Cell.Invariant}] &&
+		if isCalm(c) && kept[place{c.Cell.Scenario, c.Cell.Invariant}] == "" &&
 			!slices.Contains(names, c.Cell.Invariant) {
 			names = append(names, c.Cell.Invariant)
 		}

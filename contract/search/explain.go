@@ -112,18 +112,18 @@ type group struct {
 }
 
 // group groups the broken cells of the report, the most severe first. A broken trial of
-// a promised rate that was accepted is none: such trials were to be expected.
+// a promised rate that was not rejected is none: such trials were to be expected.
 func (e *explainer) group() {
 	e.shapes = seen.NewShaper(e.targets())
 	type field struct{ scenario, invariant string }
-	accepted := map[field]bool{}
+	promised := map[field]bool{}
 	for _, f := range e.report.Fields {
-		accepted[field{f.Scenario, f.Invariant}] = f.AtLeast != 0 && f.Standing.Decision == stats.Accepted
+		promised[field{f.Scenario, f.Invariant}] = f.AtLeast != 0 && f.Standing.Decision != stats.Rejected
 	}
 	byKey, shapes := map[[3]string]*group{}, map[field]int{}
 	for i := range e.report.Cells {
 		c := &e.report.Cells[i]
-		if !c.Violated || accepted[field{c.Cell.Scenario, c.Cell.Invariant}] {
+		if !c.Violated || promised[field{c.Cell.Scenario, c.Cell.Invariant}] {
 			continue
 		}
 		shape := e.shapes.Of(c.Why)

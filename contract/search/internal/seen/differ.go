@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // maxClip bounds a text in a message about a difference, in bytes.
@@ -75,7 +76,7 @@ func Gotten(e *chaos.Event) string {
 // answerOf is an answer with its error.
 func answerOf(o *contract.Observation) string {
 	if o.Err != nil {
-		return o.Response + "\x00" + o.Err.Error()
+		return o.Response + "\x00" + usercode.ErrorText(o.Err)
 	}
 	return o.Response
 }
@@ -83,7 +84,7 @@ func answerOf(o *contract.Observation) string {
 // Answered is an answer for people, or the error in its place.
 func Answered(o *contract.Observation) string {
 	if o.Err != nil {
-		return "error: " + o.Err.Error()
+		return "error: " + usercode.ErrorText(o.Err)
 	}
 	return o.Response
 }
