@@ -132,7 +132,7 @@ func TestRatesOfCopies(t *testing.T) {
 			assert.Equal(t, row.verdict, r.Score.Verdict, "%s %s", row.reason, name)
 			assert.Equal(t, row.why, r.Score.Why, "%s %s", row.reason, name)
 			if decided > 0 {
-				want, err := scoring.Wilson(row.held, row.distinct, scoring.Level95)
+				want, err := stats.ClopperPearson(row.held, row.distinct, scoring.Level95)
 				require.NoError(t, err)
 				assert.Equal(t, want, f.Interval, "%s %s", row.reason, name)
 			}
