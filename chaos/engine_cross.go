@@ -87,10 +87,10 @@ func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, O
 	if keep {
 		keepArgs(r, in) // before the call: the callee may change them
 	}
-	s.in.open.add(x)
+	s.in.open.add(&x.open, x)
 	returned := false
 	defer func() {
-		if !s.in.open.take(x) {
+		if !s.in.open.take(&x.open) {
 			return
 		}
 		r.ends(err)

@@ -42,7 +42,7 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 	if keep {
 		keepArgs(&x.rec, in)
 	}
-	x.set.site.in.open.add(x)
+	x.set.site.in.open.add(&x.link, x)
 	returned := false
 	defer func() {
 		well := returned && err == nil
@@ -84,6 +84,7 @@ type injection struct {
 	atEnd   func(error) error // WrapOptions.Deadline; nil: none
 	rec     record
 	more    details
+	link    openLink // while the call leaves an event and has none
 
 	// mu: a fault may declare changes from a goroutine of its own, and [Injector.End] may
 	// settle the call while it runs.
@@ -434,7 +435,7 @@ func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 	x.callee = func(context.Context, any) (any, error) { return nil, nil }
 	x.shape = shapeless{}
 	returned := false
-	s.in.open.add(x)
+	s.in.open.add(&x.link, x)
 	defer func() { x.settle(err, !returned) }()
 	_, err = x.run(0, &x.frame, nil)
 	returned = true

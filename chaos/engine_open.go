@@ -30,39 +30,59 @@ type openCall interface {
 }
 
 // openCalls are the calls under way that will leave an event. Whoever takes a call out
-// writes its event: the goroutine of the call as it ends, or [Injector.End].
+// writes its event: the goroutine of the call as it ends, or [Injector.End]. They are a
+// list and no map, since every recorded call goes in and out.
 type openCalls struct {
-	mu    sync.Mutex
-	calls map[openCall]struct{}
+	mu   sync.Mutex
+	last *openLink
 }
 
-func (o *openCalls) add(c openCall) {
+// An openLink is the place of a call in the list. The zero value is in none.
+type openLink struct {
+	call         openCall // nil: not in the list
+	before, next *openLink
+}
+
+func (o *openCalls) add(l *openLink, c openCall) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.calls == nil {
-		o.calls = make(map[openCall]struct{})
+	l.call, l.before = c, o.last
+	if o.last != nil {
+		o.last.next = l
 	}
-	o.calls[c] = struct{}{}
+	o.last = l
 }
 
 // take takes a call out, and reports whether it was there.
-func (o *openCalls) take(c openCall) bool {
+func (o *openCalls) take(l *openLink) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, there := o.calls[c]
-	delete(o.calls, c)
-	return there
+	if l.call == nil {
+		return false
+	}
+	if l.before != nil {
+		l.before.next = l.next
+	}
+	if l.next != nil {
+		l.next.before = l.before
+	} else {
+		o.last = l.before
+	}
+	*l = openLink{}
+	return true
 }
 
 // takeAll takes all calls out, in the order in which they began.
-func (o *openCalls) takeAll() []openCall {
+func (o *openCalls) takeAll() (calls []openCall) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	calls := make([]openCall, 0, len(o.calls))
-	for c := range o.calls {
-		calls = append(calls, c)
+	for l := o.last; l != nil; {
+		before := l.before
+		calls = append(calls, l.call)
+		*l = openLink{}
+		l = before
 	}
-	clear(o.calls)
+	o.last = nil
 	slices.SortFunc(calls, func(a, b openCall) int { return cmp.Compare(a.number(), b.number()) })
 	return calls
 }
@@ -71,6 +91,7 @@ func (o *openCalls) takeAll() []openCall {
 type recording struct {
 	frame  frame // by which inner calls know their caller
 	record record
+	open   openLink
 }
 
 func (r *recording) number() uint64 { return r.record.begun }

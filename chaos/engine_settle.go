@@ -15,7 +15,7 @@ import (
 // It does nothing if [Injector.End] was there first.
 func (x *injection) settle(err error, unwound bool) {
 	in := x.set.site.in
-	if !in.open.take(x) {
+	if !in.open.take(&x.link) {
 		return
 	}
 	x.close()
