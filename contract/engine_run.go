@@ -95,10 +95,15 @@ func (r *run) sum(ctx context.Context, in *chaos.Injector) {
 // with the answers. Times and the order of calls play no part: calls that overlap have none. Nor
 // do the texts of errors, which may hold ports and addresses.
 func (d *deliveries) identify(observations []*Observation) {
-	d.calls = map[uint64]uint64{}
 	for i, o := range observations {
 		d.prompts = hash.Combine(d.prompts, hash.String(o.Prompt))
-		d.copy = hash.Combine(hash.Combine(d.copy, hash.String(o.Response)), hash.String(fmt.Sprintf("%T", o.Err)))
+		d.copy = hash.Combine(d.copy, hash.String(o.Response))
+		if o.Err != nil {
+			d.copy = hash.Combine(d.copy, hash.String(fmt.Sprintf("%T", o.Err)))
+		}
+		if d.calls == nil && len(o.Events) > 0 {
+			d.calls = make(map[uint64]uint64)
+		}
 		for k := range o.Events {
 			e := &o.Events[k]
 			call := hash.Combine(hash.String(e.Lane), hash.String(e.Target))
