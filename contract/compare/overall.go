@@ -54,7 +54,7 @@ func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
 		f := &c.Fields[i]
 		// With unequal numbers of trials a scenario is not as likely up as down, which the flip
 		// alone would need.
-		if f.Test == "" || !trials && f.Before.Decided != f.After.Decided {
+		if !f.decides(c.Unpaired == "") || !trials && f.Before.Decided != f.After.Decided {
 			continue
 		}
 		k, seen := at[f.Scenario]
@@ -62,7 +62,7 @@ func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
 			k = len(sums)
 			at[f.Scenario], sums, numbers = k, append(sums, 0), append(numbers, 0)
 		}
-		sums[k], numbers[k] = sums[k]+f.Difference.Value, numbers[k]+1
+		sums[k], numbers[k] = sums[k]+f.change(), numbers[k]+1
 	}
 	if len(sums) == 0 || c.Tested < 2 {
 		return nil
@@ -98,6 +98,21 @@ func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
 	o.Regression = o.These != nil && o.These.Regression || o.Such != nil && o.Such.Regression
 	c.Overall = o
 	return nil
+}
+
+// decides reports whether a field was tested and has decided trials to compare. One with Repeats
+// need not: it may break without a delivered fault.
+func (f *Field) decides(paired bool) bool {
+	return f.Test != "" && (f.Pairs != nil || !paired && f.Before.Decided > 0 && f.After.Decided > 0)
+}
+
+// change is the share after less the share before, of pairs if there are any. A scenario counts
+// once, whether its trials are copies or not: so a field with Repeats has a change too.
+func (f *Field) change() float64 {
+	if f.Pairs != nil {
+		return float64(f.Pairs.Better-f.Pairs.Worse) / float64(sizeOf(*f.Pairs))
+	}
+	return share(f.After.Held, f.After.Decided) - share(f.Before.Held, f.Before.Decided)
 }
 
 // meanOf is the mean of changes with the interval of Student's t; of one there is none.
@@ -159,7 +174,7 @@ func unitsOf(all []Field, was, is *table, at map[string]int, paired bool) *units
 	for i := range all {
 		f := &all[i]
 		k, ok := at[f.Scenario]
-		if !ok || f.Test == "" {
+		if !ok || !f.decides(paired) {
 			continue
 		}
 		invariants[k]++

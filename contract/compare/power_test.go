@@ -156,3 +156,26 @@ func TestAllTrialsWherePairsMeanLittle(t *testing.T) {
 	assert.False(t, pairs.Overall.These.Regression, "1/8 of ten pairs each")
 	assert.NotContains(t, c.String(), "the first 10 of them are compared")
 }
+
+// TestOverallOfRepeats: scenarios whose trials are copies count in the change of all together, and
+// fields that were tested without decided trials do not.
+func TestOverallOfRepeats(t *testing.T) {
+	before := made("s/i", "hhhhhhhh", "t/i", "hhhhhhhh", "u/i", "hhhhhhhh")
+	after := made("s/i", "bbbbbbbb", "t/i", "hhhhhhhh", "u/i", "hhhhhhhh")
+	alike(8, before, after)
+	c := reports(t, before, after)
+	require.Equal(t, "repeats", c.Fields[0].Test)
+	assert.Equal(t, []int{3, 1, 0}, []int{c.Overall.Scenarios, c.Overall.Worse, c.Overall.Better})
+	assert.InDelta(t, -1.0/3, c.Overall.Difference.Value, 1e-12, "one scenario of three fell from 1 to 0")
+	assert.InDelta(t, 1.0/2, c.Overall.Such.P.Worse, 1e-12, "one of one sign is negative")
+	assert.Contains(t, c.String(), "over 3 scenarios: 1 worse, 0 better, mean difference -33 points")
+
+	// Of s no trial is decided on both sides: it is tested since it breaks without a fault.
+	before, after = made("s/i", "hhu", "t/i", "hhh", "u/i", "hhh"), made("s/i", "iUh", "t/i", "hhh", "u/i", "hhh")
+	alike(8, before, after)
+	c = reports(t, before, after)
+	require.Equal(t, "repeats", c.Fields[0].Test)
+	require.Nil(t, c.Fields[0].Pairs)
+	assert.Equal(t, 2, c.Overall.Scenarios)
+	assert.Equal(t, 6, c.Overall.These.Units, "three pairs of each of two scenarios")
+}

@@ -162,7 +162,7 @@ func ratesKept(r *contract.Report) map[place]string {
 	for _, f := range r.Fields {
 		at := place{f.Scenario, f.Invariant}
 		switch {
-		case f.AtLeast == 0:
+		case f.AtLeast == 0, f.Copies: // copies are judged by their cells
 		case f.Standing.Decision == stats.Accepted:
 			kept[at] = asStated
 		case f.Standing.Decision == stats.Open:

@@ -112,13 +112,15 @@ type group struct {
 }
 
 // group groups the broken cells of the report, the most severe first. A broken trial of
-// a promised rate that was not rejected is none: such trials were to be expected.
+// a promised rate that was not rejected is none: such trials were to be expected. One whose
+// trials are copies is judged by its cells.
 func (e *explainer) group() {
 	e.shapes = seen.NewShaper(e.targets())
 	type field struct{ scenario, invariant string }
 	promised := map[field]bool{}
 	for _, f := range e.report.Fields {
-		promised[field{f.Scenario, f.Invariant}] = f.AtLeast != 0 && f.Standing.Decision != stats.Rejected
+		promised[field{f.Scenario, f.Invariant}] = f.AtLeast != 0 && !f.Copies &&
+			f.Standing.Decision != stats.Rejected
 	}
 	byKey, shapes := map[[3]string]*group{}, map[field]int{}
 	for i := range e.report.Cells {
