@@ -114,7 +114,10 @@ func (x *injection) openRecord() *record {
 	}
 	held, masked := x.current(), slices.Clone(x.masked)
 	for _, a := range x.byPhase() {
-		rule := slices.IndexFunc(x.rules, func(b callRule) bool { return b.place == a.place })
+		rule := 0
+		for &x.rules[rule] != a {
+			rule++
+		}
 		f := x.soFar(a, rule, held)
 		a.settle(f.delivered)
 		if f.masked {
@@ -138,7 +141,7 @@ func (x *injection) soFar(a *callRule, rule, held int) fate {
 		f.masked = f.masked && !f.delivered
 		return f
 	}
-	seen := a.seen && x.onItems(a) && !x.losesReply()
+	seen := x.onItems(a) && a.seen && !x.losesReply()
 	f := fate{shown: a.reached || seen}
 	f.delivered = f.shown || rule == held || a.waiting > 0 || a.spent > 0 || a.again ||
 		a.nexts > 1 && x.runs > a.before
