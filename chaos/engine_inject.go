@@ -97,6 +97,7 @@ type injection struct {
 	perItem   bool         // a stream: changes act on items, not on the call
 	stillOpen int          // faults that used KeepOpen and have not ended
 	left      bool         // the call has returned
+	beforeEnd func()       // what End calls if the call has returned; nil: nothing
 	lastErr   error        // the first error by which a fault that kept the call open ended
 	over      bool         // the event is closed: what comes later changes nothing
 	// of the injector before the call; with one more no rule is in force for it, not even after Arm

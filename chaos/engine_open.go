@@ -106,9 +106,22 @@ func (r *recording) settleOpen(elapsed time.Duration) {
 func (x *injection) number() uint64 { return x.rec.begun }
 
 func (x *injection) settleOpen(elapsed time.Duration) {
+	if f := x.lastWord(); f != nil {
+		f()
+	}
 	r := x.openRecord()
 	r.endsAt(elapsed, nil)
 	x.set.site.in.keep(&x.frame, r)
+}
+
+// lastWord is what BeforeEnd left to do; nil: nothing.
+func (x *injection) lastWord() func() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.left {
+		return nil
+	}
+	return x.beforeEnd
 }
 
 // openRecord is settle for a call that has not ended. It runs beside the call, so it
@@ -135,7 +148,10 @@ func (x *injection) openRecord() *record {
 	}
 	held, masked := x.current(), slices.Clone(x.masked)
 	for _, a := range x.byPhase() {
-		rule := slices.IndexFunc(x.rules, func(b callRule) bool { return b.place == a.place })
+		rule := 0
+		for &x.rules[rule] != a {
+			rule++
+		}
 		f := x.soFar(a, rule, held)
 		a.settle(f.delivered)
 		if f.masked {
@@ -159,7 +175,7 @@ func (x *injection) soFar(a *callRule, rule, held int) fate {
 		f.masked = f.masked && !f.delivered
 		return f
 	}
-	seen := a.seen && x.onItems(a) && !x.losesReply()
+	seen := x.onItems(a) && a.seen && !x.losesReply()
 	f := fate{shown: a.reached || seen}
 	f.delivered = f.shown || rule == held || a.waiting > 0 || a.spent > 0 || a.again ||
 		a.nexts > 1 && x.runs > a.before

@@ -122,6 +122,20 @@ func KeepOpen(ctx context.Context) (late context.Context, end func(err error, ma
 	return pinned, func(err error, made bool) error { return x.end(&ended, &x.rules[at], err, made) }
 }
 
+// BeforeEnd has [Injector.End] call f, after [KeepOpen] and with its context, before End
+// gives the call its event, if the call has returned and is still kept open. So a fault
+// that learns only at the end what the caller got may declare what is known by then. f runs
+// in the goroutine of End, at most once and beside the call, and must not wait. Of several
+// functions the last counts. Outside a fault BeforeEnd does nothing.
+func BeforeEnd(ctx context.Context, f func()) {
+	if own := frameOf(ctx); own != nil && own.injection != nil {
+		x := own.injection
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.beforeEnd = f
+	}
+}
+
 // end notes that a fault which kept the call open has ended. If it was the last one
 // and the call has returned, it settles the call.
 func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -256,4 +257,40 @@ func TestEndBesideCallsThatEnd(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, len(events), 300)
 	assert.Zero(t, chaos.Pending(in))
+}
+
+// A cell may end at any moment of a call: End reads nothing that the call writes meanwhile.
+// The race detector judges it.
+func TestEndAtAnyMomentOfACall(t *testing.T) {
+	works := chaos.Wrap("work", func(context.Context, int) (int, error) { return 7, nil })
+	streams := chaos.WrapStream("work", three)
+	for name, call := range map[string]func(context.Context){
+		"a function": func(ctx context.Context) { _, _ = works(ctx, 1) },
+		"a stream": func(ctx context.Context) {
+			for range streams(ctx, 1) {
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range 300 {
+				in := plan(t, chaos.Rule{Name: "change", Target: "work", Fault: replace(8)},
+					chaos.Rule{Name: "once more", Target: "work", Fault: replace(9)}).
+					Injector("cell", &chaos.InjectorOptions{RecordAll: true})
+				ctx, began := chaos.NewContext(context.Background(), in), make(chan struct{})
+				var wait sync.WaitGroup
+				wait.Go(func() {
+					close(began)
+					for range 20 {
+						call(ctx)
+					}
+				})
+				<-began
+				for range i % 50 {
+					runtime.Gosched()
+				}
+				in.End()
+				wait.Wait()
+			}
+		})
+	}
 }

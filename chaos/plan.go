@@ -227,6 +227,11 @@ func (x *examination) examine() {
 	for _, err := range x.check(r.When) {
 		x.refuse("When", nil, "", err)
 	}
+	if d, ok := r.When.(Described); ok { // who reads a plan asks it without care
+		if err := x.ask("its Describe method", func() error { d.Describe(); return nil }); err != nil {
+			x.refuse("When", nil, "", err)
+		}
+	}
 	x.field = "Fault"
 	if !sameFault {
 		for _, err := range x.check(r.Fault) {

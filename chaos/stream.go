@@ -251,7 +251,12 @@ func (c *stream[In, T]) release() bool {
 
 // losesReply reports whether the consumer will see none of the items.
 func (x *injection) losesReply() bool {
-	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseAfter && !a.over() })
+	for i := range x.rules { // without copies: End may ask while the call writes to its rules
+		if a := &x.rules[i]; a.phase == PhaseAfter && !a.over() {
+			return true
+		}
+	}
+	return false
 }
 
 // changesItems reports whether some rule changes the items of a stream.

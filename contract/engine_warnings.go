@@ -196,8 +196,12 @@ type cautions struct {
 // countingRules are the names of the rules whose triggers count calls.
 func countingRules(plan *chaos.Plan) (names []string) {
 	for _, r := range plan.Rules() {
-		if r.When != nil && lint.Counts(r.When) {
-			names = append(names, r.Name)
+		if r.When == nil {
+			continue
+		}
+		counts := false
+		if why := usercode.Failure(func() { counts = lint.Counts(r.When) }); counts || why != "" {
+			names = append(names, r.Name) // what cannot be asked may count too
 		}
 	}
 	return names

@@ -13,17 +13,19 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A fault that changes an answer declares what the reader in front of it gets. If only
 // one does, that is the client. With a second one in front, the first cannot know what
 // the client gets: the second may hold back what it read, replace it, or undo it.
 //
-// So when the client is done with an answer that two or more faults changed, it is made
-// again from what the callee sent, with each set of these faults, the smallest sets
-// first. The first set that makes what the client got are the faults that were
-// delivered. It is empty if the client got what the callee sent. Waits are left out,
-// since a wait counts by itself. Where no set makes it, the faults' own word stands.
+// So when the client is done with an answer that two or more faults changed, or the cell
+// ends before it is, the answer is made again from what the callee sent, with each set of
+// these faults, the smallest sets first. The first set that makes what the client got are
+// the faults that were delivered. It is empty if the client got what the callee sent. Waits
+// are left out, since a wait counts by itself. Where no set makes it, the faults' own word
+// stands.
 
 // stage is one fault at work on one answer.
 type stage struct {
@@ -306,16 +308,14 @@ func (g *gotten) madeBy(root *original, chain []stage, set uint) (same bool) {
 	of := &rehearsal{}
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), rehearsalKey{}, of))
 	cancel() // a fault of the user's that waits gives up
-	defer func() {
-		if recover() != nil { // in a fault of the user's
-			same = false
+	failed := usercode.Failure(func() {
+		r := root.again(of)
+		for i, st := range chain {
+			if set>>i&1 == 1 {
+				r = st.apply(ctx, r)
+			}
 		}
-	}()
-	r := root.again(of)
-	for i, st := range chain {
-		if set>>i&1 == 1 {
-			r = st.apply(ctx, r)
-		}
-	}
-	return g.sameAs(r.Response) && !of.unknown
+		same = g.sameAs(r.Response)
+	})
+	return failed == "" && same && !of.unknown
 }

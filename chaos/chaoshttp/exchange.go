@@ -360,6 +360,11 @@ func (x *exchange) own(resp *http.Response) {
 	shown := *resp
 	shown.Header = resp.Header.Clone()
 	body := &owner{ReadCloser: resp.Body, x: x, answer: resp, got: gotten{of: &shown}}
+	x.mu.Lock()
+	if x.release != nil {
+		chaos.BeforeEnd(x.spoiled[0].ctx, body.judge)
+	}
+	x.mu.Unlock()
 	if w, ok := resp.Body.(io.Writer); ok { // of a connection that switched protocols
 		resp.Body = struct {
 			*owner
@@ -411,13 +416,19 @@ func (o *owner) keep(p []byte, err error) {
 
 // done ends the exchange, which decides what was delivered.
 func (o *owner) done() {
+	o.judge()
+	o.x.drop()
+}
+
+// judge decides what was delivered, when the client is done with the answer or its cell
+// ends.
+func (o *owner) judge() {
 	o.once.Do(func() {
 		o.seen.Lock()
 		got := o.got
 		o.seen.Unlock()
 		o.x.judge(o.answer, o.ReadCloser, &got)
 	})
-	o.x.drop()
 }
 
 func (o *owner) Close() error {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,9 +103,11 @@ func (c metered) Read(p []byte) (int, error) {
 }
 
 // perceive makes one exchange with faults, of which the client reads so many bytes, -1:
-// all. A fault that is nil is left out. delivered are the places of those that were
-// delivered; from says how many bytes of the callee's answer were read.
-func perceive(t *testing.T, a answerOf, read int, faults ...chaos.Fault) (p perceived, delivered []int, from int) {
+// all. left: it does not close the body before its cell ends. A fault that is nil is left
+// out. delivered are the places of those that were delivered; from says how many bytes of
+// the callee's answer were read.
+func perceive(t *testing.T, a answerOf, read int, left bool,
+	faults ...chaos.Fault) (p perceived, delivered []int, from int) {
 	var rules []chaos.Rule
 	for i, f := range faults {
 		if f != nil {
@@ -148,6 +151,9 @@ func perceive(t *testing.T, a answerOf, read int, faults ...chaos.Fault) (p perc
 		}
 	}
 	p.took = time.Since(began)
+	if left {
+		in.End()
+	}
 	require.NoError(t, resp.Body.Close())
 	if len(rules) == 0 {
 		return p, nil, from
@@ -174,6 +180,7 @@ type pair struct {
 	answer answerOf
 	read   int
 	names  [2]string // the inner and the outer one
+	left   bool      // the body is not closed before the cell ends
 }
 
 // judged is what two faults showed, together and alone.
@@ -185,11 +192,11 @@ type judged struct {
 }
 
 func (p pair) judge(t *testing.T, faults map[string]chaos.Fault) (j judged) {
-	j.none, _, _ = perceive(t, p.answer, p.read)
-	j.alone[0], _, _ = perceive(t, p.answer, p.read, faults[p.names[0]])
-	j.alone[1], _, _ = perceive(t, p.answer, p.read, nil, faults[p.names[1]])
+	j.none, _, _ = perceive(t, p.answer, p.read, p.left)
+	j.alone[0], _, _ = perceive(t, p.answer, p.read, p.left, faults[p.names[0]])
+	j.alone[1], _, _ = perceive(t, p.answer, p.read, p.left, nil, faults[p.names[1]])
 	var from int
-	j.both, j.delivered, from = perceive(t, p.answer, p.read, faults[p.names[0]], faults[p.names[1]])
+	j.both, j.delivered, from = perceive(t, p.answer, p.read, p.left, faults[p.names[0]], faults[p.names[1]])
 	j.unread = from < len(p.answer.body)
 	return j
 }
@@ -237,7 +244,8 @@ func TestTheDeliveredOfTwoFaultsExplainWhatTheClientGot(t *testing.T) {
 		}
 		if wrong := p.wrong(j); wrong != "" {
 			if counts[wrong]++; len(first) < 10 {
-				first = append(first, fmt.Sprintf("%s: %s, %d bytes read: %s, then %s: %v\n%+v", wrong, p.answer.name, p.read, p.names[0], p.names[1], j.delivered, j))
+				first = append(first, fmt.Sprintf("%s: %s, %d bytes read, left %t: %s, then %s: %v\n%+v", wrong,
+					p.answer.name, p.read, p.left, p.names[0], p.names[1], j.delivered, j))
 			}
 		}
 	}
@@ -247,7 +255,8 @@ func TestTheDeliveredOfTwoFaultsExplainWhatTheClientGot(t *testing.T) {
 				for _, x := range names {
 					synctest.Test(t, func(t *testing.T) {
 						for _, y := range names {
-							check(t, pair{a, read, [2]string{x, y}})
+							check(t, pair{a, read, [2]string{x, y}, false})
+							check(t, pair{a, read, [2]string{x, y}, true})
 						}
 					})
 				}
@@ -259,7 +268,8 @@ func TestTheDeliveredOfTwoFaultsExplainWhatTheClientGot(t *testing.T) {
 		any := func() string { return names[draw.IntN(len(names))] }
 		synctest.Test(t, func(t *testing.T) {
 			for range sample {
-				check(t, pair{answers[draw.IntN(len(answers))], reads[draw.IntN(len(reads))], [2]string{any(), any()}})
+				answer, read := answers[draw.IntN(len(answers))], reads[draw.IntN(len(reads))]
+				check(t, pair{answer, read, [2]string{any(), any()}, draw.IntN(3) == 0})
 			}
 		})
 	}
@@ -300,13 +310,45 @@ func TestAFaultThatTheClientDidNotSeeIsNotDelivered(t *testing.T) {
 				require.Contains(t, faults, f)
 				list = append(list, faults[f])
 			}
-			synctest.Test(t, func(t *testing.T) {
-				p, delivered, _ := perceive(t, answers[tt.answer], tt.read, list...)
-				assert.Equal(t, tt.delivered, delivered, "%+v", p)
-				if none, _, _ := perceive(t, answers[tt.answer], tt.read); delivered == nil {
-					assert.Equal(t, none, p)
-				}
-			})
+			for _, left := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					p, delivered, _ := perceive(t, answers[tt.answer], tt.read, left, list...)
+					assert.Equal(t, tt.delivered, delivered, "%+v", p)
+					if none, _, _ := perceive(t, answers[tt.answer], tt.read, left); delivered == nil {
+						assert.Equal(t, none, p)
+					}
+				})
+			}
 		})
+	}
+}
+
+// demanding changes an order, and ends its goroutine if the order is not as it wants it.
+type demanding struct{ wants string }
+
+func (demanding) Phase() chaos.Phase { return chaos.PhaseChange }
+func (f demanding) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if doc, _ := result.(json.RawMessage); !strings.Contains(string(doc), f.wants) {
+		runtime.Goexit()
+	}
+	chaos.Changed(ctx)
+	return json.RawMessage(`{"id":9}`), err
+}
+
+// A fault of the user's runs once more to find out what the client got, on an order that it
+// was never given. How it ends then is no concern of the client's.
+func TestAFaultThatEndsItsGoroutineLateHarmsNobody(t *testing.T) {
+	order := answerOf{name: "document", kind: "application/json", body: `{"id":7,"n":-5}`, sized: true}
+	for _, left := range []bool{false, true} {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, delivered, _ := perceive(t, order, 10, left, lies.FlipSign("$.n"), chaoshttp.OnBody(demanding{`"n":5`}))
+			assert.Equal(t, []int{0, 1}, delivered, "left %t", left)
+			ended <- struct{}{}
+		}()
+		_, returned := <-ended
+		assert.True(t, returned, "left %t", left)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/cassette"
 	"github.com/shakedown-go/shakedown/contract/compare"
@@ -224,11 +225,24 @@ type described struct {
 
 func (d described) Describe() chaos.Description { d.describe(); return chaos.Description{Kind: "down"} }
 
-// TestGoexitInAFaultsMethods: a fault whose methods end their goroutine is refused, and
-// the caller of Run goes on.
-func TestGoexitInAFaultsMethods(t *testing.T) {
+// describedWhen is a trigger whose Describe does something.
+type describedWhen struct{ describe func() }
+
+func (describedWhen) Match(chaos.Call) bool { return true }
+func (d describedWhen) Describe() chaos.Description {
+	d.describe()
+	return chaos.Description{Kind: "now"}
+}
+
+// TestGoexitInAMethodOfARule: a fault or a trigger whose methods end their goroutine is
+// refused, and the caller of Run goes on.
+func TestGoexitInAMethodOfARule(t *testing.T) {
 	asked := 0
-	for name, f := range map[string]chaos.Fault{
+	always, again := describedWhen{describe: runtime.Goexit}, describedWhen{describe: func() { endsLater(&asked, 2) }}
+	for name, part := range map[string]any{
+		"Describe of a trigger":                   always,
+		"Describe of a trigger, in another":       when.Not(always),
+		"Describe of a trigger, when asked again": again,
 		"Check":                        checked{func() error { runtime.Goexit(); return nil }},
 		"Describe":                     described{describe: runtime.Goexit},
 		"Describe, when asked again":   described{describe: func() { endsLater(&asked, 2) }},
@@ -236,7 +250,12 @@ func TestGoexitInAFaultsMethods(t *testing.T) {
 	} {
 		asked = 0
 		m := failures{}.matrix(t)
-		m.Scenarios[1].Rules[0].Fault = f
+		switch part := part.(type) {
+		case chaos.Fault:
+			m.Scenarios[1].Rules[0].Fault = part
+		case chaos.When:
+			m.Scenarios[1].Rules[0].When = part
+		}
 		returned := false
 		done := make(chan struct{})
 		go func() {

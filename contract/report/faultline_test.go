@@ -65,7 +65,7 @@ func TestNotes(t *testing.T) {
 		{"a part of the matrix", contract.Report{Filtered: true}, "Some cells were left out by a filter: score and verdict are about those that ran."},
 		{"a log that was too small", contract.Report{Dropped: 3}, "3 events did not fit the logs of the cells."},
 		{"late calls", contract.Report{Cells: late}, "3 late calls came from agents whose cell had ended, in 2 cells; none reached a tool."},
-		{"agents left behind", contract.Report{Abandoned: 1}, "The agent did not end in 1 cell: its goroutines were left behind."},
+		{"agents left behind", contract.Report{Abandoned: 1}, "User code did not end in 1 cell: its goroutines were left behind."},
 		{"shared observations", contract.Report{SharedObservations: true},
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other."},
 		{"the state probe of an older report", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."},

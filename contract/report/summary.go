@@ -175,7 +175,7 @@ func caveats(r *contract.Report) (all []string) {
 	}
 	if r.Abandoned > 0 {
 		all = append(all,
-			fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.",
+			fmt.Sprintf("User code did not end in %s: its goroutines were left behind.",
 				text.Plural(r.Abandoned, "cell")))
 	}
 	if r.SharedObservations {
