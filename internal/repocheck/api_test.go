@@ -27,7 +27,7 @@ var otherNames = map[string]struct {
 	limit  int
 	reason string
 }{
-	"chaos":                     {67, "the ground: wrapping, rules, plans and what faults are made of"},
+	"chaos":                     {68, "the ground: wrapping, rules, plans and what faults are made of"},
 	"contract":                  {41, "the matrix, its parts and its report"},
 	"contract/experiment":       {30, "an experiment, its parts and its journal, each a type in JSON"},
 	"contract/findings":         {42, "a call with its parts, and eight kinds of finding with three verdicts, each a constant in JSON"},
