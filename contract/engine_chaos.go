@@ -9,9 +9,8 @@ import (
 // A chaosTally counts the cells under rules for [Report.Chaos], one after the other in the
 // order of the matrix.
 type chaosTally struct {
-	asked    map[*compiledScenario]map[string]int // the question, by the name of the invariant
-	lastCalm int                                  // the index of the last calm scenario; -1: there is none
-	ruled    bool                                 // there is a scenario with rules
+	lastCalm int  // the index of the last calm scenario; -1: there is none
+	ruled    bool // there is a scenario with rules
 
 	cells                     map[scoring.Cell]int
 	calmBroken, calmUndecided int
@@ -28,45 +27,51 @@ type twin struct {
 	trial     int
 }
 
-func newChaosTally(scenarios []*compiledScenario) *chaosTally {
-	t := &chaosTally{lastCalm: -1, asked: map[*compiledScenario]map[string]int{}, cells: map[scoring.Cell]int{},
-		calm: map[twin]CellState{}, waiting: map[twin]map[scoring.Cell]int{}}
-	type question struct {
-		source  *worldSource
-		prompts string
-	}
-	numbers, questions := map[*promptList]int{}, map[question]int{}
-	number := func(l *promptList) int {
-		n, known := numbers[l]
-		if !known {
-			q := question{l.source, fmt.Sprintf("%q", l.prompts)}
-			if n, known = questions[q]; !known {
-				n = len(questions)
-				questions[q] = n
-			}
-			numbers[l] = n
-		}
-		return n
-	}
+func newChaosTally(scenarios []*foldScenario) *chaosTally {
+	t := &chaosTally{lastCalm: -1, cells: map[scoring.Cell]int{}, calm: map[twin]CellState{},
+		waiting: map[twin]map[scoring.Cell]int{}}
 	for _, s := range scenarios {
 		t.ruled = t.ruled || len(s.Rules) > 0
 		if s.calm() {
 			t.lastCalm = s.index
 		}
-		t.asked[s] = make(map[string]int, len(s.invariants))
-		for _, p := range s.invariants {
-			t.asked[s][p.Name] = number(p.list)
-		}
 	}
 	return t
 }
 
+// numberQuestions gives each scenario the numbers of what its invariants ask: prompts and the
+// source of worlds. Equal numbers are equal questions, and none are 0 alone.
+func (e *engine) numberQuestions() (all [][]int) {
+	type question struct {
+		source  *worldSource
+		prompts string
+	}
+	numbers, questions := map[*promptList]int{}, map[question]int{}
+	for _, s := range e.scenarios {
+		var own []int
+		for _, p := range s.invariants {
+			n, known := numbers[p.list]
+			if !known {
+				q := question{p.list.source, fmt.Sprintf("%q", p.list.prompts)}
+				if n, known = questions[q]; !known {
+					n = len(questions)
+					questions[q] = n
+				}
+				numbers[p.list] = n
+			}
+			own = append(own, n)
+		}
+		all = append(all, own)
+	}
+	return all
+}
+
 // add adds a cell. A nil tally, that of a sequential run, and one without rules count nothing.
-func (t *chaosTally) add(r *CellReport, s *compiledScenario) {
+func (t *chaosTally) add(r *CellReport, s *foldScenario, at int) {
 	if t == nil || !t.ruled {
 		return
 	}
-	key := twin{t.asked[s][r.Cell.Invariant], r.Cell.Invariant, r.Cell.Trial}
+	key := twin{s.question(at), r.Cell.Invariant, r.Cell.Trial}
 	switch {
 	case s.calm():
 		if r.State == Broken || r.State == Inconclusive && t.calm[key] != Broken {
@@ -85,7 +90,7 @@ func (t *chaosTally) add(r *CellReport, s *compiledScenario) {
 
 // underRules is the cell as the chaos score counts it. A prompt that was rewritten is no
 // fault of a rule.
-func (r *CellReport) underRules(s *compiledScenario) scoring.Cell {
+func (r *CellReport) underRules(s *foldScenario) scoring.Cell {
 	c := r.scored(s)
 	if r.Delivered == r.Rewritten && (c.State == Held || c.State == Broken) {
 		c.State, c.Violated, c.Delivered = Undelivered, c.State == Broken, 0

@@ -2,10 +2,7 @@ package contract
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-
-	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // maxCover bounds the coverage: the names of injection points may hold numbers.
@@ -19,59 +16,53 @@ type coverage struct {
 	full      bool // some are not counted
 }
 
-func newCoverage(sources []*worldSource) *coverage {
-	c := &coverage{delivered: map[CoverCount]int{}, uncalled: map[string]struct{}{}}
-	for _, s := range sources {
-		for _, t := range s.tools {
-			if _, twice := c.uncalled[t.Name]; !twice {
-				c.tools = append(c.tools, t.Name)
-			}
-			c.uncalled[t.Name] = struct{}{}
-		}
+func newCoverage(tools []string) *coverage {
+	c := &coverage{delivered: map[CoverCount]int{}, uncalled: map[string]struct{}{}, tools: tools}
+	for _, name := range tools {
+		c.uncalled[name] = struct{}{}
 	}
 	return c
 }
 
-func (c *coverage) call(target string) {
-	if len(c.uncalled) > 0 {
-		delete(c.uncalled, target)
+// add counts what one run showed.
+func (c *coverage) add(n *runNotes) {
+	for _, at := range n.Called {
+		delete(c.uncalled, c.tools[at])
+	}
+	for _, row := range n.Coverage {
+		calls := row.Delivered
+		row.Delivered = 0
+		have, seen := c.delivered[row]
+		if !seen && len(c.delivered) == maxCover {
+			c.full = true
+			continue
+		}
+		add(&have, calls)
+		c.delivered[row] = have
 	}
 }
 
-// add counts the fault of a kind that was delivered on a call.
-func (c *coverage) add(e *chaos.Event, kind string) {
-	key := CoverCount{Target: e.Target, Fault: kind, Try: min(max(e.Attempt, 1), 3)}
-	n, seen := c.delivered[key]
-	if !seen && len(c.delivered) == maxCover {
-		c.full = true
-		return
-	}
-	add(&n, 1)
-	c.delivered[key] = n
-}
-
-// cover adds the coverage to the report. Of what no fault reached it can only tell if
-// every call of every cell was seen.
-func (c *collector) cover() {
-	r, cov := c.report, c.coverage
+// rows is the coverage as it is reported. all reports whether every call of every cell was
+// seen: only then it can tell what no fault reached.
+func (c *coverage) rows(all bool) (rows []CoverCount) {
 	reached := map[string]bool{}
-	for row, n := range cov.delivered {
+	for row, n := range c.delivered {
 		reached[row.Target] = true
 		row.Delivered = n
-		r.Coverage = append(r.Coverage, row)
+		rows = append(rows, row)
 	}
-	if len(r.Faults) > 0 && !c.cancelled && !r.Filtered && r.Dropped == 0 && !cov.full {
-		for _, tool := range cov.tools {
+	if all && !c.full {
+		for _, tool := range c.tools {
 			if !reached[tool] {
-				_, uncalled := cov.uncalled[tool]
-				r.Coverage = append(r.Coverage, CoverCount{Target: tool, Uncalled: uncalled})
+				_, uncalled := c.uncalled[tool]
+				rows = append(rows, CoverCount{Target: tool, Uncalled: uncalled})
 			}
 		}
 	}
-	slices.SortFunc(r.Coverage, func(a, b CoverCount) int {
-		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Try, b.Try))
-	})
-	if cov.full {
-		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
-	}
+	slices.SortFunc(rows, compareCover)
+	return rows
+}
+
+func compareCover(a, b CoverCount) int {
+	return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Try, b.Try))
 }

@@ -37,6 +37,8 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	defer l.caller.Release()
 	e.prepare(ctx)
 	l.lintRules(ctx)
+	e.head = e.newHead()
+	e.tools = placesOf(e.head.tools())
 	return e.runAll(ctx, l)
 }
 
@@ -128,8 +130,10 @@ type engine struct {
 	sources   []*worldSource
 	warnings  []string
 	probed    bool
-	goalsLeft []atomic.Bool // goals whose function was left behind
-	forRunner bool          // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
+	goalsLeft []atomic.Bool  // goals whose function was left behind
+	head      *runHead       // of the report; nil: there is none
+	tools     map[string]int // in the head
+	forRunner bool           // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }
 
 // newEngine checks everything that can be checked without calling an agent.
@@ -184,6 +188,7 @@ func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations ||
 // A compiledInvariant is an invariant with its list of prompts in a scenario.
 type compiledInvariant struct {
 	*Invariant
+	index  int // in the matrix
 	list   *promptList
 	gather Needs // with what RunOptions.Gather adds
 }
@@ -206,9 +211,6 @@ func (e *engine) assign() {
 		for _, p := range all {
 			if e.forRunner || s.applies(p.Applies) {
 				s.invariants = append(s.invariants, p)
-				s.fields = append(s.fields,
-					newFieldTally(Field{Scenario: s.Name, Invariant: p.Name, Severity: p.Severity,
-						AtLeast: p.promised(), Poor: p.poor()}, e.m.trials()))
 				p.list.gather |= e.calmNeeds(p)
 			}
 		}
@@ -229,7 +231,7 @@ func (e *engine) invariantsOf(s *compiledScenario) []*compiledInvariant {
 		if len(inv.Probes) > 0 {
 			list = s.source.listOf(inv.Probes, nil)
 		}
-		all[i] = &compiledInvariant{inv, list, inv.Needs | e.o.Gather}
+		all[i] = &compiledInvariant{inv, i, list, inv.Needs | e.o.Gather}
 	}
 	return all
 }

@@ -192,8 +192,12 @@ func allEnded(observations []*Observation, targets []string) bool {
 // overlap is a pair of calls of which a rule that counts matched one, and could have
 // matched the other.
 type overlap struct {
-	rule           string
-	matched, other chaos.Event
+	Rule      string `json:"rule"`
+	Lane      string `json:"lane,omitempty"`
+	Target    string `json:"target"` // of the call that it matched, and its number in lane and target
+	Call      uint64 `json:"call,string"`
+	Other     string `json:"other"` // those of the other
+	OtherCall uint64 `json:"otherCall,string"`
 }
 
 // cautions are what a run showed that may be different in the next run.
@@ -216,41 +220,10 @@ func countingRules(plan *chaos.Plan) (names []string) {
 func (s *compiledScenario) overlaps(in *chaos.Injector) (found []overlap) {
 	for _, rule := range s.counting {
 		if matched, other, ok := in.Overlap(rule); ok {
-			found = append(found, overlap{rule, matched, other})
+			found = append(found, overlap{rule, matched.Lane, matched.Target, matched.Ordinal, other.Target, other.Ordinal})
 		}
 	}
 	return found
-}
-
-// addOverlaps counts the runs with such calls. r is the cell of the run.
-func (t tally) addOverlaps(found []overlap, c Cell) {
-	for i := range found {
-		rule := t[found[i].rule]
-		if rule.overlaps++; rule.overlaps == 1 {
-			rule.overlap, rule.overlapIn = found[i], c
-		}
-	}
-}
-
-// warnOfOverlaps says where a run may not repeat.
-func (c *collector) warnOfOverlaps() {
-	for _, s := range c.engine.scenarios {
-		for _, name := range s.counting {
-			t := c.tallies[s][name]
-			if t.overlaps == 0 {
-				continue
-			}
-			o := &t.overlap
-			lane := ""
-			if o.matched.Lane != "" {
-				lane = fmt.Sprintf(" of lane %q", o.matched.Lane)
-			}
-			c.engine.warn(fmt.Sprintf("Rule %s of scenario %s may act on other calls in the next run: it counts calls, and in %s some%s overlapped. In %v it "+
-				"matched call %d of %s, which overlapped with call %d of %s. Give each strand of calls a lane (chaos.WithLane), or use a trigger that does not count.",
-				name, s.Name, text.Plural(t.overlaps, "run"), lane, t.overlapIn,
-				o.matched.Ordinal+1, o.matched.Target, o.other.Ordinal+1, o.other.Target))
-		}
-	}
 }
 
 // firstChosen is the least port that a system chooses for a server by itself.
@@ -284,17 +257,6 @@ func (s *compiledScenario) hosts(in *chaos.Injector) []string {
 		return nil
 	}
 	return chosenPorts(in.Targets())
-}
-
-// addHosts warns once, of the first cell.
-func (c *collector) addHosts(hosts []string, cell Cell) {
-	if len(hosts) == 0 || c.warnedOfHosts {
-		return
-	}
-	c.warnedOfHosts = true
-	c.engine.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
-		"in %v the calls went to %s. Give each server a name (chaoshttp.Options.Name).", cell,
-		strings.Join(hosts, " and ")))
 }
 
 // pointLearner finds the rules whose target is the name of nothing. A rule whose target

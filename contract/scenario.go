@@ -19,13 +19,14 @@ type compiledScenario struct {
 	plan       *chaos.Plan
 	tool, llm  bool // some rule, or something else that is broken, is in that layer
 	invariants []*compiledInvariant
-	counting   []string      // the rules whose triggers count calls
-	fields     []*fieldTally // by invariant; the collector's lock guards them
-	goals      []int         // what its cells may reach, by the place in the matrix
+	counting   []string // the rules whose triggers count calls
+	rules      map[string]ruleAt
+	goals      []int // what its cells may reach, by the place in the matrix
 }
 
 func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *compiledScenario {
-	c := &compiledScenario{Scenario: s, index: index, plan: plan, counting: countingRules(plan)}
+	c := &compiledScenario{Scenario: s, index: index, plan: plan, counting: countingRules(plan),
+		rules: rulesAt(plan)}
 	for _, r := range plan.Rules() {
 		switch layerOf(r, points) {
 		case chaos.LayerTool:

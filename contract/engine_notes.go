@@ -1,0 +1,159 @@
+package contract
+
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/judging"
+)
+
+// cellNotes are what a cell adds to the report of the matrix besides its own members. They
+// are what a run file has of it, so that whoever reads the file counts what the run counted.
+type cellNotes struct {
+	Of        int            `json:"of"`            // the place of the invariant in the matrix
+	Run       *runNotes      `json:"run,omitempty"` // nil: an earlier cell was judged on it, and has it
+	Judged    []judging.Note `json:"judged,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+	Cancelled bool           `json:"cancelled,omitempty"`
+}
+
+// runNotes are what one run of the agent showed, as far as the report of the matrix counts it.
+type runNotes struct {
+	// Rules has an element for each rule of the scenario, without zeros at the end.
+	Rules    []ruleNote   `json:"rules,omitempty"`
+	Coverage []CoverCount `json:"coverage,omitempty"`
+	Called   []int        `json:"called,omitempty"` // tools of the head
+	Goals    []goalNote   `json:"goals,omitempty"`
+	Dropped  int          `json:"dropped,omitempty"`
+	Overlaps []overlap    `json:"overlaps,omitempty"`
+	Hosts    []string     `json:"hosts,omitempty"` // see chosenPorts
+}
+
+// A ruleNote counts the calls on which the fault of a rule was delivered, and those on which
+// it was injected without effect.
+type ruleNote struct {
+	Delivered   int    `json:"delivered,omitempty"`
+	Undelivered int    `json:"undelivered,omitempty"`
+	Matched     bool   `json:"matched,omitempty"` // some call, also if no fault was injected
+	Fault       string `json:"fault,omitempty"`   // the kind, of a fault that does not declare it
+}
+
+// A goalNote says what one run showed of a goal.
+type goalNote struct {
+	Goal    int    `json:"goal"` // its place in the matrix
+	Reached bool   `json:"reached,omitempty"`
+	Failed  string `json:"failed,omitempty"` // how its function failed; empty: it did not
+}
+
+// ruleAt is the place of a rule in its scenario.
+type ruleAt struct {
+	at    int
+	kind  string // what its fault declares; "": nothing
+	shown string // kind, or else its type
+}
+
+func rulesAt(plan *chaos.Plan) map[string]ruleAt {
+	all := map[string]ruleAt{}
+	for i, r := range plan.Rules() {
+		all[r.Name] = ruleAt{i, kindOf(r.Fault), shownKind(r.Fault)}
+	}
+	return all
+}
+
+// kindOf is the kind that a fault declares; "" for one that declares none, whose
+// events have it.
+func kindOf(f chaos.Fault) string {
+	if d, ok := f.(chaos.Described); ok {
+		return d.Describe().Kind
+	}
+	return ""
+}
+
+// notesOf notes the calls of a run. That of a [Runner] has no report.
+func (e *engine) notesOf(s *compiledScenario, r *run) *runNotes {
+	n := &runNotes{Dropped: r.dropped, Overlaps: r.cautions.overlaps, Hosts: r.cautions.hosts}
+	if e.forRunner {
+		return n
+	}
+	for _, o := range r.all {
+		for i := range o.Events {
+			event := &o.Events[i]
+			if at, known := e.tools[event.Target]; known && !slices.Contains(n.Called, at) {
+				n.Called = append(n.Called, at)
+			}
+			if len(s.rules) > 0 {
+				n.event(s, event)
+			}
+		}
+	}
+	slices.Sort(n.Called)
+	slices.SortFunc(n.Coverage, compareCover) // calls that overlap have no order of their own
+	return n
+}
+
+// rule is the note of a rule; nil: the scenario does not have it.
+func (n *runNotes) rule(s *compiledScenario, name string) (*ruleNote, ruleAt) {
+	r, known := s.rules[name]
+	if !known {
+		return nil, r
+	}
+	for len(n.Rules) <= r.at {
+		n.Rules = append(n.Rules, ruleNote{})
+	}
+	return &n.Rules[r.at], r
+}
+
+// event notes one call.
+func (n *runNotes) event(s *compiledScenario, e *chaos.Event) {
+	count := func(name string, reached bool) {
+		c, _ := n.rule(s, name)
+		switch {
+		case c == nil: // no rule was injected
+			return
+		case reached:
+			add(&c.Delivered, 1)
+		default:
+			add(&c.Undelivered, 1)
+		}
+		c.Matched = true
+	}
+	count(e.Rule, e.Delivered)
+	if c, r := n.rule(s, e.Rule); c != nil && r.kind == "" && c.Fault == "" {
+		c.Fault = e.Fault
+	}
+	if e.Delivered {
+		n.cover(e, e.Fault)
+	}
+	for _, rule := range e.Also {
+		count(rule, true)
+		if r, known := s.rules[rule]; known {
+			n.cover(e, r.shown)
+		}
+	}
+	for _, rule := range e.Idle {
+		count(rule, false)
+	}
+	for _, notInjected := range [][]string{e.Masked, e.HeldBack} {
+		for _, rule := range notInjected {
+			if c, _ := n.rule(s, rule); c != nil {
+				c.Matched = true
+			}
+		}
+	}
+}
+
+// cover notes the fault of a kind that was delivered on a call.
+func (n *runNotes) cover(e *chaos.Event, kind string) {
+	key := CoverCount{Target: e.Target, Fault: kind, Try: min(max(e.Attempt, 1), 3)}
+	for i := range n.Coverage {
+		c := &n.Coverage[i]
+		if c.Target == key.Target && c.Fault == key.Fault && c.Try == key.Try {
+			add(&c.Delivered, 1)
+			return
+		}
+	}
+	if len(n.Coverage) <= maxCover { // one more than a report has, so that it knows of those it lacks
+		key.Delivered = 1
+		n.Coverage = append(n.Coverage, key)
+	}
+}

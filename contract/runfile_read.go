@@ -1,0 +1,512 @@
+package contract
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+// ReadRunOptions are the settings of [ReadRun]; nil and the zero value work.
+type ReadRunOptions struct {
+	_ struct{}
+	// CountsOnly leaves out the cells, as [KeepCounts] does: memory then does not grow with
+	// their number.
+	CountsOnly bool
+}
+
+// ReadRun reads a run file: one that [WriteRun] wrote, that of [RunOptions.File], or what a
+// run that was killed left of its file. Package contract/report describes it: its Read is this
+// function.
+//
+// The units are folded by the code that folds a run, and the result is compared with the end
+// of the file. Without an end the report has what the units say. It is then Cancelled, and a
+// warning says how many units the file has. A last line without its line break is what a killed
+// run leaves: it is dropped unless it is whole.
+//
+// Numbers in the states of the world come back as [json.Number]. The agent's error value, its
+// tools, and [CellReport.Observations] are not in a file.
+//
+// Errors: [*FieldError] for the first line that is not what was written, with its number, and for
+// the first member of the end that does not follow from the units; and those of the reader.
+func ReadRun(rd io.Reader, o *ReadRunOptions) (*Report, error) {
+	r := &runReader{to: bufio.NewReader(rd), waiting: map[int]*runUnit{}, seen: map[int]bool{}}
+	if o != nil {
+		r.ReadRunOptions = *o
+	}
+	report, err := r.read()
+	if own, ok := errors.AsType[*FieldError](err); ok && r.reading && own.Line == 0 {
+		err = own.At(r.line, 1)
+	}
+	return report, err
+}
+
+// A runReader reads one file.
+type runReader struct {
+	ReadRunOptions
+	to       *bufio.Reader
+	line     int
+	reading  bool // an error is that of the line
+	head     *runHead
+	names    map[string]int // of scenarios
+	fold     *fold
+	next     int              // the first unit that is missing, as a number
+	waiting  map[int]*runUnit // units after it
+	seen     map[int]bool     // units of a sequential run, which come in several lines
+	units    int
+	cells    []CellReport
+	places   []cellPlace
+	end      *Report
+	warnings []string // of the units
+}
+
+func (r *runReader) read() (*Report, error) {
+	for r.end == nil {
+		r.line++
+		line, err := r.to.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("contract: run file: read: %w", err)
+		}
+		torn := err == io.EOF
+		if torn && len(line) == 0 {
+			break
+		}
+		r.reading = true
+		if err := r.take(line); err != nil {
+			if torn && r.line > 1 && !isWhole(line) {
+				break
+			}
+			return nil, err
+		}
+		if r.reading = false; torn {
+			break
+		}
+	}
+	if r.head == nil {
+		return nil, fields.Wrong("", fielderror.Found("empty"), "a run file")
+	}
+	if r.end != nil {
+		if n, err := r.to.Discard(1); n > 0 || err != io.EOF {
+			return nil, fields.Wrong("", fielderror.Found("more after the end"), "the end as the last line").At(r.line+1, 1)
+		}
+	}
+	return r.finish()
+}
+
+// isWhole reports whether a line has its sum.
+func isWhole(line []byte) bool {
+	_, err := withoutSum(line)
+	return err == nil
+}
+
+// take reads one line.
+func (r *runReader) take(line []byte) error {
+	if r.head == nil {
+		return r.takeHead(line)
+	}
+	text, err := withoutSum(line)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(text, []byte(`{"end":`)) {
+		return r.takeEnd(text)
+	}
+	u := new(runUnit)
+	if err := decodeStrictly(text, u); err != nil {
+		return err
+	}
+	return r.takeUnit(u)
+}
+
+func (r *runReader) takeHead(line []byte) error {
+	const old = "the head of a run file; a report or baseline that was made before run files has none: make it again, a baseline with SHAKEDOWN_UPDATE=1"
+	var kind struct {
+		Shakedown string
+		Version   int
+	}
+	text, err := withoutSum(line)
+	if err != nil {
+		return fields.Wrong("", fielderror.Found(text2(line)), old)
+	}
+	if err := json.Unmarshal(text, &kind); err != nil || kind.Shakedown != runFileKind {
+		return fields.Wrong("", fielderror.Found(text2(line)), old)
+	}
+	if kind.Version != runFileVersion {
+		return fields.Wrong("version", kind.Version, strconv.Itoa(runFileVersion)+"; another is of another version of the library")
+	}
+	h := new(runHead)
+	if err := decodeStrictly(text, h); err != nil {
+		return err
+	}
+	if err := h.check(); err != nil {
+		return err
+	}
+	r.head, r.names = h, h.scenariosByName()
+	r.fold = newFold(h, func(warning string) { r.warnings = append(r.warnings, warning) })
+	r.skip()
+	return nil
+}
+
+// text2 is the beginning of a line.
+func text2(line []byte) string { return text.Clip(strings.TrimSpace(string(line)), 60) }
+
+func (r *runReader) takeEnd(text []byte) error {
+	own := new(Report)
+	end := runEnd{bareReport: (*bareReport)(own)}
+	if err := decodeStrictly(text, &end); err != nil {
+		return err
+	}
+	if !end.End || end.Cells != nil {
+		return fields.Wrong("end", end.End, "true, and no cells")
+	}
+	r.end = own
+	return nil
+}
+
+// takeUnit reads a unit, and folds those that are now in order. The units of a sequential run
+// are in the order in which they were needed.
+func (r *runReader) takeUnit(u *runUnit) error {
+	number, err := r.number(u)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.head.Sequential:
+		return r.addUnit(u, number)
+	case number < r.next || r.waiting[number] != nil:
+		return fields.Wrong("unit", u.Unit, "each unit once")
+	}
+	r.waiting[number] = u
+	for r.waiting[r.next] != nil {
+		if err := r.addUnit(r.waiting[r.next], r.next); err != nil {
+			return err
+		}
+		delete(r.waiting, r.next)
+		r.next++
+		r.skip()
+	}
+	return nil
+}
+
+// skip passes by the scenarios without units.
+func (r *runReader) skip() {
+	for at := r.next / r.head.Trials; at < len(r.fold.scenarios) && len(r.fold.scenarios[at].fields) == 0; at++ {
+		r.next = (at + 1) * r.head.Trials
+	}
+}
+
+// number is the place of a unit among all.
+func (r *runReader) number(u *runUnit) (int, error) {
+	scenario, trial, ok := strings.Cut(u.Unit, "/")
+	at, known := r.names[scenario]
+	n, err := strconv.Atoi(trial)
+	if !ok || !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > r.head.Trials {
+		return 0, fields.Wrong("unit", u.Unit, fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", r.head.Trials))
+	}
+	return at*r.head.Trials + n - 1, nil
+}
+
+// addUnit folds the cells of a unit.
+func (r *runReader) addUnit(u *runUnit, number int) error {
+	s, trial := r.fold.scenarios[number/r.head.Trials], number%r.head.Trials+1
+	cells, places, err := r.cellsOf(u, s, trial)
+	if err != nil {
+		return err
+	}
+	r.units++
+	for i := range cells {
+		if r.head.Sequential {
+			own := number*len(r.head.Invariants) + places[i].invariant
+			if r.seen[own] {
+				return fields.Wrong("unit", u.Unit, "each cell once")
+			}
+			r.seen[own] = true
+		}
+		r.fold.add(s, places[i].invariant, &cells[i])
+	}
+	if !r.CountsOnly {
+		r.cells, r.places = append(r.cells, cells...), append(r.places, places...)
+	}
+	return nil
+}
+
+// cellsOf makes the cells of a unit.
+func (r *runReader) cellsOf(u *runUnit, s *foldScenario, trial int) (cells []CellReport, places []cellPlace, err error) {
+	if len(u.States) != len(r.head.Invariants) {
+		return nil, nil, fields.Wrong("states", u.States, fmt.Sprintf("%d letters", len(r.head.Invariants)))
+	}
+	at := map[string]int{} // in cells, by invariant
+	for k := range r.head.Invariants {
+		inv, letter := &r.head.Invariants[k], u.States[k]
+		if letter == doesNotApply != (s.at[k] < 0) {
+			return nil, nil, fields.Wrong("states", u.States, "- for the invariants that do not apply, and for them alone")
+		}
+		if letter == doesNotApply || letter == notNeeded {
+			continue
+		}
+		if _, _, ok := stateOf(letter); !ok {
+			return nil, nil, fields.Wrong("states", u.States, "the letters h, b, i, u, U, n, s and -")
+		}
+		at[inv.Name] = len(cells)
+		cells = append(cells, baseOf(Cell{s.Name, inv.Name, trial}, inv, s.headScenario, letter, 0, 0))
+		places = append(places, cellPlace{s.index, trial, s.at[k]})
+	}
+	if len(cells) == 0 {
+		return nil, nil, fields.Wrong("states", u.States, "a cell or more")
+	}
+	if len(u.Delivered) > 1 && len(u.Delivered) != len(cells) || len(u.Elapsed) > 1 && len(u.Elapsed) != len(cells) {
+		return nil, nil, fields.Wrong("delivered and elapsedNs",
+			fielderror.Found(fmt.Sprintf("%d and %d numbers", len(u.Delivered), len(u.Elapsed))),
+			fmt.Sprintf("%d, or one, or none", len(cells)))
+	}
+	for i := range cells {
+		cells[i].Delivered = listed(u.Delivered, i)
+		cells[i].Elapsed = time.Duration(listed(u.Elapsed, i))
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Cells)) {
+		i, known := at[name]
+		if !known {
+			return nil, nil, fields.Wrong("cells", name, "an invariant with a cell")
+		}
+		if err := readCell(u.Cells[name], &cells[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return cells, places, r.takeNotes(u, s, at, cells)
+}
+
+// listed is a number of a list that shortened made.
+func listed[T int | int64](all []T, i int) T {
+	switch len(all) {
+	case 0:
+		return 0
+	case 1:
+		return all[0]
+	}
+	return all[i]
+}
+
+// readCell reads the members of a cell that its unit has in cells.
+func readCell(text json.RawMessage, c *CellReport) error {
+	was := *c
+	if err := decodeStrictly(text, c); err != nil {
+		return err
+	}
+	if c.Cell != was.Cell || c.State != was.State || c.Violated != was.Violated {
+		return fields.Wrong("cells", c.Cell.String(), "the cell and the state of its unit")
+	}
+	if c.Severity.Weight() == 0 || c.Delivered < 0 || c.Rewritten < 0 || c.Rewritten > c.Delivered {
+		return fields.Wrong("cells", c.Cell.String(), "a severity, and counts of 0 or more")
+	}
+	return nil
+}
+
+// takeNotes gives the cells what their runs showed.
+func (r *runReader) takeNotes(u *runUnit, s *foldScenario, at map[string]int, cells []CellReport) error {
+	for _, n := range u.Runs {
+		i, known := 0, false
+		if n != nil && n.Of >= 0 && n.Of < len(r.head.Invariants) {
+			i, known = at[r.head.Invariants[n.Of].Name]
+		}
+		switch {
+		case !known || cells[i].notes != nil:
+			return fields.Wrong("runs", fielderror.Found("a run of no cell, or a second one"), "a run of each cell at most")
+		case !r.head.Facts:
+			return fields.Wrong("runs", fielderror.Found("there"), "none, as the head says")
+		case !n.possible(r.head, s):
+			return fields.Wrong("runs", fielderror.Found("what the head does not know"), "its rules, tools and goals, and counts of 0 or more")
+		}
+		cells[i].notes = n
+	}
+	return nil
+}
+
+// possible reports whether what was noted can be counted.
+func (n *cellNotes) possible(h *runHead, s *foldScenario) bool {
+	run := n.Run
+	if run == nil {
+		return true
+	}
+	known := func(name string) bool {
+		return slices.ContainsFunc(s.Rules, func(r headRule) bool { return r.Name == name })
+	}
+	return len(run.Rules) <= len(s.Rules) && run.Dropped >= 0 &&
+		!slices.ContainsFunc(run.Rules, func(r ruleNote) bool { return min(r.Delivered, r.Undelivered) < 0 }) &&
+		!slices.ContainsFunc(run.Coverage, func(c CoverCount) bool { return c.Delivered < 0 }) &&
+		!slices.ContainsFunc(run.Called, func(at int) bool { return at < 0 || at >= len(h.Tools) }) &&
+		!slices.ContainsFunc(run.Goals, func(g goalNote) bool { return g.Goal < 0 || g.Goal >= len(h.Goals) }) &&
+		!slices.ContainsFunc(run.Overlaps, func(o overlap) bool { return !known(o.Rule) })
+}
+
+// finish makes the report, and compares it with the end.
+func (r *runReader) finish() (*Report, error) {
+	for _, number := range slices.Sorted(maps.Keys(r.waiting)) {
+		if err := r.addUnit(r.waiting[number], number); err != nil {
+			return nil, err
+		}
+	}
+	r.sort()
+	if r.end == nil {
+		return r.cut()
+	}
+	if !r.head.Cells && r.units > 0 {
+		return nil, fields.Wrong("head.cells", false, "true, as there are units")
+	}
+	again, err := r.fold.again(r.end)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.head.compare("end", again, r.end); err != nil {
+		return nil, err
+	}
+	r.end.head = r.head
+	if !r.CountsOnly {
+		r.end.Cells = r.cells
+	}
+	return r.end, nil
+}
+
+// sort puts the cells into the order of the matrix.
+func (r *runReader) sort() {
+	order := make([]int, len(r.cells))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return r.places[a].compare(r.places[b]) })
+	cells := make([]CellReport, len(order))
+	for i, from := range order {
+		cells[i] = r.cells[from]
+	}
+	r.cells = cells
+}
+
+// cut is the report of a run that was killed.
+func (r *runReader) cut() (*Report, error) {
+	if !r.head.Cells {
+		return nil, fields.Wrong("", fielderror.Found("no end"), "an end, in a file without units")
+	}
+	report, err := r.fold.again(&Report{Goals: r.fold.report.Goals, Cancelled: true})
+	if err != nil {
+		return nil, err
+	}
+	all := 0
+	for _, s := range r.fold.scenarios {
+		if len(s.fields) > 0 {
+			all += r.head.Trials
+		}
+	}
+	report.Warnings = append(r.warnings,
+		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), all))
+	if !r.CountsOnly {
+		report.Cells = r.cells
+	}
+	return report, nil
+}
+
+// notFolded are the members of a report that no unit has. Some are those of the run as a whole,
+// the others are set by a person, a judge's calibration or a search.
+var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects", "SearchRuns", "SearchElapsed", "SearchStopped",
+	"Repeatable", "Difference", "Mutation", "Replay", "Overall"}
+
+// ofRuns are the members that follow from what runs showed.
+var ofRuns = []string{"Faults", "Coverage", "Goals", "Judges", "Dropped", "Chaos"}
+
+// compare returns an error for the first member of a report that is not as it was folded.
+func (h *runHead) compare(name string, folded, is *Report) error {
+	own := *is
+	own.Judges = slices.Clone(is.Judges)
+	for i := range own.Judges {
+		own.Judges[i].Calibration = nil
+	}
+	want := *folded
+	want.Judges = slices.Clone(want.Judges)
+	for i := range want.Judges {
+		want.Judges[i].Calibration = nil
+	}
+	skip := slices.Clone(notFolded)
+	if !h.Facts {
+		skip = append(skip, ofRuns...)
+	}
+	for f := range reflect.TypeFor[Report]().Fields() {
+		if !f.IsExported() || slices.Contains(skip, f.Name) {
+			continue
+		}
+		a, b := reflect.ValueOf(&own).Elem().FieldByIndex(f.Index), reflect.ValueOf(&want).Elem().FieldByIndex(f.Index)
+		at, got, wanted := firstDifference(name+"."+nameOf(f), a, b)
+		if at != "" {
+			return fields.Wrong(at, fielderror.Found(got), wanted+", as the cells say")
+		}
+	}
+	return nil
+}
+
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return cmp.Or(name, f.Name)
+}
+
+// tolerance is the allowed difference from a number computed here: another processor
+// may round the last digits differently.
+const tolerance = 1e-9
+
+// firstDifference is the place of the first difference of two values, with both as text. Why is a
+// sentence for people, which another version may word otherwise.
+func firstDifference(at string, a, b reflect.Value) (place, is, want string) {
+	switch a.Kind() {
+	case reflect.Struct:
+		for f := range a.Type().Fields() {
+			if f.IsExported() && f.Name != "Why" {
+				if p, is, want := firstDifference(at+"."+nameOf(f), a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)); p != "" {
+					return p, is, want
+				}
+			}
+		}
+		return "", "", ""
+	case reflect.Pointer:
+		if !a.IsNil() && !b.IsNil() {
+			return firstDifference(at, a.Elem(), b.Elem())
+		}
+	case reflect.Slice:
+		for i := range min(a.Len(), b.Len()) {
+			if p, is, want := firstDifference(fmt.Sprintf("%s[%d]", at, i), a.Index(i), b.Index(i)); p != "" {
+				return p, is, want
+			}
+		}
+		if a.Len() != b.Len() {
+			return at, text.Plural(a.Len(), "element"), text.Number(b.Len())
+		}
+		return "", "", ""
+	case reflect.Float64:
+		if math.Abs(a.Float()-b.Float()) <= tolerance*max(1, math.Abs(b.Float())) {
+			return "", "", ""
+		}
+	}
+	if reflect.DeepEqual(a.Interface(), b.Interface()) {
+		return "", "", ""
+	}
+	return at, shown(a), shown(b)
+}
+
+// shown is a value in an error.
+func shown(v reflect.Value) string {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return "absent"
+		}
+		return "there"
+	}
+	return text.Clip(fmt.Sprintf("%v", v.Interface()), 120)
+}
