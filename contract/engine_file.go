@@ -49,6 +49,22 @@ type fileLine struct {
 	from, length int64
 }
 
+// tryFile returns the error of a file that cannot be written, before any agent is called. It
+// leaves one that is there as it is.
+func (e *engine) tryFile() error {
+	if e.o.File == "" {
+		return nil
+	}
+	file, err := os.OpenFile(e.o.File, os.O_RDWR|os.O_CREATE, 0o644)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("contract: run file: %w", err)
+	}
+	return nil
+}
+
 // openFile makes the file of a run, with its head; nil: none was asked for.
 func (e *engine) openFile() (*fileWriter, error) {
 	if e.o.File == "" {

@@ -29,6 +29,9 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.tryFile(); err != nil {
+		return nil, err
+	}
 	if err := e.learn(ctx, e.sources); err != nil {
 		return nil, err
 	}

@@ -112,6 +112,9 @@ func letterOf(c *CellReport) byte {
 	if c.State == Undelivered && c.Violated {
 		return unprovoked
 	}
+	if c.State > Undelivered {
+		return '?' // it has no letter
+	}
 	return stateLetters[c.State]
 }
 

@@ -210,10 +210,11 @@ func (r *runReader) skip() {
 
 // number is the place of a unit among all.
 func (r *runReader) number(u *runUnit) (int, error) {
-	scenario, trial, ok := strings.Cut(u.Unit, "/")
-	at, known := r.names[scenario]
+	cut := max(0, strings.LastIndexByte(u.Unit, '/'))
+	trial := strings.TrimPrefix(u.Unit[cut:], "/")
+	at, known := r.names[u.Unit[:cut]]
 	n, err := strconv.Atoi(trial)
-	if !ok || !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > r.head.Trials {
+	if !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > r.head.Trials {
 		return 0, fields.Wrong("unit", u.Unit, fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", r.head.Trials))
 	}
 	return at*r.head.Trials + n - 1, nil
@@ -422,7 +423,7 @@ var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects"
 	"Repeatable", "Difference", "Mutation", "Replay", "Overall"}
 
 // ofRuns are the members that follow from what runs showed.
-var ofRuns = []string{"Faults", "Coverage", "Goals", "Judges", "Dropped", "Chaos"}
+var ofRuns = []string{"Faults", "Coverage", "Goals", "Judges", "Dropped", "Filtered", "Chaos"}
 
 // compare returns an error for the first member of a report that is not as it was folded.
 func (h *runHead) compare(name string, folded, is *Report) error {

@@ -120,7 +120,7 @@ func (o *RunFileOptions) refold(own *Report, h *runHead, units []keptUnit) error
 // does not know it has from the report that it is compared with.
 func (f *fold) again(like *Report) (again *Report, err error) {
 	if !f.head.Facts { // the verdict and the coverage depend on these
-		f.report.Goals, f.report.Dropped = like.Goals, like.Dropped
+		f.report.Goals, f.report.Dropped, f.report.Filtered = like.Goals, like.Dropped, like.Filtered
 	}
 	if f.head.Cells {
 		again, err = f.finish(like.Cancelled)
@@ -128,8 +128,10 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 		again = new(*like)
 		err = again.Judge()
 	}
-	if errors.Is(err, scoring.ErrNoneRan) || errors.Is(err, scoring.ErrNoDecidedCell) {
-		err = nil
+	for _, undecided := range []error{scoring.ErrNoCells, scoring.ErrNoneRan, scoring.ErrNoDecidedCell} {
+		if errors.Is(err, undecided) {
+			return again, nil // the verdict says so
+		}
 	}
 	return again, err
 }
@@ -194,6 +196,10 @@ func (h *runHead) unitsOf(cells []CellReport) (units []keptUnit, err error) {
 			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].state", i),
 				fielderror.Found(fmt.Sprintf("%v, broke: %t", cells[i].State, cells[i].Violated)),
 				"a state, and broke with broken, or with undelivered")
+		}
+		if n := cells[i].Rewritten; n < 0 || n > cells[i].Delivered {
+			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].rewritten", i), n,
+				fmt.Sprintf("0 to the %d of delivered", cells[i].Delivered))
 		}
 		order[i], places[i] = i, cellPlace{s, c.Trial, k}
 	}

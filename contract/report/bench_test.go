@@ -37,17 +37,17 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// BenchmarkJSON writes and reads reports: of cells alone, and with evidence for
+// BenchmarkRunFile writes and reads run files: of cells alone, and with evidence for
 // every cell.
-func BenchmarkJSON(b *testing.B) {
+func BenchmarkRunFile(b *testing.B) {
 	for _, evidence := range []bool{false, true} {
 		for _, trials := range []int{33, 333, 3334} {
-			benchmarkJSON(b, trials, evidence)
+			benchmarkRunFile(b, trials, evidence)
 		}
 	}
 }
 
-func benchmarkJSON(b *testing.B, trials int, evidence bool) {
+func benchmarkRunFile(b *testing.B, trials int, evidence bool) {
 	r := build(b, "many", trials, deskScenarios, deskInvariants[:5], map[string]outcome{})
 	name := "plain"
 	if evidence {
@@ -57,12 +57,12 @@ func benchmarkJSON(b *testing.B, trials int, evidence bool) {
 		}
 	}
 	var text bytes.Buffer
-	require.NoError(b, report.JSON(&text, r, &report.JSONOptions{Compact: true}))
+	require.NoError(b, report.Write(&text, r, nil))
 	b.Run(fmt.Sprintf("write/%s/cells=%d", name, len(r.Cells)), func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(text.Len()))
 		for b.Loop() {
-			if err := report.JSON(io.Discard, r, nil); err != nil {
+			if err := report.Write(io.Discard, r, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -71,7 +71,7 @@ func benchmarkJSON(b *testing.B, trials int, evidence bool) {
 		b.ReportAllocs()
 		b.SetBytes(int64(text.Len()))
 		for b.Loop() {
-			if _, err := report.FromJSON(bytes.NewReader(text.Bytes())); err != nil {
+			if _, err := report.Read(bytes.NewReader(text.Bytes()), nil); err != nil {
 				b.Fatal(err)
 			}
 		}
