@@ -132,17 +132,18 @@ func (r *runReader) take(line []byte) error {
 }
 
 func (r *runReader) takeHead(line []byte) error {
-	const old = "the head of a run file; a report or baseline that was made before run files has none: make it again, a baseline with SHAKEDOWN_UPDATE=1"
-	var kind struct {
-		Shakedown string
-		Version   int
+	if !bytes.HasPrefix(line, []byte(`{"shakedown":"`+runFileKind+`"`)) {
+		begin := text.Clip(strings.TrimSpace(string(line)), 40)
+		return fields.Wrong("", fielderror.Found(strconv.Quote(begin)),
+			"the head of a run file; what was made before run files has none: make it again, a baseline with SHAKEDOWN_UPDATE=1")
 	}
 	text, err := withoutSum(line)
 	if err != nil {
-		return fields.Wrong("", fielderror.Found(text2(line)), old)
+		return err
 	}
-	if err := json.Unmarshal(text, &kind); err != nil || kind.Shakedown != runFileKind {
-		return fields.Wrong("", fielderror.Found(text2(line)), old)
+	var kind struct{ Version int }
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return fields.Because("", nil, err, "")
 	}
 	if kind.Version != runFileVersion {
 		return fields.Wrong("version", kind.Version, strconv.Itoa(runFileVersion)+"; another is of another version of the library")
@@ -159,9 +160,6 @@ func (r *runReader) takeHead(line []byte) error {
 	r.skip()
 	return nil
 }
-
-// text2 is the beginning of a line.
-func text2(line []byte) string { return text.Clip(strings.TrimSpace(string(line)), 60) }
 
 func (r *runReader) takeEnd(text []byte) error {
 	own := new(Report)

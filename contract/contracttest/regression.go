@@ -96,6 +96,9 @@ func compareWith(r *contract.Report, file string) (c *compare.Comparison, failur
 	if err != nil {
 		return nil, fmt.Sprintf("the baseline %s is not what was written: %v\nto replace it, %s", file, err, howTo)
 	}
+	if before.Cancelled || before.Filtered {
+		return nil, fmt.Sprintf("the baseline %s has not all cells of its matrix\nto replace it, %s", file, howTo)
+	}
 	c, err = compare.Reports(before, r, &compare.Options{Before: filepath.Base(file)})
 	switch {
 	case err != nil:
