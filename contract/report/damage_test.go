@@ -23,6 +23,7 @@ import (
 func small(t testing.TB) *contract.Report {
 	m := desks()
 	m.Scenarios, m.Goals, m.Trials, m.KeepValues, m.Prompts = m.Scenarios[:2], m.Goals[:1], 1, false, m.Prompts[:1]
+	m.Scenarios[1].Rules[0].When = nil // each call fails
 	r, err := m.Run(t.Context(), nil)
 	require.NoError(t, err)
 	return r
