@@ -66,7 +66,7 @@ type Matrix struct {
 	// so.
 	ShareObservations bool
 	// KeepValues keeps the arguments and results of all calls, as JSON: the HTML page
-	// and the JSON of a report show them, the other formats do not. Without it they
+	// and the run file show them, the other formats do not. Without it they
 	// are kept for the invariants with [NeedResults]. They may hold secrets: a report
 	// shows them as they are. What calls of models said over HTTP is kept with them,
 	// redacted and bounded: see [chaos.Exchange].

@@ -237,7 +237,10 @@ func (r *runReader) addUnit(u *runUnit, number int) error {
 		r.fold.add(s, places[i].invariant, &cells[i])
 	}
 	if !r.CountsOnly {
-		r.cells, r.places = append(r.cells, cells...), append(r.places, places...)
+		r.cells = append(r.cells, cells...)
+	}
+	if !r.CountsOnly && r.head.Sequential {
+		r.places = append(r.places, places...)
 	}
 	return nil
 }
@@ -357,7 +360,9 @@ func (r *runReader) finish() (*Report, error) {
 			return nil, err
 		}
 	}
-	r.sort()
+	if r.head.Sequential {
+		r.sort()
+	}
 	if r.end == nil {
 		return r.cut()
 	}
@@ -378,7 +383,7 @@ func (r *runReader) finish() (*Report, error) {
 	return r.end, nil
 }
 
-// sort puts the cells into the order of the matrix.
+// sort puts the cells of a sequential run into the order of the matrix.
 func (r *runReader) sort() {
 	order := make([]int, len(r.cells))
 	for i := range order {

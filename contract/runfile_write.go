@@ -243,22 +243,24 @@ func (h *runHead) placesOfInvariants() [][]int {
 // A cellEncoder makes the lines of units.
 type cellEncoder struct {
 	RunFileOptions
-	head    *runHead
-	placed  [][]int
-	members []cellMember
+	head       *runHead
+	placed     [][]int
+	cell, base CellReport   // the cell at hand, and what its unit's line says of it already
+	members    []cellMember // of both
 }
 
 // A cellMember is an exported member of CellReport, by its name in JSON.
 type cellMember struct {
-	name  string
-	index int
+	name    string
+	is, was reflect.Value
 }
 
 func newCellEncoder(o *RunFileOptions, h *runHead) *cellEncoder {
 	e := &cellEncoder{RunFileOptions: *o, head: h, placed: h.placesOfInvariants()}
-	for f := range reflect.TypeFor[CellReport]().Fields() {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && name != "-" {
-			e.members = append(e.members, cellMember{name, f.Index[0]})
+	is, was := reflect.ValueOf(&e.cell).Elem(), reflect.ValueOf(&e.base).Elem()
+	for f := range is.Type().Fields() {
+		if name := nameOf(f); f.IsExported() && name != "-" && f.Name != "Cell" {
+			e.members = append(e.members, cellMember{name, is.FieldByIndex(f.Index), was.FieldByIndex(f.Index)})
 		}
 	}
 	return e
@@ -295,7 +297,8 @@ func (e *cellEncoder) unit(u keptUnit) (*runUnit, error) {
 			states = append(states, notNeeded)
 			continue
 		}
-		c := new(*u.cells[next])
+		e.cell = *u.cells[next]
+		c := &e.cell
 		next++
 		states = append(states, letterOf(c))
 		e.strip(c)
@@ -306,7 +309,8 @@ func (e *cellEncoder) unit(u keptUnit) (*runUnit, error) {
 				line.Runs = append(line.Runs, own)
 			}
 		}
-		rest, err := e.rest(c, baseOf(c.Cell, inv, s, letterOf(c), c.Delivered, c.Elapsed))
+		e.base = baseOf(c.Cell, inv, s, letterOf(c), c.Delivered, c.Elapsed)
+		rest, err := e.rest()
 		if err != nil {
 			return nil, err
 		}
@@ -349,21 +353,19 @@ func baseOf(cell Cell, inv *headInvariant, s *headScenario, letter byte, deliver
 	return c
 }
 
-// rest is what a cell has besides, as JSON; nil: nothing. A new member of CellReport is
-// written without further ado.
-func (e *cellEncoder) rest(c *CellReport, base CellReport) (json.RawMessage, error) {
+// rest is what the cell has besides its base, as JSON; nil: nothing. A new member of CellReport
+// is written without further ado.
+func (e *cellEncoder) rest() (json.RawMessage, error) {
 	var b bytes.Buffer
-	is, was := reflect.ValueOf(c).Elem(), reflect.ValueOf(&base).Elem()
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
 	for _, m := range e.members {
-		v := is.Field(m.index)
-		if same(v, was.Field(m.index)) {
+		if same(m.is, m.was) {
 			continue
 		}
 		b.WriteString(map[bool]string{true: "{", false: ","}[b.Len() == 0] + strconv.Quote(m.name) + ":")
-		if err := encoder.Encode(v.Interface()); err != nil {
-			return nil, fmt.Errorf("contract: run file: %v: %w", c.Cell, err)
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(m.is.Interface()); err != nil {
+			return nil, fmt.Errorf("contract: run file: %v: %w", e.cell.Cell, err)
 		}
 		b.Truncate(b.Len() - 1) // the line break
 	}
@@ -374,9 +376,10 @@ func (e *cellEncoder) rest(c *CellReport, base CellReport) (json.RawMessage, err
 	return b.Bytes(), nil
 }
 
-// same reports whether two values are equal, without an allocation for most.
+// same reports whether two values are equal, without an allocation for those of most members.
 func same(a, b reflect.Value) bool {
-	if a.Comparable() && b.Comparable() {
+	switch a.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint8, reflect.String, reflect.Pointer:
 		return a.Equal(b)
 	}
 	return reflect.DeepEqual(a.Interface(), b.Interface())
