@@ -78,7 +78,7 @@ func (e *engine) openFile() (*fileWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contract: run file: %w", err)
 	}
-	f := &fileWriter{path: e.o.File, head: e.head, encoder: newCellEncoder(new(RunFileOptions), e.head), keep: e.o.Keep,
+	f := &fileWriter{path: e.o.File, head: e.head, encoder: newCellEncoder(new(runFileOptions), e.head), keep: e.o.Keep,
 		each: e.o.Sequential, begun: map[unitKey]*begunUnit{}, file: file, stop: make(chan struct{})}
 	if f.write(e.head); f.err != nil {
 		return nil, errors.Join(f.err, file.Close())

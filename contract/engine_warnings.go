@@ -220,7 +220,8 @@ func countingRules(plan *chaos.Plan) (names []string) {
 func (s *compiledScenario) overlaps(in *chaos.Injector) (found []overlap) {
 	for _, rule := range s.counting {
 		if matched, other, ok := in.Overlap(rule); ok {
-			found = append(found, overlap{rule, matched.Lane, matched.Target, matched.Ordinal, other.Target, other.Ordinal})
+			found = append(found,
+				overlap{rule, matched.Lane, matched.Target, matched.Ordinal, other.Target, other.Ordinal})
 		}
 	}
 	return found

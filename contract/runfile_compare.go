@@ -14,8 +14,8 @@ import (
 
 // notFolded are the members of a report that no unit has. Some are those of the run as a whole,
 // the others are set by a person, a judge's calibration or a search.
-var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects", "SearchRuns", "SearchElapsed", "SearchStopped",
-	"Repeatable", "Difference", "Mutation", "Replay", "Overall"}
+var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects", "SearchRuns", "SearchElapsed",
+	"SearchStopped", "Repeatable", "Difference", "Mutation", "Replay", "Overall"}
 
 // ofRuns are the members that follow from what runs showed.
 var ofRuns = []string{"Faults", "Coverage", "Goals", "Judges", "Dropped", "Filtered", "Chaos"}
@@ -65,7 +65,8 @@ func firstDifference(at string, a, b reflect.Value) (place, is, want string) {
 	case reflect.Struct:
 		for f := range a.Type().Fields() {
 			if f.IsExported() && f.Name != "Why" {
-				if p, is, want := firstDifference(at+"."+nameOf(f), a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)); p != "" {
+				own, other := a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
+				if p, is, want := firstDifference(at+"."+nameOf(f), own, other); p != "" {
 					return p, is, want
 				}
 			}

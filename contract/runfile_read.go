@@ -17,17 +17,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// ReadRunOptions are the settings of [ReadRun]; nil and the zero value work.
-type ReadRunOptions struct {
-	_ struct{}
-	// CountsOnly leaves out the cells, as [KeepCounts] does: memory then does not grow with
-	// their number.
-	CountsOnly bool
-}
-
-// ReadRun reads a run file: one that [WriteRun] wrote, that of [RunOptions.File], or what a
-// run that was killed left of its file. Package contract/report describes it: its Read is this
-// function.
+// ReadRun makes the report that of a run file: one that [Report.WriteRun] wrote, that of
+// [RunOptions.File], or what a run that was killed left of its file. It is Read of package
+// contract/report, which describes the file. With countsOnly the cells are left out, as [KeepCounts]
+// does: memory then does not grow with their number.
 //
 // The units are folded by the code that folds a run, and the result is compared with the end
 // of the file. Without an end the report has what the units say. It is then Cancelled, and a
@@ -38,36 +31,38 @@ type ReadRunOptions struct {
 // tools, and [CellReport.Observations] are not in a file.
 //
 // Errors: [*FieldError] for the first line that is not what was written, with its number, and for
-// the first member of the end that does not follow from the units; and those of the reader.
-func ReadRun(rd io.Reader, o *ReadRunOptions) (*Report, error) {
-	r := &runReader{to: bufio.NewReader(rd), waiting: map[int]*runUnit{}, seen: map[int]bool{}}
-	if o != nil {
-		r.ReadRunOptions = *o
+// the first member of the end that does not follow from the units; and those of the reader. The
+// report is then as it was.
+func (r *Report) ReadRun(rd io.Reader, countsOnly bool) error {
+	from := &runReader{countsOnly: countsOnly, to: bufio.NewReader(rd), waiting: map[int]*runUnit{},
+		seen: map[int]bool{}}
+	read, err := from.read()
+	if own, ok := errors.AsType[*FieldError](err); ok && from.reading && own.Line == 0 {
+		err = own.At(from.line, 1)
 	}
-	report, err := r.read()
-	if own, ok := errors.AsType[*FieldError](err); ok && r.reading && own.Line == 0 {
-		err = own.At(r.line, 1)
+	if err == nil {
+		*r = *read
 	}
-	return report, err
+	return err
 }
 
 // A runReader reads one file.
 type runReader struct {
-	ReadRunOptions
-	to       *bufio.Reader
-	line     int
-	reading  bool // an error is that of the line
-	head     *runHead
-	names    map[string]int // of scenarios
-	fold     *fold
-	next     int              // the first unit that is missing, as a number
-	waiting  map[int]*runUnit // units after it
-	seen     map[int]bool     // units of a sequential run, which come in several lines
-	units    int
-	cells    []CellReport
-	places   []cellPlace
-	end      *Report
-	warnings []string // of the units
+	countsOnly bool
+	to         *bufio.Reader
+	line       int
+	reading    bool // an error is that of the line
+	head       *runHead
+	names      map[string]int // of scenarios
+	fold       *fold
+	next       int              // the first unit that is missing, as a number
+	waiting    map[int]*runUnit // units after it
+	seen       map[int]bool     // units of a sequential run, which come in several lines
+	units      int
+	cells      []CellReport
+	places     []cellPlace
+	end        *Report
+	warnings   []string // of the units
 }
 
 func (r *runReader) read() (*Report, error) {
@@ -97,7 +92,8 @@ func (r *runReader) read() (*Report, error) {
 	}
 	if r.end != nil {
 		if n, err := r.to.Discard(1); n > 0 || err != io.EOF {
-			return nil, fields.Wrong("", fielderror.Found("more after the end"), "the end as the last line").At(r.line+1, 1)
+			return nil, fields.Wrong("", fielderror.Found("more after the end"), "the end as the last line").
+				At(r.line+1, 1)
 		}
 	}
 	return r.finish()
@@ -143,7 +139,8 @@ func (r *runReader) takeHead(line []byte) error {
 		return fields.Because("", nil, err, "")
 	}
 	if kind.Version != runFileVersion {
-		return fields.Wrong("version", kind.Version, strconv.Itoa(runFileVersion)+"; another is of another version of the library")
+		return fields.Wrong("version", kind.Version,
+			strconv.Itoa(runFileVersion)+"; another is of another version of the library")
 	}
 	h := new(runHead)
 	if err := decodeStrictly(text, h); err != nil {
@@ -210,7 +207,8 @@ func (r *runReader) number(u *runUnit) (int, error) {
 	at, known := r.names[u.Unit[:cut]]
 	n, err := strconv.Atoi(trial)
 	if !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > r.head.Trials {
-		return 0, fields.Wrong("unit", u.Unit, fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", r.head.Trials))
+		return 0, fields.Wrong("unit", u.Unit,
+			fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", r.head.Trials))
 	}
 	return at*r.head.Trials + n - 1, nil
 }
@@ -233,17 +231,18 @@ func (r *runReader) addUnit(u *runUnit, number int) error {
 		}
 		r.fold.add(s, places[i].invariant, &cells[i])
 	}
-	if !r.CountsOnly {
+	if !r.countsOnly {
 		r.cells = append(r.cells, cells...)
 	}
-	if !r.CountsOnly && r.head.Sequential {
+	if !r.countsOnly && r.head.Sequential {
 		r.places = append(r.places, places...)
 	}
 	return nil
 }
 
 // cellsOf makes the cells of a unit.
-func (r *runReader) cellsOf(u *runUnit, s *foldScenario, trial int) (cells []CellReport, places []cellPlace, err error) {
+func (r *runReader) cellsOf(u *runUnit, s *foldScenario, trial int,
+) (cells []CellReport, places []cellPlace, err error) {
 	if len(u.States) != len(r.head.Invariants) {
 		return nil, nil, fields.Wrong("states", u.States, fmt.Sprintf("%d letters", len(r.head.Invariants)))
 	}
@@ -251,7 +250,8 @@ func (r *runReader) cellsOf(u *runUnit, s *foldScenario, trial int) (cells []Cel
 	for k := range r.head.Invariants {
 		inv, letter := &r.head.Invariants[k], u.States[k]
 		if letter == doesNotApply != (s.at[k] < 0) {
-			return nil, nil, fields.Wrong("states", u.States, "- for the invariants that do not apply, and for them alone")
+			return nil, nil, fields.Wrong("states", u.States,
+				"- for the invariants that do not apply, and for them alone")
 		}
 		if letter == doesNotApply || letter == notNeeded {
 			continue
@@ -322,11 +322,13 @@ func (r *runReader) takeNotes(u *runUnit, s *foldScenario, at map[string]int, ce
 		}
 		switch {
 		case !known || cells[i].notes != nil:
-			return fields.Wrong("runs", fielderror.Found("a run of no cell, or a second one"), "a run of each cell at most")
+			return fields.Wrong("runs", fielderror.Found("a run of no cell, or a second one"),
+				"a run of each cell at most")
 		case !r.head.Facts:
 			return fields.Wrong("runs", fielderror.Found("there"), "none, as the head says")
 		case !n.possible(r.head, s):
-			return fields.Wrong("runs", fielderror.Found("what the head does not know"), "its rules, tools and goals, and counts of 0 or more")
+			return fields.Wrong("runs", fielderror.Found("what the head does not know"),
+				"its rules, tools and goals, and counts of 0 or more")
 		}
 		cells[i].notes = n
 	}
@@ -374,7 +376,7 @@ func (r *runReader) finish() (*Report, error) {
 		return nil, err
 	}
 	r.end.head = r.head
-	if !r.CountsOnly {
+	if !r.countsOnly {
 		r.end.Cells = r.cells
 	}
 	return r.end, nil
@@ -411,7 +413,7 @@ func (r *runReader) cut() (*Report, error) {
 	}
 	report.Warnings = append(r.warnings,
 		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), all))
-	if !r.CountsOnly {
+	if !r.countsOnly {
 		report.Cells = r.cells
 	}
 	return report, nil

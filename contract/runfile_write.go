@@ -17,32 +17,20 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// RunFileOptions are the settings of [WriteRun]; nil and the zero value work.
-type RunFileOptions struct {
-	_ struct{}
-	// Stable leaves out what differs between two equal runs: the id of the run, the build, and
-	// all times, also virtual ones. Reasons stay as they are, and may name a time.
-	Stable bool
-	// WithoutEvidence leaves out what an agent was told and said: observations, reasons, lines
-	// that repeat a cell, warnings, how goals failed, and of defects all but their sentences
-	// and severities. What each run of the agent showed is left out too. So the file is small,
-	// and what a report counts of runs is read from its end as it stands.
-	WithoutEvidence bool
-}
+// runFileOptions are those of [Report.WriteRun].
+type runFileOptions struct{ stable, withoutEvidence bool }
 
-// WriteRun writes a report as a run file, which package contract/report describes: its
-// Write is this function. Cells are written in the order of the matrix.
+// WriteRun writes the report as a run file: Write of package contract/report, which describes the
+// file and what stable and withoutEvidence leave out. Cells are written in the order of the matrix.
 //
-// Before anything is written, the cells are folded again, as [ReadRun] does. Errors:
+// Before anything is written, the cells are folded again, as [Report.ReadRun] does. Errors:
 // [*FieldError] for a nil report and for the first member that does not follow from the cells;
 // those of package json, for numbers that are not finite; and those of the writer.
-func WriteRun(w io.Writer, r *Report, o *RunFileOptions) error {
+func (r *Report) WriteRun(w io.Writer, stable, withoutEvidence bool) error {
 	if r == nil {
 		return fields.Wrong("report", fielderror.Found("nil"), "a report")
 	}
-	if o == nil {
-		o = new(RunFileOptions)
-	}
+	o := &runFileOptions{stable, withoutEvidence}
 	own, h, err := o.settle(r)
 	if err != nil {
 		return err
@@ -64,7 +52,7 @@ func WriteRun(w io.Writer, r *Report, o *RunFileOptions) error {
 }
 
 // settle returns a copy of the report without what the options leave out, and its head.
-func (o *RunFileOptions) settle(r *Report) (own *Report, h *runHead, err error) {
+func (o *runFileOptions) settle(r *Report) (own *Report, h *runHead, err error) {
 	own, h = new(*r), new(runHead)
 	if r.head != nil {
 		*h = *r.head
@@ -72,10 +60,10 @@ func (o *RunFileOptions) settle(r *Report) (own *Report, h *runHead, err error) 
 	} else if h, err = headOf(r); err != nil {
 		return nil, nil, err
 	}
-	if o.Stable {
+	if o.stable {
 		h.Run, h.Build, own.SearchElapsed = "", "", 0
 	}
-	if !o.WithoutEvidence {
+	if !o.withoutEvidence {
 		return own, h, h.check()
 	}
 	h.Facts = false
@@ -93,7 +81,7 @@ func (o *RunFileOptions) settle(r *Report) (own *Report, h *runHead, err error) 
 }
 
 // refold folds the cells again, and compares. Texts that name what was left out are made anew.
-func (o *RunFileOptions) refold(own *Report, h *runHead, units []keptUnit) error {
+func (o *runFileOptions) refold(own *Report, h *runHead, units []keptUnit) error {
 	f := newFold(h, func(string) {})
 	for _, u := range units {
 		for i := range u.cells {
@@ -110,7 +98,7 @@ func (o *RunFileOptions) refold(own *Report, h *runHead, units []keptUnit) error
 	if own.head == nil && own.Fields == nil {
 		own.Fields = again.Fields
 	}
-	if o.WithoutEvidence {
+	if o.withoutEvidence {
 		own.Score.Why = again.Score.Why
 	}
 	return h.compare("report", again, own)
@@ -192,7 +180,7 @@ func (h *runHead) unitsOf(cells []CellReport) (units []keptUnit, err error) {
 		if !known || !knows || c.Trial < 1 || c.Trial > h.Trials || placed[s][k] < 0 {
 			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].cell", i), c.String(), "a cell of the matrix")
 		}
-		if was, violated, ok := stateOf(letterOf(&cells[i])); !ok || was != cells[i].State || violated != cells[i].Violated {
+		if is, broke, ok := stateOf(letterOf(&cells[i])); !ok || is != cells[i].State || broke != cells[i].Violated {
 			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].state", i),
 				fielderror.Found(fmt.Sprintf("%v, broke: %t", cells[i].State, cells[i].Violated)),
 				"a state, and broke with broken, or with undelivered")
@@ -242,7 +230,7 @@ func (h *runHead) placesOfInvariants() [][]int {
 
 // A cellEncoder makes the lines of units.
 type cellEncoder struct {
-	RunFileOptions
+	runFileOptions
 	head       *runHead
 	placed     [][]int
 	cell, base CellReport   // the cell at hand, and what its unit's line says of it already
@@ -255,8 +243,8 @@ type cellMember struct {
 	is, was reflect.Value
 }
 
-func newCellEncoder(o *RunFileOptions, h *runHead) *cellEncoder {
-	e := &cellEncoder{RunFileOptions: *o, head: h, placed: h.placesOfInvariants()}
+func newCellEncoder(o *runFileOptions, h *runHead) *cellEncoder {
+	e := &cellEncoder{runFileOptions: *o, head: h, placed: h.placesOfInvariants()}
 	is, was := reflect.ValueOf(&e.cell).Elem(), reflect.ValueOf(&e.base).Elem()
 	for f := range is.Type().Fields() {
 		if name := nameOf(f); f.IsExported() && name != "-" && f.Name != "Cell" {
@@ -328,13 +316,13 @@ func (e *cellEncoder) unit(u keptUnit) (*runUnit, error) {
 
 // strip leaves out of a cell what the options say.
 func (e *cellEncoder) strip(c *CellReport) {
-	if e.WithoutEvidence {
+	if e.withoutEvidence {
 		c.Evidence, c.Why, c.Rerun = nil, "", ""
 	}
 	if c.Evidence != nil {
 		c.Evidence = encodableObservation(*c.Evidence)
 	}
-	if !e.Stable && !e.WithoutEvidence {
+	if !e.stable && !e.withoutEvidence {
 		return
 	}
 	c.Elapsed = 0
@@ -347,7 +335,8 @@ func (e *cellEncoder) strip(c *CellReport) {
 }
 
 // baseOf is a cell as far as the other members of its unit's line say it.
-func baseOf(cell Cell, inv *headInvariant, s *headScenario, letter byte, delivered int, elapsed time.Duration) CellReport {
+func baseOf(cell Cell, inv *headInvariant, s *headScenario, letter byte, delivered int,
+	elapsed time.Duration) CellReport {
 	c := CellReport{Cell: cell, Severity: inv.Severity, Layer: s.Layer, Delivered: delivered, Elapsed: elapsed}
 	c.State, c.Violated, _ = stateOf(letter)
 	return c

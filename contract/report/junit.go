@@ -102,8 +102,9 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junit.Suite {
 			suites = append(suites, s)
 		}
 		if spent := elapsed(c); spent > 0 {
-			all[c.Cell.Scenario] += min(spent, math.MaxInt64-all[c.Cell.Scenario]) // the sum of cells that hung may overflow
-			s.Time = seconds(all[c.Cell.Scenario])
+			sum := all[c.Cell.Scenario]
+			sum += min(spent, math.MaxInt64-sum) // the sum of cells that hung may overflow
+			all[c.Cell.Scenario], s.Time = sum, seconds(sum)
 		}
 		one := caseOf(r, c, o, rates)
 		if defect := defectOf(r, numbers, c.Cell); defect != "" && one.Failure != nil {
