@@ -46,6 +46,10 @@ func (r *Report) ReadRun(rd io.Reader, countsOnly bool) error {
 	return err
 }
 
+// mostGaps bounds the trials that are left out before others of their fields: a comparison
+// needs a byte for each, so a short file could take all memory.
+const mostGaps = 10_000_000
+
 // A runReader reads one file.
 type runReader struct {
 	countsOnly bool
@@ -59,6 +63,8 @@ type runReader struct {
 	waiting    map[int]*runUnit // units after it
 	seen       map[int]bool     // units of a sequential run, which come in several lines
 	units      int
+	last       []int // the last trial, by scenario
+	gaps       int   // cells that are left out before others
 	cells      []CellReport
 	places     []cellPlace
 	end        *Report
@@ -149,7 +155,7 @@ func (r *runReader) takeHead(line []byte) error {
 	if err := h.check(); err != nil {
 		return err
 	}
-	r.head, r.names = h, h.scenariosByName()
+	r.head, r.names, r.last = h, h.scenariosByName(), make([]int, len(h.Scenarios))
 	r.fold = newFold(h, func(warning string) { r.warnings = append(r.warnings, warning) })
 	r.skip()
 	return nil
@@ -221,6 +227,12 @@ func (r *runReader) addUnit(u *runUnit, number int) error {
 		return err
 	}
 	r.units++
+	if gap := trial - r.last[s.index] - 1; gap > 0 {
+		r.gaps += gap * len(s.fields)
+	}
+	if r.last[s.index] = max(r.last[s.index], trial); r.gaps > mostGaps {
+		return fields.Wrong("unit", u.Unit, fmt.Sprintf("at most %d trials that are left out before others", mostGaps))
+	}
 	for i := range cells {
 		if r.head.Sequential {
 			own := number*len(r.head.Invariants) + places[i].invariant
