@@ -261,8 +261,7 @@ func exchangeOf[T any](args T) func() *Exchange {
 	return nil
 }
 
-func keepResult[T any](r *record, v T) {
-	raw, err := encode(v)
+func (r *record) keepResult(raw json.RawMessage, err error) {
 	if err != nil {
 		r.note(notKept("result", err))
 	}

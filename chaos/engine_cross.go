@@ -52,7 +52,7 @@ func (d *decision) open(r *record) {
 	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
 	r.key, r.occurrence, r.ordinal = d.key, d.occurrence, d.ordinal
 	if f := d.frame; f != nil {
-		r.caller, r.turn, r.attempt = f.target, f.turn, cmp.Or(f.attempt, r.attempt)
+		r.caller, r.turn, r.attempt, r.stated = f.target, f.turn, cmp.Or(f.attempt, r.attempt), f.attempt != 0
 	}
 }
 
@@ -72,31 +72,35 @@ func (d *decision) begin() {
 	}
 }
 
-// callRecorded makes and records a call without an injection. Its one allocation is
-// the frame by which inner calls know their caller.
+// callRecorded makes and records a call without an injection, with one allocation.
 func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (out Out, err error) {
 	s := d.set.site
-	inner := &frame{}
+	x := &recording{}
+	inner, r := &x.frame, &x.record
 	inner.within(ctx, d.frame, s)
-	var r record
-	d.open(&r)
-	d.unused.addTo(&r)
+	d.open(r)
+	d.unused.addTo(r)
 	r.begun = s.in.begun.Add(2)
-	s.in.notifyBegin(inner, &r)
+	r.effect = effectOf(c.effect, false) // as long as it is open
+	s.in.notifyBegin(inner, r)
 	keep := s.in.opts.KeepValues
+	if keep {
+		keepArgs(r, in) // before the call: the callee may change them
+	}
+	s.in.open.add(x)
 	returned := false
 	defer func() {
+		if !s.in.open.take(x) {
+			return
+		}
 		r.ends(err)
 		r.outcome = outcomeOf(err, !returned)
 		r.effect = effectOf(c.effect, err == nil && returned)
 		if keep && returned && err == nil {
-			keepResult(&r, out)
+			r.keepResult(encode(out))
 		}
-		s.in.keep(inner, &r)
+		s.in.keep(inner, r)
 	}()
-	if keep {
-		keepArgs(&r, in) // before the call: the callee may change them
-	}
 	out, err = c.fn(inner, in)
 	returned = true
 	return out, err

@@ -114,7 +114,11 @@ func (x *injection) judgeArgs() {
 			changes = append(changes, a.args)
 		}
 	}
-	seen(changes, func(a *callRule) { a.reached = true })
+	seen(changes, func(a *callRule) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		a.reached = true
+	})
 }
 
 // pass takes the call from a rule, which was given some arguments, to the next
@@ -127,9 +131,13 @@ func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next
 		x.others++
 		defer func() { a.args.likeness, x.others = alike, x.others-1 }()
 	}
+	x.mu.Lock()
 	a.nexts++
 	a.before = x.runs
+	x.mu.Unlock()
 	result, err := next(ctx, args)
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	a.again = a.again || a.nexts > 1 && x.runs > a.before
 	return result, err
 }
@@ -164,12 +172,57 @@ func (x *injection) delivered(a *callRule, lost bool) bool {
 		return a.seen && !lost
 	case a.skipped: // its result is in the place of the callee's
 		return true
+	case a.unseen:
+		return false
 	case a.made != nil:
 		return !(lost && a.phase == PhaseChange)
 	case a.keepsOpen:
 		return a.calls > 0
 	}
 	return a.seen || a.phase != PhaseChange && a.calls > a.declared // a difference that no value shows
+}
+
+// maxChanges bounds the changes kept of one rule on one call, since streams are
+// unbounded.
+const maxChanges = 256
+
+// changed adds the changes that a rule declared.
+func (x *injection) changed(pinned int16, ch []Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := x.indexOf(pinned)
+	if x.over || at == len(x.rules) {
+		return
+	}
+	a := &x.rules[at]
+	kept := min(len(ch), maxChanges-len(a.changes))
+	a.changes = append(a.changes, ch[:kept]...)
+	a.unseen = false
+	if a.calls++; len(ch) > 0 {
+		a.declared++
+	}
+	a.more += len(ch) - kept
+}
+
+// unseen notes that the caller got nothing of what a rule did, or of what those further
+// in did.
+func (x *injection) unseen(pinned int16, within bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := x.indexOf(pinned)
+	if x.over || at == len(x.rules) {
+		return
+	}
+	rules := x.rules[at : at+1]
+	if within {
+		rules = x.rules[at+1:]
+	}
+	for i := range rules {
+		a := &rules[i]
+		if a.unseen = true; a.made != nil && same(x.lastErr, a.made) {
+			x.lastErr = nil // the caller did not get it
+		}
+	}
 }
 
 // onItems reports whether a rule acts on the items of a stream.

@@ -29,16 +29,20 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 	}
 	x.callee = func(ctx context.Context, args any) (any, error) {
 		in, _ := args.(In) // pass converted it; nil is the zero value
-		x.runs++
+		x.ran(1, false)
 		out, err := c.fn(ctx, in)
 		if unsent(err) {
-			x.runs--
+			x.ran(-1, false)
 		}
 		return out, err
 	}
 	x.late = func(ctx context.Context, args any) (any, error) { return callLate(ctx, &x.decision, c, args) }
 	x.shape, x.atEnd = c, c.atEnd
 	keep := d.set.site.in.opts.KeepValues
+	if keep {
+		keepArgs(&x.rec, in)
+	}
+	x.set.site.in.open.add(x)
 	returned := false
 	defer func() {
 		well := returned && err == nil
@@ -46,18 +50,21 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 			x.close()
 		}
 		if keep && well {
-			keepResult(&x.rec, out)
+			raw, wrong := encode(out)
+			x.mu.Lock()
+			x.rec.keepResult(raw, wrong)
+			x.mu.Unlock()
 		}
 		x.judgeResult(err, !returned)
 		if x.leave() {
 			x.settle(err, !returned)
 		}
 	}()
-	if keep {
-		keepArgs(&x.rec, in)
-	}
 	result, err := x.run(0, &x.frame, in)
 	out, _ = result.(Out) // run converted it; nil is the zero value
+	if c.finish != nil {
+		out, err = c.finish(out, err)
+	}
 	returned = true
 	return out, err
 }
@@ -78,7 +85,9 @@ type injection struct {
 	rec     record
 	more    details
 
-	mu        sync.Mutex   // a fault may declare changes from a goroutine of its own
+	// mu: a fault may declare changes from a goroutine of its own, and [Injector.End] may
+	// settle the call while it runs.
+	mu        sync.Mutex
 	executing atomic.Int32 // index of the rule whose code is running; len(rules): the callee
 	runs      int          // how often the callee was reached, as it counts itself
 	others    int          // rules under way that passed on other arguments than they were given
@@ -102,29 +111,32 @@ type shape interface {
 // callRule is one rule in one injection: what its fault did to the call.
 type callRule struct {
 	*siteRule
-	place     int          // in the list of matched rules
-	ran       bool         // its turn came
-	nexts     int          // how often it passed the call on
-	before    int          // executions of the callee before its last next
-	again     bool         // a further next reached the callee
-	skipped   bool         // it did not pass the call on
-	inner     []error      // the errors that it got from next
-	made      error        // the error it made itself, wrapped
-	value     exchanged    // its last result
-	args      exchanged    // the arguments that it passed on, while the call is further in
-	reached   bool         // arguments that it changed reached the callee
-	seen      bool         // a value that it changed reached the caller
-	ended     bool         // it ended a stream early
-	calls     int          // calls of Changed
-	declared  int          // calls of Changed with a change
-	asked     declarations // calls and declared when newlyDeclared was last asked
-	changes   []Change
-	more      int  // changes that were not kept
-	slept     bool // it asked for a wait
-	spent     time.Duration
-	running   bool // true after the call: it panicked, or something further in did
-	panicked  bool // it panicked itself, in a stream
-	keepsOpen bool // it goes on after Inject has returned
+	place      int          // in the list of matched rules
+	ran        bool         // its turn came
+	nexts      int          // how often it passed the call on
+	before     int          // executions of the callee before its last next
+	again      bool         // a further next reached the callee
+	skipped    bool         // it did not pass the call on
+	inner      []error      // the errors that it got from next
+	made       error        // the error it made itself, wrapped
+	value      exchanged    // its last result
+	args       exchanged    // the arguments that it passed on, while the call is further in
+	reached    bool         // arguments that it changed reached the callee
+	seen       bool         // a value that it changed reached the caller
+	unseen     bool         // the caller got nothing of what it did: see Unseen
+	ended      bool         // it ended a stream early
+	calls      int          // calls of Changed
+	declared   int          // calls of Changed with a change
+	asked      declarations // calls and declared when newlyDeclared was last asked
+	changes    []Change
+	more       int  // changes that were not kept
+	slept      bool // it asked for a wait
+	spent      time.Duration
+	waiting    int       // waits under way; more than one only if it has goroutines of its own
+	waitsSince time.Time // when the last of them began
+	running    bool      // true after the call: it panicked, or something further in did
+	panicked   bool      // it panicked itself, in a stream
+	keepsOpen  bool      // it goes on after Inject has returned
 }
 
 // begin orders the matched rules, without those that are held back. The first
@@ -200,8 +212,9 @@ func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
 	a, outer := &x.rules[i], x.current()
 	x.enterRule(i)
-	a.ran, a.running = true, true
-	a.nexts, a.value.likeness = 0, alike
+	x.mu.Lock()
+	a.ran, a.running, a.nexts, a.value.likeness = true, true, 0, alike
+	x.mu.Unlock()
 	var got received
 	pass := func(ctx context.Context, passed any) (any, error) {
 		if x.late != nil && x.foreign(ctx) {
@@ -285,7 +298,7 @@ func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	outer := x.current()
 	x.enterRule(len(x.rules))
 	result, err := x.callee(ctx, args)
-	x.worked = x.worked || err == nil
+	x.ran(0, err == nil)
 	x.enterRule(outer)
 	return result, err
 }
@@ -333,38 +346,6 @@ func (x *injection) note(text string) {
 	}
 }
 
-// maxChanges bounds the changes kept of one rule on one call, since streams are
-// unbounded.
-const maxChanges = 256
-
-// changed adds the changes that a rule declared.
-func (x *injection) changed(pinned int16, ch []Change) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	at := x.indexOf(pinned)
-	if x.over || at == len(x.rules) {
-		return
-	}
-	a := &x.rules[at]
-	kept := min(len(ch), maxChanges-len(a.changes))
-	a.changes = append(a.changes, ch[:kept]...)
-	if a.calls++; len(ch) > 0 {
-		a.declared++
-	}
-	a.more += len(ch) - kept
-}
-
-// liveRuleOf is the executing rule, or the one that a context is pinned to; nil: the
-// callee runs.
-func (x *injection) liveRuleOf(pinned int16) *liveRule {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if at := x.indexOf(pinned); at < len(x.rules) {
-		return x.rules[at].liveRule
-	}
-	return nil
-}
-
 // indexOf is the index of the executing rule, or of the one that a context is pinned
 // to.
 func (x *injection) indexOf(pinned int16) int {
@@ -376,23 +357,47 @@ func (x *injection) indexOf(pinned int16) int {
 
 // sleep waits for a rule, and counts its wait.
 func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) error {
-	rule := x.liveRuleOf(pinned)
+	a := x.beginWait(pinned, d)
+	var rule *liveRule
+	if a != nil {
+		rule = a.liveRule
+	}
 	spent, err := x.wait(ctx, d, rule)
 	if err == nil && d == 0 && (x.disarmedOrKilled() || rule.over()) {
 		err = ErrDisarmed
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if a != nil {
+		a.waiting--
+	}
 	if x.over {
 		return err
 	}
-	x.more.asked += min(max(d, 0), math.MaxInt64-x.more.asked)
 	x.more.spent += spent
-	if at := x.indexOf(pinned); at < len(x.rules) {
-		x.rules[at].slept = true
-		x.rules[at].spent += spent
+	if a != nil {
+		a.slept = true
+		a.spent += spent
 	}
 	return err
+}
+
+// beginWait notes that the executing rule waits for d, or the one that a context is
+// pinned to, and returns it; nil: the callee runs.
+func (x *injection) beginWait(pinned int16, d time.Duration) *callRule {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.over {
+		x.more.asked += min(max(d, 0), math.MaxInt64-x.more.asked)
+	}
+	at := x.indexOf(pinned)
+	if at == len(x.rules) {
+		return nil
+	}
+	a := &x.rules[at]
+	a.waiting++
+	a.waitsSince = time.Now()
+	return a
 }
 
 // wait is the injector's sleep. It does not wait if the injector was disarmed during
@@ -429,6 +434,7 @@ func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 	x.callee = func(context.Context, any) (any, error) { return nil, nil }
 	x.shape = shapeless{}
 	returned := false
+	s.in.open.add(x)
 	defer func() { x.settle(err, !returned) }()
 	_, err = x.run(0, &x.frame, nil)
 	returned = true

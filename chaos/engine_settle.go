@@ -4,40 +4,82 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // settle decides which rules were delivered, counts them, and logs the event. err is
 // the error that the caller gets. unwound means that the call panicked or ended its
 // goroutine.
+//
+// It does nothing if [Injector.End] was there first.
 func (x *injection) settle(err error, unwound bool) {
-	x.close()
 	in := x.set.site.in
+	if !in.open.take(x) {
+		return
+	}
+	x.close()
 	x.rec.ends(err)
-	switch x.rec.effect = none; {
-	case x.runs > 0:
-		x.rec.effect = effectOf(x.effect, x.worked)
-	case x.later:
-		x.rec.effect = unknown
-	}
-	refused, lost := x.anyMade(PhaseInstead), x.anyMade(PhaseAfter)
+	x.rec.effect = x.effectSoFar()
 	for _, a := range x.byPhase() {
-		delivered := x.delivered(a, lost)
-		noResult := refused && (a.phase == PhaseChange || a.phase == PhaseAfter)
-		unseen := lost && a.phase == PhaseChange
-		a.settle(delivered)
-		if !delivered && (noResult || unseen || !x.hadTurn(a)) {
+		f := x.fateOf(a)
+		a.settle(f.delivered)
+		if f.masked {
 			x.mask(a.place)
-			continue
+		} else {
+			x.rec.credit(a, f)
 		}
-		x.credit(a, delivered)
 	}
-	slices.Sort(x.masked)
-	for _, place := range x.masked {
-		x.more.masked = append(x.more.masked, x.matched[place].Name)
-	}
-	x.unused.addTo(&x.rec)
+	x.nameUnused(&x.rec, x.masked)
 	x.rec.outcome = outcomeOf(err, unwound)
 	in.keep(&x.frame, &x.rec)
+}
+
+// fate is what became of a rule in one call.
+type fate struct {
+	delivered bool
+	masked    bool // it is among the masked rules of the event
+	shown     bool // if it was delivered, the event has the changes that it declared
+}
+
+// fateOf is the fate of a rule of a call that has returned.
+func (x *injection) fateOf(a *callRule) fate {
+	refused, lost := x.anyMade(PhaseInstead), x.anyMade(PhaseAfter)
+	noResult := refused && (a.phase == PhaseChange || a.phase == PhaseAfter)
+	unseen := lost && a.phase == PhaseChange
+	f := fate{delivered: x.delivered(a, lost)}
+	f.masked = !f.delivered && (noResult || unseen || !x.hadTurn(a))
+	f.shown = a.value.likeness != unlike || a.seen || a.reached // else it did not reach the caller
+	return f
+}
+
+// ran counts executions of the callee; worked: it returned without an error.
+func (x *injection) ran(n int, worked bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.runs += n
+	x.worked = x.worked || worked
+}
+
+// effectSoFar is what the callee did.
+func (x *injection) effectSoFar() effect {
+	switch {
+	case x.runs > 0:
+		return effectOf(x.effect, x.worked)
+	case x.later:
+		return unknown
+	}
+	return none
+}
+
+// nameUnused adds the names of the rules that matched and did not act. masked are their
+// indices into x.matched.
+func (x *injection) nameUnused(r *record, masked []int) {
+	slices.Sort(masked)
+	for _, place := range masked {
+		r.more.masked = append(r.more.masked, x.matched[place].Name)
+	}
+	x.unused.addTo(r)
 }
 
 // hadTurn reports whether the rule ran, or would have run on the items of a stream
@@ -54,27 +96,27 @@ func (x *injection) anyMade(p Phase) bool {
 
 // credit adds the rule to the event: as the rule that decided if it was delivered or
 // is the first, else among the idle ones.
-func (x *injection) credit(a *callRule, delivered bool) {
-	former := x.rec.main
+func (r *record) credit(a *callRule, f fate) {
+	former := r.main
 	switch {
 	case former == nil:
-		x.rec.main = a.liveRule
-	case !delivered:
-		x.more.idle = append(x.more.idle, a.Name)
-	case x.rec.delivered:
-		x.more.also = append(x.more.also, former.Name)
-		x.rec.main = a.liveRule
+		r.main = a.liveRule
+	case !f.delivered:
+		r.more.idle = append(r.more.idle, a.Name)
+	case r.delivered:
+		r.more.also = append(r.more.also, former.Name)
+		r.main = a.liveRule
 	default:
-		x.more.idle = append(x.more.idle, former.Name)
-		x.rec.main = a.liveRule
+		r.more.idle = append(r.more.idle, former.Name)
+		r.main = a.liveRule
 	}
-	x.rec.delivered = x.rec.delivered || delivered
-	if !delivered || a.value.likeness == unlike && !a.seen && !a.reached {
-		return // what it declared did not reach the caller
+	r.delivered = r.delivered || f.delivered
+	if !f.delivered || !f.shown {
+		return
 	}
-	x.more.changes = append(x.more.changes, a.changes...)
+	r.more.changes = append(r.more.changes, a.changes...)
 	if a.more > 0 {
-		x.rec.note(fmt.Sprintf("rule %q: %d more changes not kept", a.Name, a.more))
+		r.note(fmt.Sprintf("rule %q: %d more changes not kept", a.Name, a.more))
 	}
 }
 
@@ -110,10 +152,19 @@ func outcomeOf(err error, unwound bool) outcome {
 		return panicked
 	case err == nil:
 		return ok
-	case errors.Is(err, ErrInjected):
+	case isInjected(err):
 		return injected
 	}
 	return failed
+}
+
+// isInjected reports whether a fault made the error. Any other is the callee's, whose
+// methods may fail.
+func isInjected(err error) bool {
+	if _, made := err.(*InjectedError); made {
+		return true
+	}
+	return errors.Is(usercode.Sound(err), ErrInjected)
 }
 
 // unsent reports whether an error states that the callee was not reached, such as
@@ -121,5 +172,5 @@ func outcomeOf(err error, unwound bool) outcome {
 // not count.
 func unsent(err error) bool {
 	var u interface{ Unsent() bool }
-	return err != nil && errors.As(err, &u) && u.Unsent()
+	return err != nil && errors.As(usercode.Sound(err), &u) && u.Unsent()
 }

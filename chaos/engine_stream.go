@@ -16,7 +16,10 @@ type streamChanges struct {
 	x        *injection
 	fit      func(any) (any, error) // converts an item into the type of the stream
 	now      provenance             // of the item that is passed between two stages
-	consumed int                    // items that the consumer got
+	sourced  int                    // items and errors of the source
+	over     bool                   // the source has no more
+	consumed int                    // items and errors that the consumer got
+	other    bool                   // they are not the first ones of the source
 }
 
 type items = iter.Seq2[any, error]
@@ -49,14 +52,14 @@ func (ch *streamChanges) of(source items) items {
 // numbered gives each item of the source its index.
 func (ch *streamChanges) numbered(source items) items {
 	return func(yield func(any, error) bool) {
-		n := 0
 		for item, err := range source {
-			ch.now = provenance{source: n}
-			n++
+			ch.now = provenance{source: ch.sourced}
+			ch.sourced++
 			if !yield(item, err) {
 				return
 			}
 		}
+		ch.over = true
 	}
 }
 
@@ -142,29 +145,41 @@ func (ch *streamChanges) whole(ctx context.Context, i int, s Streamer, inner ite
 	}
 }
 
+// latest is the provenance of the item that left the last stage. nil: there is none.
+func (ch *streamChanges) latest() (p provenance) {
+	if ch != nil {
+		p = ch.now
+	}
+	return p
+}
+
 // deliver marks the rules that are delivered with the item or error that the consumer
-// gets next. nil: there are none.
-func (ch *streamChanges) deliver() {
+// gets next, of which p tells. nil: there are none.
+func (ch *streamChanges) deliver(p provenance) {
 	if ch == nil {
 		return
 	}
-	p, place := ch.now, ch.consumed
+	ch.x.mu.Lock()
+	defer ch.x.mu.Unlock()
+	place := ch.consumed
 	ch.consumed++
 	ch.late()
+	see := func(a *callRule) { a.seen, ch.other = true, true }
 	if p.source != place {
+		ch.other = true
 		for _, a := range p.moves {
-			a.seen = true
+			see(a)
 		}
 	}
 	for _, a := range p.makers {
-		a.seen = true
+		see(a)
 	}
 	switch {
 	case p.change.rule == nil:
 	case p.more == nil:
-		p.change.rule.seen = true
+		see(p.change.rule)
 	default:
-		seen(append([]exchanged{p.change}, p.more...), func(a *callRule) { a.seen = true })
+		seen(append([]exchanged{p.change}, p.more...), see)
 	}
 }
 
@@ -174,26 +189,25 @@ func (ch *streamChanges) ended() {
 	if ch == nil {
 		return
 	}
+	ch.x.mu.Lock()
+	defer ch.x.mu.Unlock()
 	ch.late()
+	if !ch.other && ch.over && ch.consumed == ch.sourced {
+		return // it is the source's own: what rules added, others dropped
+	}
 	for i := range ch.x.rules {
 		a := &ch.x.rules[i]
 		a.seen = a.seen || a.ended
 	}
 }
 
-// late marks the rules that waited before what the consumer sees next.
+// late marks the rules that waited before what the consumer sees next; x.mu is held.
 func (ch *streamChanges) late() {
 	for i := range ch.x.rules {
 		if a := &ch.x.rules[i]; a.phase == PhaseChange && a.slept {
-			a.seen = a.seen || ch.x.waited(a)
+			a.seen = a.seen || a.spent > 0
 		}
 	}
-}
-
-func (x *injection) waited(a *callRule) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return a.spent > 0
 }
 
 // provenance is where an item comes from, and the rules that made a difference to it.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // ErrInjected is matched (errors.Is) by every error that a fault makes.
@@ -108,12 +106,4 @@ func (e *ParamError) Error() string {
 		value = `""` // an empty text would not be seen
 	}
 	return fmt.Sprintf("chaos: %s: %s is %s; allowed: %s", e.Kind, e.Param, value, e.Allowed)
-}
-
-// callUser calls a method of a user's fault or trigger. A panic in it becomes an
-// error, and does not reach the program that makes the plan.
-func callUser(method string, do func()) (err error) {
-	defer usercode.Recover(&err, "its "+method+" method")
-	do()
-	return nil
 }

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // An Event is what happened to one call. Every call that a rule was injected into
-// leaves one; with [InjectorOptions.RecordAll] every call does.
+// leaves one, when it ends or when [Injector.End] finds it open; with
+// [InjectorOptions.RecordAll] every call does.
 type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
@@ -42,6 +45,9 @@ type Event struct {
 	// lane, caller, target and key, as it was when the call began. Calls that were
 	// still under way then do not count. [WithAttempt] overrides it.
 	Attempt int `json:"attempt"`
+	// AttemptStated reports whether Attempt is that of [WithAttempt]. It is not part of
+	// the JSON.
+	AttemptStated bool `json:"-"`
 	// Rule and Fault (its kind) name the rule that decided what the caller got;
 	// empty if no rule was injected. If several rules were delivered, it is the last
 	// of them in the order of their phases, and Also names the others.
@@ -65,8 +71,10 @@ type Event struct {
 	// Delivered reports whether a fault was delivered, which means that
 	//   - the caller got another value, item, error or panic than the next stage
 	//     further in returned;
-	//   - the caller got it later by the fault's own wait; or
-	//   - the callee was reached another number of times or with other arguments.
+	//   - the caller got it later by the fault's own wait;
+	//   - the callee was reached another number of times or with other arguments; or
+	//   - the fault held the call when the cell ended, so that the caller got no answer
+	//     (see [Injector.End]).
 	//
 	// An undelivered fault changed nothing.
 	//
@@ -124,6 +132,8 @@ const (
 	OutcomeInjected Outcome = "injected"
 	// it panicked or ended its goroutine: callee or fault, or the consumer of a stream
 	OutcomePanicked Outcome = "panicked"
+	// it had not ended when the cell did: see [Injector.End]
+	OutcomeOpen Outcome = "open"
 )
 
 // record is an event as the log keeps it: a third of the size, without texts.
@@ -143,6 +153,7 @@ type record struct {
 	start, end time.Duration
 	turn       int
 	attempt    int
+	stated     bool // the caller said which attempt it is
 	outcome    outcome
 	effect     effect
 	delivered  bool
@@ -159,6 +170,7 @@ const (
 	failed
 	injected
 	panicked
+	open
 )
 
 const (
@@ -168,8 +180,9 @@ const (
 )
 
 var (
-	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked}
-	effects  = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
+	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked,
+		open: OutcomeOpen}
+	effects = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
 )
 
 // details are the parts of an event that most events lack.
@@ -204,8 +217,10 @@ func (r *record) note(text string) {
 }
 
 // ends notes that the call ends. Its time is 0 if Arm set the clock back meanwhile.
-func (r *record) ends(err error) {
-	r.end, r.err = max(r.start, r.site.in.Elapsed()), err
+func (r *record) ends(err error) { r.endsAt(r.site.in.Elapsed(), err) }
+
+func (r *record) endsAt(elapsed time.Duration, err error) {
+	r.end, r.err = max(r.start, elapsed), err
 	r.ended = r.site.in.begun.Load()
 }
 
@@ -223,14 +238,14 @@ func (r *record) event() Event {
 		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias, Call: r.call(),
 		Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
-		Start: r.start, End: r.end, Attempt: r.attempt,
+		Start: r.start, End: r.end, Attempt: r.attempt, AttemptStated: r.stated,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
 	}
 	if r.main != nil {
 		e.Rule, e.Fault = r.main.Name, r.main.kind
 	}
 	if r.err != nil {
-		e.Err = errorText(r.err)
+		e.Err = usercode.ErrorText(r.err)
 	}
 	if m := r.more; m != nil {
 		e.Also, e.Idle, e.Masked, e.Asked, e.Spent = m.also, m.idle, m.masked, m.asked, m.spent
@@ -246,16 +261,6 @@ func (r *record) event() Event {
 		}
 	}
 	return e
-}
-
-// errorText is err.Error(), which may panic in user code.
-func errorText(err error) (text string) {
-	defer func() {
-		if recover() != nil {
-			text = "chaos: the Error method of the error panicked"
-		}
-	}()
-	return err.Error()
 }
 
 // asJSON returns a document that can be embedded in JSON: text that is not JSON
@@ -325,9 +330,10 @@ func (l *log) drops() uint64 {
 	return l.dropped
 }
 
-// keep logs a finished call and reports it to OnEvent and the watchers.
+// keep logs a call that has ended, or that End found open, and reports it to OnEvent and
+// the watchers.
 func (in *Injector) keep(ctx context.Context, r *record) {
-	in.log.add(r, r.err != nil || r.outcome == panicked)
+	in.log.add(r, r.err != nil || r.outcome == panicked || r.outcome == open)
 	in.notify(ctx, r)
 }
 

@@ -29,6 +29,25 @@ func Changed(ctx context.Context, ch ...Change) {
 	}
 }
 
+// Unseen declares, after [KeepOpen] and with its context, that the caller got nothing
+// of what the fault did, whatever it declared before or ended with: other faults hid
+// it, took it back, or took what the caller never asked for. The fault is then
+// delivered only if it waited, or the callee saw it. A later [Changed] takes Unseen
+// back. Outside a fault it does nothing.
+func Unseen(ctx context.Context) {
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.unseen(f.pinned, false)
+	}
+}
+
+// UnseenWithin declares the same of the faults further in, whose results the caller
+// would have got without this one.
+func UnseenWithin(ctx context.Context) {
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.unseen(f.pinned, true)
+	}
+}
+
 // Postponed declares, from within [Fault.Inject], that the fault keeps the call's
 // [Next] to call it from a later Inject. From then on the effect of a call that did
 // not reach its callee is unknown, since it may still be executed. Outside a fault
@@ -80,7 +99,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 //
 // The call is settled, and its event written, when every fault that kept it open has
 // called end. Further calls of one fault's end do nothing. A call that is never
-// ended stays under way and has no event. A call that failed does not wait for end.
+// ended stays under way until [Injector.End]. A call that failed does not wait for end.
 // Outside a fault end returns its error unchanged.
 func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
 	f := frameOf(ctx)

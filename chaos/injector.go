@@ -30,9 +30,10 @@ type InjectorOptions struct {
 	// and counted. 0: 4096. Negative: none is kept.
 	MaxLog int
 	// OnEvent is called with every event, in the caller's goroutine and before the
-	// call returns. It must be fast and safe for concurrent use. nil: it is not
-	// called. The context is the one that the callee gets, or the caller's if a fault
-	// that is only an error was injected. Both have the values of the call's context.
+	// call returns, or by [Injector.End] for a call that is open. It must be fast and
+	// safe for concurrent use. nil: it is not called. The context is the one that the
+	// callee gets, or the caller's if a fault that is only an error was injected. Both
+	// have the values of the call's context.
 	OnEvent func(context.Context, Event)
 	// OnBegin is called with every call that will leave an event, as it begins, in
 	// the caller's goroutine. It must be fast and safe for concurrent use. nil: it
@@ -72,6 +73,7 @@ type Injector struct {
 	late       atomic.Uint64
 	begun      atomic.Uint64 // numbers the calls that leave an event, in steps of two
 	points     table
+	open       openCalls
 	log        log
 	safeguards *safeguardState // nil: none
 
@@ -297,7 +299,8 @@ func (in *Injector) Disarm() {
 // nor do calls that an injected wait delays until then. Close cannot be undone.
 //
 // It only sets a flag, so it may be called from anywhere, and more than once. It ends
-// no wait; [Injector.Disarm] does.
+// no wait; [Injector.Disarm] does. It gives the calls under way no event; [Injector.End]
+// does.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
 
 // Virtual is [InjectorOptions].Virtual.
@@ -363,7 +366,7 @@ func (in *Injector) Undelivered() []string {
 }
 
 // Events returns the kept events in the order in which the calls began. A call under
-// way has none yet. What the events point to is shared with the log and must not be
+// way has none before [Injector.End]. What the events point to is shared with the log and must not be
 // changed.
 func (in *Injector) Events() []Event {
 	events, _ := in.EventsSince(0)

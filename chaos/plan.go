@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A Rule says what goes wrong, where, and on which calls. Several rules may be
@@ -173,54 +174,89 @@ func compile(r Rule, i int, before *planRule) (c *planRule, problems []error) {
 	if before != nil && before.is(r) {
 		return before, nil
 	}
-	c = &planRule{Rule: r}
-	refuse := func(field string, value any, allowed string, cause error) {
-		name := r.Name
-		if name == "" {
-			name = fmt.Sprintf("#%d", i)
-		}
-		problems = append(problems, &RuleError{Rule: name, Field: field, Value: value, Allowed: allowed, Err: cause})
+	x := &examination{rule: r, i: i, before: before}
+	if why := usercode.Failure(x.examine); why != "" {
+		return nil, []error{x.problem(x.field, nil, "", fmt.Errorf("%s %s", x.method, why))}
 	}
+	return x.compiled, x.problems
+}
+
+// An examination is of one rule, on a goroutine that the methods of the user's trigger and
+// fault may end.
+type examination struct {
+	rule          Rule
+	i             int
+	before        *planRule
+	field, method string // what is being asked
+	compiled      *planRule
+	problems      []error
+}
+
+func (x *examination) problem(field string, value any, allowed string, cause error) *RuleError {
+	name := x.rule.Name
+	if name == "" {
+		name = fmt.Sprintf("#%d", x.i)
+	}
+	return &RuleError{Rule: name, Field: field, Value: value, Allowed: allowed, Err: cause}
+}
+
+func (x *examination) refuse(field string, value any, allowed string, cause error) {
+	x.problems = append(x.problems, x.problem(field, value, allowed, cause))
+}
+
+// ask calls a method of the user. A panic in it becomes an error, and does not reach the
+// program that makes the plan.
+func (x *examination) ask(method string, do func() error) (err error) {
+	x.method = method
+	defer usercode.Recover(&err, method)
+	return do()
+}
+
+func (x *examination) examine() {
+	r, before := x.rule, x.before
+	c := &planRule{Rule: r}
 	sameFault := before != nil && unchanged(before.Fault, r.Fault)
 	if before != nil && r.Target == before.Target {
 		c.glob = before.glob
 	} else if g, err := glob.Compile(r.Target); err != nil {
-		refuse("Target", r.Target, "a glob over names of injection points, such as \"orders.*\"", err)
+		x.refuse("Target", r.Target, "a glob over names of injection points, such as \"orders.*\"", err)
 	} else {
 		c.glob = g
 	}
-	for _, err := range check(r.When) {
-		refuse("When", nil, "", err)
+	x.field = "When"
+	for _, err := range x.check(r.When) {
+		x.refuse("When", nil, "", err)
 	}
+	x.field = "Fault"
 	if !sameFault {
-		for _, err := range check(r.Fault) {
-			refuse("Fault", nil, "", err)
+		for _, err := range x.check(r.Fault) {
+			x.refuse("Fault", nil, "", err)
 		}
 	}
 	if r.Fault == nil {
-		refuse("Fault", nil, "a fault, such as fault.Fail(err)", errors.New("is missing"))
+		x.refuse("Fault", nil, "a fault, such as fault.Fail(err)", errors.New("is missing"))
 	}
 	if r.Limit < 0 {
-		refuse("Limit", r.Limit, "a number of deliveries, or 0 for no limit", nil)
+		x.refuse("Limit", r.Limit, "a number of deliveries, or 0 for no limit", nil)
 	}
 	if r.CoolDown < 0 {
-		refuse("CoolDown", r.CoolDown, "a duration of 0 or more", nil)
+		x.refuse("CoolDown", r.CoolDown, "a duration of 0 or more", nil)
 	}
 	if !r.Layer.Valid() {
-		refuse("Layer", r.Layer, "one of "+strings.Join(layerNames(), ", ")+", or empty for that of the point", nil)
+		x.refuse("Layer", r.Layer, "one of "+strings.Join(layerNames(), ", ")+", or empty for that of the point", nil)
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(x.problems) > 0 {
+		return
 	}
 	if sameFault {
 		c.faultTraits = before.faultTraits
-	} else if err := c.askFault(); err != nil {
-		refuse("Fault", nil, "", err)
-		return nil, problems
+	} else if err := x.askFault(c); err != nil {
+		x.refuse("Fault", nil, "", err)
+		return
 	}
 	c.setName(cmp.Or(c.Name, c.Target+":"+c.kind))
 	c.readWhen()
-	return c, nil
+	x.compiled = c
 }
 
 // is reports whether nothing changed in a rule.
@@ -249,19 +285,15 @@ func unchanged(before, now any) (equal bool) {
 
 // check asks a trigger or fault whether it is well configured, and splits joined
 // problems.
-func check(part any) []error {
+func (x *examination) check(part any) []error {
 	if c, ok := part.(Checked); ok {
-		var problem error
-		if err := callUser("Check", func() { problem = c.Check() }); err != nil {
-			problem = err
-		}
-		if problem != nil {
-			return fielderror.Apart(problem)
+		if err := x.ask("its Check method", c.Check); err != nil {
+			return fielderror.Apart(err)
 		}
 	}
 	if w, ok := part.(Probabilistic); ok {
 		var p float64
-		if err := callUser("Probability", func() { p = w.Probability() }); err != nil {
+		if err := x.ask("its Probability method", func() error { p = w.Probability(); return nil }); err != nil {
 			return []error{err}
 		}
 		if !(p >= 0 && p <= 1) {
@@ -307,12 +339,12 @@ func (c *planRule) named(name string) *planRule {
 }
 
 // askFault asks the fault once for what every call needs.
-func (c *planRule) askFault() error {
-	if err := callUser("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
+func (x *examination) askFault(c *planRule) error {
+	if err := x.ask("its Describe method", func() error { c.kind = kindOf(c.Fault); return nil }); err != nil {
 		return err
 	}
 	if p, ok := c.Fault.(Phased); ok {
-		if err := callUser("Phase", func() { c.phase = p.Phase() }); err != nil {
+		if err := x.ask("its Phase method", func() error { c.phase = p.Phase(); return nil }); err != nil {
 			return err
 		}
 		if c.phase > PhaseAfter {
@@ -323,7 +355,7 @@ func (c *planRule) askFault() error {
 	if f, ok := c.Fault.(Stateful); ok {
 		c.stateful = true
 		var fresh Fault
-		if err := callUser("Fresh", func() { fresh = f.Fresh() }); err != nil {
+		if err := x.ask("its Fresh method", func() error { fresh = f.Fresh(); return nil }); err != nil {
 			return err
 		}
 		if fresh == nil {

@@ -79,11 +79,7 @@ func WrapStreamWith[In, T any](
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
 			_, err = decide(ctx, &d, m, c.callee(p, opts.Deadline), v)
-			switch {
-			case c.stopped:
-			case len(c.held) > 0 && same(err, c.last): // the reply was not lost after all
-				c.release()
-			case err != nil && !same(err, c.last):
+			if !c.stopped && err != nil && !same(err, c.last) {
 				yield(none, err)
 			}
 		}
@@ -92,7 +88,9 @@ func WrapStreamWith[In, T any](
 
 // callee is the iteration as the engine makes a call of it.
 func (c *stream[In, T]) callee(p point, deadline func(error) error) *callee[In, streamed] {
-	return &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain, atEnd: deadline}
+	return &callee[In, streamed]{
+		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain, atEnd: deadline,
+	}
 }
 
 // streamed is the result of a stream, as its event keeps it.
@@ -111,11 +109,13 @@ type stream[In, T any] struct {
 	last      error           // the error that was yielded or held last
 	items     int             // how many were yielded or held
 	held      []streamItem[T] // yielded only if the reply is not lost after all
+	heldEnd   bool            // the end of the stream is held too
 }
 
 type streamItem[T any] struct {
 	value T
 	err   error
+	from  provenance
 }
 
 // lastError passes items on and keeps the error of the last one, which shows whether
@@ -142,28 +142,47 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 	for item, itemErr := range c.changed(c.fn(ctx, v)) {
 		err = itemErr
 		c.items++
-		c.changes.deliver() // held items too: a lost reply loses all of them
 		c.last = itemErr
+		one := streamItem[T]{item, itemErr, c.changes.latest()}
 		if hold && (c.injection.disarmedOrKilled() || !c.injection.losesReply()) { // the reply is not lost after all
 			if hold = false; !c.release() {
-				c.stopped = true
-				return end, itemErr
+				return end, c.last
 			}
 		}
 		if hold {
-			c.held = append(c.held, streamItem[T]{item, itemErr})
+			c.held = append(c.held, one)
 			if c.injection.frame.Err() != nil { // not ctx, which is the source's and may outlast it
 				return end, err
 			}
 			continue
 		}
-		if !c.yield(item, itemErr) {
-			c.stopped = true
+		if !c.hand(one) {
 			return end, itemErr
 		}
 	}
-	c.changes.ended()
+	if c.heldEnd = hold; !hold {
+		c.changes.ended()
+	}
 	return end, err
+}
+
+// hand yields an item, and reports whether the consumer wants more. What rules did to it
+// is delivered now, and not when it is held.
+func (c *stream[In, T]) hand(item streamItem[T]) (more bool) {
+	c.changes.deliver(item.from)
+	c.stopped = !c.yield(item.value, item.err)
+	return !c.stopped
+}
+
+// finish hands out what was held, if the call ends with the reply after all.
+func (c *stream[In, T]) finish(end streamed, err error) (streamed, error) {
+	if c.stopped || len(c.held) == 0 && !c.heldEnd || !same(err, c.last) {
+		return end, err
+	}
+	if c.release() && c.heldEnd {
+		c.changes.ended()
+	}
+	return streamed{Items: c.items}, c.last
 }
 
 // changed is the stream after the changes of the injection.
@@ -222,8 +241,8 @@ func (c *stream[In, T]) release() bool {
 	held := c.held
 	c.held = nil
 	for i, item := range held {
-		if !c.yield(item.value, item.err) {
-			c.items = i + 1
+		if !c.hand(item) {
+			c.items, c.last = i+1, item.err
 			return false
 		}
 	}

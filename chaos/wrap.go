@@ -140,6 +140,8 @@ type callee[In, Out any] struct {
 	fn     func(context.Context, In) (Out, error)
 	effect Effect // what it declares that a successful call does
 	attach func(*injection)
+	// finish is called with what the caller gets, and returns what it did get; nil: the same.
+	finish func(Out, error) (Out, error)
 	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
 	atEnd  func(error) error                      // WrapOptions.Deadline; nil: none
 }

@@ -244,7 +244,7 @@ func TestErrorsThatPanic(t *testing.T) {
 		m.Invariants = append(m.Invariants, broken)
 	})
 	r := run(t, m, nil)
-	assert.Equal(t, []contract.CellState{contract.Held, contract.Inconclusive}, states(r))
+	assert.Equal(t, []contract.CellState{contract.Held, contract.Broken}, states(r))
 }
 
 func TestWarningsOfTheFirstWorldAndOfSharedCells(t *testing.T) {

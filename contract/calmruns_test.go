@@ -169,8 +169,8 @@ func TestCalmRunsAreMadeOnceAndCounted(t *testing.T) {
 }
 
 // TestCalmRunsUnderContracttest: virtual time does not change what is run. With fresh
-// worlds each prompt list is run three times more, calmly and twice under equal faults,
-// to find out whether the agent is repeatable.
+// worlds each prompt list is run three times more, calmly and twice under equal faults, and a
+// cell of each of two scenarios with faults once, to find out whether the agent differs.
 func TestCalmRunsUnderContracttest(t *testing.T) {
 	for _, world := range []string{"fresh", "reset", "shared", "unprobed"} {
 		t.Run(world, func(t *testing.T) {
@@ -183,6 +183,9 @@ func TestCalmRunsUnderContracttest(t *testing.T) {
 				for prompt := range by {
 					by[prompt] += 3
 				}
+				by["a"] += 2
+				by["b"] += 2
+				calmRuns += 4 // two of each list; those that the search makes for its baselines are not known
 			}
 			assert.Equal(t, by, a.by)
 			assert.Equal(t, calmRuns, r.CalmRuns)

@@ -20,7 +20,7 @@ type Defect struct {
 	Facts []string `json:"facts,omitempty"`
 	// Rerun is the command line that repeats it; empty: there is none.
 	Rerun string `json:"rerun,omitempty"`
-	// Cut reports whether a budget ended the search for fewer faults.
+	// Cut reports whether a budget ended the search for fewer or milder faults.
 	Cut bool `json:"cut,omitempty"`
 	// Difference is where two runs under the same faults first differed; empty: they did
 	// not. Without Deliveries, the cells did not break again.
@@ -34,7 +34,8 @@ type Defect struct {
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-// A Break is an invariant that a [Defect] breaks.
+// A Break is an invariant that a [Defect] breaks, at its targets. Where these differ, it has an
+// entry for each.
 type Break struct {
 	// ID is that of the file that keeps the defect for this invariant: 8 hexadecimal
 	// digits. Empty: it is not kept.
@@ -43,12 +44,13 @@ type Break struct {
 	Severity  Severity `json:"severity"`
 	// Why is the reason in the first of its cells.
 	Why string `json:"why"`
-	// Cells are the broken cells of the report that the defect explains. None: the matrix
-	// has no such cell, as that of a sweep.
+	// Cells are the broken cells of the report that the defect explains: each met its faults,
+	// call by call. None: the matrix has no such cell, as that of a sweep, or those that met the
+	// faults met these of another defect too and are counted there.
 	Cells []Cell `json:"cells,omitempty"`
-	// Also names targets at which the same faults break this invariant, and not all others
-	// of the defect.
-	Also []string `json:"also,omitempty"`
+	// At names the targets of the faults in these cells, where the sentence names others or a
+	// choice of several.
+	At []string `json:"at,omitempty"`
 }
 
 // A Delivery is one rule whose fault was delivered on one call.
@@ -84,8 +86,9 @@ type CoverCount struct {
 	// Fault is the kind. Empty: the target is a tool of a world on which no fault was
 	// delivered, in a matrix with rules whose cells all ran.
 	Fault string `json:"fault"`
-	// Try is that of the calls: 1, 2, or 3 for any later one; 0 without a fault. See
-	// [chaos.Event.Attempt].
+	// Try is that of the calls: 1, 2, or 3 for any later one; 0 without a fault. It is
+	// [chaos.WithAttempt]'s, else 1 plus the directly preceding tries that failed. Equal calls
+	// that overlap in the cell's own time are one try; it fails if none of them succeeds.
 	Try       int `json:"try"`
 	Delivered int `json:"delivered"`
 	// Uncalled reports whether no cell called the tool.

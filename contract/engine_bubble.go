@@ -21,7 +21,7 @@ import (
 // bubble. From there it must not touch anything that was made inside: it only
 // sets the flag that closes the injector.
 func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble) *run {
-	cancelled := ctx.Done() // the first call makes the channel: inside, it would belong to the bubble
+	over, cancelled := false, ctx.Done() // the first call makes the channel: inside, it would belong to the bubble
 	asked, answers := r.askFromInside()
 	defer close(answers)
 	r.userDone = make(chan struct{}, 1)
@@ -37,28 +37,38 @@ func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble)
 		}
 		return err
 	})
-	var doneAt, end time.Time // when user code was done, and when the watchdog expires
+	var doneAt time.Time // when user code was done
+	var still stillness
+	end := w.due // when the watchdog expires; it is woken before, to look at the bubble
+	w.watchdog.Reset(w.engine.untilLook(end))
 	for {
 		select {
 		case err := <-ended:
 			return r.afterBubble(w.caller.Received(err))
 		case o := <-asked:
 			answers <- w.between(ctx, r.inquiry, o)
+			end = w.due
+			w.watchdog.Reset(w.engine.untilLook(end))
 		case <-r.userDone:
-			if cancelled != nil {
-				doneAt, end = time.Now(), w.due
-				w.watch(min(time.Until(end), leftover))
+			if !over {
+				doneAt = time.Now()
+				w.watchdog.Reset(min(time.Until(end), leftover))
 			}
 		case <-w.watchdog.C:
 			left := time.Until(end)
-			if cancelled != nil && !doneAt.IsZero() && !r.leftInIO(time.Since(doneAt)) && left > 0 {
-				w.watch(min(left, leftover))
+			switch {
+			case over:
+			case doneAt.IsZero() && left > 0 && !r.frozen(&still):
+				w.watchdog.Reset(w.engine.untilLook(end))
+				continue
+			case !doneAt.IsZero() && !r.leftInIO(time.Since(doneAt)) && left > 0:
+				w.watchdog.Reset(min(left, leftover))
 				continue
 			}
 			w.caller.Release()
 			return r.abandon(!doneAt.IsZero())
 		case <-cancelled:
-			cancelled = nil
+			cancelled, over = nil, true
 			r.mu.Lock()
 			r.close()
 			r.mu.Unlock()
@@ -100,6 +110,7 @@ func (r *liveRun) runInBubble() {
 	r.begin("waiting for the goroutines it left")
 	r.userDone <- struct{}{}
 	time.Sleep(usercode.Grace) // for goroutines that look at their context now and then
+	r.endCalls()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done = true
@@ -143,35 +154,6 @@ func (r *liveRun) leftInIO(after time.Duration) bool {
 	}
 	r.left = names
 	return false
-}
-
-// abandon gives up waiting for the bubble and returns what is known of the run.
-// done says that user code has ended.
-func (r *liveRun) abandon(done bool) *run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.result.abandoned, r.result.lingering = true, done && r.result.undecided == nil
-	switch why := r.why(usercode.CutWatchdog); {
-	case r.result.leaked != "":
-	case r.left != "":
-		r.fail(fmt.Errorf("%w: %s", why, r.left))
-	default:
-		if names := holders(r.bubble); names != "" {
-			why = fmt.Errorf("%w; what kept the clock from moving: %s", why, names)
-		}
-		r.fail(why)
-	}
-	return r.sum()
-}
-
-// fail sets why the cell cannot be decided, unless that is set; r.mu is held.
-func (r *liveRun) fail(why error) {
-	r.result.undecided = cmp.Or(r.result.undecided, why)
-	if r.asking != nil {
-		r.asking.Err = fmt.Errorf("%w: %w", ErrTimeout, why)
-		r.collect(r.asking)
-		r.result.partial, r.asking = r.asking, nil
-	}
 }
 
 // patience is how much virtual time user code may take; more is a hang, since no
@@ -274,8 +256,19 @@ func nameHolders(traces, bubble string) string {
 // goroutinesOf yields the goroutines of a bubble.
 func goroutinesOf(traces, bubble string) iter.Seq[tracedGoroutine] {
 	return func(yield func(tracedGoroutine) bool) {
+		for g := range tracedIn(traces) {
+			if g.bubble == bubble && !yield(g) {
+				return
+			}
+		}
+	}
+}
+
+// tracedIn yields all goroutines that can be read.
+func tracedIn(traces string) iter.Seq[tracedGoroutine] {
+	return func(yield func(tracedGoroutine) bool) {
 		for trace := range strings.SplitSeq(traces, "\n\n") {
-			if g, ok := readTrace(trace); ok && g.bubble == bubble && !yield(g) {
+			if g, ok := readTrace(trace); ok && !yield(g) {
 				return
 			}
 		}
@@ -319,6 +312,8 @@ func list(goroutines []tracedGoroutine) string {
 
 // A tracedGoroutine is what a trace says about a goroutine.
 type tracedGoroutine struct {
+	number  string
+	creator string // the number of the goroutine that started it
 	bubble  string
 	state   string // such as "chan receive"
 	durable bool   // it is blocked in a way that lets the bubble's clock advance
@@ -338,7 +333,7 @@ func (g tracedGoroutine) busy() bool {
 	return false
 }
 
-var headPattern = regexp.MustCompile(`^goroutine \d+ [^\[]*\[([^\],]*?)(?: \(scan\))?( \(durable\))?(?:,[^\]]*)?\]`)
+var headPattern = regexp.MustCompile(`^goroutine (\d+) [^\[]*\[([^\],]*?)(?: \(scan\))?( \(durable\))?(?:,[^\]]*)?\]`)
 
 func readTrace(trace string) (g tracedGoroutine, ok bool) {
 	lines := strings.Split(strings.TrimSpace(trace), "\n")
@@ -346,7 +341,7 @@ func readTrace(trace string) (g tracedGoroutine, ok bool) {
 	if head == nil {
 		return g, false
 	}
-	g.bubble, g.state, g.durable = bubbleOf(lines[0]), head[1], head[2] != ""
+	g.number, g.bubble, g.state, g.durable = head[1], bubbleOf(lines[0]), head[2], head[3] != ""
 	var frames []frame
 	var creator frame
 	for i := 1; i+1 < len(lines); i++ {
@@ -355,7 +350,7 @@ func readTrace(trace string) (g tracedGoroutine, ok bool) {
 		}
 		f := readFrame(lines[i], lines[i+1])
 		if fn, created := strings.CutPrefix(f.function, "created by "); created {
-			f.function, _, _ = strings.Cut(fn, " in goroutine ")
+			f.function, g.creator, _ = strings.Cut(fn, " in goroutine ")
 			creator = f
 		} else {
 			frames = append(frames, f)
@@ -363,10 +358,11 @@ func readTrace(trace string) (g tracedGoroutine, ok bool) {
 		}
 		i++
 	}
-	if len(frames) == 0 {
-		return g, false
-	}
 	g.row = g.rowOf(frames)
+	if len(frames) == 0 { // Go shows no frames of one that is running
+		g.name = "a goroutine, " + g.state
+		return g, g.busy()
+	}
 	at := slices.IndexFunc(frames, frame.ofUser)
 	if g.user = at >= 0; g.user {
 		g.name = fmt.Sprintf("%v, %s", frames[at], g.state)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -116,7 +117,8 @@ func (r *liveRun) do(l usercode.Limits, fn func() error) bool {
 func (r *liveRun) why(c usercode.Cut) error {
 	switch c {
 	case usercode.CutWatchdog:
-		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit, r.step)
+		limit := r.limit.Round(time.Millisecond)
+		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", limit, r.step)
 	case usercode.CutHung:
 		return fmt.Errorf("no end after %v of virtual time, while %s", r.patience, r.step)
 	}
@@ -162,7 +164,7 @@ func (r *liveRun) leave(l usercode.Limits, world *World) {
 	r.begin("closing the world")
 	var failure error
 	e := r.caller.Call(l, func() error {
-		failure = world.Close()
+		failure = usercode.Sound(world.Close())
 		return nil
 	})
 	r.mu.Lock()
@@ -213,7 +215,7 @@ func (r *liveRun) makeInjector() *chaos.Injector {
 // ask sends one prompt. It returns false when the run ends here: an agent that
 // did not return is not asked again.
 func (r *liveRun) ask(l usercode.Limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
-	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.source.tools}
+	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.source.tools, began: r.injector.Elapsed()}
 	if !r.rewrite(l, o) {
 		return false
 	}
@@ -293,7 +295,7 @@ func (r *liveRun) answer(l usercode.Limits, world *World, tools chaos.ToolRegist
 	r.result.abandoned = r.result.abandoned || e.Left
 	switch e.Cut {
 	case usercode.CutByCtx:
-		o.Err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(own.Ctx))
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, usercode.Sound(context.Cause(own.Ctx)))
 	case usercode.CutHung:
 		o.Err = fmt.Errorf("%w: no answer after %v of virtual time", ErrHung, r.patience)
 	case usercode.CutWatchdog:
@@ -314,7 +316,7 @@ func (r *liveRun) sound(l usercode.Limits, world *World) bool {
 	r.begin("asking World.Err")
 	var unsound error
 	if !r.do(l, func() error {
-		unsound = world.Err()
+		unsound = usercode.Sound(world.Err())
 		return nil
 	}) {
 		return false
@@ -392,14 +394,39 @@ func (r *liveRun) gather() {
 }
 
 // gatherLate gives the last observation the calls that ended after its answer,
-// which no other observation has; r.mu is held.
+// which no other observation has. A call that never ended goes to the observation in which
+// it began, because its fault held it from then on; r.mu is held.
 func (r *liveRun) gatherLate() {
 	if r.last == nil {
 		return
 	}
-	if _, ended := r.injector.EventsSince(r.to); ended > r.to {
-		r.gather() // from the beginning, so that the events are in order
+	if _, ended := r.injector.EventsSince(r.to); ended == r.to {
+		return
 	}
+	r.gather() // from the beginning, so that the events are in order
+	var own []chaos.Event
+	for _, e := range r.last.Events {
+		if o := r.during(e.Start); e.Outcome == chaos.OutcomeOpen && o != r.last {
+			later := slices.IndexFunc(o.Events, func(other chaos.Event) bool { return other.Start > e.Start })
+			if later < 0 {
+				later = len(o.Events)
+			}
+			o.Events = slices.Insert(o.Events, later, e)
+		} else {
+			own = append(own, e)
+		}
+	}
+	r.last.Events = own
+}
+
+// during is the observation of the prompt that was being answered at a time; the first,
+// if none was yet. r.mu is held.
+func (r *liveRun) during(elapsed time.Duration) *Observation {
+	o := r.last
+	for i := len(r.result.observations) - 1; i >= 0 && o.began > elapsed; i-- {
+		o = r.result.observations[i]
+	}
+	return o
 }
 
 // execute makes a run, in the bubble if there is one, under the watchdog.
@@ -410,10 +437,13 @@ func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 		defer r.mu.Unlock()
 		return r.sum()
 	}
-	r.limit = w.engine.watchdog()
-	if bubble == nil && w.engine.o.Watchdog == 0 {
-		r.limit += time.Duration(len(r.prompts)) * w.engine.m.Timeout
+	if why := w.engine.refusal(bubble != nil); why != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.result.undecided = why
+		return r.sum()
 	}
+	r.limit = w.engine.cellLimit(bubble != nil, len(r.prompts))
 	w.watch(r.limit)
 	defer w.watchdog.Stop()
 	if bubble != nil {
@@ -426,9 +456,20 @@ func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.run(own, cancel)
+	r.endCalls()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.sum()
+}
+
+// endCalls gives the calls that are open their events. In a bubble it runs inside.
+func (r *liveRun) endCalls() {
+	r.mu.Lock()
+	in := r.injector
+	r.mu.Unlock()
+	if in != nil {
+		in.End()
+	}
 }
 
 // close ends the run: it does not begin any more, and later calls get ErrCellEnded. r.mu
@@ -451,9 +492,6 @@ func (r *liveRun) sum() *run {
 	}
 	if r.scenario != nil {
 		result.cautions = cautions{r.scenario.overlaps(r.injector), r.scenario.hosts(r.injector)}
-	}
-	if r.scenario == nil || r.scenario.calm() {
-		result.unended = !allEnded(result.observations, r.injector.Targets())
 	}
 	return &result
 }

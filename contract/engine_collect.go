@@ -28,6 +28,7 @@ type collector struct {
 	next          int      // the first job whose reports are missing
 	waiting       map[int]finished
 	fold          *fold
+	alike         sameness
 	onCellCaller  usercode.Loop // for OnCell
 	faulty        bool          // OnCell failed, and is not called again
 	cancelled     bool          // before the end
@@ -122,6 +123,11 @@ func (c *collector) done(i int, f finished) {
 func (c *collector) add(r *CellReport, j job, k int) {
 	s := j.scenario
 	c.fold.add(c.fold.scenarios[s.index], j.at+k, r)
+	if r.notes != nil && r.notes.Run != nil {
+		shown := r.notes.Run
+		c.alike.add(shown.observations, shown.Dropped)
+		shown.observations = nil
+	}
 	c.cancelled = c.cancelled || r.notes != nil && r.notes.Cancelled
 	if r.Abandoned && s.source.shared() && !c.warnedOfWorld {
 		c.warnedOfWorld = true
@@ -177,7 +183,7 @@ func (c *collector) lintCalls(l *ruleLinter) {
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
 	c.endRounds()
-	r, err := c.fold.finish(c.cancelled)
+	r, err := c.fold.finish(c.cancelled, nil)
 	if c.fold.coverage.full {
 		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
 	}
@@ -187,6 +193,9 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	if c.rounds != nil && c.rounds.why != "" {
 		c.engine.warn(c.rounds.why)
+	}
+	if w := c.alike.warning(); w != "" && !c.cancelled {
+		c.engine.warn(w)
 	}
 	r.Warnings = c.engine.warnings
 	if c.engine.o.Keep != KeepCounts {
@@ -265,10 +274,8 @@ func passesOn(around, e *chaos.Event) bool {
 	switch {
 	case around == e || around.Start > e.Start || around.End < e.End:
 		return false
-	case e.Outcome == chaos.OutcomeInjected:
-		return around.Outcome == chaos.OutcomeInjected
-	case e.Outcome == chaos.OutcomePanicked:
-		return around.Outcome == chaos.OutcomePanicked
+	case e.Outcome == chaos.OutcomeInjected, e.Outcome == chaos.OutcomePanicked, e.Outcome == chaos.OutcomeOpen:
+		return around.Outcome == e.Outcome
 	}
 	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
 }

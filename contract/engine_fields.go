@@ -16,13 +16,18 @@ import (
 // A fieldTally counts the trials of a field, in their order.
 type fieldTally struct {
 	Field
-	most int         // trials of the matrix
-	last int         // the trial that was counted last, of a report that is judged
-	rate *stats.SPRT // nil: it must hold in every trial
+	most          int             // trials of the matrix
+	last          int             // the trial that was counted last, of a report that is judged
+	rate          *stats.SPRT     // nil: it must hold in every trial
+	runs          *alikeRuns      // of the scenario
+	all, distinct account         // of a promised rate: of all trials, and without copies
+	met           map[uint64]bool // by Copy: whether the invariant broke
+	unlike        bool            // it broke in one of two equal trials
+	stated        bool            // the report says what is distinct, and no cell does
 }
 
-func newFieldTally(f Field, most int) *fieldTally {
-	t := &fieldTally{Field: f, most: most}
+func newFieldTally(f Field, most int, runs *alikeRuns) *fieldTally {
+	t := &fieldTally{Field: f, most: most, runs: runs}
 	if f.AtLeast != 0 {
 		t.rate = &stats.SPRT{P0: f.Poor, P1: f.AtLeast, Alpha: alpha, Beta: beta}
 	}
@@ -30,10 +35,14 @@ func newFieldTally(f Field, most int) *fieldTally {
 }
 
 // add counts a trial.
-func (t *fieldTally) add(state CellState, violated bool) {
-	t.count(state, violated, 1)
-	if t.Standing.Decision == stats.Open {
-		t.decide()
+func (t *fieldTally) add(c *CellReport) {
+	t.count(c.State, c.Violated, 1)
+	t.all.add(c.State, c.Violated, t.rate)
+	if !t.isCopy(c) {
+		t.distinct.add(c.State, c.Violated, t.rate)
+	}
+	if t.rate == nil && t.Standing.Decision == stats.Open {
+		t.decideEvery()
 	}
 }
 
@@ -56,19 +65,6 @@ func (t *fieldTally) count(state CellState, violated bool, n int) {
 	}
 }
 
-// decide looks for a decision after a trial.
-func (t *fieldTally) decide() {
-	if t.rate == nil {
-		t.decideEvery()
-		return
-	}
-	if d := t.after(t.Held, t.Decided).Decision; d != stats.Open {
-		t.Standing.Decision, t.DecidedAfter, t.HeldThen = d, t.Decided, t.Held
-	} else if t.after(t.Undelivered-t.Unprovoked, t.Undelivered).Decision == stats.Rejected {
-		t.Standing.Decision = stats.Rejected
-	}
-}
-
 // decideEvery decides a field that must hold in every trial.
 func (t *fieldTally) decideEvery() {
 	switch {
@@ -81,8 +77,8 @@ func (t *fieldTally) decideEvery() {
 
 // after is the standing of the rate after some trials. The counts are valid, and so are
 // the rates, which were checked.
-func (t *fieldTally) after(held, decided int) stats.Standing {
-	s, _ := t.rate.Decide(held, decided)
+func after(rate *stats.SPRT, held, decided int) stats.Standing {
+	s, _ := rate.Decide(held, decided)
 	return s
 }
 
@@ -93,15 +89,15 @@ func (t *fieldTally) left() int { return max(0, t.most-t.tried()) }
 // is no decision. It is 0 for a decided field, and at most most.
 func (t *fieldTally) needed(most int) int {
 	switch {
-	case t.Standing.Decision != stats.Open:
+	case t.decision() != stats.Open:
 		return 0
-	case t.rate == nil:
+	case t.rate == nil, t.all.decision != stats.Open: // the next trial may show that none is a copy
 		return min(1, most, t.left())
 	}
-	most = min(most, t.left(), t.after(t.Held, t.Decided).Passes)
+	most = min(most, t.left(), after(t.rate, t.Held, t.Decided).Passes)
 	for n := 1; n < most; n++ {
-		if t.after(t.Held, t.Decided+n).Decision == stats.Rejected ||
-			t.after(t.Undelivered-t.Unprovoked, t.Undelivered+n).Decision == stats.Rejected {
+		if after(t.rate, t.Held, t.Decided+n).Decision == stats.Rejected ||
+			after(t.rate, t.Undelivered-t.Unprovoked, t.Undelivered+n).Decision == stats.Rejected {
 			return n
 		}
 	}
@@ -112,7 +108,8 @@ func (t *fieldTally) needed(most int) int {
 func (t *fieldTally) expected() float64 {
 	left := float64(t.left())
 	if t.rate != nil {
-		left = min(left, t.after(t.Held, t.Decided).Trials)
+		a := t.counted()
+		left = min(left, after(t.rate, a.held, a.decided).Trials)
 	}
 	return max(1, left)
 }
@@ -120,24 +117,33 @@ func (t *fieldTally) expected() float64 {
 // field is the field as it is reported.
 func (t *fieldTally) field(sequential bool) Field {
 	f := t.Field
-	f.Standing = stats.Standing{Decision: f.Standing.Decision}
+	f.Standing, f.Copies = stats.Standing{Decision: t.decision()}, t.copies()
+	a := t.counted()
+	f.Distinct, f.DistinctHeld = 0, 0
+	if a.decided < t.Decided {
+		f.Distinct, f.DistinctHeld = a.decided, a.held
+	}
+	if t.rate != nil {
+		f.DecidedAfter, f.HeldThen = a.after, a.heldThen
+	}
 	switch {
+	case f.Copies:
 	case f.Standing.Decision != stats.Open:
 		if sequential {
 			f.Saved = t.left()
 		}
 	case t.rate != nil:
-		f.Standing = t.after(f.Held, f.Decided)
+		f.Standing = after(t.rate, a.held, a.decided)
 		f.Standing.Decision = stats.Open
 	default:
 		f.Standing.Passes, f.Standing.Trials = t.left(), float64(t.left())
 	}
 	if f.Decided > 0 {
-		interval := scoring.Wilson
+		interval := stats.ClopperPearson
 		if sequential {
 			interval = stats.AnyTime
 		}
-		f.Interval, _ = interval(f.Held, f.Decided, scoring.Level95) // there are trials, so it has no error
+		f.Interval, _ = interval(a.held, a.decided, scoring.Level95) // there are trials, so it has no error
 	}
 	return f
 }
@@ -148,16 +154,17 @@ func (f *Field) ran() bool { return f.Decided+f.Inconclusive > 0 }
 // breaksAnyway reports whether a rate broke without a delivered fault, and not so seldom that
 // the rate would be accepted there.
 func (f *Field) breaksAnyway() bool {
-	t := newFieldTally(*f, 0)
+	t := newFieldTally(*f, 0, nil)
 	return f.Unprovoked > 0 && t.rate != nil &&
-		t.after(f.Undelivered-f.Unprovoked, f.Undelivered).Decision != stats.Accepted
+		after(t.rate, f.Undelivered-f.Unprovoked, f.Undelivered).Decision != stats.Accepted
 }
 
 // Judge computes [Report.Fields], ByScenario, Saved and Score from Cells, in the order of
 // their trials, or from Counts if the cells were not kept: the order of trials is then not
 // known, and the decisions on promised rates remain as they are. It needs the Counts, the
 // Goals, and the AtLeast and Poor of Fields. [Matrix.Run] has done it; whoever reads a stored
-// report may check it.
+// report may check it. Where no cell has a Copy, Distinct, DistinctHeld and Copies of Fields
+// remain as they are, and so do the decisions on rates of which trials are copies.
 //
 // Errors are those of [scoring.ContractWith], and a [*FieldError] for each rate in Fields
 // that is none, each trial of a cell outside 1…Trials, and each cell that is there twice.
@@ -175,8 +182,15 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 	at := make(map[place]*fieldTally, len(r.Fields))
 	most := max(r.Trials, 1)
 	p := fields.List()
+	runs := map[string]*alikeRuns{}
+	for _, n := range r.Repeats {
+		runs[n.Scenario] = &alikeRuns{unlike: n.differs()}
+	}
 	put := func(f Field) *fieldTally {
-		t := newFieldTally(f, most)
+		if runs[f.Scenario] == nil {
+			runs[f.Scenario] = new(alikeRuns)
+		}
+		t := newFieldTally(f, most, runs[f.Scenario])
 		at[place{f.Scenario, f.Invariant}], all = t, append(all, t)
 		return t
 	}
@@ -204,25 +218,42 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 		err := r.addCells(most, func(c *CellReport) *fieldTally {
 			return of(c.Cell.Scenario, c.Cell.Invariant, c.Severity)
 		})
-		return all, err
-	}
-	for i := range r.Counts {
-		c := &r.Counts[i]
-		of(c.Scenario, c.Invariant, c.Severity).count(c.State, c.Violated || c.State == Broken, max(c.Count, 1))
-	}
-	for i, t := range all {
-		switch {
-		case t.rate == nil:
-			t.decideEvery()
-		case i < len(r.Fields):
-			f := &r.Fields[i]
-			t.Standing.Decision, t.DecidedAfter, t.HeldThen = f.Standing.Decision, f.DecidedAfter, f.HeldThen
-			if !t.possible() {
-				p.Wrong(fmt.Sprintf("Fields[%d].Standing.Decision", i), f.Standing.Decision, "what the counts allow")
-			}
+		if err != nil {
+			return all, err
 		}
 	}
-	return all, p.Err()
+	for i := range r.Counts {
+		if c := &r.Counts[i]; len(r.Cells) == 0 {
+			of(c.Scenario, c.Invariant, c.Severity).count(c.State, c.Violated || c.State == Broken, max(c.Count, 1))
+		}
+	}
+	return all, r.state(all, len(r.Cells) > 0)
+}
+
+// state takes from the report what its cells, or its counts alone, do not say.
+func (r *Report) state(all []*fieldTally, hasCells bool) error {
+	p := fields.List()
+	stated := make(map[[2]string]int, len(r.Fields))
+	for i := range r.Fields {
+		stated[[2]string{r.Fields[i].Scenario, r.Fields[i].Invariant}] = i
+	}
+	for _, t := range all {
+		var f Field
+		i, there := stated[[2]string{t.Scenario, t.Invariant}]
+		if there {
+			f = r.Fields[i]
+		}
+		if hasCells && (f.Distinct == 0 && !f.Copies || len(t.met) > 0) {
+			continue
+		}
+		if t.rate == nil {
+			t.decideEvery()
+		}
+		if t.take(&f); !t.possible() {
+			p.Wrong(fmt.Sprintf("Fields[%d].Standing.Decision", i), f.Standing.Decision, "what the counts allow")
+		}
+	}
+	return p.Err()
 }
 
 // addCells counts the cells in the order of the trials of their fields, on which decisions
@@ -258,28 +289,9 @@ func (r *Report) addCells(most int, of func(*CellReport) *fieldTally) error {
 			p.Wrong(fmt.Sprintf("Cells[%d].Cell", own.cell), c.Cell.String(), "each cell once")
 		}
 		own.field.last = c.Cell.Trial
-		own.field.add(c.State, c.Violated)
+		own.field.add(c)
 	}
 	return p.Err()
-}
-
-// possible reports whether some order of the trials leads to the stated decision.
-func (t *fieldTally) possible() bool {
-	d, n := t.Standing.Decision, t.DecidedAfter
-	switch {
-	case n == 0 && d == stats.Open:
-		return t.HeldThen == 0 && t.after(t.Held, t.Decided).Decision == stats.Open &&
-			t.after(t.Undelivered-t.Unprovoked, t.Undelivered).Decision != stats.Rejected
-	case n == 0:
-		return t.HeldThen == 0 && d == stats.Rejected && t.after(0, t.Unprovoked).Decision == stats.Rejected
-	}
-	last := 0 // held of the trial that decided
-	if d == stats.Accepted {
-		last = 1
-	}
-	return t.HeldThen >= last && t.HeldThen <= min(n, t.Held) && n-t.HeldThen <= t.Decided-t.Held &&
-		d != stats.Open && t.after(t.HeldThen, n).Decision == d &&
-		t.after(t.HeldThen-last, n-1).Decision == stats.Open
 }
 
 // judge fills in what follows from the fields and the counts.
@@ -290,8 +302,9 @@ func (r *Report) judge(tallies []*fieldTally) error {
 		r.Saved += f.Saved
 		r.Fields = append(r.Fields, f)
 	}
-	r.ByScenario = r.ShareOf(nil)
-	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive}
+	r.ByScenario = r.byScenario()
+	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive,
+		SharedObservations: r.SharedObservations}
 	score, err := scoring.ContractWith(r.scored(), o)
 	if err != nil && !errors.Is(err, scoring.ErrNoneRan) && !errors.Is(err, scoring.ErrNoDecidedCell) {
 		r.Score = score
@@ -316,11 +329,12 @@ func (r *Report) cancel() {
 }
 
 // withoutRates are the counts for the verdict on all but promised rates: a broken trial
-// of a rate fails nothing by itself, so it has the lowest severity.
+// of a rate fails nothing by itself, so it has the lowest severity. One that is not judged
+// because its trials are copies has the verdict of its cells.
 func (r *Report) withoutRates() []scoring.Cell {
 	rates := map[[2]string]bool{}
 	for i := range r.Fields {
-		if f := &r.Fields[i]; f.AtLeast != 0 {
+		if f := &r.Fields[i]; f.AtLeast != 0 && !f.Copies {
 			rates[[2]string{f.Scenario, f.Invariant}] = true
 		}
 	}
@@ -371,9 +385,9 @@ func (r *Report) scored() []scoring.Cell {
 // state is the state of a field that counts as one cell.
 func (f *Field) state() CellState {
 	switch {
-	case f.Standing.Decision == stats.Accepted:
+	case f.Standing.Decision == stats.Accepted, f.Copies && 0 < f.Held && f.Held == f.Decided:
 		return Held
-	case f.Standing.Decision == stats.Rejected && f.Decided > f.Held:
+	case (f.Standing.Decision == stats.Rejected || f.Copies) && f.Decided > f.Held:
 		return Broken
 	case f.AtLeast == 0 && f.Held > 0 && f.Standing.Decision == stats.Open && f.Standing.Passes == 0:
 		return Held // in each trial that was decided, as cells count
@@ -390,7 +404,7 @@ func (f *Field) state() CellState {
 func (r *Report) addFields() {
 	s := &r.Score
 	var rejected, open, lacking []*Field
-	rates, accepted := 0, 0
+	rates, accepted, copies := 0, 0, 0
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		rate, d := f.AtLeast != 0, f.Standing.Decision
@@ -398,6 +412,8 @@ func (r *Report) addFields() {
 		case rate && d == stats.Rejected && f.Severity == Critical:
 			rejected = append(rejected, f)
 		case d != stats.Open:
+		case f.Copies:
+			copies++
 		case rate && (f.ran() || f.breaksAnyway() || r.Sequential && f.tried() < r.Trials):
 			open = append(open, f)
 		case !rate && r.Sequential && f.Standing.Passes > 0:
@@ -428,12 +444,12 @@ func (r *Report) addFields() {
 			}
 		}
 	case s.Verdict == scoring.Pass:
-		r.passed(rates, accepted)
+		r.passed(rates, accepted, copies)
 	}
 }
 
 // passed words the reason of a Pass, in which broken trials of a rate are no breach.
-func (r *Report) passed(rates, accepted int) {
+func (r *Report) passed(rates, accepted, copies int) {
 	const nothingBroke = "no critical invariant broke"
 	partial, held, found := strings.Cut(r.Score.Why, nothingBroke)
 	if !found {
@@ -447,6 +463,9 @@ func (r *Report) passed(rates, accepted int) {
 	if rates > 0 {
 		first = "no critical invariant failed"
 		held += fmt.Sprintf(", %s of %s accepted", text.Number(accepted), text.Plural(rates, "promised rate"))
+	}
+	if copies > 0 {
+		held += fmt.Sprintf(", %s not judged: copies", text.Number(copies))
 	}
 	r.Score.Why = partial + first + held
 }

@@ -31,6 +31,7 @@ type foldScenario struct {
 	index  int
 	at     []int         // by invariant of the matrix: its place in fields, or -1
 	fields []*fieldTally // of the invariants that apply, in order
+	runs   alikeRuns
 	rules  []ruleTally
 }
 
@@ -60,7 +61,7 @@ func newFold(h *runHead, warn func(string)) *fold {
 			inv := &h.Invariants[k]
 			s.fields = append(s.fields,
 				newFieldTally(Field{Scenario: s.Name, Invariant: inv.Name, Severity: inv.Severity,
-					AtLeast: inv.AtLeast, Poor: inv.Poor}, h.Trials))
+					AtLeast: inv.AtLeast, Poor: inv.Poor}, h.Trials, &s.runs))
 		}
 		for _, rule := range s.Rules {
 			f.report.Faults = append(f.report.Faults,
@@ -99,7 +100,7 @@ func (h *runHead) tools() []string { return slices.Sorted(maps.Keys(h.Tools)) }
 func (f *fold) add(s *foldScenario, at int, r *CellReport) {
 	rep := f.report
 	f.count(r.scored(s))
-	s.fields[at].add(r.State, r.Violated)
+	s.fields[at].add(r)
 	f.chaos.add(r, s, at)
 	rep.Filtered = rep.Filtered || r.State == NotRun
 	for _, own := range []struct {
@@ -114,9 +115,10 @@ func (f *fold) add(s *foldScenario, at int, r *CellReport) {
 		return
 	}
 	if r.notes.Run != nil {
+		s.runs.ran(r, r.notes.Run)
 		f.addRun(s, r.notes.Run, r.Cell)
 	}
-	f.judges.add(rep, r.Cell.Invariant, r.notes.Judged)
+	f.judges.add(rep, r.Cell, r.notes.Judged)
 	for _, text := range r.notes.Warnings {
 		f.warn(text)
 	}
@@ -201,8 +203,8 @@ func (f *fold) warnOfHosts(hosts []string, cell Cell) {
 }
 
 // finish makes the report of what was added. cancelled reports whether the context of the
-// run ended.
-func (f *fold) finish(cancelled bool) (*Report, error) {
+// run ended. like has what the cells of a file do not say of copies; nil: they say all.
+func (f *fold) finish(cancelled bool, like *Report) (*Report, error) {
 	r := f.report
 	r.Cancelled = cancelled
 	r.Coverage = f.coverage.rows(len(r.Faults) > 0 && !cancelled && !r.Filtered && r.Dropped == 0)
@@ -210,9 +212,15 @@ func (f *fold) finish(cancelled bool) (*Report, error) {
 	var tallies []*fieldTally
 	for _, s := range f.scenarios {
 		tallies = append(tallies, s.fields...)
+		r.Repeats = append(r.Repeats, s.runs.repeats(s.Name))
+	}
+	if like != nil {
+		if err := like.state(tallies, true); err != nil {
+			return r, err
+		}
 	}
 	err := r.judge(tallies)
-	if chaos, problem := f.chaos.score(); problem == nil { // the score above has it too
+	if chaos, problem := f.chaos.score(r.SharedObservations); problem == nil { // the score above has it too
 		r.Chaos = chaos
 	}
 	if errors.Is(err, scoring.ErrNoDecidedCell) {
@@ -327,7 +335,7 @@ func (t *chaosTally) count(c scoring.Cell, n int, calm CellState) {
 }
 
 // score is the score of all cells; nil if no scenario has rules, or the tally is nil.
-func (t *chaosTally) score() (*scoring.ChaosScore, error) {
+func (t *chaosTally) score(shared bool) (*scoring.ChaosScore, error) {
 	if t == nil || !t.ruled {
 		return nil, nil
 	}
@@ -341,6 +349,7 @@ func (t *chaosTally) score() (*scoring.ChaosScore, error) {
 		c.Count = n
 		list = append(list, c)
 	}
-	score, err := scoring.Chaos(list, t.calmBroken, t.calmUndecided)
+	score, err := scoring.Chaos(list, t.calmBroken, t.calmUndecided,
+		&scoring.ContractOptions{SharedObservations: shared})
 	return &score, err
 }

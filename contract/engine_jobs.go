@@ -251,7 +251,7 @@ func (r *rounds) limit(b *Budget) {
 	case b.Time > 0 && time.Since(r.begun) >= b.Time:
 		r.why = fmt.Sprintf("the budget of %v is spent", b.Time)
 	case b.Cost > 0 && r.spent.cost >= b.Cost:
-		r.why = fmt.Sprintf("the budget of %v is spent: the cost was %v", b.Cost, r.spent.cost)
+		r.why = fmt.Sprintf("the budget of %s is spent: the cost was %s", text.Cost(b.Cost), text.Cost(r.spent.cost))
 	}
 	r.over = r.why != "" || len(r.open) == 0
 }
@@ -285,7 +285,7 @@ func (r *rounds) prioritise() {
 func (u *unit) isOpen() bool {
 	u.weight = 0
 	for _, f := range u.fields {
-		if f.Standing.Decision == stats.Open && f.left() > 0 {
+		if f.decision() == stats.Open && f.left() > 0 {
 			u.weight = max(u.weight, f.Severity.Weight())
 		}
 	}
@@ -303,7 +303,7 @@ func (u *unit) needed(most int) (n int) {
 // expected is about how many further trials decide all fields.
 func (u *unit) expected() (n float64) {
 	for _, f := range u.fields {
-		if f.Standing.Decision == stats.Open {
+		if f.decision() == stats.Open {
 			n = max(n, f.expected())
 		}
 	}

@@ -122,7 +122,7 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) fin
 	if missing != nil {
 		return finding{Inconclusive, fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), false}
 	}
-	err := p.Check(ctx, o)
+	err := usercode.Sound(p.Check(ctx, o))
 	switch {
 	case err == nil:
 		return finding{state: Held, byCheck: true}
@@ -223,7 +223,8 @@ type judgeQuestion struct {
 }
 
 // add counts what judges ruled in a cell.
-func (t judgeTally) add(rep *Report, invariant string, judged []judging.Note) {
+func (t judgeTally) add(rep *Report, cell Cell, judged []judging.Note) {
+	invariant := cell.Invariant
 	for _, n := range judged {
 		i := slices.IndexFunc(rep.Judges, func(s scoring.JudgeScore) bool {
 			return s.Invariant == invariant && s.Judge == n.Judge && s.Version == n.Version
@@ -235,13 +236,17 @@ func (t judgeTally) add(rep *Report, invariant string, judged []judging.Note) {
 		}
 		s := &rep.Judges[i]
 		add(&s.Asked, 1)
+		own := ofScenario(s, cell.Scenario, n.Outcome)
 		switch n.Outcome {
 		case judging.Held:
 			add(&s.Held, 1)
+			add(&own.Held, 1)
 		case judging.Broken:
 			add(&s.Broken, 1)
+			add(&own.Broken, 1)
 		case judging.Unsure:
 			add(&s.Unsure, 1)
+			add(&own.Unsure, 1)
 		case judging.Failed:
 			add(&s.Failed, 1)
 		}
@@ -266,6 +271,21 @@ func (t judgeTally) add(rep *Report, invariant string, judged []judging.Note) {
 		}
 		s.Cost = min(s.Cost+n.Cost, math.MaxFloat64)
 	}
+}
+
+// ofScenario is what the judge ruled in a scenario. A failure is no ruling.
+func ofScenario(s *scoring.JudgeScore, scenario string, o judging.Outcome) *scoring.JudgeScenario {
+	if o == judging.Failed {
+		return nil
+	}
+	// Cells come by scenario, so it is most often the last.
+	for i := len(s.Scenarios) - 1; i >= 0; i-- {
+		if s.Scenarios[i].Scenario == scenario {
+			return &s.Scenarios[i]
+		}
+	}
+	s.Scenarios = append(s.Scenarios, scoring.JudgeScenario{Scenario: scenario})
+	return &s.Scenarios[len(s.Scenarios)-1]
 }
 
 // ofOneJudge adds failures that do not say whose they are, such as panics, to the judge that

@@ -2,10 +2,16 @@ package contract
 
 import (
 	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/judging"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // cellNotes are what a cell adds to the report of the matrix besides its own members. They
@@ -28,6 +34,35 @@ type runNotes struct {
 	Dropped  int          `json:"dropped,omitempty"`
 	Overlaps []overlap    `json:"overlaps,omitempty"`
 	Hosts    []string     `json:"hosts,omitempty"` // see chosenPorts
+	// Copy, Prompts and Calls are hashes of the run: see deliveries.
+	Copy    uint64     `json:"copy,omitempty,string"`
+	Prompts uint64     `json:"prompts,omitempty,string"`
+	Calls   callHashes `json:"calls,omitempty"`
+
+	observations []*Observation // for a warning of the run; gone after it, and in no file
+}
+
+// callHashes has a hash of how each call ended, by one of which call it was.
+type callHashes map[uint64]uint64
+
+// MarshalText makes a run file shorter than numbers would.
+func (c callHashes) MarshalText() ([]byte, error) {
+	var raw []byte
+	for _, call := range slices.Sorted(maps.Keys(c)) {
+		raw = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(raw, call), c[call])
+	}
+	return base64.RawStdEncoding.AppendEncode(nil, raw), nil
+}
+
+func (c *callHashes) UnmarshalText(text []byte) error {
+	raw, err := base64.RawStdEncoding.AppendDecode(nil, text)
+	if err != nil || len(raw)%16 != 0 {
+		return fields.Wrong("calls", fielderror.Found("another text"), "two hashes for each call, in base64")
+	}
+	for *c = (callHashes{}); len(raw) > 0; raw = raw[16:] {
+		(*c)[binary.BigEndian.Uint64(raw)] = binary.BigEndian.Uint64(raw[8:])
+	}
+	return nil
 }
 
 // A ruleNote counts the calls on which the fault of a rule was delivered, and those on which
@@ -64,28 +99,40 @@ func rulesAt(plan *chaos.Plan) map[string]ruleAt {
 // kindOf is the kind that a fault declares; "" for one that declares none, whose
 // events have it.
 func kindOf(f chaos.Fault) string {
-	if d, ok := f.(chaos.Described); ok {
-		return d.Describe().Kind
-	}
-	return ""
+	said, _ := descriptionOf(f)
+	return said.Kind
 }
 
 // notesOf notes the calls of a run. That of a [Runner] has no report.
 func (e *engine) notesOf(s *compiledScenario, r *run) *runNotes {
-	n := &runNotes{Dropped: r.dropped, Overlaps: r.cautions.overlaps, Hosts: r.cautions.hosts}
+	n := &runNotes{Dropped: r.dropped, Overlaps: r.cautions.overlaps}
+	for _, host := range r.cautions.hosts {
+		n.Hosts = append(n.Hosts, text.Valid(host))
+	}
 	if e.forRunner {
 		return n
 	}
+	n.Copy, n.Prompts, n.Calls, n.observations = r.copy, r.prompts, r.calls, r.observations
+	var events []*chaos.Event
+	met := false
 	for _, o := range r.all {
 		for i := range o.Events {
 			event := &o.Events[i]
-			if at, known := e.tools[event.Target]; known && !slices.Contains(n.Called, at) {
+			if at, known := e.tools[text.Valid(event.Target)]; known && !slices.Contains(n.Called, at) {
 				n.Called = append(n.Called, at)
 			}
 			if len(s.rules) > 0 {
-				n.event(s, event)
+				events = append(events, event)
+				met = met || event.Delivered
 			}
 		}
+	}
+	var tried map[*chaos.Event]int
+	if met {
+		tried = tries(events)
+	}
+	for _, event := range events {
+		n.event(s, event, tried[event])
 	}
 	slices.Sort(n.Called)
 	slices.SortFunc(n.Coverage, compareCover) // calls that overlap have no order of their own
@@ -105,7 +152,7 @@ func (n *runNotes) rule(s *compiledScenario, name string) (*ruleNote, ruleAt) {
 }
 
 // event notes one call.
-func (n *runNotes) event(s *compiledScenario, e *chaos.Event) {
+func (n *runNotes) event(s *compiledScenario, e *chaos.Event, try int) {
 	count := func(name string, reached bool) {
 		c, _ := n.rule(s, name)
 		switch {
@@ -120,15 +167,15 @@ func (n *runNotes) event(s *compiledScenario, e *chaos.Event) {
 	}
 	count(e.Rule, e.Delivered)
 	if c, r := n.rule(s, e.Rule); c != nil && r.kind == "" && c.Fault == "" {
-		c.Fault = e.Fault
+		c.Fault = text.Valid(e.Fault)
 	}
 	if e.Delivered {
-		n.cover(e, e.Fault)
+		n.cover(e, try, e.Fault)
 	}
 	for _, rule := range e.Also {
 		count(rule, true)
 		if r, known := s.rules[rule]; known {
-			n.cover(e, r.shown)
+			n.cover(e, try, r.shown)
 		}
 	}
 	for _, rule := range e.Idle {
@@ -143,9 +190,45 @@ func (n *runNotes) event(s *compiledScenario, e *chaos.Event) {
 	}
 }
 
+// strand names calls that may be tries of the same thing.
+type strand struct {
+	lane, caller, target string
+	key                  uint64
+}
+
+// tries returns the try of each call of a run. Equal calls are taken in the order of their
+// occurrence, on which their draws depend, and not in that of their ends: that of calls
+// that fail in the same instant is another one in the next run.
+func tries(events []*chaos.Event) map[*chaos.Event]int {
+	strands := map[strand][]*chaos.Event{}
+	for _, e := range events {
+		k := strand{e.Lane, e.Caller, e.Target, e.Key}
+		strands[k] = append(strands[k], e)
+	}
+	all := make(map[*chaos.Event]int, len(events))
+	for _, equal := range strands {
+		slices.SortStableFunc(equal, func(a, b *chaos.Event) int { return cmp.Compare(a.Occurrence, b.Occurrence) })
+		try, works, until := 0, true, time.Duration(0) // of the try so far, and when its last call ends
+		for i, e := range equal {
+			if i == 0 || e.Start >= until { // a new one
+				if works {
+					try = 0
+				}
+				try, works = try+1, false
+			}
+			works, until = works || e.Outcome == chaos.OutcomeOK, max(until, e.End)
+			all[e] = try
+			if e.AttemptStated {
+				all[e] = e.Attempt
+			}
+		}
+	}
+	return all
+}
+
 // cover notes the fault of a kind that was delivered on a call.
-func (n *runNotes) cover(e *chaos.Event, kind string) {
-	key := CoverCount{Target: e.Target, Fault: kind, Try: min(max(e.Attempt, 1), 3)}
+func (n *runNotes) cover(e *chaos.Event, try int, kind string) {
+	key := CoverCount{Target: text.Valid(e.Target), Fault: text.Valid(kind), Try: min(max(try, 1), 3)}
 	for i := range n.Coverage {
 		c := &n.Coverage[i]
 		if c.Target == key.Target && c.Fault == key.Fault && c.Try == key.Try {

@@ -1,13 +1,17 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // Run runs the matrix and reports on it. First it makes one world (or takes
@@ -56,10 +60,10 @@ type run struct {
 	refused      error          // why an injection point refused to make a call; nil: none did
 	leaked       string         // goroutines left behind in a bubble
 	lingering    bool           // user code ended, and only its bubble did not
+	frozen       bool           // real I/O kept the clock of the bubble from moving
 	warning      string
 	cancelled    bool // the context of the matrix's run ended
 	abandoned    bool // user code was left behind
-	unended      bool // a call did not end, in a run without faults
 	cautions     cautions
 	late         int
 	dropped      int
@@ -68,9 +72,12 @@ type run struct {
 
 // deliveries are the faults of some observations.
 type deliveries struct {
-	delivered, undelivered int  // calls, and prompts that were rewritten
-	rewritten              int  // those prompts alone
-	absorbed               bool // some were delivered, and none is known to have reached the agent itself
+	delivered, undelivered int    // calls, and prompts that were rewritten
+	rewritten              int    // those prompts alone
+	absorbed               bool   // some were delivered, and none is known to have reached the agent itself
+	copy                   uint64 // see CellReport
+	prompts                uint64 // their hash
+	calls                  callHashes
 }
 
 // sum counts faults and calls. A cancelled run decides nothing: anything in it,
@@ -87,6 +94,55 @@ func (r *run) sum(ctx context.Context, in *chaos.Injector) {
 		r.all = append(r.all, r.partial)
 	}
 	r.deliveries = countDeliveries(r.all)
+}
+
+// identify hashes the prompts of a run, what was delivered on each of its calls, and all of it
+// with the answers. Times and the order of calls play no part: calls that overlap have none. Nor
+// do the texts of errors, which may hold ports and addresses.
+func (d *deliveries) identify(observations []*Observation) {
+	d.calls = callHashes{}
+	for i, o := range observations {
+		d.prompts = hash.Combine(d.prompts, hash.String(o.Prompt))
+		d.copy = hash.Combine(hash.Combine(d.copy, hash.String(o.Response)), hash.String(fmt.Sprintf("%T", o.Err)))
+		for k := range o.Events {
+			e := &o.Events[k]
+			call := hash.Combine(hash.String(e.Lane), hash.String(e.Target))
+			call = hash.Combine(call, hash.Combine(e.Key, e.Occurrence))
+			ended := hash.String(string(e.Outcome))
+			if e.Delivered {
+				ended = hash.Combine(ended, deliveredHash(e))
+			}
+			d.calls[hash.Combine(call, uint64(i))] = ended
+		}
+	}
+	calls := uint64(0)
+	for call, ended := range d.calls {
+		calls += hash.Combine(call, ended)
+	}
+	d.copy = hash.Combine(hash.Combine(d.copy, d.prompts), calls)
+}
+
+// sameWhereBoth reports whether the calls that two runs have in common ended alike. If no
+// prompt, fault or callee was another one, a deterministic agent then has no other call.
+func sameWhereBoth(a, b callHashes) bool {
+	for call, ended := range a {
+		if other, both := b[call]; both && other != ended {
+			return false
+		}
+	}
+	return true
+}
+
+// deliveredHash is what was delivered on a call.
+func deliveredHash(e *chaos.Event) uint64 {
+	h := hash.Combine(hash.Combine(hash.String(e.Rule), hash.String(e.Fault)), uint64(e.Asked))
+	for _, rule := range e.Also {
+		h = hash.Combine(h, hash.String(rule))
+	}
+	for _, c := range e.Changes {
+		h = hash.Combine(hash.Combine(h, hash.String(c.Path)), hash.Bytes(c.After))
+	}
+	return h
 }
 
 // elapsed is how long the agent took for all its answers.
@@ -112,6 +168,7 @@ func countDeliveries(observations []*Observation) (d deliveries) {
 		}
 	}
 	d.absorbed = d.delivered > 0 && d.rewritten == 0 && !reachedAgent(observations)
+	d.identify(observations)
 	return d
 }
 
@@ -136,7 +193,9 @@ type engine struct {
 	goalsLeft []atomic.Bool  // goals whose function was left behind
 	head      *runHead       // of the report; nil: there is none
 	tools     map[string]int // in the head
-	forRunner bool           // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
+	reserve   time.Duration  // before Harness.Deadline, for the report
+	halted    atomic.Pointer[error]
+	forRunner bool // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }
 
 // newEngine checks everything that can be checked without calling an agent.
@@ -148,6 +207,9 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 	}
 	if forRunner {
 		e.o.Harness.Rerun = nil
+	}
+	if d := e.o.Harness.Deadline; !d.IsZero() {
+		e.reserve = min(time.Until(d)/reservedShare, reservedMost)
 	}
 	if err := errors.Join(err, e.o.check()); err != nil {
 		return nil, err
@@ -252,9 +314,17 @@ func (e *engine) warn(text string) {
 
 const defaultWatchdog = 5 * time.Minute
 
-func (e *engine) watchdog() time.Duration {
-	if e.o.Watchdog > 0 {
-		return e.o.Watchdog
+// cellLimit is the limit in real time of a run of some prompts that begins now.
+func (e *engine) cellLimit(virtual bool, prompts int) time.Duration {
+	limit := cmp.Or(e.o.Watchdog, defaultWatchdog)
+	if !virtual && e.o.Watchdog == 0 {
+		limit += time.Duration(prompts) * e.m.Timeout
 	}
-	return defaultWatchdog
+	return e.beforeDeadline(limit)
+}
+
+// watchdog is the limit in real time of what begins now and is no cell. Something is left
+// for it at the deadline too, when only cells are not run.
+func (e *engine) watchdog() time.Duration {
+	return max(e.beforeDeadline(cmp.Or(e.o.Watchdog, defaultWatchdog)), min(e.reserve, usercode.Grace))
 }

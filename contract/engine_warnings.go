@@ -162,31 +162,22 @@ func (e *engine) calmRunsOf(s *compiledScenario) (sum *lint.CalmRuns, ok bool) {
 }
 
 // countCalls adds the calls of a run without faults. A run whose log may not have all
-// of them is left out.
+// of them is left out, and one with a call that did not end: others might have followed it.
 func (l *promptList) countCalls(s *run) {
 	if len(s.observations) < len(l.prompts) || s.partial != nil || s.undecided != nil ||
-		s.leaked != "" || s.abandoned || s.unended || s.dropped > 0 || s.late > 0 {
+		s.leaked != "" || s.abandoned || s.dropped > 0 || s.late > 0 {
 		return
 	}
 	var all []chaos.Event
 	for _, o := range s.observations {
 		all = append(all, o.Events...)
 	}
+	if slices.ContainsFunc(all, func(e chaos.Event) bool { return e.Outcome == chaos.OutcomeOpen }) {
+		return
+	}
 	l.calm.mu.Lock()
 	defer l.calm.mu.Unlock()
 	l.calm.calls.Add(all)
-}
-
-// allEnded reports whether each target has a call that ended. Only these calls are in
-// the log.
-func allEnded(observations []*Observation, targets []string) bool {
-	ended := make(map[string]bool, len(targets))
-	for _, o := range observations {
-		for i := range o.Events {
-			ended[o.Events[i].Target] = true
-		}
-	}
-	return !slices.ContainsFunc(targets, func(target string) bool { return !ended[target] })
 }
 
 // overlap is a pair of calls of which a rule that counts matched one, and could have
@@ -220,8 +211,8 @@ func countingRules(plan *chaos.Plan) (names []string) {
 func (s *compiledScenario) overlaps(in *chaos.Injector) (found []overlap) {
 	for _, rule := range s.counting {
 		if matched, other, ok := in.Overlap(rule); ok {
-			found = append(found,
-				overlap{rule, matched.Lane, matched.Target, matched.Ordinal, other.Target, other.Ordinal})
+			found = append(found, overlap{text.Valid(rule), text.Valid(matched.Lane), text.Valid(matched.Target),
+				matched.Ordinal, text.Valid(other.Target), other.Ordinal})
 		}
 	}
 	return found

@@ -105,7 +105,7 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.Delivered, r.Undelivered, r.Rewritten, r.Absorbed = d.delivered, d.undelivered, d.rewritten, d.absorbed
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
 	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
-	r.Elapsed = s.elapsed()
+	r.Elapsed, r.Copy = s.elapsed(), d.copy
 	if scenario.injects() && d.delivered == 0 && r.State != Inconclusive {
 		r.State = Undelivered
 		if r.Why == "" {

@@ -32,9 +32,19 @@ type Field struct {
 	Undelivered  int `json:"undelivered,omitempty"`
 	Unprovoked   int `json:"unprovoked,omitempty"`
 	NotRun       int `json:"notRun,omitempty"`
-	// Interval is the 95 % interval of Held/Decided: [stats.AnyTime] with
+	// Distinct counts the decided trials without copies, and DistinctHeld those of them that
+	// held. Two trials are copies if their runs were equal ([CellReport.Copy]), while the agent
+	// was not seen to differ in the scenario ([RepeatCount].Alike), nor the outcome of equal
+	// trials. 0 both: no two decided trials are copies, and each counts.
+	Distinct     int `json:"distinct,omitempty"`
+	DistinctHeld int `json:"distinctHeld,omitempty"`
+	// Copies reports whether a promised rate is not judged because its trials are copies: of
+	// one trial alone, or of a few that all held, where as many trials that are none would have
+	// decided. Its cells then count as those of an invariant without AtLeast.
+	Copies bool `json:"copies,omitempty"`
+	// Interval is the 95 % interval of Held/Decided, without copies: [stats.AnyTime] with
 	// [Report.Sequential], because a share of trials that stopped themselves is biased;
-	// else [scoring.Wilson]. It is zero, and absent in JSON, when no trial was decided.
+	// else [stats.ClopperPearson]. It is zero, and absent in JSON, when no trial was decided.
 	Interval scoring.Interval `json:"interval,omitzero"`
 	// Standing is the decision, and what is lacking for one.
 	//
@@ -44,10 +54,10 @@ type Field struct {
 	// not made.
 	//
 	// With AtLeast it is that of [stats.SPRT] over the decided trials, in their order,
-	// with error rates of 5 %. The first decision stands. Trials without a delivered fault
-	// are tested apart: they may reject the field, and do not help to accept it.
+	// without copies, with error rates of 5 %. The first decision stands. Trials without a
+	// delivered fault are tested apart: they may reject the field, and do not help to accept it.
 	Standing stats.Standing `json:"standing"`
-	// DecidedAfter is the number of decided trials after which a rate was accepted or
+	// DecidedAfter is the number of decided trials, without copies, after which a rate was accepted or
 	// rejected, of which HeldThen held. Both are 0 while it is open, without AtLeast, and
 	// where it was rejected by trials without a delivered fault.
 	DecidedAfter int `json:"decidedAfter,omitempty"`
@@ -58,6 +68,144 @@ type Field struct {
 
 // tried counts the trials that the report has.
 func (f *Field) tried() int { return f.Decided + f.Inconclusive + f.Undelivered + f.NotRun }
+
+// Counted are the trials that intervals, promised rates and pass^k count: Held and Decided
+// without copies.
+func (f *Field) Counted() (held, decided int) {
+	if f.Distinct > 0 {
+		return f.DistinctHeld, f.Distinct
+	}
+	return f.Held, f.Decided
+}
+
+// An account counts trials of a promised rate, and has the first decision on them.
+type account struct {
+	held, decided           int
+	undelivered, unprovoked int
+	decision                stats.Decision
+	after, heldThen         int // decided and held at the decision
+}
+
+func (a *account) add(state CellState, violated bool, rate *stats.SPRT) {
+	switch state {
+	case Held:
+		a.held++
+		a.decided++
+	case Broken:
+		a.decided++
+	case Undelivered:
+		a.undelivered++
+		if violated {
+			a.unprovoked++
+		}
+	default:
+		return
+	}
+	if rate == nil || a.decision != stats.Open {
+		return
+	}
+	if d := after(rate, a.held, a.decided).Decision; d != stats.Open {
+		a.decision, a.after, a.heldThen = d, a.decided, a.held
+	} else if after(rate, a.undelivered-a.unprovoked, a.undelivered).Decision == stats.Rejected {
+		a.decision = stats.Rejected
+	}
+}
+
+// one reports whether there is one decided trial at most, and one undelivered.
+func (a *account) one() bool { return a.decided <= 1 && a.undelivered <= 1 }
+
+// isCopy reports whether a trial met what an earlier one met.
+func (t *fieldTally) isCopy(c *CellReport) bool {
+	if c.Copy == 0 || t.most == 1 || c.State == NotRun || c.State == Inconclusive {
+		return false
+	}
+	violated, seen := t.met[c.Copy]
+	if !seen {
+		if t.met == nil {
+			t.met = map[uint64]bool{}
+		}
+		if len(t.met) < mostMet {
+			t.met[c.Copy] = c.Violated
+		}
+		return false
+	}
+	t.unlike = t.unlike || violated != c.Violated
+	return true
+}
+
+// counted is the account of the trials that count: all, if two equal ones were seen to differ.
+func (t *fieldTally) counted() *account {
+	if t.unlike || t.runs.unlike {
+		return &t.all
+	}
+	return &t.distinct
+}
+
+// decision is the one on the trials that count.
+func (t *fieldTally) decision() stats.Decision {
+	if t.rate == nil {
+		return t.Standing.Decision
+	}
+	return t.counted().decision
+}
+
+// copies reports whether a promised rate is not judged because its trials are copies.
+func (t *fieldTally) copies() bool {
+	switch {
+	case t.stated || t.rate == nil:
+		return t.Copies
+	case t.Decided+t.Unprovoked == 0:
+		return false
+	}
+	a := t.counted()
+	enough := t.all.decision != stats.Open && a.held == a.decided && a.unprovoked == 0
+	return a.decision == stats.Open && (a.one() || enough) &&
+		(a.decided < t.all.decided || a.undelivered < t.all.undelivered)
+}
+
+// take takes from a report what the counts do not say: which trials are copies, and what was
+// decided on a rate.
+func (t *fieldTally) take(f *Field) {
+	t.stated, t.Copies = true, f.Copies && t.rate != nil
+	t.all = account{held: t.Held, decided: t.Decided, undelivered: t.Undelivered, unprovoked: t.Unprovoked}
+	if t.rate != nil {
+		t.all.decision, t.all.after, t.all.heldThen = f.Standing.Decision, f.DecidedAfter, f.HeldThen
+	}
+	t.distinct = t.all
+	if f.Distinct > 0 {
+		t.distinct.held, t.distinct.decided = f.DistinctHeld, f.Distinct
+	}
+}
+
+// possible reports whether some order of the trials leads to the stated decision, and whether
+// so many of them may be copies.
+func (t *fieldTally) possible() bool {
+	a := t.counted()
+	if a.held < 0 || a.held > t.Held || a.decided-a.held < 0 || a.decided-a.held > t.Decided-t.Held {
+		return false
+	}
+	if t.rate == nil {
+		return true
+	}
+	d, n := a.decision, a.after
+	switch {
+	case t.Copies:
+		return n == 0 && a.heldThen == 0 && d == stats.Open && t.Decided+t.Undelivered > 1
+	case n == 0 && d == stats.Open:
+		return a.heldThen == 0 && after(t.rate, a.held, a.decided).Decision == stats.Open &&
+			(a.decided < t.Decided ||
+				after(t.rate, a.undelivered-a.unprovoked, a.undelivered).Decision != stats.Rejected)
+	case n == 0:
+		return a.heldThen == 0 && d == stats.Rejected && after(t.rate, 0, a.unprovoked).Decision == stats.Rejected
+	}
+	last := 0 // held of the trial that decided
+	if d == stats.Accepted {
+		last = 1
+	}
+	return a.heldThen >= last && a.heldThen <= min(n, a.held) && n-a.heldThen <= a.decided-a.held &&
+		d != stats.Open && after(t.rate, a.heldThen, n).Decision == d &&
+		after(t.rate, a.heldThen-last, n-1).Decision == stats.Open
+}
 
 // A Budget limits what a sequential run spends; see [RunOptions.Sequential]. The zero
 // value is no limit. It is spent in rounds of at most 16 trials, however many workers
@@ -162,6 +310,11 @@ func (f Field) String() string { return f.Scenario + " / " + f.Invariant + ": " 
 
 func (f *Field) stands() string {
 	d, s := f.Standing.Decision, fmt.Sprintf("%d of %d held", f.Held, f.Decided)
+	counted := f.Decided
+	if f.AtLeast != 0 && f.Distinct > 0 {
+		s += fmt.Sprintf(", %d of %d without copies", f.DistinctHeld, f.Distinct)
+		counted = f.Distinct
+	}
 	switch {
 	case f.AtLeast == 0:
 		if d == stats.Open && f.Standing.Passes > 0 {
@@ -171,6 +324,11 @@ func (f *Field) stands() string {
 			s += fmt.Sprintf("; it broke in %d without a delivered fault", f.Unprovoked)
 		}
 		return s
+	case f.Copies:
+		if f.Unprovoked > 0 {
+			s += fmt.Sprintf("; it broke in %d of %d without a delivered fault", f.Unprovoked, f.Undelivered)
+		}
+		return "not judged: copies: " + s
 	case d == stats.Open:
 		rate := "this rate"
 		if f.Decided == 0 {
@@ -193,7 +351,7 @@ func (f *Field) stands() string {
 	case f.DecidedAfter == 0:
 		return fmt.Sprintf("%v: %s of %d without a delivered fault broke: %s", d,
 			text.Plural(f.Unprovoked, "trial"), f.Undelivered, rates)
-	case f.DecidedAfter < f.Decided:
+	case f.DecidedAfter < counted:
 		return fmt.Sprintf("%v: %d of the first %d held: %s; %s in all", d, f.HeldThen, f.DecidedAfter, rates, s)
 	}
 	return fmt.Sprintf("%v: %s: %s", d, s, rates)

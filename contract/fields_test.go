@@ -37,8 +37,11 @@ func asRate(inv contract.Invariant, atLeast float64) contract.Invariant {
 	return inv
 }
 
-// answersNoon answers without any call.
-func answersNoon(context.Context, string, chaos.ToolRegistry) (string, error) { return "noon", nil }
+// answersNoon answers without any call, in other words in each trial: its trials are no copies.
+func answersNoon(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+	c, _ := contract.CellOf(ctx)
+	return fmt.Sprintf("noon, %d", c.Trial), nil
+}
 
 // calmly are scenarios without faults.
 func calmly(names ...string) (all []contract.Scenario) {
@@ -240,32 +243,38 @@ func free(*contract.CellReport) float64 { return 0 }
 // interval is never narrower than that of ten trials.
 func TestSharedObservationsAreOne(t *testing.T) {
 	m := matrix(t, answersNoon, func(m *contract.Matrix) {
-		m.Trials, m.Scenarios, m.Invariants = 5, calmly("a", "b"), nil
+		m.Trials, m.Scenarios, m.Invariants = 5, calmly("a", "b", "c", "d", "e", "f", "g", "h", "i", "j"), nil
 		for i := range 8 {
-			broken := map[string][]int{"a": {1}, "b": {2}} // one trial in five, of every invariant in every scenario
+			broken := map[string][]int{} // one trial in five, of every invariant in every scenario
+			for k, s := range m.Scenarios {
+				broken[s.Name] = []int{1 + k%5}
+			}
 			m.Invariants = append(m.Invariants, breaksIn(fmt.Sprint("i", i), contract.Low, broken))
 		}
 	})
 	apart := run(t, m, nil).ByScenario
-	assert.Equal(t, 80.0, apart.Effective, "no scenario differs from another")
+	assert.InDelta(t, 400*101/140.0, apart.Effective, 1e-9, "no scenario differs from another")
 	m.ShareObservations = true
 	r := run(t, m, nil)
-	assert.Equal(t, 10.0, r.ByScenario.Effective)
+	assert.Equal(t, 50.0, r.ByScenario.Effective)
 	assert.Equal(t, 8.0, r.ByScenario.DesignEffect)
 	assert.Less(t, r.ByScenario.Interval.Low, apart.Interval.Low)
-	assert.Equal(t, 80, r.Score.Decided)
-	want, err := stats.Clustered([]stats.Tally{{Passed: 4, Trials: 5}, {Passed: 4, Trials: 5}}, .95)
+	assert.Equal(t, 400, r.Score.Decided)
+	want, err := stats.ClopperPearson(40, 50, .95)
 	require.NoError(t, err)
-	assert.Equal(t, want.Interval, r.ByScenario.Interval)
+	in := r.Score.Interval
+	assert.InDeltaSlice(t, []float64{want.Low, want.High}, []float64{in.Low, in.High}, 1e-12)
+	assert.Equal(t, in, r.ByScenario.Interval, "one interval for the same cells")
+	assert.Equal(t, in, r.Score.Severities[0].Interval)
 	judgedAgain(t, r)
 }
 
-// draws answers wrongly with a chance, by seed, scenario and trial.
+// draws answers wrongly with a chance, by seed and trial, and in other words in each trial.
 func draws(rate float64) contract.Agent {
 	return func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 		c, _ := contract.CellOf(ctx)
 		if rand.New(rand.NewPCG(c.Seed, uint64(c.Trial))).Float64() < rate {
-			return "noon", nil
+			return fmt.Sprintf("noon, %d", c.Trial), nil
 		}
 		return "midnight", nil
 	}

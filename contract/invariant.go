@@ -37,7 +37,7 @@ type Invariant struct {
 	// to 0.99999; 0 or 1: it must hold in every trial.
 	//
 	// Trials that are copies, as those of a deterministic agent under equal faults, say
-	// nothing about a rate.
+	// nothing about a rate: see [Field.Copies].
 	AtLeast float64
 	// Poor is the rate that must not pass for AtLeast, and is below it: at this rate a
 	// field is accepted with a chance of at most about 5 %. Between the two it may go
@@ -134,7 +134,8 @@ type Observation struct {
 	// Events are the calls that ended since the previous prompt's observation, in
 	// the order in which they began. A call that outlives its prompt is in the
 	// observation in which it ended, and only there. The last observation also has
-	// the calls that ended between its answer and the end of the cell. Dropped
+	// the calls that ended between its answer and the end of the cell. A call that had
+	// not ended by then ([chaos.OutcomeOpen]) is in the one in which it began. Dropped
 	// counts the events that did not fit the log; if there are any, an invariant
 	// that counts calls is undecided.
 	Events  []chaos.Event `json:"events"`
@@ -153,7 +154,8 @@ type Observation struct {
 	// Tools are the tools that the first world listed, with what they declare.
 	Tools []chaos.Tool `json:"-"`
 
-	noState *error // why Before or After is missing; nil: neither is
+	began   time.Duration // since the injector was armed
+	noState *error        // why Before or After is missing; nil: neither is
 }
 
 // stateMissing says why Before or After is missing; nil: neither is.

@@ -124,7 +124,7 @@ func TestUserCodeThatDies(t *testing.T) {
 			says string
 		}{
 			"a panic":             {func() { panic("boom") }, "panic: boom"},
-			"a panic with nil":    {func() { panic(nil) }, "panic: panic called with nil argument"},
+			"a panic with nil":    {func() { panic(nil) }, "panic: " + new(runtime.PanicNilError).Error()},
 			"an ended goroutine":  {runtime.Goexit, contract.ErrFailNow.Error()},
 			"a runtime error":     {func() { _ = []int{}[len(s.name)] }, "panic: runtime error: index out of range"},
 			"a panic in a defer":  {func() { defer func() { panic("second") }(); panic("first") }, "panic: second"},

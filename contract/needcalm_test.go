@@ -36,7 +36,7 @@ func TestNeedCalm(t *testing.T) {
 	twin := sees(&seen, "twin", func(o *contract.Observation) string {
 		c := o.Calm
 		return fmt.Sprintf("%s %q %q, %d calls %v, state %v to %v, args %s", c.Prompt, o.Response, c.Response,
-			len(c.Events), c.Events[0].Delivered, c.Before, c.After, c.Events[0].Args)
+			len(c.Events), c.Events[0].Delivered, c.Before, c.After, string(c.Events[0].Args))
 	})
 	twin.Needs, twin.JudgesErrors = contract.NeedCalm, true
 	m := matrix(t, nil, func(m *contract.Matrix) {

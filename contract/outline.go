@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // An Outline says what a matrix asks, for programs.
@@ -50,7 +52,7 @@ type OutlineInvariant struct {
 
 // Outline says what the matrix asks. Its lists are never nil.
 func (m *Matrix) Outline() Outline {
-	o := Outline{Name: m.Name, Cells: len(m.Cells()), Trials: m.trials(), Seed: fmt.Sprint(m.Seed),
+	o := Outline{Name: text.Valid(m.Name), Cells: len(m.Cells()), Trials: m.trials(), Seed: fmt.Sprint(m.Seed),
 		Parallel:  !slices.ContainsFunc(m.Scenarios, m.sharesWorld),
 		Scenarios: []OutlineScenario{}, Invariants: []OutlineInvariant{}}
 	for _, s := range m.Scenarios {
@@ -114,7 +116,7 @@ func (m *Matrix) Fingerprint() (*Fingerprint, error) {
 }
 
 func (m *Matrix) fingerprint(scenarios []*compiledScenario) *Fingerprint {
-	f := &Fingerprint{Name: m.Name, Seed: m.Seed, Trials: m.trials(), Shared: m.ShareObservations,
+	f := &Fingerprint{Name: text.Valid(m.Name), Seed: m.Seed, Trials: m.trials(), Shared: m.ShareObservations,
 		Prompts: hashOf(m.Prompts), Scenarios: map[string]string{}, ScenarioPrompts: map[string]string{},
 		Invariants: map[string]string{}, Probes: map[string]string{}}
 	for _, s := range scenarios {
@@ -156,8 +158,9 @@ func (e *engine) toolHashes() map[string]string {
 	schemas := map[string][]string{}
 	for _, source := range e.sources {
 		for _, t := range source.tools {
-			if hash := hashOf(spelledOnce(t.InputSchema)); !slices.Contains(schemas[t.Name], hash) {
-				schemas[t.Name] = append(schemas[t.Name], hash)
+			name := text.Valid(t.Name)
+			if hash := hashOf(spelledOnce(t.InputSchema)); !slices.Contains(schemas[name], hash) {
+				schemas[name] = append(schemas[name], hash)
 			}
 		}
 	}
@@ -214,11 +217,21 @@ func contentOf(s *compiledScenario) scenarioContent {
 
 // describe returns the description of a trigger or a fault, or its Go type.
 func describe(part any) description {
-	if own, ok := part.(chaos.Described); ok {
-		said := own.Describe()
+	if said, ok := descriptionOf(part); ok {
 		return description{said.Kind, spelledOnce(said.Params)}
 	}
 	return description{Kind: fmt.Sprintf("%T", part)}
+}
+
+// descriptionOf asks a fault or trigger for its description. ok is false if it has none, or
+// if its method fails.
+func descriptionOf(part any) (said chaos.Description, ok bool) {
+	own, ok := part.(chaos.Described)
+	if !ok {
+		return said, false
+	}
+	failed := usercode.Failure(func() { said = own.Describe() })
+	return said, failed == ""
 }
 
 func hashOf(content any) string {

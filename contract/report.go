@@ -62,6 +62,11 @@ type CellReport struct {
 	// Evidence is the observation that decided, or the last one; nil if the
 	// [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
+	// Copy is a hash of the run: its prompts, the faults that were delivered by call, its other
+	// calls and how they ended, and its answers. Trials with one Copy are copies, unless the
+	// agent was seen to differ; promised rates and intervals count them as one: see
+	// [Field.Distinct]. 0: not known, and the cell is no copy.
+	Copy uint64 `json:"copy,omitempty,string"`
 	// Rerun is the command line that repeats the cell, of [Harness.Rerun].
 	Rerun string `json:"rerun,omitempty"`
 
@@ -104,10 +109,13 @@ type Report struct {
 	SearchRuns    int           `json:"searchRuns,omitempty"`
 	SearchElapsed time.Duration `json:"searchElapsedNs,omitempty"`
 	SearchStopped string        `json:"searchStopped,omitempty"`
-	// Repeatable is "yes" if two runs under equal faults were the same, "no" if they were
-	// not, and empty if that was not tried. Difference is the first difference.
+	// Repeatable is "yes" if the agent was not seen to differ in runs that met the same, in
+	// calm ones and under faults; "no" if it was; and empty if that was not tried. "yes" is no
+	// proof: Repeats says how many runs there were. Difference is the first difference.
 	Repeatable string `json:"repeatable,omitempty"`
 	Difference string `json:"difference,omitempty"`
+	// Repeats has an element for each scenario that ran.
+	Repeats []RepeatCount `json:"repeats,omitempty"`
 	// Fields has the counts and the decision of each invariant in each scenario that it
 	// applies to, by scenario.
 	Fields []Field `json:"fields,omitempty"`
@@ -116,11 +124,11 @@ type Report struct {
 	Fingerprint *Fingerprint      `json:"fingerprint,omitempty"`
 	Tools       map[string]string `json:"tools,omitempty"`
 	// Score has the verdict, the value, and the counts: of cells, or with Sequential of
-	// fields. Its Interval treats them as independent; see ByScenario.
+	// fields. Its intervals are by scenario, and with SharedObservations one answer is one
+	// observation.
 	Score scoring.ContractScore `json:"score"`
-	// ByScenario is the share of Score with an interval that knows that trials of a
-	// scenario are alike, and that with SharedObservations one answer is one observation.
-	// nil if fewer than two scenarios were decided.
+	// ByScenario is the share of Score and its interval, with the number of independent trials
+	// that would say as much. nil if fewer than two scenarios were decided.
 	ByScenario *stats.ClusteredShare `json:"byScenario,omitempty"`
 	// Chaos is the score of the cells under rules alone, without those that break also in
 	// calm; nil: no scenario has rules, or Sequential, which leaves out twins.
@@ -148,7 +156,8 @@ type Report struct {
 	// StateProbed reports whether the state probe was made.
 	StateProbed bool `json:"probed,omitempty"`
 	// CalmRuns counts the runs of the agent without faults that are not cells: those
-	// for baselines and for [NeedCalm], and those of the state probe.
+	// for baselines and for [NeedCalm], those of the state probe, and under contracttest
+	// those that find out whether the agent repeats itself.
 	CalmRuns int `json:"calmRuns,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`
@@ -188,6 +197,33 @@ type FaultCount struct {
 	Undelivered int `json:"undelivered"`
 }
 
+// A RepeatCount counts the runs of a scenario that met the same prompts and delivered faults,
+// and in which the agent did the same.
+type RepeatCount struct {
+	Scenario string `json:"scenario"`
+	// Runs counts the runs under delivered faults that were equal to an earlier one.
+	Runs int `json:"runs,omitempty"`
+	// Groups counts the different runs, and Alike is the least number of equal ones. Alike is 0
+	// if the agent was seen to differ: two runs of equal prompts, whose common calls all ended
+	// alike, were not equal.
+	Groups int `json:"groups,omitempty"`
+	Alike  int `json:"alike,omitempty"`
+	// Differ names two runs of one trial that show that the agent differs: it does not repeat
+	// itself. Runs of two trials may differ by their seeds alone. Empty: none were seen.
+	Differ string `json:"differ,omitempty"`
+}
+
+// differs reports whether the agent was seen to differ.
+func (n *RepeatCount) differs() bool { return n.Groups > 0 && n.Alike == 0 }
+
+// RepeatedRuns counts the runs under faults that repeated an earlier one and showed the same.
+func (r *Report) RepeatedRuns() (n int) {
+	for _, c := range r.Repeats {
+		add(&n, c.Runs)
+	}
+	return n
+}
+
 // ReplayOf scores the cells of scenarios that replay sessions, by their names.
 //
 // Errors are [*FieldError], joined: for a scenario that the report does not have, and for a
@@ -213,22 +249,16 @@ func (r *Report) ReplayOf(sessions []Scenario) (scoring.ReplayScore, error) {
 			cells = append(cells, c)
 		}
 	}
-	return scoring.Replay(cells)
+	return scoring.Replay(cells, &scoring.ContractOptions{SharedObservations: r.SharedObservations})
 }
 
-// ShareOf returns the share that held of the decided trials of some fields, or with
-// Sequential of the decided fields, with its interval by scenario: see [Report.ByScenario].
-// chosen selects the fields; nil: all. It returns nil if fewer than two scenarios were
-// decided.
-func (r *Report) ShareOf(chosen func(Field) bool) *stats.ClusteredShare {
+// byScenario is [Report.ByScenario].
+func (r *Report) byScenario() *stats.ClusteredShare {
 	at := map[string]int{}
 	var clusters []stats.Tally
 	var most []int // decided trials of a field, by cluster
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		if chosen != nil && !chosen(*f) {
-			continue
-		}
 		held, decided := f.Held, f.Decided
 		if r.Sequential {
 			held, decided = 0, 0

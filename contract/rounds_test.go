@@ -355,12 +355,12 @@ func TestSequentialCancelled(t *testing.T) {
 func TestSequentialInASharedWorld(t *testing.T) {
 	var mu sync.Mutex
 	m := someRates(t)
-	m.NewWorld, m.World, m.SkipStateProbe = nil, &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+	m.NewWorld, m.World, m.SkipStateProbe = nil, &contract.World{Agent: func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
 		if !mu.TryLock() {
 			return "", errors.New("two at once")
 		}
 		defer mu.Unlock()
-		return "noon", nil
+		return answersNoon(ctx, p, tools)
 	}}, true
 	m.Scenarios[1].NewWorld = fresh(t, answersNoon)
 	want := run(t, someRates(t), sequential(1))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -144,7 +145,7 @@ func (s *headScenario) question(at int) int {
 func (e *engine) newHead() *runHead {
 	h := newRunHead()
 	h.Facts, h.Cells = true, true
-	h.Name, h.Seed, h.Trials, h.Shared = e.m.Name, e.m.Seed, e.m.trials(), e.m.ShareObservations
+	h.Name, h.Seed, h.Trials, h.Shared = text.Valid(e.m.Name), e.m.Seed, e.m.trials(), e.m.ShareObservations
 	h.Sequential, h.AllowInconclusive, h.Probed = e.o.Sequential, e.o.AllowInconclusive, e.probed
 	h.Fingerprint, h.Tools = e.m.fingerprint(e.scenarios), e.toolHashes()
 	applies := make([][]string, len(e.m.Invariants))
@@ -156,7 +157,7 @@ func (e *engine) newHead() *runHead {
 			own.Questions = asked
 		}
 		for _, r := range s.plan.Rules() {
-			own.Rules = append(own.Rules, headRule{r.Name, r.Target, kindOf(r.Fault)})
+			own.Rules = append(own.Rules, headRule{text.Valid(r.Name), text.Valid(r.Target), text.Valid(kindOf(r.Fault))})
 		}
 		for _, p := range s.invariants {
 			applies[p.index] = append(applies[p.index], s.Name)

@@ -18,7 +18,11 @@ var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects"
 	"SearchStopped", "Repeatable", "Difference", "Mutation", "Replay", "Overall"}
 
 // ofRuns are the members that follow from what runs showed.
-var ofRuns = []string{"Faults", "Coverage", "Goals", "Judges", "Dropped", "Filtered", "Chaos"}
+var ofRuns = []string{"Repeats", "Faults", "Coverage", "Goals", "Judges", "Dropped", "Filtered", "Chaos"}
+
+// ofOrder are the members that follow from the order of the runs, which a sequential run takes
+// from what was decided: the latest runs of a scenario, and the first rulings of judges.
+var ofOrder = []string{"Repeats", "Judges"}
 
 // compare returns an error for the first member of a report that is not as it was folded.
 func (h *runHead) compare(name string, folded, is *Report) error {
@@ -35,6 +39,9 @@ func (h *runHead) compare(name string, folded, is *Report) error {
 	skip := slices.Clone(notFolded)
 	if !h.Facts {
 		skip = append(skip, ofRuns...)
+	}
+	if h.Sequential {
+		skip = append(skip, ofOrder...)
 	}
 	for f := range reflect.TypeFor[Report]().Fields() {
 		if !f.IsExported() || slices.Contains(skip, f.Name) {
@@ -58,13 +65,15 @@ func nameOf(f reflect.StructField) string {
 // may round the last digits differently.
 const tolerance = 1e-9
 
-// firstDifference is the place of the first difference of two values, with both as text. Why is a
-// sentence for people, which another version may word otherwise.
+// sentences are members for people, which another version may word otherwise.
+var sentences = []string{"Why", "Differ", "Failed"}
+
+// firstDifference is the place of the first difference of two values, with both as text.
 func firstDifference(at string, a, b reflect.Value) (place, is, want string) {
 	switch a.Kind() {
 	case reflect.Struct:
 		for f := range a.Type().Fields() {
-			if f.IsExported() && f.Name != "Why" {
+			if f.IsExported() && !slices.Contains(sentences, f.Name) {
 				own, other := a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
 				if p, is, want := firstDifference(at+"."+nameOf(f), own, other); p != "" {
 					return p, is, want

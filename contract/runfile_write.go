@@ -110,8 +110,15 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 	if !f.head.Facts { // the verdict and the coverage depend on these
 		f.report.Goals, f.report.Dropped, f.report.Filtered = like.Goals, like.Dropped, like.Filtered
 	}
+	if !f.head.Facts || f.head.Sequential { // what is a copy depends on this; see ofOrder
+		for _, n := range like.Repeats {
+			for _, s := range f.scenarios {
+				s.runs.unlike = s.runs.unlike || s.Name == n.Scenario && n.differs()
+			}
+		}
+	}
 	if f.head.Cells {
-		again, err = f.finish(like.Cancelled)
+		again, err = f.finish(like.Cancelled, like)
 	} else {
 		again = new(*like)
 		err = again.Judge()
@@ -317,7 +324,7 @@ func (e *cellEncoder) unit(u keptUnit) (*runUnit, error) {
 // strip leaves out of a cell what the options say.
 func (e *cellEncoder) strip(c *CellReport) {
 	if e.withoutEvidence {
-		c.Evidence, c.Why, c.Rerun = nil, "", ""
+		c.Evidence, c.Why, c.Rerun, c.Copy = nil, "", "", 0 // the fields of the end say what is a copy
 	}
 	if c.Evidence != nil {
 		c.Evidence = encodableObservation(*c.Evidence)

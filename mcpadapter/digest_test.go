@@ -1,13 +1,16 @@
 package mcpadapter
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/scoring"
@@ -19,6 +22,17 @@ import (
 func TestRatesAndGoalsStandBesideTheVerdict(t *testing.T) {
 	s := newShop(t)
 	m := s.host.Matrices[0]
+	made := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := made(ctx)
+		agent := w.Agent
+		w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+			c, _ := contract.CellOf(ctx)
+			text, err := agent(ctx, prompt, tools)
+			return fmt.Sprintf("%s (%d)", text, c.Trial), err // other words in each trial: they are no copies
+		}
+		return w, err
+	}
 	m.Invariants[0].Severity, m.Invariants[0].AtLeast = contract.High, .9 // a High rate does not decide the verdict
 	m.Invariants[1].AtLeast = .999
 	m.Goals = []contract.Goal{{Name: "asked-back", Reached: func(*contract.Observation) bool { return false }}}
@@ -61,19 +75,19 @@ func TestRatesAndGoalsStandBesideTheVerdict(t *testing.T) {
 // The schema that clients are given accepts a digest with a value in each member, and one whose scores
 // have none.
 func TestTheSchemaTakesEveryMemberOfADigest(t *testing.T) {
-	third := scoring.Interval{Low: .2, High: .9, Level: .95}
+	third := scoring.Interval{Low: .2, High: .9, Level: .95, Clusters: 2}
 	r := &contract.Report{Name: "desk", Sequential: true, Filtered: true, Cancelled: true, Saved: 3, Warnings: []string{"w"}, SharedObservations: true,
 		Scenarios: []string{"down"}, Invariants: []string{"i"}, ByScenario: &stats.ClusteredShare{Value: .5, Interval: third, Clusters: 2},
 		Chaos: &scoring.ChaosScore{Total: 1, NotRun: 1}, Replay: &scoring.ReplayScore{},
 		Mutation: &scoring.MutationScore{Kinds: []scoring.KindScore{{Kind: "typo"}}}, Overall: &scoring.Overall{},
-		Judges: []scoring.JudgeScore{{Invariant: "i", Calibration: &scoring.JudgeRates{Rate: new(.5), Interval: third, Warnings: []string{"w"}}}},
+		Judges: []scoring.JudgeScore{{Invariant: "i", Calibration: &scoring.JudgeRates{Least: new(.5), Most: new(.5), Interval: third, Warnings: []string{"w"}}}},
 		Fields: []contract.Field{{Scenario: "down", Invariant: "i", Severity: contract.Low, AtLeast: .9, Poor: .6, Held: 1, Decided: 2, Interval: third}},
 		Goals:  []contract.GoalCount{{Goal: "g", Failed: "f", Scenarios: []string{"down"}}}, SearchStopped: "cut",
 		Coverage: []contract.CoverCount{{Target: "a", Uncalled: true}, {Target: "b", Fault: "error", Try: 1, Delivered: 2}},
 		Faults:   []contract.FaultCount{{Scenario: "down", Rule: "r"}},
 		Defects: []contract.Defect{{Sentence: "s", Severity: contract.High, Rate: &third, Facts: []string{"f"},
 			Deliveries: []contract.Delivery{{Rule: "r", Key: math.MaxUint64}},
-			Breaks:     []contract.Break{{Invariant: "i", Severity: contract.High, Cells: []contract.Cell{{Scenario: "down", Invariant: "i", Trial: 1}}, Also: []string{"b"}}}}},
+			Breaks:     []contract.Break{{Invariant: "i", Severity: contract.High, Cells: []contract.Cell{{Scenario: "down", Invariant: "i", Trial: 1}}, At: []string{"b"}}}}},
 	}
 	r.Cells = []contract.CellReport{{Cell: contract.Cell{Scenario: "down", Invariant: "i", Trial: 1}, Severity: contract.Low, State: contract.Broken, Violated: true}}
 	for _, change := range []func(){

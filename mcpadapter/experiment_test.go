@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/internal/usercode/usercodetest"
 )
 
 // Package experiment tests the results of experiments. This test checks that they
@@ -93,4 +95,22 @@ func TestOneExperimentRunsOnceAtATime(t *testing.T) {
 	answer[experiment.Result](t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
 	close(end)
 	assert.Contains(t, textIn(t, <-first), `"success":true`)
+}
+
+// TestAnErrorThatCannotBeAsked: a nil pointer that an action returns as an error is the
+// step's error, and neither ends the server nor its answer.
+func TestAnErrorThatCannotBeAsked(t *testing.T) {
+	s := newShop(t)
+	for how, bad := range usercodetest.Errors() {
+		e := experimentOf("odd error", nil)
+		e.Method[0].Run = func(context.Context) (any, error) { return nil, bad }
+		lab := gameday.NewLab(nil)
+		require.NoError(t, lab.Register(e))
+		host := s.host
+		host.Experiments = lab
+		c := clientOf(t, serverOf(t, host, nil), nil)
+		r := answer[experiment.Result](t, c, "chaos_run_experiment", `{"experiment_name":"odd error"}`)
+		require.NotNil(t, r.Error, how)
+		assert.Contains(t, *r.Error, "Action failed: ", how)
+	}
 }

@@ -25,17 +25,17 @@ type ChaosScore struct {
 	// because their calm twin broke or was not decided.
 	CalmBroken    int `json:"calmBroken"`
 	CalmUndecided int `json:"calmUndecided"`
-	// Interval is the 95 % [Wilson] interval of Passed/Decided, unweighted. It is zero, and
-	// absent in JSON, when no cell was decided.
+	// Interval is the 95 % interval of Passed/Decided by scenario, unweighted, as that of
+	// [ContractScore]. It is zero, and absent in JSON, when no cell was decided.
 	Interval Interval `json:"interval,omitzero"`
 }
 
 // Chaos scores the cells under rules, without those whose calm twin did not hold; these are
-// given by their numbers. Cells are as [Contract] takes them. The score has no value if no
+// given by their numbers. Cells and options are as [ContractWith] takes them. The score has no value if no
 // cell was decided, which is no error: the counts say why.
 //
 // Errors: a [*FieldError] for each contradiction, all joined.
-func Chaos(cells []Cell, calmBroken, calmUndecided int) (ChaosScore, error) {
+func Chaos(cells []Cell, calmBroken, calmUndecided int, o *ContractOptions) (ChaosScore, error) {
 	errs := fields.List()
 	for i, c := range cells {
 		errs.Add(c.check(i))
@@ -45,7 +45,7 @@ func Chaos(cells []Cell, calmBroken, calmUndecided int) (ChaosScore, error) {
 	if err := errs.Err(); err != nil {
 		return ChaosScore{}, err
 	}
-	t := tally(cells)
+	t := tally(cells, o != nil && o.SharedObservations)
 	return ChaosScore{Value: t.Value, Passed: t.Passed, Decided: t.Decided,
 		Total: t.Total + calmBroken + calmUndecided, Inconclusive: t.Inconclusive, Undelivered: t.Undelivered,
 		NotRun: t.NotRun, CalmBroken: calmBroken, CalmUndecided: calmUndecided, Interval: t.Interval}, nil

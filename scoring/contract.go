@@ -29,12 +29,13 @@ type ContractScore struct {
 	Undelivered  int `json:"undelivered"`
 	NotRun       int `json:"notRun"`
 
-	// Interval is the 95 % [Wilson] interval of Passed/Decided. It is unweighted,
-	// and so not an interval of Value. It treats the decided cells as independent
-	// draws. Cells of one scenario are not: they share prompts and rules, and
-	// trials of a deterministic agent are copies. So the interval understates the
-	// uncertainty. It says nothing about scenarios and invariants that the matrix
-	// does not have. It is zero, and absent in JSON, when no cell was decided.
+	// Interval is the 95 % interval of Passed/Decided by scenario: cells of one scenario
+	// share prompts and rules, so they are alike. It is the exact one of Clopper and
+	// Pearson at the number of independent cells that would say as much, as Clustered of
+	// package stats computes it. Where one scenario was decided each cell counts as a draw
+	// of its own, which trials of a deterministic agent are not. It is unweighted, and so
+	// not an interval of Value. It says nothing about scenarios and invariants that the
+	// matrix does not have. It is zero, and absent in JSON, when no cell was decided.
 	Interval Interval `json:"interval,omitzero"`
 
 	// Severities has one entry for each severity that occurs among the cells,
@@ -61,15 +62,19 @@ type ContractOptions struct {
 	// AllowInconclusive is the number of CellInconclusive cells that do not yet
 	// make the verdict Inconclusive. A negative one is an error.
 	AllowInconclusive int
+	// SharedObservations says that all invariants of a trial judged one answer: intervals then
+	// count no more draws than answers.
+	SharedObservations bool
 }
 
 // Contract scores the cells and gives the verdict. One inconclusive cell makes a
 // verdict that is not Fail Inconclusive. The order of the cells does not matter.
 //
 // The verdict is Fail when a critical invariant broke, also in an undelivered cell.
-// Else it is Inconclusive in three cases: no cell was decided; a scenario with
-// rules delivered no fault in any of its cells, and does not set AllowUndelivered;
-// or more cells were inconclusive than allowed. Else it is Pass. Cells that were
+// Else it is Inconclusive in four cases: no cell was decided; no cell of a scenario with
+// rules was, whatever is allowed; a scenario with rules delivered no fault in any of its
+// cells, and does not set AllowUndelivered; or more cells were inconclusive than allowed.
+// Else it is Pass. Cells that were
 // not run do not count.
 //
 // The value is 100×passed÷total, of integers with one division. The result is
@@ -93,7 +98,7 @@ func ContractWith(cells []Cell, options *ContractOptions) (ContractScore, error)
 	if err := checkContract(cells, o); err != nil {
 		return ContractScore{}, err
 	}
-	s := tally(cells)
+	s := tally(cells, o.SharedObservations)
 	s.Verdict, s.Why = judge(cells, s, o)
 	switch {
 	case s.NotRun == s.Total:
@@ -143,7 +148,7 @@ func sameAs(cells []Cell, j int) string {
 }
 
 // tally counts the cells and computes the value and the intervals.
-func tally(cells []Cell) ContractScore {
+func tally(cells []Cell, shared bool) ContractScore {
 	var s ContractScore
 	var by [Critical + 1]SeverityScore
 	var held, decided int64 // summed weights: up to three times the cells
@@ -173,22 +178,40 @@ func tally(cells []Cell) ContractScore {
 		s.Passed += n.Passed
 		s.Decided += n.Decided
 		if n.Total > 0 {
-			n.Severity, n.Interval = sev, shareInterval(n.Passed, n.Decided)
+			n.Severity, n.Interval = sev, byScenario(cells, sev, shared)
 			s.Severities = append(s.Severities, n)
 		}
 	}
 	if s.Decided > 0 {
 		s.Value = round2(float64(100*held) / float64(decided))
-		s.Interval = shareInterval(s.Passed, s.Decided)
+		s.Interval = byScenario(cells, 0, shared)
 	}
 	return s
 }
 
-func shareInterval(passed, decided int) Interval {
-	if decided == 0 {
-		return Interval{}
+// byScenario is the interval of the decided cells of a severity; 0: of all. If observations are
+// shared, there are not more draws than decided cells of one invariant in each scenario.
+func byScenario(cells []Cell, severity Severity, shared bool) Interval {
+	var c clustered
+	var draws int
+	of := make(map[[2]string]int) // decided, by scenario and invariant; and the most of a scenario
+	for _, cell := range cells {
+		if !cell.decided() || severity != 0 && cell.Severity != severity {
+			continue
+		}
+		passed := 0
+		if cell.State == CellHeld {
+			passed = cell.count()
+		}
+		c.add(cell.Scenario, passed, cell.count())
+		if shared {
+			at, most := [2]string{cell.Scenario, cell.Invariant}, [2]string{cell.Scenario}
+			of[at] += cell.count()
+			draws += max(0, of[at]-of[most])
+			of[most] = max(of[most], of[at])
+		}
 	}
-	return wilson(passed, decided, Level95)
+	return c.interval(draws)
 }
 
 // round2 rounds to two decimals through the decimal form, because strconv works

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/internal/dist"
 )
 
 // calm returns a cell of a scenario without rules, faulty one of a scenario with rules.
@@ -59,6 +61,8 @@ func TestContractVerdict(t *testing.T) {
 	undeliveredBroken.Violated = true
 	allowed := faulty(High, CellUndelivered, 0)
 	allowed.AllowUndelivered = true
+	allowedUndecided := faulty(High, CellInconclusive, 0)
+	allowedUndecided.AllowUndelivered = true
 	for _, tc := range []struct {
 		reason  string
 		cells   []Cell
@@ -87,9 +91,24 @@ func TestContractVerdict(t *testing.T) {
 			`no fault was delivered in scenario "faulty"`},
 		{"one delivery counts for its whole scenario", []Cell{faulty(Low, CellHeld, 1), faulty(Low, CellUndelivered, 0)}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
-		{"an inconclusive cell may have been the one that saw a fault",
-			[]Cell{calm(Low, CellHeld), faulty(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Pass,
+		{"what is allowed does not stand for a whole scenario with rules",
+			[]Cell{calm(Low, CellHeld), faulty(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Inconclusive,
+			`no cell was decided in scenario "faulty"`},
+		{"nor where the other cells of it saw no fault",
+			[]Cell{calm(Low, CellHeld), faulty(Low, CellInconclusive, 2), faulty(Low, CellUndelivered, 0)},
+			ContractOptions{AllowInconclusive: 1}, Inconclusive, `no cell was decided in scenario "faulty"`},
+		{"one decided cell stands for its scenario",
+			[]Cell{faulty(Low, CellHeld, 1), faulty(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"a calm scenario has no rules to test",
+			[]Cell{faulty(Low, CellHeld, 1), calm(Low, CellInconclusive)}, ContractOptions{AllowInconclusive: 1}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"undelivered by leave beside an inconclusive cell",
+			[]Cell{calm(Low, CellHeld), allowed, allowedUndecided}, ContractOptions{AllowInconclusive: 1}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"leave to be undelivered is none to be undecided",
+			[]Cell{calm(Low, CellHeld), allowedUndecided}, ContractOptions{AllowInconclusive: 1}, Inconclusive,
+			`no cell was decided in scenario "faulty"`},
 		{"undelivered by leave", []Cell{calm(Low, CellHeld), allowed}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
 		{"a scenario that was not run is outside the verdict", []Cell{calm(Low, CellHeld), faulty(Critical, CellNotRun, 0)}, ContractOptions{}, Pass,
@@ -126,9 +145,19 @@ func TestContractCounts(t *testing.T) {
 		faulty(Medium, CellUndelivered, 0), faulty(Medium, CellNotRun, 0), faulty(Critical, CellHeld, 3),
 	})
 	require.NoError(t, err)
-	critical, _ := Wilson(3, 3, Level95)
-	low, _ := Wilson(0, 1, Level95)
-	all, _ := Wilson(3, 4, Level95)
+	// All of two scenarios held: two draws, so 0.025 is the square of the lower end. Of all, 2 of 3
+	// and 1 of 1 held: no more unlike than chance, d = 1, and Σn/m = 2, f = 1, so 4 ÷ 1.5 cells.
+	critical := Interval{Low: math.Sqrt(.025), High: 1, Level: Level95, Clusters: 2}
+	low := Interval{High: .975, Level: Level95}
+	all := Interval{Level: Level95, Clusters: 2}
+	all.Low, all.High = dist.ClopperPearson(2, 2.0/3, Level95)
+	near := func(in *Interval, want Interval) {
+		assert.InDeltaSlice(t, []float64{want.Low, want.High}, []float64{in.Low, in.High}, 1e-12)
+		*in = want
+	}
+	near(&score.Interval, all)
+	near(&score.Severities[0].Interval, critical)
+	near(&score.Severities[2].Interval, low)
 	assert.Equal(t, ContractScore{
 		Value: 90, Verdict: Inconclusive, Why: "1 cell inconclusive, allowed 0",
 		Passed: 3, Decided: 4, Total: 7, Inconclusive: 1, Undelivered: 1, NotRun: 1,
@@ -326,4 +355,43 @@ func TestContractOfBillionsOfCells(t *testing.T) {
 func counted(c Cell, n int) Cell {
 	c.Count = n
 	return c
+}
+
+// TestIntervalsByScenario: one kind for every share of cells, so equal cells have one interval,
+// and as many cells of fewer scenarios say less.
+func TestIntervalsByScenario(t *testing.T) {
+	cells := func(scenarios int) (all []Cell) {
+		for i := range 30 {
+			c := faulty(High, CellHeld, 1)
+			c.Scenario, c.Invariant = string(rune('a'+i%scenarios)), string(rune('A'+i%15))
+			all = append(all, c)
+		}
+		return all
+	}
+	for _, row := range []struct {
+		why       string
+		scenarios int
+		shared    bool
+		draws     float64
+		clusters  int
+	}{
+		{"cells of a scenario may be copies", 10, false, 10, 10},
+		{"fewer scenarios say less", 3, false, 3, 3},
+		{"one scenario: each cell is a draw of its own", 1, false, 30, 0},
+		{"fifteen invariants judged the same two answers", 1, true, 2, 0},
+		{"answers of a scenario may be copies too", 3, true, 3, 3},
+	} {
+		own := cells(row.scenarios)
+		o := &ContractOptions{SharedObservations: row.shared}
+		s, err := ContractWith(own, o)
+		require.NoError(t, err)
+		// All of n draws hold with a chance of 0.025 at the lower end.
+		want := Interval{Low: math.Pow(.025, 1/row.draws), High: 1, Level: Level95, Clusters: row.clusters}
+		assert.InDelta(t, want.Low, s.Interval.Low, 1e-12, row.why)
+		want.Low = s.Interval.Low
+		for _, in := range []Interval{s.Interval, s.Severities[0].Interval, must(Chaos(own, 0, 0, o)).Interval,
+			must(Replay(own, o)).Interval} {
+			assert.Equal(t, want, in, row.why)
+		}
+	}
 }

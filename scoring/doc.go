@@ -11,7 +11,7 @@
 //   - is it good enough: [ContractScore].Verdict. One broken critical invariant is
 //     a [Fail], whatever the number. Too little evidence is [Inconclusive], never a
 //     [Pass];
-//   - how sure are we: [ContractScore].Interval, the [Wilson] interval of the
+//   - how sure are we: [ContractScore].Interval, the interval by scenario of the
 //     share of decided cells that held.
 //
 // [Weights.Overall] joins the contract score with the scores of other kinds of test

@@ -24,7 +24,7 @@ func ExampleContract() {
 		score.Passed, score.Decided, score.Interval.Low, score.Interval.High, score.Interval.Level)
 	// Output:
 	// 87.50 PASS: no critical invariant broke; 3 of 4 decided cells held
-	// 3 of 4 held; from 0.30 to 0.95 at 0.95
+	// 3 of 4 held; from 0.09 to 1.00 at 0.95
 }
 
 // A matrix whose faults were not delivered has a verdict and no score.

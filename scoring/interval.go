@@ -11,6 +11,53 @@ type Interval struct {
 	Low   float64 `json:"low"`   // from 0 to 1
 	High  float64 `json:"high"`  // from Low to 1
 	Level float64 `json:"level"` // confidence, between 0 and 1, both exclusive
+	// Clusters is the number of clusters that the trials come in, such as scenarios, if the
+	// interval is by cluster. 0: each trial is a draw of its own.
+	Clusters int `json:"clusters,omitempty"`
+}
+
+// A clustered counts trials by cluster: cells by scenario, mutations by text.
+type clustered struct {
+	at              map[string]int
+	passed, decided []int
+}
+
+func (c *clustered) add(cluster string, passed, decided int) {
+	if decided == 0 {
+		return
+	}
+	k, seen := c.at[cluster]
+	if !seen {
+		if c.at == nil {
+			c.at = map[string]int{}
+		}
+		k = len(c.decided)
+		c.at[cluster] = k
+		c.passed, c.decided = append(c.passed, 0), append(c.decided, 0)
+	}
+	c.passed[k], c.decided[k] = c.passed[k]+passed, c.decided[k]+decided
+}
+
+// interval is that by cluster, with at most so many draws; 0: no limit. Of one cluster alone
+// each trial counts as a draw of its own.
+func (c *clustered) interval(draws int) Interval {
+	if len(c.decided) == 0 {
+		return Interval{}
+	}
+	in := Interval{Level: Level95}
+	passed, decided, effective := 0, 0, dist.Effective(c.passed, c.decided)
+	for k := range c.decided {
+		passed, decided = passed+c.passed[k], decided+c.decided[k]
+	}
+	if len(c.decided) > 1 {
+		in.Clusters = len(c.decided)
+	}
+	if draws > 0 {
+		effective = min(effective, float64(draws))
+	}
+	p := float64(passed) / float64(decided)
+	in.Low, in.High = dist.ClopperPearson(p*effective, (1-p)*effective, Level95)
+	return in
 }
 
 // Wilson returns the score interval of passed successes in n independent trials of

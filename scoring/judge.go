@@ -23,7 +23,12 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	if s.Decided == 0 {
 		why = append(why, "no cell was decided")
 	}
-	if names := withoutDelivery(cells); len(names) > 0 {
+	undecided := withoutDecision(cells)
+	if s.Decided > 0 && len(undecided) > 0 { // whatever is allowed: nothing is known of them
+		why = append(why, "no cell was decided in "+describeScenarios(undecided))
+	}
+	names := slices.DeleteFunc(withoutDelivery(cells), func(s string) bool { return slices.Contains(undecided, s) })
+	if len(names) > 0 {
 		why = append(why, "no fault was delivered in "+describeScenarios(names))
 	}
 	if s.Inconclusive > o.AllowInconclusive {
@@ -88,6 +93,24 @@ func withoutDelivery(cells []Cell) []string {
 	}
 	maps.DeleteFunc(delivered, func(_ string, n int) bool { return n > 0 })
 	return slices.Sorted(maps.Keys(delivered))
+}
+
+// withoutDecision returns, sorted, the scenarios that ran with rules, and all of whose
+// cells were inconclusive, or undelivered where that is not allowed. Those with undelivered
+// cells alone, or beside inconclusive ones without a delivery, are in withoutDelivery.
+func withoutDecision(cells []Cell) []string {
+	decided, delivered, undelivered := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, c := range cells {
+		if c.State == CellNotRun || !c.HasRules {
+			continue
+		}
+		s := c.Scenario
+		decided[s] = decided[s] || c.State != CellInconclusive && (c.State != CellUndelivered || c.AllowUndelivered)
+		delivered[s] = delivered[s] || c.Delivered > 0 || c.AllowUndelivered
+		undelivered[s] = undelivered[s] || c.State == CellUndelivered
+	}
+	maps.DeleteFunc(decided, func(s string, known bool) bool { return known || undelivered[s] && !delivered[s] })
+	return slices.Sorted(maps.Keys(decided))
 }
 
 // describeScenarios names up to three scenarios, for one line of a report.

@@ -14,6 +14,8 @@ type JudgeScore struct {
 	Broken int `json:"broken"`
 	Unsure int `json:"unsure,omitempty"`
 	Failed int `json:"failed,omitempty"` // an error, or no ruling
+	// Scenarios has the rulings by scenario, whose answers are alike.
+	Scenarios []JudgeScenario `json:"scenarios,omitempty"`
 	// Distinct counts the different questions among those held or broken. Equal ones get
 	// one answer of the judge, so they are worth less than so many.
 	Distinct int `json:"distinct"`
@@ -31,15 +33,48 @@ type JudgeScore struct {
 	Calibration *JudgeRates `json:"calibration,omitempty"`
 }
 
+// A JudgeScenario counts what a judge ruled on the answers of a scenario, as in [JudgeScore].
+type JudgeScenario struct {
+	Scenario string `json:"scenario"`
+	Held     int    `json:"held,omitempty"`
+	Broken   int    `json:"broken,omitempty"`
+	Unsure   int    `json:"unsure,omitempty"`
+}
+
+// ByScenario returns the rulings by scenario. Where they are not known, those of all are one.
+func (s JudgeScore) ByScenario() []JudgeScenario {
+	if len(s.Scenarios) > 0 {
+		return s.Scenarios
+	}
+	return []JudgeScenario{{Held: s.Held, Broken: s.Broken, Unsure: s.Unsure}}
+}
+
 // Rate is the share of the decided answers that the judge ruled to hold, as it is, and
-// its interval of Wilson, which says nothing of the judge's own errors. ok is false where
+// its interval by scenario, which says nothing of the judge's own errors. ok is false where
 // the judge decided none.
+//
+// It is no rate of all answers where the judge was unsure: those are seldom as good as the
+// others. See Bounds.
 func (s JudgeScore) Rate() (rate float64, in Interval, ok bool) {
 	n := s.Held + s.Broken
 	if n <= 0 || s.Held < 0 || s.Broken < 0 {
 		return 0, Interval{}, false
 	}
-	return float64(s.Held) / float64(n), wilson(s.Held, n, Level95), true
+	var c clustered
+	for _, own := range s.ByScenario() {
+		c.add(own.Scenario, own.Held, own.Held+own.Broken)
+	}
+	return float64(s.Held) / float64(n), c.interval(0), true
+}
+
+// Bounds are the shares of all answers on which the judge ruled that hold, if each of which it
+// was unsure was broken, and if each held. ok is false where it ruled on none.
+func (s JudgeScore) Bounds() (least, most float64, ok bool) {
+	n := s.Held + s.Broken + s.Unsure
+	if n <= 0 || min(s.Held, s.Broken, s.Unsure) < 0 {
+		return 0, 0, false
+	}
+	return float64(s.Held) / float64(n), float64(s.Held+s.Unsure) / float64(n), true
 }
 
 // JudgeRates are the error rates of a judge, and a rate that was corrected by them.
@@ -62,9 +97,12 @@ type JudgeRates struct {
 	Attacks int `json:"attacks"`
 	// Languages has the rates by language, where the calibration knows any.
 	Languages []JudgeLanguage `json:"languages,omitempty"`
-	// Rate is the corrected share of the judged answers that hold, with its interval; nil:
-	// it cannot be computed, and Warnings say why.
-	Rate     *float64 `json:"rate,omitempty"`
+	// Least and Most are the corrected shares of the answers that hold, if each of which the
+	// judge was unsure was broken, and if each held; equal where it was unsure of none. Interval
+	// is from the lower end of the one to the upper end of the other. nil: they cannot be
+	// computed, and Warnings say why.
+	Least    *float64 `json:"least,omitempty"`
+	Most     *float64 `json:"most,omitempty"`
 	Interval Interval `json:"interval,omitzero"`
 	// Warnings are sentences on what makes the rate doubtful.
 	Warnings []string `json:"warnings,omitempty"`

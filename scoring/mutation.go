@@ -18,6 +18,9 @@ type Mutation struct {
 	Group  string  `json:"group,omitempty"`
 	Intent string  `json:"intent,omitempty"`
 	Weight float64 `json:"weight"` // in the score; finite and above 0
+	// Text names the words that were sent: several trials of them are alike. Empty in all:
+	// each mutation counts as a draw of its own.
+	Text string `json:"text,omitempty"`
 	// State is CellHeld if some invariant was decided and none broke, CellBroken if one
 	// broke. Otherwise the mutation does not count in the score.
 	State CellState `json:"state"`
@@ -43,9 +46,14 @@ type MutationScore struct {
 	Undelivered  int `json:"undelivered"` // no text came out changed
 	NotRun       int `json:"notRun"`
 
-	// Interval is the 95 % [Wilson] interval of Passed/Decided. It is unweighted, and so
-	// not an interval of Value, and it treats mutations as independent draws, which those
-	// of one prompt are not. It is zero, and absent in JSON, when none was decided.
+	// Prompts is how many prompts each mutation put in other words; 0: not known.
+	Prompts int `json:"prompts,omitempty"`
+
+	// Interval is the 95 % interval of Passed/Decided by text, as that of [ContractScore] is by
+	// scenario. With several Prompts it is by prompt, as there are not more draws than
+	// prompts: ten texts of three prompts are three draws. With one it says nothing of other
+	// prompts. It is unweighted, and so not an interval of Value. It is zero, and absent in
+	// JSON, when none was decided.
 	Interval Interval `json:"interval,omitzero"`
 
 	// Kinds has an entry for each kind, in the order of their first mutations.
@@ -64,16 +72,19 @@ type KindScore struct {
 	Interval Interval `json:"interval,omitzero"`
 }
 
-// Mutations scores mutations. Their order does not matter, but for the order of the kinds.
+// Mutations scores mutations, each of which put so many prompts in other words; 0: not known.
+// Their order does not matter, but for the order of the kinds.
 //
-// Errors: a [*FieldError] for each mutation without a kind or with a weight or state that is
-// not allowed, and for mutations of a kind that disagree, all joined; [ErrNoCells];
-// [ErrNoneRan] and [ErrNoDecidedCell], with which the counts of the score are set.
-func Mutations(list []Mutation) (MutationScore, error) {
-	if err := checkMutations(list); err != nil {
+// Errors: a [*FieldError] for prompts below 0, for each mutation without a kind or with a weight
+// or state that is not allowed, and for mutations of a kind that disagree, all joined;
+// [ErrNoCells]; [ErrNoneRan] and [ErrNoDecidedCell], with which the counts of the score are set.
+func Mutations(list []Mutation, prompts int) (MutationScore, error) {
+	if err := checkMutations(list, prompts); err != nil {
 		return MutationScore{}, err
 	}
-	var s MutationScore
+	s := MutationScore{Prompts: prompts}
+	var all clustered
+	var draws []clustered // by kind
 	at := make(map[string]int)
 	for _, m := range list {
 		i, seen := at[m.Kind]
@@ -81,6 +92,7 @@ func Mutations(list []Mutation) (MutationScore, error) {
 			i = len(s.Kinds)
 			at[m.Kind] = i
 			s.Kinds = append(s.Kinds, KindScore{Kind: m.Kind, Group: m.Group, Intent: m.Intent, Weight: m.Weight})
+			draws = append(draws, clustered{})
 		}
 		k := &s.Kinds[i]
 		k.Total++
@@ -88,8 +100,12 @@ func Mutations(list []Mutation) (MutationScore, error) {
 		case CellHeld:
 			k.Passed++
 			k.Decided++
+			draws[i].add(m.Text, 1, 1)
+			all.add(m.Text, 1, 1)
 		case CellBroken:
 			k.Decided++
+			draws[i].add(m.Text, 0, 1)
+			all.add(m.Text, 0, 1)
 		case CellInconclusive:
 			s.Inconclusive++
 		case CellUndelivered:
@@ -100,7 +116,7 @@ func Mutations(list []Mutation) (MutationScore, error) {
 	}
 	for i := range s.Kinds {
 		k := &s.Kinds[i]
-		k.Interval = shareInterval(k.Passed, k.Decided)
+		k.Interval = byText(draws[i], prompts)
 		s.Passed, s.Decided, s.Total = s.Passed+k.Passed, s.Decided+k.Decided, s.Total+k.Total
 	}
 	switch {
@@ -109,8 +125,19 @@ func Mutations(list []Mutation) (MutationScore, error) {
 	case s.Decided == 0:
 		return s, ErrNoDecidedCell
 	}
+	s.Interval = byText(all, prompts)
 	s.weigh()
 	return s, nil
+}
+
+// byText is the interval by text. With several prompts these are the clusters.
+func byText(c clustered, prompts int) Interval {
+	if prompts < 2 || len(c.decided) == 0 {
+		return c.interval(0)
+	}
+	in := c.interval(prompts)
+	in.Clusters = prompts
+	return in
 }
 
 // weigh computes the value. The sums are over kinds sorted by name, so that they do not
@@ -135,13 +162,13 @@ func (s *MutationScore) weigh() {
 	if decided > 0 { // weights that are tiny beside the largest may vanish
 		s.Value = held / decided
 	}
-	s.Interval = shareInterval(s.Passed, s.Decided)
 	number := func(v float64) string { return strconv.FormatFloat(v*top, 'g', 6, 64) }
 	s.Formula = fmt.Sprintf("Σ w·h ÷ Σ w = %s ÷ %s", number(held), number(decided))
 }
 
-func checkMutations(list []Mutation) error {
+func checkMutations(list []Mutation, prompts int) error {
 	errs := fields.List()
+	errs.Demand(prompts >= 0, "prompts", prompts, "0 or more")
 	if len(list) == 0 {
 		errs.Add(ErrNoCells)
 	}

@@ -15,17 +15,18 @@ type ReplayScore struct {
 	Inconclusive int `json:"inconclusive"`
 	Undelivered  int `json:"undelivered"`
 	NotRun       int `json:"notRun"`
-	// Interval is the 95 % [Wilson] interval of Passed/Decided. It is zero, and absent in
-	// JSON, when no cell was decided.
+	// Interval is the 95 % interval of Passed/Decided by session, as that of [ContractScore].
+	// It is zero, and absent in JSON, when no cell was decided.
 	Interval Interval `json:"interval,omitzero"`
 }
 
-// Replay scores the cells of replayed sessions, which are as [Contract] takes them.
+// Replay scores the cells of replayed sessions, which are as [ContractWith] takes them, with its
+// options.
 // Severities do not count: a session is an incident, and each is as bad. The score has no
 // value if no cell was decided, which is no error: the counts say why.
 //
 // Errors: a [*FieldError] for each contradiction, all joined.
-func Replay(cells []Cell) (ReplayScore, error) {
+func Replay(cells []Cell, o *ContractOptions) (ReplayScore, error) {
 	errs := fields.List()
 	for i, c := range cells {
 		errs.Add(c.check(i))
@@ -33,7 +34,7 @@ func Replay(cells []Cell) (ReplayScore, error) {
 	if err := errs.Err(); err != nil {
 		return ReplayScore{}, err
 	}
-	t := tally(cells)
+	t := tally(cells, o != nil && o.SharedObservations)
 	s := ReplayScore{Passed: t.Passed, Decided: t.Decided, Total: t.Total, Inconclusive: t.Inconclusive,
 		Undelivered: t.Undelivered, NotRun: t.NotRun, Interval: t.Interval}
 	if s.Decided > 0 {

@@ -22,7 +22,7 @@ func bodyRow[P any](r catalog.Row,
 	change func(ctx context.Context, c chaos.Call, p P, r Response, of Request) Response) *kind[P] {
 	r.Persistence, r.Effect = chaos.Transient, chaos.EffectDone
 	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-		return alterAnswer(ctx, args, next, false, func(r Response, of Request) Response {
+		return alterAnswer(ctx, args, next, false, func(ctx context.Context, r Response, of Request) Response {
 			return change(ctx, c, p, r, of)
 		})
 	})
@@ -30,14 +30,16 @@ func bodyRow[P any](r catalog.Row,
 
 // replaceAnswer makes the call for a fault that puts another body in place: an
 // answer without one will do.
-func replaceAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response) Response) (any, error) {
-	return alterAnswer(ctx, args, next, true, func(r Response, _ Request) Response { return apply(r) })
+func replaceAnswer(ctx context.Context, args any, next chaos.Next,
+	apply func(ctx context.Context, r Response) Response) (any, error) {
+	return alterAnswer(ctx, args, next, true,
+		func(ctx context.Context, r Response, _ Request) Response { return apply(ctx, r) })
 }
 
 // alterAnswer makes the call and has apply change its answer; with anew that may be
 // one without a body. of is the request.
 func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool,
-	apply func(r Response, of Request) Response) (any, error) {
+	apply func(ctx context.Context, r Response, of Request) Response) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err
@@ -48,12 +50,14 @@ func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool,
 		return result, nil
 	}
 	of, _ := args.(Request)
-	none := r.StatusCode == http.StatusSwitchingProtocols || !anew && !bodyAllowed(r.StatusCode)
-	if none || of.Request != nil && of.Method == http.MethodHead {
-		chaos.Note(ctx, "the answer has no body")
-		return result, nil
-	}
-	return apply(r, of), nil
+	return stageOf(ctx, r, func(ctx context.Context, r Response) Response {
+		none := r.StatusCode == http.StatusSwitchingProtocols || !anew && !bodyAllowed(r.StatusCode)
+		if none || of.Request != nil && of.Method == http.MethodHead {
+			chaos.Note(ctx, "the answer has no body")
+			return r
+		}
+		return apply(ctx, r, of)
+	}), nil
 }
 
 // streams reports whether a response is a stream of documents or events:
@@ -102,7 +106,6 @@ func sized(r Response, n int64) Response {
 // the byte was read that makes the difference: that at mark, or the end.
 type altered struct {
 	s        *spoiled
-	from     []byte // that was sent; nil: not known
 	doc      []byte
 	mark     int
 	off      int

@@ -37,42 +37,22 @@ func revise(ctx context.Context, r Response, most int64, unfit string,
 	case r.ContentLength <= 0:
 		return spoil(ctx, r, resized(r), func(s *spoiled, body io.Reader) io.Reader {
 			return &lazy{open: func() io.Reader {
-				inner := unread(body, most)
-				doc, rest, ok := inner.all(body, most)
+				doc, rest, ok := all(body, most)
 				if !ok {
 					s.note(unfit)
 					return io.MultiReader(bytes.NewReader(doc), rest)
 				}
 				rev, err := make(s.ctx, doc)
-				switch {
-				case inner == nil:
-				case err == nil && bytes.Equal(rev.doc, doc):
-					return body
-				case err == nil && bytes.Equal(rev.doc, inner.from):
-					return bytes.NewReader(rev.doc)
-				default:
-					_, _, _ = all(body, most)
-				}
 				return rev.reader(s, doc, err)
 			}}
 		})
 	}
-	inner := unread(r.Body, most)
-	doc, rest, ok := inner.all(r.Body, most)
+	doc, rest, ok := all(r.Body, most)
 	if !ok {
 		chaos.Note(ctx, unfit)
 		return held(r, doc, rest)
 	}
 	rev, err := make(ctx, doc)
-	switch {
-	case inner == nil:
-	case err == nil && bytes.Equal(rev.doc, doc):
-		return r
-	case err == nil && bytes.Equal(rev.doc, inner.from):
-		return sized(held(r, rev.doc, bytes.NewReader(nil)), int64(len(rev.doc)))
-	default:
-		_, rest, _ = all(r.Body, most)
-	}
 	if err == nil && bytes.Equal(rev.doc, doc) {
 		return held(r, doc, rest)
 	}
@@ -96,36 +76,7 @@ func (rev revision) reader(s *spoiled, doc []byte, err error) io.Reader {
 	case bytes.Equal(rev.doc, doc):
 		return bytes.NewReader(doc)
 	}
-	return &altered{s: s, from: doc, doc: rev.doc, mark: blame.Common(doc, rev.doc), what: rev.what}
-}
-
-// unread returns the document by which an inner fault replaced another, of at
-// most so many bytes; nil: there is none, or part of it was read. An outer
-// fault that restores the first document takes the change back: then neither is
-// seen.
-func unread(body io.Reader, most int64) *altered {
-	s, ok := body.(*spoiled)
-	if !ok {
-		return nil
-	}
-	r := s.reader
-	if l, ok := r.(*lazy); ok {
-		r = l.now()
-	}
-	a, _ := r.(*altered)
-	if a == nil || a.from == nil || a.off > 0 || int64(len(a.doc)) > most {
-		return nil
-	}
-	return a
-}
-
-// all returns the whole document, whose body was not read; if there is none,
-// that of body.
-func (a *altered) all(body io.Reader, most int64) (doc []byte, rest io.Reader, ok bool) {
-	if a == nil {
-		return all(body, most)
-	}
-	return a.doc, bytes.NewReader(nil), true
+	return &altered{s: s, doc: rev.doc, mark: blame.Common(doc, rev.doc), what: rev.what}
 }
 
 // whole is a body that was read in full and is served from memory.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"strings"
@@ -79,7 +78,7 @@ func (r *inflated) Read(p []byte) (int, error) {
 	if r.zip == nil {
 		zip, err := gzip.NewReader(r.body)
 		switch {
-		case errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
+		case err == gzip.ErrHeader, err == io.ErrUnexpectedEOF: // not wrapped: that is another fault's
 			return 0, r.s.fail(err)
 		case err != nil:
 			return 0, err

@@ -123,7 +123,8 @@ func (htmlPage) Describe() chaos.Description { return htmlPageRow.Describe(catal
 func (htmlPage) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 	const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
 		"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
-	return replaceAnswer(ctx, args, next, func(r Response) Response { return replaced(ctx, r, []byte(page)) })
+	return replaceAnswer(ctx, args, next,
+		func(ctx context.Context, r Response) Response { return replaced(ctx, r, []byte(page)) })
 }
 
 // ErrorInOK replaces the body by an error and keeps status 200, as some
@@ -160,7 +161,7 @@ func (f errorInOK) Check() error {
 func (f errorInOK) Describe() chaos.Description { return errorInOKRow.Describe(f.bodyError) }
 
 func (f errorInOK) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return replaceAnswer(ctx, args, next, func(r Response) Response {
+	return replaceAnswer(ctx, args, next, func(ctx context.Context, r Response) Response {
 		doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
 		if f.API != "" {
 			doc, _ = errorBody(f.API, f.Error, c, 0)
@@ -192,6 +193,10 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 // length is then that of the changed body. Otherwise f runs when the body is
 // read. The call ends with the body, and f is delivered once the caller has
 // read the first byte that differs.
+//
+// With other faults on the same body, f may run once more when the client is done, on what
+// the body would have been without them, to find out what the client saw of it. That is
+// left out if f is [chaos.Stateful].
 //
 // The faults of package chaos/lies do the same without OnBody: around them it
 // changes nothing.
@@ -256,7 +261,7 @@ func (f onBody) Fresh() chaos.Fault {
 }
 
 func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return alterAnswer(ctx, args, next, false, func(r Response, of Request) Response {
+	return alterAnswer(ctx, args, next, false, func(ctx context.Context, r Response, of Request) Response {
 		return r.onBody(ctx, c, of, f.Fault)
 	})
 }
@@ -278,6 +283,11 @@ func (r Response) onBody(ctx context.Context, c chaos.Call, args any, f chaos.Fa
 		if !json.Valid(doc) {
 			chaos.Note(ctx, notJSON)
 			return revision{doc: doc}, nil
+		}
+		if again := rehearsalOf(ctx); again != nil {
+			if _, ok := f.(chaos.Stateful); ok {
+				return revision{}, again.stuck() // what it remembers must not change
+			}
 		}
 		held, changes := chaos.Withhold(ctx)
 		result, err := f.Inject(held, c, args, func(context.Context, any) (any, error) {

@@ -97,19 +97,17 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 		chaos.Note(ctx, "the other answer cannot be read")
 		return r
 	}
-	before, rest, read := all(r.Body, mostJSON)
-	if read && to.StatusCode == r.StatusCode && jsonhash.Same(before, after) {
-		return held(r, before, rest)
-	}
-	c := *to.Response
-	c.Body = r.Body
-	from := before
-	if !read {
-		from = nil
-	}
-	return spoil(ctx, r, Response{&c}, func(s *spoiled, _ io.Reader) io.Reader {
-		return &altered{s: s, from: from, doc: after, mark: blame.Common(before, after),
-			what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
+	return stageOf(ctx, r, func(ctx context.Context, r Response) Response {
+		before, rest, read := all(r.Body, mostJSON)
+		if read && to.StatusCode == r.StatusCode && jsonhash.Same(before, after) {
+			return held(r, before, rest)
+		}
+		c := *to.Response
+		c.Header, c.Body = to.Header.Clone(), r.Body
+		return spoil(ctx, r, Response{&c}, func(s *spoiled, _ io.Reader) io.Reader {
+			return &altered{s: s, doc: after, mark: blame.Common(before, after),
+				what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
+		})
 	})
 }
 
@@ -138,11 +136,16 @@ func (r Response) OnRead(ctx context.Context, done func(doc []byte, err error)) 
 		oneByOne(r.Header.Get("Content-Type")) {
 		return r, false
 	}
-	c := *r.Response
-	w := &watched{ReadCloser: r.Body, done: func(doc []byte, _ ending, err error) { done(doc, err) }}
-	c.Body = w
-	exchangeOf(ctx).add(w)
-	return Response{&c}, true
+	return stageOf(ctx, r, func(ctx context.Context, r Response) Response {
+		if rehearsalOf(ctx) != nil {
+			return r
+		}
+		c := *r.Response
+		w := &watched{ReadCloser: r.Body, done: func(doc []byte, _ ending, err error) { done(doc, err) }}
+		c.Body = w
+		exchangeOf(ctx).add(w)
+		return Response{&c}
+	}), true
 }
 
 // oneByOne reports whether a content type is that of a stream of documents or

@@ -73,6 +73,12 @@ type exchange struct {
 	taken   []*http.Response // from the callee
 	bodies  []io.Closer      // of those, and those that faults put in front of them
 	spoiled []*spoiled       // of bodies
+	// What faults did to the answers, in order, and the answers that they began with.
+	stages    []stage
+	originals map[*http.Response]*original
+	// release ends the wait for what the client gets; nil: fewer than two faults change
+	// the answer.
+	release func(err error, made bool) error
 }
 
 type exchangeKey struct{}
@@ -337,18 +343,23 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 // drop closes the callee's bodies and those that faults made of them.
 func (x *exchange) drop() {
 	x.mu.Lock()
-	bodies := x.bodies
+	bodies, release := x.bodies, x.release
 	x.bodies = nil
 	x.mu.Unlock()
 	for _, body := range slices.Backward(bodies) { // the last that was made stands in front
 		body.Close()
+	}
+	if release != nil {
+		_ = release(nil, false)
 	}
 }
 
 // own makes closing the answer's body close all others of the exchange: bodies
 // that a fault replaced, and those of requests that were sent again.
 func (x *exchange) own(resp *http.Response) {
-	body := &owner{ReadCloser: resp.Body, x: x}
+	shown := *resp
+	shown.Header = resp.Header.Clone()
+	body := &owner{ReadCloser: resp.Body, x: x, answer: resp, got: gotten{of: &shown}}
 	if w, ok := resp.Body.(io.Writer); ok { // of a connection that switched protocols
 		resp.Body = struct {
 			*owner
@@ -362,10 +373,15 @@ func (x *exchange) own(resp *http.Response) {
 // owner is a body that stands for others: they end with it.
 type owner struct {
 	io.ReadCloser
-	x *exchange
+	x      *exchange
+	answer *http.Response // whose body it is
+	once   sync.Once
 
 	mu   sync.Mutex // held by Read
 	last error
+
+	seen sync.Mutex // guards got: Close may come while a Read waits
+	got  gotten
 }
 
 func (o *owner) Read(p []byte) (int, error) {
@@ -375,14 +391,37 @@ func (o *owner) Read(p []byte) (int, error) {
 		return 0, o.last
 	}
 	n, err := o.ReadCloser.Read(p)
+	o.keep(p[:n], err)
 	if o.last = err; err != nil {
-		o.x.drop()
+		o.done()
 	}
 	return n, err
 }
 
+// keep notes what the client got. An error by which it gave up itself tells nothing of
+// the body.
+func (o *owner) keep(p []byte, err error) {
+	if err != nil && err != io.EOF && o.x.request.Context().Err() != nil {
+		err = nil
+	}
+	o.seen.Lock()
+	defer o.seen.Unlock()
+	o.got.add(p, err)
+}
+
+// done ends the exchange, which decides what was delivered.
+func (o *owner) done() {
+	o.once.Do(func() {
+		o.seen.Lock()
+		got := o.got
+		o.seen.Unlock()
+		o.x.judge(o.answer, o.ReadCloser, &got)
+	})
+	o.x.drop()
+}
+
 func (o *owner) Close() error {
 	err := o.ReadCloser.Close()
-	o.x.drop()
+	o.done()
 	return err
 }

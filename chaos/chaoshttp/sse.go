@@ -57,12 +57,13 @@ func (p position) in(c chaos.Call) int {
 func eventRow[P any](r catalog.Row, make func(chaos.Call, P) script) *kind[P] {
 	r.Layer, r.Persistence, r.Effect = chaos.LayerStream, chaos.Transient, chaos.EffectDone
 	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-		sc := make(c, p)
 		result, err := next(ctx, args)
 		if err != nil {
 			return result, err
 		}
-		return scripted(ctx, result, sc), nil
+		return ofAnswer(ctx, result, func(ctx context.Context, r Response) Response {
+			return scripted(ctx, r, make(c, p))
+		}), nil
 	})
 }
 

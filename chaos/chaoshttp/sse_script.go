@@ -77,11 +77,10 @@ type follower interface {
 // its length is known and changes, the stream is rewritten before the caller
 // has the header: such a stream is complete, so nothing in it can be waited
 // for.
-func scripted(ctx context.Context, result any, sc script) any {
-	r, problem := streamIn(result)
-	if problem != "" {
+func scripted(ctx context.Context, r Response, sc script) Response {
+	if problem := noStream(r); problem != "" {
 		chaos.Note(ctx, problem)
-		return result
+		return r
 	}
 	to := r
 	if keeps, ok := sc.(sizing); !ok || !keeps.keepsSize() {
@@ -96,7 +95,7 @@ func scripted(ctx context.Context, result any, sc script) any {
 }
 
 // rewritten runs a script over a stream that is complete.
-func rewritten(ctx context.Context, r Response, sc script) any {
+func rewritten(ctx context.Context, r Response, sc script) Response {
 	doc, rest, ok := all(r.Body, mostJSON)
 	if !ok {
 		rest = io.MultiReader(bytes.NewReader(doc), rest)
@@ -178,26 +177,20 @@ func (r *rewrittenReader) Read(p []byte) (int, error) {
 	return 0, r.stop
 }
 
-// streamIn returns the response if it is an event stream, or else what it is
-// instead.
-func streamIn(result any) (r Response, problem string) {
-	r, problem = plainIn(result)
-	if problem == "" && !isStream(r.Header) {
-		problem = fmt.Sprintf("the response is no event stream: its content type is %q", r.Header.Get("Content-Type"))
+// noStream returns what a response is instead of an event stream; empty: it is one.
+func noStream(r Response) string {
+	if problem := encodedAs(r); problem != "" || isStream(r.Header) {
+		return problem
 	}
-	return r, problem
+	return fmt.Sprintf("the response is no event stream: its content type is %q", r.Header.Get("Content-Type"))
 }
 
-// plainIn returns the response if its body can be read as it is.
-func plainIn(result any) (r Response, problem string) {
-	r, ok := result.(Response)
-	switch {
-	case !ok || r.Response == nil || r.Body == nil:
-		return r, fmt.Sprintf("the result, %T, is no HTTP response", result)
-	case encoded(r.Header):
-		return r, fmt.Sprintf("the response is encoded: %s", r.Header.Get("Content-Encoding"))
+// encodedAs returns why the body of a response cannot be read as it is; empty: it can.
+func encodedAs(r Response) string {
+	if encoded(r.Header) {
+		return fmt.Sprintf("the response is encoded: %s", r.Header.Get("Content-Encoding"))
 	}
-	return r, ""
+	return ""
 }
 
 func encoded(h http.Header) bool {

@@ -20,9 +20,8 @@ const fields = fielderror.Package("compare")
 // Options are the settings of a comparison; nil and the zero value work.
 type Options struct {
 	_ struct{}
-	// Level is the chance, at most, to call anything a regression when nothing changed. Nine
-	// tenths of it are for the fields together, one tenth for the change over all scenarios.
-	// 0: 0.05.
+	// Level is the chance, at most, to call anything a regression when nothing changed. Six
+	// tenths of it are for the fields one by one, four tenths for all of them together. 0: 0.05.
 	Level float64
 	// Before and After name the two reports in texts, such as the names of their files. Empty:
 	// "before" and "now".
@@ -32,10 +31,14 @@ type Options struct {
 	Again string
 }
 
-// The parts of Options.Level.
+// The parts of Options.Level, for the fields one by one and for all together. By Bonferroni's
+// inequality the chance of a false alarm is at most their sum: Holm's method keeps the first,
+// and of the two tests of all fields the second is made only if the first found something.
+//
+// A flip of six scenarios that all fell has p = 1/64, so a level of 0.02 needs six scenarios.
 const (
-	shareOfFields  = 0.9
-	shareOfOverall = 0.1
+	shareOfFields  = 0.6
+	shareOfOverall = 0.4
 )
 
 // A Comparison says what changed between two reports.
@@ -49,22 +52,20 @@ type Comparison struct {
 	Matrices []string `json:"matrices,omitempty"`
 	// Unpaired is why trials were not compared one by one; empty: they were.
 	Unpaired string `json:"unpaired,omitempty"`
-	// Repeatable reports whether both agents do the same under equal faults. Then there are
-	// no statistics: a field in which more trials break than before is a regression.
-	Repeatable bool `json:"repeatable,omitempty"`
 	// Fields are those in common, in the order of the report after.
 	Fields []Field `json:"fields"`
 	// Tested counts the fields with a test, over which Holm's method adjusted.
 	Tested int `json:"tested"`
-	// Overall is the change over all scenarios; nil: fewer than two could be compared, or
-	// there are no statistics.
+	// Overall is the change of all fields together; nil: fewer than two were tested, or there
+	// are no statistics.
 	Overall *Overall `json:"overall,omitempty"`
 	// OnlyBefore, OnlyAfter and Changed are the fields that only one report has, and
 	// those whose scenario or prompts are not the same: "scenario/invariant".
 	OnlyBefore []string `json:"onlyBefore,omitempty"`
 	OnlyAfter  []string `json:"onlyAfter,omitempty"`
 	Changed    []string `json:"changed,omitempty"`
-	// Sees is what a field of this comparison could have seen; nil: nothing was tested.
+	// Sees is what a field of this comparison could have seen, and Overall.Sees what all
+	// together; nil: nothing was tested.
 	Sees *Power `json:"sees,omitempty"`
 }
 
@@ -80,17 +81,34 @@ type Field struct {
 	Unclear string `json:"unclear,omitempty"`
 	// Pairs counts the trials that both sides decided, one by one; nil: they are not paired.
 	Pairs *stats.Pairs `json:"pairs,omitempty"`
-	// Test is "McNemar" of Pairs, or "Fisher" of Before and After; empty: none was made.
+	// Test is "McNemar" of Pairs, "Fisher" of Before and After, or "repeats" of Repeats; empty:
+	// none was made.
 	Test string `json:"test,omitempty"`
+	// Repeats is set if trials moved, and on each side no two runs of the scenario that met
+	// the same faults were seen to differ; nil: it is no such field.
+	Repeats *Repeats `json:"repeats,omitempty"`
 	// P is the p value of the test. Adjusted is P.Worse after Holm's method over
 	// [Comparison.Tested] fields.
 	P        stats.PValue `json:"p,omitzero"`
 	Adjusted float64      `json:"adjusted,omitempty"`
 	// Difference is the share after less the share before, with its 95 % interval. With Pairs
-	// it is that of the pairs.
+	// it is that of the pairs. With Repeats there is none: the trials may be copies.
 	Difference stats.Difference `json:"difference,omitzero"`
 	// Regression reports whether the field is worse.
 	Regression bool `json:"regression,omitempty"`
+}
+
+// Repeats are the runs that met the same, on both sides, and were alike on each. If chance
+// decides what an agent does, all of Before went one way and all of After the other with a
+// chance of at most 1 in C(Before+After, Before).
+type Repeats struct {
+	// Before and After are the fewest runs that met the same ([contract.RepeatCount].Alike).
+	Before int `json:"before"`
+	After  int `json:"after"`
+	// Groups counts what different runs met, of the side with more: each is a chance.
+	Groups int `json:"groups"`
+
+	worse bool // more trials break than before
 }
 
 // Counts are the trials of a field on one side: of Decided, Held held.
@@ -102,34 +120,6 @@ type Counts struct {
 	// Unprovoked counts those among Undelivered in which the invariant broke.
 	Unprovoked int `json:"unprovoked,omitempty"`
 	NotRun     int `json:"notRun,omitempty"`
-}
-
-// An Overall is the change over all scenarios, whose trials may be alike within.
-type Overall struct {
-	// Scenarios counts those compared, and Worse and Better those of them that fell and rose.
-	Scenarios int `json:"scenarios"`
-	Worse     int `json:"worse"`
-	Better    int `json:"better"`
-	// P is the p value of [stats.SignFlip] by scenario.
-	P stats.PValue `json:"p"`
-	// Difference is the mean over scenarios of the share after less the share before, with a
-	// 95 % interval of Student's t.
-	Difference stats.Difference `json:"difference"`
-	// Regression reports whether it is worse.
-	Regression bool `json:"regression,omitempty"`
-}
-
-// A Power is what a number of trials can see: a drop from From to To, with a chance of
-// Chance, in one field, at a one-sided level of Alpha.
-type Power struct {
-	Trials int     `json:"trials"` // pairs, or trials of each side: the median field's
-	Paired bool    `json:"paired,omitempty"`
-	From   float64 `json:"from"`
-	To     float64 `json:"to"` // 0 with Nothing
-	Alpha  float64 `json:"alpha"`
-	Chance float64 `json:"chance"`
-	// Nothing reports whether not even a drop to 0 would be seen.
-	Nothing bool `json:"nothing,omitempty"`
 }
 
 // Regressed reports whether something is worse: a field, or all scenarios together.
@@ -216,13 +206,17 @@ func (s *side) at(trial int) contract.CellState {
 
 // A table is the fields of a report, in its order.
 type table struct {
-	sides map[place]*side
-	order []place
-	kept  bool // the states of trials are known
+	sides   map[place]*side
+	order   []place
+	kept    bool                            // the states of trials are known
+	repeats map[string]contract.RepeatCount // by scenario
 }
 
 func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
-	t := &table{sides: map[place]*side{}, kept: len(r.Cells) > 0}
+	t := &table{sides: map[place]*side{}, kept: len(r.Cells) > 0, repeats: map[string]contract.RepeatCount{}}
+	for _, n := range r.Repeats {
+		t.repeats[n.Scenario] = n
+	}
 	of := func(scenario, invariant string, severity contract.Severity) *side {
 		at := place{scenario, invariant}
 		if t.sides[at] == nil {

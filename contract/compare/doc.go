@@ -35,6 +35,6 @@
 //
 // # Costs
 //
-// Time grows with the cells. 10⁵ of them take some tens of milliseconds, and what the
-// trials could have seen up to as many more.
+// Time grows with the cells. 10⁵ of them take some tens of milliseconds, and the tests of all
+// fields together up to a second more.
 package compare

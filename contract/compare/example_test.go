@@ -20,8 +20,9 @@ func ExampleReports() {
 	// Output:
 	// matrix: whether prompts and rules are equal is not known: a report has no fingerprint
 	// refund-reply-lost / one-refund: 20 of 20 in main.json, 8 of 20 now, 12 worse, 0 better (McNemar p .0002 one-sided, Holm over 2 fields .0005; -60 points, 95 % interval -78 to -33, Newcombe): worse
-	// over 2 scenarios: 1 worse, 0 better, mean difference -30 points, 95 % interval -100 to +100, by scenario (sign flip p .5 one-sided, one comparison)
-	// 20 trials a field can see a drop from 95 % to 63 % (paired, one-sided .045, power 80 %, one field)
+	// over 2 scenarios: 1 worse, 0 better, mean difference -30 points, 95 % interval -100 to +100, by scenario; in these scenarios: p .0002 one-sided over 40 trials: worse; in such scenarios: p .5 one-sided over 2 scenarios
+	// 20 trials a field can see a drop from 95 % to 48 % (paired, 9.5 % noise, one-sided .015 in each of 2 fields, power 80 %)
+	// 40 trials of all fields together can see a drop from 95 % to 69 % (paired, 9.5 % noise, one-sided .02, power 80 %)
 	// 2 of 2 fields compared, 1 worse
 	// true <nil>
 }
@@ -36,7 +37,7 @@ func ExampleScenarios() {
 	// Output:
 	// noise floor 5.0 %: calm and calm-again disagree on 1 of 20 pairs
 	// orders-flaky / polite: 20 of 20 in calm, 8 of 20 in orders-flaky, 12 worse, 0 better (McNemar p .0002 one-sided, Holm over 1 field .0002; -60 points, 95 % interval -78 to -33, Newcombe): worse; noise floor 5.0 % of 20 pairs
-	// 20 trials a field can see a drop from 95 % to 63 % (paired, one-sided .05, power 80 %, one field)
+	// 20 trials a field can see a drop from 95 % to 58 % (paired, 9.5 % noise, one-sided .05, power 80 %)
 	// <nil>
 }
 

@@ -48,7 +48,7 @@ func (c *Comparison) page() htmlPage {
 	}
 	note := func(s string) { p.Notes = append(p.Notes, printable(s)) }
 	if o := c.Overall; o != nil {
-		note(o.line() + marked(o.Regression))
+		note(o.line())
 	}
 	for _, m := range c.Matrices {
 		note("matrix: " + m)
@@ -56,8 +56,8 @@ func (c *Comparison) page() htmlPage {
 	for _, all := range c.notes(math.MaxInt) {
 		note(all)
 	}
-	if c.Sees != nil {
-		note(c.Sees.String())
+	for _, sees := range c.sees() {
+		note(sees)
 	}
 	return p
 }

@@ -33,9 +33,7 @@ func (c *Comparison) Markdown() string {
 		fmt.Fprintf(&b, "\n%s more moved or could not be compared.\n", text.Plural(rest, "field"))
 	}
 	if o := c.Overall; o != nil {
-		fmt.Fprintf(&b,
-			"\nOver %s: %d worse, %d better, mean difference %s; sign flip p %s one-sided, one comparison.\n",
-			text.Plural(o.Scenarios, "scenario"), o.Worse, o.Better, points(o.Difference, overAll), pText(o.P.Worse))
+		fmt.Fprintf(&b, "\nO%s.\n", strings.TrimPrefix(o.line(), "o"))
 	}
 	var notes []string
 	for _, m := range c.Matrices {
@@ -48,8 +46,8 @@ func (c *Comparison) Markdown() string {
 	if len(notes) > 0 {
 		b.WriteString("\n")
 	}
-	if c.Sees != nil {
-		fmt.Fprintf(&b, "\n%v.\n", c.Sees)
+	for _, sees := range c.sees() {
+		fmt.Fprintf(&b, "\n%s.\n", sees)
 	}
 	return b.String()
 }
@@ -82,7 +80,7 @@ func (c *Comparison) verdict() string {
 	}
 	verdict := "Worse: " + text.Plural(worse, "field")
 	if c.Overall != nil && c.Overall.Regression {
-		verdict += ", and all scenarios together"
+		verdict += ", and all fields together"
 	}
 	return verdict
 }
@@ -102,7 +100,10 @@ func rowOf(f *Field) row {
 		Before: fmt.Sprintf("%d of %d", f.Before.Held, f.Before.Decided),
 		After:  fmt.Sprintf("%d of %d", f.After.Held, f.After.Decided)}
 	if f.Test != "" {
-		r.Difference, r.P, r.Adjusted = points(f.Difference, ofField), f.Test+" "+pText(f.P.Worse), pText(f.Adjusted)
+		r.P, r.Adjusted = f.Test+" "+pText(f.P.Worse), pText(f.Adjusted)
+		if f.Repeats == nil {
+			r.Difference = points(f.Difference, ofField)
+		}
 	}
 	if f.Pairs != nil && f.Unclear == "" {
 		r.Note = fmt.Sprintf("%d worse, %d better", f.Pairs.Worse, f.Pairs.Better)

@@ -25,7 +25,7 @@ import (
 var hostile = "<script>alert(1)&\"'\x00\x1b[31m\u202e\xff]]>" + strings.Repeat("long", 100)
 
 // outputs are comparisons with all that an output can have: what is worse, unclear, unpaired,
-// repeatable, of one side alone, and with another prompt.
+// alike in repeated runs, of one side alone, and with another prompt.
 func outputs(t *testing.T) map[string]*compare.Comparison {
 	held, lost := repeated("h", 20), repeated("h", 8)+repeated("b", 12)
 	before := made("s/same", held, "s/lost", held, "t/better", lost, "t/gone", held, "old/i", "h")
@@ -45,8 +45,8 @@ func outputs(t *testing.T) map[string]*compare.Comparison {
 	early := made("s/i", lost)
 	early.Sequential = true
 	all["stopped early"] = reports(t, made("s/i", held), early)
-	one.Repeatable, two.Repeatable = "yes", "yes"
-	all["repeatable"] = reports(t, one, two)
+	alike(8, one, two)
+	all["repeats"] = reports(t, one, two)
 	before, after = pair(3, 20, 1, 10, 10, 0.9, 0.65, 0)
 	all["overall"] = reports(t, before, after)
 	return all
@@ -80,7 +80,7 @@ func TestTheSchemaHasEveryMember(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(compare.Schema()), &s))
 	types := map[string]reflect.Type{
 		"field": reflect.TypeFor[compare.Field](), "counts": reflect.TypeFor[compare.Counts](),
-		"overall": reflect.TypeFor[compare.Overall](), "power": reflect.TypeFor[compare.Power](),
+		"overall": reflect.TypeFor[compare.Overall](), "power": reflect.TypeFor[compare.Power](), "flip": reflect.TypeFor[compare.Flip](),
 		"pairs": reflect.TypeFor[stats.Pairs](), "pValue": reflect.TypeFor[stats.PValue](),
 		"difference": reflect.TypeFor[stats.Difference](), "comparison": reflect.TypeFor[compare.Comparison](),
 	}
@@ -225,10 +225,11 @@ func TestNothingCompared(t *testing.T) {
 // that is said.
 func TestWorseWithoutFaults(t *testing.T) {
 	before, after := made("s/i", "hhhh"), made("s/i", "hhUU")
-	before.Repeatable, after.Repeatable = "yes", "yes"
+	alike(8, before, after)
 	c := reports(t, before, after)
 	const want = "without a delivered fault 0 broke before and 2 now"
-	assert.Contains(t, c.String(), "s / i: 4 of 4 before, 2 of 2 now, 0 worse, 0 better, "+want+": worse\n")
+	assert.Contains(t, c.String(), "s / i: 4 of 4 before, 2 of 2 now, 0 worse, 0 better (8 runs that met the same were alike before and 8 now, "+
+		"p below .0001 one-sided, Holm over 1 field below .0001), "+want+": worse\n")
 	assert.Contains(t, c.Markdown(), want+", **worse** |")
 }
 

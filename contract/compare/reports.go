@@ -17,17 +17,20 @@ import (
 // compared; the others are listed, and so are those whose scenario or prompts are not
 // the same, since a change of them is no change of the agent.
 //
-// Where both reports say that the agent is repeatable, and their seeds are equal, no
-// statistics are made: a field in which more trials break than before, among those that were
-// made before too, is a regression, be it that no fault was delivered in them. Else each
-// field is tested: trial by trial ([stats.McNemar]) if both reports have the states of trials and one seed,
-// so that equal trials met equal faults; otherwise by its counts ([stats.FisherExact]).
-// Holm's method adjusts over all tested fields, and the sign flip by scenario tests all of
-// them together. When nothing changed, something is called a regression with a chance of
+// Each field is tested: trial by trial ([stats.McNemar]) if both reports have the states of
+// trials and one seed, so that equal trials met equal faults; otherwise by its counts
+// ([stats.FisherExact]). In neither report a difference may be seen between runs of the scenario
+// that met the same: then trials may be copies, and [Repeats] are tested in place of them. A
+// field in which more trials break than before, among those that were made before too, is worse
+// if so many alike runs on each side are not chance, be it that no fault was delivered in them.
+// Holm's method adjusts over all tested fields, and all of them together are tested by trial
+// and by scenario: see [Overall]. Where pairs mean little, because an agent is known not to
+// repeat itself and has other numbers of trials, all trials are compared and not those in common.
+// When nothing changed, something is called a regression with a chance of
 // at most [Options.Level].
 //
 // A field that is undelivered, inconclusive or not run on one side is neither better nor
-// worse, but for one of repeatable agents that now breaks without a delivered fault. Nor is
+// worse, but for one with Repeats that now breaks without a delivered fault. Nor is
 // one of a run with [contract.RunOptions.Sequential], whose trials stopped themselves: Unclear
 // has both decisions.
 //
@@ -47,8 +50,8 @@ func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 	}
 	apart := unpaired(before, after, was, is, &own)
 	c := &Comparison{Before: own.Before, After: own.After, Level: own.Level, Unpaired: apart, Fields: []Field{},
-		Matrices:   differences(before, after, apart == "", &own),
-		Repeatable: repeatable(before, after, was, is)}
+		Matrices: differences(before, after, apart == "", &own)}
+	same := sameTrials(before, after, was, is)
 	changed := changedParts(before.Fingerprint, after.Fingerprint)
 	for _, at := range is.order {
 		switch b := was.sides[at]; {
@@ -58,8 +61,11 @@ func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 			c.Changed = append(c.Changed, at.String())
 		default:
 			f := fieldOf(at, b, is.sides[at], c.Unpaired == "", &own)
-			if f.Unclear == "" && !c.Repeatable {
+			if f.Unclear == "" {
 				f.Unclear = stopped(before, after, at, &own)
+			}
+			if same {
+				f.repeats(b, is.sides[at], was.repeats[at.scenario], is.repeats[at.scenario])
 			}
 			c.Fields = append(c.Fields, f)
 		}
@@ -69,18 +75,6 @@ func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 			c.OnlyBefore = append(c.OnlyBefore, at.String())
 		}
 	}
-	if c.Repeatable {
-		for i := range c.Fields {
-			f := &c.Fields[i]
-			at := place{f.Scenario, f.Invariant}
-			b, a := was.sides[at], is.sides[at]
-			// What breaks without a fault needs no fault to be compared.
-			if f.Regression = (f.Unclear == "" || a.Unprovoked > 0) && moreBroken(b, a); f.Regression {
-				f.Unclear = ""
-			}
-		}
-		return c, nil
-	}
 	return c, c.test(was, is, after.Seed)
 }
 
@@ -89,38 +83,28 @@ func (c *Comparison) test(was, is *table, seed uint64) (err error) {
 	if c.Tested, err = adjust(c.Fields, shareOfFields*c.Level); err != nil {
 		return err
 	}
-	at := map[string]int{}
-	var by []changes
-	for i := range c.Fields {
-		f := &c.Fields[i]
-		if f.Unclear != "" {
-			continue
-		}
-		field := place{f.Scenario, f.Invariant}
-		change, ok := changeOf(f, was.sides[field], is.sides[field])
-		if !ok {
-			continue
-		}
-		k, seen := at[f.Scenario]
-		if !seen {
-			k = len(by)
-			at[f.Scenario], by = k, append(by, changes{})
-		}
-		by[k].net, by[k].compared = by[k].net+change.net, by[k].compared+change.compared
-	}
-	c.Overall, err = overallOf(by, shareOfOverall*c.Level, seed)
 	c.Sees = powerOf(c.Fields, shareOfFields*c.Level)
-	return err
+	return c.overall(was, is, shareOfOverall*c.Level, seed)
 }
 
-// repeatable reports whether chance has no part in a comparison: both agents repeat
-// themselves, and the trials of both met equal faults. Counts alone do not say of which
-// trials they are, so the report before must have made all.
-func repeatable(before, after *contract.Report, was, is *table) bool {
+// sameTrials reports whether equal trials met equal faults, and are known to be the same ones:
+// counts alone do not say of which trials they are, so the report before must have made all.
+func sameTrials(before, after *contract.Report, was, is *table) bool {
 	all := before.Trials >= after.Trials && !before.Filtered && !before.Cancelled && !before.Sequential &&
 		!after.Sequential
-	return before.Repeatable == "yes" && after.Repeatable == "yes" && before.Seed == after.Seed &&
-		(was.kept && is.kept || all)
+	return before.Seed == after.Seed && (was.kept && is.kept || all)
+}
+
+// repeats notes the runs that were alike on each side, if trials of the field moved for the worse
+// or the better. What breaks without a fault needs no fault to be compared.
+func (f *Field) repeats(before, after *side, was, is contract.RepeatCount) {
+	worse, better := moreBroken(before, after), moreBroken(after, before)
+	if was.Alike == 0 || is.Alike == 0 || !worse && !better || f.Unclear != "" && !(worse && after.Unprovoked > 0) {
+		return
+	}
+	f.Unclear = ""
+	f.Repeats = &Repeats{Before: was.Alike, After: is.Alike, Groups: max(was.Groups, is.Groups)}
+	f.Repeats.worse = worse
 }
 
 // moreBroken reports whether a field is worse although chance has no part in it: more
@@ -159,6 +143,8 @@ func unpaired(before, after *contract.Report, was, is *table, o *Options) string
 		return "the report " + o.Before + " has counts alone, not the states of its trials"
 	case !is.kept:
 		return "the report " + o.After + " has counts alone, not the states of its trials"
+	case before.Trials != after.Trials && (before.Repeatable == "no" || after.Repeatable == "no"):
+		return "the agent does not repeat itself, and the numbers of trials differ: all are compared"
 	}
 	return ""
 }

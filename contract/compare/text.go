@@ -34,7 +34,7 @@ func (c *Comparison) String() string {
 		}
 	}
 	if o := c.Overall; o != nil {
-		say("%s", o.line()+marked(o.Regression))
+		say("%s", o.line())
 	}
 	for _, f := range c.Fields {
 		if f.Unclear != "" {
@@ -44,8 +44,8 @@ func (c *Comparison) String() string {
 	for _, note := range c.notes(mostNamed) {
 		say("%s", note)
 	}
-	if c.Sees != nil {
-		say("%v", c.Sees)
+	for _, sees := range c.sees() {
+		say("%s", sees)
 	}
 	say("%s of %s compared, %d worse", text.Number(c.Compared()), text.Plural(len(c.Fields), "field"), worse)
 	return strings.Join(lines, "\n") + "\n"
@@ -70,19 +70,26 @@ func (c *Comparison) notes(most int) (all []string) {
 			all = append(all, fmt.Sprintf("%s %s: %s", text.Plural(n, "field"), list.what, text.Some(list.names, most)))
 		}
 	}
-	switch {
-	case c.Repeatable:
-		all = append(all, "both agents are repeatable: no statistics")
-	case c.Unpaired != "":
+	if c.Unpaired != "" {
 		all = append(all, "not compared trial by trial: "+c.Unpaired)
 	}
 	return all
 }
 
-// line is the change over all scenarios as text.
+// line is the change of all fields together as text.
 func (o *Overall) line() string {
-	return fmt.Sprintf("over %s: %d worse, %d better, mean difference %s (sign flip p %s one-sided, one comparison)",
-		text.Plural(o.Scenarios, "scenario"), o.Worse, o.Better, points(o.Difference, overAll), pText(o.P.Worse))
+	s := fmt.Sprintf("over %s: %d worse, %d better, mean difference %s", text.Plural(o.Scenarios, "scenario"), o.Worse,
+		o.Better, points(o.Difference, overAll))
+	for _, f := range []struct {
+		*Flip
+		where, of string
+	}{{o.These, "in these scenarios", "trial"}, {o.Such, "in such scenarios", "scenario"}} {
+		if f.Flip != nil {
+			s += fmt.Sprintf("; %s: p %s one-sided over %s%s", f.where, pText(f.P.Worse), text.Plural(f.Units, f.of),
+				marked(f.Regression))
+		}
+	}
+	return s
 }
 
 // line is one field as text: the counts of both sides, what moved, the test, and the size of
@@ -93,7 +100,11 @@ func (f *Field) line(before, after string, tested int) string {
 	if f.Pairs != nil {
 		s += fmt.Sprintf(", %d worse, %d better", f.Pairs.Worse, f.Pairs.Better)
 	}
-	if f.Test != "" {
+	switch {
+	case f.Repeats != nil:
+		s += fmt.Sprintf(" (%d runs that met the same were alike before and %d now, p %s one-sided, Holm over %s %s)",
+			f.Repeats.Before, f.Repeats.After, pText(f.P.Worse), text.Plural(tested, "field"), pText(f.Adjusted))
+	case f.Test != "":
 		s += fmt.Sprintf(" (%s p %s one-sided, Holm over %s %s; %s)", f.Test, pText(f.P.Worse),
 			text.Plural(tested, "field"), pText(f.Adjusted), points(f.Difference, ofField))
 	}
@@ -136,21 +147,41 @@ func (f *Field) moved() bool {
 	return f.Before.Held*f.After.Decided != f.After.Held*f.Before.Decided
 }
 
-// String says what the trials can see, such as "20 trials a field can see a drop from 95 %
-// to 63 % (paired, one-sided .05, power 80 %, one field)".
+// sees says what could have been seen: in a field, and in all together.
+func (c *Comparison) sees() (all []string) {
+	if c.Sees != nil {
+		all = append(all, c.Sees.String())
+	}
+	if c.Overall != nil && c.Overall.Sees != nil {
+		all = append(all, c.Overall.Sees.String())
+	}
+	return all
+}
+
+// String says what the trials can see, such as "20 trials a field can see a drop from 95 % to
+// 55 % (paired, 9.5 % noise, one-sided .03, power 80 %)".
 func (s *Power) String() string {
-	how := "not paired"
+	how, level := "not paired", "one-sided "+pText(s.Alpha)
 	if s.Paired {
-		how = "paired"
+		how = fmt.Sprintf("paired, %.1f %% noise", 100*s.Noise)
 	}
-	limits := fmt.Sprintf("(%s, one-sided %s, power %.0f %%, one field)", how, pText(s.Alpha), 100*s.Chance)
-	if s.Nothing {
-		return fmt.Sprintf("%s a field cannot see any drop from %.0f %% %s", text.Plural(s.Trials, "trial"),
-			100*s.From, limits)
+	what := text.Plural(s.Trials, "trial") + " of all fields together"
+	if s.Fields > 0 {
+		what = text.Plural(s.Trials, "trial") + " a field"
 	}
-	return fmt.Sprintf("%s a field can see a drop from %.0f %% to %.0f %% %s", text.Plural(s.Trials, "trial"),
-		100*s.From,
-		math.Floor(100*s.To), limits) // rounded down, so that it does not say too much
+	if s.Fields > 1 {
+		level += " in each of " + text.Plural(s.Fields, "field")
+	}
+	drop := "any drop"
+	if !s.Nothing {
+		drop = "a drop"
+	}
+	verb := map[bool]string{true: "cannot", false: "can"}[s.Nothing]
+	line := fmt.Sprintf("%s %s see %s from %.0f %%", what, verb, drop, 100*s.From)
+	if !s.Nothing {
+		line += fmt.Sprintf(" to %.0f %%", math.Floor(100*s.To)) // so that it does not say too much
+	}
+	return line + fmt.Sprintf(" (%s, %s, power %.0f %%)", how, level, 100*s.Chance)
 }
 
 // String is the contrast as text: the noise floor, and a line for each field.
@@ -211,6 +242,9 @@ const (
 
 // points is a difference in percentage points, with its interval and the kind of it.
 func points(d stats.Difference, kind string) string {
+	if d.Level == 0 {
+		return fmt.Sprintf("%+.0f points", 100*d.Value)
+	}
 	return fmt.Sprintf("%+.0f points, %.0f %% interval %+.0f to %+.0f, %s", 100*d.Value, 100*d.Level, 100*d.Low,
 		100*d.High, kind)
 }

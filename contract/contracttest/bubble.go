@@ -32,6 +32,12 @@ func prime(ctx context.Context) {
 	_, _ = net.DefaultResolver.LookupHost(ctx, "localhost")
 }
 
+// deadline is when go test ends the process; zero: never.
+func deadline(t *testing.T) time.Time {
+	end, _ := t.Deadline()
+	return end
+}
+
 // bubble returns a function that runs a cell in virtual time. If every goroutine of
 // the bubble is blocked forever, or one is left when the cell has ended, synctest
 // panics on the goroutine that made the bubble. The function returns the panic as

@@ -80,5 +80,5 @@ func noteDifference(r *contract.Report) {
 // runOptions are those of runs that are no cells.
 func (r *runner) runOptions(t *testing.T) contract.RunOptions {
 	return contract.RunOptions{Workers: r.o.Workers, Watchdog: r.o.Watchdog,
-		Harness: contract.Harness{Calm: r.calmBubble(t)}}
+		Harness: contract.Harness{Calm: r.calmBubble(t), Deadline: deadline(t)}}
 }

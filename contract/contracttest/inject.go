@@ -16,8 +16,8 @@ import (
 // seed of every random number. If the rules are not valid, Inject fails t and stops it.
 //
 // At the end of the test t fails if the fault of a rule was delivered to no call,
-// since the test has then not tested it. Nothing is added to a test that has failed
-// or was skipped. After the test, calls get [chaos.ErrCellEnded].
+// since the test has then not tested it. A fault that still holds a call then was
+// delivered. Nothing is added to a test that has failed or was skipped. After the test, calls get [chaos.ErrCellEnded].
 //
 // In a bubble of testing/synctest call it in the bubble, with the t of the bubble: the
 // context of a test outside of it ends the process when that test ends. Inject must be
@@ -31,7 +31,7 @@ func Inject(t testing.TB, seed uint64, rules ...chaos.Rule) context.Context {
 	in := plan.Injector(t.Name(), nil)
 	t.Cleanup(func() {
 		t.Helper() // so that the line is that of the call of Inject
-		in.Close()
+		in.End()
 		if t.Failed() || t.Skipped() {
 			return
 		}
@@ -49,6 +49,8 @@ func whyNone(in *chaos.Injector, name string) string {
 	target := rules[at].Target
 	for _, e := range in.Events() {
 		switch {
+		case (e.Rule == name || slices.Contains(e.Idle, name)) && e.Note != "":
+			return fmt.Sprintf("it was injected into a call of %s and changed nothing (%s)", e.Target, e.Note)
 		case e.Rule == name || slices.Contains(e.Idle, name):
 			return fmt.Sprintf("it was injected into a call of %s and changed nothing", e.Target)
 		case slices.Contains(e.Masked, name):

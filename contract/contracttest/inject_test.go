@@ -49,6 +49,9 @@ func (idles) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next
 	return next(ctx, args)
 }
 
+// length is a call whose result is a number.
+var length = chaos.Wrap("length of a", func(_ context.Context, s string) (int, error) { return len(s), nil })
+
 // TestInject: the rules act under the context, and the test fails at its end if one
 // tested nothing.
 func TestInject(t *testing.T) {
@@ -77,12 +80,19 @@ func TestInject(t *testing.T) {
 			`contracttest: no call got the fault of rule "q": another rule decided the call of a that it matched`},
 		{"a fault that changes nothing", []chaos.Rule{rule("r", "a", nil, idles{})}, []string{"a"}, nil,
 			`contracttest: no call got the fault of rule "r": it was injected into a call of a and changed nothing`},
+		{"a fault that returns another type", []chaos.Rule{rule("r", "length of a", nil, fault.Replace("four"))}, []string{"length of a"}, nil,
+			`contracttest: no call got the fault of rule "r": it was injected into a call of length of a and changed nothing ` +
+				`(rule "r" replaced the result by one of the wrong type: string, want int)`},
 		{"the test failed", []chaos.Rule{rule("r", "a", nil, fault.Fail(down))}, nil, func(e *endingT) { e.failed = true }, ""},
 		{"the test was skipped", []chaos.Rule{rule("r", "a", nil, fault.Fail(down))}, nil, func(e *endingT) { e.skipped = true }, ""},
 	} {
 		e := &endingT{}
 		ctx := contracttest.Inject(e, 1, tc.rules...)
 		for i, target := range tc.calls {
+			if target == "length of a" {
+				_, _ = length(ctx, "abcd")
+				continue
+			}
 			err := chaos.Point(ctx, target)
 			if i == 0 && tc.why == "delivered" {
 				assert.ErrorIs(t, err, down)
@@ -103,6 +113,24 @@ func TestInjectRefusesBadRules(t *testing.T) {
 	assert.Contains(t, e.text, "contracttest: the rules are not valid: ")
 	assert.Contains(t, e.text, `rule "r"`)
 	assert.Contains(t, e.text, `rule "q"`)
+}
+
+// TestInjectSeesACallThatOutlivesTheTest: the test ended without the answer, so the fault
+// that holds the call is delivered.
+func TestInjectSeesACallThatOutlivesTheTest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endingT{}
+		ctx, cancel := context.WithCancel(contracttest.Inject(e, 1, chaos.Rule{Name: "stop", Target: "a", Fault: fault.Hang()}))
+		go func() { _ = chaos.Point(ctx, "a") }()
+		time.Sleep(3 * time.Second)
+		assert.Empty(t, e.end())
+		events := chaos.FromContext(ctx).Events()
+		if assert.Len(t, events, 1) {
+			assert.Equal(t, chaos.OutcomeOpen, events[0].Outcome)
+			assert.Equal(t, "stop", events[0].Rule)
+		}
+		cancel()
+	})
 }
 
 // TestInjectInABubble: an hour takes no time.

@@ -2,6 +2,7 @@ package contracttest_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,16 +16,18 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
-// rateOf is a matrix of an agent that answers wrongly in some trials, and promises a rate.
+// rateOf is a matrix of an agent that answers wrongly in some trials, and in other words in each
+// of the others, and promises a rate.
 func rateOf(trials int, broken ...int) *contract.Matrix {
 	noon := contract.Invariant{Name: "says-noon", Severity: contract.Critical, AtLeast: .95, Check: saysNoon}
 	return &contract.Matrix{
 		NewWorld: func(context.Context) (*contract.World, error) {
 			return &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
-				if c, _ := contract.CellOf(ctx); slices.Contains(broken, c.Trial) {
+				c, _ := contract.CellOf(ctx)
+				if slices.Contains(broken, c.Trial) {
 					return "it is midnight", nil
 				}
-				return "it is noon", nil
+				return fmt.Sprintf("it is noon, and this is trial %d", c.Trial), nil
 			}}, nil
 		},
 		Prompts: []string{"What time is it?"}, Invariants: []contract.Invariant{noon}, Scenarios: []contract.Scenario{contract.Calm()},
@@ -81,4 +84,33 @@ func TestARateThatWasNotDecidedEverywhere(t *testing.T) {
 	assert.True(t, contracttest.AssertHeld(t, r, "says-noon"), "in calm, where it was decided")
 	r.Fields[1].Unprovoked = 1
 	assert.False(t, contracttest.AssertHeld(&fakeT{}, r, "says-noon"), "it broke without a fault")
+}
+
+func TestChildCopiesThatBreak(t *testing.T) {
+	onlyInChild(t)
+	m := copiesOf("it is midnight")
+	contracttest.Run(t, m, nil)
+}
+
+// copiesOf is a matrix of an agent that always answers the same, and promises a rate.
+func copiesOf(answer string) *contract.Matrix {
+	m := rateOf(18)
+	m.NewWorld = func(context.Context) (*contract.World, error) {
+		return &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) { return answer, nil }}, nil
+	}
+	return m
+}
+
+// A rate whose trials are copies is not accepted: 18 of 18 are one of one. Its cells decide.
+func TestRatesOfCopiesAreNotJudged(t *testing.T) {
+	r := contracttest.Run(t, copiesOf("it is noon"), nil)
+	assert.Equal(t, stats.Open, r.Fields[0].Standing.Decision)
+	assert.True(t, r.Fields[0].Copies)
+	assert.True(t, contracttest.AssertPassed(t, r))
+	assert.True(t, contracttest.AssertHeld(t, r, "says-noon"), "in each cell")
+	assert.Contains(t, r.Score.Why, "0 of 1 promised rate accepted, 1 not judged: copies")
+
+	out, failed := child(t, "^TestChildCopiesThatBreak$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "contracttest: calm / says-noon: not judged: copies: 0 of 18 held, 0 of 1 without copies (critical)")
 }

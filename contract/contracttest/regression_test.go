@@ -68,20 +68,21 @@ func TestAssertNoRegression(t *testing.T) {
 	same := assertion(build(t, 1, 20))
 	assert.False(t, same.failed, "one trial of twenty may be bad luck: %s", same.text)
 	assert.Contains(t, same.logged, "calm / right: 20 of 20 in main.json, 19 of 20 now, 1 worse, 0 better")
-	assert.Contains(t, same.logged, "a drop of ten points would not have been seen: 20 trials a field")
+	assert.Contains(t, same.logged, "so many trials may well not have seen a drop of one field from 95 % to above 5")
 
 	worse := assertion(build(t, 12, 20))
 	assert.True(t, worse.failed)
 	assert.Contains(t, worse.text, "calm / right: 20 of 20 in main.json, 8 of 20 now, 12 worse, 0 better")
 
+	alike := []contract.RepeatCount{{Scenario: "calm", Groups: 1, Alike: 8}}
 	repeatable := build(t, 0, 20)
-	repeatable.Repeatable = "yes"
+	repeatable.Repeats = alike
 	t.Setenv("SHAKEDOWN_UPDATE", "1")
 	assert.False(t, assertion(repeatable).failed)
 	t.Setenv("SHAKEDOWN_UPDATE", "")
 	once := build(t, 1, 20)
-	once.Repeatable = "yes"
-	assert.True(t, assertion(once).failed, "without chance one trial is enough")
+	once.Repeats = alike
+	assert.True(t, assertion(once).failed, "one trial is enough beside so many runs that were alike")
 
 	other := build(t, 0, 20)
 	other.Fingerprint.Prompts = "another"

@@ -36,7 +36,8 @@ type Options struct {
 	Budget     contract.Budget
 	// Keep selects the observations that the report retains.
 	Keep contract.KeepPolicy
-	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions].
+	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions]. It stays
+	// under the deadline of go test (-timeout), so that there is a report.
 	Watchdog time.Duration
 	// Explain bounds what Run spends on finding the defects behind broken cells: see package
 	// contract/search. nil: as long as SHAKEDOWN_EXPLAIN says, a duration such as "10s"; and
@@ -100,11 +101,13 @@ type Options struct {
 // each as a file in the folder "kept" of Dir. A later Run runs the kept defects first, as
 // subtests kept/ID; one whose faults no longer reach the agent is skipped.
 //
-// If all scenarios run in virtual time, Run also finds out whether the agent repeats
-// itself, and notes it in the report ([contract.Report].Repeatable). It runs each prompt list
-// twice without faults. Where some trials of an invariant in a scenario with faults held and
-// some broke, it runs up to eight of them again, unless a judge rules on them. Budget does
-// not count these runs.
+// If all scenarios run in virtual time, Run also looks for runs that met the same and in which
+// the agent differs, and notes the outcome in the report ([contract.Report].Repeatable and
+// Repeats). It runs each prompt list twice without faults: calm runs, which
+// [contract.Report].CalmRuns and Budget count; where nothing is left of the budget it does not.
+// It runs a cell of each scenario with faults again until eight runs met the same, and up to
+// eight trials of an invariant that held in some and broke in others. A cell that a judge rules
+// on is not run again. Budget does not count the runs under faults.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
@@ -116,15 +119,28 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	defer r.saver.end(t, r.secrets)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
 	kept := old.test(t, r.matrix(m))
+	r.begun = time.Now()
+	if cost := o.Budget.CostOf; cost != nil { // one call at a time, for each run
+		own := *o
+		own.Budget.CostOf = func(c *contract.CellReport) float64 {
+			v := cost(c)
+			r.spent += v
+			return v
+		}
+		o = &own
+	}
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { r.cell(t, c, run) },
 			Calm:   r.calmBubble(t),
-			Rerun:  r.rerun,
+			Rerun:  r.rerun, Deadline: deadline(t),
 		},
 	})
+	if result != nil && result.Score.Decided > 0 { // else two runs may be alike because neither did anything
+		r.repeat(t, r.matrix(m), result)
+	}
 	switch {
 	case errors.Is(err, scoring.ErrNoneRan) && kept:
 		return result
@@ -136,7 +152,6 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	}
 	if result != nil {
 		r.rejected(t, result)
-		r.repeat(t, r.matrix(m), result)
 		r.explain(t, r.matrix(m), result)
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {
@@ -156,6 +171,8 @@ type runner struct {
 	o       *Options
 	virtual map[string]bool // scenarios whose cells run in virtual time
 	rates   map[string]bool // invariants that promise a rate
+	begun   time.Time
+	spent   float64 // what the runs of the cells have cost, as Budget.CostOf says
 	rerun   func(contract.Cell) string
 	primed  sync.Once
 	*outcomes
@@ -215,11 +232,13 @@ func rates(m *contract.Matrix) map[string]bool {
 	return rates
 }
 
-// rejected fails the test for each rate that was rejected, if it is severe enough.
+// rejected fails the test for each rate that was rejected, or is not judged and broke, if it is
+// severe enough.
 func (r *runner) rejected(t *testing.T, result *contract.Report) {
 	t.Helper()
 	for _, f := range result.Fields {
-		if f.AtLeast == 0 || f.Standing.Decision != stats.Rejected {
+		brokeInCopies := f.Copies && f.Held < f.Decided+f.Unprovoked // then it is no rate that its trials kept
+		if f.AtLeast == 0 || f.Standing.Decision != stats.Rejected && !brokeInCopies {
 			continue
 		}
 		if f.Severity >= r.o.FailOn {

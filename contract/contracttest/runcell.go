@@ -24,7 +24,7 @@ func RunCell(t *testing.T, m *contract.Matrix, c contract.Cell, o *Options) *con
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(r.bubble(t, c)) },
 			Calm:   r.calmBubble(t),
-			Rerun:  func(contract.Cell) string { return line },
+			Rerun:  func(contract.Cell) string { return line }, Deadline: deadline(t),
 		},
 	})
 	if err != nil {

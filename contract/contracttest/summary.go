@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -153,7 +154,7 @@ func (r *runner) withoutSecrets(o *contract.Observation) *contract.Observation {
 		own.Original = &original
 	}
 	if o.Err != nil {
-		own.Err = errors.New(r.secrets.Text(o.Err.Error()))
+		own.Err = errors.New(r.secrets.Text(usercode.ErrorText(o.Err)))
 	}
 	own.Events = slices.Clone(o.Events)
 	for i := range own.Events {
@@ -190,8 +191,8 @@ func inOrder(cells []contract.CellReport, r *contract.Report) {
 func (r *runner) summary(t *testing.T, result *contract.Report) {
 	t.Helper()
 	if failed := r.failures(); failed > 0 && result.Score.Verdict == scoring.Pass {
-		t.Logf("contracttest: the verdict is PASS %s. The test fails all the same (see Options.FailOn); broken cells that fail it: %d",
-			result.Score.Why, failed)
+		t.Logf("contracttest: %s (see Options.FailOn), although the verdict is PASS: %s",
+			text.Plural(failed, "broken cell")+text.Noun(failed, " fails", " fail")+" the test", result.Score.Why)
 	}
 	var b strings.Builder
 	if err := report.Text(&b, r.redacted(result), &report.TextOptions{TableLast: true}); err != nil {

@@ -34,7 +34,7 @@ func quiet(t *testing.T, run string, flags ...string) (output string, failed boo
 func TestAFailingRunEndsWithTheTable(t *testing.T) {
 	out, failed := quiet(t, "^TestChildBroken$")
 	assert.True(t, failed)
-	assert.Contains(t, out, "contracttest: the verdict is PASS no critical invariant broke; 6 of 8 decided cells held. The test fails all the same (see Options.FailOn); broken cells that fail it: 2\n")
+	assert.Contains(t, out, "contracttest: 2 broken cells fail the test (see Options.FailOn), although the verdict is PASS: no critical invariant broke; 6 of 8 decided cells held\n")
 	_, end, found := strings.Cut(out, "\ncontract\n")
 	require.True(t, found, out)
 	assert.Contains(t, end, `
@@ -63,7 +63,7 @@ func TestManyFailuresOfOneReasonAreOneBlock(t *testing.T) {
 	assert.Equal(t, 5, strings.Count(out, "✗ broken (high): no noon\n"), "the first say why")
 	assert.Equal(t, 1, strings.Count(out, "  why "))
 	assert.Contains(t, out, "✗ clock-down / says.noon (high): broken in all 200 trials\n")
-	assert.Less(t, strings.Count(out, "\n"), 257, "lines, of which 200 are those of the subtests")
+	assert.Less(t, strings.Count(out, "\n"), 259, "lines, of which 200 are those of the subtests")
 }
 
 func TestChildUnlikeNumbers(t *testing.T) {
@@ -105,7 +105,7 @@ func TestChildPartialPass(t *testing.T) {
 func TestAPartialPassSaysOfWhat(t *testing.T) {
 	out, failed := quiet(t, "^TestChildPartialPass$/^clock-down$")
 	assert.True(t, failed)
-	assert.Contains(t, out, "contracttest: the verdict is PASS of 4 cells; 4 were not run: no critical invariant broke; 2 of 4 decided cells held. The test fails all the same")
+	assert.Contains(t, out, "(see Options.FailOn), although the verdict is PASS: of 4 cells; 4 were not run: no critical invariant broke; 2 of 4 decided cells held")
 }
 
 // nightly is lying, whose scenario without faults is the last, and whose agent is
@@ -195,6 +195,12 @@ func TestReportsAreWrittenWhereAsked(t *testing.T) {
 		}
 		dirs, err := filepath.Glob(tc.want)
 		require.NoError(t, err)
+		if len(dirs) == 0 { // since Go 1.27 the folder of artifacts is named after package and test
+			artifacts := filepath.Join("_artifacts", "*")
+			deeper := strings.Replace(tc.want, artifacts, filepath.Join(artifacts, "*", "*", "*"), 1)
+			dirs, err = filepath.Glob(deeper)
+			require.NoError(t, err)
+		}
 		if !assert.Len(t, dirs, 1, "%s: %s", tc.why, out) {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -55,6 +56,7 @@ func Sweep(t *testing.T, m *contract.Matrix, o *SweepOptions) *search.Swept {
 		own.Search.Budget.Runs = sweepRuns
 	}
 	own.Search.Run.Harness.Calm = searchBubble(t, virtual)
+	own.Search.Run.Harness.Deadline = deadline(t)
 	own.Search.Dir = dirOf(t, own.Search.Dir)
 	old := keptDefects{dir: own.Search.Dir, spec: own.Search.Spec, run: own.Search.Run, failOn: own.FailOn,
 		secrets: redact.New(own.Search.Secrets, redact.Patterns)}
@@ -88,7 +90,11 @@ func testDefect(t *testing.T, d *contract.Defect, failOn contract.Severity) {
 	test, pkg := t.Name(), testedPackage()
 	t.Run(d.Sentence, func(t *testing.T) {
 		for _, b := range d.Breaks {
-			t.Logf("breaks %s (%v): %s", b.Invariant, b.Severity, b.Why)
+			where := ""
+			if len(b.At) > 0 {
+				where = " at " + strings.Join(b.At, ", ")
+			}
+			t.Logf("breaks %s (%v)%s: %s", b.Invariant, b.Severity, where, b.Why)
 			if b.ID != "" {
 				t.Logf("rerun  %s", testLine(test+"/"+keptTest+"/"+b.ID, pkg))
 			}
@@ -138,7 +144,7 @@ func AssertRepeatable(t *testing.T, m *contract.Matrix, o *Options, msgAndArgs .
 	o = cmp.Or(o, &Options{})
 	d, err := search.Repeat(t.Context(), m, &search.Options{Secrets: o.Secrets, Run: contract.RunOptions{
 		Workers: o.Workers, Watchdog: o.Watchdog,
-		Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime))}}})
+		Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime)), Deadline: deadline(t)}}})
 	switch {
 	case err != nil:
 		return assert.Fail(t, "whether the agent is repeatable is not known: "+err.Error(), msgAndArgs...)
@@ -162,15 +168,22 @@ func searchBubble(t *testing.T, virtual bool) contract.Bubble {
 	return bubble(t)
 }
 
-// repeat notes in the report whether the agent repeats itself. It makes two calm runs of each
-// prompt list, in virtual time, and runs trials again that chance may have decided.
+// repeat notes in the report whether the agent was seen to differ. It makes two calm runs of each
+// prompt list, in virtual time, and runs cells again that met faults: of each scenario, so that
+// some runs met the same, and trials that chance may have decided.
 func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Report) {
 	t.Helper()
 	if m.NewWorld == nil || len(r.virtual) < len(m.Scenarios) || result.Filtered || result.Cancelled {
 		return
 	}
-	o := r.runOptions(t)
-	d, err := search.Repeat(t.Context(), m, &search.Options{Run: o, Secrets: r.o.Secrets})
+	o := &search.Options{Run: r.runOptions(t), Secrets: r.o.Secrets}
+	runs := 0
+	o.OnProgress = func(p search.Progress) { runs = p.Runs }
+	if !r.affords(o, result) {
+		return
+	}
+	d, err := search.Repeat(t.Context(), m, o)
+	result.CalmRuns += runs
 	switch {
 	case err != nil: // not tried: such as a matrix whose prompts are those of its scenarios
 		return
@@ -184,13 +197,41 @@ func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Repor
 			f.Scenario, f.Invariant, f.Held, f.Decided)
 		return
 	}
+	for _, c := range result.Repeats {
+		if c.Differ != "" {
+			result.Repeatable, result.Difference = "no", c.Differ
+			return
+		}
+	}
+	delivered := slices.ContainsFunc(result.Faults, func(f contract.FaultCount) bool { return f.Delivered > 0 })
 	switch result.Difference, err = r.again(t, m, result); {
 	case err != nil:
 	case result.Difference != "":
 		result.Repeatable = "no"
-	default:
+		_ = result.Judge() // trials that were taken for copies count; what it says of no decided cell is known
+	case !delivered || result.RepeatedRuns() > 0:
 		result.Repeatable = "yes"
 	}
+}
+
+// affords gives o what is left of the run's budget, and reports whether that is anything.
+func (r *runner) affords(o *search.Options, result *contract.Report) bool {
+	b := r.o.Budget
+	if b.Trials > 0 {
+		o.Budget.Runs = b.Trials - (result.Score.Total - result.Score.NotRun) - result.CalmRuns
+	}
+	if b.Time > 0 {
+		o.Budget.Time = b.Time - time.Since(r.begun)
+	}
+	if b.Cost > 0 {
+		o.Budget.Cost = b.Cost - r.spent
+		for _, j := range result.Judges {
+			o.Budget.Cost -= j.Cost
+		}
+		o.Cost = func(run *contract.Result) float64 { return b.CostOf(&run.Cells[0]) }
+	}
+	return (b.Trials == 0 || o.Budget.Runs > 0) && (b.Time == 0 || o.Budget.Time > 0) &&
+		(b.Cost == 0 || o.Budget.Cost > 0)
 }
 
 // unlike is a field without faults of which some trials held and some broke: whatever two
@@ -211,60 +252,109 @@ func unlike(m *contract.Matrix, r *contract.Report) *contract.Field {
 func mixed(f *contract.Field) bool { return f.Held > 0 && f.Held < f.Decided }
 
 // mostAgain is how many trials of a field are run again. Where chance alone decides each with
-// one half, so many come out as before once in 256 times.
+// one half, so many come out as before once in 256 times. So many runs of a scenario that met
+// the same are enough to compare reports of a thousand fields: see [compare.Repeats].
 const mostAgain = 8
 
-// again runs trials under faults again, with the same faults, where some of a field held and
-// some broke: chance decided them, that of the faults or that of the agent. It takes those
-// that are fewer, which chance repeats least, or with KeepCounts those that are known, and
-// returns the first that came out otherwise. What a judge ruled is left out, since it costs.
+// again runs cells under faults again, with the same faults: one of each scenario, until so many
+// runs met the same, and of a field of which some trials held and some broke those that are
+// fewer, which chance repeats least. With KeepCounts it takes those that are known. It returns
+// the first that came out otherwise. What a judge ruled is left out, since it costs.
 func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report) (differs string, err error) {
-	for i := range result.Fields {
-		f := &result.Fields[i]
-		if !mixed(f) || slices.ContainsFunc(result.Judges,
-			func(s scoring.JudgeScore) bool { return s.Invariant == f.Invariant }) {
-			continue
-		}
-		if differs, err = r.fieldAgain(t, m, result, f); differs != "" || err != nil {
-			return differs, err
-		}
-	}
-	return "", nil
-}
-
-func (r *runner) fieldAgain(
-	t *testing.T, m *contract.Matrix, result *contract.Report, f *contract.Field,
-) (differs string, err error) {
 	own, o := *m, r.runOptions(t)
-	own.Invariants = slices.DeleteFunc(slices.Clone(m.Invariants),
-		func(i contract.Invariant) bool { return i.Name != f.Invariant })
+	own.Invariants = slices.DeleteFunc(slices.Clone(m.Invariants), func(i contract.Invariant) bool {
+		return slices.ContainsFunc(result.Judges, func(s scoring.JudgeScore) bool { return s.Invariant == i.Name })
+	})
+	if len(own.Invariants) == 0 {
+		return "", nil
+	}
 	runs, err := own.Runner(t.Context(), &o)
 	if err != nil {
 		return "", err
 	}
 	defer runs.Close()
-	fewer, left := contract.Broken, mostAgain
-	if 2*f.Held < f.Decided {
-		fewer = contract.Held
+	cells := slices.DeleteFunc(slices.Clone(r.shown(result).Cells), func(c contract.CellReport) bool {
+		return !slices.ContainsFunc(own.Invariants,
+			func(i contract.Invariant) bool { return i.Name == c.Cell.Invariant })
+	})
+	for i := range result.Repeats {
+		if differs, err = scenarioAgain(t, runs, cells, &result.Repeats[i]); differs != "" || err != nil {
+			return differs, err
+		}
 	}
-	if r.o.Keep == contract.KeepCounts {
-		fewer = contract.Broken
-	}
-	cells := r.shown(result).Cells
-	for i := range cells {
-		c := &cells[i]
-		if c.Cell.Scenario != f.Scenario || c.Cell.Invariant != f.Invariant || c.State != fewer || left == 0 {
+	for i := range result.Fields {
+		f := &result.Fields[i]
+		if !mixed(f) {
 			continue
 		}
-		left--
-		second, err := runs.Run(t.Context(), c.Cell, runs.Rules(f.Scenario))
-		if err != nil {
-			return "", err
+		fewer, left := contract.Broken, mostAgain
+		if 2*f.Held < f.Decided && r.o.Keep != contract.KeepCounts {
+			fewer = contract.Held
 		}
-		if now := second.Cells[0].State; now != c.State && (now == contract.Held || now == contract.Broken) {
-			return fmt.Sprintf("trial %d of %s/%s, run again: %v, then %v",
-				c.Cell.Trial, f.Scenario, f.Invariant, c.State, now), nil
+		for k := range cells {
+			c := &cells[k]
+			if c.Cell.Scenario != f.Scenario || c.Cell.Invariant != f.Invariant || c.State != fewer || left == 0 {
+				continue
+			}
+			left--
+			if differs, err = cellAgain(t, runs, c); differs != "" || err != nil {
+				return differs, err
+			}
 		}
+	}
+	return "", nil
+}
+
+// scenarioAgain runs the first cell of a scenario again in which a fault was delivered.
+func scenarioAgain(
+	t *testing.T, runs *contract.Runner, cells []contract.CellReport, n *contract.RepeatCount,
+) (differs string, err error) {
+	i := slices.IndexFunc(cells, func(c contract.CellReport) bool {
+		return c.Cell.Scenario == n.Scenario && c.Delivered > 0 &&
+			(c.State == contract.Held || c.State == contract.Broken)
+	})
+	if i < 0 {
+		return "", nil
+	}
+	most := mostAgain - n.Alike
+	if n.Groups > 1 { // further runs of one add nothing to the fewest
+		most = 1
+	}
+	for range most {
+		if differs, err = cellAgain(t, runs, &cells[i]); differs != "" {
+			n.Alike, n.Differ = 0, differs
+		}
+		if differs != "" || err != nil {
+			return differs, err
+		}
+		n.Runs++
+		if n.Groups == 1 && n.Alike > 0 {
+			n.Alike++
+		}
+	}
+	return "", nil
+}
+
+// cellAgain runs a cell again and says how it came out otherwise; "": as before, or it was not
+// decided.
+func cellAgain(t *testing.T, runs *contract.Runner, c *contract.CellReport) (differs string, err error) {
+	second, err := runs.Run(t.Context(), c.Cell, runs.Rules(c.Cell.Scenario))
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(second.Cells, func(own contract.CellReport) bool { return own.Cell == c.Cell })
+	if i < 0 {
+		return "", nil
+	}
+	now := &second.Cells[i]
+	place := fmt.Sprintf("trial %d of %s/%s, run again", c.Cell.Trial, c.Cell.Scenario, c.Cell.Invariant)
+	switch {
+	case now.State != contract.Held && now.State != contract.Broken:
+		return "", nil
+	case now.State != c.State:
+		return fmt.Sprintf("%s: %v, then %v", place, c.State, now.State), nil
+	case now.Copy != c.Copy:
+		return place + ": under the same faults the agent did not do the same", nil
 	}
 	return "", nil
 }

@@ -1,9 +1,11 @@
 package contracttest_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
 	"github.com/shakedown-go/shakedown/contract/invariant"
+	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/contract/search"
 )
 
@@ -133,17 +136,130 @@ func TestRunSaysWhetherTrialsUnderFaultsRepeat(t *testing.T) {
 		}
 		m.Invariants = []contract.Invariant{invariant.Contains("fine", contract.Low, "fine")}
 		m.Scenarios = []contract.Scenario{contract.Under("down", chaos.Rule{Target: "clock", When: w, Fault: fault.Fail(fault.ErrUnavailable)})}
-		m.Trials, m.Invariants[0].AtLeast = 20, .05
+		m.Trials = 20
 		return m
 	}
-	r := contracttest.Run(t, matrix(false, nil), nil)
+	o := &contracttest.Options{FailOn: contract.Critical}
+	r := contracttest.Run(t, matrix(false, nil), o)
 	assert.Equal(t, "no", r.Repeatable)
-	assert.Regexp(t, `^trial \d+ of down/fine, run again: broken, then held$`, r.Difference)
-	r = contracttest.Run(t, matrix(false, nil), &contracttest.Options{Keep: contract.KeepCounts})
+	assert.Regexp(t, `^trial \d+ of down/fine, run again: (broken, then held|held, then broken)$`, r.Difference)
+	r = contracttest.Run(t, matrix(false, nil), &contracttest.Options{Keep: contract.KeepCounts, FailOn: contract.Critical})
 	assert.Equal(t, "no", r.Repeatable, "also where the report keeps no cells")
-	r = contracttest.Run(t, matrix(true, when.Prob(.5)), nil)
+	r = contracttest.Run(t, matrix(true, when.Prob(.5)), o)
 	assert.Equal(t, []string{"yes", ""}, []string{r.Repeatable, r.Difference})
 	require.Len(t, r.Fields, 1)
 	assert.Positive(t, r.Fields[0].Held)
 	assert.Less(t, r.Fields[0].Held, r.Fields[0].Decided)
+}
+
+// afterFailure is an agent of two tools that asks again when a tool fails, and what it says then
+// is up to chance, if it draws at all. Its answers are the same in calm runs.
+func afterFailure(t *testing.T, draws func(contract.CellContext) string) *contract.Matrix {
+	m := lying(t)
+	made := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := made(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			if _, err := tools.CallTool(ctx, "clock", []byte(`{}`)); err == nil {
+				return "fine", nil
+			}
+			c, _ := contract.CellOf(ctx)
+			return "fine, although the clock failed" + draws(c), nil
+		}
+		return w, err
+	}
+	m.Invariants = []contract.Invariant{invariant.Contains("fine", contract.Low, "fine")}
+	m.Scenarios = []contract.Scenario{contract.Calm(),
+		contract.Under("down", chaos.Rule{Target: "clock", Fault: fault.Fail(fault.ErrUnavailable)})}
+	return m
+}
+
+// That calm runs were the same says nothing of an agent under faults. So cells under faults are
+// run again, and the report says how many runs met the same.
+func TestRunCountsTheRunsThatMetTheSame(t *testing.T) {
+	var n atomic.Int64
+	for _, row := range []struct {
+		reason     string
+		draws      func(contract.CellContext) string
+		trials     int
+		repeatable string
+		difference string
+		runs       int // under faults, that were like an earlier one
+		distinct   int // trials of the field under faults
+		note       string
+	}{
+		{reason: "one that does not draw", draws: func(contract.CellContext) string { return "" }, trials: 1, repeatable: "yes", runs: 7, distinct: 1,
+			note: "The agent was not seen to differ in 7 runs under faults that repeated an earlier one."},
+		{reason: "its trials are copies", draws: func(contract.CellContext) string { return "" }, trials: 3, repeatable: "yes", runs: 7, distinct: 1,
+			note: "The agent was not seen to differ in 7 runs under faults that repeated an earlier one. " +
+				"In 2 of 2 fields some trials are copies, which intervals of fields, promised rates and pass^k count once."},
+		{reason: "one that draws by its seed repeats each trial, and its trials are no copies",
+			draws: func(c contract.CellContext) string { return fmt.Sprint(c.Trial) }, trials: 3, repeatable: "yes", runs: 1, distinct: 3,
+			note: "The agent was not seen to differ in 1 run under faults that repeated an earlier one. " +
+				"In 1 of 2 fields some trials are copies, which intervals of fields, promised rates and pass^k count once."},
+		{reason: "one that draws after a failure alone", draws: func(contract.CellContext) string { return fmt.Sprint(n.Add(1)) }, trials: 1,
+			repeatable: "no", difference: "trial 1 of down/fine, run again: under the same faults the agent did not do the same", distinct: 1},
+		{reason: "the same in three trials", draws: func(contract.CellContext) string { return fmt.Sprint(n.Add(1)) }, trials: 3,
+			repeatable: "no", difference: "trial 1 of down/fine, run again: under the same faults the agent did not do the same", distinct: 3},
+	} {
+		m := afterFailure(t, row.draws)
+		m.Trials = row.trials
+		r := contracttest.Run(t, m, nil)
+		assert.Equal(t, []string{row.repeatable, row.difference}, []string{r.Repeatable, r.Difference}, row.reason)
+		assert.Equal(t, row.runs, r.RepeatedRuns(), row.reason)
+		_, decided := r.Fields[1].Counted()
+		assert.Equal(t, row.distinct, decided, row.reason)
+		var text bytes.Buffer
+		require.NoError(t, report.Text(&text, r, &report.TextOptions{Width: 1000}))
+		if row.note == "" {
+			assert.NotContains(t, text.String(), "not seen to differ", row.reason)
+		} else {
+			assert.Contains(t, text.String(), row.note+"\n", row.reason)
+		}
+	}
+}
+
+// TestRunCountsTheRunsOfRepeat: whether the agent repeats itself is found out in calm runs,
+// which the report counts, the budget limits, and the agent sees under that name.
+func TestRunCountsTheRunsOfRepeat(t *testing.T) {
+	for _, tc := range []struct {
+		why        string
+		budget     contract.Budget
+		calm       int
+		repeatable string
+	}{
+		{"no budget", contract.Budget{}, 2, "yes"},
+		{"a budget with room", contract.Budget{Trials: 10}, 2, "yes"},
+		{"a budget for the cells alone", contract.Budget{Trials: 2}, 0, ""},
+		{"a budget for one run more", contract.Budget{Trials: 3}, 1, ""},
+		{"a cost that the cells have spent", contract.Budget{Cost: 2, CostOf: func(*contract.CellReport) float64 { return 1 }}, 0, ""},
+	} {
+		var mu sync.Mutex
+		asked := map[string]int{}
+		t.Run(tc.why, func(t *testing.T) {
+			m := lying(t)
+			m.Scenarios, m.Trials = m.Scenarios[:1], 1
+			made := m.NewWorld
+			m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+				w, err := made(ctx)
+				agent := w.Agent
+				w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+					cell, _ := contract.CellOf(ctx)
+					mu.Lock()
+					asked[cell.Scenario]++
+					mu.Unlock()
+					return agent(ctx, prompt, tools)
+				}
+				return w, err
+			}
+			r := contracttest.Run(t, m, &contracttest.Options{Sequential: true, Budget: tc.budget})
+			assert.Equal(t, tc.calm, r.CalmRuns)
+			assert.Equal(t, tc.repeatable, r.Repeatable)
+		})
+		want := map[string]int{"calm": 2, "(calm)": tc.calm}
+		if tc.calm == 0 {
+			delete(want, "(calm)")
+		}
+		assert.Equal(t, want, asked, tc.why)
+	}
 }

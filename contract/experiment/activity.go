@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A task is an activity at its place in a run.
@@ -113,6 +115,6 @@ func (r *run) wait(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return usercode.Sound(context.Cause(ctx))
 	}
 }

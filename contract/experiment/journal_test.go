@@ -64,7 +64,7 @@ func TestOutputsWithoutJSON(t *testing.T) {
 		"an error":            {errors.New("an answer"), `"an answer"`},
 		"not a number":        {math.NaN(), `"NaN"`},
 		"a channel":           {struct{ C chan int }{}, `"{C:<nil>}"`},
-		"JSON that is none":   {json.RawMessage("{"), `"[123]"`},
+		"JSON that is none":   {json.RawMessage("{"), `"{"`},
 		"a panic":             {angry{}, `"{}"`},
 		"markup stays itself": {"<b>", `"<b>"`},
 		"nothing":             {nil, `null`},

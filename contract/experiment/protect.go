@@ -31,7 +31,7 @@ func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v", ErrTimeout, timeout))
 	defer cancel()
 	if ctx.Err() != nil {
-		return value, context.Cause(ctx), false
+		return value, usercode.Sound(context.Cause(ctx)), false
 	}
 	value, err,
 		abandoned = usercode.Do(ctx,
@@ -44,7 +44,7 @@ func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.
 
 // why adds the cause to an error that only says that the context has ended.
 func why(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
+	cause := usercode.Sound(context.Cause(ctx))
 	if err != nil && cause != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, cause) {
 		return fmt.Errorf("%w (%w)", err, cause)
 	}

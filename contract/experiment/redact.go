@@ -30,6 +30,9 @@ const maxOutput = 1 << 20
 func (rd redactor) json(v any) json.RawMessage {
 	doc, err := marshal(v)
 	if err != nil {
+		if raw, ok := v.(json.RawMessage); ok { // how fmt prints one depends on the version of Go
+			v = string(raw)
+		}
 		doc, _ = marshal(fmt.Sprintf("%+v", v))
 	}
 	if rd.Any() {
@@ -57,7 +60,7 @@ func marshal(v any) (doc []byte, err error) {
 			v = string(t)
 		}
 	case error:
-		v = t.Error()
+		v = usercode.ErrorText(t)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

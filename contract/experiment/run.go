@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // Options are the settings of a run. The zero value, and nil, give the defaults.
@@ -163,14 +165,14 @@ func (r *run) ended(ctx context.Context) bool {
 	if ctx.Err() == nil {
 		return false
 	}
-	r.end(ctx, Interrupted, context.Cause(ctx))
+	r.end(ctx, Interrupted, usercode.Sound(context.Cause(ctx)))
 	return true
 }
 
 // end records how the run ended, unless that is recorded already. If the context
 // has ended, its cause takes precedence over status and why.
 func (r *run) end(ctx context.Context, status Status, why error) {
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := usercode.Sound(context.Cause(ctx)); cause != nil {
 		status, why = Interrupted, cause
 		if s, ok := cause.(*stop); ok {
 			status = s.status

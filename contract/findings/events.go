@@ -47,7 +47,7 @@ func Calls(events []chaos.Event) []Call {
 			c.Missing = append(c.Missing, Args)
 		}
 		switch {
-		case e.Outcome == "": // it has begun, and not ended
+		case e.Outcome == "", e.Outcome == chaos.OutcomeOpen: // it has begun, and not ended
 			c.Missing = append(c.Missing, Result, End)
 		case e.Outcome == chaos.OutcomeOK:
 			if c.Result = e.Result; len(e.Result) == 0 {

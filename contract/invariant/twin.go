@@ -229,6 +229,8 @@ func retried(o *contract.Observation, e *chaos.Event) string {
 	switch {
 	case e.Outcome == chaos.OutcomeOK:
 		return "was no failure"
+	case e.Outcome == chaos.OutcomeOpen:
+		return "did not end"
 	case retryable.Of(0, 0, e.Err) != retryable.Transient:
 		return fmt.Sprintf("failed with %s, which is not known to be transient", prose.Quote(e.Err))
 	}

@@ -2,7 +2,6 @@ package judge_test
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -49,8 +48,8 @@ func FuzzCalibrations(f *testing.F) {
 		rep := *run
 		rep.Judges = append([]scoring.JudgeScore(nil), run.Judges...)
 		require.NoError(t, judge.Correct(&rep, c))
-		if got := rep.Judges[0].Calibration; got != nil && got.Rate != nil {
-			assert.False(t, math.IsNaN(*got.Rate) || *got.Rate < got.Interval.Low || *got.Rate > got.Interval.High)
+		if got := rep.Judges[0].Calibration; got != nil && got.Least != nil {
+			assert.True(t, got.Interval.Low <= *got.Least && *got.Least <= *got.Most && *got.Most <= got.Interval.High)
 			assert.True(t, got.Interval.Low >= 0 && got.Interval.High <= 1)
 		}
 		var file, text bytes.Buffer

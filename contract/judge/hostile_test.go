@@ -44,7 +44,7 @@ func TestTheLeastUsefulSumIsExact(t *testing.T) {
 	require.NoError(t, judge.Correct(r, &judge.Calibration{Judge: "j", Sample: "s", Date: "2026-05-01", Asked: 20,
 		Sensitivity: judge.Rate{Of: 10}, Specificity: judge.Rate{Right: 10, Of: 10}}))
 	assert.Contains(t, strings.Join(r.Judges[0].Calibration.Warnings, "\n"), "together 1, where")
-	assert.Nil(t, r.Judges[0].Calibration.Rate)
+	assert.Nil(t, r.Judges[0].Calibration.Least)
 }
 
 // A judge of one's own need not say who it is when it fails, and may panic: both are
@@ -192,6 +192,9 @@ func TestFailuresWithoutANameAreTheJudges(t *testing.T) {
 		require.NoError(t, err)
 		for i := range row.want {
 			row.want[i].Invariant, row.want[i].Decide = "arrived", sentence
+			if n := row.want[i].Held; n > 0 {
+				row.want[i].Scenarios = []scoring.JudgeScenario{{Scenario: "calm", Held: n}}
+			}
 		}
 		assert.Equal(t, row.want, rep.Judges, row.why)
 	}

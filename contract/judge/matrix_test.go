@@ -22,6 +22,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/judge"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // matrix asks invariants about an agent that says what answer returns for each trial.
@@ -247,13 +248,13 @@ func TestReportsShowTheCalibration(t *testing.T) {
 	require.NoError(t, judge.Correct(rep, good))
 	text := written(t, rep)
 	for _, want := range []string{
-		"arrived asked script version 2: 7 of 10 judged answers held, 70.0 % raw (95 % interval 39.7 % to 89.2 %, Wilson)",
+		"arrived asked script version 2: 7 of 10 judged answers held, 70.0 % raw (95 % interval 34.8 % to 93.3 %, exact)",
 		"70.6 % corrected (95 % interval", // (0.7 + 0.9 − 1) ÷ 0.85
 		"20 calls, cost 5",
 		"of script version 2, calibrated 2026-04-01 on 200 answers of March: found 90 of 100 broken (95 % interval 82.4 % to 95.1 %, exact), " +
 			"spared 95 of 100 good (95 % interval 88.7 % to 98.4 %, exact)",
 		"0 of 28 attacks talked it round",
-		"of 10 answers only 6 are different: the interval is too narrow.",
+		"of 10 answers only 6 are different: the interval may be too narrow.",
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -261,7 +262,7 @@ func TestReportsShowTheCalibration(t *testing.T) {
 		change func(c *judge.Calibration)
 		want   string
 	}{
-		{func(c *judge.Calibration) { c.Version = "1" }, "the calibration is of script version 1, and the judge that was asked is script version 2"},
+		{func(c *judge.Calibration) { c.Version = "1" }, "the calibration is of script version 1, and the judge that was asked is script version 2: nothing is corrected"},
 		{func(c *judge.Calibration) { c.Judge = "other" }, "the calibration is of other version 2"},
 		{func(c *judge.Calibration) { c.Decide = "Another." }, "the calibration is of another sentence than the one that was asked"},
 		{func(c *judge.Calibration) { c.Decide = "" }, "the calibration is of several sentences together, and not of the one"},
@@ -273,6 +274,8 @@ func TestReportsShowTheCalibration(t *testing.T) {
 		row.change(&bad)
 		require.NoError(t, judge.Correct(rep, &bad))
 		assert.Contains(t, written(t, rep), row.want)
+		another := bad.Judge != good.Judge || bad.Version != good.Version
+		assert.Equal(t, !another && bad.Sensitivity.Right > 30, rep.Judges[0].Calibration.Least != nil, row.want)
 	}
 	require.NoError(t, judge.Correct(rep, good, &judge.Calibration{Judge: "script", Version: "1", Sample: "x", Date: "2026-04-01"}))
 	assert.Len(t, rep.Judges[0].Calibration.Warnings, 1, "the one that fits is taken")
@@ -341,4 +344,56 @@ func TestCached(t *testing.T) {
 	require.ErrorContains(t, err, `judgements of "else"`)
 	_, err = judge.Cached("", "", "", nil)
 	require.ErrorContains(t, err, "dir")
+}
+
+// Unsure is not missing at random: of 200 answers 140 hold, a judge that never errs decides 114 of
+// those and 26 of the 60 that are broken. The share of what it decided is 81 %. The bounds hold
+// the truth, and the intervals reach from the lower end of the one to the upper end of the other.
+func TestUnsureIsNotMissingAtRandom(t *testing.T) {
+	answers := []scoring.JudgeScenario{{Scenario: "calm", Held: 57, Broken: 13, Unsure: 30}, {Scenario: "late", Held: 57, Broken: 13, Unsure: 30}}
+	s := scoring.JudgeScore{Judge: "script", Version: "1", Decide: sentence, Asked: 200, Held: 114, Broken: 26, Unsure: 60, Distinct: 140,
+		Scenarios: answers}
+	perfect := &judge.Calibration{Judge: "script", Version: "1", Decide: sentence, Sample: "s", Date: "2026-05-01", Asked: 20000,
+		Sensitivity: judge.Rate{Right: 10000, Of: 10000}, Specificity: judge.Rate{Right: 10000, Of: 10000}}
+	r := &contract.Report{Judges: []scoring.JudgeScore{s}}
+	require.NoError(t, judge.Correct(r, perfect))
+	raw, _, _ := s.Rate()
+	assert.InDelta(t, 114.0/140, raw, 1e-12, "of what was decided")
+	c := r.Judges[0].Calibration
+	require.NotNil(t, c.Least)
+	assert.InDelta(t, 114.0/200, *c.Least, 1e-9, "all unsure broken")
+	assert.InDelta(t, 174.0/200, *c.Most, 1e-9, "all unsure held")
+	const truth = 0.7
+	assert.True(t, *c.Least <= truth && truth <= *c.Most)
+	assert.True(t, c.Interval.Low < *c.Least && *c.Most < c.Interval.High)
+	least, most, ok := s.Bounds()
+	assert.True(t, ok)
+	assert.InDeltaSlice(t, []float64{*c.Least, *c.Most}, []float64{least, most}, 1e-9, "nothing to correct")
+	_, _, ok = (scoring.JudgeScore{Failed: 1}).Bounds()
+	assert.False(t, ok)
+}
+
+// Equal counts in fewer scenarios say less, raw and corrected.
+func TestRatesOfJudgesAreByScenario(t *testing.T) {
+	width := func(scenarios int) (raw, corrected float64) {
+		s := scoring.JudgeScore{Judge: "script", Version: "1", Decide: sentence, Asked: 120, Held: 90, Broken: 30, Distinct: 120}
+		for i := range scenarios { // each all held or all broken
+			own := scoring.JudgeScenario{Scenario: fmt.Sprint(i), Held: 120 / scenarios}
+			if i%4 == 0 {
+				own.Held, own.Broken = 0, own.Held
+			}
+			s.Scenarios = append(s.Scenarios, own)
+		}
+		r := &contract.Report{Judges: []scoring.JudgeScore{s}}
+		require.NoError(t, judge.Correct(r, known(map[string][4]int{"": {90, 100, 95, 100}})))
+		_, in, _ := s.Rate()
+		c := r.Judges[0].Calibration
+		assert.Equal(t, []int{scenarios, scenarios}, []int{in.Clusters, c.Interval.Clusters})
+		assert.Equal(t, *c.Least, *c.Most, "unsure of none")
+		return in.High - in.Low, c.Interval.High - c.Interval.Low
+	}
+	few, fewCorrected := width(8)
+	many, manyCorrected := width(40)
+	assert.Greater(t, few, many+.2)
+	assert.Greater(t, fewCorrected, manyCorrected+.2)
 }

@@ -284,7 +284,7 @@ func accepts(t testing.TB, effect func(t testing.TB, before, after string) bool,
 
 // TestStrengthIsTheShareOfWords that are touched, and one word is always.
 func TestStrengthIsTheShareOfWords(t *testing.T) {
-	const prompt = "write twenty short words about nothing very much here"
+	const prompt = "write twenty short words about something very much here"
 	for _, tc := range []struct {
 		strength float64
 		want     int

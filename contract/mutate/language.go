@@ -12,7 +12,8 @@ func languageRows() []row {
 			frame{"Bonjour, voici ma demande : ", " よろしくお願いします。"},
 			frame{"你好，请帮我处理这件事： ", " Grazie mille!"})},
 		row{Kind{Name: "homoglyph", Weight: 1.4, Strength: .3, Once: true,
-			Text: "in some words, letters of Latin and Cyrillic that look alike are exchanged"}, recast(lookalikes.Replace)},
+			Text: "in some words, letters of Latin and Cyrillic that look alike are exchanged"},
+			disfigured(lookalikes.Replace)},
 	)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/internal/golden"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // own is a kind of a test.
@@ -264,9 +265,11 @@ func TestScore(t *testing.T) {
 	assert.Equal(t, "Σ w·h ÷ Σ w = 1.3 ÷ 4.1", score.Formula)
 	assert.Equal(t, []int{2, 4, 12, 1, 1, 6},
 		[]int{score.Passed, score.Decided, score.Total, score.Inconclusive, score.Undelivered, score.NotRun})
-	want, _ := scoring.Wilson(2, 4, scoring.Level95)
-	assert.Equal(t, want, score.Interval)
-	typo, _ := scoring.Wilson(1, 2, scoring.Level95)
+	// Three texts of two prompts: two draws, of which one held, as of the two trials of one text.
+	assert.Equal(t, 2, score.Prompts)
+	typo, _ := stats.ClopperPearson(1, 2, scoring.Level95)
+	typo.Clusters = 2
+	assert.Equal(t, typo, score.Interval)
 	assert.Equal(t, scoring.KindScore{Kind: "typo", Group: "noise", Intent: "same", Weight: .8, Passed: 1, Decided: 2, Total: 4,
 		Interval: typo}, score.Kinds[0])
 

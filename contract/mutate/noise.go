@@ -95,14 +95,25 @@ func recast(f func(word string) string) func(*prompt, Draw) string {
 	return eachWord(altered(f), func(b []byte, word string, _ Draw) []byte { return append(b, f(word)...) })
 }
 
+// disfigured is recast for words that do not negate.
+func disfigured(f func(word string) string) func(*prompt, Draw) string {
+	return eachWord(positive(altered(f)), func(b []byte, word string, _ Draw) []byte { return append(b, f(word)...) })
+}
+
+// positive accepts of the words that fit those that do not negate: without them, or with
+// one more, a prompt asks for the opposite.
+func positive(fits fitting) fitting {
+	return func(p *prompt, i int) bool { return fits(p, i) && !negates(p.text(p.spans[i])) }
+}
+
 // maxTries bounds the places in a word that are tried: in one of many equal letters none
 // changes it.
 const maxTries = 32
 
 // letters changes one letter in each of some words. The first letter and the marks of a
-// word stay, if there are others.
+// word stay, if there are others. Words that negate stay, and none is made.
 func letters(least int, f func(word []rune, i int, d Draw) []rune) func(*prompt, Draw) string {
-	return eachWord(atLeast(least), func(b []byte, word string, d Draw) []byte {
+	return eachWord(positive(atLeast(least)), func(b []byte, word string, d Draw) []byte {
 		var short [32]rune
 		was := append(short[:0], []rune(word)...)
 		first := 1
@@ -115,7 +126,7 @@ func letters(least int, f func(word []rune, i int, d Draw) []rune) func(*prompt,
 			if !unicode.IsLetter(was[i]) {
 				continue
 			}
-			if is := string(f(slices.Clone(was), i, d)); is != word {
+			if is := string(f(slices.Clone(was), i, d)); is != word && !negates(is) {
 				return append(b, is...)
 			}
 		}

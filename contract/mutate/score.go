@@ -42,19 +42,21 @@ func (s *Set) Score(r *contract.Report) (scoring.MutationScore, error) {
 	for _, m := range s.mutations {
 		index[m.scenario()] = len(list)
 		one := scoring.Mutation{Kind: m.kind.Name, Group: m.kind.Group, Intent: m.kind.Intent.String(),
-			Weight: m.kind.Weight}
+			Weight: m.kind.Weight, Text: m.scenario()}
 		for range trials {
 			list = append(list, one)
 		}
 	}
+	prompts := 0 // up to the one that broke a cell, so the most of all are those of the matrix
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if at, ours := index[c.Cell.Scenario]; ours && c.Cell.Trial >= 1 && c.Cell.Trial <= trials {
 			one := &list[at+c.Cell.Trial-1]
 			one.State = worse(one.State, stateOf(c))
+			prompts = max(prompts, c.Rewritten)
 		}
 	}
-	return scoring.Mutations(list)
+	return scoring.Mutations(list, prompts)
 }
 
 // stateOf is what a cell says about its mutation. One whose prompts were sent as they are

@@ -11,13 +11,13 @@ import (
 func tokenRows() []row {
 	return grouped("token_manipulation", Same,
 		row{Kind{Name: "fullwidth", Weight: 1.3, Strength: .5, Once: true,
-			Text: "some words in the full-width letters of East Asian fonts"}, recast(fullwidth)},
+			Text: "some words in the full-width letters of East Asian fonts"}, disfigured(fullwidth)},
 		row{Kind{Name: "zero_width", Weight: 1.5, Strength: .5, Once: true,
 			Text: "with spaces of no width between the letters of some words"},
-			recast(func(word string) string { return apart(word, "\u200b") })},
+			disfigured(func(word string) string { return apart(word, "\u200b") })},
 		row{Kind{Name: "spaced", Weight: 1.3, Strength: .5, Once: true,
 			Text: "with spaces between the letters of some words"},
-			recast(func(word string) string { return apart(word, " ") })},
+			disfigured(func(word string) string { return apart(word, " ") })},
 	)
 }
 

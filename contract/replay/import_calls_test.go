@@ -95,7 +95,7 @@ func TestACallThatTwoInstrumentationsSawCountsOnce(t *testing.T) {
 			s := imported(t, spansOf(append([]testSpan{root}, tt.spans...)...), nil)
 			var got []string
 			for _, c := range s.Calls {
-				one := fmt.Sprintf("%s %s %s", c.Tool, c.Args, c.Result)
+				one := fmt.Sprintf("%s %s %s", c.Tool, string(c.Args), string(c.Result))
 				if c.Type != "" {
 					one = string(c.Type) + " " + one
 				}

@@ -52,7 +52,11 @@ func defectsHead(r *contract.Report) string {
 	if critical > 0 {
 		s += fmt.Sprintf(", %s of them critical,", text.Number(critical))
 	}
-	s += fmt.Sprintf(" %s %s", text.Noun(cells, "is", "are"), text.Plural(defects, "defect"))
+	s += " " + text.Noun(cells, "is", "are")
+	if defects > 0 && defects < cells { // two causes of one effect may count as one
+		s += " at least"
+	}
+	s += " " + text.Plural(defects, "defect")
 	if rest := len(r.Defects) - defects; rest > 0 {
 		s += fmt.Sprintf(" and %s that no faults explain", text.Noun(rest, "1 entry", text.Number(rest)+" entries"))
 	}
@@ -63,14 +67,38 @@ func defectsHead(r *contract.Report) string {
 	return s + ")"
 }
 
-// also has what breaks only at other targets, such as "customers.get: no-internals".
-func alsoAt(d *contract.Defect) (lines []string) {
+// whyOf is the reason of what a defect breaks, with the targets where these are not the sentence's.
+func whyOf(b *contract.Break) string {
+	if len(b.At) == 0 {
+		return clean(b.Why)
+	}
+	return "at " + clean(strings.Join(b.At, ", ")) + ": " + clean(b.Why)
+}
+
+// invariantNames are the invariants that a defect breaks, each once, with the targets where these
+// are not the sentence's: "one-refund, no-internals (also at customers.get)".
+func invariantNames(d *contract.Defect, name func(string) string) string {
+	var order []string
+	others := map[string][]string{}
+	plain := map[string]bool{}
 	for _, b := range d.Breaks {
-		if len(b.Also) > 0 {
-			lines = append(lines, clean(strings.Join(b.Also, "; "))+": "+clean(b.Invariant))
+		if _, known := others[b.Invariant]; !known {
+			order, others[b.Invariant] = append(order, b.Invariant), nil
+		}
+		if len(b.At) == 0 {
+			plain[b.Invariant] = true
+		} else {
+			others[b.Invariant] = append(others[b.Invariant], name(strings.Join(b.At, ", ")))
 		}
 	}
-	return lines
+	for i, invariant := range order {
+		order[i] = name(invariant)
+		if at := others[invariant]; len(at) > 0 {
+			also := map[bool]string{true: "also at ", false: "at "}[plain[invariant]]
+			order[i] += " (" + also + text.Some(at, maxPlaces) + ")"
+		}
+	}
+	return strings.Join(order, ", ")
 }
 
 // scenariosOf are the scenarios in which the cells of a defect broke.
@@ -106,7 +134,7 @@ func factsOf(d *contract.Defect) []string {
 		all = append(all, "unconfirmed: it did not break often enough to be sure")
 	}
 	if d.Cut && len(d.Deliveries) > 0 {
-		all = append(all, "the search was cut: fewer faults may be enough")
+		all = append(all, "the search was cut: fewer or milder faults may be enough")
 	}
 	return all
 }
@@ -147,10 +175,9 @@ func (p *printer) defect(number int, d *contract.Defect) {
 		if len(b.Cells) > 0 {
 			line += text.Plural(len(b.Cells), "cell") + "  "
 		}
-		p.line(strings.TrimRight(clip(line+clean(b.Why), p.width), " "))
+		p.line(strings.TrimRight(clip(line+whyOf(&b), p.width), " "))
 	}
 	room := p.width - labelWidth - 2*len(indent)
-	p.labelled(indent, "also at", alsoAt(d))
 	if facts := factsOf(d); len(facts) > 0 {
 		p.labelled(indent, "facts", wrap(strings.Join(facts, "; "), room, 8))
 	}
@@ -191,25 +218,14 @@ func markdownDefects(r *contract.Report) (parts []string) {
 	parts = append(parts, "**defects** "+head+"\n")
 	for i := range r.Defects {
 		d := &r.Defects[i]
-		var names []string
-		for _, b := range d.Breaks {
-			names = append(names, codeName(b.Invariant))
-		}
 		line := fmt.Sprintf("%d. **%v** %s → %s", i+1, d.Severity, prose(clip(d.Sentence, maxSentence)),
-			strings.Join(names, ", "))
-		if facts := append(alsoAtFacts(d), factsOf(d)...); len(facts) > 0 {
+			invariantNames(d, codeName))
+		if facts := factsOf(d); len(facts) > 0 {
 			line += "; " + prose(clip(strings.Join(facts, "; "), 600))
 		}
 		parts = append(parts, line+"\n")
 	}
 	return append(parts, "\n")
-}
-
-func alsoAtFacts(d *contract.Defect) (facts []string) {
-	for _, line := range alsoAt(d) {
-		facts = append(facts, "also at "+line)
-	}
-	return facts
 }
 
 // defectOf is the defect of a cell in one line; "" if it has none.
@@ -223,12 +239,8 @@ func defectOf(r *contract.Report, numbers map[contract.Cell]int, c contract.Cell
 
 // defectLine is a defect in one line.
 func defectLine(d *contract.Defect) string {
-	var names []string
-	for _, b := range d.Breaks {
-		names = append(names, clean(b.Invariant))
-	}
-	line := fmt.Sprintf("%v: %s → %s", d.Severity, clip(d.Sentence, maxSentence), strings.Join(names, ", "))
-	if facts := append(alsoAtFacts(d), factsOf(d)...); len(facts) > 0 {
+	line := fmt.Sprintf("%v: %s → %s", d.Severity, clip(d.Sentence, maxSentence), invariantNames(d, clean))
+	if facts := factsOf(d); len(facts) > 0 {
 		line += "; " + strings.Join(facts, "; ")
 	}
 	return line
@@ -238,7 +250,7 @@ func defectLine(d *contract.Defect) string {
 type htmlDefect struct {
 	ID, Number, Severity, Sentence string
 	Breaks                         []htmlBreak
-	Also, Facts                    []string
+	Facts                          []string
 	In, Rerun                      string
 }
 
@@ -248,11 +260,10 @@ func htmlDefects(r *contract.Report) (all []htmlDefect) {
 	for i := range r.Defects {
 		d := &r.Defects[i]
 		h := htmlDefect{ID: fmt.Sprintf("defect-%d", i+1), Number: fmt.Sprint(i + 1), Severity: d.Severity.String(),
-			Sentence: clip(d.Sentence, maxSentence), Also: alsoAt(d), Facts: factsOf(d), In: scenariosOf(d),
-			Rerun: clean(d.Rerun)}
+			Sentence: clip(d.Sentence, maxSentence), Facts: factsOf(d), In: scenariosOf(d), Rerun: clean(d.Rerun)}
 		for _, b := range d.Breaks {
 			h.Breaks = append(h.Breaks, htmlBreak{clean(b.Invariant), b.Severity.String(),
-				text.Plural(len(b.Cells), "cell"), clip(b.Why, maxValue)})
+				text.Plural(len(b.Cells), "cell"), clip(whyOf(&b), maxValue)})
 		}
 		all = append(all, h)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -65,7 +66,7 @@ type ScoreDigest struct {
 	Inconclusive int                     `json:"inconclusive" range:"0"`
 	Undelivered  int                     `json:"undelivered" jsonschema:"cells whose faults never struck: they count in no score" range:"0"`
 	NotRun       int                     `json:"notRun" jsonschema:"cells that were filtered out" range:"0"`
-	Interval     *scoring.Interval       `json:"interval,omitempty" jsonschema:"95 % Wilson interval of passed/decided"`
+	Interval     *scoring.Interval       `json:"interval,omitempty" jsonschema:"95 % interval of passed/decided, by scenario"`
 	Severities   []scoring.SeverityScore `json:"severities,omitzero"`
 }
 
@@ -200,7 +201,9 @@ func standing(r *contract.Report) (sentences []string) {
 		{"Rejected rate", "Rejected rates", "rejected: ",
 			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Rejected }},
 		{"Open rate", "Open rates", "open: ",
-			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Open }},
+			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Open && !f.Copies }},
+		{"Rate not judged", "Rates not judged", "not judged: ",
+			func(f contract.Field) bool { return f.Copies }},
 		{"Field that lacks trials", "Fields that lack trials", "open: ",
 			func(f contract.Field) bool { return lacks(r, f) }},
 	}
@@ -228,7 +231,7 @@ func standing(r *contract.Report) (sentences []string) {
 func decisionsOf(r *contract.Report) map[place]*stats.Decision {
 	all := map[place]*stats.Decision{}
 	for _, f := range r.Fields {
-		if f.AtLeast != 0 {
+		if f.AtLeast != 0 && !f.Copies { // those count by their cells
 			all[place{f.Scenario, f.Invariant}] = new(f.Standing.Decision)
 		}
 	}
@@ -260,6 +263,7 @@ func (d *Digest) addLists(r *contract.Report) {
 	for i := range d.Judges {
 		j := &d.Judges[i]
 		j.Decide = text.Clip(j.Decide, maxShort)
+		j.Scenarios, _ = few(j.Scenarios, maxParts)
 		if j.Calibration != nil {
 			rates := *j.Calibration
 			rates.Warnings, _ = clippedTexts(rates.Warnings, maxParts, maxShort)
@@ -301,7 +305,7 @@ func shorten(d *contract.Defect) (omitted int) {
 		b.Why = text.Clip(b.Why, maxShort)
 		b.Cells, n = few(b.Cells, maxParts)
 		omitted += n
-		b.Also, n = clippedTexts(b.Also, maxParts, maxTarget)
+		b.At, n = clippedTexts(b.At, maxParts, maxTarget)
 		omitted += n
 	}
 	return omitted
@@ -332,9 +336,11 @@ func Broken(r *contract.Report) []contract.CellReport {
 			cells = append(cells, c)
 		}
 	}
-	accepted := acceptedRates(r)
+	kept := ratesKept(r)
 	slices.SortStableFunc(cells, func(a, b contract.CellReport) int {
-		of := func(c contract.CellReport) bool { return accepted[place{c.Cell.Scenario, c.Cell.Invariant}] }
+		of := func(c contract.CellReport) bool {
+			return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == asStated
+		}
 		return cmp.Or(compareBool(of(a), of(b)), cmp.Compare(b.Severity, a.Severity))
 	})
 	return cells
@@ -411,7 +417,7 @@ func evidenceOf(o *contract.Observation) *EvidenceDigest {
 		e.Original = text.Clip(*o.Original, maxLong)
 	}
 	if o.Err != nil {
-		e.Error = text.Clip(o.Err.Error(), maxLong)
+		e.Error = text.Clip(usercode.ErrorText(o.Err), maxLong)
 	}
 	for _, event := range o.Events {
 		switch {

@@ -117,7 +117,7 @@ func TestADigestIsBounded(t *testing.T) {
 	defect.Sentence, defect.Facts, defect.Difference = long, slices.Repeat([]string{long}, many), long
 	defect.Deliveries = slices.Repeat(defect.Deliveries, many)
 	defect.Breaks = slices.Repeat([]contract.Break{{Invariant: "one-refund", Severity: contract.Critical, Why: long,
-		Cells: slices.Repeat(defect.Breaks[0].Cells, many), Also: slices.Repeat([]string{long}, many)}}, many)
+		Cells: slices.Repeat(defect.Breaks[0].Cells, many), At: slices.Repeat([]string{long}, many)}}, many)
 	judge.Decide = long
 	judge.Calibration.Warnings = slices.Repeat([]string{long}, many)
 	goal.Failed, goal.Scenarios = long, slices.Repeat([]string{"calm"}, many)

@@ -29,7 +29,7 @@ func ExampleText() {
 		},
 		Score: scoring.ContractScore{
 			Value: 75, Verdict: scoring.Pass, Why: "no critical invariant broke; 3 of 4 decided cells held",
-			Passed: 3, Decided: 4, Total: 4, Interval: scoring.Interval{Low: 0.3006, High: 0.9544, Level: 0.95},
+			Passed: 3, Decided: 4, Total: 4, Interval: scoring.Interval{Low: 0.1941, High: 0.9937, Level: 0.95},
 		},
 	}
 	lie := &r.Cells[3]
@@ -60,7 +60,7 @@ func ExampleText() {
 	// PASS no critical invariant broke; 3 of 4 decided cells held
 	//
 	// score     75.00 of 100, weighted by severity
-	// held      3 of 4 decided cells, 75.0 % (95 % interval 30.1 % to 95.4 %, Wilson)
+	// held      3 of 4 decided cells, 75.0 % (95 % interval 19.4 % to 99.4 %, exact)
 	// cells     4: 4 decided
 	// run       2 scenarios × 2 invariants × 1 trial, seed 42
 	//

@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 const (
@@ -79,7 +80,7 @@ func lastFaults(c *contract.CellReport) (events []int) {
 	o := c.Evidence
 	said := o.Response + "\n" + c.Why
 	if o.Err != nil {
-		said += "\n" + o.Err.Error()
+		said += "\n" + usercode.ErrorText(o.Err)
 	}
 	quoted := false
 	for i, e := range slices.Backward(o.Events) {
@@ -195,6 +196,9 @@ func faultLine(e *chaos.Event, calls, waited string) string {
 			break
 		}
 		fmt.Fprintf(&b, ", %s%s became %s", changedPath(c), clip(string(c.Before), 40), clip(string(c.After), 40))
+	}
+	if e.Outcome == chaos.OutcomeOpen {
+		b.WriteString(", the call was still open when its cell ended")
 	}
 	if e.Err != "" {
 		fmt.Fprintf(&b, ", the caller got: %s", e.Err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/dist"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -21,47 +20,39 @@ type share struct {
 	kind            string
 }
 
-// newShare takes the interval by scenario if there is one. If there is none, all that was
-// decided is of one scenario: shared observations are then those of its field with the most.
-func newShare(r *contract.Report, passed, decided int, in scoring.Interval, chosen func(contract.Field) bool) share {
-	s := share{passed, decided, "decided cell", in, kindWilson}
+// newShare is a share of what the score of a report counts.
+func newShare(r *contract.Report, passed, decided int, in scoring.Interval) share {
+	s := share{passed, decided, "decided cell", in, kindOf(in, "by scenario")}
 	if r.Sequential {
 		s.noun = "decided field"
 	}
-	if by := r.ShareOf(chosen); by != nil {
-		s.interval, s.kind = by.Interval, "by scenario"
-		return s
-	}
-	most := 0
-	for _, f := range r.Fields {
-		if chosen(f) {
-			most = max(most, f.Decided)
-		}
-	}
-	if r.Sequential {
-		most = min(most, 1) // trials of a field are one there
-	}
-	if r.SharedObservations && 0 < most && most < decided {
-		s.interval.Low, s.interval.High = dist.Wilson(float64(passed)/float64(decided), float64(most),
-			dist.NormalQuantile(in.Level))
-		s.kind = "Wilson of " + text.Plural(most, "observation")
+	if in.Clusters == 0 && r.SharedObservations {
+		s.kind += ", by observation"
 	}
 	return s
 }
 
+// The kinds of intervals besides those by cluster.
 const (
-	kindWilson  = "Wilson"
+	kindExact   = "exact"
 	kindAnyTime = "any-time"
 )
+
+// kindOf is the kind of the interval of a share: by cluster, if there are several.
+func kindOf(in scoring.Interval, byCluster string) string {
+	if in.Clusters > 0 {
+		return byCluster
+	}
+	return kindExact
+}
 
 // shares are the share of all that was decided, and those of the severities in the order
 // of the score.
 func shares(r *contract.Report) (all share, severities []share) {
 	s := r.Score
-	all = newShare(r, s.Passed, s.Decided, s.Interval, func(contract.Field) bool { return true })
+	all = newShare(r, s.Passed, s.Decided, s.Interval)
 	for _, v := range s.Severities {
-		s := newShare(r, v.Passed, v.Decided, v.Interval,
-			func(f contract.Field) bool { return f.Severity == v.Severity })
+		s := newShare(r, v.Passed, v.Decided, v.Interval)
 		s.noun = "" // the line above has it
 		severities = append(severities, s)
 	}
@@ -85,23 +76,24 @@ func (s share) String() string {
 }
 
 // everyText says how often all of k trials of a field held, for some k; "" where that would
-// say nothing, or be biased.
+// say nothing, as of copies, or be biased.
 func everyText(r *contract.Report) string {
 	var tasks []stats.Tally
 	least, most := 0, 0
 	for _, f := range r.Fields {
-		if f.Decided > 0 {
-			tasks = append(tasks, stats.Tally{Passed: f.Held, Trials: f.Decided})
-			if least == 0 || f.Decided < least {
-				least = f.Decided
+		if held, decided := f.Counted(); decided > 0 {
+			tasks = append(tasks, stats.Tally{Passed: held, Trials: decided})
+			if least == 0 || decided < least {
+				least = decided
 			}
-			most = max(most, f.Decided)
+			most = max(most, decided)
 		}
 	}
 	if r.Sequential || most < 2 {
 		return ""
 	}
 	var parts []string
+	kind := ""
 	for _, k := range tries(r.Trials) {
 		few := 0
 		for _, t := range tasks {
@@ -116,14 +108,19 @@ func everyText(r *contract.Report) string {
 		if err != nil {
 			return ""
 		}
-		parts = append(parts, fmt.Sprintf("pass^%d %s", k, percent(estimate.Value)))
+		part := fmt.Sprintf("pass^%d %s", k, percent(estimate.Value))
+		if in := estimate.Interval; in.Level > 0 {
+			part += fmt.Sprintf(" (%s to %s)", percent(in.Low), percent(in.High))
+			kind = ", 95 % intervals by field"
+		}
+		parts = append(parts, part)
 	}
 	trials := text.Plural(most, "decided trial")
 	if least < most {
 		trials = text.Number(least) + " to " + trials
 	}
-	return fmt.Sprintf("%s; the mean over %s of %s each", strings.Join(parts, ", "),
-		text.Plural(len(tasks), "field"), trials)
+	return fmt.Sprintf("%s; the mean over %s of %s each%s", strings.Join(parts, ", "),
+		text.Plural(len(tasks), "field"), trials, kind)
 }
 
 // tries are how many trials in a row a report tells of: 1, 2, 5, and all that there are.
@@ -145,7 +142,7 @@ func told(r *contract.Report) []contract.Field {
 	for _, f := range r.Fields {
 		mixed := f.Held > 0 && f.Held < f.Decided
 		ran := f.Decided+f.Undelivered+f.Inconclusive > 0 || r.Sequential && !r.Cancelled && f.NotRun < r.Trials
-		counts := f.Standing.Decision != stats.Open || r.Score.Verdict != scoring.Pass
+		counts := f.Standing.Decision != stats.Open || f.Copies || r.Score.Verdict != scoring.Pass
 		if ran && f.AtLeast != 0 && counts || mixed || lacks(r, f) {
 			all = append(all, f)
 		}
@@ -156,15 +153,23 @@ func told(r *contract.Report) []contract.Field {
 	return all
 }
 
-// acceptedRates are the places of promised rates that were accepted.
-func acceptedRates(r *contract.Report) map[place]bool {
-	accepted := map[place]bool{}
+const asStated = "within its promise"
+
+// ratesKept says of the promised rates that were not rejected how they are kept. Some
+// of their trials were to be expected to break.
+func ratesKept(r *contract.Report) map[place]string {
+	kept := map[place]string{}
 	for _, f := range r.Fields {
-		if f.AtLeast != 0 && f.Standing.Decision == stats.Accepted {
-			accepted[place{f.Scenario, f.Invariant}] = true
+		at := place{f.Scenario, f.Invariant}
+		switch {
+		case f.AtLeast == 0:
+		case f.Standing.Decision == stats.Accepted:
+			kept[at] = asStated
+		case f.Standing.Decision == stats.Open:
+			kept[at] = asStated + " so far"
 		}
 	}
-	return accepted
+	return kept
 }
 
 // lacks reports whether a budget ended before a field was decided.
@@ -174,8 +179,10 @@ func lacks(r *contract.Report, f contract.Field) bool {
 
 func urgency(r *contract.Report, f contract.Field) int {
 	switch d := f.Standing.Decision; {
-	case f.AtLeast != 0 && d == stats.Rejected:
+	case f.AtLeast != 0 && d == stats.Rejected, f.Copies && f.Held < f.Decided+f.Unprovoked:
 		return 0
+	case f.Copies:
+		return 3
 	case f.AtLeast != 0 && d == stats.Open, lacks(r, f):
 		return 1
 	case f.AtLeast == 0:
@@ -205,7 +212,7 @@ func standsText(r *contract.Report, f contract.Field) string {
 	if f.Interval.Level == 0 {
 		return s
 	}
-	kind := kindWilson
+	kind := kindExact
 	if r.Sequential {
 		kind = kindAnyTime
 	}

@@ -138,7 +138,7 @@ func chaosScore(t require.TestingT, r *contract.Report, cells []scoring.Cell, ru
 	if !ruled {
 		return
 	}
-	s, err := scoring.Chaos(under, left[contract.Broken], left[contract.Inconclusive])
+	s, err := scoring.Chaos(under, left[contract.Broken], left[contract.Inconclusive], nil)
 	require.NoError(t, err)
 	r.Chaos = &s
 }
@@ -305,7 +305,7 @@ func explained(t testing.TB) *contract.Report {
 		{Sentence: "refund does its work and its reply is lost", Severity: contract.Critical,
 			Deliveries: []contract.Delivery{{Rule: "refund:lose-reply", Fault: "lose-reply", Target: "refund", Key: 9007199254740993, Ordinal: 1, Attempt: 1}},
 			Breaks: []contract.Break{{ID: "0123abcd", Invariant: "one-refund", Severity: contract.Critical, Why: "2 refunds for order 1042, want 1",
-				Cells: []contract.Cell{first, second}, Also: []string{"ship"}}},
+				Cells: []contract.Cell{first, second}, At: []string{"ship"}}},
 			Facts: []string{"when it only fails, it holds"}, Rerun: "go run ./examples/quickstart -fewest"},
 		{Sentence: "orders.get fails", Severity: contract.Low, Breaks: []contract.Break{{Invariant: "at-most-12-calls", Severity: contract.Low, Why: "13 calls"}},
 			Broke: 4, Runs: 24, Rate: &scoring.Interval{Low: .05, High: .38, Level: .95}, Unconfirmed: true, Cut: true, Difference: "call 3: ship for refund"},

@@ -15,11 +15,11 @@ const noReason = "no reason was given"
 // A group holds the broken cells of one invariant that broke for the same reason. It
 // is shown with the evidence of one of them; the other scenarios get a line each.
 type group struct {
-	accepted bool                 // the cell is a trial of a promised rate that was accepted
-	cell     *contract.CellReport // the one that is shown
-	mark     mark
-	places   []*brokenPlace // by scenario; the first is that of the shown cell
-	loose    bool           // the reasons differ in their numbers
+	kept   string               // how the promised rate of the cell is kept; "": none is
+	cell   *contract.CellReport // the one that is shown
+	mark   mark
+	places []*brokenPlace // by scenario; the first is that of the shown cell
+	loose  bool           // the reasons differ in their numbers
 }
 
 // A brokenPlace holds the trials of one scenario that are in a group.
@@ -37,8 +37,8 @@ func isCalm(c *contract.CellReport) bool {
 }
 
 // calm reports whether the agent breaks this without faults; a broken trial of a rate that was
-// accepted says nothing of the kind.
-func (b *group) calm() bool { return isCalm(b.cell) && !b.accepted }
+// not rejected says nothing of the kind.
+func (b *group) calm() bool { return isCalm(b.cell) && b.kept == "" }
 
 // broken groups the broken cells: those of scenarios without faults first, then the
 // most severe, and otherwise in the order of the matrix. If there are more groups
@@ -74,10 +74,10 @@ func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*gr
 		}
 		b.add(c, g)
 	}
-	accepted := acceptedRates(r)
+	kept := ratesKept(r)
 	for _, b := range all {
 		b.choose()
-		b.accepted = accepted[place{b.cell.Cell.Scenario, b.cell.Cell.Invariant}]
+		b.kept = kept[place{b.cell.Cell.Scenario, b.cell.Cell.Invariant}]
 	}
 	slices.SortStableFunc(all, func(a, b *group) int {
 		return cmp.Or(-compareBool(a.calm(), b.calm()), cmp.Compare(b.cell.Severity, a.cell.Severity))
@@ -125,6 +125,9 @@ func (b *group) outcome() string {
 	how := "broken" + b.places[0].among()
 	if b.mark == markUnprovoked {
 		how += ", although no fault was delivered"
+	}
+	if b.kept != "" {
+		how += ", " + b.kept
 	}
 	return how
 }

@@ -81,7 +81,7 @@ func infested(t require.TestingT, draw func(label string) string) *contract.Repo
 	r.Goals = []contract.GoalCount{{Goal: draw("goal"), Scenarios: []string{r.Scenarios[0]}, Of: 1, Failed: draw("failed")}}
 	r.Defects = []contract.Defect{{Sentence: draw("sentence"), Severity: contract.High, Facts: []string{draw("fact")}, Rerun: draw("rerun"), Difference: draw("difference"),
 		Deliveries: []contract.Delivery{{Rule: draw("rule"), Fault: draw("fault"), Target: draw("target"), Lane: draw("lane"), Attempt: 1}},
-		Breaks:     []contract.Break{{Invariant: r.Invariants[0], Severity: contract.Low, Why: draw("why"), Also: []string{draw("target")}, Cells: []contract.Cell{r.Cells[0].Cell}}}}}
+		Breaks:     []contract.Break{{Invariant: r.Invariants[0], Severity: contract.Low, Why: draw("why"), At: []string{draw("target")}, Cells: []contract.Cell{r.Cells[0].Cell}}}}}
 	r.SearchStopped, r.Difference = draw("stopped"), draw("difference")
 	score(t, r, rules)
 	r.Score.Why = draw("reason")

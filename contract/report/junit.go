@@ -136,6 +136,8 @@ func ratesSuite(r *contract.Report, o *JUnitOptions) *junit.Suite {
 			Type: f.Standing.Decision.String() + ", " + f.Severity.String()}
 		switch {
 		case f.Standing.Decision == stats.Accepted:
+		case f.Copies: // its cells have cases of their own
+			c.Skipped = result
 		case f.Standing.Decision == stats.Open:
 			c.Error = result
 		case f.Severity >= o.FailOn:

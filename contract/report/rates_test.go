@@ -60,7 +60,7 @@ func TestRatesInText(t *testing.T) {
 	out := b.String()
 	for _, line := range []string{
 		"FAIL critical refund-reply-lost / one-refund: rejected: 1 of 4 held: 80 % and not 95 %",
-		"held      2 of 4 decided fields, 50.0 % (95 % interval 0.2 % to 99.8 %, by scenario)",
+		"held      2 of 4 decided fields, 50.0 % (95 % interval 0.0 % to 100.0 %, by scenario)",
 		"cells     197: 197 decided",
 		"✗ refund-reply-lost / one-refund (critical): rejected: ",
 		"? refund-reply-lost / asks-first (high): open: 17 of 18 held; 9 more passes in a row would accept, about 17 trials at this rate (95 % interval ",
@@ -94,19 +94,19 @@ func TestSharedObservationsOfOneScenario(t *testing.T) {
 		outcomes["calm/"+name+"/2"] = brokenOnce()
 	}
 	r := build(t, "shared", 5, []madeScenario{{"calm", true}}, invariants, outcomes)
-	wilson := func(passed, n int) string {
-		in, err := scoring.Wilson(passed, n, scoring.Level95)
+	exact := func(passed, n int) string {
+		in, err := stats.ClopperPearson(passed, n, scoring.Level95)
 		require.NoError(t, err)
-		return fmt.Sprintf("95 %% interval %.1f %% to %.1f %%, Wilson", 100*in.Low, 100*in.High)
+		return fmt.Sprintf("95 %% interval %.1f %% to %.1f %%, exact", 100*in.Low, 100*in.High)
 	}
 	for _, row := range []struct {
 		reason             string
 		shared, sequential bool
 		all, high, low     string
 	}{
-		{"runs of their own", false, false, wilson(16, 20), wilson(12, 15), wilson(4, 5)},
-		{"shared", true, false, wilson(4, 5) + " of 5 observations", wilson(4, 5) + " of 5 observations", wilson(4, 5)},
-		{"fields of one scenario", true, true, wilson(0, 1) + " of 1 observation", wilson(0, 1) + " of 1 observation", wilson(0, 1)},
+		{"runs of their own", false, false, exact(16, 20), exact(12, 15), exact(4, 5)},
+		{"shared", true, false, exact(4, 5) + ", by observation", exact(4, 5) + ", by observation", exact(4, 5) + ", by observation"},
+		{"fields of one scenario", true, true, exact(0, 1) + ", by observation", exact(0, 1) + ", by observation", exact(0, 1) + ", by observation"},
 	} {
 		r.SharedObservations, r.Sequential = row.shared, row.sequential
 		score(t, r, nil)
@@ -120,7 +120,9 @@ func TestSharedObservationsOfOneScenario(t *testing.T) {
 	}
 }
 
-// TestTrialsInARow: pass^k for 1, 2, 5 and all trials, as far as each field has so many.
+// TestTrialsInARow: pass^k for 1, 2, 5 and all trials, as far as each field has so many. Of two
+// fields, one of which held throughout, the interval reaches 12.7 times the half of what the
+// other lost to either side: that is the quantile of Student's t for one degree of freedom.
 func TestTrialsInARow(t *testing.T) {
 	for _, row := range []struct {
 		reason string
@@ -129,12 +131,14 @@ func TestTrialsInARow(t *testing.T) {
 		want   string
 	}{
 		{"half of the fields held in all trials", 20, map[string]outcome{"calm/one/7": brokenOnce()},
-			"pass^1 97.5 %, pass^2 95.0 %, pass^5 87.5 %, pass^20 50.0 %; the mean over 2 fields of 20 decided trials each"},
+			"pass^1 97.5 % (65.7 % to 100.0 %), pass^2 95.0 % (31.5 % to 100.0 %), pass^5 87.5 % (0.0 % to 100.0 %), " +
+				"pass^20 50.0 % (0.0 % to 100.0 %); the mean over 2 fields of 20 decided trials each, 95 % intervals by field"},
 		{"one trial was not decided", 20, map[string]outcome{"calm/one/7": inconclusive("reset failed")},
 			"pass^1 100.0 %, pass^2 100.0 %, pass^5 100.0 %, pass^20 not known, with fewer decided trials in 1 field; " +
 				"the mean over 2 fields of 19 to 20 decided trials each"},
 		{"few trials", 3, map[string]outcome{"calm/one/3": brokenOnce()},
-			"pass^1 83.3 %, pass^2 66.7 %, pass^3 50.0 %; the mean over 2 fields of 3 decided trials each"},
+			"pass^1 83.3 % (0.0 % to 100.0 %), pass^2 66.7 % (0.0 % to 100.0 %), pass^3 50.0 % (0.0 % to 100.0 %); " +
+				"the mean over 2 fields of 3 decided trials each, 95 % intervals by field"},
 		{"as many as one of the others", 5, nil,
 			"pass^1 100.0 %, pass^2 100.0 %, pass^5 100.0 %; the mean over 2 fields of 5 decided trials each"},
 		{"one trial has no row", 1, nil, ""},

@@ -23,7 +23,7 @@ func scores(r *contract.Report) (all []fact) {
 	if s := r.Mutation; s != nil {
 		all = append(all, fact{"mutation", mutationText(s)})
 		for _, k := range s.Kinds {
-			all = append(all, fact{"kind", kindText(k)})
+			all = append(all, fact{"kind", kindText(k, s.Prompts)})
 		}
 	}
 	if s := r.Replay; s != nil {
@@ -58,7 +58,7 @@ func chaosText(s *scoring.ChaosScore) string {
 	value := "none, because no cell under rules was decided"
 	if s.Decided > 0 {
 		value = points(s.Value) + " of 100 under rules, weighted by severity; " +
-			share{s.Passed, s.Decided, "decided cell", s.Interval, kindWilson}.String()
+			share{s.Passed, s.Decided, "decided cell", s.Interval, kindOf(s.Interval, "by scenario")}.String()
 	}
 	return value +
 		left(s.CalmBroken, "broken in calm too", s.CalmUndecided, "not decided in calm", s.Inconclusive, "inconclusive",
@@ -70,17 +70,17 @@ func mutationText(s *scoring.MutationScore) string {
 	if s.Decided > 0 {
 		value = fmt.Sprintf("%s of 1, weighted by kind: %s; held %s", strconv.FormatFloat(s.Value, 'f', 3, 64),
 			clean(s.Formula),
-			of(s.Passed, s.Decided, s.Interval))
+			of(s.Passed, s.Decided, s.Interval, s.Prompts))
 	}
 	return value + left(s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
 
-func kindText(k scoring.KindScore) string {
+func kindText(k scoring.KindScore, prompts int) string {
 	weight := strconv.FormatFloat(k.Weight, 'g', -1, 64)
 	if k.Decided == 0 {
 		return fmt.Sprintf("%s × %s: none of %s decided", clean(k.Kind), weight, text.Number(k.Total))
 	}
-	return fmt.Sprintf("%s × %s: %s", clean(k.Kind), weight, of(k.Passed, k.Decided, k.Interval)) +
+	return fmt.Sprintf("%s × %s: %s", clean(k.Kind), weight, of(k.Passed, k.Decided, k.Interval, prompts)) +
 		left(k.Total-k.Decided, "not decided")
 }
 
@@ -88,7 +88,7 @@ func replayText(s *scoring.ReplayScore) string {
 	value := "none, because no cell of a session was decided"
 	if s.Decided > 0 {
 		value = points(s.Value) + " of 100; " +
-			share{s.Passed, s.Decided, "decided cell", s.Interval, kindWilson}.String()
+			share{s.Passed, s.Decided, "decided cell", s.Interval, kindOf(s.Interval, "by session")}.String()
 	}
 	return value + left(s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
@@ -110,11 +110,15 @@ func overallText(s *scoring.Overall) string {
 
 func points(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// of is a share of things that are no cells, with its interval.
-func of(passed, decided int, in scoring.Interval) string {
+// of is a share of mutations of so many prompts, with its interval.
+func of(passed, decided int, in scoring.Interval, prompts int) string {
 	s := fmt.Sprintf("%s of %s", text.Number(passed), text.Number(decided))
 	if in.Level > 0 {
-		s += " (" + intervalText(in, kindWilson) + ")"
+		by := "by text"
+		if prompts > 1 {
+			by = "by prompt"
+		}
+		s += " (" + intervalText(in, kindOf(in, by)) + ")"
 	}
 	return s
 }
@@ -143,12 +147,24 @@ func judgeText(s scoring.JudgeScore) string {
 	rate, in, ok := s.Rate()
 	if ok {
 		value += fmt.Sprintf("%s of %s held, %s raw (%s)", text.Number(s.Held),
-			text.Plural(s.Held+s.Broken, "judged answer"), percent(rate), intervalText(in, kindWilson))
+			text.Plural(s.Held+s.Broken, "judged answer"), percent(rate), intervalText(in, kindOf(in, "by scenario")))
 	} else {
 		value += "no answer judged"
 	}
-	if c := s.Calibration; c != nil && c.Rate != nil {
-		value += fmt.Sprintf("; %s corrected (%s)", percent(*c.Rate), intervalText(c.Interval, "Lang and Reiczigel"))
+	if least, most, ok := s.Bounds(); ok && s.Unsure > 0 {
+		value += fmt.Sprintf(", and %s to %s with those unsure all broken or all held", percent(least), percent(most))
+	}
+	if c := s.Calibration; c != nil && c.Least != nil && c.Most != nil {
+		rate := percent(*c.Least)
+		if s.Unsure > 0 {
+			rate += " to " + percent(*c.Most)
+		}
+		ofJudge := "Lang and Reiczigel"
+		if c.Interval.Clusters > 0 {
+			ofJudge += " by scenario"
+		}
+		value += fmt.Sprintf("; %s corrected (%s)", rate,
+			intervalText(c.Interval, ofJudge))
 	}
 	rest := aboveZero(s.Unsure, "unsure", s.Failed, "failed", s.Disputed, "disputed", s.Contradicted, "contradicted",
 		s.Cached, "kept from before", s.Malformed, "malformed")
@@ -156,7 +172,7 @@ func judgeText(s scoring.JudgeScore) string {
 		rest = append(rest, text.Plural(s.Calls, "call"))
 	}
 	if s.Cost > 0 {
-		rest = append(rest, "cost "+strconv.FormatFloat(s.Cost, 'g', 6, 64))
+		rest = append(rest, "cost "+text.Cost(s.Cost))
 	}
 	if len(rest) > 0 {
 		value += "; " + strings.Join(rest, ", ")

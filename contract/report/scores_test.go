@@ -13,13 +13,14 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // scored is a report with all scores.
 func scored(t testing.TB) *contract.Report {
 	r := desk(t)
 	in := func(passed, n int) scoring.Interval {
-		in, err := scoring.Wilson(passed, n, scoring.Level95)
+		in, err := stats.ClopperPearson(passed, n, scoring.Level95)
 		require.NoError(t, err)
 		return in
 	}
@@ -30,6 +31,7 @@ func scored(t testing.TB) *contract.Report {
 			{Kind: "upper", Weight: .6, Total: 1},
 		}}
 	r.Replay = &scoring.ReplayScore{Value: 75, Passed: 3, Decided: 4, Total: 5, NotRun: 1, Interval: in(3, 4)}
+	r.Chaos.Interval.Clusters, r.Mutation.Interval.Clusters, r.Mutation.Prompts, r.Replay.Interval.Clusters = 2, 3, 3, 2
 	overall, err := scoring.DefaultWeights().Overall(scoring.Parts{ContractVerdict: scoring.Fail, Chaos: &r.Chaos.Value,
 		Contract: &r.Score.Value, Replay: &r.Replay.Value}, &scoring.OverallOptions{Renormalise: true})
 	require.NoError(t, err)
@@ -44,12 +46,12 @@ func TestEveryFormatShowsTheScores(t *testing.T) {
 		shown := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(html.UnescapeString(string(render(t, f, r))), "")
 		shown = strings.Join(strings.Fields(shown), " ")
 		for _, want := range []string{
-			"60.00 of 100 under rules, weighted by severity; 2 of 4 decided cells, 50.0 % (95 % interval 15.0 % to 85.0 %, Wilson); left out: " +
+			"60.00 of 100 under rules, weighted by severity; 2 of 4 decided cells, 50.0 % (95 % interval 6.8 % to 93.2 %, by scenario); left out: " +
 				"3 broken in calm too, 1 inconclusive, 2 undelivered",
-			"0.500 of 1, weighted by kind: Σ w·h ÷ Σ w = 0.8 ÷ 1.6; held 1 of 2 (95 % interval 9.5 % to 90.5 %, Wilson); left out: 1 inconclusive, 1 not run",
-			"typo × 0.8: 1 of 2 (95 % interval 9.5 % to 90.5 %, Wilson); left out: 1 not decided",
+			"0.500 of 1, weighted by kind: Σ w·h ÷ Σ w = 0.8 ÷ 1.6; held 1 of 2 (95 % interval 1.3 % to 98.7 %, by prompt); left out: 1 inconclusive, 1 not run",
+			"typo × 0.8: 1 of 2 (95 % interval 1.3 % to 98.7 %, exact); left out: 1 not decided",
 			"upper × 0.6: none of 1 decided",
-			"75.00 of 100; 3 of 4 decided cells, 75.0 %",
+			"75.00 of 100; 3 of 4 decided cells, 75.0 % (95 % interval 19.4 % to 99.4 %, by session)",
 			"FAIL, ", "chaos 60.00 × 0.4375 + contract ", " × 0.4375 + replay 75.00 × 0.125", "the contract failed; did not run: mutation; " +
 				"weights were scaled up to those that ran",
 		} {

@@ -182,9 +182,8 @@ func caveats(r *contract.Report) (all []string) {
 		all = append(all,
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
-	if r.Repeatable == "yes" && r.Trials > 1 {
-		all = append(all, "The agent is repeatable: trials under equal faults are copies of each other, and no interval here "+
-			"takes that into account.")
+	if note := repeatsNote(r); note != "" {
+		all = append(all, note)
 	}
 	all = append(all, judgeNotes(r)...)
 	if note := calmNote(r); note != "" {
@@ -193,14 +192,38 @@ func caveats(r *contract.Report) (all []string) {
 	return all
 }
 
+// repeatsNote reports whether the agent was seen to differ, in how many runs that could have shown
+// it, and which trials are copies; "" if neither is known.
+func repeatsNote(r *contract.Report) string {
+	var parts []string
+	switch n := r.RepeatedRuns(); {
+	case r.Repeatable == "no", r.Repeatable == "" && slices.ContainsFunc(r.Repeats,
+		func(c contract.RepeatCount) bool { return c.Groups > 0 && c.Alike == 0 }):
+	case n > 0:
+		parts = append(parts, fmt.Sprintf("The agent was not seen to differ in %s under faults that repeated an earlier one.",
+			text.Plural(n, "run")))
+	case r.Repeatable == "yes":
+		parts = append(parts, "The agent was not seen to differ in calm runs; none under faults was repeated.")
+	}
+	copied := 0
+	for _, f := range r.Fields {
+		copied += one(f.Distinct > 0)
+	}
+	if copied > 0 {
+		parts = append(parts, fmt.Sprintf("In %s of %s some trials are copies, which intervals of fields, promised rates and "+
+			"pass^k count once.", text.Number(copied), text.Plural(len(r.Fields), "field")))
+	}
+	return strings.Join(parts, " ")
+}
+
 // withCalm returns the notes after a sentence about what breaks without faults, if
 // anything does. Text has headings for that.
 func withCalm(r *contract.Report, notes []string) []string {
 	var names []string
-	accepted := acceptedRates(r)
+	kept := ratesKept(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if isCalm(c) && !accepted[place{c.Cell.Scenario, c.Cell.Invariant}] &&
+		if isCalm(c) && kept[place{c.Cell.Scenario, c.Cell.Invariant}] == "" &&
 			!slices.Contains(names, c.Cell.Invariant) {
 			names = append(names, c.Cell.Invariant)
 		}

@@ -68,7 +68,7 @@ func TestTheFaultsOfARandomAgentAreThoseOfARun(t *testing.T) {
 				}
 				return "bad"
 			}},
-		{"the third call, whatever became of the first two", "a fails → fine", fault.Fail(errDown),
+		{"the third call, whatever became of the first two", "a fails on call 3 → fine", fault.Fail(errDown),
 			func(call func(string, int) error) string {
 				_, _ = call("a", 1), call("a", 1)
 				if call("a", 1) != nil {
@@ -205,11 +205,11 @@ func TestAScanSaysWhereNoFaultWasDelivered(t *testing.T) {
 	l := s.Limits[0]
 	require.NotNil(t, l.Held)
 	require.NotZero(t, *l.Held, "the one call is hit at any rate")
-	assert.Regexp(t, `fine +holds to \S+ %, where no fault was delivered, breaks from `, s.String())
+	assert.Regexp(t, `fine +holds to \S+ % \(1 of 1 held\), where no fault was delivered, breaks from `, s.String())
 
 	s, err = Scan(t.Context(), m, Burst("a", fault.Fail(errDown)), &Options{Budget: Budget{Runs: 1000}})
 	require.NoError(t, err)
-	assert.Regexp(t, `fine +holds to 0, breaks from 1\n`, s.String())
+	assert.Regexp(t, `fine +holds to 0 \(1 of 1 held\), breaks from 1 \(0 of 1 held\)\n`, s.String())
 }
 
 func TestADamagedFileIsNamed(t *testing.T) {

@@ -15,8 +15,9 @@ type kind struct {
 	groups []*group
 }
 
-// defects merges the groups: those of one pattern at the same targets are one defect, and
-// those that break one invariant alike by one pattern.
+// defects merges the groups: those of one pattern at the same targets are one defect, and of the
+// patterns with one target those that break one invariant alike. Those with several targets are
+// not: two causes in one line would be read as one, and their targets as interchangeable.
 func (e *explainer) defects() []contract.Defect {
 	var kinds []*kind
 	owner := map[string]*kind{}
@@ -31,7 +32,10 @@ func (e *explainer) defects() []contract.Defect {
 		if len(g.Hits) == 0 {
 			shape += e.withoutCalls(g)
 		}
-		keys := []string{fmt.Sprintf("%s at %q", shape, targets), fmt.Sprintf("%s %q %q", shape, g.Invariant, g.Shape)}
+		keys := []string{fmt.Sprintf("%s at %q", shape, targets), fmt.Sprintf("%s at %q", shape, targets)}
+		if len(targets) <= 1 {
+			keys[1] = fmt.Sprintf("%s %q %q", shape, g.Invariant, g.Reason())
+		}
 		k := owner[keys[0]]
 		if other := owner[keys[1]]; k == nil {
 			k = other
@@ -88,11 +92,15 @@ func (e *explainer) breakOf(g *group) contract.Break {
 	return contract.Break{Invariant: g.Invariant, Severity: g.severity, Why: e.secrets.Text(g.why), Cells: g.cells}
 }
 
-// A breach is what a defect breaks: an invariant, for reasons of one shape.
+// A breach is what a defect breaks at its targets: an invariant.
 type breach struct {
-	groups []*group
-	at     []string // tuples of targets, as text, in order
+	invariant string
+	targets   []string
+	groups    []*group
 }
+
+// at are the targets as text.
+func (p *breach) at() string { return strings.Join(p.targets, ", ") }
 
 // defect makes the defect of a kind.
 func (e *explainer) defect(k *kind) contract.Defect {
@@ -100,36 +108,34 @@ func (e *explainer) defect(k *kind) contract.Defect {
 		return cmp.Or(cmp.Compare(b.severity, a.severity),
 			cmp.Compare(slices.Index(e.groups, a), slices.Index(e.groups, b)))
 	})
-	breaches, tuples := e.breaches(k)
-	main := mainTuples(breaches)
-	g := k.groups[slices.IndexFunc(k.groups, func(g *group) bool { return slices.Contains(main, tupleOf(g)) })]
-	d := contract.Defect{Severity: g.severity, Rerun: g.first.Rerun, Cut: g.Cut}
+	breaches := breachesOf(k)
+	main := mainTargets(breaches)
+	inMain := func(p *breach) bool { return slices.Contains(main, p.at()) }
+	g := breaches[slices.IndexFunc(breaches, inMain)].groups[0]
+	d := contract.Defect{Severity: g.severity, Rerun: g.first.Rerun, Cut: g.Cut, Sentence: e.sentence(g, main)}
 	for _, h := range g.Hits {
 		d.Deliveries = append(d.Deliveries, h.Delivery)
 	}
-	if len(g.Hits) > 0 {
-		d.Sentence = wording.Sentence(g.Hits, placesOf(main, tuples))
-	} else {
-		d.Sentence = e.withoutCalls(g)
-	}
-	d.Sentence = e.secrets.Text(d.Sentence)
-	for _, f := range commonFacts(k.groups, main) {
+	for _, f := range commonFacts(breaches, inMain) {
 		d.Facts = append(d.Facts, e.secrets.Text(f))
 	}
+	counted := 0
 	for _, p := range breaches {
 		b := e.breakOf(p.groups[0])
 		b.Cells = nil
-		b.ID = e.keepBreach(p, main, &d)
+		b.ID = e.keepBreach(p, &d)
 		for _, g := range p.groups {
 			b.Cells = append(b.Cells, g.cells...)
 		}
-		for _, at := range p.at {
-			if !slices.Contains(main, at) {
-				b.Also = append(b.Also, strings.Join(tuples[at], ", "))
-			}
+		counted += len(b.Cells)
+		if len(main) > 1 || !inMain(p) {
+			b.At = p.targets
 		}
 		d.Severity = max(d.Severity, b.Severity)
 		d.Breaks = append(d.Breaks, b)
+	}
+	if counted == 0 && e.report != nil {
+		d.Facts = append(d.Facts, "its cells met the faults of another defect too, and are counted there")
 	}
 	if c := g.Sure; c != nil {
 		d.Broke, d.Runs, d.Rate, d.Unconfirmed = c.Broke, c.Runs, c.Rate(), !c.OK
@@ -138,23 +144,30 @@ func (e *explainer) defect(k *kind) contract.Defect {
 	return d
 }
 
-// keepBreach keeps a defect for what it breaks, and returns the id. Why it could not is a
-// fact of the defect.
-func (e *explainer) keepBreach(p *breach, main []string, d *contract.Defect) string {
-	g := p.groups[0]
-	for _, other := range p.groups {
-		if slices.Contains(main, tupleOf(other)) {
-			g = other
-			break
-		}
+// sentence says what breaks it: the faults of a group, at any of the targets if the pattern has
+// one place.
+func (e *explainer) sentence(g *group, main []string) string {
+	if len(g.Hits) == 0 {
+		return e.secrets.Text(e.withoutCalls(g))
 	}
+	_, places := wording.Pattern(g.Hits)
+	if len(places) == 1 {
+		places = []string{wording.Or(main)}
+	}
+	return e.secrets.Text(wording.Sentence(g.Hits, places))
+}
+
+// keepBreach keeps a defect for what it breaks at its targets, and returns the id. Why it could
+// not is a fact of the defect.
+func (e *explainer) keepBreach(p *breach, d *contract.Defect) string {
+	g := p.groups[0]
 	if e.atRate(g.Invariant) {
 		return "" // it may break now and then
 	}
 	if g.Cut || g.once || g.Sure != nil && !g.Sure.OK {
 		return "" // it may not be the smallest, or may not break
 	}
-	id, err := e.keep(g, d.Sentence)
+	id, err := e.keep(g, e.sentence(g, []string{p.at()}))
 	if err != nil {
 		fact := "not kept: " + strings.Join(strings.Fields(e.secrets.Text(err.Error())), " ")
 		if !slices.Contains(d.Facts, fact) {
@@ -190,37 +203,36 @@ func (e *explainer) ofRules(g *group) string {
 	return "under the rules " + strings.Join(names, ", ")
 }
 
-func tupleOf(g *group) string {
-	_, targets := wording.Pattern(g.Hits)
-	return fmt.Sprintf("%q", targets)
-}
-
-// breaches are what the groups of a kind break, and the tuples of targets by their text.
-func (e *explainer) breaches(k *kind) (all []*breach, tuples map[string][]string) {
-	tuples = map[string][]string{}
-	byInvariant := map[string]*breach{}
+// breachesOf are what the groups of a kind break, by invariant and targets.
+func breachesOf(k *kind) (all []*breach) {
 	for _, g := range k.groups {
-		p := byInvariant[g.Invariant]
-		if p == nil {
-			p = &breach{}
-			byInvariant[g.Invariant] = p
-			all = append(all, p)
+		_, targets := wording.Pattern(g.Hits)
+		i := slices.IndexFunc(all, func(p *breach) bool {
+			return p.invariant == g.Invariant && slices.Equal(p.targets, targets)
+		})
+		if i < 0 {
+			i = len(all)
+			all = append(all, &breach{invariant: g.Invariant, targets: targets})
 		}
-		p.groups = append(p.groups, g)
-		at := tupleOf(g)
-		if _, tuples[at] = wording.Pattern(g.Hits); !slices.Contains(p.at, at) {
-			p.at = append(p.at, at)
-		}
+		all[i].groups = append(all[i].groups, g)
 	}
-	return all, tuples
+	return all
 }
 
-// mainTuples are the targets at which every breach breaks; where there is none, those at
+// mainTargets are the targets at which every invariant breaks; where there are none, those at
 // which the most severe ones do.
-func mainTuples(breaches []*breach) []string {
-	main := breaches[0].at
-	for _, p := range breaches[1:] {
-		both := slices.DeleteFunc(slices.Clone(main), func(at string) bool { return !slices.Contains(p.at, at) })
+func mainTargets(breaches []*breach) (main []string) {
+	var invariants []string
+	at := map[string][]string{}
+	for _, p := range breaches {
+		if at[p.invariant] == nil {
+			invariants = append(invariants, p.invariant)
+		}
+		at[p.invariant] = append(at[p.invariant], p.at())
+	}
+	main = at[invariants[0]]
+	for _, name := range invariants[1:] {
+		both := slices.DeleteFunc(slices.Clone(main), func(one string) bool { return !slices.Contains(at[name], one) })
 		if len(both) > 0 {
 			main = both
 		}
@@ -228,29 +240,18 @@ func mainTuples(breaches []*breach) []string {
 	return main
 }
 
-// placesOf are the targets at each place of a pattern. Where it has several places, only
-// the first tuple is named: not all combinations were seen.
-func placesOf(main []string, tuples map[string][]string) []string {
-	first := slices.Clone(tuples[main[0]])
-	if len(first) != 1 {
-		return first
-	}
-	var names []string
-	for _, at := range main {
-		names = append(names, tuples[at][0])
-	}
-	return []string{wording.Or(names)}
-}
-
 // commonFacts are the facts that all groups at the main targets share.
-func commonFacts(groups []*group, main []string) (facts []string) {
+func commonFacts(breaches []*breach, inMain func(*breach) bool) (facts []string) {
 	first := true
-	for _, g := range groups {
-		switch {
-		case !slices.Contains(main, tupleOf(g)):
-		case first:
-			facts, first = slices.Clone(g.Facts), false
-		default:
+	for _, p := range breaches {
+		if !inMain(p) {
+			continue
+		}
+		for _, g := range p.groups {
+			if first {
+				facts, first = slices.Clone(g.Facts), false
+				continue
+			}
 			facts = slices.DeleteFunc(facts, func(f string) bool { return !slices.Contains(g.Facts, f) })
 		}
 	}

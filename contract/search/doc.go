@@ -25,14 +25,19 @@
 //   - A dichotomic search finds a set of deliveries that breaks the same invariant for a
 //     reason of the same shape, and of which none can be left out (Hemery, Lecoutre, Sais
 //     and Boussemart, Extracting MUCs from Constraint Networks, ECAI 2006). It asks about
-//     k·log2(n) + 2k of the sets of n deliveries, for a result of k.
+//     k·log2(n) + 2k of the sets of n deliveries, for a result of k. Then what the invariant
+//     does not need is left out, whatever the reason: it may list what failed.
 //   - Milder faults are tried in the place of each: a plain failure, a time-out before the
 //     work, a shorter wait. What is not needed beside them is left out, and again, until
 //     nothing changes.
+//   - Each fault of the result is lifted from the cell. Where that breaks the invariant all
+//     the same, the cell has another cause in it, which is searched alike (Reiter, A Theory
+//     of Diagnosis from First Principles, Artificial Intelligence 32, 1987).
 //
-// A cell that did not meet the faults found for its group, of the same rules at the same
-// targets, is searched again with others of its kind. Groups are one defect when they break
-// by the same pattern at the same targets, or break one invariant alike by the same pattern.
+// A cell that did not meet the faults found for its group, call by call, is counted with
+// those that it met, or searched again with others of its kind. Groups are one defect when
+// they break by the same pattern at the same targets, or break one invariant alike by the
+// same pattern with one target. Each target has its cells and its file.
 //
 // A fault with memory ([chaos.Stateful]) gets the earlier calls of its rule too. Where
 // the deliveries alone do not break the cell again, whole rules are left out instead.

@@ -86,5 +86,5 @@ func ExampleScan() {
 	fmt.Print(scanned)
 	// Output:
 	// error at pay in a row, 17 runs
-	// buys                     holds to 1, breaks from 2
+	// buys                     holds to 1 (1 of 1 held), breaks from 2 (0 of 1 held)
 }

@@ -112,18 +112,18 @@ type group struct {
 }
 
 // group groups the broken cells of the report, the most severe first. A broken trial of
-// a promised rate that was accepted is none: such trials were to be expected.
+// a promised rate that was not rejected is none: such trials were to be expected.
 func (e *explainer) group() {
 	e.shapes = seen.NewShaper(e.targets())
 	type field struct{ scenario, invariant string }
-	accepted := map[field]bool{}
+	promised := map[field]bool{}
 	for _, f := range e.report.Fields {
-		accepted[field{f.Scenario, f.Invariant}] = f.AtLeast != 0 && f.Standing.Decision == stats.Accepted
+		promised[field{f.Scenario, f.Invariant}] = f.AtLeast != 0 && f.Standing.Decision != stats.Rejected
 	}
 	byKey, shapes := map[[3]string]*group{}, map[field]int{}
 	for i := range e.report.Cells {
 		c := &e.report.Cells[i]
-		if !c.Violated || accepted[field{c.Cell.Scenario, c.Cell.Invariant}] {
+		if !c.Violated || promised[field{c.Cell.Scenario, c.Cell.Invariant}] {
 			continue
 		}
 		shape := e.shapes.Of(c.Why)
@@ -173,6 +173,7 @@ func (e *explainer) targets() map[string]bool {
 // explain searches, and fills in the report.
 func (e *explainer) explain(ctx context.Context) error {
 	e.view = seen.NewViewer(e.runner.Tools(), e.shapes)
+	e.view.Reasons = true
 	e.runs = lockstep.New(e.runner.Run, e.o.bounds(), func(r lockstep.Request, result *contract.Result) *seen.Run {
 		return e.view.Digest(result, r.Detail)
 	})
@@ -204,10 +205,17 @@ func (e *explainer) searchAll(ctx context.Context, groups []*group) error {
 	return cmp.Or(err, e.runs.Run(ctx, tasks...))
 }
 
-// split makes groups of the cells that did not meet the faults which were found for their
-// group: other faults broke them. Of a cell without evidence that is not known. An agent
-// that does not repeat itself would take too many runs.
+// split makes groups of what the search of groups brought up: other causes in their sources, and
+// the cells that met no known cause, which other faults broke. Of a cell without evidence that
+// is not known. An agent that does not repeat itself would take too many runs.
 func (e *explainer) split(groups []*group) (more []*group) {
+	for _, g := range groups {
+		for _, other := range g.Others {
+			e.groups = append(e.groups, &group{scenario: g.scenario, severity: g.severity, first: g.first,
+				why: cmp.Or(other.Smallest.Of(g.Invariant).Why, g.why), Found: *other})
+		}
+		g.Others = nil
+	}
 	cells := make(map[contract.Cell]*contract.CellReport, len(e.report.Cells))
 	for i := range e.report.Cells {
 		cells[e.report.Cells[i].Cell] = &e.report.Cells[i]
@@ -216,30 +224,47 @@ func (e *explainer) split(groups []*group) (more []*group) {
 		if g.Smallest == nil || g.Source.Random {
 			continue
 		}
-		other := &group{scenario: g.scenario, severity: g.severity,
+		rest := &group{scenario: g.scenario, severity: g.severity,
 			Found: culprit.Found{Invariant: g.Invariant, Shape: g.Shape}}
-		own := g.cells[:0:0]
-		for _, c := range g.cells {
+		all := g.cells
+		g.cells = nil
+		for _, c := range all {
 			r := cells[c]
-			run := r.Observations()
-			if r == g.first || len(run) == 0 || g.MetBy(seen.HitsOf(run)) {
-				own = append(own, c)
+			if owner := e.ownerOf(g, r); owner != nil {
+				owner.cells = append(owner.cells, c)
 				continue
 			}
-			if other.first == nil {
-				other.first, other.why = r, r.Why
+			if rest.first == nil {
+				rest.first, rest.why = r, r.Why
 			}
-			other.cells = append(other.cells, c)
+			rest.cells = append(rest.cells, c)
 		}
-		switch g.cells = own; {
-		case other.first == nil:
+		switch {
+		case rest.first == nil:
 		case len(e.groups)+len(more) >= maxGroups:
-			e.left += len(other.cells)
+			e.left += len(rest.cells)
 		default:
-			more = append(more, other)
+			more = append(more, rest)
 		}
 	}
 	return more
+}
+
+// ownerOf is the group whose faults a cell of g met: g itself, else another one of its scenario,
+// invariant and shape; nil: none did.
+func (e *explainer) ownerOf(g *group, c *contract.CellReport) *group {
+	run := c.Observations()
+	if c == g.first || len(run) == 0 || g.MetBy(run) {
+		return g
+	}
+	i := slices.IndexFunc(e.groups, func(k *group) bool {
+		return k.scenario == g.scenario && k.Invariant == g.Invariant && k.Smallest != nil && !k.Source.Random &&
+			(k.Shape == g.Shape || k.Reason() == g.Shape) && k.MetBy(run)
+	})
+	if i < 0 {
+		return nil
+	}
+	return e.groups[i]
 }
 
 // stopped says what was not searched and why.

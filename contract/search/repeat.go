@@ -95,11 +95,16 @@ func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, e
 	tasks := make([]lockstep.Task[[]*contract.Observation], len(lists))
 	for i, l := range lists {
 		tasks[i] = func(ask lockstep.Ask[[]*contract.Observation]) {
-			first, ok := ask(l.Request(nil, 0))
+			request := func(number int) lockstep.Request {
+				r := l.Request(nil, number)
+				r.Cell.Scenario = calmRun
+				return r
+			}
+			first, ok := ask(request(0))
 			if !ok {
 				return
 			}
-			if second, ok := ask(l.Request(nil, 1)); ok {
+			if second, ok := ask(request(1)); ok {
 				differences[i] = differenceOf(first, second)
 			}
 		}
@@ -115,6 +120,9 @@ func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, e
 	}
 	return nil, nil
 }
+
+// calmRun is the scenario of the runs of Repeat: no name of one in a matrix.
+const calmRun = "(calm)"
 
 // maxShown bounds what a difference shows of either run, in bytes.
 const maxShown = 80

@@ -327,13 +327,13 @@ func (l *Limit) said(format func(float64) string) string {
 	case len(l.Points) == 0:
 		return "not tried"
 	case l.Held != nil:
-		parts = append(parts, "holds to "+format(*l.Held))
+		parts = append(parts, "holds to "+format(*l.Held)+l.countsAt(*l.Held))
 		if *l.Held != 0 && !l.shownAt(*l.Held) { // a value of 0 has none by itself
 			parts = append(parts, "where no fault was delivered")
 		}
 	}
 	if l.Broke != nil {
-		parts = append(parts, "breaks from "+format(*l.Broke))
+		parts = append(parts, "breaks from "+format(*l.Broke)+l.countsAt(*l.Broke))
 	}
 	if n := len(l.HeldAgain); n > 0 {
 		parts = append(parts,
@@ -346,6 +346,16 @@ func (l *Limit) said(format func(float64) string) string {
 		parts = append(parts, "undecided in "+text.Plural(undecided, "run"))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// countsAt says of how many runs at a value the invariant held, such as " (5 of 5 held)".
+func (l *Limit) countsAt(value float64) string {
+	for _, p := range l.Points {
+		if p.Value == value && p.Runs > 0 {
+			return fmt.Sprintf(" (%d of %d held)", p.Runs-p.Broke-p.Undecided, p.Runs)
+		}
+	}
+	return ""
 }
 
 func plain(v float64) string { return fmt.Sprint(v) }

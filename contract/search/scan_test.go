@@ -58,7 +58,7 @@ func TestScanOfABurst(t *testing.T) {
 		assert.EqualValues(t, min(tries-1, 16), *limit.Held)
 		if tries > 16 {
 			assert.Nil(t, limit.Broke)
-			assert.Contains(t, r.String(), "holds to 16\n")
+			assert.Contains(t, r.String(), "holds to 16 (1 of 1 held)\n")
 			continue
 		}
 		require.NotNil(t, limit.Broke)
@@ -200,11 +200,11 @@ func TestScanOfWhatIsNotDelivered(t *testing.T) {
 		want  string
 		shows bool
 	}{
-		{"the target is called", calls, search.Rate("a", down), "holds to 100 %", true},
+		{"the target is called", calls, search.Rate("a", down), "holds to 100 % (1 of 1 held)", true},
 		{"nothing is called", holds, search.Rate("a", down), "no fault was delivered in 17 runs", false},
 		{"the target is misspelt", calls, search.Burst("z", down), "no fault was delivered in 17 runs", false},
 		{"it breaks without faults", breaks, search.Rate("a", down),
-			"breaks from 0 %, no fault was delivered in 17 runs", false},
+			"breaks from 0 % (0 of 1 held), no fault was delivered in 17 runs", false},
 		{"the axis has no rules", calls, search.Axis{From: 0, To: 1, Rules: func(float64) []chaos.Rule { return nil }},
 			"no fault was delivered in 17 runs", false},
 	} {

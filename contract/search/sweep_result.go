@@ -67,7 +67,7 @@ func defectsOf(ctx context.Context, s *levels.Sweeper, m *contract.Matrix, o *Op
 		}
 		if f.Differ == "" {
 			g.Set, g.Smallest, g.Cut, g.Sure = places, f.Out.Seen, f.Cut, f.Sure
-			g.Hits, g.Facts = f.Out.Seen.Delivered(), s.FactsOf(f)
+			g.Hits, g.Facts = f.Hits(), s.FactsOf(f)
 			if g.once = !f.Again && f.Sure == nil; g.once {
 				g.Facts = append(g.Facts, "it was not run again: "+s.Runs.Cut)
 			}

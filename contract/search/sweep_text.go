@@ -136,7 +136,11 @@ func (s *Swept) String() string {
 			b.WriteString("    cut      the search ended early: fewer faults may be enough\n")
 		}
 		for _, k := range d.Breaks {
-			fmt.Fprintf(&b, "    breaks   %s (%v): %s\n", k.Invariant, k.Severity, text.Clip(k.Why, 200))
+			where := ""
+			if len(k.At) > 0 {
+				where = " at " + strings.Join(k.At, ", ")
+			}
+			fmt.Fprintf(&b, "    breaks   %s (%v)%s: %s\n", k.Invariant, k.Severity, where, text.Clip(k.Why, 200))
 		}
 		for _, f := range d.Facts {
 			fmt.Fprintf(&b, "    fact     %s\n", f)

@@ -12,7 +12,7 @@ import (
 )
 
 // explainRuns is the most runs in which the program looks for the defects behind broken
-// cells; those of the fragile agent take 130, some four seconds. A bound in time would have
+// cells; those of the fragile agent take 200, some six seconds. A bound in time would have
 // a slow machine report other defects.
 const explainRuns = 1000
 

@@ -191,7 +191,7 @@ func TestClaimsAreJudgedOverACassette(t *testing.T) {
 	status, out, _ = try(t, "-agent", "fragile", "-judge", judgeDir, "-trials", "1")
 	assert.Equal(t, exitFail, status)
 	assert.Contains(t, strings.Join(strings.Fields(out), " "), "28 of 30 judged answers held, 93.3 % raw (95 % interval "+
-		"78.7 % to 98.2 %, Wilson); 90.2 % corrected", "(28/30 − 10/31) ÷ 21/31")
+		"73.8 % to 99.6 %, by scenario); 90.2 % corrected", "(28/30 − 10/31) ÷ 21/31")
 	assert.Contains(t, out, "critical  shipping.ship fails twice in a row\n", "the tape has what the search asks too")
 	assert.NotContains(t, out, "is undecided, so")
 	assert.Contains(t, out, "rerun     go run ./examples/quickstart -agent fragile -judge 'testdata' -fewest -cell 'shipping-down/claims-are-true/1'")

@@ -143,7 +143,7 @@ func AtMost(x, n int, p float64) float64 {
 	return beta(float64(n-x), float64(x+1), 1-p, p)
 }
 
-// BetaQuantile returns the x with I_x(a, b) = chance, for a, b ≥ 1 and a chance in
+// BetaQuantile returns the x with I_x(a, b) = chance, for a, b > 0 and a chance in
 // (0, 1), rounded towards 0.
 func BetaQuantile(a, b, chance float64) float64 {
 	low, _ := Bisect(0, 1, func(x float64) bool { return Beta(a, b, x) < chance })

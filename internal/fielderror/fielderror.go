@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // An Error names a part of an input that is not allowed. Package scoring exports
@@ -97,9 +98,9 @@ func (p Package) Wrong(field string, value any, allowed string) *Error {
 	return &Error{Package: string(p), Field: field, Value: value, Allowed: allowed}
 }
 
-// Because is [Package.Wrong] with a cause.
+// Because is [Package.Wrong] with a cause, which may come from user code.
 func (p Package) Because(field string, value any, cause error, allowed string) *Error {
-	return &Error{Package: string(p), Field: field, Value: value, Err: cause, Allowed: allowed}
+	return &Error{Package: string(p), Field: field, Value: value, Err: usercode.Sound(cause), Allowed: allowed}
 }
 
 // List is an empty list.
@@ -139,7 +140,7 @@ func (l *List) Demand(ok bool, field string, value any, allowed string) {
 	}
 }
 
-// Add adds the errors that are not nil.
+// Add adds the errors that are not nil. They may come from user code.
 func (l *List) Add(errs ...error) {
 	for _, err := range errs {
 		switch {
@@ -147,13 +148,14 @@ func (l *List) Add(errs ...error) {
 		case l.most > 0 && len(l.errs) >= l.most:
 			l.more++
 		default:
-			l.errs = append(l.errs, err)
+			l.errs = append(l.errs, usercode.Sound(err))
 		}
 	}
 }
 
 // Each adds each of several joined problems as the cause of one with this field.
 func (l *List) Each(field string, joined error) {
+	joined = usercode.Sound(joined)
 	all, ok := joined.(interface{ Unwrap() []error })
 	if !ok {
 		l.Because(field, nil, joined, "")

@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/usercode"
@@ -90,4 +93,15 @@ func OfBytes(b []byte) json.RawMessage {
 	}
 	doc, _ := json.Marshal(v) // bytes and strings have JSON
 	return doc
+}
+
+// FieldOf returns the path of the member in which encoding/json found another type than it wanted, such as
+// "messages.content"; empty: the whole document. Since Go 1.27 the path of the error has indices too, which are left
+// out: what people read must not depend on the version of Go.
+func FieldOf(e *json.UnmarshalTypeError) string {
+	names := slices.DeleteFunc(strings.Split(e.Field, "."), func(name string) bool {
+		_, err := strconv.Atoi(name)
+		return err == nil
+	})
+	return strings.Join(names, ".")
 }

@@ -53,3 +53,21 @@ func TestDocument(t *testing.T) {
 	mine[1] = '2'
 	assert.Equal(t, `[1]`, string(shown), "a copy of bytes too")
 }
+
+// The path of a wrong member is the same under every version of Go.
+func TestFieldOf(t *testing.T) {
+	var doc struct {
+		Messages []struct {
+			Content string `json:"content"`
+		} `json:"messages"`
+	}
+	for text, want := range map[string]string{
+		`{"messages":[{"content":"a"},{"content":[]}]}`: "messages.content",
+		`{"messages":1}`: "messages",
+		`[]`:             "",
+	} {
+		var wrong *json.UnmarshalTypeError
+		require.ErrorAs(t, json.Unmarshal([]byte(text), &doc), &wrong, text)
+		assert.Equal(t, want, jsonvalue.FieldOf(wrong), text)
+	}
+}

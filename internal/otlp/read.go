@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // A Reader reads spans.
@@ -151,7 +152,7 @@ func (r *Reader) decodeError(text []byte, from int, err error) error {
 	switch {
 	case errors.As(err, &typed):
 		wrong.Line = lineAt(text, int64(from)+typed.Offset-1)
-		wrong.Field, wrong.Value, wrong.Err, wrong.Allowed = typed.Field, typed.Value, nil,
+		wrong.Field, wrong.Value, wrong.Err, wrong.Allowed = jsonvalue.FieldOf(typed), typed.Value, nil,
 			"a value of type "+typed.Type.String()
 		if wrong.Field == "" {
 			wrong.Field, wrong.Allowed = "input", "an ExportTraceServiceRequest"

@@ -27,12 +27,12 @@ var otherNames = map[string]struct {
 	limit  int
 	reason string
 }{
-	"chaos":                     {65, "the ground: wrapping, rules, plans and what faults are made of"},
-	"contract":                  {40, "the matrix, its parts and its report"},
+	"chaos":                     {67, "the ground: wrapping, rules, plans and what faults are made of"},
+	"contract":                  {41, "the matrix, its parts and its report"},
 	"contract/experiment":       {30, "an experiment, its parts and its journal, each a type in JSON"},
 	"contract/findings":         {42, "a call with its parts, and eight kinds of finding with three verdicts, each a constant in JSON"},
-	"scoring":                   {29, "four parts of the overall score, each with its function and its result, and the errors of judges, by language"},
-	"scoring/stats":             {26, "a function for each way in which trials come about"},
+	"scoring":                   {30, "four parts of the overall score, each with its function and its result, and the errors of judges, by language and by scenario"},
+	"scoring/stats":             {27, "a function for each way in which trials come about"},
 	"scoring/timeline":          {41, "each question of a timeline has an answer type of its own, in JSON"},
 	"chaos/chaoshttp":           {0, "a catalogue: one constructor a fault"},
 	"chaos/chaoshttp/modeltest": {12, "a model is scripted in one look"},

@@ -136,8 +136,10 @@ func TestBlocksThatDoNotCompileAreSeen(t *testing.T) {
 	}
 }
 
-// thirdPartyNames are the packages of other modules that pages may use.
-var thirdPartyNames = map[string]string{
+// namedPackages are the packages of other modules that pages may use, and those meant by a name that two packages of
+// the standard library have.
+var namedPackages = map[string]string{
+	"json":    "encoding/json", // since Go 1.27 encoding/json/v2 too
 	"mcp":     "github.com/modelcontextprotocol/go-sdk/mcp",
 	"assert":  "github.com/stretchr/testify/assert",
 	"require": "github.com/stretchr/testify/require",
@@ -171,7 +173,7 @@ func newBlockChecker(t *testing.T) *blockChecker {
 			c.names[p.Name] = append(c.names[p.Name], p.ImportPath)
 		}
 	}
-	for name, importPath := range thirdPartyNames {
+	for name, importPath := range namedPackages {
 		c.names[name] = []string{importPath}
 	}
 	return c

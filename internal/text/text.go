@@ -3,9 +3,12 @@
 package text
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Clip returns s, cut before byte most and marked with an ellipsis if it is
@@ -19,6 +22,24 @@ func Clip(s string, most int) string {
 		cut--
 	}
 	return s[:cut] + "…"
+}
+
+// Valid returns s with each byte that is not UTF-8 as an escape, such as \xff: JSON holds
+// no such byte, and would make texts equal that are not.
+func Valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, size := 0, 0; i < len(s); i += size {
+		r := rune(0)
+		if r, size = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // Quote is s as Go source, clipped to most bytes before it is quoted.
@@ -52,6 +73,16 @@ func Number(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// Cost writes a sum of money or of tokens without what only the binary form of the numbers
+// added: with two decimals, or as many as four digits need, and no zeros at the end.
+func Cost(v float64) string {
+	if v == 0 || v >= 1e15 {
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	decimals := max(2, 3-int(math.Floor(math.Log10(math.Abs(v)))))
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', decimals, 64), "0"), ".")
 }
 
 // Meant proposes the nearest of the names, as the end of a sentence about what

@@ -23,6 +23,19 @@ func TestClip(t *testing.T) {
 	})
 }
 
+func TestValid(t *testing.T) {
+	for s, want := range map[string]string{"": "", "né": "né", "\uFFFD": "\uFFFD", "n\xff": `n\xff`, "\xc3": `\xc3`, "é\xa9é": `é\xa9é`} {
+		assert.Equal(t, want, text.Valid(s))
+	}
+}
+
+func TestCost(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 2: "2", 2.070000000000001: "2.07", .1 + .2: "0.3", 0.000123456: "0.0001235",
+		12345.678: "12345.68", 100: "100", 1.005: "1.005", 9.9999: "10", 1e300: "1e+300"} {
+		assert.Equal(t, want, text.Cost(v))
+	}
+}
+
 func TestMeant(t *testing.T) {
 	names := []string{"refund", "orders.get", "orders.list"}
 	for given, want := range map[string]string{

@@ -5,6 +5,10 @@
 // a context and a grace, and leaves it behind when both are over. A [Loop] does so
 // for many functions, one after the other, on one goroutine. Channels and timers
 // are made where these functions are called, so all work in a synctest bubble.
+//
+// What user code returns may be an error whose own methods fail. The functions of this
+// package pass on only what can be asked ([Sound]); [ErrorText] is the text of an error
+// that came another way.
 package usercode
 
 import (
@@ -18,7 +22,7 @@ import (
 
 // A PanicError is a panic of user code. Packages export it under the same name.
 type PanicError struct {
-	Value any    // what it panicked with
+	Value any    // what it panicked with; what cannot be written, or asked as an error, is replaced by a description
 	Stack string // of the goroutine that panicked
 }
 
@@ -39,24 +43,26 @@ var ErrExited = errors.New("it ended its goroutine (t.FailNow or runtime.Goexit)
 const Grace = time.Second
 
 // Recover is deferred by a function that calls user code on its own goroutine. It
-// turns a panic into the error "WHAT panicked: VALUE". A Goexit goes on.
+// turns a panic into the error "WHAT panicked: VALUE", and an error that cannot be asked
+// into one that can ([Sound]). A Goexit goes on.
 func Recover(err *error, what string) {
 	if v := recover(); v != nil {
-		*err = fmt.Errorf("%s panicked: %v", what, v)
+		*err = fmt.Errorf("%s panicked: %v", what, soundValue(v))
 	}
+	*err = Sound(*err)
 }
 
-// run calls fn and reports how it ended: its error, a [*PanicError], or exited if
-// it ended its goroutine. In that case the goroutine ends after the report.
+// run calls fn and reports how it ended: its error, which is [Sound], a [*PanicError], or
+// exited if it ended its goroutine. In that case the goroutine ends after the report.
 func run(exited error, fn func() error, report func(error)) {
 	err := exited
 	defer func() { report(err) }()
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: string(debug.Stack())}
+			err = &PanicError{Value: soundValue(v), Stack: string(debug.Stack())}
 		}
 	}()
-	err = fn()
+	err = Sound(fn())
 }
 
 // Go runs fn on a goroutine of its own and returns the channel on which its error
@@ -126,7 +132,7 @@ func Do[T any](ctx context.Context, o Options[T], fn func(context.Context) (T, e
 	case <-t.C:
 	}
 	if settled.CompareAndSwap(false, true) {
-		return value, context.Cause(ctx), true
+		return value, Sound(context.Cause(ctx)), true
 	}
 	err = <-ended
 	return result, err, false

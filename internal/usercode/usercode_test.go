@@ -26,7 +26,7 @@ var endings = map[string]struct {
 	"an error":              {func() error { return io.EOF }, io.EOF, "EOF"},
 	"a panic":               {func() error { panic("boom") }, nil, "panic: boom"},
 	"a panic with an error": {func() error { panic(io.EOF) }, io.EOF, "panic: EOF"},
-	"a panic with nil":      {func() error { panic(nil) }, nil, "panic: panic called with nil argument"},
+	"a panic with nil":      {func() error { panic(nil) }, nil, "panic: " + new(runtime.PanicNilError).Error()},
 	"a Goexit":              {func() error { runtime.Goexit(); return nil }, usercode.ErrExited, usercode.ErrExited.Error()},
 	"a Goexit in a defer":   {func() error { defer runtime.Goexit(); panic("first") }, usercode.ErrExited, usercode.ErrExited.Error()},
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	words "github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -96,8 +97,8 @@ func decodePayload(data json.RawMessage) (*payload, error) {
 	if err := json.Unmarshal(data, p); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return nil, fields.Wrong(cmp.Or(wrong.Field, "payload"), fielderror.Found("of type "+wrong.Value),
-				"a JSON "+kindName(wrong.Type.Kind().String()))
+			return nil, fields.Wrong(cmp.Or(jsonvalue.FieldOf(wrong), "payload"),
+				fielderror.Found("of type "+wrong.Value), "a JSON "+kindName(wrong.Type.Kind().String()))
 		}
 		return nil, fields.Wrong("payload", excerpt(data), "a JSON object")
 	}

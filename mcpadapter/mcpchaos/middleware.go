@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // Sending returns middleware that makes each request sent by a client or server
@@ -35,6 +36,7 @@ func Receiving(o *Options) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			res, err := cross(ctx, &full, next, method, req)
+			err = usercode.Sound(err) // of a handler
 			var wire *jsonrpc.Error
 			if err != nil && errors.Is(err, chaos.ErrInjected) && !errors.As(err, &wire) {
 				err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}

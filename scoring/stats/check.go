@@ -43,6 +43,19 @@ func (l list) tallies(field string, tallies []Tally) {
 	}
 }
 
+// sums checks tallies, and returns their sums.
+func (l list) sums(field string, tallies []Tally) (passed, trials int) {
+	l.tallies(field, tallies)
+	for _, t := range tallies {
+		if t.Trials > mostTrials-trials {
+			l.Wrong(field, fielderror.Found("more than 1000000000 trials"), "1000000000 trials or fewer in all")
+			break
+		}
+		passed, trials = passed+t.Passed, trials+max(t.Trials, 0)
+	}
+	return passed, trials
+}
+
 func (l list) tally(path string, t Tally) {
 	if !(t.Trials >= 1 && t.Trials <= mostTrials) {
 		l.Wrong(path+".Trials", t.Trials, "1 to 1000000000")

@@ -22,6 +22,9 @@ func drawn(r *rand.Rand, n int, p float64) (k int) {
 	return k
 }
 
+// one is independent things.
+func one(passed, n int) []stats.Tally { return []stats.Tally{{Passed: passed, Trials: n}} }
+
 // A matrix of 200 judged answers and a calibration on 100 of each kind, simulated 1,000
 // times: the corrected interval holds the truth as often as it says, and that of the raw
 // rate does not.
@@ -36,7 +39,7 @@ func TestCorrectedCoversTheTruth(t *testing.T) {
 			good := drawn(r, n, row.truth)
 			held := drawn(r, good, row.specificity) + drawn(r, n-good, 1-row.sensitivity)
 			spared, found := drawn(r, sample, row.specificity), drawn(r, sample, row.sensitivity)
-			_, in, err := stats.Corrected(held, n, stats.Tally{Passed: spared, Trials: sample},
+			_, in, err := stats.Corrected(one(held, n), stats.Tally{Passed: spared, Trials: sample},
 				stats.Tally{Passed: found, Trials: sample}, 0.95)
 			require.NoError(t, err)
 			if in.Low <= row.truth && row.truth <= in.High {
@@ -55,13 +58,52 @@ func TestCorrectedCoversTheTruth(t *testing.T) {
 	}
 }
 
+// Answers of a scenario are alike: the interval by scenario holds the truth where that of as many
+// independent answers does not.
+func TestCorrectedOfAnswersThatAreAlike(t *testing.T) {
+	const runs, scenarios, each, sample = 400, 10, 50, 100
+	for _, row := range []struct{ truth, correlation float64 }{{0.8, 0.1}, {0.8, 0.4}, {0.8, 0.8}, {0.8, 0.99}, {0.95, 0.4}} {
+		r := rand.New(rand.NewPCG(24, 12))
+		covered, alone := 0, 0
+		for range runs {
+			var judged []stats.Tally
+			held := 0
+			for range scenarios {
+				good := 0 // Pólya's urn: as alike as rates drawn from a beta distribution
+				for i := range each {
+					seen := row.correlation / (1 - row.correlation)
+					if r.Float64() < (row.truth+seen*float64(good))/(1+seen*float64(i)) {
+						good++
+					}
+				}
+				own := drawn(r, good, 0.9) + drawn(r, each-good, 1-0.8)
+				judged, held = append(judged, stats.Tally{Passed: own, Trials: each}), held+own
+			}
+			right := stats.Tally{Passed: drawn(r, sample, 0.9), Trials: sample}
+			wrong := stats.Tally{Passed: drawn(r, sample, 0.8), Trials: sample}
+			holds := func(judged []stats.Tally) int {
+				_, in, err := stats.Corrected(judged, right, wrong, 0.95)
+				require.NoError(t, err)
+				if in.Low <= row.truth && row.truth <= in.High {
+					return 1
+				}
+				return 0
+			}
+			covered, alone = covered+holds(judged), alone+holds(one(held, scenarios*each))
+		}
+		t.Logf("%+v: by scenario %d, as if independent %d of %d", row, covered, alone, runs)
+		assert.GreaterOrEqual(t, covered, runs*88/100, "%+v", row)
+		assert.Less(t, alone, runs*90/100, "%+v", row)
+	}
+}
+
 // A judge that never errs, measured without end, corrects nothing.
 func TestCorrectedOfAPerfectJudge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5000).Draw(t, "n")
 		passed := rapid.IntRange(0, n).Draw(t, "passed")
 		perfect := stats.Tally{Passed: 1_000_000, Trials: 1_000_000}
-		rate, in, err := stats.Corrected(passed, n, perfect, perfect, 0.95)
+		rate, in, err := stats.Corrected(one(passed, n), perfect, perfect, 0.95)
 		require.NoError(t, err)
 		assert.InDelta(t, float64(passed)/float64(n), rate, 1e-12)
 		assert.LessOrEqual(t, in.Low, rate)
@@ -82,7 +124,7 @@ func TestCorrectedLaws(t *testing.T) {
 		right, wrong := tally("right"), tally("wrong")
 		se := float64(right.Passed) / float64(right.Trials)
 		sp := float64(wrong.Passed) / float64(wrong.Trials)
-		rate, in, err := stats.Corrected(passed, n, right, wrong, 0.95)
+		rate, in, err := stats.Corrected(one(passed, n), right, wrong, 0.95)
 		if se+sp <= 1 {
 			var refused *stats.FieldError
 			require.ErrorAs(t, err, &refused)
@@ -93,7 +135,7 @@ func TestCorrectedLaws(t *testing.T) {
 		if 0 < rate && rate < 1 {
 			assert.InDelta(t, float64(passed)/float64(n), rate*se+(1-rate)*(1-sp), 1e-9)
 		}
-		mirrored, mirror, err := stats.Corrected(n-passed, n, wrong, right, 0.95)
+		mirrored, mirror, err := stats.Corrected(one(n-passed, n), wrong, right, 0.95)
 		require.NoError(t, err)
 		assert.InDelta(t, 1-rate, mirrored, 1e-9)
 		assert.InDelta(t, 1-in.Low, mirror.High, 1e-9)
@@ -116,7 +158,7 @@ func TestCorrectedRefuses(t *testing.T) {
 		{1, 2, good, good, 1, "certainty"},
 		{1, 2, stats.Tally{Passed: 5, Trials: 10}, stats.Tally{Passed: 5, Trials: 10}, 0.95, "a coin"},
 	} {
-		_, in, err := stats.Corrected(row.passed, row.n, row.right, row.wrong, row.level)
+		_, in, err := stats.Corrected(one(row.passed, row.n), row.right, row.wrong, row.level)
 		require.Error(t, err, row.why)
 		assert.Zero(t, in)
 	}
@@ -138,7 +180,7 @@ func TestCorrectedAgainstTheFormula(t *testing.T) {
 		{28, 30, stats.Tally{Passed: 41, Trials: 41}, stats.Tally{Passed: 21, Trials: 31}, 0.95, 0.901587302, 0.670520134, 1},
 		{100, 200, stats.Tally{Passed: 80, Trials: 100}, stats.Tally{Passed: 80, Trials: 100}, 0.9, 0.5, 0.373865787, 0.626134213},
 	} {
-		value, in, err := stats.Corrected(row.passed, row.n, row.right, row.wrong, row.level)
+		value, in, err := stats.Corrected(one(row.passed, row.n), row.right, row.wrong, row.level)
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, []float64{row.value, row.low, row.high}, []float64{value, in.Low, in.High}, 1e-8, "%+v", row)
 	}

@@ -43,7 +43,7 @@ func ExampleClustered() {
 		s.Interval.Low, s.Interval.High, s.DesignEffect, err)
 	// Output:
 	// as if independent 0.65 to 0.83, exact 0.64 to 0.84, stopped at will 0.58 to 0.88
-	// by scenario 0.20 to 0.97; 15 trials say as much as one independent one (<nil>)
+	// by scenario 0.26 to 0.99; 15 trials say as much as one independent one (<nil>)
 }
 
 func ExampleNeeded() {

@@ -2,10 +2,8 @@ package stats
 
 import (
 	"math"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/internal/dist"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -32,18 +30,8 @@ func ClopperPearson(passed, n int, level float64) (scoring.Interval, error) {
 	if err := errs.Err(); err != nil {
 		return scoring.Interval{}, err
 	}
-	tail := (1 - level) / 2
-	// The upper end is the lower end of the failures. Both are rounded outwards, so
-	// that the level holds.
-	return scoring.Interval{Low: lowest(passed, n, tail), High: 1 - lowest(n-passed, n, tail), Level: level}, nil
-}
-
-// lowest is the probability at which passed passes or more have the chance tail.
-func lowest(passed, n int, tail float64) float64 {
-	if passed == 0 {
-		return 0
-	}
-	return dist.BetaQuantile(float64(passed), float64(n-passed+1), tail)
+	low, high := dist.ClopperPearson(float64(passed), float64(n-passed), level)
+	return scoring.Interval{Low: low, High: high, Level: level}, nil
 }
 
 // Needed returns how many trials must pass, all of them, until the probability to
@@ -129,54 +117,48 @@ type ClusteredShare struct {
 //
 // With x of n passes in each of m clusters, p = Σx/Σn and
 // v = m/(m−1)·Σ(xᵢ − p·nᵢ)²/(Σn)², the variance of a ratio (W. G. Cochran, Sampling
-// Techniques, 3rd edition, section 3.12), the effective number of trials is
-// p(1−p)/v, within 1…Σn, and m where p is 0 or 1. The interval is the formula of
-// [scoring.Wilson] with it, and with the t quantile of m−1 degrees for z (after
-// P. S. Kott and D. A. Carr, 1997, and E. L. Korn and B. I. Graubard, 1998).
+// Techniques, 3rd edition, section 3.12), the design effect is d = Σn·v/(p(1−p)), 1 or
+// more. It is weighed with c, the larger of d and the Σn/m of clusters that are copies
+// within, as (f²·d + c)/(f² + 1), where f is the fewer of the clusters with a pass and of those with
+// a failure: near 0 and 1 the clusters that would show v are seldom met. The effective number
+// of trials is Σn ÷ that, within 1…Σn, and m where p is 0 or 1. The interval is that of
+// [ClopperPearson] with it (after E. L. Korn and B. I. Graubard, Confidence intervals for
+// proportions with small expected number of positive counts estimated from survey data,
+// Survey Methodology 24, 1998).
 //
-// Assumptions: the clusters are independent, and a sample of those that matter. With
-// 10 clusters of 45 trials and an intra-class correlation of 0.4 it covers 94 % at a
-// nominal 95 %, where [scoring.Wilson] covers a third. With five clusters it may cover
-// as little as 89 %; with fewer the level is not certain. Do not use it for trials
-// of one scenario.
+// Assumptions: the clusters are independent, and a sample of those that matter. With 2 to
+// 20 clusters of 45 trials, rates of 80, 95 and 99 % and intra-class correlations from 0
+// to 0.8 it covers 92.6 % or more at a nominal 95 %, where [scoring.Wilson] may cover less than
+// a tenth. Do not use it for trials of one scenario.
 //
 // Errors are [*FieldError], joined: for fewer than two clusters, counts that are not
 // allowed, more than 10⁹ trials in all, and a level that is not between 0 and 1.
 func Clustered(clusters []Tally, level float64) (ClusteredShare, error) {
 	errs := newList()
 	errs.Demand(len(clusters) >= 2, "clusters", len(clusters), "two clusters or more")
-	errs.tallies("clusters", clusters)
+	passed, trials := errs.sums("clusters", clusters)
 	errs.level(level)
-	passed, trials := 0, 0
-	for _, c := range clusters {
-		if c.Trials > mostTrials-trials {
-			errs.Wrong("clusters", fielderror.Found("more than 1000000000 trials"), "1000000000 trials or fewer in all")
-			break
-		}
-		passed, trials = passed+c.Passed, trials+max(c.Trials, 0)
-	}
 	if err := errs.Err(); err != nil {
 		return ClusteredShare{}, err
 	}
-	m, n := float64(len(clusters)), float64(trials)
-	p := float64(passed) / n
-	effective := m
-	if passed > 0 && passed < trials {
-		v := m / (m - 1) * squares(clusters, p) / (n * n)
-		effective = n
-		if p*(1-p) < v*n {
-			effective = max(1, p*(1-p)/v)
-		}
+	share := ClusteredShare{Value: float64(passed) / float64(trials), Clusters: len(clusters), Trials: trials,
+		Interval: scoring.Interval{Level: level, Clusters: len(clusters)}}
+	return share.with(effective(clusters)), nil
+}
+
+// effective is the number of independent trials that say as much as some clusters.
+func effective(clusters []Tally) float64 {
+	var passed, trials []int
+	for _, c := range clusters {
+		passed, trials = append(passed, c.Passed), append(trials, c.Trials)
 	}
-	share := ClusteredShare{Value: p, Interval: scoring.Interval{Level: level}, Clusters: len(clusters), Trials: trials}
-	return share.with(effective), nil
+	return dist.Effective(passed, trials)
 }
 
 // with is the share with another effective number of trials.
 func (s ClusteredShare) with(effective float64) ClusteredShare {
 	s.Effective, s.DesignEffect = effective, float64(s.Trials)/effective
-	level := s.Interval.Level
-	s.Interval.Low, s.Interval.High = dist.Wilson(s.Value, effective, dist.StudentQuantile(level, s.Clusters-1))
+	s.Interval.Low, s.Interval.High = dist.ClopperPearson(s.Value*effective, (1-s.Value)*effective, s.Interval.Level)
 	return s
 }
 
@@ -188,20 +170,4 @@ func (s ClusteredShare) Within(observations int) ClusteredShare {
 		return s
 	}
 	return s.with(float64(observations))
-}
-
-// squares is the sum of (x − p·n)², the small ones first, so that it does not depend
-// on the order of the clusters.
-func squares(clusters []Tally, p float64) float64 {
-	all := make([]float64, len(clusters))
-	for i, c := range clusters {
-		d := float64(c.Passed) - p*float64(c.Trials)
-		all[i] = d * d
-	}
-	slices.Sort(all)
-	sum := 0.0
-	for _, x := range all {
-		sum += x
-	}
-	return sum
 }

@@ -3,11 +3,13 @@ package stats
 import (
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/internal/dist"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -153,18 +155,18 @@ func TestAnyTimeAgainstRationals(t *testing.T) {
 }
 
 func TestClusteredByHand(t *testing.T) {
-	// p = 12/20, deviations 2, −1, −1 from 6, 3, 3: Σ = 6, v = 3/2·6/400 = 0.0225,
-	// effective 0.24/0.0225 = 10⅔, quantile of 2 degrees 4.302653.
+	// p = 12/20, deviations 2, −1, −1 from 6, 3, 3: Σ = 6, v = 3/2·6/400 = 0.0225, d = 20·0.0225/0.24
+	// = 1.875. All three have a pass and a failure, so f² = 9, and Σn/m = 6⅔.
 	clusters := []Tally{{"a", 8, 10}, {"b", 2, 5}, {"c", 2, 5}}
 	got, err := Clustered(clusters, 0.95)
 	require.NoError(t, err)
-	const z, n = 4.30265272974946, 32.0 / 3
-	half := z * math.Sqrt(z*z+4*n*0.24)
+	const effect = (9*1.875 + 20.0/3) / 10
 	assert.InDelta(t, 0.6, got.Value, 1e-15)
-	assert.InDelta(t, n, got.Effective, 1e-12)
-	assert.InDelta(t, 1.875, got.DesignEffect, 1e-12)
-	assert.InDelta(t, (2*n*0.6+z*z-half)/(2*(n+z*z)), got.Interval.Low, 1e-10)
-	assert.InDelta(t, (2*n*0.6+z*z+half)/(2*(n+z*z)), got.Interval.High, 1e-10)
+	assert.InDelta(t, effect, got.DesignEffect, 1e-12)
+	assert.InDelta(t, 20/effect, got.Effective, 1e-12)
+	n := got.Effective // each end has a tail of 0.025 beyond it
+	assert.InDelta(t, 0.025, dist.Beta(.6*n, .4*n+1, got.Interval.Low), 1e-10)
+	assert.InDelta(t, 0.975, dist.Beta(.6*n+1, .4*n, got.Interval.High), 1e-10)
 	assert.Equal(t, 3, got.Clusters)
 	assert.Equal(t, 20, got.Trials)
 
@@ -183,7 +185,10 @@ func TestClusteredEffect(t *testing.T) {
 			[]Tally{{"", 9, 9}, {"", 9, 9}, {"", 0, 9}, {"", 0, 9}}, 3, 12},
 		{"all passed: as many observations as clusters", []Tally{{"", 9, 9}, {"", 9, 9}, {"", 9, 9}}, 3, 9},
 		{"nothing passed", []Tally{{"", 0, 9}, {"", 0, 9}}, 2, 9},
-		{"clusters that are more alike than chance do not say more than their trials", []Tally{{"", 5, 10}, {"", 5, 10}}, 20, 1},
+		{"clusters that are more alike than chance do not say more than their trials: d = 1, f = 2, Σn/m = 10",
+			[]Tally{{"", 5, 10}, {"", 5, 10}}, 20 / 2.8, 2.8},
+		{"one failure of all shows little of how alike clusters are: d = 30/29, f = 1, Σn/m = 10",
+			[]Tally{{"", 10, 10}, {"", 10, 10}, {"", 9, 10}}, 60 / (30.0/29 + 10), (30.0/29 + 10) / 2},
 		{"two clusters that differ altogether are one observation", []Tally{{"", 9, 9}, {"", 0, 9}}, 1, 18},
 	} {
 		got, err := Clustered(tc.clusters, 0.95)
@@ -217,17 +222,18 @@ func TestIntervalsRefuse(t *testing.T) {
 // TestWithin bounds the effective number of trials by the observations, and leaves alone what has
 // fewer.
 func TestWithin(t *testing.T) {
-	alike := []Tally{{"a", 32, 40}, {"b", 32, 40}} // ten answers each way, judged by eight checks
+	// Five answers in each of ten scenarios, judged by eight checks.
+	alike := slices.Repeat([]Tally{{"", 32, 40}}, 10)
 	share, err := Clustered(alike, .95)
 	require.NoError(t, err)
-	assert.Equal(t, 80.0, share.Effective)
+	assert.InDelta(t, 400*101/140.0, share.Effective, 1e-9, "d = 1, f = 10, Σn/m = 40")
 	ten := share.Within(10)
-	want, err := Clustered([]Tally{{"a", 4, 5}, {"b", 4, 5}}, .95)
+	want, err := ClopperPearson(8, 10, .95)
 	require.NoError(t, err)
-	assert.Equal(t, want.Interval, ten.Interval, "as ten trials")
-	assert.Equal(t, []float64{10, 8}, []float64{ten.Effective, ten.DesignEffect})
-	assert.Equal(t, 80, ten.Trials)
-	for _, n := range []int{80, 1000, 0, -1} {
+	assert.InDeltaSlice(t, []float64{want.Low, want.High}, []float64{ten.Interval.Low, ten.Interval.High}, 1e-12, "as ten trials")
+	assert.Equal(t, []float64{10, 40}, []float64{ten.Effective, ten.DesignEffect})
+	assert.Equal(t, 400, ten.Trials)
+	for _, n := range []int{400, 1000, 0, -1} {
 		assert.Equal(t, share, share.Within(n))
 	}
 	assert.Zero(t, ClusteredShare{}.Within(5))

@@ -119,10 +119,10 @@ func intervalTable(t *testing.T) string {
 func clusterTable(t *testing.T) string {
 	text, err := os.ReadFile("testdata/coverage_clustered.txt")
 	require.NoError(t, err)
-	rows := [][]string{{"scenarios", "correlation", "by scenario", "Wilson", "design effect"}}
+	rows := [][]string{{"mean", "scenarios", "correlation", "by scenario", "Wilson", "points wide"}}
 	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 5 && (f[1] == "0.1" || f[1] == "0.4" || f[1] == "0.8") {
-			rows = append(rows, []string{f[0], f[1], f[2] + " %", f[3] + " %", f[4]})
+		if f := strings.Fields(line); len(f) == 6 && f[1] == "10" {
+			rows = append(rows, []string{f[0] + " %", f[1], f[2], f[3] + " %", f[4] + " %", f[5]})
 		}
 	}
 	require.Len(t, rows, 10)

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 const (
@@ -84,7 +86,7 @@ func (q *query) decode(in any) *problem {
 		return &problem{kind: badType, name: "body", value: "no object"}
 	}
 	if e := new(json.UnmarshalTypeError); errors.As(err, &e) {
-		field := strings.Split(e.Field, ".")
+		field := strings.Split(jsonvalue.FieldOf(e), ".")
 		for i, name := range field { // without a tag it is the name of a Go field
 			field[i] = strings.ToLower(name[:min(1, len(name))]) + name[min(1, len(name)):]
 		}

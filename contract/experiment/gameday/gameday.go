@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A GameDay runs a list of experiments.
@@ -118,7 +119,7 @@ func (g *GameDay) play(ctx context.Context, lab *Lab, name string, stopped *atom
 	e := Entry{Name: name}
 	switch {
 	case ctx.Err() != nil:
-		e.Problem = "not run: " + context.Cause(ctx).Error()
+		e.Problem = "not run: " + usercode.ErrorText(context.Cause(ctx))
 		return e
 	case stopped.Load():
 		e.Problem = "not run: one before it did not succeed"

@@ -24,9 +24,11 @@ func TestSweepOfTheRobustDesk(t *testing.T) {
 	r := contracttest.Sweep(t, m, o)
 	require.NotEmpty(t, r.Defects)
 	for _, d := range r.Defects {
-		require.Len(t, d.Breaks, 1)
-		assert.Equal(t, "answers-in-time", d.Breaks[0].Invariant)
-		assert.Contains(t, d.Sentence, "times out before the work")
+		require.NotEmpty(t, d.Breaks)
+		for _, b := range d.Breaks {
+			assert.Equal(t, "answers-in-time", b.Invariant)
+		}
+		assert.Contains(t, d.Sentence, "waits 5s and times out before the work")
 	}
 	assert.Contains(t, r.Covered(), "all 128 single faults; all 584 pairs in which the second is on a call that the first "+
 		"brought about; all 2,408 other pairs, among others, in ")

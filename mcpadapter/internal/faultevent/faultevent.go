@@ -96,7 +96,7 @@ func Namespace(e chaos.Event) string {
 }
 
 // Severity is how severe a fault is: critical for a panic, error for a
-// failure, warning for a delay or a changed result, info for a fault that was
+// failure or a call that did not end, warning for a delay or a changed result, info for a fault that was
 // not delivered.
 func Severity(e chaos.Event) string {
 	switch {
@@ -104,7 +104,7 @@ func Severity(e chaos.Event) string {
 		return "info"
 	case e.Outcome == chaos.OutcomePanicked:
 		return "critical"
-	case e.Outcome == chaos.OutcomeInjected:
+	case e.Outcome == chaos.OutcomeInjected, e.Outcome == chaos.OutcomeOpen:
 		return "error"
 	}
 	return "warning"
@@ -147,6 +147,8 @@ func message(e chaos.Event) string {
 	switch {
 	case e.Err != "":
 		return e.Err
+	case e.Outcome == chaos.OutcomeOpen:
+		return "the call was still open when the injector ended"
 	case len(e.Changes) > 0:
 		return "the result was changed at " + cmp.Or(e.Changes[0].Path, "its root")
 	case e.Spent > 0:

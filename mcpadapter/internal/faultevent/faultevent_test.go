@@ -39,6 +39,7 @@ func TestWhatIsSaidOfAnEvent(t *testing.T) {
 		{failed, "error", "error", "Tool", "unavailable"},
 		{chaos.Event{Target: "a", Layer: chaos.LayerLLM, Delivered: true, Outcome: chaos.OutcomePanicked, Err: "oh"}, "critical", "critical", "LLM", "oh"},
 		{chaos.Event{Target: "a", Layer: chaos.LayerHTTP, Delivered: true, Outcome: chaos.OutcomeOK, Spent: time.Second}, "warning", "Warning", "HTTP", "the call took 1s longer"},
+		{chaos.Event{Target: "a", Layer: chaos.LayerTool, Delivered: true, Outcome: chaos.OutcomeOpen, Spent: time.Second}, "error", "error", "Tool", "the call was still open when the injector ended"},
 		{chaos.Event{Target: "a", Layer: chaos.LayerStream, Delivered: true, Changes: []chaos.Change{{}}}, "warning", "Warning", "Stream", "the result was changed at its root"},
 		{chaos.Event{Target: "a", Note: "nothing to change"}, "info", "Normal", "Point", "nothing to change"},
 		{chaos.Event{Target: "a"}, "info", "Normal", "Point", "a fault was injected into the call"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // An input is a text that is being read, and what was read.
@@ -103,7 +104,8 @@ func (in *input) decode(d document, into any) bool {
 	wrong := in.o.Fields.Because("input", nil, err, in.dialect+" JSON").At(d.line, 0)
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) && typed.Field != "" {
-		wrong = in.o.Fields.Wrong(typed.Field, typed.Value, "a value of type "+kindOf(typed.Type)).At(d.line, 0)
+		allowed := "a value of type " + kindOf(typed.Type)
+		wrong = in.o.Fields.Wrong(jsonvalue.FieldOf(typed), typed.Value, allowed).At(d.line, 0)
 	}
 	in.wrong.Add(wrong)
 	return false

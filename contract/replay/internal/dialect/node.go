@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -150,13 +151,8 @@ func cut(doc json.RawMessage) bool {
 		return false
 	}
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "..."), "…")
-	var syntax *json.SyntaxError
 	var whole json.RawMessage
-	if err := json.Unmarshal([]byte(s), &whole); !errors.As(err, &syntax) || int(syntax.Offset) < len(s) {
-		return false
-	}
-	why := syntax.Error()
-	return strings.HasSuffix(why, "end of JSON input") || strings.HasPrefix(why, "invalid character ' '")
+	return errors.Is(json.NewDecoder(strings.NewReader(s)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
 // times sets when a node began and ended, by texts of ISO 8601; without a zone they are

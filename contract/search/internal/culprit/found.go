@@ -8,8 +8,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
 	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
@@ -24,13 +26,27 @@ type Found struct {
 	Invariant, Shape string
 	Source           *Source // with the parts of Set
 
-	Set      []int        // the fewest parts of the source that break it
-	swaps    map[int]swap // milder faults that break it too
-	Smallest *seen.Run    // the run of them; nil: it did not break again
+	Set      []int                        // the fewest parts of the source that break it
+	swaps    map[int]swap                 // milder faults that break it too
+	held     map[when.Coord]time.Duration // the longest waits with which it is known to hold
+	Smallest *seen.Run                    // the run of them; nil: it did not break again
 	Cut      bool
 	Hits     []seen.Hit // what was delivered in it
 	Facts    []string
 	Sure     *Confirmed // of random agents
+	Others   []*Found   // what else in the source breaks the invariant, without one of Set
+
+	within []int // the parts among which it looks; nil: all
+}
+
+// Reason is the shape of the reason for which the smallest run broke the invariant.
+func (f *Found) Reason() string {
+	if f.Smallest != nil {
+		if j := f.Smallest.Of(f.Invariant); j != nil && j.Broke {
+			return j.Shape
+		}
+	}
+	return f.Shape
 }
 
 // Search looks for the fewest faults of the source, which has been learnt.
@@ -43,56 +59,118 @@ func (f *Found) Search(ask lockstep.Ask[*seen.Run]) {
 	case s.Random:
 		f.searchRandom(ask)
 	case s.Whole.Breaks(f.Invariant, f.Shape):
-		f.searchExact(ask)
+		f.within = s.all()
+		made := s.maker(ask)
+		f.searchExact(made)
+		f.searchOthers(made)
+	}
+}
+
+// A maker makes the run of a set of parts, some with other faults in their place, or looks
+// it up. ok is false if the search was cut.
+type maker func(set []int, swaps map[int]swap) (run *seen.Run, ok bool)
+
+func (s *Source) maker(ask lockstep.Ask[*seen.Run]) maker {
+	return func(set []int, swaps map[int]swap) (*seen.Run, bool) {
+		a, ok := ask(s.request(set, swaps))
+		if ok && len(set) == 0 {
+			s.equal = a.Equal
+		}
+		return a, ok
 	}
 }
 
 // searchExact looks for the fewest faults of an agent that repeats itself: one run
 // answers a request.
-func (f *Found) searchExact(ask lockstep.Ask[*seen.Run]) {
+func (f *Found) searchExact(made maker) {
 	s := f.Source
-	runs := map[string]*seen.Run{}
-	var made maker = func(set []int, swaps map[int]swap) (*seen.Run, bool) {
-		r := s.request(set, swaps)
-		a, ok := ask(r)
-		if ok {
-			runs[r.Key] = a
-		}
-		return a, ok
-	}
-	least := fewest.Find(len(s.Parts), func(set []int) (breaks, ok bool) {
-		a, ok := made(set, nil)
+	least := fewest.Find(len(f.within), func(places []int) (breaks, ok bool) {
+		a, ok := made(fewest.Pick(f.within, places), nil)
 		return ok && a.Breaks(f.Invariant, f.Shape), ok
 	})
-	f.Set, f.Cut = least.Set, !least.Minimal
-	f.Smallest = runs[s.request(f.Set, nil).Key]
-	if f.Smallest == nil { // nothing could be left out, or the search was cut
-		a, ok := made(f.Set, nil)
-		switch {
-		case !ok:
-			f.Smallest = s.Whole
-		case !a.Breaks(f.Invariant, f.Shape):
-			return // it does not break again
-		default:
-			f.Smallest = a
-		}
+	f.Set, f.Cut = fewest.Pick(f.within, least.Set), !least.Minimal
+	a, ok := made(f.Set, nil) // a run more only if nothing could be left out
+	switch {
+	case !ok:
+		f.Smallest = s.Whole
+	case !a.Breaks(f.Invariant, f.Shape):
+		return // it does not break again
+	default:
+		f.Smallest = a
 	}
-	if least.Minimal && !s.ByRule {
+	if !f.Cut {
 		f.makeMilder(made)
 	}
 	f.Hits = s.named(f.Smallest.Delivered())
-	f.state(least, runs, made)
+	f.state(least, made)
+}
+
+// The most that is asked about other causes in one source.
+const (
+	maxOthers = 8  // of them
+	maxLifted = 64 // sets of faults that are lifted
+)
+
+// searchOthers looks for what else breaks the invariant in the source: a set that lacks one
+// of the faults found, and that breaks it all the same, has another cause in it (Reiter, A
+// Theory of Diagnosis from First Principles, Artificial Intelligence 32, 1987). The source
+// may be the only cell that met it.
+func (f *Found) searchOthers(made maker) {
+	if f.Smallest == nil || f.Cut {
+		return
+	}
+	known := []*Found{f}
+	asked := map[string]bool{}
+	for open := [][]int{f.within}; len(open) > 0 && len(known) <= maxOthers; open = open[1:] {
+		i := slices.IndexFunc(known, func(k *Found) bool { return isIn(k.Set, open[0]) })
+		if i < 0 {
+			a, ok := made(open[0], nil)
+			if !ok {
+				return
+			}
+			if !a.Broken(f.Invariant) || f.Source.hasLifted(a, open[0]) {
+				continue
+			}
+			other := &Found{Invariant: f.Invariant, Shape: a.Of(f.Invariant).Shape, Source: f.Source, within: open[0]}
+			if other.searchExact(made); other.Smallest == nil {
+				continue
+			}
+			i, known = len(known), append(known, other)
+		}
+		for _, lifted := range known[i].Set {
+			rest := slices.DeleteFunc(slices.Clone(open[0]), func(k int) bool { return k == lifted })
+			if key := fmt.Sprint(rest); !asked[key] && len(asked) < maxLifted {
+				asked[key] = true
+				open = append(open, rest)
+			}
+		}
+	}
+	f.Others = known[1:]
+}
+
+// hasLifted reports whether a part that is not in a set was delivered in its run all the same: a
+// later one that needs its call brought it along.
+func (s *Source) hasLifted(run *seen.Run, set []int) bool {
+	return !s.ByRule && slices.ContainsFunc(run.Hits, func(h *seen.Hit) bool {
+		i := slices.IndexFunc(s.Parts, func(p Part) bool { return p.Rule == h.Rule && p.Coord() == h.Coord() })
+		return h.Delivered && i >= 0 && !slices.Contains(set, i)
+	})
+}
+
+// isIn reports whether all of a set is in another.
+func isIn(set, other []int) bool {
+	return !slices.ContainsFunc(set, func(i int) bool { return !slices.Contains(other, i) })
 }
 
 // state states the facts that runs and events show.
-func (f *Found) state(least fewest.Result, runs map[string]*seen.Run, made maker) {
+func (f *Found) state(least fewest.Result, made maker) {
 	s := f.Source
 	if least.Minimal {
 		f.stateWithout(made)
 	}
-	last, later := least.Decided-1, len(s.Parts)-least.Decided
-	if slices.Contains(f.Set, last) && later > 0 && !s.ByRule { // else the sentence is of other calls
-		at := s.Parts[last]
+	last, later := least.Decided-1, len(f.within)-least.Decided
+	if last >= 0 && later > 0 && !s.ByRule && slices.Contains(f.Set, f.within[last]) { // a call of the sentence
+		at := s.Parts[f.within[last]]
 		f.Facts = append(f.Facts, fmt.Sprintf("it is decided at call %d of %s: it breaks without the %s after that too",
 			at.Ordinal+1, at.Target, text.Plural(later, "fault")))
 	}
@@ -104,7 +182,7 @@ func (f *Found) state(least fewest.Result, runs map[string]*seen.Run, made maker
 		f.Facts = append(f.Facts, fact)
 	}
 	f.Facts = append(f.Facts, wording.FactsOf(f.Smallest, f.Hits)...)
-	if calm := runs[s.request(nil, nil).Key]; calm != nil && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
+	if calm, ok := made(nil, nil); ok && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
 		f.Facts = append(f.Facts, "the answer is word for word that of the calm run")
 	}
 }
@@ -164,29 +242,40 @@ func (f *Found) Instead() string {
 	return ItWasUndecided
 }
 
-// MetBy reports whether a run with these hits had the faults that were found: of each rule
-// as many at each target. Where parts are rules, it reports whether each was injected.
-func (f *Found) MetBy(hits []seen.Hit) bool {
+// isLong reports whether a wait is as long as that of a fault that was found. One between the
+// longest that held and the shortest of two digits that did not broke a cell of its own.
+func (f *Found) isLong(h seen.Hit, waited time.Duration) bool {
+	held, known := f.held[h.Coord()]
+	return waiting[h.Fault] == nil || waited >= h.Waited || known && waited > held
+}
+
+// MetBy reports whether a run had the faults that were found, call by call, with waits that are
+// as long. A call of a run that has none with its arguments is the one of its number.
+// Where parts are rules, it reports whether each was injected.
+func (f *Found) MetBy(run []*contract.Observation) bool {
+	hits := seen.HitsOf(run)
 	if f.Source.ByRule {
 		return !slices.ContainsFunc(f.Set, func(i int) bool {
 			return !slices.ContainsFunc(hits, func(h seen.Hit) bool { return h.Rule == f.Source.Parts[i].Rule })
 		})
 	}
-	type place struct{ rule, target string }
+	made := map[seen.Operation]bool{}
+	for _, o := range run {
+		for i := range o.Events {
+			made[seen.OpOf(&o.Events[i])] = true
+		}
+	}
 	rules := map[string]string{} // of the scenario, by the names of their milder faults
 	for k := range f.swaps {
 		rules[f.Source.swapName(k)] = f.Source.Parts[k].Rule
 	}
-	left := map[place]int{}
-	for _, h := range hits {
-		if h.Delivered {
-			left[place{h.Rule, h.Target}]++
-		}
-	}
 	return !slices.ContainsFunc(f.Hits, func(h seen.Hit) bool {
-		at := place{cmp.Or(rules[h.Rule], h.Rule), h.Target}
-		left[at]--
-		return left[at] < 0
+		rule := cmp.Or(rules[h.Rule], h.Rule)
+		return !slices.ContainsFunc(hits, func(met seen.Hit) bool {
+			same := met.Op() == h.Op() && met.Occurrence == h.Occurrence ||
+				!made[h.Op()] && met.Lane == h.Lane && met.Target == h.Target && met.Ordinal == h.Ordinal
+			return same && met.Delivered && met.Rule == rule && f.isLong(h, met.Waited)
+		})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
 	"github.com/shakedown-go/shakedown/internal/fewest"
@@ -15,7 +16,7 @@ import (
 
 // A swap puts another fault in the place of a part's.
 type swap struct {
-	name  string // for keys
+	kind  string
 	held  string // what the call does then, in a fact
 	fault chaos.Fault
 	wait  time.Duration
@@ -27,46 +28,64 @@ var waiting = map[string]func(time.Duration) chaos.Fault{
 	"lost_reply": fault.LoseReplyAfter,
 }
 
-// A maker makes the run of a set of parts, some with other faults in their place. ok is
-// false if the search was cut.
-type maker func(set []int, swaps map[int]swap) (run *seen.Run, ok bool)
-
-// makeMilder puts the mildest faults that still break it in the place of those found, and
-// leaves out those that are not needed beside them, until neither changes anything. What
-// was tried before with the same faults makes no run again.
+// makeMilder leaves out the faults that are not needed, puts the mildest that still break it in
+// the place of the rest, and again, until neither changes anything. What was tried before with
+// the same faults makes no run again. If the search is cut, the result is marked: fewer or
+// milder faults may do.
 func (f *Found) makeMilder(made maker) {
-	f.swaps = map[int]swap{}
+	f.swaps, f.held = map[int]swap{}, map[when.Coord]time.Duration{}
+	all := len(f.Set)
 	for {
-		changed, held, ok := f.milder(made)
-		if ok && changed {
-			ok = f.leaveOut(made)
+		if !f.leaveOut(made) {
+			f.Cut = true
+			return
 		}
+		if f.Source.ByRule {
+			break // its parts are no single faults
+		}
+		changed, held, ok := f.milder(made)
 		if !ok {
-			f.Cut = changed && len(f.Set) > 1 // perhaps not all of them are needed
+			f.Cut = true
 			return
 		}
 		if !changed {
 			f.Facts = append(f.Facts, held...)
-			return
+			break
 		}
+	}
+	if len(f.Set) < all && f.Reason() != f.Shape {
+		f.Facts = append(f.Facts,
+			"not all faults of the cell are needed: with fewer of them it breaks too, for another reason")
 	}
 }
 
-// leaveOut leaves out the faults that are not needed beside the milder ones. It reports
-// whether the search goes on.
+// breaks reports whether a run broke the invariant for the reason that is followed: that of
+// the smallest run.
+func (f *Found) breaks(a *seen.Run) bool { return a.Breaks(f.Invariant, f.Reason()) }
+
+// leaveOut leaves out the faults that are not needed for the reason, then those that are not
+// needed for any: a reason that lists what failed is another one with each fault less. It
+// reports whether the search goes on.
 func (f *Found) leaveOut(made maker) (ok bool) {
-	all, swaps := f.Set, f.swaps
-	least := fewest.LeaveOut(len(all), func(places []int) (breaks, ok bool) {
-		set := fewest.Pick(all, places)
-		a, ok := made(set, swaps)
-		if breaks = ok && a.Breaks(f.Invariant, f.Shape); breaks {
-			f.Set, f.Smallest = set, a // a smaller set that breaks it is asked about last
+	for _, suffices := range []func(*seen.Run) bool{
+		f.breaks, func(a *seen.Run) bool { return a.Broken(f.Invariant) },
+	} {
+		all, swaps := f.Set, f.swaps
+		least := fewest.LeaveOut(len(all), func(places []int) (breaks, ok bool) {
+			set := fewest.Pick(all, places)
+			a, ok := made(set, swaps)
+			if breaks = ok && suffices(a); breaks {
+				f.Set, f.Smallest = set, a // a smaller set that breaks it is asked about last
+			}
+			return breaks, ok
+		})
+		if !least.Minimal {
+			return false
 		}
-		return breaks, ok
-	})
-	f.swaps = maps.Clone(swaps)
-	maps.DeleteFunc(f.swaps, func(i int, _ swap) bool { return !slices.Contains(f.Set, i) })
-	return least.Minimal
+		f.swaps = maps.Clone(swaps)
+		maps.DeleteFunc(f.swaps, func(i int, _ swap) bool { return !slices.Contains(f.Set, i) })
+	}
+	return true
 }
 
 // milder puts the mildest fault that still breaks it in the place of each, one after the
@@ -76,9 +95,9 @@ func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
 	for _, i := range f.Set {
 		p := &f.Source.Parts[i]
 		own, swapped := f.swaps[i]
-		names, adopted := []string{}, false
+		names := []string{}
 		for _, w := range ladder(p) {
-			if adopted = swapped && w.name == own.name; adopted {
+			if swapped && w.kind == own.kind {
 				break
 			}
 			a, ok := f.with(made, i, w)
@@ -88,7 +107,7 @@ func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
 			if !a.DeliveredAt(p.Coord()) {
 				continue
 			}
-			if adopted = a.Breaks(f.Invariant, f.Shape); adopted {
+			if f.breaks(a) {
 				f.swaps[i], f.Smallest, changed = w, a, true
 				break
 			}
@@ -98,9 +117,6 @@ func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
 		}
 		if len(names) > 0 {
 			held = append(held, "when it only "+wording.Alternatives(names)+", it holds")
-		}
-		if adopted {
-			continue
 		}
 		shortened, longest, ok := f.shorter(i, made)
 		changed = changed || shortened
@@ -126,10 +142,10 @@ func (f *Found) with(made maker, i int, w swap) (run *seen.Run, ok bool) {
 
 // ladder are the milder faults to try in the place of a part's, the mildest first.
 func ladder(p *Part) []swap {
-	fail := swap{name: "fail", held: "fails", fault: fault.Fail(fault.ErrUnavailable)}
+	fail := swap{kind: "error", held: "fails", fault: fault.Fail(fault.ErrUnavailable)}
 	wait := max(p.Waited, time.Second)
-	late := swap{name: "timeout", held: "times out before the work", fault: fault.Timeout(wait)}
-	lost := swap{name: "lost", held: "loses its reply", fault: fault.LoseReplyAfter(wait)}
+	late := swap{kind: "timeout", held: "times out before the work", fault: fault.Timeout(wait), wait: wait}
+	lost := swap{kind: "lost_reply", held: "loses its reply", fault: fault.LoseReplyAfter(wait), wait: wait}
 	switch p.Fault {
 	case "error":
 		return nil
@@ -147,26 +163,27 @@ func ladder(p *Part) []swap {
 // if the invariant held with it; else 0.
 func (f *Found) shorter(i int, made maker) (changed bool, held time.Duration, ok bool) {
 	p := &f.Source.Parts[i]
-	waited, other := p.Waited, waiting[p.Fault]
+	waited, kind := p.Waited, p.Fault
 	own, before := f.swaps[i]
 	if before {
-		waited = own.wait
+		waited, kind = own.wait, own.kind
 	}
+	other := waiting[kind]
 	if other == nil || waited <= 0 {
 		return false, 0, true
 	}
 	holds := map[time.Duration]bool{} // a run may also break otherwise, or decide nothing
 	breaks := func(d time.Duration) (yes, ok bool) {
-		w := swap{name: p.Fault + " " + d.String(), fault: other(d), wait: d}
+		w := swap{kind: kind, fault: other(d), wait: d}
 		a, ok := f.with(made, i, w)
-		if yes = ok && a.DeliveredAt(p.Coord()) && a.Breaks(f.Invariant, f.Shape); yes {
+		if yes = ok && a.DeliveredAt(p.Coord()) && f.breaks(a); yes {
 			f.swaps[i], f.Smallest, changed = w, a, true
 			return true, true
 		}
 		holds[d] = ok && a.DeliveredAt(p.Coord()) && a.Holds(f.Invariant)
 		return false, ok
 	}
-	if p.Fault != "latency" { // without a wait it may break as well
+	if kind != "latency" { // without a wait it may break as well
 		if yes, ok := breaks(0); yes || !ok {
 			return changed, 0, ok
 		}
@@ -190,6 +207,7 @@ func (f *Found) shorter(i int, made maker) (changed bool, held time.Duration, ok
 	}
 	if low >= 0 && holds[lengths[low]] {
 		held = lengths[low]
+		f.held[p.Coord()] = held
 	}
 	return changed, held, true
 }

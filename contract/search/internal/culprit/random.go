@@ -152,6 +152,9 @@ func (f *Found) searchRandom(ask lockstep.Ask[*seen.Run]) {
 		if !ok {
 			return false, false
 		}
+		if len(set) == 0 {
+			base.equal = a.Equal
+		}
 		broke := a.Breaks(f.Invariant, f.Shape)
 		if broke && fresh && len(set) > 0 && len(a.Delivered()) >= len(set) { // else a run beside it
 			last = a

@@ -30,11 +30,14 @@ type Source struct {
 	// ByRule: the deliveries alone do not break it again as they are, so a part is a rule
 	// under its own trigger
 	ByRule bool
+	equal  []seen.Operation // that the agent calls several times without any fault
 }
 
-// named fills in the kinds of faults that an event names by their rules alone.
+// named fills in the kinds of faults that an event names by their rules alone, and which calls
+// have equal ones without any fault.
 func (s *Source) named(hits []seen.Hit) []seen.Hit {
 	for i := range hits {
+		hits[i].Equal = slices.Contains(s.equal, hits[i].Op())
 		for k := range s.Rules {
 			if hits[i].Fault == "" && s.Rules[k].Name == hits[i].Rule {
 				hits[i].Fault = wording.KindOf(s.Rules[k].Fault, "")
@@ -150,6 +153,7 @@ func (p *Part) bring(before []*seen.Hit) {
 // no delivery.
 func (s *Source) takeRules() {
 	s.ByRule, s.Parts = true, nil
+	s.Key += " by rule" // its sets are others than those of deliveries
 	for i := range s.Rules {
 		k := slices.IndexFunc(s.Whole.Hits, func(h *seen.Hit) bool { return h.Rule == s.Rules[i].Name })
 		if k >= 0 {
@@ -165,14 +169,14 @@ func (s *Source) request(set []int, swaps map[int]swap) lockstep.Request {
 	for _, i := range set {
 		key.WriteString(" " + strconv.Itoa(i))
 		if w, ok := swaps[i]; ok {
-			key.WriteString("=" + w.name)
+			key.WriteString("=" + w.kind + w.wait.String())
 		}
 	}
 	if len(set) == 0 {
 		key.WriteString(" calm")
 	}
 	r := lockstep.Request{Cell: s.Cell, Rules: s.rulesOf(set, swaps), Key: key.String()}
-	if len(swaps) > 0 {
+	if len(swaps) > 0 || len(set) == 0 {
 		r.Detail = seen.OfFaults
 	}
 	return r

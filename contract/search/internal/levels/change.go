@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A Change is the most that a run changed, beside the calm run.
@@ -35,20 +36,13 @@ func changeOf(calm []*contract.Observation, calls [][]seen.CallMark, run []*cont
 		switch {
 		case !seen.SameState(a.After, b.After):
 			return ChangedState
-		case a.Response != b.Response || errText(a.Err) != errText(b.Err):
+		case a.Response != b.Response || usercode.ErrorText(a.Err) != usercode.ErrorText(b.Err):
 			c = max(c, ChangedAnswer)
 		case c == ChangedNothing && seen.CallsDiffer(calls[i], seen.CallsOf(b)) != "":
 			c = ChangedCalls
 		}
 	}
 	return c
-}
-
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // undecided reports whether the run broke nothing and left an invariant undecided: it does

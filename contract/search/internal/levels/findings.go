@@ -37,6 +37,15 @@ func (s *Sweeper) find(l *List, x int, set ActSet, out *Outcome) *Finding {
 // Judged is what the invariant said.
 func (f *Finding) Judged() *seen.Judged { return f.Out.judged[f.X] }
 
+// Hits are the faults that were delivered in the finding's run.
+func (f *Finding) Hits() []seen.Hit {
+	hits, equal := f.Out.Seen.Delivered(), seen.EqualCalls(f.List.before)
+	for i := range hits {
+		hits[i].Equal = slices.Contains(equal, hits[i].Op())
+	}
+	return hits
+}
+
 // calls names the calls of a finding, what it breaks and why.
 func (f *Finding) calls() string {
 	var calls []int

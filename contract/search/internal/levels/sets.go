@@ -23,10 +23,6 @@ type sweptCall struct {
 	asked bool  // which faults to try on it
 }
 
-func coordOf(e *chaos.Event) when.Coord {
-	return when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
-}
-
 // An Act is one fault on one call.
 type Act struct {
 	call int // of List.calls
@@ -118,7 +114,7 @@ func (l *List) learnCalm(calm *Outcome) {
 }
 
 func (l *List) addCall(e chaos.Event) int {
-	at := coordOf(&e)
+	at := seen.CoordOf(&e)
 	i, known := l.byCall[at]
 	if !known {
 		i = len(l.calls)
@@ -132,7 +128,7 @@ func (l *List) addCall(e chaos.Event) int {
 // the number of the call, since its arguments may be others in the next run.
 func (l *List) addActs(call int, faults []chaos.Fault, byNumber bool) {
 	e := &l.calls[call].event
-	at := coordOf(e)
+	at := seen.CoordOf(e)
 	place := hash.Combine(hash.Combine(hash.String(at.Lane), at.Key), at.Occurrence)
 	trigger := when.Exactly(at)
 	if byNumber {
@@ -237,7 +233,7 @@ func (l *List) addCalls(o *Outcome, observations []*contract.Observation) {
 			if e.Layer == "" {
 				continue // InjectNow: no call
 			}
-			if i, known := l.byCall[coordOf(e)]; known && i < l.calmly {
+			if i, known := l.byCall[seen.CoordOf(e)]; known && i < l.calmly {
 				made[i] = true
 			} else {
 				o.extra = append(o.extra, *e)

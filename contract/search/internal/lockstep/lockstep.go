@@ -209,7 +209,7 @@ func (l *Lockstep[A]) affordable(n int) int {
 			n = max(0, int((b.Cost-l.Spent.Cost)/mean))
 		}
 		if n == 0 {
-			l.Cut = fmt.Sprintf("a run more would have exceeded the cost of %v", b.Cost)
+			l.Cut = "a run more would have exceeded the cost of " + text.Cost(b.Cost)
 		}
 	}
 	return n

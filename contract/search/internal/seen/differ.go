@@ -2,12 +2,107 @@ package seen
 
 import (
 	"fmt"
+	"reflect"
 
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // maxClip bounds a text in a message about a difference, in bytes.
 const maxClip = 80
+
+// A Trail is a run call by call, for comparing it with another.
+type Trail struct {
+	calls   []CallMark // in the order in which they began
+	answers []uint64
+	texts   []string // the answers
+	states  []uint64 // 0: not known
+	ends    []int    // the number of calls up to each answer
+}
+
+// A CallMark is one call and what its caller got.
+type CallMark struct {
+	at     when.Coord
+	got    uint64 // outcome and error
+	result uint64 // 0: not kept
+	text   string // outcome and error, for people
+}
+
+// TrailOf is the trail of a run.
+func TrailOf(observations []*contract.Observation) *Trail {
+	t := &Trail{}
+	for _, o := range observations {
+		t.calls = append(t.calls, CallsOf(o)...)
+		answer := answerOf(o)
+		t.answers = append(t.answers, hash.String(answer))
+		t.texts = append(t.texts, Answered(o))
+		t.states = append(t.states, stateHash(o.After))
+		t.ends = append(t.ends, len(t.calls))
+	}
+	return t
+}
+
+// CallsOf are the calls for a prompt.
+func CallsOf(o *contract.Observation) []CallMark {
+	calls := make([]CallMark, 0, len(o.Events))
+	for i := range o.Events {
+		e := &o.Events[i]
+		if e.Layer == "" {
+			continue // InjectNow: no call
+		}
+		m := CallMark{at: CoordOf(e), text: Gotten(e)}
+		m.got = hash.String(m.text)
+		if len(e.Result) > 0 {
+			m.result = hash.Bytes(e.Result)
+		}
+		calls = append(calls, m)
+	}
+	return calls
+}
+
+// Gotten is how a call ended for its caller.
+func Gotten(e *chaos.Event) string {
+	if e.Err == "" {
+		return string(e.Outcome)
+	}
+	return string(e.Outcome) + ": " + e.Err
+}
+
+// answerOf is an answer with its error.
+func answerOf(o *contract.Observation) string {
+	if o.Err != nil {
+		return o.Response + "\x00" + usercode.ErrorText(o.Err)
+	}
+	return o.Response
+}
+
+// Answered is an answer for people, or the error in its place.
+func Answered(o *contract.Observation) string {
+	if o.Err != nil {
+		return "error: " + usercode.ErrorText(o.Err)
+	}
+	return o.Response
+}
+
+// stateHash is a hash of a state as JSON; 0: it has none, or is not known.
+func stateHash(state any) uint64 {
+	if state == nil {
+		return 0
+	}
+	doc, err := jsonvalue.Encode(state) // a state is the user's: it may have a MarshalJSON
+	if err != nil {
+		return 0
+	}
+	return hash.Bytes(doc)
+}
+
+// SameState reports whether two states are equal, or one of them is not known.
+func SameState(a, b any) bool { return a == nil || b == nil || reflect.DeepEqual(a, b) }
 
 // Differs says where another run first differs: in its calls, then in its answers, then
 // in its end state. It is "" if they are the same as far as both are known: a cell that
@@ -31,27 +126,44 @@ func (t *Trail) Differs(u *Trail) string {
 	return ""
 }
 
-// CallsDiffer says which call of two lists differs first.
+// CallsDiffer says which call of two lists differs first. A call is the same as that of equal
+// coordinates, wherever it stands: calls that overlap begin in any order.
 func CallsDiffer(a, b []CallMark) string {
-	for i := range max(len(a), len(b)) {
+	first, second := byCoord(a), byCoord(b)
+	for i := range a {
+		x, y := &a[i], second[a[i].at]
 		switch {
-		case i >= len(b):
-			return fmt.Sprintf("call %d: %s, then none", i+1, a[i].target)
-		case i >= len(a):
-			return fmt.Sprintf("call %d: none, then %s", i+1, b[i].target)
-		}
-		x, y := &a[i], &b[i]
-		switch {
-		case x.target != y.target || x.lane != y.lane:
-			return fmt.Sprintf("call %d: %s, then %s", i+1, x.target, y.target)
-		case x.key != y.key:
-			return fmt.Sprintf("call %d: %s, with other arguments", i+1, x.target)
+		case y == nil && i < len(b) && first[b[i].at] == nil:
+			return instead(i, x, &b[i])
+		case y == nil:
+			return fmt.Sprintf("call %d: %s, then none", i+1, x.at.Target)
 		case x.got != y.got:
-			return fmt.Sprintf("call %d: %s, which got %s, then %s", i+1, x.target,
+			return fmt.Sprintf("call %d: %s, which got %s, then %s", i+1, x.at.Target,
 				text.Quote(x.text, maxClip), text.Quote(y.text, maxClip))
 		case x.result != y.result && x.result != 0 && y.result != 0:
-			return fmt.Sprintf("call %d: %s, with another result", i+1, x.target)
+			return fmt.Sprintf("call %d: %s, with another result", i+1, x.at.Target)
+		}
+	}
+	for i := range b {
+		if first[b[i].at] == nil {
+			return fmt.Sprintf("call %d: none, then %s", i+1, b[i].at.Target)
 		}
 	}
 	return ""
+}
+
+// instead says of two calls at one place that neither run has the other's.
+func instead(i int, x, y *CallMark) string {
+	if x.at.Target == y.at.Target && x.at.Lane == y.at.Lane {
+		return fmt.Sprintf("call %d: %s, with other arguments", i+1, x.at.Target)
+	}
+	return fmt.Sprintf("call %d: %s, then %s", i+1, x.at.Target, y.at.Target)
+}
+
+func byCoord(calls []CallMark) map[when.Coord]*CallMark {
+	all := make(map[when.Coord]*CallMark, len(calls))
+	for i := range calls {
+		all[calls[i].at] = &calls[i]
+	}
+	return all
 }

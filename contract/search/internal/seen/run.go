@@ -5,7 +5,6 @@ package seen
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/hash"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // Run is what is kept of a run: enough to decide on it and to state facts, without
@@ -25,7 +23,8 @@ type Run struct {
 	Answers []uint64 // hashes of the answers to the prompts
 	Again   []string // tools that were called again with equal arguments after their work was done
 	Keyless []Keyless
-	Trail   *Trail // of a run that is to be compared with another, until then; else nil
+	Equal   []Operation // that were called several times for a prompt; kept with the hits
+	Trail   *Trail      // of a run that is to be compared with another, until then; else nil
 }
 
 // Judged is what an invariant said of a run.
@@ -53,6 +52,8 @@ type Hit struct {
 	Waited    time.Duration // what faults asked the call to wait
 	Tries     int           // calls of its lane and target with its arguments for the prompt
 	Prompt    int
+	Nth       int  // its number among these, from 1
+	Equal     bool // without any fault there are several of them too
 	layer     chaos.Layer
 }
 
@@ -62,12 +63,20 @@ type Operation struct {
 	key          uint64
 }
 
+// OpOf is the operation of a call.
+func OpOf(e *chaos.Event) Operation { return Operation{e.Lane, e.Target, e.Key} }
+
 // Op is the operation of the call.
 func (h *Hit) Op() Operation { return Operation{h.Lane, h.Target, h.Key} }
 
 // Coord are the exact coordinates of the call.
 func (h *Hit) Coord() when.Coord {
 	return when.Coord{Lane: h.Lane, Target: h.Target, Key: h.Key, Occurrence: h.Occurrence}
+}
+
+// CoordOf are the exact coordinates of a call.
+func CoordOf(e *chaos.Event) when.Coord {
+	return when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
 }
 
 // Keyless counts calls of a tool without the idempotency key that it declares.
@@ -88,6 +97,12 @@ func (s *Run) Of(invariant string) *Judged {
 func (s *Run) Breaks(invariant, shape string) bool {
 	j := s.Of(invariant)
 	return j != nil && j.Broke && j.Shape == shape
+}
+
+// Broken reports whether the run broke an invariant, for whatever reason.
+func (s *Run) Broken(invariant string) bool {
+	j := s.Of(invariant)
+	return j != nil && j.Broke
 }
 
 // Holds reports whether an invariant held in the run.
@@ -174,6 +189,7 @@ func (v *Viewer) Judge(r *contract.Result) *Run {
 // Explain keeps what sentences and facts are made of.
 func (v *Viewer) Explain(s *Run, hits []Hit, observations []*contract.Observation) {
 	s.Hits = v.shared(hits)
+	s.Equal = EqualCalls(observations)
 	v.addEffects(s, observations)
 }
 
@@ -208,6 +224,7 @@ func HitsOf(observations []*contract.Observation) (hits []Hit) {
 				Ordinal: e.Ordinal, Attempt: e.Attempt}, Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked,
 				Prompt: prompt, layer: e.Layer}
 			tries[asked{h.Op(), h.Prompt}]++
+			h.Nth = tries[asked{h.Op(), h.Prompt}]
 			if e.Rule == "" {
 				continue
 			}
@@ -235,6 +252,20 @@ func HitsOf(observations []*contract.Observation) (hits []Hit) {
 		hits[i].Tries = tries[asked{hits[i].Op(), hits[i].Prompt}]
 	}
 	return hits
+}
+
+// EqualCalls are the operations that were called several times for one prompt.
+func EqualCalls(observations []*contract.Observation) (all []Operation) {
+	for _, o := range observations {
+		times := map[Operation]int{}
+		for i := range o.Events {
+			op := OpOf(&o.Events[i])
+			if times[op]++; times[op] == 2 && o.Events[i].Layer != "" && !slices.Contains(all, op) {
+				all = append(all, op)
+			}
+		}
+	}
+	return all
 }
 
 // addEffects looks for work that was asked for again after it was done, and for calls
@@ -290,90 +321,3 @@ func hasKey(args json.RawMessage, pointer string) bool {
 	}
 	return doc != nil && doc != ""
 }
-
-// A Trail is a run call by call, for comparing it with another.
-type Trail struct {
-	calls   []CallMark // by lane, in order
-	answers []uint64
-	texts   []string // the answers
-	states  []uint64 // 0: not known
-	ends    []int    // the number of calls up to each answer
-}
-
-// A CallMark is one call and what its caller got.
-type CallMark struct {
-	lane, target string
-	key          uint64
-	got          uint64 // outcome and error
-	result       uint64 // 0: not kept
-	text         string // outcome and error, for people
-}
-
-// TrailOf is the trail of a run.
-func TrailOf(observations []*contract.Observation) *Trail {
-	t := &Trail{}
-	for _, o := range observations {
-		t.calls = append(t.calls, CallsOf(o)...)
-		answer := answerOf(o)
-		t.answers = append(t.answers, hash.String(answer))
-		t.texts = append(t.texts, Answered(o))
-		t.states = append(t.states, stateHash(o.After))
-		t.ends = append(t.ends, len(t.calls))
-	}
-	return t
-}
-
-// CallsOf are the calls for a prompt, by lane: calls of several lanes may begin in any order.
-func CallsOf(o *contract.Observation) []CallMark {
-	calls := make([]CallMark, len(o.Events))
-	for i := range o.Events {
-		e := &o.Events[i]
-		m := CallMark{lane: e.Lane, target: e.Target, key: e.Key, text: Gotten(e)}
-		m.got = hash.String(m.text)
-		if len(e.Result) > 0 {
-			m.result = hash.Bytes(e.Result)
-		}
-		calls[i] = m
-	}
-	slices.SortStableFunc(calls, func(a, b CallMark) int { return strings.Compare(a.lane, b.lane) })
-	return calls
-}
-
-// Gotten is how a call ended for its caller.
-func Gotten(e *chaos.Event) string {
-	if e.Err == "" {
-		return string(e.Outcome)
-	}
-	return string(e.Outcome) + ": " + e.Err
-}
-
-// answerOf is an answer with its error.
-func answerOf(o *contract.Observation) string {
-	if o.Err != nil {
-		return o.Response + "\x00" + o.Err.Error()
-	}
-	return o.Response
-}
-
-// Answered is an answer for people, or the error in its place.
-func Answered(o *contract.Observation) string {
-	if o.Err != nil {
-		return "error: " + o.Err.Error()
-	}
-	return o.Response
-}
-
-// stateHash is a hash of a state as JSON; 0: it has none, or is not known.
-func stateHash(state any) uint64 {
-	if state == nil {
-		return 0
-	}
-	doc, err := jsonvalue.Encode(state) // a state is the user's: it may have a MarshalJSON
-	if err != nil {
-		return 0
-	}
-	return hash.Bytes(doc)
-}
-
-// SameState reports whether two states are equal, or one of them is not known.
-func SameState(a, b any) bool { return a == nil || b == nil || reflect.DeepEqual(a, b) }

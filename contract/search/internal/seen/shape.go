@@ -11,14 +11,15 @@ import (
 
 var (
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?…?|` + "`[^`]*`…?|“[^”]*”…?")
-	listed = regexp.MustCompile(`“”(?:(?:, | and | or )“”)+`)
+	listed = regexp.MustCompile(`(“”|@)(?:(?:,? and |,? or |, |; )(?:“”|@))+`)
 	// a number, its unit, and the rest of a duration such as 1h2m
 	numeric = regexp.MustCompile(`[+-]?\d[\d.,:_]*(?:e[+-]?\d+)?` +
 		`(?:\s?(?:ns|µs|ms|s|m|h|%|[KMG]i?B|B|bytes?|times?|calls?)\b)?[\dhms.µ]*`)
 )
 
 // A Shaper takes out of a reason what differs from cell to cell: quoted texts, names of
-// injection points, and numbers with their units. What is left is the shape.
+// injection points, how many of either a list has, and numbers with their units. What is left
+// is the shape.
 type Shaper struct {
 	targets *strings.Replacer
 
@@ -50,7 +51,7 @@ func (s *Shaper) Of(why string) string {
 	shape, ok := s.known[why]
 	if !ok {
 		shape = quoted.ReplaceAllString(why, "“”")
-		shape = listed.ReplaceAllString(s.targets.Replace(shape), "“”")
+		shape = listed.ReplaceAllString(s.targets.Replace(shape), "$1")
 		shape = numeric.ReplaceAllString(shape, "#")
 		if len(s.known) < maxShapes {
 			s.known[why] = shape

@@ -18,6 +18,7 @@ type clause struct {
 	phrase string
 	from   int // the first of the tries, from 1
 	count  int
+	call   int // its number in lane and target, where the tries do not tell which it is; else 0
 }
 
 // clauses are what a set of hits says, in the order of the calls.
@@ -32,14 +33,23 @@ func clauses(hits []seen.Hit) (all []clause) {
 				continue
 			}
 		}
-		all = append(all, clause{target: h.Target, phrase: phrase, from: h.Attempt, count: 1})
+		c := clause{target: h.Target, phrase: phrase, from: h.Attempt, count: 1}
+		if h.Equal || h.Nth > c.from { // an equal call that is no retry
+			c.call = int(h.Ordinal) + 1
+		}
+		all = append(all, c)
 	}
 	return all
 }
 
-// tries says which tries of an operation they are; "" for the first alone.
+// tries says which tries of an operation they are; "" for the first alone. Where an agent makes
+// equal calls of its own accord, it also says which call they begin with.
 func (c *clause) tries() string {
 	switch {
+	case c.call > 0 && c.count == 1:
+		return fmt.Sprintf(" on call %d", c.call)
+	case c.call > 0:
+		return fmt.Sprintf(" %s in a row from call %d on", times(c.count), c.call)
 	case c.count == 1 && c.from <= 1:
 		return ""
 	case c.count == 1:
@@ -87,16 +97,22 @@ func Or(names []string) string {
 	return names[0]
 }
 
-// Phrase says what a call does under a fault of a kind.
+// Phrase says what a call does under a fault of a kind that made it wait so long.
 func Phrase(kind string, waited time.Duration) string {
 	switch kind {
 	case "error":
 		return "fails"
 	case "timeout", "lost_request":
+		if waited > 0 {
+			return fmt.Sprintf("waits %v and times out before the work", waited)
+		}
 		return "times out before the work"
 	case "hang":
 		return "hangs"
 	case "lost_reply":
+		if waited > 0 {
+			return fmt.Sprintf("does its work and its reply is lost after %v", waited)
+		}
 		return "does its work and its reply is lost"
 	case "duplicate", "delivered_twice":
 		return "is executed twice"

@@ -1,0 +1,147 @@
+package chaos
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// End ends the cell. It closes the injector, as [Injector.Close] does, and gives each
+// call that is still under way its event, in the order in which the calls began: with
+// [OutcomeOpen], and delivered by what holds it or reached it so far. Such a call leaves
+// no second event when it ends. Calls without an event are not concerned.
+//
+// The events reach OnEvent and the watchers in the goroutine of End. End reads the clock,
+// so in a testing/synctest bubble it must be called from that bubble. It ends no wait;
+// [Injector.Disarm] does. A further End concerns the calls that are open then.
+func (in *Injector) End() {
+	in.Close()
+	elapsed := in.Elapsed() // one time for all: a call does not end before those within it
+	for _, c := range in.open.takeAll() {
+		c.settleOpen(elapsed)
+	}
+}
+
+// An openCall is a call that leaves an event, and has none yet.
+type openCall interface {
+	number() uint64
+	settleOpen(elapsed time.Duration)
+}
+
+// openCalls are the calls under way that will leave an event. Whoever takes a call out
+// writes its event: the goroutine of the call as it ends, or [Injector.End].
+type openCalls struct {
+	mu    sync.Mutex
+	calls map[openCall]struct{}
+}
+
+func (o *openCalls) add(c openCall) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.calls == nil {
+		o.calls = make(map[openCall]struct{})
+	}
+	o.calls[c] = struct{}{}
+}
+
+// take takes a call out, and reports whether it was there.
+func (o *openCalls) take(c openCall) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, there := o.calls[c]
+	delete(o.calls, c)
+	return there
+}
+
+// takeAll takes all calls out, in the order in which they began.
+func (o *openCalls) takeAll() []openCall {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	calls := make([]openCall, 0, len(o.calls))
+	for c := range o.calls {
+		calls = append(calls, c)
+	}
+	clear(o.calls)
+	slices.SortFunc(calls, func(a, b openCall) int { return cmp.Compare(a.number(), b.number()) })
+	return calls
+}
+
+// recording is a call that is recorded and has no injection.
+type recording struct {
+	frame  frame // by which inner calls know their caller
+	record record
+}
+
+func (r *recording) number() uint64 { return r.record.begun }
+
+func (r *recording) settleOpen(elapsed time.Duration) {
+	own := r.record // the call goes on
+	own.outcome = open
+	own.endsAt(elapsed, nil)
+	own.site.in.keep(&r.frame, &own)
+}
+
+func (x *injection) number() uint64 { return x.rec.begun }
+
+func (x *injection) settleOpen(elapsed time.Duration) {
+	r := x.openRecord()
+	r.endsAt(elapsed, nil)
+	x.set.site.in.keep(&x.frame, r)
+}
+
+// openRecord is settle for a call that has not ended. It runs beside the call, so it
+// reads only what x.mu guards, and what does not change once the rules act.
+func (x *injection) openRecord() *record {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over = true
+	rec, more := x.rec, x.more
+	rec.more = &more
+	if rec.values != nil {
+		own := *rec.values
+		rec.values = &own
+	}
+	rec.outcome, rec.effect = open, x.effectSoFar()
+	if x.left {
+		rec.note("the answer was neither read to its end nor closed")
+	}
+	for i := range x.rules {
+		if a := &x.rules[i]; a.waiting > 0 {
+			a.spent += time.Since(a.waitsSince)
+			more.spent += time.Since(a.waitsSince)
+		}
+	}
+	held, masked := x.current(), slices.Clone(x.masked)
+	for _, a := range x.byPhase() {
+		rule := slices.IndexFunc(x.rules, func(b callRule) bool { return b.place == a.place })
+		f := x.soFar(a, rule, held)
+		a.settle(f.delivered)
+		if f.masked {
+			masked = append(masked, a.place)
+		} else {
+			rec.credit(a, f)
+		}
+	}
+	x.nameUnused(&rec, masked)
+	return &rec
+}
+
+// soFar is the fate of a rule of a call that is open; held is the index of the rule whose
+// code runs, or the number of rules: the callee runs, or the call has returned and is
+// kept open. The rule that holds the call is delivered: the caller has no answer because
+// of it. What an inner rule made of the result has not reached the caller.
+func (x *injection) soFar(a *callRule, rule, held int) fate {
+	if x.left {
+		f := x.fateOf(a)
+		f.delivered = f.delivered || a.waiting > 0
+		f.masked = f.masked && !f.delivered
+		return f
+	}
+	seen := a.seen && x.onItems(a) && !x.losesReply()
+	f := fate{shown: a.reached || seen}
+	f.delivered = f.shown || rule == held || a.waiting > 0 || a.spent > 0 || a.again ||
+		a.nexts > 1 && x.runs > a.before
+	f.masked = !f.delivered && rule > held
+	return f
+}
