@@ -248,6 +248,7 @@ type cellEncoder struct {
 type cellMember struct {
 	name    string
 	is, was reflect.Value
+	quoted  bool // a number of 64 bits, which is a string
 }
 
 func newCellEncoder(o *runFileOptions, h *runHead) *cellEncoder {
@@ -255,7 +256,8 @@ func newCellEncoder(o *runFileOptions, h *runHead) *cellEncoder {
 	is, was := reflect.ValueOf(&e.cell).Elem(), reflect.ValueOf(&e.base).Elem()
 	for f := range is.Type().Fields() {
 		if name := nameOf(f); f.IsExported() && name != "-" && f.Name != "Cell" {
-			e.members = append(e.members, cellMember{name, is.FieldByIndex(f.Index), was.FieldByIndex(f.Index)})
+			e.members = append(e.members, cellMember{name, is.FieldByIndex(f.Index), was.FieldByIndex(f.Index),
+				strings.HasSuffix(f.Tag.Get("json"), ",string")})
 		}
 	}
 	return e
@@ -358,6 +360,10 @@ func (e *cellEncoder) rest() (json.RawMessage, error) {
 			continue
 		}
 		b.WriteString(map[bool]string{true: "{", false: ","}[b.Len() == 0] + strconv.Quote(m.name) + ":")
+		if m.quoted {
+			b.WriteString(strconv.Quote(fmt.Sprint(m.is)))
+			continue
+		}
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(m.is.Interface()); err != nil {
@@ -375,7 +381,7 @@ func (e *cellEncoder) rest() (json.RawMessage, error) {
 // same reports whether two values are equal, without an allocation for those of most members.
 func same(a, b reflect.Value) bool {
 	switch a.Kind() {
-	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint8, reflect.String, reflect.Pointer:
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint8, reflect.Uint64, reflect.String, reflect.Pointer:
 		return a.Equal(b)
 	}
 	return reflect.DeepEqual(a.Interface(), b.Interface())
