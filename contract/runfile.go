@@ -157,7 +157,8 @@ func (e *engine) newHead() *runHead {
 			own.Questions = asked
 		}
 		for _, r := range s.plan.Rules() {
-			own.Rules = append(own.Rules, headRule{text.Valid(r.Name), text.Valid(r.Target), text.Valid(kindOf(r.Fault))})
+			own.Rules = append(own.Rules,
+				headRule{text.Valid(r.Name), text.Valid(r.Target), text.Valid(kindOf(r.Fault))})
 		}
 		for _, p := range s.invariants {
 			applies[p.index] = append(applies[p.index], s.Name)

@@ -110,11 +110,9 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 	if !f.head.Facts { // the verdict and the coverage depend on these
 		f.report.Goals, f.report.Dropped, f.report.Filtered = like.Goals, like.Dropped, like.Filtered
 	}
-	if !f.head.Facts || f.head.Sequential { // what is a copy depends on this; see ofOrder
-		for _, n := range like.Repeats {
-			for _, s := range f.scenarios {
-				s.runs.unlike = s.runs.unlike || s.Name == n.Scenario && n.differs()
-			}
+	for _, n := range like.Repeats { // runs that are no cells may have shown it too
+		for _, s := range f.scenarios {
+			s.runs.unlike = s.runs.unlike || s.Name == n.Scenario && n.differs()
 		}
 	}
 	if f.head.Cells {
