@@ -34,6 +34,7 @@ func TestLinesMatchTheSchema(t *testing.T) {
 		all[name] = r
 	}
 	all["rated"], all["scored"], all["judged"] = rated(t), scored(t), withJudge(t, func(*scoring.JudgeScore) {})
+	all["copies"], all["of an agent that differs"] = repeated(t, 0, nil), repeated(t, 1, nil)
 	for name, r := range all {
 		for _, o := range []*report.WriteOptions{nil, {Stable: true, WithoutEvidence: true}} {
 			for line := range strings.Lines(fileOf(t, r, o)) {
@@ -62,6 +63,7 @@ func TestTheSchemaHasEveryField(t *testing.T) {
 		"chaosScore": reflect.TypeFor[scoring.ChaosScore](), "mutationScore": reflect.TypeFor[scoring.MutationScore](),
 		"kindScore": reflect.TypeFor[scoring.KindScore](), "replayScore": reflect.TypeFor[scoring.ReplayScore](),
 		"judgeScore": reflect.TypeFor[scoring.JudgeScore](), "judgeRates": reflect.TypeFor[scoring.JudgeRates](),
+		"judgeScenario": reflect.TypeFor[scoring.JudgeScenario](),
 		"judgeLanguage": reflect.TypeFor[scoring.JudgeLanguage](), "overall": reflect.TypeFor[scoring.Overall](),
 		"partScore": reflect.TypeFor[scoring.PartScore](), "interval": reflect.TypeFor[scoring.Interval](),
 		"defect": reflect.TypeFor[contract.Defect](), "break": reflect.TypeFor[contract.Break](),
