@@ -2,29 +2,24 @@ package contract
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
-	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A collector gives the jobs to the workers, and puts the reports of their cells
 // back into the order of the matrix.
 type collector struct {
 	engine  *engine
-	report  *Report
 	workers int
 
 	mu            sync.Mutex
@@ -32,34 +27,37 @@ type collector struct {
 	queues        []*queue // the first is that of the shared world, if there is one
 	next          int      // the first job whose reports are missing
 	waiting       map[int]finished
-	counts        map[scoring.Cell]int        // index into report.Counts
-	tallies       map[*compiledScenario]tally // of report.Faults
-	chaos         *chaosTally
-	coverage      *coverage
+	fold          *fold
 	alike         sameness
-	judges        judgeTally
 	onCellCaller  usercode.Loop // for OnCell
 	faulty        bool          // OnCell failed, and is not called again
 	cancelled     bool          // before the end
-	warnedOfHosts bool
 	warnedOfWorld bool
-	rounds        *rounds     // nil: all jobs are done
-	planned       int         // jobs of the rounds so far
-	places        []cellPlace // of the cells of the report, with rounds
+	rounds        *rounds // nil: all jobs are done
+	planned       int     // jobs of the rounds so far
+	cells         []CellReport
+	places        []cellPlace // of these, with rounds
+	file          *fileWriter // nil: none was asked for
 }
 
 type finished struct {
 	job
 	reports []CellReport
+	took    time.Duration // of real time
 }
 
 // runAll runs every job and reports. At the end l looks at what the cells showed of
 // the rules.
 func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
-	c := &collector{engine: e, report: e.newReport(), workers: e.workers(), waiting: map[int]finished{},
-		counts: map[scoring.Cell]int{}, judges: judgeTally{}, onCellCaller: newCaller()}
+	c := &collector{engine: e, workers: e.workers(), waiting: map[int]finished{}, onCellCaller: newCaller(),
+		fold: newFold(e.head, e.warn)}
+	file, err := e.openFile()
+	if err != nil {
+		return nil, err
+	}
+	c.file = file
 	if e.o.Sequential {
-		c.rounds = e.newRounds()
+		c.rounds = c.newRounds()
 		c.nextRound()
 	} else {
 		queues, stop := e.newQueues()
@@ -67,10 +65,6 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 		c.queues = queues
 	}
 	c.moved = sync.NewCond(&c.mu)
-	c.tallies, c.coverage = newTallies(c.report, e.scenarios), newCoverage(e.sources)
-	if c.rounds == nil { // else the score has twins that were left out
-		c.chaos = newChaosTally(e.scenarios)
-	}
 	defer c.onCellCaller.Release()
 	var g errgroup.Group
 	for range c.workers {
@@ -78,30 +72,17 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 			w := e.newWorker()
 			defer w.end()
 			for i, j := range c.jobs(ctx) {
-				c.done(i, finished{j, w.run(ctx, j)})
+				begun := time.Now()
+				reports := w.run(ctx, j)
+				c.done(i, finished{j, reports, time.Since(begun)})
 			}
 			return nil
 		})
 	}
 	_ = g.Wait() // the workers return none
-	c.warnOfOverlaps()
+	c.fold.warnOfOverlaps()
 	c.lintCalls(l)
 	return c.finish(ctx)
-}
-
-func (e *engine) newReport() *Report {
-	r := &Report{Name: text.Valid(e.m.Name), Seed: e.m.Seed, Trials: e.m.trials(),
-		SharedObservations: e.m.ShareObservations,
-		StateProbed:        e.probed, Sequential: e.o.Sequential, Goals: e.m.newGoals(),
-		Fingerprint: e.m.fingerprint(e.scenarios), Tools: e.toolHashes(),
-		AllowInconclusive: e.o.AllowInconclusive}
-	for _, s := range e.scenarios {
-		r.Scenarios = append(r.Scenarios, s.Name)
-	}
-	for i := range e.m.Invariants {
-		r.Invariants = append(r.Invariants, e.m.Invariants[i].Name)
-	}
-	return r
 }
 
 // jobs yields numbered jobs to one of the workers, until there are no more.
@@ -121,6 +102,7 @@ func (c *collector) done(i int, f finished) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.free(f.scenario)
+	c.file.done(f)
 	if i != c.next {
 		c.waiting[i] = f
 		return
@@ -139,59 +121,26 @@ func (c *collector) done(i int, f finished) {
 
 // add adds the report of the k-th cell of a job.
 func (c *collector) add(r *CellReport, j job, k int) {
-	rep, s := c.report, j.scenario
-	c.count(r.scored(s))
-	s.fields[j.at+k].add(r)
-	c.chaos.add(r, s)
-	notes := cmp.Or(r.notes, &cellNotes{}) // a cell that was left out has none
-	r.notes = nil
-	if shown := notes.run; shown != nil {
-		s.runs.ran(r, shown)
-		c.tallies[s].add(shown.all, c.coverage)
-		c.alike.add(shown.observations, shown.dropped)
-		c.tallies[s].addOverlaps(shown.cautions.overlaps, r.Cell)
-		c.addHosts(shown.cautions.hosts, r.Cell)
-		c.addGoals(notes.goals)
-		add(&rep.Dropped, shown.dropped)
+	s := j.scenario
+	c.fold.add(c.fold.scenarios[s.index], j.at+k, r)
+	if r.notes != nil && r.notes.Run != nil {
+		shown := r.notes.Run
+		c.alike.add(shown.observations, shown.Dropped)
+		shown.observations = nil
 	}
-	c.judges.add(rep, r.Cell, notes.judged)
-	rep.Filtered = rep.Filtered || r.State == NotRun
-	if r.Undecided {
-		rep.Undecided++
-	}
-	if r.Absorbed {
-		rep.Absorbed++
-	}
-	c.cancelled = c.cancelled || notes.cancelled
-	if r.Abandoned {
-		rep.Abandoned++
-		if s.source.shared() && !c.warnedOfWorld {
-			c.warnedOfWorld = true
-			c.engine.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
-		}
-	}
-	for _, text := range notes.warnings {
-		c.engine.warn(text)
+	c.cancelled = c.cancelled || r.notes != nil && r.notes.Cancelled
+	if r.Abandoned && s.source.shared() && !c.warnedOfWorld {
+		c.warnedOfWorld = true
+		c.engine.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
 	}
 	c.notify(r)
-	if c.engine.o.Keep != KeepCounts {
+	if c.engine.o.Keep != KeepCounts || c.rounds != nil { // rounds are put into the order of the matrix at the end
 		r.trim(c.engine.o.Keep)
-		rep.Cells = append(rep.Cells, *r)
+		c.cells = append(c.cells, *r)
 		if c.rounds != nil {
 			c.places = append(c.places, cellPlace{s.index, j.trial, j.at + k})
 		}
 	}
-}
-
-// count counts a cell, together with equal ones.
-func (c *collector) count(cell scoring.Cell) {
-	i, seen := c.counts[cell]
-	if !seen {
-		i = len(c.report.Counts)
-		c.counts[cell] = i
-		c.report.Counts = append(c.report.Counts, cell)
-	}
-	c.report.Counts[i].Count++
 }
 
 // trim drops the evidence that is not to be retained.
@@ -223,154 +172,39 @@ func (c *collector) notify(r *CellReport) {
 // lintCalls warns of rules that matched no call, if every cell ran and its log shows
 // all calls.
 func (c *collector) lintCalls(l *ruleLinter) {
-	r := c.report
+	r := c.fold.report
 	if c.cancelled || r.Filtered || r.Dropped > 0 || c.rounds != nil {
 		return
 	}
-	l.lintCalls(func(s *compiledScenario, rule string) bool { return c.tallies[s][rule].matched })
+	l.lintCalls(func(s *compiledScenario, rule string) bool {
+		return c.fold.scenarios[s.index].rules[s.rules[rule].at].matched
+	})
 }
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
-	r := c.report
-	c.cover()
+	c.endRounds()
+	r, err := c.fold.finish(c.cancelled, nil)
+	if c.fold.coverage.full {
+		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
+	}
 	var left bool
 	if r.CalmRuns, left = c.engine.calmRuns(); left {
 		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")
 	}
-	r.Cancelled = c.cancelled
-	c.endRounds()
+	if c.rounds != nil && c.rounds.why != "" {
+		c.engine.warn(c.rounds.why)
+	}
 	if w := c.alike.warning(); w != "" && !c.cancelled {
 		c.engine.warn(w)
 	}
 	r.Warnings = c.engine.warnings
-	r.Judges = ofOneJudge(r.Judges)
-	var tallies []*fieldTally
-	for _, s := range c.engine.scenarios {
-		tallies = append(tallies, s.fields...)
-		r.Repeats = append(r.Repeats, s.runs.repeats(s.Name))
+	if c.engine.o.Keep != KeepCounts {
+		r.Cells = c.cells
 	}
-	err := r.judge(tallies)
-	if chaos, problem := c.chaos.score(c.report.SharedObservations); problem == nil { // the score above has it too
-		r.Chaos = chaos
+	if c.cancelled {
+		err = ctx.Err()
 	}
-	switch {
-	case c.cancelled:
-		return r, ctx.Err()
-	case errors.Is(err, scoring.ErrNoDecidedCell):
-		return r, nil // the verdict says so: inconclusive
-	}
-	return r, err
-}
-
-// tally counts the rules of one scenario by their names.
-type tally map[string]*ruleTally
-
-type ruleTally struct {
-	*FaultCount         // in the report's own list
-	kind        string  // that of its fault, or else its type
-	matched     bool    // some call, also if no fault was injected
-	overlaps    int     // runs in which calls overlapped that it counted
-	overlap     overlap // of the first such run
-	overlapIn   Cell
-}
-
-// newTallies lists every rule of every scenario in the report, also those that
-// never match a call, and returns a tally per scenario.
-func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]tally {
-	n := 0
-	for _, s := range scenarios {
-		n += len(s.Rules)
-	}
-	r.Faults = make([]FaultCount, 0, n) // its elements are pointed to: it must not grow
-	tallies := make(map[*compiledScenario]tally, len(scenarios))
-	for _, s := range scenarios {
-		t := make(tally, len(s.Rules))
-		for _, rule := range s.plan.Rules() {
-			r.Faults = append(r.Faults,
-				FaultCount{Scenario: s.Name, Rule: text.Valid(rule.Name), Target: rule.Target,
-					Fault: text.Valid(kindOf(rule.Fault))})
-			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1], kind: shownKind(rule.Fault)}
-		}
-		tallies[s] = t
-	}
-	return tallies
-}
-
-// kindOf is the kind that a fault declares; "" for one that declares none, whose
-// events have it.
-func kindOf(f chaos.Fault) string {
-	said, _ := descriptionOf(f)
-	return said.Kind
-}
-
-// add counts the faults of one run of the agent.
-func (t tally) add(observations []*Observation, cov *coverage) {
-	var events []*chaos.Event
-	met := false
-	for _, o := range observations {
-		for i := range o.Events {
-			cov.call(o.Events[i].Target)
-			if len(t) > 0 {
-				events = append(events, &o.Events[i])
-				met = met || o.Events[i].Delivered
-			}
-		}
-	}
-	var delivered []*ruleTally
-	var tried map[*chaos.Event]int
-	if met {
-		tried = tries(events)
-	}
-	for _, e := range events {
-		delivered = t.event(e, tried[e], delivered, cov)
-	}
-	for _, c := range delivered {
-		c.Cells++
-	}
-}
-
-// event counts one call, and adds to the rules delivered so far.
-func (t tally) event(e *chaos.Event, try int, delivered []*ruleTally, cov *coverage) []*ruleTally {
-	count := func(rule string, reached bool) {
-		c := t[rule]
-		if c == nil { // no rule was injected
-			return
-		}
-		c.matched = true
-		switch {
-		case !reached:
-			add(&c.Undelivered, 1)
-		default:
-			add(&c.Delivered, 1)
-			if !slices.Contains(delivered, c) {
-				delivered = append(delivered, c)
-			}
-		}
-	}
-	count(e.Rule, e.Delivered)
-	if c := t[e.Rule]; c != nil && c.Fault == "" {
-		c.Fault = e.Fault
-	}
-	if e.Delivered {
-		cov.add(e, try, e.Fault)
-	}
-	for _, rule := range e.Also {
-		count(rule, true)
-		if c := t[rule]; c != nil {
-			cov.add(e, try, c.kind)
-		}
-	}
-	for _, rule := range e.Idle {
-		count(rule, false)
-	}
-	for _, notInjected := range [][]string{e.Masked, e.HeldBack} {
-		for _, rule := range notInjected {
-			if c := t[rule]; c != nil {
-				c.matched = true
-			}
-		}
-	}
-	return delivered
+	return r, errors.Join(err, c.file.finish(r, c.cells))
 }
 
 // Sums of counts and of times stop at the largest value of their type. An

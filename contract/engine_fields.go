@@ -184,7 +184,7 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 	p := fields.List()
 	runs := map[string]*alikeRuns{}
 	for _, n := range r.Repeats {
-		runs[n.Scenario] = &alikeRuns{unlike: n.Groups > 0 && n.Alike == 0}
+		runs[n.Scenario] = &alikeRuns{unlike: n.differs()}
 	}
 	put := func(f Field) *fieldTally {
 		if runs[f.Scenario] == nil {
@@ -227,18 +227,23 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 			of(c.Scenario, c.Invariant, c.Severity).count(c.State, c.Violated || c.State == Broken, max(c.Count, 1))
 		}
 	}
-	return all, r.state(all)
+	return all, r.state(all, len(r.Cells) > 0)
 }
 
 // state takes from the report what its cells, or its counts alone, do not say.
-func (r *Report) state(all []*fieldTally) error {
+func (r *Report) state(all []*fieldTally, hasCells bool) error {
 	p := fields.List()
-	for i, t := range all {
+	stated := make(map[[2]string]int, len(r.Fields))
+	for i := range r.Fields {
+		stated[[2]string{r.Fields[i].Scenario, r.Fields[i].Invariant}] = i
+	}
+	for _, t := range all {
 		var f Field
-		if i < len(r.Fields) {
+		i, there := stated[[2]string{t.Scenario, t.Invariant}]
+		if there {
 			f = r.Fields[i]
 		}
-		if len(r.Cells) > 0 && (f.Distinct == 0 && !f.Copies || len(t.met) > 0) {
+		if hasCells && (f.Distinct == 0 && !f.Copies || len(t.met) > 0) {
 			continue
 		}
 		if t.rate == nil {

@@ -198,11 +198,12 @@ type unit struct {
 	weight int // of the most severe open field
 }
 
-func (e *engine) newRounds() *rounds {
-	r := &rounds{engine: e, begun: time.Now()}
-	for _, s := range e.scenarios {
-		for j := range e.firstJobs(s) {
-			r.open = append(r.open, &unit{job: j, fields: s.fields[j.at : j.at+len(j.invariants)]})
+func (c *collector) newRounds() *rounds {
+	r := &rounds{engine: c.engine, begun: time.Now()}
+	for _, s := range c.engine.scenarios {
+		for j := range c.engine.firstJobs(s) {
+			all := c.fold.scenarios[s.index].fields
+			r.open = append(r.open, &unit{job: j, fields: all[j.at : j.at+len(j.invariants)]})
 		}
 	}
 	return r
@@ -348,10 +349,10 @@ func (c *collector) spend(reports []CellReport) {
 		if notes == nil { // the cell was left out
 			continue
 		}
-		for _, n := range notes.judged {
+		for _, n := range notes.Judged {
 			r.spent.cost += n.Cost
 		}
-		if b.CostOf == nil || notes.run == nil || r.why != "" {
+		if b.CostOf == nil || notes.Run == nil || r.why != "" {
 			continue
 		}
 		own, cost := reports[i], 0.0
@@ -367,24 +368,24 @@ func (c *collector) spend(reports []CellReport) {
 	}
 }
 
-// endRounds puts the cells into the order of the matrix, and says why fields are open.
+// endRounds puts the cells into the order of the matrix, and counts them again in it.
 func (c *collector) endRounds() {
 	if c.rounds == nil {
 		return
 	}
-	if c.rounds.why != "" {
-		c.engine.warn(c.rounds.why)
-	}
-	order := make([]int, len(c.report.Cells))
+	order := make([]int, len(c.cells))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return c.places[a].compare(c.places[b]) })
 	cells := make([]CellReport, len(order))
+	c.fold = newFold(c.fold.head, func(string) {}) // all warnings were given
 	for i, from := range order {
-		cells[i] = c.report.Cells[from]
+		cells[i] = c.cells[from]
+		at := c.places[from]
+		c.fold.add(c.fold.scenarios[at.scenario], at.invariant, &cells[i])
 	}
-	c.report.Cells = cells
+	c.cells = cells
 }
 
 // A cellPlace is where a cell stands in the matrix.

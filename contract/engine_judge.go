@@ -203,7 +203,7 @@ func (s *run) whyUndelivered(scenario *compiledScenario) string {
 
 // scored is the cell as the score counts it. The number of delivered faults is
 // cut to 1, because the score does not use it: so more cells are equal.
-func (r *CellReport) scored(s *compiledScenario) scoring.Cell {
+func (r *CellReport) scored(s *foldScenario) scoring.Cell {
 	return scoring.Cell{
 		Scenario: r.Cell.Scenario, Invariant: r.Cell.Invariant, Severity: r.Severity, State: r.State,
 		Violated: r.Violated, Delivered: min(r.Delivered, 1), HasRules: s.injects(),

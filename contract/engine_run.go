@@ -33,6 +33,9 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.tryFile(); err != nil {
+		return nil, err
+	}
 	if err := e.learn(ctx, e.sources); err != nil {
 		return nil, err
 	}
@@ -41,6 +44,8 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	defer l.caller.Release()
 	e.prepare(ctx)
 	l.lintRules(ctx)
+	e.head = e.newHead()
+	e.tools = placesOf(e.head.tools())
 	return e.runAll(ctx, l)
 }
 
@@ -67,12 +72,12 @@ type run struct {
 
 // deliveries are the faults of some observations.
 type deliveries struct {
-	delivered, undelivered int               // calls, and prompts that were rewritten
-	rewritten              int               // those prompts alone
-	absorbed               bool              // some were delivered, and none is known to have reached the agent itself
-	copy                   uint64            // see CellReport
-	prompts                uint64            // their hash
-	calls                  map[uint64]uint64 // how each ended
+	delivered, undelivered int    // calls, and prompts that were rewritten
+	rewritten              int    // those prompts alone
+	absorbed               bool   // some were delivered, and none is known to have reached the agent itself
+	copy                   uint64 // see CellReport
+	prompts                uint64 // their hash
+	calls                  callHashes
 }
 
 // sum counts faults and calls. A cancelled run decides nothing: anything in it,
@@ -102,7 +107,7 @@ func (d *deliveries) identify(observations []*Observation) {
 			d.copy = hash.Combine(d.copy, hash.String(fmt.Sprintf("%T", o.Err)))
 		}
 		if d.calls == nil && len(o.Events) > 0 {
-			d.calls = make(map[uint64]uint64)
+			d.calls = callHashes{}
 		}
 		for k := range o.Events {
 			e := &o.Events[k]
@@ -124,7 +129,7 @@ func (d *deliveries) identify(observations []*Observation) {
 
 // sameWhereBoth reports whether the calls that two runs have in common ended alike. If no
 // prompt, fault or callee was another one, a deterministic agent then has no other call.
-func sameWhereBoth(a, b map[uint64]uint64) bool {
+func sameWhereBoth(a, b callHashes) bool {
 	for call, ended := range a {
 		if other, both := b[call]; both && other != ended {
 			return false
@@ -190,8 +195,10 @@ type engine struct {
 	sources   []*worldSource
 	warnings  []string
 	probed    bool
-	goalsLeft []atomic.Bool // goals whose function was left behind
-	reserve   time.Duration // before Harness.Deadline, for the report
+	goalsLeft []atomic.Bool  // goals whose function was left behind
+	head      *runHead       // of the report; nil: there is none
+	tools     map[string]int // in the head
+	reserve   time.Duration  // before Harness.Deadline, for the report
 	halted    atomic.Pointer[error]
 	forRunner bool // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }
@@ -251,6 +258,7 @@ func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations ||
 // A compiledInvariant is an invariant with its list of prompts in a scenario.
 type compiledInvariant struct {
 	*Invariant
+	index  int // in the matrix
 	list   *promptList
 	gather Needs // with what RunOptions.Gather adds
 }
@@ -273,9 +281,6 @@ func (e *engine) assign() {
 		for _, p := range all {
 			if e.forRunner || s.applies(p.Applies) {
 				s.invariants = append(s.invariants, p)
-				s.fields = append(s.fields,
-					newFieldTally(Field{Scenario: s.Name, Invariant: p.Name, Severity: p.Severity,
-						AtLeast: p.promised(), Poor: p.poor()}, e.m.trials(), &s.runs))
 				p.list.gather |= e.calmNeeds(p)
 			}
 		}
@@ -296,7 +301,7 @@ func (e *engine) invariantsOf(s *compiledScenario) []*compiledInvariant {
 		if len(inv.Probes) > 0 {
 			list = s.source.listOf(inv.Probes, nil)
 		}
-		all[i] = &compiledInvariant{inv, list, inv.Needs | e.o.Gather}
+		all[i] = &compiledInvariant{inv, i, list, inv.Needs | e.o.Gather}
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,8 +184,12 @@ func (l *promptList) countCalls(s *run) {
 // overlap is a pair of calls of which a rule that counts matched one, and could have
 // matched the other.
 type overlap struct {
-	rule           string
-	matched, other chaos.Event
+	Rule      string `json:"rule"`
+	Lane      string `json:"lane,omitempty"`
+	Target    string `json:"target"` // of the call that it matched, and its number in lane and target
+	Call      uint64 `json:"call,string"`
+	Other     string `json:"other"` // those of the other
+	OtherCall uint64 `json:"otherCall,string"`
 }
 
 // cautions are what a run showed that may be different in the next run.
@@ -211,41 +216,11 @@ func countingRules(plan *chaos.Plan) (names []string) {
 func (s *compiledScenario) overlaps(in *chaos.Injector) (found []overlap) {
 	for _, rule := range s.counting {
 		if matched, other, ok := in.Overlap(rule); ok {
-			found = append(found, overlap{rule, matched, other})
+			found = append(found, overlap{text.Valid(rule), text.Valid(matched.Lane), text.Valid(matched.Target),
+				matched.Ordinal, text.Valid(other.Target), other.Ordinal})
 		}
 	}
 	return found
-}
-
-// addOverlaps counts the runs with such calls. r is the cell of the run.
-func (t tally) addOverlaps(found []overlap, c Cell) {
-	for i := range found {
-		rule := t[found[i].rule]
-		if rule.overlaps++; rule.overlaps == 1 {
-			rule.overlap, rule.overlapIn = found[i], c
-		}
-	}
-}
-
-// warnOfOverlaps says where a run may not repeat.
-func (c *collector) warnOfOverlaps() {
-	for _, s := range c.engine.scenarios {
-		for _, name := range s.counting {
-			t := c.tallies[s][name]
-			if t.overlaps == 0 {
-				continue
-			}
-			o := &t.overlap
-			lane := ""
-			if o.matched.Lane != "" {
-				lane = fmt.Sprintf(" of lane %q", o.matched.Lane)
-			}
-			c.engine.warn(fmt.Sprintf("Rule %s of scenario %s may act on other calls in the next run: it counts calls, and in %s some%s overlapped. In %v it "+
-				"matched call %d of %s, which overlapped with call %d of %s. Give each strand of calls a lane (chaos.WithLane), or use a trigger that does not count.",
-				name, s.Name, text.Plural(t.overlaps, "run"), lane, t.overlapIn,
-				o.matched.Ordinal+1, o.matched.Target, o.other.Ordinal+1, o.other.Target))
-		}
-	}
 }
 
 // firstChosen is the least port that a system chooses for a server by itself.
@@ -279,17 +254,6 @@ func (s *compiledScenario) hosts(in *chaos.Injector) []string {
 		return nil
 	}
 	return chosenPorts(in.Targets())
-}
-
-// addHosts warns once, of the first cell.
-func (c *collector) addHosts(hosts []string, cell Cell) {
-	if len(hosts) == 0 || c.warnedOfHosts {
-		return
-	}
-	c.warnedOfHosts = true
-	c.engine.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
-		"in %v the calls went to %s. Give each server a name (chaoshttp.Options.Name).", cell,
-		strings.Join(hosts, " and ")))
 }
 
 // pointLearner finds the rules whose target is the name of nothing. A rule whose target
@@ -362,4 +326,57 @@ func (l *pointLearner) unmet(known []string) map[ruleKey]string {
 		sentences[u.key] = sentence + "."
 	}
 	return sentences
+}
+
+// sameness finds out whether all answers of a matrix are equal though its prompts differ or
+// faults were delivered, and nothing shows that the agent did anything in a run without
+// faults: no call of it succeeded, and no state changed. Such an agent may never have
+// reached its model. An agent that says "done" after its work is none of these.
+type sameness struct {
+	answers        int
+	answer, prompt string
+	calm, faulted  bool // there were such runs
+	prompts        bool // there were several
+	differ, acted  bool
+}
+
+// add looks at the observations of a run.
+func (s *sameness) add(observations []*Observation, dropped int) {
+	if s.differ || s.acted {
+		return
+	}
+	met := countDeliveries(observations).delivered > 0
+	s.faulted, s.calm = s.faulted || met, s.calm || !met && len(observations) > 0
+	for _, o := range observations {
+		if s.answers == 0 {
+			s.answer, s.prompt = o.Response, o.Prompt
+		}
+		s.answers++
+		s.prompts = s.prompts || o.Prompt != s.prompt
+		s.differ = s.differ || o.Err != nil || o.Response != s.answer
+		s.acted = s.acted || !met && (dropped > 0 || acts(o))
+	}
+}
+
+// acts reports whether a call of the agent succeeded, or the world changed.
+func acts(o *Observation) bool {
+	for i := range o.Events {
+		if o.Events[i].Outcome == chaos.OutcomeOK {
+			return true
+		}
+	}
+	return !reflect.DeepEqual(o.Before, o.After)
+}
+
+// warning is what the report says of it; "": nothing.
+func (s *sameness) warning() string {
+	if s.differ || s.acted || s.answers < 2 || !s.calm || !s.faulted && !s.prompts {
+		return ""
+	}
+	why := "whatever the prompt"
+	if s.faulted {
+		why = "with faults and without"
+	}
+	return fmt.Sprintf("All %d answers are the same, %s: %s. No call of the agent succeeded in a run without faults: it may never "+
+		"have reached its model, and what held then says nothing.", s.answers, why, text.Quote(s.answer, 80))
 }

@@ -47,11 +47,11 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
 		w.around(ctx, r, j.scenario.source, func(r *CellReport, bubble Bubble) {
 			w.learnCalm(ctx, p)
-			r.notes = &cellNotes{}
+			r.notes = &cellNotes{Of: p.index}
 			q, s := newInquiry(p), runs[p.list]
 			if s == nil {
 				s = w.observe(ctx, j, q, bubble)
-				r.notes.run = s
+				r.notes.Run = w.engine.notesOf(j.scenario, s)
 			}
 			if runs != nil {
 				runs[p.list] = s
@@ -82,11 +82,11 @@ func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) 
 // report judges a cell and fills in its report, with what the report of the matrix needs.
 func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
 	w.decide(ctx, r, q, scenario, s)
-	if r.notes.run != nil {
+	if r.notes.Run != nil {
 		if s.warning != "" {
-			r.notes.warnings = append(r.notes.warnings, s.warning)
+			r.notes.Warnings = append(r.notes.Warnings, s.warning)
 		}
-		r.notes.goals = w.askGoals(scenario, s)
+		r.notes.Run.Goals = w.askGoals(scenario, s)
 		if scenario.source.linted {
 			scenario.source.points.meet(s.all)
 			if scenario.calm() {
@@ -104,7 +104,7 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	d := s.upTo(found)
 	r.Delivered, r.Undelivered, r.Rewritten, r.Absorbed = d.delivered, d.undelivered, d.rewritten, d.absorbed
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
-	r.notes.judged, r.notes.cancelled = q.notes, s.cancelled || found.cancelled
+	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
 	r.Elapsed, r.Copy = s.elapsed(), d.copy
 	if scenario.injects() && d.delivered == 0 && r.State != Inconclusive {
 		r.State = Undelivered
@@ -125,7 +125,7 @@ func (w *worker) addRerun(r *CellReport) {
 	var line string
 	c := r.Cell
 	if why := callAside(&w.caller, w.engine.watchdog(), func() { line = o.Harness.Rerun(c) }); why != "" {
-		r.notes.warnings = append(r.notes.warnings, fmt.Sprintf("Rerun failed on %v: %s", c, why))
+		r.notes.Warnings = append(r.notes.Warnings, fmt.Sprintf("Rerun failed on %v: %s", c, why))
 		return
 	}
 	r.Rerun = line
@@ -251,7 +251,7 @@ func (a *aroundCall) cancel() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.report.notes = cmp.Or(a.report.notes, &cellNotes{})
-	a.report.notes.cancelled = true
+	a.report.notes.Cancelled = true
 }
 
 // result is the cell's report. A broken invariant stays broken; any other

@@ -77,16 +77,9 @@ func (e *engine) assignGoals() {
 	}
 }
 
-// A goalFinding says what one run showed of a goal.
-type goalFinding struct {
-	goal    int // its place in the matrix
-	reached bool
-	failed  string // how its function failed; empty: it did not
-}
-
 // askGoals asks the goals of a scenario about a run. A run in which an injection point
 // refused a call shows nothing of the agent.
-func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalFinding) {
+func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalNote) {
 	if len(s.goals) == 0 || len(r.all) == 0 || r.cancelled || r.refused != nil {
 		return nil
 	}
@@ -108,37 +101,15 @@ func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalFinding) {
 				}
 			}
 		})
-		f := goalFinding{goal: goal, failed: whyAside(ended, limit)}
+		f := goalNote{Goal: goal, Failed: whyAside(ended, limit)}
 		if ended.Left {
 			w.engine.goalsLeft[goal].Store(true)
 		} else {
-			f.reached = reached // else it may still be written
+			f.Reached = reached // else it may still be written
 		}
 		found = append(found, f)
 	}
 	return found
-}
-
-// newGoals lists the goals in the report.
-func (m *Matrix) newGoals() (counts []GoalCount) {
-	for _, g := range m.Goals {
-		counts = append(counts, GoalCount{Goal: g.Name, Scenarios: slices.Clone(g.Scenarios)})
-	}
-	return counts
-}
-
-// addGoals counts what one run showed.
-func (c *collector) addGoals(found []goalFinding) {
-	for _, f := range found {
-		g := &c.report.Goals[f.goal]
-		add(&g.Of, 1)
-		switch {
-		case f.reached:
-			add(&g.Cells, 1)
-		case g.Failed == "":
-			g.Failed = f.failed
-		}
-	}
 }
 
 // judgeGoals makes the verdict inconclusive if a goal was missed.

@@ -66,7 +66,7 @@ type Matrix struct {
 	// so.
 	ShareObservations bool
 	// KeepValues keeps the arguments and results of all calls, as JSON: the HTML page
-	// and the JSON of a report show them, the other formats do not. Without it they
+	// and the run file show them, the other formats do not. Without it they
 	// are kept for the invariants with [NeedResults]. They may hold secrets: a report
 	// shows them as they are. What calls of models said over HTTP is kept with them,
 	// redacted and bounded: see [chaos.Exchange].
@@ -122,6 +122,16 @@ type RunOptions struct {
 	Sequential bool
 	// Budget limits what a sequential run spends. The zero value is no limit.
 	Budget Budget
+	// File is the path of the run file, which package contract/report describes; empty: none is
+	// written. A file of that name is replaced when the run begins. While the run lasts, units
+	// are appended as they end, and are on the disk after a second. At the end the file is
+	// written again, whole, in the order of the matrix. Its folder must exist. With KeepCounts
+	// it has all cells, without evidence. What is found after the run, such as its defects,
+	// is not in it: Write of package contract/report writes the report with them.
+	File string
+	// Build names the program that is tested, such as a commit; empty: the hash of the
+	// executable. The run file has it.
+	Build string
 
 	ioPatience time.Duration // see engine.ioPatience; 0: that of the engine
 }

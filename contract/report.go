@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -72,16 +71,7 @@ type CellReport struct {
 	Rerun string `json:"rerun,omitempty"`
 
 	observed []*Observation
-	notes    *cellNotes // nil before the cell is run, and when the report is finished
-}
-
-// cellNotes are what a cell adds to the report of the matrix besides its own.
-type cellNotes struct {
-	run       *run          // nil: an earlier cell was judged on it, and added it
-	goals     []goalFinding // what the run showed of the goals of the matrix
-	judged    []judging.Note
-	warnings  []string
-	cancelled bool
+	notes    *cellNotes // nil if the cell was not run
 }
 
 // Observations are the answers of the run to all of its prompts, in order, the last of
@@ -188,6 +178,8 @@ type Report struct {
 	// Absorbed and Undecided count the cells with these fields; see [CellReport].
 	Absorbed  int `json:"absorbed,omitempty"`
 	Undecided int `json:"undecided,omitempty"`
+
+	head *runHead // that of its run file; nil: it was not made by a run
 }
 
 // A FaultCount counts the faults of one rule over the whole matrix. A run that
@@ -220,6 +212,9 @@ type RepeatCount struct {
 	// itself. Runs of two trials may differ by their seeds alone. Empty: none were seen.
 	Differ string `json:"differ,omitempty"`
 }
+
+// differs reports whether the agent was seen to differ.
+func (n *RepeatCount) differs() bool { return n.Groups > 0 && n.Alike == 0 }
 
 // RepeatedRuns counts the runs under faults that repeated an earlier one and showed the same.
 func (r *Report) RepeatedRuns() (n int) {

@@ -281,7 +281,7 @@ func (r *Runner) do(ctx context.Context, j job) (*Result, error) {
 	result := &Result{Cells: w.run(ctx, j)}
 	for i := range result.Cells {
 		c := &result.Cells[i]
-		if c.notes != nil && c.notes.cancelled {
+		if c.notes != nil && c.notes.Cancelled {
 			err = ctx.Err()
 		}
 		result.Observations = c.observed

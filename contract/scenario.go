@@ -19,14 +19,14 @@ type compiledScenario struct {
 	plan       *chaos.Plan
 	tool, llm  bool // some rule, or something else that is broken, is in that layer
 	invariants []*compiledInvariant
-	counting   []string      // the rules whose triggers count calls
-	fields     []*fieldTally // by invariant; the collector's lock guards them
-	runs       alikeRuns     // guarded likewise
-	goals      []int         // what its cells may reach, by the place in the matrix
+	counting   []string // the rules whose triggers count calls
+	rules      map[string]ruleAt
+	goals      []int // what its cells may reach, by the place in the matrix
 }
 
 func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *compiledScenario {
-	c := &compiledScenario{Scenario: s, index: index, plan: plan, counting: countingRules(plan)}
+	c := &compiledScenario{Scenario: s, index: index, plan: plan, counting: countingRules(plan),
+		rules: rulesAt(plan)}
 	for _, r := range plan.Rules() {
 		switch layerOf(r, points) {
 		case chaos.LayerTool:
@@ -141,24 +141,24 @@ type alikeRuns struct {
 type alikeGroup struct {
 	first   Cell
 	prompts uint64
-	calls   map[uint64]uint64
+	calls   callHashes
 	runs    int
 }
 
 // ran takes the run of a cell. One that ended before its time shows less than others.
-func (a *alikeRuns) ran(c *CellReport, r *run) {
-	g := a.groups[r.copy]
+func (a *alikeRuns) ran(c *CellReport, r *runNotes) {
+	g := a.groups[r.Copy]
 	switch {
 	case c.State == NotRun, c.State == Inconclusive, g == nil && len(a.groups) == mostMet:
 		return
 	case g == nil:
 		const mostLast = 64
-		g = &alikeGroup{first: c.Cell, prompts: r.prompts, calls: r.calls}
+		g = &alikeGroup{first: c.Cell, prompts: r.Prompts, calls: r.Calls}
 		a.compare(g)
 		if a.groups == nil {
 			a.groups = map[uint64]*alikeGroup{}
 		}
-		a.groups[r.copy] = g
+		a.groups[r.Copy] = g
 		if a.last = append(a.last, g); len(a.last) > mostLast {
 			a.last = a.last[1:]
 		}

@@ -126,7 +126,7 @@ func TestSeveralMatricesHaveToBeNamed(t *testing.T) {
 
 	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shakedown://reports/other%20desk"})
 	require.NoError(t, err)
-	r, err := report.FromJSON(strings.NewReader(res.Contents[0].Text))
+	r, err := report.Read(strings.NewReader(res.Contents[0].Text), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "other desk", r.Name)
 	_, err = c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shakedown://reports/desk"})

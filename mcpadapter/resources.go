@@ -24,19 +24,20 @@ const (
 )
 
 const (
-	mimeJSON = "application/json"
-	mimeYAML = "application/yaml"
+	mimeJSON  = "application/json"
+	mimeJSONL = "application/jsonl"
+	mimeYAML  = "application/yaml"
 )
 
 func (s *Server) addResources() {
 	if len(s.host.Matrices) > 0 {
 		s.mcp.AddResource(&mcp.Resource{URI: uriLatest, Name: "latest-report", Title: "Latest contract report",
-			MIMEType:    mimeJSON,
-			Description: "The report of the matrix that was run last, whole, as JSON. It may be long; contract_report shows it a page at a time."},
+			MIMEType:    mimeJSONL,
+			Description: "The run file of the matrix that was run last: JSON Lines, with a line for each scenario and trial, and the report in the last. It may be long; contract_report shows the report a page at a time."},
 			s.readReport)
 		s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: uriReports + "{matrix}", Name: "report",
-			Title: "Contract report of a matrix", MIMEType: mimeJSON,
-			Description: "The latest report of a matrix, its name percent-encoded, whole, as JSON."}, s.readReport)
+			Title: "Contract report of a matrix", MIMEType: mimeJSONL,
+			Description: "The run file of the latest run of a matrix, its name percent-encoded."}, s.readReport)
 	}
 	s.mcp.AddResource(&mcp.Resource{URI: uriCatalogue, Name: "fault-catalogue", Title: "Catalogue of faults",
 		MIMEType:    mimeJSON,
@@ -70,10 +71,10 @@ func (s *Server) readReport(_ context.Context, req *mcp.ReadResourceRequest) (*m
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
 	var b bytes.Buffer
-	if err := report.JSON(&b, k.Report, nil); err != nil {
+	if err := report.Write(&b, k.Report, nil); err != nil {
 		return nil, fmt.Errorf("mcpadapter: %w", err)
 	}
-	return content(uri, mimeJSON, b.Bytes()), nil
+	return content(uri, mimeJSONL, b.Bytes()), nil
 }
 
 // toolManifest describes all tools of the library: what each needs and

@@ -194,7 +194,7 @@ func run(t *testing.T, tape *cassette.Cassette, stream bool, workers int) (*cont
 	r, err := desk(tape, stream).Run(t.Context(), virtual(t, workers))
 	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, report.JSON(&b, r, nil))
+	require.NoError(t, report.Write(&b, r, nil))
 	return r, b.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,8 +49,13 @@ func made(states ...string) *contract.Report {
 // countsOnly is the report as KeepCounts leaves it.
 func countsOnly(r *contract.Report) *contract.Report {
 	for _, c := range r.Cells {
-		r.Counts = append(r.Counts, scoring.Cell{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant,
-			Severity: c.Severity, State: c.State, Violated: c.Violated, Count: 1})
+		cell := scoring.Cell{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State,
+			Violated: c.Violated}
+		at := slices.IndexFunc(r.Counts, func(have scoring.Cell) bool { have.Count = 0; return have == cell })
+		if at < 0 {
+			at, r.Counts = len(r.Counts), append(r.Counts, cell)
+		}
+		r.Counts[at].Count++
 	}
 	r.Cells = nil
 	return r

@@ -8,7 +8,7 @@
 // trials have a partner, which fields are alike, how many comparisons were made, and
 // what so many trials could have seen at all.
 //
-//	before, err := report.Verify(file)                // the baseline, a compact report
+//	before, err := report.Read(file, nil)             // the baseline, a run file
 //	c, err := compare.Reports(before, after, nil)
 //	fmt.Print(c)
 //	// refund-reply-lost / one-refund: 20 of 20 before, 8 of 20 now, 12 worse, 0 better (…): worse

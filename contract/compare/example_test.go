@@ -41,14 +41,14 @@ func ExampleScenarios() {
 	// <nil>
 }
 
-// A baseline that was kept is read with report.Verify.
+// A baseline that was kept is read with report.Read.
 func ExampleReports_baseline() {
 	before := made("calm/one-refund", "hhhhb", "flaky/one-refund", "hhhhh")
 	var file bytes.Buffer
-	if err := report.Compact(&file, judged(before)); err != nil {
+	if err := report.Write(&file, judged(before), &report.WriteOptions{Stable: true, WithoutEvidence: true}); err != nil {
 		fmt.Println(err)
 	}
-	kept, err := report.Verify(&file)
+	kept, err := report.Read(&file, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -212,9 +212,9 @@ func TestReportsAreWrittenWhereAsked(t *testing.T) {
 			require.NoError(t, err, tc.why)
 			assert.Contains(t, string(text), part, "%s: %s", tc.why, name)
 		}
-		f, err := os.Open(filepath.Join(dirs[0], "report.json"))
+		f, err := os.Open(filepath.Join(dirs[0], "report.run.jsonl"))
 		require.NoError(t, err, tc.why)
-		r, err := report.FromJSON(f)
+		r, err := report.Read(f, nil)
 		require.NoError(t, err, tc.why)
 		assert.Len(t, r.Cells, 8, tc.why)
 		assert.NoError(t, f.Close())
@@ -243,7 +243,7 @@ func TestReportsOfTwoNamesHaveTwoFolders(t *testing.T) {
 	}
 	var found []string
 	require.NoError(t, filepath.WalkDir(outer, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.Name() != "report.json" {
+		if err != nil || e.Name() != "report.run.jsonl" {
 			return err
 		}
 		assert.True(t, strings.HasPrefix(path, dir), path)
@@ -251,7 +251,7 @@ func TestReportsOfTwoNamesHaveTwoFolders(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		r, err := report.FromJSON(f)
+		r, err := report.Read(f, nil)
 		found = append(found, r.Name)
 		return errors.Join(err, f.Close())
 	}))

@@ -53,8 +53,8 @@ func FuzzCalibrations(f *testing.F) {
 			assert.True(t, got.Interval.Low >= 0 && got.Interval.High <= 1)
 		}
 		var file, text bytes.Buffer
-		require.NoError(t, report.JSON(&file, &rep, nil))
-		_, err = report.FromJSON(&file)
+		require.NoError(t, report.Write(&file, &rep, nil))
+		_, err = report.Read(&file, nil)
 		require.NoError(t, err)
 		require.NoError(t, report.Text(&text, &rep, nil))
 	})

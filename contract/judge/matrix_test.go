@@ -283,14 +283,14 @@ func TestReportsShowTheCalibration(t *testing.T) {
 	require.Error(t, judge.Correct(rep, nil))
 }
 
-// written is the report as text on one line; it also goes through JSON and back.
+// written is the report as text on one line; it also goes through a file and back.
 func written(t *testing.T, rep *contract.Report) string {
 	t.Helper()
 	var doc, again, text bytes.Buffer
-	require.NoError(t, report.JSON(&doc, rep, nil))
-	back, err := report.FromJSON(bytes.NewReader(doc.Bytes()))
+	require.NoError(t, report.Write(&doc, rep, nil))
+	back, err := report.Read(bytes.NewReader(doc.Bytes()), nil)
 	require.NoError(t, err)
-	require.NoError(t, report.JSON(&again, back, nil))
+	require.NoError(t, report.Write(&again, back, nil))
 	assert.Equal(t, doc.String(), again.String())
 	require.NoError(t, report.Text(&text, back, &report.TextOptions{Width: 400}))
 	return text.String()

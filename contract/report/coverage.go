@@ -75,6 +75,16 @@ func (g *coverGrid) legend() string {
 	return s
 }
 
+// missedGoals are those that make a verdict inconclusive.
+func missedGoals(r *contract.Report) (missed []*contract.GoalCount) {
+	for i := range r.Goals {
+		if g := &r.Goals[i]; !r.Filtered && !r.Cancelled && !g.Reached() {
+			missed = append(missed, g)
+		}
+	}
+	return missed
+}
+
 // goalsText says which goals were reached.
 func goalsText(r *contract.Report) string {
 	if r.Filtered || r.Cancelled {

@@ -24,7 +24,7 @@ func TestTheSummaryNamesWhatTheVerdictLeavesOut(t *testing.T) {
 	for _, sentence := range []string{
 		"FAIL: critical refund-reply-lost / one-refund: rejected: 1 of 4 held: 80 % and not 95 %. 2 of 4 decided fields held.",
 		" Rejected rate: refund-reply-lost / one-refund (critical): 1 of 4 held: 80 % and not 95 %.",
-		" Open rate: refund-reply-lost / no-internals (high): 17 of 18 held; 9 more passes in a row would accept, about 17 trials at this rate.",
+		" Open rate: refund-reply-lost / asks-first (high): 17 of 18 held; 9 more passes in a row would accept, about 17 trials at this rate.",
 		" Field that lacks trials: calm / at-most-12-calls (low): 12 of 12 held; it lacks 188 trials.",
 	} {
 		assert.Contains(t, d.Summary, sentence)
@@ -65,7 +65,7 @@ func TestBrokenTrialsOfRatesHaveTheDecision(t *testing.T) {
 		got = append(got, b.Cell+" "+decision)
 	}
 	assert.Equal(t, []string{"refund-reply-lost/one-refund/1 rejected", "refund-reply-lost/one-refund/3 rejected",
-		"refund-reply-lost/one-refund/4 rejected", "refund-reply-lost/no-internals/2 open",
+		"refund-reply-lost/one-refund/4 rejected", "refund-reply-lost/asks-first/2 open",
 		"refund-reply-lost/at-most-12-calls/3 every trial", "calm/no-internals/70 accepted"}, got)
 }
 
@@ -85,7 +85,7 @@ func everything(t *testing.T) *contract.Report {
 	return r
 }
 
-// Members that the report has too are written as the report writes them: the oracle is [report.JSON].
+// Members that the report has too are written as the report writes them: the oracle is package json.
 func TestADigestIsWrittenAsTheReport(t *testing.T) {
 	r := everything(t)
 	var whole bytes.Buffer
@@ -128,13 +128,13 @@ func TestADigestIsBounded(t *testing.T) {
 		r.Fields = append(r.Fields, contract.Field{Scenario: fmt.Sprint("s", i), Invariant: "i", Severity: contract.Low, AtLeast: .9, Poor: .6, Decided: 2, Held: 1,
 			Standing: stats.Standing{Decision: stats.Rejected}})
 	}
-	before := written(t, r)
+	before := marshalled(t, r)
 	d := report.DigestOf(r, 0)
 	text, err := json.Marshal(d)
 	require.NoError(t, err)
 	assert.Less(t, len(text), 320<<10)
 	assert.Less(t, len(d.Summary), 8<<10)
-	assert.Equal(t, before, written(t, r), "the report is as it was")
+	assert.Equal(t, before, marshalled(t, r), "the report is as it was")
 	assert.Equal(t, []int{rates + 6 - 20, many - 20, 2, 2*many - 20, many - 10},
 		[]int{d.FieldsOmitted, d.GoalsOmitted, d.DefectsOmitted, d.CoverageOmitted, d.JudgesOmitted})
 	// deliveries, facts and breaks, and of each of 10 breaks the cells and the names of targets
@@ -142,7 +142,7 @@ func TestADigestIsBounded(t *testing.T) {
 	assert.Contains(t, d.Summary, "; and 2,998 more. Open rate:")
 }
 
-func written(t *testing.T, r *contract.Report) string {
+func marshalled(t *testing.T, r *contract.Report) string {
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
 	return string(text)

@@ -74,36 +74,37 @@ func ExampleText() {
 	//   rerun     go test -run 'TestSupport/refund-down/honest/1'
 }
 
-func ExampleCompact() {
+func ExampleRead() {
 	cell := func(trial int, state contract.CellState) contract.CellReport {
 		return contract.CellReport{Cell: contract.Cell{Scenario: "calm", Invariant: "one-refund", Trial: trial},
 			Severity: contract.Critical, State: state, Violated: state == contract.Broken}
 	}
-	r := &contract.Report{Name: "support", Seed: 42, Trials: 3, Scenarios: []string{"calm"}, Invariants: []string{"one-refund"},
-		Cells: []contract.CellReport{cell(1, contract.Held), cell(2, contract.Held), cell(3, contract.Broken)}}
+	r := &contract.Report{Name: "support", Seed: 42, Trials: 2, Scenarios: []string{"calm"}, Invariants: []string{"one-refund"},
+		Cells: []contract.CellReport{cell(1, contract.Held), cell(2, contract.Broken)}}
 	r.Counts = []scoring.Cell{
-		{Scenario: "calm", Invariant: "one-refund", Severity: contract.Critical, State: contract.Held, Count: 2},
+		{Scenario: "calm", Invariant: "one-refund", Severity: contract.Critical, State: contract.Held, Count: 1},
 		{Scenario: "calm", Invariant: "one-refund", Severity: contract.Critical, State: contract.Broken, Violated: true, Count: 1}}
 	if err := r.Judge(); err != nil { // as Matrix.Run does
 		fmt.Println(err)
 	}
 
 	var file bytes.Buffer
-	if err := report.Compact(&file, r); err != nil {
+	if err := report.Write(&file, r, &report.WriteOptions{Stable: true}); err != nil {
 		fmt.Println(err)
 	}
 	for line := range strings.Lines(file.String()) {
-		if strings.Contains(line, `"states"`) {
+		if strings.HasPrefix(line, `{"unit"`) {
 			fmt.Print(line)
 		}
 	}
-	edited := strings.Replace(file.String(), "hhb", "hhh", 1)
-	kept, err := report.Verify(&file)
+	edited := strings.Replace(file.String(), `"states":"b"`, `"states":"h"`, 1)
+	kept, err := report.Read(&file, nil)
 	fmt.Println(kept.Score.Passed, "of", kept.Score.Decided, err)
-	_, err = report.Verify(strings.NewReader(edited))
-	fmt.Println(strings.Contains(err.Error(), "scenarios[0].counts[0] is [2 1]; allowed: [3], as the states say"))
+	_, err = report.Read(strings.NewReader(edited), nil)
+	fmt.Println(err)
 	// Output:
-	// {"name":"calm","counts":[[2,1]],"states":["hhb"]}],
-	// 2 of 3 <nil>
-	// true
+	// {"unit":"calm/1","states":"h","sum":"XfWIReChg/g"}
+	// {"unit":"calm/2","states":"b","sum":"O3XngRWasK4"}
+	// 1 of 2 <nil>
+	// contract: line 3, column 1: sum is another or none; allowed: that of the line, which was changed or cut
 }

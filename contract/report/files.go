@@ -17,15 +17,15 @@ import (
 type FilesOptions struct {
 	_        struct{}
 	Text     *TextOptions
-	JSON     *JSONOptions
+	Run      *WriteOptions
 	JUnit    *JUnitOptions
 	HTML     *HTMLOptions
 	Markdown *MarkdownOptions
 }
 
-// Files writes the report in every format but [Compact] to a folder, which it makes if there is
-// none: report.txt, report.json, report.xml (JUnit), report.html and report.md. Each
-// file is replaced as a whole, so that a reader never sees half of one.
+// Files writes the report in every form to a folder, which it makes if there is none:
+// report.txt, report.run.jsonl (the run file), report.xml (JUnit), report.html and report.md.
+// Each file is replaced as a whole, so that a reader never sees half of one.
 //
 // Errors: those of the formats and of the file system, all joined. A format that
 // fails does not keep the others from being written.
@@ -43,7 +43,7 @@ func Files(dir string, r *contract.Report, o *FilesOptions) error {
 		write func(io.Writer) error
 	}{
 		{"report.txt", func(w io.Writer) error { return Text(w, r, o.Text) }},
-		{"report.json", func(w io.Writer) error { return JSON(w, r, o.JSON) }},
+		{"report.run.jsonl", func(w io.Writer) error { return Write(w, r, o.Run) }},
 		{"report.xml", func(w io.Writer) error { return JUnit(w, r, o.JUnit) }},
 		{"report.html", func(w io.Writer) error { return HTML(w, r, o.HTML) }},
 		{"report.md", func(w io.Writer) error { return Markdown(w, r, o.Markdown) }},

@@ -27,12 +27,12 @@ func namesIn(t *testing.T, dir string) (names []string) {
 
 func TestFilesHaveEveryFormat(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "of", "need")
-	all := []string{"report.html", "report.json", "report.md", "report.txt", "report.xml"}
+	all := []string{"report.html", "report.md", "report.run.jsonl", "report.txt", "report.xml"}
 	for _, r := range []*contract.Report{desk(t), passed(t)} { // the second replaces the first
 		require.NoError(t, report.Files(dir, r, nil))
 		assert.Equal(t, all, namesIn(t, dir), "and no file that is half written")
-		for _, f := range formats() {
-			if f.ending == "txt" || f.ending == "json" || f.ending == "xml" || f.ending == "md" || f.ending == "html" {
+		for _, f := range append(formats(), runFile) {
+			if f.ending == "txt" || f.ending == "run.jsonl" || f.ending == "xml" || f.ending == "md" || f.ending == "html" {
 				got, err := os.ReadFile(filepath.Join(dir, "report."+f.ending))
 				require.NoError(t, err)
 				assert.Equal(t, string(render(t, f, r)), string(got), f.ending)
@@ -40,11 +40,11 @@ func TestFilesHaveEveryFormat(t *testing.T) {
 		}
 	}
 	o := &report.FilesOptions{
-		Text: &report.TextOptions{TableLast: true}, JSON: &report.JSONOptions{Compact: true}, JUnit: &report.JUnitOptions{FailOn: contract.Critical},
+		Text: &report.TextOptions{TableLast: true}, Run: &report.WriteOptions{WithoutEvidence: true}, JUnit: &report.JUnitOptions{FailOn: contract.Critical},
 		HTML: &report.HTMLOptions{MaxBroken: 1}, Markdown: &report.MarkdownOptions{MaxBroken: 1},
 	}
 	require.NoError(t, report.Files(dir, desk(t), o))
-	for name, part := range map[string]string{"report.txt": "BROKEN\n", "report.json": `"name":"order desk"`,
+	for name, part := range map[string]string{"report.txt": "BROKEN\n", "report.run.jsonl": `"facts":false`,
 		"report.xml": "below the severity", "report.html": "… and 3 more.", "report.md": "… and 3 more broken"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestFilesReportsAllThatFailed(t *testing.T) {
 	err := report.Files(dir, passed(t), bad)
 	assert.ErrorContains(t, err, "report: files: report.txt: report: TextOptions.Width is 1; ")
 	assert.ErrorContains(t, err, "report: files: report.md: report: MarkdownOptions.MaxBytes is 1; ")
-	assert.Equal(t, []string{"report.html", "report.json", "report.xml"}, namesIn(t, dir), "the others are there")
+	assert.Equal(t, []string{"report.html", "report.run.jsonl", "report.xml"}, namesIn(t, dir), "the others are there")
 
 	file := filepath.Join(dir, "report.xml")
 	assert.ErrorContains(t, report.Files(file, passed(t), nil), "report: files: ", "a file is no folder")

@@ -2,10 +2,12 @@ package report_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,11 +45,11 @@ func build(t require.TestingT, name string, trials int, scenarios []madeScenario
 	for _, w := range scenarios {
 		r.Scenarios = append(r.Scenarios, w.name)
 		rules[w.name] = !w.calm
-		for _, p := range invariants {
-			if p.calmOnly && !w.calm {
-				continue
-			}
-			for trial := 1; trial <= trials; trial++ {
+		for trial := 1; trial <= trials; trial++ {
+			for _, p := range invariants {
+				if p.calmOnly && !w.calm {
+					continue
+				}
 				c := held(w, p, trial)
 				for _, key := range []string{w.name + "/*", w.name + "/" + p.id, c.Cell.String()} {
 					if change := outcomes[key]; change != nil {
@@ -76,16 +78,30 @@ func held(w madeScenario, p madeInvariant, trial int) contract.CellReport {
 
 func score(t require.TestingT, r *contract.Report, rules map[string]bool) {
 	cells := make([]scoring.Cell, 0, len(r.Cells))
-	for _, c := range r.Cells {
-		cells = append(cells, scoring.Cell{
-			Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State,
-			Violated: c.Violated, Delivered: c.Delivered, HasRules: rules[c.Cell.Scenario],
-		})
+	at := map[scoring.Cell]int{}
+	order := func(a, b contract.Cell) int { // that of the matrix
+		return cmp.Or(cmp.Compare(slices.Index(r.Scenarios, a.Scenario), slices.Index(r.Scenarios, b.Scenario)),
+			cmp.Compare(a.Trial, b.Trial), cmp.Compare(slices.Index(r.Invariants, a.Invariant), slices.Index(r.Invariants, b.Invariant)))
 	}
-	kept := r.Counts
-	r.Counts = cells
+	slices.SortStableFunc(r.Cells, func(a, b contract.CellReport) int { return order(a.Cell, b.Cell) })
+	slices.SortStableFunc(r.Fields, func(a, b contract.Field) int {
+		return order(contract.Cell{Scenario: a.Scenario, Invariant: a.Invariant}, contract.Cell{Scenario: b.Scenario, Invariant: b.Invariant})
+	})
+	r.Counts = nil
+	for _, c := range r.Cells {
+		cell := scoring.Cell{
+			Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State,
+			Violated: c.Violated, Delivered: min(c.Delivered, 1), HasRules: rules[c.Cell.Scenario],
+		}
+		cells = append(cells, cell)
+		i, seen := at[cell]
+		if !seen {
+			i = len(r.Counts)
+			at[cell], r.Counts = i, append(r.Counts, cell)
+		}
+		r.Counts[i].Count++
+	}
 	err := r.Judge()
-	r.Counts = kept
 	if !errors.Is(err, scoring.ErrNoneRan) && !errors.Is(err, scoring.ErrNoDecidedCell) {
 		require.NoError(t, err)
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/junit"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -52,143 +52,65 @@ func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	all := junitSuites{Name: title(r)}
-	all.add(verdictSuite(r))
+	all := junit.Suites{Name: title(r)}
+	all.Add(verdictSuite(r))
 	if rates := ratesSuite(r, o); len(rates.Cases) > 0 {
-		all.add(rates)
+		all.Add(rates)
 	}
 	for _, s := range scenarioSuites(r, o) {
-		all.add(s)
+		all.Add(s)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return written(err)
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(all); err != nil {
-		return written(err)
-	}
-	_, err := io.WriteString(w, "\n")
-	return written(err)
+	return written(junit.Write(w, &all))
 }
 
-type junitCounts struct {
-	Tests    int `xml:"tests,attr"`
-	Failures int `xml:"failures,attr"`
-	Errors   int `xml:"errors,attr"`
-}
-
-type junitSuites struct {
-	XMLName xml.Name `xml:"testsuites"`
-	Name    string   `xml:"name,attr"`
-	junitCounts
-	Suites []*junitSuite `xml:"testsuite"`
-}
-
-func (all *junitSuites) add(s *junitSuite) {
-	all.Suites = append(all.Suites, s)
-	all.Tests += s.Tests
-	all.Failures += s.Failures
-	all.Errors += s.Errors
-}
-
-type junitSuite struct {
-	Name string `xml:"name,attr"`
-	junitCounts
-	// Skipped is an attribute of a suite only: the schema of Jenkins' xunit plugin
-	// does not allow it on the root element.
-	Skipped    int              `xml:"skipped,attr"`
-	Time       string           `xml:"time,attr,omitempty"`
-	Properties *junitProperties `xml:"properties,omitempty"`
-	Cases      []junitCase      `xml:"testcase"`
-	spent      time.Duration
-}
-
-type junitProperties struct {
-	Property []junitProperty `xml:"property"`
-}
-
-type junitProperty struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value,attr"`
-}
-
-type junitCase struct {
-	Name    string       `xml:"name,attr"`
-	Class   string       `xml:"classname,attr"`
-	Time    string       `xml:"time,attr,omitempty"`
-	Failure *junitResult `xml:"failure,omitempty"`
-	Error   *junitResult `xml:"error,omitempty"`
-	Skipped *junitResult `xml:"skipped,omitempty"`
-}
-
-type junitResult struct {
-	Message string `xml:"message,attr,omitempty"`
-	Type    string `xml:"type,attr,omitempty"`
-	Text    string `xml:",chardata"`
-}
-
-func (s *junitSuite) add(c junitCase) {
-	s.Cases = append(s.Cases, c)
-	s.Tests++
-	switch {
-	case c.Failure != nil:
-		s.Failures++
-	case c.Error != nil:
-		s.Errors++
-	case c.Skipped != nil:
-		s.Skipped++
-	}
-}
-
-func verdictSuite(r *contract.Report) *junitSuite {
-	s := &junitSuite{Name: "verdict", Properties: &junitProperties{}}
-	s.Properties.Property = append(s.Properties.Property, junitProperty{"verdict", r.Score.Verdict.String()},
-		junitProperty{"why", clean(r.Score.Why)})
+func verdictSuite(r *contract.Report) *junit.Suite {
+	s := &junit.Suite{Name: "verdict", Properties: &junit.Properties{}}
+	s.Properties.Add("verdict", r.Score.Verdict.String())
+	s.Properties.Add("why", clean(r.Score.Why))
 	for _, f := range facts(r) {
-		s.Properties.Property = append(s.Properties.Property, junitProperty{f.label, f.text})
+		s.Properties.Add(f.label, f.text)
 	}
 	for i := range r.Defects {
-		s.Properties.Property = append(s.Properties.Property,
-			junitProperty{fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i])})
+		s.Properties.Add(fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i]))
 	}
 	for _, note := range withCalm(r, notes(r)) {
-		s.Properties.Property = append(s.Properties.Property, junitProperty{"note", note})
+		s.Properties.Add("note", note)
 	}
-	c := junitCase{Name: "verdict", Class: title(r)}
-	why := &junitResult{Message: clean(r.Score.Why), Type: r.Score.Verdict.String()}
+	c := junit.Case{Name: "verdict", Class: title(r)}
+	why := &junit.Result{Message: clean(r.Score.Why), Type: r.Score.Verdict.String()}
 	switch r.Score.Verdict {
 	case scoring.Fail:
 		c.Failure = why
 	case scoring.Inconclusive:
 		c.Error = why
 	}
-	s.add(c)
+	s.Add(c)
 	return s
 }
 
-func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junitSuite {
-	var suites []*junitSuite
+func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junit.Suite {
+	var suites []*junit.Suite
 	numbers := explained(r)
-	byName := make(map[string]*junitSuite)
+	byName, all := make(map[string]*junit.Suite), make(map[string]time.Duration) // what the cells took
 	rates := decisionsOf(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		s := byName[c.Cell.Scenario]
 		if s == nil {
-			s = &junitSuite{Name: clean(c.Cell.Scenario)}
+			s = &junit.Suite{Name: clean(c.Cell.Scenario)}
 			byName[c.Cell.Scenario] = s
 			suites = append(suites, s)
 		}
 		if spent := elapsed(c); spent > 0 {
-			s.spent += min(spent, math.MaxInt64-s.spent) // the sum of cells that hung may overflow
-			s.Time = seconds(s.spent)
+			sum := all[c.Cell.Scenario]
+			sum += min(spent, math.MaxInt64-sum) // the sum of cells that hung may overflow
+			all[c.Cell.Scenario], s.Time = sum, seconds(sum)
 		}
 		one := caseOf(r, c, o, rates)
 		if defect := defectOf(r, numbers, c.Cell); defect != "" && one.Failure != nil {
 			one.Failure.Message = defect + ": " + one.Failure.Message
 		}
-		s.add(one)
+		s.Add(one)
 	}
 	return suites
 }
@@ -203,14 +125,14 @@ func elapsed(c *contract.CellReport) time.Duration {
 }
 
 // ratesSuite has a case for each promised rate.
-func ratesSuite(r *contract.Report, o *JUnitOptions) *junitSuite {
-	s := &junitSuite{Name: "rates"}
+func ratesSuite(r *contract.Report, o *JUnitOptions) *junit.Suite {
+	s := &junit.Suite{Name: "rates"}
 	for _, f := range told(r) {
 		if f.AtLeast == 0 {
 			continue
 		}
-		c := junitCase{Name: clean(f.Scenario) + "/" + clean(f.Invariant), Class: title(r) + ".rates"}
-		result := &junitResult{Message: standsText(r, f),
+		c := junit.Case{Name: clean(f.Scenario) + "/" + clean(f.Invariant), Class: title(r) + ".rates"}
+		result := &junit.Result{Message: standsText(r, f),
 			Type: f.Standing.Decision.String() + ", " + f.Severity.String()}
 		switch {
 		case f.Standing.Decision == stats.Accepted:
@@ -223,14 +145,14 @@ func ratesSuite(r *contract.Report, o *JUnitOptions) *junitSuite {
 		default:
 			c.Skipped = result
 		}
-		s.add(c)
+		s.Add(c)
 	}
 	return s
 }
 
 func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
-	rates map[place]*stats.Decision) junitCase {
-	out := junitCase{
+	rates map[place]*stats.Decision) junit.Case {
+	out := junit.Case{
 		Name:  clean(c.Cell.Invariant) + "/" + strconv.Itoa(c.Cell.Trial),
 		Class: title(r) + "." + clean(c.Cell.Scenario),
 	}
@@ -238,7 +160,7 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
 		out.Time = seconds(spent)
 	}
 	m := markOf(c)
-	result := &junitResult{Message: clean(c.Why), Type: m.short()}
+	result := &junit.Result{Message: clean(c.Why), Type: m.short()}
 	switch {
 	case m == markHeld:
 	case m.broken() && rates[place{c.Cell.Scenario, c.Cell.Invariant}] != nil:

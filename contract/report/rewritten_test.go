@@ -3,9 +3,9 @@ package report_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"html"
+	"io"
 	"strings"
 	"testing"
 
@@ -70,19 +70,10 @@ func TestRewrittenWithoutEvidence(t *testing.T) {
 	assert.Contains(t, b.String(), `those that the scenario has by itself, in the layer "tool"`)
 }
 
-// TestRewrittenInJSON: a report reads back as it was, and a contradiction is refused.
-func TestRewrittenInJSON(t *testing.T) {
+// TestRewrittenInAFile: a report reads back as it was, and a contradiction is refused.
+func TestRewrittenInAFile(t *testing.T) {
 	r := ownFaults(t, &contract.RunOptions{Keep: contract.KeepAll})
-	var b bytes.Buffer
-	require.NoError(t, report.JSON(&b, r, nil))
-	assert.Contains(t, b.String(), `"original"`)
-	valid, err := schema(t).Resolve(nil)
-	require.NoError(t, err)
-	var v any
-	require.NoError(t, json.Unmarshal(b.Bytes(), &v))
-	assert.NoError(t, valid.Validate(v))
-	back, err := report.FromJSON(bytes.NewReader(b.Bytes()))
-	require.NoError(t, err)
+	back := throughFile(t, r, nil)
 	require.NotNil(t, back.Cells[1].Evidence.Original)
 	assert.Equal(t, "refund it", *back.Cells[1].Evidence.Original)
 	assert.Equal(t, 1, back.Cells[1].Rewritten)
@@ -93,8 +84,6 @@ func TestRewrittenInJSON(t *testing.T) {
 	assert.Equal(t, "refund it", digest.Evidence.Original)
 
 	r.Cells[1].Rewritten = 2
-	b.Reset()
-	require.NoError(t, report.JSON(&b, r, nil))
-	_, err = report.FromJSON(bytes.NewReader(b.Bytes()))
-	assert.ErrorContains(t, err, "cells[1].rewritten is 2; allowed: 0 to the 1 of delivered")
+	assert.EqualError(t, report.Write(io.Discard, r, nil),
+		"contract: report.cells[1].rewritten is 2; allowed: 0 to the 1 of delivered")
 }

@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -125,84 +123,6 @@ func of(passed, decided int, in scoring.Interval, prompts int) string {
 	return s
 }
 
-// scoreNumbers are the numbers of the scores, which must be finite.
-func scoreNumbers(r *contract.Report) (all []float64) {
-	interval := func(in scoring.Interval) { all = append(all, in.Low, in.High, in.Level) }
-	if s := r.Chaos; s != nil {
-		all = append(all, s.Value)
-		interval(s.Interval)
-	}
-	if s := r.Mutation; s != nil {
-		all = append(all, s.Value)
-		interval(s.Interval)
-		for _, k := range s.Kinds {
-			all = append(all, k.Weight)
-			interval(k.Interval)
-		}
-	}
-	if s := r.Replay; s != nil {
-		all = append(all, s.Value)
-		interval(s.Interval)
-	}
-	all = append(all, judgeNumbers(r)...)
-	if s := r.Overall; s != nil {
-		all = append(all, s.Value)
-		for _, p := range s.Ran {
-			all = append(all, p.Score, p.Weight)
-		}
-	}
-	return all
-}
-
-// scores checks what the numbers of the scores say about each other. What they were
-// computed from, the report does not have.
-func (p problems) scores(r *contract.Report) {
-	share := func(field string, value, most float64, passed, decided, total int, in scoring.Interval, out ...int) {
-		sum := decided
-		for _, n := range out {
-			sum += n
-		}
-		if least := slices.Min(append(out, passed, decided-passed)); least < 0 || sum != total {
-			p.Wrong(field, found("%d of %d decided, %d in all", passed, decided, total),
-				"counts of 0 and more, of which decided and those left out are the total")
-		}
-		if value < 0 || value > most || math.IsNaN(value) {
-			p.Wrong(field+".value", value, fmt.Sprintf("0 to %v", most))
-		}
-		p.holds(field+".interval", in, passed, decided)
-	}
-	if s := r.Chaos; s != nil {
-		share("chaos", s.Value, 100, s.Passed, s.Decided, s.Total, s.Interval,
-			s.Inconclusive, s.Undelivered, s.NotRun, s.CalmBroken, s.CalmUndecided)
-	}
-	if s := r.Mutation; s != nil {
-		share("mutation", s.Value, 1, s.Passed, s.Decided, s.Total, s.Interval, s.Inconclusive, s.Undelivered, s.NotRun)
-		for i, k := range s.Kinds {
-			share(fmt.Sprintf("mutation.kinds[%d]", i), 0, 1, k.Passed, k.Decided, k.Total, k.Interval,
-				k.Total-k.Decided)
-		}
-	}
-	if s := r.Replay; s != nil {
-		share("replay", s.Value, 100, s.Passed, s.Decided, s.Total, s.Interval, s.Inconclusive, s.Undelivered, s.NotRun)
-	}
-	p.judges(r)
-	if s := r.Overall; s != nil && (s.Value < 0 || s.Value > 100) {
-		p.Wrong("overall.value", s.Value, "0 to 100")
-	}
-}
-
-// holds checks what an interval says of its share. The clusters it is by are not in the report.
-func (p problems) holds(field string, in scoring.Interval, passed, decided int) {
-	if decided <= 0 {
-		p.interval(field, in, scoring.Interval{})
-		return
-	}
-	at := float64(passed) / float64(decided)
-	if in.Level != scoring.Level95 || in.Low < 0 || in.Low > at || at > in.High || in.High > 1 || in.Clusters < 0 {
-		p.Wrong(field, found("%v to %v at %v", in.Low, in.High, in.Level), "one at 0.95 that holds the share")
-	}
-}
-
 // What judges of prose ruled, and how far they are to be believed.
 
 // judgeFacts returns the lines of each judge: its rulings, and its calibration if there is
@@ -315,79 +235,4 @@ func judgeNotes(r *contract.Report) (all []string) {
 		}
 	}
 	return all
-}
-
-// judgeNumbers are the numbers that must be finite.
-func judgeNumbers(r *contract.Report) (all []float64) {
-	for _, s := range r.Judges {
-		all = append(all, s.Cost)
-		if c := s.Calibration; c != nil {
-			all = append(all, c.Interval.Low, c.Interval.High, c.Interval.Level)
-			for _, rate := range []*float64{c.Least, c.Most} {
-				if rate != nil {
-					all = append(all, *rate)
-				}
-			}
-		}
-	}
-	return all
-}
-
-// judges checks what the numbers of judges say about each other.
-func (p problems) judges(r *contract.Report) {
-	for i, s := range r.Judges {
-		field := fmt.Sprintf("judges[%d]", i)
-		if !slices.Contains(r.Invariants, s.Invariant) {
-			p.Wrong(field+".invariant", s.Invariant, "an invariant of the report")
-		}
-		least := min(s.Held, s.Broken, s.Unsure, s.Failed, s.Calls, s.Malformed, s.Cached, s.Disputed)
-		if least < 0 || s.Held+s.Broken+s.Unsure+s.Failed != s.Asked {
-			p.Wrong(field, found("%d asked", s.Asked),
-				"counts of 0 and more, whose rulings and failures are those asked")
-		}
-		var by scoring.JudgeScenario
-		for _, own := range s.ByScenario() {
-			least = min(least, own.Held, own.Broken, own.Unsure)
-			by.Held, by.Broken, by.Unsure = by.Held+own.Held, by.Broken+own.Broken, by.Unsure+own.Unsure
-		}
-		p.Demand(least >= 0 && by == scoring.JudgeScenario{Held: s.Held, Broken: s.Broken, Unsure: s.Unsure},
-			field+".scenarios", text.Plural(len(s.Scenarios), "scenario"), "those whose sums are the counts, or none")
-		if s.Distinct < 0 || s.Distinct > s.Held+s.Broken {
-			p.Wrong(field+".distinct", s.Distinct, "0 to held and broken")
-		}
-		p.Demand(s.Contradicted >= 0 && s.Contradicted <= min(s.Held, s.Broken, s.Distinct), field+".contradicted",
-			s.Contradicted, "0 to the least of held, broken and distinct")
-		if s.Cost < 0 {
-			p.Wrong(field+".cost", s.Cost, "0 and more")
-		}
-		c := s.Calibration
-		if c == nil {
-			continue
-		}
-		field += ".calibration"
-		if min(c.Found, c.Spared, c.Moved, c.Bad-c.Found, c.Good-c.Spared, c.Attacks-c.Moved) < 0 {
-			p.Wrong(field, found("%d of %d, %d of %d, %d of %d", c.Found, c.Bad, c.Spared, c.Good, c.Moved,
-				c.Attacks), "parts of 0 to the whole")
-		}
-		var sum scoring.JudgeLanguage
-		for _, l := range c.Languages {
-			p.Demand(min(l.Found, l.Spared, l.Bad-l.Found, l.Good-l.Spared) >= 0, field+".languages",
-				found("%d of %d, %d of %d", l.Found, l.Bad, l.Spared, l.Good), "parts of 0 to the whole")
-			sum.Found, sum.Bad = sum.Found+l.Found, sum.Bad+l.Bad
-			sum.Spared, sum.Good = sum.Spared+l.Spared, sum.Good+l.Good
-		}
-		all := scoring.JudgeLanguage{Found: c.Found, Bad: c.Bad, Spared: c.Spared, Good: c.Good}
-		p.Demand(len(c.Languages) == 0 || sum == all, field+".languages", text.Plural(len(c.Languages), "language"),
-			"those of the calibration, whose sums are its counts")
-		p.Demand((c.Least == nil) == (c.Most == nil), field+".most", found("there: %t", c.Most != nil),
-			"there with least, and only then")
-		if c.Least == nil || c.Most == nil {
-			continue
-		}
-		in := c.Interval
-		ordered := 0 <= in.Low && in.Low <= *c.Least && *c.Least <= *c.Most && *c.Most <= in.High && in.High <= 1
-		if !ordered || !(in.Level > 0 && in.Level < 1) {
-			p.Wrong(field+".least", *c.Least, "0 to most, within its interval")
-		}
-	}
 }

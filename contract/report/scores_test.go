@@ -3,7 +3,6 @@ package report_test
 import (
 	"bytes"
 	"html"
-	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -44,9 +43,6 @@ func scored(t testing.TB) *contract.Report {
 func TestEveryFormatShowsTheScores(t *testing.T) {
 	r := scored(t)
 	for _, f := range formats() {
-		if strings.Contains(f.ending, "json") {
-			continue
-		}
 		shown := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(html.UnescapeString(string(render(t, f, r))), "")
 		shown = strings.Join(strings.Fields(shown), " ")
 		for _, want := range []string{
@@ -76,42 +72,4 @@ func TestScoresWithoutADecidedCell(t *testing.T) {
 		"none, because no mutation was decided; left out: 1 not run", "none, because no cell of a session was decided; left out: 1 inconclusive"} {
 		assert.Contains(t, b.String(), want)
 	}
-	first := render(t, jsonFormat, r)
-	back, err := report.FromJSON(bytes.NewReader(first))
-	require.NoError(t, err)
-	assert.Equal(t, string(first), string(render(t, jsonFormat, back)))
-}
-
-func TestScoresSurviveJSON(t *testing.T) {
-	r := scored(t)
-	back, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
-	require.NoError(t, err)
-	assert.Equal(t, r.Chaos, back.Chaos)
-	assert.Equal(t, r.Mutation, back.Mutation)
-	assert.Equal(t, r.Replay, back.Replay)
-	assert.Equal(t, r.Overall, back.Overall)
-}
-
-// TestScoresThatContradictThemselves are refused, and named.
-func TestScoresThatContradictThemselves(t *testing.T) {
-	for field, change := range map[string]func(r *contract.Report){
-		"chaos":              func(r *contract.Report) { r.Chaos.Total++ },
-		"chaos.value":        func(r *contract.Report) { r.Chaos.Value = 101 },
-		"chaos.interval":     func(r *contract.Report) { r.Chaos.Interval.Low = .6 },
-		"mutation":           func(r *contract.Report) { r.Mutation.Passed = 3 },
-		"mutation.value":     func(r *contract.Report) { r.Mutation.Value = 60 },
-		"mutation.kinds[1]":  func(r *contract.Report) { r.Mutation.Kinds[1].Decided = 2 },
-		"replay":             func(r *contract.Report) { r.Replay.NotRun = -1 },
-		"replay.interval":    func(r *contract.Report) { r.Replay.Interval = scoring.Interval{} },
-		"overall.value":      func(r *contract.Report) { r.Overall.Value = -1 },
-		"mutation.kinds[0].": func(r *contract.Report) { r.Mutation.Kinds[0].Interval.High = .4 },
-	} {
-		r := scored(t)
-		change(r)
-		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
-		assert.ErrorContains(t, err, "report: "+field, field)
-	}
-	r := scored(t)
-	r.Chaos.Value = math.NaN()
-	assert.Error(t, report.Text(new(bytes.Buffer), r, nil))
 }

@@ -18,7 +18,7 @@ import (
 // baseline is the report of the build that was released, written with
 //
 //	SHAKEDOWN_UPDATE=1 go test -run TestNoRegression ./examples/gotest
-const baseline = "testdata/released.json"
+const baseline = "testdata/released.run.jsonl"
 
 // drawing is the matrix of a desk whose agent is random: with the chance keeps, it gives
 // its refunds a key. Draws of two builds are independent, those of one repeat.

@@ -61,7 +61,7 @@ func TestTheFragileAgentFails(t *testing.T) {
 
 // Each broken cell says how to run it again, and breaks again.
 func TestRerunLinesRepeatTheirCells(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "report.json")
+	file := filepath.Join(t.TempDir(), "report.run.jsonl")
 	try(t, "-agent", "fragile", "-seed", "7", "-trials", "1", "-json", file)
 	broken := 0
 	r := readReport(t, file)
@@ -88,7 +88,7 @@ func readReport(t *testing.T, file string) *contract.Report {
 	f, err := os.Open(file)
 	require.NoError(t, err)
 	defer f.Close()
-	r, err := report.FromJSON(f)
+	r, err := report.Read(f, nil)
 	require.NoError(t, err)
 	return r
 }
@@ -154,8 +154,8 @@ func TestJSON(t *testing.T) {
 	var out, errs bytes.Buffer
 	status := run(t.Context(), []string{"-trials", "1", "-json", "-"}, &out, &errs)
 	assert.Equal(t, exitPass, status)
-	r, err := report.FromJSON(&out)
-	require.NoError(t, err, "standard output is JSON and nothing else")
+	r, err := report.Read(&out, nil)
+	require.NoError(t, err, "standard output is the run file and nothing else")
 	assert.Len(t, r.Cells, 90)
 	assert.Contains(t, errs.String(), "\nPASS ", "the text makes room")
 

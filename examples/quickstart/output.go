@@ -21,8 +21,8 @@ type output struct {
 
 func outputs() []*output {
 	return []*output{
-		{flag: "json", name: "JSON", values: true,
-			write: func(w io.Writer, r *contract.Report) error { return report.JSON(w, r, nil) }},
+		{flag: "json", name: "the run file", values: true,
+			write: func(w io.Writer, r *contract.Report) error { return report.Write(w, r, nil) }},
 		{flag: "html", name: "a page", values: true,
 			write: func(w io.Writer, r *contract.Report) error { return report.HTML(w, r, nil) }},
 		{flag: "junit", name: "JUnit XML",

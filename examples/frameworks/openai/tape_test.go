@@ -149,7 +149,7 @@ func ran(t *testing.T, tape *cassette.Cassette, workers int) (*contract.Report, 
 		Harness: contract.Harness{Calm: bubble, Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(bubble) }}})
 	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, report.JSON(&b, r, nil))
+	require.NoError(t, report.Write(&b, r, nil))
 	return r, b.Bytes()
 }
 
