@@ -10,7 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/internal/glob"
-	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -168,7 +167,7 @@ func NoFalseSuccess(name string, severity contract.Severity, claims ...findings.
 	}
 	claims = slices.Clone(claims)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		if prose.Blank(o.Response) {
+		if text.Blank(o.Response) {
 			return nil
 		}
 		t, err := traceOf(o, claims, findings.FalseSuccess)
