@@ -32,25 +32,25 @@ type fact struct {
 	keys []string // what it may mean; one of them in the source is enough
 }
 
-// months has the beginnings of the months' names, folded, by their number.
-const months = `jan(?:uary|uar|vier)?|ene(?:ro)?,feb(?:ruary|ruar|rero)?|fev(?:rier)?,mar(?:ch|s|zo)?|maerz,` +
+// months has the months' names by their number.
+const months = `jan(?:uary|uar|vier)?|ene(?:ro)?,feb(?:ruary|ruar|rero)?|f[eé]v(?:rier)?,mar(?:ch|s|zo)?|m(?:ae|ä)rz,` +
 	`apr(?:il)?|avr(?:il)?|abr(?:il)?,may|mai|mayo,jun(?:e|i|io)?|juin,jul(?:y|i|io)?|juil(?:let)?,` +
-	`aug(?:ust)?|aout|ago(?:sto)?,sep(?:t|tember|tembre|tiembre)?,o[ck]t(?:ober|obre|ubre)?,` +
-	`nov(?:ember|embre|iembre)?,de[cz](?:ember|embre)?|dic(?:iembre)?`
+	`aug(?:ust)?|ao[uû]t|ago(?:sto)?,sep(?:t|tember|tembre|tiembre)?,o[ck]t(?:ober|obre|ubre)?,` +
+	`nov(?:ember|embre|iembre)?,d[eé][cz](?:ember|embre)?|dic(?:iembre)?`
 
 var (
 	monthForms = regexp.MustCompile(`^(?:(` + strings.ReplaceAll(months, ",", ")|(") + `))$`)
 	month      = `(?:` + strings.ReplaceAll(months, ",", "|") + `)`
-	// factForm finds facts in a folded text. The groups are the kinds in their order.
+	// factForm finds facts in a text in lower case. The groups are the kinds in their order.
 	factForm = regexp.MustCompile(
 		`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
 			`|("[^"\n]+"|«[^»\n]+»)` +
-			`|(\b\d{4}-\d\d-\d\d|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.` +
+			`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.` +
 			`|\b\d{1,2}(?:\.|st|nd|rd|th|er)? (?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b)?` +
 			`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
 			`|(\bt?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
 			`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
-			`|(\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
+			`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
 )
 
 // The groups of factForm.
@@ -65,7 +65,7 @@ const (
 
 // facts returns the facts of a text.
 func facts(s string) (list []fact) {
-	folded := spelling.Flat(s)
+	folded := strings.ToLower(spelling.Signs(s))
 	for at := 0; ; {
 		m := factForm.FindStringSubmatchIndex(folded[at:])
 		if m == nil {
@@ -83,15 +83,19 @@ func facts(s string) (list []fact) {
 			f.kind, f.text = address, strings.TrimRight(text, ".,;:!?")
 			f.keys = []string{strings.TrimRight(f.text, "/")}
 		case inQuotation:
-			f.kind, f.keys = quotation, []string{strings.Join(strings.Fields(strings.Trim(text, `"«» .,!`)), " ")}
+			f.text = strings.Trim(text, `"«» .,!`)
+			f.kind, f.keys = quotation, []string{oneLine(f.text)}
 		case inDate:
 			if f.kind, f.keys = date, dates(text); f.keys == nil { // "75.95."
 				f = word(strings.TrimRight(text, "."))
 			}
 		case inClock:
-			f.kind, f.keys = clock, clocks(strings.TrimPrefix(text, "t"))
+			if f.kind, f.keys = clock, clocks(strings.TrimPrefix(text, "t")); f.keys == nil { // "10:75"
+				f = word(text)
+			}
 		case inMoney:
-			f.kind, f.keys = amount, numbers(strings.Trim(text, "$€£% abcdefghijklmnopqrstuvwxyz"))
+			f.kind, f.text = amount, strings.TrimRight(text, ".,'")
+			f.keys = numbers(strings.Trim(text, "$€£% abcdefghijklmnopqrstuvwxyz"))
 		default:
 			f = word(text)
 		}
@@ -105,6 +109,9 @@ func facts(s string) (list []fact) {
 func word(s string) fact {
 	if !strings.ContainsFunc(s, unicode.IsDigit) {
 		return fact{kind: identifier}
+	}
+	if i := strings.IndexByte(s, '\''); i == 1 || i == 2 {
+		s = s[i+1:] // an article: l'AF1784
 	}
 	plain := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz")
 	if unit := s[len(plain):]; listed(" st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm l kb mb gb tb x ", unit) ||
@@ -128,7 +135,7 @@ func word(s string) fact {
 // numbers returns what a number may mean, nil if s is none: "1.234" is 1234 in German and
 // 1.234 in English.
 func numbers(s string) (keys []string) {
-	s = strings.Trim(strings.ReplaceAll(s, "'", ""), ".,")
+	s = strings.Trim(strings.NewReplacer("'", "", " ", "").Replace(s), ".,")
 	if s == "" || strings.Trim(s, "0123456789.,") != "" {
 		return nil
 	}
@@ -154,6 +161,11 @@ func numbers(s string) (keys []string) {
 		add(only.Replace(s))
 	}
 	return keys
+}
+
+// oneLine returns a text folded, with a space between words.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(spelling.Flat(s), "_", " ")), " ")
 }
 
 func key(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

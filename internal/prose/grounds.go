@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	talkWords  = 9 // the most words of a sentence without a fact that is taken for talk
-	shortWord  = 4 // the most characters of an identifier that may be no fact
+	talkWords  = 4 // the most words of a sentence that is taken for talk
+	shortWord  = 2 // the most characters of an identifier that may be no fact
 	windowSize = 5 // words that are one identifier when they are written together
 )
 
@@ -54,29 +54,30 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 	if len(answer) > MaxText {
 		return Unruled, fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
 	}
-	s := e.source()
+	s, asked := e.source(), Evidence{Prompt: e.Prompt}.source()
 	var absent, open []string
 	found, talk, german := 0, "", germanWords.MatchString(spelling.Flat(answer))
 	for _, sentence := range read(valuesOf(answer)) {
 		list := facts(sentence.text)
 		apart := s.apart(sentence.text)
-		has := 0
+		own := s.knows(sentence.text, asked)
 		for _, f := range list {
 			switch {
 			case s.has(f) || apart[f.text] || e.Accept != nil && e.Accept(f.text):
-				has++
-			case f.kind >= small, f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord, s.makes(f), !sentence.plain,
-				f.kind == quotation && !strings.Contains(f.keys[0], " "):
+				found++
+				own = own || !asked.has(f)
+			case f.kind >= small, f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord, s.makes(f), !sentence.stated,
+				f.kind == quotation && (plain(unquoted(sentence.text), false) || !strings.Contains(f.keys[0], " ")),
+				f.kind == identifier && s.numbered(f.text):
 				open = append(open, f.text)
 			default:
 				absent = append(absent, f.text)
 			}
 		}
-		found += has
-		if name := s.stranger(sentence.text, german); name != "" {
+		if name := s.stranger(sentence.text, german); name != "" && (e.Accept == nil || !e.Accept(strings.ToLower(name))) {
 			open = append(open, name)
 		}
-		if len(list) == 0 && len(strings.Fields(sentence.text)) > talkWords && !strings.Contains(sentence.text, "?") {
+		if !own && sentence.plain && len(strings.Fields(sentence.text)) > talkWords {
 			talk = sentence.text
 		}
 	}
@@ -90,11 +91,36 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 		return Unruled, fmt.Sprintf("no source has %s, which may be computed, or no fact; Accept or a twin run would decide",
 			text.JoinItems(text.QuoteAll(open)))
 	case talk != "":
-		return Unruled, "no fact is in " + text.QuoteShort(talk) + "; a structured outcome or a twin run would decide"
+		return Unruled, "no fact that a source has, and the prompt has not, is in " + text.QuoteShort(talk) + "; a structured outcome or a twin run would decide"
 	case found == 0:
 		return Unruled, "the answer has no fact that could be looked up; a structured outcome or a twin run would decide"
 	}
 	return Upheld, ""
+}
+
+// unquoted returns a sentence without its quotation marks. If it is plain then, nobody is quoted.
+func unquoted(s string) string {
+	return strings.NewReplacer(`"`, "", "«", "", "»", "", "“", "", "”", "", "„", "").Replace(s)
+}
+
+// numbered reports whether a number in an identifier is one of the source.
+func (s *source) numbered(text string) bool {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		if len(part) >= 3 && s.has(word(part)) {
+			return true
+		}
+	}
+	return false
+}
+
+// knows reports whether a sentence has a name of the source that the prompt has not.
+func (s *source) knows(sentence string, asked *source) bool {
+	for i, name := range strings.Fields(sentence) {
+		if folded := spelling.Squeeze(name); i > 0 && unicode.IsUpper([]rune(name)[0]) && s.words[folded] && !asked.words[folded] {
+			return true
+		}
+	}
+	return false
 }
 
 // valuesOf returns the values of an answer that is a JSON object or list, a line each; any
@@ -148,8 +174,7 @@ var germanWords = regexp.MustCompile(`\b(?:der|die|das|ist|nicht|und|wurde|ich|s
 // has, or the name of a weekday; "" if there is none. German writes every noun so.
 func (s *source) stranger(sentence string, german bool) string {
 	const (
-		common = ` i i'm i've i'll i'd ok usd eur gbp chf utc gmt cet eta id pm am sku url vat tv json api pdf faq ` +
-			`january february march april may june july august september october november december `
+		common   = ` i i'm i've i'll i'd ok uhr usd eur gbp chf utc gmt cet eta id pm am sku url vat tv json api pdf faq `
 		weekdays = ` monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag ` +
 			`samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo `
 	)
@@ -161,7 +186,8 @@ func (s *source) stranger(sentence string, german bool) string {
 		if listed(weekdays, folded) && !s.words[folded] {
 			return word // the day of a date is not worked out
 		}
-		if (capitals || begins) && !strings.ContainsAny(word, "0123456789@/") && !listed(common, folded) {
+		if (capitals || begins) && !strings.ContainsAny(word, "0123456789@/") &&
+			!listed(common, folded) && !monthForms.MatchString(folded) {
 			for part := range words(word) {
 				if !s.words[part] && !s.words[strings.TrimSuffix(part, "'s")] {
 					return word

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/internal/spelling"
@@ -44,7 +45,7 @@ func (s *source) add(text string) {
 	for word := range words(text) {
 		s.words[word] = true
 	}
-	s.text.WriteString(strings.Join(strings.Fields(spelling.Flat(text)), " ") + "\n")
+	s.text.WriteString(oneLine(text) + "\n")
 }
 
 // know adds a fact, and the facts within it.
@@ -72,8 +73,9 @@ func (s *source) know(f fact) {
 			s.know(inner)
 		}
 	}
-	if f.kind != identifier && f.kind != address || len(f.text) == 36 && strings.Count(f.text, "-") == 4 {
-		return // of a UUID no part counts
+	uuid := len(f.text) == 36 && strings.Count(f.text, "-") == 4
+	if f.kind != identifier && f.kind != address || uuid || !strings.ContainsFunc(f.text, unicode.IsLetter) {
+		return // of a UUID or a telephone number no part counts
 	}
 	for part := range strings.FieldsFuncSeq(f.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		s.ids[part] = true
@@ -123,26 +125,35 @@ func (s *source) seal() {
 	slices.Sort(s.long)
 	s.made = make(map[int64]bool)
 	for i, a := range s.operands {
-		for j, b := range append(slices.Clone(s.operands), constants()...) {
-			for _, v := range []float64{a, a + b, a - b, b - a, a * b, a / b, 100 * a / b, 100 * (a - b) / b, a * b / 100} {
-				for unit := 0.01; unit <= 1000; unit *= 10 { // as it is, and rounded
-					if near := math.Round(v/unit) * unit; math.Abs(near) < 1e12 && math.Abs(near-v) <= math.Abs(v)/20 {
-						s.made[cents(near)] = true
-					}
-				}
+		for unit := 0.01; unit <= 1000; unit *= 10 { // rounded
+			if near := math.Round(a/unit) * unit; math.Abs(near-a) <= math.Abs(a)/20 {
+				s.make(near)
 			}
+		}
+		for _, c := range []float64{2, 3, 4, 5, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000} { // units
+			s.made[cents(a*c)], s.made[cents(a/c)] = true, true
+		}
+		for _, c := range []float64{2.2046, 1.6093, 2.54} { // pounds, miles, inches
+			s.make(math.Round(a*c*10)/10, math.Round(a/c*10)/10)
+		}
+		for j, b := range s.operands {
+			s.make(a+b, a-b, a*b, a/b, 100*a/b, 100*(a-b)/b, a*b/100)
 			for _, c := range s.operands[:min(len(s.operands), tripled)] {
-				if i < tripled && j < len(s.operands) {
-					s.made[cents(a+b+c)], s.made[cents(a+b-c)], s.made[cents(a*b+c)], s.made[cents(a*b-c)] = true, true, true, true
+				if i < tripled && j < tripled {
+					s.make(a+b+c, a+b-c, a*b+c, a*b-c)
 				}
 			}
 		}
 	}
 }
 
-// constants are the numbers of units: days, months, hours, pounds, miles, inches.
-func constants() []float64 {
-	return []float64{7, 12, 24, 30, 52, 60, 100, 365, 1000, 2.2046, 1.6093, 2.54}
+// make notes that numbers can be computed, to the cent, and their whole part.
+func (s *source) make(list ...float64) {
+	for _, v := range list {
+		if math.Abs(v) < 1e12 {
+			s.made[cents(v)], s.made[cents(math.Round(v))] = true, true
+		}
+	}
 }
 
 func cents(v float64) int64 { return int64(math.Round(math.Abs(v) * 100)) }
@@ -153,6 +164,10 @@ func (s *source) makes(f fact) bool {
 	for _, key := range f.keys {
 		v, err := strconv.ParseFloat(key, 64)
 		switch {
+		case f.kind == date:
+			if s.counted(key) {
+				return true
+			}
 		case err != nil:
 		case f.kind == amount || f.kind == small:
 			if s.made[cents(v)] {
@@ -171,6 +186,37 @@ func (s *source) makes(f fact) bool {
 					return true
 				}
 			}
+		}
+	}
+	return false
+}
+
+// counted reports whether a date is so many days, weeks or months from one of the source as a
+// number of it says, or the day beside one, where there are times of day: it may be of another
+// zone.
+func (s *source) counted(key string) bool {
+	times := false
+	for known := range s.keys {
+		times = times || strings.HasPrefix(known, strconv.Itoa(int(clock))+":")
+	}
+	for known := range s.keys {
+		day, is := strings.CutPrefix(known, strconv.Itoa(int(date))+":")
+		from, err := time.Parse(time.DateOnly, day)
+		if !is || err != nil {
+			continue
+		}
+		if strings.HasPrefix(key, "--") {
+			key = strconv.Itoa(from.Year()) + key[1:]
+		}
+		to, err := time.Parse(time.DateOnly, key)
+		if err != nil {
+			continue
+		}
+		days := math.Abs(to.Sub(from).Hours() / 24)
+		if times && days == 1 || slices.ContainsFunc(s.operands, func(n float64) bool {
+			return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
+		}) {
+			return true
 		}
 	}
 	return false
@@ -195,6 +241,10 @@ func (s *source) value(value any) map[string]float64 {
 	switch v := value.(type) {
 	case string:
 		s.add(v)
+		if keys := numbers(strings.TrimLeft(v, "-")); keys != nil {
+			f, _ := strconv.ParseFloat(keys[0], 64) // as numbers wrote it
+			return map[string]float64{"": f}
+		}
 	case json.Number:
 		f, err := v.Float64()
 		if err == nil {
@@ -211,7 +261,7 @@ func (s *source) value(value any) map[string]float64 {
 		}
 		return row
 	case []any:
-		s.add(strconv.Itoa(len(v)))
+		s.keys[strconv.Itoa(int(amount))+":"+strconv.Itoa(len(v))] = true
 		totals := make(map[string]float64)
 		for _, item := range v {
 			row := s.value(item)

@@ -35,6 +35,8 @@ type sentence struct {
 	// plain: it states what it says. It has no word of negation, doubt, condition or rule,
 	// no question mark, no quotation, and nobody else who says it.
 	plain bool
+	// stated: it would be plain without its quotations and speakers.
+	stated bool
 }
 
 // read splits a text into sentences: at the ends of sentences and lines, at cells of tables
@@ -56,7 +58,7 @@ func read(text string) (list []sentence) {
 		}
 		if s != "" {
 			body := unmarked(s)
-			list = append(list, sentence{body, !long && s[0] != '>' && plain(body)})
+			list = append(list, sentence{body, !long && s[0] != '>' && plain(body, false), !long && plain(body, true)})
 		}
 	}
 	for i := 0; i < len(text); i++ {
@@ -95,11 +97,14 @@ func unmarked(s string) string {
 		s = strings.TrimPrefix(s, bullet)
 	}
 	if body := strings.TrimLeft(s, "0123456789"); len(s)-len(body) < 3 && len(body) > 1 &&
-		(body[0] == '.' || body[0] == ')') && body[1] == ' ' {
+		(body[0] == '.' || body[0] == ')') && body[1] == ' ' && !germanDate.MatchString(s) {
 		s = body[2:]
 	}
 	return strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "", "’", "'", "‘", "'").Replace(s)
 }
+
+// germanDate matches a date that begins as an item of a list does.
+var germanDate = regexp.MustCompile(`(?i)^\d{1,2}\. ` + month + `\b`)
 
 // listed reports whether a list of words with spaces around each has the word.
 func listed(list, word string) bool { return word != "" && strings.Contains(list, " "+word+" ") }
@@ -115,16 +120,16 @@ const (
 		`echoue echec impossible nunca jamas sin ningun ninguna ninguno nada nadie tampoco imposible fallo fallado `
 	doubts = ` if unless whether once might could would should may must ought shall will can perhaps maybe possibly ` +
 		`probably likely seem seems seemed appear appears appeared apparently believe think thought guess assume ` +
-		`assuming suppose hope hopefully expect expected doubt unsure unclear uncertain sure when whenever until ` +
+		`assuming suppose hope hopefully expect expected doubt unsure unclear uncertain sure when whenever soon until ` +
 		`before please almost nearly need needs wish try tries tried trying attempt attempted want wanted let let's ` +
-		`pending confirm verify check checking being progress processing reviewing request requests like wrong mistake mistaken mistakenly error kidding incorrect false ` +
-		`ob falls wenn sobald sofern vielleicht moeglicherweise eventuell wahrscheinlich vermutlich wohl scheint ` +
+		`pending confirm verify check checking being progress processing reviewing request requests like roughly approximately wrong mistake mistaken mistakenly error kidding incorrect false ` +
+		`ob falls etwa ungefaehr rund wenn sobald sofern vielleicht moeglicherweise eventuell wahrscheinlich vermutlich wohl scheint ` +
 		`anscheinend scheinbar offenbar sollte sollten soll sollen koennte koennten kann koennen wuerde wuerden wird ` +
 		`werde werden duerfte muss muessen bitte hoffe hoffentlich glaube denke bevor bis fast beinahe versuche ` +
 		`versucht haette haetten waere waeren falsch fehler irrtuemlich versehentlich pruefe bestaetigen brauche braucht antrag bearbeitung damit ` +
-		`si peut peut-etre probablement semble parait pourrait devrait doit aurait serait sera crois pense espere ` +
+		`si environ peut peut-etre probablement semble parait pourrait devrait doit aurait serait sera crois pense espere ` +
 		`suppose quand lorsque avant presque failli essaye essaie essaye tente erreur faux verifie verifier confirmer puisse faudrait depend demande cours ` +
-		`quiza quizas tal probablemente posiblemente parece puede podria deberia debe habria seria sera creo supongo ` +
+		`quiza unos unas aproximadamente quizas tal probablemente posiblemente parece puede podria deberia debe habria seria sera creo supongo ` +
 		`espero cuando antes casi intente intento falso haya verificar confirmar cuanto para necesito encantaria tramite proceso `
 	rules = ` usually normally typically generally always often sometimes example instance every general ` +
 		`normalerweise ueblicherweise gewoehnlich meist meistens immer oft regel beispiel jede jeder jedes ` +
@@ -142,20 +147,22 @@ const (
 var idiom = regexp.MustCompile(`(?i)\b(?:as (?:you )?(?:asked|requested|promised|told)|wie (?:gesagt|gewünscht)|comme demandé|` +
 	`no (?:problem|worries)|kein problem|pas de (?:souci|problème)|(?:without|ohne|sans|sin)(?: an?y?| further| weitere| ningún)? ` +
 	`(?:fee|charge|cost|delay|problems?|issues?|trouble|gebühr|kosten|verzug|probleme?|frais|délai|problèmes?|coste?|problemas?|demora))\b` +
-	`|^sí,`)
+	`|^sí,|\bmay \d|\S+@\S+|https?://\S+`)
 
-// plain reports whether a sentence states what it says.
-func plain(s string) bool {
+// plain reports whether a sentence states what it says; quoted: or what somebody else says.
+func plain(s string, quoted bool) bool {
 	s = idiom.ReplaceAllString(s, "")
-	if strings.ContainsAny(s, "?¿\"«»“”„…") || strings.Contains(strings.ToLower(s), "dès ") {
+	if strings.ContainsAny(s, "?¿") || !quoted && strings.ContainsAny(s, "\"«»“”„…") || strings.Contains(strings.ToLower(s), "dès ") {
 		return false
 	}
 	for word := range words(s) {
-		if strings.HasSuffix(word, "n't") || strings.HasSuffix(word, "'ll") || strings.HasSuffix(word, "'d") {
+		if strings.HasSuffix(word, "n't") || strings.HasSuffix(word, "'ll") || strings.HasSuffix(word, "'d") ||
+			strings.HasSuffix(word, "rait") || strings.HasSuffix(word, "rions") || strings.HasSuffix(word, "riamos") {
 			return false
 		}
 		for part := range strings.SplitSeq(word+"'"+word, "'") { // n'a, s'il, d'ordinaire
-			if listed(negations, part) || listed(doubts, part) || listed(rules, part) || listed(speakers, part) {
+			if listed(negations, part) || listed(doubts, part) || listed(rules, part) ||
+				!quoted && listed(speakers, part) {
 				return false
 			}
 		}
@@ -171,14 +178,18 @@ func words(s string) func(yield func(string) bool) {
 	})
 }
 
-// takenBack reports whether a text says anywhere that something in it is wrong.
+// shortDoubt is one more than the most spaces of a sentence that doubts all that is said.
+const shortDoubt = 6
+
+// takenBack reports whether a text says anywhere that something in it is wrong, or not known.
 func takenBack(list []sentence) bool {
 	const wrong = ` mistake mistaken wrong incorrect false kidding correction error untrue scratch ` +
 		`irrtum falsch fehler korrektur erreur faux fausse incorrecto falso equivocado equivocada correccion `
+	const unsure = ` verify confirm sure certain pruefen bestaetigen sicher verifier confirmer sur verificar confirmar seguro `
 	for _, s := range list {
 		for word := range words(s.text) {
-			if listed(wrong, word) {
-				return true
+			if listed(wrong, word) || listed(unsure, word) && strings.Count(s.text, " ") < shortDoubt {
+				return true // "I could not verify that."
 			}
 		}
 	}
