@@ -118,19 +118,22 @@ const (
 		`nicht nie niemals niemand kein keine keinen keinem keiner keines nichts ohne weder kaum gescheitert ` +
 		`fehlgeschlagen keinesfalls keineswegs unmoeglich ne pas jamais aucun aucune rien sans personne nul nulle ` +
 		`echoue echec impossible nunca jamas sin ningun ninguna ninguno nada nadie tampoco imposible fallo fallado `
-	doubts = ` if unless whether once might could would should may must ought shall will can perhaps maybe possibly ` +
+	doubts = ` if unless whether once might could would may ought perhaps maybe possibly ` +
 		`probably likely seem seems seemed appear appears appeared apparently believe think thought guess assume ` +
-		`assuming suppose hope hopefully expect expected doubt unsure unclear uncertain sure when whenever soon until ` +
+		`assuming suppose hope hopefully doubt unsure unclear uncertain sure when whenever soon until ` +
 		`before please almost nearly need needs wish try tries tried trying attempt attempted want wanted let let's ` +
 		`pending confirm verify check checking being progress processing reviewing request requests like roughly approximately wrong mistake mistaken mistakenly error kidding incorrect false ` +
 		`ob falls etwa ungefaehr rund wenn sobald sofern vielleicht moeglicherweise eventuell wahrscheinlich vermutlich wohl scheint ` +
-		`anscheinend scheinbar offenbar sollte sollten soll sollen koennte koennten kann koennen wuerde wuerden wird ` +
-		`werde werden duerfte muss muessen bitte hoffe hoffentlich glaube denke bevor bis fast beinahe versuche ` +
+		`anscheinend scheinbar offenbar koennte koennten wuerde wuerden ` +
+		`duerfte bitte hoffe hoffentlich glaube denke bevor bis fast beinahe versuche ` +
 		`versucht haette haetten waere waeren falsch fehler irrtuemlich versehentlich pruefe bestaetigen brauche braucht antrag bearbeitung damit ` +
-		`si environ peut peut-etre probablement semble parait pourrait devrait doit aurait serait sera crois pense espere ` +
+		`si environ peut-etre probablement semble parait pourrait aurait serait crois pense espere ` +
 		`suppose quand lorsque avant presque failli essaye essaie essaye tente erreur faux verifie verifier confirmer puisse faudrait depend demande cours ` +
-		`quiza unos unas aproximadamente quizas tal probablemente posiblemente parece puede podria deberia debe habria seria sera creo supongo ` +
+		`quiza unos unas aproximadamente quizas tal probablemente posiblemente parece podria habria seria creo supongo ` +
 		`espero cuando antes casi intente intento falso haya verificar confirmar cuanto para necesito encantaria tramite proceso `
+	// announcements say what is to come. A fact that is announced is stated all the same.
+	announcements = ` should must shall will can expect expected sollte sollten soll sollen wird werde werden kann koennen ` +
+		`muss muessen devrait doit sera peut deberia debe puede `
 	rules = ` usually normally typically generally always often sometimes example instance every general ` +
 		`normalerweise ueblicherweise gewoehnlich meist meistens immer oft regel beispiel jede jeder jedes ` +
 		`normalement generalement ordinaire habituellement toujours souvent exemple chaque ` +
@@ -156,13 +159,13 @@ func plain(s string, quoted bool) bool {
 		return false
 	}
 	for word := range words(s) {
-		if strings.HasSuffix(word, "n't") || strings.HasSuffix(word, "'ll") || strings.HasSuffix(word, "'d") ||
+		if strings.HasSuffix(word, "n't") || !quoted && strings.HasSuffix(word, "'ll") || strings.HasSuffix(word, "'d") ||
 			strings.HasSuffix(word, "rait") || strings.HasSuffix(word, "rions") || strings.HasSuffix(word, "riamos") {
 			return false
 		}
 		for part := range strings.SplitSeq(word+"'"+word, "'") { // n'a, s'il, d'ordinaire
 			if listed(negations, part) || listed(doubts, part) || listed(rules, part) ||
-				!quoted && listed(speakers, part) {
+				!quoted && (listed(speakers, part) || listed(announcements, part)) {
 				return false
 			}
 		}
@@ -179,7 +182,7 @@ func words(s string) func(yield func(string) bool) {
 }
 
 // shortDoubt is one more than the most spaces of a sentence that doubts all that is said.
-const shortDoubt = 6
+const shortDoubt = 5
 
 // takenBack reports whether a text says anywhere that something in it is wrong, or not known.
 func takenBack(list []sentence) bool {
@@ -188,7 +191,7 @@ func takenBack(list []sentence) bool {
 	const unsure = ` verify confirm sure certain pruefen bestaetigen sicher verifier confirmer sur verificar confirmar seguro `
 	for _, s := range list {
 		for word := range words(s.text) {
-			if listed(wrong, word) || listed(unsure, word) && strings.Count(s.text, " ") < shortDoubt {
+			if (listed(wrong, word) || listed(unsure, word)) && strings.Count(s.text, " ") < shortDoubt {
 				return true // "I could not verify that."
 			}
 		}
