@@ -29,7 +29,7 @@ var (
 	groupForm  = regexp.MustCompile(`[0-9]+`)
 	roleForm   = regexp.MustCompile(`^(?:support|info|help|hilfe|aide|ayuda|contact|kontakt|contacto|sales|service|office|noreply|no-reply|` +
 		`billing|admin|team|hello|press|jobs|privacy|security|postmaster|webmaster|` +
-		`name|vorname\.nachname|prenom\.nom|nombre\.apellido|max\.mustermann|you|user)@`)
+		`git|name|vorname\.nachname|prenom\.nom|nombre\.apellido|max\.mustermann|you|user)@`)
 	phoneLabel = regexp.MustCompile(`\b(?:tel|telephone|phones?|mobile|cell|tfno|rueckruf\w*|melden|fax|call\w*|dial|ring|text|reach|whatsapp|sms|telefon\w*|handy\w*|` +
 		`mobil\w*|festnetz|\w*anruf\w*|erreich\w+|rufnummer|durchwahl|telefonisch|appel\w*|joindre|joignable|portable|` +
 		`fixe|llam\w+|movil|contact\w*|kontakt\w*|number is|nummer lautet|numero)\b`)
@@ -146,10 +146,13 @@ func classify(s, number, near string, groups int) (kind PII, doubt string) {
 	}
 	n := len(number)
 	switch {
-	case issued(number) && luhn(number) && (!thing || !strings.Contains(near, "ean")):
+	case issued(number) && luhn(number):
+		if n == 13 {
+			return PIICard, "a product code may have the same form"
+		}
 		return PIICard, ""
 	case s[0] == '+' && n >= 8 && n <= 15 && strings.Count(s, "(") == strings.Count(s, ")"):
-		if companyLabel.MatchString(near) {
+		if companyLabel.MatchString(near) || strings.HasPrefix(number, "1800") {
 			return PIIPhone, "it may be the company's own"
 		}
 		return PIIPhone, ""
@@ -189,7 +192,8 @@ func alone(s string, start, end int) bool {
 		return false
 	}
 	digitAt := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
-	return !(strings.ContainsRune(".-:", before) && start > 0 && digitAt(start-size-1)) &&
+	joined := start > 1 && (digitAt(start-size-1) || before == '-' && text.WordRune(rune(s[start-size-1])))
+	return !(strings.ContainsRune(".-:", before) && joined) &&
 		!(strings.ContainsRune(".-", after) && end < len(s) && digitAt(end+next))
 }
 
