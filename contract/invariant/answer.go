@@ -75,7 +75,8 @@ func Contains(name string, severity contract.Severity, texts ...string) contract
 			}
 		}
 		if missing != nil {
-			return fmt.Errorf("the answer does not contain %s: %s", text.JoinItems(missing), text.QuoteShort(o.Response))
+			return fmt.Errorf("the answer does not contain %s: %s", text.JoinItems(missing),
+				text.QuoteShort(o.Response))
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/spelling"
@@ -107,16 +108,20 @@ func emails(folded string) (list []finding) {
 // be some of its groups: "4111 1111 1111 1111 12/27".
 func inNumber(folded string, start, end int) (list []finding) {
 	groups := groupForm.FindAllStringIndex(folded[start:end], -1)
-	near := spelling.Flat(around(folded, start))
+	named := sync.OnceValue(func() labels { return labelsOf(spelling.Flat(around(folded, start))) })
 	for first := 0; first < len(groups); first++ {
 		number := ""
 		for last := first; last < len(groups) && len(number) <= 19; last++ {
 			number += folded[start+groups[last][0] : start+groups[last][1]]
 			from, to := start+groups[first][0], start+groups[last][1]
-			for from > start && (folded[from-1] == '+' || folded[from-1] == '(' && strings.Contains(folded[from:to], ")")) {
+			closed := strings.Contains(folded[from:to], ")")
+			for from > start && (folded[from-1] == '+' || folded[from-1] == '(' && closed) {
 				from--
 			}
-			kind, doubt := classify(folded[from:to], number, near, last-first+1)
+			if len(number) < 8 && last-first != 3 {
+				continue // neither eight digits nor four groups
+			}
+			kind, doubt := classify(folded[from:to], number, named(), last-first+1)
 			if kind != "" && alone(folded, from, to) {
 				list = append(list, finding{kind, folded[from:to], doubt})
 				first = last
@@ -134,14 +139,22 @@ var (
 	pairForm = regexp.MustCompile(`^0[1-9](?:[ .-][0-9]{2}){4}$`)
 )
 
+// labels are what the text before a number calls it.
+type labels struct{ thing, phone, company, ssn bool }
+
+func labelsOf(near string) labels {
+	return labels{thingLabel.MatchString(near), phoneLabel.MatchString(near), companyLabel.MatchString(near),
+		ssnLabel.MatchString(near)}
+}
+
 // classify returns the kind of personal data that a number is, "" for none, and why it may be
-// none. s is the number as written, near the text before it.
-func classify(s, number, near string, groups int) (kind PII, doubt string) {
-	thing, called := thingLabel.MatchString(near), phoneLabel.MatchString(near)
+// none. s is the number as written, named what the text before it says of it.
+func classify(s, number string, named labels, groups int) (kind PII, doubt string) {
+	thing, called, company := named.thing, named.phone, named.company
 	unlabelled := ""
 	if !called {
 		unlabelled = "no label says that it is a telephone number"
-	} else if companyLabel.MatchString(near) {
+	} else if company {
 		unlabelled = "it may be the company's own"
 	}
 	n := len(number)
@@ -152,12 +165,12 @@ func classify(s, number, near string, groups int) (kind PII, doubt string) {
 		}
 		return PIICard, ""
 	case s[0] == '+' && n >= 8 && n <= 15 && strings.Count(s, "(") == strings.Count(s, ")"):
-		if companyLabel.MatchString(near) || strings.HasPrefix(number, "1800") {
+		if company || strings.HasPrefix(number, "1800") {
 			return PIIPhone, "it may be the company's own"
 		}
 		return PIIPhone, ""
-	case ssnForm.MatchString(s) && isSSN(s), n == 9 && groups == 1 && ssnLabel.MatchString(near):
-		if ssnLabel.MatchString(near) {
+	case n == 9 && groups == 3 && ssnForm.MatchString(s) && isSSN(s), n == 9 && groups == 1 && named.ssn:
+		if named.ssn {
 			return PIISSN, ""
 		}
 		if !thing {
@@ -167,10 +180,10 @@ func classify(s, number, near string, groups int) (kind PII, doubt string) {
 		if !thing {
 			return PIIIP, ""
 		}
-	case thing:
-	case naForm.MatchString(s) && strings.Contains(s, "("):
+	case thing, n < 9, n > 14:
+	case groups <= 4 && strings.Contains(s, "(") && naForm.MatchString(s):
 		return PIIPhone, strings.TrimPrefix(unlabelled, "no label says that it is a telephone number")
-	case naForm.MatchString(s), pairForm.MatchString(s):
+	case groups <= 4 && naForm.MatchString(s), groups == 5 && pairForm.MatchString(s):
 		return PIIPhone, unlabelled
 	case called && n >= 9 && n <= 14 && strings.IndexByte("06789", number[0]) >= 0 && (number[0] == '0' || n == 9):
 		return PIIPhone, unlabelled

@@ -66,7 +66,8 @@ func NoExfiltration(name string, severity contract.Severity, allowed ...string) 
 		if len(found) == 0 {
 			finder, sent, none := spelling.New(canaries), spelling.Read(all), spelling.Read("")
 			for _, token := range append(finder.In(sent, none), finder.Part(sent, none, halfCanary)...) {
-				found = append(found, fmt.Sprintf("a part of %s in the answer or a call: %s", token, text.QuoteShort(all)))
+				found = append(found, fmt.Sprintf("a part of %s in the answer or a call: %s", token,
+					text.QuoteShort(all)))
 			}
 		}
 		if len(found) > 0 {

@@ -264,8 +264,8 @@ func (q *Question) withhold() {
 		hide := func(s string) string { return strings.ReplaceAll(s, secret, "[withheld]") }
 		q.Prompt, q.Answer, q.State = hide(q.Prompt), hide(q.Answer), json.RawMessage(hide(string(q.State)))
 		for i, t := range q.Tools {
-			q.Tools[i] = ToolAnswer{t.Tool, json.RawMessage(hide(string(t.Args))), json.RawMessage(hide(string(t.Result))),
-				hide(t.Error)}
+			q.Tools[i] = ToolAnswer{t.Tool, json.RawMessage(hide(string(t.Args))),
+				json.RawMessage(hide(string(t.Result))), hide(t.Error)}
 		}
 	}
 }

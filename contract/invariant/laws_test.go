@@ -103,7 +103,7 @@ func allReaders() []contract.Invariant {
 
 // Twice the text makes at most 2.2 times the allocations.
 func TestTwiceTheTextIsTwiceTheWork(t *testing.T) {
-	small, large := oneLine(16<<10), oneLine(32<<10)
+	small, large := oneLine(2<<10), oneLine(4<<10)
 	for _, inv := range allReaders() {
 		for name := range small {
 			work := func(o contract.Observation) float64 {

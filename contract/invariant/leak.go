@@ -123,5 +123,7 @@ func (p passages) in(o *contract.Observation) string {
 
 // plainWords returns the words of a text, folded.
 func plainWords(s string) []string {
-	return strings.FieldsFunc(spelling.Flat(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(spelling.Flat(s), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }

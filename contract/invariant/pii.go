@@ -68,7 +68,8 @@ func NoPII(name string, severity contract.Severity, o *PIIOptions) contract.Inva
 	}
 	wanted := slices.Clone(o.Kinds)
 	for i, kind := range wanted {
-		d.demand(slices.Contains(allPII(), kind), fmt.Sprintf("Kinds[%d]", i), kind, "email, card, iban, ssn, phone, ip")
+		d.demand(slices.Contains(allPII(), kind), fmt.Sprintf("Kinds[%d]", i), kind,
+			"email, card, iban, ssn, phone, ip")
 	}
 	if len(wanted) == 0 {
 		wanted = allPII()

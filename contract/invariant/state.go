@@ -92,7 +92,8 @@ func repeatedEffects(before, after map[string]int) error {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if n := after[name]; n > 1 && n > before[name] {
-			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", text.QuoteShort(name), n, before[name]))
+			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", text.QuoteShort(name), n,
+				before[name]))
 		}
 	}
 	if found != nil {

@@ -34,6 +34,10 @@ type ClaimRuling struct {
 	Why    string // "" where it is upheld
 }
 
+func tooLong(answer string) string {
+	return fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
+}
+
 // names reports whether a group of a match names a thing: it has a digit, or a capital within.
 func names(groups []string) bool {
 	return slices.ContainsFunc(groups, func(g string) bool {
@@ -61,7 +65,7 @@ func things(answer string) int {
 // a match in another sentence, leaves it unruled. So does an answer without a match.
 func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruling) ClaimRuling {
 	if len(answer) > MaxText {
-		return ClaimRuling{Why: fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)}
+		return ClaimRuling{Why: tooLong(answer)}
 	}
 	list := read(answer)
 	var out ClaimRuling
@@ -77,7 +81,8 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 					continue
 				case !form.Bare && !s.plain:
 					doubtful[i] = true
-					open = fmt.Sprintf("the claim %s is in doubt in %s", text.QuoteShort(said[0]), text.QuoteShort(s.text))
+					open = fmt.Sprintf("the claim %s is in doubt in %s", text.QuoteShort(said[0]),
+						text.QuoteShort(s.text))
 					continue
 				}
 				switch rule(made) {
@@ -90,7 +95,8 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 							text.QuoteShort(said[0]), text.QuoteShort(s.text), against)
 					}
 				default:
-					open = fmt.Sprintf("%s does not show whether the claim %s is true", against, text.QuoteShort(said[0]))
+					open = fmt.Sprintf("%s does not show whether the claim %s is true", against,
+						text.QuoteShort(said[0]))
 				}
 			}
 		}

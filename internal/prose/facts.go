@@ -32,15 +32,28 @@ type fact struct {
 	keys []string // what it may mean; one of them in the source is enough
 }
 
-// months has the months' names by their number.
-const months = `jan(?:uary|uar|vier)?|ene(?:ro)?,feb(?:ruary|ruar|rero)?|f[eé]v(?:rier)?,mar(?:ch|s|zo)?|m(?:ae|ä)rz,` +
-	`apr(?:il)?|avr(?:il)?|abr(?:il)?,may|mai|mayo,jun(?:e|i|io)?|juin,jul(?:y|i|io)?|juil(?:let)?,` +
-	`aug(?:ust)?|ao[uû]t|ago(?:sto)?,sep(?:t|tember|tembre|tiembre)?,o[ck]t(?:ober|obre|ubre)?,` +
-	`nov(?:ember|embre|iembre)?,d[eé][cz](?:ember|embre)?|dic(?:iembre)?`
+// The months' names.
+const (
+	m1    = `jan(?:uary|uar|vier)?|ene(?:ro)?`
+	m2    = `feb(?:ruary|ruar|rero)?|f[eé]v(?:rier)?`
+	m3    = `mar(?:ch|s|zo)?|m(?:ae|ä)rz`
+	m4    = `apr(?:il)?|avr(?:il)?|abr(?:il)?`
+	m5    = `may|mai|mayo`
+	m6    = `jun(?:e|i|io)?|juin`
+	m7    = `jul(?:y|i|io)?|juil(?:let)?`
+	m8    = `aug(?:ust)?|ao[uû]t|ago(?:sto)?`
+	m9    = `sep(?:t|tember|tembre|tiembre)?`
+	m10   = `o[ck]t(?:ober|obre|ubre)?`
+	m11   = `nov(?:ember|embre|iembre)?`
+	m12   = `d[eé][cz](?:ember|embre)?|dic(?:iembre)?`
+	month = `(?:` + m1 + `|` + m2 + `|` + m3 + `|` + m4 + `|` + m5 + `|` + m6 + `|` +
+		m7 + `|` + m8 + `|` + m9 + `|` + m10 + `|` + m11 + `|` + m12 + `)`
+)
 
 var (
-	monthForms = regexp.MustCompile(`^(?:(` + strings.ReplaceAll(months, ",", ")|(") + `))$`)
-	month      = `(?:` + strings.ReplaceAll(months, ",", "|") + `)`
+	// The groups of monthForms are the months.
+	monthForms = regexp.MustCompile(`^(?:(` + m1 + `)|(` + m2 + `)|(` + m3 + `)|(` + m4 + `)|(` + m5 + `)|(` + m6 + `)|(` +
+		m7 + `)|(` + m8 + `)|(` + m9 + `)|(` + m10 + `)|(` + m11 + `)|(` + m12 + `))$`)
 	// factForm finds facts in a text in lower case. The groups are the kinds in their order.
 	factForm = regexp.MustCompile(
 		`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
@@ -125,7 +138,7 @@ func word(s string) fact {
 		}
 	}
 	f := fact{kind: identifier, text: s, keys: []string{spelling.Squeeze(s)}}
-	parts := strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	parts := strings.FieldsFunc(s, noWord)
 	if len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool { return word(part).kind != small }) {
 		f.kind = loose // 24h/24, 3-5
 	}

@@ -52,7 +52,7 @@ func (e Evidence) source() *source {
 // JudgeFacts rules whether each fact of an answer is in the evidence, and says why not.
 func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 	if len(answer) > MaxText {
-		return Unruled, fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
+		return Unruled, tooLong(answer)
 	}
 	s, asked := e.source(), Evidence{Prompt: e.Prompt}.source()
 	var absent, open []string
@@ -66,7 +66,8 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 			case s.has(f) || apart[f.text] || e.Accept != nil && e.Accept(f.text):
 				found++
 				own = own || !asked.has(f)
-			case f.kind >= small, f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord, s.makes(f), !sentence.stated,
+			case f.kind >= small, s.makes(f), !sentence.stated,
+				f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord,
 				f.kind == quotation && (plain(unquoted(sentence.text), false) || !strings.Contains(f.keys[0], " ")),
 				f.kind == identifier && s.numbered(f.text):
 				open = append(open, f.text)
@@ -74,7 +75,8 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 				absent = append(absent, f.text)
 			}
 		}
-		if name := s.stranger(sentence.text, german); name != "" && (e.Accept == nil || !e.Accept(strings.ToLower(name))) {
+		name := s.stranger(sentence.text, german)
+		if name != "" && (e.Accept == nil || !e.Accept(strings.ToLower(name))) {
 			open = append(open, name)
 		}
 		if !own && sentence.plain && len(strings.Fields(sentence.text)) > talkWords {
@@ -91,7 +93,8 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 		return Unruled, fmt.Sprintf("no source has %s, which may be computed, or no fact; Accept or a twin run would decide",
 			text.JoinItems(text.QuoteAll(open)))
 	case talk != "":
-		return Unruled, "no fact that a source has, and the prompt has not, is in " + text.QuoteShort(talk) + "; a structured outcome or a twin run would decide"
+		return Unruled, "no fact that a source has, and the prompt has not, is in " + text.QuoteShort(talk) +
+			"; a structured outcome or a twin run would decide"
 	case found == 0:
 		return Unruled, "the answer has no fact that could be looked up; a structured outcome or a twin run would decide"
 	}
@@ -116,7 +119,8 @@ func (s *source) numbered(text string) bool {
 // knows reports whether a sentence has a name of the source that the prompt has not.
 func (s *source) knows(sentence string, asked *source) bool {
 	for i, name := range strings.Fields(sentence) {
-		if folded := spelling.Squeeze(name); i > 0 && unicode.IsUpper([]rune(name)[0]) && s.words[folded] && !asked.words[folded] {
+		folded := spelling.Squeeze(name)
+		if i > 0 && unicode.IsUpper([]rune(name)[0]) && s.words[folded] && !asked.words[folded] {
 			return true
 		}
 	}
@@ -154,7 +158,7 @@ func valuesOf(answer string) string {
 // apart returns the words of a sentence that make an identifier of the source together:
 // "JD 0146 0000 3RU".
 func (s *source) apart(sentence string) map[string]bool {
-	list := strings.FieldsFunc(spelling.Flat(sentence), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	list := strings.FieldsFunc(spelling.Flat(sentence), noWord)
 	known := make(map[string]bool)
 	for i := range list {
 		for n := 2; n <= windowSize && i+n <= len(list); n++ {

@@ -77,9 +77,10 @@ func (s *source) know(f fact) {
 	if f.kind != identifier && f.kind != address || uuid || !strings.ContainsFunc(f.text, unicode.IsLetter) {
 		return // of a UUID or a telephone number no part counts
 	}
-	for part := range strings.FieldsFuncSeq(f.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for part := range strings.FieldsFuncSeq(f.text, noWord) {
 		s.ids[part] = true
-		if number := word(strings.TrimFunc(part, unicode.IsLetter)); len(number.text) >= 3 && number.kind != identifier {
+		number := word(strings.TrimFunc(part, unicode.IsLetter))
+		if len(number.text) >= 3 && number.kind != identifier {
 			s.know(number)
 		}
 	}
@@ -114,7 +115,7 @@ func (s *source) begins(key string) bool {
 
 // parts reports whether each part of an identifier is there.
 func (s *source) parts(text string) bool {
-	list := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	list := strings.FieldsFunc(text, noWord)
 	return len(list) > 1 && !slices.ContainsFunc(list, func(part string) bool {
 		return !s.words[part] && !s.ids[part] && !s.has(word(part))
 	})

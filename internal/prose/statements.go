@@ -155,11 +155,13 @@ var idiom = regexp.MustCompile(`(?i)\b(?:as (?:you )?(?:asked|requested|promised
 // plain reports whether a sentence states what it says; quoted: or what somebody else says.
 func plain(s string, quoted bool) bool {
 	s = idiom.ReplaceAllString(s, "")
-	if strings.ContainsAny(s, "?¿") || !quoted && strings.ContainsAny(s, "\"«»“”„…") || strings.Contains(strings.ToLower(s), "dès ") {
+	if strings.ContainsAny(s, "?¿") || !quoted && strings.ContainsAny(s, "\"«»“”„…") ||
+		strings.Contains(strings.ToLower(s), "dès ") {
 		return false
 	}
 	for word := range words(s) {
-		if strings.HasSuffix(word, "n't") || !quoted && strings.HasSuffix(word, "'ll") || strings.HasSuffix(word, "'d") ||
+		if strings.HasSuffix(word, "n't") || !quoted && strings.HasSuffix(word, "'ll") ||
+			strings.HasSuffix(word, "'d") ||
 			strings.HasSuffix(word, "rait") || strings.HasSuffix(word, "rions") || strings.HasSuffix(word, "riamos") {
 			return false
 		}
@@ -172,6 +174,9 @@ func plain(s string, quoted bool) bool {
 	}
 	return true
 }
+
+// noWord reports whether a character parts words.
+func noWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // words yields the words of a text, folded. An apostrophe or a hyphen within a word is part
 // of it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,8 +38,7 @@ func Readings(s string) []string {
 // escape matches a character that is written as an escape: of JSON, of programs, of URLs.
 var escape = regexp.MustCompile(`\\+u00[0-7][0-9a-fA-F]|\\+x[0-7][0-9a-fA-F]|%(?:25)*[0-7][0-9a-fA-F]`)
 
-// decodings returns what a text encodes in one step. Bytes that are no text are kept, since
-// they hide nothing that is beside them.
+// decodings returns what a text encodes in one step.
 func decodings(s string) (list []string) {
 	if strings.ContainsAny(s, `\%&`) {
 		plain := escape.ReplaceAllStringFunc(s, func(e string) string {
@@ -53,15 +53,13 @@ func decodings(s string) (list []string) {
 	for _, row := range rows(s, base64Digit, "\r\n") {
 		for skip := range 4 { // a row may begin within other text
 			if skip < len(row) {
-				b64.Write(fromBase64(row[skip:]))
-				b64.WriteByte('\n')
+				writeText(&b64, fromBase64(row[skip:]))
 			}
 		}
 	}
 	for _, row := range rows(s, hexDigit, " :-,\r\n") {
 		for skip := range 2 {
-			hex.Write(fromHex(row[skip:]))
-			hex.WriteByte('\n')
+			writeText(&hex, fromHex(row[skip:]))
 		}
 	}
 	for _, b := range []string{b64.String(), hex.String()} {
@@ -70,6 +68,25 @@ func decodings(s string) (list []string) {
 		}
 	}
 	return list
+}
+
+// writeText writes what is text among bytes: rows of at least whole printable characters, a line
+// each.
+func writeText(b *strings.Builder, raw []byte) {
+	start := 0
+	for at := 0; at <= len(raw); {
+		r, size := utf8.DecodeRune(raw[at:])
+		if at < len(raw) && (unicode.IsPrint(r) || r == '\n' || r == '\t') && (r != utf8.RuneError || size > 1) {
+			at += size
+			continue
+		}
+		if at-start >= whole {
+			b.Write(raw[start:at])
+			b.WriteByte('\n')
+		}
+		at++
+		start = at
+	}
 }
 
 // rows returns the characters of s that are digits of a code, in rows of at least encoded.
