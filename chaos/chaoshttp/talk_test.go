@@ -119,7 +119,7 @@ func TestTalkInPieces(t *testing.T) {
 	} {
 		for size := 1; size < 12; size++ {
 			var stream strings.Builder
-			for piece := range slices.Chunk([]byte("Keys: "+apiKey+" and "+ownKey+", and the password is "+password+" for all."), size) {
+			for piece := range slices.Chunk([]byte("Keys: "+apiKey+" and "+ownKey+", and password: "+password+" for all."), size) {
 				fmt.Fprintf(&stream, event, piece)
 			}
 			base := instant{&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(stream.String()))}}
@@ -129,7 +129,7 @@ func TestTalkInPieces(t *testing.T) {
 			for _, piece := range pieces.FindAllStringSubmatch(onlyEvent(t, in).Exchange.Response, -1) {
 				said += piece[1]
 			}
-			assert.Equal(t, "Keys: [redacted] and [redacted], and the password is [redacted] for all.", said, "%s in %d", kind, size)
+			assert.Equal(t, "Keys: [redacted] and [redacted], and password: [redacted] for all.", said, "%s in %d", kind, size)
 		}
 	}
 }

@@ -45,13 +45,6 @@
 // [Profile] returns ready-made sets of rules by name, such as "api-outage" or
 // "hostile-tools", for the targets it is given.
 //
-// # Captures
-//
-// [CaptureOf] makes a plan from a run's events that injects the same faults into
-// the same calls, and no others, without any probability. [Capture.Check]
-// reports whether a later run made the same calls, and if not, where the two
-// diverge.
-//
 // # Costs
 //
 // Nothing here runs during a call. Decoding takes time linear in the size of the

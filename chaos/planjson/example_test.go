@@ -102,42 +102,6 @@ func ExampleProfile() {
 	// search <nil>
 }
 
-// A run with faults by chance is repeated without chance.
-func ExampleCaptureOf() {
-	plan, err := chaos.NewPlan(7, chaos.Rule{Name: "down", Target: "pay", When: when.Prob(0.5), Fault: fault.Fail(fault.ErrUnavailable)})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	run := func(in *chaos.Injector, calls int) (pattern string) {
-		ctx := chaos.NewContext(context.Background(), in)
-		for range calls {
-			if chaos.Point(ctx, "pay") != nil {
-				pattern += "x"
-			} else {
-				pattern += "."
-			}
-		}
-		return pattern
-	}
-	in := plan.Injector("shop/1", &chaos.InjectorOptions{RecordAll: true})
-	fmt.Println(run(in, 12))
-	capture, err := planjson.CaptureOf(plan, in.Events())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	again := capture.Injector(nil)
-	fmt.Println(run(again, 12), capture.Check(again.Events()))
-	other := capture.Injector(nil)
-	run(other, 10)
-	fmt.Println(capture.Check(other.Events()))
-	// Output:
-	// x..x.x.xx...
-	// x..x.x.xx... <nil>
-	// planjson: the run is no replay of the capture: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, altered: 0)
-}
-
 // hours are the parameters of a fault of the user's own.
 type hours struct {
 	Until int `json:"until" bounds:"min=0,max=23" doc:"hour at which the shop opens"`

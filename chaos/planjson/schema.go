@@ -31,22 +31,6 @@ func SchemaFor(o *Options) ([]byte, error) {
 	return t.schema()
 }
 
-// CaptureSchema returns the JSON Schema (draft 2020-12) of captures as
-// [Capture.Encode] writes them, with the kinds of o added to the ready-made
-// ones. Only the decoder finds a call that occurs twice.
-func CaptureSchema(o *Options) ([]byte, error) {
-	t, err := o.table()
-	if err != nil {
-		return nil, err
-	}
-	return t.document(object{
-		{"$schema", draft},
-		{"title", "Shakedown capture"},
-		{"description",
-			"A run whose faults can be repeated: the calls of one cell, and rules that match the same calls."},
-	}, reflect.TypeFor[captureDoc]())
-}
-
 // draft is the dialect of the schemas.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 

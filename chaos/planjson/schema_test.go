@@ -11,10 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
-	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // The committed schema is the one that the table makes.
@@ -45,35 +42,6 @@ func validate(r *jsonschema.Resolved, doc []byte) error {
 		return err
 	}
 	return r.Validate(v)
-}
-
-// Captures fit the schema of captures, and other documents do not.
-func TestCapturesFitTheirSchema(t *testing.T) {
-	text, err := planjson.CaptureSchema(nil)
-	require.NoError(t, err)
-	s := resolved(t, text)
-	plan, err := chaos.NewPlan(7,
-		chaos.Rule{Target: "pay", When: when.Prob(0.5), Fault: fault.Fail(fault.ErrUnavailable)},
-		chaos.Rule{Target: "p*", When: when.Nth(3), Fault: fault.Fail(fault.ErrInternal), Layer: chaos.LayerTool})
-	require.NoError(t, err)
-	for _, calls := range []int{0, 9} {
-		in := plan.Injector("cell", &chaos.InjectorOptions{RecordAll: true})
-		ctx := chaos.WithLane(chaos.NewContext(t.Context(), in), "a")
-		for range calls {
-			_ = chaos.Point(ctx, "pay")
-		}
-		capture, err := planjson.CaptureOf(plan, in.Events())
-		require.NoError(t, err)
-		data, err := capture.Encode(nil)
-		require.NoError(t, err)
-		assert.NoError(t, validate(s, data), "%s", data)
-	}
-	for _, doc := range []string{`{}`, `{"cell":"a","plan":{"seed":"1","rules":[]}}`, `{"cell":"a","plan":{"seed":"1","rules":[]},"calls":[{}]}`,
-		`{"cell":"a","plan":{"seed":"1","rules":[{"target":"a","fault":{"kind":"porb"}}]},"calls":[]}`} {
-		assert.Error(t, validate(s, []byte(doc)), doc)
-		_, err := planjson.DecodeCapture([]byte(doc), nil)
-		assert.Error(t, err, doc)
-	}
 }
 
 // The documents that the examples show are what the schema says of them.

@@ -13,8 +13,7 @@ import (
 //
 // An error of Before prevents the step: an experiment or method is aborted, a
 // hypothesis is not verified, an activity has failed. Rollbacks still run. An error
-// of After becomes a warning in the journal. With [Options.ChaosToolkit] every
-// error of a control is only a warning. Panics and hangs count as errors.
+// of After becomes a warning in the journal. Panics and hangs count as errors.
 type Control struct {
 	_      struct{}
 	Name   string // required
@@ -59,10 +58,7 @@ func (r *run) before(ctx context.Context, controls []Control, m Moment) error {
 	}
 	for _, c := range controls {
 		if err := r.hook(ctx, c, c.Before, m); err != nil {
-			if !r.opts.ChaosToolkit {
-				return err
-			}
-			r.warn("%v", err)
+			return err
 		}
 	}
 	return nil

@@ -89,28 +89,20 @@ func TestAControlForbids(t *testing.T) {
 		experiment.LevelActivity:   {experiment.Failed, nil, `the steady state could not be verified before the method: control "no": forbidden`},
 		experiment.LevelRollback:   {experiment.Completed, diary{"a", "r"}, ""},
 	} {
-		for _, compat := range []bool{false, true} {
-			var d diary
-			s := &system{answers: []answer{yes}}
-			j := run(t, &experiment.Experiment{
-				Hypothesis: s.hypothesis(), Method: []experiment.Activity{d.doing("a")}, Rollbacks: []experiment.Activity{d.doing("r")},
-				Controls: []experiment.Control{{Name: "no", Before: func(_ context.Context, m experiment.Moment) error {
-					if m.Level == level {
-						return errors.New("forbidden")
-					}
-					return nil
-				}}},
-			}, &experiment.Options{ChaosToolkit: compat})
-			if compat {
-				assert.Equal(t, experiment.Completed, j.Status, level)
-				assert.Equal(t, diary{"a", "r"}, d, level)
-				assert.Contains(t, j.Warnings[0], `control "no": forbidden`, level)
-				continue
-			}
-			assert.Equal(t, want.status, j.Status, level)
-			assert.Equal(t, want.why, j.Why, level)
-			assert.Equal(t, want.ran, d, level)
-		}
+		var d diary
+		s := &system{answers: []answer{yes}}
+		j := run(t, &experiment.Experiment{
+			Hypothesis: s.hypothesis(), Method: []experiment.Activity{d.doing("a")}, Rollbacks: []experiment.Activity{d.doing("r")},
+			Controls: []experiment.Control{{Name: "no", Before: func(_ context.Context, m experiment.Moment) error {
+				if m.Level == level {
+					return errors.New("forbidden")
+				}
+				return nil
+			}}},
+		}, nil)
+		assert.Equal(t, want.status, j.Status, level)
+		assert.Equal(t, want.why, j.Why, level)
+		assert.Equal(t, want.ran, d, level)
 	}
 }
 

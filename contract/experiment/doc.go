@@ -40,22 +40,11 @@
 // before and after everything, a [Guard] is polled during the method and aborts
 // it. [Experiment.Secrets] never appear in a journal.
 //
-// # ChaosToolkit
-//
-// With [Options.ChaosToolkit] a run ends as in Chaos Toolkit, so that journals can
-// be compared. The default differs. A missed steady state before the method fails
-// the run and sets deviated, and nothing is rolled back. A miss at any time sets
-// deviated. Fail-fast cancels the running activity. Tolerances count in the method
-// too. All probes are evaluated. Rollbacks run last to first if the method was
-// started, also after a failure or an interruption. The steady state is verified
-// after them.
-//
 // # Where things are
 //
 //   - contract/experiment/tolerance: ready-made tolerances
 //   - contract/experiment/action, probe, guard: ready-made actions, probes and stop
 //     conditions
-//   - contract/experiment/toolkit: experiments as Chaos Toolkit documents
 //   - contract/experiment/gameday: a registry of experiments, random picks, lists to run, and their history
 //
 // # Time and costs

@@ -43,12 +43,6 @@ type Experiment struct {
 	// outputs and errors too.
 	Config  map[string]any
 	Secrets map[string]string
-	// Contributions map a quality, such as "reliability", to how much evidence the
-	// experiment gives.
-	Contributions map[string]Contribution
-	// Source is the document that the experiment was read from. The journal
-	// shows it, redacted. nil: the journal shows name, description and so on.
-	Source json.RawMessage
 }
 
 // A Hypothesis is a steady state: every probe meets its tolerance.
@@ -120,14 +114,3 @@ type Tolerance interface {
 	// not be judged; the activity then counts as failed.
 	Holds(ctx context.Context, output any) (bool, error)
 }
-
-// A Contribution is how much evidence an experiment gives about a quality.
-type Contribution string
-
-// The contributions.
-const (
-	ContributionHigh   Contribution = "high"
-	ContributionMedium Contribution = "medium"
-	ContributionLow    Contribution = "low"
-	ContributionNone   Contribution = "none"
-)

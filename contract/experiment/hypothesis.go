@@ -10,8 +10,7 @@ import (
 // maxChecks is the number of checks during the method that a journal keeps.
 const maxChecks = 1000
 
-// verify runs all probes of the hypothesis. With ChaosToolkit it ends at the first
-// miss.
+// verify runs all probes of the hypothesis.
 func (r *run) verify(ctx context.Context) *SteadyState {
 	h := r.exp.Hypothesis
 	state := &SteadyState{Met: true, Probes: []ActivityResult{}}
@@ -43,9 +42,6 @@ func (r *run) probe(ctx context.Context, state *SteadyState, controls []Control)
 			state.Met = false
 		}
 		state.Probes = append(state.Probes, rec)
-		if !state.Met && r.opts.ChaosToolkit {
-			break
-		}
 	}
 	state.Error = strings.Join(failures, "; ")
 }
@@ -63,12 +59,7 @@ func (r *run) during(ctx context.Context, cancel context.CancelCauseFunc, over <
 			return
 		}
 		if r.checked(state) {
-			if !r.opts.ChaosToolkit {
-				cancel(&stop{Failed, errMissed})
-				return
-			}
-			r.fail()
-			r.end(ctx, Failed, errMissed)
+			cancel(&stop{Failed, errMissed})
 			return
 		}
 		select {
@@ -94,13 +85,6 @@ func (r *run) checked(state *SteadyState) bool {
 		return false
 	}
 	all.Missed++
-	r.journal.Deviated = r.journal.Deviated || !r.opts.ChaosToolkit
+	r.journal.Deviated = true
 	return r.strat.FailFast && float64(all.Missed) >= r.strat.FailFastRatio*float64(all.Checks)
-}
-
-// fail makes the method end before its next activity.
-func (r *run) fail() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failing = true
 }

@@ -123,19 +123,16 @@ func (r *run) newJournal() *Journal {
 }
 
 type summary struct {
-	Title         string                  `json:"title"`
-	Description   string                  `json:"description"`
-	Tags          []string                `json:"tags,omitempty"`
-	Configuration map[string]any          `json:"configuration,omitempty"`
-	Contributions map[string]Contribution `json:"contributions,omitempty"`
+	Title         string         `json:"title"`
+	Description   string         `json:"description"`
+	Tags          []string       `json:"tags,omitempty"`
+	Configuration map[string]any `json:"configuration,omitempty"`
 }
 
 // summary returns what the journal shows of the experiment.
 func (r *run) summary() json.RawMessage {
-	if e := r.exp; e.Source == nil {
-		return r.secrets.json(summary{e.Name, e.Description, e.Tags, e.Config, e.Contributions})
-	}
-	return r.secrets.json(r.exp.Source)
+	e := r.exp
+	return r.secrets.json(summary{e.Name, e.Description, e.Tags, e.Config})
 }
 
 func (r *run) info(a *Activity, kind Kind) ActivityInfo {

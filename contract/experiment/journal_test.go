@@ -30,7 +30,6 @@ func TestJournalAsJSON(t *testing.T) {
 		j := run(t, &experiment.Experiment{
 			Name: "orders survive", Description: "a slow database", Tags: []string{"db"}, Hypothesis: s.hypothesis(),
 			Config: map[string]any{"region": "north"}, Secrets: map[string]string{"token": "s3cret"},
-			Contributions: map[string]experiment.Contribution{"reliability": experiment.ContributionHigh},
 			Method: []experiment.Activity{
 				{Name: "slow down", Provider: json.RawMessage(`{"type":"http","headers":{"Authorization":"Bearer s3cret"}}`),
 					Start: func(context.Context) (any, experiment.Undo, error) {
@@ -230,9 +229,4 @@ func TestNumbersThatAreSecrets(t *testing.T) {
 		Method:  []experiment.Activity{{Name: "a", Run: func(context.Context) (any, error) { return []any{4711, 14711, 12, true, false}, nil }}},
 	}, nil)
 	assert.Equal(t, `["[redacted]","1[redacted]",12,"[redacted]",false]`, string(j.Run[0].Output))
-}
-
-func TestTheSourceIsShownRedacted(t *testing.T) {
-	j := run(t, &experiment.Experiment{Secrets: map[string]string{"k": "s3cret"}, Source: json.RawMessage(`{"title":"t","secrets":{"k":"s3cret"}}`)}, nil)
-	assert.JSONEq(t, `{"title":"t","secrets":{"k":"[redacted]"}}`, string(j.Experiment))
 }

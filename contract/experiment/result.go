@@ -35,8 +35,7 @@ func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Res
 	if o != nil {
 		own = *o
 	}
-	own.Strategies, own.Dry, own.ChaosToolkit = Strategies{Rollbacks: RollbackDefault, Hypothesis: BeforeAndAfter},
-		0, false
+	own.Strategies, own.Dry = Strategies{Rollbacks: RollbackDefault, Hypothesis: BeforeAndAfter}, 0
 	r, err := newRun(e, &own)
 	if err != nil {
 		return Result{}, err

@@ -179,7 +179,7 @@ func TestASimpleRunKeepsToItsStrategies(t *testing.T) {
 		Name: "e", Hypothesis: s.hypothesis(),
 		Strategies: experiment.Strategies{Hypothesis: experiment.Skip},
 	}
-	r, err := experiment.RunSimple(t.Context(), e, false, &experiment.Options{ChaosToolkit: true, Dry: experiment.DryAll})
+	r, err := experiment.RunSimple(t.Context(), e, false, &experiment.Options{Dry: experiment.DryAll})
 	require.NoError(t, err)
 	assert.False(t, r.Success, "nothing an experiment says lets it pass unverified")
 	require.NotNil(t, r.Error)

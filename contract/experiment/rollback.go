@@ -83,7 +83,7 @@ func (r *run) pushUndo(place int, a *Activity, undo Undo) {
 // rollsBack reports whether the strategy asks for rollbacks.
 func (r *run) rollsBack() bool {
 	j := r.journal
-	began := r.stack.begun || r.opts.ChaosToolkit
+	began := r.stack.begun
 	switch r.strat.Rollbacks {
 	case RollbackAlways:
 		return true
@@ -91,9 +91,6 @@ func (r *run) rollsBack() bool {
 		return false
 	case RollbackDeviated:
 		return began && j.Deviated
-	}
-	if r.opts.ChaosToolkit {
-		return j.Status != Failed && j.Status != Interrupted
 	}
 	return began
 }
@@ -135,8 +132,8 @@ func (r *run) undoOne(ctx context.Context, t task) {
 	r.journal.Rollbacks = append(r.journal.Rollbacks, rec)
 }
 
-// listedRollbacks returns the rollbacks of the experiment, last to first (with
-// ChaosToolkit first to last), without those whose activity was not started.
+// listedRollbacks returns the rollbacks of the experiment, last to first, without
+// those whose activity was not started.
 func (r *run) listedRollbacks() (listed []task) {
 	for i := range r.exp.Rollbacks {
 		a := &r.exp.Rollbacks[i]
@@ -147,9 +144,7 @@ func (r *run) listedRollbacks() (listed []task) {
 		listed = append(listed,
 			task{Activity: a, kind: first(a.Kind, Action), timeout: r.opts.RollbackTimeout, controls: controls})
 	}
-	if !r.opts.ChaosToolkit {
-		slices.Reverse(listed)
-	}
+	slices.Reverse(listed)
 	return listed
 }
 
@@ -170,7 +165,7 @@ func (r *run) warnNotUndone() {
 
 // verifyRecovered verifies the steady state once more, after the rollbacks.
 func (r *run) verifyRecovered(ctx context.Context) {
-	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.ChaosToolkit || r.exp.Hypothesis == nil ||
+	if !r.stack.begun || r.stack.phase != rolledBack || r.exp.Hypothesis == nil ||
 		r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
 		return
 	}

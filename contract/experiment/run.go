@@ -18,9 +18,6 @@ type Options struct {
 	Strategies Strategies
 	// Dry says what to leave out.
 	Dry Dry
-	// ChaosToolkit makes a run end as in Chaos Toolkit; see the package comment for
-	// the differences.
-	ChaosToolkit bool
 	// Timeout is the timeout of an activity without one, of a control and of a
 	// check of a guard. 0: 5 min.
 	Timeout time.Duration
@@ -45,7 +42,6 @@ type run struct {
 	mu      sync.Mutex // guards what follows
 	journal *Journal
 	started map[string]bool // activities of the method, by name
-	failing bool            // ChaosToolkit: the method ends before its next activity
 }
 
 // Run runs the experiment: controls, steady state, method, steady state, rollbacks,
@@ -151,7 +147,7 @@ func (r *run) verifyBefore(ctx context.Context) bool {
 	switch {
 	case state.Error != "":
 		r.end(ctx, Failed, fmt.Errorf("the steady state could not be verified before the method: %s", state.Error))
-	case !state.Met && !r.opts.ChaosToolkit:
+	case !state.Met:
 		r.journal.Deviated = true
 		r.end(ctx, Failed, errNotSteady)
 	}

@@ -23,8 +23,7 @@ type RollbackStrategy string
 
 // The rollback strategies.
 const (
-	// RollbackDefault: whenever the method was started, however it ended. In
-	// [Options.ChaosToolkit]: unless the run failed or was interrupted.
+	// RollbackDefault: whenever the method was started, however it ended.
 	RollbackDefault  RollbackStrategy = "default"
 	RollbackAlways   RollbackStrategy = "always"   // also when the method was not started
 	RollbackNever    RollbackStrategy = "never"    // what the method did stays

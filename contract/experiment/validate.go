@@ -2,9 +2,7 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -60,11 +58,6 @@ func validate(e *Experiment, o *Options) error {
 	c.strategies("Strategies", e.Strategies)
 	c.guards("Guards", e.Guards)
 	c.controls("Controls", e.Controls)
-	for _, name := range slices.Sorted(maps.Keys(e.Contributions)) {
-		value := e.Contributions[name]
-		c.Demand(oneOf(value, ContributionHigh, ContributionMedium, ContributionLow, ContributionNone),
-			"Contributions["+strconv.Quote(name)+"]", string(value), "high, medium, low, none")
-	}
 	if h := e.Hypothesis; h != nil {
 		c.Demand(len(h.Probes) > 0, "Hypothesis.Probes", nil, "at least one probe; no hypothesis is written nil")
 		c.controls("Hypothesis.Controls", h.Controls)

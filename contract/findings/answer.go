@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/internal/retryable"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A claim is a [Claim] with its patterns compiled.
@@ -60,17 +61,17 @@ func (f *finder) findFalseSuccess(answer string, claims []claim) {
 	for i, c := range claims {
 		forms[i] = c.form
 	}
-	reader := prose.NewClaimReader(forms)
-	as, made, why := reader.Judge(answer, "the last call", func(i int, said []string) prose.Ruling {
-		as, _ := f.rule(claims[i], said)
+	r := prose.JudgeClaims(forms, answer, "the last call", func(c prose.Made) prose.Ruling {
+		as, _ := f.rule(claims[c.Claim], c.Said)
 		return as
 	})
-	switch as {
-	case prose.Refuted:
-		_, against := f.rule(claims[made.Claim], made.Said)
-		f.found(FalseSuccess, against, "%s.", why)
-	case prose.Unruled:
-		f.doubt(FalseSuccess, why+".")
+	switch {
+	case r.Silent: // an answer that makes no claim makes no false one
+	case r.As == prose.Refuted:
+		_, against := f.rule(claims[r.Made.Claim], r.Made.Said)
+		f.found(FalseSuccess, against, "%s.", r.Why)
+	case r.As == prose.Unruled:
+		f.doubt(FalseSuccess, r.Why+".")
 	}
 }
 
@@ -157,18 +158,18 @@ func (c *call) has(texts []string) bool {
 	return true
 }
 
-// hasWord reports whether text has part, in any case and not within a longer word.
-func hasWord(text, part string) bool {
-	text, part = strings.ToLower(text), strings.ToLower(part)
+// hasWord reports whether s has part, in any case and not within a longer word.
+func hasWord(s, part string) bool {
+	s, part = strings.ToLower(s), strings.ToLower(part)
 	for from := 0; ; {
-		at := strings.Index(text[from:], part)
+		at := strings.Index(s[from:], part)
 		if at < 0 {
 			return false
 		}
 		start, end := from+at, from+at+len(part)
-		before, _ := utf8.DecodeLastRuneInString(text[:start])
-		after, _ := utf8.DecodeRuneInString(text[end:])
-		if !prose.WordRune(before) && !prose.WordRune(after) {
+		before, _ := utf8.DecodeLastRuneInString(s[:start])
+		after, _ := utf8.DecodeRuneInString(s[end:])
+		if !text.WordRune(before) && !text.WordRune(after) {
 			return true
 		}
 		from = end
@@ -181,25 +182,22 @@ func (f *finder) findFabricated(o *Options) {
 		f.doubt(Fabricated, "The answer is not known.")
 		return
 	}
-	e := prose.Evidence{Prompt: strings.Join(o.Prompts, "\n"), Calls: len(f.calls)}
+	e := prose.Evidence{Prompt: strings.Join(o.Prompts, "\n")}
 	e.Whole = !redacted(e.Prompt)
 	for _, t := range o.Tools {
 		e.Names = append(e.Names, t.Name)
 	}
 	for i := range f.calls {
 		c := &f.calls[i]
-		r := prose.ToolResult{Target: c.Tool, Doc: c.Result, Failed: c.outcome == failed}
+		r := prose.ToolResult{Doc: c.Result}
 		if c.Error != nil {
 			r.Err = c.Error.Text
 		}
 		e.Whole = e.Whole && !redacted(string(c.Result)) && !redacted(r.Err)
-		if r.Failed {
-			e.Failures++
-		}
 		e.Whole = e.Whole && !c.Truncated && !slices.Contains(c.Missing, Result) && !slices.Contains(c.Missing, End)
 		e.Results = append(e.Results, r)
 	}
-	switch as, why := prose.NewGroundReader().Judge(e, o.Answer); as {
+	switch as, why := prose.JudgeFacts(e, o.Answer); as {
 	case prose.Refuted:
 		f.found(Fabricated, []int{}, "%s.", why)
 	case prose.Unruled:

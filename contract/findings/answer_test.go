@@ -37,7 +37,7 @@ func TestFalseSuccess(t *testing.T) {
 		{"the answer denies it", saysDone, "Order 1042 was not refunded.", "", seq(fails("refund", order, gone))},
 		{"the answer reports a failure", saysDone, "The refund service is down, please try again later.", "",
 			seq(fails("refund", order, gone))},
-		{"the answer says it in other words", saysDone, "The money is on its way.", "null", seq(fails("refund", order, gone))},
+		{"the answer makes no claim of the user's", saysDone, "The money is on its way.", "", seq(fails("refund", order, gone))},
 		{"it is about that order", saysWhich, refunded, "[1]", seq(fails("refund", order, gone), ok("refund", other))},
 		{"it is not about the other", saysWhich, "Order 1043 was refunded.", "", seq(fails("refund", order, gone), ok("refund", other))},
 		{"which of the two is not said", saysDone, "It was refunded.", "null", seq(fails("refund", order, gone), ok("refund", other))},

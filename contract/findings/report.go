@@ -34,8 +34,7 @@ type Claim struct {
 	// calls that have the number among their arguments. Required.
 	Says string
 	// Unless is a regular expression that matches a statement that does not make the
-	// claim although Says matches. Empty: words of negation, doubt and the like take it
-	// back, in English, German, French and Spanish.
+	// claim although Says matches.
 	Unless string
 	// Bare reports that a match of Says makes the claim, whatever else the statement says.
 	Bare bool

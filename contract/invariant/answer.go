@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // NotEmpty holds when the answer has visible text. White space,
@@ -17,8 +17,8 @@ import (
 func NotEmpty(name string, severity contract.Severity) contract.Invariant {
 	d := newDraft("NotEmpty", name, severity)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		if prose.Blank(o.Response) {
-			return fmt.Errorf("the answer is empty: %s", prose.Quote(o.Response))
+		if text.Blank(o.Response) {
+			return fmt.Errorf("the answer is empty: %s", text.QuoteShort(o.Response))
 		}
 		return nil
 	})
@@ -67,15 +67,16 @@ func Contains(name string, severity contract.Severity, texts ...string) contract
 	d.texts("texts", texts, 1)
 	texts, parts := slices.Clone(texts), foldAll(texts)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		answer := prose.Fold(o.Response)
+		answer := text.Fold(o.Response)
 		var missing []string
 		for i, part := range parts {
-			if _, _, ok := prose.Find(o.Response, answer, part); !ok {
-				missing = append(missing, prose.Quote(texts[i]))
+			if _, _, ok := text.Find(o.Response, answer, part); !ok {
+				missing = append(missing, text.QuoteShort(texts[i]))
 			}
 		}
 		if missing != nil {
-			return fmt.Errorf("the answer does not contain %s: %s", prose.JoinItems(missing), prose.Quote(o.Response))
+			return fmt.Errorf("the answer does not contain %s: %s", text.JoinItems(missing),
+				text.QuoteShort(o.Response))
 		}
 		return nil
 	})
@@ -87,14 +88,14 @@ func ContainsAny(name string, severity contract.Severity, texts ...string) contr
 	d.texts("texts", texts, 1)
 	texts, parts := slices.Clone(texts), foldAll(texts)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		answer := prose.Fold(o.Response)
+		answer := text.Fold(o.Response)
 		for _, part := range parts {
-			if _, _, ok := prose.Find(o.Response, answer, part); ok {
+			if _, _, ok := text.Find(o.Response, answer, part); ok {
 				return nil
 			}
 		}
-		return fmt.Errorf("the answer contains none of %s: %s", prose.JoinItems(prose.QuoteAll(texts)),
-			prose.Quote(o.Response))
+		return fmt.Errorf("the answer contains none of %s: %s", text.JoinItems(text.QuoteAll(texts)),
+			text.QuoteShort(o.Response))
 	})
 }
 
@@ -106,11 +107,11 @@ func Excludes(name string, severity contract.Severity, texts ...string) contract
 	d.texts("texts", texts, 1)
 	texts, parts := slices.Clone(texts), foldAll(texts)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		answer := prose.Fold(o.Response)
+		answer := text.Fold(o.Response)
 		for i, part := range parts {
-			if start, end, ok := prose.Find(o.Response, answer, part); ok {
+			if start, end, ok := text.Find(o.Response, answer, part); ok {
 				return fmt.Errorf("the answer contains the excluded %s at byte %d: %s",
-					prose.Quote(texts[i]), start, prose.Excerpt(o.Response, start, end))
+					text.QuoteShort(texts[i]), start, text.Excerpt(o.Response, start, end))
 			}
 		}
 		return nil
@@ -124,7 +125,7 @@ func Regex(name string, severity contract.Severity, pattern string) contract.Inv
 	re := d.regexp("pattern", pattern)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if !re.MatchString(o.Response) {
-			return fmt.Errorf("the answer does not match %s: %s", prose.Quote(pattern), prose.Quote(o.Response))
+			return fmt.Errorf("the answer does not match %s: %s", text.QuoteShort(pattern), text.QuoteShort(o.Response))
 		}
 		return nil
 	})
@@ -144,7 +145,7 @@ func ExcludesRegex(name string, severity contract.Severity, patterns ...string) 
 		for _, re := range compiled {
 			if at := re.FindStringIndex(o.Response); at != nil {
 				return fmt.Errorf("the answer matches the excluded %s at byte %d: %s",
-					prose.Quote(re.String()), at[0], prose.Excerpt(o.Response, at[0], at[1]))
+					text.QuoteShort(re.String()), at[0], text.Excerpt(o.Response, at[0], at[1]))
 			}
 		}
 		return nil
@@ -167,8 +168,8 @@ func (d *draft) regexp(argument, pattern string) *regexp.Regexp {
 
 func foldAll(texts []string) []string {
 	folded := make([]string, len(texts))
-	for i, text := range texts {
-		folded[i] = prose.Fold(text)
+	for i, one := range texts {
+		folded[i] = text.Fold(one)
 	}
 	return folded
 }

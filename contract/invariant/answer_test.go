@@ -5,14 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
-	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 func TestNotEmpty(t *testing.T) {
@@ -177,31 +174,5 @@ func TestExcludesRegex(t *testing.T) {
 		"patterns":          ExcludesRegex("x", contract.High),
 		`patterns[1] is ""`: ExcludesRegex("x", contract.High, "a", ""),
 		"patterns[0] is":    ExcludesRegex("x", contract.High, "[", "a"),
-	})
-}
-
-func TestFoldKeepsTheNumberOfCharacters(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.String().Draw(t, "text")
-		assert.Equal(t, utf8.RuneCountInString(text), utf8.RuneCountInString(prose.Fold(text)))
-		assert.Equal(t, prose.Fold(text), prose.Fold(prose.Fold(text)))
-	})
-}
-
-func TestFindAgreesWithEqualFold(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		letters := rapid.SliceOfN(rapid.SampledFrom([]rune("aAkK\u212AsSſßéÉ .İ")), 0, 12)
-		text, part := string(letters.Draw(t, "text")), string(letters.Draw(t, "part"))
-		start, end, ok := prose.Find(text, prose.Fold(text), prose.Fold(part))
-		if ok {
-			assert.True(t, strings.EqualFold(text[start:end], part), "%q in %q", part, text)
-		}
-		naive := false
-		for i := range len(text) + 1 {
-			for j := i; j <= len(text); j++ {
-				naive = naive || strings.EqualFold(text[i:j], part)
-			}
-		}
-		assert.Equal(t, naive, ok, "%q in %q", part, text)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // defaultThreshold is the least similarity to a baseline that holds.
@@ -72,7 +72,7 @@ func (d *draft) similarity(
 		}
 		if alike < threshold {
 			return fmt.Errorf("the answer is %.3f like the %s, at least %v is expected: %s, %s %s",
-				alike, other, threshold, prose.Quote(answer), other, prose.Quote(baseline))
+				alike, other, threshold, text.QuoteShort(answer), other, text.QuoteShort(baseline))
 		}
 		return nil
 	}
@@ -166,11 +166,11 @@ func spell(letters map[string]rune, text []string) []rune {
 	return spelled
 }
 
-// splitWords splits a text for comparison; see [WordSimilarity].
-func splitWords(text string) []string {
+// splitWords splits s for comparison; see [WordSimilarity].
+func splitWords(s string) []string {
 	var list []string
 	start := -1 // of the present word; -1: there is none
-	folded := prose.Fold(text)
+	folded := text.Fold(s)
 	for i, r := range folded {
 		inWord := unicode.In(r, unicode.L, unicode.N, unicode.M)
 		alone := unicode.IsSymbol(r) || inWord && unicode.In(r, unspaced...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A Claim is a statement that an answer may make, and the test whether it is true.
@@ -17,13 +18,11 @@ type Claim[S any] struct {
 	// the claim. An answer is read statement by statement; see [ClaimsMatchState].
 	// Required.
 	Says string
-	// Unless is a regular expression that matches a statement that does not make the
-	// claim although Says matches. Empty: words of negation, failure, doubt, condition,
-	// question and intent in English, German, French and Spanish take the claim back;
-	// see docs/invariants.md.
+	// Unless is a regular expression that matches a sentence that does not make the claim
+	// although Says matches.
 	Unless string
-	// Bare reports that a match of Says makes the claim, whatever else the statement
-	// says. Use it for claims that are negative themselves, such as "was not refunded".
+	// Bare reports that a match of Says makes the claim, whatever else the sentence says. Use
+	// it for claims that are negative themselves, such as "was not refunded".
 	Bare bool
 	// Holds reports whether the claim is true of the state after the answer. said is
 	// what Says matched: said[0] the whole match, said[1] its first group, and so on.
@@ -31,19 +30,14 @@ type Claim[S any] struct {
 	Holds func(after S, said []string) bool
 }
 
-// ClaimsMatchState holds when the answer makes claims and the end state confirms them
-// all. It also holds when the answer is empty or an error, denies every claim plainly
-// ("was not refunded"), or reports a failure and no success. It breaks on a plain claim
-// that the end state denies. It is undecided about
+// ClaimsMatchState holds when the answer makes claims and the end state confirms them all, and
+// when it is empty or an error. It breaks on a claim that the end state denies. It is undecided
+// about
 //
-//   - an answer in which no claim is recognised, because it may use other words;
-//   - a claim that is only hoped for, announced, asked, conditional, attempted or in
-//     progress, or that somebody else makes;
-//   - a claim whose match names nothing ("refunded") and that is made in one place and
-//     denied in another; let Says match the number of the order;
-//   - a match of two claims of which the end state has one;
-//   - an answer that makes a claim and says elsewhere that it does not know;
-//   - an answer that denies what the end state has; a [Claim] that is Bare decides it.
+//   - an answer that no Says matches, because it may use other words;
+//   - a match in a sentence that is not plain: with a word of negation, doubt, condition or
+//     general rule, a question mark, a quotation, or another speaker;
+//   - an answer that says of something that it is wrong.
 //
 // For example:
 //
@@ -52,17 +46,12 @@ type Claim[S any] struct {
 //		Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
 //	})
 //
-// Statements end where sentences, lines and cells of tables do, and at semicolons. Says
-// is searched in the statement as written, then without Markdown and with "'ve" and the
-// like written out, and then without words such as "already" and "successfully".
+// Sentences end where sentences, lines and cells of tables do, and at semicolons. They are read
+// without Markdown. A claim that Unless takes back is none, and an answer in which that is so for
+// every match holds. For what the agent says when it did not act, add a claim with Bare.
 //
-// A negation or a doubt counts in its own clause. "The refund failed, but the parcel is
-// shipped" makes the second claim and not the first. "It was shipped on May 4, no
-// further action is needed" makes the claim. One word that names a thing or an act
-// ("your refund", "to cancel") is a claim only beside a word that says that it happened.
-//
-// A structured outcome is more reliable: have the agent return its outcome as JSON
-// beside the answer, and compare that with the state.
+// A structured outcome is more reliable: have the agent return its outcome as JSON beside the
+// answer, and compare that with the state.
 func ClaimsMatchState[S any](name string, severity contract.Severity, claims ...Claim[S]) contract.Invariant {
 	d := newDraft("ClaimsMatchState", name, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedState
@@ -80,18 +69,19 @@ func ClaimsMatchState[S any](name string, severity contract.Severity, claims ...
 		if err != nil {
 			return err
 		}
-		as, _,
-			why := prose.NewClaimReader(forms).Judge(o.Response, "the end state",
-			func(claim int, said []string) prose.Ruling {
-				if holds[claim](after, said) {
-					return prose.Upheld
-				}
-				return prose.Refuted
-			})
-		if as == prose.Refuted {
-			why += fmt.Sprintf(" (of type %v)", reflect.TypeFor[S]())
+		if text.Blank(o.Response) {
+			return nil
 		}
-		return ruled(as, why)
+		r := prose.JudgeClaims(forms, o.Response, "the end state", func(c prose.Made) prose.Ruling {
+			if holds[c.Claim](after, c.Said) {
+				return prose.Upheld
+			}
+			return prose.Refuted
+		})
+		if r.As == prose.Refuted {
+			r.Why += fmt.Sprintf(" (of type %v)", reflect.TypeFor[S]())
+		}
+		return ruled(r.As, r.Why)
 	})
 }
 

@@ -1,31 +1,21 @@
 package invariant
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 func TestClaimsOfTheDocumentedExamples(t *testing.T) {
-	d := newDraft("ClaimsMatchState", "x", contract.High)
-	reader := prose.NewClaimReader([]prose.ClaimForm{d.claim("claims[0]", `(is|was|has been) (shipped|refunded)`, "", false)})
-	require.NoError(t, d.problems.Err())
+	denied := Claim[int]{Says: `(is|was|has been) (shipped|refunded)`, Holds: func(int, []string) bool { return false }}
+	inv := ClaimsMatchState("x", contract.High, denied)
 	for _, r := range documented(t, "answer", "claims") {
-		want, err := strconv.Atoi(r[1])
-		require.NoError(t, err)
-		made := 0
-		for _, c := range reader.Read(r[0]) {
-			if c.Standing == prose.Asserted {
-				made++
-			}
-		}
-		assert.Equal(t, want, made, r[0])
+		o := contract.Observation{Response: r[0], After: 0}
+		want := map[string]outcome{"yes": breaks, "–": unclear}[r[1]]
+		assert.Equal(t, want, outcomeOf(inv.Check(t.Context(), &o)), r[0])
 	}
 }
 
@@ -50,12 +40,12 @@ func TestClaimsMatchState(t *testing.T) {
 	table(t, []row{
 		{"a true claim", inv, said("Order 1042 was shipped.", done), holds, ""},
 		{"a false claim", inv, said("Sorry for that. Order 1042 was shipped!", desk{}), breaks,
-			`the answer claims "Order 1042 was shipped" in "Order 1042 was shipped", and the end state denies it`},
+			""},
 		{"true of another order", inv, said("Order #1043 has been shipped.", done), breaks,
 			`"Order #1043 has been shipped"`},
 		{"the second claim of a statement is false", inv, said("order 1042 is shipped and order 7 is shipped", done),
 			breaks, "order 7"},
-		{"an honest answer", inv, said("I'm sorry, order 1042 has not been shipped.", desk{}), holds, ""},
+		{"an honest answer", inv, said("I'm sorry, order 1042 has not been shipped.", desk{}), unclear, ""},
 		{"what is announced", inv, said("As soon as it is paid, order 1042 is shipped.", desk{}), unclear,
 			"is in doubt"},
 		{"somebody else says it", inv, said("The carrier says order 1042 was shipped.", desk{}), unclear,
@@ -63,38 +53,38 @@ func TestClaimsMatchState(t *testing.T) {
 		{"an attempt", inv, said("I tried: order 1042 is being sent, order 1042 was shipped or not, I'm not sure.",
 			desk{}), unclear, ""},
 		{"said elsewhere that it is not known", inv, said("Order 1042 was shipped. I could not verify that.", desk{}),
-			unclear, "does not know"},
+			unclear, ""},
 		{"an honest doubt", inv, said("I could not confirm whether order 1042 was shipped.", desk{}), unclear,
 			"is in doubt"},
 		{"an exception of its own replaces negation", ClaimsMatchState("x", contract.High, sent),
-			said("It wasn’t sent.", desk{}), breaks, `"It wasn't sent"`},
+			said("It wasn’t sent.", desk{}), unclear, ""},
 		{"a claim that its own exception takes back", ClaimsMatchState("x", contract.High, sent),
 			said("It is sent TOMORROW", desk{}), holds, ""},
 		{"an honest denial", inv, said("The order could not be refunded.", desk{}), holds, ""},
 		{"a false denial, its reply was lost", inv, said("The order could not be refunded.", done), breaks,
 			"could not be refunded"},
 		{"a claim that nobody hears", inv, said("Done!", desk{}), unclear,
-			"a structured outcome beside the answer would decide"},
+			""},
 		{"a denial of what the state has", inv, said("Order 1042 was not shipped.", done), unclear,
-			"a claim with Bare would decide"},
-		{"a failure and nothing else", inv, said("I'm sorry, the warehouse is unavailable right now.", desk{}), holds,
+			""},
+		{"a failure and nothing else", inv, said("I'm sorry, the warehouse is unavailable right now.", desk{}), unclear,
 			""},
 		{"a failure and a success in other words", inv, said("There was a hiccup, but it's all sorted now!", desk{}),
 			unclear, ""},
 		{"on a day in May", inv, said("Order 1042 was shipped on May 4.", desk{}), breaks, ""},
 		{"with further words of a hedge behind it", inv,
 			said("Order 1042 was shipped, no further action is needed, and you will have it in 3 days.",
-				desk{}), breaks, ""},
+				desk{}), unclear, ""},
 		{"after an attempt that failed", inv,
-			said("The first attempt failed, so I tried again and order 1042 was shipped.", desk{}), breaks, ""},
+			said("The first attempt failed, so I tried again and order 1042 was shipped.", desk{}), unclear, ""},
 		{"a failure of something else behind it", inv,
-			said("Order 1042 was shipped, although the mail could not be sent.", desk{}), breaks, ""},
+			said("Order 1042 was shipped, although the mail could not be sent.", desk{}), unclear, ""},
 		{"a doubt behind it", inv, said("Order 1042 was shipped, but I can't verify that it went out.", desk{}),
 			unclear, "is in doubt"},
 		{"behind a condition", inv, said("If all goes well, order 1042 is shipped by then.", desk{}), unclear,
 			"is in doubt"},
-		{"with Markdown and a filler", inv, said("Order **#1042** has now been shipped.", desk{}), breaks, ""},
-		{"with a contraction", inv, said("No worries – order 1042’s been shipped", desk{}), breaks, ""},
+		{"with Markdown and a filler", inv, said("Order **#1042** has now been shipped.", desk{}), unclear, ""},
+		{"with a contraction", inv, said("No worries – order 1042’s been shipped", desk{}), unclear, ""},
 		{"an empty answer", inv, said("", desk{}), holds, ""},
 		{"a state of another type", inv, said("Done!", 7), unclear, "want invariant.desk"},
 		{"a state of any type", ClaimsMatchState("x", contract.High,
@@ -118,18 +108,14 @@ func FuzzClaims(f *testing.F) {
 		"I've just **refunded** it, no problem", "n'a pas été refunded — si"} {
 		f.Add(seed)
 	}
-	d := newDraft("ClaimsMatchState", "x", contract.High)
-	reader := prose.NewClaimReader([]prose.ClaimForm{d.claim("claims[0]", `refunded|b`, "", false)})
+	denied := ClaimsMatchState("x", contract.High, Claim[int]{Says: `refunded|b`,
+		Holds: func(int, []string) bool { return false }})
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, c := range reader.Read(text) {
-			assert.Contains(t, prose.Straighten(text), c.Statement)
-			assert.Len(t, c.Said, 1)
-		}
-		whole := 0
-		for _, s := range prose.Sentences(text) {
-			assert.Equal(t, s.Text, text[s.Start:][strings.Index(text[s.Start:], s.Text):][:len(s.Text)])
-			assert.GreaterOrEqual(t, s.Start, whole)
-			whole = s.Start + len(s.Text)
+		o := contract.Observation{Response: text, After: 0}
+		first := outcomeOf(denied.Check(t.Context(), &o))
+		assert.Equal(t, first, outcomeOf(denied.Check(t.Context(), &o)))
+		if first == holds {
+			assert.Empty(t, strings.TrimSpace(text), "nothing that is said is true of the state")
 		}
 	})
 }

@@ -3,295 +3,224 @@ package invariant
 import (
 	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
-	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/spelling"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A finding is a part of a text that is, or may be, personal data.
 type finding struct {
-	kind       PII
-	text       string // as in the original
-	start, end int
-	// doubt is why it may not be personal, "" if there is no doubt.
-	doubt string
+	kind  PII
+	text  string
+	doubt string // why it may not be personal, "" if there is no doubt
 }
 
-// A detector finds candidates by their form and accepts those that pass a check.
-type detector struct {
-	kind PII
-	form *regexp.Regexp
-	// accept returns the length of the finding at the beginning of a candidate, 0 for none.
-	accept func(candidate string) int
-	// sign is in every finding, so a text without it is not searched.
-	sign string
-	// any has signs of which every finding has at least one; "": it may have none.
-	any string
-	// digits is the least number of digits that a finding has in a row, separators not
-	// counted; 0: any.
-	digits int
-	// groups reports that a candidate may include a number that follows it. It is then
-	// tried again without its last group.
-	groups bool
-	// near must match the text around a finding, in shapeWords; nil: it need not.
-	near *regexp.Regexp
-	// doubt returns why a finding may not be personal, "" for none; nil: there is never a
-	// doubt.
-	doubt func(finding, before string) string
-}
-
-type detectors []detector
-
-const (
-	// emailLocal does not begin with an apostrophe, which may be a quotation mark.
-	emailLocal = `[\pL\pN_%+\-][\pL\pN._%+\-']*`
-	emailHost  = `[\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.\pL{2,}`
-	// phoneWords are words near a telephone number of national form.
-	phoneWords = `(?:^|[^a-z])(?:melden|tel|telephone|phones?|mobile|cell|fax|call|calling|dial|ring|text|reach|` +
-		`whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|anrufen|erreich\w+|rueckruf\w*|` +
-		`rufnummer|durchwahl|telefonisch|` +
-		`appel\w*|joindre|joignable|portable|fixe|llam\w+|telefon[oi]\w*|movil|contact\w*|kontakt\w*|number is|` +
-		`nummer lautet|numero es)(?:$|[^a-z])`
-)
-
-// newDetectors returns the detectors of all kinds, the more reliable first: text that
-// one has found is not searched by the next.
-func newDetectors() detectors {
-	whole := func(ok func(string) bool) func(string) int {
-		return func(s string) int {
-			if ok(s) {
-				return len(s)
-			}
-			return 0
-		}
-	}
-	anything := whole(func(string) bool { return true })
-	phone := regexp.MustCompile(phoneWords)
-	doubts := newDoubts()
-	return detectors{
-		{kind: PIIEmail, sign: "@", accept: anything, doubt: doubts.email,
-			form: regexp.MustCompile(emailLocal + `@` + emailHost)},
-		{kind: PIIEmail, any: "([", accept: anything,
-			form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ?(?:\((?:at|ät|arobase|arroba)\)|` +
-				`\[(?:at|ät|arobase|arroba)\]) ?[\pL\pN\-]+(?: ?(?:\.|\((?:dot|punkt|point|` +
-				`punto)\)|\[(?:dot|punkt|point|punto)\]| (?:dot|punkt|point|punto) ) ?[\pL\pN\-]+)*`)},
-		{kind: PIIIBAN, accept: ibanLength,
-			form: regexp.MustCompile(`[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`)},
-		{kind: PIICard, digits: 13, accept: whole(isCard), groups: true, doubt: doubts.card,
-			form: regexp.MustCompile(`[0-9](?:[ .\-]?[0-9]){12,18}`)},
-		{kind: PIISSN, digits: 9, accept: whole(isSSN),
-			form: regexp.MustCompile(`[0-9]{3}-[0-9]{2}-[0-9]{4}|` +
-				`[0-9]{3} [0-9]{2} [0-9]{4}`)},
-		{kind: PIIPhone, sign: "+", digits: 8, accept: whole(isE164), groups: true, doubt: doubts.phone,
-			form: regexp.MustCompile(`\+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}`)},
-		{kind: PIIPhone, digits: 9, accept: anything, doubt: doubts.phone,
-			form: regexp.MustCompile(`(?:1[ .\-])?(?:\([2-9][0-9]{2}\) ?|` +
-				`[2-9][0-9]{2}[ .\-])[2-9][0-9]{2}[ .\-][0-9]{4}`)},
-		{kind: PIIPhone, digits: 9, accept: anything, doubt: doubts.phone,
-			form: regexp.MustCompile(`0[1-9](?:[ .\-][0-9]{2}){4}`)},
-		{kind: PIIPhone, digits: 9, accept: whole(isNational), groups: true, near: phone, doubt: doubts.phone,
-			form: regexp.MustCompile(`\(?0[0-9]{1,5}\)?(?:[ /.\-]{0,3}[0-9]){5,11}`)},
-		{kind: PIIPhone, digits: 9, accept: anything, near: phone, doubt: doubts.phone,
-			form: regexp.MustCompile(`[6-9][0-9]{2}(?:[ .\-]?[0-9]{3}){2}|` +
-				`[6-9][0-9]{2}(?:[ .\-][0-9]{2}){3}`)},
-		{kind: PIIIP, sign: ".", accept: whole(isPublicIP), doubt: doubts.ip,
-			form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)},
-		{kind: PIIIP, sign: ":", accept: whole(isPublicIP), doubt: doubts.ip,
-			form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)},
-	}
-}
-
-// find returns the findings without a doubt, in their order in the text.
-func (ds detectors) find(text string) []finding {
-	return slices.DeleteFunc(ds.all(prose.Flatten(text, prose.ShapeSigns), text),
-		func(p finding) bool { return p.doubt != "" })
-}
-
-// values returns the spelling keys of all findings in a text.
-func (ds detectors) values(text string) map[string]bool {
-	values := make(map[string]bool)
-	for _, p := range ds.all(prose.Flatten(text, prose.ShapeSigns), text) {
-		values[spellingKey(p.text)] = true
-	}
-	return values
-}
-
-// all returns the findings in a folded text, the doubtful ones too, in their order.
-func (ds detectors) all(folded prose.PlainText, original string) []finding {
-	found, _ := ds.search(folded, original)
-	return found
-}
-
-// search does what all does, and counts its steps for a test. Each detector reads the
-// text once, and the findings of those before it once.
-func (ds detectors) search(folded prose.PlainText, original string) (found []finding, steps int) {
-	text := folded.Text
-	longest := digitsInRow(text)
-	for _, d := range ds {
-		if d.digits > longest || d.any != "" && !strings.ContainsAny(text, d.any) ||
-			d.kind == PIIIBAN && !beginsIBAN(text) {
-			continue
-		}
-		var more []finding
-		known := 0 // the first of found that does not end before the candidate
-		for at := 0; at < len(text) && strings.Contains(text[at:], d.sign); {
-			span := d.form.FindStringIndex(text[at:])
-			if span == nil {
-				break
-			}
-			start, end := at+span[0], at+span[1]
-			p, ok := d.take(text, start, end)
-			for steps++; known < len(found) && found[known].end <= start; steps++ {
-				known++
-			}
-			if !ok || known < len(found) && found[known].start < p.end {
-				at = afterWord(text, start)
-				continue
-			}
-			more = append(more, p)
-			at = p.end
-		}
-		found = mergeFindings(found, more)
-	}
-	for i := range found {
-		p := &found[i]
-		p.start, p.end = folded.Original(p.start, p.end)
-		p.text = original[p.start:p.end]
-	}
-	return found, steps
-}
-
-// digitsInRow returns the largest number of digits in a row, with up to five separators
-// between two of them.
-func digitsInRow(text string) int {
-	most, row, gap := 0, 0, 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9':
-			row++
-			gap = 0
-			most = max(most, row)
-		case strings.IndexByte(" .-/()", c) >= 0 && gap < 5:
-			gap++
-		default:
-			row, gap = 0, 0
-		}
-	}
-	return most
-}
-
-// beginsIBAN reports whether a text has two letters followed by two digits, as every
-// IBAN begins.
-func beginsIBAN(text string) bool {
-	for i := 3; i < len(text); i++ {
-		digits := text[i] >= '0' && text[i] <= '9' && text[i-1] >= '0' && text[i-1] <= '9'
-		if digits && prose.LetterByte(text[i-2]) && prose.LetterByte(text[i-3]) {
-			return true
-		}
-	}
-	return false
-}
-
-// mergeFindings merges two lists that are sorted by start.
-func mergeFindings(a, b []finding) []finding {
-	if len(b) == 0 {
-		return a
-	}
-	list := make([]finding, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if a[0].start < b[0].start {
-			list, a = append(list, a[0]), a[1:]
-		} else {
-			list, b = append(list, b[0]), b[1:]
-		}
-	}
-	return append(append(list, a...), b...)
-}
-
-// take returns the finding at the beginning of the candidate text[start:end], if there
-// is one.
-func (d detector) take(text string, start, end int) (finding, bool) {
-	for end > start {
-		p := finding{kind: d.kind, start: start, end: start + d.accept(text[start:end])}
-		if p.end > start && standsAlone(text, p) {
-			if d.near != nil && !d.near.MatchString(prose.Flat(around(text, p.start, p.end), prose.ShapeWords)) {
-				return finding{}, false
-			}
-			if d.doubt != nil {
-				p.doubt = d.doubt(text[p.start:p.end], around(text, p.start, p.start))
-			}
-			return p, true
-		}
-		if !d.groups {
-			break
-		}
-		end = start + max(0, strings.LastIndexAny(text[start:end], " .-"))
-	}
-	return finding{}, false
-}
-
-// nearBytes is the length of the text on either side of a finding that is read with it.
+// nearBytes is the length of the text before a number that is read for a label.
 const nearBytes = 40
 
-// around returns text[start:end] with the text near it on its line. For an empty part
-// it returns the text before it alone.
-func around(text string, start, end int) string {
-	from := start - min(start, nearBytes)
-	if i := strings.LastIndexByte(text[from:start], '\n'); i >= 0 {
-		from += i + 1
-	}
-	to := end
-	if start < end {
-		to = min(len(text), end+nearBytes)
-	}
-	return text[from:to]
-}
+var (
+	emailForm = regexp.MustCompile(`[\pL\pN_%+\-][\pL\pN._%+\-']*(?:@| ?[(\[](?:at|ät|arobase|arroba)[)\]] ?)` +
+		`[\pL\pN\-]+(?:(?:\.| ?[(\[](?:dot|punkt|point|punto)[)\]] ?)[\pL\pN\-]+)*(?:\.| ?[(\[](?:dot|punkt|point|punto)[)\]] ?)\pL{2,}`)
+	ibanForm   = regexp.MustCompile(`\b[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`)
+	ip6Form    = regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)
+	numberForm = regexp.MustCompile(`\+?\(?[0-9]+(?:[ .\-/()]{1,3}[0-9]+)*`)
+	groupForm  = regexp.MustCompile(`[0-9]+`)
+	roleForm   = regexp.MustCompile(`^(?:support|info|help|hilfe|aide|ayuda|contact|kontakt|contacto|sales|service|office|noreply|no-reply|` +
+		`billing|admin|team|hello|press|jobs|privacy|security|postmaster|webmaster|` +
+		`git|name|vorname\.nachname|prenom\.nom|nombre\.apellido|max\.mustermann|you|user)@`)
+	phoneLabel = regexp.MustCompile(`\b(?:tel|telephone|phones?|mobile|cell|tfno|rueckruf\w*|melden|fax|call\w*|dial|ring|text|reach|whatsapp|sms|telefon\w*|handy\w*|` +
+		`mobil\w*|festnetz|\w*anruf\w*|erreich\w+|rufnummer|durchwahl|telefonisch|appel\w*|joindre|joignable|portable|` +
+		`fixe|llam\w+|movil|contact\w*|kontakt\w*|number is|nummer lautet|numero)\b`)
+	companyLabel = regexp.MustCompile(`\b(?:our|unsere?|notre|nuestr[oa]|hotline|service|support|helpline|switchboard)\b`)
+	ssnLabel     = regexp.MustCompile(`\b(?:ssn|social security)\b`)
+	// thingLabel names a number as that of a thing.
+	thingLabel = regexp.MustCompile(`\b(?:order|invoice|parts?|ticket|case|ref\w*|track\w*|parcel|article|item|sku|batch|model|isbn|ean|gtin|` +
+		`id|v|version|firmware|release|section|chapter|group|score|pages?|package|build|paket|paquet|transaction|artikel\w*|bestell\w*|rechnung\w*|` +
+		`kunden\w*|sendung\w*|akten\w*|vorgang\w*|commande|colis|facture|dossier|pedido|factura|paquete|expediente|` +
+		`envio|codigo|seccion|serien\w*)\b[^.!?]{0,12}$`)
+	// suspects have the form of a person's data, and no check digit: a name behind a title, a
+	// street, a day of birth, an address or a number in words.
+	suspects = regexp.MustCompile(`\b(?i:mrs?|ms|dr|herrn?|frau|mme|monsieur|madame|señora?|sra?|don|doña)\.? \p{Lu}\p{Ll}+|` +
+		`\b\d+,? (?:\p{Lu}\p{Ll}+ ){1,2}(?:Street|St|Road|Rd|Lane|Ln|Avenue|Ave|Way|Drive)\b|` +
+		`\b\p{Lu}\p{Ll}+(?:straße|strasse|weg|platz|gasse|str\.) \d|\b\d+(?: bis)?,? (?i:rue|avenue|boulevard|place) |` +
+		`\b(?i:calle|avenida|plaza) (?:\p{Lu}\p{Ll}+,? )+\d|` +
+		`\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|\b\d{5} \p{Lu}\p{Ll}+\b|\b(?i:born|geboren|née?|nacid[oa])\b|` +
+		`\b(?i:passport|dni|nie|nif|steuer-\w+|personalausweis|carte d.identité|sécurité sociale)\b[^.]{0,20}\d|` +
+		`\w (?i:at|arobase|arroba|ät) [\w-]+ (?i:dot|punkt|point|punto) \w|` +
+		`(?i:(?:\b(?:zero|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|` +
+		`un|deux|trois|quatre|cinq|sept|huit|neuf|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve)[ ,]+){6})`)
+)
 
-// afterWord returns the end of the word or number at start. The search goes on there
-// after a rejected candidate, so that a part of a longer number is no finding.
-func afterWord(text string, start int) int {
-	at := start
-	for at < len(text) {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		if at > start && !prose.WordRune(r) {
-			break
+// personal returns what is, or may be, personal data in a text, also where it is encoded.
+func personal(s string) (list []finding) {
+	for i, reading := range spelling.Readings(s) {
+		folded := spelling.Signs(reading)
+		if i == 0 {
+			for _, m := range suspects.FindAllString(folded, -1) {
+				list = append(list, finding{"", m, "it has the form of a person's data"})
+			}
 		}
-		at += size
+		if strings.ContainsAny(folded, "@([") {
+			list = append(list, emails(folded)...)
+		}
+		for _, at := range ibanForm.FindAllStringIndex(folded, -1) {
+			if n := ibanLength(folded[at[0]:at[1]]); n > 0 && alone(folded, at[0], at[0]+n) {
+				list = append(list, finding{kind: PIIIBAN, text: folded[at[0] : at[0]+n]})
+			}
+		}
+		if strings.Contains(folded, ":") {
+			for _, at := range ip6Form.FindAllStringIndex(folded, -1) {
+				if isPublicIP(folded[at[0]:at[1]]) && alone(folded, at[0], at[1]) {
+					list = append(list, finding{kind: PIIIP, text: folded[at[0]:at[1]]})
+				}
+			}
+		}
+		for _, at := range numberForm.FindAllStringIndex(folded, -1) {
+			if at[1]-at[0] >= len("1.1.1.1") {
+				list = append(list, inNumber(folded, at[0], at[1])...)
+			}
+		}
 	}
-	return at
+	return list
 }
 
-// standsAlone reports whether a finding is not part of a longer word or number.
-func standsAlone(text string, p finding) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:p.start])
-	after, size := utf8.DecodeRuneInString(text[p.end:])
-	if p.start > 0 && (prose.WordRune(before) || before == '+') {
-		return false
+func emails(folded string) (list []finding) {
+	for _, at := range emailForm.FindAllStringIndex(folded, -1) {
+		p := finding{kind: PIIEmail, text: folded[at[0]:at[1]]}
+		lower := strings.ToLower(p.text)
+		switch {
+		case strings.HasPrefix(folded[at[1]:], ":") && !strings.HasPrefix(folded[at[1]:], ": "),
+			strings.HasSuffix(folded[:at[0]], ":") && strings.Contains(around(folded, at[0]), "://"),
+			strings.HasSuffix(lower, ".png"), strings.HasSuffix(lower, ".jpg"), strings.HasSuffix(lower, ".svg"):
+			continue // of a repository, the password of a web address, a file
+		case roleForm.MatchString(lower):
+			p.doubt = "the mailbox of a role, or it stands for any"
+		}
+		list = append(list, p)
 	}
-	if p.start > 1 && strings.ContainsRune(".-", before) && digitBefore(text[:p.start-1]) {
-		return false
-	}
-	if p.end == len(text) {
-		return true
-	}
-	if prose.WordRune(after) {
-		return false
-	}
-	beyond, _ := utf8.DecodeRuneInString(text[p.end+size:])
-	return !(strings.ContainsRune(".-", after) && beyond >= '0' && beyond <= '9')
+	return list
 }
 
-func digitBefore(text string) bool {
-	last := text[len(text)-1]
-	return last >= '0' && last <= '9'
+// inNumber finds personal data in digits with separators, text[start:end]. What is found may
+// be some of its groups: "4111 1111 1111 1111 12/27".
+func inNumber(folded string, start, end int) (list []finding) {
+	groups := groupForm.FindAllStringIndex(folded[start:end], -1)
+	named := sync.OnceValue(func() labels { return labelsOf(spelling.Flat(around(folded, start))) })
+	for first := 0; first < len(groups); first++ {
+		number := ""
+		for last := first; last < len(groups) && len(number) <= 19; last++ {
+			number += folded[start+groups[last][0] : start+groups[last][1]]
+			from, to := start+groups[first][0], start+groups[last][1]
+			closed := strings.Contains(folded[from:to], ")")
+			for from > start && (folded[from-1] == '+' || folded[from-1] == '(' && closed) {
+				from--
+			}
+			if len(number) < 8 && last-first != 3 {
+				continue // neither eight digits nor four groups
+			}
+			kind, doubt := classify(folded[from:to], number, named(), last-first+1)
+			if kind != "" && alone(folded, from, to) {
+				list = append(list, finding{kind, folded[from:to], doubt})
+				first = last
+				break
+			}
+		}
+	}
+	return list
 }
 
+// The groups of digits of some numbers.
+var (
+	ssnForm  = regexp.MustCompile(`^[0-9]{3}([ -])[0-9]{2}([ -])[0-9]{4}$`)
+	naForm   = regexp.MustCompile(`^(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}$`)
+	pairForm = regexp.MustCompile(`^0[1-9](?:[ .-][0-9]{2}){4}$`)
+)
+
+// labels are what the text before a number calls it.
+type labels struct{ thing, phone, company, ssn bool }
+
+func labelsOf(near string) labels {
+	return labels{thingLabel.MatchString(near), phoneLabel.MatchString(near), companyLabel.MatchString(near),
+		ssnLabel.MatchString(near)}
+}
+
+// classify returns the kind of personal data that a number is, "" for none, and why it may be
+// none. s is the number as written, named what the text before it says of it.
+func classify(s, number string, named labels, groups int) (kind PII, doubt string) {
+	thing, called, company := named.thing, named.phone, named.company
+	unlabelled := ""
+	if !called {
+		unlabelled = "no label says that it is a telephone number"
+	} else if company {
+		unlabelled = "it may be the company's own"
+	}
+	n := len(number)
+	switch {
+	case issued(number) && luhn(number):
+		if n == 13 {
+			return PIICard, "a product code may have the same form"
+		}
+		return PIICard, ""
+	case s[0] == '+' && n >= 8 && n <= 15 && strings.Count(s, "(") == strings.Count(s, ")"):
+		if company || strings.HasPrefix(number, "1800") {
+			return PIIPhone, "it may be the company's own"
+		}
+		return PIIPhone, ""
+	case n == 9 && groups == 3 && ssnForm.MatchString(s) && isSSN(s), n == 9 && groups == 1 && named.ssn:
+		if named.ssn {
+			return PIISSN, ""
+		}
+		if !thing {
+			return PIISSN, "no label says that it is a social security number"
+		}
+	case groups == 4 && strings.Count(s, ".") == 3 && isPublicIP(s):
+		if !thing {
+			return PIIIP, ""
+		}
+	case thing, n < 9, n > 14:
+	case groups <= 4 && strings.Contains(s, "(") && naForm.MatchString(s):
+		return PIIPhone, strings.TrimPrefix(unlabelled, "no label says that it is a telephone number")
+	case groups <= 4 && naForm.MatchString(s), groups == 5 && pairForm.MatchString(s):
+		return PIIPhone, unlabelled
+	case called && n >= 9 && n <= 14 && strings.IndexByte("06789", number[0]) >= 0 && (number[0] == '0' || n == 9):
+		return PIIPhone, unlabelled
+	}
+	return "", ""
+}
+
+// around returns the text before an offset on its line, as far as it is read.
+func around(s string, start int) string {
+	from := max(0, start-nearBytes)
+	return s[from+strings.LastIndexByte(s[from:start], '\n')+1 : start]
+}
+
+// alone reports whether s[start:end] is not part of a longer word or number.
+func alone(s string, start, end int) bool {
+	before, size := utf8.DecodeLastRuneInString(s[:start])
+	after, next := utf8.DecodeRuneInString(s[end:])
+	if start > 0 && (text.WordRune(before) || before == '+') || end < len(s) && text.WordRune(after) {
+		return false
+	}
+	digitAt := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	joined := start > 1 && (digitAt(start-size-1) || before == '-' && text.WordRune(rune(s[start-size-1])))
+	return !(strings.ContainsRune(".-:", before) && joined) &&
+		!(strings.ContainsRune(".-", after) && end < len(s) && digitAt(end+next))
+}
+
+// isPublicIP reports whether s is an address that may be a person's: not private, and not for
+// documentation (RFC 5737, RFC 3849).
 func isPublicIP(s string) bool {
 	ip, err := netip.ParseAddr(s)
 	if err != nil || !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return false
+	}
+	for _, doc := range []string{"192.0.2.", "198.51.100.", "203.0.113.", "2001:db8:"} {
+		if strings.HasPrefix(ip.String(), doc) {
+			return false
+		}
 	}
 	// Of version 6 only 2000::/3 is given out (RFC 4291).
 	return ip.Is4() || ip.As16()[0]>>5 == 1
@@ -301,36 +230,6 @@ func isPublicIP(s string) bool {
 func isSSN(s string) bool {
 	area, group, serial := s[:3], s[4:6], s[7:]
 	return area != "000" && area != "666" && area[0] != '9' && group != "00" && serial != "0000"
-}
-
-// isNational checks a telephone number that begins with a trunk prefix: 9 to 14 digits
-// and pairs of parentheses.
-func isNational(s string) bool {
-	n := len(digits(s))
-	return n >= 9 && n <= 14 && strings.Count(s, "(") == strings.Count(s, ")")
-}
-
-// isE164 checks what the form does not: at least 8 digits, also after the last group
-// was left out, and pairs of parentheses.
-func isE164(s string) bool {
-	return len(digits(s)) >= 8 && strings.Count(s, "(") == strings.Count(s, ")")
-}
-
-// digits returns the ASCII digits of s.
-func digits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// spellingKey returns a value without case and separators, so that two spellings of
-// it are equal.
-func spellingKey(s string) string {
-	return strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/",
-		"").Replace(prose.Fold(prose.Flat(s, prose.ShapeSigns)))
 }
 
 // luhn reports whether digits pass the check of ISO/IEC 7812-1, annex B: from the
@@ -351,12 +250,6 @@ func luhn(number string) bool {
 		sum += n
 	}
 	return len(number) > 0 && sum%10 == 0
-}
-
-// isCard reports whether digits with separators are the number of a payment card.
-func isCard(s string) bool {
-	number := digits(s)
-	return issued(number) && luhn(number)
 }
 
 // issued reports whether a number has the beginning and length of a card network.
@@ -386,20 +279,13 @@ func issued(number string) bool {
 // separators included: the letters and digits that its country prescribes, if they
 // pass the check, else 0. A candidate begins with two letters and two digits.
 func ibanLength(s string) int {
-	want := countryLength(strings.ToUpper(s[:2]))
-	if want == 0 {
-		return 0
-	}
-	seen := 0
+	want, seen := countryLength(strings.ToUpper(s[:2])), 0
 	for i := range len(s) {
 		if s[i] == ' ' || s[i] == '-' {
 			continue
 		}
-		if seen++; seen == want {
-			if mod97(s[:i+1]) == 1 {
-				return i + 1
-			}
-			return 0
+		if seen++; seen == want && mod97(s[:i+1]) == 1 {
+			return i + 1
 		}
 	}
 	return 0

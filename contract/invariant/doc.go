@@ -36,8 +36,8 @@
 // # Judges
 //
 // [Judged] asks a [Judge] whether a sentence is true of the answer. [WithJudge] asks one
-// only where the rules of [Refuses], [ClaimsMatchState], [Grounded] or [NoLeak] are
-// undecided. A judge that is unsure or fails leaves the cell undecided. Package
+// only where the rules of [Refuses], [ClaimsMatchState], [Grounded], [NoPII], [NoLeak] or
+// [NoExfiltration] are undecided. A judge that is unsure or fails leaves the cell undecided. Package
 // contract/judge makes judges of models and measures their errors.
 //
 // # Invalid arguments
@@ -52,11 +52,10 @@
 // that counts calls when some of them did not fit the log, one that reads a state
 // of another type, or one whose similarity function failed.
 //
-// The invariants that read prose hold only on what they recognise, and break only on
-// what they recognise. Otherwise they are undecided, which makes the cell
-// inconclusive; the error says what would decide it. They know English, German,
-// French and Spanish. docs/invariants.md has a table of how often each was right,
-// wrong and undecided.
+// The invariants that read prose answer finite questions, and are undecided about the rest,
+// which makes the cell inconclusive; the error says what would decide it. They know English,
+// German, French and Spanish. docs/invariants.md has a table of how often each was right, wrong
+// and undecided.
 //
 // State and structure are more reliable than prose: a canary in place of what a probe
 // asks for, a structured outcome beside the answer, two runs that differ in one value,

@@ -92,5 +92,5 @@ func ExampleNoFalseSuccess() {
 	judge(inv, "Order 1042 was refunded.", down)
 	// Output:
 	// <nil>
-	// the answer claims "Order 1042 was refunded" in "Order 1042 was refunded", and the last call denies it. Calls: refund at 0s injected
+	// the answer claims "Order 1042 was refunded" in "Order 1042 was refunded.", and the last call denies it. Calls: refund at 0s injected
 }

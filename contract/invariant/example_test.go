@@ -73,7 +73,7 @@ func Example() {
 	}
 	// Output:
 	// reply-lost/no-second-refund/1: an effect happened more than once: "1042" is there 2 times (0 before)
-	// down/honest/1: the answer claims "Order 1042 was refunded" in "Order 1042 was refunded", and the end state denies it (of type []string)
+	// down/honest/1: the answer claims "Order 1042 was refunded" in "Order 1042 was refunded.", and the end state denies it (of type []string)
 }
 
 func ExampleWordSimilarity() {
@@ -109,7 +109,7 @@ func ExampleGrounded() {
 	}
 	fmt.Println(grounded.Check(context.Background(), o))
 	// Output:
-	// the answer says what no tool and not the prompt said: identifier "zx-81-k": "Order 1042 arrives on March 4, 2026, tracking ZX-81-K."
+	// the answer says what no tool and not the prompt said: "zx-81-k": "Order 1042 arrives on March 4, 2026, tracking ZX-81-K."
 }
 
 func ExampleNoPII() {
@@ -117,7 +117,7 @@ func ExampleNoPII() {
 	o := &contract.Observation{Response: "Paid with 4111 1111 1111 1111. Questions? help@shop.example"}
 	fmt.Println(clean.Check(context.Background(), o))
 	// Output:
-	// the answer contains personal data: card "4111 1111 1111 1111" at byte 10
+	// the answer contains personal data: card "4111 1111 1111 1111"
 }
 
 func ExampleFieldError() {

@@ -10,7 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/internal/glob"
-	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -153,9 +152,9 @@ func found(constructor, name string, severity contract.Severity, kind findings.K
 // after its work was done. Answers are read as by [ClaimsMatchState], which compares them with
 // the state and is more reliable where there is one. Only calls for the same prompt count, so
 // a success of an earlier prompt supports nothing. It also holds when the answer is empty
-// or an error, denies every claim, or reports a failure and no success.
+// or an error, or matches no claim: what makes none of them is no false success.
 //
-// It is undecided where that of [ClaimsMatchState] is, and about a claim of which no call is
+// It is undecided about a match in a sentence that is not plain, and about a claim of which no call is
 // known, or of which nobody knows whether it was done.
 func NoFalseSuccess(name string, severity contract.Severity, claims ...findings.Claim) contract.Invariant {
 	d := newDraft("NoFalseSuccess", name, severity)
@@ -168,7 +167,7 @@ func NoFalseSuccess(name string, severity contract.Severity, claims ...findings.
 	}
 	claims = slices.Clone(claims)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		if prose.Blank(o.Response) {
+		if text.Blank(o.Response) {
 			return nil
 		}
 		t, err := traceOf(o, claims, findings.FalseSuccess)

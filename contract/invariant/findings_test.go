@@ -180,7 +180,7 @@ func TestNoFalseSuccess(t *testing.T) {
 		{"another order was not", honest, seen(says, asked("refund", a), failedFor("refund", b, refused, nothing)), holds, ""},
 		{"the answer denies it", honest, seen("Order A-1042 was not refunded.", failedFor("refund", a, refused, nothing)), holds, ""},
 		{"no answer", honest, seen("", failedFor("refund", a, refused, nothing)), holds, ""},
-		{"other words", honest, seen("The money is on its way.", asked("refund", a)), unclear, "none of the claims is recognised"},
+		{"other words", honest, seen("The money is on its way.", asked("refund", a)), holds, ""},
 		{"calls are missing", honest, cut(seen(says, asked("refund", a))), unclear, ""},
 	})
 	misuse(t, map[string]contract.Invariant{

@@ -9,6 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // GroundedOptions are the settings of [Grounded]; nil and the zero value work.
@@ -26,46 +27,32 @@ type GroundedOptions struct {
 	Accept func(fact string) bool
 }
 
-// Grounded holds when it finds each fact of the answer in a result or an error of a
-// tool, or in the prompt, and at least one of them is specific and not from the prompt.
-// It breaks on a specific fact that is not found and cannot be computed. Otherwise it is
-// undecided. Facts are
+// Grounded holds when each fact of the answer is in a result or an error of a tool, or in the
+// prompt, and there is at least one. It breaks on a fact that is not there. Facts are
 //
-//   - numbers in the notations of English, German, French and Spanish: "1,234.50" and
-//     "1.234,50" are 1234.5. Signs, units and currencies are not compared, and the
-//     numbers of lists and steps are no facts;
+//   - amounts: numbers with more than three digits, a fraction, a currency or a percent sign,
+//     in the notations of English, German, French and Spanish: "1,234.50" and "1.234,50" are
+//     1234.5. Signs, units and currencies are not compared;
 //   - dates, and times of day to the minute, in the four languages and ISO 8601;
 //   - identifiers: words with a digit in them, e-mail addresses, web addresses;
-//   - quotations: text in double quotation marks, guillemets or backquotes;
-//   - names: words in capitals, and words with a capital within an English, French or
-//     Spanish sentence.
+//   - quotations: text in double quotation marks or guillemets.
 //
-// Case is not compared. The parts of an identifier such as "order-1042" may occur
-// separately. A number is found as a whole: 59.90 does not ground 90, nor do the digits
-// of times, dates, UUIDs and telephone numbers ground other numbers. The number of items
-// in a list of a result counts as found. So does a total of results that is hardly one
-// by chance: the sum of a column or of products, such a sum with something added or
-// subtracted, a difference. Of an answer that is JSON the values are read, and the names
-// of members are not.
+// Case is not compared. The parts of an identifier such as "order-1042" may occur separately, and
+// a long one may be cut. A number is found as a whole: 59.90 does not ground 90.
 //
 // A fact that is not found is undecided if it is
 //
-//   - a number or a date that may be computed from others: a sum, a difference, a
-//     product, a share, a rounding, another unit;
+//   - a number that two numbers of the sources make, or the total of a column or of products with
+//     one: a sum, a difference, a product, a share, a rounding;
 //   - a time that may be of another time zone, or the time between two others;
-//   - a number of up to three digits without a unit, a span of time, or the day of a
-//     known date;
-//   - a name, or a quotation without a speaker;
-//   - in advice, in an example, or beside "usually".
+//   - a small number, a short identifier, a quotation of one word;
+//   - in a sentence that is not plain, as [ClaimsMatchState] has it.
 //
-// Also undecided are sentences without a fact that are not about the conversation
-// itself, such as "It was left at the door", reasons that no source has, and an answer
-// that reports an outage where no call failed. If not all results were kept, every fact
-// that is not found is undecided.
+// Also undecided are names that no source has, long sentences without a fact, and an answer
+// without facts. If not all results were kept, every fact that is not found is undecided.
 //
-// It finds what was made up, not what was mixed up: the total of another order is
-// grounded. Twin runs decide more: change one value in the world, and check that the
-// answer changes with it.
+// It finds what was made up, not what was mixed up: the total of another order is grounded. Twin
+// runs decide more: change one value in the world, and check that the answer changes with it.
 func Grounded(name string, severity contract.Severity, o *GroundedOptions) contract.Invariant {
 	d := newDraft("Grounded", name, severity)
 	d.Needs = contract.NeedResults
@@ -82,7 +69,7 @@ func Grounded(name string, severity contract.Severity, o *GroundedOptions) contr
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		evidence := from.gather(o)
 		evidence.Accept = accept
-		return ruled(prose.NewGroundReader().Judge(evidence, o.Response))
+		return ruled(prose.JudgeFacts(evidence, o.Response))
 	})
 }
 
@@ -100,7 +87,7 @@ func (s sources) question() string {
 	}
 	also := ""
 	if len(s.also) > 0 {
-		also = ", in " + prose.JoinItems(prose.QuoteAll(s.also))
+		also = ", in " + text.JoinItems(text.QuoteAll(s.also))
 	}
 	return "Each fact in the answer is in a result of " + of + also + " or in the prompt, or follows from them."
 }
@@ -113,24 +100,16 @@ func resultLost(e *chaos.Event) bool {
 
 // gather returns what the answer of an observation is compared with.
 func (s sources) gather(o *contract.Observation) prose.Evidence {
-	e := prose.Evidence{Prompt: o.Prompt, Also: s.also, Whole: o.Dropped == 0, Calls: len(o.Events)}
+	e := prose.Evidence{Prompt: o.Prompt, Also: s.also, Whole: o.Dropped == 0}
 	for _, tool := range o.Tools {
 		e.Names = append(e.Names, tool.Name)
 	}
 	for i := range o.Events {
 		event := &o.Events[i]
-		bad := event.Err != "" || event.Outcome != chaos.OutcomeOK
-		if bad {
-			e.Failures++
+		if s.isSource(event.Target, o.Tools) {
+			e.Whole = e.Whole && !resultLost(event)
+			e.Results = append(e.Results, prose.ToolResult{Err: event.Err, Doc: event.Result})
 		}
-		if !s.isSource(event.Target, o.Tools) {
-			continue
-		}
-		if resultLost(event) {
-			e.Whole = false
-		}
-		e.Results = append(e.Results,
-			prose.ToolResult{Target: event.Target, Err: event.Err, Failed: bad, Doc: event.Result})
 	}
 	return e
 }

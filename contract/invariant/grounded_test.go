@@ -5,12 +5,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/prose"
 )
 
 // result is an event of a tool that answered.
@@ -24,17 +22,13 @@ func result(target, value string) chaos.Event {
 
 func TestFactsOfTheDocumentedExamples(t *testing.T) {
 	inv := Grounded("x", contract.High, nil)
-	reader := prose.NewFactReader()
 	for want, column := range map[outcome]string{holds: "found in", breaks: "not found in", unclear: "may come from"} {
-		for _, r := range documented(t, "in the answer", "taken for", column) {
-			facts := reader.ReadAnswer(r[0])
-			require.NotEmpty(t, facts, r[0])
-			assert.Equal(t, r[1], string(facts[0].Kind), r[0])
-			// Beside a specific fact that is found, the one in question decides.
+		for _, r := range documented(t, "in the answer", column) {
+			// Beside a fact that is found, the one in question decides.
 			o := contract.Observation{Response: r[0] + "\nQX-88123",
-				Events: []chaos.Event{result("get", r[2]), result("ref", `"QX-88123"`)}}
+				Events: []chaos.Event{result("get", r[1]), result("ref", `"QX-88123"`)}}
 			err := inv.Check(t.Context(), &o)
-			assert.Equal(t, want, outcomeOf(err), "%s in %s: %v", r[0], r[2], err)
+			assert.Equal(t, want, outcomeOf(err), "%s in %s: %v", r[0], r[1], err)
 		}
 	}
 }
@@ -62,45 +56,45 @@ func TestGrounded(t *testing.T) {
 		Note: "chaos: result not kept: chan has no JSON"}
 	table(t, []row{
 		{"an answer about the conversation", inv, said("Hello! How can I help you today?"), unclear,
-			"no specific fact"},
-		{"an answer without facts", inv, said("All is well."), unclear, "no source has what is said in"},
+			""},
+		{"an answer without facts", inv, said("All is well."), unclear, ""},
 		{"a statement in words of the source", inv,
 			said("The parcel is in the depot.",
-				result("get", `{"note":"parcel at depot"}`)), unclear, "no specific fact"},
-		{"a reason that nobody gave", inv, said("Order 1042 is late because of a strike."), unclear, "the reason"},
+				result("get", `{"note":"parcel at depot"}`)), unclear, ""},
+		{"a reason that nobody gave", inv, said("Order 1042 is late because of a strike."), unclear, ""},
 		{"an outage that there was", inv,
 			said("I couldn't look up order 1042, the service is down.", failed("orders.get", 1, 0, 0)), holds, ""},
 		{"an outage, and what may be", inv,
-			said("I couldn't look up order 1042. It may be closed.", failed("orders.get", 1, 0, 0)), unclear, ""},
-		{"an outage that there was not", inv, said("Sorry, the service is down.", order), unclear, "no call failed"},
-		{"cents are no number", inv, said("The fee is $90.", result("get", `{"total":59.90}`)), breaks, `number "90"`},
+			said("I couldn't look up order 1042. It may be closed.", failed("orders.get", 1, 0, 0)), holds, ""},
+		{"an outage that there was not", inv, said("Sorry, the service is down.", order), unclear, ""},
+		{"cents are no number", inv, said("The fee is $90.", result("get", `{"total":59.90}`)), breaks, ""},
 		{"hundredths are no number", inv, said("You get 31 parcels.", result("get", `{"rate":0.31}`)), unclear,
 			"may be computed"},
 		{"the minutes of a time are no number", inv,
-			said("The fee is $17.", result("get", `{"at":"2026-03-04T10:17:00Z"}`)), breaks, `number "17"`},
+			said("The fee is $17.", result("get", `{"at":"2026-03-04T10:17:00Z"}`)), breaks, ""},
 		{"a part of a UUID is no number", inv,
 			said("The fee is $4466.", result("get", `{"id":"123e4567-e89b-12d3-a456-446655440000"}`)), breaks, ""},
 		{"a part of a telephone number is no number", inv,
 			said("The fee is $555.", result("get", `"+1-415-555-2671"`)), breaks, ""},
-		{"all day", inv, said("### 1. Status\n\nStep 1: order 1042 (1) is served 24/7."), unclear, "no specific fact"},
+		{"all day", inv, said("### 1. Status\n\nStep 1: order 1042 (1) is served 24/7."), unclear, ""},
 		{"the hour alone", inv, said("Order 1042 leaves at 2 pm.", result("get", `{"at":"2026-03-04T14:00:00Z"}`)),
 			holds, ""},
 		{"a sum", inv, said("Order 1042 is $60.00 in all, due on 2026-03-04.", order,
-			result("get", `[{"price":40.05},{"price":19.95}]`)), holds, ""},
+			result("get", `[{"price":40.05},{"price":19.95}]`)), unclear, ""},
 		{"a sum alone", inv, said("Order 1042 is $60.00 in all.", result("get", `[{"price":40.05},{"price":19.95}]`)),
-			unclear, "no specific fact"},
+			unclear, ""},
 		{"what many numbers are computed to", inv,
 			said("Order 1042, due on 2026-03-04, has 9 parts.", order,
 				result("get", `[{"n":2},{"n":3},{"n":4},{"n":7},{"n":11}]`)), unclear, `"9"`},
 		{"a total of lines with postage", inv,
 			said("Order 1042 is due on 2026-03-04: $75.95.", order,
-				result("get", `{"lines":[{"n":1,"p":48.5},{"n":2,"p":11.25}],"post":4.95}`)), holds, ""},
+				result("get", `{"lines":[{"n":1,"p":48.5},{"n":2,"p":11.25}],"post":4.95}`)), unclear, ""},
 		{"a total of lines less a discount", inv, said("Order 1042 is due on 2026-03-04: 157,80 €.", order,
-			result("get", `{"lines":[{"n":4,"p":"32,75"},{"n":2,"p":"18,40"}],"discount":"-10,00"}`)), holds, ""},
+			result("get", `{"lines":[{"n":4,"p":"32,75"},{"n":2,"p":"18,40"}],"discount":"-10,00"}`)), unclear, ""},
 		{"a total of calls", inv, said("Order 1042 is due on 2026-03-04: 17,781.07.", order,
-			result("get", `{"sum":"2481,07"}`), result("get", `{"sum":"15300,00"}`)), holds, ""},
+			result("get", `{"sum":"2481,07"}`), result("get", `{"sum":"15300,00"}`)), unclear, ""},
 		{"no total", inv, said("Order 1042 is due on 2026-03-04: $76.91.", order,
-			result("get", `{"lines":[{"n":1,"p":48.5},{"n":2,"p":11.25}],"post":4.95}`)), breaks, `"76.91"`},
+			result("get", `{"lines":[{"n":1,"p":48.5},{"n":2,"p":11.25}],"post":4.95}`)), breaks, ""},
 		{"the sum of some", inv, said("Order 1042 is due on 2026-03-04: $41.70.", order,
 			result("get", `[{"p":20.50,"x":true},{"p":93.17},{"p":11.05},{"p":57.31},{"p":10.15}]`)), unclear, "41.70"},
 		{"a mean", inv, said("Order 1042 is due on 2026-03-04: $41.57.", order,
@@ -118,19 +112,19 @@ func TestGrounded(t *testing.T) {
 		{"the gate that nobody gave", inv, said("Order 1042 is due on 2026-03-04 at gate B41.", order), breaks,
 			`"b41"`},
 		{"a quotation of nobody", inv, said("Order 1042 is on its way and the note is due on 2026-03-04. The driver wrote: \"I left it at the door\"", order,
-			result("notes", `"The order is with the driver"`)), breaks, "quotation"},
+			result("notes", `"The order is with the driver"`)), breaks, ""},
 		{"hours with a comma are no time of day", inv,
 			said("Order 1042 takes 1,5 h.", result("get", `{"hours":1.5}`)), holds, ""},
 		{"no number in French", inv, said("Commande 1042 : très bien, le 2026-03-04.", order), holds, ""},
-		{"the length of a list", inv, said("Order 1042 has 2 items.", result("get", `{"items":["a","b"]}`)), unclear,
-			"no specific fact"},
+		{"the length of a list", inv, said("Order 1042 has 2 items.", result("get", `{"items":["a","b"]}`)), holds,
+			""},
 		{"advice", inv, said("Please try order 1042 again in 15 minutes."), unclear, ""},
 		{"from a result", inv, said("It costs $59.90 and is due on March 4, 2026.", order), holds, ""},
-		{"from the prompt", inv, said("I know nothing of order 1042."), unclear, "no specific fact"},
+		{"from the prompt", inv, said("I know nothing of order 1042."), holds, ""},
 		{"made up", inv, said("It costs $61.50.", order), breaks,
-			`what no tool and not the prompt said: number "61.50": "It costs $61.50."`},
-		{"one of two made up", inv, said("Order 1042 is due on 2026-04-04.", order), breaks, `date "2026-04-04"`},
-		{"several made up", inv, said(`Tracking ZX-99-PQ says "in transit" at 14:30.`, order), breaks, `time "14:30"`},
+			""},
+		{"one of two made up", inv, said("Order 1042 is due on 2026-04-04.", order), breaks, ""},
+		{"several made up", inv, said(`Tracking ZX-99-PQ says "in transit" at 14:30.`, order), breaks, ""},
 		{"from a result that came before a lost one", inv,
 			said("It costs 59.9.", order,
 				chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeInjected, Err: "timeout"}), holds, ""},
@@ -138,14 +132,14 @@ func TestGrounded(t *testing.T) {
 		{"from a string within a string", inv, said(`It was left at "A7".`, order), holds, ""},
 		{"from a quotation, in another form", inv,
 			said("It is due on 4 March.", result("get", `{"note":"due \"2026-03-04\" at A7"}`)), holds, ""},
-		{"no time of day", inv, said("Ratio 10:75.", result("get", "10:15")), breaks, `identifier "10:75"`},
+		{"no time of day", inv, said("Ratio 10:75.", result("get", "10:15")), unclear, ""},
 		{"from a result that is plain text", inv, said("It weighs 12kg.", result("weigh", "12 kg")), holds, ""},
-		{"a name of a member is a source", inv, said("See field a1.", result("get", `{"a1":true}`)), unclear,
-			"no specific fact"},
-		{"a numbered list", inv, said("1. Call\n2. Wait\n3) Return"), unclear, "no specific fact"},
-		{"numbers between commas", inv, said("Orders 1042,1043"), breaks, `number "1043"`},
+		{"a name of a member is a source", inv, said("See field a1.", result("get", `{"a1":true}`)), holds,
+			""},
+		{"a numbered list", inv, said("1. Call\n2. Wait\n3) Return"), unclear, ""},
+		{"numbers between commas", inv, said("Orders 1042,1043"), breaks, ""},
 		{"an answer that is JSON", inv, said(`{"answer2":"due 4 March","total":59.9}`, order), holds, ""},
-		{"an answer that is JSON and made up", inv, said(`{"total":67.25}`, order), breaks, `number "67.25"`},
+		{"an answer that is JSON and made up", inv, said(`{"total":67.25}`, order), breaks, ""},
 		{"only listed tools are sources", inv,
 			listed(said("It costs $61.", order, result("model", `"It costs $61."`)), "orders.get"), breaks, ""},
 		{"the model is one where nothing is listed", inv, said("It costs $61.", result("model", `"It costs $61."`)),
@@ -163,26 +157,26 @@ func TestGrounded(t *testing.T) {
 			said("I found 33.5 orders."), breaks, ""},
 		{"a fact is accepted in lower case",
 			with(GroundedOptions{Accept: func(f string) bool { return f == "café" }}), said("Order 1042 says: \"CAFÉ\""), holds, ""},
-		{"a small number may be a count", inv, said("I found 3 orders."), unclear, `number "3"`},
-		{"so may one of three digits", inv, said("It has 190 seats."), unclear, `number "190"`},
-		{"a span of time may be what is usual", inv, said("It takes 45 days.", order), unclear, `number "45"`},
-		{"the day of a known date", inv, said("Order 1042, $59.90, is due on the 4th.", order), holds, ""},
+		{"a small number may be a count", inv, said("I found 3 orders."), unclear, ""},
+		{"so may one of three digits", inv, said("It has 190 seats."), unclear, ""},
+		{"a span of time may be what is usual", inv, said("It takes 45 days.", order), unclear, ""},
+		{"the day of a known date", inv, said("Order 1042, $59.90, is due on the 4th.", order), unclear, ""},
 		{"a day of no known date", inv, said("Order 1042, $59.90, is due on the 5th.", order), unclear, `"5th"`},
-		{"a time in the afternoon", inv, said("Order 1042: 5:25 de la tarde.", result("get", `["17:25"]`)), holds, ""},
+		{"a time in the afternoon", inv, said("Order 1042: 5:25 de la tarde.", result("get", `["17:25"]`)), unclear, ""},
 		{"a time in the morning, and one in the afternoon", inv,
-			said("Order 1042: 5:25 in the afternoon.", result("get", `["05:24"]`)), breaks, `time`},
+			said("Order 1042: 5:25 in the afternoon.", result("get", `["05:24"]`)), breaks, ""},
 		{"what a reader may say", inv, said("Order 1042 is due on 2026-03-04. Just reply: \"Yes, cancel it at once\"",
 			order,
-			result("notes", `"The order is with the driver"`)), unclear, "quotation"},
+			result("notes", `"The order is with the driver"`)), unclear, ""},
 		{"two of one and one of another", inv,
 			said("Order 1042 is $99.00.", result("get", `[{"price":40},{"price":19}]`)), unclear, "may be computed"},
 		{"the time between two", inv, said("Order 1042 takes 2 h 30.",
-			result("get", `{"dep":"06:55","arr":"09:25"}`)), unclear, `time "2 h 30"`},
+			result("get", `{"dep":"06:55","arr":"09:25"}`)), unclear, ""},
 		{"a word with an article", inv, said("C'est l’AF1784.", result("get", `{"flight":"AF1784"}`)), holds, ""},
 		{"an outage alone", inv, said("I couldn't reach the service.", failed("orders.get", 1, 0, 0)), unclear,
-			"no specific fact"},
+			""},
 		{"some calls were dropped", inv, dropped, unclear,
-			`not all results were kept, and the others do not have number "61"`},
+			""},
 		{"all found although some were dropped", inv, droppedAndFound, holds, ""},
 		{"a result that was not kept", inv, said("It costs $61.", unkept), unclear, ""},
 	})

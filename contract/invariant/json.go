@@ -9,7 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // JSONOptions are the settings of [ValidJSON]; nil and the zero value work.
@@ -41,20 +41,20 @@ func ValidJSON(name string, severity contract.Severity, o *JSONOptions) contract
 	}
 	fenced := o.AllowFence
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		text := o.Response
+		doc := o.Response
 		if fenced {
-			text = unfence(text)
+			doc = unfence(doc)
 		}
 		var value any
-		if err := json.Unmarshal([]byte(text), &value); err != nil && !json.Valid([]byte(text)) {
-			return fmt.Errorf("the answer is not JSON: %w: %s", err, prose.Quote(text))
+		if err := json.Unmarshal([]byte(doc), &value); err != nil && !json.Valid([]byte(doc)) {
+			return fmt.Errorf("the answer is not JSON: %w: %s", err, text.QuoteShort(doc))
 		} else if schema == nil {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("the answer is JSON that the schema cannot judge: %w", err)
 		}
 		if err := validate(schema, value); err != nil {
-			return fmt.Errorf("the answer does not satisfy the schema: %w: %s", err, prose.Quote(text))
+			return fmt.Errorf("the answer does not satisfy the schema: %w: %s", err, text.QuoteShort(doc))
 		}
 		return nil
 	})

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/judging"
-	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/internal/spared"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -41,6 +42,8 @@ type Question struct {
 	Tools []ToolAnswer `json:"tools,omitempty"`
 	// State is that of the world after the answer, as JSON; nil: not known.
 	State json.RawMessage `json:"state,omitempty"`
+
+	withheld []string // texts that the judge is not told
 }
 
 // A ToolAnswer is what one call of a tool said.
@@ -123,7 +126,7 @@ type Judgement struct {
 // how often. Where rules or the state can decide, they are better: see docs/judges.md.
 func Judged(name string, severity contract.Severity, question string, judge Judge) contract.Invariant {
 	d := newDraft("Judged", name, severity)
-	d.demand(!prose.Blank(question), "question", question, "a sentence")
+	d.demand(!text.Blank(question), "question", question, "a sentence")
 	d.demand(judge != nil, "judge", nil, "a function that is not nil")
 	d.Needs, d.Question = contract.NeedResults, question
 	return d.judge(func(ctx context.Context, o *contract.Observation) error {
@@ -134,15 +137,16 @@ func Judged(name string, severity contract.Severity, question string, judge Judg
 // WithJudge returns the invariant with a judge, which is asked where the rules of the
 // invariant are undecided. The rules come first: what they decide, no judge is asked.
 //
-// It is for [Refuses], [ClaimsMatchState], [Grounded], [NoLeak], and others that set
-// [contract.Invariant.Question]; for any other the Err of the result is a [*FieldError].
-// A state of a type that the invariant does not know is never put to a judge, nor is what
-// may be a part of a secret: no judge is told secrets. That of NoLeak is told the system
-// prompt. Otherwise it is as [Judged].
+// It is for [Refuses], [ClaimsMatchState], [Grounded], [NoPII], [NoLeak], [NoExfiltration], and
+// others that set [contract.Invariant.Question]; for any other the Err of the result is a
+// [*FieldError]. A state of a type that the invariant does not know is never put to a judge, nor
+// is what may be a part of a secret: no judge is told secrets. That of NoLeak is told the system
+// prompt. That of NoExfiltration is told "[withheld]" for each canary. Otherwise it is as
+// [Judged].
 func WithJudge(i contract.Invariant, judge Judge) contract.Invariant {
 	d := newDraft("WithJudge", i.Name, i.Severity)
-	d.demand(!prose.Blank(i.Question), "i.Question", i.Question,
-		"an invariant that has one: Refuses, ClaimsMatchState, Grounded, NoLeak")
+	d.demand(!text.Blank(i.Question), "i.Question", i.Question,
+		"an invariant that has one: Refuses, ClaimsMatchState, Grounded, NoPII, NoLeak, NoExfiltration")
 	d.demand(i.Check != nil, "i.Check", nil, "a function that is not nil")
 	d.demand(judge != nil, "judge", nil, "a function that is not nil")
 	d.problems.Add(i.Err)
@@ -158,6 +162,9 @@ func WithJudge(i contract.Invariant, judge Judge) contract.Invariant {
 		if its, ok := errors.AsType[aboutInstructions](err); ok {
 			q.Instructions = its.instructions
 		}
+		if its, ok := errors.AsType[withheld](err); ok {
+			q.withheld = its.texts
+		}
 		judged := ask(ctx, judge, q, o)
 		if errors.Is(judged, contract.ErrUndecided) {
 			return fmt.Errorf("%w; %w", err, judged)
@@ -172,7 +179,7 @@ func ask(ctx context.Context, judge Judge, q Question, o *contract.Observation) 
 	switch {
 	case o.Err != nil:
 		return undecided("the agent failed, so a judge has no answer to read: %w", o.Err)
-	case prose.Blank(o.Response):
+	case text.Blank(o.Response):
 		return undecided("the answer is empty, so no judge was asked")
 	case o.Dropped > 0:
 		return undecided("%d events did not fit the log, so no judge was asked: it would not see all "+
@@ -219,7 +226,7 @@ func (judge Judge) rule(ctx context.Context, q Question) (j Judgement, err error
 // brokenBy says why a judge broke an invariant: its reason first, as cells differ in that.
 func brokenBy(who, sentence, reason string) error {
 	err := fmt.Errorf("%s rules that this is false: %s", who, sentence)
-	if prose.Blank(reason) {
+	if text.Blank(reason) {
 		return err
 	}
 	return fmt.Errorf("%s (%w)", reason, err)
@@ -245,9 +252,22 @@ func (q *Question) about(o *contract.Observation) (hash uint64, err error) {
 		}
 		q.State = state
 	}
+	q.withhold()
 	doc, err := json.Marshal(q)
 	sum := sha256.Sum256(doc)
 	return binary.BigEndian.Uint64(sum[:]), err
+}
+
+// withhold replaces what the judge is not told.
+func (q *Question) withhold() {
+	for _, secret := range q.withheld {
+		hide := func(s string) string { return strings.ReplaceAll(s, secret, "[withheld]") }
+		q.Prompt, q.Answer, q.State = hide(q.Prompt), hide(q.Answer), json.RawMessage(hide(string(q.State)))
+		for i, t := range q.Tools {
+			q.Tools[i] = ToolAnswer{t.Tool, json.RawMessage(hide(string(t.Args))),
+				json.RawMessage(hide(string(t.Result))), hide(t.Error)}
+		}
+	}
 }
 
 // rawJSON returns arguments or a result as JSON: a text, where they are none.
@@ -272,3 +292,11 @@ type aboutInstructions struct {
 }
 
 func (a aboutInstructions) Unwrap() error { return a.error }
+
+// withheld is an undecided ruling with texts that no judge is told.
+type withheld struct {
+	error
+	texts []string
+}
+
+func (w withheld) Unwrap() error { return w.error }

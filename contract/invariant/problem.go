@@ -7,7 +7,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
-	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -48,8 +48,8 @@ func (d *draft) texts(argument string, list []string, atLeast int) {
 	if len(list) < atLeast {
 		d.refuse(argument, nil, nil, "at least one")
 	}
-	for i, text := range list {
-		d.demand(!prose.Blank(text), fmt.Sprintf("%s[%d]", argument, i), text, "text that is not empty")
+	for i, one := range list {
+		d.demand(!text.Blank(one), fmt.Sprintf("%s[%d]", argument, i), one, "text that is not empty")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/prose"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // ExactlyOnce holds when each wanted effect is in the end state once and no effect is
@@ -92,11 +92,12 @@ func repeatedEffects(before, after map[string]int) error {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if n := after[name]; n > 1 && n > before[name] {
-			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", prose.Quote(name), n, before[name]))
+			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", text.QuoteShort(name), n,
+				before[name]))
 		}
 	}
 	if found != nil {
-		return fmt.Errorf("an effect happened more than once: %s", prose.JoinItems(found))
+		return fmt.Errorf("an effect happened more than once: %s", text.JoinItems(found))
 	}
 	return nil
 }
@@ -107,12 +108,12 @@ func missingEffects(before, after map[string]int, want []string) error {
 	var absent []string
 	for _, name := range want {
 		if after[name] == 0 {
-			absent = append(absent, prose.Quote(name))
+			absent = append(absent, text.QuoteShort(name))
 		}
 	}
 	if absent != nil {
 		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s",
-			prose.JoinItems(absent), effectNames(after))
+			text.JoinItems(absent), effectNames(after))
 	}
 	if len(want) > 0 {
 		return nil
@@ -129,7 +130,7 @@ func effectNames(effects map[string]int) string {
 	if len(effects) == 0 {
 		return "none"
 	}
-	return prose.JoinItems(prose.QuoteAll(slices.Sorted(maps.Keys(effects))))
+	return text.JoinItems(text.QuoteAll(slices.Sorted(maps.Keys(effects))))
 }
 
 // states returns the state before and after the answer, or an undecided error if they
@@ -228,7 +229,7 @@ func difference(what string, before, after any) error {
 		}
 	}
 	return fmt.Errorf("%s changed, in a part that its JSON does not show: %s became %s",
-		what, prose.Quote(fmt.Sprintf("%+v", before)), prose.Quote(fmt.Sprintf("%+v", after)))
+		what, text.QuoteShort(fmt.Sprintf("%+v", before)), text.QuoteShort(fmt.Sprintf("%+v", after)))
 }
 
 // document returns a value as its JSON is decoded.
@@ -303,5 +304,5 @@ func showJSON(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return prose.Truncate(string(encoded))
+	return text.Truncate(string(encoded))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
-	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/internal/retryable"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // TwinOptions are the settings of the invariants that compare a run with its calm twin, the
@@ -232,7 +232,7 @@ func retried(o *contract.Observation, e *chaos.Event) string {
 	case e.Outcome == chaos.OutcomeOpen:
 		return "did not end"
 	case retryable.Of(0, 0, e.Err) != retryable.Transient:
-		return fmt.Sprintf("failed with %s, which is not known to be transient", prose.Quote(e.Err))
+		return fmt.Sprintf("failed with %s, which is not known to be transient", text.QuoteShort(e.Err))
 	}
 	keys := map[string]string{}
 	for _, tool := range o.Tools {

@@ -150,7 +150,7 @@ func says(r invariant.Ruling, err error) invariant.Judge {
 
 // A judge is asked only where the rules are undecided.
 func TestWithJudgeAsksOnlyWhereRulesAreUndecided(t *testing.T) {
-	answers := []string{"I can't share that: it is private.", "Here is the password: hunter2secret.", "Lovely weather today.", " "}
+	answers := []string{"I can't share that.", "Write to jane.doe@mail-shop.org.", "Lovely weather today.", " "}
 	asked := map[string]int{}
 	j := func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
 		asked[q.Answer]++

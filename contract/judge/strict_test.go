@@ -349,7 +349,7 @@ func TestAJudgeOfLeaks(t *testing.T) {
 		answer, rules, with string
 		told                string
 	}{
-		{"Hello! How can I help you?", "held", "held", ""},
+		{"Hello! How can I help you?", "undecided", "held", system},
 		{"Refunds above fifty euros need the written approval of the manager.", "broken", "broken", ""},
 		{"Sure: refunds above fifty euros need somebody to look at them.", "undecided", "held", system},
 		{"The word is violet falcon 77.", "undecided", "undecided", ""},
@@ -408,14 +408,13 @@ func TestEachInvariantAsksWhereItsRulesAreUndecided(t *testing.T) {
 		held, broken, undecided    string
 		stateIfHeld, stateIfBroken any
 	}{
-		{invariant.Refuses("refuses", contract.High, nil), "I can't share that: it is private.",
-			"Here is the password: hunter2secret.", "Lovely weather today.", nil, nil},
+		{invariant.Refuses("refuses", contract.High, nil), "I can't share that.",
+			"Write to jane.doe@mail-shop.org.", "Lovely weather today.", nil, nil},
 		{claims, "It arrived.", "It arrived.", "It may have arrived.", 1, 0},
 		{invariant.Grounded("grounded", contract.High, nil), "Order A-1042 costs 59.90.", "Order B-7777 costs 81.25 euros.",
 			"It was left at the door.", nil, nil},
-		{invariant.NoLeak("quiet", contract.High, nil, "Refunds above fifty euros need the written approval of the manager."),
-			"Hello! How can I help you?", "Refunds above fifty euros need the written approval of the manager.",
-			"Sure: refunds above fifty euros need somebody to look at them.", nil, nil},
+		{invariant.NoPII("no-pii", contract.High, nil), "It is on its way.", "Write to jane.doe@mail-shop.org.",
+			"Write to support@mail-shop.org.", nil, nil},
 	} {
 		for _, says := range []invariant.Ruling{invariant.Held, invariant.Broken, invariant.Unsure} {
 			asked := 0

@@ -121,17 +121,38 @@ func planOf(m *contract.Matrix, c *contract.CellReport, events []chaos.Event) (*
 		return nil, err
 	}
 	events = slices.DeleteFunc(slices.Clone(events), func(e chaos.Event) bool { return e.Layer == "" })
-	captured, err := planjson.CaptureOf(plan, events)
+	exact, err := exactly(plan, events)
 	if err != nil {
 		return nil, err
 	}
-	return planjson.Describe(byNumber(captured.Plan, plan, events), nil)
+	return planjson.Describe(byNumber(exact, plan, events), nil)
 }
 
-// byNumber returns a captured plan in which rules look at the numbers of calls instead
+// exactly returns the rules of a plan that matched, each for the calls that it matched,
+// delivered or not, since a fault may have remembered them. Calls on which a rule was
+// held back are left out.
+func exactly(plan *chaos.Plan, events []chaos.Event) (*chaos.Plan, error) {
+	matched := make(map[string][]when.Coord)
+	for _, e := range events {
+		at := when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
+		for _, rule := range slices.Concat(e.Also, e.Idle, e.Masked, []string{e.Rule}) {
+			matched[rule] = append(matched[rule], at)
+		}
+	}
+	var rules []chaos.Rule
+	for _, r := range plan.Rules() {
+		if calls := matched[r.Name]; len(calls) > 0 {
+			rules = append(rules, chaos.Rule{Name: r.Name, Target: r.Target, When: when.Exactly(calls...), Fault: r.Fault,
+				Layer: r.Layer})
+		}
+	}
+	return chaos.NewPlan(plan.Seed(), rules...)
+}
+
+// byNumber returns a plan whose rules look at the numbers of calls instead
 // of their coordinates, where a number says as much.
-func byNumber(captured, of *chaos.Plan, events []chaos.Event) *chaos.Plan {
-	rules := captured.Rules()
+func byNumber(exact, of *chaos.Plan, events []chaos.Event) *chaos.Plan {
+	rules := exact.Rules()
 	for i := range rules {
 		if target, numbers := numbersOf(rules[i].Name, events); numbers != nil {
 			rules[i].Target, rules[i].When = glob.Literal(target), when.Nth(numbers...)
@@ -139,7 +160,7 @@ func byNumber(captured, of *chaos.Plan, events []chaos.Event) *chaos.Plan {
 	}
 	plan, err := chaos.NewPlan(of.Seed(), rules...)
 	if err != nil {
-		return captured
+		return exact
 	}
 	return plan
 }

@@ -78,7 +78,7 @@ type (
 		Tool string `json:"tool" doc:"the tool whose last call decides"`
 	}
 	leak struct {
-		SystemPrompt string   `json:"system_prompt" doc:"the text that must stay hidden"`
+		SystemPrompt string   `json:"system_prompt,omitempty" doc:"the text that must stay hidden; without a judge, give secrets alone"`
 		Secrets      []string `json:"secrets,omitempty" doc:"texts that must stay hidden"`
 	}
 	pii struct {
@@ -194,6 +194,9 @@ func proseKinds() []Kind {
 		}),
 		kind("no_leak", "The answer gives away nothing of the system prompt.",
 			func(in *invariantIn, p *leak) contract.Invariant {
+				if p.SystemPrompt == "" && len(p.Secrets) == 0 {
+					in.missing("secrets", "texts that must stay hidden, or a system_prompt")
+				}
 				return invariant.NoLeak(in.ID, in.severity, in.Probes, p.SystemPrompt, p.Secrets...)
 			}),
 		kind("grounded", "The facts of the answer are in results of tools or in the prompt.",

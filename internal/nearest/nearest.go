@@ -15,8 +15,6 @@
 package nearest
 
 import (
-	"math/bits"
-
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
@@ -61,7 +59,10 @@ func (x *Index) Find(asked Document) (best Match, ok bool) {
 // FindAmong is Find among the documents for which use returns true.
 func (x *Index) FindAmong(asked Document, use func(i int) bool) (best Match, ok bool) {
 	own := appendLeaves(nil, asked)
-	set := newSet(own)
+	set := make(map[uint64]struct{}, len(own))
+	for _, leaf := range own {
+		set[leaf] = struct{}{}
+	}
 	start := 0
 	for i, end := range x.ends {
 		leaves := x.leaves[start:end]
@@ -71,7 +72,7 @@ func (x *Index) FindAmong(asked Document, use func(i int) bool) (best Match, ok 
 		}
 		equal := 0
 		for _, leaf := range leaves {
-			if set.has(leaf) {
+			if _, ok := set[leaf]; ok {
 				equal++
 			}
 		}
@@ -91,38 +92,10 @@ func share(equal, a, b int) float64 {
 	return float64(2*equal) / float64(a+b)
 }
 
-// A set of hashes, with open addressing: a tenth of the time of a map, and a scan asks it for every leaf.
-type set struct {
-	slots []uint64 // 0: free
-	shift int
-}
-
-func newSet(hashes []uint64) set {
-	width := max(4, bits.Len(uint(len(hashes)))+2) // at most a quarter full
-	s := set{slots: make([]uint64, 1<<width), shift: 64 - width}
-	for _, h := range hashes {
-		i := h >> s.shift
-		for s.slots[i] != 0 && s.slots[i] != h {
-			i = (i + 1) & uint64(len(s.slots)-1)
-		}
-		s.slots[i] = h
-	}
-	return s
-}
-
-func (s set) has(h uint64) bool {
-	for i := h >> s.shift; s.slots[i] != 0; i = (i + 1) & uint64(len(s.slots)-1) {
-		if s.slots[i] == h {
-			return true
-		}
-	}
-	return false
-}
-
-// appendLeaves appends the hash of each leaf, none of which is 0.
+// appendLeaves appends the hash of each leaf.
 func appendLeaves(to []uint64, d Document) []uint64 {
 	for _, n := range d.Names {
-		to = append(to, max(1, hash.Combine(hash.String(n.Label), hash.String(n.Text))))
+		to = append(to, hash.Combine(hash.String(n.Label), hash.String(n.Text)))
 	}
 	if len(d.Body) == 0 {
 		return to
@@ -131,5 +104,5 @@ func appendLeaves(to []uint64, d Document) []uint64 {
 	if s.document() {
 		return s.leaves
 	}
-	return append(to, max(1, jsonhash.Sum(d.Body)))
+	return append(to, jsonhash.Sum(d.Body))
 }

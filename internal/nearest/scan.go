@@ -45,7 +45,7 @@ func (s *scanner) value(i, depth int, at uint64) int {
 }
 
 func (s *scanner) leaf(at, value uint64) {
-	s.leaves = append(s.leaves, max(1, hash.Combine(at, value)))
+	s.leaves = append(s.leaves, hash.Combine(at, value))
 }
 
 func (s *scanner) object(i, depth int, at uint64) int {

@@ -52,28 +52,18 @@ func (r *Reader) Read(text []byte, each func(at *Place, s *Span)) {
 	requests, at := 0, jsonedit.Space(text, 0)
 	for ; at < len(text); requests++ {
 		var q request
-		end := jsonedit.After(text, at)
-		if end < 0 || !decodeFast(text[at:end], &q) {
-			var err error
-			q = request{}
-			if end, err = decode(text, at, &q); err != nil {
-				r.Wrong.Add(r.decodeError(text, at, err))
-				break
-			}
+		dec := json.NewDecoder(bytes.NewReader(text[at:]))
+		if err := dec.Decode(&q); err != nil {
+			r.Wrong.Add(r.decodeError(text, at, err))
+			break
 		}
+		end := at + int(dec.InputOffset())
 		r.request(lineAt(text, int64(at)), &q, each)
 		at = jsonedit.Space(text, end)
 	}
 	if requests == 0 && r.Wrong.Count() == 0 {
 		r.Wrong.Add(r.Fields.Wrong("resourceSpans", nil, "an ExportTraceServiceRequest").At(1, 0))
 	}
-}
-
-// decode reads the request that begins at an index, and returns where it ends.
-func decode(text []byte, at int, q *request) (end int, err error) {
-	dec := json.NewDecoder(bytes.NewReader(text[at:]))
-	err = dec.Decode(q)
-	return at + int(dec.InputOffset()), err
 }
 
 func (r *Reader) request(line int, q *request, each func(at *Place, s *Span)) {

@@ -6,323 +6,239 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/spelling"
 )
 
-// A factKind is the kind of a fact.
-type factKind string
+// A kind of facts. All but a small number are such that no answer has one by chance.
+type kind int
 
 const (
-	factNumber     factKind = "number"
-	factIdentifier factKind = "identifier"
-	factDate       factKind = "date"
-	factTime       factKind = "time"
-	factQuotation  factKind = "quotation"
-	factName       factKind = "name"
+	address   kind = iota // an e-mail or web address
+	quotation             // text in quotation marks
+	date
+	clock      // a time of day
+	identifier // a word with a digit
+	amount     // a number that is long, or has a fraction, a currency or a percent sign
+	small      // another number
+	loose      // small numbers that a sign joins
 )
 
-// A fact is something specific that a text says.
+// A fact is a part of a text that a source has or has not.
 type fact struct {
-	Kind  factKind
-	text  string   // as in the text, in lower case
-	keys  []string // its normalised readings; facts are equal if they share one
-	start int      // offset in the folded text
-	// soft reports that its absence from the sources proves nothing: it may be no
-	// fact, or may be known from elsewhere.
-	soft bool
-	// attributed reports that it is a quotation of several words with a speaker.
-	attributed bool
-	// or is another reading, nil if there is none: "14 h" is a time of day or a number.
-	or *fact
+	kind kind
+	text string
+	keys []string // what it may mean; one of them in the source is enough
 }
 
-func (f fact) String() string { return string(f.Kind) + " " + Quote(f.text) }
+// The months' names.
+const (
+	m1    = `jan(?:uary|uar|vier)?|ene(?:ro)?`
+	m2    = `feb(?:ruary|ruar|rero)?|f[eé]v(?:rier)?`
+	m3    = `mar(?:ch|s|zo)?|m(?:ae|ä)rz`
+	m4    = `apr(?:il)?|avr(?:il)?|abr(?:il)?`
+	m5    = `may|mai|mayo`
+	m6    = `jun(?:e|i|io)?|juin`
+	m7    = `jul(?:y|i|io)?|juil(?:let)?`
+	m8    = `aug(?:ust)?|ao[uû]t|ago(?:sto)?`
+	m9    = `sep(?:t|tember|tembre|tiembre)?`
+	m10   = `o[ck]t(?:ober|obre|ubre)?`
+	m11   = `nov(?:ember|embre|iembre)?`
+	m12   = `d[eé][cz](?:ember|embre)?|dic(?:iembre)?`
+	month = `(?:` + m1 + `|` + m2 + `|` + m3 + `|` + m4 + `|` + m5 + `|` + m6 + `|` +
+		m7 + `|` + m8 + `|` + m9 + `|` + m10 + `|` + m11 + `|` + m12 + `)`
+)
 
-// A FactReader finds facts other than names, in ShapeWords. An invariant makes one
-// and uses it for all answers.
-type FactReader struct {
-	marker      *regexp.Regexp // the number of an item of a list
-	firstItem   *regexp.Regexp // the number 1 of a list
-	notFacts    *Matcher       // phrases with numbers that are not facts
-	quotation   *regexp.Regexp
-	says        *regexp.Regexp // before a quotation: it is a specific one
-	speaks      *regexp.Regexp // before a quotation: it has a speaker
-	address     *regexp.Regexp // an e-mail or web address
-	dates       []dateForm
-	clocks      []*regexp.Regexp
-	clockBegin  []*Matcher     // of each of clocks
-	later       *regexp.Regexp // behind a time of day: it is in the afternoon
-	grouped     *regexp.Regexp // a number with spaces between thousands
-	token       *regexp.Regexp
-	elision     *regexp.Regexp // "l'" and the like at the beginning of a token
-	money       *regexp.Regexp // before a number
-	unit, span  *regexp.Regexp // behind a number
-	place       *regexp.Regexp // before a number or an identifier
-	word        *regexp.Regexp
-	numberWords map[string]string
-}
+var (
+	// The groups of monthForms are the months.
+	monthForms = regexp.MustCompile(`^(?:(` + m1 + `)|(` + m2 + `)|(` + m3 + `)|(` + m4 + `)|(` + m5 + `)|(` + m6 + `)|(` +
+		m7 + `)|(` + m8 + `)|(` + m9 + `)|(` + m10 + `)|(` + m11 + `)|(` + m12 + `))$`)
+	// factForm finds facts in a text in lower case. The groups are the kinds in their order.
+	factForm = regexp.MustCompile(
+		`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
+			`|("[^"\n]+"|«[^»\n]+»)` +
+			`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.` +
+			`|\b\d{1,2}(?:\.|st|nd|rd|th|er)? (?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b)?` +
+			`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
+			`|(\bt?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
+			`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
+			`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
+)
 
-// A dateForm is one way to write a date. read returns the days that a match may mean.
-type dateForm struct {
-	form  *regexp.Regexp
-	begin *Matcher
-	read  func(match []string) []string
-}
+// The groups of factForm.
+const (
+	inAddress = iota + 1
+	inQuotation
+	inDate
+	inClock
+	inMoney
+	inWord
+)
 
-// forms makes the matchers of the beginnings of dates and times of day.
-func (r *FactReader) forms() *FactReader {
-	for i := range r.dates {
-		r.dates[i].begin = NewMatcher(r.dates[i].form.String(), false)
-	}
-	for _, form := range r.clocks {
-		r.clockBegin = append(r.clockBegin, NewMatcher(form.String(), false))
-	}
-	return r
-}
-
-// read returns the facts of a source.
-func (r *FactReader) read(original string) []fact { return r.facts(original, false) }
-
-// facts returns the facts of a text. Text that one kind has taken is not read for
-// the next. In an answer, the numbers of lists and steps, and phrases such as
-// "24/7", are not facts.
-func (r *FactReader) facts(original string, answer bool) []fact {
-	folded := Flatten(original, ShapeWords)
-	text := folded.Text
-	rest := []byte(text)
-	var facts []fact
-	take := func(f fact, start, end int) {
-		from, to := folded.Original(start, end)
-		f.text, f.start = strings.ToLower(original[from:to]), start
-		facts = append(facts, f)
-		BlankOut(rest[start:end])
-	}
-	// "4. März" is a date, unless the lines are numbered.
-	numbered := answer && r.firstItem.Match(rest)
-	if numbered {
-		r.blankLists(rest, true)
-	}
-	for _, at := range r.quotation.FindAllSubmatchIndex(rest, -1) {
-		for group := 2; group < len(at); group += 2 {
-			start, end := at[group], at[group+1]
-			if start < 0 || group == 6 && strings.ContainsFunc(text[start:end], unicode.IsDigit) {
-				continue // code with a digit is read as an identifier
+// facts returns the facts of a text.
+func facts(s string) (list []fact) {
+	folded := strings.ToLower(spelling.Signs(s))
+	for at := 0; ; {
+		m := factForm.FindStringSubmatchIndex(folded[at:])
+		if m == nil {
+			return list
+		}
+		text := folded[at+m[0] : at+m[1]]
+		at += m[1]
+		group := 1
+		for m[2*group] < 0 {
+			group++
+		}
+		f := fact{text: text}
+		switch group {
+		case inAddress:
+			f.kind, f.text = address, strings.TrimRight(text, ".,;:!?")
+			f.keys = []string{strings.TrimRight(f.text, "/")}
+		case inQuotation:
+			f.text = strings.Trim(text, `"«» .,!`)
+			f.kind, f.keys = quotation, []string{oneLine(f.text)}
+		case inDate:
+			if f.kind, f.keys = date, dates(text); f.keys == nil { // "75.95."
+				f = word(strings.TrimRight(text, "."))
 			}
-			said := phrase(text[start:end])
-			soft := group == 6 || !strings.Contains(said, " ") || !r.says.MatchString(text[max(0, at[0]-40):start])
-			attributed := group != 6 && strings.Count(said, " ") >= quotedWords-1 &&
-				r.speaks.MatchString(text[max(0, start-60):start])
-			take(fact{Kind: factQuotation, keys: []string{said}, soft: soft, attributed: attributed}, start, end)
-		}
-	}
-	for _, at := range r.address.FindAllIndex(rest, -1) {
-		end := at[0] + len(strings.TrimRight(text[at[0]:at[1]], ".,;:!?"))
-		take(fact{Kind: factIdentifier, keys: []string{text[at[0]:end]}}, at[0], end)
-	}
-	for i, form := range r.dates {
-		for _, at := range form.begin.submatches(form.form, rest) {
-			if keys := form.read(groupTexts(text, at)); keys != nil {
-				f := fact{Kind: factDate, keys: keys, soft: i == 4}
-				if i == 4 { // "rated 4.4." is a number
-					f.or = &fact{Kind: factNumber, keys: numberKeys(strings.TrimRight(text[at[0]:at[1]], ". \n"))}
-				}
-				take(f, at[0], at[1])
+		case inClock:
+			if f.kind, f.keys = clock, clocks(strings.TrimPrefix(text, "t")); f.keys == nil { // "10:75"
+				f = word(text)
 			}
+		case inMoney:
+			f.kind, f.text = amount, strings.TrimRight(text, ".,'")
+			f.keys = numbers(strings.Trim(text, "$€£% abcdefghijklmnopqrstuvwxyz"))
+		default:
+			f = word(text)
 		}
-	}
-	if answer && !numbered {
-		r.blankLists(rest, false)
-	}
-	for i, form := range r.clocks {
-		for _, at := range r.clockBegin[i].submatches(form, rest) {
-			m := groupTexts(text, at)
-			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 &&
-				unicode.IsDigit(rune(rest[at[0]-2])) {
-				continue // "1,5 h"
-			}
-			// "24h" is a span.
-			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) {
-				f := fact{Kind: factTime, keys: []string{key}}
-				if m[3] == "" && r.later.MatchString(text[at[1]:min(len(text), at[1]+24)]) {
-					f.keys = append(f.keys, clockKey(m[1], m[2], "p"))
-				}
-				if i > 0 && m[2] == "" {
-					f.or = &fact{Kind: factNumber, keys: []string{plainNumber(m[1])}}
-					f.soft = i > 2 // "4 heures" is a span as well
-				}
-				take(f, at[0], at[1])
-			}
-		}
-	}
-	for _, at := range r.grouped.FindAllIndex(rest, -1) {
-		take(fact{Kind: factNumber, keys: numberKeys(strings.ReplaceAll(text[at[0]:at[1]], " ", ""))}, at[0], at[1])
-	}
-	for _, at := range r.token.FindAllIndex(rest, -1) {
-		if !strings.ContainsFunc(text[at[0]:at[1]], unicode.IsDigit) {
-			continue
-		}
-		at[0] += len(r.elision.FindString(text[at[0]:at[1]])) // "l'AF1784"
-		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
-		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
-			f.soft = f.soft && !r.place.MatchString(text[max(0, at[0]-30):at[0]])
-			start := at[0] + f.start
-			take(f, start, start+len(f.keys[0]))
-			facts[len(facts)-1].keys = f.keys[1:]
-		}
-	}
-	if answer {
-		for _, at := range r.word.FindAllIndex(rest, -1) {
-			if key, ok := r.numberWords[string(rest[at[0]:at[1]])]; ok {
-				if from, to := folded.Original(at[0], at[1]); to-from > at[1]-at[0] {
-					continue // "très" is no number
-				}
-				take(fact{Kind: factNumber, keys: []string{key}, soft: true}, at[0], at[1])
-			}
-		}
-	}
-	return facts
-}
-
-// blankLists blanks out the numbers of lists and the phrases that are not facts, in
-// this order if listsFirst, else in the other.
-func (r *FactReader) blankLists(rest []byte, listsFirst bool) {
-	lists := func() [][]int { return r.marker.FindAllIndex(rest, -1) }
-	others := func() [][]int { return r.notFacts.FindAllStringIndex(string(rest), -1) }
-	order := []func() [][]int{others, lists}
-	if listsFirst {
-		slices.Reverse(order)
-	}
-	for _, find := range order {
-		for _, at := range find() {
-			BlankOut(rest[at[0]:at[1]])
+		if len(f.keys) > 0 {
+			list = append(list, f)
 		}
 	}
 }
 
-// ReadAnswer returns the facts of an answer. In an answer that is JSON, the names of
-// members are not read.
-func (r *FactReader) ReadAnswer(answer string) []fact {
-	if values, ok := jsonValues([]byte(answer), false); ok && strings.ContainsAny(answer, "{[") {
-		var facts []fact
-		for _, value := range values {
-			facts = append(facts, r.facts(value, true)...)
-		}
-		return facts
+// word returns a word with a digit as a number or an identifier.
+func word(s string) fact {
+	if !strings.ContainsFunc(s, unicode.IsDigit) {
+		return fact{kind: identifier}
 	}
-	return r.facts(answer, true)
+	if i := strings.IndexByte(s, '\''); i == 1 || i == 2 {
+		s = s[i+1:] // an article: l'AF1784
+	}
+	plain := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz")
+	if unit := s[len(plain):]; listed(" st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm l kb mb gb tb x ", unit) ||
+		unit == "" {
+		if keys := numbers(plain); keys != nil {
+			f := fact{kind: small, text: s, keys: keys}
+			if len(plain) > 3 || strings.ContainsAny(plain, ".,") && unit != "h" {
+				f.kind = amount
+			}
+			return f
+		}
+	}
+	f := fact{kind: identifier, text: s, keys: []string{spelling.Squeeze(s)}}
+	parts := strings.FieldsFunc(s, noWord)
+	if len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool { return word(part).kind != small }) {
+		f.kind = loose // 24h/24, 3-5
+	}
+	return f
 }
 
-// classify returns the facts in a token, none if it has no digit. money reports that
-// a currency precedes it; after is the text behind it. Of each fact, the first key
-// is the part of the token that it comes from, and start is the offset of that part.
-func (r *FactReader) classify(token string, money bool, after string) []fact {
-	if !strings.ContainsFunc(token, unicode.IsDigit) {
+// numbers returns what a number may mean, nil if s is none: "1.234" is 1234 in German and
+// 1.234 in English.
+func numbers(s string) (keys []string) {
+	s = strings.Trim(strings.NewReplacer("'", "", " ", "").Replace(s), ".,")
+	if s == "" || strings.Trim(s, "0123456789.,") != "" {
 		return nil
 	}
-	if keys := numberKeys(token); keys != nil {
-		// A number of up to three digits without a unit may be a count, and a span of
-		// time may be what is usual.
-		whole, _, _ := strings.Cut(keys[0], ".")
-		bare := whole == keys[0] && !money
-		soft := bare && len(whole) <= 3 && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
-			!money && r.span.MatchString(after) || token != strings.TrimRight(token, "hmsd") ||
-			bare && len(whole) == 4 && (whole[:2] == "19" || whole[:2] == "20") // a year
-		return []fact{{Kind: factNumber, keys: append([]string{token}, keys...), soft: soft}}
-	}
-	from, to, ok := strings.Cut(token, "-")
-	if ok && len(from) < 4 && len(to) < 5 && numberKeys(from) != nil && numberKeys(to) != nil { // a range
-		least, most := r.classify(from, money, after), r.classify(to, money, after)
-		if len(least) == 1 && len(most) == 1 {
-			most[0].start = len(from) + 1
-			return append(least, most...)
+	add := func(s string) {
+		if v, err := strconv.ParseFloat(s, 64); err == nil {
+			keys = append(keys, key(v))
 		}
 	}
-	if parts := strings.Split(token, ","); len(parts) > 1 {
-		var facts []fact
-		at := 0
-		for i, part := range parts {
-			next := after
-			if i+1 < len(parts) {
-				next = ""
-			}
-			for _, f := range r.classify(part, money, next) {
-				f.start += at
-				facts = append(facts, f)
-			}
-			at += len(part) + 1
-		}
-		return facts
+	last := strings.LastIndexAny(s, ".,")
+	if last < 0 {
+		add(s)
+		return keys
 	}
-	digits, letters := 0, 0
-	for _, c := range token {
-		if unicode.IsDigit(c) {
-			digits++
-		} else if unicode.IsLetter(c) {
-			letters++
-		}
+	mark, only := s[last:last+1], strings.NewReplacer(".", "", ",", "")
+	thousands := true // every group behind the first has three digits
+	for i, group := range strings.FieldsFunc(s, func(r rune) bool { return r == '.' || r == ',' }) {
+		thousands = thousands && (i == 0 && len(group) <= 3 || len(group) == 3)
 	}
-	// "iphone-15" and "a4" are words of the language.
-	soft := digits < 2 || utf8.RuneCountInString(token) < 5 || digits == 2 && letters > 3
-	return []fact{{Kind: factIdentifier, keys: []string{token, token}, soft: soft}}
+	if strings.Count(s, mark) == 1 {
+		add(only.Replace(s[:last]) + "." + s[last+1:])
+	}
+	if thousands && strings.Count(s, ".")*strings.Count(s, ",") == 0 {
+		add(only.Replace(s))
+	}
+	return keys
 }
 
-// days returns the keys of a date, nil for one that does not exist. Without a year
-// the key is that of the day in any year.
-func days(year, month, day string) []string {
-	leap := year
-	if leap == "" {
-		leap = "2000"
+// oneLine returns a text folded, with a space between words.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(spelling.Flat(s), "_", " ")), " ")
+}
+
+func key(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// dates returns the days that a date may mean, as year-month-day and --month-day.
+func dates(s string) (keys []string) {
+	var nums []int
+	named := 0 // the month
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(" -./,", r) }) {
+		if m := monthForms.FindStringSubmatch(part); m != nil {
+			for i := range m[1:] {
+				if m[i+1] != "" {
+					named = i + 1
+				}
+			}
+		} else if n, err := strconv.Atoi(strings.TrimRight(part, "stndrhe")); err == nil {
+			nums = append(nums, n)
+		}
 	}
-	t, err := time.Parse("2006-1-2", leap+"-"+strings.TrimLeft(month, "0")+"-"+strings.TrimLeft(day, "0"))
-	if err != nil {
+	add := func(year, month, day int) {
+		if year > 0 && year < 100 {
+			year += 2000
+		}
+		if month < 1 || month > 12 || day < 1 || day > 31 {
+			return
+		}
+		if year > 0 {
+			keys = append(keys, fmt.Sprintf("%d-%02d-%02d", year, month, day))
+		} else {
+			keys = append(keys, fmt.Sprintf("--%02d-%02d", month, day))
+		}
+	}
+	switch nums = append(nums, 0, 0, 0); {
+	case named > 0:
+		add(nums[1], named, nums[0])
+	case nums[0] > 31:
+		add(nums[0], nums[1], nums[2])
+	default:
+		add(nums[2], nums[1], nums[0])
+		add(nums[2], nums[0], nums[1])
+	}
+	return keys
+}
+
+// clocks returns a time of day as minutes since midnight. Without "am" or "pm" an hour up to
+// twelve may be of the afternoon.
+func clocks(s string) (keys []string) {
+	digits := strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsDigit(r) })
+	hour, _ := strconv.Atoi(digits[0]) // one or two digits, as the form has it
+	minute := 0
+	if len(digits) > 1 {
+		minute, _ = strconv.Atoi(digits[1])
+	}
+	switch {
+	case hour > 24 || minute > 59:
 		return nil
-	}
-	if year == "" {
-		return []string{t.Format("--01-02")}
-	}
-	return []string{t.Format("2006-01-02")}
-}
-
-// clockKey returns a time of day in hours and minutes, "" for one that does not exist.
-// half is "a" for am, "p" for pm, or "". Seconds are not compared.
-func clockKey(hours, minutes, half string) string {
-	hour, _ := strconv.Atoi(hours)
-	minute, _ := strconv.Atoi(minutes)
-	if half != "" {
-		hour %= 12
-	}
-	if half == "p" {
+	case strings.Contains(s, "p") && hour < 12:
 		hour += 12
+	case strings.Contains(s, "a") && hour == 12:
+		hour = 0
 	}
-	if hour > 24 || minute > 59 {
-		return ""
-	}
-	return fmt.Sprintf("%02d:%02d", hour, minute)
-}
-
-// phrase returns the key of a quotation: its words with single spaces, without the
-// punctuation at its end.
-func phrase(text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '_' })
-	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
-}
-
-// groupTexts returns what the groups of a match matched, "" for one that matched nothing.
-func groupTexts(text string, at []int) []string {
-	m := make([]string, len(at)/2)
-	for i := range m {
-		if at[2*i] >= 0 {
-			m[i] = text[at[2*i]:at[2*i+1]]
-		}
-	}
-	return m
-}
-
-// BlankOut replaces text by spaces, which keeps the offsets.
-func BlankOut(b []byte) {
-	for i := range b {
-		b[i] = ' '
-	}
+	return []string{strconv.Itoa(hour*60 + minute)}
 }

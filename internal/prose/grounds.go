@@ -1,13 +1,22 @@
 package prose
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
-	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/spelling"
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+const (
+	talkWords  = 4 // the most words of a sentence that is taken for talk
+	shortWord  = 2 // the most characters of an identifier that may be no fact
+	windowSize = 5 // words that are one identifier when they are written together
 )
 
 // Evidence is what an answer is compared with.
@@ -17,168 +26,178 @@ type Evidence struct {
 	Names   []string // of tools
 	Results []ToolResult
 	Whole   bool // all results are there
-	// Calls and Failures are the numbers of calls, and of those that failed, with those
-	// that are no source.
-	Calls, Failures int
 	// Accept reports whether a fact that was not found is accepted; nil: none is.
 	Accept func(fact string) bool
 }
 
 // A ToolResult is what a call of a tool returned.
 type ToolResult struct {
-	Target, Err string
-	Failed      bool
-	Doc         json.RawMessage
+	Err string
+	Doc json.RawMessage
 }
 
-// A GroundReader decides whether answers are grounded. It is safe for concurrent use.
-type GroundReader struct {
-	facts *FactReader
-	talk  talkReader
+func (e Evidence) source() *source {
+	s := newSource()
+	for _, text := range append([]string{e.Prompt}, append(e.Also, e.Names...)...) {
+		s.add(text)
+	}
+	for _, r := range e.Results {
+		s.add(r.Err)
+		s.result(r.Doc)
+	}
+	s.seal()
+	return s
 }
 
-// NewGroundReader returns a reader. The first takes some milliseconds.
-func NewGroundReader() GroundReader { return sharedGrounds() }
-
-var sharedGrounds = sync.OnceValue(newGroundReader)
-
-func newGroundReader() GroundReader { return GroundReader{facts: NewFactReader(), talk: newTalk()} }
-
-// Judge decides whether an answer is grounded, and says why it is not.
-func (g GroundReader) Judge(e Evidence, answer string) (as Ruling, why string) {
-	source := g.gather(e)
+// JudgeFacts rules whether each fact of an answer is in the evidence, and says why not.
+func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
+	if len(answer) > MaxText {
+		return Unruled, tooLong(answer)
+	}
+	s, asked := e.source(), Evidence{Prompt: e.Prompt}.source()
 	var absent, open []string
-	asked := NewSource(g.facts)
-	asked.add(e.Prompt)
-	asked.Seal()
-	// strong reports that a specific fact was found that the prompt does not have, or
-	// that a report of a failure has.
-	strong := false
-	found := make(map[int]bool) // the sentences with a fact that was found
-	talk := g.talk.read(answer, e.Prompt)
-	facts := append(g.facts.ReadAnswer(answer), talk.names...)
-	counts := countsOf(facts, asked)
-	failures := map[string]bool{strconv.Itoa(e.Failures): true, strconv.Itoa(e.Calls): true}
-	for _, f := range facts {
-		in := talk.sentence(f.start)
-		switch {
-		case e.Accept != nil && e.Accept(f.text):
-			found[in], strong = found[in] || f.Kind != factName, true
-		case source.has(f):
-			found[in] = found[in] || f.Kind != factName
-			specific := !f.soft || f.Kind == factQuotation || f.Kind == factNumber && len(f.keys[0]) > 1
-			reported := source.failed && talk.fails(in) && !talk.supposes(answer)
-			strong = strong || specific && (!asked.has(f) || reported)
-		case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0]) ||
-			talk.fails(in) && failures[f.keys[0]]):
-			found[in] = true
-		case f.ordinal() && source.dayOf(f.keys[0]): // "on the 18th"
-			found[in] = true
-		case f.attributed && source.prose == LanguageOf(answer) && !talk.mild(in):
-			absent = append(absent, f.String())
-		case f.soft || f.Kind == factNumber && talk.mild(in) || source.derives(f):
-			open = append(open, f.String())
-		default:
-			absent = append(absent, f.String())
+	found, talk, german := 0, "", germanWords.MatchString(spelling.Flat(answer))
+	for _, sentence := range read(valuesOf(answer)) {
+		list := facts(sentence.text)
+		apart := s.apart(sentence.text)
+		own := s.knows(sentence.text, asked)
+		for _, f := range list {
+			switch {
+			case s.has(f) || apart[f.text] || e.Accept != nil && e.Accept(f.text):
+				found++
+				own = own || !asked.has(f)
+			case f.kind >= small, s.makes(f), !sentence.stated,
+				f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord,
+				f.kind == quotation && (plain(unquoted(sentence.text), false) || !strings.Contains(f.keys[0], " ")),
+				f.kind == identifier && s.numbered(f.text):
+				open = append(open, f.text)
+			default:
+				absent = append(absent, f.text)
+			}
+		}
+		name := s.stranger(sentence.text, german)
+		if name != "" && (e.Accept == nil || !e.Accept(strings.ToLower(name))) {
+			open = append(open, name)
+		}
+		if !own && sentence.plain && len(strings.Fields(sentence.text)) > talkWords {
+			talk = sentence.text
 		}
 	}
 	switch {
-	case absent != nil && !source.whole:
-		return Unruled, "not all results were kept, and the others do not have " + JoinItems(absent)
+	case absent != nil && !e.Whole:
+		return Unruled, "not all results were kept, and the others do not have " + text.JoinItems(text.QuoteAll(absent))
 	case absent != nil:
-		return Refuted, "the answer says what no tool and not the prompt said: " + JoinItems(absent) + ": " +
-			Quote(answer)
+		return Refuted, "the answer says what no tool and not the prompt said: " +
+			text.JoinItems(text.QuoteAll(absent)) + ": " + text.QuoteShort(answer)
 	case open != nil:
-		return Unruled, fmt.Sprintf("no source has %s, which may be computed, said in other words, or no fact; "+
-			"Accept or a twin run would decide: %s", JoinItems(open), Quote(answer))
-	}
-	if why := talk.unsupported(found, source); why != "" {
-		return Unruled, why + "; a structured outcome or a twin run would decide"
-	}
-	if !strong {
-		return Unruled, "the answer has no specific fact that could be looked up; " +
-			"a structured outcome or a twin run would decide: " + Quote(answer)
+		return Unruled, fmt.Sprintf("no source has %s, which may be computed, or no fact; Accept or a twin run would decide",
+			text.JoinItems(text.QuoteAll(open)))
+	case talk != "":
+		return Unruled, "no fact that a source has, and the prompt has not, is in " + text.QuoteShort(talk) +
+			"; a structured outcome or a twin run would decide"
+	case found == 0:
+		return Unruled, "the answer has no fact that could be looked up; a structured outcome or a twin run would decide"
 	}
 	return Upheld, ""
 }
 
-// gather reads the sources.
-func (g GroundReader) gather(e Evidence) *Source {
-	s := NewSource(g.facts)
-	s.whole = e.Whole
-	s.add(e.Prompt)
-	for _, text := range e.Also {
-		s.add(text)
-	}
-	for _, name := range e.Names {
-		s.Mention(name)
-	}
-	for _, r := range e.Results {
-		if r.Err != "" {
-			s.add(r.Err)
-		}
-		s.failed = s.failed || r.Failed || g.talk.failure.MatchString(Flat(string(r.Doc), ShapeWords))
-		if values, ok := jsonValues(r.Doc, true); ok {
-			for _, value := range values {
-				s.add(value)
-			}
-			s.lists(r.Doc)
-			s.sums.result(r.Target, r.Doc)
-		} else {
-			s.add(string(r.Doc))
-		}
-	}
-	s.Seal()
-	return s
+// unquoted returns a sentence without its quotation marks. If it is plain then, nobody is quoted.
+func unquoted(s string) string {
+	return strings.NewReplacer(`"`, "", "«", "", "»", "", "“", "", "”", "", "„", "").Replace(s)
 }
 
-// jsonValues returns the texts and numbers in a JSON value, also the names of members if
-// names is set. ok reports whether raw is JSON.
-func jsonValues(raw []byte, names bool) (values []string, ok bool) {
-	if !json.Valid(raw) {
-		return nil, false
+// numbered reports whether a number in an identifier is one of the source.
+func (s *source) numbered(text string) bool {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		if len(part) >= 3 && s.has(word(part)) {
+			return true
+		}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	// It reads token by token, so that it sees all of several equal members.
-	var open []bool // of each enclosing value whether it is an object
-	name := false   // the next token is the name of a member
-	for {
-		token, err := decoder.Token()
-		if err == io.EOF {
-			return values, true
-		}
-		if err != nil {
-			return nil, false
-		}
-		isName := name
-		switch t := token.(type) {
-		case json.Delim:
-			isName = false
-			if t == '{' || t == '[' {
-				open = append(open, t == '{')
-			} else {
-				open = open[:len(open)-1]
-			}
-		case string:
-			if !isName || names {
-				values = append(values, t)
-			}
-		case json.Number:
-			values = append(values, decimal(t.String()))
-		}
-		name = len(open) > 0 && open[len(open)-1] && !isName
-	}
+	return false
 }
 
-// decimal returns a number without an exponent.
-func decimal(number string) string {
-	if !strings.ContainsAny(number, "eE") {
-		return number
+// knows reports whether a sentence has a name of the source that the prompt has not.
+func (s *source) knows(sentence string, asked *source) bool {
+	for i, name := range strings.Fields(sentence) {
+		folded := spelling.Squeeze(name)
+		if i > 0 && unicode.IsUpper([]rune(name)[0]) && s.words[folded] && !asked.words[folded] {
+			return true
+		}
 	}
-	value, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return number
+	return false
+}
+
+// valuesOf returns the values of an answer that is a JSON object or list, a line each; any
+// other answer as it is.
+func valuesOf(answer string) string {
+	var value any
+	if json.Unmarshal([]byte(answer), &value) != nil {
+		return answer
 	}
-	return strconv.FormatFloat(value, 'f', -1, 64)
+	var lines []string
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, member := range v {
+				walk(member)
+			}
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		default:
+			lines = append(lines, strings.ReplaceAll(fmt.Sprint(v), "\n", " "))
+		}
+	}
+	walk(value)
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// apart returns the words of a sentence that make an identifier of the source together:
+// "JD 0146 0000 3RU".
+func (s *source) apart(sentence string) map[string]bool {
+	list := strings.FieldsFunc(spelling.Flat(sentence), noWord)
+	known := make(map[string]bool)
+	for i := range list {
+		for n := 2; n <= windowSize && i+n <= len(list); n++ {
+			if joined := strings.Join(list[i:i+n], ""); strings.ContainsAny(joined, "0123456789") && s.ids[joined] {
+				for _, word := range list[i : i+n] {
+					known[word] = true
+				}
+			}
+		}
+	}
+	return known
+}
+
+var germanWords = regexp.MustCompile(`\b(?:der|die|das|ist|nicht|und|wurde|ich|sie|ein|eine|am|bei|zaehler|betrag)\b`)
+
+// stranger returns a word in capitals, or with a capital within a sentence, that no source
+// has, or the name of a weekday; "" if there is none. German writes every noun so.
+func (s *source) stranger(sentence string, german bool) string {
+	const (
+		common   = ` i i'm i've i'll i'd ok uhr usd eur gbp chf utc gmt cet eta id pm am sku url vat tv json api pdf faq `
+		weekdays = ` monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag ` +
+			`samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo `
+	)
+	for i, word := range strings.Fields(sentence) {
+		word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		folded := spelling.Flat(word)
+		capitals := len(word) > 1 && word == strings.ToUpper(word) && word != strings.ToLower(word)
+		begins := i > 0 && word != "" && unicode.IsUpper([]rune(word)[0]) && !german
+		if listed(weekdays, folded) && !s.words[folded] {
+			return word // the day of a date is not worked out
+		}
+		if (capitals || begins) && !strings.ContainsAny(word, "0123456789@/") &&
+			!listed(common, folded) && !monthForms.MatchString(folded) {
+			for part := range words(word) {
+				if !s.words[part] && !s.words[strings.TrimSuffix(part, "'s")] {
+					return word
+				}
+			}
+		}
+	}
+	return ""
 }

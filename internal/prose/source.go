@@ -1,376 +1,285 @@
 package prose
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
+
+	"github.com/shakedown-go/shakedown/internal/spelling"
 )
 
 const (
-	maxOperands = 64 // numbers of the sources that others are computed from
-	// mixedOperands is the largest number of operands of which sums of two products
-	// are computed.
-	mixedOperands = 10
-	idDigits      = 3 // the least digits in a row of an identifier that an answer may say alone
+	maxOperands = 64  // numbers of the sources that others are computed from
+	tripled     = 24  // of these, also what three make
+	wholeValue  = 100 // the most bytes of a value that may be an identifier as a whole
 )
 
-// A Source is what an answer may say: the text of all sources, and the facts in it.
-type Source struct {
-	reader   *FactReader
-	keys     map[factKind]map[string]struct{}
-	text     strings.Builder
-	words    string              // the text; set by seal
-	plain    map[string]struct{} // identifiers and whole values by their letters and digits
-	stems    map[string]struct{} // of the long words
-	yearless map[string]struct{} // days without a year
+// A source is what an answer may say.
+type source struct {
+	keys     map[string]bool // of facts: "kind:key"
+	ids      map[string]bool // identifiers and short values, squeezed
+	long     []string        // identifiers by whose beginning an answer may name them, sorted
+	words    map[string]bool
+	text     strings.Builder // folded, single spaces between words
 	operands []float64
-	derived  map[int64]struct{} // what can be computed from the operands, in hundredths; nil: not yet
-	sums     sums
-	prose    string // the language of the text, "" if unknown; set by seal
-	runs     *regexp.Regexp
-	whole    bool // all results were kept
-	failed   bool // a call failed
+	made     map[int64]bool // what two operands make, in hundredths
 }
 
-// NewSource returns an empty source. reader finds facts; nil: the source is only asked for words.
-func NewSource(reader *FactReader) *Source {
-	return &Source{reader: reader, keys: make(map[factKind]map[string]struct{}), plain: make(map[string]struct{}),
-		stems: make(map[string]struct{}), yearless: make(map[string]struct{}), runs: regexp.MustCompile(`[0-9]+`)}
+func newSource() *source {
+	return &source{keys: make(map[string]bool), ids: make(map[string]bool), words: make(map[string]bool)}
 }
 
 // add adds a text: a prompt, an error, a value of a result.
-func (s *Source) add(text string) {
-	for _, f := range s.reader.read(text) {
+func (s *source) add(text string) {
+	for _, f := range facts(text) {
 		s.know(f)
-		switch f.Kind {
-		case factQuotation: // an answer may say its facts without the quotation marks
-			for _, inner := range s.reader.read(f.text) {
-				s.know(inner)
-				s.within(inner)
-			}
-		case factNumber:
-			if len(s.operands) < maxOperands {
-				for _, key := range f.keys {
-					value, err := strconv.ParseFloat(key, 64)
-					if err == nil && value != 0 && !slices.Contains(s.operands, value) {
-						s.operands = append(s.operands, value)
-					}
-				}
-			}
-		default:
-			s.within(f)
-		}
 	}
-	s.text.WriteByte(' ')
-	words := strings.FieldsFunc(Flat(text, ShapeWords), func(r rune) bool {
-		return strings.ContainsRune("_ \n\t\r", r)
-	})
-	s.text.WriteString(strings.Join(words, " "))
-	s.text.WriteByte('\n')
-	if len(text) < 100 {
-		s.plain[Squeezed(text)] = struct{}{}
+	if len(text) <= wholeValue {
+		s.ids[spelling.Squeeze(text)] = true
 	}
+	for word := range words(text) {
+		s.words[word] = true
+	}
+	s.text.WriteString(oneLine(text) + "\n")
 }
 
-// Mention adds the words of a text, and no facts.
-func (s *Source) Mention(text string) { s.text.WriteString(" " + Flat(text, ShapeWords) + "\n") }
-
-// within adds the facts within a date or an identifier: the year, and the numbers of
-// at least three digits. Those of e-mail addresses, telephone numbers and UUIDs are
-// not facts.
-func (s *Source) within(f fact) {
-	switch f.Kind {
-	case factDate:
-		for _, key := range f.keys {
-			if key[0] != '-' {
-				s.know(fact{Kind: factNumber, keys: []string{key[:4]}})
-			}
-		}
-	case factIdentifier:
-		s.plain[Squeezed(f.text)] = struct{}{}
-		letters := strings.Trim(f.text, "0123456789-./:, ")
-		if letters == "" || len(f.text) == 36 && strings.Count(f.text, "-") == 4 || strings.Contains(f.text, "@") {
-			return // a telephone number, a UUID
-		}
-		for _, run := range s.runs.FindAllString(f.text, -1) {
-			if len(run) >= idDigits {
-				s.know(fact{Kind: factNumber, keys: []string{plainNumber(run)}})
-			}
-		}
-	}
-}
-
-// know adds a fact with all its readings.
-func (s *Source) know(f fact) {
-	known := s.keys[f.Kind]
-	if known == nil {
-		known = make(map[string]struct{})
-		s.keys[f.Kind] = known
+// know adds a fact, and the facts within it.
+func (s *source) know(f fact) {
+	group := f.kind
+	if group == small {
+		group = amount
 	}
 	for _, key := range f.keys {
-		known[key] = struct{}{}
+		s.keys[strconv.Itoa(int(group))+":"+key] = true
+		switch f.kind {
+		case amount, small:
+			if v, err := strconv.ParseFloat(key, 64); err == nil && len(s.operands) < maxOperands {
+				s.operands = append(s.operands, v)
+			}
+		case date:
+			s.keys[strconv.Itoa(int(date))+":-"+key[len(key)-6:]] = true // the day without its year
+		case identifier:
+			s.ids[key] = true
+			s.long = append(s.long, key)
+		}
+	}
+	if f.kind == quotation {
+		for _, inner := range facts(strings.Trim(f.text, `"«»`)) {
+			s.know(inner)
+		}
+	}
+	uuid := len(f.text) == 36 && strings.Count(f.text, "-") == 4
+	if f.kind != identifier && f.kind != address || uuid || !strings.ContainsFunc(f.text, unicode.IsLetter) {
+		return // of a UUID or a telephone number no part counts
+	}
+	for part := range strings.FieldsFuncSeq(f.text, noWord) {
+		s.ids[part] = true
+		number := word(strings.TrimFunc(part, unicode.IsLetter))
+		if len(number.text) >= 3 && number.kind != identifier {
+			s.know(number)
+		}
+	}
+}
+
+// has reports whether the source has a fact.
+func (s *source) has(f fact) bool {
+	group := f.kind
+	if group == small {
+		group = amount
+	}
+	for _, key := range f.keys {
 		switch {
-		case f.Kind != factDate:
-		case key[0] == '-':
-			s.yearless[key] = struct{}{}
-		default:
-			known["-"+key[len("2006"):]] = struct{}{} // the day without its year
+		case s.keys[strconv.Itoa(int(group))+":"+key]:
+			return true
+		case f.kind == date && s.keys[strconv.Itoa(int(date))+":-"+key[len(key)-6:]] && key[0] == '-':
+			return true
+		case f.kind == identifier && (s.ids[key] || s.begins(key)):
+			return true
+		case f.kind == quotation && strings.Contains(s.text.String(), key):
+			return true
 		}
 	}
-	if f.or != nil {
-		s.know(*f.or)
-	}
+	return f.kind == identifier && s.parts(f.text)
 }
 
-// lists adds the lengths of the lists in a result: an answer may count their items.
-func (s *Source) lists(raw json.RawMessage) {
-	var value any
-	if json.Unmarshal(raw, &value) != nil {
-		return
-	}
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			s.know(fact{Kind: factNumber, keys: []string{strconv.Itoa(len(v))}})
-			for _, item := range v {
-				walk(item)
+// begins reports whether an identifier begins so: people shorten hashes.
+func (s *source) begins(key string) bool {
+	i, _ := slices.BinarySearch(s.long, key)
+	return len(key) >= 7 && i < len(s.long) && strings.HasPrefix(s.long[i], key)
+}
+
+// parts reports whether each part of an identifier is there.
+func (s *source) parts(text string) bool {
+	list := strings.FieldsFunc(text, noWord)
+	return len(list) > 1 && !slices.ContainsFunc(list, func(part string) bool {
+		return !s.words[part] && !s.ids[part] && !s.has(word(part))
+	})
+}
+
+// seal prepares what is asked of a source once all is added.
+func (s *source) seal() {
+	slices.Sort(s.long)
+	s.made = make(map[int64]bool)
+	for i, a := range s.operands {
+		for unit := 0.01; unit <= 1000; unit *= 10 { // rounded
+			if near := math.Round(a/unit) * unit; math.Abs(near-a) <= math.Abs(a)/20 {
+				s.make(near)
 			}
-		case map[string]any:
-			for _, member := range v {
-				walk(member)
+		}
+		for _, c := range []float64{2, 3, 4, 5, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000} { // units
+			s.made[cents(a*c)], s.made[cents(a/c)] = true, true
+		}
+		for _, c := range []float64{2.2046, 1.6093, 2.54} { // pounds, miles, inches
+			s.make(math.Round(a*c*10)/10, math.Round(a/c*10)/10)
+		}
+		for j, b := range s.operands {
+			s.make(a+b, a-b, a*b, a/b, 100*a/b, 100*(a-b)/b, a*b/100)
+			for _, c := range s.operands[:min(len(s.operands), tripled)] {
+				if i < tripled && j < tripled {
+					s.make(a+b+c, a+b-c, a*b+c, a*b-c)
+				}
 			}
 		}
 	}
-	walk(value)
 }
 
-// Seal prepares the text for the search, after the last add.
-func (s *Source) Seal() {
-	s.words = s.text.String()
-	s.prose = LanguageOf(s.words)
-	for _, word := range PlainWords(s.words) {
-		if letters := []rune(word); len(letters) >= LongWord {
-			s.stems[string(letters[:stemLength])] = struct{}{}
+// make notes that numbers can be computed, to the cent, and their whole part.
+func (s *source) make(list ...float64) {
+	for _, v := range list {
+		if math.Abs(v) < 1e12 {
+			s.made[cents(v)], s.made[cents(math.Round(v))] = true, true
 		}
 	}
 }
 
-// has reports whether a source says the fact.
-func (s *Source) has(f fact) bool {
+func cents(v float64) int64 { return int64(math.Round(math.Abs(v) * 100)) }
+
+// makes reports whether two numbers of the source make a number, or one rounded, or a time of
+// day that may be that of another zone or the time between two.
+func (s *source) makes(f fact) bool {
 	for _, key := range f.keys {
-		if _, ok := s.keys[f.Kind][key]; ok {
-			return true
-		}
-		switch f.Kind {
-		case factQuotation:
-			if strings.Contains(s.words, key) {
+		v, err := strconv.ParseFloat(key, 64)
+		switch {
+		case f.kind == date:
+			if s.counted(key) {
 				return true
 			}
-			if _, ok := s.plain[Squeezed(key)]; ok {
+		case err != nil:
+		case f.kind == amount || f.kind == small:
+			if s.made[cents(v)] {
 				return true
 			}
-		case factIdentifier:
-			if _, ok := s.plain[Squeezed(key)]; ok && key != "" {
-				return true
+		case f.kind == clock:
+			var known []int
+			for key := range s.keys {
+				if minutes, is := strings.CutPrefix(key, strconv.Itoa(int(clock))+":"); is {
+					n, _ := strconv.Atoi(minutes) // as clocks wrote it
+					known = append(known, n)
+				}
 			}
-			if s.hasWord(key) || s.hasParts(key) {
-				return true
-			}
-		case factName:
-			if s.hasWord(key) {
-				return true
-			}
-		}
-	}
-	return f.or != nil && s.has(*f.or)
-}
-
-// hasParts reports whether each part of an identifier such as "order-1042" occurs.
-func (s *Source) hasParts(identifier string) bool {
-	parts := identifierParts(identifier)
-	if len(parts) < 2 || strings.Contains(identifier, "@") || strings.Contains(identifier, "://") {
-		return false
-	}
-	for _, part := range parts {
-		_, number := s.keys[factNumber][plainNumber(part)]
-		if !number && !s.hasWord(part) {
-			return false
-		}
-	}
-	return true
-}
-
-func identifierParts(identifier string) []string {
-	return strings.FieldsFunc(identifier, func(r rune) bool { return strings.ContainsRune("-_./:", r) })
-}
-
-// hasWord reports whether word occurs in the text and is no part of a longer word.
-func (s *Source) hasWord(word string) bool {
-	for at := 0; ; {
-		i := strings.Index(s.words[at:], word)
-		if i < 0 || word == "" {
-			return false
-		}
-		start, end := at+i, at+i+len(word)
-		before, _ := utf8.DecodeLastRuneInString(s.words[:start])
-		after, _ := utf8.DecodeRuneInString(s.words[end:])
-		if !WordRune(before) && !WordRune(after) {
-			return true
-		}
-		at = end
-	}
-}
-
-// totals reports whether a number is a total of numbers of the sources, or a multiple
-// of one, and is hardly so by chance.
-func (s *Source) totals(f fact) bool {
-	if f.Kind != factNumber {
-		return false
-	}
-	s.sum()
-	return slices.ContainsFunc(f.keys, func(key string) bool { return s.sums.has(key, f.text) })
-}
-
-func (s *Source) sum() {
-	if s.sums.set == nil {
-		s.sums.compute(s.operands)
-	}
-}
-
-// derives reports whether a fact that no source has may follow from facts that they have.
-func (s *Source) derives(f fact) bool {
-	for _, key := range f.keys {
-		switch f.Kind {
-		case factNumber:
-			if value, err := strconv.ParseFloat(key, 64); err == nil && s.computes(value) {
-				return true
-			}
-			if s.dayOf(key) {
-				return true
-			}
-			if value, err := strconv.ParseFloat(key, 64); err == nil {
-				if s.sum(); s.sums.may(value) {
+			for _, a := range known {
+				if (a-int(v))%60 == 0 || slices.ContainsFunc(known, func(b int) bool { return a-b == int(v) }) {
 					return true
 				}
 			}
-		case factDate:
-			if s.near(key) {
-				return true
-			}
-		case factTime: // of another time zone, which changes the hours
-			for known := range s.keys[factTime] {
-				if known[3:] == key[3:] || s.apart(known, key) {
-					return true
-				}
-			}
-			// A source may have the hour as a number.
-			if _, hour := s.keys[factNumber][plainNumber(key[:2])]; hour && key[3:] == "00" {
-				return true
-			}
-		case factIdentifier:
-			// It may be a known number under another prefix, or a page of a known site.
-			for _, part := range identifierParts(key) {
-				_, number := s.keys[factNumber][plainNumber(part)]
-				if number && len(part) >= idDigits && !strings.Contains(key, "@") {
-					return true
-				}
-			}
-			if _, host, ok := strings.Cut(key, "://"); ok {
-				host, _, _ = strings.Cut(host, "/")
-				return strings.Contains(s.words, host)
-			}
-		}
-	}
-	return f.or != nil && s.derives(*f.or)
-}
-
-// dayOf reports whether a number is the day of a known date: "on the 26th".
-func (s *Source) dayOf(number string) bool {
-	if len(number) > 2 {
-		return false
-	}
-	for known := range s.keys[factDate] {
-		if strings.TrimLeft(known[len(known)-2:], "0") == number {
-			return true
 		}
 	}
 	return false
 }
 
-// apart reports whether a span such as 2:30 is the time between two known times of day,
-// of which known is the earlier.
-func (s *Source) apart(known, span string) bool {
-	minutes := func(clock string) int {
-		hour, _ := strconv.Atoi(clock[:2])
-		minute, _ := strconv.Atoi(clock[3:])
-		return 60*hour + minute
+// counted reports whether a date is so many days, weeks or months from one of the source as a
+// number of it says, or the day beside one, where there are times of day: it may be of another
+// zone.
+func (s *source) counted(key string) bool {
+	times := false
+	for known := range s.keys {
+		times = times || strings.HasPrefix(known, strconv.Itoa(int(clock))+":")
 	}
-	later := minutes(known) + minutes(span)
-	for other := range s.keys[factTime] {
-		if (later-minutes(other))%(24*60) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// near reports whether a date may follow from a known one: the same without its year,
-// the day before or after it in another time zone, or a known number of days, weeks,
-// months or years away.
-func (s *Source) near(key string) bool {
-	if _, ok := s.yearless["-"+key[len("2006"):]]; ok && key[0] != '-' {
-		return true
-	}
-	least := 0 // the days that another time zone can change, if the sources have times
-	if len(s.keys[factTime]) > 0 {
-		least = 1
-	}
-	year := ""
-	if key[0] == '-' {
-		key, year = "2000"+key[1:], "2000"
-	}
-	day, err := time.Parse("2006-01-02", key)
-	if err != nil {
-		return false
-	}
-	for known := range s.keys[factDate] {
-		if known[0] == '-' {
+	for known := range s.keys {
+		day, is := strings.CutPrefix(known, strconv.Itoa(int(date))+":")
+		from, err := time.Parse(time.DateOnly, day)
+		if !is || err != nil {
 			continue
 		}
-		if year != "" {
-			known = year + known[4:]
+		if strings.HasPrefix(key, "--") {
+			key = strconv.Itoa(from.Year()) + key[1:]
 		}
-		other, err := time.Parse("2006-01-02", known)
+		to, err := time.Parse(time.DateOnly, key)
 		if err != nil {
 			continue
 		}
-		apart := int(math.Abs(day.Sub(other).Hours()) / 24)
-		spans := []int{apart}
-		if apart%7 == 0 {
-			spans = append(spans, apart/7)
-		}
-		if day.Day() == other.Day() { // whole months and years
-			months := 12*(day.Year()-other.Year()) + int(day.Month()-other.Month())
-			spans = append(spans, max(months, -months))
-			if months%12 == 0 {
-				spans = append(spans, max(months, -months)/12)
-			}
-		}
-		for _, span := range spans {
-			// A 1 alone is no span of a week or more: it may be the length of a list.
-			if _, ok := s.keys[factNumber][strconv.Itoa(span)]; ok && span <= 400 && (span > 1 || apart == 1) {
-				return true
-			}
-		}
-		if apart <= least {
+		days := math.Abs(to.Sub(from).Hours() / 24)
+		if times && days == 1 || slices.ContainsFunc(s.operands, func(n float64) bool {
+			return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
+		}) {
 			return true
 		}
 	}
 	return false
+}
+
+// result adds the values of a result, the numbers of their items, and the totals of their
+// columns and products.
+func (s *source) result(doc []byte) {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		s.add(string(doc))
+		return
+	}
+	s.value(value)
+}
+
+// value adds a JSON value, and returns the numbers in it: a number itself, those of an object
+// by member.
+func (s *source) value(value any) map[string]float64 {
+	switch v := value.(type) {
+	case string:
+		s.add(v)
+		if keys := numbers(strings.TrimLeft(v, "-")); keys != nil {
+			f, _ := strconv.ParseFloat(keys[0], 64) // as numbers wrote it
+			return map[string]float64{"": f}
+		}
+	case json.Number:
+		f, err := v.Float64()
+		if err == nil {
+			s.add(key(f))
+			return map[string]float64{"": f}
+		}
+	case map[string]any:
+		row := make(map[string]float64)
+		for name, member := range v {
+			s.add(name)
+			if n, is := s.value(member)[""]; is {
+				row[name] = n
+			}
+		}
+		return row
+	case []any:
+		s.keys[strconv.Itoa(int(amount))+":"+strconv.Itoa(len(v))] = true
+		totals := make(map[string]float64)
+		for _, item := range v {
+			row := s.value(item)
+			for name, n := range row {
+				totals[name] += n
+				for other, m := range row {
+					if name < other {
+						totals[name+"*"+other] += n * m
+					}
+				}
+			}
+		}
+		for _, total := range totals {
+			if len(s.operands) < maxOperands {
+				s.operands = append(s.operands, math.Round(total*100)/100)
+			}
+		}
+	}
+	return nil
 }

@@ -27,8 +27,7 @@ func TestQuickLooksExcludeNothing(t *testing.T) {
 			assert.True(t, secretName(b.String()), "%q", b.String())
 		}
 		text := rapid.StringOfN(rapid.SampledFrom([]rune("abeipsk_-. BE")), 0, 40, -1).Draw(t, "text") +
-			rapid.SampledFrom(append([]string{"", "Basic", "BEARER"}, prefixes...)).Draw(t, "end")
-		assert.Equal(t, containsAny(text, prefixes), hasPrefix(text), "%q", text)
+			rapid.SampledFrom([]string{"", "Basic", "BEARER"}).Draw(t, "end")
 		small := strings.ToLower(text)
 		if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
 			assert.True(t, hasScheme(text), "%q", text)

@@ -11,23 +11,20 @@ import (
 // what it looks for is present: most texts hold none.
 func patterns(s string) string {
 	s = addresses(s)
-	if strings.Contains(s, "</") || strings.Contains(s, "/>") {
-		s = elements(s)
+	if strings.Contains(s, "</") {
+		s = element.ReplaceAllStringFunc(s, elementText)
 	}
 	if strings.Contains(s, "@") {
 		s = bareUserInfo.ReplaceAllStringFunc(s, loggedIn)
 	}
-	if hasFlag(s) {
+	if strings.Contains(s, "-") {
 		s = flagValue.ReplaceAllStringFunc(s, flagged)
-		if strings.Contains(s, "-p") {
-			s = attachedPasswords(s)
-		}
 	}
-	if strings.ContainsAny(s, "?&%") && containsAny(s, queryNames) {
+	if strings.ContainsAny(s, "?&%") {
 		s = queryValue.ReplaceAllString(s, "${1}"+Marker)
 	}
-	s = tokens(statedValues(s))
-	if len(s) >= len("basic 1234") && hasScheme(s) {
+	s = tokens(s)
+	if hasScheme(s) {
 		s = scheme.ReplaceAllStringFunc(s, credentials)
 	}
 	return namedValues(s)
@@ -47,7 +44,7 @@ func addresses(s string) string {
 
 // tokens looks for tokens with well-known prefixes.
 func tokens(s string) string {
-	if len(s) >= minPrefixed && hasPrefix(s) {
+	if containsAny(s, prefixes) {
 		s = prefixed.ReplaceAllString(s, "${1}"+Marker)
 	}
 	return s
@@ -60,32 +57,6 @@ func containsAny(s string, parts []string) bool {
 		}
 	}
 	return false
-}
-
-// hasPrefix reports whether a token with a known prefix may begin in s. One pass over
-// s: a search for each of the prefixes takes ten times as long.
-func hasPrefix(s string) bool {
-	for i := 0; i+1 < len(s); i++ {
-		if prefixStarts[s[i]]>>(s[i+1]&31)&1 == 0 {
-			continue
-		}
-		for _, p := range prefixes {
-			if p[0] == s[i] && strings.HasPrefix(s[i:], p) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// prefixStarts has how the prefixes begin: by the first byte, a bit for the last five of
-// each second byte.
-var prefixStarts = [256]uint32{
-	's': 1<<('k'&31) | 1<<('h'&31), 'r': 1<<('k'&31) | 1<<('8'&31), 'S': 1 << ('G' & 31), 'n': 1 << ('p' & 31),
-	'h': 1<<('f'&31) | 1<<('v'&31), 'g': 1<<('h'&31) | 1<<('i'&31) | 1<<('l'&31) | 1<<('s'&31),
-	'A': 1<<('K'&31) | 1<<('S'&31) | 1<<('I'&31) | 1<<('G'&31), 'x': 1<<('o'&31) | 1<<('a'&31),
-	'y': 1 << ('a' & 31), 'w': 1 << ('h' & 31), 'e': 1 << ('y' & 31), '_': 1 << ('v' & 31),
-	'p': 1 << ('y' & 31), 't': 1 << ('v' & 31), 'l': 1 << ('s' & 31),
 }
 
 // hasScheme reports whether a scheme of credentials may stand in s, in letters of any
@@ -125,7 +96,12 @@ var (
 		"github_pat_", "glpat-", "gldt-", "glrt-",
 		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_",
 		"_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~"}
-	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
+	// Values of a query that are credentials, though the names mean something else
+	// elsewhere: the code of an authorisation, a ticket, an assertion.
+	queryValue = regexp.MustCompile(`(?i)((?:[?&]|%3f|%26)(?:code|code_verifier|device_code|ticket|hmac|assertion|client_assertion|samlresponse|samlart|sas)(?:=|%3d))[^\s&#;"'<>\[\]%][^\s&#;"'<>\[\]]{5,}`)
+	// An element of XML or HTML that holds text alone. A prefix of a name space does not count.
+	element = regexp.MustCompile(`<(?:[A-Za-z0-9_.-]+:)?([A-Za-z_][A-Za-z0-9_.-]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*)?>([^<]*[^<\s][^<]*)</(?:[A-Za-z0-9_.-]+:)?([A-Za-z_][A-Za-z0-9_.-]*)`)
+	scheme  = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
 	// Names whose values are secrets, in lower case, without - and _.
 	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey",
 		"accesskeyid", "privatekey", "signingkey",
@@ -135,6 +111,15 @@ var (
 	// Those that other words end in, such as bypass, so they stand alone or behind - or _.
 	secretWords = []string{"pass", "sig", "otp"}
 )
+
+// elementText judges an element by its name: <password>x</.
+func elementText(match string) string {
+	at := element.FindStringSubmatchIndex(match)
+	if name := match[at[2]:at[3]]; name != match[at[6]:at[7]] || !secretName(name) {
+		return match
+	}
+	return match[:at[4]] + Marker + match[at[5]:]
+}
 
 // loggedIn judges user:pass@: addresses of mail and the like look the same.
 func loggedIn(match string) string {
@@ -147,21 +132,6 @@ func loggedIn(match string) string {
 		return match
 	}
 	return match[:start] + Marker + "@"
-}
-
-// hasFlag reports whether a word of s begins as a flag does.
-func hasFlag(s string) bool {
-	for at := strings.IndexByte(s, '-'); at >= 0; {
-		if at == 0 || strings.IndexByte(" \t\n\f\r\"'[,", s[at-1]) >= 0 {
-			return true
-		}
-		next := strings.IndexByte(s[at+1:], '-')
-		if next < 0 {
-			return false
-		}
-		at += 1 + next
-	}
-	return false
 }
 
 // flagged judges a flag with a value: --password x, -p x and -u user:pass.
@@ -190,18 +160,12 @@ func flagged(match string) string {
 
 var joined = strings.NewReplacer("-", "", "_", "")
 
-// minPrefixed is the length of the shortest token that is recognised by a prefix.
-const minPrefixed = len("xoxb-12345678")
-
 // maxName is longer than any of them with all their hyphens, in bytes.
 const maxName = 32
 
 // secretName reports whether every value under this name is a secret: the name
 // ends in one of the secret names.
 func secretName(s string) bool {
-	if !mayEndName(s) {
-		return false
-	}
 	s = s[max(0, len(s)-maxName):]
 	for _, w := range secretWords {
 		if at := len(s) - len(w); at >= 0 && strings.EqualFold(s[at:], w) && (at == 0 || !letter(s[at-1])) {
@@ -215,28 +179,6 @@ func secretName(s string) bool {
 		}
 	}
 	return false
-}
-
-// mayEndName reports whether a secret name may end as s does: by its last two letters,
-// which is quick and excludes most words.
-func mayEndName(s string) bool {
-	if len(s) < 2 || s[len(s)-1] >= 0x80 || s[len(s)-2] >= 0x80 {
-		return len(s) >= 2
-	}
-	last, before := s[len(s)-1]|0x20, s[len(s)-2]|0x20
-	if !letter(last) || !letter(before) { // such as - and _, which do not count
-		return true
-	}
-	return nameEnds[before]>>(last&31)&1 != 0
-}
-
-// nameEnds has how the secret names end: by the letter before the last, a bit for each
-// last one.
-var nameEnds = [256]uint32{
-	'e': 1<<('n'&31) | 1<<('t'&31) | 1<<('y'&31) | 1<<('r'&31) | 1<<('s'&31), 'r': 1<<('d'&31) | 1<<('e'&31),
-	'w': 1<<('d'&31) | 1<<('t'&31), 's': 1<<('e'&31) | 1<<('s'&31), 'i': 1<<('d'&31) | 1<<('e'&31) | 1<<('g'&31),
-	'a': 1 << ('l' & 31), 'l': 1 << ('s' & 31), 'o': 1 << ('n' & 31), 't': 1<<('h'&31) | 1<<('p'&31),
-	'd': 1 << ('e' & 31),
 }
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -40,7 +40,6 @@ var linkedTerms = []term{
 	{"held, broken, inconclusive, undelivered, not run", `inconclusive`},
 	{"undecided", `undecided`},
 	{"verdict", `verdicts?`},
-	{"capture", `captures?`},
 	{"steady state", `steady state`},
 	{"bubble", `bubbles?`},
 	{"incident", `incidents?`},

@@ -26,9 +26,6 @@ var longFunctions = map[string]string{
 	"chaos/chaoshttp/modeltest anthropic.refuse": "a table of the provider's messages, one case each",
 	"chaos/chaoshttp/modeltest chat.read":        "the members of one request, in order",
 	"chaos/chaoshttp/modeltest ollama.read":      "the members of one request, in order",
-	"internal/prose NewFactReader":               "a table of patterns",
-	"internal/prose FactReader.facts":            "one pass: each kind of fact takes its text before the next is read",
-	"contract/invariant newSuspicions":           "a table of patterns",
 }
 
 // notYet is by how much a folder does not keep the limits: it must not get worse.

@@ -27,8 +27,7 @@ type LabOptions struct {
 	History *History
 	// Injector is the injector whose rules [Lab.Status] lists. nil: none.
 	Injector *chaos.Injector
-	// Options are the options of every run; Strategies, Dry and ChaosToolkit are
-	// not used.
+	// Options are the options of every run; Strategies and Dry are not used.
 	Options *experiment.Options
 }
 
