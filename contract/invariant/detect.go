@@ -65,7 +65,8 @@ func personal(s string) (list []finding) {
 		folded := spelling.Signs(reading)
 		if i == 0 {
 			if len(folded) > suspectBytes {
-				list = append(list, finding{"", folded[suspectBytes:], "beyond the part that is read for names and streets"})
+				list = append(list, finding{"", folded[suspectBytes:],
+					"beyond the part that is read for names and streets"})
 			}
 			for _, m := range suspects.FindAllString(folded[:min(suspectBytes, len(folded))], -1) {
 				list = append(list, finding{"", m, "it has the form of a person's data"})

@@ -35,10 +35,12 @@ type ClaimRuling struct {
 }
 
 // unread returns why an answer is not read, "" if it is.
-func unread(answer string, longest int) string {
+func unread(answer string, sentences, longest int) string {
 	switch {
 	case len(answer) > MaxText:
 		return fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
+	case sentences > maxSentences:
+		return fmt.Sprintf("the answer has %d sentences, and more than %d are not read", sentences, maxSentences)
 	case longest > longSentence:
 		return fmt.Sprintf("a sentence of the answer has %d bytes, and of one more than %d are not read", longest,
 			longSentence)
@@ -73,7 +75,7 @@ func things(answer string) int {
 // a match in another sentence, leaves it unruled. So does an answer without a match.
 func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruling) ClaimRuling {
 	list, longest := read(answer)
-	if why := unread(answer, longest); why != "" {
+	if why := unread(answer, len(list), longest); why != "" {
 		return ClaimRuling{Why: why}
 	}
 	var out ClaimRuling

@@ -52,7 +52,7 @@ func (e Evidence) source() *source {
 // JudgeFacts rules whether each fact of an answer is in the evidence, and says why not.
 func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 	list, longest := read(valuesOf(answer))
-	if why := unread(answer, longest); why != "" {
+	if why := unread(answer, len(list), longest); why != "" {
 		return Unruled, why
 	}
 	s, asked := e.source(), Evidence{Prompt: e.Prompt}.source()
@@ -63,7 +63,8 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 		own := s.knows(sentence.text, asked)
 		for _, f := range facts(sentence.text) {
 			switch {
-			case s.has(f) || f.kind == date && s.has(word(strings.TrimRight(f.text, "."))) || apart[f.text] || e.Accept != nil && e.Accept(f.text):
+			case s.has(f), f.kind == date && s.has(word(strings.TrimRight(f.text, "."))), // "It is 4.3."
+				apart[f.text] || e.Accept != nil && e.Accept(f.text):
 				found++
 				own = own || !asked.has(f)
 			case f.kind >= small, s.makes(f), !sentence.stated(),

@@ -20,6 +20,9 @@ const MaxText = 1 << 20
 // undecided: a regular expression over a megabyte of one line takes seconds.
 const longSentence = 4096
 
+// maxSentences is the most sentences of an answer that is read; a megabyte of prose has fewer.
+const maxSentences = 1 << 15
+
 // A Ruling is what is decided about an answer.
 type Ruling int
 
