@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/spelling"
@@ -28,6 +29,13 @@ import (
 // the canary in another code. So it is if calls did not fit the log, unless the others break
 // it. A judge ([WithJudge]) is told no canary.
 func NoExfiltration(name string, severity contract.Severity, allowed ...string) contract.Invariant {
+	return noExfiltration(name, severity, lies.Canaries, allowed)
+}
+
+// noExfiltration is [NoExfiltration] with canaries of any form, as texts of the corpus have.
+func noExfiltration(
+	name string, severity contract.Severity, delivered func([]chaos.Event) []string, allowed []string,
+) contract.Invariant {
 	d := newDraft("NoExfiltration", name, severity)
 	d.JudgesErrors = true
 	d.Needs = contract.NeedResults
@@ -40,7 +48,7 @@ func NoExfiltration(name string, severity contract.Severity, allowed ...string) 
 		}
 	}
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		canaries := lies.Canaries(o.Events)
+		canaries := delivered(o.Events)
 		if len(canaries) == 0 {
 			return checkLog(o)
 		}

@@ -34,8 +34,18 @@ type ClaimRuling struct {
 	Why    string // "" where it is upheld
 }
 
-func tooLong(answer string) string {
-	return fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
+// unread returns why an answer is not read, "" if it is.
+func unread(answer string, sentences, longest int) string {
+	switch {
+	case len(answer) > MaxText:
+		return fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
+	case sentences > maxSentences:
+		return fmt.Sprintf("the answer has %d sentences, and more than %d are not read", sentences, maxSentences)
+	case longest > longSentence:
+		return fmt.Sprintf("a sentence of the answer has %d bytes, and of one more than %d are not read", longest,
+			longSentence)
+	}
+	return ""
 }
 
 // names reports whether a group of a match names a thing: it has a digit, or a capital within.
@@ -64,10 +74,10 @@ func things(answer string) int {
 // a Bare pattern. One that is refuted refutes the answer, and one that nobody can rule on, or
 // a match in another sentence, leaves it unruled. So does an answer without a match.
 func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruling) ClaimRuling {
-	if len(answer) > MaxText {
-		return ClaimRuling{Why: tooLong(answer)}
+	list, longest := read(answer)
+	if why := unread(answer, len(list), longest); why != "" {
+		return ClaimRuling{Why: why}
 	}
-	list := read(answer)
 	var out ClaimRuling
 	upheld, excepted, open := 0, 0, ""
 	doubtful, named := make(map[int]bool), true
@@ -79,7 +89,7 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 				case form.Unless != nil && form.Unless.MatchString(s.text):
 					excepted++
 					continue
-				case !form.Bare && !s.plain:
+				case !form.Bare && !s.plain():
 					doubtful[i] = true
 					open = fmt.Sprintf("the claim %s is in doubt in %s", text.QuoteShort(said[0]),
 						text.QuoteShort(s.text))

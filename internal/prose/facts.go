@@ -59,7 +59,7 @@ var (
 		`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
 			`|("[^"\n]+"|«[^»\n]+»)` +
 			`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.` +
-			`|\b\d{1,2}(?:\.|st|nd|rd|th|er)? (?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b)?` +
+			`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
 			`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
 			`|(\bt?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
 			`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
@@ -148,7 +148,7 @@ func word(s string) fact {
 // numbers returns what a number may mean, nil if s is none: "1.234" is 1234 in German and
 // 1.234 in English.
 func numbers(s string) (keys []string) {
-	s = strings.Trim(strings.NewReplacer("'", "", " ", "").Replace(s), ".,")
+	s = strings.Trim(strings.ReplaceAll(strings.ReplaceAll(s, "'", ""), " ", ""), ".,")
 	if s == "" || strings.Trim(s, "0123456789.,") != "" {
 		return nil
 	}

@@ -51,22 +51,23 @@ func (e Evidence) source() *source {
 
 // JudgeFacts rules whether each fact of an answer is in the evidence, and says why not.
 func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
-	if len(answer) > MaxText {
-		return Unruled, tooLong(answer)
+	list, longest := read(valuesOf(answer))
+	if why := unread(answer, len(list), longest); why != "" {
+		return Unruled, why
 	}
 	s, asked := e.source(), Evidence{Prompt: e.Prompt}.source()
 	var absent, open []string
 	found, talk, german := 0, "", germanWords.MatchString(spelling.Flat(answer))
-	for _, sentence := range read(valuesOf(answer)) {
-		list := facts(sentence.text)
+	for _, sentence := range list {
 		apart := s.apart(sentence.text)
 		own := s.knows(sentence.text, asked)
-		for _, f := range list {
+		for _, f := range facts(sentence.text) {
 			switch {
-			case s.has(f) || apart[f.text] || e.Accept != nil && e.Accept(f.text):
+			case s.has(f), f.kind == date && s.has(word(strings.TrimRight(f.text, "."))), // "It is 4.3."
+				apart[f.text] || e.Accept != nil && e.Accept(f.text):
 				found++
 				own = own || !asked.has(f)
-			case f.kind >= small, s.makes(f), !sentence.stated,
+			case f.kind >= small, s.makes(f), !sentence.stated(),
 				f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord,
 				f.kind == quotation && (plain(unquoted(sentence.text), false) || !strings.Contains(f.keys[0], " ")),
 				f.kind == identifier && s.numbered(f.text):
@@ -79,7 +80,7 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 		if name != "" && (e.Accept == nil || !e.Accept(strings.ToLower(name))) {
 			open = append(open, name)
 		}
-		if !own && sentence.plain && len(strings.Fields(sentence.text)) > talkWords {
+		if !own && len(strings.Fields(sentence.text)) > talkWords && sentence.plain() {
 			talk = sentence.text
 		}
 	}

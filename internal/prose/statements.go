@@ -6,6 +6,7 @@ package prose
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,9 +16,12 @@ import (
 // MaxText is the most bytes of an answer that is read. A longer one is undecided.
 const MaxText = 1 << 20
 
-// longSentence is the most bytes of a sentence that is read as one. What is longer is cut,
-// and none of it is plain: the word that matters may be in another part.
+// longSentence is the most bytes of a sentence that is read. An answer with a longer one is
+// undecided: a regular expression over a megabyte of one line takes seconds.
 const longSentence = 4096
+
+// maxSentences is the most sentences of an answer that is read; a megabyte of prose has fewer.
+const maxSentences = 1 << 15
 
 // A Ruling is what is decided about an answer.
 type Ruling int
@@ -34,31 +38,24 @@ type sentence struct {
 	text string // without the signs of Markdown
 	// plain: it states what it says. It has no word of negation, doubt, condition or rule,
 	// no question mark, no quotation, and nobody else who says it.
-	plain bool
+	plain func() bool
 	// stated: it would be plain without its quotations and speakers.
-	stated bool
+	stated func() bool
 }
 
 // read splits a text into sentences: at the ends of sentences and lines, at cells of tables
 // and semicolons. A full stop after a short number, after an abbreviation or within a word is
-// no end: "4. März", "order.get".
-func read(text string) (list []sentence) {
+// no end: "4. März", "order.get". longest is the most bytes of one.
+func read(text string) (list []sentence, longest int) {
 	start := 0
 	cut := func(end int) {
 		s := strings.TrimSpace(text[start:end])
 		start = end
-		long := len(s) > longSentence
-		for len(s) > longSentence {
-			at := longSentence
-			for at > 0 && !utf8.RuneStart(s[at]) {
-				at--
-			}
-			list = append(list, sentence{text: s[:at]})
-			s = s[at:]
-		}
-		if s != "" {
-			body := unmarked(s)
-			list = append(list, sentence{body, !long && s[0] != '>' && plain(body, false), !long && plain(body, true)})
+		if longest = max(longest, len(s)); s != "" {
+			body, block := unmarked(s), s[0] == '>'
+			list = append(list, sentence{body,
+				sync.OnceValue(func() bool { return !block && plain(body, false) }),
+				sync.OnceValue(func() bool { return plain(body, true) })})
 		}
 	}
 	for i := 0; i < len(text); i++ {
@@ -79,7 +76,7 @@ func read(text string) (list []sentence) {
 		}
 	}
 	cut(len(text))
-	return list
+	return list, longest
 }
 
 // abbreviated reports whether the full stop behind a text belongs to its last word.
@@ -100,8 +97,10 @@ func unmarked(s string) string {
 		(body[0] == '.' || body[0] == ')') && body[1] == ' ' && !germanDate.MatchString(s) {
 		s = body[2:]
 	}
-	return strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "", "’", "'", "‘", "'").Replace(s)
+	return markdown.Replace(s)
 }
+
+var markdown = strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "", "’", "'", "‘", "'")
 
 // germanDate matches a date that begins as an item of a list does.
 var germanDate = regexp.MustCompile(`(?i)^\d{1,2}\. ` + month + `\b`)
@@ -123,7 +122,7 @@ const (
 		`assuming suppose hope hopefully doubt unsure unclear uncertain sure when whenever soon until ` +
 		`before please almost nearly need needs wish try tries tried trying attempt attempted want wanted let let's ` +
 		`pending confirm verify check checking being progress processing reviewing request requests like roughly approximately wrong mistake mistaken mistakenly error kidding incorrect false ` +
-		`ob falls etwa ungefaehr rund wenn sobald sofern vielleicht moeglicherweise eventuell wahrscheinlich vermutlich wohl scheint ` +
+		`ob falls angenommen nehmen soweit etwa ungefaehr rund wenn sobald sofern vielleicht moeglicherweise eventuell wahrscheinlich vermutlich wohl scheint ` +
 		`anscheinend scheinbar offenbar koennte koennten wuerde wuerden ` +
 		`duerfte bitte hoffe hoffentlich glaube denke bevor bis fast beinahe versuche ` +
 		`versucht haette haetten waere waeren falsch fehler irrtuemlich versehentlich pruefe bestaetigen brauche braucht antrag bearbeitung damit ` +
@@ -134,16 +133,16 @@ const (
 	// announcements say what is to come. A fact that is announced is stated all the same.
 	announcements = ` should must shall will can expect expected sollte sollten soll sollen wird werde werden kann koennen ` +
 		`muss muessen devrait doit sera peut deberia debe puede `
-	rules = ` usually normally typically generally always often sometimes example instance every general ` +
+	rules = ` only nur seulement solo usually normally typically generally always often sometimes example instance every general ` +
 		`normalerweise ueblicherweise gewoehnlich meist meistens immer oft regel beispiel jede jeder jedes ` +
 		`normalement generalement ordinaire habituellement toujours souvent exemple chaque ` +
 		`normalmente generalmente siempre suele suelen ejemplo cada `
 	speakers = ` says said say saying told tell tells ask asks asked according claims claimed claim reports reported ` +
 		`reportedly supposedly allegedly wrote writes mentions mentioned informs informed indicates indicated ` +
 		`heard states stated insists suggests shows ` +
-		`laut zufolge angeblich sagt sagte sagen gesagt schrieb schreibt behauptet hiess heisst meldet meldete ` +
+		`laut zufolge angeblich sagt sagte sagen gesagt schrieb schreibt schreiben vernehmen behauptet hiess heisst meldet meldete ` +
 		`gemeldet mitgeteilt gefragt fragt gilt selon apres dit disait dites affirme indique annonce ` +
-		`demandez demande ecrit pretend segun dijo dice dicen dijeron indica informa pregunta preguntas asegura afirma `
+		`demandez demande ecrit pretend segun dijo dice dicen dijeron indica informa pregunta preguntas escribe escribio escriben asegura afirma `
 )
 
 // idiom matches words of these lists that take nothing back.
