@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,10 +202,10 @@ func TestRerunLine(t *testing.T) {
 
 func TestParallelCellsOverlap(t *testing.T) {
 	const n = 8
-	arrived := make(chan struct{}, n)
+	var arrived atomic.Int64
 	all := make(chan struct{})
 	m := matrix(t, func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
-		if arrived <- struct{}{}; len(arrived) == n {
+		if arrived.Add(1) == n {
 			close(all)
 		}
 		select {

@@ -142,8 +142,8 @@ func exactly(plan *chaos.Plan, events []chaos.Event) (*chaos.Plan, error) {
 	var rules []chaos.Rule
 	for _, r := range plan.Rules() {
 		if calls := matched[r.Name]; len(calls) > 0 {
-			rules = append(rules, chaos.Rule{Name: r.Name, Target: r.Target, When: when.Exactly(calls...), Fault: r.Fault,
-				Layer: r.Layer})
+			rules = append(rules, chaos.Rule{Name: r.Name, Target: r.Target, When: when.Exactly(calls...),
+				Fault: r.Fault, Layer: r.Layer})
 		}
 	}
 	return chaos.NewPlan(plan.Seed(), rules...)
