@@ -23,13 +23,12 @@ func silent(t *testing.T) string {
 	require.NoError(t, err)
 	t.Cleanup(func() { server.Close() })
 	go func() {
-		var open []net.Conn // else the collector of garbage closes them
 		for {
 			conn, err := server.Accept()
 			if err != nil {
 				return
 			}
-			open = append(open, conn)
+			t.Cleanup(func() { conn.Close() }) // until then nobody else holds it: the collector of garbage would close it
 		}
 	}()
 	return server.Addr().String()

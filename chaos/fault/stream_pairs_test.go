@@ -61,17 +61,6 @@ type taken struct {
 	runs  int    // of the source
 }
 
-// untimed is the same at once.
-func (s taken) untimed() taken {
-	items := ""
-	for _, item := range strings.SplitAfter(s.items, ";") {
-		_, item, _ = strings.Cut(item, " ")
-		items += item
-	}
-	s.items = items
-	return s
-}
-
 // take consumes one stream with faults, of which the consumer takes so many items, -1:
 // all. A fault that is nil is left out. delivered are the places of those that were
 // delivered, and failed reports whether the event has an error.
