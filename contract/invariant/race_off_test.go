@@ -1,0 +1,5 @@
+//go:build !race
+
+package invariant
+
+const raceDetector = false
