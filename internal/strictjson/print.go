@@ -42,7 +42,7 @@ func (n *Node) append(dst []byte, gap string, most int) (line []byte, ok bool) {
 				dst = append(append(dst, ','), gap...)
 			}
 			if n.Kind == '{' {
-				dst = append(append(n.appendName(dst, i), ':'), gap...)
+				dst = append(append(n.AppendName(dst, i), ':'), gap...)
 			}
 			if dst, ok = kid.append(dst, gap, most); !ok {
 				return dst, false
@@ -56,7 +56,8 @@ func (n *Node) append(dst []byte, gap string, most int) (line []byte, ok bool) {
 // closing is the bracket that belongs to an opening one, in ASCII two after it.
 func closing(opening byte) byte { return opening + 2 }
 
-func (n *Node) appendName(dst []byte, i int) []byte {
+// AppendName appends the name of the i-th member as it is written.
+func (n *Node) AppendName(dst []byte, i int) []byte {
 	if n.names != nil && n.names.spelled != nil {
 		return append(dst, n.names.spelled[i]...)
 	}
@@ -100,7 +101,7 @@ func (n *Node) lines(dst []byte, indent string, strict bool) []byte {
 		}
 		dst = append(append(dst, '\n'), deeper...)
 		if n.Kind == '{' {
-			dst = append(n.appendName(dst, i), ": "...)
+			dst = append(n.AppendName(dst, i), ": "...)
 		}
 		dst = kid.lines(dst, deeper, strict)
 	}
@@ -124,7 +125,7 @@ func (n *Node) Sort() {
 	}
 	members := make([]member, len(n.Keys))
 	for i, key := range n.Keys {
-		members[i] = member{key, respelled(n.appendName(nil, i)), n.Kids[i]}
+		members[i] = member{key, respelled(n.AppendName(nil, i)), n.Kids[i]}
 	}
 	slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a.spelled, b.spelled) })
 	spelled := make([][]byte, len(members))
