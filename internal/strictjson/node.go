@@ -242,7 +242,9 @@ func (n *Node) add(key string, kid *Node) bool {
 }
 
 // Set adds a member, of a name that is new, to an object that is made by hand.
-func (n *Node) Set(name string, kid *Node) { n.Keys, n.Kids = append(n.Keys, name), append(n.Kids, kid) }
+func (n *Node) Set(name string, kid *Node) {
+	n.Keys, n.Kids = append(n.Keys, name), append(n.Kids, kid)
+}
 
 func (n *Node) more() *names {
 	if n.names == nil {
