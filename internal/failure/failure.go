@@ -211,3 +211,17 @@ func set(words string) map[string]bool {
 	}
 	return m
 }
+
+// BeforeWork reports whether a failure came before any work: the callee was not reached, or
+// it refused the request.
+func BeforeWork(status int, text string) bool {
+	if status == 0 {
+		status = retryable.StatusIn(text)
+	}
+	if status == 408 || status >= 500 {
+		return false
+	}
+	kind := KindOf(text)
+	return status >= 400 || kind == Refused || kind == NoSuchHost || kind == Certificate ||
+		retryable.Of(status, 0, text) == retryable.Permanent
+}
