@@ -63,6 +63,8 @@ var forbidden = []edge{
 	{from: []string{"contract/search/internal/seen", "contract/search/internal/wording"}, direct: true,
 		to:     []string{"contract/search/internal/lockstep"},
 		reason: "what a run showed is the same however it was made"},
+	{from: []string{"contract/contracttest"}, to: []string{"contract/replay/dialect"},
+		reason: "a test that saves its failures reads no traces of others"},
 	{from: []string{"contract/..."}, to: []string{"mcpadapter/..."},
 		reason: "imports point down: the adapter stands on the library, not in it"},
 	{from: []string{"internal/..."}, except: []string{"internal/repocheck"},

@@ -159,8 +159,8 @@ func vercelAnswer(s *otlp.Span) []json.RawMessage {
 // eventMessage returns the message of an event such as gen_ai.user.message, or of a choice;
 // nil: it has none.
 func eventMessage(e *otlp.Event, choice bool) json.RawMessage {
-	role, is := strings.CutPrefix(e.Name, "gen_ai.")
-	if role, is = strings.CutSuffix(role, ".message"); is == choice {
+	role, is := strings.CutSuffix(strings.TrimPrefix(e.Name, "gen_ai."), ".message")
+	if is == choice {
 		return nil
 	}
 	if choice {

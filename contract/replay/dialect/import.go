@@ -79,18 +79,23 @@ func (o *Options) withDefaults() (settings, error) {
 //     "", the others are "2", "3" and so on. In records without times At and Took are 0,
 //     and calls overlap that were asked for before the first of them was answered.
 //   - What was not captured is in Missing, what was cut off is Truncated. A failure
-//     that is told only in words is Suspected, and is no Error.
+//     that only the result tells of is Suspected, and is no Error; where nobody knows,
+//     Outcome is Missing ([findings.Judge]).
 //   - Effect is set for tools that declare [chaos.EffectDone]: done; none where the
 //     callee was not reached or refused the request; unknown after any other failure,
-//     a suspected one, or a call whose end is missing.
+//     and where the end or the outcome is missing.
 //   - Prompts and answer are those of the outermost step, else what the user said
 //     first and the model last.
+//
+// What names a call and did not become one is counted in NotImported, and Notes say what it
+// was. Where no tool has a span of its own, the calls are made of what the models were asked
+// and told; they have no times.
 //
 // A part of the input without calls and prompts, such as a trace of another program, is
 // no run of an agent. If there is none at all, that is an error.
 //
 // Members of unknown names are ignored. All other problems are joined, the first 16 as a
-// [*FieldError] with its line. With an error there are no sessions.
+// [*replay.FieldError] with its line. With an error there are no sessions.
 func Import(r io.Reader, o *Options) ([]*replay.Session, error) {
 	options, err := o.withDefaults()
 	if err != nil {

@@ -10,47 +10,18 @@ import (
 )
 
 // judge says of each call whether it failed, as far as its result tells, and what is known
-// of its work.
+// of its work. of is the node of a call.
 func (b *builder) judge(calls []findings.Call, of func(i int) *node) {
-	filled := make(map[string]bool) // tools that returned something
-	for i := range calls {
-		if calls[i].Error == nil && !empty(calls[i].Result) {
-			filled[calls[i].Tool] = true
-		}
-	}
+	findings.Judge(calls)
 	for i := range calls {
 		c, n := &calls[i], of(i)
-		if c.Type == findings.Model {
-			continue
+		if n.succeeded && !c.Suspected && empty(c.Result) {
+			c.Missing = slices.DeleteFunc(c.Missing, func(p findings.Part) bool { return p == findings.Outcome })
 		}
-		if c.Error == nil && !slices.Contains(c.Missing, findings.End) {
-			switch n.outcome(filled[c.Tool]) {
-			case failure.Failed:
-				c.Suspected = true
-			case failure.Unknown:
-				c.Missing = append(c.Missing, findings.Outcome)
-			}
-		}
-		if b.effects[c.Tool] == chaos.EffectDone {
+		if b.effects[c.Tool] == chaos.EffectDone && n.kind == tool {
 			c.Effect = cmp.Or(n.effect, effectOf(c))
 		}
 	}
-}
-
-// outcome reads the result of a call that has no error. filled says that other calls of its
-// tool returned something.
-func (n *node) outcome(filled bool) failure.Outcome {
-	switch {
-	case n.noResult && n.succeeded:
-		return failure.Done
-	case n.noResult, empty(n.result) && filled && !n.succeeded:
-		return failure.Unknown
-	}
-	outcome := failure.Read(n.result)
-	if outcome == failure.Done && cut(n.result) {
-		return failure.Unknown
-	}
-	return outcome
 }
 
 // effectOf returns what is known of the work of a call whose tool is declared to have
