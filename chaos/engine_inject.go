@@ -113,32 +113,54 @@ type shape interface {
 // callRule is one rule in one injection: what its fault did to the call.
 type callRule struct {
 	*siteRule
-	place      int          // in the list of matched rules
-	ran        bool         // its turn came
-	nexts      int          // how often it passed the call on
-	before     int          // executions of the callee before its last next
-	again      bool         // a further next reached the callee
-	skipped    bool         // it did not pass the call on
-	inner      []error      // the errors that it got from next
-	made       error        // the error it made itself, wrapped
-	value      exchanged    // its last result
-	args       exchanged    // the arguments that it passed on, while the call is further in
-	reached    bool         // arguments that it changed reached the callee
-	seen       bool         // a value that it changed reached the caller
-	unseen     bool         // the caller got nothing of what it did: see Unseen
-	ended      bool         // it ended a stream early
-	calls      int          // calls of Changed
-	declared   int          // calls of Changed with a change
-	asked      declarations // calls and declared when newlyDeclared was last asked
-	changes    []Change
-	more       int  // changes that were not kept
+	place     int  // in the list of matched rules
+	ran       bool // its turn came
+	running   bool // true after the call: it panicked, or something further in did
+	panicked  bool // it panicked itself, in a stream
+	keepsOpen bool // it goes on after Inject has returned
+	passages
+	results
+	claims
+	waiting
+}
+
+// passages is how a rule passed the call on.
+type passages struct {
+	nexts   int       // how often
+	before  int       // executions of the callee before its last next
+	again   bool      // a further next reached the callee
+	skipped bool      // it did not pass the call on
+	inner   []error   // the errors that it got from next
+	args    exchanged // the arguments that it passed on, while the call is further in
+	reached bool      // arguments that it changed reached the callee
+}
+
+// results is what a rule made of the result.
+type results struct {
+	value  exchanged // its last result
+	made   error     // the error it made itself, wrapped
+	seen   bool      // a value that it changed reached the caller
+	unseen bool      // the caller got nothing of what it did: see Unseen
+	ended  bool      // it ended a stream early
+}
+
+// claims is what a rule declared by [Changed].
+type claims struct {
+	declarations
+	asked   declarations // when newlyDeclared was last asked
+	changes []Change
+	more    int // changes that were not kept
+}
+
+// declarations counts the calls of [Changed], and those with a change.
+type declarations struct{ calls, declared int }
+
+// waiting is how a rule waited.
+type waiting struct {
 	slept      bool // it asked for a wait
 	spent      time.Duration
-	waiting    int       // waits under way; more than one only if it has goroutines of its own
+	underWay   int       // waits; more than one only if it has goroutines of its own
 	waitsSince time.Time // when the last of them began
-	running    bool      // true after the call: it panicked, or something further in did
-	panicked   bool      // it panicked itself, in a stream
-	keepsOpen  bool      // it goes on after Inject has returned
 }
 
 // begin orders the matched rules, without those that are held back. The first
@@ -210,64 +232,70 @@ func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 		func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
 }
 
-// apply runs one fault, and compares what goes into it with what comes out.
+// apply runs one fault, and compares what goes into it with what comes out. How it ended
+// is one of the functions that follow, from gaveUp to madeError.
 func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
 	a, outer := &x.rules[i], x.current()
 	x.enterRule(i)
 	x.mu.Lock()
 	a.ran, a.running, a.nexts, a.value.likeness = true, true, 0, alike
 	x.mu.Unlock()
-	var got received
-	pass := func(ctx context.Context, passed any) (any, error) {
-		if x.late != nil && x.foreign(ctx) {
-			return x.late(ctx, passed)
-		}
-		x.again(&got, i)
-		result, err := x.pass(a, ctx, args, passed, next)
-		x.enterRule(i)
-		got.add(result, err)
-		if err != nil {
-			a.inner = append(a.inner, err)
-		}
-		return result, err
-	}
-	result, err := a.inject(ctx, x.call(a.faultCoord), args, pass)
-	if err != nil && x.idled(a, ctx, err) {
-		result, err = pass(ctx, args)
+	p := &passage{x: x, rule: i, ctx: ctx, args: args, next: next}
+	result, err := a.inject(ctx, x.call(a.faultCoord), args, p.pass)
+	if err != nil && x.gaveUp(a, ctx, err) {
+		result, err = p.pass(ctx, args)
 	}
 	if err == nil {
-		fitted, wrong := fit(result)
-		switch {
-		case wrong == nil:
-			result = fitted
-		case a.nexts > 0:
-			x.refuse(a, wrong)
-			result, err = got.result, got.err
-		default: // it never called next: go on as without it
-			x.refuse(a, wrong)
-			result, err = pass(ctx, args)
+		if fitting, wrong := fit(result); wrong == nil {
+			result = fitting
+		} else {
+			result, err = p.misfit(wrong)
 		}
 	}
 	x.enterRule(outer)
 	a.running, a.skipped = false, a.skipped || a.nexts == 0
 	switch {
 	case err == nil:
-		x.judgeRule(i, &got, result)
+		x.judgeRule(i, &p.got, result)
 	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
-		x.noteIdleClaim(a)
+		x.passedError(a)
 	default:
-		a.made = x.injectedError(a, err)
-		err = a.made
+		err = x.madeError(a, err)
 	}
 	return result, err
 }
 
-// idled reports whether a fault that wanted to wait found the context ended, and
+// gaveUp reports whether a fault that wanted to wait found the context ended, and
 // only returned its error. The call then goes on as without the fault.
-func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
+func (x *injection) gaveUp(a *callRule, ctx context.Context, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
+}
+
+// misfit is the end of a fault whose result does not fit the call: the result is that of
+// next, as if there were no fault.
+func (p *passage) misfit(wrong error) (any, error) {
+	a := &p.x.rules[p.rule]
+	p.x.refuse(a, wrong)
+	if a.nexts > 0 {
+		return p.got.result, p.got.err
+	}
+	return p.pass(p.ctx, p.args)
+}
+
+// passedError is the end of a fault that returned an error of next. It notes if the fault
+// declared a change of it.
+func (x *injection) passedError(a *callRule) {
+	if x.newlyDeclared(a) && a.phase == PhaseChange && !a.keepsOpen {
+		x.note(idleClaim(a))
+	}
+}
+
+// madeError is the end of a fault that returned an error of its own.
+func (x *injection) madeError(a *callRule, err error) error {
+	a.made = x.injectedError(a, err)
+	return a.made
 }
 
 // injectedError is the error that a fault made. That of the caller's context, which
@@ -328,7 +356,7 @@ func (x *injection) refuse(a *callRule, wrong error) {
 	x.note(fmt.Sprintf("rule %q replaced the result by one of the wrong type: %v", a.Name, wrong))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a.calls, a.declared, a.asked, a.changes, a.more = 0, 0, declarations{}, nil, 0
+	a.claims = claims{}
 }
 
 // close makes later notes, changes and waits of the call count for nothing:
@@ -371,7 +399,7 @@ func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) er
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if a != nil {
-		a.waiting--
+		a.underWay--
 	}
 	if x.over {
 		return err
@@ -397,7 +425,7 @@ func (x *injection) beginWait(pinned int16, d time.Duration) *callRule {
 		return nil
 	}
 	a := &x.rules[at]
-	a.waiting++
+	a.underWay++
 	a.waitsSince = time.Now()
 	return a
 }
