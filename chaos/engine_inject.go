@@ -16,10 +16,8 @@ import (
 // callInjected makes a call with faults other than a single failure.
 func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out],
 	in In) (out Out, err error) {
-	x := &injection{decision: *d, effect: c.effect}
-	d.open(&x.rec)
-	x.rec.begun = d.set.site.in.begun.Add(2)
-	if x.begin(ctx, m); len(x.rules) == 0 {
+	x := newInjection(ctx, d, m, c.effect)
+	if len(x.rules) == 0 {
 		d.unused = x.unused
 		return callThrough(ctx, d, c, in)
 	}
@@ -161,6 +159,16 @@ type waiting struct {
 	spent      time.Duration
 	underWay   int       // waits; more than one only if it has goroutines of its own
 	waitsSince time.Time // when the last of them began
+}
+
+// newInjection begins the call of a decision. No rule may be left: then nothing is
+// injected.
+func newInjection(ctx context.Context, d *decision, m matchedRules, does Effect) *injection {
+	x := &injection{decision: *d, effect: does}
+	d.open(&x.rec)
+	x.rec.begun = d.set.site.in.begun.Add(2)
+	x.begin(ctx, m)
+	return x
 }
 
 // begin orders the matched rules, without those that are held back. The first
@@ -455,10 +463,8 @@ func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 	if m.first == nil {
 		return false, nil
 	}
-	x := &injection{decision: d, effect: EffectNone}
-	d.open(&x.rec)
-	x.rec.begun = s.in.begun.Add(2)
-	if x.begin(ctx, m); len(x.rules) == 0 {
+	x := newInjection(ctx, &d, m, EffectNone)
+	if len(x.rules) == 0 {
 		return false, nil
 	}
 	x.callee = func(context.Context, any) (any, error) { return nil, nil }

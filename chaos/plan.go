@@ -278,8 +278,11 @@ func (x *examination) check(field string, part any) {
 	x.field = field
 	if c, ok := part.(Checked); ok {
 		x.method = "its Check method"
-		for _, err := range fielderror.Apart(usercode.Sound(c.Check())) {
-			x.refuse(field, nil, "", err)
+		if wrong := fielderror.Apart(usercode.Sound(c.Check())); len(wrong) > 0 {
+			for _, err := range wrong {
+				x.refuse(field, nil, "", err)
+			}
+			return
 		}
 	}
 	if w, ok := part.(Probabilistic); ok {
