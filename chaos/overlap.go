@@ -39,7 +39,8 @@ func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 			if o == nil {
 				// A call is counted before it begins: one that was counted earlier and began
 				// later overlapped too.
-				if high := highest[c.place.opposite()]; high.record != nil && high.site == c.site && high.ordinal > c.ordinal {
+				high := highest[c.place.opposite()]
+				if high.record != nil && high.site == c.site && high.ordinal > c.ordinal {
 					o = high.record
 				}
 			}

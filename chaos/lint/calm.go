@@ -101,7 +101,8 @@ func (r *rule) mayMatch(at strand, turns []int, n int) bool {
 	if r.never {
 		return false
 	}
-	timed := slices.ContainsFunc(r.when.all(), func(t trigger) bool { return len(t.times) > 0 && slices.Max(t.times) > 0 })
+	timed := slices.ContainsFunc(r.when.all(),
+		func(t trigger) bool { return len(t.times) > 0 && slices.Max(t.times) > 0 })
 	if timed || len(turns) > maxTurns || !r.when.settled(true) {
 		return true
 	}

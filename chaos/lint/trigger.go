@@ -187,7 +187,8 @@ func (r *rule) allCalls() grid {
 		g.times = append(g.times, t.times...)
 		for _, c := range t.calls {
 			if r.could(c) {
-				g.places = append(g.places, chaos.Call{Lane: c.Lane, Target: c.Target, Key: c.Key, Occurrence: c.Occurrence})
+				g.places = append(g.places,
+					chaos.Call{Lane: c.Lane, Target: c.Target, Key: c.Key, Occurrence: c.Occurrence})
 			}
 		}
 		if t.kind == "turn" || t.kind == "turn_between" {

@@ -42,7 +42,8 @@ func failures() []profile {
 			"three that time out, and then nothing but exhaustion.", tools, []chaos.Rule{
 			{Name: "slow", Group: "cascading-failure", When: when.Burst(3, 3),
 				Fault: fault.Uniform(2*time.Second, 8*time.Second)},
-			{Name: "time-out", Group: "cascading-failure", When: when.Burst(6, 3), Fault: fault.Timeout(10 * time.Second)},
+			{Name: "time-out", Group: "cascading-failure", When: when.Burst(6, 3),
+				Fault: fault.Timeout(10 * time.Second)},
 			{Name: "exhausted", Group: "cascading-failure", When: when.After(8), Fault: fault.ResourceExhausted()},
 		}},
 		{"rate-limited", "Three calls in ten seconds are let through, over all tools together; " +
@@ -117,11 +118,12 @@ func distant() []profile {
 				{Name: "stalls", When: when.Prob(0.25), Fault: fault.HangAtItem(2)},
 				{Name: "breaks off", When: when.Prob(0.25), Fault: fault.CutAfter(2)},
 			}},
-		{"garbled-streams", "Streams repeat, swap or spoil items, or end without their last one.", streams, []chaos.Rule{
-			{Name: "repeats", When: when.Prob(0.5), Fault: fault.DuplicateItem(1)},
-			{Name: "swaps", When: when.Prob(0.5), Fault: fault.ReorderItems(3)},
-			{Name: "spoils", When: when.Prob(0.25), Fault: fault.MalformItem(1)},
-			{Name: "ends short", When: when.Prob(0.25), Fault: fault.DropLastItem()},
-		}},
+		{"garbled-streams", "Streams repeat, swap or spoil items, or end without their last one.", streams,
+			[]chaos.Rule{
+				{Name: "repeats", When: when.Prob(0.5), Fault: fault.DuplicateItem(1)},
+				{Name: "swaps", When: when.Prob(0.5), Fault: fault.ReorderItems(3)},
+				{Name: "spoils", When: when.Prob(0.25), Fault: fault.MalformItem(1)},
+				{Name: "ends short", When: when.Prob(0.25), Fault: fault.DropLastItem()},
+			}},
 	}
 }
