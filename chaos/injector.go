@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -236,32 +235,6 @@ func (in *Injector) alive(c *planRule, former *liveRule, life time.Duration) *li
 		in.expires(a.until)
 	}
 	return a
-}
-
-// InjectNow asks the trigger of the named rule once. The requests for a rule are
-// counted apart from the calls. If the trigger matches, the fault is injected at once,
-// without a callee: a latency is waited out, an error is returned. injected reports
-// whether it was.
-//
-// The rule's limit and cool-down apply, and so do the [Safeguards]. The error is the
-// injected one, or matches [ErrUnknownRule] or [ErrCellEnded]. Its event has the
-// rule's name as target. Nothing is injected while the injector is disarmed.
-func (in *Injector) InjectNow(ctx context.Context, name string) (injected bool, err error) {
-	if in.state.Load()&stateClosed != 0 {
-		in.late.Add(1)
-		return false, ErrCellEnded
-	}
-	in.mu.Lock()
-	in.dropExpired()
-	i := in.place(name)
-	if i < 0 {
-		defer in.mu.Unlock()
-		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
-	}
-	s := in.requestSiteOf(name)
-	s.bind(in.rules[i : i+1])
-	in.mu.Unlock()
-	return s.injectNow(ctx)
 }
 
 // Arm puts the rules in force and starts the injector's clock anew. A new injector
