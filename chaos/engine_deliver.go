@@ -134,8 +134,8 @@ type passage struct {
 // pass is the [Next] of the fault.
 func (p *passage) pass(ctx context.Context, args any) (any, error) {
 	x, a := p.x, &p.x.rules[p.rule]
-	if x.late != nil && x.foreign(ctx) {
-		return x.late(ctx, args)
+	if other, _ := injectionOf(ctx); other != nil && other != x && x.late != nil {
+		return x.late(ctx, args) // from within a later call
 	}
 	x.keepEarlier(&p.got, p.rule)
 	result, err := x.passOn(a, ctx, p.args, args, p.next)

@@ -340,12 +340,6 @@ func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	return result, err
 }
 
-// foreign reports whether a context is that of another injection.
-func (x *injection) foreign(ctx context.Context) bool {
-	f := frameOf(ctx)
-	return f != nil && f.injection != nil && f.injection != x
-}
-
 // same reports whether two errors are the same value. It also works for types whose
 // == would panic.
 func same(a, b error) bool {

@@ -106,22 +106,15 @@ func (r *recording) settleOpen(elapsed time.Duration) {
 func (x *injection) number() uint64 { return x.rec.begun }
 
 func (x *injection) settleOpen(elapsed time.Duration) {
-	if f := x.lastWord(); f != nil {
-		f()
+	x.mu.Lock()
+	left, lastWord := x.left, x.beforeEnd
+	x.mu.Unlock()
+	if left && lastWord != nil {
+		lastWord()
 	}
 	r := x.openRecord()
 	r.endsAt(elapsed, nil)
 	x.set.site.in.keep(&x.frame, r)
-}
-
-// lastWord is what BeforeEnd left to do; nil: nothing.
-func (x *injection) lastWord() func() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.left {
-		return nil
-	}
-	return x.beforeEnd
 }
 
 // openRecord is settle for a call that has not ended. It runs beside the call, so it
