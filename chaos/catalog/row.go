@@ -15,7 +15,8 @@
 //		Row: catalog.Row{
 //			Kind: "lost_request", Doc: "The request is lost on its way, and the caller sees a time-out.",
 //			Go: "fault.LoseRequest(d)", Example: `{"duration":"1s"}`,
-//			Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+//			Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient,
+//			Effect: chaos.EffectNone,
 //		},
 //		Inject: func(ctx context.Context, _ chaos.Call, p wait, args any, next chaos.Next) (any, error) {
 //			return timesOut(ctx, p.Duration, args, next)

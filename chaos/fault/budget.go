@@ -199,13 +199,15 @@ var memoryBudget = &catalog.Remember[budgetParams, spent]{
 	},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budgetParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"memory", float64(p.Limit), p.Refill, false, func(u use) (float64, bool) {
-			if u.err != nil {
-				return 0, true
-			}
-			return size(u.result)
-		}})
+		return s.inject(ctx, args, next, terms{"memory", float64(p.Limit), p.Refill, false, memoryOf})
 	},
+}
+
+func memoryOf(u use) (amount float64, known bool) {
+	if u.err != nil {
+		return 0, true
+	}
+	return size(u.result)
 }
 
 // DiskBudget fails a call if its arguments and those of the calls before have

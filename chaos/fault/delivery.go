@@ -28,7 +28,8 @@ var repeat = &catalog.Inject[times]{
 	Row: catalog.Row{
 		Kind: "duplicate", Doc: "The call is executed several times.", Go: "fault.Duplicate(), fault.Repeat(n)",
 		Example: `{"times":2}`,
-		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+		Effect: chaos.EffectDone,
 	},
 	Inject: func(ctx context.Context, _ chaos.Call, p times, args any, next chaos.Next) (any, error) {
 		result, err := next(ctx, args)
@@ -101,11 +102,14 @@ func ReplayRequest() chaos.Fault { return replayRequest.Of(catalog.None{}) }
 
 var replayRequest = &catalog.Remember[catalog.None, requests]{
 	Row: catalog.Row{
-		Kind: "replayed_request", Doc: "The previous request arrives again after this one.", Go: "fault.ReplayRequest()",
+		Kind: "replayed_request", Doc: "The previous request arrives again after this one.",
+		Go:    "fault.ReplayRequest()",
 		Order: catalog.Deliveries,
 		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	},
-	Inject: func(s *requests, ctx context.Context, c chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
+	Inject: func(s *requests, ctx context.Context, c chaos.Call, _ catalog.None,
+		args any, next chaos.Next,
+	) (any, error) {
 		result, err := next(ctx, args)
 		old, known := s.remember(c.Target, args)
 		if known && again(ctx, err) {

@@ -36,7 +36,8 @@ func ResourceExhausted() chaos.Fault { return resourceExhausted.Of(catalog.None{
 
 var resourceExhausted = &catalog.Fail[catalog.None]{
 	Row: catalog.Row{
-		Kind: "resource_exhaustion", Doc: "The call fails with \"resource exhausted\".", Go: "fault.ResourceExhausted()",
+		Kind: "resource_exhaustion", Doc: "The call fails with \"resource exhausted\".",
+		Go:    "fault.ResourceExhausted()",
 		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
 	},
 	Fail: func(chaos.Call, catalog.None) error { return ErrResourceExhausted },

@@ -60,7 +60,9 @@ var staleApproval = &catalog.Remember[verdictParams, approval]{
 	},
 	Phase:   chaos.PhaseChange,
 	Prepare: func(p verdictParams) verdictParams { return verdictParams(anyValue(p).given()) },
-	Inject: func(s *approval, ctx context.Context, _ chaos.Call, p verdictParams, args any, next chaos.Next) (any, error) {
+	Inject: func(s *approval, ctx context.Context, _ chaos.Call, p verdictParams,
+		args any, next chaos.Next,
+	) (any, error) {
 		request := jsonvalue.Document(args) // before the call, since the guardrail may change them
 		verdict, err := next(ctx, args)
 		if err != nil {

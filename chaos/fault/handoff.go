@@ -251,7 +251,8 @@ var delegationRejected = &catalog.Label[message]{
 	Row: catalog.Row{
 		Kind: "delegation_rejected", Doc: "The other agent does not take the task.",
 		Go:      `fault.As("delegation_rejected", fault.Fail(err))`,
-		Example: `{"message":"the agent declined the task"}`, Layer: chaos.LayerMultiAgent, Persistence: chaos.Permanent,
+		Example: `{"message":"the agent declined the task"}`, Layer: chaos.LayerMultiAgent,
+		Persistence: chaos.Permanent,
 	},
 	Base: fail, Make: func(p message) chaos.Fault { return fail.Of(p) },
 }

@@ -28,7 +28,8 @@ var reorderCalls = &catalog.Remember[hold, meeting]{
 		Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)",
 		Order:   catalog.Deliveries,
 		Example: `{"wait":"2s"}`,
-		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+		Effect: chaos.EffectDone,
 	},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *meeting, ctx context.Context, _ chaos.Call, p hold, args any, next chaos.Next) (any, error) {

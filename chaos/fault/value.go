@@ -120,7 +120,8 @@ func mutationOf[T any](name string, fn func(T) T) mutation {
 	return mutation{functionOf[T](name, fn == nil), func(ctx context.Context, result any) any {
 		value, ok := fit[T](result)
 		if !ok {
-			chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", name, result, reflect.TypeFor[T]()))
+			chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", name, result,
+				reflect.TypeFor[T]()))
 			return result
 		}
 		// before fn, which may write to what value points to

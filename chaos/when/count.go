@@ -62,8 +62,9 @@ type quota struct {
 func Every(n int) chaos.When { return every.Of(callCount{n}) }
 
 var every = &catalog.Ordinal[callCount]{
-	Row: catalog.Row{Kind: "every", Doc: "The n-th call, the 2n-th, and so on.", Go: "when.Every(n)", Example: `{"n":5}`,
-		Order: catalog.Sequential},
+	Row: catalog.Row{Kind: "every", Doc: "The n-th call, the 2n-th, and so on.", Go: "when.Every(n)",
+		Example: `{"n":5}`,
+		Order:   catalog.Sequential},
 	Match: func(p callCount, ordinal uint64) bool { return p.N >= 1 && (ordinal+1)%uint64(p.N) == 0 },
 }
 

@@ -7,5 +7,6 @@ import "github.com/shakedown-go/shakedown/chaos/catalog"
 // copies.
 func Rows() []*catalog.Row {
 	return catalog.List(always, probable, nth, first, after, every, between, since, exactly, lane, turn, turnBetween,
-		all, anyOf, not, burst, burstWithin, intermittent, flapping, markov, gilbertElliott, early, mid, late, stages, args)
+		all, anyOf, not, burst, burstWithin, intermittent, flapping, markov, gilbertElliott, early, mid, late,
+		stages, args)
 }
