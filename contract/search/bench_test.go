@@ -10,8 +10,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 )
 
 // BenchmarkBookkeeping is what a search adds to each run, rounds, digests and the cache,
@@ -28,18 +26,18 @@ func BenchmarkBookkeeping(b *testing.B) {
 			defer runner.Close()
 			made, err := runner.Run(b.Context(), contract.Cell{Scenario: "all", Invariant: "fine", Trial: 1}, runner.Rules("all"))
 			require.NoError(b, err)
-			view := seen.NewViewer(runner.Tools(), seen.NewShaper(map[string]bool{"a": true}))
-			l := lockstep.New(func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return made, nil },
-				lockstep.Bounds{Runs: 1 << 30}, func(_ lockstep.Request, r *contract.Result) *seen.Run { return view.Digest(r, seen.OfBreaks) })
+			view := newViewer(runner.Tools(), newShaper(map[string]bool{"a": true}))
+			l := newLockstep(func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return made, nil },
+				bounds{Runs: 1 << 30}, func(_ runRequest, r *contract.Result) *runDigest { return view.Digest(r, ofBreaks) })
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			n := 0
 			for b.Loop() {
-				require.NoError(b, l.Run(b.Context(), func(ask lockstep.Ask[*seen.Run]) {
+				require.NoError(b, l.Run(b.Context(), func(ask askFunc[*runDigest]) {
 					for range 100 {
 						n++
-						ask(lockstep.Request{Key: fmt.Sprint("all 1 ", n)})
+						ask(runRequest{Key: fmt.Sprint("all 1 ", n)})
 					}
 				}))
 			}

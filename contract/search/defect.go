@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
 )
 
 // A kind is the groups that are one defect.
@@ -27,7 +26,7 @@ func (e *explainer) defects() []contract.Defect {
 			rest = append(rest, e.unexplained(g))
 			continue
 		}
-		shape, targets := wording.Pattern(g.Hits)
+		shape, targets := patternOf(g.Hits)
 		shape = fmt.Sprintf("%q %v %v", shape, g.Sure != nil, g.Cut)
 		if len(g.Hits) == 0 {
 			shape += e.withoutCalls(g)
@@ -150,11 +149,11 @@ func (e *explainer) sentence(g *group, main []string) string {
 	if len(g.Hits) == 0 {
 		return e.secrets.Text(e.withoutCalls(g))
 	}
-	_, places := wording.Pattern(g.Hits)
+	_, places := patternOf(g.Hits)
 	if len(places) == 1 {
-		places = []string{wording.Or(main)}
+		places = []string{orList(main)}
 	}
-	return e.secrets.Text(wording.Sentence(g.Hits, places))
+	return e.secrets.Text(sentenceOf(g.Hits, places))
 }
 
 // keepBreach keeps a defect for what it breaks at its targets, and returns the id. Why it could
@@ -206,7 +205,7 @@ func (e *explainer) ofRules(g *group) string {
 // breachesOf are what the groups of a kind break, by invariant and targets.
 func breachesOf(k *kind) (all []*breach) {
 	for _, g := range k.groups {
-		_, targets := wording.Pattern(g.Hits)
+		_, targets := patternOf(g.Hits)
 		i := slices.IndexFunc(all, func(p *breach) bool {
 			return p.invariant == g.Invariant && slices.Equal(p.targets, targets)
 		})

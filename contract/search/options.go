@@ -9,7 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -113,11 +113,11 @@ func (o *Options) runOptions() *contract.RunOptions {
 }
 
 // bounds are those of the runs of a search.
-func (o *Options) bounds() lockstep.Bounds {
-	b := lockstep.Bounds{Workers: o.Run.Workers, Runs: o.Budget.Runs, Time: o.Budget.Time, Cost: o.Budget.Cost,
+func (o *Options) bounds() bounds {
+	b := bounds{Workers: o.Run.Workers, Runs: o.Budget.Runs, Time: o.Budget.Time, Cost: o.Budget.Cost,
 		CostOf: o.Cost}
 	if o.OnProgress != nil {
-		b.OnRound = func(p lockstep.Progress) { o.OnProgress(Progress(p)) }
+		b.OnRound = func(p spending) { o.OnProgress(Progress(p)) }
 	}
 	return b
 }

@@ -12,9 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -86,16 +84,16 @@ func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, e
 		return nil, err
 	}
 	defer runner.Close()
-	runs := lockstep.New(runner.Run, checked.bounds(),
-		func(_ lockstep.Request, r *contract.Result) []*contract.Observation {
+	runs := newLockstep(runner.Run, checked.bounds(),
+		func(_ runRequest, r *contract.Result) []*contract.Observation {
 			return r.Observations
 		})
-	lists := levels.ListsOf(m)
+	lists := promptListsOf(m)
 	differences := make([]*Difference, len(lists))
-	tasks := make([]lockstep.Task[[]*contract.Observation], len(lists))
+	tasks := make([]task[[]*contract.Observation], len(lists))
 	for i, l := range lists {
-		tasks[i] = func(ask lockstep.Ask[[]*contract.Observation]) {
-			request := func(number int) lockstep.Request {
+		tasks[i] = func(ask askFunc[[]*contract.Observation]) {
+			request := func(number int) runRequest {
 				r := l.Request(nil, number)
 				r.Cell.Scenario = calmRun
 				return r
@@ -180,7 +178,7 @@ func (d *Difference) ofCalls(a, b []chaos.Event) bool {
 			return d.missing(x, a, b)
 		}
 		delete(others, callKey(x))
-		if got, then := seen.Gotten(x), seen.Gotten(y); got != then {
+		if got, then := gotten(x), gotten(y); got != then {
 			d.What, d.First, d.Second = "result", got, then
 			return true
 		}
@@ -228,12 +226,12 @@ func (d *Difference) missing(x *chaos.Event, a, b []chaos.Event) bool {
 }
 
 func (d *Difference) ofAnswers(a, b *contract.Observation) bool {
-	d.What, d.First, d.Second = "answer", seen.Answered(a), seen.Answered(b)
+	d.What, d.First, d.Second = "answer", answered(a), answered(b)
 	return d.First != d.Second
 }
 
 func (d *Difference) ofStates(a, b any) bool {
-	if seen.SameState(a, b) {
+	if sameState(a, b) {
 		return false
 	}
 	x, err := jsonvalue.Encode(a)

@@ -11,8 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
@@ -96,9 +95,9 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 		return nil, err
 	}
 	defer runner.Close()
-	s := &scanner{axis: a, trials: max(m.Trials, 1), lists: levels.ListsOf(m), points: map[float64]*scanPoint{}}
-	s.runs = lockstep.New(runner.Run, own.bounds(),
-		func(_ lockstep.Request, r *contract.Result) *verdicts { return verdictsOf(r) })
+	s := &scanner{axis: a, trials: max(m.Trials, 1), lists: promptListsOf(m), points: map[float64]*scanPoint{}}
+	s.runs = newLockstep(runner.Run, own.bounds(),
+		func(_ runRequest, r *contract.Result) *verdicts { return verdictsOf(r) })
 	err = s.scan(ctx)
 	return s.result(m), err
 }
@@ -107,8 +106,8 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 type scanner struct {
 	axis   Axis
 	trials int
-	lists  []*levels.List
-	runs   *lockstep.Lockstep[*verdicts]
+	lists  []*promptList
+	runs   *lockstep[*verdicts]
 	points map[float64]*scanPoint
 }
 
@@ -140,7 +139,7 @@ func verdictsOf(r *contract.Result) *verdicts {
 
 // scan tries the points, and then bisects for each invariant.
 func (s *scanner) scan(ctx context.Context) error {
-	var tasks []lockstep.Task[*verdicts]
+	var tasks []task[*verdicts]
 	for i := range scanPoints {
 		value := s.axis.at(float64(i) / (scanPoints - 1))
 		if s.points[value] != nil {
@@ -151,7 +150,7 @@ func (s *scanner) scan(ctx context.Context) error {
 		}
 		for _, l := range s.lists {
 			for trial := range s.trials {
-				tasks = append(tasks, func(ask lockstep.Ask[*verdicts]) { s.try(ask, value, l, trial) })
+				tasks = append(tasks, func(ask askFunc[*verdicts]) { s.try(ask, value, l, trial) })
 			}
 		}
 	}
@@ -162,7 +161,7 @@ func (s *scanner) scan(ctx context.Context) error {
 	tasks = nil
 	for _, l := range s.lists {
 		for _, name := range l.Invariants {
-			tasks = append(tasks, func(ask lockstep.Ask[*verdicts]) {
+			tasks = append(tasks, func(ask askFunc[*verdicts]) {
 				if err := s.bisect(ask, l, name); err != nil && failed == nil {
 					failed = err
 				}
@@ -191,9 +190,9 @@ func rulesAt(a *Axis, value float64) (rules []chaos.Rule, err error) {
 }
 
 // try makes one run at a value. ok is false if the search was cut.
-func (s *scanner) try(ask lockstep.Ask[*verdicts], value float64, l *levels.List, trial int) (ok bool) {
+func (s *scanner) try(ask askFunc[*verdicts], value float64, l *promptList, trial int) (ok bool) {
 	p := s.points[value]
-	v, ok := ask(lockstep.Request{Cell: contract.Cell{Scenario: levels.Scenario, Invariant: l.Name, Trial: trial + 1},
+	v, ok := ask(runRequest{Cell: contract.Cell{Scenario: sweepScenario, Invariant: l.Name, Trial: trial + 1},
 		Rules: p.rules, Key: fmt.Sprintf("%v %d %d", value, l.Number, trial)})
 	if ok && len(p.runs[l.Number]) == trial {
 		p.runs[l.Number] = append(p.runs[l.Number], v)
@@ -202,7 +201,7 @@ func (s *scanner) try(ask lockstep.Ask[*verdicts], value float64, l *levels.List
 }
 
 // bisect halves the distance between the last value that held and the first that broke.
-func (s *scanner) bisect(ask lockstep.Ask[*verdicts], l *levels.List, invariant string) error {
+func (s *scanner) bisect(ask askFunc[*verdicts], l *promptList, invariant string) error {
 	for {
 		limit := s.limit(l, invariant)
 		if limit.Held == nil || limit.Broke == nil {
@@ -233,7 +232,7 @@ func (s *scanner) bisect(ask lockstep.Ask[*verdicts], l *levels.List, invariant 
 }
 
 // pointOf counts the runs at a value for an invariant.
-func (s *scanner) pointOf(value float64, l *levels.List, invariant string) LimitPoint {
+func (s *scanner) pointOf(value float64, l *promptList, invariant string) LimitPoint {
 	p := LimitPoint{Value: value}
 	for _, v := range s.points[value].runs[l.Number] {
 		p.Runs++
@@ -250,7 +249,7 @@ func (s *scanner) pointOf(value float64, l *levels.List, invariant string) Limit
 }
 
 // limit is what is known of an invariant.
-func (s *scanner) limit(l *levels.List, invariant string) Limit {
+func (s *scanner) limit(l *promptList, invariant string) Limit {
 	r := Limit{Invariant: invariant, Points: []LimitPoint{}}
 	for _, v := range slices.Sorted(maps.Keys(s.points)) {
 		p := s.pointOf(v, l, invariant)

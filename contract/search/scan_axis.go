@@ -8,7 +8,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -75,7 +75,7 @@ func Delay(target string) Axis {
 const scanRule = "scan"
 
 func kindAt(target string, f chaos.Fault) string {
-	return wording.KindOf(f, fmt.Sprintf("%T", f)) + " at " + target
+	return kindOf(f, fmt.Sprintf("%T", f)) + " at " + target
 }
 
 func checkAxis(target string, f chaos.Fault) error {

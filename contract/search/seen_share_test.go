@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 )
 
 // Runs that are equal share what is kept of them, and what the search then says of one run
@@ -17,12 +16,12 @@ func TestEqualRunsShareWhatIsKept(t *testing.T) {
 	runner, err := m.Runner(t.Context(), &contract.RunOptions{Keep: contract.KeepAll})
 	require.NoError(t, err)
 	defer runner.Close()
-	view := seen.NewViewer(runner.Tools(), seen.NewShaper(nil))
-	var runs [2]*seen.Run
+	view := newViewer(runner.Tools(), newShaper(nil))
+	var runs [2]*runDigest
 	for i := range runs {
 		r, err := runner.Run(t.Context(), contract.Cell{Scenario: "all", Invariant: "fine", Trial: 1}, runner.Rules("all"))
 		require.NoError(t, err)
-		runs[i] = view.Digest(r, seen.OfBreaks)
+		runs[i] = view.Digest(r, ofBreaks)
 		require.Len(t, runs[i].Hits, 12)
 	}
 	for i, h := range runs[0].Hits {

@@ -6,8 +6,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
@@ -120,11 +119,11 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 	for _, t := range runner.Tools() {
 		tools[t.Name], names[t.Name] = t, true
 	}
-	view := seen.NewViewer(runner.Tools(), seen.NewShaper(names))
+	view := newViewer(runner.Tools(), newShaper(names))
 	view.Reasons = true
 	realTime := run.Harness.Calm == nil || m.World != nil
 	r := &Swept{}
-	s := levels.New(m, runner, own.bounds(), view)
+	s := newSweeper(m, runner, own.bounds(), view)
 	s.Depth, s.Strength = own.Depth, own.Strength
 	s.Faults = func(e chaos.Event) ([]chaos.Fault, error) { return own.faultsOn(e, tools[e.Target], realTime) }
 	s.Differ = func(a, b []*contract.Observation) bool {

@@ -6,16 +6,14 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+
 	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 // fill takes over what was found so far.
-func (r *Swept) fill(ctx context.Context, s *levels.Sweeper, m *contract.Matrix, o *Options) {
+func (r *Swept) fill(ctx context.Context, s *sweeper, m *contract.Matrix, o *Options) {
 	r.Runs, r.Elapsed, r.Stopped = s.Runs.Spent.Runs, time.Since(s.Runs.Begun), s.Runs.Cut
-	for _, l := range slices.Concat([]levels.Count{s.Single}, s.Follow, []levels.Count{s.Pairs}) {
+	for _, l := range slices.Concat([]levelCount{s.Single}, s.Follow, []levelCount{s.Pairs}) {
 		r.Levels = append(r.Levels, Level(l))
 	}
 	tallies := s.Tallies()
@@ -29,12 +27,12 @@ func (r *Swept) fill(ctx context.Context, s *levels.Sweeper, m *contract.Matrix,
 }
 
 // fill takes over what single faults changed, and which invariants noticed nothing.
-func (r *Strength) fill(s *levels.Sweeper, counts []InvariantCount) {
+func (r *Strength) fill(s *sweeper, counts []InvariantCount) {
 	guards, unknown := s.Guards()
 	r.Guards, r.StateUnknown = []Guard{}, unknown
 	for _, g := range guards {
 		r.Guards = append(r.Guards, Guard(g))
-		if g.Changed == levels.ChangedState.String() {
+		if g.Changed == changedState.String() {
 			r.Changed++
 			if len(g.NoticedBy) > 0 {
 				r.Noticed++
@@ -50,20 +48,20 @@ func (r *Strength) fill(s *levels.Sweeper, counts []InvariantCount) {
 
 // defectsOf merges the findings into defects, and keeps them, as [Explain] does with broken
 // cells. What can be left out of a finding's run are its rules.
-func defectsOf(ctx context.Context, s *levels.Sweeper, m *contract.Matrix, o *Options) []contract.Defect {
+func defectsOf(ctx context.Context, s *sweeper, m *contract.Matrix, o *Options) []contract.Defect {
 	e := &explainer{matrix: m, o: o, rerun: o.rerunOf(ctx, m), secrets: redact.New(o.Secrets, redact.Patterns)}
 	for _, f := range s.Found {
-		g := &group{scenario: levels.Scenario, severity: f.List.Severities[f.X], why: f.Judged().Why,
+		g := &group{scenario: sweepScenario, severity: f.List.Severities[f.X], why: f.Judged().Why,
 			first: &contract.CellReport{},
-			Found: culprit.Found{Invariant: f.List.Invariants[f.X], Shape: f.Judged().Shape,
-				Source: &culprit.Source{Cell: f.List.Request(f.Set, 0).Cell, Differ: f.Differ, ByRule: true}}}
+			culprit: culprit{Invariant: f.List.Invariants[f.X], Shape: f.Judged().Shape,
+				Source: &source{Cell: f.List.Request(f.Set, 0).Cell, Differ: f.Differ, ByRule: true}}}
 		var places []int
 		for i, n := range f.Set {
 			places = append(places, i)
 			rule := f.List.Acts[n].Rule
 			g.Source.Rules = append(g.Source.Rules, rule)
 			g.Source.Parts = append(g.Source.Parts,
-				culprit.Part{Hit: seen.Hit{Delivery: contract.Delivery{Rule: rule.Name}}, RuleAt: i})
+				part{hit: hit{Delivery: contract.Delivery{Rule: rule.Name}}, RuleAt: i})
 		}
 		if f.Differ == "" {
 			g.Set, g.Smallest, g.Cut, g.Sure = places, f.Out.Seen, f.Cut, f.Sure

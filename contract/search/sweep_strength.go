@@ -1,8 +1,6 @@
 package search
 
-import (
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
-)
+import ()
 
 // Strength says which faults the invariants notice. It is read off the runs of single
 // faults, over all prompt lists.
@@ -34,5 +32,5 @@ type Guard struct {
 // invariant noticed.
 func (g *Guard) Unguarded() bool {
 	return len(g.NoticedBy) == 0 &&
-		(g.Changed == levels.ChangedState.String() || g.Changed == levels.ChangedAnswer.String())
+		(g.Changed == changedState.String() || g.Changed == changedAnswer.String())
 }

@@ -1,4 +1,4 @@
-package levels
+package search
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // covering are rows in which each pair of a class occurs, one fault of every call in each.
-func (p *pairing) covering(c *class) (rows []ActSet) {
+func (p *pairing) covering(c *class) (rows []actSet) {
 	var factors [][]int
 	for call := range p.l.calmly {
 		var levels []int
@@ -28,7 +28,7 @@ func (p *pairing) covering(c *class) (rows []ActSet) {
 		counts[f] = len(factors[f])
 	}
 	for _, row := range cover.Rows(counts, p.s.Strength) {
-		set := make(ActSet, len(row))
+		set := make(actSet, len(row))
 		for f, level := range row {
 			set[f] = factors[f][level]
 		}
@@ -40,7 +40,7 @@ func (p *pairing) covering(c *class) (rows []ActSet) {
 
 // packed puts the pairs of a class that have not met into few sets, without those that
 // break it or take away each other's calls.
-func (p *pairing) packed(c *class) (rows []ActSet) {
+func (p *pairing) packed(c *class) (rows []actSet) {
 	p.eachPair(func(i, j int) {
 		if !c.need[p.at(i, j)] {
 			return
@@ -51,13 +51,13 @@ func (p *pairing) packed(c *class) (rows []ActSet) {
 				return
 			}
 		}
-		rows = append(rows, ActSet{i, j})
+		rows = append(rows, actSet{i, j})
 	})
 	return rows
 }
 
 // join adds a pair to a row, if it fits.
-func (p *pairing) join(c *class, row ActSet, pair ...int) (both ActSet, ok bool) {
+func (p *pairing) join(c *class, row actSet, pair ...int) (both actSet, ok bool) {
 	both = row
 	for _, n := range pair {
 		if slices.Contains(both, n) {

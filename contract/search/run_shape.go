@@ -1,4 +1,4 @@
-package seen
+package search
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ var (
 // A Shaper takes out of a reason what differs from cell to cell: quoted texts, names of
 // injection points, how many of either a list has, and numbers with their units. What is left
 // is the shape.
-type Shaper struct {
+type shaper struct {
 	targets *strings.Replacer
 
 	mu    sync.Mutex
@@ -31,7 +31,7 @@ type Shaper struct {
 const maxShapes = 10_000
 
 // NewShaper knows the names of injection points.
-func NewShaper(targets map[string]bool) *Shaper {
+func newShaper(targets map[string]bool) *shaper {
 	names := slices.SortedFunc(maps.Keys(targets), func(a, b string) int { // the longest first
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
 	})
@@ -41,11 +41,11 @@ func NewShaper(targets map[string]bool) *Shaper {
 			pairs = append(pairs, name, "@")
 		}
 	}
-	return &Shaper{targets: strings.NewReplacer(pairs...), known: map[string]string{}}
+	return &shaper{targets: strings.NewReplacer(pairs...), known: map[string]string{}}
 }
 
 // Of is the shape of a reason.
-func (s *Shaper) Of(why string) string {
+func (s *shaper) Of(why string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	shape, ok := s.known[why]

@@ -1,10 +1,9 @@
-package levels
+package search
 
 import (
 	"context"
 	"slices"
 
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
 	"github.com/shakedown-go/shakedown/internal/fewest"
 )
 
@@ -13,8 +12,8 @@ const maxPacks = 4
 
 // A pairing follows what becomes of the pairs of faults on the calls of a list's calm run.
 type pairing struct {
-	s       *Sweeper
-	l       *List
+	s       *sweeper
+	l       *promptList
 	n       int    // the acts of these calls are 0 to n-1
 	usable  []bool // by act: it was tried alone, and was delivered
 	equal   []bool // by pair: one takes away the call of the other
@@ -36,7 +35,7 @@ type class struct {
 func (p *pairing) at(i, j int) int { return i*p.n + j } // i < j
 
 // allPairs tries the pairs of faults on calls of the calm run.
-func (s *Sweeper) allPairs(ctx context.Context) error {
+func (s *sweeper) allPairs(ctx context.Context) error {
 	for _, l := range s.lists {
 		p := newPairing(s, l)
 		err := p.try(ctx)
@@ -48,7 +47,7 @@ func (s *Sweeper) allPairs(ctx context.Context) error {
 	return nil
 }
 
-func newPairing(s *Sweeper, l *List) *pairing {
+func newPairing(s *sweeper, l *promptList) *pairing {
 	p := &pairing{s: s, l: l}
 	for p.n < len(l.Acts) && l.Acts[p.n].call < l.calmly {
 		p.n++
@@ -56,7 +55,7 @@ func newPairing(s *Sweeper, l *List) *pairing {
 	p.usable = make([]bool, p.n)
 	p.equal, p.alone = make([]bool, p.n*p.n), make([]bool, p.n*p.n)
 	for i := range p.n {
-		out := l.runs[ActSet{i}.key()]
+		out := l.runs[actSet{i}.key()]
 		p.usable[i] = out != nil && len(out.delivered) == 1
 	}
 	p.eachPair(func(i, j int) {
@@ -70,7 +69,7 @@ func newPairing(s *Sweeper, l *List) *pairing {
 		c := &class{eligible: make([]bool, p.n), need: make([]bool, p.n*p.n)}
 		key := make([]byte, p.n)
 		for i := range p.n {
-			if c.eligible[i] = p.usable[i] && !l.explains(x, ActSet{i}); c.eligible[i] {
+			if c.eligible[i] = p.usable[i] && !l.explains(x, actSet{i}); c.eligible[i] {
 				key[i] = 1
 			}
 		}
@@ -92,7 +91,7 @@ func newPairing(s *Sweeper, l *List) *pairing {
 }
 
 // leaves reports whether the call of j is made when i alone is delivered.
-func (p *pairing) leaves(i, j int) bool { return p.l.runs[ActSet{i}.key()].made[p.l.Acts[j].call] }
+func (p *pairing) leaves(i, j int) bool { return p.l.runs[actSet{i}.key()].made[p.l.Acts[j].call] }
 
 // eachPair calls f for each pair on different calls.
 func (p *pairing) eachPair(f func(i, j int)) {
@@ -130,11 +129,11 @@ func (p *pairing) try(ctx context.Context) error {
 }
 
 // rows makes runs of many faults each, and looks into those that break more than is known.
-func (p *pairing) rows(ctx context.Context, rows []ActSet) error {
-	outs := make([]*Outcome, len(rows))
-	tasks := make([]lockstep.Task[*Outcome], len(rows))
+func (p *pairing) rows(ctx context.Context, rows []actSet) error {
+	outs := make([]*outcome, len(rows))
+	tasks := make([]task[*outcome], len(rows))
 	for i, set := range rows {
-		tasks[i] = func(ask lockstep.Ask[*Outcome]) {
+		tasks[i] = func(ask askFunc[*outcome]) {
 			if out, ok := ask(p.l.Request(set, 0)); ok {
 				outs[i] = out
 			}
@@ -154,7 +153,7 @@ func (p *pairing) rows(ctx context.Context, rows []ActSet) error {
 		p.met(out)
 	}
 	for len(outs) > 0 && err == nil && p.s.Runs.Cut == "" {
-		var more []*Outcome
+		var more []*outcome
 		if outs[0] != nil {
 			more, err = p.explain(ctx, outs[0])
 		}
@@ -164,7 +163,7 @@ func (p *pairing) rows(ctx context.Context, rows []ActSet) error {
 }
 
 // met notes the pairs that were delivered together in a run.
-func (p *pairing) met(out *Outcome) {
+func (p *pairing) met(out *outcome) {
 	var acts []int
 	for _, n := range out.delivered {
 		if n < p.n {
@@ -192,15 +191,15 @@ func (p *pairing) met(out *Outcome) {
 
 // explain looks for the fewest faults of a run that break what no known set in it breaks.
 // It returns the runs that it made, which may break more.
-func (p *pairing) explain(ctx context.Context, out *Outcome) (made []*Outcome, err error) {
+func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, err error) {
 	for _, x := range p.l.open(out.delivered) {
 		if !out.judged[x].Broke {
 			continue
 		}
-		var set ActSet
+		var set actSet
 		var minimal bool
-		err = p.s.Runs.Run(ctx, func(ask lockstep.Ask[*Outcome]) {
-			breaks := func(set ActSet) (breaks, ok bool) {
+		err = p.s.Runs.Run(ctx, func(ask askFunc[*outcome]) {
+			breaks := func(set actSet) (breaks, ok bool) {
 				o := p.l.runs[set.key()]
 				if o == nil {
 					if o, ok = ask(p.l.Request(set, 0)); !ok {
@@ -241,14 +240,14 @@ func (p *pairing) explain(ctx context.Context, out *Outcome) (made []*Outcome, e
 }
 
 // fewestOf looks for the fewest of a set that break it.
-func fewestOf(all ActSet, breaks func(ActSet) (breaks, ok bool)) (set ActSet, minimal bool) {
+func fewestOf(all actSet, breaks func(actSet) (breaks, ok bool)) (set actSet, minimal bool) {
 	least := fewest.Find(len(all), func(numbers []int) (bool, bool) { return breaks(fewest.Pick(all, numbers)) })
 	return fewest.Pick(all, least.Set), least.Minimal
 }
 
 // milder puts the mildest fault of its call that still breaks it alike in the place of
 // each, unless a known set is then among them.
-func (p *pairing) milder(x int, set ActSet, breaks func(ActSet) (breaks, ok bool)) ActSet {
+func (p *pairing) milder(x int, set actSet, breaks func(actSet) (breaks, ok bool)) actSet {
 	shape := p.l.runs[set.key()].judged[x].Shape
 	for i := range set {
 		for _, n := range p.l.calls[p.l.Acts[set[i]].call].acts {
@@ -276,13 +275,13 @@ func (p *pairing) each(ctx context.Context) error {
 	var sets []*candidate
 	p.eachPair(func(i, j int) {
 		if slices.ContainsFunc(p.classes, func(c *class) bool { return c.need[p.at(i, j)] }) {
-			sets = append(sets, &candidate{list: p.l, set: ActSet{i, j}})
+			sets = append(sets, &candidate{list: p.l, set: actSet{i, j}})
 		}
 	})
 	if len(sets) == 0 {
 		return nil
 	}
-	var unused Count // the pairs are counted at the end, all of them
+	var unused levelCount // the pairs are counted at the end, all of them
 	err := p.s.level(ctx, &unused, sets)
 	forgetCalls(sets)
 	for _, c := range sets {
@@ -311,11 +310,11 @@ func (p *pairing) settle(c *candidate) {
 }
 
 // count adds what became of each pair.
-func (p *pairing) count(level *Count) {
+func (p *pairing) count(level *levelCount) {
 	p.eachPair(func(i, j int) {
 		at := p.at(i, j)
 		level.Possible++
-		tried := func(n int) bool { return p.l.runs[ActSet{n}.key()] != nil }
+		tried := func(n int) bool { return p.l.runs[actSet{n}.key()] != nil }
 		switch {
 		case len(p.classes) == 0:
 			level.Contains++
