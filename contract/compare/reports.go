@@ -117,7 +117,7 @@ func moreBroken(before, after *side) bool {
 	}
 	net := 0
 	for trial, is := range after.states {
-		was := before.at(trial)
+		was := before.stateOf(trial)
 		switch {
 		case broke(is) && (was == contract.Held || was == contract.Undelivered):
 			net++

@@ -85,7 +85,7 @@ func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*gr
 	return all
 }
 
-func compareBool(a, b bool) int { return one(a) - one(b) }
+func compareBool(a, b bool) int { return oneIf(a) - oneIf(b) }
 
 func (b *group) add(c *contract.CellReport, g *grid) {
 	at := len(b.places) - 1 // cells are in the order of scenarios
@@ -95,7 +95,7 @@ func (b *group) add(c *contract.CellReport, g *grid) {
 	if at < 0 {
 		at = len(b.places)
 		place := &brokenPlace{scenario: c.Cell.Scenario, cell: c}
-		if f := g.at(c.Cell.Scenario, c.Cell.Invariant); f != nil { // nil: Counts, which it is made of, lack the cell
+		if f := g.fieldOf(c.Cell.Scenario, c.Cell.Invariant); f != nil { // nil: Counts, which it is made of, lack the cell
 			place.ran = f.ran()
 		}
 		b.places = append(b.places, place)
@@ -112,7 +112,7 @@ func (b *group) add(c *contract.CellReport, g *grid) {
 // choose decides which cell is shown: one of a scenario without faults, else the
 // first with evidence.
 func (b *group) choose() {
-	rank := func(p *brokenPlace) int { return 2*one(!isCalm(p.cell)) + one(p.cell.Evidence == nil) }
+	rank := func(p *brokenPlace) int { return 2*oneIf(!isCalm(p.cell)) + oneIf(p.cell.Evidence == nil) }
 	slices.SortStableFunc(b.places, func(p, q *brokenPlace) int { return cmp.Compare(rank(p), rank(q)) })
 	b.cell = b.places[0].cell
 }

@@ -102,7 +102,7 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junit.Suite {
 			byName[c.Cell.Scenario] = s
 			suites = append(suites, s)
 		}
-		if spent := elapsed(c); spent > 0 {
+		if spent := c.Elapsed; spent > 0 {
 			sum := all[c.Cell.Scenario]
 			sum += min(spent, math.MaxInt64-sum) // the sum of cells that hung may overflow
 			all[c.Cell.Scenario], s.Time = sum, seconds(sum)
@@ -114,15 +114,6 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junit.Suite {
 		s.Add(one)
 	}
 	return suites
-}
-
-// elapsed returns how long the answers of a cell took. A report of an older version
-// has that in its evidence only.
-func elapsed(c *contract.CellReport) time.Duration {
-	if c.Elapsed == 0 && c.Evidence != nil {
-		return c.Evidence.Elapsed
-	}
-	return c.Elapsed
 }
 
 // ratesSuite has a case for each promised rate.
@@ -157,7 +148,7 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
 		Name:  c.Cell.Invariant + "/" + strconv.Itoa(c.Cell.Trial),
 		Class: title(r) + "." + c.Cell.Scenario,
 	}
-	if spent := elapsed(c); spent > 0 {
+	if spent := c.Elapsed; spent > 0 {
 		out.Time = seconds(spent)
 	}
 	m := markOf(c)

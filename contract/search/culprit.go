@@ -14,7 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// Found is what a search found out about why a source breaks an invariant for reasons of
+// culprit is what a search found out about why a source breaks an invariant for reasons of
 // one shape.
 type culprit struct {
 	Invariant, Shape string
@@ -36,7 +36,7 @@ type culprit struct {
 // Reason is the shape of the reason for which the smallest run broke the invariant.
 func (f *culprit) Reason() string {
 	if f.Smallest != nil {
-		if j := f.Smallest.Of(f.Invariant); j != nil && j.Broke {
+		if j := f.Smallest.judgedBy(f.Invariant); j != nil && j.Broke {
 			return j.Shape
 		}
 	}
@@ -44,7 +44,7 @@ func (f *culprit) Reason() string {
 }
 
 // Search looks for the fewest faults of the source, which has been learnt.
-func (f *culprit) Search(ask askFunc[*runDigest]) {
+func (f *culprit) Search(ask askRun) {
 	s := f.Source
 	switch {
 	case f.Smallest != nil:
@@ -54,36 +54,31 @@ func (f *culprit) Search(ask askFunc[*runDigest]) {
 		f.searchRandom(ask)
 	case s.Whole.Breaks(f.Invariant, f.Shape):
 		f.within = s.all()
-		made := s.maker(ask)
-		f.searchExact(made)
-		f.searchOthers(made)
+		f.searchExact(ask)
+		f.searchOthers(ask)
 	}
 }
 
-// A maker makes the run of a set of parts, some with other faults in their place, or looks
-// it up. ok is false if the search was cut.
-type maker func(set []int, swaps map[int]swap) (run *runDigest, ok bool)
-
-func (s *source) maker(ask askFunc[*runDigest]) maker {
-	return func(set []int, swaps map[int]swap) (*runDigest, bool) {
-		a, ok := ask(s.request(set, swaps))
-		if ok && len(set) == 0 {
-			s.equal = a.Equal
-		}
-		return a, ok
+// run makes the run of a set of parts, some with other faults in their place, or looks it up. ok
+// is false if the search was cut.
+func (s *source) run(ask askRun, set []int, swaps map[int]swap) (run *runDigest, ok bool) {
+	run, ok = ask(s.request(set, swaps))
+	if ok && len(set) == 0 {
+		s.equal = run.Equal
 	}
+	return run, ok
 }
 
 // searchExact looks for the fewest faults of an agent that repeats itself: one run
 // answers a request.
-func (f *culprit) searchExact(made maker) {
+func (f *culprit) searchExact(ask askRun) {
 	s := f.Source
 	least := fewest.Find(len(f.within), func(places []int) (breaks, ok bool) {
-		a, ok := made(fewest.Pick(f.within, places), nil)
+		a, ok := f.Source.run(ask, fewest.Pick(f.within, places), nil)
 		return ok && a.Breaks(f.Invariant, f.Shape), ok
 	})
 	f.Set, f.Cut = fewest.Pick(f.within, least.Set), !least.Minimal
-	a, ok := made(f.Set, nil) // a run more only if nothing could be left out
+	a, ok := f.Source.run(ask, f.Set, nil) // a run more only if nothing could be left out
 	switch {
 	case !ok:
 		f.Smallest = s.Whole
@@ -93,10 +88,10 @@ func (f *culprit) searchExact(made maker) {
 		f.Smallest = a
 	}
 	if !f.Cut {
-		f.makeMilder(made)
+		f.makeMilder(ask)
 	}
 	f.Hits = s.named(f.Smallest.Delivered())
-	f.state(least, made)
+	f.state(least, ask)
 }
 
 // The most that is asked about other causes in one source.
@@ -109,7 +104,7 @@ const (
 // of the faults found, and that breaks it all the same, has another cause in it (Reiter, A
 // Theory of Diagnosis from First Principles, Artificial Intelligence 32, 1987). The source
 // may be the only cell that met it.
-func (f *culprit) searchOthers(made maker) {
+func (f *culprit) searchOthers(ask askRun) {
 	if f.Smallest == nil || f.Cut {
 		return
 	}
@@ -118,15 +113,15 @@ func (f *culprit) searchOthers(made maker) {
 	for open := [][]int{f.within}; len(open) > 0 && len(known) <= maxOthers; open = open[1:] {
 		i := slices.IndexFunc(known, func(k *culprit) bool { return isIn(k.Set, open[0]) })
 		if i < 0 {
-			a, ok := made(open[0], nil)
+			a, ok := f.Source.run(ask, open[0], nil)
 			if !ok {
 				return
 			}
 			if !a.Broken(f.Invariant) || f.Source.hasLifted(a, open[0]) {
 				continue
 			}
-			other := &culprit{Invariant: f.Invariant, Shape: a.Of(f.Invariant).Shape, Source: f.Source, within: open[0]}
-			if other.searchExact(made); other.Smallest == nil {
+			other := &culprit{Invariant: f.Invariant, Shape: a.judgedBy(f.Invariant).Shape, Source: f.Source, within: open[0]}
+			if other.searchExact(ask); other.Smallest == nil {
 				continue
 			}
 			i, known = len(known), append(known, other)
@@ -157,10 +152,10 @@ func isIn(set, other []int) bool {
 }
 
 // state states the facts that runs and events show.
-func (f *culprit) state(least fewest.Result, made maker) {
+func (f *culprit) state(least fewest.Result, ask askRun) {
 	s := f.Source
 	if least.Minimal {
-		f.stateWithout(made)
+		f.stateWithout(ask)
 	}
 	last, later := least.Decided-1, len(f.within)-least.Decided
 	if last >= 0 && later > 0 && !s.ByRule && slices.Contains(f.Set, f.within[last]) { // a call of the sentence
@@ -176,24 +171,24 @@ func (f *culprit) state(least fewest.Result, made maker) {
 		f.Facts = append(f.Facts, fact)
 	}
 	f.Facts = append(f.Facts, factsOf(f.Smallest, f.Hits)...)
-	if calm, ok := made(nil, nil); ok && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
+	if calm, ok := f.Source.run(ask, nil, nil); ok && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
 		f.Facts = append(f.Facts, "the answer is word for word that of the calm run")
 	}
 }
 
 // stateWithout states what the runs without one of the faults showed. One that did not
 // decide the invariant may have broken it: then the faults need not be the fewest.
-func (f *culprit) stateWithout(made maker) {
+func (f *culprit) stateWithout(ask askRun) {
 	n, held, open := len(f.Set), 0, false
 	for i := range f.Set {
 		without := slices.Delete(slices.Clone(f.Set), i, i+1)
-		a, ok := made(without, f.swaps)
+		a, ok := f.Source.run(ask, without, f.swaps)
 		switch {
 		case !ok:
 		case a.Holds(f.Invariant):
 			held++
 		default:
-			j := a.Of(f.Invariant)
+			j := a.judgedBy(f.Invariant)
 			open = open || j == nil || j.Undecided()
 		}
 	}
@@ -230,7 +225,7 @@ func (f *culprit) Instead() string {
 	switch {
 	case run == nil || run.Holds(f.Invariant):
 		return itHeld
-	case run.Of(f.Invariant) != nil && run.Of(f.Invariant).Broke:
+	case run.judgedBy(f.Invariant) != nil && run.judgedBy(f.Invariant).Broke:
 		return "the invariant: it broke for another reason"
 	}
 	return itWasUndecided

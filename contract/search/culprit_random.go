@@ -13,17 +13,14 @@ const (
 	enoughBreaks = 4    // of the whole, to know its rate; of the result, to confirm it
 	mostRuns     = 24   // to get them
 	mostTrials   = 60   // of one question
+	freshRuns    = 60   // the number of a set's first run that is none of those that led to it
 	leastCalm    = 8    // calm runs beside the confirmation
 	rateLevel    = 0.95 // of its interval
 	trialAlpha   = 0.01 // the chance to call a set that breaks at an eighth of the rate one that breaks
 	trialBeta    = 0.02 // the chance to miss one that breaks at half the rate
 )
 
-// flip makes one run of a set of parts and reports whether it broke. fresh runs are none
-// of those before.
-type flip func(set []int, fresh bool, n int) (broke, ok bool)
-
-// Confirmed is the outcome of a search with chance.
+// confirmation is the outcome of a search with chance.
 type confirmation struct {
 	set         []int
 	minimal     bool // false: the search was cut
@@ -36,13 +33,13 @@ type confirmation struct {
 
 // fewestRandom looks for the fewest of n parts that break it at least at half the rate of
 // all of them.
-func fewestRandom(n int, run flip) (c confirmation) {
+func fewestRandom(n int, run runSet[bool]) (c confirmation) {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
 	}
 	c.set = all
-	broke, runs, ok := runUntil(enoughBreaks, func(i int) (bool, bool) { return run(all, false, i) })
+	broke, runs, ok := runUntil(enoughBreaks, func(i int) (bool, bool) { return run(all, i) })
 	if !ok || broke < enoughBreaks {
 		c.Broke, c.Runs, c.minimal = broke, runs, ok
 		return c
@@ -50,13 +47,13 @@ func fewestRandom(n int, run flip) (c confirmation) {
 	rate := float64(enoughBreaks-1) / float64(runs-1) // unbiased, for runs until so many breaks
 	test := stats.SPRT{P0: rate / 8, P1: rate / 2, Alpha: trialAlpha, Beta: trialBeta, Max: mostTrials}
 	least := fewest.Find(n, func(set []int) (bool, bool) {
-		return sequential(test, func(i int) (bool, bool) { return run(set, false, i) })
+		return sequential(test, func(i int) (bool, bool) { return run(set, i) })
 	})
 	c.set, c.minimal, c.decided = least.Set, least.Minimal, least.Decided
 	if !c.minimal {
 		return c
 	}
-	if c.Broke, c.Runs, ok = runUntil(enoughBreaks, func(i int) (bool, bool) { return run(c.set, true, i) }); !ok {
+	if c.Broke, c.Runs, ok = runUntil(enoughBreaks, func(i int) (bool, bool) { return run(c.set, freshRuns+i) }); !ok {
 		c.minimal = false
 		return c
 	}
@@ -64,8 +61,8 @@ func fewestRandom(n int, run flip) (c confirmation) {
 	if !c.OK || len(c.set) == 0 {
 		return c
 	}
-	c.Compare(func(i int) (bool, bool) { return run(nil, true, i) },
-		func(i int) (bool, bool) { return run(c.set, true, i) })
+	c.Compare(func(i int) (bool, bool) { return run(nil, freshRuns+i) },
+		func(i int) (bool, bool) { return run(c.set, freshRuns+i) })
 	return c
 }
 
@@ -98,7 +95,7 @@ func (c *confirmation) Compare(calm, result func(i int) (broke, ok bool)) {
 	c.OK = c.OK && 2*c.Calm*c.Runs < c.Broke*c.CalmRuns
 }
 
-// Until runs until so many broke, within MostRuns. ok is false if the search was cut.
+// runUntil runs until so many broke, within MostRuns. ok is false if the search was cut.
 func runUntil(breaks int, run func(i int) (bool, bool)) (broke, runs int, ok bool) {
 	for runs < mostRuns && broke < breaks {
 		b, ok := run(runs)
@@ -132,7 +129,7 @@ func sequential(test stats.SPRT, run func(i int) (bool, bool)) (accepted, ok boo
 }
 
 // searchRandom looks for the fewest faults of an agent that does not repeat itself.
-func (f *culprit) searchRandom(ask askFunc[*runDigest]) {
+func (f *culprit) searchRandom(ask askRun) {
 	s := f.Source
 	base, ok := s.breaking(f, ask)
 	if base == nil {
@@ -142,10 +139,8 @@ func (f *culprit) searchRandom(ask askFunc[*runDigest]) {
 	f.Source, f.Smallest = base, base.Whole
 	var last *runDigest // the last run of the result that broke under all of its faults
 	undecided := 0      // of the calm runs beside the confirmation
-	c := fewestRandom(len(base.Parts), func(set []int, fresh bool, n int) (bool, bool) {
-		if fresh {
-			n += mostTrials // other runs than those that led to the set
-		}
+	c := fewestRandom(len(base.Parts), func(set []int, n int) (bool, bool) {
+		fresh := n >= freshRuns
 		a, ok := ask(furtherRun(base.request(set, nil), n))
 		if !ok {
 			return false, false
@@ -181,7 +176,7 @@ func (f *culprit) searchRandom(ask askFunc[*runDigest]) {
 
 // breaking returns the source with the parts of its first run that breaks it;
 // nil: none of MostRuns did, or, with ok false, the search was cut.
-func (s *source) breaking(f *culprit, ask askFunc[*runDigest]) (base *source, ok bool) {
+func (s *source) breaking(f *culprit, ask askRun) (base *source, ok bool) {
 	for n := range mostRuns {
 		a, ok := ask(s.own(n))
 		if !ok {

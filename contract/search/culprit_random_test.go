@@ -21,7 +21,8 @@ func simulate(times int, with, without float64, seed uint64) (all tallied) {
 	for i := range times {
 		draw, runs := rand.New(rand.NewPCG(seed, uint64(i))), 0
 		known := map[string][]bool{}
-		c := fewestRandom(n, func(set []int, fresh bool, k int) (bool, bool) {
+		c := fewestRandom(n, func(set []int, k int) (bool, bool) {
+			fresh := k >= freshRuns
 			flips := func() bool {
 				runs++
 				if slices.Contains(set, culprit) {
@@ -58,7 +59,7 @@ func simulate(times int, with, without float64, seed uint64) (all tallied) {
 }
 
 // The shares are of the searches that confirmed what they found.
-func testRandomAgentsBySimulation(t *testing.T) {
+func TestRandomAgentsBySimulation(t *testing.T) {
 	const times = 1000
 	for _, row := range []struct{ with, without float64 }{{.9, 0}, {.7, .05}, {.4, .02}} {
 		got := simulate(times, row.with, row.without, 1)
@@ -72,7 +73,7 @@ func testRandomAgentsBySimulation(t *testing.T) {
 // Nobody finds the culprit for sure where the agent often breaks without it. What is then
 // confirmed is the culprit, or that it breaks without any fault: seldom a fault that has
 // nothing to do with it.
-func testRandomAgentsThatOftenBreakWithoutTheCulprit(t *testing.T) {
+func TestRandomAgentsThatOftenBreakWithoutTheCulprit(t *testing.T) {
 	const times = 1000
 	for _, row := range []struct{ with, without float64 }{{.9, .1}, {.9, .3}, {.8, .2}, {.6, .3}, {.4, .1}, {.4, .2}, {.3, .15}} {
 		got := simulate(times, row.with, row.without, 1)

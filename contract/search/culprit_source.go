@@ -13,7 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// A Source is the run of a scenario and trial in which cells broke. Its parts are what
+// A source is the run of a scenario and trial in which cells broke. Its parts are what
 // can be left out of it: the deliveries of its rules, in the order of their calls.
 type source struct {
 	Cell  contract.Cell // the first of its cells that broke
@@ -45,33 +45,33 @@ func (s *source) named(hits []hit) []hit {
 	return hits
 }
 
-// A Part is one delivery, or a rule with all that it delivers.
+// A part is one delivery, or a rule with all that it delivers.
 type part struct {
 	hit
 	RuleAt int                 // its place in the source's rules
 	calls  []contract.Delivery // that the fault must see: for a fault with memory those before it, and the call
 }
 
-// SourceKey is what the runs of a source share besides the rules in force.
+// sourceKey is what the runs of a source share besides the rules in force.
 func sourceKey(c contract.Cell, prompts string) string {
 	return fmt.Sprintf("%q %d %q", c.Scenario, c.Trial, prompts)
 }
 
 // Learn makes the whole run of a source, and finds out whether it repeats itself: beside
 // the cell's own run, or where that is not known (nil), beside a second one.
-func (s *source) Learn(before *trail, ask askFunc[*runDigest]) {
+func (s *source) Learn(before []*contract.Observation, ask askRun) {
 	whole, ok := ask(s.own(0))
 	if !ok {
 		return
 	}
 	s.Whole = whole
 	if before != nil {
-		s.Differ = before.Differs(whole.Trail)
+		s.Differ = differs(before, whole.shown)
 	} else if second, ok := ask(s.own(1)); ok {
-		s.Differ = whole.Trail.Differs(second.Trail)
-		second.Trail = nil
+		s.Differ = differs(whole.shown, second.shown)
+		second.shown = nil
 	}
-	whole.Trail = nil
+	whole.shown = nil
 	s.Random = s.Differ != ""
 	s.takeApart()
 	if s.Random {
@@ -84,6 +84,14 @@ func (s *source) Learn(before *trail, ask askFunc[*runDigest]) {
 	if ok && !sameBreaks(whole, replayed) {
 		s.takeRules()
 	}
+}
+
+// differs says where a run first differs from a cell as a report has it; "": nowhere.
+func differs(cell, run []*contract.Observation) string {
+	if d := differenceOf(cell, run, true); d != nil {
+		return d.String()
+	}
+	return ""
 }
 
 // all are the numbers of all parts.
@@ -255,7 +263,7 @@ func (s *source) trigger(parts []part) chaos.When {
 	return when.Exactly(exact...)
 }
 
-// NumbersOf matches the calls of deliveries by their number in lane and target.
+// numbersOf matches the calls of deliveries by their number in lane and target.
 func numbersOf(deliveries []contract.Delivery) chaos.When {
 	n := numberedCalls{}
 	for _, d := range deliveries {

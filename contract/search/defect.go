@@ -98,8 +98,8 @@ type breach struct {
 	groups    []*group
 }
 
-// at are the targets as text.
-func (p *breach) at() string { return strings.Join(p.targets, ", ") }
+// targetText is the targets as text.
+func (p *breach) targetText() string { return strings.Join(p.targets, ", ") }
 
 // defect makes the defect of a kind.
 func (e *explainer) defect(k *kind) contract.Defect {
@@ -109,7 +109,7 @@ func (e *explainer) defect(k *kind) contract.Defect {
 	})
 	breaches := breachesOf(k)
 	main := mainTargets(breaches)
-	inMain := func(p *breach) bool { return slices.Contains(main, p.at()) }
+	inMain := func(p *breach) bool { return slices.Contains(main, p.targetText()) }
 	g := breaches[slices.IndexFunc(breaches, inMain)].groups[0]
 	d := contract.Defect{Severity: g.severity, Rerun: g.first.Rerun, Cut: g.Cut, Sentence: e.sentence(g, main)}
 	for _, h := range g.Hits {
@@ -166,7 +166,7 @@ func (e *explainer) keepBreach(p *breach, d *contract.Defect) string {
 	if g.Cut || g.once || g.Sure != nil && !g.Sure.OK {
 		return "" // it may not be the smallest, or may not break
 	}
-	id, err := e.keep(g, e.sentence(g, []string{p.at()}))
+	id, err := e.keep(g, e.sentence(g, []string{p.targetText()}))
 	if err != nil {
 		fact := "not kept: " + strings.Join(strings.Fields(e.secrets.Text(err.Error())), " ")
 		if !slices.Contains(d.Facts, fact) {
@@ -227,7 +227,7 @@ func mainTargets(breaches []*breach) (main []string) {
 		if at[p.invariant] == nil {
 			invariants = append(invariants, p.invariant)
 		}
-		at[p.invariant] = append(at[p.invariant], p.at())
+		at[p.invariant] = append(at[p.invariant], p.targetText())
 	}
 	main = at[invariants[0]]
 	for _, name := range invariants[1:] {

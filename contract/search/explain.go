@@ -126,7 +126,7 @@ func (e *explainer) group() {
 		if !c.Violated || promised[field{c.Cell.Scenario, c.Cell.Invariant}] {
 			continue
 		}
-		shape := e.shapes.Of(c.Why)
+		shape := e.shapes.shapeOf(c.Why)
 		key := [3]string{c.Cell.Scenario, c.Cell.Invariant, shape}
 		g := byKey[key]
 		if g == nil {
@@ -194,13 +194,13 @@ func (e *explainer) searchAll(ctx context.Context, groups []*group) error {
 	fresh := e.assignSources(groups)
 	learn := make([]task[*runDigest], len(fresh))
 	for i, s := range fresh {
-		learn[i] = func(ask askFunc[*runDigest]) { s.Learn(e.observed(s), ask) }
+		learn[i] = func(ask askRun) { s.Learn(e.observed(s), ask) }
 	}
 	err := e.runs.Run(ctx, learn...)
 	e.matchSources(fresh)
 	tasks := make([]task[*runDigest], len(groups))
 	for i, g := range groups {
-		tasks[i] = func(ask askFunc[*runDigest]) { g.Search(ask) }
+		tasks[i] = func(ask askRun) { g.Search(ask) }
 	}
 	return cmp.Or(err, e.runs.Run(ctx, tasks...))
 }
@@ -212,7 +212,7 @@ func (e *explainer) split(groups []*group) (more []*group) {
 	for _, g := range groups {
 		for _, other := range g.Others {
 			e.groups = append(e.groups, &group{scenario: g.scenario, severity: g.severity, first: g.first,
-				why: cmp.Or(other.Smallest.Of(g.Invariant).Why, g.why), culprit: *other})
+				why: cmp.Or(other.Smallest.judgedBy(g.Invariant).Why, g.why), culprit: *other})
 		}
 		g.Others = nil
 	}
@@ -311,11 +311,11 @@ func (e *explainer) isCalm(g *group) bool {
 }
 
 // observed is the source's cell as the report has it; nil: it has it not.
-func (e *explainer) observed(s *source) *trail {
+func (e *explainer) observed(s *source) []*contract.Observation {
 	for _, g := range e.groups {
 		if g.Source == s && g.first.Cell == s.Cell {
 			if all := g.first.Observations(); len(all) > 0 {
-				return trailOf(all)
+				return all
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// A Request is a run that a question needs.
+// A runRequest is a run that a question needs.
 type runRequest struct {
 	Cell  contract.Cell // its invariant stands for all with the same prompts
 	Rules []chaos.Rule
@@ -29,14 +29,18 @@ type runRequest struct {
 	Detail int
 }
 
-// An Ask makes a run, or looks it up. ok is false if the search was cut: no later run is
+// An askFunc makes a run, or looks it up. ok is false if the search was cut: no later run is
 // made either, and the task that asked winds up.
 type askFunc[A any] func(runRequest) (answer A, ok bool)
 
-// A Task is one question of a search, in code that asks for one run at a time.
+// A runSet makes a run of a set of faults, or looks it up, and answers a question about it. Runs
+// of one set are told apart by a number. ok is false if the search was cut.
+type runSet[A any] func(set []int, number int) (answer A, ok bool)
+
+// A task is one question of a search, in code that asks for one run at a time.
 type task[A any] func(askFunc[A])
 
-// Bounds say how many runs are made at once, and when no more are made.
+// bounds say how many runs are made at once, and when no more are made.
 type bounds struct {
 	// Workers is the number of runs at once; 0: GOMAXPROCS.
 	Workers int
@@ -47,20 +51,13 @@ type bounds struct {
 	// CostOf returns what a run has cost; nil: what its judges cost is all.
 	CostOf func(*contract.Result) float64
 	// OnRound is called after each round; nil: not called.
-	OnRound func(spending)
+	OnRound func(Progress)
 }
 
-// Progress is what was spent, and how many tasks wait for a run.
-type spending struct {
-	Runs int
-	Cost float64
-	Open int
-}
-
-// A RunFunc makes a run, as [contract.Runner.Run] does.
+// A runFunc makes a run, as [contract.Runner.Run] does.
 type runFunc func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error)
 
-// A Lockstep makes the runs of many tasks at once. In a round it collects the open
+// A lockstep makes the runs of many tasks at once. In a round it collects the open
 // request of every task in order, makes each different one once, in parallel, and
 // hands out the answers. So neither the answers nor the number of runs depend on the
 // number of workers.
@@ -72,7 +69,7 @@ type lockstep[A any] struct {
 	b     bounds
 	known map[string]A
 	Begun time.Time
-	Spent spending
+	Spent Progress
 	Cut   string // why no more runs are made; "": they are
 	err   error
 }
@@ -226,7 +223,7 @@ func (l *lockstep[A]) make(ctx context.Context, requests []runRequest) {
 	for range min(l.workers(), len(requests)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(requests); i = next.Add(1) - 1 {
-				results[i] = l.one(ctx, requests[i], &asking)
+				results[i] = l.makeOne(ctx, requests[i], &asking)
 			}
 		})
 	}
@@ -244,9 +241,9 @@ func (l *lockstep[A]) make(ctx context.Context, requests []runRequest) {
 
 func (l *lockstep[A]) workers() int { return max(1, cmp.Or(l.b.Workers, runtime.GOMAXPROCS(0))) }
 
-// one makes a run, and counts what it and its judges cost. A run that could not begin is
+// makeOne makes a run, and counts what it and its judges cost. A run that could not begin is
 // an error; one that user code spoilt is an answer.
-func (l *lockstep[A]) one(ctx context.Context, r runRequest, asking *sync.Mutex) (m madeRun[A]) {
+func (l *lockstep[A]) makeOne(ctx context.Context, r runRequest, asking *sync.Mutex) (m madeRun[A]) {
 	judged, judges := judging.Collect(ctx)
 	result, err := l.makes(judged, r.Cell, r.Rules)
 	if err != nil {

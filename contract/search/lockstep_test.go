@@ -60,7 +60,7 @@ func halving(heard [][]int) []task[int] {
 	return tasks
 }
 
-func testEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
+func TestEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
 	for _, workers := range []int{1, 2, 8, 64} {
 		l, runs := numbers(bounds{Workers: workers, Runs: 1000})
 		heard := make([][]int, 40)
@@ -72,7 +72,7 @@ func testEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-func testABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
+func TestABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
 	for name, o := range map[string]bounds{
 		"runs": {Runs: 17},
 		"cost": {Cost: 8.6, CostOf: func(*contract.Result) float64 { return .5 }},
@@ -96,13 +96,13 @@ func testABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
 	}
 }
 
-func testWhatARunCostsIsLearntFromOneRun(t *testing.T) {
+func TestWhatARunCostsIsLearntFromOneRun(t *testing.T) {
 	l, runs := numbers(bounds{Workers: 8, Cost: 1, CostOf: func(*contract.Result) float64 { return 3 }})
 	require.NoError(t, l.Run(t.Context(), halving(make([][]int, 8))...))
 	assert.Equal(t, []int{1}, runs())
 }
 
-func testACostThatIsNoNumberEndsTheSearch(t *testing.T) {
+func TestACostThatIsNoNumberEndsTheSearch(t *testing.T) {
 	for name, cost := range map[string]func(*contract.Result) float64{
 		"is no number": func(*contract.Result) float64 { return -1 },
 		"panics":       func(*contract.Result) float64 { panic("no price") },
@@ -113,7 +113,7 @@ func testACostThatIsNoNumberEndsTheSearch(t *testing.T) {
 	}
 }
 
-func testABudgetOfTimeCutsAfterARound(t *testing.T) {
+func TestABudgetOfTimeCutsAfterARound(t *testing.T) {
 	l, runs := numbers(bounds{Time: time.Nanosecond})
 	heard := make([][]int, 3)
 	require.NoError(t, l.Run(t.Context(), halving(heard)...))
@@ -123,7 +123,7 @@ func testABudgetOfTimeCutsAfterARound(t *testing.T) {
 
 // TestABudgetOfTimeLeavesAPrefix: wherever the time ends, each task has learnt what it
 // learns without an end, up to a question; whole rounds were made.
-func testABudgetOfTimeLeavesAPrefix(t *testing.T) {
+func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tasks := rapid.IntRange(1, 30).Draw(rt, "tasks")
 		budget := time.Duration(rapid.IntRange(1, 40).Draw(rt, "seconds")) * time.Second
@@ -158,7 +158,7 @@ func testABudgetOfTimeLeavesAPrefix(t *testing.T) {
 	})
 }
 
-func testARunThatCannotBeMadeEndsAllTasks(t *testing.T) {
+func TestARunThatCannotBeMadeEndsAllTasks(t *testing.T) {
 	l, _ := numbers(bounds{Runs: 100})
 	broken := errors.New("no world")
 	l.makes = func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return nil, broken }

@@ -114,10 +114,6 @@ func (o *Options) runOptions() *contract.RunOptions {
 
 // bounds are those of the runs of a search.
 func (o *Options) bounds() bounds {
-	b := bounds{Workers: o.Run.Workers, Runs: o.Budget.Runs, Time: o.Budget.Time, Cost: o.Budget.Cost,
-		CostOf: o.Cost}
-	if o.OnProgress != nil {
-		b.OnRound = func(p spending) { o.OnProgress(Progress(p)) }
-	}
-	return b
+	return bounds{Workers: o.Run.Workers, Runs: o.Budget.Runs, Time: o.Budget.Time, Cost: o.Budget.Cost,
+		CostOf: o.Cost, OnRound: o.OnProgress}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// Run is what is kept of a run: enough to decide on it and to state facts, without
+// runDigest is what is kept of a run: enough to decide on it and to state facts, without
 // its observations. What is equal in many runs is kept once.
 type runDigest struct {
 	States  []*judged
@@ -20,11 +20,14 @@ type runDigest struct {
 	Answers []uint64 // hashes of the answers to the prompts
 	Again   []string // tools that were called again with equal arguments after their work was done
 	Keyless []keylessCalls
-	Equal   []operation // that were called several times for a prompt; kept with the hits
-	Trail   *trail      // of a run that is to be compared with another, until then; else nil
+	Equal   []operation             // that were called several times for a prompt; kept with the hits
+	shown   []*contract.Observation // of a run that is to be compared with another, until then; else nil
 }
 
-// Judged is what an invariant said of a run.
+// An askRun makes a run of a search for culprits.
+type askRun = askFunc[*runDigest]
+
+// judged is what an invariant said of a run.
 type judged struct {
 	Invariant  string
 	State      contract.CellState
@@ -40,7 +43,7 @@ func (j *judged) Holds() bool {
 // Undecided reports whether it neither held nor broke.
 func (j *judged) Undecided() bool { return !j.Broke && !j.Holds() }
 
-// A Hit is one rule whose fault was delivered on one call, or only injected.
+// A hit is one rule whose fault was delivered on one call, or only injected.
 type hit struct {
 	contract.Delivery
 	Delivered bool
@@ -54,13 +57,13 @@ type hit struct {
 	layer     chaos.Layer
 }
 
-// An Operation is what a repeated try repeats.
+// An operation is what a repeated try repeats.
 type operation struct {
 	lane, target string
 	key          uint64
 }
 
-// OpOf is the operation of a call.
+// operationOf is the operation of a call.
 func operationOf(e *chaos.Event) operation { return operation{e.Lane, e.Target, e.Key} }
 
 // Op is the operation of the call.
@@ -71,19 +74,19 @@ func (h *hit) Coord() when.Coord {
 	return when.Coord{Lane: h.Lane, Target: h.Target, Key: h.Key, Occurrence: h.Occurrence}
 }
 
-// CoordOf are the exact coordinates of a call.
+// coordOf are the exact coordinates of a call.
 func coordOf(e *chaos.Event) when.Coord {
 	return when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
 }
 
-// Keyless counts calls of a tool without the idempotency key that it declares.
+// keylessCalls counts calls of a tool without the idempotency key that it declares.
 type keylessCalls struct {
 	Tool, Pointer string
 	Without, Of   int
 }
 
-// Of returns what an invariant said; nil: the run was not judged by it.
-func (s *runDigest) Of(invariant string) *judged {
+// judgedBy returns what an invariant said; nil: the run was not judged by it.
+func (s *runDigest) judgedBy(invariant string) *judged {
 	if i := slices.IndexFunc(s.States, func(j *judged) bool { return j.Invariant == invariant }); i >= 0 {
 		return s.States[i]
 	}
@@ -92,19 +95,19 @@ func (s *runDigest) Of(invariant string) *judged {
 
 // Breaks reports whether the run broke an invariant for a reason of the shape.
 func (s *runDigest) Breaks(invariant, shape string) bool {
-	j := s.Of(invariant)
+	j := s.judgedBy(invariant)
 	return j != nil && j.Broke && j.Shape == shape
 }
 
 // Broken reports whether the run broke an invariant, for whatever reason.
 func (s *runDigest) Broken(invariant string) bool {
-	j := s.Of(invariant)
+	j := s.judgedBy(invariant)
 	return j != nil && j.Broke
 }
 
 // Holds reports whether an invariant held in the run.
 func (s *runDigest) Holds(invariant string) bool {
-	j := s.Of(invariant)
+	j := s.judgedBy(invariant)
 	return j != nil && j.Holds()
 }
 
@@ -125,15 +128,15 @@ func (s *runDigest) Delivered() (all []hit) {
 
 // How much is kept of a run.
 const (
-	// OfBreaks keeps what was delivered only if something broke: else nobody asks why.
+	// ofBreaks keeps what was delivered only if something broke: else nobody asks why.
 	ofBreaks = iota
-	// OfFaults keeps it anyway.
+	// ofFaults keeps it anyway.
 	ofFaults
-	// OfCalls also keeps the trail, to compare the run with another.
+	// ofCalls also keeps all that was shown, to compare the run with another.
 	ofCalls
 )
 
-// A Viewer digests runs.
+// A viewer digests runs.
 type viewer struct {
 	shapes  *shaper
 	tools   map[string]chaos.Tool
@@ -142,7 +145,7 @@ type viewer struct {
 	hits    pool[hit]
 }
 
-// NewViewer returns one for runs with these tools.
+// newViewer returns one for runs with these tools.
 func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
 	v := &viewer{shapes: shapes, tools: make(map[string]chaos.Tool, len(tools))}
 	for _, t := range tools {
@@ -155,7 +158,7 @@ func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
 func (v *viewer) Digest(r *contract.Result, detail int) *runDigest {
 	s := v.Judge(r)
 	if detail == ofCalls {
-		s.Trail = trailOf(r.Observations)
+		s.shown = r.Observations
 	}
 	if detail > ofBreaks || s.Broke() {
 		v.Explain(s, hitsOf(r.Observations), r.Observations)
@@ -170,12 +173,12 @@ func (v *viewer) Judge(r *contract.Result) *runDigest {
 		c := &r.Cells[i]
 		j := judged{Invariant: c.Cell.Invariant, State: c.State, Broke: c.Violated}
 		if j.Broke {
-			j.Shape = v.shapes.Of(c.Why)
+			j.Shape = v.shapes.shapeOf(c.Why)
 			if v.Reasons {
 				j.Why = c.Why
 			}
 		}
-		s.States[i] = v.states.of(j)
+		s.States[i] = v.states.shared(j)
 	}
 	for i, o := range r.Observations {
 		s.Answers[i] = hash.String(answerOf(o))
@@ -199,12 +202,12 @@ func (s *runDigest) Broke() bool {
 func (v *viewer) shared(hits []hit) []*hit {
 	shared := make([]*hit, len(hits))
 	for i, h := range hits {
-		shared[i] = v.hits.of(h)
+		shared[i] = v.hits.shared(h)
 	}
 	return shared
 }
 
-// HitsOf lists the rules that were injected, in the order of the calls.
+// hitsOf lists the rules that were injected, in the order of the calls.
 func hitsOf(observations []*contract.Observation) (hits []hit) {
 	type asked struct { // a user who asks again makes no try of it
 		operation
@@ -251,7 +254,7 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 	return hits
 }
 
-// EqualCalls are the operations that were called several times for one prompt.
+// equalCalls are the operations that were called several times for one prompt.
 func equalCalls(observations []*contract.Observation) (all []operation) {
 	for _, o := range observations {
 		times := map[operation]int{}

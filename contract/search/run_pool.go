@@ -13,8 +13,8 @@ type pool[T comparable] struct {
 // itself may be different each time.
 const maxPool = 10_000
 
-// of returns the copy of a value, which must not be changed.
-func (p *pool[T]) of(v T) *T {
+// shared returns the copy of a value, which must not be changed.
+func (p *pool[T]) shared(v T) *T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if shared, ok := p.known[v]; ok {

@@ -17,7 +17,7 @@ var (
 		`(?:\s?(?:ns|µs|ms|s|m|h|%|[KMG]i?B|B|bytes?|times?|calls?)\b)?[\dhms.µ]*`)
 )
 
-// A Shaper takes out of a reason what differs from cell to cell: quoted texts, names of
+// A shaper takes out of a reason what differs from cell to cell: quoted texts, names of
 // injection points, how many of either a list has, and numbers with their units. What is left
 // is the shape.
 type shaper struct {
@@ -30,7 +30,7 @@ type shaper struct {
 // maxShapes bounds the reasons whose shapes are remembered.
 const maxShapes = 10_000
 
-// NewShaper knows the names of injection points.
+// newShaper knows the names of injection points.
 func newShaper(targets map[string]bool) *shaper {
 	names := slices.SortedFunc(maps.Keys(targets), func(a, b string) int { // the longest first
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
@@ -44,8 +44,8 @@ func newShaper(targets map[string]bool) *shaper {
 	return &shaper{targets: strings.NewReplacer(pairs...), known: map[string]string{}}
 }
 
-// Of is the shape of a reason.
-func (s *shaper) Of(why string) string {
+// shapeOf is the shape of a reason.
+func (s *shaper) shapeOf(why string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	shape, ok := s.known[why]

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func testShapes(t *testing.T) {
+func TestShapes(t *testing.T) {
 	s := newShaper(map[string]bool{"orders.get": true, "orders": true})
 	for _, same := range [][]string{
 		{`took 1.5s at orders.get`, `took 20ms at orders`},
@@ -15,8 +15,8 @@ func testShapes(t *testing.T) {
 		{`5 times, 3 %`, `17 times, 44.5 %`},
 	} {
 		for _, why := range same[1:] {
-			assert.Equal(t, s.Of(same[0]), s.Of(why), why)
+			assert.Equal(t, s.shapeOf(same[0]), s.shapeOf(why), why)
 		}
 	}
-	assert.NotEqual(t, s.Of("it is missing"), s.Of("it is there twice"))
+	assert.NotEqual(t, s.shapeOf("it is missing"), s.shapeOf("it is there twice"))
 }

@@ -141,7 +141,7 @@ func verdictsOf(r *contract.Result) *verdicts {
 func (s *scanner) scan(ctx context.Context) error {
 	var tasks []task[*verdicts]
 	for i := range scanPoints {
-		value := s.axis.at(float64(i) / (scanPoints - 1))
+		value := s.axis.valueAt(float64(i) / (scanPoints - 1))
 		if s.points[value] != nil {
 			continue // a whole axis may have fewer
 		}
@@ -211,7 +211,7 @@ func (s *scanner) bisect(ask askFunc[*verdicts], l *promptList, invariant string
 		if y-x <= 1./256+1e-9 {
 			return nil
 		}
-		value := s.axis.at((x + y) / 2)
+		value := s.axis.valueAt((x + y) / 2)
 		if value <= *limit.Held || value >= *limit.Broke {
 			return nil
 		}

@@ -127,7 +127,7 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 	s.Depth, s.Strength = own.Depth, own.Strength
 	s.Faults = func(e chaos.Event) ([]chaos.Fault, error) { return own.faultsOn(e, tools[e.Target], realTime) }
 	s.Differ = func(a, b []*contract.Observation) bool {
-		r.Difference = differenceOf(a, b).redacted(own)
+		r.Difference = differenceOf(a, b, false).redacted(own)
 		return r.Difference != nil
 	}
 	if err = s.Sweep(ctx); err != nil && s.Runs.Cut == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// A Change is the most that a run changed, beside the calm run.
+// A changeKind is the most that a run changed, beside the calm run.
 type changeKind uint8
 
 // The changes, from the least to the most.
@@ -25,8 +25,8 @@ const (
 // String is "", "calls", "answer" or "state".
 func (c changeKind) String() string { return [...]string{"", "calls", "answer", "state"}[c] }
 
-// changeOf compares a run with the calm run, whose calls are those of each prompt.
-func changeOf(calm []*contract.Observation, calls [][]callMark, run []*contract.Observation) changeKind {
+// changeOf compares a run with the calm run.
+func changeOf(calm, run []*contract.Observation) changeKind {
 	c := changedNothing
 	if len(calm) != len(run) {
 		c = changedAnswer
@@ -38,7 +38,7 @@ func changeOf(calm []*contract.Observation, calls [][]callMark, run []*contract.
 			return changedState
 		case a.Response != b.Response || usercode.ErrorText(a.Err) != usercode.ErrorText(b.Err):
 			c = max(c, changedAnswer)
-		case c == changedNothing && callsDiffer(calls[i], callMarksOf(b)) != "":
+		case c == changedNothing && new(Difference).ofCalls(a.Events, b.Events):
 			c = changedCalls
 		}
 	}
@@ -58,15 +58,10 @@ func (o *outcome) undecided() bool {
 	return some
 }
 
-// A Guard says what one kind of fault did at one target, alone, and what noticed it.
-type guardCount struct {
-	Target, Fault, Changed string
-	NoticedBy              []string
-}
-
-// Guards reads off the runs of single faults what they changed and what noticed it, in order.
+// guards reads off the runs of single faults what they changed and what noticed it, in order.
 // stateUnknown reports whether some calm run told no state.
-func (s *sweeper) Guards() (all []guardCount, stateUnknown bool) {
+func (s *sweeper) guards() (all []Guard, stateUnknown bool) {
+	all = []Guard{}
 	type pair struct{ target, kind string }
 	most, noticed := map[pair]changeKind{}, map[pair]map[string]bool{}
 	for _, l := range s.lists {
@@ -90,24 +85,18 @@ func (s *sweeper) Guards() (all []guardCount, stateUnknown bool) {
 		}
 	}
 	for at, c := range most {
-		all = append(all, guardCount{Target: at.target, Fault: at.kind, Changed: c.String(),
+		all = append(all, Guard{Target: at.target, Fault: at.kind, Changed: c.String(),
 			NoticedBy: slices.Sorted(maps.Keys(noticed[at]))})
 	}
-	slices.SortFunc(all, func(a, b guardCount) int {
+	slices.SortFunc(all, func(a, b Guard) int {
 		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Fault, b.Fault))
 	})
 	return all, stateUnknown
 }
 
-// A Tally says in how many runs an invariant broke, and how many left it undecided.
-type tally struct {
-	Runs, Broke, Undecided int
-	Calm                   bool // it breaks without any fault
-}
-
-// Tallies counts over all runs, by the name of the invariant.
-func (s *sweeper) Tallies() map[string]tally {
-	all := map[string]tally{}
+// tallies counts over all runs, by the name of the invariant.
+func (s *sweeper) tallies() map[string]InvariantCount {
+	all := map[string]InvariantCount{}
 	for _, l := range s.lists {
 		runs := map[*outcome]bool{} // a run stands for several sets
 		for _, out := range l.further {
@@ -117,7 +106,7 @@ func (s *sweeper) Tallies() map[string]tally {
 			runs[out] = true
 		}
 		for x, name := range l.Invariants {
-			c := tally{Runs: len(runs), Calm: slices.Contains(l.calmBroke, x)}
+			c := InvariantCount{Runs: len(runs), Calm: slices.Contains(l.calmBroke, x)}
 			for out := range runs {
 				if out.judged[x].Broke {
 					c.Broke++

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Finding is a set that breaks an invariant, of which no smaller set is known to break
+// A finding is a set that breaks an invariant, of which no smaller set is known to break
 // it.
 type finding struct {
 	List *promptList
@@ -123,7 +123,7 @@ func isPart(marks, others []string) bool {
 func (s *sweeper) confirm(ctx context.Context) error {
 	s.foldLarger()
 	s.fold()
-	return s.confirmEach(ctx, func(f *finding, run runOf) {
+	return s.confirmEach(ctx, func(f *finding, run runSet[*outcome]) {
 		again, ok := run(f.Set, f.fresh)
 		f.Again = ok
 		if ok && !again.judged[f.X].Broke {
@@ -138,7 +138,7 @@ func (s *sweeper) confirm(ctx context.Context) error {
 // confirmRandom makes runs of each finding until it broke often enough, and runs without
 // faults beside them.
 func (s *sweeper) confirmRandom(ctx context.Context) error {
-	return s.confirmEach(ctx, func(f *finding, run runOf) {
+	return s.confirmEach(ctx, func(f *finding, run runSet[*outcome]) {
 		broke := func(set actSet, first int) func(int) (bool, bool) {
 			return func(n int) (bool, bool) {
 				o, ok := run(set, first+n)
@@ -157,27 +157,24 @@ func (s *sweeper) confirmRandom(ctx context.Context) error {
 	})
 }
 
-// A runOf makes a run of a set; ok is false if the sweep was cut.
-type runOf func(set actSet, number int) (out *outcome, ok bool)
-
 // confirmEach confirms each finding. What else its runs break is a finding too, with other
 // runs to confirm it.
-func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runOf)) error {
+func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runSet[*outcome])) error {
 	for done := 0; done < len(s.Found); {
 		found := s.Found[done:]
 		done = len(s.Found)
-		type made struct {
+		type furtherOutcome struct {
 			set actSet
 			out *outcome
 		}
-		runs := make([][]made, len(found))
+		runs := make([][]furtherOutcome, len(found))
 		tasks := make([]task[*outcome], len(found))
 		for i, f := range found {
 			tasks[i] = func(ask askFunc[*outcome]) {
-				confirm(f, func(set actSet, number int) (*outcome, bool) {
+				confirm(f, func(set []int, number int) (*outcome, bool) {
 					out, ok := ask(f.List.Request(set, number))
 					if ok {
-						runs[i] = append(runs[i], made{set, out})
+						runs[i] = append(runs[i], furtherOutcome{set, out})
 					}
 					return out, ok
 				})

@@ -9,7 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// A Sweeper tries faults on the calls of the agent of one matrix, level by level.
+// A sweeper tries faults on the calls of the agent of one matrix, level by level.
 type sweeper struct {
 	// Depth is the number of faults of which each follows the former ones, and Strength that
 	// of other faults in a set, 1 or 2.
@@ -21,8 +21,8 @@ type sweeper struct {
 
 	// Single, Follow (by depth, from 2) and Pairs count what became of the sets, and Found
 	// are those that break something.
-	Single, Pairs levelCount
-	Follow        []levelCount
+	Single, Pairs Level
+	Follow        []Level
 	Found         []*finding
 	Runs          *lockstep[*outcome]
 
@@ -30,7 +30,7 @@ type sweeper struct {
 	random bool // two calm runs differed
 }
 
-// New returns one that has made no run. Its settings are to be filled in.
+// newSweeper returns one that has made no run. Its settings are to be filled in.
 func newSweeper(m *contract.Matrix, r *contract.Runner, b bounds, view *viewer) *sweeper {
 	s := &sweeper{lists: promptListsOf(m)}
 	s.Runs = newLockstep(r.Run, b, func(r runRequest, result *contract.Result) *outcome {
@@ -39,15 +39,7 @@ func newSweeper(m *contract.Matrix, r *contract.Runner, b bounds, view *viewer) 
 	return s
 }
 
-// A Count counts the sets of one kind: those that are possible, and what became of them.
-type levelCount struct {
-	Faults                                      int
-	Follows                                     bool
-	Possible, Alone, Together, Runs             int
-	Equal, Contains, Undelivered, Left, Unknown int
-}
-
-// ListsOf groups the invariants of a matrix by their prompts.
+// promptListsOf groups the invariants of a matrix by their prompts.
 func promptListsOf(m *contract.Matrix) (lists []*promptList) {
 	var prompts [][]string
 	for _, p := range m.Invariants {
@@ -91,7 +83,7 @@ func (s *sweeper) Sweep(ctx context.Context) error {
 	}
 	sets := singles
 	for depth := 2; depth <= s.Depth; depth++ {
-		level := levelCount{Faults: depth, Follows: true}
+		level := Level{Faults: depth, Follows: true}
 		if sets, err = s.following(sets, &level); err != nil {
 			return err
 		}
@@ -195,7 +187,7 @@ func (s *sweeper) actsOn(l *promptList, e chaos.Event) ([]int, error) {
 
 // following are the sets that have one fault more than those of a level, on a call that
 // these brought about. level counts the sets of which that is not known.
-func (s *sweeper) following(before []*candidate, level *levelCount) (all []*candidate, err error) {
+func (s *sweeper) following(before []*candidate, level *Level) (all []*candidate, err error) {
 	seen := map[string]bool{}
 	for _, c := range before {
 		switch {
@@ -234,7 +226,7 @@ func (l *promptList) oneEachCall(set actSet) bool {
 }
 
 // level tries sets, each alone, and counts what became of them.
-func (s *sweeper) level(ctx context.Context, level *levelCount, sets []*candidate) error {
+func (s *sweeper) level(ctx context.Context, level *Level, sets []*candidate) error {
 	level.Possible += len(sets)
 	var tasks []task[*outcome]
 	var asked []*candidate
@@ -284,7 +276,7 @@ func (s *sweeper) judge(c *candidate) {
 // leaveOthers counts the sets that are not tried because the agent does not repeat
 // itself.
 func (s *sweeper) leaveOthers() {
-	s.Follow = []levelCount{{Faults: 2, Follows: true, Unknown: s.Single.Possible}}
+	s.Follow = []Level{{Faults: 2, Follows: true, Unknown: s.Single.Possible}}
 	for _, l := range s.lists {
 		for i := range l.Acts {
 			for j := range i {

@@ -32,7 +32,7 @@ type class struct {
 	left       int    // pairs that have not met
 }
 
-func (p *pairing) at(i, j int) int { return i*p.n + j } // i < j
+func (p *pairing) pairIndex(i, j int) int { return i*p.n + j } // i < j
 
 // allPairs tries the pairs of faults on calls of the calm run.
 func (s *sweeper) allPairs(ctx context.Context) error {
@@ -59,7 +59,7 @@ func newPairing(s *sweeper, l *promptList) *pairing {
 		p.usable[i] = out != nil && len(out.delivered) == 1
 	}
 	p.eachPair(func(i, j int) {
-		p.equal[p.at(i, j)] = p.usable[i] && p.usable[j] && (!p.leaves(i, j) || !p.leaves(j, i))
+		p.equal[p.pairIndex(i, j)] = p.usable[i] && p.usable[j] && (!p.leaves(i, j) || !p.leaves(j, i))
 	})
 	byBroken := map[string]*class{}
 	for x := range l.Invariants {
@@ -81,8 +81,8 @@ func newPairing(s *sweeper, l *promptList) *pairing {
 		byBroken[string(key)] = c
 		p.classes = append(p.classes, c)
 		p.eachPair(func(i, j int) {
-			if c.eligible[i] && c.eligible[j] && !p.equal[p.at(i, j)] {
-				c.need[p.at(i, j)] = true
+			if c.eligible[i] && c.eligible[j] && !p.equal[p.pairIndex(i, j)] {
+				c.need[p.pairIndex(i, j)] = true
 				c.left++
 			}
 		})
@@ -172,7 +172,7 @@ func (p *pairing) met(out *outcome) {
 	}
 	both := len(acts) == 2 && len(out.delivered) == 2
 	if both {
-		p.alone[p.at(acts[0], acts[1])] = true
+		p.alone[p.pairIndex(acts[0], acts[1])] = true
 	}
 	for _, c := range p.classes {
 		if !both && out.brokeAny(c.invariants) {
@@ -180,7 +180,7 @@ func (p *pairing) met(out *outcome) {
 		}
 		for k, i := range acts {
 			for _, j := range acts[k+1:] {
-				if at := p.at(i, j); c.need[at] {
+				if at := p.pairIndex(i, j); c.need[at] {
 					c.need[at] = false
 					c.left--
 				}
@@ -274,14 +274,14 @@ func (p *pairing) milder(x int, set actSet, breaks func(actSet) (breaks, ok bool
 func (p *pairing) each(ctx context.Context) error {
 	var sets []*candidate
 	p.eachPair(func(i, j int) {
-		if slices.ContainsFunc(p.classes, func(c *class) bool { return c.need[p.at(i, j)] }) {
+		if slices.ContainsFunc(p.classes, func(c *class) bool { return c.need[p.pairIndex(i, j)] }) {
 			sets = append(sets, &candidate{list: p.l, set: actSet{i, j}})
 		}
 	})
 	if len(sets) == 0 {
 		return nil
 	}
-	var unused levelCount // the pairs are counted at the end, all of them
+	var unused Level // the pairs are counted at the end, all of them
 	err := p.s.level(ctx, &unused, sets)
 	forgetCalls(sets)
 	for _, c := range sets {
@@ -299,7 +299,7 @@ func (p *pairing) each(ctx context.Context) error {
 
 // settle counts a pair of which one took away the other, or its call, as a smaller set.
 func (p *pairing) settle(c *candidate) {
-	at := p.at(c.set[0], c.set[1])
+	at := p.pairIndex(c.set[0], c.set[1])
 	p.equal[at] = true
 	for _, class := range p.classes {
 		if class.need[at] {
@@ -310,9 +310,9 @@ func (p *pairing) settle(c *candidate) {
 }
 
 // count adds what became of each pair.
-func (p *pairing) count(level *levelCount) {
+func (p *pairing) count(level *Level) {
 	p.eachPair(func(i, j int) {
-		at := p.at(i, j)
+		at := p.pairIndex(i, j)
 		level.Possible++
 		tried := func(n int) bool { return p.l.runs[actSet{n}.key()] != nil }
 		switch {

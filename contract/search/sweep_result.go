@@ -13,14 +13,12 @@ import (
 // fill takes over what was found so far.
 func (r *Swept) fill(ctx context.Context, s *sweeper, m *contract.Matrix, o *Options) {
 	r.Runs, r.Elapsed, r.Stopped = s.Runs.Spent.Runs, time.Since(s.Runs.Begun), s.Runs.Cut
-	for _, l := range slices.Concat([]levelCount{s.Single}, s.Follow, []levelCount{s.Pairs}) {
-		r.Levels = append(r.Levels, Level(l))
-	}
-	tallies := s.Tallies()
+	r.Levels = slices.Concat([]Level{s.Single}, s.Follow, []Level{s.Pairs})
+	tallies := s.tallies()
 	for _, p := range m.Invariants {
 		t := tallies[p.Name]
-		r.Invariants = append(r.Invariants, InvariantCount{Invariant: p.Name, Severity: p.Severity, Runs: t.Runs,
-			Broke: t.Broke, Undecided: t.Undecided, Calm: t.Calm})
+		t.Invariant, t.Severity = p.Name, p.Severity
+		r.Invariants = append(r.Invariants, t)
 	}
 	r.Strength.fill(s, r.Invariants)
 	r.Defects = defectsOf(ctx, s, m, o)
@@ -28,10 +26,8 @@ func (r *Swept) fill(ctx context.Context, s *sweeper, m *contract.Matrix, o *Opt
 
 // fill takes over what single faults changed, and which invariants noticed nothing.
 func (r *Strength) fill(s *sweeper, counts []InvariantCount) {
-	guards, unknown := s.Guards()
-	r.Guards, r.StateUnknown = []Guard{}, unknown
-	for _, g := range guards {
-		r.Guards = append(r.Guards, Guard(g))
+	r.Guards, r.StateUnknown = s.guards()
+	for _, g := range r.Guards {
 		if g.Changed == changedState.String() {
 			r.Changed++
 			if len(g.NoticedBy) > 0 {

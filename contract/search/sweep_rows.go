@@ -42,7 +42,7 @@ func (p *pairing) covering(c *class) (rows []actSet) {
 // break it or take away each other's calls.
 func (p *pairing) packed(c *class) (rows []actSet) {
 	p.eachPair(func(i, j int) {
-		if !c.need[p.at(i, j)] {
+		if !c.need[p.pairIndex(i, j)] {
 			return
 		}
 		for r := range rows {
@@ -64,7 +64,7 @@ func (p *pairing) join(c *class, row actSet, pair ...int) (both actSet, ok bool)
 			continue
 		}
 		for _, other := range both {
-			if p.l.Acts[n].call == p.l.Acts[other].call || p.equal[p.at(min(n, other), max(n, other))] {
+			if p.l.Acts[n].call == p.l.Acts[other].call || p.equal[p.pairIndex(min(n, other), max(n, other))] {
 				return nil, false
 			}
 		}

@@ -21,14 +21,14 @@ type sweptCall struct {
 	asked bool  // which faults to try on it
 }
 
-// An Act is one fault on one call.
+// An act is one fault on one call.
 type act struct {
 	call int // of List.calls
 	kind string
 	Rule chaos.Rule
 }
 
-// An ActSet are the numbers of acts, in order. Acts are numbered in the order in which
+// An actSet are the numbers of acts, in order. Acts are numbered in the order in which
 // their calls were found, so those of calm calls come first.
 type actSet []int
 
@@ -51,7 +51,7 @@ func (s actSet) key() string {
 	return b.String()
 }
 
-// A List is the invariants that have the same prompts, and what is known of the
+// A promptList is the invariants that have the same prompts, and what is known of the
 // runs with these prompts.
 type promptList struct {
 	Number     int
@@ -61,7 +61,6 @@ type promptList struct {
 
 	calm   *outcome
 	before []*contract.Observation // those of the calm run
-	marks  [][]callMark            // its calls, by prompt
 	calls  []*sweptCall            // first those of the calm run
 	byCall map[when.Coord]int
 	calmly int // the number of calls of the calm run
@@ -93,9 +92,6 @@ const sweepScenario = "(sweep)"
 // learnCalm takes the calls of the calm run.
 func (l *promptList) learnCalm(calm *outcome) {
 	l.calm, l.before = calm, calm.observations
-	for _, o := range l.before {
-		l.marks = append(l.marks, callMarksOf(o))
-	}
 	calm.observations = nil
 	l.byCall = map[when.Coord]int{}
 	l.byRule = map[string]int{}
@@ -172,7 +168,7 @@ func (l *promptList) keep(s actSet, o *outcome) {
 	}
 }
 
-// An Outcome is what is kept of a run.
+// An outcome is what is kept of a run.
 type outcome struct {
 	delivered actSet
 	judged    []*judged     // by the place of the invariant in the list
@@ -193,7 +189,7 @@ func (o *outcome) brokeAny(invariants []int) bool {
 func (l *promptList) digest(v *viewer, r *contract.Result) *outcome {
 	o := &outcome{Seen: v.Judge(r), judged: make([]*judged, len(l.Invariants))}
 	for x, name := range l.Invariants {
-		if o.judged[x] = o.Seen.Of(name); o.judged[x] == nil {
+		if o.judged[x] = o.Seen.judgedBy(name); o.judged[x] == nil {
 			o.judged[x] = &judged{Invariant: name, State: contract.NotRun}
 		}
 	}
@@ -217,7 +213,7 @@ func (l *promptList) digest(v *viewer, r *contract.Result) *outcome {
 	if l.calm == nil {
 		o.observations = r.Observations
 	} else {
-		o.changed = changeOf(l.before, l.marks, r.Observations)
+		o.changed = changeOf(l.before, r.Observations)
 	}
 	return o
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-func testSetsOfActs(t *testing.T) {
+func TestSetsOfActs(t *testing.T) {
 	set := actSet{1, 4}
 	assert.Equal(t, actSet{1, 2, 4}, set.with(2), "in order")
 	assert.Equal(t, actSet{1, 4}, set, "and a set of its own")
@@ -27,7 +27,7 @@ func testSetsOfActs(t *testing.T) {
 
 // Invariants with the same prompts share a list, whether the prompts are those of the matrix
 // or written down as probes.
-func testListsAreByPrompts(t *testing.T) {
+func TestListsAreByPrompts(t *testing.T) {
 	lists := promptListsOf(&contract.Matrix{Prompts: []string{"p"}, Invariants: []contract.Invariant{
 		{Name: "a"}, {Name: "b", Probes: []string{"q"}}, {Name: "c", Probes: []string{"p"}}, {Name: "d", Probes: []string{"q"}}}})
 	require.Len(t, lists, 2)
@@ -37,7 +37,7 @@ func testListsAreByPrompts(t *testing.T) {
 }
 
 // A set is open for the invariants that no known set within it breaks.
-func testWhatIsOpen(t *testing.T) {
+func TestWhatIsOpen(t *testing.T) {
 	l := &promptList{Invariants: []string{"a", "b"}, breaks: [][]actSet{{{1}, {2, 3}}, nil}}
 	for _, row := range []struct {
 		set  actSet
@@ -51,7 +51,7 @@ func testWhatIsOpen(t *testing.T) {
 
 // The faults on a call have names of their own, also two of a kind; a fault on another call
 // of the target is another rule.
-func testActsHaveNamesOfTheirOwn(t *testing.T) {
+func TestActsHaveNamesOfTheirOwn(t *testing.T) {
 	l := &promptList{byCall: nil, byRule: map[string]int{}, calls: []*sweptCall{
 		{event: chaos.Event{Target: "t"}}, {event: chaos.Event{Target: "t", Occurrence: 1, Ordinal: 1}}}}
 	two := []chaos.Fault{fault.Fail(fault.ErrUnavailable), fault.Fail(fault.ErrRateLimited)}
@@ -66,7 +66,7 @@ func testActsHaveNamesOfTheirOwn(t *testing.T) {
 	assert.False(t, match(2, chaos.Call{Target: "t", Key: 99}))
 }
 
-func testMarksInOrder(t *testing.T) {
+func TestMarksInOrder(t *testing.T) {
 	for _, row := range []struct {
 		marks, others []string
 		is            bool

@@ -57,7 +57,7 @@ func (c *clause) tries() string {
 	return " " + timesText(c.count) + " in a row"
 }
 
-// Pattern is a way to break without the names of its targets, and those in order.
+// patternOf is a way to break without the names of its targets, and those in order.
 func patternOf(hits []hit) (shape string, targets []string) {
 	var b strings.Builder
 	for _, c := range clausesOf(hits) {
@@ -73,7 +73,7 @@ func patternOf(hits []hit) (shape string, targets []string) {
 // maxClauses bounds a sentence.
 const maxClauses = 6
 
-// Sentence says which faults break it: at each place of the pattern, at any of its targets.
+// sentenceOf says which faults break it: at each place of the pattern, at any of its targets.
 func sentenceOf(hits []hit, places []string) string {
 	_, own := patternOf(hits)
 	var parts []string
@@ -86,7 +86,7 @@ func sentenceOf(hits []hit, places []string) string {
 	return strings.Join(parts, ", then ")
 }
 
-// Or joins names: "a, b or c".
+// orList joins names: "a, b or c".
 func orList(names []string) string {
 	if last := len(names) - 1; last > 0 {
 		return strings.Join(names[:last], ", ") + " or " + names[last]
@@ -94,7 +94,7 @@ func orList(names []string) string {
 	return names[0]
 }
 
-// Phrase says what a call does under a fault of a kind that made it wait so long.
+// phraseOf says what a call does under a fault of a kind that made it wait so long.
 func phraseOf(kind string, waited time.Duration) string {
 	switch kind {
 	case "error":
@@ -125,7 +125,7 @@ func phraseOf(kind string, waited time.Duration) string {
 	return "meets " + kind
 }
 
-// FactsOf are the facts that the events of a run show about the calls with faults.
+// factsOf are the facts that the events of a run show about the calls with faults.
 func factsOf(s *runDigest, hits []hit) (facts []string) {
 	targets := map[string]bool{}
 	for i := range hits {
@@ -173,10 +173,10 @@ func timesText(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Alternatives joins what held: "fails, or times out before the work".
+// alternatives joins what held: "fails, or times out before the work".
 func alternatives(all []string) string { return strings.Join(all, ", or ") }
 
-// KindOf is the kind that a fault declares.
+// kindOf is the kind that a fault declares.
 func kindOf(f chaos.Fault, otherwise string) string {
 	if d, ok := f.(chaos.Described); ok {
 		if kind := d.Describe().Kind; kind != "" {

@@ -16,7 +16,7 @@ func on(target, kind string, try int) hit {
 	return h
 }
 
-func testSentences(t *testing.T) {
+func TestSentences(t *testing.T) {
 	slow := on("a", "latency", 1)
 	slow.Waited = 15 * time.Second
 	other := on("a", "error", 1)
@@ -44,7 +44,7 @@ func testSentences(t *testing.T) {
 }
 
 // A pattern is the same whatever the targets are called, and tells which are the same.
-func testPatterns(t *testing.T) {
+func TestPatterns(t *testing.T) {
 	first, targets := patternOf([]hit{on("a", "error", 1), on("b", "error", 1), on("a", "hang", 1)})
 	second, _ := patternOf([]hit{on("x", "error", 1), on("y", "error", 1), on("x", "hang", 1)})
 	third, _ := patternOf([]hit{on("x", "error", 1), on("y", "error", 1), on("y", "hang", 1)})
@@ -54,7 +54,7 @@ func testPatterns(t *testing.T) {
 }
 
 // The number of tries is a fact of calls that failed, all of one operation and prompt.
-func testTries(t *testing.T) {
+func TestTries(t *testing.T) {
 	same := []hit{on("a", "error", 1), on("a", "error", 2)}
 	assert.Equal(t, []string{"the agent tries twice"}, factsOf(&runDigest{}, same))
 	same[1].Prompt = 1
