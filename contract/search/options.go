@@ -60,9 +60,9 @@ type Options struct {
 	// Faults returns the faults that [Sweep] tries on a call of the tool, which is zero for
 	// a point that is no tool; nil: [Usual].
 	Faults func(chaos.Event, chaos.Tool) []chaos.Fault
-	// Depth is the number of faults of which each is on a call that the former ones
-	// brought about, 1 to 4, and Strength that of other faults that [Sweep] combines, 1 or
-	// 2. 0: 2.
+	// Depth, 1 to 4, is how far faults of a [Sweep] build on each other: 2 for a fault on the
+	// retry that another one caused. Strength, 1 or 2, is how many other faults it combines.
+	// 0: 2.
 	Depth, Strength int
 }
 
