@@ -102,7 +102,7 @@ type Kind uint8
 const (
 	Prose   Kind = iota // is wrapped
 	Quote               // was written by an agent: a text shows its beginning
-	Brief               // is a line, cut at the width
+	OneLine             // is a line, cut at the width
 	Command             // is to be copied, and never cut
 	Link                // is one within a page; other formats leave it out
 )
