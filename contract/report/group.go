@@ -95,7 +95,8 @@ func (b *group) add(c *contract.CellReport, g *grid) {
 	if at < 0 {
 		at = len(b.places)
 		place := &brokenPlace{scenario: c.Cell.Scenario, cell: c}
-		if f := g.fieldOf(c.Cell.Scenario, c.Cell.Invariant); f != nil { // nil: Counts, which it is made of, lack the cell
+		f := g.fieldOf(c.Cell.Scenario, c.Cell.Invariant)
+		if f != nil { // nil: Counts, which it is made of, lack the cell
 			place.ran = f.ran()
 		}
 		b.places = append(b.places, place)

@@ -120,7 +120,8 @@ func (f *culprit) searchOthers(ask askRun) {
 			if !a.Broken(f.Invariant) || f.Source.hasLifted(a, open[0]) {
 				continue
 			}
-			other := &culprit{Invariant: f.Invariant, Shape: a.judgedBy(f.Invariant).Shape, Source: f.Source, within: open[0]}
+			other := &culprit{Invariant: f.Invariant, Shape: a.judgedBy(f.Invariant).Shape, Source: f.Source,
+				within: open[0]}
 			if other.searchExact(ask); other.Smallest == nil {
 				continue
 			}
