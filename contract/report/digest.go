@@ -30,7 +30,7 @@ type Digest struct {
 	Score       ScoreDigest  `json:"score"`
 	Broken      []BrokenCell `json:"broken" jsonschema:"broken cells, critical ones first and trials of accepted rates last, at most 10"`
 	Omitted     int          `json:"omitted,omitempty" jsonschema:"broken cells that this answer leaves out"`
-	Undelivered []string     `json:"undelivered,omitzero" jsonschema:"rules (scenario: rule) that never struck: they have tested nothing; at most 20"`
+	Undelivered []string     `json:"undelivered,omitzero" jsonschema:"rules (scenario: rule) that were never delivered: they have tested nothing; at most 20"`
 	Warnings    []string     `json:"warnings,omitzero" jsonschema:"sentences about the run as a whole, at most 20"`
 	Notes       []string     `json:"notes,omitzero" jsonschema:"what to know before trusting the numbers, at most 20"`
 	ElapsedSec  float64      `json:"elapsedSec" jsonschema:"wall time of the run, in seconds" range:"0"`
@@ -64,7 +64,7 @@ type ScoreDigest struct {
 	Decided      int                     `json:"decided" jsonschema:"cells that held or broke; fields if sequential" range:"0"`
 	Total        int                     `json:"total" range:"0"`
 	Inconclusive int                     `json:"inconclusive" range:"0"`
-	Undelivered  int                     `json:"undelivered" jsonschema:"cells whose faults never struck: they count in no score" range:"0"`
+	Undelivered  int                     `json:"undelivered" jsonschema:"cells in which no fault was delivered: they count in no score" range:"0"`
 	NotRun       int                     `json:"notRun" jsonschema:"cells that were filtered out" range:"0"`
 	Interval     *scoring.Interval       `json:"interval,omitempty" jsonschema:"95 % interval of passed/decided, by scenario"`
 	Severities   []scoring.SeverityScore `json:"severities,omitzero"`
@@ -87,7 +87,7 @@ type CellDigest struct {
 	Trial     int               `json:"trial"`
 	Severity  scoring.Severity  `json:"severity"`
 	State     scoring.CellState `json:"state"`
-	Broke     bool              `json:"broke,omitempty" jsonschema:"the invariant broke, be it that no fault struck"`
+	Broke     bool              `json:"broke,omitempty" jsonschema:"the invariant broke, be it that no fault was delivered"`
 	Why       string            `json:"why,omitempty" jsonschema:"why the state is not held"`
 	Delivered int               `json:"delivered" jsonschema:"calls on which a fault was delivered, and prompts that were rewritten"`
 	Rerun     string            `json:"rerun,omitempty" jsonschema:"the call that repeats the cell"`

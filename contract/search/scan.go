@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -96,8 +97,9 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 	}
 	defer runner.Close()
 	s := &scanner{axis: a, trials: max(m.Trials, 1), lists: promptListsOf(m), points: map[float64]*scanPoint{}}
+	view := newViewer(nil, newShaper(nil))
 	s.runs = newLockstep(runner.Run, own.bounds(),
-		func(_ runRequest, r *contract.Result) *verdicts { return verdictsOf(r) })
+		func(_ runRequest, r *contract.Result) *runDigest { return view.Judge(r) })
 	err = s.scan(ctx)
 	return s.result(m), err
 }
@@ -107,39 +109,19 @@ type scanner struct {
 	axis   Axis
 	trials int
 	lists  []*promptList
-	runs   *lockstep[*verdicts]
+	runs   *lockstep[*runDigest]
 	points map[float64]*scanPoint
 }
 
 // A scanPoint is the runs at one value, by list.
 type scanPoint struct {
 	rules []chaos.Rule
-	runs  map[int][]*verdicts
-}
-
-// verdicts are what each invariant said of a run, by its name.
-type verdicts struct{ broke, undecided, undelivered map[string]bool }
-
-func verdictsOf(r *contract.Result) *verdicts {
-	v := &verdicts{map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.State == contract.Undelivered {
-			v.undelivered[c.Cell.Invariant] = true
-		}
-		switch {
-		case c.Violated:
-			v.broke[c.Cell.Invariant] = true
-		case c.State != contract.Held && c.State != contract.Undelivered:
-			v.undecided[c.Cell.Invariant] = true
-		}
-	}
-	return v
+	runs  map[int][]*runDigest
 }
 
 // scan tries the points, and then bisects for each invariant.
 func (s *scanner) scan(ctx context.Context) error {
-	var tasks []task[*verdicts]
+	var tasks []task[*runDigest]
 	for i := range scanPoints {
 		value := s.axis.valueAt(float64(i) / (scanPoints - 1))
 		if s.points[value] != nil {
@@ -150,7 +132,7 @@ func (s *scanner) scan(ctx context.Context) error {
 		}
 		for _, l := range s.lists {
 			for trial := range s.trials {
-				tasks = append(tasks, func(ask askFunc[*verdicts]) { s.try(ask, value, l, trial) })
+				tasks = append(tasks, func(ask askRun) { s.try(ask, value, l, trial) })
 			}
 		}
 	}
@@ -161,7 +143,7 @@ func (s *scanner) scan(ctx context.Context) error {
 	tasks = nil
 	for _, l := range s.lists {
 		for _, name := range l.Invariants {
-			tasks = append(tasks, func(ask askFunc[*verdicts]) {
+			tasks = append(tasks, func(ask askRun) {
 				if err := s.bisect(ask, l, name); err != nil && failed == nil {
 					failed = err
 				}
@@ -180,7 +162,7 @@ func (s *scanner) add(value float64) error {
 	if err != nil {
 		return err
 	}
-	s.points[value] = &scanPoint{rules: rules, runs: map[int][]*verdicts{}}
+	s.points[value] = &scanPoint{rules: rules, runs: map[int][]*runDigest{}}
 	return nil
 }
 
@@ -190,7 +172,7 @@ func rulesAt(a *Axis, value float64) (rules []chaos.Rule, err error) {
 }
 
 // try makes one run at a value. ok is false if the search was cut.
-func (s *scanner) try(ask askFunc[*verdicts], value float64, l *promptList, trial int) (ok bool) {
+func (s *scanner) try(ask askRun, value float64, l *promptList, trial int) (ok bool) {
 	p := s.points[value]
 	v, ok := ask(runRequest{Cell: contract.Cell{Scenario: sweepScenario, Invariant: l.Name, Trial: trial + 1},
 		Rules: p.rules, Key: fmt.Sprintf("%v %d %d", value, l.Number, trial)})
@@ -201,7 +183,7 @@ func (s *scanner) try(ask askFunc[*verdicts], value float64, l *promptList, tria
 }
 
 // bisect halves the distance between the last value that held and the first that broke.
-func (s *scanner) bisect(ask askFunc[*verdicts], l *promptList, invariant string) error {
+func (s *scanner) bisect(ask askRun, l *promptList, invariant string) error {
 	for {
 		limit := s.limit(l, invariant)
 		if limit.Held == nil || limit.Broke == nil {
@@ -236,12 +218,13 @@ func (s *scanner) pointOf(value float64, l *promptList, invariant string) LimitP
 	p := LimitPoint{Value: value}
 	for _, v := range s.points[value].runs[l.Number] {
 		p.Runs++
-		if v.broke[invariant] {
+		j := cmp.Or(v.judgedBy(invariant), &judged{State: contract.Held}) // one that does not apply
+		if j.Broke {
 			p.Broke++
-		} else if v.undecided[invariant] {
+		} else if j.Undecided() {
 			p.Undecided++
 		}
-		if v.undelivered[invariant] || len(s.points[value].rules) == 0 && !v.undecided[invariant] {
+		if j.State == contract.Undelivered || len(s.points[value].rules) == 0 && !j.Undecided() {
 			p.Undelivered++
 		}
 	}

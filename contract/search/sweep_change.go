@@ -49,7 +49,7 @@ func changeOf(calm, run []*contract.Observation) changeKind {
 // not show that the invariants miss its faults.
 func (o *outcome) undecided() bool {
 	some := false
-	for _, j := range o.judged {
+	for _, j := range o.States {
 		if j.Broke {
 			return false
 		}
@@ -77,8 +77,8 @@ func (s *sweeper) guards() (all []Guard, stateUnknown bool) {
 			if noticed[at] == nil {
 				noticed[at] = map[string]bool{}
 			}
-			for x, j := range out.judged {
-				if j.Broke && !l.calm.judged[x].Broke {
+			for x, j := range out.States {
+				if j.Broke && !l.calm.States[x].Broke {
 					noticed[at][l.Invariants[x]] = true
 				}
 			}
@@ -108,9 +108,9 @@ func (s *sweeper) tallies() map[string]InvariantCount {
 		for x, name := range l.Invariants {
 			c := InvariantCount{Runs: len(runs), Calm: slices.Contains(l.calmBroke, x)}
 			for out := range runs {
-				if out.judged[x].Broke {
+				if out.States[x].Broke {
 					c.Broke++
-				} else if out.judged[x].Undecided() {
+				} else if out.States[x].Undecided() {
 					c.Undecided++
 				}
 			}

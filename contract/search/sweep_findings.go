@@ -30,11 +30,11 @@ func (s *sweeper) find(l *promptList, x int, set actSet, out *outcome) *finding 
 }
 
 // Judged is what the invariant said.
-func (f *finding) Judged() *judged { return f.Out.judged[f.X] }
+func (f *finding) Judged() *judged { return f.Out.States[f.X] }
 
 // Hits are the faults that were delivered in the finding's run.
 func (f *finding) Hits() []hit {
-	hits, equal := f.Out.Seen.Delivered(), equalCalls(f.List.before)
+	hits, equal := f.Out.Delivered(), equalCalls(f.List.before)
 	for i := range hits {
 		hits[i].Equal = slices.Contains(equal, hits[i].Op())
 	}
@@ -83,7 +83,7 @@ func (s *sweeper) fold() {
 
 // marks are what was delivered in a finding's run, without the coordinates of the calls.
 func (f *finding) marks() (all []string) {
-	for _, h := range f.Out.Seen.Delivered() {
+	for _, h := range f.Out.Delivered() {
 		all = append(all, fmt.Sprintf("%q %s", h.Target, h.Fault))
 	}
 	return all
@@ -126,9 +126,9 @@ func (s *sweeper) confirm(ctx context.Context) error {
 	return s.confirmEach(ctx, func(f *finding, run runSet[*outcome]) {
 		again, ok := run(f.Set, f.fresh)
 		f.Again = ok
-		if ok && !again.judged[f.X].Broke {
+		if ok && !again.States[f.X].Broke {
 			f.Differ = itHeld
-			if again.judged[f.X].Undecided() {
+			if again.States[f.X].Undecided() {
 				f.Differ = itWasUndecided
 			}
 		}
@@ -142,7 +142,7 @@ func (s *sweeper) confirmRandom(ctx context.Context) error {
 		broke := func(set actSet, first int) func(int) (bool, bool) {
 			return func(n int) (bool, bool) {
 				o, ok := run(set, first+n)
-				return ok && o.judged[f.X].Broke, ok
+				return ok && o.States[f.X].Broke, ok
 			}
 		}
 		f.Sure = &confirmation{}
@@ -187,7 +187,7 @@ func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runSet
 			for _, r := range runs[i] {
 				f.List.further = append(f.List.further, r.out)
 				for _, x := range f.List.open(r.set) {
-					if r.out.judged[x].Broke {
+					if r.out.States[x].Broke {
 						s.find(f.List, x, r.set, r.out).fresh = f.fresh + mostRuns
 					}
 				}
@@ -200,7 +200,7 @@ func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runSet
 // FactsOf are the facts about a finding: from the events of its run, and from the runs
 // of other faults on the same call.
 func (s *sweeper) FactsOf(f *finding) []string {
-	facts := factsOf(f.Out.Seen, f.Out.Seen.Delivered())
+	facts := factsOf(f.Out.runDigest, f.Out.Delivered())
 	if f.Sure != nil && f.Sure.OK && len(f.Set) > 0 {
 		facts = append(facts, f.Sure.Beside())
 	}
@@ -215,7 +215,7 @@ func (s *sweeper) FactsOf(f *finding) []string {
 			if n >= f.Set[0] || out == nil || len(out.delivered) == 0 || kind != "error" && kind != "timeout" {
 				continue
 			}
-			if out.judged[f.X].Holds() {
+			if out.States[f.X].Holds() {
 				held = append(held, phraseOf(kind, 0))
 			}
 		}

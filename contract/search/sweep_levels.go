@@ -129,16 +129,16 @@ func (s *sweeper) learn(ctx context.Context) error {
 			continue
 		}
 		if again[i] != nil && !s.random {
-			s.random = s.Differ(calm[i].observations, again[i].observations)
+			s.random = s.Differ(calm[i].shown, again[i].shown)
 		}
 		l.learnCalm(calm[i])
 		both := []*outcome{calm[i]}
 		if again[i] != nil {
-			again[i].observations, again[i].extra = nil, nil
+			again[i].shown, again[i].extra = nil, nil
 			both, l.further = append(both, again[i]), append(l.further, again[i])
 		}
 		for x := range l.Invariants {
-			k := slices.IndexFunc(both, func(o *outcome) bool { return o.judged[x].Broke })
+			k := slices.IndexFunc(both, func(o *outcome) bool { return o.States[x].Broke })
 			if k >= 0 {
 				l.calmBroke = append(l.calmBroke, x)
 				s.find(l, x, nil, both[k]).fresh = k + 1
@@ -263,10 +263,10 @@ func (s *sweeper) judge(c *candidate) {
 	c.list.keep(c.set, c.out)
 	least := c.out.delivered
 	for _, x := range c.list.open(c.set) {
-		if !c.out.judged[x].Broke {
+		if !c.out.States[x].Broke {
 			continue
 		}
-		if !c.list.runs[least.key()].judged[x].Broke {
+		if !c.list.runs[least.key()].States[x].Broke {
 			least = c.set // a fault that could not be delivered counts all the same
 		}
 		s.find(c.list, x, least, c.out)

@@ -193,7 +193,7 @@ func (p *pairing) met(out *outcome) {
 // It returns the runs that it made, which may break more.
 func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, err error) {
 	for _, x := range p.l.open(out.delivered) {
-		if !out.judged[x].Broke {
+		if !out.States[x].Broke {
 			continue
 		}
 		var set actSet
@@ -210,7 +210,7 @@ func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, e
 					p.met(o)
 					made = append(made, o)
 				}
-				return o.judged[x].Broke, true
+				return o.States[x].Broke, true
 			}
 			if set, minimal = fewestOf(out.delivered, breaks); !minimal {
 				return
@@ -227,7 +227,7 @@ func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, e
 			}
 		})
 		ran := p.l.runs[set.key()]
-		if !ran.judged[x].Broke { // an earlier run with the same deliveries
+		if !ran.States[x].Broke { // an earlier run with the same deliveries
 			ran = out
 		}
 		found := p.s.find(p.l, x, set, ran)
@@ -248,7 +248,7 @@ func fewestOf(all actSet, breaks func(actSet) (breaks, ok bool)) (set actSet, mi
 // milder puts the mildest fault of its call that still breaks it alike in the place of
 // each, unless a known set is then among them.
 func (p *pairing) milder(x int, set actSet, breaks func(actSet) (breaks, ok bool)) actSet {
-	shape := p.l.runs[set.key()].judged[x].Shape
+	shape := p.l.runs[set.key()].States[x].Shape
 	for i := range set {
 		for _, n := range p.l.calls[p.l.Acts[set[i]].call].acts {
 			if n >= set[i] {
@@ -261,7 +261,7 @@ func (p *pairing) milder(x int, set actSet, breaks func(actSet) (breaks, ok bool
 			}
 			if yes, ok := breaks(other); !ok {
 				return set
-			} else if yes && p.l.runs[other.key()].judged[x].Shape == shape {
+			} else if yes && p.l.runs[other.key()].States[x].Shape == shape {
 				set = other
 				break
 			}

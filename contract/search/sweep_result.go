@@ -60,7 +60,7 @@ func defectsOf(ctx context.Context, s *sweeper, m *contract.Matrix, o *Options) 
 				part{hit: hit{Delivery: contract.Delivery{Rule: rule.Name}}, RuleAt: i})
 		}
 		if f.Differ == "" {
-			g.Set, g.Smallest, g.Cut, g.Sure = places, f.Out.Seen, f.Cut, f.Sure
+			g.Set, g.Smallest, g.Cut, g.Sure = places, f.Out.runDigest, f.Cut, f.Sure
 			g.Hits, g.Facts = f.Hits(), s.FactsOf(f)
 			if g.once = !f.Again && f.Sure == nil; g.once {
 				g.Facts = append(g.Facts, "it was not run again: "+s.Runs.Cut)

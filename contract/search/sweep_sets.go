@@ -91,8 +91,8 @@ const sweepScenario = "(sweep)"
 
 // learnCalm takes the calls of the calm run.
 func (l *promptList) learnCalm(calm *outcome) {
-	l.calm, l.before = calm, calm.observations
-	calm.observations = nil
+	l.calm, l.before = calm, calm.shown
+	calm.shown = nil
 	l.byCall = map[when.Coord]int{}
 	l.byRule = map[string]int{}
 	l.runs = map[string]*outcome{actSet(nil).key(): calm}
@@ -168,32 +168,30 @@ func (l *promptList) keep(s actSet, o *outcome) {
 	}
 }
 
-// An outcome is what is kept of a run.
+// An outcome is what is kept of a run. Its States are by the place of the invariant in the list.
 type outcome struct {
+	*runDigest
 	delivered actSet
-	judged    []*judged     // by the place of the invariant in the list
 	made      []bool        // by calm call: whether the run made it; nil if several faults were delivered
 	extra     []chaos.Event // calls that the calm run lacks; nil when no level needs them any more
 	changed   changeKind
-	Seen      *runDigest
-	// of the calm runs only
-	observations []*contract.Observation
 }
 
 // brokeAny reports whether the run broke one of the invariants.
 func (o *outcome) brokeAny(invariants []int) bool {
-	return slices.ContainsFunc(invariants, func(x int) bool { return o.judged[x].Broke })
+	return slices.ContainsFunc(invariants, func(x int) bool { return o.States[x].Broke })
 }
 
 // digest is what is kept of a run. Nothing that it reads changes during a round.
 func (l *promptList) digest(v *viewer, r *contract.Result) *outcome {
-	o := &outcome{Seen: v.Judge(r), judged: make([]*judged, len(l.Invariants))}
+	o := &outcome{runDigest: v.Judge(r)}
+	states := make([]*judged, len(l.Invariants))
 	for x, name := range l.Invariants {
-		if o.judged[x] = o.Seen.judgedBy(name); o.judged[x] == nil {
-			o.judged[x] = &judged{Invariant: name, State: contract.NotRun}
+		if states[x] = o.judgedBy(name); states[x] == nil {
+			states[x] = &judged{Invariant: name, State: contract.NotRun}
 		}
 	}
-	o.Seen.States = o.judged
+	o.States = states
 	hits := hitsOf(r.Observations)
 	for i := range hits {
 		n, known := l.byRule[hits[i].Rule]
@@ -206,12 +204,12 @@ func (l *promptList) digest(v *viewer, r *contract.Result) *outcome {
 		}
 	}
 	slices.Sort(o.delivered)
-	if o.Seen.Broke() { // else nobody asks why
-		v.Explain(o.Seen, hits, r.Observations)
+	if o.Broke() { // else nobody asks why
+		v.Explain(o.runDigest, hits, r.Observations)
 	}
 	l.addCalls(o, r.Observations)
 	if l.calm == nil {
-		o.observations = r.Observations
+		o.shown = r.Observations // of the calm runs only
 	} else {
 		o.changed = changeOf(l.before, r.Observations)
 	}
