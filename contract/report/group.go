@@ -120,9 +120,6 @@ func (b *group) choose() {
 
 // outcome describes the group, such as "broken in 3 of 5 trials (1, 3, 4)".
 func (b *group) outcome() string {
-	if !b.mark.broken() { // the group of [Cell]
-		return b.mark.short()
-	}
 	how := "broken" + b.places[0].among()
 	if b.mark == markUnprovoked {
 		how += ", although no fault was delivered"
@@ -164,11 +161,8 @@ func (b *group) also() []string {
 
 func (b *group) why() string {
 	why := cmp.Or(b.cell.Why, noReason)
-	switch {
-	case b.cell.Why == "" && b.cell.State == contract.Held:
-		return "the invariant held"
-	case b.loose:
-		return why + "\n(the reasons of the others differ in numbers only)"
+	if b.loose {
+		why += "\n(the reasons of the others differ in numbers only)"
 	}
 	return why
 }
