@@ -1,9 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -321,3 +325,84 @@ func hasKey(args json.RawMessage, pointer string) bool {
 	}
 	return doc != nil && doc != ""
 }
+
+// A pool keeps one copy of each value, for what is equal in many runs. It is safe for
+// concurrent use; the zero pool is empty.
+type pool[T comparable] struct {
+	mu    sync.Mutex
+	known map[T]*T
+}
+
+// maxPool bounds the values that are looked up: those of an agent that does not repeat
+// itself may be different each time.
+const maxPool = 10_000
+
+// shared returns the copy of a value, which must not be changed.
+func (p *pool[T]) shared(v T) *T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if shared, ok := p.known[v]; ok {
+		return shared
+	}
+	own := v
+	if p.known == nil {
+		p.known = map[T]*T{}
+	}
+	if len(p.known) < maxPool {
+		p.known[v] = &own
+	}
+	return &own
+}
+
+var (
+	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?…?|` + "`[^`]*`…?|“[^”]*”…?")
+	listed = regexp.MustCompile(`(“”|@)(?:(?:,? and |,? or |, |; )(?:“”|@))+`)
+	// a number, its unit, and the rest of a duration such as 1h2m
+	numeric = regexp.MustCompile(`[+-]?\d[\d.,:_]*(?:e[+-]?\d+)?` +
+		`(?:\s?(?:ns|µs|ms|s|m|h|%|[KMG]i?B|B|bytes?|times?|calls?)\b)?[\dhms.µ]*`)
+)
+
+// A shaper takes out of a reason what differs from cell to cell: quoted texts, names of
+// injection points, how many of either a list has, and numbers with their units. What is left
+// is the shape.
+type shaper struct {
+	targets *strings.Replacer
+
+	mu    sync.Mutex
+	known map[string]string // bounded: a reason may be different each time
+}
+
+// maxShapes bounds the reasons whose shapes are remembered.
+const maxShapes = 10_000
+
+// newShaper knows the names of injection points.
+func newShaper(targets map[string]bool) *shaper {
+	names := slices.SortedFunc(maps.Keys(targets), func(a, b string) int { // the longest first
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	var pairs []string
+	for _, name := range names {
+		if len(name) > 1 {
+			pairs = append(pairs, name, "@")
+		}
+	}
+	return &shaper{targets: strings.NewReplacer(pairs...), known: map[string]string{}}
+}
+
+// shapeOf is the shape of a reason.
+func (s *shaper) shapeOf(why string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shape, ok := s.known[why]
+	if !ok {
+		shape = quoted.ReplaceAllString(why, "“”")
+		shape = listed.ReplaceAllString(s.targets.Replace(shape), "$1")
+		shape = numeric.ReplaceAllString(shape, "#")
+		if len(s.known) < maxShapes {
+			s.known[why] = shape
+		}
+	}
+	return shape
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
