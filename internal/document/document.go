@@ -1,6 +1,6 @@
 // Package document shows what a program has to tell people: as text for a terminal or a log, as
 // Markdown for a comment on a pull request, as a page. A [Document] says what is told, in which
-// order; each writer decides only how it looks.
+// order; each writer decides only how it looks. [Suites] are test cases for a CI system.
 //
 // The texts of a document may come from a model and contain anything. The writers show what
 // cannot be printed as Go escapes, cut what is long, and escape what has a meaning in the format.
