@@ -1,7 +1,4 @@
-// Package levels tries faults on the calls of an agent: single ones, those on calls that
-// these bring about, and pairs of the rest, many in a run. It says what became of each set,
-// and which sets break an invariant that no smaller set in them breaks.
-package levels
+package search
 
 import (
 	"context"
@@ -10,12 +7,10 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 )
 
-// A Sweeper tries faults on the calls of the agent of one matrix, level by level.
-type Sweeper struct {
+// A sweeper tries faults on the calls of the agent of one matrix, level by level.
+type sweeper struct {
 	// Depth is the number of faults of which each follows the former ones, and Strength that
 	// of other faults in a set, 1 or 2.
 	Depth, Strength int
@@ -26,34 +21,26 @@ type Sweeper struct {
 
 	// Single, Follow (by depth, from 2) and Pairs count what became of the sets, and Found
 	// are those that break something.
-	Single, Pairs Count
-	Follow        []Count
-	Found         []*Finding
-	Runs          *lockstep.Lockstep[*Outcome]
+	Single, Pairs Level
+	Follow        []Level
+	Found         []*finding
+	Runs          *lockstep[*outcome]
 
-	lists  []*List
+	lists  []*promptList
 	random bool // two calm runs differed
 }
 
-// New returns one that has made no run. Its settings are to be filled in.
-func New(m *contract.Matrix, r *contract.Runner, b lockstep.Bounds, view *seen.Viewer) *Sweeper {
-	s := &Sweeper{lists: ListsOf(m)}
-	s.Runs = lockstep.New(r.Run, b, func(r lockstep.Request, result *contract.Result) *Outcome {
+// newSweeper returns one that has made no run. Its settings are to be filled in.
+func newSweeper(m *contract.Matrix, r *contract.Runner, b bounds, view *viewer) *sweeper {
+	s := &sweeper{lists: promptListsOf(m)}
+	s.Runs = newLockstep(r.Run, b, func(r runRequest, result *contract.Result) *outcome {
 		return s.listOf(r).digest(view, result)
 	})
 	return s
 }
 
-// A Count counts the sets of one kind: those that are possible, and what became of them.
-type Count struct {
-	Faults                                      int
-	Follows                                     bool
-	Possible, Alone, Together, Runs             int
-	Equal, Contains, Undelivered, Left, Unknown int
-}
-
-// ListsOf groups the invariants of a matrix by their prompts.
-func ListsOf(m *contract.Matrix) (lists []*List) {
+// promptListsOf groups the invariants of a matrix by their prompts.
+func promptListsOf(m *contract.Matrix) (lists []*promptList) {
 	var prompts [][]string
 	for _, p := range m.Invariants {
 		own := p.Probes
@@ -64,7 +51,7 @@ func ListsOf(m *contract.Matrix) (lists []*List) {
 		if i < 0 {
 			i = len(lists)
 			prompts = append(prompts, own)
-			lists = append(lists, &List{Number: i, Name: p.Name})
+			lists = append(lists, &promptList{Number: i, Name: p.Name})
 		}
 		l := lists[i]
 		l.Invariants, l.Severities = append(l.Invariants, p.Name), append(l.Severities, p.Severity)
@@ -73,12 +60,12 @@ func ListsOf(m *contract.Matrix) (lists []*List) {
 }
 
 // listOf is the list of a request.
-func (s *Sweeper) listOf(r lockstep.Request) *List {
-	return s.lists[slices.IndexFunc(s.lists, func(l *List) bool { return l.Name == r.Cell.Invariant })]
+func (s *sweeper) listOf(r runRequest) *promptList {
+	return s.lists[slices.IndexFunc(s.lists, func(l *promptList) bool { return l.Name == r.Cell.Invariant })]
 }
 
 // Sweep goes through the levels.
-func (s *Sweeper) Sweep(ctx context.Context) error {
+func (s *sweeper) Sweep(ctx context.Context) error {
 	if err := s.learn(ctx); err != nil || s.Runs.Cut != "" {
 		return err
 	}
@@ -96,7 +83,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	}
 	sets := singles
 	for depth := 2; depth <= s.Depth; depth++ {
-		level := Count{Faults: depth, Follows: true}
+		level := Level{Faults: depth, Follows: true}
 		if sets, err = s.following(sets, &level); err != nil {
 			return err
 		}
@@ -123,13 +110,13 @@ func forgetCalls(sets []*candidate) {
 }
 
 // learn makes two calm runs of each list.
-func (s *Sweeper) learn(ctx context.Context) error {
+func (s *sweeper) learn(ctx context.Context) error {
 	s.Single.Faults, s.Pairs.Faults = 1, 2
-	calm := make([]*Outcome, len(s.lists))
-	again := make([]*Outcome, len(s.lists))
-	tasks := make([]lockstep.Task[*Outcome], len(s.lists))
+	calm := make([]*outcome, len(s.lists))
+	again := make([]*outcome, len(s.lists))
+	tasks := make([]task[*outcome], len(s.lists))
 	for i, l := range s.lists {
-		tasks[i] = func(ask lockstep.Ask[*Outcome]) {
+		tasks[i] = func(ask askFunc[*outcome]) {
 			var ok bool
 			if calm[i], ok = ask(l.Request(nil, 0)); ok {
 				again[i], _ = ask(l.Request(nil, 1))
@@ -142,16 +129,16 @@ func (s *Sweeper) learn(ctx context.Context) error {
 			continue
 		}
 		if again[i] != nil && !s.random {
-			s.random = s.Differ(calm[i].observations, again[i].observations)
+			s.random = s.Differ(calm[i].shown, again[i].shown)
 		}
 		l.learnCalm(calm[i])
-		both := []*Outcome{calm[i]}
+		both := []*outcome{calm[i]}
 		if again[i] != nil {
-			again[i].observations, again[i].extra = nil, nil
+			again[i].shown, again[i].extra = nil, nil
 			both, l.further = append(both, again[i]), append(l.further, again[i])
 		}
 		for x := range l.Invariants {
-			k := slices.IndexFunc(both, func(o *Outcome) bool { return o.judged[x].Broke })
+			k := slices.IndexFunc(both, func(o *outcome) bool { return o.States[x].Broke })
 			if k >= 0 {
 				l.calmBroke = append(l.calmBroke, x)
 				s.find(l, x, nil, both[k]).fresh = k + 1
@@ -163,13 +150,13 @@ func (s *Sweeper) learn(ctx context.Context) error {
 
 // A candidate is a set to try.
 type candidate struct {
-	list *List
-	set  ActSet
-	out  *Outcome // nil: it was not tried
+	list *promptList
+	set  actSet
+	out  *outcome // nil: it was not tried
 }
 
 // singles are the sets of one fault on a call of the calm run.
-func (s *Sweeper) singles() (all []*candidate, err error) {
+func (s *sweeper) singles() (all []*candidate, err error) {
 	for _, l := range s.lists {
 		for call := range l.calmly {
 			acts, err := s.actsOn(l, l.calls[call].event)
@@ -177,7 +164,7 @@ func (s *Sweeper) singles() (all []*candidate, err error) {
 				return nil, err
 			}
 			for _, n := range acts {
-				all = append(all, &candidate{list: l, set: ActSet{n}})
+				all = append(all, &candidate{list: l, set: actSet{n}})
 			}
 		}
 	}
@@ -185,7 +172,7 @@ func (s *Sweeper) singles() (all []*candidate, err error) {
 }
 
 // actsOn are the faults to try on a call, by their numbers.
-func (s *Sweeper) actsOn(l *List, e chaos.Event) ([]int, error) {
+func (s *sweeper) actsOn(l *promptList, e chaos.Event) ([]int, error) {
 	call := l.addCall(e)
 	if !l.calls[call].asked {
 		l.calls[call].asked = true
@@ -200,7 +187,7 @@ func (s *Sweeper) actsOn(l *List, e chaos.Event) ([]int, error) {
 
 // following are the sets that have one fault more than those of a level, on a call that
 // these brought about. level counts the sets of which that is not known.
-func (s *Sweeper) following(before []*candidate, level *Count) (all []*candidate, err error) {
+func (s *sweeper) following(before []*candidate, level *Level) (all []*candidate, err error) {
 	seen := map[string]bool{}
 	for _, c := range before {
 		switch {
@@ -230,7 +217,7 @@ func (s *Sweeper) following(before []*candidate, level *Count) (all []*candidate
 }
 
 // oneEachCall reports whether no two acts of a set are on one call.
-func (l *List) oneEachCall(set ActSet) bool {
+func (l *promptList) oneEachCall(set actSet) bool {
 	calls := map[int]bool{}
 	for _, n := range set {
 		calls[l.Acts[n].call] = true
@@ -239,9 +226,9 @@ func (l *List) oneEachCall(set ActSet) bool {
 }
 
 // level tries sets, each alone, and counts what became of them.
-func (s *Sweeper) level(ctx context.Context, level *Count, sets []*candidate) error {
+func (s *sweeper) level(ctx context.Context, level *Level, sets []*candidate) error {
 	level.Possible += len(sets)
-	var tasks []lockstep.Task[*Outcome]
+	var tasks []task[*outcome]
 	var asked []*candidate
 	for _, c := range sets {
 		if len(c.list.open(c.set)) == 0 {
@@ -249,7 +236,7 @@ func (s *Sweeper) level(ctx context.Context, level *Count, sets []*candidate) er
 			continue
 		}
 		asked = append(asked, c)
-		tasks = append(tasks, func(ask lockstep.Ask[*Outcome]) {
+		tasks = append(tasks, func(ask askFunc[*outcome]) {
 			if out, ok := ask(c.list.Request(c.set, 0)); ok {
 				c.out = out
 			}
@@ -272,14 +259,14 @@ func (s *Sweeper) level(ctx context.Context, level *Count, sets []*candidate) er
 }
 
 // judge keeps the run of a set. What it breaks and no smaller set breaks is a finding.
-func (s *Sweeper) judge(c *candidate) {
+func (s *sweeper) judge(c *candidate) {
 	c.list.keep(c.set, c.out)
 	least := c.out.delivered
 	for _, x := range c.list.open(c.set) {
-		if !c.out.judged[x].Broke {
+		if !c.out.States[x].Broke {
 			continue
 		}
-		if !c.list.runs[least.key()].judged[x].Broke {
+		if !c.list.runs[least.key()].States[x].Broke {
 			least = c.set // a fault that could not be delivered counts all the same
 		}
 		s.find(c.list, x, least, c.out)
@@ -288,8 +275,8 @@ func (s *Sweeper) judge(c *candidate) {
 
 // leaveOthers counts the sets that are not tried because the agent does not repeat
 // itself.
-func (s *Sweeper) leaveOthers() {
-	s.Follow = []Count{{Faults: 2, Follows: true, Unknown: s.Single.Possible}}
+func (s *sweeper) leaveOthers() {
+	s.Follow = []Level{{Faults: 2, Follows: true, Unknown: s.Single.Possible}}
 	for _, l := range s.lists {
 		for i := range l.Acts {
 			for j := range i {

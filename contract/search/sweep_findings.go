@@ -1,45 +1,40 @@
-package levels
+package search
 
 import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
 )
 
-// A Finding is a set that breaks an invariant, of which no smaller set is known to break
+// A finding is a set that breaks an invariant, of which no smaller set is known to break
 // it.
-type Finding struct {
-	List *List
+type finding struct {
+	List *promptList
 	X    int // the invariant, by its place in the list
-	Set  ActSet
-	Out  *Outcome // of a run of the set that broke
+	Set  actSet
+	Out  *outcome // of a run of the set that broke
 
-	Cut    bool               // the search for a smaller set was cut
-	others []string           // kinds of faults on the same calls that break it alike
-	Sure   *culprit.Confirmed // of a random agent
-	Again  bool               // a further run of it was made
-	Differ string             // it did not break again: the first difference
-	fresh  int                // the number of a run of the set, from which on they did not lead to it
+	Cut    bool          // the search for a smaller set was cut
+	others []string      // kinds of faults on the same calls that break it alike
+	Sure   *confirmation // of a random agent
+	Again  bool          // a further run of it was made
+	Differ string        // it did not break again: the first difference
+	fresh  int           // the number of a run of the set, from which on they did not lead to it
 }
 
-func (s *Sweeper) find(l *List, x int, set ActSet, out *Outcome) *Finding {
-	f := &Finding{List: l, X: x, Set: set, Out: out, fresh: 1}
+func (s *sweeper) find(l *promptList, x int, set actSet, out *outcome) *finding {
+	f := &finding{List: l, X: x, Set: set, Out: out, fresh: 1}
 	s.Found = append(s.Found, f)
 	l.breaks[x] = append(l.breaks[x], set)
 	return f
 }
 
 // Judged is what the invariant said.
-func (f *Finding) Judged() *seen.Judged { return f.Out.judged[f.X] }
+func (f *finding) Judged() *judged { return f.Out.States[f.X] }
 
 // Hits are the faults that were delivered in the finding's run.
-func (f *Finding) Hits() []seen.Hit {
-	hits, equal := f.Out.Seen.Delivered(), seen.EqualCalls(f.List.before)
+func (f *finding) Hits() []hit {
+	hits, equal := f.Out.Delivered(), equalCalls(f.List.before)
 	for i := range hits {
 		hits[i].Equal = slices.Contains(equal, hits[i].Op())
 	}
@@ -47,7 +42,7 @@ func (f *Finding) Hits() []seen.Hit {
 }
 
 // calls names the calls of a finding, what it breaks and why.
-func (f *Finding) calls() string {
+func (f *finding) calls() string {
 	var calls []int
 	for _, n := range f.Set {
 		calls = append(calls, f.List.Acts[n].call)
@@ -58,7 +53,7 @@ func (f *Finding) calls() string {
 
 // rank is how far down in the lists of faults those of a finding stand: the mildest
 // first, as those of a sweep are.
-func (f *Finding) rank() (rank int) {
+func (f *finding) rank() (rank int) {
 	for _, n := range f.Set {
 		rank += slices.Index(f.List.calls[f.List.Acts[n].call].acts, n)
 	}
@@ -67,14 +62,14 @@ func (f *Finding) rank() (rank int) {
 
 // fold keeps of the findings with the same calls, invariant and reason the mildest one,
 // which names the faults of the others.
-func (s *Sweeper) fold() {
-	mildest := map[string]*Finding{}
+func (s *sweeper) fold() {
+	mildest := map[string]*finding{}
 	for _, f := range s.Found {
 		if known := mildest[f.calls()]; known == nil || f.rank() < known.rank() {
 			mildest[f.calls()] = f
 		}
 	}
-	s.Found = slices.DeleteFunc(s.Found, func(f *Finding) bool {
+	s.Found = slices.DeleteFunc(s.Found, func(f *finding) bool {
 		known := mildest[f.calls()]
 		if known == f {
 			return false
@@ -87,8 +82,8 @@ func (s *Sweeper) fold() {
 }
 
 // marks are what was delivered in a finding's run, without the coordinates of the calls.
-func (f *Finding) marks() (all []string) {
-	for _, h := range f.Out.Seen.Delivered() {
+func (f *finding) marks() (all []string) {
+	for _, h := range f.Out.Delivered() {
 		all = append(all, fmt.Sprintf("%q %s", h.Target, h.Fault))
 	}
 	return all
@@ -96,14 +91,14 @@ func (f *Finding) marks() (all []string) {
 
 // foldLarger leaves out findings that have all of a smaller one in them, on other calls
 // of the same targets: they say nothing new.
-func (s *Sweeper) foldLarger() {
-	marks := make(map[*Finding][]string, len(s.Found))
+func (s *sweeper) foldLarger() {
+	marks := make(map[*finding][]string, len(s.Found))
 	for _, f := range s.Found {
 		marks[f] = f.marks()
 	}
 	all := slices.Clone(s.Found)
-	s.Found = slices.DeleteFunc(s.Found, func(f *Finding) bool {
-		return slices.ContainsFunc(all, func(g *Finding) bool {
+	s.Found = slices.DeleteFunc(s.Found, func(f *finding) bool {
+		return slices.ContainsFunc(all, func(g *finding) bool {
 			return len(marks[g]) > 0 && len(marks[g]) < len(marks[f]) &&
 				f.List.Invariants[f.X] == g.List.Invariants[g.X] &&
 				f.Judged().Shape == g.Judged().Shape && isPart(marks[g], marks[f])
@@ -125,16 +120,16 @@ func isPart(marks, others []string) bool {
 }
 
 // confirm makes the run of each finding again. An agent that repeats itself breaks again.
-func (s *Sweeper) confirm(ctx context.Context) error {
+func (s *sweeper) confirm(ctx context.Context) error {
 	s.foldLarger()
 	s.fold()
-	return s.confirmEach(ctx, func(f *Finding, run runOf) {
+	return s.confirmEach(ctx, func(f *finding, run runSet[*outcome]) {
 		again, ok := run(f.Set, f.fresh)
 		f.Again = ok
-		if ok && !again.judged[f.X].Broke {
-			f.Differ = culprit.ItHeld
-			if again.judged[f.X].Undecided() {
-				f.Differ = culprit.ItWasUndecided
+		if ok && !again.States[f.X].Broke {
+			f.Differ = itHeld
+			if again.States[f.X].Undecided() {
+				f.Differ = itWasUndecided
 			}
 		}
 	})
@@ -142,47 +137,44 @@ func (s *Sweeper) confirm(ctx context.Context) error {
 
 // confirmRandom makes runs of each finding until it broke often enough, and runs without
 // faults beside them.
-func (s *Sweeper) confirmRandom(ctx context.Context) error {
-	return s.confirmEach(ctx, func(f *Finding, run runOf) {
-		broke := func(set ActSet, first int) func(int) (bool, bool) {
+func (s *sweeper) confirmRandom(ctx context.Context) error {
+	return s.confirmEach(ctx, func(f *finding, run runSet[*outcome]) {
+		broke := func(set actSet, first int) func(int) (bool, bool) {
 			return func(n int) (bool, bool) {
 				o, ok := run(set, first+n)
-				return ok && o.judged[f.X].Broke, ok
+				return ok && o.States[f.X].Broke, ok
 			}
 		}
-		f.Sure = &culprit.Confirmed{}
+		f.Sure = &confirmation{}
 		var ok bool
-		if f.Sure.Broke, f.Sure.Runs, ok = culprit.Until(culprit.EnoughBreaks, broke(f.Set, 1+f.fresh)); !ok {
+		if f.Sure.Broke, f.Sure.Runs, ok = runUntil(enoughBreaks, broke(f.Set, 1+f.fresh)); !ok {
 			return
 		}
-		f.Sure.OK = f.Sure.Broke == culprit.EnoughBreaks
+		f.Sure.OK = f.Sure.Broke == enoughBreaks
 		if f.Sure.OK && len(f.Set) > 0 {
 			f.Sure.Compare(broke(nil, 2), broke(f.Set, 1+f.fresh))
 		}
 	})
 }
 
-// A runOf makes a run of a set; ok is false if the sweep was cut.
-type runOf func(set ActSet, number int) (out *Outcome, ok bool)
-
 // confirmEach confirms each finding. What else its runs break is a finding too, with other
 // runs to confirm it.
-func (s *Sweeper) confirmEach(ctx context.Context, confirm func(*Finding, runOf)) error {
+func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runSet[*outcome])) error {
 	for done := 0; done < len(s.Found); {
 		found := s.Found[done:]
 		done = len(s.Found)
-		type made struct {
-			set ActSet
-			out *Outcome
+		type furtherOutcome struct {
+			set actSet
+			out *outcome
 		}
-		runs := make([][]made, len(found))
-		tasks := make([]lockstep.Task[*Outcome], len(found))
+		runs := make([][]furtherOutcome, len(found))
+		tasks := make([]task[*outcome], len(found))
 		for i, f := range found {
-			tasks[i] = func(ask lockstep.Ask[*Outcome]) {
-				confirm(f, func(set ActSet, number int) (*Outcome, bool) {
+			tasks[i] = func(ask askFunc[*outcome]) {
+				confirm(f, func(set []int, number int) (*outcome, bool) {
 					out, ok := ask(f.List.Request(set, number))
 					if ok {
-						runs[i] = append(runs[i], made{set, out})
+						runs[i] = append(runs[i], furtherOutcome{set, out})
 					}
 					return out, ok
 				})
@@ -195,8 +187,8 @@ func (s *Sweeper) confirmEach(ctx context.Context, confirm func(*Finding, runOf)
 			for _, r := range runs[i] {
 				f.List.further = append(f.List.further, r.out)
 				for _, x := range f.List.open(r.set) {
-					if r.out.judged[x].Broke {
-						s.find(f.List, x, r.set, r.out).fresh = f.fresh + culprit.MostRuns
+					if r.out.States[x].Broke {
+						s.find(f.List, x, r.set, r.out).fresh = f.fresh + mostRuns
 					}
 				}
 			}
@@ -207,28 +199,28 @@ func (s *Sweeper) confirmEach(ctx context.Context, confirm func(*Finding, runOf)
 
 // FactsOf are the facts about a finding: from the events of its run, and from the runs
 // of other faults on the same call.
-func (s *Sweeper) FactsOf(f *Finding) []string {
-	facts := wording.FactsOf(f.Out.Seen, f.Out.Seen.Delivered())
+func (s *sweeper) FactsOf(f *finding) []string {
+	facts := factsOf(f.Out.runDigest, f.Out.Delivered())
 	if f.Sure != nil && f.Sure.OK && len(f.Set) > 0 {
 		facts = append(facts, f.Sure.Beside())
 	}
 	if len(f.others) > 0 {
-		facts = append(facts, "it breaks alike with "+wording.Or(f.others))
+		facts = append(facts, "it breaks alike with "+orList(f.others))
 	}
 	if len(f.Set) == 1 && !s.random {
 		var held []string
 		for _, n := range f.List.calls[f.List.Acts[f.Set[0]].call].acts {
-			out := f.List.runs[ActSet{n}.key()]
+			out := f.List.runs[actSet{n}.key()]
 			kind := f.List.Acts[n].kind
 			if n >= f.Set[0] || out == nil || len(out.delivered) == 0 || kind != "error" && kind != "timeout" {
 				continue
 			}
-			if out.judged[f.X].Holds() {
-				held = append(held, wording.Phrase(kind, 0))
+			if out.States[f.X].Holds() {
+				held = append(held, phraseOf(kind, 0))
 			}
 		}
 		if len(held) > 0 {
-			facts = append(facts, "when it only "+wording.Alternatives(held)+", it holds")
+			facts = append(facts, "when it only "+alternatives(held)+", it holds")
 		}
 	}
 	return facts

@@ -1,4 +1,4 @@
-package culprit
+package search
 
 import (
 	"fmt"
@@ -9,8 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+
 	"github.com/shakedown-go/shakedown/internal/fewest"
 )
 
@@ -23,7 +22,7 @@ type swap struct {
 }
 
 // waiting makes the faults whose wait can be shorter, by kind.
-var waiting = map[string]func(time.Duration) chaos.Fault{
+var waitingFaults = map[string]func(time.Duration) chaos.Fault{
 	"latency": fault.Delay, "timeout": fault.Timeout, "lost_request": fault.LoseRequest,
 	"lost_reply": fault.LoseReplyAfter,
 }
@@ -32,18 +31,18 @@ var waiting = map[string]func(time.Duration) chaos.Fault{
 // the place of the rest, and again, until neither changes anything. What was tried before with
 // the same faults makes no run again. If the search is cut, the result is marked: fewer or
 // milder faults may do.
-func (f *Found) makeMilder(made maker) {
+func (f *culprit) makeMilder(ask askRun) {
 	f.swaps, f.held = map[int]swap{}, map[when.Coord]time.Duration{}
 	all := len(f.Set)
 	for {
-		if !f.leaveOut(made) {
+		if !f.leaveOut(ask) {
 			f.Cut = true
 			return
 		}
 		if f.Source.ByRule {
 			break // its parts are no single faults
 		}
-		changed, held, ok := f.milder(made)
+		changed, held, ok := f.milder(ask)
 		if !ok {
 			f.Cut = true
 			return
@@ -61,19 +60,19 @@ func (f *Found) makeMilder(made maker) {
 
 // breaks reports whether a run broke the invariant for the reason that is followed: that of
 // the smallest run.
-func (f *Found) breaks(a *seen.Run) bool { return a.Breaks(f.Invariant, f.Reason()) }
+func (f *culprit) breaks(a *runDigest) bool { return a.Breaks(f.Invariant, f.Reason()) }
 
 // leaveOut leaves out the faults that are not needed for the reason, then those that are not
 // needed for any: a reason that lists what failed is another one with each fault less. It
 // reports whether the search goes on.
-func (f *Found) leaveOut(made maker) (ok bool) {
-	for _, suffices := range []func(*seen.Run) bool{
-		f.breaks, func(a *seen.Run) bool { return a.Broken(f.Invariant) },
+func (f *culprit) leaveOut(ask askRun) (ok bool) {
+	for _, suffices := range []func(*runDigest) bool{
+		f.breaks, func(a *runDigest) bool { return a.Broken(f.Invariant) },
 	} {
 		all, swaps := f.Set, f.swaps
 		least := fewest.LeaveOut(len(all), func(places []int) (breaks, ok bool) {
 			set := fewest.Pick(all, places)
-			a, ok := made(set, swaps)
+			a, ok := f.Source.run(ask, set, swaps)
 			if breaks = ok && suffices(a); breaks {
 				f.Set, f.Smallest = set, a // a smaller set that breaks it is asked about last
 			}
@@ -91,7 +90,7 @@ func (f *Found) leaveOut(made maker) (ok bool) {
 // milder puts the mildest fault that still breaks it in the place of each, one after the
 // other. changed reports whether some fault is now another one, ok whether the search goes
 // on. held are the facts about what did not break it in the place of a fault alone.
-func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
+func (f *culprit) milder(ask askRun) (changed bool, held []string, ok bool) {
 	for _, i := range f.Set {
 		p := &f.Source.Parts[i]
 		own, swapped := f.swaps[i]
@@ -100,7 +99,7 @@ func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
 			if swapped && w.kind == own.kind {
 				break
 			}
-			a, ok := f.with(made, i, w)
+			a, ok := f.with(ask, i, w)
 			if !ok {
 				return changed, nil, false
 			}
@@ -116,9 +115,9 @@ func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
 			}
 		}
 		if len(names) > 0 {
-			held = append(held, "when it only "+wording.Alternatives(names)+", it holds")
+			held = append(held, "when it only "+alternatives(names)+", it holds")
 		}
-		shortened, longest, ok := f.shorter(i, made)
+		shortened, longest, ok := f.shorter(i, ask)
 		changed = changed || shortened
 		if !ok {
 			return changed, nil, false
@@ -134,14 +133,14 @@ func (f *Found) milder(made maker) (changed bool, held []string, ok bool) {
 }
 
 // with makes the run of the faults with another one in the place of part i.
-func (f *Found) with(made maker, i int, w swap) (run *seen.Run, ok bool) {
+func (f *culprit) with(ask askRun, i int, w swap) (run *runDigest, ok bool) {
 	swaps := maps.Clone(f.swaps)
 	swaps[i] = w
-	return made(f.Set, swaps)
+	return f.Source.run(ask, f.Set, swaps)
 }
 
 // ladder are the milder faults to try in the place of a part's, the mildest first.
-func ladder(p *Part) []swap {
+func ladder(p *part) []swap {
 	fail := swap{kind: "error", held: "fails", fault: fault.Fail(fault.ErrUnavailable)}
 	wait := max(p.Waited, time.Second)
 	late := swap{kind: "timeout", held: "times out before the work", fault: fault.Timeout(wait), wait: wait}
@@ -161,21 +160,21 @@ func ladder(p *Part) []swap {
 // shorter looks for the shortest wait, of two digits, that still breaks it. changed reports
 // whether it found one, and ok whether the search goes on. held is the longest shorter wait,
 // if the invariant held with it; else 0.
-func (f *Found) shorter(i int, made maker) (changed bool, held time.Duration, ok bool) {
+func (f *culprit) shorter(i int, ask askRun) (changed bool, held time.Duration, ok bool) {
 	p := &f.Source.Parts[i]
 	waited, kind := p.Waited, p.Fault
 	own, before := f.swaps[i]
 	if before {
 		waited, kind = own.wait, own.kind
 	}
-	other := waiting[kind]
+	other := waitingFaults[kind]
 	if other == nil || waited <= 0 {
 		return false, 0, true
 	}
 	holds := map[time.Duration]bool{} // a run may also break otherwise, or decide nothing
 	breaks := func(d time.Duration) (yes, ok bool) {
 		w := swap{kind: kind, fault: other(d), wait: d}
-		a, ok := f.with(made, i, w)
+		a, ok := f.with(ask, i, w)
 		if yes = ok && a.DeliveredAt(p.Coord()) && f.breaks(a); yes {
 			f.swaps[i], f.Smallest, changed = w, a, true
 			return true, true

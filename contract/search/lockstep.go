@@ -1,8 +1,4 @@
-// Package lockstep makes the runs of a search. Each question of the search is a task: code
-// that asks for one run at a time, as if it were alone. The open requests of all tasks are
-// made together, each different one once, and remembered. It knows budgets, and nothing of
-// faults or of what a run shows.
-package lockstep
+package search
 
 import (
 	"cmp"
@@ -17,14 +13,13 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// A Request is a run that a question needs.
-type Request struct {
+// A runRequest is a run that a question needs.
+type runRequest struct {
 	Cell  contract.Cell // its invariant stands for all with the same prompts
 	Rules []chaos.Rule
 	// Key names the run: requests of one key are answered by one run. Runs of a random
@@ -34,15 +29,19 @@ type Request struct {
 	Detail int
 }
 
-// An Ask makes a run, or looks it up. ok is false if the search was cut: no later run is
+// An askFunc makes a run, or looks it up. ok is false if the search was cut: no later run is
 // made either, and the task that asked winds up.
-type Ask[A any] func(Request) (answer A, ok bool)
+type askFunc[A any] func(runRequest) (answer A, ok bool)
 
-// A Task is one question of a search, in code that asks for one run at a time.
-type Task[A any] func(Ask[A])
+// A runSet makes a run of a set of faults, or looks it up, and answers a question about it. Runs
+// of one set are told apart by a number. ok is false if the search was cut.
+type runSet[A any] func(set []int, number int) (answer A, ok bool)
 
-// Bounds say how many runs are made at once, and when no more are made.
-type Bounds struct {
+// A task is one question of a search, in code that asks for one run at a time.
+type task[A any] func(askFunc[A])
+
+// bounds say how many runs are made at once, and when no more are made.
+type bounds struct {
 	// Workers is the number of runs at once; 0: GOMAXPROCS.
 	Workers int
 	// Runs, Time and Cost are the most that is spent; 0: no bound.
@@ -55,26 +54,19 @@ type Bounds struct {
 	OnRound func(Progress)
 }
 
-// Progress is what was spent, and how many tasks wait for a run.
-type Progress struct {
-	Runs int
-	Cost float64
-	Open int
-}
+// A runFunc makes a run, as [contract.Runner.Run] does.
+type runFunc func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error)
 
-// A RunFunc makes a run, as [contract.Runner.Run] does.
-type RunFunc func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error)
-
-// A Lockstep makes the runs of many tasks at once. In a round it collects the open
+// A lockstep makes the runs of many tasks at once. In a round it collects the open
 // request of every task in order, makes each different one once, in parallel, and
 // hands out the answers. So neither the answers nor the number of runs depend on the
 // number of workers.
-type Lockstep[A any] struct {
-	makes RunFunc
+type lockstep[A any] struct {
+	makes runFunc
 	// digest is what is kept of a run. It is called once for each, by several goroutines.
-	digest func(Request, *contract.Result) A
+	digest func(runRequest, *contract.Result) A
 
-	b     Bounds
+	b     bounds
 	known map[string]A
 	Begun time.Time
 	Spent Progress
@@ -83,22 +75,22 @@ type Lockstep[A any] struct {
 }
 
 // New returns one without answers. The budget of time begins now.
-func New[A any](run RunFunc, b Bounds, digest func(Request, *contract.Result) A) *Lockstep[A] {
-	return &Lockstep[A]{makes: run, digest: digest, b: b, known: make(map[string]A), Begun: time.Now()}
+func newLockstep[A any](run runFunc, b bounds, digest func(runRequest, *contract.Result) A) *lockstep[A] {
+	return &lockstep[A]{makes: run, digest: digest, b: b, known: make(map[string]A), Begun: time.Now()}
 }
 
 // An open task waits for the answer to its request.
 type openTask[A any] struct {
-	next    func() (Request, bool)
+	next    func() (runRequest, bool)
 	stop    func()
-	request Request
+	request runRequest
 	answer  *A // nil: the search was cut
 }
 
 // Run asks all the tasks until each has ended. Later calls go on with the answers and
 // the budget of the former ones. The error is that of ctx or of a run that could not be
 // made at all; the tasks have ended all the same.
-func (l *Lockstep[A]) Run(ctx context.Context, tasks ...Task[A]) error {
+func (l *lockstep[A]) Run(ctx context.Context, tasks ...task[A]) error {
 	open := make([]*openTask[A], len(tasks))
 	for i, t := range tasks {
 		open[i] = l.open(t)
@@ -119,10 +111,10 @@ func (l *Lockstep[A]) Run(ctx context.Context, tasks ...Task[A]) error {
 }
 
 // open makes a coroutine of a task.
-func (l *Lockstep[A]) open(t Task[A]) *openTask[A] {
+func (l *lockstep[A]) open(t task[A]) *openTask[A] {
 	o := &openTask[A]{}
-	o.next, o.stop = iter.Pull(func(yield func(Request) bool) {
-		t(func(r Request) (a A, ok bool) {
+	o.next, o.stop = iter.Pull(func(yield func(runRequest) bool) {
+		t(func(r runRequest) (a A, ok bool) {
 			o.answer = nil
 			if !yield(r) || o.answer == nil {
 				return a, false
@@ -135,7 +127,7 @@ func (l *Lockstep[A]) open(t Task[A]) *openTask[A] {
 
 // advance goes on with a task until it needs a run that was not made. It reports whether
 // the task has not ended.
-func (l *Lockstep[A]) advance(t *openTask[A]) bool {
+func (l *lockstep[A]) advance(t *openTask[A]) bool {
 	for {
 		var more bool
 		if t.request, more = t.next(); !more {
@@ -152,8 +144,8 @@ func (l *Lockstep[A]) advance(t *openTask[A]) bool {
 
 // round makes the runs that the tasks wait for, as far as the budget goes, and hands out
 // the answers.
-func (l *Lockstep[A]) round(ctx context.Context, open []*openTask[A]) {
-	var wanted []Request
+func (l *lockstep[A]) round(ctx context.Context, open []*openTask[A]) {
+	var wanted []runRequest
 	seen := make(map[string]bool, len(open))
 	for _, t := range open {
 		if !seen[t.request.Key] {
@@ -180,7 +172,7 @@ func (l *Lockstep[A]) round(ctx context.Context, open []*openTask[A]) {
 }
 
 // tell calls OnRound. Where it panics, the search ends with that error.
-func (l *Lockstep[A]) tell(open int) (err error) {
+func (l *lockstep[A]) tell(open int) (err error) {
 	if l.b.OnRound == nil {
 		return nil
 	}
@@ -192,7 +184,7 @@ func (l *Lockstep[A]) tell(open int) (err error) {
 }
 
 // affordable is how many of so many runs may begin at once. If none may, it cuts the search.
-func (l *Lockstep[A]) affordable(n int) int {
+func (l *lockstep[A]) affordable(n int) int {
 	b := &l.b
 	if b.Runs > 0 {
 		if n = min(n, b.Runs-l.Spent.Runs); n == 0 {
@@ -216,22 +208,22 @@ func (l *Lockstep[A]) affordable(n int) int {
 }
 
 // made is a run and what came of it.
-type made[A any] struct {
+type madeRun[A any] struct {
 	answer A
 	cost   float64
 	err    error
 }
 
 // make makes runs in parallel, and keeps the answers in the order of the requests.
-func (l *Lockstep[A]) make(ctx context.Context, requests []Request) {
-	results := make([]made[A], len(requests))
+func (l *lockstep[A]) make(ctx context.Context, requests []runRequest) {
+	results := make([]madeRun[A], len(requests))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	var asking sync.Mutex // Cost is called once at a time
 	for range min(l.workers(), len(requests)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(requests); i = next.Add(1) - 1 {
-				results[i] = l.one(ctx, requests[i], &asking)
+				results[i] = l.makeOne(ctx, requests[i], &asking)
 			}
 		})
 	}
@@ -247,15 +239,15 @@ func (l *Lockstep[A]) make(ctx context.Context, requests []Request) {
 	}
 }
 
-func (l *Lockstep[A]) workers() int { return max(1, cmp.Or(l.b.Workers, runtime.GOMAXPROCS(0))) }
+func (l *lockstep[A]) workers() int { return max(1, cmp.Or(l.b.Workers, runtime.GOMAXPROCS(0))) }
 
-// one makes a run, and counts what it and its judges cost. A run that could not begin is
+// makeOne makes a run, and counts what it and its judges cost. A run that could not begin is
 // an error; one that user code spoilt is an answer.
-func (l *Lockstep[A]) one(ctx context.Context, r Request, asking *sync.Mutex) (m made[A]) {
+func (l *lockstep[A]) makeOne(ctx context.Context, r runRequest, asking *sync.Mutex) (m madeRun[A]) {
 	judged, judges := judging.Collect(ctx)
 	result, err := l.makes(judged, r.Cell, r.Rules)
 	if err != nil {
-		return made[A]{err: fmt.Errorf("search: %w", err)}
+		return madeRun[A]{err: fmt.Errorf("search: %w", err)}
 	}
 	m.answer = l.digest(r, result)
 	if l.b.CostOf != nil {
@@ -275,6 +267,3 @@ func costOf(f func(*contract.Result) float64, r *contract.Result) (cost float64,
 	}
 	return cost, nil
 }
-
-// fields makes the errors, which are those of package search.
-const fields = fielderror.Package("search")

@@ -1,4 +1,4 @@
-package levels
+package search
 
 import (
 	"testing"
@@ -12,23 +12,23 @@ import (
 )
 
 func TestSetsOfActs(t *testing.T) {
-	set := ActSet{1, 4}
-	assert.Equal(t, ActSet{1, 2, 4}, set.with(2), "in order")
-	assert.Equal(t, ActSet{1, 4}, set, "and a set of its own")
+	set := actSet{1, 4}
+	assert.Equal(t, actSet{1, 2, 4}, set.with(2), "in order")
+	assert.Equal(t, actSet{1, 4}, set, "and a set of its own")
 	for _, row := range []struct {
-		all ActSet
+		all actSet
 		is  bool
-	}{{ActSet{1, 4}, true}, {ActSet{0, 1, 4}, true}, {ActSet{1}, false}, {nil, false}} {
+	}{{actSet{1, 4}, true}, {actSet{0, 1, 4}, true}, {actSet{1}, false}, {nil, false}} {
 		assert.Equal(t, row.is, set.within(row.all), "%v", row.all)
 	}
-	assert.True(t, ActSet(nil).within(set))
-	assert.NotEqual(t, ActSet{1, 12}.key(), ActSet{11, 2}.key())
+	assert.True(t, actSet(nil).within(set))
+	assert.NotEqual(t, actSet{1, 12}.key(), actSet{11, 2}.key())
 }
 
 // Invariants with the same prompts share a list, whether the prompts are those of the matrix
 // or written down as probes.
 func TestListsAreByPrompts(t *testing.T) {
-	lists := ListsOf(&contract.Matrix{Prompts: []string{"p"}, Invariants: []contract.Invariant{
+	lists := promptListsOf(&contract.Matrix{Prompts: []string{"p"}, Invariants: []contract.Invariant{
 		{Name: "a"}, {Name: "b", Probes: []string{"q"}}, {Name: "c", Probes: []string{"p"}}, {Name: "d", Probes: []string{"q"}}}})
 	require.Len(t, lists, 2)
 	assert.Equal(t, []string{"a", "c"}, lists[0].Invariants)
@@ -38,21 +38,21 @@ func TestListsAreByPrompts(t *testing.T) {
 
 // A set is open for the invariants that no known set within it breaks.
 func TestWhatIsOpen(t *testing.T) {
-	l := &List{Invariants: []string{"a", "b"}, breaks: [][]ActSet{{{1}, {2, 3}}, nil}}
+	l := &promptList{Invariants: []string{"a", "b"}, breaks: [][]actSet{{{1}, {2, 3}}, nil}}
 	for _, row := range []struct {
-		set  ActSet
+		set  actSet
 		open []int
-	}{{nil, []int{0, 1}}, {ActSet{1}, []int{1}}, {ActSet{2, 4}, []int{0, 1}}, {ActSet{2, 3, 4}, []int{1}}} {
+	}{{nil, []int{0, 1}}, {actSet{1}, []int{1}}, {actSet{2, 4}, []int{0, 1}}, {actSet{2, 3, 4}, []int{1}}} {
 		assert.Equal(t, row.open, l.open(row.set), "%v", row.set)
 	}
-	l.breaks[1] = []ActSet{{}} // it breaks in the calm run
-	assert.Empty(t, l.open(ActSet{1}))
+	l.breaks[1] = []actSet{{}} // it breaks in the calm run
+	assert.Empty(t, l.open(actSet{1}))
 }
 
 // The faults on a call have names of their own, also two of a kind; a fault on another call
 // of the target is another rule.
 func TestActsHaveNamesOfTheirOwn(t *testing.T) {
-	l := &List{byCall: nil, byRule: map[string]int{}, calls: []*sweptCall{
+	l := &promptList{byCall: nil, byRule: map[string]int{}, calls: []*sweptCall{
 		{event: chaos.Event{Target: "t"}}, {event: chaos.Event{Target: "t", Occurrence: 1, Ordinal: 1}}}}
 	two := []chaos.Fault{fault.Fail(fault.ErrUnavailable), fault.Fail(fault.ErrRateLimited)}
 	l.addActs(0, two, false)

@@ -1,6 +1,4 @@
-// Package wording says what broke an agent: the sentence about faults and their calls, its
-// pattern without the names of the calls, and the facts that the events of a run show.
-package wording
+package search
 
 import (
 	"fmt"
@@ -9,7 +7,6 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 )
 
 // A clause is consecutive tries of one operation that meet the same kind of fault.
@@ -22,10 +19,10 @@ type clause struct {
 }
 
 // clauses are what a set of hits says, in the order of the calls.
-func clauses(hits []seen.Hit) (all []clause) {
+func clausesOf(hits []hit) (all []clause) {
 	for i := range hits {
 		h := &hits[i]
-		phrase := Phrase(h.Fault, h.Waited)
+		phrase := phraseOf(h.Fault, h.Waited)
 		if i > 0 {
 			last, before := &all[len(all)-1], &hits[i-1]
 			if last.phrase == phrase && before.Op() == h.Op() && h.Occurrence == before.Occurrence+1 {
@@ -49,7 +46,7 @@ func (c *clause) tries() string {
 	case c.call > 0 && c.count == 1:
 		return fmt.Sprintf(" on call %d", c.call)
 	case c.call > 0:
-		return fmt.Sprintf(" %s in a row from call %d on", times(c.count), c.call)
+		return fmt.Sprintf(" %s in a row from call %d on", timesText(c.count), c.call)
 	case c.count == 1 && c.from <= 1:
 		return ""
 	case c.count == 1:
@@ -57,13 +54,13 @@ func (c *clause) tries() string {
 	case c.from > 1:
 		return fmt.Sprintf(" on tries %d to %d", c.from, c.from+c.count-1)
 	}
-	return " " + times(c.count) + " in a row"
+	return " " + timesText(c.count) + " in a row"
 }
 
-// Pattern is a way to break without the names of its targets, and those in order.
-func Pattern(hits []seen.Hit) (shape string, targets []string) {
+// patternOf is a way to break without the names of its targets, and those in order.
+func patternOf(hits []hit) (shape string, targets []string) {
 	var b strings.Builder
-	for _, c := range clauses(hits) {
+	for _, c := range clausesOf(hits) {
 		i := slices.Index(targets, c.target)
 		if i < 0 {
 			i, targets = len(targets), append(targets, c.target)
@@ -76,11 +73,11 @@ func Pattern(hits []seen.Hit) (shape string, targets []string) {
 // maxClauses bounds a sentence.
 const maxClauses = 6
 
-// Sentence says which faults break it: at each place of the pattern, at any of its targets.
-func Sentence(hits []seen.Hit, places []string) string {
-	_, own := Pattern(hits)
+// sentenceOf says which faults break it: at each place of the pattern, at any of its targets.
+func sentenceOf(hits []hit, places []string) string {
+	_, own := patternOf(hits)
 	var parts []string
-	for _, c := range clauses(hits) {
+	for _, c := range clausesOf(hits) {
 		parts = append(parts, places[slices.Index(own, c.target)]+" "+c.phrase+c.tries())
 	}
 	if more := len(parts) - maxClauses; more > 0 { // of a search that was cut
@@ -89,16 +86,16 @@ func Sentence(hits []seen.Hit, places []string) string {
 	return strings.Join(parts, ", then ")
 }
 
-// Or joins names: "a, b or c".
-func Or(names []string) string {
+// orList joins names: "a, b or c".
+func orList(names []string) string {
 	if last := len(names) - 1; last > 0 {
 		return strings.Join(names[:last], ", ") + " or " + names[last]
 	}
 	return names[0]
 }
 
-// Phrase says what a call does under a fault of a kind that made it wait so long.
-func Phrase(kind string, waited time.Duration) string {
+// phraseOf says what a call does under a fault of a kind that made it wait so long.
+func phraseOf(kind string, waited time.Duration) string {
 	switch kind {
 	case "error":
 		return "fails"
@@ -128,14 +125,14 @@ func Phrase(kind string, waited time.Duration) string {
 	return "meets " + kind
 }
 
-// FactsOf are the facts that the events of a run show about the calls with faults.
-func FactsOf(s *seen.Run, hits []seen.Hit) (facts []string) {
+// factsOf are the facts that the events of a run show about the calls with faults.
+func factsOf(s *runDigest, hits []hit) (facts []string) {
 	targets := map[string]bool{}
 	for i := range hits {
 		targets[hits[i].Target] = true
 	}
 	if n := sameTries(hits); n > 0 {
-		facts = append(facts, "the agent tries "+times(n))
+		facts = append(facts, "the agent tries "+timesText(n))
 	}
 	for _, tool := range s.Again {
 		if targets[tool] {
@@ -154,7 +151,7 @@ func FactsOf(s *seen.Run, hits []seen.Hit) (facts []string) {
 
 // sameTries is how often the one operation of all hits was called; 0: they are of
 // several operations or prompts, or nobody saw a failure.
-func sameTries(hits []seen.Hit) int {
+func sameTries(hits []hit) int {
 	for i := range hits {
 		if hits[i].Op() != hits[0].Op() || hits[i].Prompt != hits[0].Prompt || !hits[i].Failed {
 			return 0
@@ -166,7 +163,7 @@ func sameTries(hits []seen.Hit) int {
 	return hits[0].Tries
 }
 
-func times(n int) string {
+func timesText(n int) string {
 	switch n {
 	case 1:
 		return "once"
@@ -176,11 +173,11 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Alternatives joins what held: "fails, or times out before the work".
-func Alternatives(all []string) string { return strings.Join(all, ", or ") }
+// alternatives joins what held: "fails, or times out before the work".
+func alternatives(all []string) string { return strings.Join(all, ", or ") }
 
-// KindOf is the kind that a fault declares.
-func KindOf(f chaos.Fault, otherwise string) string {
+// kindOf is the kind that a fault declares.
+func kindOf(f chaos.Fault, otherwise string) string {
 	if d, ok := f.(chaos.Described); ok {
 		if kind := d.Describe().Kind; kind != "" {
 			return kind

@@ -1,8 +1,4 @@
-// Package culprit finds the fewest and mildest faults behind a run that broke. A [Source] is
-// such a run, taken apart into what can be left out of it. [Found] is the answer for one
-// invariant and shape of reason: by one run a question if the agent repeats itself, else by
-// sequential tests.
-package culprit
+package search
 
 import (
 	"cmp"
@@ -13,36 +9,34 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+
 	"github.com/shakedown-go/shakedown/internal/fewest"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// Found is what a search found out about why a source breaks an invariant for reasons of
+// culprit is what a search found out about why a source breaks an invariant for reasons of
 // one shape.
-type Found struct {
+type culprit struct {
 	Invariant, Shape string
-	Source           *Source // with the parts of Set
+	Source           *source // with the parts of Set
 
 	Set      []int                        // the fewest parts of the source that break it
 	swaps    map[int]swap                 // milder faults that break it too
 	held     map[when.Coord]time.Duration // the longest waits with which it is known to hold
-	Smallest *seen.Run                    // the run of them; nil: it did not break again
+	Smallest *runDigest                   // the run of them; nil: it did not break again
 	Cut      bool
-	Hits     []seen.Hit // what was delivered in it
+	Hits     []hit // what was delivered in it
 	Facts    []string
-	Sure     *Confirmed // of random agents
-	Others   []*Found   // what else in the source breaks the invariant, without one of Set
+	Sure     *confirmation // of random agents
+	Others   []*culprit    // what else in the source breaks the invariant, without one of Set
 
 	within []int // the parts among which it looks; nil: all
 }
 
 // Reason is the shape of the reason for which the smallest run broke the invariant.
-func (f *Found) Reason() string {
+func (f *culprit) Reason() string {
 	if f.Smallest != nil {
-		if j := f.Smallest.Of(f.Invariant); j != nil && j.Broke {
+		if j := f.Smallest.judgedBy(f.Invariant); j != nil && j.Broke {
 			return j.Shape
 		}
 	}
@@ -50,7 +44,7 @@ func (f *Found) Reason() string {
 }
 
 // Search looks for the fewest faults of the source, which has been learnt.
-func (f *Found) Search(ask lockstep.Ask[*seen.Run]) {
+func (f *culprit) Search(ask askRun) {
 	s := f.Source
 	switch {
 	case f.Smallest != nil:
@@ -60,36 +54,31 @@ func (f *Found) Search(ask lockstep.Ask[*seen.Run]) {
 		f.searchRandom(ask)
 	case s.Whole.Breaks(f.Invariant, f.Shape):
 		f.within = s.all()
-		made := s.maker(ask)
-		f.searchExact(made)
-		f.searchOthers(made)
+		f.searchExact(ask)
+		f.searchOthers(ask)
 	}
 }
 
-// A maker makes the run of a set of parts, some with other faults in their place, or looks
-// it up. ok is false if the search was cut.
-type maker func(set []int, swaps map[int]swap) (run *seen.Run, ok bool)
-
-func (s *Source) maker(ask lockstep.Ask[*seen.Run]) maker {
-	return func(set []int, swaps map[int]swap) (*seen.Run, bool) {
-		a, ok := ask(s.request(set, swaps))
-		if ok && len(set) == 0 {
-			s.equal = a.Equal
-		}
-		return a, ok
+// run makes the run of a set of parts, some with other faults in their place, or looks it up. ok
+// is false if the search was cut.
+func (s *source) run(ask askRun, set []int, swaps map[int]swap) (run *runDigest, ok bool) {
+	run, ok = ask(s.request(set, swaps))
+	if ok && len(set) == 0 {
+		s.equal = run.Equal
 	}
+	return run, ok
 }
 
 // searchExact looks for the fewest faults of an agent that repeats itself: one run
 // answers a request.
-func (f *Found) searchExact(made maker) {
+func (f *culprit) searchExact(ask askRun) {
 	s := f.Source
 	least := fewest.Find(len(f.within), func(places []int) (breaks, ok bool) {
-		a, ok := made(fewest.Pick(f.within, places), nil)
+		a, ok := f.Source.run(ask, fewest.Pick(f.within, places), nil)
 		return ok && a.Breaks(f.Invariant, f.Shape), ok
 	})
 	f.Set, f.Cut = fewest.Pick(f.within, least.Set), !least.Minimal
-	a, ok := made(f.Set, nil) // a run more only if nothing could be left out
+	a, ok := f.Source.run(ask, f.Set, nil) // a run more only if nothing could be left out
 	switch {
 	case !ok:
 		f.Smallest = s.Whole
@@ -99,10 +88,10 @@ func (f *Found) searchExact(made maker) {
 		f.Smallest = a
 	}
 	if !f.Cut {
-		f.makeMilder(made)
+		f.makeMilder(ask)
 	}
 	f.Hits = s.named(f.Smallest.Delivered())
-	f.state(least, made)
+	f.state(least, ask)
 }
 
 // The most that is asked about other causes in one source.
@@ -115,24 +104,25 @@ const (
 // of the faults found, and that breaks it all the same, has another cause in it (Reiter, A
 // Theory of Diagnosis from First Principles, Artificial Intelligence 32, 1987). The source
 // may be the only cell that met it.
-func (f *Found) searchOthers(made maker) {
+func (f *culprit) searchOthers(ask askRun) {
 	if f.Smallest == nil || f.Cut {
 		return
 	}
-	known := []*Found{f}
+	known := []*culprit{f}
 	asked := map[string]bool{}
 	for open := [][]int{f.within}; len(open) > 0 && len(known) <= maxOthers; open = open[1:] {
-		i := slices.IndexFunc(known, func(k *Found) bool { return isIn(k.Set, open[0]) })
+		i := slices.IndexFunc(known, func(k *culprit) bool { return isIn(k.Set, open[0]) })
 		if i < 0 {
-			a, ok := made(open[0], nil)
+			a, ok := f.Source.run(ask, open[0], nil)
 			if !ok {
 				return
 			}
 			if !a.Broken(f.Invariant) || f.Source.hasLifted(a, open[0]) {
 				continue
 			}
-			other := &Found{Invariant: f.Invariant, Shape: a.Of(f.Invariant).Shape, Source: f.Source, within: open[0]}
-			if other.searchExact(made); other.Smallest == nil {
+			other := &culprit{Invariant: f.Invariant, Shape: a.judgedBy(f.Invariant).Shape, Source: f.Source,
+				within: open[0]}
+			if other.searchExact(ask); other.Smallest == nil {
 				continue
 			}
 			i, known = len(known), append(known, other)
@@ -150,9 +140,9 @@ func (f *Found) searchOthers(made maker) {
 
 // hasLifted reports whether a part that is not in a set was delivered in its run all the same: a
 // later one that needs its call brought it along.
-func (s *Source) hasLifted(run *seen.Run, set []int) bool {
-	return !s.ByRule && slices.ContainsFunc(run.Hits, func(h *seen.Hit) bool {
-		i := slices.IndexFunc(s.Parts, func(p Part) bool { return p.Rule == h.Rule && p.Coord() == h.Coord() })
+func (s *source) hasLifted(run *runDigest, set []int) bool {
+	return !s.ByRule && slices.ContainsFunc(run.Hits, func(h *hit) bool {
+		i := slices.IndexFunc(s.Parts, func(p part) bool { return p.Rule == h.Rule && p.Coord() == h.Coord() })
 		return h.Delivered && i >= 0 && !slices.Contains(set, i)
 	})
 }
@@ -163,10 +153,10 @@ func isIn(set, other []int) bool {
 }
 
 // state states the facts that runs and events show.
-func (f *Found) state(least fewest.Result, made maker) {
+func (f *culprit) state(least fewest.Result, ask askRun) {
 	s := f.Source
 	if least.Minimal {
-		f.stateWithout(made)
+		f.stateWithout(ask)
 	}
 	last, later := least.Decided-1, len(f.within)-least.Decided
 	if last >= 0 && later > 0 && !s.ByRule && slices.Contains(f.Set, f.within[last]) { // a call of the sentence
@@ -181,25 +171,25 @@ func (f *Found) state(least fewest.Result, made maker) {
 		}
 		f.Facts = append(f.Facts, fact)
 	}
-	f.Facts = append(f.Facts, wording.FactsOf(f.Smallest, f.Hits)...)
-	if calm, ok := made(nil, nil); ok && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
+	f.Facts = append(f.Facts, factsOf(f.Smallest, f.Hits)...)
+	if calm, ok := f.Source.run(ask, nil, nil); ok && len(f.Set) > 0 && sameAnswers(calm, f.Smallest) {
 		f.Facts = append(f.Facts, "the answer is word for word that of the calm run")
 	}
 }
 
 // stateWithout states what the runs without one of the faults showed. One that did not
 // decide the invariant may have broken it: then the faults need not be the fewest.
-func (f *Found) stateWithout(made maker) {
+func (f *culprit) stateWithout(ask askRun) {
 	n, held, open := len(f.Set), 0, false
 	for i := range f.Set {
 		without := slices.Delete(slices.Clone(f.Set), i, i+1)
-		a, ok := made(without, f.swaps)
+		a, ok := f.Source.run(ask, without, f.swaps)
 		switch {
 		case !ok:
 		case a.Holds(f.Invariant):
 			held++
 		default:
-			j := a.Of(f.Invariant)
+			j := a.judgedBy(f.Invariant)
 			open = open || j == nil || j.Undecided()
 		}
 	}
@@ -217,61 +207,61 @@ func (f *Found) stateWithout(made maker) {
 }
 
 // sameAnswers reports whether two runs gave the same answers to all prompts.
-func sameAnswers(a, b *seen.Run) bool {
+func sameAnswers(a, b *runDigest) bool {
 	return len(a.Answers) > 0 && slices.Equal(a.Answers, b.Answers)
 }
 
 // What a run showed in place of a break.
 const (
-	ItHeld         = "the invariant: it broke, then it did not"
-	ItWasUndecided = "the invariant: it broke, then the run did not decide it"
+	itHeld         = "the invariant: it broke, then it did not"
+	itWasUndecided = "the invariant: it broke, then the run did not decide it"
 )
 
 // Instead says what the run that was to break it again showed.
-func (f *Found) Instead() string {
+func (f *culprit) Instead() string {
 	run := f.Source.Whole
 	if run != nil && run.Breaks(f.Invariant, f.Shape) {
 		run = f.Source.alone // the whole run broke it, its faults alone did not
 	}
 	switch {
 	case run == nil || run.Holds(f.Invariant):
-		return ItHeld
-	case run.Of(f.Invariant) != nil && run.Of(f.Invariant).Broke:
+		return itHeld
+	case run.judgedBy(f.Invariant) != nil && run.judgedBy(f.Invariant).Broke:
 		return "the invariant: it broke for another reason"
 	}
-	return ItWasUndecided
+	return itWasUndecided
 }
 
 // isLong reports whether a wait is as long as that of a fault that was found. One between the
 // longest that held and the shortest of two digits that did not broke a cell of its own.
-func (f *Found) isLong(h seen.Hit, waited time.Duration) bool {
+func (f *culprit) isLong(h hit, waited time.Duration) bool {
 	held, known := f.held[h.Coord()]
-	return waiting[h.Fault] == nil || waited >= h.Waited || known && waited > held
+	return waitingFaults[h.Fault] == nil || waited >= h.Waited || known && waited > held
 }
 
 // MetBy reports whether a run had the faults that were found, call by call, with waits that are
 // as long. A call of a run that has none with its arguments is the one of its number.
 // Where parts are rules, it reports whether each was injected.
-func (f *Found) MetBy(run []*contract.Observation) bool {
-	hits := seen.HitsOf(run)
+func (f *culprit) MetBy(run []*contract.Observation) bool {
+	hits := hitsOf(run)
 	if f.Source.ByRule {
 		return !slices.ContainsFunc(f.Set, func(i int) bool {
-			return !slices.ContainsFunc(hits, func(h seen.Hit) bool { return h.Rule == f.Source.Parts[i].Rule })
+			return !slices.ContainsFunc(hits, func(h hit) bool { return h.Rule == f.Source.Parts[i].Rule })
 		})
 	}
-	made := map[seen.Operation]bool{}
+	made := map[operation]bool{}
 	for _, o := range run {
 		for i := range o.Events {
-			made[seen.OpOf(&o.Events[i])] = true
+			made[operationOf(&o.Events[i])] = true
 		}
 	}
 	rules := map[string]string{} // of the scenario, by the names of their milder faults
 	for k := range f.swaps {
 		rules[f.Source.swapName(k)] = f.Source.Parts[k].Rule
 	}
-	return !slices.ContainsFunc(f.Hits, func(h seen.Hit) bool {
+	return !slices.ContainsFunc(f.Hits, func(h hit) bool {
 		rule := cmp.Or(rules[h.Rule], h.Rule)
-		return !slices.ContainsFunc(hits, func(met seen.Hit) bool {
+		return !slices.ContainsFunc(hits, func(met hit) bool {
 			same := met.Op() == h.Op() && met.Occurrence == h.Occurrence ||
 				!made[h.Op()] && met.Lane == h.Lane && met.Target == h.Target && met.Ordinal == h.Ordinal
 			return same && met.Delivered && met.Rule == rule && f.isLong(h, met.Waited)
@@ -280,7 +270,7 @@ func (f *Found) MetBy(run []*contract.Observation) bool {
 }
 
 // Earlier are the calls that faults with memory see before those on which they are delivered.
-func (f *Found) Earlier() (all []contract.Delivery) {
+func (f *culprit) Earlier() (all []contract.Delivery) {
 	for _, i := range f.Set {
 		p := &f.Source.Parts[i]
 		if _, other := f.swaps[i]; other {
@@ -296,7 +286,7 @@ func (f *Found) Earlier() (all []contract.Delivery) {
 }
 
 // ExactRules are the rules of the fewest faults, by the exact coordinates of their calls.
-func (f *Found) ExactRules() []chaos.Rule {
+func (f *culprit) ExactRules() []chaos.Rule {
 	exact := *f.Source
 	exact.Random = false
 	return exact.rulesOf(f.Set, f.swaps)

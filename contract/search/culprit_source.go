@@ -1,4 +1,4 @@
-package culprit
+package search
 
 import (
 	"fmt"
@@ -9,71 +9,69 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// A Source is the run of a scenario and trial in which cells broke. Its parts are what
+// A source is the run of a scenario and trial in which cells broke. Its parts are what
 // can be left out of it: the deliveries of its rules, in the order of their calls.
-type Source struct {
+type source struct {
 	Cell  contract.Cell // the first of its cells that broke
 	Key   string        // of its runs, short: each run is remembered by it
 	Rules []chaos.Rule
 
-	Whole  *seen.Run // under the scenario's own rules; nil: it was not made
-	alone  *seen.Run // under all deliveries of the whole, each by its coordinates; nil: it was not made
+	Whole  *runDigest // under the scenario's own rules; nil: it was not made
+	alone  *runDigest // under all deliveries of the whole, each by its coordinates; nil: it was not made
 	Random bool
 	Differ string // the first difference of two runs
-	Parts  []Part
+	Parts  []part
 	// ByRule: the deliveries alone do not break it again as they are, so a part is a rule
 	// under its own trigger
 	ByRule bool
-	equal  []seen.Operation // that the agent calls several times without any fault
+	equal  []operation // that the agent calls several times without any fault
 }
 
 // named fills in the kinds of faults that an event names by their rules alone, and which calls
 // have equal ones without any fault.
-func (s *Source) named(hits []seen.Hit) []seen.Hit {
+func (s *source) named(hits []hit) []hit {
 	for i := range hits {
 		hits[i].Equal = slices.Contains(s.equal, hits[i].Op())
 		for k := range s.Rules {
 			if hits[i].Fault == "" && s.Rules[k].Name == hits[i].Rule {
-				hits[i].Fault = wording.KindOf(s.Rules[k].Fault, "")
+				hits[i].Fault = kindOf(s.Rules[k].Fault, "")
 			}
 		}
 	}
 	return hits
 }
 
-// A Part is one delivery, or a rule with all that it delivers.
-type Part struct {
-	seen.Hit
+// A part is one delivery, or a rule with all that it delivers.
+type part struct {
+	hit
 	RuleAt int                 // its place in the source's rules
 	calls  []contract.Delivery // that the fault must see: for a fault with memory those before it, and the call
 }
 
-// SourceKey is what the runs of a source share besides the rules in force.
-func SourceKey(c contract.Cell, prompts string) string {
+// sourceKey is what the runs of a source share besides the rules in force.
+func sourceKey(c contract.Cell, prompts string) string {
 	return fmt.Sprintf("%q %d %q", c.Scenario, c.Trial, prompts)
 }
 
 // Learn makes the whole run of a source, and finds out whether it repeats itself: beside
 // the cell's own run, or where that is not known (nil), beside a second one.
-func (s *Source) Learn(before *seen.Trail, ask lockstep.Ask[*seen.Run]) {
+func (s *source) Learn(before []*contract.Observation, ask askRun) {
 	whole, ok := ask(s.own(0))
 	if !ok {
 		return
 	}
 	s.Whole = whole
 	if before != nil {
-		s.Differ = before.Differs(whole.Trail)
+		s.Differ = differs(before, whole.shown)
 	} else if second, ok := ask(s.own(1)); ok {
-		s.Differ = whole.Trail.Differs(second.Trail)
-		second.Trail = nil
+		s.Differ = differs(whole.shown, second.shown)
+		second.shown = nil
 	}
-	whole.Trail = nil
+	whole.shown = nil
 	s.Random = s.Differ != ""
 	s.takeApart()
 	if s.Random {
@@ -88,8 +86,16 @@ func (s *Source) Learn(before *seen.Trail, ask lockstep.Ask[*seen.Run]) {
 	}
 }
 
+// differs says where a run first differs from a cell as a report has it; "": nowhere.
+func differs(cell, run []*contract.Observation) string {
+	if d := differenceOf(cell, run, true); d != nil {
+		return d.String()
+	}
+	return ""
+}
+
 // all are the numbers of all parts.
-func (s *Source) all() []int {
+func (s *source) all() []int {
 	all := make([]int, len(s.Parts))
 	for i := range all {
 		all[i] = i
@@ -98,7 +104,7 @@ func (s *Source) all() []int {
 }
 
 // sameBreaks reports whether what broke in a run broke in another for the same reasons.
-func sameBreaks(a, b *seen.Run) bool {
+func sameBreaks(a, b *runDigest) bool {
 	for _, j := range a.States {
 		if j.Broke && !b.Breaks(j.Invariant, j.Shape) {
 			return false
@@ -108,7 +114,7 @@ func sameBreaks(a, b *seen.Run) bool {
 }
 
 // BeRandom says of a source whose run repeated itself that its agent does not.
-func (s *Source) BeRandom(differ string) {
+func (s *source) BeRandom(differ string) {
 	if s.Random {
 		return
 	}
@@ -119,7 +125,7 @@ func (s *Source) BeRandom(differ string) {
 }
 
 // takeApart lists the deliveries of the whole run.
-func (s *Source) takeApart() {
+func (s *source) takeApart() {
 	s.Parts = nil
 	for i := range s.Whole.Hits {
 		h := *s.Whole.Hits[i]
@@ -127,8 +133,8 @@ func (s *Source) takeApart() {
 		if !h.Delivered || rule < 0 {
 			continue
 		}
-		h.Fault = wording.KindOf(s.Rules[rule].Fault, h.Fault)
-		p := Part{Hit: h, RuleAt: rule, calls: []contract.Delivery{h.Delivery}}
+		h.Fault = kindOf(s.Rules[rule].Fault, h.Fault)
+		p := part{hit: h, RuleAt: rule, calls: []contract.Delivery{h.Delivery}}
 		if _, remembers := s.Rules[rule].Fault.(chaos.Stateful); remembers {
 			p.bring(s.Whole.Hits[:i])
 		}
@@ -137,7 +143,7 @@ func (s *Source) takeApart() {
 }
 
 // bring adds the earlier calls that a fault with memory has seen.
-func (p *Part) bring(before []*seen.Hit) {
+func (p *part) bring(before []*hit) {
 	var calls []contract.Delivery
 	for _, h := range before {
 		if h.Rule == p.Rule {
@@ -151,19 +157,19 @@ func (p *Part) bring(before []*seen.Hit) {
 
 // takeRules makes each rule that was injected one part: a fault may do something that is
 // no delivery.
-func (s *Source) takeRules() {
+func (s *source) takeRules() {
 	s.ByRule, s.Parts = true, nil
 	s.Key += " by rule" // its sets are others than those of deliveries
 	for i := range s.Rules {
-		k := slices.IndexFunc(s.Whole.Hits, func(h *seen.Hit) bool { return h.Rule == s.Rules[i].Name })
+		k := slices.IndexFunc(s.Whole.Hits, func(h *hit) bool { return h.Rule == s.Rules[i].Name })
 		if k >= 0 {
-			s.Parts = append(s.Parts, Part{Hit: *s.Whole.Hits[k], RuleAt: i})
+			s.Parts = append(s.Parts, part{hit: *s.Whole.Hits[k], RuleAt: i})
 		}
 	}
 }
 
 // request is the run of a set of parts, some with other faults.
-func (s *Source) request(set []int, swaps map[int]swap) lockstep.Request {
+func (s *source) request(set []int, swaps map[int]swap) runRequest {
 	var key strings.Builder
 	key.WriteString(s.Key)
 	for _, i := range set {
@@ -175,24 +181,24 @@ func (s *Source) request(set []int, swaps map[int]swap) lockstep.Request {
 	if len(set) == 0 {
 		key.WriteString(" calm")
 	}
-	r := lockstep.Request{Cell: s.Cell, Rules: s.rulesOf(set, swaps), Key: key.String()}
+	r := runRequest{Cell: s.Cell, Rules: s.rulesOf(set, swaps), Key: key.String()}
 	if len(swaps) > 0 || len(set) == 0 {
-		r.Detail = seen.OfFaults
+		r.Detail = ofFaults
 	}
 	return r
 }
 
 // own is the n-th run under the scenario's own rules. The first two are compared.
-func (s *Source) own(n int) lockstep.Request {
-	r := lockstep.Request{Cell: s.Cell, Rules: s.Rules, Key: fmt.Sprintf("%s own %d", s.Key, n), Detail: seen.OfFaults}
+func (s *source) own(n int) runRequest {
+	r := runRequest{Cell: s.Cell, Rules: s.Rules, Key: fmt.Sprintf("%s own %d", s.Key, n), Detail: ofFaults}
 	if n < 2 {
-		r.Detail = seen.OfCalls
+		r.Detail = ofCalls
 	}
 	return r
 }
 
 // again is the n-th further run of a request.
-func again(r lockstep.Request, n int) lockstep.Request {
+func furtherRun(r runRequest, n int) runRequest {
 	if n > 0 {
 		r.Key = fmt.Sprintf("%s #%d", r.Key, n)
 	}
@@ -201,10 +207,10 @@ func again(r lockstep.Request, n int) lockstep.Request {
 
 // rulesOf are the rules that inject a set of parts, in the order of the scenario's, and
 // with their names: so their draws stay.
-func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
+func (s *source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
 	var rules []chaos.Rule
 	for i, own := range s.Rules {
-		var kept []Part
+		var kept []part
 		var swapped []chaos.Rule
 		for _, k := range set {
 			p := s.Parts[k]
@@ -218,7 +224,7 @@ func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
 			}
 			r := chaos.Rule{Name: s.swapName(k), Target: glob.Literal(p.Target), Fault: w.fault}
 			p.calls = p.calls[len(p.calls)-1:]
-			r.When = s.trigger([]Part{p})
+			r.When = s.trigger([]part{p})
 			swapped = append(swapped, r)
 		}
 		switch {
@@ -235,21 +241,21 @@ func (s *Source) rulesOf(set []int, swaps map[int]swap) []chaos.Rule {
 }
 
 // swapName is the name of the rule that injects another fault in the place of a part.
-func (s *Source) swapName(k int) string { return s.Parts[k].Rule + "~" + strconv.Itoa(k) }
+func (s *source) swapName(k int) string { return s.Parts[k].Rule + "~" + strconv.Itoa(k) }
 
 // trigger matches the calls of parts: by their coordinates, and those of an agent that
 // does not repeat itself by their number in lane and target.
-func (s *Source) trigger(parts []Part) chaos.When {
+func (s *source) trigger(parts []part) chaos.When {
 	var calls []contract.Delivery
 	for _, p := range parts {
 		calls = append(calls, p.calls...)
 	}
 	if s.Random {
-		return NumbersOf(calls)
+		return numbersOf(calls)
 	}
 	var exact []when.Coord
 	for _, d := range calls {
-		c := (&seen.Hit{Delivery: d}).Coord()
+		c := (&hit{Delivery: d}).Coord()
 		if !slices.Contains(exact, c) {
 			exact = append(exact, c)
 		}
@@ -257,9 +263,9 @@ func (s *Source) trigger(parts []Part) chaos.When {
 	return when.Exactly(exact...)
 }
 
-// NumbersOf matches the calls of deliveries by their number in lane and target.
-func NumbersOf(deliveries []contract.Delivery) chaos.When {
-	n := numbered{}
+// numbersOf matches the calls of deliveries by their number in lane and target.
+func numbersOf(deliveries []contract.Delivery) chaos.When {
+	n := numberedCalls{}
 	for _, d := range deliveries {
 		at := strand{d.Lane, d.Target}
 		n[at] = append(n[at], int(d.Ordinal)+1)
@@ -268,10 +274,10 @@ func NumbersOf(deliveries []contract.Delivery) chaos.When {
 }
 
 // numbered is a trigger that matches the calls of these numbers, from 1.
-type numbered map[strand][]int
+type numberedCalls map[strand][]int
 
 type strand struct{ lane, target string }
 
-func (n numbered) Match(c chaos.Call) bool {
+func (n numberedCalls) Match(c chaos.Call) bool {
 	return slices.Contains(n[strand{c.Lane, c.Target}], int(c.Ordinal)+1)
 }

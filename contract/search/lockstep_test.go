@@ -1,4 +1,4 @@
-package lockstep
+package search
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 )
 
 // numbers makes a lockstep whose runs are numbers: the answer is the trial of the cell.
-func numbers(b Bounds) (l *Lockstep[int], runs func() []int) {
+func numbers(b bounds) (l *lockstep[int], runs func() []int) {
 	var mu sync.Mutex
 	var all []int
 	run := func(_ context.Context, c contract.Cell, _ []chaos.Rule) (*contract.Result, error) {
@@ -33,20 +33,20 @@ func numbers(b Bounds) (l *Lockstep[int], runs func() []int) {
 		all = append(all, c.Trial)
 		return &contract.Result{}, nil
 	}
-	l = New(run, b, func(r Request, _ *contract.Result) int { return r.Cell.Trial })
+	l = newLockstep(run, b, func(r runRequest, _ *contract.Result) int { return r.Cell.Trial })
 	return l, func() []int { return slices.Sorted(slices.Values(all)) }
 }
 
-func number(n int) Request {
-	return Request{Cell: contract.Cell{Trial: n}, Key: strconv.Itoa(n)}
+func number(n int) runRequest {
+	return runRequest{Cell: contract.Cell{Trial: n}, Key: strconv.Itoa(n)}
 }
 
 // halving are tasks that ask for their number, its half and so on, and write down what
 // they learn.
-func halving(heard [][]int) []Task[int] {
-	tasks := make([]Task[int], len(heard))
+func halving(heard [][]int) []task[int] {
+	tasks := make([]task[int], len(heard))
 	for i := range tasks {
-		tasks[i] = func(ask Ask[int]) {
+		tasks[i] = func(ask askFunc[int]) {
 			for n := i + 1; n > 0; n /= 2 {
 				answer, ok := ask(number(n))
 				if !ok {
@@ -62,7 +62,7 @@ func halving(heard [][]int) []Task[int] {
 
 func TestEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
 	for _, workers := range []int{1, 2, 8, 64} {
-		l, runs := numbers(Bounds{Workers: workers, Runs: 1000})
+		l, runs := numbers(bounds{Workers: workers, Runs: 1000})
 		heard := make([][]int, 40)
 		require.NoError(t, l.Run(t.Context(), halving(heard)...))
 		assert.Len(t, runs(), 40)
@@ -73,7 +73,7 @@ func TestEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
 }
 
 func TestABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
-	for name, o := range map[string]Bounds{
+	for name, o := range map[string]bounds{
 		"runs": {Runs: 17},
 		"cost": {Cost: 8.6, CostOf: func(*contract.Result) float64 { return .5 }},
 	} {
@@ -97,7 +97,7 @@ func TestABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
 }
 
 func TestWhatARunCostsIsLearntFromOneRun(t *testing.T) {
-	l, runs := numbers(Bounds{Workers: 8, Cost: 1, CostOf: func(*contract.Result) float64 { return 3 }})
+	l, runs := numbers(bounds{Workers: 8, Cost: 1, CostOf: func(*contract.Result) float64 { return 3 }})
 	require.NoError(t, l.Run(t.Context(), halving(make([][]int, 8))...))
 	assert.Equal(t, []int{1}, runs())
 }
@@ -107,14 +107,14 @@ func TestACostThatIsNoNumberEndsTheSearch(t *testing.T) {
 		"is no number": func(*contract.Result) float64 { return -1 },
 		"panics":       func(*contract.Result) float64 { panic("no price") },
 	} {
-		l, _ := numbers(Bounds{Runs: 10, CostOf: cost})
+		l, _ := numbers(bounds{Runs: 10, CostOf: cost})
 		err := l.Run(t.Context(), halving(make([][]int, 3))...)
 		assert.ErrorContains(t, err, "Cost", name)
 	}
 }
 
 func TestABudgetOfTimeCutsAfterARound(t *testing.T) {
-	l, runs := numbers(Bounds{Time: time.Nanosecond})
+	l, runs := numbers(bounds{Time: time.Nanosecond})
 	heard := make([][]int, 3)
 	require.NoError(t, l.Run(t.Context(), halving(heard)...))
 	assert.Equal(t, []int{1, 2, 3}, runs(), "the first round is whole")
@@ -130,7 +130,7 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 		workers := rapid.SampledFrom([]int{1, 2, 8, 64}).Draw(rt, "workers")
 		takes := rapid.SliceOfN(rapid.IntRange(0, 5), 31, 31).Draw(rt, "each takes")
 		synctest.Test(t, func(*testing.T) {
-			heard := func(o Bounds) [][]int {
+			heard := func(o bounds) [][]int {
 				o.Workers = workers
 				l, _ := numbers(o)
 				made := l.makes
@@ -144,7 +144,7 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 				}
 				return all
 			}
-			full, cut := heard(Bounds{Runs: 1000}), heard(Bounds{Time: budget})
+			full, cut := heard(bounds{Runs: 1000}), heard(bounds{Time: budget})
 			for i := range full {
 				refused := slices.IndexFunc(cut[i], func(n int) bool { return n < 0 })
 				if refused < 0 {
@@ -159,7 +159,7 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 }
 
 func TestARunThatCannotBeMadeEndsAllTasks(t *testing.T) {
-	l, _ := numbers(Bounds{Runs: 100})
+	l, _ := numbers(bounds{Runs: 100})
 	broken := errors.New("no world")
 	l.makes = func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return nil, broken }
 	heard := make([][]int, 3)

@@ -1,10 +1,8 @@
-package culprit
+package search
 
 import (
 	"fmt"
 
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 	"github.com/shakedown-go/shakedown/internal/fewest"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -12,21 +10,18 @@ import (
 
 // How agents that do not repeat themselves are asked.
 const (
-	EnoughBreaks = 4    // of the whole, to know its rate; of the result, to confirm it
-	MostRuns     = 24   // to get them
+	enoughBreaks = 4    // of the whole, to know its rate; of the result, to confirm it
+	mostRuns     = 24   // to get them
 	mostTrials   = 60   // of one question
+	freshRuns    = 60   // the number of a set's first run that is none of those that led to it
 	leastCalm    = 8    // calm runs beside the confirmation
 	rateLevel    = 0.95 // of its interval
 	trialAlpha   = 0.01 // the chance to call a set that breaks at an eighth of the rate one that breaks
 	trialBeta    = 0.02 // the chance to miss one that breaks at half the rate
 )
 
-// flip makes one run of a set of parts and reports whether it broke. fresh runs are none
-// of those before.
-type flip func(set []int, fresh bool, n int) (broke, ok bool)
-
-// Confirmed is the outcome of a search with chance.
-type Confirmed struct {
+// confirmation is the outcome of a search with chance.
+type confirmation struct {
 	set         []int
 	minimal     bool // false: the search was cut
 	Broke, Runs int  // the result, run afresh
@@ -38,36 +33,36 @@ type Confirmed struct {
 
 // fewestRandom looks for the fewest of n parts that break it at least at half the rate of
 // all of them.
-func fewestRandom(n int, run flip) (c Confirmed) {
+func fewestRandom(n int, run runSet[bool]) (c confirmation) {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
 	}
 	c.set = all
-	broke, runs, ok := Until(EnoughBreaks, func(i int) (bool, bool) { return run(all, false, i) })
-	if !ok || broke < EnoughBreaks {
+	broke, runs, ok := runUntil(enoughBreaks, func(i int) (bool, bool) { return run(all, i) })
+	if !ok || broke < enoughBreaks {
 		c.Broke, c.Runs, c.minimal = broke, runs, ok
 		return c
 	}
-	rate := float64(EnoughBreaks-1) / float64(runs-1) // unbiased, for runs until so many breaks
+	rate := float64(enoughBreaks-1) / float64(runs-1) // unbiased, for runs until so many breaks
 	test := stats.SPRT{P0: rate / 8, P1: rate / 2, Alpha: trialAlpha, Beta: trialBeta, Max: mostTrials}
 	least := fewest.Find(n, func(set []int) (bool, bool) {
-		return sequential(test, func(i int) (bool, bool) { return run(set, false, i) })
+		return sequential(test, func(i int) (bool, bool) { return run(set, i) })
 	})
 	c.set, c.minimal, c.decided = least.Set, least.Minimal, least.Decided
 	if !c.minimal {
 		return c
 	}
-	if c.Broke, c.Runs, ok = Until(EnoughBreaks, func(i int) (bool, bool) { return run(c.set, true, i) }); !ok {
+	if c.Broke, c.Runs, ok = runUntil(enoughBreaks, func(i int) (bool, bool) { return run(c.set, freshRuns+i) }); !ok {
 		c.minimal = false
 		return c
 	}
-	c.OK = c.Broke == EnoughBreaks
+	c.OK = c.Broke == enoughBreaks
 	if !c.OK || len(c.set) == 0 {
 		return c
 	}
-	c.Compare(func(i int) (bool, bool) { return run(nil, true, i) },
-		func(i int) (bool, bool) { return run(c.set, true, i) })
+	c.Compare(func(i int) (bool, bool) { return run(nil, freshRuns+i) },
+		func(i int) (bool, bool) { return run(c.set, freshRuns+i) })
 	return c
 }
 
@@ -75,7 +70,7 @@ func fewestRandom(n int, run flip) (c Confirmed) {
 // breaks, both go on to MostRuns. The result stays confirmed only if it broke more than
 // twice as often: in an agent that breaks without any fault too, a fault that has nothing
 // to do with it may seem to break it.
-func (c *Confirmed) Compare(calm, result func(i int) (broke, ok bool)) {
+func (c *confirmation) Compare(calm, result func(i int) (broke, ok bool)) {
 	more := func(run func(int) (bool, bool), broke, runs *int) (ok bool) {
 		b, ok := run(*runs)
 		if !ok {
@@ -87,12 +82,12 @@ func (c *Confirmed) Compare(calm, result func(i int) (broke, ok bool)) {
 		}
 		return true
 	}
-	for least := max(c.Runs, leastCalm); c.CalmRuns < least || c.Calm > 0 && c.CalmRuns < MostRuns; {
+	for least := max(c.Runs, leastCalm); c.CalmRuns < least || c.Calm > 0 && c.CalmRuns < mostRuns; {
 		if !more(calm, &c.Calm, &c.CalmRuns) {
 			return
 		}
 	}
-	for c.Calm > 0 && c.Runs < MostRuns {
+	for c.Calm > 0 && c.Runs < mostRuns {
 		if !more(result, &c.Broke, &c.Runs) {
 			return
 		}
@@ -100,9 +95,9 @@ func (c *Confirmed) Compare(calm, result func(i int) (broke, ok bool)) {
 	c.OK = c.OK && 2*c.Calm*c.Runs < c.Broke*c.CalmRuns
 }
 
-// Until runs until so many broke, within MostRuns. ok is false if the search was cut.
-func Until(breaks int, run func(i int) (bool, bool)) (broke, runs int, ok bool) {
-	for runs < MostRuns && broke < breaks {
+// runUntil runs until so many broke, within MostRuns. ok is false if the search was cut.
+func runUntil(breaks int, run func(i int) (bool, bool)) (broke, runs int, ok bool) {
+	for runs < mostRuns && broke < breaks {
 		b, ok := run(runs)
 		if !ok {
 			return broke, runs, false
@@ -134,7 +129,7 @@ func sequential(test stats.SPRT, run func(i int) (bool, bool)) (accepted, ok boo
 }
 
 // searchRandom looks for the fewest faults of an agent that does not repeat itself.
-func (f *Found) searchRandom(ask lockstep.Ask[*seen.Run]) {
+func (f *culprit) searchRandom(ask askRun) {
 	s := f.Source
 	base, ok := s.breaking(f, ask)
 	if base == nil {
@@ -142,13 +137,11 @@ func (f *Found) searchRandom(ask lockstep.Ask[*seen.Run]) {
 		return
 	}
 	f.Source, f.Smallest = base, base.Whole
-	var last *seen.Run // the last run of the result that broke under all of its faults
-	undecided := 0     // of the calm runs beside the confirmation
-	c := fewestRandom(len(base.Parts), func(set []int, fresh bool, n int) (bool, bool) {
-		if fresh {
-			n += mostTrials // other runs than those that led to the set
-		}
-		a, ok := ask(again(base.request(set, nil), n))
+	var last *runDigest // the last run of the result that broke under all of its faults
+	undecided := 0      // of the calm runs beside the confirmation
+	c := fewestRandom(len(base.Parts), func(set []int, n int) (bool, bool) {
+		fresh := n >= freshRuns
+		a, ok := ask(furtherRun(base.request(set, nil), n))
 		if !ok {
 			return false, false
 		}
@@ -169,7 +162,7 @@ func (f *Found) searchRandom(ask lockstep.Ask[*seen.Run]) {
 		f.Smallest, f.Hits = last, base.named(last.Delivered())
 	} else {
 		for _, i := range c.set {
-			f.Hits = append(f.Hits, base.Parts[i].Hit)
+			f.Hits = append(f.Hits, base.Parts[i].hit)
 		}
 	}
 	if c.OK && len(c.set) > 0 {
@@ -183,8 +176,8 @@ func (f *Found) searchRandom(ask lockstep.Ask[*seen.Run]) {
 
 // breaking returns the source with the parts of its first run that breaks it;
 // nil: none of MostRuns did, or, with ok false, the search was cut.
-func (s *Source) breaking(f *Found, ask lockstep.Ask[*seen.Run]) (base *Source, ok bool) {
-	for n := range MostRuns {
+func (s *source) breaking(f *culprit, ask askRun) (base *source, ok bool) {
+	for n := range mostRuns {
 		a, ok := ask(s.own(n))
 		if !ok {
 			return nil, false
@@ -200,12 +193,12 @@ func (s *Source) breaking(f *Found, ask lockstep.Ask[*seen.Run]) (base *Source, 
 }
 
 // Beside is the fact about the calm runs beside the confirmation.
-func (c *Confirmed) Beside() string {
+func (c *confirmation) Beside() string {
 	return fmt.Sprintf("without any fault it broke in %d of %d runs", c.Calm, c.CalmRuns)
 }
 
 // Rate is the any-time interval of the confirmation; nil: there were no runs.
-func (c *Confirmed) Rate() *scoring.Interval {
+func (c *confirmation) Rate() *scoring.Interval {
 	iv, err := stats.AnyTime(c.Broke, c.Runs, rateLevel)
 	if err != nil {
 		return nil

@@ -1,10 +1,10 @@
-package levels
+package search
 
 import (
 	"context"
 	"slices"
 
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+	"github.com/shakedown-go/shakedown/internal/cover"
 	"github.com/shakedown-go/shakedown/internal/fewest"
 )
 
@@ -13,8 +13,8 @@ const maxPacks = 4
 
 // A pairing follows what becomes of the pairs of faults on the calls of a list's calm run.
 type pairing struct {
-	s       *Sweeper
-	l       *List
+	s       *sweeper
+	l       *promptList
 	n       int    // the acts of these calls are 0 to n-1
 	usable  []bool // by act: it was tried alone, and was delivered
 	equal   []bool // by pair: one takes away the call of the other
@@ -33,10 +33,10 @@ type class struct {
 	left       int    // pairs that have not met
 }
 
-func (p *pairing) at(i, j int) int { return i*p.n + j } // i < j
+func (p *pairing) pairIndex(i, j int) int { return i*p.n + j } // i < j
 
 // allPairs tries the pairs of faults on calls of the calm run.
-func (s *Sweeper) allPairs(ctx context.Context) error {
+func (s *sweeper) allPairs(ctx context.Context) error {
 	for _, l := range s.lists {
 		p := newPairing(s, l)
 		err := p.try(ctx)
@@ -48,7 +48,7 @@ func (s *Sweeper) allPairs(ctx context.Context) error {
 	return nil
 }
 
-func newPairing(s *Sweeper, l *List) *pairing {
+func newPairing(s *sweeper, l *promptList) *pairing {
 	p := &pairing{s: s, l: l}
 	for p.n < len(l.Acts) && l.Acts[p.n].call < l.calmly {
 		p.n++
@@ -56,11 +56,11 @@ func newPairing(s *Sweeper, l *List) *pairing {
 	p.usable = make([]bool, p.n)
 	p.equal, p.alone = make([]bool, p.n*p.n), make([]bool, p.n*p.n)
 	for i := range p.n {
-		out := l.runs[ActSet{i}.key()]
+		out := l.runs[actSet{i}.key()]
 		p.usable[i] = out != nil && len(out.delivered) == 1
 	}
 	p.eachPair(func(i, j int) {
-		p.equal[p.at(i, j)] = p.usable[i] && p.usable[j] && (!p.leaves(i, j) || !p.leaves(j, i))
+		p.equal[p.pairIndex(i, j)] = p.usable[i] && p.usable[j] && (!p.leaves(i, j) || !p.leaves(j, i))
 	})
 	byBroken := map[string]*class{}
 	for x := range l.Invariants {
@@ -70,7 +70,7 @@ func newPairing(s *Sweeper, l *List) *pairing {
 		c := &class{eligible: make([]bool, p.n), need: make([]bool, p.n*p.n)}
 		key := make([]byte, p.n)
 		for i := range p.n {
-			if c.eligible[i] = p.usable[i] && !l.explains(x, ActSet{i}); c.eligible[i] {
+			if c.eligible[i] = p.usable[i] && !l.explains(x, actSet{i}); c.eligible[i] {
 				key[i] = 1
 			}
 		}
@@ -82,8 +82,8 @@ func newPairing(s *Sweeper, l *List) *pairing {
 		byBroken[string(key)] = c
 		p.classes = append(p.classes, c)
 		p.eachPair(func(i, j int) {
-			if c.eligible[i] && c.eligible[j] && !p.equal[p.at(i, j)] {
-				c.need[p.at(i, j)] = true
+			if c.eligible[i] && c.eligible[j] && !p.equal[p.pairIndex(i, j)] {
+				c.need[p.pairIndex(i, j)] = true
 				c.left++
 			}
 		})
@@ -92,7 +92,7 @@ func newPairing(s *Sweeper, l *List) *pairing {
 }
 
 // leaves reports whether the call of j is made when i alone is delivered.
-func (p *pairing) leaves(i, j int) bool { return p.l.runs[ActSet{i}.key()].made[p.l.Acts[j].call] }
+func (p *pairing) leaves(i, j int) bool { return p.l.runs[actSet{i}.key()].made[p.l.Acts[j].call] }
 
 // eachPair calls f for each pair on different calls.
 func (p *pairing) eachPair(f func(i, j int)) {
@@ -130,11 +130,11 @@ func (p *pairing) try(ctx context.Context) error {
 }
 
 // rows makes runs of many faults each, and looks into those that break more than is known.
-func (p *pairing) rows(ctx context.Context, rows []ActSet) error {
-	outs := make([]*Outcome, len(rows))
-	tasks := make([]lockstep.Task[*Outcome], len(rows))
+func (p *pairing) rows(ctx context.Context, rows []actSet) error {
+	outs := make([]*outcome, len(rows))
+	tasks := make([]task[*outcome], len(rows))
 	for i, set := range rows {
-		tasks[i] = func(ask lockstep.Ask[*Outcome]) {
+		tasks[i] = func(ask askFunc[*outcome]) {
 			if out, ok := ask(p.l.Request(set, 0)); ok {
 				outs[i] = out
 			}
@@ -154,7 +154,7 @@ func (p *pairing) rows(ctx context.Context, rows []ActSet) error {
 		p.met(out)
 	}
 	for len(outs) > 0 && err == nil && p.s.Runs.Cut == "" {
-		var more []*Outcome
+		var more []*outcome
 		if outs[0] != nil {
 			more, err = p.explain(ctx, outs[0])
 		}
@@ -164,7 +164,7 @@ func (p *pairing) rows(ctx context.Context, rows []ActSet) error {
 }
 
 // met notes the pairs that were delivered together in a run.
-func (p *pairing) met(out *Outcome) {
+func (p *pairing) met(out *outcome) {
 	var acts []int
 	for _, n := range out.delivered {
 		if n < p.n {
@@ -173,7 +173,7 @@ func (p *pairing) met(out *Outcome) {
 	}
 	both := len(acts) == 2 && len(out.delivered) == 2
 	if both {
-		p.alone[p.at(acts[0], acts[1])] = true
+		p.alone[p.pairIndex(acts[0], acts[1])] = true
 	}
 	for _, c := range p.classes {
 		if !both && out.brokeAny(c.invariants) {
@@ -181,7 +181,7 @@ func (p *pairing) met(out *Outcome) {
 		}
 		for k, i := range acts {
 			for _, j := range acts[k+1:] {
-				if at := p.at(i, j); c.need[at] {
+				if at := p.pairIndex(i, j); c.need[at] {
 					c.need[at] = false
 					c.left--
 				}
@@ -192,15 +192,15 @@ func (p *pairing) met(out *Outcome) {
 
 // explain looks for the fewest faults of a run that break what no known set in it breaks.
 // It returns the runs that it made, which may break more.
-func (p *pairing) explain(ctx context.Context, out *Outcome) (made []*Outcome, err error) {
+func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, err error) {
 	for _, x := range p.l.open(out.delivered) {
-		if !out.judged[x].Broke {
+		if !out.States[x].Broke {
 			continue
 		}
-		var set ActSet
+		var set actSet
 		var minimal bool
-		err = p.s.Runs.Run(ctx, func(ask lockstep.Ask[*Outcome]) {
-			breaks := func(set ActSet) (breaks, ok bool) {
+		err = p.s.Runs.Run(ctx, func(ask askFunc[*outcome]) {
+			breaks := func(set actSet) (breaks, ok bool) {
 				o := p.l.runs[set.key()]
 				if o == nil {
 					if o, ok = ask(p.l.Request(set, 0)); !ok {
@@ -211,7 +211,7 @@ func (p *pairing) explain(ctx context.Context, out *Outcome) (made []*Outcome, e
 					p.met(o)
 					made = append(made, o)
 				}
-				return o.judged[x].Broke, true
+				return o.States[x].Broke, true
 			}
 			if set, minimal = fewestOf(out.delivered, breaks); !minimal {
 				return
@@ -228,7 +228,7 @@ func (p *pairing) explain(ctx context.Context, out *Outcome) (made []*Outcome, e
 			}
 		})
 		ran := p.l.runs[set.key()]
-		if !ran.judged[x].Broke { // an earlier run with the same deliveries
+		if !ran.States[x].Broke { // an earlier run with the same deliveries
 			ran = out
 		}
 		found := p.s.find(p.l, x, set, ran)
@@ -241,15 +241,15 @@ func (p *pairing) explain(ctx context.Context, out *Outcome) (made []*Outcome, e
 }
 
 // fewestOf looks for the fewest of a set that break it.
-func fewestOf(all ActSet, breaks func(ActSet) (breaks, ok bool)) (set ActSet, minimal bool) {
+func fewestOf(all actSet, breaks func(actSet) (breaks, ok bool)) (set actSet, minimal bool) {
 	least := fewest.Find(len(all), func(numbers []int) (bool, bool) { return breaks(fewest.Pick(all, numbers)) })
 	return fewest.Pick(all, least.Set), least.Minimal
 }
 
 // milder puts the mildest fault of its call that still breaks it alike in the place of
 // each, unless a known set is then among them.
-func (p *pairing) milder(x int, set ActSet, breaks func(ActSet) (breaks, ok bool)) ActSet {
-	shape := p.l.runs[set.key()].judged[x].Shape
+func (p *pairing) milder(x int, set actSet, breaks func(actSet) (breaks, ok bool)) actSet {
+	shape := p.l.runs[set.key()].States[x].Shape
 	for i := range set {
 		for _, n := range p.l.calls[p.l.Acts[set[i]].call].acts {
 			if n >= set[i] {
@@ -262,7 +262,7 @@ func (p *pairing) milder(x int, set ActSet, breaks func(ActSet) (breaks, ok bool
 			}
 			if yes, ok := breaks(other); !ok {
 				return set
-			} else if yes && p.l.runs[other.key()].judged[x].Shape == shape {
+			} else if yes && p.l.runs[other.key()].States[x].Shape == shape {
 				set = other
 				break
 			}
@@ -275,14 +275,14 @@ func (p *pairing) milder(x int, set ActSet, breaks func(ActSet) (breaks, ok bool
 func (p *pairing) each(ctx context.Context) error {
 	var sets []*candidate
 	p.eachPair(func(i, j int) {
-		if slices.ContainsFunc(p.classes, func(c *class) bool { return c.need[p.at(i, j)] }) {
-			sets = append(sets, &candidate{list: p.l, set: ActSet{i, j}})
+		if slices.ContainsFunc(p.classes, func(c *class) bool { return c.need[p.pairIndex(i, j)] }) {
+			sets = append(sets, &candidate{list: p.l, set: actSet{i, j}})
 		}
 	})
 	if len(sets) == 0 {
 		return nil
 	}
-	var unused Count // the pairs are counted at the end, all of them
+	var unused Level // the pairs are counted at the end, all of them
 	err := p.s.level(ctx, &unused, sets)
 	forgetCalls(sets)
 	for _, c := range sets {
@@ -300,7 +300,7 @@ func (p *pairing) each(ctx context.Context) error {
 
 // settle counts a pair of which one took away the other, or its call, as a smaller set.
 func (p *pairing) settle(c *candidate) {
-	at := p.at(c.set[0], c.set[1])
+	at := p.pairIndex(c.set[0], c.set[1])
 	p.equal[at] = true
 	for _, class := range p.classes {
 		if class.need[at] {
@@ -311,11 +311,11 @@ func (p *pairing) settle(c *candidate) {
 }
 
 // count adds what became of each pair.
-func (p *pairing) count(level *Count) {
+func (p *pairing) count(level *Level) {
 	p.eachPair(func(i, j int) {
-		at := p.at(i, j)
+		at := p.pairIndex(i, j)
 		level.Possible++
-		tried := func(n int) bool { return p.l.runs[ActSet{n}.key()] != nil }
+		tried := func(n int) bool { return p.l.runs[actSet{n}.key()] != nil }
 		switch {
 		case len(p.classes) == 0:
 			level.Contains++
@@ -335,4 +335,76 @@ func (p *pairing) count(level *Count) {
 			level.Together++
 		}
 	})
+}
+
+// covering are rows in which each pair of a class occurs, one fault of every call in each.
+func (p *pairing) covering(c *class) (rows []actSet) {
+	var factors [][]int
+	for call := range p.l.calmly {
+		var levels []int
+		for _, n := range p.l.calls[call].acts {
+			if c.eligible[n] {
+				levels = append(levels, n)
+			}
+		}
+		if len(levels) > 0 {
+			factors = append(factors, levels)
+		}
+	}
+	if len(factors) < 2 {
+		return nil
+	}
+	counts := make([]int, len(factors))
+	for f := range factors {
+		counts[f] = len(factors[f])
+	}
+	for _, row := range cover.Rows(counts, p.s.Strength) {
+		set := make(actSet, len(row))
+		for f, level := range row {
+			set[f] = factors[f][level]
+		}
+		slices.Sort(set)
+		rows = append(rows, set)
+	}
+	return rows
+}
+
+// packed puts the pairs of a class that have not met into few sets, without those that
+// break it or take away each other's calls.
+func (p *pairing) packed(c *class) (rows []actSet) {
+	p.eachPair(func(i, j int) {
+		if !c.need[p.pairIndex(i, j)] {
+			return
+		}
+		for r := range rows {
+			if both, ok := p.join(c, rows[r], i, j); ok {
+				rows[r] = both
+				return
+			}
+		}
+		rows = append(rows, actSet{i, j})
+	})
+	return rows
+}
+
+// join adds a pair to a row, if it fits.
+func (p *pairing) join(c *class, row actSet, pair ...int) (both actSet, ok bool) {
+	both = row
+	for _, n := range pair {
+		if slices.Contains(both, n) {
+			continue
+		}
+		for _, other := range both {
+			if p.l.Acts[n].call == p.l.Acts[other].call || p.equal[p.pairIndex(min(n, other), max(n, other))] {
+				return nil, false
+			}
+		}
+		both = both.with(n)
+	}
+	for _, x := range c.invariants {
+		if p.l.explains(x, both) {
+			return nil, false
+		}
+	}
+	return both, true
 }

@@ -1,13 +1,8 @@
-// Package junit writes JUnit XML in the form that Jenkins, GitLab and most others read. It has
-// only the elements and attributes of junit-10.xsd, the schema of Jenkins' xunit plugin. Texts
-// are written on one line, what cannot be printed as Go escapes; that of a result keeps its lines.
-package junit
+package document
 
 import (
 	"encoding/xml"
 	"io"
-
-	"github.com/shakedown-go/shakedown/internal/document"
 )
 
 // Counts are those of a suite, or of all.
@@ -17,7 +12,9 @@ type Counts struct {
 	Errors   int `xml:"errors,attr"`
 }
 
-// Suites is a file of several suites.
+// Suites is a file of JUnit XML with several suites, in the form that Jenkins, GitLab and most
+// others read: it has only the elements and attributes of junit-10.xsd, the schema of Jenkins'
+// xunit plugin. Texts are written on one line; that of a result keeps its lines.
 type Suites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -27,7 +24,7 @@ type Suites struct {
 
 // Add adds a suite, whose cases are complete.
 func (all *Suites) Add(s *Suite) {
-	s.Name = document.Clean(s.Name)
+	s.Name = Clean(s.Name)
 	all.Suites = append(all.Suites, s)
 	all.Tests += s.Tests
 	all.Failures += s.Failures
@@ -49,10 +46,10 @@ type Suite struct {
 
 // Add adds a case.
 func (s *Suite) Add(c Case) {
-	c.Name, c.Class = document.Clean(c.Name), document.Clean(c.Class)
+	c.Name, c.Class = Clean(c.Name), Clean(c.Class)
 	for _, r := range []*Result{c.Failure, c.Error, c.Skipped} {
 		if r != nil {
-			r.Message = document.Clean(r.Message)
+			r.Message = Clean(r.Message)
 		}
 	}
 	s.Cases = append(s.Cases, c)
@@ -74,7 +71,7 @@ type Properties struct {
 
 // Add adds a property.
 func (p *Properties) Add(name, value string) {
-	p.Property = append(p.Property, Property{name, document.Clean(value)})
+	p.Property = append(p.Property, Property{name, Clean(value)})
 }
 
 // A Property is a name with a value.
@@ -100,8 +97,8 @@ type Result struct {
 	Text    string `xml:",chardata"`
 }
 
-// Write writes a [Suites] or a [Suite] as a file.
-func Write(w io.Writer, root any) error {
+// WriteJUnit writes a [Suites] or a [Suite] as a file.
+func WriteJUnit(w io.Writer, root any) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
