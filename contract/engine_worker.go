@@ -113,6 +113,7 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 		}
 	}
 	r.Evidence, r.observed = evidence(r, q.invariant, found, s), s.all
+	w.engine.withoutSecrets(r)
 }
 
 // addRerun adds the line that repeats the cell. The line is not part of the

@@ -46,6 +46,9 @@ type Invariant struct {
 	Poor float64
 	// Applies selects the scenarios in which the invariant is asked; zero: all.
 	Applies Applies
+	// Scenarios are globs of the names of scenarios, of which one must match for the invariant
+	// to be asked. Empty: all.
+	Scenarios []string
 	// Probes are prompts that replace the matrix's own for this invariant.
 	Probes []string
 	// JudgesErrors lets Check see answers that are errors. Without it an error

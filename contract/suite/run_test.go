@@ -268,8 +268,8 @@ func TestCassette(t *testing.T) {
 func TestACassetteNeedsWorlds(t *testing.T) {
 	t.Setenv("SHAKEDOWN_CASSETTE", "record")
 	text := contractOf("{type: completes}", calmly) + "cassette: tape.json\nagent: {endpoint: 'http://127.0.0.1:1/'}\n"
-	s, err := suite.Load(written(t, "s.yaml", text), nil)
-	require.NoError(t, err)
+	assert.Contains(t, problemsOf(t, text, nil)[0], "s.yaml:9:11: cassette: a cassette cannot be played to the agent")
+	s := loaded(t, text, &suite.Options{OwnWorlds: true})
 	t.Cleanup(func() { _ = s.Close() })
 	for _, m := range s.Matrices(nil) {
 		_, err := m.Run(t.Context(), nil)
