@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -48,6 +49,7 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 	read, open := 0, ""
 	doubtful := make(map[int]bool)
 	for _, s := range list {
+		plain := sync.OnceValue(s.plain)
 		for i, form := range forms {
 			for _, said := range form.Says.FindAllStringSubmatch(s.text, maxMatches) {
 				made := Made{i, said}
@@ -55,9 +57,10 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 				case form.Unless != nil && form.Unless.MatchString(s.text):
 					read++
 					continue
-				case !form.Bare && !s.plain():
+				case !form.Bare && !plain():
 					doubtful[i] = true
-					open = fmt.Sprintf("the claim %s is in doubt in %s", text.QuoteShort(said[0]), text.QuoteShort(s.text))
+					open = fmt.Sprintf("the claim %s is in doubt in %s", text.QuoteShort(said[0]),
+						text.QuoteShort(s.text))
 					continue
 				}
 				switch rule(made) {
@@ -70,7 +73,8 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 							text.QuoteShort(said[0]), text.QuoteShort(s.text), against)
 					}
 				default:
-					open = fmt.Sprintf("%s does not show whether the claim %s is true", against, text.QuoteShort(said[0]))
+					open = fmt.Sprintf("%s does not show whether the claim %s is true", against,
+						text.QuoteShort(said[0]))
 				}
 			}
 		}
@@ -78,6 +82,8 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 	switch {
 	case out.Why != "" && !named(out.Made.Said[1:]) && doubtful[out.Made.Claim]:
 		out.Why += ", but the match does not name the thing, and another match is in doubt"
+	case out.Why != "" && takenBack(list):
+		out.Why += ", but the answer says that something is wrong"
 	case out.Why != "":
 		out.As = Refuted
 	case open != "":
@@ -96,4 +102,20 @@ func named(groups []string) bool {
 	return slices.ContainsFunc(groups, func(g string) bool {
 		return strings.ContainsAny(g, "0123456789") || len(g) > 1 && strings.ContainsFunc(g[1:], unicode.IsUpper)
 	})
+}
+
+// takenBack reports whether a short sentence says that something is wrong, or not known: "I
+// could not verify that." It may be about all that is said.
+func takenBack(list []sentence) bool {
+	const wrong = ` mistake mistaken wrong incorrect false kidding correction error untrue scratch verify confirm sure ` +
+		`certain irrtum falsch fehler korrektur pruefen bestaetigen sicher erreur faux fausse incorrecto falso verifier ` +
+		`confirmer sur equivocado equivocada correccion verificar confirmar seguro `
+	for _, s := range list {
+		for word := range words(s.text) {
+			if listed(wrong, word) && strings.Count(s.text, " ") < 5 {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -64,6 +65,7 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 	found, talk, german := 0, "", germanWords.MatchString(spelling.Flat(answer))
 	for _, sentence := range list {
 		joined := s.joined(sentence.text)
+		stated := sync.OnceValue(sentence.stated)
 		own := false // it has a fact that the prompt has not
 		name := s.stranger(sentence.text, german)
 		if name != "" && !accepted(strings.ToLower(name)) {
@@ -74,9 +76,9 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 			case s.has(f), joined[f.text], accepted(f.text):
 				found++
 				own = own || !asked.has(f)
-			case f.kind == small, f.kind == date && name != "", len(open) > mostOpen, !sentence.stated(), s.derives(f),
-				f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord,
-				f.kind == quotation && !strings.Contains(f.keys[0], " "):
+			case f.kind == small, f.kind == date && name != "", len(open) > mostOpen, !stated(), s.derives(f),
+				f.kind == identifier && (utf8.RuneCountInString(f.text) <= shortWord || s.numbered(f.text)),
+				f.kind == quotation && (certain(sentence.text, doubts+reports) || !strings.Contains(f.keys[0], " ")):
 				open = append(open, f.text)
 			default:
 				absent = append(absent, f.text)
@@ -157,9 +159,9 @@ var germanWords = regexp.MustCompile(`\b(?:der|die|das|ist|nicht|und|wurde|ich|s
 const noNames = ` i i'm i've i'll i'd ok uhr usd eur gbp chf utc gmt cet eta id pm am sku url vat tv json api pdf faq `
 
 // weekdays are those of each language, from Sunday on.
-var weekdays = strings.Fields("sunday monday tuesday wednesday thursday friday saturday " +
-	"sonntag montag dienstag mittwoch donnerstag freitag samstag dimanche lundi mardi mercredi jeudi vendredi samedi " +
-	"domingo lunes martes miercoles jueves viernes sabado")
+const weekdays = ` sunday monday tuesday wednesday thursday friday saturday ` +
+	`sonntag montag dienstag mittwoch donnerstag freitag samstag dimanche lundi mardi mercredi jeudi vendredi samedi ` +
+	`domingo lunes martes miercoles jueves viernes sabado `
 
 // stranger returns a word in capitals, or with a capital within a sentence, that no source
 // has, or the name of a weekday on which no date of it falls; "" if there is none. German
@@ -168,15 +170,18 @@ func (s *source) stranger(sentence string, german bool) string {
 	for i, word := range strings.Fields(sentence) {
 		word = strings.TrimFunc(word, noWord)
 		folded := spelling.Flat(word)
-		if day := slices.Index(weekdays, folded); day >= 0 {
-			if !s.words[folded] && !slices.ContainsFunc(s.days, func(d time.Time) bool { return int(d.Weekday()) == day%7 }) {
+		if listed(weekdays, folded) {
+			day := strings.Count(weekdays[:strings.Index(weekdays, " "+folded+" ")], " ") % 7
+			falls := func(d time.Time) bool { return int(d.Weekday()) == day }
+			if !s.words[folded] && !slices.ContainsFunc(s.days, falls) {
 				return word
 			}
 			continue
 		}
 		capitals := len(word) > 1 && word == strings.ToUpper(word) && word != strings.ToLower(word)
 		begins := i > 0 && word != "" && unicode.IsUpper([]rune(word)[0]) && !german
-		if !capitals && !begins || strings.ContainsAny(word, "0123456789@/") || listed(noNames, folded) || monthOf(folded) > 0 {
+		if !capitals && !begins || strings.ContainsAny(word, "0123456789@/") || listed(noNames, folded) ||
+			monthOf(folded) > 0 {
 			continue
 		}
 		for part := range words(word) {

@@ -81,7 +81,8 @@ func (s *source) know(f fact) {
 	}
 	for part := range strings.FieldsFuncSeq(f.text, noWord) {
 		s.keys[part] = true
-		if number := word(strings.TrimFunc(part, unicode.IsLetter)); len(number.text) >= 3 && number.kind != identifier {
+		number := word(strings.TrimFunc(part, unicode.IsLetter))
+		if len(number.text) >= 3 && number.kind != identifier {
 			s.know(number)
 		}
 	}
@@ -120,6 +121,16 @@ func (s *source) has(f fact) bool {
 	})
 }
 
+// numbered reports whether a number in an identifier is one of the source.
+func (s *source) numbered(text string) bool {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		if len(part) >= 3 && s.has(word(part)) {
+			return true
+		}
+	}
+	return false
+}
+
 // derives reports whether a fact may be computed from those of the source: a number from two,
 // a day that is so many days, weeks or months from another, a time of another time zone or between
 // two others.
@@ -142,9 +153,7 @@ func (s *source) derives(f fact) bool {
 // computes reports whether two numbers of the source make v, or one and a unit, to the cent or
 // rounded, or a sum with three.
 func (s *source) computes(v float64) bool {
-	is := func(made ...float64) bool {
-		return slices.ContainsFunc(made, func(m float64) bool { return same(m, v) || math.Round(m) == v })
-	}
+	is := func(made, rounded float64) bool { return same(made, v) || same(math.Round(made*rounded)/rounded, v) }
 	digit := 0.01 // the last of v
 	for digit < 1000 && math.Mod(v, 10*digit) == 0 {
 		digit *= 10
@@ -154,12 +163,12 @@ func (s *source) computes(v float64) bool {
 			return true
 		}
 		for _, unit := range []float64{2, 3, 4, 5, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000, 2.2046, 1.6093, 2.54} {
-			if is(a*unit, a/unit, math.Round(a*unit*10)/10, math.Round(a/unit*10)/10) {
+			if is(a*unit, 10) || is(a/unit, 10) {
 				return true
 			}
 		}
 		for _, b := range s.numbers {
-			if is(a-b, a*b, a/b, 100*a/b, 100*(a-b)/b, a*b/100) {
+			if is(a-b, 1) || is(a*b, 1) || is(a/b, 1) || is(100*a/b, 1) || is(100*(a-b)/b, 1) || is(a*b/100, 1) {
 				return true
 			}
 		}
@@ -170,7 +179,8 @@ func (s *source) computes(v float64) bool {
 // sums reports whether v is the sum, or the product, of two numbers of the source, or one.
 func (s *source) sums(v float64) bool {
 	for i, a := range s.numbers {
-		if same(a, v) || slices.ContainsFunc(s.numbers[:i+1], func(b float64) bool { return same(a+b, v) || same(a*b, v) }) {
+		makes := func(b float64) bool { return same(a+b, v) || same(a*b, v) }
+		if same(a, v) || slices.ContainsFunc(s.numbers[:i+1], makes) {
 			return true
 		}
 	}
@@ -193,8 +203,8 @@ func (s *source) counts(from time.Time, day string) bool {
 	}))
 }
 
-// result adds the names and values of a result, the totals of its columns, and those of the
-// products of two columns.
+// result adds the names and values of a result, the lengths and totals of its columns, and the
+// totals of the products of two columns.
 func (s *source) result(doc []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	decoder.UseNumber()
@@ -203,16 +213,20 @@ func (s *source) result(doc []byte) {
 		s.add(string(doc))
 		return
 	}
-	columns := make(map[string][]float64)
+	columns, lengths := make(map[string][]float64), make(map[string]int)
 	leaves("", value, func(name string, v any) {
 		text := strings.TrimLeft(fmt.Sprint(v), "-")
 		s.add(name)
 		s.add(text)
+		lengths[name]++
 		if keys := numbers(text); keys != nil {
 			n, _ := numberOf(keys[0])
 			columns[name] = append(columns[name], n)
 		}
 	})
+	for _, n := range lengths {
+		s.keys[numberKey(float64(n))] = true
+	}
 	maps.DeleteFunc(columns, func(_ string, column []float64) bool { return len(column) < 2 })
 	names := slices.Sorted(maps.Keys(columns))
 	for i, name := range names {

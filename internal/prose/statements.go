@@ -46,7 +46,7 @@ var (
 		`p\.ej|ej|tel|art|etc|n|núm|a\.m|p\.m|bzw|mme|m)$`)
 	// listItem matches the marker of an item, which a German date may look like.
 	listItem   = regexp.MustCompile(`^(?:[-*•+–] |\d\d?[.)] )`)
-	germanDate = regexp.MustCompile(`(?i)^\d\d?\. ` + month + `\b`)
+	germanDate = regexp.MustCompile(`(?i)^\d\d?\. ` + month() + `\b`)
 	markdown   = strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "", "’", "'", "‘", "'")
 )
 
