@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/spelling"
 )
@@ -39,11 +40,6 @@ type sentence struct {
 }
 
 var (
-	// sentenceEnd matches where sentences, lines and cells of tables end.
-	sentenceEnd = regexp.MustCompile(`[.!?]+["')\]*_]*(?:\s|$)|[\n;|]`)
-	// abbreviated matches a text whose full stop belongs to its last word: "No.", "4. März".
-	abbreviated = regexp.MustCompile(`(?i)(?:^|[\s(*_])(?:\d\d?|mr|mrs|ms|dr|no|nr|st|sr|sra|vs|approx|ca|e\.g|i\.e|z|z\.b|b|p|` +
-		`p\.ej|ej|tel|art|etc|n|núm|a\.m|p\.m|bzw|mme|m)$`)
 	// listItem matches the marker of an item, which a German date may look like.
 	listItem   = regexp.MustCompile(`^(?:[-*•+–] |\d\d?[.)] )`)
 	germanDate = regexp.MustCompile(`(?i)^\d\d?\. ` + month() + `\b`)
@@ -68,9 +64,20 @@ func read(answer string) (list []sentence, why string) {
 		}
 		list = append(list, sentence{markdown.Replace(body), s[0] == '>'})
 	}
-	for _, at := range sentenceEnd.FindAllStringIndex(answer, -1) {
-		if answer[at[0]] != '.' || !abbreviated.MatchString(answer[max(start, at[0]-8):at[0]]) {
-			cut(at[1])
+	for i := 0; i < len(answer); i++ {
+		switch answer[i] {
+		case '\n', ';', '|':
+			cut(i + 1)
+		case '.', '!', '?':
+			end := i + 1
+			for end < len(answer) && strings.IndexByte(`.!?"')]*_`, answer[end]) >= 0 {
+				end++
+			}
+			after, _ := utf8.DecodeRuneInString(answer[end:])
+			if (end == len(answer) || unicode.IsSpace(after)) && (answer[i] != '.' || !abbreviated(answer[start:i])) {
+				cut(end)
+			}
+			i = end - 1
 		}
 	}
 	cut(len(answer))
@@ -82,6 +89,14 @@ func read(answer string) (list []sentence, why string) {
 			longSentence)
 	}
 	return list, why
+}
+
+// abbreviated reports whether the full stop behind a text belongs to its last word: "No.", "4.".
+func abbreviated(text string) bool {
+	const known = " mr mrs ms dr no nr st sr sra vs approx ca e.g i.e z z.b b p p.ej ej tel art etc n núm a.m p.m bzw mme m "
+	word := strings.TrimLeft(text[strings.LastIndexAny(text, " \n(")+1:], "*_(")
+	return len(word) <= 2 && word != "" && strings.Trim(word, "0123456789") == "" ||
+		len(word) <= 6 && listed(known, strings.ToLower(word))
 }
 
 // listed reports whether a list of words with spaces around each has the word.

@@ -18,6 +18,7 @@ const (
 	whole    = 6 // the least letters and digits by which a text is found apart or encoded
 	piece    = 4 // the least of one of several pieces
 	run      = 8 // the least of a run that is a part
+	encoded  = 8 // the least characters of what may be encoded
 	depth    = 3 // encodings within one another
 	maxParts = 4 // pieces of one text
 )
@@ -37,16 +38,8 @@ func Readings(s string) []string {
 	return list
 }
 
-var (
-	// escape matches a character that is written as an escape: of JSON, of programs, of URLs.
-	escape = regexp.MustCompile(`\\+u00[0-7][0-9a-fA-F]|\\+x[0-7][0-9a-fA-F]|%(?:25)*[0-7][0-9a-fA-F]`)
-	// A row of a code may be broken by ends of lines, one of hexadecimal digits by other signs too.
-	base64Row = regexp.MustCompile(`[A-Za-z0-9+/_\-](?:[\r\n]?[A-Za-z0-9+/_\-]){7,}`)
-	hexRow    = regexp.MustCompile(`[0-9a-fA-F](?:[ :,\-\r\n]?[0-9a-fA-F]){7,}`)
-
-	ofBase64 = strings.NewReplacer("-", "+", "_", "/", "\r", "", "\n", "")
-	ofHex    = strings.NewReplacer(" ", "", ":", "", ",", "", "-", "", "\r", "", "\n", "")
-)
+// escape matches a character that is written as an escape: of JSON, of programs, of URLs.
+var escape = regexp.MustCompile(`\\+u00[0-7][0-9a-fA-F]|\\+x[0-7][0-9a-fA-F]|%(?:25)*[0-7][0-9a-fA-F]`)
 
 // decodings returns what a text encodes in one step.
 func decodings(s string) (list []string) {
@@ -60,15 +53,15 @@ func decodings(s string) (list []string) {
 		}
 	}
 	var b64, hexed strings.Builder
-	for _, row := range base64Row.FindAllString(s, -1) {
-		row = ofBase64.Replace(row)
+	urls := strings.NewReplacer("-", "+", "_", "/")
+	for _, row := range rows(s, base64Digits, "\r\n") {
+		row = urls.Replace(row)
 		for skip := range 4 { // a row may begin within other text
 			raw, _ := base64.RawStdEncoding.DecodeString(row[skip:]) // up to what does not fit
 			writeText(&b64, raw)
 		}
 	}
-	for _, row := range hexRow.FindAllString(s, -1) {
-		row = ofHex.Replace(row)
+	for _, row := range rows(s, hexDigits, " :-,\r\n") {
 		for skip := range 2 {
 			raw, _ := hex.DecodeString(row[skip:])
 			writeText(&hexed, raw)
@@ -77,6 +70,37 @@ func decodings(s string) (list []string) {
 	for _, b := range []string{b64.String(), hexed.String()} {
 		if b != "" {
 			list = append(list, b)
+		}
+	}
+	return list
+}
+
+const (
+	hexDigits    = "0123456789abcdefABCDEF"
+	base64Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/-_"
+)
+
+// rows returns the digits of a code in s, in rows of at least encoded. Single characters of
+// between do not part a row.
+func rows(s, digits, between string) (list []string) {
+	var digit, sign [256]bool
+	for _, c := range []byte(digits) {
+		digit[c] = true
+	}
+	for _, c := range []byte(between) {
+		sign[c] = true
+	}
+	var row []byte
+	for i := 0; i <= len(s); i++ {
+		switch {
+		case i < len(s) && digit[s[i]]:
+			row = append(row, s[i])
+		case i+1 < len(s) && i > 0 && sign[s[i]] && digit[s[i-1]] && digit[s[i+1]]:
+		default:
+			if len(row) >= encoded {
+				list = append(list, string(row))
+			}
+			row = row[:0]
 		}
 	}
 	return list
