@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
@@ -136,7 +135,7 @@ func TestAThousandCallsWithTwentySubscribers(t *testing.T) {
 		var got, missed uint64
 		for got+missed+lost < faults {
 			var p struct {
-				faultevent.Flat
+				faulthub.Flat
 				Dropped uint64
 			}
 			logger, _ := c.next(t, &p)

@@ -20,9 +20,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // waiting is a shop with an experiment that begins, and ends with its context.
@@ -135,7 +135,7 @@ func TestAPanicInAToolIsItsError(t *testing.T) {
 	srv := serverOf(t, s.host, &Options{Audit: &audit})
 	c := clientOf(t, srv, nil)
 	p := refusal(t, c, "chaos_inject_fault", `{"fault_name":"explode","action":"inject"}`)
-	assert.Equal(t, *failure.New(500, "panic", "chaos_inject_fault panicked: out of luck", p.Hint), p)
+	assert.Equal(t, *problem(500, "panic", "chaos_inject_fault panicked: out of luck", p.Hint), p)
 	p = refusal(t, c, "chaos_inject_fault", `{"fault_name":"leave","action":"inject"}`)
 	assert.Contains(t, p.Detail, "ended its goroutine")
 	answer[statusOutput](t, c, "chaos_status", `{}`)
@@ -169,11 +169,11 @@ func TestAToolThatDoesNotEndIsLeftBehind(t *testing.T) {
 		require.NoError(t, err)
 		began := time.Now()
 		request, answered := context.WithCancel(t.Context())
-		res, err := stubborn.Serve(srv.engine, srv)(request, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
+		res, err := stubborn.serve(srv)(request, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
 		require.NoError(t, err)
 		answered()
-		assert.Equal(t, time.Minute+toolrow.Patience, time.Since(began))
-		assert.Equal(t, 504, res.StructuredContent.(*failure.Problem).Status)
+		assert.Equal(t, time.Minute+patience, time.Since(began))
+		assert.Equal(t, 504, res.StructuredContent.(*policy.Error).Status)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -203,7 +203,7 @@ func TestShutdownLetsCallsFinish(t *testing.T) {
 	<-begun
 	over := make(chan error, 1)
 	go func() { over <- srv.Shutdown(t.Context()) }()
-	for !srv.active.Closing() {
+	for !srv.active.closing() {
 		runtime.Gosched()
 	}
 	assert.Equal(t, "shutting_down", refusal(t, other, "chaos_status", `{}`).Code)

@@ -12,8 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 )
 
 // child is this test binary as a server in a process of its own.
@@ -27,7 +25,7 @@ func child(t *testing.T) *exec.Cmd {
 }
 
 func TestAServerInAProcess(t *testing.T) {
-	for _, version := range []string{session.Sessionless, "2025-11-25", "2024-11-05"} {
+	for _, version := range []string{sessionless, "2025-11-25", "2024-11-05"} {
 		t.Run(version, func(t *testing.T) {
 			cmd := child(t)
 			var audit lines

@@ -16,8 +16,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -182,7 +180,7 @@ func TestWhatASessionTakesWithIt(t *testing.T) {
 			register(other, "and again")
 			answer[injectOutput](t, other, "chaos_inject_fault", `{"fault_name":"again","action":"remove"}`)
 		}
-		assert.LessOrEqual(t, srv.rules.Leases.Held(), 12, "sessions that last gather no names")
+		assert.LessOrEqual(t, srv.rules.leases.count(), 12, "sessions that last gather no names")
 	})
 }
 
@@ -284,10 +282,10 @@ func TestNumbersThatAreNone(t *testing.T) {
 					continue
 				}
 				for _, bad := range []string{"NaN", "Infinity", "-Infinity", "1e999", `"NaN"`} {
-					_, err := tool.Read(json.RawMessage(`{"`+name+`":`+bad+`}`), math.MaxInt32)
-					var refused *toolschema.Refusal
+					_, err := tool.read(json.RawMessage(`{"`+name+`":`+bad+`}`), math.MaxInt32)
+					var refused *policy.Error
 					require.ErrorAs(t, err, &refused, "%s of %s: %s", name, tool.Name, bad)
-					assert.Equal(t, http.StatusBadRequest, failure.Of(err).Status)
+					assert.Equal(t, http.StatusBadRequest, problemOf(err).Status)
 				}
 			}
 		}

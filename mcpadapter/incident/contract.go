@@ -12,7 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
 // TriageOptions are the settings of [ContractAgent]. Both functions are required.
@@ -116,7 +116,7 @@ func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed ti
 }
 
 func (o *TriageOptions) payload(e chaos.Event, armed time.Time) json.RawMessage {
-	p := faultevent.NewFlat(e, faultevent.Origin{Cluster: e.Cell, Armed: armed})
+	p := faulthub.NewFlat(e, faulthub.Origin{Cluster: e.Cell, Armed: armed})
 	if o.Withhold {
 		p.Cluster = "" // a cell is named by its scenario, which often names what it breaks
 		if p.Resource.Namespace == p.Resource.Name {

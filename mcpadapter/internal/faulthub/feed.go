@@ -1,6 +1,8 @@
 package faulthub
 
 import (
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -9,7 +11,8 @@ import (
 // A Feed passes the events of an injector on to any number of listeners. The zero
 // value is ready.
 type Feed struct {
-	listeners atomic.Pointer[[]*listener]
+	mu        sync.RWMutex
+	listeners []*listener
 	dropped   atomic.Uint64
 }
 
@@ -24,16 +27,14 @@ type listener struct {
 const Queued = 1024
 
 // Record passes on an event in which a fault was delivered, and ignores others.
-// It never blocks.
+// It never waits for a listener.
 func (f *Feed) Record(e chaos.Event) {
 	if !e.Delivered {
 		return
 	}
-	list := f.listeners.Load()
-	if list == nil {
-		return
-	}
-	for _, l := range *list {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for _, l := range f.listeners {
 		select {
 		case l.events <- e:
 		default:
@@ -84,31 +85,12 @@ func (f *Feed) Follow(end <-chan struct{}, sink func(chaos.Event), lost func(n u
 // listen adds a listener; leave removes it.
 func (f *Feed) listen() (l *listener, leave func()) {
 	l = &listener{events: make(chan chaos.Event, Queued)}
-	f.change(func(list []*listener) []*listener { return append(list, l) })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listeners = append(f.listeners, l)
 	return l, func() {
-		f.change(func(list []*listener) []*listener {
-			kept := list[:0]
-			for _, other := range list {
-				if other != l {
-					kept = append(kept, other)
-				}
-			}
-			return kept
-		})
-	}
-}
-
-// change replaces the list, which others may be reading.
-func (f *Feed) change(by func([]*listener) []*listener) {
-	for {
-		old := f.listeners.Load()
-		var list []*listener
-		if old != nil {
-			list = append(list, *old...)
-		}
-		list = by(list)
-		if f.listeners.CompareAndSwap(old, &list) {
-			return
-		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.listeners = slices.DeleteFunc(f.listeners, func(other *listener) bool { return other == l })
 	}
 }
