@@ -27,7 +27,7 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 }
 
 func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
-	return s.gate.Transport(serve.Stdio(in, out, s.life.Done(), int(s.limits.BodyBytes)))
+	return serve.Stdio(in, out, s.life.Done(), int(s.limits.BodyBytes))
 }
 
 func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
