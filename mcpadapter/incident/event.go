@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/enum"
 )
 
 // An Event is one fault that a server reported. It does not change after
@@ -108,34 +110,15 @@ const (
 	Critical
 )
 
-// severities are the names that ParseSeverity reads, and Normal, which
-// Kubernetes calls an event of no concern.
-func severities() map[string]Severity {
-	return map[string]Severity{"normal": Info, "info": Info, "warning": Warning, "error": Error, "critical": Critical}
+func severities() enum.Names[Severity] {
+	return enum.Names[Severity]{Package: fields, Field: "severity", Of: []string{"", "INFO", "WARNING", "ERROR", "CRITICAL"}}
 }
 
 // String is the name in capitals, such as "WARNING".
-func (s Severity) String() string {
-	switch s {
-	case Info:
-		return "INFO"
-	case Warning:
-		return "WARNING"
-	case Error:
-		return "ERROR"
-	case Critical:
-		return "CRITICAL"
-	}
-	return fmt.Sprintf("Severity(%d)", uint8(s))
-}
+func (s Severity) String() string { return severities().String(s) }
 
 // MarshalText returns String, or an error if s is no severity.
-func (s Severity) MarshalText() ([]byte, error) {
-	if s < Info || s > Critical {
-		return nil, fmt.Errorf("incident: %v is no severity", s)
-	}
-	return []byte(s.String()), nil
-}
+func (s Severity) MarshalText() ([]byte, error) { return severities().MarshalText(s) }
 
 // UnmarshalText is [ParseSeverity].
 func (s *Severity) UnmarshalText(text []byte) (err error) {
@@ -146,7 +129,11 @@ func (s *Severity) UnmarshalText(text []byte) (err error) {
 // ParseSeverity reads a severity in any letter case: info (or normal),
 // warning, error, critical. Anything else is a [*FieldError].
 func ParseSeverity(text string) (Severity, error) {
-	if s, ok := severities()[strings.ToLower(strings.TrimSpace(text))]; ok {
+	name := strings.ToUpper(strings.TrimSpace(text))
+	if name == "NORMAL" { // what Kubernetes calls an event of no concern
+		return Info, nil
+	}
+	if s, ok := severities().Find(name); ok {
 		return s, nil
 	}
 	return 0, fields.Wrong("severity", text, "info|warning|error|critical")
