@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"math"
@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// unlimited is a width larger than that of any text.
-	unlimited = math.MaxInt
-	// maxText bounds one text of an agent where it is shown in full, in bytes.
-	maxText = 8 << 10
+	// Unlimited is a width larger than that of any text.
+	Unlimited = math.MaxInt
+	// MaxText bounds one text of an agent where it is shown in full, in bytes.
+	MaxText = 8 << 10
 )
 
-// clip returns s on one line of at most width columns. What cannot be printed
+// Clip returns s on one line of at most width columns. What cannot be printed
 // becomes a Go escape: control characters, marks that change the direction of
 // writing, bytes that are not UTF-8. Any kind of space becomes a space. "…" marks
 // cut text.
-func clip(s string, width int) string {
+func Clip(s string, width int) string {
 	var b strings.Builder
 	used, room := 0, 0 // columns written; bytes that leave a column for the ellipsis
 	for i := 0; i < len(s); {
@@ -39,12 +39,12 @@ func clip(s string, width int) string {
 	return b.String()
 }
 
-// clean returns s on one line, uncut.
-func clean(s string) string { return clip(s, unlimited) }
+// Clean returns s on one line, uncut.
+func Clean(s string) string { return Clip(s, Unlimited) }
 
-// block returns s with its lines and tabs, otherwise as clip shows it. Of a text
+// Block returns s with its lines and tabs, otherwise as [Clip] shows it. Of a text
 // of more than most bytes only the beginning remains.
-func block(s string, most int) string {
+func Block(s string, most int) string {
 	rest := ""
 	if len(s) > most {
 		for back := 1; back < utf8.UTFMax && most > 0 && !utf8.RuneStart(s[most]); back++ {
@@ -122,7 +122,7 @@ func width(s string) int {
 func wrap(s string, width, most int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(s), "\n") {
-		rest := clip(strings.TrimRight(line, "\r"), (width-2)*(most+1))
+		rest := Clip(strings.TrimRight(line, "\r"), (width-2)*(most+1))
 		for {
 			head, tail := fold(rest, width-2)
 			lines = append(lines, head)

@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"strings"
@@ -32,7 +32,7 @@ func TestClip(t *testing.T) {
 		{"the character for what could not be read is one itself", "\ufffd", 20, "\ufffd"},
 		{"spaces are spaces", "a\u00a0b\u3000c", 20, "a b c"},
 	} {
-		assert.Equal(t, row.want, clip(row.in, row.width), row.why)
+		assert.Equal(t, row.want, Clip(row.in, row.width), row.why)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestBlock(t *testing.T) {
 		{"a character that was cut is not shown as wrong", "ab漢", 4, "ab… and 3 more bytes"},
 		{"one that is wrong is", "ab\xe6", 3, `ab\xe6`},
 	} {
-		assert.Equal(t, row.want, block(row.in, row.most), row.why)
+		assert.Equal(t, row.want, Block(row.in, row.most), row.why)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestWrapKeepsToItsWidthAndItsLines(t *testing.T) {
 		for _, line := range lines {
 			assert.LessOrEqual(t, width(line), columns, line)
 		}
-		assert.LessOrEqual(t, width(clip(s, columns)), columns)
+		assert.LessOrEqual(t, width(Clip(s, columns)), columns)
 	})
 }
 
@@ -99,27 +99,6 @@ func TestFoldName(t *testing.T) {
 	} {
 		assert.Equal(t, row.want, foldName(row.name), row.why)
 		assert.Equal(t, row.name, strings.Join(foldName(row.name), ""), row.why)
-	}
-}
-
-func TestNumbered(t *testing.T) {
-	for _, row := range []struct {
-		why  string
-		in   []int
-		want string
-	}{
-		{"one", []int{4}, "4"},
-		{"two in a row are not worth a range", []int{1, 2}, "1, 2"},
-		{"three are", []int{1, 2, 3}, "1 to 3"},
-		{"gaps part ranges", []int{1, 2, 3, 5, 7, 8, 9}, "1 to 3, 5, 7 to 9"},
-	} {
-		assert.Equal(t, row.want, numbered(row.in), row.why)
-	}
-}
-
-func TestPercentOnABarStaysOnIt(t *testing.T) {
-	for share, want := range map[float64]float64{-1: 0, 0: 0, 0.12345: 12.3, 1: 100, 2: 100} {
-		assert.Equal(t, want, round(share))
 	}
 }
 
