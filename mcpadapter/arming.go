@@ -36,8 +36,8 @@ func (r *clientRules) guard(what string) error {
 	if len(r.environments) == 0 || slices.Contains(r.environments, now) {
 		return nil
 	}
-	return problem(http.StatusForbidden, codeForbidden,
-		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, envEnvironment, now, toolschema.OrNone(r.environments)),
+	return problem(http.StatusForbidden, codeForbidden, fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what,
+		envEnvironment, now, toolschema.OrNone(r.environments)),
 		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work.")
 }
 

@@ -198,8 +198,10 @@ func disarm() (*tool, error) {
 		Name: "chaos_disarm", Title: "Stop all faults", Area: "chaos", Unlimited: true,
 		Description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
 It needs no arguments and no confirmation, and is never rate-limited: call it whenever the program suffers more than was meant. The answer lists what was there. The injector stays armed, so a fault that is registered afterwards is in force. An experiment under way goes on without its faults and rolls back as usual; cancel its call to end it.`,
-		Kind:    kind{Write: true, Idempotent: true},
-		OnError: func(_ json.RawMessage, p *policy.Error) any { return disarmOutput{"error", []gameday.ActiveFault{}, p} },
+		Kind: kind{Write: true, Idempotent: true},
+		OnError: func(_ json.RawMessage, p *policy.Error) any {
+			return disarmOutput{"error", []gameday.ActiveFault{}, p}
+		},
 	}, func(_ context.Context, c *call, _ disarmInput) (disarmOutput, error) {
 		out := disarmOutput{Status: "disarmed", ActiveFaults: []gameday.ActiveFault{}}
 		for _, r := range c.Server.host.Injector.RemoveAll() {

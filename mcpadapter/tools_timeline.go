@@ -182,7 +182,8 @@ func detectOutages() (*tool, error) {
 		Description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
 type is outage if nothing was served in any of its bins, else degradation; severity is high for an outage or half the window, medium from 3 bins, else low. Times are UTC; endTs is exclusive. An incident at the edge of the window may be longer than the window shows. Narrow by node and time.`,
 	}, func(r *timeline.Run, in outagesInput) (outagesOutput, error) {
-		found, err := r.DetectOutages(timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}, in.rule())
+		q := timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}
+		found, err := r.DetectOutages(q, in.rule())
 		if err != nil {
 			return outagesOutput{}, err
 		}
