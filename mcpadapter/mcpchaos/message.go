@@ -7,59 +7,90 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// A rewriter makes other lines of a message.
-type rewriter interface {
-	chaos.Described
-	chaos.Checked
-	lines(c chaos.Call, m Message, text string) ([]string, error)
+// A kind of faults changes what comes back from an injection point.
+type kind[P any] struct {
+	row    *catalog.Row
+	check  func(P, *catalog.Check) // adds what the row cannot say; nil: nothing
+	change func(ctx context.Context, p P, c chaos.Call, args, result any) any
 }
 
-// rewrite is a fault that replaces a message by other lines.
-type rewrite struct {
-	rewriter
-	receivedOnly bool // it makes lines that are no messages, or lets them wait
+// newKind makes a kind. The row makes its faults.
+func newKind[P any](r catalog.Row, change func(context.Context, P, chaos.Call, any, any) any,
+	check func(P, *catalog.Check)) *kind[P] {
+	k := &kind[P]{check: check, change: change}
+	k.row = catalog.Fault(r, k.with)
+	return k
 }
 
-func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (k *kind[P]) with(params P) chaos.Fault { return changing[P]{k, params} }
+
+// changing is a fault of a kind.
+type changing[P any] struct {
+	kind   *kind[P]
+	params P
+}
+
+func (f changing[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err
 	}
-	note := func(why string) { chaos.Note(ctx, f.Describe().Kind+": "+why) }
-	lines, isLines := result.([]string)
-	m, isMessage := args.(Message)
-	switch {
-	case !isLines || !isMessage:
-		note("this is no message of a wrapped transport")
-		return result, nil
-	case f.receivedOnly && m.Sent:
-		note("it changes received messages only, and this one is sent; wrap the end that reads")
-		return result, nil
-	}
-	var after []string
-	for _, line := range lines {
-		changed, err := f.lines(c, m, line)
-		if err != nil {
-			note(err.Error())
-			return result, nil
-		}
-		after = append(after, changed...)
-	}
-	if slices.Equal(lines, after) {
-		if m.postpone == nil || m.postpone.behind == 0 {
-			return result, nil
-		}
-		late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later
-		defer func() { _ = end(nil, false) }()
-		ctx = late
-	}
-	chaos.Changed(ctx, chaos.Change{Before: shown(lines), After: shown(after)})
-	return after, nil
+	return f.kind.change(ctx, f.params, c, args, result), nil
 }
 
-func (rewrite) Phase() chaos.Phase { return chaos.PhaseChange }
+func (changing[P]) Phase() chaos.Phase            { return chaos.PhaseChange }
+func (f changing[P]) Describe() chaos.Description { return f.kind.row.Describe(f.params) }
+
+func (f changing[P]) Check() error {
+	c := f.kind.row.Check(f.params)
+	if f.kind.check != nil {
+		f.kind.check(f.params, c)
+	}
+	return c.Err()
+}
+
+// lines makes other lines of one.
+type lines[P any] func(p P, c chaos.Call, m Message, text string) ([]string, error)
+
+// messages makes a kind that replaces messages by other lines. If receivedOnly is
+// set, it makes lines that are no messages, or lets messages wait.
+func messages[P any](r catalog.Row, receivedOnly bool, of lines[P], check func(P, *catalog.Check)) *kind[P] {
+	return newKind(r, func(ctx context.Context, p P, c chaos.Call, args, result any) any {
+		note := func(why string) { chaos.Note(ctx, r.Kind+": "+why) }
+		before, isLines := result.([]string)
+		m, isMessage := args.(Message)
+		switch {
+		case !isLines || !isMessage:
+			note("this is no message of a wrapped transport")
+			return result
+		case receivedOnly && m.Sent:
+			note("it changes received messages only, and this one is sent; wrap the end that reads")
+			return result
+		}
+		var after []string
+		for _, line := range before {
+			changed, err := of(p, c, m, line)
+			if err != nil {
+				note(err.Error())
+				return result
+			}
+			after = append(after, changed...)
+		}
+		if slices.Equal(before, after) {
+			if m.postpone == nil || m.postpone.behind == 0 {
+				return result
+			}
+			late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later
+			defer func() { _ = end(nil, false) }()
+			ctx = late
+		}
+		chaos.Changed(ctx, chaos.Change{Before: shown(before), After: shown(after)})
+		return after
+	}, check)
+}
 
 // shown returns lines as an event shows them: the first four, each cut at 512
 // bytes.
