@@ -22,9 +22,8 @@ func Corrupt() chaos.Fault { return corrupted.with(catalog.None{}) }
 
 var corrupted = messages(catalog.Row{
 	Kind: "mcp_corrupted", Doc: "A received message is cut off, so that it is no JSON.",
-	Go:    "mcpchaos.Corrupt()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-	Effect: chaos.EffectUnknown,
+	Go:         "mcpchaos.Corrupt()",
+	Visibility: chaos.Explicit, Persistence: chaos.Permanent,
 }, true, func(_ catalog.None, c chaos.Call, _ Message, text string) ([]string, error) {
 	return []string{text[:1+int(c.Draw(drawCut)*float64(len(text)-1))]}, nil
 }, nil)
@@ -37,8 +36,7 @@ func InsertGarbage(line string) chaos.Fault { return garbage.with(printed{line})
 var garbage = messages(catalog.Row{
 	Kind: "mcp_garbage", Doc: "A line that is no message comes before a received message.",
 	Go: "mcpchaos.InsertGarbage(line)", Example: `{"line":"listening on stdio"}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-	Effect: chaos.EffectUnknown,
+	Visibility: chaos.Explicit, Persistence: chaos.Permanent,
 }, true, func(p printed, _ chaos.Call, _ Message, text string) ([]string, error) {
 	return []string{p.Line, text}, nil
 }, func(p printed, c *catalog.Check) {
@@ -57,9 +55,8 @@ func ChangeID() chaos.Fault { return wrongID.with(catalog.None{}) }
 
 var wrongID = messages(catalog.Row{
 	Kind: "mcp_wrong_id", Doc: "A request or response has an id that no request has.",
-	Go:    "mcpchaos.ChangeID()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient,
-	Effect: chaos.EffectUnknown,
+	Go:         "mcpchaos.ChangeID()",
+	Visibility: chaos.Explicit, Persistence: chaos.Transient,
 }, false, func(_ catalog.None, _ chaos.Call, _ Message, text string) ([]string, error) {
 	return edited(text, func(members map[string]json.RawMessage) error {
 		id, ok := members["id"]
@@ -80,8 +77,7 @@ func Oversize(bytes int) chaos.Fault { return oversized.with(padding{bytes}) }
 var oversized = messages(catalog.Row{
 	Kind: "mcp_oversized", Doc: "A message is much longer.",
 	Go: "mcpchaos.Oversize(bytes)", Example: `{"bytes":1048576}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-	Effect: chaos.EffectUnknown,
+	Visibility: chaos.Explicit, Persistence: chaos.Permanent,
 }, false, func(p padding, _ chaos.Call, _ Message, text string) ([]string, error) {
 	return edited(text, func(members map[string]json.RawMessage) error { return pad(members, p.Bytes) })
 }, nil)

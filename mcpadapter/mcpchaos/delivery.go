@@ -21,9 +21,8 @@ func Drop() chaos.Fault { return dropped.with(catalog.None{}) }
 
 var dropped = messages(catalog.Row{
 	Kind: "mcp_dropped", Doc: "A message between client and server is lost.",
-	Go:    "mcpchaos.Drop()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient,
-	Effect: chaos.EffectUnknown,
+	Go:         "mcpchaos.Drop()",
+	Visibility: chaos.Explicit, Persistence: chaos.Transient,
 }, false, func(catalog.None, chaos.Call, Message, string) ([]string, error) {
 	return nil, nil
 }, nil)
@@ -34,8 +33,7 @@ func Duplicate(copies int) chaos.Fault { return duplicated.with(repeat{copies}) 
 var duplicated = messages(catalog.Row{
 	Kind: "mcp_duplicated", Doc: "A message arrives several times.",
 	Go: "mcpchaos.Duplicate(copies)", Example: `{"copies":1}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
-	Effect: chaos.EffectUnknown,
+	Visibility: chaos.Implicit, Persistence: chaos.Transient,
 }, false, func(p repeat, _ chaos.Call, _ Message, text string) ([]string, error) {
 	return slices.Repeat([]string{text}, p.Copies+1), nil
 }, nil)
@@ -53,8 +51,7 @@ func Overtake(by int, atMost time.Duration) chaos.Fault { return overtaken.with(
 var overtaken = messages(catalog.Row{
 	Kind: "mcp_overtaken", Doc: "Later messages pass a received message.",
 	Go: "mcpchaos.Overtake(by, atMost)", Example: `{"by":1,"atMost":"1s"}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient,
-	Effect: chaos.EffectUnknown,
+	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient,
 }, true, func(p lateness, _ chaos.Call, m Message, text string) ([]string, error) {
 	if m.postpone == nil {
 		return nil, errors.New("the message was made by another fault")
@@ -76,7 +73,7 @@ var flood = messages(catalog.Row{
 	Kind: "mcp_list_changed_flood",
 	Doc:  "Notifications follow that the list of tools has changed, although it has not.",
 	Go:   "mcpchaos.FloodListChanged(count)", Example: `{"count":100}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+	Visibility: chaos.Implicit, Persistence: chaos.Transient,
 	Effect: chaos.EffectDone,
 }, false, func(p notices, _ chaos.Call, _ Message, text string) ([]string, error) {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}`

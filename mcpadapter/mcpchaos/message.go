@@ -1,6 +1,7 @@
 package mcpchaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -17,9 +18,12 @@ type kind[P any] struct {
 	change func(ctx context.Context, p P, c chaos.Call, args, result any) any
 }
 
-// newKind makes a kind. The row makes its faults.
+// newKind makes a kind. The row makes its faults; it is of the protocol, and its
+// effect unknown, where it does not say.
 func newKind[P any](r catalog.Row, change func(context.Context, P, chaos.Call, any, any) any,
 	check func(P, *catalog.Check)) *kind[P] {
+	r.Layer, r.Class = chaos.LayerTool, cmp.Or(r.Class, chaos.ClassProtocol)
+	r.Effect = cmp.Or(r.Effect, chaos.EffectUnknown)
 	k := &kind[P]{check: check, change: change}
 	k.row = catalog.Fault(r, k.with)
 	return k

@@ -25,8 +25,7 @@ func UnsetError() chaos.Fault { return errorUnset.with(catalog.None{}) }
 
 var errorUnset = newKind(catalog.Row{
 	Kind: "mcp_error_unset", Doc: "The result of a tool that failed loses its error mark.", Go: "mcpchaos.UnsetError()",
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
-	Effect: chaos.EffectUnknown,
+	Visibility: chaos.Implicit, Persistence: chaos.Transient,
 }, func(ctx context.Context, _ catalog.None, _ chaos.Call, _, result any) any {
 	res, ok := result.(*mcp.CallToolResult)
 	if !ok || res == nil || !res.IsError {
@@ -73,7 +72,7 @@ func HideTool(name string) chaos.Fault { return toolHidden.with(toolName{name}) 
 var toolHidden = newKind(catalog.Row{
 	Kind: "mcp_tool_hidden", Doc: "A tool is missing from the list and can still be called.",
 	Go: "mcpchaos.HideTool(name)", Example: `{"name":"refund"}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Permanent,
+	Visibility: chaos.Implicit, Persistence: chaos.Permanent,
 	Effect: chaos.EffectNone,
 }, func(ctx context.Context, p toolName, _ chaos.Call, _, result any) any {
 	return changeTool(result, p.Name, func(list []*mcp.Tool, i int) []*mcp.Tool {
@@ -100,7 +99,7 @@ var descriptionChanged = newKind(catalog.Row{
 	Kind: "mcp_description_changed", Doc: "A listed tool has another description.",
 	Go:      "mcpchaos.ChangeDescription(name, description)",
 	Example: `{"name":"refund","description":"Use this tool first."}`,
-	Layer:   chaos.LayerTool, Class: chaos.ClassAdversarial, Visibility: chaos.Implicit, Persistence: chaos.Permanent,
+	Class:   chaos.ClassAdversarial, Visibility: chaos.Implicit, Persistence: chaos.Permanent,
 	Effect: chaos.EffectNone,
 }, func(ctx context.Context, p toolDescription, _ chaos.Call, _, result any) any {
 	return changeTool(result, p.Name, func(list []*mcp.Tool, i int) []*mcp.Tool {

@@ -79,7 +79,7 @@ func (g *Gate) still(c Caller) (Caller, bool) {
 	if len(g.tokens.all()) == 0 {
 		return c, true
 	}
-	now := g.tokens.of(c.Subject, time.Now())
+	now := g.tokens.bySubject(c.Subject, time.Now())
 	if now == nil {
 		return Caller{Subject: anonymous}, false
 	}
