@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
-	"net/http"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,65 +61,6 @@ func TestCancelledCalls(t *testing.T) {
 			<-ended
 			answer[statusOutput](t, connect(t, era, nil), "chaos_status", `{}`)
 		})
-	}
-}
-
-// The server still works after a client's connections broke in the middle of a
-// call. Without sessions the call ends with its connection. With sessions the
-// client may return for the answer, so the call goes on until its time is over.
-func TestAClientThatDisappears(t *testing.T) {
-	for name := range eras("", nil) {
-		t.Run(name, func(t *testing.T) {
-			s, begun, ended := waiting(t)
-			base, client := listen(t, serverOf(t, s.host, nil))
-			lost := new(breakable)
-			transport := &http.Transport{DialContext: lost.dial}
-			c := connect(t, eras(base, &http.Client{Transport: bearer{token, transport}})[name], nil)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			failed := make(chan error, 1)
-			go func() {
-				_, err := c.CallTool(ctx, &waits)
-				failed <- err
-			}()
-			<-begun
-			lost.cut()
-			if name == "without sessions" {
-				assert.Error(t, <-failed)
-				<-ended
-			}
-			answer[statusOutput](t, connect(t, eras(base, client)[name], nil), "chaos_status", `{}`)
-			cancel()
-		})
-	}
-}
-
-// breakable makes connections and cuts them all, for good.
-type breakable struct {
-	mu    sync.Mutex
-	conns []net.Conn
-	gone  bool
-}
-
-func (b *breakable) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.gone {
-		return nil, errors.New("the network is gone")
-	}
-	c, err := new(net.Dialer).DialContext(ctx, network, addr)
-	if err == nil {
-		b.conns = append(b.conns, c)
-	}
-	return c, err
-}
-
-func (b *breakable) cut() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gone = true
-	for _, c := range b.conns {
-		_ = c.Close()
 	}
 }
 

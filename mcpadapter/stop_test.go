@@ -3,8 +3,6 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
-	"math"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -271,25 +269,6 @@ func TestAnArmedRuleExpiresWithItsFault(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.False(t, callFails(s))
 	})
-}
-
-// Text that is no number is refused, however it is written.
-func TestNumbersThatAreNone(t *testing.T) {
-	for _, tool := range must(table(newShop(t).host)) {
-		for name, schema := range tool.Input.Properties {
-			for _, s := range append(schema.AnyOf, schema) {
-				if s.Type != "number" && s.Type != "integer" {
-					continue
-				}
-				for _, bad := range []string{"NaN", "Infinity", "-Infinity", "1e999", `"NaN"`} {
-					_, err := tool.read(json.RawMessage(`{"`+name+`":`+bad+`}`), math.MaxInt32)
-					var refused *policy.Error
-					require.ErrorAs(t, err, &refused, "%s of %s: %s", name, tool.Name, bad)
-					assert.Equal(t, http.StatusBadRequest, problemOf(err).Status)
-				}
-			}
-		}
-	}
 }
 
 // A fault that is over before its answer is written is not reported as in force.
