@@ -11,9 +11,9 @@ import (
 // A Feed passes the events of an injector on to any number of listeners. The zero
 // value is ready.
 type Feed struct {
-	mu        sync.RWMutex
-	listeners []*listener
+	listeners atomic.Pointer[[]*listener] // replaced whole
 	dropped   atomic.Uint64
+	mu        sync.Mutex // held while the list is replaced
 }
 
 // listener is a bounded queue. A slow reader loses events, and never delays a
@@ -32,9 +32,11 @@ func (f *Feed) Record(e chaos.Event) {
 	if !e.Delivered {
 		return
 	}
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	for _, l := range f.listeners {
+	list := f.listeners.Load()
+	if list == nil {
+		return
+	}
+	for _, l := range *list {
 		select {
 		case l.events <- e:
 		default:
@@ -85,12 +87,22 @@ func (f *Feed) Follow(end <-chan struct{}, sink func(chaos.Event), lost func(n u
 // listen adds a listener; leave removes it.
 func (f *Feed) listen() (l *listener, leave func()) {
 	l = &listener{events: make(chan chaos.Event, Queued)}
+	f.replace(func(list []*listener) []*listener { return append(list, l) })
+	return l, func() {
+		f.replace(func(list []*listener) []*listener {
+			return slices.DeleteFunc(list, func(other *listener) bool { return other == l })
+		})
+	}
+}
+
+// replace replaces the list, which others may be reading, by a changed copy.
+func (f *Feed) replace(by func([]*listener) []*listener) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.listeners = append(f.listeners, l)
-	return l, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.listeners = slices.DeleteFunc(f.listeners, func(other *listener) bool { return other == l })
+	var list []*listener
+	if old := f.listeners.Load(); old != nil {
+		list = slices.Clone(*old)
 	}
+	list = by(list)
+	f.listeners.Store(&list)
 }
