@@ -14,10 +14,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxNesting bounds how deep a message may be nested. The gate bounds the
-// arguments in it further.
-const maxNesting = 1000
-
 // Stdio returns the transport over an input and an output, which stay open. The end of
 // over gives up pending writes: the SDK would wait for them without limit, and a
 // client that reads nothing would keep the process alive.
@@ -127,32 +123,10 @@ func (s *screen) judge(line []byte, long bool) (code int, why string) {
 		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("the line has more than %d bytes", s.max)
 	case len(line) == 0:
 		return 0, ""
-	case nesting(line) > maxNesting:
-		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is nested deeper than %d levels", maxNesting)
 	case !json.Valid(line):
 		return jsonrpc.CodeParseError, "the line is not JSON"
 	}
 	return 0, ""
-}
-
-// nesting is how deep a text of JSON is nested.
-func nesting(text []byte) (deepest int) {
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // A lineWriter writes whole lines: those of the SDK, and refusals between them.
