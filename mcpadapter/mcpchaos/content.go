@@ -9,78 +9,97 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-func contentRows() []*catalog.Row {
-	return []*catalog.Row{corrupted.row, garbage.row, wrongID.row, oversized.row}
-}
-
 // drawCut is the salt of the draw: ASCII for "corrupt".
 const drawCut = 0x636f7272757074
 
 // Corrupt cuts a received message off at a place drawn from the coordinates of
 // the call. The remainder is not valid JSON, which breaks the connection.
-func Corrupt() chaos.Fault { return corrupted.with(catalog.None{}) }
+func Corrupt() chaos.Fault { return corrupted.Of(catalog.None{}) }
 
-var corrupted = messages(catalog.Row{
-	Kind: "mcp_corrupted", Doc: "A received message is cut off, so that it is no JSON.",
-	Go:         "mcpchaos.Corrupt()",
-	Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-}, true, func(_ catalog.None, c chaos.Call, _ Message, text string) ([]string, error) {
-	return []string{text[:1+int(c.Draw(drawCut)*float64(len(text)-1))]}, nil
-}, nil)
+var corrupted = &catalog.Inject[catalog.None]{
+	Row: catalog.Row{
+		Kind: "mcp_corrupted", Doc: "A received message is cut off, so that it is no JSON.",
+		Go:    "mcpchaos.Corrupt()",
+		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+		Effect: chaos.EffectUnknown,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: lines("mcp_corrupted", true, func(_ catalog.None, c chaos.Call, _ Message, text string) ([]string, error) {
+		return []string{text[:1+int(c.Draw(drawCut)*float64(len(text)-1))]}, nil
+	}),
+}
 
 // InsertGarbage inserts a line that is not a message before a received message,
 // like a server that prints to its standard output. The line must not be empty
 // or valid JSON.
-func InsertGarbage(line string) chaos.Fault { return garbage.with(printed{line}) }
+func InsertGarbage(line string) chaos.Fault { return garbage.Of(printed{line}) }
 
-var garbage = messages(catalog.Row{
-	Kind: "mcp_garbage", Doc: "A line that is no message comes before a received message.",
-	Go: "mcpchaos.InsertGarbage(line)", Example: `{"line":"listening on stdio"}`,
-	Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-}, true, func(p printed, _ chaos.Call, _ Message, text string) ([]string, error) {
-	return []string{p.Line, text}, nil
-}, func(p printed, c *catalog.Check) {
-	c.That(!json.Valid([]byte(p.Line)) && strings.TrimSpace(p.Line) != "" && !strings.ContainsAny(p.Line, "\r\n"),
-		"line", p.Line, "one line of text that is not JSON")
-})
+var garbage = &catalog.Inject[printed]{
+	Row: catalog.Row{
+		Kind: "mcp_garbage", Doc: "A line that is no message comes before a received message.",
+		Go: "mcpchaos.InsertGarbage(line)", Example: `{"line":"listening on stdio"}`,
+		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+		Effect: chaos.EffectUnknown,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: lines("mcp_garbage", true, func(p printed, _ chaos.Call, _ Message, text string) ([]string, error) {
+		return []string{p.Line, text}, nil
+	}),
+}
 
 type printed struct {
 	Line string `json:"line" doc:"the line" allowed:"one line of text that is not JSON"`
 }
 
+// Check adds what bounds cannot say.
+func (p printed) Check(c *catalog.Check) {
+	c.That(!json.Valid([]byte(p.Line)) && strings.TrimSpace(p.Line) != "" && !strings.ContainsAny(p.Line, "\r\n"),
+		"line", p.Line, "one line of text that is not JSON")
+}
+
 // ChangeID gives a request or response an id that no request has. The end that
 // waits for the answer waits until its context ends. A notification has no id
 // and is not changed.
-func ChangeID() chaos.Fault { return wrongID.with(catalog.None{}) }
+func ChangeID() chaos.Fault { return wrongID.Of(catalog.None{}) }
 
-var wrongID = messages(catalog.Row{
-	Kind: "mcp_wrong_id", Doc: "A request or response has an id that no request has.",
-	Go:         "mcpchaos.ChangeID()",
-	Visibility: chaos.Explicit, Persistence: chaos.Transient,
-}, false, func(_ catalog.None, _ chaos.Call, _ Message, text string) ([]string, error) {
-	return edited(text, func(members map[string]json.RawMessage) error {
-		id, ok := members["id"]
-		if !ok {
-			return errors.New("the message has no id")
-		}
-		members["id"] = quoted("x" + strings.Trim(string(id), `"`)) // the SDKs count
-		return nil
-	})
-}, nil)
+var wrongID = &catalog.Inject[catalog.None]{
+	Row: catalog.Row{
+		Kind: "mcp_wrong_id", Doc: "A request or response has an id that no request has.",
+		Go:    "mcpchaos.ChangeID()",
+		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient,
+		Effect: chaos.EffectUnknown,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: lines("mcp_wrong_id", false, func(_ catalog.None, _ chaos.Call, _ Message, text string) ([]string, error) {
+		return edited(text, func(members map[string]json.RawMessage) error {
+			id, ok := members["id"]
+			if !ok {
+				return errors.New("the message has no id")
+			}
+			members["id"] = quoted("x" + strings.Trim(string(id), `"`)) // the SDKs count
+			return nil
+		})
+	}),
+}
 
 // Oversize makes a message longer by a number of bytes, from 1 to 64 MiB. The
 // padding is in the _meta of its parameters or result, which readers may
 // ignore. The reader decides whether the message is too long: see
 // [Options.MaxLine]. A protocol error has no _meta and is not changed.
-func Oversize(bytes int) chaos.Fault { return oversized.with(padding{bytes}) }
+func Oversize(bytes int) chaos.Fault { return oversized.Of(padding{bytes}) }
 
-var oversized = messages(catalog.Row{
-	Kind: "mcp_oversized", Doc: "A message is much longer.",
-	Go: "mcpchaos.Oversize(bytes)", Example: `{"bytes":1048576}`,
-	Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-}, false, func(p padding, _ chaos.Call, _ Message, text string) ([]string, error) {
-	return edited(text, func(members map[string]json.RawMessage) error { return pad(members, p.Bytes) })
-}, nil)
+var oversized = &catalog.Inject[padding]{
+	Row: catalog.Row{
+		Kind: "mcp_oversized", Doc: "A message is much longer.",
+		Go: "mcpchaos.Oversize(bytes)", Example: `{"bytes":1048576}`,
+		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+		Effect: chaos.EffectUnknown,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: lines("mcp_oversized", false, func(p padding, _ chaos.Call, _ Message, text string) ([]string, error) {
+		return edited(text, func(members map[string]json.RawMessage) error { return pad(members, p.Bytes) })
+	}),
+}
 
 type padding struct {
 	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"bytes that the message is longer"`
