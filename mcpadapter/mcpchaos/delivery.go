@@ -88,7 +88,8 @@ var flood = &catalog.Inject[notices]{
 		Effect: chaos.EffectDone,
 	},
 	Phase: chaos.PhaseChange,
-	Inject: lines("mcp_list_changed_flood", false, func(p notices, _ chaos.Call, _ Message, text string) ([]string, error) {
+	Inject: lines("mcp_list_changed_flood", false, func(p notices, _ chaos.Call, _ Message,
+		text string) ([]string, error) {
 		const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}`
 		return append([]string{text}, slices.Repeat([]string{changed}, p.Count)...), nil
 	}),
