@@ -1,4 +1,4 @@
-package session
+package mcpadapter
 
 import (
 	"context"
@@ -7,20 +7,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Progress notifies the client of how far a call is. Writing to a client that
+// A progress notifies the client of how far a call is. Writing to a client that
 // does not read would block, so a goroutine of its own writes. A newer report
 // replaces one that waits.
-type Progress struct {
+type progress struct {
 	latest chan mcp.ProgressNotificationParams // nil: the client did not ask
 	ended  chan struct{}
 	token  any
 	total  float64
 }
 
-// NewProgress starts reporting, if the call has a progress token. [Progress.End] ends
+// newProgress starts reporting, if the call has a progress token. end ends
 // it.
-func NewProgress(ctx context.Context, req *mcp.CallToolRequest, total int) *Progress {
-	p := &Progress{token: req.Params.GetProgressToken(), total: float64(total)}
+func newProgress(ctx context.Context, req *mcp.CallToolRequest, total int) *progress {
+	p := &progress{token: req.Params.GetProgressToken(), total: float64(total)}
 	if p.token == nil {
 		return p
 	}
@@ -37,9 +37,9 @@ func NewProgress(ctx context.Context, req *mcp.CallToolRequest, total int) *Prog
 	return p
 }
 
-// Report reports that done of the total are done. It does not block. Only one
+// report reports that done of the total are done. It does not block. Only one
 // goroutine may call it.
-func (p *Progress) Report(done int, message string) {
+func (p *progress) report(done int, message string) {
 	if p.latest == nil {
 		return
 	}
@@ -54,9 +54,9 @@ func (p *Progress) Report(done int, message string) {
 // lastWord is how long the last notification may take.
 const lastWord = 10 * time.Second
 
-// End waits until the last notification is out, for lastWord at most. A client
+// end waits until the last notification is out, for lastWord at most. A client
 // that does not read delays only its own notifications, until its session ends.
-func (p *Progress) End() {
+func (p *progress) end() {
 	if p.latest == nil {
 		return
 	}

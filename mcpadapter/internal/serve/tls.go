@@ -1,4 +1,4 @@
-package web
+package serve
 
 import (
 	"crypto/tls"

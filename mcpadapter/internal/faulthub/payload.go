@@ -1,7 +1,4 @@
-// Package faultevent has the payload that reports a fault to subscribers over
-// MCP. It has both shapes that fault-event servers use, so that one runner
-// understands a Kubernetes server and an injector alike.
-package faultevent
+package faulthub
 
 import (
 	"cmp"
@@ -10,6 +7,9 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
+
+// The payload that reports a fault has both shapes that fault-event servers use, so
+// that one runner understands a Kubernetes server and an injector alike.
 
 // An Origin is the part of a payload that the event itself does not know.
 type Origin struct {

@@ -1,5 +1,7 @@
-// Package web bounds what HTTP clients may hold: connections, and time.
-package web
+// Package serve has what stands between a server and its clients: bounds on what
+// they may hold over HTTP, TLS, and a transport over standard input and output that
+// outlives lines which are no messages.
+package serve
 
 import (
 	"context"

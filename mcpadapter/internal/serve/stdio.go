@@ -1,6 +1,4 @@
-// Package stdio is the transport over standard input and output of a server that
-// outlives lines which are no messages.
-package stdio
+package serve
 
 import (
 	"bufio"
@@ -16,17 +14,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxNesting bounds how deep a message may be nested. The gate bounds the
-// arguments in it further.
-const maxNesting = 1000
-
-// New returns the transport over an input and an output, which stay open. The end of
+// Stdio returns the transport over an input and an output, which stay open. The end of
 // over gives up pending writes: the SDK would wait for them without limit, and a
 // client that reads nothing would keep the process alive.
 //
 // The SDK ends the session at the first line that is no message. So a screen in
 // front of it answers such lines, and those of more than max bytes.
-func New(in io.ReadCloser, out io.Writer, over <-chan struct{}, max int) mcp.Transport {
+func Stdio(in io.ReadCloser, out io.Writer, over <-chan struct{}, max int) mcp.Transport {
 	answers := &lineWriter{to: output{out, over}}
 	return &screened{screen: &screen{in: in, lines: bufio.NewReader(in), max: max, answers: answers}}
 }
@@ -129,32 +123,10 @@ func (s *screen) judge(line []byte, long bool) (code int, why string) {
 		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("the line has more than %d bytes", s.max)
 	case len(line) == 0:
 		return 0, ""
-	case nesting(line) > maxNesting:
-		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is nested deeper than %d levels", maxNesting)
 	case !json.Valid(line):
 		return jsonrpc.CodeParseError, "the line is not JSON"
 	}
 	return 0, ""
-}
-
-// nesting is how deep a text of JSON is nested.
-func nesting(text []byte) (deepest int) {
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // A lineWriter writes whole lines: those of the SDK, and refusals between them.
@@ -180,4 +152,38 @@ func (w *lineWriter) refuse(code int, why string) error {
 	}
 	_, err = w.Write(append(text, '\n'))
 	return err
+}
+
+// output writes until the server ends. A write that blocks then is given up:
+// only its own goroutine waits for it, until the client reads or the process
+// ends.
+type output struct {
+	to   io.Writer
+	over <-chan struct{}
+}
+
+var errOver = errors.New("mcpadapter: the server has ended, and the client did not read")
+
+func (o output) Write(p []byte) (int, error) {
+	type written struct {
+		n   int
+		err error
+	}
+	done := make(chan written, 1)
+	text := bytes.Clone(p) // the caller may use p again after giving up
+	go func() {
+		n, err := o.to.Write(text)
+		done <- written{n, err}
+	}()
+	select {
+	case w := <-done:
+		return w.n, w.err
+	case <-o.over:
+	}
+	select {
+	case w := <-done: // it was written at the same moment
+		return w.n, w.err
+	default:
+		return 0, errOver
+	}
 }
