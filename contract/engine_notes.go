@@ -1,10 +1,12 @@
 package contract
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -302,4 +304,74 @@ func (c *coverage) rows(all bool) (rows []CoverCount) {
 
 func compareCover(a, b CoverCount) int {
 	return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Try, b.Try))
+}
+
+// plus adds two durations that are not negative.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// add adds to a count.
+func add(count *int, n int) {
+	if *count > math.MaxInt-n {
+		*count = math.MaxInt
+		return
+	}
+	*count += n
+}
+
+// toInt makes an int of a counter.
+func toInt(n uint64) int { return int(min(n, math.MaxInt)) }
+
+// reachedAgent reports whether some delivered fault is known to have reached the
+// agent itself. A fault on a call that a tool made reaches it if each call around
+// that one passes the outcome on. Otherwise the tool recovered, or turned it into
+// something that cannot be distinguished from a result of the tool's own.
+func reachedAgent(observations []*Observation) bool {
+	within := map[string][]*chaos.Event{} // calls by target: those that others may be in
+	var open []*chaos.Event               // delivered, on calls that other calls made
+	for _, o := range observations {
+		for i := range o.Events {
+			e := &o.Events[i]
+			within[e.Target] = append(within[e.Target], e)
+			switch {
+			case !e.Delivered:
+			case e.Caller == "":
+				return true
+			default:
+				open = append(open, e)
+			}
+		}
+	}
+	seen := map[*chaos.Event]bool{}
+	for len(open) > 0 {
+		e := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, around := range within[e.Caller] {
+			switch {
+			case seen[around] || !passesOn(around, e):
+			case around.Caller == "":
+				return true
+			default:
+				seen[around] = true
+				open = append(open, around)
+			}
+		}
+	}
+	return false
+}
+
+// passesOn reports whether one call lasted around another and let its outcome
+// through: the injected error, the wait, or the very result.
+func passesOn(around, e *chaos.Event) bool {
+	switch {
+	case around == e || around.Start > e.Start || around.End < e.End:
+		return false
+	case e.Outcome == chaos.OutcomeInjected, e.Outcome == chaos.OutcomePanicked, e.Outcome == chaos.OutcomeOpen:
+		return around.Outcome == e.Outcome
+	}
+	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
 }

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -56,7 +55,7 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 			if runs != nil {
 				runs[p.list] = s
 			}
-			w.report(ctx, r, q, j.scenario, s)
+			w.conclude(ctx, r, q, j.scenario, s)
 		})
 	}
 	return reports
@@ -66,21 +65,21 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 // same prompts. If there is one alone, it ends when that breaks, unless AskAll is set.
 func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) *run {
 	p := q.invariant
-	r := &liveRun{engine: w.engine, source: j.scenario.source, scenario: j.scenario, cell: j.cell(p),
+	live := &liveRun{engine: w.engine, source: j.scenario.source, scenario: j.scenario, cell: j.cell(p),
 		prompts: p.list.prompts}
-	if !w.engine.asksAll() && len(r.prompts) > 1 {
-		r.inquiry = q
+	if !w.engine.asksAll() && len(live.prompts) > 1 {
+		live.inquiry = q
 	}
 	for _, other := range j.invariants {
 		if other.list == p.list {
-			r.needs |= other.gather
+			live.needs |= other.gather
 		}
 	}
-	return w.execute(ctx, r, bubble)
+	return w.execute(ctx, live, bubble)
 }
 
-// report judges a cell and fills in its report, with what the report of the matrix needs.
-func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
+// conclude judges a cell and fills in its report, with what the report of the matrix needs.
+func (w *worker) conclude(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
 	w.decide(ctx, r, q, scenario, s)
 	if r.notes.Run != nil {
 		if s.warning != "" {
@@ -94,7 +93,7 @@ func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario
 			}
 		}
 	}
-	w.addRerun(r)
+	r.Rerun = rerunLine(w.engine.o.Harness.Rerun, r)
 }
 
 // decide judges a cell and fills in its outcome.
@@ -115,157 +114,39 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.Evidence, r.observed = evidence(r, q.invariant, found, s), s.all
 }
 
-// addRerun adds the line that repeats the cell. The line is not part of the
-// cell's outcome, so a failure to make it is a warning.
-func (w *worker) addRerun(r *CellReport) {
-	o := &w.engine.o
-	if o.Harness.Rerun == nil || r.State == Held && o.Keep != KeepAll {
-		return
-	}
-	var line string
-	c := r.Cell
-	if why := callAside(&w.caller, w.engine.watchdog(), func() { line = o.Harness.Rerun(c) }); why != "" {
-		r.notes.Warnings = append(r.notes.Warnings, fmt.Sprintf("Rerun failed on %v: %s", c, why))
-		return
-	}
-	r.Rerun = line
-}
-
-// around runs a cell within [Harness.Around]. That is user code too: it may fail
-// before the cell or after it. Once the worker has given up on Around, the cell
-// must not start. The run of a Runner is in the bubble of calm runs.
+// around runs a cell within [Harness.Around], once: when Around has returned, the cell must not
+// start any more. Around may fail before the cell or after it. The run of a Runner is in the
+// bubble of calm runs.
 func (w *worker) around(ctx context.Context, r *CellReport, source *worldSource, cell func(*CellReport, Bubble)) {
 	switch e := w.engine; {
 	case e.forRunner:
 		cell(r, w.calmBubble(source))
+		return
 	case e.o.Harness.Around == nil:
 		cell(r, nil)
-	default:
-		a := &aroundCall{cell: cell, report: *r, moves: make(chan struct{}, 2)}
-		*r = w.waitAround(ctx, a)
+		return
 	}
-}
-
-// waitAround calls Around and waits for it and for the cell within it. When ctx ends, the
-// cell notices by itself, and Around outside of the cell has a grace.
-func (w *worker) waitAround(ctx context.Context, a *aroundCall) CellReport {
-	c := a.report.Cell
-	ended := w.aroundCaller.Start(func() error {
-		w.engine.o.Harness.Around(c, a.enter)
+	var mu sync.Mutex // held while the cell runs, which may be on a goroutine of Around's own
+	over := false
+	own := *r
+	run := func(bubble Bubble) *CellReport {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			over = true
+			cell(&own, bubble)
+		}
+		shown := own
+		return &shown
+	}
+	err := w.aroundCaller.Received(<-w.aroundCaller.Start(func() error {
+		w.engine.o.Harness.Around(own.Cell, run)
 		return nil
-	})
-	limit := w.engine.watchdog()
-	watchdog := time.NewTimer(limit)
-	defer watchdog.Stop()
-	var err error
-	why, cancelled := "", ctx.Done()
-	for returned := false; ; {
-		if (returned || why != "") && a.close() { // else the cell is still running, on a goroutine of Around's own
-			return a.result(err, why)
-		}
-		select {
-		case err = <-ended:
-			err, returned = w.aroundCaller.Received(err), true
-		case <-a.moves: // the cell began, which has its own watchdog, or it ended
-			if a.inside() {
-				watchdog.Stop()
-			} else {
-				watchdog.Reset(limit)
-			}
-		case <-cancelled:
-			cancelled, limit = nil, usercode.Grace
-			if !a.inside() {
-				watchdog.Reset(limit)
-			}
-		case <-watchdog.C:
-			w.aroundCaller.Release()
-			why = fmt.Sprintf("the watchdog gave up after %v of real time in Around", limit)
-			if ctx.Err() != nil {
-				why = "the run was cancelled, in Around"
-				a.cancel()
-			}
-		}
+	}))
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	if *r = own; err != nil && !r.Violated {
+		r.State, r.Why, r.Undecided = Inconclusive, fmt.Sprintf("Around failed: %v", err), false
 	}
-}
-
-// aroundCall is one call of Around, which runs its cell at most once.
-type aroundCall struct {
-	cell  func(*CellReport, Bubble)
-	moves chan struct{} // one when the cell begins, one when it ends
-	once  sync.Once
-
-	mu     sync.Mutex
-	in     bool // the cell is running
-	closed bool // the cell must not start any more
-	report CellReport
-}
-
-// enter runs the cell. It returns a copy of the report, because Around may be
-// left behind while it holds the copy.
-func (a *aroundCall) enter(bubble Bubble) *CellReport {
-	a.once.Do(func() {
-		if !a.move(true) {
-			return
-		}
-		r := a.report // which is not written before this
-		a.cell(&r, bubble)
-		a.mu.Lock()
-		a.report = r
-		a.mu.Unlock()
-		a.move(false)
-	})
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	r := a.report
-	return &r
-}
-
-// move notes that the cell begins or ends. It returns false if the call is closed.
-func (a *aroundCall) move(in bool) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return false
-	}
-	a.in = in
-	a.moves <- struct{}{}
-	return true
-}
-
-func (a *aroundCall) inside() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.in
-}
-
-// close keeps the cell from starting and returns true, unless the cell is running.
-func (a *aroundCall) close() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.closed = !a.in
-	return a.closed
-}
-
-// cancel notes that the run was cancelled.
-func (a *aroundCall) cancel() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.report.notes = cmp.Or(a.report.notes, &cellNotes{})
-	a.report.notes.Cancelled = true
-}
-
-// result is the cell's report. A broken invariant stays broken; any other
-// outcome is inconclusive when Around failed.
-func (a *aroundCall) result(err error, why string) CellReport {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	r := a.report
-	r.Abandoned = r.Abandoned || why != ""
-	if err != nil {
-		why = fmt.Sprintf("Around failed: %v", err)
-	}
-	if why != "" && !r.Violated {
-		r.State, r.Why, r.Undecided = Inconclusive, why, false
-	}
-	return r
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -34,36 +33,6 @@ type Goal struct {
 
 // Reached reports whether the goal was reached in a cell, and its function never failed.
 func (g *GoalCount) Reached() bool { return g.Cells > 0 && g.Failed == "" }
-
-func (m *Matrix) checkGoals(p *fielderror.List) {
-	var names []string
-	for _, s := range m.Scenarios {
-		names = append(names, s.Name)
-	}
-	first := map[string]int{}
-	for i, g := range m.Goals {
-		field := fmt.Sprintf("Goals[%d]", i)
-		before, twice := first[g.Name]
-		switch {
-		case !namePattern.MatchString(g.Name):
-			p.Wrong(field+".Name", g.Name, "one or more letters, digits, '.', '_' and '-'")
-		case twice:
-			p.Wrong(field+".Name", g.Name, fmt.Sprintf("a name of its own: number %d has this one", before))
-		default:
-			first[g.Name] = i
-		}
-		if g.Err != nil {
-			p.Because(field, g.Name, g.Err, "")
-		} else if g.Reached == nil {
-			p.Wrong(field+".Reached", fielderror.Found("nil"), "a function")
-		}
-		for k, s := range g.Scenarios {
-			if !slices.Contains(names, s) {
-				p.Wrong(fmt.Sprintf("%s.Scenarios[%d]", field, k), s, strings.Join(names, ", ")+text.Meant(s, names))
-			}
-		}
-	}
-}
 
 // assignGoals gives each scenario the goals that its cells may reach.
 func (e *engine) assignGoals() {

@@ -94,7 +94,7 @@ func runs(t testing.TB) map[string]*contract.Report {
 	all := map[string]*contract.Report{}
 	run := func(name string, change func(*contract.Matrix, *contract.RunOptions)) {
 		m, o := desks(), &contract.RunOptions{Workers: 3, AllowInconclusive: 3, Harness: contract.Harness{
-			Rerun: func(c contract.Cell) string { return "go test -run " + c.String() }}}
+			Rerun: "go test -run {scenario}/{invariant}/{trial}"}}
 		change(m, o)
 		r, err := m.Run(t.Context(), o)
 		if name != "cancelled" {
