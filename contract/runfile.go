@@ -121,7 +121,6 @@ type unitCell struct {
 	Cell      hidden `json:"cell,omitempty"`
 	Severity  hidden `json:"severity,omitempty"`
 	State     hidden `json:"state,omitempty"`
-	Layer     hidden `json:"layer,omitempty"`
 	Violated  hidden `json:"broke,omitempty"`
 	Delivered hidden `json:"delivered,omitempty"`
 	Elapsed   hidden `json:"elapsedNs,omitempty"`

@@ -250,7 +250,7 @@ func (e *unitEncoder) line(u *keptUnit) (*runUnit, error) {
 				line.Runs = append(line.Runs, &own)
 			}
 		}
-		e.strip(&c)
+		e.strip(&c, s)
 		states = append(states, letterOf(&c))
 		delivered, elapsed = append(delivered, c.Delivered), append(elapsed, int64(c.Elapsed))
 		rest, err := encodeText(unitCell{bareCell: (*bareCell)(&c)})
@@ -268,10 +268,13 @@ func (e *unitEncoder) line(u *keptUnit) (*runUnit, error) {
 	return line, nil
 }
 
-// strip leaves out of a cell what the options say, and the line that the head knows.
-func (e *unitEncoder) strip(c *CellReport) {
+// strip leaves out of a cell what the options say, and what the head knows.
+func (e *unitEncoder) strip(c *CellReport, s *headScenario) {
 	if c.Rerun == rerunLine(e.head.Rerun, c) {
 		c.Rerun = ""
+	}
+	if c.Layer == s.Layer {
+		c.Layer = ""
 	}
 	if e.withoutEvidence {
 		c.Evidence, c.Why, c.Rerun, c.Copy = nil, "", "", 0 // the fields of the end say what is a copy
