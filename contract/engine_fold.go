@@ -165,6 +165,7 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	r := f.report
 	r.Cancelled = cancelled
+	r.Judges = ofOneJudge(r.Judges)
 	r.Coverage = f.coverage.rows(len(r.Faults) > 0 && !cancelled && !r.Filtered && r.Dropped == 0)
 	like := map[[2]string]*Field{}
 	for i := range stated {
