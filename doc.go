@@ -8,7 +8,8 @@
 //     registries and streams with faults. Its parts: chaos/fault, the faults;
 //     chaos/when, the triggers; chaos/lies, results that are well-formed and
 //     wrong; chaos/chaoshttp and chaos/chaosio, faults of HTTP and of readers;
-//     chaos/chaoshttp/modeltest, a scripted model provider; chaos/planjson,
+//     chaos/chaoshttp/modeltest, a scripted model provider; chaos/experiment,
+//     steady states, rollbacks and game days; chaos/planjson,
 //     plans as JSON; chaos/lint, the mistakes in a plan; chaos/chaostest,
 //     checks for faults and triggers of your own.
 //   - [github.com/shakedown-go/shakedown/contract] checks every invariant in every
@@ -18,8 +19,8 @@
 //     contract/contracttest, the matrix as go test subtests in virtual time;
 //     contract/httpagent, agents behind HTTP; contract/cassette, their HTTP
 //     exchanges recorded and played; contract/report, the report for people and
-//     for programs; contract/compare, two reports; contract/experiment, steady states, rollbacks and
-//     game days; contract/trace, chaos events and traces as timelines.
+//     for programs; contract/compare, two reports;
+//     contract/trace, chaos events and traces as timelines.
 //   - [github.com/shakedown-go/shakedown/scoring] computes a score, a verdict of
 //     three values and an interval from the cells; scoring/timeline finds
 //     outages and recovery in a recorded run.

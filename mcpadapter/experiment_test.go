@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/internal/usercode/usercodetest"
 )
 

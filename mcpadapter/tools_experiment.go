@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 )
 

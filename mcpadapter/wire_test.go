@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 )
 
 // What the tools answer, member by member. The clock is that of the bubble, so

@@ -41,7 +41,8 @@ const (
 	shareOfOverall = 0.4
 )
 
-// A Comparison says what changed between two reports.
+// A Comparison says what changed between two reports, or what the scenarios of one report change
+// beside a calm one.
 type Comparison struct {
 	// Before and After are those of the [Options].
 	Before string `json:"before"`
@@ -67,6 +68,11 @@ type Comparison struct {
 	// Sees is what a field of this comparison could have seen, and Overall.Sees what all
 	// together; nil: nothing was tested.
 	Sees *Power `json:"sees,omitempty"`
+	// Calm and Again are, of [Scenarios], the calm scenarios, and Noise is what they disagree on;
+	// nil: there is no second one.
+	Calm  string `json:"calm,omitempty"`
+	Again string `json:"again,omitempty"`
+	Noise *Noise `json:"noise,omitempty"`
 }
 
 // A Field is a field that two reports, or two scenarios, have in common.

@@ -19,13 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/cassette"
 	"github.com/shakedown-go/shakedown/contract/compare"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
-	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/judge"
 	"github.com/shakedown-go/shakedown/contract/mutate"
@@ -293,7 +293,7 @@ func TestUnsoundErrorOfAnExperiment(t *testing.T) {
 				{Name: "kill it", Start: func(context.Context) (any, experiment.Undo, error) {
 					return nil, func(context.Context) error { undone = true; return bad }, bad
 				}}},
-			Controls: []experiment.Control{{Name: "watch", After: func(context.Context, experiment.Moment) error { return bad }}},
+			OnStep: func(context.Context, experiment.Step) { panic(bad) },
 		}
 		j, err := experiment.Run(t.Context(), e, nil)
 		require.NoError(t, err)

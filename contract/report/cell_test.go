@@ -52,7 +52,6 @@ func TestCellRefuses(t *testing.T) {
 	var field *report.FieldError
 	var b bytes.Buffer
 	assert.ErrorAs(t, report.Cell(&b, nil, nil), &field)
-	assert.ErrorAs(t, report.Cell(&b, &contract.CellReport{}, nil), &field)
 	assert.ErrorAs(t, report.Cell(&b, &contract.CellReport{Severity: contract.Low}, &report.TextOptions{Width: 3}), &field)
 	assert.Empty(t, b.String())
 	full := errors.New("full")

@@ -207,7 +207,7 @@ func standing(r *contract.Report) (sentences []string) {
 		{"Field that lacks trials", "Fields that lack trials", "open: ",
 			func(f contract.Field) bool { return lacks(r, f) }},
 	}
-	all := told(r)
+	all := notable(r)
 	for _, kind := range kinds {
 		var names []string
 		for _, f := range all {
@@ -240,7 +240,7 @@ func decisionsOf(r *contract.Report) map[place]*stats.Decision {
 
 // addLists adds the lists that the report has too.
 func (d *Digest) addLists(r *contract.Report) {
-	d.Fields, d.FieldsOmitted = few(told(r), maxFields)
+	d.Fields, d.FieldsOmitted = few(notable(r), maxFields)
 	goals := slices.Clone(r.Goals)
 	slices.SortStableFunc(goals, func(a, b contract.GoalCount) int { return compareBool(a.Reached(), b.Reached()) })
 	d.Goals, d.GoalsOmitted = few(goals, maxGoals)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -146,7 +147,7 @@ func (b *group) faults(most int) []string {
 
 // ownFaults says that the scenario breaks something without rules.
 func ownFaults(c *contract.CellReport) string {
-	return fmt.Sprintf("those that the scenario has by itself, in the layer %q", clip(string(c.Layer), 60))
+	return fmt.Sprintf("those that the scenario has by itself, in the layer %q", document.Clip(string(c.Layer), 60))
 }
 
 // sawFaults counts the calls with a fault and the prompts that were rewritten.
@@ -160,15 +161,6 @@ func sawFaults(c *contract.CellReport, of string) string {
 			text.Plural(c.Rewritten, "prompt")+of+text.Noun(c.Rewritten, " was", " were")+" rewritten")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// clipped returns the lines, each cut to a width.
-func clipped(lines []string, width int) []string {
-	out := make([]string, 0, len(lines))
-	for _, line := range lines {
-		out = append(out, clip(line, width))
-	}
-	return out
 }
 
 // maxChanges bounds the changed values in one line.
@@ -195,7 +187,8 @@ func faultLine(e *chaos.Event, calls, waited string) string {
 			fmt.Fprintf(&b, ", and %s", text.Plural(len(e.Changes)-i, "more change"))
 			break
 		}
-		fmt.Fprintf(&b, ", %s%s became %s", changedPath(c), clip(string(c.Before), 40), clip(string(c.After), 40))
+		fmt.Fprintf(&b, ", %s%s became %s", changedPath(c), document.Clip(string(c.Before), 40),
+			document.Clip(string(c.After), 40))
 	}
 	if e.Outcome == chaos.OutcomeOpen {
 		b.WriteString(", the call was still open when its cell ended")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +89,7 @@ func TestNumberedIsShort(t *testing.T) {
 	}
 	assert.Equal(t, "1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, … and 88 more", numbered(odd))
 	assert.Equal(t, "1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25", numbered(odd[:13]), "one more is as short as the word for it")
-	assert.Equal(t, "1, 2, 4 to 6", numbered([]int{1, 2, 4, 5, 6}))
+	assert.Equal(t, "1, 2, 4 to 6, 8", numbered([]int{1, 2, 4, 5, 6, 8}), "two in a row are not worth a range")
 }
 
 // What is shown of the groups does not depend on the order in which trials are listed.
@@ -104,7 +105,7 @@ func TestGroupsOfAnInvariantAndAReason(t *testing.T) {
 	}}
 	show := func(groups []*group) (lines []string) {
 		for _, b := range groups {
-			lines = append(lines, headOf(b)+": "+b.why())
+			lines = append(lines, strings.Join(headOf(b).Names, " / ")+headOf(b).Text+": "+b.why())
 			lines = append(lines, b.also()...)
 		}
 		return lines

@@ -150,7 +150,7 @@ func (p *brokenPlace) among() string {
 func (b *group) also() []string {
 	var lines []string
 	for _, p := range b.places[1:] {
-		line := clean(p.scenario) + p.among()
+		line := p.scenario + p.among()
 		if p.cell.Evidence != nil {
 			if ranked := rankedFaults(p.cell); len(ranked) > 0 {
 				line += ": " + ranked[0].text
@@ -261,12 +261,12 @@ func undecidedBy(r *contract.Report, by undecidedKey) []*undecidedGroup {
 	return all
 }
 
-// outcome describes the group: where its cells are, with the name of a scenario as the
-// format writes it, how many they are, and what became of them.
-func (u *undecidedGroup) outcome(name func(string) string) string {
-	where := name(u.scenarios[0])
+// outcome says after the name of the first scenario where else the cells are, how many they are,
+// and what became of them.
+func (u *undecidedGroup) outcome() string {
+	where := ""
 	if others := len(u.scenarios) - 1; others > 0 {
-		where += " and " + text.Plural(others, "other scenario")
+		where = " and " + text.Plural(others, "other scenario")
 	}
 	return fmt.Sprintf("%s: %s %s", where, text.Plural(u.cells, "cell"), u.mark.short())
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/junit"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -66,9 +67,9 @@ func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 func verdictSuite(r *contract.Report) *junit.Suite {
 	s := &junit.Suite{Name: "verdict", Properties: &junit.Properties{}}
 	s.Properties.Add("verdict", r.Score.Verdict.String())
-	s.Properties.Add("why", clean(r.Score.Why))
+	s.Properties.Add("why", r.Score.Why)
 	for _, f := range facts(r) {
-		s.Properties.Add(f.label, f.text)
+		s.Properties.Add(f.Label, f.Text)
 	}
 	for i := range r.Defects {
 		s.Properties.Add(fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i]))
@@ -77,7 +78,7 @@ func verdictSuite(r *contract.Report) *junit.Suite {
 		s.Properties.Add("note", note)
 	}
 	c := junit.Case{Name: "verdict", Class: title(r)}
-	why := &junit.Result{Message: clean(r.Score.Why), Type: r.Score.Verdict.String()}
+	why := &junit.Result{Message: r.Score.Why, Type: r.Score.Verdict.String()}
 	switch r.Score.Verdict {
 	case scoring.Fail:
 		c.Failure = why
@@ -97,7 +98,7 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junit.Suite {
 		c := &r.Cells[i]
 		s := byName[c.Cell.Scenario]
 		if s == nil {
-			s = &junit.Suite{Name: clean(c.Cell.Scenario)}
+			s = &junit.Suite{Name: c.Cell.Scenario}
 			byName[c.Cell.Scenario] = s
 			suites = append(suites, s)
 		}
@@ -127,11 +128,11 @@ func elapsed(c *contract.CellReport) time.Duration {
 // ratesSuite has a case for each promised rate.
 func ratesSuite(r *contract.Report, o *JUnitOptions) *junit.Suite {
 	s := &junit.Suite{Name: "rates"}
-	for _, f := range told(r) {
+	for _, f := range notable(r) {
 		if f.AtLeast == 0 {
 			continue
 		}
-		c := junit.Case{Name: clean(f.Scenario) + "/" + clean(f.Invariant), Class: title(r) + ".rates"}
+		c := junit.Case{Name: f.Scenario + "/" + f.Invariant, Class: title(r) + ".rates"}
 		result := &junit.Result{Message: standsText(r, f),
 			Type: f.Standing.Decision.String() + ", " + f.Severity.String()}
 		switch {
@@ -153,14 +154,14 @@ func ratesSuite(r *contract.Report, o *JUnitOptions) *junit.Suite {
 func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
 	rates map[place]*stats.Decision) junit.Case {
 	out := junit.Case{
-		Name:  clean(c.Cell.Invariant) + "/" + strconv.Itoa(c.Cell.Trial),
-		Class: title(r) + "." + clean(c.Cell.Scenario),
+		Name:  c.Cell.Invariant + "/" + strconv.Itoa(c.Cell.Trial),
+		Class: title(r) + "." + c.Cell.Scenario,
 	}
 	if spent := elapsed(c); spent > 0 {
 		out.Time = seconds(spent)
 	}
 	m := markOf(c)
-	result := &junit.Result{Message: clean(c.Why), Type: m.short()}
+	result := &junit.Result{Message: c.Why, Type: m.short()}
 	switch {
 	case m == markHeld:
 	case m.broken() && rates[place{c.Cell.Scenario, c.Cell.Invariant}] != nil:
@@ -186,19 +187,15 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
 
 // evidenceText is the text that a CI system shows for a failed case.
 func evidenceText(c *contract.CellReport) string {
-	b := &group{cell: c, mark: markOf(c)}
+	item := itemOf(&group{cell: c, mark: markOf(c), places: []*brokenPlace{{cell: c}}}, document.Unlimited)
 	var lines []string
-	add := func(label, text string) { lines = append(lines, label+": "+text) }
-	add("why", block(b.why(), maxText))
-	if o := c.Evidence; o != nil {
-		add("prompt", block(o.Prompt, maxText))
-		add("answer", block(o.Response, maxText))
-	}
-	for _, f := range b.faults(unlimited) {
-		add("fault", clean(f))
-	}
-	if c.Rerun != "" {
-		add("rerun", clean(c.Rerun))
+	for _, d := range item.Details {
+		for _, s := range d.List {
+			lines = append(lines, d.Label+": "+document.Clean(s))
+		}
+		if d.Text != "" {
+			lines = append(lines, d.Label+": "+document.Block(d.Text, document.MaxText))
+		}
 	}
 	return strings.Join(lines, "\n")
 }

@@ -109,47 +109,12 @@ func TestABrokenCellThatTheCountsLackIsShown(t *testing.T) {
 	}
 }
 
-func TestRefusedReports(t *testing.T) {
-	spoil := func(change func(r *contract.Report)) *contract.Report {
-		r := passed(t)
-		change(r)
-		return r
+func TestARefusedReport(t *testing.T) {
+	for _, f := range formats() {
+		var b bytes.Buffer
+		assert.ErrorContains(t, f.write(&b, nil), "report: report is nil; allowed: a report", f.ending)
+		assert.Zero(t, b.Len(), "nothing is written")
 	}
-	for _, row := range []struct {
-		why    string
-		report *contract.Report
-		fields []string
-	}{
-		{"there is none", nil, []string{"report"}},
-		{"a verdict without a name", spoil(func(r *contract.Report) { r.Score.Verdict = 9 }), []string{"score.verdict"}},
-		{"a state and a severity without a name, both reported", spoil(func(r *contract.Report) {
-			r.Cells[1].State, r.Cells[2].Severity = 9, 0
-		}), []string{"cells[1].state", "cells[2].severity"}},
-		{"a severity of the score without a name", spoil(func(r *contract.Report) { r.Score.Severities[1].Severity = 0 }),
-			[]string{"score.severities[1].severity"}},
-	} {
-		for _, f := range formats() {
-			var b bytes.Buffer
-			err := f.write(&b, row.report)
-			assert.Equal(t, row.fields, fieldsOf(err), "%s: %s", f.ending, row.why)
-			assert.Zero(t, b.Len(), "nothing is written: %s", row.why)
-		}
-	}
-}
-
-// fieldsOf lists the fields of the joined errors.
-func fieldsOf(err error) []string {
-	var fields []string
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range many.Unwrap() {
-			fields = append(fields, fieldsOf(one)...)
-		}
-		return fields
-	}
-	if f, ok := errors.AsType[*report.FieldError](err); ok {
-		fields = append(fields, f.Field)
-	}
-	return fields
 }
 
 func TestRefusedOptions(t *testing.T) {

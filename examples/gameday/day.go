@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 	"github.com/shakedown-go/shakedown/scoring/timeline/plot"
@@ -87,7 +87,7 @@ func (d *day) play(ctx context.Context, left []scenario) error {
 			d.show(result{Name: s.Name, Seed: d.set.seed, Verdict: skipped, Findings: nothing()})
 			continue
 		}
-		s.Controls = append(s.Controls, d.watch(s))
+		s.OnStep = d.watch(s)
 		if err := lab.Register(s.Experiment); err != nil {
 			return err
 		}
@@ -128,26 +128,18 @@ func (d *day) left() []scenario {
 }
 
 // watch reports an experiment as it runs, and keeps its result.
-func (d *day) watch(s scenario) experiment.Control {
-	return experiment.Control{
-		Name: "watch",
-		Before: func(_ context.Context, m experiment.Moment) error {
-			switch m.Level {
-			case experiment.LevelExperiment:
-				d.announce(s)
-			case experiment.LevelMethod:
-				fmt.Fprintf(d.out, "  all is well; now the fault, for %v\n", d.set.fault)
+func (d *day) watch(s scenario) func(context.Context, experiment.Step) {
+	return func(_ context.Context, step experiment.Step) {
+		switch {
+		case step.Level == experiment.LevelExperiment && !step.Ended:
+			d.announce(s)
+		case step.Level == experiment.LevelMethod && !step.Ended:
+			fmt.Fprintf(d.out, "  all is well; now the fault, for %v\n", d.set.fault)
+		case step.Level == experiment.LevelExperiment:
+			if err := d.finish(s, step.Journal); err != nil {
+				d.problems = append(d.problems, err)
 			}
-			return nil
-		},
-		After: func(_ context.Context, m experiment.Moment) error {
-			if m.Level == experiment.LevelExperiment {
-				if err := d.finish(s, m.Journal); err != nil {
-					d.problems = append(d.problems, err)
-				}
-			}
-			return nil
-		},
+		}
 	}
 }
 

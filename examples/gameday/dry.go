@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
 )
 
 // dry runs what is left of the day without doing any of it, and shows it.
 func (d *day) dry(ctx context.Context) error {
 	for _, s := range d.left() {
-		j, err := experiment.Run(ctx, s.Experiment, &experiment.Options{Dry: experiment.DryAll})
+		j, err := experiment.Run(ctx, s.Experiment, &experiment.Options{Dry: true})
 		if err != nil {
 			return err
 		}
@@ -28,9 +28,7 @@ func (d *day) dry(ctx context.Context) error {
 			}
 			fmt.Fprintf(d.out, "  %s: %s%s, undo it\n", r.Activity.Kind, r.Activity.Name, wait)
 		}
-		for _, g := range s.Guards {
-			fmt.Fprintf(d.out, "  guard: %s\n", g.Name)
-		}
+		fmt.Fprintf(d.out, "  at most %v\n", s.MaxDuration)
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // findings are what the recorded calls show of an experiment. The only other
 // inputs are the beginning of the fault and the rule of an outage.
 type findings struct {
-	Injected  time.Time        `json:"struck"` // from the journal
+	Injected  time.Time        `json:"injected"` // from the journal
 	Incidents []incident       `json:"incidents"`
 	Impact    *timeline.Impact `json:"impact,omitempty"`
 	// Detect is the time from the fault until the first streak of bad bins was

@@ -24,7 +24,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -185,7 +185,7 @@ func TestDry(t *testing.T) {
 	assert.True(t, strings.HasPrefix(out, `kill-stock: The stock service is killed, and started again by the rollback.
   before, after, and 1s after the rollbacks: an order goes through, stock accepts connections, 90 % of calls good within 400ms, stock lives, orders lives, gateway lives
   action: kill stock, wait 3s, undo it
-  guard: time limit
+  at most 11s
 pause-orders: `), out)
 	assert.Contains(t, out, "\n  action: pause orders for 3s, undo it\n")
 	assert.Contains(t, out, "\n  action: cut customers off, wait 3s, undo it\n")

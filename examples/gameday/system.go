@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/shakedown-go/shakedown/contract/experiment/probe"
+	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
 )
 
 // system has the running services and the client that customers use.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment/action"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/experiment/action"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )

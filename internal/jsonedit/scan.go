@@ -5,7 +5,7 @@ import "bytes"
 // Space returns the index of the first byte from i on that is not white space;
 // len(doc): there is none.
 func Space(doc []byte, i int) int {
-	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t') {
+	for i < len(doc) && isSpace(doc[i]) {
 		i++
 	}
 	return i
@@ -65,3 +65,25 @@ func quoted(doc []byte, i int) int {
 		}
 	}
 }
+
+// Compact appends valid JSON without the white space between its tokens.
+func Compact(dst, doc []byte) []byte {
+	for i := 0; i < len(doc); {
+		from := i
+		switch c := doc[i]; {
+		case isSpace(c):
+			i++
+			continue
+		case c == '"':
+			i = quoted(doc, i) + 1
+		default:
+			for i < len(doc) && doc[i] != '"' && !isSpace(doc[i]) {
+				i++
+			}
+		}
+		dst = append(dst, doc[from:i]...)
+	}
+	return dst
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }

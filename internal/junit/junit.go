@@ -1,10 +1,13 @@
 // Package junit writes JUnit XML in the form that Jenkins, GitLab and most others read. It has
-// only the elements and attributes of junit-10.xsd, the schema of Jenkins' xunit plugin.
+// only the elements and attributes of junit-10.xsd, the schema of Jenkins' xunit plugin. Texts
+// are written on one line, what cannot be printed as Go escapes; that of a result keeps its lines.
 package junit
 
 import (
 	"encoding/xml"
 	"io"
+
+	"github.com/shakedown-go/shakedown/internal/document"
 )
 
 // Counts are those of a suite, or of all.
@@ -24,6 +27,7 @@ type Suites struct {
 
 // Add adds a suite, whose cases are complete.
 func (all *Suites) Add(s *Suite) {
+	s.Name = document.Clean(s.Name)
 	all.Suites = append(all.Suites, s)
 	all.Tests += s.Tests
 	all.Failures += s.Failures
@@ -45,6 +49,12 @@ type Suite struct {
 
 // Add adds a case.
 func (s *Suite) Add(c Case) {
+	c.Name, c.Class = document.Clean(c.Name), document.Clean(c.Class)
+	for _, r := range []*Result{c.Failure, c.Error, c.Skipped} {
+		if r != nil {
+			r.Message = document.Clean(r.Message)
+		}
+	}
 	s.Cases = append(s.Cases, c)
 	s.Tests++
 	switch {
@@ -63,7 +73,9 @@ type Properties struct {
 }
 
 // Add adds a property.
-func (p *Properties) Add(name, value string) { p.Property = append(p.Property, Property{name, value}) }
+func (p *Properties) Add(name, value string) {
+	p.Property = append(p.Property, Property{name, document.Clean(value)})
+}
 
 // A Property is a name with a value.
 type Property struct {

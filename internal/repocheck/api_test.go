@@ -19,33 +19,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/golden"
 )
 
-// How many types and functions a package may export. Methods and constants are read
-// with their type, and do not count.
-const usualNames = 25 // what a reader takes in on one page
-
-var otherNames = map[string]struct {
-	limit  int
-	reason string
-}{
-	"chaos":                     {68, "the ground: wrapping, rules, plans and what faults are made of"},
-	"contract":                  {41, "the matrix, its parts and its report"},
-	"contract/experiment":       {30, "an experiment, its parts and its journal, each a type in JSON"},
-	"contract/findings":         {42, "a call with its parts, and eight kinds of finding with three verdicts, each a constant in JSON"},
-	"scoring":                   {30, "four parts of the overall score, each with its function and its result, and the errors of judges, by language and by scenario"},
-	"scoring/stats":             {27, "a function for each way in which trials come about"},
-	"scoring/timeline":          {41, "each question of a timeline has an answer type of its own, in JSON"},
-	"chaos/chaoshttp":           {0, "a catalogue: one constructor a fault"},
-	"chaos/chaoshttp/modeltest": {12, "a model is scripted in one look"},
-	"mcpadapter/incident":       {40, "a pipeline: each stage a small type with its settings, and the record that comes out"},
-	"contract/report":           {30, "a function and its options for each of seven formats, and digests for programs"},
-	"mcpadapter/policy":         {26, "the gate, its tables and its envelope"},
-	"chaos/fault":               {0, "a catalogue: one constructor a fault"},
-	"chaos/when":                {0, "a catalogue: one constructor a trigger"},
-	"chaos/lies":                {0, "a catalogue: one constructor a lie"},
-	"contract/invariant":        {0, "a catalogue: one constructor an invariant"},
-	"mcpadapter/mcpchaos":       {0, "a catalogue: one constructor a protocol fault"},
-}
-
 func TestExportedAPI(t *testing.T) {
 	expected := make(map[string]bool)
 	for _, p := range publicPackages(t) {
@@ -61,19 +34,6 @@ func TestExportedAPI(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range entries {
 		assert.Contains(t, expected, path.Join("api", e.Name()), "the package of this file is gone; remove the file")
-	}
-}
-
-func TestFewExportedNames(t *testing.T) {
-	for _, p := range publicPackages(t) {
-		limit, why := usualNames, "more than a page of names loses the reader"
-		if other, ok := otherNames[p.dir]; ok {
-			limit, why = other.limit, other.reason
-		}
-		names := topLevelNames(exports(p))
-		if limit > 0 {
-			assert.LessOrEqual(t, len(names), limit, "%s: %s; it exports %s", p.dir, why, strings.Join(names, ", "))
-		}
 	}
 }
 
@@ -114,7 +74,6 @@ func TestExportsOfASnippet(t *testing.T) {
 		"type Pair[K comparable, V any] struct",
 		"var ErrX",
 	}, exports(p))
-	assert.Equal(t, []string{"Make", "Alias", "Doer", "Embedded", "Kind", "Pair"}, topLevelNames(exports(p)))
 }
 
 // publicPackages returns the packages that users can import.
@@ -122,19 +81,6 @@ func publicPackages(t *testing.T) []goPackage {
 	return slices.DeleteFunc(library(t), func(p goPackage) bool {
 		return p.internal() || p.name() == "main" || p.name() == ""
 	})
-}
-
-// topLevelNames returns the types and functions in the lines of exports.
-func topLevelNames(lines []string) []string {
-	var names []string
-	for _, line := range lines {
-		kind, rest, _ := strings.Cut(line, " ")
-		name := rest[:strings.IndexFunc(rest+" ", func(r rune) bool { return strings.ContainsRune(" ([,", r) })]
-		if (kind == "type" || kind == "func") && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // exports lists what a package exports, sorted, one line for each item.

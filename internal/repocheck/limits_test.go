@@ -18,7 +18,6 @@ const (
 	functionLines = 60  // a function is one screen
 	lineColumns   = 120 // with tabs of 4
 	beside        = 50  // columns beside a string that makes a line longer
-	folderFiles   = 26  // the list of files is one look
 )
 
 // Functions that may be longer, by folder and name, with the reason.
@@ -28,36 +27,18 @@ var longFunctions = map[string]string{
 	"chaos/chaoshttp/modeltest ollama.read":      "the members of one request, in order",
 }
 
-// notYet is by how much a folder does not keep the limits: it must not get worse.
-// A folder that is not here keeps them all.
-var notYet = map[string]struct{ functions, lines, files int }{
-	"contract": {files: 31}, // with the run file, whose fold is the run's own
-}
-
 func TestLimits(t *testing.T) {
 	for _, p := range library(t) {
-		functions, lines := longFunctionsOf(p), longLinesOf(p)
-		row := notYet[p.dir]
-		assert.LessOrEqual(t, len(functions), row.functions, "%s: functions of more than %d lines: %q",
-			p.dir, functionLines, functions)
-		assert.LessOrEqual(t, len(lines), row.lines, "%s: lines of more than %d columns: %q", p.dir, lineColumns, lines)
-		if files := len(p.code()); row.files == 0 {
-			assert.LessOrEqual(t, files, folderFiles, "%s: files without tests", p.dir)
-		} else {
-			assert.LessOrEqual(t, files, row.files, "%s: files without tests; there were %d", p.dir, row.files)
-		}
+		assert.Empty(t, longFunctionsOf(p), "%s: functions of more than %d lines", p.dir, functionLines)
+		assert.Empty(t, longLinesOf(p), "%s: lines of more than %d columns", p.dir, lineColumns)
 	}
 }
 
 // Exceptions name what is there.
 func TestLimitsHaveNoStaleExceptions(t *testing.T) {
-	folders, functions := map[string]bool{}, map[string]bool{}
+	functions := map[string]bool{}
 	for _, p := range library(t) {
-		folders[p.dir] = true
 		eachFunction(p, func(name string, lines int) { functions[p.dir+" "+name] = lines > functionLines })
-	}
-	for dir := range notYet {
-		assert.True(t, folders[dir], "%s is gone; remove its row", dir)
 	}
 	for name := range longFunctions {
 		assert.True(t, functions[name], "%s is gone or short enough; remove its row", name)

@@ -104,7 +104,7 @@ func (r *Reader) string(n *Node, at string, v reflect.Value, tag Tag) bool {
 	if n.Kind != '"' {
 		return r.Wrong(n, at, "a string")
 	}
-	v.SetString(n.Text)
+	v.SetString(strings.Clone(n.Text)) // not the whole document with it
 	if tag.Enum == nil || slices.Contains(tag.Enum, n.Text) {
 		return true
 	}
@@ -191,7 +191,7 @@ func (r *Reader) dict(n *Node, at string, v reflect.Value, tag Tag) bool {
 	for i, kid := range n.Kids {
 		elem := reflect.New(v.Type().Elem()).Elem()
 		fits = r.Bind(kid, Join(at, n.Keys[i]), elem, tag) && fits
-		v.SetMapIndex(reflect.ValueOf(n.Keys[i]), elem)
+		v.SetMapIndex(reflect.ValueOf(strings.Clone(n.Keys[i])), elem)
 	}
 	return fits
 }

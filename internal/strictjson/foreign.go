@@ -18,7 +18,7 @@ func (n *Node) Add(key string, offset int, kid *Node) bool {
 	if !n.add(key, kid) {
 		return false
 	}
-	n.keysAt = append(n.keysAt, offset)
+	n.more().at = append(n.more().at, offset)
 	return true
 }
 
@@ -26,21 +26,24 @@ func (n *Node) Add(key string, offset int, kid *Node) bool {
 func (n *Node) Some(keep func(key string) bool) *Node {
 	some := &Node{Kind: n.Kind, Text: n.Text, at: n.at}
 	for i, key := range n.Keys {
-		if !keep(key) {
-			continue
-		}
-		if some.add(key, n.Kids[i]); n.keysAt != nil {
-			some.keysAt = append(some.keysAt, n.keysAt[i])
+		switch {
+		case !keep(key):
+		case n.hasPlaces():
+			some.Add(key, n.names.at[i], n.Kids[i])
+		default:
+			some.add(key, n.Kids[i])
 		}
 	}
 	return some
 }
 
+func (n *Node) hasPlaces() bool { return n.names != nil && n.names.at != nil }
+
 // Key is a node at the place of the name of the i-th member, or of its value if the
 // place of the name is not known.
 func (n *Node) Key(i int) *Node {
-	if n.keysAt == nil {
+	if !n.hasPlaces() {
 		return n.Kids[i]
 	}
-	return &Node{Kind: '"', Text: n.Keys[i], at: n.keysAt[i]}
+	return &Node{Kind: '"', Text: n.Keys[i], at: n.names.at[i]}
 }

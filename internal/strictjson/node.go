@@ -1,34 +1,40 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// A Node is a value of a document. encoding/json is not enough: it takes the
-// last of two members of one name, matches names without regard to case, stops
-// at the first problem and does not say where it is.
+// A Node is a value of a document. It comes from [Parse] or [ParseSpelled], from another
+// parser ([Node.At], [Node.Add]), or is made by hand of Kind, Text, Keys and Kids.
 type Node struct {
 	Kind byte   // '{' '[' '"' '0' 't' 'f' 'n'
 	Text string // of a string, or of a number as it was written
 	Keys []string
 	Kids []*Node // members in the order of Keys, or elements
 
-	// Raw is the value as the document spells it, if [Problems.Opaque] named it. An
-	// object or list has no Keys and Kids then.
+	// Raw is the value as the document spells it, a part of that document: of a value that
+	// [Problems.Opaque] named, and of each text, number and word that [ParseSpelled] read. An
+	// opaque object or list has no Keys and Kids.
 	Raw json.RawMessage
 
-	at     int   // offset of its first byte in the document
-	keysAt []int // the same for Keys; nil: a member is where its value is
+	at    int    // offset of its first byte in the document
+	names *names // nil: nothing but Keys is known of the members' names
+}
 
-	index map[string]int // of Keys, in an object with many members
+// names are what is known of the names of an object's members besides Keys.
+type names struct {
+	spelled [][]byte       // with their quotes, in the order of Keys; nil: as [Quote] has them
+	at      []int          // the offsets of their first bytes; nil: a member is where its value is
+	index   map[string]int // of Keys, in an object with many members
 }
 
 // manyKeys is the number of members from which looking one up in a map is faster.
@@ -39,7 +45,8 @@ const MaxDepth = 64
 
 // Parse reads a whole document of at most maxBytes. A syntax error ends it, and
 // there is no node then; members that occur twice are collected, and the first
-// of them counts.
+// of them counts. Texts and names of the tree keep a copy of the whole document; those that a
+// [Reader] binds do not.
 func Parse(data []byte, maxBytes int, p *Problems) *Node {
 	if len(data) > maxBytes {
 		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)),
@@ -50,22 +57,40 @@ func Parse(data []byte, maxBytes int, p *Problems) *Node {
 		p.Add(&Problem{Reason: Syntax, Err: errors.New("the document is not UTF-8")})
 		return nil
 	}
-	if !json.Valid(data) { // checks all of the syntax, trailing data included
+	doc, ok := jsonedit.Parse(data)
+	if !ok {
 		var whole json.RawMessage
 		p.Add(syntax(data, json.Unmarshal(data, &whole)))
 		return nil
 	}
 	p.data = data
-	r := reader{data: data, problems: p}
-	n := r.value()
+	r := reader{doc: doc, text: string(data), problems: p, maxDepth: MaxDepth}
+	n := r.value(0)
 	if r.deep {
 		return nil
 	}
 	return n
 }
 
+// ParseSpelled reads a document of which nothing may be lost: texts and numbers as they are
+// spelled, and all of several members of one name. ok is false if it is not JSON in UTF-8, or if
+// more than maxDepth objects and lists lie within each other. doc must not be changed while the
+// tree is in use.
+func ParseSpelled(doc []byte, maxDepth int) (n *Node, ok bool) {
+	d, ok := jsonedit.Parse(doc)
+	if !ok || !utf8.Valid(doc) {
+		return nil, false
+	}
+	r := reader{doc: d, text: string(doc), problems: new(Problems), maxDepth: maxDepth, spelled: true}
+	n = r.value(0)
+	return n, !r.deep
+}
+
 // syntax is a syntax error with its line and column.
 func syntax(data []byte, err error) *Problem {
+	if err == nil {
+		err = errors.New("the document is not JSON")
+	}
 	p := &Problem{Reason: Syntax, Err: err}
 	var at *json.SyntaxError
 	if errors.As(err, &at) && at.Offset >= 0 && at.Offset <= int64(len(data)) {
@@ -75,146 +100,125 @@ func syntax(data []byte, err error) *Problem {
 	return p
 }
 
-// place is the line and the column of a byte, both counted from 1. A column is a
-// byte.
-func place(data []byte, at int) (line, column int) {
-	before := data[:max(at, 0)]
-	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// A reader makes the nodes of a document whose syntax was checked: json.Decoder, which
-// checks it again, takes several times as long.
+// A reader makes the nodes of a document.
 type reader struct {
-	data     []byte
-	next     int // offset of what was not read yet
+	doc      *jsonedit.Doc
+	text     string // that of doc
 	problems *Problems
-	path     []string // names and positions that lead to the value that is read
+	maxDepth int
+	depth    int
+	spelled  bool     // see [ParseSpelled]
+	path     []string // names and positions that lead to the value; empty unless they are asked for
 	deep     bool     // the document was too deep, and reading stopped
+	free     []Node   // made in one piece, for the values to come
 }
 
-// pointer is the place of the value that is read. It is made where there is a
+// value reads the value that is node i of the document.
+func (r *reader) value(i int) *Node {
+	if len(r.free) == 0 {
+		r.free = make([]Node, min(64, len(r.doc.Nodes)-i))
+	}
+	n := &r.free[0]
+	r.free = r.free[1:]
+	span := r.doc.Nodes[i]
+	raw := r.text[span.Start:span.End]
+	n.Kind, n.at = raw[0], int(span.Start)
+	isPart := n.Kind == '{' || n.Kind == '['
+	opaque := r.problems.Opaque != nil && r.problems.Opaque(r.path)
+	if opaque || r.spelled && !isPart {
+		n.Raw = r.doc.Raw(i)
+	}
+	switch n.Kind {
+	case '"':
+		n.Text = r.unquoted(span.Start, span.End)
+	case 't', 'f', 'n':
+	case '{', '[':
+		if !opaque {
+			r.parts(n, i)
+		}
+	default:
+		n.Kind, n.Text = '0', raw
+	}
+	return n
+}
+
+// unquoted is the text of a string that stands in the document.
+func (r *reader) unquoted(from, to int32) string {
+	raw := r.text[from+1 : to-1]
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	return jsonedit.Unquote(r.doc.Text[from:to])
+}
+
+// parts reads the members or elements of n, which is node i of the document.
+func (r *reader) parts(n *Node, i int) {
+	if r.depth++; r.depth > r.maxDepth {
+		r.deep = true
+		r.problems.at(n, &Problem{Pointer: r.pointer(i), Reason: TooLarge, Value: "depth",
+			Allowed: fmt.Sprintf("at most %d levels", r.maxDepth)})
+		return
+	}
+	nodes, count := r.doc.Nodes, 0
+	for c := i + 1; c < int(nodes[i].Next); c = int(nodes[c].Next) {
+		count++
+	}
+	n.Kids = make([]*Node, 0, count)
+	if n.Kind == '{' {
+		n.Keys = make([]string, 0, count)
+		if r.spelled {
+			n.names = &names{spelled: make([][]byte, 0, count)}
+		}
+	}
+	for c := i + 1; c < int(nodes[i].Next) && !r.deep; c = int(nodes[c].Next) {
+		r.part(n, c)
+	}
+	r.depth--
+}
+
+// part reads node c of the document, which is a member or element of n.
+func (r *reader) part(n *Node, c int) {
+	span := r.doc.Nodes[c]
+	key := ""
+	if n.Kind == '{' {
+		key = r.unquoted(span.NameStart, span.NameEnd)
+	}
+	if r.problems.Opaque != nil {
+		step := key
+		if n.Kind == '[' {
+			step = strconv.Itoa(int(span.Index))
+		}
+		r.path = append(r.path, step)
+		defer func() { r.path = r.path[:len(r.path)-1] }()
+	}
+	kid := r.value(c)
+	switch {
+	case n.Kind == '[':
+		n.Kids = append(n.Kids, kid)
+	case r.spelled:
+		n.Keys, n.Kids = append(n.Keys, key), append(n.Kids, kid)
+		n.names.spelled = append(n.names.spelled, r.doc.Text[span.NameStart:span.NameEnd])
+	case !n.add(key, kid) && !r.problems.Full():
+		r.problems.at(&Node{at: int(span.NameStart)}, &Problem{Pointer: r.pointer(c), Reason: Duplicate,
+			Allowed: "each member of an object once"})
+	}
+}
+
+// pointer is the place of a node of the document. It is made where there is a
 // problem: one for each value would take time beyond the size of the document.
-func (r *reader) pointer() (at string) {
-	for _, key := range r.path {
+func (r *reader) pointer(i int) (at string) {
+	var keys []string
+	for ; r.doc.Nodes[i].Parent >= 0; i = int(r.doc.Nodes[i].Parent) {
+		if r.doc.IsMember(i) {
+			keys = append(keys, r.doc.Name(i))
+		} else {
+			keys = append(keys, strconv.Itoa(int(r.doc.Nodes[i].Index)))
+		}
+	}
+	for _, key := range slices.Backward(keys) {
 		at = Join(at, key)
 	}
 	return at
-}
-
-// begin skips what stands before the next value or bracket, and returns its first byte.
-func (r *reader) begin() byte {
-	for strings.IndexByte(" \t\r\n,:", r.data[r.next]) >= 0 {
-		r.next++
-	}
-	return r.data[r.next]
-}
-
-// value reads one value, of which path is the place.
-func (r *reader) value() *Node {
-	n := &Node{Kind: r.begin(), at: r.next}
-	if r.problems.Opaque != nil && r.problems.Opaque(r.path) {
-		defer func() { n.Raw = r.data[n.at:r.next] }()
-		if n.Kind == '{' || n.Kind == '[' {
-			r.skip()
-			return n
-		}
-	}
-	switch n.Kind {
-	case '{', '[':
-		if len(r.path) >= MaxDepth {
-			r.deep = true
-			r.problems.at(n,
-				&Problem{Pointer: r.pointer(), Reason: TooLarge, Value: "depth",
-					Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
-			return nil
-		}
-		closing := n.Kind + 2 // in ASCII the closing bracket is two after the opening one
-		for r.next++; !r.deep && r.begin() != closing; {
-			if n.Kind == '{' {
-				r.member(n)
-			} else {
-				n.Kids = append(n.Kids, r.within(strconv.Itoa(len(n.Kids))))
-			}
-		}
-		r.next++
-	case '"':
-		n.Text = r.text()
-	case 't', 'n':
-		r.next += len("true")
-	case 'f':
-		r.next += len("false")
-	default:
-		for r.next < len(r.data) && strings.IndexByte("+-.0123456789Ee", r.data[r.next]) >= 0 {
-			r.next++
-		}
-		n.Kind, n.Text = '0', string(r.data[n.at:r.next])
-	}
-	return n
-}
-
-// text reads a string.
-func (r *reader) text() string {
-	from := r.next
-	if escaped := r.skipText(); !escaped {
-		return string(r.data[from+1 : r.next-1])
-	}
-	var s string
-	_ = json.Unmarshal(r.data[from:r.next], &s)
-	return s
-}
-
-// skipText moves behind a string and reports whether there are escapes in it.
-func (r *reader) skipText() (escaped bool) {
-	for r.next++; r.data[r.next] != '"'; r.next++ {
-		if r.data[r.next] == '\\' {
-			escaped = true
-			r.next++
-		}
-	}
-	r.next++
-	return escaped
-}
-
-// skip moves behind an object or list.
-func (r *reader) skip() {
-	for depth := 0; ; {
-		switch r.data[r.next] {
-		case '"':
-			r.skipText()
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		r.next++
-		if depth == 0 {
-			return
-		}
-	}
-}
-
-// within reads a part of the value that path leads to.
-func (r *reader) within(key string) *Node {
-	r.path = append(r.path, key)
-	n := r.value()
-	r.path = r.path[:len(r.path)-1]
-	return n
-}
-
-func (r *reader) member(n *Node) {
-	r.begin()
-	at := r.next
-	key := r.text()
-	kid := r.within(key)
-	if n.add(key, kid) {
-		return
-	}
-	if r.problems.Full() {
-		return
-	}
-	r.problems.at(&Node{at: at},
-		&Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
 }
 
 // add adds a member and reports whether there was none of that name.
@@ -225,31 +229,44 @@ func (n *Node) add(key string, kid *Node) bool {
 	n.Keys = append(n.Keys, key)
 	n.Kids = append(n.Kids, kid)
 	switch {
-	case n.index != nil:
-		n.index[key] = len(n.Keys) - 1
+	case n.names != nil && n.names.index != nil:
+		n.names.index[key] = len(n.Keys) - 1
 	case len(n.Keys) == manyKeys:
-		n.index = make(map[string]int, 2*manyKeys)
+		index := make(map[string]int, 2*manyKeys)
 		for i, k := range n.Keys {
-			n.index[k] = i
+			index[k] = i
 		}
+		n.more().index = index
 	}
 	return true
 }
 
-// Member is the member of that name, or nil.
+// Set adds a member, of a name that is new, to an object that is made by hand.
+func (n *Node) Set(name string, kid *Node) {
+	n.Keys, n.Kids = append(n.Keys, name), append(n.Kids, kid)
+}
+
+func (n *Node) more() *names {
+	if n.names == nil {
+		n.names = new(names)
+	}
+	return n.names
+}
+
+// Member is the member of that name, the first of several, or nil.
 func (n *Node) Member(key string) *Node {
-	if n.index != nil {
-		if i, ok := n.index[key]; ok {
-			return n.Kids[i]
+	i := -1
+	if n.names != nil && n.names.index != nil {
+		if known, ok := n.names.index[key]; ok {
+			i = known
 		}
+	} else {
+		i = slices.Index(n.Keys, key)
+	}
+	if i < 0 {
 		return nil
 	}
-	for i, k := range n.Keys {
-		if k == key {
-			return n.Kids[i]
-		}
-	}
-	return nil
+	return n.Kids[i]
 }
 
 // maxName is how much of a member's name a pointer shows, in bytes. Line and
@@ -280,90 +297,4 @@ func (n *Node) What() string {
 		return "null"
 	}
 	return "a boolean"
-}
-
-// JSON writes the value back: compact, numbers and the order of members as they were.
-func (n *Node) JSON() json.RawMessage {
-	var b bytes.Buffer
-	n.write(&b, "")
-	return b.Bytes()
-}
-
-// write puts a gap behind each colon and comma.
-func (n *Node) write(b *bytes.Buffer, gap string) {
-	if n.Raw != nil {
-		_ = json.Compact(b, n.Raw)
-		return
-	}
-	switch n.Kind {
-	case '"':
-		b.Write(Quote(n.Text))
-	case '0':
-		b.WriteString(n.Text)
-	case 't':
-		b.WriteString("true")
-	case 'f':
-		b.WriteString("false")
-	case 'n':
-		b.WriteString("null")
-	default:
-		b.WriteByte(n.Kind)
-		for i, kid := range n.Kids {
-			if i > 0 {
-				b.WriteString("," + gap)
-			}
-			if n.Kind == '{' {
-				b.Write(Quote(n.Keys[i]))
-				b.WriteString(":" + gap)
-			}
-			kid.write(b, gap)
-		}
-		b.WriteByte(n.Kind + 2) // in ASCII the closing bracket is two after the opening one
-	}
-}
-
-// lineWidth is where a value is broken into several lines.
-const lineWidth = 120
-
-// Pretty writes a value on one line if it fits, otherwise its parts on lines of
-// their own.
-func (n *Node) Pretty(b *bytes.Buffer, indent string) {
-	var line bytes.Buffer
-	n.write(&line, " ")
-	if len(n.Kids) == 0 || n.fits(line.Len(), indent) {
-		b.Write(line.Bytes())
-		return
-	}
-	b.WriteByte(n.Kind)
-	for i, kid := range n.Kids {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("\n" + indent + "  ")
-		if n.Kind == '{' {
-			b.Write(Quote(n.Keys[i]))
-			b.WriteString(": ")
-		}
-		kid.Pretty(b, indent+"  ")
-	}
-	b.WriteString("\n" + indent)
-	b.WriteByte(n.Kind + 2)
-}
-
-// fits reports whether a value is best shown on one line. A list of several
-// objects has a line for each.
-func (n *Node) fits(length int, indent string) bool {
-	if n.Kind == '[' && len(n.Kids) > 1 && n.Kids[0].Kind == '{' {
-		return false
-	}
-	return len(indent) > 0 && length+len(indent) <= lineWidth
-}
-
-// Quote is a string as JSON, with < and & left readable.
-func Quote(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always has JSON
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
 }

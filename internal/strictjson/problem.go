@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -105,6 +106,13 @@ func (p *Problems) Place(n *Node) (line, column int) {
 		return 0, 0
 	}
 	return place(p.data, n.at)
+}
+
+// place is the line and the column of a byte, both counted from 1. A column is a
+// byte.
+func place(data []byte, at int) (line, column int) {
+	before := data[:max(at, 0)]
+	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }
 
 // at adds a problem with the line and column of a node.

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 )
 
 type digest = [sha256.Size]byte
@@ -57,23 +58,20 @@ func newRequestIndex() requestIndex {
 
 // find returns a request in the words of an earlier one. If there is none, or not, it
 // adds the request, which is number count. body is its body, sorted, if that is JSON.
-func (x *requestIndex) find(r *Request, body node, count int) (shorter node, ok bool) {
+func (x *requestIndex) find(r *Request, body *node, count int) (shorter *node, ok bool) {
 	var whole sum
 	whole.add([]byte(r.Method), []byte(r.URL))
-	if body.kind == 0 {
-		if body.raw == nil {
-			body.raw = r.Body // not JSON
-		}
-		whole.add(body.raw)
+	if body == nil {
+		whole.add(r.Body)
 	} else {
-		whole.add(body.appendLine(nil, ""))
+		whole.add(body.Append(nil, ""))
 	}
 	all := whole.digest()
 	if first, ok := x.equal[all]; ok {
 		return like(first), true
 	}
 	x.equal[all] = count
-	if body.kind == '{' {
+	if body != nil && body.Kind == '{' {
 		shorter, ok = x.continued(r, body, count)
 	}
 	return shorter, ok
@@ -81,30 +79,30 @@ func (x *requestIndex) find(r *Request, body node, count int) (shorter node, ok 
 
 // continued looks for the request of which this one continues a list with the fewest
 // bytes. It adds the lists of this one.
-func (x *requestIndex) continued(r *Request, body node, count int) (shorter node, ok bool) {
-	members := make([]digest, len(body.kids))
-	for i := range body.kids {
-		members[i] = sha256.Sum256(body.kids[i].appendLine(slices.Concat(body.keys[i], []byte{':'}), ""))
+func (x *requestIndex) continued(r *Request, body *node, count int) (shorter *node, ok bool) {
+	members := make([]digest, len(body.Kids))
+	for i, kid := range body.Kids {
+		members[i] = sha256.Sum256(kid.Append(append(body.AppendName(nil, i), ':'), ""))
 	}
 	least := 0 // bytes that are written
-	for i := range body.kids {
-		pointer := pointerTo(body.keys[i])
-		if body.kids[i].kind != '[' || body.at(pointer) != &body.kids[i] { // the name is there twice
+	for i, kid := range body.Kids {
+		pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(body.Keys[i])
+		if kid.Kind != '[' || lookup(body, pointer) != kid { // the name is there twice
 			continue
 		}
-		elements := body.kids[i].kids
-		begins := x.beginnings(r, &body, members, i)
+		elements := kid.Kids
+		begins := x.beginnings(r, body, members, i)
 		for n := len(elements) - 1; n >= 0; n-- {
 			first, found := x.begun[begins[n]]
 			if !found {
 				continue
 			}
-			rest := node{kind: '[', kids: elements[n:]}
-			if size := rest.measure(); !ok || size < least {
-				added := node{kind: '{'}
-				added.add(pointer, rest)
+			rest := &node{Kind: '[', Kids: elements[n:]}
+			if size := len(rest.Append(nil, " ")); !ok || size < least {
+				added := object()
+				added.Set(pointer, rest)
 				shorter, least, ok = like(first), size, true
-				shorter.add("append", added)
+				shorter.Set("append", added)
 			}
 			break
 		}
@@ -119,16 +117,16 @@ func (x *requestIndex) continued(r *Request, body node, count int) (shorter node
 // each n.
 func (x *requestIndex) beginnings(r *Request, body *node, members []digest, i int) []digest {
 	var others sum
-	others.add([]byte(r.Method), []byte(r.URL), body.keys[i])
+	others.add([]byte(r.Method), []byte(r.URL), body.AppendName(nil, i))
 	for j := range members {
 		if j != i {
 			others.add(members[j][:])
 		}
 	}
 	begins := []digest{others.digest()}
-	for k := range body.kids[i].kids {
+	for k, element := range body.Kids[i].Kids {
 		var next sum
-		next.add(begins[k][:], body.kids[i].kids[k].appendLine(nil, ""))
+		next.add(begins[k][:], element.Append(nil, ""))
 		begins = append(begins, next.digest())
 	}
 	return begins

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
@@ -66,8 +67,8 @@ func maskedTexts(dst, doc []byte, of *redact.Redactor) []byte {
 	for i := 0; i < len(doc); {
 		n := 1
 		if doc[i] == '"' {
-			n = textLen(doc[i:])
-			plain := unquoted(doc[i : i+n])
+			n = jsonedit.After(doc, i) - i
+			plain := jsonedit.Unquote(doc[i : i+n])
 			if clean := of.Text(plain); clean != plain {
 				dst = append(dst, strictjson.Quote(clean)...)
 				i += n

@@ -40,13 +40,15 @@ func (r *reader) request(n *strictjson.Node, at string) (q Request) {
 	}
 	r.checkURL(n.Member("url"), at+"/url", doc.URL)
 	q.Method, q.URL = doc.Method, doc.URL
-	switch {
-	case n.Member("body") != nil && depth(doc.Body) <= maxDepth:
-		q.Body = canonical(doc.Body)
-	default:
-		if body := r.body(&doc.bodyDoc, n, at); len(body) > 0 {
-			q.Body = Canonical(body)
+	if n.Member("body") != nil {
+		if whole, ok := parse(doc.Body); ok {
+			whole.Sort()
+			q.Body = whole.Append(nil, "")
+			return q
 		}
+	}
+	if body := r.body(&doc.bodyDoc, n, at); len(body) > 0 {
+		q.Body = Canonical(body)
 	}
 	return q
 }
@@ -90,24 +92,24 @@ func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node,
 		place, member := strictjson.Join(at, pointer), n.Member(pointer)
 		var into *node
 		if isJSON && (pointer == "" || pointer[0] == '/') {
-			into = whole.at(pointer)
+			into = lookup(whole, pointer)
 		}
 		elements, ok := parse(more[pointer])
 		switch {
-		case into == nil || into.kind != '[':
+		case into == nil || into.Kind != '[':
 			r.refuse(member, place, strictjson.WrongType, "of no list",
 				"a JSON pointer to a list in the body of the earlier request")
-		case !ok || elements.kind != '[':
+		case !ok || elements.Kind != '[':
 			r.Wrong(member, place, "a list")
 		default:
-			into.kids = append(into.kids, elements.kids...)
+			into.Kids = append(into.Kids, elements.Kids...)
 		}
 	}
 	if !isJSON {
 		return nil
 	}
-	whole.sort()
-	return whole.appendLine(make([]byte, 0, size), "")
+	whole.Sort()
+	return whole.Append(make([]byte, 0, size), "")
 }
 
 // body is the body of a request or answer, if there is one.

@@ -3,9 +3,9 @@ package tape
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +79,7 @@ func (r *Response) delivered() map[string][]byte {
 			texts[""] = append(texts[""], doc...)
 			continue
 		}
-		n.texts("", func(pointer, text string, isName bool) bool {
+		eachText(n, "", func(pointer, text string, isName bool) bool {
 			if !isName {
 				texts[pointer] = append(texts[pointer], text...)
 			}
@@ -109,24 +109,25 @@ func (r *Response) documents() iter.Seq[[]byte] {
 	}
 }
 
-// texts calls use for each text and each number within a value, and for the names of
+// eachText calls use for each text and each number within a value, and for the names of
 // members, until it returns false. It reports whether all were used.
-func (n *node) texts(at string, use func(pointer, text string, isName bool) bool) bool {
-	if n.kind == 0 {
-		if n.raw[0] == '"' {
-			return use(at, unquoted(n.raw), false)
-		}
-		return use(at, string(n.raw), false)
+func eachText(n *node, at string, use func(pointer, text string, isName bool) bool) bool {
+	switch n.Kind {
+	case '{', '[':
+	case '"':
+		return use(at, n.Text, false)
+	default:
+		return use(at, string(n.Raw), false)
 	}
-	for i := range n.kids {
+	for i, kid := range n.Kids {
 		here := at + "/" + strconv.Itoa(i)
-		if n.kind == '{' {
-			here = strictjson.Join(at, unquoted(n.keys[i]))
-			if !use(here, unquoted(n.keys[i]), true) {
+		if n.Kind == '{' {
+			here = strictjson.Join(at, n.Keys[i])
+			if !use(here, n.Keys[i], true) {
 				return false
 			}
 		}
-		if !n.kids[i].texts(here, use) {
+		if !eachText(kid, here, use) {
 			return false
 		}
 	}
@@ -274,15 +275,15 @@ func codeUnit(data []byte) (unit rune, ok bool) {
 // to its response, where that is of several.
 func (s *search) locate(data []byte, exchange int) (pointer string) {
 	at := "/exchanges/" + strconv.Itoa(exchange)
-	if !json.Valid(data) {
+	whole, ok := strictjson.ParseSpelled(data, math.MaxInt)
+	if !ok {
 		return at
 	}
-	whole := scan(data)
-	part := whole.at(at)
+	part := lookup(whole, at)
 	if part == nil {
 		return at
 	}
-	if !part.texts(at, func(place, text string, _ bool) bool {
+	if !eachText(part, at, func(place, text string, _ bool) bool {
 		_, found := s.in([]byte(text))
 		if plain, err := base64.StdEncoding.DecodeString(text); err == nil && !found {
 			_, found = s.in(plain)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/sse"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 const (
@@ -76,13 +75,12 @@ func newWriter() *writer {
 func (w *writer) exchange(e *Exchange) []byte {
 	w.count++
 	dst := []byte("\n  {")
-	member := func(name string, value node) {
+	member := func(name string, value *node) {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ",\n   "...)
 		}
 		dst = append(append(append(dst, '"'), name...), "\": "...)
-		value.measure()
-		dst = value.appendLines(dst, "   ")
+		dst = value.AppendLines(dst, "   ")
 	}
 	if e.Cell != "" {
 		member("cell", text(e.Cell))
@@ -95,30 +93,30 @@ func (w *writer) exchange(e *Exchange) []byte {
 	return append(dst, '}')
 }
 
-func (w *writer) request(r *Request) node {
+func (w *writer) request(r *Request) *node {
 	body, isJSON := parse(r.Body)
 	if isJSON {
-		body.sort()
+		body.Sort()
 	}
 	if len(r.Body) > 0 {
 		if shorter, ok := w.requests.find(r, body, w.count); ok {
 			return shorter
 		}
 	}
-	n := node{kind: '{'}
-	n.add("method", text(r.Method))
-	n.add("url", text(r.URL))
+	n := object()
+	n.Set("method", text(r.Method))
+	n.Set("url", text(r.URL))
 	switch {
 	case len(r.Body) == 0:
 	case isJSON:
-		n.add("body", body)
+		n.Set("body", body)
 	default:
-		n.add(textOrBase64(r.Body))
+		addText(n, r.Body)
 	}
 	return n
 }
 
-func (w *writer) response(r *Response) node {
+func (w *writer) response(r *Response) *node {
 	if len(r.Chunks) > 0 {
 		sum := r.digest()
 		if first, ok := w.responses[sum]; ok {
@@ -126,22 +124,22 @@ func (w *writer) response(r *Response) node {
 		}
 		w.responses[sum] = w.count
 	}
-	n := node{kind: '{'}
-	n.add("status", number(r.Status))
+	n := object()
+	n.Set("status", number(r.Status))
 	if len(r.Header) > 0 {
-		n.add("header", header(r.Header))
+		n.Set("header", header(r.Header))
 	}
-	n.add(pause(r.After))
+	addPause(n, r.After)
 	switch kind := kindOf(r.Header); {
 	case len(r.Chunks) == 0:
 	case kind == streamEvents && r.isText():
-		n.add("events", list(r.Chunks, eventNode))
+		n.Set("events", list(r.Chunks, eventNode))
 	case kind == streamLines && r.isText():
-		n.add("lines", list(r.Chunks, lineNode))
+		n.Set("lines", list(r.Chunks, lineNode))
 	case len(r.Chunks) == 1 && r.Chunks[0].After == 0:
-		n.addBody(r.Chunks[0].Data)
+		addBody(n, r.Chunks[0].Data)
 	default:
-		n.add("chunks", list(r.Chunks, chunkNode))
+		n.Set("chunks", list(r.Chunks, chunkNode))
 	}
 	return n
 }
@@ -151,20 +149,20 @@ func (r *Response) isText() bool {
 	return !slices.ContainsFunc(r.Chunks, func(c Chunk) bool { return !utf8.Valid(c.Data) })
 }
 
-func header(h http.Header) node {
-	n := node{kind: '{'}
+func header(h http.Header) *node {
+	n := object()
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if values := h[name]; len(values) == 1 {
-			n.add(name, text(values[0]))
+			n.Set(name, text(values[0]))
 		} else {
-			n.add(name, list(values, text))
+			n.Set(name, list(values, text))
 		}
 	}
 	return n
 }
 
 // addBody adds a body that came at once, with how its white space is restored.
-func (n *node) addBody(data []byte) {
+func addBody(n *node, data []byte) {
 	doc, end := data, ""
 	for _, end = range []string{"\r\n", "\n", ""} {
 		var ends bool
@@ -174,105 +172,101 @@ func (n *node) addBody(data []byte) {
 	}
 	value, layout, ok := layoutOf(doc)
 	if !ok {
-		n.add(textOrBase64(data))
+		addText(n, data)
 		return
 	}
-	n.add("body", value)
-	n.addIf("layout", layout)
-	n.addIf("end", end)
+	n.Set("body", value)
+	addIf(n, "layout", layout)
+	addIf(n, "end", end)
 }
 
-func chunkNode(c Chunk) node {
-	n := node{kind: '{'}
-	n.add(pause(c.After))
-	n.add(textOrBase64(c.Data))
+func chunkNode(c Chunk) *node {
+	n := object()
+	addPause(n, c.After)
+	addText(n, c.Data)
 	return n
 }
 
-func lineNode(c Chunk) node {
-	n := node{kind: '{'}
-	n.add(pause(c.After))
+func lineNode(c Chunk) *node {
+	n := object()
+	addPause(n, c.After)
 	line, ended := bytes.CutSuffix(c.Data, []byte("\n"))
 	if !ended || bytes.ContainsAny(line, "\r\n") {
-		n.add("raw", text(string(c.Data)))
+		n.Set("raw", text(string(c.Data)))
 		return n
 	}
-	n.addData(line)
+	addData(n, line)
 	return n
 }
 
-func eventNode(c Chunk) node {
-	n := node{kind: '{'}
-	n.add(pause(c.After))
+func eventNode(c Chunk) *node {
+	n := object()
+	addPause(n, c.After)
 	e, err := sse.NewReader(bytes.NewReader(c.Data), len(c.Data)+1).Next()
 	if err != nil || !bytes.Equal(sse.Append(nil, e), c.Data) {
-		n.add("raw", text(string(c.Data)))
+		n.Set("raw", text(string(c.Data)))
 		return n
 	}
-	n.addIf("event", e.Type)
+	addIf(n, "event", e.Type)
 	if e.HasID {
-		n.add("id", text(e.ID))
+		n.Set("id", text(e.ID))
 	}
-	n.addIf("retry", e.Retry)
+	addIf(n, "retry", e.Retry)
 	if e.HasData {
-		n.addData([]byte(e.Data))
+		addData(n, []byte(e.Data))
 	}
 	return n
 }
 
 // addData adds what an event or a line holds.
-func (n *node) addData(data []byte) {
+func addData(n *node, data []byte) {
 	value, layout, ok := layoutOf(data)
 	if !ok || layout == layoutIndented { // which has line ends
-		n.add("text", text(string(data)))
+		n.Set("text", text(string(data)))
 		return
 	}
-	n.add("data", value)
-	n.addIf("layout", layout)
+	n.Set("data", value)
+	addIf(n, "layout", layout)
 }
 
-func textOrBase64(data []byte) (name string, value node) {
+// addText adds bytes as a text, or in base64.
+func addText(n *node, data []byte) {
 	if utf8.Valid(data) {
-		return "text", text(string(data))
+		n.Set("text", text(string(data)))
+		return
 	}
-	return "base64", text(base64.StdEncoding.EncodeToString(data))
+	n.Set("base64", text(base64.StdEncoding.EncodeToString(data)))
 }
 
-func pause(d time.Duration) (name string, value node) {
-	if d == 0 {
-		return "", node{}
-	}
-	return "after", text(d.String())
-}
-
-func like(exchange int) node {
-	n := node{kind: '{'}
-	n.add("like", number(exchange))
-	return n
-}
-
-func text(s string) node { return node{raw: strictjson.Quote(s)} }
-
-func number(i int) node { return node{raw: strconv.AppendInt(nil, int64(i), 10)} }
-
-func list[T any](items []T, of func(T) node) node {
-	n := node{kind: '['}
-	for _, item := range items {
-		n.kids = append(n.kids, of(item))
-	}
-	return n
-}
-
-// add adds a member; one without a name is none.
-func (n *node) add(name string, value node) {
-	if name != "" {
-		n.keys, n.kids = append(n.keys, strictjson.Quote(name)), append(n.kids, value)
+func addPause(n *node, d time.Duration) {
+	if d != 0 {
+		n.Set("after", text(d.String()))
 	}
 }
 
 // addIf adds a text that is not empty.
-func (n *node) addIf(name, value string) {
+func addIf(n *node, name, value string) {
 	if value != "" {
-		n.add(name, text(value))
+		n.Set(name, text(value))
 	}
+}
+
+func like(exchange int) *node {
+	n := object()
+	n.Set("like", number(exchange))
+	return n
+}
+
+func object() *node { return &node{Kind: '{'} }
+
+func text(s string) *node { return &node{Kind: '"', Text: s} }
+
+func number(i int) *node { return &node{Kind: '0', Text: strconv.Itoa(i)} }
+
+func list[T any](items []T, of func(T) *node) *node {
+	n := &node{Kind: '['}
+	for _, item := range items {
+		n.Kids = append(n.Kids, of(item))
+	}
+	return n
 }

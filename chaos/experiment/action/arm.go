@@ -1,0 +1,107 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// A Start is the type of [experiment.Activity].Start.
+type Start = func(ctx context.Context) (output any, undo experiment.Undo, err error)
+
+// Arm registers rules on a live injector for the time d; 0: until it is rolled
+// back. It registers all or none: a wrong rule, or one whose name is registered
+// already, is an error. The output has the names of the rules. When a rule is
+// removed, the calls that it delays continue. A rule that has replaced it since
+// stays.
+func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) Start {
+	rules = slices.Clone(rules)
+	return func(ctx context.Context) (any, experiment.Undo, error) {
+		names, remove, err := arm(in, rules)
+		if err != nil {
+			return nil, nil, fmt.Errorf("action: arm: %w", err)
+		}
+		disarm := func(context.Context) error {
+			remove()
+			return nil
+		}
+		return map[string]any{"rules": names}, disarm, heal(ctx, d, disarm)
+	}
+}
+
+// arm registers the rules and returns their names, and a function that removes
+// them.
+func arm(in *chaos.Injector, rules []chaos.Rule) (names []string, remove func(), err error) {
+	if in == nil {
+		return nil, nil, errors.New("the injector is nil; allowed: a live one, made by chaos.NewInjector")
+	}
+	plan, err := chaos.NewPlan(0, rules...) // finds all problems, and names the rules
+	if err != nil {
+		return nil, nil, err
+	}
+	taken := in.Rules()
+	for _, r := range plan.Rules() {
+		if slices.ContainsFunc(taken, func(t chaos.Rule) bool { return t.Name == r.Name }) {
+			return nil, nil, fmt.Errorf("rule %q is registered already; allowed: a name of its own", r.Name)
+		}
+	}
+	var ours []func() bool
+	remove = func() {
+		for _, one := range ours {
+			one()
+		}
+	}
+	for _, r := range plan.Rules() {
+		one, err := in.RegisterFor(r, 0)
+		if err != nil {
+			remove()
+			return nil, nil, err
+		}
+		names, ours = append(names, r.Name), append(ours, one)
+	}
+	return names, remove, nil
+}
+
+// heal waits for d and reverts the action. With d = 0 it does nothing.
+func heal(ctx context.Context, d time.Duration, undo experiment.Undo) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return errors.Join(ctx.Err(), undo(context.WithoutCancel(ctx)))
+}
+
+// Partition cuts off all injection points that match one of the targets (globs),
+// for the time d; 0: until it is rolled back. Their calls get
+// [fault.ErrNetworkPartition].
+func Partition(in *chaos.Injector, d time.Duration, targets ...string) Start {
+	group := "partition of " + strings.Join(targets, ", ")
+	var rules []chaos.Rule
+	for _, target := range targets {
+		rules = append(rules,
+			chaos.Rule{Name: "cut off " + target, Target: target, Group: group, Fault: fault.Partition()})
+	}
+	return Arm(in, d, rules...)
+}
+
+// Exhaust limits the further calls of each lane to an injection point that matches
+// target (a glob) to budget, for the time d; 0: until it is rolled back. Calls
+// beyond that get [fault.ErrResourceExhausted].
+func Exhaust(in *chaos.Injector, d time.Duration, target string, budget int) Start {
+	return Arm(in, d, chaos.Rule{
+		Name: "exhausted " + target, Target: target, When: when.After(budget), Fault: fault.ResourceExhausted(),
+	})
+}

@@ -1,0 +1,134 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
+)
+
+// A task is an activity at its place in a run.
+type task struct {
+	*Activity
+	kind    Kind
+	timeout time.Duration
+	judge   bool       // the tolerance counts
+	steady  bool       // without a tolerance the output must be true
+	began   func()     // called before the activity is
+	undo    func(Undo) // receives the undo of a Start, also a late one
+}
+
+// execute runs one activity and records the result. err is the unredacted error of
+// the result.
+func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err error) {
+	step := Step{Level: LevelActivity, Name: t.Name}
+	r.tell(ctx, step)
+	rec = ActivityResult{Activity: r.info(t.Activity, t.kind), Status: ActivitySucceeded, Output: r.secrets.json(nil)}
+	err = r.wait(ctx, t.PauseBefore)
+	rec.Start = time.Now().UTC()
+	switch {
+	case err != nil:
+	case r.opts.Dry:
+		rec.Status = ActivitySkipped
+	default:
+		err = r.perform(ctx, t, &rec)
+	}
+	rec.End = time.Now().UTC()
+	rec.Duration = rec.End.Sub(rec.Start).Seconds()
+	if err != nil {
+		rec.Status, rec.Exception = ActivityFailed, r.secrets.text(err.Error())
+	}
+	_ = r.wait(ctx, t.PauseAfter) // the next step reports the end of the context
+	step.Activity, step.Ended = &rec, true
+	r.tell(ctx, step)
+	return rec, err
+}
+
+// perform calls the activity, judges its output, and puts it into the result and
+// the scope.
+func (r *run) perform(ctx context.Context, t task, rec *ActivityResult) error {
+	if t.began != nil {
+		t.began()
+	}
+	timeout := cmp.Or(t.Timeout, t.timeout)
+	result, err, abandoned := protect(r.scoped(ctx), timeout, t.call, func(late started) { t.push(late.undo) })
+	t.push(result.undo)
+	rec.Abandoned = abandoned
+	if err != nil {
+		return err
+	}
+	rec.Output = r.secrets.json(result.output)
+	if t.judge && (t.Tolerance != nil || t.steady) {
+		held, err := r.holds(ctx, t, result.output)
+		if err != nil {
+			return fmt.Errorf("tolerance: %w", err)
+		}
+		rec.ToleranceMet = &held
+	}
+	r.scope.setOutput(t.Name, result.output)
+	return nil
+}
+
+// holds judges an output.
+func (r *run) holds(ctx context.Context, t task, output any) (bool, error) {
+	if t.Tolerance == nil {
+		return output == any(true), nil
+	}
+	held, err, _ := protect(r.scoped(ctx), cmp.Or(t.Timeout, t.timeout), func(ctx context.Context) (bool, error) {
+		return t.Tolerance.Holds(ctx, output)
+	}, nil)
+	return held, err
+}
+
+// started is what a Start returned.
+type started struct {
+	output any
+	undo   Undo
+}
+
+func (t task) call(ctx context.Context) (s started, err error) {
+	if t.Start == nil {
+		s.output, err = t.Run(ctx)
+		return s, err
+	}
+	s.output, s.undo, err = t.Start(ctx)
+	return s, err
+}
+
+func (t task) push(undo Undo) {
+	if undo != nil && t.undo != nil {
+		t.undo(undo)
+	}
+}
+
+// wait pauses for d, or until the context ends.
+func (r *run) wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 || r.opts.Dry {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return usercode.Sound(context.Cause(ctx))
+	}
+}
+
+// tell calls OnStep, also when the context of the step has ended.
+func (r *run) tell(ctx context.Context, s Step) {
+	if r.exp.OnStep == nil || r.opts.Dry {
+		return
+	}
+	ctx = r.scoped(context.WithoutCancel(ctx))
+	_, err, _ := protect(ctx, r.opts.Timeout, func(ctx context.Context) (struct{}, error) {
+		r.exp.OnStep(ctx, s)
+		return struct{}{}, nil
+	}, nil)
+	if err != nil {
+		r.warn("OnStep of %s %q: %v", s.Level, s.Name, err)
+	}
+}

@@ -1,0 +1,55 @@
+// Package experiment runs controlled experiments on a running system and reports
+// whether it kept its steady state.
+//
+// # An experiment
+//
+// A steady-state hypothesis defines the healthy system by probes with tolerances.
+// The method changes the system. Rollbacks undo that. [Run] verifies the steady
+// state, runs the method, verifies again, rolls back, verifies once more, and
+// returns a [Journal].
+//
+//	e := &experiment.Experiment{
+//		Name: "orders survive a slow database",
+//		Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{{
+//			Name: "the shop answers", Run: probe.HTTPStatus("http://localhost:8080/orders", nil),
+//			Tolerance: tolerance.Equal(200),
+//		}}},
+//		Method: []experiment.Activity{{
+//			Name:  "slow database",
+//			Start: action.Arm(injector, 0, chaos.Rule{Target: "db.*", Fault: fault.Delay(2 * time.Second)}),
+//		}},
+//	}
+//	journal, err := experiment.Run(ctx, e, nil)
+//
+// If the system is not in its steady state at the start, the run has failed: the
+// method does not start, and nothing is rolled back.
+//
+// # What is guaranteed
+//
+// Every activity runs on a goroutine of its own under a deadline of its own. A
+// panic, a runtime.Goexit, a hang and a cancelled context are errors of that
+// activity, in the journal, and the rollbacks run. They run last to first, each at
+// most once, under fresh deadlines, also if the caller's context is cancelled. An
+// action that ignores its context is abandoned after a second; if it returns an
+// undo later, that is run then.
+//
+// # Strategies and guards
+//
+// [Experiment].CheckEvery verifies the hypothesis during the method too, Rollback
+// says when rollbacks run, and [Options].Dry lists what would run. A [Guard] is polled
+// during the method and aborts it. OnStep is told of every step.
+// [Experiment.Secrets] never appear in a journal.
+//
+// # Where things are
+//
+//   - chaos/experiment/tolerance: ready-made tolerances
+//   - chaos/experiment/action, probe: ready-made actions; probes and guards
+//   - chaos/experiment/gameday: a registry of experiments, random picks, lists to run, and their history
+//
+// # Time and costs
+//
+// Time is the standard library's; in a bubble of testing/synctest an experiment of
+// hours takes no time. A run costs a few microseconds for each activity, apart from
+// the activity itself. A journal keeps outputs up to 1 MiB each, and the first
+// 1,000 checks during the method.
+package experiment

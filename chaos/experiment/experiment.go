@@ -1,0 +1,152 @@
+package experiment
+
+import (
+	"context"
+	"time"
+)
+
+// An Experiment is the input of [Run]. A run does not change it, so it may be run
+// several times, also concurrently if its functions allow that.
+type Experiment struct {
+	_ struct{}
+
+	Name        string // required
+	Description string
+	Tags        []string
+
+	// Hypothesis is the steady state. Without one a run can show nothing, and has a
+	// warning.
+	Hypothesis *Hypothesis
+	// Method changes the system, activity by activity. It may be empty: then the
+	// run only checks.
+	Method []Activity
+	// Rollbacks undo what the method did. They run last to first, after the
+	// undos that actions returned ([Activity.Start]).
+	Rollbacks []Activity
+	// Quiet is the wait after the rollbacks, with the faults off, before the steady
+	// state is verified for the last time. 0: none.
+	Quiet time.Duration
+	// MaxDuration aborts the run when hypotheses and method together take
+	// longer. The rollbacks still run, in their own time. 0: no limit.
+	MaxDuration time.Duration
+	// Guards abort the method, which is then rolled back.
+	Guards []Guard
+	// OnStep is told when each step begins and ends. nil: nobody is told.
+	OnStep func(ctx context.Context, s Step)
+	// Rollback says when rollbacks run. Empty: whenever the method was started.
+	Rollback RollbackStrategy
+	// CheckEvery also verifies the hypothesis during the method, at least once, with
+	// this time between two checks. 0: only before and after the method.
+	CheckEvery time.Duration
+	// FailFast ends the method after the first check during it that missed: the
+	// status is failed, and running activities are cancelled.
+	FailFast bool
+
+	// Config and Secrets are available to activities in their [Scope]. A secret
+	// appears in no journal: its value is replaced by [redacted] everywhere, in
+	// outputs and errors too.
+	Config  map[string]any
+	Secrets map[string]string
+}
+
+// A Hypothesis is a steady state: every probe meets its tolerance.
+type Hypothesis struct {
+	_      struct{}
+	Name   string
+	Probes []Activity // at least one; all are evaluated, also after a miss
+}
+
+// An Activity is a probe, which observes the system, or an action, which changes
+// it. Exactly one of Run and Start is set.
+//
+// It runs on a goroutine of its own, under its Timeout. A panic, a runtime.Goexit
+// (t.FailNow) and a hang are failures of the activity like any error. An activity
+// that ignores the end of its context is abandoned after a second.
+type Activity struct {
+	_ struct{}
+
+	Name string // required
+	// Kind is Probe or Action. Empty: a probe in a hypothesis, an action elsewhere.
+	Kind Kind
+	// Run executes the activity. The output goes into the journal as JSON, to the
+	// tolerance, and to later activities ([Scope.Output]).
+	Run func(ctx context.Context) (output any, err error)
+	// Start is a Run that also returns its own rollback, nil if there is nothing to
+	// undo. The undo is run also if err is not nil. Only activities of a method may
+	// have a Start.
+	Start func(ctx context.Context) (output any, undo Undo, err error)
+	// Tolerance judges the output. nil: in a hypothesis the output must be true,
+	// elsewhere every output is accepted.
+	Tolerance Tolerance
+	// Background starts the next activity of the method at once. The method ends
+	// when all background activities have ended.
+	Background bool
+	// PauseBefore and PauseAfter are waits before and after the activity.
+	PauseBefore, PauseAfter time.Duration
+	// Timeout is the longest time that the activity may take. 0: that of [Options].
+	Timeout time.Duration
+	// Undoes names the activity of the method that this rollback undoes: the
+	// rollback runs only if that activity was started. Empty: only
+	// [Experiment.Rollback] decides.
+	Undoes string
+}
+
+// A RollbackStrategy says when rollbacks run.
+type RollbackStrategy string
+
+// The rollback strategies.
+const (
+	// RollbackDefault: whenever the method was started, however it ended.
+	RollbackDefault  RollbackStrategy = "default"
+	RollbackAlways   RollbackStrategy = "always"   // also when the method was not started
+	RollbackNever    RollbackStrategy = "never"    // what the method did stays
+	RollbackDeviated RollbackStrategy = "deviated" // when the method was started and the steady state missed
+)
+
+// A Step is told to [Experiment.OnStep] when it begins and when it ends. Steps of
+// background activities and of checks during the method are told concurrently. A
+// panic or a hang of OnStep is a warning in the journal.
+type Step struct {
+	Level Level
+	Name  string // of the experiment, hypothesis or activity
+	Ended bool
+
+	// What became of it; nil at its beginning, and on the other levels.
+	Activity    *ActivityResult
+	SteadyState *SteadyState
+	Journal     *Journal // of the whole run
+}
+
+// A Level is the kind of a [Step].
+type Level string
+
+// The levels.
+const (
+	LevelExperiment Level = "experiment"
+	LevelHypothesis Level = "hypothesis"
+	LevelMethod     Level = "method"
+	LevelRollback   Level = "rollback"
+	LevelActivity   Level = "activity"
+)
+
+// An Undo reverts an action. It is called at most once, under a deadline of its
+// own, also when the run was cancelled.
+type Undo func(ctx context.Context) error
+
+// A Kind is the kind of an activity: probe or action.
+type Kind string
+
+// The kinds of activities.
+const (
+	Probe  Kind = "probe"
+	Action Kind = "action"
+)
+
+// A Tolerance decides whether an output is acceptable. Package
+// chaos/experiment/tolerance has the ready-made ones. One that also has a method
+// Check() error is checked by [Experiment.Validate].
+type Tolerance interface {
+	// Holds reports whether an output is acceptable. An error means that it could
+	// not be judged; the activity then counts as failed.
+	Holds(ctx context.Context, output any) (bool, error)
+}

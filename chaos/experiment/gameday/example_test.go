@@ -1,0 +1,72 @@
+package gameday_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
+)
+
+func check(name string, act error) *experiment.Experiment {
+	fine := func(context.Context) (any, error) { return true, nil }
+	return &experiment.Experiment{
+		Name:       name,
+		Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{{Name: "all is well", Run: fine}}},
+		Method: []experiment.Activity{{Name: "act", Start: func(context.Context) (any, experiment.Undo, error) {
+			return nil, func(context.Context) error { return nil }, act
+		}}},
+	}
+}
+
+func Example() {
+	lab := gameday.NewLab(nil)
+	err := lab.Register(check("slow database", nil), check("lost cache", nil), check("dead worker", errors.New("no such process")))
+	if err != nil {
+		fmt.Println(err)
+	}
+
+	name, _ := (&gameday.Monkey{Lab: lab, Seed: 7}).Pick(1)
+	fmt.Println("the monkey's first round:", name)
+
+	report, err := (&gameday.GameDay{Name: "October"}).Run(context.Background(), lab)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, e := range report.Entries {
+		problem := "no problem"
+		if e.Result.Error != nil {
+			problem = *e.Result.Error
+		}
+		fmt.Println(e.Name, e.Result.Success, problem)
+	}
+	runs, rate := lab.History().SuccessRate("")
+	fmt.Println(runs, "runs, success rate", rate)
+	// Output:
+	// the monkey's first round: dead worker
+	// dead worker true Action failed: no such process
+	// lost cache true no problem
+	// slow database true no problem
+	// 3 runs, success rate 1
+}
+
+func ExampleOpenHistory() {
+	dir, _ := os.MkdirTemp("", "history")
+	defer os.RemoveAll(dir)
+	for range 2 { // as if the program had been started twice
+		history, err := gameday.OpenHistory(dir+"/history.jsonl", 100)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_ = history.Add(experiment.Result{Name: "slow database", Success: true})
+		fmt.Println(len(history.Results("slow database")))
+		_ = history.Close()
+	}
+	// Output:
+	// 1
+	// 2
+}

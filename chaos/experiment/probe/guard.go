@@ -1,0 +1,108 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+)
+
+// StopOnErrorRate is a guard that stops the run when the share of failed calls exceeds max, from 0 to
+// below 1, and the total of calls is at least calls. count returns both numbers, over a
+// period of its choice.
+func StopOnErrorRate(max float64, calls int,
+	count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
+	return experiment.Guard{Name: "error rate", Check: func(ctx context.Context) error {
+		if !(max >= 0 && max < 1) || calls < 0 || count == nil {
+			return fmt.Errorf("probe: error rate above %v of %d calls; allowed: from 0 to below 1, of 0 or more, and a function", max, calls)
+		}
+		failed, total, err := count(ctx)
+		if err != nil {
+			return err
+		}
+		if total == 0 || total < calls || float64(failed) <= max*float64(total) {
+			return nil
+		}
+		return fmt.Errorf("%d of %d calls failed, more than %.4g%%", failed, total, 100*max)
+	}}
+}
+
+// Outcomes counts the events that an injector has kept, for [StopOnErrorRate].
+func Outcomes(in *chaos.Injector) func(ctx context.Context) (failed, total int, err error) {
+	calls := Events(in)
+	return func(ctx context.Context) (failed, total int, err error) {
+		samples, err := calls(ctx)
+		for _, s := range samples {
+			if s.Failed {
+				failed++
+			}
+		}
+		return failed, len(samples), err
+	}
+}
+
+// StopUnless is a guard that stops the run when the probe fails or misses its tolerance. Without a
+// tolerance its output must be true.
+func StopUnless(p experiment.Activity) experiment.Guard {
+	return experiment.Guard{Name: p.Name, Check: func(ctx context.Context) error {
+		if p.Run == nil {
+			return errors.New("probe: a probe without Run")
+		}
+		if p.Timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, p.Timeout)
+			defer cancel()
+		}
+		output, err := p.Run(ctx)
+		if err != nil {
+			return err
+		}
+		held := output == any(true)
+		if p.Tolerance != nil {
+			if held, err = p.Tolerance.Holds(ctx, output); err != nil {
+				return err
+			}
+		}
+		if !held {
+			return fmt.Errorf("out of tolerance: %v", output)
+		}
+		return nil
+	}}
+}
+
+// StopWhen is a guard that stops the run when pulled returns true. It is polled every 100 ms.
+func StopWhen(pulled func() bool) experiment.Guard {
+	return experiment.Guard{Name: "kill switch", Every: 100 * time.Millisecond, Check: func(context.Context) error {
+		if pulled == nil {
+			return errors.New("probe: a kill switch without a function")
+		}
+		if pulled() {
+			return errors.New("it was pulled")
+		}
+		return nil
+	}}
+}
+
+// StopOnRegression is a guard that compares a measure of a control group and of the treated group. It
+// stops the run when the treated value is more than control × (1 + ratio) + slack.
+// Higher values of the measure must be worse, as with a latency or an error rate.
+func StopOnRegression(control,
+	treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
+	compare := Compare(control, treated)
+	return experiment.Guard{Name: "regression", Check: func(ctx context.Context) error {
+		if !(ratio >= 0) || !(slack >= 0) {
+			return fmt.Errorf("probe: regression by ratio %v and slack %v; allowed: 0 or more", ratio, slack)
+		}
+		output, err := compare(ctx)
+		if err != nil {
+			return err
+		}
+		if c := output.(Comparison); c.Experiment > c.Control*(1+ratio)+slack {
+			return fmt.Errorf("%.4g in the experiment, %.4g in the control group", c.Experiment, c.Control)
+		}
+		return nil
+	}}
+}

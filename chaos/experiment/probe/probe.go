@@ -1,0 +1,125 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+)
+
+// A Run is the type of [experiment.Activity.Run].
+//
+// [experiment.Activity.Run]: https://pkg.go.dev/github.com/shakedown-go/shakedown/chaos/experiment#Activity
+type Run = func(ctx context.Context) (output any, err error)
+
+// HTTPStatus sends GET to url and outputs the status code, an int. No answer is an
+// error. If client is nil, it uses a client with the settings of the standard
+// library.
+func HTTPStatus(url string, client *http.Client) Run {
+	client = cmp.Or(client, &http.Client{})
+	return func(ctx context.Context) (any, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return nil, fmt.Errorf("probe: %w", err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return nil, fmt.Errorf("probe: %w", err)
+		}
+		defer resp.Body.Close()
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be reused
+		return resp.StatusCode, nil
+	}
+}
+
+// TCP outputs whether a connection to addr (host:port) can be made: true or false.
+// A malformed address, or the end of the context, is an error.
+func TCP(addr string) Run {
+	return func(ctx context.Context) (any, error) {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("probe: %w", err)
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("probe: dial %s: %w", addr, ctx.Err())
+		} else if err != nil {
+			return false, nil
+		}
+		if conn != nil {
+			err = errors.Join(err, conn.Close())
+		}
+		return err == nil, err
+	}
+}
+
+// Alive outputs whether a process is alive, running or paused: true or false.
+// process is called each time and returns it; nil means that it is not alive.
+func Alive(process func() *os.Process) Run {
+	return func(context.Context) (any, error) {
+		if process == nil {
+			return nil, errors.New("probe: alive: there is no function to ask for the process")
+		}
+		p := process()
+		if p == nil {
+			return false, nil
+		}
+		ok, err := alive(p)
+		if err != nil {
+			return nil, fmt.Errorf("probe: process %d: %w", p.Pid, err)
+		}
+		return ok, nil
+	}
+}
+
+// Call outputs the result of a function.
+func Call[T any](fn func(ctx context.Context) (T, error)) Run {
+	return func(ctx context.Context) (any, error) { return fn(ctx) }
+}
+
+// A Comparison is the output of [Compare].
+type Comparison struct {
+	Control    float64 `json:"control"`
+	Experiment float64 `json:"experiment"`
+	Difference float64 `json:"difference"` // experiment − control
+	// Ratio is experiment / control; nil when control is 0.
+	Ratio *float64 `json:"ratio"`
+}
+
+// Compare takes a measure in a control group and in the treated group, and outputs
+// a [Comparison]. A value that is not a finite number is an error.
+func Compare(control, experiment func(ctx context.Context) (float64, error)) Run {
+	return func(ctx context.Context) (any, error) {
+		c, err := measure(ctx, "control", control)
+		if err != nil {
+			return nil, err
+		}
+		e, err := measure(ctx, "experiment", experiment)
+		if err != nil {
+			return nil, err
+		}
+		out := Comparison{Control: c, Experiment: e, Difference: e - c}
+		if ratio := e / c; c != 0 && !math.IsInf(ratio, 0) {
+			out.Ratio = &ratio
+		}
+		return out, nil
+	}
+}
+
+func measure(ctx context.Context, group string, fn func(ctx context.Context) (float64, error)) (float64, error) {
+	if fn == nil {
+		return 0, fmt.Errorf("probe: %s has no function to measure it", group)
+	}
+	v, err := fn(ctx)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("probe: %s: %w", group, err)
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("probe: %s is %v; allowed: a finite number", group, v)
+	}
+	return v, nil
+}

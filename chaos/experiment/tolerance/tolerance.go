@@ -1,0 +1,127 @@
+package tolerance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+)
+
+// rule is a tolerance that judges the JSON of an output. wrong is the error of its
+// parameters.
+type rule struct {
+	wrong error
+	holds func(doc json.RawMessage) bool
+}
+
+func (r rule) Check() error { return r.wrong }
+
+func (r rule) Holds(_ context.Context, output any) (bool, error) {
+	if r.wrong != nil {
+		return false, r.wrong
+	}
+	doc, err := document(output)
+	return err == nil && r.holds(doc), err
+}
+
+// document returns the JSON of a value. Bytes are text.
+func document(v any) (json.RawMessage, error) {
+	if b, ok := v.([]byte); ok {
+		v = string(b)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("tolerance: the value has no JSON: %w", err)
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// textOf returns the text that a document is, or the document.
+func textOf(doc json.RawMessage) string {
+	var text string
+	if json.Unmarshal(doc, &text) == nil && doc[0] == '"' {
+		return text
+	}
+	return string(doc)
+}
+
+// Equal holds for an output equal to want: a boolean, a text, a number, or any
+// other value with a JSON form. Numbers are compared exactly.
+func Equal(want any) experiment.Tolerance { return OneOf(want) }
+
+// OneOf holds for an output equal to one of the values.
+func OneOf(values ...any) experiment.Tolerance {
+	docs, err := documents(values)
+	if len(values) == 0 {
+		err = errors.New("tolerance: one of no values; allowed: at least one")
+	}
+	return rule{err, func(got json.RawMessage) bool {
+		for _, want := range docs {
+			if jsonhash.Same(got, want) {
+				return true
+			}
+		}
+		return false
+	}}
+}
+
+func documents(values []any) (docs []json.RawMessage, err error) {
+	for _, v := range values {
+		doc, wrong := document(v)
+		docs, err = append(docs, doc), errors.Join(err, wrong)
+	}
+	return docs, err
+}
+
+// Range holds for a number from lo to hi, both included, also if it is written as a
+// text. It does not hold for anything else. Numbers are compared as float64.
+func Range(lo, hi float64) experiment.Tolerance {
+	var err error
+	if !(lo <= hi) || math.IsInf(lo, 1) || math.IsInf(hi, -1) {
+		err = fmt.Errorf("tolerance: range from %v to %v; allowed: two numbers, the lower one first", lo, hi)
+	}
+	return rule{err, func(doc json.RawMessage) bool {
+		text := strings.TrimSpace(textOf(doc))
+		if !json.Valid([]byte(text)) { // ParseFloat takes more than decimal numbers
+			return false
+		}
+		n, err := strconv.ParseFloat(text, 64)
+		return err == nil && lo <= n && n <= hi
+	}}
+}
+
+// Match holds for a text that contains a match of pattern, a regular expression of
+// package regexp. An output that is not a text is matched by its JSON.
+func Match(pattern string) experiment.Tolerance {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		err = fmt.Errorf("tolerance: %w; allowed: a regular expression in the syntax of Go", err)
+	}
+	return rule{err, func(doc json.RawMessage) bool { return re.MatchString(textOf(doc)) }}
+}
+
+// Func holds if fn returns true.
+func Func(fn func(ctx context.Context, output any) (bool, error)) experiment.Tolerance {
+	return function(fn)
+}
+
+type function func(context.Context, any) (bool, error)
+
+func (t function) Holds(ctx context.Context, output any) (bool, error) { return t(ctx, output) }
+
+func (t function) Check() error {
+	if t == nil {
+		return errors.New("tolerance: no function")
+	}
+	return nil
+}

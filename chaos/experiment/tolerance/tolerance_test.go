@@ -1,0 +1,146 @@
+package tolerance_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
+)
+
+type order struct {
+	ID     int64  `json:"id"`
+	Status string `json:"status"`
+}
+
+const big = 9007199254740993 // 2^53 + 1, which a float64 does not hold
+
+const items = `{"items":[{"id":1,"ok":true},{"id":2,"ok":false}]}`
+
+func TestTolerances(t *testing.T) {
+	ids := tolerance.Path("$.items[*].id")
+	for _, tc := range []struct {
+		t      experiment.Tolerance
+		output any
+		holds  bool
+		reason string
+	}{
+		{tolerance.Equal(true), true, true, "a boolean"},
+		{tolerance.Equal(true), "true", false, "a text is no boolean"},
+		{tolerance.Equal(200), int64(200), true, "integers of any size"},
+		{tolerance.Equal(200), 200.0, true, "and floats"},
+		{tolerance.Equal(200), json.Number("2e2"), true, "and numbers as they are written"},
+		{tolerance.Equal(200), "200", false, "but no texts"},
+		{tolerance.Equal(int64(big)), int64(big - 1), false, "large numbers differ in the last digit"},
+		{tolerance.Equal(json.Number("1e999999999")), json.Number("2e999999999"), false, "endless numbers cost nothing"},
+		{tolerance.Equal(json.Number("1e999999999")), json.Number("1e999999999"), true, "and equal themselves"},
+		{tolerance.Equal("ok"), "ok", true, "a text"},
+		{tolerance.Equal("ok"), []byte("ok"), true, "bytes are text"},
+		{tolerance.Equal(nil), nil, true, "nothing"},
+		{tolerance.Equal(nil), []any{}, false, "an empty list is something"},
+		{tolerance.Equal(map[string]any{"id": 1, "status": "ok"}), order{1, "ok"}, true, "a struct is its JSON"},
+		{tolerance.Equal(map[string]any{"id": 1}), order{1, "ok"}, false, "all of it"},
+		{tolerance.Equal(map[string]any{"id": 1, "other": "ok"}), order{1, "ok"}, false, "by name"},
+		{tolerance.Equal([]int{1, 2}), []any{1.0, 2.0}, true, "lists by element"},
+		{tolerance.Equal([]int{1, 2}), []int{2, 1}, false, "in order"},
+		{tolerance.Equal([]int{1}), []int{1, 2}, false, "all of them"},
+		{tolerance.OneOf(200, 204), 204, true, "one of several"},
+		{tolerance.OneOf(200, 204), 500, false, "none of them"},
+		{tolerance.Range(1, 2), 1, true, "the lower bound is within"},
+		{tolerance.Range(1, 2), 2.0, true, "and so is the upper"},
+		{tolerance.Range(1, 2), 2.0000001, false, "but nothing beyond"},
+		{tolerance.Range(1, 2), "1.5", true, "a number written as a text"},
+		{tolerance.Range(1, 2), " 1.5\n", true, "with space around it, as a program prints it"},
+		{tolerance.Range(0, 2), "one", false, "a text that is no number"},
+		{tolerance.Range(0, 2), "1/1", false, "nor is a fraction"},
+		{tolerance.Range(0, 99), "0x10", false, "nor a hexadecimal one"},
+		{tolerance.Range(0, 2), true, false, "nor a boolean"},
+		{tolerance.Range(0, 2), nil, false, "nor nothing"},
+		{tolerance.Range(0, 2), []int{1}, false, "nor a list"},
+		{tolerance.Range(math.Inf(-1), 2), -1e300, true, "without a lower bound"},
+		{tolerance.Range(0, math.Inf(1)), 1e300, true, "without an upper bound"},
+		{tolerance.Match(`^v2\.\d+`), "v2.14 (stable)", true, "found"},
+		{tolerance.Match(`^v2\.\d+`), "v3.0", false, "not found"},
+		{tolerance.Match(`"id":1`), order{1, "ok"}, true, "the JSON of what is no text"},
+		{ids, items, true, "a text is read as JSON"},
+		{ids.Count(2), items, true, "so many"},
+		{ids.Count(1), items, false, "no more"},
+		{ids.Count(0), items, false, "none would be asked for like this"},
+		{tolerance.Path("$.nothing").Count(0), items, true, "and then found to be so"},
+		{tolerance.Path("$.nothing"), items, false, "nothing found"},
+		{ids.Expect(1, 2), items, true, "these values"},
+		{ids.Expect(2, 1), items, false, "in this order"},
+		{ids.Expect(1), items, false, "all of them"},
+		{tolerance.Path("$.items[?(@.ok==true)].id").Expect(1), items, true, "those for which a condition holds"},
+		{tolerance.Path("$.a"), "no JSON", false, "a text that is no JSON has no members"},
+		{tolerance.Func(func(_ context.Context, v any) (bool, error) { return v == 7, nil }), 7, true, "a function"},
+	} {
+		require.NoError(t, tc.t.(chaos.Checked).Check(), tc.reason)
+		got, err := tc.t.Holds(t.Context(), tc.output)
+		require.NoError(t, err, tc.reason)
+		assert.Equal(t, tc.holds, got, "%s: %v", tc.reason, tc.output)
+	}
+}
+
+func TestTolerancesThatMakeNoSense(t *testing.T) {
+	for _, tc := range []struct {
+		t    experiment.Tolerance
+		want string
+	}{
+		{tolerance.Equal(make(chan int)), "has no JSON"},
+		{tolerance.OneOf(), "at least one"},
+		{tolerance.OneOf(make(chan int)), "has no JSON"},
+		{tolerance.Range(2, 1), "the lower one first"},
+		{tolerance.Range(math.NaN(), 1), "two numbers"},
+		{tolerance.Range(math.Inf(1), math.Inf(1)), "two numbers"},
+		{tolerance.Match("("), "regular expression"},
+		{tolerance.Path("name"), "want $"},
+		{tolerance.Path("$").Count(-1), "0 or more"},
+		{tolerance.Path("$").Expect(make(chan int)), "has no JSON"},
+		{tolerance.JSONPath{}, "made by Path"},
+		{tolerance.Func(nil), "no function"},
+	} {
+		err := tc.t.(chaos.Checked).Check()
+		assert.ErrorContains(t, err, tc.want)
+		assert.ErrorContains(t, err, "tolerance: ")
+	}
+}
+
+func TestOutputsThatCannotBeJudged(t *testing.T) {
+	for _, judge := range []experiment.Tolerance{
+		tolerance.Equal(1), tolerance.OneOf(1), tolerance.Range(0, 1), tolerance.Match("a"), tolerance.Path("$"),
+
+		tolerance.Func(func(context.Context, any) (bool, error) { return false, errors.New("no") }),
+	} {
+		_, err := judge.Holds(t.Context(), make(chan int))
+		assert.Error(t, err, "%#v", judge)
+	}
+}
+
+// A number equals itself however it is written, and nothing else.
+func FuzzEqualNumbers(f *testing.F) {
+	for _, pair := range [][2]string{{"1", "1.0"}, {"1e2", "100"}, {"9007199254740993", "9007199254740992"}, {"1e400", "1e401"}, {"-0", "0"}} {
+		f.Add(pair[0], pair[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		x, y := json.Number(a), json.Number(b)
+		if !json.Valid([]byte(a)) || !json.Valid([]byte(b)) {
+			return
+		}
+		same, err := tolerance.Equal(x).Holds(t.Context(), y)
+		require.NoError(t, err)
+		back, err := tolerance.Equal(y).Holds(t.Context(), x)
+		require.NoError(t, err)
+		assert.Equal(t, same, back)
+		self, err := tolerance.Equal(x).Holds(t.Context(), x)
+		require.NoError(t, err)
+		assert.True(t, self)
+	})
+}
