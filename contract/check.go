@@ -138,8 +138,8 @@ func (m *Matrix) checkInvariants(p *fielderror.List) {
 		if inv.Check == nil && inv.Err == nil {
 			p.Wrong(field+".Check", fielderror.Found("nil"), "a function")
 		}
-		if inv.Applies > NoFault {
-			p.Wrong(field+".Applies", uint8(inv.Applies), "Always, ToolFaults, LLMFaults, AnyFault or NoFault")
+		if !appliesNames.Has(inv.Applies) {
+			p.Wrong(field+".Applies", uint8(inv.Applies), appliesNames.Allowed())
 		}
 		inv.checkRate(p, field)
 		if all := NeedBaseline | NeedState | NeedResults | NeedCalm; inv.Needs&^all != 0 {
@@ -283,3 +283,6 @@ func (b *Budget) check(p *fielderror.List, sequential bool) {
 			"a function with Cost, and none without")
 	}
 }
+
+// fields makes the errors of this package.
+const fields = fielderror.Package("contract")

@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -429,4 +430,24 @@ func (a *account) add(state CellState, violated bool, rate *stats.SPRT) {
 	} else if after(rate, a.undelivered-a.unprovoked, a.undelivered).Decision == stats.Rejected {
 		a.decision = stats.Rejected
 	}
+}
+
+// judgeGoals makes the verdict inconclusive if a goal was missed.
+func (r *Report) judgeGoals() {
+	var missed []string
+	for i := range r.Goals {
+		switch g := &r.Goals[i]; {
+		case g.Failed != "":
+			missed = append(missed, fmt.Sprintf("goal %q failed: %s", g.Goal, g.Failed))
+		case g.Cells == 0:
+			missed = append(missed, fmt.Sprintf("goal %q was reached in none of %s", g.Goal, text.Plural(g.Of, "run")))
+		}
+	}
+	if len(missed) == 0 {
+		return
+	}
+	if r.Score.Verdict == scoring.Inconclusive {
+		missed = slices.Insert(missed, 0, r.Score.Why)
+	}
+	r.Score.Verdict, r.Score.Why = scoring.Inconclusive, strings.Join(missed, "; ")
 }

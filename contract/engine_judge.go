@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -55,13 +56,13 @@ func (w *worker) between(ctx context.Context, q *inquiry, o *Observation) bool {
 		return false
 	}
 	left := time.Until(w.due)
-	w.ask(ctx, q, o)
+	w.askInvariant(ctx, q, o)
 	w.watch(left)
 	return !q.over
 }
 
-// ask runs the check on one observation, under the watchdog.
-func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
+// askInvariant runs the check on one observation, under the watchdog.
+func (w *worker) askInvariant(ctx context.Context, q *inquiry, o *Observation) {
 	limit := w.engine.watchdog()
 	w.watch(limit)
 	defer w.watchdog.Stop()
@@ -136,7 +137,7 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) fin
 // yet, and returns the ruling on the cell.
 func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 	for q.asked < len(s.observations) && !q.over && !s.cancelled {
-		w.ask(ctx, q, s.observations[q.asked])
+		w.askInvariant(ctx, q, s.observations[q.asked])
 	}
 	r := q.ruling
 	override := func(state CellState, why string) {
@@ -305,4 +306,70 @@ func ofOneJudge(judges []scoring.JudgeScore) (all []scoring.JudgeScore) {
 		}
 	}
 	return all
+}
+
+// assignGoals gives each scenario the goals that its cells may reach.
+func (e *engine) assignGoals() {
+	e.goalsLeft = make([]atomic.Bool, len(e.m.Goals))
+	for i, g := range e.m.Goals {
+		for _, s := range e.scenarios {
+			if len(g.Scenarios) == 0 || slices.Contains(g.Scenarios, s.Name) {
+				s.goals = append(s.goals, i)
+			}
+		}
+	}
+}
+
+// askGoals asks the goals of a scenario about a run. A run in which an injection point
+// refused a call shows nothing of the agent.
+func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalNote) {
+	if len(s.goals) == 0 || len(r.all) == 0 || r.cancelled || r.refused != nil {
+		return nil
+	}
+	observations := make([]Observation, len(r.observations)) // copies: a function may be left behind with them
+	for i, o := range r.observations {
+		observations[i] = *o
+	}
+	limit := w.engine.watchdog()
+	for _, goal := range s.goals {
+		if w.engine.goalsLeft[goal].Load() {
+			continue // else each run would wait as long
+		}
+		reached := false
+		ended := w.checkCaller.Aside(limit, func() {
+			for k := range observations {
+				if w.engine.m.Goals[goal].Reached(&observations[k]) {
+					reached = true
+					return
+				}
+			}
+		})
+		f := goalNote{Goal: goal, Failed: whyAside(ended, limit)}
+		if ended.Left {
+			w.engine.goalsLeft[goal].Store(true)
+		} else {
+			f.Reached = reached // else it may still be written
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// newCaller returns a loop for user code, whose Goexit is [ErrFailNow].
+func newCaller() usercode.Loop { return usercode.Loop{Exited: ErrFailNow} }
+
+// callAside runs user code that has no context, under a watchdog of its own. It
+// returns what went wrong, or "".
+func callAside(c *usercode.Loop, limit time.Duration, fn func()) (why string) {
+	return whyAside(c.Aside(limit, fn), limit)
+}
+
+func whyAside(e usercode.Ending, limit time.Duration) string {
+	switch {
+	case e.Left:
+		return fmt.Sprintf("it did not return within %v", limit)
+	case e.Err != nil:
+		return e.Err.Error()
+	}
+	return ""
 }

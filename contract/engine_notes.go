@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -374,4 +375,76 @@ func passesOn(around, e *chaos.Event) bool {
 		return around.Outcome == e.Outcome
 	}
 	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
+}
+
+// mostMet bounds what is remembered of a field or scenario, since faults that chance draws may be
+// others in each trial. What a later trial meets anew is taken for no copy.
+const mostMet = 4096
+
+// alikeRuns are the runs of a scenario, in groups of equal ones.
+type alikeRuns struct {
+	groups map[uint64]*alikeGroup // by their hash
+	last   []*alikeGroup          // the latest, with which new runs are compared
+	unlike bool                   // the agent was seen to differ
+	count  RepeatCount
+}
+
+type alikeGroup struct {
+	first   Cell
+	prompts uint64
+	calls   callHashes
+	runs    int
+}
+
+// ran takes the run of a cell. One that ended before its time shows less than others.
+func (a *alikeRuns) ran(c *CellReport, r *runNotes) {
+	g := a.groups[r.Copy]
+	switch {
+	case c.State == NotRun, c.State == Inconclusive, g == nil && len(a.groups) == mostMet:
+		return
+	case g == nil:
+		const mostLast = 64
+		g = &alikeGroup{first: c.Cell, prompts: r.Prompts, calls: r.Calls}
+		a.compare(g)
+		if a.groups == nil {
+			a.groups = map[uint64]*alikeGroup{}
+		}
+		a.groups[r.Copy] = g
+		if a.last = append(a.last, g); len(a.last) > mostLast {
+			a.last = a.last[1:]
+		}
+	case c.Delivered > 0:
+		add(&a.count.Runs, 1)
+	}
+	g.runs++
+}
+
+// compare compares a run with others that it is not equal to.
+func (a *alikeRuns) compare(g *alikeGroup) {
+	for _, other := range a.last {
+		sameTrial := other.first.Trial == g.first.Trial
+		if other.prompts != g.prompts || a.unlike && (!sameTrial || a.count.Differ != "") ||
+			!sameWhereBoth(other.calls, g.calls) {
+			continue
+		}
+		if a.unlike = true; sameTrial {
+			a.count.Differ = fmt.Sprintf("the runs of %v and %v met the same faults, and the agent did not do the same",
+				other.first, g.first)
+		}
+	}
+}
+
+// repeats is what the runs show, for a report.
+func (a *alikeRuns) repeats(scenario string) RepeatCount {
+	n := a.count
+	n.Scenario, n.Groups = scenario, len(a.groups)
+	for _, g := range a.groups {
+		if n.Alike == 0 || g.runs < n.Alike {
+			n.Alike = g.runs
+		}
+	}
+	if a.unlike {
+		n.Alike = 0
+	}
+	return n
 }

@@ -232,7 +232,7 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 
 // asksAll reports whether a run sends all its prompts, also after an invariant broke:
 // others may be judged by it too.
-func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations || e.m.AskAll }
+func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations }
 
 // A compiledInvariant is an invariant with its list of prompts in a scenario.
 type compiledInvariant struct {

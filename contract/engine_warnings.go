@@ -57,7 +57,7 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			o = &lint.Options{Targets: s.source.known}
 		}
 		var found []lint.Finding
-		if !l.ask(s, func() { found = lint.Plan(s.plan, o) }) {
+		if !l.examine(s, func() { found = lint.Plan(s.plan, o) }) {
 			return
 		}
 		for _, f := range found {
@@ -67,9 +67,9 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 	}
 }
 
-// ask runs fn under the watchdog. It returns false if fn failed; nothing is asked
+// examine runs fn under the watchdog. It returns false if fn failed; nothing is asked
 // after that.
-func (l *ruleLinter) ask(s *compiledScenario, fn func()) bool {
+func (l *ruleLinter) examine(s *compiledScenario, fn func()) bool {
 	if l.failed {
 		return false
 	}
@@ -105,7 +105,7 @@ func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bo
 	for _, s := range l.engine.scenarios {
 		rules := s.plan.Rules()
 		idle := make([]string, len(rules))
-		if calls, known := l.engine.calmRunsOf(s); known && !l.ask(s, func() { idle = calls.Idle(rules) }) {
+		if calls, known := l.engine.calmRunsOf(s); known && !l.examine(s, func() { idle = calls.Idle(rules) }) {
 			return
 		}
 		verb := "can never match"

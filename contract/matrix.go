@@ -60,7 +60,8 @@ type Matrix struct {
 	Timeout time.Duration
 	// ShareObservations lets all invariants of a scenario and trial judge the same
 	// run, one per prompt list, for agents whose calls cost money. The report says
-	// so.
+	// so. All prompts are then sent; without it, a cell whose invariant broke gets no later
+	// ones: they cost money and decide nothing more.
 	ShareObservations bool
 	// KeepValues keeps the arguments and results of all calls, as JSON: the HTML page
 	// and the run file show them, the other formats do not. Without it they
@@ -68,11 +69,6 @@ type Matrix struct {
 	// shows them as they are. What calls of models said over HTTP is kept with them,
 	// redacted and bounded: see [chaos.Exchange].
 	KeepValues bool
-	// AskAll sends every prompt in every cell. Without it, a cell whose invariant
-	// broke gets no later prompts: they cost money and decide nothing more. With
-	// ShareObservations all prompts are always sent, because other invariants
-	// judge the same answers.
-	AskAll bool
 	// SkipStateProbe leaves out the probe that finds out whether a shared
 	// world without Reset remembers. The probe sends the first prompt twice,
 	// without faults, so the agent acts on it twice. If there is a calm run for a
@@ -230,9 +226,9 @@ type Scenario struct {
 	// precedence; probes have calm runs of their own. None, or as many as Prompts.
 	Baselines []string
 	// Layer is what is broken in this scenario besides what Rules break, such as tools
-	// that answer as they did in an incident. [Invariant.Applies] takes it for that of a
-	// rule. Nothing is known of its delivery: without Rules and Rewrite no cell is
-	// undelivered. Empty: nothing else is broken.
+	// that answer as they did in an incident. [Invariant.Applies] treats it as the layer of a
+	// rule. Cells of a scenario with neither Rules nor Rewrite are then never undelivered.
+	// Empty: nothing else is broken.
 	Layer chaos.Layer
 	// Rewrite replaces each prompt and each probe when it is sent. Calm runs send the
 	// original, so a baseline is an answer to that. A prompt whose text changed counts as

@@ -27,8 +27,6 @@ type Options struct {
 	RealTime bool
 	// Workers is the number of cells run at once; 0: GOMAXPROCS.
 	Workers int
-	// AllowUndelivered accepts scenarios in which no fault was delivered.
-	AllowUndelivered bool
 	// AllowInconclusive is the number of inconclusive cells that are accepted.
 	AllowInconclusive int
 	// Sequential ends each field when it is decided, and Budget limits what that spends:
@@ -124,7 +122,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		outcomes: newOutcomes(o.Keep), saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
 	defer r.saver.end(t, r.secrets)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
-	kept := old.test(t, r.matrix(m))
+	kept := old.test(t, m)
 	r.begun = time.Now()
 	if cost := o.Budget.CostOf; cost != nil { // one call at a time, for each run
 		own := *o
@@ -135,7 +133,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		}
 		o = &own
 	}
-	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
+	result, err := m.Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
 		File: cmp.Or(o.File, os.Getenv(fileVariable)),
@@ -146,7 +144,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		},
 	})
 	if result != nil && result.Score.Decided > 0 { // else two runs may be alike because neither did anything
-		r.repeat(t, r.matrix(m), result)
+		r.repeat(t, m, result)
 	}
 	switch {
 	case errors.Is(err, scoring.ErrNoneRan) && kept:
@@ -159,7 +157,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	}
 	if result != nil {
 		r.rejected(t, result)
-		r.explain(t, r.matrix(m), result)
+		r.explain(t, m, result)
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {
 				t.Errorf("contracttest: Options.Finish: %s", r.secrets.Text(err.Error()))
@@ -184,19 +182,6 @@ type runner struct {
 	*outcomes
 	saver   *saver // nil: broken cells are not saved
 	secrets *redact.Redactor
-}
-
-// matrix returns m, or a copy with AllowUndelivered in every scenario.
-func (r *runner) matrix(m *contract.Matrix) *contract.Matrix {
-	if m == nil || !r.o.AllowUndelivered {
-		return m
-	}
-	own := *m
-	own.Scenarios = append([]contract.Scenario(nil), m.Scenarios...)
-	for i := range own.Scenarios {
-		own.Scenarios[i].AllowUndelivered = true
-	}
-	return &own
 }
 
 // cell runs one cell as a subtest.

@@ -81,7 +81,7 @@ func (c *cache) judgement(ctx context.Context, q invariant.Question) (invariant.
 			first.Store(true)
 			j := none
 			err := <-usercode.Go(nil, func() (err error) {
-				j, err = c.ask(ctx, path, q)
+				j, err = c.keptOrRuled(ctx, path, q)
 				return err
 			})
 			return j, err
@@ -103,8 +103,8 @@ func (c *cache) judgement(ctx context.Context, q invariant.Question) (invariant.
 	}
 }
 
-// ask reads the judgement that was kept, or asks the judge and keeps what it rules.
-func (c *cache) ask(ctx context.Context, path string, q invariant.Question) (invariant.Judgement, error) {
+// keptOrRuled reads the judgement that was kept, or asks the judge and keeps what it rules.
+func (c *cache) keptOrRuled(ctx context.Context, path string, q invariant.Question) (invariant.Judgement, error) {
 	if j, err := readJudged(path, c.name, c.version, q.Decide); !errors.Is(err, os.ErrNotExist) {
 		return j, err
 	}

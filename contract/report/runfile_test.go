@@ -104,7 +104,7 @@ func runs(t testing.TB) map[string]*contract.Report {
 	}
 	run("plain", func(*contract.Matrix, *contract.RunOptions) {})
 	run("shared", func(m *contract.Matrix, o *contract.RunOptions) {
-		m.ShareObservations, m.AskAll, o.Keep, o.Gather = true, true, contract.KeepAll, contract.NeedCalm
+		m.ShareObservations, o.Keep, o.Gather = true, contract.KeepAll, contract.NeedCalm
 	})
 	run("sequential", func(m *contract.Matrix, o *contract.RunOptions) { m.Trials, o.Sequential = 30, true })
 	run("filtered", func(_ *contract.Matrix, o *contract.RunOptions) {
