@@ -30,7 +30,7 @@ type collector struct {
 	warnedOfWorld bool
 	rounds        *rounds // nil: all jobs are done
 	cells         []CellReport
-	places        []cellPlace // of these
+	places        []cellPlace // of these, with rounds
 	file          *fileWriter // nil: none was asked for
 }
 
@@ -151,7 +151,10 @@ func (c *collector) add(r *CellReport, j job, k int) {
 	c.notify(r)
 	if c.engine.o.Keep != KeepCounts || c.rounds != nil { // rounds are put into the order of the matrix at the end
 		r.trim(c.engine.o.Keep)
-		c.cells, c.places = append(c.cells, *r), append(c.places, cellPlace{s.index, j.trial, j.first + k})
+		c.cells = append(c.cells, *r)
+		if c.rounds != nil {
+			c.places = append(c.places, cellPlace{s.index, j.trial, j.first + k})
+		}
 	}
 }
 
