@@ -1,4 +1,4 @@
-package rowtest_test
+package catalogtest_test
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/internal/rowtest"
+	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
 )
 
 const source = `package shop
@@ -21,8 +21,8 @@ func (basket) Lose() chaos.Fault { return nil }
 func hidden() chaos.Fault { return nil }
 
 var (
-	refuseRow = catalog.Fault(catalog.Row{Kind: "refused", Go: "shop.Refuse()"}, nil)
-	rows      = []*catalog.Row{refuseRow}
+	refuse = &catalog.Fail[catalog.None]{Row: catalog.Row{Kind: "refused", Go: "shop.Refuse()"}}
+	rows      = catalog.List(refuse)
 )
 `
 
@@ -35,24 +35,24 @@ func TestComplete(t *testing.T) {
 		return catalog.Fault(catalog.Row{Kind: kind, Doc: "The shop refuses.", Go: call}, func(catalog.None) chaos.Fault { return nil })
 	}
 	refuse := row("refused", "shop.Refuse()")
-	assert.NoError(t, rowtest.Complete(dir, []*catalog.Row{refuse}))
+	assert.NoError(t, catalogtest.Complete(dir, []*catalog.Row{refuse}))
 	for _, c := range []struct {
 		why  string
 		rows []*catalog.Row
 		want string
 	}{
-		{"a row that is not listed", nil, `no row shows shop.Refuse(…)
-there is a variable for a row "refused", and no such row
-1 constructors and 1 variables ending in Row make 0 rows`},
+		{"a row that is not listed", nil, `there is a row literal "refused", and no such row
+no row shows shop.Refuse(…)
+1 constructors and 1 row literals make 0 rows`},
 		{"a constructor without a row", []*catalog.Row{row("refused", "shop.Cut(n)")}, "no row shows shop.Refuse(…)"},
 		{"a row twice", []*catalog.Row{refuse, refuse}, `row "refused" is there twice or not complete
-1 constructors and 1 variables ending in Row make 2 rows`},
+1 constructors and 1 row literals make 2 rows`},
 		{"a row without a sentence", []*catalog.Row{catalog.Fault(catalog.Row{Kind: "refused", Go: "shop.Refuse()"},
 			func(catalog.None) chaos.Fault { return nil })}, `row "refused" is there twice or not complete`},
 		{"a row that was not completed", []*catalog.Row{{Kind: "refused", Doc: "It refuses.", Go: "shop.Refuse()"}},
 			`row "refused" is there twice or not complete`},
 	} {
-		t.Run(c.why, func(t *testing.T) { assert.EqualError(t, rowtest.Complete(dir, c.rows), c.want) })
+		t.Run(c.why, func(t *testing.T) { assert.EqualError(t, catalogtest.Complete(dir, c.rows), c.want) })
 	}
-	assert.Error(t, rowtest.Complete(t.TempDir(), nil), "no files, no constructors")
+	assert.Error(t, catalogtest.Complete(t.TempDir(), nil), "no files, no constructors")
 }

@@ -1,5 +1,6 @@
-// Package rowtest checks that a package of faults or triggers has a row for each.
-package rowtest
+// Package catalogtest checks that a package of faults or triggers has a row for
+// each, and that the rows say what is so.
+package catalogtest
 
 import (
 	"errors"
@@ -16,8 +17,8 @@ import (
 
 // Complete reports what is missing from the rows of the package whose files are
 // in dir. Each exported constructor of a fault or trigger appears in the Go
-// text of a row, and each variable whose name ends in Row is among rows, with
-// all that documentation shows.
+// text of a row, and each literal of a catalog.Row is among rows, with all that
+// documentation shows.
 func Complete(dir string, rows []*catalog.Row) error {
 	files, err := sources(dir)
 	if err != nil {
@@ -33,32 +34,29 @@ func Complete(dir string, rows []*catalog.Row) error {
 		kinds[r.Kind] = true
 		shown.WriteString(r.Go + " ")
 	}
-	var constructors, variables int
+	constructors, literals := 0, map[string]bool{}
 	for _, file := range files {
-		for _, decl := range file.Decls {
-			switch decl := decl.(type) {
-			case *ast.FuncDecl:
-				call := file.Name.Name + "." + decl.Name.Name + "("
-				if !makes(decl) {
-					continue
+		ast.Inspect(file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.CompositeLit); ok && isRow(lit) {
+				kind := kindIn(lit)
+				if literals[kind] = true; !kinds[kind] {
+					problems = append(problems, fmt.Errorf("there is a row literal %q, and no such row", kind))
 				}
+			}
+			return true
+		})
+		for _, decl := range file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && makes(fn) {
+				call := file.Name.Name + "." + fn.Name.Name + "("
 				if constructors++; !strings.Contains(shown.String(), call) {
 					problems = append(problems, fmt.Errorf("no row shows %s…)", call))
-				}
-			case *ast.GenDecl:
-				for _, kind := range declared(decl) {
-					if variables++; !kinds[kind] {
-						problems = append(problems,
-							fmt.Errorf("there is a variable for a row %q, and no such row", kind))
-					}
 				}
 			}
 		}
 	}
-	if constructors == 0 || variables != len(rows) {
+	if constructors == 0 || len(literals) != len(rows) {
 		problems = append(problems,
-			fmt.Errorf("%d constructors and %d variables ending in Row make %d rows", constructors, variables,
-				len(rows)))
+			fmt.Errorf("%d constructors and %d row literals make %d rows", constructors, len(literals), len(rows)))
 	}
 	return errors.Join(problems...)
 }
@@ -96,20 +94,14 @@ func makes(fn *ast.FuncDecl) bool {
 	return ok && from.Name == "chaos" && (made.Sel.Name == "Fault" || made.Sel.Name == "When")
 }
 
-// declared lists the kinds of the row variables of a declaration.
-func declared(decl *ast.GenDecl) (kinds []string) {
-	for _, spec := range decl.Specs {
-		v, ok := spec.(*ast.ValueSpec)
-		if !ok || decl.Tok != token.VAR {
-			continue
-		}
-		for i, name := range v.Names {
-			if strings.HasSuffix(name.Name, "Row") && i < len(v.Values) {
-				kinds = append(kinds, kindIn(v.Values[i]))
-			}
-		}
+// isRow reports whether a literal is one of a catalog.Row.
+func isRow(lit *ast.CompositeLit) bool {
+	of, ok := lit.Type.(*ast.SelectorExpr)
+	if !ok {
+		return false
 	}
-	return kinds
+	from, ok := of.X.(*ast.Ident)
+	return ok && from.Name == "catalog" && of.Sel.Name == "Row"
 }
 
 // kindIn finds the text of the member Kind in an expression.
