@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -35,6 +36,9 @@ func (m *Matrix) compile(forRunner bool) ([]*compiledScenario, error) {
 	}
 	if m.Trials < 0 {
 		p.Wrong("Trials", m.Trials, "1 or more, or 0 for 1")
+	}
+	if m.AllowInconclusive < 0 {
+		p.Wrong("AllowInconclusive", m.AllowInconclusive, "0 or more")
 	}
 	if m.Timeout < 0 {
 		p.Wrong("Timeout", m.Timeout, "a duration of 0 (none) or more")
@@ -141,6 +145,11 @@ func (m *Matrix) checkInvariants(p *fielderror.List) {
 		if !appliesNames.Has(inv.Applies) {
 			p.Wrong(field+".Applies", uint8(inv.Applies), appliesNames.Allowed())
 		}
+		for k, pattern := range inv.Scenarios {
+			if _, err := glob.Compile(pattern); err != nil || pattern == "" {
+				p.Because(fmt.Sprintf("%s.Scenarios[%d]", field, k), pattern, err, "a glob of names of scenarios")
+			}
+		}
 		inv.checkRate(p, field)
 		if all := NeedBaseline | NeedState | NeedResults | NeedCalm; inv.Needs&^all != 0 {
 			p.Wrong(field+".Needs", uint8(inv.Needs),
@@ -157,11 +166,13 @@ func (m *Matrix) checkApplies(p *fielderror.List, scenarios []*compiledScenario)
 	if len(scenarios) != len(m.Scenarios) || len(scenarios) == 0 {
 		return
 	}
-	for i, inv := range m.Invariants {
-		if !slices.ContainsFunc(scenarios, func(s *compiledScenario) bool { return s.applies(inv.Applies) }) {
-			p.Wrong(fmt.Sprintf("Invariants[%d].Applies", i), inv.Applies.String(),
-				"a value that holds in at least one scenario: this invariant would never be asked")
+	for _, i := range m.unasked(scenarios) {
+		field, value := "Applies", m.Invariants[i].Applies.String()
+		if len(m.Invariants[i].Scenarios) > 0 {
+			field, value = "Scenarios", strings.Join(m.Invariants[i].Scenarios, ", ")
 		}
+		p.Wrong(fmt.Sprintf("Invariants[%d].%s", i, field), value,
+			"a value that holds in at least one scenario: this invariant would never be asked")
 	}
 }
 

@@ -20,6 +20,7 @@ type fieldTally struct {
 	all, distinct account         // of all trials, and without copies
 	met           map[uint64]bool // by CellReport.Copy: whether the invariant broke
 	unlike        bool            // it broke in one of two equal trials
+	absent        bool            // the invariant did not apply in a trial
 }
 
 func newFieldTally(f Field, most int, runs *alikeRuns) *fieldTally {
@@ -30,8 +31,13 @@ func newFieldTally(f Field, most int, runs *alikeRuns) *fieldTally {
 	return t
 }
 
-// add counts a trial.
+// add counts a trial, if the invariant applies in it.
 func (t *fieldTally) add(c *CellReport) {
+	if c.DoesNotApply {
+		t.most--
+		t.absent = true
+		return
+	}
 	switch c.State {
 	case Inconclusive:
 		t.Inconclusive++

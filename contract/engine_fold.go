@@ -100,10 +100,12 @@ func (h *runHead) tools() []string { return slices.Sorted(maps.Keys(h.Tools)) }
 // add counts a cell, the at-th of those that apply in its scenario.
 func (f *fold) add(s *foldScenario, at int, c *CellReport) {
 	r := f.report
-	f.count(c.scored(s))
 	s.fields[at].add(c)
-	f.chaos.add(c, s, at)
-	r.Filtered = r.Filtered || c.State == NotRun
+	if !c.DoesNotApply {
+		f.count(c.scored(s))
+		f.chaos.add(c, s, at)
+		r.Filtered = r.Filtered || c.State == NotRun
+	}
 	r.Undecided += asInt(c.Undecided)
 	r.Absorbed += asInt(c.Absorbed)
 	r.Abandoned += asInt(c.Abandoned)
@@ -174,6 +176,9 @@ func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	r.Fields = nil
 	for _, s := range f.scenarios {
 		for _, t := range s.fields {
+			if t.absent && t.tried() == 0 { // the invariant applied in no trial
+				continue
+			}
 			r.Fields = append(r.Fields, t.field(r.Sequential, like[[2]string{t.Scenario, t.Invariant}]))
 		}
 		r.Repeats = append(r.Repeats, s.runs.repeats(s.Name))

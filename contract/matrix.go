@@ -74,6 +74,13 @@ type Matrix struct {
 	// without faults, so the agent acts on it twice. If there is a calm run for a
 	// baseline, it is the first of the two.
 	SkipStateProbe bool
+	// AllowInconclusive is the number of inconclusive cells that the verdict accepts, where
+	// [RunOptions] do not allow more.
+	AllowInconclusive int
+	// Secrets are texts, such as keys that the agent is given, that no report may repeat: the
+	// text and the evidence of a cell have [redacted] in their place. What invariants judge has
+	// them. A text of fewer than six bytes is kept.
+	Secrets []string
 }
 
 // RunOptions are the settings of [Matrix.Run]; nil and the zero value work.
