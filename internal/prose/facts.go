@@ -66,7 +66,9 @@ var (
 // monthOf returns the number of a month's name, 0 if it is none.
 func monthOf(name string) int {
 	list := [...]string{m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12}
-	return 1 + slices.IndexFunc(list[:], func(names string) bool { return strings.Contains("|"+names+"|", "|"+name+"|") })
+	return 1 + slices.IndexFunc(list[:], func(names string) bool {
+		return strings.Contains("|"+names+"|", "|"+name+"|")
+	})
 }
 
 // facts returns the facts of a text.
