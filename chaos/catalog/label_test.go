@@ -14,41 +14,40 @@ type level struct {
 	N int `json:"n" bounds:"min=1" doc:"the level"`
 }
 
-type quiet struct {
-	kind string
-	level
-}
-
-func (quiet) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return next(ctx, args)
-}
+var (
+	quiet = &catalog.Inject[level]{
+		Row: catalog.Row{Kind: "quiet", Doc: "It is quiet.", Go: "quiet(n)", Example: `{"n":1}`, AsText: true,
+			Layer: chaos.LayerTool, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone},
+		Inject: func(ctx context.Context, _ chaos.Call, _ level, args any, next chaos.Next) (any, error) {
+			return next(ctx, args)
+		},
+	}
+	mute = &catalog.Label[level]{
+		Row:  catalog.Row{Kind: "mute", Doc: "It is mute.", Go: `As("mute", quiet(n))`, Layer: chaos.LayerControl},
+		Base: quiet, Make: func(p level) chaos.Fault { return quiet.Of(p) },
+	}
+)
 
 // A label says what differs, and takes the rest from its base: parameters and
 // their bounds, the example, the coordinates and the fault.
 func TestLabel(t *testing.T) {
-	base := catalog.Fault(catalog.Row{Kind: "quiet", Doc: "It is quiet.", Go: "quiet(n)", Example: `{"n":1}`, AsText: true,
-		Layer: chaos.LayerTool, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, func(p level) chaos.Fault { return quiet{"quiet", p} })
-	as := func(kind string, f chaos.Fault) chaos.Fault { return quiet{kind, f.(quiet).level} }
-
-	label := catalog.Label(base, catalog.Row{Kind: "mute", Doc: "It is mute.", Go: `As("mute", quiet(n))`, Layer: chaos.LayerControl}, as)
+	rows := catalog.List(quiet, mute)
+	base, label := rows[0], rows[1]
 	assert.Equal(t, "quiet", label.Base)
-	assert.Equal(t, quiet{"mute", level{3}}, label.Build(level{3}))
-	assert.Equal(t, quiet{"quiet", level{3}}, base.Build(level{3}), "the base is as it was")
 	assert.Equal(t, base.Params(), label.Params())
 	assert.Equal(t, base.Parameters(), label.Parameters())
 	assert.Equal(t, base.Example, label.Example)
 	assert.True(t, label.AsText)
-	assert.Equal(t, chaos.Description{Kind: "mute", Params: []byte(`{"n":3}`), Layer: chaos.LayerControl, Class: chaos.ClassValue,
-		Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone}, label.Describe(level{3}))
-	assert.EqualError(t, label.Check(level{0}).Err(), "chaos: mute: n is 0; allowed: an integer of 1 or more")
+	want := chaos.Description{Kind: "mute", Params: []byte(`{"n":3}`), Layer: chaos.LayerControl, Class: chaos.ClassValue,
+		Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone}
+	assert.Equal(t, want, label.Build(level{3}).(chaos.Described).Describe())
+	assert.Equal(t, "quiet", base.Build(level{3}).(chaos.Described).Describe().Kind, "the base is as it was")
 
-	other := catalog.Label(base, catalog.Row{Kind: "other", Example: `{"n":2}`, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Permanent, Effect: chaos.EffectNone}, as)
-	assert.Equal(t, `{"n":2}`, other.Example)
-	assert.Equal(t, chaos.Description{Kind: "other", Params: []byte(`{"n":1}`), Layer: chaos.LayerTool, Class: chaos.ClassCrash,
-		Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone}, other.Describe(level{1}))
-
-	assert.True(t, catalog.Label(catalog.InCode[level](catalog.Row{Kind: "code"}, false), catalog.Row{Kind: "label"}, as).HoldsCode())
-	assert.Nil(t, catalog.Label(nil, catalog.Row{Kind: "label"}, as).Params(), "not completed, so it is refused where it is used")
+	as, ok := mute.As("mute", quiet.Of(level{3}))
+	assert.True(t, ok)
+	assert.Equal(t, label.Build(level{3}), as, "in Go as from JSON")
+	for kind, f := range map[string]chaos.Fault{"quiet": quiet.Of(level{3}), "mute": plain{}} {
+		_, ok := mute.As(kind, f)
+		assert.False(t, ok, kind)
+	}
 }

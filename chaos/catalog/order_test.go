@@ -5,14 +5,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// A label depends on the order of calls as its base does, unless it says otherwise.
-func TestOrderOfALabel(t *testing.T) {
-	base := &catalog.Row{Kind: "base", Order: catalog.Deliveries}
-	assert.Equal(t, catalog.Deliveries, catalog.Row{Kind: "label"}.Of(base).Order)
-	assert.Equal(t, catalog.Timed, catalog.Row{Kind: "label", Order: catalog.Timed}.Of(base).Order)
-	assert.Equal(t, "independent of order", catalog.Row{Kind: "label"}.Of(&catalog.Row{}).Order.String())
-	assert.Equal(t, "depends on deliveries", base.Order.String())
+// A row that says nothing is independent of order, and a label has the order of its base.
+func TestOrder(t *testing.T) {
+	assert.Equal(t, "independent of order", catalog.Order("").String())
+	assert.Equal(t, "depends on time", catalog.Timed.String())
+	base := &catalog.Fail[catalog.None]{Row: catalog.Row{Kind: "storm", Order: catalog.Timed}}
+	label := &catalog.Label[catalog.None]{Base: base, Make: func(p catalog.None) chaos.Fault { return base.Of(p) }}
+	assert.Equal(t, catalog.Timed, catalog.List(label)[0].Order)
+	label = &catalog.Label[catalog.None]{Row: catalog.Row{Order: catalog.Sequential}, Base: base}
+	assert.Equal(t, catalog.Sequential, catalog.List(label)[0].Order)
 }

@@ -2,31 +2,41 @@
 //
 // A [Row] says everything about one kind of fault or trigger: its name, a
 // sentence, its parameters with their bounds, its coordinates, and how it is made
-// in Go and from JSON. It stands beside the code of the fault:
+// in Go and from JSON. A kind is a row and a function, and makes its faults:
 //
 //	type wait struct {
 //		Duration time.Duration `json:"duration" bounds:"min=0" doc:"time until the caller learns of it"`
 //	}
 //
-//	var lostReplyRow = catalog.Fault(catalog.Row{
-//		Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
-//		Go: "fault.LoseReplyAfter(d)", Example: `{"duration":"1s"}`,
-//		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-//	}, func(p wait) chaos.Fault { return lostReply{p} })
+//	// LoseRequest loses a request on its way.
+//	func LoseRequest(d time.Duration) chaos.Fault { return loseRequest.Of(wait{d}) }
 //
-//	type lostReply struct{ wait }
+//	var loseRequest = &catalog.Inject[wait]{
+//		Row: catalog.Row{
+//			Kind: "lost_request", Doc: "The request is lost on its way, and the caller sees a time-out.",
+//			Go: "fault.LoseRequest(d)", Example: `{"duration":"1s"}`,
+//			Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient,
+//			Effect: chaos.EffectNone,
+//		},
+//		Inject: func(ctx context.Context, _ chaos.Call, p wait, args any, next chaos.Next) (any, error) {
+//			return timesOut(ctx, p.Duration, args, next)
+//		},
+//	}
 //
-//	func (f lostReply) Check() error                { return lostReplyRow.Check(f.wait).Err() }
-//	func (f lostReply) Describe() chaos.Description { return lostReplyRow.Describe(f.wait) }
+// There is a type for each thing that a fault or trigger can be: [Inject] acts on
+// a call, [Fail] makes an error, [Remember] keeps something between calls, [Stream]
+// acts on a stream; [Match] and [Ordinal] choose calls. [Own] makes faults and
+// triggers of a type of your own.
 //
 // Descriptions, checks of bounds, plans in JSON and their schema, the tables in
 // the documentation, and the list of faults that an MCP server offers are made
 // of rows. The packages fault, when, lies and chaoshttp each return theirs from a
 // function Rows. Rows of your own go into planjson.Options.Rows.
 //
-// A row may be read from many goroutines. It refers to the constructor of its
-// fault, so the constructor must not refer to the row: Go would refuse that as
-// an initialisation cycle. The methods may.
+// A kind is a literal, so that a program links those alone whose constructors it
+// calls. The function of a kind must not refer to the kind, nor to its constructor:
+// Go would refuse that as an initialisation cycle. The methods of its parameters
+// may. Kinds and rows may be used from many goroutines.
 package catalog
 
 import (
@@ -39,8 +49,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-// A Row is one kind of fault or trigger. [Fault], [Trigger] and [InCode] complete
-// it with its parameters.
+// A Row is one kind of fault or trigger. The kind completes it with its parameters.
 type Row struct {
 	Kind    string // such as "lost_reply"; unique among the faults, or among the triggers
 	Doc     string // one sentence: what happens to a call, or which calls
@@ -57,8 +66,12 @@ type Row struct {
 	// and a combination depends on what its parts do.
 	Order Order
 
-	// Base is set in the row of a label, by [Row.Of]: the kind of the fault that it
-	// is, under a kind of its own.
+	// InCode is set where the fault or trigger holds Go code: JSON can name it and its
+	// parameters, and not make it.
+	InCode bool
+
+	// Base is set by [Label]: the kind of the fault that this one is, under a kind of
+	// its own.
 	Base string
 
 	// The coordinates of a fault; a trigger has none.
@@ -72,7 +85,7 @@ type Row struct {
 	params  reflect.Type
 	fields  []strictjson.Field
 	bounds  []strictjson.Bound
-	build   func(params any) any // nil: it holds Go code
+	build   func(params any) any // nil: the row was not completed
 }
 
 // An Order says how far a fault or trigger depends on the order of calls. The zero
@@ -93,97 +106,27 @@ func (o Order) String() string { return cmp.Or(string(o), "independent of order"
 // None are the parameters of a kind without any.
 type None struct{}
 
-// Fault completes the row of a fault with parameters P, which build makes it of.
-//
-// P is a struct of the parameters, one field for each: string, bool, int, int64,
-// uint64 (in JSON a decimal string), float64, [time.Duration] (in JSON "1.5s"),
-// error (in JSON its text), [json.RawMessage], another struct, a slice or map of
-// these, a pointer to one, [chaos.Fault] or [chaos.When]. Its JSON tags name them;
-// without omitempty they are required. Three more tags say what a field means:
-//
-//   - doc:"…" describes it;
-//   - bounds:"min=1,over=0,max=9,enum=a|b" bounds a number, a duration, the length
-//     of a list (over and enum: its elements) or of a map, or with enum a text;
-//   - allowed:"…" says what is allowed, where the bounds alone say too little.
-//
-// An optional number that is 0 counts as left out. A struct may be embedded, a
-// pointer may not. planjson refuses a row with parameters or tags that have no
-// meaning.
-//
-// The fault checks and describes itself by the parameters it was built of, with
-// [Row.Check] and [Row.Describe].
-func Fault[P any](r Row, build func(P) chaos.Fault) *Row {
-	return complete[P](r, func(params any) any { return build(params.(P)) })
-}
-
-// Of returns the row of a label: a fault that is only another one under a kind of
-// its own, with the same error, effect on the call and behaviour. Base is the
-// kind of base; the example and the coordinates that r leaves empty are those of
-// base.
-// [Fault] completes it where its parameters are not those of base, else [Label].
-func (r Row) Of(base *Row) Row {
-	if base == nil {
-		return r
-	}
-	r.Base, r.AsText, r.Order = base.Kind, base.AsText, cmp.Or(r.Order, base.Order)
-	r.Example = cmp.Or(r.Example, base.Example)
-	r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class),
-		cmp.Or(r.Visibility, base.Visibility)
-	r.Persistence, r.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)
-	return r
-}
-
-// Label completes the row of a label of base with the parameters of base and their
-// bounds. as gives a fault of base the kind, as fault.As does.
-func Label(base *Row, r Row, as func(kind string, f chaos.Fault) chaos.Fault) *Row {
-	if base == nil {
-		return &r // not complete, which is refused where it is used
-	}
-	r = r.Of(base)
-	r.params, r.fields, r.bounds = base.params, base.fields, base.bounds
-	if base.build != nil {
-		r.build = func(params any) any {
-			f, _ := base.build(params).(chaos.Fault)
-			return as(r.Kind, f)
-		}
-	}
-	return &r
-}
-
-// Trigger is [Fault] for a trigger.
-func Trigger[P any](r Row, build func(P) chaos.When) *Row {
-	r.trigger = true
-	return complete[P](r, func(params any) any { return build(params.(P)) })
-}
-
-// InCode completes the row of a fault or, with trigger, of a trigger that holds
-// Go code: JSON can name it and its parameters P, and not make it.
-func InCode[P any](r Row, trigger bool) *Row {
-	r.trigger = trigger
-	return complete[P](r, nil)
-}
-
-func complete[P any](r Row, build func(any) any) *Row {
-	r.params, r.build = reflect.TypeFor[P](), build
+// complete completes a row by the type of its parameters.
+func complete[P any](r Row, trigger bool, build func(P) any) *Row {
+	r.trigger, r.params = trigger, reflect.TypeFor[P]()
+	r.build = func(params any) any { return build(params.(P)) }
 	if r.params.Kind() == reflect.Struct {
 		r.fields, r.bounds = strictjson.Fields(r.params), strictjson.Bounds(r.params)
 	}
 	r.AsText = r.AsText || strictjson.Holds(r.params, reflect.TypeFor[error]())
-	if r.Example == "" {
-		r.Example = "{}"
-	}
+	r.Example = cmp.Or(r.Example, "{}")
 	return &r
 }
 
-// Copies returns copies of rows, which the caller may change: a package keeps its own.
-func Copies(rows []*Row) []*Row {
-	all := make([]Row, len(rows))
-	copies := make([]*Row, len(rows))
-	for i, r := range rows {
-		all[i] = *r
-		copies[i] = &all[i]
-	}
-	return copies
+// Fault completes the row of a fault that needs no kind: build makes it of its
+// parameters P, and it checks and describes itself.
+func Fault[P any](r Row, build func(P) chaos.Fault) *Row {
+	return complete(r, false, func(p P) any { return build(p) })
+}
+
+// Trigger is [Fault] for a trigger.
+func Trigger[P any](r Row, build func(P) chaos.When) *Row {
+	return complete(r, true, func(p P) any { return build(p) })
 }
 
 // IsTrigger reports whether the row is of a trigger.
@@ -191,7 +134,7 @@ func (r *Row) IsTrigger() bool { return r.trigger }
 
 // HoldsCode reports whether the fault or trigger holds Go code, so that it cannot
 // be made of parameters.
-func (r *Row) HoldsCode() bool { return r.build == nil }
+func (r *Row) HoldsCode() bool { return r.InCode || r.build == nil }
 
 // Params is the type of the parameters, nil in a row that was not completed.
 func (r *Row) Params() reflect.Type { return r.params }
@@ -200,7 +143,7 @@ func (r *Row) Params() reflect.Type { return r.params }
 // is a [chaos.Fault] or [chaos.When]. It is not checked. A row that holds code
 // returns nil.
 func (r *Row) Build(params any) any {
-	if r.build == nil {
+	if r.HoldsCode() {
 		return nil
 	}
 	return r.build(params)
@@ -208,7 +151,8 @@ func (r *Row) Build(params any) any {
 
 // Describe is the description of a fault or trigger with these parameters, a
 // struct as the row has it or one that is written in the same form. Parameters
-// that have no JSON, such as NaN, are left out; Check refuses them.
+// that have no JSON, such as NaN, are left out; Check refuses them. Without any
+// there are none.
 func (r *Row) Describe(params any) chaos.Description {
 	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
 		Persistence: r.Persistence, Effect: r.Effect}
@@ -218,6 +162,9 @@ func (r *Row) Describe(params any) chaos.Description {
 		d.Params, _ = strictjson.EncodeStruct(params, r.fields, special)
 	default:
 		d.Params, _ = strictjson.Encode(params, special)
+	}
+	if string(d.Params) == "{}" {
+		d.Params = nil // all were left out
 	}
 	return d
 }

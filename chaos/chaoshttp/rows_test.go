@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
-	"github.com/shakedown-go/shakedown/chaos/internal/rowtest"
+	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
 )
 
 // sourceOf parses the files of the package, without its tests.
@@ -32,7 +32,9 @@ func sourceOf(t *testing.T) (decls []ast.Decl) {
 	return decls
 }
 
-func TestRowsAreComplete(t *testing.T) { assert.NoError(t, rowtest.Complete(".", chaoshttp.Rows())) }
+func TestRowsAreComplete(t *testing.T) {
+	assert.NoError(t, catalogtest.Complete(".", chaoshttp.Rows()))
+}
 
 // constants are the texts of the constants of each exported type.
 func constants(t *testing.T) map[string][]string {

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,10 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-func budgetRows() []*catalog.Row {
-	return []*catalog.Row{callBudgetRow, tokenBudgetRow, costBudgetRow, timeBudgetRow, memoryBudgetRow, diskBudgetRow}
-}
-
 // CallBudget lets limit calls through and fails the rest with a [*BudgetError];
 // their callees are not reached. refill is the time after which the whole
 // budget is available again, counted from its first use; 0: never. limit is at
@@ -28,16 +23,24 @@ func budgetRows() []*catalog.Row {
 // rule does not match cost nothing. Which call finds it used up depends on the
 // order of the calls over all lanes.
 func CallBudget(limit int, refill time.Duration) chaos.Fault {
-	return countBudget("call", limit, refill, true, func(use) (float64, bool) { return 1, true })
+	return callBudget.Of(budgetParams{quota{limit}, refillParam{refill}})
 }
 
-var callBudgetRow = catalog.Fault(catalog.Row{
-	Kind: "call_budget", Doc: "Calls beyond a number are refused.",
-	Order: catalog.Deliveries,
-	Go:    "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-}, func(p budgetParams) chaos.Fault { return CallBudget(p.Limit, p.Refill) })
+var callBudget = &catalog.Remember[budgetParams, spent]{
+	Row: catalog.Row{
+		Kind: "call_budget", Doc: "Calls beyond a number are refused.",
+		Order: catalog.Deliveries,
+		Go:    "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	},
+	Phase: chaos.PhaseBefore,
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budgetParams, args any, next chaos.Next) (any, error) {
+		return s.inject(ctx, args, next, terms{"call", float64(p.Limit), p.Refill, true, func(use) (float64, bool) {
+			return 1, true
+		}})
+	},
+}
 
 // quota are the parameters of a fault with a limit.
 type quota struct {
@@ -48,17 +51,16 @@ type refillParam struct {
 	Refill time.Duration `json:"refill,omitempty" bounds:"min=0" doc:"time after which the whole budget is there again; left out: never"`
 }
 
+// Coordinates calls a budget transient that is filled again.
+func (p refillParam) Coordinates(d *chaos.Description) {
+	if p.Refill > 0 {
+		d.Persistence = chaos.Transient
+	}
+}
+
 type budgetParams struct {
 	quota
 	refillParam
-}
-
-// countBudget is a budget of a number of something.
-func countBudget(resource string, limit int, refill time.Duration, before bool,
-	measure func(use) (float64, bool)) chaos.Fault {
-	return &budget{terms: terms{resource: resource, limit: float64(limit), refill: refill, before: before,
-		measure: measure,
-		params:  budgetParams{quota{limit}, refillParam{refill}}}}
 }
 
 // TokenBudget fails calls once the calls before have used limit tokens in
@@ -69,22 +71,26 @@ func countBudget(resource string, limit int, refill time.Duration, before bool,
 // A result without usage, such as a response that is a stream of events, costs
 // nothing, and the event has a note.
 func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
-	p := tokenParams{quota{limit}, usageParam{usage.name}, refillParam{refill}}
-	bounded := p
-	bounded.usageParam = anyUsage
-	return &budget{terms: terms{
-		resource: "token", limit: float64(limit), refill: refill, measure: usage.measure(1, 1),
-		params: p, bounded: bounded, check: usage.check,
-	}}
+	return tokenBudget.Of(tokenParams{quota{limit}, paramOf(usage), refillParam{refill}})
 }
 
-var tokenBudgetRow = catalog.Fault(catalog.Row{
-	Kind: "token_budget", Doc: "Calls are refused once the tokens are used up.",
-	Order: catalog.Deliveries,
-	Go:    "fault.TokenBudget(limit, usage, refill)", Example: `{"limit":30,"usage":"openai"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-}, func(p tokenParams) chaos.Fault { return TokenBudget(p.Limit, p.usage(), p.Refill) })
+var tokenBudget = &catalog.Remember[tokenParams, spent]{
+	Row: catalog.Row{
+		Kind: "token_budget", Doc: "Calls are refused once the tokens are used up.",
+		Order: catalog.Deliveries,
+		Go:    "fault.TokenBudget(limit, usage, refill)", Example: `{"limit":30,"usage":"openai"}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	},
+	Phase: chaos.PhaseBefore,
+	Prepare: func(p tokenParams) tokenParams {
+		p.usageParam = p.priced(1, 1)
+		return p
+	},
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p tokenParams, args any, next chaos.Next) (any, error) {
+		return s.inject(ctx, args, next, terms{"token", float64(p.Limit), p.Refill, false, p.measure})
+	},
+}
 
 type tokenParams struct {
 	quota
@@ -92,35 +98,37 @@ type tokenParams struct {
 	refillParam
 }
 
+func (p tokenParams) Bounded() any {
+	p.usageParam = p.bounded()
+	return p
+}
+
 // CostBudget is [TokenBudget] in money. limit is an amount in any currency,
 // more than 0. The prices are those of a million tokens in the same currency,
 // at least 0 and not both 0.
 func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time.Duration) chaos.Fault {
-	const million = 1e6
-	p := costParams{limit, inputPrice, outputPrice, usageParam{usage.name}, refillParam{refill}}
-	bounded := p
-	bounded.usageParam = anyUsage
-	return &budget{terms: terms{
-		resource: "cost", limit: limit, refill: refill, measure: usage.measure(inputPrice/million, outputPrice/million),
-		params: p, bounded: bounded, check: func(c *catalog.Check) {
-			c.That(!math.IsInf(limit, 1), "limit", limit, "a number of more than 0 that is finite")
-			c.That(inputPrice != 0 || outputPrice != 0, "outputPrice", outputPrice,
-				"a price of a million tokens, 0 or more, and more than 0 if inputPrice is not")
-			usage.check(c)
-		},
-	}}
+	return costBudget.Of(costParams{limit, inputPrice, outputPrice, paramOf(usage), refillParam{refill}})
 }
 
-var costBudgetRow = catalog.Fault(catalog.Row{
-	Kind: "cost_budget", Doc: "Calls are refused once the money is spent.",
-	Order:   catalog.Deliveries,
-	Go:      "fault.CostBudget(limit, inputPrice, outputPrice, usage, refill)",
-	Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`,
-	Layer:   chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-}, func(p costParams) chaos.Fault {
-	return CostBudget(p.Limit, p.InputPrice, p.OutputPrice, p.usage(), p.Refill)
-})
+var costBudget = &catalog.Remember[costParams, spent]{
+	Row: catalog.Row{
+		Kind: "cost_budget", Doc: "Calls are refused once the money is spent.",
+		Order:   catalog.Deliveries,
+		Go:      "fault.CostBudget(limit, inputPrice, outputPrice, usage, refill)",
+		Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`,
+		Layer:   chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	},
+	Phase: chaos.PhaseBefore,
+	Prepare: func(p costParams) costParams {
+		const million = 1e6
+		p.usageParam = p.priced(p.InputPrice/million, p.OutputPrice/million)
+		return p
+	},
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p costParams, args any, next chaos.Next) (any, error) {
+		return s.inject(ctx, args, next, terms{"cost", p.Limit, p.Refill, false, p.measure})
+	},
+}
 
 // costParams bounds prices so that none is infinite, which has no JSON.
 type costParams struct {
@@ -131,23 +139,40 @@ type costParams struct {
 	refillParam
 }
 
+func (p costParams) Bounded() any {
+	p.usageParam = p.bounded()
+	return p
+}
+
+func (p costParams) Check(c *catalog.Check) {
+	c.That(!math.IsInf(p.Limit, 1), "limit", p.Limit, "a number of more than 0 that is finite")
+	c.That(p.InputPrice != 0 || p.OutputPrice != 0, "outputPrice", p.OutputPrice,
+		"a price of a million tokens, 0 or more, and more than 0 if inputPrice is not")
+	p.usageParam.Check(c)
+}
+
 // TimeBudget fails calls once the calls before have taken limit in total,
 // concurrent or not. A call in progress is not ended. limit is more than 0. The
 // rest is as with [CallBudget].
 func TimeBudget(limit, refill time.Duration) chaos.Fault {
-	return &budget{terms: terms{
-		resource: "time", limit: limit.Seconds(), refill: refill, params: timeParams{limit, refillParam{refill}},
-		measure: func(u use) (float64, bool) { return u.took.Seconds(), true },
-	}}
+	return timeBudget.Of(timeParams{limit, refillParam{refill}})
 }
 
-var timeBudgetRow = catalog.Fault(catalog.Row{
-	Kind: "time_budget", Doc: "Calls are refused once earlier calls took too long.",
-	Order: catalog.Deliveries,
-	Go:    "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-}, func(p timeParams) chaos.Fault { return TimeBudget(p.Limit, p.Refill) })
+var timeBudget = &catalog.Remember[timeParams, spent]{
+	Row: catalog.Row{
+		Kind: "time_budget", Doc: "Calls are refused once earlier calls took too long.",
+		Order: catalog.Deliveries,
+		Go:    "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	},
+	Phase: chaos.PhaseBefore,
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p timeParams, args any, next chaos.Next) (any, error) {
+		return s.inject(ctx, args, next, terms{"time", p.Limit.Seconds(), p.Refill, false, func(u use) (float64, bool) {
+			return u.took.Seconds(), true
+		}})
+	},
+}
 
 type timeParams struct {
 	Limit time.Duration `json:"limit" bounds:"over=0" doc:"time that all calls may take together"`
@@ -161,36 +186,52 @@ type timeParams struct {
 // Of an HTTP response, the bytes count that the client read of the body, up to
 // 4 MiB. Items of a stream are not measured: a stream counts as a dozen bytes.
 func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
-	return countBudget("memory", limit, refill, false, func(u use) (float64, bool) {
-		if u.err != nil {
-			return 0, true
-		}
-		return size(u.result)
-	})
+	return memoryBudget.Of(budgetParams{quota{limit}, refillParam{refill}})
 }
 
-var memoryBudgetRow = catalog.Fault(catalog.Row{
-	Kind: "memory_budget", Doc: "Calls fail once the results of earlier calls fill the memory.",
-	Order: catalog.Deliveries,
-	Go:    "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-}, func(p budgetParams) chaos.Fault { return MemoryBudget(p.Limit, p.Refill) })
+var memoryBudget = &catalog.Remember[budgetParams, spent]{
+	Row: catalog.Row{
+		Kind: "memory_budget", Doc: "Calls fail once the results of earlier calls fill the memory.",
+		Order: catalog.Deliveries,
+		Go:    "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	},
+	Phase: chaos.PhaseBefore,
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budgetParams, args any, next chaos.Next) (any, error) {
+		return s.inject(ctx, args, next, terms{"memory", float64(p.Limit), p.Refill, false, memoryOf})
+	},
+}
+
+func memoryOf(u use) (amount float64, known bool) {
+	if u.err != nil {
+		return 0, true
+	}
+	return size(u.result)
+}
 
 // DiskBudget fails a call if its arguments and those of the calls before have
 // more than limit bytes in total, as JSON or as text. limit is at least 1. The
 // error is that of [DiskFull]. The rest is as with [CallBudget].
 func DiskBudget(limit int, refill time.Duration) chaos.Fault {
-	return countBudget("disk", limit, refill, true, func(u use) (float64, bool) { return size(u.args) })
+	return diskBudget.Of(budgetParams{quota{limit}, refillParam{refill}})
 }
 
-var diskBudgetRow = catalog.Fault(catalog.Row{
-	Kind: "disk_budget", Doc: "Calls fail once the arguments of earlier calls fill the disk.",
-	Order: catalog.Deliveries,
-	Go:    "fault.DiskBudget(limit, refill)", Example: `{"limit":30}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-}, func(p budgetParams) chaos.Fault { return DiskBudget(p.Limit, p.Refill) })
+var diskBudget = &catalog.Remember[budgetParams, spent]{
+	Row: catalog.Row{
+		Kind: "disk_budget", Doc: "Calls fail once the arguments of earlier calls fill the disk.",
+		Order: catalog.Deliveries,
+		Go:    "fault.DiskBudget(limit, refill)", Example: `{"limit":30}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	},
+	Phase: chaos.PhaseBefore,
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budgetParams, args any, next chaos.Next) (any, error) {
+		return s.inject(ctx, args, next, terms{"disk", float64(p.Limit), p.Refill, true, func(u use) (float64, bool) {
+			return size(u.args)
+		}})
+	},
+}
 
 // size is the length of a value in bytes, as JSON or text.
 func size(v any) (n float64, known bool) {
@@ -204,11 +245,8 @@ func size(v any) (n float64, known bool) {
 	return float64(len(doc)), err == nil
 }
 
-// budget counts what its calls use and fails them once the limit is reached.
-// All targets of a rule share it within one injector.
-type budget struct {
-	terms
-
+// spent counts what calls use. All targets of a rule share it within one injector.
+type spent struct {
 	mu    sync.Mutex
 	used  float64
 	since time.Time // of the first use after it was filled
@@ -219,15 +257,9 @@ type terms struct {
 	resource string // as in BudgetError
 	limit    float64
 	refill   time.Duration // 0: never
-	measure  func(u use) (amount float64, known bool)
-	before   bool                 // what a call uses is known before it is made
-	params   any                  // as the row has them
-	bounded  any                  // params as their bounds apply; nil: params
-	check    func(*catalog.Check) // what bounds cannot say; nil: nothing
+	before   bool          // what a call uses is known before it is made
+	measure  func(use) (amount float64, known bool)
 }
-
-// row is the row of the budget, which its resource names.
-func (t *terms) row() *catalog.Row { return rowOf(budgetRows(), t.resource+"_budget") }
 
 // use is what a budget measures of a call.
 type use struct {
@@ -236,53 +268,34 @@ type use struct {
 	took         time.Duration
 }
 
-func (b *budget) Fresh() chaos.Fault { return &budget{terms: b.terms} }
-
-func (b *budget) Check() error {
-	c := b.row().Check(cmp.Or(b.bounded, b.params))
-	if b.check != nil {
-		b.check(c)
-	}
-	return c.Err()
-}
-
-// Describe calls a budget transient that is filled again.
-func (b *budget) Describe() chaos.Description {
-	d := b.row().Describe(b.params)
-	if b.refill > 0 {
-		d.Persistence = chaos.Transient
-	}
-	return d
-}
-
-func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if b.before {
-		amount, _ := b.measure(use{args: args})
-		if err := b.take(amount, amount); err != nil {
+func (s *spent) inject(ctx context.Context, args any, next chaos.Next, t terms) (any, error) {
+	if t.before {
+		amount, _ := t.measure(use{args: args})
+		if err := s.take(t, amount, amount); err != nil {
 			return nil, err
 		}
 		skip(ctx)
 		return next(ctx, args)
 	}
-	if err := b.take(0, 0); err != nil {
+	if err := s.take(t, 0, 0); err != nil {
 		return nil, err
 	}
 	skip(ctx)
 	start, returned := time.Now(), false
 	defer func() {
 		if !returned { // the callee panicked: that took time, and gave nothing
-			amount, _ := b.measure(use{args: args, err: errPanicked, took: time.Since(start)})
-			b.add(amount)
+			amount, _ := t.measure(use{args: args, err: errPanicked, took: time.Since(start)})
+			s.add(amount)
 		}
 	}()
 	result, err := next(ctx, args)
 	returned = true
 	u := use{args, result, err, time.Since(start)}
-	amount, known := b.measure(u)
+	amount, known := t.measure(u)
 	if later, ok := result.(readLater); ok && !known {
-		return b.await(ctx, u, later)
+		return s.await(ctx, t, u, later)
 	}
-	b.charge(ctx, amount, known)
+	s.charge(ctx, t, amount, known)
 	return result, err
 }
 
@@ -294,57 +307,54 @@ type readLater interface {
 }
 
 // await charges the budget once the caller has read the document.
-func (b *budget) await(ctx context.Context, u use, r readLater) (any, error) {
+func (s *spent) await(ctx context.Context, t terms, u use, r readLater) (any, error) {
 	late, end := chaos.KeepOpen(ctx)
 	result, ok := r.OnRead(ctx, func(doc []byte, err error) {
 		u.result = json.RawMessage(doc)
-		amount, known := b.measure(u)
-		b.charge(late, amount, known)
+		amount, known := t.measure(u)
+		s.charge(late, t, amount, known)
 		_ = end(err, false) // the caller has it from the body
 	})
 	if !ok {
-		b.charge(ctx, 0, false)
+		s.charge(ctx, t, 0, false)
 		_ = end(nil, false)
 		return u.result, nil
 	}
 	return result, nil
 }
 
-func (b *budget) charge(ctx context.Context, amount float64, known bool) {
+func (s *spent) charge(ctx context.Context, t terms, amount float64, known bool) {
 	if !known {
-		chaos.Note(ctx, "the result does not say what it used of the "+b.resource+" budget")
+		chaos.Note(ctx, "the result does not say what it used of the "+t.resource+" budget")
 	}
-	b.add(amount)
+	s.add(amount)
 }
 
 var errPanicked = errors.New("the callee panicked")
 
 // take charges amount if need is left, and if anything is left at all.
-func (b *budget) take(amount, need float64) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (s *spent) take(t terms, amount, need float64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := time.Now()
-	if b.refill > 0 && now.Sub(b.since) >= b.refill {
-		b.used, b.since = 0, now
+	if t.refill > 0 && now.Sub(s.since) >= t.refill {
+		s.used, s.since = 0, now
 	}
-	if b.used >= b.limit || b.used+need > b.limit {
-		err := &BudgetError{Resource: b.resource, Limit: b.limit, Used: b.used}
-		if b.refill > 0 {
-			err.RetryAfter = b.refill - now.Sub(b.since)
+	if s.used >= t.limit || s.used+need > t.limit {
+		err := &BudgetError{Resource: t.resource, Limit: t.limit, Used: s.used}
+		if t.refill > 0 {
+			err.RetryAfter = t.refill - now.Sub(s.since)
 		}
 		return err
 	}
-	b.used += amount
+	s.used += amount
 	return nil
 }
 
-func (b *budget) add(amount float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (s *spent) add(amount float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if amount > 0 { // neither a negative usage nor NaN
-		b.used += amount
+		s.used += amount
 	}
 }
-
-// Phase puts the budget before the callee, together with the delays.
-func (b *budget) Phase() chaos.Phase { return chaos.PhaseBefore }

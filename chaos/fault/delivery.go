@@ -10,12 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
-
-func deliveryRows() []*catalog.Row {
-	return []*catalog.Row{repeatRow, loseRequestRow, deliverTwiceRow, replayRequestRow, silentNoOpRow}
-}
 
 // Duplicate is [Repeat] with n = 2: the call is executed twice.
 func Duplicate() chaos.Fault { return Repeat(2) }
@@ -27,33 +22,26 @@ func Duplicate() chaos.Fault { return Repeat(2) }
 // No further execution begins once the caller's context has ended or the
 // injector was disarmed. The arguments are not copied, so the callee must not
 // change them.
-func Repeat(n int) chaos.Fault { return repeat{times: times{n}} }
+func Repeat(n int) chaos.Fault { return repeat.Of(times{n}) }
 
-var repeatRow = catalog.Fault(catalog.Row{
-	Kind: "duplicate", Doc: "The call is executed several times.", Go: "fault.Duplicate(), fault.Repeat(n)",
-	Example: `{"times":2}`,
-	Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p times) chaos.Fault { return Repeat(p.Times) })
+var repeat = &catalog.Inject[times]{
+	Row: catalog.Row{
+		Kind: "duplicate", Doc: "The call is executed several times.", Go: "fault.Duplicate(), fault.Repeat(n)",
+		Example: `{"times":2}`,
+		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+		Effect: chaos.EffectDone,
+	},
+	Inject: func(ctx context.Context, _ chaos.Call, p times, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		for i := 1; i < p.Times && again(ctx, err); i++ {
+			_, _ = next(ctx, args) // these replies are dropped
+		}
+		return result, err
+	},
+}
 
 type times struct {
 	Times int `json:"times" bounds:"min=2" allowed:"a number of executions, at least 2" doc:"number of executions"`
-}
-
-type repeat struct {
-	label
-	times
-}
-
-func (r repeat) as(kind string) chaos.Fault  { return repeat{label{kind}, r.times} }
-func (r repeat) Check() error                { return r.check(repeatRow, r.times).Err() }
-func (r repeat) Describe() chaos.Description { return r.of(repeatRow).Describe(r.times) }
-
-func (r repeat) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	for i := 1; i < r.Times && again(ctx, err); i++ {
-		_, _ = next(ctx, args) // these replies are dropped
-	}
-	return result, err
 }
 
 // again reports whether a call that returned err may be executed once more.
@@ -64,21 +52,17 @@ func again(ctx context.Context, err error) bool {
 // LoseRequest loses a request on its way: the callee is not reached. The caller
 // gets the same as with [LoseReplyAfter] and [Timeout], so it cannot tell them
 // apart; reports do. d is at least 0.
-func LoseRequest(d time.Duration) chaos.Fault { return loseRequest{wait{d}} }
+func LoseRequest(d time.Duration) chaos.Fault { return loseRequest.Of(wait{d}) }
 
-var loseRequestRow = catalog.Fault(catalog.Row{
-	Kind: "lost_request", Doc: "The request is lost on its way, and the caller sees a time-out.",
-	Go: "fault.LoseRequest(d)", Example: `{"duration":"1s"}`,
-	Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p wait) chaos.Fault { return loseRequest{p} })
-
-type loseRequest struct{ wait }
-
-func (l loseRequest) Check() error                { return loseRequestRow.Check(l.wait).Err() }
-func (l loseRequest) Describe() chaos.Description { return loseRequestRow.Describe(l.wait) }
-
-func (l loseRequest) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return timesOut(ctx, l.Duration, ErrTimeout, args, next)
+var loseRequest = &catalog.Inject[wait]{
+	Row: catalog.Row{
+		Kind: "lost_request", Doc: "The request is lost on its way, and the caller sees a time-out.",
+		Go: "fault.LoseRequest(d)", Example: `{"duration":"1s"}`,
+		Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Inject: func(ctx context.Context, _ chaos.Call, p wait, args any, next chaos.Next) (any, error) {
+		return timesOut(ctx, p.Duration, ErrTimeout, args, next)
+	},
 }
 
 // DeliverTwice delivers a request twice; the first reply is lost, and the
@@ -88,24 +72,21 @@ func (l loseRequest) Inject(ctx context.Context, c chaos.Call, args any, next ch
 //
 // [Duplicate] returns the first reply. On a stream DeliverTwice does so too,
 // since items are handed over as they come.
-func DeliverTwice() chaos.Fault { return deliverTwice{} }
+func DeliverTwice() chaos.Fault { return deliverTwice.Of(catalog.None{}) }
 
-var deliverTwiceRow = catalog.Fault(catalog.Row{
-	Kind: "delivered_twice", Doc: "The request arrives twice, and the caller sees the second reply.",
-	Go:    "fault.DeliverTwice()",
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return DeliverTwice() })
-
-type deliverTwice struct{}
-
-func (deliverTwice) Describe() chaos.Description { return deliverTwiceRow.Describe(catalog.None{}) }
-
-func (deliverTwice) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	if !again(ctx, err) {
-		return result, err
-	}
-	return next(ctx, args)
+var deliverTwice = &catalog.Inject[catalog.None]{
+	Row: catalog.Row{
+		Kind: "delivered_twice", Doc: "The request arrives twice, and the caller sees the second reply.",
+		Go:    "fault.DeliverTwice()",
+		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		if !again(ctx, err) {
+			return result, err
+		}
+		return next(ctx, args)
+	},
 }
 
 // ReplayRequest delivers an old request again after a new one, like a queue
@@ -117,33 +98,35 @@ func (deliverTwice) Inject(ctx context.Context, c chaos.Call, args any, next cha
 // It remembers the calls that its rule matched. On the first of them there is
 // nothing to replay, and it is not delivered. Arguments are not copied, so the
 // callee must not change them.
-func ReplayRequest() chaos.Fault { return &replayRequest{} }
+func ReplayRequest() chaos.Fault { return replayRequest.Of(catalog.None{}) }
 
-var replayRequestRow = catalog.Fault(catalog.Row{
-	Kind: "replayed_request", Doc: "The previous request arrives again after this one.", Go: "fault.ReplayRequest()",
-	Order: catalog.Deliveries,
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return ReplayRequest() })
+var replayRequest = &catalog.Remember[catalog.None, requests]{
+	Row: catalog.Row{
+		Kind: "replayed_request", Doc: "The previous request arrives again after this one.",
+		Go:    "fault.ReplayRequest()",
+		Order: catalog.Deliveries,
+		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Inject: func(s *requests, ctx context.Context, c chaos.Call, _ catalog.None,
+		args any, next chaos.Next,
+	) (any, error) {
+		result, err := next(ctx, args)
+		old, known := s.remember(c.Target, args)
+		if known && again(ctx, err) {
+			_, _ = next(ctx, old)
+		}
+		return result, err
+	},
+}
 
-type replayRequest struct {
+// requests are the last of each target.
+type requests struct {
 	mu     sync.Mutex
 	before map[string]any // arguments, by target
 }
 
-func (*replayRequest) Fresh() chaos.Fault          { return &replayRequest{} }
-func (*replayRequest) Describe() chaos.Description { return replayRequestRow.Describe(catalog.None{}) }
-
-func (r *replayRequest) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	old, known := r.remember(c.Target, args)
-	if known && again(ctx, err) {
-		_, _ = next(ctx, old)
-	}
-	return result, err
-}
-
 // remember stores the arguments and returns the previous ones, if they differ.
-func (r *replayRequest) remember(target string, args any) (old any, known bool) {
+func (r *requests) remember(target string, args any) (old any, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old, known = r.before[target]
@@ -169,66 +152,51 @@ const maxRemembered = 4096
 // It learns that result from the first successful call to the target that the
 // rule matches. That call goes through, and the fault is not delivered on it.
 // If the trigger matches only one call, use [SilentNoOpWith].
-func SilentNoOp() chaos.Fault { return &silentNoOp{learns: true} }
+func SilentNoOp() chaos.Fault { return silentNoOp.Of(maybeValue{}) }
 
 // SilentNoOpWith is [SilentNoOp] with the result v, a value as with [Replace].
 // nil is the zero value, or null if the result is JSON. On a stream only nil
 // fits: the stream is empty. If v does not fit the result, the call goes
 // through, and its event says why the fault was not delivered.
-func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: kept(v)} }
+func SilentNoOpWith(v any) chaos.Fault { return silentNoOp.Of(maybeValue(valueOf(v))) }
 
-var silentNoOpRow = catalog.Fault(catalog.Row{
-	Kind: "silent_no_op", Doc: "The call succeeds, and nothing was done.",
-	Go: "fault.SilentNoOp(), fault.SilentNoOpWith(v)", Example: `{"value":{"ok":true}}`,
-	Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p maybeValue) chaos.Fault {
-	if p.Value == nil {
-		return SilentNoOp()
-	}
-	return SilentNoOpWith(p.Value)
-})
+var silentNoOp = &catalog.Remember[maybeValue, results]{
+	Row: catalog.Row{
+		Kind: "silent_no_op", Doc: "The call succeeds, and nothing was done.",
+		Go: "fault.SilentNoOp(), fault.SilentNoOpWith(v)", Example: `{"value":{"ok":true}}`,
+		Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Prepare: func(p maybeValue) maybeValue {
+		if p.Value != nil {
+			p = maybeValue(anyValue(p).given())
+		}
+		return p
+	},
+	Inject: (*results).inject,
+}
 
 type maybeValue struct {
 	Value json.RawMessage `json:"value,omitempty" doc:"what the caller gets; left out: what an earlier call gave"`
+	v     any
+	set   bool
 }
 
-// silentNoOp may have the label of a hand-off, which needs a value.
-type silentNoOp struct {
-	label
-	v      any
-	learns bool
+// Labelled returns the parameters of a hand-off that is dropped.
+func (p maybeValue) Labelled() any { return anyValue(p) }
 
+func (p maybeValue) Check(c *catalog.Check) {
+	c.That(p.set || c.Kind != handoffDropped.Row.Kind, "value", nil, "a reply, as of SilentNoOpWith")
+}
+
+// results are those that a silent no-op learned, by target.
+type results struct {
 	mu      sync.Mutex
-	learned map[string]memo // results, by target
+	learned map[string]memo
 }
 
-func (n *silentNoOp) Fresh() chaos.Fault { return n.as(n.kind) }
-
-func (n *silentNoOp) as(kind string) chaos.Fault {
-	return &silentNoOp{label: label{kind}, v: n.v, learns: n.learns}
-}
-
-func (n *silentNoOp) Check() error {
-	if n.of(silentNoOpRow) == handoffDroppedRow {
-		c := handoffDroppedRow.Check(n.value())
-		c.That(!n.learns, "value", nil, "a reply, as of SilentNoOpWith")
-		return c.Err()
-	}
-	return n.check(silentNoOpRow, maybeValue{}).Err()
-}
-
-func (n *silentNoOp) Describe() chaos.Description {
-	if row := n.of(silentNoOpRow); !n.learns {
-		return row.Describe(n.value())
-	}
-	return bare(n.of(silentNoOpRow))
-}
-
-func (n *silentNoOp) value() anyValue { return anyValue{jsonvalue.Document(n.v)} }
-
-func (n *silentNoOp) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if !n.learns {
-		return kept(given(n.v, args)), nil
+func (n *results) inject(ctx context.Context, c chaos.Call, p maybeValue, args any, next chaos.Next) (any, error) {
+	if p.set {
+		return kept(forCaller(p.v, args)), nil
 	}
 	m, why := n.known(c.Target), "the call went through, to learn what a success looks like"
 	if m != nil {
@@ -246,13 +214,13 @@ func (n *silentNoOp) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	return result, err
 }
 
-func (n *silentNoOp) known(target string) memo {
+func (n *results) known(target string) memo {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.learned[target]
 }
 
-func (n *silentNoOp) learn(target string, result any) {
+func (n *results) learn(target string, result any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.learned == nil {
@@ -263,9 +231,9 @@ func (n *silentNoOp) learn(target string, result any) {
 	}
 }
 
-// given returns v as the result of a callee that was not reached: for a caller
+// forCaller returns v as the result of a callee that was not reached: for a caller
 // that passed JSON, nil is null.
-func given(v, args any) any {
+func forCaller(v, args any) any {
 	if _, ok := args.(json.RawMessage); ok && v == nil {
 		return json.RawMessage("null")
 	}

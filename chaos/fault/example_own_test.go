@@ -11,31 +11,27 @@ import (
 )
 
 // Abridge gives the caller the first n bytes of a text. n is at least 1.
-func Abridge(n int) chaos.Fault { return abridge{length{n}} }
+func Abridge(n int) chaos.Fault { return abridge.Of(length{n}) }
 
-var abridgeRow = catalog.Fault(catalog.Row{
-	Kind: "abridged_text", Doc: "A text ends early.", Go: "shop.Abridge(n)", Example: `{"bytes":12}`,
-	Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p length) chaos.Fault { return Abridge(p.Bytes) })
+var abridge = &catalog.Inject[length]{
+	Row: catalog.Row{
+		Kind: "abridged_text", Doc: "A text ends early.", Go: "shop.Abridge(n)", Example: `{"bytes":12}`,
+		Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: func(ctx context.Context, c chaos.Call, p length, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		text, ok := result.(string)
+		if err != nil || !ok || len(text) <= p.Bytes {
+			return result, err // nothing is changed, so nothing is declared
+		}
+		chaos.Changed(ctx, chaos.Change{Before: quote(text), After: quote(text[:p.Bytes])})
+		return text[:p.Bytes], nil
+	},
+}
 
 type length struct {
 	Bytes int `json:"bytes" bounds:"min=1" doc:"length of what is left"`
-}
-
-type abridge struct{ length }
-
-func (f abridge) Check() error                { return abridgeRow.Check(f.length).Err() }
-func (f abridge) Describe() chaos.Description { return abridgeRow.Describe(f.length) }
-func (f abridge) Phase() chaos.Phase          { return chaos.PhaseChange }
-
-func (f abridge) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	text, ok := result.(string)
-	if err != nil || !ok || len(text) <= f.Bytes {
-		return result, err // nothing is changed, so nothing is declared
-	}
-	chaos.Changed(ctx, chaos.Change{Before: quote(text), After: quote(text[:f.Bytes])})
-	return text[:f.Bytes], nil
 }
 
 func quote(s string) json.RawMessage {
@@ -50,7 +46,7 @@ func Example_yourOwn() {
 	plan, err := planjson.Decode([]byte(`{
 		"seed": "1",
 		"rules": [{"target": "describe", "fault": {"kind": "abridged_text", "params": {"bytes": 12}}}]
-	}`), &planjson.Options{Rows: []*catalog.Row{abridgeRow}})
+	}`), &planjson.Options{Rows: catalog.List(abridge)})
 	if err != nil {
 		fmt.Println(err)
 		return

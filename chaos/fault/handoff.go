@@ -12,13 +12,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-// handoffRows are the faults of hand-offs between agents.
-func handoffRows() []*catalog.Row {
-	return []*catalog.Row{corruptHandoffRow, misrouteRow, handoffDroppedRow, cycleHandoffRow, handoffDelayedRow,
-		messageStormRow,
-		delegationRejectedRow}
-}
-
 // CorruptHandoff changes what one agent hands to another. The other agent gets
 // the arguments after a JSON merge patch (RFC 7396), such as
 // {"order":null,"amount":1}. The patch must be a JSON object. The event shows
@@ -32,40 +25,40 @@ func handoffRows() []*catalog.Row {
 // All faults of hand-offs act on the callable through which an agent hands
 // over, which may be a tool.
 func CorruptHandoff(patch json.RawMessage) chaos.Fault {
-	return corruptHandoff{patchParams{jsonvalue.Document(patch)}, patch}
+	return corruptHandoff.Of(patchParams{jsonvalue.Document(patch), patch})
 }
 
-var corruptHandoffRow = catalog.Fault(catalog.Row{
+// Two kinds have this row: one takes a patch, the other a function.
+var corruptHandoffRow = catalog.Row{
 	Kind: "handoff_corrupt", Doc: "The arguments of a hand-off are changed.",
 	Go: "fault.CorruptHandoff(patch), fault.CorruptHandoffWith(name, fn)", Example: `{"patch":{"order":"A9"}}`,
 	Layer: chaos.LayerMultiAgent, Class: chaos.ClassValue, Visibility: chaos.Implicit,
 	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p patchParams) chaos.Fault { return CorruptHandoff(p.Patch) })
+}
+
+var corruptHandoff = &catalog.Inject[patchParams]{
+	Row:   corruptHandoffRow,
+	Phase: chaos.PhaseBefore,
+	Prepare: func(p patchParams) patchParams {
+		if p.patch == nil {
+			p.patch = p.Patch
+		}
+		return p
+	},
+	Inject: func(ctx context.Context, _ chaos.Call, p patchParams, args any, next chaos.Next) (any, error) {
+		return withArgs(ctx, args, next, patching(p.patch))
+	},
+}
 
 type patchParams struct {
 	Patch json.RawMessage `json:"patch" doc:"a JSON merge patch of the arguments (RFC 7396), an object"`
-}
-
-type corruptHandoff struct {
-	patchParams
 	patch json.RawMessage // as it was given
 }
 
-func (f corruptHandoff) Check() error {
-	c := corruptHandoffRow.Check(f.patchParams)
-	v, err := numbered(f.patch)
+func (p patchParams) Check(c *catalog.Check) {
+	v, err := numbered(p.patch)
 	_, ok := v.(map[string]any)
-	c.That(err == nil && ok, "patch", string(f.patch), "a JSON object")
-	return c.Err()
-}
-
-func (f corruptHandoff) Describe() chaos.Description {
-	return corruptHandoffRow.Describe(f.patchParams)
-}
-func (f corruptHandoff) Phase() chaos.Phase { return chaos.PhaseBefore }
-
-func (f corruptHandoff) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return withArgs(ctx, args, next, patching(f.patch))
+	c.That(err == nil && ok, "patch", string(p.patch), "a JSON object")
 }
 
 // withArgs makes a call with the arguments that change returns.
@@ -105,69 +98,59 @@ func patching(patch json.RawMessage) func(any) (any, error) {
 // T, or on JSON that decodes into T. Name and fn are required. fn has to meet
 // the conditions of [Mutate].
 func CorruptHandoffWith[T any](name string, fn func(T) T) chaos.Fault {
-	f := functionOf[T](name)
-	return corruptHandoffWith{f, fn == nil, func(args any) (any, error) {
+	f := functionOf[T](name, fn == nil)
+	return corruptHandoffWith.Of(argsFunction{f, func(args any) (any, error) {
 		value, ok := fit[T](args)
 		if !ok {
 			return nil, fmt.Errorf("%T does not fit %s", args, f.Type)
 		}
 		return inForm(fn(value), args), nil
-	}}
+	}})
 }
 
-type corruptHandoffWith struct {
+var corruptHandoffWith = &catalog.Inject[argsFunction]{
+	Row:   corruptHandoffRow,
+	Phase: chaos.PhaseBefore,
+	Inject: func(ctx context.Context, _ chaos.Call, p argsFunction, args any, next chaos.Next) (any, error) {
+		return withArgs(ctx, args, next, p.change)
+	},
+}
+
+type argsFunction struct {
 	function
-	missing bool
-	change  func(args any) (any, error)
-}
-
-func (f corruptHandoffWith) Check() error {
-	c := &catalog.Check{Kind: corruptHandoffRow.Kind}
-	f.check(c, !f.missing)
-	return c.Err()
-}
-
-func (f corruptHandoffWith) Describe() chaos.Description {
-	return corruptHandoffRow.Describe(f.function)
-}
-func (f corruptHandoffWith) Phase() chaos.Phase { return chaos.PhaseBefore }
-
-func (f corruptHandoffWith) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return withArgs(ctx, args, next, f.change)
+	change func(args any) (any, error)
 }
 
 // Misroute sends a hand-off to another agent: it sets the member of the
 // arguments that names the agent. The member's name is required. The rest is as
 // with [CorruptHandoff]. If each agent has a callable of its own, use
 // [MisrouteWith].
-func Misroute(member, agent string) chaos.Fault { return misroute{misrouteParams{member, agent}} }
+func Misroute(member, agent string) chaos.Fault { return misroute.Of(misrouteParams{member, agent}) }
 
-var misrouteRow = catalog.Fault(catalog.Row{
+// Two kinds have this row, as those of corrupt hand-offs.
+var misrouteRow = catalog.Row{
 	Kind: "misroute", Doc: "A hand-off goes to another agent.",
 	Go: "fault.Misroute(member, agent), fault.MisrouteWith(name, to)", Example: `{"member":"agent","agent":"shipping"}`,
 	Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
 	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p misrouteParams) chaos.Fault { return misroute{p} })
+}
+
+var misroute = &catalog.Inject[misrouteParams]{
+	Row:   misrouteRow,
+	Phase: chaos.PhaseBefore,
+	Inject: func(ctx context.Context, _ chaos.Call, p misrouteParams, args any, next chaos.Next) (any, error) {
+		patch, _ := json.Marshal(map[string]string{p.Member: p.Agent}) // texts always have JSON
+		return withArgs(ctx, args, next, patching(patch))
+	},
+}
 
 type misrouteParams struct {
 	Member string `json:"member" doc:"of the arguments, which names the agent"`
 	Agent  string `json:"agent" doc:"the other agent"`
 }
 
-type misroute struct{ misrouteParams }
-
-func (f misroute) Check() error {
-	c := misrouteRow.Check(f.misrouteParams)
-	c.That(f.Member != "", "member", strconv.Quote(f.Member), "the name of a member of the arguments")
-	return c.Err()
-}
-
-func (f misroute) Describe() chaos.Description { return misrouteRow.Describe(f.misrouteParams) }
-func (f misroute) Phase() chaos.Phase          { return chaos.PhaseBefore }
-
-func (f misroute) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	patch, _ := json.Marshal(map[string]string{f.Member: f.Agent}) // texts always have JSON
-	return withArgs(ctx, args, next, patching(patch))
+func (p misrouteParams) Check(c *catalog.Check) {
+	c.That(p.Member != "", "member", strconv.Quote(p.Member), "the name of a member of the arguments")
 }
 
 // MisrouteWith is [Misroute] by a function: it calls to, the callable of
@@ -178,93 +161,98 @@ func (f misroute) Inject(ctx context.Context, _ chaos.Call, args any, next chaos
 // Arguments that neither have the type In nor decode into it reach the callee,
 // and the event has a note. MisrouteWith does not apply to streams.
 func MisrouteWith[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
-	m := misrouteWith{function: functionOf[In](name), missing: to == nil}
-	m.call = func(ctx context.Context, args any) (result any, fits bool, err error) {
-		in, ok := fit[In](args)
-		if !ok {
-			return nil, false, nil
+	return misrouteWith.Of(otherAgent{functionOf[In](name, to == nil),
+		func(ctx context.Context, args any) (result any, fits bool, err error) {
+			in, ok := fit[In](args)
+			if !ok {
+				return nil, false, nil
+			}
+			result, err = to(ctx, in)
+			return result, true, err
+		}})
+}
+
+var misrouteWith = &catalog.Inject[otherAgent]{
+	Row: misrouteRow,
+	Inject: func(ctx context.Context, _ chaos.Call, p otherAgent, args any, next chaos.Next) (any, error) {
+		result, fits, err := p.call(ctx, args)
+		if !fits {
+			chaos.Note(ctx, fmt.Sprintf("the arguments, %T, do not fit %s", args, p.Type))
+			return next(ctx, args)
 		}
-		result, err = to(ctx, in)
-		return result, true, err
-	}
-	return m
+		return result, err
+	},
 }
 
-type misrouteWith struct {
+// otherAgent is the callable of another agent.
+type otherAgent struct {
 	function
-	missing bool
-	call    func(ctx context.Context, args any) (result any, fits bool, err error)
+	call func(ctx context.Context, args any) (result any, fits bool, err error)
 }
 
-func (m misrouteWith) Check() error {
-	c := catalog.Check{Kind: misrouteRow.Kind}
-	c.That(m.Name != "", "name", `""`, "the name of the other agent")
-	c.That(!m.missing, "to", nil, "a function")
-	return c.Err()
+func (p otherAgent) Check(c *catalog.Check) {
+	c.That(p.Name != "", "name", `""`, "the name of the other agent")
+	c.That(!p.missing, "to", nil, "a function")
 }
 
-// Describe says that the agent asked does nothing: another one does.
-func (m misrouteWith) Describe() chaos.Description {
-	d := misrouteRow.Describe(m.function)
-	d.Effect = chaos.EffectNone
-	return d
-}
-
-func (m misrouteWith) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, fits, err := m.call(ctx, args)
-	if !fits {
-		chaos.Note(ctx, fmt.Sprintf("the arguments, %T, do not fit %s", args, m.Type))
-		return next(ctx, args)
-	}
-	return result, err
-}
+// Coordinates says that the agent asked does nothing: another one does.
+func (otherAgent) Coordinates(d *chaos.Description) { d.Effect = chaos.EffectNone }
 
 // CycleHandoff makes the other agent hand the task straight back: it is not
 // reached, and the caller gets reply, which should look like a hand-off to the
 // caller; it is a value as with [SilentNoOpWith]. Without a [chaos.Rule.Limit]
 // this never ends. An invariant over the number of calls finds it.
-func CycleHandoff(reply any) chaos.Fault { return cycleHandoff{kept(reply)} }
+func CycleHandoff(reply any) chaos.Fault { return cycleHandoff.Of(valueOf(reply)) }
 
-var cycleHandoffRow = catalog.Fault(catalog.Row{
-	Kind: "handoff_cycle", Doc: "A hand-off is handed straight back.",
-	Go: "fault.CycleHandoff(reply)", Example: `{"value":"please take over"}`,
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p anyValue) chaos.Fault { return CycleHandoff(p.Value) })
-
-type cycleHandoff struct{ reply any }
-
-func (f cycleHandoff) Describe() chaos.Description {
-	return cycleHandoffRow.Describe(anyValue{jsonvalue.Document(f.reply)})
-}
-
-func (f cycleHandoff) Inject(_ context.Context, _ chaos.Call, args any, _ chaos.Next) (any, error) {
-	return kept(given(f.reply, args)), nil
+var cycleHandoff = &catalog.Inject[anyValue]{
+	Row: catalog.Row{
+		Kind: "handoff_cycle", Doc: "A hand-off is handed straight back.",
+		Go: "fault.CycleHandoff(reply)", Example: `{"value":"please take over"}`,
+		Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Prepare: anyValue.given,
+	Inject: func(_ context.Context, _ chaos.Call, p anyValue, args any, _ chaos.Next) (any, error) {
+		return kept(forCaller(p.v, args)), nil
+	},
 }
 
 // The others are labels of what can happen to any callable. A dropped hand-off
 // needs a reply, and a delayed one takes a fixed time longer, so those two have
 // parameters of their own.
 
-var handoffDroppedRow = catalog.Fault(catalog.Row{
-	Kind: "handoff_dropped", Doc: "A hand-off is lost, and its caller gets a reply all the same.",
-	Go: `fault.As("handoff_dropped", fault.SilentNoOpWith(reply))`, Example: `{"value":"done"}`,
-	Layer: chaos.LayerMultiAgent,
-}.Of(silentNoOpRow), func(p anyValue) chaos.Fault { return As("handoff_dropped", SilentNoOpWith(p.Value)) })
+var handoffDropped = &catalog.Label[anyValue]{
+	Row: catalog.Row{
+		Kind: "handoff_dropped", Doc: "A hand-off is lost, and its caller gets a reply all the same.",
+		Go: `fault.As("handoff_dropped", fault.SilentNoOpWith(reply))`, Example: `{"value":"done"}`,
+		Layer: chaos.LayerMultiAgent,
+	},
+	Base: silentNoOp, Make: func(p anyValue) chaos.Fault { return SilentNoOpWith(p.Value) },
+}
 
-var handoffDelayedRow = catalog.Fault(catalog.Row{
-	Kind: "handoff_delayed", Doc: "A hand-off takes longer.",
-	Go: `fault.As("handoff_delayed", fault.Delay(d))`, Example: `{"duration":"30s"}`, Layer: chaos.LayerMultiAgent,
-}.Of(latencyRow), func(p delay) chaos.Fault { return As("handoff_delayed", Delay(p.Duration)) })
+var handoffDelayed = &catalog.Label[delay]{
+	Row: catalog.Row{
+		Kind: "handoff_delayed", Doc: "A hand-off takes longer.",
+		Go: `fault.As("handoff_delayed", fault.Delay(d))`, Example: `{"duration":"30s"}`, Layer: chaos.LayerMultiAgent,
+	},
+	Base: latency, Make: func(p delay) chaos.Fault { return Delay(p.Duration) },
+}
 
-var messageStormRow = catalog.Label(repeatRow, catalog.Row{
-	Kind: "message_storm", Doc: "The other agent gets the message many times.",
-	Go:      `fault.As("message_storm", fault.Repeat(n))`,
-	Example: `{"times":5}`, Layer: chaos.LayerMultiAgent,
-}, As)
+var messageStorm = &catalog.Label[times]{
+	Row: catalog.Row{
+		Kind: "message_storm", Doc: "The other agent gets the message many times.",
+		Go:      `fault.As("message_storm", fault.Repeat(n))`,
+		Example: `{"times":5}`, Layer: chaos.LayerMultiAgent,
+	},
+	Base: repeat, Make: func(p times) chaos.Fault { return repeat.Of(p) },
+}
 
-var delegationRejectedRow = catalog.Label(failRow, catalog.Row{
-	Kind: "delegation_rejected", Doc: "The other agent does not take the task.",
-	Go:      `fault.As("delegation_rejected", fault.Fail(err))`,
-	Example: `{"message":"the agent declined the task"}`, Layer: chaos.LayerMultiAgent, Persistence: chaos.Permanent,
-}, As)
+var delegationRejected = &catalog.Label[message]{
+	Row: catalog.Row{
+		Kind: "delegation_rejected", Doc: "The other agent does not take the task.",
+		Go:      `fault.As("delegation_rejected", fault.Fail(err))`,
+		Example: `{"message":"the agent declined the task"}`, Layer: chaos.LayerMultiAgent,
+		Persistence: chaos.Permanent,
+	},
+	Base: fail, Make: func(p message) chaos.Fault { return fail.Of(p) },
+}

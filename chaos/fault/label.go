@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,43 +22,21 @@ import (
 // is a [*chaos.ParamError] of the result's Check method, so [chaos.NewPlan] and
 // [chaos.Injector.Register] refuse it.
 func As(kind string, f chaos.Fault) chaos.Fault {
-	if l, ok := f.(interface{ as(kind string) chaos.Fault }); ok && kind != "" {
-		return l.as(kind)
+	for _, l := range []interface {
+		As(string, chaos.Fault) (chaos.Fault, bool)
+	}{guardrailDown, guardrailHang, forcedVerdict, handoffDropped, handoffDelayed, messageStorm, delegationRejected} {
+		if as, ok := l.As(kind, f); ok {
+			return as
+		}
 	}
 	return misnamed{f, kind}
-}
-
-// A label is the kind that a fault got from As; empty: its own. Faults that
-// have labels embed it.
-type label struct{ kind string }
-
-// of returns the row of the label, or that of the fault itself if it has no
-// label or one that does not fit.
-func (l label) of(own *catalog.Row) *catalog.Row {
-	if l.kind == "" {
-		return own
-	}
-	if r := rowOf(rows(), l.kind); r != nil && r.Base == own.Kind {
-		return r
-	}
-	return own
-}
-
-// check checks the label, and the parameters by the row of the label.
-func (l label) check(own *catalog.Row, params any) *catalog.Check {
-	row := l.of(own)
-	c := row.Check(params)
-	if l.kind != "" && row == own {
-		c.That(false, "kind", l.kind, labelsOf(own.Kind, l.kind))
-	}
-	return c
 }
 
 // labelsOf says which labels a fault of that kind can have, and which of them
 // was meant.
 func labelsOf(base, meant string) string {
 	var kinds []string
-	for _, r := range rows() {
+	for _, r := range Rows() {
 		if r.Base == base {
 			kinds = append(kinds, r.Kind)
 		}
@@ -67,16 +46,6 @@ func labelsOf(base, meant string) string {
 	}
 	slices.Sort(kinds)
 	return "one of " + strings.Join(kinds, ", ") + text.Meant(meant, kinds)
-}
-
-// rowOf returns the row of a kind, or nil.
-func rowOf(rows []*catalog.Row, kind string) *catalog.Row {
-	for _, r := range rows {
-		if r.Kind == kind {
-			return r
-		}
-	}
-	return nil
 }
 
 // misnamed is a fault that cannot have the kind that it was given. Plans refuse
@@ -96,10 +65,13 @@ func (m misnamed) Inject(ctx context.Context, c chaos.Call, args any, next chaos
 func (m misnamed) Check() error {
 	own := m.Describe().Kind
 	c := catalog.Check{Kind: own}
-	c.That(m.Fault != nil, "fault", nil, "a fault of this package, such as Hang()")
-	if m.Fault != nil {
-		c.That(false, "kind", fmt.Sprintf("%q", m.kind), labelsOf(own, m.kind))
-		c.Part("fault", m.Fault)
+	if m.Fault == nil {
+		c.That(false, "fault", nil, "a fault of this package, such as Hang()")
+		return c.Err()
+	}
+	c.That(false, "kind", m.kind, labelsOf(own, m.kind))
+	if checked, ok := m.Fault.(chaos.Checked); ok {
+		return errors.Join(checked.Check(), c.Err())
 	}
 	return c.Err()
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -9,8 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
-
-func latencyRows() []*catalog.Row { return []*catalog.Row{latencyRow} }
 
 // Delay makes a call take d longer: the caller waits, then the call goes
 // through. d is more than 0. Concurrent callers wait at the same time.
@@ -21,13 +20,13 @@ func latencyRows() []*catalog.Row { return []*catalog.Row{latencyRow} }
 // already ended, there is no wait: the call goes through, and the fault is not
 // delivered.
 func Delay(d time.Duration) chaos.Fault {
-	return &latency{latencyParams: latencyParams{Distribution: fixed, Duration: &d}}
+	return latency.Of(latencyParams{Distribution: fixed, Duration: &d})
 }
 
 // Uniform is [Delay] by a time that is uniformly distributed from lo up to hi
 // and drawn for each call from its coordinates. 0 ≤ lo < hi.
 func Uniform(lo, hi time.Duration) chaos.Fault {
-	return &latency{latencyParams: latencyParams{Distribution: "uniform", Lo: &lo, Hi: &hi}}
+	return latency.Of(latencyParams{Distribution: "uniform", Lo: &lo, Hi: &hi})
 }
 
 // Normal is [Delay] by a time with a normal distribution of that mean and
@@ -38,7 +37,7 @@ func Uniform(lo, hi time.Duration) chaos.Fault {
 // deviations, that raises the average noticeably: with mean = stddev it is 1.29
 // means.
 func Normal(mean, stddev time.Duration) chaos.Fault {
-	return &latency{latencyParams: latencyParams{Distribution: "normal", Mean: &mean, Stddev: &stddev}}
+	return latency.Of(latencyParams{Distribution: "normal", Mean: &mean, Stddev: &stddev})
 }
 
 // Exponential is [Delay] by a time with the exponential distribution of that
@@ -46,7 +45,7 @@ func Normal(mean, stddev time.Duration) chaos.Fault {
 // events that come at a constant rate: most delays are short, one in twenty is
 // over three means. mean is more than 0.
 func Exponential(mean time.Duration) chaos.Fault {
-	return &latency{latencyParams: latencyParams{Distribution: "exponential", Mean: &mean}}
+	return latency.Of(latencyParams{Distribution: "exponential", Mean: &mean})
 }
 
 // Spike is [Delay] by usual for most calls, and by spike for a share of them.
@@ -54,30 +53,40 @@ func Exponential(mean time.Duration) chaos.Fault {
 // if it is 0, only the spikes are delivered. spike is more than usual, share
 // more than 0 and less than 1.
 func Spike(usual, spike time.Duration, share float64) chaos.Fault {
-	return &latency{latencyParams: latencyParams{Distribution: "spike", Usual: &usual, Spike: &spike, Share: share}}
+	return latency.Of(latencyParams{Distribution: "spike", Usual: &usual, Spike: &spike, Share: share})
 }
 
 // RampUp is [Delay] by a time that grows with every call of a lane to the
 // target: step for the first call, twice step for the second, and so on up to
 // most. step is more than 0, most at least step.
 func RampUp(step, most time.Duration) chaos.Fault {
-	return &latency{latencyParams: latencyParams{Distribution: "degrading", Step: &step, Most: &most}}
+	return latency.Of(latencyParams{Distribution: "degrading", Step: &step, Most: &most})
 }
 
 // RampUpWith is [RampUp] by the clock: the delay grows evenly from 0, when the
 // injector is armed, to most after the time over, and then stays there. Both
 // are more than 0.
 func RampUpWith(most, over time.Duration) chaos.Fault {
-	return &latency{latencyParams: latencyParams{Distribution: "degrading_over", Most: &most, Over: &over}}
+	return latency.Of(latencyParams{Distribution: "degrading_over", Most: &most, Over: &over})
 }
 
-var latencyRow = catalog.Fault(catalog.Row{
-	Kind: "latency", Doc: "The call takes longer.",
-	Go: "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), " +
-		"fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
-	Example: `{"distribution":"fixed","duration":"2s"}`,
-	Class:   chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, latencyParams.fault)
+var latency = &catalog.Inject[latencyParams]{
+	Row: catalog.Row{
+		Kind: "latency", Doc: "The call takes longer.",
+		Go: "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), " +
+			"fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
+		Example: `{"distribution":"fixed","duration":"2s"}`,
+		Class:   chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase:   chaos.PhaseBefore,
+	Prepare: latencyParams.ofDistribution,
+	Inject: func(ctx context.Context, c chaos.Call, p latencyParams, args any, next chaos.Next) (any, error) {
+		if _, err := pause(ctx, p.delay(c)); err != nil {
+			return nil, err
+		}
+		return next(ctx, args)
+	},
+}
 
 // latencyParams are the parameters of all distributions. Those of the
 // distribution are set, also if they are 0, and the others are nil.
@@ -98,132 +107,102 @@ type latencyParams struct {
 
 const fixed = "fixed" // the distribution of Delay
 
-// fault makes the fault of parameters that a document may have left out.
-func (p latencyParams) fault() chaos.Fault {
-	given := func(d *time.Duration) time.Duration {
-		if d == nil {
-			return 0
-		}
-		return *d
-	}
+// ofDistribution sets the parameters of the distribution, which a document may have
+// left out, and no others.
+func (p latencyParams) ofDistribution() latencyParams {
+	given := func(d *time.Duration) *time.Duration { return cmp.Or(d, new(time.Duration)) }
 	switch p.Distribution {
 	case "uniform":
-		return Uniform(given(p.Lo), given(p.Hi))
+		return latencyParams{Distribution: p.Distribution, Lo: given(p.Lo), Hi: given(p.Hi)}
 	case "normal":
-		return Normal(given(p.Mean), given(p.Stddev))
+		return latencyParams{Distribution: p.Distribution, Mean: given(p.Mean), Stddev: given(p.Stddev)}
 	case "exponential":
-		return Exponential(given(p.Mean))
+		return latencyParams{Distribution: p.Distribution, Mean: given(p.Mean)}
 	case "spike":
-		return Spike(given(p.Usual), given(p.Spike), p.Share)
+		return latencyParams{Distribution: p.Distribution, Usual: given(p.Usual), Spike: given(p.Spike), Share: p.Share}
 	case "degrading":
-		return RampUp(given(p.Step), given(p.Most))
+		return latencyParams{Distribution: p.Distribution, Step: given(p.Step), Most: given(p.Most)}
 	case "degrading_over":
-		return RampUpWith(given(p.Most), given(p.Over))
+		return latencyParams{Distribution: p.Distribution, Most: given(p.Most), Over: given(p.Over)}
 	}
-	return Delay(given(p.Duration))
+	return latencyParams{Distribution: fixed, Duration: given(p.Duration)}
 }
 
-// latency is a delay of a distribution. Its label is that of a hand-off, which
-// only a fixed delay can have.
-type latency struct {
-	label
-	latencyParams
+// Labelled returns the parameters of a hand-off that is delayed, by a fixed time.
+func (p latencyParams) Labelled() any {
+	if p.Distribution != fixed {
+		return delay{1} // which Check refuses
+	}
+	return delay{*p.Duration}
 }
 
-func (l *latency) as(kind string) chaos.Fault { return &latency{label{kind}, l.latencyParams} }
-
-func (l *latency) Check() error {
-	if l.of(latencyRow) == handoffDelayedRow {
-		if l.Distribution == fixed {
-			return handoffDelayedRow.Check(l.params()).Err()
-		}
-		c := catalog.Check{Kind: handoffDelayedRow.Kind}
-		c.That(false, "distribution", l.Distribution, "a fixed delay, which is Delay")
-		return c.Err()
+func (p latencyParams) Check(c *catalog.Check) {
+	if c.Kind == handoffDelayed.Row.Kind {
+		c.That(p.Distribution == fixed, "distribution", p.Distribution, "a fixed delay, which is Delay")
+		return
 	}
-	c := l.check(latencyRow, l.latencyParams)
 	more := func(param string, d *time.Duration, why string) {
 		c.That(*d > 0, param, *d, "a duration of more than 0"+why)
 	}
 	over := func(param string, d *time.Duration, of string, least time.Duration) {
 		c.That(*d > least, param, *d, "a duration of more than "+of+", which is "+least.String())
 	}
-	switch l.Distribution {
+	switch p.Distribution {
 	case "uniform":
-		c.Wait("lo", *l.Lo)
-		over("hi", l.Hi, "lo", *l.Lo)
+		c.Wait("lo", *p.Lo)
+		over("hi", p.Hi, "lo", *p.Lo)
 	case "normal":
-		c.Wait("mean", *l.Mean)
-		more("stddev", l.Stddev, "; Delay has no spread")
+		c.Wait("mean", *p.Mean)
+		more("stddev", p.Stddev, "; Delay has no spread")
 	case "exponential":
-		more("mean", l.Mean, "")
+		more("mean", p.Mean, "")
 	case "spike":
-		c.Wait("usual", *l.Usual)
-		over("spike", l.Spike, "usual", *l.Usual)
+		c.Wait("usual", *p.Usual)
+		over("spike", p.Spike, "usual", *p.Usual)
 		// without the bounds themselves
-		c.That(l.Share != 0 && l.Share != 1, "share", l.Share, "a number between 0 and 1")
+		c.That(p.Share != 0 && p.Share != 1, "share", p.Share, "a number between 0 and 1")
 	case "degrading":
-		more("step", l.Step, "")
-		c.That(*l.Most >= *l.Step, "most", *l.Most, "a duration of at least step, which is "+l.Step.String())
+		more("step", p.Step, "")
+		c.That(*p.Most >= *p.Step, "most", *p.Most, "a duration of at least step, which is "+p.Step.String())
 	case "degrading_over":
-		more("most", l.Most, "")
-		more("over", l.Over, "")
+		more("most", p.Most, "")
+		more("over", p.Over, "")
 	default:
-		more("duration", l.Duration, ": a delay of nothing is no fault")
+		more("duration", p.Duration, ": a delay of nothing is no fault")
 	}
-	return c.Err()
-}
-
-func (l *latency) Describe() chaos.Description { return l.of(latencyRow).Describe(l.params()) }
-
-// params are the parameters that the kind has.
-func (l *latency) params() any {
-	if l.of(latencyRow) == handoffDelayedRow && l.Duration != nil {
-		return delay{*l.Duration}
-	}
-	return l.latencyParams
-}
-
-func (l *latency) Phase() chaos.Phase { return chaos.PhaseBefore }
-
-func (l *latency) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if _, err := pause(ctx, l.delay(c)); err != nil {
-		return nil, err
-	}
-	return next(ctx, args)
 }
 
 // drawLatency is the salt of the draw: ASCII for "latency".
 const drawLatency = 0x6c6174656e6379
 
-// delay is the delay of one call.
-func (l *latency) delay(c chaos.Call) time.Duration {
-	switch l.Distribution {
+// delay is the delay of one calp.
+func (p latencyParams) delay(c chaos.Call) time.Duration {
+	switch p.Distribution {
 	case "degrading":
-		return stepwise(c.Ordinal, *l.Step, *l.Most)
+		return stepwise(c.Ordinal, *p.Step, *p.Most)
 	case "degrading_over":
-		share := math.Min(1, math.Max(0, float64(c.Elapsed())/float64(*l.Over)))
-		return span(float64(*l.Most) * share)
+		share := math.Min(1, math.Max(0, float64(c.Elapsed())/float64(*p.Over)))
+		return span(float64(*p.Most) * share)
 	}
-	return l.quantile(c.Draw(drawLatency))
+	return p.quantile(c.Draw(drawLatency))
 }
 
 // quantile maps a uniform draw in [0,1) to a delay.
-func (l *latency) quantile(u float64) time.Duration {
-	switch l.Distribution {
+func (p latencyParams) quantile(u float64) time.Duration {
+	switch p.Distribution {
 	case "uniform":
-		return *l.Lo + span(u*float64(*l.Hi-*l.Lo))
+		return *p.Lo + span(u*float64(*p.Hi-*p.Lo))
 	case "normal":
-		return normal(u, float64(*l.Mean), float64(*l.Stddev))
+		return normal(u, float64(*p.Mean), float64(*p.Stddev))
 	case "exponential":
-		return span(-math.Log1p(-u) * float64(*l.Mean))
+		return span(-math.Log1p(-u) * float64(*p.Mean))
 	case "spike":
-		if u >= 1-l.Share {
-			return *l.Spike
+		if u >= 1-p.Share {
+			return *p.Spike
 		}
-		return *l.Usual
+		return *p.Usual
 	}
-	return *l.Duration
+	return *p.Duration
 }
 
 // normal computes the quantile from the upper tail, which keeps its precision

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -12,12 +13,16 @@ import (
 
 // sample takes n delays of a latency, from the coordinates of n calls.
 func sample(l chaos.Fault, n int) []float64 {
-	times := make([]float64, n)
+	times, p := make([]float64, n), paramsOf(l)
 	for i := range times {
 		c := chaos.Call{Target: "orders", Occurrence: uint64(i)}
-		times[i] = float64(l.(*latency).quantile(c.Draw(drawLatency)))
+		times[i] = float64(p.quantile(c.Draw(drawLatency)))
 	}
 	return times
+}
+
+func paramsOf(latency chaos.Fault) latencyParams {
+	return reflect.ValueOf(latency).FieldByName("Params").Interface().(latencyParams)
 }
 
 func mean(times []float64) float64 {
@@ -68,9 +73,9 @@ func TestQuantilesRise(t *testing.T) {
 			return time.Duration(rapid.Int64Range(1, math.MaxInt64).Draw(t, "ns"))
 		})
 		a, b := d.Draw(t, "a"), d.Draw(t, "b")
-		of := rapid.SampledFrom([]chaos.Fault{
+		of := paramsOf(rapid.SampledFrom([]chaos.Fault{
 			Delay(a), Uniform(0, a), Uniform(min(a, b), max(a, b)), Normal(a, b), Normal(0, b), Exponential(a),
-		}).Draw(t, "latency").(*latency)
+		}).Draw(t, "latency"))
 		draw := rapid.OneOf(rapid.SampledFrom(edges), rapid.Float64Range(0, 1-0x1p-53))
 		u, v := draw.Draw(t, "u"), draw.Draw(t, "v")
 		least, most := of.quantile(min(u, v)), of.quantile(max(u, v))
@@ -84,15 +89,15 @@ func TestQuantilesRise(t *testing.T) {
 func TestLongestWait(t *testing.T) {
 	const forever, last = time.Duration(math.MaxInt64), 1 - 0x1p-53
 	for _, l := range []chaos.Fault{Exponential(forever), Normal(forever, forever)} {
-		assert.Equal(t, forever, l.(*latency).quantile(last), "%s", l.(*latency).Distribution)
+		assert.Equal(t, forever, paramsOf(l).quantile(last), "%s", paramsOf(l).Distribution)
 	}
-	assert.Less(t, Uniform(0, forever).(*latency).quantile(last), forever)
+	assert.Less(t, paramsOf(Uniform(0, forever)).quantile(last), forever)
 }
 
 // One call has one delay, whoever asks and however often; another call, lane,
 // key or cell has another.
 func TestLatencyDependsOnTheCall(t *testing.T) {
-	l := Uniform(0, time.Hour).(*latency)
+	l := paramsOf(Uniform(0, time.Hour))
 	of := func(c chaos.Call) time.Duration { return l.quantile(c.Draw(drawLatency)) }
 	base := chaos.Call{Target: "orders"}
 	assert.Equal(t, of(base), of(base))
@@ -108,7 +113,7 @@ func TestLatencyDependsOnTheCall(t *testing.T) {
 // The length of a delay says nothing about whether a call is matched: a rare
 // latency has the same distribution as a constant one.
 func TestLatencyIsIndependentOfItsTrigger(t *testing.T) {
-	l := Uniform(0, time.Second).(*latency)
+	l := paramsOf(Uniform(0, time.Second))
 	var matched []float64
 	for i := range 40_000 {
 		c := chaos.Call{Target: "orders", Occurrence: uint64(i)}

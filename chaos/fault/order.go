@@ -14,10 +14,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-func orderRows() []*catalog.Row {
-	return []*catalog.Row{reorderCallsRow, lateResultRow, ignoreCancelRow, delayedVisibilityRow}
-}
-
 // ReorderCalls reverses the order of concurrent calls: a matched call is held
 // until another one was executed, or until wait is over. One call is held at a
 // time, over all targets of the rule, so calls that come in pairs change places
@@ -25,22 +21,46 @@ func orderRows() []*catalog.Row {
 // 0.
 //
 // Which calls meet depends on when they come.
-func ReorderCalls(wait time.Duration) chaos.Fault { return &reorderCalls{hold: hold{wait}} }
+func ReorderCalls(wait time.Duration) chaos.Fault { return reorderCalls.Of(hold{wait}) }
 
-var reorderCallsRow = catalog.Fault(catalog.Row{
-	Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)",
-	Order:   catalog.Deliveries,
-	Example: `{"wait":"2s"}`,
-	Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p hold) chaos.Fault { return ReorderCalls(p.Wait) })
+var reorderCalls = &catalog.Remember[hold, meeting]{
+	Row: catalog.Row{
+		Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)",
+		Order:   catalog.Deliveries,
+		Example: `{"wait":"2s"}`,
+		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
+		Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseBefore,
+	Inject: func(s *meeting, ctx context.Context, _ chaos.Call, p hold, args any, next chaos.Next) (any, error) {
+		wait, release := context.WithCancel(ctx)
+		defer release()
+		mine, other := s.meet(release)
+		if other != nil {
+			skip(ctx)
+			defer s.overtake(other)
+			return next(ctx, args)
+		}
+		err := chaos.Sleep(wait, p.Wait)
+		switch {
+		case s.leave(mine):
+			chaos.Changed(ctx)
+		case errors.Is(err, chaos.ErrDisarmed):
+		case err != nil:
+			return nil, err
+		default:
+			chaos.Note(ctx, fmt.Sprintf("not overtaken within %v", p.Wait))
+		}
+		return next(ctx, args)
+	},
+}
 
 type hold struct {
 	Wait time.Duration `json:"wait" bounds:"over=0" doc:"longest time that a call is held"`
 }
 
-type reorderCalls struct {
-	hold
-
+// meeting is where calls meet.
+type meeting struct {
 	mu   sync.Mutex
 	held *heldCall
 }
@@ -51,37 +71,8 @@ type heldCall struct {
 	overtook bool
 }
 
-func (r *reorderCalls) Fresh() chaos.Fault          { return &reorderCalls{hold: r.hold} }
-func (r *reorderCalls) Check() error                { return reorderCallsRow.Check(r.hold).Err() }
-func (r *reorderCalls) Describe() chaos.Description { return reorderCallsRow.Describe(r.hold) }
-
-// Phase puts the fault before the callee.
-func (r *reorderCalls) Phase() chaos.Phase { return chaos.PhaseBefore }
-
-func (r *reorderCalls) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	wait, release := context.WithCancel(ctx)
-	defer release()
-	mine, other := r.meet(release)
-	if other != nil {
-		skip(ctx)
-		defer r.overtake(other)
-		return next(ctx, args)
-	}
-	err := chaos.Sleep(wait, r.Wait)
-	switch {
-	case r.leave(mine):
-		chaos.Changed(ctx)
-	case errors.Is(err, chaos.ErrDisarmed):
-	case err != nil:
-		return nil, err
-	default:
-		chaos.Note(ctx, fmt.Sprintf("not overtaken within %v", r.Wait))
-	}
-	return next(ctx, args)
-}
-
 // meet returns the call that is held, or makes this one the held call.
-func (r *reorderCalls) meet(release context.CancelFunc) (mine, other *heldCall) {
+func (r *meeting) meet(release context.CancelFunc) (mine, other *heldCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if other = r.held; other != nil {
@@ -93,7 +84,7 @@ func (r *reorderCalls) meet(release context.CancelFunc) (mine, other *heldCall) 
 }
 
 // overtake releases the held call.
-func (r *reorderCalls) overtake(other *heldCall) {
+func (r *meeting) overtake(other *heldCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	other.overtook = true
@@ -101,7 +92,7 @@ func (r *reorderCalls) overtake(other *heldCall) {
 }
 
 // leave ends a wait, and reports whether another call overtook this one.
-func (r *reorderCalls) leave(mine *heldCall) bool {
+func (r *meeting) leave(mine *heldCall) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held == mine {
@@ -132,26 +123,38 @@ func (r *reorderCalls) leave(mine *heldCall) bool {
 // The effect of a late call is unknown. A call whose context has already ended
 // is not late: it goes through.
 func LateResult(calls string, wait, after time.Duration) chaos.Fault {
-	return &lateResult{lateCalls: lateCalls{calls, wait, after}, late: newPattern(calls)}
+	return lateResult.Of(lateCalls{Calls: calls, Wait: wait, After: after})
 }
 
-var lateResultRow = catalog.Fault(catalog.Row{
-	Kind: "late_result", Doc: "The request arrives after its caller gave up.",
-	Order: catalog.Deliveries,
-	Go:    "fault.LateResult(calls, wait, after)", Example: `{"calls":"refund","wait":"5s","after":"20s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
-}, func(p lateCalls) chaos.Fault { return LateResult(p.Calls, p.Wait, p.After) })
+var lateResult = &catalog.Remember[lateCalls, lateQueue]{
+	Row: catalog.Row{
+		Kind: "late_result", Doc: "The request arrives after its caller gave up.",
+		Order: catalog.Deliveries,
+		Go:    "fault.LateResult(calls, wait, after)", Example: `{"calls":"refund","wait":"5s","after":"20s"}`,
+		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	},
+	Phase: chaos.PhaseBefore, // before those that decide: no other fault is injected into a late call
+	Prepare: func(p lateCalls) lateCalls {
+		p.late = newPattern(p.Calls)
+		return p
+	},
+	Inject: (*lateQueue).inject,
+}
 
 type lateCalls struct {
 	Calls string        `json:"calls" doc:"glob over the targets whose calls are late"`
 	Wait  time.Duration `json:"wait" bounds:"min=0" doc:"time until their callers give up"`
 	After time.Duration `json:"after" doc:"time after which they may arrive, at least wait"`
+	late  pattern       // Calls
 }
 
-type lateResult struct {
-	lateCalls
-	late pattern
+func (p lateCalls) Check(c *catalog.Check) {
+	p.late.check(c, "calls", p.Calls)
+	c.That(p.After >= p.Wait, "after", p.After, "a duration of at least wait, which is "+p.Wait.String())
+}
 
+// lateQueue are the requests that are late.
+type lateQueue struct {
 	mu    sync.Mutex
 	queue []lateRequest // in the order of their due times
 }
@@ -164,32 +167,17 @@ type lateRequest struct {
 	next   chaos.Next
 }
 
-func (l *lateResult) Fresh() chaos.Fault { return &lateResult{lateCalls: l.lateCalls, late: l.late} }
-
-func (l *lateResult) Check() error {
-	c := lateResultRow.Check(l.lateCalls)
-	l.late.check(c, "calls", l.Calls)
-	c.That(l.After >= l.Wait, "after", l.After, "a duration of at least wait, which is "+l.Wait.String())
-	return c.Err()
-}
-
-func (l *lateResult) Describe() chaos.Description { return lateResultRow.Describe(l.lateCalls) }
-
-// Phase puts the fault before those that decide: no other fault is injected
-// into a late call.
-func (l *lateResult) Phase() chaos.Phase { return chaos.PhaseBefore }
-
-func (l *lateResult) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (l *lateQueue) inject(ctx context.Context, c chaos.Call, p lateCalls, args any, next chaos.Next) (any, error) {
 	for _, r := range l.arrived(time.Now()) {
 		chaos.Note(ctx, "before it, a late call of "+r.target+" was executed")
 		_, _ = r.next(ctx, r.args) // its caller has given up
 	}
-	if c.Occurrence > 0 || !l.late.match(c.Target) || ctx.Err() != nil {
+	if c.Occurrence > 0 || !p.late.match(c.Target) || ctx.Err() != nil {
 		skip(ctx)
 		return next(ctx, args)
 	}
-	request := lateRequest{time.Now().Add(l.After), c.Target, kept(args), next}
-	over, err := pause(ctx, l.Wait)
+	request := lateRequest{time.Now().Add(p.After), c.Target, kept(args), next}
+	over, err := pause(ctx, p.Wait)
 	if over {
 		return next(ctx, args)
 	}
@@ -204,7 +192,7 @@ func (l *lateResult) Inject(ctx context.Context, c chaos.Call, args any, next ch
 
 // enqueue keeps a request for later. It returns false if there are too many;
 // the request is lost.
-func (l *lateResult) enqueue(r lateRequest) bool {
+func (l *lateQueue) enqueue(r lateRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) >= maxRemembered {
@@ -216,7 +204,7 @@ func (l *lateResult) enqueue(r lateRequest) bool {
 
 // arrived removes the requests that are due from the queue. All have the same
 // delay, so they are due nearly in order.
-func (l *lateResult) arrived(now time.Time) (due []lateRequest) {
+func (l *lateQueue) arrived(now time.Time) (due []lateRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var rest []lateRequest
@@ -235,24 +223,21 @@ func (l *lateResult) arrived(now time.Time) (due []lateRequest) {
 // works on, and its caller waits for the result and gets it. The fault is
 // delivered if the context had ended when the result came. It is the only fault
 // that outlasts the context; it takes as long as the callee does.
-func IgnoreCancel() chaos.Fault { return ignoreCancel{} }
+func IgnoreCancel() chaos.Fault { return ignoreCancel.Of(catalog.None{}) }
 
-var ignoreCancelRow = catalog.Fault(catalog.Row{
-	Kind: "ignored_cancellation", Doc: "The callee does not notice that its caller gave up.",
-	Go:    "fault.IgnoreCancel()",
-	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return IgnoreCancel() })
-
-type ignoreCancel struct{}
-
-func (ignoreCancel) Describe() chaos.Description { return ignoreCancelRow.Describe(catalog.None{}) }
-
-func (ignoreCancel) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(context.WithoutCancel(ctx), args)
-	if ctx.Err() != nil {
-		chaos.Changed(ctx)
-	}
-	return result, err
+var ignoreCancel = &catalog.Inject[catalog.None]{
+	Row: catalog.Row{
+		Kind: "ignored_cancellation", Doc: "The callee does not notice that its caller gave up.",
+		Go:    "fault.IgnoreCancel()",
+		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
+		result, err := next(context.WithoutCancel(ctx), args)
+		if ctx.Err() != nil {
+			chaos.Changed(ctx)
+		}
+		return result, err
+	},
 }
 
 // DelayedVisibility hides a write from reads for d, like a replica that lags
@@ -268,41 +253,46 @@ func (ignoreCancel) Inject(ctx context.Context, c chaos.Call, args any, next cha
 // without a trigger, with a target that covers reads and writes, such as
 // "orders.*". It does not apply to streams.
 func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
-	return &delayedVisibility{visibility: visibility{writes, d, documentOrNone(before)}, writes: newPattern(writes),
-		before: before}
+	p := visibility{Writes: writes, Duration: d, before: before}
+	if before != nil {
+		p.Before = jsonvalue.Document(before)
+	}
+	return delayedVisibility.Of(p)
 }
 
-var delayedVisibilityRow = catalog.Fault(catalog.Row{
-	Kind: "delayed_visibility", Doc: "Reads do not see a write yet.",
-	Order: catalog.Deliveries,
-	Go:    "fault.DelayedVisibility(writes, d, before)", Example: `{"writes":"orders.set*","duration":"10s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p visibility) chaos.Fault {
-	if p.Before == nil || string(p.Before) == "null" {
-		return DelayedVisibility(p.Writes, p.Duration, nil)
-	}
-	return DelayedVisibility(p.Writes, p.Duration, p.Before)
-})
+var delayedVisibility = &catalog.Remember[visibility, replica]{
+	Row: catalog.Row{
+		Kind: "delayed_visibility", Doc: "Reads do not see a write yet.",
+		Order: catalog.Deliveries,
+		Go:    "fault.DelayedVisibility(writes, d, before)", Example: `{"writes":"orders.set*","duration":"10s"}`,
+		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseChange,
+	Prepare: func(p visibility) visibility {
+		if p.before == nil && string(p.Before) == "null" {
+			p.Before = nil
+		}
+		if p.before == nil && p.Before != nil {
+			p.before = p.Before
+		}
+		p.writes = newPattern(p.Writes)
+		return p
+	},
+	Inject: (*replica).inject,
+}
 
 type visibility struct {
 	Writes   string          `json:"writes" doc:"glob over the targets that write; the others read"`
 	Duration time.Duration   `json:"duration" bounds:"over=0" doc:"time for which reads do not see a write"`
 	Before   json.RawMessage `json:"before,omitempty" doc:"what a read returns that was not made before"`
+	writes   pattern         // Writes
+	before   any             // of which Before is the JSON
 }
 
-// documentOrNone is a value as an optional parameter.
-func documentOrNone(v any) json.RawMessage {
-	if v == nil {
-		return nil
-	}
-	return jsonvalue.Document(v)
-}
+func (p visibility) Check(c *catalog.Check) { p.writes.check(c, "writes", p.Writes) }
 
-type delayedVisibility struct {
-	visibility
-	writes pattern
-	before any
-
+// replica lags behind.
+type replica struct {
 	mu      sync.Mutex
 	written bool
 	last    time.Time // of the last write
@@ -315,33 +305,16 @@ type read struct {
 	key    uint64
 }
 
-func (v *delayedVisibility) Fresh() chaos.Fault {
-	return &delayedVisibility{visibility: v.visibility, writes: v.writes, before: v.before}
-}
-
-func (v *delayedVisibility) Check() error {
-	c := delayedVisibilityRow.Check(v.visibility)
-	v.writes.check(c, "writes", v.Writes)
-	return c.Err()
-}
-
-func (v *delayedVisibility) Describe() chaos.Description {
-	return delayedVisibilityRow.Describe(v.visibility)
-}
-
-// Phase puts the fault after the callee.
-func (v *delayedVisibility) Phase() chaos.Phase { return chaos.PhaseChange }
-
-func (v *delayedVisibility) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (v *replica) inject(ctx context.Context, c chaos.Call, p visibility, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
 	switch {
 	case err != nil:
 		return result, err
-	case v.writes.match(c.Target):
+	case p.writes.match(c.Target):
 		v.write()
 		return result, nil
 	}
-	seen, stale := v.read(read{c.Target, c.Key}, result)
+	seen, stale := v.read(read{c.Target, c.Key}, result, p)
 	if !stale {
 		return result, nil
 	}
@@ -366,7 +339,7 @@ type becoming interface {
 	Become(ctx context.Context, other any) (result any)
 }
 
-func (v *delayedVisibility) write() {
+func (v *replica) write() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.written, v.last = true, time.Now()
@@ -374,14 +347,14 @@ func (v *delayedVisibility) write() {
 
 // read returns the earlier result that a read may see. stale is false if that
 // is the real result.
-func (v *delayedVisibility) read(r read, result any) (old memo, stale bool) {
+func (v *replica) read(r read, result any, p visibility) (old memo, stale bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.written && time.Since(v.last) < v.Duration {
+	if v.written && time.Since(v.last) < p.Duration {
 		if old, ok := v.seen[r]; ok {
 			return old, true
 		}
-		return remembered(v.before), v.before != nil
+		return remembered(p.before), p.before != nil
 	}
 	if v.seen == nil {
 		v.seen = make(map[read]memo)

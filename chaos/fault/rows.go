@@ -1,17 +1,22 @@
 package fault
 
-import (
-	"slices"
-
-	"github.com/shakedown-go/shakedown/chaos/catalog"
-)
+import "github.com/shakedown-go/shakedown/chaos/catalog"
 
 // Rows returns the rows of this package's faults, in the order of the
-// documentation. The caller may keep and change the list
-// and the rows: they are copies.
-func Rows() []*catalog.Row { return catalog.Copies(rows()) }
-
-func rows() []*catalog.Row {
-	return slices.Concat(latencyRows(), failureRows(), timeoutRows(), valueRows(), deliveryRows(), orderRows(),
-		streamRows(), itemRows(), budgetRows(), limitRows(), guardrailRows(), handoffRows())
+// documentation. The caller may keep and change the list and the rows: they are
+// copies.
+func Rows() []*catalog.Row {
+	return catalog.List(
+		latency,
+		fail, resourceExhausted, partition, panicking,
+		timeout, loseReply, hang,
+		replace, mutate,
+		repeat, loseRequest, deliverTwice, replayRequest, silentNoOp,
+		reorderCalls, lateResult, ignoreCancel, delayedVisibility,
+		cutAfter, hangAtItem, slowFirstItem, slowItems,
+		duplicateItem, malformItem, mutateItem, endAfter, dropLastItem, reorderItems,
+		callBudget, tokenBudget, costBudget, timeBudget, memoryBudget, diskBudget,
+		diskFull, rateLimit, concurrencyLimit, authExpired, toolRemoved,
+		guardrailDown, guardrailHang, forcedVerdict, staleApproval,
+		corruptHandoff, misroute, handoffDropped, cycleHandoff, handoffDelayed, messageStorm, delegationRejected)
 }

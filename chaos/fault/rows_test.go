@@ -2,11 +2,6 @@ package fault_test
 
 import (
 	"context"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,66 +13,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
-// parsed has the constructors of faults and the row variables of the package's
-// files.
-func parsed(t *testing.T) (constructors, rows []string) {
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		require.NoError(t, err)
-		for _, decl := range syntax.Decls {
-			switch d := decl.(type) {
-			case *ast.FuncDecl:
-				if d.Recv == nil && d.Name.IsExported() && returnsFault(d) {
-					constructors = append(constructors, d.Name.Name)
-				}
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR && strings.HasSuffix(v.Names[0].Name, "Row") {
-						rows = append(rows, v.Names[0].Name)
-					}
-				}
-			}
-		}
-	}
-	return constructors, rows
-}
-
-func returnsFault(f *ast.FuncDecl) bool {
-	if f.Type.Results == nil || len(f.Type.Results.List) != 1 {
-		return false
-	}
-	of, ok := f.Type.Results.List[0].Type.(*ast.SelectorExpr)
-	return ok && of.Sel.Name == "Fault"
-}
-
-// A fault without a row cannot be written down, and a row that is not listed is
-// not found.
-func TestRowsAreComplete(t *testing.T) {
-	constructors, rows := parsed(t)
-	require.Greater(t, len(constructors), 40)
-	var shown strings.Builder
-	kinds := map[string]bool{}
-	for _, r := range fault.Rows() {
-		assert.False(t, kinds[r.Kind], "%s is there twice", r.Kind)
-		kinds[r.Kind] = true
-		shown.WriteString(r.Go + " ")
-	}
-	for _, name := range constructors {
-		assert.Contains(t, shown.String(), "fault."+name+"(", "in the Go text of a row")
-	}
-	for _, use := range regexp.MustCompile(`fault\.(\w+)\(`).FindAllStringSubmatch(shown.String(), -1) {
-		assert.Contains(t, constructors, use[1], "of a row")
-	}
-	assert.Len(t, rows, len(fault.Rows()), "each row variable is listed: %v", rows)
-}
+func TestRowsAreComplete(t *testing.T) { assert.NoError(t, catalogtest.Complete(".", fault.Rows())) }
 
 // The fault that a row's example makes has the kind and the coordinates of the row.
 func TestRowsDescribeTheirFaults(t *testing.T) {
@@ -210,7 +150,7 @@ func TestLabelsCheckParameters(t *testing.T) {
 	err := fault.As("x", fault.Repeat(1)).(chaos.Checked).Check()
 	assert.Equal(t, []string{"times", "kind"}, fields(err))
 	err = fault.As("x", fault.ToolRemoved()).(chaos.Checked).Check()
-	assert.Equal(t, []string{"kind", "tools"}, fields(err))
+	assert.Equal(t, []string{"tools", "kind"}, fields(err))
 	assert.Equal(t, "guardrail_down", fault.As("guardrail_down", fault.As("delegation_rejected", fault.Fail(errBusy))).(chaos.Described).Describe().Kind,
 		"the last kind counts")
 	f := fault.As("guardrail_down", fault.Fail(errBusy))

@@ -3,7 +3,6 @@ package fault
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"time"
@@ -11,10 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
-
-func streamRows() []*catalog.Row {
-	return []*catalog.Row{cutAfterRow, hangAtItemRow, slowFirstItemRow, slowItemsRow}
-}
 
 // CutAfter breaks a stream off: its consumer gets n items and then
 // [io.ErrUnexpectedEOF], as from a connection that was closed in the middle.
@@ -29,15 +24,26 @@ func CutAfter(n int) chaos.Fault { return CutAfterWith(n, io.ErrUnexpectedEOF) }
 
 // CutAfterWith is [CutAfter] with the error err, which is required.
 func CutAfterWith(n int, err error) chaos.Fault {
-	return cutAfter{cut: cut{afterItems{n}, message{err}}}
+	return cutAfter.Of(cut{afterItems{n}, message{err}})
 }
 
-var cutAfterRow = catalog.Fault(catalog.Row{
-	Kind: "stream_cut", Doc: "A stream breaks off with an error.",
-	Go: "fault.CutAfter(n), fault.CutAfterWith(n, err)", Example: `{"after":2,"message":"unexpected EOF"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
-}, func(p cut) chaos.Fault { return CutAfterWith(p.After, p.Err) })
+var cutAfter = &catalog.Stream[cut]{
+	Row: catalog.Row{
+		Kind: "stream_cut", Doc: "A stream breaks off with an error.",
+		Go: "fault.CutAfter(n), fault.CutAfterWith(n, err)", Example: `{"after":2,"message":"unexpected EOF"}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p cut, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return asked(items, func(given int, yield func(any, error) bool) bool {
+			if given != p.After || disarmed(ctx) {
+				return true
+			}
+			yield(nil, p.Err)
+			return false
+		})
+	},
+}
 
 // afterItems are the parameters of a fault at one place of a stream.
 type afterItems struct {
@@ -49,120 +55,68 @@ type cut struct {
 	message
 }
 
-type cutAfter struct {
-	onStreams
-	cut
-}
-
-func (f cutAfter) Check() error {
-	c := cutAfterRow.Check(f.cut)
-	c.That(f.Err != nil, "message", nil, "an error, such as io.ErrUnexpectedEOF")
-	return c.Err()
-}
-
-func (f cutAfter) Describe() chaos.Description { return cutAfterRow.Describe(f.cut) }
-
-func (f cutAfter) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return asked(items, func(given int, yield func(any, error) bool) bool {
-		if given != f.After || disarmed(ctx) {
-			return true
-		}
-		yield(nil, f.Err)
-		return false
-	})
+func (p cut) Check(c *catalog.Check) {
+	c.That(p.Err != nil, "message", nil, "an error, such as io.ErrUnexpectedEOF")
 }
 
 // HangAtItem makes a stream stall: its consumer gets n items and then waits
 // until its context ends, whose error it gets. If the injector is disarmed
 // meanwhile, the stream goes on. n is at least 0.
-func HangAtItem(n int) chaos.Fault { return hangAtItem{afterItems: afterItems{n}} }
+func HangAtItem(n int) chaos.Fault { return hangAtItem.Of(afterItems{n}) }
 
-var hangAtItemRow = catalog.Fault(catalog.Row{
-	Kind: "stream_hang", Doc: "A stream stalls until its context ends.",
-	Go: "fault.HangAtItem(n)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
-}, func(p afterItems) chaos.Fault { return HangAtItem(p.After) })
-
-type hangAtItem struct {
-	onStreams
-	afterItems
-}
-
-func (f hangAtItem) Check() error                { return hangAtItemRow.Check(f.afterItems).Err() }
-func (f hangAtItem) Describe() chaos.Description { return hangAtItemRow.Describe(f.afterItems) }
-
-func (f hangAtItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return asked(items, func(given int, yield func(any, error) bool) bool {
-		return given != f.After || late(ctx, -1, yield)
-	})
+var hangAtItem = &catalog.Stream[afterItems]{
+	Row: catalog.Row{
+		Kind: "stream_hang", Doc: "A stream stalls until its context ends.",
+		Go: "fault.HangAtItem(n)", Example: `{"after":2}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return asked(items, func(given int, yield func(any, error) bool) bool {
+			return given != p.After || late(ctx, -1, yield)
+		})
+	},
 }
 
 // SlowFirstItem delays the first item of a stream by d after it arrived: the
 // time to the first token. d is more than 0. [Delay], which also applies to
 // streams, waits before the source is asked.
-func SlowFirstItem(d time.Duration) chaos.Fault { return slowFirstItem{delay: delay{d}} }
+func SlowFirstItem(d time.Duration) chaos.Fault { return slowFirstItem.Of(delay{d}) }
 
-var slowFirstItemRow = catalog.Fault(catalog.Row{
-	Kind: "slow_first_item", Doc: "The first item of a stream takes longer.",
-	Go: "fault.SlowFirstItem(d)", Example: `{"duration":"5s"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p delay) chaos.Fault { return SlowFirstItem(p.Duration) })
+var slowFirstItem = &catalog.Stream[delay]{
+	Row: catalog.Row{
+		Kind: "slow_first_item", Doc: "The first item of a stream takes longer.",
+		Go: "fault.SlowFirstItem(d)", Example: `{"duration":"5s"}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p delay, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
+			return (n > 0 || late(ctx, p.Duration, yield)) && yield(item, nil)
+		})
+	},
+}
 
 // delay are the parameters of a fault that makes something take longer.
 type delay struct {
 	Duration time.Duration `json:"duration" bounds:"over=0" doc:"time that it takes longer"`
 }
 
-type slowFirstItem struct {
-	onStreams
-	delay
-}
-
-func (f slowFirstItem) Check() error                { return slowFirstItemRow.Check(f.delay).Err() }
-func (f slowFirstItem) Describe() chaos.Description { return slowFirstItemRow.Describe(f.delay) }
-
-func (f slowFirstItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
-		return (n > 0 || late(ctx, f.Duration, yield)) && yield(item, nil)
-	})
-}
-
 // SlowItems delays every item of a stream by d. d is more than 0.
-func SlowItems(d time.Duration) chaos.Fault { return slowItems{delay: delay{d}} }
+func SlowItems(d time.Duration) chaos.Fault { return slowItems.Of(delay{d}) }
 
-var slowItemsRow = catalog.Fault(catalog.Row{
-	Kind: "slow_items", Doc: "Every item of a stream takes longer.",
-	Go: "fault.SlowItems(d)", Example: `{"duration":"500ms"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p delay) chaos.Fault { return SlowItems(p.Duration) })
-
-type slowItems struct {
-	onStreams
-	delay
-}
-
-func (f slowItems) Check() error                { return slowItemsRow.Check(f.delay).Err() }
-func (f slowItems) Describe() chaos.Description { return slowItemsRow.Describe(f.delay) }
-
-func (f slowItems) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return arriving(items, func(_ int, item any, yield func(any, error) bool) bool {
-		return late(ctx, f.Duration, yield) && yield(item, nil)
-	})
-}
-
-// onStreams is common to all faults of streams.
-type onStreams struct{}
-
-// Phase puts the fault after the source.
-func (onStreams) Phase() chaos.Phase { return chaos.PhaseChange }
-
-// Inject is called at points that are not streams. It only adds a note.
-func (onStreams) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	chaos.Note(ctx, fmt.Sprintf("%s is no stream", c.Target))
-	return next(ctx, args)
+var slowItems = &catalog.Stream[delay]{
+	Row: catalog.Row{
+		Kind: "slow_items", Doc: "Every item of a stream takes longer.",
+		Go: "fault.SlowItems(d)", Example: `{"duration":"500ms"}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p delay, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return arriving(items, func(_ int, item any, yield func(any, error) bool) bool {
+			return late(ctx, p.Duration, yield) && yield(item, nil)
+		})
+	},
 }
 
 // asked passes a stream on. It calls next whenever the consumer wants an item,

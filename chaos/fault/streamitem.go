@@ -13,41 +13,29 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-func itemRows() []*catalog.Row {
-	return []*catalog.Row{duplicateItemRow, malformItemRow, mutateItemRow, endAfterRow, dropLastItemRow,
-		reorderItemsRow}
-}
-
 // DuplicateItem delivers one item of a stream twice: the one after the first n.
 // n is at least 0.
-func DuplicateItem(n int) chaos.Fault { return duplicateItem{afterItems: afterItems{n}} }
+func DuplicateItem(n int) chaos.Fault { return duplicateItem.Of(afterItems{n}) }
 
-var duplicateItemRow = catalog.Fault(catalog.Row{
-	Kind: "duplicate_item", Doc: "An item of a stream arrives twice.",
-	Go: "fault.DuplicateItem(n)", Example: `{"after":1}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p afterItems) chaos.Fault { return DuplicateItem(p.After) })
-
-type duplicateItem struct {
-	onStreams
-	afterItems
-}
-
-func (f duplicateItem) Check() error                { return duplicateItemRow.Check(f.afterItems).Err() }
-func (f duplicateItem) Describe() chaos.Description { return duplicateItemRow.Describe(f.afterItems) }
-
-func (f duplicateItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
-		if !yield(item, nil) {
-			return false
-		}
-		if n != f.After || disarmed(ctx) {
-			return true
-		}
-		chaos.Changed(ctx, chaos.Change{Path: place(n + 1), After: jsonvalue.Document(item)})
-		return yield(item, nil)
-	})
+var duplicateItem = &catalog.Stream[afterItems]{
+	Row: catalog.Row{
+		Kind: "duplicate_item", Doc: "An item of a stream arrives twice.",
+		Go: "fault.DuplicateItem(n)", Example: `{"after":1}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
+			if !yield(item, nil) {
+				return false
+			}
+			if n != p.After || disarmed(ctx) {
+				return true
+			}
+			chaos.Changed(ctx, chaos.Change{Path: place(n + 1), After: jsonvalue.Document(item)})
+			return yield(item, nil)
+		})
+	},
 }
 
 // MalformItem spoils one item of a stream: the one after the first n. A JSON
@@ -57,54 +45,47 @@ func (f duplicateItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2
 // An item is a json.RawMessage, a []byte or a string. An item of another type,
 // or an empty one, is passed on, and the event has a note; use [MutateItem] for
 // those.
-func MalformItem(n int) chaos.Fault { return malformItem{afterItems: afterItems{n}} }
+func MalformItem(n int) chaos.Fault { return malformItem.Of(afterItems{n}) }
 
-var malformItemRow = catalog.Fault(catalog.Row{
-	Kind: "malformed_item", Doc: "An item of a stream cannot be decoded.",
-	Go: "fault.MalformItem(n)", Example: `{"after":1}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p afterItems) chaos.Fault { return MalformItem(p.After) })
-
-type malformItem struct {
-	onStreams
-	afterItems
-}
-
-func (f malformItem) Check() error                { return malformItemRow.Check(f.afterItems).Err() }
-func (f malformItem) Describe() chaos.Description { return malformItemRow.Describe(f.afterItems) }
-
-func (f malformItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return oneItem(ctx, items, f.After, malform)
+var malformItem = &catalog.Stream[afterItems]{
+	Row: catalog.Row{
+		Kind: "malformed_item", Doc: "An item of a stream cannot be decoded.",
+		Go: "fault.MalformItem(n)", Example: `{"after":1}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return oneItem(ctx, items, p.After, malform)
+	},
 }
 
 // oneItem passes a stream on with one item changed, the one after the first n.
 func oneItem(ctx context.Context, items iter.Seq2[any, error], after int,
-	change func(ctx context.Context, item any) (any, error)) iter.Seq2[any, error] {
+	change func(ctx context.Context, item any) any) iter.Seq2[any, error] {
 	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
 		if n != after || disarmed(ctx) {
 			return yield(item, nil)
 		}
-		return yield(change(ctx, item))
+		return yield(change(ctx, item), nil)
 	})
 }
 
 // malform changes a text so that its reader cannot decode it.
-func malform(ctx context.Context, item any) (any, error) {
+func malform(ctx context.Context, item any) any {
 	doc, ok := jsonvalue.Text(item)
 	if !ok || len(doc) == 0 {
 		chaos.Note(ctx, fmt.Sprintf("an item of type %T is not a text that can be malformed", item))
-		return item, nil
+		return item
 	}
 	broken := spoiled(doc)
 	chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(item), After: jsonvalue.Document(string(broken))})
 	switch item.(type) {
 	case string:
-		return string(broken), nil
+		return string(broken)
 	case []byte:
-		return broken, nil
+		return broken
 	}
-	return json.RawMessage(broken), nil
+	return json.RawMessage(broken)
 }
 
 func spoiled(doc []byte) []byte {
@@ -129,42 +110,24 @@ func spoiled(doc []byte) []byte {
 // result of fn. n is at least 0. [Mutate], which also applies to streams,
 // changes all items. name and fn are as there.
 func MutateItem[T any](n int, name string, fn func(T) T) chaos.Fault {
-	m := mutate[T]{name, fn}
-	return mutateItem{itemFunction: itemFunction{afterItems{n}, functionOf[T](name)}, missing: fn == nil,
-		change: func(ctx context.Context, item any) (any, error) {
-			return m.Inject(ctx, chaos.Call{}, nil, func(context.Context, any) (any, error) { return item, nil })
-		}}
+	return mutateItem.Of(itemMutation{afterItems{n}, mutationOf(name, fn)})
 }
 
-var mutateItemRow = catalog.InCode[itemFunction](catalog.Row{
-	Kind: "mutate_item", Doc: "An item of a stream becomes what a Go function makes of it.",
-	Go: "fault.MutateItem(n, name, fn)", Example: `{"after":1,"name":"shout","type":"string"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, false)
+var mutateItem = &catalog.Stream[itemMutation]{
+	Row: catalog.Row{
+		Kind: "mutate_item", Doc: "An item of a stream becomes what a Go function makes of it.",
+		Go: "fault.MutateItem(n, name, fn)", Example: `{"after":1,"name":"shout","type":"string"}`, InCode: true,
+		Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p itemMutation, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return oneItem(ctx, items, p.After, p.change)
+	},
+}
 
-type itemFunction struct {
+type itemMutation struct {
 	afterItems
-	function
-}
-
-type mutateItem struct {
-	onStreams
-	itemFunction
-	missing bool // the function
-	change  func(ctx context.Context, item any) (any, error)
-}
-
-func (f mutateItem) Check() error {
-	c := mutateItemRow.Check(f.itemFunction)
-	f.function.check(c, !f.missing)
-	return c.Err()
-}
-
-func (f mutateItem) Describe() chaos.Description { return mutateItemRow.Describe(f.itemFunction) }
-
-func (f mutateItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return oneItem(ctx, items, f.After, f.change)
+	mutation
 }
 
 // EndAfter ends a stream early and without an error: its consumer gets n items
@@ -173,73 +136,63 @@ func (f mutateItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[an
 //
 // One item more is taken from the source, and dropped. A stream of n items or
 // fewer is not changed.
-func EndAfter(n int) chaos.Fault { return endAfter{afterItems: afterItems{n}} }
+func EndAfter(n int) chaos.Fault { return endAfter.Of(afterItems{n}) }
 
-var endAfterRow = catalog.Fault(catalog.Row{
-	Kind: "early_end", Doc: "A stream ends early and without an error.",
-	Go: "fault.EndAfter(n)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p afterItems) chaos.Fault { return EndAfter(p.After) })
-
-type endAfter struct {
-	onStreams
-	afterItems
-}
-
-func (f endAfter) Check() error                { return endAfterRow.Check(f.afterItems).Err() }
-func (f endAfter) Describe() chaos.Description { return endAfterRow.Describe(f.afterItems) }
-
-func (f endAfter) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
-		if n != f.After || disarmed(ctx) {
-			return yield(item, nil)
-		}
-		chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(item)})
-		return false
-	})
+var endAfter = &catalog.Stream[afterItems]{
+	Row: catalog.Row{
+		Kind: "early_end", Doc: "A stream ends early and without an error.",
+		Go: "fault.EndAfter(n)", Example: `{"after":2}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
+			if n != p.After || disarmed(ctx) {
+				return yield(item, nil)
+			}
+			chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(item)})
+			return false
+		})
+	},
 }
 
 // DropLastItem drops the last item of a stream, which in many protocols is its
 // terminator: a consumer that waits for it finds the stream unfinished. Each
 // item is held back until the next one arrives.
-func DropLastItem() chaos.Fault { return dropLast{} }
+func DropLastItem() chaos.Fault { return dropLastItem.Of(catalog.None{}) }
 
-var dropLastItemRow = catalog.Fault(catalog.Row{
-	Kind: "missing_terminator", Doc: "A stream lacks its last item.", Go: "fault.DropLastItem()",
-	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return DropLastItem() })
-
-type dropLast struct{ onStreams }
-
-func (dropLast) Describe() chaos.Description { return dropLastItemRow.Describe(catalog.None{}) }
-
-func (dropLast) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		var held any
-		holds, n := false, 0
-		for item, err := range items {
-			if holds {
-				n++
-				if !yield(held, nil) {
+var dropLastItem = &catalog.Stream[catalog.None]{
+	Row: catalog.Row{
+		Kind: "missing_terminator", Doc: "A stream lacks its last item.", Go: "fault.DropLastItem()",
+		Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, _ chaos.Call, _ catalog.None, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return func(yield func(any, error) bool) {
+			var held any
+			holds, n := false, 0
+			for item, err := range items {
+				if holds {
+					n++
+					if !yield(held, nil) {
+						return
+					}
+				}
+				if holds = err == nil; holds {
+					held = item
+				} else if !yield(item, err) {
 					return
 				}
 			}
-			if holds = err == nil; holds {
-				held = item
-			} else if !yield(item, err) {
-				return
+			switch {
+			case !holds:
+			case disarmed(ctx):
+				yield(held, nil)
+			default:
+				chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(held)})
 			}
 		}
-		switch {
-		case !holds:
-		case disarmed(ctx):
-			yield(held, nil)
-		default:
-			chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(held)})
-		}
-	}
+	},
 }
 
 // ReorderItems delivers the items of a stream in another order. It collects
@@ -250,44 +203,37 @@ func (dropLast) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, e
 //
 // Items are held back until their window is full. If only equal items changed
 // places, the fault is not delivered.
-func ReorderItems(window int) chaos.Fault { return reorderItems{itemWindow: itemWindow{window}} }
+func ReorderItems(window int) chaos.Fault { return reorderItems.Of(itemWindow{window}) }
 
-var reorderItemsRow = catalog.Fault(catalog.Row{
-	Kind: "reordered_items", Doc: "The items of a stream come in another order.",
-	Go: "fault.ReorderItems(window)", Example: `{"window":3}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p itemWindow) chaos.Fault { return ReorderItems(p.Window) })
+var reorderItems = &catalog.Stream[itemWindow]{
+	Row: catalog.Row{
+		Kind: "reordered_items", Doc: "The items of a stream come in another order.",
+		Go: "fault.ReorderItems(window)", Example: `{"window":3}`,
+		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Stream: func(ctx context.Context, c chaos.Call, p itemWindow, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+		return func(yield func(any, error) bool) {
+			s := shuffle{ctx: ctx, c: c, yield: yield}
+			for item, err := range items {
+				if err != nil {
+					if !s.flush() || !yield(item, err) {
+						return
+					}
+					continue
+				}
+				s.held = append(s.held, item)
+				if (len(s.held) >= p.Window || disarmed(ctx)) && !s.flush() {
+					return
+				}
+			}
+			s.flush()
+		}
+	},
+}
 
 type itemWindow struct {
 	Window int `json:"window" bounds:"min=2" allowed:"a number of items, at least 2" doc:"number of items that change places with each other"`
-}
-
-type reorderItems struct {
-	onStreams
-	itemWindow
-}
-
-func (f reorderItems) Check() error                { return reorderItemsRow.Check(f.itemWindow).Err() }
-func (f reorderItems) Describe() chaos.Description { return reorderItemsRow.Describe(f.itemWindow) }
-
-func (f reorderItems) Stream(ctx context.Context, c chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		s := shuffle{ctx: ctx, c: c, yield: yield}
-		for item, err := range items {
-			if err != nil {
-				if !s.flush() || !yield(item, err) {
-					return
-				}
-				continue
-			}
-			s.held = append(s.held, item)
-			if (len(s.held) >= f.Window || disarmed(ctx)) && !s.flush() {
-				return
-			}
-		}
-		s.flush()
-	}
 }
 
 // shuffle delivers one window of items at a time.

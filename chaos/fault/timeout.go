@@ -9,8 +9,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-func timeoutRows() []*catalog.Row { return []*catalog.Row{timeoutRow, loseReplyRow, hangRow} }
-
 // wait are the parameters of a fault after which the caller has waited for
 // nothing.
 type wait struct {
@@ -21,49 +19,40 @@ type wait struct {
 // d, or until its own context ends, and gets [ErrTimeout] or the context's
 // error. d is at least 0. If the injector is disarmed during the wait, or the
 // context had ended before it, the call goes through.
-func Timeout(d time.Duration) chaos.Fault { return timeout{waitMessage{wait: wait{d}}, ErrTimeout} }
+func Timeout(d time.Duration) chaos.Fault { return timeout.Of(waitMessage{wait: wait{d}}) }
 
 // TimeoutWith is [Timeout] with the text of err, which is required. The error
 // matches err and everything that [ErrTimeout] matches.
 func TimeoutWith(d time.Duration, err error) chaos.Fault {
-	if err == nil {
-		return timeout{waitMessage{wait: wait{d}}, nil}
-	}
-	return timeout{waitMessage{wait{d}, err},
-		&netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+	return timeout.Of(waitMessage{wait: wait{d}, Err: err, missing: err == nil})
 }
 
-var timeoutRow = catalog.Fault(catalog.Row{
-	Kind: "timeout", Doc: "The call times out before it reaches its callee.",
-	Go: "fault.Timeout(d), fault.TimeoutWith(d, err)", Example: `{"duration":"10s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p waitMessage) chaos.Fault {
-	if p.Err == nil {
-		return Timeout(p.Duration)
-	}
-	return TimeoutWith(p.Duration, p.Err)
-})
+var timeout = &catalog.Inject[waitMessage]{
+	Row: catalog.Row{
+		Kind: "timeout", Doc: "The call times out before it reaches its callee.",
+		Go: "fault.Timeout(d), fault.TimeoutWith(d, err)", Example: `{"duration":"10s"}`,
+		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Prepare: func(p waitMessage) waitMessage {
+		if p.gets = ErrTimeout; p.Err != nil {
+			p.gets = &netError{text: p.Err.Error(), timeout: true, like: []error{p.Err, ErrTimeout}}
+		}
+		return p
+	},
+	Inject: func(ctx context.Context, _ chaos.Call, p waitMessage, args any, next chaos.Next) (any, error) {
+		return timesOut(ctx, p.Duration, p.gets, args, next)
+	},
+}
 
 type waitMessage struct {
 	wait
-	Err error `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
+	Err     error `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
+	gets    error // what the caller gets
+	missing bool  // the error, which this constructor requires
 }
 
-type timeout struct {
-	waitMessage
-	gets error // what the caller gets; nil: none was given
-}
-
-func (t timeout) Check() error {
-	c := timeoutRow.Check(t.waitMessage)
-	c.That(t.gets != nil, "err", nil, "an error, such as ErrTimeout")
-	return c.Err()
-}
-
-func (t timeout) Describe() chaos.Description { return timeoutRow.Describe(t.waitMessage) }
-
-func (t timeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return timesOut(ctx, t.Duration, t.gets, args, next)
+func (p waitMessage) Check(c *catalog.Check) {
+	c.That(!p.missing, "err", nil, "an error, such as ErrTimeout")
 }
 
 // timesOut waits and fails, or lets the call through if the injector is
@@ -90,9 +79,7 @@ func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
 // An error of the callee is lost like any other reply. A call that another
 // fault failed has no reply to lose and is not changed. If the injector is
 // disarmed during the wait, the caller gets the reply.
-func LoseReplyAfter(d time.Duration) chaos.Fault {
-	return loseReply{waitMessage{wait: wait{d}}, ErrTimeout}
-}
+func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply.Of(waitMessage{wait: wait{d}}) }
 
 // LoseReplyWith is [LoseReply] with err, which is required, in place of
 // [ErrTimeout]: such as [ErrConnectionReset], or the status of an RPC.
@@ -101,48 +88,37 @@ func LoseReplyWith(err error) chaos.Fault { return LoseReplyAfterWith(time.Secon
 // LoseReplyAfterWith is [LoseReplyAfter] with err, which is required, in place of
 // [ErrTimeout].
 func LoseReplyAfterWith(d time.Duration, err error) chaos.Fault {
-	return loseReply{waitMessage{wait{d}, err}, err}
+	return loseReply.Of(waitMessage{wait: wait{d}, Err: err, missing: err == nil})
 }
 
-var loseReplyRow = catalog.Fault(catalog.Row{
-	Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
-	Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
-	Example: `{"duration":"1s"}`,
-	Class:   chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p waitMessage) chaos.Fault {
-	if p.Err == nil {
-		return LoseReplyAfter(p.Duration)
-	}
-	return LoseReplyAfterWith(p.Duration, p.Err)
-})
-
-type loseReply struct {
-	waitMessage
-	gets error // what the caller gets; nil: none was given
-}
-
-func (l loseReply) Check() error {
-	c := loseReplyRow.Check(l.waitMessage)
-	c.That(l.gets != nil, "err", nil, "an error, such as ErrTimeout")
-	return c.Err()
-}
-
-func (l loseReply) Describe() chaos.Description { return loseReplyRow.Describe(l.waitMessage) }
-func (l loseReply) Phase() chaos.Phase          { return chaos.PhaseAfter }
-
-func (l loseReply) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, failed := next(ctx, args)
-	if unreached(failed, c) {
-		return result, failed
-	}
-	disarmed, err := pause(ctx, l.Duration)
-	switch {
-	case disarmed:
-		return result, failed
-	case err != nil:
-		return nil, err
-	}
-	return nil, l.gets
+var loseReply = &catalog.Inject[waitMessage]{
+	Row: catalog.Row{
+		Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
+		Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
+		Example: `{"duration":"1s"}`,
+		Class:   chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseAfter,
+	Prepare: func(p waitMessage) waitMessage {
+		if p.gets = ErrTimeout; p.Err != nil {
+			p.gets = p.Err
+		}
+		return p
+	},
+	Inject: func(ctx context.Context, c chaos.Call, p waitMessage, args any, next chaos.Next) (any, error) {
+		result, failed := next(ctx, args)
+		if unreached(failed, c) {
+			return result, failed
+		}
+		disarmed, err := pause(ctx, p.Duration)
+		switch {
+		case disarmed:
+			return result, failed
+		case err != nil:
+			return nil, err
+		}
+		return nil, p.gets
+	},
 }
 
 // unreached reports whether the error is not the callee's own: another fault
@@ -158,22 +134,17 @@ func unreached(err error, c chaos.Call) bool {
 // error when that ends; without an end of the context it never returns. If the
 // injector is disarmed meanwhile, or the context had ended before, the call
 // goes through.
-func Hang() chaos.Fault { return hang{} }
+func Hang() chaos.Fault { return hang.Of(catalog.None{}) }
 
-var hangRow = catalog.Fault(catalog.Row{
-	Kind: "hang", Doc: "The call hangs until its context ends.", Go: "fault.Hang()",
-	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(catalog.None) chaos.Fault { return Hang() })
-
-type hang struct{ label }
-
-func (hang) as(kind string) chaos.Fault    { return hang{label{kind}} }
-func (h hang) Check() error                { return h.check(hangRow, catalog.None{}).Err() }
-func (h hang) Describe() chaos.Description { return h.of(hangRow).Describe(catalog.None{}) }
-
-func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if _, err := pause(ctx, -1); err != nil {
-		return nil, err
-	}
-	return next(ctx, args)
+var hang = &catalog.Inject[catalog.None]{
+	Row: catalog.Row{
+		Kind: "hang", Doc: "The call hangs until its context ends.", Go: "fault.Hang()",
+		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
+		if _, err := pause(ctx, -1); err != nil {
+			return nil, err
+		}
+		return next(ctx, args)
+	},
 }

@@ -75,34 +75,44 @@ func usageOf(result any) (u usageJSON, known bool) {
 	return *answer.Usage, true
 }
 
-// measure returns a function that computes what a call used.
-func (u Usage) measure(input, output float64) func(use) (float64, bool) {
-	return func(call use) (float64, bool) {
-		if call.err != nil || u.read == nil {
-			return 0, true
-		}
-		in, out, known := u.read(call.result)
-		return in*input + out*output, known
-	}
+// usageParam is a usage as a parameter.
+type usageParam struct {
+	Usage   string `json:"usage" bounds:"enum=openai|anthropic" doc:"provider whose answers hold the usage"`
+	from    Usage
+	measure func(use) (float64, bool)
 }
 
-func (u Usage) check(c *catalog.Check) {
-	c.That(u.name != "" && u.read != nil, "usage", nil,
+func paramOf(u Usage) usageParam { return usageParam{Usage: u.name, from: u} }
+
+// bounded has a usage that bounds accept in place of one of the user's: they know
+// only those that JSON can name. Check refuses one that is none.
+func (p usageParam) bounded() usageParam {
+	if p.from.name == p.Usage {
+		p.Usage = "openai"
+	}
+	return p
+}
+
+func (p usageParam) Check(c *catalog.Check) {
+	c.That(p.from.name != "" && p.from.read != nil, "usage", nil,
 		"OpenAIUsage(), AnthropicUsage(), or a UsageFunc with a name and a function")
 }
 
-// usageParam is a usage as a parameter.
-type usageParam struct {
-	Usage string `json:"usage" bounds:"enum=openai|anthropic" doc:"provider whose answers hold the usage"`
-}
-
-// anyUsage stands for any usage in bounds, which only know those that JSON can
-// name. [Usage.check] refuses one that is none.
-var anyUsage = usageParam{"openai"}
-
-func (p usageParam) usage() Usage {
-	if p.Usage == "anthropic" {
-		return AnthropicUsage()
+// priced sets measure, which computes what a call used at these prices. A plan in
+// JSON has only the name of the usage.
+func (p usageParam) priced(input, output float64) usageParam {
+	if p.from.name != p.Usage {
+		if p.from = OpenAIUsage(); p.Usage == "anthropic" {
+			p.from = AnthropicUsage()
+		}
 	}
-	return OpenAIUsage()
+	read := p.from.read
+	p.measure = func(call use) (float64, bool) {
+		if call.err != nil || read == nil {
+			return 0, true
+		}
+		in, out, known := read(call.result)
+		return in*input + out*output, known
+	}
+	return p
 }

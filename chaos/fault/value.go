@@ -11,8 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-func valueRows() []*catalog.Row { return []*catalog.Row{replaceRow, mutateRow} }
-
 // Replace lets the callee do its work and gives the caller v instead of the
 // result. v has the type of the wrapped function's result. If that is JSON, as
 // a tool's is, v may be any value that encodes to JSON, or nil for null;
@@ -24,41 +22,45 @@ func valueRows() []*catalog.Row { return []*catalog.Row{replaceRow, mutateRow} }
 //
 // An error of the callee is passed on. If v equals the real result, the fault
 // is not delivered.
-func Replace(v any) chaos.Fault { return replace{v: kept(v)} }
+func Replace(v any) chaos.Fault { return replace.Of(valueOf(v)) }
 
-var replaceRow = catalog.Fault(catalog.Row{
-	Kind: "replace", Doc: "The caller gets another result than the callee's.", Go: "fault.Replace(v)",
-	Example: `{"value":{"status":"shipped"}}`,
-	Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p anyValue) chaos.Fault { return Replace(p.Value) })
+var replace = &catalog.Inject[anyValue]{
+	Row: catalog.Row{
+		Kind: "replace", Doc: "The caller gets another result than the callee's.", Go: "fault.Replace(v)",
+		Example: `{"value":{"status":"shipped"}}`,
+		Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase:   chaos.PhaseChange,
+	Prepare: anyValue.given,
+	Inject: func(ctx context.Context, _ chaos.Call, p anyValue, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		if err != nil {
+			return result, err
+		}
+		after := kept(inForm(p.v, result))
+		if equal(result, after) {
+			return result, nil
+		}
+		chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(result), After: jsonvalue.Document(after)})
+		return after, nil
+	},
+}
 
 // anyValue are the parameters of a fault that gives a value.
 type anyValue struct {
 	Value json.RawMessage `json:"value" doc:"what the caller gets instead"`
+	v     any             // of which Value is the JSON
+	set   bool            // v is: it may be nil
 }
 
-type replace struct {
-	label
-	v any
-}
+func valueOf(v any) anyValue { return anyValue{jsonvalue.Document(v), kept(v), true} }
 
-func (r replace) as(kind string) chaos.Fault  { return replace{label{kind}, r.v} }
-func (r replace) Check() error                { return r.check(replaceRow, r.params()).Err() }
-func (r replace) Describe() chaos.Description { return r.of(replaceRow).Describe(r.params()) }
-func (r replace) Phase() chaos.Phase          { return chaos.PhaseChange }
-func (r replace) params() anyValue            { return anyValue{jsonvalue.Document(r.v)} }
-
-func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil {
-		return result, err
+// given takes the value from the document unless it is there.
+func (p anyValue) given() anyValue {
+	if p.set {
+		return p
 	}
-	after := kept(inForm(r.v, result))
-	if equal(result, after) {
-		return result, nil
-	}
-	chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(result), After: jsonvalue.Document(after)})
-	return after, nil
+	return valueOf(p.Value)
 }
 
 // Mutate lets the callee do its work and gives the caller the result of fn. The
@@ -73,68 +75,70 @@ func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 // An error of the callee is passed on. A result that fn does not change, or
 // that does not fit T, reaches the caller as it is, and the fault is not
 // delivered. In the latter case the event has a note.
-func Mutate[T any](name string, fn func(T) T) chaos.Fault { return mutate[T]{name, fn} }
+func Mutate[T any](name string, fn func(T) T) chaos.Fault { return mutate.Of(mutationOf(name, fn)) }
 
-var mutateRow = catalog.InCode[function](catalog.Row{
-	Kind: "mutate", Doc: "The caller gets what a Go function makes of the result.", Go: "fault.Mutate(name, fn)",
-	Example: `{"name":"double the amount","type":"int"}`,
-	Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, false)
+var mutate = &catalog.Inject[mutation]{
+	Row: catalog.Row{
+		Kind: "mutate", Doc: "The caller gets what a Go function makes of the result.", Go: "fault.Mutate(name, fn)",
+		Example: `{"name":"double the amount","type":"int"}`, InCode: true,
+		Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: func(ctx context.Context, _ chaos.Call, p mutation, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		if err != nil {
+			return result, err
+		}
+		return p.change(ctx, result), nil
+	},
+}
 
 // function are the parameters of a fault that calls a Go function.
 type function struct {
-	Name string `json:"name" doc:"what the function does"`
-	Type string `json:"type" doc:"the Go type that it takes"`
+	Name    string `json:"name" doc:"what the function does"`
+	Type    string `json:"type" doc:"the Go type that it takes"`
+	missing bool
 }
 
 // functionOf returns the parameters of a function on values of type T.
-func functionOf[T any](name string) function { return function{name, fmt.Sprint(reflect.TypeFor[T]())} }
+func functionOf[T any](name string, missing bool) function {
+	return function{name, fmt.Sprint(reflect.TypeFor[T]()), missing}
+}
 
-// check adds the problems of a function, which is missing if fn is false.
-func (f function) check(c *catalog.Check, fn bool) {
+func (f function) Check(c *catalog.Check) {
 	c.That(f.Name != "", "name", `""`, "a name that says what fn does")
-	c.That(fn, "fn", nil, "a function")
+	c.That(!f.missing, "fn", nil, "a function")
 }
 
-type mutate[T any] struct {
-	name string
-	fn   func(T) T
+// mutation is a function on results.
+type mutation struct {
+	function
+	change func(ctx context.Context, result any) any
 }
 
-func (m mutate[T]) Check() error {
-	p := functionOf[T](m.name)
-	c := mutateRow.Check(p)
-	p.check(c, m.fn != nil)
-	return c.Err()
+func mutationOf[T any](name string, fn func(T) T) mutation {
+	return mutation{functionOf[T](name, fn == nil), func(ctx context.Context, result any) any {
+		value, ok := fit[T](result)
+		if !ok {
+			chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", name, result,
+				reflect.TypeFor[T]()))
+			return result
+		}
+		// before fn, which may write to what value points to
+		before, seen := jsonvalue.Document(result), jsonvalue.Document(value)
+		changed := fn(value)
+		if unchanged(seen, value, changed, result) {
+			return result
+		}
+		after := inForm(changed, result)
+		chaos.Changed(ctx, chaos.Change{Before: before, After: jsonvalue.Document(after)})
+		return after
+	}}
 }
 
-func (m mutate[T]) Describe() chaos.Description { return mutateRow.Describe(functionOf[T](m.name)) }
-func (m mutate[T]) Phase() chaos.Phase          { return chaos.PhaseChange }
-
-func (m mutate[T]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil {
-		return result, err
-	}
-	value, ok := fit[T](result)
-	if !ok {
-		chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", m.name, result, reflect.TypeFor[T]()))
-		return result, nil
-	}
-	// before fn, which may write to what value points to
-	before, seen := jsonvalue.Document(result), jsonvalue.Document(value)
-	changed := m.fn(value)
-	if m.same(seen, value, changed, result) {
-		return result, nil
-	}
-	after := inForm(changed, result)
-	chaos.Changed(ctx, chaos.Change{Before: before, After: jsonvalue.Document(after)})
-	return after, nil
-}
-
-// same reports whether fn left the value as it was. Of JSON only the document
-// counts; Go values may also differ in members without JSON.
-func (m mutate[T]) same(seen json.RawMessage, value, changed T, result any) bool {
+// unchanged reports whether a function left the value as it was. Of JSON only the
+// document counts; Go values may also differ in members without JSON.
+func unchanged(seen json.RawMessage, value, changed, result any) bool {
 	if !equal(seen, jsonvalue.Document(changed)) {
 		return false
 	}

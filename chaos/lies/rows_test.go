@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/shakedown-go/shakedown/chaos/internal/rowtest"
+	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 )
 
-func TestRowsAreComplete(t *testing.T) { assert.NoError(t, rowtest.Complete(".", lies.Rows())) }
+func TestRowsAreComplete(t *testing.T) { assert.NoError(t, catalogtest.Complete(".", lies.Rows())) }
 
 // Descriptions have their parameters in the order of their names, so their
 // text is the same as ever.

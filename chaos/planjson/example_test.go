@@ -44,7 +44,7 @@ func ExampleDecode_mistakes() {
 	}`), nil)
 	fmt.Println(err)
 	// Output:
-	// planjson: /rules/0/when/kind: unknown kind "probability"; allowed: one of after, all, always, any, args, between, burst, burst_within, early, every, exactly, first, flapping, gilbert_elliott, intermittent, lane, late, markov, mid, not, nth, prob, since, stages, turn, turn_between; did you mean prob?
+	// planjson: /rules/0/when/kind: unknown kind "probability"; allowed: did you mean prob? One of after, all, always, any, args, between, burst, burst_within, early, every, exactly, first, flapping, gilbert_elliott, intermittent, lane, late, markov, mid, not, nth, prob, since, stages, turn, turn_between
 	// planjson: /rules/0/cooldown: unknown field; allowed: one of name, target, when, fault, limit, coolDown, group, layer; did you mean coolDown?
 	// planjson: /rules/1/fault/params/duration: bad value "-2s"; allowed: a duration of more than 0: a delay of nothing is no fault
 }
@@ -107,26 +107,16 @@ type hours struct {
 	Until int `json:"until" bounds:"min=0,max=23" doc:"hour at which the shop opens"`
 }
 
-// closedRow says all there is to say about the fault.
-var closedRow = catalog.Fault(catalog.Row{Kind: "shop_closed", Doc: "The shop is closed.", Class: chaos.ClassCrash,
-	Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p hours) chaos.Fault { return closed{p} })
-
 // closed is a shop that is closed until an hour.
-type closed struct{ hours }
-
-func (f closed) Fail(chaos.Call) error { return fmt.Errorf("closed until %d:00", f.Until) }
-
-func (f closed) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
-	return nil, f.Fail(c)
+var closed = &catalog.Fail[hours]{
+	Row: catalog.Row{Kind: "shop_closed", Doc: "The shop is closed.", Class: chaos.ClassCrash,
+		Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone},
+	Fail: func(_ chaos.Call, p hours) error { return fmt.Errorf("closed until %d:00", p.Until) },
 }
-
-func (f closed) Check() error                { return closedRow.Check(f.hours).Err() }
-func (f closed) Describe() chaos.Description { return closedRow.Describe(f.hours) }
 
 // A fault of one's own is read and written like any other.
 func ExampleOptions() {
-	o := &planjson.Options{Rows: []*catalog.Row{closedRow}}
+	o := &planjson.Options{Rows: catalog.List(closed)}
 	plan, err := planjson.Decode([]byte(`{"seed": "1", "rules": [{"target": "order", "fault": {"kind": "shop_closed", "params": {"until": 9}}}]}`), o)
 	if err != nil {
 		fmt.Println(err)

@@ -21,50 +21,44 @@ import (
 // its argument. A panic of pred reaches the caller. Decoding costs what
 // encoding/json costs, on every call to a target that the rule covers.
 func Args[T any](name string, pred func(T) bool) chaos.When {
-	return args[T]{predicate{name, reflect.TypeFor[T]().String()}, pred}
+	p := predicate{Name: name, Type: reflect.TypeFor[T]().String()}
+	if pred != nil {
+		p.pred = func(v any) bool {
+			t, ok := fit[T](v)
+			return ok && pred(t)
+		}
+	}
+	return args.Of(p)
 }
 
-var argsRow = catalog.InCode[predicate](catalog.Row{
-	Kind: "args", Doc: "Calls whose arguments satisfy a Go function.",
-	Go: "when.Args(name, pred)", Example: `{"name":"is seven","type":"int"}`,
-}, true)
+var args = &catalog.Match[predicate]{
+	Row: catalog.Row{Kind: "args", Doc: "Calls whose arguments satisfy a Go function.", Go: "when.Args(name, pred)",
+		Example: `{"name":"is seven","type":"int"}`, InCode: true},
+	Match:     func(predicate, chaos.Call) bool { return false }, // called only if there are no arguments
+	MatchArgs: func(p predicate, _ chaos.Call, v any) bool { return p.pred != nil && v != nil && p.pred(v) },
+}
 
 type predicate struct {
 	Name string `json:"name" doc:"what the function looks for or does"`
 	Type string `json:"type" doc:"the Go type that it takes"`
+	pred func(any) bool
 }
 
-type args[T any] struct {
-	predicate
-	pred func(T) bool
+func (p predicate) Check(c *catalog.Check) {
+	c.That(p.Name != "", "name", `""`, "a name that says what pred looks for")
+	c.That(p.pred != nil, "pred", nil, "a function")
 }
 
-// Match is called only if there are no arguments.
-func (w args[T]) Match(chaos.Call) bool { return false }
-
-func (w args[T]) MatchArgs(_ chaos.Call, v any) bool {
-	if w.pred == nil || v == nil {
-		return false
-	}
+// fit converts arguments to T: either they have that type, or they are JSON, in one
+// of the three types in which tools get it, that decodes into T. An interface type
+// would also accept the JSON itself; the decoded value is preferred.
+func fit[T any](v any) (t T, ok bool) {
 	if t, ok := v.(T); ok && reflect.TypeFor[T]().Kind() != reflect.Interface {
-		return w.pred(t)
+		return t, true
 	}
-	t, ok := decode[T](v)
-	return ok && w.pred(t)
+	return decode[T](v)
 }
 
-func (w args[T]) Check() error {
-	c := argsRow.Check(w.predicate)
-	c.That(w.Name != "", "name", `""`, "a name that says what pred looks for")
-	c.That(w.pred != nil, "pred", nil, "a function")
-	return c.Err()
-}
-
-func (w args[T]) Describe() chaos.Description { return argsRow.Describe(w.predicate) }
-
-// decode converts arguments to T: JSON, in one of the three types in which
-// tools get it, is decoded; a value of another type must have the type T, or
-// implement it.
 func decode[T any](v any) (t T, ok bool) {
 	var doc []byte
 	switch v := v.(type) {

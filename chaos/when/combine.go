@@ -8,101 +8,90 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-var combineRows = []*catalog.Row{allRow, anyRow, notRow}
+// All matches the calls that every part matches. The parts draw independently:
+// All(Prob(0.5), Prob(0.5)) matches a quarter of the calls. At least one part.
+func All(parts ...chaos.When) chaos.When { return all.Of(partList{slices.Clone(parts)}) }
 
-type parts struct {
+var all = &catalog.Match[partList]{
+	Row: catalog.Row{Kind: "all", Doc: "The calls that all parts match.", Go: "when.All(parts...)",
+		Example: `{"parts":[{"kind":"after","params":{"n":2}},{"kind":"prob","params":{"p":0.5}}]}`},
+	Match: func(p partList, c chaos.Call) bool { return len(p.Parts) > 0 && !one(p.Parts, c, false) },
+	MatchArgs: func(p partList, c chaos.Call, args any) bool {
+		return len(p.Parts) > 0 && !oneArgs(p.Parts, c, args, false)
+	},
+	WantsArgs: partList.wantArgs,
+}
+
+type partList struct {
 	Parts []chaos.When `json:"parts" bounds:"min=1" allowed:"at least one trigger" doc:"triggers that draw independently"`
 }
 
-// onePart is parts with other bounds.
+// Any matches the calls that at least one part matches. The parts draw
+// independently. At least one part.
+func Any(parts ...chaos.When) chaos.When { return anyOf.Of(partList{slices.Clone(parts)}) }
+
+var anyOf = &catalog.Match[partList]{
+	Row: catalog.Row{Kind: "any", Doc: "The calls that one of the parts matches.", Go: "when.Any(parts...)",
+		Example: `{"parts":[{"kind":"nth","params":{"n":[1]}},{"kind":"every","params":{"n":10}}]}`},
+	Match:     func(p partList, c chaos.Call) bool { return one(p.Parts, c, true) },
+	MatchArgs: func(p partList, c chaos.Call, args any) bool { return oneArgs(p.Parts, c, args, true) },
+	WantsArgs: partList.wantArgs,
+}
+
+// Not matches the calls that part does not match.
+func Not(part chaos.When) chaos.When { return not.Of(onePart{[]chaos.When{part}}) }
+
+var not = &catalog.Match[onePart]{
+	Row: catalog.Row{Kind: "not", Doc: "The calls that the part does not match.", Go: "when.Not(part)",
+		Example: `{"parts":[{"kind":"first","params":{"n":1}}]}`},
+	Match:     func(p onePart, c chaos.Call) bool { return one(p.Parts, c, false) },
+	MatchArgs: func(p onePart, c chaos.Call, args any) bool { return oneArgs(p.Parts, c, args, false) },
+	WantsArgs: func(p onePart) bool { return partList(p).wantArgs() },
+}
+
+// onePart is a partList with other bounds.
 type onePart struct {
 	Parts []chaos.When `json:"parts" bounds:"min=1,max=1" allowed:"one trigger" doc:"the trigger, a list of one"`
 }
 
-// All matches the calls that every part matches. The parts draw independently:
-// All(Prob(0.5), Prob(0.5)) matches a quarter of the calls. At least one part.
-func All(parts ...chaos.When) chaos.When { return combine(combined{stop: false, then: false}, parts) }
+func (p onePart) Check(c *catalog.Check) { partList(p).Check(c) }
 
-var allRow = catalog.Trigger(catalog.Row{
-	Kind: "all", Doc: "The calls that all parts match.", Go: "when.All(parts...)",
-	Example: `{"parts":[{"kind":"after","params":{"n":2}},{"kind":"prob","params":{"p":0.5}}]}`,
-}, func(p parts) chaos.When { return All(p.Parts...) })
-
-// Any matches the calls that at least one part matches. The parts draw
-// independently. At least one part.
-func Any(parts ...chaos.When) chaos.When { return combine(combined{stop: true, then: true}, parts) }
-
-var anyRow = catalog.Trigger(catalog.Row{
-	Kind: "any", Doc: "The calls that one of the parts matches.", Go: "when.Any(parts...)",
-	Example: `{"parts":[{"kind":"nth","params":{"n":[1]}},{"kind":"every","params":{"n":10}}]}`,
-}, func(p parts) chaos.When { return Any(p.Parts...) })
-
-// Not matches the calls that part does not match.
-func Not(part chaos.When) chaos.When { return not(part) }
-
-func not(part ...chaos.When) chaos.When { return combine(combined{stop: false, then: true}, part) }
-
-var notRow = catalog.Trigger(catalog.Row{
-	Kind: "not", Doc: "The calls that the part does not match.", Go: "when.Not(part)",
-	Example: `{"parts":[{"kind":"first","params":{"n":1}}]}`,
-}, func(p onePart) chaos.When { return not(p.Parts...) })
-
-// combine makes an ArgsWhen only if a part needs the arguments, since those
-// cost an allocation on every call.
-func combine(w combined, parts []chaos.When) chaos.When {
-	w.Parts = slices.Clone(parts)
-	for _, part := range parts {
-		if _, ok := part.(chaos.ArgsWhen); ok {
-			return combinedArgs{w}
-		}
+// Check adds the problems of the parts, each with the position of its part.
+func (p partList) Check(c *catalog.Check) {
+	for i, part := range p.Parts {
+		place := fmt.Sprintf("parts[%d]", i)
+		c.That(part != nil, place, nil, "a trigger")
+		c.Part(place, part)
 	}
-	return w
 }
 
-// combined asks its parts in order until one answers stop. Its own answer is
-// then the value of then, otherwise the opposite. A nil part never matches, and
+// wantArgs reports whether a part needs the arguments, which cost an allocation on
+// every call.
+func (p partList) wantArgs() bool { return slices.ContainsFunc(p.Parts, wantsArgs) }
+
+func wantsArgs(part chaos.When) bool {
+	_, ok := part.(chaos.ArgsWhen)
+	return ok
+}
+
+// one reports whether one of the parts answers so. A nil part never matches, and
 // Check reports it.
-type combined struct {
-	parts
-	stop, then bool
-}
-
-// row tells the three apart by the answers that they stop at and give.
-func (w combined) row() *catalog.Row {
-	switch {
-	case !w.then:
-		return allRow
-	case w.stop:
-		return anyRow
-	}
-	return notRow
-}
-
-func (w combined) params() any {
-	if w.row() == notRow {
-		return onePart(w.parts)
-	}
-	return w.parts
-}
-
-func (w combined) Match(c chaos.Call) bool {
-	for i, part := range w.Parts {
-		if (part != nil && part.Match(c.Sub(i))) == w.stop {
-			return w.then
+func one(parts []chaos.When, c chaos.Call, answer bool) bool {
+	for i, part := range parts {
+		if (part != nil && part.Match(c.Sub(i))) == answer {
+			return true
 		}
 	}
-	return !w.then && len(w.Parts) > 0
+	return false
 }
 
-type combinedArgs struct{ combined }
-
-func (w combinedArgs) MatchArgs(c chaos.Call, args any) bool {
-	for i, part := range w.Parts {
-		if matchArgs(part, c.Sub(i), args) == w.stop {
-			return w.then
+func oneArgs(parts []chaos.When, c chaos.Call, args any, answer bool) bool {
+	for i, part := range parts {
+		if matchArgs(part, c.Sub(i), args) == answer {
+			return true
 		}
 	}
-	return !w.then && len(w.Parts) > 0
+	return false
 }
 
 func matchArgs(part chaos.When, c chaos.Call, args any) bool {
@@ -111,15 +100,3 @@ func matchArgs(part chaos.When, c chaos.Call, args any) bool {
 	}
 	return part != nil && part.Match(c)
 }
-
-// Check joins the problems of the parts, each with the position of its part.
-func (w combined) Check() error {
-	c := w.row().Check(w.params())
-	for i, part := range w.Parts {
-		c.That(part != nil, fmt.Sprintf("parts[%d]", i), nil, "a trigger")
-		c.Part(fmt.Sprintf("parts[%d]", i), part)
-	}
-	return c.Err()
-}
-
-func (w combined) Describe() chaos.Description { return w.row().Describe(w.params()) }

@@ -5,8 +5,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-var markovRows = []*catalog.Row{markovRow, gilbertElliottRow}
-
 // Markov matches calls in bursts, by a chain of two states. Before each call a
 // dependency that works goes down with probability enter, and one that is down
 // recovers with probability leave. The calls made while it is down are matched.
@@ -39,30 +37,23 @@ var markovRows = []*catalog.Row{markovRow, gilbertElliottRow}
 // "Exact Sampling with Coupled Markov Chains" (1996). The walk takes
 // 1/(1-|1-enter-leave|) steps of some nanoseconds on average, which is
 // 1/(enter+leave) while that sum is at most 1. It never takes more than 4,096.
-func Markov(enter, leave float64) chaos.When { return markov{chain{enter, leave}} }
+func Markov(enter, leave float64) chaos.When { return markov.Of(chain{enter, leave}) }
 
-var markovRow = catalog.Trigger(catalog.Row{
-	Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)",
-	Order:   catalog.Sequential,
-	Example: `{"enter":0.2,"leave":0.4}`,
-}, func(p chain) chaos.When { return markov{p} })
+var markov = &catalog.Match[chain]{
+	Row: catalog.Row{Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)",
+		Example: `{"enter":0.2,"leave":0.4}`, Order: catalog.Sequential},
+	Match: chain.down,
+}
 
 type chain struct {
 	Enter float64 `json:"enter" bounds:"over=0,max=1" allowed:"a probability of more than 0, up to 1" doc:"probability to go down, before each call"`
 	Leave float64 `json:"leave" bounds:"over=0,max=1" allowed:"a probability of more than 0, up to 1" doc:"probability to come back, before each call"`
 }
 
-type markov struct{ chain }
-
-func (w markov) Match(c chaos.Call) bool { return w.down(c) }
-
-func (w markov) Check() error {
-	c := markovRow.Check(w.chain)
-	w.alternates(c)
-	return c.Err()
+func (p chain) Check(c *catalog.Check) {
+	c.That(p.Enter != 1 || p.Leave != 1, "leave", p.Leave,
+		"less than 1 where enter is 1: the states would take turns, as with Intermittent(1, 1)")
 }
-
-func (w markov) Describe() chaos.Description { return markovRow.Describe(w.chain) }
 
 // GilbertElliott is [Markov] with errors in both states. A call is matched with
 // probability good while the dependency works, and with probability bad while
@@ -74,49 +65,32 @@ func (w markov) Describe() chaos.Description { return markovRow.Describe(w.chain
 // The second error rate is that of Elliott, "Estimates of Error Rates for Codes
 // on Burst-Noise Channels", Bell System Technical Journal 42 (1963).
 func GilbertElliott(enter, leave, good, bad float64) chaos.When {
-	return gilbertElliott{errorChain{chain{enter, leave}, good, bad}}
+	return gilbertElliott.Of(errorChain{chain{enter, leave}, good, bad})
 }
 
-var gilbertElliottRow = catalog.Trigger(catalog.Row{
-	Kind: "gilbert_elliott", Doc: "Bursts with errors in both states.",
-	Order: catalog.Sequential,
-	Go:    "when.GilbertElliott(enter, leave, good, bad)", Example: `{"enter":0.2,"leave":0.4,"good":0.05,"bad":0.8}`,
-}, func(p errorChain) chaos.When { return gilbertElliott{p} })
+var gilbertElliott = &catalog.Match[errorChain]{
+	Row: catalog.Row{Kind: "gilbert_elliott", Doc: "Bursts with errors in both states.",
+		Go: "when.GilbertElliott(enter, leave, good, bad)", Example: `{"enter":0.2,"leave":0.4,"good":0.05,"bad":0.8}`,
+		Order: catalog.Sequential},
+	Match: func(p errorChain, c chaos.Call) bool {
+		share := p.Good
+		if p.down(c) {
+			share = p.Bad
+		}
+		switch {
+		case share >= 1:
+			return true
+		case share > 0:
+			return c.Draw(drawError) < share
+		}
+		return false
+	},
+}
 
 type errorChain struct {
 	chain
 	Good float64 `json:"good" bounds:"min=0,max=1" allowed:"a probability from 0 to 1" doc:"probability of a call while up"`
 	Bad  float64 `json:"bad" bounds:"min=0,max=1" allowed:"a probability from 0 to 1" doc:"probability of a call while down"`
-}
-
-type gilbertElliott struct{ errorChain }
-
-func (w gilbertElliott) Match(c chaos.Call) bool {
-	p := w.Good
-	if w.down(c) {
-		p = w.Bad
-	}
-	switch {
-	case p >= 1:
-		return true
-	case p > 0:
-		return c.Draw(drawError) < p
-	}
-	return false
-}
-
-func (w gilbertElliott) Check() error {
-	c := gilbertElliottRow.Check(w.errorChain)
-	w.alternates(c)
-	return c.Err()
-}
-
-func (w gilbertElliott) Describe() chaos.Description { return gilbertElliottRow.Describe(w.errorChain) }
-
-// alternates refuses a chain that changes its state at every call.
-func (p chain) alternates(c *catalog.Check) {
-	c.That(p.Enter != 1 || p.Leave != 1, "leave", p.Leave,
-		"less than 1 where enter is 1: the states would take turns, as with Intermittent(1, 1)")
 }
 
 // The salts of the chain's steps and of the errors within a state: ASCII for

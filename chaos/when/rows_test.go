@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/shakedown-go/shakedown/chaos/internal/rowtest"
+	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-func TestRowsAreComplete(t *testing.T) { assert.NoError(t, rowtest.Complete(".", when.Rows())) }
+func TestRowsAreComplete(t *testing.T) { assert.NoError(t, catalogtest.Complete(".", when.Rows())) }

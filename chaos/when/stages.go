@@ -32,59 +32,44 @@ type Stage struct {
 //
 // All stages are by the clock or all by calls: without memory, the end of one
 // sort cannot be computed from the other.
-func Stages(list ...Stage) chaos.When {
-	w := stages{stageList: stageList{slices.Clone(list)}}
-	for _, s := range list {
-		w.timed = w.timed || s.For != 0
-	}
-	if slices.ContainsFunc(list, wantsArgs) {
-		return stagesArgs{w}
-	}
-	return w
-}
+func Stages(list ...Stage) chaos.When { return stages.Of(stageList{Stages: slices.Clone(list)}) }
 
-var stagesRow = catalog.Trigger(catalog.Row{
-	Kind: "stages", Doc: "Triggers that follow one another.", Go: "when.Stages(list...)",
-	Order:   catalog.Sequential,
-	Example: `{"stages":[{"for":"1m0s","when":{"kind":"prob","params":{"p":0.1}}},{"when":{"kind":"always"}}]}`,
-}, func(p stageList) chaos.When { return Stages(p.Stages...) })
+var stages = &catalog.Match[stageList]{
+	Row: catalog.Row{Kind: "stages", Doc: "Triggers that follow one another.", Go: "when.Stages(list...)",
+		Example: `{"stages":[{"for":"1m0s","when":{"kind":"prob","params":{"p":0.1}}},{"when":{"kind":"always"}}]}`,
+		Order:   catalog.Sequential},
+	Prepare: func(p stageList) stageList {
+		p.timed = slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.For != 0 })
+		return p
+	},
+	Match: func(p stageList, c chaos.Call) bool {
+		part, c := p.inForce(c)
+		return part != nil && part.Match(c)
+	},
+	MatchArgs: func(p stageList, c chaos.Call, args any) bool {
+		part, c := p.inForce(c)
+		return matchArgs(part, c, args)
+	},
+	WantsArgs: func(p stageList) bool {
+		return slices.ContainsFunc(p.Stages, func(s Stage) bool { return wantsArgs(s.When) })
+	},
+}
 
 type stageList struct {
 	Stages []Stage `json:"stages" bounds:"min=1" allowed:"at least one stage" doc:"in order; all by the clock or all by calls"`
+	timed  bool    // by the clock
 }
 
-func wantsArgs(s Stage) bool {
-	_, ok := s.When.(chaos.ArgsWhen)
-	return ok
-}
-
-type stages struct {
-	stageList
-	timed bool // by the clock
-}
-
-func (w stages) Match(c chaos.Call) bool {
-	part, c := w.at(c)
-	return part != nil && part.Match(c)
-}
-
-type stagesArgs struct{ stages }
-
-func (w stagesArgs) MatchArgs(c chaos.Call, args any) bool {
-	part, c := w.at(c)
-	return matchArgs(part, c, args)
-}
-
-// at returns the trigger in force at a call, nil: none, and the call as that
+// inForce returns the trigger in force at a call, nil: none, and the call as that
 // trigger sees it.
-func (w stages) at(c chaos.Call) (chaos.When, chaos.Call) {
-	if w.timed {
-		return w.atTime(c)
+func (p stageList) inForce(c chaos.Call) (chaos.When, chaos.Call) {
+	if p.timed {
+		return p.atTime(c)
 	}
 	begin := uint64(0)
-	for i, s := range w.Stages {
+	for i, s := range p.Stages {
 		lasts := uint64(max(s.Calls, 0))
-		if c.Ordinal-begin < lasts || lasts == 0 && i == len(w.Stages)-1 {
+		if c.Ordinal-begin < lasts || lasts == 0 && i == len(p.Stages)-1 {
 			return s.When, c.At(c.Occurrence, c.Ordinal-begin).Sub(i)
 		}
 		begin += lasts
@@ -92,10 +77,10 @@ func (w stages) at(c chaos.Call) (chaos.When, chaos.Call) {
 	return nil, c
 }
 
-func (w stages) atTime(c chaos.Call) (chaos.When, chaos.Call) {
+func (p stageList) atTime(c chaos.Call) (chaos.When, chaos.Call) {
 	left := c.Elapsed()
-	for i, s := range w.Stages {
-		if left < s.For || s.For <= 0 && i == len(w.Stages)-1 {
+	for i, s := range p.Stages {
+		if left < s.For || s.For <= 0 && i == len(p.Stages)-1 {
 			return s.When, c.Sub(i)
 		}
 		left -= max(s.For, 0)
@@ -103,27 +88,23 @@ func (w stages) atTime(c chaos.Call) (chaos.When, chaos.Call) {
 	return nil, c
 }
 
-func (w stages) Check() error {
-	c := stagesRow.Check(w.stageList)
-	for i, s := range w.Stages {
-		w.checkStage(c, i, s)
+func (p stageList) Check(c *catalog.Check) {
+	for i, s := range p.Stages {
+		p.checkStage(c, i, s)
 	}
-	return c.Err()
 }
 
-func (w stages) checkStage(c *catalog.Check, i int, s Stage) {
-	at := func(field string) string { return fmt.Sprintf("stages[%d].%s", i, field) }
-	last := i == len(w.Stages)-1
+func (p stageList) checkStage(c *catalog.Check, i int, s Stage) {
+	place := func(field string) string { return fmt.Sprintf("stages[%d].%s", i, field) }
+	last := i == len(p.Stages)-1
 	switch {
-	case w.timed:
-		c.That(s.Calls <= 0, at("calls"), s.Calls, "0: other stages last for a time")
-		c.That(s.For != 0 || last, at("for"), s.For, "a duration of more than 0: only the last stage lasts for good")
+	case p.timed:
+		c.That(s.Calls <= 0, place("calls"), s.Calls, "0: other stages last for a time")
+		c.That(s.For != 0 || last, place("for"), s.For, "a duration of more than 0: only the last stage lasts for good")
 	default:
-		c.That(s.Calls != 0 || last, at("calls"), s.Calls,
+		c.That(s.Calls != 0 || last, place("calls"), s.Calls,
 			"a number of calls, at least 1: only the last stage lasts for good")
 	}
-	c.That(s.When != nil, at("when"), nil, "a trigger; Prob(0) matches no call")
-	c.Part(at("when"), s.When)
+	c.That(s.When != nil, place("when"), nil, "a trigger; Prob(0) matches no call")
+	c.Part(place("when"), s.When)
 }
-
-func (w stages) Describe() chaos.Description { return stagesRow.Describe(w.stageList) }

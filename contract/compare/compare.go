@@ -41,7 +41,8 @@ const (
 	shareOfOverall = 0.4
 )
 
-// A Comparison says what changed between two reports.
+// A Comparison says what changed between two reports, or what the scenarios of one report change
+// beside a calm one.
 type Comparison struct {
 	// Before and After are those of the [Options].
 	Before string `json:"before"`
@@ -67,6 +68,11 @@ type Comparison struct {
 	// Sees is what a field of this comparison could have seen, and Overall.Sees what all
 	// together; nil: nothing was tested.
 	Sees *Power `json:"sees,omitempty"`
+	// Calm and Again are, of [Scenarios], the calm scenarios, and Noise is what they disagree on;
+	// nil: there is no second one.
+	Calm  string `json:"calm,omitempty"`
+	Again string `json:"again,omitempty"`
+	Noise *Noise `json:"noise,omitempty"`
 }
 
 // A Field is a field that two reports, or two scenarios, have in common.
@@ -196,8 +202,8 @@ func (s *side) add(state contract.CellState, violated bool, n int) {
 	}
 }
 
-// at is the state of a trial, from 0.
-func (s *side) at(trial int) contract.CellState {
+// stateOf is the state of a trial, from 0.
+func (s *side) stateOf(trial int) contract.CellState {
 	if trial < len(s.states) {
 		return s.states[trial]
 	}

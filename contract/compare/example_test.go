@@ -35,9 +35,10 @@ func ExampleScenarios() {
 	fmt.Print(c)
 	fmt.Println(err)
 	// Output:
+	// orders-flaky / polite: 20 of 20 in calm, 8 of 20 under faults, 12 worse, 0 better (McNemar p .0002 one-sided, Holm over 1 field .0002; -60 points, 95 % interval -78 to -33, Newcombe): worse
 	// noise floor 5.0 %: calm and calm-again disagree on 1 of 20 pairs
-	// orders-flaky / polite: 20 of 20 in calm, 8 of 20 in orders-flaky, 12 worse, 0 better (McNemar p .0002 one-sided, Holm over 1 field .0002; -60 points, 95 % interval -78 to -33, Newcombe): worse; noise floor 5.0 % of 20 pairs
 	// 20 trials a field can see a drop from 95 % to 58 % (paired, 9.5 % noise, one-sided .05, power 80 %)
+	// 1 of 1 field compared, 1 worse
 	// <nil>
 }
 

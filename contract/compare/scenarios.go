@@ -10,26 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
-// A Contrast says what the scenarios of a report change beside a calm one.
-type Contrast struct {
-	// Calm and Again are the calm scenarios.
-	Calm  string  `json:"calm"`
-	Again string  `json:"again,omitempty"`
-	Level float64 `json:"level"`
-	// Noise is what the two calm scenarios disagree on; nil: there is no second one.
-	Noise *Noise `json:"noise,omitempty"`
-	// Unpaired is why trials were not compared one by one; empty: they were.
-	Unpaired string `json:"unpaired,omitempty"`
-	// Fields are those of the other scenarios whose invariant is asked in Calm too, with
-	// Before for Calm and After for theirs.
-	Fields []Field `json:"fields"`
-	// Tested counts the fields with a test, over which Holm's method adjusted.
-	Tested int `json:"tested"`
-	// NotInCalm are the fields whose invariant is not asked in Calm: "scenario/invariant".
-	NotInCalm []string `json:"notInCalm,omitempty"`
-	Sees      *Power   `json:"sees,omitempty"`
-}
-
 // Noise is the noise floor: of Pairs trials of two calm scenarios, Differ were not in the
 // same state although nothing was different.
 type Noise struct {
@@ -48,14 +28,14 @@ func (n *Noise) Share() float64 {
 // Scenarios compares each scenario of a report with the calm one of that name, trial by
 // trial: what the faults of a scenario cost. A field is tested as by [Reports], and Holm's
 // method adjusts over all tested fields; Regression says that a field is worse than in
-// calm, at [Options].Level.
+// calm, at [Options].Level. OnlyAfter has the fields whose invariant calm does not ask.
 //
 // With [Options].Again a second calm scenario gives the noise floor, the share of pairs on
 // which calm and calm disagree. A difference that is not above it may be noise.
 //
 // Errors: [*FieldError], joined, for a nil report, a calm scenario that the report does not
 // have or that has rules, and options that are not allowed.
-func Scenarios(r *contract.Report, calm string, o *Options) (*Contrast, error) {
+func Scenarios(r *contract.Report, calm string, o *Options) (*Comparison, error) {
 	p := fields.List()
 	own := settled(o, p)
 	if r == nil {
@@ -71,7 +51,8 @@ func Scenarios(r *contract.Report, calm string, o *Options) (*Contrast, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	c := &Contrast{Calm: calm, Again: own.Again, Level: own.Level, Fields: []Field{}}
+	c := &Comparison{Before: "in calm", After: "under faults", Calm: calm, Again: own.Again, Level: own.Level,
+		Fields: []Field{}}
 	if !t.kept {
 		c.Unpaired = "the report has counts alone, not the states of its trials"
 	}
@@ -85,7 +66,7 @@ func Scenarios(r *contract.Report, calm string, o *Options) (*Contrast, error) {
 		}
 		before := t.sides[place{calm, at.invariant}]
 		if before == nil {
-			c.NotInCalm = append(c.NotInCalm, at.String())
+			c.OnlyAfter = append(c.OnlyAfter, at.String())
 			continue
 		}
 		own.After = "in " + at.scenario

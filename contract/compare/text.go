@@ -1,54 +1,196 @@
 package compare
 
 import (
+	_ "embed" // for the schema
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
-// mostNamed bounds the names in one line.
-const mostNamed = 5
+const (
+	mostNamed = 5       // names in one line
+	mostRows  = 50      // fields in a comment
+	mostBytes = 1 << 16 // of a comment, as GitHub takes it
+)
 
-// String is the comparison as text, a line for each thing that matters: how the matrices
-// differ, what is worse, what changed over all, what could not be compared, and what the
-// trials could have seen. Fields that did not change have no line.
-func (c *Comparison) String() string {
-	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, printable(fmt.Sprintf(format, args...))) }
+//go:embed schema.json
+var schema string
+
+// Schema returns the JSON Schema (draft 2020-12) of a [Comparison] as package
+// encoding/json writes it.
+func Schema() string { return schema }
+
+// worse is the sign of what got worse.
+func worse() *document.Sign {
+	return &document.Sign{Text: "✗", Emoji: "❌", Meaning: "worse", Colour: "31;1", Class: "broken"}
+}
+
+// sections are what each format shows: how the matrices differ, what is worse, what moved, what
+// could not be compared, what changed over all, and what the trials could have seen. Fields that
+// did not change have no line. Lines have at most so many names.
+func (c *Comparison) sections(names int) []*document.Section {
+	matrices := &document.Section{Name: "differences"}
 	for _, m := range c.Matrices {
-		say("matrix: %s", m)
+		matrices.Items = append(matrices.Items, document.Item{Text: "matrix: " + m})
 	}
-	worse := 0
+	moved := &document.Section{Name: "fields that moved or could not be compared"}
+	for _, f := range c.notable() {
+		item := document.Item{Names: []string{f.Scenario, f.Invariant},
+			Text: ": " + f.line(c.Before, c.After, c.Tested)}
+		if f.Regression {
+			item.Sign = worse()
+		}
+		moved.Items = append(moved.Items, item)
+	}
+	rest := &document.Section{Name: "notes"}
+	if o := c.Overall; o != nil {
+		item := document.Item{Text: o.line()}
+		if o.Regression {
+			item.Sign = worse()
+		}
+		rest.Items = append(rest.Items, item)
+	}
+	for _, note := range c.notes(names) {
+		rest.Items = append(rest.Items, document.Item{Text: note})
+	}
+	return []*document.Section{matrices, moved, rest}
+}
+
+// notable are the fields that moved or that could not be compared: the worse ones first, then
+// those that moved.
+func (c *Comparison) notable() (all []*Field) {
+	for _, is := range []func(*Field) bool{
+		func(f *Field) bool { return f.Regression },
+		func(f *Field) bool { return !f.Regression && f.Unclear == "" && (f.moved() || c.Calm != "") },
+		func(f *Field) bool { return !f.Regression && f.Unclear != "" },
+	} {
+		for i := range c.Fields {
+			if is(&c.Fields[i]) {
+				all = append(all, &c.Fields[i])
+			}
+		}
+	}
+	return all
+}
+
+// worseFields counts the fields that are worse.
+func (c *Comparison) worseFields() (n int) {
+	for i := range c.Fields {
+		if c.Fields[i].Regression {
+			n++
+		}
+	}
+	return n
+}
+
+// String is the comparison as text, a line for each thing that matters.
+func (c *Comparison) String() string {
+	var b strings.Builder
+	for _, s := range c.sections(mostNamed) {
+		for _, i := range s.Items {
+			b.WriteString(document.Clean(strings.Join(i.Names, " / ")+i.Text) + "\n")
+		}
+	}
+	fmt.Fprintf(&b, "%s, %d worse\n", c.compared(), c.worseFields())
+	return b.String()
+}
+
+// document is the comparison as a page or a comment.
+func (c *Comparison) document(names int) *document.Document {
+	v := &document.Verdict{Sign: document.Sign{Emoji: "✅", Class: "held"}, Name: "Nothing is worse", Why: c.compared()}
+	switch {
+	case c.Compared() == 0:
+		v.Sign, v.Name = document.Sign{Emoji: "❔", Class: "inconclusive"}, "Nothing could be compared"
+	case c.Regressed():
+		v.Sign, v.Name = *worse(), "Worse: "+text.Plural(c.worseFields(), "field")
+		if c.Overall != nil && c.Overall.Regression {
+			v.Name += ", and all fields together"
+		}
+	}
+	return &document.Document{Title: c.Before + " and " + c.After, Verdict: v, Sections: c.sections(names)}
+}
+
+func (c *Comparison) compared() string {
+	return fmt.Sprintf("%s of %s compared", text.Number(c.Compared()), text.Plural(len(c.Fields), "field"))
+}
+
+// Markdown is the comparison as a comment on a pull request: what [Comparison.String] says under
+// the verdict, with at most 50 fields; the others are counted.
+func (c *Comparison) Markdown() string {
+	d := c.document(mostNamed)
+	d.Sections[1].Most = mostRows
+	return string(d.Markdown(mostBytes))
+}
+
+// HTML writes the comparison as one page that loads nothing and has no scripts: what
+// [Comparison.String] says under the verdict, with all names.
+//
+// Errors are those of the writer.
+func (c *Comparison) HTML(w io.Writer) error {
+	page, err := c.document(math.MaxInt).HTML()
+	if err == nil {
+		_, err = w.Write(page)
+	}
+	return written(err)
+}
+
+// JUnit writes the comparison as JUnit XML, in the form that Jenkins, GitLab and most others
+// read. There is one suite, with a test case for each field:
+//
+//   - worse: a failure, with the counts of both sides.
+//   - neither better nor worse, or not compared: skipped, with the reason.
+//   - else: passed.
+//
+// The change over all scenarios is the last case. Without it a comparison whose only
+// regression is that of all scenarios together would be all green. So would one in which no
+// field could be compared, which has a failure that says so.
+//
+// Errors are those of the writer.
+func (c *Comparison) JUnit(w io.Writer) error {
+	s := document.Suite{Name: document.Clean(c.Before + " and " + c.After)}
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		if f.Regression {
-			worse++
+		one := document.Case{Name: f.Invariant, Class: f.Scenario}
+		said := &document.Result{Message: f.line(c.Before, c.After, c.Tested)}
+		switch {
+		case f.Regression:
+			said.Type = "worse, " + f.Severity.String()
+			one.Failure = said
+		case f.Unclear != "":
+			one.Skipped = said
 		}
-		if f.Regression || f.Unclear == "" && f.moved() {
-			say("%s", f.line(c.Before, c.After, c.Tested))
+		s.Add(one)
+	}
+	for _, list := range c.left() {
+		for _, name := range list.names {
+			s.Add(document.Case{Name: name, Class: "not compared", Skipped: &document.Result{Message: list.what}})
 		}
 	}
 	if o := c.Overall; o != nil {
-		say("%s", o.line())
-	}
-	for _, f := range c.Fields {
-		if f.Unclear != "" {
-			say("%s / %s: neither better nor worse: %s", f.Scenario, f.Invariant, f.Unclear)
+		one := document.Case{Name: "over " + text.Plural(o.Scenarios, "scenario"), Class: "overall"}
+		if o.Regression {
+			one.Failure = &document.Result{Message: o.line(), Type: "worse"}
 		}
+		s.Add(one)
 	}
-	for _, note := range c.notes(mostNamed) {
-		say("%s", note)
+	if c.Compared() == 0 {
+		s.Add(document.Case{Name: "compared", Class: "overall",
+			Failure: &document.Result{Message: "no field could be compared", Type: "nothing compared"}})
 	}
-	for _, sees := range c.sees() {
-		say("%s", sees)
+	return written(document.WriteJUnit(w, &s))
+}
+
+func written(err error) error {
+	if err != nil {
+		return fmt.Errorf("compare: write: %w", err)
 	}
-	say("%s of %s compared, %d worse", text.Number(c.Compared()), text.Plural(len(c.Fields), "field"), worse)
-	return strings.Join(lines, "\n") + "\n"
+	return nil
 }
 
 // A left is a list of fields that were not compared, and why.
@@ -62,8 +204,8 @@ func (c *Comparison) left() []left {
 		{"not compared, as their scenario or prompts changed", c.Changed}}
 }
 
-// notes say which fields were not compared, with at most so many names in a line, and how the
-// others were not.
+// notes say which fields were not compared, with at most so many names in a line, how the others
+// were not, and what could have been seen: in a field, and in all together.
 func (c *Comparison) notes(most int) (all []string) {
 	for _, list := range c.left() {
 		if n := len(list.names); n > 0 {
@@ -73,7 +215,28 @@ func (c *Comparison) notes(most int) (all []string) {
 	if c.Unpaired != "" {
 		all = append(all, "not compared trial by trial: "+c.Unpaired)
 	}
+	if c.Calm != "" {
+		all = append(all, c.noise())
+	}
+	if c.Sees != nil {
+		all = append(all, c.Sees.String())
+	}
+	if c.Overall != nil && c.Overall.Sees != nil {
+		all = append(all, c.Overall.Sees.String())
+	}
 	return all
+}
+
+// noise is the noise floor of a contrast with a calm scenario as text.
+func (c *Comparison) noise() string {
+	switch {
+	case c.Noise != nil:
+		return fmt.Sprintf("noise floor %.1f %%: %s and %s disagree on %d of %s", 100*c.Noise.Share(), c.Calm, c.Again,
+			c.Noise.Differ, text.Plural(c.Noise.Pairs, "pair"))
+	case c.Again != "":
+		return "no noise floor: the states of trials were not kept"
+	}
+	return "no noise floor: there is no second calm scenario"
 }
 
 // line is the change of all fields together as text.
@@ -92,11 +255,14 @@ func (o *Overall) line() string {
 	return s
 }
 
-// line is one field as text: the counts of both sides, what moved, the test, and the size of
-// the difference.
+// line is what is said of a field: the counts of both sides, what moved, the test, and the size
+// of the difference; or why nothing can be said.
 func (f *Field) line(before, after string, tested int) string {
-	s := fmt.Sprintf("%s / %s: %d of %d %s, %d of %d %s", f.Scenario, f.Invariant, f.Before.Held, f.Before.Decided,
-		in(before), f.After.Held, f.After.Decided, after)
+	if f.Unclear != "" {
+		return "neither better nor worse: " + f.Unclear
+	}
+	s := fmt.Sprintf("%d of %d %s, %d of %d %s", f.Before.Held, f.Before.Decided, in(before), f.After.Held,
+		f.After.Decided, after)
 	if f.Pairs != nil {
 		s += fmt.Sprintf(", %d worse, %d better", f.Pairs.Worse, f.Pairs.Better)
 	}
@@ -147,17 +313,6 @@ func (f *Field) moved() bool {
 	return f.Before.Held*f.After.Decided != f.After.Held*f.Before.Decided
 }
 
-// sees says what could have been seen: in a field, and in all together.
-func (c *Comparison) sees() (all []string) {
-	if c.Sees != nil {
-		all = append(all, c.Sees.String())
-	}
-	if c.Overall != nil && c.Overall.Sees != nil {
-		all = append(all, c.Overall.Sees.String())
-	}
-	return all
-}
-
 // String says what the trials can see, such as "20 trials a field can see a drop from 95 % to
 // 55 % (paired, 9.5 % noise, one-sided .03, power 80 %)".
 func (s *Power) String() string {
@@ -182,56 +337,6 @@ func (s *Power) String() string {
 		line += fmt.Sprintf(" to %.0f %%", math.Floor(100*s.To)) // so that it does not say too much
 	}
 	return line + fmt.Sprintf(" (%s, %s, power %.0f %%)", how, level, 100*s.Chance)
-}
-
-// String is the contrast as text: the noise floor, and a line for each field.
-func (c *Contrast) String() string {
-	noise := "no noise floor: there is no second calm scenario"
-	if c.Again != "" {
-		noise = "no noise floor: the states of trials were not kept"
-	}
-	if c.Noise != nil {
-		noise = fmt.Sprintf("noise floor %.1f %%: %s and %s disagree on %d of %s", 100*c.Noise.Share(), c.Calm, c.Again,
-			c.Noise.Differ, text.Plural(c.Noise.Pairs, "pair"))
-	}
-	lines := []string{noise}
-	for i := range c.Fields {
-		f := &c.Fields[i]
-		if f.Unclear != "" {
-			lines = append(lines,
-				fmt.Sprintf("%s / %s: neither better nor worse: %s", f.Scenario, f.Invariant, f.Unclear))
-			continue
-		}
-		beside := "no noise floor"
-		if c.Noise != nil {
-			beside = fmt.Sprintf("noise floor %.1f %% of %s", 100*c.Noise.Share(), text.Plural(c.Noise.Pairs, "pair"))
-		}
-		lines = append(lines, f.line("in "+c.Calm, "in "+f.Scenario, c.Tested)+"; "+beside)
-	}
-	if len(c.NotInCalm) > 0 {
-		lines = append(lines, fmt.Sprintf("%s not asked in %s: %s", text.Plural(len(c.NotInCalm), "field"), c.Calm,
-			text.Some(c.NotInCalm, mostNamed)))
-	}
-	if c.Unpaired != "" {
-		lines = append(lines, "not compared trial by trial: "+c.Unpaired)
-	}
-	if c.Sees != nil {
-		lines = append(lines, c.Sees.String())
-	}
-	for i := range lines {
-		lines[i] = printable(lines[i])
-	}
-	return strings.Join(lines, "\n") + "\n"
-}
-
-// printable replaces what a terminal might act on, in names of a report that came from a file.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 // The kinds of the intervals of differences.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -22,13 +22,13 @@ const (
 // A coverGrid is the coverage of a report: targets by kinds of faults.
 type coverGrid struct {
 	targets, kinds []string
-	calls          map[[2]string][3]int // of a target and a kind, by try
+	byTry          map[[2]string][3]int // the calls of a target and a kind
 	tries          bool                 // some fault was delivered on a later try
 	more           int                  // targets that were left out
 }
 
 func newCoverGrid(r *contract.Report) *coverGrid {
-	g := &coverGrid{calls: map[[2]string][3]int{}}
+	g := &coverGrid{byTry: map[[2]string][3]int{}}
 	targets, kinds := map[string]bool{}, map[string]bool{}
 	for _, c := range r.Coverage {
 		if c.Fault == "" || c.Try < 1 || c.Try > 3 {
@@ -39,9 +39,9 @@ func newCoverGrid(r *contract.Report) *coverGrid {
 			g.targets = append(g.targets, c.Target)
 		}
 		key := [2]string{c.Target, c.Fault}
-		tries := g.calls[key]
+		tries := g.byTry[key]
 		tries[c.Try-1] += c.Delivered
-		g.calls[key] = tries
+		g.byTry[key] = tries
 		g.tries = g.tries || c.Try > 1
 		kinds[c.Fault] = true
 	}
@@ -51,12 +51,12 @@ func newCoverGrid(r *contract.Report) *coverGrid {
 	return g
 }
 
-// at returns a field of the table: the calls, by try if some are later ones.
-func (g *coverGrid) at(target, kind string) string {
-	tries, reached := g.calls[[2]string{target, kind}]
+// calls is a field of the table: the calls, by try if some are later ones.
+func (g *coverGrid) calls(target, kind string) string {
+	tries, reached := g.byTry[[2]string{target, kind}]
 	switch {
 	case !reached:
-		return empty
+		return document.Empty
 	case !g.tries:
 		return text.Number(tries[0])
 	}
@@ -96,9 +96,9 @@ func goalsText(r *contract.Report) string {
 	for _, g := range missed {
 		why := fmt.Sprintf("in none of %s", text.Plural(g.Of, "run"))
 		if g.Failed != "" {
-			why = "it failed: " + clip(g.Failed, whyInFact)
+			why = "it failed: " + document.Clip(g.Failed, whyInFact)
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", clip(g.Goal, nameInFact), why))
+		names = append(names, fmt.Sprintf("%s (%s)", document.Clip(g.Goal, nameInFact), why))
 	}
 	if len(names) == 0 {
 		return s
@@ -116,9 +116,9 @@ func coverageText(r *contract.Report) string {
 		switch {
 		case c.Fault != "":
 		case c.Uncalled:
-			uncalled = append(uncalled, clip(c.Target, nameInFact))
+			uncalled = append(uncalled, document.Clip(c.Target, nameInFact))
 		default:
-			spared = append(spared, clip(c.Target, nameInFact))
+			spared = append(spared, document.Clip(c.Target, nameInFact))
 		}
 	}
 	if len(spared) > 0 {
@@ -136,79 +136,4 @@ func listed(names []string) string {
 		names = append(names[:maxNoTargets:maxNoTargets], "and "+strconv.Itoa(more)+" more")
 	}
 	return strings.Join(names, ", ")
-}
-
-// coverage writes the table of the delivered faults.
-func (p *printer) coverage(r *contract.Report) {
-	g := newCoverGrid(r)
-	if len(g.targets) == 0 {
-		return
-	}
-	p.gap()
-	p.line(p.paint("1", "DELIVERED FAULTS"))
-	p.line()
-	first := column{head: []string{"target"}}
-	for _, target := range g.targets {
-		first.cells = append(first.cells, entryOf(clip(target, maxName)))
-	}
-	columns := make([]column, 0, len(g.kinds))
-	for _, kind := range g.kinds {
-		c := column{head: foldName(clip(kind, maxName))}
-		for _, target := range g.targets {
-			c.cells = append(c.cells, entryOf(g.at(target, kind)))
-		}
-		columns = append(columns, c)
-	}
-	p.split(first, columns)
-	for _, line := range wrap(g.legend(), p.width, 3) {
-		p.line(p.paint("2", line))
-	}
-}
-
-func entryOf(s string) entry { return entry{s, width(s)} }
-
-// markdownCoverage is the same table, folded; "" if there is none.
-func markdownCoverage(r *contract.Report) string {
-	g := newCoverGrid(r)
-	if len(g.targets) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("<details>\n<summary>delivered faults by target and kind</summary>\n\n| |")
-	for _, kind := range g.kinds {
-		fmt.Fprintf(&b, " %s |", codeName(kind))
-	}
-	b.WriteString("\n|:--|" + strings.Repeat("--:|", len(g.kinds)) + "\n")
-	for _, target := range g.targets {
-		fmt.Fprintf(&b, "| %s |", prose(clip(target, 2*maxName)))
-		for _, kind := range g.kinds {
-			fmt.Fprintf(&b, " %s |", g.at(target, kind))
-		}
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(&b, "\n<sub>%s</sub>\n\n</details>\n\n", g.legend())
-	return b.String()
-}
-
-// A htmlCoverage is that table in the page; without kinds there is none.
-type htmlCoverage struct {
-	Kinds  []string
-	Rows   []htmlRow
-	Legend string
-}
-
-func newHTMLCoverage(r *contract.Report) htmlCoverage {
-	g := newCoverGrid(r)
-	out := htmlCoverage{Legend: g.legend()}
-	for _, kind := range g.kinds {
-		out.Kinds = append(out.Kinds, clip(kind, 2*maxName))
-	}
-	for _, target := range g.targets {
-		row := htmlRow{Name: cmp.Or(clip(target, maxValue), empty)}
-		for _, kind := range g.kinds {
-			row.Fields = append(row.Fields, htmlField{Signs: g.at(target, kind)})
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
 }

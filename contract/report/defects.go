@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -14,6 +15,7 @@ import (
 const (
 	maxSentence = 400 // columns of a sentence
 	maxPlaces   = 12  // names of scenarios of a defect
+	maxBreak    = 40  // columns of the name of an invariant
 )
 
 // explained says which defect explains a cell, by its number from 1.
@@ -40,7 +42,7 @@ func solved(d *contract.Defect) bool {
 func defectsHead(r *contract.Report) string {
 	cells, critical, defects := 0, 0, 0
 	for i := range r.Defects {
-		defects += one(solved(&r.Defects[i]))
+		defects += oneIf(solved(&r.Defects[i]))
 		for _, b := range r.Defects[i].Breaks {
 			cells += len(b.Cells)
 			if b.Severity == scoring.Critical {
@@ -67,17 +69,9 @@ func defectsHead(r *contract.Report) string {
 	return s + ")"
 }
 
-// whyOf is the reason of what a defect breaks, with the targets where these are not the sentence's.
-func whyOf(b *contract.Break) string {
-	if len(b.At) == 0 {
-		return clean(b.Why)
-	}
-	return "at " + clean(strings.Join(b.At, ", ")) + ": " + clean(b.Why)
-}
-
 // invariantNames are the invariants that a defect breaks, each once, with the targets where these
 // are not the sentence's: "one-refund, no-internals (also at customers.get)".
-func invariantNames(d *contract.Defect, name func(string) string) string {
+func invariantNames(d *contract.Defect) string {
 	var order []string
 	others := map[string][]string{}
 	plain := map[string]bool{}
@@ -88,11 +82,11 @@ func invariantNames(d *contract.Defect, name func(string) string) string {
 		if len(b.At) == 0 {
 			plain[b.Invariant] = true
 		} else {
-			others[b.Invariant] = append(others[b.Invariant], name(strings.Join(b.At, ", ")))
+			others[b.Invariant] = append(others[b.Invariant], strings.Join(b.At, ", "))
 		}
 	}
 	for i, invariant := range order {
-		order[i] = name(invariant)
+		order[i] = invariant
 		if at := others[invariant]; len(at) > 0 {
 			also := map[bool]string{true: "also at ", false: "at "}[plain[invariant]]
 			order[i] += " (" + also + text.Some(at, maxPlaces) + ")"
@@ -111,8 +105,8 @@ func scenariosOf(d *contract.Defect) string {
 			}
 		}
 	}
-	for i := range names {
-		names[i] = clean(names[i])
+	if len(names) == 0 {
+		return ""
 	}
 	return text.Some(names, maxPlaces)
 }
@@ -121,11 +115,9 @@ func scenariosOf(d *contract.Defect) string {
 func factsOf(d *contract.Defect) []string {
 	var all []string
 	if d.Difference != "" {
-		all = append(all, "two runs under the same faults differ first at "+clean(d.Difference))
+		all = append(all, "two runs under the same faults differ first at "+d.Difference)
 	}
-	for _, f := range d.Facts {
-		all = append(all, clean(f))
-	}
+	all = append(all, d.Facts...)
 	if d.Rate != nil {
 		all = append(all, fmt.Sprintf("breaks in %s of the runs (%s)", percent(float64(d.Broke)/float64(d.Runs)),
 			intervalText(*d.Rate, kindAnyTime)))
@@ -139,93 +131,24 @@ func factsOf(d *contract.Defect) []string {
 	return all
 }
 
-// defects writes the defects of a report.
-func (p *printer) defects(r *contract.Report) {
-	if len(r.Defects) == 0 {
-		return
-	}
-	p.gap()
-	for i, line := range wrap(defectsHead(r), p.width-9, 3) {
-		p.line([]string{p.paint("1", "DEFECTS"), "       "}[min(i, 1)] + "  " + line)
-	}
-	if r.SearchStopped != "" {
-		for _, line := range wrap("The search is not complete: "+r.SearchStopped+".", p.width-9, 3) {
-			p.line("         " + line)
-		}
-	}
-	for i := range r.Defects {
-		p.line()
-		p.defect(i+1, &r.Defects[i])
-	}
-}
-
-func (p *printer) defect(number int, d *contract.Defect) {
-	head := fmt.Sprintf("%d %-8v", number, d.Severity)
-	margin := strings.Repeat(" ", len(head)+2)
-	for i, line := range wrap(clip(d.Sentence, maxSentence), p.width-len(margin), 4) {
-		p.line([]string{p.paint("1", head) + "  ", margin}[min(i, 1)] + line)
-	}
+// breakLines has a line for each thing that a defect breaks, in columns.
+func breakLines(d *contract.Defect) []string {
 	names := 0
 	for _, b := range d.Breaks {
-		names = max(names, width(clip(b.Invariant, maxName)))
+		names = max(names, len(b.Invariant))
 	}
+	var lines []string
 	for _, b := range d.Breaks {
-		name := clip(b.Invariant, maxName)
-		line := fmt.Sprintf("%s%s%s  %-8v  ", margin, name, strings.Repeat(" ", names-width(name)), b.Severity)
+		line := fmt.Sprintf("%-*s  %-8v  ", min(names, maxBreak), b.Invariant, b.Severity)
 		if len(b.Cells) > 0 {
 			line += text.Plural(len(b.Cells), "cell") + "  "
 		}
-		p.line(strings.TrimRight(clip(line+whyOf(&b), p.width), " "))
-	}
-	room := p.width - labelWidth - 2*len(indent)
-	if facts := factsOf(d); len(facts) > 0 {
-		p.labelled(indent, "facts", wrap(strings.Join(facts, "; "), room, 8))
-	}
-	if in := scenariosOf(d); in != "none" {
-		p.labelled(indent, "in", wrap(in, room, 3))
-	}
-	if d.Rerun != "" {
-		p.labelled(indent, "rerun", []string{clean(d.Rerun)})
-	}
-}
-
-// withoutExplained are the groups whose cells not all have a defect.
-func withoutExplained(r *contract.Report, groups []*group) (rest []*group) {
-	numbers := explained(r)
-	for _, b := range groups {
-		if slices.ContainsFunc(b.places, func(p *brokenPlace) bool {
-			return slices.ContainsFunc(p.trials, func(trial int) bool {
-				c := p.cell.Cell
-				c.Trial = trial
-				return numbers[c] == 0
-			})
-		}) {
-			rest = append(rest, b)
+		if len(b.At) > 0 {
+			line += "at " + strings.Join(b.At, ", ") + ": "
 		}
+		lines = append(lines, strings.TrimRight(line+b.Why, " "))
 	}
-	return rest
-}
-
-// markdownDefects has a line for each defect.
-func markdownDefects(r *contract.Report) (parts []string) {
-	if len(r.Defects) == 0 {
-		return nil
-	}
-	head := prose(defectsHead(r)) + "\n"
-	if r.SearchStopped != "" {
-		head += prose("The search is not complete: "+clip(r.SearchStopped, 300)+".") + "\n"
-	}
-	parts = append(parts, "**defects** "+head+"\n")
-	for i := range r.Defects {
-		d := &r.Defects[i]
-		line := fmt.Sprintf("%d. **%v** %s → %s", i+1, d.Severity, prose(clip(d.Sentence, maxSentence)),
-			invariantNames(d, codeName))
-		if facts := factsOf(d); len(facts) > 0 {
-			line += "; " + prose(clip(strings.Join(facts, "; "), 600))
-		}
-		parts = append(parts, line+"\n")
-	}
-	return append(parts, "\n")
+	return lines
 }
 
 // defectOf is the defect of a cell in one line; "" if it has none.
@@ -234,38 +157,14 @@ func defectOf(r *contract.Report, numbers map[contract.Cell]int, c contract.Cell
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("defect %d: %s", n, clip(r.Defects[n-1].Sentence, maxSentence))
+	return fmt.Sprintf("defect %d: %s", n, document.Clip(r.Defects[n-1].Sentence, maxSentence))
 }
 
 // defectLine is a defect in one line.
 func defectLine(d *contract.Defect) string {
-	line := fmt.Sprintf("%v: %s → %s", d.Severity, clip(d.Sentence, maxSentence), invariantNames(d, clean))
+	line := fmt.Sprintf("%v: %s → %s", d.Severity, document.Clip(d.Sentence, maxSentence), invariantNames(d))
 	if facts := factsOf(d); len(facts) > 0 {
 		line += "; " + strings.Join(facts, "; ")
 	}
 	return line
-}
-
-// A htmlDefect is a defect of the page.
-type htmlDefect struct {
-	ID, Number, Severity, Sentence string
-	Breaks                         []htmlBreak
-	Facts                          []string
-	In, Rerun                      string
-}
-
-type htmlBreak struct{ Invariant, Severity, Cells, Why string }
-
-func htmlDefects(r *contract.Report) (all []htmlDefect) {
-	for i := range r.Defects {
-		d := &r.Defects[i]
-		h := htmlDefect{ID: fmt.Sprintf("defect-%d", i+1), Number: fmt.Sprint(i + 1), Severity: d.Severity.String(),
-			Sentence: clip(d.Sentence, maxSentence), Facts: factsOf(d), In: scenariosOf(d), Rerun: clean(d.Rerun)}
-		for _, b := range d.Breaks {
-			h.Breaks = append(h.Breaks, htmlBreak{clean(b.Invariant), b.Severity.String(),
-				text.Plural(len(b.Cells), "cell"), clip(whyOf(&b), maxValue)})
-		}
-		all = append(all, h)
-	}
-	return all
 }

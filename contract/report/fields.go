@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -46,17 +47,13 @@ func kindOf(in scoring.Interval, byCluster string) string {
 	return kindExact
 }
 
-// shares are the share of all that was decided, and those of the severities in the order
-// of the score.
-func shares(r *contract.Report) (all share, severities []share) {
-	s := r.Score
-	all = newShare(r, s.Passed, s.Decided, s.Interval)
-	for _, v := range s.Severities {
-		s := newShare(r, v.Passed, v.Decided, v.Interval)
-		s.noun = "" // the line above has it
-		severities = append(severities, s)
+// fact is the share under a name, with its bar.
+func (s share) fact(label string) document.Fact {
+	f := fact(label, s.String())
+	if s.decided > 0 && s.interval.Level > 0 {
+		f.Bar = &document.Bar{Share: float64(s.passed) / float64(s.decided), Low: s.interval.Low, High: s.interval.High}
 	}
-	return all, severities
+	return f
 }
 
 // String formats the share and its interval. Cells count alike here; the score weights them.
@@ -97,7 +94,7 @@ func everyText(r *contract.Report) string {
 	for _, k := range tries(r.Trials) {
 		few := 0
 		for _, t := range tasks {
-			few += one(t.Trials < k)
+			few += oneIf(t.Trials < k)
 		}
 		if few > 0 {
 			parts = append(parts,
@@ -133,11 +130,11 @@ func tries(trials int) (all []int) {
 	return append(all, max(trials, 1))
 }
 
-// told are the fields that a list names: promised rates, also those that a budget never
+// notable are the fields that a list names: promised rates, also those that a budget never
 // reached, those that lack trials, and those of which some trials held and some broke. Those
 // that need attention come first. A Pass waits for no open rate: one beside it had no
 // delivered fault where none had to be.
-func told(r *contract.Report) []contract.Field {
+func notable(r *contract.Report) []contract.Field {
 	var all []contract.Field
 	for _, f := range r.Fields {
 		mixed := f.Held > 0 && f.Held < f.Decided
@@ -198,12 +195,12 @@ func markOfField(r *contract.Report, f contract.Field) mark {
 
 // placeText names a field.
 func placeText(f contract.Field) string {
-	return fmt.Sprintf("%s / %s (%v)", clip(f.Scenario, 60), clip(f.Invariant, 60), f.Severity)
+	return fmt.Sprintf("%s / %s (%v)", document.Clip(f.Scenario, 60), document.Clip(f.Invariant, 60), f.Severity)
 }
 
 // stands says how a field stands.
 func stands(f contract.Field) string {
-	return clean(strings.TrimPrefix(f.String(), f.Scenario+" / "+f.Invariant+": "))
+	return strings.TrimPrefix(f.String(), f.Scenario+" / "+f.Invariant+": ")
 }
 
 // standsText is stands with the interval.

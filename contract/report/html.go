@@ -1,22 +1,15 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed" // for the page
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/internal/document"
 )
-
-//go:embed page.html
-var page string
 
 const (
 	defaultPage = 200
@@ -40,268 +33,102 @@ type HTMLOptions struct {
 // setting of the reader's system. Every broken field of the table links to its evidence, with
 // all calls of the answer and the faults injected into each.
 //
-// Errors: [*FieldError] for a nil report and for values without a meaning, before
-// anything is written; and those of the writer.
+// Errors: [*FieldError] for a nil report, before anything is written; and those of the writer.
 func HTML(w io.Writer, r *contract.Report, o *HTMLOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	o = cmp.Or(o, new(HTMLOptions))
-	t, err := template.New("page").Parse(page)
-	if err != nil {
-		return fmt.Errorf("report: the page: %w", err)
+	v := newView(r, limit(cmp.Or(o, new(HTMLOptions)).MaxBroken, defaultPage))
+	v.page = true
+	d := document.Document{Title: title(r), Verdict: verdictOf(r)}
+	d.Sections = append(d.Sections, &document.Section{Facts: facts(r)}, v.notes(withCalm(r, notes(r))), v.defects(),
+		v.matrix("Scenarios and invariants"), v.rates())
+	d.Sections = append(d.Sections, v.broken(false, v.groups)...)
+	d.Sections = append(d.Sections, v.undecided(), v.coverage())
+	page, err := d.HTML()
+	if err == nil {
+		_, err = w.Write(page)
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, newPage(r, limit(o.MaxBroken, defaultPage))); err != nil {
-		return fmt.Errorf("report: the page: %w", err)
-	}
-	_, err = w.Write(b.Bytes())
 	return written(err)
 }
 
-// A htmlPage is the content of the page, in its order.
-type htmlPage struct {
-	Title, Verdict, Class, Why string
-	Score                      string // "" where there is none
-	Bars                       []htmlBar
-	Facts                      []fact
-	Notes                      []string
-	Invariants                 []htmlHead
-	Rows                       []htmlRow
-	DefectsHead, SearchStopped string
-	Defects                    []htmlDefect
-	Legend                     []htmlSign
-	LegendText                 string
-	Rates                      []htmlUndecided
-	MoreRates                  int
-	Broken                     []htmlGroup
-	More                       int
-	Undecided                  []htmlUndecided
-	Coverage                   htmlCoverage
-}
-
-func (f fact) Label() string { return f.label }
-func (f fact) Text() string  { return f.text }
-
-// A htmlBar is a share with its interval, in percent for the style sheet.
-type htmlBar struct {
-	Label, Text      string
-	Share, Low, Span float64
-	Interval         bool
-}
-
-type htmlHead struct{ Name, Severity string }
-
-type htmlRow struct {
-	Name      string
-	Fields    []htmlField
-	Delivered string
-}
-
-// A htmlField is one field of the table; without cells its Class is empty.
-type htmlField struct{ Class, Signs, Words, Link string }
-
-type htmlSign struct{ Class, Sign, Meaning string }
-
-type htmlGroup struct {
-	ID, Class, Sign, Scenario, Invariant, Severity, Outcome string
-	Defect                                                  string // its number; "": it has none
-	Why                                                     string
-	Evidence                                                bool
-	Prompt, Answer, Elapsed                                 string
-	Faults, Also                                            []string
-	Rerun                                                   string
-	Calls                                                   []htmlCall
-	AllCalls, MoreCalls                                     int
-	Talks                                                   []htmlTalk
-	MoreTalks                                               int
-}
-
-type htmlCall struct {
-	Class                             string
-	Target, Call, Start, Took         string
-	Outcome, Effect, Fault, Arguments string
-	Result                            string
-}
-
-// A htmlTalk is what a call of a model said.
-type htmlTalk struct {
-	Call              string
-	Request, Response string
-}
-
-type htmlUndecided struct{ Class, Sign, Text, Invariants string }
-
-func newPage(r *contract.Report, most int) *htmlPage {
-	g := newGrid(r)
-	groups := broken(r, g, most)
-	p := &htmlPage{
-		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict),
-		Why:   clean(r.Score.Why),
-		Facts: counts(r), Notes: withCalm(r, notes(r)), Bars: htmlBars(r),
-		LegendText: legendText(g), More: max(0, len(groups)-most), Coverage: newHTMLCoverage(r),
+// callTables are the calls of an answer, and what those of models said; none without evidence.
+func callTables(o *contract.Observation) (tables []*document.Table) {
+	if o == nil || len(o.Events) == 0 {
+		return nil
 	}
-	if r.Score.Decided > 0 {
-		p.Score = strconv.FormatFloat(r.Score.Value, 'f', 2, 64)
+	n := min(maxCalls, len(o.Events))
+	calls := &document.Table{Corner: "target", Wide: 6,
+		Caption: fmt.Sprintf("The calls of this answer (%d), which took %v", len(o.Events), o.Elapsed),
+		Heads:   heads("call", "start", "took", "outcome", "effect", "fault", "arguments", "result or error")}
+	if more := len(o.Events) - n; more > 0 {
+		calls.Hints = []string{fmt.Sprintf("… and %d more calls.", more)}
 	}
-	if len(r.Defects) > 0 {
-		p.DefectsHead, p.SearchStopped, p.Defects = defectsHead(r), clean(r.SearchStopped), htmlDefects(r)
-	}
-	numbers := explained(r)
-	links := make(map[place]string)
-	for i, b := range groups[:min(most, len(groups))] {
-		shown := htmlGroupOf(b, "broken-"+strconv.Itoa(i+1))
-		if n := numbers[b.cell.Cell]; n > 0 {
-			shown.Defect = strconv.Itoa(n)
-		}
-		p.Broken = append(p.Broken, shown)
-		for _, p := range b.places {
-			at := place{p.scenario, b.cell.Cell.Invariant}
-			if links[at] == "" {
-				links[at] = "#" + shown.ID
-			}
-		}
-	}
-	p.table(g, links)
-	rates := told(r)
-	for _, f := range rates[:min(most, len(rates))] {
-		l := markOfField(r, f).look()
-		p.Rates = append(p.Rates,
-			htmlUndecided{l.class, l.sign, placeText(f) + ": " + clip(standsText(r, f), 1000), ""})
-	}
-	p.MoreRates = len(rates) - len(p.Rates)
-	for _, u := range undecided(r, unlimited) {
-		l := u.mark.look()
-		text := u.outcome(clean) + ": " + clip(u.reason(), 1000)
-		p.Undecided = append(p.Undecided,
-			htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
-	}
-	return p
-}
-
-func verdictClass(v scoring.Verdict) string {
-	switch v {
-	case scoring.Pass:
-		return markHeld.look().class
-	case scoring.Fail:
-		return markBroken.look().class
-	}
-	return markInconclusive.look().class
-}
-
-func (p *htmlPage) table(g *grid, links map[place]string) {
-	for _, name := range g.invariants {
-		severity := ""
-		if s, ok := g.severity[name]; ok {
-			severity = s.String()
-		}
-		p.Invariants = append(p.Invariants, htmlHead{clean(name), severity})
-	}
-	for _, scenario := range g.scenarios {
-		row := htmlRow{Name: clean(scenario), Delivered: g.delivered(scenario)}
-		for _, name := range g.invariants {
-			shown := htmlField{Signs: empty, Words: "does not apply"}
-			if f := g.at(scenario, name); f != nil {
-				shown = htmlField{
-					Class: f.worst().look().class,
-					Signs: f.signs(func(m mark) string { return m.look().sign }),
-					Words: f.words(),
-					Link:  links[place{scenario, name}],
-				}
-			}
-			row.Fields = append(row.Fields, shown)
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	for m := range marks {
-		if l := m.look(); g.used.count[m] > 0 {
-			p.Legend = append(p.Legend, htmlSign{l.class, l.sign, l.meaning})
-		}
-	}
-}
-
-func htmlBars(r *contract.Report) []htmlBar {
-	var bars []htmlBar
-	add := func(label, text string, s share) {
-		b := htmlBar{Label: label, Text: text}
-		if s.decided > 0 {
-			b.Share = round(float64(s.passed) / float64(s.decided))
-		}
-		if in := s.interval; in.Level > 0 {
-			b.Interval, b.Low, b.Span = true, round(in.Low), round(in.High-in.Low)
-		}
-		bars = append(bars, b)
-	}
-	whole, severities := shares(r)
-	add("held", whole.String(), whole)
-	for i, v := range r.Score.Severities {
-		add(v.Severity.String(), severityText(v, severities[i]), severities[i])
-	}
-	return bars
-}
-
-// round converts a share to percent with one decimal, within the bar.
-func round(share float64) float64 {
-	return float64(int(1000*min(1, max(0, share))+0.5)) / 10
-}
-
-func htmlGroupOf(b *group, id string) htmlGroup {
-	c, l := b.cell, b.mark.look()
-	g := htmlGroup{
-		ID: id, Class: l.class, Sign: l.sign,
-		Scenario: clean(c.Cell.Scenario), Invariant: clean(c.Cell.Invariant),
-		Severity: c.Severity.String(), Outcome: b.outcome(),
-		Why: block(b.why(), maxText), Rerun: clean(c.Rerun),
-	}
-	g.Faults, g.Also = clipped(b.faults(maxCalls), 4*maxValue), clipped(b.also(), maxValue)
-	o := c.Evidence
-	if o == nil {
-		return g
-	}
-	g.Evidence = true
-	g.Prompt, g.Answer, g.Elapsed = block(o.Prompt, maxText), cmp.Or(block(o.Response, maxText), "(none)"),
-		o.Elapsed.String()
-	for i := range o.Events[:min(maxCalls, len(o.Events))] {
-		g.Calls = append(g.Calls, htmlCallOf(&o.Events[i]))
-	}
-	g.AllCalls, g.MoreCalls = len(o.Events), len(o.Events)-len(g.Calls)
+	talks := &document.Table{Corner: "target", Heads: heads("call", "request", "answer"), Wide: 2}
+	left := 0
 	for i := range o.Events {
-		switch e := &o.Events[i]; {
-		case e.Exchange == nil:
-		case len(g.Talks) == maxTalks:
-			g.MoreTalks++
+		e := &o.Events[i]
+		if i < n {
+			calls.Rows = append(calls.Rows, callRow(e))
+		}
+		switch x := e.Exchange; {
+		case x == nil:
+		case len(talks.Rows) == maxTalks:
+			left++
 		default:
-			c, x := htmlCallOf(e), e.Exchange
-			g.Talks = append(g.Talks,
-				htmlTalk{c.Target + ", call " + c.Call, saidText(x.Request, x.RequestTruncated),
-					saidText(x.Response, x.ResponseTruncated)})
+			talks.Rows = append(talks.Rows, document.Row{Name: e.Target, Cells: cellsOf(numberOf(e),
+				saidText(x.Request, x.RequestTruncated), saidText(x.Response, x.ResponseTruncated))})
 		}
 	}
-	return g
+	if len(talks.Rows) == 0 {
+		return []*document.Table{calls}
+	}
+	talks.Caption = fmt.Sprintf("What the calls of models said (%d)", len(talks.Rows))
+	if left > 0 {
+		talks.Hints = []string{fmt.Sprintf("… and %d more are not shown.", left)}
+	}
+	return []*document.Table{calls, talks}
+}
+
+func heads(names ...string) (all []document.Head) {
+	for _, name := range names {
+		all = append(all, document.Head{Name: name})
+	}
+	return all
+}
+
+func cellsOf(texts ...string) (all []document.Cell) {
+	for _, s := range texts {
+		all = append(all, document.Cell{Text: s})
+	}
+	return all
 }
 
 // saidText is one side of what a call of a model said.
 func saidText(s string, truncated bool) string {
-	s = cmp.Or(block(s, maxSaid), "(nothing)")
+	s = cmp.Or(document.Block(s, maxSaid), "(nothing)")
 	if truncated {
 		s += " … (its end was not kept)"
 	}
 	return s
 }
 
-func htmlCallOf(e *chaos.Event) htmlCall {
-	c := htmlCall{
-		Target: clip(e.Target, maxValue), Call: strconv.FormatUint(e.Ordinal+1, 10),
-		Start: e.Start.String(), Took: (e.End - e.Start).String(),
-		Outcome: clip(string(e.Outcome), maxValue), Effect: clip(string(e.Effect), maxValue),
-		Arguments: clip(string(e.Args), maxValue), Result: clip(cmp.Or(e.Err, string(e.Result)), maxValue),
-	}
-	if e.Lane != "" {
-		c.Call += " (" + clip(e.Lane, 60) + ")"
-	}
-	c.Fault = clip(rulesText(e), maxValue)
+func callRow(e *chaos.Event) document.Row {
+	value := func(s string) string { return document.Clip(s, maxValue) }
+	row := document.Row{Name: e.Target, Cells: cellsOf(numberOf(e), e.Start.String(), (e.End - e.Start).String(),
+		string(e.Outcome), string(e.Effect), value(rulesText(e)), value(string(e.Args)),
+		value(cmp.Or(e.Err, string(e.Result))))}
 	if e.Rule != "" && e.Delivered {
-		c.Class = "delivered"
+		row.Class = "delivered"
 	}
-	return c
+	return row
+}
+
+// numberOf is the number of a call, from 1, in its lane.
+func numberOf(e *chaos.Event) string {
+	s := strconv.FormatUint(e.Ordinal+1, 10)
+	if e.Lane != "" {
+		s += " (" + document.Clip(e.Lane, 60) + ")"
+	}
+	return s
 }

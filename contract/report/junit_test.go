@@ -162,11 +162,11 @@ func TestJUnitShowsWhatBroke(t *testing.T) {
 	require.NotNil(t, c.Failure)
 	assert.Equal(t, "2 refunds for order 1042, want 1", c.Failure.Message)
 	assert.Equal(t, "broken, critical", c.Failure.Type)
-	for _, part := range []string{"prompt: Refund order 1042", "answer: Done:", "fault: refund, call 1: lose-reply", "rerun: go run"} {
+	for _, part := range []string{"prompt: Refund order 1042", "answer: Done:", "faults: refund, call 1: lose-reply", "rerun: go run"} {
 		assert.Contains(t, c.Failure.Text, part)
 	}
 	require.NotNil(t, c.Time)
-	assert.Equal(t, 1.25, *c.Time, "of the evidence")
+	assert.Equal(t, 1.25, *c.Time)
 	assert.Nil(t, find(t, s, "order desk.calm", "one-refund/1").Time, "unknown is not zero")
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 )
 
 // A mark is the outcome of a cell as it is shown. There is one mark more than there
@@ -23,28 +24,19 @@ const (
 	marks // how many there are
 )
 
-// look returns how the mark is written in each format.
-func (m mark) look() look {
-	return [marks]look{
-		markBroken:       {"✗", "❌", "broken", "31;1", "broken"},
-		markUnprovoked:   {"!", "❗", "broken without a fault", "35;1", "unprovoked"},
-		markInconclusive: {"?", "❔", "inconclusive", "33", "inconclusive"},
-		markUndelivered:  {"○", "⚪", "undelivered: no fault was delivered", "36", "undelivered"},
-		markHeld:         {"✓", "✅", "held", "32", "held"},
-		markNotRun:       {"-", "➖", "not run", "2", "notrun"},
+// sign returns how the mark is written in each format.
+func (m mark) sign() document.Sign {
+	return [marks]document.Sign{
+		markBroken: {Text: "✗", Emoji: "❌", Meaning: "broken", Colour: "31;1", Class: "broken"},
+		markUnprovoked: {Text: "!", Emoji: "❗", Meaning: "broken without a fault", Colour: "35;1",
+			Class: "unprovoked"},
+		markInconclusive: {Text: "?", Emoji: "❔", Meaning: "inconclusive", Colour: "33", Class: "inconclusive"},
+		markUndelivered: {Text: "○", Emoji: "⚪", Meaning: "undelivered: no fault was delivered", Colour: "36",
+			Class: "undelivered"},
+		markHeld:   {Text: "✓", Emoji: "✅", Meaning: "held", Colour: "32", Class: "held"},
+		markNotRun: {Text: "-", Emoji: "➖", Meaning: "not run", Colour: "2", Class: "notrun"},
 	}[m]
 }
-
-type look struct {
-	sign    string // one column wide
-	emoji   string // coloured, for formats without styles
-	meaning string // in a legend
-	colour  string // parameters of the terminal's SGR sequence
-	class   string // in a style sheet; a single word, so it serves as a short name as well
-}
-
-// empty is the sign of a field without cells: the invariant does not apply.
-const empty = "·"
 
 func markOf(c *contract.CellReport) mark {
 	switch c.State {
@@ -73,7 +65,7 @@ func (m mark) short() string {
 	case markUnprovoked:
 		return "broken although no fault was delivered"
 	}
-	return m.look().meaning
+	return m.sign().Meaning
 }
 
 // A field is all trials of one invariant in one scenario.
@@ -90,39 +82,25 @@ func (f *field) add(m mark, n int) {
 // ran returns the number of trials that were run.
 func (f *field) ran() int { return f.cells - f.count[markNotRun] }
 
-// worst returns the most urgent mark. The field has a cell.
-func (f *field) worst() mark {
+// marks are the marks that occur, the most urgent first. One that all trials have stands alone.
+func (f *field) marks() (all []document.Mark) {
 	for m := range marks {
-		if f.count[m] > 0 {
-			return m
+		if n := f.count[m]; n == f.cells {
+			all = append(all, document.Mark{Sign: m.sign()})
+		} else if n > 0 {
+			all = append(all, document.Mark{Sign: m.sign(), Count: n})
 		}
 	}
-	return markNotRun
-}
-
-// join writes one part for each mark that occurs.
-func (f *field) join(sep string, part func(m mark, n int) string) string {
-	var parts []string
-	for m := range marks {
-		if n := f.count[m]; n > 0 {
-			parts = append(parts, part(m, n))
-		}
-	}
-	return strings.Join(parts, sep)
-}
-
-// signs formats the field in the signs of one format, each after its number of
-// trials, such as "3✗ 2✓". If all trials have the same mark, it is the sign alone.
-func (f *field) signs(sign func(m mark) string) string {
-	return f.join(" ", func(m mark, n int) string {
-		if n == f.cells {
-			return sign(m)
-		}
-		return strconv.Itoa(n) + sign(m)
-	})
+	return all
 }
 
 // words formats the field without signs, such as "3 broken, 2 held".
 func (f *field) words() string {
-	return f.join(", ", func(m mark, n int) string { return strconv.Itoa(n) + " " + m.short() })
+	var parts []string
+	for m := range marks {
+		if n := f.count[m]; n > 0 {
+			parts = append(parts, strconv.Itoa(n)+" "+m.short())
+		}
+	}
+	return strings.Join(parts, ", ")
 }

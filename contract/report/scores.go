@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -16,22 +17,22 @@ import (
 // did, and all of them together.
 
 // scores returns their facts, of those that are known.
-func scores(r *contract.Report) (all []fact) {
+func scores(r *contract.Report) (all []document.Fact) {
 	if s := r.Chaos; s != nil {
-		all = append(all, fact{"chaos", chaosText(s)})
+		all = append(all, fact("chaos", chaosText(s)))
 	}
 	if s := r.Mutation; s != nil {
-		all = append(all, fact{"mutation", mutationText(s)})
+		all = append(all, fact("mutation", mutationText(s)))
 		for _, k := range s.Kinds {
-			all = append(all, fact{"kind", kindText(k, s.Prompts)})
+			all = append(all, fact("kind", kindText(k, s.Prompts)))
 		}
 	}
 	if s := r.Replay; s != nil {
-		all = append(all, fact{"replay", replayText(s)})
+		all = append(all, fact("replay", replayText(s)))
 	}
 	all = append(all, judgeFacts(r)...)
 	if s := r.Overall; s != nil {
-		all = append(all, fact{"overall", overallText(s)})
+		all = append(all, fact("overall", overallText(s)))
 	}
 	return all
 }
@@ -69,8 +70,8 @@ func mutationText(s *scoring.MutationScore) string {
 	value := "none, because no mutation was decided"
 	if s.Decided > 0 {
 		value = fmt.Sprintf("%s of 1, weighted by kind: %s; held %s", strconv.FormatFloat(s.Value, 'f', 3, 64),
-			clean(s.Formula),
-			of(s.Passed, s.Decided, s.Interval, s.Prompts))
+			s.Formula,
+			shareOf(s.Passed, s.Decided, s.Interval, s.Prompts))
 	}
 	return value + left(s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
@@ -78,9 +79,9 @@ func mutationText(s *scoring.MutationScore) string {
 func kindText(k scoring.KindScore, prompts int) string {
 	weight := strconv.FormatFloat(k.Weight, 'g', -1, 64)
 	if k.Decided == 0 {
-		return fmt.Sprintf("%s × %s: none of %s decided", clean(k.Kind), weight, text.Number(k.Total))
+		return fmt.Sprintf("%s × %s: none of %s decided", k.Kind, weight, text.Number(k.Total))
 	}
-	return fmt.Sprintf("%s × %s: %s", clean(k.Kind), weight, of(k.Passed, k.Decided, k.Interval, prompts)) +
+	return fmt.Sprintf("%s × %s: %s", k.Kind, weight, shareOf(k.Passed, k.Decided, k.Interval, prompts)) +
 		left(k.Total-k.Decided, "not decided")
 }
 
@@ -96,11 +97,11 @@ func replayText(s *scoring.ReplayScore) string {
 func overallText(s *scoring.Overall) string {
 	parts := make([]string, len(s.Ran))
 	for i, p := range s.Ran {
-		parts[i] = fmt.Sprintf("%s %s × %s", clean(p.Name), points(p.Score), strconv.FormatFloat(p.Weight, 'g', 4, 64))
+		parts[i] = fmt.Sprintf("%s %s × %s", p.Name, points(p.Score), strconv.FormatFloat(p.Weight, 'g', 4, 64))
 	}
-	value := fmt.Sprintf("%v, %s of 100: %s; %s", s.Verdict, points(s.Value), strings.Join(parts, " + "), clean(s.Why))
+	value := fmt.Sprintf("%v, %s of 100: %s; %s", s.Verdict, points(s.Value), strings.Join(parts, " + "), s.Why)
 	if len(s.Missing) > 0 {
-		value += "; did not run: " + clean(strings.Join(s.Missing, ", "))
+		value += "; did not run: " + strings.Join(s.Missing, ", ")
 	}
 	if s.Renormalised {
 		value += "; weights were scaled up to those that ran"
@@ -110,8 +111,8 @@ func overallText(s *scoring.Overall) string {
 
 func points(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// of is a share of mutations of so many prompts, with its interval.
-func of(passed, decided int, in scoring.Interval, prompts int) string {
+// shareOf is a share of mutations of so many prompts, with its interval.
+func shareOf(passed, decided int, in scoring.Interval, prompts int) string {
 	s := fmt.Sprintf("%s of %s", text.Number(passed), text.Number(decided))
 	if in.Level > 0 {
 		by := "by text"
@@ -127,14 +128,14 @@ func of(passed, decided int, in scoring.Interval, prompts int) string {
 
 // judgeFacts returns the lines of each judge: its rulings, and its calibration if there is
 // one, also by language if that knows several.
-func judgeFacts(r *contract.Report) (all []fact) {
+func judgeFacts(r *contract.Report) (all []document.Fact) {
 	for _, s := range r.Judges {
-		all = append(all, fact{"judge", judgeText(s)})
+		all = append(all, fact("judge", judgeText(s)))
 		if c := s.Calibration; c != nil {
-			all = append(all, fact{"errors", calibrationText(c)})
+			all = append(all, fact("errors", calibrationText(c)))
 			for _, l := range c.Languages {
 				if len(c.Languages) > 1 {
-					all = append(all, fact{"language", languageText(l)})
+					all = append(all, fact("language", languageText(l)))
 				}
 			}
 		}
@@ -143,7 +144,7 @@ func judgeFacts(r *contract.Report) (all []fact) {
 }
 
 func judgeText(s scoring.JudgeScore) string {
-	value := fmt.Sprintf("%s asked %s: ", clean(s.Invariant), judgeName(s.Judge, s.Version))
+	value := fmt.Sprintf("%s asked %s: ", s.Invariant, judgeName(s.Judge, s.Version))
 	rate, in, ok := s.Rate()
 	if ok {
 		value += fmt.Sprintf("%s of %s held, %s raw (%s)", text.Number(s.Held),
@@ -181,10 +182,10 @@ func judgeText(s scoring.JudgeScore) string {
 }
 
 func calibrationText(c *scoring.JudgeRates) string {
-	value := fmt.Sprintf("of %s, calibrated %s on %s: %s", judgeName(c.Judge, c.Version), clean(c.Date),
-		clean(c.Sample), ratesText(c.Found, c.Bad, c.Spared, c.Good))
+	value := fmt.Sprintf("of %s, calibrated %s on %s: %s", judgeName(c.Judge, c.Version), c.Date,
+		c.Sample, ratesText(c.Found, c.Bad, c.Spared, c.Good))
 	if len(c.Languages) == 1 && c.Languages[0].Language != "" {
-		value += ", all in " + clean(c.Languages[0].Language)
+		value += ", all in " + c.Languages[0].Language
 	}
 	if c.Attacks == 0 {
 		value += "; not attacked"
@@ -195,7 +196,7 @@ func calibrationText(c *scoring.JudgeRates) string {
 }
 
 func languageText(l scoring.JudgeLanguage) string {
-	return cmp.Or(clean(l.Language), "not known") + ": " + ratesText(l.Found, l.Bad, l.Spared, l.Good)
+	return cmp.Or(l.Language, "not known") + ": " + ratesText(l.Found, l.Bad, l.Spared, l.Good)
 }
 
 // ratesText has the sensitivity and the specificity of a judge, with their intervals.
@@ -211,9 +212,9 @@ func ratesText(found, bad, spared, good int) string {
 }
 
 func judgeName(name, version string) string {
-	name = cmp.Or(clean(name), "a judge without a name")
+	name = cmp.Or(name, "a judge without a name")
 	if version != "" {
-		name += " version " + clean(version)
+		name += " version " + version
 	}
 	return name
 }
@@ -221,7 +222,7 @@ func judgeName(name, version string) string {
 // judgeNotes says what makes the rulings of judges doubtful.
 func judgeNotes(r *contract.Report) (all []string) {
 	for _, s := range r.Judges {
-		of := fmt.Sprintf("The judge of %s, %s", clean(s.Invariant), judgeName(s.Judge, s.Version))
+		of := fmt.Sprintf("The judge of %s, %s", s.Invariant, judgeName(s.Judge, s.Version))
 		if s.Contradicted > 0 {
 			all = append(all, fmt.Sprintf("%s, contradicted itself: of %s that several cells asked, it ruled held for one "+
 				"and broken for another.", of, text.Plural(s.Contradicted, "question")))
@@ -231,7 +232,7 @@ func judgeNotes(r *contract.Report) (all []string) {
 			continue
 		}
 		for _, w := range s.Calibration.Warnings {
-			all = append(all, of+": "+clean(w)+".")
+			all = append(all, of+": "+w+".")
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -21,35 +22,34 @@ func legendText(g *grid) string {
 	return s
 }
 
-// A fact is one line below the verdict.
-type fact struct{ label, text string }
+func fact(label, text string) document.Fact { return document.Fact{Label: label, Text: text} }
 
-// facts returns the numbers of a report, in words. They are the same in every
-// format.
-func facts(r *contract.Report) []fact {
-	whole, severities := shares(r)
-	all := []fact{{"score", scoreText(r.Score)}, {"held", whole.String()}}
-	for i, v := range r.Score.Severities {
-		all = append(all, fact{v.Severity.String(), severityText(v, severities[i])})
+// facts returns the numbers of a report, in words. They are the same in every format.
+func facts(r *contract.Report) []document.Fact {
+	s := r.Score
+	all := []document.Fact{fact("score", scoreText(s)), newShare(r, s.Passed, s.Decided, s.Interval).fact("held")}
+	for _, v := range s.Severities {
+		own := newShare(r, v.Passed, v.Decided, v.Interval)
+		own.noun = "" // the line above has it
+		f := own.fact(v.Severity.String())
+		if rest := v.Total - v.Decided; rest > 0 {
+			f.Text += fmt.Sprintf("; %s not decided", text.Number(rest))
+		}
+		all = append(all, f)
 	}
-	return append(all, counts(r)...)
-}
-
-// counts returns the facts that are not shares of the contract score.
-func counts(r *contract.Report) []fact {
-	all := scores(r)
 	if every := everyText(r); every != "" {
-		all = append([]fact{{"in a row", every}}, all...)
+		all = append(all, fact("in a row", every))
 	}
-	all = append(all, fact{"cells", cellsText(r)}, fact{"run", runText(r)})
+	all = append(all, scores(r)...)
+	all = append(all, fact("cells", cellsText(r)), fact("run", runText(r)))
 	if len(r.Faults) > 0 {
-		all = append(all, fact{"faults", faultsText(r.Faults)})
+		all = append(all, fact("faults", faultsText(r.Faults)))
 	}
 	if len(r.Coverage) > 0 {
-		all = append(all, fact{"coverage", coverageText(r)})
+		all = append(all, fact("coverage", coverageText(r)))
 	}
 	if len(r.Goals) > 0 {
-		all = append(all, fact{"goals", goalsText(r)})
+		all = append(all, fact("goals", goalsText(r)))
 	}
 	return all
 }
@@ -76,18 +76,18 @@ func undeliveredRules(r *contract.Report) (all []string) {
 		case f.Undelivered > 0:
 			all = append(all,
 				fmt.Sprintf("Rule %s of scenario %s was injected into %s and changed nothing: it tested nothing.",
-					clean(f.Rule), clean(f.Scenario), text.Plural(f.Undelivered, "call")))
+					f.Rule, f.Scenario, text.Plural(f.Undelivered, "call")))
 		default:
 			all = append(all,
-				fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", clean(f.Rule),
-					clean(f.Scenario)))
+				fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", f.Rule,
+					f.Scenario))
 		}
 	}
 	return all
 }
 
 // title returns the name of the matrix, or "contract".
-func title(r *contract.Report) string { return cmp.Or(clean(r.Name), "contract") }
+func title(r *contract.Report) string { return cmp.Or(document.Clean(r.Name), "contract") }
 
 func scoreText(s scoring.ContractScore) string {
 	if s.Decided == 0 {
@@ -102,14 +102,6 @@ func intervalText(in scoring.Interval, kind string) string {
 }
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
-
-func severityText(v scoring.SeverityScore, is share) string {
-	s := is.String()
-	if rest := v.Total - v.Decided; rest > 0 {
-		s += fmt.Sprintf("; %s not decided", text.Number(rest))
-	}
-	return s
-}
 
 func cellsText(r *contract.Report) string {
 	s := cellCounts(r)
@@ -146,11 +138,7 @@ func runText(r *contract.Report) string {
 // notes returns what a reader must know before trusting the numbers: the warnings
 // of the report first, then what it counts and how it was made.
 func notes(r *contract.Report) []string {
-	var all []string
-	for _, w := range r.Warnings {
-		all = append(all, clean(w))
-	}
-	return slices.Concat(all, undeliveredRules(r), caveats(r))
+	return slices.Concat(r.Warnings, undeliveredRules(r), caveats(r))
 }
 
 // caveats are the notes that no other member of the report says as they are.
@@ -207,7 +195,7 @@ func repeatsNote(r *contract.Report) string {
 	}
 	copied := 0
 	for _, f := range r.Fields {
-		copied += one(f.Distinct > 0)
+		copied += oneIf(f.Distinct > 0)
 	}
 	if copied > 0 {
 		parts = append(parts, fmt.Sprintf("In %s of %s some trials are copies, which intervals of fields, promised rates and "+
@@ -232,25 +220,22 @@ func withCalm(r *contract.Report, notes []string) []string {
 		return notes
 	}
 	text := fmt.Sprintf("The agent breaks %s without any fault, and faults say little about that: mend that first.",
-		clean(strings.Join(names, ", ")))
+		strings.Join(names, ", "))
 	return append([]string{text}, notes...)
 }
 
 // calmNote says how often the agent ran besides the cells, which costs as much; "" if
-// it did not. Older reports have no such number.
+// it did not.
 func calmNote(r *contract.Report) string {
-	runs := fmt.Sprintf("The agent also ran %d times without faults: calm runs, which are no cells.", r.CalmRuns)
-	switch {
-	case r.StateProbed && r.CalmRuns <= 2:
-		return "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."
-	case r.StateProbed:
-		return runs + " Two of them checked whether the shared world keeps state between cells."
-	case r.CalmRuns == 1:
-		return "The agent also ran once without faults: a calm run, which is no cell."
-	case r.CalmRuns > 1:
-		return runs
+	if r.CalmRuns == 0 {
+		return ""
 	}
-	return ""
+	note := fmt.Sprintf("The agent also ran without faults: %s, which %s.", text.Plural(r.CalmRuns, "calm run"),
+		text.Noun(r.CalmRuns, "is no cell", "are no cells"))
+	if r.StateProbed {
+		note += " Two of them checked whether the shared world keeps state between cells."
+	}
+	return note
 }
 
 func late(r *contract.Report) (calls, cells int) {

@@ -80,7 +80,7 @@ func TestMarkdownSaysWhenTheTableDoesNotFit(t *testing.T) {
 		r.Scenarios = append(r.Scenarios, "calm"+strings.Repeat("x", len(r.Scenarios)))
 	}
 	out = markdown(t, r, &report.MarkdownOptions{MaxBytes: 16384})
-	assert.Contains(t, out, "The table does not fit here.")
+	assert.Contains(t, out, "The table of scenarios and invariants does not fit here.")
 	assert.Contains(t, out, "PASS")
 }
 
@@ -121,8 +121,8 @@ func TestEveryBrokenFieldOfThePageLinksToItsEvidence(t *testing.T) {
 func TestThePageMarksTheCallsWithDeliveredFaults(t *testing.T) {
 	out := page(t, desk(t), nil)
 	assert.Contains(t, out, `<tr class="delivered"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
-		`<td class="wide">lose-reply by refund:lose-reply</td>`)
-	assert.Contains(t, out, `<td class="wide">null by refund:null, not delivered; without effect: refund:null; the result was null already</td>`)
+		`<td class="wide"><code>lose-reply by refund:lose-reply</code></td>`)
+	assert.Contains(t, out, `<td class="wide"><code>null by refund:null, not delivered; without effect: refund:null; the result was null already</code></td>`)
 	assert.Equal(t, 9, strings.Count(out, `<tr class="delivered">`), "and no others")
 }
 
@@ -138,7 +138,7 @@ func TestThePageShowsWhatModelsSaid(t *testing.T) {
 	assert.Contains(t, out, `{&#34;messages&#34;:[&#34;&lt;b&gt;Refund&lt;/b&gt;&#34;]}`)
 	assert.Contains(t, out, "more bytes … (its end was not kept)")
 	assert.NotContains(t, out, strings.Repeat("ja ", 1400), "bounded")
-	assert.Contains(t, shown(23), "What the calls of models said (20, and 3 more are not shown)")
+	assert.Contains(t, shown(23), "… and 3 more are not shown.")
 	assert.NotContains(t, shown(0), "What the calls of models said")
 }
 
@@ -157,7 +157,7 @@ func TestThePageIsReadWithoutSeeingIt(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(out, "<h1>"))
 	assert.Contains(t, out, `<html lang="en">`)
 	assert.Contains(t, out, `<th scope="row">refund-reply-lost</th>`)
-	assert.Contains(t, out, `<th scope="col">one-refund<small>critical</small></th>`)
+	assert.Contains(t, out, `<th scope="col">one-refund<small>crit</small></th>`)
 	assert.Contains(t, out, `aria-label="4 broken, 1 held: the evidence">4✗ 1✓</a>`, "signs have words")
 	assert.NotContains(t, out, "<th>", "every heading says of what")
 }

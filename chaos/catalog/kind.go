@@ -1,0 +1,354 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Made is what a fault or trigger was made of: a row and parameters. It checks and
+// describes itself by them.
+//
+// Parameters P are a struct with one field for each: string, bool, int, int64,
+// uint64 (in JSON a decimal string), float64, [time.Duration] (in JSON "1.5s"),
+// error (in JSON its text), [json.RawMessage], another struct, a slice or map of
+// these, a pointer to one, [chaos.Fault] or [chaos.When]. Its JSON tags name them;
+// without omitempty they are required. Three more tags say what a field means:
+//
+//   - doc:"…" describes it;
+//   - bounds:"min=1,over=0,max=9,enum=a|b" bounds a number, a duration, the length
+//     of a list (over and enum: its elements) or of a map, or with enum a text;
+//   - allowed:"…" says what is allowed, where the bounds alone say too little.
+//
+// An optional number that is 0 counts as left out. A struct may be embedded, a
+// pointer may not. Fields that are not exported are for the fault alone. planjson
+// refuses a row with parameters or tags that have no meaning.
+//
+// P may have methods that say more:
+//
+//   - Check(*Check) adds problems that bounds cannot see;
+//   - Coordinates(*chaos.Description) changes a description that depends on
+//     parameters;
+//   - Bounded() any returns what the bounds apply to in place of P;
+//   - Labelled() any returns the parameters that a label has in place of P.
+type Made[P any] struct {
+	row    *Row
+	Params P
+}
+
+// Check returns the problems of the parameters.
+func (m Made[P]) Check() error { return check(m.row, m.Params) }
+
+func check(row *Row, params any) error {
+	bounded := shown(row, params)
+	if p, ok := params.(interface{ Bounded() any }); ok {
+		bounded = p.Bounded()
+	}
+	c := row.Check(bounded)
+	if p, ok := params.(interface{ Check(*Check) }); ok {
+		p.Check(c)
+	}
+	return c.Err()
+}
+
+// Describe is the description by the row and the parameters.
+func (m Made[P]) Describe() chaos.Description { return describe(m.row, m.Params) }
+
+func describe(row *Row, params any) chaos.Description {
+	d := row.Describe(shown(row, params))
+	if p, ok := params.(interface{ Coordinates(*chaos.Description) }); ok {
+		p.Coordinates(&d)
+	}
+	return d
+}
+
+// shown are the parameters as the row has them.
+func shown(row *Row, params any) any {
+	if p, ok := params.(interface{ Labelled() any }); ok && row.Base != "" {
+		return p.Labelled()
+	}
+	return params
+}
+
+// Kind is the kind of the fault or trigger.
+func (m Made[P]) Kind() string { return m.row.Kind }
+
+// base is the kind that labels refer to.
+func (m Made[P]) base() string { return cmp.Or(m.row.Base, m.row.Kind) }
+
+// lazy completes the row of a kind when it is first needed.
+type lazy struct {
+	once sync.Once
+	row  *Row
+}
+
+// rowOf is the complete row of a kind whose faults or triggers, T, come from of.
+func rowOf[P, T any](l *lazy, r *Row, of func(P) T) *Row {
+	l.once.Do(func() {
+		_, trigger := any((*T)(nil)).(*chaos.When)
+		l.row = complete(*r, trigger, func(p P) any { return of(p) })
+	})
+	return l.row
+}
+
+// madeOf is what a fault or trigger of these parameters is made of.
+func madeOf[P any](row *Row, prepare func(P) P, p P) Made[P] {
+	if prepare != nil {
+		p = prepare(p)
+	}
+	return Made[P]{row, p}
+}
+
+// Inject is a kind of faults that act on a call.
+type Inject[P any] struct {
+	Row     Row
+	Phase   chaos.Phase
+	Prepare func(P) P // completes the parameters, from Go or JSON, for Inject; nil: nothing is to be done
+	Inject  func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error)
+	lazy    lazy
+}
+
+// Of makes a fault.
+func (k *Inject[P]) Of(p P) chaos.Fault {
+	return injecting[P]{madeOf(k.complete(), k.Prepare, p), k}
+}
+
+func (k *Inject[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+
+type injecting[P any] struct {
+	Made[P]
+	kind *Inject[P]
+}
+
+func (f injecting[P]) Phase() chaos.Phase { return f.kind.Phase }
+func (f injecting[P]) under(row *Row) chaos.Fault {
+	f.row = row
+	return f
+}
+
+func (f injecting[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return f.kind.Inject(ctx, c, f.Params, args, next)
+}
+
+// Fail is a kind of faults that only make an error; see [chaos.Failer].
+type Fail[P any] struct {
+	Row     Row
+	Prepare func(P) P // as in Inject
+	Fail    func(c chaos.Call, p P) error
+	lazy    lazy
+}
+
+// Of makes a fault.
+func (k *Fail[P]) Of(p P) chaos.Fault {
+	return failing[P]{madeOf(k.complete(), k.Prepare, p), k}
+}
+
+func (k *Fail[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+
+type failing[P any] struct {
+	Made[P]
+	kind *Fail[P]
+}
+
+func (f failing[P]) Fail(c chaos.Call) error { return f.kind.Fail(c, f.Params) }
+func (f failing[P]) under(row *Row) chaos.Fault {
+	f.row = row
+	return f
+}
+
+func (f failing[P]) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+// Remember is a kind of faults that keep a state S between calls, whose zero value
+// is ready to use. Each injector has a state of its own. Concurrent calls share it,
+// so it needs a lock and a bound.
+type Remember[P, S any] struct {
+	Row     Row
+	Phase   chaos.Phase
+	Prepare func(P) P // as in Inject
+	Inject  func(s *S, ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error)
+	lazy    lazy
+}
+
+// Of makes a fault.
+func (k *Remember[P, S]) Of(p P) chaos.Fault {
+	return remembering[P, S]{madeOf(k.complete(), k.Prepare, p), k, new(S)}
+}
+
+func (k *Remember[P, S]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+
+type remembering[P, S any] struct {
+	Made[P]
+	kind  *Remember[P, S]
+	state *S
+}
+
+func (f remembering[P, S]) Phase() chaos.Phase { return f.kind.Phase }
+func (f remembering[P, S]) Fresh() chaos.Fault { return f.under(f.row) }
+func (f remembering[P, S]) under(row *Row) chaos.Fault {
+	f.row, f.state = row, new(S)
+	return f
+}
+
+func (f remembering[P, S]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return f.kind.Inject(f.state, ctx, c, f.Params, args, next)
+}
+
+// Stream is a kind of faults that act on a stream as a whole; see [chaos.Streamer].
+// At a point that is no stream the call goes through, and the event has a note.
+type Stream[P any] struct {
+	Row    Row
+	Stream func(ctx context.Context, c chaos.Call, p P, items iter.Seq2[any, error]) iter.Seq2[any, error]
+	lazy   lazy
+}
+
+// Of makes a fault.
+func (k *Stream[P]) Of(p P) chaos.Fault {
+	return streaming[P]{madeOf(k.complete(), nil, p), k}
+}
+
+func (k *Stream[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+
+type streaming[P any] struct {
+	Made[P]
+	kind *Stream[P]
+}
+
+// Phase puts the fault after the source.
+func (streaming[P]) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (f streaming[P]) Stream(ctx context.Context, c chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return f.kind.Stream(ctx, c, f.Params, items)
+}
+
+func (streaming[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	chaos.Note(ctx, fmt.Sprintf("%s is no stream", c.Target))
+	return next(ctx, args)
+}
+
+// Match is a kind of triggers that choose calls by their coordinates and, with
+// MatchArgs, by their arguments.
+type Match[P any] struct {
+	Row       Row
+	Prepare   func(P) P // as in Inject
+	Match     func(p P, c chaos.Call) bool
+	MatchArgs func(p P, c chaos.Call, args any) bool // nil: Match decides; see [chaos.ArgsWhen]
+	WantsArgs func(p P) bool                         // reports whether MatchArgs is needed; nil: always
+	lazy      lazy
+}
+
+// Of makes a trigger.
+func (k *Match[P]) Of(p P) chaos.When {
+	w := matching[P]{madeOf(k.complete(), k.Prepare, p), k}
+	if k.MatchArgs != nil && (k.WantsArgs == nil || k.WantsArgs(p)) {
+		return matchingArgs[P]{w}
+	}
+	return w
+}
+
+func (k *Match[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+
+type matching[P any] struct {
+	Made[P]
+	kind *Match[P]
+}
+
+func (w matching[P]) Match(c chaos.Call) bool { return w.kind.Match(w.Params, c) }
+
+type matchingArgs[P any] struct{ matching[P] }
+
+func (w matchingArgs[P]) MatchArgs(c chaos.Call, args any) bool {
+	return w.kind.MatchArgs(w.Params, c, args)
+}
+
+// Ordinal is a kind of triggers that look at a call's number alone, from 0; see
+// [chaos.OrdinalWhen].
+type Ordinal[P any] struct {
+	Row   Row
+	Match func(p P, ordinal uint64) bool
+	lazy  lazy
+}
+
+// Of makes a trigger.
+func (k *Ordinal[P]) Of(p P) chaos.When {
+	return counting[P]{madeOf(k.complete(), nil, p), k}
+}
+
+func (k *Ordinal[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+
+type counting[P any] struct {
+	Made[P]
+	kind *Ordinal[P]
+}
+
+func (w counting[P]) Match(c chaos.Call) bool          { return w.kind.Match(w.Params, c.Ordinal) }
+func (w counting[P]) MatchOrdinal(ordinal uint64) bool { return w.kind.Match(w.Params, ordinal) }
+
+// Own is a kind of faults or triggers of a type of your own, which embeds [Made]. T
+// is [chaos.Fault] or [chaos.When].
+type Own[P, T any] struct {
+	Row  Row
+	Make func(Made[P]) T
+	lazy lazy
+}
+
+// Of makes a fault or trigger.
+func (k *Own[P, T]) Of(p P) T       { return k.Make(madeOf(k.complete(), nil, p)) }
+func (k *Own[P, T]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+
+// Label is a kind of faults that are those of another kind under a name of their
+// own, with the same error, effect on the call and behaviour. The example and the
+// coordinates that Row leaves empty are those of Base.
+type Label[P any] struct {
+	Row  Row
+	Base kind
+	Make func(P) chaos.Fault // a fault of Base
+	lazy lazy
+}
+
+// kind is any of the kinds.
+type kind interface{ complete() *Row }
+
+func (k *Label[P]) complete() *Row {
+	k.lazy.once.Do(func() {
+		r, base := k.Row, k.Base.complete()
+		r.Base, r.AsText, r.Order = base.Kind, base.AsText, cmp.Or(r.Order, base.Order)
+		r.Example = cmp.Or(r.Example, base.Example)
+		r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class),
+			cmp.Or(r.Visibility, base.Visibility)
+		r.Persistence, r.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)
+		k.lazy.row = complete(r, false, func(p P) any { return k.Make(p).(labelled).under(k.lazy.row) })
+	})
+	return k.lazy.row
+}
+
+// As returns f under the label. ok is false if the label has another kind, or
+// another base than f.
+func (k *Label[P]) As(kind string, f chaos.Fault) (as chaos.Fault, ok bool) {
+	l, ok := f.(labelled)
+	if kind != k.Row.Kind || !ok || l.base() != k.complete().Base {
+		return nil, false
+	}
+	return l.under(k.lazy.row), true
+}
+
+// labelled is a fault that can have a label.
+type labelled interface {
+	base() string
+	under(*Row) chaos.Fault
+}
+
+// List returns copies of the rows of kinds, which the caller may change.
+func List(kinds ...kind) []*Row {
+	rows := make([]*Row, len(kinds))
+	for i, k := range kinds {
+		row := *k.complete()
+		rows[i] = &row
+	}
+	return rows
+}

@@ -1,0 +1,268 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// A view makes the sections that a report is shown in. Formats differ in their order, and in how
+// much of a list they show.
+type view struct {
+	r      *contract.Report
+	g      *grid
+	groups []*group // of broken cells
+	most   int      // items of a list
+	page   bool     // there is room for all calls of a broken cell, and for links
+}
+
+func newView(r *contract.Report, most int) *view {
+	v := &view{r: r, g: newGrid(r), most: most}
+	v.groups = broken(r, v.g, most)
+	return v
+}
+
+// verdictOf is the verdict with the sign of the cells that decide it.
+func verdictOf(r *contract.Report) *document.Verdict {
+	m := markInconclusive
+	switch r.Score.Verdict {
+	case scoring.Pass:
+		m = markHeld
+	case scoring.Fail:
+		m = markBroken
+	}
+	return &document.Verdict{Sign: m.sign(), Name: r.Score.Verdict.String(), Why: r.Score.Why}
+}
+
+// matrix is the table of scenarios and invariants.
+func (v *view) matrix(head string) *document.Section {
+	left := v.g.dropNotRun()
+	t := &document.Table{Corner: "scenario", Repeat: true, Hints: []string{legendText(v.g)}}
+	if left != "" {
+		t.Hints = append(t.Hints, left)
+	}
+	for m := range marks {
+		if v.g.used.count[m] > 0 {
+			t.Legend = append(t.Legend, m.sign())
+		}
+	}
+	links := v.links()
+	for _, name := range v.g.invariants {
+		t.Heads = append(t.Heads, document.Head{Name: name, Below: severityName(v.g, name)})
+	}
+	t.Heads = append(t.Heads, document.Head{Name: "delivered"})
+	for _, scenario := range v.g.scenarios {
+		row := document.Row{Name: scenario}
+		for _, name := range v.g.invariants {
+			at := place{scenario, name}
+			cell := document.Cell{Link: links[at]}
+			if f := v.g.fields[at]; f != nil {
+				cell.Marks, cell.Words = f.marks(), f.words()
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		row.Cells = append(row.Cells, document.Cell{Text: v.g.delivered(scenario)})
+		t.Rows = append(t.Rows, row)
+	}
+	return &document.Section{Name: "scenarios and invariants", Head: head, Table: t}
+}
+
+// links leads each broken field of a page to its evidence.
+func (v *view) links() map[place]string {
+	links := map[place]string{}
+	if !v.page {
+		return links
+	}
+	for i, b := range v.groups[:min(v.most, len(v.groups))] {
+		for _, p := range b.places {
+			at := place{p.scenario, b.cell.Cell.Invariant}
+			links[at] = cmp.Or(links[at], "#"+brokenID(i))
+		}
+	}
+	return links
+}
+
+func brokenID(i int) string { return fmt.Sprintf("broken-%d", i+1) }
+
+// severityName returns a short name, so that a column can be narrow.
+func severityName(g *grid, invariant string) string {
+	s, ok := g.severity[invariant]
+	switch {
+	case !ok:
+		return document.Empty
+	case s == contract.Critical:
+		return "crit"
+	}
+	return s.String()
+}
+
+// notes has a point for each note.
+func (v *view) notes(notes []string) *document.Section {
+	s := &document.Section{Name: "notes"}
+	for _, note := range notes {
+		s.Items = append(s.Items, document.Item{Text: note, Lines: 8})
+	}
+	return s
+}
+
+// defects has an item for each defect.
+func (v *view) defects() *document.Section {
+	s := &document.Section{Name: "defects"}
+	if len(v.r.Defects) == 0 {
+		return s
+	}
+	s.Head, s.Intro, s.Beside = "DEFECTS", defectsHead(v.r), true
+	if v.r.SearchStopped != "" {
+		s.Intro += ". The search is not complete: " + v.r.SearchStopped + "."
+	}
+	for i := range v.r.Defects {
+		d := &v.r.Defects[i]
+		item := document.Item{ID: defectID(i + 1), Lead: fmt.Sprintf("%d %-8v", i+1, d.Severity),
+			Text: document.Clip(d.Sentence, maxSentence), Brief: invariantNames(d)}
+		item.Details = []document.Detail{{Kind: document.OneLine, List: breakLines(d)},
+			{Label: "facts", Text: strings.Join(factsOf(d), "; "), Lines: 8},
+			{Label: "in", Text: scenariosOf(d), Lines: 3},
+			{Label: "rerun", Kind: document.Command, Text: d.Rerun}}
+		s.Items = append(s.Items, item)
+	}
+	return s
+}
+
+func defectID(number int) string { return fmt.Sprintf("defect-%d", number) }
+
+// rates has the fields of which some trials held and some broke, and the promised rates.
+func (v *view) rates() *document.Section {
+	s := &document.Section{Name: "rates", Head: "RATES", Most: v.most}
+	for _, f := range notable(v.r) {
+		s.Items = append(s.Items, document.Item{Sign: new(markOfField(v.r, f).sign()),
+			Names: []string{f.Scenario, f.Invariant}, Text: fmt.Sprintf(" (%v): %s", f.Severity, standsText(v.r, f))})
+	}
+	return s
+}
+
+// broken has the groups of broken cells with their evidence. With calmFirst and a group that
+// broke without faults the others have a line each.
+func (v *view) broken(calmFirst bool, groups []*group) []*document.Section {
+	full := &document.Section{Name: "broken", Head: "BROKEN", Most: v.most}
+	brief := &document.Section{Name: "broken", Head: "BROKEN UNDER FAULTS", Most: v.most}
+	numbers := explained(v.r)
+	calmFirst = calmFirst && len(groups) > 0 && groups[0].calm()
+	for i, b := range groups {
+		if calmFirst && !b.calm() {
+			item := headOf(b)
+			item.Text, item.Lines = item.Text+": "+b.why(), 1
+			brief.Items = append(brief.Items, item)
+			continue
+		}
+		lines := maxFaults
+		if v.page {
+			lines = maxCalls
+		}
+		item := itemOf(b, lines)
+		if v.page {
+			item.ID = brokenID(i)
+			if n := numbers[b.cell.Cell]; n > 0 {
+				item.Details = append(item.Details, document.Detail{Label: "defect", Kind: document.Link,
+					Text: defectID(n), List: []string{fmt.Sprintf("defect %d", n)}})
+			}
+			item.Tables = callTables(b.cell.Evidence)
+		}
+		full.Items = append(full.Items, item)
+	}
+	if calmFirst {
+		full.Head, full.Intro = "BROKEN WITHOUT FAULTS", "The agent breaks these without any fault: mend them first."
+		if len(brief.Items) > 0 {
+			full.Intro += " What else broke has a line each below; run such a cell alone to see it in full."
+		}
+	}
+	all := []*document.Section{full, brief}
+	if n := len(v.groups) - len(groups); n > 0 {
+		all = append(all, &document.Section{
+			Intro: fmt.Sprintf("The defects above explain %s of broken cells, which %s not listed again.",
+				text.Plural(n, "kind"), text.Noun(n, "is", "are"))})
+	}
+	return all
+}
+
+// headOf names the invariant of a group, its first scenario and its trials.
+func headOf(b *group) document.Item {
+	return document.Item{Sign: new(b.mark.sign()), Names: []string{b.cell.Cell.Scenario, b.cell.Cell.Invariant},
+		Text: fmt.Sprintf(" (%v): %s", b.cell.Severity, b.outcome())}
+}
+
+// itemOf is a group with its evidence, and so many lines about its faults.
+func itemOf(b *group, lines int) document.Item {
+	item := headOf(b)
+	add := func(d document.Detail) { item.Details = append(item.Details, d) }
+	add(document.Detail{Label: "why", Text: b.why()})
+	if o := b.cell.Evidence; o != nil {
+		answer := o.Response
+		if strings.TrimSpace(answer) == "" {
+			answer = "(none)"
+		}
+		add(document.Detail{Label: "prompt", Kind: document.Quote, Text: o.Prompt})
+		add(document.Detail{Label: "answer", Kind: document.Quote, Text: answer})
+	}
+	add(document.Detail{Label: "faults", List: b.faults(lines), Lines: 3})
+	add(document.Detail{Label: "also", Kind: document.OneLine, List: b.also()})
+	add(document.Detail{Label: "rerun", Kind: document.Command, Text: b.cell.Rerun})
+	return item
+}
+
+// undecided has the reasons of cells that ran and were not decided.
+func (v *view) undecided() *document.Section {
+	s := &document.Section{Name: "not decided", Head: "NOT DECIDED", Most: v.most}
+	for _, u := range undecided(v.r, v.most) {
+		item := document.Item{Sign: new(u.mark.sign()), Names: u.scenarios[:1], Text: u.outcome() + ": " + u.reason(),
+			Brief: strings.Join(u.invariants, ", ")}
+		if len(s.Items) == 0 { // it may be a list of differences: mending it often mends the others
+			item.Lines = 24
+		}
+		s.Items = append(s.Items, item)
+	}
+	return s
+}
+
+// coverage is the table of the delivered faults.
+func (v *view) coverage() *document.Section {
+	g := newCoverGrid(v.r)
+	s := &document.Section{Name: "delivered faults by target and kind", Head: "DELIVERED FAULTS", Folded: true}
+	if len(g.targets) == 0 {
+		return s
+	}
+	s.Table = &document.Table{Corner: "target", Hints: []string{g.legend()}}
+	for _, kind := range g.kinds {
+		s.Table.Heads = append(s.Table.Heads, document.Head{Name: kind})
+	}
+	for _, target := range g.targets {
+		row := document.Row{Name: cmp.Or(target, document.Empty)}
+		for _, kind := range g.kinds {
+			row.Cells = append(row.Cells, document.Cell{Text: g.calls(target, kind)})
+		}
+		s.Table.Rows = append(s.Table.Rows, row)
+	}
+	return s
+}
+
+// withoutExplained are the groups whose cells not all have a defect.
+func withoutExplained(r *contract.Report, groups []*group) (rest []*group) {
+	numbers := explained(r)
+	for _, b := range groups {
+		if slices.ContainsFunc(b.places, func(p *brokenPlace) bool {
+			return slices.ContainsFunc(p.trials, func(trial int) bool {
+				c := p.cell.Cell
+				c.Trial = trial
+				return numbers[c] == 0
+			})
+		}) {
+			rest = append(rest, b)
+		}
+	}
+	return rest
+}
