@@ -13,19 +13,24 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
+// A TB is a test: a *testing.T.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
 // Run checks the rows of the package in the working directory: they are complete,
 // and what the example of each makes describes itself as the row says.
-func Run(t *testing.T, rows []*catalog.Row) {
+func Run(t TB, rows []*catalog.Row) {
 	t.Helper()
 	if err := Complete(".", rows); err != nil {
-		t.Error(err)
+		t.Errorf("%v", err)
 	}
 	for _, r := range rows {
 		if err := described(r); err != nil {
@@ -74,7 +79,8 @@ func described(r *catalog.Row) error {
 			return fmt.Errorf("it is described as %+v", d)
 		}
 	}
-	if d.Kind != r.Kind || !r.IsTrigger() && (d.Class == "" || d.Visibility == "" || d.Persistence == "" || d.Effect == "") {
+	lacks := d.Class == "" || d.Visibility == "" || d.Persistence == "" || d.Effect == ""
+	if d.Kind != r.Kind || !r.IsTrigger() && lacks {
 		return fmt.Errorf("the description %+v lacks a coordinate", d)
 	}
 	return nil
