@@ -199,7 +199,7 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 			}
 		}
 	}
-	all := c.changes.of(source)
+	all := c.changes.changed(source)
 	return func(yield func(T, error) bool) {
 		for item, err := range all {
 			value, _ := item.(T) // fit converted it; nil is the zero value
