@@ -202,8 +202,8 @@ func (s *side) add(state contract.CellState, violated bool, n int) {
 	}
 }
 
-// at is the state of a trial, from 0.
-func (s *side) at(trial int) contract.CellState {
+// stateOf is the state of a trial, from 0.
+func (s *side) stateOf(trial int) contract.CellState {
 	if trial < len(s.states) {
 		return s.states[trial]
 	}

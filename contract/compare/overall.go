@@ -209,7 +209,7 @@ func (u *units) add(to []unit, trial int, x float64) {
 
 func (u *units) addPairs(before, after *side, to []unit) {
 	for trial := range min(len(before.states), len(after.states)) {
-		b, a := before.at(trial), after.at(trial)
+		b, a := before.stateOf(trial), after.stateOf(trial)
 		if !decided(b) || !decided(a) {
 			continue
 		}

@@ -13,26 +13,21 @@ import (
 
 // Reports compares the report of a build with that of an earlier one, field by field.
 //
-// If the matrices differ, Matrices says in what. Fields in common by their names are
-// compared; the others are listed, and so are those whose scenario or prompts are not
-// the same, since a change of them is no change of the agent.
+// Matrices says in what the matrices differ. Fields in common by their names are compared; the
+// others are listed, and so are those whose scenario or prompts changed, since a change of them
+// is no change of the agent.
 //
 // Each field is tested: trial by trial ([stats.McNemar]) if both reports have the states of
 // trials and one seed, so that equal trials met equal faults; otherwise by its counts
-// ([stats.FisherExact]). In neither report a difference may be seen between runs of the scenario
-// that met the same: then trials may be copies, and [Repeats] are tested in place of them. A
-// field in which more trials break than before, among those that were made before too, is worse
-// if so many alike runs on each side are not chance, be it that no fault was delivered in them.
-// Holm's method adjusts over all tested fields, and all of them together are tested by trial
-// and by scenario: see [Overall]. Where pairs mean little, because an agent is known not to
-// repeat itself and has other numbers of trials, all trials are compared and not those in common.
-// When nothing changed, something is called a regression with a chance of
-// at most [Options.Level].
+// ([stats.FisherExact]), and so too if an agent that does not repeat itself has other numbers of
+// trials. If neither report saw two runs of a scenario differ that met the same, trials may be
+// copies: then [Repeats] are tested in their place, and more broken trials count also where no
+// fault was delivered in them. Holm's method adjusts over all tested fields. All of them
+// together are tested by trial and by scenario: see [Overall].
 //
 // A field that is undelivered, inconclusive or not run on one side is neither better nor
-// worse, but for one with Repeats that now breaks without a delivered fault. Nor is
-// one of a run with [contract.RunOptions.Sequential], whose trials stopped themselves: Unclear
-// has both decisions.
+// worse, but for one with Repeats that now breaks without a delivered fault. Nor is one of a run
+// with [contract.RunOptions.Sequential], whose trials stopped themselves.
 //
 // Errors: [*FieldError], joined, for a nil report, cells that contradict each other, and
 // options that are not allowed.
@@ -117,7 +112,7 @@ func moreBroken(before, after *side) bool {
 	}
 	net := 0
 	for trial, is := range after.states {
-		was := before.at(trial)
+		was := before.stateOf(trial)
 		switch {
 		case broke(is) && (was == contract.Held || was == contract.Undelivered):
 			net++

@@ -49,7 +49,7 @@ func (s *side) lacks() string {
 // pairsOf counts the trials that both sides decided.
 func pairsOf(before, after *side) (p stats.Pairs) {
 	for trial := range min(len(before.states), len(after.states)) {
-		was, is := before.at(trial), after.at(trial)
+		was, is := before.stateOf(trial), after.stateOf(trial)
 		switch {
 		case !decided(was) || !decided(is):
 		case was == contract.Held && is == contract.Held:

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/document"
-	"github.com/shakedown-go/shakedown/internal/junit"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -154,11 +153,11 @@ func (c *Comparison) HTML(w io.Writer) error {
 //
 // Errors are those of the writer.
 func (c *Comparison) JUnit(w io.Writer) error {
-	s := junit.Suite{Name: document.Clean(c.Before + " and " + c.After)}
+	s := document.Suite{Name: document.Clean(c.Before + " and " + c.After)}
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		one := junit.Case{Name: f.Invariant, Class: f.Scenario}
-		said := &junit.Result{Message: f.line(c.Before, c.After, c.Tested)}
+		one := document.Case{Name: f.Invariant, Class: f.Scenario}
+		said := &document.Result{Message: f.line(c.Before, c.After, c.Tested)}
 		switch {
 		case f.Regression:
 			said.Type = "worse, " + f.Severity.String()
@@ -170,21 +169,21 @@ func (c *Comparison) JUnit(w io.Writer) error {
 	}
 	for _, list := range c.left() {
 		for _, name := range list.names {
-			s.Add(junit.Case{Name: name, Class: "not compared", Skipped: &junit.Result{Message: list.what}})
+			s.Add(document.Case{Name: name, Class: "not compared", Skipped: &document.Result{Message: list.what}})
 		}
 	}
 	if o := c.Overall; o != nil {
-		one := junit.Case{Name: "over " + text.Plural(o.Scenarios, "scenario"), Class: "overall"}
+		one := document.Case{Name: "over " + text.Plural(o.Scenarios, "scenario"), Class: "overall"}
 		if o.Regression {
-			one.Failure = &junit.Result{Message: o.line(), Type: "worse"}
+			one.Failure = &document.Result{Message: o.line(), Type: "worse"}
 		}
 		s.Add(one)
 	}
 	if c.Compared() == 0 {
-		s.Add(junit.Case{Name: "compared", Class: "overall",
-			Failure: &junit.Result{Message: "no field could be compared", Type: "nothing compared"}})
+		s.Add(document.Case{Name: "compared", Class: "overall",
+			Failure: &document.Result{Message: "no field could be compared", Type: "nothing compared"}})
 	}
-	return written(junit.Write(w, &s))
+	return written(document.WriteJUnit(w, &s))
 }
 
 func written(err error) error {

@@ -44,7 +44,7 @@ func written(err error) error {
 	return nil
 }
 
-func one(is bool) int {
+func oneIf(is bool) int {
 	if is {
 		return 1
 	}

@@ -42,7 +42,7 @@ func solved(d *contract.Defect) bool {
 func defectsHead(r *contract.Report) string {
 	cells, critical, defects := 0, 0, 0
 	for i := range r.Defects {
-		defects += one(solved(&r.Defects[i]))
+		defects += oneIf(solved(&r.Defects[i]))
 		for _, b := range r.Defects[i].Breaks {
 			cells += len(b.Cells)
 			if b.Severity == scoring.Critical {

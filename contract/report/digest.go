@@ -30,7 +30,7 @@ type Digest struct {
 	Score       ScoreDigest  `json:"score"`
 	Broken      []BrokenCell `json:"broken" jsonschema:"broken cells, critical ones first and trials of accepted rates last, at most 10"`
 	Omitted     int          `json:"omitted,omitempty" jsonschema:"broken cells that this answer leaves out"`
-	Undelivered []string     `json:"undelivered,omitzero" jsonschema:"rules (scenario: rule) that never struck: they have tested nothing; at most 20"`
+	Undelivered []string     `json:"undelivered,omitzero" jsonschema:"rules (scenario: rule) that were never delivered: they have tested nothing; at most 20"`
 	Warnings    []string     `json:"warnings,omitzero" jsonschema:"sentences about the run as a whole, at most 20"`
 	Notes       []string     `json:"notes,omitzero" jsonschema:"what to know before trusting the numbers, at most 20"`
 	ElapsedSec  float64      `json:"elapsedSec" jsonschema:"wall time of the run, in seconds" range:"0"`
@@ -64,7 +64,7 @@ type ScoreDigest struct {
 	Decided      int                     `json:"decided" jsonschema:"cells that held or broke; fields if sequential" range:"0"`
 	Total        int                     `json:"total" range:"0"`
 	Inconclusive int                     `json:"inconclusive" range:"0"`
-	Undelivered  int                     `json:"undelivered" jsonschema:"cells whose faults never struck: they count in no score" range:"0"`
+	Undelivered  int                     `json:"undelivered" jsonschema:"cells in which no fault was delivered: they count in no score" range:"0"`
 	NotRun       int                     `json:"notRun" jsonschema:"cells that were filtered out" range:"0"`
 	Interval     *scoring.Interval       `json:"interval,omitempty" jsonschema:"95 % interval of passed/decided, by scenario"`
 	Severities   []scoring.SeverityScore `json:"severities,omitzero"`
@@ -87,7 +87,7 @@ type CellDigest struct {
 	Trial     int               `json:"trial"`
 	Severity  scoring.Severity  `json:"severity"`
 	State     scoring.CellState `json:"state"`
-	Broke     bool              `json:"broke,omitempty" jsonschema:"the invariant broke, be it that no fault struck"`
+	Broke     bool              `json:"broke,omitempty" jsonschema:"the invariant broke, be it that no fault was delivered"`
 	Why       string            `json:"why,omitempty" jsonschema:"why the state is not held"`
 	Delivered int               `json:"delivered" jsonschema:"calls on which a fault was delivered, and prompts that were rewritten"`
 	Rerun     string            `json:"rerun,omitempty" jsonschema:"the call that repeats the cell"`
@@ -240,16 +240,16 @@ func decisionsOf(r *contract.Report) map[place]*stats.Decision {
 
 // addLists adds the lists that the report has too.
 func (d *Digest) addLists(r *contract.Report) {
-	d.Fields, d.FieldsOmitted = few(notable(r), maxFields)
+	d.Fields, d.FieldsOmitted = capped(notable(r), maxFields)
 	goals := slices.Clone(r.Goals)
 	slices.SortStableFunc(goals, func(a, b contract.GoalCount) int { return compareBool(a.Reached(), b.Reached()) })
-	d.Goals, d.GoalsOmitted = few(goals, maxGoals)
+	d.Goals, d.GoalsOmitted = capped(goals, maxGoals)
 	for i := range d.Goals {
 		g := &d.Goals[i]
-		g.Scenarios, _ = few(g.Scenarios, maxGoals)
+		g.Scenarios, _ = capped(g.Scenarios, maxGoals)
 		g.Failed = text.Clip(g.Failed, maxShort)
 	}
-	d.Defects, d.DefectsOmitted = few(r.Defects, maxDefects)
+	d.Defects, d.DefectsOmitted = capped(r.Defects, maxDefects)
 	for i := range d.Defects {
 		d.PartsOmitted += shorten(&d.Defects[i])
 	}
@@ -258,16 +258,16 @@ func (d *Digest) addLists(r *contract.Report) {
 	slices.SortStableFunc(coverage, func(a, b contract.CoverCount) int {
 		return compareBool(a.Fault != "", b.Fault != "")
 	})
-	d.Coverage, d.CoverageOmitted = few(coverage, maxCover)
-	d.Judges, d.JudgesOmitted = few(r.Judges, maxJudges)
+	d.Coverage, d.CoverageOmitted = capped(coverage, maxCover)
+	d.Judges, d.JudgesOmitted = capped(r.Judges, maxJudges)
 	for i := range d.Judges {
 		j := &d.Judges[i]
 		j.Decide = text.Clip(j.Decide, maxShort)
-		j.Scenarios, _ = few(j.Scenarios, maxParts)
+		j.Scenarios, _ = capped(j.Scenarios, maxParts)
 		if j.Calibration != nil {
 			rates := *j.Calibration
 			rates.Warnings, _ = clippedTexts(rates.Warnings, maxParts, maxShort)
-			rates.Languages, _ = few(rates.Languages, maxParts)
+			rates.Languages, _ = capped(rates.Languages, maxParts)
 			j.Calibration = &rates
 		}
 	}
@@ -279,7 +279,7 @@ func (d *Digest) addScores(r *contract.Report) {
 	if s := r.Mutation; s != nil {
 		own := *s
 		own.Formula = text.Clip(s.Formula, maxShort)
-		own.Kinds, _ = few(s.Kinds, maxParts)
+		own.Kinds, _ = capped(s.Kinds, maxParts)
 		d.Mutation = &own
 	}
 	if s := r.Overall; s != nil {
@@ -294,16 +294,16 @@ func (d *Digest) addScores(r *contract.Report) {
 func shorten(d *contract.Defect) (omitted int) {
 	d.Sentence, d.Difference = text.Clip(d.Sentence, maxShort), text.Clip(d.Difference, maxShort)
 	var n int
-	d.Deliveries, n = few(d.Deliveries, maxParts)
+	d.Deliveries, n = capped(d.Deliveries, maxParts)
 	omitted += n
 	d.Facts, n = clippedTexts(d.Facts, maxParts, maxShort)
 	omitted += n
-	d.Breaks, n = few(d.Breaks, maxParts)
+	d.Breaks, n = capped(d.Breaks, maxParts)
 	omitted += n
 	for i := range d.Breaks {
 		b := &d.Breaks[i]
 		b.Why = text.Clip(b.Why, maxShort)
-		b.Cells, n = few(b.Cells, maxParts)
+		b.Cells, n = capped(b.Cells, maxParts)
 		omitted += n
 		b.At, n = clippedTexts(b.At, maxParts, maxTarget)
 		omitted += n
@@ -311,16 +311,16 @@ func shorten(d *contract.Defect) (omitted int) {
 	return omitted
 }
 
-// few returns a copy of the first elements of a list, and how many it leaves out. A copy of
+// capped returns a copy of the first elements of a list, and how many it leaves out. A copy of
 // none is nil.
-func few[T any](all []T, most int) (some []T, omitted int) {
+func capped[T any](all []T, most int) (some []T, omitted int) {
 	n := min(len(all), most)
 	return append([]T(nil), all[:n]...), len(all) - n
 }
 
-// clippedTexts is few, with each text clipped.
+// clippedTexts is capped, with each text clipped.
 func clippedTexts(all []string, most, bytes int) (some []string, omitted int) {
-	some, omitted = few(all, most)
+	some, omitted = capped(all, most)
 	for i := range some {
 		some[i] = text.Clip(some[i], bytes)
 	}

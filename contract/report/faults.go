@@ -11,30 +11,27 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-const (
-	maxFaults  = 5  // lines of a broken cell for its faults
-	maxWeighty = 20 // of those for faults that did work or decided the end, which are shown beyond maxFaults
-)
+// maxFaults bounds the lines of a broken cell for its faults.
+const maxFaults = 8
 
 // A rankedFault is one line about equal faults of a cell.
 type rankedFault struct {
 	event       *chaos.Event  // the first of them
 	calls       []uint64      // their numbers from 1, as in [when.Nth]
 	least, most time.Duration // that they waited
-	weighty     bool          // the work was done, or the run ended with it
+	weighty     bool          // the work was done, or it is the last one
 	text        string
 }
 
 // rankedFaults describes the faults delivered in a cell, equal ones on one line. First
-// are those whose call did its work and those that decided how the run ended, then
-// the others. Both are in the order of the calls.
+// are those whose call did its work, and the last that the run met, then the others. Both are
+// in the order of the calls.
 func rankedFaults(c *contract.CellReport) []*rankedFault {
 	o := c.Evidence
-	last := lastFaults(c)
 	var all []*rankedFault
+	var last *rankedFault
 	byText := make(map[string]*rankedFault)
 	for i := range o.Events {
 		e := &o.Events[i]
@@ -50,10 +47,12 @@ func rankedFaults(c *contract.CellReport) []*rankedFault {
 		}
 		f.calls = append(f.calls, e.Ordinal+1)
 		f.least, f.most = min(f.least, e.Spent), max(f.most, e.Spent)
-		f.weighty = f.weighty || e.Effect == chaos.EffectDone || slices.Contains(last, i)
+		f.weighty = f.weighty || e.Effect == chaos.EffectDone
+		last = f
 	}
 	for _, f := range all {
 		f.text = f.line()
+		f.weighty = f.weighty || f == last
 	}
 	slices.SortStableFunc(all, func(a, b *rankedFault) int { return -compareBool(a.weighty, b.weighty) })
 	return all
@@ -74,36 +73,8 @@ func (f *rankedFault) line() string {
 	return faultLine(f.event, calls+numbered(f.calls), waited)
 }
 
-// lastFaults returns the events of the faults that decided how the run ended: the
-// last one delivered, and the last one whose error the agent's answer, its error or
-// the reason quotes.
-func lastFaults(c *contract.CellReport) (events []int) {
-	o := c.Evidence
-	said := o.Response + "\n" + c.Why
-	if o.Err != nil {
-		said += "\n" + usercode.ErrorText(o.Err)
-	}
-	quoted := false
-	for i, e := range slices.Backward(o.Events) {
-		switch {
-		case e.Rule == "" || !e.Delivered:
-		case len(events) == 0:
-			events = append(events, i)
-			quoted = isQuoted(&e, said)
-		case !quoted && isQuoted(&e, said):
-			return append(events, i)
-		}
-	}
-	return events
-}
-
-func isQuoted(e *chaos.Event, said string) bool {
-	return e.Err != "" && strings.Contains(said, e.Err)
-}
-
-// faults describes the faults delivered in the group's cell, one line each. Beyond
-// most lines only those are shown that did work or decided the end. A last line
-// counts the faults that were left out.
+// faults describes the faults delivered in the group's cell, one line each, at most so many. A
+// last line counts the faults that were left out.
 func (b *group) faults(most int) []string {
 	c := b.cell
 	if c.Evidence == nil && c.Delivered == 0 && c.Layer != "" {
@@ -116,20 +87,15 @@ func (b *group) faults(most int) []string {
 	if original := c.Evidence.Original; original != nil {
 		lines = append(lines, "the prompt was rewritten; it was: "+cmp.Or(*original, "(empty)"))
 	}
-	left, weighty := 0, 0
+	left := 0
 	for i, f := range rankedFaults(c) {
-		if i < most || f.weighty && i < max(most, maxWeighty) {
+		if i < most {
 			lines = append(lines, f.text)
-			continue
-		}
-		left += len(f.calls)
-		if f.weighty {
-			weighty += len(f.calls)
+		} else {
+			left += len(f.calls)
 		}
 	}
 	switch {
-	case weighty > 0:
-		lines = append(lines, fmt.Sprintf("… and %d more; %d of them did work", left, weighty))
 	case left > 0:
 		lines = append(lines, fmt.Sprintf("… and %d more", left))
 	case len(lines) == 0 && c.Delivered > 0: // the evidence is one prompt of several

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // reads are faults on n calls whose errors all differ, so that each has its line.
@@ -23,37 +24,26 @@ func reads(n int) (events []chaos.Event) {
 	return events
 }
 
-func TestFaultsThatMatterAreFirstAndNeverLeftOut(t *testing.T) {
+func TestFaultsThatDidWorkAndTheLastAreFirst(t *testing.T) {
 	lost := chaos.Event{Target: "refund", Rule: "r", Fault: "lost", Delivered: true, Effect: chaos.EffectDone, Err: "timeout"}
 	for _, row := range []struct {
-		why   string
-		o     contract.Observation
-		cause string
-		want  []string
+		why    string
+		events []chaos.Event
+		want   []string
 	}{
-		{"one whose call did its work, and the last", contract.Observation{Events: append(reads(12), lost, reads(13)[12])}, "two refunds", []string{
-			"refund, call 1: lost", "read, call 13", "read, call 1:", "read, call 2:", "read, call 3:", "… and 9 more"}},
-		{"the one that the answer quotes", contract.Observation{Events: reads(12), Response: "Sorry: read failed, f."}, "no answer", []string{
-			"read, call 6:", "read, call 12:", "read, call 1:", "read, call 2:", "read, call 3:", "… and 7 more"}},
-		{"the one that the agent's error quotes", contract.Observation{Events: reads(12), Err: errors.New("agent: read failed, h")}, "no answer", []string{
-			"read, call 8:", "read, call 12:", "read, call 1:", "read, call 2:", "read, call 3:", "… and 7 more"}},
-		{"the one that the reason quotes, which is the last", contract.Observation{Events: reads(12)}, "the agent failed: read failed, l", []string{
-			"read, call 12:", "read, call 1:", "read, call 2:", "read, call 3:", "read, call 4:", "… and 7 more"}},
-		{"more than usual, if all of them did work", contract.Observation{Events: works(8)}, "", []string{
+		{"one whose call did its work, and the last", append(reads(12), lost, reads(13)[12]), []string{
+			"refund, call 1: lost", "read, call 13", "read, call 1:", "read, call 2:", "read, call 3:", "read, call 4:", "read, call 5:", "read, call 6:",
+			"… and 6 more"}},
+		{"all of them did work", works(8), []string{
 			"w, call 1:", "w, call 2:", "w, call 3:", "w, call 4:", "w, call 5:", "w, call 6:", "w, call 7:", "w, call 8:"}},
 	} {
-		b := &group{cell: &contract.CellReport{Evidence: &row.o, Why: row.cause}}
-		got := b.faults(maxFaults)
+		got := (&group{cell: &contract.CellReport{Evidence: &contract.Observation{Events: row.events}}}).faults(maxFaults)
 		if assert.Len(t, got, len(row.want), "%s: %q", row.why, got) {
 			for i, want := range row.want {
 				assert.Contains(t, got[i], want, row.why)
 			}
 		}
 	}
-	b := &group{cell: &contract.CellReport{Evidence: &contract.Observation{Events: append(works(25), reads(3)...)}}}
-	got := b.faults(maxFaults)
-	assert.Len(t, got, maxWeighty+1)
-	assert.Equal(t, "… and 8 more; 6 of them did work", got[maxWeighty], "a bound says what it hides; the last of all is shown")
 }
 
 // works are faults on n calls that did their work, each of another kind.
@@ -135,7 +125,7 @@ func TestFaultsCountEveryDeliveredCall(t *testing.T) {
 			e.Effect = rapid.SampledFrom([]chaos.Effect{chaos.EffectNone, chaos.EffectDone}).Draw(t, "effect")
 			if e.Rule != "" && e.Delivered {
 				delivered++
-				works += one(e.Effect == chaos.EffectDone)
+				works += oneIf(e.Effect == chaos.EffectDone)
 			}
 			events = append(events, e)
 		}
@@ -156,6 +146,124 @@ func TestFaultsCountEveryDeliveredCall(t *testing.T) {
 		if weighty < 0 {
 			weighty = len(ranked)
 		}
-		assert.GreaterOrEqual(t, len(shown), min(weighty, maxWeighty), "of %d that did work", works)
+		assert.GreaterOrEqual(t, len(shown), min(weighty, maxFaults), "of %d that did work", works)
 	})
+}
+
+func TestFaultLine(t *testing.T) {
+	change := chaos.Change{Path: "/total", Before: json.RawMessage("1"), After: json.RawMessage("100")}
+	for _, row := range []struct {
+		why  string
+		e    chaos.Event
+		want string
+	}{
+		{"a call counts from 1", chaos.Event{Target: "refund", Fault: "fail", Rule: "down", Ordinal: 3}, "refund, call 4: fail (rule down)"},
+		{"within its lane", chaos.Event{Target: "t", Fault: "f", Rule: "r", Lane: "b"}, "t, call 1 in lane b: f (rule r)"},
+		{"rules that helped are named", chaos.Event{Target: "t", Fault: "f", Rule: "r", Also: []string{"s", "u"}}, "t, call 1: f (rule r, with s, with u)"},
+		{"a wait is shown", chaos.Event{Target: "t", Fault: "latency", Rule: "r", Spent: 1500 * time.Millisecond}, "t, call 1: latency (rule r), waited 1.5s"},
+		{"so is what the caller got", chaos.Event{Target: "t", Fault: "f", Rule: "r", Err: "timeout", Effect: chaos.EffectUnknown},
+			"t, call 1: f (rule r), the caller got: timeout"},
+		{"and that the work was done all the same", chaos.Event{Target: "t", Fault: "f", Rule: "r", Err: "timeout", Effect: chaos.EffectDone},
+			"t, call 1: f (rule r), the caller got: timeout; the work was done"},
+		{"a lie is shown with both values", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: []chaos.Change{change}},
+			"t, call 1: f (rule r), /total: 1 became 100"},
+		{"a whole result has no path", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: []chaos.Change{{Before: json.RawMessage("{}"), After: json.RawMessage("null")}}},
+			"t, call 1: f (rule r), {} became null"},
+		{"many changes are counted", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: slices.Repeat([]chaos.Change{change}, 5)},
+			"t, call 1: f (rule r), /total: 1 became 100, /total: 1 became 100, /total: 1 became 100, and 2 more changes"},
+	} {
+		row.e.Delivered = true
+		c := &contract.CellReport{Evidence: &contract.Observation{Events: []chaos.Event{row.e}}}
+		assert.Equal(t, row.want, rankedFaults(c)[0].text, row.why)
+	}
+}
+
+func TestFaultsAreThoseThatWereDelivered(t *testing.T) {
+	c := &contract.CellReport{Delivered: 1, Evidence: &contract.Observation{Dropped: 2, Events: []chaos.Event{
+		{Target: "calm"},
+		{Target: "idle", Rule: "r", Fault: "f"},
+		{Target: "reached", Rule: "r", Fault: "f", Delivered: true},
+	}}}
+	b := &group{cell: c}
+	assert.Equal(t, []string{"reached, call 1: f (rule r)", "2 events did not fit the log"}, b.faults(100))
+}
+
+func TestNotes(t *testing.T) {
+	late := []contract.CellReport{{LateCalls: 2}, {}, {LateCalls: 1}}
+	for _, row := range []struct {
+		why  string
+		r    contract.Report
+		want string
+	}{
+		{"a warning", contract.Report{Warnings: []string{"a\nb"}}, "a\nb"},
+		{"a part of the matrix", contract.Report{Filtered: true}, "Some cells were left out by a filter: score and verdict are about those that ran."},
+		{"a log that was too small", contract.Report{Dropped: 3}, "3 events did not fit the logs of the cells."},
+		{"late calls", contract.Report{Cells: late}, "3 late calls came from agents whose cell had ended, in 2 cells; none reached a tool."},
+		{"agents left behind", contract.Report{Abandoned: 1}, "User code did not end in 1 cell: its goroutines were left behind."},
+		{"shared observations", contract.Report{SharedObservations: true},
+			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other."},
+		{"the state probe and more", contract.Report{StateProbed: true, CalmRuns: 3},
+			"The agent also ran without faults: 3 calm runs, which are no cells. Two of them checked whether the shared world keeps state between cells."},
+		{"a baseline", contract.Report{CalmRuns: 1}, "The agent also ran without faults: 1 calm run, which is no cell."},
+	} {
+		assert.Equal(t, []string{row.want}, notes(&row.r), row.why)
+	}
+	assert.Empty(t, notes(&contract.Report{}))
+}
+
+func TestEveryCellIsInTheGridOnce(t *testing.T) {
+	r := &contract.Report{Scenarios: []string{"a"}, Invariants: []string{"i"}}
+	states := []contract.CellState{contract.NotRun, contract.Held, contract.Broken, contract.Inconclusive, contract.Undelivered}
+	for _, scenario := range []string{"a", "not listed"} {
+		for _, state := range states {
+			r.Cells = append(r.Cells, contract.CellReport{Cell: contract.Cell{Scenario: scenario, Invariant: "i"}, State: state})
+		}
+	}
+	g := newGrid(r)
+	assert.Equal(t, []string{"a", "not listed"}, g.scenarios)
+	assert.Equal(t, len(r.Cells), g.used.cells)
+	for _, scenario := range g.scenarios {
+		assert.Equal(t, len(states), g.fieldOf(scenario, "i").cells)
+		assert.Equal(t, 4, g.fieldOf(scenario, "i").ran())
+		assert.Equal(t, "1 broken, 1 inconclusive, 1 undelivered, 1 held, 1 not run", g.fieldOf(scenario, "i").words())
+	}
+	assert.Nil(t, g.fieldOf("a", "j"), "an invariant that does not apply")
+	assert.Equal(t, []string{"a"}, r.Scenarios, "the report is left alone")
+}
+
+func TestUndecidedCellsAreGroupedByTheirReason(t *testing.T) {
+	cell := func(invariant string, state contract.CellState, why string) contract.CellReport {
+		return contract.CellReport{Cell: contract.Cell{Scenario: "s", Invariant: invariant}, State: state, Why: why}
+	}
+	r := &contract.Report{Cells: []contract.CellReport{
+		cell("i", contract.Inconclusive, "reset failed"), cell("j", contract.Undelivered, ""),
+		cell("j", contract.Inconclusive, "reset failed"), cell("j", contract.Inconclusive, ""),
+		cell("i", contract.Held, ""), {State: contract.Undelivered, Violated: true},
+	}}
+	var got []string
+	for _, u := range undecided(r, 100) {
+		got = append(got, text.Plural(u.cells, "cell")+" "+u.mark.short()+": "+u.reason())
+	}
+	assert.Equal(t, []string{"2 cells inconclusive: reset failed", "1 cell undelivered: no fault was delivered",
+		"1 cell inconclusive: no reason was given"}, got, "what broke without a fault is among the broken")
+}
+
+// A reason of many scenarios hides no other.
+func TestUndecidedReasonsOfManyScenariosAreOne(t *testing.T) {
+	r := &contract.Report{}
+	for i := range 9 {
+		for trial := range 2 {
+			r.Cells = append(r.Cells, contract.CellReport{Cell: contract.Cell{Scenario: fmt.Sprintf("down-%d", i), Invariant: "i", Trial: trial + 1},
+				State: contract.Inconclusive, Why: fmt.Sprintf("port %d is closed", i)})
+		}
+	}
+	r.Cells = append(r.Cells, contract.CellReport{Cell: contract.Cell{Scenario: "never", Invariant: "i", Trial: 1}, State: contract.Undelivered, Why: "no call"})
+	lines := func(most int) (got []string) {
+		for _, u := range undecided(r, most) {
+			got = append(got, u.scenarios[0]+u.outcome()+": "+u.reason())
+		}
+		return got
+	}
+	assert.Equal(t, []string{"down-0 and 8 other scenarios: 18 cells inconclusive: port 0 is closed", "never: 1 cell undelivered: no call"}, lines(9))
+	assert.Len(t, lines(10), 10)
 }

@@ -94,7 +94,7 @@ func everyText(r *contract.Report) string {
 	for _, k := range tries(r.Trials) {
 		few := 0
 		for _, t := range tasks {
-			few += one(t.Trials < k)
+			few += oneIf(t.Trials < k)
 		}
 		if few > 0 {
 			parts = append(parts,

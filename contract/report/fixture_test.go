@@ -168,9 +168,10 @@ func broken(why, response string, events ...chaos.Event) outcome {
 }
 
 func seen(c *contract.CellReport, response string, events ...chaos.Event) *contract.Observation {
+	c.Elapsed = 1250 * time.Millisecond
 	return &contract.Observation{
 		Cell: c.Cell, Prompt: "Refund order 1042 and tell the customer.", Response: response,
-		Elapsed: 1250 * time.Millisecond, Events: append([]chaos.Event{}, events...),
+		Elapsed: c.Elapsed, Events: append([]chaos.Event{}, events...),
 	}
 }
 

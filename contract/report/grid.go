@@ -146,8 +146,8 @@ func (g *grid) add(c *contract.CellReport, n int) {
 	}
 }
 
-// at returns the field of a place, or nil where the invariant does not apply.
-func (g *grid) at(scenario, invariant string) *field {
+// fieldOf returns the field of a place, or nil where the invariant does not apply.
+func (g *grid) fieldOf(scenario, invariant string) *field {
 	return g.fields[place{scenario, invariant}]
 }
 

@@ -85,7 +85,7 @@ func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*gr
 	return all
 }
 
-func compareBool(a, b bool) int { return one(a) - one(b) }
+func compareBool(a, b bool) int { return oneIf(a) - oneIf(b) }
 
 func (b *group) add(c *contract.CellReport, g *grid) {
 	at := len(b.places) - 1 // cells are in the order of scenarios
@@ -95,7 +95,8 @@ func (b *group) add(c *contract.CellReport, g *grid) {
 	if at < 0 {
 		at = len(b.places)
 		place := &brokenPlace{scenario: c.Cell.Scenario, cell: c}
-		if f := g.at(c.Cell.Scenario, c.Cell.Invariant); f != nil { // nil: Counts, which it is made of, lack the cell
+		f := g.fieldOf(c.Cell.Scenario, c.Cell.Invariant)
+		if f != nil { // nil: Counts, which it is made of, lack the cell
 			place.ran = f.ran()
 		}
 		b.places = append(b.places, place)
@@ -112,16 +113,13 @@ func (b *group) add(c *contract.CellReport, g *grid) {
 // choose decides which cell is shown: one of a scenario without faults, else the
 // first with evidence.
 func (b *group) choose() {
-	rank := func(p *brokenPlace) int { return 2*one(!isCalm(p.cell)) + one(p.cell.Evidence == nil) }
+	rank := func(p *brokenPlace) int { return 2*oneIf(!isCalm(p.cell)) + oneIf(p.cell.Evidence == nil) }
 	slices.SortStableFunc(b.places, func(p, q *brokenPlace) int { return cmp.Compare(rank(p), rank(q)) })
 	b.cell = b.places[0].cell
 }
 
 // outcome describes the group, such as "broken in 3 of 5 trials (1, 3, 4)".
 func (b *group) outcome() string {
-	if !b.mark.broken() { // the group of [Cell]
-		return b.mark.short()
-	}
 	how := "broken" + b.places[0].among()
 	if b.mark == markUnprovoked {
 		how += ", although no fault was delivered"
@@ -163,11 +161,8 @@ func (b *group) also() []string {
 
 func (b *group) why() string {
 	why := cmp.Or(b.cell.Why, noReason)
-	switch {
-	case b.cell.Why == "" && b.cell.State == contract.Held:
-		return "the invariant held"
-	case b.loose:
-		return why + "\n(the reasons of the others differ in numbers only)"
+	if b.loose {
+		why += "\n(the reasons of the others differ in numbers only)"
 	}
 	return why
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
-	"github.com/shakedown-go/shakedown/internal/junit"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -53,7 +52,7 @@ func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	all := junit.Suites{Name: title(r)}
+	all := document.Suites{Name: title(r)}
 	all.Add(verdictSuite(r))
 	if rates := ratesSuite(r, o); len(rates.Cases) > 0 {
 		all.Add(rates)
@@ -61,11 +60,11 @@ func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	for _, s := range scenarioSuites(r, o) {
 		all.Add(s)
 	}
-	return written(junit.Write(w, &all))
+	return written(document.WriteJUnit(w, &all))
 }
 
-func verdictSuite(r *contract.Report) *junit.Suite {
-	s := &junit.Suite{Name: "verdict", Properties: &junit.Properties{}}
+func verdictSuite(r *contract.Report) *document.Suite {
+	s := &document.Suite{Name: "verdict", Properties: &document.Properties{}}
 	s.Properties.Add("verdict", r.Score.Verdict.String())
 	s.Properties.Add("why", r.Score.Why)
 	for _, f := range facts(r) {
@@ -77,8 +76,8 @@ func verdictSuite(r *contract.Report) *junit.Suite {
 	for _, note := range withCalm(r, notes(r)) {
 		s.Properties.Add("note", note)
 	}
-	c := junit.Case{Name: "verdict", Class: title(r)}
-	why := &junit.Result{Message: r.Score.Why, Type: r.Score.Verdict.String()}
+	c := document.Case{Name: "verdict", Class: title(r)}
+	why := &document.Result{Message: r.Score.Why, Type: r.Score.Verdict.String()}
 	switch r.Score.Verdict {
 	case scoring.Fail:
 		c.Failure = why
@@ -89,20 +88,20 @@ func verdictSuite(r *contract.Report) *junit.Suite {
 	return s
 }
 
-func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junit.Suite {
-	var suites []*junit.Suite
+func scenarioSuites(r *contract.Report, o *JUnitOptions) []*document.Suite {
+	var suites []*document.Suite
 	numbers := explained(r)
-	byName, all := make(map[string]*junit.Suite), make(map[string]time.Duration) // what the cells took
+	byName, all := make(map[string]*document.Suite), make(map[string]time.Duration) // what the cells took
 	rates := decisionsOf(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		s := byName[c.Cell.Scenario]
 		if s == nil {
-			s = &junit.Suite{Name: c.Cell.Scenario}
+			s = &document.Suite{Name: c.Cell.Scenario}
 			byName[c.Cell.Scenario] = s
 			suites = append(suites, s)
 		}
-		if spent := elapsed(c); spent > 0 {
+		if spent := c.Elapsed; spent > 0 {
 			sum := all[c.Cell.Scenario]
 			sum += min(spent, math.MaxInt64-sum) // the sum of cells that hung may overflow
 			all[c.Cell.Scenario], s.Time = sum, seconds(sum)
@@ -116,24 +115,15 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junit.Suite {
 	return suites
 }
 
-// elapsed returns how long the answers of a cell took. A report of an older version
-// has that in its evidence only.
-func elapsed(c *contract.CellReport) time.Duration {
-	if c.Elapsed == 0 && c.Evidence != nil {
-		return c.Evidence.Elapsed
-	}
-	return c.Elapsed
-}
-
 // ratesSuite has a case for each promised rate.
-func ratesSuite(r *contract.Report, o *JUnitOptions) *junit.Suite {
-	s := &junit.Suite{Name: "rates"}
+func ratesSuite(r *contract.Report, o *JUnitOptions) *document.Suite {
+	s := &document.Suite{Name: "rates"}
 	for _, f := range notable(r) {
 		if f.AtLeast == 0 {
 			continue
 		}
-		c := junit.Case{Name: f.Scenario + "/" + f.Invariant, Class: title(r) + ".rates"}
-		result := &junit.Result{Message: standsText(r, f),
+		c := document.Case{Name: f.Scenario + "/" + f.Invariant, Class: title(r) + ".rates"}
+		result := &document.Result{Message: standsText(r, f),
 			Type: f.Standing.Decision.String() + ", " + f.Severity.String()}
 		switch {
 		case f.Standing.Decision == stats.Accepted:
@@ -152,16 +142,16 @@ func ratesSuite(r *contract.Report, o *JUnitOptions) *junit.Suite {
 }
 
 func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
-	rates map[place]*stats.Decision) junit.Case {
-	out := junit.Case{
+	rates map[place]*stats.Decision) document.Case {
+	out := document.Case{
 		Name:  c.Cell.Invariant + "/" + strconv.Itoa(c.Cell.Trial),
 		Class: title(r) + "." + c.Cell.Scenario,
 	}
-	if spent := elapsed(c); spent > 0 {
+	if spent := c.Elapsed; spent > 0 {
 		out.Time = seconds(spent)
 	}
 	m := markOf(c)
-	result := &junit.Result{Message: c.Why, Type: m.short()}
+	result := &document.Result{Message: c.Why, Type: m.short()}
 	switch {
 	case m == markHeld:
 	case m.broken() && rates[place{c.Cell.Scenario, c.Cell.Invariant}] != nil:

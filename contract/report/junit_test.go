@@ -166,7 +166,7 @@ func TestJUnitShowsWhatBroke(t *testing.T) {
 		assert.Contains(t, c.Failure.Text, part)
 	}
 	require.NotNil(t, c.Time)
-	assert.Equal(t, 1.25, *c.Time, "of the evidence")
+	assert.Equal(t, 1.25, *c.Time)
 	assert.Nil(t, find(t, s, "order desk.calm", "one-refund/1").Time, "unknown is not zero")
 }
 

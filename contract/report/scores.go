@@ -71,7 +71,7 @@ func mutationText(s *scoring.MutationScore) string {
 	if s.Decided > 0 {
 		value = fmt.Sprintf("%s of 1, weighted by kind: %s; held %s", strconv.FormatFloat(s.Value, 'f', 3, 64),
 			s.Formula,
-			of(s.Passed, s.Decided, s.Interval, s.Prompts))
+			shareOf(s.Passed, s.Decided, s.Interval, s.Prompts))
 	}
 	return value + left(s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
@@ -81,7 +81,7 @@ func kindText(k scoring.KindScore, prompts int) string {
 	if k.Decided == 0 {
 		return fmt.Sprintf("%s × %s: none of %s decided", k.Kind, weight, text.Number(k.Total))
 	}
-	return fmt.Sprintf("%s × %s: %s", k.Kind, weight, of(k.Passed, k.Decided, k.Interval, prompts)) +
+	return fmt.Sprintf("%s × %s: %s", k.Kind, weight, shareOf(k.Passed, k.Decided, k.Interval, prompts)) +
 		left(k.Total-k.Decided, "not decided")
 }
 
@@ -111,8 +111,8 @@ func overallText(s *scoring.Overall) string {
 
 func points(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// of is a share of mutations of so many prompts, with its interval.
-func of(passed, decided int, in scoring.Interval, prompts int) string {
+// shareOf is a share of mutations of so many prompts, with its interval.
+func shareOf(passed, decided int, in scoring.Interval, prompts int) string {
 	s := fmt.Sprintf("%s of %s", text.Number(passed), text.Number(decided))
 	if in.Level > 0 {
 		by := "by text"

@@ -73,3 +73,59 @@ func TestScoresWithoutADecidedCell(t *testing.T) {
 		assert.Contains(t, b.String(), want)
 	}
 }
+
+// withJudge is a report with one judge, as change leaves it.
+func withJudge(t testing.TB, change func(s *scoring.JudgeScore)) *contract.Report {
+	r := build(t, "judged", 1, []madeScenario{{"calm", true}}, []madeInvariant{{id: "kind", severity: contract.High}}, nil)
+	least, most := 0.7, 0.9
+	s := scoring.JudgeScore{Invariant: "kind", Judge: "script", Version: "1", Decide: "It is kind.", Asked: 12, Held: 8,
+		Broken: 2, Unsure: 1, Failed: 1, Scenarios: []scoring.JudgeScenario{{Scenario: "calm", Held: 8, Broken: 1}, {Scenario: "other", Broken: 1, Unsure: 1}}, Distinct: 10, Cached: 3, Disputed: 1, Calls: 24, Malformed: 2, Cost: 1.5,
+		Calibration: &scoring.JudgeRates{Judge: "script", Version: "1", Date: "2026-05-01", Sample: "by hand", Found: 9,
+			Bad: 10, Spared: 19, Good: 20, Moved: 1, Attacks: 14, Least: &least, Most: &most,
+			Languages: []scoring.JudgeLanguage{{Language: "de", Found: 2, Bad: 3, Spared: 9, Good: 9},
+				{Language: "", Found: 7, Bad: 7, Spared: 10, Good: 11}},
+			Interval: scoring.Interval{Low: 0.5, High: 1, Level: 0.95, Clusters: 2}, Warnings: []string{"1 attack talked the judge round"}}}
+	change(&s)
+	r.Judges = []scoring.JudgeScore{s}
+	return r
+}
+
+// Every format shows what a judge ruled, how often it errs, and what is doubtful.
+func TestReportsShowJudges(t *testing.T) {
+	r := withJudge(t, func(*scoring.JudgeScore) {})
+	var text, page bytes.Buffer
+	require.NoError(t, report.Text(&text, r, &report.TextOptions{Width: 400}))
+	require.NoError(t, report.Markdown(&page, r, nil))
+	for _, want := range []string{"8 of 10 judged answers held, 80.0 % raw (95 % interval ", ", by scenario), and 72.7 % to 81.8 % with those unsure all broken or " +
+		"all held; 70.0 % to 90.0 % corrected (95 % interval 50.0 % to 100.0 %, Lang and Reiczigel by scenario)",
+		"1 unsure, 1 failed, 1 disputed, 3 kept from before, 2 malformed, 24 calls, cost 1.5",
+		"found 9 of 10 broken (95 % interval 55.5 % to 99.7 %, exact), spared 19 of 20 good (95 % interval 75.1 % to 99.9 %, exact); " +
+			"1 of 14 attacks talked it round",
+		"de: found 2 of 3 broken (95 % interval 9.4 % to 99.2 %, exact), spared 9 of 9 good (95 % interval 66.4 % to 100.0 %, exact)",
+		"not known: found 7 of 7 broken", "1 attack talked the judge round."} {
+		assert.Contains(t, text.String(), want)
+		assert.Contains(t, page.String(), want)
+	}
+}
+
+// Of one language there is one line, and what a judge says against itself is a note.
+func TestReportsShowLanguagesAndContradictions(t *testing.T) {
+	shown := func(r *contract.Report) string {
+		var text bytes.Buffer
+		require.NoError(t, report.Text(&text, r, &report.TextOptions{Width: 400}))
+		return text.String()
+	}
+	r := withJudge(t, func(s *scoring.JudgeScore) {
+		s.Contradicted = 2
+		s.Calibration.Languages = []scoring.JudgeLanguage{{Language: "en", Found: 9, Bad: 10, Spared: 19, Good: 20}}
+		s.Calibration.Attacks, s.Calibration.Moved = 0, 0
+	})
+	text := shown(r)
+	assert.Contains(t, text, "75.1 % to 99.9 %, exact), all in en; not attacked\n")
+	assert.NotContains(t, text, "\nlanguage ")
+	assert.Contains(t, text, "2 contradicted, 3 kept from before")
+	assert.Contains(t, text, "* The judge of kind, script version 1, contradicted itself: of 2 questions that several cells asked, "+
+		"it ruled held for one and broken for another.")
+	r.Judges[0].Calibration.Languages = nil
+	assert.Contains(t, shown(r), "75.1 % to 99.9 %, exact); not attacked\n", "a report of before has no languages")
+}

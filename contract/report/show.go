@@ -125,7 +125,7 @@ func (v *view) defects() *document.Section {
 		d := &v.r.Defects[i]
 		item := document.Item{ID: defectID(i + 1), Lead: fmt.Sprintf("%d %-8v", i+1, d.Severity),
 			Text: document.Clip(d.Sentence, maxSentence), Brief: invariantNames(d)}
-		item.Details = []document.Detail{{Kind: document.Brief, List: breakLines(d)},
+		item.Details = []document.Detail{{Kind: document.OneLine, List: breakLines(d)},
 			{Label: "facts", Text: strings.Join(factsOf(d), "; "), Lines: 8},
 			{Label: "in", Text: scenariosOf(d), Lines: 3},
 			{Label: "rerun", Kind: document.Command, Text: d.Rerun}}
@@ -210,7 +210,7 @@ func itemOf(b *group, lines int) document.Item {
 		add(document.Detail{Label: "answer", Kind: document.Quote, Text: answer})
 	}
 	add(document.Detail{Label: "faults", List: b.faults(lines), Lines: 3})
-	add(document.Detail{Label: "also", Kind: document.Brief, List: b.also()})
+	add(document.Detail{Label: "also", Kind: document.OneLine, List: b.also()})
 	add(document.Detail{Label: "rerun", Kind: document.Command, Text: b.cell.Rerun})
 	return item
 }

@@ -195,7 +195,7 @@ func repeatsNote(r *contract.Report) string {
 	}
 	copied := 0
 	for _, f := range r.Fields {
-		copied += one(f.Distinct > 0)
+		copied += oneIf(f.Distinct > 0)
 	}
 	if copied > 0 {
 		parts = append(parts, fmt.Sprintf("In %s of %s some trials are copies, which intervals of fields, promised rates and "+
@@ -225,20 +225,17 @@ func withCalm(r *contract.Report, notes []string) []string {
 }
 
 // calmNote says how often the agent ran besides the cells, which costs as much; "" if
-// it did not. Older reports have no such number.
+// it did not.
 func calmNote(r *contract.Report) string {
-	runs := fmt.Sprintf("The agent also ran %d times without faults: calm runs, which are no cells.", r.CalmRuns)
-	switch {
-	case r.StateProbed && r.CalmRuns <= 2:
-		return "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."
-	case r.StateProbed:
-		return runs + " Two of them checked whether the shared world keeps state between cells."
-	case r.CalmRuns == 1:
-		return "The agent also ran once without faults: a calm run, which is no cell."
-	case r.CalmRuns > 1:
-		return runs
+	if r.CalmRuns == 0 {
+		return ""
 	}
-	return ""
+	note := fmt.Sprintf("The agent also ran without faults: %s, which %s.", text.Plural(r.CalmRuns, "calm run"),
+		text.Noun(r.CalmRuns, "is no cell", "are no cells"))
+	if r.StateProbed {
+		note += " Two of them checked whether the shared world keeps state between cells."
+	}
+	return note
 }
 
 func late(r *contract.Report) (calls, cells int) {

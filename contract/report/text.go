@@ -7,7 +7,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 const (
@@ -40,13 +39,6 @@ func (o *TextOptions) write(w io.Writer, sections []*document.Section) error {
 	return written(document.Text(w, sections, cmp.Or(o.Width, defaultWidth), o.Color))
 }
 
-func (o *TextOptions) check() error {
-	if o.Width != 0 && o.Width < minWidth {
-		return fields.Wrong("TextOptions.Width", o.Width, "0, or 40 and up")
-	}
-	return nil
-}
-
 // Text writes the report for a terminal or a log: the table of scenarios and
 // invariants, the verdict and its numbers, then the broken cells and the reasons of
 // those that were not decided. A broken cell has its prompt, its answer, the
@@ -63,7 +55,10 @@ func (o *TextOptions) check() error {
 // is written; and those of the writer.
 func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	o = cmp.Or(o, new(TextOptions))
-	if err := cmp.Or(o.check(), check(r)); err != nil {
+	if o.Width != 0 && o.Width < minWidth {
+		return fields.Wrong("TextOptions.Width", o.Width, "0, or 40 and up")
+	}
+	if err := check(r); err != nil {
 		return err
 	}
 	v := newView(r, limit(o.MaxBroken, defaultBroken))
@@ -77,24 +72,6 @@ func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	all := []*document.Section{matrix, verdict, v.notes(notes(r)), v.defects(), v.rates()}
 	all = append(all, v.broken(o.MaxBroken >= 0, withoutExplained(r, v.groups))...)
 	return o.write(w, append(all, v.undecided(), v.coverage()))
-}
-
-// Cell writes one cell as [Text] writes a broken one: its state and the reason, its
-// prompt, its answer, the delivered faults and the line that reruns it. The option
-// MaxBroken has no effect.
-//
-// Errors: [*FieldError] for a nil cell and a Width that is not allowed, before anything is
-// written; and those of the writer.
-func Cell(w io.Writer, c *contract.CellReport, o *TextOptions) error {
-	o = cmp.Or(o, new(TextOptions))
-	if err := o.check(); err != nil {
-		return err
-	}
-	if c == nil {
-		return fields.Wrong("cell", fielderror.Found("nil"), "the report of a cell")
-	}
-	b := &group{cell: c, mark: markOf(c), places: []*brokenPlace{{cell: c, trials: []int{c.Cell.Trial}, ran: 1}}}
-	return o.write(w, []*document.Section{{Items: []document.Item{itemOf(b, maxFaults)}}})
 }
 
 // Line returns the outcome of one cell and the reason on one line of at most width

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
 )
 
 // A kind is the groups that are one defect.
@@ -27,7 +26,7 @@ func (e *explainer) defects() []contract.Defect {
 			rest = append(rest, e.unexplained(g))
 			continue
 		}
-		shape, targets := wording.Pattern(g.Hits)
+		shape, targets := patternOf(g.Hits)
 		shape = fmt.Sprintf("%q %v %v", shape, g.Sure != nil, g.Cut)
 		if len(g.Hits) == 0 {
 			shape += e.withoutCalls(g)
@@ -99,8 +98,8 @@ type breach struct {
 	groups    []*group
 }
 
-// at are the targets as text.
-func (p *breach) at() string { return strings.Join(p.targets, ", ") }
+// targetText is the targets as text.
+func (p *breach) targetText() string { return strings.Join(p.targets, ", ") }
 
 // defect makes the defect of a kind.
 func (e *explainer) defect(k *kind) contract.Defect {
@@ -110,7 +109,7 @@ func (e *explainer) defect(k *kind) contract.Defect {
 	})
 	breaches := breachesOf(k)
 	main := mainTargets(breaches)
-	inMain := func(p *breach) bool { return slices.Contains(main, p.at()) }
+	inMain := func(p *breach) bool { return slices.Contains(main, p.targetText()) }
 	g := breaches[slices.IndexFunc(breaches, inMain)].groups[0]
 	d := contract.Defect{Severity: g.severity, Rerun: g.first.Rerun, Cut: g.Cut, Sentence: e.sentence(g, main)}
 	for _, h := range g.Hits {
@@ -150,11 +149,11 @@ func (e *explainer) sentence(g *group, main []string) string {
 	if len(g.Hits) == 0 {
 		return e.secrets.Text(e.withoutCalls(g))
 	}
-	_, places := wording.Pattern(g.Hits)
+	_, places := patternOf(g.Hits)
 	if len(places) == 1 {
-		places = []string{wording.Or(main)}
+		places = []string{orList(main)}
 	}
-	return e.secrets.Text(wording.Sentence(g.Hits, places))
+	return e.secrets.Text(sentenceOf(g.Hits, places))
 }
 
 // keepBreach keeps a defect for what it breaks at its targets, and returns the id. Why it could
@@ -167,7 +166,7 @@ func (e *explainer) keepBreach(p *breach, d *contract.Defect) string {
 	if g.Cut || g.once || g.Sure != nil && !g.Sure.OK {
 		return "" // it may not be the smallest, or may not break
 	}
-	id, err := e.keep(g, e.sentence(g, []string{p.at()}))
+	id, err := e.keep(g, e.sentence(g, []string{p.targetText()}))
 	if err != nil {
 		fact := "not kept: " + strings.Join(strings.Fields(e.secrets.Text(err.Error())), " ")
 		if !slices.Contains(d.Facts, fact) {
@@ -206,7 +205,7 @@ func (e *explainer) ofRules(g *group) string {
 // breachesOf are what the groups of a kind break, by invariant and targets.
 func breachesOf(k *kind) (all []*breach) {
 	for _, g := range k.groups {
-		_, targets := wording.Pattern(g.Hits)
+		_, targets := patternOf(g.Hits)
 		i := slices.IndexFunc(all, func(p *breach) bool {
 			return p.invariant == g.Invariant && slices.Equal(p.targets, targets)
 		})
@@ -228,7 +227,7 @@ func mainTargets(breaches []*breach) (main []string) {
 		if at[p.invariant] == nil {
 			invariants = append(invariants, p.invariant)
 		}
-		at[p.invariant] = append(at[p.invariant], p.at())
+		at[p.invariant] = append(at[p.invariant], p.targetText())
 	}
 	main = at[invariants[0]]
 	for _, name := range invariants[1:] {

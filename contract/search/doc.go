@@ -17,38 +17,30 @@
 //
 // # How it looks
 //
-// Broken cells are grouped by scenario, invariant and the shape of the reason, which is
-// the reason without quoted texts, names of injection points and numbers. For each group:
+// Broken cells are grouped by scenario, invariant and the shape of the reason: the reason
+// without quoted texts, names of injection points and numbers. For each group:
 //
 //   - The cell runs again under the rules of its scenario, with the same names, so that
-//     every draw stays. What was delivered in it can be left out, delivery by delivery.
+//     every draw stays. What was delivered in it can be left out, delivery by delivery; where
+//     the deliveries alone do not break it again, rule by rule.
 //   - A dichotomic search finds a set of deliveries that breaks the same invariant for a
 //     reason of the same shape, and of which none can be left out (Hemery, Lecoutre, Sais
 //     and Boussemart, Extracting MUCs from Constraint Networks, ECAI 2006). It asks about
-//     k·log2(n) + 2k of the sets of n deliveries, for a result of k. Then what the invariant
-//     does not need is left out, whatever the reason: it may list what failed.
+//     k·log2(n) + 2k of the sets of n deliveries, for a result of k.
 //   - Milder faults are tried in the place of each: a plain failure, a time-out before the
-//     work, a shorter wait. What is not needed beside them is left out, and again, until
-//     nothing changes.
+//     work, a shorter wait. What is not needed beside them is left out, and again.
 //   - Each fault of the result is lifted from the cell. Where that breaks the invariant all
 //     the same, the cell has another cause in it, which is searched alike (Reiter, A Theory
 //     of Diagnosis from First Principles, Artificial Intelligence 32, 1987).
 //
-// A cell that did not meet the faults found for its group, call by call, is counted with
-// those that it met, or searched again with others of its kind. Groups are one defect when
-// they break by the same pattern at the same targets, or break one invariant alike by the
-// same pattern with one target. Each target has its cells and its file.
+// A cell that did not meet the faults of its group is counted with those that it met, or
+// searched again. Groups are one defect when they break by the same pattern at the same
+// targets, or break one invariant alike by the same pattern with one target.
 //
-// A fault with memory ([chaos.Stateful]) gets the earlier calls of its rule too. Where
-// the deliveries alone do not break the cell again, whole rules are left out instead.
-//
-// # Agents that do not repeat themselves
-//
-// The first run is compared with the cell, call by call. If they differ, a sequential test
-// (SPRT, in package scoring/stats) answers each question in several runs. Calls are told
-// by their number in lane and target, and what was found is run afresh until it breaks
-// four times, beside calm runs. A defect that does not do so within 24 runs, or not more
-// than twice as often as they break, is unconfirmed.
+// If a run differs from its cell, the agent does not repeat itself. Then a sequential test
+// (SPRT, in package scoring/stats) answers each question in several runs, and what was found is
+// run afresh until it breaks four times, beside calm runs. A defect that does not do so
+// within 24 runs, or not more than twice as often as they break, is unconfirmed.
 //
 // # What nobody wrote a scenario for
 //

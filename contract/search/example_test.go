@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,4 +64,81 @@ func honest(_ context.Context, o *contract.Observation) error {
 		return errors.New("it claims what it does not know")
 	}
 	return nil
+}
+
+// buys is an agent that pays, and tries once more if that fails.
+func buys() *contract.Matrix {
+	return &contract.Matrix{
+		Prompts: []string{"Buy a teapot."},
+		NewWorld: func(context.Context) (*contract.World, error) {
+			paid := 0
+			tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "pay", Effect: chaos.EffectDone},
+				func(context.Context, struct{}) (string, error) {
+					paid++
+					return "paid", nil
+				}))
+			agent := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+				for range 2 {
+					if _, err := tools.CallTool(ctx, "pay", json.RawMessage("{}")); err == nil {
+						return "Bought.", nil
+					}
+				}
+				return "I could not pay.", nil
+			}
+			return &contract.World{Agent: agent, Tools: tools,
+				State: func(context.Context) (any, error) { return paid, nil }}, err
+		},
+		Invariants: []contract.Invariant{{Name: "pays-once", Severity: contract.Critical, Needs: contract.NeedState,
+			Check: func(_ context.Context, o *contract.Observation) error {
+				if o.After.(int) > 1 {
+					return errors.New("it paid more than once")
+				}
+				return nil
+			}}},
+	}
+}
+
+// A sweep needs no scenarios: it tries faults on the calls that a calm run makes.
+func ExampleSweep() {
+	swept, err := search.Sweep(context.Background(), buys(), &search.Options{Budget: search.Budget{Runs: 100}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range swept.Defects {
+		fmt.Printf("%v: %s\n", d.Severity, d.Sentence)
+		for _, f := range d.Facts {
+			fmt.Println("  " + f)
+		}
+	}
+	fmt.Println(swept.Covered())
+	// Output:
+	// critical: pay does its work and its reply is lost
+	//   the agent tries twice
+	//   pay is called again with equal arguments after its work was done
+	//   it breaks alike with duplicate
+	//   when it only fails, or times out before the work, it holds
+	// all 5 single faults; 10 of 15 pairs in which the second is on a call that the first brought about
+}
+
+// A scan says how much of a fault an invariant holds out.
+func ExampleScan() {
+	m := buys()
+	m.Invariants = []contract.Invariant{{Name: "buys", Severity: contract.High,
+		Check: func(_ context.Context, o *contract.Observation) error {
+			if o.Response != "Bought." {
+				return errors.New(o.Response)
+			}
+			return nil
+		}}}
+	scanned, err := search.Scan(context.Background(), m, search.Burst("pay", fault.Fail(fault.ErrUnavailable)),
+		&search.Options{Budget: search.Budget{Runs: 100}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(scanned)
+	// Output:
+	// error at pay in a row, 17 runs
+	// buys                     holds to 1 (1 of 1 held), breaks from 2 (0 of 1 held)
 }

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -44,7 +42,7 @@ func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Opt
 		return err
 	}
 	e := &explainer{matrix: m, report: r, o: own, rerun: own.rerunOf(ctx, m),
-		secrets: redact.New(own.Secrets, redact.Patterns), sources: map[string]*culprit.Source{}}
+		secrets: redact.New(own.Secrets, redact.Patterns), sources: map[string]*source{}}
 	e.group()
 	if len(e.groups) == 0 {
 		return nil
@@ -88,14 +86,14 @@ type explainer struct {
 	report  *contract.Report
 	o       *Options
 	runner  *contract.Runner
-	view    *seen.Viewer
-	shapes  *seen.Shaper
+	view    *viewer
+	shapes  *shaper
 	secrets *redact.Redactor
 	rerun   func(*Kept) (Status, error)
-	runs    *lockstep.Lockstep[*seen.Run]
+	runs    *lockstep[*runDigest]
 
 	groups  []*group
-	sources map[string]*culprit.Source
+	sources map[string]*source
 	left    int // broken cells of groups beyond the bounds
 }
 
@@ -108,14 +106,14 @@ type group struct {
 	cells    []contract.Cell
 	first    *contract.CellReport
 	once     bool // of a sweep that was cut: it broke in the one run that there was
-	culprit.Found
+	culprit
 }
 
 // group groups the broken cells of the report, the most severe first. A broken trial of
 // a promised rate that was not rejected is none: such trials were to be expected. One whose
 // trials are copies is judged by its cells.
 func (e *explainer) group() {
-	e.shapes = seen.NewShaper(e.targets())
+	e.shapes = newShaper(e.targets())
 	type field struct{ scenario, invariant string }
 	promised := map[field]bool{}
 	for _, f := range e.report.Fields {
@@ -128,7 +126,7 @@ func (e *explainer) group() {
 		if !c.Violated || promised[field{c.Cell.Scenario, c.Cell.Invariant}] {
 			continue
 		}
-		shape := e.shapes.Of(c.Why)
+		shape := e.shapes.shapeOf(c.Why)
 		key := [3]string{c.Cell.Scenario, c.Cell.Invariant, shape}
 		g := byKey[key]
 		if g == nil {
@@ -139,7 +137,7 @@ func (e *explainer) group() {
 			}
 			shapes[f]++
 			g = &group{scenario: c.Cell.Scenario, severity: c.Severity, why: c.Why, first: c,
-				Found: culprit.Found{Invariant: c.Cell.Invariant, Shape: shape}}
+				culprit: culprit{Invariant: c.Cell.Invariant, Shape: shape}}
 			byKey[key] = g
 			e.groups = append(e.groups, g)
 		}
@@ -174,9 +172,9 @@ func (e *explainer) targets() map[string]bool {
 
 // explain searches, and fills in the report.
 func (e *explainer) explain(ctx context.Context) error {
-	e.view = seen.NewViewer(e.runner.Tools(), e.shapes)
+	e.view = newViewer(e.runner.Tools(), e.shapes)
 	e.view.Reasons = true
-	e.runs = lockstep.New(e.runner.Run, e.o.bounds(), func(r lockstep.Request, result *contract.Result) *seen.Run {
+	e.runs = newLockstep(e.runner.Run, e.o.bounds(), func(r runRequest, result *contract.Result) *runDigest {
 		return e.view.Digest(result, r.Detail)
 	})
 	var err error
@@ -194,15 +192,15 @@ func (e *explainer) explain(ctx context.Context) error {
 // searchAll searches groups. After an error they end: nothing more was searched.
 func (e *explainer) searchAll(ctx context.Context, groups []*group) error {
 	fresh := e.assignSources(groups)
-	learn := make([]lockstep.Task[*seen.Run], len(fresh))
+	learn := make([]task[*runDigest], len(fresh))
 	for i, s := range fresh {
-		learn[i] = func(ask lockstep.Ask[*seen.Run]) { s.Learn(e.observed(s), ask) }
+		learn[i] = func(ask askRun) { s.Learn(e.observed(s), ask) }
 	}
 	err := e.runs.Run(ctx, learn...)
 	e.matchSources(fresh)
-	tasks := make([]lockstep.Task[*seen.Run], len(groups))
+	tasks := make([]task[*runDigest], len(groups))
 	for i, g := range groups {
-		tasks[i] = func(ask lockstep.Ask[*seen.Run]) { g.Search(ask) }
+		tasks[i] = func(ask askRun) { g.Search(ask) }
 	}
 	return cmp.Or(err, e.runs.Run(ctx, tasks...))
 }
@@ -214,7 +212,7 @@ func (e *explainer) split(groups []*group) (more []*group) {
 	for _, g := range groups {
 		for _, other := range g.Others {
 			e.groups = append(e.groups, &group{scenario: g.scenario, severity: g.severity, first: g.first,
-				why: cmp.Or(other.Smallest.Of(g.Invariant).Why, g.why), Found: *other})
+				why: cmp.Or(other.Smallest.judgedBy(g.Invariant).Why, g.why), culprit: *other})
 		}
 		g.Others = nil
 	}
@@ -227,7 +225,7 @@ func (e *explainer) split(groups []*group) (more []*group) {
 			continue
 		}
 		rest := &group{scenario: g.scenario, severity: g.severity,
-			Found: culprit.Found{Invariant: g.Invariant, Shape: g.Shape}}
+			culprit: culprit{Invariant: g.Invariant, Shape: g.Shape}}
 		all := g.cells
 		g.cells = nil
 		for _, c := range all {
@@ -284,16 +282,16 @@ func (e *explainer) stopped() string {
 
 // assignSources gives each group the source of its first cell, and returns those that have
 // not been learnt. Groups of a scenario, trial and prompt list share one.
-func (e *explainer) assignSources(groups []*group) (fresh []*culprit.Source) {
+func (e *explainer) assignSources(groups []*group) (fresh []*source) {
 	probes := map[string]string{}
 	for i := range e.matrix.Invariants {
 		probes[e.matrix.Invariants[i].Name] = strings.Join(e.matrix.Invariants[i].Probes, "\x00")
 	}
 	for _, g := range groups {
-		key := culprit.SourceKey(g.first.Cell, probes[g.Invariant])
+		key := sourceKey(g.first.Cell, probes[g.Invariant])
 		s := e.sources[key]
 		if s == nil {
-			s = &culprit.Source{Cell: g.first.Cell, Key: strconv.Itoa(len(e.sources)),
+			s = &source{Cell: g.first.Cell, Key: strconv.Itoa(len(e.sources)),
 				Rules: e.runner.Rules(g.scenario)}
 			e.sources[key] = s
 			if !e.isCalm(g) {
@@ -301,7 +299,7 @@ func (e *explainer) assignSources(groups []*group) (fresh []*culprit.Source) {
 			}
 		}
 		if g.Source = s; e.isCalm(g) {
-			g.Smallest = &seen.Run{} // the cell itself is the run without any fault
+			g.Smallest = &runDigest{} // the cell itself is the run without any fault
 		}
 	}
 	return fresh
@@ -313,11 +311,11 @@ func (e *explainer) isCalm(g *group) bool {
 }
 
 // observed is the source's cell as the report has it; nil: it has it not.
-func (e *explainer) observed(s *culprit.Source) *seen.Trail {
+func (e *explainer) observed(s *source) []*contract.Observation {
 	for _, g := range e.groups {
 		if g.Source == s && g.first.Cell == s.Cell {
 			if all := g.first.Observations(); len(all) > 0 {
-				return seen.TrailOf(all)
+				return all
 			}
 		}
 	}
@@ -326,12 +324,12 @@ func (e *explainer) observed(s *culprit.Source) *seen.Trail {
 
 // matchSources says of sources that they are random if one is, or if the report says so of
 // the agent: a random agent may repeat itself once by chance.
-func (e *explainer) matchSources(all []*culprit.Source) {
+func (e *explainer) matchSources(all []*source) {
 	differ := ""
 	if e.report.Repeatable == "no" {
 		differ = cmp.Or(e.report.Difference, "the report says so")
 	}
-	if i := slices.IndexFunc(all, func(s *culprit.Source) bool { return s.Random }); i >= 0 {
+	if i := slices.IndexFunc(all, func(s *source) bool { return s.Random }); i >= 0 {
 		differ = all[i].Differ
 	}
 	if differ == "" {

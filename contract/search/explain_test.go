@@ -19,8 +19,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
 )
 
 // errDown is what faults of these tests fail with.
@@ -514,10 +512,10 @@ func TestCellsBeyondTheBoundsAreCounted(t *testing.T) {
 	e.group()
 	g := e.groups[0]
 	all := len(g.cells)
-	g.Smallest, g.Source = &seen.Run{}, &culprit.Source{}
-	for _, h := range seen.HitsOf(g.first.Observations()) {
+	g.Smallest, g.Source = &runDigest{}, &source{}
+	for _, h := range hitsOf(g.first.Observations()) {
 		if h.Target == "b" {
-			g.Hits = []seen.Hit{h}
+			g.Hits = []hit{h}
 		}
 	}
 	require.Len(t, g.Hits, 1, "this time b is taken for what broke it")

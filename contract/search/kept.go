@@ -17,8 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -142,7 +141,7 @@ func decodeKept(name string, data []byte, o *planjson.Options) (*Kept, error) {
 
 // keep writes the kept file of a group, and returns its id.
 func (e *explainer) keep(g *group, sentence string) (id string, err error) {
-	shape, targets := wording.Pattern(g.Hits)
+	shape, targets := patternOf(g.Hits)
 	if len(g.Hits) == 0 && e.withoutCalls(g) != withoutFault {
 		shape = e.withoutCalls(g) // such as a scenario's other words
 	}
@@ -161,7 +160,7 @@ func (e *explainer) keep(g *group, sentence string) (id string, err error) {
 	k := &Kept{ID: id, Status: StatusNew, Sentence: sentence, Invariant: g.Invariant, Why: g.why, Scenario: g.scenario,
 		Trial: g.Source.Cell.Trial, Seed: e.matrix.Seed, Runs: 1, name: g.Invariant + "-" + id + ".json"}
 	if g.Sure != nil && g.Sure.Broke > 0 {
-		k.Runs = min(culprit.MostRuns, 3*g.Sure.Runs/g.Sure.Broke) // 1−(1−p)^(3/p) is about 95 %
+		k.Runs = min(mostRuns, 3*g.Sure.Runs/g.Sure.Broke) // 1−(1−p)^(3/p) is about 95 %
 	}
 	for _, h := range g.Hits {
 		k.Deliveries = append(k.Deliveries, h.Delivery)

@@ -15,7 +15,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
 )
 
 // FuzzDecodeKept: whatever a file holds, it is refused with a reason or read, and what was
@@ -114,7 +113,7 @@ func TestAKeptDefectWhoseScenarioIsGoneIsUnreached(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, StatusUnreached, status)
 	assert.Equal(t, contract.NotRun, cell.State)
-	kept[0].Scenario = levels.Scenario // a sweep found it when the matrix had a world
+	kept[0].Scenario = sweepScenario // a sweep found it when the matrix had a world
 	status, _, err = kept[0].Run(t.Context(), m, nil)
 	require.NoError(t, err)
 	assert.Equal(t, StatusUnreached, status)

@@ -178,7 +178,7 @@ func TestCellsThatDoNotBreakAgainAreListed(t *testing.T) {
 	}, contract.Under("all", fails("a", nil)))
 	r := explained(t, m, &Options{})
 	require.Equal(t, []string{"did not break again → fine"}, sentences(r))
-	assert.Equal(t, `answer 1: "bad", then "ok"`, r.Defects[0].Difference)
+	assert.Equal(t, "prompt 1, answer: bad, then ok", r.Defects[0].Difference)
 	assert.NotEmpty(t, r.Defects[0].Breaks[0].Cells)
 }
 

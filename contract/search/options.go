@@ -9,7 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -60,9 +60,9 @@ type Options struct {
 	// Faults returns the faults that [Sweep] tries on a call of the tool, which is zero for
 	// a point that is no tool; nil: [Usual].
 	Faults func(chaos.Event, chaos.Tool) []chaos.Fault
-	// Depth is the number of faults of which each is on a call that the former ones
-	// brought about, 1 to 4, and Strength that of other faults that [Sweep] combines, 1 or
-	// 2. 0: 2.
+	// Depth, 1 to 4, is how far faults of a [Sweep] build on each other: 2 for a fault on the
+	// retry that another one caused. Strength, 1 or 2, is how many other faults it combines.
+	// 0: 2.
 	Depth, Strength int
 }
 
@@ -113,11 +113,7 @@ func (o *Options) runOptions() *contract.RunOptions {
 }
 
 // bounds are those of the runs of a search.
-func (o *Options) bounds() lockstep.Bounds {
-	b := lockstep.Bounds{Workers: o.Run.Workers, Runs: o.Budget.Runs, Time: o.Budget.Time, Cost: o.Budget.Cost,
-		CostOf: o.Cost}
-	if o.OnProgress != nil {
-		b.OnRound = func(p lockstep.Progress) { o.OnProgress(Progress(p)) }
-	}
-	return b
+func (o *Options) bounds() bounds {
+	return bounds{Workers: o.Run.Workers, Runs: o.Budget.Runs, Time: o.Budget.Time, Cost: o.Budget.Cost,
+		CostOf: o.Cost, OnRound: o.OnProgress}
 }

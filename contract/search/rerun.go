@@ -7,8 +7,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
 )
 
 // Run runs a kept defect again, with the options of [contract.Matrix.Runner], which may be
@@ -38,7 +36,7 @@ func (k *Kept) Run(ctx context.Context, m *contract.Matrix,
 	}
 	defer runner.Close()
 	status, cell, err := k.attempt(ctx, runner, k.plan.Rules())
-	gone := k.Scenario != levels.Scenario && !hasScenario(m, k.Scenario)
+	gone := k.Scenario != sweepScenario && !hasScenario(m, k.Scenario)
 	if status == StatusResolved && len(k.plan.Rules()) == 0 && gone {
 		status = StatusUnreached // what was broken besides its rules is not known any more
 	}
@@ -114,7 +112,7 @@ func (k *Kept) byNumber() []chaos.Rule {
 		theirs := slices.DeleteFunc(slices.Concat(k.Deliveries, k.Earlier),
 			func(d contract.Delivery) bool { return d.Rule != rules[i].Name })
 		if len(theirs) > 0 {
-			rules[i].When = culprit.NumbersOf(theirs)
+			rules[i].When = numbersOf(theirs)
 		}
 	}
 	return rules

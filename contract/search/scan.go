@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,8 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
-	"github.com/shakedown-go/shakedown/contract/search/internal/lockstep"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
@@ -96,9 +96,10 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 		return nil, err
 	}
 	defer runner.Close()
-	s := &scanner{axis: a, trials: max(m.Trials, 1), lists: levels.ListsOf(m), points: map[float64]*scanPoint{}}
-	s.runs = lockstep.New(runner.Run, own.bounds(),
-		func(_ lockstep.Request, r *contract.Result) *verdicts { return verdictsOf(r) })
+	s := &scanner{axis: a, trials: max(m.Trials, 1), lists: promptListsOf(m), points: map[float64]*scanPoint{}}
+	view := newViewer(nil, newShaper(nil))
+	s.runs = newLockstep(runner.Run, own.bounds(),
+		func(_ runRequest, r *contract.Result) *runDigest { return view.Judge(r) })
 	err = s.scan(ctx)
 	return s.result(m), err
 }
@@ -107,42 +108,22 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 type scanner struct {
 	axis   Axis
 	trials int
-	lists  []*levels.List
-	runs   *lockstep.Lockstep[*verdicts]
+	lists  []*promptList
+	runs   *lockstep[*runDigest]
 	points map[float64]*scanPoint
 }
 
 // A scanPoint is the runs at one value, by list.
 type scanPoint struct {
 	rules []chaos.Rule
-	runs  map[int][]*verdicts
-}
-
-// verdicts are what each invariant said of a run, by its name.
-type verdicts struct{ broke, undecided, undelivered map[string]bool }
-
-func verdictsOf(r *contract.Result) *verdicts {
-	v := &verdicts{map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.State == contract.Undelivered {
-			v.undelivered[c.Cell.Invariant] = true
-		}
-		switch {
-		case c.Violated:
-			v.broke[c.Cell.Invariant] = true
-		case c.State != contract.Held && c.State != contract.Undelivered:
-			v.undecided[c.Cell.Invariant] = true
-		}
-	}
-	return v
+	runs  map[int][]*runDigest
 }
 
 // scan tries the points, and then bisects for each invariant.
 func (s *scanner) scan(ctx context.Context) error {
-	var tasks []lockstep.Task[*verdicts]
+	var tasks []task[*runDigest]
 	for i := range scanPoints {
-		value := s.axis.at(float64(i) / (scanPoints - 1))
+		value := s.axis.valueAt(float64(i) / (scanPoints - 1))
 		if s.points[value] != nil {
 			continue // a whole axis may have fewer
 		}
@@ -151,7 +132,7 @@ func (s *scanner) scan(ctx context.Context) error {
 		}
 		for _, l := range s.lists {
 			for trial := range s.trials {
-				tasks = append(tasks, func(ask lockstep.Ask[*verdicts]) { s.try(ask, value, l, trial) })
+				tasks = append(tasks, func(ask askRun) { s.try(ask, value, l, trial) })
 			}
 		}
 	}
@@ -162,7 +143,7 @@ func (s *scanner) scan(ctx context.Context) error {
 	tasks = nil
 	for _, l := range s.lists {
 		for _, name := range l.Invariants {
-			tasks = append(tasks, func(ask lockstep.Ask[*verdicts]) {
+			tasks = append(tasks, func(ask askRun) {
 				if err := s.bisect(ask, l, name); err != nil && failed == nil {
 					failed = err
 				}
@@ -181,7 +162,7 @@ func (s *scanner) add(value float64) error {
 	if err != nil {
 		return err
 	}
-	s.points[value] = &scanPoint{rules: rules, runs: map[int][]*verdicts{}}
+	s.points[value] = &scanPoint{rules: rules, runs: map[int][]*runDigest{}}
 	return nil
 }
 
@@ -191,9 +172,9 @@ func rulesAt(a *Axis, value float64) (rules []chaos.Rule, err error) {
 }
 
 // try makes one run at a value. ok is false if the search was cut.
-func (s *scanner) try(ask lockstep.Ask[*verdicts], value float64, l *levels.List, trial int) (ok bool) {
+func (s *scanner) try(ask askRun, value float64, l *promptList, trial int) (ok bool) {
 	p := s.points[value]
-	v, ok := ask(lockstep.Request{Cell: contract.Cell{Scenario: levels.Scenario, Invariant: l.Name, Trial: trial + 1},
+	v, ok := ask(runRequest{Cell: contract.Cell{Scenario: sweepScenario, Invariant: l.Name, Trial: trial + 1},
 		Rules: p.rules, Key: fmt.Sprintf("%v %d %d", value, l.Number, trial)})
 	if ok && len(p.runs[l.Number]) == trial {
 		p.runs[l.Number] = append(p.runs[l.Number], v)
@@ -202,7 +183,7 @@ func (s *scanner) try(ask lockstep.Ask[*verdicts], value float64, l *levels.List
 }
 
 // bisect halves the distance between the last value that held and the first that broke.
-func (s *scanner) bisect(ask lockstep.Ask[*verdicts], l *levels.List, invariant string) error {
+func (s *scanner) bisect(ask askRun, l *promptList, invariant string) error {
 	for {
 		limit := s.limit(l, invariant)
 		if limit.Held == nil || limit.Broke == nil {
@@ -212,7 +193,7 @@ func (s *scanner) bisect(ask lockstep.Ask[*verdicts], l *levels.List, invariant 
 		if y-x <= 1./256+1e-9 {
 			return nil
 		}
-		value := s.axis.at((x + y) / 2)
+		value := s.axis.valueAt((x + y) / 2)
 		if value <= *limit.Held || value >= *limit.Broke {
 			return nil
 		}
@@ -233,16 +214,17 @@ func (s *scanner) bisect(ask lockstep.Ask[*verdicts], l *levels.List, invariant 
 }
 
 // pointOf counts the runs at a value for an invariant.
-func (s *scanner) pointOf(value float64, l *levels.List, invariant string) LimitPoint {
+func (s *scanner) pointOf(value float64, l *promptList, invariant string) LimitPoint {
 	p := LimitPoint{Value: value}
 	for _, v := range s.points[value].runs[l.Number] {
 		p.Runs++
-		if v.broke[invariant] {
+		j := cmp.Or(v.judgedBy(invariant), &judged{State: contract.Held}) // one that does not apply
+		if j.Broke {
 			p.Broke++
-		} else if v.undecided[invariant] {
+		} else if j.Undecided() {
 			p.Undecided++
 		}
-		if v.undelivered[invariant] || len(s.points[value].rules) == 0 && !v.undecided[invariant] {
+		if j.State == contract.Undelivered || len(s.points[value].rules) == 0 && !j.Undecided() {
 			p.Undelivered++
 		}
 	}
@@ -250,7 +232,7 @@ func (s *scanner) pointOf(value float64, l *levels.List, invariant string) Limit
 }
 
 // limit is what is known of an invariant.
-func (s *scanner) limit(l *levels.List, invariant string) Limit {
+func (s *scanner) limit(l *promptList, invariant string) Limit {
 	r := Limit{Invariant: invariant, Points: []LimitPoint{}}
 	for _, v := range slices.Sorted(maps.Keys(s.points)) {
 		p := s.pointOf(v, l, invariant)

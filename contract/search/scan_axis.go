@@ -8,7 +8,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -75,7 +75,7 @@ func Delay(target string) Axis {
 const scanRule = "scan"
 
 func kindAt(target string, f chaos.Fault) string {
-	return wording.KindOf(f, fmt.Sprintf("%T", f)) + " at " + target
+	return kindOf(f, fmt.Sprintf("%T", f)) + " at " + target
 }
 
 func checkAxis(target string, f chaos.Fault) error {
@@ -107,15 +107,15 @@ func (a *Axis) check() error {
 	}
 	p.Demand(!a.Whole || a.From == math.Round(a.From), "Axis.From", a.From, "a whole number, since Whole is set")
 	p.Demand(!a.Whole || a.To == math.Round(a.To), "Axis.To", a.To, "a whole number, since Whole is set")
-	p.Demand(p.Count() > 0 || a.Doubling && a.From <= 0 || isNumber(a.at(.5)), "Axis.To", a.To,
+	p.Demand(p.Count() > 0 || a.Doubling && a.From <= 0 || isNumber(a.valueAt(.5)), "Axis.To", a.To,
 		"nearer to From: the middle must be a finite number")
 	p.Demand(!a.Doubling || a.From > 0, "Axis.From", a.From, "more than 0, since Doubling is set")
 	p.Demand(a.Rules != nil, "Axis.Rules", fielderror.Found("nil"), "a function")
 	return p.Err()
 }
 
-// at is the value at a share of the axis, from 0 to 1.
-func (a *Axis) at(share float64) (value float64) {
+// valueAt is the value at a share of the axis, from 0 to 1.
+func (a *Axis) valueAt(share float64) (value float64) {
 	switch {
 	case share <= 0:
 		return a.From

@@ -6,15 +6,14 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/levels"
-	"github.com/shakedown-go/shakedown/contract/search/internal/wording"
+
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // Unguarded are the faults that changed the end state or the answer and that no invariant
 // noticed; those that changed the end state first.
 func (s *Strength) Unguarded() (all []Guard) {
-	for _, changed := range []levels.Change{levels.ChangedState, levels.ChangedAnswer} {
+	for _, changed := range []changeKind{changedState, changedAnswer} {
 		for _, g := range s.Guards {
 			if g.Changed == changed.String() && g.Unguarded() {
 				all = append(all, g)
@@ -47,9 +46,9 @@ func (s *Swept) Covered() string {
 	switch {
 	case len(holds) == 0:
 	case s.Difference != nil || slices.ContainsFunc(s.Defects, didNotBreakAgain):
-		parts = append(parts, "in one run each, none of which broke "+wording.Or(holds))
+		parts = append(parts, "in one run each, none of which broke "+orList(holds))
 	default:
-		parts = append(parts, "no set of these breaks "+wording.Or(holds))
+		parts = append(parts, "no set of these breaks "+orList(holds))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -194,7 +193,7 @@ func (s *Strength) write(b *strings.Builder) {
 	for _, g := range s.Unguarded() {
 		byChange[g.Changed] = append(byChange[g.Changed], g.Target+" "+g.Fault)
 	}
-	for _, changed := range []string{levels.ChangedState.String(), levels.ChangedAnswer.String()} {
+	for _, changed := range []string{changedState.String(), changedAnswer.String()} {
 		if names := byChange[changed]; len(names) > 0 {
 			fmt.Fprintf(b, "unguarded  changed the %s, and no invariant noticed: %s\n", changed,
 				strings.Join(names, ", "))

@@ -15,8 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search/internal/culprit"
-	"github.com/shakedown-go/shakedown/contract/search/internal/seen"
+
 	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
@@ -75,15 +74,15 @@ func TestWhatDidNotBreakAgainSaysWhatWasSeen(t *testing.T) {
 		"?":       "the invariant: it broke, then the run did not decide it",
 		"another": "the invariant: it broke for another reason",
 	} {
-		s := &culprit.Source{Whole: &seen.Run{States: []*seen.Judged{{Invariant: "fine", State: contract.Held}}}}
+		s := &source{Whole: &runDigest{States: []*judged{{Invariant: "fine", State: contract.Held}}}}
 		switch second {
 		case "?":
 			s.Whole.States[0].State = contract.Inconclusive
 		case "another":
-			s.Whole.States[0] = &seen.Judged{Invariant: "fine", State: contract.Inconclusive, Broke: true, Shape: "another"}
+			s.Whole.States[0] = &judged{Invariant: "fine", State: contract.Inconclusive, Broke: true, Shape: "another"}
 		}
 		e := &explainer{secrets: redact.New(nil, redact.Patterns)}
-		d := e.unexplained(&group{Found: culprit.Found{Invariant: "fine", Shape: "bad", Source: s}})
+		d := e.unexplained(&group{culprit: culprit{Invariant: "fine", Shape: "bad", Source: s}})
 		assert.Equal(t, want, d.Difference)
 	}
 }

@@ -77,7 +77,7 @@ var instead = map[string]map[string]string{
 		"reset_function":         "reset_endpoint, or a world made in Go",
 	},
 	"mutations": {"custom_templates": "none: write a mutate.Mutator and give it in Options.Mutators"},
-	"replays":   {"sources": "none: replay.Import reads traces of other systems; list its sessions"},
+	"replays":   {"sources": "none: dialect.Import reads traces of other systems; list its sessions"},
 	"advanced":  {"retries": "none: what is retried is the agent's affair"},
 	"invariant": {"dangerous_prompts": "probes, the prompts that must be refused"},
 	"llm_faults": {

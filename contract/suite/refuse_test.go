@@ -119,7 +119,7 @@ func TestLoadRefuses(t *testing.T) {
 			"3:1: output: a field without a meaning here; allowed: none: package report"},
 		{"model", "trials: 2", "model: {name: x}", "3:1: model: a field without a meaning here"},
 		{"sources", "sessions:\n", "sources: []\n  sessions:\n",
-			"@sources@: replays/sources: a field without a meaning here; allowed: none: replay.Import"},
+			"@sources@: replays/sources: a field without a meaning here; allowed: none: dialect.Import"},
 		{"retries", "advanced: {", "advanced: {retries: 2, ", "advanced/retries: a field without a meaning here"},
 		{"an older version", `version: "2.0"`, `version: "1.0"`, `1:10: version: bad value "1.0"; allowed: one of 2.0`},
 		{"an agent at an address with a password", "trials: 2", "agent: {endpoint: 'ftp://ann:hunter2@host/a'}",

@@ -1,6 +1,6 @@
 // Package document shows what a program has to tell people: as text for a terminal or a log, as
 // Markdown for a comment on a pull request, as a page. A [Document] says what is told, in which
-// order; each writer decides only how it looks.
+// order; each writer decides only how it looks. [Suites] are test cases for a CI system.
 //
 // The texts of a document may come from a model and contain anything. The writers show what
 // cannot be printed as Go escapes, cut what is long, and escape what has a meaning in the format.
@@ -102,7 +102,7 @@ type Kind uint8
 const (
 	Prose   Kind = iota // is wrapped
 	Quote               // was written by an agent: a text shows its beginning
-	Brief               // is a line, cut at the width
+	OneLine             // is a line, cut at the width
 	Command             // is to be copied, and never cut
 	Link                // is one within a page; other formats leave it out
 )

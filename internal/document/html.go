@@ -42,7 +42,7 @@ func (d *Document) HTML() ([]byte, error) {
 		"show":   func(s *Section) bool { return !s.empty() },
 		"items":  func(s *Section) []Item { items, _ := s.shown(); return items },
 		"more":   func(s *Section) int { _, more := s.shown(); return more },
-		"kind":   func(d Detail) string { return [...]string{"prose", "quote", "brief", "command", "link"}[d.Kind] },
+		"kind":   func(d Detail) string { return [...]string{"prose", "quote", "one-line", "command", "link"}[d.Kind] },
 		"label":  func(d Detail) string { return d.label() },
 		"blank":  func(d Detail) bool { return d.empty() },
 	}).Parse(page)

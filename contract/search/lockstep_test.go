@@ -1,0 +1,168 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// numbers makes a lockstep whose runs are numbers: the answer is the trial of the cell.
+func numbers(b bounds) (l *lockstep[int], runs func() []int) {
+	var mu sync.Mutex
+	var all []int
+	run := func(_ context.Context, c contract.Cell, _ []chaos.Rule) (*contract.Result, error) {
+		for range rand.IntN(4) {
+			runtime.Gosched()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, c.Trial)
+		return &contract.Result{}, nil
+	}
+	l = newLockstep(run, b, func(r runRequest, _ *contract.Result) int { return r.Cell.Trial })
+	return l, func() []int { return slices.Sorted(slices.Values(all)) }
+}
+
+func number(n int) runRequest {
+	return runRequest{Cell: contract.Cell{Trial: n}, Key: strconv.Itoa(n)}
+}
+
+// halving are tasks that ask for their number, its half and so on, and write down what
+// they learn.
+func halving(heard [][]int) []task[int] {
+	tasks := make([]task[int], len(heard))
+	for i := range tasks {
+		tasks[i] = func(ask askFunc[int]) {
+			for n := i + 1; n > 0; n /= 2 {
+				answer, ok := ask(number(n))
+				if !ok {
+					heard[i] = append(heard[i], -n)
+					continue
+				}
+				heard[i] = append(heard[i], answer)
+			}
+		}
+	}
+	return tasks
+}
+
+func TestEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
+	for _, workers := range []int{1, 2, 8, 64} {
+		l, runs := numbers(bounds{Workers: workers, Runs: 1000})
+		heard := make([][]int, 40)
+		require.NoError(t, l.Run(t.Context(), halving(heard)...))
+		assert.Len(t, runs(), 40)
+		assert.Equal(t, []int{40, 20, 10, 5, 2, 1}, heard[39])
+		assert.Equal(t, 40, l.Spent.Runs)
+		assert.Empty(t, l.Cut)
+	}
+}
+
+func TestABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
+	for name, o := range map[string]bounds{
+		"runs": {Runs: 17},
+		"cost": {Cost: 8.6, CostOf: func(*contract.Result) float64 { return .5 }},
+	} {
+		var first [][]int
+		for _, workers := range []int{1, 2, 8, 64} {
+			o.Workers = workers
+			l, runs := numbers(o)
+			heard := make([][]int, 40)
+			require.NoError(t, l.Run(t.Context(), halving(heard)...))
+			assert.Len(t, runs(), 17, name)
+			assert.Contains(t, l.Cut, name)
+			if first == nil {
+				first = heard
+			}
+			assert.Equal(t, first, heard)
+			assert.Equal(t, -40, heard[39][0], "cut within the round, in order")
+			assert.Equal(t, 17, heard[16][0])
+			assert.Equal(t, []int{-18, 9, 4, 2, 1}, heard[17], "what is known is still answered")
+		}
+	}
+}
+
+func TestWhatARunCostsIsLearntFromOneRun(t *testing.T) {
+	l, runs := numbers(bounds{Workers: 8, Cost: 1, CostOf: func(*contract.Result) float64 { return 3 }})
+	require.NoError(t, l.Run(t.Context(), halving(make([][]int, 8))...))
+	assert.Equal(t, []int{1}, runs())
+}
+
+func TestACostThatIsNoNumberEndsTheSearch(t *testing.T) {
+	for name, cost := range map[string]func(*contract.Result) float64{
+		"is no number": func(*contract.Result) float64 { return -1 },
+		"panics":       func(*contract.Result) float64 { panic("no price") },
+	} {
+		l, _ := numbers(bounds{Runs: 10, CostOf: cost})
+		err := l.Run(t.Context(), halving(make([][]int, 3))...)
+		assert.ErrorContains(t, err, "Cost", name)
+	}
+}
+
+func TestABudgetOfTimeCutsAfterARound(t *testing.T) {
+	l, runs := numbers(bounds{Time: time.Nanosecond})
+	heard := make([][]int, 3)
+	require.NoError(t, l.Run(t.Context(), halving(heard)...))
+	assert.Equal(t, []int{1, 2, 3}, runs(), "the first round is whole")
+	assert.Contains(t, l.Cut, "the time of 1ns was over")
+}
+
+// TestABudgetOfTimeLeavesAPrefix: wherever the time ends, each task has learnt what it
+// learns without an end, up to a question; whole rounds were made.
+func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tasks := rapid.IntRange(1, 30).Draw(rt, "tasks")
+		budget := time.Duration(rapid.IntRange(1, 40).Draw(rt, "seconds")) * time.Second
+		workers := rapid.SampledFrom([]int{1, 2, 8, 64}).Draw(rt, "workers")
+		takes := rapid.SliceOfN(rapid.IntRange(0, 5), 31, 31).Draw(rt, "each takes")
+		synctest.Test(t, func(*testing.T) {
+			heard := func(o bounds) [][]int {
+				o.Workers = workers
+				l, _ := numbers(o)
+				made := l.makes
+				l.makes = func(ctx context.Context, c contract.Cell, rules []chaos.Rule) (*contract.Result, error) {
+					time.Sleep(time.Duration(takes[c.Trial]) * time.Second)
+					return made(ctx, c, rules)
+				}
+				all := make([][]int, tasks)
+				if err := l.Run(context.Background(), halving(all)...); err != nil {
+					rt.Fatal(err)
+				}
+				return all
+			}
+			full, cut := heard(bounds{Runs: 1000}), heard(bounds{Time: budget})
+			for i := range full {
+				refused := slices.IndexFunc(cut[i], func(n int) bool { return n < 0 })
+				if refused < 0 {
+					refused = len(full[i])
+				}
+				if !slices.Equal(full[i][:refused], cut[i][:refused]) || refused == 0 {
+					rt.Fatalf("task %d learnt %v in %v, and %v without an end", i, cut[i], budget, full[i])
+				}
+			}
+		})
+	})
+}
+
+func TestARunThatCannotBeMadeEndsAllTasks(t *testing.T) {
+	l, _ := numbers(bounds{Runs: 100})
+	broken := errors.New("no world")
+	l.makes = func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return nil, broken }
+	heard := make([][]int, 3)
+	assert.ErrorIs(t, l.Run(t.Context(), halving(heard)...), broken)
+	assert.Equal(t, [][]int{{-1}, {-2, -1}, {-3, -1}}, heard)
+}
