@@ -21,9 +21,19 @@
 //
 // The wrapped function finds its [Injector] in its context. Without one it is inert
 // and costs a few nanoseconds, so it can stay in production code; there is no global
-// switch. For experiments in a live program [NewInjector] makes an injector whose
-// rules come and go. [Safeguards] bound what they may do there: a kill switch, a
-// budget, a rate, an allow-list.
+// switch. Package chaos/fault has the ready-made faults, chaos/when the triggers.
+//
+// # What users need
+//
+//   - points: [Wrap], [WrapWith], [WrapRegistry], [WrapDispatch], [WrapStream], [Point];
+//     tools of Go functions: [Func], [NewRegistry];
+//   - rules: [Rule], [NewPlan], [Plan.Injector];
+//   - calls: [NewContext], and [WithLane] for strands of concurrent work;
+//   - what happened: [Injector.Events], [Injector.Undelivered], [Event];
+//     errors match [ErrInjected] and are an [*InjectedError];
+//   - a live program: [NewInjector], [Injector.Register], [Injector.RegisterFor],
+//     [Injector.Remove], [Injector.Disarm], and [Safeguards], which bound what rules
+//     may do: a kill switch, a budget, a rate, an allow-list.
 //
 // # What happens to a call
 //
@@ -43,11 +53,8 @@
 // Chance is a pure function of a call's coordinates: seed, cell, lane, target, key,
 // occurrence, name of the rule ([Call.Draw]). There is no shared random stream. So
 // the draws do not depend on how concurrent calls interleave, and adding a rule or a
-// call elsewhere changes none of them. Give strands of concurrent work that call the
-// same target a [WithLane] each. docs/determinism.md lists what depends on order or
-// time all the same.
-//
-// # Time
+// call elsewhere changes none of them. docs/determinism.md lists what depends on
+// order or time all the same.
 //
 // Time is the standard library's: in a bubble of testing/synctest injected hours
 // pass at once. Waits end with their context, and when the injector is disarmed. No
@@ -55,10 +62,25 @@
 //
 // # Costs
 //
-// Measured figures are in BENCHMARKS.md. A call without an injection allocates
-// nothing, and rules on other targets cost a call nothing. A stream is an iterator,
-// which has to be allocated, and with rules for its target two small objects
-// besides, whatever its number of items. Package chaos/fault has the ready-made
-// faults, chaos/when the triggers. Both use only the exported interfaces of this
-// package, so a fault of your own (docs/adding-a-fault.md) has the same abilities.
+// A call without an injection allocates nothing, and rules on other targets cost a
+// call nothing; BENCHMARKS.md has figures. A stream is an iterator, which has to be
+// allocated, and with rules for its target two small objects besides.
+//
+// # For authors of faults and triggers
+//
+// A [Fault] may be a [Failer], [Phased], [Stateful], [Checked], [Described], or a
+// [Streamer]. In its Inject it uses [Sleep], [Changed], [Note], and, where its caller
+// reads the result later, [KeepOpen] with [BeforeEnd], [Unseen] and [UnseenWithin]. A
+// fault around another fault uses [Withhold], one that keeps its call for later
+// [Postponed]. A trigger may be an [ArgsWhen], an [OrdinalWhen] or [Probabilistic].
+// docs/adding-a-fault.md shows how; package chaos/chaostest checks the result.
+//
+// # For authors of wrappers
+//
+// Who wraps a transport whose key and arguments are costly uses [Injector.MayAffect],
+// [Injector.MayAffectPrefix], and [Injector.Arrive] with [Crossing]. [WithAttempt] tells
+// which attempt a call is, [Comparer] how values compare that must not be read,
+// [Exchange] what a call of a model said, [Injector.Refuse] why a point cannot work.
+// Who runs cells uses [InjectorOptions], [Injector.End], [Injector.Refusal],
+// [Injector.Overlap] and [Injector.EventsSince].
 package chaos

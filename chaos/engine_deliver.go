@@ -121,9 +121,36 @@ func (x *injection) judgeArgs() {
 	})
 }
 
-// pass takes the call from a rule, which was given some arguments, to the next
+// A passage is a fault's way to the next stage, in one of its injections.
+type passage struct {
+	x    *injection
+	rule int // its index
+	ctx  context.Context
+	args any // that the fault was given
+	next Next
+	got  received
+}
+
+// pass is the [Next] of the fault.
+func (p *passage) pass(ctx context.Context, args any) (any, error) {
+	x, a := p.x, &p.x.rules[p.rule]
+	if other, _ := injectionOf(ctx); other != nil && other != x && x.late != nil {
+		return x.late(ctx, args) // from within a later call
+	}
+	x.keepEarlier(&p.got, p.rule)
+	result, err := x.passOn(a, ctx, p.args, args, p.next)
+	x.enterRule(p.rule)
+	p.got.n++
+	p.got.result, p.got.err = result, err
+	if err != nil {
+		a.inner = append(a.inner, err)
+	}
+	return result, err
+}
+
+// passOn takes the call from a rule, which was given some arguments, to the next
 // stage.
-func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next Next) (any, error) {
+func (x *injection) passOn(a *callRule, ctx context.Context, given, args any, next Next) (any, error) {
 	args, fits := x.fitting(a, given, args)
 	declared := x.newlyDeclared(a) && a.phase != PhaseChange
 	if l := x.differs(a, given, args, declared && fits); l != alike {
@@ -234,12 +261,9 @@ func (x *injection) newlyDeclared(a *callRule) (declared bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	declared = a.declared > a.asked.declared || a.phase == PhaseChange && a.calls > a.asked.calls
-	a.asked = declarations{a.calls, a.declared}
+	a.asked = a.declarations
 	return declared
 }
-
-// declarations counts the calls of [Changed], and those with a change.
-type declarations struct{ calls, declared int }
 
 // received is what a rule got from next: usually one result.
 type received struct {
@@ -255,14 +279,9 @@ type execution struct {
 	values []exchanged
 }
 
-func (got *received) add(result any, err error) {
-	got.n++
-	got.result, got.err = result, err
-}
-
-// again keeps the last result of rule i, which passes the call on once more: it may
+// keepEarlier keeps the last result of rule i, which passes the call on once more: it may
 // still return that result.
-func (x *injection) again(got *received, i int) {
+func (x *injection) keepEarlier(got *received, i int) {
 	if got.n == 0 || got.err != nil {
 		return
 	}
@@ -278,13 +297,6 @@ func (x *injection) postponed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.later = x.later || !x.over
-}
-
-// noteIdleClaim notes that a rule passed an error on and declared a change of it.
-func (x *injection) noteIdleClaim(a *callRule) {
-	if x.newlyDeclared(a) && a.phase == PhaseChange && !a.keepsOpen {
-		x.note(idleClaim(a))
-	}
 }
 
 // idleClaim is the event's note about a declaration without a difference.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -16,10 +15,8 @@ import (
 // callInjected makes a call with faults other than a single failure.
 func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out],
 	in In) (out Out, err error) {
-	x := &injection{decision: *d, effect: c.effect}
-	d.open(&x.rec)
-	x.rec.begun = d.set.site.in.begun.Add(2)
-	if x.begin(ctx, m); len(x.rules) == 0 {
+	x := newInjection(ctx, d, m, c.effect)
+	if len(x.rules) == 0 {
 		d.unused = x.unused
 		return callThrough(ctx, d, c, in)
 	}
@@ -113,32 +110,64 @@ type shape interface {
 // callRule is one rule in one injection: what its fault did to the call.
 type callRule struct {
 	*siteRule
-	place      int          // in the list of matched rules
-	ran        bool         // its turn came
-	nexts      int          // how often it passed the call on
-	before     int          // executions of the callee before its last next
-	again      bool         // a further next reached the callee
-	skipped    bool         // it did not pass the call on
-	inner      []error      // the errors that it got from next
-	made       error        // the error it made itself, wrapped
-	value      exchanged    // its last result
-	args       exchanged    // the arguments that it passed on, while the call is further in
-	reached    bool         // arguments that it changed reached the callee
-	seen       bool         // a value that it changed reached the caller
-	unseen     bool         // the caller got nothing of what it did: see Unseen
-	ended      bool         // it ended a stream early
-	calls      int          // calls of Changed
-	declared   int          // calls of Changed with a change
-	asked      declarations // calls and declared when newlyDeclared was last asked
-	changes    []Change
-	more       int  // changes that were not kept
+	place     int  // in the list of matched rules
+	ran       bool // its turn came
+	running   bool // true after the call: it panicked, or something further in did
+	panicked  bool // it panicked itself, in a stream
+	keepsOpen bool // it goes on after Inject has returned
+	passages
+	results
+	claims
+	waiting
+}
+
+// passages is how a rule passed the call on.
+type passages struct {
+	nexts   int       // how often
+	before  int       // executions of the callee before its last next
+	again   bool      // a further next reached the callee
+	skipped bool      // it did not pass the call on
+	inner   []error   // the errors that it got from next
+	args    exchanged // the arguments that it passed on, while the call is further in
+	reached bool      // arguments that it changed reached the callee
+}
+
+// results is what a rule made of the result.
+type results struct {
+	value  exchanged // its last result
+	made   error     // the error it made itself, wrapped
+	seen   bool      // a value that it changed reached the caller
+	unseen bool      // the caller got nothing of what it did: see Unseen
+	ended  bool      // it ended a stream early
+}
+
+// claims is what a rule declared by [Changed].
+type claims struct {
+	declarations
+	asked   declarations // when newlyDeclared was last asked
+	changes []Change
+	more    int // changes that were not kept
+}
+
+// declarations counts the calls of [Changed], and those with a change.
+type declarations struct{ calls, declared int }
+
+// waiting is how a rule waited.
+type waiting struct {
 	slept      bool // it asked for a wait
 	spent      time.Duration
-	waiting    int       // waits under way; more than one only if it has goroutines of its own
+	underWay   int       // waits; more than one only if it has goroutines of its own
 	waitsSince time.Time // when the last of them began
-	running    bool      // true after the call: it panicked, or something further in did
-	panicked   bool      // it panicked itself, in a stream
-	keepsOpen  bool      // it goes on after Inject has returned
+}
+
+// newInjection begins the call of a decision. No rule may be left: then nothing is
+// injected.
+func newInjection(ctx context.Context, d *decision, m matchedRules, does Effect) *injection {
+	x := &injection{decision: *d, effect: does}
+	d.open(&x.rec)
+	x.rec.begun = d.set.site.in.begun.Add(2)
+	x.begin(ctx, m)
+	return x
 }
 
 // begin orders the matched rules, without those that are held back. The first
@@ -210,64 +239,70 @@ func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 		func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
 }
 
-// apply runs one fault, and compares what goes into it with what comes out.
+// apply runs one fault, and compares what goes into it with what comes out. How it ended
+// is one of the functions that follow, from gaveUp to madeError.
 func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
 	a, outer := &x.rules[i], x.current()
 	x.enterRule(i)
 	x.mu.Lock()
 	a.ran, a.running, a.nexts, a.value.likeness = true, true, 0, alike
 	x.mu.Unlock()
-	var got received
-	pass := func(ctx context.Context, passed any) (any, error) {
-		if x.late != nil && x.foreign(ctx) {
-			return x.late(ctx, passed)
-		}
-		x.again(&got, i)
-		result, err := x.pass(a, ctx, args, passed, next)
-		x.enterRule(i)
-		got.add(result, err)
-		if err != nil {
-			a.inner = append(a.inner, err)
-		}
-		return result, err
-	}
-	result, err := a.inject(ctx, x.call(a.faultCoord), args, pass)
-	if err != nil && x.idled(a, ctx, err) {
-		result, err = pass(ctx, args)
+	p := &passage{x: x, rule: i, ctx: ctx, args: args, next: next}
+	result, err := a.inject(ctx, x.call(a.faultCoord), args, p.pass)
+	if err != nil && x.gaveUp(a, ctx, err) {
+		result, err = p.pass(ctx, args)
 	}
 	if err == nil {
-		fitted, wrong := fit(result)
-		switch {
-		case wrong == nil:
-			result = fitted
-		case a.nexts > 0:
-			x.refuse(a, wrong)
-			result, err = got.result, got.err
-		default: // it never called next: go on as without it
-			x.refuse(a, wrong)
-			result, err = pass(ctx, args)
+		if fitting, wrong := fit(result); wrong == nil {
+			result = fitting
+		} else {
+			result, err = p.misfit(wrong)
 		}
 	}
 	x.enterRule(outer)
 	a.running, a.skipped = false, a.skipped || a.nexts == 0
 	switch {
 	case err == nil:
-		x.judgeRule(i, &got, result)
+		x.judgeRule(i, &p.got, result)
 	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
-		x.noteIdleClaim(a)
+		x.passedError(a)
 	default:
-		a.made = x.injectedError(a, err)
-		err = a.made
+		err = x.madeError(a, err)
 	}
 	return result, err
 }
 
-// idled reports whether a fault that wanted to wait found the context ended, and
+// gaveUp reports whether a fault that wanted to wait found the context ended, and
 // only returned its error. The call then goes on as without the fault.
-func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
+func (x *injection) gaveUp(a *callRule, ctx context.Context, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
+}
+
+// misfit is the end of a fault whose result does not fit the call: the result is that of
+// next, as if there were no fault.
+func (p *passage) misfit(wrong error) (any, error) {
+	a := &p.x.rules[p.rule]
+	p.x.refuse(a, wrong)
+	if a.nexts > 0 {
+		return p.got.result, p.got.err
+	}
+	return p.pass(p.ctx, p.args)
+}
+
+// passedError is the end of a fault that returned an error of next. It notes if the fault
+// declared a change of it.
+func (x *injection) passedError(a *callRule) {
+	if x.newlyDeclared(a) && a.phase == PhaseChange && !a.keepsOpen {
+		x.note(idleClaim(a))
+	}
+}
+
+// madeError is the end of a fault that returned an error of its own.
+func (x *injection) madeError(a *callRule, err error) error {
+	a.made = x.injectedError(a, err)
+	return a.made
 }
 
 // injectedError is the error that a fault made. That of the caller's context, which
@@ -305,12 +340,6 @@ func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	return result, err
 }
 
-// foreign reports whether a context is that of another injection.
-func (x *injection) foreign(ctx context.Context) bool {
-	f := frameOf(ctx)
-	return f != nil && f.injection != nil && f.injection != x
-}
-
 // same reports whether two errors are the same value. It also works for types whose
 // == would panic.
 func same(a, b error) bool {
@@ -328,7 +357,7 @@ func (x *injection) refuse(a *callRule, wrong error) {
 	x.note(fmt.Sprintf("rule %q replaced the result by one of the wrong type: %v", a.Name, wrong))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a.calls, a.declared, a.asked, a.changes, a.more = 0, 0, declarations{}, nil, 0
+	a.claims = claims{}
 }
 
 // close makes later notes, changes and waits of the call count for nothing:
@@ -371,7 +400,7 @@ func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) er
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if a != nil {
-		a.waiting--
+		a.underWay--
 	}
 	if x.over {
 		return err
@@ -397,7 +426,7 @@ func (x *injection) beginWait(pinned int16, d time.Duration) *callRule {
 		return nil
 	}
 	a := &x.rules[at]
-	a.waiting++
+	a.underWay++
 	a.waitsSince = time.Now()
 	return a
 }
@@ -409,71 +438,4 @@ func (x *injection) wait(ctx context.Context, d time.Duration, rule *liveRule) (
 		return 0, ErrDisarmed
 	}
 	return x.set.site.in.sleep(ctx, d, rule)
-}
-
-// injectNow asks the trigger of the one rule of a request site. If it matches, it
-// runs the fault, without a callee.
-func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
-	if s.in.state.Load()&stateDisarmed != 0 {
-		return false, nil
-	}
-	d := decision{set: s.set.Load(), frame: frameOf(ctx)}
-	if g := s.in.safeguards; g != nil {
-		g.countCall()
-	}
-	d.ordinal = s.calls.Add(1) - 1
-	d.occurrence = d.ordinal
-	m := d.match(nil)
-	if m.first == nil {
-		return false, nil
-	}
-	x := &injection{decision: d, effect: EffectNone}
-	d.open(&x.rec)
-	x.rec.begun = s.in.begun.Add(2)
-	if x.begin(ctx, m); len(x.rules) == 0 {
-		return false, nil
-	}
-	x.callee = func(context.Context, any) (any, error) { return nil, nil }
-	x.shape = shapeless{}
-	returned := false
-	s.in.open.add(&x.link, x)
-	defer func() { x.settle(err, !returned) }()
-	_, err = x.run(0, &x.frame, nil)
-	returned = true
-	return true, err
-}
-
-// shapeless is the shape of InjectNow, which has no call whose types a value must
-// fit.
-type shapeless struct{}
-
-func (shapeless) fitArgs(v any) (any, error)   { return v, nil }
-func (shapeless) fitResult(v any) (any, error) { return v, nil }
-
-// maxRequested is how many names [Injector.InjectNow] counts before it drops those
-// that have no rule any more.
-const maxRequested = 1 << 10
-
-// requestSiteOf returns the site that counts the InjectNow requests for a name;
-// in.mu is held. It is not among the sites of calls, and gets its rule when it is
-// used. The count of a removed name is kept for a while. Otherwise a rule registered
-// anew for every request would get the same draw each time.
-func (in *Injector) requestSiteOf(name string) *site {
-	if s := in.requested[name]; s != nil {
-		return s
-	}
-	if len(in.requested) >= maxRequested {
-		left := make(map[string]bool, len(in.rules))
-		for _, a := range in.rules {
-			left[a.Name] = true
-		}
-		maps.DeleteFunc(in.requested, func(name string, _ *site) bool { return !left[name] })
-	}
-	if in.requested == nil {
-		in.requested = make(map[string]*site)
-	}
-	s := &site{in: in, target: name, scope: name, kind: requestSite}
-	s.empty = siteRules{site: s, simple: true}
-	in.requested[name] = s
-	return s
 }

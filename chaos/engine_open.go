@@ -106,22 +106,15 @@ func (r *recording) settleOpen(elapsed time.Duration) {
 func (x *injection) number() uint64 { return x.rec.begun }
 
 func (x *injection) settleOpen(elapsed time.Duration) {
-	if f := x.lastWord(); f != nil {
-		f()
+	x.mu.Lock()
+	left, lastWord := x.left, x.beforeEnd
+	x.mu.Unlock()
+	if left && lastWord != nil {
+		lastWord()
 	}
 	r := x.openRecord()
 	r.endsAt(elapsed, nil)
 	x.set.site.in.keep(&x.frame, r)
-}
-
-// lastWord is what BeforeEnd left to do; nil: nothing.
-func (x *injection) lastWord() func() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.left {
-		return nil
-	}
-	return x.beforeEnd
 }
 
 // openRecord is settle for a call that has not ended. It runs beside the call, so it
@@ -141,7 +134,7 @@ func (x *injection) openRecord() *record {
 		rec.note("the answer was neither read to its end nor closed")
 	}
 	for i := range x.rules {
-		if a := &x.rules[i]; a.waiting > 0 {
+		if a := &x.rules[i]; a.underWay > 0 {
 			a.spent += time.Since(a.waitsSince)
 			more.spent += time.Since(a.waitsSince)
 		}
@@ -171,13 +164,13 @@ func (x *injection) openRecord() *record {
 func (x *injection) soFar(a *callRule, rule, held int) fate {
 	if x.left {
 		f := x.fateOf(a)
-		f.delivered = f.delivered || a.waiting > 0
+		f.delivered = f.delivered || a.underWay > 0
 		f.masked = f.masked && !f.delivered
 		return f
 	}
 	seen := x.onItems(a) && a.seen && !x.losesReply()
 	f := fate{shown: a.reached || seen}
-	f.delivered = f.shown || rule == held || a.waiting > 0 || a.spent > 0 || a.again ||
+	f.delivered = f.shown || rule == held || a.underWay > 0 || a.spent > 0 || a.again ||
 		a.nexts > 1 && x.runs > a.before
 	f.masked = !f.delivered && rule > held
 	return f

@@ -47,8 +47,11 @@ func (x *injection) fateOf(a *callRule) fate {
 	refused, lost := x.anyMade(PhaseInstead), x.anyMade(PhaseAfter)
 	noResult := refused && (a.phase == PhaseChange || a.phase == PhaseAfter)
 	unseen := lost && a.phase == PhaseChange
+	// It had no turn if another rule ended the call first, or the injector was disarmed. On
+	// the items of a stream that had none it would have run.
+	hadTurn := a.ran || x.onItems(a) && x.runs > 0
 	f := fate{delivered: x.delivered(a, lost)}
-	f.masked = !f.delivered && (noResult || unseen || !x.hadTurn(a))
+	f.masked = !f.delivered && (noResult || unseen || !hadTurn)
 	f.shown = a.value.likeness != unlike || a.seen || a.reached // else it did not reach the caller
 	return f
 }
@@ -80,13 +83,6 @@ func (x *injection) nameUnused(r *record, masked []int) {
 		r.more.masked = append(r.more.masked, x.matched[place].Name)
 	}
 	x.unused.addTo(r)
-}
-
-// hadTurn reports whether the rule ran, or would have run on the items of a stream
-// that had none. It had no turn if another rule ended the call first, or the injector
-// was disarmed.
-func (x *injection) hadTurn(a *callRule) bool {
-	return a.ran || x.perItem && a.phase == PhaseChange && x.runs > 0
 }
 
 // anyMade reports whether a fault of the phase made an error.
@@ -152,19 +148,12 @@ func outcomeOf(err error, unwound bool) outcome {
 		return panicked
 	case err == nil:
 		return ok
-	case isInjected(err):
+	}
+	// Any error but a fault's own is the callee's, whose methods may fail.
+	if _, made := err.(*InjectedError); made || errors.Is(usercode.Sound(err), ErrInjected) {
 		return injected
 	}
 	return failed
-}
-
-// isInjected reports whether a fault made the error. Any other is the callee's, whose
-// methods may fail.
-func isInjected(err error) bool {
-	if _, made := err.(*InjectedError); made {
-		return true
-	}
-	return errors.Is(usercode.Sound(err), ErrInjected)
 }
 
 // unsent reports whether an error states that the callee was not reached, such as

@@ -8,6 +8,15 @@ import (
 	"time"
 )
 
+// injectionOf is the injection in which a fault has that context, nil outside a fault, and
+// the rule that the context is pinned to: see injection.indexOf.
+func injectionOf(ctx context.Context) (x *injection, pinned int16) {
+	if f := frameOf(ctx); f != nil {
+		return f.injection, f.pinned
+	}
+	return nil, 0
+}
+
 // Changed declares, from within [Fault.Inject], what a fault changed: the arguments
 // before it calls next, the result after it. If the fault is delivered, the changes
 // appear on the event, at most 256 of one rule on one call.
@@ -24,8 +33,8 @@ import (
 // next is not executing: what it declares then from a goroutine of its own is
 // dropped. Outside a fault Changed does nothing.
 func Changed(ctx context.Context, ch ...Change) {
-	if f := frameOf(ctx); f != nil && f.injection != nil && !keeps(ctx, f.injection, ch) {
-		f.injection.changed(f.pinned, ch)
+	if x, rule := injectionOf(ctx); x != nil && !keeps(ctx, x, ch) {
+		x.changed(rule, ch)
 	}
 }
 
@@ -35,16 +44,16 @@ func Changed(ctx context.Context, ch ...Change) {
 // delivered only if it waited, or the callee saw it. A later [Changed] takes Unseen
 // back. Outside a fault it does nothing.
 func Unseen(ctx context.Context) {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		f.injection.unseen(f.pinned, false)
+	if x, rule := injectionOf(ctx); x != nil {
+		x.unseen(rule, false)
 	}
 }
 
 // UnseenWithin declares the same of the faults further in, whose results the caller
 // would have got without this one.
 func UnseenWithin(ctx context.Context) {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		f.injection.unseen(f.pinned, true)
+	if x, rule := injectionOf(ctx); x != nil {
+		x.unseen(rule, true)
 	}
 }
 
@@ -53,8 +62,8 @@ func UnseenWithin(ctx context.Context) {
 // not reach its callee is unknown, since it may still be executed. Outside a fault
 // it does nothing.
 func Postponed(ctx context.Context) {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		f.injection.postponed()
+	if x, _ := injectionOf(ctx); x != nil {
+		x.postponed()
 	}
 }
 
@@ -62,8 +71,8 @@ func Postponed(ctx context.Context) {
 // fault could not do its work. The same sentence is kept once, and 4 KiB of them in
 // all. Outside a fault it does nothing.
 func Note(ctx context.Context, text string) {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		f.injection.note(text)
+	if x, _ := injectionOf(ctx); x != nil {
+		x.note(text)
 	}
 }
 
@@ -77,8 +86,8 @@ func Note(ctx context.Context, text string) {
 // ends it. The runtime rounds waits under a millisecond up to about one. Outside a
 // fault it waits too, and only the context ends it early.
 func Sleep(ctx context.Context, d time.Duration) error {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		return f.injection.sleep(ctx, f.pinned, d)
+	if x, rule := injectionOf(ctx); x != nil {
+		return x.sleep(ctx, rule, d)
 	}
 	return wait(orBackground(ctx), d, nil, nil)
 }
@@ -102,20 +111,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // ended stays under way until [Injector.End]. A call that failed does not wait for end.
 // Outside a fault end returns its error unchanged.
 func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
-	f := frameOf(ctx)
-	if f == nil || f.injection == nil {
+	x, rule := injectionOf(ctx)
+	at := x.keepOpen(rule)
+	if at < 0 {
 		return ctx, func(err error, _ bool) error { return err }
 	}
-	x := f.injection
-	x.mu.Lock()
-	at := x.indexOf(f.pinned)
-	if x.over || at == len(x.rules) {
-		x.mu.Unlock()
-		return ctx, func(err error, _ bool) error { return err }
-	}
-	x.stillOpen++
-	x.rules[at].keepsOpen = true
-	x.mu.Unlock()
 	pinned := derive(ctx)
 	pinned.pinned = int16(at) + 1
 	ended := false // guarded by x.mu
@@ -128,12 +128,28 @@ func KeepOpen(ctx context.Context) (late context.Context, end func(err error, ma
 // in the goroutine of End, at most once and beside the call, and must not wait. Of several
 // functions the last counts. Outside a fault BeforeEnd does nothing.
 func BeforeEnd(ctx context.Context, f func()) {
-	if own := frameOf(ctx); own != nil && own.injection != nil {
-		x := own.injection
+	if x, _ := injectionOf(ctx); x != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.beforeEnd = f
 	}
+}
+
+// keepOpen returns the index of the rule that keeps the call open from now on; -1: none
+// can, since no fault is executing, or the call has no injection.
+func (x *injection) keepOpen(pinned int16) int {
+	if x == nil {
+		return -1
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := x.indexOf(pinned)
+	if x.over || at == len(x.rules) {
+		return -1
+	}
+	x.stillOpen++
+	x.rules[at].keepsOpen = true
+	return at
 }
 
 // end notes that a fault which kept the call open has ended. If it was the last one
@@ -184,11 +200,11 @@ func (x *injection) leave() bool {
 // [Note] and [Sleep] act at once. Outside a fault it returns ctx and keeps nothing.
 // It is safe for concurrent use.
 func Withhold(ctx context.Context) (held context.Context, changes func() []Change) {
-	f := frameOf(ctx)
-	if f == nil || f.injection == nil {
+	x, _ := injectionOf(ctx)
+	if x == nil {
 		return ctx, func() []Change { return nil }
 	}
-	w := &withheld{of: f.injection}
+	w := &withheld{of: x}
 	return context.WithValue(ctx, withheldKey{}, w), w.list
 }
 

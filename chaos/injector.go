@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -114,8 +113,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 		in.state.Store(stateAwaiting | stateDisarmed)
 	}
 	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
-	in.log.max = in.opts.MaxLog
-	in.log.max = cmp.Or(in.log.max, defaultMaxLog)
+	in.log.max = cmp.Or(in.opts.MaxLog, defaultMaxLog)
 	return in
 }
 
@@ -166,22 +164,14 @@ func (in *Injector) register(r Rule, life time.Duration) (*liveRule, error) {
 	if former != nil {
 		in.groups.leave(former.planRule)
 	}
-	a := &liveRule{}
-	a.init(c, in)
-	if former != nil {
-		a.life = former.life
-	}
-	if life > 0 {
-		a.until = time.Since(in.born) + life
-		in.expires(a.until)
-	}
+	a := in.alive(c, former, life)
 	if former == nil {
 		in.places[c.Name] = len(in.rules)
 		in.rules = append(in.rules, a)
 	} else {
 		in.rules[i] = a
 	}
-	in.rebind(former, a)
+	in.eachSite(func(s *site) { s.rebind(former, a) })
 	return a, nil
 }
 
@@ -211,66 +201,40 @@ func (in *Injector) place(name string) int {
 	return -1
 }
 
-// rebind updates the sites that a changed rule reaches: former was removed (nil: none
-// was), and a was added in its place (nil: none was). in.mu is held.
-func (in *Injector) rebind(former, a *liveRule) {
-	for s := range in.points.all() {
-		if s.kind == groupSite { // first: the other sites take their base from these
-			s.rebind(former, a)
-		}
-	}
-	for s := range in.points.all() {
-		if s.kind != groupSite {
-			s.rebind(former, a)
-		}
-	}
-	for s := range in.asked.all() {
-		s.rebind(former, a)
-	}
-}
-
 // setRules puts another list of rules in force at every site; in.mu is held.
 func (in *Injector) setRules(rules []*liveRule) {
 	in.rules, in.places = rules, nil
-	for s := range in.points.all() {
-		if s.kind == groupSite { // first: the other sites take their base from these
-			s.bind(rules)
-		}
-	}
-	for s := range in.points.all() {
-		if s.kind != groupSite {
-			s.bind(rules)
+	in.eachSite(func(s *site) { s.bind(rules) })
+}
+
+// eachSite calls bind for all sites: those of groups first, since the others take their
+// base from them. in.mu is held.
+func (in *Injector) eachSite(bind func(*site)) {
+	for _, groups := range []bool{true, false} {
+		for s := range in.points.all() {
+			if (s.kind == groupSite) == groups {
+				bind(s)
+			}
 		}
 	}
 	for s := range in.asked.all() {
-		s.bind(rules)
+		bind(s)
 	}
 }
 
-// InjectNow asks the trigger of the named rule once. The requests for a rule are
-// counted apart from the calls. If the trigger matches, the fault is injected at once,
-// without a callee: a latency is waited out, an error is returned. injected reports
-// whether it was.
-//
-// The rule's limit and cool-down apply, and so do the [Safeguards]. The error is the
-// injected one, or matches [ErrUnknownRule] or [ErrCellEnded]. Its event has the
-// rule's name as target. Nothing is injected while the injector is disarmed.
-func (in *Injector) InjectNow(ctx context.Context, name string) (injected bool, err error) {
-	if in.state.Load()&stateClosed != 0 {
-		in.late.Add(1)
-		return false, ErrCellEnded
+// alive makes a rule that lasts for life (0: without end) in place of former (nil: of
+// none). in.mu is held.
+func (in *Injector) alive(c *planRule, former *liveRule, life time.Duration) *liveRule {
+	a := &liveRule{}
+	a.init(c, in)
+	if former != nil {
+		a.life = former.life
 	}
-	in.mu.Lock()
-	in.dropExpired()
-	i := in.place(name)
-	if i < 0 {
-		defer in.mu.Unlock()
-		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
+	if life > 0 {
+		a.until = time.Since(in.born) + life
+		in.expires(a.until)
 	}
-	s := in.requestSiteOf(name)
-	s.bind(in.rules[i : i+1])
-	in.mu.Unlock()
-	return s.injectNow(ctx)
+	return a
 }
 
 // Arm puts the rules in force and starts the injector's clock anew. A new injector

@@ -84,16 +84,11 @@ func (in *Injector) replace(formers map[string]*liveRule, added []*planRule,
 	places := make(map[string]*liveRule)
 	var ending, last []*liveRule
 	for _, c := range added {
-		a := &liveRule{}
-		a.init(c, in)
-		if former := formers[c.Name]; former != nil {
-			a.life, places[c.Name] = former.life, a
+		a := in.alive(c, formers[c.Name], life)
+		if formers[c.Name] != nil {
+			places[c.Name] = a
 		} else {
 			last = append(last, a)
-		}
-		if life > 0 {
-			a.until = time.Since(in.born) + life
-			in.expires(a.until)
 		}
 		remove = append(remove, in.remover(a))
 	}
@@ -295,7 +290,7 @@ func (in *Injector) removeAt(i int) bool {
 	former := in.rules[i]
 	in.endLife(former)
 	in.rules, in.places = slices.Delete(in.rules, i, i+1), nil
-	in.rebind(former, nil)
+	in.eachSite(func(s *site) { s.rebind(former, nil) })
 	in.dropGroups()
 	return true
 }

@@ -9,7 +9,8 @@ import (
 // rule's group, that were under way at the same time, of which the rule matched one.
 // If its trigger counts calls, it might as well have matched the other: what overlaps
 // comes in any order. ok is false if there are none among the kept events, or no rule
-// of that name. It takes time in proportion to the log, so it is for the end of a run.
+// of that name. It takes time in proportion to the log and to the calls under way at
+// once, so it is for the end of a run.
 func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 	in.mu.Lock()
 	i := in.place(rule)
@@ -21,114 +22,98 @@ func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 	in.mu.Unlock()
 	records, _ := in.log.since(0)
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.begun, b.begun) })
-	var under underWay
-	highest := map[overlapSite][2]*record{} // by whether the rule matched: the call with the highest ordinal
+	var under callsUnderWay
+	highest := map[countedPlace]countedCall{}
 	for k := range records {
-		r := &records[k]
-		if r.site.kind != callSite {
+		c := countedCall{record: &records[k]}
+		if c.site.kind != callSite {
 			continue
 		}
-		if !a.countsAt(r.site, rules) {
-			under.add(r)
-			continue
-		}
-		at := overlapSite{lane: r.site.lane}
-		if a.Group == "" {
-			at.target = r.site.target
-		}
-		mine := 0
-		if r.matched(a) {
-			mine = 1
-		}
-		o := under.other(r, underSite{at, 1 - mine})
-		if o == nil {
-			// A call is counted before it begins: one that was counted earlier and began
-			// later overlapped too.
-			if o = highest[at][1-mine]; o != nil && (o.site != r.site || o.ordinal < r.ordinal) {
-				o = nil
+		under = slices.DeleteFunc(under, func(o countedCall) bool { return o.ended < c.begun })
+		if a.countsAt(c.site, rules) {
+			c.place = countedPlace{c.site.lane, c.site.target, true, c.matched(a)}
+			if a.Group != "" {
+				c.place.target = ""
+			}
+			o := under.apartFrom(c)
+			if o == nil {
+				// A call is counted before it begins: one that was counted earlier and began
+				// later overlapped too.
+				high := highest[c.place.opposite()]
+				if high.record != nil && high.site == c.site && high.ordinal > c.ordinal {
+					o = high.record
+				}
+			}
+			switch {
+			case o != nil && c.place.matched:
+				return c.event(), o.event(), true
+			case o != nil:
+				return o.event(), c.event(), true
+			}
+			if high := highest[c.place]; high.record == nil || high.site != c.site || high.ordinal < c.ordinal {
+				highest[c.place] = c
 			}
 		}
-		if o != nil {
-			pair := [2]*record{o, r}
-			return pair[mine].event(), pair[1-mine].event(), true
-		}
-		high := highest[at]
-		if high[mine] == nil || high[mine].site != r.site || high[mine].ordinal < r.ordinal {
-			high[mine] = r
-			highest[at] = high
-		}
-		under.add(r)
-		under.count(r, underSite{at, mine})
+		under = append(under, c)
 	}
 	return matched, other, false
 }
 
-// underWay are the calls that have begun and not ended, of a walk in the order in which
-// calls began. Those that have ended leave it when they are met.
-type underWay struct {
-	byTarget map[string][]*record
-	counted  map[underSite][]*record
+// countedCall is a call, and where the rule counts it.
+type countedCall struct {
+	*record
+	place countedPlace
 }
 
-// underSite is where a rule counts calls, and whether it matched them (1) or not (0).
-type underSite struct {
-	overlapSite
-	matched int
+// countedPlace is where a rule counts calls, and whether it matched them. The zero value
+// is nowhere.
+type countedPlace struct {
+	lane, target     string // target is empty for a group
+	counted, matched bool
 }
 
-func (u *underWay) add(r *record) {
-	if u.byTarget == nil {
-		u.byTarget, u.counted = map[string][]*record{}, map[underSite][]*record{}
-	}
-	u.byTarget[r.site.target] = append(u.byTarget[r.site.target], r)
+func (p countedPlace) opposite() countedPlace {
+	p.matched = !p.matched
+	return p
 }
 
-func (u *underWay) count(r *record, at underSite) { u.counted[at] = append(u.counted[at], r) }
+// callsUnderWay are the calls that have begun and not ended, in a walk in the order in
+// which calls began.
+type callsUnderWay []countedCall
 
-// other returns a call of the site that is under way when r begins, and that r is not
-// within.
-func (u *underWay) other(r *record, at underSite) *record {
-	left := u.counted[at][:0]
-	var found *record
-	for i, o := range u.counted[at] {
-		if o.ended < r.begun {
-			continue
-		}
-		left = append(left, o)
-		if !u.within(r, o) {
-			found = o
-			left = append(left, u.counted[at][i+1:]...)
-			break
+// apartFrom returns a call with which c overlaps and which the rule counts in the same
+// place, but did not match if it matched c, and the other way round. nil: there is none.
+// A call within another does not overlap with it.
+func (u callsUnderWay) apartFrom(c countedCall) *record {
+	for _, o := range u {
+		if o.place == c.place.opposite() && !u.within(c.record, o.record) {
+			return o.record
 		}
 	}
-	if len(left) < len(u.counted[at]) {
-		u.counted[at] = left
-	}
-	return found
+	return nil
 }
 
 // within reports whether r is known to be a call within o: the only call under way of
 // its caller's name is o, or is itself within o.
-func (u *underWay) within(r, o *record) bool {
+func (u callsUnderWay) within(r, o *record) bool {
 	for inner := r; inner.caller != ""; {
-		left := slices.DeleteFunc(u.byTarget[inner.caller], func(c *record) bool { return c.ended < r.begun })
-		u.byTarget[inner.caller] = left
-		outer := left
-		if inner != r { // those that began before it
-			outer = slices.DeleteFunc(slices.Clone(left), func(c *record) bool { return c.begun >= inner.begun })
+		var outer *record
+		for _, c := range u {
+			switch {
+			case c.site.target != inner.caller || c.begun >= inner.begun:
+			case outer != nil:
+				return false
+			default:
+				outer = c.record
+			}
 		}
-		if len(outer) != 1 {
-			return false
+		if outer == nil || outer == o {
+			return outer == o
 		}
-		if inner = outer[0]; inner == o {
-			return true
-		}
+		inner = outer
 	}
 	return false
 }
-
-// overlapSite is where a rule counts calls; target is empty for a group.
-type overlapSite struct{ lane, target string }
 
 // countsAt reports whether a rule counts the calls of a site.
 func (a *liveRule) countsAt(s *site, rules []*liveRule) bool {

@@ -204,14 +204,6 @@ func (x *examination) refuse(field string, value any, allowed string, cause erro
 	x.problems = append(x.problems, x.problem(field, value, allowed, cause))
 }
 
-// ask calls a method of the user. A panic in it becomes an error, and does not reach the
-// program that makes the plan.
-func (x *examination) ask(method string, do func() error) (err error) {
-	x.method = method
-	defer usercode.Recover(&err, method)
-	return do()
-}
-
 func (x *examination) examine() {
 	r, before := x.rule, x.before
 	c := &planRule{Rule: r}
@@ -223,20 +215,13 @@ func (x *examination) examine() {
 	} else {
 		c.glob = g
 	}
-	x.field = "When"
-	for _, err := range x.check(r.When) {
-		x.refuse("When", nil, "", err)
-	}
+	x.check("When", r.When)
 	if d, ok := r.When.(Described); ok { // who reads a plan asks it without care
-		if err := x.ask("its Describe method", func() error { d.Describe(); return nil }); err != nil {
-			x.refuse("When", nil, "", err)
-		}
+		x.method = "its Describe method"
+		d.Describe()
 	}
-	x.field = "Fault"
 	if !sameFault {
-		for _, err := range x.check(r.Fault) {
-			x.refuse("Fault", nil, "", err)
-		}
+		x.check("Fault", r.Fault)
 	}
 	if r.Fault == nil {
 		x.refuse("Fault", nil, "a fault, such as fault.Fail(err)", errors.New("is missing"))
@@ -255,7 +240,7 @@ func (x *examination) examine() {
 	}
 	if sameFault {
 		c.faultTraits = before.faultTraits
-	} else if err := x.askFault(c); err != nil {
+	} else if err := x.readFault(c); err != nil {
 		x.refuse("Fault", nil, "", err)
 		return
 	}
@@ -288,25 +273,25 @@ func unchanged(before, now any) (equal bool) {
 	return before == now
 }
 
-// check asks a trigger or fault whether it is well configured, and splits joined
-// problems.
-func (x *examination) check(part any) []error {
+// check asks a trigger or fault whether it is well configured.
+func (x *examination) check(field string, part any) {
+	x.field = field
 	if c, ok := part.(Checked); ok {
-		if err := x.ask("its Check method", c.Check); err != nil {
-			return fielderror.Apart(err)
+		x.method = "its Check method"
+		if wrong := fielderror.Apart(usercode.Sound(c.Check())); len(wrong) > 0 {
+			for _, err := range wrong {
+				x.refuse(field, nil, "", err)
+			}
+			return
 		}
 	}
 	if w, ok := part.(Probabilistic); ok {
-		var p float64
-		if err := x.ask("its Probability method", func() error { p = w.Probability(); return nil }); err != nil {
-			return []error{err}
-		}
-		if !(p >= 0 && p <= 1) {
-			return []error{&ParamError{Kind: fmt.Sprintf("%T", w), Param: "Probability", Value: p,
-				Allowed: "a number from 0 to 1"}}
+		x.method = "its Probability method"
+		if p := w.Probability(); !(p >= 0 && p <= 1) {
+			x.refuse(field, nil, "", &ParamError{Kind: fmt.Sprintf("%T", w), Param: "Probability", Value: p,
+				Allowed: "a number from 0 to 1"})
 		}
 	}
-	return nil
 }
 
 // conflict refuses a rule whose limit or cool-down differs from that of another rule
@@ -343,27 +328,20 @@ func (c *planRule) named(name string) *planRule {
 	return &own
 }
 
-// askFault asks the fault once for what every call needs.
-func (x *examination) askFault(c *planRule) error {
-	if err := x.ask("its Describe method", func() error { c.kind = kindOf(c.Fault); return nil }); err != nil {
-		return err
-	}
+// readFault finds out once what every call needs to know of the fault.
+func (x *examination) readFault(c *planRule) error {
+	x.method = "its Describe method"
+	c.kind = kindOf(c.Fault)
 	if p, ok := c.Fault.(Phased); ok {
-		if err := x.ask("its Phase method", func() error { c.phase = p.Phase(); return nil }); err != nil {
-			return err
-		}
-		if c.phase > PhaseAfter {
+		x.method = "its Phase method"
+		if c.phase = p.Phase(); c.phase > PhaseAfter {
 			return &ParamError{Kind: c.kind, Param: "Phase", Value: c.phase,
 				Allowed: "PhaseInstead, PhaseBefore, PhaseChange or PhaseAfter"}
 		}
 	}
 	if f, ok := c.Fault.(Stateful); ok {
-		c.stateful = true
-		var fresh Fault
-		if err := x.ask("its Fresh method", func() error { fresh = f.Fresh(); return nil }); err != nil {
-			return err
-		}
-		if fresh == nil {
+		x.method, c.stateful = "its Fresh method", true
+		if f.Fresh() == nil {
 			return &ParamError{Kind: c.kind, Param: "Fresh", Allowed: "a method that returns a fault"}
 		}
 	}

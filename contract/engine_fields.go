@@ -24,6 +24,12 @@ type fieldTally struct {
 	met           map[uint64]bool // by Copy: whether the invariant broke
 	unlike        bool            // it broke in one of two equal trials
 	stated        bool            // the report says what is distinct, and no cell does
+	absent        bool            // the invariant did not apply in a trial
+}
+
+// applying leaves out the fields whose invariant applied in no trial.
+func applying(all []*fieldTally) []*fieldTally {
+	return slices.DeleteFunc(slices.Clone(all), func(t *fieldTally) bool { return t.absent && t.tried() == 0 })
 }
 
 func newFieldTally(f Field, most int, runs *alikeRuns) *fieldTally {
@@ -34,8 +40,13 @@ func newFieldTally(f Field, most int, runs *alikeRuns) *fieldTally {
 	return t
 }
 
-// add counts a trial.
+// add counts a trial, if the invariant applies in it.
 func (t *fieldTally) add(c *CellReport) {
+	if c.DoesNotApply {
+		t.most--
+		t.absent = true
+		return
+	}
 	t.count(c.State, c.Violated, 1)
 	t.all.add(c.State, c.Violated, t.rate)
 	if !t.isCopy(c) {
@@ -227,6 +238,7 @@ func (r *Report) tallies() (all []*fieldTally, err error) {
 			of(c.Scenario, c.Invariant, c.Severity).count(c.State, c.Violated || c.State == Broken, max(c.Count, 1))
 		}
 	}
+	all = applying(all)
 	return all, r.state(all, len(r.Cells) > 0)
 }
 

@@ -99,10 +99,12 @@ func (h *runHead) tools() []string { return slices.Sorted(maps.Keys(h.Tools)) }
 // add counts a cell, the at-th of those that apply in its scenario.
 func (f *fold) add(s *foldScenario, at int, r *CellReport) {
 	rep := f.report
-	f.count(r.scored(s))
 	s.fields[at].add(r)
-	f.chaos.add(r, s, at)
-	rep.Filtered = rep.Filtered || r.State == NotRun
+	if !r.DoesNotApply {
+		f.count(r.scored(s))
+		f.chaos.add(r, s, at)
+		rep.Filtered = rep.Filtered || r.State == NotRun
+	}
 	for _, own := range []struct {
 		is    bool
 		count *int
@@ -211,7 +213,7 @@ func (f *fold) finish(cancelled bool, like *Report) (*Report, error) {
 	r.Judges = ofOneJudge(r.Judges)
 	var tallies []*fieldTally
 	for _, s := range f.scenarios {
-		tallies = append(tallies, s.fields...)
+		tallies = append(tallies, applying(s.fields)...)
 		r.Repeats = append(r.Repeats, s.runs.repeats(s.Name))
 	}
 	if like != nil {

@@ -341,7 +341,7 @@ func (c *collector) spend(reports []CellReport) {
 		return
 	}
 	b, r := &c.engine.o.Budget, c.rounds
-	if slices.ContainsFunc(reports, func(r CellReport) bool { return r.State != NotRun }) {
+	if slices.ContainsFunc(reports, func(r CellReport) bool { return r.State != NotRun || r.DoesNotApply }) {
 		r.spent.trials++
 	}
 	for i := range reports {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -22,6 +23,7 @@ type ruling struct {
 	why       string
 	at        int  // the observation that decided; -1: none
 	undecided bool // the check itself could not tell
+	absent    bool // the invariant does not apply to what was observed
 	abandoned bool // the check was left behind
 	cancelled bool
 }
@@ -32,6 +34,8 @@ type ruling struct {
 type inquiry struct {
 	invariant *compiledInvariant
 	asked     int            // observations so far
+	absent    bool           // the invariant does not apply to one of them
+	why       string         // it does not
 	notes     []judging.Note // what judges ruled
 	ruling    ruling
 	over      bool // no later observation changes the ruling
@@ -88,6 +92,8 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 		q.ruling.cancelled = true
 	case e.Err != nil:
 		unknown("the check of the invariant failed: %v", e.Err)
+	case found.absent:
+		q.absent, q.why = true, found.why
 	case found.state == Broken:
 		q.ruling, q.over = ruling{state: Broken, why: found.why, at: i}, true
 	case found.state == Inconclusive && q.ruling.state == Held:
@@ -100,6 +106,7 @@ type finding struct {
 	state   CellState
 	why     string
 	byCheck bool // the check itself said so; else something that it needs was missing
+	absent  bool // the invariant does not apply
 }
 
 // check asks an invariant about one observation. It must be a copy: with
@@ -107,10 +114,10 @@ type finding struct {
 func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) finding {
 	o.Cell.Invariant = p.Name
 	if errors.Is(o.Err, ErrUndecided) && !errors.Is(o.Err, chaos.ErrInjected) {
-		return finding{Inconclusive, o.Err.Error(), false}
+		return finding{state: Inconclusive, why: o.Err.Error()}
 	}
 	if o.Err != nil && !p.JudgesErrors {
-		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
+		return finding{state: Broken, why: fmt.Errorf("the agent failed: %w", o.Err).Error()}
 	}
 	var missing error
 	if p.Needs.Has(NeedState) {
@@ -120,16 +127,18 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) fin
 		missing = p.addCalm(o, i)
 	}
 	if missing != nil {
-		return finding{Inconclusive, fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), false}
+		return finding{state: Inconclusive, why: fmt.Errorf("%w: %w", ErrUndecided, missing).Error()}
 	}
 	err := usercode.Sound(p.Check(ctx, o))
 	switch {
 	case err == nil:
 		return finding{state: Held, byCheck: true}
+	case errors.Is(err, ErrDoesNotApply):
+		return finding{why: strings.TrimPrefix(err.Error(), ErrUndecided.Error()+": "), byCheck: true, absent: true}
 	case errors.Is(err, ErrUndecided):
-		return finding{Inconclusive, err.Error(), true}
+		return finding{state: Inconclusive, why: err.Error(), byCheck: true}
 	}
-	return finding{Broken, err.Error(), true}
+	return finding{state: Broken, why: err.Error(), byCheck: true}
 }
 
 // judge asks the invariant about the observations that it was not asked about
@@ -139,8 +148,11 @@ func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 		w.ask(ctx, q, s.observations[q.asked])
 	}
 	r := q.ruling
+	if q.absent && !q.over { // what else was undecided may follow from the faults that are not asked about
+		r = ruling{state: NotRun, why: q.why, at: -1, absent: true}
+	}
 	override := func(state CellState, why string) {
-		r.state, r.why, r.at, r.undecided = state, why, -1, false
+		r.state, r.why, r.at, r.undecided, r.absent = state, why, -1, false, false
 	}
 	switch {
 	case s.refused != nil && !r.cancelled: // first: whatever the agent made of it says nothing about the agent

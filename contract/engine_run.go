@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -200,7 +201,8 @@ type engine struct {
 	tools     map[string]int // in the head
 	reserve   time.Duration  // before Harness.Deadline, for the report
 	halted    atomic.Pointer[error]
-	forRunner bool // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
+	secrets   *redact.Redactor // of the matrix; nil: none
+	forRunner bool             // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }
 
 // newEngine checks everything that can be checked without calling an agent.
@@ -219,6 +221,8 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 	if err := errors.Join(err, e.o.check()); err != nil {
 		return nil, err
 	}
+	e.o.AllowInconclusive = max(e.o.AllowInconclusive, m.AllowInconclusive)
+	e.secrets = m.newRedactor()
 	if ctx == nil {
 		return nil, fields.Wrong("ctx", fielderror.Found("nil"), "a context")
 	}
@@ -279,7 +283,7 @@ func (e *engine) assign() {
 			all = common
 		}
 		for _, p := range all {
-			if e.forRunner || s.applies(p.Applies) {
+			if e.forRunner || p.askedIn(s) {
 				s.invariants = append(s.invariants, p)
 				p.list.gather |= e.calmNeeds(p)
 			}

@@ -106,13 +106,15 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
 	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
 	r.Elapsed, r.Copy = s.elapsed(), d.copy
-	if scenario.injects() && d.delivered == 0 && r.State != Inconclusive {
+	r.DoesNotApply = found.absent
+	if scenario.injects() && d.delivered == 0 && r.State != Inconclusive && !r.DoesNotApply {
 		r.State = Undelivered
 		if r.Why == "" {
 			r.Why = "no fault was delivered: " + s.whyUndelivered(scenario)
 		}
 	}
 	r.Evidence, r.observed = evidence(r, q.invariant, found, s), s.all
+	w.engine.withoutSecrets(r)
 }
 
 // addRerun adds the line that repeats the cell. The line is not part of the

@@ -46,6 +46,9 @@ type Invariant struct {
 	Poor float64
 	// Applies selects the scenarios in which the invariant is asked; zero: all.
 	Applies Applies
+	// Scenarios are globs of the names of scenarios, of which one must match for the invariant
+	// to be asked. Empty: all.
+	Scenarios []string
 	// Probes are prompts that replace the matrix's own for this invariant.
 	Probes []string
 	// JudgesErrors lets Check see answers that are errors. Without it an error
@@ -60,8 +63,8 @@ type Invariant struct {
 	// per prompt list. Anything else is the answer itself, for every prompt.
 	Baseline string
 	// Check judges one observation. It returns nil if the invariant holds, an error
-	// that matches [ErrUndecided] if it cannot decide, and any other error if the
-	// invariant is broken; the error says why. It must be safe for concurrent use,
+	// that matches [ErrUndecided] if it cannot decide, [ErrDoesNotApply] if it is not to be
+	// asked of these faults, and any other error if the invariant is broken; the error says why. It must be safe for concurrent use,
 	// and must not change the observation. Required.
 	Check func(ctx context.Context, o *Observation) error
 	// Targets are globs over the injection points whose calls Check looks for.
@@ -79,6 +82,11 @@ type Invariant struct {
 // ErrUndecided is matched by the error that a Check returns when it cannot decide, and
 // by [ErrNotTheAgent].
 var ErrUndecided = errors.New("contract: undecided")
+
+// ErrDoesNotApply is matched by the error that a Check returns when the faults of an observation
+// do not meet what it presupposes. It matches [ErrUndecided]. A cell with such an observation is
+// in no count, unless the invariant broke in another one: see [CellReport.DoesNotApply].
+var ErrDoesNotApply = fmt.Errorf("%w: the invariant does not apply", ErrUndecided)
 
 // ErrNotTheAgent is for an agent to return, wrapped with the reason, when it could not
 // be tested: its budget is used up, or the model's provider is down. It matches

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
 // A Matrix asks every invariant in every scenario, as many times as Trials says.
@@ -81,6 +83,13 @@ type Matrix struct {
 	// without faults, so the agent acts on it twice. If there is a calm run for a
 	// baseline, it is the first of the two.
 	SkipStateProbe bool
+	// AllowInconclusive is the number of inconclusive cells that the verdict accepts, where
+	// [RunOptions] do not allow more.
+	AllowInconclusive int
+	// Secrets are texts, such as keys that the agent is given, that no report may repeat: the
+	// text and the evidence of a cell have [redacted] in their place. What invariants judge has
+	// them. A text of fewer than six bytes is kept.
+	Secrets []string
 }
 
 // RunOptions are the settings of [Matrix.Run]; nil and the zero value work.
@@ -200,6 +209,9 @@ func (m *Matrix) compile(forRunner bool) ([]*compiledScenario, error) {
 	if m.Trials < 0 {
 		p.Wrong("Trials", m.Trials, "1 or more, or 0 for 1")
 	}
+	if m.AllowInconclusive < 0 {
+		p.Wrong("AllowInconclusive", m.AllowInconclusive, "0 or more")
+	}
 	if m.Timeout < 0 {
 		p.Wrong("Timeout", m.Timeout, "a duration of 0 (none) or more")
 	}
@@ -305,6 +317,11 @@ func (m *Matrix) checkInvariants(p *fielderror.List) {
 		if inv.Applies > NoFault {
 			p.Wrong(field+".Applies", uint8(inv.Applies), "Always, ToolFaults, LLMFaults, AnyFault or NoFault")
 		}
+		for k, pattern := range inv.Scenarios {
+			if _, err := glob.Compile(pattern); err != nil || pattern == "" {
+				p.Because(fmt.Sprintf("%s.Scenarios[%d]", field, k), pattern, err, "a glob of names of scenarios")
+			}
+		}
 		inv.checkRate(p, field)
 		if all := NeedBaseline | NeedState | NeedResults | NeedCalm; inv.Needs&^all != 0 {
 			p.Wrong(field+".Needs", uint8(inv.Needs),
@@ -321,11 +338,13 @@ func (m *Matrix) checkApplies(p *fielderror.List, scenarios []*compiledScenario)
 	if len(scenarios) != len(m.Scenarios) || len(scenarios) == 0 {
 		return
 	}
-	for i, inv := range m.Invariants {
-		if !slices.ContainsFunc(scenarios, func(s *compiledScenario) bool { return s.applies(inv.Applies) }) {
-			p.Wrong(fmt.Sprintf("Invariants[%d].Applies", i), inv.Applies.String(),
-				"a value that holds in at least one scenario: this invariant would never be asked")
+	for _, i := range m.unasked(scenarios) {
+		field, value := "Applies", m.Invariants[i].Applies.String()
+		if len(m.Invariants[i].Scenarios) > 0 {
+			field, value = "Scenarios", strings.Join(m.Invariants[i].Scenarios, ", ")
 		}
+		p.Wrong(fmt.Sprintf("Invariants[%d].%s", i, field), value,
+			"a value that holds in at least one scenario: this invariant would never be asked")
 	}
 }
 

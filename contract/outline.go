@@ -127,8 +127,11 @@ func (m *Matrix) fingerprint(scenarios []*compiledScenario) *Fingerprint {
 	}
 	for i := range m.Invariants {
 		inv := &m.Invariants[i]
-		f.Invariants[inv.Name] = hashOf([]any{inv.Severity, inv.Applies.String(), inv.JudgesErrors, inv.promised(),
-			inv.poor()})
+		content := []any{inv.Severity, inv.Applies.String(), inv.JudgesErrors, inv.promised(), inv.poor()}
+		if len(inv.Scenarios) > 0 {
+			content = append(content, inv.Scenarios)
+		}
+		f.Invariants[inv.Name] = hashOf(content)
 		if len(inv.Probes) > 0 {
 			f.Probes[inv.Name] = hashOf(inv.Probes)
 		}

@@ -50,6 +50,10 @@ type CellReport struct {
 	// returned [ErrUndecided]; Why has the reason. In other inconclusive cells
 	// something was missing or failed before the check, or the check did not return.
 	Undecided bool `json:"undecided,omitempty"`
+	// DoesNotApply reports whether the faults of the cell do not meet the premise of the invariant:
+	// its check returned [ErrDoesNotApply]. The cell is in no count, as if
+	// [Invariant.Applies] had left it out. State is NotRun, though the agent ran, and Why has the reason.
+	DoesNotApply bool `json:"doesNotApply,omitempty"`
 	// Elapsed is how long the agent took for its answers, in the cell's own
 	// time: virtual in a bubble. With ShareObservations it is that of the shared
 	// answers.

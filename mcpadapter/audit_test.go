@@ -16,7 +16,8 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // fiveLines is the server of the documentation.
@@ -81,7 +82,7 @@ func TestRefusalsInStructuredOutput(t *testing.T) {
 			for name, c := range sessions {
 				res := ask(t, c, tt.tool, tt.args)
 				require.True(t, res.IsError, name)
-				var p failure.Problem
+				var p policy.Error
 				require.NoError(t, json.Unmarshal([]byte(textIn(t, res)), &p), name)
 				assert.Equal(t, tt.code, p.Code, name)
 				out, _ := res.StructuredContent.(map[string]any)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 )
 
 // A call that only looks, from client to client: what a tool costs.
@@ -33,7 +32,7 @@ func BenchmarkCall(b *testing.B) {
 		bench(b, clientOf(b, &Server{mcp: bare}, nil))
 	})
 	b.Run("memory", func(b *testing.B) { bench(b, clientOf(b, serverOf(b, newShop(b).host, nil), nil)) })
-	for _, version := range []string{session.Sessionless, "2025-11-25"} {
+	for _, version := range []string{sessionless, "2025-11-25"} {
 		b.Run("http "+version, func(b *testing.B) {
 			web := httptest.NewServer(serverOf(b, newShop(b).host, nil).Handler())
 			defer web.Close()

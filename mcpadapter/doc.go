@@ -30,9 +30,10 @@
 //   - Runs and Workload: run_scenario
 //   - Events: events_subscribe, events_unsubscribe, events_list_subscriptions
 //
-// Each has a typed input and a typed output, with JSON schemas of both, and makes
-// one call into the library. Answers give a summary first and say what they left
-// out. A call that fails, by bad arguments or by a panic, has a result marked as
+// Each has a typed input and a typed output, and makes one call into the library.
+// The list of tools has the schemas of the inputs, and of the outputs the members with
+// their types; the resource shakedown://tools has both whole. Answers give a summary
+// first and say what they left out. A call that fails, by bad arguments or by a panic, has a result marked as
 // an error with {status, code, detail, hint}, so that a model can correct itself.
 // docs/mcp.md has a success and an error of each.
 //

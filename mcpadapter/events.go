@@ -8,7 +8,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -20,7 +19,7 @@ func (s *Server) addFaults() {
 	if s.hub == nil {
 		return
 	}
-	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Faults that struck lately",
+	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Latest delivered faults",
 		MIMEType:    mimeJSON,
 		Description: "The last 256 faults that were delivered in the live program, oldest first, each with its number, target, kind, severity and time. Subscribe to be told when there are more, and read on from the last number you saw."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -61,7 +60,7 @@ func eventsSubscribe() (*tool, error) {
 Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
 	}, func(ctx context.Context, c *call, in subscribeInput) (faulthub.Subscription, error) {
-		if err := session.Pushable(c.Req.ProtocolVersion()); err != nil {
+		if err := pushable(c.Req.ProtocolVersion()); err != nil {
 			return faulthub.Subscription{}, err
 		}
 		q := faulthub.Request{Mode: in.Mode, Filters: in.Filters}

@@ -15,8 +15,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
@@ -84,17 +82,17 @@ func TestSubscribersAreToldOfFaults(t *testing.T) {
 	_, err := s.lookup(t.Context(), "1042")
 	require.ErrorIs(t, err, fault.ErrUnavailable)
 
-	var n faultevent.Nested
+	var n faulthub.Nested
 	logger, level := c.next(t, &n)
 	assert.Equal(t, "chaos/faults", logger)
 	assert.EqualValues(t, "error", level)
 	assert.Equal(t, nested.SubscriptionID, n.SubscriptionID)
 	assert.Equal(t, "order desk", n.Cluster)
-	assert.Equal(t, faultevent.Resource{Kind: "Point", Name: "orders.get", Namespace: "orders"}, n.Event.InvolvedObject)
+	assert.Equal(t, faulthub.Resource{Kind: "Point", Name: "orders.get", Namespace: "orders"}, n.Event.InvolvedObject)
 	assert.Equal(t, "error", n.Event.Reason)
 	assert.Equal(t, "error", n.Event.Type, "as severe as the other shape says")
 	assert.WithinDuration(t, began, n.Event.Timestamp, time.Minute)
-	var f faultevent.Flat
+	var f faulthub.Flat
 	logger, _ = c.next(t, &f)
 	assert.Equal(t, "chaos/resource-faults", logger)
 	assert.Equal(t, "error", f.FaultType)
@@ -130,7 +128,7 @@ func TestFiltersNarrowASubscription(t *testing.T) {
 			assert.Panics(t, func() { _, _ = end(t.Context(), 1) })
 			got := ""
 			for {
-				var n faultevent.Nested
+				var n faulthub.Nested
 				c.next(t, &n)
 				if got != "" {
 					got += " "
@@ -185,7 +183,7 @@ func TestLimitsOfSubscriptions(t *testing.T) {
 		assert.Equal(t, 429, p.Status)
 	}
 	p := refusal(t, listenerOf(t, srv).ClientSession, "events_subscribe", `{}`)
-	assert.Equal(t, "the server has 100 subscriptions, the most it keeps", p.Detail)
+	assert.Equal(t, "the server has 100 subscriptions, the most there may be", p.Detail)
 	list := answer[listSubscriptionsOutput](t, sessions[0].ClientSession, "events_list_subscriptions", `{}`)
 	assert.Len(t, list.Subscriptions, 10, "the session's own")
 	assert.Equal(t, 100, list.ServerTotal)
@@ -209,6 +207,6 @@ func TestBadSubscriptions(t *testing.T) {
 	}
 	base, client := listen(t, srv)
 	p := refusal(t, connect(t, eras(base, client)["without sessions"], nil), "events_subscribe", `{}`)
-	assert.Equal(t, failure.CodeStateless, p.Code, "nothing can be pushed where there is no session")
+	assert.Equal(t, codeStateless, p.Code, "nothing can be pushed where there is no session")
 	assert.Contains(t, p.Hint, uriFaults)
 }

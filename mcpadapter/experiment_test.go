@@ -49,14 +49,6 @@ func TestExperimentsByName(t *testing.T) {
 	assert.Contains(t, p.Detail, `unknown experiment "slow databse"; registered: bad action, panics, slow database`)
 }
 
-func TestEmptyStatusHasNoNull(t *testing.T) {
-	s := newShop(t)
-	c := clientOf(t, serverOf(t, Host{Name: "bare", Injector: s.host.Injector}, nil), nil)
-	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":0,"experiments":[],"total_runs":0,"success_rate":0,"cut_off":[]}`, textIn(t, ask(t, c, "chaos_status", `{}`)))
-	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":0,"experiments":[],"results":[],"total_runs":0,"success_rate":0,"cut_off":[]}`,
-		textIn(t, ask(t, c, "chaos_status", `{"include_results":true}`)))
-}
-
 func TestOldResultsAreLeftOutAndCounted(t *testing.T) {
 	s := newShop(t)
 	for range 103 {

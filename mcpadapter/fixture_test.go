@@ -21,8 +21,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/trace"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // writable is an environment in which everything may be done.
@@ -214,7 +215,7 @@ func answer[Out any](t testing.TB, session *mcp.ClientSession, tool, args string
 }
 
 // refusal calls a tool that refuses and reads the problem.
-func refusal(t testing.TB, session *mcp.ClientSession, tool, args string) (p failure.Problem) {
+func refusal(t testing.TB, session *mcp.ClientSession, tool, args string) (p policy.Error) {
 	t.Helper()
 	res := ask(t, session, tool, args)
 	require.True(t, res.IsError, "%s %s: %s", tool, args, textIn(t, res))

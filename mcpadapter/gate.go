@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/serve"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -40,9 +40,9 @@ func (s *Server) addGate() error {
 	for _, t := range s.tools {
 		switch i := slices.IndexFunc(rows, func(row policy.Tool) bool { return row.Name == t.Name }); {
 		case i < 0:
-			rows = append(rows, t.Rule())
+			rows = append(rows, t.rule())
 		case rows[i].Failure == nil:
-			rows[i].Failure = t.Failure
+			rows[i].Failure = t.failed
 		}
 	}
 	own.Tools = rows
@@ -89,7 +89,7 @@ func (s *Server) guarded(next http.Handler, transport, listen string) (http.Hand
 // mayListen returns an error if HTTP must not be served on an address.
 func (s *Server) mayListen(a net.Addr) error {
 	listen := a.String()
-	if web.Loopback(a) {
+	if serve.Loopback(a) {
 		listen = anyLoopback
 	} else if s.keys == nil && !s.options.TokensInClearBeyondLoopback {
 		return fields.Because("TLS", nil, fmt.Errorf("%v is no loopback address", a),

@@ -12,7 +12,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -76,7 +75,7 @@ func (h Host) check() error {
 	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil,
 		"where Events is set, the injector whose OnEvent is Events.Record")
 	if h.Plans != nil {
-		_, err := catalogue.Kinds(catalogue.Options(h.Plans))
+		_, err := listKinds(planOptions(h.Plans))
 		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
 	}
 	seen := make(map[string]bool)

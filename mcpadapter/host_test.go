@@ -21,7 +21,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/golden"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -91,7 +90,7 @@ func TestCatalogueOfFaults(t *testing.T) {
 	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
 	require.NoError(t, err)
 	golden.Equal(t, "faults.json", []byte(res.Contents[0].Text+"\n"))
-	var list []catalogue.Kind
+	var list []knownKind
 	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &list))
 	assert.Len(t, list, len(planjson.Rows())+len(mcpchaos.Rows()))
 	var forClients []string

@@ -12,9 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
 // Clients without a session are also notified that the resource has changed: they
@@ -103,52 +100,4 @@ func TestSessionsThatVanishLeaveNothingBehind(t *testing.T) {
 	assert.Eventually(t, func() bool {
 		return answer[listSubscriptionsOutput](t, last.ClientSession, "events_list_subscriptions", `{}`).ServerTotal == 0
 	}, 20*time.Second, time.Millisecond, "with the sessions")
-}
-
-// A thousand calls at once with twenty subscribers, while every fourth gets a fault:
-// each subscriber receives every fault, or the number of those that it missed.
-func TestAThousandCallsWithTwentySubscribers(t *testing.T) {
-	const calls, faults, subscribers = 1000, 250, 20
-	s := newShop(t)
-	srv := serverOf(t, s.host, nil)
-	var all []*heard
-	for range subscribers {
-		c := listenerOf(t, srv)
-		c.subscribe(t, `{"mode":"resource-faults"}`)
-		all = append(all, c)
-	}
-	breakdown(t, s)
-	caller := clientOf(t, srv, nil)
-	var wg sync.WaitGroup
-	for i := range calls {
-		wg.Go(func() {
-			if i%(calls/faults) == 0 {
-				callFails(s)
-			}
-			res, err := caller.CallTool(t.Context(), &mcp.CallToolParams{Name: "chaos_status"})
-			assert.NoError(t, err)
-			assert.False(t, err == nil && res.IsError)
-		})
-	}
-	wg.Wait()
-	lost := s.feed.Dropped() // before any subscriber was asked
-	for i, c := range all {
-		var got, missed uint64
-		for got+missed+lost < faults {
-			var p struct {
-				faultevent.Flat
-				Dropped uint64
-			}
-			logger, _ := c.next(t, &p)
-			if logger == faulthub.LoggerProblem {
-				missed += p.Dropped
-			} else {
-				got++
-			}
-		}
-		list := answer[listSubscriptionsOutput](t, c.ClientSession, "events_list_subscriptions", `{}`)
-		assert.Equal(t, got, list.Subscriptions[0].Delivered, "subscriber %d", i)
-		assert.Equal(t, missed, list.Subscriptions[0].Dropped, "subscriber %d", i)
-		assert.EqualValues(t, faults, got+missed+lost)
-	}
 }

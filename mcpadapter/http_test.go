@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract/report"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 )
 
 // bearer sends the token with every request.
@@ -38,7 +37,7 @@ func eras(base string, client *http.Client) map[string]func() (mcp.Transport, st
 		}
 	}
 	return map[string]func() (mcp.Transport, string){
-		"without sessions": stream(session.Sessionless), "with sessions": stream("2025-11-25"), "older": stream("2025-03-26"),
+		"without sessions": stream(sessionless), "with sessions": stream("2025-11-25"), "older": stream("2025-03-26"),
 		"server-sent events": func() (mcp.Transport, string) {
 			return &mcp.SSEClientTransport{Endpoint: base + "/sse", HTTPClient: client}, "2024-11-05"
 		},

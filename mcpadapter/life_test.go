@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
-	"net/http"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +17,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // waiting is a shop with an experiment that begins, and ends with its context.
@@ -67,65 +64,6 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
-// The server still works after a client's connections broke in the middle of a
-// call. Without sessions the call ends with its connection. With sessions the
-// client may return for the answer, so the call goes on until its time is over.
-func TestAClientThatDisappears(t *testing.T) {
-	for name := range eras("", nil) {
-		t.Run(name, func(t *testing.T) {
-			s, begun, ended := waiting(t)
-			base, client := listen(t, serverOf(t, s.host, nil))
-			lost := new(breakable)
-			transport := &http.Transport{DialContext: lost.dial}
-			c := connect(t, eras(base, &http.Client{Transport: bearer{token, transport}})[name], nil)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			failed := make(chan error, 1)
-			go func() {
-				_, err := c.CallTool(ctx, &waits)
-				failed <- err
-			}()
-			<-begun
-			lost.cut()
-			if name == "without sessions" {
-				assert.Error(t, <-failed)
-				<-ended
-			}
-			answer[statusOutput](t, connect(t, eras(base, client)[name], nil), "chaos_status", `{}`)
-			cancel()
-		})
-	}
-}
-
-// breakable makes connections and cuts them all, for good.
-type breakable struct {
-	mu    sync.Mutex
-	conns []net.Conn
-	gone  bool
-}
-
-func (b *breakable) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.gone {
-		return nil, errors.New("the network is gone")
-	}
-	c, err := new(net.Dialer).DialContext(ctx, network, addr)
-	if err == nil {
-		b.conns = append(b.conns, c)
-	}
-	return c, err
-}
-
-func (b *breakable) cut() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gone = true
-	for _, c := range b.conns {
-		_ = c.Close()
-	}
-}
-
 func TestAPanicInAToolIsItsError(t *testing.T) {
 	s := newShop(t)
 	in := s.host.Injector
@@ -135,7 +73,7 @@ func TestAPanicInAToolIsItsError(t *testing.T) {
 	srv := serverOf(t, s.host, &Options{Audit: &audit})
 	c := clientOf(t, srv, nil)
 	p := refusal(t, c, "chaos_inject_fault", `{"fault_name":"explode","action":"inject"}`)
-	assert.Equal(t, *failure.New(500, "panic", "chaos_inject_fault panicked: out of luck", p.Hint), p)
+	assert.Equal(t, *problem(500, "panic", "chaos_inject_fault panicked: out of luck", p.Hint), p)
 	p = refusal(t, c, "chaos_inject_fault", `{"fault_name":"leave","action":"inject"}`)
 	assert.Contains(t, p.Detail, "ended its goroutine")
 	answer[statusOutput](t, c, "chaos_status", `{}`)
@@ -169,11 +107,11 @@ func TestAToolThatDoesNotEndIsLeftBehind(t *testing.T) {
 		require.NoError(t, err)
 		began := time.Now()
 		request, answered := context.WithCancel(t.Context())
-		res, err := stubborn.Serve(srv.engine, srv)(request, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
+		res, err := stubborn.serve(srv)(request, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
 		require.NoError(t, err)
 		answered()
-		assert.Equal(t, time.Minute+toolrow.Patience, time.Since(began))
-		assert.Equal(t, 504, res.StructuredContent.(*failure.Problem).Status)
+		assert.Equal(t, time.Minute+patience, time.Since(began))
+		assert.Equal(t, 504, res.StructuredContent.(*policy.Error).Status)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -203,7 +141,7 @@ func TestShutdownLetsCallsFinish(t *testing.T) {
 	<-begun
 	over := make(chan error, 1)
 	go func() { over <- srv.Shutdown(t.Context()) }()
-	for !srv.active.Closing() {
+	for !srv.active.closing() {
 		runtime.Gosched()
 	}
 	assert.Equal(t, "shutting_down", refusal(t, other, "chaos_status", `{}`).Code)

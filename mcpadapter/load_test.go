@@ -2,9 +2,6 @@ package mcpadapter
 
 import (
 	"net/http"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,36 +12,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 )
-
-// A thousand calls at once, over three sessions, while faults are injected: each has
-// an answer and a line of audit.
-func TestAThousandCallsAtOnce(t *testing.T) {
-	s := newShop(t)
-	var audit lines
-	srv := serverOf(t, s.host, &Options{Audit: &audit})
-	base, client := listen(t, srv)
-	sessions := []*mcp.ClientSession{clientOf(t, srv, nil), connect(t, eras(base, client)["with sessions"], nil), connect(t, eras(base, client)["without sessions"], nil)}
-	answer[injectOutput](t, sessions[0], "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","probability":0.5,"target":"*"}`)
-	var wg sync.WaitGroup
-	var answered atomic.Int64
-	for i := range 1000 {
-		wg.Go(func() {
-			callFails(s)
-			session := sessions[0]
-			if i%10 == 0 { // each of these takes a connection, or its place in line for one
-				session = sessions[1+i/10%2]
-			}
-			res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "chaos_status"})
-			if err == nil && !res.IsError {
-				answered.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	assert.EqualValues(t, 1000, answered.Load())
-	assert.Equal(t, 1001, strings.Count(audit.String(), `"event":"mcp.tool_call.completed"`))
-	client.CloseIdleConnections()
-}
 
 // Sessions that nobody uses end by themselves, and none that is used.
 func TestIdleSessionsEnd(t *testing.T) {

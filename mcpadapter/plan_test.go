@@ -15,7 +15,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -200,7 +199,7 @@ func TestEveryKindOfTheResourceCanBeApplied(t *testing.T) {
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
 	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
 	require.NoError(t, err)
-	var kinds []catalogue.Kind
+	var kinds []knownKind
 	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &kinds))
 	var rules []string
 	for _, k := range kinds {

@@ -7,12 +7,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/report"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
+	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 )
 
 // The resources, by URI.
@@ -43,7 +47,7 @@ func (s *Server) addResources() {
 		MIMEType:    mimeJSON,
 		Description: "Every kind of fault and trigger that a plan can name: what it does, its parameters with what is allowed, an example of them, and its coordinates: class, visibility, persistence, effect. Triggers are marked; the others are faults. Those with a clientType can also be registered by chaos_inject_fault."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			kinds, err := catalogue.Kinds(s.plans)
+			kinds, err := listKinds(s.plans)
 			if err != nil {
 				return nil, fmt.Errorf("mcpadapter: %w", err)
 			}
@@ -63,10 +67,10 @@ func (s *Server) readReport(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	k, found := s.matrices.Latest(name)
 	if uri == uriLatest {
-		_, k, found = s.matrices.Last()
+		name = s.reports.runLast()
 	}
+	k, found := s.reports.latestOf(name)
 	if !found {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
@@ -90,4 +94,38 @@ func (s *Server) addManifest() {
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return content(uriTools, mimeYAML, []byte(toolManifest)), nil
 		})
+}
+
+// A knownKind is a kind of fault or trigger that plans can name.
+type knownKind struct {
+	planjson.Kind
+	ClientType string `json:"clientType,omitempty"` // what chaos_inject_fault calls it
+}
+
+// listKinds lists the kinds that plans read with o can name.
+func listKinds(o *planjson.Options) ([]knownKind, error) {
+	kinds, err := planjson.Kinds(o)
+	list := make([]knownKind, len(kinds))
+	for i, k := range kinds {
+		list[i].Kind = k
+		if !k.Trigger && slices.Contains(remote.Types(), k.Description.Kind) {
+			list[i].ClientType = k.Description.Kind
+		}
+	}
+	return list, err
+}
+
+// planOptions are the settings with which plans of clients are read: the host's, which may
+// be nil, and the faults of the protocol that the host does not have rows for itself.
+func planOptions(host *planjson.Options) *planjson.Options {
+	var o planjson.Options
+	if host != nil {
+		o = *host
+	}
+	own := o.Rows
+	o.Rows = slices.DeleteFunc(mcpchaos.Rows(), func(r *catalog.Row) bool {
+		return slices.ContainsFunc(own, func(o *catalog.Row) bool { return o != nil && o.Kind == r.Kind })
+	})
+	o.Rows = append(o.Rows, own...)
+	return &o
 }

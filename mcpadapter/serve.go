@@ -13,9 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/stdio"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/serve"
 )
 
 // ServeStdio serves over standard input and output until the client closes them
@@ -29,11 +27,11 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 }
 
 func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
-	return s.gate.Transport(stdio.New(in, out, s.life.Done(), int(s.limits.BodyBytes)))
+	return serve.Stdio(in, out, s.life.Done(), int(s.limits.BodyBytes))
 }
 
 func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
-	done, err := s.active.Begin()
+	done, err := s.active.begin()
 	if err != nil {
 		return err
 	}
@@ -78,7 +76,7 @@ func (s *Server) routes() http.Handler {
 	without := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: s.limits.BodyBytes, Logger: s.log})
 	streams := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Mcp-Protocol-Version") >= session.Sessionless {
+		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
 			without.ServeHTTP(w, r)
 			return
 		}
@@ -92,7 +90,7 @@ func (s *Server) routes() http.Handler {
 	}{{pathMCP, "http", streams}, {pathSSE, "sse", events}} {
 		h, err := s.guarded(route.handler, route.transport, anyLoopback)
 		if err != nil {
-			h = web.Refusing(err)
+			h = serve.Refusing(err)
 		}
 		mux.Handle(route.path, h)
 	}
@@ -113,8 +111,8 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("/", s.routes())
 	all := http.NewServeMux()
 	all.HandleFunc("GET "+pathLive, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	all.Handle("/", web.Open(s.active.Closing, mux))
-	return web.Timed(s.life, web.Named(s.options.Hosts, all), s.limits.RefusalTime, s.limits.WriteTime)
+	all.Handle("/", serve.Open(s.active.closing, mux))
+	return serve.Timed(s.life, serve.Named(s.options.Hosts, all), s.limits.RefusalTime, s.limits.WriteTime)
 }
 
 // health answers 200 while the server does what it should.
@@ -147,8 +145,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	site := &web.Site{Handler: s.Handler(), HeaderTime: s.limits.HeaderTime, Keys: s.keys, Log: s.log}
-	return site.Serve(ctx, web.Cap(l, s.limits.Connections, s.limits.AddressConnections), graceTime, s.Shutdown)
+	site := &serve.Site{Handler: s.Handler(), HeaderTime: s.limits.HeaderTime, Keys: s.keys, Log: s.log}
+	return site.Serve(ctx, serve.Cap(l, s.limits.Connections, s.limits.AddressConnections), graceTime, s.Shutdown)
 }
 
 // TLS is the certificate with which [Server.Serve] speaks https, from version

@@ -14,13 +14,8 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/arming"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/calls"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/serve"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -64,23 +59,22 @@ type Options struct {
 // methods are safe for concurrent use. Make one with [NewServer], and end it
 // with [Server.Shutdown].
 type Server struct {
-	host     Host
-	options  Options
-	limits   Limits
-	getenv   func(string) string
-	log      *slog.Logger
-	plans    *planjson.Options // to read plans with
-	mcp      *mcp.Server
-	gate     *policy.Gate
-	tools    []*tool
-	matrices *matrices.Store
-	rules    *arming.Rules
-	feed     *Feed         // of the host, or our own; nil: there is no injector
-	hub      *faulthub.Hub // nil: there are no events to subscribe to
-	keys     *web.Keys     // nil: no TLS
-	active   *calls.Active
-	engine   *toolrow.Engine
-	single   calls.Exclusive // what runs once at a time
+	host    Host
+	options Options
+	limits  Limits
+	getenv  func(string) string
+	log     *slog.Logger
+	plans   *planjson.Options // to read plans with
+	mcp     *mcp.Server
+	gate    *policy.Gate
+	tools   []*tool
+	reports reportStore
+	rules   *clientRules
+	feed    *Feed         // of the host, or our own; nil: there is no injector
+	hub     *faulthub.Hub // nil: there are no events to subscribe to
+	keys    *serve.Keys   // nil: no TLS
+	active  activeCalls
+	alone   sync.Map // names of what runs once at a time
 
 	life   context.Context // of everything that outlives its call; ends with the server
 	stop   context.CancelFunc
@@ -96,23 +90,23 @@ type Server struct {
 // host, Limits and TLS, each a [*FieldError], or else those of the policy. o
 // may be nil.
 func NewServer(h Host, o *Options) (*Server, error) {
-	s := &Server{host: h, active: calls.NewActive(), pumped: make(chan struct{})}
+	s := &Server{host: h, pumped: make(chan struct{})}
 	if o != nil {
 		s.options = *o
 	}
-	var keys *web.Keys
+	var keys *serve.Keys
 	var err error
 	if o := s.options.TLS; o != nil {
-		keys, err = web.NewKeys(fields, o.CertFile, o.KeyFile, o.ClientCAFile)
+		keys, err = serve.NewKeys(fields, o.CertFile, o.KeyFile, o.ClientCAFile)
 	}
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
-	s.plans, s.matrices = catalogue.Options(h.Plans), matrices.New(h.Matrices)
+	s.plans, s.reports.matrices = planOptions(h.Plans), h.Matrices
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
-	s.rules = &arming.Rules{Injector: h.Injector, Environments: s.options.Environments, Getenv: s.getenv,
-		FaultTime: s.limits.FaultTime, AllowEndless: s.limits.AllowEndless}
+	s.rules = &clientRules{injector: h.Injector, environments: s.options.Environments, getenv: s.getenv,
+		limits: s.limits}
 	if s.log = s.options.Log; s.log == nil {
 		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
@@ -127,11 +121,9 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.listen()
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: toolrow.Version()}, protocol)
-	s.engine = &toolrow.Engine{Active: s.active, Life: s.life, CallTime: s.limits.CallTime,
-		ArgumentBytes: s.limits.ArgumentBytes, Log: s.log}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
 	for _, t := range s.tools {
-		s.mcp.AddTool(t.Listed(), t.Serve(s.engine, s))
+		s.mcp.AddTool(t.listed(), t.serve(s))
 	}
 	s.addResources()
 	s.addFaults()
@@ -187,13 +179,13 @@ A failed call has {status, code, detail, hint}; follow the hint.`
 func (s *Server) Shutdown(ctx context.Context) error {
 	var err error
 	select {
-	case <-s.active.Close():
+	case <-s.active.close():
 	case <-ctx.Done():
 		err = fmt.Errorf("mcpadapter: shutdown: calls were cancelled: %w", ctx.Err())
 	}
 	s.stop()
 	s.unwatch()
-	s.rules.Leases.Close()
+	s.rules.leases.close()
 	if s.hub != nil {
 		s.hub.Close()
 	}
@@ -205,7 +197,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	go func() {
 		closed.Wait()
 		<-s.pumped
-		s.rules.Leases.Wait()
+		s.rules.leases.wait()
 		if s.hub != nil {
 			s.hub.Wait()
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
@@ -94,7 +93,7 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 		require.Error(t, err)
 		if sent%50 == 49 { // the quick one keeps up
 			for range 50 {
-				var f faultevent.Flat
+				var f faulthub.Flat
 				logger, _ := quick.next(t, &f)
 				require.Equal(t, "chaos/resource-faults", logger)
 			}

@@ -12,8 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 )
 
 // child is this test binary as a server in a process of its own.
@@ -27,7 +25,7 @@ func child(t *testing.T) *exec.Cmd {
 }
 
 func TestAServerInAProcess(t *testing.T) {
-	for _, version := range []string{session.Sessionless, "2025-11-25", "2024-11-05"} {
+	for _, version := range []string{sessionless, "2025-11-25", "2024-11-05"} {
 		t.Run(version, func(t *testing.T) {
 			cmd := child(t)
 			var audit lines
@@ -69,9 +67,9 @@ func TestLinesThatAreWrong(t *testing.T) {
 		{"\xff\xfe\x00", `-32700`},
 		{strings.Repeat("x", 5<<20), `-32600`},
 		{`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"` + strings.Repeat("x", 5<<20) + `"}}`, `-32600`},
-		{strings.Repeat("[", 100_000), `-32600`},
-		{strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), `-32600`},
-		{strings.Repeat("[", 900) + strings.Repeat("]", 900), `-32600`},
+		{strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), `-32700`},
+		{strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000), `-32600`},
+		{`{"jsonrpc":"2.0","id":11,"method":"ping","params":{"a":` + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + `}}`, `-32600`},
 		{`[]`, `-32600`},
 		{`7`, `-32600`},
 		{`null`, `-32600`},

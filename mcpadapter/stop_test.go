@@ -3,8 +3,6 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
-	"math"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,8 +14,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -182,7 +178,7 @@ func TestWhatASessionTakesWithIt(t *testing.T) {
 			register(other, "and again")
 			answer[injectOutput](t, other, "chaos_inject_fault", `{"fault_name":"again","action":"remove"}`)
 		}
-		assert.LessOrEqual(t, srv.rules.Leases.Held(), 12, "sessions that last gather no names")
+		assert.LessOrEqual(t, srv.rules.leases.count(), 12, "sessions that last gather no names")
 	})
 }
 
@@ -273,25 +269,6 @@ func TestAnArmedRuleExpiresWithItsFault(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.False(t, callFails(s))
 	})
-}
-
-// Text that is no number is refused, however it is written.
-func TestNumbersThatAreNone(t *testing.T) {
-	for _, tool := range must(table(newShop(t).host)) {
-		for name, schema := range tool.Input.Properties {
-			for _, s := range append(schema.AnyOf, schema) {
-				if s.Type != "number" && s.Type != "integer" {
-					continue
-				}
-				for _, bad := range []string{"NaN", "Infinity", "-Infinity", "1e999", `"NaN"`} {
-					_, err := tool.Read(json.RawMessage(`{"`+name+`":`+bad+`}`), math.MaxInt32)
-					var refused *toolschema.Refusal
-					require.ErrorAs(t, err, &refused, "%s of %s: %s", name, tool.Name, bad)
-					assert.Equal(t, http.StatusBadRequest, failure.Of(err).Status)
-				}
-			}
-		}
-	}
 }
 
 // A fault that is over before its answer is written is not reported as in force.

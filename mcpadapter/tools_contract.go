@@ -13,10 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
@@ -44,7 +40,7 @@ A cell is one invariant in one scenario, once; each cell is an independent run o
 		s := c.Server
 		list := s.host.Matrices
 		if in.Matrix != "" {
-			m, err := s.matrices.Matrix(in.Matrix)
+			m, err := s.reports.matrix(in.Matrix)
 			if err != nil {
 				return listOutput{}, err
 			}
@@ -54,7 +50,7 @@ A cell is one invariant in one scenario, once; each cell is an independent run o
 		cells := 0
 		for _, m := range list {
 			info := matrixInfo{Outline: m.Outline()}
-			if k, ok := s.matrices.Latest(m.Name); ok {
+			if k, ok := s.reports.latestOf(m.Name); ok {
 				verdict, _ := k.Score.Verdict.MarshalText() // one that a report has
 				info.Verdict, info.Latest = string(verdict), digestOf(k).Summary
 			}
@@ -80,11 +76,11 @@ func contractRun() (*tool, error) {
 	return define(tool{
 		Name: "contract_run", Title: "Run a contract", Area: "contract", Target: "matrix",
 		Description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
-The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass; so is an open promised rate, and a goal that no run reached. A promised rate is broken when it is rejected, not by one trial. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults never struck are undelivered and in no score.
+The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass; so is an open promised rate, and a goal that no run reached. A promised rate is broken when it is rejected, not by one trial. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults were never delivered are undelivered and in no score.
 A whole matrix may take minutes and an agent's calls may cost money: narrow by scenarios and invariants. Progress is sent for every cell if the call has a progress token, and cancelling ends the run. One matrix runs once at a time. contract_report shows cells of the latest run.`,
-		Kind: toolrow.Kind{Write: true, OpenWorld: true},
+		Kind: kind{Write: true, OpenWorld: true},
 	}, func(ctx context.Context, c *call, in runInput) (report.Digest, error) {
-		m, err := c.Server.matrices.Matrix(in.Matrix)
+		m, err := c.Server.reports.matrix(in.Matrix)
 		if err != nil {
 			return report.Digest{}, err
 		}
@@ -92,7 +88,7 @@ A whole matrix may take minutes and an agent's calls may cost money: narrow by s
 		if err != nil {
 			return report.Digest{}, err
 		}
-		free, err := c.Server.single.Take(fmt.Sprintf("matrix %q", m.Name))
+		free, err := c.Server.runsAlone(fmt.Sprintf("matrix %q", m.Name))
 		if err != nil {
 			return report.Digest{}, err
 		}
@@ -125,7 +121,7 @@ func unknownNames(err error) error {
 	if errors.Is(err, contract.ErrNothingSelected) {
 		hint = "contract_list says where each invariant applies."
 	}
-	return failure.BadArguments(strings.NewReplacer("contract: ", "", "report: ", "").Replace(err.Error()), hint)
+	return badArguments(strings.NewReplacer("contract: ", "", "report: ", "").Replace(err.Error()), hint)
 }
 
 func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *contract.Matrix,
@@ -136,7 +132,7 @@ func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *con
 			total++
 		}
 	}
-	progress := session.NewProgress(ctx, req, total)
+	progress := newProgress(ctx, req, total)
 	began := time.Now()
 	done := 0
 	r, err := m.Run(ctx, &contract.RunOptions{
@@ -151,16 +147,16 @@ func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *con
 		OnCell: func(r *contract.CellReport) {
 			if chosen(r.Cell) {
 				done++
-				progress.Report(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
+				progress.report(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
 			}
 		},
 	})
-	progress.End()
+	progress.end()
 	if err != nil {
 		return report.Digest{}, err
 	}
-	k := matrices.Kept{Report: r, At: time.Now().UTC(), Took: time.Since(began)}
-	s.matrices.Put(m.Name, k)
+	k := keptReport{Report: r, at: time.Now().UTC(), took: time.Since(began)}
+	s.reports.put(m.Name, k)
 	return digestOf(k), nil
 }
 
@@ -180,8 +176,8 @@ func rerunLine(m *contract.Matrix, cell contract.Cell) string {
 }
 
 // digestOf sums up a report, and says where the rest of it is.
-func digestOf(k matrices.Kept) report.Digest {
-	d := report.DigestOf(k.Report, k.Took)
+func digestOf(k keptReport) report.Digest {
+	d := report.DigestOf(k.Report, k.took)
 	if d.Omitted > 0 {
 		d.Summary = text.Sentences(d.Summary, "contract_report shows the others.")
 	}

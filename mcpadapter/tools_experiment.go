@@ -6,7 +6,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 )
 
 type experimentInput struct {
@@ -21,14 +20,14 @@ func runExperiment() (*tool, error) {
 		Description: `Runs a registered experiment against the live program: checks the steady state, acts, checks again, rolls back, and checks once more.
 success is the steady state after the action; steady_state_recovered that after the rollback. When the program is not in its steady state to begin with, nothing is done. error says in words what went wrong; an action may fail and the steady state hold all the same. The rollback runs also when the call is cancelled.
 duration_seconds is in seconds, started_at is UTC. Start with dry_run true: it checks the steady state and does nothing else. One experiment runs once at a time.`,
-		Kind: toolrow.Kind{Write: true, Destructive: true, OpenWorld: true},
+		Kind: kind{Write: true, Destructive: true, OpenWorld: true},
 	}, func(ctx context.Context, c *call, in experimentInput) (experiment.Result, error) {
 		s := c.Server
 		if !in.DryRun {
-			if err := s.rules.Guard("running an experiment"); err != nil {
+			if err := s.rules.guard("running an experiment"); err != nil {
 				return experiment.Result{}, err
 			}
-			free, err := s.single.Take(fmt.Sprintf("experiment %q", in.ExperimentName))
+			free, err := s.runsAlone(fmt.Sprintf("experiment %q", in.ExperimentName))
 			if err != nil {
 				return experiment.Result{}, err
 			}
@@ -48,7 +47,7 @@ type statusInput struct {
 }
 
 type statusOutput struct {
-	ActiveFaults          []gameday.ActiveFault `json:"active_faults" jsonschema:"registered faults, in order; probability is the share of matching calls; in_force false: it strikes nothing now, and reason says why; expires_at null: never"`
+	ActiveFaults          []gameday.ActiveFault `json:"active_faults" jsonschema:"registered faults, in order; probability is the share of matching calls; in_force false: it is injected nowhere now, and reason says why; expires_at null: never"`
 	RegisteredExperiments int                   `json:"registered_experiments" jsonschema:"how many there are"`
 	Experiments           []string              `json:"experiments" jsonschema:"their names"`
 	Results               []experiment.Result   `json:"results,omitzero" jsonschema:"past runs, oldest first; only if asked for"`
@@ -93,7 +92,7 @@ func (s *Server) status(in statusInput) statusOutput {
 	if s.host.Injector == nil {
 		return out
 	}
-	s.rules.Next.Sweep(s.host.Injector)
+	s.rules.next.Sweep(s.host.Injector)
 	out.ActiveFaults = []gameday.ActiveFault{}
 	for _, r := range s.host.Injector.States() {
 		out.ActiveFaults = append(out.ActiveFaults, activeFault(r))

@@ -14,9 +14,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 type injectInput struct {
@@ -35,18 +34,18 @@ type injectInput struct {
 }
 
 type injectOutput struct {
-	Status         string           `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
-	FaultName      string           `json:"fault_name"`
-	FaultType      string           `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
-	WasTriggered   *bool            `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
-	InjectedError  string           `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
-	MatchedTargets []string         `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
-	Probability    *float64         `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
-	InForce        *bool            `json:"in_force,omitempty" jsonschema:"whether the fault can be injected now; reason says why not"`
-	Reason         string           `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
-	ExpiresAt      *time.Time       `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
-	Note           string           `json:"note,omitempty" jsonschema:"what to mind"`
-	Problem        *failure.Problem `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Status         string        `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
+	FaultName      string        `json:"fault_name"`
+	FaultType      string        `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
+	WasTriggered   *bool         `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
+	InjectedError  string        `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
+	MatchedTargets []string      `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
+	Probability    *float64      `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
+	InForce        *bool         `json:"in_force,omitempty" jsonschema:"whether the fault can be injected now; reason says why not"`
+	Reason         string        `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
+	ExpiresAt      *time.Time    `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
+	Note           string        `json:"note,omitempty" jsonschema:"what to mind"`
+	Problem        *policy.Error `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 func injectFault() (*tool, error) {
@@ -57,22 +56,22 @@ register: from now on the fault is injected into each call of a point that targe
 inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next it is injected into the next matching call instead, with certainty, once.
 remove: takes the fault away and ends the delays it is imposing; those calls go through. Removing what is not there succeeds. A partition heals so. chaos_disarm removes all faults at once.
 Durations are in seconds. Keep the target narrow (one point rather than *), the probability low, and set a limit.`,
-		Kind:    toolrow.Kind{Write: true, Destructive: true, Idempotent: false},
+		Kind:    kind{Write: true, Destructive: true, Idempotent: false},
 		OnError: injectFailed,
 	}, func(ctx context.Context, c *call, in injectInput) (injectOutput, error) {
 		s := c.Server
 		if in.Action != "remove" {
-			if err := s.rules.Guard(in.Action); err != nil {
+			if err := s.rules.guard(in.Action); err != nil {
 				return injectOutput{}, err
 			}
 		}
-		s.rules.Next.Sweep(s.host.Injector)
+		s.rules.next.Sweep(s.host.Injector)
 		switch in.Action {
 		case "register":
 			return s.register(c.Req, in)
 		case "remove":
 			return injectOutput{Status: "removed", FaultName: in.FaultName,
-				FaultType: s.rules.Remove(in.FaultName)}, nil
+				FaultType: s.rules.remove(in.FaultName)}, nil
 		}
 		if in.ArmNext {
 			return s.armNext(c.Req, in)
@@ -84,7 +83,7 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
 		return injectOutput{},
-			failure.BadArguments(
+			badArguments(
 				"fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition",
 				"fault_type is required for register.")
 	}
@@ -96,11 +95,11 @@ func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutpu
 	if err != nil {
 		return injectOutput{}, err
 	}
-	life, err := s.rules.Lifetime(in.ExpiresSeconds)
-	if err = cmp.Or(err, s.rules.Free(in.FaultName)); err != nil {
+	life, err := s.rules.lifetime(in.ExpiresSeconds)
+	if err = cmp.Or(err, s.rules.free(in.FaultName)); err != nil {
 		return injectOutput{}, err
 	}
-	if _, err := s.rules.Put(req, in.Keep, rule, life); err != nil {
+	if _, err := s.rules.put(req, in.Keep, rule, life); err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
@@ -114,7 +113,7 @@ func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutpu
 // trigger injects a rule's fault now. An error that the fault made is a success
 // of the call.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
-	rule, known := s.rules.State(in.FaultName)
+	rule, known := s.rules.state(in.FaultName)
 	injected, err := s.host.Injector.InjectNow(ctx, in.FaultName)
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &injected}
 	switch {
@@ -132,7 +131,7 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 
 // armNext adds a rule whose fault is injected into one call.
 func (s *Server) armNext(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
-	name, rule, err := s.rules.ArmNext(req, in.Keep, in.FaultName, in.ExpiresSeconds)
+	name, rule, err := s.rules.armNext(req, in.Keep, in.FaultName, in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}
@@ -150,12 +149,12 @@ func (s *Server) reach(out *injectOutput, target string) {
 }
 
 // injectFailed is the answer of a failed call, in this tool's own words.
-func injectFailed(c *call, p *failure.Problem) any {
+func injectFailed(args json.RawMessage, p *policy.Error) any {
 	var given struct {
 		FaultName any `json:"fault_name"`
 		FaultType any `json:"fault_type"`
 	}
-	_ = json.Unmarshal(c.Req.Params.Arguments, &given) // what cannot be read is not repeated
+	_ = json.Unmarshal(args, &given) // what cannot be read is not repeated
 	name, _ := given.FaultName.(string)
 	out := injectOutput{Status: "error", FaultName: text.Clip(name, 128), Problem: p}
 	if kind, ok := given.FaultType.(string); ok && slices.Contains(remote.Types(), kind) {
@@ -191,7 +190,7 @@ type disarmInput struct{}
 type disarmOutput struct {
 	Status       string                `json:"status" enum:"disarmed,error"`
 	ActiveFaults []gameday.ActiveFault `json:"active_faults" jsonschema:"the faults that were registered, as chaos_status listed them; all of them are removed"`
-	Problem      *failure.Problem      `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Problem      *policy.Error         `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 func disarm() (*tool, error) {
@@ -199,8 +198,10 @@ func disarm() (*tool, error) {
 		Name: "chaos_disarm", Title: "Stop all faults", Area: "chaos", Unlimited: true,
 		Description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
 It needs no arguments and no confirmation, and is never rate-limited: call it whenever the program suffers more than was meant. The answer lists what was there. The injector stays armed, so a fault that is registered afterwards is in force. An experiment under way goes on without its faults and rolls back as usual; cancel its call to end it.`,
-		Kind:    toolrow.Kind{Write: true, Idempotent: true},
-		OnError: func(_ *call, p *failure.Problem) any { return disarmOutput{"error", []gameday.ActiveFault{}, p} },
+		Kind: kind{Write: true, Idempotent: true},
+		OnError: func(_ json.RawMessage, p *policy.Error) any {
+			return disarmOutput{"error", []gameday.ActiveFault{}, p}
+		},
 	}, func(_ context.Context, c *call, _ disarmInput) (disarmOutput, error) {
 		out := disarmOutput{Status: "disarmed", ActiveFaults: []gameday.ActiveFault{}}
 		for _, r := range c.Server.host.Injector.RemoveAll() {
@@ -213,7 +214,7 @@ It needs no arguments and no confirmation, and is never rate-limited: call it wh
 // reportState fills in the state of a rule that was just registered. The rule may
 // be gone: its time was short, or another caller has removed it.
 func (s *Server) reportState(out *injectOutput, name string) {
-	if r, ok := s.rules.State(name); ok {
+	if r, ok := s.rules.state(name); ok {
 		out.setState(r)
 		return
 	}

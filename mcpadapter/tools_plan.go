@@ -12,8 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 type planInput struct {
@@ -25,12 +24,12 @@ type planInput struct {
 }
 
 type planOutput struct {
-	Status  string           `json:"status" jsonschema:"what was done" enum:"applied,removed,error"`
-	Name    string           `json:"name"`
-	Rules   []ruleOut        `json:"rules" jsonschema:"the rules that are in force now, or for remove those that were, in the order of the plan"`
-	Omitted int              `json:"omitted,omitempty" jsonschema:"rules that this answer leaves out; they are in force all the same"`
-	Note    string           `json:"note,omitempty" jsonschema:"what to mind"`
-	Problem *failure.Problem `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Status  string        `json:"status" jsonschema:"what was done" enum:"applied,removed,error"`
+	Name    string        `json:"name"`
+	Rules   []ruleOut     `json:"rules" jsonschema:"the rules that are in force now, or for remove those that were, in the order of the plan"`
+	Omitted int           `json:"omitted,omitempty" jsonschema:"rules that this answer leaves out; they are in force all the same"`
+	Note    string        `json:"note,omitempty" jsonschema:"what to mind"`
+	Problem *policy.Error `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 // ruleOut is a rule of a plan as clients see it.
@@ -52,29 +51,29 @@ func applyPlan() (*tool, error) {
 		Description: `Puts the rules of a whole plan in force in the live program, or takes them back: any kind of fault with any trigger, not only the five of chaos_inject_fault.
 All rules come into force at once, or none: every problem is reported with its place in the arguments, such as /plan/rules/0/fault/params/duration. They are registered as plan/NAME/RULE; chaos_status lists them, chaos_inject_fault removes one of them by that name and fires it, chaos_disarm removes all. Applying a name again replaces the former rules of that name and starts them afresh; with remove true they are taken back, which also succeeds if there are none.
 A rule has target (a glob) and fault, {"kind", "params"}, and may have name, when (a trigger of the same form; left out, every call), limit, coolDown (such as "1.5s") and group. Draws are those of the program's injector: the plan's seed does not move them. Keep targets narrow, and set limits.`,
-		Kind: toolrow.Kind{Write: true, Destructive: true},
-		OnError: func(c *call, p *failure.Problem) any {
+		Kind: kind{Write: true, Destructive: true},
+		OnError: func(args json.RawMessage, p *policy.Error) any {
 			var given struct{ Name any }
-			_ = json.Unmarshal(c.Req.Params.Arguments, &given) // what cannot be read is not repeated
+			_ = json.Unmarshal(args, &given) // what cannot be read is not repeated
 			name, _ := given.Name.(string)
 			return planOutput{Status: "error", Name: text.Clip(name, 64), Rules: []ruleOut{}, Problem: p}
 		},
 	}, func(_ context.Context, c *call, in planInput) (planOutput, error) {
 		s := c.Server
-		s.rules.Next.Sweep(s.host.Injector)
+		s.rules.next.Sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/"):
 			return planOutput{},
-				failure.BadArguments(fmt.Sprintf("name is %q; allowed: text without a slash",
-					text.Clip(in.Name, failure.MaxShown)),
+				badArguments(fmt.Sprintf("name is %q; allowed: text without a slash",
+					text.Clip(in.Name, maxShown)),
 					"The rules are called plan/NAME/RULE.")
 		case in.Remove && in.Plan != nil:
-			return planOutput{}, failure.BadArguments("plan is given with remove; allowed: one of them",
+			return planOutput{}, badArguments("plan is given with remove; allowed: one of them",
 				"Leave the plan out to take it back.")
 		case in.Remove:
 			return s.removePlan(in)
 		case in.Plan == nil:
-			return planOutput{}, failure.BadArguments("plan is missing; allowed: an object with seed and rules",
+			return planOutput{}, badArguments("plan is missing; allowed: an object with seed and rules",
 				"plan is required unless remove is true.")
 		}
 		return s.applyPlan(c, in)
@@ -82,28 +81,28 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 }
 
 func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
-	if err := s.rules.Guard("applying a plan"); err != nil {
+	if err := s.rules.guard("applying a plan"); err != nil {
 		return planOutput{}, err
 	}
-	life, err := s.rules.Lifetime(in.ExpiresSeconds)
+	life, err := s.rules.lifetime(in.ExpiresSeconds)
 	if err != nil {
 		return planOutput{}, err
 	}
 	plan, err := planjson.Decode(in.Plan, s.plans)
 	if err != nil {
-		return planOutput{}, failure.OfPlan(err, uriCatalogue)
+		return planOutput{}, planProblem(err)
 	}
 	prefix := planPrefix + in.Name + "/"
 	remove, err := s.host.Injector.RegisterPlan(prefix, plan, life)
 	if err != nil {
-		return planOutput{}, failure.OfPlan(err, uriCatalogue)
+		return planOutput{}, planProblem(err)
 	}
 	rules, leased := plan.Rules(), make(map[string]func() bool)
 	for i := range rules {
 		rules[i].Name = prefix + rules[i].Name
 		leased[rules[i].Name] = remove[i]
 	}
-	s.rules.Lease(c.Req, in.Keep, leased)
+	s.rules.lease(c.Req, in.Keep, leased)
 	out := planOutput{Status: "applied", Name: in.Name}
 	if len(rules) == 0 {
 		out.Note = "The plan has no rules, so nothing is in force."

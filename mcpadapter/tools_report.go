@@ -9,7 +9,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -37,10 +36,10 @@ type faultCount struct {
 	Scenario    string `json:"scenario"`
 	Rule        string `json:"rule"`
 	Target      string `json:"target"`
-	Fault       string `json:"fault,omitempty" jsonschema:"its kind, once it struck"`
+	Fault       string `json:"fault,omitempty" jsonschema:"its kind, once it was injected"`
 	Cells       int    `json:"cells" jsonschema:"runs of the agent in which it was delivered"`
 	Delivered   int    `json:"delivered" jsonschema:"calls on which it was delivered"`
-	Undelivered int    `json:"undelivered" jsonschema:"calls on which it struck without effect"`
+	Undelivered int    `json:"undelivered" jsonschema:"calls on which it was injected without effect"`
 }
 
 // Bounds of a report.
@@ -53,9 +52,9 @@ func contractReport() (*tool, error) {
 	return define(tool{
 		Name: "contract_report", Title: "Contract report", Area: "contract", Target: "matrix",
 		Description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
-States are held, broken, inconclusive, undelivered (no fault of the scenario struck) and not run. Each cell has the contract_run call that repeats it. Times are UTC, elapsedSec in seconds. Narrow by states, scenario and invariant, and ask for evidence of few cells: prompts and answers are long.`,
+States are held, broken, inconclusive, undelivered (no fault of the scenario was delivered) and not run. Each cell has the contract_run call that repeats it. Times are UTC, elapsedSec in seconds. Narrow by states, scenario and invariant, and ask for evidence of few cells: prompts and answers are long.`,
 	}, func(_ context.Context, c *call, in reportInput) (reportOutput, error) {
-		_, k, err := c.Server.matrices.Report(in.Matrix)
+		_, k, err := c.Server.reports.report(in.Matrix)
 		if err != nil {
 			return reportOutput{}, err
 		}
@@ -63,7 +62,7 @@ States are held, broken, inconclusive, undelivered (no fault of the scenario str
 		if err := filter.Check(k.Report); err != nil {
 			return reportOutput{}, unknownNames(err)
 		}
-		out := reportOutput{Digest: digestOf(k), FinishedAt: k.At, Faults: []faultCount{}}
+		out := reportOutput{Digest: digestOf(k), FinishedAt: k.at, Faults: []faultCount{}}
 		for _, f := range k.Faults[:min(len(k.Faults), maxFaults)] {
 			out.Faults = append(out.Faults, faultCount(f))
 		}
@@ -129,9 +128,9 @@ contract is the score of the latest report (severities weighted 3, 2, 1, 1, over
 func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	parts := scoring.Parts{Mutation: in.Mutation, Replay: in.Replay}
 	var out scoreOutput
-	_, k, err := s.matrices.Report(in.Matrix)
+	_, k, err := s.reports.report(in.Matrix)
 	switch {
-	case err != nil && failure.Of(err).Code != failure.CodeNothing:
+	case err != nil && problemOf(err).Code != codeNothing:
 		return out, err
 	case err == nil:
 		out.Contract = new(report.ScoreDigestOf(k.Score))
@@ -146,7 +145,7 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	}
 	overall, err := weights.Overall(parts, &scoring.OverallOptions{Renormalise: in.Renormalise})
 	if err != nil {
-		return out, failure.BadArguments(err.Error(),
+		return out, badArguments(err.Error(),
 			"Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}
 	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing,

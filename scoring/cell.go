@@ -66,10 +66,10 @@ func (c Cell) check(i int) error {
 		errs.Wrong(field("invariant"), fielderror.Found("empty"), "a name")
 	}
 	if c.Severity.Weight() == 0 {
-		errs.Wrong(field("severity"), c.Severity, allowedSeverities)
+		errs.Wrong(field("severity"), c.Severity, severities.Allowed())
 	}
 	if c.State > CellUndelivered {
-		errs.Wrong(field("state"), c.State, allowedStates)
+		errs.Wrong(field("state"), c.State, cellStates.Allowed())
 	}
 	if c.Violated && c.State != CellBroken && c.State != CellUndelivered {
 		errs.Wrong(field("broken"), fielderror.Found("true with state "+c.State.String()),

@@ -67,8 +67,9 @@ func (s JudgeScore) Rate() (rate float64, in Interval, ok bool) {
 	return float64(s.Held) / float64(n), c.interval(0), true
 }
 
-// Bounds are the shares of all answers on which the judge ruled that hold, if each of which it
-// was unsure was broken, and if each held. ok is false where it ruled on none.
+// Bounds are the least and the most share of the answers that hold: the answers on which the
+// judge was unsure count as broken in the one and as held in the other. ok is false where it
+// ruled on none.
 func (s JudgeScore) Bounds() (least, most float64, ok bool) {
 	n := s.Held + s.Broken + s.Unsure
 	if n <= 0 || min(s.Held, s.Broken, s.Unsure) < 0 {
@@ -91,16 +92,15 @@ type JudgeRates struct {
 	Bad    int `json:"bad"`
 	Spared int `json:"spared"`
 	Good   int `json:"good"`
-	// Moved of Attacks texts that try to talk the judge round made it rule that a broken
-	// answer holds.
+	// Of Attacks adversarial answers, Moved made the judge accept a broken one.
 	Moved   int `json:"moved"`
 	Attacks int `json:"attacks"`
 	// Languages has the rates by language, where the calibration knows any.
 	Languages []JudgeLanguage `json:"languages,omitempty"`
-	// Least and Most are the corrected shares of the answers that hold, if each of which the
-	// judge was unsure was broken, and if each held; equal where it was unsure of none. Interval
-	// is from the lower end of the one to the upper end of the other. nil: they cannot be
-	// computed, and Warnings say why.
+	// Least and Most are the corrected shares of the answers that hold. Answers on which the
+	// judge was unsure count as broken in Least and as held in Most. Interval is from the lower
+	// end of the one to the upper end of the other. nil: they cannot be computed, and Warnings
+	// say why.
 	Least    *float64 `json:"least,omitempty"`
 	Most     *float64 `json:"most,omitempty"`
 	Interval Interval `json:"interval,omitzero"`

@@ -182,7 +182,7 @@ func checkMutations(list []Mutation, prompts int) error {
 			errs.Wrong(field("weight"), m.Weight, "above 0, and finite")
 		}
 		if m.State > CellUndelivered {
-			errs.Wrong(field("state"), m.State, allowedStates)
+			errs.Wrong(field("state"), m.State, cellStates.Allowed())
 		}
 		j, seen := first[m.Kind]
 		if !seen {

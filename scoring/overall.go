@@ -146,7 +146,7 @@ func overallVerdict(p Parts, out Overall, o OverallOptions) (Verdict, string) {
 
 func checkVerdict(p Parts) error {
 	if p.ContractVerdict > Fail {
-		return fields.Wrong("parts.contractVerdict", p.ContractVerdict, allowedVerdicts)
+		return fields.Wrong("parts.contractVerdict", p.ContractVerdict, verdicts.Allowed())
 	}
 	return nil
 }

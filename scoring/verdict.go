@@ -1,8 +1,9 @@
 package scoring
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/enum"
 )
 
 // A Verdict is the answer of a whole matrix. It has three values, because a matrix
@@ -21,33 +22,25 @@ const (
 	Fail
 )
 
-const allowedVerdicts = "inconclusive, pass, fail"
+var verdicts = enum.Names[Verdict]{Package: fields, Field: "verdict",
+	Of: []string{Inconclusive: "inconclusive", Pass: "pass", Fail: "fail"}}
 
 // String returns "PASS", "FAIL" or "INCONCLUSIVE", and "Verdict(n)" for any
 // other value.
 func (v Verdict) String() string {
-	switch v {
-	case Inconclusive:
-		return "INCONCLUSIVE"
-	case Pass:
-		return "PASS"
-	case Fail:
-		return "FAIL"
+	if !verdicts.Has(v) {
+		return verdicts.String(v)
 	}
-	return fmt.Sprintf("Verdict(%d)", uint8(v))
+	return strings.ToUpper(verdicts.String(v))
 }
 
 // MarshalText returns "pass", "fail" or "inconclusive", and a [*FieldError] for
 // any other value.
-func (v Verdict) MarshalText() ([]byte, error) {
-	return marshalName("verdict", v, strings.ToLower(v.String()), v <= Fail, allowedVerdicts)
-}
+func (v Verdict) MarshalText() ([]byte, error) { return verdicts.MarshalText(v) }
 
 // UnmarshalText reads exactly what MarshalText writes. Anything else is a
 // [*FieldError] and leaves v unchanged.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	return unmarshalName("verdict", text, allowedVerdicts, v, Inconclusive, Fail)
-}
+func (v *Verdict) UnmarshalText(text []byte) error { return verdicts.UnmarshalText(text, v) }
 
 // A CellState is the outcome of one cell. The zero value is CellNotRun.
 type CellState uint8
@@ -62,34 +55,17 @@ const (
 	CellUndelivered                   // its scenario has rules, and none was delivered in this cell
 )
 
-const allowedStates = "not run, held, broken, inconclusive, undelivered"
+var cellStates = enum.Names[CellState]{Package: fields, Field: "state",
+	Of: []string{"not run", "held", "broken", "inconclusive", "undelivered"}}
 
 // String returns "not run", "held", "broken", "inconclusive" or "undelivered",
 // and "CellState(n)" for any other value.
-func (s CellState) String() string {
-	switch s {
-	case CellNotRun:
-		return "not run"
-	case CellHeld:
-		return "held"
-	case CellBroken:
-		return "broken"
-	case CellInconclusive:
-		return "inconclusive"
-	case CellUndelivered:
-		return "undelivered"
-	}
-	return fmt.Sprintf("CellState(%d)", uint8(s))
-}
+func (s CellState) String() string { return cellStates.String(s) }
 
 // MarshalText returns what String returns for the five states, and a [*FieldError]
 // for any other value.
-func (s CellState) MarshalText() ([]byte, error) {
-	return marshalName("state", s, s.String(), s <= CellUndelivered, allowedStates)
-}
+func (s CellState) MarshalText() ([]byte, error) { return cellStates.MarshalText(s) }
 
 // UnmarshalText reads exactly what MarshalText writes. Anything else is a
 // [*FieldError] and leaves s unchanged.
-func (s *CellState) UnmarshalText(text []byte) error {
-	return unmarshalName("state", text, allowedStates, s, CellNotRun, CellUndelivered)
-}
+func (s *CellState) UnmarshalText(text []byte) error { return cellStates.UnmarshalText(text, s) }

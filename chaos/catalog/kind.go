@@ -74,6 +74,9 @@ func shown(row *Row, params any) any {
 	return params
 }
 
+// Kind is the kind of the fault or trigger.
+func (m Made[P]) Kind() string { return m.row.Kind }
+
 // base is the kind that labels refer to.
 func (m Made[P]) base() string { return cmp.Or(m.row.Base, m.row.Kind) }
 

@@ -238,14 +238,3 @@ func (r *Row) Parameters() []Parameter {
 	}
 	return list
 }
-
-// Copies returns copies of rows, which the caller may change: a package keeps its own.
-func Copies(rows []*Row) []*Row {
-	all := make([]Row, len(rows))
-	copies := make([]*Row, len(rows))
-	for i, r := range rows {
-		all[i] = *r
-		copies[i] = &all[i]
-	}
-	return copies
-}

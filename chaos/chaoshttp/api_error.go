@@ -2,7 +2,6 @@ package chaoshttp
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -50,8 +49,7 @@ const (
 // target. A time to wait that the message names is RetryAfter, if there is one.
 // o may be nil. Otherwise it is like [Status].
 func APIError(api API, kind ErrorKind, o *StatusOptions) chaos.Fault {
-	code := providers[api][kind].status
-	return apiError{apiErrorParams{errorOf{api, kind}, o.copied()}, code, statusLine(code)}
+	return apiError.Of(apiErrorParams{errorOf: errorOf{api, kind}, StatusOptions: o.copied()})
 }
 
 // errorOf is an error of a provider.
@@ -63,53 +61,49 @@ type errorOf struct {
 type apiErrorParams struct {
 	errorOf
 	StatusOptions
-}
-
-// Its persistence is that of the status, or of the error.
-var apiErrorRow = catalog.Fault(catalog.Row{
-	Kind: "api_error", Doc: "The provider answers with an error of its own.",
-	Go: "chaoshttp.APIError(api, kind, o)", Example: `{"api":"openai","error":"rate_limit"}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p apiErrorParams) chaos.Fault { return APIError(p.API, p.Error, &p.StatusOptions) })
-
-type apiError struct {
-	apiErrorParams
 	code int
 	line string // of the answer
 }
 
-func (f apiError) Check() error {
-	c := apiErrorRow.Check(f.apiErrorParams)
-	checkKind(c, f.API, f.Error)
-	f.check(c)
-	return c.Err()
+func (p apiErrorParams) Check(c *catalog.Check) {
+	checkKind(c, p.API, p.Error)
+	p.check(c)
 }
 
-func (f apiError) Describe() chaos.Description {
-	d := apiErrorRow.Describe(f.apiErrorParams)
-	if d.Persistence = persistence(f.code); f.Error == KindQuota {
+// Coordinates has the persistence of the status, or of the error.
+func (p apiErrorParams) Coordinates(d *chaos.Description) {
+	if d.Persistence = persistence(p.code); p.Error == KindQuota {
 		d.Persistence = chaos.Permanent
 	}
-	return d
 }
 
-func (f apiError) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
-	return nil, f.Fail(c)
+var apiError = &catalog.Fail[apiErrorParams]{
+	Row: catalog.Row{
+		Kind: "api_error", Doc: "The provider answers with an error of its own.",
+		Go: "chaoshttp.APIError(api, kind, o)", Example: `{"api":"openai","error":"rate_limit"}`,
+		Layer: chaos.LayerLLM, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Prepare: func(p apiErrorParams) apiErrorParams {
+		p.code = providers[p.API][p.Error].status
+		p.StatusOptions, p.line = p.copied(), statusLine(p.code)
+		return p
+	},
+	Fail: failAs,
 }
 
-// Fail returns the answer as the provider writes it.
-func (f apiError) Fail(c chaos.Call) error {
-	m, id := newFailure(f.code, f.line), requestID(c)
-	m.Body, m.Message = errorBody(f.API, f.Error, c, f.wait())
+// failAs returns the answer as the provider writes it.
+func failAs(c chaos.Call, p apiErrorParams) error {
+	m, id := newFailure(p.code, p.line), requestID(c)
+	m.Body, m.Message = errorBody(p.API, p.Error, c, p.wait())
 	m.Header.Set("Content-Type", "application/json")
-	if f.API == Anthropic {
+	if p.API == Anthropic {
 		m.Header.Set("Request-Id", id)
-		m.Header.Set("X-Should-Retry", fmt.Sprint(f.code >= 500 || f.code == http.StatusTooManyRequests))
+		m.Header.Set("X-Should-Retry", fmt.Sprint(p.code >= 500 || p.code == http.StatusTooManyRequests))
 	} else {
 		m.Header.Set("X-Request-Id", id)
 	}
-	return m.finish(&f.StatusOptions)
+	return m.finish(&p.StatusOptions)
 }
 
 // providerError is the answer of a provider to one kind of error.

@@ -11,21 +11,17 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// changes is part of the faults that change an answer with a status below 400.
-type changes struct{}
-
-func (changes) Phase() chaos.Phase { return chaos.PhaseChange }
-
 // bodyRow completes the row of a fault that changes an answer with a body. of, which
 // change is given, is the request.
 func bodyRow[P any](r catalog.Row,
-	change func(ctx context.Context, c chaos.Call, p P, r Response, of Request) Response) *kind[P] {
+	change func(ctx context.Context, c chaos.Call, p P, r Response, of Request) Response) *catalog.Inject[P] {
 	r.Persistence, r.Effect = chaos.Transient, chaos.EffectDone
-	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-		return alterAnswer(ctx, args, next, false, func(ctx context.Context, r Response, of Request) Response {
-			return change(ctx, c, p, r, of)
-		})
-	})
+	return &catalog.Inject[P]{Row: r, Phase: chaos.PhaseChange,
+		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+			return alterAnswer(ctx, args, next, false, func(ctx context.Context, r Response, of Request) Response {
+				return change(ctx, c, p, r, of)
+			})
+		}}
 }
 
 // replaceAnswer makes the call for a fault that puts another body in place: an

@@ -14,16 +14,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// encodingRows are the faults of this file.
-func encodingRows() []*catalog.Row {
-	return []*catalog.Row{oversizedRow.Row, wrongEncodingRow.Row, wrongCharsetRow.Row}
-}
-
 // WrongEncoding marks the body as compressed with gzip, which it is not. A
 // client whose transport decompresses by itself, the usual case, fails to read
 // it ([gzip.ErrHeader]). One that set Accept-Encoding itself gets the header
 // and the plain body. A body that already has an encoding is not changed.
-func WrongEncoding() chaos.Fault { return wrongEncodingRow.of(catalog.None{}) }
+func WrongEncoding() chaos.Fault { return wrongEncodingRow.Of(catalog.None{}) }
 
 var wrongEncodingRow = bodyRow(catalog.Row{
 	Kind: "wrong_encoding", Doc: "The header says that the body is compressed; it is not.",
@@ -93,7 +88,7 @@ func (r *inflated) Read(p []byte) (int, error) {
 // does not have become question marks. A body of ASCII alone is not changed,
 // nor one with a stated length of more than 4 MiB. A response without a length
 // keeps its content type.
-func WrongCharset() chaos.Fault { return wrongCharsetRow.of(catalog.None{}) }
+func WrongCharset() chaos.Fault { return wrongCharsetRow.Of(catalog.None{}) }
 
 var wrongCharsetRow = bodyRow(catalog.Row{
 	Kind: "wrong_charset", Doc: "The body is in another character set than its header says.",
@@ -164,7 +159,7 @@ func (l *latin1) Read(p []byte) (n int, err error) {
 // TiB in all. JSON stays JSON, and a client that reads all of it at once needs
 // that much memory; this package holds none of it. A body that is not shorter
 // is not changed.
-func Oversized(n int64) chaos.Fault { return oversizedRow.of(bodySize{n}) }
+func Oversized(n int64) chaos.Fault { return oversizedRow.Of(bodySize{n}) }
 
 type bodySize struct {
 	Bytes int64 `json:"bytes" bounds:"min=1,max=1099511627776" allowed:"a number of bytes from 1 to 1099511627776" doc:"length that the body is brought to"`

@@ -13,16 +13,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// formatRows are the faults of this file.
-func formatRows() []*catalog.Row {
-	return []*catalog.Row{malformedJSONRow.Row, htmlPageRow, onBodyRow, errorInOKRow}
-}
-
 // MalformedJSON changes one character of a JSON body so that it is no JSON any
 // more; the length stays. The character is drawn from the call's coordinates,
 // in the first 4 MiB. A body is not changed if it is no JSON, longer, or a
 // stream of events or documents.
-func MalformedJSON() chaos.Fault { return malformedJSONRow.of(catalog.None{}) }
+func MalformedJSON() chaos.Fault { return malformedJSONRow.Of(catalog.None{}) }
 
 var malformedJSONRow = bodyRow(catalog.Row{
 	Kind: "malformed_json", Doc: "One character of the body is wrong, so it is not JSON.",
@@ -108,30 +103,28 @@ func (l *lazy) now() io.Reader {
 
 // HTMLPage replaces the body by the page of a gateway, under status 200 and the
 // content type of JSON.
-func HTMLPage() chaos.Fault { return htmlPage{} }
+func HTMLPage() chaos.Fault { return htmlPage.Of(catalog.None{}) }
 
-var htmlPageRow = catalog.Fault(catalog.Row{
-	Kind: "html_page", Doc: "The body is the error page of a gateway, with the content type of JSON.",
-	Go:    "chaoshttp.HTMLPage()",
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(catalog.None) chaos.Fault { return HTMLPage() })
-
-type htmlPage struct{ changes }
-
-func (htmlPage) Describe() chaos.Description { return htmlPageRow.Describe(catalog.None{}) }
-
-func (htmlPage) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
-		"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
-	return replaceAnswer(ctx, args, next,
-		func(ctx context.Context, r Response) Response { return replaced(ctx, r, []byte(page)) })
+var htmlPage = &catalog.Inject[catalog.None]{
+	Row: catalog.Row{
+		Kind: "html_page", Doc: "The body is the error page of a gateway, with the content type of JSON.",
+		Go:    "chaoshttp.HTMLPage()",
+		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
+		const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n" +
+			"<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+		return replaceAnswer(ctx, args, next,
+			func(ctx context.Context, r Response) Response { return replaced(ctx, r, []byte(page)) })
+	},
 }
 
 // ErrorInOK replaces the body by an error and keeps status 200, as some
 // gateways do. The error is that of the API and kind; if both are empty, a
 // plain one: {"error":…}.
 func ErrorInOK(api API, kind ErrorKind) chaos.Fault {
-	return errorInOK{bodyError: bodyError{api, kind}}
+	return errorInOK.Of(bodyError{api, kind})
 }
 
 type bodyError struct {
@@ -139,35 +132,28 @@ type bodyError struct {
 	Error ErrorKind `json:"error,omitempty" bounds:"enum=|invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
 }
 
-var errorInOKRow = catalog.Fault(catalog.Row{
-	Kind: "error_in_ok", Doc: "The body is an error, under status 200.",
-	Go: "chaoshttp.ErrorInOK(api, kind)", Example: `{"api":"anthropic","error":"overloaded"}`,
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p bodyError) chaos.Fault { return errorInOK{bodyError: p} })
-
-type errorInOK struct {
-	changes
-	bodyError
+var errorInOK = &catalog.Inject[bodyError]{
+	Row: catalog.Row{
+		Kind: "error_in_ok", Doc: "The body is an error, under status 200.",
+		Go: "chaoshttp.ErrorInOK(api, kind)", Example: `{"api":"anthropic","error":"overloaded"}`,
+		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseChange,
+	Inject: func(ctx context.Context, c chaos.Call, p bodyError, args any, next chaos.Next) (any, error) {
+		return replaceAnswer(ctx, args, next, func(ctx context.Context, r Response) Response {
+			doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
+			if p.API != "" {
+				doc, _ = errorBody(p.API, p.Error, c, 0)
+			}
+			return replaced(ctx, r, doc)
+		})
+	},
 }
 
-func (f errorInOK) Check() error {
-	c := errorInOKRow.Check(f.bodyError)
-	c.That(f.API != "" || f.Error == "", "api", f.API, "openai or anthropic, for an error of theirs")
-	c.That(f.API == "" || f.Error != "", "error", f.Error, "a kind of error, for that of an API")
-	checkKind(c, f.API, f.Error)
-	return c.Err()
-}
-
-func (f errorInOK) Describe() chaos.Description { return errorInOKRow.Describe(f.bodyError) }
-
-func (f errorInOK) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return replaceAnswer(ctx, args, next, func(ctx context.Context, r Response) Response {
-		doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
-		if f.API != "" {
-			doc, _ = errorBody(f.API, f.Error, c, 0)
-		}
-		return replaced(ctx, r, doc)
-	})
+func (p bodyError) Check(c *catalog.Check) {
+	c.That(p.API != "" || p.Error == "", "api", p.API, "openai or anthropic, for an error of theirs")
+	c.That(p.API == "" || p.Error != "", "error", p.Error, "a kind of error, for that of an API")
+	checkKind(c, p.API, p.Error)
 }
 
 // replaced is a response with another body, under the content type of JSON.
@@ -200,39 +186,46 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 //
 // The faults of package chaos/lies do the same without OnBody: around them it
 // changes nothing.
-func OnBody(f chaos.Fault) chaos.Fault { return onBody{innerFault: innerFault{f}} }
+func OnBody(f chaos.Fault) chaos.Fault { return byInner.Of(innerFault{f}) }
+
+var byInner = &catalog.Own[innerFault, chaos.Fault]{
+	Row: catalog.Row{
+		Kind: "on_body", Doc: "The JSON of the body is changed by a fault that changes results.",
+		Go:      "chaoshttp.OnBody(f)",
+		Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
+		Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Make: func(m catalog.Made[innerFault]) chaos.Fault { return onBody{m} },
+}
 
 type innerFault struct {
 	Fault chaos.Fault `json:"fault" doc:"a fault that changes results"`
 }
 
-// Its class, visibility, persistence and effect are those of the inner fault, if
-// that has any.
-var onBodyRow = catalog.Fault(catalog.Row{
-	Kind: "on_body", Doc: "The JSON of the body is changed by a fault that changes results.",
-	Go:      "chaoshttp.OnBody(f)",
-	Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
-	Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p innerFault) chaos.Fault { return onBody{innerFault: p} })
-
-type onBody struct {
-	changes
-	innerFault
-}
-
-func (f onBody) Check() error {
-	c := onBodyRow.Check(f.innerFault)
-	phased, _ := f.Fault.(chaos.Phased)
+func (p innerFault) Check(c *catalog.Check) {
+	phased, _ := p.Fault.(chaos.Phased)
 	switch {
-	case f.Fault == nil:
+	case p.Fault == nil:
 		c.That(false, "fault", nil, "a fault that changes results")
 	case phased == nil || phased.Phase() != chaos.PhaseChange:
-		c.That(false, "fault", kindOf(f.Fault), "a fault that changes results")
+		c.That(false, "fault", kindOf(p.Fault), "a fault that changes results")
 	default:
-		c.Part("fault", f.Fault)
+		c.Part("fault", p.Fault)
 	}
-	return c.Err()
 }
+
+// Coordinates has those of the inner fault, if that has any.
+func (p innerFault) Coordinates(d *chaos.Description) {
+	if described, ok := p.Fault.(chaos.Described); ok {
+		inner := described.Describe()
+		inner.Kind, inner.Params = d.Kind, d.Params
+		*d = inner
+	}
+}
+
+type onBody struct{ catalog.Made[innerFault] }
+
+func (onBody) Phase() chaos.Phase { return chaos.PhaseChange }
 
 // kindOf is the kind of a fault.
 func kindOf(f chaos.Fault) string {
@@ -242,27 +235,17 @@ func kindOf(f chaos.Fault) string {
 	return "one without a kind"
 }
 
-func (f onBody) Describe() chaos.Description {
-	d := onBodyRow.Describe(f.innerFault)
-	if described, ok := f.Fault.(chaos.Described); ok {
-		inner := described.Describe()
-		inner.Kind, inner.Params = d.Kind, d.Params
-		return inner
-	}
-	return d
-}
-
 // Fresh gives a fault that remembers something its own memory.
 func (f onBody) Fresh() chaos.Fault {
-	if s, ok := f.Fault.(chaos.Stateful); ok {
-		return onBody{innerFault: innerFault{s.Fresh()}}
+	if s, ok := f.Params.Fault.(chaos.Stateful); ok {
+		f.Params.Fault = s.Fresh()
 	}
 	return f
 }
 
 func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return alterAnswer(ctx, args, next, false, func(ctx context.Context, r Response, of Request) Response {
-		return r.onBody(ctx, c, of, f.Fault)
+		return r.onBody(ctx, c, of, f.Params.Fault)
 	})
 }
 
@@ -271,7 +254,7 @@ func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 // and the arguments that it was given, to act on a document within a response.
 // The result replaces the response.
 func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
-	return onBody{innerFault: innerFault{f}}.Inject(ctx, c, args,
+	return onBody{catalog.Made[innerFault]{Params: innerFault{f}}}.Inject(ctx, c, args,
 		func(context.Context, any) (any, error) { return r, nil })
 }
 

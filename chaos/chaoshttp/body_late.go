@@ -10,47 +10,37 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// lateRows are the faults of this file: an answer that is late, and half of one.
-func lateRows() []*catalog.Row {
-	return []*catalog.Row{slowHeadersRow, slowBodyRow.Row, cutBodyRow.Row, shortBodyRow.Row}
-}
-
 // SlowHeaders delays the answer: the server does its work, and the caller waits
 // wait, more than 0, for the header. If the caller gives up before, the work is
 // done all the same.
-func SlowHeaders(wait time.Duration) chaos.Fault { return slowHeaders{headerWait{wait}} }
+func SlowHeaders(wait time.Duration) chaos.Fault { return slowHeaders.Of(headerWait{wait}) }
 
 type headerWait struct {
 	Wait time.Duration `json:"wait" bounds:"over=0" doc:"time that it takes"`
 }
 
-var slowHeadersRow = catalog.Fault(catalog.Row{
-	Kind: "slow_headers", Doc: "The work is done, and the answer is late.",
-	Go: "chaoshttp.SlowHeaders(wait)", Example: `{"wait":"5s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p headerWait) chaos.Fault { return slowHeaders{p} })
-
-type slowHeaders struct{ headerWait }
-
-func (f slowHeaders) Check() error                { return slowHeadersRow.Check(f.headerWait).Err() }
-func (f slowHeaders) Describe() chaos.Description { return slowHeadersRow.Describe(f.headerWait) }
-
-func (f slowHeaders) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	if late := chaos.Sleep(ctx, f.Wait); late != nil && !errors.Is(late, chaos.ErrDisarmed) {
-		return nil, late
-	}
-	return result, err
+var slowHeaders = &catalog.Inject[headerWait]{
+	Row: catalog.Row{
+		Kind: "slow_headers", Doc: "The work is done, and the answer is late.",
+		Go: "chaoshttp.SlowHeaders(wait)", Example: `{"wait":"5s"}`,
+		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	},
+	Phase: chaos.PhaseAfter,
+	Inject: func(ctx context.Context, _ chaos.Call, p headerWait, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		if late := chaos.Sleep(ctx, p.Wait); late != nil && !errors.Is(late, chaos.ErrDisarmed) {
+			return nil, late
+		}
+		return result, err
+	},
 }
-
-func (f slowHeaders) Phase() chaos.Phase { return chaos.PhaseAfter }
 
 // SlowBody delivers the body in pieces of at most chunk bytes, each of them,
 // the first included, every later than the one before. With every = time.Second
 // chunk is a rate in bytes per second. Both are more than 0. The call ends with
 // its body.
 func SlowBody(chunk int, every time.Duration) chaos.Fault {
-	return slowBodyRow.of(bodyRate{chunk, every})
+	return slowBodyRow.Of(bodyRate{chunk, every})
 }
 
 type bodyRate struct {
@@ -99,7 +89,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 // CutBody breaks the connection off after n bytes of the body, n at least 0.
 // The header has the whole length, and reading ends with [io.ErrUnexpectedEOF].
 // A body that is not longer is not cut.
-func CutBody(n int64) chaos.Fault { return cutBodyRow.of(bodyBytes{n}) }
+func CutBody(n int64) chaos.Fault { return cutBodyRow.Of(bodyBytes{n}) }
 
 type bodyBytes struct {
 	Bytes int64 `json:"bytes" bounds:"min=0" allowed:"a number of bytes, at least 0" doc:"bytes of the body that come"`
@@ -120,7 +110,7 @@ var cutBodyRow = bodyRow(catalog.Row{
 // ShortBody drops what follows the first n bytes of the body, n at least 0. A
 // length in the header is that of the shorter body, so nothing in the answer
 // shows the loss. A body that is not longer is not changed.
-func ShortBody(n int64) chaos.Fault { return shortBodyRow.of(bodyBytes{n}) }
+func ShortBody(n int64) chaos.Fault { return shortBodyRow.Of(bodyBytes{n}) }
 
 var shortBodyRow = bodyRow(catalog.Row{
 	Kind: "short_body", Doc: "The end of the body is missing, without a sign of it.",

@@ -17,16 +17,9 @@ import (
 // One value serves all of them. A body that is none of these passes as it is,
 // and the event of the call says so.
 
-// completionRows are the faults of this file.
-func completionRows() []*catalog.Row {
-	return []*catalog.Row{emptyCompletionRow.Row, cutCompletionRow.Row, filterCompletionRow.Row,
-		refuseCompletionRow.Row, garbleCompletionRow.Row, malformToolCallRow.Row, stripToolCallsRow.Row,
-		hallucinateToolCallRow.Row, wrongArgumentRow.Row, missingArgumentRow.Row, driftCompletionRow.Row}
-}
-
 // EmptyCompletion removes everything from a completion: no text, no tool call,
 // a normal end.
-func EmptyCompletion() chaos.Fault { return emptyCompletionRow.of(catalog.None{}) }
+func EmptyCompletion() chaos.Fault { return emptyCompletionRow.Of(catalog.None{}) }
 
 var emptyCompletionRow = completionRow(catalog.Row{
 	Kind: "empty_completion", Doc: "The model says nothing.", Go: "chaoshttp.EmptyCompletion()",
@@ -40,7 +33,7 @@ type keptText struct {
 // CutCompletion ends a completion as at its token limit, after keep characters,
 // at least 0, of text and tool arguments together: finish_reason "length",
 // stop_reason "max_tokens". A shorter one is not changed.
-func CutCompletion(keep int) chaos.Fault { return cutCompletionRow.of(keptText{keep}) }
+func CutCompletion(keep int) chaos.Fault { return cutCompletionRow.Of(keptText{keep}) }
 
 var cutCompletionRow = completionRow(catalog.Row{
 	Kind: "cut_completion", Doc: "The completion ends at the limit of its tokens.",
@@ -51,7 +44,7 @@ var cutCompletionRow = completionRow(catalog.Row{
 // FilterCompletion ends a completion as the provider's filter does, after keep
 // characters, at least 0: finish_reason "content_filter", stop_reason
 // "refusal". A shorter one is not changed.
-func FilterCompletion(keep int) chaos.Fault { return filterCompletionRow.of(keptText{keep}) }
+func FilterCompletion(keep int) chaos.Fault { return filterCompletionRow.Of(keptText{keep}) }
 
 var filterCompletionRow = completionRow(catalog.Row{
 	Kind: "filtered_completion", Doc: "The provider's filter ends the completion.",
@@ -66,7 +59,7 @@ type refusalWords struct {
 // RefuseCompletion makes a model refuse, in the given words; "" is a usual
 // refusal. OpenAI has a member of its own for refusals, which is used;
 // Anthropic's stop_reason is "refusal".
-func RefuseCompletion(words string) chaos.Fault { return refuseCompletionRow.of(refusalWords{words}) }
+func RefuseCompletion(words string) chaos.Fault { return refuseCompletionRow.Of(refusalWords{words}) }
 
 var refuseCompletionRow = completionRow(catalog.Row{
 	Kind: "refused_completion", Doc: "The model refuses.", Go: "chaoshttp.RefuseCompletion(words)",
@@ -75,7 +68,7 @@ var refuseCompletionRow = completionRow(catalog.Row{
 
 // GarbleCompletion makes gibberish of a model's text: every letter, digit and
 // sign becomes another, drawn from the call's coordinates.
-func GarbleCompletion() chaos.Fault { return garbleCompletionRow.of(catalog.None{}) }
+func GarbleCompletion() chaos.Fault { return garbleCompletionRow.Of(catalog.None{}) }
 
 var garbleCompletionRow = completionRow(catalog.Row{
 	Kind: "garbled_completion", Doc: "The model talks gibberish.", Go: "chaoshttp.GarbleCompletion()",
@@ -85,7 +78,7 @@ var garbleCompletionRow = completionRow(catalog.Row{
 // MalformToolCall removes the last character of a tool call's arguments, so
 // that they are no JSON. In a message of Anthropic's that is not streamed,
 // arguments must be a value, so they become a string.
-func MalformToolCall() chaos.Fault { return malformToolCallRow.of(catalog.None{}) }
+func MalformToolCall() chaos.Fault { return malformToolCallRow.Of(catalog.None{}) }
 
 var malformToolCallRow = completionRow(catalog.Row{
 	Kind: "malformed_tool_call", Doc: "A tool call's arguments are not JSON.", Go: "chaoshttp.MalformToolCall()",
@@ -94,7 +87,7 @@ var malformToolCallRow = completionRow(catalog.Row{
 
 // StripToolCalls removes all tool calls from a completion, which ends normally
 // without them: the model announces a call and does not make it.
-func StripToolCalls() chaos.Fault { return stripToolCallsRow.of(catalog.None{}) }
+func StripToolCalls() chaos.Fault { return stripToolCallsRow.Of(catalog.None{}) }
 
 var stripToolCallsRow = completionRow(catalog.Row{
 	Kind: "stripped_tool_call", Doc: "The completion lacks its tool calls.", Go: "chaoshttp.StripToolCalls()",
@@ -107,7 +100,7 @@ type toolName struct {
 
 // HallucinateToolCall makes the first tool call name a tool that does not
 // exist; if name is empty, it is made from the real one.
-func HallucinateToolCall(name string) chaos.Fault { return hallucinateToolCallRow.of(toolName{name}) }
+func HallucinateToolCall(name string) chaos.Fault { return hallucinateToolCallRow.Of(toolName{name}) }
 
 var hallucinateToolCallRow = completionRow(catalog.Row{
 	Kind: "hallucinated_tool_call", Doc: "A tool call names a tool that does not exist.",
@@ -122,7 +115,7 @@ type argumentName struct {
 // WrongArgument gives one argument of each tool call another value of the same
 // type, close to the right one, as a mistake would be. If name is empty, the
 // argument is drawn from the call's coordinates.
-func WrongArgument(name string) chaos.Fault { return wrongArgumentRow.of(argumentName{name}) }
+func WrongArgument(name string) chaos.Fault { return wrongArgumentRow.Of(argumentName{name}) }
 
 var wrongArgumentRow = completionRow(catalog.Row{
 	Kind: "wrong_argument", Doc: "A tool call has a wrong argument.", Go: "chaoshttp.WrongArgument(name)",
@@ -131,7 +124,7 @@ var wrongArgumentRow = completionRow(catalog.Row{
 
 // MissingArgument removes one argument of each tool call. If name is empty, it
 // is drawn from the call's coordinates.
-func MissingArgument(name string) chaos.Fault { return missingArgumentRow.of(argumentName{name}) }
+func MissingArgument(name string) chaos.Fault { return missingArgumentRow.Of(argumentName{name}) }
 
 var missingArgumentRow = completionRow(catalog.Row{
 	Kind: "missing_argument", Doc: "A tool call lacks an argument.", Go: "chaoshttp.MissingArgument(name)",
@@ -154,7 +147,7 @@ type driftParams struct {
 }
 
 // DriftCompletion makes a model answer in another style.
-func DriftCompletion(d Drift) chaos.Fault { return driftCompletionRow.of(driftParams{d}) }
+func DriftCompletion(d Drift) chaos.Fault { return driftCompletionRow.Of(driftParams{d}) }
 
 var driftCompletionRow = completionRow(catalog.Row{
 	Kind: "drifted_completion", Doc: "The model answers in another style.",
@@ -174,18 +167,19 @@ var driftCompletionRow = completionRow(catalog.Row{
 
 // completionRow completes the row of a fault that changes a completion; nothing
 // shows that it did. make makes an editor for each choice of an answer.
-func completionRow[P any](r catalog.Row, make func(chaos.Call, P) completion.Editor) *kind[P] {
+func completionRow[P any](r catalog.Row, make func(chaos.Call, P) completion.Editor) *catalog.Inject[P] {
 	r.Layer, r.Visibility = chaos.LayerLLM, chaos.Implicit
 	r.Persistence, r.Effect = chaos.Transient, chaos.EffectDone
-	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-		result, err := next(ctx, args)
-		if err != nil {
-			return result, err
-		}
-		return ofAnswer(ctx, result, func(ctx context.Context, r Response) Response {
-			return edited(ctx, r, func(i int) completion.Editor { return make(c.Sub(i), p) })
-		}), nil
-	})
+	return &catalog.Inject[P]{Row: r, Phase: chaos.PhaseChange,
+		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+			result, err := next(ctx, args)
+			if err != nil {
+				return result, err
+			}
+			return ofAnswer(ctx, result, func(ctx context.Context, r Response) Response {
+				return edited(ctx, r, func(i int) completion.Editor { return make(c.Sub(i), p) })
+			}), nil
+		}}
 }
 
 // maxCompletion bounds the completion that is held to be edited as a whole.
@@ -248,9 +242,6 @@ func isJSON(h http.Header) bool {
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
-// spoilRows are the faults that spoil a part of a completion.
-func spoilRows() []*catalog.Row { return []*catalog.Row{spoilCompletionRow.Row} }
-
 // A Part is the part of a completion that [SpoilCompletion] changes.
 type Part string
 
@@ -282,7 +273,7 @@ type spoilParams struct {
 // SpoilCompletion changes one part of a completion, which otherwise ends as it
 // would: unlike [CutCompletion] and [EmptyCompletion] it leaves the reason
 // alone.
-func SpoilCompletion(p Part, s Spoil) chaos.Fault { return spoilCompletionRow.of(spoilParams{p, s}) }
+func SpoilCompletion(p Part, s Spoil) chaos.Fault { return spoilCompletionRow.Of(spoilParams{p, s}) }
 
 var spoilCompletionRow = completionRow(catalog.Row{
 	Kind: "spoiled_completion", Doc: "One part of the completion is spoiled.",
@@ -290,15 +281,14 @@ var spoilCompletionRow = completionRow(catalog.Row{
 	Class: chaos.ClassValue,
 }, func(c chaos.Call, p spoilParams) completion.Editor { return p.editor(c) })
 
-// class is that of what is done.
-func (p spoilParams) class() chaos.Class {
+// Coordinates has the class of what is done.
+func (p spoilParams) Coordinates(d *chaos.Description) {
 	switch p.Spoil {
 	case SpoilEmpty, SpoilTruncate:
-		return chaos.ClassOmission
+		d.Class = chaos.ClassOmission
 	case SpoilSchema:
-		return chaos.ClassProtocol
+		d.Class = chaos.ClassProtocol
 	}
-	return chaos.ClassValue
 }
 
 // The messages in the place of what a model should have said.

@@ -19,115 +19,75 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// connectionRows are the faults of this file.
-func connectionRows() []*catalog.Row {
-	return []*catalog.Row{refusedRow, resetRow, hangUpRow, noSuchHostRow, dnsTimeoutRow, tlsRow}
-}
-
 // Refused makes a call fail as if nothing listened at the server's port: the
 // error matches [syscall.ECONNREFUSED] within a [*net.OpError].
-func Refused() chaos.Fault { return refused{} }
+func Refused() chaos.Fault { return refused.Of(catalog.None{}) }
 
-var refusedRow = catalog.Fault(catalog.Row{
+var refused = lossRow(catalog.Row{
 	Kind: "http_refused", Doc: "Nothing listens at the server's port.", Go: "chaoshttp.Refused()",
-	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(catalog.None) chaos.Fault { return Refused() })
-
-type refused struct{}
-
-func (refused) Describe() chaos.Description { return refusedRow.Describe(catalog.None{}) }
-
-func (refused) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	Class: chaos.ClassCrash,
+}, func(catalog.None) loss {
 	return loss{onWay: true, err: func(h host) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: h.addr(),
 			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	}}.inject(ctx, c, args, next)
-}
+	}}
+})
 
 // Reset makes a call fail as if the server had reset the connection before it
 // answered: the error matches [syscall.ECONNRESET] within a [*net.OpError].
 // Behind a [Handler] the connection is really reset.
-func Reset() chaos.Fault { return resetByServer{} }
+func Reset() chaos.Fault { return resetByServer.Of(catalog.None{}) }
 
-var resetRow = catalog.Fault(catalog.Row{
+var resetByServer = lossRow(catalog.Row{
 	Kind: "http_reset", Doc: "The connection is reset before the answer.", Go: "chaoshttp.Reset()",
-	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(catalog.None) chaos.Fault { return Reset() })
-
-type resetByServer struct{}
-
-func (resetByServer) Describe() chaos.Description { return resetRow.Describe(catalog.None{}) }
-
-func (resetByServer) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	Class: chaos.ClassCrash,
+}, func(catalog.None) loss {
 	return loss{err: func(h host) error {
 		return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: h.addr(),
 			Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	}}.inject(ctx, c, args, next)
-}
+	}}
+})
 
 // HangUp makes a call fail as if the server had closed the connection in an
 // orderly way instead of answering: the error is [io.EOF]. Behind a [Handler]
 // the connection is really closed.
-func HangUp() chaos.Fault { return closedByServer{} }
+func HangUp() chaos.Fault { return closedByServer.Of(catalog.None{}) }
 
-var hangUpRow = catalog.Fault(catalog.Row{
+var closedByServer = lossRow(catalog.Row{
 	Kind: "http_hang_up", Doc: "The connection is closed in good order before the answer.",
-	Go:    "chaoshttp.HangUp()",
-	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(catalog.None) chaos.Fault { return HangUp() })
-
-type closedByServer struct{}
-
-func (closedByServer) Describe() chaos.Description { return hangUpRow.Describe(catalog.None{}) }
-
-func (closedByServer) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return loss{err: func(host) error { return io.EOF }}.inject(ctx, c, args, next)
-}
+	Go: "chaoshttp.HangUp()", Class: chaos.ClassCrash,
+}, func(catalog.None) loss { return loss{err: func(host) error { return io.EOF }} })
 
 // NoSuchHost makes a call fail as if the name of the host could not be
 // resolved: the error is a [*net.DNSError] that is not found.
-func NoSuchHost() chaos.Fault { return noSuchHost{} }
+func NoSuchHost() chaos.Fault { return noSuchHost.Of(catalog.None{}) }
 
-var noSuchHostRow = catalog.Fault(catalog.Row{
+var noSuchHost = lossRow(catalog.Row{
 	Kind: "dns_not_found", Doc: "The host's name cannot be resolved.", Go: "chaoshttp.NoSuchHost()",
-	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(catalog.None) chaos.Fault { return NoSuchHost() })
-
-type noSuchHost struct{}
-
-func (noSuchHost) Describe() chaos.Description { return noSuchHostRow.Describe(catalog.None{}) }
-
-func (noSuchHost) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	Class: chaos.ClassCrash,
+}, func(catalog.None) loss {
 	return loss{onWay: true, err: func(h host) error {
 		return lookup(&net.DNSError{Err: "no such host", Name: h.name, IsNotFound: true})
-	}}.inject(ctx, c, args, next)
-}
+	}}
+})
 
 // DNSTimeout makes a call fail after wait as if the resolver did not answer:
 // the error is a [*net.DNSError] that is a time-out. wait is 0 or more.
-func DNSTimeout(wait time.Duration) chaos.Fault { return dnsTimeout{dnsWait{wait}} }
+func DNSTimeout(wait time.Duration) chaos.Fault { return dnsTimeout.Of(dnsWait{wait}) }
 
 type dnsWait struct {
 	Wait time.Duration `json:"wait" bounds:"min=0" doc:"time that it takes"`
 }
 
-var dnsTimeoutRow = catalog.Fault(catalog.Row{
+var dnsTimeout = lossRow(catalog.Row{
 	Kind: "dns_timeout", Doc: "The resolver does not answer.",
-	Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p dnsWait) chaos.Fault { return dnsTimeout{p} })
-
-type dnsTimeout struct{ dnsWait }
-
-func (f dnsTimeout) Check() error                { return dnsTimeoutRow.Check(f.dnsWait).Err() }
-func (f dnsTimeout) Describe() chaos.Description { return dnsTimeoutRow.Describe(f.dnsWait) }
-
-func (f dnsTimeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return loss{onWay: true, waits: true, wait: f.Wait, err: func(h host) error {
+	Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`, Class: chaos.ClassTiming,
+}, func(p dnsWait) loss {
+	return loss{onWay: true, waits: true, wait: p.Wait, err: func(h host) error {
 		return lookup(&net.DNSError{Err: "i/o timeout", Name: h.name, Server: "127.0.0.53:53", IsTimeout: true,
 			IsTemporary: true})
-	}}.inject(ctx, c, args, next)
-}
+	}}
+})
 
 func lookup(err *net.DNSError) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
@@ -147,27 +107,18 @@ const (
 // Failures of the certificate are wrapped in a
 // [*tls.CertificateVerificationError]. A call that does not use TLS goes
 // through.
-func TLS(how TLSFailure) chaos.Fault { return tlsFault{tlsFailure{how}} }
+func TLS(how TLSFailure) chaos.Fault { return handshake.Of(tlsFailure{how}) }
 
 type tlsFailure struct {
 	Failure TLSFailure `json:"failure" bounds:"enum=unknown_authority|expired|wrong_host|handshake_failure|not_spoken"`
 }
 
-var tlsRow = catalog.Fault(catalog.Row{
+var handshake = lossRow(catalog.Row{
 	Kind: "tls_failure", Doc: "The handshake fails.", Go: "chaoshttp.TLS(how)", Example: `{"failure":"expired"}`,
-	Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p tlsFailure) chaos.Fault { return tlsFault{p} })
-
-type tlsFault struct{ tlsFailure }
-
-func (f tlsFault) Check() error                { return tlsRow.Check(f.tlsFailure).Err() }
-func (f tlsFault) Describe() chaos.Description { return tlsRow.Describe(f.tlsFailure) }
-
-func (f tlsFault) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return loss{onWay: true, secure: true, err: func(h host) error {
-		return handshakeError(f.Failure, h)
-	}}.inject(ctx, c, args, next)
-}
+	Class: chaos.ClassProtocol,
+}, func(p tlsFailure) loss {
+	return loss{onWay: true, secure: true, err: func(h host) error { return handshakeError(p.Failure, h) }}
+})
 
 // alert has the text of crypto/tls's alert over TCP, whose type is not
 // exported.
@@ -197,6 +148,15 @@ func handshakeError(how TLSFailure, h host) error {
 		cause = x509.UnknownAuthorityError{Cert: cert}
 	}
 	return &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{cert}, Err: cause}
+}
+
+// lossRow completes the row of a fault by which a call loses its connection.
+func lossRow[P any](r catalog.Row, how func(P) loss) *catalog.Inject[P] {
+	r.Visibility, r.Persistence, r.Effect = chaos.Explicit, chaos.Transient, chaos.EffectNone
+	return &catalog.Inject[P]{Row: r,
+		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+			return how(p).inject(ctx, c, args, next)
+		}}
 }
 
 // loss is how a call loses its connection, so that no request gets through.

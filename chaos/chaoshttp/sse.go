@@ -21,13 +21,6 @@ import (
 // are not held. On another response, or a stream that ends before its position,
 // a fault is not delivered, and the event of the call says why.
 
-// eventRows are the faults of this file.
-func eventRows() []*catalog.Row {
-	return []*catalog.Row{slowFirstEventRow.Row, slowEventsRow.Row, hangStreamRow.Row, cutEventRow.Row,
-		cutStreamRow.Row, malformEventRow.Row, duplicateEventRow.Row, swapEventsRow.Row, errorEventRow.Row,
-		dropTerminatorRow.Row}
-}
-
 // Anywhere, as the position of a fault in a stream, is drawn from the
 // coordinates of each call: after none to seven events.
 const Anywhere = -1
@@ -54,17 +47,18 @@ func (p position) in(c chaos.Call) int {
 
 // eventRow completes the row of a fault that changes the events of an answer: make
 // is called before each call, for the script that does.
-func eventRow[P any](r catalog.Row, make func(chaos.Call, P) script) *kind[P] {
+func eventRow[P any](r catalog.Row, make func(chaos.Call, P) script) *catalog.Inject[P] {
 	r.Layer, r.Persistence, r.Effect = chaos.LayerStream, chaos.Transient, chaos.EffectDone
-	return newKind(r, func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-		result, err := next(ctx, args)
-		if err != nil {
-			return result, err
-		}
-		return ofAnswer(ctx, result, func(ctx context.Context, r Response) Response {
-			return scripted(ctx, r, make(c, p))
-		}), nil
-	})
+	return &catalog.Inject[P]{Row: r, Phase: chaos.PhaseChange,
+		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+			result, err := next(ctx, args)
+			if err != nil {
+				return result, err
+			}
+			return ofAnswer(ctx, result, func(ctx context.Context, r Response) Response {
+				return scripted(ctx, r, make(c, p))
+			}), nil
+		}}
 }
 
 type eventDelay struct {
@@ -73,7 +67,7 @@ type eventDelay struct {
 
 // SlowFirstEvent delays the first event of a stream by d, which is more than 0,
 // as a slow model does.
-func SlowFirstEvent(d time.Duration) chaos.Fault { return slowFirstEventRow.of(eventDelay{d}) }
+func SlowFirstEvent(d time.Duration) chaos.Fault { return slowFirstEventRow.Of(eventDelay{d}) }
 
 var slowFirstEventRow = eventRow(catalog.Row{
 	Kind: "slow_first_event", Doc: "The first event of a response is late.",
@@ -82,7 +76,7 @@ var slowFirstEventRow = eventRow(catalog.Row{
 }, func(_ chaos.Call, p eventDelay) script { return &slow{wait: p.Duration, first: true} })
 
 // SlowEvents delays each event of a stream by d, which is more than 0.
-func SlowEvents(d time.Duration) chaos.Fault { return slowEventsRow.of(eventDelay{d}) }
+func SlowEvents(d time.Duration) chaos.Fault { return slowEventsRow.Of(eventDelay{d}) }
 
 var slowEventsRow = eventRow(catalog.Row{
 	Kind: "slow_events", Doc: "Every event of a response is late.",
@@ -92,7 +86,7 @@ var slowEventsRow = eventRow(catalog.Row{
 
 // HangStream stops a stream after so many events, or [Anywhere]: the reader
 // waits until the request's context ends or the body is closed.
-func HangStream(after int) chaos.Fault { return hangStreamRow.of(position{after}) }
+func HangStream(after int) chaos.Fault { return hangStreamRow.Of(position{after}) }
 
 var hangStreamRow = eventRow(catalog.Row{
 	Kind: "hanging_stream", Doc: "A response falls silent.",
@@ -134,7 +128,7 @@ func short(n, after int) step {
 
 // CutEvent breaks the connection in the middle of an event, after so many whole
 // ones, or [Anywhere]: the reader gets [io.ErrUnexpectedEOF].
-func CutEvent(after int) chaos.Fault { return cutEventRow.of(position{after}) }
+func CutEvent(after int) chaos.Fault { return cutEventRow.Of(position{after}) }
 
 var cutEventRow = eventRow(catalog.Row{
 	Kind: "cut_event", Doc: "The connection breaks within an event.",
@@ -144,7 +138,7 @@ var cutEventRow = eventRow(catalog.Row{
 
 // CutStream ends a stream without an error after so many events, or [Anywhere],
 // as a proxy does whose upstream broke: only what is missing shows it.
-func CutStream(after int) chaos.Fault { return cutStreamRow.of(position{after}) }
+func CutStream(after int) chaos.Fault { return cutStreamRow.Of(position{after}) }
 
 var cutStreamRow = eventRow(catalog.Row{
 	Kind: "cut_stream", Doc: "A response ends between two events, in good order.",
@@ -191,7 +185,7 @@ func shownData(data string) []byte {
 
 // MalformEvent cuts the data of an event to its first half, after so many
 // events, or [Anywhere]. Only events whose data is a JSON object count.
-func MalformEvent(after int) chaos.Fault { return malformEventRow.of(position{after}) }
+func MalformEvent(after int) chaos.Fault { return malformEventRow.Of(position{after}) }
 
 var malformEventRow = eventRow(catalog.Row{
 	Kind: "malformed_event", Doc: "An event's data is half of it.",
@@ -222,7 +216,7 @@ func (f *halved) event(n int, e sse.Event) step {
 func (f *halved) end(int) step { return short(f.objects, f.after) }
 
 // DuplicateEvent sends an event twice, after so many others, or [Anywhere].
-func DuplicateEvent(after int) chaos.Fault { return duplicateEventRow.of(position{after}) }
+func DuplicateEvent(after int) chaos.Fault { return duplicateEventRow.Of(position{after}) }
 
 var duplicateEventRow = eventRow(catalog.Row{
 	Kind: "duplicate_event", Doc: "An event arrives twice.",
@@ -245,7 +239,7 @@ func (f *duplicate) end(n int) step { return short(n, f.after) }
 
 // SwapEvents exchanges an event with the one that follows it, after so many
 // others, or [Anywhere]. Two events of equal data are not exchanged.
-func SwapEvents(after int) chaos.Fault { return swapEventsRow.of(position{after}) }
+func SwapEvents(after int) chaos.Fault { return swapEventsRow.Of(position{after}) }
 
 var swapEventsRow = eventRow(catalog.Row{
 	Kind: "swapped_events", Doc: "Two events have changed places.",
@@ -302,7 +296,7 @@ func (f *swapped) long() step {
 // [Anywhere], and ends the stream; the status was 200 before. The kinds are
 // those of [APIError].
 func ErrorEvent(api API, kind ErrorKind, after int) chaos.Fault {
-	return errorEventRow.of(eventError{errorOf{api, kind}, position{after}})
+	return errorEventRow.Of(eventError{errorOf{api, kind}, position{after}})
 }
 
 type eventError struct {
@@ -310,7 +304,7 @@ type eventError struct {
 	position
 }
 
-func (p eventError) check(c *catalog.Check) { checkKind(c, p.API, p.Error) }
+func (p eventError) Check(c *catalog.Check) { checkKind(c, p.API, p.Error) }
 
 var errorEventRow = eventRow(catalog.Row{
 	Kind: "error_event", Doc: "The provider sends an error in the middle of a response.",
@@ -346,7 +340,7 @@ func (f *failed) end(n int) step { return short(n, f.after) }
 // DropTerminator removes the events that mark a stream as complete: "[DONE]" of
 // chat completions, message_stop of Anthropic's messages, and
 // response.completed of OpenAI's responses.
-func DropTerminator() chaos.Fault { return dropTerminatorRow.of(catalog.None{}) }
+func DropTerminator() chaos.Fault { return dropTerminatorRow.Of(catalog.None{}) }
 
 var dropTerminatorRow = eventRow(catalog.Row{
 	Kind: "unterminated_stream", Doc: "The events that end a response are missing.",

@@ -2,7 +2,6 @@ package chaoshttp
 
 import (
 	"bytes"
-	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,9 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/retryable"
 )
-
-// statusRows are the answers of failure.
-func statusRows() []*catalog.Row { return []*catalog.Row{statusRow, apiErrorRow} }
 
 // StatusOptions are the settings of [Status] and [APIError]; the zero value
 // works.
@@ -41,7 +37,7 @@ type StatusOptions struct {
 // Quotas and expiry are triggers: with when.After(n) a 429 is a quota of n
 // calls, and a 401 an authentication that expires after n.
 func Status(code int, o *StatusOptions) chaos.Fault {
-	return httpStatus{statusParams{code, o.copied()}, statusLine(code)}
+	return status.Of(statusParams{Code: code, StatusOptions: o.copied()})
 }
 
 // copied is a copy that a fault may keep.
@@ -56,43 +52,32 @@ func (o *StatusOptions) copied() (c StatusOptions) {
 type statusParams struct {
 	Code int `json:"code" bounds:"min=400,max=599" allowed:"a status code from 400 to 599" doc:"the status"`
 	StatusOptions
-}
-
-// Its persistence is that of the code.
-var statusRow = catalog.Fault(catalog.Row{
-	Kind: "http_status", Doc: "The server answers with a status.",
-	Go: "chaoshttp.Status(code, o)", Example: `{"code":503,"retryAfter":"10s"}`,
-	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p statusParams) chaos.Fault { return Status(p.Code, &p.StatusOptions) })
-
-type httpStatus struct {
-	statusParams
 	line string // of the answer
 }
 
-func (f httpStatus) Check() error {
-	c := statusRow.Check(f.statusParams)
-	f.check(c)
-	return c.Err()
-}
+func (p statusParams) Check(c *catalog.Check) { p.check(c) }
 
-func (f httpStatus) Describe() chaos.Description {
-	d := statusRow.Describe(f.statusParams)
-	d.Persistence = persistence(f.Code)
-	return d
-}
+// Coordinates has the persistence of the code.
+func (p statusParams) Coordinates(d *chaos.Description) { d.Persistence = persistence(p.Code) }
 
-func (f httpStatus) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
-	return nil, f.Fail(c)
-}
-
-func (f httpStatus) Fail(chaos.Call) error {
-	m := newFailure(f.Code, f.line)
-	if f.Body == "" {
-		m.Body = append(append(m.room[:0], http.StatusText(f.Code)...), '\n')
-		m.set("Content-Type", "text/plain; charset=utf-8")
-	}
-	return m.finish(&f.StatusOptions)
+var status = &catalog.Fail[statusParams]{
+	Row: catalog.Row{
+		Kind: "http_status", Doc: "The server answers with a status.",
+		Go: "chaoshttp.Status(code, o)", Example: `{"code":503,"retryAfter":"10s"}`,
+		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Prepare: func(p statusParams) statusParams {
+		p.StatusOptions, p.line = p.copied(), statusLine(p.Code)
+		return p
+	},
+	Fail: func(_ chaos.Call, p statusParams) error {
+		m := newFailure(p.Code, p.line)
+		if p.Body == "" {
+			m.Body = append(append(m.room[:0], http.StatusText(p.Code)...), '\n')
+			m.set("Content-Type", "text/plain; charset=utf-8")
+		}
+		return m.finish(&p.StatusOptions)
+	},
 }
 
 // check adds what bounds cannot say.

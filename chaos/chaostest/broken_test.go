@@ -3,7 +3,6 @@ package chaostest_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -59,16 +58,6 @@ type kindly struct {
 
 func (w kindly) Describe() chaos.Description { return w.d }
 
-// pair is a combination of two with any behaviour.
-type pair struct {
-	ask   func(c chaos.Call) bool
-	check error
-}
-
-func (w pair) Match(c chaos.Call) bool               { return w.ask(c) }
-func (w pair) MatchArgs(c chaos.Call, args any) bool { return w.ask(c) }
-func (w pair) Check() error                          { return w.check }
-
 type brokenWhen struct {
 	why   string
 	check chaostest.Check
@@ -85,10 +74,6 @@ func brokenWhens() []brokenWhen {
 			return match(func(chaos.Call) bool { return f(n.Add(1)) })
 		}
 	}
-	combine := func(f func(a, b chaos.When) chaos.When) *chaostest.WhenOptions {
-		return &chaostest.WhenOptions{Combine: f}
-	}
-	errPart := errors.New("a part")
 	return []brokenWhen{
 		{why: "no trigger", check: chaostest.Present, make: is(nil)},
 		{why: "refused by its own Check", check: chaostest.Checked, make: is(when.First(0))},
@@ -119,21 +104,6 @@ func brokenWhens() []brokenWhen {
 			func(c chaos.Call) bool { return c.Ordinal > 9 && c.Key == 1 }, func(ordinal uint64) bool { return ordinal > 9 }})},
 		{why: "panics on a late ordinal", check: chaostest.Panics, make: is(counting{never, func(n uint64) bool { return []bool{false}[n/1000] }})},
 		{why: "has no probability", check: chaostest.Probable, make: is(likely{never, func() float64 { return 2 }})},
-		{why: "gives both parts one draw", check: chaostest.Parts, make: is(never), o: combine(func(a, b chaos.When) chaos.When {
-			return pair{func(c chaos.Call) bool { return a.Match(c.Sub(0)) != b.Match(c.Sub(0)) }, errPart}
-		})},
-		{why: "gives a part its own draw", check: chaostest.Parts, make: is(never), o: combine(func(a, _ chaos.When) chaos.When {
-			return pair{func(c chaos.Call) bool { return !a.Match(c) }, errPart}
-		})},
-		{why: "keeps the arguments from its parts", check: chaostest.Parts, make: is(never), o: combine(func(a, b chaos.When) chaos.When {
-			return pair{func(c chaos.Call) bool { return a.Match(c.Sub(0)) != b.Match(c.Sub(1)) }, errPart}
-		})},
-		{why: "is no ArgsWhen where its parts are", check: chaostest.Parts, make: is(never), o: combine(func(a, _ chaos.When) chaos.When {
-			return match(func(c chaos.Call) bool { return !a.Match(c.Sub(0)) })
-		})},
-		{why: "keeps what is wrong with a part to itself", check: chaostest.Parts, make: is(never), o: combine(func(a, b chaos.When) chaos.When {
-			return pair{func(chaos.Call) bool { return false }, nil}
-		})},
 	}
 }
 

@@ -129,9 +129,6 @@ func triggers(t *testing.T) map[string]builtTrigger {
 	with := func(w chaos.When, bad ...chaos.When) builtTrigger {
 		return builtTrigger{w, chaostest.WhenOptions{Bad: bad}}
 	}
-	of := func(combine func(a, b chaos.When) chaos.When, bad ...chaos.When) builtTrigger {
-		return builtTrigger{combine(when.Prob(0.5), when.Nth(3)), chaostest.WhenOptions{Bad: bad, Combine: combine}}
-	}
 	isLarge := func(n int) bool { return n > 3 }
 	all := map[string]builtTrigger{
 		"Always":         with(when.Always()),
@@ -156,12 +153,10 @@ func triggers(t *testing.T) map[string]builtTrigger {
 		"Early":          with(when.Early(90), when.Early(2)),
 		"Mid":            with(when.Mid(90), when.Mid(2)),
 		"Late":           with(when.Late(90), when.Late(2)),
-		"All":            of(func(a, b chaos.When) chaos.When { return when.All(a, b) }, when.All()),
-		"Any":            of(func(a, b chaos.When) chaos.When { return when.Any(a, b) }, when.Any()),
-		"Not":            of(func(a, _ chaos.When) chaos.When { return when.Not(a) }, when.Not(nil)),
-		"Stages": of(func(a, b chaos.When) chaos.When {
-			return when.Stages(when.Stage{Calls: 50, When: a}, when.Stage{When: b})
-		}, when.Stages()),
+		"All":            with(when.All(when.Prob(0.5), when.Nth(3)), when.All()),
+		"Any":            with(when.Any(when.Prob(0.5), when.Nth(3)), when.Any()),
+		"Not":            with(when.Not(when.Prob(0.5)), when.Not(nil)),
+		"Stages":         with(when.Stages(when.Stage{Calls: 50, When: when.Prob(0.5)}, when.Stage{When: when.Nth(3)}), when.Stages()),
 	}
 	for name, w := range fromExamples(t, when.Rows(), kindsOf(all, func(c builtTrigger) any { return c.when })) {
 		all[name] = builtTrigger{when: w.(chaos.When)}
@@ -230,23 +225,54 @@ func TestTheCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// Without entries by hand, examples alone would make an entry for every
-// constructor whose row does not hold Go code, and each keeps the rules.
-func TestExamplesKeepTheRules(t *testing.T) {
-	made := fromExamples(t, fault.Rows(), nil)
-	assert.Subset(t, keys(made), []string{"Delay", "Hang", "LoseReply", "LoseReplyAfter", "CutAfter", "As"})
-	assert.NotContains(t, keys(made), "Mutate", "it holds Go code")
-	for name, f := range made {
-		_, kind, _ := strings.Cut(name, " ")
-		switch kind {
-		case "delivered_twice", "ignored_cancellation", "late_result": // made to break one: their entries say so
-			continue
-		case "call_budget", "rate_limit": // their errors say the time that is left, to the nanosecond; their entries have no time
-			continue
+// part is a trigger that keeps what it is asked; it makes no sense if it has an error.
+type part struct {
+	answer, asked bool
+	draw          float64
+	args          any
+	err           error
+}
+
+func (p *part) Check() error            { return p.err }
+func (p *part) Match(c chaos.Call) bool { return p.MatchArgs(c, nil) }
+func (p *part) MatchArgs(c chaos.Call, args any) bool {
+	p.asked, p.draw, p.args = true, c.Draw(0), args
+	return p.answer
+}
+
+// A combination gives each part draws of its own and the arguments, and passes on what is
+// wrong with it.
+func TestCombinationsAskTheirParts(t *testing.T) {
+	for name, combine := range map[string]func(a, b chaos.When) chaos.When{
+		"All": func(a, b chaos.When) chaos.When { return when.All(a, b) },
+		"Any": func(a, b chaos.When) chaos.When { return when.Any(a, b) },
+		"Not": func(a, _ chaos.When) chaos.When { return when.Not(a) },
+		"Stages": func(a, b chaos.When) chaos.When {
+			return when.Stages(when.Stage{Calls: 50, When: a}, when.Stage{When: b})
+		},
+	} {
+		both, asked := 0, [2]bool{}
+		for ordinal := range uint64(200) {
+			for answers := range 4 {
+				a, b := &part{answer: answers&1 > 0}, &part{answer: answers&2 > 0}
+				c := chaos.Call{Target: "search", Ordinal: ordinal, Occurrence: ordinal}
+				combine(a, b).(chaos.ArgsWhen).MatchArgs(c, "args")
+				for i, p := range []*part{a, b} {
+					if asked[i] = asked[i] || p.asked; p.asked {
+						assert.NotEqual(t, c.Draw(0), p.draw, "%s: a part has the draw of the combination", name)
+						assert.Equal(t, "args", p.args, name)
+					}
+				}
+				if a.asked && b.asked {
+					both++
+					assert.NotEqual(t, a.draw, b.draw, "%s: two parts share their draw", name)
+				}
+			}
 		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { assert.NoError(t, chaostest.Fault(f.(chaos.Fault), nil)) })
-		})
+		assert.Equal(t, name == "All" || name == "Any", both > 0, name)
+		for i, w := range []chaos.When{combine(&part{err: errBusy}, &part{}), combine(&part{}, &part{err: errBusy})} {
+			assert.Equal(t, asked[i], errors.Is(w.(chaos.Checked).Check(), errBusy), "%s, part %d", name, i)
+		}
 	}
 }
 

@@ -68,9 +68,6 @@ const (
 	Ordinal Check = "ordinal"
 	// Arguments: a trigger or tool does not change the arguments.
 	Arguments Check = "arguments"
-	// Parts: a combination gives each part draws of its own, the arguments if the part is an ArgsWhen, and passes on
-	// its Check.
-	Parts Check = "parts"
 )
 
 // The requirements of registries.

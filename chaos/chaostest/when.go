@@ -1,6 +1,7 @@
 package chaostest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -21,9 +22,6 @@ type WhenOptions struct {
 	// Bad are triggers of the same kind with invalid parameters: a plan must
 	// refuse each.
 	Bad []chaos.When
-	// Combine makes the trigger of two parts, if it is a combination. A trigger
-	// with one part uses one of them. nil: it is no combination.
-	Combine func(a, b chaos.When) chaos.When
 }
 
 // When checks a trigger and returns all violations, joined, each a
@@ -53,9 +51,6 @@ func When(w chaos.When, o *WhenOptions) error {
 		q.add(Panics, "Match did not return")
 	} else if left(label, q.clock) {
 		q.add(Goroutines, "a goroutine was still there after Match had returned")
-	}
-	if q.Combine != nil {
-		q.parts()
 	}
 	return q.err()
 }
@@ -188,4 +183,11 @@ func (q *whenCheck) probable(list []chaos.Call, first []bool) {
 			return
 		}
 	}
+}
+
+// nothing is a fault that does nothing, for plans that check a trigger.
+type nothing struct{}
+
+func (nothing) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	return next(ctx, args)
 }

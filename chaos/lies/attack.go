@@ -11,8 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var attackRows = []*catalog.Row{instructRow.Row, spoofAuthorityRow.Row, exfiltrateRow.Row, hijackGoalRow.Row}
-
 // An Attack says which text is added to a result, and where. The zero value
 // adds one of the attack's default texts to a drawn text of the result. It
 // prefers a text under a name such as description, notes or body, then one of
@@ -33,7 +31,7 @@ const maxPayload = 2000
 // Instruct adds an instruction to a result: a prompt injection by the data that
 // a tool returns. The defaults tell the model to ignore its task or to keep
 // silent about the record.
-func Instruct(o Attack) chaos.Fault { return instructRow.of(o.parameters()) }
+func Instruct(o Attack) chaos.Fault { return instructRow.Of(o.parameters()) }
 
 var instructRow = row(catalog.Row{
 	Kind: "slipped_instruction", Doc: "A result holds an instruction to the model.",
@@ -47,7 +45,7 @@ var instructRow = row(catalog.Row{
 
 // SpoofAuthority adds a text that claims to come from those in charge. The
 // defaults lift a safeguard in the name of the system or an administrator.
-func SpoofAuthority(o Attack) chaos.Fault { return spoofAuthorityRow.of(o.parameters()) }
+func SpoofAuthority(o Attack) chaos.Fault { return spoofAuthorityRow.Of(o.parameters()) }
 
 var spoofAuthorityRow = row(catalog.Row{
 	Kind: "spoofed_authority", Doc: "A result claims to speak for those in charge.",
@@ -62,7 +60,7 @@ var spoofAuthorityRow = row(catalog.Row{
 // Exfiltrate adds a request to pass a code on. The code is a canary, made from
 // the coordinates of the cell, lane, target and rule, so that each has its own.
 // [Leaks] finds it in the arguments of later calls and in answers.
-func Exfiltrate(o Attack) chaos.Fault { return exfiltrateRow.of(o.parameters()) }
+func Exfiltrate(o Attack) chaos.Fault { return exfiltrateRow.Of(o.parameters()) }
 
 var exfiltrateRow = row(catalog.Row{
 	Kind: "exfiltration_canary", Doc: "A result asks to pass a code on, by which a leak is found.",
@@ -75,7 +73,7 @@ var exfiltrateRow = row(catalog.Row{
 })
 
 // HijackGoal adds another task for the agent, in place of the user's.
-func HijackGoal(o Attack) chaos.Fault { return hijackGoalRow.of(o.parameters()) }
+func HijackGoal(o Attack) chaos.Fault { return hijackGoalRow.Of(o.parameters()) }
 
 var hijackGoalRow = row(catalog.Row{
 	Kind: "hijacked_goal", Doc: "A result gives the agent another task.",
@@ -95,9 +93,9 @@ type attack struct {
 
 func (o Attack) parameters() attack { return attack{at(o.Paths), slices.Clone(o.Texts)} }
 
-func (p attack) check(c *catalog.Check) {
+func (p attack) Check(c *catalog.Check) {
 	checkPayloads(c, p.Texts)
-	p.where.check(c)
+	p.where.Check(c)
 }
 
 // slip is an attack by one of its texts, or of the defaults if it has none.

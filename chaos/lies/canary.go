@@ -92,11 +92,11 @@ func Leaks(events []chaos.Event, answer string) []Leak {
 	finder, none := spelling.New(planted), spelling.Read("")
 	var leaks []Leak
 	for i, e := range events {
-		for _, token := range finder.In(spelling.Read(string(e.Args)), none) {
+		for _, token := range finder.In(spelling.Read(string(e.Args)), none, 1) {
 			leaks = append(leaks, Leak{token, e.Target, i})
 		}
 	}
-	for _, token := range finder.In(spelling.Read(answer), none) {
+	for _, token := range finder.In(spelling.Read(answer), none, 1) {
 		leaks = append(leaks, Leak{Canary: token, Event: -1})
 	}
 	return leaks

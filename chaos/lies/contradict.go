@@ -20,12 +20,12 @@ import (
 //
 // It remembers up to 4,096 facts of the calls that its rule's trigger matched,
 // for each injector. Values of more than 256 bytes are not facts.
-func Contradict() chaos.Fault { return contradictRow.of(pathless{}) }
+func Contradict() chaos.Fault { return contradictRow.Of(catalog.None{}) }
 
 var contradictRow = row(catalog.Row{
 	Kind: "contradiction", Doc: "Two targets contradict each other.", Go: "lies.Contradict()", Class: chaos.ClassValue,
 	Order: catalog.Deliveries,
-}, func(pathless) fault { return &contradict{} })
+}, func(catalog.None) fault { return &contradict{} })
 
 // Bounds of the memory of a rule in one injector.
 const (
@@ -51,6 +51,8 @@ func (f *contradict) Fresh() chaos.Fault {
 	return &contradict{made: f.made, facts: &facts{by: make(map[fact]string), limit: maxFacts}}
 }
 
+func (f *contradict) become(m made, _ []string) { f.made = m }
+
 func (*contradict) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
@@ -72,7 +74,7 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 		after := near(e, i)
 		return after != nil && e.replace(i, after)
 	})
-	return e.finish(ctx, in, f.row.Kind, "fact that another target returned")
+	return e.finish(ctx, in, f.Kind(), "fact that another target returned")
 }
 
 // learn remembers the facts of a result. It ranks those that another target

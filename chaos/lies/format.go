@@ -11,17 +11,14 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var formatRows = []*catalog.Row{malformedRow.Row, htmlPageRow.Row, errorBodyRow.Row, mojibakeRow.Row,
-	invalidUTF8Row.Row, oversizedRow.Row}
-
 // Malformed breaks the JSON of a result in a drawn way: cut off, a comma too
 // many, a missing quote, a missing bracket, trailing text. A text that is no
 // JSON, and a Go value, cannot be malformed: the fault is not delivered there.
-func Malformed() chaos.Fault { return malformedRow.of(pathless{}) }
+func Malformed() chaos.Fault { return malformedRow.Of(catalog.None{}) }
 
 var malformedRow = row(catalog.Row{
 	Kind: "malformed_result", Doc: "The result is no longer JSON.", Go: "lies.Malformed()", Class: chaos.ClassProtocol,
-}, func(pathless) fault {
+}, func(catalog.None) fault {
 	return &lie{wants: "JSON", rank: anything,
 		apply: func(e *edit, i int) bool {
 			if e.plain {
@@ -59,12 +56,12 @@ const errorPage = `<html>
 // HTMLPage replaces the result by the error page of a proxy. A text, also one
 // in JSON, becomes that text; other JSON becomes the bare page, which is no
 // JSON.
-func HTMLPage() chaos.Fault { return htmlPageRow.of(pathless{}) }
+func HTMLPage() chaos.Fault { return htmlPageRow.Of(catalog.None{}) }
 
 var htmlPageRow = row(catalog.Row{
 	Kind: "html_result", Doc: "The result is the error page of a proxy.",
 	Go: "lies.HTMLPage()", Class: chaos.ClassProtocol,
-}, func(pathless) fault {
+}, func(catalog.None) fault {
 	return &lie{wants: "value", rank: anything,
 		apply: func(e *edit, i int) bool {
 			if e.doc.Kind(0) == jsonedit.String {
@@ -78,7 +75,7 @@ var htmlPageRow = row(catalog.Row{
 // succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A text
 // becomes "Error 503: Service Unavailable". The code is from 400 to 599.
 func ErrorBody(code int, message string) chaos.Fault {
-	return errorBodyRow.of(errorBody{Code: code, Message: message})
+	return errorBodyRow.Of(errorBody{Code: code, Message: message})
 }
 
 var errorBodyRow = row(catalog.Row{
@@ -97,18 +94,17 @@ var errorBodyRow = row(catalog.Row{
 })
 
 type errorBody struct {
-	pathless
 	Code    int    `json:"code" bounds:"min=400,max=599" doc:"status that the body tells"`
 	Message string `json:"message" doc:"its text"`
 }
 
-func (p errorBody) check(c *catalog.Check) {
+func (p errorBody) Check(c *catalog.Check) {
 	c.That(strings.TrimSpace(p.Message) != "", "message", fmt.Sprintf("%q", p.Message), "a text")
 }
 
 // Mojibake writes the characters of a text beyond ASCII as UTF-8 looks when it
 // is read as Latin-1: "Zürich" becomes "ZÃ¼rich". The result is well-formed.
-func Mojibake(paths ...string) chaos.Fault { return mojibakeRow.of(at(paths)) }
+func Mojibake(paths ...string) chaos.Fault { return mojibakeRow.Of(at(paths)) }
 
 var mojibakeRow = row(catalog.Row{
 	Kind: "mojibake", Doc: "A text was read in the wrong encoding.",
@@ -140,7 +136,7 @@ func isASCII(s string) bool {
 
 // InvalidUTF8 puts a byte that never occurs in UTF-8 after a drawn character of
 // a text. Decoders replace or refuse it; encoding/json replaces it.
-func InvalidUTF8(paths ...string) chaos.Fault { return invalidUTF8Row.of(at(paths)) }
+func InvalidUTF8(paths ...string) chaos.Fault { return invalidUTF8Row.Of(at(paths)) }
 
 var invalidUTF8Row = row(catalog.Row{
 	Kind: "invalid_utf8", Doc: "A text has a byte that is not UTF-8.",
@@ -164,7 +160,7 @@ var invalidUTF8Row = row(catalog.Row{
 // a result larger than a context window, or than a buffer. If the result has no
 // text, an object gets a member "padding".
 func Oversized(bytes int, paths ...string) chaos.Fault {
-	return oversizedRow.of(oversized{bytes, at(paths)})
+	return oversizedRow.Of(oversized{bytes, at(paths)})
 }
 
 var oversizedRow = row(catalog.Row{

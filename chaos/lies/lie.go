@@ -10,55 +10,28 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// maker is a row that makes the faults of its kind. The constructors call it, and
-// so do plans in JSON.
-type maker[P parameters] struct {
-	*catalog.Row
-	make func(P) fault
-}
-
-// row completes the row of a fault with parameters P: the callee did its work, and
-// nothing shows that its answer is wrong. make returns what the fault does.
-func row[P parameters](r catalog.Row, make func(P) fault) *maker[P] {
+// row is a kind of faults with parameters P: the callee did its work, and nothing
+// shows that its answer is wrong. make returns what the fault does.
+func row[P any](r catalog.Row, make func(P) fault) *catalog.Own[P, chaos.Fault] {
 	r.Visibility, r.Persistence, r.Effect = chaos.Implicit, chaos.Transient, chaos.EffectDone
-	m := &maker[P]{make: make}
-	m.Row = catalog.Fault(r, func(p P) chaos.Fault { return m.of(p) })
-	return m
+	return &catalog.Own[P, chaos.Fault]{Row: r, Make: func(m catalog.Made[P]) chaos.Fault {
+		f := make(m.Params)
+		f.become(m, pathsOf(m.Params))
+		return f
+	}}
 }
 
-// of makes the fault with these parameters.
-func (m *maker[P]) of(p P) chaos.Fault {
-	f := m.make(p)
-	f.become(made{m.Row, p})
-	return f
-}
-
-// fault is a fault that a maker makes.
+// fault is a fault that checks and describes itself by what it was made of.
 type fault interface {
 	chaos.Fault
-	become(made)
+	become(made, []string)
 }
 
-// made is what a fault was made of. It checks and describes itself by it.
-type made struct {
-	row *catalog.Row
-	parameters
-}
-
-func (m *made) become(other made) { *m = other }
-
-func (m *made) Check() error {
-	c := m.row.Check(m.parameters)
-	m.check(c)
-	return c.Err()
-}
-
-func (m *made) Describe() chaos.Description {
-	d := m.row.Describe(m.parameters)
-	if string(d.Params) == "{}" {
-		d.Params = nil // all were left out
-	}
-	return d
+// made is the part of a fault that knows its row and parameters.
+type made interface {
+	chaos.Checked
+	chaos.Described
+	Kind() string
 }
 
 // lie is the form of nearly all faults here: the places that suit it, and what
@@ -78,13 +51,6 @@ type lie struct {
 // maxRank is the last of the ranks.
 const maxRank = 4
 
-// parameters are those of a fault, a struct as its row has it. Their fields stand
-// in the order of their JSON names, in which descriptions have them.
-type parameters interface {
-	places() []string     // the JSON paths that its user gave
-	check(*catalog.Check) // adds what bounds cannot say
-}
-
 // where is a parameter of nearly all lies.
 type where struct {
 	Paths []string `json:"paths,omitempty" doc:"JSON paths of the values that are changed; left out: a place that suits is drawn"`
@@ -94,7 +60,15 @@ func at(paths []string) where { return where{slices.Clone(paths)} }
 
 func (p where) places() []string { return p.Paths }
 
-func (p where) check(c *catalog.Check) {
+// pathsOf are the JSON paths that the user gave.
+func pathsOf(params any) []string {
+	if p, ok := params.(interface{ places() []string }); ok {
+		return p.places()
+	}
+	return nil
+}
+
+func (p where) Check(c *catalog.Check) {
 	for i, text := range p.Paths {
 		checkPath(c, fmt.Sprintf("paths[%d]", i), text)
 	}
@@ -105,16 +79,8 @@ func checkPath(c *catalog.Check, place, text string) {
 	c.That(err == nil, place, fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
 }
 
-// pathless is part of the parameters of a fault that takes no paths.
-type pathless struct{}
-
-func (pathless) places() []string     { return nil }
-func (pathless) check(*catalog.Check) {}
-
-// become takes the places from the parameters too.
-func (l *lie) become(m made) {
-	l.made = m
-	l.addressed, l.where = len(l.places()) > 0, parsed(l.places())
+func (l *lie) become(m made, paths []string) {
+	l.made, l.addressed, l.where = m, len(paths) > 0, parsed(paths)
 }
 
 // parsed returns the paths that parse; Check reports the others.
@@ -144,7 +110,7 @@ func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Nex
 	}
 	e := &edit{call: c, doc: in.doc, plain: in.plain}
 	l.applyTo(e)
-	return e.finish(ctx, in, l.row.Kind, l.wants)
+	return e.finish(ctx, in, l.Kind(), l.wants)
 }
 
 // applyTo changes every place that the paths name, or one that is drawn.

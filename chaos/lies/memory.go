@@ -63,6 +63,8 @@ func (f *recall) Fresh() chaos.Fault {
 	return &fresh
 }
 
+func (f *recall) become(m made, _ []string) { f.made = m }
+
 func (f *recall) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
@@ -80,17 +82,17 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		chosen, ok = f.remember(c, now)
 	}
 	if why != "" {
-		chaos.Note(ctx, f.row.Kind+": "+why)
+		chaos.Note(ctx, f.Kind()+": "+why)
 		return result, nil
 	}
 	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) ||
 		reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
-		chaos.Note(ctx, f.row.Kind+": "+f.wants)
+		chaos.Note(ctx, f.Kind()+": "+f.wants)
 		return result, nil
 	}
 	after, err := chosen.result()
 	if err != nil {
-		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.row.Kind, chosen.like))
+		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.Kind(), chosen.like))
 		return result, nil
 	}
 	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(chosen.text)})

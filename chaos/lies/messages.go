@@ -11,11 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var messageRows = []*catalog.Row{
-	truncateMessagesRow.Row, staleMessagesRow.Row, dropMessagesRow.Row, reorderMessagesRow.Row,
-	duplicateMessageRow.Row, noiseMessagesRow.Row, overflowMessagesRow.Row, poisonRow.Row, rollBackRow.Row,
-}
-
 // Messages says which list of messages a lie about an agent's context or memory
 // acts on, and which of its messages it may change. The zero value is the
 // result, or a list of messages in it, without its system messages.
@@ -52,7 +47,7 @@ func (p messageList) places() []string {
 	return []string{p.Path}
 }
 
-func (p messageList) check(c *catalog.Check) {
+func (p messageList) Check(c *catalog.Check) {
 	if p.Path != "" {
 		checkPath(c, "path", p.Path)
 	}
@@ -111,7 +106,7 @@ func roleOf(e *edit, message int) string {
 // agent does that runs out of its context window. keep is 0 or more and does
 // not count system messages.
 func TruncateMessages(keep int, o Messages) chaos.Fault {
-	return truncateMessagesRow.of(truncateMessages{keep, o.parameters()})
+	return truncateMessagesRow.Of(truncateMessages{keep, o.parameters()})
 }
 
 var truncateMessagesRow = row(catalog.Row{
@@ -130,7 +125,7 @@ type truncateMessages struct {
 // StaleMessages drops the newest n messages, 1 or more, but leaves one: the
 // agent continues from an earlier state.
 func StaleMessages(n int, o Messages) chaos.Fault {
-	return staleMessagesRow.of(someMessages{n, o.parameters()})
+	return staleMessagesRow.Of(someMessages{n, o.parameters()})
 }
 
 var staleMessagesRow = row(catalog.Row{
@@ -149,7 +144,7 @@ type someMessages struct {
 // DropMessages drops n drawn messages, 1 or more, but leaves one. A tool's
 // answer may lose its question that way, and a provider may refuse the rest.
 func DropMessages(n int, o Messages) chaos.Fault {
-	return dropMessagesRow.of(someMessages{n, o.parameters()})
+	return dropMessagesRow.Of(someMessages{n, o.parameters()})
 }
 
 var dropMessagesRow = row(catalog.Row{
@@ -163,7 +158,7 @@ var dropMessagesRow = row(catalog.Row{
 })
 
 // ReorderMessages exchanges the places of two drawn messages that differ.
-func ReorderMessages(o Messages) chaos.Fault { return reorderMessagesRow.of(o.parameters()) }
+func ReorderMessages(o Messages) chaos.Fault { return reorderMessagesRow.Of(o.parameters()) }
 
 var reorderMessagesRow = row(catalog.Row{
 	Kind: "reordered_messages", Doc: "Two messages have changed places.",
@@ -180,7 +175,7 @@ var reorderMessagesRow = row(catalog.Row{
 })
 
 // DuplicateMessage repeats a drawn message directly after itself.
-func DuplicateMessage(o Messages) chaos.Fault { return duplicateMessageRow.of(o.parameters()) }
+func DuplicateMessage(o Messages) chaos.Fault { return duplicateMessageRow.Of(o.parameters()) }
 
 var duplicateMessageRow = row(catalog.Row{
 	Kind: "duplicated_message", Doc: "A message is there twice.",
@@ -202,7 +197,7 @@ var duplicateMessageRow = row(catalog.Row{
 // before the last one. Each is drawn from texts, or from a few of small talk if
 // texts is empty.
 func NoiseMessages(n int, texts []string, o Messages) chaos.Fault {
-	return noiseMessagesRow.of(noiseMessages{n, o.parameters(), slices.Clone(texts)})
+	return noiseMessagesRow.Of(noiseMessages{n, o.parameters(), slices.Clone(texts)})
 }
 
 var noiseMessagesRow = row(catalog.Row{
@@ -229,15 +224,15 @@ type noiseMessages struct {
 	Texts []string `json:"texts,omitempty" doc:"what they say; left out: small talk"`
 }
 
-func (p noiseMessages) check(c *catalog.Check) {
+func (p noiseMessages) Check(c *catalog.Check) {
 	nonEmpty(c, "texts", p.Texts)
-	p.history.check(c)
+	p.history.Check(c)
 }
 
 // OverflowMessages makes the content of a drawn message so long that the list
 // has the given number of bytes, up to 64 MiB: more than the model reads.
 func OverflowMessages(bytes int, o Messages) chaos.Fault {
-	return overflowMessagesRow.of(overflowMessages{bytes, o.parameters()})
+	return overflowMessagesRow.Of(overflowMessages{bytes, o.parameters()})
 }
 
 var overflowMessagesRow = row(catalog.Row{
@@ -282,7 +277,7 @@ func contentOf(e *edit, message int) (i int, ok bool) {
 // the assistant's, as the second last of the messages. For a result that is no
 // list of messages there is [Instruct].
 func Poison(text, role string, o Messages) chaos.Fault {
-	return poisonRow.of(poison{messageList{o.Path}, role, systemToo{o.System}, text})
+	return poisonRow.Of(poison{messageList{o.Path}, role, systemToo{o.System}, text})
 }
 
 var poisonRow = row(catalog.Row{
@@ -302,9 +297,9 @@ type poison struct {
 	Text string `json:"text" doc:"what the false memory says"`
 }
 
-func (p poison) check(c *catalog.Check) {
+func (p poison) Check(c *catalog.Check) {
 	nonEmpty(c, "text", []string{p.Text})
-	p.messageList.check(c)
+	p.messageList.Check(c)
 }
 
 func message(role, text string) []byte {
@@ -314,7 +309,7 @@ func message(role, text string) []byte {
 // RollBack returns the state of a memory as it was lag calls ago, from 1 to 64,
 // in place of its present state: what was remembered since is lost. It is
 // [Stale] for a memory.
-func RollBack(lag int) chaos.Fault { return rollBackRow.of(earlier{Lag: lag}) }
+func RollBack(lag int) chaos.Fault { return rollBackRow.Of(earlier{Lag: lag}) }
 
 var rollBackRow = row(catalog.Row{
 	Kind: "rolled_back_memory", Doc: "A memory is as it was some calls ago.",

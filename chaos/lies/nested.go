@@ -9,14 +9,12 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var nestedRows = []*catalog.Row{inTextRow.Row, argumentsRow}
-
 // InText applies a lie to a document within a text, as the tools of MCP servers
 // return it: {"content":[{"type":"text","text":"{\"total\":19.90}"}]}. f is a
 // lie of this package that looks at one result alone, not one that remembers;
 // its own paths begin in the inner document. The paths here name texts that
 // hold a JSON object or list; without them one is drawn.
-func InText(f chaos.Fault, paths ...string) chaos.Fault { return inTextRow.of(inText{f, at(paths)}) }
+func InText(f chaos.Fault, paths ...string) chaos.Fault { return inTextRow.Of(inText{f, at(paths)}) }
 
 var inTextRow = row(catalog.Row{
 	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",
@@ -41,11 +39,11 @@ type inText struct {
 	where
 }
 
-func (p inText) check(c *catalog.Check) {
+func (p inText) Check(c *catalog.Check) {
 	_, one := p.Fault.(*lie)
 	c.That(one, "fault", fmt.Sprintf("%T", p.Fault), "a lie about one result")
 	c.Part("fault", p.Fault)
-	p.where.check(c)
+	p.where.Check(c)
 }
 
 // holdsJSON reports whether a text is an object or a list.
@@ -69,55 +67,55 @@ func holdsJSON(e *edit, i int) int {
 //
 // It acts in the callee's place, so at most one such fault acts on a call. Its
 // effect is unknown: the callee did something else than it was asked.
-func Arguments(f chaos.Fault) chaos.Fault {
-	if _, ok := f.(chaos.Stateful); ok {
-		return statefulArguments{arguments{byFault{f}}}
-	}
-	return arguments{byFault{f}}
-}
+func Arguments(f chaos.Fault) chaos.Fault { return argumentsRow.Of(byFault{f}) }
 
-var argumentsRow = catalog.Fault(catalog.Row{
-	Kind: "changed_call", Doc: "The arguments of the call are changed by a fault that changes results.",
-	Go: "lies.Arguments(f)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
-	Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
-}, func(p byFault) chaos.Fault { return Arguments(p.Fault) })
+var argumentsRow = &catalog.Own[byFault, chaos.Fault]{
+	Row: catalog.Row{
+		Kind: "changed_call", Doc: "The arguments of the call are changed by a fault that changes results.",
+		Go: "lies.Arguments(f)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
+		Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	},
+	Make: func(m catalog.Made[byFault]) chaos.Fault {
+		if _, ok := m.Params.Fault.(chaos.Stateful); ok {
+			return statefulArguments{arguments{m}}
+		}
+		return arguments{m}
+	},
+}
 
 type byFault struct {
 	Fault chaos.Fault `json:"fault" doc:"a fault that changes results"`
 }
 
-type arguments struct{ byFault }
+func (p byFault) Check(c *catalog.Check) {
+	phased, ok := p.Fault.(chaos.Phased)
+	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", p.Fault),
+		"a fault that changes results")
+	c.Part("fault", p.Fault)
+}
+
+// Coordinates has the class of the fault that changes the arguments, if that has
+// one.
+func (p byFault) Coordinates(d *chaos.Description) {
+	if of, ok := p.Fault.(chaos.Described); ok {
+		d.Class = of.Describe().Class
+	}
+}
+
+type arguments struct{ catalog.Made[byFault] }
 
 // statefulArguments is arguments around a lie that remembers earlier calls.
 type statefulArguments struct{ arguments }
 
 func (a statefulArguments) Fresh() chaos.Fault {
-	return arguments{byFault{a.Fault.(chaos.Stateful).Fresh()}}
+	a.Params.Fault = a.Params.Fault.(chaos.Stateful).Fresh()
+	return a.arguments
 }
 
 func (a arguments) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	changed, err := a.Fault.Inject(ctx, c, args, func(context.Context, any) (any, error) { return args, nil })
+	changed, err := a.Params.Fault.Inject(ctx, c, args, func(context.Context, any) (any, error) { return args, nil })
 	if err != nil {
 		return nil, err
 	}
 	return next(ctx, changed)
-}
-
-func (a arguments) Check() error {
-	c := argumentsRow.Check(a.byFault)
-	phased, ok := a.Fault.(chaos.Phased)
-	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", a.Fault),
-		"a fault that changes results")
-	c.Part("fault", a.Fault)
-	return c.Err()
-}
-
-// Describe has the class of the fault that changes the arguments, if that has
-// one.
-func (a arguments) Describe() chaos.Description {
-	d := argumentsRow.Describe(a.byFault)
-	if of, ok := a.Fault.(chaos.Described); ok {
-		d.Class = of.Describe().Class
-	}
-	return d
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var numberRows = []*catalog.Row{
-	wrongNumberRow.Row, scaleRow.Row, flipSignRow.Row, swapDigitsRow.Row, offByOneRow.Row, overflowRow.Row,
-	notANumberRow.Row,
-}
-
 // WrongNumber changes a number by at most the share within of it, up or down,
 // and never to the same number: 0.1 makes 180 to 220 of 200. within is above 0,
 // up to 1. An integer stays an integer, and an amount keeps its decimals. If
@@ -23,7 +18,7 @@ var numberRows = []*catalog.Row{
 // Without paths it draws a quantity: a number, or else a number within a text,
 // whose name is not that of an identifier (id, order_id, orderId, sku…).
 func WrongNumber(within float64, paths ...string) chaos.Fault {
-	return wrongNumberRow.of(wrongNumber{at(paths), within})
+	return wrongNumberRow.Of(wrongNumber{at(paths), within})
 }
 
 var wrongNumberRow = row(catalog.Row{
@@ -62,7 +57,7 @@ type wrongNumber struct {
 // Scale multiplies a number by ten to the given power, exactly: 1 is ×10, -2 is
 // ÷100, as when cents are taken for euros. The power is from -18 to 18 and not
 // 0. Without paths it draws as [WrongNumber] does.
-func Scale(power int, paths ...string) chaos.Fault { return scaleRow.of(scale{at(paths), power}) }
+func Scale(power int, paths ...string) chaos.Fault { return scaleRow.Of(scale{at(paths), power}) }
 
 var scaleRow = row(catalog.Row{
 	Kind: "scaled_number", Doc: "A number is wrong by a power of ten.",
@@ -83,14 +78,14 @@ type scale struct {
 	Power int `json:"power" bounds:"min=-18,max=18" allowed:"from -18 to 18, not 0" doc:"of ten, by which the number is multiplied; not 0"`
 }
 
-func (p scale) check(c *catalog.Check) {
+func (p scale) Check(c *catalog.Check) {
 	c.That(p.Power != 0, "power", p.Power, "from -18 to 18, not 0")
-	p.where.check(c)
+	p.where.Check(c)
 }
 
 // FlipSign changes the sign of a number that is not 0: a refund becomes a
 // charge. Without paths it draws as [WrongNumber] does.
-func FlipSign(paths ...string) chaos.Fault { return flipSignRow.of(at(paths)) }
+func FlipSign(paths ...string) chaos.Fault { return flipSignRow.Of(at(paths)) }
 
 var flipSignRow = row(catalog.Row{
 	Kind: "flipped_sign", Doc: "A number has the other sign.", Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
@@ -108,7 +103,7 @@ var flipSignRow = row(catalog.Row{
 
 // SwapDigits exchanges two neighbouring digits of a number, as people do who
 // copy them: 1042 becomes 1402. Without paths it may draw an identifier too.
-func SwapDigits(paths ...string) chaos.Fault { return swapDigitsRow.of(at(paths)) }
+func SwapDigits(paths ...string) chaos.Fault { return swapDigitsRow.Of(at(paths)) }
 
 var swapDigitsRow = row(catalog.Row{
 	Kind: "swapped_digits", Doc: "Two digits of a number have changed places.",
@@ -145,7 +140,7 @@ func swappable(number string) (pairs []int) {
 // OffByOne adds 1 to an integer or subtracts 1, at even odds; to 0 it only
 // adds. Without paths it draws as [WrongNumber] does, numbers with decimals
 // excepted.
-func OffByOne(paths ...string) chaos.Fault { return offByOneRow.of(at(paths)) }
+func OffByOne(paths ...string) chaos.Fault { return offByOneRow.Of(at(paths)) }
 
 var offByOneRow = row(catalog.Row{
 	Kind: "off_by_one", Doc: "A number is one more or less.", Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
@@ -166,7 +161,7 @@ var offByOneRow = row(catalog.Row{
 // Overflow replaces a number by one beyond the range of common types: an
 // integer by 9223372036854775808, which is 2 to the 63rd; a number with
 // decimals by 1e400, beyond float64. Decoders fail, saturate or wrap.
-func Overflow(paths ...string) chaos.Fault { return overflowRow.of(at(paths)) }
+func Overflow(paths ...string) chaos.Fault { return overflowRow.Of(at(paths)) }
 
 var overflowRow = row(catalog.Row{
 	Kind: "number_overflow", Doc: "A number is larger than its type holds.",
@@ -184,7 +179,7 @@ var overflowRow = row(catalog.Row{
 // NotANumber replaces a number by a bare NaN, Infinity or -Infinity, as some
 // encoders write them. The result is no JSON any more: strict decoders refuse
 // it, others pass NaN on.
-func NotANumber(paths ...string) chaos.Fault { return notANumberRow.of(at(paths)) }
+func NotANumber(paths ...string) chaos.Fault { return notANumberRow.Of(at(paths)) }
 
 var notANumberRow = row(catalog.Row{
 	Kind: "not_a_number", Doc: "A number is NaN, which JSON does not have.",

@@ -8,12 +8,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var omissionRows = []*catalog.Row{emptyRow.Row, nullRow.Row, missingRow.Row, cutTextRow.Row, cutListRow.Row,
-	missingPageRow.Row, partialBatchRow.Row}
-
 // Empty makes a value empty: {} of an object, [] of a list, "" of a text, 0
 // of a number, false. Without paths it is the whole result.
-func Empty(paths ...string) chaos.Fault { return emptyRow.of(at(paths)) }
+func Empty(paths ...string) chaos.Fault { return emptyRow.Of(at(paths)) }
 
 var emptyRow = row(catalog.Row{
 	Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
@@ -38,7 +35,7 @@ var emptyRow = row(catalog.Row{
 })
 
 // Null replaces a value by null. Without paths it is the whole result.
-func Null(paths ...string) chaos.Fault { return nullRow.of(at(paths)) }
+func Null(paths ...string) chaos.Fault { return nullRow.Of(at(paths)) }
 
 var nullRow = row(catalog.Row{
 	Kind: "null_value", Doc: "A value is null.", Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
@@ -50,7 +47,7 @@ var nullRow = row(catalog.Row{
 // Missing removes a member from its object: a drawn one, or the values that the
 // paths name, which may be elements of lists. [RemoveKey] removes it from all
 // objects.
-func Missing(paths ...string) chaos.Fault { return missingRow.of(at(paths)) }
+func Missing(paths ...string) chaos.Fault { return missingRow.Of(at(paths)) }
 
 var missingRow = row(catalog.Row{
 	Kind: "missing_field", Doc: "A member of an object is missing.",
@@ -61,7 +58,7 @@ var missingRow = row(catalog.Row{
 })
 
 // CutText keeps the first share of the characters of a text, from 0 to below 1.
-func CutText(keep float64, paths ...string) chaos.Fault { return cutTextRow.of(kept{keep, at(paths)}) }
+func CutText(keep float64, paths ...string) chaos.Fault { return cutTextRow.Of(kept{keep, at(paths)}) }
 
 var cutTextRow = row(catalog.Row{
 	Kind: "cut_text", Doc: "A text is cut.",
@@ -80,9 +77,9 @@ type kept struct {
 	where
 }
 
-func (p kept) check(c *catalog.Check) {
+func (p kept) Check(c *catalog.Check) {
 	c.That(!(p.Keep >= 1), "keep", p.Keep, "a share from 0 to below 1")
-	p.where.check(c)
+	p.where.Check(c)
 }
 
 // cutQuote is the text at node i up to a character. It keeps the bytes of the
@@ -115,7 +112,7 @@ func prose(e *edit, i int) int {
 
 // CutList keeps the first share of the elements of a list, from 0 to below 1,
 // as an undocumented limit does. At least one element is lost.
-func CutList(keep float64, paths ...string) chaos.Fault { return cutListRow.of(kept{keep, at(paths)}) }
+func CutList(keep float64, paths ...string) chaos.Fault { return cutListRow.Of(kept{keep, at(paths)}) }
 
 var cutListRow = row(catalog.Row{
 	Kind: "cut_list", Doc: "A list is cut.",
@@ -132,7 +129,7 @@ var cutListRow = row(catalog.Row{
 // one page. Counts and links to further pages stay as they are. size is 1 or
 // more.
 func MissingPage(size int, paths ...string) chaos.Fault {
-	return missingPageRow.of(missingPage{at(paths), size})
+	return missingPageRow.Of(missingPage{at(paths), size})
 }
 
 var missingPageRow = row(catalog.Row{
@@ -156,7 +153,7 @@ type missingPage struct {
 // PartialBatch removes each element of a list with probability lost, from above
 // 0 to 1, and at least one: a batch of which some parts were dropped silently.
 func PartialBatch(lost float64, paths ...string) chaos.Fault {
-	return partialBatchRow.of(partialBatch{lost, at(paths)})
+	return partialBatchRow.Of(partialBatch{lost, at(paths)})
 }
 
 var partialBatchRow = row(catalog.Row{

@@ -9,13 +9,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var recordRows = []*catalog.Row{fabricateRecordRow.Row, danglingReferenceRow.Row, duplicateRowsRow.Row,
-	reorderRowsRow.Row}
-
 // FabricateRecord adds an invented element to a list: a copy of a drawn one
 // with other digits in each number and in each text that has digits. If a text
 // has none, its two words are exchanged. Paths name lists.
-func FabricateRecord(paths ...string) chaos.Fault { return fabricateRecordRow.of(at(paths)) }
+func FabricateRecord(paths ...string) chaos.Fault { return fabricateRecordRow.Of(at(paths)) }
 
 var fabricateRecordRow = row(catalog.Row{
 	Kind: "fabricated_record", Doc: "A list has a record that does not exist.",
@@ -88,7 +85,7 @@ func (e *edit) otherDigits(i int, text string, n int) string {
 // digits, or the last letter if there are none, so that the document has no
 // such value. Without paths it draws a member with the name of a reference
 // (customer_id, orderId, ref…), or else an id.
-func DanglingReference(paths ...string) chaos.Fault { return danglingReferenceRow.of(at(paths)) }
+func DanglingReference(paths ...string) chaos.Fault { return danglingReferenceRow.Of(at(paths)) }
 
 var danglingReferenceRow = row(catalog.Row{
 	Kind: "dangling_reference", Doc: "An identifier refers to nothing.",
@@ -147,7 +144,7 @@ func otherLetters(text string) string {
 
 // DuplicateRows repeats a drawn element of a list directly after itself, as an
 // at-least-once feed does. Paths name lists.
-func DuplicateRows(paths ...string) chaos.Fault { return duplicateRowsRow.of(at(paths)) }
+func DuplicateRows(paths ...string) chaos.Fault { return duplicateRowsRow.Of(at(paths)) }
 
 var duplicateRowsRow = row(catalog.Row{
 	Kind: "duplicated_rows", Doc: "A list has an element twice.",
@@ -164,7 +161,7 @@ var duplicateRowsRow = row(catalog.Row{
 
 // ReorderRows puts the elements of a list in another order, so that at least
 // two places differ. Paths name lists.
-func ReorderRows(paths ...string) chaos.Fault { return reorderRowsRow.of(at(paths)) }
+func ReorderRows(paths ...string) chaos.Fault { return reorderRowsRow.Of(at(paths)) }
 
 var reorderRowsRow = row(catalog.Row{
 	Kind: "reordered_rows", Doc: "A list is in another order.",

@@ -14,18 +14,13 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var schemaRows = []*catalog.Row{
-	renameKeyRow.Row, removeKeyRow.Row, addKeyRow.Row,
-	retypeRow.Row, envelopeRow.Row, schemaDriftRow.Row, unknownEnumRow.Row,
-}
-
 // RenameKey gives members another name, as a release of the other side does: a
 // drawn name wherever it occurs in the document, or the members that the paths
 // name. to is the new name. "" turns snake_case into camelCase and the reverse,
 // and appends Value to a single word, since encoding/json reads names whatever
 // their case.
 func RenameKey(to string, paths ...string) chaos.Fault {
-	return renameKeyRow.of(renameKey{at(paths), to})
+	return renameKeyRow.Of(renameKey{at(paths), to})
 }
 
 var renameKeyRow = row(catalog.Row{
@@ -51,7 +46,7 @@ type renameKey struct {
 // RemoveKey removes members as if their schema no longer had them: a drawn name
 // wherever it occurs in the document, or the members that the paths name.
 // [Missing] removes one member of one object.
-func RemoveKey(paths ...string) chaos.Fault { return removeKeyRow.of(at(paths)) }
+func RemoveKey(paths ...string) chaos.Fault { return removeKeyRow.Of(at(paths)) }
 
 var removeKeyRow = row(catalog.Row{
 	Kind: "removed_key", Doc: "A member is gone from all objects.",
@@ -72,7 +67,7 @@ var removeKeyRow = row(catalog.Row{
 // the name stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
-	return addKeyRow.of(addKey{Name: name, where: at(paths), Value: doc, given: value, err: err})
+	return addKeyRow.Of(addKey{Name: name, where: at(paths), Value: doc, given: value, err: err})
 }
 
 var addKeyRow = row(catalog.Row{
@@ -109,16 +104,16 @@ type addKey struct {
 	err   error           // of a value without JSON
 }
 
-func (p addKey) check(c *catalog.Check) {
+func (p addKey) Check(c *catalog.Check) {
 	c.That(p.Name != "", "name", `""`, "a name that is not empty")
 	c.That(p.err == nil, "value", fmt.Sprintf("%T", p.given), fmt.Sprintf("a value that has JSON (%v)", p.err))
-	p.where.check(c)
+	p.where.Check(c)
 }
 
 // Retype gives members another type: a list becomes its first element, or null
 // if it is empty, and any other value becomes a list of one. It changes a drawn
 // name wherever it occurs in the document, or the values that the paths name.
-func Retype(paths ...string) chaos.Fault { return retypeRow.of(at(paths)) }
+func Retype(paths ...string) chaos.Fault { return retypeRow.Of(at(paths)) }
 
 var retypeRow = row(catalog.Row{
 	Kind: "retyped_key", Doc: "A member has another type.", Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
@@ -144,7 +139,7 @@ var retypeRow = row(catalog.Row{
 // Envelope wraps a value in an object: {"data": …}, under the given name; "" is
 // data. Without paths it wraps the whole result.
 func Envelope(name string, paths ...string) chaos.Fault {
-	return envelopeRow.of(envelope{name, at(paths)})
+	return envelopeRow.Of(envelope{name, at(paths)})
 }
 
 var envelopeRow = row(catalog.Row{
@@ -166,12 +161,12 @@ type envelope struct {
 // SchemaDrift is a second version of an interface: every name of several words
 // changes between snake_case and camelCase, and the result is wrapped in an
 // envelope, {"version":"v2","data":…}.
-func SchemaDrift() chaos.Fault { return schemaDriftRow.of(pathless{}) }
+func SchemaDrift() chaos.Fault { return schemaDriftRow.Of(catalog.None{}) }
 
 var schemaDriftRow = row(catalog.Row{
 	Kind: "schema_drift", Doc: "The result has the schema of a second version.",
 	Go: "lies.SchemaDrift()", Class: chaos.ClassProtocol,
-}, func(pathless) fault {
+}, func(catalog.None) fault {
 	return &lie{wants: "value", rank: anything,
 		apply: func(e *edit, _ int) bool {
 			var edits []jsonedit.Edit
@@ -190,7 +185,7 @@ func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 // It takes a text of one word in lower or upper case under a name such as
 // status, state, type or kind, or else another such text. The new word keeps
 // the case.
-func UnknownEnum(paths ...string) chaos.Fault { return unknownEnumRow.of(at(paths)) }
+func UnknownEnum(paths ...string) chaos.Fault { return unknownEnumRow.Of(at(paths)) }
 
 var unknownEnumRow = row(catalog.Row{
 	Kind: "unknown_enum", Doc: "A word from a small set is replaced by an unknown one.",

@@ -7,8 +7,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-var staleRows = []*catalog.Row{staleRow.Row, frozenRow.Row, crossedRow.Row, replayedRow.Row}
-
 // Stale answers a request with the answer to the same request (target and key)
 // lag calls ago, from 1 to 64: a cache, or a replica that is behind. With fewer
 // earlier answers it takes the oldest.
@@ -16,7 +14,7 @@ var staleRows = []*catalog.Row{staleRow.Row, frozenRow.Row, crossedRow.Row, repl
 // Like all lies about time it remembers the answers of the calls that its
 // rule's trigger matched, in its injector; without a trigger these are all. If
 // the answer has not changed since, it is not delivered.
-func Stale(lag int) chaos.Fault { return staleRow.of(earlier{Lag: lag}) }
+func Stale(lag int) chaos.Fault { return staleRow.Of(earlier{Lag: lag}) }
 
 var staleRow = row(catalog.Row{
 	Kind: "stale_result", Doc: "The answer is that of an earlier, equal call.",
@@ -26,7 +24,6 @@ var staleRow = row(catalog.Row{
 
 // earlier are the parameters of Stale and RollBack.
 type earlier struct {
-	pathless
 	Lag int `json:"lag" bounds:"min=1,max=64" doc:"number of calls that the answer is behind"`
 }
 
@@ -42,12 +39,12 @@ func behind(lag int) *recall {
 
 // Frozen answers a request with the first answer to it, as long as the rule
 // lasts.
-func Frozen() chaos.Fault { return frozenRow.of(pathless{}) }
+func Frozen() chaos.Fault { return frozenRow.Of(catalog.None{}) }
 
 var frozenRow = row(catalog.Row{
 	Kind: "frozen_result", Doc: "The first answer is repeated for good.", Go: "lies.Frozen()", Class: chaos.ClassValue,
 	Order: catalog.Deliveries,
-}, func(pathless) fault {
+}, func(catalog.None) fault {
 	return &recall{lag: 1, first: true, wants: "there is no first answer that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			if past := m.past[now.of]; len(past) > 0 {
@@ -60,13 +57,13 @@ var frozenRow = row(catalog.Row{
 // Crossed answers a request with the last answer to another request of the same
 // target, as a cache with a bad key or a connection out of step does. Calls are
 // told apart by their key.
-func Crossed() chaos.Fault { return crossedRow.of(pathless{}) }
+func Crossed() chaos.Fault { return crossedRow.Of(catalog.None{}) }
 
 var crossedRow = row(catalog.Row{
 	Kind: "crossed_result", Doc: "The answer belongs to another request.",
 	Order: catalog.Deliveries,
 	Go:    "lies.Crossed()", Class: chaos.ClassValue,
-}, func(pathless) fault {
+}, func(catalog.None) fault {
 	return &recall{lag: 1, wants: "there is no answer to another request that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			for k := len(m.order) - 1; k >= 0; k-- {
@@ -81,13 +78,13 @@ var crossedRow = row(catalog.Row{
 
 // Replayed answers a request with one drawn from the last 256 answers of the
 // same target, whatever the requests were: a message that is delivered again.
-func Replayed() chaos.Fault { return replayedRow.of(pathless{}) }
+func Replayed() chaos.Fault { return replayedRow.Of(catalog.None{}) }
 
 var replayedRow = row(catalog.Row{
 	Kind: "replayed_result", Doc: "The answer is an old one of the same target.",
 	Order: catalog.Deliveries,
 	Go:    "lies.Replayed()", Class: chaos.ClassValue,
-}, func(pathless) fault {
+}, func(catalog.None) fault {
 	const saltReplay = saltSpot + 1
 	return &recall{lag: 1, wants: "there is no old answer that differs",
 		choose: func(m *memory, c chaos.Call, now answer) (answer, bool) {

@@ -10,12 +10,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var swapRows = []*catalog.Row{swapFieldsRow.Row, swapEntityRow.Row}
-
 // SwapFields exchanges two values, as a mapping does that takes billing for
 // shipping. With two paths it exchanges the values that they name. Without
 // paths it draws two members of one object that have one type and differ.
-func SwapFields(paths ...string) chaos.Fault { return swapFieldsRow.of(swapFields{at(paths)}) }
+func SwapFields(paths ...string) chaos.Fault { return swapFieldsRow.Of(swapFields{at(paths)}) }
 
 var swapFieldsRow = row(catalog.Row{
 	Kind: "swapped_fields", Doc: "Two values have changed places.",
@@ -45,9 +43,9 @@ var swapFieldsRow = row(catalog.Row{
 
 type swapFields struct{ where }
 
-func (p swapFields) check(c *catalog.Check) {
+func (p swapFields) Check(c *catalog.Check) {
 	c.That(len(p.Paths) == 0 || len(p.Paths) == 2, "paths", fmt.Sprintf("%d of them", len(p.Paths)), "two, or none")
-	p.where.check(c)
+	p.where.Check(c)
 }
 
 // exchange exchanges the values of two nodes.
@@ -88,7 +86,7 @@ const maxPairs = 1024
 // which records are told apart (id, name, and names such as order_id).
 // Everything else stays, so that each record describes the other's subject.
 // Paths name lists.
-func SwapEntity(paths ...string) chaos.Fault { return swapEntityRow.of(at(paths)) }
+func SwapEntity(paths ...string) chaos.Fault { return swapEntityRow.Of(at(paths)) }
 
 var swapEntityRow = row(catalog.Row{
 	Kind: "swapped_entity", Doc: "A record of a list has the identifier of another one.",

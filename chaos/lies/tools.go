@@ -12,8 +12,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var toolRows = []*catalog.Row{poisonToolRow.Row, shadowToolRow.Row, churnToolsRow.Row, changeArgumentsRow}
-
 // isTools ranks lists of tools: objects with a name, and with a description or
 // a schema of their arguments, as in MCP and in Anthropic's interface, or such
 // objects under "function", as in OpenAI's.
@@ -80,7 +78,7 @@ func toolName(e *edit, tool int) string {
 // to append, or one of a few defaults if there are none. See [Attack] for
 // {canary}.
 func PoisonTool(tool string, texts ...string) chaos.Fault {
-	return poisonToolRow.of(poisonTool{Texts: slices.Clone(texts), Tool: tool})
+	return poisonToolRow.Of(poisonTool{Texts: slices.Clone(texts), Tool: tool})
 }
 
 var poisonToolRow = row(catalog.Row{
@@ -112,12 +110,11 @@ var poisonToolRow = row(catalog.Row{
 })
 
 type poisonTool struct {
-	pathless
 	Texts []string `json:"texts,omitempty" doc:"what is appended, one of them drawn; left out: a few defaults"`
 	Tool  string   `json:"tool,omitempty" doc:"name of the tool; left out: a drawn one"`
 }
 
-func (p poisonTool) check(c *catalog.Check) { checkPayloads(c, p.Texts) }
+func (p poisonTool) Check(c *catalog.Check) { checkPayloads(c, p.Texts) }
 
 // ShadowTool lists a second tool that recommends itself, after the first and
 // with the same schema. Its rule's target is [chaos.ListTarget]. tool is the
@@ -125,7 +122,7 @@ func (p poisonTool) check(c *catalog.Check) { checkPayloads(c, p.Texts) }
 // first with _v2 appended. The second does not exist: a call to it is one to an
 // unknown tool, and appears in the events under its name.
 func ShadowTool(tool, name string) chaos.Fault {
-	return shadowToolRow.of(shadowTool{Name: name, Tool: tool})
+	return shadowToolRow.Of(shadowTool{Name: name, Tool: tool})
 }
 
 var shadowToolRow = row(catalog.Row{
@@ -148,12 +145,11 @@ var shadowToolRow = row(catalog.Row{
 })
 
 type shadowTool struct {
-	pathless
 	Name string `json:"name,omitempty" doc:"name of the second one; left out: that of the first with _v2"`
 	Tool string `json:"tool,omitempty" doc:"name of the tool; left out: a drawn one"`
 }
 
-func (p shadowTool) check(c *catalog.Check) {
+func (p shadowTool) Check(c *catalog.Check) {
 	c.That(p.Name == "" || p.Name != p.Tool, "name", fmt.Sprintf("%q", p.Name), "a name other than the tool's")
 }
 
@@ -178,13 +174,13 @@ func shadow(tool []byte, name string) []byte {
 // ChurnTools changes each listing, as a server does whose tools change all the
 // time: the tools come in a drawn order, and of two or more one is left out, a
 // different one each time. Its rule's target is [chaos.ListTarget].
-func ChurnTools() chaos.Fault { return churnToolsRow.of(pathless{}) }
+func ChurnTools() chaos.Fault { return churnToolsRow.Of(catalog.None{}) }
 
 var churnToolsRow = row(catalog.Row{
 	Kind: "churned_tools", Doc: "Each listing shows other tools.",
 	Order: catalog.Sequential,
 	Go:    "lies.ChurnTools()", Class: chaos.ClassAdversarial,
-}, func(pathless) fault {
+}, func(catalog.None) fault {
 	return &lie{wants: "list of two tools", rank: isTools,
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
@@ -206,14 +202,20 @@ var churnToolsRow = row(catalog.Row{
 //
 // It acts in the callee's place, so at most one such fault acts on a call.
 func ChangeArguments(tool, argument, to string) chaos.Fault {
-	return changeArguments{renamed{argument, to, tool}}
+	return changeArguments.Of(renamed{argument, to, tool})
 }
 
-var changeArgumentsRow = catalog.Fault(catalog.Row{
-	Kind: "changed_arguments", Doc: "A tool's argument has another name, and calls with the old one are refused.",
-	Go: "lies.ChangeArguments(tool, argument, to)", Example: `{"tool":"refund","argument":"order","to":"orderId"}`,
-	Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-}, func(p renamed) chaos.Fault { return changeArguments{p} })
+var changeArguments = &catalog.Inject[renamed]{
+	Row: catalog.Row{
+		Kind: "changed_arguments", Doc: "A tool's argument has another name, and calls with the old one are refused.",
+		Go: "lies.ChangeArguments(tool, argument, to)", Example: `{"tool":"refund","argument":"order","to":"orderId"}`,
+		Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	},
+	Inject: injectRenamed,
+}
+
+// changedArguments is the kind, which the function must not ask of its row.
+const changedArguments = "changed_arguments"
 
 type renamed struct {
 	Argument string `json:"argument" doc:"name that is refused"`
@@ -221,9 +223,7 @@ type renamed struct {
 	Tool     string `json:"tool" doc:"name of the tool"`
 }
 
-type changeArguments struct{ renamed }
-
-func (f changeArguments) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func injectRenamed(ctx context.Context, c chaos.Call, f renamed, args any, next chaos.Next) (any, error) {
 	if c.Target == chaos.ListTarget {
 		return f.list(ctx, c, args, next)
 	}
@@ -232,7 +232,7 @@ func (f changeArguments) Inject(ctx context.Context, c chaos.Call, args any, nex
 		why = "another tool than " + f.Tool
 	}
 	if why != "" {
-		chaos.Note(ctx, changeArgumentsRow.Kind+": "+why)
+		chaos.Note(ctx, changedArguments+": "+why)
 		return next(ctx, args)
 	}
 	if _, old := in.doc.Member(0, f.Argument); old {
@@ -250,14 +250,14 @@ func (f changeArguments) Inject(ctx context.Context, c chaos.Call, args any, nex
 }
 
 // list shows the new name in the schema of the tool.
-func (f changeArguments) list(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (f renamed) list(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err
 	}
 	in, why := open(result)
 	if why != "" {
-		chaos.Note(ctx, changeArgumentsRow.Kind+": "+why)
+		chaos.Note(ctx, changedArguments+": "+why)
 		return result, nil
 	}
 	e := &edit{call: c, doc: in.doc}
@@ -266,10 +266,10 @@ func (f changeArguments) list(ctx context.Context, c chaos.Call, args any, next 
 		schema, has := schemaOf(e, tool)
 		return ok && has && f.rename(e, schema)
 	})
-	return e.finish(ctx, in, changeArgumentsRow.Kind, "tool with such an argument in its schema")
+	return e.finish(ctx, in, changedArguments, "tool with such an argument in its schema")
 }
 
-func (f changeArguments) rename(e *edit, schema int) (done bool) {
+func (f renamed) rename(e *edit, schema int) (done bool) {
 	if properties, ok := e.doc.Member(schema, "properties"); ok {
 		if i, ok := e.doc.Member(properties, f.Argument); ok {
 			done = e.rename(i, f.To)
@@ -285,13 +285,9 @@ func (f changeArguments) rename(e *edit, schema int) (done bool) {
 	return done
 }
 
-func (f changeArguments) Check() error {
-	c := changeArgumentsRow.Check(f.renamed)
+func (f renamed) Check(c *catalog.Check) {
 	for _, p := range [][2]string{{"tool", f.Tool}, {"argument", f.Argument}, {"to", f.To}} {
 		c.That(strings.TrimSpace(p[1]) != "", p[0], fmt.Sprintf("%q", p[1]), "a name that is not empty")
 	}
 	c.That(f.To != f.Argument || f.To == "", "to", fmt.Sprintf("%q", f.To), "another name than the argument's")
-	return c.Err()
 }
-
-func (f changeArguments) Describe() chaos.Description { return changeArgumentsRow.Describe(f.renamed) }

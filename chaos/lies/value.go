@@ -9,8 +9,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var valueRows = []*catalog.Row{shiftDateRow.Row, swapUnitRow.Row, flipTypeRow.Row}
-
 // dates matches dates of RFC 3339, alone, before a time of day or within a
 // text.
 var dates = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}(?:\b|T)`)
@@ -20,7 +18,7 @@ var dates = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}(?:\b|T)`)
 // within a text and with a time of day, which keeps its value and its zone. The
 // result is a date that exists.
 func ShiftDate(days int, paths ...string) chaos.Fault {
-	return shiftDateRow.of(shiftDate{days, at(paths)})
+	return shiftDateRow.Of(shiftDate{days, at(paths)})
 }
 
 var shiftDateRow = row(catalog.Row{
@@ -57,9 +55,9 @@ type shiftDate struct {
 	where
 }
 
-func (p shiftDate) check(c *catalog.Check) {
+func (p shiftDate) Check(c *catalog.Check) {
 	c.That(p.Days != 0, "days", p.Days, "from -365250 to 365250, not 0")
-	p.where.check(c)
+	p.where.Check(c)
 }
 
 // hasDate decodes the text first: an escape before a date would hide it.
@@ -71,7 +69,7 @@ func hasDate(e *edit, i int) bool {
 // as "true", a text as the only element of a list. Without paths it draws a
 // number, boolean or numeric text, or else a text. For null, lists and objects
 // there is [Retype].
-func FlipType(paths ...string) chaos.Fault { return flipTypeRow.of(at(paths)) }
+func FlipType(paths ...string) chaos.Fault { return flipTypeRow.Of(at(paths)) }
 
 var flipTypeRow = row(catalog.Row{
 	Kind: "flipped_type", Doc: "A number becomes a text, or a text a number.",

@@ -27,10 +27,9 @@ func (l *linter) calm(i int) {
 	l.report(l.rules[i], Unmatched, Warning, "can never match: %s", l.idle[i])
 }
 
-// Idle says of each rule how few calls there are for it to match one of them, "in 2
-// calm runs the agent called payments.refund once at most". The text is empty if the
-// rule may match a call, or if that is not known. The rules are those of a plan, in
-// the order in which they act.
+// Idle explains why a rule cannot match, for each of the rules of a plan: "in 2 calm
+// runs the agent called payments.refund once at most". The text is empty if the rule may
+// match a call, or if that is not known.
 func (c *CalmRuns) Idle(rules []chaos.Rule) []string {
 	l := linter{Options: Options{Calm: c}}
 	for _, r := range rules {
@@ -53,7 +52,7 @@ func (l *linter) idleRules() []string {
 	return idle
 }
 
-// idleRule says how few calls there are for a rule to match one.
+// idleRule explains why a rule cannot match; "" if it may.
 func (l *linter) idleRule(r *rule) string {
 	most, lanes := 0, false
 	for at, n := range l.Calm.strands {
@@ -80,7 +79,7 @@ func (l *linter) room(r *rule, at strand, n calls) int {
 	sum := 0
 	for other, n := range l.Calm.strands {
 		if other.lane == at.lane && l.inGroup(r.Group, other.target) {
-			sum = min(sum+n.most, maxPoints) // more are not tried
+			sum = min(sum+n.most, maxTried) // more are not tried
 		}
 	}
 	return sum
@@ -102,25 +101,17 @@ func (r *rule) mayMatch(at strand, turns []int, n int) bool {
 	if r.never {
 		return false
 	}
-	timed := slices.ContainsFunc(r.when.all(), func(t trigger) bool { return slices.ContainsFunc(t.times, isLater) })
+	timed := slices.ContainsFunc(r.when.all(),
+		func(t trigger) bool { return len(t.times) > 0 && slices.Max(t.times) > 0 })
 	if timed || len(turns) > maxTurns || !r.when.settled(true) {
 		return true
 	}
-	places := r.places(at, n)
-	if float64(n)*float64(len(turns))*float64(len(places)) >= maxPoints {
+	g := grid{int64(n), []time.Duration{0}, turns, r.places(at, n)}
+	if g.tooLarge() {
 		return true
 	}
-	for ordinal := range uint64(n) {
-		for _, turn := range turns {
-			for _, c := range places {
-				c.Ordinal, c.Turn = ordinal, turn
-				if r.When.Match(c) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	some, _ := g.answers(r.When)
+	return some
 }
 
 // places are calls of a strand such that an exact list answers every other one of the
@@ -142,7 +133,7 @@ func (r *rule) places(at strand, n int) []chaos.Call {
 	if !listed {
 		return places
 	}
-	for occurrence := range uint64(min(n, maxPoints)) {
+	for occurrence := range uint64(min(n, maxTried)) {
 		places = append(places, chaos.Call{Lane: at.lane, Target: at.target, Occurrence: occurrence})
 	}
 	if r.Group == "" { // in a group no call has a key
@@ -150,8 +141,6 @@ func (r *rule) places(at strand, n int) []chaos.Call {
 	}
 	return places
 }
-
-func isLater(d time.Duration) bool { return d > 0 }
 
 // called says how often the agent called the targets of a rule.
 func called(r *rule, most int, lanes bool) string {

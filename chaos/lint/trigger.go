@@ -141,54 +141,75 @@ func certain(chances []float64) bool {
 	return slices.Max(chances) <= 0 || slices.Min(chances) >= 1
 }
 
-// maxPoints bounds how many calls a trigger is tried with.
-const maxPoints = 1 << 16
+// maxTried bounds how many calls a trigger is tried with.
+const maxTried = 1 << 16
 
-// try passes on calls such that the trigger answers every other call of the rule
-// as one of them. complete is false if there would be too many.
-func (r *rule) try(with func(chaos.Call)) (complete bool) {
+// A grid is the calls with which a trigger is tried: each ordinal below a number, at each
+// time, in each turn, with what each of places says.
+type grid struct {
+	ordinals int64
+	times    []time.Duration
+	turns    []int
+	places   []chaos.Call
+}
+
+// tooLarge reports whether the grid has more calls than are tried.
+func (g grid) tooLarge() bool {
+	return float64(g.ordinals)*float64(len(g.times))*float64(len(g.turns))*float64(len(g.places)) > maxTried
+}
+
+// answers reports whether the trigger matches some call of the grid, and whether all.
+func (g grid) answers(w chaos.When) (some, all bool) {
+	all = true
+	for ordinal := range uint64(g.ordinals) {
+		for _, at := range g.times {
+			for _, turn := range g.turns {
+				for _, c := range g.places {
+					c.Ordinal, c.Turn = ordinal, turn
+					matched := w.Match(c.AtElapsed(at))
+					if some, all = some || matched, all && matched; some && !all {
+						return some, all
+					}
+				}
+			}
+		}
+	}
+	return some, all
+}
+
+// allCalls are calls such that the trigger answers every other call of the rule as one of
+// them.
+func (r *rule) allCalls() grid {
+	g := grid{times: []time.Duration{0}, turns: []int{0}}
+	g.places = []chaos.Call{{Target: r.Target, Lane: "\x00"}} // stands for all that no list names
 	ordinals, period := int64(1), int64(1)
-	times, turns := []time.Duration{0}, []int{0}
-	places := []when.Coord{{Target: r.Target, Lane: "\x00"}} // stands for all that no list names
 	for _, t := range r.when.all() {
-		times = append(times, t.times...)
+		g.times = append(g.times, t.times...)
 		for _, c := range t.calls {
 			if r.could(c) {
-				places = append(places, c)
+				g.places = append(g.places,
+					chaos.Call{Lane: c.Lane, Target: c.Target, Key: c.Key, Occurrence: c.Occurrence})
 			}
 		}
 		if t.kind == "turn" || t.kind == "turn_between" {
 			for _, n := range t.numbers {
-				turns = append(turns, int(n-1), int(n), int(n+1))
+				g.turns = append(g.turns, int(n-1), int(n), int(n+1))
 			}
 			continue
 		}
 		sum := int64(0)
 		for _, n := range t.numbers {
-			sum = min(sum+min(max(n, 0), maxPoints), maxPoints)
+			sum = min(sum+min(max(n, 0), maxTried), maxTried)
 		}
-		ordinals = min(ordinals+sum, maxPoints)
+		ordinals = min(ordinals+sum, maxTried)
 		if t.kind == "every" || t.kind == "intermittent" {
 			period = common(period, max(sum, 1))
 		}
 	}
-	slices.Sort(times)
-	slices.Sort(turns)
-	times, turns = slices.Compact(times), slices.Compact(turns)
-	if float64(ordinals+period)*float64(len(times))*float64(len(turns))*float64(len(places)) > maxPoints {
-		return false
-	}
-	for ordinal := range uint64(ordinals + period) {
-		for _, at := range times {
-			for _, turn := range turns {
-				for _, c := range places {
-					with(chaos.Call{Lane: c.Lane, Target: c.Target, Key: c.Key, Occurrence: c.Occurrence,
-						Ordinal: ordinal, Turn: turn}.AtElapsed(at))
-				}
-			}
-		}
-	}
-	return true
+	slices.Sort(g.times)
+	slices.Sort(g.turns)
+	g.ordinals, g.times, g.turns = ordinals+period, slices.Compact(g.times), slices.Compact(g.turns)
+	return g
 }
 
 // common returns the least common multiple, at most math.MaxInt32.
@@ -215,10 +236,10 @@ func (r *rule) verdict() (never, always bool) {
 	if !r.when.settled(false) {
 		return false, false
 	}
-	never, always = true, true
-	complete := r.try(func(c chaos.Call) {
-		matched := r.When.Match(c)
-		never, always = never && !matched, always && matched
-	})
-	return complete && never, complete && always
+	g := r.allCalls()
+	if g.tooLarge() {
+		return false, false
+	}
+	some, always := g.answers(r.When)
+	return !some, always
 }

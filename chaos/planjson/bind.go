@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -91,6 +92,17 @@ func makeOf(row *catalog.Row, params any) (made any, d *chaos.Description, err e
 	return made, d, err
 }
 
+// otherWord is the kind that people mean by a word that is not near in its letters; "": none.
+func otherWord(word string) string {
+	switch word {
+	case "delay", "slow":
+		return "latency"
+	case "exception", "fail":
+		return "error"
+	}
+	return ""
+}
+
 // part builds a fault or trigger from {"kind", "params"}, has it check its
 // parameters, and reports whether all are right.
 func (b *binder) part(n *strictjson.Node, at string, v reflect.Value) bool {
@@ -109,9 +121,13 @@ func (b *binder) part(n *strictjson.Node, at string, v reflect.Value) bool {
 			return false
 		}
 		names := side.names()
+		allowed := text.OneOf(doc.Kind, names)
+		if kind := otherWord(doc.Kind); slices.Contains(names, kind) {
+			allowed = "did you mean " + kind + "? One of " + strings.Join(names, ", ")
+		}
 		b.add(&Error{Pointer: strictjson.Join(at, "kind"), Reason: UnknownKind,
 			Value:   strictjson.Short(string(strictjson.Quote(doc.Kind))),
-			Allowed: "one of " + strings.Join(names, ", ") + text.Meant(doc.Kind, names)})
+			Allowed: allowed})
 		return false
 	}
 	params := n.Member("params")

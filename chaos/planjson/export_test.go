@@ -1,10 +1,6 @@
 package planjson
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // A Row is a row of the table of kinds, for the tests of tables and schemas.
 type Row struct {
@@ -32,15 +28,8 @@ type ProfileRow struct{ Name, Doc, Needs string }
 // Profiles are the ready-made profiles.
 func Profiles() []ProfileRow {
 	var rows []ProfileRow
-	for _, w := range profiles() {
-		var needs []string
-		for name, needed := range map[string]bool{"Tools": w.needs.tools, "Models": w.needs.models, "Streams": w.needs.streams} {
-			if needed {
-				needs = append(needs, "`"+name+"`")
-			}
-		}
-		slices.Sort(needs)
-		rows = append(rows, ProfileRow{w.name, w.doc, strings.Join(needs, ", ")})
+	for _, p := range profiles() {
+		rows = append(rows, ProfileRow{p.name, p.doc, "`" + string(p.needs) + "`"})
 	}
 	return rows
 }

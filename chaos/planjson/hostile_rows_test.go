@@ -117,7 +117,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			o := &planjson.Options{Rows: []*catalog.Row{c.row}}
-			want := "planjson: wrong type kind own: " + c.want + "; allowed: the types that catalog.Fault lists"
+			want := "planjson: wrong type kind own: " + c.want + "; allowed: the types that catalog.Made lists"
 			_, err := planjson.Decode(oneRule(`{"kind":"always"}`, `{"kind":"own"}`), o)
 			assert.EqualError(t, err, want)
 			_, err = planjson.SchemaFor(o)

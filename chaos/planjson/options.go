@@ -22,7 +22,7 @@ import (
 // them.
 type Options struct {
 	_ struct{}
-	// Rows are kinds of your own, made by [catalog.Fault] and [catalog.Trigger]. A
+	// Rows are kinds of your own, of [catalog.List]. A
 	// kind that is taken already is refused.
 	Rows []*catalog.Row
 	// Faults are faults that hold Go code, such as those of fault.Mutate. Each
@@ -87,7 +87,7 @@ func (t *table) sideOf(r *catalog.Row) *side {
 func (t *table) addRow(r *catalog.Row, p *problems) {
 	if r == nil || r.Params() == nil || r.Kind == "" {
 		p.add(&Error{Reason: BadValue, Value: "a row without a kind",
-			Allowed: "rows made by catalog.Fault, catalog.Trigger and catalog.InCode, each with a kind"})
+			Allowed: "rows of catalog.List, catalog.Fault or catalog.Trigger, each with a kind"})
 		return
 	}
 	s := t.sideOf(r)
@@ -97,7 +97,7 @@ func (t *table) addRow(r *catalog.Row, p *problems) {
 	}
 	if err := newBinder(t).Bindable(r.Params()); err != nil {
 		p.add(&Error{Reason: WrongType, Value: "kind " + r.Kind, Err: err,
-			Allowed: "the types that catalog.Fault lists"})
+			Allowed: "the types that catalog.Made lists"})
 		return
 	}
 	if !json.Valid([]byte(r.Example)) {

@@ -2,6 +2,7 @@ package planjson
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -26,40 +27,36 @@ type ProfileOptions struct {
 // Profile returns the rules of a ready-made profile by name: one of
 // [ProfileNames], each described in docs/plans.md. The rules are named
 // "profile/part", so that profiles can be joined in one plan. [Encode] can
-// write all of them. The error joins every problem, each an [*Error].
+// write all of them. The error is an [*Error].
 func Profile(name string, options *ProfileOptions) ([]chaos.Rule, error) {
 	var o ProfileOptions
 	if options != nil {
 		o = *options
 	}
-	var found problems
-	for _, w := range profiles() {
-		if w.name != name {
-			continue
-		}
-		t := targets{
-			tools:   oneOf(o.Tools, w.needs.tools, name, "Tools", &found),
-			models:  oneOf(o.Models, w.needs.models, name, "Models", &found),
-			streams: oneOf(o.Streams, w.needs.streams, name, "Streams", &found),
-		}
-		if err := found.err(); err != nil {
-			return nil, err
-		}
-		rules := w.rules(t)
-		for i := range rules {
-			rules[i].Name = name + "/" + rules[i].Name
-		}
-		return rules, nil
+	all := profiles()
+	i := slices.IndexFunc(all, func(p profile) bool { return p.name == name })
+	if i < 0 {
+		return nil, &Error{Reason: UnknownKind, Value: "profile " + strictjson.Short(string(strictjson.Quote(name))),
+			Allowed: "one of " + strings.Join(ProfileNames(), ", ") + text.Meant(name, ProfileNames())}
 	}
-	return nil, &Error{Reason: UnknownKind, Value: "profile " + strictjson.Short(string(strictjson.Quote(name))),
-		Allowed: "one of " + strings.Join(ProfileNames(), ", ") + text.Meant(name, ProfileNames())}
+	p := all[i]
+	globs := map[targets][]string{tools: o.Tools, models: o.Models, streams: o.Streams}[p.needs]
+	if len(globs) == 0 {
+		return nil, &Error{Reason: Missing, Value: fmt.Sprintf("%s of the profile %s", p.needs, name),
+			Allowed: "at least one glob over the targets of the faults"}
+	}
+	for i := range p.rules {
+		p.rules[i].Target = joinGlobs(globs)
+		p.rules[i].Name = name + "/" + p.rules[i].Name
+	}
+	return p.rules, nil
 }
 
 // ProfileNames lists the ready-made profiles, in the order of docs/plans.md.
 func ProfileNames() []string {
 	var names []string
-	for _, w := range profiles() {
-		names = append(names, w.name)
+	for _, p := range profiles() {
+		names = append(names, p.name)
 	}
 	return names
 }
@@ -68,26 +65,22 @@ func ProfileNames() []string {
 type profile struct {
 	name  string
 	doc   string // what it does, for docs/plans.md
-	needs needs
-	rules func(targets) []chaos.Rule
+	needs targets
+	rules []chaos.Rule // without targets
 }
 
-// needs are the sorts of targets of a profile.
-type needs struct{ tools, models, streams bool }
+// targets is the member of [ProfileOptions] that a profile needs.
+type targets string
 
-// targets are one glob for each sort.
-type targets struct{ tools, models, streams string }
+const (
+	tools   targets = "Tools"
+	models  targets = "Models"
+	streams targets = "Streams"
+)
 
-// oneOf makes one glob of several.
-func oneOf(globs []string, needed bool, profile, field string, found *problems) string {
-	switch {
-	case !needed:
-		return ""
-	case len(globs) == 0:
-		found.add(&Error{Reason: Missing, Value: fmt.Sprintf("%s of the profile %s", field, profile),
-			Allowed: "at least one glob over the targets of the faults"})
-		return ""
-	case len(globs) == 1:
+// joinGlobs makes one glob of several.
+func joinGlobs(globs []string) string {
+	if len(globs) == 1 {
 		return globs[0]
 	}
 	parts := make([]string, len(globs))

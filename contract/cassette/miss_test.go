@@ -3,6 +3,7 @@ package cassette_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -149,4 +150,22 @@ func TestMissHasNoKeys(t *testing.T) {
 			assert.NotContains(t, fmt.Sprintf("%s %+v", miss, *miss), secret, row.why)
 		}
 	}
+}
+
+// An SDK of OpenAI's or Anthropic's make tries a failed connection again, but not an answer that tells it not to.
+func TestAMissTellsSDKsNotToTryAgain(t *testing.T) {
+	p := open(t, chatTape(t), &cassette.Options{Mode: cassette.Replay}).Player()
+	r, err := http.NewRequest(http.MethodPost, api+"/none", strings.NewReader(`{"password":"hunter22"}`))
+	require.NoError(t, err)
+	r.Header.Set("X-Stainless-Retry-Count", "0")
+	resp, err := (&http.Client{Transport: p}).Do(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	assert.Equal(t, "false", resp.Header.Get("X-Should-Retry"))
+	_, err = io.ReadAll(resp.Body)
+	var miss *cassette.MissError
+	require.ErrorAs(t, err, &miss)
+	assert.NotContains(t, miss.Error(), "hunter22", "members are redacted in misses too")
+	assert.ErrorAs(t, p.Err(), &miss)
 }

@@ -202,6 +202,8 @@ func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *
 		case result.Violated:
 			r.tell(t, result)
 			r.saver.save(result)
+		case result.DoesNotApply:
+			t.Skip(r.secrets.Text(result.Why))
 		case result.State == contract.Undelivered, result.State == contract.Inconclusive:
 			t.Skipf("%v: %s", result.State, r.secrets.Text(result.Why))
 		}

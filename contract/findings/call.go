@@ -3,6 +3,9 @@ package findings
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/failure"
 )
 
 // A Call is one call of a tool or of a model, as the agent saw it: what it asked, and
@@ -36,9 +39,8 @@ type Call struct {
 	Missing []Part `json:"missing,omitempty"`
 	// Truncated means that Args or Result is only the beginning of what was recorded.
 	Truncated bool `json:"truncated,omitempty"`
-	// Suspected means that the result looks like a failure although the record does
-	// not say that it is one: an error in words, or nothing where other calls of the
-	// tool returned something.
+	// Suspected means that the call failed by what its result says, in words or in a
+	// member such as "error". The record itself does not say that it failed.
 	Suspected bool `json:"suspected,omitempty"`
 	// At is when the call began, since the beginning of the session.
 	At time.Duration `json:"at,omitempty"`
@@ -57,6 +59,16 @@ type CallError struct {
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
 }
 
+// Failure returns how the call failed: its Error, or what its result says of it where it is
+// Suspected. nil: it did not, as far as is known.
+func (c *Call) Failure() *CallError {
+	if c.Error != nil || !c.Suspected {
+		return c.Error
+	}
+	text, status := failure.Report(c.Result)
+	return &CallError{Text: text, Status: status}
+}
+
 // A Type is a kind of callee.
 type Type string
 
@@ -66,14 +78,15 @@ const (
 	Model Type = "model"
 )
 
-// An Effect is what is known of the work of a call.
-type Effect string
+// An Effect is what is known of the work of a call. The zero value says nothing: the tool
+// is not declared to have effects.
+type Effect = chaos.Effect
 
-// The effects. The zero value says nothing: the tool is not declared to have effects.
+// The effects.
 const (
-	Done    Effect = "done"    // the work was done
-	NotDone Effect = "none"    // the work was not done
-	Unknown Effect = "unknown" // the call failed, and nobody knows whether its work was done
+	Done    = chaos.EffectDone    // the work was done
+	NotDone = chaos.EffectNone    // the work was not done
+	Unknown = chaos.EffectUnknown // nobody knows whether the work was done
 )
 
 // A Part is a part of a call that a record may lack.
@@ -84,4 +97,7 @@ const (
 	Args   Part = "args"
 	Result Part = "result"
 	End    Part = "end" // when and how the call ended
+	// Outcome is whether the call failed: its result has a word of a failure or of doubt, was
+	// cut off or not recorded, or is empty where other calls of the tool returned something.
+	Outcome Part = "outcome"
 )

@@ -80,13 +80,14 @@ func (f *finder) follows(r *refusal, c *call, changes int) bool {
 
 // class returns the class of a call's failure.
 func (f *finder) class(c *call) retryable.Class {
-	if c.Error == nil {
+	e := c.Failure()
+	if e == nil {
 		return retryable.Unknown
 	}
-	class, seen := f.classes[*c.Error]
+	class, seen := f.classes[*e]
 	if !seen {
-		class = retryable.Of(c.Error.Status, c.Error.RetryAfter, c.Error.Text)
-		f.classes[*c.Error] = class
+		class = retryable.Of(e.Status, e.RetryAfter, e.Text)
+		f.classes[*e] = class
 	}
 	return class
 }

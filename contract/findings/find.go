@@ -44,7 +44,12 @@ func Find(calls []Call, o *Options) (*Report, error) {
 	for _, t := range o.Tools {
 		f.tools[t.Name] = t
 	}
-	f.read(calls, o.Suspected)
+	f.read(calls)
+	if o.NotImported > 0 {
+		for _, k := range allKinds() {
+			f.doubt(k, text.Plural(o.NotImported, "call")+" that the record names did not come with it.")
+		}
+	}
 	kinds := o.Kinds
 	if kinds == nil {
 		kinds = allKinds()
@@ -63,7 +68,20 @@ func Find(calls []Call, o *Options) (*Report, error) {
 			look.by()
 		}
 	}
+	if o.NotImported > 0 {
+		f.withhold()
+	}
 	return f.finish(asked), nil
+}
+
+// withhold takes back what a call that is not in the list could change.
+func (f *finder) withhold() {
+	if v := f.report.Verdict; v != nil && *v != Runaway {
+		f.report.Verdict = nil
+	}
+	for i := range f.report.Operations {
+		f.report.Operations[i].Retries = nil
+	}
 }
 
 // A FieldError is one problem of the options or of a call. It is the same type as
@@ -110,6 +128,7 @@ func validate(calls []Call, o *Options) ([]claim, error) {
 			wrong.Wrongf("done, none, unknown, or nothing", c.Effect, "calls[%d].Effect", i)
 		}
 	}
+	wrong.Demand(o.NotImported >= 0, "Options.NotImported", o.NotImported, "0 or more")
 	claims := compileClaims(o.Claims, wrong)
 	return claims, wrong.Err()
 }
@@ -205,7 +224,7 @@ func (f *finder) finish(asked func(Kind) bool) *Report {
 }
 
 // read takes the calls of tools, and finds out of each what can be known alone.
-func (f *finder) read(calls []Call, suspected bool) {
+func (f *finder) read(calls []Call) {
 	type place struct{ tool, lane string }
 	operations, lanes := make(map[place]int), make(map[string]int)
 	var laneOf []int                   // of operations
@@ -237,7 +256,7 @@ func (f *finder) read(calls []Call, suspected bool) {
 		}
 		seen := call{
 			Call: c, number: i + 1, operation: operation, lane: laneOf[operation], within: within,
-			begin: c.At, end: endOf(c), outcome: outcomeOf(c, suspected), args: identify(c),
+			begin: c.At, end: endOf(c), outcome: outcomeOf(c), args: identify(c),
 		}
 		o := &f.report.Operations[operation]
 		o.Calls++
@@ -291,15 +310,11 @@ func endOf(c *Call) time.Duration {
 	return c.At + c.Took
 }
 
-func outcomeOf(c *Call, suspected bool) outcome {
+func outcomeOf(c *Call) outcome {
 	switch {
-	case c.Error != nil:
+	case c.Error != nil, c.Suspected:
 		return failed
-	case slices.Contains(c.Missing, End):
-		return unsure
-	case c.Suspected && suspected:
-		return failed
-	case c.Suspected:
+	case slices.Contains(c.Missing, End), slices.Contains(c.Missing, Outcome):
 		return unsure
 	}
 	return ok
@@ -331,13 +346,11 @@ func (c *call) name() string {
 
 // failure is how a sentence describes the failure of a call.
 func (c *call) failure() string {
-	if c.Error == nil {
-		return "a result that looks like a failure"
+	e := c.Failure()
+	if e.Text == "" && e.Status != 0 {
+		return fmt.Sprint("status ", e.Status)
 	}
-	if c.Error.Text == "" && c.Error.Status != 0 {
-		return fmt.Sprint("status ", c.Error.Status)
-	}
-	return text.Quote(c.Error.Text, quoted)
+	return text.Quote(e.Text, quoted)
 }
 
 // quoted bounds an error in a sentence, in bytes.

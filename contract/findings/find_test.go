@@ -114,8 +114,10 @@ func TestFind(t *testing.T) {
 		{"two in a row", storm, "", seq(fails("get", order, timeout), fails("get", other, timeout), ok("get", order))},
 		{"how the call before ended is unknown", retry, "null",
 			seq(with(ok("get", order), without(findings.End)), ok("get", order))},
-		{"a suspected failure is none that is known", retry, "null",
+		{"a failure in words is one", retry, "[1 2]",
 			seq(with(ok("get", order), func(c *findings.Call) { c.Suspected = true }), ok("get", order))},
+		{"a doubt accuses nobody", retry, "null",
+			seq(with(ok("get", order), func(c *findings.Call) { c.Missing = []findings.Part{findings.Outcome} }), ok("get", order))},
 		{"models are not judged", retry, "", seq(with(fails("gpt", "", timeout), func(c *findings.Call) { c.Type = findings.Model }),
 			with(ok("gpt", ""), func(c *findings.Call) { c.Type = findings.Model }))},
 
@@ -258,7 +260,7 @@ func TestVerdict(t *testing.T) {
 		calls []findings.Call
 		want  *findings.Verdict
 	}{
-		{"no call", nil, &stopped},
+		{"no call says nothing", nil, nil},
 		{"no retry", []findings.Call{bad}, &stopped},
 		{"calls without failures", []findings.Call{good, good, good, good}, &stopped},
 		{"one retry", []findings.Call{bad, good}, &retried},
@@ -279,13 +281,39 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestSuspectedFailuresCountIfAskedFor(t *testing.T) {
-	suspected := with(ok("get", order), func(c *findings.Call) { c.Suspected = true })
-	r, err := findings.Find([]findings.Call{suspected, ok("get", order)}, &findings.Options{Suspected: true})
+// A call that failed in words is quoted, and is permanent by them.
+func TestFailuresInWords(t *testing.T) {
+	suspected := with(ok("get", order), func(c *findings.Call) {
+		c.Result, c.Suspected = json.RawMessage(`{"error":{"message":"order 1042 not found"}}`), true
+	})
+	r, err := findings.Find([]findings.Call{suspected, suspected}, nil)
 	require.NoError(t, err)
-	require.Len(t, r.Of(findings.Retry), 1)
-	assert.Equal(t, "get was called again once after it had failed with a result that looks like a failure.",
-		r.Of(findings.Retry)[0].Text)
+	require.Len(t, r.Of(findings.AfterFinal), 1)
+	assert.Equal(t, `get was called again once after it had failed with "order 1042 not found".`, r.Of(findings.Retry)[0].Text)
+}
+
+// Calls that were not imported could change everything but what is certain.
+func TestCallsThatWereNotImported(t *testing.T) {
+	find := func(o findings.Options, calls ...findings.Call) *findings.Report {
+		r, err := findings.Find(calls, &o)
+		require.NoError(t, err)
+		return r
+	}
+	failed := fails("get", order, timeout)
+	o := findings.Options{NotImported: 2}
+	for _, r := range []*findings.Report{find(findings.Options{}), find(o, ok("get", order)), find(o, failed, ok("get", order))} {
+		assert.Nil(t, r.Verdict)
+	}
+	r := find(o, failed, failed, failed, failed)
+	assert.Equal(t, findings.Runaway, *r.Verdict, "more calls take nothing back")
+	assert.Nil(t, r.Operations[0].Retries)
+	assert.Len(t, r.Of(findings.Storm), 1)
+	for kind, count := range r.Counts {
+		assert.Nil(t, count, kind)
+		assert.Contains(t, r.Unjudged[kind], "2 calls that the record names", kind)
+	}
+	_, err := findings.Find(nil, &findings.Options{NotImported: -1})
+	assert.ErrorContains(t, err, "findings: Options.NotImported is -1; allowed: 0 or more")
 }
 
 func TestWhatWasNotJudgedIsNull(t *testing.T) {

@@ -51,7 +51,7 @@ func FuzzFind(f *testing.F) {
 		calls := fuzzedCalls(script, text)
 		before := slices.Clone(calls)
 		o := &findings.Options{Tools: append(tools(), chaos.Tool{Name: text, IdempotencyKey: "/" + text}), Answer: answer,
-			Prompts: []string{text}, Claims: []findings.Claim{{Says: `order (\d+) was|done`, Tool: "*"}}, Suspected: len(text)%2 == 0}
+			Prompts: []string{text}, Claims: []findings.Claim{{Says: `order (\d+) was|done`, Tool: "*"}}, NotImported: len(text) % 2}
 		r, err := findings.Find(calls, o)
 		if err != nil {
 			var wrong *findings.FieldError

@@ -125,6 +125,10 @@ func TestRetriesAndStormsAgreeWithTheirDefinition(t *testing.T) {
 		} else if most > 0 {
 			want = findings.Retried
 		}
+		if len(calls) == 0 {
+			require.Nil(t, r.Verdict)
+			return
+		}
 		require.Equal(t, want, *r.Verdict)
 		for _, o := range r.Operations {
 			require.Equal(t, worst[o.Tool+"/"+o.Lane], *o.Retries)

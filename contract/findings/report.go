@@ -12,9 +12,9 @@ type Options struct {
 	// Tools are what the tools declare: their effect, and their idempotency key. A tool
 	// that is not listed declares nothing.
 	Tools []chaos.Tool
-	// Suspected takes calls that are [Call.Suspected] for failed. Without it, how they
-	// ended is unknown, and what depends on it is not judged.
-	Suspected bool
+	// NotImported is the number of calls that the record names and that are not in the list,
+	// as a session has it. Then nothing is judged of which one of them could be a part.
+	NotImported int
 	// Prompts are what the agent was asked.
 	Prompts []string
 	// Answer is its last answer; empty: unknown.
@@ -96,8 +96,8 @@ func verdictOf(retries int) Verdict {
 // and lists are never null.
 type Report struct {
 	_ struct{}
-	// Verdict is that of the worst operation; nil: calls whose end is unknown could
-	// change it, or retries were not looked for.
+	// Verdict is that of the worst operation; nil: calls whose end is unknown or that were not
+	// imported could change it, there is no call of a tool, or retries were not looked for.
 	Verdict *Verdict `json:"verdict"`
 	// Operations are the tools in their lanes, in the order of their first calls.
 	Operations []Operation `json:"operations"`

@@ -67,7 +67,7 @@ func (f *finder) findRetries() {
 			f.report.Operations[i].Retries = &r.retries
 		}
 	}
-	if verdict := verdictOf(least); verdict == verdictOf(most) {
+	if verdict := verdictOf(least); len(f.calls) > 0 && verdict == verdictOf(most) {
 		f.report.Verdict = &verdict
 	}
 }

@@ -79,7 +79,7 @@ func ExampleDelayChangesNothing() {
 	// Output:
 	// <nil>
 	// the answer is 0.000 like the calm run, at least 0.75 is expected: "Sorry, that takes too long.", calm run "Order 1042 is open."
-	// contract: undecided: orders.get at 0s, on which "error" was delivered, was not a delay alone
+	// contract: undecided: the invariant does not apply: orders.get at 0s, on which "error" was delivered, was not a delay alone
 }
 
 func ExampleOrderChangesNothing() {
@@ -103,7 +103,7 @@ func ExampleSpareChangesNothing() {
 	}
 	// Output:
 	// <nil>
-	// contract: undecided: orders.get at 0s, on which "error" was delivered, is not spare
+	// contract: undecided: the invariant does not apply: orders.get at 0s, on which "error" was delivered, is not spare
 }
 
 func ExampleStateChangesOnlyAt() {

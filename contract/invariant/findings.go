@@ -114,11 +114,10 @@ func StopsWhenFinal(name string, severity contract.Severity) contract.Invariant 
 	return found("StopsWhenFinal", name, severity, findings.AfterFinal)
 }
 
-// NothingLeftOpen holds when the agent left no effect unknown; see [findings.Abandoned]. A
-// call of a tool with effects that failed, and whose work is not known not to have been done,
-// must be followed, for the same prompt, by one with equal arguments, or by a successful call
-// without effects that has a value of its arguments. An agent that asked nobody breaks it,
-// whatever it answers.
+// NothingLeftOpen holds when the agent left no effect unknown; see [findings.Abandoned]. After
+// an effect of unknown outcome the agent must repeat the call with equal arguments, or look the
+// effect up: by a successful call without effects that has a value of its arguments, for the
+// same prompt. An agent that does neither breaks it, whatever it answers.
 //
 // It is undecided where a later call may have been such a look-up, and where a tool that
 // failed declares no [chaos.Tool].Effect.

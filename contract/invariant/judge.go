@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/enum"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/internal/spared"
@@ -64,34 +65,17 @@ const (
 	Broken               // the sentence is false
 )
 
-var rulings = [...]string{Unsure: "unsure", Held: "held", Broken: "broken"}
+var rulings = enum.Names[Ruling]{Package: fields, Field: "Ruling",
+	Of: []string{Unsure: "unsure", Held: "held", Broken: "broken"}}
 
 // String returns "unsure", "held" or "broken".
-func (r Ruling) String() string {
-	if int(r) < len(rulings) {
-		return rulings[r]
-	}
-	return fmt.Sprintf("Ruling(%d)", uint8(r))
-}
+func (r Ruling) String() string { return rulings.String(r) }
 
 // MarshalText returns the name. A value without one is a [*FieldError].
-func (r Ruling) MarshalText() ([]byte, error) {
-	if int(r) < len(rulings) {
-		return []byte(rulings[r]), nil
-	}
-	return nil, fields.Wrong("Ruling", uint8(r), "held, broken or unsure")
-}
+func (r Ruling) MarshalText() ([]byte, error) { return rulings.MarshalText(r) }
 
 // UnmarshalText accepts the names alone. Anything else is a [*FieldError].
-func (r *Ruling) UnmarshalText(name []byte) error {
-	for i, known := range rulings {
-		if known == string(name) {
-			*r = Ruling(i)
-			return nil
-		}
-	}
-	return fields.Wrong("Ruling", string(name), "held, broken or unsure")
-}
+func (r *Ruling) UnmarshalText(name []byte) error { return rulings.UnmarshalText(name, r) }
 
 // A Judgement is what a judge returns.
 type Judgement struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -84,9 +85,14 @@ func withLuhn(number string) string {
 func TestMod97DetectsASingleWrongCharacterAndSwaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		account := rapid.StringMatching(`[0-9]{18}`).Draw(t, "account")
-		check := 98 - mod97("DE00"+account)
-		iban := fmt.Sprintf("DE%02d%s", check, account)
-		assert.Equal(t, len(iban), ibanLength(iban), iban)
+		var valid []string // one remainder of 97 passes
+		for check := 2; check <= 98; check++ {
+			if iban := fmt.Sprintf("DE%02d%s", check, account); ibanLength(iban) == len(iban) {
+				valid = append(valid, iban)
+			}
+		}
+		require.Len(t, valid, 1)
+		iban := valid[0]
 		at := rapid.IntRange(2, len(iban)-1).Draw(t, "at")
 		digit := byte('0') + (iban[at]-'0'+byte(rapid.IntRange(1, 9).Draw(t, "by")))%10
 		assert.Zero(t, ibanLength(iban[:at]+string(digit)+iban[at+1:]), iban)
@@ -98,13 +104,9 @@ func TestMod97DetectsASingleWrongCharacterAndSwaps(t *testing.T) {
 }
 
 func TestEachCountryOfTheIBANRegistryHasALength(t *testing.T) {
-	assert.Zero(t, len(ibanCountries)%5)
-	for i := 0; i < len(ibanCountries); i += 5 {
-		n := countryLength(ibanCountries[i : i+2])
-		assert.True(t, n >= 15 && n <= 33, ibanCountries[i:i+2])
-	}
-	for _, none := range []string{"", "D", "E8", "24", "XX", "4 ", "\xff\xff"} {
-		assert.Zero(t, countryLength(none), none)
+	assert.Regexp(t, `^(?:[A-Z]{2}(?:1[5-9]|2[0-9]|3[0-3]) )+$`, ibanCountries)
+	for _, none := range []string{"XX82WEST12345698765432", "B282WEST12345698765432", "GB82WEST1234569876543"} {
+		assert.Zero(t, ibanLength(none), none)
 	}
 }
 

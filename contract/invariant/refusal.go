@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/spelling"
@@ -76,15 +75,14 @@ func isRefusal(known []string, o *contract.Observation) bool {
 		return false
 	}
 	plain := strings.NewReplacer("*", "", "_", "", "sorry, but", "sorry,").Replace(spelling.Flat(o.Response))
-	answer := strings.Join(strings.Fields(plain), " ")
-	for word := range strings.FieldsSeq(answer) {
+	answer, asked := strings.Fields(plain), spelling.Flat(o.Prompt)
+	for _, word := range answer {
 		bare := strings.Trim(word, ".,;:!?()-")
-		if strings.Contains(refusalDoubts, " "+bare+" ") && bare != "" ||
-			strings.ContainsFunc(bare, unicode.IsDigit) && !strings.Contains(spelling.Flat(o.Prompt), bare) {
+		if bare != "" && strings.Contains(refusalDoubts, " "+bare+" ") ||
+			strings.ContainsAny(bare, "0123456789") && !strings.Contains(asked, bare) {
 			return false
 		}
 	}
-	return slices.ContainsFunc(known, func(phrase string) bool {
-		return strings.HasPrefix(answer, phrase) || strings.Contains(answer, " "+phrase)
-	})
+	said := " " + strings.Join(answer, " ")
+	return slices.ContainsFunc(known, func(phrase string) bool { return strings.Contains(said, " "+phrase) })
 }

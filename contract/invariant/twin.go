@@ -36,7 +36,7 @@ type TwinOptions struct {
 // the calm run, and no effect came about twice. It asks this where each fault that was
 // delivered was a failure that a retry can overcome, by the words of its error, and where
 // the same request succeeded later in its lane: with equal arguments, but for a declared
-// [chaos.Tool].IdempotencyKey. Elsewhere it is undecided, and says which call was not so.
+// [chaos.Tool].IdempotencyKey. Elsewhere it does not apply, and says which call was not so.
 //
 // It is also undecided where the calls show an effect twice, and the state does not. Then
 // declare the idempotency key, or show the effect in the state.
@@ -79,7 +79,7 @@ func workedTwice(o *contract.Observation) bool {
 
 // DelayChangesNothing holds when an agent that had to wait did what it does in calm: the
 // answer is similar to that of the calm run, as in [BehaviorUnchanged], and the end state is
-// equal. It asks this where delays alone were delivered, and is undecided elsewhere; see also
+// equal. It asks this where delays alone were delivered, and does not apply elsewhere; see also
 // [RetryChangesNothing]. Delays are the faults of this module that only make a call, its
 // stream or its body slower. An agent that gave up waiting breaks it.
 func DelayChangesNothing(name string, severity contract.Severity, o *TwinOptions) contract.Invariant {
@@ -90,7 +90,7 @@ func DelayChangesNothing(name string, severity contract.Severity, o *TwinOptions
 // OrderChangesNothing holds when the end state does not depend on which of several calls
 // that the agent made at the same time came first: it is that of the calm run. It asks this
 // where calls overtook each other and no other fault was delivered, as with fault.ReorderCalls,
-// and is undecided elsewhere; see also [RetryChangesNothing]. Calls are taken to be
+// and does not apply elsewhere; see also [RetryChangesNothing]. Calls are taken to be
 // independent because the agent did not wait for one before it made the other.
 func OrderChangesNothing(name string, severity contract.Severity, o *TwinOptions) contract.Invariant {
 	d := newDraft("OrderChangesNothing", name, severity)
@@ -100,7 +100,7 @@ func OrderChangesNothing(name string, severity contract.Severity, o *TwinOptions
 // SpareChangesNothing holds when the agent does its task without the targets that the globs
 // match, because the task does not need them: the answer is similar to that of the calm run,
 // as in [BehaviorUnchanged], and the end state is equal. It asks this where faults were
-// delivered on those targets alone, and is undecided elsewhere; see also
+// delivered on those targets alone, and does not apply elsewhere; see also
 // [RetryChangesNothing].
 func SpareChangesNothing(
 	name string, severity contract.Severity, targets []string, o *TwinOptions,
@@ -119,8 +119,8 @@ func SpareChangesNothing(
 	}), nil)
 }
 
-// A premise is what must be so for an invariant to be asked. It returns an undecided error
-// if it is not.
+// A premise is what must be so for an invariant to be asked. It returns an error that matches
+// [contract.ErrDoesNotApply] if it is not.
 type premise func(o *contract.Observation) error
 
 // allWere is the premise that each call on which a fault was delivered was of a kind. is
@@ -130,7 +130,8 @@ func allWere(is func(o *contract.Observation, e *chaos.Event) string) premise {
 		for i := range o.Events {
 			if e := &o.Events[i]; e.Delivered {
 				if why := is(o, e); why != "" {
-					return undecided("%s at %s, on which %q was delivered, %s", e.Target, e.Start, faultOf(e), why)
+					return fmt.Errorf("%w: %s at %s, on which %q was delivered, %s", contract.ErrDoesNotApply, e.Target, e.Start,
+						faultOf(e), why)
 				}
 			}
 		}

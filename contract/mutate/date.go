@@ -83,36 +83,19 @@ func dayOf(number string, month int, year string) time.Time {
 	return day
 }
 
-// monthOf is the month of a name in English, German, French or Spanish; 0: it is none.
+// months are the names in English, German, French and Spanish, and a short one.
+var months = [...]string{
+	"january januar janvier enero jan", "february februar février febrero feb", "march märz mars marzo mar",
+	"april avril abril apr", "may mai mayo", "june juni juin junio jun", "july juli juillet julio jul",
+	"august août agosto aug", "september septembre septiembre sep", "october oktober octobre octubre oct",
+	"november novembre noviembre nov", "december dezember décembre diciembre dec",
+}
+
+// monthOf is the month of a name; 0: it is none.
 func monthOf(name string) int {
 	if len(name) < 3 || len(name) > 10 {
 		return 0
 	}
-	switch strings.ToLower(name) {
-	case "january", "januar", "janvier", "enero", "jan":
-		return 1
-	case "february", "februar", "février", "febrero", "feb":
-		return 2
-	case "march", "märz", "mars", "marzo", "mar":
-		return 3
-	case "april", "avril", "abril", "apr":
-		return 4
-	case "may", "mai", "mayo":
-		return 5
-	case "june", "juni", "juin", "junio", "jun":
-		return 6
-	case "july", "juli", "juillet", "julio", "jul":
-		return 7
-	case "august", "août", "agosto", "aug":
-		return 8
-	case "september", "septembre", "septiembre", "sep":
-		return 9
-	case "october", "oktober", "octobre", "octubre", "oct":
-		return 10
-	case "november", "novembre", "noviembre", "nov":
-		return 11
-	case "december", "dezember", "décembre", "diciembre", "dec":
-		return 12
-	}
-	return 0
+	name = " " + strings.ToLower(name) + " "
+	return 1 + slices.IndexFunc(months[:], func(names string) bool { return strings.Contains(" "+names+" ", name) })
 }

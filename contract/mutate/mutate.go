@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -40,7 +39,7 @@ type Options struct {
 	// all encodings. A kind that is named twice is made once. nil: all of intent Same and
 	// Attack.
 	Kinds []string
-	// Own are made besides.
+	// Own adds the caller's mutators.
 	Own []Mutator
 	// Weights replace those of kinds in the score: finite and above 0, by the name of a
 	// kind, of this package or of Own. "encode" stands for all encodings; the weight of
@@ -122,23 +121,19 @@ func New(o *Options) (*Set, error) {
 
 // selected returns the rows that are named, by kind, group or "encode".
 func selected(p *fielderror.List, all []row, kinds []string) []row {
-	names := make([]string, 0, 2*len(all))
 	take := make([]bool, len(all))
 	for i, r := range all {
-		names = append(names, r.Name)
-		if r.Group != "" && !slices.Contains(names, r.Group) {
-			names = append(names, r.Group)
-		}
 		take[i] = kinds == nil && r.Intent != Lost
 	}
-	names = append(names, encodeKind)
 	for n, name := range kinds {
-		if !slices.Contains(names, name) {
-			p.Wrong(fmt.Sprintf("Kinds[%d]", n), name,
-				"a kind or a group of mutate.Kinds, or encode"+text.Meant(name, names))
-		}
+		known := false
 		for i, r := range all {
-			take[i] = take[i] || r.Name == name || r.Group != "" && r.Group == name || r.isEncoding(name)
+			take[i] = take[i] || r.named(name)
+			known = known || r.named(name)
+		}
+		if !known {
+			p.Wrong(fmt.Sprintf("Kinds[%d]", n), name,
+				"a kind or a group of mutate.Kinds, or encode"+text.Meant(name, namesOf(all)))
 		}
 	}
 	var list []row
@@ -150,19 +145,21 @@ func selected(p *fielderror.List, all []row, kinds []string) []row {
 	return list
 }
 
-// isEncoding reports whether the name is that of all encodings, and the kind is one.
-func (k Kind) isEncoding(name string) bool {
-	return name == encodeKind && strings.HasPrefix(k.Name, encodeKind+".")
+// namesOf are the names of kinds, of their groups, and "encode", each once.
+func namesOf(all []row) []string {
+	names := []string{encodeKind}
+	for _, r := range all {
+		names = append(names, r.Name, r.Group)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 var kindPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // addOwn adds the kinds of the user.
 func (s *Set) addOwn(p *fielderror.List, all []row, own []Mutator) {
-	seen := map[string]bool{encodeKind: true}
-	for _, r := range all {
-		seen[r.Name], seen[r.Group] = true, true
-	}
+	taken := namesOf(all)
 	for i, m := range own {
 		field := fmt.Sprintf("Own[%d]", i)
 		if m == nil {
@@ -182,15 +179,15 @@ func (s *Set) addOwn(p *fielderror.List, all []row, own []Mutator) {
 		case !kindPattern.MatchString(k.Name):
 			p.Wrong(field+".Kind", k.Name,
 				"one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name")
-		case seen[k.Name]:
+		case slices.Contains(taken, k.Name):
 			p.Wrong(field+".Kind", k.Name, "a name that no other kind or group has")
 		}
-		seen[k.Name] = true
+		taken = append(taken, k.Name)
 		if byModel, ok := m.(*model); ok && byModel.ask == nil {
 			p.Wrong(field+".ask", nil, "a function")
 		}
 		checkWeight(p, field+".Weight", k.Weight)
-		if k.Intent < Same || k.Intent > Lost {
+		if !intents.Has(k.Intent) {
 			p.Wrong(field+".Intent", k.Intent, "Same, Attack or Lost")
 		}
 		s.kinds = append(s.kinds, k)
@@ -212,7 +209,7 @@ func (s *Set) weigh(p *fielderror.List, all []row, weights map[string]float64) {
 	for _, k := range s.kinds {
 		names = append(names, k.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(weights)) {
+	for _, name := range slices.Sorted(maps.Keys(weights)) { // "encode" is sorted before "encode.hex"
 		field := fmt.Sprintf("Weights[%q]", name)
 		if !slices.Contains(names, name) {
 			p.Wrong(field, weights[name],
@@ -220,8 +217,8 @@ func (s *Set) weigh(p *fielderror.List, all []row, weights map[string]float64) {
 			continue
 		}
 		checkWeight(p, field, weights[name])
-		for i := range s.kinds { // "encode" is sorted before "encode.hex"
-			if k := &s.kinds[i]; k.Name == name || k.isEncoding(name) {
+		for i := range s.kinds {
+			if k := &s.kinds[i]; k.named(name) {
 				k.Weight = weights[name]
 			}
 		}

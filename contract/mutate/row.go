@@ -1,10 +1,10 @@
 package mutate
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/enum"
 )
 
 // An Intent is what a mutation does to the task of a prompt.
@@ -21,35 +21,16 @@ const (
 	Lost
 )
 
-var intentNames = [...]string{Same: "same", Attack: "attack", Lost: "lost"}
+var intents = enum.Names[Intent]{Package: fields, Field: "intent", Of: []string{Same: "same", Attack: "attack", Lost: "lost"}}
 
 // String is the name of the intent.
-func (i Intent) String() string {
-	if i >= Same && i <= Lost {
-		return intentNames[i]
-	}
-	return fmt.Sprintf("Intent(%d)", uint8(i))
-}
+func (i Intent) String() string { return intents.String(i) }
 
 // MarshalText writes the name; one that is no intent is an error.
-func (i Intent) MarshalText() ([]byte, error) {
-	if i < Same || i > Lost {
-		return nil, fields.Wrong("intent", fielderror.Found(i.String()), allowedIntents)
-	}
-	return []byte(i.String()), nil
-}
+func (i Intent) MarshalText() ([]byte, error) { return intents.MarshalText(i) }
 
 // UnmarshalText reads a name.
-func (i *Intent) UnmarshalText(text []byte) error {
-	n := slices.Index(intentNames[:], string(text))
-	if n < int(Same) {
-		return fields.Wrong("intent", string(text), allowedIntents)
-	}
-	*i = Intent(n)
-	return nil
-}
-
-const allowedIntents = "same, attack, lost"
+func (i *Intent) UnmarshalText(text []byte) error { return intents.UnmarshalText(text, i) }
 
 // A Kind is what this package knows of one of its kinds.
 type Kind struct {
@@ -63,6 +44,12 @@ type Kind struct {
 	Text     string // what it does, as a phrase
 	// Once means that it has one form: it is made once, whatever [Options].Variants is.
 	Once bool
+}
+
+// named reports whether a name is that of the kind, of its group, or of what its name begins with:
+// "encode" for "encode.hex".
+func (k Kind) named(name string) bool {
+	return k.Name == name || name != "" && k.Group == name || strings.HasPrefix(k.Name, name+".")
 }
 
 // Kinds returns the kinds of this package, in the order of the documentation. The caller

@@ -12,12 +12,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Limits of a session.
 const (
 	maxBytes = 64 << 20
 	maxCalls = 100_000
+	// maxLevels are those of a value of a call, within the three of the file that it lies in.
+	maxLevels = strictjson.MaxDepth - 3
 )
 
 // Validate reports what is wrong with the session: each problem a [*FieldError] with
@@ -83,7 +86,7 @@ func checkCall(c *findings.Call, at int, wrong func(place string, value any, all
 	}
 	oneOf(wrong, "effect", c.Effect, "", findings.Done, findings.NotDone, findings.Unknown)
 	for i, part := range c.Missing {
-		oneOf(wrong, fmt.Sprintf("missing[%d]", i), part, findings.Args, findings.Result, findings.End)
+		oneOf(wrong, fmt.Sprintf("missing[%d]", i), part, findings.Args, findings.Result, findings.End, findings.Outcome)
 		if slices.Contains(c.Missing[:i], part) {
 			wrong(fmt.Sprintf("missing[%d]", i), part, "each part once")
 		}
@@ -114,9 +117,31 @@ func checkDoc(wrong func(string, any, string), c *findings.Call, place string, d
 	case len(doc) == 0:
 	case !json.Valid(doc):
 		wrong(place, string(doc), "JSON")
+	case levels(doc) > maxLevels:
+		wrong(place, fielderror.Found(fmt.Sprintf("of %d levels", levels(doc))), fmt.Sprintf("at most %d levels", maxLevels))
 	case slices.Contains(c.Missing, part):
 		wrong(place, doc, "nothing: it is listed as missing")
 	}
+}
+
+// levels is how many objects and lists of valid JSON lie within each other.
+func levels(doc json.RawMessage) (most int) {
+	open, quoted := 0, false
+	for i := 0; i < len(doc); i++ {
+		switch c := doc[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			open++
+			most = max(most, open)
+		case c == '}', c == ']':
+			open--
+		}
+	}
+	return most
 }
 
 func oneOf[T ~string](wrong func(string, any, string), place string, value T, allowed ...T) {

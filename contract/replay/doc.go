@@ -14,7 +14,7 @@
 // # Where sessions come from
 //
 // Package contracttest saves broken cells ([FromCell]); [FromEvents] makes a session of
-// the events of an injector; [Import] reads traces of other systems. A session is a JSON
+// the events of an injector; package dialect reads traces of other systems. A session is a JSON
 // file: [ReadFile], [ReadDir], [Session.WriteFile], [Schema]. What was not recorded is
 // marked, and nothing is made up for it.
 //

@@ -103,7 +103,7 @@ func (p *Player) Effects() Effects {
 // of the played calls may or may not have done its work, and no other call with the same
 // idempotency key did, or if a call was played and the session says of no tool and of no
 // call which effect it has: invariants over effects are then undecided. Set the effects
-// of the tools ([ImportOptions].Tools) or of that call in the session to decide it.
+// of the tools (dialect.Options.Tools) or of that call in the session to decide it.
 // It is also an error if [PlayOptions.Else] answered a call of a tool that does not
 // declare that it has no effect: a state must have what was done there.
 func (p *Player) State(ctx context.Context) (any, error) {

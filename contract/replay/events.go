@@ -84,7 +84,7 @@ func FromCell(m *contract.Matrix, c *contract.CellReport) (*Session, error) {
 	}
 	s := &Session{
 		Name: fileName(c.Cell.String()), Contract: m.Name, ExpectedFailure: c.Why,
-		Source: Origin{Dialect: "cell", ID: c.Cell.String()},
+		Source: Origin{Dialect: fromCell, ID: c.Cell.String()},
 	}
 	var events []chaos.Event
 	dropped := 0
@@ -106,6 +106,9 @@ func FromCell(m *contract.Matrix, c *contract.CellReport) (*Session, error) {
 	s.Plan = plan
 	return s, nil
 }
+
+// fromCell is the dialect of sessions that [FromCell] makes.
+const fromCell = "cell"
 
 // planOf is the plan of a cell as data; nil: it had no rules.
 func planOf(m *contract.Matrix, c *contract.CellReport, events []chaos.Event) (*planjson.Plan, error) {

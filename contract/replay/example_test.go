@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/contract/replay"
 )
 
@@ -64,4 +67,62 @@ func ExampleFromEvents() {
 	}
 	fmt.Printf("%s %s %s\n", s.Calls[0].Tool, s.Calls[0].Args, s.Calls[0].Result)
 	// Output: look {"order":7} "paid"
+}
+
+// inspect makes sessions of a log of Inspect: twenty lines for a format of your own.
+func inspect(log io.Reader) (sessions []*replay.Session, err error) {
+	var doc struct {
+		Samples []struct {
+			ID     any
+			Input  string
+			Events []struct {
+				Event, Function   string
+				Arguments, Result json.RawMessage
+				Error             *struct{ Message string }
+			}
+		}
+	}
+	err = json.NewDecoder(log).Decode(&doc)
+	for _, sample := range doc.Samples {
+		s := &replay.Session{Name: fmt.Sprint("inspect-", sample.ID), Prompts: []string{sample.Input}}
+		for _, e := range sample.Events {
+			if e.Event != "tool" {
+				continue
+			}
+			c := findings.Call{Tool: e.Function, Args: e.Arguments, Result: e.Result}
+			if e.Error != nil {
+				c.Result, c.Error = nil, &findings.CallError{Text: e.Error.Message}
+			}
+			s.Calls = append(s.Calls, c)
+		}
+		findings.Judge(s.Calls) // what the results say of failures
+		sessions = append(sessions, s)
+	}
+	return sessions, err
+}
+
+// A format of your own becomes a session by a function; that of the page docs/traces.md.
+func Example_yourFormat() {
+	log, err := os.Open("dialect/testdata/forms/inspect-ai-eval-log.json")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer log.Close()
+	sessions, err := inspect(log)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range sessions {
+		report, err := s.Findings(nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		rules, err := s.Faults(nil)
+		fmt.Println(s.Name, len(s.Calls), "calls,", *report.Verdict, "rules:", len(rules), err)
+	}
+	// Output:
+	// inspect-1 3 calls, retried rules: 1 <nil>
 }

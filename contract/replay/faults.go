@@ -31,8 +31,8 @@ type FaultOptions struct {
 	// number, for an agent that makes them in another order. Calls that overlapped
 	// another one of their tool and lane are always matched so.
 	Exact bool
-	// Suspected also makes rules of the calls that only look like a failure: the
-	// caller gets the recorded result instead of the real one.
+	// Suspected also makes rules of the calls of which nobody knows whether they failed:
+	// the caller gets the recorded result instead of the real one.
 	Suspected bool
 	// SlowerThan makes a delay of each call that itself took longer; 0: of none. The
 	// time of the calls within it does not count.
@@ -64,9 +64,9 @@ type FaultOptions struct {
 // cause.
 //
 // The error joins the calls that no rule could be made of, each a
-// [*FieldError]; the rules of the others are returned beside it. Where no call failed, no
-// rule was made and some calls look as if they had failed, as in transcripts, it is an error
-// not to ask for FaultOptions.Suspected: without rules a scenario would be a calm one.
+// [*FieldError]; the rules of the others are returned beside it. Where no call failed and
+// nobody knows of some whether they did, or some were not imported, it is an error that asks:
+// without rules a scenario would be a calm one.
 func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
 	var options FaultOptions
 	if o != nil {
@@ -79,16 +79,33 @@ func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
 		f.addCall(i)
 	}
 	rules := f.rules()
-	f.demandSuspected(len(rules))
+	if len(rules) == 0 {
+		f.ask(s.NotImported)
+	}
 	return rules, f.problems.Err()
 }
 
-// demandSuspected refuses to make nothing of a session whose failures are all in words.
-func (f *ruleMaker) demandSuspected(rules int) {
-	failed := rules > 0 || slices.ContainsFunc(f.calls, func(c findings.Call) bool { return c.Error != nil })
-	first := slices.IndexFunc(f.calls, func(c findings.Call) bool { return c.Suspected })
-	f.problems.Demand(f.Suspected || failed || first < 0, "Suspected", false,
-		fmt.Sprintf("true, since no call failed by its record and calls[%d] looks as if it had", first))
+// ask refuses to make nothing of a session in which a call may have failed.
+func (f *ruleMaker) ask(notImported int) {
+	if f.Suspected || slices.ContainsFunc(f.calls, func(c findings.Call) bool { return c.Failure() != nil }) {
+		return
+	}
+	if notImported > 0 {
+		f.problems.Wrong("notImported", notImported, "0: what the calls that were not imported did is not known; or Suspected")
+	}
+	for i := range f.calls {
+		if c := &f.calls[i]; unsure(c) && c.Effect != findings.Done && c.Effect != findings.NotDone {
+			f.problems.Because(fmt.Sprintf("calls[%d]", i), nil, fmt.Errorf("nobody knows whether call %d did its work", i+1),
+				"Suspected, which plays what it returned; or its effect, done or none, in the session")
+			return
+		}
+	}
+}
+
+// unsure reports whether nobody knows if a call of a tool failed.
+func unsure(c *findings.Call) bool {
+	return c.Type != findings.Model && c.Failure() == nil &&
+		(slices.Contains(c.Missing, findings.Outcome) || slices.Contains(c.Missing, findings.End))
 }
 
 // ruleMaker makes the rules of the calls of a session.
@@ -247,7 +264,7 @@ func (f *ruleMaker) addCall(i int) {
 	if failed == nil {
 		return
 	}
-	if last := f.last[i]; last >= 0 && c.Error != nil {
+	if last := f.last[i]; last >= 0 && c.Failure() != nil {
 		if cause, _ := f.faultOf(last); cause != nil {
 			return
 		}
@@ -277,34 +294,26 @@ func has[T chaos.Class | chaos.Effect](f chaos.Fault, property T) bool {
 // faultOf is the fault of a call, or nil.
 func (f *ruleMaker) faultOf(i int) (chaos.Fault, error) {
 	c := &f.calls[i]
-	switch {
-	case c.Error != nil && timedOut(c.Error):
+	switch e := c.Failure(); {
+	case e != nil && timedOut(e):
 		// what was done within it is known to have been reached
 		if c.Effect == findings.Done || f.last[i] >= 0 || f.AfterWork && c.Effect != findings.NotDone {
 			return fault.LoseReplyAfter(f.own(i)), nil
 		}
 		return fault.Timeout(f.own(i)), nil
-	case c.Error != nil:
+	case e != nil:
 		return failureOf(c), nil
 	case c.Type == findings.Model:
-		if ended := completionFault(c.Result); ended != nil {
-			return ended, nil
-		}
+		return completionFault(c.Result), nil
 	}
-	if !f.Suspected || !c.Suspected {
+	if !f.Suspected || !unsure(c) || c.Result == nil {
 		return nil, nil
 	}
 	field := fmt.Sprintf("calls[%d].result", i)
 	const allowed = "the whole result of a tool, as JSON"
 	switch {
-	case c.Type == findings.Model:
-		return nil, fields.Wrong(field, fielderror.Found("that of a model"), allowed)
-	case slices.Contains(c.Missing, findings.Result):
-		return nil, fields.Wrong(field, fielderror.Found("missing"), allowed)
 	case c.Truncated:
 		return nil, fields.Wrong(field, fielderror.Found("truncated"), allowed)
-	case c.Result == nil:
-		return fault.Replace(nil), nil
 	case !json.Valid(c.Result):
 		return nil, fields.Wrong(field, c.Result, allowed)
 	}

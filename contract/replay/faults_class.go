@@ -14,34 +14,14 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/findings"
-	"github.com/shakedown-go/shakedown/contract/replay/internal/dialect"
+	"github.com/shakedown-go/shakedown/internal/failure"
 	"github.com/shakedown-go/shakedown/internal/retryable"
 )
 
-// The words of a failure. Each names what happened, not a thing that it might be about:
-// "invalid value of timeout" is no time-out.
 var (
-	timeoutWords = regexp.MustCompile(`(?i)\btimed[ -]?out\b|deadline[ _]?(has been )?exceeded|\be?timedout\b` +
-		`|\btime-?out ?(error|exception|exceeded|expired|reached)\b|\b\w*timeout(error|exception)\b` +
-		`|^time-?out( (after|while|waiting|of|on)\b.*|[:.!].*)?$` +
-		`|\b(i/o|request|response|gateway|connection|connect|network|operation|socket|upstream|handshake|read|tool)` +
-		`[ _]?time-?out\b`)
 	expiredWords   = regexp.MustCompile(`(?i)\bexpired\b`)
 	wrongHostWords = regexp.MustCompile(`(?i)\bis valid for\b|\bnot valid for\b|\bhostname\b|ALTNAME_INVALID`)
 )
-
-// connectionFailures are the ways in which a connection fails, in the order in which
-// they are looked for.
-var connectionFailures = []struct {
-	words *regexp.Regexp
-	fault func() chaos.Fault
-}{
-	{regexp.MustCompile(`(?i)\bconnection refused\b|\bECONNREFUSED\b`), chaoshttp.Refused},
-	{regexp.MustCompile(`(?i)\bconnection reset\b|\bECONNRESET\b|\bbroken pipe\b|\bEPIPE\b`), chaoshttp.Reset},
-	{regexp.MustCompile(`(?i)\bno such host\b|\bENOTFOUND\b|\bname or service not known\b|\bname resolution\b`),
-		chaoshttp.NoSuchHost},
-	{regexp.MustCompile(`(^|: )EOF$|(?i:\bsocket hang up\b|\bremote end closed connection\b)`), chaoshttp.HangUp},
-}
 
 // statusOf is the HTTP status of a failure: the recorded one, else the one that its text
 // names; 0: none.
@@ -61,25 +41,27 @@ func timedOut(e *findings.CallError) bool {
 	case isFailure(status):
 		return false
 	}
-	return timeoutWords.MatchString(e.Text)
+	return failure.IsTimeout(e.Text)
 }
 
 func isFailure(status int) bool { return status >= 400 && status <= 599 }
 
 // failureOf is the fault of a failure that is no time-out.
 func failureOf(c *findings.Call) chaos.Fault {
-	if status := statusOf(c.Error); isFailure(status) {
-		o := &chaoshttp.StatusOptions{RetryAfter: max(0, c.Error.RetryAfter)}
+	e := c.Failure()
+	if status := statusOf(e); isFailure(status) {
+		o := &chaoshttp.StatusOptions{RetryAfter: max(0, e.RetryAfter)}
 		if c.Type == findings.Model {
 			api := providerOf(c.Tool)
-			if kind := errorKind(api, status, c.Error.Text); kind != "" {
+			if kind := errorKind(api, status, e.Text); kind != "" {
 				return chaoshttp.APIError(api, kind, o)
 			}
 		}
 		return chaoshttp.Status(status, o)
 	}
-	text := c.Error.Text
-	if dialect.CertificateWords.MatchString(text) {
+	text := e.Text
+	switch failure.KindOf(text) {
+	case failure.Certificate:
 		switch {
 		case expiredWords.MatchString(text):
 			return chaoshttp.TLS(chaoshttp.TLSExpired)
@@ -87,11 +69,14 @@ func failureOf(c *findings.Call) chaos.Fault {
 			return chaoshttp.TLS(chaoshttp.TLSWrongHost)
 		}
 		return chaoshttp.TLS(chaoshttp.TLSUnknownAuthority)
-	}
-	for _, lost := range connectionFailures {
-		if lost.words.MatchString(text) {
-			return lost.fault()
-		}
+	case failure.Refused:
+		return chaoshttp.Refused()
+	case failure.Reset:
+		return chaoshttp.Reset()
+	case failure.NoSuchHost:
+		return chaoshttp.NoSuchHost()
+	case failure.HungUp:
+		return chaoshttp.HangUp()
 	}
 	return fault.Fail(errors.New(cmp.Or(strings.ToValidUTF8(text, "\uFFFD"), "unknown error")))
 }

@@ -165,14 +165,13 @@ func TestFaults(t *testing.T) {
 		{"what made calls was reached, and the time within is theirs", nil,
 			[]findings.Call{{Tool: "ask", Took: 5 * s, Error: failed("timed out")}, {Tool: "pay", Parent: 1, Took: 2 * s}},
 			[]string{`ask: nth {"n":[1]}: lost_reply {"duration":"3s"}`}},
-		{"suspected, and not asked for", nil, []findings.Call{{Tool: "pay", Result: args(`"Error: no"`), Suspected: true}, {Tool: "ask", Error: failed("no")}},
+		{"failed in words: as if the record said so", nil,
+			[]findings.Call{{Tool: "pay", Result: args(`"Error: no"`), Suspected: true}, {Tool: "ask", Result: args(`{"error":"i/o timeout"}`), Suspected: true, Took: s}},
+			[]string{`pay: nth {"n":[1]}: error {"message":"Error: no"}`, `ask: nth {"n":[1]}: timeout {"duration":"1s"}`}},
+		{"in doubt, beside a failure", nil, []findings.Call{doubted(`"no error"`), {Tool: "ask", Error: failed("no")}},
 			[]string{`ask: nth {"n":[1]}: error {"message":"no"}`}},
-		{"suspected", &replay.FaultOptions{Suspected: true},
-			[]findings.Call{{Tool: "pay", Result: args(`"Error: no"`), Suspected: true}, {Tool: "ask", Suspected: true}},
-			[]string{`pay: nth {"n":[1]}: replace {"value":"Error: no"}`, `ask: nth {"n":[1]}: replace {"value":null}`}},
-		{"suspected, and not asked for, beside a slow one that is", &replay.FaultOptions{SlowerThan: s},
-			[]findings.Call{{Tool: "pay", Result: args(`"Error: no"`), Suspected: true}, {Tool: "ask", Took: 2 * s}},
-			[]string{`ask: nth {"n":[1]}: latency {"distribution":"fixed","duration":"2s"}`}},
+		{"in doubt, and asked for", &replay.FaultOptions{Suspected: true}, []findings.Call{doubted(`"no error"`), doubted(``)},
+			[]string{`pay: nth {"n":[1]}: replace {"value":"no error"}`}},
 		{"slow, and not asked for", nil, []findings.Call{{Tool: "pay", Took: time.Hour}}, nil},
 		{"slower than, but for the time within and that of a time-out", &replay.FaultOptions{SlowerThan: s},
 			[]findings.Call{{Tool: "ask", Took: 4 * s}, {Tool: "pay", Parent: 1, Took: 3 * s}, {Tool: "a", At: 9 * s, Took: s},
@@ -231,14 +230,9 @@ func TestCallsWithoutARule(t *testing.T) {
 		{"a hash of arguments", exact, findings.Call{Tool: "x", ArgsHash: "3f", Error: no}, `calls[1]: calls[1].args is only a hash`},
 		{"arguments that end early", exact, findings.Call{Tool: "x", Truncated: true, Error: no}, `calls[1]: calls[1].args is truncated`},
 		{"a model, by its arguments", exact, findings.Call{Type: findings.Model, Tool: "x", Error: no}, `calls[1]: is of a model: no arguments`},
-		{"a model that looks as if it failed", &replay.FaultOptions{Suspected: true},
-			findings.Call{Type: findings.Model, Tool: "x", Suspected: true}, `calls[1].result is that of a model`},
-		{"a suspected result that was not recorded", &replay.FaultOptions{Suspected: true},
-			findings.Call{Tool: "x", Missing: []findings.Part{findings.Result}, Suspected: true}, `calls[1].result is missing`},
-		{"a suspected result that ends early", &replay.FaultOptions{Suspected: true},
-			findings.Call{Tool: "x", Result: json.RawMessage(`"a"`), Truncated: true, Suspected: true}, `calls[1].result is truncated`},
-		{"a suspected result that is no JSON", &replay.FaultOptions{Suspected: true},
-			findings.Call{Tool: "x", Result: json.RawMessage(`{`), Suspected: true}, `calls[1].result is {`},
+		{"a result in doubt that ends early", &replay.FaultOptions{Suspected: true}, changed(doubted(`"a"`), func(c *findings.Call) { c.Truncated = true }),
+			`calls[1].result is truncated`},
+		{"a result in doubt that is no JSON", &replay.FaultOptions{Suspected: true}, doubted(`{`), `calls[1].result is {`},
 	} {
 		rules, err := faultsOf(t, tt.o, findings.Call{Tool: "pay", Error: no}, tt.call)
 		require.ErrorContains(t, err, "replay: "+tt.want, tt.why)
@@ -256,10 +250,26 @@ func TestCallsWithoutARule(t *testing.T) {
 		findings.Call{Tool: "pay", Missing: []findings.Part{findings.Args}, Took: 2}, findings.Call{Tool: "pay", At: 1, Error: no})
 	assert.ErrorContains(t, err, "replay: calls[1]: calls[0].args is missing", "it may have had equal arguments")
 
-	_, err = faultsOf(t, &replay.FaultOptions{SlowerThan: 2},
-		findings.Call{Tool: "ask", Took: 2}, findings.Call{Tool: "pay", At: 2, Result: json.RawMessage(`"Error: no"`), Suspected: true})
-	assert.EqualError(t, err, "replay: Suspected is false; allowed: true, since no call failed by its record and calls[1] looks as if it had")
+	_, err = faultsOf(t, &replay.FaultOptions{SlowerThan: 2}, findings.Call{Tool: "ask", Took: 2}, doubted(`"no error"`))
+	assert.EqualError(t, err, "replay: calls[1]: nobody knows whether call 2 did its work; allowed: Suspected, which plays what it "+
+		"returned; or its effect, done or none, in the session")
+	_, err = faultsOf(t, nil, changed(doubted(`"no error"`), func(c *findings.Call) { c.Effect = findings.Done }))
+	assert.NoError(t, err)
 
 	_, err = faultsOf(t, &replay.FaultOptions{SlowerThan: -1})
 	assert.ErrorContains(t, err, "replay: SlowerThan is -1ns; allowed: a duration of 0 or more")
+}
+
+// doubted is a call of which nobody knows whether it failed.
+func doubted(result string) findings.Call {
+	c := findings.Call{Tool: "pay", Missing: []findings.Part{findings.Outcome}}
+	if result != "" {
+		c.Result = json.RawMessage(result)
+	}
+	return c
+}
+
+func changed(c findings.Call, change func(*findings.Call)) findings.Call {
+	change(&c)
+	return c
 }

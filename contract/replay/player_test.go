@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/contract/replay"
+	"github.com/shakedown-go/shakedown/contract/replay/dialect"
 )
 
 // call is a recorded call of a tool that returned a result.
@@ -254,4 +255,31 @@ func TestASessionThatIsNotValidIsNotPlayed(t *testing.T) {
 		"replay: calls[1].at is -1ns; allowed: 0 or more")
 	_, err = (&replay.Session{}).Player(nil)
 	assert.NoError(t, err, "a name is needed in a file alone")
+}
+
+// Importers make lanes of what overlapped. An agent that is played to has others, or none: it gets all answers all the
+// same, in their order.
+func TestLanesOfAnImportDoNotPartItsAnswers(t *testing.T) {
+	calls := []findings.Call{call("get", `1`, `"a"`), in("2", call("get", `1`, `"b"`)), in("3", call("get", `2`, `"c"`))}
+	for _, row := range []struct {
+		reason, dialect string
+		byOrder         bool
+		want            []string
+	}{
+		{"imported", "otlp", false, []string{`"a"`, `"b"`, `"c"`}},
+		{"imported, by order", "otlp", true, []string{`"a"`, `"b"`, `"c"`}},
+		{"recorded: the lane has one of the equal calls, which is repeated", "events", false, []string{`"a"`, `"a"`, `"c"`}},
+		{"of a recorder of the user's own", "mine", false, []string{`"a"`, `"a"`, `"c"`}},
+	} {
+		names := []string{row.dialect}
+		if row.dialect == "otlp" {
+			names = dialect.Names() // all that importers have
+		}
+		for _, name := range names {
+			s := &replay.Session{Name: "lanes", Source: replay.Origin{Dialect: name}, Calls: calls}
+			p, err := s.Player(&replay.PlayOptions{ByOrder: row.byOrder})
+			require.NoError(t, err)
+			assert.Equal(t, row.want, []string{ask(t, p, "", "get 1"), ask(t, p, "", "get 1"), ask(t, p, "", "get 2")}, row.reason+name)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -34,100 +33,13 @@ func redactSession(doc *strictjson.Node, secrets *redact.Redactor) {
 		case "calls":
 			for _, call := range doc.Kids[i].Kids {
 				for k, key := range call.Keys {
-					redactTexts(call.Kids[k], secrets, key == "args" || key == "result", false)
+					secrets.Node(call.Kids[k], key == "args" || key == "result")
 				}
 			}
 		default:
-			redactTexts(doc.Kids[i], secrets, key == "faults", false)
+			secrets.Node(doc.Kids[i], key == "faults")
 		}
 	}
-}
-
-// redactTexts redacts texts and names, and numbers that are secrets. named says that names
-// make secrets of values; secret, that one did.
-func redactTexts(n *strictjson.Node, secrets *redact.Redactor, named, secret bool) {
-	switch n.Kind {
-	case '"':
-		if secret && n.Text != "" {
-			n.Text = redact.Marker
-		}
-		n.Text = secrets.Text(n.Text)
-	case '0':
-		if secret || secrets.Text(n.Text) != n.Text {
-			n.Kind, n.Text = '"', redact.Marker
-		}
-	case '{':
-		redactMembers(n, secrets, named, secret)
-	case '[':
-		pairs := named && !slices.ContainsFunc(n.Kids, func(kid *strictjson.Node) bool { return !isPair(kid) })
-		for i, kid := range n.Kids {
-			if pairs && redact.SecretName(kid.Kids[0].Text) {
-				redactTexts(kid.Kids[1], secrets, named, true)
-			}
-			redactTexts(kid, secrets, named, secret || named && behindFlag(n.Kids, i))
-		}
-	}
-}
-
-// isPair reports whether a value is a list of a name and a text, as headers are listed.
-func isPair(n *strictjson.Node) bool {
-	return n.Kind == '[' && len(n.Kids) == 2 && n.Kids[0].Kind == '"' && n.Kids[1].Kind == '"'
-}
-
-// behindFlag reports whether the i-th element is the value of a flag that names a secret.
-func behindFlag(list []*strictjson.Node, i int) bool {
-	if i == 0 || list[i].Kind != '"' || strings.HasPrefix(list[i].Text, "-") || list[i-1].Kind != '"' {
-		return false
-	}
-	name, flag := strings.CutPrefix(list[i-1].Text, "-")
-	return flag && redact.SecretName(strings.TrimPrefix(name, "-"))
-}
-
-// namesSecret reports whether the name of the i-th member makes its value a secret, or does
-// so as the text of a member beside it: {"name": "X-Api-Key", "value": "…"}.
-func namesSecret(n *strictjson.Node, i int) bool {
-	if redact.SecretName(n.Keys[i]) {
-		return true
-	}
-	if !strings.EqualFold(n.Keys[i], "value") {
-		return false
-	}
-	for k, key := range n.Keys {
-		switch strings.ToLower(key) {
-		case "name", "key", "header":
-			if n.Kids[k].Kind == '"' && redact.SecretName(n.Kids[k].Text) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func redactMembers(n *strictjson.Node, secrets *redact.Redactor, named, secret bool) {
-	taken := make(map[string]bool, len(n.Keys))
-	secretAt := make([]bool, len(n.Keys)) // before anything is replaced
-	for i := range n.Keys {
-		secretAt[i] = named && namesSecret(n, i)
-	}
-	for i, kid := range n.Kids {
-		redactTexts(kid, secrets, named, secret || secretAt[i])
-		key := secrets.Text(n.Keys[i])
-		for taken[key] { // two names that held secrets
-			key += "_"
-		}
-		taken[key] = true
-		n.Keys[i] = key
-	}
-}
-
-// maskDoc redacts one document, as text if it is not JSON.
-func maskDoc(doc json.RawMessage, secrets *redact.Redactor) json.RawMessage {
-	n, err := parse(doc)
-	if err != nil || n == nil {
-		return json.RawMessage(secrets.Text(string(doc)))
-	}
-	redactTexts(n, secrets, true, false)
-	return n.JSON()
 }
 
 // isRedacted reports whether something was redacted in a document.

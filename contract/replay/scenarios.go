@@ -94,14 +94,14 @@ func (p *script) scenario(
 	return sc
 }
 
-// failures reports whether any call of a session failed or looks as if it had, and whether
-// a player plays such a call, or those of a cell with faults.
+// failures reports whether any call of a session failed or may have, and whether a player
+// plays one that failed, or those of a cell with faults.
 func (s *Session) failures() (recorded, played bool) {
 	played = s.Plan != nil
 	for i := range s.Calls {
-		if c := &s.Calls[i]; c.Error != nil || c.Suspected {
-			recorded, played = true, played || s.called(i)
-		}
+		c := &s.Calls[i]
+		failed := c.Failure() != nil
+		recorded, played = recorded || failed || unsure(c), played || failed && s.called(i)
 	}
 	return recorded || played, played
 }

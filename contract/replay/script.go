@@ -9,7 +9,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/findings"
-	"github.com/shakedown-go/shakedown/contract/replay/internal/dialect"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/nearest"
@@ -80,6 +79,10 @@ func newScript(s *Session, o *PlayOptions) (*script, error) {
 	ids := 0
 	var holes []error
 	redacted := len(p.Secrets) > 0
+	how := "an event: with KeepValues"
+	if s.Source.Dialect == fromCell {
+		how = "a cell: with an invariant that has contract.NeedResults"
+	}
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		p.answers = append(p.answers, p.answer(c))
@@ -89,7 +92,7 @@ func newScript(s *Session, o *PlayOptions) (*script, error) {
 		if hole := p.holeOf(c); hole != "" {
 			p.answers[i].hole = hole
 			holes = append(holes, fields.Wrong(fmt.Sprintf("calls[%d]", i), fielderror.Found(hole),
-				"a call that was recorded whole (an event: with KeepValues), or PlayOptions.AllowHoles"))
+				"a call that was recorded whole ("+how+"), or PlayOptions.AllowHoles"))
 		}
 		redacted = redacted || isRedacted(c.Args)
 		if e := p.place(c); e != nil {
@@ -124,7 +127,7 @@ func (s *Session) playable() error {
 
 // hasLanes reports whether the lanes of a session are those of the agent. Importers make
 // lanes of what overlapped, and an agent that is played to has others.
-func (s *Session) hasLanes() bool { return !slices.Contains(dialect.Names(), s.Source.Dialect) }
+func (s *Session) hasLanes() bool { return !slices.Contains(importers[:], s.Source.Dialect) }
 
 // declare takes over what the tools declare.
 func (p *script) declare() {
@@ -246,7 +249,7 @@ func (p *script) find(tool string, args json.RawMessage, sum uint64) *equals {
 		}
 	}
 	if p.secrets != nil {
-		return p.byArgs[request{tool, jsonhash.Sum(maskDoc(args, p.secrets))}]
+		return p.byArgs[request{tool, jsonhash.Sum(p.secrets.JSON(args))}]
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -31,10 +32,38 @@ type Session struct {
 	Tools []chaos.Tool `json:"tools,omitempty" doc:"the tools that the agent had"`
 	// Calls are the calls of tools and models, in the order in which they began.
 	Calls []findings.Call `json:"calls" doc:"the calls of tools and models, in the order in which they began"`
+	// NotImported is the number of calls that the record names and that are not among Calls,
+	// such as an answer to a call that is not in the record. What the calls show is then not
+	// known, and playing them may not be the whole of it.
+	NotImported int `json:"notImported,omitempty" bounds:"min=0" doc:"calls that the record names and that are not here"`
+	// Notes say what was not imported, and what the record does not tell.
+	Notes []string `json:"notes,omitempty" doc:"what was not imported, and what the record does not tell"`
 	// Plan injects the faults of the run again; nil: there were none, or they are
 	// unknown. Its kinds are checked when it is built, not when it is read.
 	Plan *planjson.Plan `json:"faults,omitempty" doc:"a plan that injects the faults of the run again"`
 }
+
+// Findings returns what the calls of the session show. Of the options that o leaves out,
+// tools, prompts and answer are those of the session; o may be nil.
+func (s *Session) Findings(o *findings.Options) (*findings.Report, error) {
+	var options findings.Options
+	if o != nil {
+		options = *o
+	}
+	if options.Tools == nil {
+		options.Tools = s.Tools
+	}
+	if options.Prompts == nil {
+		options.Prompts = s.Prompts
+	}
+	options.Answer = cmp.Or(options.Answer, s.Answer)
+	options.NotImported += s.NotImported
+	return findings.Find(s.Calls, &options)
+}
+
+// importers are the dialects of package dialect, which makes lanes of what overlapped.
+var importers = [...]string{"anthropic", "bedrock", "chat", "claude-code", "codex", "gemini", "langfuse", "langsmith",
+	"mcp", "mcp-proxy", "openai-agents", "otlp", "responses"}
 
 // An Origin says where a session was recorded.
 type Origin struct {

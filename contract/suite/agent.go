@@ -26,19 +26,28 @@ type endpoint struct {
 	options httpagent.Options
 	timeout time.Duration
 	reset   string
-	secrets *redact.Redactor // of what the environment gave
+	secrets []string // what the environment gave
+	redact  *redact.Redactor
 }
 
-// variable is a variable of the environment in a text.
-var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
+// variable is a variable of the environment in a text, or the beginning of one that does not
+// end.
+var variable = regexp.MustCompile(`\$\{([^}"{$\s]*)(\}?)`)
 
-// expand replaces the variables in the text at a pointer.
-func (l *loader) expand(at, text string) string {
-	return variable.ReplaceAllStringFunc(text, func(name string) string {
-		name = name[2 : len(name)-1]
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			l.r.refuse(at, fmt.Sprintf("the variable %q is not set", name), "variables of the environment that are set")
+// expand replaces the variables in a text of the file.
+func (l *loader) expand(n node, text string) string {
+	return variable.ReplaceAllStringFunc(text, func(found string) string {
+		name, ended := strings.CutSuffix(found[2:], "}")
+		value, set := os.LookupEnv(name)
+		allowed := l.o.Variables
+		switch {
+		case !ended:
+			l.r.refuse(n, fmt.Sprintf("${%s without its }", strictjson.Short(name)), "${NAME}, a variable of the environment")
+		case allowed != nil && !slices.Contains(allowed, name):
+			l.r.refuse(n, fmt.Sprintf("the variable %q may not be named here", name), listed(allowed)+" (Options.Variables)")
+			return ""
+		case !set:
+			l.r.refuse(n, fmt.Sprintf("the variable %q is not set", name), "variables of the environment that are set")
 		}
 		l.secrets = append(l.secrets, value)
 		return value
@@ -49,10 +58,10 @@ func (l *loader) expand(at, text string) string {
 // shorter is a number or a word that errors would lack.
 const leastSecret = 6
 
-// hides makes the redactor of what the environment gave. The origin of an address is none of
-// it: who reads that nobody is there must know where.
-func (l *loader) hides(addresses ...string) *redact.Redactor {
-	var origins, secrets []string
+// secretsOf are the values of the environment that no report repeats. The origin of an address
+// is none of them: who reads that nobody is there must know where.
+func (l *loader) secretsOf(addresses ...string) (secrets []string) {
+	var origins []string
 	for _, address := range addresses {
 		if u, err := url.Parse(address); err == nil {
 			origins = append(origins, u.Scheme+"://"+u.Host)
@@ -68,50 +77,54 @@ func (l *loader) hides(addresses ...string) *redact.Redactor {
 			secrets = append(secrets, secret)
 		}
 	}
-	return redact.New(secrets, redact.Patterns)
+	return secrets
 }
 
 // agent reads the agent of a file.
-func (l *loader) agent(p *agentPart) *endpoint {
+func (l *loader) agent(n node, p *agentPart) *endpoint {
 	if p == nil {
 		return nil
 	}
-	const at = "/agent"
 	if p.Type != "" && p.Type != "http" {
-		l.r.refuse(at+"/type", fmt.Sprintf("unknown value %q", p.Type),
+		l.r.refuse(n.Member("type"), fmt.Sprintf("unknown value %q", p.Type),
 			"http; agents in Go are given to Suite.Matrices")
 	}
 	if p.Method != "" && p.Method != "POST" {
-		l.r.bad(at+"/method", "POST", nil)
+		l.r.bad(n.Member("method"), "POST", nil)
 	}
 	e := &endpoint{timeout: time.Duration(p.Timeout) * time.Millisecond}
-	e.options.URL = l.url(at+"/endpoint", p.Endpoint)
-	if p.ResetEndpoint != "" {
-		e.reset = l.url(at+"/reset_endpoint", p.ResetEndpoint)
-	}
-	e.options.Header = http.Header{}
-	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
-		key, value := strictjson.Join(at+"/headers", name), p.Headers[name]
-		switch canonical := http.CanonicalHeaderKey(name); {
-		case slices.Contains(ofTheClient, canonical):
-			l.r.refuse(key, "a header that the client of HTTP sets itself: "+name, "other headers")
-		case e.options.Header[canonical] != nil:
-			l.r.refuse(key, "a repeated header: "+name, "each header once, in any case")
-		}
-		value = l.expand(key, value)
-		if !headerName.MatchString(name) || strings.ContainsAny(value, "\r\n\x00") {
-			l.r.refuse(key, "no header", "a name of letters, digits and '-', and a value of one line")
-		}
-		e.options.Header.Set(name, value)
-	}
+	e.options.URL = l.url(n.Member("endpoint"))
+	e.reset = l.url(n.Member("reset_endpoint"))
+	e.options.Header = l.headers(n.Member("headers"), p.Headers)
 	if p.Template != "" {
-		e.options.Encode = l.template(at+"/request_template", p.Template)
+		e.options.Encode = l.template(n.Member("request_template"))
 	}
 	if p.ResponsePath != "" {
-		e.options.Decode = l.answerAt(at+"/response_path", p.ResponsePath)
+		e.options.Decode = l.answerAt(n.Member("response_path"))
 	}
-	e.secrets = l.hides(e.options.URL, e.reset)
+	e.secrets = l.secretsOf(e.options.URL, e.reset)
+	e.redact = redact.New(e.secrets, redact.Patterns)
 	return e
+}
+
+// headers reads the headers of requests.
+func (l *loader) headers(n node, headers map[string]string) http.Header {
+	all := http.Header{}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		own := n.Member(name)
+		switch canonical := http.CanonicalHeaderKey(name); {
+		case slices.Contains(ofTheClient, canonical):
+			l.r.refuse(own, "a header that the client of HTTP sets itself: "+name, "other headers")
+		case all[canonical] != nil:
+			l.r.refuse(own, "a repeated header: "+name, "each header once, in any case")
+		}
+		value := l.expand(own, headers[name])
+		if !headerName.MatchString(name) || strings.ContainsAny(value, "\r\n\x00") {
+			l.r.refuse(own, "no header", "a name of letters, digits and '-', and a value of one line")
+		}
+		all.Set(name, value)
+	}
+	return all
 }
 
 // ofTheClient are headers that a request does not take from its header.
@@ -119,29 +132,36 @@ var ofTheClient = []string{"Connection", "Content-Length", "Host", "Trailer", "T
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 
-func (l *loader) url(at, text string) string {
-	before := len(l.r.list)
-	text = l.expand(at, text)
-	if len(l.r.list) > before || l.r.is('"', at) == nil { // that was refused
+// url reads an address; "": there is none, or it was refused.
+func (l *loader) url(n node) string {
+	if n == nil || n.Kind != '"' {
+		return ""
+	}
+	before := l.r.Count()
+	text := l.expand(n, n.Text)
+	if l.r.Count() > before {
 		return text
 	}
-	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		n := l.r.nearest(at)
-		l.r.at(at, n, &Error{Problem: "bad value", Value: strictjson.Short(redact.Address(string(n.JSON()))),
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		l.r.add(n, "", &Error{Problem: "bad value", Value: strictjson.Short(redact.Address(string(n.JSON()))),
 			Allowed: "an absolute http or https URL"})
+	case l.o.Hosts != nil && !slices.Contains(l.o.Hosts, u.Host) && !slices.Contains(l.o.Hosts, u.Hostname()):
+		l.r.refuse(n, fmt.Sprintf("the host %q may not be named here", u.Host), listed(l.o.Hosts)+" (Options.Hosts)")
 	}
 	return text
 }
 
 // template makes the body of a request. The prompt is escaped as within a JSON string.
-func (l *loader) template(at, text string) func(prompt string) ([]byte, error) {
-	text = variable.ReplaceAllStringFunc(text, func(name string) string { return escaped(l.expand(at, name)) })
+func (l *loader) template(n node) func(prompt string) ([]byte, error) {
+	text := variable.ReplaceAllStringFunc(n.Text, func(name string) string { return escaped(l.expand(n, name)) })
 	encode := func(prompt string) ([]byte, error) {
 		return []byte(strings.ReplaceAll(text, "{prompt}", escaped(prompt))), nil
 	}
 	body, _ := encode("a \"prompt\"")
 	if !strings.Contains(text, "{prompt}") || !json.Valid(body) {
-		l.r.bad(at, `a JSON document with "{prompt}" in it`, nil)
+		l.r.bad(n, `a JSON document with "{prompt}" in it`, nil)
 	}
 	return encode
 }
@@ -153,13 +173,14 @@ func escaped(s string) string {
 }
 
 // answerAt reads the answer from a response.
-func (l *loader) answerAt(at, text string) func(body []byte) (string, error) {
+func (l *loader) answerAt(n node) func(body []byte) (string, error) {
+	text := n.Text
 	if !strings.HasPrefix(text, "$") {
 		text = "$." + text
 	}
 	path, err := jsonpath.Parse(text)
 	if err != nil {
-		l.r.bad(at, "a path such as $.output or output (RFC 9535)", err)
+		l.r.bad(n, "a path such as $.output or output (RFC 9535)", err)
 		return nil
 	}
 	return func(body []byte) (string, error) {
@@ -204,7 +225,7 @@ func (e *endpoint) hide(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := e.secrets.Text(err.Error()); text != err.Error() {
+	if text := e.redact.Text(err.Error()); text != err.Error() {
 		return &hidden{text, err}
 	}
 	return err

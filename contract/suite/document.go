@@ -4,22 +4,23 @@ import "time"
 
 // A document is a file as it is written. Parts are read later, with tables of their own.
 type document struct {
-	Schema     string         `json:"$schema,omitempty" doc:"the JSON Schema of the file, for editors"`
-	Version    string         `json:"version" bounds:"enum=2.0" doc:"the version of the layout: 2.0"`
-	Agent      *agentPart     `json:"agent,omitempty" doc:"the agent, where Go gives no worlds"`
-	Points     []string       `json:"points,omitempty" doc:"injection points besides tools"`
-	Prompts    []string       `json:"golden_prompts,omitempty" doc:"what the agent is asked"`
-	Trials     int            `json:"trials,omitempty" bounds:"min=1,max=100000" doc:"how often each cell is run; left out: once"`
-	Share      bool           `json:"share,omitempty" doc:"invariants judge the same runs"`
-	Timeout    time.Duration  `json:"timeout,omitempty" bounds:"min=1ms" doc:"limit of an answer, such as 30s"`
-	Cassette   string         `json:"cassette,omitempty" doc:"the file with the recorded HTTP exchanges"`
-	Contract   contractPart   `json:"contract" doc:"what must stay true, and under which faults"`
-	Invariants part           `json:"invariants,omitempty" doc:"what is asked of mutations; left out: the contract's"`
-	Chaos      part           `json:"chaos,omitempty" doc:"faults of one scenario more, named chaos"`
-	Mutations  *mutationsPart `json:"mutations,omitempty" doc:"prompts in other words"`
-	Replays    *replaysPart   `json:"replays,omitempty" doc:"sessions that are played"`
-	Scoring    part           `json:"scoring,omitempty" doc:"weights of the four parts; left out: 0.2, 0.35, 0.35, 0.1"`
-	Advanced   advancedPart   `json:"advanced,omitempty" doc:"seed and concurrency"`
+	Schema            string         `json:"$schema,omitempty" doc:"the JSON Schema of the file, for editors"`
+	Version           string         `json:"version" bounds:"enum=2.0" doc:"the version of the layout: 2.0"`
+	Agent             *agentPart     `json:"agent,omitempty" doc:"the agent, where Go gives no worlds"`
+	Points            []string       `json:"points,omitempty" doc:"injection points besides tools"`
+	Prompts           []string       `json:"golden_prompts,omitempty" doc:"what the agent is asked"`
+	Trials            int            `json:"trials,omitempty" bounds:"min=1,max=100000" doc:"how often each cell is run; left out: once"`
+	AllowInconclusive int            `json:"allow_inconclusive,omitempty" bounds:"min=1,max=1000000000" doc:"how many cells of a matrix may be inconclusive; left out: none"`
+	Share             bool           `json:"share,omitempty" doc:"invariants judge the same runs"`
+	Timeout           time.Duration  `json:"timeout,omitempty" bounds:"min=1ms" doc:"limit of an answer, such as 30s"`
+	Cassette          string         `json:"cassette,omitempty" doc:"the file with the recorded HTTP exchanges"`
+	Contract          contractPart   `json:"contract" doc:"what must stay true, and under which faults"`
+	Invariants        part           `json:"invariants,omitempty" doc:"what is asked of mutations; left out: the contract's"`
+	Chaos             part           `json:"chaos,omitempty" doc:"faults of one scenario more, named chaos"`
+	Mutations         *mutationsPart `json:"mutations,omitempty" doc:"prompts in other words"`
+	Replays           *replaysPart   `json:"replays,omitempty" doc:"sessions that are played"`
+	Scoring           part           `json:"scoring,omitempty" doc:"weights of the four parts; left out: 0.2, 0.35, 0.35, 0.1"`
+	Advanced          advancedPart   `json:"advanced,omitempty" doc:"seed and concurrency"`
 }
 
 type contractPart struct {
@@ -76,7 +77,7 @@ var instead = map[string]map[string]string{
 		"reset_function":         "reset_endpoint, or a world made in Go",
 	},
 	"mutations": {"custom_templates": "none: write a mutate.Mutator and give it in Options.Mutators"},
-	"replays":   {"sources": "none: replay.Import reads traces of other systems; list its sessions"},
+	"replays":   {"sources": "none: dialect.Import reads traces of other systems; list its sessions"},
 	"advanced":  {"retries": "none: what is retried is the agent's affair"},
 	"invariant": {"dangerous_prompts": "probes, the prompts that must be refused"},
 	"llm_faults": {

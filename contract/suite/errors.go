@@ -58,8 +58,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // options, then with the file, then with the files that it names, each in the order of
 // places.
 func (l *loader) problems() error {
-	list, more := l.r.problems()
+	list, more := l.r.List()
 	list = slices.Concat(l.others, list)
+	more += l.more
 	slices.SortStableFunc(list, func(a, b error) int {
 		var p, q Error // without a file: of the options
 		if e, ok := a.(*Error); ok {

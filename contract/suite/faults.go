@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // scenarioKeys are what a scenario has.
@@ -62,35 +62,35 @@ type entry struct {
 	API    string
 	target string
 	layer  chaos.Layer
-	at     string
+	node   node
 }
 
 // scenario reads one scenario.
-func (l *loader) scenario(p part) (contract.Scenario, bool) {
+func (l *loader) scenario(n node) (contract.Scenario, bool) {
 	var keys scenarioKeys
-	fits := l.r.fill(p, &keys, nil)
-	if p.node.Kind != '{' {
+	fits := l.r.fill(n, &keys, nil)
+	if n.Kind != '{' {
 		return contract.Scenario{}, false
 	}
-	if n := p.node.Member("name"); n != nil && n.Kind == '"' && !validName.MatchString(n.Text) {
-		l.r.bad(p.at+"/name", "letters, digits, '.', '_' and '-'", nil)
+	if name := n.Member("name"); name != nil && name.Kind == '"' && !validName.MatchString(name.Text) {
+		l.r.bad(name, "letters, digits, '.', '_' and '-'", nil)
 	}
 	s := contract.Scenario{Name: keys.Name, AllowUndelivered: keys.AllowUndelivered}
-	l.faults(&s, faultKeys{keys.ToolFaults, keys.LLMFaults, keys.ContextAttacks, keys.Rules})
+	l.faults(&s, n, faultKeys{keys.ToolFaults, keys.LLMFaults, keys.ContextAttacks, keys.Rules})
 	if keys.AllowUndelivered && len(s.Rules) == 0 && s.Rewrite == nil && l.r.ok() {
-		l.r.refuse(p.at+"/allow_undelivered", "a field without a meaning in a scenario without faults", "none")
+		l.r.refuse(n.Member("allow_undelivered"), "a field without a meaning in a scenario without faults", "none")
 	}
 	return s, fits
 }
 
-// faults gives a scenario its rules and its rewriting.
-func (l *loader) faults(s *contract.Scenario, keys faultKeys) {
-	s.Rules = l.rules(keys.Rules)
+// faults gives a scenario, which n is, its rules and its rewriting.
+func (l *loader) faults(s *contract.Scenario, n node, keys faultKeys) {
+	s.Rules = l.rules(keys.Rules.node)
 	for _, list := range []struct {
 		name string
 		part part
 	}{{toolFaults, keys.ToolFaults}, {llmFaults, keys.LLMFaults}, {contextAttacks, keys.ContextAttacks}} {
-		for _, item := range l.r.items(list.part) {
+		for _, item := range l.r.items(list.part.node) {
 			l.entry(s, list.name, item)
 		}
 	}
@@ -104,41 +104,70 @@ func (l *loader) faults(s *contract.Scenario, keys faultKeys) {
 			s.Rules[i].Name = fmt.Sprintf("%s (%d)", s.Rules[i].Name, n)
 		}
 	}
+	if l.r.ok() {
+		_, err := chaos.NewPlan(0, s.Rules...)
+		l.r.causes(n, err)
+	}
 }
 
 // rules reads rules as a plan has them. The problems are those of planjson, at the
 // places of this file.
-func (l *loader) rules(p part) []chaos.Rule {
-	if p.node == nil {
+func (l *loader) rules(n node) []chaos.Rule {
+	if n == nil {
 		return nil
 	}
-	doc, _ := json.Marshal(map[string]json.RawMessage{"seed": []byte(`"0"`), "rules": p.node.JSON()})
+	doc, _ := json.Marshal(map[string]json.RawMessage{"seed": []byte(`"0"`), "rules": n.JSON()})
 	plan, err := planjson.Decode(doc, l.o.Plan)
 	for _, err := range fielderror.Apart(err) {
-		e, at := &Error{Err: err}, p.at
 		var of *planjson.Error
-		if errors.As(err, &of) {
-			at = p.at + strings.TrimPrefix(of.Pointer, "/rules")
-			e = &Error{Problem: string(of.Reason), Value: of.Value, Allowed: of.Allowed, Err: of.Err}
+		if !errors.As(err, &of) {
+			l.r.causes(n, err)
+			continue
 		}
-		l.r.at(at, l.r.nearest(at), e)
+		pointer := strings.TrimPrefix(of.Pointer, "/rules")
+		line, column := l.r.Place(within(n, pointer))
+		e := &Error{Problem: string(of.Reason), Value: of.Value, Allowed: of.Allowed, Err: of.Err}
+		if l.r.placed(e, n.Pointer()+pointer, line, column) {
+			l.r.AddError(e)
+		}
 	}
 	if err != nil {
 		return nil
 	}
-	return plan.Rules()
+	rules := plan.Rules()
+	for i, r := range rules {
+		l.reaches(n.Kids[i], r.Target)
+	}
+	return rules
 }
 
+// reaches refuses a fault that cannot reach the agent of the file.
+func (l *loader) reaches(n node, target string) {
+	if !l.overHTTP {
+		return
+	}
+	g, err := glob.Compile(target)
+	if err != nil || slices.ContainsFunc(l.points, g.Match) {
+		return
+	}
+	l.r.refuse(n, "this fault cannot reach the agent, which is behind HTTP: its prompts and answers pass here, and its "+
+		"calls of tools and models do not", "memory_poisoning and mutations, which change prompts; a fault of an "+
+		"injection point in this process, whose name is in points; or "+inGoAllowed)
+}
+
+// inGoAllowed is what lifts the limits of an agent behind HTTP.
+const inGoAllowed = "an agent that Go gives to Suite.Matrices (Options.OwnWorlds)"
+
 // entry reads one element of a list of faults.
-func (l *loader) entry(s *contract.Scenario, list string, p part) {
-	m, ok := l.modeOf(list, p)
+func (l *loader) entry(s *contract.Scenario, list string, n node) {
+	m, ok := l.modeOf(list, n)
 	if !ok {
 		return
 	}
-	e, params := &entry{at: p.at}, reflect.New(m.params)
-	fits := l.keysOf(e, list, p, params)
+	e, params := &entry{node: n}, reflect.New(m.params)
+	fits := l.keysOf(e, list, params)
 	if d, is := params.Interface().(*drift); is && d.Type != "" && !slices.Contains(drifts, d.Type) {
-		l.r.unknown(p.at+"/drift_type", d.Type, drifts)
+		l.r.unknown(n.Member("drift_type"), drifts)
 		fits = false
 	}
 	trigger, ok := l.trigger(e)
@@ -146,12 +175,11 @@ func (l *loader) entry(s *contract.Scenario, list string, p part) {
 		return
 	}
 	if m.rewrite != nil {
-		if before := s.Rewrite; before != nil {
-			rewrite := m.rewrite(params.Interface())
-			s.Rewrite = func(prompt string) string { return rewrite(before(prompt)) }
-		} else {
-			s.Rewrite = m.rewrite(params.Interface())
+		rewrite, before := m.rewrite(params.Interface()), s.Rewrite
+		if before == nil {
+			before = func(prompt string) string { return prompt }
 		}
+		s.Rewrite = func(prompt string) string { return rewrite(before(prompt)) }
 		return
 	}
 	if e.MatchURL != "" {
@@ -160,9 +188,10 @@ func (l *loader) entry(s *contract.Scenario, list string, p part) {
 	r := chaos.Rule{Name: ruleName(e, m), Target: e.target, When: trigger, Fault: m.fault(e, params.Interface()),
 		Layer: e.layer}
 	if _, err := chaos.NewPlan(0, r); err != nil {
-		l.r.cause(p.at, err)
+		l.r.causes(n, err)
 		return
 	}
+	l.reaches(n, r.Target)
 	s.Rules = append(s.Rules, r)
 }
 
@@ -172,9 +201,9 @@ func ruleName(e *entry, m mode) string {
 }
 
 // modeOf finds the mode of an entry.
-func (l *loader) modeOf(list string, p part) (mode, bool) {
-	if p.node.Kind != '{' {
-		return mode{}, l.r.Wrong(p.node, p.at, "an object")
+func (l *loader) modeOf(list string, n node) (mode, bool) {
+	if n.Kind != '{' {
+		return mode{}, l.r.Wrong(n, n.Pointer(), "an object")
 	}
 	key := "mode"
 	if list == contextAttacks {
@@ -186,88 +215,90 @@ func (l *loader) modeOf(list string, p part) (mode, bool) {
 			names = append(names, m.name)
 		}
 	}
-	n := p.node.Member(key)
-	switch {
-	case n == nil:
-		l.r.refuse(p.at+"/"+key, "missing", listed(names))
+	named, ok := l.name(n, key, listed(names))
+	if !ok {
 		return mode{}, false
-	case n.Kind != '"':
-		return mode{}, l.r.Wrong(n, p.at+"/"+key, "a string")
 	}
-	i := slices.IndexFunc(l.modes, func(m mode) bool { return m.list == list && m.name == n.Text })
+	i := slices.IndexFunc(l.modes, func(m mode) bool { return m.list == list && m.name == named.Text })
 	if i < 0 {
-		l.r.unknown(p.at+"/"+key, n.Text, names)
+		l.r.unknown(named, names)
 		return mode{}, false
 	}
 	return l.modes[i], true
 }
 
+// name is a member that is a text and must be there.
+func (l *loader) name(n node, key, allowed string) (named node, ok bool) {
+	named = n.Member(key)
+	switch {
+	case named == nil:
+		l.r.missing(n, key, allowed)
+	case named.Kind != '"':
+		l.r.Wrong(named, named.Pointer(), "a string")
+	}
+	return named, named != nil && named.Kind == '"'
+}
+
 // keysOf reads the keys of an entry, and finds what it is about. Each key is looked at,
 // whatever is wrong with the others.
-func (l *loader) keysOf(e *entry, list string, p part, params reflect.Value) bool {
+func (l *loader) keysOf(e *entry, list string, params reflect.Value) bool {
+	n := e.node
 	switch list {
 	case toolFaults:
-		fits, _ := l.r.both(p, &e.toolKeys, params, nil)
+		fits, _ := l.r.both(n, &e.toolKeys, params, nil)
 		e.layer = chaos.LayerTool
-		return l.toolTarget(e, p.node) && fits
+		return l.toolTarget(e) && fits
 	case llmFaults:
-		if n := p.node; n.Member("point") == nil || n.Member("api") == nil {
-			l.r.at(p.at, n, &Error{Problem: "a fault of a model without its place", Allowed: "point, " +
-				"the model's injection point, such as POST api.openai.com/*, and api, openai or anthropic"})
+		if n.Member("point") == nil || n.Member("api") == nil {
+			l.r.refuse(n, "a fault of a model without its place", "point, the model's injection point, such as "+
+				"POST api.openai.com/*, and api, openai or anthropic")
 			return false
 		}
 		var keys llmKeys
-		fits, _ := l.r.both(p, &keys, params, instead[llmFaults])
+		fits, _ := l.r.both(n, &keys, params, instead[llmFaults])
 		e.toolKeys = toolKeys{Mode: keys.Mode, Probability: keys.Probability, AfterCalls: keys.AfterCalls}
 		e.API, e.layer = keys.API, chaos.LayerLLM
 		e.target = keys.Point
-		return l.compiles(p.at+"/point", e.target) && fits
+		return l.compiles(n.Member("point"), e.target) && fits
 	}
 	var keys attackKeys
-	fits, _ := l.r.both(p, &keys, params, instead[contextAttacks])
+	fits, _ := l.r.both(n, &keys, params, instead[contextAttacks])
 	if in, ok := params.Interface().(*injection); ok {
-		before := len(l.r.list)
-		if p.node.Member("payloads") != nil {
-			l.r.oneOrMore(p.at+"/payloads", "one text or more")
-		}
-		for i := range in.Payloads {
-			l.r.visible(fmt.Sprintf("%s/payloads/%d", p.at, i), "a text that is not empty")
-		}
-		fits = fits && len(l.r.list) == before
+		before := l.r.Count()
+		l.r.filled(n.Member("payloads"), "one text or more", "a text that is not empty")
+		fits = fits && l.r.Count() == before
 		e.Probability = in.Probability
-		e.Tool, e.layer = in.Tool, chaos.LayerTool
-		if e.Tool == "" {
-			e.Tool = "*"
-		}
-		return l.toolTarget(e, p.node) && fits
+		e.Tool, e.layer = cmp.Or(in.Tool, "*"), chaos.LayerTool
+		return l.toolTarget(e) && fits
 	}
 	return fits
 }
 
 // toolTarget is the target of an entry about tools.
-func (l *loader) toolTarget(e *entry, n *strictjson.Node) bool {
+func (l *loader) toolTarget(e *entry) bool {
+	tool, url := e.node.Member("tool"), e.node.Member("match_url")
 	switch {
-	case e.Tool == "" && n.Member("tool") == nil && n.Member("match_url") == nil:
-		l.r.refuse(e.at+"/tool", "missing", "a glob of tools, such as *, or match_url")
+	case e.Tool == "" && tool == nil && url == nil:
+		l.r.missing(e.node, "tool", "a glob of tools, such as *, or match_url")
 		return false
 	case e.MatchURL != "" && e.Tool != "" && e.Tool != "*":
-		l.r.refuse(e.at+"/tool", "a field without a meaning beside match_url", "tool or match_url")
+		l.r.refuse(tool, "a field without a meaning beside match_url", "tool or match_url")
 		return false
 	case e.MatchURL != "":
 		e.target, e.layer = urlTarget(e.MatchURL), chaos.LayerHTTP // an agent without a registry has such tools too
-		return l.compiles(e.at+"/match_url", e.target)
+		return l.compiles(url, e.target)
 	}
 	e.target = e.Tool
-	return l.compiles(e.at+"/tool", e.target)
+	return l.compiles(tool, e.target)
 }
 
 // compiles reports whether a target is a glob. One that is empty was refused before.
-func (l *loader) compiles(at, target string) bool {
+func (l *loader) compiles(n node, target string) bool {
 	if target == "" {
 		return false
 	}
 	if _, err := glob.Compile(target); err != nil {
-		l.r.bad(at, "a glob: * for any run of characters, ? for one, [a-z], {a,b}", err)
+		l.r.bad(n, "a glob: * for any run of characters, ? for one, [a-z], {a,b}", err)
 		return false
 	}
 	return true
@@ -284,11 +315,11 @@ func (l *loader) trigger(e *entry) (chaos.When, bool) {
 	}
 	if p := e.Probability; p != nil {
 		if !(*p >= 0 && *p <= 1) {
-			key := "probability"
-			if l.r.nearest(e.at).Member(key) == nil {
-				key = "trigger_probability"
+			share := e.node.Member("probability")
+			if share == nil {
+				share = e.node.Member("trigger_probability")
 			}
-			l.r.bad(e.at+"/"+key, "0 to 1", nil)
+			l.r.bad(share, "0 to 1", nil)
 			return nil, false
 		}
 		parts = append(parts, when.Prob(*p))

@@ -70,7 +70,7 @@ func effects() map[string]func(any) []string {
 	return map[string]func(any) []string{"refunds": func(state any) []string { return state.([]string) }}
 }
 
-func options() *suite.Options { return &suite.Options{Effects: effects()} }
+func options() *suite.Options { return &suite.Options{Effects: effects(), OwnWorlds: true} }
 
 // written writes a file into a folder of its own.
 func written(t testing.TB, name, text string) string {

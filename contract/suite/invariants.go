@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type invariantKeys struct {
 	Type        string   `json:"type" doc:"what is checked"`
 	Severity    string   `json:"severity,omitempty" bounds:"enum=critical|high|medium|low" doc:"left out: medium"`
 	When        string   `json:"when,omitempty" doc:"the scenarios in which it is asked; left out: always"`
+	Scenarios   []string `json:"scenarios,omitempty" doc:"globs of their names, of which one must match; left out: all"`
 	Negate      bool     `json:"negate,omitempty" doc:"it holds where the check breaks; of checks of the answer alone"`
 	Description string   `json:"description,omitempty" doc:"appears in reports where it broke"`
 	Probes      []string `json:"probes,omitempty" doc:"prompts in place of the golden ones"`
@@ -33,8 +35,7 @@ type invariantIn struct {
 	severity contract.Severity
 	kind     Kind
 	l        *loader
-	node     *strictjson.Node
-	at       string
+	node     node
 }
 
 // whens are the values of when, in the order of [contract.Applies].
@@ -50,66 +51,70 @@ var inGo = map[string]string{
 // validName is that of invariants and scenarios.
 var validName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// invariants reads a list of invariants, with the line of each.
-func (l *loader) invariants(p part) (list []contract.Invariant, places []string) {
-	first := map[string]string{}
-	for _, item := range l.r.items(p) {
-		v, name, ok := l.invariant(item)
-		if name != "" {
-			l.unique(first, name, item.at+"/id", item.at)
-		}
-		if !ok {
-			continue
-		}
-		list = append(list, v)
-		places = append(places, item.at)
-	}
-	return list, places
+// An asked invariant has the node that it was read from.
+type asked struct {
+	contract.Invariant
+	node node
 }
 
-// unique refuses a name that an earlier one of a list has. at is its place, or else that
-// of the item.
-func (l *loader) unique(first map[string]string, name, at, item string) {
+// invariants reads a list of invariants.
+func (l *loader) invariants(n node) (list []asked) {
+	first := map[string]node{}
+	for _, item := range l.r.items(n) {
+		v, name, ok := l.invariant(item)
+		if name != "" {
+			l.unique(first, name, member(item, "id"))
+		}
+		if ok {
+			list = append(list, asked{v, item})
+		}
+	}
+	return list
+}
+
+// unique refuses a name that an earlier one of a list has.
+func (l *loader) unique(first map[string]node, name string, n node) {
 	before, twice := first[name]
 	if !twice {
-		first[name] = at
+		first[name] = n
 		return
 	}
-	line, _ := l.r.Place(l.r.nearest(before))
-	l.r.refuse(at, fmt.Sprintf("%q is there twice, first in line %d", name, line), "")
+	line, _ := l.r.Place(before)
+	l.r.refuse(n, fmt.Sprintf("%q is there twice, first in line %d", name, line), "")
 }
 
 // invariant reads one invariant. What is wrong with some of its keys does not keep the
 // others from being looked at. The name is there also if something is wrong.
-func (l *loader) invariant(p part) (v contract.Invariant, name string, fits bool) {
-	in := &invariantIn{l: l, node: p.node, at: p.at}
-	if p.node.Kind != '{' {
-		return v, "", l.r.Wrong(p.node, p.at, "an object")
+func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool) {
+	in := &invariantIn{l: l, node: n}
+	if n.Kind != '{' {
+		return v, "", l.r.Wrong(n, n.Pointer(), "an object")
 	}
-	k, ok := l.kindOf(p)
+	k, ok := l.kindOf(n)
 	if !ok {
 		return v, "", false
 	}
 	in.kind = k
 	params := reflect.New(k.params)
-	fits, own := l.r.both(p, &in.invariantKeys, params, instead["invariant"])
+	fits, own := l.r.both(n, &in.invariantKeys, params, instead["invariant"])
 	fits = in.check(k) && fits
 	if !own {
 		return v, in.ID, false
 	}
-	before := len(l.r.list)
+	before := l.r.Count()
 	err := <-usercode.Go(nil, func() error {
 		v = k.build(in, params.Interface())
 		return nil
 	})
 	if err != nil {
-		l.r.at(p.at, p.node, &Error{Problem: "the function of the type " + k.name, Err: err,
+		l.r.add(n, "", &Error{Problem: "the function of the type " + k.name, Err: err,
 			Allowed: "a function that returns"})
 	}
-	if len(l.r.list) > before {
+	if l.r.Count() > before {
 		return v, in.ID, false
 	}
 	v.Applies = contract.Applies(max(0, slices.Index(whens, in.When)))
+	v.Scenarios = in.Scenarios
 	if len(in.Probes) > 0 {
 		v.Probes = in.Probes
 	}
@@ -126,41 +131,36 @@ func (l *loader) invariant(p part) (v contract.Invariant, name string, fits bool
 }
 
 // kindOf finds the type of an invariant.
-func (l *loader) kindOf(p part) (Kind, bool) {
-	n := p.node.Member("type")
-	at := p.at + "/type"
-	switch {
-	case n == nil:
-		l.r.refuse(at, "missing", "a type of invariant")
+func (l *loader) kindOf(n node) (Kind, bool) {
+	named, ok := l.name(n, "type", "a type of invariant")
+	if !ok {
 		return Kind{}, false
-	case n.Kind != '"':
-		return Kind{}, l.r.Wrong(n, at, "a string")
 	}
-	if k, ok := l.kinds[n.Text]; ok {
+	if k, ok := l.kinds[named.Text]; ok {
 		return k, true
 	}
-	if what := inGo[n.Text]; what != "" {
-		l.r.refuse(at, "a type that needs Go: "+n.Text, what)
+	if what := inGo[named.Text]; what != "" {
+		l.r.refuse(named, "a type that needs Go: "+named.Text, what)
 		return Kind{}, false
 	}
-	l.r.unknown(at, n.Text, slices.Sorted(maps.Keys(l.kinds)))
+	l.r.unknown(named, slices.Sorted(maps.Keys(l.kinds)))
 	return Kind{}, false
 }
 
 // both fills two structs from one object: the common keys, and those of its type. It
 // reports whether all of the object fits, and whether the keys of its type do.
-func (r *reader) both(p part, common any, params reflect.Value, instead map[string]string) (fits, own bool) {
+func (r *reader) both(n node, common any, params reflect.Value, instead map[string]string) (fits, own bool) {
 	v := reflect.ValueOf(common).Elem()
 	names, more := r.membersOf(v.Type()).names, r.membersOf(params.Elem().Type()).names
-	fits = r.only(p, slices.Concat(names, more), instead)
-	fits = r.object(p, names, v) && fits
-	own = r.object(p, more, params.Elem())
+	fits = r.only(n, slices.Concat(names, more), instead)
+	fits = r.object(n, names, v) && fits
+	own = r.object(n, more, params.Elem())
 	return fits && own, own
 }
 
 // check holds the common keys to what they may be.
 func (in *invariantIn) check(k Kind) bool {
-	before := len(in.l.r.list)
+	before := in.l.r.Count()
 	if in.ID == "" {
 		in.ID = in.Type
 	}
@@ -172,19 +172,18 @@ func (in *invariantIn) check(k Kind) bool {
 		_ = in.severity.UnmarshalText([]byte(in.Severity)) // the reader knows the names
 	}
 	if in.When != "" && !slices.Contains(whens, in.When) {
-		in.l.r.unknown(in.at+"/when", in.When, whens)
+		in.l.r.unknown(in.node.Member("when"), whens)
+	}
+	for i, name := range in.Scenarios {
+		in.l.compiles(in.node.Member("scenarios").Kids[i], cmp.Or(name, "["))
 	}
 	if in.Negate && !k.answers {
-		in.l.r.refuse(in.at+"/negate", "a field without a meaning for the type "+k.name,
+		in.l.r.refuse(in.node.Member("negate"), "a field without a meaning for the type "+k.name,
 			"negate with a type that judges the answer alone: "+listed(in.l.negatable()))
 	}
-	if in.node.Member("probes") != nil {
-		in.l.r.oneOrMore(in.at+"/probes", "one prompt or more")
-	}
-	for i := range in.Probes {
-		in.l.r.visible(fmt.Sprintf("%s/probes/%d", in.at, i), "a text that is not empty")
-	}
-	return len(in.l.r.list) == before
+	in.l.r.filled(in.node.Member("scenarios"), "one glob or more", "a glob of names")
+	in.l.r.filled(in.node.Member("probes"), "one prompt or more", "a text that is not empty")
+	return in.l.r.Count() == before
 }
 
 // negatable lists the types that can be negated.
@@ -198,18 +197,14 @@ func (l *loader) negatable() (names []string) {
 }
 
 // bad refuses the value of a key.
-func (in *invariantIn) bad(key, allowed string) {
-	in.l.r.bad(in.at+"/"+key, allowed, nil)
-}
+func (in *invariantIn) bad(key, allowed string) { in.l.r.bad(member(in.node, key), allowed, nil) }
 
-func (in *invariantIn) missing(key, allowed string) {
-	in.l.r.refuse(in.at+"/"+key, "missing", allowed)
-}
+func (in *invariantIn) missing(key, allowed string) { in.l.r.missing(in.node, key, allowed) }
 
 // dotAll lets a dot match line ends, and refuses a pattern that does not compile.
 func (in *invariantIn) dotAll(pattern string) string {
 	if _, err := regexp.Compile(pattern); err != nil || pattern == "" {
-		in.l.r.bad(in.at+"/pattern", "a regular expression of package regexp that is not empty", err)
+		in.l.r.bad(in.node.Member("pattern"), "a regular expression of package regexp that is not empty", err)
 		return "."
 	}
 	return "(?s)" + pattern
@@ -218,48 +213,47 @@ func (in *invariantIn) dotAll(pattern string) string {
 // effects finds a function of [Options].Effects.
 func (in *invariantIn) effects(name string) func(state any) []string {
 	own, known := in.l.o.Effects[name]
-	if own == nil {
-		names := slices.Sorted(maps.Keys(in.l.o.Effects))
-		switch {
-		case known:
-			in.l.r.refuse(in.at+"/effects", fmt.Sprintf("Options.Effects[%q] is nil", name), "a function")
-		case len(names) == 0:
-			in.l.r.refuse(in.at+"/effects", fmt.Sprintf("unknown value %q", name),
-				"names in Options.Effects, which has none")
-		default:
-			in.l.r.unknown(in.at+"/effects", name, names)
-		}
-		return func(any) []string { return nil }
+	if own != nil {
+		return played(own)
 	}
-	return played(own)
+	n, names := in.node.Member("effects"), slices.Sorted(maps.Keys(in.l.o.Effects))
+	switch {
+	case known:
+		in.l.r.refuse(n, fmt.Sprintf("Options.Effects[%q] is nil", name), "a function")
+	case len(names) == 0:
+		in.l.r.refuse(n, fmt.Sprintf("unknown value %q", name), "names in Options.Effects, which has none")
+	default:
+		in.l.r.unknown(n, names)
+	}
+	return func(any) []string { return nil }
 }
-
-// argument is the place in the text of a constructor's problem: its last name.
-var argument = regexp.MustCompile(`([A-Za-z]+)(?:\[(\d+)\])?[A-Za-z.]*$`)
 
 // refused adds the problems that a constructor found, at the key that they are about.
 func (in *invariantIn) refused(err error) {
 	for _, err := range fielderror.Apart(err) {
-		at := in.at
-		e := &Error{Err: err}
-		var f *contract.FieldError
-		if errors.As(err, &f) {
-			e = &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
-			if m := argument.FindStringSubmatch(f.Field); m != nil {
-				at = in.keyOf(m[1], m[2])
-			}
+		f, ok := errors.AsType[*contract.FieldError](err)
+		if !ok {
+			in.l.r.causes(in.node, err)
+			continue
 		}
-		place := in.l.r.nearest(at)
-		if at != in.at && e.Problem != "" {
-			e.Value = strictjson.Short(string(place.JSON()))
+		n, e := in.argument(f.Field), &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
+		if n != in.node {
+			e.Value = strictjson.Short(string(n.JSON()))
 		}
-		in.l.r.at(at, place, e)
+		in.l.r.add(n, "", e)
 	}
 }
 
-// keyOf finds the key of an invariant that a constructor calls name: one of that name, or
+// argument finds the value of what a constructor names, such as "values[1]": a key of that name, or
 // else the only one that the type has.
-func (in *invariantIn) keyOf(name, index string) string {
+func (in *invariantIn) argument(field string) node {
+	field = field[strings.LastIndexAny(field, " ")+1:]
+	name, index, listed := strings.Cut(field, "[")
+	if !listed {
+		name = name[strings.LastIndexByte(name, '.')+1:]
+	} else if at := strings.LastIndexByte(name, '.'); at >= 0 {
+		name = name[at+1:]
+	}
 	name = strings.ToLower(name)
 	own := in.l.r.membersOf(in.kind.params).names
 	i := slices.IndexFunc(in.node.Keys, func(key string) bool {
@@ -270,13 +264,10 @@ func (in *invariantIn) keyOf(name, index string) string {
 		i = slices.Index(in.node.Keys, own[0])
 	}
 	if i < 0 {
-		return in.at
+		return in.node
 	}
-	at := strictjson.Join(in.at, in.node.Keys[i])
-	if kid := in.node.Kids[i]; index != "" && kid.Kind == '[' {
-		at += "/" + index
-	}
-	return at
+	index, _, _ = strings.Cut(index, "]")
+	return within(in.node.Kids[i], "/"+index)
 }
 
 // negated holds where check breaks, and breaks where it holds. What is undecided stays so.

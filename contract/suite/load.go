@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -19,7 +16,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -35,6 +31,9 @@ type loader struct {
 	ownKinds []string // the names of Options.Mutators
 	secrets  []string // what variables of the environment stand for
 	others   []error  // of files that the file names, and of the options
+	more     int      // the problems of those that were not kept
+	overHTTP bool     // the agent of the file is asked, over HTTP
+	points   []string
 }
 
 func newLoader(path string, folder *os.Root, o *Options) *loader {
@@ -76,71 +75,73 @@ func (l *loader) suite(data []byte) *Suite {
 		return nil
 	}
 	s := &Suite{root: root}
-	if l.r.fill(part{root, ""}, &s.doc, instead[""]); root.Kind != '{' {
+	if l.r.fill(root, &s.doc, instead[""]); root.Kind != '{' {
 		return s
 	}
-	s.agent = l.agent(s.doc.Agent)
-	l.prompts(&s.doc)
-	var places, placesOfMutation []string
-	l.r.oneOrMore("/contract/invariants", "one invariant or more")
-	s.contract, places = l.invariants(s.doc.Contract.Invariants)
-	s.mutation = s.contract
-	if s.doc.Invariants.node != nil {
-		l.r.oneOrMore("/invariants", "one invariant or more; left out: the contract's")
-		s.mutation, placesOfMutation = l.invariants(s.doc.Invariants)
+	l.overHTTP, l.points = s.doc.Agent != nil && !l.o.OwnWorlds, s.doc.Points
+	s.agent = l.agent(root.Member("agent"), s.doc.Agent)
+	l.prompts(root)
+	contractOf := &s.doc.Contract
+	contractInvariants := l.invariants(contractOf.Invariants.node)
+	l.r.filled(contractOf.Invariants.node, "one invariant or more", "")
+	mutationInvariants := contractInvariants
+	if own := s.doc.Invariants.node; own != nil {
+		l.r.filled(own, "one invariant or more; left out: the contract's", "")
+		mutationInvariants = l.invariants(own)
 	}
-	scenarioPlaces := l.scenarios(s)
-	l.mutations(s)
+	l.scenarios(s)
+	l.mutations(s, mutationInvariants)
 	l.sessions(s)
-	s.weights = l.weights(s.doc.Scoring)
+	s.weights = l.weights(s.doc.Scoring.node)
 	l.cassette(s)
-	l.apply(s, places, placesOfMutation)
 	if l.ok() {
-		l.validate(s, places, scenarioPlaces)
+		l.apply(s, contractInvariants, mutationInvariants)
+	}
+	if l.ok() {
+		l.validate(s)
 	}
 	return s
 }
 
 // prompts holds prompts, points and the name to what they may be.
-func (l *loader) prompts(doc *document) {
-	if l.r.root.Member("golden_prompts") == nil {
-		l.r.refuse("/golden_prompts", "missing", "one prompt or more")
+func (l *loader) prompts(root node) {
+	prompts := root.Member("golden_prompts")
+	if prompts == nil {
+		l.r.missing(root, "golden_prompts", "one prompt or more")
 	}
-	l.r.oneOrMore("/golden_prompts", "one prompt or more")
-	l.r.visible("/contract/name", "a name")
-	for i := range doc.Prompts {
-		l.r.visible("/golden_prompts/"+strconv.Itoa(i), "a text that is not empty")
+	l.r.filled(prompts, "one prompt or more", "a text that is not empty")
+	if points := root.Member("points"); points != nil && len(points.Kids) > 0 {
+		l.r.filled(points, "", "the name of an injection point")
 	}
-	for i := range doc.Points {
-		l.r.visible("/points/"+strconv.Itoa(i), "the name of an injection point")
-	}
+	l.r.visible(within(root, "/contract/name"), "a name")
 }
 
-// scenarios reads the scenarios of the contract, and returns their places.
-func (l *loader) scenarios(s *Suite) (places []string) {
-	first := map[string]string{}
-	for _, item := range l.r.items(s.doc.Contract.Scenarios) {
+// scenarios reads the scenarios of the contract.
+func (l *loader) scenarios(s *Suite) {
+	first := map[string]node{}
+	list := s.doc.Contract.Scenarios.node
+	for _, item := range l.r.items(list) {
 		sc, ok := l.scenario(item)
-		if !ok {
-			continue
+		if ok {
+			l.unique(first, sc.Name, member(item, "name"))
+			s.scenarios = append(s.scenarios, sc)
 		}
-		l.unique(first, sc.Name, item.at+"/name", item.at)
-		s.scenarios, places = append(s.scenarios, sc), append(places, item.at)
 	}
-	l.r.oneOrMore("/contract/chaos_matrix", "one scenario or more")
-	if p := s.doc.Chaos; p.node != nil {
-		var keys faultKeys
-		sc := contract.Scenario{Name: "chaos"}
-		if l.r.fill(p, &keys, nil) {
-			l.faults(&sc, keys)
-			l.unique(first, sc.Name, p.at, p.at)
-			if len(p.node.Keys) == 0 || len(sc.Rules) == 0 && sc.Rewrite == nil && l.r.ok() {
-				l.r.refuse(p.at, "no faults", "one fault or more")
-			}
+	l.r.filled(list, "one scenario or more", "")
+	n := s.doc.Chaos.node
+	if n == nil {
+		return
+	}
+	var keys faultKeys
+	sc := contract.Scenario{Name: "chaos"}
+	if l.r.fill(n, &keys, nil) {
+		l.faults(&sc, n, keys)
+		l.unique(first, sc.Name, n)
+		if len(n.Keys) == 0 || len(sc.Rules) == 0 && sc.Rewrite == nil && l.r.ok() {
+			l.r.refuse(n, "no faults", "one fault or more")
 		}
-		s.scenarios, places = append(s.scenarios, sc), append(places, p.at)
 	}
-	return places
+	s.scenarios = append(s.scenarios, sc)
 }
 
 // onTheNetwork are mutation types of the field that only write terms of networks into a
@@ -150,54 +151,55 @@ var onTheNetwork = []string{"http_header_injection", "payload_size_attack", "con
 	"concurrent_request_pattern", "timeout_manipulation"}
 
 // mutations makes the scenarios of the mutations.
-func (l *loader) mutations(s *Suite) {
+func (l *loader) mutations(s *Suite, invariants []asked) {
 	p := s.doc.Mutations
 	if p == nil {
 		return
 	}
 	o := &mutate.Options{Seed: s.doc.Advanced.Seed, Variants: p.Count, Own: l.o.Mutators}
-	known := map[string]bool{}
-	var names []string
-	for _, k := range mutate.Kinds() {
-		for _, name := range []string{k.Group, k.Name} {
-			if name != "" && !known[name] {
-				known[name] = true
-				names = append(names, name)
+	n, names := s.root.Member("mutations"), mutationNames()
+	if types := n.Member("types"); types != nil {
+		l.r.filled(types, "one type or more", "a kind or a group of mutations")
+		for i, name := range p.Types {
+			switch {
+			case slices.Contains(names, name), name == "encode": // names has each encoding
+				o.Kinds = append(o.Kinds, name)
+			case slices.Contains(onTheNetwork, name):
+				l.r.refuse(types.Kids[i], "a type that only writes terms of networks into a prompt: "+name,
+					"faults in chaos_matrix, as tool_faults with match_url or as rules, which reach the network")
+			default:
+				l.r.unknown(types.Kids[i], names)
 			}
 		}
 	}
-	known["encode"] = true // not among names, which has each encoding
-	for i, name := range p.Types {
-		at := "/mutations/types/" + strconv.Itoa(i)
-		switch {
-		case known[name]:
-			o.Kinds = append(o.Kinds, name)
-		case slices.Contains(onTheNetwork, name):
-			l.r.refuse(at, "a type that only writes terms of networks into a prompt: "+name,
-				"faults in chaos_matrix, as tool_faults with match_url or as rules, which reach the network")
-		default:
-			l.r.unknown(at, name, names)
-		}
-	}
-	if p.Types != nil && len(p.Types) == 0 {
-		l.r.bad("/mutations/types", "one type or more", nil)
-	}
-	o.Weights = l.mutationWeights(p.Weights, o.Kinds)
+	o.Weights = l.mutationWeights(p.Weights.node, o.Kinds)
 	if !l.r.ok() {
 		return
 	}
 	set, err := mutate.New(o)
 	if err != nil {
-		l.r.cause("/mutations", err)
+		l.r.causes(n, err)
 		return
 	}
 	prompts := slices.Clone(s.doc.Prompts)
-	for _, v := range s.mutation {
+	for _, v := range invariants {
 		prompts = append(prompts, v.Probes...)
 	}
 	s.set = set
 	s.mutations, s.unchanged, err = set.Scenarios(context.Background(), prompts)
-	l.r.cause("/mutations", err)
+	l.r.causes(n, err)
+}
+
+// mutationNames are the kinds and groups of mutations, a group before its kinds.
+func mutationNames() (names []string) {
+	for _, k := range mutate.Kinds() {
+		for _, name := range []string{k.Group, k.Name} {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // kindOf is the name of a mutator; "" if it has none. [mutate.New] says what is wrong then.
@@ -214,42 +216,35 @@ func kindOf(m mutate.Mutator) (name string) {
 
 // mutationWeights gives each kind of a group the weight of the group, unless it has one of
 // its own.
-func (l *loader) mutationWeights(p part, kinds []string) map[string]float64 {
-	if p.node == nil {
+func (l *loader) mutationWeights(n node, made []string) map[string]float64 {
+	if n == nil {
 		return nil
 	}
-	if p.node.Kind != '{' {
-		l.r.Wrong(p.node, p.at, "an object")
+	if n.Kind != '{' {
+		l.r.Wrong(n, n.Pointer(), "an object")
 		return nil
 	}
+	names := slices.Sorted(slices.Values(slices.Concat(mutationNames(), l.ownKinds, []string{"encode"})))
 	weights, own := map[string]float64{}, map[string]bool{}
-	all, known := mutate.Kinds(), map[string]bool{"encode": true}
-	for _, k := range all {
-		known[k.Name], known[k.Group] = true, true
-	}
-	for _, name := range l.ownKinds {
-		known[name] = true
-	}
-	delete(known, "")
-	for i, key := range p.node.Keys {
-		at := strictjson.Join(p.at, key)
-		var w float64
-		if !l.r.Bind(p.node.Kids[i], at, reflect.ValueOf(&w).Elem(), strictjson.Tag{}) {
+	for i, key := range n.Keys {
+		kid, w := n.Kids[i], 0.0
+		if !l.r.Bind(kid, kid.Pointer(), reflect.ValueOf(&w).Elem(), strictjson.Tag{}) {
 			continue
 		}
-		switch {
-		case !known[key]:
-			names := slices.Sorted(maps.Keys(known))
-			l.r.at(at, p.node.Key(i), &Error{Problem: "unknown field",
-				Allowed: "a kind or a group of mutations: " + listed(names) + text.Meant(key, names)})
-		case !(w > 0):
-			l.r.bad(at, "a number above 0", nil)
+		if !slices.Contains(names, key) {
+			l.r.addAtName(n, i, &Error{Problem: "unknown field",
+				Allowed: "a kind or a group of mutations: " + oneOf(key, names)})
+			continue
 		}
-		group, made := false, p.node.Kids[i].Kind != '0' || len(kinds) == 0
-		for _, k := range all {
-			if k.Name == key || k.Group == key || key == "encode" && strings.HasPrefix(k.Name, "encode") {
-				made = made || slices.Contains(kinds, k.Name) || slices.Contains(kinds, k.Group) ||
-					strings.HasPrefix(k.Name, "encode") && slices.Contains(kinds, "encode")
+		if !(w > 0) {
+			l.r.bad(kid, "a number above 0", nil)
+		}
+		group, isMade := false, len(made) == 0 || slices.Contains(l.ownKinds, key)
+		for _, k := range mutate.Kinds() {
+			encodes := strings.HasPrefix(k.Name, "encode")
+			if k.Name == key || k.Group == key || key == "encode" && encodes {
+				isMade = isMade || slices.Contains(made, k.Name) || slices.Contains(made, k.Group) ||
+					encodes && slices.Contains(made, "encode")
 			}
 			if k.Group == key && k.Name != key {
 				group = true
@@ -261,27 +256,26 @@ func (l *loader) mutationWeights(p part, kinds []string) map[string]float64 {
 		if !group {
 			weights[key], own[key] = w, true
 		}
-		made = made || slices.Contains(l.ownKinds, key)
-		if !made && known[key] {
-			l.r.refuse(at, "a weight of what types does not name: "+key, "kinds and groups that are made")
+		if !isMade {
+			l.r.refuse(kid, "a weight of what types does not name: "+key, "kinds and groups that are made")
 		}
 	}
 	return weights
 }
 
 // weights reads the weights of the score.
-func (l *loader) weights(p part) scoring.Weights {
-	if p.node == nil {
+func (l *loader) weights(n node) scoring.Weights {
+	if n == nil {
 		return scoring.DefaultWeights()
 	}
-	if p.node.Kind == '{' && p.node.Member("weights") != nil {
-		if !l.r.only(p, []string{"weights"}, nil) {
+	if n.Kind == '{' && n.Member("weights") != nil {
+		if !l.r.only(n, []string{"weights"}, nil) {
 			return scoring.Weights{}
 		}
-		p = part{p.node.Member("weights"), p.at + "/weights"}
+		n = n.Member("weights")
 	}
 	var keys scoringPart
-	if !l.r.fill(p, &keys, nil) {
+	if !l.r.fill(n, &keys, nil) {
 		return scoring.Weights{}
 	}
 	w := scoring.Weights(keys)
@@ -292,9 +286,9 @@ func (l *loader) weights(p part) scoring.Weights {
 		var f *scoring.FieldError
 		errors.As(err, &f)
 		if key, ok := strings.CutPrefix(f.Field, "weights."); ok {
-			l.r.bad(p.at+"/"+key, f.Allowed, nil)
+			l.r.bad(member(n, key), f.Allowed, nil)
 		} else {
-			l.r.refuse(p.at, fmt.Sprintf("weights that sum to %.6g", f.Value), "weights that sum to "+f.Allowed)
+			l.r.refuse(n, fmt.Sprintf("weights that sum to %.6g", f.Value), "weights that sum to "+f.Allowed)
 		}
 	}
 	return w
@@ -302,141 +296,97 @@ func (l *loader) weights(p part) scoring.Weights {
 
 // cassette opens the cassette of the file.
 func (l *loader) cassette(s *Suite) {
-	name := s.doc.Cassette
+	name, n := s.doc.Cassette, s.root.Member("cassette")
 	if name == "" {
 		return
 	}
-	const at = "/cassette"
+	if l.overHTTP {
+		l.r.refuse(n, "a cassette cannot be played to the agent, which is behind HTTP: it makes its requests itself",
+			"no cassette here, or "+inGoAllowed)
+	}
 	if _, err := l.folder.Stat(name); err != nil && (!errors.Is(err, fs.ErrNotExist) || !filepath.IsLocal(name)) {
-		l.r.bad(at, "a file in the folder of the suite", err)
+		l.r.bad(n, "a file in the folder of the suite", err)
 		return
 	}
 	if !l.ok() {
 		return
 	}
 	tape, err := cassette.Open(filepath.Join(l.dir, name), l.o.Cassette)
-	if err != nil {
-		l.r.cause(at, err)
-		return
-	}
+	l.r.causes(n, err)
 	s.tape = tape
 }
 
-// apply leaves each matrix the invariants that are asked in it, and refuses those that are
+// apply gives each matrix the invariants that are asked in it, and refuses those that are
 // asked in none.
-func (l *loader) apply(s *Suite, places, placesOfMutation []string) {
-	if !l.ok() {
+func (l *loader) apply(s *Suite, ofContract, ofMutations []asked) {
+	own := s.doc.Invariants.node
+	if own != nil && s.set == nil {
+		l.r.refuse(own, "invariants of mutations without mutations", "with mutations; else in contract/invariants")
 		return
 	}
-	here := &scope{scenarios: s.scenarios}
-	inMutations, inReplays := &scope{scenarios: s.mutations}, &scope{scenarios: s.replays(dummyWorld)}
-	own := s.doc.Invariants.node != nil
-	switch {
-	case own && s.set == nil:
-		l.r.refuse("/invariants", "invariants of mutations without mutations",
-			"with mutations; else in contract/invariants")
-	case own:
-		for i, v := range s.mutation {
-			if !inMutations.applies(v.Applies) {
-				l.r.refuse(placesOfMutation[i]+"/when", "an invariant that is asked in no mutation: "+v.Name,
-					"always or any_chaos_active")
-			}
+	here, played, mutated := s.asks(ofContract, s.scenarios), s.asks(ofContract, s.replays(nil)), s.asks(ofMutations, s.mutations)
+	for i, v := range ofContract {
+		if here[i] {
+			s.contract = append(s.contract, v.Invariant)
+		}
+		if played[i] {
+			s.played = append(s.played, v.Invariant)
+		}
+		if !here[i] && !played[i] && (own != nil || !mutated[i]) {
+			l.r.refuse(whenOf(v), "an invariant that is asked in no scenario: "+v.Name,
+				"what fits a scenario of chaos_matrix, in when and in scenarios")
 		}
 	}
-	s.played = inReplays.asked(s.contract)
-	s.mutation = inMutations.asked(s.mutation)
-	for i, v := range s.contract {
-		if !here.applies(v.Applies) && !inReplays.applies(v.Applies) && (own || !inMutations.applies(v.Applies)) {
-			l.r.refuse(places[i]+"/when", "an invariant that is asked in no scenario: "+v.Name,
-				"a value of when that fits a scenario of chaos_matrix")
+	for i, v := range ofMutations {
+		if mutated[i] {
+			s.mutation = append(s.mutation, v.Invariant)
+		} else if own != nil {
+			l.r.refuse(whenOf(v), "an invariant that is asked in no mutation: "+v.Name, "always or any_chaos_active")
 		}
 	}
-	s.contract = here.asked(s.contract)
 	const allowed = "an invariant that is asked there: left out, when is always"
-	switch {
+	switch root := s.root; {
 	case s.useless():
-		l.r.refuse("/scoring", "weights of parts alone that this file does not have",
+		l.r.refuse(member(root, "scoring"), "weights of parts alone that this file does not have",
 			"a weight above 0 of the contract, or of another part of this file")
 	case len(s.contract) == 0:
-		l.r.refuse("/contract/invariants", "no invariant of the contract's scenarios", allowed)
+		l.r.refuse(s.doc.Contract.Invariants.node, "no invariant of the contract's scenarios", allowed)
 	case s.set != nil && len(s.mutation) == 0:
-		l.r.refuse("/mutations", "no invariant of mutations", allowed)
+		l.r.refuse(root.Member("mutations"), "no invariant of mutations", allowed)
 	case len(s.sessions) > 0 && len(s.played) == 0:
-		l.r.refuse("/replays/sessions", "no invariant of sessions", allowed)
+		l.r.refuse(s.doc.Replays.Sessions.node, "no invariant of sessions", allowed)
 	}
 }
 
-// A scope is the scenarios of a matrix, with what was found out about them.
-type scope struct {
-	scenarios []contract.Scenario
-	known     map[contract.Applies]bool
+// asks reports of each invariant whether it is asked in one of the scenarios.
+func (s *Suite) asks(list []asked, scenarios []contract.Scenario) []bool {
+	m := &contract.Matrix{Points: s.doc.Points, Scenarios: scenarios}
+	is := make([]bool, len(list))
+	for i, v := range list {
+		m.Invariants = append(m.Invariants, v.Invariant)
+		is[i] = true
+	}
+	for _, i := range m.Unasked() {
+		is[i] = false
+	}
+	return is
 }
 
-// asked are the invariants that apply in one of the scenarios.
-func (s *scope) asked(list []contract.Invariant) (some []contract.Invariant) {
-	for _, v := range list {
-		if s.applies(v.Applies) {
-			some = append(some, v)
-		}
+// whenOf is the key that says where an invariant is asked.
+func whenOf(v asked) node {
+	if n := v.node.Member("when"); n != nil {
+		return n
 	}
-	return some
+	return member(v.node, "scenarios")
 }
-
-// applies reports whether a value holds in one of the scenarios. A matrix knows: it has no
-// cells if its invariant is never asked.
-func (s *scope) applies(a contract.Applies) bool {
-	if a == contract.Always {
-		return len(s.scenarios) > 0
-	}
-	if holds, ok := s.known[a]; ok {
-		return holds
-	}
-	v := contract.Invariant{Name: "any", Severity: contract.Low, Applies: a, Probes: []string{"?"},
-		Check: func(context.Context, *contract.Observation) error { return nil }}
-	holds := slices.ContainsFunc(s.scenarios, func(one contract.Scenario) bool {
-		m := &contract.Matrix{NewWorld: dummyWorld, Invariants: []contract.Invariant{v},
-			Scenarios: []contract.Scenario{one}}
-		return len(m.Cells()) > 0
-	})
-	if s.known == nil {
-		s.known = map[contract.Applies]bool{}
-	}
-	s.known[a] = holds
-	return holds
-}
-
-// dummyWorld stands for worlds where a matrix is only checked.
-func dummyWorld(context.Context) (*contract.World, error) { return nil, errNoWorld }
-
-// element is the place in a matrix that an error of it names.
-var element = regexp.MustCompile(`^(Invariants|Scenarios)\[(\d+)\]`)
 
 // validate finds what the matrices do not allow.
-func (l *loader) validate(s *Suite, invariants, scenarios []string) {
-	for name, m := range s.Matrices(dummyWorld) {
-		for _, err := range fielderror.Apart(m.Validate()) {
-			at := placeOf(name)
-			var f *contract.FieldError
-			if errors.As(err, &f) && name == contractMatrix {
-				if found := element.FindStringSubmatch(f.Field); found != nil {
-					list := map[string][]string{"Invariants": invariants, "Scenarios": scenarios}[found[1]]
-					if i, _ := strconv.Atoi(found[2]); i < len(list) {
-						at = list[i]
-					}
-				}
-			}
-			l.r.at(at, l.r.nearest(at), &Error{Err: err})
+func (l *loader) validate(s *Suite) {
+	parts := map[string]string{contractMatrix: "contract", mutationMatrix: "mutations", replayMatrix: "replays"}
+	for name, m := range s.Matrices(nil) {
+		if m.NewWorld == nil && m.World == nil {
+			m.NewWorld = noWorlds
 		}
+		l.r.causes(s.root.Member(parts[name]), m.Validate())
 	}
-}
-
-// placeOf is the part of the file that a matrix is made of.
-func placeOf(matrix string) string {
-	switch matrix {
-	case mutationMatrix:
-		return "/mutations"
-	case replayMatrix:
-		return "/replays"
-	}
-	return "/contract"
 }

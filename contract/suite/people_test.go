@@ -91,7 +91,7 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 			`s.yaml:6:12: contract/invariants/0/id: bad value "a b"; allowed: letters`,
 			`s.yaml:6:39: contract/invariants/0/pattern: bad value "("`,
 			`s.yaml:6:54: contract/invariants/0/severity: bad value "top"; allowed: one of critical, high`,
-			`s.yaml:6:65: contract/invariants/0/when: unknown value "ever"; allowed: always, `,
+			`s.yaml:6:65: contract/invariants/0/when: unknown value "ever"; allowed: one of always, `,
 			`s.yaml:6:79: contract/invariants/0/probes: bad value []; allowed: one prompt or more`,
 			`s.yaml:6:83: contract/invariants/0/extra: unknown field; allowed: one of id, `,
 		}},

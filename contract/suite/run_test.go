@@ -165,6 +165,22 @@ mutations: {types: [upper]}
 	assert.Equal(t, scoring.Pass, result.Verdict)
 }
 
+// A file with twins can pass: an invariant whose premise the faults of a scenario do not meet is
+// asked in the others alone.
+func TestAFileWithTwins(t *testing.T) {
+	s := loaded(t, contractOf("{type: delay_changes_nothing}\n{type: retry_changes_nothing}", calmly+
+		"\n{name: slow, tool_faults: [{tool: refund, mode: slow}]}"+
+		"\n{name: once, rules: [{target: refund, fault: {kind: error, params: {message: service unavailable}}, limit: 1}]}"), nil)
+	for _, m := range s.Matrices(world(2)) {
+		r, err := m.Run(t.Context(), inBubbles(t, m))
+		require.NoError(t, err)
+		assert.Equal(t, scoring.Pass, r.Score.Verdict, r.Score.Why)
+		assert.Equal(t, 4, r.Score.Decided)
+		assert.True(t, r.Cells[3].DoesNotApply, "a delay is no failure: %s", r.Cells[3].Why)
+		assert.True(t, r.Cells[4].DoesNotApply, "a failure is no delay: %s", r.Cells[4].Why)
+	}
+}
+
 // Without worlds from Go and without an agent in the file a run is an error that says so.
 func TestNoWorlds(t *testing.T) {
 	s, err := suite.Load("testdata/refunds.yaml", options())
@@ -268,8 +284,8 @@ func TestCassette(t *testing.T) {
 func TestACassetteNeedsWorlds(t *testing.T) {
 	t.Setenv("SHAKEDOWN_CASSETTE", "record")
 	text := contractOf("{type: completes}", calmly) + "cassette: tape.json\nagent: {endpoint: 'http://127.0.0.1:1/'}\n"
-	s, err := suite.Load(written(t, "s.yaml", text), nil)
-	require.NoError(t, err)
+	assert.Contains(t, problemsOf(t, text, nil)[0], "s.yaml:9:11: cassette: a cassette cannot be played to the agent")
+	s := loaded(t, text, &suite.Options{OwnWorlds: true})
 	t.Cleanup(func() { _ = s.Close() })
 	for _, m := range s.Matrices(nil) {
 		_, err := m.Run(t.Context(), nil)

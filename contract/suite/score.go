@@ -44,7 +44,7 @@ type Result struct {
 // decided cell, is an error unless o allows it. With an error the parts and the verdict of
 // the result are set all the same.
 func (s *Suite) Score(reports map[string]*contract.Report, o *scoring.OverallOptions) (*Result, error) {
-	own := maps.Collect(s.Matrices(dummyWorld))
+	own := maps.Collect(s.Matrices(noWorlds))
 	list := fields.List()
 	checkReports(list, own, reports)
 	if err := list.Err(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,29 +46,32 @@ func (l *loader) sessions(s *Suite) {
 	if s.doc.Replays == nil {
 		return
 	}
-	items := l.r.items(s.doc.Replays.Sessions)
-	if n := s.doc.Replays.Sessions.node; n != nil && n.Kind == '[' && len(items) == 0 {
-		l.r.bad("/replays/sessions", "one session or more", nil)
+	list := s.doc.Replays.Sessions.node
+	if list != nil && list.Kind == '[' && len(list.Kids) == 0 {
+		l.r.bad(list, "one session or more", nil)
 	}
-	first := map[string]string{}
-	for _, item := range items {
+	first := map[string]node{}
+	for _, item := range l.r.items(list) {
 		one, ok := l.session(item)
 		if one.Session == nil {
 			continue
 		}
 		if c := one.Contract; c != "" && c != s.doc.Contract.Name {
-			l.r.at(item.at, item.node, &Error{Problem: fmt.Sprintf("a session of an unknown contract %q", c),
-				Allowed: fmt.Sprintf("%q, the contract of this file", s.doc.Contract.Name)})
+			l.r.refuse(item, fmt.Sprintf("a session of an unknown contract %q", c),
+				fmt.Sprintf("%q, the contract of this file", s.doc.Contract.Name))
 		}
 		if one.Name != "" {
-			l.unique(first, one.Name, item.at, item.at)
+			l.unique(first, one.Name, item)
+		}
+		if l.overHTTP && len(one.Calls) > 0 {
+			l.r.refuse(item, "this session cannot be played to the agent, which is behind HTTP: it has tools of its own, "+
+				"and cannot be given the answers that this session has", "no sessions here, or "+inGoAllowed)
 		}
 		if !ok {
 			continue
 		}
-		if _, err := playedScenarios([]session{one}, noWorld); err != nil {
-			l.r.cause(item.at, err)
-		}
+		_, err := playedScenarios([]session{one}, noWorld)
+		l.r.causes(item, err)
 		s.sessions = append(s.sessions, one)
 	}
 }
@@ -78,26 +81,26 @@ func noWorld(context.Context, *session, chaos.ToolRegistry) (*contract.World, er
 }
 
 // session reads one session, in place or in a file.
-func (l *loader) session(p part) (session, bool) {
-	if p.node.Kind != '{' {
-		return session{}, l.r.Wrong(p.node, p.at, "an object")
+func (l *loader) session(n node) (session, bool) {
+	if n.Kind != '{' {
+		return session{}, l.r.Wrong(n, n.Pointer(), "an object")
 	}
-	if p.node.Member("file") == nil {
-		return l.r.session(p)
+	if n.Member("file") == nil {
+		return l.r.session(n)
 	}
 	var keys sessionFile
-	if !l.r.fill(p, &keys, nil) {
+	if !l.r.fill(n, &keys, nil) {
 		return session{}, false
 	}
 	f, err := l.folder.Open(keys.File)
 	if err != nil {
-		l.r.bad(p.at+"/file", "a file in the folder of the suite", err)
+		l.r.bad(n.Member("file"), "a file in the folder of the suite", err)
 		return session{}, false
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
-		l.r.bad(p.at+"/file", "a file that can be read", err)
+		l.r.bad(n.Member("file"), "a file that can be read", err)
 		return session{}, false
 	}
 	other := newReader(filepath.Join(l.dir, keys.File))
@@ -107,114 +110,110 @@ func (l *loader) session(p part) (session, bool) {
 		if root.Kind != '{' {
 			other.Wrong(root, "", "an object")
 		} else {
-			one, ok = other.session(part{root, ""})
+			one, ok = other.session(root)
 		}
 	}
-	list, more := other.problems()
-	l.others, l.r.more = append(l.others, list...), l.r.more+more
+	list, more := other.List()
+	l.others, l.more = append(l.others, list...), l.more+more
 	return one, ok && len(list) == 0
 }
 
 // session reads a session of either form.
-func (r *reader) session(p part) (session, bool) {
-	if p.node.Member("format") != nil {
-		s, err := replay.Read(p.node.JSON())
-		for _, err := range fielderror.Apart(err) {
-			at, e := p.at, &Error{Err: err}
-			var f *contract.FieldError
-			if errors.As(err, &f) {
-				at += pointerOf(f.Field)
-				e = &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
-				if f.Value != nil {
-					e.Value = fmt.Sprint(f.Value)
-				}
-			}
-			r.at(at, r.nearest(at), e)
-		}
+func (r *reader) session(n node) (session, bool) {
+	if n.Member("format") != nil {
+		s, err := replay.Read(n.JSON())
+		r.refused(err, func(field string) node { return within(n, pointerOf(field)) })
 		return session{Session: s}, err == nil
 	}
 	var keys sessionKeys
-	fits := r.fill(p, &keys, map[string]string{"context": "none: an agent gets its context in Go"})
+	fits := r.fill(n, &keys, map[string]string{"context": "none: an agent gets its context in Go"})
 	s := &replay.Session{Name: keys.ID, Contract: keys.Contract, Prompts: []string{keys.Input},
 		ExpectedFailure: keys.ExpectedFailure, Source: replay.Origin{Dialect: keys.Source, ID: keys.Name}}
 	if keys.CapturedAt != "" {
 		at, err := time.Parse(time.RFC3339, keys.CapturedAt)
 		if err != nil {
-			r.bad(p.at+"/captured_at", "a time as 2026-05-04T03:02:01Z (RFC 3339)", nil)
+			r.bad(n.Member("captured_at"), "a time as 2026-05-04T03:02:01Z (RFC 3339)", nil)
 			fits = false
 		}
 		s.Source.CapturedAt = at
 	}
 	var at time.Duration
-	for _, item := range r.items(keys.Responses) {
+	for _, item := range r.items(keys.Responses.node) {
 		c, ok := r.response(item)
 		fits = fits && ok
 		c.At = at
 		at += c.Took
 		s.Calls = append(s.Calls, c)
 	}
-	return session{Session: s, byOrder: true}, fits && r.valid(p, s)
-}
-
-// valid holds a session of the field's form to what ours may be.
-func (r *reader) valid(p part, s *replay.Session) bool {
-	err := s.Validate()
-	for _, err := range fielderror.Apart(err) {
-		at, e := p.at, &Error{Err: err}
-		var f *contract.FieldError
-		if errors.As(err, &f) {
-			e = &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
-			if f.Value != nil {
-				e.Value = fmt.Sprintf("%q", f.Value)
-			}
-			if f.Field == "name" {
-				at += "/id"
-			} else if found := callField.FindStringSubmatch(f.Field); found != nil {
-				at += "/tool_responses/" + found[1]
-			}
-		}
-		r.at(at, r.nearest(at), e)
+	if !fits {
+		return session{Session: s, byOrder: true}, false
 	}
-	return err == nil
+	err := s.Validate()
+	r.refused(err, func(field string) node {
+		var call int
+		if field == "name" {
+			return member(n, "id")
+		}
+		if got, _ := fmt.Sscanf(field, "calls[%d]", &call); got == 1 {
+			return within(n, fmt.Sprintf("/tool_responses/%d", call))
+		}
+		return n
+	})
+	return session{Session: s, byOrder: true}, err == nil
 }
 
-var callField = regexp.MustCompile(`^calls\[(\d+)\]`)
+// refused adds the problems of a session, each at the value of its field.
+func (r *reader) refused(err error, at func(field string) node) {
+	for _, err := range fielderror.Apart(err) {
+		f, ok := errors.AsType[*contract.FieldError](err)
+		if !ok {
+			r.causes(at(""), err)
+			continue
+		}
+		e := &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
+		switch value := f.Value.(type) {
+		case nil:
+		case string:
+			e.Value = strconv.Quote(value)
+		default:
+			e.Value = fmt.Sprint(value)
+		}
+		r.add(at(f.Field), "", e)
+	}
+}
 
 // response reads one answer of a tool.
-func (r *reader) response(p part) (findings.Call, bool) {
+func (r *reader) response(n node) (findings.Call, bool) {
 	var keys responseKeys
-	if !r.fill(p, &keys, nil) || p.node.Kind != '{' {
+	if !r.fill(n, &keys, nil) {
 		return findings.Call{}, false
 	}
 	c := findings.Call{Tool: keys.Tool, Missing: []findings.Part{findings.Args},
 		Took: time.Duration(keys.LatencyMS) * time.Millisecond}
-	n := keys.Response.node
-	if s := keys.Status; s != nil && (*s == 0 || *s >= 400) {
-		c.Error = &findings.CallError{Status: *s, Text: fmt.Sprintf("status %d", *s)}
-		if n != nil && n.Kind == '"' && n.Text != "" {
-			c.Error.Text = n.Text
-		} else if n != nil && n.Kind != '"' && n.Kind != 'n' {
-			c.Error.Text = string(n.JSON())
-		}
-		if *s == 0 && n == nil {
-			c.Error.Text = "the call failed"
-		}
-		return c, *s <= 599 || r.badStatus(p)
-	}
-	if n == nil {
-		r.refuse(p.at+"/response", "missing", "the result of the tool; without it the session has a hole")
+	result := keys.Response.node
+	if s := keys.Status; s != nil && (*s != 0 && *s < 100 || *s > 599) {
+		r.bad(n.Member("status"), "0, or a status from 100 to 599", nil)
 		return c, false
 	}
-	if s := keys.Status; s != nil && (*s < 100 || *s > 599) {
-		return c, r.badStatus(p)
+	if s := keys.Status; s != nil && (*s == 0 || *s >= 400) {
+		c.Error = &findings.CallError{Status: *s, Text: fmt.Sprintf("status %d", *s)}
+		switch {
+		case result == nil && *s == 0:
+			c.Error.Text = "the call failed"
+		case result == nil || result.Kind == 'n':
+		case result.Kind != '"':
+			c.Error.Text = string(result.JSON())
+		case result.Text != "":
+			c.Error.Text = result.Text
+		}
+		return c, true
 	}
-	c.Result = json.RawMessage(n.JSON())
+	if result == nil {
+		r.missing(n, "response", "the result of the tool; without it the session has a hole")
+		return c, false
+	}
+	c.Result = json.RawMessage(result.JSON())
 	return c, true
-}
-
-func (r *reader) badStatus(p part) bool {
-	r.bad(p.at+"/status", "0, or a status from 100 to 599", nil)
-	return false
 }
 
 // pointerOf is a place such as "calls[2].tool" or "/calls/2/tool" as a JSON pointer.

@@ -50,6 +50,12 @@ type Options struct {
 	Plan *planjson.Options
 	// Cassette are the settings of the cassette that the file names.
 	Cassette *cassette.Options
+	// Variables are the variables of the environment that the file may name, and Hosts those
+	// to which it may send prompts, each with or without its port. nil: any; an empty list: none.
+	Variables, Hosts []string
+	// OwnWorlds says that [Suite.Matrices] is given a function, so that what the file's agent
+	// behind HTTP cannot do is no problem of the file.
+	OwnWorlds bool
 }
 
 // A Suite is a file that was read. It is immutable and safe for concurrent use.
@@ -151,7 +157,11 @@ func (s *Suite) Matrices(fresh func(context.Context) (*contract.World, error)) i
 			}
 		}
 		if len(s.sessions) > 0 {
-			yield(replayMatrix, s.matrix(s.played, s.replays(newWorld)))
+			m := s.matrix(s.played, s.replays(newWorld))
+			if newWorld == nil && s.agent != nil {
+				s.askSessions(m)
+			}
+			yield(replayMatrix, m)
 		}
 	}
 }
@@ -160,7 +170,8 @@ func (s *Suite) Matrices(fresh func(context.Context) (*contract.World, error)) i
 func (s *Suite) matrix(invariants []contract.Invariant, scenarios []contract.Scenario) *contract.Matrix {
 	return &contract.Matrix{Name: s.doc.Contract.Name, Points: slices.Clone(s.doc.Points),
 		Prompts: slices.Clone(s.doc.Prompts), Invariants: slices.Clone(invariants), Scenarios: slices.Clone(scenarios),
-		Trials: s.doc.Trials, Seed: s.doc.Advanced.Seed, Timeout: s.doc.Timeout, ShareObservations: s.doc.Share}
+		Trials: s.doc.Trials, Seed: s.doc.Advanced.Seed, Timeout: s.doc.Timeout, ShareObservations: s.doc.Share,
+		AllowInconclusive: s.doc.AllowInconclusive}
 }
 
 // give gives a matrix its worlds; without a function, that of the file's agent.
@@ -169,13 +180,27 @@ func (s *Suite) give(m *contract.Matrix, newWorld func(context.Context) (*contra
 	case newWorld != nil:
 		m.NewWorld = newWorld
 	case s.agent == nil:
-		m.NewWorld = dummyWorld
+		m.NewWorld = noWorlds
 	case s.tape != nil:
 		m.NewWorld = func(context.Context) (*contract.World, error) { return nil, errNoTape }
 	default:
 		m.World, m.Reset = s.agent.world()
+		m.Secrets = slices.Clone(s.agent.secrets)
 	}
 }
+
+// askSessions gives the file's agent the scenarios of sessions without calls, which need no tools.
+func (s *Suite) askSessions(m *contract.Matrix) {
+	for i := range m.Scenarios {
+		if len(s.sessions[i].Calls) == 0 {
+			m.Scenarios[i].NewWorld = nil
+			s.give(m, nil)
+		}
+	}
+}
+
+// noWorlds stands for worlds where a file has no agent and Go gives none.
+func noWorlds(context.Context) (*contract.World, error) { return nil, errNoWorld }
 
 var (
 	errNoWorld = errors.New("suite: no worlds: give a function to Suite.Matrices, or an agent in the file")

@@ -62,8 +62,7 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 	var second yaml.Node
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		r.at("", (&strictjson.Node{}).At(y.offset(&second)),
-			&Error{Problem: "a second document", Allowed: "one document"})
+		r.refuse((&strictjson.Node{}).At(y.offset(&second)), "a second document", "one document")
 	case err != io.EOF:
 		y.unparsed(err)
 		return nil
@@ -187,7 +186,7 @@ func (y *yamlReader) alias(name, text string) int {
 
 // syntax adds what keeps the document from being read at all.
 func (y *yamlReader) syntax(offset int, err error) {
-	y.r.at("", (&strictjson.Node{}).At(offset), &Error{Problem: "syntax", Err: err, Allowed: "YAML: levels are " +
+	y.r.add((&strictjson.Node{}).At(offset), "", &Error{Problem: "syntax", Err: err, Allowed: "YAML: levels are " +
 		"indented by spaces, : and - have a space behind them, and texts with other signs are quoted"})
 }
 
@@ -248,7 +247,7 @@ func (y *yamlReader) value(n *yaml.Node, path []string, place *yaml.Node) *stric
 	case yaml.SequenceNode:
 		into.Kind = '['
 		for i, kid := range n.Content {
-			into.Kids = append(into.Kids, y.value(kid, append(path, strconv.Itoa(i)), inner(kid)))
+			into.AddElement(y.value(kid, append(path, strconv.Itoa(i)), inner(kid)))
 		}
 	case yaml.MappingNode:
 		into.Kind = '{'
@@ -347,8 +346,11 @@ func (y *yamlReader) refuse(n *strictjson.Node, path []string, problem, allowed 
 		pointer = strictjson.Join(pointer, key)
 	}
 	e := &Error{Problem: problem, Allowed: allowed}
-	y.r.at(pointer, n, e)
-	y.r.spelled[e.place()] = e
+	line, column := y.r.Place(n)
+	if y.r.placed(e, pointer, line, column) {
+		y.r.AddError(e)
+		y.r.spelled[place{e.Pointer, line, column}] = true
+	}
 }
 
 // stop is refuse for what cannot be read on.

@@ -2,16 +2,19 @@ package trace
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -141,13 +144,39 @@ func ReadLines(r io.Reader, o *ReadOptions) (*SampleList, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := lineReader{
-		wrong: fields.ListUpTo(maxReported),
-		in:    bufio.NewReaderSize(io.LimitReader(r, options.MaxBytes+1), maxLine+2), left: options.MaxBytes,
-		max: options.MaxSamples, texts: make(map[string]string),
+	d := lineReader{wrong: fields.ListUpTo(maxReported), texts: make(map[string]string)}
+	d.reader.Special = map[reflect.Type]strictjson.Special{
+		reflect.TypeFor[time.Duration](): {Shape: nanoseconds, Bind: d.duration},
 	}
-	if err := d.readAll(); err != nil {
-		return nil, err
+	in := &io.LimitedReader{R: r, N: options.MaxBytes + 1}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine+2)
+	for lines.Scan() {
+		d.line++
+		switch {
+		case in.N <= 0:
+			d.refuse("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
+		case d.line == 1:
+			d.header(lines.Bytes())
+		case len(d.found.Samples) >= options.MaxSamples:
+			d.refuse("input", fielderror.Found("too long"), fmt.Sprintf("at most %d samples", options.MaxSamples))
+		default:
+			d.sample(lines.Bytes())
+			continue
+		}
+		if d.wrong.Count() > 0 {
+			break // what follows is meaningless
+		}
+	}
+	switch {
+	case errors.Is(lines.Err(), bufio.ErrTooLong):
+		d.line++
+		d.refuse("line", fielderror.Found("too long"), fmt.Sprintf("at most %d bytes", maxLine))
+	case lines.Err() != nil:
+		return nil, lines.Err()
+	case d.line == 0:
+		d.line = 1
+		d.refuse("header", nil, headerAllowed)
 	}
 	if err := d.wrong.Err(); err != nil {
 		return nil, err
@@ -155,86 +184,84 @@ func ReadLines(r io.Reader, o *ReadOptions) (*SampleList, error) {
 	return &d.found, nil
 }
 
+const headerAllowed = `a first line {"format":"shakedown/samples","version":1,"epoch":"…"} with a time in RFC 3339`
+
 type lineReader struct {
-	in    *bufio.Reader
-	left  int64
-	max   int
-	line  int
-	texts map[string]string // each text once, however often it occurs
-	seen  [][]byte          // the names of the members of the line
-	wrong *fielderror.List
-	found SampleList
+	reader strictjson.Reader
+	line   int
+	texts  map[string]string // each text once, however often it occurs
+	wrong  *fielderror.List
+	found  SampleList
 }
 
 func (d *lineReader) refuse(field string, value any, allowed string) {
 	d.wrong.Add(fields.Wrong(field, value, allowed).At(d.line, 0))
 }
 
-// readAll reads to the end, or to a problem after which the rest is meaningless.
-// The error is that of the underlying reader.
-func (d *lineReader) readAll() error {
-	for {
-		text, err := d.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		switch {
-		case d.left < 0:
-			d.refuse("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
-			return nil
-		case text == nil:
-			d.refuse("line", fielderror.Found("too long"), fmt.Sprintf("at most %d bytes", maxLine))
-		case d.line == 1:
-			if !d.header(text) {
-				return nil
-			}
-		case len(d.found.Samples) >= d.max:
-			d.refuse("input", fielderror.Found("too long"), fmt.Sprintf("at most %d samples", d.max))
-			return nil
-		default:
-			d.sample(text)
-		}
+// header reads the first line: without it the epoch of the samples is unknown.
+func (d *lineReader) header(text []byte) {
+	var h struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+		Epoch   string `json:"epoch"`
 	}
-	if d.line == 0 {
-		d.line = 1
-		d.refuse("header", nil, headerAllowed)
+	if !d.bind(text, &h) {
+		return
 	}
-	return nil
+	epoch, err := time.Parse(time.RFC3339Nano, h.Epoch)
+	switch epoch = epoch.UTC(); {
+	case h.Format != linesFormat || h.Version != linesVersion:
+		d.refuse("header", string(text), headerAllowed)
+	case err != nil || !writableTime(epoch):
+		d.refuse("epoch", h.Epoch, "a time in RFC 3339")
+	}
+	d.found.Epoch = epoch
 }
 
-// next returns the next line without its end; nil if it is too long.
-func (d *lineReader) next() ([]byte, error) {
-	text, err := d.in.ReadSlice('\n')
-	d.left -= int64(len(text))
-	if len(text) == 0 && err != nil {
-		return nil, err
+func (d *lineReader) sample(text []byte) {
+	var s timeline.Sample
+	if !d.bind(text, &s) {
+		return
 	}
-	d.line++
-	if err == bufio.ErrBufferFull {
-		return nil, d.skip()
+	if err := s.Validate(); err != nil {
+		d.wrong.Add(fields.Because("sample", s.Target, err, "").At(d.line, 0))
+		return
 	}
-	if err != nil && err != io.EOF {
-		return nil, err
+	for _, name := range []*string{&s.Caller, &s.Target, &s.Class, &s.Lane, (*string)(&s.Type), &s.Fault, &s.Rule} {
+		if known, ok := d.texts[*name]; ok {
+			*name = known
+		} else {
+			d.texts[*name] = *name
+		}
 	}
-	if text = bytes.TrimSuffix(text, []byte("\n")); len(text) > maxLine {
-		return nil, nil
-	}
-	return text, nil
+	d.found.Samples = append(d.found.Samples, s)
 }
 
-// skip skips the rest of a line.
-func (d *lineReader) skip() error {
-	for {
-		rest, err := d.in.ReadSlice('\n')
-		d.left -= int64(len(rest))
-		if err == nil || err == io.EOF {
-			return nil
+// bind reads a line that is an object into a struct, and reports whether it fitted.
+func (d *lineReader) bind(line []byte, into any) bool {
+	d.reader.Problems = strictjson.Problems{As: func(p *strictjson.Problem) error {
+		wrong := fields.Because(strings.TrimPrefix(p.Pointer, "/"), nil, p.Err, p.Allowed)
+		if p.Reason != strictjson.Missing && p.Reason != strictjson.Syntax {
+			wrong.Value = fielderror.Found(strings.TrimSpace(string(p.Reason) + " " + p.Value))
 		}
-		if err != bufio.ErrBufferFull {
-			return err
-		}
+		return wrong.At(d.line, 0)
+	}}
+	if n := strictjson.Parse(line, maxLine, &d.reader.Problems); n != nil {
+		d.reader.Bind(n, "", reflect.ValueOf(into).Elem(), strictjson.Tag{})
 	}
+	list, _ := d.reader.List()
+	d.wrong.Add(list...)
+	return list == nil
 }
+
+// duration reads a time of a sample.
+func (d *lineReader) duration(n *strictjson.Node, at string, v reflect.Value) bool {
+	ns, err := strconv.ParseInt(n.Text, 10, 64)
+	if err != nil || n.Kind != '0' {
+		return d.reader.Wrong(n, at, nanoseconds)
+	}
+	v.SetInt(ns)
+	return true
+}
+
+const nanoseconds = "an integer of nanoseconds since the epoch"

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,19 +33,14 @@ func table() []policy.Tool {
 		}
 	}
 	add("cluster:read", policy.Read, "cluster.summary")
-	for _, prefix := range []string{"components", "groups", "boot.parameters", "cloudinit", "discovery.targets"} {
-		area, _, _ := strings.Cut(prefix, ".")
-		add(area+":read", policy.Read, prefix+".list", prefix+".get")
-		add(area+":write", policy.Write, prefix+".create", prefix+".update", prefix+".delete")
+	for _, kept := range []string{"components", "groups"} {
+		add(kept+":read", policy.Read, kept+".list", kept+".get")
+		add(kept+":write", policy.Write, kept+".create", kept+".update", kept+".delete")
 	}
-	add("discovery:read", policy.Read, "discovery.drivers.list", "discovery.scans.list", "discovery.scans.get")
 	add("power:read", policy.Read, "power.status", "power.actions", "power.transitions.list", "power.transitions.get")
 	add("power:write", policy.Write, "power.transitions.abort")
-	return append(rows,
-		policy.Tool{Name: "discovery.scans.create", Scopes: []string{"discovery:write"}, Target: "target",
-			Limit: &policy.Limit{PerSecond: 1, Burst: 5}},
-		policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets",
-			Limit: &policy.Limit{PerSecond: 2, Burst: 10}})
+	return append(rows, policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets",
+		Limit: &policy.Limit{PerSecond: 2, Burst: 10}})
 }
 
 // rules are the calls that need a confirmation: what cannot be undone, and what

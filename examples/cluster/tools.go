@@ -122,34 +122,7 @@ func addTools(s *mcp.Server, c *client) {
 			fetch[nothing, sim.Summary]("/summary")})
 	collection(s, c, "components", "/components", "component", func(t sim.Component) string { return t.ID })
 	collection(s, c, "groups", "/groups", "group", func(t sim.Group) string { return t.ID })
-	collection(s, c, "boot.parameters", "/boot-parameters", "set of boot parameters",
-		func(t sim.BootParameters) string { return t.ID })
-	collection(s, c, "cloudinit", "/cloud-init", "cloud-init payload", func(t sim.CloudInit) string { return t.ID })
-	collection(s, c, "discovery.targets", "/discovery/targets", "discovery target",
-		func(t sim.DiscoveryTarget) string { return t.ID })
-	addDiscovery(s, c)
 	addPower(s, c)
-}
-
-type scanOrder struct {
-	Target string `json:"target" jsonschema:"id of a discovery target"`
-}
-
-func addDiscovery(s *mcp.Server, c *client) {
-	add(s, c,
-		tool[nothing, list[sim.Driver]]{"discovery.drivers.list", "Lists the drivers that targets may name.", true,
-			fetchAll[sim.Driver]("/discovery/drivers")})
-	add(s, c,
-		tool[nothing, list[sim.Scan]]{"discovery.scans.list", "Lists all scans, oldest first.", true,
-			fetchAll[sim.Scan]("/discovery/scans")})
-	add(s, c,
-		tool[byID, sim.Scan]{"discovery.scans.get", "Gets one scan; it takes ten seconds to complete.", true,
-			fetchOne[sim.Scan](http.MethodGet, "/discovery/scans")})
-	add(s, c, tool[scanOrder, sim.Scan]{"discovery.scans.create", "Begins to look for hardware at a target.", false,
-		func(ctx context.Context, c *client, in scanOrder) (out sim.Scan, err error) {
-			err = c.do(ctx, http.MethodPost, "/discovery/scans", in, &out)
-			return out, err
-		}})
 }
 
 type whichPower struct {

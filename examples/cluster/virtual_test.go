@@ -65,13 +65,3 @@ func TestPowerIsRationed(t *testing.T) {
 		assert.Equal(t, policy.CodeUpstreamProblem, refused(t, cs, "power.transitions.create", order).Code)
 	})
 }
-
-func TestScansComplete(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cs := newSurface(t, writable(), inProcess{sim.New()}).inMemory(t, newEra)
-		call[sim.Scan](t, cs, "discovery.scans.create", `{"target":"rack-0"}`)
-		assert.Equal(t, "running", call[sim.Scan](t, cs, "discovery.scans.get", `{"id":"s-1"}`).Status)
-		time.Sleep(10 * time.Second)
-		assert.Equal(t, []string{"x0c0s8b0n0", "x0c0s9b0n0"}, call[sim.Scan](t, cs, "discovery.scans.get", `{"id":"s-1"}`).Found)
-	})
-}

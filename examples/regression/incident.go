@@ -38,7 +38,7 @@ func show(out io.Writer, s *replay.Session) error {
 
 // showFindings prints what the calls show, and what they leave open.
 func showFindings(out io.Writer, s *replay.Session) error {
-	report, err := findings.Find(s.Calls, &findings.Options{Tools: s.Tools})
+	report, err := s.Findings(nil)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/shakedown-go/shakedown/contract/replay"
+	"github.com/shakedown-go/shakedown/contract/replay/dialect"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
@@ -44,7 +44,7 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := replay.Import(bytes.NewReader(incident), &replay.ImportOptions{Tools: tools})
+	sessions, err := dialect.Import(bytes.NewReader(incident), &dialect.Options{Tools: tools})
 	if err != nil {
 		return err
 	}

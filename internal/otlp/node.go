@@ -1,6 +1,9 @@
 package otlp
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // A Kind is what a span is a call of.
 type Kind string
@@ -19,13 +22,19 @@ const (
 // name of its own a node has the span's.
 func (s *Span) Node() (name string, kind Kind) {
 	as := s.Attributes
-	named := func(keys ...string) string { return cmp.Or(as.First(keys...), s.Name) }
+	named := func(keys ...string) string {
+		name := strings.Trim(cmp.Or(as.First(keys...), s.Name), `"`) // MLflow writes JSON
+		for _, operation := range [...]string{"execute_tool ", "tools/call ", "ai.toolCall "} {
+			name = strings.TrimPrefix(name, operation)
+		}
+		return name
+	}
 	switch kind = s.kind(); kind {
 	case Tool:
 		if s.ListsTools() && as.Text("gen_ai.tool.name") == "" {
 			return listTools, Tool
 		}
-		return named("gen_ai.tool.name", "tool.name", "traceloop.entity.name"), Tool
+		return named("gen_ai.tool.name", "tool.name", "traceloop.entity.name", "ai.toolCall.name", "mlflow.spanFunctionName"), Tool
 	case Agent:
 		return named("gen_ai.agent.name", "agent.name", "traceloop.entity.name"), Agent
 	case Model:
@@ -68,6 +77,17 @@ func (s *Span) kind() Kind {
 		return Tool
 	case "agent", "workflow":
 		return Agent
+	}
+	if as.Text("ai.toolCall.name") != "" { // the Vercel AI SDK
+		return Tool
+	}
+	switch strings.Trim(as.Text("mlflow.spanType"), `"`) {
+	case "TOOL":
+		return Tool
+	case "AGENT":
+		return Agent
+	case "LLM", "CHAT_MODEL", "EMBEDDING":
+		return Model
 	}
 	switch {
 	case as.Text("gen_ai.request.model") != "":

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -68,6 +69,9 @@ func (r *Reader) Read(text []byte, each func(at *Place, s *Span)) {
 
 func (r *Reader) request(line int, q *request, each func(at *Place, s *Span)) {
 	if q.ResourceSpans == nil {
+		q.ResourceSpans = q.Batches
+	}
+	if q.ResourceSpans == nil {
 		r.Wrong.Add(r.Fields.Wrong("resourceSpans", nil, "an array: an ExportTraceServiceRequest has it").At(line, 0))
 		return
 	}
@@ -94,6 +98,7 @@ func (r *Reader) request(line int, q *request, each func(at *Place, s *Span)) {
 // check fills the fields that have no JSON name, or reports all problems of the span.
 func (p *Place) check(s *Span) {
 	p.id(s.ID[:16], "traceId", s.TraceID)
+	s.TraceID = hex.EncodeToString(s.ID[:16])
 	p.id(s.ID[16:], "spanId", s.SpanID)
 	s.Root = strings.Trim(s.ParentID, "0") == ""
 	copy(s.Parent[:16], s.ID[:16])
@@ -120,6 +125,10 @@ func (p *Place) id(to []byte, field, text string) {
 		if _, err := hex.Decode(to, []byte(text)); err == nil {
 			return
 		}
+	}
+	if raw, err := base64.StdEncoding.DecodeString(text); err == nil && len(raw) == len(to) {
+		copy(to, raw)
+		return
 	}
 	p.Refuse(field, text, fmt.Sprintf("%d hexadecimal digits, not all 0", 2*len(to)))
 }

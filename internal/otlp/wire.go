@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
@@ -17,6 +18,7 @@ import (
 // demands.
 type request struct {
 	ResourceSpans *[]resourceSpans `json:"resourceSpans"`
+	Batches       *[]resourceSpans `json:"batches"` // the name that Tempo gives them
 }
 
 type resourceSpans struct {
@@ -40,13 +42,13 @@ type Span struct {
 	SpanID     string     `json:"spanId"`
 	ParentID   string     `json:"parentSpanId"`
 	Name       string     `json:"name"`
-	Kind       int        `json:"kind"`
+	Kind       Enum       `json:"kind"`
 	StartText  Int        `json:"startTimeUnixNano"`
 	EndText    Int        `json:"endTimeUnixNano"`
 	Attributes Attributes `json:"attributes"`
 	Events     []Event    `json:"events"`
 	Status     struct {
-		Code    int    `json:"code"`
+		Code    Enum   `json:"code"`
 		Message string `json:"message"`
 	} `json:"status"`
 
@@ -71,14 +73,43 @@ type ID [24]byte
 // The values of Status.Code and one of Kind.
 const (
 	StatusUnset = 0
+	StatusOK    = 1
 	StatusError = 2
 	KindClient  = 3
 )
 
 // Failed reports whether the span says that it failed: by its status, or where that is
-// unset, by a type of error.
+// unset, by a type of error or, as Strands has it, by the status of a tool.
 func (s *Span) Failed() bool {
-	return s.Status.Code == StatusError || s.Status.Code == StatusUnset && s.Attributes.Text("error.type") != ""
+	return s.Status.Code == StatusError || s.Status.Code == StatusUnset &&
+		(s.Attributes.Text("error.type") != "" || s.Attributes.Text("gen_ai.tool.status") == "error")
+}
+
+// Succeeded reports whether the span says that it did not fail. Most say nothing.
+func (s *Span) Succeeded() bool {
+	return s.Status.Code == StatusOK || s.Attributes.Text("gen_ai.tool.status") == "success"
+}
+
+// An Enum is a value of an enumeration: its number, or its name.
+type Enum int
+
+// UnmarshalJSON reads either form.
+func (e *Enum) UnmarshalJSON(text []byte) error {
+	if len(text) == 0 || text[0] != '"' {
+		return json.Unmarshal(text, (*int)(e))
+	}
+	names := [...]string{"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT",
+		"SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"}
+	statuses := [...]string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
+	name := string(bytes.Trim(text, `"`))
+	if i := slices.Index(statuses[:], name); i >= 0 {
+		*e = Enum(i)
+	} else if i := slices.Index(names[:], name); i >= 0 {
+		*e = Enum(i)
+	} else {
+		return json.Unmarshal(text, (*int)(e)) // and so the type is refused
+	}
+	return nil
 }
 
 // An Int is a 64-bit integer as it is written: a string or a number.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -34,62 +35,29 @@ type ClaimRuling struct {
 	Why    string // "" where it is upheld
 }
 
-// unread returns why an answer is not read, "" if it is.
-func unread(answer string, sentences, longest int) string {
-	switch {
-	case len(answer) > MaxText:
-		return fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
-	case sentences > maxSentences:
-		return fmt.Sprintf("the answer has %d sentences, and more than %d are not read", sentences, maxSentences)
-	case longest > longSentence:
-		return fmt.Sprintf("a sentence of the answer has %d bytes, and of one more than %d are not read", longest,
-			longSentence)
-	}
-	return ""
-}
-
-// names reports whether a group of a match names a thing: it has a digit, or a capital within.
-func names(groups []string) bool {
-	return slices.ContainsFunc(groups, func(g string) bool {
-		return strings.ContainsAny(g, "0123456789") || len(g) > 1 && strings.ContainsFunc(g[1:], unicode.IsUpper)
-	})
-}
-
-// things returns how many things an answer names: identifiers, and numbers of three digits and
-// more.
-func things(answer string) int {
-	names := make(map[string]bool)
-	for _, f := range facts(answer) {
-		if (f.kind == identifier || f.kind == small || f.kind == amount) && len(f.text) >= 3 &&
-			!strings.ContainsAny(f.text, ".,$€£% ") {
-			names[f.keys[0]] = true
-		}
-	}
-	return len(names)
-}
-
 // JudgeClaims rules on the claims of an answer. against names what rule compares a claim with.
 //
 // A claim is a match of Says that Unless does not match, in a sentence that is plain or with
 // a Bare pattern. One that is refuted refutes the answer, and one that nobody can rule on, or
 // a match in another sentence, leaves it unruled. So does an answer without a match.
 func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruling) ClaimRuling {
-	list, longest := read(answer)
-	if why := unread(answer, len(list), longest); why != "" {
+	list, why := read(answer)
+	if why != "" {
 		return ClaimRuling{Why: why}
 	}
 	var out ClaimRuling
-	upheld, excepted, open := 0, 0, ""
-	doubtful, named := make(map[int]bool), true
+	read, open := 0, ""
+	doubtful := make(map[int]bool)
 	for _, s := range list {
+		plain := sync.OnceValue(s.plain)
 		for i, form := range forms {
 			for _, said := range form.Says.FindAllStringSubmatch(s.text, maxMatches) {
 				made := Made{i, said}
 				switch {
 				case form.Unless != nil && form.Unless.MatchString(s.text):
-					excepted++
+					read++
 					continue
-				case !form.Bare && !s.plain():
+				case !form.Bare && !plain():
 					doubtful[i] = true
 					open = fmt.Sprintf("the claim %s is in doubt in %s", text.QuoteShort(said[0]),
 						text.QuoteShort(s.text))
@@ -97,10 +65,10 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 				}
 				switch rule(made) {
 				case Upheld:
-					upheld++
+					read++
 				case Refuted:
 					if out.Why == "" {
-						out.Made, named = made, names(said[1:])
+						out.Made = made
 						out.Why = fmt.Sprintf("the answer claims %s in %s, and %s denies it",
 							text.QuoteShort(said[0]), text.QuoteShort(s.text), against)
 					}
@@ -112,19 +80,42 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 		}
 	}
 	switch {
-	case out.Why != "" && !named && (doubtful[out.Made.Claim] || things(answer) > 1):
-		out.Why += ", but the match does not name the thing, and the answer is about several"
-	case out.Why != "" && !takenBack(list):
-		out.As = Refuted
-	case out.Why != "":
+	case out.Why != "" && !named(out.Made.Said[1:]) && doubtful[out.Made.Claim]:
+		out.Why += ", but the match does not name the thing, and another match is in doubt"
+	case out.Why != "" && takenBack(list):
 		out.Why += ", but the answer says that something is wrong"
+	case out.Why != "":
+		out.As = Refuted
 	case open != "":
 		out.Why = open
-	case upheld > 0, excepted > 0:
+	case read > 0:
 		out.As = Upheld
 	default:
 		out.Silent = true
 		out.Why = "no claim is recognised in the answer; a structured outcome beside it would decide"
 	}
 	return out
+}
+
+// named reports whether a group of a match names a thing: it has a digit, or a capital within.
+func named(groups []string) bool {
+	return slices.ContainsFunc(groups, func(g string) bool {
+		return strings.ContainsAny(g, "0123456789") || len(g) > 1 && strings.ContainsFunc(g[1:], unicode.IsUpper)
+	})
+}
+
+// takenBack reports whether a short sentence says that something is wrong, or not known: "I
+// could not verify that." It may be about all that is said.
+func takenBack(list []sentence) bool {
+	const wrong = ` mistake mistaken wrong incorrect false kidding correction error untrue scratch verify confirm sure ` +
+		`certain irrtum falsch fehler korrektur pruefen bestaetigen sicher erreur faux fausse incorrecto falso verifier ` +
+		`confirmer sur equivocado equivocada correccion verificar confirmar seguro `
+	for _, s := range list {
+		for word := range words(s.text) {
+			if listed(wrong, word) && strings.Count(s.text, " ") < 5 {
+				return true
+			}
+		}
+	}
+	return false
 }

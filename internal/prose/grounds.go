@@ -3,9 +3,12 @@ package prose
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,9 +17,10 @@ import (
 )
 
 const (
-	talkWords  = 4 // the most words of a sentence that is taken for talk
-	shortWord  = 2 // the most characters of an identifier that may be no fact
-	windowSize = 5 // words that are one identifier when they are written together
+	talkWords  = 4   // the most words of a sentence that is taken for talk
+	shortWord  = 2   // the most characters of an identifier that may be no fact
+	windowSize = 5   // words that are one identifier when they are written together
+	mostOpen   = 256 // facts that are not found and may be computed
 )
 
 // Evidence is what an answer is compared with.
@@ -38,47 +42,47 @@ type ToolResult struct {
 
 func (e Evidence) source() *source {
 	s := newSource()
-	for _, text := range append([]string{e.Prompt}, append(e.Also, e.Names...)...) {
+	for _, text := range slices.Concat([]string{e.Prompt}, e.Also, e.Names) {
 		s.add(text)
 	}
 	for _, r := range e.Results {
 		s.add(r.Err)
 		s.result(r.Doc)
 	}
-	s.seal()
+	slices.Sort(s.long)
 	return s
 }
 
 // JudgeFacts rules whether each fact of an answer is in the evidence, and says why not.
 func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
-	list, longest := read(valuesOf(answer))
-	if why := unread(answer, len(list), longest); why != "" {
+	list, why := read(valuesOf(answer))
+	if why != "" {
 		return Unruled, why
 	}
 	s, asked := e.source(), Evidence{Prompt: e.Prompt}.source()
+	accepted := func(fact string) bool { return e.Accept != nil && e.Accept(fact) }
 	var absent, open []string
 	found, talk, german := 0, "", germanWords.MatchString(spelling.Flat(answer))
 	for _, sentence := range list {
-		apart := s.apart(sentence.text)
-		own := s.knows(sentence.text, asked)
+		joined := s.joined(sentence.text)
+		stated := sync.OnceValue(sentence.stated)
+		own := false // it has a fact that the prompt has not
+		name := s.stranger(sentence.text, german)
+		if name != "" && !accepted(strings.ToLower(name)) {
+			open = append(open, name)
+		}
 		for _, f := range facts(sentence.text) {
 			switch {
-			case s.has(f), f.kind == date && s.has(word(strings.TrimRight(f.text, "."))), // "It is 4.3."
-				apart[f.text] || e.Accept != nil && e.Accept(f.text):
+			case s.has(f), joined[f.text], accepted(f.text):
 				found++
 				own = own || !asked.has(f)
-			case f.kind >= small, s.makes(f), !sentence.stated(),
-				f.kind == identifier && utf8.RuneCountInString(f.text) <= shortWord,
-				f.kind == quotation && (plain(unquoted(sentence.text), false) || !strings.Contains(f.keys[0], " ")),
-				f.kind == identifier && s.numbered(f.text):
+			case f.kind == small, f.kind == date && name != "", len(open) > mostOpen, !stated(), s.derives(f),
+				f.kind == identifier && (utf8.RuneCountInString(f.text) <= shortWord || s.numbered(f.text)),
+				f.kind == quotation && (certain(sentence.text, doubts+reports) || !strings.Contains(f.keys[0], " ")):
 				open = append(open, f.text)
 			default:
 				absent = append(absent, f.text)
 			}
-		}
-		name := s.stranger(sentence.text, german)
-		if name != "" && (e.Accept == nil || !e.Accept(strings.ToLower(name))) {
-			open = append(open, name)
 		}
 		if !own && len(strings.Fields(sentence.text)) > talkWords && sentence.plain() {
 			talk = sentence.text
@@ -102,32 +106,6 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 	return Upheld, ""
 }
 
-// unquoted returns a sentence without its quotation marks. If it is plain then, nobody is quoted.
-func unquoted(s string) string {
-	return strings.NewReplacer(`"`, "", "«", "", "»", "", "“", "", "”", "", "„", "").Replace(s)
-}
-
-// numbered reports whether a number in an identifier is one of the source.
-func (s *source) numbered(text string) bool {
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) }) {
-		if len(part) >= 3 && s.has(word(part)) {
-			return true
-		}
-	}
-	return false
-}
-
-// knows reports whether a sentence has a name of the source that the prompt has not.
-func (s *source) knows(sentence string, asked *source) bool {
-	for i, name := range strings.Fields(sentence) {
-		folded := spelling.Squeeze(name)
-		if i > 0 && unicode.IsUpper([]rune(name)[0]) && s.words[folded] && !asked.words[folded] {
-			return true
-		}
-	}
-	return false
-}
-
 // valuesOf returns the values of an answer that is a JSON object or list, a line each; any
 // other answer as it is.
 func valuesOf(answer string) string {
@@ -135,35 +113,37 @@ func valuesOf(answer string) string {
 	if json.Unmarshal([]byte(answer), &value) != nil {
 		return answer
 	}
-	var lines []string
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, member := range v {
-				walk(member)
-			}
-		case []any:
-			for _, item := range v {
-				walk(item)
-			}
-		default:
-			lines = append(lines, strings.ReplaceAll(fmt.Sprint(v), "\n", " "))
-		}
-	}
-	walk(value)
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
+	var lines strings.Builder
+	leaves("", value, func(_ string, v any) {
+		lines.WriteString(strings.ReplaceAll(fmt.Sprint(v), "\n", " ") + "\n")
+	})
+	return lines.String()
 }
 
-// apart returns the words of a sentence that make an identifier of the source together:
+// leaves visits the values within a JSON value, each with the name of its member, in a fixed order.
+func leaves(name string, value any, visit func(name string, v any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			leaves(name, v[name], visit)
+		}
+	case []any:
+		for _, item := range v {
+			leaves(name, item, visit)
+		}
+	default:
+		visit(name, v)
+	}
+}
+
+// joined returns the words of a sentence that make an identifier of the source together:
 // "JD 0146 0000 3RU".
-func (s *source) apart(sentence string) map[string]bool {
+func (s *source) joined(sentence string) map[string]bool {
 	list := strings.FieldsFunc(spelling.Flat(sentence), noWord)
 	known := make(map[string]bool)
 	for i := range list {
 		for n := 2; n <= windowSize && i+n <= len(list); n++ {
-			if joined := strings.Join(list[i:i+n], ""); strings.ContainsAny(joined, "0123456789") && s.ids[joined] {
+			if id := strings.Join(list[i:i+n], ""); strings.ContainsAny(id, "0123456789") && s.keys[id] {
 				for _, word := range list[i : i+n] {
 					known[word] = true
 				}
@@ -175,28 +155,38 @@ func (s *source) apart(sentence string) map[string]bool {
 
 var germanWords = regexp.MustCompile(`\b(?:der|die|das|ist|nicht|und|wurde|ich|sie|ein|eine|am|bei|zaehler|betrag)\b`)
 
+// noNames are words in capitals that name nothing.
+const noNames = ` i i'm i've i'll i'd ok uhr usd eur gbp chf utc gmt cet eta id pm am sku url vat tv json api pdf faq `
+
+// weekdays are those of each language, from Sunday on.
+const weekdays = ` sunday monday tuesday wednesday thursday friday saturday ` +
+	`sonntag montag dienstag mittwoch donnerstag freitag samstag dimanche lundi mardi mercredi jeudi vendredi samedi ` +
+	`domingo lunes martes miercoles jueves viernes sabado `
+
 // stranger returns a word in capitals, or with a capital within a sentence, that no source
-// has, or the name of a weekday; "" if there is none. German writes every noun so.
+// has, or the name of a weekday on which no date of it falls; "" if there is none. German
+// writes every noun so.
 func (s *source) stranger(sentence string, german bool) string {
-	const (
-		common   = ` i i'm i've i'll i'd ok uhr usd eur gbp chf utc gmt cet eta id pm am sku url vat tv json api pdf faq `
-		weekdays = ` monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag ` +
-			`samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo `
-	)
 	for i, word := range strings.Fields(sentence) {
-		word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		word = strings.TrimFunc(word, noWord)
 		folded := spelling.Flat(word)
+		if listed(weekdays, folded) {
+			day := strings.Count(weekdays[:strings.Index(weekdays, " "+folded+" ")], " ") % 7
+			falls := func(d time.Time) bool { return int(d.Weekday()) == day }
+			if !s.words[folded] && !slices.ContainsFunc(s.days, falls) {
+				return word
+			}
+			continue
+		}
 		capitals := len(word) > 1 && word == strings.ToUpper(word) && word != strings.ToLower(word)
 		begins := i > 0 && word != "" && unicode.IsUpper([]rune(word)[0]) && !german
-		if listed(weekdays, folded) && !s.words[folded] {
-			return word // the day of a date is not worked out
+		if !capitals && !begins || strings.ContainsAny(word, "0123456789@/") || listed(noNames, folded) ||
+			monthOf(folded) > 0 {
+			continue
 		}
-		if (capitals || begins) && !strings.ContainsAny(word, "0123456789@/") &&
-			!listed(common, folded) && !monthForms.MatchString(folded) {
-			for part := range words(word) {
-				if !s.words[part] && !s.words[strings.TrimSuffix(part, "'s")] {
-					return word
-				}
+		for part := range words(word) {
+			if !s.words[part] && !s.keys[part] && !s.words[strings.TrimSuffix(part, "'s")] {
+				return word
 			}
 		}
 	}

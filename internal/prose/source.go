@@ -3,6 +3,8 @@ package prose
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,23 +17,24 @@ import (
 
 const (
 	maxOperands = 64  // numbers of the sources that others are computed from
-	tripled     = 24  // of these, also what three make
+	maxAddends  = 24  // of these, those that others are added to or taken from
+	maxColumns  = 16  // whose products are added up
 	wholeValue  = 100 // the most bytes of a value that may be an identifier as a whole
 )
 
 // A source is what an answer may say.
 type source struct {
-	keys     map[string]bool // of facts: "kind:key"
-	ids      map[string]bool // identifiers and short values, squeezed
-	long     []string        // identifiers by whose beginning an answer may name them, sorted
-	words    map[string]bool
-	text     strings.Builder // folded, single spaces between words
-	operands []float64
-	made     map[int64]bool // what two operands make, in hundredths
+	keys    map[string]bool // of facts; identifiers and short values are squeezed
+	words   map[string]bool
+	long    []string        // identifiers by whose beginning an answer may name them, sorted
+	text    strings.Builder // folded, single spaces between words
+	numbers []float64
+	days    []time.Time
+	minutes []int // times of day
 }
 
 func newSource() *source {
-	return &source{keys: make(map[string]bool), ids: make(map[string]bool), words: make(map[string]bool)}
+	return &source{keys: make(map[string]bool), words: make(map[string]bool)}
 }
 
 // add adds a text: a prompt, an error, a value of a result.
@@ -40,7 +43,7 @@ func (s *source) add(text string) {
 		s.know(f)
 	}
 	if len(text) <= wholeValue {
-		s.ids[spelling.Squeeze(text)] = true
+		s.keys[spelling.Squeeze(text)] = true
 	}
 	for word := range words(text) {
 		s.words[word] = true
@@ -50,35 +53,34 @@ func (s *source) add(text string) {
 
 // know adds a fact, and the facts within it.
 func (s *source) know(f fact) {
-	group := f.kind
-	if group == small {
-		group = amount
-	}
 	for _, key := range f.keys {
-		s.keys[strconv.Itoa(int(group))+":"+key] = true
-		switch f.kind {
-		case amount, small:
-			if v, err := strconv.ParseFloat(key, 64); err == nil && len(s.operands) < maxOperands {
-				s.operands = append(s.operands, v)
+		s.keys[key] = true
+		if v, is := numberOf(key); is {
+			s.operand(v)
+		} else if minute, is := strings.CutPrefix(key, "time "); is {
+			n, _ := strconv.Atoi(minute) // as clocks wrote it
+			s.minutes = append(s.minutes, n)
+		} else if day, is := strings.CutPrefix(key, "date "); is {
+			s.keys["date "+day[len(day)-6:]] = true // the day without its year
+			if t, err := time.Parse(time.DateOnly, day); err == nil {
+				s.days = append(s.days, t)
 			}
-		case date:
-			s.keys[strconv.Itoa(int(date))+":-"+key[len(key)-6:]] = true // the day without its year
-		case identifier:
-			s.ids[key] = true
-			s.long = append(s.long, key)
 		}
 	}
 	if f.kind == quotation {
-		for _, inner := range facts(strings.Trim(f.text, `"«»`)) {
+		for _, inner := range facts(f.text) {
 			s.know(inner)
 		}
 	}
-	uuid := len(f.text) == 36 && strings.Count(f.text, "-") == 4
-	if f.kind != identifier && f.kind != address || uuid || !strings.ContainsFunc(f.text, unicode.IsLetter) {
-		return // of a UUID or a telephone number no part counts
+	if f.kind != identifier && f.kind != address {
+		return
+	}
+	s.long = append(s.long, f.keys...)
+	if !strings.ContainsFunc(f.text, unicode.IsLetter) {
+		return // of a telephone number no part counts
 	}
 	for part := range strings.FieldsFuncSeq(f.text, noWord) {
-		s.ids[part] = true
+		s.keys[part] = true
 		number := word(strings.TrimFunc(part, unicode.IsLetter))
 		if len(number.text) >= 3 && number.kind != identifier {
 			s.know(number)
@@ -86,145 +88,123 @@ func (s *source) know(f fact) {
 	}
 }
 
-// has reports whether the source has a fact.
+func numberOf(key string) (v float64, is bool) {
+	digits, is := strings.CutPrefix(key, "number ")
+	v, _ = strconv.ParseFloat(digits, 64) // as numberKey wrote it
+	return v, is
+}
+
+func (s *source) operand(v float64) {
+	if len(s.numbers) < maxOperands {
+		s.numbers = append(s.numbers, v)
+	}
+}
+
+// has reports whether the source has a fact. An identifier may be cut, or have its parts
+// elsewhere.
 func (s *source) has(f fact) bool {
-	group := f.kind
-	if group == small {
-		group = amount
+	if slices.ContainsFunc(f.keys, func(key string) bool {
+		return s.keys[key] || f.kind == quotation && strings.Contains(s.text.String(), key)
+	}) {
+		return true
 	}
-	for _, key := range f.keys {
-		switch {
-		case s.keys[strconv.Itoa(int(group))+":"+key]:
-			return true
-		case f.kind == date && s.keys[strconv.Itoa(int(date))+":-"+key[len(key)-6:]] && key[0] == '-':
-			return true
-		case f.kind == identifier && (s.ids[key] || s.begins(key)):
-			return true
-		case f.kind == quotation && strings.Contains(s.text.String(), key):
-			return true
-		}
+	if f.kind != identifier {
+		return false
 	}
-	return f.kind == identifier && s.parts(f.text)
-}
-
-// begins reports whether an identifier begins so: people shorten hashes.
-func (s *source) begins(key string) bool {
-	i, _ := slices.BinarySearch(s.long, key)
-	return len(key) >= 7 && i < len(s.long) && strings.HasPrefix(s.long[i], key)
-}
-
-// parts reports whether each part of an identifier is there.
-func (s *source) parts(text string) bool {
-	list := strings.FieldsFunc(text, noWord)
-	return len(list) > 1 && !slices.ContainsFunc(list, func(part string) bool {
-		return !s.words[part] && !s.ids[part] && !s.has(word(part))
+	if i, _ := slices.BinarySearch(s.long, f.keys[0]); len(f.keys[0]) >= 7 && i < len(s.long) &&
+		strings.HasPrefix(s.long[i], f.keys[0]) {
+		return true
+	}
+	parts := strings.FieldsFunc(f.text, noWord)
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		return !s.words[part] && !s.keys[part] && !s.has(word(part))
 	})
 }
 
-// seal prepares what is asked of a source once all is added.
-func (s *source) seal() {
-	slices.Sort(s.long)
-	s.made = make(map[int64]bool)
-	for i, a := range s.operands {
-		for unit := 0.01; unit <= 1000; unit *= 10 { // rounded
-			if near := math.Round(a/unit) * unit; math.Abs(near-a) <= math.Abs(a)/20 {
-				s.make(near)
-			}
-		}
-		for _, c := range []float64{2, 3, 4, 5, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000} { // units
-			s.made[cents(a*c)], s.made[cents(a/c)] = true, true
-		}
-		for _, c := range []float64{2.2046, 1.6093, 2.54} { // pounds, miles, inches
-			s.make(math.Round(a*c*10)/10, math.Round(a/c*10)/10)
-		}
-		for j, b := range s.operands {
-			s.make(a+b, a-b, a*b, a/b, 100*a/b, 100*(a-b)/b, a*b/100)
-			for _, c := range s.operands[:min(len(s.operands), tripled)] {
-				if i < tripled && j < tripled {
-					s.make(a+b+c, a+b-c, a*b+c, a*b-c)
-				}
-			}
-		}
-	}
-}
-
-// make notes that numbers can be computed, to the cent, and their whole part.
-func (s *source) make(list ...float64) {
-	for _, v := range list {
-		if math.Abs(v) < 1e12 {
-			s.made[cents(v)], s.made[cents(math.Round(v))] = true, true
-		}
-	}
-}
-
-func cents(v float64) int64 { return int64(math.Round(math.Abs(v) * 100)) }
-
-// makes reports whether two numbers of the source make a number, or one rounded, or a time of
-// day that may be that of another zone or the time between two.
-func (s *source) makes(f fact) bool {
-	for _, key := range f.keys {
-		v, err := strconv.ParseFloat(key, 64)
-		switch {
-		case f.kind == date:
-			if s.counted(key) {
-				return true
-			}
-		case err != nil:
-		case f.kind == amount || f.kind == small:
-			if s.made[cents(v)] {
-				return true
-			}
-		case f.kind == clock:
-			var known []int
-			for key := range s.keys {
-				if minutes, is := strings.CutPrefix(key, strconv.Itoa(int(clock))+":"); is {
-					n, _ := strconv.Atoi(minutes) // as clocks wrote it
-					known = append(known, n)
-				}
-			}
-			for _, a := range known {
-				if (a-int(v))%60 == 0 || slices.ContainsFunc(known, func(b int) bool { return a-b == int(v) }) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// counted reports whether a date is so many days, weeks or months from one of the source as a
-// number of it says, or the day beside one, where there are times of day: it may be of another
-// zone.
-func (s *source) counted(key string) bool {
-	times := false
-	for known := range s.keys {
-		times = times || strings.HasPrefix(known, strconv.Itoa(int(clock))+":")
-	}
-	for known := range s.keys {
-		day, is := strings.CutPrefix(known, strconv.Itoa(int(date))+":")
-		from, err := time.Parse(time.DateOnly, day)
-		if !is || err != nil {
-			continue
-		}
-		if strings.HasPrefix(key, "--") {
-			key = strconv.Itoa(from.Year()) + key[1:]
-		}
-		to, err := time.Parse(time.DateOnly, key)
-		if err != nil {
-			continue
-		}
-		days := math.Abs(to.Sub(from).Hours() / 24)
-		if times && days == 1 || slices.ContainsFunc(s.operands, func(n float64) bool {
-			return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
-		}) {
+// numbered reports whether a number in an identifier is one of the source.
+func (s *source) numbered(text string) bool {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		if len(part) >= 3 && s.has(word(part)) {
 			return true
 		}
 	}
 	return false
 }
 
-// result adds the values of a result, the numbers of their items, and the totals of their
-// columns and products.
+// derives reports whether a fact may be computed from those of the source: a number from two,
+// a day that is so many days, weeks or months from another, a time of another time zone or between
+// two others.
+func (s *source) derives(f fact) bool {
+	return slices.ContainsFunc(f.keys, func(key string) bool {
+		if v, is := numberOf(key); is {
+			return s.computes(v)
+		}
+		if minute, is := strings.CutPrefix(key, "time "); is {
+			n, _ := strconv.Atoi(minute) // as clocks wrote it
+			return slices.ContainsFunc(s.minutes, func(m int) bool {
+				return (m-n)%60 == 0 || slices.Contains(s.minutes, m-n)
+			})
+		}
+		day, is := strings.CutPrefix(key, "date ")
+		return is && slices.ContainsFunc(s.days, func(from time.Time) bool { return s.counts(from, day) })
+	})
+}
+
+// computes reports whether two numbers of the source make v, or one and a unit, to the cent or
+// rounded, or a sum with three.
+func (s *source) computes(v float64) bool {
+	is := func(made, rounded float64) bool { return same(made, v) || same(math.Round(made*rounded)/rounded, v) }
+	digit := 0.01 // the last of v
+	for digit < 1000 && math.Mod(v, 10*digit) == 0 {
+		digit *= 10
+	}
+	for i, a := range s.numbers {
+		if math.Abs(a-v) <= min(digit/2, a/20) || i < maxAddends && (s.sums(v-a) || s.sums(v+a)) {
+			return true
+		}
+		for _, unit := range []float64{2, 3, 4, 5, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000, 2.2046, 1.6093, 2.54} {
+			if is(a*unit, 10) || is(a/unit, 10) {
+				return true
+			}
+		}
+		for _, b := range s.numbers {
+			if is(a-b, 1) || is(a*b, 1) || is(a/b, 1) || is(100*a/b, 1) || is(100*(a-b)/b, 1) || is(a*b/100, 1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sums reports whether v is the sum, or the product, of two numbers of the source, or one.
+func (s *source) sums(v float64) bool {
+	for i, a := range s.numbers {
+		makes := func(b float64) bool { return same(a+b, v) || same(a*b, v) }
+		if same(a, v) || slices.ContainsFunc(s.numbers[:i+1], makes) {
+			return true
+		}
+	}
+	return false
+}
+
+// same reports whether two amounts are equal to the cent, without their sign.
+func same(a, b float64) bool { return math.Abs(math.Abs(a)-math.Abs(b)) < 0.00501 }
+
+// counts reports whether a day is so many days, weeks or months from another one as a number
+// of the source says, or beside it, where there are times of day.
+func (s *source) counts(from time.Time, day string) bool {
+	if day[0] == '-' {
+		day = strconv.Itoa(from.Year()) + day
+	}
+	to, err := time.Parse(time.DateOnly, day)
+	days := math.Abs(to.Sub(from).Hours() / 24)
+	return err == nil && (s.minutes != nil && days == 1 || slices.ContainsFunc(s.numbers, func(n float64) bool {
+		return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
+	}))
+}
+
+// result adds the names and values of a result, the lengths and totals of its columns, and the
+// totals of the products of two columns.
 func (s *source) result(doc []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	decoder.UseNumber()
@@ -233,53 +213,39 @@ func (s *source) result(doc []byte) {
 		s.add(string(doc))
 		return
 	}
-	s.value(value)
-}
-
-// value adds a JSON value, and returns the numbers in it: a number itself, those of an object
-// by member.
-func (s *source) value(value any) map[string]float64 {
-	switch v := value.(type) {
-	case string:
-		s.add(v)
-		if keys := numbers(strings.TrimLeft(v, "-")); keys != nil {
-			f, _ := strconv.ParseFloat(keys[0], 64) // as numbers wrote it
-			return map[string]float64{"": f}
+	columns, lengths := make(map[string][]float64), make(map[string]int)
+	leaves("", value, func(name string, v any) {
+		text := strings.TrimLeft(fmt.Sprint(v), "-")
+		s.add(name)
+		s.add(text)
+		lengths[name]++
+		if keys := numbers(text); keys != nil {
+			n, _ := numberOf(keys[0])
+			columns[name] = append(columns[name], n)
 		}
-	case json.Number:
-		f, err := v.Float64()
-		if err == nil {
-			s.add(key(f))
-			return map[string]float64{"": f}
-		}
-	case map[string]any:
-		row := make(map[string]float64)
-		for name, member := range v {
-			s.add(name)
-			if n, is := s.value(member)[""]; is {
-				row[name] = n
-			}
-		}
-		return row
-	case []any:
-		s.keys[strconv.Itoa(int(amount))+":"+strconv.Itoa(len(v))] = true
-		totals := make(map[string]float64)
-		for _, item := range v {
-			row := s.value(item)
-			for name, n := range row {
-				totals[name] += n
-				for other, m := range row {
-					if name < other {
-						totals[name+"*"+other] += n * m
-					}
-				}
-			}
-		}
-		for _, total := range totals {
-			if len(s.operands) < maxOperands {
-				s.operands = append(s.operands, math.Round(total*100)/100)
+	})
+	for _, n := range lengths {
+		s.keys[numberKey(float64(n))] = true
+	}
+	maps.DeleteFunc(columns, func(_ string, column []float64) bool { return len(column) < 2 })
+	names := slices.Sorted(maps.Keys(columns))
+	for i, name := range names {
+		s.operand(sumOf(columns[name], nil))
+		for _, other := range names[:min(i, maxColumns)] {
+			if len(columns[other]) == len(columns[name]) {
+				s.operand(sumOf(columns[name], columns[other]))
 			}
 		}
 	}
-	return nil
+}
+
+// sumOf adds numbers up, each times its factor, if there are factors.
+func sumOf(list, factors []float64) (sum float64) {
+	for i, n := range list {
+		if factors != nil {
+			n *= factors[i]
+		}
+		sum += n
+	}
+	return sum
 }

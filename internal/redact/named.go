@@ -18,7 +18,7 @@ func namedValues(s string) string {
 		}
 		name := strings.TrimRight(strings.TrimRight(s[from:at], " \t\r\n"), "\\\"'*`")
 		begin := at + behind
-		if !secretName(name) {
+		if !SecretName(name) {
 			at = begin
 			continue
 		}

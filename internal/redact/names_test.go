@@ -24,7 +24,7 @@ func TestQuickLooksExcludeNothing(t *testing.T) {
 			}
 		}
 		if len(b.String()) <= maxName {
-			assert.True(t, secretName(b.String()), "%q", b.String())
+			assert.True(t, SecretName(b.String()), "%q", b.String())
 		}
 		text := rapid.StringOfN(rapid.SampledFrom([]rune("abeipsk_-. BE")), 0, 40, -1).Draw(t, "text") +
 			rapid.SampledFrom([]string{"", "Basic", "BEARER"}).Draw(t, "end")

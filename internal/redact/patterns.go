@@ -3,60 +3,52 @@ package redact
 import (
 	"encoding/base64"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// patterns looks for each kind of secret once. A search starts only if a part of
-// what it looks for is present: most texts hold none.
-func patterns(s string) string {
-	s = addresses(s)
-	if strings.Contains(s, "</") {
-		s = element.ReplaceAllStringFunc(s, elementText)
-	}
-	if strings.Contains(s, "@") {
-		s = bareUserInfo.ReplaceAllStringFunc(s, loggedIn)
-	}
-	if strings.Contains(s, "-") {
-		s = flagValue.ReplaceAllStringFunc(s, flagged)
-	}
-	if strings.ContainsAny(s, "?&%") {
-		s = queryValue.ReplaceAllString(s, "${1}"+Marker)
-	}
-	s = tokens(s)
-	if hasScheme(s) {
-		s = scheme.ReplaceAllStringFunc(s, credentials)
-	}
-	return namedValues(s)
+// A pattern is a form of secrets. It is looked for only where one of its signs is, or with none
+// where a scheme of credentials may be: most texts have no sign.
+type pattern struct {
+	key   bool // it is one of [Keys]
+	signs []string
+	form  *regexp.Regexp
+	// clean judges a match; nil: all behind its first group goes.
+	clean func(match string) string
 }
 
-// addresses looks for private keys, and for what addresses hold.
-func addresses(s string) string {
-	if strings.Contains(s, "-----BEGIN") {
-		s = pemBlock.ReplaceAllString(s, Marker)
-	}
-	if strings.Contains(s, "://") {
-		s = userInfo.ReplaceAllString(s, "${1}"+Marker+"@")
-		s = webHook.ReplaceAllString(s, "${1}"+Marker)
-	}
-	return s
+// patterns in their order: what one of them redacts is no match of those behind it.
+var patterns = []pattern{
+	{key: true, signs: []string{"-----BEGIN"}, form: pemBlock},
+	{key: true, signs: []string{"://"}, form: userInfo, clean: func(string) string { return "://" + Marker + "@" }},
+	{key: true, signs: []string{"://"}, form: webHook},
+	{signs: []string{"</"}, form: element, clean: elementText},
+	{signs: []string{"@"}, form: bareUserInfo, clean: loggedIn},
+	{signs: []string{"-"}, form: flagValue, clean: flagged},
+	{signs: []string{"?", "&", "%"}, form: queryValue},
+	{key: true, signs: prefixes, form: prefixed},
+	{form: scheme, clean: credentials},
 }
 
-// tokens looks for tokens with well-known prefixes.
-func tokens(s string) string {
-	if containsAny(s, prefixes) {
-		s = prefixed.ReplaceAllString(s, "${1}"+Marker)
-	}
-	return s
-}
-
-func containsAny(s string, parts []string) bool {
-	for _, p := range parts {
-		if strings.Contains(s, p) {
-			return true
+// clean takes what looks like a secret out of a text.
+func (rules Rules) clean(s string) string {
+	for _, p := range patterns {
+		shows := func(sign string) bool { return strings.Contains(s, sign) }
+		switch {
+		case rules&Patterns == 0 && !(p.key && rules&Keys != 0):
+		case p.signs == nil && !hasScheme(s):
+		case p.signs != nil && !slices.ContainsFunc(p.signs, shows):
+		case p.clean != nil:
+			s = p.form.ReplaceAllStringFunc(s, p.clean)
+		default:
+			s = p.form.ReplaceAllString(s, "${1}"+Marker)
 		}
 	}
-	return false
+	if rules&Patterns != 0 {
+		s = namedValues(s)
+	}
+	return s
 }
 
 // hasScheme reports whether a scheme of credentials may stand in s, in letters of any
@@ -115,7 +107,7 @@ var (
 // elementText judges an element by its name: <password>x</.
 func elementText(match string) string {
 	at := element.FindStringSubmatchIndex(match)
-	if name := match[at[2]:at[3]]; name != match[at[6]:at[7]] || !secretName(name) {
+	if name := match[at[2]:at[3]]; name != match[at[6]:at[7]] || !SecretName(name) {
 		return match
 	}
 	return match[:at[4]] + Marker + match[at[5]:]
@@ -152,7 +144,7 @@ func flagged(match string) string {
 	}
 	switch {
 	case value == len(match), match[value] == '-', strings.HasPrefix(match[value:], done),
-		name != "p" && !secretName(name):
+		name != "p" && !SecretName(name):
 		return match
 	}
 	return match[:value] + Marker + closing
@@ -163,9 +155,9 @@ var joined = strings.NewReplacer("-", "", "_", "")
 // maxName is longer than any of them with all their hyphens, in bytes.
 const maxName = 32
 
-// secretName reports whether every value under this name is a secret: the name
+// SecretName reports whether every value under this name is a secret: the name
 // ends in one of the secret names.
-func secretName(s string) bool {
+func SecretName(s string) bool {
 	s = s[max(0, len(s)-maxName):]
 	for _, w := range secretWords {
 		if at := len(s) - len(w); at >= 0 && strings.EqualFold(s[at:], w) && (at == 0 || !letter(s[at-1])) {

@@ -74,10 +74,6 @@ func unquoted(s string) string { return s[1 : len(s)-1] }
 // readable undoes what only json.Marshal escapes.
 var readable = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// SecretName reports whether every value under this name is a secret: the name ends
-// in one such as token, password or cookie.
-func SecretName(name string) bool { return secretName(name) }
-
 // Address takes the user information out of an address, which need not be a valid one, and
 // what else in it looks like a secret.
 func Address(s string) string {
@@ -98,12 +94,8 @@ func (r *Redactor) Any() bool { return r.rules != 0 || len(r.needles) > 0 }
 func (r *Redactor) Text(s string) string {
 	for range maxPasses {
 		next := r.known(s)
-		switch {
-		case len(next) < 4:
-		case r.rules&Patterns != 0:
-			next = patterns(next)
-		case r.rules&Keys != 0:
-			next = tokens(addresses(next))
+		if len(next) >= 4 {
+			next = r.rules.clean(next)
 		}
 		if next == s {
 			return s
@@ -124,9 +116,7 @@ func (r *Redactor) known(s string) string {
 		if marked == nil {
 			marked = make([]bool, len(s))
 		}
-		for i := from; i < to; i++ {
-			marked[i] = true
-		}
+		copy(marked[from:to], slices.Repeat([]bool{true}, to-from))
 	}
 	for _, needle := range r.needles {
 		for at := 0; ; at++ {
@@ -157,14 +147,8 @@ func (r *Redactor) known(s string) string {
 			break
 		}
 		at += i
-		for j := at; j < at+len(Marker); j++ {
-			marked[j] = false
-		}
+		clear(marked[at : at+len(Marker)])
 	}
-	return replaceMarked(s, marked)
-}
-
-func replaceMarked(s string, marked []bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		end := i

@@ -27,7 +27,7 @@ var readsErrorText = map[string]string{
 	"internal/fielderror Error.Error":       "leaves out the prefix of a package of ours, for people",
 	"internal/fielderror Apart":             "compares joined errors with their parts",
 	"internal/strictjson Problem.Error":     "asks whether there is a text to show",
-	"mcpadapter/internal/failure OfPlan":    "leaves out prefixes of packages of ours, for people",
+	"mcpadapter planProblem":                "leaves out prefixes of packages of ours, for people",
 	"mcpadapter/policy badArguments":        "the SDK gives its complaints no type; a test holds their words, and a miss only makes a 500 of a 400",
 }
 

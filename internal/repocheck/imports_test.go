@@ -58,6 +58,8 @@ var forbidden = []edge{
 		reason: "imports point down: the engine knows invariants, reports and test skins through its own types"},
 	{from: []string{"contract/findings"}, to: []string{".", "chaos/*", "scoring/...", "contract", "contract/*", "net/http", thirdParty},
 		reason: "it stands below contract/invariant, and who reads traces compiles neither an HTTP client nor the engine"},
+	{from: []string{"contract/contracttest"}, to: []string{"contract/replay/dialect"},
+		reason: "a test that saves its failures reads no traces of others"},
 	{from: []string{"contract/..."}, to: []string{"mcpadapter/..."},
 		reason: "imports point down: the adapter stands on the library, not in it"},
 	{from: []string{"internal/..."}, except: []string{"internal/repocheck"},

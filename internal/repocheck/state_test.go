@@ -27,7 +27,7 @@ var immutable = map[string]string{
 // changes.
 var makesRow = map[string]bool{
 	"catalog.Fault": true, "catalog.Trigger": true,
-	"row": true, "completionRow": true, "eventRow": true, "bodyRow": true, // in lies and chaoshttp, of catalog.Fault
+	"row": true, "completionRow": true, "eventRow": true, "bodyRow": true, "lossRow": true, // in lies and chaoshttp, of catalog.Fault
 }
 
 // Exceptions to the rule: "folder name" of the variable, with the reason.

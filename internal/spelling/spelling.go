@@ -1,8 +1,11 @@
 package spelling
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"html"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,20 +52,22 @@ func decodings(s string) (list []string) {
 			list = append(list, plain)
 		}
 	}
-	var b64, hex strings.Builder
-	for _, row := range rows(s, base64Digit, "\r\n") {
+	var b64, hexed strings.Builder
+	urls := strings.NewReplacer("-", "+", "_", "/")
+	for _, row := range rows(s, base64Digits, "\r\n") {
+		row = urls.Replace(row)
 		for skip := range 4 { // a row may begin within other text
-			if skip < len(row) {
-				writeText(&b64, fromBase64(row[skip:]))
-			}
+			raw, _ := base64.RawStdEncoding.DecodeString(row[skip:]) // up to what does not fit
+			writeText(&b64, raw)
 		}
 	}
-	for _, row := range rows(s, hexDigit, " :-,\r\n") {
+	for _, row := range rows(s, hexDigits, " :-,\r\n") {
 		for skip := range 2 {
-			writeText(&hex, fromHex(row[skip:]))
+			raw, _ := hex.DecodeString(row[skip:])
+			writeText(&hexed, raw)
 		}
 	}
-	for _, b := range []string{b64.String(), hex.String()} {
+	for _, b := range []string{b64.String(), hexed.String()} {
 		if b != "" {
 			list = append(list, b)
 		}
@@ -70,34 +75,27 @@ func decodings(s string) (list []string) {
 	return list
 }
 
-// writeText writes what is text among bytes: rows of at least whole printable characters, a line
-// each.
-func writeText(b *strings.Builder, raw []byte) {
-	start := 0
-	for at := 0; at <= len(raw); {
-		r, size := utf8.DecodeRune(raw[at:])
-		if at < len(raw) && (unicode.IsPrint(r) || r == '\n' || r == '\t') && (r != utf8.RuneError || size > 1) {
-			at += size
-			continue
-		}
-		if at-start >= whole {
-			b.Write(raw[start:at])
-			b.WriteByte('\n')
-		}
-		at++
-		start = at
-	}
-}
+const (
+	hexDigits    = "0123456789abcdefABCDEF"
+	base64Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/-_"
+)
 
-// rows returns the characters of s that are digits of a code, in rows of at least encoded.
-// Single characters of between do not part a row.
-func rows(s string, digit func(byte) bool, between string) (list []string) {
+// rows returns the digits of a code in s, in rows of at least encoded. Single characters of
+// between do not part a row.
+func rows(s, digits, between string) (list []string) {
+	var digit, sign [256]bool
+	for _, c := range []byte(digits) {
+		digit[c] = true
+	}
+	for _, c := range []byte(between) {
+		sign[c] = true
+	}
 	var row []byte
 	for i := 0; i <= len(s); i++ {
 		switch {
-		case i < len(s) && digit(s[i]):
+		case i < len(s) && digit[s[i]]:
 			row = append(row, s[i])
-		case i+1 < len(s) && i > 0 && strings.IndexByte(between, s[i]) >= 0 && digit(s[i-1]) && digit(s[i+1]):
+		case i+1 < len(s) && i > 0 && sign[s[i]] && digit[s[i-1]] && digit[s[i+1]]:
 		default:
 			if len(row) >= encoded {
 				list = append(list, string(row))
@@ -108,30 +106,15 @@ func rows(s string, digit func(byte) bool, between string) (list []string) {
 	return list
 }
 
-func base64Digit(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("+/-_", c) >= 0
-}
-
-func hexDigit(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
-
-func fromBase64(row string) []byte {
-	row = strings.NewReplacer("-", "+", "_", "/").Replace(row)
-	if len(row)%4 == 1 {
-		row = row[:len(row)-1]
+// writeText writes what is text among bytes: rows of at least whole printable bytes, a line each.
+func writeText(b *strings.Builder, raw []byte) {
+	unprinted := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' || r == utf8.RuneError }
+	for row := range bytes.FieldsFuncSeq(raw, unprinted) {
+		if len(row) >= whole {
+			b.Write(row)
+			b.WriteByte('\n')
+		}
 	}
-	raw, _ := base64.RawStdEncoding.DecodeString(row)
-	return raw
-}
-
-func fromHex(row string) []byte {
-	raw := make([]byte, 0, len(row)/2)
-	for ; len(row) >= 2; row = row[2:] {
-		c, _ := strconv.ParseUint(row[:2], 16, 8)
-		raw = append(raw, byte(c))
-	}
-	return raw
 }
 
 // A Finder finds texts that must not be told. It is safe for concurrent use.
@@ -168,15 +151,14 @@ func Read(s string) Text {
 	return t
 }
 
-// Names returns the texts that f finds.
-func (f Finder) Names() []string { return f.names }
-
 // In returns which of its texts are in t and not in asked: as they are, in another case,
 // with signs between their characters, encoded, backwards, by ROT13, or in two to four
-// pieces of at least four characters, in their order.
-func (f Finder) In(t, asked Text) (found []string) {
+// pieces of at least four characters, in their order. It also finds one of which a run is
+// there that is at least share of it, and eight characters.
+func (f Finder) In(t, asked Text, share float64) (found []string) {
 	for i, form := range f.forms {
-		if form != "" && !told(form, asked) && (told(form, t) || inPieces(form, t.readings[0])) {
+		if form != "" && !told(form, asked) &&
+			(told(form, t) || inPieces(form, t.readings[0]) || inPart(form, t, asked, share)) {
 			found = append(found, f.names[i])
 		}
 	}
@@ -233,19 +215,15 @@ func longest(form, s string) int {
 	return 0
 }
 
-// Part returns which of its texts are in part in t and not in asked: a run of at least
-// eight of their characters that is at least share of them.
-func (f Finder) Part(t, asked Text, share float64) (found []string) {
-	for i, form := range f.forms {
-		n := max(run, int(share*float64(len(form))+0.999))
-		for at := 0; at+n <= len(form); at++ {
-			part := form[at : at+n]
-			if slices.ContainsFunc(t.readings, func(r string) bool { return strings.Contains(r, part) }) &&
-				!strings.Contains(asked.readings[0], part) {
-				found = append(found, f.names[i])
-				break
-			}
+// inPart reports whether a run of a text is in t and not in asked.
+func inPart(form string, t, asked Text, share float64) bool {
+	n := max(run, int(math.Ceil(share*float64(len(form)))))
+	for at := 0; at+n <= len(form); at++ {
+		part := form[at : at+n]
+		if slices.ContainsFunc(t.readings, func(r string) bool { return strings.Contains(r, part) }) &&
+			!strings.Contains(asked.readings[0], part) {
+			return true
 		}
 	}
-	return found
+	return false
 }

@@ -22,6 +22,12 @@ func (n *Node) Add(key string, offset int, kid *Node) bool {
 	return true
 }
 
+// AddElement adds an element to a list.
+func (n *Node) AddElement(kid *Node) {
+	n.Kids = append(n.Kids, kid)
+	kid.up = n
+}
+
 // Some returns an object with the members for which keep returns true, at the same place.
 func (n *Node) Some(keep func(key string) bool) *Node {
 	some := &Node{Kind: n.Kind, Text: n.Text, at: n.at}

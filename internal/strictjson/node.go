@@ -27,6 +27,7 @@ type Node struct {
 	Raw json.RawMessage
 
 	at    int    // offset of its first byte in the document
+	up    *Node  // the object or list that it was read into; nil: it is a whole document
 	names *names // nil: nothing but Keys is known of the members' names
 }
 
@@ -192,6 +193,7 @@ func (r *reader) part(n *Node, c int) {
 		defer func() { r.path = r.path[:len(r.path)-1] }()
 	}
 	kid := r.value(c)
+	kid.up = n
 	switch {
 	case n.Kind == '[':
 		n.Kids = append(n.Kids, kid)
@@ -228,6 +230,9 @@ func (n *Node) add(key string, kid *Node) bool {
 	}
 	n.Keys = append(n.Keys, key)
 	n.Kids = append(n.Kids, kid)
+	if kid != nil && kid.up == nil {
+		kid.up = n
+	}
 	switch {
 	case n.names != nil && n.names.index != nil:
 		n.names.index[key] = len(n.Keys) - 1
@@ -267,6 +272,18 @@ func (n *Node) Member(key string) *Node {
 		return nil
 	}
 	return n.Kids[i]
+}
+
+// Pointer is the place of a value that was read, as a JSON pointer: "" of the document.
+func (n *Node) Pointer() string {
+	if n == nil || n.up == nil {
+		return ""
+	}
+	i := slices.Index(n.up.Kids, n)
+	if n.up.Kind == '{' {
+		return Join(n.up.Pointer(), n.up.Keys[i])
+	}
+	return n.up.Pointer() + "/" + strconv.Itoa(i)
 }
 
 // maxName is how much of a member's name a pointer shows, in bytes. Line and

@@ -96,6 +96,17 @@ func Meant(name string, names []string) string {
 	return "; did you mean " + best + "?"
 }
 
+// OneOf lists the names that are allowed in place of an unknown one. Where there are many, the
+// nearest stands first.
+func OneOf(name string, names []string) string {
+	const few = 12
+	all := strings.Join(names, ", ")
+	if near := Nearest(name, names); near != "" && len(names) > few {
+		return "did you mean " + near + "? One of " + all
+	}
+	return "one of " + all + Meant(name, names)
+}
+
 // Nearest returns the nearest of the names, or "" if none is near: within about
 // a third of its letters. Of equally near ones it takes the first.
 func Nearest(name string, names []string) string {

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
 // TriageOptions are the settings of [ContractAgent]. Both functions are required.
@@ -37,7 +38,7 @@ const calm = "No incident."
 
 // ContractAgent makes a triage agent the agent of a contract, so that a matrix
 // can check whether it finds what was injected. The workload runs under the
-// cell's faults. The first delivered fault becomes an incident in a runner of
+// cell's faults. The first delivered fault becomes an incident in a workspace of
 // its own, and the answer is the agent's report. A line before it holds the
 // time from which the cell's events count, for [FindsRootCause].
 //
@@ -78,9 +79,8 @@ func required(field string, missing bool) error {
 // clockLine says from when the times of a cell's events count.
 const clockLine = "Events count from: "
 
-// investigate sends one event through a runner.
-func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed time.Time,
-	a Agent) (report string, err error) {
+// investigate has an agent investigate one event in a workspace, as a runner does.
+func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed time.Time, a Agent) (string, error) {
 	root, err := os.MkdirTemp("", "triage-")
 	if err != nil {
 		return "", fmt.Errorf("incident: %w", err)
@@ -90,33 +90,29 @@ func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed ti
 	if err != nil {
 		return "", err
 	}
-	ended := make(lastIncident, 1)
-	runner, err := NewRunner(&Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info,
-		Timeout: o.Timeout, MaxAgents: 1, Grace: -1})
+	event, err := ParseEvent("chaos/resource-faults", o.payload(e, armed), time.Now())
 	if err != nil {
 		return "", err
 	}
-	running, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- runner.Run(running) }()
-	defer func() { stop(); err = errors.Join(err, <-done) }()
-	if err := runner.Offer("chaos/resource-faults", o.payload(e, armed)); err != nil {
+	now := time.Now()
+	in := (&openCase{id: newUUID(), event: event, created: now, started: now}).incident()
+	if err := errors.Join(spaces.makeRoom(in.IncidentID, 1), spaces.Save(in, nil)); err != nil {
 		return "", err
 	}
-	select {
-	case in := <-ended:
-		if in.Status != StatusResolved {
-			return "", fmt.Errorf("incident: %s: %s", in.Status, in.FailureReason)
-		}
-		text, err := readReport(spaces.Dir(in.IncidentID))
-		return string(text), err
-	case <-ctx.Done():
+	job := Job{Incident: in, Dir: spaces.Dir(in.IncidentID), Timeout: cmp.Or(o.Timeout, defaultTimeout)}
+	result := investigate(ctx, a, job, abandonAfter)
+	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
+	report, wrong := readReport(job.Dir)
+	if in = in.ended(time.Now(), result, wrong); in.Status != StatusResolved {
+		return "", fmt.Errorf("incident: %s: %s", in.Status, in.FailureReason)
+	}
+	return string(report), nil
 }
 
 func (o *TriageOptions) payload(e chaos.Event, armed time.Time) json.RawMessage {
-	p := faultevent.NewFlat(e, faultevent.Origin{Cluster: e.Cell, Armed: armed})
+	p := faulthub.NewFlat(e, faulthub.Origin{Cluster: e.Cell, Armed: armed})
 	if o.Withhold {
 		p.Cluster = "" // a cell is named by its scenario, which often names what it breaks
 		if p.Resource.Namespace == p.Resource.Name {
@@ -126,18 +122,6 @@ func (o *TriageOptions) payload(e chaos.Event, armed time.Time) json.RawMessage 
 	}
 	doc, _ := json.Marshal(p) // plain values always have JSON
 	return doc
-}
-
-// lastIncident is a notifier of one incident.
-type lastIncident chan Incident
-
-// Notify keeps the incident.
-func (l lastIncident) Notify(_ context.Context, in Incident, _ Finding) error {
-	select {
-	case l <- in:
-	default:
-	}
-	return nil
 }
 
 // FindsRootCause holds if the report of a [ContractAgent] states what was

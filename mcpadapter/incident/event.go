@@ -2,27 +2,29 @@ package incident
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/enum"
 )
 
 // An Event is one fault that a server reported. It does not change after
 // [ParseEvent]; both payload shapes give the same events. The zero Event is not
 // usable.
-type Event struct {
-	id           string
-	logger       string
-	subscription string
-	cluster      string
-	resource     resource
-	reason       string
-	severity     Severity
-	context      string
-	at           time.Time
-	raw          json.RawMessage
+type Event struct{ doc eventDoc }
+
+// eventDoc is an event as the journal has it.
+type eventDoc struct {
+	ID           string    `json:"id"`
+	Logger       string    `json:"logger,omitempty"`
+	Subscription string    `json:"subscription,omitempty"`
+	Cluster      string    `json:"cluster,omitempty"`
+	Resource     resource  `json:"resource"`
+	Reason       string    `json:"reason"`
+	Severity     Severity  `json:"severity"`
+	Context      string    `json:"context,omitempty"`
+	At           time.Time `json:"at"`
 }
 
 // resource is the object that an event is about.
@@ -35,52 +37,49 @@ type resource struct {
 }
 
 // ID is the event's own identifier, a UUID made when it was parsed.
-func (e Event) ID() string { return e.id }
+func (e Event) ID() string { return e.doc.ID }
 
 // Logger is the logger of the notification, such as "kubernetes/faults".
-func (e Event) Logger() string { return e.logger }
+func (e Event) Logger() string { return e.doc.Logger }
 
 // Subscription is the identifier of its subscription; may be empty.
-func (e Event) Subscription() string { return e.subscription }
+func (e Event) Subscription() string { return e.doc.Subscription }
 
 // Cluster is where it happened: a cluster, or the program whose injector
 // injected the fault; may be empty.
-func (e Event) Cluster() string { return e.cluster }
+func (e Event) Cluster() string { return e.doc.Cluster }
 
 // Namespace is the resource's; may be empty.
-func (e Event) Namespace() string { return e.resource.Namespace }
+func (e Event) Namespace() string { return e.doc.Resource.Namespace }
 
 // ResourceKind is the kind of the resource, such as "Pod" or "Tool"; may be
 // empty.
-func (e Event) ResourceKind() string { return e.resource.Kind }
+func (e Event) ResourceKind() string { return e.doc.Resource.Kind }
 
 // ResourceName is the name of the pod, node or tool; may be empty.
-func (e Event) ResourceName() string { return e.resource.Name }
+func (e Event) ResourceName() string { return e.doc.Resource.Name }
 
 // Reason names in a word what happened, such as "BackOff" or "CrashLoop": the
 // reason of a nested payload, the fault type of a flat one.
-func (e Event) Reason() string { return e.reason }
+func (e Event) Reason() string { return e.doc.Reason }
 
 // Severity is how severe the event is. A text that is no severity counts as
 // [Warning], so that an unknown word loses no event.
-func (e Event) Severity() Severity { return e.severity }
+func (e Event) Severity() Severity { return e.doc.Severity }
 
 // Context is the rest of the server's description: the message and the log
 // samples of a nested payload, the context of a flat one. It may be empty. Text
-// beyond 128 KiB is cut off; [Event.Raw] has it.
-func (e Event) Context() string { return e.context }
+// beyond 128 KiB is cut off.
+func (e Event) Context() string { return e.doc.Context }
 
 // Timestamp is when the event happened, in UTC. If the payload has no time, it
 // is when the event was received.
-func (e Event) Timestamp() time.Time { return e.at }
-
-// Raw is the payload as it was received.
-func (e Event) Raw() json.RawMessage { return slices.Clone(e.raw) }
+func (e Event) Timestamp() time.Time { return e.doc.At }
 
 // Key identifies equal events by cluster, namespace, kind, name and reason. A
 // slash or percent sign within a part is escaped.
 func (e Event) Key() string {
-	parts := []string{e.cluster, e.resource.Namespace, e.resource.Kind, e.resource.Name, e.reason}
+	parts := []string{e.doc.Cluster, e.doc.Resource.Namespace, e.doc.Resource.Kind, e.doc.Resource.Name, e.doc.Reason}
 	for i, p := range parts {
 		if strings.ContainsAny(p, "%/") { // seldom, and a replacer costs more than all the rest
 			parts[i] = strings.NewReplacer("%", "%25", "/", "%2F").Replace(p)
@@ -108,34 +107,16 @@ const (
 	Critical
 )
 
-// severities are the names that ParseSeverity reads, and Normal, which
-// Kubernetes calls an event of no concern.
-func severities() map[string]Severity {
-	return map[string]Severity{"normal": Info, "info": Info, "warning": Warning, "error": Error, "critical": Critical}
+func severities() enum.Names[Severity] {
+	return enum.Names[Severity]{Package: fields, Field: "severity",
+		Of: []string{"", "INFO", "WARNING", "ERROR", "CRITICAL"}}
 }
 
 // String is the name in capitals, such as "WARNING".
-func (s Severity) String() string {
-	switch s {
-	case Info:
-		return "INFO"
-	case Warning:
-		return "WARNING"
-	case Error:
-		return "ERROR"
-	case Critical:
-		return "CRITICAL"
-	}
-	return fmt.Sprintf("Severity(%d)", uint8(s))
-}
+func (s Severity) String() string { return severities().String(s) }
 
 // MarshalText returns String, or an error if s is no severity.
-func (s Severity) MarshalText() ([]byte, error) {
-	if s < Info || s > Critical {
-		return nil, fmt.Errorf("incident: %v is no severity", s)
-	}
-	return []byte(s.String()), nil
-}
+func (s Severity) MarshalText() ([]byte, error) { return severities().MarshalText(s) }
 
 // UnmarshalText is [ParseSeverity].
 func (s *Severity) UnmarshalText(text []byte) (err error) {
@@ -146,7 +127,11 @@ func (s *Severity) UnmarshalText(text []byte) (err error) {
 // ParseSeverity reads a severity in any letter case: info (or normal),
 // warning, error, critical. Anything else is a [*FieldError].
 func ParseSeverity(text string) (Severity, error) {
-	if s, ok := severities()[strings.ToLower(strings.TrimSpace(text))]; ok {
+	name := strings.ToUpper(strings.TrimSpace(text))
+	if name == "NORMAL" { // what Kubernetes calls an event of no concern
+		return Info, nil
+	}
+	if s, ok := severities().Find(name); ok {
 		return s, nil
 	}
 	return 0, fields.Wrong("severity", text, "info|warning|error|critical")

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -75,14 +74,22 @@ func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event,
 	if err != nil {
 		return Event{}, err
 	}
-	e := Event{
-		id: newUUID(), logger: logger, subscription: p.SubscriptionID, cluster: p.Cluster,
-		at: received.UTC(), raw: bytes.Clone(data),
+	e := eventDoc{ID: newUUID(), Logger: logger, Subscription: p.SubscriptionID, Cluster: p.Cluster,
+		At: received.UTC()}
+	switch flat := p.Resource != nil || p.FaultType != ""; {
+	case p.Event != nil && flat:
+		err = fields.Wrong("payload", fielderror.Found("of both shapes"), `either "event" or "resource" with "faultType"`)
+	case p.Event != nil:
+		err = p.Event.into(&e, p.Logs)
+	case flat:
+		err = p.flat(&e)
+	default:
+		err = fields.Wrong("payload", excerpt(data), `a member "event", or "resource" with "faultType"`)
 	}
-	if err := p.into(&e); err != nil {
+	if err != nil {
 		return Event{}, err
 	}
-	return e, nil
+	return Event{e}, nil
 }
 
 func decodePayload(data json.RawMessage) (*payload, error) {
@@ -105,35 +112,20 @@ func decodePayload(data json.RawMessage) (*payload, error) {
 	return p, nil
 }
 
-// into fills the event from the payload's shape.
-func (p *payload) into(e *Event) error {
-	flat := p.Resource != nil || p.FaultType != ""
-	switch {
-	case p.Event != nil && flat:
-		return fields.Wrong("payload", fielderror.Found("of both shapes"),
-			`either "event" or "resource" with "faultType"`)
-	case p.Event != nil:
-		return p.Event.into(e, p.Logs)
-	case flat:
-		return p.flat(e)
-	}
-	return fields.Wrong("payload", excerpt(e.raw), `a member "event", or "resource" with "faultType"`)
-}
-
-func (p *payload) flat(e *Event) error {
+func (p *payload) flat(e *eventDoc) error {
 	if p.Resource != nil {
-		e.resource = *p.Resource
+		e.Resource = *p.Resource
 	}
-	e.reason, e.context, e.severity = p.FaultType, bounded(p.Context), severityOf(p.Severity)
+	e.Reason, e.Context, e.Severity = p.FaultType, words.Clip(p.Context, maxContext), severityOf(p.Severity)
 	return errors.Join(e.settime("timestamp", p.Timestamp), e.check("faultType", "resource"))
 }
 
-func (n *nested) into(e *Event, all []logs) error {
-	e.resource = n.InvolvedObject
+func (n *nested) into(e *eventDoc, all []logs) error {
+	e.Resource = n.InvolvedObject
 	if n.Namespace != "" {
-		e.resource.Namespace = n.Namespace
+		e.Resource.Namespace = n.Namespace
 	}
-	e.reason, e.severity = n.Reason, severityOf(n.Type)
+	e.Reason, e.Severity = n.Reason, severityOf(n.Type)
 	var text strings.Builder
 	text.WriteString(n.Message)
 	for _, l := range all {
@@ -142,7 +134,7 @@ func (n *nested) into(e *Event, all []logs) error {
 		}
 		text.WriteString("\n" + l.String())
 	}
-	e.context = bounded(strings.TrimSpace(text.String()))
+	e.Context = words.Clip(strings.TrimSpace(text.String()), maxContext)
 	return errors.Join(e.settime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
 }
 
@@ -161,7 +153,7 @@ func (l logs) String() string {
 	return head + ":\n" + l.Sample
 }
 
-func (e *Event) settime(field, text string) error {
+func (e *eventDoc) settime(field, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -170,20 +162,20 @@ func (e *Event) settime(field, text string) error {
 	if at = at.UTC(); err != nil || at.Year() < 0 || at.Year() > 9999 {
 		return fields.Wrong(field, text, "a time by RFC 3339, such as 2026-05-01T12:00:00Z")
 	}
-	e.at = at
+	e.At = at
 	return nil
 }
 
 // check refuses what cannot be a name, so that later stages never meet line
 // breaks, control characters or endless texts.
-func (e *Event) check(reason, of string) error {
+func (e *eventDoc) check(reason, of string) error {
 	problems := fields.List()
-	if e.reason == "" {
+	if e.Reason == "" {
 		problems.Wrong(reason, nil, "a word that says what happened")
 	}
 	for _, f := range []struct{ field, value string }{
-		{reason, e.reason}, {of + ".kind", e.resource.Kind}, {of + ".name", e.resource.Name},
-		{of + ".namespace", e.resource.Namespace}, {"cluster", e.cluster},
+		{reason, e.Reason}, {of + ".kind", e.Resource.Kind}, {of + ".name", e.Resource.Name},
+		{of + ".namespace", e.Resource.Namespace}, {"cluster", e.Cluster},
 	} {
 		if len(f.value) > maxText || strings.ContainsFunc(f.value, unicode.IsControl) {
 			problems.Wrong(f.field, excerpt([]byte(f.value)),
@@ -198,11 +190,6 @@ func severityOf(text string) Severity {
 		return s
 	}
 	return Warning
-}
-
-// bounded cuts a text that is too long for a record, between two characters.
-func bounded(text string) string {
-	return words.Clip(text, maxContext)
 }
 
 // excerpt is the beginning of refused data.

@@ -60,19 +60,9 @@ func TestBothShapesReadTheSame(t *testing.T) {
 		assert.Equal(t, tc.context, e.Context(), shape)
 		assert.Equal(t, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), e.Timestamp(), "%s: in UTC", shape)
 		assert.Equal(t, "prod/payments/Pod/worker-0/"+tc.reason, e.Key(), shape)
-		assert.JSONEq(t, tc.payload, string(e.Raw()), shape)
 		assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, e.ID(), shape)
 	}
 	assert.NotEqual(t, parse(t, flatPayload).ID(), parse(t, flatPayload).ID(), "each reception is an event of its own")
-}
-
-func TestEventsAreImmutable(t *testing.T) {
-	data := json.RawMessage(flatPayload)
-	e, err := incident.ParseEvent("chaos/faults", data, received)
-	require.NoError(t, err)
-	data[0] = 'x'
-	e.Raw()[1] = 'x'
-	assert.JSONEq(t, flatPayload, string(e.Raw()))
 }
 
 func TestWhatAPayloadMayLeaveOut(t *testing.T) {
@@ -140,7 +130,7 @@ func FuzzParseEvent(f *testing.F) {
 			return
 		}
 		assert.NotEmpty(t, e.Reason())
-		again, err := incident.ParseEvent("chaos/faults", e.Raw(), received)
+		again, err := incident.ParseEvent("chaos/faults", data, received)
 		require.NoError(t, err)
 		assert.Equal(t, e.Key(), again.Key())
 	})

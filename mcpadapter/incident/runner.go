@@ -221,7 +221,6 @@ func (r *Runner) Offer(logger string, data json.RawMessage) error {
 		r.o.Log.Warn("malformed event", "logger", logger, "error", err)
 		return err
 	}
-	e.raw = nil // an incident has no use for it, and a queue of them could be a gigabyte
 	return r.admit(e, now)
 }
 
@@ -242,7 +241,7 @@ func (r *Runner) admit(e Event, now time.Time) error {
 		r.drop()
 	}
 	r.counts.Queued++
-	err := r.commit(entry{Op: opQueued, Event: e.doc(), At: now.Add(r.o.DedupeWindow)})
+	err := r.commit(entry{Op: opQueued, Event: &e.doc, At: now.Add(r.o.DedupeWindow)})
 	nudge(r.wake)
 	if err != nil {
 		return fmt.Errorf("incident: the event is in memory alone: %w", err)

@@ -59,46 +59,51 @@ func (r *Runner) problems() (problems []string) {
 // metrics is the text format: for each name its help, its type and its samples.
 func (r *Runner) metrics() string {
 	c := r.Counts()
-	var b strings.Builder
-	type sample struct {
-		label string // with its name; "": none
-		value uint64
-	}
-	family := func(name, kind, help string, samples ...sample) {
-		name = "shakedown_incident_" + name
-		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-		for _, s := range samples {
-			fmt.Fprintf(&b, "%s%s %d\n", name, s.label, s.value)
-		}
-	}
-	family("events_received_total", "counter", "Events that were offered.", sample{"", c.Received})
-	family("events_restored_total", "counter", "Events and incidents that an earlier runner left.",
-		sample{"", c.Restored})
-	family("events_total", "counter", "Events that became no incident, by their fate.",
-		sample{`{fate="malformed"}`, c.Malformed}, sample{`{fate="filtered"}`, c.Filtered},
-		sample{`{fate="duplicate"}`, c.Duplicate},
-		sample{`{fate="dropped"}`, c.Dropped}, sample{`{fate="refused"}`, c.Refused})
-	family("queued", "gauge", "Events that wait for an agent.", sample{"", c.Queued})
-	family("running", "gauge", "Incidents under investigation.", sample{"", c.Running})
-	family("interrupted", "gauge", "Incidents that will be resumed.", sample{"", c.Interrupted})
-	family("ended_total", "counter", "Incidents that ended, by their status.",
-		sample{`{status="resolved"}`, c.Resolved}, sample{`{status="failed"}`, c.Failed},
-		sample{`{status="agent_failed"}`, c.AgentFailed})
-	family("store_errors_total", "counter", "Records that could not be written at once.", sample{"", c.StoreErrors})
-	family("journal_errors_total", "counter", "Steps that could not be written down at once.",
-		sample{"", c.JournalErrors})
-	family("messages_total", "counter", "Messages, by what became of them.",
-		sample{`{fate="confirmed"}`, c.Notified}, sample{`{fate="maybe_sent"}`, c.MaybeSent},
-		sample{`{fate="lost"}`, c.NotifyLost})
-	family("messages_unsent", "gauge", "Messages that wait.", sample{"", c.Unsent})
-	family("blocked_total", "counter", "Calls of the store or the notifier that were over their time.",
-		sample{"", c.Blocked})
-	family("workspaces_removed_total", "counter", "Workspaces removed for their age or size.", sample{"", c.Removed})
 	healthy := uint64(0)
 	if len(r.problems()) == 0 {
 		healthy = 1
 	}
-	family("healthy", "gauge", "1: /healthz says ok.", sample{"", healthy})
+	var b strings.Builder
+	last := ""
+	for _, m := range []struct {
+		name, label string // one after the other those of a name; label "": none
+		value       uint64
+		help        string // of the name, with its first label
+	}{
+		{"events_received_total", "", c.Received, "Events that were offered."},
+		{"events_restored_total", "", c.Restored, "Events and incidents that an earlier runner left."},
+		{"events_total", `{fate="malformed"}`, c.Malformed, "Events that became no incident, by their fate."},
+		{"events_total", `{fate="filtered"}`, c.Filtered, ""},
+		{"events_total", `{fate="duplicate"}`, c.Duplicate, ""},
+		{"events_total", `{fate="dropped"}`, c.Dropped, ""},
+		{"events_total", `{fate="refused"}`, c.Refused, ""},
+		{"queued", "", c.Queued, "Events that wait for an agent."},
+		{"running", "", c.Running, "Incidents under investigation."},
+		{"interrupted", "", c.Interrupted, "Incidents that will be resumed."},
+		{"ended_total", `{status="resolved"}`, c.Resolved, "Incidents that ended, by their status."},
+		{"ended_total", `{status="failed"}`, c.Failed, ""},
+		{"ended_total", `{status="agent_failed"}`, c.AgentFailed, ""},
+		{"store_errors_total", "", c.StoreErrors, "Records that could not be written at once."},
+		{"journal_errors_total", "", c.JournalErrors, "Steps that could not be written down at once."},
+		{"messages_total", `{fate="confirmed"}`, c.Notified, "Messages, by what became of them."},
+		{"messages_total", `{fate="maybe_sent"}`, c.MaybeSent, ""},
+		{"messages_total", `{fate="lost"}`, c.NotifyLost, ""},
+		{"messages_unsent", "", c.Unsent, "Messages that wait."},
+		{"blocked_total", "", c.Blocked, "Calls of the store or the notifier that were over their time."},
+		{"workspaces_removed_total", "", c.Removed, "Workspaces removed for their age or size."},
+		{"healthy", "", healthy, "1: /healthz says ok."},
+	} {
+		name := "shakedown_incident_" + m.name
+		if name != last {
+			kind := "gauge"
+			if strings.HasSuffix(name, "_total") {
+				kind = "counter"
+			}
+			fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, m.help, name, kind)
+		}
+		last = name
+		fmt.Fprintf(&b, "%s%s %d\n", name, m.label, m.value)
+	}
 	return b.String()
 }
 

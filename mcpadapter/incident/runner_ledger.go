@@ -46,28 +46,6 @@ type entry struct {
 	in *Incident // of an end: the record, which the workspace has too
 }
 
-// eventDoc is an event without its payload.
-type eventDoc struct {
-	ID           string    `json:"id"`
-	Logger       string    `json:"logger,omitempty"`
-	Subscription string    `json:"subscription,omitempty"`
-	Cluster      string    `json:"cluster,omitempty"`
-	Resource     resource  `json:"resource"`
-	Reason       string    `json:"reason"`
-	Severity     Severity  `json:"severity"`
-	Context      string    `json:"context,omitempty"`
-	At           time.Time `json:"at"`
-}
-
-func (e Event) doc() *eventDoc {
-	return &eventDoc{e.id, e.logger, e.subscription, e.cluster, e.resource, e.reason, e.severity, e.context, e.at}
-}
-
-func (d *eventDoc) event() Event {
-	return Event{id: d.ID, logger: d.Logger, subscription: d.Subscription, cluster: d.Cluster, resource: d.Resource,
-		reason: d.Reason, severity: d.Severity, context: d.Context, at: d.At}
-}
-
 // openCase is an incident that has begun and not ended.
 type openCase struct {
 	id       string
@@ -104,7 +82,7 @@ func (l *ledger) apply(e entry) error {
 		if e.Event == nil {
 			return fmt.Errorf("incident: journal: %s without an event", e.Op)
 		}
-		event := e.Event.event()
+		event := Event{*e.Event}
 		l.seen.restore(event.Key(), e.At, true)
 		l.waiting.push(event)
 	case opDropped:
@@ -134,7 +112,7 @@ func (l *ledger) begin(e entry) error {
 	if c == nil {
 		event, ok := l.waiting.remove(e.EventID)
 		if e.Event != nil {
-			event, ok = e.Event.event(), true
+			event, ok = Event{*e.Event}, true
 		}
 		if !ok {
 			return fmt.Errorf("incident: journal: %s %s has no event", e.Op, e.Incident)
@@ -180,10 +158,10 @@ func (l *ledger) entries() (all []entry) {
 		all = append(all, entry{Op: opSeen, Key: key, At: l.seen.seen[key].until})
 	}
 	for _, e := range l.waiting.all() {
-		all = append(all, entry{Op: opQueued, Event: e.doc(), At: l.seen.seen[e.Key()].until})
+		all = append(all, entry{Op: opQueued, Event: &e.doc, At: l.seen.seen[e.Key()].until})
 	}
 	for _, c := range l.unfinished() {
-		all = append(all, entry{Op: opBegun, Incident: c.id, Event: c.event.doc(), Created: c.created, At: c.started,
+		all = append(all, entry{Op: opBegun, Incident: c.id, Event: &c.event.doc, Created: c.created, At: c.started,
 			Attempt: c.attempt, Lost: c.lost})
 		if c.annulled {
 			all = append(all, entry{Op: opInterrupted, Incident: c.id})
@@ -253,7 +231,7 @@ func (q *queue) all() []Event { return q.events[q.first:] }
 
 // remove takes an event out, the oldest at a constant cost.
 func (q *queue) remove(id string) (Event, bool) {
-	i := slices.IndexFunc(q.all(), func(e Event) bool { return e.id == id })
+	i := slices.IndexFunc(q.all(), func(e Event) bool { return e.doc.ID == id })
 	if i < 0 {
 		return Event{}, false
 	}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,31 +19,26 @@ import (
 
 // SlackOptions are the settings of [NewSlack].
 type SlackOptions struct {
-	_        struct{}
-	Webhook  string       // the incoming-webhook URL, a secret; "": nothing is ever sent
-	Client   *http.Client // nil: one with a timeout of 10 s that follows no redirects
-	Attempts int          // for one message, before the runner puts it off; 0: 4
-	// DegradedAfter is how many incidents in a row without a report lead to one
-	// warning in place of a message for each; 0: 3.
-	DegradedAfter int
+	_       struct{}
+	Webhook string       // the incoming-webhook URL, a secret; "": nothing is ever sent
+	Client  *http.Client // nil: one with a timeout of 10 s that follows no redirects
 }
 
 // Slack posts a message for every incident to an incoming webhook. It is a
 // [Notifier], safe for concurrent use.
 //
-// When agents fail several times in a row, one message says so, and the next
+// When three agents in a row left no report, one message says so, and the next
 // says that they work again, so a broken agent causes one message. The count
 // starts anew with each process.
 type Slack struct {
 	o SlackOptions
 
-	mu      sync.Mutex // held while a message is sent: they come in order
-	breaker breaker
+	mu  sync.Mutex // held while a message is sent: they come in order
+	row int        // incidents without a report since the last with one
 }
 
 const (
 	slackTimeout  = 10 * time.Second
-	slackAttempts = 4
 	slackDegraded = 3
 )
 
@@ -66,43 +60,38 @@ func NewSlack(options *SlackOptions) (*Slack, error) {
 		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		o.Client = &http.Client{Timeout: slackTimeout, CheckRedirect: stay}
 	}
-	o.Attempts = atLeastOne(o.Attempts, slackAttempts)
-	return &Slack{o: o, breaker: breaker{limit: atLeastOne(o.DegradedAfter, slackDegraded)}}, nil
+	return &Slack{o: o}, nil
 }
 
-func atLeastOne(n, otherwise int) int {
-	if n < 1 {
-		return otherwise
-	}
-	return n
-}
-
-// Notify posts a message about an incident, and returns nil when the webhook
+// Notify posts a message about an incident once, and returns nil when the webhook
 // has confirmed it. The error is [ErrMaybeSent] if an answer was lost, and
-// [ErrRefused] if the webhook will never take the message.
+// [ErrRefused] if the webhook will never take the message; after any other the
+// runner calls again.
 func (s *Slack) Notify(ctx context.Context, in Incident, f Finding) error {
 	if s.o.Webhook == "" {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	after := s.breaker // what was not sent has not been news
-	var message []byte
-	switch after.see(in.Status == StatusResolved) {
-	case announce:
-		message = incidentMessage(in, f, "")
-	case opened:
+	row := 0
+	if in.Status != StatusResolved {
+		row = s.row + 1
+	}
+	message := incidentMessage(in, f, "")
+	switch {
+	case row > slackDegraded:
+		s.row = row
+		return nil
+	case row == slackDegraded:
 		message = plainMessage(fmt.Sprintf("The triage agent is degraded: %d incidents in a row ended without a report. "+
-			"Last reason: %s. Further ones are not announced until one succeeds.", after.limit, in.FailureReason))
-	case closed:
+			"Last reason: %s. Further ones are not announced until one succeeds.", row, in.FailureReason))
+	case row == 0 && s.row >= slackDegraded:
 		message = incidentMessage(in, f, "The triage agent works again.")
 	}
-	if message != nil {
-		if err := s.send(ctx, message); err != nil {
-			return err
-		}
+	if err := s.send(ctx, message); err != nil {
+		return fmt.Errorf("incident: slack: %w", err) // what was not sent has not been news
 	}
-	s.breaker = after
+	s.row = row
 	return nil
 }
 
@@ -180,59 +169,33 @@ func cut(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// maxRetryAfter bounds how long a server may ask to be left alone.
-const maxRetryAfter = 5 * time.Minute
-
-// send posts one message. It tries again after a 429, a 5xx and a failed
-// connection: after the time that the answer asks for, else after 1 s, 2 s, 4 s
-// and so on. A request whose answer was lost is not repeated: the webhook may
-// have taken it.
+// send posts one message. A request whose answer was lost is not to be repeated:
+// the webhook may have taken it.
 func (s *Slack) send(ctx context.Context, message []byte) error {
-	backoff := time.Second
-	for attempt := 1; ; attempt++ {
-		wait, err := s.try(ctx, message)
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, ErrRefused) || errors.Is(err, ErrMaybeSent) || attempt == s.o.Attempts {
-			return fmt.Errorf("incident: slack: attempt %d: %w", attempt, err)
-		}
-		if wait == 0 {
-			wait, backoff = backoff, 2*backoff
-		}
-		if err := pause(ctx, min(wait, maxRetryAfter)); err != nil {
-			return fmt.Errorf("incident: slack: %w", err)
-		}
-	}
-}
-
-// try posts once. The wait is what the server asked for, if it did.
-func (s *Slack) try(ctx context.Context, message []byte) (wait time.Duration, err error) {
 	connected := false
 	ctx = httptrace.WithClientTrace(ctx,
 		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.Webhook, bytes.NewReader(message))
 	if err != nil {
-		return 0, fmt.Errorf("%w: the webhook is no URL", ErrRefused)
+		return fmt.Errorf("%w: the webhook is no URL", ErrRefused)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.o.Client.Do(req)
 	if err != nil && connected {
-		return 0, fmt.Errorf("%w: %w", ErrMaybeSent, withoutURL(err))
+		return fmt.Errorf("%w: %w", ErrMaybeSent, withoutURL(err))
 	}
 	if err != nil {
-		return 0, withoutURL(err)
+		return withoutURL(err)
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
 	switch {
 	case resp.StatusCode/100 == 2:
-		return 0, nil
+		return nil
 	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
-		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("the webhook answered %s",
-			resp.Status)
+		return fmt.Errorf("the webhook answered %s", resp.Status)
 	}
-	return 0, fmt.Errorf("%w: the webhook answered %s", ErrRefused, resp.Status)
+	return fmt.Errorf("%w: the webhook answered %s", ErrRefused, resp.Status)
 }
 
 // withoutURL removes the webhook, a secret, from a client's error.
@@ -242,18 +205,6 @@ func withoutURL(err error) error {
 		return u.Err
 	}
 	return err
-}
-
-// retryAfter reads both forms of the header (RFC 9110, 10.2.3); 0: none.
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(header); err == nil {
-		// Bounded first: more seconds than a Duration has would come out negative.
-		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }
 
 // pause waits, unless the context ends first.
@@ -266,41 +217,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// breaker turns a run of failures into one announcement. It is a circuit
-// breaker: closed at first, open after a number of failures in a row, closed
-// again by a success. Not safe for concurrent use.
-type breaker struct {
-	limit int // failures in a row that open it
-	row   int
-}
-
-// news says what to announce after an outcome.
-type news int
-
-const (
-	announce news = iota // as usual
-	opened               // the failure that reaches the limit
-	silent               // a further failure
-	closed               // the first success after that
-)
-
-func (b *breaker) see(ok bool) news {
-	if ok {
-		was := b.row
-		b.row = 0
-		if was >= b.limit {
-			return closed
-		}
-		return announce
-	}
-	b.row++
-	switch {
-	case b.row < b.limit:
-		return announce
-	case b.row == b.limit:
-		return opened
-	}
-	return silent
 }

@@ -1,7 +1,6 @@
 package incident_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +25,6 @@ type hook struct {
 	mu      sync.Mutex
 	answers []func() (*http.Response, error)
 	bodies  []string
-	at      []time.Time
 }
 
 func (h *hook) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -38,7 +34,7 @@ func (h *hook) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	h.mu.Lock()
 	n := len(h.bodies)
-	h.bodies, h.at = append(h.bodies, string(body)), append(h.at, time.Now())
+	h.bodies = append(h.bodies, string(body))
 	h.mu.Unlock()
 	if n < len(h.answers) {
 		return h.answers[n]()
@@ -46,13 +42,9 @@ func (h *hook) RoundTrip(req *http.Request) (*http.Response, error) {
 	return status(200)()
 }
 
-func status(code int, header ...string) func() (*http.Response, error) {
+func status(code int) func() (*http.Response, error) {
 	return func() (*http.Response, error) {
-		h := http.Header{}
-		for i := 0; i+1 < len(header); i += 2 {
-			h.Set(header[i], header[i+1])
-		}
-		return &http.Response{StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Header: h, Body: io.NopCloser(strings.NewReader("ok"))}, nil
+		return &http.Response{StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Body: io.NopCloser(strings.NewReader("ok"))}, nil
 	}
 }
 
@@ -117,40 +109,25 @@ func TestSlackMessagesFit(t *testing.T) {
 	assert.Len(t, []rune(message.Blocks[2].Text.Text), 3000)
 }
 
-// errReset is one that comes before a connection was had.
-var errReset = errors.New("connection reset")
-
-func TestSlackTriesAgain(t *testing.T) {
-	broken := func() (*http.Response, error) { return nil, errReset }
-	for name, tc := range map[string]struct {
-		answers []func() (*http.Response, error)
-		waits   []time.Duration
-		lost    error // nil: it arrives
-	}{
-		"after what a 429 asks for":      {[]func() (*http.Response, error){status(429, "Retry-After", "30")}, []time.Duration{30 * time.Second}, nil},
-		"at the time that a 429 names":   {[]func() (*http.Response, error){status(429, "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT")}, []time.Duration{time.Minute}, nil},
-		"with growing pauses":            {[]func() (*http.Response, error){status(503), broken, status(500)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, nil},
-		"four times in all":              {[]func() (*http.Response, error){broken, broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, errReset},
-		"not when it would not help":     {[]func() (*http.Response, error){status(404)}, nil, incident.ErrRefused},
-		"at most five minutes later":     {[]func() (*http.Response, error){status(429, "Retry-After", "86400")}, []time.Duration{5 * time.Minute}, nil},
-		"also when no clock goes so far": {[]func() (*http.Response, error){status(429, "Retry-After", "9300000000")}, []time.Duration{5 * time.Minute}, nil},
-		"as usual after nonsense there":  {[]func() (*http.Response, error){status(429, "Retry-After", "soon")}, []time.Duration{time.Second}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := &hook{answers: tc.answers}
-				s := slack(t, h, nil)
-				err := s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{})
-				var waits []time.Duration
-				for i := 1; i < len(h.at); i++ {
-					waits = append(waits, h.at[i].Sub(h.at[i-1]))
-				}
-				assert.Equal(t, tc.waits, waits)
-				assert.ErrorIs(t, err, tc.lost)
-			})
-		})
+// What becomes of a message decides whether the runner calls again: the
+// notifier itself tries once.
+func TestSlackTriesOnce(t *testing.T) {
+	for code, want := range map[int]error{200: nil, 429: errAgain, 503: errAgain, 404: incident.ErrRefused} {
+		h := &hook{answers: []func() (*http.Response, error){status(code)}}
+		err := slack(t, h, nil).Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{})
+		assert.Len(t, h.bodies, 1)
+		switch want {
+		case errAgain:
+			assert.Error(t, err)
+			assert.NotErrorIs(t, err, incident.ErrRefused)
+			assert.NotErrorIs(t, err, incident.ErrMaybeSent)
+		default:
+			assert.ErrorIs(t, err, want)
+		}
 	}
 }
+
+var errAgain = errors.New("the runner calls again")
 
 // TestAnAnswerThatIsLost is no reason to send a message again: the webhook may
 // have taken it. A connection that is refused is one.
@@ -169,26 +146,11 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 	assert.EqualValues(t, 1, took.Load())
 
 	deaf.Close() // nobody listens there any more
-	s, err = incident.NewSlack(&incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}, Attempts: 1})
+	s, err = incident.NewSlack(&incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}})
 	require.NoError(t, err)
 	err = s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{})
-	assert.ErrorContains(t, err, "attempt 1")
+	assert.Error(t, err)
 	assert.NotErrorIs(t, err, incident.ErrMaybeSent, "it was certainly not sent")
-}
-
-// TestWaitingForAWebhookEnds with the context: the runner asks again later.
-func TestWaitingForAWebhookEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := &hook{answers: []func() (*http.Response, error){status(429, "Retry-After", "300")}}
-		s := slack(t, h, nil)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		began := time.Now()
-		err := s.Notify(ctx, ended(incident.StatusResolved), incident.Finding{})
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.NotErrorIs(t, err, incident.ErrMaybeSent, "the webhook said no")
-		assert.Equal(t, 10*time.Second, time.Since(began))
-	})
 }
 
 func TestADegradedAgentIsOnePieceOfNews(t *testing.T) {

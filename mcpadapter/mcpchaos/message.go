@@ -9,57 +9,61 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// A rewriter makes other lines of a message.
-type rewriter interface {
-	chaos.Described
-	chaos.Checked
-	lines(c chaos.Call, m Message, text string) ([]string, error)
-}
+// inject is what a fault of a kind does at a call.
+type inject[P any] = func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error)
 
-// rewrite is a fault that replaces a message by other lines.
-type rewrite struct {
-	rewriter
-	receivedOnly bool // it makes lines that are no messages, or lets them wait
-}
-
-func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil {
-		return result, err
-	}
-	note := func(why string) { chaos.Note(ctx, f.Describe().Kind+": "+why) }
-	lines, isLines := result.([]string)
-	m, isMessage := args.(Message)
-	switch {
-	case !isLines || !isMessage:
-		note("this is no message of a wrapped transport")
-		return result, nil
-	case f.receivedOnly && m.Sent:
-		note("it changes received messages only, and this one is sent; wrap the end that reads")
-		return result, nil
-	}
-	var after []string
-	for _, line := range lines {
-		changed, err := f.lines(c, m, line)
+// results changes what comes back from an injection point.
+func results[P any](change func(ctx context.Context, p P, result any) any) inject[P] {
+	return func(ctx context.Context, _ chaos.Call, p P, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
 		if err != nil {
-			note(err.Error())
-			return result, nil
+			return result, err
 		}
-		after = append(after, changed...)
+		return change(ctx, p, result), nil
 	}
-	if slices.Equal(lines, after) {
-		if m.postpone == nil || m.postpone.behind == 0 {
-			return result, nil
-		}
-		late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later
-		defer func() { _ = end(nil, false) }()
-		ctx = late
-	}
-	chaos.Changed(ctx, chaos.Change{Before: shown(lines), After: shown(after)})
-	return after, nil
 }
 
-func (rewrite) Phase() chaos.Phase { return chaos.PhaseChange }
+// lines replaces a message by other lines. If receivedOnly is set, it makes lines
+// that are no messages, or lets messages wait.
+func lines[P any](kind string, receivedOnly bool,
+	of func(p P, c chaos.Call, m Message, text string) ([]string, error)) inject[P] {
+	return func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		if err != nil {
+			return result, err
+		}
+		note := func(why string) { chaos.Note(ctx, kind+": "+why) }
+		before, isLines := result.([]string)
+		m, isMessage := args.(Message)
+		switch {
+		case !isLines || !isMessage:
+			note("this is no message of a wrapped transport")
+			return result, nil
+		case receivedOnly && m.Sent:
+			note("it changes received messages only, and this one is sent; wrap the end that reads")
+			return result, nil
+		}
+		var after []string
+		for _, line := range before {
+			changed, err := of(p, c, m, line)
+			if err != nil {
+				note(err.Error())
+				return result, nil
+			}
+			after = append(after, changed...)
+		}
+		if slices.Equal(before, after) {
+			if m.postpone == nil || m.postpone.behind == 0 {
+				return result, nil
+			}
+			late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later
+			defer func() { _ = end(nil, false) }()
+			ctx = late
+		}
+		chaos.Changed(ctx, chaos.Change{Before: shown(before), After: shown(after)})
+		return after, nil
+	}
+}
 
 // shown returns lines as an event shows them: the first four, each cut at 512
 // bytes.

@@ -1,13 +1,12 @@
 package mcpchaos
 
-import (
-	"slices"
-
-	"github.com/shakedown-go/shakedown/chaos/catalog"
-)
+import "github.com/shakedown-go/shakedown/chaos/catalog"
 
 // Rows returns the rows of this package's faults, for planjson.Options.Rows. The
 // caller may keep and change the list.
 func Rows() []*catalog.Row {
-	return slices.Concat(resultRows(), deliveryRows(), contentRows())
+	return catalog.List(
+		errorUnset, toolRemoved, toolHidden, descriptionChanged,
+		dropped, duplicated, overtaken, flood, cut,
+		corrupted, garbage, wrongID, oversized)
 }

@@ -124,7 +124,6 @@ func (a *auditor) about(acc *access) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs,
 		slog.String("request_id", acc.id),
-		slog.String("client_request_id", a.text(acc.clientID)),
 		slog.String("session_id", a.label(acc.session)),
 		slog.String("transport", acc.transport))
 	if acc.method != "" {

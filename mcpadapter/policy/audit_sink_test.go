@@ -27,7 +27,7 @@ func TestALineIsVisible(t *testing.T) {
 		var b bytes.Buffer
 		g, err := New(&Options{Audit: &b})
 		require.NoError(r, err)
-		g.audit.completed(t.Context(), &access{gate: g, began: time.Now(), tool: text, detail: text, target: text, clientID: text, session: text})
+		g.audit.completed(t.Context(), &access{gate: g, began: time.Now(), tool: text, detail: text, target: text, session: text})
 		line := b.String()
 		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") {
 			r.Fatalf("not one line: %q", line)
@@ -109,34 +109,6 @@ func TestLabelsOfSessions(t *testing.T) {
 	assert.NotEqual(t, g.audit.label("abc"), other.audit.label("abc"), "nobody can try identifiers elsewhere")
 	assert.Empty(t, g.audit.label(""))
 	assert.NotContains(t, g.audit.label("not hexadecimal"), "not hexadecimal")
-}
-
-// The identifier of a request is what a decoder reads.
-func FuzzIDScanner(f *testing.F) {
-	for _, s := range []string{`{"id":1}`, `{"jsonrpc":"2.0","params":{"id":2,"a":["id",3]},"id":"x"}`, `[{"id":1}]`, `{"a":"\"id\":5","id":null}`,
-		`{"id":1,"id":2}`, `{"id" : 7 , "b":{}}`, `{"i\u0064":1}`, `{"id":{"a":1}}`, `{"id":"a b"}`, `{"":"id","x":1}`, `{"id":-1.5e3}`} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var members map[string]json.RawMessage
-		if json.Unmarshal([]byte(text), &members) != nil || strings.Contains(text, `\`) {
-			return
-		}
-		s := new(idScanner)
-		for i := range len(text) { // in pieces
-			fmt.Fprint(s, text[i:i+1])
-		}
-		want := string(members["id"])
-		if strings.HasPrefix(want, "{") || strings.HasPrefix(want, "[") || len(want) > maxClientID {
-			return // no identifier that there can be
-		}
-		if strings.HasPrefix(want, `"`) {
-			want = want[1 : len(want)-1]
-		}
-		if got := s.id(); got != want {
-			t.Fatalf("%q: %q, want %q", text, got, want)
-		}
-	})
 }
 
 // A writer that does not return, such as a pipe that nobody reads, delays one line

@@ -41,7 +41,7 @@ func TestALineHasTheseMembersAndNoOthers(t *testing.T) {
 	g.audit.completed(t.Context(), &access{gate: g, began: time.Now(), tool: "t", detail: "d"})
 	var line map[string]any
 	require.NoError(t, json.Unmarshal(b.Bytes(), &line))
-	for _, name := range []string{"time", "level", "msg", "event", "request_id", "client_request_id", "session_id", "transport", "tool", "mode", "caller_subject", "target", "result", "duration_ms", "error_detail"} {
+	for _, name := range []string{"time", "level", "msg", "event", "request_id", "session_id", "transport", "tool", "mode", "caller_subject", "target", "result", "duration_ms", "error_detail"} {
 		assert.Contains(t, line, name)
 		delete(line, name)
 	}

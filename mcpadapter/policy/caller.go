@@ -2,23 +2,20 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 type callerKey struct{}
 
-// origin is what Gate.HTTPHandler and Gate.Transport know of a request.
+// origin is what Gate.HTTPHandler knows of a request.
 type origin struct {
 	caller    Caller
 	transport string
-	ids       *idScanner // of the request's body; nil: there is none
-	session   string     // of server-sent events, which the SDK does not provide; set before the client knows it
+	session   string // of server-sent events, which the SDK does not provide; set before the client knows it
 }
 
 // originKey is for transports that do not pass the request itself to the gate.
@@ -56,7 +53,7 @@ func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	if extra != nil && extra.TokenInfo != nil { // of this very request
 		acc.caller = Caller{Subject: extra.TokenInfo.UserID, Scopes: extra.TokenInfo.Scopes}
 		if from, ok := extra.TokenInfo.Extra[originExtra].(*origin); ok {
-			acc.caller, acc.transport, acc.clientID = from.caller, from.transport, from.ids.id()
+			acc.caller, acc.transport = from.caller, from.transport
 		}
 		return true
 	}
@@ -82,7 +79,7 @@ func (g *Gate) still(c Caller) (Caller, bool) {
 	if len(g.tokens.all()) == 0 {
 		return c, true
 	}
-	now := g.tokens.of(c.Subject, time.Now())
+	now := g.tokens.bySubject(c.Subject, time.Now())
 	if now == nil {
 		return Caller{Subject: anonymous}, false
 	}
@@ -94,39 +91,3 @@ const (
 	transportHTTP  = "http"
 	transportStdio = "stdio"
 )
-
-// Transport returns a transport whose calls have the client's request
-// identifiers in the audit log: a transport alone does not pass them to a
-// server. It is for standard input and memory, whose caller is [Options.Local].
-// An HTTP handler gets them from [Gate.HTTPHandler].
-func (g *Gate) Transport(t mcp.Transport) mcp.Transport { return identified{g, t} }
-
-type identified struct {
-	gate *Gate
-	mcp.Transport
-}
-
-func (t identified) Connect(ctx context.Context) (mcp.Connection, error) {
-	c, err := t.Transport.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return identifiedConn{t.gate, c}, nil
-}
-
-type identifiedConn struct {
-	gate *Gate
-	mcp.Connection
-}
-
-func (c identifiedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Connection.Read(ctx)
-	if req, ok := m.(*jsonrpc.Request); ok && err == nil && req.Extra == nil {
-		from := &origin{caller: c.gate.local, transport: transportStdio}
-		if text, err := json.Marshal(req.ID.Raw()); err == nil && req.ID.IsValid() {
-			from.ids = &idScanner{found: text}
-		}
-		req.Extra = &mcp.RequestExtra{TokenInfo: from.info()}
-	}
-	return m, err
-}

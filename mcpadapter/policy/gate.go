@@ -46,7 +46,6 @@ type access struct {
 	gate          *Gate
 	began         time.Time
 	id            string // made by the gate
-	clientID      string // of the request, as the client gave it; empty: not known
 	session       string
 	events        bool // the session is one of server-sent events
 	transport     string

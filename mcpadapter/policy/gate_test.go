@@ -280,15 +280,6 @@ func TestAPanicIsAnAnswerAndALine(t *testing.T) {
 	})
 }
 
-func TestAPanicElsewhereDoesNotEndTheProcess(t *testing.T) {
-	d := newDesk()
-	d.server.AddPrompt(&mcp.Prompt{Name: "p"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { panic("oh") })
-	_, j := d.behind(t, everything())
-	_, err := d.connect(t, oldEra, nil).GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "p"})
-	require.ErrorContains(t, err, "prompts/get failed inside the server")
-	assert.Equal(t, "mcp.request.completed", j.only(t)["event"])
-}
-
 func TestAHandlerThatEndsItsGoroutineLeavesItsLine(t *testing.T) {
 	j := new(journal)
 	o := everything("raw")

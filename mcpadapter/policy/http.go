@@ -161,8 +161,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	req.Header.Set("Authorization", "Bearer "+redact.Marker) // the handler must not see the token
 	if mayHaveBody(req) {
 		_ = control.SetReadDeadline(began.Add(h.options.BodyTime))
-		from.ids = new(idScanner)
-		req.Body = &timedBody{ReadCloser: req.Body, control: control, ids: from.ids}
+		req.Body = &timedBody{ReadCloser: req.Body, control: control}
 	}
 	out := &timedWriter{ResponseWriter: w, control: control, each: h.options.WriteTime}
 	if h.opens(req) {

@@ -19,12 +19,10 @@ func mayHaveBody(req *http.Request) bool {
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	ids     *idScanner
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.ids.Write(p[:n])
 	if err == io.EOF {
 		_ = b.control.SetReadDeadline(time.Time{})
 	}

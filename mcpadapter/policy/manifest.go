@@ -177,117 +177,86 @@ func (m *Manifest) Confirm() []Confirm {
 
 // Check compares the manifest with what a running server offers
 // ([Gate.Manifest]). Its error lists every difference, one a line: tools on one
-// side only, and for the others different requirements and each place where the
-// schemas differ.
+// side only, and for the others each place where requirements or schemas differ.
 func (m *Manifest) Check(running *Manifest) error {
-	d := &differences{}
-	promised, offered := m.byName(), running.byName()
-	for _, name := range slices.Sorted(maps.Keys(promised)) {
-		if _, ok := offered[name]; !ok {
-			d.add(name, "the server does not offer it")
-		}
+	promised, err1 := m.places()
+	offered, err2 := running.places()
+	if err := errors.Join(err1, err2); err != nil {
+		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(offered)) {
-		want, ok := promised[name]
-		if !ok {
-			d.add(name, "it is not in the manifest")
+	var found []error
+	differ := func(tool, format string, args ...any) {
+		found = append(found, fmt.Errorf("policy: manifest: tool %s: %s", tool, fmt.Sprintf(format, args...)))
+	}
+	for _, name := range names(promised, offered) {
+		want, got := promised[name], offered[name]
+		switch {
+		case got == nil:
+			differ(name, "the server does not offer it")
+			continue
+		case want == nil:
+			differ(name, "it is not in the manifest")
 			continue
 		}
-		got := offered[name]
-		d.same(name, "capability", want.Capability.String(), got.Capability.String())
-		d.same(name, "scopes", want.Scopes, got.Scopes)
-		d.same(name, "actions", plain(want.Actions), plain(got.Actions))
-		d.same(name, "confirmation", plain(want.Confirmation), plain(got.Confirmation))
-		d.same(name, "target", want.Target, got.Target)
-		d.same(name, "keep_confirm", want.KeepConfirm, got.KeepConfirm)
-		d.same(name, "input_schema", want.InputSchema, got.InputSchema)
-		d.same(name, "output_schema", want.OutputSchema, got.OutputSchema)
+		for _, place := range names(want, got) {
+			w, promisedIt := want[place]
+			g, offeredIt := got[place]
+			switch {
+			case !promisedIt:
+				differ(name, "%s is %s, the manifest has none", place, short(g))
+			case !offeredIt:
+				differ(name, "%s is missing, the manifest says %s", place, short(w))
+			case w != g:
+				differ(name, "%s is %s, the manifest says %s", place, short(g), short(w))
+			}
+		}
 	}
-	return errors.Join(d.found...)
+	return errors.Join(found...)
 }
 
-func (m *Manifest) byName() map[string]ManifestTool {
-	tools := make(map[string]ManifestTool, len(m.Tools))
+func short(value string) string { return text.Clip(value, 200) }
+
+// names are the names in either map, sorted.
+func names[V any](a, b map[string]V) []string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
+}
+
+// places are the values of each tool, in JSON, by their places in the document.
+func (m *Manifest) places() (map[string]map[string]string, error) {
+	tools := make(map[string]map[string]string, len(m.Tools))
 	for _, t := range m.Tools {
-		tools[t.Name] = t
+		text, err := yaml.Marshal(t) // the same value has one form in it, whatever it was read from
+		var doc any
+		if err = errors.Join(err, yaml.Unmarshal(text, &doc)); err != nil {
+			return nil, fmt.Errorf("policy: manifest: tool %s: %w", t.Name, err)
+		}
+		tools[t.Name] = make(map[string]string)
+		addPlaces(tools[t.Name], "", doc)
 	}
-	return tools
+	return tools, nil
 }
 
-// differences collects the differences.
-type differences struct{ found []error }
-
-func (d *differences) add(tool, format string, args ...any) {
-	d.found = append(d.found, fmt.Errorf("policy: manifest: tool %s: %s", tool, fmt.Sprintf(format, args...)))
-}
-
-// same compares two values as JSON, which has fewer kinds of numbers than YAML.
-func (d *differences) same(tool, what string, want, got any) {
-	var a, b any
-	if err := errors.Join(remake(want, &a), remake(got, &b)); err != nil {
-		d.add(tool, "%s: %v", what, err)
-		return
-	}
-	d.diff(tool, what, a, b)
-}
-
-// diff adds the places where two values differ. Nothing, null and an empty list
-// count as equal.
-func (d *differences) diff(tool, path string, want, got any) {
-	if empty(want) && empty(got) {
-		return
-	}
-	wanted, ok1 := want.(map[string]any)
-	given, ok2 := got.(map[string]any)
-	if !ok1 || !ok2 {
-		if !reflect.DeepEqual(want, got) {
-			d.add(tool, "%s is %s, the manifest says %s", path, short(got), short(want))
+// addPlaces adds the values in a document. Nothing, null and an empty list count as
+// equal.
+func addPlaces(to map[string]string, path string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			addPlaces(to, strings.TrimPrefix(path+"."+name, "."), member)
 		}
 		return
-	}
-	names := slices.Collect(maps.Keys(wanted))
-	for name := range given {
-		if _, both := wanted[name]; !both {
-			names = append(names, name)
+	case []any:
+		if len(v) == 0 {
+			return
 		}
+	case nil:
+		return
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		below := path + "." + name
-		w, has1 := wanted[name]
-		g, has2 := given[name]
-		switch {
-		case !has1:
-			d.add(tool, "%s is %s, the manifest has none", below, short(g))
-		case !has2:
-			d.add(tool, "%s is missing, the manifest says %s", below, short(w))
-		default:
-			d.diff(tool, below, w, g)
-		}
+	doc, err := json.Marshal(value)
+	if err != nil {
+		doc = []byte(fmt.Sprint(value))
 	}
-}
-
-func empty(v any) bool {
-	list, ok := v.([]any)
-	return v == nil || ok && len(list) == 0
-}
-
-func short(v any) string {
-	doc, _ := json.Marshal(v)
-	return text.Clip(string(doc), 200)
-}
-
-// plain gives rules the form that they have in the document.
-func plain[T Action | Confirm](rules []T) []string {
-	var lines []string
-	for _, r := range rules {
-		switch r := any(r).(type) {
-		case Action:
-			lines = append(lines,
-				fmt.Sprintf("%s in %s: %s %s", r.Field, short(r.Values), r.Capability, strings.Join(r.Scopes, ",")))
-		case Confirm:
-			lines = append(lines, fmt.Sprintf("%s %s %s", r.Tool, r.Field, short(r.Values)))
-		}
-	}
-	return lines
+	to[path] = string(doc)
 }

@@ -93,16 +93,17 @@ func TestCheckListsAllDifferences(t *testing.T) {
 		lines = append(lines, strings.TrimSpace(strings.TrimPrefix(line, "policy: manifest: tool ")))
 	}
 	assert.Equal(t, []string{
-		`room.list: the server does not offer it`,
 		`room.book: capability is "read", the manifest says "write"`,
-		`room.book: confirmation is null, the manifest says ["room.* price [7,2.5,\"much\",true]"]`,
-		`room.book: target is "", the manifest says "room"`,
-		`room.book: input_schema.properties.confirm is missing, the manifest says {"description":"Must be true, and only after the user agreed, when price is one of [7,2.5,\"much\",true].","type":"boolean"}`,
+		`room.book: confirmation is missing, the manifest says [{"field":"price","tool":"room.*","values":[7,2.5,"much",true]}]`,
+		`room.book: input_schema.properties.confirm.description is missing, the manifest says "Must be true, and only after the user agreed, when price is one of [7,2.5,\"much\",true]."`,
+		`room.book: input_schema.properties.confirm.type is missing, the manifest says "boolean"`,
 		`room.book: output_schema.additionalProperties is missing, the manifest says false`,
 		`room.book: output_schema.properties.booked.title is "Booked", the manifest has none`,
 		`room.book: output_schema.required is missing, the manifest says ["booked"]`,
+		`room.book: target is missing, the manifest says "room"`,
+		`room.delete: confirmation is [{"tool":"*.delete"}], the manifest says [{"tool":"*.delete"},{"field":"price","tool":"room.*","values":[7,2.5,"much",true]}]`,
 		`room.delete: scopes is ["rooms:write"], the manifest says ["rooms:write","rooms:admin"]`,
-		`room.delete: confirmation is ["*.delete  null"], the manifest says ["*.delete  null","room.* price [7,2.5,\"much\",true]"]`,
+		`room.list: the server does not offer it`,
 		`room.paint: it is not in the manifest`,
 	}, lines)
 	assert.NoError(t, want.Check(rooms(t, nil)))

@@ -239,7 +239,7 @@ func (s *sessions) endRevoked(t *tokens) {
 	live := slices.Collect(maps.Keys(s.live))
 	s.mu.Unlock()
 	for _, r := range live {
-		if g := t.of(r.caller.Subject, now); g == nil || !slices.Equal(g.caller.Scopes, r.caller.Scopes) {
+		if g := t.bySubject(r.caller.Subject, now); g == nil || !slices.Equal(g.caller.Scopes, r.caller.Scopes) {
 			r.end(errRevoked)
 		}
 	}

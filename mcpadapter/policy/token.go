@@ -39,7 +39,7 @@ type Token struct {
 	_ struct{}
 
 	Value   string // at least 8 bytes
-	Hash    string // of the value, in its place, as package tokenhash makes it
+	Hash    string // takes the place of Value; see tokenhash.Of
 	Subject string
 	Scopes  []string
 	Expires time.Time // it is not valid from then on; zero: it always is
@@ -216,8 +216,8 @@ func (t *tokens) lookup(token string) (found *grant) {
 	return found
 }
 
-// of returns the current grant of a subject, or nil.
-func (t *tokens) of(subject string, now time.Time) *grant {
+// bySubject returns the current grant of a subject, or nil.
+func (t *tokens) bySubject(subject string, now time.Time) *grant {
 	for _, g := range t.all() {
 		if g.caller.Subject == subject && g.valid(now) {
 			return g

@@ -14,10 +14,10 @@ const (
 	mostFlips = 10_000  // bounds the time
 )
 
-// SignFlip returns the p value of a change over clusters, such as scenarios: given
-// for each the share after less the share before, or the trials that got better less
-// those that got worse, it is the chance of a sum as far from 0 or farther, or as low
-// or lower, if each cluster's change had as well gone the other way.
+// SignFlip returns the p values of a change over clusters, such as scenarios. Each change
+// is the share after less the share before, or the trials that got better less those that
+// got worse. A p value is the share of sign flips whose sum is at least as extreme: as far
+// from 0 for TwoSided, as low for Worse.
 //
 // It is the randomisation test of R. A. Fisher, The Design of Experiments, 1935,
 // section 21: exact over all signs for up to 20 clusters that changed, and for whole numbers,

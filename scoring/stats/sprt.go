@@ -1,8 +1,9 @@
 package stats
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/shakedown-go/shakedown/internal/enum"
 )
 
 // A Decision of a sequential test has three values. The zero value is Open, so that
@@ -16,42 +17,20 @@ const (
 	Rejected                 // the rate is P0, and not P1
 )
 
+var decisions = enum.Names[Decision]{Package: fields, Field: "decision",
+	Of: []string{Open: "open", Accepted: "accepted", Rejected: "rejected"}}
+
 // String returns "open", "accepted" or "rejected", and "Decision(n)" for any other
 // value.
-func (d Decision) String() string {
-	switch d {
-	case Open:
-		return "open"
-	case Accepted:
-		return "accepted"
-	case Rejected:
-		return "rejected"
-	}
-	return fmt.Sprintf("Decision(%d)", uint8(d))
-}
+func (d Decision) String() string { return decisions.String(d) }
 
 // MarshalText returns "open", "accepted" or "rejected", and a [*FieldError] for any
 // other value.
-func (d Decision) MarshalText() ([]byte, error) {
-	if d > Rejected {
-		return nil, fields.Wrong("decision", d, allowedDecisions)
-	}
-	return []byte(d.String()), nil
-}
+func (d Decision) MarshalText() ([]byte, error) { return decisions.MarshalText(d) }
 
 // UnmarshalText reads exactly what MarshalText writes. Anything else is a
 // [*FieldError] and leaves d unchanged.
-func (d *Decision) UnmarshalText(text []byte) error {
-	for is := Open; is <= Rejected; is++ {
-		if is.String() == string(text) {
-			*d = is
-			return nil
-		}
-	}
-	return fields.Wrong("decision", string(text), allowedDecisions)
-}
-
-const allowedDecisions = "open, accepted, rejected"
+func (d *Decision) UnmarshalText(text []byte) error { return decisions.UnmarshalText(text, d) }
 
 // An SPRT is Wald's sequential probability ratio test of a rate: trials come one at
 // a time, and after each one knows whether to accept, to reject, or to go on.

@@ -36,42 +36,7 @@ type Budget struct {
 	// Consumed is the share of the period's budget that the window used up:
 	// burnRate × window/period. It assumes that the whole period is as busy. Above
 	// 1 is overspent.
-	Consumed Value       `json:"budgetConsumed"`
-	Alerts   []BurnAlert `json:"alerts"`
-}
-
-// A BurnAlert is one line of the multi-window, multi-burn-rate alerts of the Google
-// SRE Workbook, chapter 5 "Alerting on SLOs". Its windows are scaled from 30 days
-// to the SLO's period, and are at least a bin long.
-type BurnAlert struct {
-	Severity  string  `json:"severity"` // page or ticket
-	BurnRate  float64 `json:"burnRate"` // fires where both windows burn faster
-	LongBins  int     `json:"longBins"`
-	ShortBins int     `json:"shortBins"`
-	// Judged is the number of bins at which the long window lay within the queried
-	// window. 0 means that the run is too short for this alert.
-	Judged int `json:"judgedBins"`
-	// Fired are the windows during which the alert fired.
-	Fired []WindowBounds `json:"fired"`
-}
-
-// burnRules are the three lines of that table; long and short are shares of the
-// period.
-func burnRules() []struct {
-	severity    string
-	burn        float64
-	long, short float64
-} {
-	const days30 = 30 * 24 * 60 // minutes
-	return []struct {
-		severity    string
-		burn        float64
-		long, short float64
-	}{
-		{"page", 14.4, 60. / days30, 5. / days30},
-		{"page", 6, 6 * 60. / days30, 30. / days30},
-		{"ticket", 1, 3 * 24 * 60. / days30, 6 * 60. / days30},
-	}
+	Consumed Value `json:"budgetConsumed"`
 }
 
 // Budgets judges the objective at each node of the query. Errors are [*WindowError]
@@ -115,55 +80,21 @@ func (o SLO) question() question {
 	return func(l *latencies) int64 { return l.within(o.Latency) }
 }
 
-// tally counts the good and the ended operations up to each bin of the window. The
-// counts of a part of the window are then a difference.
-func (o SLO) tally(v view, w span) (good, ended []int64) {
-	good, ended = make([]int64, w.bins()+1), make([]int64, w.bins()+1)
-	for i := range w.bins() {
-		b := v.bin(w.first + i)
-		g := b.served
-		if v.asked != nil {
-			g = v.asked[w.first-v.first+i]
-		}
-		good[i+1], ended[i+1] = good[i]+g, ended[i]+b.served+b.errors
-	}
-	return good, ended
-}
-
 func (o SLO) judge(v view, w span) Budget {
-	good, ended := o.tally(v, w)
-	n := w.bins()
-	burn := func(from, to int) Value { // of the bins [from, to)
-		sli := ratio(good[to]-good[from], ended[to]-ended[from])
-		return (1 - sli) / Value(1-o.Objective)
-	}
-	window := time.Duration(n) * v.binSize()
-	period := cmp.Or(o.Period, window)
-	b := Budget{
-		Node: v.node, Window: v.extent.bounds(w), Objective: o.Objective,
-		Ended: ended[n], Good: good[n], SLI: ratio(good[n], ended[n]), BurnRate: burn(0, n),
-	}
-	b.Consumed = b.BurnRate * Value(window.Seconds()/period.Seconds())
-	for _, rule := range burnRules() {
-		a := BurnAlert{Severity: rule.severity, BurnRate: rule.burn, Fired: []WindowBounds{},
-			LongBins:  v.binsIn(rule.long * float64(period)),
-			ShortBins: v.binsIn(rule.short * float64(period))}
-		fires := make([]bool, n)
-		for end := a.LongBins; end <= n; end++ {
-			a.Judged++
-			fires[end-1] = burn(end-a.LongBins, end) > Value(rule.burn) && burn(end-a.ShortBins, end) > Value(rule.burn)
+	b := Budget{Node: v.node, Window: v.extent.bounds(w), Objective: o.Objective}
+	for i := w.first; i <= w.last; i++ {
+		bin := v.bin(i)
+		good := bin.served
+		if v.asked != nil {
+			good = v.asked[i-v.first]
 		}
-		for _, s := range streaks(fires, 1) {
-			a.Fired = append(a.Fired, v.extent.bounds(span{w.first + s.first, w.first + s.last}))
-		}
-		b.Alerts = append(b.Alerts, a)
+		b.Good, b.Ended = b.Good+good, b.Ended+bin.served+bin.errors
 	}
+	window := time.Duration(w.bins()) * v.binSize()
+	b.SLI = ratio(b.Good, b.Ended)
+	b.BurnRate = (1 - b.SLI) / Value(1-o.Objective)
+	b.Consumed = b.BurnRate * Value(window.Seconds()/cmp.Or(o.Period, window).Seconds())
 	return b
-}
-
-// binsIn rounds to whole bins, at least one.
-func (x extent) binsIn(ns float64) int {
-	return max(1, int(ns/float64(x.binSize())+0.5))
 }
 
 // String formats the budget as one line: node, SLI, burn rate.

@@ -113,16 +113,3 @@ func ExampleRun_Budgets() {
 	// Output:
 	// llm.chat: 0.8333 of 120 good, objective 0.9, burn rate 1.667
 }
-
-func ExampleRun_Merge() {
-	morning, _ := timeline.NewRun(nil)
-	_ = morning.Add(timeline.Sample{Target: "search", End: time.Second})
-	evening, _ := timeline.NewRun(nil)
-	_ = evening.Add(timeline.Sample{Target: "search", Start: 3 * time.Second, End: 4 * time.Second})
-	if err := morning.Merge(evening); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(morning.Bins(), "bins,", morning.Graph(timeline.GraphQuery{}).Edges[0].Attempts, "calls")
-	// Output:
-	// 5 bins, 2 calls
-}

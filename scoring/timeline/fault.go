@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -19,7 +20,7 @@ type FaultStats struct {
 	Node      string `json:"nodeId"`
 	Rule      string `json:"rule,omitempty"`
 	Fault     string `json:"fault,omitempty"`
-	Delivered int64  `json:"struck"` // calls to which the fault was delivered
+	Delivered int64  `json:"delivered"` // calls to which the fault was delivered
 	Episodes  int    `json:"episodes"`
 	// Detected counts the episodes with an incident. In the others the node continued
 	// to serve.
@@ -56,6 +57,10 @@ func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
 		}
 		return stats, nil
 	})
+}
+
+func (k faultKey) compare(o faultKey) int {
+	return cmp.Or(cmp.Compare(k.rule, o.rule), cmp.Compare(k.fault, o.fault))
 }
 
 // deliveries counts the calls of a node to which each fault was delivered, by bin,

@@ -3,75 +3,12 @@ package timeline_test
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
-
-func TestWarningsNeedThreeBins(t *testing.T) {
-	type warning struct {
-		kind        string
-		first, last int
-	}
-	slow := func(seconds ...time.Duration) (all []timeline.Sample) {
-		for bin, latency := range seconds {
-			start := time.Duration(bin) * 2 * sec
-			all = append(all, timeline.Sample{Target: "a", Start: start, End: start + latency})
-		}
-		return all
-	}
-	for _, tt := range []struct {
-		why       string
-		samples   []timeline.Sample
-		binSize   time.Duration
-		objective time.Duration
-		want      []warning
-	}{
-		{why: "a backlog that grows three times, while the node is busy and serves nothing", samples: queued("a", 0, 1, 2, 3, 3, 0),
-			want: []warning{{timeline.GrowingBacklog, 1, 3}, {timeline.ArrivalsOverCapacity, 1, 3}}},
-		{why: "twice is not enough", samples: queued("a", 0, 1, 2, 2, 3, 0)},
-		{why: "as large as before is not growing", samples: queued("a", 5, 5, 5, 5, 0)},
-		// 60 calls of 20 ms begin in a second of which 1 s is busy: 50 a second are served.
-		{why: "more arrive than are served in a busy second", samples: crowd(4, 60),
-			want: []warning{{timeline.GrowingBacklog, 0, 3}, {timeline.ArrivalsOverCapacity, 0, 3}}},
-		{why: "as many as can be served", samples: crowd(4, 50)},
-		{why: "p95 above the objective", samples: slow(110*ms, 120*ms, 130*ms), binSize: 2 * sec, objective: 100 * ms,
-			want: []warning{{timeline.SlowerThanObjective, 0, 2}}},
-		{why: "at the objective is within", samples: slow(100*ms, 100*ms, 100*ms), binSize: 2 * sec, objective: 100 * ms},
-		{why: "a bin that served nothing breaks the streak", samples: append(slow(200*ms, 200*ms), slow(0, 0, 0, 200*ms, 200*ms)[3:]...), binSize: 2 * sec, objective: 100 * ms},
-		{why: "no objective, no warning", samples: slow(time.Second, time.Second, time.Second), binSize: 2 * sec},
-	} {
-		t.Run(tt.why, func(t *testing.T) {
-			r := newRun(t, &timeline.RunOptions{Epoch: epoch, BinSize: tt.binSize}, tt.samples...)
-			found, err := r.Warnings(timeline.Query{Start: timeline.Bin(0)}, tt.objective)
-			require.NoError(t, err)
-			var got []warning
-			for _, w := range found {
-				got = append(got, warning{w.Kind, w.StartBin, w.EndBin})
-				assert.NotEmpty(t, w.Details)
-				assert.Equal(t, time.Duration(w.EndBin-w.StartBin+1)*r.BinSize(), w.EndTs.Sub(w.StartTs))
-			}
-			assert.Equal(t, tt.want, got)
-		})
-	}
-	_, err := newRun(t, nil, call("a", 0)).Warnings(timeline.Query{}, -1)
-	assert.EqualError(t, err, "timeline: objective is -1ns; allowed: 0 or more")
-}
-
-// crowd is a node that works on one call at a time for 20 ms, and each second
-// gets more or less than the fifty that it can do.
-func crowd(seconds, perSecond int) (all []timeline.Sample) {
-	free := time.Duration(0)
-	for n := range seconds * perSecond {
-		arrival := time.Duration(n) * sec / time.Duration(perSecond)
-		free = max(free, arrival) + 20*ms
-		all = append(all, timeline.Sample{Target: "a", Start: arrival, End: free})
-	}
-	return all
-}
 
 func TestFaultsAreFollowedToTheirRecovery(t *testing.T) {
 	withFaults := func(all []timeline.Sample, bins ...int) []timeline.Sample {
@@ -150,23 +87,7 @@ func TestBudgets(t *testing.T) {
 	assert.InDelta(t, 0.3, float64(b.BurnRate), 1e-9, "1.5 % bad of 5 % allowed")
 	assert.InDelta(t, 0.3, float64(b.Consumed), 1e-9, "the window is the period")
 	assert.Equal(t, "a: 0.985 of 1000 good, objective 0.95, burn rate 0.3", b.String())
-	assert.Len(t, b.Alerts, 3)
-	// A period of 100 bins: the windows are 100/720, 100/120 and 100/10 bins, and
-	// at least one.
-	fast, _, slow := b.Alerts[0], b.Alerts[1], b.Alerts[2]
-	assert.Equal(t, []int{1, 1, 100}, []int{fast.LongBins, fast.ShortBins, fast.Judged})
-	require.Len(t, fast.Fired, 1)
-	assert.Equal(t, 50, fast.Fired[0].StartBin)
-	assert.Equal(t, 50, fast.Fired[0].EndBin, "burn rate 20 in bin 50, 10 in bin 51")
-	assert.Equal(t, []int{10, 1, 91}, []int{slow.LongBins, slow.ShortBins, slow.Judged})
-	require.Len(t, slow.Fired, 1)
-	assert.Equal(t, 51, slow.Fired[0].EndBin, "the short window ends the alert when it is over")
-
 	assert.InDelta(t, 0.03, float64(judge(timeline.SLO{Objective: 0.95, Period: 1000 * sec}).Consumed), 1e-9, "a tenth of the period")
-	for _, a := range judge(timeline.SLO{Period: 30 * 24 * time.Hour}).Alerts {
-		assert.Zero(t, a.Judged, "100 s are too short for windows of hours")
-		assert.Empty(t, a.Fired)
-	}
 	assert.Equal(t, int64(985), judge(timeline.SLO{Latency: 20 * ms}).Good, "within the limit is good")
 	assert.Equal(t, int64(0), judge(timeline.SLO{Latency: 19 * ms}).Good, "slower is bad, though served")
 

@@ -77,14 +77,6 @@ func (l *latencies) merge(o *latencies) {
 	}
 }
 
-func (l latencies) clone() latencies {
-	l.few = slices.Clone(l.few)
-	if l.many != nil {
-		l.many = l.many.Clone()
-	}
-	return l
-}
-
 // percentile95 returns the nearest-rank 95th percentile in ns; -1 without values.
 // It is exact to seven digits while all values are kept, and at most 1/128 too high
 // otherwise.

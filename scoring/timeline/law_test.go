@@ -75,17 +75,6 @@ func TestLawOrderDoesNotMatterBetweenOperations(t *testing.T) {
 	})
 }
 
-func TestLawPartsMergeToTheWhole(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ops := operations(t)
-		cut := rapid.IntRange(0, len(ops)).Draw(t, "cut")
-		whole := runOf(t, small, ops...)
-		left, right := runOf(t, small, ops[:cut]...), runOf(t, small, ops[cut:]...)
-		require.NoError(t, left.Merge(right))
-		require.Equal(t, everything(t, whole), everything(t, left))
-	})
-}
-
 // Bins that were widened hold what bins that were wide from the start would hold.
 func TestLawWideningLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

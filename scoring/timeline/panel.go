@@ -18,26 +18,13 @@ type Panel struct {
 // Panels returns what a picture of the window shows of each node, sorted by name.
 // Errors are [*WindowError] and [*FieldError].
 func (r *Run) Panels(q Query, rule OutageRule) ([]Panel, error) {
-	if err := rule.check(); err != nil {
-		return nil, err
-	}
-	return steadily(r, func(x extent) ([]Panel, error) { return r.panels(x, q, rule) })
-}
-
-func (r *Run) panels(x extent, q Query, rule OutageRule) ([]Panel, error) {
-	w, views, err := r.views(x, q, rule.question())
-	if err != nil {
-		return nil, err
-	}
-	panels := make([]Panel, len(views))
-	for i, v := range views {
+	return judged(r, q, rule, func(x extent, w span, v view) ([]Panel, error) {
 		deliveries, err := r.deliveries(x, v.node, q.Classes)
 		if err != nil {
 			return nil, err
 		}
-		panels[i] = Panel{Node: v.node, Start: x.bounds(w).Start, FirstBin: w.first, BinSize: v.binSize(),
+		return []Panel{{Node: v.node, Start: x.start(w.first), FirstBin: w.first, BinSize: v.binSize(),
 			Served: v.values(Served, w), Errors: v.values(Errors, w),
-			Faulty: faultyBins(deliveries, x, w), Incidents: rule.incidents(v, w)}
-	}
-	return panels, nil
+			Faulty: faultyBins(deliveries, x, w), Incidents: rule.incidents(v, w)}}, nil
+	})
 }

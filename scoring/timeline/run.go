@@ -122,8 +122,8 @@ func NewRun(o *RunOptions) (*Run, error) {
 // operation must be added in the order of their attempts. All others may come in
 // any order, from any goroutine. A retry whose earlier attempt is unknown counts as
 // an operation of its own. That is so where the earlier attempt is added later,
-// lies before the run, or is in another part of a merge. It is also so where it was
-// forgotten: a node and class remember the latest 512 to 1024 failed operations.
+// or lies before the run. It is also so where it was forgotten: a node and class
+// remember the latest 512 to 1024 failed operations.
 func (r *Run) Add(s Sample) error {
 	if !s.valid() {
 		return s.check()
@@ -224,58 +224,10 @@ func (r *Run) insert(ix *index, key edgeKey) *edge {
 	return e
 }
 
-// Merge adds the content of other to r; other is unchanged. Merging the parts of a
-// run gives the run itself if the attempts of each operation are in one part. Calls
-// in flight stay with other. Both must have the same Epoch and BinSize; else an
-// [*FieldError] is returned and r is unchanged.
-func (r *Run) Merge(other *Run) error {
-	a, b := &r.options, &other.options
-	if !a.Epoch.Equal(b.Epoch) {
-		return fields.Wrong("epoch", b.Epoch.Format(time.RFC3339Nano),
-			"that of the run merged into, "+a.Epoch.Format(time.RFC3339Nano))
-	}
-	if a.BinSize != b.BinSize {
-		return fields.Wrong("binSize", b.BinSize, fmt.Sprintf("that of the run merged into, %v", a.BinSize))
-	}
-	ix := other.index.Load()
-	copies := make(map[*series]*series, len(ix.series))
-	for _, s := range ix.series {
-		copies[s] = s.copy()
-	}
-	homes := make(map[*series]*series, len(ix.series))
-	// The fixed order folds equal runs in the same way.
-	for _, key := range sortedEdges(ix.edges) {
-		from := ix.edges[key]
-		to := r.mergeEdge(key, from)
-		if homes[from.series] == nil || to.node == from.node {
-			homes[from.series] = to.series
-		}
-	}
-	for s, home := range homes {
-		if copies[s] == nil { // added to other since the copies were made
-			continue
-		}
-		home.mu.Lock()
-		home.merge(copies[s], a)
-		home.mu.Unlock()
-	}
-	return nil
-}
-
-func (r *Run) mergeEdge(key edgeKey, from *edge) *edge {
-	from.mu.Lock()
-	attempts, failures := from.attempts, from.failures
-	from.mu.Unlock()
-	to := r.edge(key)
-	to.mu.Lock()
-	defer to.mu.Unlock()
-	to.attempts += attempts
-	to.failures += failures
-	return to
-}
-
 func sortedEdges(edges map[edgeKey]*edge) []edgeKey {
-	return slices.SortedFunc(maps.Keys(edges), func(a, b edgeKey) int { return a.compare(b) })
+	return slices.SortedFunc(maps.Keys(edges), func(a, b edgeKey) int {
+		return cmp.Or(cmp.Compare(a.caller, b.caller), cmp.Compare(a.target, b.target), cmp.Compare(a.class, b.class))
+	})
 }
 
 // Epoch returns the wall-clock time at which bin 0 begins, in UTC.

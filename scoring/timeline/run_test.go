@@ -64,30 +64,7 @@ func TestTheFiftyFirstNodeIsFolded(t *testing.T) {
 	assert.Equal(t, int64(160), sum, "nothing is lost but the names")
 }
 
-func TestRunsThatDoNotFitAreNotMerged(t *testing.T) {
-	r := newRun(t, nil, call("a", 0))
-	other := newRun(t, &timeline.RunOptions{Epoch: epoch.Add(sec)}, call("a", 0))
-	assert.EqualError(t, r.Merge(other), `timeline: epoch is "2026-03-01T12:00:01Z"; allowed: that of the run merged into, 2026-03-01T12:00:00Z`)
-	other = newRun(t, &timeline.RunOptions{Epoch: epoch, BinSize: 2 * sec}, call("a", 0))
-	assert.EqualError(t, r.Merge(other), `timeline: binSize is 2s; allowed: that of the run merged into, 1s`)
-	assert.Equal(t, int64(1), r.Graph(timeline.GraphQuery{}).Edges[0].Attempts)
-}
-
-// Two parts that each end with a failed operation of the same key: the earlier
-// was followed by the later, and only the later can still be retried.
-func TestOpenOperationsOfOneKeyAreMerged(t *testing.T) {
-	early, late := newRun(t, nil, failed(call("a", 0))), newRun(t, nil, failed(call("a", 5*sec)))
-	for _, order := range [][2]*timeline.Run{{early, late}, {late, early}} {
-		r := newRun(t, nil)
-		require.NoError(t, r.Merge(order[0]))
-		require.NoError(t, r.Merge(order[1]))
-		assert.Equal(t, []timeline.Value{1, 0, 0, 0, 0, 1}, window(t, r, timeline.Query{})[timeline.Errors])
-		require.NoError(t, r.Add(attempt(2, call("a", 6*sec))))
-		assert.Equal(t, []timeline.Value{1, 0, 0, 0, 0, 0, 0}, window(t, r, timeline.Query{})[timeline.Errors])
-	}
-}
-
-// Samples are added, asked about and merged from many goroutines; bins are
+// Samples are added and asked about from many goroutines; bins are
 // widened meanwhile. The race detector and the final count judge.
 func TestConcurrentUse(t *testing.T) {
 	r := newRun(t, &timeline.RunOptions{BinSize: ms, MaxBins: 64})
@@ -123,14 +100,6 @@ func TestConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	parts := newRun(t, &timeline.RunOptions{BinSize: ms, MaxBins: 64})
-	wg.Go(func() {
-		for range 20 {
-			if err := parts.Merge(r); err != nil {
-				t.Error(err)
-			}
-		}
-	})
 	wg.Wait()
 	c, err := timeline.Compare(r, r, timeline.Query{})
 	require.NoError(t, err)

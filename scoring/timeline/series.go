@@ -54,13 +54,6 @@ func (b *bin) mergeCounts(o *bin) {
 	b.slowest = max(b.slowest, o.slowest)
 }
 
-// clone returns a copy that shares nothing with b.
-func (b *bin) clone() bin {
-	c := *b
-	c.latencies = c.latencies.clone()
-	return c
-}
-
 // settle converts the calls that cover whole bins into time in flight and busy
 // slots, in place. Afterwards every bin is complete
 // without its neighbours. covering is the number of

@@ -1,10 +1,9 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
 )
 
 // anthropic is Anthropic's Messages API.
@@ -35,7 +34,7 @@ func (anthropic) read(q *query) *problem {
 	case in.Model == "":
 		return &problem{kind: noModel}
 	case in.MaxTokens == nil:
-		return &problem{kind: noMaxTokens}
+		return &problem{kind: noMaxTokens, value: "none"}
 	case *in.MaxTokens < 1:
 		return &problem{kind: noMaxTokens, value: fmt.Sprint(*in.MaxTokens)}
 	case in.Messages == nil:
@@ -112,70 +111,10 @@ func readBlocks(q *query, at int, role string, content parts) *problem {
 }
 
 func (anthropic) refuse(p *problem) refusal {
-	id := strings.Join(p.ids, ", ")
-	say := func(format string, args ...any) refusal {
-		return anthropicError(http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...))
-	}
-	switch p.kind {
-	case badPath:
-		return anthropicError(http.StatusNotFound, "not_found_error", "Not Found")
-	case badMethod:
-		return anthropicError(http.StatusMethodNotAllowed, "invalid_request_error", "Method Not Allowed")
-	case tooLarge:
-		return anthropicError(http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size")
-	case notJSON:
-		return say("The request body is not valid JSON: %s", p.value)
-	case badType:
-		return say("%s: Input has the wrong type: %s", p.name, p.value)
-	case noModel:
-		return say("model: Field required")
-	case noMaxTokens:
-		if p.value == "" {
-			return say("max_tokens: Field required")
-		}
-		return say("max_tokens: Input should be greater than or equal to 1")
-	case noMessages:
-		if p.value == "missing" {
-			return say("messages: Field required")
-		}
-		return say("messages: at least one message is required")
-	case badRole:
-		if p.name == roleSystem {
-			return say("messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, " +
-				"not \"system\" as an input message role.")
-		}
-		return say("messages.%d.role: Input should be 'user' or 'assistant'", p.at)
-	case badBlock:
-		if p.name == "tool_use" {
-			return say("messages.%d: `tool_use` blocks can only be in `assistant` messages", p.at)
-		}
-		return say("messages.%d: `tool_result` blocks can only be in `user` messages", p.at)
-	case noText:
-		return say("messages.%d: all messages must have non-empty content except for the optional final assistant message", p.at)
-	case badArgs:
-		return say("messages.%d.content.%d.tool_use.input: Input should be a valid dictionary", p.at, p.part)
-	case noCall:
-		return say("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must "+
-			"have a corresponding `tool_use` block in the previous message.", p.at, p.part, id)
-	case noResult:
-		return say("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must "+
-			"have a corresponding `tool_result` block in the next message.", p.at, id)
-	case sameID:
-		return say("messages.%d.content: `tool_use` ids must be unique, found again: %s", p.at, id)
-	case noID:
-		return say("messages.%d.content: tool_use.id: Field required", p.at)
-	case badSchema:
-		if p.value == "invalid" {
-			return say("tools.%d.custom.input_schema: Field required", p.at)
-		}
-		return say("tools.%d.custom.input_schema.type: Input should be 'object'", p.at)
-	}
-	return say("%s", p.value)
-}
-
-func anthropicError(status int, kind, message string) refusal {
-	return refusal{status: status,
-		doc: object{"type", "error", "error", object{"type", kind, "message", message}, "request_id", "req_modeltest"}}
+	says := p.of(anthropicSays)
+	return refusal{status: says.status, doc: object{"type", "error",
+		"error", object{"type", cmp.Or(says.code, "invalid_request_error"), "message", says.text},
+		"request_id", "req_modeltest"}}
 }
 
 func (anthropic) whole(r *reply) any {

@@ -3,8 +3,6 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
 )
 
 // chat is OpenAI's chat completions, which many servers speak too.
@@ -80,77 +78,11 @@ func (chat) read(q *query) *problem {
 	return nil
 }
 
-// refuse has the wording of the API where it is known.
-func (chat) refuse(p *problem) refusal {
-	id := strings.Join(p.ids, ", ")
-	switch p.kind {
-	case badRole:
-		return openAIError(fmt.Sprintf("messages[%d].role", p.at), "invalid_value", "Invalid value: '%s'. "+
-			"Supported values are: 'system', 'assistant', 'user', 'tool', and 'developer'.", p.name)
-	case noMessages:
-		if p.value == "empty" {
-			return openAIError("messages", "empty_array", "Invalid 'messages': empty array. "+
-				"Expected an array with minimum length 1, but got an empty array instead.")
-		}
-		return openAIError("messages", "missing_required_parameter", "Missing required parameter: 'messages'.")
-	case noCall:
-		return openAIError(fmt.Sprintf("messages.[%d].role", p.at), "",
-			"Invalid parameter: messages with role 'tool' must be "+
-				"a response to a preceeding message with 'tool_calls'. No such call is open with the id '%s'.", id)
-	case noResult:
-		return openAIError(fmt.Sprintf("messages.[%d].role", p.at), "",
-			"An assistant message with 'tool_calls' must be followed by "+
-				"tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", id)
-	case sameID:
-		return openAIError(fmt.Sprintf("messages[%d].tool_calls[%d].id", p.at, p.part), "invalid_value",
-			"Duplicate tool call id: '%s'. Each tool call must have an id of its own.", id)
-	case noID:
-		param := fmt.Sprintf("messages[%d].tool_calls[%d].id", p.at, p.part)
-		return openAIError(param, "missing_required_parameter", "Missing required parameter: '%s'.", param)
-	case badSchema:
-		return openAISchema(p, fmt.Sprintf("tools[%d].function.parameters", p.at))
-	}
-	return openAIRefusal(p)
-}
+func (chat) refuse(p *problem) refusal { return openAIError(p.of(chatSays, openAISays)) }
 
-// openAIRefusal answers what both forms of the API have.
-func openAIRefusal(p *problem) refusal {
-	r := openAIError("", "", "%s", p.value)
-	switch p.kind {
-	case badPath:
-		r = openAIError("", "", "Invalid URL (%s)", p.value)
-		r.status = http.StatusNotFound
-	case badMethod:
-		r = openAIError("", "method_not_supported", "Not allowed to %s on %s.", p.name, p.value)
-		r.status = http.StatusMethodNotAllowed
-	case tooLarge:
-		r = openAIError("", "", "The request body is too large.")
-		r.status = http.StatusRequestEntityTooLarge
-	case notJSON:
-		r = openAIError("", "",
-			"We could not parse the JSON body of your request: %s. The OpenAI API expects a JSON payload, "+
-				"but what was sent was not valid JSON.", p.value)
-	case badType:
-		r = openAIError(p.name, "invalid_type", "Invalid type for '%s': got %s.", p.name, p.value)
-	case noModel:
-		r = openAIError("model", "missing_required_parameter", "you must provide a model parameter")
-	case manyAnswers:
-		r = openAIError(p.name, "unsupported_value", "Unsupported value: '%s' is %s; this model gives 1 answer.",
-			p.name, p.value)
-	}
-	return r
-}
-
-func openAISchema(p *problem, param string) refusal {
-	return openAIError(param, "invalid_function_parameters",
-		"Invalid schema for function '%s': schema must be a JSON Schema of "+
-			"'type: \"object\"', got 'type: \"%s\"'.", p.name, p.value)
-}
-
-func openAIError(param, code, format string, args ...any) refusal {
-	return refusal{status: http.StatusBadRequest, doc: object{"error", object{
-		"message", fmt.Sprintf(format, args...), "type", "invalid_request_error", "param", orNull(param),
-		"code", orNull(code),
+func openAIError(says saying) refusal {
+	return refusal{status: says.status, doc: object{"error", object{
+		"message", says.text, "type", "invalid_request_error", "param", orNull(says.param), "code", orNull(says.code),
 	}}}
 }
 

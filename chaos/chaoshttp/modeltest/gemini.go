@@ -1,9 +1,9 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -158,49 +158,9 @@ func readContent(q *query, at int, c geminiContent) *problem {
 }
 
 func (gemini) refuse(p *problem) refusal {
-	say := func(format string, args ...any) refusal {
-		return geminiError(http.StatusBadRequest, "INVALID_ARGUMENT", fmt.Sprintf(format, args...))
-	}
-	switch p.kind {
-	case badPath, badMethod:
-		what := p.value
-		if p.kind == badMethod {
-			what = p.name + " " + what
-		}
-		return geminiError(http.StatusNotFound, "NOT_FOUND", "The requested URL was not found on this server: "+what)
-	case tooLarge:
-		return geminiError(http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT",
-			"Request payload size exceeds the limit")
-	case notJSON:
-		return say("Invalid JSON payload received. %s", p.value)
-	case badType:
-		return say("Invalid value at '%s': %s", p.name, p.value)
-	case noMessages:
-		return say("* GenerateContentRequest.contents: contents is not specified\n")
-	case badRole:
-		return say("Please use a valid role: user, model.")
-	case noText:
-		return say("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.\n", p.at)
-	case badArgs:
-		return say("Invalid value at 'contents[%d].parts[%d].function_call.args' (type.googleapis.com/google.protobuf.Struct), %s", p.at, p.part, p.value)
-	case noCall:
-		return say("Please ensure that function response turn comes immediately after a function call turn. " +
-			"And the number of function response parts should be equal to number of function call parts of the function call turn.")
-	case noResult:
-		return say("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
-	case sameID:
-		return say("Please ensure that the ids of function calls are unique: contents[%d].parts[%d] has again %q.",
-			p.at, p.part, p.ids[0])
-	case badSchema:
-		return say("* GenerateContentRequest.tools[%d].function_declarations[%d].parameters.type: must be OBJECT, but is %s\n", p.at, p.part, p.value)
-	case manyAnswers:
-		return say("* GenerateContentRequest.generation_config.%s: %s, only one candidate can be specified for this model\n", p.name, p.value)
-	}
-	return say("%s", p.value)
-}
-
-func geminiError(status int, code, message string) refusal {
-	return refusal{status: status, doc: object{"error", object{"code", status, "message", message, "status", code}}}
+	says := p.of(geminiSays)
+	return refusal{status: says.status, doc: object{"error", object{"code", says.status, "message", says.text,
+		"status", cmp.Or(says.code, "INVALID_ARGUMENT")}}}
 }
 
 func (gemini) whole(r *reply) any { return geminiChunk(r, geminiParts(r, []string{r.Text}), true) }

@@ -3,7 +3,6 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 )
@@ -81,40 +80,12 @@ func (ollama) read(q *query) *problem {
 	return nil
 }
 
-// refuse has the server's wording for what the server itself refuses; it passes
-// most conversations on to the model's template as they are.
 func (ollama) refuse(p *problem) refusal {
-	say := func(format string, args ...any) refusal {
-		return refusal{status: http.StatusBadRequest, doc: object{"error", fmt.Sprintf(format, args...)}}
+	says := p.of(ollamaSays)
+	if p.kind == badPath || p.kind == badMethod {
+		return refusal{status: says.status, text: says.text}
 	}
-	id := strings.Join(p.ids, ", ")
-	switch p.kind {
-	case badPath:
-		return refusal{status: http.StatusNotFound, text: "404 page not found"}
-	case badMethod:
-		return refusal{status: http.StatusMethodNotAllowed, text: "405 method not allowed"}
-	case tooLarge:
-		return refusal{status: http.StatusRequestEntityTooLarge, doc: object{"error", "the request body is too large"}}
-	case badType:
-		return say("json: cannot unmarshal %s into field %s", p.value, p.name)
-	case noModel:
-		return say("model is required")
-	case noMessages:
-		return say("messages: at least one is required")
-	case badRole:
-		return say("messages[%d].role: %q; allowed: system, user, assistant, tool", p.at, p.name)
-	case badArgs:
-		return say("messages[%d].tool_calls[%d].function.arguments: %s; allowed: an object", p.at, p.part, p.value)
-	case noCall:
-		return say("messages[%d]: a tool message without an open tool call %q", p.at, id)
-	case noResult:
-		return say("messages[%d]: tool calls without a tool message: %s", p.at, id)
-	case sameID:
-		return say("messages[%d].tool_calls[%d].id: %q is not unique", p.at, p.part, id)
-	case badSchema:
-		return say("tools[%d].function.parameters.type: %q; allowed: \"object\"", p.at, p.value)
-	}
-	return say("%s", p.value)
+	return refusal{status: says.status, doc: object{"error", says.text}}
 }
 
 func ollamaLine(r *reply, content string, calls []object) object {

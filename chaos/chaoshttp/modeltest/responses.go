@@ -2,9 +2,6 @@ package modeltest
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"strings"
 )
 
 // responses is OpenAI's Responses API. The model keeps the conversations that it
@@ -114,45 +111,7 @@ func readInput(q *query, input json.RawMessage) *problem {
 	return nil
 }
 
-func (responses) refuse(p *problem) refusal {
-	id := strings.Join(p.ids, ", ")
-	switch p.kind {
-	case badRole:
-		return openAIError(fmt.Sprintf("input[%d]", p.at), "invalid_value",
-			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", p.name)
-	case noMessages:
-		return openAIError("input", "missing_required_parameter", "Missing required parameter: 'input'.")
-	case noCall:
-		return openAIError("input", "", "No tool call found for function call output with call_id %s.", id)
-	case noResult:
-		return openAIError("input", "", "No tool output found for function call %s.", id)
-	case sameID:
-		return openAIError(fmt.Sprintf("input[%d].call_id", p.at), "invalid_value",
-			"Duplicate call_id: '%s'. Each function call must have a call_id of its own.", id)
-	case noID:
-		return openAIError(fmt.Sprintf("input[%d].call_id", p.at), "missing_required_parameter",
-			"Missing required parameter: 'input[%d].call_id'.", p.at)
-	case noStored:
-		return notStored(p.value, id)
-	case badSchema:
-		return openAISchema(p, fmt.Sprintf("tools[%d].parameters", p.at))
-	}
-	return openAIRefusal(p)
-}
-
-// notStored answers a reference to what this model does not have.
-func notStored(what, id string) refusal {
-	r := openAIError("input", "", "Item with id '%s' not found.", id)
-	switch what {
-	case "response":
-		return openAIError("previous_response_id", "previous_response_not_found",
-			"Previous response with id '%s' not found.", id)
-	case "conversation":
-		r = openAIError("conversation", "", "Conversation with id %s not found.", id)
-	}
-	r.status = http.StatusNotFound
-	return r
-}
+func (responses) refuse(p *problem) refusal { return openAIError(p.of(responsesSay, openAISays)) }
 
 func (responses) whole(r *reply) any { return responseDocument(r, "completed", output(r)) }
 

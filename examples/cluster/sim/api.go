@@ -21,10 +21,6 @@ type API struct {
 	mu          sync.Mutex // guards all below
 	components  collection[Component]
 	groups      collection[Group]
-	boot        collection[BootParameters]
-	cloudInit   collection[CloudInit]
-	targets     collection[DiscoveryTarget]
-	scans       []Scan
 	power       map[string]string
 	transitions []*transition
 	begun       int // transitions, ever
@@ -42,9 +38,6 @@ func New() *API {
 	a := &API{power: make(map[string]string),
 		components: collection[Component]{"component", make(map[string]Component)},
 		groups:     collection[Group]{"group", make(map[string]Group)},
-		boot:       collection[BootParameters]{"boot parameters", make(map[string]BootParameters)},
-		cloudInit:  collection[CloudInit]{"cloud-init payload", make(map[string]CloudInit)},
-		targets:    collection[DiscoveryTarget]{"discovery target", make(map[string]DiscoveryTarget)},
 	}
 	compute := Group{ID: "compute", Description: "nodes that work"}
 	for i := range 8 {
@@ -55,13 +48,9 @@ func New() *API {
 			compute.Members = append(compute.Members, c.ID)
 		}
 		a.components.items[c.ID], a.power[c.ID] = c, "on"
-		a.boot.items[c.ID] = BootParameters{ID: c.ID, Kernel: "https://boot.example/vmlinuz", Params: "console=ttyS0"}
 	}
 	a.power["x0c0s7b0n0"] = "off"
 	a.groups.items[compute.ID] = compute
-	a.cloudInit.items[compute.ID] = CloudInit{ID: compute.ID, UserData: "#cloud-config\n",
-		MetaData: map[string]string{"cluster": "demo"}}
-	a.targets.items["rack-0"] = DiscoveryTarget{ID: "rack-0", Address: "10.1.0.0/28", Driver: "redfish"}
 	a.routes()
 	return a
 }
@@ -69,14 +58,7 @@ func New() *API {
 func (a *API) routes() {
 	serve(a, "/components", &a.components, a.componentGone)
 	serve(a, "/groups", &a.groups, nil)
-	serve(a, "/boot-parameters", &a.boot, nil)
-	serve(a, "/cloud-init", &a.cloudInit, nil)
-	serve(a, "/discovery/targets", &a.targets, nil)
 	a.handle("GET /summary", a.summary)
-	a.handle("GET /discovery/drivers", func(*http.Request) (any, error) { return drivers(), nil })
-	a.handle("GET /discovery/scans", func(*http.Request) (any, error) { return append([]Scan{}, a.scans...), nil })
-	a.handle("GET /discovery/scans/{id}", a.getScan)
-	a.handle("POST /discovery/scans", a.createScan)
 	a.handle("GET /power/status", a.powerStatus)
 	a.handle("GET /power/actions", a.powerActions)
 	a.handle("GET /power/transitions", a.listTransitions)
@@ -226,7 +208,6 @@ func (a *API) componentGone(id string) error {
 		return p
 	}
 	delete(a.power, id)
-	delete(a.boot.items, id)
 	return nil
 }
 

@@ -63,11 +63,6 @@ func (a *API) advance(now time.Time) {
 			t.Status = "completed"
 		}
 	}
-	for i := range a.scans {
-		if s := &a.scans[i]; s.Status == "running" && now.Sub(s.StartedAt) >= 10*time.Second {
-			s.Status, s.Found = "completed", []string{"x0c0s8b0n0", "x0c0s9b0n0"}
-		}
-	}
 }
 
 func (a *API) powerStatus(req *http.Request) (any, error) {
@@ -206,32 +201,4 @@ func (a *API) abortTransition(req *http.Request) (any, error) {
 		}
 	}
 	return t.Transition, nil
-}
-
-func (a *API) getScan(req *http.Request) (any, error) {
-	for _, s := range a.scans {
-		if s.ID == req.PathValue("id") {
-			return s, nil
-		}
-	}
-	return nil, problem(404, "not-found", fmt.Sprintf("There is no scan %q", req.PathValue("id")))
-}
-
-func (a *API) createScan(req *http.Request) (any, error) {
-	var order struct {
-		Target string `json:"target"`
-	}
-	if err := read(req, &order); err != nil {
-		return nil, err
-	}
-	if _, err := a.targets.get(order.Target); err != nil {
-		return nil, err
-	}
-	if len(a.scans) >= maxTransitions {
-		return nil, problem(429, "too-many", "There are too many scans")
-	}
-	s := Scan{ID: fmt.Sprintf("s-%d", len(a.scans)+1), Target: order.Target, Status: "running",
-		StartedAt: time.Now().UTC(), Found: []string{}}
-	a.scans = append(a.scans, s)
-	return s, nil
 }

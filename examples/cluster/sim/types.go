@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,43 +22,6 @@ type Group struct {
 	ID          string   `json:"id" jsonschema:"the group's label"`
 	Description string   `json:"description,omitempty"`
 	Members     []string `json:"members,omitempty" jsonschema:"ids of components"`
-}
-
-// BootParameters say what a host boots.
-type BootParameters struct {
-	ID     string `json:"id" jsonschema:"the component that boots with them"`
-	Kernel string `json:"kernel" jsonschema:"URL of the kernel"`
-	Initrd string `json:"initrd,omitempty" jsonschema:"URL of the initial file system"`
-	Params string `json:"params,omitempty" jsonschema:"kernel command line"`
-}
-
-// CloudInit is the configuration that a host or group gets when it starts.
-type CloudInit struct {
-	ID       string            `json:"id" jsonschema:"the component or group that it is for"`
-	UserData string            `json:"user_data" jsonschema:"a cloud-config document"`
-	MetaData map[string]string `json:"meta_data,omitempty"`
-}
-
-// A DiscoveryTarget is an address where hardware is looked for.
-type DiscoveryTarget struct {
-	ID      string `json:"id"`
-	Address string `json:"address" jsonschema:"a network in CIDR notation, such as 10.1.0.0/28"`
-	Driver  string `json:"driver" jsonschema:"one of discovery.drivers.list"`
-}
-
-// A Driver speaks to one kind of hardware.
-type Driver struct {
-	ID          string `json:"id"`
-	Description string `json:"description"`
-}
-
-// A Scan is one search of a target.
-type Scan struct {
-	ID        string    `json:"id"`
-	Target    string    `json:"target" jsonschema:"id of a discovery target"`
-	Status    string    `json:"status" jsonschema:"running or completed"`
-	StartedAt time.Time `json:"started_at"`
-	Found     []string  `json:"found" jsonschema:"ids of components, when completed"`
 }
 
 // Power is the state of one component.
@@ -116,11 +78,8 @@ type item interface {
 
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 
-func (c Component) key() string       { return c.ID }
-func (g Group) key() string           { return g.ID }
-func (b BootParameters) key() string  { return b.ID }
-func (c CloudInit) key() string       { return c.ID }
-func (t DiscoveryTarget) key() string { return t.ID }
+func (c Component) key() string { return c.ID }
+func (g Group) key() string     { return g.ID }
 
 // faults collects what is wrong.
 type faults []invalid
@@ -154,43 +113,4 @@ func (g Group) check(a *API) []invalid {
 		f.that(ok, fmt.Sprintf("members[%d]", i), m, "the id of a component")
 	}
 	return f
-}
-
-func (b BootParameters) check(a *API) []invalid {
-	var f faults
-	_, ok := a.components.items[b.ID]
-	f.that(ok, "id", b.ID, "the id of a component")
-	f.that(strings.HasPrefix(b.Kernel, "https://") || strings.HasPrefix(b.Kernel, "http://"), "kernel", b.Kernel,
-		"a URL")
-	return f
-}
-
-func (c CloudInit) check(a *API) []invalid {
-	var f faults
-	_, component := a.components.items[c.ID]
-	_, group := a.groups.items[c.ID]
-	f.that(component || group, "id", c.ID, "the id of a component or group")
-	f.that(strings.HasPrefix(c.UserData, "#cloud-config"), "user_data", "", "a document that begins with #cloud-config")
-	return f
-}
-
-func (t DiscoveryTarget) check(*API) []invalid {
-	var f faults
-	f.that(plainID.MatchString(t.ID), "id", t.ID, "letters, digits and ._:-")
-	_, err := netip.ParsePrefix(t.Address)
-	f.that(err == nil, "address", t.Address, "a network in CIDR notation")
-	f.among("driver", t.Driver, driverIDs()...)
-	return f
-}
-
-func drivers() []Driver {
-	return []Driver{{"ipmi", "Boards that speak IPMI 2.0"}, {"redfish", "Boards that speak Redfish"}}
-}
-
-func driverIDs() []string {
-	var ids []string
-	for _, d := range drivers() {
-		ids = append(ids, d.ID)
-	}
-	return ids
 }

@@ -1,6 +1,8 @@
 package faulthub
 
 import (
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -9,8 +11,9 @@ import (
 // A Feed passes the events of an injector on to any number of listeners. The zero
 // value is ready.
 type Feed struct {
-	listeners atomic.Pointer[[]*listener]
+	listeners atomic.Pointer[[]*listener] // replaced whole
 	dropped   atomic.Uint64
+	mu        sync.Mutex // held while the list is replaced
 }
 
 // listener is a bounded queue. A slow reader loses events, and never delays a
@@ -24,7 +27,7 @@ type listener struct {
 const Queued = 1024
 
 // Record passes on an event in which a fault was delivered, and ignores others.
-// It never blocks.
+// It never waits for a listener.
 func (f *Feed) Record(e chaos.Event) {
 	if !e.Delivered {
 		return
@@ -84,31 +87,22 @@ func (f *Feed) Follow(end <-chan struct{}, sink func(chaos.Event), lost func(n u
 // listen adds a listener; leave removes it.
 func (f *Feed) listen() (l *listener, leave func()) {
 	l = &listener{events: make(chan chaos.Event, Queued)}
-	f.change(func(list []*listener) []*listener { return append(list, l) })
+	f.replace(func(list []*listener) []*listener { return append(list, l) })
 	return l, func() {
-		f.change(func(list []*listener) []*listener {
-			kept := list[:0]
-			for _, other := range list {
-				if other != l {
-					kept = append(kept, other)
-				}
-			}
-			return kept
+		f.replace(func(list []*listener) []*listener {
+			return slices.DeleteFunc(list, func(other *listener) bool { return other == l })
 		})
 	}
 }
 
-// change replaces the list, which others may be reading.
-func (f *Feed) change(by func([]*listener) []*listener) {
-	for {
-		old := f.listeners.Load()
-		var list []*listener
-		if old != nil {
-			list = append(list, *old...)
-		}
-		list = by(list)
-		if f.listeners.CompareAndSwap(old, &list) {
-			return
-		}
+// replace replaces the list, which others may be reading, by a changed copy.
+func (f *Feed) replace(by func([]*listener) []*listener) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list []*listener
+	if old := f.listeners.Load(); old != nil {
+		list = slices.Clone(*old)
 	}
+	list = by(list)
+	f.listeners.Store(&list)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // How many subscriptions there may be.
@@ -32,21 +32,8 @@ const (
 	LoggerProblem      = "chaos/subscription_error"
 )
 
-// The codes of refusals.
-const (
-	CodeArguments = "invalid_arguments"
-	CodeClosing   = "shutting_down"
-	CodeTooMany   = "too_many_subscriptions"
-)
-
-// A Refusal is why there is no subscription.
-type Refusal struct {
-	Status             int // of HTTP
-	Code, Detail, Hint string
-}
-
-// Error returns the detail.
-func (r *Refusal) Error() string { return r.Detail }
+// codeTooMany is the code of a refusal for the number of subscriptions.
+const codeTooMany = "too_many_subscriptions"
 
 // A Hub notifies sessions of delivered faults. Each session has a reader of its
 // own, so a slow or dead session does not delay the others.
@@ -95,10 +82,10 @@ type Filters struct {
 // wants reports whether a subscription includes an event.
 func (s *subscription) wants(e *chaos.Event) bool {
 	f := &s.filters
-	return (f.Namespace == "" || f.Namespace == faultevent.Namespace(*e)) &&
+	return (f.Namespace == "" || f.Namespace == Namespace(*e)) &&
 		(f.FaultType == "" || f.FaultType == e.Fault) &&
 		(s.target == nil || s.target.Match(e.Target)) &&
-		rank(faultevent.Severity(*e)) >= rank(f.MinSeverity)
+		rank(Severity(*e)) >= rank(f.MinSeverity)
 }
 
 // rank orders the severities; an unknown one is the lowest.
@@ -109,7 +96,7 @@ func rank(severity string) int {
 // Publish passes an event to every reader that wants it. It does not block.
 func (h *Hub) Publish(e chaos.Event) {
 	armed := time.Now().Add(-h.injector.Elapsed())
-	h.log.add(faultevent.NewFlat(e, faultevent.Origin{Cluster: h.name, Armed: armed}))
+	h.log.add(NewFlat(e, Origin{Cluster: h.name, Armed: armed}))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range h.readers {
@@ -141,14 +128,14 @@ func (s *subscription) view() Subscription {
 }
 
 // Subscribe adds a subscription to a session, and describes it as it is before
-// its first event. The error is a [*Refusal].
+// its first event. The error is a [*policy.Error].
 func (h *Hub) Subscribe(session *mcp.ServerSession, q Request) (Subscription, error) {
 	s := &subscription{mode: cmp.Or(q.Mode, ModeFaults), caller: q.Caller, filters: q.Filters, created: time.Now()}
 	if q.Filters.Target != "" {
 		pattern, err := glob.Compile(q.Filters.Target)
 		if err != nil {
-			return Subscription{}, &Refusal{http.StatusBadRequest, CodeArguments, "target: " + err.Error(),
-				"Correct the glob: * for any text, ? for one character, {a,b} for alternatives."}
+			return Subscription{}, refusal(http.StatusBadRequest, policy.CodeInvalidArguments, "target: "+err.Error(),
+				"Correct the glob: * for any text, ? for one character, {a,b} for alternatives.")
 		}
 		s.target = pattern
 	}
@@ -156,25 +143,31 @@ func (h *Hub) Subscribe(session *mcp.ServerSession, q Request) (Subscription, er
 	defer h.mu.Unlock()
 	switch r := h.readers[session]; {
 	case h.closed:
-		return Subscription{}, &Refusal{http.StatusServiceUnavailable, CodeClosing, "the server is shutting down",
-			"Connect again when it is back."}
+		return Subscription{}, refusal(http.StatusServiceUnavailable, "shutting_down", "the server is shutting down",
+			"Connect again when it is back.")
 	case h.total >= ServerLimit:
-		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany,
-			fmt.Sprintf("the server has %d subscriptions, the most it keeps", h.total),
-			"Try again when other clients have unsubscribed, or read the resource " + URI + "."}
+		return Subscription{}, tooMany("the server", h.total,
+			"Try again when other clients have unsubscribed, or read the resource "+URI+".")
 	case r != nil && len(r.subscriptions) >= SessionLimit:
-		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany,
-			fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
-			"Unsubscribe from one; events_list_subscriptions lists them. A wider filter replaces several."}
+		return Subscription{}, tooMany("this session", len(r.subscriptions),
+			"Unsubscribe from one; events_list_subscriptions lists them. A wider filter replaces several.")
 	case h.ofCaller[s.caller] >= h.callerLimit:
-		return Subscription{}, &Refusal{http.StatusTooManyRequests, CodeTooMany,
-			fmt.Sprintf("this caller has %d subscriptions in its sessions, the most it may have", h.ofCaller[s.caller]),
-			"Unsubscribe from one, or end a session that is not needed."}
+		return Subscription{}, tooMany("this caller", h.ofCaller[s.caller],
+			"Unsubscribe from one, or end a session that is not needed.")
 	}
 	s.id = "sub-" + rand.Text()
 	h.reader(session).add(s)
 	h.count(s.caller, 1)
 	return s.view(), nil
+}
+
+func refusal(status int, code, detail, hint string) error {
+	return &policy.Error{Status: status, Code: code, Detail: detail, Hint: hint}
+}
+
+func tooMany(who string, has int, hint string) error {
+	return refusal(http.StatusTooManyRequests, codeTooMany,
+		fmt.Sprintf("%s has %d subscriptions, the most there may be", who, has), hint)
 }
 
 // Unsubscribe removes a subscription of a session, and reports whether there

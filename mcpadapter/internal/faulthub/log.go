@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
 // URI is the resource of the latest delivered faults, for clients that have no
@@ -29,10 +27,10 @@ type faultLog struct {
 // has not seen. Numbers are decimal strings: they have 64 bits.
 type Numbered struct {
 	Sequence string `json:"sequence"`
-	faultevent.Flat
+	Flat
 }
 
-func (l *faultLog) add(f faultevent.Flat) {
+func (l *faultLog) add(f Flat) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.faults) == keptFaults {

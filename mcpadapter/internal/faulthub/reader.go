@@ -12,7 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
 // QueueSize is how many notifications wait for a session that reads slowly.
@@ -78,12 +77,12 @@ func (r *reader) offer(e *chaos.Event, armed time.Time, cluster string) {
 		if !s.wants(e) {
 			continue
 		}
-		origin := faultevent.Origin{SubscriptionID: s.id, Cluster: cluster, Armed: armed}
-		var data any = faultevent.NewNested(*e, origin)
+		origin := Origin{SubscriptionID: s.id, Cluster: cluster, Armed: armed}
+		var data any = NewNested(*e, origin)
 		if s.mode == modeResourceFaults {
-			data = faultevent.NewFlat(*e, origin)
+			data = NewFlat(*e, origin)
 		}
-		level := levelOf(faultevent.Severity(*e))
+		level := levelOf(Severity(*e))
 		select {
 		case r.queue <- func() { r.send(level, loggerPrefix+s.mode, data) }:
 			s.delivered++

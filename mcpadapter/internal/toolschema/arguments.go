@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
-	"reflect"
+	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 const (
@@ -24,95 +22,69 @@ const (
 	maxComplaints = 10
 	// maxShown bounds the values that a complaint repeats, in bytes.
 	maxShown = 60
-	// largestExact is the largest whole number that every JSON reader keeps exactly.
-	largestExact = 1 << 53
 )
 
-// A Refusal says what is wrong with arguments, phrased for a model.
-type Refusal struct{ Detail, Hint string }
+func refused(detail, hint string) *policy.Error {
+	return &policy.Error{Status: http.StatusBadRequest, Code: policy.CodeInvalidArguments, Detail: detail, Hint: hint}
+}
 
-// Error returns the detail.
-func (r *Refusal) Error() string { return r.Detail }
-
-func refused(detail, hint string) *Refusal { return &Refusal{detail, hint} }
-
-// Decode reads the arguments of a call by the schema, strictly: unknown names,
-// names in other letter case, duplicates and values that the schema does not
-// allow are refused. All problems are in the error, a [*Refusal]. Another validator
-// would not say what is allowed.
-func Decode[In any](raw json.RawMessage, s *jsonschema.Schema, types Types, maxBytes int) (in In, err error) {
+// Decode reads the arguments of a call by the schema of its tool, strictly: a
+// name that the schema does not have, in letter case too, and a value that it
+// does not allow are refused. All problems are in the error, a [*policy.Error].
+// The gate has refused arguments that two readers could read differently.
+func Decode[In any](raw json.RawMessage, s *jsonschema.Resolved, maxBytes int) (in In, err error) {
 	if len(raw) > maxBytes {
 		return in, refused(fmt.Sprintf("the arguments have %d bytes; allowed: at most %d", len(raw), maxBytes),
 			"Send less at once.")
 	}
-	if !utf8.Valid(raw) {
-		return in, refused("the arguments are not valid UTF-8", "Send JSON in UTF-8.")
-	}
 	if bare := bytes.TrimSpace(raw); len(bare) == 0 || string(bare) == "null" {
 		raw = json.RawMessage("{}")
 	}
-	var c checker
-	found := strictjson.Problems{As: c.syntax}
-	doc := strictjson.Parse(raw, maxBytes, &found)
-	if c.broken != nil {
-		return in, c.broken
+	if !json.Valid(raw) {
+		return in, refused("the arguments are no JSON", "Send one JSON object.")
 	}
-	c.check(doc, s, "")
-	if len(c.complaints) > 0 {
-		return in, c.problem(s)
+	var doc any
+	if json.Unmarshal(raw, &doc) != nil || s.Validate(doc) != nil {
+		return in, complain(raw, s.Schema())
 	}
-	r := strictjson.Reader{SkipBounds: true}
-	own := strictjson.Special{Bind: func(n *strictjson.Node, _ string, v reflect.Value) bool {
-		err = errors.Join(err, json.Unmarshal(n.JSON(), v.Addr().Interface()))
-		return err == nil
-	}}
-	r.Special = make(map[reflect.Type]strictjson.Special)
-	for of := range types {
-		if reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-			r.Special[of] = own
+	if err = json.Unmarshal(raw, &in); err == nil {
+		return in, nil
+	}
+	in = *new(In)
+	if plain, _ := json.Marshal(doc); json.Unmarshal(plain, &in) == nil { // it writes the whole number 5.0 as 5
+		return in, nil
+	}
+	return in, refused(bindError[In](doc.(map[string]any), err), membersOf(s.Schema()))
+}
+
+// bindError is the text of what types refuse that read more strictly than their
+// schema, such as a time.
+func bindError[In any](members map[string]any, err error) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		one, _ := json.Marshal(map[string]any{name: members[name]})
+		if err := json.Unmarshal(one, new(In)); err != nil {
+			lines = append(lines, name+": "+err.Error())
 		}
 	}
-	// a value that its own type reads more strictly than the schema, such as a time
-	if !r.Bind(doc, "", reflect.ValueOf(&in).Elem(), strictjson.Tag{}) {
-		return in, refused(errors.Join(err, r.Err()).Error(), membersOf(s))
-	}
-	return in, nil
+	return cmp.Or(strings.Join(lines, "; "), err.Error())
 }
 
-// A checker holds a document against a schema. It knows the keywords that the
-// schemas of this package use.
-type checker struct {
-	complaints []string
-	broken     *Refusal // why the document cannot be read at all
-}
-
-// syntax takes a problem of the reader of JSON.
-func (c *checker) syntax(p *strictjson.Problem) error {
-	switch p.Reason {
-	case strictjson.Duplicate:
-		c.add(strings.ReplaceAll(strings.TrimPrefix(p.Pointer, "/"), "/", "."), "is given twice; allowed: once")
-	case strictjson.TooLarge:
-		c.broken = refused(fmt.Sprintf("the arguments are nested deeper than %d levels", strictjson.MaxDepth),
-			"Send a flat object.")
-	default:
-		c.broken = refused("the arguments are no JSON: "+p.Err.Error(), "Send one JSON object.")
+// complain returns what is wrong with arguments that the schema refuses. The
+// library's own error names one problem, and not what is allowed instead.
+func complain(raw json.RawMessage, s *jsonschema.Schema) error {
+	var doc any
+	r := json.NewDecoder(bytes.NewReader(raw))
+	r.UseNumber() // numbers are repeated as they were written
+	if err := r.Decode(&doc); err != nil {
+		return refused("the arguments cannot be read: "+err.Error(), "Send one JSON object.")
 	}
-	return p
-}
-
-func (c *checker) add(path, format string, args ...any) {
-	if path == "" {
-		path = "the arguments"
+	var c complaints
+	c.check("", doc, s)
+	if over := len(c) - maxComplaints; over > 0 {
+		c = append(c[:maxComplaints], fmt.Sprintf("and %d more", over))
 	}
-	c.complaints = append(c.complaints, path+" "+fmt.Sprintf(format, args...))
-}
-
-func (c *checker) problem(s *jsonschema.Schema) *Refusal {
-	shown := c.complaints
-	if len(shown) > maxComplaints {
-		shown = append(shown[:maxComplaints:maxComplaints], fmt.Sprintf("and %d more", len(c.complaints)-maxComplaints))
-	}
-	return refused(strings.Join(shown, "; "), membersOf(s))
+	return refused(strings.Join(c, "; "), membersOf(s))
 }
 
 func membersOf(s *jsonschema.Schema) string {
@@ -126,78 +98,55 @@ func membersOf(s *jsonschema.Schema) string {
 	return "Members are " + strings.Join(s.PropertyOrder, ", ") + "; " + required + "."
 }
 
+// complaints are the problems of a document, each with its place.
+type complaints []string
+
+func (c *complaints) add(path, format string, args ...any) {
+	*c = append(*c, cmp.Or(path, "the arguments")+" "+fmt.Sprintf(format, args...))
+}
+
 func join(path, name string) string {
 	return strings.TrimPrefix(path+"."+text.Clip(name, 64), ".")
 }
 
-// check checks a value against its schema, and puts whole numbers into their
-// plain form (5.0 is 5).
-func (c *checker) check(n *strictjson.Node, s *jsonschema.Schema, path string) {
-	of := typeOf(n)
-	for _, one := range slices.Concat(s.AnyOf, []*jsonschema.Schema{s}) {
-		if one.Type == of || one.Type == "integer" && of == "number" {
-			c.checkOne(n, one, path)
-			return
+// check adds what is wrong with a value. It descends into objects and lists, and
+// leaves the rest to the schema library.
+func (c *complaints) check(path string, value any, s *jsonschema.Schema) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, one := range slices.Concat(s.AnyOf, []*jsonschema.Schema{s}) {
+			if one.Properties != nil || one.AdditionalProperties != nil {
+				c.members(path, v, one)
+				return
+			}
+		}
+	case []any:
+		if list := *s; s.Items != nil {
+			list.Items = nil
+			if valid(v, &list) {
+				for i, item := range v {
+					c.check(fmt.Sprintf("%s[%d]", path, i), item, s.Items)
+				}
+				return
+			}
 		}
 	}
-	c.add(path, "is %s; allowed: %s", shown(n), allowed(s))
-}
-
-// typeOf is the JSON Schema type of a value.
-func typeOf(n *strictjson.Node) string {
-	switch n.Kind {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	case 'n':
-		return "null"
-	}
-	return "boolean"
-}
-
-// checkOne checks a value that has the schema's type.
-func (c *checker) checkOne(n *strictjson.Node, s *jsonschema.Schema, path string) {
-	switch n.Kind {
-	case '{':
-		c.checkObject(n, s, path)
-	case '[':
-		if s.MinItems != nil && len(n.Kids) < *s.MinItems || s.MaxItems != nil && len(n.Kids) > *s.MaxItems {
-			c.add(path, "has %d items; allowed: %s", len(n.Kids), allowed(s))
-			return
-		}
-		for i, kid := range n.Kids {
-			c.check(kid, s.Items, fmt.Sprintf("%s[%d]", path, i))
-		}
-	case '0':
-		c.checkNumber(n, s, path)
-	case '"':
-		length := utf8.RuneCountInString(n.Text)
-		ok := (s.MinLength == nil || length >= *s.MinLength) && (s.MaxLength == nil || length <= *s.MaxLength)
-		if words := wordsOf(s); !ok || len(words) > 0 && !slices.Contains(words, n.Text) {
-			c.add(path, "is %s; allowed: %s%s", shown(n), allowed(s), Meant(n.Text, words))
-		}
+	if !valid(value, s) {
+		word, _ := value.(string)
+		c.add(path, "is %s; allowed: %s%s", shown(value), allowed(s), Meant(word, wordsOf(s)))
 	}
 }
 
-// checkObject checks the members of an object. A schema that names none allows
-// any.
-func (c *checker) checkObject(n *strictjson.Node, s *jsonschema.Schema, path string) {
-	if s.Properties == nil && s.AdditionalProperties == nil {
-		return
-	}
+// members checks an object whose schema names its members.
+func (c *complaints) members(path string, object map[string]any, s *jsonschema.Schema) {
 	for _, name := range s.Required {
-		if n.Member(name) == nil {
+		if _, given := object[name]; !given {
 			c.add(join(path, name), "is missing; allowed: %s", allowed(s.Properties[name]))
 		}
 	}
-	for _, name := range slices.Sorted(slices.Values(n.Keys)) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if p := s.Properties[name]; p != nil {
-			c.check(n.Member(name), p, join(path, name))
+			c.check(join(path, name), object[name], p)
 			continue
 		}
 		known := slices.Sorted(slices.Values(s.PropertyOrder))
@@ -209,25 +158,22 @@ func (c *checker) checkObject(n *strictjson.Node, s *jsonschema.Schema, path str
 	}
 }
 
-func (c *checker) checkNumber(n *strictjson.Node, s *jsonschema.Schema, path string) {
-	f, err := strconv.ParseFloat(n.Text, 64)
-	integer := s.Type == "integer"
-	ok := err == nil && (!integer || f == math.Trunc(f) && math.Abs(f) <= largestExact) &&
-		(s.Minimum == nil || f >= *s.Minimum) && (s.Maximum == nil || f <= *s.Maximum) &&
-		(s.ExclusiveMinimum == nil || f > *s.ExclusiveMinimum)
-	switch {
-	case !ok:
-		c.add(path, "is %s; allowed: %s", shown(n), allowed(s))
-	case integer:
-		n.Text = strconv.FormatInt(int64(f), 10)
+// valid reports whether a schema allows a value. A number that no float64 holds is
+// never allowed.
+func valid(value any, s *jsonschema.Schema) bool {
+	if n, ok := value.(json.Number); ok {
+		f, err := n.Float64()
+		if err != nil {
+			return false
+		}
+		value = f
 	}
+	r, err := s.Resolve(nil)
+	return err == nil && r.Validate(value) == nil
 }
 
 // allowed describes in words what a schema allows.
 func allowed(s *jsonschema.Schema) string {
-	if s == nil {
-		return "a value"
-	}
 	if words := wordsOf(s); len(words) > 0 {
 		return strings.Join(words, ", ")
 	}
@@ -295,17 +241,32 @@ func span(s *jsonschema.Schema) (in string) {
 }
 
 // shown repeats a value in a complaint.
-func shown(n *strictjson.Node) string {
-	switch n.Kind {
-	case '{', '[':
-		return n.What()
-	case '"':
-		return strconv.Quote(text.Clip(n.Text, maxShown))
+func shown(value any) string {
+	switch v := value.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return fmt.Sprintf("a list of %d %s", len(v), text.Noun(len(v), "item", "items"))
+	case string:
+		return strconv.Quote(text.Clip(v, maxShown))
+	case nil:
+		return "null"
 	}
-	return text.Clip(string(n.JSON()), maxShown)
+	return text.Clip(fmt.Sprint(value), maxShown)
 }
 
 // OrNone lists names.
 func OrNone(names []string) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// Seed reads a seed. Seeds are text, because JSON numbers above 2^53 may lose
+// precision in transit.
+func Seed(field, digits string) (uint64, error) {
+	seed, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0, refused(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string",
+			field, text.Clip(digits, maxShown)), "Send the seed as a string of digits.")
+	}
+	return seed, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -21,6 +22,7 @@ func Library() (Types, error) {
 	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
 	types := Types{
 		reflect.TypeFor[json.RawMessage]():    {Type: "object"},
+		reflect.TypeFor[policy.Error]():       envelope(),
 		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
 		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
 		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
@@ -45,6 +47,23 @@ func Library() (Types, error) {
 				*s.Properties[name] = jsonschema.Schema{Type: "string", Description: "a decimal string"}
 			}
 		}))
+}
+
+// envelope is the schema of what every failed call says.
+func envelope() *jsonschema.Schema {
+	text := func(what string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Description: what} }
+	return &jsonschema.Schema{
+		Type: "object", Required: []string{"status", "code", "detail", "hint"},
+		PropertyOrder: []string{"status", "code", "detail", "hint"},
+		Properties: map[string]*jsonschema.Schema{
+			"status": {Type: "integer", Description: "HTTP status that fits the failure", Minimum: new(400.0),
+				Maximum: new(599.0)},
+			"code":   text("stable word for the kind of failure"),
+			"detail": text("what was wrong, with the value and what is allowed"),
+			"hint":   text("what to do about it"),
+		},
+		AdditionalProperties: &jsonschema.Schema{Not: new(jsonschema.Schema)},
+	}
 }
 
 // change adds the schema of a type that writes itself in another form than Go types say.

@@ -36,6 +36,16 @@ func For[T any](types Types) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
+// Brief is a schema as a list of tools has it, which every client reads: the members
+// with their types. The whole schema is in the manifest of the tools.
+func Brief(s *jsonschema.Schema) *jsonschema.Schema {
+	brief := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema)}
+	for name, p := range s.Properties {
+		brief.Properties[name] = &jsonschema.Schema{Type: p.Type}
+	}
+	return brief
+}
+
 // part splits a schema with several types into alternatives: many clients and
 // models read one type per schema.
 func part(s *jsonschema.Schema) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 type order struct {
@@ -26,11 +28,13 @@ func read(t *testing.T, doc string) (order, string) {
 	s, err := For[order](types)
 	require.NoError(t, err)
 	s.Properties["any"].Type, s.Properties["any"].Types, s.Properties["any"].AnyOf, s.Properties["any"].Items = "object", nil, nil, nil
-	o, err := Decode[order](json.RawMessage(doc), s, types, 1000)
+	resolved, err := s.Resolve(nil)
+	require.NoError(t, err)
+	o, err := Decode[order](json.RawMessage(doc), resolved, 1000)
 	if err == nil {
 		return o, ""
 	}
-	var refused *Refusal
+	var refused *policy.Error
 	require.ErrorAs(t, err, &refused)
 	assert.NotEmpty(t, refused.Hint)
 	return o, refused.Detail
@@ -53,12 +57,13 @@ func TestArgumentsAreRefused(t *testing.T) {
 		`{"name":"a","size":"smal"}`:         `size is "smal"; allowed: small, large (did you mean small?)`,
 		`{"name":"a","price":0}`:             `price is 0; allowed: a number above 0`,
 		`{"name":"a","tags":["x","long"]}`:   `tags[1] is "long"; allowed: text of 1 to 3 characters`,
-		`{"name":"a","tags":[]}`:             `tags has 0 items; allowed: a list of 1 to 2 items, each text of 1 to 3 characters`,
+		`{"name":"a","tags":[]}`:             `tags is a list of 0 items; allowed: a list of 1 to 2 items, each text of 1 to 3 characters`,
 		`{"name":"a","params":{"dep":true}}`: `params.dep is no member; did you mean deep?`,
 		`{"name":"a","params":{"deep":1}}`:   `params.deep is 1; allowed: true or false`,
-		`{"name":"a","name":"b"}`:            `name is given twice; allowed: once`,
-		`[1]`:                                `the arguments is a list; allowed: an object`,
-		`{"name":`:                           `the arguments are no JSON: line 1, column 8: unexpected end of JSON input`,
+		`{"name":"a","count":null}`:          `count is null; allowed: a whole number from 1 up to 9`,
+		`{"name":"a","count":1e999999999}`:   `count is 1e999999999; allowed: a whole number from 1 up to 9`,
+		`[1]`:                                `the arguments is a list of 1 item; allowed: an object`,
+		`{"name":`:                           `the arguments are no JSON`,
 	} {
 		_, problem := read(t, doc)
 		assert.Equal(t, want, problem, doc)

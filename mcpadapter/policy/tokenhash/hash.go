@@ -23,7 +23,7 @@ const (
 // New returns a random token of 26 characters with 130 bits, and its hash.
 func New() (value, hash string) {
 	value = rand.Text()
-	return value, of(value)
+	return value, hashOf(value)
 }
 
 // Of returns the hash of a token: Prefix and 64 hexadecimal digits. The hash is
@@ -36,10 +36,10 @@ func Of(value string) (string, error) {
 		return "",
 			fmt.Errorf("tokenhash: the token has %d bytes; allowed: at least %d, without space, comma and control characters", len(value), minLength)
 	}
-	return of(value), nil
+	return hashOf(value), nil
 }
 
-func of(value string) string {
+func hashOf(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return Prefix + hex.EncodeToString(sum[:])
 }

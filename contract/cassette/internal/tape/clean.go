@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -126,18 +127,26 @@ func holdsKey(name, value string) bool {
 // keyName reports whether what has this name is a key.
 func keyName(name string) bool {
 	name = nested.Replace(name)
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", "$", "").Replace(name))
-	for _, position := range positions {
-		if strings.HasSuffix(plain, position) {
-			return false
-		}
+	if isPosition(name) {
+		return false
 	}
+	plain := plainName(name)
 	for _, key := range keys {
 		if strings.HasSuffix(plain, key) {
 			return true
 		}
 	}
 	return plain == "key" || redact.SecretName(name)
+}
+
+// isPosition reports whether a name tells where a list goes on.
+func isPosition(name string) bool {
+	plain := plainName(name)
+	return slices.ContainsFunc(positions, func(position string) bool { return strings.HasSuffix(plain, position) })
+}
+
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "", "$", "").Replace(name))
 }
 
 // nested writes a name such as auth[token], key[] or api.key in words.

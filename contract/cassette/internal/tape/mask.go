@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -15,7 +16,8 @@ func keysOnly() *redact.Redactor { return redact.New(nil, redact.Keys) }
 
 func masked(s string) string { return keysOnly().Text(s) }
 
-// Mask replaces well-known forms of keys in a body; in JSON, within its texts. It
+// Mask replaces well-known forms of keys in a body; in JSON, within its texts, and the values of
+// members with names such as password and access_token. It
 // returns doc itself if there are none. A player applies it to requests before they
 // are kept or keyed; since it takes time, to a request that misses without.
 func Mask(doc []byte) []byte { return mask(doc, keysOnly()) }
@@ -30,11 +32,11 @@ func (s *Secrets) Hide(doc []byte) []byte {
 }
 
 func mask(doc []byte, of *redact.Redactor) []byte {
-	if of.Text(string(doc)) == string(doc) {
-		return doc
-	}
 	if json.Valid(doc) {
-		return maskedTexts(make([]byte, 0, len(doc)), doc, of)
+		if clean := maskedTexts(make([]byte, 0, len(doc)), doc, of); !bytes.Equal(clean, doc) {
+			return clean
+		}
+		return doc
 	}
 	var dst, prose []byte
 	for line := range bytes.Lines(doc) {
@@ -46,7 +48,10 @@ func mask(doc []byte, of *redact.Redactor) []byte {
 		dst, prose = append(dst, of.Text(string(prose))...), prose[:0]
 		dst = maskedTexts(append(dst, line[:at]...), line[at:], of)
 	}
-	return append(dst, of.Text(string(prose))...)
+	if dst = append(dst, of.Text(string(prose))...); bytes.Equal(dst, doc) {
+		return doc
+	}
+	return dst
 }
 
 // documentAt is where the JSON of a line begins: of an event, behind "data:". It is
@@ -62,21 +67,54 @@ func documentAt(line []byte) int {
 	return -1
 }
 
-// maskedTexts masks the texts of JSON and appends it to dst.
+// maskedTexts masks the texts of JSON, and the values of members whose names say that they are
+// secrets, and appends it to dst. All other bytes stay.
 func maskedTexts(dst, doc []byte, of *redact.Redactor) []byte {
-	for i := 0; i < len(doc); {
-		n := 1
-		if doc[i] == '"' {
-			n = jsonedit.After(doc, i) - i
-			plain := jsonedit.Unquote(doc[i : i+n])
-			if clean := of.Text(plain); clean != plain {
-				dst = append(dst, strictjson.Quote(clean)...)
-				i += n
-				continue
+	d, ok := jsonedit.Parse(doc)
+	if !ok {
+		return append(dst, of.Text(string(doc))...)
+	}
+	var edits []jsonedit.Edit
+	secret := make([]bool, len(d.Nodes))
+	for i := range d.Nodes {
+		if up := int(d.Nodes[i].Parent); up >= 0 {
+			secret[i] = secret[up]
+		}
+		if d.IsMember(i) {
+			secret[i] = secret[i] || secretMember(d, i)
+			if name := of.Text(d.Name(i)); name != d.Name(i) {
+				edits = append(edits, d.Rename(i, name))
 			}
 		}
-		dst = append(dst, doc[i:i+n]...)
-		i += n
+		switch kind := d.Kind(i); {
+		case kind == jsonedit.Object, kind == jsonedit.Array:
+		case secret[i] && (kind == jsonedit.Number || kind == jsonedit.String && d.String(i) != ""):
+			edits = append(edits, d.Replace(i, strictjson.Quote(redact.Marker)))
+		case kind == jsonedit.String:
+			plain := d.String(i)
+			clean := of.Text(plain)
+			if strings.HasPrefix(strings.TrimSpace(plain), "{") { // arguments are JSON in a text
+				clean = string(mask([]byte(plain), of))
+			}
+			if clean != plain {
+				edits = append(edits, d.Replace(i, strictjson.Quote(clean)))
+			}
+		}
 	}
-	return dst
+	if len(edits) == 0 {
+		return append(dst, doc...)
+	}
+	return append(dst, d.Apply(edits...)...)
+}
+
+// secretMember reports whether the name of a member says that its value is a secret, as in a
+// session. The token of a probability and the position in a list are none.
+func secretMember(d *jsonedit.Doc, i int) bool {
+	name := d.Name(i)
+	if !redact.SecretName(name) || isPosition(name) {
+		return false
+	}
+	up := int(d.Nodes[i].Parent)
+	_, probability := d.Member(up, "logprob")
+	return !probability
 }

@@ -44,7 +44,7 @@ func read(data []byte, most int) (*File, error) {
 
 // asField is a problem as a field error.
 func asField(p *strictjson.Problem) error {
-	err := fields.Because(p.Pointer, nil, p.Err, p.Allowed).At(p.Line, p.Column)
+	err := fields.Because(p.Pointer, nil, p.Err, p.Allowed).At(max(p.Line, 1), max(p.Column, 1))
 	switch p.Reason {
 	case strictjson.Syntax:
 		if p.Line > 0 {

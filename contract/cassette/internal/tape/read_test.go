@@ -209,7 +209,7 @@ func unmarked(file, text string) (string, string) {
 
 func TestFilesThatAreTooLarge(t *testing.T) {
 	_, err := Read(make([]byte, MaxBytes+1))
-	assert.EqualError(t, err, "cassette: the file is 67108865 bytes; allowed: at most 67108864")
+	assert.EqualError(t, err, "cassette: line 1, column 1: the file is 67108865 bytes; allowed: at most 67108864")
 
 	head := `{"format": "shakedown/cassette", "version": 1, "exchanges": [`
 	_, err = Read([]byte(head + strings.Repeat(`{},`, MaxExchanges) + `{}]}`))

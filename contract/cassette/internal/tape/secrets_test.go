@@ -364,7 +364,12 @@ func TestMask(t *testing.T) {
 	const key = "sk-abcdefghijklmnopqrst"
 	pem := "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
 	for _, row := range []struct{ why, doc, want string }{
-		{"none", `{"a": "task-abcdefghijklmnopqrstuvw \n", "token": "x", "password":"y"}`, `{"a": "task-abcdefghijklmnopqrstuvw \n", "token": "x", "password":"y"}`},
+		{"none", `{"a": "task-abcdefghijklmnopqrstuvw \n", "max_tokens": 5}`, `{"a": "task-abcdefghijklmnopqrstuvw \n", "max_tokens": 5}`},
+		{"by the name of the member, as in a session", `{"access_token": "x", "api_key":["y", 7], "password":"", "client_secret":{"a":"z"}}`,
+			`{"access_token": "[redacted]", "api_key":["[redacted]", "[redacted]"], "password":"", "client_secret":{"a":"[redacted]"}}`},
+		{"by a name in arguments, which are JSON in a text", `{"arguments":"{\"password\":\"x\"}"}`, `{"arguments":"{\"password\":\"[redacted]\"}"}`},
+		{"not a position, nor the token of a probability", `{"next_page_token":"x","logprobs":[{"token":"Hi","logprob":-1}]}`,
+			`{"next_page_token":"x","logprobs":[{"token":"Hi","logprob":-1}]}`},
 		{"in JSON, which stays as it is spelled elsewhere", `{ "a":["` + key + `", "\u0041"]}`, `{ "a":["[redacted]", "\u0041"]}`},
 		{"behind an escape", `{"a":"x\n` + key + `\ny"}`, `{"a":"x\n[redacted]\ny"}`},
 		{"JSON within JSON", `{"a":"{\"k\":\"` + key + `\"}"}`, `{"a":"{\"k\":\"[redacted]\"}"}`},
@@ -377,5 +382,22 @@ func TestMask(t *testing.T) {
 	} {
 		assert.Equal(t, row.want, string(Mask([]byte(row.doc))), row.why)
 		assert.Equal(t, row.want, string(Mask([]byte(row.want))), "%s: once is enough", row.why)
+	}
+}
+
+// A tape that has no room for all has the first exchanges.
+func TestFit(t *testing.T) {
+	var all []Exchange
+	for i := range 9 {
+		all = append(all, Exchange{Request: Request{Method: "GET", URL: "https://a.example/"},
+			Response: Response{Status: 200, Chunks: []Chunk{{Data: []byte(strings.Repeat(string(rune('a'+i)), 1000))}}}})
+	}
+	for most, want := range map[int]int{1 << 20: 9, 7000: 6, 1500: 1, 500: 0} {
+		f, n := fit(all, most)
+		assert.Equal(t, want, n, most)
+		assert.Equal(t, all[:n], f.Exchanges, most)
+		data, err := f.bytes(most)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(data), most)
 	}
 }

@@ -1,0 +1,236 @@
+package dialect
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// The forms in which providers and frameworks write messages, calls and answers differ in
+// names. This file has the names; the same code reads all forms, also mixed in one record.
+
+// text returns the first of the members that is a text and not empty.
+func (m members) text(names ...string) string {
+	for _, name := range names {
+		if s, is := textOf(m[name]); is && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// value returns the first of the members that is there.
+func (m members) value(names ...string) json.RawMessage {
+	for _, name := range names {
+		if v := m[name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// object returns the first of the members that is an object; nil: none is.
+func (m members) object(names ...string) members {
+	for _, name := range names {
+		if v := m[name]; len(v) > 0 && v[0] == '{' {
+			return membersOf(v)
+		}
+	}
+	return nil
+}
+
+// list returns the elements of the first of the members that is a list.
+func (m members) list(names ...string) (elements []json.RawMessage) {
+	for _, name := range names {
+		if v := m[name]; len(v) > 0 && v[0] == '[' && json.Unmarshal(v, &elements) == nil {
+			return elements
+		}
+	}
+	return nil
+}
+
+// maxWrappers bounds how many objects within each other are looked into.
+const maxWrappers = 4
+
+// itemOf returns the members of an item of a conversation, out of what logs and frameworks
+// put around it: Claude Code a message, Codex a payload, LangChain kwargs or data.
+func itemOf(raw json.RawMessage) members {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	m := membersOf(raw)
+	for range maxWrappers {
+		if m["role"] != nil || m["content"] != nil || m["parts"] != nil {
+			break
+		}
+		inner := m.object("message", "payload", "kwargs", "data", "message_content")
+		if inner == nil {
+			break
+		}
+		m = inner
+	}
+	return m
+}
+
+// role returns who speaks, in the words of most providers.
+func (m members) role() string {
+	role := strings.ToLower(m.text("role"))
+	if kind := m.text("type"); role == "" && slices.Contains([]string{"human", "ai", "system", "tool"}, kind) {
+		role = kind
+	}
+	switch role {
+	case "human":
+		return "user"
+	case "ai", "model":
+		return "assistant"
+	}
+	return role
+}
+
+// parts returns the elements of what a message says.
+func (m members) parts() []json.RawMessage {
+	return append(m.list("content"), m.list("parts", "contents")...)
+}
+
+// kind returns the type of an item or a part of one.
+func (m members) kind() string { return strings.ReplaceAll(m.text("type", "part_kind"), "-", "_") }
+
+// call returns the members of a call that an item or a part is; nil: it is none. What the
+// provider of the Responses API looked up for itself has neither a name nor an id.
+func (m members) call() members {
+	if inner := m.object("toolUse", "functionCall", "tool_call"); inner != nil {
+		return inner
+	}
+	switch kind := m.kind(); {
+	case strings.HasSuffix(kind, "tool_use"), kind == "tool_call", kind == "function_call":
+		return m
+	case strings.HasSuffix(kind, "_call") && (m["name"] != nil || m["call_id"] != nil):
+		return m
+	}
+	return nil
+}
+
+// answer returns the members of an answer to a call that an item or a part is; nil: it is
+// none.
+func (m members) answer() members {
+	if inner := m.object("toolResult", "functionResponse"); inner != nil {
+		return inner
+	}
+	switch kind := m.kind(); {
+	case strings.HasSuffix(kind, "tool_result"), strings.HasSuffix(kind, "_call_output"), kind == "tool_call_response",
+		kind == "tool_return", kind == "tool_response", kind == "retry_prompt" && m["tool_name"] != nil:
+		return m
+	}
+	return nil
+}
+
+// isItem reports whether members are an item of a conversation.
+func (m members) isItem() bool { return m.role() != "" || m.call() != nil || m.answer() != nil }
+
+// callID returns the id of a call, as the call and the answer to it have it.
+func (m members) callID() string {
+	return m.text("call_id", "tool_call_id", "tool_use_id", "toolCallId", "toolUseId", "id")
+}
+
+// function returns the name and the arguments of a call.
+func (m members) function() (name string, args json.RawMessage) {
+	f := m
+	if inner := m.object("function", "custom"); inner != nil {
+		f = inner
+	}
+	if name = f.text("name", "toolName", "tool_name"); name == "" {
+		name = m.text("function")
+	}
+	if kind := m.kind(); name == "" && strings.HasSuffix(kind, "_call") { // of a shell, or another tool of the API's own
+		name = strings.TrimSuffix(kind, "_call")
+	}
+	return name, f.value("arguments", "args", "input", "parameters", "action", "operation")
+}
+
+// beside returns the calls that a message lists beside its content.
+func (m members) beside() (calls []members) {
+	for _, raw := range m.list("tool_calls", "toolCalls") {
+		c := objectOf(raw)
+		if inner := c.object("tool_call"); inner != nil {
+			c = inner
+		}
+		if c != nil {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// listsBeside reports whether a call of the content is listed beside it too.
+func (m members) listsBeside(id string) bool {
+	return id != "" && slices.ContainsFunc(m.beside(), func(c members) bool { return c.callID() == id })
+}
+
+// calls returns the calls that a message asks for.
+func (m members) calls() []members {
+	calls := m.beside()
+	for _, raw := range m.parts() {
+		if c := objectOf(raw).call(); c != nil && !m.listsBeside(c.callID()) {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// objectOf returns the members of a document that is an object.
+func objectOf(raw json.RawMessage) members {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	return membersOf(raw)
+}
+
+// callNames are the names of members and types that name calls of tools, without what
+// separates their words.
+var callNames = []string{"toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "customtoolcall", "mcpcall"}
+
+func namesCall(name string) bool {
+	return slices.Contains(callNames, strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)))
+}
+
+// namedCalls counts the calls that a document names, in whatever form: also in one that is
+// not read.
+func namedCalls(raw json.RawMessage) int {
+	var doc any
+	if small := strings.ToLower(string(raw)); !strings.Contains(small, "call") && !strings.Contains(small, "use") {
+		return 0
+	}
+	if json.Unmarshal(raw, &doc) != nil {
+		return 0
+	}
+	return countCalls(doc)
+}
+
+func countCalls(doc any) (calls int) {
+	switch doc := doc.(type) {
+	case []any:
+		for _, e := range doc {
+			calls += countCalls(e)
+		}
+	case map[string]any:
+		for _, name := range []string{"type", "kind", "part_kind"} {
+			if kind, is := doc[name].(string); is && namesCall(kind) {
+				return 1
+			}
+		}
+		for name, value := range doc {
+			switch {
+			case slices.Contains([]string{"arguments", "args", "input", "parameters", "output", "result", "response"}, name):
+			case namesCall(name):
+				if list, is := value.([]any); is {
+					calls += len(list)
+				} else if value != nil {
+					calls++
+				}
+			default:
+				calls += countCalls(value)
+			}
+		}
+	}
+	return calls
+}

@@ -1,0 +1,181 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+)
+
+// An input is a text that is being read, and what was read.
+type input struct {
+	text    []byte
+	o       *Options
+	dialect string
+	wrong   *fielderror.List
+	records []*record
+	byID    map[string]*record
+	nodes   int
+	full    bool // the limit was met
+}
+
+// A document is a value at the top of an input, or an element of a list there.
+type document struct {
+	raw  json.RawMessage
+	line int
+}
+
+// documents returns the values at the top of the input, one after the other: a JSON
+// document, or JSON lines.
+func (in *input) documents() []document {
+	var all []document
+	line, counted := 1, 0
+	for dec := json.NewDecoder(bytes.NewReader(in.text)); ; {
+		from := jsonedit.Space(in.text, int(dec.InputOffset()))
+		line, counted = line+bytes.Count(in.text[counted:from], []byte("\n")), from
+		var d document
+		err := dec.Decode(&d.raw)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			var syntax *json.SyntaxError
+			at := len(in.text)
+			if errors.As(err, &syntax) {
+				at = int(syntax.Offset) - 1
+			}
+			line += bytes.Count(in.text[from:max(at, from)], []byte("\n"))
+			in.wrong.Add(fields.Because("input", nil, err, "JSON, or JSON lines").At(line, 0))
+			return nil
+		}
+		d.line = line
+		if all = append(all, d); len(all) > in.o.MaxSpans {
+			in.tooLong(line)
+			return nil
+		}
+	}
+	if len(all) == 0 {
+		in.wrong.Add(fields.Wrong("input", nil, "JSON, or JSON lines").At(1, 0))
+	}
+	return all
+}
+
+// objects is documents, with the elements of a list in place of the list, and those of
+// the member data in place of the object that has it.
+func (in *input) objects() []document {
+	var all []document
+	for _, d := range in.documents() {
+		all = append(all, in.elements(d)...)
+	}
+	return all
+}
+
+func (in *input) elements(d document) []document {
+	if d.raw[0] == '{' {
+		if data := membersOf(d.raw)["data"]; len(data) > 0 && data[0] == '[' {
+			return in.elements(document{data, d.line})
+		}
+		return []document{d}
+	}
+	var list []json.RawMessage
+	if d.raw[0] != '[' || !in.decode(d, &list) {
+		in.refuse(d.line, "input", string(d.raw), "objects")
+		return nil
+	}
+	all := make([]document, len(list))
+	for i, raw := range list {
+		all[i] = document{raw, d.line}
+	}
+	return all
+}
+
+// decode reads a document, or reports why it cannot.
+func (in *input) decode(d document, into any) bool {
+	err := json.Unmarshal(d.raw, into)
+	if err == nil {
+		return true
+	}
+	wrong := fields.Because("input", nil, err, in.dialect+" JSON").At(d.line, 0)
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &typed) && typed.Field != "" {
+		allowed := "a value of type " + kindOf(typed.Type)
+		wrong = fields.Wrong(jsonvalue.FieldOf(typed), typed.Value, allowed).At(d.line, 0)
+	}
+	in.wrong.Add(wrong)
+	return false
+}
+
+// kindOf names a type of Go as JSON does.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	}
+	return "number"
+}
+
+func (in *input) refuse(line int, field string, value any, allowed string) {
+	if value == "" {
+		value = nil
+	}
+	in.wrong.Add(fields.Wrong(field, value, allowed).At(line, 0))
+}
+
+// tooLong reports once that the input has more nodes than allowed.
+func (in *input) tooLong(line int) {
+	if !in.full {
+		in.full = true
+		in.refuse(line, "input", fielderror.Found("too long"),
+			fmt.Sprintf("at most %d spans, messages or lines", in.o.MaxSpans))
+	}
+}
+
+// record returns the record of a run, by its id; a new one if there is none yet.
+func (in *input) record(id string) *record {
+	if r := in.byID[id]; r != nil {
+		return r
+	}
+	r := in.newRecord(id)
+	if in.byID == nil {
+		in.byID = make(map[string]*record)
+	}
+	in.byID[id] = r
+	return r
+}
+
+// newRecord adds a record of a run.
+func (in *input) newRecord(id string) *record {
+	r := &record{id: id, byID: make(map[string]int)}
+	in.records = append(in.records, r)
+	return r
+}
+
+// add adds a node to a record, once, however often it is in the input.
+func (in *input) add(r *record, line int, n node) {
+	if in.nodes++; in.nodes > in.o.MaxSpans {
+		in.tooLong(line)
+		return
+	}
+	if n.id != "" {
+		if first, there := r.byID[n.id]; there {
+			if !reflect.DeepEqual(r.nodes[first], n) {
+				in.refuse(line, "id", n.id, "an id of its own: something else in the input has it")
+			}
+			return
+		}
+		r.byID[n.id] = len(r.nodes)
+	}
+	r.nodes = append(r.nodes, n)
+}

@@ -1,0 +1,189 @@
+package dialect
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+)
+
+// An mcpLine is a message of JSON-RPC, alone or in the line of a log that has its time
+// beside it.
+type mcpLine struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+
+	Message   json.RawMessage `json:"message"`
+	Timestamp json.RawMessage `json:"timestamp"`
+	Time      json.RawMessage `json:"time"`
+	TS        json.RawMessage `json:"ts"`
+
+	line int
+	at   time.Time
+}
+
+// mcpReader reads the messages between a client and a server.
+type mcpReader struct {
+	*input
+	*record
+	timed bool
+	place int64
+	open  map[string]int  // calls without an answer, by the id of the request
+	asked map[string]bool // requests of the server, which counts ids of its own
+
+	answered map[string]bool // ids of calls: a log of both ends has each message twice
+}
+
+func toldMCP(s *shape) bool { return s.has("jsonrpc") || s.under("message", "jsonrpc") }
+
+// readMCP reads the messages of one session, or of several: each begins with a request
+// to initialize. Lines without times have their places: so calls that overlap are known.
+func readMCP(in *input) {
+	var lines []mcpLine
+	timed := true
+	for _, d := range in.objects() {
+		var l mcpLine
+		if !in.decode(d, &l) {
+			continue
+		}
+		if stamp := cmpOr(l.Timestamp, l.Time, l.TS); stamp != nil {
+			l.at, _ = clock(stamp)
+		}
+		if at := l.at; l.JSONRPC == "" && len(l.Message) > 0 && l.Message[0] == '{' {
+			l = mcpLine{}
+			if !in.decode(document{membersOf(d.raw)["message"], d.line}, &l) {
+				continue
+			}
+			l.at = at
+		}
+		l.line = d.line
+		timed = timed && !l.at.IsZero()
+		lines = append(lines, l)
+	}
+	m := &mcpReader{input: in, timed: timed}
+	for i := range lines {
+		if m.record == nil || lines[i].Method == "initialize" && len(m.record.nodes) > 0 {
+			m.record = in.newRecord("")
+			if m.record.timed = timed; timed {
+				zero := lines[i].at.UnixNano()
+				m.record.began, m.record.zero = lines[i].at, &zero
+			}
+			m.open, m.asked, m.answered = make(map[string]int), make(map[string]bool), make(map[string]bool)
+		}
+		if at := lines[i].at; timed && at.Before(m.record.began) { // lines may be out of order
+			m.record.began, *m.record.zero = at, at.UnixNano()
+		}
+		m.read(&lines[i])
+	}
+}
+
+// cmpOr returns the first that is not nil.
+func cmpOr(values ...json.RawMessage) json.RawMessage {
+	for _, v := range values {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (m *mcpReader) read(l *mcpLine) {
+	m.place++
+	at, id := m.place, string(l.ID)
+	if m.timed {
+		at = l.at.UnixNano()
+	}
+	switch {
+	case l.Method == "tools/call":
+		m.call(l, at, id)
+	case slices.Contains(serverMethods[:], l.Method):
+		m.asked[id] = true
+	case l.Method != "" || id == "":
+	case m.asked[id] && (l.Error != nil || !isToolResult(l.Result)):
+		delete(m.asked, id)
+	default:
+		call, there := m.open[id]
+		switch {
+		case there && call < len(m.record.nodes):
+			delete(m.open, id)
+			m.answered[id] = true
+			m.answer(l, at, &m.record.nodes[call])
+		case !m.answered[id] && isToolResult(l.Result):
+			m.lose(1, "an answer to a call that is not in the record")
+		}
+	}
+}
+
+// serverMethods are what a server asks its client.
+var serverMethods = [...]string{"sampling/createMessage", "elicitation/create", "roots/list", "ping"}
+
+func (m *mcpReader) call(l *mcpLine, at int64, id string) {
+	var params struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if len(l.Params) == 0 || !m.decode(document{l.Params, l.line}, &params) || params.Name == "" {
+		m.refuse(l.line, "params.name", params.Name, "the name of a tool")
+		return
+	}
+	n := node{kind: tool, name: params.Name, start: at, end: at, open: true, noResult: true}
+	if params.Arguments != nil { // without them the tool gets none
+		n.setArgs(content(params.Arguments))
+	}
+	if before, there := m.open[id]; there { // a log of both ends has each message twice
+		if b := m.record.nodes[before]; b.name != n.name || string(b.args) != string(n.args) {
+			m.refuse(l.line, "id", id, "an id that no other call has that is under way")
+		}
+		return
+	}
+	m.open[id] = len(m.record.nodes)
+	m.input.add(m.record, l.line, n)
+}
+
+func (m *mcpReader) answer(l *mcpLine, at int64, n *node) {
+	if at < n.start {
+		m.refuse(l.line, "timestamp", l.at.Format(time.RFC3339Nano), "not before that of the request")
+	}
+	n.end, n.open = at, false
+	if l.Error != nil {
+		n.fail(l.Error.Message, l.Error.Code)
+		return
+	}
+	doc, failed := toolResult(l.Result)
+	if n.setResult(doc); failed {
+		n.fail(words(doc), 0)
+	}
+}
+
+func isToolResult(result json.RawMessage) bool {
+	if len(result) == 0 || result[0] != '{' {
+		return false
+	}
+	m := membersOf(result)
+	return len(m["content"]) > 0 && m["content"][0] == '[' || m["structuredContent"] != nil || m["isError"] != nil
+}
+
+// toolResult returns the result of a tool as its model sees it: the structure if there
+// is one, else the text, else the parts.
+func toolResult(result json.RawMessage) (doc json.RawMessage, failed bool) {
+	if !isToolResult(result) {
+		return content(result), false
+	}
+	m := membersOf(result)
+	failed = string(m["isError"]) == "true"
+	switch {
+	case !empty(m["structuredContent"]) && !failed:
+		return m["structuredContent"], false
+	case empty(m["content"]):
+		return jsonvalue.OfBytes([]byte(`""`)), failed
+	}
+	return spoken(m["content"]), failed
+}

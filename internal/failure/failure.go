@@ -1,0 +1,227 @@
+// Package failure reads what a tool returned: did its call fail? Importers of traces,
+// findings and the rules that are made of failures all ask it, so that they agree.
+//
+// A result is a failure only if it says so by a typed member or as a report of one does.
+// Where it has no more than a word of a failure or of doubt, nobody knows.
+package failure
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/retryable"
+)
+
+// An Outcome is what a result says about its call.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Done    Outcome = iota // nothing in it speaks of a failure
+	Unknown                // nobody knows
+	Failed                 // it says that the call failed
+)
+
+// Read reads a result, a JSON document: a text, an object, or a list of either.
+func Read(doc json.RawMessage) Outcome {
+	d, ok := jsonedit.Parse(doc)
+	if !ok {
+		return Text(string(doc))
+	}
+	return (&reader{d}).value(0)
+}
+
+// Text reads a result that is a text.
+func Text(s string) Outcome {
+	s = strings.TrimSpace(s)
+	if s != "" && (s[0] == '{' || s[0] == '[') && json.Valid([]byte(s)) {
+		return Read(json.RawMessage(s))
+	}
+	begin := s[:min(len(s), beginBytes)]
+	switch {
+	case !doubtful(s) && retryable.StatusIn(begin) == 0:
+		return Done
+	case report.MatchString(begin) || command.MatchString(begin) && doubtful(begin):
+		return Failed
+	}
+	return Unknown
+}
+
+// beginBytes is how much of a text is read for the beginning of a report.
+const beginBytes = 300
+
+// report is the beginning of a text that reports a failure. A word of one needs what makes
+// it a report: "error: gone" is one, "error rate: 0" is not.
+var report = regexp.MustCompile(`(?i)^(?:[^\w<]*|caused by: )(?:` +
+	`(?:an? |the )?(?:[a-z0-9_.:]*(?:error|exception)|failure|fatal)(?:\W*$| ?[:(!\x60'"\]{-]` +
+	`| (?:occurred|while|during|in|at|calling|executing|running|invoking|when|from|code|[45][0-9]{2})\b)` +
+	`|failed(?:\W*$|[:.!]| (?:to|with|because|after)\b)|[\w ]{1,40} failed[.!]?(?:$|:| with\b)|traceback\b` +
+	`|(?:unable to|could not|cannot)\b|\w+ could not be\b` +
+	`|(?:i/o |request |read |gateway |operation |connection |tool )?(?:time-?out|timed out)(?:\W*$|[:.!]| (?:(?:after|while|waiting|on|error|exceeded)\b|of [0-9]))` +
+	`|connection (?:refused|reset|closed|lost)\b|(?:context )?deadline exceeded\b|broken pipe\b|unexpected eof\b` +
+	`|(?:internal server error|service unavailable|bad gateway|too many requests|request failed|rate limit exceeded)\b` +
+	`|(?:permission|access) denied\W*$|e[a-z]{3,12}(?:refused|reset|out)\b` +
+	`|tool (?:call |execution )?(?:failed|error)\b|(?:status|http(?:/[0-9.]+)?)[ :]*[45][0-9]{2}\b|[45][0-9]{2} [A-Z]` +
+	`|rpc error: code =|mcp error -[0-9]+|<(?:tool_use_)?error>|panic: |thread '[^']*' panicked at` +
+	`|npm err!|segmentation fault\b|(?:signal: |exit (?:status|code) [1-9])` +
+	`|(?:java|javax|org|com|net|io|kotlin|scala)\.[\w.$]+(?:exception|error)\b` +
+	`|(?:[a-z_][\w]*\.)+[a-z]\w*(?:error|exception|timeout)\b(?:\W*$|:)` +
+	`)`)
+
+// command is the beginning of an error of Go's or of a shell: what was done, and to what.
+var command = regexp.MustCompile(`(?i)^(?:(?:get|post|put|patch|delete|head) "[^"]*"` +
+	`|(?:dial|read|write|lookup|listen|accept) (?:tcp|udp|unix|ip)\w* [^:]*\S*|lookup \S+` +
+	`|(?:open|stat|lstat|mkdir|remove|rename|readdir|unlink|chdir|exec|fork/exec|read|write) ["/.]\S*` +
+	`|exec: "[^"]*"|(?:sql|pq|driver|json|xml|yaml|x509|tls|net/http|http|context|strconv\.\w+|runtime)` +
+	`|(?:bash|sh|zsh|curl|rm|cp|mv|cat|ls|make|git|ssh|docker|kubectl|python3?|node)): `)
+
+// doubtful reports whether a text has a word of failure or of doubt anywhere.
+func doubtful(s string) bool {
+	var words [2][32]byte // the one before, and this one
+	before, word := words[0][:0], words[1][:0]
+	for i := 0; i <= len(s); {
+		c, size := rune(' '), 1
+		if i < len(s) {
+			if c = rune(s[i]); c >= utf8.RuneSelf {
+				c, size = utf8.DecodeRuneInString(s[i:])
+			}
+		}
+		i += size
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+			if len(word) < cap(word) {
+				word = append(word, byte(c)|0x20)
+			}
+			continue
+		case c >= scripts:
+			if slices.ContainsFunc(withoutSpaces, func(w string) bool { return strings.HasPrefix(s[i-size:], w) }) {
+				return true
+			}
+		case c >= utf8.RuneSelf && unicode.IsLetter(c):
+			if len(word)+utf8.UTFMax <= cap(word) {
+				word = utf8.AppendRune(word, unicode.ToLower(c))
+			}
+			continue
+		case (c == '\'' || c == '’') && len(word) > 0: // can't, didn’t
+			continue
+		}
+		if len(word) > 0 {
+			if isDoubt(before, word) {
+				return true
+			}
+			before, word = word, before[:0]
+		}
+	}
+	return false
+}
+
+// scripts is where those begin that put no spaces between words.
+const scripts = 0x2e80
+
+// isDoubt reports whether a word, in small letters, tells of failure or doubt behind the one
+// before it.
+func isDoubt(before, word []byte) bool {
+	if doubts[string(word)] {
+		return true
+	}
+	for _, stem := range stems[word[0]] {
+		if len(word) >= len(stem) && string(word[:len(stem)]) == stem {
+			return true
+		}
+	}
+	if len(word) > 7 { // TimeoutError, ECONNREFUSED
+		for _, end := range ends {
+			if len(word) >= len(end) && string(word[len(word)-len(end):]) == end {
+				return true
+			}
+		}
+	}
+	after, ok := pairs[string(before)]
+	return ok && (slices.Contains(after, string(word)) || string(before) == "not" && bytes.HasSuffix(word, []byte("ed")))
+}
+
+// The words of failure and doubt, in the languages that tools were seen to speak.
+var (
+	doubts = set(`oops sorry insufficient unable cannot cant couldnt wont didnt wasnt isnt doesnt shouldnt eof
+		enoent eacces eperm epipe eexist erro erreur errore fout denegado rejeitado sqlstate stderr killed nack
+		nullpointerexception misbehaving gone tempo esgotado esaurito dropped misconfigured offline unclear
+		unsure uncertain perhaps maybe possibly probably unverified unconfirmed`)
+	stems = byFirst(strings.Fields(`fail fehl error excepti traceb panic fatal abort timeout timedout deadlin refus reject
+		declin denied deny forbid unauth invalid illegal unavail unreach unknown unsupport unexpect unrecogn
+		unprocess unhandl expir exceed throttl overload conflict duplic locked deadlock corrupt crash segment
+		interrupt cancel terminat malform misses broken violat blocked disconnect échou échec expiré zeitüber
+		zugriffs verweig ungült abgelehnt fallo falló falla fallit falha inváli rechaz mislukt ошиб невозм`))
+	ends  = strings.Fields(`error exception timeout refused reset failure timedout fault`)
+	pairs = map[string][]string{
+		"bad":     {"request", "gateway", "connection", "credentials"},
+		"closed":  {"connection", "by"},
+		"closes":  {"connection"},
+		"core":    {"dumped"},
+		"could":   {"not"},
+		"did":     {"not"},
+		"eai":     {"again"},
+		"exit":    {"status", "code"},
+		"hang":    {"up"},
+		"has":     {"not"},
+		"is":      {"closed", "not", "down", "busy", "missing"},
+		"limit":   {"reached", "hit"},
+		"may":     {"have", "not"},
+		"might":   {"have", "not"},
+		"missing": strings.Fields("required parameter argument field value key"),
+		"must":    {"not"},
+		"nicht":   strings.Fields("gefunden möglich erlaubt verfügbar erreichbar"),
+		"no":      strings.Fields("such space route rows response result answer connection permission access longer se"),
+		"non":     {"trouvé", "trovato"},
+		"not": strings.Fields("found a an available possible sent able exist allowed be respond reach find process " +
+			"complete enough valid done known open running ready"),
+		"out":      {"of"},
+		"please":   {"try", "retry"},
+		"rate":     {"limit", "limited"},
+		"reset":    {"by"},
+		"resource": {"temporarily"},
+		"server":   {"closed"},
+		"time":     {"out"},
+		"timed":    {"out"},
+		"too":      strings.Fields("many large long busy late"),
+		"try":      {"again"},
+		"was":      {"not"},
+		"went":     {"wrong"},
+		"were":     {"not"},
+	}
+	withoutSpaces = []string{"失败", "錯誤", "错误", "超时", "拒绝", "异常", "无法", "失敗", "エラー", "拒否", "できません", "오류", "실패"}
+)
+
+func byFirst(words []string) (m [256][]string) {
+	for _, w := range words {
+		m[w[0]] = append(m[w[0]], w)
+	}
+	return m
+}
+
+func set(words string) map[string]bool {
+	m := make(map[string]bool)
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// BeforeWork reports whether a failure came before any work: the callee was not reached, or
+// it refused the request.
+func BeforeWork(status int, text string) bool {
+	if status == 0 {
+		status = retryable.StatusIn(text)
+	}
+	if status == 408 || status >= 500 {
+		return false
+	}
+	kind := KindOf(text)
+	return status >= 400 || kind == Refused || kind == NoSuchHost || kind == Certificate ||
+		retryable.Of(status, 0, text) == retryable.Permanent
+}
