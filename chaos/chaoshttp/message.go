@@ -127,10 +127,9 @@ func (r Response) SameAs(other any) (same, known bool) {
 	return same, same
 }
 
-// An HTTPError is an answer with a status of 400 or above. Within a call it is
-// the error by which events, attempts and changes of results know a failure;
-// the client gets the response that it stands for. A function, tool or point
-// into which [Status] or [APIError] is injected returns it.
+// An HTTPError is an answer with a status of 400 or above. Faults and events see
+// this error; the client sees the response. A function, tool or point into which
+// [Status] or [APIError] is injected returns it.
 type HTTPError struct {
 	StatusCode int
 	Header     http.Header // as answered

@@ -32,9 +32,7 @@ func sourceOf(t *testing.T) (decls []ast.Decl) {
 	return decls
 }
 
-func TestRowsAreComplete(t *testing.T) {
-	assert.NoError(t, catalogtest.Complete(".", chaoshttp.Rows()))
-}
+func TestRows(t *testing.T) { catalogtest.Run(t, chaoshttp.Rows()) }
 
 // constants are the texts of the constants of each exported type.
 func constants(t *testing.T) map[string][]string {

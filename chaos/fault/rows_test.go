@@ -17,25 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
-func TestRowsAreComplete(t *testing.T) { assert.NoError(t, catalogtest.Complete(".", fault.Rows())) }
-
-// The fault that a row's example makes has the kind and the coordinates of the row.
-func TestRowsDescribeTheirFaults(t *testing.T) {
-	for _, r := range fault.Rows() {
-		if r.HoldsCode() {
-			continue
-		}
-		f := decoded(t, r.Kind, r.Example)
-		d := f.(chaos.Described).Describe()
-		want := chaos.Description{Kind: r.Kind, Params: d.Params, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
-			Persistence: r.Persistence, Effect: r.Effect}
-		if strings.Contains(r.Example, "refill") {
-			want.Persistence = chaos.Transient // a budget that is filled again
-		}
-		assert.Equal(t, want, d)
-		assert.NotEmpty(t, r.Doc, r.Kind)
-	}
-}
+func TestRows(t *testing.T) { catalogtest.Run(t, fault.Rows()) }
 
 func decoded(t *testing.T, kind, params string) chaos.Fault {
 	plan, err := planjson.Decode([]byte(`{"seed":"1","rules":[{"target":"x","fault":{"kind":"`+kind+`","params":`+params+`}}]}`), nil)

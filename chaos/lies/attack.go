@@ -91,7 +91,7 @@ type attack struct {
 	Texts []string `json:"texts,omitempty" doc:"what is slipped in, one of them drawn; {canary} becomes a token of the cell; left out: a few defaults"`
 }
 
-func (o Attack) parameters() attack { return attack{at(o.Paths), slices.Clone(o.Texts)} }
+func (o Attack) parameters() attack { return attack{pathsIn(o.Paths), slices.Clone(o.Texts)} }
 
 func (p attack) Check(c *catalog.Check) {
 	checkPayloads(c, p.Texts)

@@ -104,7 +104,7 @@ func (p errorBody) Check(c *catalog.Check) {
 
 // Mojibake writes the characters of a text beyond ASCII as UTF-8 looks when it
 // is read as Latin-1: "Zürich" becomes "ZÃ¼rich". The result is well-formed.
-func Mojibake(paths ...string) chaos.Fault { return mojibakeRow.Of(at(paths)) }
+func Mojibake(paths ...string) chaos.Fault { return mojibakeRow.Of(pathsIn(paths)) }
 
 var mojibakeRow = row(catalog.Row{
 	Kind: "mojibake", Doc: "A text was read in the wrong encoding.",
@@ -136,7 +136,7 @@ func isASCII(s string) bool {
 
 // InvalidUTF8 puts a byte that never occurs in UTF-8 after a drawn character of
 // a text. Decoders replace or refuse it; encoding/json replaces it.
-func InvalidUTF8(paths ...string) chaos.Fault { return invalidUTF8Row.Of(at(paths)) }
+func InvalidUTF8(paths ...string) chaos.Fault { return invalidUTF8Row.Of(pathsIn(paths)) }
 
 var invalidUTF8Row = row(catalog.Row{
 	Kind: "invalid_utf8", Doc: "A text has a byte that is not UTF-8.",
@@ -160,7 +160,7 @@ var invalidUTF8Row = row(catalog.Row{
 // a result larger than a context window, or than a buffer. If the result has no
 // text, an object gets a member "padding".
 func Oversized(bytes int, paths ...string) chaos.Fault {
-	return oversizedRow.Of(oversized{bytes, at(paths)})
+	return oversizedRow.Of(oversized{bytes, pathsIn(paths)})
 }
 
 var oversizedRow = row(catalog.Row{

@@ -56,7 +56,7 @@ type where struct {
 	Paths []string `json:"paths,omitempty" doc:"JSON paths of the values that are changed; left out: a place that suits is drawn"`
 }
 
-func at(paths []string) where { return where{slices.Clone(paths)} }
+func pathsIn(paths []string) where { return where{slices.Clone(paths)} }
 
 func (p where) places() []string { return p.Paths }
 

@@ -14,7 +14,9 @@ import (
 // lie of this package that looks at one result alone, not one that remembers;
 // its own paths begin in the inner document. The paths here name texts that
 // hold a JSON object or list; without them one is drawn.
-func InText(f chaos.Fault, paths ...string) chaos.Fault { return inTextRow.Of(inText{f, at(paths)}) }
+func InText(f chaos.Fault, paths ...string) chaos.Fault {
+	return inTextRow.Of(inText{f, pathsIn(paths)})
+}
 
 var inTextRow = row(catalog.Row{
 	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",

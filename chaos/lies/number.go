@@ -18,7 +18,7 @@ import (
 // Without paths it draws a quantity: a number, or else a number within a text,
 // whose name is not that of an identifier (id, order_id, orderId, sku…).
 func WrongNumber(within float64, paths ...string) chaos.Fault {
-	return wrongNumberRow.Of(wrongNumber{at(paths), within})
+	return wrongNumberRow.Of(wrongNumber{pathsIn(paths), within})
 }
 
 var wrongNumberRow = row(catalog.Row{
@@ -57,7 +57,7 @@ type wrongNumber struct {
 // Scale multiplies a number by ten to the given power, exactly: 1 is ×10, -2 is
 // ÷100, as when cents are taken for euros. The power is from -18 to 18 and not
 // 0. Without paths it draws as [WrongNumber] does.
-func Scale(power int, paths ...string) chaos.Fault { return scaleRow.Of(scale{at(paths), power}) }
+func Scale(power int, paths ...string) chaos.Fault { return scaleRow.Of(scale{pathsIn(paths), power}) }
 
 var scaleRow = row(catalog.Row{
 	Kind: "scaled_number", Doc: "A number is wrong by a power of ten.",
@@ -85,7 +85,7 @@ func (p scale) Check(c *catalog.Check) {
 
 // FlipSign changes the sign of a number that is not 0: a refund becomes a
 // charge. Without paths it draws as [WrongNumber] does.
-func FlipSign(paths ...string) chaos.Fault { return flipSignRow.Of(at(paths)) }
+func FlipSign(paths ...string) chaos.Fault { return flipSignRow.Of(pathsIn(paths)) }
 
 var flipSignRow = row(catalog.Row{
 	Kind: "flipped_sign", Doc: "A number has the other sign.", Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
@@ -103,7 +103,7 @@ var flipSignRow = row(catalog.Row{
 
 // SwapDigits exchanges two neighbouring digits of a number, as people do who
 // copy them: 1042 becomes 1402. Without paths it may draw an identifier too.
-func SwapDigits(paths ...string) chaos.Fault { return swapDigitsRow.Of(at(paths)) }
+func SwapDigits(paths ...string) chaos.Fault { return swapDigitsRow.Of(pathsIn(paths)) }
 
 var swapDigitsRow = row(catalog.Row{
 	Kind: "swapped_digits", Doc: "Two digits of a number have changed places.",
@@ -140,7 +140,7 @@ func swappable(number string) (pairs []int) {
 // OffByOne adds 1 to an integer or subtracts 1, at even odds; to 0 it only
 // adds. Without paths it draws as [WrongNumber] does, numbers with decimals
 // excepted.
-func OffByOne(paths ...string) chaos.Fault { return offByOneRow.Of(at(paths)) }
+func OffByOne(paths ...string) chaos.Fault { return offByOneRow.Of(pathsIn(paths)) }
 
 var offByOneRow = row(catalog.Row{
 	Kind: "off_by_one", Doc: "A number is one more or less.", Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
@@ -161,7 +161,7 @@ var offByOneRow = row(catalog.Row{
 // Overflow replaces a number by one beyond the range of common types: an
 // integer by 9223372036854775808, which is 2 to the 63rd; a number with
 // decimals by 1e400, beyond float64. Decoders fail, saturate or wrap.
-func Overflow(paths ...string) chaos.Fault { return overflowRow.Of(at(paths)) }
+func Overflow(paths ...string) chaos.Fault { return overflowRow.Of(pathsIn(paths)) }
 
 var overflowRow = row(catalog.Row{
 	Kind: "number_overflow", Doc: "A number is larger than its type holds.",
@@ -179,7 +179,7 @@ var overflowRow = row(catalog.Row{
 // NotANumber replaces a number by a bare NaN, Infinity or -Infinity, as some
 // encoders write them. The result is no JSON any more: strict decoders refuse
 // it, others pass NaN on.
-func NotANumber(paths ...string) chaos.Fault { return notANumberRow.Of(at(paths)) }
+func NotANumber(paths ...string) chaos.Fault { return notANumberRow.Of(pathsIn(paths)) }
 
 var notANumberRow = row(catalog.Row{
 	Kind: "not_a_number", Doc: "A number is NaN, which JSON does not have.",

@@ -10,7 +10,7 @@ import (
 
 // Empty makes a value empty: {} of an object, [] of a list, "" of a text, 0
 // of a number, false. Without paths it is the whole result.
-func Empty(paths ...string) chaos.Fault { return emptyRow.Of(at(paths)) }
+func Empty(paths ...string) chaos.Fault { return emptyRow.Of(pathsIn(paths)) }
 
 var emptyRow = row(catalog.Row{
 	Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
@@ -35,7 +35,7 @@ var emptyRow = row(catalog.Row{
 })
 
 // Null replaces a value by null. Without paths it is the whole result.
-func Null(paths ...string) chaos.Fault { return nullRow.Of(at(paths)) }
+func Null(paths ...string) chaos.Fault { return nullRow.Of(pathsIn(paths)) }
 
 var nullRow = row(catalog.Row{
 	Kind: "null_value", Doc: "A value is null.", Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
@@ -47,7 +47,7 @@ var nullRow = row(catalog.Row{
 // Missing removes a member from its object: a drawn one, or the values that the
 // paths name, which may be elements of lists. [RemoveKey] removes it from all
 // objects.
-func Missing(paths ...string) chaos.Fault { return missingRow.Of(at(paths)) }
+func Missing(paths ...string) chaos.Fault { return missingRow.Of(pathsIn(paths)) }
 
 var missingRow = row(catalog.Row{
 	Kind: "missing_field", Doc: "A member of an object is missing.",
@@ -58,7 +58,9 @@ var missingRow = row(catalog.Row{
 })
 
 // CutText keeps the first share of the characters of a text, from 0 to below 1.
-func CutText(keep float64, paths ...string) chaos.Fault { return cutTextRow.Of(kept{keep, at(paths)}) }
+func CutText(keep float64, paths ...string) chaos.Fault {
+	return cutTextRow.Of(kept{keep, pathsIn(paths)})
+}
 
 var cutTextRow = row(catalog.Row{
 	Kind: "cut_text", Doc: "A text is cut.",
@@ -112,7 +114,9 @@ func prose(e *edit, i int) int {
 
 // CutList keeps the first share of the elements of a list, from 0 to below 1,
 // as an undocumented limit does. At least one element is lost.
-func CutList(keep float64, paths ...string) chaos.Fault { return cutListRow.Of(kept{keep, at(paths)}) }
+func CutList(keep float64, paths ...string) chaos.Fault {
+	return cutListRow.Of(kept{keep, pathsIn(paths)})
+}
 
 var cutListRow = row(catalog.Row{
 	Kind: "cut_list", Doc: "A list is cut.",
@@ -129,7 +133,7 @@ var cutListRow = row(catalog.Row{
 // one page. Counts and links to further pages stay as they are. size is 1 or
 // more.
 func MissingPage(size int, paths ...string) chaos.Fault {
-	return missingPageRow.Of(missingPage{at(paths), size})
+	return missingPageRow.Of(missingPage{pathsIn(paths), size})
 }
 
 var missingPageRow = row(catalog.Row{
@@ -153,7 +157,7 @@ type missingPage struct {
 // PartialBatch removes each element of a list with probability lost, from above
 // 0 to 1, and at least one: a batch of which some parts were dropped silently.
 func PartialBatch(lost float64, paths ...string) chaos.Fault {
-	return partialBatchRow.Of(partialBatch{lost, at(paths)})
+	return partialBatchRow.Of(partialBatch{lost, pathsIn(paths)})
 }
 
 var partialBatchRow = row(catalog.Row{

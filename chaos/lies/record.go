@@ -12,7 +12,7 @@ import (
 // FabricateRecord adds an invented element to a list: a copy of a drawn one
 // with other digits in each number and in each text that has digits. If a text
 // has none, its two words are exchanged. Paths name lists.
-func FabricateRecord(paths ...string) chaos.Fault { return fabricateRecordRow.Of(at(paths)) }
+func FabricateRecord(paths ...string) chaos.Fault { return fabricateRecordRow.Of(pathsIn(paths)) }
 
 var fabricateRecordRow = row(catalog.Row{
 	Kind: "fabricated_record", Doc: "A list has a record that does not exist.",
@@ -85,7 +85,7 @@ func (e *edit) otherDigits(i int, text string, n int) string {
 // digits, or the last letter if there are none, so that the document has no
 // such value. Without paths it draws a member with the name of a reference
 // (customer_id, orderId, ref…), or else an id.
-func DanglingReference(paths ...string) chaos.Fault { return danglingReferenceRow.Of(at(paths)) }
+func DanglingReference(paths ...string) chaos.Fault { return danglingReferenceRow.Of(pathsIn(paths)) }
 
 var danglingReferenceRow = row(catalog.Row{
 	Kind: "dangling_reference", Doc: "An identifier refers to nothing.",
@@ -144,7 +144,7 @@ func otherLetters(text string) string {
 
 // DuplicateRows repeats a drawn element of a list directly after itself, as an
 // at-least-once feed does. Paths name lists.
-func DuplicateRows(paths ...string) chaos.Fault { return duplicateRowsRow.Of(at(paths)) }
+func DuplicateRows(paths ...string) chaos.Fault { return duplicateRowsRow.Of(pathsIn(paths)) }
 
 var duplicateRowsRow = row(catalog.Row{
 	Kind: "duplicated_rows", Doc: "A list has an element twice.",
@@ -161,7 +161,7 @@ var duplicateRowsRow = row(catalog.Row{
 
 // ReorderRows puts the elements of a list in another order, so that at least
 // two places differ. Paths name lists.
-func ReorderRows(paths ...string) chaos.Fault { return reorderRowsRow.Of(at(paths)) }
+func ReorderRows(paths ...string) chaos.Fault { return reorderRowsRow.Of(pathsIn(paths)) }
 
 var reorderRowsRow = row(catalog.Row{
 	Kind: "reordered_rows", Doc: "A list is in another order.",

@@ -20,7 +20,7 @@ import (
 // and appends Value to a single word, since encoding/json reads names whatever
 // their case.
 func RenameKey(to string, paths ...string) chaos.Fault {
-	return renameKeyRow.Of(renameKey{at(paths), to})
+	return renameKeyRow.Of(renameKey{pathsIn(paths), to})
 }
 
 var renameKeyRow = row(catalog.Row{
@@ -46,7 +46,7 @@ type renameKey struct {
 // RemoveKey removes members as if their schema no longer had them: a drawn name
 // wherever it occurs in the document, or the members that the paths name.
 // [Missing] removes one member of one object.
-func RemoveKey(paths ...string) chaos.Fault { return removeKeyRow.Of(at(paths)) }
+func RemoveKey(paths ...string) chaos.Fault { return removeKeyRow.Of(pathsIn(paths)) }
 
 var removeKeyRow = row(catalog.Row{
 	Kind: "removed_key", Doc: "A member is gone from all objects.",
@@ -67,7 +67,7 @@ var removeKeyRow = row(catalog.Row{
 // the name stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
-	return addKeyRow.Of(addKey{Name: name, where: at(paths), Value: doc, given: value, err: err})
+	return addKeyRow.Of(addKey{Name: name, where: pathsIn(paths), Value: doc, given: value, err: err})
 }
 
 var addKeyRow = row(catalog.Row{
@@ -113,7 +113,7 @@ func (p addKey) Check(c *catalog.Check) {
 // Retype gives members another type: a list becomes its first element, or null
 // if it is empty, and any other value becomes a list of one. It changes a drawn
 // name wherever it occurs in the document, or the values that the paths name.
-func Retype(paths ...string) chaos.Fault { return retypeRow.Of(at(paths)) }
+func Retype(paths ...string) chaos.Fault { return retypeRow.Of(pathsIn(paths)) }
 
 var retypeRow = row(catalog.Row{
 	Kind: "retyped_key", Doc: "A member has another type.", Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
@@ -139,7 +139,7 @@ var retypeRow = row(catalog.Row{
 // Envelope wraps a value in an object: {"data": …}, under the given name; "" is
 // data. Without paths it wraps the whole result.
 func Envelope(name string, paths ...string) chaos.Fault {
-	return envelopeRow.Of(envelope{name, at(paths)})
+	return envelopeRow.Of(envelope{name, pathsIn(paths)})
 }
 
 var envelopeRow = row(catalog.Row{
@@ -185,7 +185,7 @@ func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 // It takes a text of one word in lower or upper case under a name such as
 // status, state, type or kind, or else another such text. The new word keeps
 // the case.
-func UnknownEnum(paths ...string) chaos.Fault { return unknownEnumRow.Of(at(paths)) }
+func UnknownEnum(paths ...string) chaos.Fault { return unknownEnumRow.Of(pathsIn(paths)) }
 
 var unknownEnumRow = row(catalog.Row{
 	Kind: "unknown_enum", Doc: "A word from a small set is replaced by an unknown one.",

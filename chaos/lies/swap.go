@@ -13,7 +13,7 @@ import (
 // SwapFields exchanges two values, as a mapping does that takes billing for
 // shipping. With two paths it exchanges the values that they name. Without
 // paths it draws two members of one object that have one type and differ.
-func SwapFields(paths ...string) chaos.Fault { return swapFieldsRow.Of(swapFields{at(paths)}) }
+func SwapFields(paths ...string) chaos.Fault { return swapFieldsRow.Of(swapFields{pathsIn(paths)}) }
 
 var swapFieldsRow = row(catalog.Row{
 	Kind: "swapped_fields", Doc: "Two values have changed places.",
@@ -86,7 +86,7 @@ const maxPairs = 1024
 // which records are told apart (id, name, and names such as order_id).
 // Everything else stays, so that each record describes the other's subject.
 // Paths name lists.
-func SwapEntity(paths ...string) chaos.Fault { return swapEntityRow.Of(at(paths)) }
+func SwapEntity(paths ...string) chaos.Fault { return swapEntityRow.Of(pathsIn(paths)) }
 
 var swapEntityRow = row(catalog.Row{
 	Kind: "swapped_entity", Doc: "A record of a list has the identifier of another one.",

@@ -31,7 +31,7 @@ var units = [...][]string{
 // is. It finds a value that is one ("EUR", "km"), or one within a text beside a
 // number ("12 km", "€19.90"). It knows common currencies, and units of length,
 // weight, temperature, time, speed and size.
-func SwapUnit(paths ...string) chaos.Fault { return swapUnitRow.Of(at(paths)) }
+func SwapUnit(paths ...string) chaos.Fault { return swapUnitRow.Of(pathsIn(paths)) }
 
 var swapUnitRow = row(catalog.Row{
 	Kind: "swapped_unit", Doc: "A unit or currency is replaced by another one.",

@@ -18,7 +18,7 @@ var dates = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}(?:\b|T)`)
 // within a text and with a time of day, which keeps its value and its zone. The
 // result is a date that exists.
 func ShiftDate(days int, paths ...string) chaos.Fault {
-	return shiftDateRow.Of(shiftDate{days, at(paths)})
+	return shiftDateRow.Of(shiftDate{days, pathsIn(paths)})
 }
 
 var shiftDateRow = row(catalog.Row{
@@ -69,7 +69,7 @@ func hasDate(e *edit, i int) bool {
 // as "true", a text as the only element of a list. Without paths it draws a
 // number, boolean or numeric text, or else a text. For null, lists and objects
 // there is [Retype].
-func FlipType(paths ...string) chaos.Fault { return flipTypeRow.Of(at(paths)) }
+func FlipType(paths ...string) chaos.Fault { return flipTypeRow.Of(pathsIn(paths)) }
 
 var flipTypeRow = row(catalog.Row{
 	Kind: "flipped_type", Doc: "A number becomes a text, or a text a number.",

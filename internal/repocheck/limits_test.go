@@ -22,8 +22,8 @@ const (
 
 // Functions that may be longer, by folder and name, with the reason.
 var longFunctions = map[string]string{
-	"chaos/chaoshttp/modeltest chat.read":        "the members of one request, in order",
-	"chaos/chaoshttp/modeltest ollama.read":      "the members of one request, in order",
+	"chaos/chaoshttp/modeltest chat.read":   "the members of one request, in order",
+	"chaos/chaoshttp/modeltest ollama.read": "the members of one request, in order",
 }
 
 func TestLimits(t *testing.T) {

@@ -111,7 +111,7 @@ func readBlocks(q *query, at int, role string, content parts) *problem {
 }
 
 func (anthropic) refuse(p *problem) refusal {
-	says := p.of(anthropicSays)
+	says := p.wordsOf(anthropicSays)
 	return refusal{status: says.status, doc: object{"type", "error",
 		"error", object{"type", cmp.Or(says.code, "invalid_request_error"), "message", says.text},
 		"request_id", "req_modeltest"}}

@@ -78,7 +78,7 @@ func (chat) read(q *query) *problem {
 	return nil
 }
 
-func (chat) refuse(p *problem) refusal { return openAIError(p.of(chatSays, openAISays)) }
+func (chat) refuse(p *problem) refusal { return openAIError(p.wordsOf(chatSays, openAISays)) }
 
 func openAIError(says saying) refusal {
 	return refusal{status: says.status, doc: object{"error", object{

@@ -158,7 +158,7 @@ func readContent(q *query, at int, c geminiContent) *problem {
 }
 
 func (gemini) refuse(p *problem) refusal {
-	says := p.of(geminiSays)
+	says := p.wordsOf(geminiSays)
 	return refusal{status: says.status, doc: object{"error", object{"code", says.status, "message", says.text,
 		"status", cmp.Or(says.code, "INVALID_ARGUMENT")}}}
 }

@@ -81,7 +81,7 @@ func (ollama) read(q *query) *problem {
 }
 
 func (ollama) refuse(p *problem) refusal {
-	says := p.of(ollamaSays)
+	says := p.wordsOf(ollamaSays)
 	if p.kind == badPath || p.kind == badMethod {
 		return refusal{status: says.status, text: says.text}
 	}

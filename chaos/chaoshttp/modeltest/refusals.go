@@ -26,8 +26,8 @@ type saying struct {
 	text   string
 }
 
-// of is what the first of several tables says of a problem, filled in.
-func (p *problem) of(tables ...sayings) saying {
+// wordsOf is what the first of several tables says of a problem, filled in.
+func (p *problem) wordsOf(tables ...sayings) saying {
 	says := saying{text: "{value}"}
 	fill := strings.NewReplacer("{at}", strconv.Itoa(p.at), "{part}", strconv.Itoa(p.part), "{name}", p.name,
 		"{value}", p.value, "{ids}", strings.Join(p.ids, ", "))

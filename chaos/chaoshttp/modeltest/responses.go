@@ -111,7 +111,7 @@ func readInput(q *query, input json.RawMessage) *problem {
 	return nil
 }
 
-func (responses) refuse(p *problem) refusal { return openAIError(p.of(responsesSay, openAISays)) }
+func (responses) refuse(p *problem) refusal { return openAIError(p.wordsOf(responsesSay, openAISays)) }
 
 func (responses) whole(r *reply) any { return responseDocument(r, "completed", output(r)) }
 

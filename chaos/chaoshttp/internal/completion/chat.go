@@ -66,7 +66,7 @@ func editCalls(msg *jsonedit.Value, ed Editor, log *changeLog, path string) {
 	for i := 0; i < calls.Len(); {
 		fn, at := calls.At(i).Get("function"), index(path, i+dropped)
 		name, _ := fn.Get("name").Text()
-		p := ask(ed, pieceCall, name)
+		p := editOne(ed, pieceCall, name)
 		if p.drop {
 			log.note(at, calls.At(i).Bytes(), nil)
 			calls.Remove(i)

@@ -53,7 +53,7 @@ func (c *chatChoice) rewrite(doc, choice *jsonedit.Value, log *changeLog, path s
 	delta, at := choice.Get("delta"), path+".delta"
 	if text, ok := delta.Get("content").Text(); ok && text != "" {
 		c.text = true
-		setSaid(delta, at, log, ask(c, pieceText, text), text)
+		setSaid(delta, at, log, editOne(c, pieceText, text), text)
 	}
 	before = c.calls(doc, delta, log, at)
 	wire, ok := choice.Get("finish_reason").Text()
@@ -89,7 +89,7 @@ func (c *chatChoice) calls(doc, delta *jsonedit.Value, log *changeLog, path stri
 		fn, n := part.Get("function"), part.Get("index").Int(0)
 		if name, ok := fn.Get("name").Text(); ok && name != "" {
 			before = append(before, c.close(doc, log, path)...)
-			p := ask(c, pieceCall, name)
+			p := editOne(c, pieceCall, name)
 			c.open, c.call, c.gone[n] = !p.drop, n, p.drop
 			log.text(fn, "name", at+".function", p, name)
 		}
@@ -100,7 +100,7 @@ func (c *chatChoice) calls(doc, delta *jsonedit.Value, log *changeLog, path stri
 			continue
 		}
 		if args, ok := fn.Get("arguments").Text(); ok {
-			log.text(fn, "arguments", at+".function", ask(c, pieceArgs, args), args)
+			log.text(fn, "arguments", at+".function", editOne(c, pieceArgs, args), args)
 		}
 		i++
 	}
@@ -114,13 +114,13 @@ func (c *chatChoice) calls(doc, delta *jsonedit.Value, log *changeLog, path stri
 func (c *chatChoice) close(doc *jsonedit.Value, log *changeLog, path string) (before []*jsonedit.Value) {
 	if c.text {
 		c.text = false
-		before = c.more(doc, log, path, ask(c, pieceTextEnd, ""))
+		before = c.more(doc, log, path, editOne(c, pieceTextEnd, ""))
 	}
 	if !c.open {
 		return before
 	}
 	c.open = false
-	p := ask(c, pieceCallEnd, "")
+	p := editOne(c, pieceCallEnd, "")
 	return append(before, c.moreArgs(doc, log, path, p)...)
 }
 
@@ -139,12 +139,12 @@ func (s *chatStream) rest(log *changeLog) (out []*jsonedit.Value) {
 	for _, n := range slices.Sorted(maps.Keys(s.choices)) {
 		c, at := s.choices[n], index(".choices", n)+".delta"
 		if c.text {
-			if p := ask(c, pieceTextEnd, ""); p.was != "" {
+			if p := editOne(c, pieceTextEnd, ""); p.was != "" {
 				out = append(out, c.more(s.last, log, at, p)...)
 			}
 		}
 		if c.open {
-			if p := ask(c, pieceCallEnd, ""); p.was != "" {
+			if p := editOne(c, pieceCallEnd, ""); p.was != "" {
 				out = append(out, c.moreArgs(s.last, log, at, p)...)
 			}
 		}

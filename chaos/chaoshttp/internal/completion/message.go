@@ -58,7 +58,7 @@ func editBlock(block *jsonedit.Value, ed Editor, log *changeLog, path string) bo
 		log.text(block, "text", path, p, text)
 	case "tool_use":
 		name, _ := block.Get("name").Text()
-		p := ask(ed, pieceCall, name)
+		p := editOne(ed, pieceCall, name)
 		if p.drop {
 			return false
 		}

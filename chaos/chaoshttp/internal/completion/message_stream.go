@@ -62,7 +62,7 @@ func (s *messageStream) start(doc *jsonedit.Value, n int, log *changeLog) (drop 
 	switch kind {
 	case "tool_use":
 		name, _ := block.Get("name").Text()
-		p := ask(s, pieceCall, name)
+		p := editOne(s, pieceCall, name)
 		if p.drop {
 			s.gone[n] = true
 			return true
@@ -70,7 +70,7 @@ func (s *messageStream) start(doc *jsonedit.Value, n int, log *changeLog) (drop 
 		log.text(block, "name", ".content_block", p, name)
 	case "text":
 		if text, _ := block.Get("text").Text(); text != "" {
-			log.text(block, "text", ".content_block", ask(s, pieceText, text), text)
+			log.text(block, "text", ".content_block", editOne(s, pieceText, text), text)
 		}
 	}
 	s.next = s.place(n) + 1
@@ -81,10 +81,10 @@ func (s *messageStream) grow(delta *jsonedit.Value, block string, log *changeLog
 	switch kind, _ := delta.Get("type").Text(); {
 	case kind == "text_delta":
 		text, _ := delta.Get("text").Text()
-		log.text(delta, "text", ".delta", ask(s, pieceText, text), text)
+		log.text(delta, "text", ".delta", editOne(s, pieceText, text), text)
 	case kind == "input_json_delta" && block == "tool_use":
 		args, _ := delta.Get("partial_json").Text()
-		log.text(delta, "partial_json", ".delta", ask(s, pieceArgs, args), args)
+		log.text(delta, "partial_json", ".delta", editOne(s, pieceArgs, args), args)
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsonedit.Val
 	default:
 		return nil
 	}
-	p := ask(s, end, "")
+	p := editOne(s, end, "")
 	if broken && p.was == "" {
 		return nil
 	}

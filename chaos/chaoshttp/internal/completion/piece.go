@@ -50,22 +50,22 @@ type piece struct {
 	more, was string
 }
 
-// ask shows an editor a piece.
-func ask(ed Editor, kind pieceKind, text string) piece {
+// editOne shows an editor a piece.
+func editOne(ed Editor, kind pieceKind, text string) piece {
 	p := piece{kind: kind, text: text}
 	ed.edit(&p)
 	return p
 }
 
 // wholeText edits a text that comes in one piece.
-func wholeText(ed Editor, text string) piece { return asked(ed, pieceText, pieceTextEnd, text) }
+func wholeText(ed Editor, text string) piece { return editWhole(ed, pieceText, pieceTextEnd, text) }
 
 // wholeArgs edits arguments that come in one piece.
-func wholeArgs(ed Editor, args string) piece { return asked(ed, pieceArgs, pieceCallEnd, args) }
+func wholeArgs(ed Editor, args string) piece { return editWhole(ed, pieceArgs, pieceCallEnd, args) }
 
-func asked(ed Editor, kind, end pieceKind, text string) piece {
-	p := ask(ed, kind, text)
-	p.text, p.late = p.text+ask(ed, end, "").more, false
+func editWhole(ed Editor, kind, end pieceKind, text string) piece {
+	p := editOne(ed, kind, text)
+	p.text, p.late = p.text+editOne(ed, end, "").more, false
 	return p
 }
 
@@ -137,7 +137,7 @@ func (w words) write(reason string) string {
 // finish shows the editor the reason, and reports whether it changed.
 func (w words) finish(ed Editor, wire string) (p piece, changed bool) {
 	reason := w.read(wire)
-	p = ask(ed, pieceFinish, reason)
+	p = editOne(ed, pieceFinish, reason)
 	if changed = p.text != reason; changed {
 		p.text = w.write(p.text)
 	}

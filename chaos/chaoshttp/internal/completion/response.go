@@ -42,7 +42,7 @@ func editItem(item *jsonedit.Value, ed Editor, log *changeLog, path string) bool
 		}
 	case "function_call":
 		name, _ := item.Get("name").Text()
-		p := ask(ed, pieceCall, name)
+		p := editOne(ed, pieceCall, name)
 		if p.drop {
 			return false
 		}
@@ -108,7 +108,7 @@ func endResponse(doc *jsonedit.Value, ed Editor, calls bool, log *changeLog, pat
 	default:
 		return piece{}, false // it failed, was cancelled, or is not at its end
 	}
-	p := ask(ed, pieceFinish, reason)
+	p := editOne(ed, pieceFinish, reason)
 	why := map[string]string{reasonLength: "max_output_tokens", reasonFilter: "content_filter"}[p.text]
 	if p.text != reason && why != "" {
 		log.set(doc, "status", path, jsonedit.Of("incomplete"))

@@ -89,7 +89,7 @@ func (s *responseStream) rest(log *changeLog) []*jsonedit.Value {
 	default:
 		return nil
 	}
-	p := ask(s, end, "")
+	p := editOne(s, end, "")
 	if p.was == "" {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (s *responseStream) added(item *jsonedit.Value, it *responseItem, log *chan
 	}
 	s.calls = true
 	name, _ := item.Get("name").Text()
-	p := ask(s, pieceCall, name)
+	p := editOne(s, pieceCall, name)
 	it.name, it.gone = p.text, p.drop
 	if !p.drop {
 		log.text(item, "name", ".item", p, name)
@@ -129,7 +129,7 @@ func (s *responseStream) text(doc *jsonedit.Value, it *responseItem, done bool, 
 		it.texts[n] = t
 	}
 	if done {
-		p := ask(s, pieceTextEnd, "")
+		p := editOne(s, pieceTextEnd, "")
 		log.kept(".delta", p)
 		t.said += p.more
 		rest := delta(doc, t.kind("delta"), p.more)
@@ -137,7 +137,7 @@ func (s *responseStream) text(doc *jsonedit.Value, it *responseItem, done bool, 
 		return rest
 	}
 	said, _ := doc.Get("delta").Text()
-	p := ask(s, pieceText, said)
+	p := editOne(s, pieceText, said)
 	t.said, t.refusal = t.said+p.text, t.refusal || p.refusal
 	log.text(doc, "delta", "", p, said)
 	if t.refusal {
@@ -189,7 +189,7 @@ func delta(like *jsonedit.Value, kind, more string) []*jsonedit.Value {
 
 func (s *responseStream) args(doc *jsonedit.Value, it *responseItem, done bool, log *changeLog) []*jsonedit.Value {
 	if done {
-		p := ask(s, pieceCallEnd, "")
+		p := editOne(s, pieceCallEnd, "")
 		log.kept(".arguments", p)
 		it.args += p.more
 		rest := delta(doc, "response.function_call_arguments.delta", p.more)
@@ -200,7 +200,7 @@ func (s *responseStream) args(doc *jsonedit.Value, it *responseItem, done bool, 
 		return rest
 	}
 	args, _ := doc.Get("delta").Text()
-	p := ask(s, pieceArgs, args)
+	p := editOne(s, pieceArgs, args)
 	it.args += p.text
 	log.text(doc, "delta", "", p, args)
 	return nil
