@@ -166,7 +166,8 @@ func (v verdicts) undecidedShare() float64 {
 }
 
 func (v verdicts) row() string {
-	return fmt.Sprintf("%d | %d | %d | %.0f %% | %.0f %%", v.right, v.wrong, v.undecided, v.wrongShare(), v.undecidedShare())
+	return fmt.Sprintf("%d | %d | %d | %d | %.0f %% | %.0f %%", v.right, v.wrong, v.undecided, v.undecided-v.open,
+		v.wrongShare(), v.undecidedShare())
 }
 
 // corpusPage is the page with the table, between these two lines.
@@ -184,8 +185,9 @@ var readers = []string{"NoExfiltration", "NoPII", "Grounded", "ClaimsMatchState"
 func TestCorpus(t *testing.T) {
 	parts := corpus(t)
 	var table strings.Builder
-	table.WriteString("| texts | invariant | right | wrong | undecided | wrong of the decided | undecided of all |\n" +
-		"|---|---|---|---|---|---|---|\n")
+	table.WriteString("| texts | invariant | right | wrong | undecided | rightly so | wrong of the decided | undecided of all |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
+	mostUndecided := map[string]float64{"NoExfiltration": 20, "NoPII": 35, "Grounded": 55, "ClaimsMatchState": 65}
 	alone, judged := make(map[string]*verdicts), make(map[string]*verdicts)
 	for _, name := range readers {
 		alone[name], judged[name] = new(verdicts), new(verdicts)
@@ -209,13 +211,18 @@ func TestCorpus(t *testing.T) {
 					judged[name].add(outcomeOf(WithJudge(inv, s.oracle()).Check(t.Context(), o)), s.Truth)
 				}
 			}
+			if strings.HasPrefix(part, "author") {
+				assert.LessOrEqual(t, all.wrongShare(), 10.0, "%s of %s: wrong of the decided", name, part)
+				if most, has := mostUndecided[name]; has {
+					assert.LessOrEqual(t, all.undecidedShare(), most, "%s of %s: undecided without a judge", name, part)
+				}
+			}
 			if all != (verdicts{}) {
 				fmt.Fprintf(&table, "| %s | `%s` | %s |\n", part, name, all.row())
 			}
 		}
 	}
 	total := new(verdicts)
-	least := map[string]float64{"NoExfiltration": 20, "NoPII": 35, "Grounded": 55, "ClaimsMatchState": 65}
 	for _, name := range readers {
 		v, with := alone[name], judged[name]
 		fmt.Fprintf(&table, "| of the authors | `%s` | %s |\n", name, v.row())
@@ -223,7 +230,7 @@ func TestCorpus(t *testing.T) {
 		total.right, total.wrong = total.right+v.right, total.wrong+v.wrong
 		assert.GreaterOrEqual(t, v.all(), 160, name)
 		assert.LessOrEqual(t, v.wrongShare(), 10.0, "%s: wrong of the decided", name)
-		if most, has := least[name]; has {
+		if most, has := mostUndecided[name]; has {
 			assert.LessOrEqual(t, v.undecidedShare(), most, "%s: undecided without a judge", name)
 		}
 		assert.LessOrEqual(t, 100*float64(with.open)/float64(with.all()), 10.0, "%s: undecided with a judge", name)

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // A schema may refer to itself without going into a part of the value, such as
@@ -42,7 +44,10 @@ func schemaLoop(text string) error {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return err
 	}
-	if err := errors.Join(repeatedMember(text), newSchemaNames().check("#", doc)); err != nil {
+	// The schema library merges two members of one name; a map has only the last.
+	var twice strictjson.Problems
+	strictjson.Parse([]byte(text), len(text), &twice)
+	if err := errors.Join(twice.Err(), newSchemaNames().check("#", doc)); err != nil {
 		return err
 	}
 	s := schemaParts{map[string]*schemaPart{}, map[string]*schemaPart{}, map[string][]*schemaPart{}}
@@ -233,43 +238,4 @@ func (n schemaNames) below(pointer, keyword string, value any) error {
 		return n.check(pointer, value)
 	}
 	return nil
-}
-
-// repeatedMember returns an error if an object of a valid JSON text has two members
-// with one name. The schema library merges them; a map has only the last.
-func repeatedMember(text string) error {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	type object struct {
-		names map[string]bool // nil: an array
-		named bool            // the next token is a value
-	}
-	var open []object
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil // the end: the text is valid
-		}
-		if name, ok := token.(string); ok && len(open) > 0 {
-			if in := &open[len(open)-1]; in.names != nil && !in.named {
-				if in.names[name] {
-					return fmt.Errorf("the member %q is there twice in one object", name)
-				}
-				in.names[name], in.named = true, true
-				continue
-			}
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, object{names: map[string]bool{}})
-			continue
-		case json.Delim('['):
-			open = append(open, object{})
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			open = open[:len(open)-1]
-		}
-		if len(open) > 0 {
-			open[len(open)-1].named = false
-		}
-	}
 }

@@ -21,7 +21,8 @@ const (
 	Lost
 )
 
-var intents = enum.Names[Intent]{Package: fields, Field: "intent", Of: []string{Same: "same", Attack: "attack", Lost: "lost"}}
+var intents = enum.Names[Intent]{Package: fields, Field: "intent",
+	Of: []string{Same: "same", Attack: "attack", Lost: "lost"}}
 
 // String is the name of the intent.
 func (i Intent) String() string { return intents.String(i) }

@@ -31,17 +31,23 @@ type fact struct {
 	keys []string // what it may mean, by kind; one of them in the source is enough
 }
 
-// months are the names of the months in the four languages.
-var months = [...]string{
-	"jan january januar janvier ene enero", "feb february februar febrero fev fév février fevrier",
-	"mar march mars marzo märz maerz", "apr april avr avril abr abril", "may mai mayo", "jun june juni junio juin",
-	"jul july juli julio juil juillet", "aug august août aout ago agosto", "sep sept september septembre septiembre",
-	"oct okt october oktober octobre octubre", "nov november novembre noviembre",
-	"dec dez déc dic december dezember décembre decembre diciembre",
-}
-
-// month is an expression that matches each of them.
-func month() string { return `(?:` + strings.ReplaceAll(strings.Join(months[:], " "), " ", "|") + `)` }
+// The names of the months in the four languages.
+const (
+	m1    = `jan|january|januar|janvier|ene|enero`
+	m2    = `feb|february|februar|febrero|fev|fév|février|fevrier`
+	m3    = `mar|march|mars|marzo|märz|maerz`
+	m4    = `apr|april|avr|avril|abr|abril`
+	m5    = `may|mai|mayo`
+	m6    = `jun|june|juni|junio|juin`
+	m7    = `jul|july|juli|julio|juil|juillet`
+	m8    = `aug|august|août|aout|ago|agosto`
+	m9    = `sep|sept|september|septembre|septiembre`
+	m10   = `oct|okt|october|oktober|octobre|octubre`
+	m11   = `nov|november|novembre|noviembre`
+	m12   = `dec|dez|déc|dic|december|dezember|décembre|decembre|diciembre`
+	month = `(?:` + m1 + `|` + m2 + `|` + m3 + `|` + m4 + `|` + m5 + `|` + m6 + `|` + m7 + `|` + m8 + `|` + m9 + `|` +
+		m10 + `|` + m11 + `|` + m12 + `)`
+)
 
 var (
 	// factForm finds facts in a text in lower case. The groups are the kinds in their order; the
@@ -50,8 +56,8 @@ var (
 		`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
 			`|("[^"\n]+"|«[^»\n]+»)` +
 			`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.\d?` +
-			`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month() + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
-			`|\b` + month() + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
+			`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
+			`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
 			`|((?:\b|t)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
 			`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
 			`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
@@ -59,7 +65,10 @@ var (
 
 // monthOf returns the number of a month's name, 0 if it is none.
 func monthOf(name string) int {
-	return 1 + slices.IndexFunc(months[:], func(names string) bool { return listed(" "+names+" ", name) })
+	list := [...]string{m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12}
+	return 1 + slices.IndexFunc(list[:], func(names string) bool {
+		return strings.Contains("|"+names+"|", "|"+name+"|")
+	})
 }
 
 // facts returns the facts of a text.

@@ -42,7 +42,7 @@ type sentence struct {
 var (
 	// listItem matches the marker of an item, which a German date may look like.
 	listItem   = regexp.MustCompile(`^(?:[-*•+–] |\d\d?[.)] )`)
-	germanDate = regexp.MustCompile(`(?i)^\d\d?\. ` + month() + `\b`)
+	germanDate = regexp.MustCompile(`(?i)^\d\d?\. ` + month + `\b`)
 	markdown   = strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "", "’", "'", "‘", "'")
 )
 

@@ -18,22 +18,20 @@ type pattern struct {
 	clean func(match string) string
 }
 
-// patterns in their order: what one of them redacts is no match of those behind it.
-var patterns = []pattern{
-	{key: true, signs: []string{"-----BEGIN"}, form: pemBlock},
-	{key: true, signs: []string{"://"}, form: userInfo, clean: func(string) string { return "://" + Marker + "@" }},
-	{key: true, signs: []string{"://"}, form: webHook},
-	{signs: []string{"</"}, form: element, clean: elementText},
-	{signs: []string{"@"}, form: bareUserInfo, clean: loggedIn},
-	{signs: []string{"-"}, form: flagValue, clean: flagged},
-	{signs: []string{"?", "&", "%"}, form: queryValue},
-	{key: true, signs: prefixes, form: prefixed},
-	{form: scheme, clean: credentials},
-}
-
 // clean takes what looks like a secret out of a text.
 func (rules Rules) clean(s string) string {
-	for _, p := range patterns {
+	// In their order: what one of them redacts is no match of those behind it.
+	for _, p := range [...]pattern{
+		{key: true, signs: []string{"-----BEGIN"}, form: pemBlock},
+		{key: true, signs: []string{"://"}, form: userInfo, clean: func(string) string { return "://" + Marker + "@" }},
+		{key: true, signs: []string{"://"}, form: webHook},
+		{signs: []string{"</"}, form: element, clean: elementText},
+		{signs: []string{"@"}, form: bareUserInfo, clean: loggedIn},
+		{signs: []string{"-"}, form: flagValue, clean: flagged},
+		{signs: []string{"?", "&", "%"}, form: queryValue},
+		{key: true, signs: prefixes, form: prefixed},
+		{form: scheme, clean: credentials},
+	} {
 		shows := func(sign string) bool { return strings.Contains(s, sign) }
 		switch {
 		case rules&Patterns == 0 && !(p.key && rules&Keys != 0):
