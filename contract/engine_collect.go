@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -63,10 +64,6 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 		jobs = c.jobsOfRounds()
 	}
 	// A job waits in one of two lines, so that none in the shared world holds up the others.
-	type numbered struct {
-		number int
-		job    job
-	}
 	shared, fresh := make(chan numbered, c.most), make(chan numbered, c.most)
 	slots := semaphore.NewWeighted(int64(workers))
 	var g errgroup.Group
@@ -91,12 +88,29 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	for range workers {
 		work(fresh)
 	}
+	c.handOut(ctx, jobs, shared, fresh)
+	close(shared)
+	close(fresh)
+	_ = g.Wait() // the workers return none
+	c.fold.warnOfOverlaps()
+	c.lintCalls(l)
+	return c.finish(ctx)
+}
+
+// numbered is a job with its place in the order of the report.
+type numbered struct {
+	number int
+	job    job
+}
+
+// handOut puts each job into its line, until the context ends.
+func (c *collector) handOut(ctx context.Context, jobs iter.Seq2[int, job], shared, fresh chan<- numbered) {
 	for number, j := range jobs {
 		if c.ahead.Acquire(ctx, 1) != nil {
 			c.mu.Lock()
 			c.cancelled = true
 			c.mu.Unlock()
-			break
+			return
 		}
 		if j.shared() {
 			shared <- numbered{number, j}
@@ -104,12 +118,6 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 			fresh <- numbered{number, j}
 		}
 	}
-	close(shared)
-	close(fresh)
-	_ = g.Wait() // the workers return none
-	c.fold.warnOfOverlaps()
-	c.lintCalls(l)
-	return c.finish(ctx)
 }
 
 // done takes the reports of a job, and adds all that are now in order.

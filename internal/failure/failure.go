@@ -143,7 +143,8 @@ func isDoubt(before, word []byte) bool {
 		}
 	}
 	after, ok := pairs[string(before)]
-	return ok && (slices.Contains(after, string(word)) || string(before) == "not" && bytes.HasSuffix(word, []byte("ed")))
+	return ok && (slices.Contains(after, string(word)) ||
+		string(before) == "not" && bytes.HasSuffix(word, []byte("ed")))
 }
 
 // The words of failure and doubt, in the languages that tools were seen to speak.

@@ -188,17 +188,20 @@ func (r *reader) failsInReport(object int, name string, at int) bool {
 	case "status", "statuscode", "code":
 		if err == nil {
 			_, explained := r.text(object, "message")
-			return number >= 400 && number <= 599 || name == "code" && (number < -32000 || number > 0 && number <= 16 && explained)
+			return number >= 400 && number <= 599 ||
+				name == "code" && (number < -32000 || number > 0 && number <= 16 && explained)
 		}
 		if name == "code" {
-			return len(text) > 3 && text[0] == 'E' && text == strings.ToUpper(text) && !strings.ContainsAny(text, "0123456789")
+			return len(text) > 3 && text[0] == 'E' && text == strings.ToUpper(text) &&
+				!strings.ContainsAny(text, "0123456789")
 		}
 		return badEnds[plain(text)]
 	case "type", "name":
 		small := plain(text)
 		return strings.HasSuffix(small, "error") || strings.HasSuffix(small, "exception")
 	}
-	return verdicts[name] && badEnds[plain(text)] || name == "type" && text != "" && strings.HasSuffix(text, "Exception")
+	return verdicts[name] && badEnds[plain(text)] ||
+		name == "type" && strings.HasSuffix(text, "Exception")
 }
 
 // text returns the text of a member of an object.
