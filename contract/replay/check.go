@@ -86,8 +86,8 @@ func checkCall(c *findings.Call, at int, wrong func(place string, value any, all
 	}
 	oneOf(wrong, "effect", c.Effect, "", findings.Done, findings.NotDone, findings.Unknown)
 	for i, part := range c.Missing {
-		oneOf(wrong, fmt.Sprintf("missing[%d]", i), part,
-			findings.Args, findings.Result, findings.End, findings.Outcome)
+		oneOf(wrong, fmt.Sprintf("missing[%d]", i), part, findings.Args, findings.Result, findings.End,
+			findings.Outcome)
 		if slices.Contains(c.Missing[:i], part) {
 			wrong(fmt.Sprintf("missing[%d]", i), part, "each part once")
 		}

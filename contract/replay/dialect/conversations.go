@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -98,8 +99,8 @@ func isConversation(m members) bool {
 }
 
 func (in *input) conversation(m members, line int) conversation {
-	c := conversation{line: line, id: m.text("id", "thread_id", "session_id"),
-		thread: m.text("thread_id", "session_id")}
+	c := conversation{line: line, thread: m.text("thread_id", "session_id")}
+	c.id = cmp.Or(m.text("id"), c.thread)
 	for _, at := range []json.RawMessage{m["created_at"], m["created"]} {
 		if t, ok := clock(at); ok && c.began.IsZero() {
 			c.began = t

@@ -191,6 +191,9 @@ func objectOf(raw json.RawMessage) members {
 var callNames = []string{"toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "customtoolcall",
 	"mcpcall"}
 
+// contents are the names of members that hold what was asked or answered, and no message.
+var contents = []string{"arguments", "args", "input", "parameters", "output", "result", "response"}
+
 func namesCall(name string) bool {
 	return slices.Contains(callNames, strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)))
 }
@@ -222,8 +225,7 @@ func countCalls(doc any) (calls int) {
 		}
 		for name, value := range doc {
 			switch {
-			case slices.Contains([]string{"arguments", "args", "input", "parameters", "output", "result",
-				"response"}, name):
+			case slices.Contains(contents, name):
 			case namesCall(name):
 				if list, is := value.([]any); is {
 					calls += len(list)
