@@ -66,8 +66,9 @@ type Invariant struct {
 	Baseline string
 	// Check judges one observation. It returns nil if the invariant holds, an error
 	// that matches [ErrUndecided] if it cannot decide, [ErrDoesNotApply] if it is not to be
-	// asked of these faults, and any other error if the invariant is broken; the error says
-	// why. It must be safe for concurrent use, and must not change the observation. Required.
+	// asked of these faults, and any other error if the invariant is broken; the error
+	// says why. It must be safe for concurrent use,
+	// and must not change the observation. Required.
 	Check func(ctx context.Context, o *Observation) error
 	// Targets are globs over the injection points whose calls Check looks for.
 	// A glob that matches no tool and no declared point gives a warning, because
