@@ -63,13 +63,25 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 		c.rounds = c.newRounds()
 		jobs = c.jobsOfRounds()
 	}
-	// A job waits in one of two lines, so that none in the shared world holds up the others.
+	c.work(ctx, jobs, workers)
+	c.fold.warnOfOverlaps()
+	c.lintCalls(l)
+	return c.finish(ctx)
+}
+
+// work has so many workers do the jobs. A job waits in one of two lines, so that none in the
+// shared world holds up the others.
+func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers int) {
+	type numbered struct {
+		number int
+		job    job
+	}
 	shared, fresh := make(chan numbered, c.most), make(chan numbered, c.most)
 	slots := semaphore.NewWeighted(int64(workers))
 	var g errgroup.Group
-	work := func(line <-chan numbered) {
+	serve := func(line <-chan numbered) {
 		g.Go(func() error {
-			w := e.newWorker()
+			w := c.engine.newWorker()
 			defer w.end()
 			for n := range line {
 				f := finished{job: n.job}
@@ -84,33 +96,16 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 			return nil
 		})
 	}
-	work(shared)
+	serve(shared)
 	for range workers {
-		work(fresh)
+		serve(fresh)
 	}
-	c.handOut(ctx, jobs, shared, fresh)
-	close(shared)
-	close(fresh)
-	_ = g.Wait() // the workers return none
-	c.fold.warnOfOverlaps()
-	c.lintCalls(l)
-	return c.finish(ctx)
-}
-
-// numbered is a job with its place in the order of the report.
-type numbered struct {
-	number int
-	job    job
-}
-
-// handOut puts each job into its line, until the context ends.
-func (c *collector) handOut(ctx context.Context, jobs iter.Seq2[int, job], shared, fresh chan<- numbered) {
 	for number, j := range jobs {
 		if c.ahead.Acquire(ctx, 1) != nil {
 			c.mu.Lock()
 			c.cancelled = true
 			c.mu.Unlock()
-			return
+			break
 		}
 		if j.shared() {
 			shared <- numbered{number, j}
@@ -118,6 +113,9 @@ func (c *collector) handOut(ctx context.Context, jobs iter.Seq2[int, job], share
 			fresh <- numbered{number, j}
 		}
 	}
+	close(shared)
+	close(fresh)
+	_ = g.Wait() // the workers return none
 }
 
 // done takes the reports of a job, and adds all that are now in order.
