@@ -108,19 +108,25 @@ func (r *reader) list(at int) Outcome {
 }
 
 // signs are the members that say of themselves that a call failed, if they say anything.
-var signs = set(`error errors iserror exception errormessage errorcode faultstring fault faultcode`)
+var signs = set(`error errors err failure iserror haserror exception errormessage errorcode faultstring fault faultcode`)
 
 // verdicts are members with a word for how it ended, of a report.
 var verdicts = set(`status result outcome state`)
 
 // ends of such words.
-var badEnds = set(`error failed failure fail timeout timedout aborted rejected denied unavailable exception`)
+var badEnds = set(`error failed failure fail timeout timedout aborted rejected denied unavailable exception
+	errored crashed throttled notfound unauthorized forbidden ko`)
+
+// codes are words of gRPC's and of its kin for a failure.
+var codes = set(`invalidargument deadlineexceeded notfound alreadyexists permissiondenied unauthenticated
+	resourceexhausted failedprecondition aborted outofrange unimplemented internal unavailable dataloss`)
 
 // reports are the members of a report about a call; what has others too is data, of which
 // a status or a code may be one.
 var reports = set(`status statuscode code message msg error errors errorcode errormessage errortype detail details
 	title type instance reason description result outcome state success ok output stdout stderr metadata exitcode
-	returncode retryafter requestid traceid trace timestamp path name errno syscall cause stack hint body data`)
+	returncode retryafter requestid traceid trace timestamp path name errno syscall cause stack hint body data
+	response httpstatus failed timedout`)
 
 // spoken are members with text about the call.
 var spoken = set(`message msg detail details reason title text content output result stderr description body errors
@@ -149,26 +155,47 @@ func (r *reader) object(at int) Outcome {
 			case outcome != Done:
 				doubt = true
 			}
+		case (name == "data" || name == "response") && r.Kind(m) == jsonedit.Object:
+			doubt = doubt || r.object(m) != Done
 		case name == "metadata" && r.Kind(m) == jsonedit.Object:
 			if r.object(m) == Failed {
 				return Failed
 			}
 		}
 	}
-	if doubt {
-		return Unknown
+	if _, reasoned := r.text(at, "reason"); doubt || reasoned && slices.ContainsFunc(r.Children(at), r.isFalse) {
+		return Unknown // {"refunded": false, "reason": "too late"}
 	}
 	return Done
 }
+
+func (r *reader) isFalse(at int) bool { return string(r.Raw(at)) == "false" }
+
+// nothing reports whether the value of a sign says that there is none.
+func (r *reader) nothing(at int) bool {
+	switch r.Kind(at) {
+	case jsonedit.String:
+		return nothings[strings.Trim(plain(r.String(at)), "0")]
+	case jsonedit.Array, jsonedit.Object:
+		return !slices.ContainsFunc(r.Children(at), func(m int) bool { return !r.nothing(m) })
+	}
+	raw := string(r.Raw(at))
+	number, err := strconv.ParseFloat(raw, 64)
+	return raw == "null" || raw == "false" || err == nil && number == 0
+}
+
+// nothings are the texts of signs that say that there is no failure.
+var nothings = map[string]bool{"": true, "none": true, "no": true, "null": true, "nil": true, "ok": true,
+	"success": true, "n/a": true, "na": true, "false": true, "undefined": true, "noerror": true, "noerrors": true}
 
 // fails reports whether a member says alone that the call failed.
 func (r *reader) fails(name string, at int) bool {
 	raw := string(r.Raw(at))
 	switch {
 	case signs[name]:
-		return !slices.Contains([]string{"null", `""`, "false", "0", "[]", "{}", `"0"`}, raw)
-	case name == "ok" || name == "success":
-		return raw == "false" || strings.EqualFold(raw, `"false"`)
+		return !r.nothing(at)
+	case name == "ok" || name == "success" || name == "issuccess" || name == "succeeded":
+		return raw == "false" || raw == "0" || strings.EqualFold(raw, `"false"`)
 	case name == "exitcode" || name == "returncode":
 		n, err := strconv.Atoi(raw)
 		return err == nil && n != 0
@@ -185,13 +212,17 @@ func (r *reader) failsInReport(object int, name string, at int) bool {
 		text = r.String(at)
 	}
 	switch name {
-	case "status", "statuscode", "code":
+	case "failed", "timedout":
+		return raw == "true"
+	case "status", "statuscode", "httpstatus", "code":
 		if err == nil {
 			_, explained := r.text(object, "message")
 			return number >= 400 && number <= 599 || name == "code" && (number < -32000 || number > 0 && number <= 16 && explained)
 		}
 		if name == "code" {
-			return len(text) > 3 && text[0] == 'E' && text == strings.ToUpper(text) && !strings.ContainsAny(text, "0123456789")
+			_, explained := r.text(object, "message")
+			return explained && codes[plain(text)] ||
+				len(text) > 3 && text[0] == 'E' && text == strings.ToUpper(text) && !strings.ContainsAny(text, "0123456789")
 		}
 		return badEnds[plain(text)]
 	case "type", "name":
