@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -148,88 +149,102 @@ const scripts = 0x2e80
 // isDoubt reports whether a word, in small letters, tells of failure or doubt behind the one
 // before it.
 func isDoubt(before, word []byte) bool {
-	if doubts[string(word)] {
+	w := words()
+	if w.doubts[string(word)] {
 		return true
 	}
-	for _, stem := range stems[word[0]] {
+	for _, stem := range w.stems[word[0]] {
 		if len(word) >= len(stem) && string(word[:len(stem)]) == stem {
 			return true
 		}
 	}
 	if len(word) > 7 { // TimeoutError, ECONNREFUSED
-		for _, end := range ends {
+		for _, end := range w.ends {
 			if len(word) >= len(end) && string(word[len(word)-len(end):]) == end {
 				return true
 			}
 		}
 	}
-	after, ok := pairs[string(before)]
-	return ok && (slices.Contains(after, string(word)) || string(before) == "not" && bytes.HasSuffix(word, []byte("ed")))
+	after, ok := w.pairs[string(before)]
+	return ok && slices.Contains(after, string(word)) || string(before) == "not" && bytes.HasSuffix(word, []byte("ed"))
 }
 
-// The words of failure and doubt, in the languages that tools were seen to speak.
-var (
-	doubts = set(`oops sorry insufficient unable cannot cant couldnt wont didnt wasnt isnt doesnt shouldnt eof
+// A vocabulary has the words of failure and doubt, in the languages that tools were seen to speak.
+type vocabulary struct {
+	doubts map[string]bool
+	stems  [256][]string // by their first byte
+	ends   []string
+	pairs  map[string][]string // a word, and those behind it
+}
+
+var words = sync.OnceValue(makeWords)
+
+func makeWords() *vocabulary {
+	return &vocabulary{
+		doubts: set(`oops sorry insufficient unable cannot cant couldnt wont didnt wasnt isnt doesnt shouldnt eof
 		enoent eacces eperm epipe eexist erro erreur errore fout denegado rejeitado sqlstate stderr killed nack
 		nullpointerexception misbehaving gone tempo esgotado esaurito dropped misconfigured offline unclear
 		unsure uncertain perhaps maybe possibly probably unverified unconfirmed already goaway enospc emfile ebusy
-		eagain exhausted temporarily skipped introuvable nexiste`)
-	stems = byFirst(strings.Fields(`fail fehl error excepti traceb panic fatal abort timeout timedout deadlin refus reject
+		eagain exhausted temporarily skipped introuvable nexiste`),
+		stems: byFirst(strings.Fields(`fail fehl error excepti traceb panic fatal abort timeout timedout deadlin refus reject
 		declin denied deny forbid unauth invalid illegal unavail unreach unknown unsupport unexpect unrecogn
 		unprocess unhandl expir exceed throttl overload conflict duplic locked deadlock corrupt crash segment
 		interrupt cancel terminat malform misses broken violat blocked disconnect échou échec expiré zeitüber
-		zugriffs verweig ungült abgelehnt fallo falló falla fallit falha agotad inváli rechaz mislukt ошиб невозм`))
-	ends  = strings.Fields(`killed error exception timeout refused reset failure timedout fault`)
-	pairs = map[string][]string{
-		"bad":       {"request", "gateway", "connection", "credentials"},
-		"circuit":   {"breaker", "open"},
-		"closed":    {"connection", "by"},
-		"closes":    {"connection"},
-		"core":      {"dumped"},
-		"could":     {"not"},
-		"did":       {"not"},
-		"eai":       {"again"},
-		"exit":      {"status", "code"},
-		"existiert": {"nicht"},
-		"hang":      {"up"},
-		"has":       {"not"},
-		"is":        {"closed", "not", "down", "busy", "missing"},
-		"kann":      {"nicht"},
-		"kein":      {"ergebnis", "treffer", "zugriff"},
-		"konnte":    {"nicht"},
-		"konnten":   {"nicht"},
-		"limit":     {"reached", "hit"},
-		"may":       {"have", "not"},
-		"might":     {"have", "not"},
-		"missing":   strings.Fields("required parameter argument field value key"),
-		"must":      {"not"},
-		"nicht":     strings.Fields("gefunden möglich erlaubt verfügbar erreichbar vorhanden durchgeführt zulässig"),
-		"niet":      {"gevonden", "beschikbaar", "mogelijk", "gelukt"},
-		"nil":       {"pointer"},
-		"no": strings.Fields("such space route rows response result answer connection permission access longer se existe " +
-			"existen hay encontrado encontrada pudo puede disponible"),
-		"non": {"trouvé", "trovato"},
-		"not": strings.Fields("found a an available possible sent able exist allowed be respond reach find process " +
-			"complete enough valid done known open running ready"),
-		"null":     {"pointer"},
-		"out":      {"of"},
-		"please":   {"try", "retry"},
-		"rate":     {"limit", "limited"},
-		"reset":    {"by"},
-		"resource": {"temporarily"},
-		"retries":  {"reached"},
-		"server":   {"busy", "closed", "down"},
-		"stack":    {"overflow"},
-		"time":     {"out"},
-		"timed":    {"out"},
-		"too":      strings.Fields("many large long busy late"),
-		"try":      {"again"},
-		"was":      {"not"},
-		"went":     {"wrong"},
-		"were":     {"not"},
+		zugriffs verweig ungült abgelehnt fallo falló falla fallit falha agotad inváli rechaz mislukt ошиб невозм`)),
+		ends: strings.Fields(`killed error exception timeout refused reset failure timedout fault`),
+		pairs: map[string][]string{
+			"bad":       {"request", "gateway", "connection", "credentials"},
+			"circuit":   {"breaker", "open"},
+			"closed":    {"connection", "by"},
+			"closes":    {"connection"},
+			"core":      {"dumped"},
+			"could":     {"not"},
+			"did":       {"not"},
+			"eai":       {"again"},
+			"existiert": {"nicht"},
+			"exit":      {"status", "code"},
+			"hang":      {"up"},
+			"has":       {"not"},
+			"is":        {"closed", "not", "down", "busy", "missing"},
+			"kann":      {"nicht"},
+			"kein":      {"ergebnis", "treffer", "zugriff"},
+			"konnte":    {"nicht"},
+			"konnten":   {"nicht"},
+			"limit":     {"reached", "hit"},
+			"may":       {"have", "not"},
+			"might":     {"have", "not"},
+			"missing":   strings.Fields("required parameter argument field value key"),
+			"must":      {"not"},
+			"nicht":     strings.Fields("gefunden möglich erlaubt verfügbar erreichbar vorhanden durchgeführt zulässig"),
+			"niet":      {"gevonden", "beschikbaar", "mogelijk", "gelukt"},
+			"nil":       {"pointer"},
+			"no": strings.Fields("such space route rows response result answer connection permission access longer se existe " +
+				"existen hay encontrado encontrada pudo puede disponible"),
+			"non": {"trouvé", "trovato"},
+			"not": strings.Fields("found a an available possible sent able exist allowed be respond reach find process " +
+				"complete enough valid done known open running ready"),
+			"null":     {"pointer"},
+			"out":      {"of"},
+			"please":   {"try", "retry"},
+			"rate":     {"limit", "limited"},
+			"reset":    {"by"},
+			"resource": {"temporarily"},
+			"retries":  {"reached"},
+			"server":   {"busy", "closed", "down"},
+			"stack":    {"overflow"},
+			"time":     {"out"},
+			"timed":    {"out"},
+			"too":      strings.Fields("many large long busy late"),
+			"try":      {"again"},
+			"was":      {"not"},
+			"went":     {"wrong"},
+			"were":     {"not"},
+		},
 	}
-	withoutSpaces = []string{"失败", "錯誤", "错误", "超时", "拒绝", "异常", "无法", "失敗", "エラー", "拒否", "できません", "오류", "실패"}
-)
+}
+
+// withoutSpaces are those of scripts that put no spaces between words.
+var withoutSpaces = []string{"失败", "錯誤", "错误", "超时", "拒绝", "异常", "无法", "失敗", "エラー", "拒否", "できません", "오류", "실패"}
 
 func byFirst(words []string) (m [256][]string) {
 	for _, w := range words {
