@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -62,7 +63,15 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 		c.rounds = c.newRounds()
 		jobs = c.jobsOfRounds()
 	}
-	// A job waits in one of two lines, so that none in the shared world holds up the others.
+	c.work(ctx, jobs, workers)
+	c.fold.warnOfOverlaps()
+	c.lintCalls(l)
+	return c.finish(ctx)
+}
+
+// work has so many workers do the jobs. A job waits in one of two lines, so that none in the
+// shared world holds up the others.
+func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers int) {
 	type numbered struct {
 		number int
 		job    job
@@ -70,9 +79,9 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	shared, fresh := make(chan numbered, c.most), make(chan numbered, c.most)
 	slots := semaphore.NewWeighted(int64(workers))
 	var g errgroup.Group
-	work := func(line <-chan numbered) {
+	serve := func(line <-chan numbered) {
 		g.Go(func() error {
-			w := e.newWorker()
+			w := c.engine.newWorker()
 			defer w.end()
 			for n := range line {
 				f := finished{job: n.job}
@@ -87,9 +96,9 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 			return nil
 		})
 	}
-	work(shared)
+	serve(shared)
 	for range workers {
-		work(fresh)
+		serve(fresh)
 	}
 	for number, j := range jobs {
 		if c.ahead.Acquire(ctx, 1) != nil {
@@ -107,9 +116,6 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	close(shared)
 	close(fresh)
 	_ = g.Wait() // the workers return none
-	c.fold.warnOfOverlaps()
-	c.lintCalls(l)
-	return c.finish(ctx)
 }
 
 // done takes the reports of a job, and adds all that are now in order.

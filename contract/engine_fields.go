@@ -109,7 +109,8 @@ func (t *fieldTally) field(sequential bool, like *Field) Field {
 	f := t.Field
 	if like != nil && (like.Distinct > 0 || like.Copies) && len(t.met) == 0 {
 		f.Distinct, f.DistinctHeld, f.Copies, f.Saved = like.Distinct, like.DistinctHeld, like.Copies, like.Saved
-		f.Interval, f.Standing, f.DecidedAfter, f.HeldThen = like.Interval, like.Standing, like.DecidedAfter, like.HeldThen
+		f.Interval, f.Standing = like.Interval, like.Standing
+		f.DecidedAfter, f.HeldThen = like.DecidedAfter, like.HeldThen
 		return f
 	}
 	f.Standing, f.Copies = stats.Standing{Decision: t.decision()}, t.copies()

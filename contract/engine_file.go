@@ -73,7 +73,8 @@ func (e *engine) openFile() (*fileWriter, error) {
 		return nil, fmt.Errorf("contract: run file: %w", err)
 	}
 	f := &fileWriter{path: e.o.File, head: e.head, keep: e.o.Keep,
-		encoder: &unitEncoder{head: e.head, placed: e.head.placesOfInvariants()}, each: e.o.Sequential, begun: map[unitKey]*keptUnit{}, file: file, stop: make(chan struct{})}
+		encoder: &unitEncoder{head: e.head, placed: e.head.placesOfInvariants()}, each: e.o.Sequential,
+		begun: map[unitKey]*keptUnit{}, file: file, stop: make(chan struct{})}
 	if f.write(e.head); f.err != nil {
 		return nil, errors.Join(f.err, file.Close())
 	}

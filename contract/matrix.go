@@ -105,8 +105,9 @@ type RunOptions struct {
 	AllowInconclusive int
 	// Watchdog limits the real time of a cell. A cell that exceeds it is
 	// inconclusive; if it does not end with its context either, it is left behind.
-	// The same limit applies to each check and to each call of OnCell. 0: five minutes; a cell in real time then also gets
-	// [Matrix.Timeout] for each prompt. [Harness.Deadline] may shorten it.
+	// The same limit applies to each check and to each call of OnCell. 0: five minutes; a cell
+	// in real time then also gets [Matrix.Timeout] for each prompt. [Harness.Deadline] may
+	// shorten it.
 	//
 	// In virtual time 0 also means that a cell is inconclusive when nothing but real I/O
 	// has kept its clock from moving for about 20 seconds. The cells in virtual time that

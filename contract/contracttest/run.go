@@ -57,7 +57,8 @@ type Options struct {
 	// cells at once. No file is replaced, and a cell of a scenario that has the name of a session
 	// in the folder is not saved again. Values of calls are kept for it
 	// ([contract.RunOptions].Gather), so reports show them too. nil: nothing is saved.
-	SaveFailures func(m *contract.Matrix, c *contract.CellReport, secrets []string) (name string, file []byte, err error)
+	SaveFailures func(m *contract.Matrix, c *contract.CellReport, secrets []string,
+	) (name string, file []byte, err error)
 	// Dir is the folder of files that belong to the test, the sessions of SaveFailures and
 	// the kept defects; "": testdata/shakedown and the
 	// name of the test. "-": nothing is written. A relative path is relative to the folder

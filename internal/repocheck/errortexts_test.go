@@ -18,6 +18,7 @@ var readsErrorText = map[string]string{
 	"chaos/chaostest faultCheck.checkError": "asks whether there is a text to show",
 	"chaos/chaostest faultCheck.failer":     "compares two texts of one error of the fault under test",
 	"chaos/planjson Error.Error":            "asks whether there is a text to show",
+	"contract check":                        "shortens a text of this package for people",
 	"contract/cassette Player.fail":         "keeps one of two equal errors of this package",
 	"contract/replay meant":                 "reads what a record says: a text there is data",
 	"contract/suite endpoint.hide":          "asks whether a secret was taken out of the text",
