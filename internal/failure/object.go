@@ -114,6 +114,8 @@ type memberNames struct {
 	signs    map[string]bool // of themselves that a call failed, if they say anything
 	verdicts map[string]bool // in a word how it ended, in a report
 	badEnds  map[string]bool // such words
+	codes    map[string]bool // words of gRPC and of its kin for a failure
+	nothings map[string]bool // texts of signs that say that there is no failure
 	// reports are those of a report about a call; what has others too is data, of which a
 	// status or a code may be one.
 	reports map[string]bool
@@ -124,14 +126,17 @@ var names = sync.OnceValue(makeNames)
 
 func makeNames() *memberNames {
 	return &memberNames{
-		signs:    set("error errors iserror exception errormessage errorcode faultstring fault faultcode"),
+		signs:    set("error errors err failure iserror haserror exception errormessage errorcode faultstring fault faultcode"),
 		verdicts: set("status result outcome state"),
 		badEnds: set("error failed failure fail timeout timedout aborted rejected denied unavailable " +
-			"exception"),
+			"exception errored crashed throttled notfound unauthorized forbidden ko"),
+		codes: set(`invalidargument deadlineexceeded notfound alreadyexists permissiondenied unauthenticated
+			resourceexhausted failedprecondition aborted outofrange unimplemented internal unavailable dataloss`),
+		nothings: set("none no null nil ok success n/a na false undefined noerror noerrors"),
 		reports: set(`status statuscode code message msg error errors errorcode errormessage errortype detail details
 			title type instance reason description result outcome state success ok output stdout stderr metadata
 			exitcode returncode retryafter requestid traceid trace timestamp path name errno syscall cause stack hint
-			body data`),
+			body data response httpstatus failed timedout`),
 		spoken: set(`message msg detail details reason title text content output result stderr description body errors
 			cause hint`),
 	}
@@ -160,16 +165,34 @@ func (r *reader) object(at int) Outcome {
 			case outcome != Done:
 				doubt = true
 			}
+		case (name == "data" || name == "response") && r.Kind(m) == jsonedit.Object:
+			doubt = doubt || r.object(m) != Done
 		case name == "metadata" && r.Kind(m) == jsonedit.Object:
 			if r.object(m) == Failed {
 				return Failed
 			}
 		}
 	}
-	if doubt {
-		return Unknown
+	if _, reasoned := r.text(at, "reason"); doubt || reasoned && slices.ContainsFunc(r.Children(at), r.isFalse) {
+		return Unknown // {"refunded": false, "reason": "too late"}
 	}
 	return Done
+}
+
+func (r *reader) isFalse(at int) bool { return string(r.Raw(at)) == "false" }
+
+// nothing reports whether the value of a sign says that there is none.
+func (r *reader) nothing(at int) bool {
+	switch r.Kind(at) {
+	case jsonedit.String:
+		text := strings.Trim(plain(r.String(at)), "0")
+		return text == "" || names().nothings[text]
+	case jsonedit.Array, jsonedit.Object:
+		return !slices.ContainsFunc(r.Children(at), func(m int) bool { return !r.nothing(m) })
+	}
+	raw := string(r.Raw(at))
+	number, err := strconv.ParseFloat(raw, 64)
+	return raw == "null" || raw == "false" || err == nil && number == 0
 }
 
 // fails reports whether a member says alone that the call failed.
@@ -177,9 +200,9 @@ func (r *reader) fails(name string, at int) bool {
 	raw := string(r.Raw(at))
 	switch {
 	case names().signs[name]:
-		return !slices.Contains([]string{"null", `""`, "false", "0", "[]", "{}", `"0"`}, raw)
-	case name == "ok" || name == "success":
-		return raw == "false" || strings.EqualFold(raw, `"false"`)
+		return !r.nothing(at)
+	case name == "ok" || name == "success" || name == "issuccess" || name == "succeeded":
+		return raw == "false" || raw == "0" || strings.EqualFold(raw, `"false"`)
 	case name == "exitcode" || name == "returncode":
 		n, err := strconv.Atoi(raw)
 		return err == nil && n != 0
@@ -196,7 +219,9 @@ func (r *reader) failsInReport(object int, name string, at int) bool {
 		text = r.String(at)
 	}
 	switch name {
-	case "status", "statuscode", "code":
+	case "failed", "timedout":
+		return raw == "true"
+	case "status", "statuscode", "httpstatus", "code":
 		if err == nil {
 			_, explained := r.text(object, "message")
 			grpc := number > 0 && number <= 16 && explained
@@ -204,7 +229,8 @@ func (r *reader) failsInReport(object int, name string, at int) bool {
 		}
 		if name == "code" {
 			errno := len(text) > 3 && text[0] == 'E' && text == strings.ToUpper(text)
-			return errno && !strings.ContainsAny(text, "0123456789")
+			_, explained := r.text(object, "message")
+			return explained && names().codes[plain(text)] || errno && !strings.ContainsAny(text, "0123456789")
 		}
 		return names().badEnds[plain(text)]
 	case "type", "name":
