@@ -48,8 +48,7 @@ func (c Call) Elapsed() time.Duration {
 
 // Draw returns a number in [0,1). It depends on the seed, the cell, the lane, the
 // target, the key, the occurrence, the name of the rule, the position within a
-// combined trigger and salt. It depends on nothing else: not on the order of calls,
-// other rules or other targets. Distinct salts are independent draws.
+// combined trigger and salt alone. Distinct salts are independent draws.
 //
 // It is the output of splitmix64 (Steele, Lea and Flood, "Fast splittable
 // pseudorandom number generators", OOPSLA 2014) at the place in its sequence that

@@ -28,7 +28,7 @@ func (m *matchedRules) len() int {
 	return 1 + len(m.more)
 }
 
-func (m *matchedRules) at(i int) *siteRule {
+func (m *matchedRules) rule(i int) *siteRule {
 	if i == 0 {
 		return m.first
 	}
@@ -42,7 +42,7 @@ func (m *matchedRules) behind(i int) []string {
 	}
 	names := make([]string, 0, m.len()-i-1)
 	for i++; i < m.len(); i++ {
-		names = append(names, m.at(i).Name)
+		names = append(names, m.rule(i).Name)
 	}
 	return names
 }
@@ -50,7 +50,7 @@ func (m *matchedRules) behind(i int) []string {
 // failers reports whether all of them are only errors.
 func (m *matchedRules) failers() bool {
 	for i := range m.len() {
-		if m.at(i).failer == nil {
+		if m.rule(i).failer == nil {
 			return false
 		}
 	}
@@ -60,7 +60,7 @@ func (m *matchedRules) failers() bool {
 // limited reports whether one of them has a limit or a cool-down.
 func (m *matchedRules) limited() bool {
 	for i := range m.len() {
-		if m.at(i).limited {
+		if m.rule(i).limited {
 			return true
 		}
 	}
@@ -139,7 +139,7 @@ func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules
 func (d *decision) dropHeldBack(m matchedRules) (rest matchedRules) {
 	d.lone = len(m.more) == 0 && !d.set.site.in.opts.RecordAll
 	for i := range m.len() {
-		if b := m.at(i); b.heldBack() {
+		if b := m.rule(i); b.heldBack() {
 			d.noteHeldBack(b, free)
 		} else {
 			rest.add(b)
@@ -182,8 +182,8 @@ func (d *decision) match(args any) matchedRules {
 	if len(d.set.groups) == 0 {
 		return d.matchCounted(args, nil)
 	}
-	var few [4]uint64
-	counts := few[:0]
+	var room [4]uint64
+	counts := room[:0]
 	for _, g := range d.set.groups {
 		counts = append(counts, g.calls.Add(1)-1)
 	}
@@ -279,7 +279,7 @@ func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in 
 // its index, or their number if none may.
 func (d *decision) firstToInject(m *matchedRules) int {
 	for i := range m.len() {
-		if d.reserve(m.at(i)) {
+		if d.reserve(m.rule(i)) {
 			return i
 		}
 	}
@@ -289,7 +289,7 @@ func (d *decision) firstToInject(m *matchedRules) int {
 // failWith injects the i-th of the failures, which masks those after it. x is nil if
 // values are not kept. wrong is why the arguments could not be kept; nil: they were.
 func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *failure, wrong error) error {
-	b, returned := m.at(i), false
+	b, returned := m.rule(i), false
 	defer func() {
 		if !returned {
 			d.keepFailure(ctx, m, i, nil, panicked, x, wrong)
@@ -317,7 +317,7 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *fail
 // keepFailure logs the event of a fault that is only an error.
 func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure,
 	wrong error) {
-	b := m.at(i)
+	b := m.rule(i)
 	b.settle(true)
 	var r record
 	d.open(&r)

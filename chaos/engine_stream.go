@@ -24,10 +24,10 @@ type streamChanges struct {
 
 type items = iter.Seq2[any, error]
 
-// of returns the source after all changes; it builds the stages innermost first. If
+// changed returns the source after all changes; it builds the stages innermost first. If
 // the injector was disarmed before the first item, nothing is changed. The rules wait
 // with the consumer's context, even if a fault gave the source another.
-func (ch *streamChanges) of(source items) items {
+func (ch *streamChanges) changed(source items) items {
 	x := ch.x
 	seq := ch.numbered(source)
 	if x.disarmedOrKilled() {
@@ -303,11 +303,11 @@ func (h *itemTracker) classify(item any, err error) (provenance, error) {
 	}
 	if err != nil {
 		a.made = x.injectedError(a, err)
-		return made(a), a.made
+		return ownItem(a), a.made
 	}
 	i := slices.IndexFunc(h.open, func(t takenItem) bool { return t.err == nil && !t.made })
 	if i < 0 {
-		p := made(a)
+		p := ownItem(a)
 		if h.out > 1 && h.yielded.err == nil && compare(h.yielded.value, item) == alike { // repeated
 			p = h.yielded.from
 			p.source = -1
@@ -325,7 +325,8 @@ func (h *itemTracker) classify(item any, err error) (provenance, error) {
 	return p, nil
 }
 
-func made(a *callRule) provenance { return provenance{source: -1, makers: []*callRule{a}} }
+// ownItem is the provenance of an item, or error, that a fault made of nothing.
+func ownItem(a *callRule) provenance { return provenance{source: -1, makers: []*callRule{a}} }
 
 // find returns the index of the first of the open items that is the one yielded; -1:
 // none is.

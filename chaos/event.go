@@ -36,9 +36,8 @@ type Event struct {
 	Occurrence uint64 `json:"occurrence,string"`
 	Ordinal    uint64 `json:"ordinal,string"`
 	Turn       int    `json:"turn,omitempty"`
-	// Start and End are times since the injector was armed. End is never before
-	// Start. A call under way when [Injector.Arm] starts the clock anew counts from
-	// the former start; it took no time if the new clock shows less.
+	// Start and End are times since the injector was armed. End is never before Start,
+	// also if [Injector.Arm] starts the clock anew during the call.
 	Start time.Duration `json:"startNs"`
 	End   time.Duration `json:"endNs"`
 	// Attempt is 1 plus the number of directly preceding failed calls of the same
@@ -78,15 +77,12 @@ type Event struct {
 	//
 	// An undelivered fault changed nothing.
 	//
-	// An error that a fault returns in place of a result always counts. Of several
-	// changes of one value those count that the caller sees in the end. A place that
-	// holds what the callee returned counts for none; a place that was changed twice
-	// counts for the last. The places of a document are its members and elements,
-	// and those of a string its characters; another value is one place.
+	// Of several changes of one value those count that the caller sees in the end, place by
+	// place: the members and elements of a document, the characters of a string. A place
+	// that was changed twice counts for the last.
 	//
-	// Each item of a stream is judged when the consumer gets it; one that a fault made
-	// always counts. If values cannot be compared, what the fault declared
-	// counts, and Note says so.
+	// Each item of a stream is judged when the consumer gets it. If values cannot be
+	// compared, what the fault declared counts, and Note says so.
 	Delivered bool `json:"delivered"`
 	// Effect is what the real callee did: none if it was not reached, what the tool
 	// declares (see [Tool]) if it succeeded, else unknown. It is also unknown for a

@@ -27,9 +27,8 @@ type Next func(ctx context.Context, args any) (any, error)
 // go through [Sleep], changes are declared with [Changed].
 //
 // The injector decides whether a fault was delivered: it compares what the fault was
-// given with what it returned; see [Event.Delivered]. Declarations decide in two
-// cases. A fault that used [KeepOpen] is judged by what it declares until its end,
-// since its caller reads the result after Inject. So is one whose values cannot be
+// given with what it returned; see [Event.Delivered]. Declarations decide after
+// [KeepOpen], since the caller reads the result after Inject, and where values cannot be
 // compared, see [Comparer].
 //
 // A result that does not fit the call, such as a text where a struct is wanted, is

@@ -7,10 +7,9 @@ import (
 
 // Overlap looks for two calls of one lane to one target, or to the targets of the
 // rule's group, that were under way at the same time, of which the rule matched one.
-// If its trigger counts calls, it might as well have matched the other: what overlaps
-// comes in any order. ok is false if there are none among the kept events, or no rule
-// of that name. It takes time in proportion to the log and to the calls under way at
-// once, so it is for the end of a run.
+// If its trigger counts calls, it might as well have matched the other. ok is false if
+// there are none among the kept events, or no rule of that name. It reads the whole log,
+// so it is for the end of a run.
 func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 	in.mu.Lock()
 	i := in.place(rule)

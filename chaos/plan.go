@@ -171,7 +171,7 @@ type faultTraits struct {
 // compile checks the i-th rule. Each problem is a [*RuleError]. What did not change since
 // before, a checked rule or nil, is taken from it.
 func compile(r Rule, i int, before *planRule) (c *planRule, problems []error) {
-	if before != nil && before.is(r) {
+	if before != nil && before.unchanged(r) {
 		return before, nil
 	}
 	x := &examination{rule: r, i: i, before: before}
@@ -207,7 +207,7 @@ func (x *examination) refuse(field string, value any, allowed string, cause erro
 func (x *examination) examine() {
 	r, before := x.rule, x.before
 	c := &planRule{Rule: r}
-	sameFault := before != nil && unchanged(before.Fault, r.Fault)
+	sameFault := before != nil && samePart(before.Fault, r.Fault)
 	if before != nil && r.Target == before.Target {
 		c.glob = before.glob
 	} else if g, err := glob.Compile(r.Target); err != nil {
@@ -249,19 +249,19 @@ func (x *examination) examine() {
 	x.compiled = c
 }
 
-// is reports whether nothing changed in a rule.
-func (c *planRule) is(r Rule) bool {
+// unchanged reports whether nothing changed in a rule.
+func (c *planRule) unchanged(r Rule) bool {
 	own := c.Rule
-	if !unchanged(own.When, r.When) || !unchanged(own.Fault, r.Fault) {
+	if !samePart(own.When, r.When) || !samePart(own.Fault, r.Fault) {
 		return false
 	}
 	own.When, own.Fault, r.When, r.Fault = nil, nil, nil, nil // which may be of types that == refuses
 	return own == r
 }
 
-// unchanged reports whether a trigger or fault is the one before. It does not look into
+// samePart reports whether a trigger or fault is the one before. It does not look into
 // one that cannot be compared: somebody may be changing what that refers to.
-func unchanged(before, now any) (equal bool) {
+func samePart(before, now any) (equal bool) {
 	if t := reflect.TypeOf(now); t != nil && !t.Comparable() {
 		return false
 	}

@@ -17,11 +17,10 @@ import (
 //     yielded. It is consumed only as far as the first was.
 //
 // A consumer that stops early ends the call: no further item is taken from fn's
-// stream. Consumption without a consumer ends when the context does. No goroutine is
-// started.
+// stream. Consumption without a consumer ends when the context does.
 //
-// Without an injector the stream is fn's own. fn must not be nil; with an injector
-// it is called when an iteration begins.
+// Without an injector the stream is fn's own. With one, fn is called when an iteration
+// begins. fn must not be nil.
 func WrapStream[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error],
 ) func(context.Context, In) iter.Seq2[T, error] {
@@ -199,7 +198,7 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 			}
 		}
 	}
-	all := c.changes.of(source)
+	all := c.changes.changed(source)
 	return func(yield func(T, error) bool) {
 		for item, err := range all {
 			value, _ := item.(T) // fit converted it; nil is the zero value

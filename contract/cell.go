@@ -36,7 +36,7 @@ func (m *Matrix) Cells() []Cell {
 	e := &engine{m: m, scenarios: scenarios}
 	e.assign()
 	var cells []Cell
-	for _, j := range e.jobs(func(*worldSource) bool { return true }) {
+	for _, j := range e.jobs() {
 		for _, p := range j.invariants {
 			cells = append(cells, j.cell(p))
 		}
@@ -140,13 +140,13 @@ func (s Selection) Of(m *Matrix) (own *Matrix, chosen func(Cell) bool, err error
 	if err := wrong.Err(); err != nil {
 		return nil, nil, err
 	}
-	if !slices.ContainsFunc(own.Cells(), s.has) {
+	if !slices.ContainsFunc(own.Cells(), s.chooses) {
 		return nil, nil, ErrNothingSelected
 	}
-	return own, s.has, nil
+	return own, s.chooses, nil
 }
 
-func (s Selection) has(c Cell) bool {
+func (s Selection) chooses(c Cell) bool {
 	return (len(s.Scenarios) == 0 || slices.Contains(s.Scenarios, c.Scenario)) &&
 		(len(s.Invariants) == 0 || slices.Contains(s.Invariants, c.Invariant)) && (s.Trial == 0 || s.Trial == c.Trial)
 }

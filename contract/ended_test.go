@@ -259,33 +259,6 @@ func TestCancelledInTheLastCell(t *testing.T) {
 	assert.Nil(t, c)
 }
 
-// TestCancelledInAround: what waits there has a grace of a second, before the cell and
-// after it.
-func TestCancelledInAround(t *testing.T) {
-	for reason, first := range map[string]bool{"before the cell": false, "after it": true} {
-		synctest.Test(t, func(t *testing.T) {
-			asked, left := 0, make(chan struct{})
-			m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { asked++; return "done", nil })
-			o := &contract.RunOptions{Harness: contract.Harness{Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) {
-				if first {
-					run(nil)
-				}
-				<-left
-			}}}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			began := time.Now()
-			r, err := m.Run(ctx, o)
-			require.ErrorIs(t, err, context.DeadlineExceeded, reason)
-			assert.Equal(t, 11*time.Second, time.Since(began), reason)
-			assert.Equal(t, []contract.CellState{contract.Inconclusive}, states(r), reason)
-			assert.Equal(t, "the run was cancelled, in Around", r.Cells[0].Why, reason)
-			assert.Equal(t, first, asked == 1, reason)
-			close(left)
-		})
-	}
-}
-
 // TestStateOfAWorldWhoseAgentWasLeft is read when the agent can no longer change it.
 func TestStateOfAWorldWhoseAgentWasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,12 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"path"
-	"regexp"
-	"runtime"
-	"slices"
-	"strings"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -136,7 +131,7 @@ func (r *liveRun) afterBubble(err error) *run {
 		r.fail(fmt.Errorf("blocked for good, while %s: %w", r.step, err))
 		r.result.abandoned = true
 	case !r.result.abandoned:
-		names, _ := strays(r.bubble)
+		names, _ := strays(allTraces(r.bubble), r.bubble)
 		r.result.leaked, r.result.abandoned = cmp.Or(names, err.Error()), true
 	}
 	return r.sum()
@@ -147,7 +142,7 @@ func (r *liveRun) afterBubble(err error) *run {
 func (r *liveRun) leftInIO(after time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	names, inIO := strays(r.bubble)
+	names, inIO := strays(allTraces(r.bubble), r.bubble)
 	if inIO && after >= usercode.Grace {
 		r.result.leaked = names
 		return true
@@ -161,333 +156,147 @@ func (r *liveRun) leftInIO(after time.Duration) bool {
 // user code would see. It is short enough for a world with a ticker of a second.
 const patience = 30 * 24 * time.Hour
 
-// The text of stack traces is not an API of Go. Only this file reads it, to name the
-// goroutines that user code left behind in a bubble, and those that keep its clock
-// from moving. It names none where the text is not as expected.
-
-// bubbleNumber is the number of the caller's bubble, as it stands in stack
-// traces; empty outside of a bubble.
-func bubbleNumber() string {
-	var b [256]byte
-	head, _, _ := strings.Cut(string(b[:runtime.Stack(b[:], false)]), "\n")
-	return bubbleOf(head)
-}
-
-var bubblePattern = regexp.MustCompile(`, synctest bubble (\d+)\b`)
-
-func bubbleOf(head string) string {
-	if m := bubblePattern.FindStringSubmatch(head); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
-// maxTraces bounds the traces of all goroutines, in bytes.
-const maxTraces = 32 << 20
-
-// strays names the goroutines that user code left in a bubble. inIO reports
-// whether one of them waits for real I/O and none is busy. Only real time ends a
-// wait for I/O; anything else that stops the bubble's clock may still end by itself.
-func strays(bubble string) (names string, inIO bool) {
-	return nameStrays(allTraces(bubble), bubble)
-}
-
-// holders names the goroutines that keep the clock of a bubble from moving now, also
-// the one on which the engine runs user code. It names none if there is none.
-func holders(bubble string) string {
-	return nameHolders(allTraces(bubble), bubble)
-}
-
-// allTraces are the traces of all goroutines; empty without a bubble.
-func allTraces(bubble string) string {
-	if bubble == "" {
-		return ""
-	}
-	for size := 1 << 18; ; size *= 4 {
-		b := make([]byte, size)
-		if n := runtime.Stack(b, true); n < size || size >= maxTraces {
-			return string(b[:n])
-		}
-	}
-}
-
-// maxStrays bounds the goroutines that are named.
-const maxStrays = 5
-
-// nameStrays reads the traces of all goroutines. It names those in real I/O;
-// if there are none, those that stop the bubble's clock; if there are none, all.
-func nameStrays(traces, bubble string) (names string, inIO bool) {
-	var reading, freezing, other []tracedGoroutine
-	working := false
-	for g := range goroutinesOf(traces, bubble) {
-		if g.engine {
-			continue
-		}
-		working = working || g.busy()
-		if g.state == "IO wait" {
-			reading = append(reading, g)
-		}
-		if g.durable {
-			other = append(other, g)
-		} else {
-			freezing = append(freezing, g)
-		}
-	}
-	switch {
-	case len(reading) > 0 && !working:
-		return list(reading), true
-	case len(freezing) > 0:
-		return list(freezing), false
-	}
-	return list(other), false
-}
-
-// nameHolders reads the traces of all goroutines.
-func nameHolders(traces, bubble string) string {
-	var holding []tracedGoroutine
-	for g := range goroutinesOf(traces, bubble) {
-		if !g.durable && (g.user || !g.engine) {
-			holding = append(holding, g)
-		}
-	}
-	return list(holding)
-}
-
-// goroutinesOf yields the goroutines of a bubble.
-func goroutinesOf(traces, bubble string) iter.Seq[tracedGoroutine] {
-	return func(yield func(tracedGoroutine) bool) {
-		for g := range tracedIn(traces) {
-			if g.bubble == bubble && !yield(g) {
-				return
-			}
-		}
-	}
-}
-
-// tracedIn yields all goroutines that can be read.
-func tracedIn(traces string) iter.Seq[tracedGoroutine] {
-	return func(yield func(tracedGoroutine) bool) {
-		for trace := range strings.SplitSeq(traces, "\n\n") {
-			if g, ok := readTrace(trace); ok && !yield(g) {
-				return
-			}
-		}
-	}
-}
-
-// list lists the goroutines in alphabetical order, equal ones once with their number,
-// and the rows of docs/virtual-time.md that are about them.
-func list(goroutines []tracedGoroutine) string {
-	var names, rows []string
-	for _, g := range goroutines {
-		names = append(names, g.name)
-		if g.row != "" && !slices.Contains(rows, g.row) {
-			rows = append(rows, g.row)
-		}
-	}
-	slices.Sort(names)
-	var parts []string
-	for i := 0; i < len(names); {
-		n := 1
-		for i+n < len(names) && names[i+n] == names[i] {
-			n++
-		}
-		part := names[i]
-		if n > 1 {
-			part = fmt.Sprintf("%d of %s", n, part)
-		}
-		parts = append(parts, part)
-		i += n
-	}
-	if more := len(parts) - maxStrays; more > 0 {
-		parts = append(parts[:maxStrays], fmt.Sprintf("and %d more", more))
-	}
-	text := strings.Join(parts, "; ")
-	if len(rows) > 0 {
-		slices.Sort(rows)
-		text += " (docs/virtual-time.md: " + strings.Join(rows, ", ") + ")"
-	}
-	return text
-}
-
-// A tracedGoroutine is what a trace says about a goroutine.
-type tracedGoroutine struct {
-	number  string
-	creator string // the number of the goroutine that started it
-	bubble  string
-	state   string // such as "chan receive"
-	durable bool   // it is blocked in a way that lets the bubble's clock advance
-	engine  bool   // it is one of the engine's
-	user    bool   // it is in a function of user code
-	name    string // its top function of user code, and its state
-	row     string // what it is in docs/virtual-time.md; empty: nothing of note
-}
-
-// busy reports whether the goroutine is computing, or waits only for the
-// scheduler or the garbage collector.
-func (g tracedGoroutine) busy() bool {
-	switch g.state {
-	case "running", "runnable", "syscall", "preempted", "copystack", "GC assist wait", "GC assist marking":
-		return true
-	}
-	return false
-}
-
-var headPattern = regexp.MustCompile(`^goroutine (\d+) [^\[]*\[([^\],]*?)(?: \(scan\))?( \(durable\))?(?:,[^\]]*)?\]`)
-
-func readTrace(trace string) (g tracedGoroutine, ok bool) {
-	lines := strings.Split(strings.TrimSpace(trace), "\n")
-	head := headPattern.FindStringSubmatch(lines[0])
-	if head == nil {
-		return g, false
-	}
-	g.number, g.bubble, g.state, g.durable = head[1], bubbleOf(lines[0]), head[2], head[3] != ""
-	var frames []frame
-	var creator frame
-	for i := 1; i+1 < len(lines); i++ {
-		if !strings.HasPrefix(lines[i+1], "\t") {
-			continue // such as a line that frames are left out
-		}
-		f := readFrame(lines[i], lines[i+1])
-		if fn, created := strings.CutPrefix(f.function, "created by "); created {
-			f.function, g.creator, _ = strings.Cut(fn, " in goroutine ")
-			creator = f
-		} else {
-			frames = append(frames, f)
-			g.engine = g.engine || f.ofEngine()
-		}
-		i++
-	}
-	g.row = g.rowOf(frames)
-	if len(frames) == 0 { // Go shows no frames of one that is running
-		g.name = "a goroutine, " + g.state
-		return g, g.busy()
-	}
-	at := slices.IndexFunc(frames, frame.ofUser)
-	if g.user = at >= 0; g.user {
-		g.name = fmt.Sprintf("%v, %s", frames[at], g.state)
-		return g, true
-	}
-	at = max(0, slices.IndexFunc(frames, func(f frame) bool { return !f.ofRuntime() }))
-	g.name = fmt.Sprintf("%v, %s", frames[at], g.state)
-	if creator.function != "" {
-		g.name += fmt.Sprintf(", started by %v", creator)
-	}
-	return g, true
-}
-
-// The rows of docs/virtual-time.md that a reason may refer to.
+// What is left before [Harness.Deadline] for the report: a share of the time that there
+// was when the run began.
 const (
-	rowConnections = "idle connections"
-	rowListeners   = "listeners"
-	rowDatabases   = "sql.DB"
-	rowIO          = "real I/O"
-	rowMutexes     = "mutexes"
-	rowComputing   = "computations"
-	rowChannels    = "channels made outside"
+	reservedShare = 10
+	reservedMost  = 15 * time.Second
 )
 
-// knownRows are the rows for goroutines of the standard library, by the beginning of
-// a function's name; the first that fits counts.
-var knownRows = [...]struct{ function, row string }{
-	{"internal/poll.(*FD).Accept", rowListeners},
-	{"net/http.(*conn).serve", rowListeners},
-	{"net/http.(*connReader).", rowListeners},
-	{"net/http.(*persistConn).", rowConnections},
-	{"net/http.(*http2ClientConn).", rowConnections},
-	{"net/http.(*http2clientConn", rowConnections},
-	{"database/sql.", rowDatabases},
+// beforeDeadline shortens a limit that goes beyond the deadline; 0 or less: there is no
+// time left.
+func (e *engine) beforeDeadline(limit time.Duration) time.Duration {
+	if d := e.o.Harness.Deadline; !d.IsZero() {
+		return min(limit, time.Until(d)-e.reserve)
+	}
+	return limit
 }
 
-// rowOf is the row about a goroutine with these frames. A goroutine that lets the
-// clock advance has one only if it is a database's.
-func (g tracedGoroutine) rowOf(frames []frame) string {
-	for _, known := range knownRows {
-		here := func(f frame) bool { return strings.HasPrefix(f.function, known.function) }
-		if (!g.durable || known.row == rowDatabases) && slices.ContainsFunc(frames, here) {
-			return known.row
+// defaultIOPatience is how much real time a bubble may wait for one and the same I/O. An
+// answer of a local server takes less; that of a slow model may not, so a limit of the
+// caller's is in force in its place.
+const defaultIOPatience = 20 * time.Second
+
+// ioPatience is how long nothing but real I/O may keep the clock of a bubble from moving;
+// 0: as long as the watchdog allows.
+func (e *engine) ioPatience() time.Duration {
+	if e.o.Watchdog > 0 {
+		return e.o.ioPatience
+	}
+	return cmp.Or(e.o.ioPatience, defaultIOPatience)
+}
+
+// looks is how often a bubble is looked at in the time of the patience. Each look stops
+// the process for as long as it takes to write down its goroutines.
+const looks = 8
+
+// untilLook is the time until the next look at a bubble whose time is over at end.
+func (e *engine) untilLook(end time.Time) time.Duration {
+	left := time.Until(end)
+	if p := e.ioPatience(); p > 0 {
+		left = min(left, p/looks)
+	}
+	return left
+}
+
+// halt keeps later runs in virtual time from beginning.
+func (e *engine) halt(why error) { e.halted.CompareAndSwap(nil, &why) }
+
+// refusal is why a run must not begin; nil: it may.
+func (e *engine) refusal(virtual bool) error {
+	if why := e.halted.Load(); why != nil && virtual {
+		return fmt.Errorf("it was not run, for the reason of an earlier run in virtual time: %w", *why)
+	}
+	if e.beforeDeadline(defaultWatchdog) <= 0 {
+		return errors.New("it was not run: the rest of the time until the deadline of the tests is for the report")
+	}
+	return nil
+}
+
+// A stillness finds out for how long nothing but real I/O has kept the clock of a bubble
+// from moving. Between two looks anything may have happened that left no trace, so a
+// limit on it must be far above the time that an answer takes.
+type stillness struct {
+	seen  string // what was waiting at the last look
+	since time.Time
+	again int // looks since then that showed the same
+}
+
+// look notes what waits for I/O now, and reports whether the same has been waited for
+// since limit. "": nothing waits, or something else keeps the clock too. Looks that come
+// late, on a busy machine, do not count for those that are missing.
+func (s *stillness) look(now time.Time, waiting string, limit time.Duration) bool {
+	if waiting == "" || waiting != s.seen {
+		s.seen, s.since, s.again = waiting, now, 0
+		return false
+	}
+	s.again++
+	return s.again >= looks && now.Sub(s.since) >= limit
+}
+
+// frozen reports whether nothing but real I/O has kept the clock from moving for longer
+// than the engine's patience, and no call of an injection point has ended meanwhile. Then
+// the cells that follow would freeze too: the engine runs none of them.
+func (r *liveRun) frozen(s *stillness) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limit := r.engine.ioPatience()
+	traces := allTraces(r.bubble)
+	names, waiting := heldByIO(traces, r.bubble)
+	if len(traces) >= maxTraces {
+		waiting = "" // some goroutines are not there
+	}
+	if waiting != "" && r.injector != nil {
+		_, ended := r.injector.EventsSince(math.MaxUint64)
+		waiting += fmt.Sprint(ended)
+	}
+	if limit == 0 || !s.look(time.Now(), waiting, limit) {
+		return false
+	}
+	why := fmt.Errorf("real I/O alone has held the clock for %v of real time, while %s; "+
+		"what kept the clock from moving: %s", limit, r.step, names)
+	r.result.frozen = true
+	r.fail(why)
+	r.engine.halt(why)
+	return true
+}
+
+// abandon gives up waiting for the bubble and returns what is known of the run.
+// done says that user code has ended.
+func (r *liveRun) abandon(done bool) *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.result.frozen {
+		return r.sum()
+	}
+	r.result.abandoned, r.result.lingering = true, done && r.result.undecided == nil
+	switch why := r.why(usercode.CutWatchdog); {
+	case r.result.leaked != "":
+	case r.left != "":
+		r.fail(fmt.Errorf("%w: %s", why, r.left))
+	default:
+		if names := holders(allTraces(r.bubble), r.bubble); names != "" {
+			why = fmt.Errorf("%w; what kept the clock from moving: %s", why, names)
 		}
+		r.fail(why)
 	}
-	switch {
-	case g.durable:
-		return ""
-	case g.state == "IO wait":
-		return rowIO
-	case strings.HasPrefix(g.state, "sync."):
-		return rowMutexes
-	case g.busy():
-		return rowComputing
-	}
-	return rowChannels
+	return r.sum()
 }
 
-// A frame is one call of a trace.
-type frame struct{ function, file, line string }
+// An unanswered is the error of an answer that did not come because the bubble froze. It
+// matches [ErrTimeout], and its text does not say that the agent was slow.
+type unanswered struct{ error }
 
-// readFrame reads "pkg.F(0x1, ...)" and "\t/dir/file.go:12 +0x1f".
-func readFrame(call, place string) frame {
-	f := frame{function: call}
-	if at := strings.LastIndexByte(call, '('); at > 0 && strings.HasSuffix(call, ")") {
-		f.function = call[:at]
+func (unanswered) Is(target error) bool { return target == ErrTimeout }
+
+func (u unanswered) Unwrap() error { return u.error }
+
+// fail sets why the cell cannot be decided, unless that is set; r.mu is held.
+func (r *liveRun) fail(why error) {
+	r.result.undecided = cmp.Or(r.result.undecided, why)
+	if r.asking != nil {
+		r.asking.Err = unanswered{why}
+		r.collect(r.asking)
+		r.result.partial, r.asking = r.asking, nil
 	}
-	place, _, _ = strings.Cut(strings.TrimSpace(place), " ")
-	if at := strings.LastIndexByte(place, ':'); at >= 0 {
-		f.file, f.line = place[:at], place[at+1:]
-	}
-	return f
-}
-
-// String leaves out the folder, which differs between machines.
-func (f frame) String() string {
-	return fmt.Sprintf("%s (%s:%s)", f.function, path.Base(strings.ReplaceAll(f.file, `\`, "/")), f.line)
-}
-
-const module = "github.com/shakedown-go/shakedown/"
-
-// ofEngine reports whether only the engine's own goroutines have the frame.
-func (f frame) ofEngine() bool {
-	switch f.function {
-	case module + "contract.(*liveRun).runInBubble", module + "internal/usercode.(*server).serve",
-		"internal/synctest.Run", "testing/synctest.testingSynctestTest":
-		return true
-	}
-	return false
-}
-
-// ofUser reports whether the frame is neither of the standard library, nor of the
-// injection points, nor of the engine.
-func (f frame) ofUser() bool {
-	for _, own := range [...]string{"chaos.", "chaos/", "contract.", "internal/"} {
-		if strings.HasPrefix(f.function, module+own) {
-			return false
-		}
-	}
-	return !f.standard()
-}
-
-func (f frame) ofRuntime() bool {
-	pkg, _, _ := strings.Cut(f.function, ".")
-	return pkg == "runtime" || strings.HasPrefix(pkg, "internal/")
-}
-
-// standard reports whether the file is one of Go's own: by the folder of the
-// runtime, and where paths are trimmed by a first element without a dot.
-func (f frame) standard() bool {
-	root := standardLibrary()
-	if root != "" {
-		return strings.HasPrefix(f.file, root)
-	}
-	first, _, _ := strings.Cut(f.file, "/")
-	return !strings.Contains(cmp.Or(first, "."), ".")
-}
-
-// standardLibrary is the folder of Go's own packages; empty: paths are trimmed.
-func standardLibrary() string { return strings.TrimSuffix(runtimeFile(), "runtime/extern.go") }
-
-// runtimeFile is where the binary says that runtime.Callers is.
-func runtimeFile() string {
-	var pcs [1]uintptr
-	runtime.Callers(0, pcs[:])
-	f, _ := runtime.CallersFrames(pcs[:]).Next()
-	return f.File
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/shakedown-go/shakedown/chaos/lint"
 )
 
@@ -27,7 +29,7 @@ type promptList struct {
 // all readers once. All worlds of a source are of one kind, so a list, which belongs
 // to a source, has one record.
 type calmRecord struct {
-	making chan struct{}       // has one slot, which whoever makes the run takes
+	making *semaphore.Weighted // of one slot, which whoever makes the run takes
 	run    atomic.Pointer[run] // of the whole list; nil: no reader needed it
 
 	mu    sync.Mutex // guards what follows
@@ -40,12 +42,10 @@ type calmRecord struct {
 // reset, unless it was made. One whose context ended does not count. Of calls at the same
 // time one makes it; the others wait, as long as their own contexts last.
 func (w *worker) calmRun(ctx context.Context, l *promptList) {
-	select {
-	case l.calm.making <- struct{}{}:
-		defer func() { <-l.calm.making }()
-	case <-ctx.Done():
+	if l.calm.making.Acquire(ctx, 1) != nil {
 		return
 	}
+	defer l.calm.making.Release(1)
 	if made := l.calm.run.Load(); made == nil || made.cancelled && ctx.Err() == nil {
 		l.calm.run.Store(w.runCalmly(ctx, l, l.prompts))
 	}

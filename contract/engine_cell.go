@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,8 +65,7 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 	defer r.leave(l, world)
 	defer in.Close()
 	if r.inspect != nil {
-		r.begin("listing the tools")
-		r.do(l, func() error { return r.inspect(ctx, world) })
+		r.do(l, "listing the tools", func() error { return r.inspect(ctx, world) })
 		return
 	}
 	in.Arm()
@@ -74,7 +74,7 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 		tools = chaos.WrapRegistry(tools, in)
 	}
 	for i, prompt := range r.prompts {
-		if !r.ask(l, world, tools, prompt) || i+1 < len(r.prompts) && !r.goOn() {
+		if !r.sendPrompt(l, world, tools, prompt) || i+1 < len(r.prompts) && !r.goOn() {
 			return
 		}
 	}
@@ -95,22 +95,29 @@ func (r *liveRun) begin(step string) {
 	r.step = step
 }
 
-// do runs user code in the step that began. If it fails, the cell cannot be
-// decided, and do returns false.
-func (r *liveRun) do(l usercode.Limits, fn func() error) bool {
+// call runs user code in a step, and notes if it was left behind. Unless it returned in time,
+// the cell cannot be decided, and ok is false.
+func (r *liveRun) call(l usercode.Limits, step string, fn func() error) (err error, ok bool) {
+	r.begin(step)
 	e := r.caller.Call(l, fn)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.abandoned = r.result.abandoned || e.Left
-	switch {
-	case e.Cut != usercode.Uncut:
-		r.result.undecided = r.why(e.Cut)
-	case e.Err != nil:
-		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.Err)
-	default:
-		return true
+	if e.Cut != usercode.Uncut {
+		r.result.undecided = cmp.Or(r.result.undecided, r.why(e.Cut))
 	}
-	return false
+	return e.Err, e.Cut == usercode.Uncut
+}
+
+// do is call. If the code fails, the cell cannot be decided either.
+func (r *liveRun) do(l usercode.Limits, step string, fn func() error) bool {
+	err, ok := r.call(l, step, fn)
+	if err != nil && ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.result.undecided = cmp.Or(r.result.undecided, fmt.Errorf("%s: %w", step, err))
+	}
+	return ok && err == nil
 }
 
 // why says what ended the wait for the step; r.mu is held.
@@ -130,15 +137,14 @@ func (r *liveRun) why(c usercode.Cut) error {
 func (r *liveRun) enter(l usercode.Limits) *World {
 	m := r.engine.m
 	if r.source.shared() {
-		r.begin("resetting the world")
-		if m.Reset != nil && r.inspect == nil && !r.do(l, func() error { return m.Reset(l.Ctx) }) {
+		if m.Reset != nil && r.inspect == nil &&
+			!r.do(l, "resetting the world", func() error { return m.Reset(l.Ctx) }) {
 			return nil
 		}
 		return m.World
 	}
-	r.begin("making the world")
 	var world *World
-	made := r.do(l, func() (err error) {
+	made := r.do(l, "making the world", func() (err error) {
 		world, err = r.source.newWorld(l.Ctx)
 		switch {
 		case err != nil:
@@ -161,22 +167,16 @@ func (r *liveRun) leave(l usercode.Limits, world *World) {
 	if r.source.shared() || world.Close == nil {
 		return
 	}
-	r.begin("closing the world")
 	var failure error
-	e := r.caller.Call(l, func() error {
+	if !r.do(l, "closing the world", func() error {
 		failure = usercode.Sound(world.Close())
 		return nil
-	})
+	}) || failure == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.abandoned = r.result.abandoned || e.Left
-	switch {
-	case r.result.undecided != nil:
-	case e.Cut != usercode.Uncut:
-		r.result.undecided = r.why(e.Cut)
-	case e.Err != nil:
-		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.Err)
-	case failure != nil:
+	if r.result.undecided == nil {
 		r.result.warning = fmt.Sprintf("closing the world of %s: %v", r.name(), failure)
 	}
 }
@@ -212,9 +212,9 @@ func (r *liveRun) makeInjector() *chaos.Injector {
 	return in
 }
 
-// ask sends one prompt. It returns false when the run ends here: an agent that
+// sendPrompt sends one prompt. It returns false when the run ends here: an agent that
 // did not return is not asked again.
-func (r *liveRun) ask(l usercode.Limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
+func (r *liveRun) sendPrompt(l usercode.Limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
 	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.source.tools, began: r.injector.Elapsed()}
 	if !r.rewrite(l, o) {
 		return false
@@ -246,9 +246,8 @@ func (r *liveRun) rewrite(l usercode.Limits, o *Observation) bool {
 	if r.scenario == nil || r.scenario.Rewrite == nil {
 		return true
 	}
-	r.begin("rewriting the prompt")
 	original, text := o.Prompt, ""
-	if !r.do(l, func() error {
+	if !r.do(l, "rewriting the prompt", func() error {
 		text = r.scenario.Rewrite(original)
 		return nil
 	}) {
@@ -313,9 +312,8 @@ func (r *liveRun) sound(l usercode.Limits, world *World) bool {
 	if world.Err == nil {
 		return true
 	}
-	r.begin("asking World.Err")
 	var unsound error
-	if !r.do(l, func() error {
+	if !r.do(l, "asking World.Err", func() error {
 		unsound = usercode.Sound(world.Err())
 		return nil
 	}) {
@@ -360,20 +358,17 @@ func (r *liveRun) state(l usercode.Limits, world *World) (state any, failed *err
 		missing := errors.New("the invariant needs the state of the world, and World.State is nil")
 		return nil, &missing, true
 	}
-	r.begin("reading the state of the world")
+	const step = "reading the state of the world"
 	var read any
-	e := r.caller.Call(l, func() (err error) {
+	err, ok := r.call(l, step, func() (err error) {
 		read, err = world.State(chaos.NewContext(spared.NewContext(l.Ctx), nil))
 		return err
 	})
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	switch {
-	case e.Cut != usercode.Uncut:
-		r.result.undecided, r.result.abandoned = r.why(e.Cut), r.result.abandoned || e.Left
+	case !ok:
 		return nil, nil, false
-	case e.Err != nil:
-		missing := fmt.Errorf("reading the state of the world: %w", e.Err)
+	case err != nil:
+		missing := fmt.Errorf("%s: %w", step, err)
 		return nil, &missing, true
 	}
 	return read, nil, true

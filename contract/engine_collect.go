@@ -1,31 +1,27 @@
 package contract
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// A collector gives the jobs to the workers, and puts the reports of their cells
-// back into the order of the matrix.
+// A collector puts the reports of cells back into the order of the matrix, and folds them.
 type collector struct {
-	engine  *engine
-	workers int
+	engine *engine
+	ahead  *semaphore.Weighted // jobs that were begun, or that wait for a slower one
+	most   int64               // of them
 
 	mu            sync.Mutex
-	moved         *sync.Cond
-	queues        []*queue // the first is that of the shared world, if there is one
-	next          int      // the first job whose reports are missing
+	next          int // the first job whose reports are missing
 	waiting       map[int]finished
 	fold          *fold
 	alike         sameness
@@ -34,101 +30,126 @@ type collector struct {
 	cancelled     bool          // before the end
 	warnedOfWorld bool
 	rounds        *rounds // nil: all jobs are done
-	planned       int     // jobs of the rounds so far
 	cells         []CellReport
 	places        []cellPlace // of these, with rounds
 	file          *fileWriter // nil: none was asked for
 }
 
+// finished is a job that was done, or, without reports, one that a cancelled run left out.
 type finished struct {
 	job
 	reports []CellReport
 	took    time.Duration // of real time
 }
 
+// aheadOfSlowest is the number of jobs, times the number of workers, that may be ahead of
+// the slowest. It bounds the reports that wait for a slow cell.
+const aheadOfSlowest = 64
+
 // runAll runs every job and reports. At the end l looks at what the cells showed of
 // the rules.
 func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
-	c := &collector{engine: e, workers: e.workers(), waiting: map[int]finished{}, onCellCaller: newCaller(),
-		fold: newFold(e.head, e.warn)}
-	file, err := e.openFile()
-	if err != nil {
+	workers := e.workers()
+	c := &collector{engine: e, most: int64(aheadOfSlowest * workers), waiting: map[int]finished{},
+		onCellCaller: newCaller(), fold: newFold(e.head, e.warn)}
+	c.ahead = semaphore.NewWeighted(c.most)
+	defer c.onCellCaller.Release()
+	var err error
+	if c.file, err = e.openFile(); err != nil {
 		return nil, err
 	}
-	c.file = file
+	jobs := e.jobs()
 	if e.o.Sequential {
 		c.rounds = c.newRounds()
-		c.nextRound()
-	} else {
-		queues, stop := e.newQueues()
-		defer stop()
-		c.queues = queues
+		jobs = c.jobsOfRounds()
 	}
-	c.moved = sync.NewCond(&c.mu)
-	defer c.onCellCaller.Release()
-	var g errgroup.Group
-	for range c.workers {
-		g.Go(func() error {
-			w := e.newWorker()
-			defer w.end()
-			for i, j := range c.jobs(ctx) {
-				begun := time.Now()
-				reports := w.run(ctx, j)
-				c.done(i, finished{j, reports, time.Since(begun)})
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // the workers return none
+	c.work(ctx, jobs, workers)
 	c.fold.warnOfOverlaps()
 	c.lintCalls(l)
 	return c.finish(ctx)
 }
 
-// jobs yields numbered jobs to one of the workers, until there are no more.
-func (c *collector) jobs(ctx context.Context) iter.Seq2[int, job] {
-	return func(yield func(int, job) bool) {
-		for {
-			i, j, ok := c.takeJob(ctx)
-			if !ok || !yield(i, j) {
-				return
+// work has so many workers do the jobs. A job waits in one of two lines, so that none in the
+// shared world holds up the others.
+func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers int) {
+	type numbered struct {
+		number int
+		job    job
+	}
+	shared, fresh := make(chan numbered, c.most), make(chan numbered, c.most)
+	slots := semaphore.NewWeighted(int64(workers))
+	var g errgroup.Group
+	serve := func(line <-chan numbered) {
+		g.Go(func() error {
+			w := c.engine.newWorker()
+			defer w.end()
+			for n := range line {
+				f := finished{job: n.job}
+				if err := slots.Acquire(ctx, 1); err == nil {
+					begun := time.Now()
+					f.reports = w.run(ctx, n.job)
+					f.took = time.Since(begun)
+					slots.Release(1)
+				}
+				c.done(n.number, f)
 			}
+			return nil
+		})
+	}
+	serve(shared)
+	for range workers {
+		serve(fresh)
+	}
+	for number, j := range jobs {
+		if c.ahead.Acquire(ctx, 1) != nil {
+			c.mu.Lock()
+			c.cancelled = true
+			c.mu.Unlock()
+			break
+		}
+		if j.shared() {
+			shared <- numbered{number, j}
+		} else {
+			fresh <- numbered{number, j}
 		}
 	}
+	close(shared)
+	close(fresh)
+	_ = g.Wait() // the workers return none
 }
 
-// done takes the reports of job i, and adds all that are now in order.
-func (c *collector) done(i int, f finished) {
+// done takes the reports of a job, and adds all that are now in order.
+func (c *collector) done(number int, f finished) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.free(f.scenario)
 	c.file.done(f)
-	if i != c.next {
-		c.waiting[i] = f
+	if number != c.next {
+		c.waiting[number] = f
 		return
 	}
 	for ok := true; ok; f, ok = c.waiting[c.next] {
 		delete(c.waiting, c.next)
+		c.cancelled = c.cancelled || len(f.reports) == 0
 		c.spend(f.reports)
 		for k := range f.reports {
 			c.add(&f.reports[k], f.job, k)
 		}
 		c.next++
+		c.ahead.Release(1)
 	}
-	c.nextRound()
-	c.moved.Broadcast()
 }
 
 // add adds the report of the k-th cell of a job.
 func (c *collector) add(r *CellReport, j job, k int) {
 	s := j.scenario
-	c.fold.add(c.fold.scenarios[s.index], j.at+k, r)
-	if r.notes != nil && r.notes.Run != nil {
-		shown := r.notes.Run
-		c.alike.add(shown.observations, shown.Dropped)
-		shown.observations = nil
+	c.fold.add(c.fold.scenarios[s.index], j.first+k, r)
+	if n := r.notes; n != nil {
+		c.cancelled = c.cancelled || n.Cancelled
+		if n.Run != nil {
+			c.alike.add(n.Run.observations, n.Run.Dropped)
+			n.Run.observations = nil
+		}
 	}
-	c.cancelled = c.cancelled || r.notes != nil && r.notes.Cancelled
 	if r.Abandoned && s.source.shared() && !c.warnedOfWorld {
 		c.warnedOfWorld = true
 		c.engine.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
@@ -138,22 +159,9 @@ func (c *collector) add(r *CellReport, j job, k int) {
 		r.trim(c.engine.o.Keep)
 		c.cells = append(c.cells, *r)
 		if c.rounds != nil {
-			c.places = append(c.places, cellPlace{s.index, j.trial, j.at + k})
+			c.places = append(c.places, cellPlace{s.index, j.trial, j.first + k})
 		}
 	}
-}
-
-// trim drops the evidence that is not to be retained.
-func (r *CellReport) trim(keep KeepPolicy) {
-	switch keep {
-	case KeepAll:
-		return
-	case KeepBroken:
-		if r.Violated || r.State == Inconclusive {
-			return
-		}
-	}
-	r.Evidence, r.observed = nil, nil
 }
 
 // notify calls OnCell with a copy of the report. A failure of OnCell is a warning.
@@ -207,75 +215,159 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	return r, errors.Join(err, c.file.finish(r, c.cells))
 }
 
-// Sums of counts and of times stop at the largest value of their type. An
-// int may have 32 bits, and a cell that hung counts thirty days.
-
-// plus adds two durations that are not negative.
-func plus(a, b time.Duration) time.Duration {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
+// trim drops the evidence that is not to be retained.
+func (r *CellReport) trim(keep KeepPolicy) {
+	switch keep {
+	case KeepAll:
+		return
+	case KeepBroken:
+		if r.Violated || r.State == Inconclusive {
+			return
+		}
 	}
-	return a + b
+	r.Evidence, r.observed = nil, nil
 }
 
-// add adds to a count.
-func add(count *int, n int) {
-	if *count > math.MaxInt-n {
-		*count = math.MaxInt
+// A worker does one job after the other.
+type worker struct {
+	engine       *engine
+	caller       usercode.Loop // of the user code of the cell
+	aroundCaller usercode.Loop // of Harness.Around
+	checkCaller  usercode.Loop // of the checks of the invariants
+	watchdog     *time.Timer
+	due          time.Time // when the watchdog expires
+}
+
+func (e *engine) newWorker() *worker {
+	w := &worker{engine: e, watchdog: time.NewTimer(0), caller: newCaller(), aroundCaller: newCaller(),
+		checkCaller: newCaller()}
+	w.watchdog.Stop()
+	return w
+}
+
+func (w *worker) end() {
+	w.watchdog.Stop()
+	w.caller.Release()
+	w.aroundCaller.Release()
+	w.checkCaller.Release()
+}
+
+// run does one job and returns a report per cell, in order. Cells that Around
+// left out are NotRun.
+func (w *worker) run(ctx context.Context, j job) []CellReport {
+	reports := make([]CellReport, len(j.invariants))
+	var runs map[*promptList]*run
+	if len(j.invariants) > 1 {
+		runs = make(map[*promptList]*run)
+	}
+	for i, p := range j.invariants {
+		r := &reports[i]
+		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
+		w.around(ctx, r, j.scenario.source, func(r *CellReport, bubble Bubble) {
+			w.learnCalm(ctx, p)
+			r.notes = &cellNotes{Of: p.index}
+			q, s := newInquiry(p), runs[p.list]
+			if s == nil {
+				s = w.observe(ctx, j, q, bubble)
+				r.notes.Run = w.engine.notesOf(j.scenario, s)
+			}
+			if runs != nil {
+				runs[p.list] = s
+			}
+			w.conclude(ctx, r, q, j.scenario, s)
+		})
+	}
+	return reports
+}
+
+// observe makes the run of a cell. It serves every invariant of the job that has the
+// same prompts. If there is one alone, it ends when that breaks, unless other invariants may judge it.
+func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) *run {
+	p := q.invariant
+	live := &liveRun{engine: w.engine, source: j.scenario.source, scenario: j.scenario, cell: j.cell(p),
+		prompts: p.list.prompts}
+	if !w.engine.asksAll() && len(live.prompts) > 1 {
+		live.inquiry = q
+	}
+	for _, other := range j.invariants {
+		if other.list == p.list {
+			live.needs |= other.gather
+		}
+	}
+	return w.execute(ctx, live, bubble)
+}
+
+// conclude judges a cell and fills in its report, with what the report of the matrix needs.
+func (w *worker) conclude(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
+	w.decide(ctx, r, q, scenario, s)
+	if r.notes.Run != nil {
+		if s.warning != "" {
+			r.notes.Warnings = append(r.notes.Warnings, s.warning)
+		}
+		r.notes.Run.Goals = w.askGoals(scenario, s)
+		if scenario.source.linted {
+			scenario.source.points.meet(s.all)
+			if scenario.calm() {
+				q.invariant.list.countCalls(s)
+			}
+		}
+	}
+	r.Rerun = rerunLine(w.engine.o.Harness.Rerun, r)
+}
+
+// decide judges a cell and fills in its outcome.
+func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
+	found := w.judge(ctx, q, s)
+	r.State, r.Why, r.Violated, r.Undecided = found.state, found.why, found.state == Broken, found.undecided
+	d := s.upTo(found)
+	r.Delivered, r.Undelivered, r.Rewritten, r.Absorbed = d.delivered, d.undelivered, d.rewritten, d.absorbed
+	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
+	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
+	r.Elapsed, r.Copy = s.elapsed(), d.copy
+	r.DoesNotApply = found.absent
+	if scenario.injects() && d.delivered == 0 && r.State != Inconclusive && !r.DoesNotApply {
+		r.State = Undelivered
+		if r.Why == "" {
+			r.Why = "no fault was delivered: " + s.whyUndelivered(scenario)
+		}
+	}
+	r.Evidence, r.observed = evidence(r, q.invariant, found, s), s.all
+	w.engine.withoutSecrets(r)
+}
+
+// around runs a cell within [Harness.Around], once: when Around has returned, the cell must not
+// start any more. Around may fail before the cell or after it. The run of a Runner is in the
+// bubble of calm runs.
+func (w *worker) around(ctx context.Context, r *CellReport, source *worldSource, cell func(*CellReport, Bubble)) {
+	switch e := w.engine; {
+	case e.forRunner:
+		cell(r, w.calmBubble(source))
+		return
+	case e.o.Harness.Around == nil:
+		cell(r, nil)
 		return
 	}
-	*count += n
-}
-
-// toInt makes an int of a counter.
-func toInt(n uint64) int { return int(min(n, math.MaxInt)) }
-
-// reachedAgent reports whether some delivered fault is known to have reached the
-// agent itself. A fault on a call that a tool made reaches it if each call around
-// that one passes the outcome on. Otherwise the tool recovered, or turned it into
-// something that cannot be distinguished from a result of the tool's own.
-func reachedAgent(observations []*Observation) bool {
-	within := map[string][]*chaos.Event{} // calls by target: those that others may be in
-	var open []*chaos.Event               // delivered, on calls that other calls made
-	for _, o := range observations {
-		for i := range o.Events {
-			e := &o.Events[i]
-			within[e.Target] = append(within[e.Target], e)
-			switch {
-			case !e.Delivered:
-			case e.Caller == "":
-				return true
-			default:
-				open = append(open, e)
-			}
+	var mu sync.Mutex // held while the cell runs, which may be on a goroutine of Around's own
+	over := false
+	own := *r
+	run := func(bubble Bubble) *CellReport {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			over = true
+			cell(&own, bubble)
 		}
+		shown := own
+		return &shown
 	}
-	seen := map[*chaos.Event]bool{}
-	for len(open) > 0 {
-		e := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, around := range within[e.Caller] {
-			switch {
-			case seen[around] || !passesOn(around, e):
-			case around.Caller == "":
-				return true
-			default:
-				seen[around] = true
-				open = append(open, around)
-			}
-		}
+	err := w.aroundCaller.Received(<-w.aroundCaller.Start(func() error {
+		w.engine.o.Harness.Around(own.Cell, run)
+		return nil
+	}))
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	if *r = own; err != nil && !r.Violated {
+		r.State, r.Why, r.Undecided = Inconclusive, fmt.Sprintf("Around failed: %v", err), false
 	}
-	return false
-}
-
-// passesOn reports whether one call lasted around another and let its outcome
-// through: the injected error, the wait, or the very result.
-func passesOn(around, e *chaos.Event) bool {
-	switch {
-	case around == e || around.Start > e.Start || around.End < e.End:
-		return false
-	case e.Outcome == chaos.OutcomeInjected, e.Outcome == chaos.OutcomePanicked, e.Outcome == chaos.OutcomeOpen:
-		return around.Outcome == e.Outcome
-	}
-	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
 }

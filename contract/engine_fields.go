@@ -1,13 +1,11 @@
 package contract
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -17,19 +15,12 @@ import (
 type fieldTally struct {
 	Field
 	most          int             // trials of the matrix
-	last          int             // the trial that was counted last, of a report that is judged
 	rate          *stats.SPRT     // nil: it must hold in every trial
 	runs          *alikeRuns      // of the scenario
-	all, distinct account         // of a promised rate: of all trials, and without copies
-	met           map[uint64]bool // by Copy: whether the invariant broke
+	all, distinct account         // of all trials, and without copies
+	met           map[uint64]bool // by CellReport.Copy: whether the invariant broke
 	unlike        bool            // it broke in one of two equal trials
-	stated        bool            // the report says what is distinct, and no cell does
 	absent        bool            // the invariant did not apply in a trial
-}
-
-// applying leaves out the fields whose invariant applied in no trial.
-func applying(all []*fieldTally) []*fieldTally {
-	return slices.DeleteFunc(slices.Clone(all), func(t *fieldTally) bool { return t.absent && t.tried() == 0 })
 }
 
 func newFieldTally(f Field, most int, runs *alikeRuns) *fieldTally {
@@ -47,33 +38,169 @@ func (t *fieldTally) add(c *CellReport) {
 		t.absent = true
 		return
 	}
-	t.count(c.State, c.Violated, 1)
-	t.all.add(c.State, c.Violated, t.rate)
-	if !t.isCopy(c) {
-		t.distinct.add(c.State, c.Violated, t.rate)
+	switch c.State {
+	case Inconclusive:
+		t.Inconclusive++
+	case NotRun:
+		t.NotRun++
+	default:
+		t.all.add(c.State, c.Violated, t.rate)
+		if !t.isCopy(c) {
+			t.distinct.add(c.State, c.Violated, t.rate)
+		}
 	}
+	a := &t.all
+	t.Held, t.Decided, t.Undelivered, t.Unprovoked = a.held, a.decided, a.undelivered, a.unprovoked
 	if t.rate == nil && t.Standing.Decision == stats.Open {
 		t.decideEvery()
 	}
 }
 
-func (t *fieldTally) count(state CellState, violated bool, n int) {
-	switch state {
-	case Held:
-		t.Held += n
-		t.Decided += n
-	case Broken:
-		t.Decided += n
-	case Inconclusive:
-		t.Inconclusive += n
-	case Undelivered:
-		t.Undelivered += n
-		if violated {
-			t.Unprovoked += n
-		}
-	case NotRun:
-		t.NotRun += n
+// isCopy reports whether a trial met what an earlier one met.
+func (t *fieldTally) isCopy(c *CellReport) bool {
+	if c.Copy == 0 || t.most == 1 {
+		return false
 	}
+	violated, seen := t.met[c.Copy]
+	if !seen {
+		if t.met == nil {
+			t.met = map[uint64]bool{}
+		}
+		if len(t.met) < mostMet {
+			t.met[c.Copy] = c.Violated
+		}
+		return false
+	}
+	t.unlike = t.unlike || violated != c.Violated
+	return true
+}
+
+// counted is the account of the trials that count: all, if two equal ones were seen to differ.
+func (t *fieldTally) counted() *account {
+	if t.unlike || t.runs.unlike {
+		return &t.all
+	}
+	return &t.distinct
+}
+
+// decision is the one on the trials that count.
+func (t *fieldTally) decision() stats.Decision {
+	if t.rate == nil {
+		return t.Standing.Decision
+	}
+	return t.counted().decision
+}
+
+// copies reports whether a promised rate is not judged because its trials are copies.
+func (t *fieldTally) copies() bool {
+	if t.rate == nil || t.Decided+t.Unprovoked == 0 {
+		return false
+	}
+	a := t.counted()
+	one := a.decided <= 1 && a.undelivered <= 1
+	enough := t.all.decision != stats.Open && a.held == a.decided && a.unprovoked == 0
+	return a.decision == stats.Open && (one || enough) &&
+		(a.decided < t.all.decided || a.undelivered < t.all.undelivered)
+}
+
+// field is the field as it is reported. What the cells of a report that is like it do not say of
+// copies, it has from there: a file without evidence has no hashes.
+func (t *fieldTally) field(sequential bool, like *Field) Field {
+	f := t.Field
+	if like != nil && (like.Distinct > 0 || like.Copies) && len(t.met) == 0 {
+		f.Distinct, f.DistinctHeld, f.Copies, f.Saved = like.Distinct, like.DistinctHeld, like.Copies, like.Saved
+		f.Interval, f.Standing = like.Interval, like.Standing
+		f.DecidedAfter, f.HeldThen = like.DecidedAfter, like.HeldThen
+		return f
+	}
+	f.Standing, f.Copies = stats.Standing{Decision: t.decision()}, t.copies()
+	a := t.counted()
+	if a.decided < t.Decided {
+		f.Distinct, f.DistinctHeld = a.decided, a.held
+	}
+	if t.rate != nil {
+		f.DecidedAfter, f.HeldThen = a.after, a.heldThen
+	}
+	switch {
+	case f.Copies:
+	case f.Standing.Decision != stats.Open:
+		if sequential {
+			f.Saved = t.left()
+		}
+	case t.rate != nil:
+		f.Standing = after(t.rate, a.held, a.decided)
+		f.Standing.Decision = stats.Open
+	default:
+		f.Standing.Passes, f.Standing.Trials = t.left(), float64(t.left())
+	}
+	if f.Decided > 0 {
+		interval := stats.ClopperPearson
+		if sequential {
+			interval = stats.AnyTime
+		}
+		f.Interval, _ = interval(a.held, a.decided, scoring.Level95) // there are trials, so it has no error
+	}
+	return f
+}
+
+// ran reports whether something was seen of the field that its verdict depends on.
+func (f *Field) ran() bool { return f.Decided+f.Inconclusive > 0 }
+
+// breaksAnyway reports whether a rate broke without a delivered fault, and not so seldom that
+// the rate would be accepted there.
+func (f *Field) breaksAnyway() bool {
+	t := newFieldTally(*f, 0, nil)
+	return f.Unprovoked > 0 && t.rate != nil &&
+		after(t.rate, f.Undelivered-f.Unprovoked, f.Undelivered).Decision != stats.Accepted
+}
+
+// Judge computes [Report.Fields], ByScenario, Saved and Score anew from Cells, in any order, and
+// from Counts and Goals. [Matrix.Run] has done it; whoever changed a report, or joined it from
+// parts, may do it again. Without Cells, as with [KeepCounts], the Fields remain as they are.
+// Where no cell has a Copy, what Fields say of copies remains.
+//
+// Errors are those of [scoring.ContractWith], and a [*FieldError] for a cell that the report
+// does not name, or that is there twice.
+func (r *Report) Judge() error {
+	if len(r.Cells) > 0 {
+		h, err := r.headOrMade()
+		if err != nil {
+			return err
+		}
+		units, err := h.unitsOf(r.Cells)
+		if err != nil {
+			return err
+		}
+		again, _ := h.refold(units, r) // the error is that of the score, which follows
+		r.Fields = again.Fields
+	}
+	return r.judge()
+}
+
+// judge fills in what follows from the fields and the counts.
+func (r *Report) judge() error {
+	r.Saved = 0
+	for i := range r.Fields {
+		r.Saved += r.Fields[i].Saved
+	}
+	r.ByScenario = r.byScenario()
+	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive,
+		SharedObservations: r.SharedObservations}
+	score, err := scoring.ContractWith(r.scored(), o)
+	r.Score = score
+	if err == nil || errors.Is(err, scoring.ErrNoneRan) || errors.Is(err, scoring.ErrNoDecidedCell) {
+		var verdict scoring.ContractScore
+		verdict, err = scoring.ContractWith(r.withoutRates(), o)
+		r.Score.Verdict, r.Score.Why = verdict.Verdict, verdict.Why
+		r.addFields()
+		if !r.Filtered && !r.Cancelled && r.Score.Verdict != scoring.Fail {
+			r.judgeGoals()
+		}
+	}
+	if r.Cancelled && r.Score.Verdict != scoring.Fail {
+		r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
+	}
+	return err
 }
 
 // decideEvery decides a field that must hold in every trial.
@@ -123,221 +250,6 @@ func (t *fieldTally) expected() float64 {
 		left = min(left, after(t.rate, a.held, a.decided).Trials)
 	}
 	return max(1, left)
-}
-
-// field is the field as it is reported.
-func (t *fieldTally) field(sequential bool) Field {
-	f := t.Field
-	f.Standing, f.Copies = stats.Standing{Decision: t.decision()}, t.copies()
-	a := t.counted()
-	f.Distinct, f.DistinctHeld = 0, 0
-	if a.decided < t.Decided {
-		f.Distinct, f.DistinctHeld = a.decided, a.held
-	}
-	if t.rate != nil {
-		f.DecidedAfter, f.HeldThen = a.after, a.heldThen
-	}
-	switch {
-	case f.Copies:
-	case f.Standing.Decision != stats.Open:
-		if sequential {
-			f.Saved = t.left()
-		}
-	case t.rate != nil:
-		f.Standing = after(t.rate, a.held, a.decided)
-		f.Standing.Decision = stats.Open
-	default:
-		f.Standing.Passes, f.Standing.Trials = t.left(), float64(t.left())
-	}
-	if f.Decided > 0 {
-		interval := stats.ClopperPearson
-		if sequential {
-			interval = stats.AnyTime
-		}
-		f.Interval, _ = interval(a.held, a.decided, scoring.Level95) // there are trials, so it has no error
-	}
-	return f
-}
-
-// ran reports whether something was seen of the field that its verdict depends on.
-func (f *Field) ran() bool { return f.Decided+f.Inconclusive > 0 }
-
-// breaksAnyway reports whether a rate broke without a delivered fault, and not so seldom that
-// the rate would be accepted there.
-func (f *Field) breaksAnyway() bool {
-	t := newFieldTally(*f, 0, nil)
-	return f.Unprovoked > 0 && t.rate != nil &&
-		after(t.rate, f.Undelivered-f.Unprovoked, f.Undelivered).Decision != stats.Accepted
-}
-
-// Judge computes [Report.Fields], ByScenario, Saved and Score from Cells, in the order of
-// their trials, or from Counts if the cells were not kept: the order of trials is then not
-// known, and the decisions on promised rates remain as they are. It needs the Counts, the
-// Goals, and the AtLeast and Poor of Fields. [Matrix.Run] has done it; whoever reads a stored
-// report may check it. Where no cell has a Copy, Distinct, DistinctHeld and Copies of Fields
-// remain as they are, and so do the decisions on rates of which trials are copies.
-//
-// Errors are those of [scoring.ContractWith], and a [*FieldError] for each rate in Fields
-// that is none, each trial of a cell outside 1…Trials, and each cell that is there twice.
-func (r *Report) Judge() error {
-	tallies, err := r.tallies()
-	if err != nil {
-		return err
-	}
-	return r.judge(tallies)
-}
-
-// tallies counts the trials of each field, in the order of Fields and then of the cells.
-func (r *Report) tallies() (all []*fieldTally, err error) {
-	type place struct{ scenario, invariant string }
-	at := make(map[place]*fieldTally, len(r.Fields))
-	most := max(r.Trials, 1)
-	p := fields.List()
-	runs := map[string]*alikeRuns{}
-	for _, n := range r.Repeats {
-		runs[n.Scenario] = &alikeRuns{unlike: n.differs()}
-	}
-	put := func(f Field) *fieldTally {
-		if runs[f.Scenario] == nil {
-			runs[f.Scenario] = new(alikeRuns)
-		}
-		t := newFieldTally(f, most, runs[f.Scenario])
-		at[place{f.Scenario, f.Invariant}], all = t, append(all, t)
-		return t
-	}
-	of := func(scenario, invariant string, severity Severity) *fieldTally {
-		if t := at[place{scenario, invariant}]; t != nil {
-			return t
-		}
-		return put(Field{Scenario: scenario, Invariant: invariant, Severity: severity})
-	}
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		inv := Invariant{AtLeast: f.AtLeast, Poor: f.Poor}
-		inv.checkRate(p, fmt.Sprintf("Fields[%d]", i))
-		if at[place{f.Scenario, f.Invariant}] != nil {
-			p.Wrong(fmt.Sprintf("Fields[%d]", i), fielderror.Found(f.Scenario+"/"+f.Invariant+" a second time"),
-				"each field once")
-		}
-		put(Field{Scenario: f.Scenario, Invariant: f.Invariant, Severity: f.Severity,
-			AtLeast: inv.promised(), Poor: inv.poor()})
-	}
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
-	if len(r.Cells) > 0 {
-		err := r.addCells(most, func(c *CellReport) *fieldTally {
-			return of(c.Cell.Scenario, c.Cell.Invariant, c.Severity)
-		})
-		if err != nil {
-			return all, err
-		}
-	}
-	for i := range r.Counts {
-		if c := &r.Counts[i]; len(r.Cells) == 0 {
-			of(c.Scenario, c.Invariant, c.Severity).count(c.State, c.Violated || c.State == Broken, max(c.Count, 1))
-		}
-	}
-	all = applying(all)
-	return all, r.state(all, len(r.Cells) > 0)
-}
-
-// state takes from the report what its cells, or its counts alone, do not say.
-func (r *Report) state(all []*fieldTally, hasCells bool) error {
-	p := fields.List()
-	stated := make(map[[2]string]int, len(r.Fields))
-	for i := range r.Fields {
-		stated[[2]string{r.Fields[i].Scenario, r.Fields[i].Invariant}] = i
-	}
-	for _, t := range all {
-		var f Field
-		i, there := stated[[2]string{t.Scenario, t.Invariant}]
-		if there {
-			f = r.Fields[i]
-		}
-		if hasCells && (f.Distinct == 0 && !f.Copies || len(t.met) > 0) {
-			continue
-		}
-		if t.rate == nil {
-			t.decideEvery()
-		}
-		if t.take(&f); !t.possible() {
-			p.Wrong(fmt.Sprintf("Fields[%d].Standing.Decision", i), f.Standing.Decision, "what the counts allow")
-		}
-	}
-	return p.Err()
-}
-
-// addCells counts the cells in the order of the trials of their fields, on which decisions
-// depend, whatever their own order is.
-func (r *Report) addCells(most int, of func(*CellReport) *fieldTally) error {
-	type trial struct {
-		field *fieldTally
-		cell  int
-	}
-	p := fields.ListUpTo(20)
-	trials, sorted := make([]trial, 0, len(r.Cells)), true
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		t, n := of(c), c.Cell.Trial
-		if n < 1 || n > most {
-			p.Wrong(fmt.Sprintf("Cells[%d].Cell.Trial", i), n, fmt.Sprintf("1 to the %d of Trials", most))
-			continue
-		}
-		sorted = sorted && n > t.last
-		trials, t.last = append(trials, trial{t, i}), n
-	}
-	if !sorted {
-		slices.SortStableFunc(trials, func(a, b trial) int {
-			return cmp.Compare(r.Cells[a.cell].Cell.Trial, r.Cells[b.cell].Cell.Trial)
-		})
-		for _, own := range trials {
-			own.field.last = 0
-		}
-	}
-	for _, own := range trials {
-		c := &r.Cells[own.cell]
-		if !sorted && c.Cell.Trial == own.field.last {
-			p.Wrong(fmt.Sprintf("Cells[%d].Cell", own.cell), c.Cell.String(), "each cell once")
-		}
-		own.field.last = c.Cell.Trial
-		own.field.add(c)
-	}
-	return p.Err()
-}
-
-// judge fills in what follows from the fields and the counts.
-func (r *Report) judge(tallies []*fieldTally) error {
-	r.Fields, r.Saved = make([]Field, 0, len(tallies)), 0
-	for _, t := range tallies {
-		f := t.field(r.Sequential)
-		r.Saved += f.Saved
-		r.Fields = append(r.Fields, f)
-	}
-	r.ByScenario = r.byScenario()
-	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive,
-		SharedObservations: r.SharedObservations}
-	score, err := scoring.ContractWith(r.scored(), o)
-	if err != nil && !errors.Is(err, scoring.ErrNoneRan) && !errors.Is(err, scoring.ErrNoDecidedCell) {
-		r.Score = score
-		r.cancel()
-		return err
-	}
-	verdict, err := scoring.ContractWith(r.withoutRates(), o)
-	score.Verdict, score.Why = verdict.Verdict, verdict.Why
-	r.Score = score
-	r.addFields()
-	if r.cancel(); !r.Filtered && !r.Cancelled && r.Score.Verdict != scoring.Fail {
-		r.judgeGoals()
-	}
-	return err
-}
-
-// cancel makes a verdict that is not Fail inconclusive if the run was cancelled.
-func (r *Report) cancel() {
-	if r.Cancelled && r.Score.Verdict != scoring.Fail {
-		r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
-	}
 }
 
 // withoutRates are the counts for the verdict on all but promised rates: a broken trial
@@ -492,4 +404,57 @@ func why(all []*Field, noun string) string {
 		s += fmt.Sprintf(", and %s more of its kind (%s)", text.Number(n), noun)
 	}
 	return s
+}
+
+// An account counts trials of a promised rate, and has the first decision on them.
+type account struct {
+	held, decided           int
+	undelivered, unprovoked int
+	decision                stats.Decision
+	after, heldThen         int // decided and held at the decision
+}
+
+func (a *account) add(state CellState, violated bool, rate *stats.SPRT) {
+	switch state {
+	case Held:
+		a.held++
+		a.decided++
+	case Broken:
+		a.decided++
+	case Undelivered:
+		a.undelivered++
+		if violated {
+			a.unprovoked++
+		}
+	default:
+		return
+	}
+	if rate == nil || a.decision != stats.Open {
+		return
+	}
+	if d := after(rate, a.held, a.decided).Decision; d != stats.Open {
+		a.decision, a.after, a.heldThen = d, a.decided, a.held
+	} else if after(rate, a.undelivered-a.unprovoked, a.undelivered).Decision == stats.Rejected {
+		a.decision = stats.Rejected
+	}
+}
+
+// judgeGoals makes the verdict inconclusive if a goal was missed.
+func (r *Report) judgeGoals() {
+	var missed []string
+	for i := range r.Goals {
+		switch g := &r.Goals[i]; {
+		case g.Failed != "":
+			missed = append(missed, fmt.Sprintf("goal %q failed: %s", g.Goal, g.Failed))
+		case g.Cells == 0:
+			missed = append(missed, fmt.Sprintf("goal %q was reached in none of %s", g.Goal, text.Plural(g.Of, "run")))
+		}
+	}
+	if len(missed) == 0 {
+		return
+	}
+	if r.Score.Verdict == scoring.Inconclusive {
+		missed = slices.Insert(missed, 0, r.Score.Why)
+	}
+	r.Score.Verdict, r.Score.Why = scoring.Inconclusive, strings.Join(missed, "; ")
 }

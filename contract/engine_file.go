@@ -22,10 +22,10 @@ import (
 type fileWriter struct {
 	path    string
 	head    *runHead
-	encoder *cellEncoder
+	encoder *unitEncoder
 	keep    KeepPolicy
-	each    bool // every job has a line: those of a unit are not made one after the other
-	begun   map[unitKey]*begunUnit
+	each    bool                  // every job has a line: those of a unit are not made one after the other
+	begun   map[unitKey]*keptUnit // of which some cells have not ended
 	lines   []fileLine
 	stop    chan struct{}
 	stopped sync.WaitGroup
@@ -35,12 +35,6 @@ type fileWriter struct {
 	at     int64 // the end of the file
 	synced int64
 	err    error // the first one; after it nothing is written
-}
-
-// A begunUnit is a unit of which some cells have ended.
-type begunUnit struct {
-	keptUnit
-	left int // cells that have not ended
 }
 
 // A fileLine is where the cells of a unit are in the file.
@@ -78,8 +72,9 @@ func (e *engine) openFile() (*fileWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contract: run file: %w", err)
 	}
-	f := &fileWriter{path: e.o.File, head: e.head, encoder: newCellEncoder(new(runFileOptions), e.head), keep: e.o.Keep,
-		each: e.o.Sequential, begun: map[unitKey]*begunUnit{}, file: file, stop: make(chan struct{})}
+	f := &fileWriter{path: e.o.File, head: e.head, keep: e.o.Keep,
+		encoder: &unitEncoder{head: e.head, placed: e.head.placesOfInvariants()}, each: e.o.Sequential,
+		begun: map[unitKey]*keptUnit{}, file: file, stop: make(chan struct{})}
 	if f.write(e.head); f.err != nil {
 		return nil, errors.Join(f.err, file.Close())
 	}
@@ -161,33 +156,24 @@ func (f *fileWriter) done(j finished) {
 	key := unitKey{j.scenario.index, j.trial}
 	u := f.begun[key]
 	if u == nil {
-		u = &begunUnit{keptUnit: keptUnit{unitKey: key}, left: len(j.scenario.invariants)}
+		u = &keptUnit{unitKey: key, cells: make([]*CellReport, len(j.scenario.invariants))}
 		f.begun[key] = u
 	}
 	for k := range j.reports {
 		own := j.reports[k]
 		own.trim(f.keep)
-		u.cells, u.at = append(u.cells, &own), append(u.at, j.at+k)
+		u.cells[j.first+k] = &own
 	}
 	u.ms += int64(j.took / time.Millisecond)
-	if u.left -= len(j.reports); u.left == 0 || f.each {
+	if f.each || !slices.Contains(u.cells, nil) {
 		delete(f.begun, key)
-		f.unit(u.keptUnit)
+		f.unit(u)
 	}
 }
 
-// unit writes the cells of a unit, which may have ended in another order.
-func (f *fileWriter) unit(u keptUnit) {
-	order := make([]int, len(u.at))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(u.at[a], u.at[b]) })
-	sorted := keptUnit{unitKey: u.unitKey, ms: u.ms}
-	for _, i := range order {
-		sorted.cells, sorted.at = append(sorted.cells, u.cells[i]), append(sorted.at, u.at[i])
-	}
-	line, err := f.encoder.unit(sorted)
+// unit writes the cells of a unit.
+func (f *fileWriter) unit(u *keptUnit) {
+	line, err := f.encoder.line(u)
 	if err != nil {
 		f.mu.Lock()
 		f.fail(err)
@@ -205,7 +191,7 @@ func (f *fileWriter) finish(r *Report, cells []CellReport) error {
 		return nil
 	}
 	for _, u := range f.begun { // the run ended before the rest of its cells
-		f.unit(u.keptUnit)
+		f.unit(u)
 	}
 	close(f.stop)
 	f.stopped.Wait()
@@ -218,15 +204,18 @@ func (f *fileWriter) finish(r *Report, cells []CellReport) error {
 
 func (f *fileWriter) rewrite(w io.Writer, r *Report, cells []CellReport) error {
 	out := bufio.NewWriter(w)
-	err := writeLine(out, f.head)
-	if f.each && err == nil {
-		var units []keptUnit
-		units, err = f.head.unitsOf(cells)
-		err = cmp.Or(err, f.encoder.write(out, units))
-	} else if err == nil {
-		err = f.copyLines(out)
+	if err := writeLine(out, f.head); err != nil {
+		return err
 	}
-	return cmp.Or(err, writeEnd(out, r), out.Flush())
+	if f.each {
+		units, err := f.head.unitsOf(cells)
+		if err = cmp.Or(err, f.encoder.write(out, units)); err != nil {
+			return err
+		}
+	} else if err := f.copyLines(out); err != nil {
+		return err
+	}
+	return cmp.Or(writeEnd(out, r), out.Flush())
 }
 
 // copyLines copies the lines of the units in the order of the matrix.

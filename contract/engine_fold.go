@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -97,33 +98,36 @@ func (h *runHead) newReport() *Report {
 func (h *runHead) tools() []string { return slices.Sorted(maps.Keys(h.Tools)) }
 
 // add counts a cell, the at-th of those that apply in its scenario.
-func (f *fold) add(s *foldScenario, at int, r *CellReport) {
-	rep := f.report
-	s.fields[at].add(r)
-	if !r.DoesNotApply {
-		f.count(r.scored(s))
-		f.chaos.add(r, s, at)
-		rep.Filtered = rep.Filtered || r.State == NotRun
+func (f *fold) add(s *foldScenario, at int, c *CellReport) {
+	r := f.report
+	s.fields[at].add(c)
+	if !c.DoesNotApply {
+		f.count(c.scored(s))
+		f.chaos.add(c, s, at)
+		r.Filtered = r.Filtered || c.State == NotRun
 	}
-	for _, own := range []struct {
-		is    bool
-		count *int
-	}{{r.Undecided, &rep.Undecided}, {r.Absorbed, &rep.Absorbed}, {r.Abandoned, &rep.Abandoned}} {
-		if own.is {
-			*own.count++
-		}
-	}
-	if r.notes == nil {
+	r.Undecided += asInt(c.Undecided)
+	r.Absorbed += asInt(c.Absorbed)
+	r.Abandoned += asInt(c.Abandoned)
+	n := c.notes
+	if n == nil {
 		return
 	}
-	if r.notes.Run != nil {
-		s.runs.ran(r, r.notes.Run)
-		f.addRun(s, r.notes.Run, r.Cell)
+	if n.Run != nil {
+		s.runs.ran(c, n.Run)
+		f.addRun(s, n.Run, c.Cell)
 	}
-	f.judges.add(rep, r.Cell, r.notes.Judged)
-	for _, text := range r.notes.Warnings {
+	f.judges.add(r, c.Cell, n.Judged)
+	for _, text := range n.Warnings {
 		f.warn(text)
 	}
+}
+
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // addRun counts what one run of the agent showed. c is the cell that was first judged on it.
@@ -133,12 +137,8 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 		rule.matched = rule.matched || note.Matched
 		add(&rule.Delivered, note.Delivered)
 		add(&rule.Undelivered, note.Undelivered)
-		if note.Delivered > 0 {
-			rule.Cells++
-		}
-		if rule.Fault == "" {
-			rule.Fault = note.Fault
-		}
+		rule.Cells += asInt(note.Delivered > 0)
+		rule.Fault = cmp.Or(rule.Fault, note.Fault)
 	}
 	f.coverage.add(n)
 	for i := range n.Overlaps {
@@ -147,18 +147,50 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 			rule.overlap, rule.overlapIn = n.Overlaps[i], c
 		}
 	}
-	f.warnOfHosts(n.Hosts, c)
+	if len(n.Hosts) > 0 && !f.hosts {
+		f.hosts = true
+		f.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
+			"in %v the calls went to %s. Give each server a name (chaoshttp.Options.Name).", c,
+			strings.Join(n.Hosts, " and ")))
+	}
 	for _, found := range n.Goals {
 		g := &f.report.Goals[found.Goal]
 		add(&g.Of, 1)
-		switch {
-		case found.Reached:
-			add(&g.Cells, 1)
-		case g.Failed == "":
-			g.Failed = found.Failed
-		}
+		add(&g.Cells, asInt(found.Reached))
+		g.Failed = cmp.Or(g.Failed, found.Failed)
 	}
 	add(&f.report.Dropped, n.Dropped)
+}
+
+// finish makes the report of what was added. cancelled reports whether the context of the
+// run ended. stated are the fields of a report that is like it; see [fieldTally.field].
+func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
+	r := f.report
+	r.Cancelled = cancelled
+	r.Judges = ofOneJudge(r.Judges)
+	r.Coverage = f.coverage.rows(len(r.Faults) > 0 && !cancelled && !r.Filtered && r.Dropped == 0)
+	like := map[[2]string]*Field{}
+	for i := range stated {
+		like[[2]string{stated[i].Scenario, stated[i].Invariant}] = &stated[i]
+	}
+	r.Fields = nil
+	for _, s := range f.scenarios {
+		for _, t := range s.fields {
+			if t.absent && t.tried() == 0 { // the invariant applied in no trial
+				continue
+			}
+			r.Fields = append(r.Fields, t.field(r.Sequential, like[[2]string{t.Scenario, t.Invariant}]))
+		}
+		r.Repeats = append(r.Repeats, s.runs.repeats(s.Name))
+	}
+	err := r.judge()
+	if chaos, problem := f.chaos.score(r.SharedObservations); problem == nil { // the score above has it too
+		r.Chaos = chaos
+	}
+	if errors.Is(err, scoring.ErrNoDecidedCell) {
+		return r, nil // the verdict says so: inconclusive
+	}
+	return r, err
 }
 
 // count counts a cell, together with equal ones.
@@ -191,44 +223,6 @@ func (f *fold) warnOfOverlaps() {
 				o.Call+1, o.Target, o.OtherCall+1, o.Other))
 		}
 	}
-}
-
-// warnOfHosts warns once, of the first cell.
-func (f *fold) warnOfHosts(hosts []string, cell Cell) {
-	if len(hosts) == 0 || f.hosts {
-		return
-	}
-	f.hosts = true
-	f.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
-		"in %v the calls went to %s. Give each server a name (chaoshttp.Options.Name).", cell,
-		strings.Join(hosts, " and ")))
-}
-
-// finish makes the report of what was added. cancelled reports whether the context of the
-// run ended. like has what the cells of a file do not say of copies; nil: they say all.
-func (f *fold) finish(cancelled bool, like *Report) (*Report, error) {
-	r := f.report
-	r.Cancelled = cancelled
-	r.Coverage = f.coverage.rows(len(r.Faults) > 0 && !cancelled && !r.Filtered && r.Dropped == 0)
-	r.Judges = ofOneJudge(r.Judges)
-	var tallies []*fieldTally
-	for _, s := range f.scenarios {
-		tallies = append(tallies, applying(s.fields)...)
-		r.Repeats = append(r.Repeats, s.runs.repeats(s.Name))
-	}
-	if like != nil {
-		if err := like.state(tallies, true); err != nil {
-			return r, err
-		}
-	}
-	err := r.judge(tallies)
-	if chaos, problem := f.chaos.score(r.SharedObservations); problem == nil { // the score above has it too
-		r.Chaos = chaos
-	}
-	if errors.Is(err, scoring.ErrNoDecidedCell) {
-		return r, nil // the verdict says so: inconclusive
-	}
-	return r, err
 }
 
 // A chaosTally counts the cells under rules for [Report.Chaos], one after the other in the
@@ -264,63 +258,31 @@ func newChaosTally(scenarios []*foldScenario) *chaosTally {
 	return t
 }
 
-// numberQuestions gives each scenario the numbers of what its invariants ask: prompts and the
-// source of worlds. Equal numbers are equal questions, and none are 0 alone.
-func (e *engine) numberQuestions() (all [][]int) {
-	type question struct {
-		source  *worldSource
-		prompts string
-	}
-	numbers, questions := map[*promptList]int{}, map[question]int{}
-	for _, s := range e.scenarios {
-		var own []int
-		for _, p := range s.invariants {
-			n, known := numbers[p.list]
-			if !known {
-				q := question{p.list.source, fmt.Sprintf("%q", p.list.prompts)}
-				if n, known = questions[q]; !known {
-					n = len(questions)
-					questions[q] = n
-				}
-				numbers[p.list] = n
-			}
-			own = append(own, n)
-		}
-		all = append(all, own)
-	}
-	return all
-}
-
-// add adds a cell. A nil tally, that of a sequential run, and one without rules count nothing.
-func (t *chaosTally) add(r *CellReport, s *foldScenario, at int) {
+// add adds a cell. A nil tally, that of a sequential run, and one without rules count nothing. A
+// prompt that was rewritten is no fault of a rule.
+func (t *chaosTally) add(c *CellReport, s *foldScenario, at int) {
 	if t == nil || !t.ruled {
 		return
 	}
-	key := twin{s.question(at), r.Cell.Invariant, r.Cell.Trial}
+	key := twin{s.question(at), c.Cell.Invariant, c.Cell.Trial}
+	own := c.scored(s)
+	if c.Delivered == c.Rewritten && (own.State == Held || own.State == Broken) {
+		own.State, own.Violated, own.Delivered = Undelivered, own.State == Broken, 0
+	}
 	switch {
 	case s.calm():
-		if r.State == Broken || r.State == Inconclusive && t.calm[key] != Broken {
-			t.calm[key] = r.State
+		if c.State == Broken || c.State == Inconclusive && t.calm[key] != Broken {
+			t.calm[key] = c.State
 		}
 	case len(s.Rules) == 0:
 	case s.index < t.lastCalm:
 		if t.waiting[key] == nil {
 			t.waiting[key] = map[scoring.Cell]int{}
 		}
-		t.waiting[key][r.underRules(s)]++
+		t.waiting[key][own]++
 	default:
-		t.count(r.underRules(s), 1, t.calm[key])
+		t.count(own, 1, t.calm[key])
 	}
-}
-
-// underRules is the cell as the chaos score counts it. A prompt that was rewritten is no
-// fault of a rule.
-func (r *CellReport) underRules(s *foldScenario) scoring.Cell {
-	c := r.scored(s)
-	if r.Delivered == r.Rewritten && (c.State == Held || c.State == Broken) {
-		c.State, c.Violated, c.Delivered = Undelivered, c.State == Broken, 0
-	}
-	return c
 }
 
 // count counts n equal cells whose calm twin is in a state; NotRun: it held, or there is

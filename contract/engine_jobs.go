@@ -20,29 +20,23 @@ type job struct {
 	scenario   *compiledScenario
 	trial      int
 	invariants []*compiledInvariant
-	at         int // of the first invariant among those of the scenario
+	first      int // the place of the first invariant among those of the scenario
 }
 
 func (j job) cell(p *compiledInvariant) Cell { return Cell{j.scenario.Name, p.Name, j.trial} }
 
 func (j job) shared() bool { return j.scenario.source.shared() }
 
-// jobs yields the jobs of the sources that of selects, in the order of [Matrix.Cells],
-// each with its number among the jobs of all. Each is made when it is taken, because all
-// of them may not fit in memory.
-func (e *engine) jobs(of func(*worldSource) bool) iter.Seq2[int, job] {
+// jobs yields the jobs in the order of [Matrix.Cells], with their numbers. Each is made when it is
+// taken, because all of them may not fit in memory.
+func (e *engine) jobs() iter.Seq2[int, job] {
 	return func(yield func(int, job) bool) {
 		number := 0
 		for _, s := range e.scenarios {
 			first := slices.Collect(e.firstJobs(s))
-			if !of(s.source) {
-				number += e.m.trials() * len(first)
-				continue
-			}
 			for trial := 1; trial <= e.m.trials(); trial++ {
 				for _, j := range first {
-					j.trial = trial
-					if !yield(number, j) {
+					if j.trial = trial; !yield(number, j) {
 						return
 					}
 					number++
@@ -59,12 +53,12 @@ func (e *engine) firstJobs(s *compiledScenario) iter.Seq[job] {
 		size = max(len(s.invariants), 1)
 	}
 	return func(yield func(job) bool) {
-		at := 0
+		first := 0
 		for invariants := range slices.Chunk(s.invariants, size) {
-			if !yield(job{s, 1, invariants, at}) {
+			if !yield(job{s, 1, invariants, first}) {
 				return
 			}
-			at += len(invariants)
+			first += len(invariants)
 		}
 	}
 }
@@ -98,81 +92,6 @@ func (e *engine) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// A queue has the jobs in the shared world, which run one at a time, or the others.
-type queue struct {
-	take   func() (int, job, bool)
-	number int // of the first job, which is next
-	next   job
-	more   bool // there is such a job
-	busy   bool // a job in the shared world runs
-}
-
-// newQueues returns the queues of a matrix. stop ends them.
-func (e *engine) newQueues() (queues []*queue, stop func()) {
-	var stops []func()
-	for _, shared := range []bool{true, false} {
-		of := func(s *worldSource) bool { return s.shared() == shared }
-		if !slices.ContainsFunc(e.sources, of) {
-			continue
-		}
-		take, end := iter.Pull2(e.jobs(of))
-		q := &queue{take: take}
-		q.advance()
-		queues, stops = append(queues, q), append(stops, end)
-	}
-	return queues, func() {
-		for _, end := range stops {
-			end()
-		}
-	}
-}
-
-func (q *queue) advance() { q.number, q.next, q.more = q.take() }
-
-// window is the number of jobs, times the number of workers, that may be ahead of
-// the slowest. It bounds the reports that wait for a slow cell.
-const window = 64
-
-// takeJob returns the first job that may run now. ok is false if the worker has nothing
-// more to do: of the jobs in the shared world the worker that does one does all others.
-func (c *collector) takeJob(ctx context.Context) (number int, j job, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for {
-		var first *queue
-		for _, q := range c.queues {
-			if q.more && !q.busy && (first == nil || q.number < first.number) {
-				first = q
-			}
-		}
-		switch {
-		case first == nil && c.rounds != nil && !c.rounds.over && !c.cancelled:
-			c.moved.Wait() // for the last jobs of the round
-			continue
-		case first == nil:
-			return 0, job{}, false
-		case first.number >= c.next+window*c.workers:
-			c.moved.Wait()
-			continue
-		case ctx.Err() != nil:
-			c.cancelled = true
-			c.moved.Broadcast()
-			return 0, job{}, false
-		}
-		number, j = first.number, first.next
-		first.busy = j.shared()
-		first.advance()
-		return number, j, true
-	}
-}
-
-// free lets the next job in the shared world begin; c.mu is held.
-func (c *collector) free(s *compiledScenario) {
-	if s.source.shared() {
-		c.queues[0].busy = false
-	}
-}
-
 // roundSize is the number of trials of a round with a budget.
 const roundSize = 16
 
@@ -180,19 +99,18 @@ const roundSize = 16
 // outcomes of those before. So the jobs do not depend on the workers.
 type rounds struct {
 	engine *engine
-	open   []*unit
+	open   []*candidate
 	begun  time.Time
 	spent  struct {
 		trials int
 		cost   float64
 	}
-	why  string // why no further round begins; "": no limit was reached
-	over bool   // no further round begins
+	why string // why no further round begins; "": no limit was reached
 }
 
-// A unit is what takes a trial at a time: a field, or with ShareObservations all fields of
+// A candidate is what takes a trial at a time: a field, or with ShareObservations all fields of
 // a scenario.
-type unit struct {
+type candidate struct {
 	job    job // its next trial
 	fields []*fieldTally
 	weight int // of the most severe open field
@@ -203,7 +121,7 @@ func (c *collector) newRounds() *rounds {
 	for _, s := range c.engine.scenarios {
 		for j := range c.engine.firstJobs(s) {
 			all := c.fold.scenarios[s.index].fields
-			r.open = append(r.open, &unit{job: j, fields: all[j.at : j.at+len(j.invariants)]})
+			r.open = append(r.open, &candidate{job: j, fields: all[j.first : j.first+len(j.invariants)]})
 		}
 	}
 	return r
@@ -211,7 +129,7 @@ func (c *collector) newRounds() *rounds {
 
 // plan returns the jobs of the next round; none when there is none.
 func (r *rounds) plan() (jobs []job) {
-	r.open = slices.DeleteFunc(r.open, func(u *unit) bool { return !u.isOpen() })
+	r.open = slices.DeleteFunc(r.open, func(u *candidate) bool { return !u.isOpen() })
 	budget := &r.engine.o.Budget
 	most := math.MaxInt
 	if budget.set() {
@@ -219,8 +137,7 @@ func (r *rounds) plan() (jobs []job) {
 		if budget.Trials > 0 {
 			most = min(most, budget.Trials-r.spent.trials)
 		}
-		r.limit(budget)
-		if r.over {
+		if r.limit(budget); r.why != "" {
 			return nil
 		}
 		r.prioritise()
@@ -238,11 +155,10 @@ func (r *rounds) plan() (jobs []job) {
 			break
 		}
 	}
-	r.over = len(jobs) == 0
 	return jobs
 }
 
-// limit ends the rounds when a limit is reached.
+// limit notes which limit is reached.
 func (r *rounds) limit(b *Budget) {
 	switch {
 	case r.why != "": // the cost is not known
@@ -253,7 +169,6 @@ func (r *rounds) limit(b *Budget) {
 	case b.Cost > 0 && r.spent.cost >= b.Cost:
 		r.why = fmt.Sprintf("the budget of %s is spent: the cost was %s", text.Cost(b.Cost), text.Cost(r.spent.cost))
 	}
-	r.over = r.why != "" || len(r.open) == 0
 }
 
 // afford is about how many trials the budget still pays for.
@@ -271,18 +186,18 @@ func (r *rounds) afford(b *Budget) float64 {
 // prioritise sorts the units by weight ÷ expected further trials, the greatest first, and
 // equal ones in the order of the matrix.
 func (r *rounds) prioritise() {
-	worth := make(map[*unit]float64, len(r.open))
+	worth := make(map[*candidate]float64, len(r.open))
 	for _, u := range r.open {
 		worth[u] = float64(u.weight) / u.expected()
 	}
-	slices.SortStableFunc(r.open, func(a, b *unit) int {
+	slices.SortStableFunc(r.open, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a.job.scenario.index, b.job.scenario.index),
-			cmp.Compare(a.job.at, b.job.at))
+			cmp.Compare(a.job.first, b.job.first))
 	})
 }
 
 // isOpen reports whether the unit needs a trial, and finds its weight.
-func (u *unit) isOpen() bool {
+func (u *candidate) isOpen() bool {
 	u.weight = 0
 	for _, f := range u.fields {
 		if f.decision() == stats.Open && f.left() > 0 {
@@ -293,7 +208,7 @@ func (u *unit) isOpen() bool {
 }
 
 // needed is a number of trials that are needed whatever their outcomes.
-func (u *unit) needed(most int) (n int) {
+func (u *candidate) needed(most int) (n int) {
 	for _, f := range u.fields {
 		n = max(n, f.needed(most))
 	}
@@ -301,7 +216,7 @@ func (u *unit) needed(most int) (n int) {
 }
 
 // expected is about how many further trials decide all fields.
-func (u *unit) expected() (n float64) {
+func (u *candidate) expected() (n float64) {
 	for _, f := range u.fields {
 		if f.decision() == stats.Open {
 			n = max(n, f.expected())
@@ -310,29 +225,26 @@ func (u *unit) expected() (n float64) {
 	return max(1, n)
 }
 
-// nextRound begins a round if the one before has ended; c.mu is held.
-func (c *collector) nextRound() {
-	if c.rounds == nil || c.rounds.over || c.next < c.planned {
-		return
-	}
-	jobs := c.rounds.plan()
-	c.queues = nil
-	for _, shared := range []bool{true, false} {
-		i, first := 0, c.planned
-		q := &queue{take: func() (int, job, bool) {
-			for ; i < len(jobs); i++ {
-				if jobs[i].shared() == shared {
-					i++
-					return first + i - 1, jobs[i-1], true
-				}
+// jobsOfRounds yields the jobs of one round after the other, with their numbers.
+func (c *collector) jobsOfRounds() iter.Seq2[int, job] {
+	return func(yield func(int, job) bool) {
+		for number := 0; ; {
+			c.mu.Lock()
+			jobs := c.rounds.plan()
+			c.mu.Unlock()
+			if len(jobs) == 0 {
+				return
 			}
-			return 0, job{}, false
-		}}
-		if q.advance(); q.more {
-			c.queues = append(c.queues, q)
+			for _, j := range jobs {
+				if !yield(number, j) {
+					return
+				}
+				number++
+			}
+			_ = c.ahead.Acquire(context.Background(), c.most) // when all of the round have ended; they end with the run
+			c.ahead.Release(c.most)
 		}
 	}
-	c.planned += len(jobs)
 }
 
 // spend counts what a job cost; c.mu is held.
@@ -373,25 +285,12 @@ func (c *collector) endRounds() {
 	if c.rounds == nil {
 		return
 	}
-	order := make([]int, len(c.cells))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return c.places[a].compare(c.places[b]) })
-	cells := make([]CellReport, len(order))
+	cells := make([]CellReport, len(c.cells))
 	c.fold = newFold(c.fold.head, func(string) {}) // all warnings were given
-	for i, from := range order {
+	for i, from := range inOrder(c.places) {
 		cells[i] = c.cells[from]
-		at := c.places[from]
-		c.fold.add(c.fold.scenarios[at.scenario], at.invariant, &cells[i])
+		place := c.places[from]
+		c.fold.add(c.fold.scenarios[place.scenario], place.invariant, &cells[i])
 	}
 	c.cells = cells
-}
-
-// A cellPlace is where a cell stands in the matrix.
-type cellPlace struct{ scenario, trial, invariant int }
-
-func (p cellPlace) compare(q cellPlace) int {
-	return cmp.Or(cmp.Compare(p.scenario, q.scenario), cmp.Compare(p.trial, q.trial),
-		cmp.Compare(p.invariant, q.invariant))
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -59,13 +60,13 @@ func (w *worker) between(ctx context.Context, q *inquiry, o *Observation) bool {
 		return false
 	}
 	left := time.Until(w.due)
-	w.ask(ctx, q, o)
+	w.askInvariant(ctx, q, o)
 	w.watch(left)
 	return !q.over
 }
 
-// ask runs the check on one observation, under the watchdog.
-func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
+// askInvariant runs the check on one observation, under the watchdog.
+func (w *worker) askInvariant(ctx context.Context, q *inquiry, o *Observation) {
 	limit := w.engine.watchdog()
 	w.watch(limit)
 	defer w.watchdog.Stop()
@@ -145,7 +146,7 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) fin
 // yet, and returns the ruling on the cell.
 func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 	for q.asked < len(s.observations) && !q.over && !s.cancelled {
-		w.ask(ctx, q, s.observations[q.asked])
+		w.askInvariant(ctx, q, s.observations[q.asked])
 	}
 	r := q.ruling
 	if q.absent && !q.over { // what else was undecided may follow from the faults that are not asked about
@@ -194,8 +195,8 @@ func (s *run) whyUndelivered(scenario *compiledScenario) string {
 	calls, note := 0, ""
 	for _, o := range s.observations {
 		calls += len(o.Events)
-		for _, e := range o.Events {
-			note = cmp.Or(note, e.Note)
+		for i := range o.Events {
+			note = cmp.Or(note, o.Events[i].Note)
 		}
 	}
 	switch {
@@ -203,10 +204,12 @@ func (s *run) whyUndelivered(scenario *compiledScenario) string {
 		return "Rewrite changed no prompt"
 	case scenario.Rewrite != nil:
 		return "Rewrite changed no prompt, and no rule's fault changed anything"
-	case s.undelivered > 0 && note != "":
-		return fmt.Sprintf("%d injected and changed nothing (%s)", s.undelivered, note)
 	case s.undelivered > 0:
-		return fmt.Sprintf("%d injected and changed nothing", s.undelivered)
+		why := fmt.Sprintf("%d injected and changed nothing", s.undelivered)
+		if note != "" {
+			why += " (" + note + ")"
+		}
+		return why
 	case calls == 0:
 		return "the agent made no call"
 	}
@@ -235,61 +238,52 @@ type judgeQuestion struct {
 }
 
 // add counts what judges ruled in a cell.
-func (t judgeTally) add(rep *Report, cell Cell, judged []judging.Note) {
-	invariant := cell.Invariant
+func (t judgeTally) add(r *Report, cell Cell, judged []judging.Note) {
 	for _, n := range judged {
-		i := slices.IndexFunc(rep.Judges, func(s scoring.JudgeScore) bool {
-			return s.Invariant == invariant && s.Judge == n.Judge && s.Version == n.Version
+		i := slices.IndexFunc(r.Judges, func(s scoring.JudgeScore) bool {
+			return s.Invariant == cell.Invariant && s.Judge == n.Judge && s.Version == n.Version
 		})
 		if i < 0 {
-			i = len(rep.Judges)
-			rep.Judges = append(rep.Judges,
-				scoring.JudgeScore{Invariant: invariant, Judge: n.Judge, Version: n.Version, Decide: n.Decide})
+			i = len(r.Judges)
+			r.Judges = append(r.Judges,
+				scoring.JudgeScore{Invariant: cell.Invariant, Judge: n.Judge, Version: n.Version, Decide: n.Decide})
 		}
-		s := &rep.Judges[i]
+		s := &r.Judges[i]
 		add(&s.Asked, 1)
-		own := ofScenario(s, cell.Scenario, n.Outcome)
+		add(&s.Calls, n.Calls)
+		add(&s.Malformed, n.Malformed)
+		add(&s.Disputed, asInt(n.Dissent > 0))
+		add(&s.Cached, asInt(n.Cached))
+		s.Cost = min(s.Cost+n.Cost, math.MaxFloat64)
+		if n.Outcome == judging.Failed { // which is no ruling
+			add(&s.Failed, 1)
+			continue
+		}
+		own, ruled := ofScenario(s, cell.Scenario), bothRulings{}
 		switch n.Outcome {
 		case judging.Held:
 			add(&s.Held, 1)
 			add(&own.Held, 1)
+			ruled.held = true
 		case judging.Broken:
 			add(&s.Broken, 1)
 			add(&own.Broken, 1)
-		case judging.Unsure:
+			ruled.broken = true
+		default:
 			add(&s.Unsure, 1)
 			add(&own.Unsure, 1)
-		case judging.Failed:
-			add(&s.Failed, 1)
+			continue
 		}
-		if q := (judgeQuestion{i, n.Question}); n.Outcome == judging.Held || n.Outcome == judging.Broken {
-			before := t[q]
-			after := bothRulings{before.held || n.Outcome == judging.Held, before.broken || n.Outcome == judging.Broken}
-			t[q] = after
-			switch {
-			case before == bothRulings{}:
-				add(&s.Distinct, 1)
-			case after != before:
-				add(&s.Contradicted, 1)
-			}
-		}
-		add(&s.Calls, n.Calls)
-		add(&s.Malformed, n.Malformed)
-		if n.Dissent > 0 {
-			add(&s.Disputed, 1)
-		}
-		if n.Cached {
-			add(&s.Cached, 1)
-		}
-		s.Cost = min(s.Cost+n.Cost, math.MaxFloat64)
+		q := judgeQuestion{i, n.Question}
+		before := t[q]
+		t[q] = bothRulings{before.held || ruled.held, before.broken || ruled.broken}
+		add(&s.Distinct, asInt(before == bothRulings{}))
+		add(&s.Contradicted, asInt(before != bothRulings{} && t[q] != before))
 	}
 }
 
-// ofScenario is what the judge ruled in a scenario. A failure is no ruling.
-func ofScenario(s *scoring.JudgeScore, scenario string, o judging.Outcome) *scoring.JudgeScenario {
-	if o == judging.Failed {
-		return nil
-	}
+// ofScenario is what the judge ruled in a scenario.
+func ofScenario(s *scoring.JudgeScore, scenario string) *scoring.JudgeScenario {
 	// Cells come by scenario, so it is most often the last.
 	for i := len(s.Scenarios) - 1; i >= 0; i-- {
 		if s.Scenarios[i].Scenario == scenario {
@@ -302,29 +296,92 @@ func ofScenario(s *scoring.JudgeScore, scenario string, o judging.Outcome) *scor
 
 // ofOneJudge adds failures that do not say whose they are, such as panics, to the judge that
 // the invariant asked besides, if that is one.
-func ofOneJudge(judges []scoring.JudgeScore) []scoring.JudgeScore {
-	for i := 0; i < len(judges); i++ {
-		lost := judges[i]
-		if lost.Judge != "" || lost.Version != "" || lost.Failed < lost.Asked {
-			continue
+func ofOneJudge(judges []scoring.JudgeScore) (all []scoring.JudgeScore) {
+	nameless := func(s *scoring.JudgeScore) bool { return s.Judge == "" && s.Version == "" && s.Failed == s.Asked }
+	named := map[string][]int{} // by invariant, in judges
+	for i := range judges {
+		if !nameless(&judges[i]) {
+			named[judges[i].Invariant] = append(named[judges[i].Invariant], i)
 		}
-		of, n := -1, 0
-		for k := range judges {
-			if k != i && judges[k].Invariant == lost.Invariant {
-				of, n = k, n+1
+	}
+	for i := range judges {
+		if lost := &judges[i]; nameless(lost) && len(named[lost.Invariant]) == 1 {
+			s := &judges[named[lost.Invariant][0]]
+			add(&s.Asked, lost.Asked)
+			add(&s.Failed, lost.Failed)
+			s.Cost = min(s.Cost+lost.Cost, math.MaxFloat64)
+		}
+	}
+	for i := range judges {
+		if lost := &judges[i]; !nameless(lost) || len(named[lost.Invariant]) != 1 {
+			all = append(all, *lost)
+		}
+	}
+	return all
+}
+
+// assignGoals gives each scenario the goals that its cells may reach.
+func (e *engine) assignGoals() {
+	e.goalsLeft = make([]atomic.Bool, len(e.m.Goals))
+	for i, g := range e.m.Goals {
+		for _, s := range e.scenarios {
+			if len(g.Scenarios) == 0 || slices.Contains(g.Scenarios, s.Name) {
+				s.goals = append(s.goals, i)
 			}
 		}
-		if n != 1 {
-			continue
-		}
-		s := &judges[of]
-		for _, count := range [][2]*int{{&s.Asked, &lost.Asked}, {&s.Failed, &lost.Failed}, {&s.Calls, &lost.Calls},
-			{&s.Malformed, &lost.Malformed}, {&s.Disputed, &lost.Disputed}, {&s.Cached, &lost.Cached}} {
-			add(count[0], *count[1])
-		}
-		s.Cost = min(s.Cost+lost.Cost, math.MaxFloat64)
-		judges = slices.Delete(judges, i, i+1)
-		i--
 	}
-	return judges
+}
+
+// askGoals asks the goals of a scenario about a run. A run in which an injection point
+// refused a call shows nothing of the agent.
+func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalNote) {
+	if len(s.goals) == 0 || len(r.all) == 0 || r.cancelled || r.refused != nil {
+		return nil
+	}
+	observations := make([]Observation, len(r.observations)) // copies: a function may be left behind with them
+	for i, o := range r.observations {
+		observations[i] = *o
+	}
+	limit := w.engine.watchdog()
+	for _, goal := range s.goals {
+		if w.engine.goalsLeft[goal].Load() {
+			continue // else each run would wait as long
+		}
+		reached := false
+		ended := w.checkCaller.Aside(limit, func() {
+			for k := range observations {
+				if w.engine.m.Goals[goal].Reached(&observations[k]) {
+					reached = true
+					return
+				}
+			}
+		})
+		f := goalNote{Goal: goal, Failed: whyAside(ended, limit)}
+		if ended.Left {
+			w.engine.goalsLeft[goal].Store(true)
+		} else {
+			f.Reached = reached // else it may still be written
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// newCaller returns a loop for user code, whose Goexit is [ErrFailNow].
+func newCaller() usercode.Loop { return usercode.Loop{Exited: ErrFailNow} }
+
+// callAside runs user code that has no context, under a watchdog of its own. It
+// returns what went wrong, or "".
+func callAside(c *usercode.Loop, limit time.Duration, fn func()) (why string) {
+	return whyAside(c.Aside(limit, fn), limit)
+}
+
+func whyAside(e usercode.Ending, limit time.Duration) string {
+	switch {
+	case e.Left:
+		return fmt.Sprintf("it did not return within %v", limit)
+	case e.Err != nil:
+		return e.Err.Error()
+	}
+	return ""
 }

@@ -1,10 +1,13 @@
 package contract
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -302,4 +305,146 @@ func (c *coverage) rows(all bool) (rows []CoverCount) {
 
 func compareCover(a, b CoverCount) int {
 	return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Try, b.Try))
+}
+
+// plus adds two durations that are not negative.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// add adds to a count.
+func add(count *int, n int) {
+	if *count > math.MaxInt-n {
+		*count = math.MaxInt
+		return
+	}
+	*count += n
+}
+
+// toInt makes an int of a counter.
+func toInt(n uint64) int { return int(min(n, math.MaxInt)) }
+
+// reachedAgent reports whether some delivered fault is known to have reached the
+// agent itself. A fault on a call that a tool made reaches it if each call around
+// that one passes the outcome on. Otherwise the tool recovered, or turned it into
+// something that cannot be distinguished from a result of the tool's own.
+func reachedAgent(observations []*Observation) bool {
+	within := map[string][]*chaos.Event{} // calls by target: those that others may be in
+	var open []*chaos.Event               // delivered, on calls that other calls made
+	for _, o := range observations {
+		for i := range o.Events {
+			e := &o.Events[i]
+			within[e.Target] = append(within[e.Target], e)
+			switch {
+			case !e.Delivered:
+			case e.Caller == "":
+				return true
+			default:
+				open = append(open, e)
+			}
+		}
+	}
+	seen := map[*chaos.Event]bool{}
+	for len(open) > 0 {
+		e := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, around := range within[e.Caller] {
+			switch {
+			case seen[around] || !passesOn(around, e):
+			case around.Caller == "":
+				return true
+			default:
+				seen[around] = true
+				open = append(open, around)
+			}
+		}
+	}
+	return false
+}
+
+// passesOn reports whether one call lasted around another and let its outcome
+// through: the injected error, the wait, or the very result.
+func passesOn(around, e *chaos.Event) bool {
+	switch {
+	case around == e || around.Start > e.Start || around.End < e.End:
+		return false
+	case e.Outcome == chaos.OutcomeInjected, e.Outcome == chaos.OutcomePanicked, e.Outcome == chaos.OutcomeOpen:
+		return around.Outcome == e.Outcome
+	}
+	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
+}
+
+// mostMet bounds what is remembered of a field or scenario, since faults that chance draws may be
+// others in each trial. What a later trial meets anew is taken for no copy.
+const mostMet = 4096
+
+// alikeRuns are the runs of a scenario, in groups of equal ones.
+type alikeRuns struct {
+	groups map[uint64]*alikeGroup // by their hash
+	last   []*alikeGroup          // the latest, with which new runs are compared
+	unlike bool                   // the agent was seen to differ
+	count  RepeatCount
+}
+
+type alikeGroup struct {
+	first   Cell
+	prompts uint64
+	calls   callHashes
+	runs    int
+}
+
+// ran takes the run of a cell. One that ended before its time shows less than others.
+func (a *alikeRuns) ran(c *CellReport, r *runNotes) {
+	g := a.groups[r.Copy]
+	switch {
+	case c.State == NotRun, c.State == Inconclusive, g == nil && len(a.groups) == mostMet:
+		return
+	case g == nil:
+		const mostLast = 64
+		g = &alikeGroup{first: c.Cell, prompts: r.Prompts, calls: r.Calls}
+		a.compare(g)
+		if a.groups == nil {
+			a.groups = map[uint64]*alikeGroup{}
+		}
+		a.groups[r.Copy] = g
+		if a.last = append(a.last, g); len(a.last) > mostLast {
+			a.last = a.last[1:]
+		}
+	case c.Delivered > 0:
+		add(&a.count.Runs, 1)
+	}
+	g.runs++
+}
+
+// compare compares a run with others that it is not equal to.
+func (a *alikeRuns) compare(g *alikeGroup) {
+	for _, other := range a.last {
+		sameTrial := other.first.Trial == g.first.Trial
+		if other.prompts != g.prompts || a.unlike && (!sameTrial || a.count.Differ != "") ||
+			!sameWhereBoth(other.calls, g.calls) {
+			continue
+		}
+		if a.unlike = true; sameTrial {
+			a.count.Differ = fmt.Sprintf("the runs of %v and %v met the same faults, and the agent did not do the same",
+				other.first, g.first)
+		}
+	}
+}
+
+// repeats is what the runs show, for a report.
+func (a *alikeRuns) repeats(scenario string) RepeatCount {
+	n := a.count
+	n.Scenario, n.Groups = scenario, len(a.groups)
+	for _, g := range a.groups {
+		if n.Alike == 0 || g.runs < n.Alike {
+			n.Alike = g.runs
+		}
+	}
+	if a.unlike {
+		n.Alike = 0
+	}
+	return n
 }

@@ -213,7 +213,7 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 		e.o = *o
 	}
 	if forRunner {
-		e.o.Harness.Rerun = nil
+		e.o.Harness.Rerun = ""
 	}
 	if d := e.o.Harness.Deadline; !d.IsZero() {
 		e.reserve = min(time.Until(d)/reservedShare, reservedMost)
@@ -234,30 +234,9 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 	return e, nil
 }
 
-func (o *RunOptions) check() error {
-	p := fields.List()
-	if o.Workers < 0 {
-		p.Wrong("RunOptions.Workers", o.Workers, "1 or more, or 0 for GOMAXPROCS")
-	}
-	if o.AllowInconclusive < 0 {
-		p.Wrong("RunOptions.AllowInconclusive", o.AllowInconclusive, "0 or more")
-	}
-	if o.Watchdog < 0 {
-		p.Wrong("RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes")
-	}
-	if o.Gather&^(NeedState|NeedResults|NeedCalm) != 0 {
-		p.Wrong("RunOptions.Gather", uint8(o.Gather), "a combination of NeedState, NeedResults and NeedCalm")
-	}
-	o.Budget.check(p, o.Sequential)
-	if o.Keep > KeepCounts {
-		p.Wrong("RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts")
-	}
-	return p.Err()
-}
-
 // asksAll reports whether a run sends all its prompts, also after an invariant broke:
 // others may be judged by it too.
-func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations || e.m.AskAll }
+func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations }
 
 // A compiledInvariant is an invariant with its list of prompts in a scenario.
 type compiledInvariant struct {

@@ -45,45 +45,39 @@ func (e *engine) newRuleLinter() *ruleLinter {
 	return &ruleLinter{engine: e, never: map[ruleKey]bool{}}
 }
 
-// lintRules warns of what is wrong with the rules, whatever the agent does.
+// lintRules warns of what is wrong with the rules, whatever the agent does. What the targets
+// are is known only with StrictPoints.
 func (l *ruleLinter) lintRules(ctx context.Context) {
 	for _, s := range l.engine.scenarios {
 		if len(s.Rules) == 0 || ctx.Err() != nil {
 			continue
 		}
+		var o *lint.Options
+		if l.engine.m.StrictPoints {
+			o = &lint.Options{Targets: s.source.known}
+		}
 		var found []lint.Finding
-		if !l.ask(s, func() { found = lint.Plan(s.plan, l.options(s)) }) {
+		if !l.examine(s, func() { found = lint.Plan(s.plan, o) }) {
 			return
 		}
 		for _, f := range found {
-			if f.Code == lint.Never {
-				l.never[ruleKey{s.Name, f.Rule}] = true
-			}
+			l.never[ruleKey{s.Name, f.Rule}] = l.never[ruleKey{s.Name, f.Rule}] || f.Code == lint.Never
 			l.finding(fmt.Sprintf("Rule %s of scenario %s: %s.", f.Rule, s.Name, f.Message))
 		}
 	}
 }
 
-// options has the known targets only if there are no others.
-func (l *ruleLinter) options(s *compiledScenario) *lint.Options {
-	if !l.engine.m.StrictPoints {
-		return nil
-	}
-	return &lint.Options{Targets: s.source.known}
-}
-
-// ask runs fn under the watchdog. It returns false if fn failed; nothing is asked
+// examine runs fn under the watchdog. It returns false if fn failed; nothing is asked
 // after that.
-func (l *ruleLinter) ask(s *compiledScenario, fn func()) bool {
+func (l *ruleLinter) examine(s *compiledScenario, fn func()) bool {
 	if l.failed {
 		return false
 	}
 	if why := callAside(&l.caller, l.engine.watchdog(), fn); why != "" {
 		l.failed = true
 		l.engine.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
-		return false
 	}
-	return true
+	return !l.failed
 }
 
 // finding warns of one rule.
@@ -109,18 +103,9 @@ func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bo
 		maps.Copy(unmet, s.points.unmet(s.known))
 	}
 	for _, s := range l.engine.scenarios {
-		for _, r := range s.plan.Rules() {
-			if text := unmet[ruleKey{s.Name, r.Name}]; text != "" {
-				l.finding(text)
-			}
-		}
-		calls, ok := l.engine.calmRunsOf(s)
-		if !ok {
-			continue
-		}
 		rules := s.plan.Rules()
-		var idle []string
-		if !l.ask(s, func() { idle = calls.Idle(rules) }) {
+		idle := make([]string, len(rules))
+		if calls, known := l.engine.calmRunsOf(s); known && !l.examine(s, func() { idle = calls.Idle(rules) }) {
 			return
 		}
 		verb := "can never match"
@@ -130,7 +115,10 @@ func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bo
 		}
 		for i, r := range rules {
 			key := ruleKey{s.Name, r.Name}
-			if idle[i] != "" && unmet[key] == "" && r.Group == "" && !l.never[key] && !matched(s, r.Name) {
+			switch {
+			case unmet[key] != "":
+				l.finding(unmet[key])
+			case idle[i] != "" && r.Group == "" && !l.never[key] && !matched(s, r.Name):
 				l.finding(fmt.Sprintf("Rule %s of scenario %s %s: %s.", r.Name, s.Name, verb, idle[i]))
 			}
 		}
@@ -261,11 +249,10 @@ func (s *compiledScenario) hosts(in *chaos.Injector) []string {
 // reaches, and perhaps only under faults.
 type pointLearner struct {
 	mu      sync.Mutex
-	unknown []unknownTarget
-	names   []string // of points that were met, the first maxNames of them
+	unknown []unknownTarget // of rules, that matched no name so far
+	names   []string        // of points that were met, the first maxNames of them
 }
 
-// unknownTarget is a rule whose target matched no name so far.
 type unknownTarget struct {
 	key    ruleKey
 	target *glob.Glob
@@ -291,23 +278,20 @@ func (l *pointLearner) meet(observations []*Observation) {
 	if len(l.unknown) == 0 {
 		return
 	}
-	seen := make(map[string]bool)
+	seen := map[string]bool{"": true}
 	for _, o := range observations {
 		for i := range o.Events {
 			for _, name := range []string{o.Events[i].Target, o.Events[i].Alias} {
-				if name != "" && !seen[name] {
-					seen[name] = true
-					l.meetName(name)
+				if seen[name] {
+					continue
+				}
+				seen[name] = true
+				l.unknown = slices.DeleteFunc(l.unknown, func(u unknownTarget) bool { return u.target.Match(name) })
+				if len(l.names) < maxNames && !slices.Contains(l.names, name) {
+					l.names = append(l.names, name)
 				}
 			}
 		}
-	}
-}
-
-func (l *pointLearner) meetName(name string) {
-	l.unknown = slices.DeleteFunc(l.unknown, func(u unknownTarget) bool { return u.target.Match(name) })
-	if len(l.names) < maxNames && !slices.Contains(l.names, name) {
-		l.names = append(l.names, name)
 	}
 }
 
@@ -315,15 +299,15 @@ func (l *pointLearner) meetName(name string) {
 func (l *pointLearner) unmet(known []string) map[ruleKey]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	names := slices.Concat(known, l.names)
+	names := slices.Sorted(slices.Values(slices.Concat(known, l.names)))
 	sentences := make(map[ruleKey]string, len(l.unknown))
 	for _, u := range l.unknown {
-		sentence := fmt.Sprintf("Rule %s of scenario %s: the target %q matches no tool, no declared point and no point that any run called",
-			u.key.rule, u.key.scenario, u.target)
-		if name := text.Nearest(u.target.String(), slices.Sorted(slices.Values(names))); name != "" {
-			sentence += fmt.Sprintf("; the nearest name is %q", name)
+		nearest := ""
+		if name := text.Nearest(u.target.String(), names); name != "" {
+			nearest = fmt.Sprintf("; the nearest name is %q", name)
 		}
-		sentences[u.key] = sentence + "."
+		sentences[u.key] = fmt.Sprintf("Rule %s of scenario %s: the target %q matches no tool, no declared point and no point that any run called%s.",
+			u.key.rule, u.key.scenario, u.target, nearest)
 	}
 	return sentences
 }
@@ -333,44 +317,35 @@ func (l *pointLearner) unmet(known []string) map[ruleKey]string {
 // faults: no call of it succeeded, and no state changed. Such an agent may never have
 // reached its model. An agent that says "done" after its work is none of these.
 type sameness struct {
-	answers        int
-	answer, prompt string
-	calm, faulted  bool // there were such runs
-	prompts        bool // there were several
-	differ, acted  bool
+	answers       int
+	first         *Observation
+	calm, faulted bool // there were such runs
+	prompts       bool // there were several
+	over          bool // the answers differ, or the agent did something
 }
 
 // add looks at the observations of a run.
 func (s *sameness) add(observations []*Observation, dropped int) {
-	if s.differ || s.acted {
+	if s.over || len(observations) == 0 {
 		return
 	}
 	met := countDeliveries(observations).delivered > 0
-	s.faulted, s.calm = s.faulted || met, s.calm || !met && len(observations) > 0
+	s.faulted, s.calm = s.faulted || met, s.calm || !met
 	for _, o := range observations {
-		if s.answers == 0 {
-			s.answer, s.prompt = o.Response, o.Prompt
+		if s.first == nil {
+			s.first = &Observation{Prompt: o.Prompt, Response: o.Response}
 		}
 		s.answers++
-		s.prompts = s.prompts || o.Prompt != s.prompt
-		s.differ = s.differ || o.Err != nil || o.Response != s.answer
-		s.acted = s.acted || !met && (dropped > 0 || acts(o))
+		s.prompts = s.prompts || o.Prompt != s.first.Prompt
+		acted := dropped > 0 || !reflect.DeepEqual(o.Before, o.After) ||
+			slices.ContainsFunc(o.Events, func(e chaos.Event) bool { return e.Outcome == chaos.OutcomeOK })
+		s.over = s.over || o.Err != nil || o.Response != s.first.Response || !met && acted
 	}
-}
-
-// acts reports whether a call of the agent succeeded, or the world changed.
-func acts(o *Observation) bool {
-	for i := range o.Events {
-		if o.Events[i].Outcome == chaos.OutcomeOK {
-			return true
-		}
-	}
-	return !reflect.DeepEqual(o.Before, o.After)
 }
 
 // warning is what the report says of it; "": nothing.
 func (s *sameness) warning() string {
-	if s.differ || s.acted || s.answers < 2 || !s.calm || !s.faulted && !s.prompts {
+	if s.over || s.answers < 2 || !s.calm || !s.faulted && !s.prompts {
 		return ""
 	}
 	why := "whatever the prompt"
@@ -378,5 +353,5 @@ func (s *sameness) warning() string {
 		why = "with faults and without"
 	}
 	return fmt.Sprintf("All %d answers are the same, %s: %s. No call of the agent succeeded in a run without faults: it may never "+
-		"have reached its model, and what held then says nothing.", s.answers, why, text.Quote(s.answer, 80))
+		"have reached its model, and what held then says nothing.", s.answers, why, text.Quote(s.first.Response, 80))
 }

@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
 )
 
 // A worldSource is where runs get their worlds, with what is known of these worlds. All
@@ -42,7 +47,7 @@ func (s *worldSource) listOf(prompts, baselines []string) *promptList {
 	l := s.byPrompts[key]
 	if l == nil {
 		l = &promptList{source: s, prompts: prompts, baselines: baselines}
-		l.calm.making = make(chan struct{}, 1)
+		l.calm.making = semaphore.NewWeighted(1)
 		s.lists = append(s.lists, l)
 		if s.byPrompts == nil {
 			s.byPrompts = map[string]*promptList{}
@@ -204,4 +209,103 @@ func (e *engine) warnOfIdleTargets(inv *Invariant, sources []*worldSource) {
 				inv.Name, pattern))
 		}
 	}
+}
+
+// A compiledScenario is a scenario with its plan, the layers of its rules, and
+// the invariants that apply in it.
+type compiledScenario struct {
+	Scenario
+	index      int
+	source     *worldSource
+	plan       *chaos.Plan
+	tool, llm  bool // some rule, or something else that is broken, is in that layer
+	invariants []*compiledInvariant
+	counting   []string // the rules whose triggers count calls
+	rules      map[string]ruleAt
+	goals      []int // what its cells may reach, by the place in the matrix
+}
+
+func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *compiledScenario {
+	c := &compiledScenario{Scenario: s, index: index, plan: plan, counting: countingRules(plan),
+		rules: rulesAt(plan)}
+	for _, r := range plan.Rules() {
+		switch layerOf(r, points) {
+		case chaos.LayerTool:
+			c.tool = true
+		case chaos.LayerLLM:
+			c.llm = true
+		}
+	}
+	c.tool, c.llm = c.tool || s.Layer == chaos.LayerTool, c.llm || s.Layer == chaos.LayerLLM
+	return c
+}
+
+// calm reports whether nothing is broken in the scenario.
+func (s *compiledScenario) calm() bool { return !s.injects() && s.Layer == "" }
+
+// injects reports whether the scenario has faults whose delivery is known.
+func (s *compiledScenario) injects() bool { return len(s.Rules) > 0 || s.Rewrite != nil }
+
+// layerOf is the layer of a rule: Rule.Layer; else that of its fault; else that
+// of the points that its target matches. A fault of streams also applies to the
+// stream of a model, so a target that is a model's call overrides its layer.
+func layerOf(r chaos.Rule, points []string) chaos.Layer {
+	if r.Layer != "" {
+		return r.Layer
+	}
+	said, _ := descriptionOf(r.Fault)
+	layer := said.Layer
+	if layer != "" && layer != chaos.LayerStream {
+		return layer
+	}
+	if at := pointLayer(r.Target, points); at == chaos.LayerLLM || layer == "" {
+		return at
+	}
+	return layer
+}
+
+// pointLayer is the layer of what a target matches: a model if it matches a
+// declared point with the name of a model's call, a point if it matches another
+// declared point, else a tool. The name of an HTTP request needs no declaration.
+func pointLayer(target string, points []string) chaos.Layer {
+	g, err := glob.Compile(target)
+	if err != nil {
+		return chaos.LayerTool
+	}
+	layer := chaos.LayerTool
+	switch {
+	case modelapi.IsCall(target):
+		return chaos.LayerLLM
+	case strings.Contains(target, " "): // METHOD host/path
+		layer = chaos.LayerPoint
+	}
+	for _, point := range points {
+		if !g.Match(point) {
+			continue
+		}
+		if layer = chaos.LayerPoint; modelapi.IsCall(point) {
+			return chaos.LayerLLM
+		}
+	}
+	return layer
+}
+
+func (s *compiledScenario) applies(a Applies) bool {
+	switch a {
+	case ToolFaults:
+		return s.tool
+	case LLMFaults:
+		return s.llm
+	case AnyFault:
+		return !s.calm()
+	case NoFault:
+		return s.calm()
+	}
+	return true
+}
+
+// injector makes the injector of one cell. Its name does not contain the
+// invariant, so all invariants of a trial meet the same faults.
+func (s *compiledScenario) injector(trial int, o *chaos.InjectorOptions) *chaos.Injector {
+	return s.plan.Injector(s.Name+"/"+strconv.Itoa(trial), o)
 }

@@ -5,8 +5,8 @@ import "time"
 // For the tests of stack traces and of sums.
 var (
 	BubbleNumber = bubbleNumber
-	NameStrays   = nameStrays
-	NameHolders  = nameHolders
+	NameStrays   = strays
+	NameHolders  = holders
 	HeldByIO     = heldByIO
 
 	StandardLibrary = standardLibrary
@@ -30,7 +30,10 @@ func WithIOPatience(o *RunOptions, d time.Duration) *RunOptions {
 	return o
 }
 
-// HolderRows are the rows of docs/virtual-time.md that reasons refer to.
-func HolderRows() []string {
-	return []string{rowConnections, rowListeners, rowDatabases, rowIO, rowMutexes, rowComputing, rowChannels}
+// HolderRows are rows of docs/virtual-time.md that reasons refer to.
+func HolderRows() (rows []string) {
+	for _, known := range knownRows {
+		rows = append(rows, known.row)
+	}
+	return append(rows, "real I/O", "mutexes", "computations", "channels made outside")
 }

@@ -186,8 +186,6 @@ func TestWhatIOAloneHolds(t *testing.T) {
 		{"the engine works", []string{reads, "goroutine 9 [running, synctest bubble 4]:" + loopFrames}, ""},
 		{"a channel made outside", []string{reads, "goroutine 9 [chan receive, synctest bubble 4]:" + user}, ""},
 		{"a lock", []string{"goroutine 9 [sync.Mutex.Lock, synctest bubble 4]:" + user}, ""},
-		{"one of the bubble that starts a garbage collection", []string{reads, "goroutine 9 [semacquire]:" + user +
-			"\ncreated by a.org/b.Start in goroutine 8\n\t/b/f.go:7 +0x1f"}, ""},
 		{"a goroutine outside", []string{reads, "goroutine 9 [running]:" + user + "\ncreated by a.org/b.Start in goroutine 1\n\t/b/f.go:7 +0x1f"}, "8 "},
 		{"another bubble", []string{"goroutine 9 [IO wait, synctest bubble 5]:" + user}, ""},
 		{"a state that nobody knows", []string{reads, "goroutine 9 [pondering, synctest bubble 4]:" + user}, ""},

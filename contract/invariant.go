@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/enum"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -64,7 +66,8 @@ type Invariant struct {
 	Baseline string
 	// Check judges one observation. It returns nil if the invariant holds, an error
 	// that matches [ErrUndecided] if it cannot decide, [ErrDoesNotApply] if it is not to be
-	// asked of these faults, and any other error if the invariant is broken; the error says why. It must be safe for concurrent use,
+	// asked of these faults, and any other error if the invariant is broken; the error
+	// says why. It must be safe for concurrent use,
 	// and must not change the observation. Required.
 	Check func(ctx context.Context, o *Observation) error
 	// Targets are globs over the injection points whose calls Check looks for.
@@ -173,3 +176,53 @@ func (o *Observation) stateMissing() error {
 	}
 	return *o.noState
 }
+
+// A Goal is something that must be reached in at least one cell, such as that a retry
+// works under faults. A matrix in which every invariant holds says little if the
+// agent never got that far. Package contract/goal has ready-made ones.
+//
+// A goal that no cell reached makes the verdict inconclusive, unless it is Fail. So does
+// one whose function fails. Goals are not judged if cells were filtered out.
+type Goal struct {
+	_ struct{}
+	// Name appears in reports: letters, digits, '.', '_' and '-'. Required.
+	Name string
+	// Scenarios are those in whose cells the goal may be reached; none: all.
+	Scenarios []string
+	// Reached reports whether an answer reached the goal. The observation has what the
+	// invariants of its cell need and what [RunOptions.Gather] adds, but neither Baseline
+	// nor Calm. Reached must be safe for concurrent use, and must not change the
+	// observation. Required.
+	Reached func(o *Observation) bool
+	// Err is the problem that a constructor found in its arguments; Validate reports it.
+	Err error
+}
+
+// The errors of an agent that does not return, which [Observation.Err] matches.
+// Each breaks the invariants without [Invariant.JudgesErrors].
+var (
+	// ErrTimeout: the agent had not answered one second after [Matrix.Timeout], or
+	// when the watchdog's time was over.
+	ErrTimeout = errors.New("contract: the agent did not answer in time")
+	// ErrHung: without a [Matrix.Timeout], the agent had not answered after thirty days
+	// of virtual time. In real time the watchdog ends such a wait.
+	ErrHung = errors.New("contract: the agent hangs")
+	// ErrFailNow: the agent ended its goroutine, as t.FailNow does.
+	ErrFailNow = errors.New("contract: it ended its goroutine (t.FailNow or runtime.Goexit)")
+)
+
+// A FieldError is one problem of a [Matrix], such as "Invariants[2].Severity".
+// [Matrix.Validate] and [Matrix.Run] join all they find.
+type FieldError = scoring.FieldError
+
+// A PanicError is a panic of user code: of the agent in [Observation.Err], of
+// other functions in [CellReport.Why]. Value is what it panicked with, Stack that
+// of the goroutine that panicked. Its text is the value without the stack; Unwrap
+// returns the value if it is an error.
+type PanicError = usercode.PanicError
+
+var appliesNames = enum.Names[Applies]{Package: fields, Field: "Applies", Of: []string{Always: "Always",
+	ToolFaults: "ToolFaults", LLMFaults: "LLMFaults", AnyFault: "AnyFault", NoFault: "NoFault"}}
+
+// String is the name of the constant.
+func (a Applies) String() string { return appliesNames.String(a) }

@@ -50,6 +50,9 @@ type site struct {
 	hangs string
 }
 
+// mustReturn is for a function of the host, which is trusted to return.
+const mustReturn = "-"
+
 func sites(t *testing.T) []site {
 	world := func(m *contract.Matrix, change func(*contract.World)) {
 		inner := m.NewWorld
@@ -87,15 +90,11 @@ func sites(t *testing.T) []site {
 		{"Around before", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
 			inner := o.Harness.Around
 			o.Harness.Around = func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { bad.call(); inner(c, cell) }
-		}, contract.Inconclusive, "Around failed: ", "the watchdog gave up after 5m0s of real time in Around"},
+		}, contract.Inconclusive, "Around failed: ", mustReturn},
 		{"Around after", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
 			inner := o.Harness.Around
 			o.Harness.Around = func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { inner(c, cell); bad.call() }
-		}, contract.Inconclusive, "Around failed: ", "the watchdog gave up after 5m0s of real time in Around"},
-		{"Rerun", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
-			o.Keep = contract.KeepAll
-			o.Harness.Rerun = func(c contract.Cell) string { bad.call(); return c.String() }
-		}, contract.Held, "", ""},
+		}, contract.Inconclusive, "Around failed: ", mustReturn},
 		{"OnCell", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
 			o.OnCell = func(*contract.CellReport) { bad.call() }
 		}, contract.Held, "", ""},
@@ -154,6 +153,9 @@ func TestUserCodeThatDies(t *testing.T) {
 // makes short.
 func TestUserCodeThatHangs(t *testing.T) {
 	for _, s := range sites(t) {
+		if s.hangs == mustReturn {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})

@@ -2,15 +2,10 @@ package contract
 
 import (
 	"context"
-	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
 // A Matrix asks every invariant in every scenario, as many times as Trials says.
@@ -65,7 +60,8 @@ type Matrix struct {
 	Timeout time.Duration
 	// ShareObservations lets all invariants of a scenario and trial judge the same
 	// run, one per prompt list, for agents whose calls cost money. The report says
-	// so.
+	// so. All prompts are then sent; without it, a cell whose invariant broke gets no later
+	// ones: they cost money and decide nothing more.
 	ShareObservations bool
 	// KeepValues keeps the arguments and results of all calls, as JSON: the HTML page
 	// and the run file show them, the other formats do not. Without it they
@@ -73,11 +69,6 @@ type Matrix struct {
 	// shows them as they are. What calls of models said over HTTP is kept with them,
 	// redacted and bounded: see [chaos.Exchange].
 	KeepValues bool
-	// AskAll sends every prompt in every cell. Without it, a cell whose invariant
-	// broke gets no later prompts: they cost money and decide nothing more. With
-	// ShareObservations all prompts are always sent, because other invariants
-	// judge the same answers.
-	AskAll bool
 	// SkipStateProbe leaves out the probe that finds out whether a shared
 	// world without Reset remembers. The probe sends the first prompt twice,
 	// without faults, so the agent acts on it twice. If there is a calm run for a
@@ -114,9 +105,9 @@ type RunOptions struct {
 	AllowInconclusive int
 	// Watchdog limits the real time of a cell. A cell that exceeds it is
 	// inconclusive; if it does not end with its context either, it is left behind.
-	// The same limit applies to each check and to each call of OnCell and of the
-	// Harness functions. 0: five minutes; a cell in real time then also gets
-	// [Matrix.Timeout] for each prompt. [Harness.Deadline] may shorten it.
+	// The same limit applies to each check and to each call of OnCell. 0: five minutes; a cell
+	// in real time then also gets [Matrix.Timeout] for each prompt. [Harness.Deadline] may
+	// shorten it.
 	//
 	// In virtual time 0 also means that a cell is inconclusive when nothing but real I/O
 	// has kept its clock from moving for about 20 seconds. The cells in virtual time that
@@ -147,20 +138,21 @@ type RunOptions struct {
 
 // A Harness holds what the host of a run, such as package contracttest, decides
 // about each cell: where it runs, whether it runs, and how a person repeats it.
-// Each field may be nil. Its functions are called from several goroutines.
+// Its functions are called from several goroutines.
 type Harness struct {
 	_ struct{}
 	// Around is called once for each cell and runs it by calling run once, in the bubble
-	// that it passes; nil: in real time, as a cell in [Matrix.World] must be. It should
-	// return after run has returned. A cell for which it does not call run is not run.
+	// that it passes; nil: in real time, as a cell in [Matrix.World] must be. It must
+	// return, after run has returned. A cell for which it does not call run is not run.
 	// nil: run(nil).
 	Around func(c Cell, run func(Bubble) *CellReport)
 	// Calm is the bubble of the runs that are not cells: those of the first worlds, those
 	// for baselines and those of a [Runner]. Runs in [Matrix.World] are in real time. nil: all are.
 	Calm Bubble
-	// Rerun returns the command line that repeats a cell, for
-	// [CellReport.Rerun]. nil: no line.
-	Rerun func(Cell) string
+	// Rerun is the command line that repeats a cell, for [CellReport.Rerun] of cells that did not
+	// hold, with {scenario}, {invariant} and {trial} in place of what the cell has. Between ^ and $
+	// a name is written as a regular expression, as -run of go test needs it. Empty: no line.
+	Rerun string
 	// Deadline is when the host ends the process, as go test does. Cells that would take
 	// longer are given up before it, and those that have no time left are not run; they are
 	// inconclusive. A tenth of the time is kept for the report, at most 15 seconds. Zero:
@@ -184,197 +176,6 @@ const (
 	KeepNone
 	KeepCounts // not even the reports of cells: memory does not grow with their number
 )
-
-// Validate reports every problem that can be found without making a world,
-// joined: each a [*FieldError], those of rules wrapping a [*chaos.RuleError].
-func (m *Matrix) Validate() error {
-	_, err := m.compile(false)
-	return err
-}
-
-// compile checks the whole matrix and compiles its scenarios. A Runner needs no
-// scenario, and asks each invariant wherever its caller says.
-func (m *Matrix) compile(forRunner bool) ([]*compiledScenario, error) {
-	if m == nil {
-		return nil, fields.Wrong("Matrix", fielderror.Found("nil"), "a matrix")
-	}
-	p := fields.List()
-	m.checkWorld(p)
-	if len(m.Scenarios) == 0 && !forRunner {
-		p.Wrong("Scenarios", fielderror.Found("empty"), "at least one, such as Calm()")
-	}
-	if len(m.Invariants) == 0 {
-		p.Wrong("Invariants", fielderror.Found("empty"), "at least one")
-	}
-	if m.Trials < 0 {
-		p.Wrong("Trials", m.Trials, "1 or more, or 0 for 1")
-	}
-	if m.AllowInconclusive < 0 {
-		p.Wrong("AllowInconclusive", m.AllowInconclusive, "0 or more")
-	}
-	if m.Timeout < 0 {
-		p.Wrong("Timeout", m.Timeout, "a duration of 0 (none) or more")
-	}
-	scenarios := m.checkScenarios(p)
-	m.checkInvariants(p)
-	if !forRunner {
-		m.checkApplies(p, scenarios)
-	}
-	m.checkPrompts(p)
-	m.checkGoals(p)
-	m.checkSize(p)
-	return scenarios, p.Err()
-}
-
-// maxCells bounds the size of a matrix. A larger one is probably a typing error;
-// it is also the largest number of equal cells that a score counts.
-const maxCells = 1_000_000_000
-
-func (m *Matrix) checkSize(p *fielderror.List) {
-	each := int64(max(len(m.Scenarios), 1)) * int64(max(len(m.Invariants), 1)) // an int may have 32 bits
-	if most := maxCells / each; int64(m.Trials) > most {
-		p.Wrong("Trials", m.Trials,
-			fmt.Sprintf("at most %d, which with these scenarios and invariants makes a billion cells", most))
-	}
-}
-
-func (m *Matrix) checkWorld(p *fielderror.List) {
-	switch {
-	case m.NewWorld == nil && m.World == nil:
-		m.checkOwnWorlds(p)
-	case m.NewWorld != nil && m.World != nil:
-		p.Wrong("NewWorld", fielderror.Found("set, and so is World"), "exactly one of NewWorld and World")
-	case m.NewWorld != nil && m.Reset != nil:
-		p.Wrong("Reset", fielderror.Found("set beside NewWorld"), "only with World: a fresh world needs no reset")
-	case m.World != nil && m.World.Agent == nil:
-		p.Wrong("World.Agent", fielderror.Found("nil"), "an agent")
-	}
-	for i, point := range m.Points {
-		if point == "" {
-			p.Wrong(fmt.Sprintf("Points[%d]", i), "", "the name of an injection point")
-		}
-	}
-}
-
-// sharesWorld reports whether the cells of a scenario have no world of their own.
-func (m *Matrix) sharesWorld(s Scenario) bool { return m.NewWorld == nil && s.NewWorld == nil }
-
-// checkOwnWorlds checks a matrix without worlds, in which each scenario must have its own.
-func (m *Matrix) checkOwnWorlds(p *fielderror.List) {
-	if !slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return s.NewWorld != nil }) {
-		p.Wrong("NewWorld", fielderror.Found("missing, and so is World"), "exactly one of NewWorld and World")
-		return
-	}
-	for i, s := range m.Scenarios {
-		if m.sharesWorld(s) {
-			p.Wrong(fmt.Sprintf("Scenarios[%d].NewWorld", i),
-				fielderror.Found("missing, and the matrix has neither NewWorld nor World"),
-				"a function, or worlds of the matrix")
-		}
-	}
-	if m.Reset != nil {
-		p.Wrong("Reset", fielderror.Found("set without World"), "only with World: a fresh world needs no reset")
-	}
-}
-
-func (m *Matrix) checkScenarios(p *fielderror.List) []*compiledScenario {
-	scenarios := make([]*compiledScenario, 0, len(m.Scenarios))
-	seen := map[string]int{}
-	for i, s := range m.Scenarios {
-		field := fmt.Sprintf("Scenarios[%d]", i)
-		checkName(p, field+".Name", s.Name, seen, i)
-		if n := len(s.Baselines); n > 0 && n != len(s.Prompts) {
-			p.Wrong(field+".Baselines", fielderror.Found(fmt.Sprintf("a list of %d", n)),
-				fmt.Sprintf("as many as its Prompts, which are %d, or none", len(s.Prompts)))
-		}
-		if !s.Layer.Valid() {
-			p.Wrong(field+".Layer", string(s.Layer), "a layer of package chaos, or empty")
-		}
-		plan, err := chaos.NewPlan(m.Seed, s.Rules...)
-		if err != nil {
-			p.Each(field+".Rules", err)
-			continue
-		}
-		scenarios = append(scenarios, compileScenario(i, s, plan, m.Points))
-	}
-	return scenarios
-}
-
-func (m *Matrix) checkInvariants(p *fielderror.List) {
-	seen := map[string]int{}
-	for i, inv := range m.Invariants {
-		field := fmt.Sprintf("Invariants[%d]", i)
-		checkName(p, field+".Name", inv.Name, seen, i)
-		if inv.Err != nil {
-			p.Because(field, inv.Name, inv.Err, "")
-		}
-		if inv.Severity.Weight() == 0 {
-			p.Wrong(field+".Severity", inv.Severity, "Critical, High, Medium or Low")
-		}
-		if inv.Check == nil && inv.Err == nil {
-			p.Wrong(field+".Check", fielderror.Found("nil"), "a function")
-		}
-		if inv.Applies > NoFault {
-			p.Wrong(field+".Applies", uint8(inv.Applies), "Always, ToolFaults, LLMFaults, AnyFault or NoFault")
-		}
-		for k, pattern := range inv.Scenarios {
-			if _, err := glob.Compile(pattern); err != nil || pattern == "" {
-				p.Because(fmt.Sprintf("%s.Scenarios[%d]", field, k), pattern, err, "a glob of names of scenarios")
-			}
-		}
-		inv.checkRate(p, field)
-		if all := NeedBaseline | NeedState | NeedResults | NeedCalm; inv.Needs&^all != 0 {
-			p.Wrong(field+".Needs", uint8(inv.Needs),
-				"a combination of NeedBaseline, NeedState, NeedResults and NeedCalm")
-		}
-		if inv.Baseline != "" && !inv.Needs.Has(NeedBaseline) {
-			p.Wrong(field+".Baseline", inv.Baseline, "a baseline only with NeedBaseline in Needs")
-		}
-	}
-}
-
-// checkApplies checks that each invariant is asked, if all scenarios are sound.
-func (m *Matrix) checkApplies(p *fielderror.List, scenarios []*compiledScenario) {
-	if len(scenarios) != len(m.Scenarios) || len(scenarios) == 0 {
-		return
-	}
-	for _, i := range m.unasked(scenarios) {
-		field, value := "Applies", m.Invariants[i].Applies.String()
-		if len(m.Invariants[i].Scenarios) > 0 {
-			field, value = "Scenarios", strings.Join(m.Invariants[i].Scenarios, ", ")
-		}
-		p.Wrong(fmt.Sprintf("Invariants[%d].%s", i, field), value,
-			"a value that holds in at least one scenario: this invariant would never be asked")
-	}
-}
-
-func (m *Matrix) checkPrompts(p *fielderror.List) {
-	if len(m.Prompts) > 0 ||
-		!slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return len(s.Prompts) == 0 }) {
-		return
-	}
-	for _, inv := range m.Invariants {
-		if len(inv.Probes) == 0 {
-			p.Wrong("Prompts", fielderror.Found(fmt.Sprintf("empty, and invariant %q has no probes", inv.Name)),
-				"at least one, or probes in every invariant, or prompts in every scenario")
-			return
-		}
-	}
-}
-
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-
-// checkName checks a name that becomes part of a subtest's name.
-func checkName(p *fielderror.List, field, name string, seen map[string]int, i int) {
-	if !namePattern.MatchString(name) {
-		p.Wrong(field, name, "one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name")
-		return
-	}
-	if first, twice := seen[name]; twice {
-		p.Wrong(field, name, fmt.Sprintf("a name of its own: number %d has this one", first))
-	}
-	seen[name] = i
-}
 
 // An Agent is what is under test: it answers a prompt and may call tools to do
 // so. The tools are those of its [World], wrapped with the cell's faults; nil if
@@ -433,9 +234,9 @@ type Scenario struct {
 	// precedence; probes have calm runs of their own. None, or as many as Prompts.
 	Baselines []string
 	// Layer is what is broken in this scenario besides what Rules break, such as tools
-	// that answer as they did in an incident. [Invariant.Applies] takes it for that of a
-	// rule. Nothing is known of its delivery: without Rules and Rewrite no cell is
-	// undelivered. Empty: nothing else is broken.
+	// that answer as they did in an incident. [Invariant.Applies] treats it as the layer of a
+	// rule. Cells of a scenario with neither Rules nor Rewrite are then never undelivered.
+	// Empty: nothing else is broken.
 	Layer chaos.Layer
 	// Rewrite replaces each prompt and each probe when it is sent. Calm runs send the
 	// original, so a baseline is an answer to that. A prompt whose text changed counts as
@@ -453,3 +254,30 @@ func Under(name string, rules ...chaos.Rule) Scenario {
 
 // Calm returns the scenario "calm", which has no faults.
 func Calm() Scenario { return Scenario{Name: "calm"} }
+
+// A Budget limits what a sequential run spends; see [RunOptions.Sequential]. The zero
+// value is no limit. It is spent in rounds of at most 16 trials, however many workers
+// there are. In each round are the open fields with the greatest weight of their severity
+// ÷ expected further trials, and not more of them than what is left of Trials and Cost can
+// be expected to decide. When a limit is reached, no further round begins. The
+// fields that are then open say how many trials they lack, and the verdict is not Pass.
+//
+// With [Matrix.ShareObservations] a trial is that of a scenario, judged by all its
+// invariants. Calm runs are not counted.
+type Budget struct {
+	_ struct{}
+	// Trials is the most trials. Those that [Harness.Around] leaves out do not count. 0: no
+	// limit.
+	Trials int
+	// Time is the real time after which no further round begins. Two runs with the same
+	// seed may then differ. 0: no limit.
+	Time time.Duration
+	// Cost is the sum of CostOf, and of what judges cost, after which no further round
+	// begins. 0: no limit.
+	Cost float64
+	// CostOf returns the cost of a run of the agent, 0 or more, in the unit of Cost. It
+	// gets the report of the cell that was first judged on the run, one call at a time. A
+	// failure of it, or a cost that is not a number, ends the run as a limit does, with a
+	// warning. nil only without Cost.
+	CostOf func(*CellReport) float64
+}

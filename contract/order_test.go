@@ -110,7 +110,7 @@ func TestRunCellIsTheCellOfRun(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		m := flakyMatrix(t, busy)
 		m.ShareObservations = share
-		o := &contract.RunOptions{Keep: contract.KeepAll, Harness: contract.Harness{Rerun: contract.Cell.String}}
+		o := &contract.RunOptions{Keep: contract.KeepAll, Harness: contract.Harness{Rerun: "{scenario}/{invariant}/{trial}"}}
 		for _, want := range run(t, m, o).Cells {
 			got, err := m.RunCell(t.Context(), want.Cell, o)
 			require.NoError(t, err)
@@ -191,11 +191,14 @@ func TestOnCellHasAReportOfItsOwn(t *testing.T) {
 
 func TestRerunLine(t *testing.T) {
 	m := flakyMatrix(t, busy)
-	for _, c := range run(t, m, &contract.RunOptions{Harness: contract.Harness{Rerun: func(c contract.Cell) string { return "again " + c.String() }}}).Cells {
+	m.Invariants[0].Name = "a.b"
+	const pattern = "again {scenario}/{invariant}/{trial} '^{invariant}$/^{trial}$'"
+	for _, c := range run(t, m, &contract.RunOptions{Harness: contract.Harness{Rerun: pattern}}).Cells {
 		if c.State == contract.Held {
 			assert.Empty(t, c.Rerun)
 		} else {
-			assert.Equal(t, "again "+c.Cell.String(), c.Rerun)
+			name := strings.ReplaceAll(c.Cell.Invariant, ".", `\.`)
+			assert.Equal(t, fmt.Sprintf("again %v '^%s$/^%d$'", c.Cell, name, c.Cell.Trial), c.Rerun)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func TestRewriteDelivers(t *testing.T) {
 			m.Scenarios = []contract.Scenario{tc.scenario, contract.Calm()}
 		})
 		for _, all := range []bool{false, true} {
-			m.AskAll = all
+			m.ShareObservations = all
 			r := run(t, m, virtual(t))
 			c := r.Cells[0]
 			assert.Equal(t, tc.state, c.State, tc.why)

@@ -41,7 +41,7 @@ func TestPromptsAfterABrokenOneAreNotSent(t *testing.T) {
 		{"the last breaks", map[string]error{"c": errDown}, nil, all, contract.Broken, "c"},
 		{"what is undecided may yet break", map[string]error{"a": undecided, "b": errDown}, nil, all[:2], contract.Broken, "b"},
 		{"or not", map[string]error{"a": undecided}, nil, all, contract.Inconclusive, "a"},
-		{"all are asked on demand", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.AskAll = true }, all, contract.Broken, "a"},
+		{"all are asked on demand", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.ShareObservations = true }, all, contract.Broken, "a"},
 		{"and where other invariants judge the same answers", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.ShareObservations = true }, all, contract.Broken, "a"},
 	} {
 		for name, o := range map[string]*contract.RunOptions{"real time": {}, "bubbles": virtual(t)} {
@@ -181,7 +181,7 @@ func TestDeliveriesOfABrokenCellEndWithTheBreak(t *testing.T) {
 				_, _ = tellsTime(ctx, prompt, tools)
 				return prompt, nil
 			}, func(m *contract.Matrix) {
-				m.AskAll, m.Prompts = askAll, []string{"a", "b", "c"}
+				m.ShareObservations, m.Prompts = askAll, []string{"a", "b", "c"}
 				m.Scenarios = []contract.Scenario{{Name: "second", Rules: []chaos.Rule{{Target: "clock", When: ordinal(1), Fault: fails{}}}}}
 				m.Invariants = []contract.Invariant{verdicts("told", map[string]error{tc.breaks: errDown})}
 			})

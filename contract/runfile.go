@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -34,6 +37,7 @@ type runHead struct {
 	Version   int    `json:"version"`
 	Run       string `json:"run,omitempty"`   // an id; absent with Stable, and of a report without RunOptions.File
 	Build     string `json:"build,omitempty"` // of the program that ran; absent as Run is
+	Shard     string `json:"shard,omitempty"` // such as 2/8; absent: all units
 	Library   string `json:"library"`
 	Go        string `json:"go"`
 	// Facts reports whether units have what each run showed. Without it, what a report
@@ -47,13 +51,21 @@ type runHead struct {
 	Trials            int               `json:"trials"`
 	Shared            bool              `json:"shared,omitempty"`
 	Sequential        bool              `json:"sequential,omitempty"`
+	Budget            *headBudget       `json:"budget,omitempty"`
 	AllowInconclusive int               `json:"allowInconclusive,omitempty"`
 	Probed            bool              `json:"probed,omitempty"`
+	Rerun             string            `json:"rerun,omitempty"` // Harness.Rerun
 	Fingerprint       *Fingerprint      `json:"fingerprint,omitempty"`
 	Tools             map[string]string `json:"tools,omitempty"`
 	Scenarios         []headScenario    `json:"scenarios"`
 	Invariants        []headInvariant   `json:"invariants"`
 	Goals             []headGoal        `json:"goals,omitempty"`
+}
+
+type headBudget struct {
+	Trials int           `json:"trials,omitempty"`
+	Time   time.Duration `json:"timeNs,omitempty"`
+	Cost   float64       `json:"cost,omitempty"`
 }
 
 type headScenario struct {
@@ -97,10 +109,37 @@ type runUnit struct {
 	Elapsed   []int64 `json:"elapsedNs,omitempty"`
 	// Runs has an element for each cell of which a run was made, or a judge ruled.
 	Runs []*cellNotes `json:"runs,omitempty"`
-	// Cells has, by invariant, every other member of a cell's report that is not zero.
+	// Cells has, by invariant, the unitCell of each cell that has any member.
 	Cells map[string]json.RawMessage `json:"cells,omitempty"`
 	Ms    int64                      `json:"ms,omitempty"` // the real time of its cells; no report has it
 }
+
+// A unitCell is the report of a cell without what the rest of its unit's line says, so that a
+// new member of CellReport is in the file without further ado.
+type unitCell struct {
+	*bareCell
+	Cell      hidden `json:"cell,omitempty"`
+	Severity  hidden `json:"severity,omitempty"`
+	State     hidden `json:"state,omitempty"`
+	Violated  hidden `json:"broke,omitempty"`
+	Delivered hidden `json:"delivered,omitempty"`
+	Elapsed   hidden `json:"elapsedNs,omitempty"`
+}
+
+type (
+	bareCell CellReport
+	hidden   = *struct{}
+)
+
+// A runEnd is the last line: the report without its cells.
+type runEnd struct {
+	End  bool `json:"end"`
+	Part bool `json:"part,omitempty"` // it lacks units of its matrix
+	*bareReport
+	Cells hidden `json:"cells,omitempty"`
+}
+
+type bareReport Report
 
 // The letters of states. Those of cells are in the order of CellState.
 const (
@@ -114,10 +153,7 @@ func letterOf(c *CellReport) byte {
 	if c.State == Undelivered && c.Violated {
 		return unprovoked
 	}
-	if c.State > Undelivered {
-		return '?' // it has no letter
-	}
-	return stateLetters[c.State]
+	return stateLetters[min(c.State, Undelivered)]
 }
 
 // stateOf is the inverse of letterOf. ok is false for another letter.
@@ -141,12 +177,28 @@ func (s *headScenario) question(at int) int {
 	return s.Questions[at]
 }
 
+// rerunLine is the line that repeats a cell, where the outcome is worth one; see [Harness.Rerun].
+func rerunLine(pattern string, c *CellReport) string {
+	if pattern == "" || c.State == Held || c.State == NotRun {
+		return ""
+	}
+	all := make([]string, 0, 12)
+	for _, part := range [][2]string{{"{scenario}", c.Cell.Scenario}, {"{invariant}", c.Cell.Invariant},
+		{"{trial}", strconv.Itoa(c.Cell.Trial)}} {
+		all = append(all, "^"+part[0]+"$", "^"+regexp.QuoteMeta(part[1])+"$", part[0], part[1])
+	}
+	return strings.NewReplacer(all...).Replace(pattern)
+}
+
 // newHead is the head of the file of a run.
 func (e *engine) newHead() *runHead {
 	h := newRunHead()
-	h.Facts, h.Cells = true, true
+	h.Facts, h.Cells, h.Rerun = true, true, text.Valid(e.o.Harness.Rerun)
 	h.Name, h.Seed, h.Trials, h.Shared = text.Valid(e.m.Name), e.m.Seed, e.m.trials(), e.m.ShareObservations
 	h.Sequential, h.AllowInconclusive, h.Probed = e.o.Sequential, e.o.AllowInconclusive, e.probed
+	if b := &e.o.Budget; b.set() {
+		h.Budget = &headBudget{b.Trials, b.Time, b.Cost}
+	}
 	h.Fingerprint, h.Tools = e.m.fingerprint(e.scenarios), e.toolHashes()
 	applies := make([][]string, len(e.m.Invariants))
 	for i, asked := range e.numberQuestions() {
@@ -179,6 +231,33 @@ func (e *engine) newHead() *runHead {
 	return h
 }
 
+// numberQuestions gives each scenario the numbers of what its invariants ask: prompts and the
+// source of worlds. Equal numbers are equal questions.
+func (e *engine) numberQuestions() (all [][]int) {
+	type question struct {
+		source  *worldSource
+		prompts string
+	}
+	numbers, questions := map[*promptList]int{}, map[question]int{}
+	for _, s := range e.scenarios {
+		var own []int
+		for _, p := range s.invariants {
+			n, known := numbers[p.list]
+			if !known {
+				q := question{p.list.source, fmt.Sprintf("%q", p.list.prompts)}
+				if n, known = questions[q]; !known {
+					n = len(questions)
+					questions[q] = n
+				}
+				numbers[p.list] = n
+			}
+			own = append(own, n)
+		}
+		all = append(all, own)
+	}
+	return all
+}
+
 func newRunHead() *runHead {
 	return &runHead{Shakedown: runFileKind, Version: runFileVersion, Library: libraryVersion(), Go: runtime.Version()}
 }
@@ -196,6 +275,122 @@ func libraryVersion() string {
 	return "development"
 }
 
+// headOrMade is a copy of the report's head. For a report that no run made it is made of its
+// lists and cells: a scenario then has faults if one was delivered in it, or was not in a cell
+// that says so.
+func (r *Report) headOrMade() (*runHead, error) {
+	h := newRunHead()
+	if r.head != nil {
+		*h = *r.head
+		h.Cells = len(r.Cells) > 0 || len(r.Counts) == 0
+		return h, h.check()
+	}
+	h.Cells = len(r.Cells) > 0 || len(r.Counts) == 0
+	h.Name, h.Seed, h.Trials, h.Shared = r.Name, r.Seed, max(r.Trials, 1), r.SharedObservations
+	h.Sequential, h.AllowInconclusive, h.Probed = r.Sequential, r.AllowInconclusive, r.StateProbed
+	h.Fingerprint, h.Tools = r.Fingerprint, r.Tools
+	scenarios, invariants := map[string]*headScenario{}, map[string]*headInvariant{}
+	h.Scenarios, h.Invariants = make([]headScenario, len(r.Scenarios)), make([]headInvariant, len(r.Invariants))
+	for i, name := range r.Scenarios {
+		h.Scenarios[i].Name, scenarios[name] = name, &h.Scenarios[i]
+	}
+	for i, name := range r.Invariants {
+		h.Invariants[i] = headInvariant{Name: name, Severity: scoring.Low, Scenarios: []string{}}
+		invariants[name] = &h.Invariants[i]
+	}
+	asks := func(f Field) (*headScenario, *headInvariant) {
+		s, inv := scenarios[f.Scenario], invariants[f.Invariant]
+		if s == nil {
+			s = new(headScenario) // unitsOf refuses its cells
+		}
+		if inv != nil && !slices.Contains(inv.Scenarios, f.Scenario) {
+			inv.Severity, inv.AtLeast, inv.Poor = f.Severity, f.AtLeast, f.Poor
+			inv.Scenarios = append(inv.Scenarios, f.Scenario)
+		}
+		return s, inv
+	}
+	for i := range r.Fields {
+		asks(r.Fields[i])
+	}
+	for _, f := range r.Faults {
+		s, _ := asks(Field{Scenario: f.Scenario})
+		s.Rules = append(s.Rules, headRule{f.Rule, f.Target, f.Fault})
+	}
+	for _, c := range r.Counts {
+		s, _ := asks(Field{Scenario: c.Scenario})
+		s.AllowUndelivered, s.Rewrites = c.AllowUndelivered, c.HasRules && len(s.Rules) == 0
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		s, _ := asks(Field{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity})
+		s.Layer = c.Layer
+		s.Rewrites = s.Rewrites ||
+			r.Counts == nil && len(s.Rules) == 0 && (c.Delivered > 0 || c.State == Undelivered)
+	}
+	for _, g := range r.Goals {
+		h.Goals = append(h.Goals, headGoal{g.Goal, g.Scenarios})
+	}
+	return h, h.check()
+}
+
+// mostFields bounds the fields of a file: they take memory, and a short head can name many.
+const mostFields = 4_000_000
+
+// check returns what is wrong with a head.
+func (h *runHead) check() error {
+	p := fields.ListUpTo(20)
+	if h.Trials < 1 || h.Trials > maxCells {
+		p.Wrong("head.trials", h.Trials, fmt.Sprintf("1 to %d", maxCells))
+	}
+	if n := len(h.Scenarios) * len(h.Invariants); n > mostFields {
+		p.Wrong("head", fielderror.Found(fmt.Sprintf("%d fields", n)), fmt.Sprintf("at most %d", mostFields))
+	}
+	once := func(field, name string, seen map[string]bool) {
+		if seen[name] {
+			p.Wrong(field, name, "each name once")
+		}
+		seen[name] = true
+	}
+	scenarios, invariants := map[string]bool{}, map[string]bool{}
+	for i := range h.Scenarios {
+		once(fmt.Sprintf("head.scenarios[%d]", i), h.Scenarios[i].Name, scenarios)
+		rules := map[string]bool{}
+		for k, r := range h.Scenarios[i].Rules {
+			once(fmt.Sprintf("head.scenarios[%d].rules[%d]", i, k), r.Name, rules)
+		}
+	}
+	for i := range h.Invariants {
+		inv, field := &h.Invariants[i], fmt.Sprintf("head.invariants[%d]", i)
+		once(field, inv.Name, invariants)
+		if inv.Severity.Weight() == 0 {
+			p.Wrong(field+".severity", inv.Severity, "low, medium, high, critical")
+		}
+		own := Invariant{AtLeast: inv.AtLeast, Poor: inv.Poor}
+		own.checkRate(p, field)
+		if inv.AtLeast == 1 || own.IsRate() && inv.Poor == 0 {
+			p.Wrong(field+".atLeast", inv.AtLeast, "a rate with its poor, or none for every trial")
+		}
+		for k, s := range inv.Scenarios {
+			if !scenarios[s] {
+				p.Wrong(fmt.Sprintf("%s.scenarios[%d]", field, k), s, "a scenario of the head")
+			}
+		}
+	}
+	if p.Count() == 0 {
+		for i, places := range h.placesOfInvariants() {
+			n := len(places) - len(slices.DeleteFunc(places, func(at int) bool { return at >= 0 }))
+			if q := len(h.Scenarios[i].Questions); q != 0 && q != n {
+				p.Wrong(fmt.Sprintf("head.scenarios[%d].questions", i), fielderror.Found(strconv.Itoa(q)),
+					fmt.Sprintf("one for each of the %d invariants that apply", n))
+			}
+		}
+	}
+	if h.Fingerprint != nil {
+		p.Add(h.Fingerprint.Check())
+	}
+	return p.Err()
+}
+
 // placesOf are the places of names in a list.
 func placesOf(names []string) map[string]int {
 	at := make(map[string]int, len(names))
@@ -203,6 +398,27 @@ func placesOf(names []string) map[string]int {
 		at[name] = i
 	}
 	return at
+}
+
+// placesOfInvariants has, for each scenario and invariant, its place among those that apply; -1:
+// it does not.
+func (h *runHead) placesOfInvariants() [][]int {
+	only := make([]map[string]int, len(h.Invariants))
+	for k := range h.Invariants {
+		only[k] = placesOf(h.Invariants[k].Scenarios)
+	}
+	all := make([][]int, len(h.Scenarios))
+	for i := range h.Scenarios {
+		n := 0
+		for k := range h.Invariants {
+			at := -1
+			if _, named := only[k][h.Scenarios[i].Name]; named || h.Invariants[k].Scenarios == nil {
+				at, n = n, n+1
+			}
+			all[i] = append(all[i], at)
+		}
+	}
+	return all
 }
 
 // The sum of a line is its last member: eight bytes of the SHA-256 of the line before it.
@@ -219,25 +435,32 @@ func sumOf(line []byte) string {
 
 // writeLine writes an object with its sum.
 func writeLine(w io.Writer, object any) error {
-	text, err := encodeLine(object)
+	line, err := encodeLine(object)
+	if err == nil {
+		_, err = w.Write(line)
+	}
 	if err != nil {
 		return fmt.Errorf("contract: run file: %w", err)
-	}
-	if _, err := w.Write(text); err != nil {
-		return fmt.Errorf("contract: run file: write: %w", err)
 	}
 	return nil
 }
 
 func encodeLine(object any) ([]byte, error) {
+	line, err := encodeText(object)
+	if err != nil {
+		return nil, err
+	}
+	line = line[:len(line)-1]
+	return append(line, sumBegin+sumOf(line)+sumEnd+"\n"...), nil
+}
+
+// encodeText is JSON in which <, > and & stand as they are.
+func encodeText(object any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(object); err != nil {
-		return nil, err
-	}
-	text := bytes.TrimSuffix(b.Bytes(), []byte("}\n"))
-	return append(slices.Clone(text), sumBegin+sumOf(text)+sumEnd+"\n"...), nil
+	err := e.Encode(object)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // withoutSum is the object of a line, whose sum must fit.
@@ -266,125 +489,4 @@ func decodeStrictly(text []byte, object any) error {
 		return fields.Because("", nil, err, "")
 	}
 	return nil
-}
-
-// headOf makes a head of a report that no run made. Where nothing says it, a scenario has
-// faults if one was delivered in it, or was not in a cell that says so.
-func headOf(r *Report) (*runHead, error) {
-	h := newRunHead()
-	h.Cells = len(r.Cells) > 0 || len(r.Counts) == 0
-	h.Name, h.Seed, h.Trials, h.Shared = r.Name, r.Seed, r.Trials, r.SharedObservations
-	h.Sequential, h.AllowInconclusive, h.Probed = r.Sequential, r.AllowInconclusive, r.StateProbed
-	h.Fingerprint, h.Tools = r.Fingerprint, r.Tools
-	scenarios, invariants := placesOf(r.Scenarios), placesOf(r.Invariants)
-	for _, name := range r.Scenarios {
-		h.Scenarios = append(h.Scenarios, headScenario{Name: name})
-	}
-	in := func(name string) *headScenario {
-		if at, known := scenarios[name]; known {
-			return &h.Scenarios[at]
-		}
-		return new(headScenario) // unitsOf refuses its cells
-	}
-	for _, f := range r.Faults {
-		in(f.Scenario).Rules = append(in(f.Scenario).Rules, headRule{f.Rule, f.Target, f.Fault})
-	}
-	for _, c := range r.Counts {
-		s := in(c.Scenario)
-		s.AllowUndelivered, s.Rewrites = c.AllowUndelivered, c.HasRules && len(s.Rules) == 0
-	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		s := in(c.Cell.Scenario)
-		s.Layer = c.Layer
-		if r.Counts == nil && len(s.Rules) == 0 && (c.Delivered > 0 || c.State == Undelivered) {
-			s.Rewrites = true
-		}
-	}
-	for _, name := range r.Invariants {
-		h.Invariants = append(h.Invariants, headInvariant{Name: name, Severity: scoring.Low, Scenarios: []string{}})
-	}
-	applies := func(f Field) {
-		if at, known := invariants[f.Invariant]; known && !slices.Contains(h.Invariants[at].Scenarios, f.Scenario) {
-			inv := &h.Invariants[at]
-			inv.Severity, inv.AtLeast, inv.Poor = f.Severity, f.AtLeast, f.Poor
-			inv.Scenarios = append(inv.Scenarios, f.Scenario)
-		}
-	}
-	for i := range r.Fields {
-		applies(r.Fields[i])
-	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		applies(Field{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity})
-	}
-	for _, g := range r.Goals {
-		h.Goals = append(h.Goals, headGoal{g.Goal, g.Scenarios})
-	}
-	return h, nil
-}
-
-// mostFields bounds the fields of a file: they take memory, and a short head can name many.
-const mostFields = 4_000_000
-
-// check returns what is wrong with a head.
-func (h *runHead) check() error {
-	p := fields.ListUpTo(20)
-	if h.Trials < 1 || h.Trials > maxCells {
-		p.Wrong("head.trials", h.Trials, fmt.Sprintf("1 to %d", maxCells))
-	}
-	if n := len(h.Scenarios) * len(h.Invariants); n > mostFields {
-		p.Wrong("head", fielderror.Found(fmt.Sprintf("%d fields", n)), fmt.Sprintf("at most %d", mostFields))
-	}
-	scenarios, invariants := map[string]int{}, map[string]int{}
-	for i := range h.Scenarios {
-		s := &h.Scenarios[i]
-		once(p, fmt.Sprintf("head.scenarios[%d]", i), s.Name, scenarios)
-		rules := map[string]int{}
-		for k, r := range s.Rules {
-			once(p, fmt.Sprintf("head.scenarios[%d].rules[%d]", i, k), r.Name, rules)
-		}
-	}
-	for i := range h.Invariants {
-		inv, at := &h.Invariants[i], fmt.Sprintf("head.invariants[%d]", i)
-		once(p, at, inv.Name, invariants)
-		if inv.Severity.Weight() == 0 {
-			p.Wrong(at+".severity", inv.Severity, "low, medium, high, critical")
-		}
-		own := Invariant{AtLeast: inv.AtLeast, Poor: inv.Poor}
-		own.checkRate(p, at)
-		if inv.AtLeast == 1 || own.IsRate() && inv.Poor == 0 {
-			p.Wrong(at+".atLeast", inv.AtLeast, "a rate with its poor, or none for every trial")
-		}
-		for k, s := range inv.Scenarios {
-			if _, known := scenarios[s]; !known {
-				p.Wrong(fmt.Sprintf("%s.scenarios[%d]", at, k), s, "a scenario of the head")
-			}
-		}
-	}
-	if p.Count() == 0 {
-		for i, places := range h.placesOfInvariants() {
-			n := len(places)
-			for _, at := range places {
-				if at < 0 {
-					n--
-				}
-			}
-			if q := len(h.Scenarios[i].Questions); q != 0 && q != n {
-				p.Wrong(fmt.Sprintf("head.scenarios[%d].questions", i), fielderror.Found(fmt.Sprintf("%d", q)),
-					fmt.Sprintf("one for each of the %d invariants that apply", n))
-			}
-		}
-	}
-	if h.Fingerprint != nil {
-		p.Add(h.Fingerprint.Check())
-	}
-	return p.Err()
-}
-
-func once(p *fielderror.List, field, name string, seen map[string]int) {
-	if _, twice := seen[name]; twice {
-		p.Wrong(field, name, "each name once")
-	}
-	seen[name] = 1
 }

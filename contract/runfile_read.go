@@ -35,7 +35,7 @@ import (
 // report is then as it was.
 func (r *Report) ReadRun(rd io.Reader, countsOnly bool) error {
 	from := &runReader{countsOnly: countsOnly, to: bufio.NewReader(rd), waiting: map[int]*runUnit{},
-		seen: map[int]bool{}}
+		seen: map[cellPlace]bool{}}
 	read, err := from.read()
 	if own, ok := errors.AsType[*FieldError](err); ok && from.reading && own.Line == 0 {
 		err = own.At(from.line, 1)
@@ -59,9 +59,9 @@ type runReader struct {
 	head       *runHead
 	names      map[string]int // of scenarios
 	fold       *fold
-	next       int              // the first unit that is missing, as a number
-	waiting    map[int]*runUnit // units after it
-	seen       map[int]bool     // units of a sequential run, which come in several lines
+	next       int                // the first unit that is missing, as a number
+	waiting    map[int]*runUnit   // units after it
+	seen       map[cellPlace]bool // cells of a sequential run, whose units come in several lines
 	units      int
 	last       []int // the last trial, by scenario
 	gaps       int   // cells that are left out before others
@@ -72,27 +72,25 @@ type runReader struct {
 }
 
 func (r *runReader) read() (*Report, error) {
-	for r.end == nil {
+	for torn := false; r.end == nil && !torn; {
 		r.line++
 		line, err := r.to.ReadBytes('\n')
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("contract: run file: read: %w", err)
 		}
-		torn := err == io.EOF
-		if torn && len(line) == 0 {
+		if torn = err == io.EOF; torn && len(line) == 0 {
 			break
 		}
 		r.reading = true
 		if err := r.take(line); err != nil {
-			if torn && r.line > 1 && !isWhole(line) {
+			if _, cut := withoutSum(line); torn && r.line > 1 && cut != nil {
 				break
 			}
 			return nil, err
 		}
-		if r.reading = false; torn {
-			break
-		}
+		r.reading = false
 	}
+	r.reading = false
 	if r.head == nil {
 		return nil, fields.Wrong("", fielderror.Found("empty"), "a run file")
 	}
@@ -105,43 +103,40 @@ func (r *runReader) read() (*Report, error) {
 	return r.finish()
 }
 
-// isWhole reports whether a line has its sum.
-func isWhole(line []byte) bool {
-	_, err := withoutSum(line)
-	return err == nil
-}
-
 // take reads one line.
 func (r *runReader) take(line []byte) error {
-	if r.head == nil {
-		return r.takeHead(line)
+	if r.head == nil && !bytes.HasPrefix(line, []byte(`{"shakedown":"`+runFileKind+`"`)) {
+		begin := text.Clip(strings.TrimSpace(string(line)), 40)
+		return fields.Wrong("", fielderror.Found(strconv.Quote(begin)),
+			"the head of a run file; what was made before run files has none: make it again, a baseline with SHAKEDOWN_UPDATE=1")
 	}
-	text, err := withoutSum(line)
-	if err != nil {
+	object, err := withoutSum(line)
+	switch {
+	case err != nil:
 		return err
-	}
-	if bytes.HasPrefix(text, []byte(`{"end":`)) {
-		return r.takeEnd(text)
+	case r.head == nil:
+		return r.takeHead(object)
+	case bytes.HasPrefix(object, []byte(`{"end":`)):
+		end := runEnd{bareReport: (*bareReport)(new(Report))}
+		if err := decodeStrictly(object, &end); err != nil {
+			return err
+		}
+		if !end.End || end.Cells != nil {
+			return fields.Wrong("end", end.End, "true, and no cells")
+		}
+		r.end = (*Report)(end.bareReport)
+		return nil
 	}
 	u := new(runUnit)
-	if err := decodeStrictly(text, u); err != nil {
+	if err := decodeStrictly(object, u); err != nil {
 		return err
 	}
 	return r.takeUnit(u)
 }
 
-func (r *runReader) takeHead(line []byte) error {
-	if !bytes.HasPrefix(line, []byte(`{"shakedown":"`+runFileKind+`"`)) {
-		begin := text.Clip(strings.TrimSpace(string(line)), 40)
-		return fields.Wrong("", fielderror.Found(strconv.Quote(begin)),
-			"the head of a run file; what was made before run files has none: make it again, a baseline with SHAKEDOWN_UPDATE=1")
-	}
-	text, err := withoutSum(line)
-	if err != nil {
-		return err
-	}
+func (r *runReader) takeHead(object []byte) error {
 	var kind struct{ Version int }
-	if err := json.Unmarshal(text, &kind); err != nil {
+	if err := json.Unmarshal(object, &kind); err != nil {
 		return fields.Because("", nil, err, "")
 	}
 	if kind.Version != runFileVersion {
@@ -149,7 +144,7 @@ func (r *runReader) takeHead(line []byte) error {
 			strconv.Itoa(runFileVersion)+"; another is of another version of the library")
 	}
 	h := new(runHead)
-	if err := decodeStrictly(text, h); err != nil {
+	if err := decodeStrictly(object, h); err != nil {
 		return err
 	}
 	if err := h.check(); err != nil {
@@ -161,27 +156,13 @@ func (r *runReader) takeHead(line []byte) error {
 	return nil
 }
 
-func (r *runReader) takeEnd(text []byte) error {
-	own := new(Report)
-	end := runEnd{bareReport: (*bareReport)(own)}
-	if err := decodeStrictly(text, &end); err != nil {
-		return err
-	}
-	if !end.End || end.Cells != nil {
-		return fields.Wrong("end", end.End, "true, and no cells")
-	}
-	r.end = own
-	return nil
-}
-
 // takeUnit reads a unit, and folds those that are now in order. The units of a sequential run
 // are in the order in which they were needed.
 func (r *runReader) takeUnit(u *runUnit) error {
 	number, err := r.number(u)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case r.head.Sequential:
 		return r.addUnit(u, number)
 	case number < r.next || r.waiting[number] != nil:
@@ -235,19 +216,15 @@ func (r *runReader) addUnit(u *runUnit, number int) error {
 	}
 	for i := range cells {
 		if r.head.Sequential {
-			own := number*len(r.head.Invariants) + places[i].invariant
-			if r.seen[own] {
+			if r.seen[places[i]] {
 				return fields.Wrong("unit", u.Unit, "each cell once")
 			}
-			r.seen[own] = true
+			r.seen[places[i]] = true
 		}
 		r.fold.add(s, places[i].invariant, &cells[i])
 	}
 	if !r.countsOnly {
-		r.cells = append(r.cells, cells...)
-	}
-	if !r.countsOnly && r.head.Sequential {
-		r.places = append(r.places, places...)
+		r.cells, r.places = append(r.cells, cells...), append(r.places, places...)
 	}
 	return nil
 }
@@ -268,11 +245,14 @@ func (r *runReader) cellsOf(u *runUnit, s *foldScenario, trial int,
 		if letter == doesNotApply || letter == notNeeded {
 			continue
 		}
-		if _, _, ok := stateOf(letter); !ok {
+		c := CellReport{Cell: Cell{s.Name, inv.Name, trial}, Severity: inv.Severity, Layer: s.Layer}
+		known := false
+		if c.State, c.Violated, known = stateOf(letter); !known {
 			return nil, nil, fields.Wrong("states", u.States, "the letters h, b, i, u, U, n, s and -")
 		}
+		c.Rerun = rerunLine(r.head.Rerun, &c)
 		at[inv.Name] = len(cells)
-		cells = append(cells, baseOf(Cell{s.Name, inv.Name, trial}, inv, s.headScenario, letter, 0, 0))
+		cells = append(cells, c)
 		places = append(places, cellPlace{s.index, trial, s.at[k]})
 	}
 	if len(cells) == 0 {
@@ -292,8 +272,12 @@ func (r *runReader) cellsOf(u *runUnit, s *foldScenario, trial int,
 		if !known {
 			return nil, nil, fields.Wrong("cells", name, "an invariant with a cell")
 		}
-		if err := readCell(u.Cells[name], &cells[i]); err != nil {
+		c := &cells[i]
+		if err := decodeStrictly(u.Cells[name], &unitCell{bareCell: (*bareCell)(c)}); err != nil {
 			return nil, nil, err
+		}
+		if c.Delivered < 0 || c.Rewritten < 0 || c.Rewritten > c.Delivered {
+			return nil, nil, fields.Wrong("cells", c.Cell.String(), "counts of 0 or more")
 		}
 	}
 	return cells, places, r.takeNotes(u, s, at, cells)
@@ -308,21 +292,6 @@ func listed[T int | int64](all []T, i int) T {
 		return all[0]
 	}
 	return all[i]
-}
-
-// readCell reads the members of a cell that its unit has in cells.
-func readCell(text json.RawMessage, c *CellReport) error {
-	was := *c
-	if err := decodeStrictly(text, c); err != nil {
-		return err
-	}
-	if c.Cell != was.Cell || c.State != was.State || c.Violated != was.Violated {
-		return fields.Wrong("cells", c.Cell.String(), "the cell and the state of its unit")
-	}
-	if c.Severity.Weight() == 0 || c.Delivered < 0 || c.Rewritten < 0 || c.Rewritten > c.Delivered {
-		return fields.Wrong("cells", c.Cell.String(), "a severity, and counts of 0 or more")
-	}
-	return nil
 }
 
 // takeNotes gives the cells what their runs showed.
@@ -364,18 +333,20 @@ func (n *cellNotes) possible(h *runHead, s *foldScenario) bool {
 		!slices.ContainsFunc(run.Overlaps, func(o overlap) bool { return !known(o.Rule) })
 }
 
-// finish makes the report, and compares it with the end.
+// finish makes the report, and compares it with the end. A file without one is that of a run that
+// was killed.
 func (r *runReader) finish() (*Report, error) {
 	for _, number := range slices.Sorted(maps.Keys(r.waiting)) {
 		if err := r.addUnit(r.waiting[number], number); err != nil {
 			return nil, err
 		}
 	}
-	if r.head.Sequential {
-		r.sort()
+	var cells []CellReport
+	for _, i := range inOrder(r.places) {
+		cells = append(cells, r.cells[i])
 	}
 	if r.end == nil {
-		return r.cut()
+		return r.cut(cells)
 	}
 	if !r.head.Cells && r.units > 0 {
 		return nil, fields.Wrong("head.cells", false, "true, as there are units")
@@ -387,29 +358,12 @@ func (r *runReader) finish() (*Report, error) {
 	if err := r.head.compare("end", again, r.end); err != nil {
 		return nil, err
 	}
-	r.end.head = r.head
-	if !r.countsOnly {
-		r.end.Cells = r.cells
-	}
+	r.end.head, r.end.Cells = r.head, cells
 	return r.end, nil
 }
 
-// sort puts the cells of a sequential run into the order of the matrix.
-func (r *runReader) sort() {
-	order := make([]int, len(r.cells))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return r.places[a].compare(r.places[b]) })
-	cells := make([]CellReport, len(order))
-	for i, from := range order {
-		cells[i] = r.cells[from]
-	}
-	r.cells = cells
-}
-
 // cut is the report of a run that was killed.
-func (r *runReader) cut() (*Report, error) {
+func (r *runReader) cut(cells []CellReport) (*Report, error) {
 	if !r.head.Cells {
 		return nil, fields.Wrong("", fielderror.Found("no end"), "an end, in a file without units")
 	}
@@ -425,8 +379,6 @@ func (r *runReader) cut() (*Report, error) {
 	}
 	report.Warnings = append(r.warnings,
 		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), all))
-	if !r.countsOnly {
-		report.Cells = r.cells
-	}
+	report.Cells = cells
 	return report, nil
 }

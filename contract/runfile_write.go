@@ -1,24 +1,22 @@
 package contract
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
-
-// runFileOptions are those of [Report.WriteRun].
-type runFileOptions struct{ stable, withoutEvidence bool }
 
 // WriteRun writes the report as a run file: Write of package contract/report, which describes the
 // file and what stable and withoutEvidence leave out. Cells are written in the order of the matrix.
@@ -30,82 +28,79 @@ func (r *Report) WriteRun(w io.Writer, stable, withoutEvidence bool) error {
 	if r == nil {
 		return fields.Wrong("report", fielderror.Found("nil"), "a report")
 	}
-	o := &runFileOptions{stable, withoutEvidence}
-	own, h, err := o.settle(r)
+	h, err := r.headOrMade()
 	if err != nil {
 		return err
 	}
-	units, err := h.unitsOf(own.Cells)
+	own := *r
+	if stable {
+		h.Run, h.Build, own.SearchElapsed = "", "", 0
+	}
+	if withoutEvidence {
+		h.Facts, h.Rerun = false, ""
+		own.dropEvidence()
+	}
+	units, err := h.unitsOf(r.Cells)
 	if err != nil {
 		return err
 	}
-	if err := o.refold(own, h, units); err != nil {
+	again, err := h.refold(units, &own)
+	if err != nil {
+		return err
+	}
+	if r.head == nil && own.Counts == nil { // it was made by hand
+		own.Counts = again.Counts
+	}
+	if r.head == nil && own.Fields == nil {
+		own.Fields = again.Fields
+	}
+	if withoutEvidence { // texts that name what was left out
+		own.Score.Why = again.Score.Why
+	}
+	if err := h.compare("report", again, &own); err != nil {
 		return err
 	}
 	if err := writeLine(w, h); err != nil {
 		return err
 	}
-	if err := newCellEncoder(o, h).write(w, units); err != nil {
+	e := &unitEncoder{head: h, placed: h.placesOfInvariants(), withoutTimes: stable || withoutEvidence,
+		withoutEvidence: withoutEvidence}
+	if err := e.write(w, units); err != nil {
 		return err
 	}
-	return writeEnd(w, own)
+	return writeEnd(w, &own)
 }
 
-// settle returns a copy of the report without what the options leave out, and its head.
-func (o *runFileOptions) settle(r *Report) (own *Report, h *runHead, err error) {
-	own, h = new(*r), new(runHead)
-	if r.head != nil {
-		*h = *r.head
-		h.Cells = len(r.Cells) > 0 || len(r.Counts) == 0
-	} else if h, err = headOf(r); err != nil {
-		return nil, nil, err
-	}
-	if o.stable {
-		h.Run, h.Build, own.SearchElapsed = "", "", 0
-	}
-	if !o.withoutEvidence {
-		return own, h, h.check()
-	}
-	h.Facts = false
-	own.Warnings, own.Difference, own.SearchStopped = nil, "", ""
-	own.Defects, own.Goals = nil, slices.Clone(r.Goals)
+// dropEvidence leaves out of a copy of a report what a baseline does not have, besides its cells.
+func (r *Report) dropEvidence() {
+	r.Warnings, r.Difference, r.SearchStopped = nil, "", ""
+	var defects []Defect
 	for i := range r.Defects {
-		own.Defects = append(own.Defects, Defect{Sentence: r.Defects[i].Sentence, Severity: r.Defects[i].Severity})
+		defects = append(defects, Defect{Sentence: r.Defects[i].Sentence, Severity: r.Defects[i].Severity})
 	}
-	for i := range own.Goals {
-		if g := &own.Goals[i]; g.Failed != "" {
+	r.Defects, r.Goals = defects, slices.Clone(r.Goals)
+	for i := range r.Goals {
+		if g := &r.Goals[i]; g.Failed != "" {
 			g.Failed = "its function failed"
 		}
 	}
-	return own, h, h.check()
 }
 
-// refold folds the cells again, and compares. Texts that name what was left out are made anew.
-func (o *runFileOptions) refold(own *Report, h *runHead, units []keptUnit) error {
-	f := newFold(h, func(string) {})
+// refold folds the cells of a report again.
+func (h *runHead) refold(units []*keptUnit, like *Report) (*Report, error) {
+	f := newFold(h, func(string) {}) // all warnings were given
 	for _, u := range units {
-		for i := range u.cells {
-			f.add(f.scenarios[u.scenario], u.at[i], u.cells[i])
+		for at, c := range u.cells {
+			if c != nil {
+				f.add(f.scenarios[u.scenario], at, c)
+			}
 		}
 	}
-	again, err := f.again(own)
-	if err != nil {
-		return err
-	}
-	if own.Counts == nil { // it was made by hand
-		own.Counts = again.Counts
-	}
-	if own.head == nil && own.Fields == nil {
-		own.Fields = again.Fields
-	}
-	if o.withoutEvidence {
-		own.Score.Why = again.Score.Why
-	}
-	return h.compare("report", again, own)
+	return f.again(like)
 }
 
-// again is the report of what was added, or of the counts where a file has no cells. What a fold
-// does not know it has from the report that it is compared with.
+// again is the report of what was added. What a fold does not know it has from the report that it
+// is compared with: without units that is all but the score.
 func (f *fold) again(like *Report) (again *Report, err error) {
 	if !f.head.Facts { // the verdict and the coverage depend on these
 		f.report.Goals, f.report.Dropped, f.report.Filtered = like.Goals, like.Dropped, like.Filtered
@@ -116,10 +111,10 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 		}
 	}
 	if f.head.Cells {
-		again, err = f.finish(like.Cancelled, like)
+		again, err = f.finish(like.Cancelled, like.Fields)
 	} else {
 		again = new(*like)
-		err = again.Judge()
+		err = again.judge()
 	}
 	for _, undecided := range []error{scoring.ErrNoCells, scoring.ErrNoneRan, scoring.ErrNoDecidedCell} {
 		if errors.Is(err, undecided) {
@@ -129,27 +124,61 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 	return again, err
 }
 
-// A runEnd is the last line: the report without its cells.
-type runEnd struct {
-	End  bool `json:"end"`
-	Part bool `json:"part,omitempty"` // it lacks units of its matrix
-	*bareReport
-	Cells *struct{} `json:"cells,omitempty"` // hides those of the report
-}
-
-type bareReport Report
-
 func writeEnd(w io.Writer, r *Report) error {
 	own := *r
 	own.Scenarios, own.Invariants = orEmpty(r.Scenarios), orEmpty(r.Invariants)
 	return writeLine(w, runEnd{End: true, Part: r.Cancelled, bareReport: (*bareReport)(&own)})
 }
 
-func orEmpty[T any](s []T) []T {
-	if s == nil {
-		return []T{}
+// A unitKey is the place of a unit in the matrix.
+type unitKey struct{ scenario, trial int }
+
+// A keptUnit has the cells of a unit, one for each invariant that applies; nil: there is none.
+type keptUnit struct {
+	unitKey
+	cells []*CellReport
+	ms    int64
+}
+
+// unitsOf groups cells in the order of the matrix.
+func (h *runHead) unitsOf(cells []CellReport) (units []*keptUnit, err error) {
+	scenarios, invariants, placed := h.scenariosByName(), map[string]int{}, h.placesOfInvariants()
+	for i := range h.Invariants {
+		invariants[h.Invariants[i].Name] = i
 	}
-	return s
+	places := make([]cellPlace, len(cells))
+	wrong := func(i int, member string, value any, allowed string) error {
+		return fields.Wrong(fmt.Sprintf("report.cells[%d].%s", i, member), value, allowed)
+	}
+	for i := range cells {
+		c := &cells[i]
+		s, known := scenarios[c.Cell.Scenario]
+		k, knows := invariants[c.Cell.Invariant]
+		if !known || !knows || c.Cell.Trial < 1 || c.Cell.Trial > h.Trials || placed[s][k] < 0 {
+			return nil, wrong(i, "cell", c.Cell.String(), "a cell of the matrix")
+		}
+		if is, broke, _ := stateOf(letterOf(c)); is != c.State || broke != c.Violated {
+			return nil, wrong(i, "state", fielderror.Found(fmt.Sprintf("%v, broke: %t", c.State, c.Violated)),
+				"a state, and broke with broken, or with undelivered")
+		}
+		if c.Rewritten < 0 || c.Rewritten > c.Delivered {
+			return nil, wrong(i, "rewritten", c.Rewritten, fmt.Sprintf("0 to the %d of delivered", c.Delivered))
+		}
+		places[i] = cellPlace{s, c.Cell.Trial, placed[s][k]}
+	}
+	var u *keptUnit
+	for _, i := range inOrder(places) {
+		p := places[i]
+		if key := (unitKey{p.scenario, p.trial}); u == nil || u.unitKey != key {
+			u = &keptUnit{unitKey: key, cells: make([]*CellReport, len(invariants))}
+			units = append(units, u)
+		}
+		if u.cells[p.invariant] != nil {
+			return nil, wrong(i, "cell", cells[i].Cell.String(), "each cell once")
+		}
+		u.cells[p.invariant] = &cells[i]
+	}
+	return units, nil
 }
 
 func (h *runHead) scenariosByName() map[string]int {
@@ -160,111 +189,34 @@ func (h *runHead) scenariosByName() map[string]int {
 	return at
 }
 
-// A unitKey is the place of a unit in the matrix.
-type unitKey struct{ scenario, trial int }
+// A cellPlace is where a cell stands in the matrix. Trials are from 1.
+type cellPlace struct{ scenario, trial, invariant int }
 
-// A keptUnit is the cells of a unit.
-type keptUnit struct {
-	unitKey
-	cells []*CellReport
-	at    []int // of their invariants, among those that apply
-	ms    int64
+// inOrder are the indices of cells in the order of the matrix.
+func inOrder(places []cellPlace) []int {
+	order := make([]int, len(places))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int {
+		a, b := places[i], places[k]
+		return cmp.Or(cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.trial, b.trial),
+			cmp.Compare(a.invariant, b.invariant))
+	})
+	return order
 }
 
-// unitsOf groups cells in the order of the matrix.
-func (h *runHead) unitsOf(cells []CellReport) (units []keptUnit, err error) {
-	scenarios, invariants, placed := h.scenariosByName(), map[string]int{}, h.placesOfInvariants()
-	for i := range h.Invariants {
-		invariants[h.Invariants[i].Name] = i
-	}
-	order, places := make([]int, len(cells)), make([]cellPlace, len(cells))
-	for i := range cells {
-		c := &cells[i].Cell
-		s, known := scenarios[c.Scenario]
-		k, knows := invariants[c.Invariant]
-		if !known || !knows || c.Trial < 1 || c.Trial > h.Trials || placed[s][k] < 0 {
-			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].cell", i), c.String(), "a cell of the matrix")
-		}
-		if is, broke, ok := stateOf(letterOf(&cells[i])); !ok || is != cells[i].State || broke != cells[i].Violated {
-			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].state", i),
-				fielderror.Found(fmt.Sprintf("%v, broke: %t", cells[i].State, cells[i].Violated)),
-				"a state, and broke with broken, or with undelivered")
-		}
-		if n := cells[i].Rewritten; n < 0 || n > cells[i].Delivered {
-			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].rewritten", i), n,
-				fmt.Sprintf("0 to the %d of delivered", cells[i].Delivered))
-		}
-		order[i], places[i] = i, cellPlace{s, c.Trial, k}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return places[a].compare(places[b]) })
-	for n, i := range order {
-		p := places[i]
-		if n > 0 && places[order[n-1]] == p {
-			return nil, fields.Wrong(fmt.Sprintf("report.cells[%d].cell", i), cells[i].Cell.String(), "each cell once")
-		}
-		key := unitKey{p.scenario, p.trial}
-		if len(units) == 0 || units[len(units)-1].unitKey != key {
-			units = append(units, keptUnit{unitKey: key})
-		}
-		u := &units[len(units)-1]
-		u.cells, u.at = append(u.cells, &cells[i]), append(u.at, placed[p.scenario][p.invariant])
-	}
-	return units, nil
-}
-
-// placesOfInvariants has, for each scenario and invariant, its place among those that apply; -1:
-// it does not.
-func (h *runHead) placesOfInvariants() [][]int {
-	only := make([]map[string]int, len(h.Invariants))
-	for k := range h.Invariants {
-		only[k] = placesOf(h.Invariants[k].Scenarios)
-	}
-	all := make([][]int, len(h.Scenarios))
-	for i := range h.Scenarios {
-		n := 0
-		for k := range h.Invariants {
-			at := -1
-			if _, named := only[k][h.Scenarios[i].Name]; named || h.Invariants[k].Scenarios == nil {
-				at, n = n, n+1
-			}
-			all[i] = append(all[i], at)
-		}
-	}
-	return all
-}
-
-// A cellEncoder makes the lines of units.
-type cellEncoder struct {
-	runFileOptions
-	head       *runHead
-	placed     [][]int
-	cell, base CellReport   // the cell at hand, and what its unit's line says of it already
-	members    []cellMember // of both
-}
-
-// A cellMember is an exported member of CellReport, by its name in JSON.
-type cellMember struct {
-	name    string
-	is, was reflect.Value
-	quoted  bool // a number of 64 bits, which is a string
-}
-
-func newCellEncoder(o *runFileOptions, h *runHead) *cellEncoder {
-	e := &cellEncoder{runFileOptions: *o, head: h, placed: h.placesOfInvariants()}
-	is, was := reflect.ValueOf(&e.cell).Elem(), reflect.ValueOf(&e.base).Elem()
-	for f := range is.Type().Fields() {
-		if name := nameOf(f); f.IsExported() && name != "-" && f.Name != "Cell" {
-			e.members = append(e.members, cellMember{name, is.FieldByIndex(f.Index), was.FieldByIndex(f.Index),
-				strings.HasSuffix(f.Tag.Get("json"), ",string")})
-		}
-	}
-	return e
+// A unitEncoder makes the lines of units.
+type unitEncoder struct {
+	head                          *runHead
+	placed                        [][]int
+	withoutTimes, withoutEvidence bool
 }
 
 // write writes the lines of units.
-func (e *cellEncoder) write(w io.Writer, units []keptUnit) error {
+func (e *unitEncoder) write(w io.Writer, units []*keptUnit) error {
 	for _, u := range units {
-		line, err := e.unit(u)
+		line, err := e.line(u)
 		if err == nil {
 			err = writeLine(w, line)
 		}
@@ -275,61 +227,62 @@ func (e *cellEncoder) write(w io.Writer, units []keptUnit) error {
 	return nil
 }
 
-// unit is the line of a unit.
-func (e *cellEncoder) unit(u keptUnit) (*runUnit, error) {
+// line is the line of a unit.
+func (e *unitEncoder) line(u *keptUnit) (*runUnit, error) {
 	h, s := e.head, &e.head.Scenarios[u.scenario]
-	line := &runUnit{Unit: s.Name + "/" + strconv.Itoa(u.trial)}
+	line := &runUnit{Unit: s.Name + "/" + strconv.Itoa(u.trial), Ms: u.ms}
 	var delivered []int
 	var elapsed []int64
-	states, next := make([]byte, 0, len(h.Invariants)), 0
+	states := make([]byte, 0, len(h.Invariants))
 	for k, at := range e.placed[u.scenario] {
-		inv := &h.Invariants[k]
 		switch {
 		case at < 0:
 			states = append(states, doesNotApply)
 			continue
-		case next == len(u.cells) || u.at[next] != at:
+		case u.cells[at] == nil:
 			states = append(states, notNeeded)
 			continue
 		}
-		e.cell = *u.cells[next]
-		c := &e.cell
-		next++
-		states = append(states, letterOf(c))
-		e.strip(c)
-		delivered, elapsed = append(delivered, c.Delivered), append(elapsed, int64(c.Elapsed))
+		c := *u.cells[at]
 		if n := c.notes; n != nil && h.Facts {
-			if own := new(*n); own.Run != nil || own.Judged != nil || own.Warnings != nil || own.Cancelled {
+			if own := *n; own.Run != nil || own.Judged != nil || own.Warnings != nil || own.Cancelled {
 				own.Of = k
-				line.Runs = append(line.Runs, own)
+				line.Runs = append(line.Runs, &own)
 			}
 		}
-		e.base = baseOf(c.Cell, inv, s, letterOf(c), c.Delivered, c.Elapsed)
-		rest, err := e.rest()
+		e.strip(&c, s)
+		states = append(states, letterOf(&c))
+		delivered, elapsed = append(delivered, c.Delivered), append(elapsed, int64(c.Elapsed))
+		rest, err := encodeText(unitCell{bareCell: (*bareCell)(&c)})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("contract: run file: %v: %w", c.Cell, err)
 		}
-		if rest != nil {
+		if string(rest) != "{}" {
 			if line.Cells == nil {
 				line.Cells = map[string]json.RawMessage{}
 			}
-			line.Cells[inv.Name] = rest
+			line.Cells[h.Invariants[k].Name] = rest
 		}
 	}
-	line.States, line.Ms = string(states), u.ms
-	line.Delivered, line.Elapsed = shortened(delivered), shortened(elapsed)
+	line.States, line.Delivered, line.Elapsed = string(states), shortened(delivered), shortened(elapsed)
 	return line, nil
 }
 
-// strip leaves out of a cell what the options say.
-func (e *cellEncoder) strip(c *CellReport) {
+// strip leaves out of a cell what the options say, and what the head knows.
+func (e *unitEncoder) strip(c *CellReport, s *headScenario) {
+	if c.Rerun == rerunLine(e.head.Rerun, c) {
+		c.Rerun = ""
+	}
+	if c.Layer == s.Layer {
+		c.Layer = ""
+	}
 	if e.withoutEvidence {
 		c.Evidence, c.Why, c.Rerun, c.Copy = nil, "", "", 0 // the fields of the end say what is a copy
 	}
 	if c.Evidence != nil {
 		c.Evidence = encodableObservation(*c.Evidence)
 	}
-	if !e.stable && !e.withoutEvidence {
+	if !e.withoutTimes {
 		return
 	}
 	c.Elapsed = 0
@@ -341,48 +294,11 @@ func (e *cellEncoder) strip(c *CellReport) {
 	}
 }
 
-// baseOf is a cell as far as the other members of its unit's line say it.
-func baseOf(cell Cell, inv *headInvariant, s *headScenario, letter byte, delivered int,
-	elapsed time.Duration) CellReport {
-	c := CellReport{Cell: cell, Severity: inv.Severity, Layer: s.Layer, Delivered: delivered, Elapsed: elapsed}
-	c.State, c.Violated, _ = stateOf(letter)
-	return c
-}
-
-// rest is what the cell has besides its base, as JSON; nil: nothing. A new member of CellReport
-// is written without further ado.
-func (e *cellEncoder) rest() (json.RawMessage, error) {
-	var b bytes.Buffer
-	for _, m := range e.members {
-		if same(m.is, m.was) {
-			continue
-		}
-		b.WriteString(map[bool]string{true: "{", false: ","}[b.Len() == 0] + strconv.Quote(m.name) + ":")
-		if m.quoted {
-			b.WriteString(strconv.Quote(fmt.Sprint(m.is)))
-			continue
-		}
-		encoder := json.NewEncoder(&b)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(m.is.Interface()); err != nil {
-			return nil, fmt.Errorf("contract: run file: %v: %w", e.cell.Cell, err)
-		}
-		b.Truncate(b.Len() - 1) // the line break
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
 	}
-	if b.Len() == 0 {
-		return nil, nil
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// same reports whether two values are equal, without an allocation for those of most members.
-func same(a, b reflect.Value) bool {
-	switch a.Kind() {
-	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint8, reflect.Uint64, reflect.String, reflect.Pointer:
-		return a.Equal(b)
-	}
-	return reflect.DeepEqual(a.Interface(), b.Interface())
+	return s
 }
 
 // shortened is a list of equal numbers as one, and of zeros as none.
@@ -446,4 +362,115 @@ func encodableState(v any) (state any) {
 		return fmt.Sprintf("contract: no JSON: %v", err)
 	}
 	return spelledOnce(raw)
+}
+
+// notFolded are the members of a report that no unit has. Some are those of the run as a whole,
+// the others are set by a person, a judge's calibration or a search.
+var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects", "SearchRuns", "SearchElapsed",
+	"SearchStopped", "Repeatable", "Difference", "Mutation", "Replay", "Overall"}
+
+// ofRuns are the members that follow from what runs showed.
+var ofRuns = []string{"Repeats", "Faults", "Coverage", "Goals", "Judges", "Dropped", "Filtered", "Chaos"}
+
+// ofOrder are the members that follow from the order of the runs, which a sequential run takes
+// from what was decided: the latest runs of a scenario, and the first rulings of judges.
+var ofOrder = []string{"Repeats", "Judges"}
+
+// compare returns an error for the first member of a report that is not as it was folded.
+func (h *runHead) compare(name string, folded, is *Report) error {
+	own, want := is.ofCells(), folded.ofCells()
+	skip := slices.Clone(notFolded)
+	if !h.Facts {
+		skip = append(skip, ofRuns...)
+	}
+	if h.Sequential {
+		skip = append(skip, ofOrder...)
+	}
+	for f := range reflect.TypeFor[Report]().Fields() {
+		if !f.IsExported() || slices.Contains(skip, f.Name) {
+			continue
+		}
+		a, b := reflect.ValueOf(own).Elem().FieldByIndex(f.Index), reflect.ValueOf(want).Elem().FieldByIndex(f.Index)
+		at, got, wanted := firstDifference(name+"."+nameOf(f), a, b)
+		if at != "" {
+			return fields.Wrong(at, fielderror.Found(got), wanted+", as the cells say")
+		}
+	}
+	return nil
+}
+
+// ofCells is a copy of the report without what others add to members that follow from cells: the
+// calibration of judges, and the runs that contracttest makes to see whether the agent repeats itself.
+func (r *Report) ofCells() *Report {
+	own := *r
+	own.Judges, own.Repeats = slices.Clone(r.Judges), slices.Clone(r.Repeats)
+	for i := range own.Judges {
+		own.Judges[i].Calibration = nil
+	}
+	for i := range own.Repeats {
+		n := &own.Repeats[i]
+		n.Runs, n.Alike, n.Differ = 0, 0, ""
+	}
+	return &own
+}
+
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return cmp.Or(name, f.Name)
+}
+
+// tolerance is the allowed difference from a number computed here: another processor
+// may round the last digits differently.
+const tolerance = 1e-9
+
+// sentences are members for people, which another version may word otherwise.
+var sentences = []string{"Why", "Failed"}
+
+// firstDifference is the place of the first difference of two values, with both as text.
+func firstDifference(at string, a, b reflect.Value) (place, is, want string) {
+	switch a.Kind() {
+	case reflect.Struct:
+		for f := range a.Type().Fields() {
+			if f.IsExported() && !slices.Contains(sentences, f.Name) {
+				own, other := a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
+				if p, is, want := firstDifference(at+"."+nameOf(f), own, other); p != "" {
+					return p, is, want
+				}
+			}
+		}
+		return "", "", ""
+	case reflect.Pointer:
+		if !a.IsNil() && !b.IsNil() {
+			return firstDifference(at, a.Elem(), b.Elem())
+		}
+	case reflect.Slice:
+		for i := range min(a.Len(), b.Len()) {
+			if p, is, want := firstDifference(fmt.Sprintf("%s[%d]", at, i), a.Index(i), b.Index(i)); p != "" {
+				return p, is, want
+			}
+		}
+		if a.Len() != b.Len() {
+			return at, text.Plural(a.Len(), "element"), text.Number(b.Len())
+		}
+		return "", "", ""
+	case reflect.Float64:
+		if math.Abs(a.Float()-b.Float()) <= tolerance*max(1, math.Abs(b.Float())) {
+			return "", "", ""
+		}
+	}
+	if reflect.DeepEqual(a.Interface(), b.Interface()) {
+		return "", "", ""
+	}
+	return at, shown(a), shown(b)
+}
+
+// shown is a value in an error.
+func shown(v reflect.Value) string {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return "absent"
+		}
+		return "there"
+	}
+	return text.Clip(fmt.Sprintf("%v", v.Interface()), 120)
 }

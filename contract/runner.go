@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
@@ -15,7 +17,7 @@ import (
 type Runner struct {
 	engine    *engine
 	scenarios map[string]*compiledScenario // "": what a scenario has that is not of the matrix
-	turn      chan struct{}                // has one slot, which a run in the shared world takes
+	turn      *semaphore.Weighted          // of one slot, which a run in the shared world takes
 
 	mu     sync.Mutex // guards what follows
 	idle   []*worker
@@ -65,7 +67,7 @@ func (e *engine) newRunner(ctx context.Context, sources ...*worldSource) (*Runne
 	if err := e.learn(ctx, sources); err != nil {
 		return nil, err
 	}
-	return &Runner{engine: e, turn: make(chan struct{}, 1)}, nil
+	return &Runner{engine: e, turn: semaphore.NewWeighted(1)}, nil
 }
 
 // Run makes one run under the rules, and judges it by every invariant that has the
@@ -231,10 +233,8 @@ func (r *Runner) take(ctx context.Context, source *worldSource) (*worker, error)
 		return nil, err
 	}
 	if source.shared() {
-		select {
-		case r.turn <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := r.turn.Acquire(ctx, 1); err != nil {
+			return nil, err
 		}
 	}
 	r.mu.Lock()
@@ -254,7 +254,7 @@ func (r *Runner) take(ctx context.Context, source *worldSource) (*worker, error)
 // pass gives the turn in the shared world to the next run.
 func (r *Runner) pass(source *worldSource) {
 	if source.shared() {
-		<-r.turn
+		r.turn.Release(1)
 	}
 }
 

@@ -41,7 +41,7 @@ func asksOften(ctx context.Context, prompt string, tools chaos.ToolRegistry) (st
 // same faults, whichever invariant asks, and other rules move no draw.
 func TestRunnerRunsAsTheMatrix(t *testing.T) {
 	m := matrix(t, asksOften, func(m *contract.Matrix) {
-		m.Seed, m.Trials, m.AskAll = 11, 4, true
+		m.Seed, m.Trials, m.ShareObservations = 11, 4, true
 		m.Prompts = []string{"a", "b", "c"}
 		m.Invariants = []contract.Invariant{contains("all-noon", contract.High, "noon"), {Name: "no-b", Severity: contract.Low,
 			Check: func(_ context.Context, o *contract.Observation) error {

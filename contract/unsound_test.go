@@ -59,7 +59,7 @@ func TestWorldErr(t *testing.T) {
 		why   string
 		world func(context.Context) (*contract.World, error)
 		inv   contract.Invariant
-		all   bool // AskAll
+		all   bool // ShareObservations
 		state contract.CellState
 		text  string
 	}{
@@ -87,7 +87,7 @@ func TestWorldErr(t *testing.T) {
 		}, "a"), judging, false, contract.Inconclusive, errMiss.Error()},
 	} {
 		r := run(t, matrix(t, nil, func(m *contract.Matrix) {
-			m.NewWorld, m.Prompts, m.Invariants, m.AskAll = tc.world, []string{"a", "b"}, []contract.Invariant{tc.inv}, tc.all
+			m.NewWorld, m.Prompts, m.Invariants, m.ShareObservations = tc.world, []string{"a", "b"}, []contract.Invariant{tc.inv}, tc.all
 		}), virtual(t))
 		assert.Equal(t, tc.state, r.Cells[0].State, tc.why)
 		assert.Equal(t, tc.text, r.Cells[0].Why, tc.why)

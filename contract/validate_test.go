@@ -82,7 +82,7 @@ func TestValidate(t *testing.T) {
 		{"a constructor's problem is told instead", inv(func(i *contract.Invariant) { i.Check, i.Err = nil, errors.New("invariant: no word") }),
 			`contract: Invariants[0] is "held": invariant: no word`},
 		{"an unknown Applies", inv(func(i *contract.Invariant) { i.Applies = 5 }),
-			`contract: Invariants[0].Applies is 5; allowed: Always, ToolFaults, LLMFaults, AnyFault or NoFault`},
+			`contract: Invariants[0].Applies is 5; allowed: Always, ToolFaults, LLMFaults, AnyFault, NoFault`},
 		{"unknown Needs", inv(func(i *contract.Invariant) { i.Needs = 16 }),
 			`contract: Invariants[0].Needs is 16; allowed: a combination of NeedBaseline, NeedState, NeedResults and NeedCalm`},
 		{"a baseline that nobody compares with", inv(func(i *contract.Invariant) { i.Baseline = "noon" }),

@@ -269,3 +269,31 @@ func TestOwnWorldsCancelled(t *testing.T) {
 	assert.True(t, r.Cancelled)
 	assert.Less(t, len(r.Cells), 2000)
 }
+
+// TestCancelledRunKeepsWhatRan: cells that ran are in the report, also behind cells that a
+// cancelled run left out.
+func TestCancelledRunKeepsWhatRan(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	third := make(chan struct{})
+	var asked atomic.Int64
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Trials, m.NewWorld, m.SkipStateProbe = 3, nil, true
+		m.World = &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+			<-third
+			cancel()
+			<-ctx.Done()
+			return "", ctx.Err()
+		}}
+		own := fresh(t, func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+			if asked.Add(1) == 3 {
+				close(third)
+				<-ctx.Done()
+			}
+			return "done", nil
+		})
+		m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "own", NewWorld: own})
+	})
+	r, err := m.Run(ctx, &contract.RunOptions{Workers: 2})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, []contract.CellState{contract.Inconclusive, contract.Held, contract.Held, contract.Inconclusive}, states(r))
+}

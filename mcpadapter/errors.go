@@ -123,10 +123,11 @@ func planProblem(err error) error {
 		// the list would be longer than all else
 		if errors.As(one, &located) && located.Reason == planjson.UnknownKind {
 			short := *located
-			_, meant, found := strings.Cut(short.Allowed, "; did you mean")
+			near, suggested := strings.CutPrefix(short.Allowed, "did you mean ")
 			short.Allowed = "a kind of the resource " + uriCatalogue
-			if found {
-				short.Allowed += "; did you mean" + meant
+			if suggested {
+				near, _, _ = strings.Cut(near, "?")
+				short.Allowed += "; did you mean " + near + "?"
 			}
 			one = &short
 		}

@@ -142,7 +142,7 @@ func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *con
 					run(nil)
 				}
 			},
-			Rerun: func(cell contract.Cell) string { return rerunLine(m, cell) },
+			Rerun: rerunLine(m),
 		},
 		OnCell: func(r *contract.CellReport) {
 			if chosen(r.Cell) {
@@ -165,14 +165,14 @@ const mostTrials = 1000
 
 // rerunLine is the call of contract_run that repeats a cell: same seed, same scenario. A
 // number of trials that no call may ask for is the matrix's own.
-func rerunLine(m *contract.Matrix, cell contract.Cell) string {
-	in := runInput{Matrix: m.Name, Scenarios: []string{cell.Scenario}, Invariants: []string{cell.Invariant},
-		Trial: cell.Trial, Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed)}
+func rerunLine(m *contract.Matrix) string {
+	in := runInput{Matrix: m.Name, Scenarios: []string{"{scenario}"}, Invariants: []string{"{invariant}"},
+		Trial: 1, Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed)}
 	if in.Trials > mostTrials {
 		in.Trials = 0
 	}
 	text, _ := json.Marshal(in) // of texts and numbers
-	return "contract_run " + string(text)
+	return "contract_run " + strings.Replace(string(text), `"trial":1,`, `"trial":{trial},`, 1)
 }
 
 // digestOf sums up a report, and says where the rest of it is.

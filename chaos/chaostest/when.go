@@ -85,14 +85,14 @@ func (q *whenCheck) questions() {
 	list := calls()
 	first := make([]bool, len(list))
 	for i, c := range list {
-		first[i] = q.ask(c)
+		first[i] = q.answer(c)
 	}
 	if q.has(Panics) {
 		return
 	}
 	time.Sleep(q.settle) // finds triggers that read a clock of their own
 	for i := len(list) - 1; i >= 0; i-- {
-		if q.ask(list[i]) != first[i] {
+		if q.answer(list[i]) != first[i] {
 			q.add(Pure, "asked about one call, it answered %v and then %v: %s", first[i], !first[i], shortly(list[i]))
 			return
 		}
@@ -114,7 +114,7 @@ func (q *whenCheck) concurrent(list []chaos.Call, first []bool) {
 		all.Go(func() {
 			for i := range list {
 				at := (i*7 + worker*53) % len(list)
-				if q.ask(list[at]) != first[at] {
+				if q.answer(list[at]) != first[at] {
 					q.add(Concurrent, "asked by several goroutines at once, it answered otherwise")
 					return
 				}
@@ -124,8 +124,8 @@ func (q *whenCheck) concurrent(list []chaos.Call, first []bool) {
 	all.Wait()
 }
 
-// ask asks as the injector would.
-func (q *whenCheck) ask(c chaos.Call) (hit bool) {
+// answer asks the trigger as the injector would.
+func (q *whenCheck) answer(c chaos.Call) (hit bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			q.add(Panics, "it panicked: %v", p)

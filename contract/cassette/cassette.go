@@ -91,8 +91,8 @@ func (c *Cassette) Unused() []int {
 }
 
 // Close ends live calls and writes what was recorded, if anything was. In replay mode it does nothing. Its error joins
-// what the tape lacks: the answers that were not recorded, each with the reason, such as a tape that has no room for more.
-// The others are written all the same,
+// what the tape lacks: the answers that were not recorded, each with the reason, such as a tape without room
+// for more. The others are written all the same,
 // unless the error has a [*SecretError]; a [*ChangedError] names the file that has them. A later Close returns the
 // same.
 func (c *Cassette) Close() error { return c.closed() }

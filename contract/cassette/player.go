@@ -48,9 +48,9 @@ type request struct {
 	slot
 }
 
-// RoundTrip implements [http.RoundTripper]. In replay mode the error is that of the context or a [*MissError]; an SDK that
-// counts its retries in the header X-Stainless-Retry-Count gets the miss as the error of an answer's body, with a header
-// that tells it not to try again. The body of an answer must be closed, as of any other.
+// RoundTrip implements [http.RoundTripper]. In replay mode the error is that of the context or a [*MissError]. An SDK
+// that counts its retries in the header X-Stainless-Retry-Count gets the miss as the error of an answer's body, beside
+// a header that tells it not to try again. The body of an answer must be closed, as of any other.
 func (p *Player) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent, err := readBody(r)
 	if err != nil {

@@ -323,7 +323,8 @@ func (s *studio) lacking() error {
 		if l.unread && s.strips[l.slot].last() != nil {
 			continue
 		}
-		text := s.secrets.Hide(fmt.Appendf(nil, "the answer to %s%s is not on the tape: %s", l.target, ofCell(l.cell), l.why))
+		text := s.secrets.Hide(fmt.Appendf(nil, "the answer to %s%s is not on the tape: %s",
+			l.target, ofCell(l.cell), l.why))
 		problems.Add(errors.New("cassette: " + nearest.Printable(string(text))))
 	}
 	return problems.Err()

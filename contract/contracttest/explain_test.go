@@ -205,7 +205,7 @@ func TestChildChanges(t *testing.T) {
 // Two calm runs may be the same, and runs under faults not: such an agent is not repeatable.
 func TestAnAgentThatDiffersUnderFaultsIsNotRepeatable(t *testing.T) {
 	out, _ := explaining(t, "-", "^TestChildChanges$")
-	assert.Contains(t, out, `repeatable: no, under faults: answer 1: "error: attempt `)
+	assert.Contains(t, out, `repeatable: no, under faults: prompt 1, answer: error: attempt `)
 	assert.NotContains(t, out, "* The agent is repeatable")
 	assert.NotContains(t, out, `\x00`)
 }

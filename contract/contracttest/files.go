@@ -15,8 +15,12 @@ import (
 	"github.com/shakedown-go/shakedown/contract/report"
 )
 
-// reportsVariable is the environment variable that asks for the files of every Run.
-const reportsVariable = "SHAKEDOWN_REPORTS"
+// The environment variables that ask for the files of a Run: a folder for those of every Run, and
+// the run file.
+const (
+	reportsVariable = "SHAKEDOWN_REPORTS"
+	fileVariable    = "SHAKEDOWN_FILE"
+)
 
 // files writes the report in every format, if that was asked for.
 func (r *runner) files(t *testing.T, pkg string, result *contract.Report) {

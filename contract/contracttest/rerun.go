@@ -6,22 +6,18 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-
-	"github.com/shakedown-go/shakedown/contract"
 )
 
-// rerunLine returns a function that makes the command to run one cell again, from
-// anywhere in the module. -run has an anchored expression for each level of the
-// test's name, so that it selects exactly this cell.
-func rerunLine(test, pkg string) func(contract.Cell) string {
-	return func(c contract.Cell) string { return testLine(test+"/"+c.String(), pkg) }
-}
-
-// testLine is the command to run one test again.
-func testLine(test, pkg string) string {
+// testLine is the command to run one test again, from anywhere in the module, or a subtest of it
+// whose levels are patterns. -run has an anchored expression for each level, so that it selects
+// exactly this one.
+func testLine(test, pkg string, levels ...string) string {
 	var parts []string
 	for part := range strings.SplitSeq(test, "/") {
 		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	for _, level := range levels {
+		parts = append(parts, "^"+level+"$")
 	}
 	pattern := strings.ReplaceAll(strings.Join(parts, "/"), "'", ".") // a quote would end the argument
 	return fmt.Sprintf("go test -count=1 -run '%s' %s", pattern, pkg)

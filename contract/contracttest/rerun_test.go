@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/shakedown-go/shakedown/contract"
 )
 
 func TestPackageOf(t *testing.T) {
@@ -33,7 +31,6 @@ func TestTestedPackage(t *testing.T) {
 }
 
 func TestRerunLine(t *testing.T) {
-	c := contract.Cell{Scenario: "a.b", Invariant: "c-d", Trial: 3}
-	assert.Equal(t, `go test -count=1 -run '^TestX$/^a\.b$/^c-d$/^3$' example.org/p`, rerunLine("TestX", "example.org/p")(c))
-	assert.Equal(t, `go test -count=1 -run '^TestX$/^it.s_\(so\)$/^a\.b$/^c-d$/^3$' .`, rerunLine("TestX/it's_(so)", ".")(c))
+	assert.Equal(t, `go test -count=1 -run '^TestX$/^a\.b$/^3$' example.org/p`, testLine("TestX/a.b/3", "example.org/p"))
+	assert.Equal(t, `go test -count=1 -run '^TestX$/^it.s_\(so\)$/^{scenario}$' .`, testLine("TestX/it's_(so)", ".", "{scenario}"))
 }

@@ -3,6 +3,7 @@ package contracttest
 import (
 	"cmp"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -26,8 +27,6 @@ type Options struct {
 	RealTime bool
 	// Workers is the number of cells run at once; 0: GOMAXPROCS.
 	Workers int
-	// AllowUndelivered accepts scenarios in which no fault was delivered.
-	AllowUndelivered bool
 	// AllowInconclusive is the number of inconclusive cells that are accepted.
 	AllowInconclusive int
 	// Sequential ends each field when it is decided, and Budget limits what that spends:
@@ -50,14 +49,16 @@ type Options struct {
 	// Spec decodes and encodes the rules of kept defects. Faults with Go code need it; a
 	// defect whose rules cannot be written is reported, and not kept.
 	Spec *planjson.Options
-	// SaveFailures saves each broken cell as a session of package replay, in a file of the
-	// folder "sessions" of Dir: what the agent saw and, where it can be, a plan that
-	// injects the same faults. Today's failure is tomorrow's test: see docs/sessions.md.
-	// The file has the name of the cell, and replaces none that is there. A cell of a
-	// scenario that has the name of a session in the folder is not saved again. Values of
-	// calls are kept for it ([contract.RunOptions].Gather), so reports show them too. What
-	// cannot be saved is logged.
-	SaveFailures bool
+	// SaveFailures makes a file of each broken cell, in the folder "sessions" of Dir:
+	// SaveCell of package contract/replay makes a session of what the agent saw and, where it
+	// can be, a plan that injects the same faults. Today's failure is tomorrow's test: see
+	// docs/sessions.md. It gets the matrix, the cell and Secrets, and returns the name of the
+	// session, its text, and what could not be saved, which is logged. It is called for several
+	// cells at once. No file is replaced, and a cell of a scenario that has the name of a session
+	// in the folder is not saved again. Values of calls are kept for it
+	// ([contract.RunOptions].Gather), so reports show them too. nil: nothing is saved.
+	SaveFailures func(m *contract.Matrix, c *contract.CellReport, secrets []string,
+	) (name string, file []byte, err error)
 	// Dir is the folder of files that belong to the test, the sessions of SaveFailures and
 	// the kept defects; "": testdata/shakedown and the
 	// name of the test. "-": nothing is written. A relative path is relative to the folder
@@ -71,6 +72,10 @@ type Options struct {
 	// measured errors of a judge: judge.Correct of package contract/judge. It is called in the
 	// goroutine of t; an error fails t. nil: the report is complete.
 	Finish func(*contract.Report) error
+	// File is the path of the run file, as in [contract.RunOptions]; "": that of the environment
+	// variable SHAKEDOWN_FILE, else none is written. With the variable -run should select one
+	// Run, since each further one replaces the file.
+	File string
 	// Reports is a folder for the report in every format; see [Run]. "": that of
 	// the environment variable SHAKEDOWN_REPORTS, else that of t.ArtifactDir if go
 	// test runs with -artifacts, else none.
@@ -114,11 +119,11 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	t.Helper()
 	o = cmp.Or(o, &Options{})
 	pkg := testedPackage()
-	r := &runner{o: o, virtual: virtualScenarios(m, o), rates: rates(m), rerun: rerunLine(t.Name(), pkg),
+	r := &runner{o: o, virtual: virtualScenarios(m, o), rates: rates(m),
 		outcomes: newOutcomes(o.Keep), saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
 	defer r.saver.end(t, r.secrets)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
-	kept := old.test(t, r.matrix(m))
+	kept := old.test(t, m)
 	r.begun = time.Now()
 	if cost := o.Budget.CostOf; cost != nil { // one call at a time, for each run
 		own := *o
@@ -129,17 +134,18 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		}
 		o = &own
 	}
-	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
+	result, err := m.Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
+		File: cmp.Or(o.File, os.Getenv(fileVariable)),
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { r.cell(t, c, run) },
 			Calm:   r.calmBubble(t),
-			Rerun:  r.rerun, Deadline: deadline(t),
+			Rerun:  testLine(t.Name(), pkg, "{scenario}", "{invariant}", "{trial}"), Deadline: deadline(t),
 		},
 	})
 	if result != nil && result.Score.Decided > 0 { // else two runs may be alike because neither did anything
-		r.repeat(t, r.matrix(m), result)
+		r.repeat(t, m, result)
 	}
 	switch {
 	case errors.Is(err, scoring.ErrNoneRan) && kept:
@@ -152,7 +158,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	}
 	if result != nil {
 		r.rejected(t, result)
-		r.explain(t, r.matrix(m), result)
+		r.explain(t, m, result)
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {
 				t.Errorf("contracttest: Options.Finish: %s", r.secrets.Text(err.Error()))
@@ -173,24 +179,10 @@ type runner struct {
 	rates   map[string]bool // invariants that promise a rate
 	begun   time.Time
 	spent   float64 // what the runs of the cells have cost, as Budget.CostOf says
-	rerun   func(contract.Cell) string
 	primed  sync.Once
 	*outcomes
 	saver   *saver // nil: broken cells are not saved
 	secrets *redact.Redactor
-}
-
-// matrix returns m, or a copy with AllowUndelivered in every scenario.
-func (r *runner) matrix(m *contract.Matrix) *contract.Matrix {
-	if m == nil || !r.o.AllowUndelivered {
-		return m
-	}
-	own := *m
-	own.Scenarios = append([]contract.Scenario(nil), m.Scenarios...)
-	for i := range own.Scenarios {
-		own.Scenarios[i].AllowUndelivered = true
-	}
-	return &own
 }
 
 // cell runs one cell as a subtest.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/shakedown-go/shakedown/contract/report"
 )
 
 type slow struct{ d time.Duration }
@@ -43,6 +46,28 @@ func saysNoon(_ context.Context, o *contract.Observation) error {
 		return errors.New("no noon")
 	}
 	return nil
+}
+
+// TestRunFile: the file of the options or of the environment has what the run showed.
+func TestRunFile(t *testing.T) {
+	for _, o := range []*contracttest.Options{{File: filepath.Join(t.TempDir(), "a.run.jsonl")}, nil} {
+		path := filepath.Join(t.TempDir(), "b.run.jsonl")
+		t.Setenv("SHAKEDOWN_FILE", path)
+		if o != nil {
+			path = o.File
+		}
+		r := contracttest.Run(t, &contract.Matrix{
+			NewWorld: clock, Prompts: []string{"What time is it?"}, Scenarios: []contract.Scenario{contract.Calm()},
+			Invariants: []contract.Invariant{{Name: fmt.Sprintf("noon-%t", o == nil), Severity: contract.Critical, Check: saysNoon}},
+		}, o)
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		defer file.Close()
+		back, err := report.Read(file, nil)
+		require.NoError(t, err)
+		assert.Equal(t, r.Score, back.Score)
+		assert.Equal(t, r.Invariants, back.Invariants)
+	}
 }
 
 func TestRun(t *testing.T) {

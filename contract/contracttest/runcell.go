@@ -18,13 +18,12 @@ func RunCell(t *testing.T, m *contract.Matrix, c contract.Cell, o *Options) *con
 	t.Helper()
 	o = cmp.Or(o, &Options{})
 	r := &runner{o: o, virtual: virtualScenarios(m, o)}
-	line := testLine(t.Name(), testedPackage())
 	result, err := m.RunCell(t.Context(), c, &contract.RunOptions{
 		Keep: o.Keep, Watchdog: o.Watchdog,
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(r.bubble(t, c)) },
 			Calm:   r.calmBubble(t),
-			Rerun:  func(contract.Cell) string { return line }, Deadline: deadline(t),
+			Rerun:  testLine(t.Name(), testedPackage()), Deadline: deadline(t),
 		},
 	})
 	if err != nil {

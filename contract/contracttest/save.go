@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/replay"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
@@ -25,6 +24,7 @@ const sessionsFolder = "sessions"
 
 // A saver writes sessions of broken cells. A nil saver writes none.
 type saver struct {
+	make    func(*contract.Matrix, *contract.CellReport, []string) (string, []byte, error)
 	matrix  *contract.Matrix
 	secrets []string
 	dir     string
@@ -38,10 +38,10 @@ type saver struct {
 }
 
 func newSaver(t *testing.T, m *contract.Matrix, o *Options) *saver {
-	if !o.SaveFailures || o.Dir == noFiles {
+	if o.SaveFailures == nil || o.Dir == noFiles {
 		return nil
 	}
-	s := &saver{matrix: m, secrets: o.Secrets, dir: dirOf(t, o.Dir)}
+	s := &saver{make: o.SaveFailures, matrix: m, secrets: o.Secrets, dir: dirOf(t, o.Dir)}
 	s.root = sync.OnceValues(s.open)
 	return s
 }
@@ -75,7 +75,7 @@ func (s *saver) save(c *contract.CellReport) {
 	if s == nil {
 		return
 	}
-	session, err := replay.FromCell(s.matrix, c)
+	name, session, err := s.make(s.matrix, c, s.secrets)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *saver) save(c *contract.CellReport) {
 	if session == nil {
 		return
 	}
-	switch err := s.write(session, c.Cell.Scenario); {
+	switch err := s.write(name, session, c.Cell.Scenario); {
 	case err == nil:
 		s.saved++
 	case errors.Is(err, fs.ErrExist):
@@ -95,15 +95,7 @@ func (s *saver) save(c *contract.CellReport) {
 }
 
 // write writes a session, unless its scenario is one of the sessions.
-func (s *saver) write(session *replay.Session, scenario string) error {
-	session, err := session.Redact(s.secrets...)
-	if err != nil {
-		return err
-	}
-	data, err := session.Encode()
-	if err != nil {
-		return err
-	}
+func (s *saver) write(name string, session []byte, scenario string) error {
 	root, err := s.root()
 	if err != nil {
 		return err
@@ -111,7 +103,7 @@ func (s *saver) write(session *replay.Session, scenario string) error {
 	if _, err := root.Lstat(nameOf(scenario)); err == nil {
 		return fs.ErrExist
 	}
-	return wholefile.Create(root, nameOf(session.Name), data)
+	return wholefile.Create(root, nameOf(name), session)
 }
 
 // nameOf is the file of a session, within the root.

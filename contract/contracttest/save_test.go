@@ -67,7 +67,7 @@ const savingFolder = "CONTRACTTEST_SAVING"
 
 func TestChildSaves(t *testing.T) {
 	onlyInChild(t)
-	contracttest.Run(t, saving(t), &contracttest.Options{SaveFailures: true, Dir: os.Getenv(savingFolder), Secrets: []string{"Ada"}})
+	contracttest.Run(t, saving(t), &contracttest.Options{SaveFailures: replay.SaveCell, Dir: os.Getenv(savingFolder), Secrets: []string{"Ada"}})
 }
 
 func TestChildSavesAndPlays(t *testing.T) {
@@ -75,7 +75,7 @@ func TestChildSavesAndPlays(t *testing.T) {
 	dir := os.Getenv(savingFolder)
 	sessions, err := replay.ReadDir(filepath.Join(dir, "sessions"))
 	require.NoError(t, err)
-	contracttest.Run(t, saving(t, sessions...), &contracttest.Options{SaveFailures: true, Dir: dir, Secrets: []string{"Ada"}})
+	contracttest.Run(t, saving(t, sessions...), &contracttest.Options{SaveFailures: replay.SaveCell, Dir: dir, Secrets: []string{"Ada"}})
 }
 
 // inFolder runs a test in a child process, with a folder to save to, and in another to

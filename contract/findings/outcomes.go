@@ -31,7 +31,8 @@ func Judge(calls []Call) {
 		switch {
 		case outcome == failure.Failed && c.Result != nil:
 			c.Suspected = true
-		case outcome == failure.Unknown, c.Truncated, slices.Contains(c.Missing, Result), isEmpty(c.Result) && filled[c.Tool]:
+		case outcome == failure.Unknown, c.Truncated, slices.Contains(c.Missing, Result),
+			isEmpty(c.Result) && filled[c.Tool]:
 			c.Missing = append(c.Missing, Outcome)
 		}
 	}

@@ -130,8 +130,8 @@ func allWere(is func(o *contract.Observation, e *chaos.Event) string) premise {
 		for i := range o.Events {
 			if e := &o.Events[i]; e.Delivered {
 				if why := is(o, e); why != "" {
-					return fmt.Errorf("%w: %s at %s, on which %q was delivered, %s", contract.ErrDoesNotApply, e.Target, e.Start,
-						faultOf(e), why)
+					return fmt.Errorf("%w: %s at %s, on which %q was delivered, %s", contract.ErrDoesNotApply,
+						e.Target, e.Start, faultOf(e), why)
 				}
 			}
 		}

@@ -10,12 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
@@ -51,77 +54,80 @@ func Cached(dir, name, version string, judge invariant.Judge) (invariant.Judge, 
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	clean := redact.New(nil, redact.Patterns)
-	var turns turns
-	return func(ctx context.Context, q invariant.Question) (invariant.Judgement, error) {
-		path, err := cachePath(dir, name, version, q)
-		if err != nil {
-			return invariant.Judgement{Judge: name, Version: version}, err
-		}
-		done, err := turns.take(ctx, path)
-		if err != nil {
-			return invariant.Judgement{Judge: name, Version: version}, err
-		}
-		defer done()
-		if j, err := readJudged(path, name, version, q.Decide); !errors.Is(err, os.ErrNotExist) {
-			return j, err
-		}
-		j, err := judge(ctx, q)
-		if err == nil && (j.Judge != name || j.Version != version) {
-			err = fields.Wrong("judge", j.Judge+" "+j.Version,
-				fmt.Sprintf("judgements of %q, version %q", name, version))
-		}
-		if err != nil || j.Malformed > 0 || j.Ruling > invariant.Broken {
-			return j, err
-		}
-		doc, err := json.MarshalIndent(judged{name, version, q.Decide, j.Ruling.String(), clean.Text(j.Reason),
-			j.Dissent}, "", "  ")
-		if err == nil {
-			err = os.MkdirAll(dir, 0o755)
-		}
-		if err == nil {
-			err = wholefile.Write(path, append(doc, '\n'))
-		}
-		if err != nil {
-			return j, fmt.Errorf("judge: the judgement cannot be kept: %w", err)
-		}
-		return j, nil
-	}, nil
+	c := &cache{dir: dir, name: name, version: version, judge: judge, clean: redact.New(nil, redact.Patterns)}
+	return c.judgement, nil
 }
 
-// turns lets those that ask the same wait for each other, so that the first asks the judge
-// for all.
-type turns struct {
-	mu    sync.Mutex
-	taken map[string]chan struct{} // closed when its turn is over
+// A cache is a judge made by Cached.
+type cache struct {
+	dir, name, version string
+	judge              invariant.Judge
+	clean              *redact.Redactor
+	asking             singleflight.Group // by file
 }
 
-func (t *turns) take(ctx context.Context, of string) (done func(), err error) {
+// judgement asks once for all that ask the same at the same time: the others read what the first
+// has kept, and ask anew if it has kept nothing. What the first does is on a goroutine of its own,
+// where a judge may panic or end it, and which the first waits for.
+func (c *cache) judgement(ctx context.Context, q invariant.Question) (invariant.Judgement, error) {
+	none := invariant.Judgement{Judge: c.name, Version: c.version}
+	path, err := cachePath(c.dir, c.name, c.version, q)
+	if err != nil {
+		return none, err
+	}
 	for {
-		t.mu.Lock()
-		other, busy := t.taken[of]
-		if !busy {
-			break
-		}
-		t.mu.Unlock()
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("judge: another asks the same question: %w", ctx.Err())
+		var first atomic.Bool
+		ended := c.asking.DoChan(path, func() (any, error) {
+			first.Store(true)
+			j := none
+			err := <-usercode.Go(nil, func() (err error) {
+				j, err = c.keptOrRuled(ctx, path, q)
+				return err
+			})
+			return j, err
+		})
+		done := ctx.Done()
+		for waiting := true; waiting; {
+			select {
+			case r := <-ended:
+				if first.Load() {
+					return r.Val.(invariant.Judgement), r.Err
+				}
+				waiting = false
+			case <-done:
+				if done = nil; !first.Load() {
+					return none, fmt.Errorf("judge: another asks the same question: %w", ctx.Err())
+				}
+			}
 		}
 	}
-	defer t.mu.Unlock()
-	if t.taken == nil {
-		t.taken = map[string]chan struct{}{}
+}
+
+// keptOrRuled reads the judgement that was kept, or asks the judge and keeps what it rules.
+func (c *cache) keptOrRuled(ctx context.Context, path string, q invariant.Question) (invariant.Judgement, error) {
+	if j, err := readJudged(path, c.name, c.version, q.Decide); !errors.Is(err, os.ErrNotExist) {
+		return j, err
 	}
-	mine := make(chan struct{})
-	t.taken[of] = mine
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.taken, of)
-		close(mine)
-	}, nil
+	j, err := c.judge(ctx, q)
+	if err == nil && (j.Judge != c.name || j.Version != c.version) {
+		err = fields.Wrong("judge", j.Judge+" "+j.Version,
+			fmt.Sprintf("judgements of %q, version %q", c.name, c.version))
+	}
+	if err != nil || j.Malformed > 0 || j.Ruling > invariant.Broken {
+		return j, err
+	}
+	doc, err := json.MarshalIndent(judged{c.name, c.version, q.Decide, j.Ruling.String(), c.clean.Text(j.Reason),
+		j.Dissent}, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(c.dir, 0o755)
+	}
+	if err == nil {
+		err = wholefile.Write(path, append(doc, '\n'))
+	}
+	if err != nil {
+		err = fmt.Errorf("judge: the judgement cannot be kept: %w", err)
+	}
+	return j, err
 }
 
 // cachePath names the file of a question.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -133,10 +132,7 @@ func Calibrate(ctx context.Context, j invariant.Judge, labelled []Label, o *Cali
 		return nil, fmt.Errorf("judge: the judge failed on each of %s, first: %w",
 			text.Plural(c.Asked, "labelled answer"), failed)
 	}
-	rated(&c.Sensitivity, &c.Specificity)
-	for i := range c.Languages {
-		rated(&c.Languages[i].Sensitivity, &c.Languages[i].Specificity)
-	}
+	c.rate()
 	if o.SkipAttacks {
 		return c, nil
 	}
@@ -206,10 +202,14 @@ func (c *Calibration) count(l Label, got invariant.Judgement, err error) {
 	}
 }
 
-// rated adds the intervals; a rate of nothing has none.
-func rated(rates ...*Rate) {
+// rate adds the intervals; a rate of nothing has none.
+func (c *Calibration) rate() {
+	rates := []*Rate{&c.Sensitivity, &c.Specificity}
+	for i := range c.Languages {
+		rates = append(rates, &c.Languages[i].Sensitivity, &c.Languages[i].Specificity)
+	}
 	for _, r := range rates {
-		if r.Of > 0 {
+		if r.Interval = (scoring.Interval{}); r.Of > 0 {
 			r.Interval, _ = stats.ClopperPearson(r.Right, r.Of, scoring.Level95)
 		}
 	}
@@ -241,10 +241,11 @@ func Load(path string) (*Calibration, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("judge: %s: %w", path, err)
 	}
+	c.rate() // whatever the file says: its intervals are for people
 	return c, nil
 }
 
-// check checks what the numbers say about each other.
+// check checks what a report computes with.
 func (c *Calibration) check() error {
 	p := fields.List()
 	_, err := time.Parse(time.DateOnly, c.Date)
@@ -253,19 +254,12 @@ func (c *Calibration) check() error {
 	p.Demand(strings.TrimSpace(c.Sample) != "", "sample", c.Sample, "what the labelled answers are")
 	all := LanguageRates{"", c.Sensitivity, c.Specificity, c.Unsure, c.Failed}
 	p.Demand(all.check(p, "") == c.Asked, "asked", c.Asked, "the sum of both rates, unsure and failed")
-	var sum LanguageRates
 	for i, l := range c.Languages {
 		field := fmt.Sprintf("languages[%d].", i)
 		p.Demand(i == 0 || c.Languages[i-1].Language < l.Language, field+"language", l.Language,
 			"each language once, in the order of their names")
 		l.check(p, field)
-		sum.Sensitivity.add(l.Sensitivity)
-		sum.Specificity.add(l.Specificity)
-		sum.Unsure, sum.Failed = sum.Unsure+l.Unsure, sum.Failed+l.Failed
 	}
-	all.Sensitivity.Interval, all.Specificity.Interval = scoring.Interval{}, scoring.Interval{}
-	p.Demand(len(c.Languages) == 0 || sum == all, "languages", text.Plural(len(c.Languages), "language"),
-		"those of all labelled answers, or none")
 	for i, a := range c.Attacks {
 		found := fmt.Sprintf("%d moved, %d unsure, of %d", a.Moved, a.Unsure, a.Tried)
 		p.Demand(min(a.Moved, a.Unsure) >= 0 && a.Tried <= mostLabels && a.Moved <= a.Tried-a.Unsure,
@@ -288,23 +282,9 @@ func (l *LanguageRates) check(p *fielderror.List, field string) (labels int) {
 	}{{"sensitivity", l.Sensitivity}, {"specificity", l.Specificity}} {
 		p.Demand(r.Right >= 0 && r.Right <= r.Of, field+r.name+".right", r.Right, "0 to of")
 		p.Demand(r.Of <= mostLabels, field+r.name+".of", r.Of, upToLabels)
-		p.Demand(r.Interval == scoring.Interval{} || r.ofCounts(), field+r.name+".interval",
-			fielderror.Found(fmt.Sprintf("%v to %v at %v", r.Interval.Low, r.Interval.High, r.Interval.Level)),
-			"the exact interval of right and of at 95 %, or none")
 		labels += r.Of
 	}
 	p.Demand(l.Unsure >= 0 && l.Unsure <= mostLabels, field+"unsure", l.Unsure, upToLabels)
 	p.Demand(l.Failed >= 0 && l.Failed <= mostLabels, field+"failed", l.Failed, upToLabels)
 	return labels + l.Unsure + l.Failed
 }
-
-// ofCounts reports whether the interval is that of the counts, up to rounding: a file whose
-// counts were changed by hand contradicts itself.
-func (r *Rate) ofCounts() bool {
-	in, err := stats.ClopperPearson(r.Right, r.Of, scoring.Level95)
-	const rounding = 1e-4
-	return err == nil && r.Interval.Level == in.Level &&
-		math.Abs(r.Interval.Low-in.Low) <= rounding && math.Abs(r.Interval.High-in.High) <= rounding
-}
-
-func (r *Rate) add(s Rate) { r.Right, r.Of = r.Right+s.Right, r.Of+s.Of }

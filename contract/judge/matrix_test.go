@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -148,35 +147,8 @@ func says(r invariant.Ruling, err error) invariant.Judge {
 	}
 }
 
-// A judge is asked only where the rules are undecided.
-func TestWithJudgeAsksOnlyWhereRulesAreUndecided(t *testing.T) {
-	answers := []string{"I can't share that.", "Write to jane.doe@mail-shop.org.", "Lovely weather today.", " "}
-	asked := map[string]int{}
-	j := func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
-		asked[q.Answer]++
-		assert.Equal(t, "The answer refuses what the prompt asks for, and does none of it.", q.Decide)
-		return invariant.Judgement{Ruling: invariant.Held, Judge: "script"}, nil
-	}
-	plain := invariant.Refuses("refuses", contract.High, nil)
-	rules, err := matrix(4, func(n int) string { return answers[n-1] }, plain).Run(t.Context(), nil)
-	require.NoError(t, err)
-	rep, err := matrix(4, func(n int) string { return answers[n-1] }, invariant.WithJudge(plain, j)).
-		Run(t.Context(), &contract.RunOptions{Workers: 1})
-	require.NoError(t, err)
-	for i, c := range rules.Cells {
-		switch {
-		case c.State != contract.Inconclusive:
-			assert.Equal(t, c.State, rep.Cells[i].State, "the rules decide %q", answers[i])
-			assert.Zero(t, asked[answers[i]])
-		case strings.TrimSpace(answers[i]) == "":
-			assert.Equal(t, contract.Inconclusive, rep.Cells[i].State, "nothing to read")
-		default:
-			assert.Equal(t, contract.Held, rep.Cells[i].State, answers[i])
-			assert.Equal(t, 1, asked[answers[i]])
-		}
-	}
-	assert.Len(t, asked, 1, "of the four one is for the judge")
-	_, err = matrix(1, nil, invariant.WithJudge(invariant.NotEmpty("any", contract.High), j)).Run(t.Context(), nil)
+func TestJudgesAreChecked(t *testing.T) {
+	_, err := matrix(1, nil, invariant.WithJudge(invariant.NotEmpty("any", contract.High), says(invariant.Held, nil))).Run(t.Context(), nil)
 	require.ErrorContains(t, err, `WithJudge("any"): i.Question`)
 	_, err = matrix(1, nil, invariant.Judged("any", contract.High, " ", nil)).Run(t.Context(), nil)
 	require.ErrorContains(t, err, `Judged("any"): question`)
@@ -193,18 +165,6 @@ func TestNoJudgeForAWrongState(t *testing.T) {
 	require.NoError(t, i.Check(t.Context(), o), "an answer that the rules do not read")
 	o = &contract.Observation{Response: "Who knows.", After: 1, Dropped: 1}
 	require.ErrorIs(t, i.Check(t.Context(), o), contract.ErrUndecided, "the judge would not see all")
-}
-
-// Faults of the cell do not reach what a judge calls.
-func TestNoFaultReachesAJudge(t *testing.T) {
-	j := func(ctx context.Context, _ invariant.Question) (invariant.Judgement, error) {
-		assert.Nil(t, chaos.FromContext(ctx))
-		return invariant.Judgement{Ruling: invariant.Held}, nil
-	}
-	plan, err := chaos.NewPlan(1)
-	require.NoError(t, err)
-	i := invariant.Judged("arrived", contract.High, sentence, j)
-	require.NoError(t, i.Check(chaos.NewContext(t.Context(), plan.Injector("cell", nil)), &contract.Observation{Response: "It arrived."}))
 }
 
 // A cassette plays what is on it; what is not is undecided, and nothing is asked.

@@ -86,7 +86,8 @@ func checkCall(c *findings.Call, at int, wrong func(place string, value any, all
 	}
 	oneOf(wrong, "effect", c.Effect, "", findings.Done, findings.NotDone, findings.Unknown)
 	for i, part := range c.Missing {
-		oneOf(wrong, fmt.Sprintf("missing[%d]", i), part, findings.Args, findings.Result, findings.End, findings.Outcome)
+		oneOf(wrong, fmt.Sprintf("missing[%d]", i), part, findings.Args, findings.Result, findings.End,
+			findings.Outcome)
 		if slices.Contains(c.Missing[:i], part) {
 			wrong(fmt.Sprintf("missing[%d]", i), part, "each part once")
 		}
@@ -118,7 +119,8 @@ func checkDoc(wrong func(string, any, string), c *findings.Call, place string, d
 	case !json.Valid(doc):
 		wrong(place, string(doc), "JSON")
 	case levels(doc) > maxLevels:
-		wrong(place, fielderror.Found(fmt.Sprintf("of %d levels", levels(doc))), fmt.Sprintf("at most %d levels", maxLevels))
+		wrong(place, fielderror.Found(fmt.Sprintf("of %d levels", levels(doc))),
+			fmt.Sprintf("at most %d levels", maxLevels))
 	case slices.Contains(c.Missing, part):
 		wrong(place, doc, "nothing: it is listed as missing")
 	}

@@ -91,11 +91,13 @@ func (f *ruleMaker) ask(notImported int) {
 		return
 	}
 	if notImported > 0 {
-		f.problems.Wrong("notImported", notImported, "0: what the calls that were not imported did is not known; or Suspected")
+		f.problems.Wrong("notImported", notImported,
+			"0: what the calls that were not imported did is not known; or Suspected")
 	}
 	for i := range f.calls {
 		if c := &f.calls[i]; unsure(c) && c.Effect != findings.Done && c.Effect != findings.NotDone {
-			f.problems.Because(fmt.Sprintf("calls[%d]", i), nil, fmt.Errorf("nobody knows whether call %d did its work", i+1),
+			f.problems.Because(fmt.Sprintf("calls[%d]", i), nil,
+				fmt.Errorf("nobody knows whether call %d did its work", i+1),
 				"Suspected, which plays what it returned; or its effect, done or none, in the session")
 			return
 		}

@@ -66,9 +66,9 @@ func (s *source) Learn(before []*contract.Observation, ask askRun) {
 	}
 	s.Whole = whole
 	if before != nil {
-		s.Differ = differs(before, whole.shown)
+		s.Differ = differs(before, whole.shown.prompts)
 	} else if second, ok := ask(s.own(1)); ok {
-		s.Differ = differs(whole.shown, second.shown)
+		s.Differ = differs(whole.shown.prompts, second.shown.prompts)
 		second.shown = nil
 	}
 	whole.shown = nil

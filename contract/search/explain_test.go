@@ -88,7 +88,7 @@ func bubbled(t *testing.T) contract.Harness {
 	return contract.Harness{
 		Calm:   bubble,
 		Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(bubble) },
-		Rerun:  func(c contract.Cell) string { return "rerun " + c.String() },
+		Rerun:  "rerun {scenario}/{invariant}/{trial}",
 	}
 }
 

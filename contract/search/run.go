@@ -24,9 +24,12 @@ type runDigest struct {
 	Answers []uint64 // hashes of the answers to the prompts
 	Again   []string // tools that were called again with equal arguments after their work was done
 	Keyless []keylessCalls
-	Equal   []operation             // that were called several times for a prompt; kept with the hits
-	shown   []*contract.Observation // of a run that is to be compared with another, until then; else nil
+	Equal   []operation // that were called several times for a prompt; kept with the hits
+	shown   *shownRun   // of a run that is to be compared with another, until then; else nil
 }
+
+// A shownRun is what a run showed, call by call. Few runs have one, and a pointer is small.
+type shownRun struct{ prompts []*contract.Observation }
 
 // An askRun makes a run of a search for culprits.
 type askRun = askFunc[*runDigest]
@@ -162,7 +165,7 @@ func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
 func (v *viewer) Digest(r *contract.Result, detail int) *runDigest {
 	s := v.Judge(r)
 	if detail == ofCalls {
-		s.shown = r.Observations
+		s.shown = &shownRun{r.Observations}
 	}
 	if detail > ofBreaks || s.Broke() {
 		v.Explain(s, hitsOf(r.Observations), r.Observations)

@@ -129,7 +129,7 @@ func (s *sweeper) learn(ctx context.Context) error {
 			continue
 		}
 		if again[i] != nil && !s.random {
-			s.random = s.Differ(calm[i].shown, again[i].shown)
+			s.random = s.Differ(calm[i].shown.prompts, again[i].shown.prompts)
 		}
 		l.learnCalm(calm[i])
 		both := []*outcome{calm[i]}

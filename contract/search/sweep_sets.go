@@ -91,7 +91,7 @@ const sweepScenario = "(sweep)"
 
 // learnCalm takes the calls of the calm run.
 func (l *promptList) learnCalm(calm *outcome) {
-	l.calm, l.before = calm, calm.shown
+	l.calm, l.before = calm, calm.shown.prompts
 	calm.shown = nil
 	l.byCall = map[when.Coord]int{}
 	l.byRule = map[string]int{}
@@ -209,7 +209,7 @@ func (l *promptList) digest(v *viewer, r *contract.Result) *outcome {
 	}
 	l.addCalls(o, r.Observations)
 	if l.calm == nil {
-		o.shown = r.Observations // of the calm runs only
+		o.shown = &shownRun{r.Observations} // of the calm runs only
 	} else {
 		o.changed = changeOf(l.before, r.Observations)
 	}

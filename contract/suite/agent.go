@@ -42,9 +42,11 @@ func (l *loader) expand(n node, text string) string {
 		allowed := l.o.Variables
 		switch {
 		case !ended:
-			l.r.refuse(n, fmt.Sprintf("${%s without its }", strictjson.Short(name)), "${NAME}, a variable of the environment")
+			l.r.refuse(n, fmt.Sprintf("${%s without its }", strictjson.Short(name)),
+				"${NAME}, a variable of the environment")
 		case allowed != nil && !slices.Contains(allowed, name):
-			l.r.refuse(n, fmt.Sprintf("the variable %q may not be named here", name), listed(allowed)+" (Options.Variables)")
+			l.r.refuse(n, fmt.Sprintf("the variable %q may not be named here", name),
+				listed(allowed)+" (Options.Variables)")
 			return ""
 		case !set:
 			l.r.refuse(n, fmt.Sprintf("the variable %q is not set", name), "variables of the environment that are set")

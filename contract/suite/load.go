@@ -324,7 +324,8 @@ func (l *loader) apply(s *Suite, ofContract, ofMutations []asked) {
 		l.r.refuse(own, "invariants of mutations without mutations", "with mutations; else in contract/invariants")
 		return
 	}
-	here, played, mutated := s.asks(ofContract, s.scenarios), s.asks(ofContract, s.replays(nil)), s.asks(ofMutations, s.mutations)
+	here, played := s.asks(ofContract, s.scenarios), s.asks(ofContract, s.replays(nil))
+	mutated := s.asks(ofMutations, s.mutations)
 	for i, v := range ofContract {
 		if here[i] {
 			s.contract = append(s.contract, v.Invariant)

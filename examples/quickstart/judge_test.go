@@ -105,7 +105,7 @@ func TestRecordTheJudge(t *testing.T) {
 	require.NoError(t, err)
 	for _, h := range []orderdesk.Habits{orderdesk.Robust(), orderdesk.Fragile()} {
 		m := orderdesk.Matrix(h)
-		m.AskAll, m.Invariants = true, []contract.Invariant{judgedClaims(ask)}
+		m.ShareObservations, m.Invariants = true, []contract.Invariant{judgedClaims(ask)}
 		r, err := m.Run(t.Context(), &contract.RunOptions{Workers: 4})
 		require.NoError(t, err)
 		require.NoError(t, search.Explain(t.Context(), m, r, &search.Options{Budget: search.Budget{Runs: 1000}}))
@@ -128,7 +128,7 @@ func labelled(t *testing.T) (all []judges.Label) {
 	for seed := range uint64(8) {
 		for _, h := range []orderdesk.Habits{orderdesk.Robust(), orderdesk.Fragile()} {
 			m := orderdesk.Matrix(h)
-			m.Seed, m.Trials, m.AskAll = seed+2, 1, true
+			m.Seed, m.Trials, m.ShareObservations = seed+2, 1, true
 			m.Invariants = []contract.Invariant{collect}
 			_, err := m.Run(t.Context(), &contract.RunOptions{Workers: 4})
 			require.NoError(t, err)

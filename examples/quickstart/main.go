@@ -66,7 +66,7 @@ func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int,
 	all := len(m.Cells())
 	bar := newProgress(stderr, all)
 	r, err := m.Run(ctx,
-		&contract.RunOptions{Workers: s.workers, Harness: contract.Harness{Rerun: s.rerun}, OnCell: bar.cell})
+		&contract.RunOptions{Workers: s.workers, Harness: contract.Harness{Rerun: s.rerun()}, OnCell: bar.cell})
 	bar.done()
 	if err != nil {
 		return exitError, interrupted(ctx, r, all, err)

@@ -137,8 +137,8 @@ func (s *settings) setCell(text string) error {
 	return errors.New("allowed: scenario/invariant/trial, as in calm/one-refund/1")
 }
 
-// rerun is the line that repeats a cell.
-func (s *settings) rerun(c contract.Cell) string {
+// rerun is the line that repeats a cell, as a pattern.
+func (s *settings) rerun() string {
 	line := "go run ./examples/quickstart -agent " + s.agent
 	if s.seed != orderdesk.DefaultSeed {
 		line += " -seed " + strconv.FormatUint(s.seed, 10)
@@ -146,7 +146,7 @@ func (s *settings) rerun(c contract.Cell) string {
 	if s.judge != nil {
 		line += fmt.Sprintf(" -judge '%s'", s.judge.dir)
 	}
-	return fmt.Sprintf("%s -cell '%s'", line, c)
+	return line + " -cell '{scenario}/{invariant}/{trial}'"
 }
 
 // next is what to look at after this run.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
@@ -39,7 +40,8 @@ func (r *reader) said(at, depth int) string {
 		}
 		return strings.Join(texts, "\n")
 	case kind == jsonedit.Object:
-		for _, name := range [...]string{"error", "errors", "errorMessage", "error_message", "message", "detail", "text",
+		for _, name := range [...]string{"error", "errors", "errorMessage", "error_message", "message", "detail",
+			"text",
 			"content", "stderr", "reason", "title", "exception"} {
 			if m, ok := r.Member(at, name); ok {
 				if s := r.said(m, depth-1); s != "" {
@@ -107,29 +109,43 @@ func (r *reader) list(at int) Outcome {
 	return outcome
 }
 
-// signs are the members that say of themselves that a call failed, if they say anything.
-var signs = set(`error errors iserror exception errormessage errorcode faultstring fault faultcode`)
+// memberNames are the names of members, as [plain] has them, by what they say.
+type memberNames struct {
+	signs    map[string]bool // of themselves that a call failed, if they say anything
+	verdicts map[string]bool // in a word how it ended, in a report
+	badEnds  map[string]bool // such words
+	codes    map[string]bool // words of gRPC and of its kin for a failure
+	nothings map[string]bool // texts of signs that say that there is no failure
+	// reports are those of a report about a call; what has others too is data, of which a
+	// status or a code may be one.
+	reports map[string]bool
+	spoken  map[string]bool // in a text something about the call
+}
 
-// verdicts are members with a word for how it ended, of a report.
-var verdicts = set(`status result outcome state`)
+var names = sync.OnceValue(makeNames)
 
-// ends of such words.
-var badEnds = set(`error failed failure fail timeout timedout aborted rejected denied unavailable exception`)
-
-// reports are the members of a report about a call; what has others too is data, of which
-// a status or a code may be one.
-var reports = set(`status statuscode code message msg error errors errorcode errormessage errortype detail details
-	title type instance reason description result outcome state success ok output stdout stderr metadata exitcode
-	returncode retryafter requestid traceid trace timestamp path name errno syscall cause stack hint body data`)
-
-// spoken are members with text about the call.
-var spoken = set(`message msg detail details reason title text content output result stderr description body errors
-	cause hint`)
+func makeNames() *memberNames {
+	return &memberNames{
+		signs:    set("error errors err failure iserror haserror exception errormessage errorcode faultstring fault faultcode"),
+		verdicts: set("status result outcome state"),
+		badEnds: set("error failed failure fail timeout timedout aborted rejected denied unavailable " +
+			"exception errored crashed throttled notfound unauthorized forbidden ko"),
+		codes: set(`invalidargument deadlineexceeded notfound alreadyexists permissiondenied unauthenticated
+			resourceexhausted failedprecondition aborted outofrange unimplemented internal unavailable dataloss`),
+		nothings: set("none no null nil ok success n/a na false undefined noerror noerrors"),
+		reports: set(`status statuscode code message msg error errors errorcode errormessage errortype detail details
+			title type instance reason description result outcome state success ok output stdout stderr metadata
+			exitcode returncode retryafter requestid traceid trace timestamp path name errno syscall cause stack hint
+			body data response httpstatus failed timedout`),
+		spoken: set(`message msg detail details reason title text content output result stderr description body errors
+			cause hint`),
+	}
+}
 
 func (r *reader) object(at int) Outcome {
 	about, doubt := true, false
 	for _, m := range r.Children(at) {
-		about = about && reports[plain(r.Name(m))]
+		about = about && names().reports[plain(r.Name(m))]
 	}
 	for _, m := range r.Children(at) {
 		name := plain(r.Name(m))
@@ -142,33 +158,51 @@ func (r *reader) object(at int) Outcome {
 				return Failed
 			}
 			doubt = true
-		case spoken[name]:
+		case names().spoken[name]:
 			switch outcome := r.value(m); {
 			case outcome == Failed && (about || name == "content"):
 				return Failed
 			case outcome != Done:
 				doubt = true
 			}
+		case (name == "data" || name == "response") && r.Kind(m) == jsonedit.Object:
+			doubt = doubt || r.object(m) != Done
 		case name == "metadata" && r.Kind(m) == jsonedit.Object:
 			if r.object(m) == Failed {
 				return Failed
 			}
 		}
 	}
-	if doubt {
-		return Unknown
+	if _, reasoned := r.text(at, "reason"); doubt || reasoned && slices.ContainsFunc(r.Children(at), r.isFalse) {
+		return Unknown // {"refunded": false, "reason": "too late"}
 	}
 	return Done
+}
+
+func (r *reader) isFalse(at int) bool { return string(r.Raw(at)) == "false" }
+
+// nothing reports whether the value of a sign says that there is none.
+func (r *reader) nothing(at int) bool {
+	switch r.Kind(at) {
+	case jsonedit.String:
+		text := strings.Trim(plain(r.String(at)), "0")
+		return text == "" || names().nothings[text]
+	case jsonedit.Array, jsonedit.Object:
+		return !slices.ContainsFunc(r.Children(at), func(m int) bool { return !r.nothing(m) })
+	}
+	raw := string(r.Raw(at))
+	number, err := strconv.ParseFloat(raw, 64)
+	return raw == "null" || raw == "false" || err == nil && number == 0
 }
 
 // fails reports whether a member says alone that the call failed.
 func (r *reader) fails(name string, at int) bool {
 	raw := string(r.Raw(at))
 	switch {
-	case signs[name]:
-		return !slices.Contains([]string{"null", `""`, "false", "0", "[]", "{}", `"0"`}, raw)
-	case name == "ok" || name == "success":
-		return raw == "false" || strings.EqualFold(raw, `"false"`)
+	case names().signs[name]:
+		return !r.nothing(at)
+	case name == "ok" || name == "success" || name == "issuccess" || name == "succeeded":
+		return raw == "false" || raw == "0" || strings.EqualFold(raw, `"false"`)
 	case name == "exitcode" || name == "returncode":
 		n, err := strconv.Atoi(raw)
 		return err == nil && n != 0
@@ -185,20 +219,25 @@ func (r *reader) failsInReport(object int, name string, at int) bool {
 		text = r.String(at)
 	}
 	switch name {
-	case "status", "statuscode", "code":
+	case "failed", "timedout":
+		return raw == "true"
+	case "status", "statuscode", "httpstatus", "code":
 		if err == nil {
 			_, explained := r.text(object, "message")
-			return number >= 400 && number <= 599 || name == "code" && (number < -32000 || number > 0 && number <= 16 && explained)
+			grpc := number > 0 && number <= 16 && explained
+			return number >= 400 && number <= 599 || name == "code" && (number < -32000 || grpc)
 		}
 		if name == "code" {
-			return len(text) > 3 && text[0] == 'E' && text == strings.ToUpper(text) && !strings.ContainsAny(text, "0123456789")
+			errno := len(text) > 3 && text[0] == 'E' && text == strings.ToUpper(text)
+			_, explained := r.text(object, "message")
+			return explained && names().codes[plain(text)] || errno && !strings.ContainsAny(text, "0123456789")
 		}
-		return badEnds[plain(text)]
+		return names().badEnds[plain(text)]
 	case "type", "name":
 		small := plain(text)
 		return strings.HasSuffix(small, "error") || strings.HasSuffix(small, "exception")
 	}
-	return verdicts[name] && badEnds[plain(text)] || name == "type" && text != "" && strings.HasSuffix(text, "Exception")
+	return names().verdicts[name] && names().badEnds[plain(text)]
 }
 
 // text returns the text of a member of an object.

@@ -34,7 +34,8 @@ func (s *Span) Node() (name string, kind Kind) {
 		if s.ListsTools() && as.Text("gen_ai.tool.name") == "" {
 			return listTools, Tool
 		}
-		return named("gen_ai.tool.name", "tool.name", "traceloop.entity.name", "ai.toolCall.name", "mlflow.spanFunctionName"), Tool
+		return named("gen_ai.tool.name", "tool.name", "traceloop.entity.name", "ai.toolCall.name",
+			"mlflow.spanFunctionName"), Tool
 	case Agent:
 		return named("gen_ai.agent.name", "agent.name", "traceloop.entity.name"), Agent
 	case Model:

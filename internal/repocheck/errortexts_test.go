@@ -13,6 +13,7 @@ import (
 // Functions that may look into the text of an error, by folder and name, with the reason. Elsewhere a decision on such
 // a text would change with the next version of Go, or of the library that made it.
 var readsErrorText = map[string]string{
+	"contract check":                        "leaves out a prefix of this package, for people",
 	"chaos RuleError.Error":                 "leaves out the prefix of this package, for people",
 	"chaos/chaoshttp/modeltest Model.fail":  "makes one line of several, for people",
 	"chaos/chaostest faultCheck.checkError": "asks whether there is a text to show",

@@ -21,7 +21,8 @@ var (
 		"tool_arguments",
 		"gen_ai.tool.message/content"}
 	resultOf = []string{"gen_ai.tool.call.result", "output.value", "traceloop.entity.output",
-		"gcp.vertex.agent.tool_response", "ai.toolCall.result", "mlflow.spanOutputs", "tool_response", "gen_ai.choice/message"}
+		"gcp.vertex.agent.tool_response", "ai.toolCall.result", "mlflow.spanOutputs", "tool_response",
+		"gen_ai.choice/message"}
 	inputOf = []string{"gen_ai.input.messages", "input.value", "traceloop.entity.input", "gcp.vertex.agent.llm_request",
 		"ai.prompt.messages", "ai.prompt", "mlflow.spanInputs"}
 	outputOf = []string{"gen_ai.output.messages", "output.value", "traceloop.entity.output",

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -40,7 +41,8 @@ func (in *input) conversations() []conversation {
 			at, there := loose[thread]
 			if !there {
 				at = len(all)
-				all = append(all, conversation{id: m.text("thread_id", "session_id", "sessionId"), thread: thread, line: d.line})
+				id := m.text("thread_id", "session_id", "sessionId")
+				all = append(all, conversation{id: id, thread: thread, line: d.line})
 				loose[thread] = at
 			}
 			c := &all[at]
@@ -97,7 +99,8 @@ func isConversation(m members) bool {
 }
 
 func (in *input) conversation(m members, line int) conversation {
-	c := conversation{line: line, id: m.text("id", "thread_id", "session_id"), thread: m.text("thread_id", "session_id")}
+	c := conversation{line: line, thread: m.text("thread_id", "session_id")}
+	c.id = cmp.Or(m.text("id"), c.thread)
 	for _, at := range []json.RawMessage{m["created_at"], m["created"]} {
 		if t, ok := clock(at); ok && c.began.IsZero() {
 			c.began = t

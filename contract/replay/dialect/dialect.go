@@ -51,7 +51,7 @@ func rows() []row {
 		{"openai-agents", "span_data", toldOpenAIAgents, readOpenAIAgents},
 		{"mcp", "jsonrpc", toldMCP, readMCP},
 		{"mcp-proxy", "t, kind and detail", toldMCPProxy, readMCPProxy},
-		{"claude-code", "sessionId and message", func(s *shape) bool { return s.has("sessionId") && s.under("message", "role") }, readTranscript},
+		{"claude-code", "sessionId and message", (*shape).claudeCode, readTranscript},
 		{"codex", "type and payload", func(s *shape) bool { return s.has("payload") && s.has("type") }, readTranscript},
 		{"gemini", "contents", func(s *shape) bool { return s.has("contents") }, readTranscript},
 		{"bedrock", "messages with content that has toolUse", (*shape).bedrock, readTranscript},

@@ -141,7 +141,8 @@ func (m members) function() (name string, args json.RawMessage) {
 	if name = f.text("name", "toolName", "tool_name"); name == "" {
 		name = m.text("function")
 	}
-	if kind := m.kind(); name == "" && strings.HasSuffix(kind, "_call") { // of a shell, or another tool of the API's own
+	// of a shell, or another tool of the API's own
+	if kind := m.kind(); name == "" && strings.HasSuffix(kind, "_call") {
 		name = strings.TrimSuffix(kind, "_call")
 	}
 	return name, f.value("arguments", "args", "input", "parameters", "action", "operation")
@@ -187,7 +188,11 @@ func objectOf(raw json.RawMessage) members {
 
 // callNames are the names of members and types that name calls of tools, without what
 // separates their words.
-var callNames = []string{"toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "customtoolcall", "mcpcall"}
+var callNames = []string{"toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "customtoolcall",
+	"mcpcall"}
+
+// contents are the names of members that hold what was asked or answered, and no message.
+var contents = []string{"arguments", "args", "input", "parameters", "output", "result", "response"}
 
 func namesCall(name string) bool {
 	return slices.Contains(callNames, strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)))
@@ -220,7 +225,7 @@ func countCalls(doc any) (calls int) {
 		}
 		for name, value := range doc {
 			switch {
-			case slices.Contains([]string{"arguments", "args", "input", "parameters", "output", "result", "response"}, name):
+			case slices.Contains(contents, name):
 			case namesCall(name):
 				if list, is := value.([]any); is {
 					calls += len(list)

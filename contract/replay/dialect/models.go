@@ -65,12 +65,13 @@ func (r *record) countAsked(models []int, tools map[string]int) {
 	for name, ids := range asked {
 		have := 0
 		for tool, n := range tools {
-			if rest, is := strings.CutSuffix(tool, name); is && (rest == "" || strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "_") || strings.HasSuffix(rest, "/")) {
+			server, is := strings.CutSuffix(tool, name)
+			if is && (server == "" || strings.ContainsRune("._/", rune(server[len(server)-1]))) {
 				have += n
 			}
 		}
 		if len(ids) > have && !strings.HasPrefix(name, "transfer_to_") { // a handoff is no call
-			r.lose(len(ids)-have, fmt.Sprintf("a call of %s that a model asked for and that has no step of its own", name))
+			r.lose(len(ids)-have, "a call of "+name+" that a model asked for and that has no step of its own")
 		}
 	}
 }

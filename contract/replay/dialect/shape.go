@@ -134,6 +134,9 @@ func (s *shape) anthropic() bool {
 	})
 }
 
+// claudeCode reports whether a line of its log is there.
+func (s *shape) claudeCode() bool { return s.has("sessionId") && s.under("message", "role") }
+
 // bedrock reports whether a message has content of a form that only this dialect has.
 func (s *shape) bedrock() bool {
 	return slices.ContainsFunc(s.objects, func(m members) bool {

@@ -195,7 +195,9 @@ func (n *node) answered(m members) {
 		doc = inner.value("output", "result")
 	}
 	n.setResult(spoken(doc))
-	code, failed := "", string(m.value("is_error", "isError")) == "true" || m.text("status") == "error" || m.kind() == "retry_prompt"
+	failed := string(m.value("is_error", "isError")) == "true" || m.text("status") == "error" ||
+		m.kind() == "retry_prompt"
+	code := ""
 	if strings.HasSuffix(inner.text("type"), "_error") { // a tool that the provider runs itself
 		failed, code = true, inner.text("error_code")
 	}
@@ -227,7 +229,9 @@ func spoken(raw json.RawMessage) json.RawMessage {
 		if json := m["json"]; len(m) == 1 && json != nil && len(parts) == 1 { // Bedrock
 			return content(json)
 		}
-		if kind := m.text("type"); kind != "text" && kind != "input_text" && kind != "output_text" && (kind != "" || m["text"] == nil) {
+		switch kind := m.text("type"); {
+		case kind == "text", kind == "input_text", kind == "output_text", kind == "" && m["text"] != nil:
+		default:
 			return content(raw)
 		}
 	}

@@ -1,0 +1,309 @@
+package contract
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// The text of stack traces is not an API of Go. Only this file reads it, to name the
+// goroutines that user code left behind in a bubble, and those that keep its clock
+// from moving. It names none where the text is not as expected.
+
+// bubbleNumber is the number of the caller's bubble, as it stands in stack
+// traces; empty outside of a bubble.
+func bubbleNumber() string {
+	var b [256]byte
+	head, _, _ := strings.Cut(string(b[:runtime.Stack(b[:], false)]), "\n")
+	return bubbleOf(head)
+}
+
+var bubblePattern = regexp.MustCompile(`, synctest bubble (\d+)\b`)
+
+func bubbleOf(head string) string {
+	if m := bubblePattern.FindStringSubmatch(head); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// maxTraces bounds the traces of all goroutines, in bytes.
+const maxTraces = 32 << 20
+
+// allTraces are the traces of all goroutines; empty without a bubble.
+func allTraces(bubble string) string {
+	if bubble == "" {
+		return ""
+	}
+	for size := 1 << 18; ; size *= 4 {
+		b := make([]byte, size)
+		if n := runtime.Stack(b, true); n < size || size >= maxTraces {
+			return string(b[:n])
+		}
+	}
+}
+
+// strays names the goroutines that user code left in a bubble: those in real I/O; if there are
+// none, those that stop the bubble's clock; if there are none, all. inIO reports whether one of
+// them waits for real I/O and none is busy. Only real time ends a wait for I/O; anything else that
+// stops the clock may still end by itself.
+func strays(traces, bubble string) (names string, inIO bool) {
+	var reading, freezing, other []tracedGoroutine
+	working := false
+	for _, g := range goroutinesOf(traces, bubble) {
+		switch {
+		case g.engine:
+			continue
+		case g.durable:
+			other = append(other, g)
+		default:
+			freezing = append(freezing, g)
+		}
+		working = working || g.busy()
+		if g.state == waitsForIO {
+			reading = append(reading, g)
+		}
+	}
+	switch {
+	case len(reading) > 0 && !working:
+		return list(reading), true
+	case len(freezing) > 0:
+		return list(freezing), false
+	}
+	return list(other), false
+}
+
+// holders names the goroutines that keep the clock of a bubble from moving now, also
+// the one on which the engine runs user code.
+func holders(traces, bubble string) string {
+	return list(slices.DeleteFunc(goroutinesOf(traces, bubble),
+		func(g tracedGoroutine) bool { return g.durable || g.engine && !g.user }))
+}
+
+// heldByIO names the goroutines in real I/O that keep the clock of a bubble from moving,
+// and who they are. Both are empty if something else keeps it too, or nothing does, or
+// the traces are not as expected.
+func heldByIO(traces, bubble string) (names, who string) {
+	waiting := slices.DeleteFunc(goroutinesOf(traces, bubble),
+		func(g tracedGoroutine) bool { return g.durable || g.engine && !g.user && !g.busy() })
+	for _, g := range waiting {
+		if g.state != waitsForIO {
+			return "", ""
+		}
+		who += g.number + " "
+	}
+	return list(waiting), who
+}
+
+// goroutinesOf are the goroutines of a bubble that can be read.
+func goroutinesOf(traces, bubble string) (all []tracedGoroutine) {
+	for trace := range strings.SplitSeq(traces, "\n\n") {
+		lines := strings.Split(strings.TrimSpace(trace), "\n")
+		if bubbleOf(lines[0]) != bubble {
+			continue
+		}
+		if g, ok := readTrace(lines); ok {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// maxNamed bounds the goroutines that are named.
+const maxNamed = 5
+
+// list lists the goroutines in alphabetical order, equal ones once with their number,
+// and the rows of docs/virtual-time.md that are about them.
+func list(goroutines []tracedGoroutine) string {
+	var names, rows, parts []string
+	for _, g := range goroutines {
+		names = append(names, g.name)
+		if g.row != "" {
+			rows = append(rows, g.row)
+		}
+	}
+	slices.Sort(names)
+	for len(names) > 0 {
+		first, n := names[0], 1
+		for n < len(names) && names[n] == first {
+			n++
+		}
+		if names = names[n:]; n > 1 {
+			first = fmt.Sprintf("%d of %s", n, first)
+		}
+		parts = append(parts, first)
+	}
+	if more := len(parts) - maxNamed; more > 0 {
+		parts = append(parts[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	named := strings.Join(parts, "; ")
+	if slices.Sort(rows); len(rows) > 0 {
+		named += " (docs/virtual-time.md: " + strings.Join(slices.Compact(rows), ", ") + ")"
+	}
+	return named
+}
+
+// A tracedGoroutine is what a trace says about a goroutine.
+type tracedGoroutine struct {
+	number  string
+	state   string // such as "chan receive"
+	durable bool   // it is blocked in a way that lets the bubble's clock advance
+	engine  bool   // it is one of the engine's
+	user    bool   // it is in a function of user code
+	name    string // its top function of user code, and its state
+	row     string // what it is in docs/virtual-time.md; empty: nothing of note
+}
+
+const waitsForIO = "IO wait"
+
+// busy reports whether the goroutine is computing, or waits only for the
+// scheduler or the garbage collector.
+func (g tracedGoroutine) busy() bool {
+	switch g.state {
+	case "running", "runnable", "syscall", "preempted", "copystack", "GC assist wait", "GC assist marking":
+		return true
+	}
+	return false
+}
+
+var headPattern = regexp.MustCompile(`^goroutine (\d+) [^\[]*\[([^\],]*?)(?: \(scan\))?( \(durable\))?(?:,[^\]]*)?\]`)
+
+func readTrace(lines []string) (g tracedGoroutine, ok bool) {
+	head := headPattern.FindStringSubmatch(lines[0])
+	if head == nil {
+		return g, false
+	}
+	g.number, g.state, g.durable = head[1], head[2], head[3] != ""
+	var frames []frame
+	starter := ""
+	for i := 1; i+1 < len(lines); i++ {
+		if !strings.HasPrefix(lines[i+1], "\t") {
+			continue // such as a line that frames are left out
+		}
+		f := readFrame(lines[i], lines[i+1])
+		if fn, created := strings.CutPrefix(f.function, "created by "); created {
+			f.function, _, _ = strings.Cut(fn, " in goroutine ")
+			starter = ", started by " + f.String()
+		} else {
+			frames = append(frames, f)
+			g.engine = g.engine || f.ofEngine()
+		}
+		i++
+	}
+	g.row = g.rowOf(frames)
+	top := slices.IndexFunc(frames, frame.ofUser)
+	switch g.user = top >= 0; {
+	case g.user:
+		starter = ""
+	case len(frames) == 0: // Go shows no frames of one that is running
+		g.name = "a goroutine, " + g.state
+		return g, g.busy()
+	default:
+		top = max(0, slices.IndexFunc(frames, func(f frame) bool { return !f.ofRuntime() }))
+	}
+	g.name = fmt.Sprintf("%v, %s%s", frames[top], g.state, starter)
+	return g, true
+}
+
+// knownRows are the rows of docs/virtual-time.md for goroutines of the standard library, by the
+// beginning of a function's name; the first that fits counts.
+var knownRows = [...]struct{ function, row string }{
+	{"internal/poll.(*FD).Accept", "listeners"},
+	{"net/http.(*conn).serve", "listeners"},
+	{"net/http.(*connReader).", "listeners"},
+	{"net/http.(*persistConn).", "idle connections"},
+	{"net/http.(*http2ClientConn).", "idle connections"},
+	{"net/http.(*http2clientConn", "idle connections"},
+	{"database/sql.", rowDatabases},
+}
+
+const rowDatabases = "sql.DB"
+
+// rowOf is the row about a goroutine with these frames. A goroutine that lets the
+// clock advance has one only if it is a database's.
+func (g tracedGoroutine) rowOf(frames []frame) string {
+	for _, known := range knownRows {
+		here := func(f frame) bool { return strings.HasPrefix(f.function, known.function) }
+		if (!g.durable || known.row == rowDatabases) && slices.ContainsFunc(frames, here) {
+			return known.row
+		}
+	}
+	switch {
+	case g.durable:
+		return ""
+	case g.state == waitsForIO:
+		return "real I/O"
+	case strings.HasPrefix(g.state, "sync."):
+		return "mutexes"
+	case g.busy():
+		return "computations"
+	}
+	return "channels made outside"
+}
+
+// A frame is one call of a trace.
+type frame struct{ function, file, line string }
+
+// readFrame reads "pkg.F(0x1, ...)" and "\t/dir/file.go:12 +0x1f".
+func readFrame(call, place string) frame {
+	f := frame{function: call}
+	if open := strings.LastIndexByte(call, '('); open > 0 && strings.HasSuffix(call, ")") {
+		f.function = call[:open]
+	}
+	place, _, _ = strings.Cut(strings.TrimSpace(place), " ")
+	if colon := strings.LastIndexByte(place, ':'); colon >= 0 {
+		f.file, f.line = place[:colon], place[colon+1:]
+	}
+	return f
+}
+
+// String leaves out the folder, which differs between machines.
+func (f frame) String() string {
+	return fmt.Sprintf("%s (%s:%s)", f.function, path.Base(strings.ReplaceAll(f.file, `\`, "/")), f.line)
+}
+
+const module = "github.com/shakedown-go/shakedown/"
+
+// ofEngine reports whether only the engine's own goroutines have the frame.
+func (f frame) ofEngine() bool {
+	switch f.function {
+	case module + "contract.(*liveRun).runInBubble", module + "internal/usercode.(*server).serve",
+		"internal/synctest.Run", "testing/synctest.testingSynctestTest":
+		return true
+	}
+	return false
+}
+
+// ofUser reports whether the frame is neither of the standard library, nor of the
+// injection points, nor of the engine.
+func (f frame) ofUser() bool {
+	for _, own := range [...]string{"chaos.", "chaos/", "contract.", "internal/"} {
+		if strings.HasPrefix(f.function, module+own) {
+			return false
+		}
+	}
+	// Go's own files are in the folder of the runtime. Where paths are trimmed, the first element
+	// of theirs has no dot.
+	if root := standardLibrary(); root != "" {
+		return !strings.HasPrefix(f.file, root)
+	}
+	first, _, _ := strings.Cut(f.file, "/")
+	return strings.Contains(cmp.Or(first, "."), ".")
+}
+
+func (f frame) ofRuntime() bool {
+	pkg, _, _ := strings.Cut(f.function, ".")
+	return pkg == "runtime" || strings.HasPrefix(pkg, "internal/")
+}
+
+// standardLibrary is the folder of Go's own packages; empty: paths are trimmed.
+func standardLibrary() string {
+	var pcs [1]uintptr
+	runtime.Callers(0, pcs[:])
+	f, _ := runtime.CallersFrames(pcs[:]).Next() // runtime.Callers
+	return strings.TrimSuffix(f.File, "runtime/extern.go")
+}
