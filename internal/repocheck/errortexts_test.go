@@ -13,12 +13,12 @@ import (
 // Functions that may look into the text of an error, by folder and name, with the reason. Elsewhere a decision on such
 // a text would change with the next version of Go, or of the library that made it.
 var readsErrorText = map[string]string{
+	"contract check":                        "leaves out a prefix of this package, for people",
 	"chaos RuleError.Error":                 "leaves out the prefix of this package, for people",
 	"chaos/chaoshttp/modeltest Model.fail":  "makes one line of several, for people",
 	"chaos/chaostest faultCheck.checkError": "asks whether there is a text to show",
 	"chaos/chaostest faultCheck.failer":     "compares two texts of one error of the fault under test",
 	"chaos/planjson Error.Error":            "asks whether there is a text to show",
-	"contract check":                        "shortens a text of this package for people",
 	"contract/cassette Player.fail":         "keeps one of two equal errors of this package",
 	"contract/replay meant":                 "reads what a record says: a text there is data",
 	"contract/suite endpoint.hide":          "asks whether a secret was taken out of the text",
