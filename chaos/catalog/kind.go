@@ -114,7 +114,7 @@ type Inject[P any] struct {
 
 // Of makes a fault.
 func (k *Inject[P]) Of(p P) chaos.Fault {
-	return injecting[P]{madeOf(k.complete(), k.Prepare, p), k}
+	return &injecting[P]{madeOf(k.complete(), k.Prepare, p), k}
 }
 
 func (k *Inject[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
@@ -124,13 +124,14 @@ type injecting[P any] struct {
 	kind *Inject[P]
 }
 
-func (f injecting[P]) Phase() chaos.Phase { return f.kind.Phase }
-func (f injecting[P]) under(row *Row) chaos.Fault {
-	f.row = row
-	return f
+func (f *injecting[P]) Phase() chaos.Phase { return f.kind.Phase }
+func (f *injecting[P]) under(row *Row) chaos.Fault {
+	under := *f
+	under.row = row
+	return &under
 }
 
-func (f injecting[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (f *injecting[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return f.kind.Inject(ctx, c, f.Params, args, next)
 }
 
@@ -144,7 +145,7 @@ type Fail[P any] struct {
 
 // Of makes a fault.
 func (k *Fail[P]) Of(p P) chaos.Fault {
-	return failing[P]{madeOf(k.complete(), k.Prepare, p), k}
+	return &failing[P]{madeOf(k.complete(), k.Prepare, p), k}
 }
 
 func (k *Fail[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
@@ -154,13 +155,14 @@ type failing[P any] struct {
 	kind *Fail[P]
 }
 
-func (f failing[P]) Fail(c chaos.Call) error { return f.kind.Fail(c, f.Params) }
-func (f failing[P]) under(row *Row) chaos.Fault {
-	f.row = row
-	return f
+func (f *failing[P]) Fail(c chaos.Call) error { return f.kind.Fail(c, f.Params) }
+func (f *failing[P]) under(row *Row) chaos.Fault {
+	under := *f
+	under.row = row
+	return &under
 }
 
-func (f failing[P]) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+func (f *failing[P]) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
 	return nil, f.Fail(c)
 }
 
@@ -177,7 +179,7 @@ type Remember[P, S any] struct {
 
 // Of makes a fault.
 func (k *Remember[P, S]) Of(p P) chaos.Fault {
-	return remembering[P, S]{madeOf(k.complete(), k.Prepare, p), k, new(S)}
+	return &remembering[P, S]{madeOf(k.complete(), k.Prepare, p), k, new(S)}
 }
 
 func (k *Remember[P, S]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
@@ -188,14 +190,13 @@ type remembering[P, S any] struct {
 	state *S
 }
 
-func (f remembering[P, S]) Phase() chaos.Phase { return f.kind.Phase }
-func (f remembering[P, S]) Fresh() chaos.Fault { return f.under(f.row) }
-func (f remembering[P, S]) under(row *Row) chaos.Fault {
-	f.row, f.state = row, new(S)
-	return f
+func (f *remembering[P, S]) Phase() chaos.Phase { return f.kind.Phase }
+func (f *remembering[P, S]) Fresh() chaos.Fault { return f.under(f.row) }
+func (f *remembering[P, S]) under(row *Row) chaos.Fault {
+	return &remembering[P, S]{Made[P]{row, f.Params}, f.kind, new(S)}
 }
 
-func (f remembering[P, S]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (f *remembering[P, S]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return f.kind.Inject(f.state, ctx, c, f.Params, args, next)
 }
 
@@ -209,7 +210,7 @@ type Stream[P any] struct {
 
 // Of makes a fault.
 func (k *Stream[P]) Of(p P) chaos.Fault {
-	return streaming[P]{madeOf(k.complete(), nil, p), k}
+	return &streaming[P]{madeOf(k.complete(), nil, p), k}
 }
 
 func (k *Stream[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
@@ -220,13 +221,13 @@ type streaming[P any] struct {
 }
 
 // Phase puts the fault after the source.
-func (streaming[P]) Phase() chaos.Phase { return chaos.PhaseChange }
+func (*streaming[P]) Phase() chaos.Phase { return chaos.PhaseChange }
 
-func (f streaming[P]) Stream(ctx context.Context, c chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+func (f *streaming[P]) Stream(ctx context.Context, c chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 	return f.kind.Stream(ctx, c, f.Params, items)
 }
 
-func (streaming[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (*streaming[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	chaos.Note(ctx, fmt.Sprintf("%s is no stream", c.Target))
 	return next(ctx, args)
 }
@@ -244,7 +245,7 @@ type Match[P any] struct {
 
 // Of makes a trigger.
 func (k *Match[P]) Of(p P) chaos.When {
-	w := matching[P]{madeOf(k.complete(), k.Prepare, p), k}
+	w := &matching[P]{madeOf(k.complete(), k.Prepare, p), k}
 	if k.MatchArgs != nil && (k.WantsArgs == nil || k.WantsArgs(p)) {
 		return matchingArgs[P]{w}
 	}
@@ -258,9 +259,9 @@ type matching[P any] struct {
 	kind *Match[P]
 }
 
-func (w matching[P]) Match(c chaos.Call) bool { return w.kind.Match(w.Params, c) }
+func (w *matching[P]) Match(c chaos.Call) bool { return w.kind.Match(w.Params, c) }
 
-type matchingArgs[P any] struct{ matching[P] }
+type matchingArgs[P any] struct{ *matching[P] }
 
 func (w matchingArgs[P]) MatchArgs(c chaos.Call, args any) bool {
 	return w.kind.MatchArgs(w.Params, c, args)
@@ -276,7 +277,7 @@ type Ordinal[P any] struct {
 
 // Of makes a trigger.
 func (k *Ordinal[P]) Of(p P) chaos.When {
-	return counting[P]{madeOf(k.complete(), nil, p), k}
+	return &counting[P]{madeOf(k.complete(), nil, p), k}
 }
 
 func (k *Ordinal[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
@@ -286,8 +287,8 @@ type counting[P any] struct {
 	kind *Ordinal[P]
 }
 
-func (w counting[P]) Match(c chaos.Call) bool          { return w.kind.Match(w.Params, c.Ordinal) }
-func (w counting[P]) MatchOrdinal(ordinal uint64) bool { return w.kind.Match(w.Params, ordinal) }
+func (w *counting[P]) Match(c chaos.Call) bool          { return w.kind.Match(w.Params, c.Ordinal) }
+func (w *counting[P]) MatchOrdinal(ordinal uint64) bool { return w.kind.Match(w.Params, ordinal) }
 
 // Own is a kind of faults or triggers of a type of your own, which embeds [Made]. T
 // is [chaos.Fault] or [chaos.When].

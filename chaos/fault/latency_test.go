@@ -22,7 +22,7 @@ func sample(l chaos.Fault, n int) []float64 {
 }
 
 func paramsOf(latency chaos.Fault) latencyParams {
-	return reflect.ValueOf(latency).FieldByName("Params").Interface().(latencyParams)
+	return reflect.ValueOf(latency).Elem().FieldByName("Params").Interface().(latencyParams)
 }
 
 func mean(times []float64) float64 {

@@ -101,6 +101,6 @@ func (p phases) Check(c *catalog.Check) {
 // whatever its arguments. All calls share these draws, so each can compute the
 // outcome of those before it without any memory.
 func drawAt(c chaos.Call, n, salt uint64) float64 {
-	c.Key = 0
-	return c.At(n, n).Draw(salt)
+	c.Key, c.Occurrence, c.Ordinal = 0, n, n
+	return c.Draw(salt)
 }

@@ -8,10 +8,15 @@ import (
 // Always matches every call. A rule without a trigger does the same.
 func Always() chaos.When { return always.Of(catalog.None{}) }
 
-var always = &catalog.Match[catalog.None]{
-	Row:   catalog.Row{Kind: "always", Doc: "Every call.", Go: "when.Always()"},
-	Match: func(catalog.None, chaos.Call) bool { return true },
+var always = &catalog.Own[catalog.None, chaos.When]{
+	Row:  catalog.Row{Kind: "always", Doc: "Every call.", Go: "when.Always()"},
+	Make: func(m catalog.Made[catalog.None]) chaos.When { return everyCall{m} },
 }
+
+// everyCall is a type of its own, since Not, All and Any ask their parts on each call.
+type everyCall struct{ catalog.Made[catalog.None] }
+
+func (everyCall) Match(chaos.Call) bool { return true }
 
 // Prob matches each call with probability p, from 0 (never) to 1 (always),
 // independently of other calls. The draw depends only on the seed and the

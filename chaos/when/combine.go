@@ -12,14 +12,10 @@ import (
 // All(Prob(0.5), Prob(0.5)) matches a quarter of the calls. At least one part.
 func All(parts ...chaos.When) chaos.When { return all.Of(partList{slices.Clone(parts)}) }
 
-var all = &catalog.Match[partList]{
+var all = &catalog.Own[partList, chaos.When]{
 	Row: catalog.Row{Kind: "all", Doc: "The calls that all parts match.", Go: "when.All(parts...)",
 		Example: `{"parts":[{"kind":"after","params":{"n":2}},{"kind":"prob","params":{"p":0.5}}]}`},
-	Match: func(p partList, c chaos.Call) bool { return len(p.Parts) > 0 && !one(p.Parts, c, false) },
-	MatchArgs: func(p partList, c chaos.Call, args any) bool {
-		return len(p.Parts) > 0 && !oneArgs(p.Parts, c, args, false)
-	},
-	WantsArgs: partList.wantArgs,
+	Make: func(m catalog.Made[partList]) chaos.When { return combine(m, m.Params.Parts, false, false) },
 }
 
 type partList struct {
@@ -30,23 +26,19 @@ type partList struct {
 // independently. At least one part.
 func Any(parts ...chaos.When) chaos.When { return anyOf.Of(partList{slices.Clone(parts)}) }
 
-var anyOf = &catalog.Match[partList]{
+var anyOf = &catalog.Own[partList, chaos.When]{
 	Row: catalog.Row{Kind: "any", Doc: "The calls that one of the parts matches.", Go: "when.Any(parts...)",
 		Example: `{"parts":[{"kind":"nth","params":{"n":[1]}},{"kind":"every","params":{"n":10}}]}`},
-	Match:     func(p partList, c chaos.Call) bool { return one(p.Parts, c, true) },
-	MatchArgs: func(p partList, c chaos.Call, args any) bool { return oneArgs(p.Parts, c, args, true) },
-	WantsArgs: partList.wantArgs,
+	Make: func(m catalog.Made[partList]) chaos.When { return combine(m, m.Params.Parts, true, true) },
 }
 
 // Not matches the calls that part does not match.
 func Not(part chaos.When) chaos.When { return not.Of(onePart{[]chaos.When{part}}) }
 
-var not = &catalog.Match[onePart]{
+var not = &catalog.Own[onePart, chaos.When]{
 	Row: catalog.Row{Kind: "not", Doc: "The calls that the part does not match.", Go: "when.Not(part)",
 		Example: `{"parts":[{"kind":"first","params":{"n":1}}]}`},
-	Match:     func(p onePart, c chaos.Call) bool { return one(p.Parts, c, false) },
-	MatchArgs: func(p onePart, c chaos.Call, args any) bool { return oneArgs(p.Parts, c, args, false) },
-	WantsArgs: func(p onePart) bool { return partList(p).wantArgs() },
+	Make: func(m catalog.Made[onePart]) chaos.When { return combine(m, m.Params.Parts, false, true) },
 }
 
 // onePart is a partList with other bounds.
@@ -65,33 +57,54 @@ func (p partList) Check(c *catalog.Check) {
 	}
 }
 
-// wantArgs reports whether a part needs the arguments, which cost an allocation on
-// every call.
-func (p partList) wantArgs() bool { return slices.ContainsFunc(p.Parts, wantsArgs) }
+// made is what a combined trigger was made of.
+type made interface {
+	chaos.Checked
+	chaos.Described
+}
+
+// combined asks its parts in order until one answers stop. Its own answer is then
+// that of then, otherwise the opposite. A nil part never matches, and Check reports
+// it.
+type combined struct {
+	made
+	parts      []chaos.When
+	stop, then bool
+}
+
+// combine makes an ArgsWhen only if a part needs the arguments, which cost an
+// allocation on every call.
+func combine(m made, parts []chaos.When, stop, then bool) chaos.When {
+	w := &combined{m, parts, stop, then}
+	if slices.ContainsFunc(parts, wantsArgs) {
+		return combinedArgs{w}
+	}
+	return w
+}
 
 func wantsArgs(part chaos.When) bool {
 	_, ok := part.(chaos.ArgsWhen)
 	return ok
 }
 
-// one reports whether one of the parts answers so. A nil part never matches, and
-// Check reports it.
-func one(parts []chaos.When, c chaos.Call, answer bool) bool {
-	for i, part := range parts {
-		if (part != nil && part.Match(c.Sub(i))) == answer {
-			return true
+func (w *combined) Match(c chaos.Call) bool {
+	for i, part := range w.parts {
+		if (part != nil && part.Match(c.Sub(i))) == w.stop {
+			return w.then
 		}
 	}
-	return false
+	return !w.then && len(w.parts) > 0
 }
 
-func oneArgs(parts []chaos.When, c chaos.Call, args any, answer bool) bool {
-	for i, part := range parts {
-		if matchArgs(part, c.Sub(i), args) == answer {
-			return true
+type combinedArgs struct{ *combined }
+
+func (w combinedArgs) MatchArgs(c chaos.Call, args any) bool {
+	for i, part := range w.parts {
+		if matchArgs(part, c.Sub(i), args) == w.stop {
+			return w.then
 		}
 	}
-	return false
+	return !w.then && len(w.parts) > 0
 }
 
 func matchArgs(part chaos.When, c chaos.Call, args any) bool {
