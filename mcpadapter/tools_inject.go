@@ -22,7 +22,7 @@ type injectInput struct {
 	FaultName       string   `json:"fault_name" jsonschema:"name of the fault; registering a name again replaces it" len:"1,128"`
 	Action          string   `json:"action" jsonschema:"register puts the fault in force, inject fires it once, remove takes it away" enum:"register,inject,remove"`
 	FaultType       string   `json:"fault_type,omitempty" jsonschema:"required for register: latency delays a call, timeout and error replace it, the others fail it with a typed error" enum:"latency,error,timeout,resource_exhaustion,network_partition"`
-	Probability     *float64 `json:"probability,omitempty" jsonschema:"share of the matching calls that the fault is injected into, each drawn on its own" range:"0,1" default:"0.1"`
+	Probability     *float64 `json:"probability,omitempty" jsonschema:"share of the matching calls that the fault is injected into; one draw a call" range:"0,1" default:"0.1"`
 	DurationSeconds *float64 `json:"duration_seconds,omitempty" jsonschema:"for latency and timeout: how long the caller waits, in seconds; 1 if left out" range:"0,86400"`
 	ErrorMessage    string   `json:"error_message,omitempty" jsonschema:"for error and timeout: text of the error that the caller gets" len:"1,1000" default:"\"Injected fault\""`
 	Target          string   `json:"target,omitempty" jsonschema:"glob of the injection points (* any characters, {a,b} alternatives); the fault's own name if left out" len:"1,512"`
@@ -53,7 +53,7 @@ func injectFault() (*tool, error) {
 		Name: "chaos_inject_fault", Title: "Inject a fault", Area: "chaos", Target: "fault_name",
 		Description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
 register: from now on the fault is injected into each call of a point that target matches with the probability, drawn for each call on its own, until remove, limit, expires_seconds or the end of this session (keep true: not that). Registering a name again replaces the fault and its time limit. in_force false means that it is injected nowhere now; reason says why.
-inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next it is injected into the next matching call instead, with certainty, once.
+inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered reports whether it was drawn; that it fired is no failure of this call. With arm_next it is injected into the next matching call instead, with certainty, once.
 remove: takes the fault away and ends the delays it is imposing; those calls go through. Removing what is not there succeeds. A partition heals so. chaos_disarm removes all faults at once.
 Durations are in seconds. Keep the target narrow (one point rather than *), the probability low, and set a limit.`,
 		Kind:    kind{Write: true, Destructive: true, Idempotent: false},

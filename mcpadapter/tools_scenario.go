@@ -42,7 +42,7 @@ func runScenario() (*tool, error) {
 	return define(tool{
 		Name: "run_scenario", Title: "Run a what-if scenario", Area: "timeline", Target: "baseRunId",
 		Description: `Runs the host's workload again like a former run, but under changed conditions: concurrency limits scaled (capacityMultiplier), pauses before retries scaled (retryDelayMultiplier), or one node down for some bins (outageInjection). It runs on an injector of its own, apart from the live program's, one at a time.
-The answer has the runId to ask the timeline tools about. A run that takes longer than this call may wait goes on in the background: state is then running, and get_runs shows when it is done. repeats says whether the same seed gives the same series: it does where the workload runs in virtual time, not in a live program. A parameter that the workload does not read is told in unread; if it reads none, that is an error.`,
+The answer has the runId to ask the timeline tools about. A run that takes longer than this call may wait goes on in the background: state is then running, and get_runs shows when it is done. repeats reports whether the same seed gives the same series: it does where the workload runs in virtual time, not in a live program. A parameter that the workload does not read is told in unread; if it reads none, that is an error.`,
 		Kind:  kind{Write: true, OpenWorld: true},
 		Limit: &policy.Limit{PerSecond: 0.5, Burst: 5},
 	}, func(ctx context.Context, c *call, in scenarioInput) (scenarioOutput, error) {

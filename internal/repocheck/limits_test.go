@@ -22,7 +22,6 @@ const (
 
 // Functions that may be longer, by folder and name, with the reason.
 var longFunctions = map[string]string{
-	"internal/failure makeWords":            "a table of words",
 	"chaos/chaoshttp/modeltest chat.read":   "the members of one request, in order",
 	"chaos/chaoshttp/modeltest ollama.read": "the members of one request, in order",
 }
