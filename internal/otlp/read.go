@@ -116,7 +116,10 @@ func (p *Place) check(s *Span) {
 		p.Refuse("endTimeUnixNano", string(s.EndText), "not before startTimeUnixNano, which is "+string(s.StartText))
 	}
 	if s.Status.Code < 0 || s.Status.Code > StatusError {
-		p.Refuse("status.code", s.Status.Code, "0 (unset), 1 (ok) or 2 (error)")
+		p.Refuse("status.code", s.Status.Code.shown(), "0 (unset), 1 (ok) or 2 (error)")
+	}
+	if s.Kind == unknownName {
+		p.Refuse("kind", s.Kind.shown(), "0 to 5, or its name such as SPAN_KIND_CLIENT")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
@@ -107,9 +108,20 @@ func (e *Enum) UnmarshalJSON(text []byte) error {
 	} else if i := slices.Index(names[:], name); i >= 0 {
 		*e = Enum(i)
 	} else {
-		return json.Unmarshal(text, (*int)(e)) // and so the type is refused
+		*e = unknownName // refused at its place: an error from here has no path under every version of Go
 	}
 	return nil
+}
+
+// unknownName is an enumeration's value whose name is in no list.
+const unknownName Enum = -1
+
+// shown is the value as an error shows it.
+func (e Enum) shown() any {
+	if e == unknownName {
+		return fielderror.Found("a name that is not known")
+	}
+	return int(e)
 }
 
 // An Int is a 64-bit integer as it is written: a string or a number.
