@@ -19,9 +19,6 @@ var immutable = map[string]string{
 	"fmt.Errorf":          "as errors.New, for a sentinel that matches another",
 	"regexp.MustCompile":  "safe for concurrent use, and without a setter in use here",
 	"strings.NewReplacer": "safe for concurrent use",
-	"strings.Fields":      "a list of words, and what changes one is found apart",
-	"set":                 "of internal/failure: a set of words, and what changes one is found apart",
-	"byFirst":             "of internal/failure: words by their first letter, as set",
 	"reflect.TypeFor":     "types are values",
 	"sync.OnceValue":      "made once, when it is first needed; its function must return what nobody changes",
 }
