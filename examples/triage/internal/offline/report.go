@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"text/template"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// The report has the facts that incident.ReadDiagnosis reads and the headings
+// The report has the facts that Stated reads and the headings
 // that incident.ReadFinding reads.
 const reportText = `# Investigation
 
@@ -96,6 +97,15 @@ func (q *Inquiry) Report() []byte {
 		fmt.Fprintf(&out, "\n\nThe report ends here: %v\n", err)
 	}
 	return out.Bytes()
+}
+
+// Stated is what a report states in lines such as "- Target: refund", by name.
+func Stated(report []byte) map[string]string {
+	facts := make(map[string]string)
+	for _, m := range regexp.MustCompile(`(?m)^- (Target|Kind|Since|Until): (.*)$`).FindAllStringSubmatch(string(report), -1) {
+		facts[m[1]] = m[2]
+	}
+	return facts
 }
 
 func at(t any) string {

@@ -63,7 +63,6 @@ type Settings struct {
 	LogLevel         slog.Level        // LOG_LEVEL
 	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
 	MaxAge           time.Duration     // RETENTION_AGE, in seconds; 0: no limit
-	MaxBytes         int64             // RETENTION_BYTES; 0: no limit
 	HealthAddress    string            // HEALTH_ADDRESS; "": not served
 }
 
@@ -132,8 +131,6 @@ func table() []setting {
 			seconds(func(s *Settings) *time.Duration { return &s.Shutdown })},
 		{"RETENTION_AGE", "0", "seconds after which the workspace of an ended incident is removed; 0: never", false,
 			secondsOrNone(func(s *Settings) *time.Duration { return &s.MaxAge })},
-		{"RETENTION_BYTES", "0", "size of all workspaces beyond which the oldest are removed; 0: never", false,
-			bytesOrNone(func(s *Settings) *int64 { return &s.MaxBytes })},
 		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false,
 			address(func(s *Settings) *string { return &s.HealthAddress })},
 		{"LOG_LEVEL", "info", "debug, info, warn or error", false, setLevel},

@@ -54,7 +54,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("ANTROPIC_API_KEY: sk-ant-oops\nMIN_SEVERITY: fatal\nMAX_AGENTS: [1]\n"), 0o600))
 	_, err := load([]string{"-config", file, "-agent-timeout", "soon"}, map[string]string{
 		"SUBSCRIBE_MODE": "all", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "QUEUE_SIZE": "0", "OPENAI_API_KEY": "",
-		"SHUTDOWN_TIMEOUT": "0", "RETENTION_AGE": "-1", "RETENTION_BYTES": "1e6", "HEALTH_ADDRESS": "9090",
+		"SHUTDOWN_TIMEOUT": "0", "RETENTION_AGE": "-1", "HEALTH_ADDRESS": "9090",
 	})
 	var wrong *settings.Error
 	require.ErrorAs(t, err, &wrong)
@@ -67,7 +67,6 @@ triage: QUEUE_SIZE (from the environment) is "0"; allowed: a whole number from 1
 triage: AGENT_TIMEOUT (from the flag) is "soon"; allowed: seconds, a whole number from 1 to 604800
 triage: SHUTDOWN_TIMEOUT (from the environment) is "0"; allowed: seconds, a whole number from 1 to 604800
 triage: RETENTION_AGE (from the environment) is "-1"; allowed: seconds, a whole number from 0 to 315360000
-triage: RETENTION_BYTES (from the environment) is "1e6"; allowed: bytes, a whole number from 0
 triage: HEALTH_ADDRESS (from the environment) is "9090"; allowed: host:port, such as 127.0.0.1:9090
 triage: LOG_LEVEL (from the environment) is "loud"; allowed: debug|info|warn|error
 triage: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)

@@ -83,16 +83,6 @@ func secondsBetween(at func(*Settings) *time.Duration, least, most int) setter {
 	}
 }
 
-func bytesOrNone(at func(*Settings) *int64) setter {
-	return func(s *Settings, value string) string {
-		n, err := strconv.ParseInt(value, 10, 64)
-		if *at(s) = n; err != nil || n < 0 {
-			return "bytes, a whole number from 0"
-		}
-		return ""
-	}
-}
-
 func address(at func(*Settings) *string) setter {
 	return func(s *Settings, value string) string {
 		*at(s) = value
