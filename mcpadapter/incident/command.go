@@ -95,6 +95,9 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	if err != nil {
 		return failed(fmt.Errorf("agent could not be run: %w", err))
 	}
+	if job.running != nil {
+		job.running()
+	}
 	killed := c.await(ctx, job, p, func() { askToEnd(p.pid()) }, p.kill)
 	p.kill() // whatever it left behind
 	killStrays(job.Incident.IncidentID)

@@ -23,6 +23,4 @@ func (c *Command) investigateKept(context.Context, Job) Result {
 	return failed(fmt.Errorf("there are no keepers on this system"))
 }
 
-func (c *Command) awaitEarlier(context.Context, Job) (result Result, asked, known bool) {
-	return Result{}, false, false
-}
+func (c *Command) awaitEarlier(context.Context, Job) earlierEnd { return earlierEnd{} }

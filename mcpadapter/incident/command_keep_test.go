@@ -229,7 +229,7 @@ func TestAnAgentOutlivesItsRunner(t *testing.T) {
 // An incident whose runner died three times during it fails.
 func TestACrashingRunnerGivesUp(t *testing.T) {
 	world, dir := newWorld(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte("echo x >>"+dir+"/begun; kill -KILL $(cat "+dir+"/incidents/.runner/lock | tr -dc '0-9:,' | cut -d: -f2 | cut -d, -f1); sleep 600"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte("echo x >>"+dir+"/begun; sleep 0.1; kill -KILL $(cat "+dir+"/incidents/.runner/lock | tr -dc '0-9:,' | cut -d: -f2 | cut -d, -f1); sleep 600"), 0o600))
 	t.Setenv(withoutKeeper, "1")
 	for i := range 3 {
 		events := []string{"a"}[:max(0, 1-i)]

@@ -192,28 +192,27 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 const statePoll = 50 * time.Millisecond
 
 // awaitEarlier returns how the agent of an earlier runner ended, and waits for
-// it while its keeper runs. known is false if no keeper recorded the end; then
-// every process of the agent that can be found has ended.
-func (c *Command) awaitEarlier(ctx context.Context, job Job) (result Result, asked, known bool) {
+// it while its keeper runs.
+func (c *Command) awaitEarlier(ctx context.Context, job Job) (e earlierEnd) {
 	defer func() {
-		if !known {
+		if !e.known {
 			killStrays(job.Incident.IncidentID)
 		}
 	}()
 	f, err := os.OpenFile(job.state, os.O_RDWR, 0)
 	if err != nil {
-		return Result{}, false, false
+		return earlierEnd{}
 	}
 	defer f.Close()
 	if err := c.awaitLock(ctx, job, f); err != nil {
-		return failed(err), true, true
+		return earlierEnd{failed(err), true, true, true}
 	}
 	s, err := readState(f)
 	if err != nil || s.Attempt != job.attempt {
-		return Result{}, false, false
+		return earlierEnd{}
 	}
-	result, known = s.result()
-	return result, s.Asked, known
+	result, known := s.result()
+	return earlierEnd{result, s.Asked, known, s.PID != 0}
 }
 
 // awaitLock waits until a keeper has ended. When the context ends it asks the

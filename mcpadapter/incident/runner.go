@@ -88,12 +88,12 @@ func NewRunner(options *Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	book, err := replay(records, o.DedupeWindow)
+	book, skipped, err := replay(records, torn > 0, o.DedupeWindow)
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	if torn > 0 {
-		o.Log.Warn("the journal had a torn end", "bytes", torn, "records", len(records))
+		o.Log.Warn("the journal was torn or damaged", "bytes", torn, "records", len(records), "skipped", skipped)
 	}
 	r := &Runner{o: o, disk: d, book: book, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1)}
 	if o.Store != nil {

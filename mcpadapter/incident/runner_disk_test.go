@@ -240,6 +240,23 @@ func TestASmallerQueueThanBefore(t *testing.T) {
 	})
 }
 
+// A root that takes no workspace is counted, and waited for.
+func TestARootThatTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t, incident.AgentFunc(works), nil)
+		require.NoError(t, os.Rename(d.root, d.root+".away"))
+		require.NoError(t, os.WriteFile(d.root, nil, 0o600)) // as on a disk that can only be read
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
+		time.Sleep(time.Minute)
+		assert.Greater(t, d.Counts().StoreErrors, uint64(2))
+		assert.Equal(t, http.StatusServiceUnavailable, get(d, "/healthz").Code)
+		require.NoError(t, os.Remove(d.root))
+		require.NoError(t, os.Rename(d.root+".away", d.root))
+		assert.Equal(t, incident.StatusResolved, (<-d.ended).Status)
+		d.stop()
+	})
+}
+
 // TestRetention removes workspaces that are too old, and none that is still needed.
 func TestRetention(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -14,9 +14,18 @@ import (
 const maxLost = 3
 
 // earlierAgent is an agent that can report how an agent of an earlier runner
-// ended.
+// ended, and that says itself when it runs.
 type earlierAgent interface {
-	awaitEarlier(ctx context.Context, job Job) (result Result, asked, known bool)
+	awaitEarlier(ctx context.Context, job Job) earlierEnd
+}
+
+// An earlierEnd is what is known of the agent of an earlier runner. If its end is
+// not known, every process of it that can be found has ended.
+type earlierEnd struct {
+	result Result
+	asked  bool // to end
+	known  bool // how it ended
+	ran    bool
 }
 
 // handle brings a case to its end, or leaves it to the next runner. Each step
@@ -39,13 +48,18 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 	if c.finished != nil {
 		return nil, nil
 	}
-	result, asked, known := r.earlier(ctx, c)
+	earlier := r.earlier(ctx, c)
+	lost := c.lost
+	if earlier.ran {
+		lost++
+	}
+	result, asked := earlier.result, earlier.asked
 	switch {
-	case known:
-	case c.lost >= maxLost:
-		result = failed(fmt.Errorf("the runner died %d times while the agent was running", c.lost))
+	case earlier.known:
+	case lost >= maxLost:
+		result = failed(fmt.Errorf("the runner died %d times while the agent was running", lost))
 	default:
-		if result, err = r.attempt(ctx, c); err != nil {
+		if result, err = r.attempt(ctx, c, lost); err != nil {
 			return nil, err
 		}
 		asked = errors.Is(context.Cause(ctx), errShutdown)
@@ -55,36 +69,45 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 	return result.Output, r.insistOn(ctx, e)
 }
 
-// earlier returns how the agent of an earlier runner ended, if that is known, and
-// whether it was asked to end.
-func (r *Runner) earlier(ctx context.Context, c *openCase) (result Result, asked, known bool) {
-	s, ok := r.o.Agent.(earlierAgent)
-	if !ok || c.attempt == 0 || c.annulled {
-		return Result{}, false, false
+// earlier returns what is known of the agent that an earlier runner began to run.
+func (r *Runner) earlier(ctx context.Context, c *openCase) (e earlierEnd) {
+	if c.attempt == 0 || c.annulled {
+		return e
 	}
-	return s.awaitEarlier(ctx, r.job(c))
+	if a, ok := r.o.Agent.(earlierAgent); ok {
+		e = a.awaitEarlier(ctx, r.job(c))
+	}
+	e.ran = e.ran || c.ran
+	return e
 }
 
 func (r *Runner) job(c *openCase) Job {
 	return Job{Incident: c.incident(), Dir: r.o.Workspaces.Dir(c.id), Timeout: r.o.Timeout, Patience: r.o.Grace / 4 * 3,
-		attempt: c.attempt, state: r.disk.path(agentsDir, filepath.Base(c.id))}
+		attempt: c.attempt, state: r.disk.path(agentsDir, filepath.Base(c.id)), running: func() { r.runs(c) }}
 }
 
-// attempt runs the agent once, after its record has been written.
-func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err error) {
+// runs writes down that the agent runs: from here on the death of the runner counts.
+func (r *Runner) runs(c *openCase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.commit(entry{Op: opRunning, Incident: c.id}) // counted there
+}
+
+// attempt runs the agent once, after its record has been written. lost is how many
+// runners have died while it ran.
+func (r *Runner) attempt(ctx context.Context, c *openCase, lost int) (result Result, err error) {
 	if ctx.Err() != nil {
 		return result, context.Cause(ctx)
 	}
 	r.mu.Lock()
-	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1,
-		Lost: c.lost + 1}
+	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1, Lost: lost}
 	r.mu.Unlock()
 	if err := r.insistOn(ctx, e); err != nil {
 		return result, err
 	}
 	err = r.insist(ctx, func() error {
 		if err := r.o.Workspaces.makeRoom(c.id, c.attempt); err != nil {
-			return err
+			return r.notStored(err)
 		}
 		return r.save(c.incident())
 	})
@@ -95,6 +118,9 @@ func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err e
 	leaveBehind := abandonAfter
 	if r.o.Grace > 0 {
 		leaveBehind = r.o.Grace / 8 * 7
+	}
+	if _, says := r.o.Agent.(earlierAgent); !says {
+		r.runs(c)
 	}
 	err = r.insist(ctx, func() error {
 		result = investigate(ctx, r.o.Agent, r.job(c), leaveBehind)
@@ -177,18 +203,23 @@ func (r *Runner) interrupt(ctx context.Context, c *openCase, reason string) erro
 }
 
 // save writes the record in the workspace, and queues it for the other store.
-// It counts and returns an error.
 func (r *Runner) save(in Incident) error {
-	err := r.o.Workspaces.Save(in, nil)
+	if err := r.o.Workspaces.Save(in, nil); err != nil {
+		return r.notStored(err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err != nil {
-		r.counts.StoreErrors++
-		return err
-	}
 	if r.store != nil && !in.Status.final() {
 		r.book.copies.put(in.IncidentID, time.Now(), &in)
 		r.store.signal()
 	}
 	return nil
+}
+
+// notStored counts an attempt to write into a workspace that failed.
+func (r *Runner) notStored(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.StoreErrors++
+	return err
 }

@@ -3,6 +3,7 @@
 package incident_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,6 +46,9 @@ func die() {
 
 func (m mortal) Open(dir *os.Root, name string, flag int) (durable.File, error) {
 	m.step()
+	if os.Getenv(diesAtRecord) != "" && strings.Contains(name, incident.RecordFile) {
+		die()
+	}
 	f, err := m.OS.Open(dir, name, flag)
 	return mortalFile{f, m}, err
 }
@@ -170,6 +174,10 @@ func runToTheEnd(args []string) int {
 // withoutKeeper is the variable that makes such a runner start agents by itself.
 const withoutKeeper = "TEST_RUNNER_WITHOUT_KEEPER"
 
+// diesAtRecord is the variable that kills such a runner before it writes the record
+// of an incident, after which its agent would start.
+const diesAtRecord = "TEST_RUNNER_DIES_AT_RECORD"
+
 const noMoreSteps = 5
 
 // startRunner starts one of those and says how it ended.
@@ -278,6 +286,63 @@ func count(words []string) map[string]int {
 		n[w]++
 	}
 	return n
+}
+
+// A death counts only if the agent ran: nobody looked into an incident whose runners
+// died before.
+func TestADeathBeforeTheAgentRunsDoesNotCount(t *testing.T) {
+	for _, without := range []string{"", "1"} {
+		t.Setenv(withoutKeeper, without)
+		world, dir := newWorld(t)
+		t.Setenv(diesAtRecord, "1")
+		for i := range 4 {
+			_, killed := startRunner(t, dir, 0, []string{"a"}[:max(0, 1-i)]...)
+			require.True(t, killed, i)
+		}
+		t.Setenv(diesAtRecord, "")
+		startRunner(t, dir, 0)
+		assert.Len(t, world.lines(t, "finished"), 1)
+		spaces, err := incident.NewWorkspaces(filepath.Join(dir, "incidents"))
+		require.NoError(t, err)
+		found, _ := spaces.Load()
+		require.Len(t, found, 1)
+		assert.Equal(t, incident.StatusResolved, found[0].Status, found[0].FailureReason)
+	}
+}
+
+// A damaged record costs itself, not those behind it.
+func TestOneDamagedByte(t *testing.T) {
+	spaces, err := incident.NewWorkspaces(t.TempDir())
+	require.NoError(t, err)
+	o := &incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)}
+	r, err := incident.NewRunner(o)
+	require.NoError(t, err)
+	for i := range 40 {
+		require.NoError(t, r.Offer("chaos/faults", faultOf(fmt.Sprint("tool-", i))))
+	}
+	require.NoError(t, r.Close())
+	journal := filepath.Join(spaces.Dir(".runner"), "journal")
+	data, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	for at := 0; at < len(data); at += len(data) / 17 {
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 0x10
+		require.NoError(t, os.WriteFile(journal, damaged, 0o600))
+		r, err := incident.NewRunner(o)
+		require.NoError(t, err)
+		assert.EqualValues(t, 39, r.Counts().Queued, at)
+		require.NoError(t, r.Close())
+	}
+}
+
+// A named pipe in the place of the journal must not keep the start waiting.
+func TestAPipeIsNoJournal(t *testing.T) {
+	spaces, err := incident.NewWorkspaces(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(spaces.Dir(".runner"), 0o700))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(spaces.Dir(".runner"), "journal"), 0o600))
+	_, err = incident.NewRunner(&incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
+	assert.ErrorContains(t, err, "journal is p---------; allowed: a regular file")
 }
 
 // The error names the runner that has the root.

@@ -3,6 +3,7 @@ package incident
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ const (
 	opQueued      op = "queued"      // an event waits; like events are duplicates until At
 	opDropped     op = "dropped"     // an event had to make room
 	opBegun       op = "begun"       // an attempt at an incident begins
+	opRunning     op = "running"     // the agent of the attempt runs
 	opFinished    op = "finished"    // the agent has ended
 	opInterrupted op = "interrupted" // the attempt does not count: the runner was stopped
 	opEnded       op = "ended"       // the record in the workspace says how
@@ -53,10 +55,14 @@ type openCase struct {
 	created  time.Time
 	started  time.Time // of the attempt
 	attempt  int       // the how-manieth it is
-	lost     int       // attempts that the runner did not outlive, this one among them
+	lost     int       // attempts before it that the runner did not outlive while the agent ran
+	ran      bool      // the agent of the attempt is known to have run
 	finished *entry    // how the agent ended; nil: not known to have ended
 	annulled bool      // the attempt was interrupted: how it ended does not count
 }
+
+// errNothingBefore is the problem of an entry that builds on one that is not there.
+var errNothingBefore = errors.New("the entry before it is missing")
 
 // ledger is the state that a runner keeps across restarts. It is not safe for
 // concurrent use.
@@ -91,8 +97,8 @@ func (l *ledger) apply(e entry) error {
 		}
 	case opBegun:
 		return l.begin(e)
-	case opFinished, opInterrupted, opEnded:
-		return l.end(e)
+	case opRunning, opFinished, opInterrupted, opEnded:
+		return l.proceed(e)
 	case opStored:
 		l.copies.remove(e.Incident)
 	case opSending, opUnsent:
@@ -115,18 +121,19 @@ func (l *ledger) begin(e entry) error {
 			event, ok = *e.Event, true
 		}
 		if !ok {
-			return fmt.Errorf("incident: journal: %s %s has no event", e.Op, e.Incident)
+			return fmt.Errorf("incident: journal: %s %s: %w", e.Op, e.Incident, errNothingBefore)
 		}
 		c = &openCase{id: e.Incident, event: event}
 		l.cases[e.Incident] = c
 		l.seen.begun(event.key())
 	}
 	c.created, c.started, c.attempt, c.lost, c.finished = e.Created, e.At, e.Attempt, e.Lost, nil
-	c.annulled = false
+	c.ran, c.annulled = false, false
 	return nil
 }
 
-func (l *ledger) end(e entry) error {
+// proceed applies what becomes of an attempt.
+func (l *ledger) proceed(e entry) error {
 	c := l.cases[e.Incident]
 	if e.Op == opEnded {
 		if c != nil { // a snapshot has no case, only the letters about its end
@@ -142,13 +149,16 @@ func (l *ledger) end(e entry) error {
 		return nil
 	}
 	if c == nil {
-		return fmt.Errorf("incident: journal: %s %s was not begun", e.Op, e.Incident)
+		return fmt.Errorf("incident: journal: %s %s: %w", e.Op, e.Incident, errNothingBefore)
 	}
-	if e.Op == opFinished {
+	switch e.Op {
+	case opRunning:
+		c.ran = !c.annulled
+	case opFinished:
 		c.finished = &e
-		return nil
+	case opInterrupted:
+		c.lost, c.ran, c.finished, c.annulled = 0, false, nil, true
 	}
-	c.lost, c.finished, c.annulled = 0, nil, true
 	return nil
 }
 
@@ -163,6 +173,9 @@ func (l *ledger) entries() (all []entry) {
 	for _, c := range l.unfinished() {
 		all = append(all, entry{Op: opBegun, Incident: c.id, Event: &c.event, Created: c.created, At: c.started,
 			Attempt: c.attempt, Lost: c.lost})
+		if c.ran {
+			all = append(all, entry{Op: opRunning, Incident: c.id})
+		}
 		if c.annulled {
 			all = append(all, entry{Op: opInterrupted, Incident: c.id})
 		}
@@ -196,20 +209,24 @@ func (l *ledger) unfinished() []*openCase {
 
 func (e entry) record() ([]byte, error) { return json.Marshal(e) }
 
-// replay builds a ledger from the records of a journal.
-func replay(records [][]byte, window time.Duration) (*ledger, error) {
-	l := newLedger(window)
+// replay builds a ledger from the records of a journal. If records were lost, those
+// that build on them are skipped; else they are an error.
+func replay(records [][]byte, lost bool, window time.Duration) (l *ledger, skipped int, err error) {
+	l = newLedger(window)
 	for i, record := range records {
 		var e entry
 		err := json.Unmarshal(record, &e)
 		if err == nil {
 			err = l.apply(e)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("record %d of the journal: %w", i+1, err)
+		switch {
+		case lost && errors.Is(err, errNothingBefore):
+			skipped++
+		case err != nil:
+			return nil, 0, fmt.Errorf("record %d of the journal: %w", i+1, err)
 		}
 	}
-	return l, nil
+	return l, skipped, nil
 }
 
 // queue holds the events that wait for an agent, the oldest first. Not safe for

@@ -20,7 +20,7 @@ func TestALedgerIsWhatItsEntriesSay(t *testing.T) {
 		var queued, open []string
 		for i := range rapid.IntRange(0, 30).Draw(t, "steps") {
 			at := start.Add(time.Duration(i) * time.Second)
-			step := rapid.SampledFrom([]op{opQueued, opDropped, opBegun, opFinished, opInterrupted, opEnded, opSending, opUnsent, opSettled, opStored}).Draw(t, "step")
+			step := rapid.SampledFrom([]op{opQueued, opDropped, opBegun, opRunning, opFinished, opInterrupted, opEnded, opSending, opUnsent, opSettled, opStored}).Draw(t, "step")
 			e := entry{Op: step, At: at}
 			switch {
 			case step == opQueued:
@@ -32,7 +32,7 @@ func TestALedgerIsWhatItsEntriesSay(t *testing.T) {
 					e.Incident, e.Created, e.Attempt, e.Lost = fmt.Sprint("incident-", i), at, 1, 1
 					open = append(open, e.Incident)
 				}
-			case (step == opFinished || step == opInterrupted || step == opEnded) && len(open) > 0:
+			case (step == opRunning || step == opFinished || step == opInterrupted || step == opEnded) && len(open) > 0:
 				e.Incident = rapid.SampledFrom(open).Draw(t, "incident")
 				e.Reason, e.Store, e.Notify = "why", i%2 == 0, i%3 == 0
 				if step == opEnded {
@@ -61,7 +61,7 @@ func TestALedgerIsWhatItsEntriesSay(t *testing.T) {
 			}
 			records = append(records, record)
 		}
-		again, err := replay(records, time.Minute)
+		again, _, err := replay(records, false, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

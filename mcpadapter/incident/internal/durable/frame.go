@@ -28,23 +28,32 @@ func appendFrame(to, payload []byte) []byte {
 	return append(to, payload...)
 }
 
-// Decode returns the records of a journal up to the first torn or damaged one,
-// and the number of bytes that they take. The records share the memory of data.
-func Decode(data []byte) (records [][]byte, valid int) {
-	for {
-		rest := data[valid:]
-		if len(rest) < header {
-			return records, valid
-		}
-		n := binary.LittleEndian.Uint32(rest)
-		if n == 0 || n > MaxRecord || int(n) > len(rest)-header {
-			return records, valid
-		}
-		payload := rest[header : header+int(n)]
-		if binary.LittleEndian.Uint32(rest[4:]) != checksum(rest[:4], payload) {
-			return records, valid
+// Decode returns the whole records of a journal, and the number of bytes that are
+// none of theirs: torn or damaged ones. Behind damage it searches for the next
+// record. The records share the memory of data.
+func Decode(data []byte) (records [][]byte, damaged int) {
+	for len(data) > 0 {
+		payload, ok := frame(data)
+		if !ok {
+			data = data[1:]
+			damaged++
+			continue
 		}
 		records = append(records, payload)
-		valid += header + int(n)
+		data = data[header+len(payload):]
 	}
+	return records, damaged
+}
+
+// frame returns the payload of the record with which data begins.
+func frame(data []byte) (payload []byte, ok bool) {
+	if len(data) < header {
+		return nil, false
+	}
+	n := binary.LittleEndian.Uint32(data)
+	if n == 0 || n > MaxRecord || int(n) > len(data)-header {
+		return nil, false
+	}
+	payload = data[header : header+int(n)]
+	return payload, binary.LittleEndian.Uint32(data[4:]) == checksum(data[:4], payload)
 }

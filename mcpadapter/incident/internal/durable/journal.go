@@ -3,7 +3,6 @@ package durable
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 )
@@ -28,8 +27,8 @@ type Journal struct {
 	why   error // why it refuses records; nil: it takes them
 }
 
-// OpenJournal reads the records of a journal. torn is the number of bytes after
-// them that were torn or damaged. If there are any, a copy of the whole file is
+// OpenJournal reads the whole records of a journal. torn is the number of bytes
+// that were torn or damaged. If there are any, a copy of the whole file is
 // kept as NAME.torn. The journal refuses records until Rewrite is called.
 func OpenJournal(fs FS, dir *os.Root, name string) (j *Journal, records [][]byte, torn int, err error) {
 	j = &Journal{fs: fs, dir: dir, name: name, why: errors.New("the journal was not rewritten yet")}
@@ -37,23 +36,25 @@ func OpenJournal(fs FS, dir *os.Root, name string) (j *Journal, records [][]byte
 	if err != nil {
 		return nil, nil, 0, fmt.Errorf("journal: %w", err)
 	}
-	records, valid := Decode(data)
-	if torn = len(data) - valid; torn > 0 {
+	if records, torn = Decode(data); torn > 0 {
 		_ = dir.WriteFile(name+".torn", data, 0o600) // for diagnosis; nothing depends on it
 	}
 	return j, records, torn, nil
 }
 
+// readAll reads a regular file: to open a named pipe would wait for its writer.
 func readAll(dir *os.Root, name string) ([]byte, error) {
-	f, err := dir.Open(name)
+	info, err := dir.Stat(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is %s; allowed: a regular file", name, info.Mode().Type())
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return io.ReadAll(f)
+	return dir.ReadFile(name)
 }
 
 // Append writes a record of 1 to MaxRecord bytes at the end. It returns an
