@@ -68,10 +68,33 @@ func (r *clientRules) free(name string) error {
 		"It is free again when that fault was injected or removed.")
 }
 
+// maxRules is how many rules the injector may have for a client to add another: each
+// call of the program asks those of its target.
+const maxRules = 500
+
+// room refuses rules that are too many, besides those that they replace.
+func (r *clientRules) room(more int, replaced func(name string) bool) error {
+	held := 0
+	for _, rule := range r.injector.Rules() {
+		if !replaced(rule.Name) {
+			held++
+		}
+	}
+	if held+more <= maxRules {
+		return nil
+	}
+	return problem(http.StatusConflict, codeConflict,
+		fmt.Sprintf("%d rules are in force, and this would add %d; allowed: %d in all", held, more, maxRules),
+		"Remove some, or end them all with chaos_disarm.")
+}
+
 // put registers a rule for a while, and for the session of the call unless it is to
 // be kept.
 func (r *clientRules) put(req *mcp.CallToolRequest, keep bool, rule chaos.Rule,
 	life time.Duration) (remove func() bool, err error) {
+	if err := r.room(1, func(name string) bool { return name == rule.Name }); err != nil {
+		return nil, err
+	}
 	remove, err = r.injector.RegisterFor(rule, life)
 	if err != nil {
 		return nil, err

@@ -105,39 +105,84 @@ func TestAttemptsToHoldConnections(t *testing.T) {
 	}
 }
 
-// A connection too many is closed; when another has ended there is room again.
+// Callers without a token hold all connections that they may. Health checks are
+// answered all the same, and when a connection has ended there is room again.
 func TestAttemptsToUseUpDescriptors(t *testing.T) {
-	_, address := serving(t, Options{Limits: Limits{AddressConnections: 3}})
-	healthy := func() (net.Conn, error) {
-		c, err := net.Dial("tcp", address)
+	_, address := serving(t, Options{Limits: Limits{Connections: 6, AddressConnections: 3}})
+	from := func(host string) net.Conn {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}}
+		c, err := d.Dial("tcp", address)
 		require.NoError(t, err)
-		_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			return c, err
-		}
-		return c, res.Body.Close()
+		t.Cleanup(func() { _ = c.Close() })
+		return c
 	}
+	ask := func(host, request string) string {
+		c := from(host)
+		_, _ = io.WriteString(c, request+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n")
+		answer, _ := bufio.NewReader(c).ReadString('\n')
+		return strings.TrimSpace(answer)
+	}
+	const call = "DELETE /mcp"
+	require.Equal(t, "HTTP/1.1 400 Bad Request", ask("127.0.0.1", call), "there is no such session")
 	var held []net.Conn
 	for range 3 {
-		c, err := healthy()
-		require.NoError(t, err)
-		held = append(held, c)
+		held = append(held, from("127.0.0.1"), from("127.0.0.2"))
 	}
-	over, err := healthy()
-	assert.Error(t, err, "the fourth is closed without an answer")
-	_ = over.Close()
-	require.NoError(t, held[0].Close())
-	for {
-		c, err := healthy()
-		held = append(held, c)
-		if err == nil {
-			break // the server has noticed
+	for _, host := range []string{"127.0.0.1", "127.0.0.3"} {
+		for _, path := range []string{pathLive, pathHealth} {
+			require.Eventually(t, func() bool { return ask(host, "GET "+path) == "HTTP/1.1 200 OK" }, 20*time.Second, time.Millisecond)
 		}
+		require.Eventually(t, func() bool { return ask(host, call) == "HTTP/1.1 503 Service Unavailable" }, 20*time.Second, time.Millisecond)
 	}
-	for _, c := range held {
-		_ = c.Close()
+	require.NoError(t, held[0].Close())
+	require.Eventually(t, func() bool { return ask("127.0.0.1", call) == "HTTP/1.1 400 Bad Request" }, 20*time.Second, time.Millisecond)
+}
+
+// Only a caller with a token keeps its connection: whoever has none cannot hold many.
+func TestWhoIsNotKnownIsNotKept(t *testing.T) {
+	_, address := serving(t, Options{})
+	for _, request := range []string{"GET /livez", "GET /healthz", "GET /nothing", "POST /mcp"} {
+		answer := raw(t, address, request+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n") // until it is closed
+		assert.Contains(t, answer, "Connection: close", request)
 	}
+}
+
+// A short batch can ask for a lot.
+func TestAttemptsByBatches(t *testing.T) {
+	_, address := serving(t, Options{})
+	read := `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"shakedown://tools"}}`
+	body := "[" + strings.Repeat(read+",", 100) + read + "]"
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+pathMCP, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2025-03-26"}}
+	res, err := callerWith(t, token).Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusBadRequest, res.StatusCode)
+	assert.Contains(t, string(answer), "a batch of 101 messages; allowed: at most 100")
+}
+
+// Clients cannot fill the injector with rules.
+func TestAttemptsToRegisterRulesWithoutEnd(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	rules := ""
+	for i := range maxRules {
+		rules += fmt.Sprintf(`{"name":"r%d","target":"orders.*","fault":{"kind":"lost_reply","params":{"duration":"1s"}}},`, i)
+	}
+	apply := func(name string) *mcp.CallToolResult {
+		return ask(t, c, "chaos_apply_plan", `{"name":"`+name+`","plan":{"seed":"1","rules":[`+strings.TrimSuffix(rules, ",")+`]}}`)
+	}
+	first := apply("a")
+	require.False(t, first.IsError, textIn(t, first))
+	assert.False(t, apply("a").IsError, "it replaces itself")
+	const full = "500 rules are in force, and this would add "
+	assert.Contains(t, textIn(t, apply("b")), full+"500; allowed: 500 in all")
+	assert.Contains(t, textIn(t, ask(t, c, "chaos_inject_fault", `{"fault_name":"x","action":"register","fault_type":"error"}`)), full+"1; ")
+	require.False(t, ask(t, c, "chaos_disarm", `{}`).IsError)
+	assert.False(t, apply("b").IsError)
 }
 
 func TestAttemptsToGuessAToken(t *testing.T) {

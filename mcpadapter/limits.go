@@ -33,7 +33,8 @@ type Limits struct {
 	AllowEndless bool
 
 	// Connections and AddressConnections are how many connections [Server.Serve]
-	// holds open, in all and of one address; more are closed at once. 0: 128 and 64.
+	// holds open, in all and of one address. A few more get answers to health checks
+	// alone; the rest are closed at once. 0: 128 and 64.
 	Connections, AddressConnections int
 	// HeaderTime is how long the header of a request, and a TLS handshake, may take
 	// in Serve; 0: 10 s.

@@ -20,10 +20,11 @@ import (
 // or ctx ends. Standard output belongs to the protocol meanwhile: anything else
 // written there breaks it. After ctx has ended, active calls have ten seconds;
 // then the server shuts down, even if the client reads nothing. A line that is
-// no message is answered with a JSON-RPC error, and the session goes on.
+// no message is answered with a JSON-RPC error, and the session goes on. A client
+// that stops reading ends the session, not the process.
 func (s *Server) ServeStdio(ctx context.Context) error {
 	s.gate.ReserveStdout()
-	return s.serveTransport(ctx, s.stdio(os.Stdin, os.Stdout))
+	return s.serveTransport(ctx, s.stdio(os.Stdin, serve.Standard(os.Stdout)))
 }
 
 func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
@@ -88,7 +89,8 @@ func (s *Server) routes() http.Handler {
 		path, transport string
 		handler         http.Handler
 	}{{pathMCP, "http", streams}, {pathSSE, "sse", events}} {
-		h, err := s.guarded(route.handler, route.transport, anyLoopback)
+		admitted := serve.Keep(serve.Batches(route.handler, s.limits.BodyBytes))
+		h, err := s.guarded(admitted, route.transport, anyLoopback)
 		if err != nil {
 			h = serve.Refusing(err)
 		}
@@ -101,7 +103,7 @@ func (s *Server) routes() http.Handler {
 // for old clients on /sse, and two health checks, which need no token. /healthz is
 // 200 while the server works, and 503 while it shuts down or its audit log
 // loses lines. /livez is 200 as long as the process answers: a restart would
-// not repair the audit log.
+// not repair the audit log. Only requests with a valid token keep their connection.
 //
 // If no token is configured, every other request is refused, unless
 // Options.LoopbackWithoutToken is set and both ends are on this machine.
@@ -112,7 +114,8 @@ func (s *Server) Handler() http.Handler {
 	all := http.NewServeMux()
 	all.HandleFunc("GET "+pathLive, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	all.Handle("/", serve.Open(s.active.closing, mux))
-	return serve.Timed(s.life, serve.Named(s.options.Hosts, all), s.limits.RefusalTime, s.limits.WriteTime)
+	known := serve.Brief(serve.Named(s.options.Hosts, all), pathLive, pathHealth)
+	return serve.Timed(s.life, known, s.limits.RefusalTime, s.limits.WriteTime)
 }
 
 // health answers 200 while the server does what it should.

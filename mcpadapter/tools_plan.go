@@ -93,6 +93,10 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 		return planOutput{}, planProblem(err)
 	}
 	prefix := planPrefix + in.Name + "/"
+	own := func(name string) bool { return strings.HasPrefix(name, prefix) }
+	if err := s.rules.room(len(plan.Rules()), own); err != nil {
+		return planOutput{}, err
+	}
 	remove, err := s.host.Injector.RegisterPlan(prefix, plan, life)
 	if err != nil {
 		return planOutput{}, planProblem(err)

@@ -179,6 +179,8 @@ func (a *auditor) attr(attr slog.Attr) slog.Attr {
 	return slog.String(attr.Key, a.text(fmt.Sprint(value.Any())))
 }
 
+// Redact replaces credentials in a text by a marker. It knows them by their forms:
+//
 //   - bearer and basic credentials
 //   - values of names such as token, password, api_key and cookie: as key=value, as headers, as JSON members,
 //     escaped ones too, as elements of XML, as flags of a command (--password x, -p x, -u user:pass)
@@ -187,9 +189,9 @@ func (a *auditor) attr(attr slog.Attr) slog.Attr {
 //   - PEM blocks, JSON web tokens, and tokens with well-known prefixes (sk-, ghp_,
 //     github_pat_, glpat-, AKIA, xoxb-, AIza, hvs. and others)
 //
-// It also finds these secrets, in all their spellings: verbatim, as in URLs, Go
-// strings and JSON, and in base64, also as a part of what is encoded. Blank ones are
-// ignored.
+// It also finds these secrets: verbatim, as in URLs, Go strings and JSON, and in
+// base64, also as a part of what is encoded; in no other spelling, such as
+// hexadecimal. Blank ones are ignored.
 //
 // It is idempotent. It works on text, so it cannot recognise a secret that stands in
 // a sentence and is not among secrets: better not to log it. A text that

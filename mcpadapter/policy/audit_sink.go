@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/usercode"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/serve"
 )
 
 // sinkTime is how long the writer may take for a line before it counts as
@@ -27,6 +28,8 @@ type sink struct {
 	to       io.Writer     // nil: standard output or standard error
 	overWeb  bool          // there is a handler for HTTP
 	noOut    bool          // standard output belongs to somebody else
+	standard *os.File      // the standard stream in use; nil: none yet
+	stream   *os.File      // the same under another descriptor
 	blocked  chan struct{} // closed while the writer does not return
 	torn     bool          // the last line has no end
 	err      error         // of the last line; nil: it was written
@@ -157,10 +160,18 @@ func whole(to io.Writer, line []byte) (n int, err error) {
 
 // writer is where lines go. s.mu is held.
 func (s *sink) writer() io.Writer {
-	switch {
-	case s.to != nil:
+	if s.to != nil {
 		return s.to
-	case s.overWeb && !s.noOut:
+	}
+	if standard := s.standardStream(); s.standard != standard {
+		s.standard, s.stream = standard, serve.Standard(standard)
+	}
+	return s.stream
+}
+
+// standardStream is the one that the transports leave free.
+func (s *sink) standardStream() *os.File {
+	if s.overWeb && !s.noOut {
 		return os.Stdout
 	}
 	return os.Stderr

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,6 +48,30 @@ func TestALineIsVisible(t *testing.T) {
 			r.Fatalf("target is %q, want %q", got, want)
 		}
 	})
+}
+
+// The reader of standard output goes away: the lines are counted, and the process,
+// which is this test in another one, goes on.
+func TestTheReaderOfTheLogGoesAway(t *testing.T) {
+	if os.Getenv("TEST_WITHOUT_A_READER") != "" {
+		g, err := New(nil)
+		require.NoError(t, err)
+		g.audit.sink.overWeb = true
+		g.Record(t.Context(), "test.first")
+		g.Record(t.Context(), "test.second")
+		lost, err := g.AuditHealth()
+		fmt.Fprintln(os.Stderr, lost, "lines are lost:", err)
+		os.Exit(0) // a test would say on standard output how it went
+	}
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	defer w.Close()
+	var said bytes.Buffer
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "TEST_WITHOUT_A_READER=1"), w, &said
+	require.NoError(t, cmd.Run(), said.String())
+	assert.Contains(t, said.String(), "2 lines are lost: write /dev/stdout: ")
 }
 
 // flaky is a writer that fails by plan: it writes a part, nothing, or all.

@@ -21,12 +21,12 @@ func TestWhereAuditLinesGo(t *testing.T) {
 	g, err := New(&Options{Tokens: []Token{{Value: "a-token-of-nobody"}}})
 	require.NoError(t, err)
 	s := g.audit.sink
-	assert.Same(t, os.Stderr, s.writer(), "its standard output may be the protocol")
+	assert.Same(t, os.Stderr, s.standardStream(), "its standard output may be the protocol")
 	_, err = g.HTTPHandler(http.NotFoundHandler(), nil)
 	require.NoError(t, err)
-	assert.Same(t, os.Stdout, s.writer(), "all lines of a server over HTTP")
+	assert.Same(t, os.Stdout, s.standardStream(), "all lines of a server over HTTP")
 	g.ReserveStdout()
-	assert.Same(t, os.Stderr, s.writer(), "both transports in one process")
+	assert.Same(t, os.Stderr, s.standardStream(), "both transports in one process")
 	var b bytes.Buffer
 	g, err = New(&Options{Audit: &b})
 	require.NoError(t, err)

@@ -1,10 +1,16 @@
 package serve
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // Named refuses requests for a name that is not one of these. If there are none,
@@ -38,6 +44,45 @@ func Open(closing func() bool, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// maxBatch is how many messages one batch may have: a short line can ask for a lot.
+const maxBatch = 100
+
+// tooMany returns what is wrong with a batch of messages; "": nothing.
+func tooMany(text []byte) string {
+	var batch []json.RawMessage
+	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) || json.Unmarshal(text, &batch) != nil ||
+		len(batch) <= maxBatch {
+		return ""
+	}
+	return fmt.Sprintf("a batch of %d messages; allowed: at most %d", len(batch), maxBatch)
+}
+
+// Batches refuses batches of too many messages. A body of more than most bytes is left
+// to the next handler, which refuses it.
+func Batches(next http.Handler, most int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(io.LimitReader(r.Body, most+1)) // an error comes again
+		if why := tooMany(body); err == nil && why != "" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write(refusal(jsonrpc.CodeInvalidRequest, why))
+			return
+		}
+		r.Body = rest{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// rest is a body of which a part was read.
+type rest struct {
+	io.Reader
+	io.Closer
 }
 
 // Refusing answers every request with what is missing, and nothing else.

@@ -5,25 +5,41 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Cap returns a listener that closes connections above all, and above each of one
-// address, at once, to save the descriptors of the program under test.
+// Cap returns a listener that bounds connections, all of them and those of one
+// address, to save the descriptors of the program under test. A few more are spare:
+// on them [Brief] answers health checks alone. The rest are closed at once.
 func Cap(l net.Listener, all, each int) net.Listener {
-	return &cappedListener{Listener: l, all: all, each: each, of: make(map[string]int)}
+	return &cappedListener{Listener: l,
+		usual: allowance{all: all, each: each, of: make(map[string]int)},
+		spare: allowance{all: spareConns, each: spareConnsOf, of: make(map[string]int)}}
 }
+
+// Spare connections, in all and of one address.
+const (
+	spareConns   = 16
+	spareConnsOf = 2
+)
 
 type cappedListener struct {
 	net.Listener
-	all, each int
 
-	mu   sync.Mutex
-	open int
-	of   map[string]int // by address
+	mu           sync.Mutex
+	usual, spare allowance
+}
+
+// An allowance counts connections.
+type allowance struct {
+	all, each int
+	open      int
+	of        map[string]int // by address
 }
 
 // Accept waits for a connection that may stay.
@@ -37,42 +53,78 @@ func (l *cappedListener) Accept() (net.Conn, error) {
 		if host, _, err := net.SplitHostPort(from); err == nil {
 			from = host
 		}
-		if !l.take(from) {
-			_ = c.Close()
-			continue
+		if a := l.take(from); a != nil {
+			return &cappedConn{c, a == &l.spare, sync.OnceFunc(func() { l.give(a, from) })}, nil
 		}
-		return &cappedConn{c, sync.OnceFunc(func() { l.give(from) })}, nil
+		_ = c.Close()
 	}
 }
 
-func (l *cappedListener) take(from string) bool {
+func (l *cappedListener) take(from string) *allowance {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open >= l.all || l.of[from] >= l.each {
-		return false
+	for _, a := range []*allowance{&l.usual, &l.spare} {
+		if a.open < a.all && a.of[from] < a.each {
+			a.open++
+			a.of[from]++
+			return a
+		}
 	}
-	l.open++
-	l.of[from]++
-	return true
+	return nil
 }
 
-func (l *cappedListener) give(from string) {
+func (l *cappedListener) give(a *allowance, from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open--
-	if l.of[from]--; l.of[from] == 0 {
-		delete(l.of, from)
+	a.open--
+	if a.of[from]--; a.of[from] == 0 {
+		delete(a.of, from)
 	}
 }
 
 type cappedConn struct {
 	net.Conn
-	give func()
+	spare bool
+	give  func()
 }
 
 func (c *cappedConn) Close() error {
 	defer c.give()
 	return c.Conn.Close()
+}
+
+type spareKey struct{}
+
+// markSpare is for http.Server.ConnContext.
+func markSpare(ctx context.Context, c net.Conn) context.Context {
+	if over, ok := c.(*tls.Conn); ok {
+		c = over.NetConn()
+	}
+	capped, ok := c.(*cappedConn)
+	return context.WithValue(ctx, spareKey{}, ok && capped.spare)
+}
+
+// Brief closes each connection after its answer, unless a handler within calls
+// [Keep]: who was not admitted must not hold connections. On a spare connection it
+// answers requests for the paths alone.
+func Brief(next http.Handler, paths ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		if spare, _ := r.Context().Value(spareKey{}).(bool); spare && !slices.Contains(paths, r.URL.Path) {
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, "too many connections", http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Keep lets the connection of a request stay open, for those that were admitted.
+func Keep(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Del("Connection")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // lastWriting is how long writing may go on after the end.

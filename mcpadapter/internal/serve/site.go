@@ -31,8 +31,8 @@ func (s *Site) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // of HTTP/2 one connection would be hundreds
 	site := &http.Server{Handler: s.Handler, ReadHeaderTimeout: s.HeaderTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader,
-		Protocols:      protocols, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}
+		MaxHeaderBytes: maxHeader, ConnContext: markSpare,
+		Protocols: protocols, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 1)
 	go func() {
 		if s.Keys != nil {

@@ -126,6 +126,9 @@ func (s *screen) judge(line []byte, long bool) (code int, why string) {
 	case !json.Valid(line):
 		return jsonrpc.CodeParseError, "the line is not JSON"
 	}
+	if why := tooMany(line); why != "" {
+		return jsonrpc.CodeInvalidRequest, why
+	}
 	return 0, ""
 }
 
@@ -145,13 +148,15 @@ func (w *lineWriter) Close() error { return nil }
 
 // refuse answers input that has no identifier to answer to.
 func (w *lineWriter) refuse(code int, why string) error {
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil,
-		"error": jsonrpc.Error{Code: int64(code), Message: why}})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
+	_, err := w.Write(append(refusal(code, why), '\n'))
 	return err
+}
+
+// refusal is the answer to input that has no identifier.
+func refusal(code int, why string) []byte {
+	text, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, // plain values always have JSON
+		"error": jsonrpc.Error{Code: int64(code), Message: why}})
+	return text
 }
 
 // output writes until the server ends. A write that blocks then is given up:

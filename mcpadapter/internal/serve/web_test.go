@@ -1,10 +1,13 @@
 package serve
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,7 +55,8 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// Connections above the limits are closed at once, and make room when they end.
+// Connections above the limits are spare, a few of each address; the rest are closed
+// at once. All make room when they end.
 func TestConnectionsAreCapped(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -74,21 +78,77 @@ func TestConnectionsAreCapped(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	_, _ = dial(), dial()
-	one, two := <-accepted, <-accepted
-	third := dial()
-	_, err = third.Read(make([]byte, 1))
-	assert.Error(t, err, "the third of one address is closed")
-	require.NoError(t, one.Close())
-	_ = one.Close() // closing twice makes room once
+	spare := func(c net.Conn) bool {
+		is, _ := markSpare(t.Context(), c).Value(spareKey{}).(bool)
+		return is
+	}
+	var open []net.Conn
+	for _, want := range []bool{false, false, true, true} {
+		_ = dial()
+		open = append(open, <-accepted)
+		assert.Equal(t, want, spare(open[len(open)-1]), len(open))
+	}
+	_, err = dial().Read(make([]byte, 1))
+	assert.Error(t, err, "the fifth of one address is closed")
+	require.NoError(t, open[0].Close())
+	_ = open[0].Close() // closing twice makes room once
 	_ = dial()
-	three := <-accepted
-	fourth := dial()
-	_, err = fourth.Read(make([]byte, 1))
+	open[0] = <-accepted
+	assert.False(t, spare(open[0]))
+	_, err = dial().Read(make([]byte, 1))
 	assert.Error(t, err)
-	for _, c := range []net.Conn{two, three} {
+	for _, c := range open {
 		require.NoError(t, c.Close())
 	}
+}
+
+// Who was not admitted does not keep its connection.
+func TestBriefConnections(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/kept", Keep(ok))
+	mux.Handle("/live", ok)
+	h := Brief(mux, "/live")
+	for _, tc := range []struct {
+		path   string
+		spare  bool
+		status int
+		close  string
+	}{
+		{"/kept", false, 200, ""}, {"/live", false, 200, "close"}, {"/none", false, 404, "close"},
+		{"/kept", true, 503, "close"}, {"/live", true, 200, "close"},
+	} {
+		w := httptest.NewRecorder()
+		ctx := context.WithValue(t.Context(), spareKey{}, tc.spare)
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, tc.path, nil))
+		assert.Equal(t, tc.status, w.Code, tc)
+		assert.Equal(t, tc.close, w.Header().Get("Connection"), tc)
+	}
+}
+
+func TestBatchesAreCapped(t *testing.T) {
+	seen := ""
+	h := Batches(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen = string(body)
+	}), 2000)
+	for body, passes := range map[string]bool{
+		"[" + strings.Repeat("1,", 99) + "1]": true, " [" + strings.Repeat("1,", 100) + "1]": false,
+		`{"a":[` + strings.Repeat("1,", 200) + "1]}": true, "[" + strings.Repeat("1,", 200): true, "": true,
+		"[" + strings.Repeat("1,", 2000) + "1]": true, // too large, which the next handler says
+	} {
+		seen = "nothing"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+		if passes {
+			assert.Equal(t, body, seen)
+			continue
+		}
+		assert.Equal(t, "nothing", seen)
+		assert.Equal(t, http.StatusBadRequest, w.Code)
+		assert.JSONEq(t, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch of 101 messages; allowed: at most 100"}}`, w.Body.String())
+	}
+	_, answers := screening(t, "["+strings.Repeat("1,", 100)+"1]\n", 1000)
+	assert.Contains(t, answers[0], "a batch of 101 messages")
 }
 
 func TestKeysThatCannotBeRead(t *testing.T) {
