@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
@@ -106,4 +108,50 @@ func TestAPasswordInAURL(t *testing.T) {
 		assert.ErrorContains(t, err, `K8S_CLUSTER_MCP_ENDPOINT (from the environment) is "(hidden)@host/mcp"`)
 	}
 	assert.Equal(t, "me@example.com", settings.WithoutUser("me@example.com"), "no URL, no password")
+}
+
+// The Deployment of docs/incidents.md has what its probes and its volume ask for, and
+// all settings that have no default.
+func TestTheDeploymentOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/incidents.md")
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(page), "```yaml\napiVersion: apps/v1\n")
+	require.True(t, found)
+	block, _, _ = strings.Cut(block, "```")
+	var d struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					TerminationGracePeriodSeconds int `yaml:"terminationGracePeriodSeconds"`
+					Containers                    []struct {
+						Env, Ports   []map[string]any
+						VolumeMounts []map[string]string `yaml:"volumeMounts"`
+						Readiness    struct {
+							HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
+						} `yaml:"readinessProbe"`
+					}
+					Volumes []map[string]any
+				}
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(block), &d))
+	pod := d.Spec.Template.Spec
+	require.Len(t, pod.Containers, 1)
+	c, env := pod.Containers[0], map[string]string{}
+	for _, v := range c.Env {
+		value, plain := v["value"].(string)
+		if !plain {
+			value = "from-a-secret"
+		}
+		env[v["name"].(string)] = value
+	}
+	s, err := load(nil, env)
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprintf(":%v", c.Ports[0]["containerPort"]), s.HealthAddress)
+	assert.Equal(t, []string{"/healthz", "health"}, []string{c.Readiness.HTTPGet.Path, c.Readiness.HTTPGet.Port})
+	assert.Equal(t, "health", c.Ports[0]["name"])
+	assert.Equal(t, s.WorkspaceRoot, c.VolumeMounts[0]["mountPath"])
+	assert.Equal(t, pod.Volumes[0]["name"], c.VolumeMounts[0]["name"])
+	assert.Greater(t, time.Duration(pod.TerminationGracePeriodSeconds)*time.Second, s.Shutdown)
 }
