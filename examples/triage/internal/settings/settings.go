@@ -60,7 +60,6 @@ type Settings struct {
 	LogLevel         slog.Level        // LOG_LEVEL
 	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
 	MaxAge           time.Duration     // RETENTION_AGE, in seconds; 0: no limit
-	MaxBytes         int64             // RETENTION_BYTES; 0: no limit
 	HealthAddress    string            // HEALTH_ADDRESS; "": not served
 }
 
@@ -126,8 +125,6 @@ func table() []setting {
 			seconds(func(s *Settings) *time.Duration { return &s.Shutdown }, 1, 7*24*3600)},
 		{"RETENTION_AGE", "0", "seconds after which the workspace of an ended incident is removed; 0: never", false,
 			seconds(func(s *Settings) *time.Duration { return &s.MaxAge }, 0, 10*365*24*3600)},
-		{"RETENTION_BYTES", "0", "size of all workspaces beyond which the oldest are removed; 0: never", false,
-			bytesOrNone(func(s *Settings) *int64 { return &s.MaxBytes })},
 		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false,
 			address(func(s *Settings) *string { return &s.HealthAddress })},
 		{"LOG_LEVEL", "info", "debug, info, warn or error", false, setLevel},
@@ -245,16 +242,6 @@ func seconds(at func(*Settings) *time.Duration, least, most int) setter {
 		n, err := strconv.Atoi(value)
 		if *at(s) = time.Duration(n) * time.Second; err != nil || n < least || n > most {
 			return fmt.Sprintf("seconds, a whole number from %d to %d", least, most)
-		}
-		return ""
-	}
-}
-
-func bytesOrNone(at func(*Settings) *int64) setter {
-	return func(s *Settings, value string) string {
-		n, err := strconv.ParseInt(value, 10, 64)
-		if *at(s) = n; err != nil || n < 0 {
-			return "bytes, a whole number from 0"
 		}
 		return ""
 	}

@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := load(map[string]string{
 		"SUBSCRIBE_MODE": "all", "MIN_SEVERITY": "fatal", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "QUEUE_SIZE": "0", "OPENAI_API_KEY": "",
-		"AGENT_TIMEOUT": "soon", "SHUTDOWN_TIMEOUT": "0", "RETENTION_AGE": "-1", "RETENTION_BYTES": "1e6", "HEALTH_ADDRESS": "9090",
+		"AGENT_TIMEOUT": "soon", "SHUTDOWN_TIMEOUT": "0", "RETENTION_AGE": "-1", "HEALTH_ADDRESS": "9090",
 	})
 	var wrong *settings.Error
 	require.ErrorAs(t, err, &wrong)
@@ -45,7 +45,6 @@ triage: QUEUE_SIZE is "0"; allowed: a whole number from 1 to 1048576
 triage: AGENT_TIMEOUT is "soon"; allowed: seconds, a whole number from 1 to 604800
 triage: SHUTDOWN_TIMEOUT is "0"; allowed: seconds, a whole number from 1 to 604800
 triage: RETENTION_AGE is "-1"; allowed: seconds, a whole number from 0 to 315360000
-triage: RETENTION_BYTES is "1e6"; allowed: bytes, a whole number from 0
 triage: HEALTH_ADDRESS is "9090"; allowed: host:port, such as 127.0.0.1:9090
 triage: LOG_LEVEL is "loud"; allowed: debug|info|warn|error
 triage: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)
