@@ -143,8 +143,7 @@ func (d *day) write(r *report, text string) error {
 	}
 	if r.Recorded {
 		errs = append(errs,
-			d.plot("timeline.svg", plot.Options{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}),
-			d.file("samples.jsonl", d.recorder.Samples().WriteLines))
+			d.plot("timeline.svg", plot.Options{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}))
 	}
 	return errors.Join(errs...)
 }
