@@ -259,7 +259,7 @@ func TestUnknownDialects(t *testing.T) {
 func TestWrongInputsAreLocated(t *testing.T) {
 	for _, tt := range []struct{ why, text, want string }{
 		{"no JSON in a later line", `{"jsonrpc":"2.0"}` + "\n{", "replay: line 2: input: unexpected EOF; allowed: JSON, or JSON lines"},
-		{"a wrong type", "\n" + `{"run_type":"tool","name":7}`, `replay: line 2: name is "number"; allowed: a value of type string`},
+		{"a wrong type", "\n" + `{"run_type":"tool","name":7}`, `replay: line 2: name is 7; allowed: a text`},
 		{"a time in words", `{"run_type":"tool","name":"x","id":"1","start_time":"noon"}`, `replay: line 1: start is "noon"; allowed: a time in RFC 3339`},
 		{"no time", `{"run_type":"tool","name":"x","id":"1"}`, "replay: line 1: start is missing"},
 		{"an end before the start", `{"run_type":"tool","name":"x","id":"1","start_time":"2026-05-04T03:02:01Z","end_time":"2026-05-04T03:02:00Z"}`,
