@@ -127,12 +127,12 @@ func (in *input) itemsIn(name string, v json.RawMessage, line int) []json.RawMes
 		}
 		return []json.RawMessage{append(append(json.RawMessage(`{"role":"user","content":`), v...), '}')}
 	}
-	var list []json.RawMessage
+	list, is := listOf(v)
 	switch {
 	case empty(v):
 	case v[0] == '{':
 		return []json.RawMessage{v}
-	case v[0] != '[' || !in.decode(document{v, line}, &list):
+	case !is:
 		in.refuse(line, name, string(v), "a list of messages")
 	case name == "choices" && len(list) > 0:
 		list = []json.RawMessage{objectOf(list[0])["message"]}
