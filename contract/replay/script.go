@@ -63,7 +63,8 @@ func (e *equals) of(lane string) []int {
 }
 
 func newScript(s *Session, o *PlayOptions) (*script, error) {
-	p := &script{session: s, byArgs: map[request]*equals{}, byTool: map[string]*equals{}, keys: map[string]string{}, works: map[string]bool{}}
+	p := &script{session: s, byArgs: map[request]*equals{}, byTool: map[string]*equals{}, keys: map[string]string{},
+		works: map[string]bool{}}
 	if o != nil {
 		p.PlayOptions = *o
 	}

@@ -99,7 +99,7 @@ func openAIAgents() *vendor {
 			return nil, true
 		},
 		call: func(n *node, m members, _ func(string) string) {
-			if e := m.object("error"); !empty(m["error"]) { // the message is the same for all tools: its cause says more
+			if e := m.object("error"); !empty(m["error"]) { // its cause says more: the message is the same for all
 				n.fail(cmp.Or(e.object("data").text("error"), e.text("message"), words(m["error"])), 0)
 			}
 		},
