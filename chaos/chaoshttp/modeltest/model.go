@@ -126,7 +126,8 @@ func (m *Model) respond(r *http.Request) response {
 	case !known:
 		return refused(api, &problem{status: http.StatusNotFound, text: "no such path: " + r.Method + " " + r.URL.Path})
 	case r.Method != http.MethodPost:
-		return refused(api, &problem{status: http.StatusMethodNotAllowed, text: r.Method + " is not allowed; allowed: POST"})
+		return refused(api, &problem{status: http.StatusMethodNotAllowed,
+			text: r.Method + " is not allowed; allowed: POST"})
 	}
 	var body []byte
 	var err error

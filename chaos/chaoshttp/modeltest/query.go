@@ -104,7 +104,9 @@ func (q *query) check() *problem {
 	seen := map[string]bool{}
 	var open []string
 	calledAt := ""
-	unanswered := func() *problem { return wrong(calledAt, "tool calls without a result: %s", strings.Join(open, ", ")) }
+	unanswered := func() *problem {
+		return wrong(calledAt, "tool calls without a result: %s", strings.Join(open, ", "))
+	}
 	for _, m := range q.messages {
 		if len(open) > 0 && m.Role != roleTool && !q.loose {
 			return unanswered()

@@ -45,7 +45,8 @@ func (responses) read(q *query) *problem {
 		return wrong("model", "missing")
 	}
 	if len(in.Conversation) > 0 && string(in.Conversation) != "null" {
-		return &problem{status: http.StatusNotFound, where: "conversation", text: "not found: " + string(in.Conversation)}
+		return &problem{status: http.StatusNotFound, where: "conversation",
+			text: "not found: " + string(in.Conversation)}
 	}
 	q.instruct(in.Instructions)
 	if in.Previous != "" {
