@@ -2,7 +2,6 @@ package chaoshttp_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -91,14 +90,6 @@ func onlyEvent(t testing.TB, in *chaos.Injector) chaos.Event {
 	events := in.Events()
 	require.Len(t, events, 1)
 	return events[0]
-}
-
-// numbered is a handler that counts its calls.
-func numbered(n *int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		*n++
-		fmt.Fprint(w, *n)
-	}
 }
 
 // onBody has a fault of results act on the body of an answer, as a fault of another
