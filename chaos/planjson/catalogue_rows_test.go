@@ -93,8 +93,6 @@ func valueRows() []catalogued {
 		{"format", "HTML page under a JSON content type", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.HTMLPage()}},
 		{"format", "200 with an error body over HTTP", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.ErrorInOK("", "")}},
 		{"format", "wrong content encoding", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.WrongEncoding()}},
-		{"format", "wrong character set", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.WrongCharset()}},
-		{"format", "oversized body", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.Oversized(4096)}},
 
 		{"value", "another result", "tools", chaos.Rule{Target: "orders.total", Fault: fault.Replace(map[string]any{"order": "A0", "total": 1})}},
 		{"value", "plausible wrong number", "tools", chaos.Rule{Target: "orders.total", Fault: lies.WrongNumber(0.1, "$.total")}},
@@ -117,7 +115,6 @@ func valueRows() []catalogued {
 		{"value", "reordered rows", "tools", chaos.Rule{Target: "orders.get", Fault: lies.ReorderRows("$.items")}},
 		{"value", "NaN", "tools", chaos.Rule{Target: "orders.total", Fault: lies.NotANumber("$.total")}},
 		{"value", "overflow", "tools", chaos.Rule{Target: "orders.total", Fault: lies.Overflow("$.total")}},
-		{"value", "plausible wrong number over HTTP", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.OnBody(lies.WrongNumber(0.1, "$.total"))}},
 		{"value", "plausible wrong number in a text that holds JSON", "others", chaos.Rule{Target: "chat", Fault: lies.InText(lies.WrongNumber(0.1, "$.total"))}},
 		{"value", "wrong arguments reach the tool", "tools", chaos.Rule{Target: "orders.refund", Fault: lies.Arguments(lies.DanglingReference("$.order"))}},
 
