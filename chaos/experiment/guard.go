@@ -30,9 +30,9 @@ func newSignal() signal { return signal{new(sync.Once), make(chan struct{})} }
 
 func (s signal) fire() { s.once.Do(func() { close(s.given) }) }
 
-// watch starts the guards, which are polled during the method. They wait until the method's first activity has begun: otherwise the
-// scheduler would decide whether a guard can prevent it. The returned function ends
-// them and waits for their end.
+// watch starts the guards, which are polled during the method. They wait until the
+// method's first activity has begun: otherwise the scheduler would decide whether a
+// guard can prevent it. The returned function ends them and waits for their end.
 func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) (over func()) {
 	var watchers sync.WaitGroup
 	guarded, stopGuards := context.WithCancel(ctx)

@@ -7,9 +7,10 @@
 //		{Name: "worker stalls", Start: action.Pause(worker, 0)},
 //	}
 //
-// Each returns its own rollback: rules are removed, processes resume or restart. An action with a duration lasts that long and then reverts itself; run
-// it in the background to do something else meanwhile. With the duration 0 it lasts
-// until it is rolled back.
+// Each returns its own rollback: rules are removed, processes resume or
+// restart. An action with a duration lasts that long and then reverts itself; run it in
+// the background to do something else meanwhile. With the duration 0 it lasts until it
+// is rolled back.
 //
 // [Arm] and [Partition] act within this process, on wrapped calls. [Kill] and [Pause]
 // affect the processes that they are given.
