@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
+	"github.com/shakedown-go/shakedown/scoring/timeline/plot"
 )
 
 // day is a game day: the services, their customers, and who watches them.
@@ -155,7 +156,9 @@ func (d *day) finish(s scenario, j *experiment.Journal) error {
 		return err
 	}
 	r := result{Name: s.Name, Seed: d.set.seed, Verdict: judge(j), Findings: f, Journal: j}
-	if err := r.save(d.set.out); err != nil {
+	window := timeline.Query{Start: timeline.At(j.Start.Add(-baselineBins * d.set.bin())), End: timeline.At(j.End)}
+	o := plot.Options{Title: s.Name, Query: window, Rule: s.rule}
+	if err := errors.Join(d.plot(s.Name+".svg", o), r.save(d.set.out)); err != nil {
 		return err
 	}
 	d.show(r)

@@ -101,7 +101,7 @@ func play(ctx context.Context, s *settings, stdout io.Writer) (status int, err e
 	if err := d.write(r, text.String()); err != nil {
 		return exitError, err
 	}
-	fmt.Fprintf(stdout, "\nResults and report are in %s\n", s.out)
+	fmt.Fprintf(stdout, "\nResults, report and plots are in %s\n", s.out)
 	return d.status(), nil
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,6 +85,8 @@ func TestAWholeDay(t *testing.T) {
 	assert.NotContains(t, edges, "agent stock.reserve", "each call is told of by whoever made it")
 	assert.True(t, r.Detect.Defined())
 	assert.Less(t, float64(r.Detect), float64(r.Recover))
+	require.Equal(t, placeOrder, r.Budgets[0].Node)
+	assert.Greater(t, float64(r.Budgets[0].Consumed), 1.0)
 	faults := map[string]bool{}
 	for _, f := range r.Faults {
 		faults[f.Node+" "+f.Fault] = true
@@ -127,6 +131,20 @@ func affected(r *result, direction string, how ...string) (names []string) {
 
 func checkFiles(t *testing.T, dir string) {
 	t.Helper()
+	for _, name := range append(names(), "timeline") {
+		svg, err := os.Open(filepath.Join(dir, name+".svg"))
+		if name == pauseOrders && !canPause() {
+			continue
+		}
+		require.NoError(t, err)
+		defer svg.Close()
+		for d := xml.NewDecoder(svg); ; {
+			if _, err = d.Token(); err != nil {
+				break
+			}
+		}
+		assert.ErrorIs(t, err, io.EOF, name)
+	}
 	f, err := os.Open(filepath.Join(dir, "samples.jsonl"))
 	require.NoError(t, err)
 	defer f.Close()
@@ -135,7 +153,7 @@ func checkFiles(t *testing.T, dir string) {
 	assert.Greater(t, len(recording.Samples), 100)
 	text, err := os.ReadFile(filepath.Join(dir, "report.txt"))
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "Faults injected into calls")
+	assert.Contains(t, string(text), "times the error budget")
 }
 
 // A day that is over is shown again, and nothing is run.

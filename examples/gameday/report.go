@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
+	"github.com/shakedown-go/shakedown/scoring/timeline/plot"
 )
 
 // report sums up the day.
@@ -27,7 +28,8 @@ type report struct {
 	Recorded bool                  `json:"recorded"`
 	Day      *gameday.Report       `json:"day"`
 	Graph    timeline.Graph        `json:"graph"`
-	Faults   []timeline.FaultStats `json:"faults"` // those injected into calls
+	Faults   []timeline.FaultStats `json:"faults"`  // those injected into calls
+	Budgets  []timeline.Budget     `json:"budgets"` // as if all nodes had the service level of the gateway's
 }
 
 func (d *day) sum() (*report, error) {
@@ -42,9 +44,10 @@ func (d *day) sum() (*report, error) {
 		return r, nil
 	}
 	r.Graph = run.Graph(timeline.GraphQuery{})
-	var err error
+	var err, err2 error
 	r.Faults, err = run.Faults(timeline.Query{}, timeline.OutageRule{MinBins: minBins})
-	return r, err
+	r.Budgets, err2 = run.Budgets(timeline.Query{}, timeline.SLO{Objective: goodShare, Latency: goodWithin})
+	return r, errors.Join(err, err2)
 }
 
 // text is a result as people read it.
@@ -118,9 +121,17 @@ func (r *report) calls(w io.Writer) {
 		fmt.Fprintf(w, "  %s\t%s\tin %d calls\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered,
 			seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
 	}
+	fmt.Fprintf(w, "\nService level: %.0f %% of calls good within %v\n", 100*goodShare, goodWithin)
+	for _, x := range r.Budgets {
+		if x.Node != placeOrder && x.Node != askStatus {
+			continue // only customers have a service level
+		}
+		fmt.Fprintf(w, "  %s\t%d of %d good\t%.1f %%\t%.1f times the error budget of this day\n", x.Node, x.Good,
+			x.Ended, 100*float64(x.SLI), float64(x.Consumed))
+	}
 }
 
-// write puts the report and the recorded calls into the folder.
+// write puts the report, the plot and the recorded calls into the folder.
 func (d *day) write(r *report, text string) error {
 	errs := []error{
 		d.file("report.txt", func(w io.Writer) error { _, err := io.WriteString(w, text); return err }),
@@ -131,9 +142,15 @@ func (d *day) write(r *report, text string) error {
 		}),
 	}
 	if r.Recorded {
-		errs = append(errs, d.file("samples.jsonl", d.recorder.Samples().WriteLines))
+		errs = append(errs,
+			d.plot("timeline.svg", plot.Options{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}),
+			d.file("samples.jsonl", d.recorder.Samples().WriteLines))
 	}
 	return errors.Join(errs...)
+}
+
+func (d *day) plot(name string, o plot.Options) error {
+	return d.file(name, func(w io.Writer) error { return plot.SVG(w, d.recorder.Run(), &o) })
 }
 
 func (d *day) file(name string, write func(io.Writer) error) (err error) {

@@ -46,7 +46,7 @@ func (s *settings) flags() *flag.FlagSet {
 	f.Usage = func() {}
 	f.Func("seed", fmt.Sprintf("`number` behind every draw (default %d)", s.seed), s.setSeed)
 	f.StringVar(&s.out, "out", "",
-		"`folder` for results and report (default a new one among the temporary files)")
+		"`folder` for results, report and plot (default a new one among the temporary files)")
 	f.Func("only", "run only the experiment of this `name`: "+strings.Join(names(), ", "), s.setOnly)
 	f.BoolVar(&s.dry, "dry", false, "show what would run, and do nothing")
 	f.BoolVar(&s.resume, "resume", false,
