@@ -168,10 +168,6 @@ func (d *day) sum() error {
 	if err != nil {
 		return err
 	}
-	budgets, err := run.Budgets(timeline.Query{}, timeline.SLO{Objective: goodShare, Latency: goodWithin})
-	if err != nil {
-		return err
-	}
 	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "\nResults\n")
 	for _, x := range d.results {
@@ -189,13 +185,6 @@ func (d *day) sum() error {
 	for _, f := range faults {
 		fmt.Fprintf(t, "  %s\t%s\tin %d calls\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered,
 			seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
-	}
-	fmt.Fprintf(t, "\nService level: %.0f %% of calls good within %v\n", 100*goodShare, goodWithin)
-	for _, x := range budgets {
-		if x.Node == placeOrder || x.Node == askStatus { // only customers have a service level
-			fmt.Fprintf(t, "  %s\t%d of %d good\t%.1f %%\t%.1f times the error budget of this day\n", x.Node, x.Good,
-				x.Ended, 100*float64(x.SLI), float64(x.Consumed))
-		}
 	}
 	return t.Flush()
 }
