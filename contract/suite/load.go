@@ -177,7 +177,7 @@ func (l *loader) mutations(s *Suite, invariants []asked) {
 		prompts = append(prompts, v.Probes...)
 	}
 	s.set = set
-	s.mutations, s.unchanged, err = set.Scenarios(context.Background(), prompts)
+	s.mutations, _, err = set.Scenarios(context.Background(), prompts)
 	l.r.causes(n, err)
 }
 

@@ -67,12 +67,11 @@ type Suite struct {
 	played   []contract.Invariant // of the replay matrix
 	scenarios,
 	mutations []contract.Scenario
-	unchanged []mutate.Unchanged
-	set       *mutate.Set // nil: no mutations
-	sessions  []session
-	weights   scoring.Weights
-	agent     *endpoint // nil: none in the file
-	tape      *cassette.Cassette
+	set      *mutate.Set // nil: no mutations
+	sessions []session
+	weights  scoring.Weights
+	agent    *endpoint // nil: none in the file
+	tape     *cassette.Cassette
 }
 
 // Load reads a file: YAML, or JSON. Files that it names are within its folder.
@@ -123,9 +122,6 @@ func (s *Suite) Close() error {
 	}
 	return s.tape.Close()
 }
-
-// Unchanged lists the prompts that mutations left as they were.
-func (s *Suite) Unchanged() []mutate.Unchanged { return slices.Clone(s.unchanged) }
 
 // Matrices yields the matrices of the file, with their names: "contract", "mutation" if
 // it has mutations, and "replay" if it has sessions. Each call makes matrices of its own.

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,13 +37,7 @@ type Subscriber struct {
 	OnError func(error)
 	Client  *http.Client // nil: http.DefaultClient
 	Log     *slog.Logger // nil: nothing is logged
-
-	missed atomic.Uint64
 }
-
-// Missed counts the events that are known to be lost: dropped by the server
-// because they were read too slowly. Each loss is also reported to OnError.
-func (s *Subscriber) Missed() uint64 { return s.missed.Load() }
 
 // A SubscriptionError is the server's report of a problem with a subscription.
 // The session goes on.
@@ -224,10 +217,6 @@ func afterSlash(logger string) string {
 }
 
 func (s *Subscriber) report(err error) {
-	var lost *SubscriptionError
-	if errors.As(err, &lost) {
-		s.missed.Add(lost.Dropped)
-	}
 	s.log().Warn("subscription", "error", err)
 	if s.OnError != nil {
 		s.OnError(err)
