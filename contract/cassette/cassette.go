@@ -1,7 +1,6 @@
 package cassette
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,9 +18,6 @@ type SecretError = tape.SecretError
 
 // A ChangedError reports that the file changed between [Open] and [Cassette.Close], and where the recordings are.
 type ChangedError = tape.ChangedError
-
-// Schema returns the JSON schema of a cassette's file.
-func Schema() json.RawMessage { return tape.Schema() }
 
 // A Cassette is an open tape. It is safe for concurrent use, by all cells of a matrix.
 type Cassette struct {
