@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -52,7 +53,8 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause, or nil.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// maxProblems bounds the number of problems reported for one document; the others are counted.
+// maxProblems bounds the number of problems reported for one document, unless it has a limit of
+// its own.
 const maxProblems = 100
 
 // Problems collects what is wrong in one document, up to a limit. The zero value
@@ -63,6 +65,8 @@ type Problems struct {
 	// Prefix begins the message that counts the problems beyond the limit, such
 	// as "planjson: ".
 	Prefix string
+	// Most is the number of problems that are kept; the others are counted. 0: 100.
+	Most int
 	// Opaque reports whether [Parse] leaves the value at a path, given as names and
 	// positions, as it is written. Nothing within it is a problem then, also not a
 	// member that occurs twice. nil: none.
@@ -92,7 +96,7 @@ func (p *Problems) AddError(err error) {
 // Full reports whether a further problem is only counted, and counts it then. It
 // is asked before a problem is described, which takes more time than finding it.
 func (p *Problems) Full() bool {
-	if len(p.list) < maxProblems {
+	if len(p.list) < cmp.Or(p.Most, maxProblems) {
 		return false
 	}
 	p.dropped++
