@@ -104,7 +104,7 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 
 func (p *script) explain(at int, tool string, args json.RawMessage) *MissError {
 	keys := redact.New(p.Secrets, redact.Patterns)
-	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args),
+	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args, true),
 		Calls: len(p.session.Calls), UsedUp: p.ByOrder}
 	if at >= 0 {
 		e.Hole, e.Nearest, e.Share, e.UsedUp = p.answers[at].hole, at+1, 1, false
@@ -125,7 +125,7 @@ func (p *script) explain(at int, tool string, args json.RawMessage) *MissError {
 	}
 	e.Nearest, e.Share = m.At+1, m.Share
 	if c := &p.session.Calls[m.At]; argsKnown(c) && c.ArgsHash == "" {
-		d := nearest.Compare(asked, documentOf(tool, keys.JSON(c.Args)))
+		d := nearest.Compare(asked, documentOf(tool, keys.JSON(c.Args, true)))
 		e.Differences, e.More = d.Places, d.More
 	}
 	return e

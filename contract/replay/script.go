@@ -233,7 +233,7 @@ func (p *script) find(tool string, args json.RawMessage, sum uint64) *equals {
 		return e
 	}
 	if p.secrets != nil {
-		return p.byArgs[request{tool, jsonhash.Sum(p.secrets.JSON(args))}]
+		return p.byArgs[request{tool, jsonhash.Sum(p.secrets.JSON(args, true))}]
 	}
 	return nil
 }
