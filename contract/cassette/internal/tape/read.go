@@ -44,6 +44,9 @@ func readParts(head []byte, frames [][]byte, most int) (*File, error) {
 	if !r.Object(root, "", reflect.ValueOf(&doc).Elem()) {
 		return nil, r.Err()
 	}
+	if frames != nil && len(doc.Exchanges) > 0 {
+		return nil, errElsewhere
+	}
 	count := max(len(doc.Exchanges), len(frames))
 	if !r.known(root, doc.Version, count) {
 		return nil, r.Err()
@@ -66,6 +69,9 @@ func readParts(head []byte, frames [][]byte, most int) (*File, error) {
 	return &File{r.exchanges}, nil
 }
 
+// errElsewhere says that the frames are those of a list within an exchange.
+var errElsewhere = errors.New("cassette: the exchanges are elsewhere")
+
 // apart returns a file without its exchanges, and these. There are none if it does not find
 // its way.
 func apart(data []byte) (head []byte, frames [][]byte) {
@@ -87,8 +93,12 @@ func apart(data []byte) (head []byte, frames [][]byte) {
 			return data, nil
 		}
 		frames = append(frames, data[at:end:end])
-		if at = jsonedit.Space(data, end); at == len(data) || data[at] != ',' {
+		at = jsonedit.Space(data, end)
+		switch {
+		case at < len(data) && data[at] == ']':
 			return slices.Concat(data[:open], data[at:]), frames
+		case at == len(data) || data[at] != ',':
+			return data, nil
 		}
 	}
 }
