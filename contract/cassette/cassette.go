@@ -1,7 +1,6 @@
 package cassette
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/nearest"
 )
 
 // A SecretError reports that a credential of a recorded request would have been written to the file, so that nothing
@@ -19,9 +16,6 @@ type SecretError = tape.SecretError
 
 // A ChangedError reports that the file changed between [Open] and [Cassette.Close], and where the recordings are.
 type ChangedError = tape.ChangedError
-
-// Schema returns the JSON schema of a cassette's file.
-func Schema() json.RawMessage { return tape.Schema() }
 
 // A Cassette is an open tape. It is safe for concurrent use, by all cells of a matrix.
 type Cassette struct {
@@ -91,10 +85,9 @@ func (c *Cassette) Unused() []int {
 }
 
 // Close ends live calls and writes what was recorded, if anything was. In replay mode it does nothing. Its error joins
-// what the tape lacks: the answers that were not recorded, each with the reason, such as a tape without room
-// for more. The others are written all the same,
-// unless the error has a [*SecretError]; a [*ChangedError] names the file that has them. A later Close returns the
-// same.
+// what the tape lacks: the answers that were not recorded, each with the reason. The others are written all the same,
+// unless the error has a [*SecretError] or says that a tape has no room for them; a [*ChangedError] names the file that
+// has them. A later Close returns the same.
 func (c *Cassette) Close() error { return c.closed() }
 
 func (c *Cassette) close() error {
@@ -110,20 +103,8 @@ func (c *Cassette) close() error {
 	if !recorded {
 		return lacking
 	}
-	f, n := tape.Fit(exchanges) // what was on the tape before stands first
-	f.Sort()
-	return errors.Join(tape.Save(c.path, f, c.stamp, &c.studio.secrets), c.full(exchanges[n:]), lacking)
-}
-
-// full is the error of answers for which a tape has no room, which names them; nil: there are none.
-func (c *Cassette) full(left []tape.Exchange) error {
-	problems := fielderror.Package("cassette").ListUpTo(mostLosses)
-	for i := range left {
-		text := fmt.Sprintf("the answer to %s%s is not on the tape: a tape has at most %d bytes, and its bodies %d",
-			targetShown(left[i].Request), ofCell(left[i].Cell), tape.MaxBytes, tape.MaxDecoded)
-		problems.Add(errors.New("cassette: " + nearest.Printable(string(c.studio.secrets.Hide([]byte(text))))))
-	}
-	return problems.Err()
+	f := &tape.File{Exchanges: exchanges}
+	return errors.Join(tape.Save(c.path, f, c.stamp, &c.studio.secrets), lacking)
 }
 
 // ofCell names a cell in a sentence.

@@ -1,8 +1,6 @@
 package cassette
 
 import (
-	"time"
-
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
 )
 
@@ -19,9 +17,6 @@ func (c *Cassette) Recorded() (n int) {
 	}
 	return n
 }
-
-// SetLinger changes how long the end of a body may take. Call it before the first request.
-func (c *Cassette) SetLinger(d time.Duration) { c.studio.linger = d }
 
 // SetMost changes how many bytes a body that is kept may have. Call it before the first request.
 func (c *Cassette) SetMost(n int) { c.studio.most = n }

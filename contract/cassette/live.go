@@ -111,10 +111,9 @@ func (b *liveBody) leave() {
 		return
 	}
 	if !t.done && !t.read() {
-		t.studio.forget(t, unreadWhy, true)
+		t.abandon()
 	}
 	t.settle()
-	t.leave()
 }
 
 // exchange is the answer as the tape will have it.

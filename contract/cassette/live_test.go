@@ -249,7 +249,6 @@ func TestBodiesThatAreNotReadToTheEnd(t *testing.T) {
 					close(ended)
 				}
 			}))})
-			c.SetLinger(300 * time.Millisecond)
 			in(func() {
 				client := &http.Client{Transport: c.Player()}
 				for _, body := range []string{`"unread"`, `"long"`, `"last event"`} {
@@ -263,9 +262,10 @@ func TestBodiesThatAreNotReadToTheEnd(t *testing.T) {
 				}
 			})
 			waitFor(t, func() bool { return c.Recorded() == 1 })
-			<-ended // nobody reads the long one, so it was given up
 			err := c.Close()
+			<-ended // the long one
 			assert.ErrorContains(t, err, "its body was not read to the end")
+			assert.ErrorContains(t, err, "Close came before its end")
 			text := readFile(t, path)
 			assert.Contains(t, text, "last event")
 			assert.NotContains(t, text, "unread")

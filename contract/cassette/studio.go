@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -20,7 +19,6 @@ type studio struct {
 	library  *library // what was on the tape before
 	fresh    chan *take
 	quit     chan struct{}
-	linger   time.Duration
 	most     int // bytes of a body that is kept
 	running  sync.WaitGroup
 	base     func() http.RoundTripper

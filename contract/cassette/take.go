@@ -21,7 +21,7 @@ import (
 type take struct {
 	studio *studio
 	begin  chan struct{} // closed once the request is set
-	left   chan struct{} // has room for one: the last reader has left
+	left   chan struct{} // has room for one: the last reader has left, and the answer is not kept
 	over   chan struct{} // closed when the call has ended
 
 	// Set before begin is closed.
@@ -51,7 +51,7 @@ type take struct {
 func openStudio(l *library, settings *settings) *studio {
 	s := &studio{
 		settings: settings, library: l, fresh: make(chan *take), quit: make(chan struct{}),
-		linger: linger, most: tape.MaxBytes, strips: make(map[slot]*strip), byKey: make(map[uint64][]slot),
+		most: tape.MaxBytes, strips: make(map[slot]*strip), byKey: make(map[uint64][]slot),
 	}
 	s.base = sync.OnceValue(s.transport)
 	s.running.Go(s.serve)
@@ -144,50 +144,14 @@ func (t *take) run() {
 	err = t.call(ctx)
 }
 
-// linger is how long the end of a body may take to come after its last byte, and the client has left meanwhile: one
-// that knows the last event of a stream does not read on.
-const linger = time.Second
-
-// watch cancels the call when nobody reads its answer any more.
+// watch cancels the call when nobody wants its answer any more. A client leaves in its bubble,
+// in which the call must not be cancelled.
 func (t *take) watch(cancel func()) {
 	defer cancel()
-	for {
-		select {
-		case <-t.over:
-			return
-		case <-t.studio.quit:
-			return
-		case <-t.left:
-		}
-		timer := time.NewTimer(t.studio.linger)
-		if t.abandoned() {
-			timer.Reset(0)
-		}
-		select {
-		case <-t.over:
-		case <-t.studio.quit:
-		case <-timer.C:
-			t.giveUp()
-		}
-		timer.Stop()
-		if t.abandoned() {
-			return
-		}
-	}
-}
-
-func (t *take) abandoned() bool {
-	t.studio.mu.Lock()
-	defer t.studio.mu.Unlock()
-	return t.lost && t.readers == 0
-}
-
-// giveUp ends the wait for the end of a body that nobody reads.
-func (t *take) giveUp() {
-	t.studio.mu.Lock()
-	defer t.studio.mu.Unlock()
-	if t.readers == 0 && !t.done {
-		t.studio.forget(t, unreadWhy, true)
+	select {
+	case <-t.over:
+	case <-t.studio.quit:
+	case <-t.left:
 	}
 }
 
@@ -294,8 +258,7 @@ func (t *take) received(c tape.Chunk) {
 		t.studio.forget(t, t.studio.tooLarge(), false)
 	}
 	if t.readers == 0 && !t.read() {
-		t.studio.forget(t, unreadWhy, true)
-		t.leave()
+		t.abandon()
 	}
 	t.changed()
 }
@@ -348,8 +311,9 @@ func (t *take) read() bool {
 	return t.head != nil
 }
 
-// leave tells watch that nobody reads any more.
-func (t *take) leave() {
+// abandon gives up an answer that nobody read to its end; studio.mu is held.
+func (t *take) abandon() {
+	t.studio.forget(t, unreadWhy, true)
 	select {
 	case t.left <- struct{}{}:
 	default:

@@ -15,7 +15,7 @@
 //
 // Package contracttest saves broken cells ([FromCell]); [FromEvents] makes a session of
 // the events of an injector; package dialect reads traces of other systems. A session is a JSON
-// file: [ReadFile], [ReadDir], [Session.WriteFile], [Schema]. What was not recorded is
+// file: [ReadFile], [ReadDir], [Session.WriteFile]. What was not recorded is
 // marked, and nothing is made up for it.
 //
 // # The same failures in another world

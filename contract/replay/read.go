@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	_ "embed" // for the schema
 	"errors"
 	"fmt"
 	"io"
@@ -199,11 +198,3 @@ func ReadDir(dir string) ([]*Session, error) {
 	}
 	return sessions, errors.Join(problems...)
 }
-
-//go:embed schema.json
-var schema string
-
-// Schema returns the JSON Schema (draft 2020-12) of session files, which is the file
-// schema.json of this package. Whatever it refuses, [Read] refuses. The schema of
-// package planjson says more about faults and triggers.
-func Schema() string { return schema }

@@ -40,8 +40,7 @@ type Parameters struct {
 }
 
 // An OutageInjection takes a node down for some bins. Calls to it that begin in
-// those bins are refused, or hang until the outage is over
-// ([Workload].HangOutages).
+// those bins are refused.
 type OutageInjection struct {
 	_ struct{}
 	// NodeID is an injection point that the run being varied called. Required.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -44,7 +43,7 @@ type Entry struct {
 	Kind Kind `json:"kind"`
 	// State is left out of the JSON of a run that is done.
 	State State `json:"state,omitempty"`
-	// Metadata is the host's own data: at most 64 members, 16 KiB in all.
+	// Metadata is the host's own data.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
 	// Seed is the seed of the run's draws.
@@ -77,10 +76,7 @@ type RunsOptions struct {
 const (
 	defaultMaxRuns = 100
 	largestMaxRuns = 1 << 16
-	maxID          = 128
 	maxLabel       = 1 << 10
-	maxMembers     = 64
-	maxMetadata    = 16 << 10
 )
 
 // Runs keeps the newest runs by id, and runs a workload under changed conditions.
@@ -190,19 +186,8 @@ func (e *Entry) check() error {
 	if e.Kind != KindBaseline && e.Kind != KindScenario {
 		wrong.Wrong("kind", string(e.Kind), "baseline or scenario")
 	}
-	if len(e.ID) > maxID {
-		wrong.Wrong("id", e.ID, "at most 128 bytes")
-	}
 	if err := checkLabel(e.Label); err != nil {
 		wrong.Add(err)
-	}
-	size := 0
-	for name, value := range e.Metadata {
-		size += len(name) + len(value)
-	}
-	if len(e.Metadata) > maxMembers || size > maxMetadata {
-		wrong.Wrong("metadata", fielderror.Found(fmt.Sprintf("%d members, %d bytes", len(e.Metadata), size)),
-			"64 members, 16384 bytes")
 	}
 	return wrong.Err()
 }

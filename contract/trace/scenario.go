@@ -30,9 +30,6 @@ type Workload struct {
 	// Only there does the same seed give the same series; elsewhere results say
 	// that they do not repeat.
 	VirtualTime bool
-	// HangOutages makes calls to a node that is down wait until the outage is over,
-	// and then reach it. Otherwise they are refused at once.
-	HangOutages bool
 }
 
 // A Result is the result of a run of the workload. Its JSON is the output of
@@ -122,12 +119,8 @@ func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 		bin := base.Timeline.BinSize()
 		from := time.Duration(base.Timeline.BinAt(o.Start)) * bin
 		to := from + time.Duration(o.DurationBins)*bin
-		r := chaos.Rule{Name: outageRule, Target: glob.Literal(o.NodeID), When: when.Between(from, to),
-			Fault: fault.Fail(fault.ErrUnavailable)}
-		if s.options.Workload.HangOutages {
-			r.Fault = hangUntil{to}
-		}
-		rules = append(rules, r)
+		rules = append(rules, chaos.Rule{Name: outageRule, Target: glob.Literal(o.NodeID), When: when.Between(from, to),
+			Fault: fault.Fail(fault.ErrUnavailable)})
 	}
 	if base.Plan != nil {
 		for _, r := range base.Plan.Rules() {
@@ -137,23 +130,6 @@ func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 		}
 	}
 	return chaos.NewPlan(base.Seed, rules...)
-}
-
-// hangUntil makes calls wait until a moment of the injector's clock.
-type hangUntil struct{ moment time.Duration }
-
-func (h hangUntil) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if err := chaos.Sleep(ctx, max(0, h.moment-c.Elapsed())); err != nil && !errors.Is(err, chaos.ErrDisarmed) {
-		return nil, err
-	}
-	return next(ctx, args)
-}
-
-func (hangUntil) Phase() chaos.Phase { return chaos.PhaseBefore }
-
-func (hangUntil) Describe() chaos.Description {
-	return chaos.Description{Kind: "hang", Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient}
 }
 
 // start begins a run of the workload and keeps it.

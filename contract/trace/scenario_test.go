@@ -50,8 +50,8 @@ func service(ctx context.Context, c *trace.Conditions) error {
 }
 
 // lab is a store in virtual time with a workload.
-func lab(t *testing.T, run func(context.Context, *trace.Conditions) error, hang bool) *trace.Runs {
-	return newRuns(t, &trace.RunsOptions{Workload: &trace.Workload{Run: run, VirtualTime: true, HangOutages: hang}})
+func lab(t *testing.T, run func(context.Context, *trace.Conditions) error) *trace.Runs {
+	return newRuns(t, &trace.RunsOptions{Workload: &trace.Workload{Run: run, VirtualTime: true}})
 }
 
 func flaky(t *testing.T, seed uint64) *chaos.Plan {
@@ -91,7 +91,7 @@ func TestTheSameSeedGivesTheSameSeries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for seed := range uint64(3) {
-					s := lab(t, service, false)
+					s := lab(t, service)
 					base, err := s.RunBaseline(t.Context(), "as it is", flaky(t, seed))
 					require.NoError(t, err)
 					baseline, _ := s.Get(base.RunID)
@@ -111,47 +111,30 @@ func TestTheSameSeedGivesTheSameSeries(t *testing.T) {
 }
 
 func TestAnInjectedOutage(t *testing.T) {
-	for _, hang := range []bool{false, true} {
-		t.Run(fmt.Sprintf("hang %v", hang), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := lab(t, service, hang)
-				base, err := s.RunBaseline(t.Context(), "calm", nil)
-				require.NoError(t, err)
-				_, run := scenario(t, s, base.RunID, outage("db.query", 20, 10))
-				db := timeline.Query{Nodes: []string{"db.query"}}
-				incidents, err := run.DetectOutages(db, timeline.OutageRule{})
-				require.NoError(t, err)
-				require.NotEmpty(t, incidents)
-				assert.Equal(t, 20, incidents[0].StartBin)
-				w, err := run.StateWindow(db, timeline.Served, timeline.Backlog)
-				require.NoError(t, err)
-				for bin := 20; bin < 30; bin++ {
-					assert.Zero(t, w.Series[0].Metrics[timeline.Served][bin])
-				}
-				stats, err := run.Faults(db, timeline.OutageRule{})
-				require.NoError(t, err)
-				require.Len(t, stats, 1)
-				assert.Equal(t, "outageInjection", stats[0].Rule)
-				if !hang {
-					assert.Equal(t, "error", stats[0].Fault)
-					return
-				}
-				assert.Equal(t, "hang", stats[0].Fault)
-				assert.Equal(t, timeline.Value(2), w.Series[0].Metrics[timeline.Backlog][29], "both slots wait for it")
-				assert.Positive(t, w.Series[0].Metrics[timeline.Served][30], "no longer than it lasts")
-				served := timeline.Value(0)
-				for _, v := range w.Series[0].Metrics[timeline.Served] {
-					served += v
-				}
-				assert.Equal(t, timeline.Value(60), served, "and all is served in the end")
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := lab(t, service)
+		base, err := s.RunBaseline(t.Context(), "calm", nil)
+		require.NoError(t, err)
+		_, run := scenario(t, s, base.RunID, outage("db.query", 20, 10))
+		db := timeline.Query{Nodes: []string{"db.query"}}
+		incidents, err := run.DetectOutages(db, timeline.OutageRule{})
+		require.NoError(t, err)
+		require.NotEmpty(t, incidents)
+		assert.Equal(t, 20, incidents[0].StartBin)
+		w, err := run.StateWindow(db, timeline.Served)
+		require.NoError(t, err)
+		assert.Equal(t, make([]timeline.Value, 10), w.Series[0].Metrics[timeline.Served][20:30])
+		stats, err := run.Faults(db, timeline.OutageRule{})
+		require.NoError(t, err)
+		require.Len(t, stats, 1)
+		assert.Equal(t, "outageInjection", stats[0].Rule)
+		assert.Equal(t, "error", stats[0].Fault)
+	})
 }
 
 func TestAnOutageMovesNoOtherDraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := lab(t, service, false)
+		s := lab(t, service)
 		base, err := s.RunBaseline(t.Context(), "flaky", flaky(t, 3))
 		require.NoError(t, err)
 		e, _ := s.Get(base.RunID)
@@ -167,7 +150,7 @@ func TestAnOutageMovesNoOtherDraw(t *testing.T) {
 
 func TestTheStartOfAnOutageMayBeATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := lab(t, service, false)
+		s := lab(t, service)
 		base, err := s.RunBaseline(t.Context(), "calm", nil)
 		require.NoError(t, err)
 		e, _ := s.Get(base.RunID)
@@ -197,7 +180,7 @@ func TestParametersThatAreNotRead(t *testing.T) {
 		return chaos.Point(ctx, "a")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := lab(t, deaf, false)
+		s := lab(t, deaf)
 		base, err := s.RunBaseline(t.Context(), "deaf", nil)
 		require.NoError(t, err, "nothing was asked of it")
 		r, err := s.RunScenario(t.Context(), trace.ScenarioRequest{BaseRunID: base.RunID, Parameters: trace.Parameters{CapacityMultiplier: &two, RetryDelayMultiplier: &two}})
@@ -213,7 +196,7 @@ func TestParametersThatAreNotRead(t *testing.T) {
 		r, _ = scenario(t, s, base.RunID, outage("a", 0, 1))
 		assert.Empty(t, r.Unread, "the outage needs no reader, only calls")
 
-		s = lab(t, fickle, false)
+		s = lab(t, fickle)
 		base, err = s.RunBaseline(t.Context(), "fickle", nil)
 		require.NoError(t, err)
 		p := outage("b", 0, 1)
@@ -231,7 +214,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	nan := number(0)
 	*nan /= *nan
 	synctest.Test(t, func(t *testing.T) {
-		s := lab(t, service, false)
+		s := lab(t, service)
 		base, err := s.RunBaseline(t.Context(), "calm", nil)
 		require.NoError(t, err)
 		for _, tt := range []struct {
@@ -278,7 +261,7 @@ func TestWorkloadsThatFail(t *testing.T) {
 		{"no calls", func(context.Context, *trace.Conditions) error { return nil }, `trace: workload is "no call"; allowed: calls through injection points, with the context it is given`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := lab(t, tt.run, false)
+			s := lab(t, tt.run)
 			r, err := s.RunBaseline(t.Context(), "", nil)
 			require.ErrorContains(t, err, tt.want, tt.why)
 			assert.Equal(t, trace.StateFailed, r.State)
@@ -290,7 +273,7 @@ func TestWorkloadsThatFail(t *testing.T) {
 
 func TestRunsThatTakeLongerThanTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := lab(t, service, false)
+		s := lab(t, service)
 		base, err := s.RunBaseline(t.Context(), "calm", nil)
 		require.NoError(t, err)
 		r, err := s.StartScenario(t.Context(), trace.ScenarioRequest{BaseRunID: base.RunID})
@@ -350,7 +333,7 @@ func TestAWorkloadIsApartFromTheLiveInjector(t *testing.T) {
 			}()
 			time.Sleep(sec / 4)
 			return chaos.Point(ctx, "a")
-		}, false)
+		})
 		r, err := s.RunBaseline(ctx, "", nil)
 		require.NoError(t, err, "the rules of the live injector do not reach it")
 		<-late

@@ -13,7 +13,11 @@ func Parse(text []byte) (d *Doc, ok bool) {
 	if len(text) > math.MaxInt32 {
 		return nil, false
 	}
-	p := parser{text: text, nodes: make([]Node, 0, 8+len(text)/12)}
+	most := 1 // values: a comma or an opening bracket stands before each but the first
+	for _, before := range []string{",", "[", "{"} {
+		most += bytes.Count(text, []byte(before))
+	}
+	p := parser{text: text, nodes: make([]Node, 0, most)}
 	p.space()
 	if !p.value(-1, 0, 0, 0, 0) {
 		return nil, false

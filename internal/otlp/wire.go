@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // The parts of an ExportTraceServiceRequest that matter here, in the JSON
@@ -153,9 +154,14 @@ type Value struct {
 	String *string         `json:"stringValue"`
 	Int    *Int            `json:"intValue"`
 	Bool   *bool           `json:"boolValue"`
-	Double *json.Number    `json:"doubleValue"`
-	List   json.RawMessage `json:"kvlistValue"`
-	Array  json.RawMessage `json:"arrayValue"`
+	Double json.RawMessage `json:"doubleValue"`
+	Bytes  *string         `json:"bytesValue"` // in base64
+	List   *struct {
+		Values Attributes `json:"values"`
+	} `json:"kvlistValue"`
+	Array *struct {
+		Values []Value `json:"values"`
+	} `json:"arrayValue"`
 }
 
 // Find returns the value of an attribute; nil: there is none.
@@ -194,23 +200,16 @@ func (v *Value) Text() string {
 		return string(*v.Int)
 	case v.Bool != nil:
 		return strconv.FormatBool(*v.Bool)
-	case v.Double != nil:
-		return v.Double.String()
 	}
-	return ""
+	return strings.Trim(string(v.Double), `"`)
 }
 
-// Hash returns the key of arguments, which are text or a structure.
+// Hash returns the key of arguments, which are text or a structure; 0: they are neither.
 func (v *Value) Hash() uint64 {
-	switch {
-	case v.String != nil:
-		return jsonhash.Sum([]byte(*v.String))
-	case v.List != nil:
-		return jsonhash.Sum(v.List)
-	case v.Array != nil:
-		return jsonhash.Sum(v.Array)
+	if v.String == nil && v.List == nil && v.Array == nil {
+		return 0
 	}
-	return 0
+	return jsonhash.Sum(v.JSON())
 }
 
 // JSON returns the value as a document: a structure as an object or a list, and a
@@ -220,21 +219,55 @@ func (v *Value) JSON() json.RawMessage {
 	case v == nil:
 		return nil
 	case v.String != nil:
-		doc := []byte(*v.String)
-		if !json.Valid(doc) {
-			doc = jsonvalue.OfBytes(doc)
-		}
-		return doc
-	case v.List != nil:
-		return structure(v.List, jsonedit.Object)
-	case v.Array != nil:
-		return structure(v.Array, jsonedit.Array)
-	case v.Int != nil:
-		return jsonvalue.OfBytes([]byte(*v.Int))
-	case v.Bool != nil:
-		return strconv.AppendBool(nil, *v.Bool)
-	case v.Double != nil:
-		return jsonvalue.OfBytes([]byte(*v.Double))
+		return jsonvalue.OfBytes([]byte(*v.String))
+	case v.Bytes != nil || v.List == nil && v.Array == nil && v.Text() == "":
+		return nil
+	case v.Int != nil || v.Double != nil:
+		return jsonvalue.OfBytes([]byte(v.Text()))
 	}
-	return nil
+	return v.within(nil)
+}
+
+// within appends a value as it stands in a structure; null: there is none. Of two members of
+// one name the last counts.
+func (v *Value) within(dst []byte) []byte {
+	switch {
+	case v.String != nil:
+		return append(dst, strictjson.Quote(*v.String)...)
+	case v.Bytes != nil:
+		return append(dst, strictjson.Quote(*v.Bytes)...)
+	case v.List != nil:
+		last := make(map[string]int, len(v.List.Values))
+		for i := range v.List.Values {
+			last[v.List.Values[i].Key] = i
+		}
+		dst = append(dst, '{')
+		for i := range v.List.Values {
+			if a := &v.List.Values[i]; last[a.Key] == i {
+				dst = append(append(separated(dst), strictjson.Quote(a.Key)...), ':')
+				dst = a.Value.within(dst)
+			}
+		}
+		return append(dst, '}')
+	case v.Array != nil:
+		dst = append(dst, '[')
+		for i := range v.Array.Values {
+			dst = v.Array.Values[i].within(separated(dst))
+		}
+		return append(dst, ']')
+	}
+	if text := v.Text(); json.Valid([]byte(text)) {
+		return append(dst, text...)
+	} else if text != "" {
+		return append(dst, strictjson.Quote(text)...)
+	}
+	return append(dst, "null"...)
+}
+
+// separated appends the comma behind a value that stands before.
+func separated(dst []byte) []byte {
+	if last := dst[len(dst)-1]; last == '{' || last == '[' {
+		return dst
+	}
+	return append(dst, ',')
 }

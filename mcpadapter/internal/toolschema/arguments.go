@@ -162,7 +162,8 @@ func (c *complaints) members(path string, object map[string]any, s *jsonschema.S
 // is a word, such as name for fault_name, that of a usual synonym, or the nearest.
 func meantMember(name string, known []string) string {
 	lower := strings.ToLower(name)
-	if synonym := map[string]string{"ttl": "expires", "timeout": "duration", "message": "error_message"}[lower]; synonym != "" {
+	synonym := map[string]string{"ttl": "expires", "timeout": "duration", "message": "error_message"}[lower]
+	if synonym != "" {
 		lower = synonym
 	}
 	var having []string

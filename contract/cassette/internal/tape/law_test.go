@@ -144,6 +144,9 @@ func pieces() *rapid.Generator[[]byte] {
 // Read never panics. What it accepts is written to bytes that read to the same file.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(example))
+	f.Add([]byte(`{"format":"shakedown/cassette","version":1,"exchanges":[{}{},{}]}`)) // no comma, also behind the first
+	f.Add([]byte(`{"format":"shakedown/cassette","version":1,"\u0065xchanges":[{"request":{"method":"GET","url":"http://a/",` +
+		`"body":{"exchanges":[{"request":{"method":"GET","url":"http://b/"},"response":{"status":200}}]}},"response":{"status":200}}]}`))
 	for _, row := range badFiles {
 		file, _ := unmarked(row.file, "")
 		f.Add([]byte(file))

@@ -1,14 +1,17 @@
 package tape
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -18,21 +21,45 @@ import (
 // earlier one share its header and bodies, which must not be changed.
 func Read(data []byte) (*File, error) { return read(data, MaxDecoded) }
 
-// read is Read with most bytes of bodies.
+// read is Read with most bytes of bodies. It reads the exchanges one at a time: the tree of
+// all takes many times the memory of the file. Where something is wrong, that tree says where.
 func read(data []byte, most int) (*File, error) {
+	if head, frames := apart(data); frames != nil && len(data) <= MaxBytes {
+		if f, err := readParts(head, frames, most); err == nil {
+			return f, nil
+		}
+	}
+	return readParts(data, nil, most)
+}
+
+// readParts reads a document whose exchanges are in it, or are frames.
+func readParts(head []byte, frames [][]byte, most int) (*File, error) {
 	r := &reader{most: most, left: most}
 	r.Special, r.Opaque, r.As, r.Prefix = special(), opaque, asField, "cassette: "
-	root := strictjson.Parse(data, MaxBytes, &r.Problems)
+	root := strictjson.Parse(head, MaxBytes, &r.Problems)
 	if root == nil {
 		return nil, r.Err()
 	}
 	var doc fileDoc
-	if !r.Object(root, "", reflect.ValueOf(&doc).Elem()) || !r.known(root, &doc) {
+	if !r.Object(root, "", reflect.ValueOf(&doc).Elem()) {
 		return nil, r.Err()
 	}
-	r.exchanges = make([]Exchange, 0, len(doc.Exchanges))
-	for i, e := range doc.Exchanges {
-		if !r.exchange(e.Node, "/exchanges/"+strconv.Itoa(i)) {
+	if frames != nil && len(doc.Exchanges) > 0 {
+		return nil, errElsewhere
+	}
+	count := max(len(doc.Exchanges), len(frames))
+	if !r.known(root, doc.Version, count) {
+		return nil, r.Err()
+	}
+	r.exchanges = make([]Exchange, 0, count)
+	for i := range count {
+		var n *strictjson.Node
+		if frames == nil {
+			n = doc.Exchanges[i].Node
+		} else if n = strictjson.Parse(frames[i], MaxBytes, &r.Problems); n == nil {
+			return nil, r.Err()
+		}
+		if !r.exchange(n, "/exchanges/"+strconv.Itoa(i)) {
 			return nil, r.Err() // the file is too large
 		}
 	}
@@ -40,6 +67,40 @@ func read(data []byte, most int) (*File, error) {
 		return nil, r.Err()
 	}
 	return &File{r.exchanges}, nil
+}
+
+// errElsewhere says that the frames are those of a list within an exchange.
+var errElsewhere = errors.New("cassette: the exchanges are elsewhere")
+
+// apart returns a file without its exchanges, and these. There are none if it does not find
+// its way.
+func apart(data []byte) (head []byte, frames [][]byte) {
+	begin := bytes.Index(data, []byte(`"exchanges"`))
+	if begin < 0 {
+		return data, nil
+	}
+	at := jsonedit.Space(data, begin+len(`"exchanges"`))
+	if at == len(data) || data[at] != ':' {
+		return data, nil
+	}
+	if at = jsonedit.Space(data, at+1); at == len(data) || data[at] != '[' {
+		return data, nil
+	}
+	for open := at + 1; ; {
+		at = jsonedit.Space(data, at+1)
+		end := jsonedit.After(data, at)
+		if end < 0 {
+			return data, nil
+		}
+		frames = append(frames, data[at:end:end])
+		at = jsonedit.Space(data, end)
+		switch {
+		case at < len(data) && data[at] == ']':
+			return slices.Concat(data[:open], data[at:]), frames
+		case at == len(data) || data[at] != ',':
+			return data, nil
+		}
+	}
 }
 
 // asField is a problem as a field error.
@@ -76,13 +137,13 @@ type reader struct {
 }
 
 // known reports whether the version and the number of exchanges are.
-func (r *reader) known(root *strictjson.Node, doc *fileDoc) bool {
-	if doc.Version != version {
+func (r *reader) known(root *strictjson.Node, is, exchanges int) bool {
+	if is != version {
 		return r.Refuse(root.Member("version"), "/version", strconv.Itoa(version), nil)
 	}
-	if len(doc.Exchanges) > MaxExchanges {
+	if exchanges > MaxExchanges {
 		return r.refuse(root.Member("exchanges"), "/exchanges", strictjson.TooLarge,
-			fmt.Sprintf("a list of %d", len(doc.Exchanges)), fmt.Sprintf("at most %d", MaxExchanges))
+			fmt.Sprintf("a list of %d", exchanges), fmt.Sprintf("at most %d", MaxExchanges))
 	}
 	return true
 }

@@ -73,13 +73,16 @@ type (
 
 // opaque reports whether a value is kept as it is written.
 func opaque(path []string) bool {
+	if len(path) > 2 && path[0] == "exchanges" {
+		path = path[2:] // in an exchange
+	}
 	switch len(path) {
-	case 4: // exchanges/0/request/body
-		return path[3] == "body"
-	case 5: // exchanges/0/request/append/~1messages
-		return path[3] == "append"
-	case 6: // exchanges/0/response/events/0/data
-		return path[5] == "data"
+	case 2: // request/body
+		return path[1] == "body"
+	case 3: // request/append/~1messages
+		return path[1] == "append"
+	case 4: // response/events/0/data
+		return path[3] == "data"
 	}
 	return false
 }

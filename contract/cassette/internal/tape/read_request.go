@@ -43,7 +43,7 @@ func (r *reader) request(n *strictjson.Node, at string) (q Request) {
 	if n.Member("body") != nil {
 		if whole, ok := parse(doc.Body); ok {
 			whole.Sort()
-			q.Body = whole.Append(nil, "")
+			q.Body = whole.Append(make([]byte, 0, len(doc.Body)), "")
 			return q
 		}
 	}

@@ -242,3 +242,12 @@ func TestFilesThatWouldBeTooLargeAreNotWritten(t *testing.T) {
 	_, err = (&File{[]Exchange{e}}).Bytes()
 	assert.ErrorContains(t, err, "cassette: exchanges[0] is too much; allowed: a file of at most 67108864 bytes, with bodies of 268435456 in all", "each zero byte is six in JSON")
 }
+
+// A list of the same name within an exchange is not that of the file.
+func TestExchangesUnderAnEscapedName(t *testing.T) {
+	f, err := Read([]byte(`{"format":"shakedown/cassette","version":1,"\u0065xchanges":[{"request":{"method":"GET","url":"http://a/",` +
+		`"body":{"exchanges":[{"request":{"method":"GET","url":"http://b/"},"response":{"status":200}}]}},"response":{"status":200}}]}`))
+	require.NoError(t, err)
+	require.Len(t, f.Exchanges, 1)
+	assert.Equal(t, "http://a/", f.Exchanges[0].Request.URL)
+}

@@ -384,20 +384,3 @@ func TestMask(t *testing.T) {
 		assert.Equal(t, row.want, string(Mask([]byte(row.want))), "%s: once is enough", row.why)
 	}
 }
-
-// A tape that has no room for all has the first exchanges.
-func TestFit(t *testing.T) {
-	var all []Exchange
-	for i := range 9 {
-		all = append(all, Exchange{Request: Request{Method: "GET", URL: "https://a.example/"},
-			Response: Response{Status: 200, Chunks: []Chunk{{Data: []byte(strings.Repeat(string(rune('a'+i)), 1000))}}}})
-	}
-	for most, want := range map[int]int{1 << 20: 9, 7000: 6, 1500: 1, 500: 0} {
-		f, n := fit(all, most)
-		assert.Equal(t, want, n, most)
-		assert.Equal(t, all[:n], f.Exchanges, most)
-		data, err := f.bytes(most)
-		require.NoError(t, err)
-		assert.LessOrEqual(t, len(data), most)
-	}
-}

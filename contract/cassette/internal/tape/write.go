@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sort"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -27,10 +26,7 @@ const fields = fielderror.Package("cassette")
 // gives back an equal File. It sorts the exchanges first. Answers that differ in
 // nothing are written once, requests that only go on where an earlier one ended by
 // what they add. An error says which of the limits the file exceeds.
-func (f *File) Bytes() ([]byte, error) { return f.bytes(MaxBytes) }
-
-// bytes is Bytes with the most bytes of a file.
-func (f *File) bytes(most int) ([]byte, error) {
+func (f *File) Bytes() ([]byte, error) {
 	f.Sort()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"format": %q, "version": %d, "exchanges": [`, format, version)
@@ -45,30 +41,13 @@ func (f *File) bytes(most int) ([]byte, error) {
 		}
 		decoded += e.size()
 		b.Write(w.exchange(e))
-		if decoded > MaxDecoded || b.Len()+len(lastLine) > most {
+		if decoded > MaxDecoded || b.Len()+len(lastLine) > MaxBytes {
 			return nil, fields.Wrong(fmt.Sprintf("exchanges[%d]", i), fielderror.Found("too much"),
-				fmt.Sprintf("a file of at most %d bytes, with bodies of %d in all", most, MaxDecoded))
+				fmt.Sprintf("a file of at most %d bytes, with bodies of %d in all", MaxBytes, MaxDecoded))
 		}
 	}
 	b.WriteString(lastLine)
 	return b.Bytes(), nil
-}
-
-// Fit returns a file of as many of the exchanges as the limits allow, the first of them, and
-// how many these are.
-func Fit(exchanges []Exchange) (f *File, n int) { return fit(exchanges, MaxBytes) }
-
-func fit(exchanges []Exchange, most int) (f *File, n int) {
-	fits := func(n int) bool {
-		f = &File{Exchanges: slices.Clone(exchanges[:n])}
-		_, err := f.bytes(most)
-		return err == nil
-	}
-	if fits(len(exchanges)) {
-		return f, len(exchanges)
-	}
-	n = sort.Search(len(exchanges), func(n int) bool { return !fits(n + 1) })
-	return &File{Exchanges: slices.Clone(exchanges[:n])}, n
 }
 
 const lastLine = "]}\n"
