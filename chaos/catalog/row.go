@@ -28,8 +28,7 @@
 // acts on a stream; [Match] and [Ordinal] choose calls. [Own] makes faults and
 // triggers of a type of your own.
 //
-// Descriptions, checks of bounds, plans in JSON and their schema, the tables in
-// the documentation, and the list of faults that an MCP server offers are made
+// Descriptions, checks of bounds, plans in JSON, the tables in the documentation, and the list of faults that an MCP server offers are made
 // of rows. The packages fault, when, lies and chaoshttp each return theirs from a
 // function Rows. Rows of your own go into planjson.Options.Rows.
 //
@@ -78,7 +77,7 @@ type Row struct {
 	Layer       chaos.Layer // empty: that of the injection point
 	Class       chaos.Class
 	Visibility  chaos.Visibility
-	Persistence chaos.Persistence
+	Persistence chaos.Persistence // empty: transient
 	Effect      chaos.Effect
 
 	trigger bool
@@ -115,6 +114,9 @@ func complete[P any](r Row, trigger bool, build func(P) any) *Row {
 	}
 	r.AsText = r.AsText || strictjson.Holds(r.params, reflect.TypeFor[error]())
 	r.Example = cmp.Or(r.Example, "{}")
+	if !trigger {
+		r.Persistence = cmp.Or(r.Persistence, chaos.Transient)
+	}
 	return &r
 }
 
