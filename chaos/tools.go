@@ -58,7 +58,8 @@ func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
 	w.call = func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
 		return w.inner.CallTool(ctx, name, args)
 	}
-	w.list = WrapWith(ListTarget, w.listInner, &WrapOptions[struct{}]{Injector: in, Layer: LayerTool, effect: EffectNone})
+	w.list = WrapWith(ListTarget, w.listInner,
+		&WrapOptions[struct{}]{Injector: in, Layer: LayerTool, effect: EffectNone})
 	if known, ok := r.(*Registry); ok {
 		w.learn(known.list)
 	}
