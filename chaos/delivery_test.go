@@ -89,34 +89,6 @@ func TestAHealedErrorIsDelivered(t *testing.T) {
 	assert.True(t, only(t, in).Delivered)
 }
 
-// A call whose context has ended goes through faults that only wait: the callee
-// refuses it, or not, as it would without them.
-func TestWaitsOnAnEndedContextAreNotDelivered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, heeds := range map[string]bool{"a callee that heeds its context": true, "one that does not": false} {
-			in, ctx := recording(t, chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Hour), Limit: 1})
-			work := chaos.Wrap("work", func(ctx context.Context, n int) (int, error) {
-				if heeds {
-					return 0, ctx.Err()
-				}
-				return n, nil
-			})
-			ended, cancel := context.WithCancel(ctx)
-			cancel()
-			out, err := work(ended, 7)
-			assert.Equal(t, heeds, err != nil, name)
-			assert.NotErrorIs(t, err, chaos.ErrInjected, name)
-			assert.Equal(t, heeds, out == 0, name)
-			e := only(t, in)
-			assert.False(t, e.Delivered, name)
-			assert.Zero(t, e.Spent, name)
-			begun := time.Now()
-			_, _ = work(ctx, 7)
-			assert.Equal(t, time.Hour, time.Since(begun), "%s: the limit is not used up", name)
-		}
-	})
-}
-
 // The effect of a postponed call is unknown.
 func TestTheEffectOfAPostponedCallIsUnknown(t *testing.T) {
 	for name, says := range map[string]bool{"postponed": true, "refused": false} {

@@ -72,31 +72,6 @@ func TestDisarmingDuringADelayTakesTheOtherRulesOutToo(t *testing.T) {
 	}
 }
 
-// Closing does the same, but the callee is not reached.
-func TestClosingDuringADelayComesBeforeTheOtherRules(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, ctx := recording(t, chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Hour)},
-			chaos.Rule{Name: "down", Target: "work", Fault: down()})
-		time.AfterFunc(time.Minute, in.Close)
-		_, err := chaos.Wrap("work", double)(ctx, 1)
-		assert.ErrorIs(t, err, chaos.ErrCellEnded)
-		assert.EqualValues(t, 1, in.LateCalls())
-		assert.Equal(t, []string{"down"}, in.Undelivered())
-	})
-}
-
-// If a failer makes no error, the call goes on, and the other rules act on it.
-func TestAFailerThatMakesNoErrorHidesNothing(t *testing.T) {
-	in, ctx := recording(t, chaos.Rule{Name: "none", Target: "work", Fault: failer{nil}},
-		chaos.Rule{Name: "change", Target: "work", Fault: replace(7)})
-	out, err := chaos.Wrap("work", double)(ctx, 1)
-	assert.NoError(t, err)
-	assert.Equal(t, 7, out)
-	e := only(t, in)
-	assert.Equal(t, "change", e.Rule)
-	assert.Equal(t, []string{"none"}, e.Idle)
-}
-
 func TestMaskedRulesAreNamedInTheirOrder(t *testing.T) {
 	in, ctx := recording(t,
 		chaos.Rule{Name: "a", Target: "work", Fault: replace(7)}, chaos.Rule{Name: "b", Target: "work", Fault: down()},

@@ -193,23 +193,6 @@ func TestCloseRefusesLaterCallsAndThoseThatWaited(t *testing.T) {
 	})
 }
 
-func TestCancelledContextEndsAWaitAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, ctx := recording(t, chaos.Rule{Target: "work", Fault: delay(time.Hour)})
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		start := time.Now()
-		_, err := chaos.Wrap("work", double)(ctx, 1)
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.ErrorIs(t, err, chaos.ErrInjected, "it is the fault that made the caller wait so long")
-		assert.Equal(t, time.Minute, time.Since(start))
-		e := only(t, in)
-		assert.Equal(t, time.Hour, e.Asked)
-		assert.Equal(t, time.Minute, e.Spent)
-		assert.Equal(t, chaos.EffectNone, e.Effect)
-	})
-}
-
 func TestLatencyDoesNotSerialiseItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ctx := recording(t, chaos.Rule{Target: "work", Fault: delay(100 * time.Millisecond)})

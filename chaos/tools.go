@@ -55,7 +55,11 @@ func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
 		return w
 	}
 	w := &wrappedRegistry{inner: r, in: in}
-	w.list = &callee[struct{}, []Tool]{point: newPoint(ListTarget, LayerTool), fn: w.listInner, effect: EffectNone}
+	w.call = func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+		return w.inner.CallTool(ctx, name, args)
+	}
+	w.list = WrapWith(ListTarget, w.listInner,
+		&WrapOptions[struct{}]{Injector: in, Layer: LayerTool, effect: EffectNone})
 	if known, ok := r.(*Registry); ok {
 		w.learn(known.list)
 	}
@@ -65,34 +69,12 @@ func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
 type wrappedRegistry struct {
 	inner ToolRegistry
 	in    *Injector
-	list  *callee[struct{}, []Tool]
-	known atomic.Pointer[map[string]*toolCallee]
+	list  func(context.Context, struct{}) ([]Tool, error)
+	call  func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) // of inner
+	known atomic.Pointer[map[string]*callee[json.RawMessage, json.RawMessage]]
 }
 
-// enter is [Injector.enter] of the injector in use; without one the call goes
-// through.
-func (w *wrappedRegistry) enter(p *point, f *frame) (*siteRules, error) {
-	in := w.in
-	if in == nil && f != nil {
-		in = f.in
-	}
-	if in == nil {
-		return nil, nil
-	}
-	return in.enter(p, f)
-}
-
-func (w *wrappedRegistry) Tools(ctx context.Context) ([]Tool, error) {
-	f := frameOf(ctx)
-	set, err := w.enter(&w.list.point, f)
-	if set == nil {
-		if err != nil {
-			return nil, err
-		}
-		return w.listInner(ctx, struct{}{})
-	}
-	return cross(ctx, f, set, w.list, struct{}{}, 0)
-}
+func (w *wrappedRegistry) Tools(ctx context.Context) ([]Tool, error) { return w.list(ctx, struct{}{}) }
 
 func (w *wrappedRegistry) listInner(ctx context.Context, _ struct{}) ([]Tool, error) {
 	tools, err := w.inner.Tools(ctx)
@@ -104,66 +86,29 @@ func (w *wrappedRegistry) listInner(ctx context.Context, _ struct{}) ([]Tool, er
 
 // learn remembers what the tools declare, for the effect of their calls.
 func (w *wrappedRegistry) learn(tools []Tool) {
-	known := make(map[string]*toolCallee, len(tools))
+	known := make(map[string]*callee[json.RawMessage, json.RawMessage], len(tools))
 	for _, t := range tools {
-		known[t.Name] = w.callee(t.Name, t.Effect)
+		p := newPoint(t.Name, LayerTool)
+		p.effect = t.Effect
+		known[t.Name] = named(p, w.call)
 	}
 	w.known.Store(&known)
 }
 
 func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	f := frameOf(ctx)
-	if w.in == nil && (f == nil || f.in == nil) {
-		return w.inner.CallTool(ctx, name, args)
-	}
-	t := w.listed(name)
-	var p point
-	if t != nil {
-		p = t.point
-	} else { // a name the model made up is a point like any other
-		p = newPoint(name, LayerTool)
-	}
-	set, err := w.enter(&p, f)
-	if set == nil {
-		if err != nil {
-			return nil, err
-		}
-		return w.inner.CallTool(ctx, name, args)
-	}
-	at, through := set.count(jsonhash.Sum(args))
-	if !through {
-		d := decision{set: set, frame: f, layer: LayerTool, coords: at}
-		m, through, err := matchRules(ctx, &d, args)
-		switch {
-		case err != nil:
-			return nil, err
-		case !through:
-			if t == nil {
-				t = w.callee(name, EffectUnknown)
-			}
-			return decide(ctx, &d, m, t, args)
-		}
-	}
-	result, err := w.inner.CallTool(ctx, name, args)
-	set.site.passed(f, at.key, err)
-	return result, err
-}
-
-// listed returns a tool that Tools listed, or nil.
-func (w *wrappedRegistry) listed(name string) *toolCallee {
-	if known := w.known.Load(); known != nil {
-		return (*known)[name]
-	}
-	return nil
-}
-
-type toolCallee = callee[json.RawMessage, json.RawMessage]
-
-func (w *wrappedRegistry) callee(name string, does Effect) *toolCallee {
-	return &toolCallee{point: newPoint(name, LayerTool), effect: does,
-		fn: func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
+	f, in := frameOf(ctx), w.in
+	if in == nil {
+		if f == nil || f.in == nil {
 			return w.inner.CallTool(ctx, name, args)
-		}}
+		}
+		in = f.in
+	}
+	if known := w.known.Load(); known != nil {
+		if c := (*known)[name]; c != nil {
+			return callNamed(ctx, f, in, c.point, args, jsonKey, c, w.call)
+		}
+	} // a name that the model made up is a point like any other
+	return callNamed(ctx, f, in, newPoint(name, LayerTool), args, jsonKey, nil, w.call)
 }
 
 // WrapDispatch makes injection points of a dispatch function, the switch by
@@ -178,40 +123,50 @@ func WrapDispatch[A, R any](
 		if f == nil || f.in == nil {
 			return fn(ctx, name, args)
 		}
-		p := newPoint(name, LayerTool)
-		set, err := f.in.enter(&p, f)
-		if set == nil {
-			if err != nil {
-				var none R
-				return none, err
-			}
-			return fn(ctx, name, args)
-		}
-		at, through := set.count(dispatchKey(args))
-		if !through {
-			d := decision{set: set, frame: f, layer: LayerTool, coords: at}
-			m, through, err := matchRules(ctx, &d, args)
-			switch {
-			case err != nil:
-				var none R
-				return none, err
-			case !through:
-				return decide(ctx, &d, m, dispatched(p, fn, name), args)
-			}
-		}
-		result, err := fn(ctx, name, args)
-		set.site.passed(f, at.key, err)
-		return result, err
+		return callNamed(ctx, f, f.in, newPoint(name, LayerTool), args, argsKey, nil, fn)
 	}
 }
 
-// dispatched is a separate function so that the closure, and what it captures, is
-// allocated only for the calls that need it.
-func dispatched[A, R any](p point, fn func(context.Context, string, A) (R, error), name string) *callee[A, R] {
-	return &callee[A, R]{point: p, fn: func(ctx context.Context, args A) (R, error) { return fn(ctx, name, args) }}
+// callNamed calls a function by the name of a point. c is the callee; nil: it is made for
+// the calls that need one.
+func callNamed[A, R any](ctx context.Context, f *frame, in *Injector, p point, args A, keyOf func(A) uint64,
+	c *callee[A, R], fn func(ctx context.Context, name string, args A) (R, error)) (out R, err error) {
+	set, err := in.enter(&p, f)
+	switch {
+	case err != nil:
+		return out, err
+	case set == nil:
+		return fn(ctx, p.target, args)
+	}
+	at, through := set.count(keyOf(args))
+	if !through {
+		d := decision{set: set, frame: f, layer: p.layer, coords: at}
+		m, through, err := matchRules(ctx, &d, args)
+		switch {
+		case err != nil:
+			return out, err
+		case !through:
+			if c == nil {
+				c = named(p, fn)
+			}
+			return decide(ctx, &d, m, c, args)
+		}
+	}
+	out, err = fn(ctx, p.target, args)
+	set.site.passed(f, at.key, err)
+	return out, err
 }
 
-func dispatchKey[A any](args A) uint64 {
+// named is a separate function so that the closure, and what it captures, is allocated
+// only for the calls that need it.
+func named[A, R any](p point, fn func(context.Context, string, A) (R, error)) *callee[A, R] {
+	return &callee[A, R]{point: p, fn: func(ctx context.Context, args A) (R, error) { return fn(ctx, p.target, args) }}
+}
+
+func jsonKey(args json.RawMessage) uint64 { return jsonhash.Sum(args) }
+
+// argsKey is jsonKey for arguments of any type.
+func argsKey[A any](args A) uint64 {
 	switch doc := any(args).(type) {
 	case json.RawMessage:
 		return jsonhash.Sum(doc)

@@ -13,6 +13,7 @@ type point struct {
 	alias  string // another name by which rules match it; empty: it has none
 	hash   uint64
 	layer  Layer
+	effect Effect // what it declares that a successful call does
 }
 
 func newPoint(target string, layer Layer) point {
@@ -63,6 +64,8 @@ type WrapOptions[In any] struct {
 	// function is then for this one call, and Key, Injector, Layer and Alias are
 	// ignored. nil: each call begins anew.
 	Crossing *Crossing
+
+	effect Effect // what a successful call does
 }
 
 // WrapWith is [Wrap] with options; nil is the zero [WrapOptions].
@@ -70,7 +73,7 @@ func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, err
 	o *WrapOptions[In]) func(context.Context, In) (Out, error) {
 	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
-	c.alias, c.atEnd = o.Alias, o.Deadline
+	c.alias, c.atEnd, c.effect = o.Alias, o.Deadline, o.effect
 	if x := o.Crossing; x != nil {
 		c.point = x.point
 		return func(ctx context.Context, in In) (Out, error) { return goOn(ctx, x, c, in) }
@@ -112,33 +115,16 @@ func Point(ctx context.Context, target string) error {
 		return nil
 	}
 	p := newPoint(target, LayerPoint)
-	set, err := f.in.enter(&p, f)
-	if set == nil {
-		return err
-	}
-	at, through := set.count(0)
-	if !through {
-		d := decision{set: set, frame: f, layer: LayerPoint, coords: at}
-		m, through, err := matchRules(ctx, &d, struct{}{})
-		if err == nil && !through {
-			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone},
-				struct{}{})
-		}
-		if !through {
-			return err
-		}
-	}
-	set.site.passed(f, 0, nil)
-	return nil
+	p.effect = EffectNone
+	_, err := callNamed(ctx, f, f.in, p, struct{}{}, func(struct{}) uint64 { return 0 }, nil,
+		func(context.Context, string, struct{}) (struct{}, error) { return struct{}{}, nil })
+	return err
 }
-
-func nothing(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }
 
 // callee is the function behind an injection point.
 type callee[In, Out any] struct {
 	point
 	fn     func(context.Context, In) (Out, error)
-	effect Effect // what it declares that a successful call does
 	attach func(*injection)
 	// finish is called with what the caller gets, and returns what it did get; nil: the same.
 	finish func(Out, error) (Out, error)

@@ -81,7 +81,7 @@ func TestWarningsAboutRules(t *testing.T) {
 			[]string{"Rule r of scenario s: the trigger matches no call."}},
 		{"a text by which a model knows the test", calling(2, false),
 			[]chaos.Rule{{Name: "r", Target: "clock", Fault: fault.Fail(errors.New("Injected fault"))}}, nil,
-			[]string{`Rule r of scenario s: the text "Injected fault" is a stand-in, and says that the error is not real: give one that the dependency would send.`}},
+			[]string{`Rule r of scenario s: the text "Injected fault" contains "Injected", by which a model may know that this is a test.`}},
 		{"the third call of two", calling(2, false), []chaos.Rule{down("r", "clock", when.Nth(3))}, nil,
 			[]string{"Rule r of scenario s can never match: in 1 calm run the agent called clock twice at most."}},
 		{"the second of two", calling(2, false), []chaos.Rule{down("r", "clock", when.Nth(2))}, nil, nil},

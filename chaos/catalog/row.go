@@ -15,8 +15,7 @@
 //		Row: catalog.Row{
 //			Kind: "lost_request", Doc: "The request is lost on its way, and the caller sees a time-out.",
 //			Go: "fault.LoseRequest(d)", Example: `{"duration":"1s"}`,
-//			Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient,
-//			Effect: chaos.EffectNone,
+//			Class: chaos.ClassOmission, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 //		},
 //		Inject: func(ctx context.Context, _ chaos.Call, p wait, args any, next chaos.Next) (any, error) {
 //			return timesOut(ctx, p.Duration, args, next)
@@ -28,10 +27,10 @@
 // acts on a stream; [Match] and [Ordinal] choose calls. [Own] makes faults and
 // triggers of a type of your own.
 //
-// Descriptions, checks of bounds, plans in JSON and their schema, the tables in
-// the documentation, and the list of faults that an MCP server offers are made
-// of rows. The packages fault, when, lies and chaoshttp each return theirs from a
-// function Rows. Rows of your own go into planjson.Options.Rows.
+// Descriptions, checks of bounds, plans in JSON, the tables in the documentation, and the
+// list of faults that an MCP server offers are made of rows. The packages fault, when,
+// lies and chaoshttp each return theirs from a function Rows. Rows of your own go into
+// planjson.Options.Rows.
 //
 // A kind is a literal, so that a program links those alone whose constructors it
 // calls. The function of a kind must not refer to the kind, nor to its constructor:
@@ -66,19 +65,17 @@ type Row struct {
 	// and a combination depends on what its parts do.
 	Order Order
 
-	// InCode is set where the fault or trigger holds Go code: JSON can name it and its
-	// parameters, and not make it.
+	// InCode is set where it holds Go code: JSON can name it, and not make it.
 	InCode bool
 
-	// Base is set by [Label]: the kind of the fault that this one is, under a kind of
-	// its own.
+	// Base is set by [Label]: the kind of the fault that the label renames.
 	Base string
 
 	// The coordinates of a fault; a trigger has none.
 	Layer       chaos.Layer // empty: that of the injection point
 	Class       chaos.Class
 	Visibility  chaos.Visibility
-	Persistence chaos.Persistence
+	Persistence chaos.Persistence // empty: transient
 	Effect      chaos.Effect
 
 	trigger bool
@@ -115,6 +112,9 @@ func complete[P any](r Row, trigger bool, build func(P) any) *Row {
 	}
 	r.AsText = r.AsText || strictjson.Holds(r.params, reflect.TypeFor[error]())
 	r.Example = cmp.Or(r.Example, "{}")
+	if !trigger {
+		r.Persistence = cmp.Or(r.Persistence, chaos.Transient)
+	}
 	return &r
 }
 

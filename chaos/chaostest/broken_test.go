@@ -1,14 +1,11 @@
 package chaostest_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -123,165 +120,6 @@ func TestBrokenTriggers(t *testing.T) {
 	}
 }
 
-// shop is a registry that can be made to fail any check.
-type shop struct {
-	tools []chaos.Tool
-	call  func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
-	fail  error
-}
-
-func (s shop) Tools(context.Context) ([]chaos.Tool, error) {
-	return append([]chaos.Tool(nil), s.tools...), s.fail
-}
-
-func (s shop) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	if s.call != nil {
-		return s.call(ctx, name, args)
-	}
-	if name != "refund" {
-		return nil, fmt.Errorf("unknown tool %q", name)
-	}
-	var in struct{ Order int }
-	if err := json.Unmarshal(args, &in); err != nil {
-		return nil, err
-	}
-	return json.RawMessage(`{"refunded":true}`), nil
-}
-
-// sharing returns its own list, which callers may change.
-type sharing struct{ shop }
-
-func (s sharing) Tools(context.Context) ([]chaos.Tool, error) { return s.tools, nil }
-
-type brokenRegistry struct {
-	why   string
-	check chaostest.Check
-	make  func() chaos.ToolRegistry
-	args  map[string]json.RawMessage
-}
-
-func brokenRegistries() []brokenRegistry {
-	refund := chaos.Tool{Name: "refund"}
-	one := []chaos.Tool{refund}
-	args := map[string]json.RawMessage{"refund": json.RawMessage(`{"order":1042}`)}
-	is := func(r chaos.ToolRegistry) func() chaos.ToolRegistry { return func() chaos.ToolRegistry { return r } }
-	tool := func(change func(*chaos.Tool)) func() chaos.ToolRegistry {
-		broken := refund
-		change(&broken)
-		return is(shop{tools: []chaos.Tool{broken}})
-	}
-	// handling, if set, takes the well-formed calls of the tool.
-	handling := func(handle func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)) chaos.ToolRegistry {
-		return shop{tools: one, call: func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-			if name != "refund" || !json.Valid(args) {
-				return nil, errAny
-			}
-			return handle(ctx, args)
-		}}
-	}
-	return []brokenRegistry{
-		{"no registry", chaostest.Present, is(nil), nil},
-		{"arguments for no tool", chaostest.Present, is(shop{}), args},
-		{"a listing that fails", chaostest.Listing, is(shop{fail: errAny}), nil},
-		{"a tool without a name", chaostest.Listing, tool(func(t *chaos.Tool) { t.Name = "" }), nil},
-		{"a name twice", chaostest.Listing, is(shop{tools: []chaos.Tool{refund, refund}}), nil},
-		{"a schema that is no JSON", chaostest.Listing, tool(func(t *chaos.Tool) { t.InputSchema = json.RawMessage(`{`) }), nil},
-		{"a schema of a list", chaostest.Listing, tool(func(t *chaos.Tool) { t.InputSchema = json.RawMessage(`{"type":"array"}`) }), nil},
-		{"a property without a schema", chaostest.Listing, tool(func(t *chaos.Tool) { t.InputSchema = json.RawMessage(`{"properties":{"order":7}}`) }), nil},
-		{"a null schema", chaostest.Listing, tool(func(t *chaos.Tool) { t.InputSchema = json.RawMessage(`null`) }), nil},
-		{"an effect that there is not", chaostest.Listing, tool(func(t *chaos.Tool) { t.Effect = "magic" }), nil},
-		{"a key that is no pointer", chaostest.Listing, tool(func(t *chaos.Tool) { t.IdempotencyKey = "key" }), nil},
-		{"a list that callers share", chaostest.Listing, func() chaos.ToolRegistry { return sharing{shop{tools: []chaos.Tool{refund}}} }, nil},
-		{"any name will do", chaostest.UnknownTool, is(shop{tools: one, call: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(`{}`), nil
-		}}), nil},
-		{"any arguments will do", chaostest.Malformed, is(shop{tools: one, call: func(_ context.Context, name string, _ json.RawMessage) (json.RawMessage, error) {
-			if name != "refund" {
-				return nil, errAny
-			}
-			return json.RawMessage(`{}`), nil
-		}}), args},
-		{"results that are text", chaostest.Results, is(handling(func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(`refunded`), nil
-		})), args},
-		{"a tool that fails", chaostest.Results, is(handling(func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, errAny })), args},
-		{"writes to the arguments", chaostest.Arguments, is(handling(func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
-			args[0] = ' '
-			return json.RawMessage(`{}`), nil
-		})), args},
-		{"panics", chaostest.Panics, is(handling(func(context.Context, json.RawMessage) (json.RawMessage, error) { panic("boom") })), args},
-		{"ignores its context", chaostest.Cancelled, is(handling(func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			time.Sleep(time.Second)
-			return json.RawMessage(`{}`), nil
-		})), args},
-		{"never returns", chaostest.Cancelled, is(handling(func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			time.Sleep(5000 * time.Hour)
-			return json.RawMessage(`{}`), nil
-		})), args},
-		{"leaves a goroutine behind", chaostest.Goroutines, is(handling(func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			go time.Sleep(time.Second)
-			return json.RawMessage(`{}`), nil
-		})), args},
-		{"serves one at a time", chaostest.Concurrent, func() chaos.ToolRegistry {
-			var busy sync.Mutex
-			return handling(func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-				if !busy.TryLock() {
-					return nil, errBusy
-				}
-				defer busy.Unlock()
-				select {
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				case <-time.After(time.Second):
-					return json.RawMessage(`{}`), nil
-				}
-			})
-		}, args},
-	}
-}
-
-// Each check fails on a registry that does not meet it, and few others do.
-func TestBrokenRegistries(t *testing.T) {
-	for _, c := range brokenRegistries() {
-		t.Run(c.why, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				err := chaostest.Registry(t.Context(), c.make(), &chaostest.RegistryOptions{Args: c.args})
-				time.Sleep(20_000 * time.Hour)
-				require.Error(t, err)
-				assert.Contains(t, checks(err), c.check, "%v", err)
-				assert.Subset(t, []chaostest.Check{c.check, chaostest.Goroutines}, checks(err), "%v", err)
-			})
-		})
-	}
-}
-
-// A registry made of functions passes, wrapped or not.
-func TestRegistriesKeepTheRules(t *testing.T) {
-	type in struct {
-		Order int `json:"order"`
-	}
-	r, err := chaos.NewRegistry(
-		chaos.Func(chaos.Tool{Name: "refund", InputSchema: json.RawMessage(`{"type":"object","properties":{"order":{"type":"integer"}},"required":["order"]}`),
-			Effect: chaos.EffectDone, IdempotencyKey: "/order"}, func(context.Context, in) (string, error) { return "refunded", nil }),
-		chaos.Func(chaos.Tool{Name: "wait"}, func(ctx context.Context, _ struct{}) (int, error) {
-			return 0, chaos.Sleep(ctx, 10*time.Millisecond)
-		}))
-	require.NoError(t, err)
-	for name, r := range map[string]chaos.ToolRegistry{"plain": r, "wrapped": chaos.WrapRegistry(r, nil), "shop": shop{tools: []chaos.Tool{{Name: "refund"}}}} {
-		o := &chaostest.RegistryOptions{Args: map[string]json.RawMessage{"refund": json.RawMessage(`{"order":7}`)}}
-		if name != "shop" {
-			o.Args["wait"] = json.RawMessage(`{}`)
-		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { assert.NoError(t, chaostest.Registry(t.Context(), r, o)) })
-			assert.NoError(t, chaostest.Registry(t.Context(), r, o))
-		})
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.ErrorIs(t, chaostest.Registry(ended, r, nil), context.Canceled)
-}
-
 // Every check can fail: some fake does not meet it.
 func TestEveryCheckCanFail(t *testing.T) {
 	seen := map[chaostest.Check]bool{}
@@ -289,9 +127,6 @@ func TestEveryCheckCanFail(t *testing.T) {
 		seen[c.check] = true
 	}
 	for _, c := range brokenWhens() {
-		seen[c.check] = true
-	}
-	for _, c := range brokenRegistries() {
 		seen[c.check] = true
 	}
 	parsed, err := parser.ParseFile(token.NewFileSet(), "violation.go", nil, 0)

@@ -1,5 +1,5 @@
-// Package chaostest checks that a fault, a trigger or a tool registry of your
-// own meets the requirements of package chaos.
+// Package chaostest checks that a fault or trigger of your own meets the
+// requirements of package chaos.
 //
 // Like testing/fstest it returns an error and does not use package testing. The
 // error joins every violation found, each a [*Violation] that names the failed
@@ -17,8 +17,7 @@
 //
 // Run the checks in a bubble of testing/synctest. There waits of hours take no
 // time, and "at once" is exact; a check takes a few milliseconds. Outside, [Fault]
-// does not check what ends a wait, and cuts a wait short after a second. A registry
-// may be checked in real time, where "at once" is within five seconds.
+// does not check what ends a wait, and cuts a wait short after a second.
 //
 // A check ends the goroutines that it starts. If the code under test keeps one
 // waiting, the error says so. Run the tests with -race: the checks call from
@@ -29,6 +28,5 @@
 // [Fault] wraps a small callee and injects the fault into its calls. It compares
 // what the caller got with what the callee returned and with the event. [When]
 // asks the trigger about many calls: twice, in another order, and from several
-// goroutines. [Registry] lists the tools, and calls those for which it has
-// arguments. The constants of type [Check] list the requirements.
+// goroutines. The constants of type [Check] list the requirements.
 package chaostest

@@ -10,7 +10,7 @@ import (
 // A Check is the name of one requirement.
 type Check string
 
-// The requirements of faults, triggers and registries.
+// The requirements of faults and triggers.
 const (
 	// Present: there is something to check.
 	Present Check = "present"
@@ -66,20 +66,8 @@ const (
 	Probable Check = "probable"
 	// Ordinal: Match of an OrdinalWhen agrees with MatchOrdinal.
 	Ordinal Check = "ordinal"
-	// Arguments: a trigger or tool does not change the arguments.
+	// Arguments: a trigger does not change the arguments.
 	Arguments Check = "arguments"
-)
-
-// The requirements of registries.
-const (
-	// Listing: names are unique, declarations are well-formed, and a second listing is equal.
-	Listing Check = "listing"
-	// UnknownTool: a call of a tool that is not listed is an error.
-	UnknownTool Check = "unknown-tool"
-	// Malformed: arguments that are not JSON are an error.
-	Malformed Check = "malformed"
-	// Results: a result is one JSON value.
-	Results Check = "results"
 )
 
 // A Violation is a requirement that was not met.

@@ -210,29 +210,6 @@ func memoryOf(u use) (amount float64, known bool) {
 	return size(u.result)
 }
 
-// DiskBudget fails a call if its arguments and those of the calls before have
-// more than limit bytes in total, as JSON or as text. limit is at least 1. The
-// error is that of [DiskFull]. The rest is as with [CallBudget].
-func DiskBudget(limit int, refill time.Duration) chaos.Fault {
-	return diskBudget.Of(budgetParams{quota{limit}, refillParam{refill}})
-}
-
-var diskBudget = &catalog.Remember[budgetParams, spent]{
-	Row: catalog.Row{
-		Kind: "disk_budget", Doc: "Calls fail once the arguments of earlier calls fill the disk.",
-		Order: catalog.Deliveries,
-		Go:    "fault.DiskBudget(limit, refill)", Example: `{"limit":30}`,
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-	},
-	Phase: chaos.PhaseBefore,
-	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budgetParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"disk", float64(p.Limit), p.Refill, true, func(u use) (float64, bool) {
-			return size(u.args)
-		}})
-	},
-}
-
 // size is the length of a value in bytes, as JSON or text.
 func size(v any) (n float64, known bool) {
 	if _, ok := v.(readLater); ok { // its JSON is not its content

@@ -175,7 +175,6 @@ func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 	misfits := map[string]chaos.Fault{
 		"SilentNoOpWith": fault.SilentNoOpWith(none), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(none)), "CycleHandoff": fault.CycleHandoff(none),
 		"Replace": fault.Replace(none), "As forced_verdict": fault.As("forced_verdict", fault.Replace(none)), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
-		"MisrouteWith": fault.MisrouteWith("other", func(context.Context, int) (chan int, error) { return none, nil }),
 	}
 	type order struct{ ID int }
 	for name, f := range misfits {

@@ -28,8 +28,7 @@ var repeat = &catalog.Inject[times]{
 	Row: catalog.Row{
 		Kind: "duplicate", Doc: "The call is executed several times.", Go: "fault.Duplicate(), fault.Repeat(n)",
 		Example: `{"times":2}`,
-		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
-		Effect: chaos.EffectDone,
+		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Inject: func(ctx context.Context, _ chaos.Call, p times, args any, next chaos.Next) (any, error) {
 		result, err := next(ctx, args)
@@ -58,7 +57,7 @@ var loseRequest = &catalog.Inject[wait]{
 	Row: catalog.Row{
 		Kind: "lost_request", Doc: "The request is lost on its way, and the caller sees a time-out.",
 		Go: "fault.LoseRequest(d)", Example: `{"duration":"1s"}`,
-		Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class: chaos.ClassOmission, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Inject: func(ctx context.Context, _ chaos.Call, p wait, args any, next chaos.Next) (any, error) {
 		return timesOut(ctx, p.Duration, ErrTimeout, args, next)
@@ -78,7 +77,7 @@ var deliverTwice = &catalog.Inject[catalog.None]{
 	Row: catalog.Row{
 		Kind: "delivered_twice", Doc: "The request arrives twice, and the caller sees the second reply.",
 		Go:    "fault.DeliverTwice()",
-		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
 		result, err := next(ctx, args)
@@ -105,7 +104,7 @@ var replayRequest = &catalog.Remember[catalog.None, requests]{
 		Kind: "replayed_request", Doc: "The previous request arrives again after this one.",
 		Go:    "fault.ReplayRequest()",
 		Order: catalog.Deliveries,
-		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Inject: func(s *requests, ctx context.Context, c chaos.Call, _ catalog.None,
 		args any, next chaos.Next,
@@ -164,7 +163,7 @@ var silentNoOp = &catalog.Remember[maybeValue, results]{
 	Row: catalog.Row{
 		Kind: "silent_no_op", Doc: "The call succeeds, and nothing was done.",
 		Go: "fault.SilentNoOp(), fault.SilentNoOpWith(v)", Example: `{"value":{"ok":true}}`,
-		Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class: chaos.ClassOmission, Visibility: chaos.Implicit, Effect: chaos.EffectNone,
 	},
 	Prepare: func(p maybeValue) maybeValue {
 		if p.Value != nil {

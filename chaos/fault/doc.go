@@ -25,7 +25,7 @@
 //   - Calls change their order: [ReorderCalls]; a read does not see the write before it: [DelayedVisibility]; a
 //     cancelled call goes on: [IgnoreCancel].
 //   - A budget is used up: [CallBudget], [RateLimit], [TokenBudget], [CostBudget], [TimeBudget], [MemoryBudget],
-//     [DiskBudget], [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
+//     [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
 //   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled:
 //     [SlowFirstItem], [SlowItems], [HangAtItem], [CutAfter], [EndAfter], [DropLastItem], [DuplicateItem],
 //     [ReorderItems], [MalformItem], [MutateItem].

@@ -16,7 +16,7 @@ func Fail(err error) chaos.Fault { return fail.Of(message{err}) }
 var fail = &catalog.Fail[message]{
 	Row: catalog.Row{
 		Kind: "error", Doc: "The call fails.", Go: "fault.Fail(err)", Example: `{"message":"service unavailable"}`,
-		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Fail: func(_ chaos.Call, p message) error { return p.Err },
 }
@@ -38,7 +38,7 @@ var resourceExhausted = &catalog.Fail[catalog.None]{
 	Row: catalog.Row{
 		Kind: "resource_exhaustion", Doc: "The call fails with \"resource exhausted\".",
 		Go:    "fault.ResourceExhausted()",
-		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Fail: func(chaos.Call, catalog.None) error { return ErrResourceExhausted },
 }
@@ -52,7 +52,7 @@ func Partition() chaos.Fault { return partition.Of(catalog.None{}) }
 var partition = &catalog.Fail[catalog.None]{
 	Row: catalog.Row{
 		Kind: "network_partition", Doc: "The call fails with \"no route to host\".", Go: "fault.Partition()",
-		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Fail: func(chaos.Call, catalog.None) error { return ErrNetworkPartition },
 }
@@ -71,7 +71,7 @@ var panicking = &catalog.Inject[panicParams]{
 	Row: catalog.Row{
 		Kind: "panic", Doc: "The call panics.", Go: "fault.Panic(v)", Example: `{"message":"index out of bounds"}`,
 		AsText: true,
-		Class:  chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class:  chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Prepare: func(p panicParams) panicParams {
 		if p.v == nil && p.Message != nil {

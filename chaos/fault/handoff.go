@@ -32,8 +32,7 @@ func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 var corruptHandoffRow = catalog.Row{
 	Kind: "handoff_corrupt", Doc: "The arguments of a hand-off are changed.",
 	Go: "fault.CorruptHandoff(patch), fault.CorruptHandoffWith(name, fn)", Example: `{"patch":{"order":"A9"}}`,
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerMultiAgent, Class: chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 }
 
 var corruptHandoff = &catalog.Inject[patchParams]{
@@ -123,20 +122,15 @@ type argsFunction struct {
 
 // Misroute sends a hand-off to another agent: it sets the member of the
 // arguments that names the agent. The member's name is required. The rest is as
-// with [CorruptHandoff]. If each agent has a callable of its own, use
-// [MisrouteWith].
+// with [CorruptHandoff].
 func Misroute(member, agent string) chaos.Fault { return misroute.Of(misrouteParams{member, agent}) }
 
-// Two kinds have this row, as those of corrupt hand-offs.
-var misrouteRow = catalog.Row{
-	Kind: "misroute", Doc: "A hand-off goes to another agent.",
-	Go: "fault.Misroute(member, agent), fault.MisrouteWith(name, to)", Example: `{"member":"agent","agent":"shipping"}`,
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-	Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}
-
 var misroute = &catalog.Inject[misrouteParams]{
-	Row:   misrouteRow,
+	Row: catalog.Row{
+		Kind: "misroute", Doc: "A hand-off goes to another agent.",
+		Go: "fault.Misroute(member, agent)", Example: `{"member":"agent","agent":"shipping"}`,
+		Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
+	},
 	Phase: chaos.PhaseBefore,
 	Inject: func(ctx context.Context, _ chaos.Call, p misrouteParams, args any, next chaos.Next) (any, error) {
 		patch, _ := json.Marshal(map[string]string{p.Member: p.Agent}) // texts always have JSON
@@ -153,51 +147,6 @@ func (p misrouteParams) Check(c *catalog.Check) {
 	c.That(p.Member != "", "member", strconv.Quote(p.Member), "the name of a member of the arguments")
 }
 
-// MisrouteWith is [Misroute] by a function: it calls to, the callable of
-// another agent, instead of the callee and with the same arguments. The caller
-// gets its reply; an error of to is an injected error. Name appears in reports.
-// Name and to are required.
-//
-// Arguments that neither have the type In nor decode into it reach the callee,
-// and the event has a note. MisrouteWith does not apply to streams.
-func MisrouteWith[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
-	return misrouteWith.Of(otherAgent{functionOf[In](name, to == nil),
-		func(ctx context.Context, args any) (result any, fits bool, err error) {
-			in, ok := fit[In](args)
-			if !ok {
-				return nil, false, nil
-			}
-			result, err = to(ctx, in)
-			return result, true, err
-		}})
-}
-
-var misrouteWith = &catalog.Inject[otherAgent]{
-	Row: misrouteRow,
-	Inject: func(ctx context.Context, _ chaos.Call, p otherAgent, args any, next chaos.Next) (any, error) {
-		result, fits, err := p.call(ctx, args)
-		if !fits {
-			chaos.Note(ctx, fmt.Sprintf("the arguments, %T, do not fit %s", args, p.Type))
-			return next(ctx, args)
-		}
-		return result, err
-	},
-}
-
-// otherAgent is the callable of another agent.
-type otherAgent struct {
-	function
-	call func(ctx context.Context, args any) (result any, fits bool, err error)
-}
-
-func (p otherAgent) Check(c *catalog.Check) {
-	c.That(p.Name != "", "name", `""`, "the name of the other agent")
-	c.That(!p.missing, "to", nil, "a function")
-}
-
-// Coordinates says that the agent asked does nothing: another one does.
-func (otherAgent) Coordinates(d *chaos.Description) { d.Effect = chaos.EffectNone }
-
 // CycleHandoff makes the other agent hand the task straight back: it is not
 // reached, and the caller gets reply, which should look like a hand-off to the
 // caller; it is a value as with [SilentNoOpWith]. Without a [chaos.Rule.Limit]
@@ -208,8 +157,7 @@ var cycleHandoff = &catalog.Inject[anyValue]{
 	Row: catalog.Row{
 		Kind: "handoff_cycle", Doc: "A hand-off is handed straight back.",
 		Go: "fault.CycleHandoff(reply)", Example: `{"value":"please take over"}`,
-		Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectNone,
 	},
 	Prepare: anyValue.given,
 	Inject: func(_ context.Context, _ chaos.Call, p anyValue, args any, _ chaos.Next) (any, error) {

@@ -3,7 +3,6 @@ package fault_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -25,13 +24,6 @@ type task struct {
 
 // Each fault of hand-offs, at a Go callable and at a tool, seen from both sides.
 func TestHandoffs(t *testing.T) {
-	errBroken := errors.New("billing is broken")
-	billing := func(_ context.Context, w task) (string, error) {
-		if w.Order == 0 {
-			return "", errBroken
-		}
-		return fmt.Sprint("billed ", w.Order), nil
-	}
 	const big = 9007199254740993 // not a float64
 	patch := func(s string) chaos.Fault { return fault.CorruptHandoff(json.RawMessage(s)) }
 	asked := task{To: "refunds", Order: big, Note: "please"}
@@ -55,9 +47,6 @@ func TestHandoffs(t *testing.T) {
 		{"a cycle", fault.CycleHandoff("back to support"), nil, "back to support", nil, true, 0},
 		{"delayed", fault.As("handoff_delayed", fault.Delay(time.Second)), []task{asked}, "refunded 9007199254740993", nil, true, time.Second},
 		{"misrouted by name", fault.Misroute("to", "billing"), []task{{"billing", big, "please"}}, "refunded 9007199254740993", nil, true, 0},
-		{"misrouted to another callable", fault.MisrouteWith("billing", billing), nil, "billed 9007199254740993", nil, true, 0},
-		{"misrouted to one of another kind", fault.MisrouteWith("sum", func(context.Context, int) (string, error) { return "", nil }),
-			[]task{asked}, "refunded 9007199254740993", nil, false, 0},
 		{"a storm", fault.As("message_storm", fault.Repeat(3)), []task{asked, asked, asked}, "refunded 9007199254740993", nil, true, 0},
 		{"rejected", fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), nil, "", fault.ErrDeclined, true, 0},
 	} {
@@ -99,16 +88,6 @@ func handOver(t testing.TB, ctx context.Context, tool bool, to func(context.Cont
 		require.NoError(t, json.Unmarshal(doc, &reply))
 	}
 	return reply, err
-}
-
-// An error of the agent that a hand-off went to by mistake is the caller's.
-func TestMisrouteWithAnAgentThatFails(t *testing.T) {
-	errNotMine := errors.New("not my department")
-	ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: fault.MisrouteWith("billing", func(context.Context, task) (string, error) { return "", errNotMine })})
-	_, err := handOver(t, ctx, false, nil, task{})
-	assert.ErrorIs(t, err, errNotMine)
-	assert.EqualError(t, err, "not my department")
-	assert.True(t, onlyEvent(t, in).Delivered)
 }
 
 // A patch that the other agent's type does not hold is not delivered; a tool

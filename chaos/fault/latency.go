@@ -76,7 +76,7 @@ var latency = &catalog.Inject[latencyParams]{
 		Go: "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), " +
 			"fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
 		Example: `{"distribution":"fixed","duration":"2s"}`,
-		Class:   chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class:   chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Phase:   chaos.PhaseBefore,
 	Prepare: latencyParams.ofDistribution,

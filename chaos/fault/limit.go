@@ -19,8 +19,7 @@ func DiskFull() chaos.Fault { return diskFull.Of(catalog.None{}) }
 var diskFull = &catalog.Fail[catalog.None]{
 	Row: catalog.Row{
 		Kind: "disk_full", Doc: "No space is left on the device.", Go: "fault.DiskFull()",
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Fail: func(chaos.Call, catalog.None) error { return &BudgetError{Resource: "disk"} },
 }
@@ -38,8 +37,7 @@ var rateLimit = &catalog.Remember[rateParams, rate]{
 		Kind: "rate_limit", Doc: "Calls beyond a rate are refused.",
 		Order: catalog.Deliveries,
 		Go:    "fault.RateLimit(limit, per)", Example: `{"limit":3,"per":"10s"}`,
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *rate, ctx context.Context, _ chaos.Call, p rateParams, args any, next chaos.Next) (any, error) {
@@ -85,8 +83,7 @@ var concurrencyLimit = &catalog.Remember[quota, concurrency]{
 		Kind: "concurrency_limit", Doc: "Calls beyond a number in progress are refused.",
 		Order: catalog.Deliveries,
 		Go:    "fault.ConcurrencyLimit(limit)", Example: `{"limit":1}`,
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *concurrency, ctx context.Context, _ chaos.Call, p quota, args any, next chaos.Next) (any, error) {

@@ -28,8 +28,7 @@ var reorderCalls = &catalog.Remember[hold, meeting]{
 		Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)",
 		Order:   catalog.Deliveries,
 		Example: `{"wait":"2s"}`,
-		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
-		Effect: chaos.EffectDone,
+		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *meeting, ctx context.Context, _ chaos.Call, p hold, args any, next chaos.Next) (any, error) {
@@ -131,7 +130,7 @@ var lateResult = &catalog.Remember[lateCalls, lateQueue]{
 		Kind: "late_result", Doc: "The request arrives after its caller gave up.",
 		Order: catalog.Deliveries,
 		Go:    "fault.LateResult(calls, wait, after)", Example: `{"calls":"refund","wait":"5s","after":"20s"}`,
-		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Effect: chaos.EffectUnknown,
 	},
 	Phase: chaos.PhaseBefore, // before those that decide: no other fault is injected into a late call
 	Prepare: func(p lateCalls) lateCalls {
@@ -229,7 +228,7 @@ var ignoreCancel = &catalog.Inject[catalog.None]{
 	Row: catalog.Row{
 		Kind: "ignored_cancellation", Doc: "The callee does not notice that its caller gave up.",
 		Go:    "fault.IgnoreCancel()",
-		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
 		result, err := next(context.WithoutCancel(ctx), args)
@@ -265,7 +264,7 @@ var delayedVisibility = &catalog.Remember[visibility, replica]{
 		Kind: "delayed_visibility", Doc: "Reads do not see a write yet.",
 		Order: catalog.Deliveries,
 		Go:    "fault.DelayedVisibility(writes, d, before)", Example: `{"writes":"orders.set*","duration":"10s"}`,
-		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Phase: chaos.PhaseChange,
 	Prepare: func(p visibility) visibility {

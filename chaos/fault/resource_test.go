@@ -55,7 +55,6 @@ func TestBudgets(t *testing.T) {
 		{"tokens that nobody counts", fault.TokenBudget(1, fault.OpenAIUsage(), 0), `"ok"`, "........", nil, ""},
 		{"cost", fault.CostBudget(0.001, 10, 20, fault.OpenAIUsage(), 0), openai, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 0.001 of 0.001 used"},
 		{"memory", fault.MemoryBudget(100, 0), openai, "..xxxxxx", syscall.ENOMEM, "cannot allocate memory"},
-		{"a disk", fault.DiskBudget(40, 0), "", "...xxxxx", syscall.ENOSPC, "write: no space left on device"},
 		{"a full disk", fault.DiskFull(), "", "xxxxxxxx", syscall.ENOSPC, "write: no space left on device"},
 		{"time that nobody takes", fault.TimeBudget(s, 0), "", "........", nil, ""},
 		{"concurrency of one after the other", fault.ConcurrencyLimit(1), "", "........", nil, ""},

@@ -15,7 +15,7 @@ func Rows() []*catalog.Row {
 		reorderCalls, lateResult, ignoreCancel, delayedVisibility,
 		cutAfter, hangAtItem, slowFirstItem, slowItems,
 		duplicateItem, malformItem, mutateItem, endAfter, dropLastItem, reorderItems,
-		callBudget, tokenBudget, costBudget, timeBudget, memoryBudget, diskBudget,
+		callBudget, tokenBudget, costBudget, timeBudget, memoryBudget,
 		diskFull, rateLimit, concurrencyLimit, authExpired, toolRemoved,
 		guardrailDown, guardrailHang, forcedVerdict, staleApproval,
 		corruptHandoff, misroute, handoffDropped, cycleHandoff, handoffDelayed, messageStorm, delegationRejected)

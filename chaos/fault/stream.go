@@ -31,8 +31,7 @@ var cutAfter = &catalog.Stream[cut]{
 	Row: catalog.Row{
 		Kind: "stream_cut", Doc: "A stream breaks off with an error.",
 		Go: "fault.CutAfter(n), fault.CutAfterWith(n, err)", Example: `{"after":2,"message":"unexpected EOF"}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+		Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectUnknown,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p cut, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return asked(items, func(given int, yield func(any, error) bool) bool {
@@ -68,8 +67,7 @@ var hangAtItem = &catalog.Stream[afterItems]{
 	Row: catalog.Row{
 		Kind: "stream_hang", Doc: "A stream stalls until its context ends.",
 		Go: "fault.HangAtItem(n)", Example: `{"after":2}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit, Effect: chaos.EffectUnknown,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return asked(items, func(given int, yield func(any, error) bool) bool {
@@ -87,8 +85,7 @@ var slowFirstItem = &catalog.Stream[delay]{
 	Row: catalog.Row{
 		Kind: "slow_first_item", Doc: "The first item of a stream takes longer.",
 		Go: "fault.SlowFirstItem(d)", Example: `{"duration":"5s"}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p delay, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
@@ -109,8 +106,7 @@ var slowItems = &catalog.Stream[delay]{
 	Row: catalog.Row{
 		Kind: "slow_items", Doc: "Every item of a stream takes longer.",
 		Go: "fault.SlowItems(d)", Example: `{"duration":"500ms"}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p delay, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return arriving(items, func(_ int, item any, yield func(any, error) bool) bool {

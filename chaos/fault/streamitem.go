@@ -21,8 +21,7 @@ var duplicateItem = &catalog.Stream[afterItems]{
 	Row: catalog.Row{
 		Kind: "duplicate_item", Doc: "An item of a stream arrives twice.",
 		Go: "fault.DuplicateItem(n)", Example: `{"after":1}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
@@ -51,8 +50,7 @@ var malformItem = &catalog.Stream[afterItems]{
 	Row: catalog.Row{
 		Kind: "malformed_item", Doc: "An item of a stream cannot be decoded.",
 		Go: "fault.MalformItem(n)", Example: `{"after":1}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return oneItem(ctx, items, p.After, malform)
@@ -117,8 +115,7 @@ var mutateItem = &catalog.Stream[itemMutation]{
 	Row: catalog.Row{
 		Kind: "mutate_item", Doc: "An item of a stream becomes what a Go function makes of it.",
 		Go: "fault.MutateItem(n, name, fn)", Example: `{"after":1,"name":"shout","type":"string"}`, InCode: true,
-		Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p itemMutation, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return oneItem(ctx, items, p.After, p.change)
@@ -142,8 +139,7 @@ var endAfter = &catalog.Stream[afterItems]{
 	Row: catalog.Row{
 		Kind: "early_end", Doc: "A stream ends early and without an error.",
 		Go: "fault.EndAfter(n)", Example: `{"after":2}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, p afterItems, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
@@ -164,8 +160,7 @@ func DropLastItem() chaos.Fault { return dropLastItem.Of(catalog.None{}) }
 var dropLastItem = &catalog.Stream[catalog.None]{
 	Row: catalog.Row{
 		Kind: "missing_terminator", Doc: "A stream lacks its last item.", Go: "fault.DropLastItem()",
-		Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, _ chaos.Call, _ catalog.None, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return func(yield func(any, error) bool) {
@@ -209,8 +204,7 @@ var reorderItems = &catalog.Stream[itemWindow]{
 	Row: catalog.Row{
 		Kind: "reordered_items", Doc: "The items of a stream come in another order.",
 		Go: "fault.ReorderItems(window)", Example: `{"window":3}`,
-		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Stream: func(ctx context.Context, c chaos.Call, p itemWindow, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 		return func(yield func(any, error) bool) {

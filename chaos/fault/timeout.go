@@ -31,7 +31,7 @@ var timeout = &catalog.Inject[waitMessage]{
 	Row: catalog.Row{
 		Kind: "timeout", Doc: "The call times out before it reaches its callee.",
 		Go: "fault.Timeout(d), fault.TimeoutWith(d, err)", Example: `{"duration":"10s"}`,
-		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Prepare: func(p waitMessage) waitMessage {
 		if p.gets = ErrTimeout; p.Err != nil {
@@ -107,7 +107,7 @@ var loseReply = &catalog.Inject[lostReply]{
 		Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
 		Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
 		Example: `{"duration":"1s"}`,
-		Class:   chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class:   chaos.ClassTiming, Visibility: chaos.Explicit, Effect: chaos.EffectDone,
 	},
 	Phase: chaos.PhaseAfter,
 	Prepare: func(p lostReply) lostReply {
@@ -154,7 +154,7 @@ func Hang() chaos.Fault { return hang.Of(catalog.None{}) }
 var hang = &catalog.Inject[catalog.None]{
 	Row: catalog.Row{
 		Kind: "hang", Doc: "The call hangs until its context ends.", Go: "fault.Hang()",
-		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
 		if _, err := pause(ctx, -1); err != nil {

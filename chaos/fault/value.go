@@ -28,7 +28,7 @@ var replace = &catalog.Inject[anyValue]{
 	Row: catalog.Row{
 		Kind: "replace", Doc: "The caller gets another result than the callee's.", Go: "fault.Replace(v)",
 		Example: `{"value":{"status":"shipped"}}`,
-		Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class:   chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Phase:   chaos.PhaseChange,
 	Prepare: anyValue.given,
@@ -81,7 +81,7 @@ var mutate = &catalog.Inject[mutation]{
 	Row: catalog.Row{
 		Kind: "mutate", Doc: "The caller gets what a Go function makes of the result.", Go: "fault.Mutate(name, fn)",
 		Example: `{"name":"double the amount","type":"int"}`, InCode: true,
-		Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+		Class: chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
 	},
 	Phase: chaos.PhaseChange,
 	Inject: func(ctx context.Context, _ chaos.Call, p mutation, args any, next chaos.Next) (any, error) {

@@ -45,7 +45,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
@@ -83,11 +82,7 @@ const (
 	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
 	Unmatched     Code = "unmatched"      // the trigger matches no call of the calm runs
 	Shadowed      Code = "shadowed"       // another rule decides on every call that this one matches
-	ChanceOnList  Code = "chance-on-list" // a probability on top of calls that were named one by one
-	DefaultText   Code = "default-text"   // the text is the one that a tool uses by default
 	TelltaleText  Code = "telltale-text"  // the text reveals that this is a test
-	CutDelay      Code = "cut-delay"      // the caller gives up before the delay is over
-	GroupOfOne    Code = "group-of-one"   // a group of one rule with one target
 )
 
 // Options are what a linter may know besides the plan. The zero value means
@@ -96,8 +91,6 @@ type Options struct {
 	_ struct{}
 	// Targets are all injection points that exist; empty: unknown.
 	Targets []string
-	// Timeout is how long callers wait for one call; 0: unknown.
-	Timeout time.Duration
 	// Calm are the calls of runs without faults, for [Unmatched]. nil: unknown.
 	Calm *CalmRuns
 }
@@ -176,8 +169,6 @@ func (l *linter) check(i int) {
 	l.calm(i)
 	l.shadow(i)
 	l.text(r)
-	l.delay(r)
-	l.group(r)
 	slices.SortStableFunc(l.found[first:], func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })
 }
 

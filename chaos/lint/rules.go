@@ -21,9 +21,6 @@ func (l *linter) trigger(r *rule) {
 		l.report(r, Never, Error, "the trigger matches no call")
 	}
 	for _, t := range r.when.all() {
-		if t.kind == "all" {
-			l.chanceOnList(r, t)
-		}
 		if t.kind == "exactly" && !r.never {
 			l.unreachable(r, t)
 		}
@@ -40,20 +37,6 @@ func (l *linter) unreachable(r *rule, t trigger) {
 			l.report(r, Unreachable, Warning, "calls[%d] is a call to %q, which the target %q does not match", i,
 				c.Target, r.Target)
 		}
-	}
-}
-
-// chanceOnList looks for a probability beside a list of calls among the parts
-// of All: some of the listed calls will not be matched.
-func (l *linter) chanceOnList(r *rule, t trigger) {
-	named, chancy := false, false
-	for _, part := range t.parts {
-		named = named || part.kind == "exactly" || part.kind == "nth" || part.kind == "burst"
-		chancy = chancy || part.kind == "prob" && len(part.chances) == 1 && !certain(part.chances)
-	}
-	if named && chancy {
-		l.report(r, ChanceOnList, Warning,
-			"a probability on top of calls that are named one by one: some of them will not be matched")
 	}
 }
 
@@ -108,20 +91,4 @@ func (l *linter) reached(r *rule) (targets []string) {
 		}
 	}
 	return targets
-}
-
-// group looks for a group of one rule on one target.
-func (l *linter) group(r *rule) {
-	if r.Group == "" || r.glob == nil {
-		return
-	}
-	for _, other := range l.rules {
-		if other != r && other.Group == r.Group {
-			return
-		}
-	}
-	if r.literal() || len(l.reached(r)) == 1 {
-		l.report(r, GroupOfOne, Warning,
-			"group %q holds one rule with one target: nothing begins or ends together with it", r.Group)
-	}
 }

@@ -175,12 +175,6 @@ func TestOwnKinds(t *testing.T) {
 	assert.ErrorContains(t, err, `/fault/params/wait: bad value "-1s"; allowed: patience`)
 	assert.ErrorContains(t, err, `/when/params: bad value: making it panicked: no umbrella`)
 
-	text, err := planjson.SchemaFor(o)
-	require.NoError(t, err)
-	r := resolved(t, text)
-	assert.NoError(t, validate(r, doc))
-	assert.Error(t, validate(resolved(t, []byte(planjson.Schema())), doc), "the published schema knows nothing of it")
-
 	o.Rows = append(o.Rows, o.Rows[0], &catalog.Row{},
 		catalog.Fault(catalog.Row{Kind: "odd"}, func(struct{ C chan int }) chaos.Fault { return nil }))
 	o.Errors, o.MaxBytes = []error{nil}, -1

@@ -27,9 +27,8 @@
 // A fault or trigger is its kind and its parameters, exactly as its Describe
 // method returns them: durations are texts such as "1.5s", numbers of 64 bits
 // decimal strings, and triggers within triggers objects of the same form. The
-// page docs/faults.md lists every kind with its parameters. [Schema] is the JSON
-// Schema of plans, for editors and other languages; a plan may name it under
-// "$schema".
+// page docs/faults.md lists every kind with its parameters, and [Kinds] has them as
+// data. A plan may have a member "$schema", for editors.
 //
 // Reading is strict: a typo must not turn into a plan without faults. An unknown
 // member or kind, a parameter without a meaning where it stands, and a value out

@@ -145,7 +145,6 @@ func TestPlansOnPagesAreRead(t *testing.T) {
 		for _, plan := range plans {
 			_, err := planjson.Decode(plan[1], nil)
 			assert.NoError(t, err)
-			assert.NoError(t, validate(resolved(t, []byte(planjson.Schema())), plan[1]))
 		}
 	}
 }

@@ -99,19 +99,19 @@ func indented(v any) ([]byte, error) {
 // The document as the decoder binds it. The bounds repeat what NewPlan checks.
 type (
 	planDoc struct {
-		Schema string    `json:"$schema,omitempty" doc:"the address of this schema, for editors"`
-		Seed   uint64    `json:"seed" doc:"what all draws depend on; an integer is read too, if it is below 9007199254740992"`
-		Rules  []ruleDoc `json:"rules" doc:"in the order in which those of one phase act on a call; none: no faults"`
+		Schema string    `json:"$schema,omitempty"`
+		Seed   uint64    `json:"seed"`
+		Rules  []ruleDoc `json:"rules"`
 	}
 	ruleDoc struct {
-		Name     string        `json:"name,omitempty" doc:"identifies the rule in events and draws; empty: made from target and kind"`
-		Target   string        `json:"target" doc:"glob over the names of injection points"`
-		When     chaos.When    `json:"when,omitempty" doc:"which calls the rule matches; left out: every call"`
-		Fault    chaos.Fault   `json:"fault" doc:"what happens then"`
-		Limit    int           `json:"limit,omitempty" bounds:"min=0" doc:"deliveries after which the rule rests for good; 0: no limit"`
-		CoolDown time.Duration `json:"coolDown,omitempty" doc:"time after a delivery in which the rule rests"`
-		Group    string        `json:"group,omitempty" doc:"rules of one group begin and end together"`
-		Layer    string        `json:"layer,omitempty" bounds:"enum=|tool|llm|http|stream|point|context|control|resource|multi-agent" doc:"overrides the layer of the point"`
+		Name     string        `json:"name,omitempty"`
+		Target   string        `json:"target"`
+		When     chaos.When    `json:"when,omitempty"`
+		Fault    chaos.Fault   `json:"fault"`
+		Limit    int           `json:"limit,omitempty" bounds:"min=0"`
+		CoolDown time.Duration `json:"coolDown,omitempty"`
+		Group    string        `json:"group,omitempty"`
+		Layer    string        `json:"layer,omitempty" bounds:"enum=|tool|llm|http|stream|point|context|control|resource|multi-agent"`
 	}
 )
 

@@ -183,10 +183,8 @@ func oneCall(ctx context.Context, call func(context.Context) (json.RawMessage, e
 
 // What the parameters of a row make is the same after it was written and read: its
 // description, and what it does to the same calls with the same seed. What Check of
-// Go refuses is refused in JSON, and the other way round. What the schema refuses, the
-// decoder refuses.
+// Go refuses is refused in JSON, and the other way round.
 func TestLawsOfEveryRow(t *testing.T) {
-	s := resolved(t, []byte(planjson.Schema()))
 	for _, row := range allRows() {
 		t.Run(row.Kind, func(t *testing.T) {
 			taken := 0
@@ -206,9 +204,6 @@ func TestLawsOfEveryRow(t *testing.T) {
 				assert.Equal(t, wrong == nil, err == nil, "Go: %v\nJSON: %v\n%s", wrong, err, part)
 				if err != nil {
 					continue
-				}
-				if taken == 0 { // the schema has an alternative a kind, so validating takes its time
-					assert.NoError(t, validate(s, doc), "the schema refuses what the decoder takes: %s", part)
 				}
 				if taken++; taken > 2 {
 					continue

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/lint"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
@@ -15,10 +16,18 @@ import (
 // sequential lane.
 func TestLintKnowsWhichTriggersCount(t *testing.T) {
 	rows := 0
+	check := func(row string, claim catalog.Order, w chaos.When) {
+		rows++
+		assert.Equal(t, claim == sequential, lint.Counts(w), row)
+	}
 	for _, c := range claims() {
 		if strings.HasPrefix(c.row, "when.") {
-			rows++
-			assert.Equal(t, c.claim == sequential, lint.Counts(c.rule.When), c.row)
+			check(c.row, c.claim, c.rule.When)
+		}
+	}
+	for _, r := range fromRows() {
+		if r.IsTrigger() {
+			check(r.Kind, r.Order, trials(t, r)[0].rule.When)
 		}
 	}
 	assert.Greater(t, rows, 20)

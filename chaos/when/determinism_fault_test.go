@@ -2,9 +2,7 @@ package when_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 	"time"
@@ -68,53 +66,24 @@ func faultClaims() (rows []claimed) {
 	stream := func(row string, f chaos.Fault) { add(independent, row, f, half, shape{stream: true}) }
 	ordered := func(row string, f chaos.Fault) { add(deliveries, row, f, nil, shape{}) }
 	length := fault.UsageFunc("length", func(s string) (int, int) { return len(s), 0 })
-	tell := func(_ context.Context, n int) (string, error) { return fmt.Sprint("other ", n), nil }
 
 	drawn("Spike", fault.Spike(0, 20*ms, 0.5))
 	add(sequential, "RampUp", fault.RampUp(ms, 50*ms), half, shape{})
 	add(timed, "RampUpWith", fault.RampUpWith(50*ms, time.Minute), half, shape{})
-	drawn("AuthExpired", fault.AuthExpired())
 	drawn("ToolRemoved", fault.ToolRemoved("orders"))
 
-	drawn("LoseRequest", fault.LoseRequest(10*ms))
-	drawn("DeliverTwice", fault.DeliverTwice())
-	ordered("ReplayRequest", fault.ReplayRequest())
 	ordered("SilentNoOp", fault.SilentNoOp())
 	drawn("SilentNoOpWith", fault.SilentNoOpWith("done"))
 	ordered("LateResult", fault.LateResult("orders", ms, 3*ms))
-	add(independent, "IgnoreCancel", fault.IgnoreCancel(), half, shape{takes: time.Hour + time.Minute})
 	ordered("DelayedVisibility", fault.DelayedVisibility("orders", 300*ms, "nothing"))
-	add(deliveries, "ReorderCalls", fault.ReorderCalls(time.Second), nil, shape{takes: 250 * ms, workers: 8})
 
-	stream("CutAfter", fault.CutAfter(1))
-	stream("CutAfterWith", fault.CutAfterWith(1, io.ErrClosedPipe))
-	stream("HangAtItem", fault.HangAtItem(1))
-	stream("SlowFirstItem", fault.SlowFirstItem(20*ms))
-	stream("SlowItems", fault.SlowItems(20*ms))
-	stream("DuplicateItem", fault.DuplicateItem(1))
-	stream("MalformItem", fault.MalformItem(1))
 	stream("MutateItem", fault.MutateItem(0, "shout", strings.ToUpper))
-	stream("EndAfter", fault.EndAfter(1))
-	stream("DropLastItem", fault.DropLastItem())
-	stream("ReorderItems", fault.ReorderItems(3))
 
-	ordered("CallBudget", fault.CallBudget(20, 0))
-	ordered("RateLimit", fault.RateLimit(2, 300*ms))
 	ordered("TokenBudget", fault.TokenBudget(100, length, 0))
 	ordered("CostBudget", fault.CostBudget(0.001, 10, 10, length, 0))
-	add(deliveries, "TimeBudget", fault.TimeBudget(3*time.Second, 0), nil, shape{takes: 100 * ms})
-	ordered("MemoryBudget", fault.MemoryBudget(100, 0))
-	ordered("DiskBudget", fault.DiskBudget(40, 0))
-	drawn("DiskFull", fault.DiskFull())
-	add(deliveries, "ConcurrencyLimit", fault.ConcurrencyLimit(2), nil, shape{takes: 250 * ms, workers: 8})
 
 	drawn("As", fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable)))
 	ordered("StaleApproval", fault.StaleApproval("item 3"))
 
-	add(independent, "CorruptHandoff", fault.CorruptHandoff(json.RawMessage(`{"More":1}`)), half, shape{object: true})
-	drawn("CorruptHandoffWith", fault.CorruptHandoffWith("next", func(n int) int { return n + 1 }))
-	add(independent, "Misroute", fault.Misroute("Agent", "billing"), half, shape{object: true})
-	drawn("MisrouteWith", fault.MisrouteWith("others", tell))
-	drawn("CycleHandoff", fault.CycleHandoff("back to you"))
 	return rows
 }
