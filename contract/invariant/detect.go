@@ -142,7 +142,8 @@ func (f *personForm) find(s []byte) (list []finding) {
 				continue
 			}
 			near := s[max(0, start-nearBytes):start]
-			label := spelling.Flat(string(near[bytes.LastIndexByte(near, '\n')+1:])) + "|" + strings.ToLower(string(s[start:end]))
+			near = near[bytes.LastIndexByte(near, '\n')+1:]
+			label := spelling.Flat(string(near)) + "|" + strings.ToLower(string(s[start:end]))
 			matches := func(form *regexp.Regexp) bool { return form != nil && form.MatchString(label) }
 			if matches(f.never) || f.needs != nil && !matches(f.needs) {
 				break
