@@ -54,7 +54,9 @@ func NoLeak(
 	size := min(leakWords, len(wordsOf(systemPrompt)))
 	passages := make(map[string]bool)
 	for row := range rows(systemPrompt, size) {
-		long := slices.DeleteFunc(slices.Clone(row), func(word string) bool { return utf8.RuneCountInString(word) < longWord })
+		long := slices.DeleteFunc(slices.Clone(row), func(word string) bool {
+			return utf8.RuneCountInString(word) < longWord
+		})
 		slices.Sort(long)
 		if len(slices.Compact(long)) >= leakLong || size < leakWords {
 			passages[strings.Join(row, " ")] = true
@@ -90,7 +92,9 @@ func NoLeak(
 
 // wordsOf returns the words of a text, folded.
 func wordsOf(s string) []string {
-	return strings.FieldsFunc(spelling.Flat(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(spelling.Flat(s), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
 // rows yields each size words in a row of a text.

@@ -77,7 +77,8 @@ func isRefusal(known []string, o *contract.Observation) bool {
 	said = " " + strings.Join(strings.Fields(said), " ")
 	asked := spelling.Flat(o.Prompt)
 	for _, word := range beside.FindAllString(said, -1) {
-		if bare := strings.Trim(word, ".,!?()-"); !strings.ContainsAny(bare, "0123456789") || !strings.Contains(asked, bare) {
+		bare := strings.Trim(word, ".,!?()-")
+		if !strings.ContainsAny(bare, "0123456789") || !strings.Contains(asked, bare) {
 			return false
 		}
 	}

@@ -62,8 +62,8 @@ func (s schemaParts) collect(pointer string, v any) error {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			ref, isText := v[name].(string)
 			folded := text.Fold(name)
-			if isText && strings.HasSuffix(folded, "ref") && folded[0] == '$' && ref != "#" && !strings.HasPrefix(ref, "#/") ||
-				isText && folded == "$id" && pointer != "" {
+			isRef := strings.HasPrefix(folded, "$") && strings.HasSuffix(folded, "ref")
+			if isText && (isRef && ref != "#" && !strings.HasPrefix(ref, "#/") || folded == "$id" && pointer != "") {
 				return fmt.Errorf("%q has %s %q, and references are JSON pointers within the schema, such as %q",
 					"#"+pointer, name, ref, "#/$defs/order")
 			}

@@ -97,10 +97,11 @@ func (p pattern) clean(s string) string {
 // Names whose values are secrets, in lower case, without - and _. Other words end in those of
 // secretWords, such as bypass, so they stand alone or behind a sign.
 var (
-	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid",
-		"privatekey", "signingkey", "encryptionkey", "secretkey", "sessionkey", "accountkey", "sharedkey",
-		"sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization",
-		"auth", "cookie", "cookies", "sessionid", "sessid", "signature"}
+	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey",
+		"accesskeyid", "privatekey", "signingkey", "encryptionkey", "secretkey", "sessionkey",
+		"accountkey", "sharedkey", "sshkey", "masterkey", "passcode", "jwt", "bearer",
+		"credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid",
+		"sessid", "signature"}
 	secretWords = regexp.MustCompile(`(?:^|[^A-Za-z])(?i:pass|sig|otp)$`)
 	joined      = strings.NewReplacer("-", "", "_", "")
 )
