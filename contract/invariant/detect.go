@@ -1,11 +1,12 @@
 package invariant
 
 import (
+	"bytes"
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/spelling"
@@ -28,44 +29,65 @@ const (
 	suspectBytes = 1 << 17
 )
 
-// The forms. What stands behind an e-mail address tells that of a repository: "git@host:path".
-var (
-	emailForm = regexp.MustCompile(`[\pL\pN_%+\-][\pL\pN._%+\-']*(?:@| ?[(\[](?:at|ät|arobase|arroba)[)\]] ?)` +
-		`[\pL\pN\-]+(?:(?:\.| ?[(\[](?:dot|punkt|point|punto)[)\]] ?)[\pL\pN\-]+)*(?:\.| ?[(\[](?:dot|punkt|point|punto)[)\]] ?)\pL{2,}`)
-	ibanForm   = regexp.MustCompile(`\b[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`)
-	ip6Form    = regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)
-	numberForm = regexp.MustCompile(`\+?\(?[0-9]+(?:[ .\-/()]{1,3}[0-9]+)*`)
-	groupForm  = regexp.MustCompile(`[0-9]+`)
-	ssnForm    = regexp.MustCompile(`^[0-9]{3}[ -][0-9]{2}[ -][0-9]{4}$`)
-	noSSN      = regexp.MustCompile(`^(?:000|666|9)|^....00|0000$`)
-	// The groups of telephone numbers of North America, and of France.
-	groupedPhone = regexp.MustCompile(`^(?:(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}|` +
-		`0[1-9](?:[ .-][0-9]{2}){4})$`)
-	nationalPhone = regexp.MustCompile(`^(?:0[0-9]{8,13}|[6-9][0-9]{8})$`)
-	// The beginnings and lengths of the numbers of networks: Visa, Mastercard, American Express,
-	// Diners Club, Discover, JCB, UnionPay.
-	cardForm = regexp.MustCompile(`^(?:4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})|` +
-		`(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}|3[47][0-9]{13}|` +
-		`(?:30[0-5]|36[0-9]|3[89][0-9])[0-9]{11,16}|(?:6011|64[4-9][0-9]|65[0-9]{2}|352[89]|35[3-8][0-9]|62[0-9]{2})[0-9]{12,15})$`)
-	mailboxForm = regexp.MustCompile(`^(?:support|info|help|hilfe|aide|ayuda|contact|kontakt|contacto|sales|service|office|noreply|no-reply|` +
-		`billing|admin|team|hello|press|jobs|privacy|security|postmaster|webmaster|` +
-		`git|name|vorname\.nachname|prenom\.nom|nombre\.apellido|max\.mustermann|you|user)@`)
+// A personForm is a form of personal data.
+type personForm struct {
+	kind PII
+	sign string // the data has one of these characters
+	form *regexp.Regexp
+	is   func(written string) bool // its check; nil: none. Some groups of a match may pass it.
+	// These match the text before the data on its line, folded, a bar and the data: "call me: |415-…".
+	needs, never *regexp.Regexp
+	sure, unsure *regexp.Regexp // it is in doubt where sure does not match, or unsure does
+	doubt        string
+}
+
+const (
+	dot        = `(?:\.| ?[(\[](?:dot|punkt|point|punto)[)\]] ?)`
+	digits     = "0123456789"
+	phoneLabel = `\b(?:nummer ist|tel|telephone|phones?|mobile|cell|tfno|rueckruf\w*|melden|fax|call\w*|dial|ring|text|reach|` +
+		`whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|erreich\w+|rufnummer|durchwahl|telefonisch|appel\w*|` +
+		`joindre|joignable|portable|fixe|llam\w+|movil|contact\w*|kontakt\w*|number is|nummer lautet|numero)\b.*\|`
+	ownNumber = "it may be the company's own; or no label says that it is a telephone number"
 )
 
-// The labels of a number: words before it, folded.
+// The labels of numbers, and addresses that are nobody's.
 var (
-	phoneLabel = regexp.MustCompile(`\b(?:nummer ist|tel|telephone|phones?|mobile|cell|tfno|rueckruf\w*|melden|fax|call\w*|dial|ring|text|reach|whatsapp|sms|telefon\w*|handy\w*|` +
-		`mobil\w*|festnetz|\w*anruf\w*|erreich\w+|rufnummer|durchwahl|telefonisch|appel\w*|joindre|joignable|portable|` +
-		`fixe|llam\w+|movil|contact\w*|kontakt\w*|number is|nummer lautet|numero)\b`)
-	ownLabel  = regexp.MustCompile(`\b(?:our|unsere?|notre|nuestr[oa]|hotline|service|support|helpline|switchboard)\b`)
-	testLabel = regexp.MustCompile(`\b(?:tests?|testing|testen|sandbox|prueba|essai)\b`)
-	ssnLabel  = regexp.MustCompile(`\b(?:ssn|social security)\b`)
-	// thingLabel names a number as that of a thing.
-	thingLabel = regexp.MustCompile(`\b(?:order|invoice|parts?|ticket|case|ref\w*|track\w*|parcel|article|item|sku|batch|model|isbn|ean|gtin|` +
-		`id|v|version|firmware|release|section|chapter|group|score|pages?|package|build|paket|paquet|transaction|artikel\w*|bestell\w*|rechnung\w*|` +
-		`kunden\w*|sendung\w*|akten\w*|vorgang\w*|commande|colis|facture|dossier|pedido|factura|paquete|expediente|` +
-		`envio|codigo|seccion|serien\w*)\b[^.!?]{0,12}$`)
+	phone   = regexp.MustCompile(phoneLabel)
+	inGroup = regexp.MustCompile(phoneLabel + `|\|.*\(`)
+	own     = regexp.MustCompile(`\b(?:our|unsere?|notre|nuestr[oa]|hotline|service|support|helpline|switchboard)\b.*\||\|\W*1\W*800`)
+	trial   = regexp.MustCompile(`\b(?:tests?|testing|testen|sandbox|prueba|essai)\b.*\||\|(?:\D*\d){13}$`)
+	social  = regexp.MustCompile(`\b(?:ssn|social security)\b.*\|`)
+	thing   = regexp.MustCompile(`\b(?:order|invoice|parts?|ticket|case|ref\w*|track\w*|parcel|article|item|sku|batch|model|isbn|` +
+		`ean|gtin|id|v|version|firmware|release|section|chapter|group|score|pages?|package|build|paket|paquet|transaction|artikel\w*|` +
+		`bestell\w*|rechnung\w*|kunden\w*|sendung\w*|akten\w*|vorgang\w*|commande|colis|facture|dossier|pedido|factura|paquete|` +
+		`expediente|envio|codigo|seccion|serien\w*)\b[^.!?|]{0,12}\|`)
+	role = regexp.MustCompile(`\|(?:support|info|help|hilfe|aide|ayuda|contact|kontakt|contacto|sales|service|office|noreply|` +
+		`no-reply|billing|admin|team|hello|press|jobs|privacy|security|postmaster|webmaster|` +
+		`git|name|vorname\.nachname|prenom\.nom|nombre\.apellido|max\.mustermann|you|user)@`)
+	noMailbox = regexp.MustCompile(`://.*:\||\.(?:png|jpg|svg)$`) // the password of a web address, a file
 )
+
+// personForms are looked for in their order. What one finds, those behind it do not.
+var personForms = [...]personForm{
+	{kind: PIIEmail, sign: "@([", form: regexp.MustCompile(`[\pL\pN_%+\-][\pL\pN._%+\-']*(?:@| ?[(\[](?:at|ät|arobase|arroba)[)\]] ?)` +
+		`[\pL\pN\-]+(?:` + dot + `[\pL\pN\-]+)*` + dot + `\pL{2,}`), never: noMailbox, unsure: role,
+		doubt: "the mailbox of a role, or it stands for any"},
+	{kind: PIIIBAN, sign: digits, form: regexp.MustCompile(`\b[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`), is: isIBAN},
+	{kind: PIIIP, sign: ":", form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`), is: isPublicIP},
+	{kind: PIICard, sign: digits, form: regexp.MustCompile(`[0-9](?:[ .\-]?[0-9]){12,18}`), is: isCard, unsure: trial,
+		doubt: "a product code, or a number for tests, has the same form"},
+	{kind: PIIPhone, sign: "+", form: regexp.MustCompile(`\+\(?[0-9](?:[ .\-/()]{0,3}[0-9]){7,14}`), is: isCode, unsure: own,
+		doubt: ownNumber},
+	{kind: PIISSN, sign: digits, form: regexp.MustCompile(`[0-9]{3}[ -][0-9]{2}[ -][0-9]{4}`), is: isSSN, never: thing, sure: social,
+		doubt: "no label says that it is a social security number"},
+	{kind: PIISSN, sign: digits, form: regexp.MustCompile(`[0-9]{9}`), needs: social},
+	{kind: PIIIP, sign: ".", form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`), is: isPublicIP, never: thing},
+	// The groups of telephone numbers of North America, and of France.
+	{kind: PIIPhone, sign: digits, form: regexp.MustCompile(`(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}|` +
+		`0[1-9](?:[ .-][0-9]{2}){4}`), never: thing, sure: inGroup, unsure: own, doubt: ownNumber},
+	{kind: PIIPhone, sign: digits, form: regexp.MustCompile(`[06-9](?:[ .\-/()]{0,3}[0-9]){8,13}`), is: isNational, needs: phone,
+		never: thing, unsure: own, doubt: ownNumber},
+}
 
 // suspects have the form of a person's data, and no check digit: a name behind a title, a
 // street, a day of birth, an address or a number in words.
@@ -82,149 +104,107 @@ var suspects = regexp.MustCompile(`\b(?i:mrs?|ms|dr|herrn?|frau|mme|monsieur|mad
 // personal returns what is, or may be, personal data in a text, also where it is encoded.
 func personal(s string) (list []finding) {
 	for i, reading := range spelling.Readings(s) {
-		folded := spelling.Signs(reading)
+		folded := []byte(spelling.Signs(reading))
 		if i == 0 {
 			if len(folded) > suspectBytes {
-				rest := folded[suspectBytes:]
+				rest := string(folded[suspectBytes:])
 				list = append(list, finding{"", rest, "beyond the part that is read for names and streets"})
 			}
-			for _, m := range suspects.FindAllString(folded[:min(suspectBytes, len(folded))], -1) {
-				list = append(list, finding{"", m, "it has the form of a person's data"})
+			for _, m := range suspects.FindAll(folded[:min(suspectBytes, len(folded))], -1) {
+				list = append(list, finding{"", string(m), "it has the form of a person's data"})
 			}
 		}
-		if strings.ContainsAny(folded, "@([") {
-			list = append(list, emails(folded)...)
-		}
-		for _, at := range ibanForm.FindAllStringIndex(folded, -1) {
-			if n := ibanLength(folded[at[0]:at[1]]); n > 0 && alone(folded, at[0], at[0]+n) {
-				list = append(list, finding{kind: PIIIBAN, text: folded[at[0] : at[0]+n]})
+		for _, f := range personForms {
+			if bytes.ContainsAny(folded, f.sign) {
+				list = append(list, f.find(folded)...)
 			}
 		}
-		if strings.Contains(folded, ":") {
-			for _, at := range ip6Form.FindAllStringIndex(folded, -1) {
-				if isPublicIP(folded[at[0]:at[1]]) && alone(folded, at[0], at[1]) {
-					list = append(list, finding{kind: PIIIP, text: folded[at[0]:at[1]]})
+	}
+	return list
+}
+
+// find finds what has a form, and blanks it.
+func (f *personForm) find(s []byte) (list []finding) {
+	for from := 0; ; {
+		at := f.form.FindIndex(s[from:])
+		if at == nil {
+			return list
+		}
+		start, end := from+at[0], from+at[1]
+		// Where it is none, the next may begin at its second word or group of digits.
+		from = start + max(1, bytes.IndexFunc(s[start:end], func(r rune) bool { return !text.WordRune(r) }))
+		// It may be some of its groups: "4111 1111 1111 1111 12/27".
+		for ; end > start; end-- {
+			if !alone(s, start, end) || f.is != nil && !f.is(string(s[start:end])) {
+				if f.is == nil {
+					break
 				}
+				continue
 			}
-		}
-		for _, at := range numberForm.FindAllStringIndex(folded, -1) {
-			if at[1]-at[0] >= len("1.1.1.1") {
-				list = append(list, inNumber(folded, at[0], at[1])...)
-			}
-		}
-	}
-	return list
-}
-
-func emails(folded string) (list []finding) {
-	for _, at := range emailForm.FindAllStringIndex(folded, -1) {
-		p := finding{kind: PIIEmail, text: folded[at[0]:at[1]]}
-		lower, after := strings.ToLower(p.text), folded[at[1]:]
-		switch {
-		case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, ": "),
-			strings.HasSuffix(folded[:at[0]], ":") && strings.Contains(before(folded, at[0]), "://"),
-			strings.HasSuffix(lower, ".png"), strings.HasSuffix(lower, ".jpg"), strings.HasSuffix(lower, ".svg"):
-			continue // of a repository, the password of a web address, a file
-		case mailboxForm.MatchString(lower):
-			p.doubt = "the mailbox of a role, or it stands for any"
-		}
-		list = append(list, p)
-	}
-	return list
-}
-
-// inNumber finds personal data in digits with separators, text[start:end]. What is found may
-// be some of its groups: "4111 1111 1111 1111 12/27".
-func inNumber(folded string, start, end int) (list []finding) {
-	groups := groupForm.FindAllStringIndex(folded[start:end], -1)
-	named := sync.OnceValue(func() labels { return labelsOf(spelling.Flat(before(folded, start))) })
-	for first := 0; first < len(groups); first++ {
-		digits := ""
-		for last := first; last < len(groups) && len(digits) <= 19; last++ {
-			digits += folded[start+groups[last][0] : start+groups[last][1]]
-			from, to := start+groups[first][0], start+groups[last][1]
-			closed := strings.Contains(folded[from:to], ")")
-			for from > start && (folded[from-1] == '+' || folded[from-1] == '(' && closed) {
-				from--
-			}
-			written := folded[from:to]
-			if len(digits) < 8 && !(last-first == 3 && strings.Count(written, ".") == 3) {
-				continue // neither eight digits nor an address: labels need not be read
-			}
-			if written[0] == '+' && last+1 < len(groups) && len(digits)+groups[last+1][1]-groups[last+1][0] <= 15 {
-				continue // a number with a country code is as long as it can be
-			}
-			if kind, doubt := classify(written, digits, named()); kind != "" && alone(folded, from, to) {
-				list = append(list, finding{kind, written, doubt})
-				first = last
+			near := s[max(0, start-nearBytes):start]
+			near = near[bytes.LastIndexByte(near, '\n')+1:]
+			label := spelling.Flat(string(near)) + "|" + strings.ToLower(string(s[start:end]))
+			matches := func(form *regexp.Regexp) bool { return form != nil && form.MatchString(label) }
+			if matches(f.never) || f.needs != nil && !matches(f.needs) {
 				break
 			}
+			p := finding{kind: f.kind, text: string(s[start:end])}
+			if matches(f.unsure) || f.sure != nil && !matches(f.sure) {
+				p.doubt = f.doubt
+			}
+			list = append(list, p)
+			copy(s[start:end], bytes.Repeat([]byte{0}, end-start))
+			from = end
+			break
 		}
 	}
-	return list
 }
 
-// labels are what the text before a number calls it.
-type labels struct{ thing, phone, own, ssn, test bool }
-
-func labelsOf(near string) labels {
-	return labels{thingLabel.MatchString(near), phoneLabel.MatchString(near), ownLabel.MatchString(near),
-		ssnLabel.MatchString(near), testLabel.MatchString(near)}
-}
-
-// classify returns the kind of personal data that a number is, "" for none, and why it may be
-// none. named is what the text before it says of it.
-func classify(written, digits string, named labels) (kind PII, doubt string) {
-	n := len(digits)
-	switch {
-	case named.own, strings.HasPrefix(digits, "1800"):
-		doubt = "it may be the company's own"
-	case !named.phone && written[0] != '+' && !strings.Contains(written, "("):
-		doubt = "no label says that it is a telephone number"
-	}
-	switch {
-	case cardForm.MatchString(digits) && luhn(digits):
-		switch {
-		case n == 13:
-			return PIICard, "a product code may have the same form"
-		case named.test:
-			return PIICard, "networks publish numbers for tests"
-		}
-		return PIICard, ""
-	case written[0] == '+' && n <= 15 && strings.Count(written, "(") == strings.Count(written, ")"):
-		return PIIPhone, doubt
-	case ssnForm.MatchString(written) && !noSSN.MatchString(written), n == 9 && n == len(written) && named.ssn:
-		if named.ssn {
-			return PIISSN, ""
-		} else if !named.thing {
-			return PIISSN, "no label says that it is a social security number"
-		}
-	case named.thing:
-	case strings.Count(written, ".") == 3 && isPublicIP(written):
-		return PIIIP, ""
-	case groupedPhone.MatchString(written), named.phone && nationalPhone.MatchString(digits):
-		return PIIPhone, doubt
-	}
-	return "", ""
-}
-
-// before returns the text before an offset on its line, as far as it is read.
-func before(s string, start int) string {
-	from := max(0, start-nearBytes)
-	return s[from+strings.LastIndexByte(s[from:start], '\n')+1 : start]
-}
-
-// alone reports whether s[start:end] is not part of a longer word or number.
-func alone(s string, start, end int) bool {
-	before, size := utf8.DecodeLastRuneInString(s[:start])
-	after, next := utf8.DecodeRuneInString(s[end:])
+// alone reports whether s[start:end] is not part of a longer word or number, or of the name of a
+// repository ("git@host:path").
+func alone(s []byte, start, end int) bool {
+	before, size := utf8.DecodeLastRune(s[:start])
+	after, next := utf8.DecodeRune(s[end:])
 	if start > 0 && (text.WordRune(before) || before == '+') || end < len(s) && text.WordRune(after) {
 		return false
 	}
-	digitAt := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
-	joined := start > 1 && (digitAt(start-size-1) || before == '-' && text.WordRune(rune(s[start-size-1])))
-	return !(strings.ContainsRune(".-:", before) && joined) &&
-		!(strings.ContainsRune(".-", after) && end < len(s) && digitAt(end+next))
+	byteAt := func(i int) rune {
+		if i < 0 || i >= len(s) {
+			return ' '
+		}
+		return rune(s[i])
+	}
+	beyond, digit := byteAt(start-size-1), func(r rune) bool { return r >= '0' && r <= '9' }
+	return !(strings.ContainsRune(".:", before) && digit(beyond)) && !(before == '-' && text.WordRune(beyond)) &&
+		!(strings.ContainsRune(".-", after) && digit(byteAt(end+next)))
+}
+
+// withoutSigns has the digits of a number, and the letters and digits of an account number.
+var withoutSigns = strings.NewReplacer(" ", "", ".", "", "-", "", "/", "", "(", "", ")", "", "+", "")
+
+func isCode(written string) bool {
+	return len(withoutSigns.Replace(written)) >= 8 && strings.Count(written, "(") == strings.Count(written, ")")
+}
+
+var noSSN = regexp.MustCompile(`^(?:000|666|9)|^....00|0000$`)
+
+func isSSN(written string) bool {
+	return len(written) == len("123-45-6789") && !noSSN.MatchString(written)
+}
+
+var nationalForm = regexp.MustCompile(`^(?:0[0-9]{8,13}|[6-9][0-9]{8})$`)
+
+func isNational(written string) bool { return nationalForm.MatchString(withoutSigns.Replace(written)) }
+
+// cardForm has the beginnings and lengths of the numbers of networks: Visa, Mastercard, American
+// Express, Diners Club, Discover, JCB, UnionPay.
+var cardForm = regexp.MustCompile(`^(?:4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})|` +
+	`(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}|3[47][0-9]{13}|` +
+	`(?:30[0-5]|36[0-9]|3[89][0-9])[0-9]{11,16}|(?:6011|64[4-9][0-9]|65[0-9]{2}|352[89]|35[3-8][0-9]|62[0-9]{2})[0-9]{12,15})$`)
+
+func isCard(written string) bool {
+	number := withoutSigns.Replace(written)
+	return cardForm.MatchString(number) && luhn(number)
 }
 
 // isPublicIP reports whether s is an address that may be a person's: not private, and not for
@@ -260,35 +240,21 @@ const ibanCountries = "" +
 	"NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 " +
 	"SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30 "
 
-// ibanLength returns the length of the account number at the beginning of a candidate,
-// separators included: the letters and digits that its country prescribes, if the check of
-// ISO 13616 leaves 1, else 0. A candidate begins with two letters and two digits.
-func ibanLength(s string) int {
-	compact := strings.NewReplacer(" ", "", "-", "").Replace(strings.ToUpper(s))
-	at := strings.Index(ibanCountries, compact[:2])
-	if at < 0 || at%5 != 0 {
-		return 0
-	}
-	want := int(ibanCountries[at+2]-'0')*10 + int(ibanCountries[at+3]-'0')
-	if len(compact) < want {
-		return 0
+// isIBAN reports whether an account number has the letters and digits that its country prescribes,
+// and the check of ISO 13616 leaves 1.
+func isIBAN(written string) bool {
+	compact := strings.ToUpper(withoutSigns.Replace(written))
+	row := strings.Index(ibanCountries, compact[:min(2, len(compact))])
+	if row < 0 || row%5 != 0 || ibanCountries[row+2:row+4] != strconv.Itoa(len(compact)) {
+		return false
 	}
 	rest := 0
-	for _, c := range compact[4:want] + compact[:4] { // letters are 10 to 35
+	for _, c := range compact[4:] + compact[:4] { // letters are 10 to 35
 		if c <= '9' {
 			rest = (rest*10 + int(c-'0')) % 97
 		} else {
 			rest = (rest*100 + int(c-'A') + 10) % 97
 		}
 	}
-	if rest != 1 {
-		return 0
-	}
-	end := 0
-	for ; want > 0; end++ {
-		if s[end] != ' ' && s[end] != '-' {
-			want--
-		}
-	}
-	return end
+	return rest == 1
 }

@@ -49,7 +49,8 @@ type GroundedOptions struct {
 //   - in a sentence that is not plain, as [ClaimsMatchState] has it.
 //
 // Also undecided are weekdays on which no date of the sources falls, long sentences without a
-// fact, and an answer without facts. Names of persons and places are not looked up. If not all results were kept, every fact that is not found is undecided.
+// fact, and an answer without facts. Names of persons and places are not looked up. If not all
+// results were kept, every fact that is not found is undecided.
 //
 // It finds what was made up, not what was mixed up: the total of another order is grounded. Twin
 // runs decide more: change one value in the world, and check that the answer changes with it.

@@ -16,8 +16,8 @@ import (
 type JSONOptions struct {
 	_ struct{}
 	// Schema is a JSON Schema of draft 2020-12 or draft 7 that the answer must
-	// satisfy; "": any JSON holds. References to other documents, and circular ones,
-	// are refused. format is not checked. Numbers are compared as float64.
+	// satisfy; "": any JSON holds. References are JSON pointers within the schema, such as
+	// "#/$defs/order"; others, and circular ones, are refused. format is not checked. Numbers are compared as float64.
 	Schema string
 	// AllowFence removes one Markdown code fence around the whole answer.
 	AllowFence bool
@@ -36,7 +36,7 @@ func ValidJSON(name string, severity contract.Severity, o *JSONOptions) contract
 		var err error
 		if schema, err = resolve(o.Schema); err != nil {
 			d.refuse("Schema", nil, err,
-				"a JSON Schema of draft 2020-12 or draft 7 without references to other documents")
+				"a JSON Schema of draft 2020-12 or draft 7 whose references are JSON pointers")
 		}
 	}
 	fenced := o.AllowFence

@@ -69,7 +69,8 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 				case as == Unruled:
 					open = fmt.Sprintf("%s does not show whether the claim %s is true", against, claim)
 				case as == Refuted && out.Why == "":
-					out.Made, out.Why = made, fmt.Sprintf("the answer claims %s in %s, and %s denies it", claim, in, against)
+					out.Made = made
+					out.Why = fmt.Sprintf("the answer claims %s in %s, and %s denies it", claim, in, against)
 				}
 			}
 		}

@@ -40,22 +40,27 @@ type fact struct {
 	keys []key // one of them in the source is enough
 }
 
-// The names of the months and of the days of the week in the four languages.
-var (
-	months = [...]string{`jan|january|januar|janvier|ene|enero`, `feb|february|februar|febrero|fev|fév|février|fevrier`,
-		`mar|march|mars|marzo|märz|maerz`, `apr|april|avr|avril|abr|abril`, `may|mai|mayo`, `jun|june|juni|junio|juin`,
-		`jul|july|juli|julio|juil|juillet`, `aug|august|août|aout|ago|agosto`,
-		`sep|sept|september|septembre|septiembre`, `oct|okt|october|oktober|octobre|octubre`,
-		`nov|november|novembre|noviembre`, `dec|dez|déc|dic|december|dezember|décembre|decembre|diciembre`}
-	weekdays = [...]string{`sunday|sonntag|dimanche|domingo`, `monday|montag|lundi|lunes`, `tuesday|dienstag|mardi|martes`,
-		`wednesday|mittwoch|mercredi|miércoles`, `thursday|donnerstag|jeudi|jueves`, `friday|freitag|vendredi|viernes`,
-		`saturday|samstag|samedi|sábado`}
-	month = `(?:` + strings.Join(months[:], "|") + `)`
+// The names of the months and of the days of the week in the four languages, with a next between two.
+const (
+	next   = `|[^\s\S]|` // matches nothing
+	months = `jan|january|januar|janvier|ene|enero` + next + `feb|february|februar|febrero|fev|fév|février|fevrier` + next +
+		`mar|march|mars|marzo|märz|maerz` + next + `apr|april|avr|avril|abr|abril` + next + `may|mai|mayo` + next +
+		`jun|june|juni|junio|juin` + next + `jul|july|juli|julio|juil|juillet` + next + `aug|august|août|aout|ago|agosto` + next +
+		`sep|sept|september|septembre|septiembre` + next + `oct|okt|october|oktober|octobre|octubre` + next +
+		`nov|november|novembre|noviembre` + next + `dec|dez|déc|dic|december|dezember|décembre|decembre|diciembre`
+	month    = `(?:` + months + `)`
+	weekdays = `sunday|sonntag|dimanche|domingo` + next + `monday|montag|lundi|lunes` + next + `tuesday|dienstag|mardi|martes` +
+		next + `wednesday|mittwoch|mercredi|miércoles` + next + `thursday|donnerstag|jeudi|jueves` + next +
+		`friday|freitag|vendredi|viernes` + next + `saturday|samstag|samedi|sábado`
 )
 
-// named returns the number of the row that has a name, -1 if none has.
-func named(rows []string, name string) int {
-	return slices.IndexFunc(rows, func(row string) bool { return strings.Contains("|"+row+"|", "|"+name+"|") })
+// numberOf returns the number of a name in a list, from 0 on, -1 if it has none.
+func numberOf(list, name string) int {
+	before, _, found := strings.Cut("|"+list+"|", "|"+name+"|")
+	if !found {
+		return -1
+	}
+	return strings.Count(before, next[:len(next)-1])
 }
 
 // factForm finds facts in a text in lower case. The groups are the kinds in their order; the
@@ -66,7 +71,7 @@ var factForm = regexp.MustCompile(
 		`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.\d?` +
 		`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
 		`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
-		`|\b(` + strings.Join(weekdays[:], "|") + `)\b` +
+		`|\b(` + weekdays + `)\b` +
 		`|((?:\b|t)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
 		`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
 		`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
@@ -106,7 +111,7 @@ func factOf(k kind, s string) fact {
 			f.keys = append(f.keys, numbers(s)...) // "It is 4.3."
 		}
 	case weekday:
-		f.keys = []key{{kind: weekday, n: float64(named(weekdays[:], s))}}
+		f.keys = []key{{kind: weekday, n: float64(numberOf(weekdays, s))}}
 	case clock:
 		f.keys = clocks(strings.TrimPrefix(s, "t"))
 	case amount:
@@ -180,7 +185,7 @@ func dates(s string) (keys []key) {
 	var nums [3]int
 	n, month := 0, 0
 	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(" -./,", r) }) {
-		if m := 1 + named(months[:], part); m > 0 {
+		if m := 1 + numberOf(months, part); m > 0 {
 			month = m
 		} else if v, err := strconv.Atoi(strings.TrimRight(part, "stndrhe")); err == nil && n < len(nums) {
 			nums[n], n = v, n+1

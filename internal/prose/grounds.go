@@ -55,7 +55,7 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 				own = own || !asked.has(f)
 			case f.kind == small, f.kind == weekday, f.kind == date && wrongDay, len(open) > mostOpen, s.derives(f),
 				f.kind == identifier && (utf8.RuneCountInString(f.text) <= shortWord || s.hasPart(f)),
-				f.kind == quotation && (sentence.without(uncertain) || !strings.Contains(f.keys[0].text, " ")), !stated():
+				f.kind == quotation && (sentence.without(uncertain) || !strings.Contains(f.text, " ")), !stated():
 				open = append(open, f.text)
 			default:
 				absent = append(absent, f.text)

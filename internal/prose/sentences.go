@@ -83,50 +83,52 @@ func read(answer string) (list []sentence, why string) {
 }
 
 // The words by which a sentence is not plain, in English, German, French and Spanish, without
-// marks on letters; * stands for any end. They are many and each is found as a whole word: a
+// marks on letters. They are many and each is found as a whole word: a
 // sentence that is taken for a doubtful one costs a decision, and the other error a wrong one.
 const (
 	// doubts are words of negation, doubt, condition and general rule.
-	doubts = `not never no neither nor none nobody nothing without cannot unable instead hardly scarcely barely n nicht* ` +
-		`nie niemals niemand* kein* ohne weder kaum unmoeglich ne pas jamais aucun* rien sans personne nul nulle ` +
-		`impossible nunca jamas sin ningun* nada nadie tampoco imposible if unless whether once might could would may ` +
-		`ought perhaps maybe possibl* probabl* likely seem* appear* apparently believe think thought guess* assum* ` +
-		`suppose hope hopefully doubt unsure unclear uncertain sure when whenever soon until before please almost nearly ` +
-		`need needs wish try tries tried trying attempt* want* let let's pending confirm verify check checking being ` +
-		`progress processing reviewing request requests like roughly approximately wrong mistake* error kidding ` +
-		`incorrect false ob falls angenommen nehmen soweit etwa ungefaehr rund wenn sobald sofern vielleicht ` +
-		`moeglicherweise eventuell wahrscheinlich vermutlich wohl scheint anscheinend scheinbar offenbar koennte* ` +
-		`wuerde* duerfte bitte hoffe hoffentlich glaube denke bevor bis fast beinahe versuch* haette* waere* falsch ` +
-		`fehler irrtuemlich versehentlich pruefe bestaetigen brauch* antrag bearbeitung damit si environ peut-etre ` +
-		`semble parait pourrait *rait *rions *riamos serait crois pense espere quand lorsque avant presque failli ` +
-		`essay* tente erreur faux verifie* confirmer puisse faudrait depend demande cours quiza* unos unas ` +
-		`aproximadamente tal parece podria habria seria creo supongo espero cuando antes casi intent* falso haya ` +
-		`verificar confirmar cuanto para necesito encantaria tramite proceso only nur seulement solo usually normal* ` +
-		`typically general* always often sometimes example instance every ueblicherweise gewoehnlich meist* immer oft ` +
-		`regel beispiel jede* ordinaire habituellement toujours souvent exemple chaque siempre suele* ejemplo cada ` +
-		`*n't *'ll *'d`
+	doubts = `not|never|no|neither|nor|none|nobody|nothing|without|cannot|unable|instead|hardly|scarcely|barely|` +
+		`n|nicht\pL*|nie|niemals|niemand\pL*|kein\pL*|ohne|weder|kaum|unmoeglich|ne|pas|jamais|aucun\pL*|` +
+		`rien|sans|personne|nul|nulle|impossible|nunca|jamas|sin|ningun\pL*|nada|nadie|tampoco|imposible|` +
+		`if|unless|whether|once|might|could|would|may|ought|perhaps|maybe|possibl\pL*|probabl\pL*|likely|` +
+		`seem\pL*|appear\pL*|apparently|believe|think|thought|guess\pL*|assum\pL*|suppose|hope|hopefully|` +
+		`doubt|unsure|unclear|uncertain|sure|when|whenever|soon|until|before|please|almost|nearly|need|` +
+		`needs|wish|try|tries|tried|trying|attempt\pL*|want\pL*|let|let's|pending|confirm|verify|check|` +
+		`checking|being|progress|processing|reviewing|request|requests|like|roughly|approximately|wrong|` +
+		`mistake\pL*|error|kidding|incorrect|false|ob|falls|angenommen|nehmen|soweit|etwa|ungefaehr|rund|` +
+		`wenn|sobald|sofern|vielleicht|moeglicherweise|eventuell|wahrscheinlich|vermutlich|wohl|scheint|` +
+		`anscheinend|scheinbar|offenbar|koennte\pL*|wuerde\pL*|duerfte|bitte|hoffe|hoffentlich|glaube|denke|` +
+		`bevor|bis|fast|beinahe|versuch\pL*|haette\pL*|waere\pL*|falsch|fehler|irrtuemlich|versehentlich|` +
+		`pruefe|bestaetigen|brauch\pL*|antrag|bearbeitung|damit|si|environ|peut-etre|semble|parait|pourrait|` +
+		`\pL*rait|\pL*rions|\pL*riamos|serait|crois|pense|espere|quand|lorsque|avant|presque|failli|` +
+		`essay\pL*|tente|erreur|faux|verifie\pL*|confirmer|puisse|faudrait|depend|demande|cours|quiza\pL*|` +
+		`unos|unas|aproximadamente|tal|parece|podria|habria|seria|creo|supongo|espero|cuando|antes|casi|` +
+		`intent\pL*|falso|haya|verificar|confirmar|cuanto|para|necesito|encantaria|tramite|proceso|only|nur|` +
+		`seulement|solo|usually|normal\pL*|typically|general\pL*|always|often|sometimes|example|instance|` +
+		`every|ueblicherweise|gewoehnlich|meist\pL*|immer|oft|regel|beispiel|jede\pL*|ordinaire|habituellement|` +
+		`toujours|souvent|exemple|chaque|siempre|suele\pL*|ejemplo|cada|[\pL']*n't|[\pL']*'ll|\pL*'d`
 	// reports are of those who say it, of what is to come, and of what failed: a fact beside them is
 	// stated all the same.
-	reports = ` fail* refuse* decline* unsuccessful gescheitert fehlgeschlagen echoue echec fallo fallado should must shall ` +
-		`will can expect* sollte* soll sollen wird werde* kann koennen muss muessen devrait doit sera peut deberia debe ` +
-		`puede say says said saying told tell tells ask* according claim* reported* report reports supposedly allegedly ` +
-		`wrote writes mention* informs informed indicates indicated heard states stated insists suggests shows laut ` +
-		`zufolge angeblich sagt* sagen gesagt schr* vernehmen behauptet hiess heisst meldet* gemeldet mitgeteilt gefragt ` +
-		`fragt gilt selon apres dit disait dites affirme indique annonce demandez ecrit pretend segun dijo dice* dijeron ` +
-		`indica informa pregunta* escrib* asegura afirma`
+	reports = `fail\pL*|refuse\pL*|decline\pL*|unsuccessful|gescheitert|fehlgeschlagen|echoue|echec|fallo|fallado|` +
+		`should|must|shall|will|can|expect\pL*|sollte\pL*|soll|sollen|wird|werde\pL*|kann|koennen|muss|` +
+		`muessen|devrait|doit|sera|peut|deberia|debe|puede|say|says|said|saying|told|tell|tells|ask\pL*|` +
+		`according|claim\pL*|reported\pL*|report|reports|supposedly|allegedly|wrote|writes|mention\pL*|informs|` +
+		`informed|indicates|indicated|heard|states|stated|insists|suggests|shows|laut|zufolge|angeblich|` +
+		`sagt\pL*|sagen|gesagt|schr\pL*|vernehmen|behauptet|hiess|heisst|meldet\pL*|gemeldet|mitgeteilt|` +
+		`gefragt|fragt|gilt|selon|apres|dit|disait|dites|affirme|indique|annonce|demandez|ecrit|pretend|` +
+		`segun|dijo|dice\pL*|dijeron|indica|informa|pregunta\pL*|escrib\pL*|asegura|afirma`
 )
 
-// The forms of these words.
+// The forms of these words, and of questions. An apostrophe parts words too: n'a, s'il.
 var (
-	doubtful  = formOf(doubts)
-	uncertain = formOf(doubts + reports)
+	doubtful  = regexp.MustCompile(begin + doubts + end)
+	uncertain = regexp.MustCompile(begin + doubts + `|` + reports + end)
 )
 
-// formOf matches one of the words in a flat text. An apostrophe parts words too: n'a, s'il.
-func formOf(words string) *regexp.Regexp {
-	any := strings.NewReplacer(" ", "|", "*", `[\pL']*`).Replace(words)
-	return regexp.MustCompile(`(?:^|[^\pL\pN-])(?:` + any + `)(?:$|[^\pL\pN-])|[?¿]`)
-}
+const (
+	begin = `(?:^|[^\pL\pN-])(?:`
+	end   = `)(?:$|[^\pL\pN-])|[?¿]`
+)
 
 // idiom matches words of these lists that take nothing back.
 var idiom = regexp.MustCompile(`(?i)\b(?:as (?:you )?(?:asked|requested|promised|told)|wie (?:gesagt|gewünscht)|comme demandé|` +

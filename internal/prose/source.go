@@ -114,7 +114,8 @@ func (s *source) has(f fact) bool {
 		return false
 	}
 	begin := f.keys[0].text
-	if i, _ := slices.BinarySearch(s.long, begin); len(begin) >= 7 && i < len(s.long) && strings.HasPrefix(s.long[i], begin) {
+	i, _ := slices.BinarySearch(s.long, begin)
+	if len(begin) >= 7 && i < len(s.long) && strings.HasPrefix(s.long[i], begin) {
 		return true
 	}
 	parts := strings.FieldsFunc(f.text, noWord)

@@ -26,7 +26,8 @@ func namedValues(s string) string {
 			continue
 		}
 		b.WriteString(s[from:at[1]])
-		quote, n := valueLen(s[at[1]:], strings.Contains(s[at[0]:at[1]], ":") && headerName.MatchString(s[max(from, at[0]-maxName):at[0]]))
+		header := strings.Contains(s[at[0]:at[1]], ":") && headerName.MatchString(s[max(from, at[0]-maxName):at[0]])
+		quote, n := valueLen(s[at[1]:], header)
 		if from = at[1] + n; n > 0 {
 			b.WriteString(quote + Marker + quote)
 		}

@@ -48,9 +48,11 @@ var patterns = [...]pattern{
 		`assertion|client_assertion|samlresponse|samlart|sas)(?:=|%3d))[^\s&#;"'<>\[\]%][^\s&#;"'<>\[\]]{5,}`)},
 	// Most prefixes are recognised anywhere. "sk-" and others of its kind must begin a word, because
 	// words such as "task-" end so. An escape, as of a line end in JSON, is none.
-	{key: true, signs: []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "gsk_", "r8_", "xai-", "tvly-", "lsv2_", "ghp_",
-		"gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.",
-		"whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_", "_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~",
+	{key: true, signs: []string{
+		"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "gsk_", "r8_", "xai-", "tvly-", "lsv2_", "ghp_", "gho_",
+		"ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "AKIA", "ASIA", "xox", "xapp-", "AIza",
+		"ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_", "_v1_", "pypi-", "hvs.", "hvb.",
+		"AGE-SECRET-KEY-1", "sha256~",
 	}, form: regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}|\\[bfnrt]))(?:[sr]k[-_][\w-]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}` +
 		`|(?:npm|hf|gsk|r8)_[A-Za-z0-9]{16,}|(?:xai|tvly)-[\w-]{16,}|lsv2_(?:pt|sk)_\w{16,})` +
 		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|gl(?:pat|dt|rt)-[\w-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
@@ -96,9 +98,10 @@ func (p pattern) clean(s string) string {
 // secretWords, such as bypass, so they stand alone or behind a sign.
 var (
 	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey",
-		"accesskeyid", "privatekey", "signingkey", "encryptionkey", "secretkey", "sessionkey", "accountkey", "sharedkey",
-		"sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie",
-		"cookies", "sessionid", "sessid", "signature"}
+		"accesskeyid", "privatekey", "signingkey", "encryptionkey", "secretkey", "sessionkey",
+		"accountkey", "sharedkey", "sshkey", "masterkey", "passcode", "jwt", "bearer",
+		"credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid",
+		"sessid", "signature"}
 	secretWords = regexp.MustCompile(`(?:^|[^A-Za-z])(?i:pass|sig|otp)$`)
 	joined      = strings.NewReplacer("-", "", "_", "")
 )

@@ -66,8 +66,6 @@ func New(secrets []string, rules Rules) *Redactor {
 			}
 		}
 	}
-	slices.Sort(r.needles)
-	r.needles = slices.Compact(r.needles)
 	return r
 }
 
@@ -76,9 +74,9 @@ func unquoted(s string) string { return s[1 : len(s)-1] }
 // Address takes the user information out of an address, which need not be a valid one, and
 // what else in it looks like a secret.
 func Address(s string) string {
-	begin := strings.Index(s, "//") + len("//")
-	if begin < len("//") {
-		begin = 0
+	begin := 0
+	if i := strings.Index(s, "//"); i >= 0 {
+		begin = i + len("//")
 	}
 	if at := strings.LastIndexByte(s, '@'); at > begin {
 		s = s[:begin] + Marker + s[at:]
@@ -89,10 +87,7 @@ func Address(s string) string {
 // Text takes the secrets out of a text.
 func (r *Redactor) Text(s string) string {
 	for range maxPasses {
-		next := r.known(s)
-		if len(next) >= 4 {
-			next = r.rules.clean(next)
-		}
+		next := r.rules.clean(r.known(s))
 		if next == s {
 			return s
 		}

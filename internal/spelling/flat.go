@@ -5,24 +5,17 @@ package spelling
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// plainLetters has letters of Latin scripts, each list before what they are without their marks.
-const plainLetters = "àáâãåāăą a çćč c ďđ d èéêëēęě e ìíîïīı i ł l ñńň n òóôõøōő o ùúûūůű u ýÿ y śšş s žźż z " +
-	"ä ae ö oe ü ue ß ss œ oe æ ae"
-
-var letters = func() *strings.Replacer {
-	var pairs []string
-	list := strings.Fields(plainLetters)
-	for i := 0; i < len(list); i += 2 {
-		for _, marked := range list[i] {
-			pairs = append(pairs, string(marked), list[i+1])
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}()
+// Letters of Latin scripts that are compared without their marks; plainLetters has two bytes for each.
+const (
+	markedLetters = "àáâãåāăąçćčďđèéêëēęěìíîïīıłñńňòóôõøōőùúûūůűýÿśšşžźżäöüßœæ"
+	plainLetters  = "a a a a a a a a c c c d d e e e e e e e i i i i i i l n n n o o o o o o o u u u u u u y y " +
+		"s s s z z z aeoeuessoeae"
+)
 
 // Signs writes signs that look alike as one: spaces, dashes, quotation marks, full-width
 // characters. It leaves out characters without width.
@@ -30,11 +23,24 @@ func Signs(s string) string { return strings.Map(sign, s) }
 
 // Flat does what [Signs] does, folds case, and writes letters without their marks: "é" is
 // "e", "ü" is "ue", "ß" is "ss".
-func Flat(s string) string { return letters.Replace(text.Fold(Signs(s))) }
+func Flat(s string) string {
+	var b strings.Builder
+	for _, r := range text.Fold(Signs(s)) {
+		if r < utf8.RuneSelf {
+			b.WriteByte(byte(r))
+		} else if before, _, marked := strings.Cut(markedLetters, string(r)); marked {
+			i := 2 * utf8.RuneCountInString(before)
+			b.WriteString(strings.TrimSuffix(plainLetters[i:i+2], " "))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
 
 func sign(r rune) rune {
 	switch {
-	case r < 0x80:
+	case r < utf8.RuneSelf:
 	case r >= 0xFF01 && r <= 0xFF5E: // full width
 		return r - 0xFEE0
 	case unicode.In(r, unicode.Cf, unicode.Mn): // without width, variants of emoji among them
