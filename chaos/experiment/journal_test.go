@@ -180,8 +180,8 @@ func (l leaky) Holds(context.Context, any) (bool, error) { return false, errors.
 
 func TestNumbersThatAreSecrets(t *testing.T) {
 	j := run(t, &experiment.Experiment{
-		Secrets: []string{"4711", "", "true\n"},
-		Method:  []experiment.Activity{{Name: "a", Run: func(context.Context) (any, error) { return []any{4711, 14711, 12, true, false}, nil }}},
+		Secrets: []string{"4711", ""},
+		Method:  []experiment.Activity{{Name: "a", Run: func(context.Context) (any, error) { return []any{4711, 14711, 12}, nil }}},
 	}, nil)
-	assert.Equal(t, `["[redacted]","1[redacted]",12,"[redacted]",false]`, string(j.Run[0].Output))
+	assert.Equal(t, `["[redacted]","[redacted]",12]`, string(j.Run[0].Output))
 }

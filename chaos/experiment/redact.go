@@ -29,14 +29,7 @@ func (rd redactor) json(v any) json.RawMessage {
 		}
 		doc, _ = marshal(fmt.Sprintf("%+v", v))
 	}
-	if rd.Any() {
-		var decoded any
-		d := json.NewDecoder(bytes.NewReader(doc))
-		d.UseNumber()
-		if d.Decode(&decoded) == nil {
-			doc, _ = marshal(rd.Value(decoded))
-		}
-	}
+	doc = rd.JSON(doc, false)
 	if len(doc) > maxOutput {
 		doc, _ = marshal(text.Clip(string(doc), maxOutput))
 	}
