@@ -255,19 +255,12 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
 		w.around(ctx, r, j.scenario.source, func(r *CellReport, bubble Bubble) {
 			w.learnCalm(ctx, p)
+			r.notes = &cellNotes{Of: p.index}
 			q, s := newInquiry(p), runs[p.list]
 			if s == nil {
 				s = w.observe(ctx, j, q, bubble)
-				own := new(struct { // in one piece
-					cellNotes
-					run runNotes
-				})
-				r.notes, own.Run = &own.cellNotes, &own.run
-				own.run.note(w.engine, j.scenario, s)
-			} else {
-				r.notes = new(cellNotes)
+				r.notes.Run = w.engine.notesOf(j.scenario, s)
 			}
-			r.notes.Of = p.index
 			if runs != nil {
 				runs[p.list] = s
 			}

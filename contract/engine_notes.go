@@ -103,11 +103,11 @@ func kindOf(f chaos.Fault) string {
 	return said.Kind
 }
 
-// note notes the calls of a run. That of a [Runner] has no report.
-func (n *runNotes) note(e *engine, s *compiledScenario, r *run) {
-	n.Dropped, n.Overlaps = r.dropped, r.overlaps
+// notesOf notes the calls of a run. That of a [Runner] has no report.
+func (e *engine) notesOf(s *compiledScenario, r *run) *runNotes {
+	n := &runNotes{Dropped: r.dropped, Overlaps: r.overlaps}
 	if e.forRunner {
-		return
+		return n
 	}
 	n.Copy, n.Prompts, n.Calls = r.copy, r.prompts, r.calls
 	var events []*chaos.Event
@@ -133,6 +133,7 @@ func (n *runNotes) note(e *engine, s *compiledScenario, r *run) {
 	}
 	slices.Sort(n.Called)
 	slices.SortFunc(n.Coverage, compareCover) // calls that overlap have no order of their own
+	return n
 }
 
 // rule is the note of a rule; nil: the scenario does not have it.

@@ -9,13 +9,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// leastSecret is the length from which on a text of [Matrix.Secrets] is one. A shorter one is a number
-// or a word that reports would lack.
-const leastSecret = 6
-
-// newRedactor hides the secrets of the matrix; nil: it has none.
+// newRedactor hides the secrets of the matrix; nil: it has none. Short ones are numbers or words
+// that reports would lack.
 func (m *Matrix) newRedactor() *redact.Redactor {
-	secrets := slices.DeleteFunc(slices.Clone(m.Secrets), func(s string) bool { return len(s) < leastSecret })
+	secrets := slices.DeleteFunc(slices.Clone(m.Secrets), func(s string) bool { return len(s) < 6 })
 	if len(secrets) == 0 {
 		return nil
 	}

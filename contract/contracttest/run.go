@@ -93,9 +93,9 @@ type Options struct {
 // TableLast: a block for each reason with the evidence of one cell, the reasons of
 // undecided cells, and the table with the verdict.
 //
-// If [Options].Reports or SHAKEDOWN_REPORTS asks for it, Run also writes
-// the report to files as [report.Files] does. Their folder is the import path of the test's package, its name, and the name of the
-// matrix if it has one. A test that runs several matrices gives each a name of
+// If [Options].Reports or SHAKEDOWN_REPORTS asks for it, Run also writes the report to
+// files as [report.Files] does. Their folder is the import path of the test's package,
+// its name, and the name of the matrix if it has one. A test that runs several matrices gives each a name of
 // its own; of two with one name the later one's files stay. A relative path is
 // relative to the folder of the package. If the files cannot be written, t fails.
 //

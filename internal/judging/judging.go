@@ -32,20 +32,12 @@ type Note struct {
 	Question       uint64 // a hash: equal questions have equal ones
 }
 
-// Notes are those of one check, or of whatever has a context of Collect, which they are part
-// of. They are safe for concurrent use.
+// Notes are those of one check, or of whatever has a context of Collect. They are safe for
+// concurrent use.
 type Notes struct {
-	context.Context
-	mu   sync.Mutex
-	list []Note
-}
-
-// Value returns the notes themselves for their key.
-func (n *Notes) Value(asked any) any {
-	if _, ok := asked.(key); ok {
-		return n
-	}
-	return n.Context.Value(asked)
+	outer *Notes // those of the context around it; nil: there is none
+	mu    sync.Mutex
+	list  []Note
 }
 
 // All returns a copy of the notes so far.
@@ -68,8 +60,9 @@ type key struct{}
 // Collect returns a context to which Add adds notes. If ctx is one of Collect, or made from
 // one, its notes get them too.
 func Collect(ctx context.Context) (context.Context, *Notes) {
-	n := &Notes{Context: ctx}
-	return n, n
+	n := new(Notes)
+	n.outer, _ = ctx.Value(key{}).(*Notes)
+	return context.WithValue(ctx, key{}, n), n
 }
 
 // Add adds a question that a judge is asked now, and returns what to call when it is
@@ -77,7 +70,8 @@ func Collect(ctx context.Context) (context.Context, *Notes) {
 // never returns. Without notes in the context nothing is added.
 func Add(ctx context.Context, asked Note) (answered func(Note)) {
 	var all []func(Note)
-	for n, _ := ctx.Value(key{}).(*Notes); n != nil; n, _ = n.Context.Value(key{}).(*Notes) {
+	n, _ := ctx.Value(key{}).(*Notes)
+	for ; n != nil; n = n.outer {
 		all = append(all, n.add(asked))
 	}
 	return func(came Note) {
