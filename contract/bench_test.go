@@ -90,7 +90,7 @@ func BenchmarkHours(b *testing.B) {
 				return
 			}
 			ran = true
-			if r := contracttest.Run(t, m, &contracttest.Options{Keep: contract.KeepCounts}); r.Score.Passed != 1000 {
+			if r := contracttest.Run(t, m, nil); r.Score.Passed != 1000 {
 				b.Errorf("passed %d", r.Score.Passed)
 			}
 		}}})

@@ -36,6 +36,9 @@ type liveRun struct {
 	next     func(*Observation) bool // asks the inquiry; nil: there is none
 	userDone chan struct{}           // in a bubble, but made outside of it: receives when user code is done
 
+	world *World // what newWorld returned, and said what the agent did: of calls that may be left behind
+	said  string
+
 	mu       sync.Mutex   // guards what follows
 	step     string       // what user code is doing, for messages
 	bubble   string       // the bubble's number in stack traces
@@ -143,22 +146,21 @@ func (r *liveRun) enter(l usercode.Limits) *World {
 		}
 		return m.World
 	}
-	var world *World
 	made := r.do(l, "making the world", func() (err error) {
-		world, err = r.source.newWorld(l.Ctx)
+		r.world, err = r.source.newWorld(l.Ctx)
 		switch {
 		case err != nil:
-		case world == nil:
+		case r.world == nil:
 			err = errors.New("it is nil")
-		case world.Agent == nil:
+		case r.world.Agent == nil:
 			err = errors.New("it has no agent")
 		}
 		return err
 	})
-	if !made { // the variable is not read, because it may still be written
+	if !made { // it is not read, because it may still be written
 		return nil
 	}
-	return world
+	return r.world
 }
 
 // leave closes a fresh world. An error of Close is a warning, because the answers
@@ -276,10 +278,9 @@ func (r *liveRun) expect(o *Observation) {
 func (r *liveRun) answer(l usercode.Limits, world *World, tools chaos.ToolRegistry, o *Observation) (ok, again bool) {
 	own := r.agentLimits(l)
 	defer own.Cancel()
-	var text string
 	start := time.Now()
 	e := r.caller.Call(own, func() (err error) {
-		text, err = world.Agent(chaos.NewContext(own.Ctx, r.injector), o.Prompt, tools)
+		r.said, err = world.Agent(chaos.NewContext(own.Ctx, r.injector), o.Prompt, tools)
 		return err
 	})
 	o.Elapsed = time.Since(start)
@@ -287,7 +288,7 @@ func (r *liveRun) answer(l usercode.Limits, world *World, tools chaos.ToolRegist
 	if e.Left {
 		r.injector.Close()
 	} else if e.Cut == usercode.Uncut {
-		o.Response = text
+		o.Response = r.said
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// A ruling is the outcome of an invariant for a cell.
+// A ruling is the outcome of an invariant for a cell, or for one observation of it.
 type ruling struct {
 	state     CellState // Held, Broken or Inconclusive
 	why       string
@@ -74,13 +74,20 @@ func (w *worker) askInvariant(ctx context.Context, q *inquiry, o *Observation) {
 	defer cancel()
 	own, notes := judging.Collect(own)
 	defer func() { q.notes = append(q.notes, notes.All()...) }()
-	i, its := q.asked, *o // a copy: the check may be left behind with it
+	i := q.asked
 	q.asked++
-	var found finding
+	its := &struct { // in one piece; a copy, because the check may be left behind with it
+		Observation
+		found ruling
+	}{Observation: *o}
 	e := w.checkCaller.Call(usercode.Limits{Ctx: own, Cancel: cancel, Watchdog: w.watchdog.C}, func() error {
-		found = check(own, q.invariant, i, &its)
+		its.found = check(own, q.invariant, i, &its.Observation)
 		return nil
 	})
+	var found ruling
+	if e.Cut == usercode.Uncut { // else it may still be written
+		found = its.found
+	}
 	unknown := func(format string, args ...any) {
 		q.ruling,
 			q.over = ruling{state: Inconclusive, why: fmt.Sprintf(format, args...), at: i, abandoned: e.Left}, true
@@ -96,29 +103,21 @@ func (w *worker) askInvariant(ctx context.Context, q *inquiry, o *Observation) {
 	case found.absent:
 		q.absent, q.why = true, found.why
 	case found.state == Broken:
-		q.ruling, q.over = ruling{state: Broken, why: found.why, at: i}, true
+		q.ruling, q.over = found, true
 	case found.state == Inconclusive && q.ruling.state == Held:
-		q.ruling = ruling{state: Inconclusive, why: found.why, at: i, undecided: found.byCheck}
+		q.ruling = found
 	}
 }
 
-// A finding is the outcome of an invariant for one observation.
-type finding struct {
-	state   CellState
-	why     string
-	byCheck bool // the check itself said so; else something that it needs was missing
-	absent  bool // the invariant does not apply
-}
-
-// check asks an invariant about one observation. It must be a copy: with
+// check asks an invariant about the i-th observation. It must be a copy: with
 // ShareObservations other invariants judge the same one.
-func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) finding {
+func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) ruling {
 	o.Cell.Invariant = p.Name
 	if errors.Is(o.Err, ErrUndecided) && !errors.Is(o.Err, chaos.ErrInjected) {
-		return finding{state: Inconclusive, why: o.Err.Error()}
+		return ruling{state: Inconclusive, why: o.Err.Error(), at: i}
 	}
 	if o.Err != nil && !p.JudgesErrors {
-		return finding{state: Broken, why: fmt.Errorf("the agent failed: %w", o.Err).Error()}
+		return ruling{state: Broken, why: fmt.Errorf("the agent failed: %w", o.Err).Error(), at: i}
 	}
 	var missing error
 	if p.Needs.Has(NeedState) {
@@ -128,18 +127,18 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) fin
 		missing = p.addCalm(o, i)
 	}
 	if missing != nil {
-		return finding{state: Inconclusive, why: fmt.Errorf("%w: %w", ErrUndecided, missing).Error()}
+		return ruling{state: Inconclusive, why: fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), at: i}
 	}
 	err := usercode.Sound(p.Check(ctx, o))
 	switch {
 	case err == nil:
-		return finding{state: Held, byCheck: true}
+		return ruling{state: Held}
 	case errors.Is(err, ErrDoesNotApply):
-		return finding{why: strings.TrimPrefix(err.Error(), ErrUndecided.Error()+": "), byCheck: true, absent: true}
+		return ruling{why: strings.TrimPrefix(err.Error(), ErrUndecided.Error()+": "), absent: true}
 	case errors.Is(err, ErrUndecided):
-		return finding{state: Inconclusive, why: err.Error(), byCheck: true}
+		return ruling{state: Inconclusive, why: err.Error(), at: i, undecided: true}
 	}
-	return finding{state: Broken, why: err.Error(), byCheck: true}
+	return ruling{state: Broken, why: err.Error(), at: i}
 }
 
 // judge asks the invariant about the observations that it was not asked about
@@ -169,7 +168,8 @@ func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 	return r
 }
 
-// evidence is a copy of the observation that decided; if none did, of the last one.
+// evidence is the observation that decided; if none did, the last one. It is a copy where others
+// have it too, or without what is known of calm runs.
 func evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observation {
 	at := found.at
 	if at < 0 && s.partial == nil {
@@ -179,8 +179,8 @@ func evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observ
 	if at >= 0 {
 		o = s.observations[at]
 	}
-	if o == nil {
-		return nil
+	if o == nil || o.Cell == r.Cell && !p.gather.Has(NeedCalm) && !p.Needs.Has(NeedBaseline) {
+		return o
 	}
 	own := *o
 	own.Cell = r.Cell

@@ -114,9 +114,6 @@ func goroutinesOf(traces, bubble string) (all []tracedGoroutine) {
 	return all
 }
 
-// maxNamed bounds the goroutines that are named.
-const maxNamed = 5
-
 // list lists the goroutines in alphabetical order, equal ones once with their number.
 func list(goroutines []tracedGoroutine) string {
 	counts := map[string]int{}
@@ -130,8 +127,9 @@ func list(goroutines []tracedGoroutine) string {
 		}
 		parts = append(parts, name)
 	}
-	if more := len(parts) - maxNamed; more > 0 {
-		parts = append(parts[:maxNamed], fmt.Sprintf("and %d more", more))
+	const most = 5
+	if more := len(parts) - most; more > 0 {
+		parts = append(parts[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -35,6 +35,18 @@ func TestRunnerAllocatesAsACell(t *testing.T) {
 	}
 }
 
+// TestAllocationsOfAnIdleCell: a cell whose agent does nothing makes 34 allocations, of which one is
+// the test's world. The race detector adds some.
+func TestAllocationsOfAnIdleCell(t *testing.T) {
+	const trials = 500
+	whole := func(trials int) float64 {
+		m := idleMatrix(t, 1, trials)
+		return testing.AllocsPerRun(3, func() { run(t, m, &contract.RunOptions{Workers: 1}) })
+	}
+	cell := (whole(trials+1) - whole(1)) / trials
+	assert.LessOrEqual(t, cell, 37.)
+}
+
 // runnerCells is a matrix of one scenario, whose faults are those of a catalogue.
 func runnerCells(t testing.TB, trials int) *contract.Matrix {
 	return matrix(t, asksOften, func(m *contract.Matrix) {

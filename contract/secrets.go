@@ -5,18 +5,14 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// leastSecret is the length from which on a text of [Matrix.Secrets] is one. A shorter one is a number
-// or a word that reports would lack.
-const leastSecret = 6
-
-// newRedactor hides the secrets of the matrix; nil: it has none.
+// newRedactor hides the secrets of the matrix; nil: it has none. Short ones are numbers or words
+// that reports would lack.
 func (m *Matrix) newRedactor() *redact.Redactor {
-	secrets := slices.DeleteFunc(slices.Clone(m.Secrets), func(s string) bool { return len(s) < leastSecret })
+	secrets := slices.DeleteFunc(slices.Clone(m.Secrets), func(s string) bool { return len(s) < 6 })
 	if len(secrets) == 0 {
 		return nil
 	}
@@ -28,15 +24,21 @@ func (e *engine) withoutSecrets(r *CellReport) {
 	if e.secrets == nil {
 		return
 	}
-	text := e.secrets.Text
-	r.Why = text(r.Why)
+	r.Redact(e.secrets.Text)
 	for i := range r.notes.Warnings {
-		r.notes.Warnings[i] = text(r.notes.Warnings[i])
+		r.notes.Warnings[i] = e.secrets.Text(r.notes.Warnings[i])
 	}
-	o := r.Evidence // a copy
-	if o == nil {
+}
+
+// Redact replaces every text of Why and Evidence by what the function makes of it. The
+// observation that was the Evidence stays as it is.
+func (r *CellReport) Redact(text func(string) string) {
+	r.Why = text(r.Why)
+	if r.Evidence == nil {
 		return
 	}
+	o := *r.Evidence
+	r.Evidence = &o
 	o.Prompt, o.Response, o.Baseline = text(o.Prompt), text(o.Response), text(o.Baseline)
 	if o.Original != nil {
 		original := text(*o.Original)
@@ -47,23 +49,21 @@ func (e *engine) withoutSecrets(r *CellReport) {
 			o.Err = errors.New(text(said))
 		}
 	}
+	doc := func(raw *json.RawMessage) {
+		if *raw != nil {
+			*raw = json.RawMessage(text(string(*raw)))
+		}
+	}
 	o.Events = slices.Clone(o.Events)
 	for i := range o.Events {
-		e.hideInEvent(&o.Events[i])
-	}
-}
-
-func (e *engine) hideInEvent(event *chaos.Event) {
-	event.Err, event.Note = e.secrets.Text(event.Err), e.secrets.Text(event.Note)
-	doc := func(raw json.RawMessage) json.RawMessage {
-		if raw == nil {
-			return nil
+		e := &o.Events[i]
+		e.Err, e.Note = text(e.Err), text(e.Note)
+		doc(&e.Args)
+		doc(&e.Result)
+		e.Changes = slices.Clone(e.Changes)
+		for k := range e.Changes {
+			doc(&e.Changes[k].Before)
+			doc(&e.Changes[k].After)
 		}
-		return json.RawMessage(e.secrets.Text(string(raw)))
-	}
-	event.Args, event.Result = doc(event.Args), doc(event.Result)
-	event.Changes = slices.Clone(event.Changes)
-	for k := range event.Changes {
-		event.Changes[k].Before, event.Changes[k].After = doc(event.Changes[k].Before), doc(event.Changes[k].After)
 	}
 }

@@ -209,7 +209,7 @@ func TestSharedWorldBesideFreshOnes(t *testing.T) {
 				var reported []contract.Cell
 				var r *contract.Report
 				t.Run("cells", func(t *testing.T) {
-					r = contracttest.Run(t, m, &contracttest.Options{Workers: workers, Keep: contract.KeepAll})
+					r = contracttest.Run(t, m, &contracttest.Options{Workers: workers, KeepAll: true})
 				})
 				for _, c := range r.Cells {
 					reported = append(reported, c.Cell)

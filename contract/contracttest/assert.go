@@ -36,28 +36,12 @@ func AssertHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs .
 	return verify(t, held(r, invariant), msgAndArgs)
 }
 
-// RequireHeld is [AssertHeld], and stops the test.
-func RequireHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs ...any) {
-	t.Helper()
-	if !AssertHeld(t, r, invariant, msgAndArgs...) {
-		t.FailNow()
-	}
-}
-
 // AssertScoreAtLeast fails the test unless the contract score, from 0 to 100,
 // is at least score. The test continues. A matrix without a decided cell has no
 // score, and fails. It reports whether the score is high enough.
 func AssertScoreAtLeast(t testing.TB, r *contract.Report, score float64, msgAndArgs ...any) bool {
 	t.Helper()
 	return verify(t, scoreAtLeast(r, score), msgAndArgs)
-}
-
-// RequireScoreAtLeast is [AssertScoreAtLeast], and stops the test.
-func RequireScoreAtLeast(t testing.TB, r *contract.Report, score float64, msgAndArgs ...any) {
-	t.Helper()
-	if !AssertScoreAtLeast(t, r, score, msgAndArgs...) {
-		t.FailNow()
-	}
 }
 
 func verify(t testing.TB, failure string, msgAndArgs []any) bool {

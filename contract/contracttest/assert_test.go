@@ -46,28 +46,27 @@ func TestAssertions(t *testing.T) {
 	countsOnly := report(scoring.Pass, 50, broken)
 	countsOnly.Cells = nil
 	for _, tc := range []struct {
-		reason  string
-		assert  func(testing.TB, *contract.Report, ...any) bool
-		require func(testing.TB, *contract.Report, ...any)
-		report  *contract.Report
-		want    string // "": it holds
+		reason string
+		assert func(testing.TB, *contract.Report, ...any) bool
+		report *contract.Report
+		want   string // "": it holds
 	}{
-		{"pass", contracttest.AssertPassed, contracttest.RequirePassed, report(scoring.Pass, 100, held), ""},
-		{"fail", contracttest.AssertPassed, contracttest.RequirePassed, report(scoring.Fail, 0, broken), "the verdict is FAIL: because"},
-		{"inconclusive is no pass", contracttest.AssertPassed, contracttest.RequirePassed, report(scoring.Inconclusive, 0), "the verdict is INCONCLUSIVE: because"},
-		{"no report", contracttest.AssertPassed, contracttest.RequirePassed, nil, "there is no report"},
-		{"held", heldBy("i"), requireHeldBy("i"), report(scoring.Pass, 100, held), ""},
-		{"broken once is broken", heldBy("i"), requireHeldBy("i"), report(scoring.Pass, 50, held, broken), "s/i/1 broke: two refunds"},
-		{"broken although undelivered", heldBy("i"), requireHeldBy("i"), report(scoring.Pass, 50, held, cell(contract.Undelivered, true)), "s/i/1 broke"},
-		{"broken, and only counted", heldBy("i"), requireHeldBy("i"), countsOnly, `invariant "i" broke in scenario "s"`},
-		{"never decided is not held", heldBy("never-decided"), requireHeldBy("never-decided"), report(scoring.Pass, 100, held), `invariant "never-decided" was decided in no cell`},
-		{"inconclusive is not held", heldBy("i"), requireHeldBy("i"), report(scoring.Pass, 100, cell(contract.Inconclusive, false)), `was decided in no cell`},
-		{"a misspelt name", heldBy("j"), requireHeldBy("j"), report(scoring.Pass, 100, held), `the matrix has no invariant "j"; it has ["i" "never-decided"]`},
-		{"no report, nothing held", heldBy("i"), requireHeldBy("i"), nil, "there is no report"},
-		{"score reached", atLeast(50), requireAtLeast(50), report(scoring.Fail, 50, held, broken), ""},
-		{"score missed", atLeast(50.01), requireAtLeast(50.01), report(scoring.Pass, 50, held, broken), "the contract score is 50.00, less than 50.01 (because)"},
-		{"no score is less than none", atLeast(0), requireAtLeast(0), report(scoring.Inconclusive, 0), "there is no score: no cell was decided"},
-		{"no report, no score", atLeast(0), requireAtLeast(0), nil, "there is no report"},
+		{"pass", contracttest.AssertPassed, report(scoring.Pass, 100, held), ""},
+		{"fail", contracttest.AssertPassed, report(scoring.Fail, 0, broken), "the verdict is FAIL: because"},
+		{"inconclusive is no pass", contracttest.AssertPassed, report(scoring.Inconclusive, 0), "the verdict is INCONCLUSIVE: because"},
+		{"no report", contracttest.AssertPassed, nil, "there is no report"},
+		{"held", heldBy("i"), report(scoring.Pass, 100, held), ""},
+		{"broken once is broken", heldBy("i"), report(scoring.Pass, 50, held, broken), "s/i/1 broke: two refunds"},
+		{"broken although undelivered", heldBy("i"), report(scoring.Pass, 50, held, cell(contract.Undelivered, true)), "s/i/1 broke"},
+		{"broken, and only counted", heldBy("i"), countsOnly, `invariant "i" broke in scenario "s"`},
+		{"never decided is not held", heldBy("never-decided"), report(scoring.Pass, 100, held), `invariant "never-decided" was decided in no cell`},
+		{"inconclusive is not held", heldBy("i"), report(scoring.Pass, 100, cell(contract.Inconclusive, false)), `was decided in no cell`},
+		{"a misspelt name", heldBy("j"), report(scoring.Pass, 100, held), `the matrix has no invariant "j"; it has ["i" "never-decided"]`},
+		{"no report, nothing held", heldBy("i"), nil, "there is no report"},
+		{"score reached", atLeast(50), report(scoring.Fail, 50, held, broken), ""},
+		{"score missed", atLeast(50.01), report(scoring.Pass, 50, held, broken), "the contract score is 50.00, less than 50.01 (because)"},
+		{"no score is less than none", atLeast(0), report(scoring.Inconclusive, 0), "there is no score: no cell was decided"},
+		{"no report, no score", atLeast(0), nil, "there is no report"},
 	} {
 		f := &fakeT{}
 		assert.Equal(t, tc.want == "", tc.assert(f, tc.report, "order %d", 7), tc.reason)
@@ -77,10 +76,10 @@ func TestAssertions(t *testing.T) {
 		if tc.want != "" {
 			assert.Contains(t, f.text, "order 7", tc.reason)
 		}
-		f = &fakeT{}
-		tc.require(f, tc.report)
-		assert.Equal(t, tc.want != "", f.stopped, "%s: a requirement stops", tc.reason)
 	}
+	f := &fakeT{}
+	contracttest.RequirePassed(f, nil)
+	assert.True(t, f.stopped, "a requirement stops")
 }
 
 func heldBy(invariant string) func(testing.TB, *contract.Report, ...any) bool {
@@ -89,20 +88,8 @@ func heldBy(invariant string) func(testing.TB, *contract.Report, ...any) bool {
 	}
 }
 
-func requireHeldBy(invariant string) func(testing.TB, *contract.Report, ...any) {
-	return func(t testing.TB, r *contract.Report, args ...any) {
-		contracttest.RequireHeld(t, r, invariant, args...)
-	}
-}
-
 func atLeast(score float64) func(testing.TB, *contract.Report, ...any) bool {
 	return func(t testing.TB, r *contract.Report, args ...any) bool {
 		return contracttest.AssertScoreAtLeast(t, r, score, args...)
-	}
-}
-
-func requireAtLeast(score float64) func(testing.TB, *contract.Report, ...any) {
-	return func(t testing.TB, r *contract.Report, args ...any) {
-		contracttest.RequireScoreAtLeast(t, r, score, args...)
 	}
 }

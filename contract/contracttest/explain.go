@@ -50,8 +50,7 @@ func (r *runner) explain(t *testing.T, m *contract.Matrix, result *contract.Repo
 	if !budget.Set() || result.Cancelled || t.Context().Err() != nil {
 		return
 	}
-	seen := r.shown(result)
-	err = search.Explain(t.Context(), m, seen, &search.Options{
+	err = search.Explain(t.Context(), m, result, &search.Options{
 		Run: r.runOptions(t), Budget: budget, Cost: r.o.Cost, Spec: r.o.Spec, Dir: dirOf(t, r.o.Dir),
 		Secrets: r.o.Secrets,
 	})
@@ -62,8 +61,6 @@ func (r *runner) explain(t *testing.T, m *contract.Matrix, result *contract.Repo
 	case err != nil:
 		t.Logf("contracttest: the broken cells were not explained: %s", r.secrets.Text(err.Error()))
 	}
-	result.Defects, result.SearchRuns = seen.Defects, seen.SearchRuns
-	result.SearchElapsed, result.SearchStopped = seen.SearchElapsed, seen.SearchStopped
 	noteDifference(result)
 }
 

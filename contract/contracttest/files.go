@@ -3,7 +3,6 @@ package contracttest
 import (
 	"cmp"
 	"crypto/sha256"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,27 +25,16 @@ const (
 func (r *runner) files(t *testing.T, pkg string, result *contract.Report) {
 	t.Helper()
 	dir := cmp.Or(r.o.Reports, os.Getenv(reportsVariable))
-	switch {
-	case dir != "":
-		dir = filepath.Join(dir, pathOf(pkg), pathOf(t.Name()), pathOf(result.Name))
-	case keepsArtifacts():
-		dir = filepath.Join(t.ArtifactDir(), pathOf(result.Name))
-	default:
+	if dir == "" {
 		return
 	}
+	dir = filepath.Join(dir, pathOf(pkg), pathOf(t.Name()), pathOf(result.Name))
 	o := &report.JUnitOptions{FailOn: r.o.FailOn}
 	if err := report.Files(dir, result, o); err != nil {
 		t.Errorf("contracttest: the reports were not written: %v", err)
 		return
 	}
 	t.Logf("contracttest: the report is in %s", dir)
-}
-
-// keepsArtifacts reports whether go test runs with -artifacts. Without the flag
-// t.ArtifactDir is a temporary folder.
-func keepsArtifacts() bool {
-	f := flag.Lookup("test.artifacts")
-	return f != nil && f.Value.String() == "true"
 }
 
 var notInPath = regexp.MustCompile(`[^A-Za-z0-9._-]`)

@@ -26,7 +26,7 @@ func TestTheLoggedReportIsWithoutSecrets(t *testing.T) {
 		}}}}
 	before, err := json.Marshal(result)
 	require.NoError(t, err)
-	r := &runner{o: &Options{}, outcomes: newOutcomes(contract.KeepBroken), secrets: redact.New([]string{secret}, redact.Patterns)}
+	r := &runner{o: &Options{}, secrets: redact.New([]string{secret}, redact.Patterns)}
 	own := r.redacted(result)
 	shown, err := json.Marshal(own)
 	require.NoError(t, err)

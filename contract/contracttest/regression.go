@@ -56,14 +56,6 @@ func AssertNoRegression(t testing.TB, r *contract.Report, file string, msgAndArg
 	return verify(t, failure, msgAndArgs)
 }
 
-// RequireNoRegression is [AssertNoRegression], and stops the test.
-func RequireNoRegression(t testing.TB, r *contract.Report, file string, msgAndArgs ...any) {
-	t.Helper()
-	if !AssertNoRegression(t, r, file, msgAndArgs...) {
-		t.FailNow()
-	}
-}
-
 // writeBaseline returns why it could not; empty: it did.
 func writeBaseline(r *contract.Report, file string) string {
 	if r.Filtered || r.Cancelled {

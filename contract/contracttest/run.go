@@ -31,8 +31,9 @@ type Options struct {
 	// see [contract.RunOptions].
 	Sequential bool
 	Budget     contract.Budget
-	// Keep selects the observations that the report retains.
-	Keep contract.KeepPolicy
+	// KeepAll retains the observations of all cells in the report; without it, those of
+	// cells that are broken or inconclusive.
+	KeepAll bool
 	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions]. It stays
 	// under the deadline of go test (-timeout), so that there is a report.
 	Watchdog time.Duration
@@ -75,8 +76,7 @@ type Options struct {
 	// Run, since each further one replaces the file.
 	File string
 	// Reports is a folder for the report in every format; see [Run]. "": that of
-	// the environment variable SHAKEDOWN_REPORTS, else that of t.ArtifactDir if go
-	// test runs with -artifacts, else none.
+	// the environment variable SHAKEDOWN_REPORTS, else none.
 	Reports string
 }
 
@@ -93,10 +93,9 @@ type Options struct {
 // TableLast: a block for each reason with the evidence of one cell, the reasons of
 // undecided cells, and the table with the verdict.
 //
-// If [Options].Reports, SHAKEDOWN_REPORTS or -artifacts asks for it, Run also writes
-// the report to files as [report.Files] does. In Reports and SHAKEDOWN_REPORTS their
-// folder is the import path of the test's package, its name, and the name of the
-// matrix if it has one. A test that runs several matrices gives each a name of
+// If [Options].Reports or SHAKEDOWN_REPORTS asks for it, Run also writes the report to
+// files as [report.Files] does. Their folder is the import path of the test's package,
+// its name, and the name of the matrix if it has one. A test that runs several matrices gives each a name of
 // its own; of two with one name the later one's files stay. A relative path is
 // relative to the folder of the package. If the files cannot be written, t fails.
 //
@@ -118,7 +117,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	o = cmp.Or(o, &Options{})
 	pkg := testedPackage()
 	r := &runner{o: o, virtual: virtualScenarios(m, o), rates: rates(m),
-		outcomes: newOutcomes(o.Keep), saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
+		lines: map[reason]int{}, saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
 	defer r.saver.end(t, r.secrets)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
 	kept := old.test(t, m)
@@ -133,7 +132,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		o = &own
 	}
 	result, err := m.Run(t.Context(), &contract.RunOptions{
-		Workers: o.Workers, Keep: o.Keep, Watchdog: o.Watchdog,
+		Workers: o.Workers, Keep: o.keep(), Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
 		File: cmp.Or(o.File, os.Getenv(fileVariable)),
 		Harness: contract.Harness{
@@ -178,16 +177,25 @@ type runner struct {
 	begun   time.Time
 	spent   float64 // what the runs of the cells have cost, as Budget.CostOf says
 	primed  sync.Once
-	*outcomes
 	saver   *saver // nil: broken cells are not saved
 	secrets *redact.Redactor
+
+	mu     sync.Mutex     // guards what follows
+	lines  map[reason]int // of subtests
+	failed int            // cells that fail their subtests
+}
+
+func (o *Options) keep() contract.KeepPolicy {
+	if o.KeepAll {
+		return contract.KeepAll
+	}
+	return contract.KeepBroken
 }
 
 // cell runs one cell as a subtest.
 func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *contract.CellReport) {
 	t.Run(c.String(), func(t *testing.T) {
 		result := run(r.bubble(t, c))
-		r.collect(result)
 		switch {
 		case result.Violated:
 			r.tell(t, result)

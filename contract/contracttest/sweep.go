@@ -258,8 +258,8 @@ const mostAgain = 8
 
 // again runs cells under faults again, with the same faults: one of each scenario, until so many
 // runs met the same, and of a field of which some trials held and some broke those that are
-// fewer, which chance repeats least. With KeepCounts it takes those that are known. It returns
-// the first that came out otherwise. What a judge ruled is left out, since it costs.
+// fewer, which chance repeats least. It returns the
+// first that came out otherwise. What a judge ruled is left out, since it costs.
 func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report) (differs string, err error) {
 	own, o := *m, r.runOptions(t)
 	own.Invariants = slices.DeleteFunc(slices.Clone(m.Invariants), func(i contract.Invariant) bool {
@@ -273,7 +273,7 @@ func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report
 		return "", err
 	}
 	defer runs.Close()
-	cells := slices.DeleteFunc(slices.Clone(r.shown(result).Cells), func(c contract.CellReport) bool {
+	cells := slices.DeleteFunc(slices.Clone(result.Cells), func(c contract.CellReport) bool {
 		return !slices.ContainsFunc(own.Invariants,
 			func(i contract.Invariant) bool { return i.Name == c.Cell.Invariant })
 	})
@@ -288,7 +288,7 @@ func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report
 			continue
 		}
 		fewer, left := contract.Broken, mostAgain
-		if 2*f.Held < f.Decided && r.o.Keep != contract.KeepCounts {
+		if 2*f.Held < f.Decided {
 			fewer = contract.Held
 		}
 		for k := range cells {

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -19,16 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/cassette"
 	"github.com/shakedown-go/shakedown/contract/compare"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/judge"
-	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/contract/replay"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/contract/search"
@@ -171,21 +165,6 @@ func TestUnsoundErrorEndsItsCellOnly(t *testing.T) {
 	})
 }
 
-// TestUnsoundErrorOfAHandmadeReport: a report may also be made by a caller.
-func TestUnsoundErrorOfAHandmadeReport(t *testing.T) {
-	m := failures{agent: errors.New("the clock is down")}.matrix(t)
-	r, err := m.Run(t.Context(), &contract.RunOptions{Keep: contract.KeepAll})
-	require.NoError(t, err)
-	each(t, func(t *testing.T, bad error) {
-		for i := range r.Cells {
-			if o := r.Cells[i].Evidence; o != nil {
-				o.Err = bad
-			}
-		}
-		shows(t, r)
-	})
-}
-
 // TestUnsoundErrorOfAProblem: an error that a constructor found is one of the matrix.
 func TestUnsoundErrorOfAProblem(t *testing.T) {
 	each(t, func(t *testing.T, bad error) {
@@ -195,7 +174,9 @@ func TestUnsoundErrorOfAProblem(t *testing.T) {
 				m.Goals = []contract.Goal{{Name: "noon", Reached: func(*contract.Observation) bool { return true }, Err: bad}}
 			},
 			"fault.Fail": func(m *contract.Matrix) { m.Scenarios[1].Rules[0].Fault = fault.Fail(bad) },
-			"Check":      func(m *contract.Matrix) { m.Scenarios[1].Rules[0].Fault = checked{func() error { return bad }} },
+			"Check": func(m *contract.Matrix) {
+				m.Scenarios[1].Rules[0].Fault = asked{check: func() error { return bad }, describe: func() {}}
+			},
 		} {
 			m := failures{}.matrix(t)
 			change(m)
@@ -209,46 +190,44 @@ func TestUnsoundErrorOfAProblem(t *testing.T) {
 	})
 }
 
-// checked is a fault whose Check does something.
-type checked struct{ check func() error }
-
-func (c checked) Check() error { return c.check() }
-func (checked) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
-	return nil, errors.New("the clock is down")
-}
-
-// described is a fault whose Describe does something.
-type described struct {
+// asked is a fault or a trigger whose methods do something.
+type asked struct {
 	fails
+	check    func() error
 	describe func()
 }
 
-func (d described) Describe() chaos.Description { d.describe(); return chaos.Description{Kind: "down"} }
+func (a asked) Check() error                { return a.check() }
+func (a asked) Describe() chaos.Description { a.describe(); return chaos.Description{Kind: "down"} }
 
-// describedWhen is a trigger whose Describe does something.
-type describedWhen struct{ describe func() }
+// askedWhen is a trigger whose Describe does something.
+type askedWhen struct{ describe func() }
 
-func (describedWhen) Match(chaos.Call) bool { return true }
-func (d describedWhen) Describe() chaos.Description {
-	d.describe()
-	return chaos.Description{Kind: "now"}
-}
+func (askedWhen) Match(chaos.Call) bool         { return true }
+func (a askedWhen) Describe() chaos.Description { a.describe(); return chaos.Description{Kind: "now"} }
 
 // TestGoexitInAMethodOfARule: a fault or a trigger whose methods end their goroutine is
 // refused, and the caller of Run goes on.
 func TestGoexitInAMethodOfARule(t *testing.T) {
-	asked := 0
-	always, again := describedWhen{describe: runtime.Goexit}, describedWhen{describe: func() { endsLater(&asked, 2) }}
+	calls := 0
+	fromCall := func(n int) func() { // ends the goroutine from the n-th call on
+		return func() {
+			if calls++; calls >= n {
+				runtime.Goexit()
+			}
+		}
+	}
+	fine := func() error { return nil }
 	for name, part := range map[string]any{
-		"Describe of a trigger":                   always,
-		"Describe of a trigger, in another":       when.Not(always),
-		"Describe of a trigger, when asked again": again,
-		"Check":                        checked{func() error { runtime.Goexit(); return nil }},
-		"Describe":                     described{describe: runtime.Goexit},
-		"Describe, when asked again":   described{describe: func() { endsLater(&asked, 2) }},
-		"Describe, when asked at last": described{describe: func() { endsLater(&asked, 4) }},
+		"Describe of a trigger":                   askedWhen{fromCall(1)},
+		"Describe of a trigger, in another":       when.Not(askedWhen{fromCall(1)}),
+		"Describe of a trigger, when asked again": askedWhen{fromCall(2)},
+		"Check":                        asked{check: func() error { runtime.Goexit(); return nil }, describe: func() {}},
+		"Describe":                     asked{check: fine, describe: fromCall(1)},
+		"Describe, when asked again":   asked{check: fine, describe: fromCall(2)},
+		"Describe, when asked at last": asked{check: fine, describe: fromCall(4)},
 	} {
-		asked = 0
+		calls = 0
 		m := failures{}.matrix(t)
 		switch part := part.(type) {
 		case chaos.Fault:
@@ -271,79 +250,6 @@ func TestGoexitInAMethodOfARule(t *testing.T) {
 		<-done
 		assert.True(t, returned, name)
 	}
-}
-
-// endsLater ends the goroutine from the n-th call on.
-func endsLater(calls *int, n int) {
-	if *calls++; *calls >= n {
-		runtime.Goexit()
-	}
-}
-
-// TestUnsoundErrorOfAnExperiment: the journal has it, and the rollbacks run.
-func TestUnsoundErrorOfAnExperiment(t *testing.T) {
-	each(t, func(t *testing.T, bad error) {
-		undone := false
-		e := &experiment.Experiment{
-			Name: "the worker comes back",
-			Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{
-				{Name: "it is up", Run: func(context.Context) (any, error) { return true, nil }}}},
-			Method: []experiment.Activity{
-				{Name: "an output", Run: func(context.Context) (any, error) { return bad, nil }},
-				{Name: "kill it", Start: func(context.Context) (any, experiment.Undo, error) {
-					return nil, func(context.Context) error { undone = true; return bad }, bad
-				}}},
-			OnStep: func(context.Context, experiment.Step) { panic(bad) },
-		}
-		j, err := experiment.Run(t.Context(), e, nil)
-		require.NoError(t, err)
-		assert.True(t, undone)
-		_, err = json.Marshal(j)
-		assert.NoError(t, err)
-		_, err = experiment.RunSimple(t.Context(), e, false, nil)
-		assert.NoError(t, err)
-	})
-}
-
-// failingTransport returns an error, or an answer whose body fails.
-type failingTransport struct{ err, inBody error }
-
-func (f failingTransport) RoundTrip(*http.Request) (*http.Response, error) {
-	if f.err != nil {
-		return nil, f.err
-	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: f}, nil
-}
-func (f failingTransport) Read([]byte) (int, error) { return 0, f.inBody }
-func (f failingTransport) Close() error             { return f.inBody }
-
-func TestUnsoundErrorOfALiveCall(t *testing.T) {
-	each(t, func(t *testing.T, bad error) {
-		for _, base := range []failingTransport{{err: bad}, {inBody: bad}} {
-			tape, err := cassette.Open(filepath.Join(t.TempDir(), "clock.json"),
-				&cassette.Options{Mode: cassette.Record, Base: func() http.RoundTripper { return base }})
-			require.NoError(t, err)
-			player := tape.Player()
-			resp, err := (&http.Client{Transport: player}).Get("http://clock.example/now")
-			if err == nil {
-				_, err = io.ReadAll(resp.Body)
-				assert.NotEmpty(t, fmt.Sprint(err, resp.Body.Close()))
-			}
-			assert.NotEmpty(t, fmt.Sprint(err))
-			assert.NotPanics(t, func() { _ = fmt.Sprint(player.Err(), tape.Close()) })
-		}
-	})
-}
-
-func TestUnsoundErrorOfAMutator(t *testing.T) {
-	each(t, func(t *testing.T, bad error) {
-		model := mutate.Model("terse", 1, func(context.Context, string) (string, error) { return "", bad })
-		set, err := mutate.New(&mutate.Options{Own: []mutate.Mutator{model}})
-		require.NoError(t, err)
-		_, _, err = set.Scenarios(t.Context(), []string{"What time is it?"})
-		require.Error(t, err)
-		assert.NotEmpty(t, err.Error())
-	})
 }
 
 // TestChildUnsoundError is that of a person who returned a nil *T as an error.

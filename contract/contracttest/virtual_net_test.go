@@ -83,7 +83,7 @@ func slowShop(url string, transport func() http.RoundTripper) *contract.Matrix {
 
 func TestRealServersInVirtualTime(t *testing.T) {
 	m := slowShop(shop(t).URL, func() http.RoundTripper { return chaoshttp.PerWorld() })
-	r := contracttest.Run(t, m, &contracttest.Options{Keep: contract.KeepAll})
+	r := contracttest.Run(t, m, &contracttest.Options{KeepAll: true})
 	contracttest.RequirePassed(t, r)
 	require.Len(t, r.Cells, 40)
 	assert.Equal(t, 0*time.Hour, r.Cells[0].Elapsed, "what the server takes is not in the time of a cell")

@@ -141,7 +141,7 @@ func TestTimeIsTheCellsOwn(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		return nil
-	}), &contracttest.Options{Keep: contract.KeepAll})
+	}), &contracttest.Options{KeepAll: true})
 	assert.Equal(t, time.Hour, r.Cells[0].Evidence.Elapsed)
 }
 

@@ -5,9 +5,6 @@
 //
 //	m.Scenarios = append(m.Scenarios, scenarios.FourPaths("orders.get", 5*time.Second)...)
 //
-// [Combine] makes few scenarios of many choices of rules, in which each rule meets each
-// rule of the other choices.
-//
 // [ByPosition] makes three scenarios of one rule. Its fault is injected into the
 // first, the second or the last third of the calls that a calm run makes.
 //
@@ -15,8 +12,6 @@
 //	down := chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)}
 //	more, err := scenarios.ByPosition(calm, down)
 //	m.Scenarios = append(m.Scenarios, more...)
-//
-// [Stretch] makes the scenario in which the calls of a calm run take longer.
 package scenarios
 
 import (
