@@ -39,8 +39,8 @@ func lieClaims() (rows []claimed) {
 		"DropMessages": lies.DropMessages(1, plain), "ReorderMessages": lies.ReorderMessages(plain),
 		"DuplicateMessage": lies.DuplicateMessage(plain), "NoiseMessages": lies.NoiseMessages(1, nil, plain),
 		"OverflowMessages": lies.OverflowMessages(1000, plain), "Poison": lies.Poison("The order was cancelled.", "", plain),
-		"Instruct": lies.Instruct(attack), "SpoofAuthority": lies.SpoofAuthority(attack), "Exfiltrate": lies.Exfiltrate(attack),
-		"HijackGoal": lies.HijackGoal(attack), "PoisonTool": lies.PoisonTool(""), "ShadowTool": lies.ShadowTool("", ""),
+		"Inject":     lies.Inject(attack),
+		"PoisonTool": lies.PoisonTool(""), "ShadowTool": lies.ShadowTool("", ""),
 		"ChangeArguments": lies.ChangeArguments("orders", "item", "itemId"), "Arguments": lies.Arguments(lies.OffByOne()),
 		"InText": lies.InText(lies.OffByOne()),
 	})
