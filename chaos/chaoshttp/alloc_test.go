@@ -64,7 +64,9 @@ func TestNothingIsAllocatedWhereNothingCanHappen(t *testing.T) {
 // An injected status is an error with its header, a response and an event; a lost
 // connection an error of net and an event; a recorded call its exchange and an event.
 func TestAnInjectedCallAllocatesLittle(t *testing.T) {
-	answered := func() *http.Response { return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody} }
+	answered := func() *http.Response {
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}
+	}
 	for _, tc := range []struct {
 		name    string
 		fault   chaos.Fault
