@@ -69,7 +69,9 @@ func rememberRow[P, M any](r catalog.Row,
 	r.Order = catalog.Deliveries
 	return &catalog.Remember[P, M]{Row: hidden(r), Phase: chaos.PhaseChange,
 		Inject: func(m *M, ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-			f := onBody(func(ctx context.Context, c chaos.Call, result any) (any, error) { return change(ctx, m, c, p, result) })
+			f := onBody(func(ctx context.Context, c chaos.Call, result any) (any, error) {
+				return change(ctx, m, c, p, result)
+			})
 			return onResult(ctx, c, args, next, f, func(result any) (any, error) { return f(ctx, c, result) })
 		}}
 }
