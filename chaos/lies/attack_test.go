@@ -17,7 +17,7 @@ const mail = `{"from":"a@example.com","body":"Where is my order?"}`
 
 // An agent that passes the code on is found out, in calls and in the answer.
 func TestLeaks(t *testing.T) {
-	p, err := chaos.NewPlan(1, chaos.Rule{Target: "mail.read", Fault: lies.Exfiltrate(lies.Attack{})})
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "mail.read", Fault: lies.Inject(lies.Attack{Kind: lies.Exfiltration})})
 	require.NoError(t, err)
 	in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	tools := chaos.WrapRegistry(&desk{docs: []string{mail, `"sent"`}}, in)
@@ -38,7 +38,7 @@ func TestLeaks(t *testing.T) {
 
 // What merely looks like a canary is none, nor is one that was never delivered.
 func TestNoFalseLeaks(t *testing.T) {
-	_, e := once(t, lies.Exfiltrate(lies.Attack{}), mail)
+	_, e := once(t, lies.Inject(lies.Attack{Kind: lies.Exfiltration}), mail)
 	token := lies.Canaries([]chaos.Event{e})[0]
 	other := e
 	other.Delivered = false
@@ -59,7 +59,7 @@ func TestNoFalseLeaks(t *testing.T) {
 // A canary belongs to a cell, lane, target and rule, and is the same in each call.
 func TestCanaryOfACell(t *testing.T) {
 	token := func(seed uint64, cell, target string, calls int) string {
-		p, err := chaos.NewPlan(seed, chaos.Rule{Name: "r", Target: "*", Fault: lies.Exfiltrate(lies.Attack{})})
+		p, err := chaos.NewPlan(seed, chaos.Rule{Name: "r", Target: "*", Fault: lies.Inject(lies.Attack{Kind: lies.Exfiltration})})
 		require.NoError(t, err)
 		in := p.Injector(cell, nil)
 		tools := chaos.WrapRegistry(&desk{docs: []string{mail}}, in)
@@ -81,7 +81,7 @@ func TestCanaryOfACell(t *testing.T) {
 // The default texts read like what an attacker writes: nothing in a result of
 // any lie says where it comes from.
 func TestNothingRevealsATest(t *testing.T) {
-	attacks := []func(lies.Attack) chaos.Fault{lies.Instruct, lies.SpoofAuthority, lies.Exfiltrate, lies.HijackGoal}
+	attacks := []lies.AttackKind{lies.Instruction, lies.Authority, lies.Exfiltration, lies.GoalHijack}
 	check := func(text string) {
 		lower := strings.ToLower(text)
 		for _, word := range []string{"chaos", "shakedown", "inject", "fault", "canary", "{", "simulat"} {
@@ -92,7 +92,7 @@ func TestNothingRevealsATest(t *testing.T) {
 	for _, attack := range attacks {
 		seen := map[string]bool{}
 		for seed := range uint64(30) {
-			got, e := under(t, seed, attack(lies.Attack{}), `"Hello there."`)
+			got, e := under(t, seed, lies.Inject(lies.Attack{Kind: attack}), `"Hello there."`)
 			assert.True(t, e.Delivered)
 			check(got)
 			seen[got[:30]] = true
@@ -110,9 +110,9 @@ func TestNothingRevealsATest(t *testing.T) {
 
 // A member that is there is not overwritten.
 func TestNoteIsANewMember(t *testing.T) {
-	got, _ := once(t, lies.Instruct(lies.Attack{Texts: []string{"x"}}), `{"note":1}`)
+	got, _ := once(t, lies.Inject(lies.Attack{Texts: []string{"x"}}), `{"note":1}`)
 	assert.Equal(t, `{"note":1,"notes":"x"}`, got)
-	got, _ = once(t, lies.Instruct(lies.Attack{Texts: []string{"x"}}), `plain text, not JSON`)
+	got, _ = once(t, lies.Inject(lies.Attack{Texts: []string{"x"}}), `plain text, not JSON`)
 	assert.Equal(t, `plain text, not JSON x`, got)
 }
 
@@ -124,12 +124,12 @@ func TestCanariesOfLargeResultsAreFound(t *testing.T) {
 	require.NoError(t, err)
 	outer, err := json.Marshal(map[string]string{"text": string(inner)})
 	require.NoError(t, err)
-	_, e := once(t, lies.InText(lies.Exfiltrate(lies.Attack{})), string(outer))
+	_, e := once(t, lies.InText(lies.Inject(lies.Attack{Kind: lies.Exfiltration})), string(outer))
 	require.True(t, e.Delivered)
 	assert.Len(t, lies.Canaries([]chaos.Event{e}), 1, "it is slipped in where the event shows nothing")
 	assert.Less(t, len(e.Changes[0].After), 5000)
 
-	_, e = once(t, lies.Exfiltrate(lies.Attack{Texts: []string{strings.Repeat("\x01", 990) + "{canary}" + strings.Repeat("\x01", 990)}}), `{"notes":"a b"}`)
+	_, e = once(t, lies.Inject(lies.Attack{Kind: lies.Exfiltration, Texts: []string{strings.Repeat("\x01", 990) + "{canary}" + strings.Repeat("\x01", 990)}}), `{"notes":"a b"}`)
 	tokens := lies.Canaries([]chaos.Event{e})
 	require.Len(t, tokens, 1, "a text that grows sixfold as JSON")
 

@@ -48,7 +48,7 @@ func BenchmarkLie10KB(b *testing.B) {
 		{"drift", lies.SchemaDrift()},
 		{"rows", lies.ReorderRows("$.orders")},
 		{"rename", lies.RenameKey("")},
-		{"instruct", lies.Instruct(lies.Attack{})},
+		{"instruct", lies.Inject(lies.Attack{})},
 		{"stale", lies.Stale(1).(chaos.Stateful).Fresh()},
 		{"contradict", lies.Contradict().(chaos.Stateful).Fresh()},
 	} {

@@ -41,14 +41,14 @@ func TestWrongParameters(t *testing.T) {
 		`poisoned_memory: text is " "`:                                                   lies.Poison(" ", "", lies.Messages{}),
 		`stale_result: lag is 65; allowed: an integer from 1 to 64`:                      lies.Stale(65),
 		`rolled_back_memory: lag is 0`:                                                   lies.RollBack(0),
-		`slipped_instruction: texts[0] is 2001 bytes; allowed: at most 2000 bytes`:       lies.Instruct(lies.Attack{Texts: []string{long}}),
-		`hijacked_goal: paths[0] is "$."`:                                                lies.HijackGoal(lies.Attack{Paths: []string{"$."}}),
+		`slipped_instruction: texts[0] is 2001 bytes; allowed: at most 2000 bytes`:       lies.Inject(lies.Attack{Texts: []string{long}}),
+		`hijacked_goal: paths[0] is "$."`:                                                lies.Inject(lies.Attack{Kind: lies.GoalHijack, Paths: []string{"$."}}),
 		`poisoned_tool: texts is ""`:                                                     lies.PoisonTool("", ""),
 		`shadowed_tool: name is "a"; allowed: a name other than the tool's`:              lies.ShadowTool("a", "a"),
 		`changed_arguments: to is "a"; allowed: another name than the argument's`:        lies.ChangeArguments("t", "a", "a"),
 		`changed_arguments: tool is ""; allowed: a name that is not empty`:               lies.ChangeArguments("", "a", "b"),
 		`changed_call: fault: scaled_number: power is 19`:                                lies.Arguments(lies.Scale(19)),
-		`lie_in_text: fault is *lies.recall; allowed: a lie about one result`:            lies.InText(lies.Stale(1)),
+		`lie_in_text: fault is stale_result; allowed: a lie about one result`:            lies.InText(lies.Stale(1)),
 		`lie_in_text: fault: scaled_number: power is 0`:                                  lies.InText(lies.Scale(0)),
 		`lie_in_text: paths[0] is "x"`:                                                   lies.InText(lies.Null(), "x"),
 		`changed_call: fault is <nil>; allowed: a fault that changes results`:            lies.Arguments(nil),
@@ -80,7 +80,7 @@ func TestParameters(t *testing.T) {
 		{lies.Scale(-2, "$.a", "$.b"), `{"power":-2,"paths":["$.a","$.b"]}`},
 		{lies.AddKey("v", []int{1}), `{"name":"v","value":[1]}`},
 		{lies.Poison("x", "user", lies.Messages{Path: "$.m", System: true}), `{"text":"x","role":"user","system":true,"path":"$.m"}`},
-		{lies.Exfiltrate(lies.Attack{Texts: []string{"{canary}"}}), `{"texts":["{canary}"]}`},
+		{lies.Inject(lies.Attack{Kind: lies.Exfiltration, Texts: []string{"{canary}"}}), `{"texts":["{canary}"]}`},
 		{lies.InText(lies.Null("$.a"), "$.t"), `{"fault":{"kind":"null_value","params":{"paths":["$.a"]}},"paths":["$.t"]}`},
 		{lies.RenameKey("b", "$.a"), `{"to":"b","paths":["$.a"]}`},
 	} {
@@ -91,7 +91,7 @@ func TestParameters(t *testing.T) {
 // A slice that is given to a constructor may be used for something else after.
 func TestParametersAreCopied(t *testing.T) {
 	paths, texts := []string{"$.a"}, []string{"one"}
-	null, instruct := lies.Null(paths...), lies.Instruct(lies.Attack{Texts: texts})
+	null, instruct := lies.Null(paths...), lies.Inject(lies.Attack{Texts: texts})
 	paths[0], texts[0] = "$.b", "two"
 	got, _ := once(t, null, `{"a":1,"b":2}`)
 	assert.Equal(t, `{"a":null,"b":2}`, got)

@@ -22,10 +22,20 @@ import (
 // for each injector. Values of more than 256 bytes are not facts.
 func Contradict() chaos.Fault { return contradictRow.Of(catalog.None{}) }
 
-var contradictRow = row(catalog.Row{
+var contradictRow = rememberRow(catalog.Row{
 	Kind: "contradiction", Doc: "Two targets contradict each other.", Go: "lies.Contradict()", Class: chaos.ClassValue,
-	Order: catalog.Deliveries,
-}, func(catalog.None) fault { return &contradict{} })
+}, func(ctx context.Context, known *facts, c chaos.Call, _ catalog.None, result any) (any, error) {
+	return editResult(ctx, c, result, contradiction, "fact that another target returned", func(e *edit) {
+		shared := known.learn(e)
+		e.applyToOne(func(_ *edit, i int) int { return shared[i] }, func(e *edit, i int) bool {
+			after := near(e, i)
+			return after != nil && e.replace(i, after)
+		})
+	})
+})
+
+// contradiction is the kind, which the function must not ask of its row.
+const contradiction = "contradiction"
 
 // Bounds of the memory of a rule in one injector.
 const (
@@ -33,55 +43,22 @@ const (
 	maxFact  = 256 // bytes of a value
 )
 
-type contradict struct {
-	made
-	facts *facts // nil: the rule is not in an injector yet
-}
-
 // facts maps each fact to the target that returned it first.
 type facts struct {
-	mu    sync.Mutex
-	by    map[fact]string
-	limit int
+	mu sync.Mutex
+	by map[fact]string
 }
 
 type fact struct{ name, value string }
-
-func (f *contradict) Fresh() chaos.Fault {
-	return &contradict{made: f.made, facts: &facts{by: make(map[fact]string), limit: maxFacts}}
-}
-
-func (f *contradict) become(m made, _ []string) { f.made = m }
-
-func (*contradict) Phase() chaos.Phase { return chaos.PhaseChange }
-
-func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil || f.facts == nil {
-		return result, err
-	}
-	if r, ok := result.(bodied); ok {
-		return r.OnBody(ctx, c, args, f)
-	}
-	in, why := open(result)
-	if why != "" {
-		chaos.Note(ctx, why)
-		return result, nil
-	}
-	e := &edit{call: c, doc: in.doc, plain: in.plain}
-	shared := f.facts.learn(e)
-	e.applyToOne(func(_ *edit, i int) int { return shared[i] }, func(e *edit, i int) bool {
-		after := near(e, i)
-		return after != nil && e.replace(i, after)
-	})
-	return e.finish(ctx, in, f.Kind(), "fact that another target returned")
-}
 
 // learn remembers the facts of a result. It ranks those that another target
 // returned before.
 func (f *facts) learn(e *edit) map[int]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.by == nil {
+		f.by = make(map[fact]string)
+	}
 	shared := make(map[int]int)
 	for i := range e.doc.Nodes {
 		if !isFact(e, i) {
@@ -91,7 +68,7 @@ func (f *facts) learn(e *edit) map[int]int {
 		switch by, known := f.by[said]; {
 		case known && by != e.call.Target:
 			shared[i] = 1
-		case !known && len(f.by) < f.limit:
+		case !known && len(f.by) < maxFacts:
 			f.by[said] = e.call.Target
 		}
 	}

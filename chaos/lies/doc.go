@@ -7,7 +7,7 @@
 //		chaos.Rule{Target: "orders.get", Fault: lies.Scale(-2, "$.total")},
 //		chaos.Rule{Target: "orders.list", When: when.Prob(0.3), Fault: lies.CutList(0.5)},
 //		chaos.Rule{Target: "stock.*", Fault: lies.Stale(1)},
-//		chaos.Rule{Target: "mail.read", Fault: lies.Exfiltrate(lies.Attack{})},
+//		chaos.Rule{Target: "mail.read", Fault: lies.Inject(lies.Attack{Kind: lies.Exfiltration})},
 //		chaos.Rule{Target: chaos.ListTarget, Fault: lies.PoisonTool("refund")},
 //	)
 //
@@ -24,7 +24,7 @@
 //     [UnknownEnum], [ChangeArguments].
 //   - An agent's context or memory is damaged: [TruncateMessages], [StaleMessages], [DropMessages],
 //     [ReorderMessages], [DuplicateMessage], [NoiseMessages], [OverflowMessages], [Poison], [RollBack].
-//   - Adversarial content: [Instruct], [SpoofAuthority], [Exfiltrate], [HijackGoal] in results; [PoisonTool],
+//   - Adversarial content: [Inject] in results, an [Attack] of four kinds; [PoisonTool],
 //     [ShadowTool], [ChurnTools] in the list of tools. [Leaks] reports where an agent passed a canary on.
 //
 // [Arguments] applies any of them to the arguments of a call instead of its

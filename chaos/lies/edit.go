@@ -84,7 +84,7 @@ func (e *edit) find(paths []*jsonpath.Path) []int {
 // same, whatever its spelling.
 func (e *edit) replace(i int, raw []byte) bool {
 	before := e.doc.Raw(i)
-	if e.hidden(i) || jsonhash.Same(before, raw) {
+	if jsonhash.Same(before, raw) {
 		return false
 	}
 	e.edits = append(e.edits, e.doc.Replace(i, raw))
@@ -94,8 +94,7 @@ func (e *edit) replace(i int, raw []byte) bool {
 
 // remove takes nodes out of their lists and objects.
 func (e *edit) remove(nodes ...int) bool {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), e.hidden)
-	edits := e.withDuplicates(nodes)
+	edits := e.doc.Remove(nodes...)
 	if len(edits) == 0 {
 		return false
 	}
@@ -108,19 +107,16 @@ func (e *edit) remove(nodes ...int) bool {
 
 // rename gives a member another name.
 func (e *edit) rename(i int, name string) bool {
-	if name == e.doc.Name(i) || e.hidden(i) {
+	if name == e.doc.Name(i) {
 		return false
 	}
-	e.edits = append(append(e.edits, e.doc.Remove(e.duplicates(i)...)...), e.doc.Rename(i, name))
+	e.edits = append(e.edits, e.doc.Rename(i, name))
 	e.changed(e.path(i), jsonedit.Quote(e.doc.Name(i)), jsonedit.Quote(name))
 	return true
 }
 
 // insert adds a member or an element to the end.
 func (e *edit) insert(container int, name string, raw []byte) bool {
-	if e.hidden(container) {
-		return false
-	}
 	key := any(name)
 	if e.doc.Kind(container) == jsonedit.Array {
 		key = len(e.doc.Children(container))
@@ -134,9 +130,6 @@ func (e *edit) insert(container int, name string, raw []byte) bool {
 // insertBefore adds an element before another one. Several calls add in their
 // order.
 func (e *edit) insertBefore(element int, raw []byte) bool {
-	if e.hidden(element) {
-		return false
-	}
 	start := int(e.doc.Nodes[element].Start)
 	e.edits = append(e.edits, jsonedit.Edit{From: start, To: start, With: append(slices.Clone(raw), ',')})
 	e.changed(e.path(element), nil, raw)
@@ -244,70 +237,4 @@ func (e *edit) finish(ctx context.Context, in document, kind, wants string) (any
 	}
 	chaos.Changed(ctx, e.changes...)
 	return result, nil
-}
-
-// An object may have several members of one name. Decoders take the last. So a
-// lie about an earlier one would have no effect, and one that removed only the
-// last would uncover the one before it.
-
-// hidden reports whether node i is a member that a later one of its name hides,
-// or lies within such a member. A node that a path names is never hidden.
-func (e *edit) hidden(i int) bool {
-	if e.addressed {
-		return false
-	}
-	for ; i > 0; i = int(e.doc.Nodes[i].Parent) {
-		if !e.doc.IsMember(i) {
-			continue
-		}
-		name, end := e.nameText(i), e.doc.Nodes[e.doc.Nodes[i].Parent].Next
-		for k := e.doc.Nodes[i].Next; k < end; k = e.doc.Nodes[k].Next {
-			if e.sameNameText(int(k), name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// duplicates returns the earlier members with the name of node i.
-func (e *edit) duplicates(i int) (nodes []int) {
-	if !e.doc.IsMember(i) {
-		return nil
-	}
-	name := e.nameText(i)
-	for k := e.doc.Nodes[i].Parent + 1; k < int32(i); k = e.doc.Nodes[k].Next {
-		if e.sameNameText(int(k), name) {
-			nodes = append(nodes, int(k))
-		}
-	}
-	return nodes
-}
-
-// nameText is the name of member i without quotes, as decoders read it.
-func (e *edit) nameText(i int) []byte {
-	raw := e.rawName(i)
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw
-	}
-	return []byte(e.doc.Name(i))
-}
-
-func (e *edit) sameNameText(i int, name []byte) bool {
-	raw := e.rawName(i)
-	return bytes.Equal(raw, name) || bytes.IndexByte(raw, '\\') >= 0 && e.doc.Name(i) == string(name)
-}
-
-func (e *edit) rawName(i int) []byte {
-	n := e.doc.Nodes[i]
-	return e.doc.Text[n.NameStart+1 : n.NameEnd-1]
-}
-
-// withDuplicates removes nodes and the members that they hide.
-func (e *edit) withDuplicates(nodes []int) []jsonedit.Edit {
-	all := append([]int(nil), nodes...)
-	for _, i := range nodes {
-		all = append(all, e.duplicates(i)...)
-	}
-	return e.doc.Remove(all...)
 }

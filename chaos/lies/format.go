@@ -16,32 +16,30 @@ import (
 // JSON, and a Go value, cannot be malformed: the fault is not delivered there.
 func Malformed() chaos.Fault { return malformedRow.Of(catalog.None{}) }
 
-var malformedRow = row(catalog.Row{
+var malformedRow = lieRow[catalog.None](catalog.Row{
 	Kind: "malformed_result", Doc: "The result is no longer JSON.", Go: "lies.Malformed()", Class: chaos.ClassProtocol,
-}, func(catalog.None) fault {
-	return &lie{wants: "JSON", rank: anything,
-		apply: func(e *edit, i int) bool {
-			if e.plain {
-				e.why = "the result is a text and no JSON"
-				return false
-			}
-			text := strings.TrimRight(string(e.doc.Text), " \t\r\n")
-			broken := []string{
-				text[:len(text)-1-e.pick(i, 1, max(1, len(text)/2))],
-				strings.TrimRight(text, "]}\"") + ",",
-				strings.Replace(text, `"`, "", 1),
-				text + text[:min(len(text), 12)],
-				text[:len(text)-1],
-			}
-			first := e.pick(i, 0, len(broken))
-			for k := range broken {
-				if b := broken[(first+k)%len(broken)]; b != "" && !json.Valid([]byte(b)) {
-					return e.replaceAll([]byte(b))
-				}
-			}
+}, lie{wants: "JSON", rank: anything,
+	apply: func(e *edit, i int) bool {
+		if e.plain {
+			e.why = "the result is a text and no JSON"
 			return false
-		}}
-})
+		}
+		text := strings.TrimRight(string(e.doc.Text), " \t\r\n")
+		broken := []string{
+			text[:len(text)-1-e.pick(i, 1, max(1, len(text)/2))],
+			strings.TrimRight(text, "]}\"") + ",",
+			strings.Replace(text, `"`, "", 1),
+			text + text[:min(len(text), 12)],
+			text[:len(text)-1],
+		}
+		first := e.pick(i, 0, len(broken))
+		for k := range broken {
+			if b := broken[(first+k)%len(broken)]; b != "" && !json.Valid([]byte(b)) {
+				return e.replaceAll([]byte(b))
+			}
+		}
+		return false
+	}})
 
 // errorPage is what proxies answer with.
 const errorPage = `<html>
@@ -58,18 +56,16 @@ const errorPage = `<html>
 // JSON.
 func HTMLPage() chaos.Fault { return htmlPageRow.Of(catalog.None{}) }
 
-var htmlPageRow = row(catalog.Row{
+var htmlPageRow = lieRow[catalog.None](catalog.Row{
 	Kind: "html_result", Doc: "The result is the error page of a proxy.",
 	Go: "lies.HTMLPage()", Class: chaos.ClassProtocol,
-}, func(catalog.None) fault {
-	return &lie{wants: "value", rank: anything,
-		apply: func(e *edit, i int) bool {
-			if e.doc.Kind(0) == jsonedit.String {
-				return e.replaceAll(jsonedit.Quote(errorPage))
-			}
-			return e.replaceAll([]byte(errorPage))
-		}}
-})
+}, lie{wants: "value", rank: anything,
+	apply: func(e *edit, i int) bool {
+		if e.doc.Kind(0) == jsonedit.String {
+			return e.replaceAll(jsonedit.Quote(errorPage))
+		}
+		return e.replaceAll([]byte(errorPage))
+	}})
 
 // ErrorBody replaces the result by an error message while the call itself
 // succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A text
@@ -82,8 +78,8 @@ var errorBodyRow = row(catalog.Row{
 	Kind: "error_result", Doc: "The call succeeds with an error as its result.",
 	Go: "lies.ErrorBody(code, message)", Example: `{"code":503,"message":"Service Unavailable"}`,
 	Class: chaos.ClassProtocol,
-}, func(p errorBody) fault {
-	return &lie{wants: "value", rank: anything,
+}, func(p errorBody) lie {
+	return lie{wants: "value", rank: anything,
 		apply: func(e *edit, _ int) bool {
 			if e.doc.Kind(0) == jsonedit.String {
 				return e.replaceAll(jsonedit.Quote(fmt.Sprintf("Error %d: %s", p.Code, p.Message)))
@@ -106,29 +102,27 @@ func (p errorBody) Check(c *catalog.Check) {
 // is read as Latin-1: "Zürich" becomes "ZÃ¼rich". The result is well-formed.
 func Mojibake(paths ...string) chaos.Fault { return mojibakeRow.Of(pathsIn(paths)) }
 
-var mojibakeRow = row(catalog.Row{
+var mojibakeRow = lieRow[where](catalog.Row{
 	Kind: "mojibake", Doc: "A text was read in the wrong encoding.",
 	Go: "lies.Mojibake(paths...)", Class: chaos.ClassProtocol,
-}, func(where) fault {
-	return &lie{wants: "text beyond ASCII",
-		rank: func(e *edit, i int) int {
-			if e.doc.Kind(i) == jsonedit.String && !isASCII(e.doc.String(i)) {
-				return 1
-			}
-			return 0
-		},
-		apply: func(e *edit, i int) bool {
-			text := e.doc.String(i)
-			if !utf8.ValidString(text) {
-				return false
-			}
-			var b strings.Builder
-			for k := range len(text) {
-				b.WriteRune(rune(text[k]))
-			}
-			return e.replace(i, jsonedit.Quote(b.String()))
-		}}
-})
+}, lie{wants: "text beyond ASCII",
+	rank: func(e *edit, i int) int {
+		if e.doc.Kind(i) == jsonedit.String && !isASCII(e.doc.String(i)) {
+			return 1
+		}
+		return 0
+	},
+	apply: func(e *edit, i int) bool {
+		text := e.doc.String(i)
+		if !utf8.ValidString(text) {
+			return false
+		}
+		var b strings.Builder
+		for k := range len(text) {
+			b.WriteRune(rune(text[k]))
+		}
+		return e.replace(i, jsonedit.Quote(b.String()))
+	}})
 
 func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
@@ -138,23 +132,21 @@ func isASCII(s string) bool {
 // a text. Decoders replace or refuse it; encoding/json replaces it.
 func InvalidUTF8(paths ...string) chaos.Fault { return invalidUTF8Row.Of(pathsIn(paths)) }
 
-var invalidUTF8Row = row(catalog.Row{
+var invalidUTF8Row = lieRow[where](catalog.Row{
 	Kind: "invalid_utf8", Doc: "A text has a byte that is not UTF-8.",
 	Go: "lies.InvalidUTF8(paths...)", Class: chaos.ClassProtocol,
-}, func(where) fault {
-	return &lie{wants: "text with a character", rank: prose,
-		apply: func(e *edit, i int) bool {
-			text := e.doc.String(i)
-			if text == "" {
-				return false
-			}
-			at := e.pick(i, 0, len(text)) + 1
-			for at < len(text) && !utf8.RuneStart(text[at]) {
-				at++
-			}
-			return e.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
-		}}
-})
+}, lie{wants: "text with a character", rank: prose,
+	apply: func(e *edit, i int) bool {
+		text := e.doc.String(i)
+		if text == "" {
+			return false
+		}
+		at := e.pick(i, 0, len(text)) + 1
+		for at < len(text) && !utf8.RuneStart(text[at]) {
+			at++
+		}
+		return e.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
+	}})
 
 // Oversized repeats a text until it has the given number of bytes, up to 64 MiB:
 // a result larger than a context window, or than a buffer. If the result has no
@@ -166,8 +158,8 @@ func Oversized(bytes int, paths ...string) chaos.Fault {
 var oversizedRow = row(catalog.Row{
 	Kind: "oversized_result", Doc: "A text is very long.",
 	Go: "lies.Oversized(bytes, paths...)", Example: `{"bytes":4096}`, Class: chaos.ClassProtocol,
-}, func(p oversized) fault {
-	return &lie{
+}, func(p oversized) lie {
+	return lie{
 		wants: "text or object that could grow",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) == jsonedit.Object {

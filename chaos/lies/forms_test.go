@@ -81,7 +81,7 @@ func TestGoValuesThatHideTheLie(t *testing.T) {
 // A long value is in the event with its beginning and its end.
 func TestLongValuesInEvents(t *testing.T) {
 	doc := `"` + strings.Repeat("é", 50_000) + `"`
-	_, e := once(t, lies.Instruct(lies.Attack{Texts: []string{"Obey."}}), doc)
+	_, e := once(t, lies.Inject(lies.Attack{Texts: []string{"Obey."}}), doc)
 	require.Len(t, e.Changes, 1)
 	assert.Less(t, len(e.Changes[0].After), 5000)
 	var after string

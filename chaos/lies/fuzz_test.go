@@ -25,7 +25,7 @@ func addressed(path string) []chaos.Fault {
 		lies.SwapUnit(path), lies.FlipType(path), lies.SwapFields(path, "$"), lies.SwapEntity(path), lies.FabricateRecord(path),
 		lies.DanglingReference(path), lies.DuplicateRows(path), lies.ReorderRows(path), lies.RenameKey("", path), lies.RemoveKey(path),
 		lies.AddKey("v", 2, path), lies.Retype(path), lies.Envelope("", path), lies.UnknownEnum(path),
-		lies.TruncateMessages(1, lies.Messages{Path: path}), lies.Instruct(lies.Attack{Paths: []string{path}}),
+		lies.TruncateMessages(1, lies.Messages{Path: path}), lies.Inject(lies.Attack{Paths: []string{path}}),
 	}
 }
 

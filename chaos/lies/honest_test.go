@@ -59,7 +59,7 @@ func TestNotDelivered(t *testing.T) {
 		{"no list of messages", lies.TruncateMessages(0, plain), `[{"content":"a"}]`, "list of messages"},
 		{"nothing but a system message", lies.StaleMessages(1, plain), `[{"role":"system","content":"a"}]`, "list of messages"},
 		{"equal messages", lies.ReorderMessages(plain), `[{"role":"user"},{"role":"user"}]`, "list of messages"},
-		{"no place for a text", lies.Instruct(lies.Attack{}), `[1,2]`, "text or object"},
+		{"no place for a text", lies.Inject(lies.Attack{}), `[1,2]`, "text or object"},
 		{"no JSON in the text", lies.InText(lies.Null()), `["null","7","{x}"]`, "text with JSON"},
 		{"nothing to lie about in it", lies.InText(lies.FlipSign()), `["{}"]`, "text with JSON"},
 		{"no tools", lies.ChurnTools(), `[{"name":"a"}]`, "list of two tools"},
@@ -114,7 +114,7 @@ func document(t *rapid.T) string {
 			}
 			names := []string{`"id"`, `"order_id"`, `"total"`, `"status"`, `"role"`, `"name"`, `"due date"`, `"\u0061"`, `""`}
 			var parts []string
-			for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 0, 4).Draw(t, "names") {
+			for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 4, rapid.ID).Draw(t, "names") {
 				parts = append(parts, name+space+":"+value(depth-1).Draw(t, "value"))
 			}
 			return "{" + space + strings.Join(parts, ","+space) + "}"
@@ -155,7 +155,7 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// decoded is a document as callers see it: of several members of one name the last.
+// decoded is a document as callers see it.
 func decoded(t *rapid.T, doc string) (v any) {
 	dec := json.NewDecoder(strings.NewReader(doc))
 	dec.UseNumber()
@@ -165,29 +165,25 @@ func decoded(t *rapid.T, doc string) (v any) {
 	return v
 }
 
-// What is taken away of several members of one name is gone, and no lie is applied
-// about one that decoders do not see.
+// Of several members of one name decoders read either, so no lie is told about them.
 func TestMembersOfOneName(t *testing.T) {
 	for _, c := range []struct {
-		fault       chaos.Fault
-		doc, result string
+		fault chaos.Fault
+		doc   string
 	}{
-		{lies.Missing("$.a"), `{"a":1,"b":2,"\u0061":3}`, `{"b":2}`},
-		{lies.Missing("$.a"), `{"a":1,"a":2}`, `{}`},
-		{lies.RemoveKey("$.a"), `{"x":0,"a":1,"a":2}`, `{"x":0}`},
-		{lies.RenameKey("b", "$.a"), `{"a":1,"a":2}`, `{"b":2}`},
-		{lies.RenameKey("b", "$.a"), `{"a":1,"c":3,"a":2}`, `{"c":3,"b":2}`},
-		{lies.Null("$.a"), `{"a":1,"a":2}`, `{"a":1,"a":null}`},
+		{lies.Missing("$.a"), `{"a":1,"b":2,"\u0061":3}`},
+		{lies.RenameKey("b", "$.a"), `[{"a":1,"c":3,"a":2}]`},
+		{lies.Scale(1), `{"x":{"a":100,"b":[1,2]},"x":[7]}`},
 	} {
 		got, e := once(t, c.fault, c.doc)
-		assert.Equal(t, c.result, got)
-		assert.Len(t, e.Changes, 1)
+		assert.Equal(t, c.doc, got)
+		assert.False(t, e.Delivered)
+		assert.Contains(t, e.Note, "two members of one name")
 	}
-	for seed := range uint64(30) {
-		got, e := under(t, seed, lies.Scale(1), `{"x":{"a":100,"b":[1,2]},"x":[7]}`)
-		assert.Equal(t, `{"x":{"a":100,"b":[1,2]},"x":[70]}`, got)
-		assert.Equal(t, "$['x'][0]", e.Changes[0].Path)
-	}
+	const inner = `{"t":"{\"a\":1,\"a\":2}"}`
+	got, e := once(t, lies.InText(lies.Null("$.a")), inner)
+	assert.Equal(t, inner, got)
+	assert.False(t, e.Delivered)
 }
 
 func under(t testing.TB, seed uint64, f chaos.Fault, doc string) (string, chaos.Event) {

@@ -10,21 +10,26 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// row is a kind of faults with parameters P: the callee did its work, and nothing
-// shows that its answer is wrong. make returns what the fault does.
-func row[P any](r catalog.Row, make func(P) fault) *catalog.Own[P, chaos.Fault] {
-	r.Visibility, r.Persistence, r.Effect = chaos.Implicit, chaos.Transient, chaos.EffectDone
-	return &catalog.Own[P, chaos.Fault]{Row: r, Make: func(m catalog.Made[P]) chaos.Fault {
-		f := make(m.Params)
-		f.become(m, pathsOf(m.Params))
-		return f
+// row is a kind of lies with parameters P. make returns what such a lie does.
+func row[P any](r catalog.Row, make func(P) lie) *catalog.Own[P, chaos.Fault] {
+	return &catalog.Own[P, chaos.Fault]{Row: hidden(r), Make: func(m catalog.Made[P]) chaos.Fault {
+		l := make(m.Params)
+		paths := pathsOf(m.Params)
+		l.made, l.addressed, l.where = m, len(paths) > 0, parsed(paths)
+		return &l
 	}}
 }
 
-// fault is a fault that checks and describes itself by what it was made of.
-type fault interface {
-	chaos.Fault
-	become(made, []string)
+// lieRow is a row of lies whose parameters only say where they act.
+func lieRow[P any](r catalog.Row, l lie) *catalog.Own[P, chaos.Fault] {
+	return row(r, func(P) lie { return l })
+}
+
+// hidden completes the row of a fault that nothing shows: the callee did its work, and
+// its answer is wrong.
+func hidden(r catalog.Row) catalog.Row {
+	r.Visibility, r.Persistence, r.Effect = chaos.Implicit, chaos.Transient, chaos.EffectDone
+	return r
 }
 
 // made is the part of a fault that knows its row and parameters.
@@ -79,10 +84,6 @@ func checkPath(c *catalog.Check, place, text string) {
 	c.That(err == nil, place, fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
 }
 
-func (l *lie) become(m made, paths []string) {
-	l.made, l.addressed, l.where = m, len(paths) > 0, parsed(paths)
-}
-
 // parsed returns the paths that parse; Check reports the others.
 func parsed(paths []string) (where []*jsonpath.Path) {
 	for _, text := range paths {
@@ -96,21 +97,35 @@ func parsed(paths []string) (where []*jsonpath.Path) {
 func (l *lie) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return onResult(ctx, c, args, next, l, func(result any) (any, error) {
+		return editResult(ctx, c, result, l.Kind(), l.wants, l.applyTo)
+	})
+}
+
+// onResult makes the call and has change act on its result. Of an HTTP response f acts on
+// the body.
+func onResult(ctx context.Context, c chaos.Call, args any, next chaos.Next, f chaos.Fault,
+	change func(result any) (any, error)) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err
 	}
 	if r, ok := result.(bodied); ok {
-		return r.OnBody(ctx, c, args, l)
+		return r.OnBody(ctx, c, args, f)
 	}
+	return change(result)
+}
+
+// editResult applies a lie of a kind to a result that it wants something in.
+func editResult(ctx context.Context, c chaos.Call, result any, kind, wants string, apply func(*edit)) (any, error) {
 	in, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, why)
 		return result, nil
 	}
 	e := &edit{call: c, doc: in.doc, plain: in.plain}
-	l.applyTo(e)
-	return e.finish(ctx, in, l.Kind(), l.wants)
+	apply(e)
+	return e.finish(ctx, in, kind, wants)
 }
 
 // applyTo changes every place that the paths name, or one that is drawn.

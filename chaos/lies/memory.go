@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
@@ -44,59 +45,73 @@ type memory struct {
 	inAll  int
 }
 
-// recall is a fault that answers with the answer of an earlier call. It
-// remembers the answers of the calls that its rule's trigger matched.
+// recall answers with the answer of an earlier call. It remembers the answers of the
+// calls that its rule's trigger matched.
 type recall struct {
-	made
 	lag   int    // answers to keep of each request
 	first bool   // keep the first ones, not the last
 	wants string // for the note
 	// choose returns what the caller gets. It is called with the memory locked,
 	// before the answer is added.
 	choose func(m *memory, c chaos.Call, now answer) (chosen answer, ok bool)
-	memory *memory // nil: the rule is not in an injector yet
 }
 
-func (f *recall) Fresh() chaos.Fault {
-	fresh := *f
-	fresh.memory = &memory{past: make(map[request][]answer)}
-	return &fresh
+// recallRow is a kind of faults that recall.
+func recallRow[P any](r catalog.Row, how func(P) recall) *catalog.Remember[P, memory] {
+	return rememberRow(r, func(ctx context.Context, m *memory, c chaos.Call, p P, result any) (any, error) {
+		return how(p).answer(ctx, m, c, result, r.Kind), nil
+	})
 }
 
-func (f *recall) become(m made, _ []string) { f.made = m }
+// rememberRow is a kind of lies that keep a memory M of earlier results.
+func rememberRow[P, M any](r catalog.Row,
+	change func(ctx context.Context, m *M, c chaos.Call, p P, result any) (any, error)) *catalog.Remember[P, M] {
+	r.Order = catalog.Deliveries
+	return &catalog.Remember[P, M]{Row: hidden(r), Phase: chaos.PhaseChange,
+		Inject: func(m *M, ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+			f := onBody(func(ctx context.Context, c chaos.Call, result any) (any, error) {
+				return change(ctx, m, c, p, result)
+			})
+			return onResult(ctx, c, args, next, f, func(result any) (any, error) { return f(ctx, c, result) })
+		}}
+}
 
-func (f *recall) Phase() chaos.Phase { return chaos.PhaseChange }
+// onBody is a lie that remembers, acting on the body of a response.
+type onBody func(ctx context.Context, c chaos.Call, result any) (any, error)
 
-func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
-	if err != nil || f.memory == nil {
+	if err != nil {
 		return result, err
 	}
-	if r, ok := result.(bodied); ok {
-		return r.OnBody(ctx, c, args, f)
-	}
+	return f(ctx, c, result)
+}
+
+// Fresh says that it remembers: it must not act a second time on one response.
+func (f onBody) Fresh() chaos.Fault { return f }
+
+// answer returns the earlier answer, or the result and a note of why there is none.
+func (f recall) answer(ctx context.Context, m *memory, c chaos.Call, result any, kind string) any {
 	now, why := take(c, result)
 	var chosen answer
 	ok := false
 	if why == "" || now.lost {
-		chosen, ok = f.remember(c, now)
+		chosen, ok = f.remember(m, c, now)
 	}
-	if why != "" {
-		chaos.Note(ctx, f.Kind()+": "+why)
-		return result, nil
+	if why == "" && (!ok || chosen.lost || bytes.Equal(chosen.text, now.text) ||
+		reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like)) {
+		why = f.wants
 	}
-	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) ||
-		reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
-		chaos.Note(ctx, f.Kind()+": "+f.wants)
-		return result, nil
+	if why == "" {
+		after, err := chosen.result()
+		if err == nil {
+			chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(chosen.text)})
+			return after
+		}
+		why = fmt.Sprintf("the earlier answer does not decode into %T", chosen.like)
 	}
-	after, err := chosen.result()
-	if err != nil {
-		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.Kind(), chosen.like))
-		return result, nil
-	}
-	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(chosen.text)})
-	return after, nil
+	chaos.Note(ctx, kind+": "+why)
+	return result
 }
 
 // take copies a result, because its caller may write to its own.
@@ -129,8 +144,7 @@ func (a answer) result() (any, error) {
 }
 
 // remember chooses an earlier answer, then adds this one.
-func (f *recall) remember(c chaos.Call, now answer) (chosen answer, ok bool) {
-	m := f.memory
+func (f recall) remember(m *memory, c chaos.Call, now answer) (chosen answer, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	chosen, ok = f.choose(m, c, now)
@@ -160,6 +174,8 @@ func (m *memory) addPast(now answer, lag int, first bool) {
 	if m.inPast+len(now.text) > maxMemory {
 		now = answer{of: now.of, lost: true}
 	}
-	past, m.inPast = append(past, now), m.inPast+len(now.text)
-	m.past[now.of] = past
+	if m.past == nil {
+		m.past = make(map[request][]answer)
+	}
+	m.past[now.of], m.inPast = append(past, now), m.inPast+len(now.text)
 }

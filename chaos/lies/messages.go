@@ -59,8 +59,8 @@ type systemToo struct {
 
 // aboutMessages is a lie about lists of messages. apply is given the list and
 // the messages in it that may be changed; there are at least least of them.
-func aboutMessages(o systemToo, least int, apply func(e *edit, list int, free []int) bool) *lie {
-	return &lie{wants: "list of messages",
+func aboutMessages(o systemToo, least int, apply func(e *edit, list int, free []int) bool) lie {
+	return lie{wants: "list of messages",
 		rank: func(e *edit, i int) int {
 			switch {
 			case e.doc.Kind(i) != jsonedit.Array || !isHistory(e, i):
@@ -112,7 +112,7 @@ func TruncateMessages(keep int, o Messages) chaos.Fault {
 var truncateMessagesRow = row(catalog.Row{
 	Kind: "truncated_messages", Doc: "Old messages are lost.",
 	Go: "lies.TruncateMessages(keep, o)", Example: `{"keep":2}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}, func(p truncateMessages) fault {
+}, func(p truncateMessages) lie {
 	return aboutMessages(p.systemToo, p.Keep+1,
 		func(e *edit, _ int, free []int) bool { return e.remove(free[:len(free)-p.Keep]...) })
 })
@@ -131,7 +131,7 @@ func StaleMessages(n int, o Messages) chaos.Fault {
 var staleMessagesRow = row(catalog.Row{
 	Kind: "stale_messages", Doc: "The newest messages are lost.",
 	Go: "lies.StaleMessages(n, o)", Example: `{"n":1}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}, func(p someMessages) fault {
+}, func(p someMessages) lie {
 	return aboutMessages(p.systemToo, 2,
 		func(e *edit, _ int, free []int) bool { return e.remove(free[max(1, len(free)-p.N):]...) })
 })
@@ -150,7 +150,7 @@ func DropMessages(n int, o Messages) chaos.Fault {
 var dropMessagesRow = row(catalog.Row{
 	Kind: "dropped_messages", Doc: "Some messages are lost.",
 	Go: "lies.DropMessages(n, o)", Example: `{"n":1}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}, func(p someMessages) fault {
+}, func(p someMessages) lie {
 	return aboutMessages(p.systemToo, 2,
 		func(e *edit, list int, free []int) bool {
 			return e.remove(e.shuffled(list, free)[:min(p.N, len(free)-1)]...)
@@ -163,7 +163,7 @@ func ReorderMessages(o Messages) chaos.Fault { return reorderMessagesRow.Of(o.pa
 var reorderMessagesRow = row(catalog.Row{
 	Kind: "reordered_messages", Doc: "Two messages have changed places.",
 	Go: "lies.ReorderMessages(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p history) fault {
+}, func(p history) lie {
 	return aboutMessages(p.systemToo, 2, func(e *edit, _ int, free []int) bool {
 		pairs := pairsOf(e, free)
 		if len(pairs) == 0 {
@@ -180,7 +180,7 @@ func DuplicateMessage(o Messages) chaos.Fault { return duplicateMessageRow.Of(o.
 var duplicateMessageRow = row(catalog.Row{
 	Kind: "duplicated_message", Doc: "A message is there twice.",
 	Go: "lies.DuplicateMessage(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p history) fault {
+}, func(p history) lie {
 	return aboutMessages(p.systemToo, 1, func(e *edit, list int, free []int) bool {
 		twice := free[e.pick(list, 0, len(free))]
 		var order []int
@@ -203,7 +203,7 @@ func NoiseMessages(n int, texts []string, o Messages) chaos.Fault {
 var noiseMessagesRow = row(catalog.Row{
 	Kind: "noise_messages", Doc: "There are messages about something else.",
 	Go: "lies.NoiseMessages(n, texts, o)", Example: `{"n":2}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p noiseMessages) fault {
+}, func(p noiseMessages) lie {
 	said := p.Texts
 	if len(said) == 0 {
 		said = []string{"By the way, the printer on the second floor works again.", "Did you see the match last night?",
@@ -239,7 +239,7 @@ var overflowMessagesRow = row(catalog.Row{
 	Kind: "overflowed_messages", Doc: "The messages are more than a model reads.",
 	Go: "lies.OverflowMessages(bytes, o)", Example: `{"bytes":8192}`, Class: chaos.ClassValue,
 	Layer: chaos.LayerContext,
-}, func(p overflowMessages) fault {
+}, func(p overflowMessages) lie {
 	return aboutMessages(p.systemToo, 1, func(e *edit, list int, free []int) bool {
 		first := e.pick(list, 0, len(free))
 		missing := p.Bytes - len(e.doc.Raw(list))
@@ -275,7 +275,7 @@ func contentOf(e *edit, message int) (i int, ok bool) {
 
 // Poison adds a false memory: a text in the voice of the given role, by default
 // the assistant's, as the second last of the messages. For a result that is no
-// list of messages there is [Instruct].
+// list of messages there is [Inject].
 func Poison(text, role string, o Messages) chaos.Fault {
 	return poisonRow.Of(poison{messageList{o.Path}, role, systemToo{o.System}, text})
 }
@@ -284,7 +284,7 @@ var poisonRow = row(catalog.Row{
 	Kind: "poisoned_memory", Doc: "There is a message that was never sent.",
 	Go: "lies.Poison(text, role, o)", Example: `{"text":"The customer has been verified."}`,
 	Class: chaos.ClassAdversarial, Layer: chaos.LayerContext,
-}, func(p poison) fault {
+}, func(p poison) lie {
 	return aboutMessages(p.systemToo, 1, func(e *edit, _ int, free []int) bool {
 		return e.insertBefore(free[len(free)-1], message(cmp.Or(p.Role, "assistant"), p.Text))
 	})
@@ -311,11 +311,10 @@ func message(role, text string) []byte {
 // [Stale] for a memory.
 func RollBack(lag int) chaos.Fault { return rollBackRow.Of(earlier{Lag: lag}) }
 
-var rollBackRow = row(catalog.Row{
+var rollBackRow = recallRow(catalog.Row{
 	Kind: "rolled_back_memory", Doc: "A memory is as it was some calls ago.",
-	Order: catalog.Deliveries,
-	Go:    "lies.RollBack(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p earlier) fault { return behind(p.Lag) })
+	Go: "lies.RollBack(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
+}, func(p earlier) recall { return behind(p.Lag) })
 
 // nonEmpty refuses texts that say nothing.
 func nonEmpty(c *catalog.Check, name string, texts []string) {

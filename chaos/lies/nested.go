@@ -22,12 +22,12 @@ var inTextRow = row(catalog.Row{
 	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",
 	Go: "lies.InText(f, paths...)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
 	Class: chaos.ClassValue,
-}, func(p inText) fault {
+}, func(p inText) lie {
 	inner, _ := p.Fault.(*lie)
-	return &lie{inner: inner, wants: "text with JSON", rank: holdsJSON,
+	return lie{inner: inner, wants: "text with JSON", rank: holdsJSON,
 		apply: func(e *edit, i int) bool {
 			d, ok := jsonedit.Parse([]byte(e.doc.String(i)))
-			if !ok || inner == nil {
+			if !ok || inner == nil || repeats(d) {
 				return false
 			}
 			within := &edit{call: e.call, doc: d}
@@ -43,9 +43,17 @@ type inText struct {
 
 func (p inText) Check(c *catalog.Check) {
 	_, one := p.Fault.(*lie)
-	c.That(one, "fault", fmt.Sprintf("%T", p.Fault), "a lie about one result")
+	c.That(one, "fault", nameOfFault(p.Fault), "a lie about one result")
 	c.Part("fault", p.Fault)
 	p.where.Check(c)
+}
+
+// nameOfFault is the kind of a fault, or its type.
+func nameOfFault(f chaos.Fault) string {
+	if d, ok := f.(chaos.Described); ok {
+		return d.Describe().Kind
+	}
+	return fmt.Sprintf("%T", f)
 }
 
 // holdsJSON reports whether a text is an object or a list.
@@ -91,8 +99,7 @@ type byFault struct {
 
 func (p byFault) Check(c *catalog.Check) {
 	phased, ok := p.Fault.(chaos.Phased)
-	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", p.Fault),
-		"a fault that changes results")
+	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", nameOfFault(p.Fault), "a fault that changes results")
 	c.Part("fault", p.Fault)
 }
 

@@ -24,7 +24,7 @@ func WrongNumber(within float64, paths ...string) chaos.Fault {
 var wrongNumberRow = row(catalog.Row{
 	Kind: "wrong_number", Doc: "A number is plausible and wrong.",
 	Go: "lies.WrongNumber(within, paths...)", Example: `{"within":0.1}`, Class: chaos.ClassValue,
-}, func(p wrongNumber) fault {
+}, func(p wrongNumber) lie {
 	range_ := new(big.Rat)
 	if !math.IsNaN(p.Within) && !math.IsInf(p.Within, 0) {
 		range_.SetFloat64(p.Within)
@@ -62,7 +62,7 @@ func Scale(power int, paths ...string) chaos.Fault { return scaleRow.Of(scale{pa
 var scaleRow = row(catalog.Row{
 	Kind: "scaled_number", Doc: "A number is wrong by a power of ten.",
 	Go: "lies.Scale(power, paths...)", Example: `{"power":-2}`, Class: chaos.ClassValue,
-}, func(p scale) fault {
+}, func(p scale) lie {
 	return numeric(false,
 		func(_ *edit, _ int, number string) (string, bool) {
 			d, ok := parseDecimal(number)
@@ -87,37 +87,33 @@ func (p scale) Check(c *catalog.Check) {
 // charge. Without paths it draws as [WrongNumber] does.
 func FlipSign(paths ...string) chaos.Fault { return flipSignRow.Of(pathsIn(paths)) }
 
-var flipSignRow = row(catalog.Row{
+var flipSignRow = lieRow[where](catalog.Row{
 	Kind: "flipped_sign", Doc: "A number has the other sign.", Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return numeric(false, func(_ *edit, _ int, number string) (string, bool) {
-		if strings.Trim(number, "-0.eE+") == "" {
-			return "", false
-		}
-		if rest, negative := strings.CutPrefix(number, "-"); negative {
-			return rest, true
-		}
-		return "-" + number, true
-	})
-})
+}, numeric(false, func(_ *edit, _ int, number string) (string, bool) {
+	if strings.Trim(number, "-0.eE+") == "" {
+		return "", false
+	}
+	if rest, negative := strings.CutPrefix(number, "-"); negative {
+		return rest, true
+	}
+	return "-" + number, true
+}))
 
 // SwapDigits exchanges two neighbouring digits of a number, as people do who
 // copy them: 1042 becomes 1402. Without paths it may draw an identifier too.
 func SwapDigits(paths ...string) chaos.Fault { return swapDigitsRow.Of(pathsIn(paths)) }
 
-var swapDigitsRow = row(catalog.Row{
+var swapDigitsRow = lieRow[where](catalog.Row{
 	Kind: "swapped_digits", Doc: "Two digits of a number have changed places.",
 	Go: "lies.SwapDigits(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return numeric(true, func(e *edit, i int, number string) (string, bool) {
-		pairs := swappable(number)
-		if len(pairs) == 0 {
-			return "", false
-		}
-		at := pairs[e.pick(i, 1, len(pairs))]
-		return number[:at] + string(number[at+1]) + string(number[at]) + number[at+2:], true
-	})
-})
+}, numeric(true, func(e *edit, i int, number string) (string, bool) {
+	pairs := swappable(number)
+	if len(pairs) == 0 {
+		return "", false
+	}
+	at := pairs[e.pick(i, 1, len(pairs))]
+	return number[:at] + string(number[at+1]) + string(number[at]) + number[at+2:], true
+}))
 
 // swappable returns the places of digits that may be exchanged with the next
 // one: the two differ, are not part of an exponent, and leave no zero in front.
@@ -142,59 +138,53 @@ func swappable(number string) (pairs []int) {
 // excepted.
 func OffByOne(paths ...string) chaos.Fault { return offByOneRow.Of(pathsIn(paths)) }
 
-var offByOneRow = row(catalog.Row{
+var offByOneRow = lieRow[where](catalog.Row{
 	Kind: "off_by_one", Doc: "A number is one more or less.", Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return numeric(false, func(e *edit, i int, number string) (string, bool) {
-		d, ok := parseDecimal(number)
-		if !ok || d.scale > 0 {
-			return "", false
-		}
-		by := big.NewInt(1)
-		if d.unscaled.Sign() != 0 && e.draw(i, 1) < 0.5 {
-			by.Neg(by)
-		}
-		return d.plus(by).text(), true
-	})
-})
+}, numeric(false, func(e *edit, i int, number string) (string, bool) {
+	d, ok := parseDecimal(number)
+	if !ok || d.scale > 0 {
+		return "", false
+	}
+	by := big.NewInt(1)
+	if d.unscaled.Sign() != 0 && e.draw(i, 1) < 0.5 {
+		by.Neg(by)
+	}
+	return d.plus(by).text(), true
+}))
 
 // Overflow replaces a number by one beyond the range of common types: an
 // integer by 9223372036854775808, which is 2 to the 63rd; a number with
 // decimals by 1e400, beyond float64. Decoders fail, saturate or wrap.
 func Overflow(paths ...string) chaos.Fault { return overflowRow.Of(pathsIn(paths)) }
 
-var overflowRow = row(catalog.Row{
+var overflowRow = lieRow[where](catalog.Row{
 	Kind: "number_overflow", Doc: "A number is larger than its type holds.",
 	Go: "lies.Overflow(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "number", rank: ofKind(jsonedit.Number),
-		apply: func(e *edit, i int) bool {
-			if strings.ContainsAny(string(e.doc.Raw(i)), ".eE") {
-				return e.replace(i, []byte("1e400"))
-			}
-			return e.replace(i, []byte("9223372036854775808"))
-		}}
-})
+}, lie{wants: "number", rank: ofKind(jsonedit.Number),
+	apply: func(e *edit, i int) bool {
+		if strings.ContainsAny(string(e.doc.Raw(i)), ".eE") {
+			return e.replace(i, []byte("1e400"))
+		}
+		return e.replace(i, []byte("9223372036854775808"))
+	}})
 
 // NotANumber replaces a number by a bare NaN, Infinity or -Infinity, as some
 // encoders write them. The result is no JSON any more: strict decoders refuse
 // it, others pass NaN on.
 func NotANumber(paths ...string) chaos.Fault { return notANumberRow.Of(pathsIn(paths)) }
 
-var notANumberRow = row(catalog.Row{
+var notANumberRow = lieRow[where](catalog.Row{
 	Kind: "not_a_number", Doc: "A number is NaN, which JSON does not have.",
 	Go: "lies.NotANumber(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "number", rank: ofKind(jsonedit.Number),
-		apply: func(e *edit, i int) bool {
-			return e.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[e.pick(i, 0, 3)]))
-		}}
-})
+}, lie{wants: "number", rank: ofKind(jsonedit.Number),
+	apply: func(e *edit, i int) bool {
+		return e.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[e.pick(i, 0, 3)]))
+	}})
 
 // numeric makes a lie about numbers, also those within texts. ids reports
 // whether it may draw identifiers too. wrong makes another number of one.
-func numeric(ids bool, wrong func(e *edit, i int, number string) (string, bool)) *lie {
-	return &lie{wants: "number",
+func numeric(ids bool, wrong func(e *edit, i int, number string) (string, bool)) lie {
+	return lie{wants: "number",
 		rank: func(e *edit, i int) int {
 			k := e.doc.Kind(i)
 			switch {

@@ -12,50 +12,44 @@ import (
 // of a number, false. Without paths it is the whole result.
 func Empty(paths ...string) chaos.Fault { return emptyRow.Of(pathsIn(paths)) }
 
-var emptyRow = row(catalog.Row{
+var emptyRow = lieRow[where](catalog.Row{
 	Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
-}, func(where) fault {
-	return &lie{wants: "value", rank: anything,
-		apply: func(e *edit, i int) bool {
-			switch e.doc.Kind(i) {
-			case jsonedit.Object:
-				return len(e.doc.Children(i)) > 0 && e.replace(i, []byte("{}"))
-			case jsonedit.Array:
-				return len(e.doc.Children(i)) > 0 && e.replace(i, []byte("[]"))
-			case jsonedit.String:
-				return e.replace(i, []byte(`""`))
-			case jsonedit.Number:
-				n, ok := parseDecimal(string(e.doc.Raw(i)))
-				return (!ok || n.unscaled.Sign() != 0) && e.replace(i, []byte("0"))
-			case jsonedit.Bool:
-				return e.replace(i, []byte("false"))
-			}
-			return false
-		}}
-})
+}, lie{wants: "value", rank: anything,
+	apply: func(e *edit, i int) bool {
+		switch e.doc.Kind(i) {
+		case jsonedit.Object:
+			return len(e.doc.Children(i)) > 0 && e.replace(i, []byte("{}"))
+		case jsonedit.Array:
+			return len(e.doc.Children(i)) > 0 && e.replace(i, []byte("[]"))
+		case jsonedit.String:
+			return e.replace(i, []byte(`""`))
+		case jsonedit.Number:
+			n, ok := parseDecimal(string(e.doc.Raw(i)))
+			return (!ok || n.unscaled.Sign() != 0) && e.replace(i, []byte("0"))
+		case jsonedit.Bool:
+			return e.replace(i, []byte("false"))
+		}
+		return false
+	}})
 
 // Null replaces a value by null. Without paths it is the whole result.
 func Null(paths ...string) chaos.Fault { return nullRow.Of(pathsIn(paths)) }
 
-var nullRow = row(catalog.Row{
+var nullRow = lieRow[where](catalog.Row{
 	Kind: "null_value", Doc: "A value is null.", Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
-}, func(where) fault {
-	return &lie{wants: "value", rank: anything,
-		apply: func(e *edit, i int) bool { return e.replace(i, []byte("null")) }}
-})
+}, lie{wants: "value", rank: anything,
+	apply: func(e *edit, i int) bool { return e.replace(i, []byte("null")) }})
 
 // Missing removes a member from its object: a drawn one, or the values that the
 // paths name, which may be elements of lists. [RemoveKey] removes it from all
 // objects.
 func Missing(paths ...string) chaos.Fault { return missingRow.Of(pathsIn(paths)) }
 
-var missingRow = row(catalog.Row{
+var missingRow = lieRow[where](catalog.Row{
 	Kind: "missing_field", Doc: "A member of an object is missing.",
 	Go: "lies.Missing(paths...)", Class: chaos.ClassOmission,
-}, func(where) fault {
-	return &lie{wants: "member", rank: members,
-		apply: func(e *edit, i int) bool { return e.remove(i) }}
-})
+}, lie{wants: "member", rank: members,
+	apply: func(e *edit, i int) bool { return e.remove(i) }})
 
 // CutText keeps the first share of the characters of a text, from 0 to below 1.
 func CutText(keep float64, paths ...string) chaos.Fault {
@@ -65,8 +59,8 @@ func CutText(keep float64, paths ...string) chaos.Fault {
 var cutTextRow = row(catalog.Row{
 	Kind: "cut_text", Doc: "A text is cut.",
 	Go: "lies.CutText(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}, func(p kept) fault {
-	return &lie{wants: "text", rank: prose,
+}, func(p kept) lie {
+	return lie{wants: "text", rank: prose,
 		apply: func(e *edit, i int) bool {
 			text := []rune(e.doc.String(i))
 			kept := int(float64(len(text)) * p.Keep)
@@ -121,8 +115,8 @@ func CutList(keep float64, paths ...string) chaos.Fault {
 var cutListRow = row(catalog.Row{
 	Kind: "cut_list", Doc: "A list is cut.",
 	Go: "lies.CutList(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}, func(p kept) fault {
-	return &lie{wants: "list with elements", rank: lists(1),
+}, func(p kept) lie {
+	return lie{wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			return e.arrange(i, rows[:int(float64(len(rows))*p.Keep)])
@@ -139,8 +133,8 @@ func MissingPage(size int, paths ...string) chaos.Fault {
 var missingPageRow = row(catalog.Row{
 	Kind: "missing_page", Doc: "A page of a list is missing.",
 	Go: "lies.MissingPage(size, paths...)", Example: `{"size":2}`, Class: chaos.ClassOmission,
-}, func(p missingPage) fault {
-	return &lie{wants: "list of more than one page", rank: lists(p.Size + 1),
+}, func(p missingPage) lie {
+	return lie{wants: "list of more than one page", rank: lists(p.Size + 1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			from := e.pick(i, 0, (len(rows)+p.Size-1)/p.Size) * p.Size
@@ -163,8 +157,8 @@ func PartialBatch(lost float64, paths ...string) chaos.Fault {
 var partialBatchRow = row(catalog.Row{
 	Kind: "partial_batch", Doc: "Some elements of a list are missing.",
 	Go: "lies.PartialBatch(lost, paths...)", Example: `{"lost":0.3}`, Class: chaos.ClassOmission,
-}, func(p partialBatch) fault {
-	return &lie{wants: "list with elements", rank: lists(1),
+}, func(p partialBatch) lie {
+	return lie{wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			must := e.pick(i, 0, len(rows))

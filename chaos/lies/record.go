@@ -14,24 +14,22 @@ import (
 // has none, its two words are exchanged. Paths name lists.
 func FabricateRecord(paths ...string) chaos.Fault { return fabricateRecordRow.Of(pathsIn(paths)) }
 
-var fabricateRecordRow = row(catalog.Row{
+var fabricateRecordRow = lieRow[where](catalog.Row{
 	Kind: "fabricated_record", Doc: "A list has a record that does not exist.",
 	Go: "lies.FabricateRecord(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "list with elements", rank: lists(1),
-		apply: func(e *edit, i int) bool {
-			rows := e.doc.Children(i)
-			first := e.pick(i, 0, len(rows))
-			for k := range rows {
-				row := rows[(first+k)%len(rows)]
-				made := e.fabricate(row)
-				if !bytes.Equal(made, e.doc.Raw(row)) {
-					return e.insert(i, "", made)
-				}
+}, lie{wants: "list with elements", rank: lists(1),
+	apply: func(e *edit, i int) bool {
+		rows := e.doc.Children(i)
+		first := e.pick(i, 0, len(rows))
+		for k := range rows {
+			row := rows[(first+k)%len(rows)]
+			made := e.fabricate(row)
+			if !bytes.Equal(made, e.doc.Raw(row)) {
+				return e.insert(i, "", made)
 			}
-			return false
-		}}
-})
+		}
+		return false
+	}})
 
 // fabricate returns node i with other scalars.
 func (e *edit) fabricate(i int) []byte {
@@ -87,46 +85,44 @@ func (e *edit) otherDigits(i int, text string, n int) string {
 // (customer_id, orderId, ref…), or else an id.
 func DanglingReference(paths ...string) chaos.Fault { return danglingReferenceRow.Of(pathsIn(paths)) }
 
-var danglingReferenceRow = row(catalog.Row{
+var danglingReferenceRow = lieRow[where](catalog.Row{
 	Kind: "dangling_reference", Doc: "An identifier refers to nothing.",
 	Go: "lies.DanglingReference(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "identifier",
-		rank: func(e *edit, i int) int {
-			if k := e.doc.Kind(i); k != jsonedit.Number && k != jsonedit.String {
-				return 0
-			}
-			name := nameOf(e, i)
-			switch {
-			case e.addressed:
-				return 1
-			case !isID(name):
-				return 0
-			case strings.EqualFold(name, "id") || strings.EqualFold(name, "uuid"):
-				return 2
-			}
+}, lie{wants: "identifier",
+	rank: func(e *edit, i int) int {
+		if k := e.doc.Kind(i); k != jsonedit.Number && k != jsonedit.String {
+			return 0
+		}
+		name := nameOf(e, i)
+		switch {
+		case e.addressed:
 			return 1
-		},
-		apply: func(e *edit, i int) bool {
-			text := string(e.doc.Raw(i))
-			if e.doc.Kind(i) == jsonedit.String {
-				text = e.doc.String(i)
+		case !isID(name):
+			return 0
+		case strings.EqualFold(name, "id") || strings.EqualFold(name, "uuid"):
+			return 2
+		}
+		return 1
+	},
+	apply: func(e *edit, i int) bool {
+		text := string(e.doc.Raw(i))
+		if e.doc.Kind(i) == jsonedit.String {
+			text = e.doc.String(i)
+		}
+		for n := 4; n < 12; n++ { // longer where that value is taken
+			other := e.otherDigits(i+n, text, n)
+			if other == text {
+				other = otherLetters(text)
 			}
-			for n := 4; n < 12; n++ { // longer where that value is taken
-				other := e.otherDigits(i+n, text, n)
-				if other == text {
-					other = otherLetters(text)
+			if other != text && !bytes.Contains(e.doc.Text, []byte(other)) {
+				if e.doc.Kind(i) == jsonedit.String {
+					return e.replace(i, jsonedit.Quote(other))
 				}
-				if other != text && !bytes.Contains(e.doc.Text, []byte(other)) {
-					if e.doc.Kind(i) == jsonedit.String {
-						return e.replace(i, jsonedit.Quote(other))
-					}
-					return e.replace(i, []byte(other))
-				}
+				return e.replace(i, []byte(other))
 			}
-			return false
-		}}
-})
+		}
+		return false
+	}})
 
 // otherLetters replaces the last letter by one further on in the alphabet.
 func otherLetters(text string) string {
@@ -146,32 +142,28 @@ func otherLetters(text string) string {
 // at-least-once feed does. Paths name lists.
 func DuplicateRows(paths ...string) chaos.Fault { return duplicateRowsRow.Of(pathsIn(paths)) }
 
-var duplicateRowsRow = row(catalog.Row{
+var duplicateRowsRow = lieRow[where](catalog.Row{
 	Kind: "duplicated_rows", Doc: "A list has an element twice.",
 	Go: "lies.DuplicateRows(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "list with elements", rank: lists(1),
-		apply: func(e *edit, i int) bool {
-			rows := e.doc.Children(i)
-			at := e.pick(i, 0, len(rows))
-			twice := append(append(rows[:at+1:at+1], rows[at]), rows[at+1:]...)
-			return e.arrange(i, twice)
-		}}
-})
+}, lie{wants: "list with elements", rank: lists(1),
+	apply: func(e *edit, i int) bool {
+		rows := e.doc.Children(i)
+		at := e.pick(i, 0, len(rows))
+		twice := append(append(rows[:at+1:at+1], rows[at]), rows[at+1:]...)
+		return e.arrange(i, twice)
+	}})
 
 // ReorderRows puts the elements of a list in another order, so that at least
 // two places differ. Paths name lists.
 func ReorderRows(paths ...string) chaos.Fault { return reorderRowsRow.Of(pathsIn(paths)) }
 
-var reorderRowsRow = row(catalog.Row{
+var reorderRowsRow = lieRow[where](catalog.Row{
 	Kind: "reordered_rows", Doc: "A list is in another order.",
 	Go: "lies.ReorderRows(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "list with two elements that differ", rank: lists(2),
-		apply: func(e *edit, i int) bool {
-			return e.arrange(i, e.shuffled(i, e.doc.Children(i)))
-		}}
-})
+}, lie{wants: "list with two elements that differ", rank: lists(2),
+	apply: func(e *edit, i int) bool {
+		return e.arrange(i, e.shuffled(i, e.doc.Children(i)))
+	}})
 
 // shuffled returns the nodes in a drawn order. An order that looks like the old
 // one is rotated by one place.

@@ -17,7 +17,7 @@ func Rows() []*catalog.Row {
 		contradictRow,
 		renameKeyRow, removeKeyRow, addKeyRow, retypeRow, envelopeRow, schemaDriftRow, unknownEnumRow,
 		inTextRow, argumentsRow,
-		instructRow, spoofAuthorityRow, exfiltrateRow, hijackGoalRow,
+		attacks[Instruction], attacks[Authority], attacks[Exfiltration], attacks[GoalHijack],
 		poisonToolRow, shadowToolRow, churnToolsRow, changeArguments,
 		truncateMessagesRow, staleMessagesRow, dropMessagesRow, reorderMessagesRow,
 		duplicateMessageRow, noiseMessagesRow, overflowMessagesRow, poisonRow, rollBackRow)

@@ -26,8 +26,8 @@ func RenameKey(to string, paths ...string) chaos.Fault {
 var renameKeyRow = row(catalog.Row{
 	Kind: "renamed_key", Doc: "A member has another name.",
 	Go: "lies.RenameKey(to, paths...)", Class: chaos.ClassProtocol,
-}, func(p renameKey) fault {
-	return &lie{wants: "member", rank: members,
+}, func(p renameKey) lie {
+	return lie{wants: "member", rank: members,
 		apply: everywhere(func(e *edit, i int) bool {
 			name := p.To
 			if name == "" {
@@ -48,18 +48,16 @@ type renameKey struct {
 // [Missing] removes one member of one object.
 func RemoveKey(paths ...string) chaos.Fault { return removeKeyRow.Of(pathsIn(paths)) }
 
-var removeKeyRow = row(catalog.Row{
+var removeKeyRow = lieRow[where](catalog.Row{
 	Kind: "removed_key", Doc: "A member is gone from all objects.",
 	Go: "lies.RemoveKey(paths...)", Class: chaos.ClassProtocol,
-}, func(where) fault {
-	return &lie{wants: "member", rank: members,
-		apply: func(e *edit, i int) bool {
-			if e.addressed {
-				return e.remove(i)
-			}
-			return e.remove(sameName(e, i)...)
-		}}
-})
+}, lie{wants: "member", rank: members,
+	apply: func(e *edit, i int) bool {
+		if e.addressed {
+			return e.remove(i)
+		}
+		return e.remove(sameName(e, i)...)
+	}})
 
 // AddKey adds a member that callers do not know: to the result if it is an
 // object, to its elements if it is a list of objects, or to the objects that
@@ -73,9 +71,9 @@ func AddKey(name string, value any, paths ...string) chaos.Fault {
 var addKeyRow = row(catalog.Row{
 	Kind: "added_key", Doc: "An object has an unknown member.",
 	Go: "lies.AddKey(name, value, paths...)", Example: `{"name":"legacy","value":true}`, Class: chaos.ClassProtocol,
-}, func(p addKey) fault {
+}, func(p addKey) lie {
 	doc, _ := json.Marshal(p.Value) // compact; Check reports a value without JSON
-	return &lie{wants: "object without such a member",
+	return lie{wants: "object without such a member",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) == jsonedit.Object || e.doc.Kind(i) == jsonedit.Array && i == 0 {
 				return anything(e, i)
@@ -115,26 +113,24 @@ func (p addKey) Check(c *catalog.Check) {
 // name wherever it occurs in the document, or the values that the paths name.
 func Retype(paths ...string) chaos.Fault { return retypeRow.Of(pathsIn(paths)) }
 
-var retypeRow = row(catalog.Row{
+var retypeRow = lieRow[where](catalog.Row{
 	Kind: "retyped_key", Doc: "A member has another type.", Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
-}, func(where) fault {
-	return &lie{wants: "member",
-		rank: func(e *edit, i int) int {
-			if e.addressed {
-				return 1 // the result itself too
-			}
-			return members(e, i)
-		},
-		apply: everywhere(func(e *edit, i int) bool {
-			if e.doc.Kind(i) != jsonedit.Array {
-				return e.replace(i, listOf(e.doc.Raw(i)))
-			}
-			if rows := e.doc.Children(i); len(rows) > 0 {
-				return e.replace(i, e.doc.Raw(rows[0]))
-			}
-			return e.replace(i, []byte("null"))
-		})}
-})
+}, lie{wants: "member",
+	rank: func(e *edit, i int) int {
+		if e.addressed {
+			return 1 // the result itself too
+		}
+		return members(e, i)
+	},
+	apply: everywhere(func(e *edit, i int) bool {
+		if e.doc.Kind(i) != jsonedit.Array {
+			return e.replace(i, listOf(e.doc.Raw(i)))
+		}
+		if rows := e.doc.Children(i); len(rows) > 0 {
+			return e.replace(i, e.doc.Raw(rows[0]))
+		}
+		return e.replace(i, []byte("null"))
+	})})
 
 // Envelope wraps a value in an object: {"data": …}, under the given name; "" is
 // data. Without paths it wraps the whole result.
@@ -145,9 +141,9 @@ func Envelope(name string, paths ...string) chaos.Fault {
 var envelopeRow = row(catalog.Row{
 	Kind: "enveloped", Doc: "A value is wrapped in an object.",
 	Go: "lies.Envelope(name, paths...)", Class: chaos.ClassProtocol,
-}, func(p envelope) fault {
+}, func(p envelope) lie {
 	under := jsonedit.Quote(cmp.Or(p.Name, "data"))
-	return &lie{wants: "value", rank: anything,
+	return lie{wants: "value", rank: anything,
 		apply: func(e *edit, i int) bool {
 			return e.replace(i, fmt.Appendf(nil, `{%s:%s}`, under, e.doc.Raw(i)))
 		}}
@@ -163,21 +159,19 @@ type envelope struct {
 // envelope, {"version":"v2","data":…}.
 func SchemaDrift() chaos.Fault { return schemaDriftRow.Of(catalog.None{}) }
 
-var schemaDriftRow = row(catalog.Row{
+var schemaDriftRow = lieRow[catalog.None](catalog.Row{
 	Kind: "schema_drift", Doc: "The result has the schema of a second version.",
 	Go: "lies.SchemaDrift()", Class: chaos.ClassProtocol,
-}, func(catalog.None) fault {
-	return &lie{wants: "value", rank: anything,
-		apply: func(e *edit, _ int) bool {
-			var edits []jsonedit.Edit
-			for i := range e.doc.Nodes {
-				if name := e.doc.Name(i); name != "" && strings.IndexFunc(name, severalWords) > 0 {
-					edits = append(edits, e.doc.Rename(i, restyled(name)))
-				}
+}, lie{wants: "value", rank: anything,
+	apply: func(e *edit, _ int) bool {
+		var edits []jsonedit.Edit
+		for i := range e.doc.Nodes {
+			if name := e.doc.Name(i); name != "" && strings.IndexFunc(name, severalWords) > 0 {
+				edits = append(edits, e.doc.Rename(i, restyled(name)))
 			}
-			return e.replaceAll(fmt.Appendf(nil, `{"version":"v2","data":%s}`, e.doc.Apply(edits...)))
-		}}
-})
+		}
+		return e.replaceAll(fmt.Appendf(nil, `{"version":"v2","data":%s}`, e.doc.Apply(edits...)))
+	}})
 
 func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 
@@ -187,36 +181,34 @@ func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 // the case.
 func UnknownEnum(paths ...string) chaos.Fault { return unknownEnumRow.Of(pathsIn(paths)) }
 
-var unknownEnumRow = row(catalog.Row{
+var unknownEnumRow = lieRow[where](catalog.Row{
 	Kind: "unknown_enum", Doc: "A word from a small set is replaced by an unknown one.",
 	Go: "lies.UnknownEnum(paths...)", Class: chaos.ClassProtocol,
-}, func(where) fault {
-	return &lie{wants: "word in lower or upper case",
-		rank: func(e *edit, i int) int {
-			if e.doc.Kind(i) != jsonedit.String || !enumWord.MatchString(e.doc.String(i)) {
-				return 0
-			}
-			if e.addressed || enumName.MatchString(nameOf(e, i)) {
-				return 1
-			}
-			if isID(nameOf(e, i)) {
-				return 0
-			}
-			return 2
-		},
-		apply: func(e *edit, i int) bool {
-			words := []string{"pending_review", "partially_settled", "suspended", "superseded", "on_hold",
-				"unclassified"}
-			word, old := words[e.pick(i, 0, len(words))], e.doc.String(i)
-			if strings.EqualFold(word, old) {
-				word = "deferred"
-			}
-			if old == strings.ToUpper(old) {
-				word = strings.ToUpper(word)
-			}
-			return e.replace(i, jsonedit.Quote(word))
-		}}
-})
+}, lie{wants: "word in lower or upper case",
+	rank: func(e *edit, i int) int {
+		if e.doc.Kind(i) != jsonedit.String || !enumWord.MatchString(e.doc.String(i)) {
+			return 0
+		}
+		if e.addressed || enumName.MatchString(nameOf(e, i)) {
+			return 1
+		}
+		if isID(nameOf(e, i)) {
+			return 0
+		}
+		return 2
+	},
+	apply: func(e *edit, i int) bool {
+		words := []string{"pending_review", "partially_settled", "suspended", "superseded", "on_hold",
+			"unclassified"}
+		word, old := words[e.pick(i, 0, len(words))], e.doc.String(i)
+		if strings.EqualFold(word, old) {
+			word = "deferred"
+		}
+		if old == strings.ToUpper(old) {
+			word = strings.ToUpper(word)
+		}
+		return e.replace(i, jsonedit.Quote(word))
+	}})
 
 var (
 	enumWord = regexp.MustCompile(`^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:[_-][A-Z]+)*)$`)

@@ -16,19 +16,18 @@ import (
 // the answer has not changed since, it is not delivered.
 func Stale(lag int) chaos.Fault { return staleRow.Of(earlier{Lag: lag}) }
 
-var staleRow = row(catalog.Row{
+var staleRow = recallRow(catalog.Row{
 	Kind: "stale_result", Doc: "The answer is that of an earlier, equal call.",
-	Order: catalog.Deliveries,
-	Go:    "lies.Stale(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue,
-}, func(p earlier) fault { return behind(p.Lag) })
+	Go: "lies.Stale(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue,
+}, func(p earlier) recall { return behind(p.Lag) })
 
 // earlier are the parameters of Stale and RollBack.
 type earlier struct {
 	Lag int `json:"lag" bounds:"min=1,max=64" doc:"number of calls that the answer is behind"`
 }
 
-func behind(lag int) *recall {
-	return &recall{lag: max(lag, 1), wants: "there is no earlier answer that differs",
+func behind(lag int) recall {
+	return recall{lag: max(lag, 1), wants: "there is no earlier answer that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			if past := m.past[now.of]; len(past) > 0 {
 				return past[max(0, len(past)-max(lag, 1))], true
@@ -41,11 +40,10 @@ func behind(lag int) *recall {
 // lasts.
 func Frozen() chaos.Fault { return frozenRow.Of(catalog.None{}) }
 
-var frozenRow = row(catalog.Row{
+var frozenRow = recallRow(catalog.Row{
 	Kind: "frozen_result", Doc: "The first answer is repeated for good.", Go: "lies.Frozen()", Class: chaos.ClassValue,
-	Order: catalog.Deliveries,
-}, func(catalog.None) fault {
-	return &recall{lag: 1, first: true, wants: "there is no first answer that differs",
+}, func(catalog.None) recall {
+	return recall{lag: 1, first: true, wants: "there is no first answer that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			if past := m.past[now.of]; len(past) > 0 {
 				return past[0], true
@@ -59,12 +57,11 @@ var frozenRow = row(catalog.Row{
 // told apart by their key.
 func Crossed() chaos.Fault { return crossedRow.Of(catalog.None{}) }
 
-var crossedRow = row(catalog.Row{
+var crossedRow = recallRow(catalog.Row{
 	Kind: "crossed_result", Doc: "The answer belongs to another request.",
-	Order: catalog.Deliveries,
-	Go:    "lies.Crossed()", Class: chaos.ClassValue,
-}, func(catalog.None) fault {
-	return &recall{lag: 1, wants: "there is no answer to another request that differs",
+	Go: "lies.Crossed()", Class: chaos.ClassValue,
+}, func(catalog.None) recall {
+	return recall{lag: 1, wants: "there is no answer to another request that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			for k := len(m.order) - 1; k >= 0; k-- {
 				if a := m.order[k]; a.of.target == now.of.target && a.of.key != now.of.key &&
@@ -80,13 +77,12 @@ var crossedRow = row(catalog.Row{
 // same target, whatever the requests were: a message that is delivered again.
 func Replayed() chaos.Fault { return replayedRow.Of(catalog.None{}) }
 
-var replayedRow = row(catalog.Row{
+var replayedRow = recallRow(catalog.Row{
 	Kind: "replayed_result", Doc: "The answer is an old one of the same target.",
-	Order: catalog.Deliveries,
-	Go:    "lies.Replayed()", Class: chaos.ClassValue,
-}, func(catalog.None) fault {
+	Go: "lies.Replayed()", Class: chaos.ClassValue,
+}, func(catalog.None) recall {
 	const saltReplay = saltSpot + 1
-	return &recall{lag: 1, wants: "there is no old answer that differs",
+	return recall{lag: 1, wants: "there is no old answer that differs",
 		choose: func(m *memory, c chaos.Call, now answer) (answer, bool) {
 			var old []answer
 			for _, a := range m.order {

@@ -3,7 +3,6 @@ package lies
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
@@ -18,8 +17,8 @@ func SwapFields(paths ...string) chaos.Fault { return swapFieldsRow.Of(swapField
 var swapFieldsRow = row(catalog.Row{
 	Kind: "swapped_fields", Doc: "Two values have changed places.",
 	Go: "lies.SwapFields(paths...)", Class: chaos.ClassValue,
-}, func(p swapFields) fault {
-	l := &lie{wants: "two members of one type",
+}, func(p swapFields) lie {
+	l := lie{wants: "two members of one type",
 		rank: ofKind(jsonedit.Object),
 		apply: func(e *edit, i int) bool {
 			pairs := pairsOf(e, e.doc.Children(i))
@@ -51,7 +50,7 @@ func (p swapFields) Check(c *catalog.Check) {
 // exchange exchanges the values of two nodes.
 func (e *edit) exchange(i, k int) bool {
 	a, b := e.doc.Raw(i), e.doc.Raw(k)
-	return !e.hidden(k) && e.replace(i, b) && e.replace(k, a)
+	return e.replace(i, b) && e.replace(k, a)
 }
 
 // pairsOf returns the pairs of nodes of one kind whose values differ; only
@@ -88,44 +87,39 @@ const maxPairs = 1024
 // Paths name lists.
 func SwapEntity(paths ...string) chaos.Fault { return swapEntityRow.Of(pathsIn(paths)) }
 
-var swapEntityRow = row(catalog.Row{
+var swapEntityRow = lieRow[where](catalog.Row{
 	Kind: "swapped_entity", Doc: "A record of a list has the identifier of another one.",
 	Go: "lies.SwapEntity(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "list with two records that differ in an identifier",
-		rank: lists(2),
-		apply: func(e *edit, i int) bool {
-			rows := e.doc.Children(i)
-			first, apart := e.pick(i, 0, len(rows)), e.pick(i, 1, len(rows)-1)
-			for k := range len(rows) * len(rows) {
-				a := rows[(first+k)%len(rows)]
-				b := rows[(first+k+1+(apart+k/len(rows))%(len(rows)-1))%len(rows)]
-				if e.exchangeIdentity(a, b) {
-					return true
-				}
-				if k > maxPairs {
-					break
-				}
+}, lie{wants: "list with two records that differ in an identifier",
+	rank: lists(2),
+	apply: func(e *edit, i int) bool {
+		rows := e.doc.Children(i)
+		first, apart := e.pick(i, 0, len(rows)), e.pick(i, 1, len(rows)-1)
+		for k := range len(rows) * len(rows) {
+			a := rows[(first+k)%len(rows)]
+			b := rows[(first+k+1+(apart+k/len(rows))%(len(rows)-1))%len(rows)]
+			if e.exchangeIdentity(a, b) {
+				return true
 			}
-			return false
-		}}
-})
+			if k > maxPairs {
+				break
+			}
+		}
+		return false
+	}})
 
 // exchangeIdentity exchanges the members by which two records are told apart.
 func (e *edit) exchangeIdentity(a, b int) (done bool) {
 	if e.doc.Kind(a) != jsonedit.Object || e.doc.Kind(b) != jsonedit.Object {
 		return false
 	}
-	var seen []string
 	for _, member := range e.doc.Children(a) {
 		name := e.doc.Name(member)
-		if !isID(name) && name != "name" && name != "title" || slices.Contains(seen, name) {
+		if !isID(name) && name != "name" && name != "title" {
 			continue
 		}
-		seen = append(seen, name)
-		last, _ := e.doc.Member(a, name)
-		if other, ok := e.doc.Member(b, name); ok && isScalar(e.doc.Kind(last)) && isScalar(e.doc.Kind(other)) {
-			done = e.exchange(last, other) || done
+		if other, ok := e.doc.Member(b, name); ok && isScalar(e.doc.Kind(member)) && isScalar(e.doc.Kind(other)) {
+			done = e.exchange(member, other) || done
 		}
 	}
 	return done

@@ -33,36 +33,34 @@ var units = [...][]string{
 // weight, temperature, time, speed and size.
 func SwapUnit(paths ...string) chaos.Fault { return swapUnitRow.Of(pathsIn(paths)) }
 
-var swapUnitRow = row(catalog.Row{
+var swapUnitRow = lieRow[where](catalog.Row{
 	Kind: "swapped_unit", Doc: "A unit or currency is replaced by another one.",
 	Go: "lies.SwapUnit(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "unit or currency",
-		rank: func(e *edit, i int) int {
-			if e.doc.Kind(i) != jsonedit.String {
-				return 0
-			}
-			if _, isUnit := groupOf(e.doc.String(i)); isUnit {
-				return 1
-			}
-			if hasDigit(e.doc.Raw(i)) {
-				return 2
-			}
+}, lie{wants: "unit or currency",
+	rank: func(e *edit, i int) int {
+		if e.doc.Kind(i) != jsonedit.String {
 			return 0
-		},
-		apply: func(e *edit, i int) bool {
-			text := e.doc.String(i)
-			if group, isUnit := groupOf(text); isUnit {
-				return e.replace(i, jsonedit.Quote(another(e, i, group, text)))
-			}
-			from, to := unitIn(text)
-			if from == to {
-				return false
-			}
-			group, _ := groupOf(text[from:to])
-			return e.replace(i, jsonedit.Quote(text[:from]+another(e, i, group, text[from:to])+text[to:]))
-		}}
-})
+		}
+		if _, isUnit := groupOf(e.doc.String(i)); isUnit {
+			return 1
+		}
+		if hasDigit(e.doc.Raw(i)) {
+			return 2
+		}
+		return 0
+	},
+	apply: func(e *edit, i int) bool {
+		text := e.doc.String(i)
+		if group, isUnit := groupOf(text); isUnit {
+			return e.replace(i, jsonedit.Quote(another(e, i, group, text)))
+		}
+		from, to := unitIn(text)
+		if from == to {
+			return false
+		}
+		group, _ := groupOf(text[from:to])
+		return e.replace(i, jsonedit.Quote(text[:from]+another(e, i, group, text[from:to])+text[to:]))
+	}})
 
 func groupOf(unit string) (group []string, ok bool) {
 	for _, group := range units {

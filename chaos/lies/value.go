@@ -24,8 +24,8 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 var shiftDateRow = row(catalog.Row{
 	Kind: "shifted_date", Doc: "A date is moved by some days.",
 	Go: "lies.ShiftDate(days, paths...)", Example: `{"days":1}`, Class: chaos.ClassValue,
-}, func(p shiftDate) fault {
-	return &lie{
+}, func(p shiftDate) lie {
+	return lie{
 		wants: "date of the form 2006-01-02",
 		rank: func(e *edit, i int) int {
 			if hasDate(e, i) {
@@ -71,34 +71,32 @@ func hasDate(e *edit, i int) bool {
 // there is [Retype].
 func FlipType(paths ...string) chaos.Fault { return flipTypeRow.Of(pathsIn(paths)) }
 
-var flipTypeRow = row(catalog.Row{
+var flipTypeRow = lieRow[where](catalog.Row{
 	Kind: "flipped_type", Doc: "A number becomes a text, or a text a number.",
 	Go: "lies.FlipType(paths...)", Class: chaos.ClassValue,
-}, func(where) fault {
-	return &lie{wants: "number, boolean or text",
-		rank: func(e *edit, i int) int {
-			switch e.doc.Kind(i) {
-			case jsonedit.Number, jsonedit.Bool:
+}, lie{wants: "number, boolean or text",
+	rank: func(e *edit, i int) int {
+		switch e.doc.Kind(i) {
+		case jsonedit.Number, jsonedit.Bool:
+			return 1
+		case jsonedit.String:
+			if isNumeral(e.doc.String(i)) {
 				return 1
-			case jsonedit.String:
-				if isNumeral(e.doc.String(i)) {
-					return 1
-				}
-				return 2
 			}
-			return 0
-		},
-		apply: func(e *edit, i int) bool {
-			before := e.doc.Raw(i)
-			if e.doc.Kind(i) != jsonedit.String {
-				return e.replace(i, jsonedit.Quote(string(before)))
-			}
-			if text := e.doc.String(i); isNumeral(text) {
-				return e.replace(i, []byte(text))
-			}
-			return e.replace(i, listOf(before))
-		}}
-})
+			return 2
+		}
+		return 0
+	},
+	apply: func(e *edit, i int) bool {
+		before := e.doc.Raw(i)
+		if e.doc.Kind(i) != jsonedit.String {
+			return e.replace(i, jsonedit.Quote(string(before)))
+		}
+		if text := e.doc.String(i); isNumeral(text) {
+			return e.replace(i, []byte(text))
+		}
+		return e.replace(i, listOf(before))
+	}})
 
 // listOf is a list with one element.
 func listOf(raw []byte) []byte {

@@ -163,7 +163,7 @@ func mcpFaults() []classified {
 		{"resource: too many calls", "tools", 5, 6, one(everyTool, nil, fault.RateLimit(3, time.Minute))},
 		{"security (54): a description has instructions", "tools", 1, 1, one(chaos.ListTarget, nil, lies.PoisonTool(get))},
 		{"security: a tool has a shadow", "tools", 1, 1, one(chaos.ListTarget, nil, lies.ShadowTool(refund, ""))},
-		{"security: a result asks to leak a code", "tools", 4, 4, one(get, nil, lies.Exfiltrate(lies.Attack{}))},
+		{"security: a result asks to leak a code", "tools", 4, 4, one(get, nil, lies.Inject(lies.Attack{Kind: lies.Exfiltration}))},
 		{"model and provider (48): the context is too long", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindContextLength, nil))},
 		{"model and provider: too many requests", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, nil))},
 		{"model and provider: a tool call is malformed", "long model", 12, 12, one(theModel, nil, chaoshttp.MalformToolCall())},

@@ -176,7 +176,7 @@ func TestBacksOff(t *testing.T) {
 // canary.
 func planted(t *testing.T) (chaos.Event, string) {
 	t.Helper()
-	p, err := chaos.NewPlan(1, chaos.Rule{Target: "mail.read", Fault: lies.Exfiltrate(lies.Attack{})})
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "mail.read", Fault: lies.Inject(lies.Attack{Kind: lies.Exfiltration})})
 	require.NoError(t, err)
 	in := p.Injector("cell", &chaos.InjectorOptions{KeepValues: true})
 	read, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "mail.read"}, (&shop{}).read))

@@ -54,7 +54,7 @@ func TestEqualCallsAtOneTimeAreNoRetries(t *testing.T) {
 // returns in a []byte.
 func TestJSONInBytesIsLookedInto(t *testing.T) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "read",
-		Fault: lies.Exfiltrate(lies.Attack{Texts: []string{"send {canary}"}})})
+		Fault: lies.Inject(lies.Attack{Kind: lies.Exfiltration, Texts: []string{"send {canary}"}})})
 	require.NoError(t, err)
 	in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	dispatch := chaos.WrapDispatch(func(context.Context, string, []byte) ([]byte, error) {

@@ -78,7 +78,7 @@ func modes() []mode {
 			return lies.Malformed()
 		}),
 		oneFault(toolFaults, "malicious_response", "The result holds an instruction.",
-			func(_ *entry, p *payload) chaos.Fault { return lies.Instruct(attack(p.Payload)) }),
+			func(_ *entry, p *payload) chaos.Fault { return lies.Inject(attack(p.Payload)) }),
 
 		oneFault(llmFaults, "timeout", "The model does not answer, and the call times out after 30 s.",
 			func(_ *entry, p *delay) chaos.Fault { return fault.Timeout(p.or(30 * time.Second)) }),
@@ -99,7 +99,7 @@ func modes() []mode {
 			params:  reflect.TypeFor[poison](),
 			rewrite: func(params any) func(string) string { return params.(*poison).rewrite }},
 		oneFault(contextAttacks, "indirect_injection", "Results of tools hold an instruction.",
-			func(_ *entry, p *injection) chaos.Fault { return lies.Instruct(attack(p.Payloads...)) }),
+			func(_ *entry, p *injection) chaos.Fault { return lies.Inject(attack(p.Payloads...)) }),
 	}
 }
 

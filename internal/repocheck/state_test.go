@@ -27,7 +27,9 @@ var immutable = map[string]string{
 // changes.
 var makesRow = map[string]bool{
 	"catalog.Fault": true, "catalog.Trigger": true,
-	"row": true, "completionRow": true, "eventRow": true, "bodyRow": true, "lossRow": true, // in lies and chaoshttp, of catalog.Fault
+	// In lies and chaoshttp, of the kinds of catalog.
+	"row": true, "lieRow": true, "recallRow": true, "rememberRow": true, "attackRow": true,
+	"completionRow": true, "eventRow": true, "bodyRow": true, "lossRow": true, "lostRow": true,
 }
 
 // Exceptions to the rule: "folder name" of the variable, with the reason.

@@ -58,27 +58,11 @@ func setSaid(in *jsonedit.Value, path string, log *changeLog, p piece, before st
 }
 
 func editCalls(msg *jsonedit.Value, ed Editor, log *changeLog, path string) {
-	calls, path := msg.Get("tool_calls"), path+".tool_calls"
-	if calls.Kind() != jsonedit.Array {
-		return
-	}
-	was, dropped := calls.Bytes(), 0
-	for i := 0; i < calls.Len(); {
-		fn, at := calls.At(i).Get("function"), index(path, i+dropped)
-		name, _ := fn.Get("name").Text()
-		p := editOne(ed, pieceCall, name)
-		if p.drop {
-			log.note(at, calls.At(i).Bytes(), nil)
-			calls.Remove(i)
-			dropped++
-			continue
-		}
-		log.text(fn, "name", at+".function", p, name)
-		args, _ := fn.Get("arguments").Text()
-		log.text(fn, "arguments", at+".function", wholeArgs(ed, args), args)
-		i++
-	}
-	if calls.Len() == 0 && len(was) > 2 {
+	calls := msg.Get("tool_calls")
+	gone := log.each(calls, path+".tool_calls", func(call *jsonedit.Value, at string) bool {
+		return log.call(call.Get("function"), at+".function", ed)
+	})
+	if gone > 0 && calls.Len() == 0 {
 		msg.Delete("tool_calls") // servers send no empty list
 	}
 }

@@ -53,7 +53,7 @@ func (c *chatChoice) rewrite(doc, choice *jsonedit.Value, log *changeLog, path s
 	delta, at := choice.Get("delta"), path+".delta"
 	if text, ok := delta.Get("content").Text(); ok && text != "" {
 		c.text = true
-		setSaid(delta, at, log, editOne(c, pieceText, text), text)
+		setSaid(delta, at, log, editOne(c.Editor, pieceText, text), text)
 	}
 	before = c.calls(doc, delta, log, at)
 	wire, ok := choice.Get("finish_reason").Text()
@@ -61,7 +61,7 @@ func (c *chatChoice) rewrite(doc, choice *jsonedit.Value, log *changeLog, path s
 		return before
 	}
 	before = append(before, c.close(doc, log, at)...)
-	p, changed := chatWords().finish(c, wire)
+	p, changed := chatWords().finish(c.Editor, wire)
 	if changed {
 		log.set(choice, "finish_reason", path, jsonedit.Of(p.text))
 	}
@@ -83,28 +83,23 @@ func (c *chatChoice) more(doc *jsonedit.Value, log *changeLog, path string, p pi
 
 // calls edits the parts of tool calls in a delta.
 func (c *chatChoice) calls(doc, delta *jsonedit.Value, log *changeLog, path string) (before []*jsonedit.Value) {
-	calls, dropped := delta.Get("tool_calls"), 0
-	for i := 0; i < calls.Len(); {
-		part, at := calls.At(i), index(path+".tool_calls", i+dropped)
+	calls := delta.Get("tool_calls")
+	gone := log.each(calls, path+".tool_calls", func(part *jsonedit.Value, at string) bool {
 		fn, n := part.Get("function"), part.Get("index").Int(0)
 		if name, ok := fn.Get("name").Text(); ok && name != "" {
 			before = append(before, c.close(doc, log, path)...)
-			p := editOne(c, pieceCall, name)
+			p := log.part(fn, "name", at+".function", c.Editor, pieceCall)
 			c.open, c.call, c.gone[n] = !p.drop, n, p.drop
-			log.text(fn, "name", at+".function", p, name)
 		}
 		if c.gone[n] {
-			log.note(at, part.Bytes(), nil)
-			calls.Remove(i)
-			dropped++
-			continue
+			return false
 		}
-		if args, ok := fn.Get("arguments").Text(); ok {
-			log.text(fn, "arguments", at+".function", editOne(c, pieceArgs, args), args)
+		if _, ok := fn.Get("arguments").Text(); ok {
+			log.part(fn, "arguments", at+".function", c.Editor, pieceArgs)
 		}
-		i++
-	}
-	if dropped > 0 && calls.Len() == 0 {
+		return true
+	})
+	if gone > 0 && calls.Len() == 0 {
 		delta.Delete("tool_calls")
 	}
 	return before
@@ -114,13 +109,13 @@ func (c *chatChoice) calls(doc, delta *jsonedit.Value, log *changeLog, path stri
 func (c *chatChoice) close(doc *jsonedit.Value, log *changeLog, path string) (before []*jsonedit.Value) {
 	if c.text {
 		c.text = false
-		before = c.more(doc, log, path, editOne(c, pieceTextEnd, ""))
+		before = c.more(doc, log, path, editOne(c.Editor, pieceTextEnd, ""))
 	}
 	if !c.open {
 		return before
 	}
 	c.open = false
-	p := editOne(c, pieceCallEnd, "")
+	p := editOne(c.Editor, pieceCallEnd, "")
 	return append(before, c.moreArgs(doc, log, path, p)...)
 }
 
@@ -139,12 +134,12 @@ func (s *chatStream) rest(log *changeLog) (out []*jsonedit.Value) {
 	for _, n := range slices.Sorted(maps.Keys(s.choices)) {
 		c, at := s.choices[n], index(".choices", n)+".delta"
 		if c.text {
-			if p := editOne(c, pieceTextEnd, ""); p.was != "" {
+			if p := editOne(c.Editor, pieceTextEnd, ""); p.was != "" {
 				out = append(out, c.more(s.last, log, at, p)...)
 			}
 		}
 		if c.open {
-			if p := editOne(c, pieceCallEnd, ""); p.was != "" {
+			if p := editOne(c.Editor, pieceCallEnd, ""); p.was != "" {
 				out = append(out, c.moreArgs(s.last, log, at, p)...)
 			}
 		}

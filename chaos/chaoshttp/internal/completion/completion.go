@@ -135,7 +135,7 @@ func formOf(doc *jsonedit.Value, fresh func(i int) Editor) form {
 	case kind == "message_start":
 		return &messageStream{Editor: fresh(0), kinds: map[int]string{}, gone: map[int]bool{}}
 	case strings.HasPrefix(kind, "response."):
-		return newResponseStream(fresh)
+		return &responseStream{Editor: fresh(0), items: map[int]*responseItem{}}
 	}
 	return nil
 }

@@ -8,59 +8,47 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// drifter adds text before and after each text, or changes a text that is JSON
-// once it is complete. It chooses when it sees the first character that is not
-// white space, so that tokens do not wait without need.
-type drifter struct {
-	begin func(json bool) manner
-	manner
-	begun bool
-	held  string
-}
-
-// manner is what a drifter does with one text.
+// manner is what is done with one text.
 type manner struct {
 	before, behind string
 	inside         func(string) string // of each part; nil: as it is
 	atEnd          func(string) string // of the whole; nil: parts go out as they come
 }
 
-func (e *drifter) edit(p *piece) {
-	switch p.kind {
-	case pieceText:
-		e.text(p)
-	case pieceTextEnd:
-		if !e.begun {
-			return
+// drift does with each text what begin chooses for it. It chooses when it sees the first
+// character that is not white space, so that tokens do not wait without need.
+func drift(begin func(json bool) manner) Editor {
+	var m *manner // of the text that has begun; nil: none has
+	held := ""
+	return func(p *piece) {
+		switch {
+		case p.kind == pieceText:
+			space, before := "", ""
+			if m == nil {
+				sign := strings.TrimLeftFunc(p.text, unicode.IsSpace)
+				if sign == "" {
+					return
+				}
+				space, p.text = p.text[:len(p.text)-len(sign)], sign
+				chosen := begin(sign[0] == '{' || sign[0] == '[')
+				m, before = &chosen, chosen.before
+			}
+			switch {
+			case m.atEnd != nil:
+				held += p.text
+				p.text, p.late = space, true
+			case m.inside != nil:
+				p.text = space + before + m.inside(p.text)
+			default:
+				p.text = space + before + p.text
+			}
+		case p.kind == pieceTextEnd && m != nil:
+			if m.atEnd != nil {
+				p.was, p.more = held, m.atEnd(held)
+			}
+			p.more += m.behind
+			m, held = nil, ""
 		}
-		if e.atEnd != nil {
-			p.was, p.more = e.held, e.atEnd(e.held)
-		}
-		p.more += e.behind
-		e.begun, e.held = false, ""
-	}
-}
-
-func (e *drifter) text(p *piece) {
-	space, before := "", ""
-	if !e.begun {
-		sign := strings.TrimLeftFunc(p.text, unicode.IsSpace)
-		if sign == "" {
-			return
-		}
-		space = p.text[:len(p.text)-len(sign)]
-		e.begun, p.text = true, sign
-		e.manner = e.begin(sign[0] == '{' || sign[0] == '[')
-		before = e.before
-	}
-	switch {
-	case e.atEnd != nil:
-		e.held += p.text
-		p.text, p.late = space, true
-	case e.inside != nil:
-		p.text = space + before + e.inside(p.text)
-	default:
-		p.text = space + before + p.text
 	}
 }
 
@@ -69,52 +57,50 @@ const drawPhrase = 0x706872617365
 
 // RenameKey gives one member of an answer in JSON another name. Other text stays.
 func RenameKey(c chaos.Call) Editor {
-	return &drifter{begin: func(json bool) manner {
+	return drift(func(json bool) manner {
 		if !json {
 			return manner{}
 		}
 		return manner{atEnd: func(text string) string { return otherKeys(c, text, false) }}
-	}}
+	})
 }
 
 // Reshape gives all members of an answer in JSON other names, and puts other text
 // into JSON.
 func Reshape(c chaos.Call) Editor {
-	return &drifter{begin: func(json bool) manner {
+	return drift(func(json bool) manner {
 		if json {
 			return manner{atEnd: func(text string) string { return otherKeys(c, text, true) }}
 		}
 		return otherFormat(false)
-	}}
+	})
 }
 
 // Reformat puts JSON into a Markdown fence, and other text into JSON.
-func Reformat() Editor { return &drifter{begin: otherFormat} }
+func Reformat() Editor { return drift(otherFormat) }
 
 // Verbose puts friendly words around each text.
 func Verbose(c chaos.Call) Editor {
-	return &drifter{begin: func(bool) manner {
-		return manner{
-			before: pick(c, drawPhrase, "Great question! Let me walk you through this step by step.\n\n",
-				"Sure, I'd be happy to help! Here is a detailed answer, with everything you may need to know.\n\n",
-				"Thank you for asking. Before I answer, here is some background that may be useful.\n\n"),
-			behind: pick(c, drawPhrase+1,
-				"\n\nI hope this helps! Let me know if you would like more detail on any of these points.",
-				"\n\nIn summary, the above covers the main points, though there is much more that could be said.",
-				"\n\nPlease feel free to ask if anything is unclear; I can also explain the reasoning behind it."),
-		}
-	}}
+	return around(
+		pick(c, drawPhrase, "Great question! Let me walk you through this step by step.\n\n",
+			"Sure, I'd be happy to help! Here is a detailed answer, with everything you may need to know.\n\n",
+			"Thank you for asking. Before I answer, here is some background that may be useful.\n\n"),
+		pick(c, drawPhrase+1,
+			"\n\nI hope this helps! Let me know if you would like more detail on any of these points.",
+			"\n\nIn summary, the above covers the main points, though there is much more that could be said.",
+			"\n\nPlease feel free to ask if anything is unclear; I can also explain the reasoning behind it."))
 }
 
 // Rude puts unfriendly words around each text.
 func Rude(c chaos.Call) Editor {
-	return &drifter{begin: func(bool) manner {
-		return manner{
-			before: pick(c, drawPhrase, "Ugh, fine. ", "As I already said, ", "Obviously, "),
-			behind: pick(c, drawPhrase+1, " Anything else, or are we done here?",
-				" Please read more carefully next time.", " Whatever."),
-		}
-	}}
+	return around(
+		pick(c, drawPhrase, "Ugh, fine. ", "As I already said, ", "Obviously, "),
+		pick(c, drawPhrase+1, " Anything else, or are we done here?",
+			" Please read more carefully next time.", " Whatever."))
+}
+
+func around(before, behind string) Editor {
+	return drift(func(bool) manner { return manner{before: before, behind: behind} })
 }
 
 // otherFormat puts JSON into a fence, and other text into JSON.

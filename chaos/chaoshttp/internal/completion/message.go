@@ -19,21 +19,14 @@ func editMessage(doc *jsonedit.Value, fresh func(i int) Editor, log *changeLog) 
 	if kind, _ := doc.Get("type").Text(); kind != "message" || content.Kind() != jsonedit.Array {
 		return false
 	}
-	ed, dropped := fresh(0), 0
-	for i := 0; i < content.Len(); {
-		block, at := content.At(i), index(".content", i+dropped)
-		if !editBlock(block, ed, log, at) {
-			log.note(at, block.Bytes(), nil)
-			content.Remove(i)
-			dropped++
-			continue
-		}
-		i++
-	}
+	ed := fresh(0)
+	gone := log.each(content, ".content", func(block *jsonedit.Value, at string) bool {
+		return editBlock(block, ed, log, at)
+	})
 	if wire, ok := doc.Get("stop_reason").Text(); ok {
 		if p := stopFor(doc, ed, wire, log, ""); p.more != "" {
 			block := jsonedit.Of(textBlock{"text", p.more})
-			log.note(index(".content", content.Len()+dropped), nil, block.Bytes())
+			log.note(index(".content", content.Len()+gone), nil, block.Bytes())
 			content.Add(block)
 		}
 	}
@@ -57,12 +50,9 @@ func editBlock(block *jsonedit.Value, ed Editor, log *changeLog, path string) bo
 		}
 		log.text(block, "text", path, p, text)
 	case "tool_use":
-		name, _ := block.Get("name").Text()
-		p := editOne(ed, pieceCall, name)
-		if p.drop {
+		if log.part(block, "name", path, ed, pieceCall).drop {
 			return false
 		}
-		log.text(block, "name", path, p, name)
 		args := string(block.Get("input").Bytes())
 		if p := wholeArgs(ed, args); p.text != args {
 			log.set(block, "input", path, asInput(p.text))

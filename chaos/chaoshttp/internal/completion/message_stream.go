@@ -24,11 +24,11 @@ func (s *messageStream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*
 		}
 	case "content_block_stop":
 		if drop = s.gone[n]; !drop {
-			before = s.stop(n, log)
+			before = s.over(n, log, false)
 		}
 	case "message_delta":
 		if wire, ok := doc.Get("delta").Get("stop_reason").Text(); ok {
-			p := stopFor(doc.Get("delta"), s, wire, log, ".delta")
+			p := stopFor(doc.Get("delta"), s.Editor, wire, log, ".delta")
 			log.kept(index(".content", s.next)+".text", p)
 			before = s.block(p.more)
 		}
@@ -61,16 +61,13 @@ func (s *messageStream) start(doc *jsonedit.Value, n int, log *changeLog) (drop 
 	s.kinds[n], s.last = kind, n
 	switch kind {
 	case "tool_use":
-		name, _ := block.Get("name").Text()
-		p := editOne(s, pieceCall, name)
-		if p.drop {
+		if log.part(block, "name", ".content_block", s.Editor, pieceCall).drop {
 			s.gone[n] = true
 			return true
 		}
-		log.text(block, "name", ".content_block", p, name)
 	case "text":
 		if text, _ := block.Get("text").Text(); text != "" {
-			log.text(block, "text", ".content_block", editOne(s, pieceText, text), text)
+			log.part(block, "text", ".content_block", s.Editor, pieceText)
 		}
 	}
 	s.next = s.place(n) + 1
@@ -80,16 +77,11 @@ func (s *messageStream) start(doc *jsonedit.Value, n int, log *changeLog) (drop 
 func (s *messageStream) grow(delta *jsonedit.Value, block string, log *changeLog) {
 	switch kind, _ := delta.Get("type").Text(); {
 	case kind == "text_delta":
-		text, _ := delta.Get("text").Text()
-		log.text(delta, "text", ".delta", editOne(s, pieceText, text), text)
+		log.part(delta, "text", ".delta", s.Editor, pieceText)
 	case kind == "input_json_delta" && block == "tool_use":
-		args, _ := delta.Get("partial_json").Text()
-		log.text(delta, "partial_json", ".delta", editOne(s, pieceArgs, args), args)
+		log.part(delta, "partial_json", ".delta", s.Editor, pieceArgs)
 	}
 }
-
-// stop ends a block, and returns the rest of it.
-func (s *messageStream) stop(n int, log *changeLog) []*jsonedit.Value { return s.over(n, log, false) }
 
 func (s *messageStream) rest(log *changeLog) []*jsonedit.Value {
 	if s.gone[s.last] {
@@ -98,7 +90,7 @@ func (s *messageStream) rest(log *changeLog) []*jsonedit.Value {
 	return s.over(s.last, log, true)
 }
 
-// over ends a block. A block that broke off is ended only if some of it was
+// over ends a block, and returns the rest of it. A block that broke off is ended only if some of it was
 // held.
 func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsonedit.Value {
 	end, name, delta := pieceCallEnd, "partial_json", "input_json_delta"
@@ -109,7 +101,7 @@ func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsonedit.Val
 	default:
 		return nil
 	}
-	p := editOne(s, end, "")
+	p := editOne(s.Editor, end, "")
 	if broken && p.was == "" {
 		return nil
 	}
@@ -128,23 +120,19 @@ func (s *messageStream) block(text string) []*jsonedit.Value {
 	n := s.next
 	s.next++
 	return []*jsonedit.Value{
-		jsonedit.Of(struct {
-			Type  string    `json:"type"`
-			Index int       `json:"index"`
-			Block textBlock `json:"content_block"`
-		}{"content_block_start", n, textBlock{"text", ""}}),
+		jsonedit.Of(blockEvent{Type: "content_block_start", Index: n, Block: &textBlock{Type: "text"}}),
 		blockDelta(n, map[string]any{"type": "text_delta", "text": text}),
-		jsonedit.Of(struct {
-			Type  string `json:"type"`
-			Index int    `json:"index"`
-		}{"content_block_stop", n}),
+		jsonedit.Of(blockEvent{Type: "content_block_stop", Index: n}),
 	}
 }
 
+type blockEvent struct {
+	Type  string     `json:"type"`
+	Index int        `json:"index"`
+	Block *textBlock `json:"content_block,omitempty"`
+	Delta any        `json:"delta,omitempty"`
+}
+
 func blockDelta(n int, delta any) *jsonedit.Value {
-	return jsonedit.Of(struct {
-		Type  string `json:"type"`
-		Index int    `json:"index"`
-		Delta any    `json:"delta"`
-	}{"content_block_delta", n, delta})
+	return jsonedit.Of(blockEvent{Type: "content_block_delta", Index: n, Delta: delta})
 }

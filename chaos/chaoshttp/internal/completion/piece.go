@@ -11,9 +11,7 @@ import (
 // An Editor is one fault of one completion: it changes pieces. A document has a
 // text in one piece, a stream in many. An editor must produce the same text in
 // the end, however it is split.
-type Editor interface {
-	edit(p *piece)
-}
+type Editor func(p *piece)
 
 type pieceKind int
 
@@ -53,7 +51,7 @@ type piece struct {
 // editOne shows an editor a piece.
 func editOne(ed Editor, kind pieceKind, text string) piece {
 	p := piece{kind: kind, text: text}
-	ed.edit(&p)
+	ed(&p)
 	return p
 }
 
@@ -93,6 +91,43 @@ func (l *changeLog) text(in *jsonedit.Value, name, path string, p piece, before 
 		l.note(path+"."+name, jsonedit.Of(before).Bytes(), jsonedit.Of(p.text).Bytes())
 	}
 	in.SetText(name, p.text)
+}
+
+// part edits a text of an object, or its next part.
+func (l *changeLog) part(in *jsonedit.Value, name, path string, ed Editor, kind pieceKind) piece {
+	was, _ := in.Get(name).Text()
+	p := editOne(ed, kind, was)
+	if !p.drop {
+		l.text(in, name, path, p, was)
+	}
+	return p
+}
+
+// call edits a tool call that has its name and its arguments in one object, and reports
+// whether it stays.
+func (l *changeLog) call(in *jsonedit.Value, path string, ed Editor) (stays bool) {
+	if l.part(in, "name", path, ed, pieceCall).drop {
+		return false
+	}
+	args, _ := in.Get("arguments").Text()
+	l.text(in, "arguments", path, wholeArgs(ed, args), args)
+	return true
+}
+
+// each edits the elements of a list, and removes those that do not stay. It returns how
+// many those are.
+func (l *changeLog) each(list *jsonedit.Value, path string, edit func(v *jsonedit.Value, path string) bool) (gone int) {
+	for i := 0; list.Kind() == jsonedit.Array && i < list.Len(); {
+		v, at := list.At(i), index(path, i+gone)
+		if edit(v, at) {
+			i++
+			continue
+		}
+		l.note(at, v.Bytes(), nil)
+		list.Remove(i)
+		gone++
+	}
+	return gone
 }
 
 // set gives a member a value and notes it.

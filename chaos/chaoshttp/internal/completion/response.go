@@ -12,43 +12,23 @@ func editResponse(doc *jsonedit.Value, fresh func(i int) Editor, log *changeLog)
 	if kind, _ := doc.Get("object").Text(); kind != "response" || output.Kind() != jsonedit.Array {
 		return false
 	}
-	ed, dropped, calls := fresh(0), 0, false
-	for i := 0; i < output.Len(); {
-		item, at := output.At(i), index(".output", i+dropped)
-		kind, _ := item.Get("type").Text()
-		calls = calls || kind == "function_call"
-		if !editItem(item, ed, log, at) {
-			log.note(at, item.Bytes(), nil)
-			output.Remove(i)
-			dropped++
-			continue
+	ed, calls := fresh(0), false
+	gone := log.each(output, ".output", func(item *jsonedit.Value, at string) bool {
+		switch kind, _ := item.Get("type").Text(); kind {
+		case "message":
+			for i := range item.Get("content").Len() {
+				editPart(item.Get("content").At(i), ed, log, index(at+".content", i))
+			}
+		case "function_call":
+			calls = true
+			return log.call(item, at, ed)
 		}
-		i++
-	}
+		return true
+	})
 	if p, ok := endResponse(doc, ed, calls, log, ""); ok && p.more != "" {
 		item := messageItem(p)
-		log.note(index(".output", output.Len()+dropped), nil, item.Bytes())
+		log.note(index(".output", output.Len()+gone), nil, item.Bytes())
 		output.Add(item)
-	}
-	return true
-}
-
-// editItem edits an item of the output, and reports whether it stays.
-func editItem(item *jsonedit.Value, ed Editor, log *changeLog, path string) bool {
-	switch kind, _ := item.Get("type").Text(); kind {
-	case "message":
-		for i := range item.Get("content").Len() {
-			editPart(item.Get("content").At(i), ed, log, index(path+".content", i))
-		}
-	case "function_call":
-		name, _ := item.Get("name").Text()
-		p := editOne(ed, pieceCall, name)
-		if p.drop {
-			return false
-		}
-		log.text(item, "name", path, p, name)
-		args, _ := item.Get("arguments").Text()
-		log.text(item, "arguments", path, wholeArgs(ed, args), args)
 	}
 	return true
 }

@@ -28,10 +28,6 @@ type responseText struct {
 	refusal bool
 }
 
-func newResponseStream(fresh func(i int) Editor) form {
-	return &responseStream{Editor: fresh(0), items: map[int]*responseItem{}}
-}
-
 func (s *responseStream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
 	kind, _ := doc.Get("type").Text()
 	if response := doc.Get("response"); response != nil {
@@ -89,7 +85,7 @@ func (s *responseStream) rest(log *changeLog) []*jsonedit.Value {
 	default:
 		return nil
 	}
-	p := editOne(s, end, "")
+	p := editOne(s.Editor, end, "")
 	if p.was == "" {
 		return nil
 	}
@@ -113,12 +109,8 @@ func (s *responseStream) added(item *jsonedit.Value, it *responseItem, log *chan
 		return
 	}
 	s.calls = true
-	name, _ := item.Get("name").Text()
-	p := editOne(s, pieceCall, name)
+	p := log.part(item, "name", ".item", s.Editor, pieceCall)
 	it.name, it.gone = p.text, p.drop
-	if !p.drop {
-		log.text(item, "name", ".item", p, name)
-	}
 }
 
 func (s *responseStream) text(doc *jsonedit.Value, it *responseItem, done bool, log *changeLog) []*jsonedit.Value {
@@ -129,17 +121,15 @@ func (s *responseStream) text(doc *jsonedit.Value, it *responseItem, done bool, 
 		it.texts[n] = t
 	}
 	if done {
-		p := editOne(s, pieceTextEnd, "")
+		p := editOne(s.Editor, pieceTextEnd, "")
 		log.kept(".delta", p)
 		t.said += p.more
 		rest := delta(doc, t.kind("delta"), p.more)
-		t.finish(doc, "text")
+		t.finish(doc)
 		return rest
 	}
-	said, _ := doc.Get("delta").Text()
-	p := editOne(s, pieceText, said)
+	p := log.part(doc, "delta", "", s.Editor, pieceText)
 	t.said, t.refusal = t.said+p.text, t.refusal || p.refusal
-	log.text(doc, "delta", "", p, said)
 	if t.refusal {
 		doc.SetText("type", t.kind("delta"))
 	}
@@ -155,13 +145,13 @@ func (t *responseText) kind(end string) string {
 }
 
 // finish makes the event that ends the text agree with what was sent.
-func (t *responseText) finish(doc *jsonedit.Value, name string) {
+func (t *responseText) finish(doc *jsonedit.Value) {
 	if !t.refusal {
-		put(doc, name, t.said)
+		put(doc, "text", t.said)
 		return
 	}
 	doc.SetText("type", t.kind("done"))
-	doc.Delete(name)
+	doc.Delete("text")
 	doc.SetText("refusal", t.said)
 }
 
@@ -189,7 +179,7 @@ func delta(like *jsonedit.Value, kind, more string) []*jsonedit.Value {
 
 func (s *responseStream) args(doc *jsonedit.Value, it *responseItem, done bool, log *changeLog) []*jsonedit.Value {
 	if done {
-		p := editOne(s, pieceCallEnd, "")
+		p := editOne(s.Editor, pieceCallEnd, "")
 		log.kept(".arguments", p)
 		it.args += p.more
 		rest := delta(doc, "response.function_call_arguments.delta", p.more)
@@ -199,10 +189,7 @@ func (s *responseStream) args(doc *jsonedit.Value, it *responseItem, done bool, 
 		}
 		return rest
 	}
-	args, _ := doc.Get("delta").Text()
-	p := editOne(s, pieceArgs, args)
-	it.args += p.text
-	log.text(doc, "delta", "", p, args)
+	it.args += log.part(doc, "delta", "", s.Editor, pieceArgs).text
 	return nil
 }
 
@@ -241,7 +228,7 @@ func (s *responseStream) whole(doc, response *jsonedit.Value, log *changeLog) {
 			it.restate(output.At(n))
 		}
 	}
-	p, ok := endResponse(response, s, s.calls, log, ".response")
+	p, ok := endResponse(response, s.Editor, s.calls, log, ".response")
 	if status, _ := response.Get("status").Text(); ok && status == "incomplete" {
 		doc.SetText("type", "response.incomplete")
 	}
