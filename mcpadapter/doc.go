@@ -24,7 +24,7 @@
 //   - Injector: chaos_inject_fault, chaos_apply_plan, chaos_disarm
 //   - Injector or Experiments: chaos_status
 //   - Experiments: chaos_run_experiment
-//   - Matrices: contract_list, contract_run, contract_report, resilience_score
+//   - Matrices, Suite: contract_list, contract_run, contract_report, explain, resilience_score
 //   - Runs: get_runs, get_graph, get_state_window, detect_outages,
 //     compute_recovery_time, get_impact, compare_runs
 //   - Runs and Workload: run_scenario

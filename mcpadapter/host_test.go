@@ -33,7 +33,7 @@ func TestHostsThatAreRefused(t *testing.T) {
 		o    *Options
 		want []string
 	}{
-		{Host{}, nil, []string{"Host.Name is missing; allowed: a name", "Host.Injector is missing; allowed: an Injector, Experiments, Matrices or Runs"}},
+		{Host{}, nil, []string{"Host.Name is missing; allowed: a name", "Host.Injector is missing; allowed: an Injector, Experiments, Matrices, a Suite or Runs"}},
 		{Host{Name: "h", Matrices: two}, nil, []string{`Host.Matrices[1].Name is "desk"; allowed: a name that no other matrix has`, "Host.Matrices[2] is missing", "Host.Matrices[3]: contract: "}},
 		{Host{Name: "h", Experiments: whole.Experiments, Events: new(Feed), Workload: true}, nil, []string{"Host.Runs is missing; allowed: where Workload is true", "Host.Injector is missing; allowed: where Events is set"}},
 		{Host{Name: "h"}, &Options{Limits: Limits{CallTime: -1, BodyBytes: -1, Connections: -2}, TLS: &TLS{CertFile: "none", KeyFile: "none"}}, []string{

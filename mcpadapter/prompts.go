@@ -15,7 +15,7 @@ import (
 )
 
 func (s *Server) addPrompts() {
-	if len(s.host.Matrices) > 0 {
+	if len(s.reports.matrices) > 0 {
 		s.mcp.AddPrompt(&mcp.Prompt{Name: "explain_failure", Title: "Explain this failure",
 			Description: "Explains a broken cell of the latest contract report: what the agent was asked, which faults it met, what it answered, and why that breaks the invariant.",
 			Arguments: []*mcp.PromptArgument{
@@ -46,12 +46,12 @@ func argument(req *mcp.GetPromptRequest, name string) string {
 }
 
 func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	name, k, err := s.reports.report(argument(req, "matrix"))
+	k, err := s.reports.report(argument(req, "matrix"))
 	if err != nil {
 		return promptOf("There is nothing to explain",
 			"There is no contract report to explain: "+err.Error()+". "+problemOf(err).Hint), nil
 	}
-	title, text, err := explanation(name, k.Report, argument(req, "cell"))
+	title, text, err := explanation(k.of.name, k.Report, argument(req, "cell"))
 	if err != nil {
 		return nil, fmt.Errorf("mcpadapter: %w", err)
 	}

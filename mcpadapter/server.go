@@ -102,7 +102,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
-	s.plans, s.reports.matrices = planOptions(h.Plans), h.Matrices
+	s.plans, s.reports.matrices = planOptions(h.Plans), h.matrices()
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	s.rules = &clientRules{injector: h.Injector, environments: s.options.Environments, getenv: s.getenv,
