@@ -24,14 +24,11 @@ type Host struct {
 	// Name is what clients see as the server's name. Required.
 	Name string
 	// Injector is the injector of the live program. Clients register and remove its
-	// faults.
+	// faults, and subscribe to those that are delivered, which are audited too.
 	Injector *chaos.Injector
 	// Plans are what plans of clients may name in addition to the ready-made kinds
 	// and those of package mcpchaos, such as faults of the host's own. nil: nothing.
 	Plans *planjson.Options
-	// Events is the feed that the injector's OnEvent passes its events to. nil:
-	// clients cannot subscribe to faults. Delivered faults are audited either way.
-	Events *Feed
 	// Experiments are the experiments that may be run by name.
 	Experiments *gameday.Lab
 	// Matrices are the contracts that may be run. If there are several, each needs
@@ -79,8 +76,6 @@ func (h Host) check() error {
 		"Host.Injector", nil, "an Injector, Experiments, Matrices, a Suite or Runs; one of them at least")
 	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil,
 		"where Workload is true, those made by trace.NewRuns with a Workload")
-	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil,
-		"where Events is set, the injector whose OnEvent is Events.Record")
 	if h.Plans != nil {
 		_, err := listKinds(planOptions(h.Plans))
 		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")

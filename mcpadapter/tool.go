@@ -106,9 +106,9 @@ func table(h Host) (rows []*tool, err error) {
 		{runs, getImpact},
 		{runs, compareRuns},
 		{runs && h.Workload, runScenario},
-		{h.Events != nil, eventsSubscribe},
-		{h.Events != nil, eventsUnsubscribe},
-		{h.Events != nil, eventsListSubscriptions},
+		{injects, eventsSubscribe},
+		{injects, eventsUnsubscribe},
+		{injects, eventsListSubscriptions},
 	} {
 		if !offer.wanted {
 			continue

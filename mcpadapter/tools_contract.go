@@ -215,7 +215,8 @@ contract_report and the resource of the report have the defects too. Progress is
 		k.Report = &found
 		s.reports.put(k)
 		d := digestOf(k)
-		return explainOutput{d.Summary, d.Matrix, d.Defects, d.DefectsOmitted, d.PartsOmitted, found.SearchRuns, d.SearchStopped}, nil
+		return explainOutput{d.Summary, d.Matrix, d.Defects, d.DefectsOmitted, d.PartsOmitted, found.SearchRuns,
+			d.SearchStopped}, nil
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,20 +154,9 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	if err != nil {
 		return out, err
 	}
-	told := make(map[string]bool)
-	for _, part := range []struct {
-		name     string
-		given    *float64
-		measured **float64
-	}{{"mutation", in.Mutation, &parts.Mutation}, {"replay", in.Replay, &parts.Replay}} {
-		if part.given == nil {
-			continue
-		}
-		if *part.measured != nil {
-			return out, badArguments(fmt.Sprintf("%s is %v; allowed: nothing, since this server has measured %.2f", part.name,
-				*part.given, **part.measured), "Leave it out.")
-		}
-		*part.measured, told[part.name] = part.given, true
+	told, err := in.tell(&parts)
+	if err != nil {
+		return out, err
 	}
 	weights := scoring.DefaultWeights()
 	if in.Weights != nil {
@@ -178,28 +169,50 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	}
 	out.Value, out.Missing, out.Renormalised = overall.Value, overall.Missing, overall.Renormalised
 	out.Verdict, out.Why = overall.Verdict, overall.Why
-	var names []string
-	for _, part := range overall.Ran {
-		out.Ran = append(out.Ran, partOut{part, told[part.Name]})
-		if told[part.Name] {
-			names = append(names, part.Name)
-		}
-	}
-	if len(names) > 0 && out.Verdict == scoring.Pass {
-		out.Verdict, out.Why = scoring.Inconclusive, strings.Join(names, " and ")+" told and not measured"
-	}
-	for name, r := range measured {
-		worse := r.Score.Verdict == scoring.Fail && out.Verdict != scoring.Fail ||
-			r.Score.Verdict == scoring.Inconclusive && out.Verdict == scoring.Pass && !in.Renormalise
-		if worse {
-			out.Verdict, out.Why = r.Score.Verdict, name+": "+r.Score.Why
-		}
-	}
+	out.judge(overall.Ran, told, measured, in.Renormalise)
 	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
 	if out.Contract != nil {
 		out.Summary = text.Sentences(out.Summary, "Contract verdict: "+digestOf(k).Summary)
 	}
 	return out, nil
+}
+
+// tell adds the parts that the call passes in, and returns their names.
+func (in scoreInput) tell(parts *scoring.Parts) (told []string, err error) {
+	for _, part := range []struct {
+		name     string
+		given    *float64
+		measured **float64
+	}{{"mutation", in.Mutation, &parts.Mutation}, {"replay", in.Replay, &parts.Replay}} {
+		switch {
+		case part.given == nil:
+		case *part.measured != nil:
+			return nil, badArguments(fmt.Sprintf("%s is %v; allowed: nothing, since this server has measured %.2f",
+				part.name, *part.given, **part.measured), "Leave it out.")
+		default:
+			*part.measured, told = part.given, append(told, part.name)
+		}
+	}
+	return told, nil
+}
+
+// judge lists the parts, and holds back a pass that rests on what nobody measured, or that a
+// matrix of the suite contradicts.
+func (out *scoreOutput) judge(ran []scoring.PartScore, told []string, measured map[string]*contract.Report,
+	renormalise bool) {
+	for _, part := range ran {
+		out.Ran = append(out.Ran, partOut{part, slices.Contains(told, part.Name)})
+	}
+	if len(told) > 0 && out.Verdict == scoring.Pass {
+		out.Verdict, out.Why = scoring.Inconclusive, strings.Join(told, " and ")+" told and not measured"
+	}
+	for _, name := range slices.Sorted(maps.Keys(measured)) {
+		score := measured[name].Score
+		if score.Verdict == scoring.Fail && out.Verdict != scoring.Fail ||
+			score.Verdict == scoring.Inconclusive && out.Verdict == scoring.Pass && !renormalise {
+			out.Verdict, out.Why = score.Verdict, name+": "+score.Why
+		}
+	}
 }
 
 // measureSuite adds the parts that only a suite measures, and returns the reports of its
