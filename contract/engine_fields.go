@@ -159,7 +159,7 @@ func (f *Field) breaksAnyway() bool {
 // parts, may do it again. Without Cells, as with [KeepCounts], the Fields remain as they are.
 // Where no cell has a Copy, what Fields say of copies remains.
 //
-// Errors are those of [scoring.ContractWith], and a [*FieldError] for a cell that the report
+// Errors are those of [scoring.Contract], and a [*FieldError] for a cell that the report
 // does not name, or that is there twice.
 func (r *Report) Judge() error {
 	if len(r.Cells) > 0 {
@@ -186,11 +186,11 @@ func (r *Report) judge() error {
 	r.ByScenario = r.byScenario()
 	o := &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive,
 		SharedObservations: r.SharedObservations}
-	score, err := scoring.ContractWith(r.scored(), o)
+	score, err := scoring.Contract(r.scored(), o)
 	r.Score = score
 	if err == nil || errors.Is(err, scoring.ErrNoneRan) || errors.Is(err, scoring.ErrNoDecidedCell) {
 		var verdict scoring.ContractScore
-		verdict, err = scoring.ContractWith(r.withoutRates(), o)
+		verdict, err = scoring.Contract(r.withoutRates(), o)
 		r.Score.Verdict, r.Score.Why = verdict.Verdict, verdict.Why
 		r.addFields()
 		if !r.Filtered && !r.Cancelled && r.Score.Verdict != scoring.Fail {

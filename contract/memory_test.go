@@ -29,7 +29,7 @@ func TestCounts(t *testing.T) {
 		total += c.Count
 	}
 	assert.Equal(t, len(full.Cells), total)
-	score, err := scoring.Contract(full.Counts)
+	score, err := scoring.Contract(full.Counts, nil)
 	require.NoError(t, err)
 	assert.Equal(t, full.Score, score, "the counts are what was scored")
 	assert.Equal(t, "calm", full.Counts[0].Scenario, "in the order of the matrix")

@@ -31,7 +31,7 @@ type ChaosScore struct {
 }
 
 // Chaos scores the cells under rules, without those whose calm twin did not hold; these are
-// given by their numbers. Cells and options are as [ContractWith] takes them. The score has no value if no
+// given by their numbers. Cells and options are as [Contract] takes them. The score has no value if no
 // cell was decided, which is no error: the counts say why.
 //
 // Errors: a [*FieldError] for each contradiction, all joined.

@@ -1,9 +1,9 @@
 package scoring
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -54,8 +54,7 @@ type SeverityScore struct {
 	Interval Interval `json:"interval,omitzero"`
 }
 
-// ContractOptions are the settings of [ContractWith]. The zero value gives what
-// [Contract] gives.
+// ContractOptions are the settings of [Contract], [Chaos] and [Replay].
 type ContractOptions struct {
 	_ struct{}
 
@@ -67,7 +66,7 @@ type ContractOptions struct {
 	SharedObservations bool
 }
 
-// Contract scores the cells and gives the verdict. One inconclusive cell makes a
+// Contract scores the cells and gives the verdict. One inconclusive cell more than is allowed makes a
 // verdict that is not Fail Inconclusive. The order of the cells does not matter.
 //
 // The verdict is Fail when a critical invariant broke, also in an undelivered cell.
@@ -84,17 +83,10 @@ type ContractOptions struct {
 // Errors: a [*FieldError] for each contradiction in the cells, all joined;
 // [ErrNoCells]; [ErrNoneRan] and [ErrNoDecidedCell]. With the last two the verdict
 // and the counts of the score are set; with the others the score is zero.
-func Contract(cells []Cell) (ContractScore, error) {
-	return ContractWith(cells, nil)
-}
-
-// ContractWith is [Contract] with options; nil means the zero value. A negative
-// option is a [*FieldError] too.
-func ContractWith(cells []Cell, options *ContractOptions) (ContractScore, error) {
-	var o ContractOptions
-	if options != nil {
-		o = *options
-	}
+//
+// nil options mean the zero value. A negative option is a [*FieldError] too.
+func Contract(cells []Cell, options *ContractOptions) (ContractScore, error) {
+	o := *cmp.Or(options, new(ContractOptions))
 	if err := checkContract(cells, o); err != nil {
 		return ContractScore{}, err
 	}
@@ -119,15 +111,8 @@ func checkContract(cells []Cell, o ContractOptions) error {
 		errs.Add(ErrNoCells)
 	}
 	first := make(map[string]int) // scenario to the index of its first cell
-	total := 0
 	for i, c := range cells {
 		errs.Add(c.check(i))
-		if n := min(c.count(), maxCount); total <= math.MaxInt-n { // an int may have 32 bits
-			total += n
-		} else {
-			errs.Wrong(fmt.Sprintf("cells[%d].count", i), c.Count,
-				fmt.Sprintf("at most %d cells together", math.MaxInt))
-		}
 		j, seen := first[c.Scenario]
 		if !seen {
 			first[c.Scenario] = i

@@ -50,7 +50,7 @@ func TestContractValue(t *testing.T) {
 		{"107/4000 is 2.675 %, in binary a shade less: down",
 			append(repeat(3893, calm(Low, CellBroken)), repeat(107, calm(Low, CellHeld))...), 2.67},
 	} {
-		score, err := Contract(tc.cells)
+		score, err := Contract(tc.cells, nil)
 		require.NoError(t, err, tc.reason)
 		assert.Equal(t, tc.want, score.Value, tc.reason)
 	}
@@ -118,7 +118,7 @@ func TestContractVerdict(t *testing.T) {
 		{"all reasons are given", []Cell{faulty(Low, CellUndelivered, 0), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
 			`no cell was decided; no fault was delivered in scenario "faulty"; 1 cell inconclusive, allowed 0`},
 	} {
-		score, err := ContractWith(tc.cells, &tc.options)
+		score, err := Contract(tc.cells, &tc.options)
 		if score.Decided > 0 {
 			require.NoError(t, err, tc.reason)
 		}
@@ -134,7 +134,7 @@ func TestContractLongListsOfScenariosAreCut(t *testing.T) {
 		c.Scenario = name
 		cells = append(cells, c)
 	}
-	score, err := Contract(cells)
+	score, err := Contract(cells, nil)
 	require.NoError(t, err)
 	assert.Equal(t, `no fault was delivered in scenarios "a", "b", "c" and 2 more`, score.Why)
 }
@@ -143,7 +143,7 @@ func TestContractCounts(t *testing.T) {
 	score, err := Contract([]Cell{
 		calm(Critical, CellHeld), calm(Critical, CellHeld), calm(Low, CellBroken), calm(Low, CellInconclusive),
 		faulty(Medium, CellUndelivered, 0), faulty(Medium, CellNotRun, 0), faulty(Critical, CellHeld, 3),
-	})
+	}, nil)
 	require.NoError(t, err)
 	// All of two scenarios held: two draws, so 0.025 is the square of the lower end. Of all, 2 of 3
 	// and 1 of 1 held: no more unlike than chance, d = 1, and Σn/m = 2, f = 1, so 4 ÷ 1.5 cells.
@@ -170,7 +170,7 @@ func TestContractCounts(t *testing.T) {
 	}, score)
 }
 
-func TestContractWithoutScore(t *testing.T) {
+func TestContractoutScore(t *testing.T) {
 	broken := faulty(Critical, CellUndelivered, 0)
 	broken.Violated = true
 	for _, tc := range []struct {
@@ -184,7 +184,7 @@ func TestContractWithoutScore(t *testing.T) {
 		{"none decided", repeat(2, calm(Low, CellInconclusive)), ErrNoDecidedCell, Inconclusive},
 		{"none decided, but a critical invariant broke in an undelivered cell", []Cell{broken}, ErrNoDecidedCell, Fail},
 	} {
-		score, err := Contract(tc.cells)
+		score, err := Contract(tc.cells, nil)
 		assert.ErrorIs(t, err, tc.err, tc.reason)
 		assert.Equal(t, tc.verdict, score.Verdict, tc.reason)
 		assert.Equal(t, len(tc.cells), score.Total, tc.reason)
@@ -222,7 +222,7 @@ func TestContractRefusesContradictions(t *testing.T) {
 		{with(func(c *Cell) { c.HasRules, c.Delivered = true, 1 }), `cells[1].hasRules is true; allowed: the same as in cells[0], which is of scenario "calm" too`},
 		{with(func(c *Cell) { c.AllowUndelivered = true }), `cells[1].allowUndelivered is true; allowed: the same as in cells[0], which is of scenario "calm" too`},
 	} {
-		score, err := Contract([]Cell{calm(Low, CellHeld), tc.cell})
+		score, err := Contract([]Cell{calm(Low, CellHeld), tc.cell}, nil)
 		assert.EqualError(t, err, "scoring: "+tc.want)
 		var field *FieldError
 		assert.ErrorAs(t, err, &field)
@@ -231,7 +231,7 @@ func TestContractRefusesContradictions(t *testing.T) {
 }
 
 func TestContractJoinsAllProblems(t *testing.T) {
-	_, err := ContractWith([]Cell{{}, calm(0, CellHeld)}, &ContractOptions{AllowInconclusive: -1})
+	_, err := Contract([]Cell{{}, calm(0, CellHeld)}, &ContractOptions{AllowInconclusive: -1})
 	assert.EqualError(t, err, `scoring: allowInconclusive is -1; allowed: 0 or more
 scoring: cells[0].scenario is empty; allowed: a name
 scoring: cells[0].invariant is empty; allowed: a name
@@ -245,7 +245,7 @@ func TestContractScoreSurvivesJSON(t *testing.T) {
 		{calm(Critical, CellHeld), faulty(Low, CellBroken, 1)},
 		{calm(Critical, CellInconclusive)},
 	} {
-		score, err := Contract(cells)
+		score, err := Contract(cells, nil)
 		if !errors.Is(err, ErrNoDecidedCell) {
 			require.NoError(t, err)
 		}
@@ -305,7 +305,7 @@ func merge(cells []Cell) []Cell {
 func TestContractLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells := rapid.SliceOfN(validCell(), 1, 30).Draw(t, "cells")
-		score, err := Contract(cells)
+		score, err := Contract(cells, nil)
 		if !errors.Is(err, ErrNoneRan) && !errors.Is(err, ErrNoDecidedCell) {
 			require.NoError(t, err)
 		}
@@ -313,17 +313,17 @@ func TestContractLaws(t *testing.T) {
 		assert.Equal(t, len(cells), score.Decided+score.Inconclusive+score.Undelivered+score.NotRun)
 		assert.NotEmpty(t, score.Why)
 
-		shuffled, _ := Contract(rapid.Permutation(cells).Draw(t, "shuffled"))
+		shuffled, _ := Contract(rapid.Permutation(cells).Draw(t, "shuffled"), nil)
 		assert.Equal(t, score, shuffled, "the order of cells does not matter")
 
-		merged, _ := Contract(merge(cells))
+		merged, _ := Contract(merge(cells), nil)
 		assert.Equal(t, score, merged, "equal cells may be given as one with a count")
 
-		more, err := Contract(append(slices.Clone(cells), calm(Critical, CellHeld)))
+		more, err := Contract(append(slices.Clone(cells), calm(Critical, CellHeld)), nil)
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, more.Value, score.Value, "a held cell never lowers the value")
 
-		less, err := Contract(append(slices.Clone(cells), calm(Critical, CellBroken)))
+		less, err := Contract(append(slices.Clone(cells), calm(Critical, CellBroken)), nil)
 		require.NoError(t, err)
 		assert.Equal(t, Fail, less.Verdict, "a broken critical fails in any company")
 		if score.Decided > 0 {
@@ -337,12 +337,12 @@ func TestContractLaws(t *testing.T) {
 func TestContractOfBillionsOfCells(t *testing.T) {
 	held, broke := calm(Critical, CellHeld), calm(Low, CellBroken)
 	held.Count, broke.Count = 1e9, 1e9
-	score, err := Contract([]Cell{held, broke})
+	score, err := Contract([]Cell{held, broke}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 75.0, score.Value)
 	assert.Equal(t, 2_000_000_000, score.Total)
 
-	_, err = Contract([]Cell{held, broke, held})
+	_, err = Contract([]Cell{held, broke, held}, nil)
 	if math.MaxInt > math.MaxInt32 {
 		require.NoError(t, err)
 		return
@@ -383,7 +383,7 @@ func TestIntervalsByScenario(t *testing.T) {
 	} {
 		own := cells(row.scenarios)
 		o := &ContractOptions{SharedObservations: row.shared}
-		s, err := ContractWith(own, o)
+		s, err := Contract(own, o)
 		require.NoError(t, err)
 		// All of n draws hold with a chance of 0.025 at the lower end.
 		want := Interval{Low: math.Pow(.025, 1/row.draws), High: 1, Level: Level95, Clusters: row.clusters}

@@ -14,7 +14,7 @@ func ExampleContract() {
 		{Scenario: "calm", Invariant: "polite", Severity: scoring.Low, State: scoring.CellBroken},
 		{Scenario: "flaky", Invariant: "no-leak", Severity: scoring.Critical, State: scoring.CellHeld, HasRules: true, Delivered: 4},
 		{Scenario: "flaky", Invariant: "polite", Severity: scoring.Low, State: scoring.CellHeld, HasRules: true, Delivered: 2},
-	})
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,7 +31,7 @@ func ExampleContract() {
 func ExampleContract_noDecidedCell() {
 	score, err := scoring.Contract([]scoring.Cell{
 		{Scenario: "flaky", Invariant: "no-leak", Severity: scoring.Critical, State: scoring.CellUndelivered, HasRules: true},
-	})
+	}, nil)
 	fmt.Println(errors.Is(err, scoring.ErrNoDecidedCell))
 	text, _ := json.Marshal(score)
 	fmt.Println(string(text))

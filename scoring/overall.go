@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strings"
@@ -85,10 +86,7 @@ type PartScore struct {
 // as long as one with a weight above 0 ran. With an error the result is zero, so
 // its verdict is Inconclusive.
 func (w Weights) Overall(p Parts, options *OverallOptions) (Overall, error) {
-	var o OverallOptions
-	if options != nil {
-		o = *options
-	}
+	o := *cmp.Or(options, new(OverallOptions))
 	parts := pair(w, p)
 	if err := errors.Join(checkWeights(parts), checkParts(parts, o), checkVerdict(p)); err != nil {
 		return Overall{}, err

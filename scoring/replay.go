@@ -20,7 +20,7 @@ type ReplayScore struct {
 	Interval Interval `json:"interval,omitzero"`
 }
 
-// Replay scores the cells of replayed sessions, which are as [ContractWith] takes them, with its
+// Replay scores the cells of replayed sessions, which are as [Contract] takes them, with its
 // options.
 // Severities do not count: a session is an incident, and each is as bad. The score has no
 // value if no cell was decided, which is no error: the counts say why.

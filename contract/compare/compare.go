@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,9 +27,6 @@ type Options struct {
 	// Before and After name the two reports in texts, such as the names of their files. Empty:
 	// "before" and "now".
 	Before, After string
-	// Again is, for [Scenarios], the name of a second calm scenario. What it and the first
-	// disagree on is the noise floor. Empty: there is none.
-	Again string
 }
 
 // The parts of Options.Level, for the fields one by one and for all together. By Bonferroni's
@@ -68,11 +66,8 @@ type Comparison struct {
 	// Sees is what a field of this comparison could have seen, and Overall.Sees what all
 	// together; nil: nothing was tested.
 	Sees *Power `json:"sees,omitempty"`
-	// Calm and Again are, of [Scenarios], the calm scenarios, and Noise is what they disagree on;
-	// nil: there is no second one.
-	Calm  string `json:"calm,omitempty"`
-	Again string `json:"again,omitempty"`
-	Noise *Noise `json:"noise,omitempty"`
+	// Calm is the calm scenario of [Scenarios]; empty: two reports were compared.
+	Calm string `json:"calm,omitempty"`
 }
 
 // A Field is a field that two reports, or two scenarios, have in common.
@@ -146,22 +141,10 @@ func (c *Comparison) Compared() (n int) {
 
 // settled fills in the defaults of options.
 func settled(o *Options, p *fielderror.List) Options {
-	var own Options
-	if o != nil {
-		own = *o
-	}
-	if own.Level == 0 {
-		own.Level = 0.05
-	}
-	if !(own.Level > 0 && own.Level <= 0.5) {
-		p.Wrong("Options.Level", own.Level, "above 0 to 0.5, or 0 for 0.05")
-	}
-	if own.Before == "" {
-		own.Before = "before"
-	}
-	if own.After == "" {
-		own.After = "now"
-	}
+	own := *cmp.Or(o, new(Options))
+	own.Level = cmp.Or(own.Level, 0.05)
+	p.Demand(own.Level > 0 && own.Level <= 0.5, "Options.Level", own.Level, "above 0 to 0.5, or 0 for 0.05")
+	own.Before, own.After = cmp.Or(own.Before, "before"), cmp.Or(own.After, "now")
 	return own
 }
 

@@ -20,12 +20,12 @@
 // [Reports] names in what the matrices differ, compares the fields in common, and lists
 // the others. A field whose rules or prompts changed is not compared: it asks something
 // else. See [Comparison] for what comes out: as text, by [Comparison.Markdown],
-// [Comparison.JUnit] or [Comparison.HTML], or as the JSON that [Schema] describes.
+// [Comparison.JUnit] or [Comparison.HTML], or as JSON.
 //
 // # Two scenarios
 //
-// [Scenarios] compares each scenario of one report with a calm one. Two calm scenarios give
-// the noise floor: how often the agent differs from itself.
+// [Scenarios] compares each scenario of one report with a calm one. A second calm scenario shows how
+// often the agent differs from itself.
 //
 // # What it does not say
 //

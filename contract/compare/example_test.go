@@ -27,21 +27,6 @@ func ExampleReports() {
 	// true <nil>
 }
 
-func ExampleScenarios() {
-	held := strings.Repeat("h", 19)
-	r := made("calm/polite", held+"h", "calm-again/polite", held+"b", "orders-flaky/polite", "bbbhbbbbhbbhbhbhhbhh")
-
-	c, err := compare.Scenarios(r, "calm", &compare.Options{Again: "calm-again"})
-	fmt.Print(c)
-	fmt.Println(err)
-	// Output:
-	// orders-flaky / polite: 20 of 20 in calm, 8 of 20 under faults, 12 worse, 0 better (McNemar p .0002 one-sided, Holm over 1 field .0002; -60 points, 95 % interval -78 to -33, Newcombe): worse
-	// noise floor 5.0 %: calm and calm-again disagree on 1 of 20 pairs
-	// 20 trials a field can see a drop from 95 % to 58 % (paired, 9.5 % noise, one-sided .05, power 80 %)
-	// 1 of 1 field compared, 1 worse
-	// <nil>
-}
-
 // A baseline that was kept is read with report.Read.
 func ExampleReports_baseline() {
 	before := made("calm/one-refund", "hhhhb", "flaky/one-refund", "hhhhh")

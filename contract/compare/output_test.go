@@ -2,23 +2,18 @@ package compare_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract/compare"
 	"github.com/shakedown-go/shakedown/internal/golden"
-	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // hostile is the name of a scenario that no output may take for markup, or print as it is.
@@ -50,62 +45,6 @@ func outputs(t *testing.T) map[string]*compare.Comparison {
 	before, after = pair(3, 20, 1, 10, 10, 0.9, 0.65, 0)
 	all["overall"] = reports(t, before, after)
 	return all
-}
-
-// TestComparisonsMatchTheSchema: every comparison is valid, and what is unknown or missing
-// is not.
-func TestComparisonsMatchTheSchema(t *testing.T) {
-	var s jsonschema.Schema
-	require.NoError(t, json.Unmarshal([]byte(compare.Schema()), &s))
-	valid, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	require.NoError(t, err)
-	for name, c := range outputs(t) {
-		text, err := json.Marshal(c)
-		require.NoError(t, err, name)
-		var v map[string]any
-		require.NoError(t, json.Unmarshal(text, &v), name)
-		assert.NoError(t, valid.Validate(v), name)
-		v["surprise"] = true
-		assert.Error(t, valid.Validate(v), name)
-		delete(v, "surprise")
-		delete(v, "fields")
-		assert.Error(t, valid.Validate(v), name)
-	}
-}
-
-// TestTheSchemaHasEveryMember holds the schema to the types, in names and in what is
-// required, and wants a description of each member.
-func TestTheSchemaHasEveryMember(t *testing.T) {
-	var s jsonschema.Schema
-	require.NoError(t, json.Unmarshal([]byte(compare.Schema()), &s))
-	types := map[string]reflect.Type{
-		"field": reflect.TypeFor[compare.Field](), "counts": reflect.TypeFor[compare.Counts](),
-		"overall": reflect.TypeFor[compare.Overall](), "power": reflect.TypeFor[compare.Power](), "flip": reflect.TypeFor[compare.Flip](), "noise": reflect.TypeFor[compare.Noise](),
-		"pairs": reflect.TypeFor[stats.Pairs](), "pValue": reflect.TypeFor[stats.PValue](),
-		"difference": reflect.TypeFor[stats.Difference](), "comparison": reflect.TypeFor[compare.Comparison](),
-	}
-	s.Defs["comparison"] = &s
-	for name, def := range s.Defs {
-		if def.Type != "object" {
-			continue
-		}
-		is := types[name]
-		require.NotNil(t, is, name)
-		var all, required []string
-		for f := range is.Fields() {
-			member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			all = append(all, member)
-			if !strings.Contains(options, "omit") {
-				required = append(required, member)
-			}
-		}
-		assert.ElementsMatch(t, all, slices.Collect(maps.Keys(def.Properties)), name)
-		assert.ElementsMatch(t, required, def.Required, name)
-		assert.NotNil(t, def.AdditionalProperties, name)
-		for member, p := range def.Properties {
-			assert.NotEmpty(t, p.Description, "%s.%s", name, member)
-		}
-	}
 }
 
 // TestJUnit: a case for each field and one for all scenarios; what is worse fails, what was

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/dist"
@@ -136,10 +137,9 @@ func meanOf(net []float64) stats.Difference {
 // units are the trials of each scenario, with all their invariants together.
 type units struct {
 	paired bool
-	// pairs has, of paired trials, how many invariants got better less how many got worse.
-	pairs []float64
-	// before and after have, of others by scenario, how many more invariants held than in the
-	// mean of both sides.
+	// before and after have the scores of the trials by scenario: how many more invariants held than
+	// in the mean of both sides. Of paired trials after has how many got better less how many got
+	// worse, and before has none.
 	before, after [][]float64
 	number        int
 	// cells counts what was decided, on both sides or on the side with less. own is the sum of
@@ -156,15 +156,14 @@ const mostUnits = 10_000
 // unitsOf joins the cells of each trial. at has the places of the scenarios.
 func unitsOf(all []Field, was, is *table, at map[string]int, paired bool) *units {
 	u := &units{paired: paired}
-	longest := 1
+	width := 1
 	for _, t := range []*table{was, is} {
 		for _, s := range t.sides {
-			longest = max(longest, len(s.states))
+			width = max(width, len(s.states))
 		}
 	}
-	width := longest
 	if paired {
-		width = min(longest, max(1, mostUnits/len(at)))
+		width = min(width, max(1, mostUnits/len(at)))
 	}
 	before, after := make([][]unit, len(at)), make([][]unit, len(at))
 	for k := range before {
@@ -182,15 +181,23 @@ func unitsOf(all []Field, was, is *table, at map[string]int, paired bool) *units
 		field := place{f.Scenario, f.Invariant}
 		b, a := was.sides[field], is.sides[field]
 		if f.Pairs != nil {
-			u.addPairs(b, a, after[k])
+			n := u.add(after[k], b, func(trial int) (float64, bool) {
+				return held(a.stateOf(trial)) - held(b.stateOf(trial)), decided(a.stateOf(trial))
+			})
+			u.cells[0], u.cells[1] = u.cells[0]+n, u.cells[1]+n
 			continue
 		}
 		mean := share(b.Held+a.Held, b.Decided+a.Decided)
-		u.cells[0] += u.addSide(b, mean, before[k])
-		u.cells[1] += u.addSide(a, mean, after[k])
+		own := func(s *side) func(int) (float64, bool) {
+			return func(trial int) (float64, bool) { return held(s.states[trial]) - mean, true }
+		}
+		u.cells[0] += u.add(before[k], b, own(b))
+		u.cells[1] += u.add(after[k], a, own(a))
 	}
 	for k := range before {
-		u.join(before[k], after[k])
+		if b, a := u.scores(before[k]), u.scores(after[k]); len(a) > 0 && (paired || len(b) > 0) {
+			u.before, u.after = append(u.before, b), append(u.after, a)
+		}
 	}
 	return u
 }
@@ -201,70 +208,45 @@ type unit struct {
 	cells int
 }
 
-func (u *units) add(to []unit, trial int, x float64) {
-	own := &to[trial%len(to)]
-	own.score, own.cells = own.score+x, own.cells+1
-	u.own += x * x
-}
-
-func (u *units) addPairs(before, after *side, to []unit) {
-	for trial := range min(len(before.states), len(after.states)) {
-		b, a := before.stateOf(trial), after.stateOf(trial)
-		if !decided(b) || !decided(a) {
-			continue
-		}
-		x := 0.0
-		switch {
-		case b == contract.Held && a != contract.Held:
-			x = -1
-		case a == contract.Held && b != contract.Held:
-			x = 1
-		}
-		u.add(to, trial, x)
-		u.cells[0]++
-		u.cells[1]++
+// held is 1 for a trial that held.
+func held(s contract.CellState) float64 {
+	if s == contract.Held {
+		return 1
 	}
+	return 0
 }
 
-func (u *units) addSide(s *side, mean float64, to []unit) (n int) {
+// add adds the scores of the trials that a side decided, and counts them.
+func (u *units) add(to []unit, s *side, score func(trial int) (x float64, ok bool)) (n int) {
 	for trial, state := range s.states {
-		switch {
-		case !decided(state):
+		if !decided(state) {
 			continue
-		case state == contract.Held:
-			u.add(to, trial, 1-mean)
-		default:
-			u.add(to, trial, -mean)
 		}
-		n++
+		if x, ok := score(trial); ok {
+			own := &to[trial%len(to)]
+			own.score, own.cells = own.score+x, own.cells+1
+			u.own += x * x
+			n++
+		}
 	}
 	return n
 }
 
-// join takes the trials of a scenario in which something was decided.
-func (u *units) join(before, after []unit) {
-	scores := func(all []unit) (scores []float64) {
-		for _, own := range all {
-			if own.cells > 0 {
-				scores = append(scores, own.score)
-				u.together += own.score * own.score
-				u.number++
-			}
+// scores are those of the trials of a scenario in which something was decided.
+func (u *units) scores(all []unit) (scores []float64) {
+	for _, own := range all {
+		if own.cells > 0 {
+			scores = append(scores, own.score)
+			u.together += own.score * own.score
+			u.number++
 		}
-		return scores
 	}
-	if u.paired {
-		u.pairs = append(u.pairs, scores(after)...)
-		return
-	}
-	if b, a := scores(before), scores(after); len(b) > 0 && len(a) > 0 {
-		u.before, u.after = append(u.before, b), append(u.after, a)
-	}
+	return scores
 }
 
 func (u *units) test(seed uint64) (stats.PValue, error) {
 	if u.paired {
-		return stats.SignFlip(u.pairs, seed)
+		return stats.SignFlip(slices.Concat(u.after...), seed)
 	}
 	return stats.Shuffle(u.before, u.after, seed)
 }

@@ -7,31 +7,16 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/scoring/stats"
+	"github.com/shakedown-go/shakedown/scoring"
 )
-
-// Noise is the noise floor: of Pairs trials of two calm scenarios, Differ were not in the
-// same state although nothing was different.
-type Noise struct {
-	Differ int `json:"differ"`
-	Pairs  int `json:"pairs"`
-}
-
-// Share is the share of pairs that differ, from 0 to 1; 0 without pairs.
-func (n *Noise) Share() float64 {
-	if n == nil || n.Pairs == 0 {
-		return 0
-	}
-	return share(n.Differ, n.Pairs)
-}
 
 // Scenarios compares each scenario of a report with the calm one of that name, trial by
 // trial: what the faults of a scenario cost. A field is tested as by [Reports], and Holm's
 // method adjusts over all tested fields; Regression says that a field is worse than in
 // calm, at [Options].Level. OnlyAfter has the fields whose invariant calm does not ask.
 //
-// With [Options].Again a second calm scenario gives the noise floor, the share of pairs on
-// which calm and calm disagree. A difference that is not above it may be noise.
+// A second calm scenario is compared as the others are: on as many trials as it disagrees with the
+// first, a scenario with faults may do so by chance.
 //
 // Errors: [*FieldError], joined, for a nil report, a calm scenario that the report does not
 // have or that has rules, and options that are not allowed.
@@ -42,26 +27,19 @@ func Scenarios(r *contract.Report, calm string, o *Options) (*Comparison, error)
 		p.Wrong("report", fielderror.Found("nil"), "a report")
 		return nil, p.Err()
 	}
-	checkCalm(p, "calm", r, calm)
-	if own.Again != "" {
-		checkCalm(p, "Options.Again", r, own.Again)
-		p.Demand(own.Again != calm, "Options.Again", own.Again, "another scenario than calm")
-	}
+	checkCalm(p, calm, r)
 	t := tableOf(r, "report", p)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Before: "in calm", After: "under faults", Calm: calm, Again: own.Again, Level: own.Level,
+	c := &Comparison{Before: "in calm", After: "under faults", Calm: calm, Level: own.Level,
 		Fields: []Field{}}
 	if !t.kept {
 		c.Unpaired = "the report has counts alone, not the states of its trials"
 	}
-	if own.Again != "" && t.kept {
-		c.Noise = t.noise(calm, own.Again)
-	}
 	own.Before, own.After = "in "+calm, ""
 	for _, at := range t.order {
-		if at.scenario == calm || at.scenario == own.Again {
+		if at.scenario == calm {
 			continue
 		}
 		before := t.sides[place{calm, at.invariant}]
@@ -82,33 +60,11 @@ func Scenarios(r *contract.Report, calm string, o *Options) (*Comparison, error)
 	return c, err
 }
 
-func checkCalm(p *fielderror.List, field string, r *contract.Report, name string) {
-	if !slices.Contains(r.Scenarios, name) {
-		p.Wrong(field, name, strings.Join(r.Scenarios, ", ")+text.Meant(name, r.Scenarios))
+func checkCalm(p *fielderror.List, calm string, r *contract.Report) {
+	if !slices.Contains(r.Scenarios, calm) {
+		p.Wrong("calm", calm, strings.Join(r.Scenarios, ", ")+text.Meant(calm, r.Scenarios))
 		return
 	}
-	for _, c := range r.Counts {
-		if c.Scenario == name && c.HasRules {
-			p.Wrong(field, name, "a scenario without rules")
-			return
-		}
-	}
+	rules := slices.ContainsFunc(r.Counts, func(c scoring.Cell) bool { return c.Scenario == calm && c.HasRules })
+	p.Demand(!rules, "calm", calm, "a scenario without rules")
 }
-
-// noise counts the pairs of trials on which two scenarios disagree.
-func (t *table) noise(calm, again string) *Noise {
-	n := new(Noise)
-	for _, at := range t.order {
-		other := t.sides[place{again, at.invariant}]
-		if at.scenario != calm || other == nil {
-			continue
-		}
-		p := pairsOf(t.sides[at], other)
-		n.Differ += p.Better + p.Worse
-		n.Pairs += sizeOf(p)
-	}
-	return n
-}
-
-// sizeOf is the number of pairs.
-func sizeOf(p stats.Pairs) int { return p.Both + p.Better + p.Worse + p.Neither }

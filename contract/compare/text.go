@@ -1,7 +1,6 @@
 package compare
 
 import (
-	_ "embed" // for the schema
 	"fmt"
 	"io"
 	"math"
@@ -18,13 +17,6 @@ const (
 	mostRows  = 50      // fields in a comment
 	mostBytes = 1 << 16 // of a comment, as GitHub takes it
 )
-
-//go:embed schema.json
-var schema string
-
-// Schema returns the JSON Schema (draft 2020-12) of a [Comparison] as package
-// encoding/json writes it.
-func Schema() string { return schema }
 
 // worse is the sign of what got worse.
 func worse() *document.Sign {
@@ -215,9 +207,6 @@ func (c *Comparison) notes(most int) (all []string) {
 	if c.Unpaired != "" {
 		all = append(all, "not compared trial by trial: "+c.Unpaired)
 	}
-	if c.Calm != "" {
-		all = append(all, c.noise())
-	}
 	if c.Sees != nil {
 		all = append(all, c.Sees.String())
 	}
@@ -225,18 +214,6 @@ func (c *Comparison) notes(most int) (all []string) {
 		all = append(all, c.Overall.Sees.String())
 	}
 	return all
-}
-
-// noise is the noise floor of a contrast with a calm scenario as text.
-func (c *Comparison) noise() string {
-	switch {
-	case c.Noise != nil:
-		return fmt.Sprintf("noise floor %.1f %%: %s and %s disagree on %d of %s", 100*c.Noise.Share(), c.Calm, c.Again,
-			c.Noise.Differ, text.Plural(c.Noise.Pairs, "pair"))
-	case c.Again != "":
-		return "no noise floor: the states of trials were not kept"
-	}
-	return "no noise floor: there is no second calm scenario"
 }
 
 // line is the change of all fields together as text.

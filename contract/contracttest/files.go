@@ -34,7 +34,7 @@ func (r *runner) files(t *testing.T, pkg string, result *contract.Report) {
 	default:
 		return
 	}
-	o := &report.FilesOptions{JUnit: &report.JUnitOptions{FailOn: r.o.FailOn}}
+	o := &report.JUnitOptions{FailOn: r.o.FailOn}
 	if err := report.Files(dir, result, o); err != nil {
 		t.Errorf("contracttest: the reports were not written: %v", err)
 		return

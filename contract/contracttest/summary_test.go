@@ -93,7 +93,7 @@ func TestUndecidedReasonsAreSeenWithoutV(t *testing.T) {
 	assert.Contains(t, out, "○ clock-down: 4 cells undelivered: no fault was delivered: the agent made no call\n")
 	out, failed = quiet(t, "^TestChildInconclusive$")
 	assert.True(t, failed)
-	assert.Contains(t, out, "? calm: 2 cells inconclusive: contract: undecided\n")
+	assert.Contains(t, out, "? calm and 1 other scenario: 4 cells inconclusive: contract: undecided\n")
 }
 
 func TestChildPartialPass(t *testing.T) {

@@ -106,9 +106,9 @@ func shows(t *testing.T, r *contract.Report) {
 	t.Helper()
 	for name, form := range map[string]func(w io.Writer) error{
 		"text":     func(w io.Writer) error { return report.Text(w, r, nil) },
-		"HTML":     func(w io.Writer) error { return report.HTML(w, r, nil) },
+		"HTML":     func(w io.Writer) error { return report.HTML(w, r) },
 		"JUnit":    func(w io.Writer) error { return report.JUnit(w, r, nil) },
-		"Markdown": func(w io.Writer) error { return report.Markdown(w, r, nil) },
+		"Markdown": func(w io.Writer) error { return report.Markdown(w, r) },
 	} {
 		var b bytes.Buffer
 		require.NoError(t, form(&b), name)

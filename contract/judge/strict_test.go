@@ -309,8 +309,8 @@ func TestHostileWordsOfAJudge(t *testing.T) {
 	require.NoError(t, judge.Correct(rep, c))
 	var text, page, markdown, junit bytes.Buffer
 	require.NoError(t, report.Text(&text, rep, nil))
-	require.NoError(t, report.HTML(&page, rep, nil))
-	require.NoError(t, report.Markdown(&markdown, rep, nil))
+	require.NoError(t, report.HTML(&page, rep))
+	require.NoError(t, report.Markdown(&markdown, rep))
 	require.NoError(t, report.JUnit(&junit, rep, nil))
 	assert.NotContains(t, markdown.String(), "\n# Passed")
 	for name, out := range map[string]string{"text": text.String(), "page": page.String(), "Markdown": markdown.String(), "JUnit": junit.String()} {

@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -24,18 +22,6 @@ type FieldError = scoring.FieldError
 // fields makes the errors of this package.
 const fields = fielderror.Package("report")
 
-// limit resolves an option that bounds a number: 0 means the default, a negative
-// one means no limit.
-func limit(option, byDefault int) int {
-	switch {
-	case option == 0:
-		return byDefault
-	case option < 0:
-		return math.MaxInt
-	}
-	return option
-}
-
 // written wraps an error of writing a report.
 func written(err error) error {
 	if err != nil {
@@ -49,11 +35,4 @@ func oneIf(is bool) int {
 		return 1
 	}
 	return 0
-}
-
-func orEmpty[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return slices.Clip(s)
 }

@@ -35,9 +35,9 @@ func TestDefectsInEveryFormat(t *testing.T) {
 	var text, log, page, junit, markdown bytes.Buffer
 	require.NoError(t, report.Text(&text, r, nil))
 	require.NoError(t, report.Text(&log, r, &report.TextOptions{TableLast: true}))
-	require.NoError(t, report.HTML(&page, r, nil))
+	require.NoError(t, report.HTML(&page, r))
 	require.NoError(t, report.JUnit(&junit, r, nil))
-	require.NoError(t, report.Markdown(&markdown, r, nil))
+	require.NoError(t, report.Markdown(&markdown, r))
 
 	for name, got := range map[string]string{"text": text.String(), "log": log.String(), "page": page.String(), "markdown": markdown.String()} {
 		assert.Contains(t, got, "1 broken cell, 1 of them critical, is 1 defect (12 further runs)", name)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -129,8 +130,8 @@ const (
 	maxParts   = 10 // of each list of a defect, of a score and of a judge
 	maxCover   = 20
 	maxJudges  = 10
+	maxText    = 800
 	maxNamed   = 3 // fields of a kind in the summary
-	maxTarget  = 100
 )
 
 // DigestOf sums a report up. took is how long its run took; 0: not known.
@@ -157,8 +158,8 @@ func DigestOf(r *contract.Report, took time.Duration) Digest {
 			out.Undelivered = append(out.Undelivered, f.Scenario+": "+f.Rule)
 		}
 	}
-	out.Warnings, _ = clippedTexts(r.Warnings, maxWarnings, maxLong)
-	out.Notes, _ = clippedTexts(withCalm(r, caveats(r)), maxWarnings, maxLong)
+	out.Warnings, _, _ = firstOf(r.Warnings, maxWarnings)
+	out.Notes, _, _ = firstOf(withCalm(r, caveats(r)), maxWarnings)
 	out.addLists(r)
 	out.addScores(r)
 	out.Summary = digestSummary(r, out.Omitted)
@@ -240,91 +241,74 @@ func decisionsOf(r *contract.Report) map[place]*stats.Decision {
 
 // addLists adds the lists that the report has too.
 func (d *Digest) addLists(r *contract.Report) {
-	d.Fields, d.FieldsOmitted = capped(notable(r), maxFields)
+	d.Fields, d.FieldsOmitted, _ = firstOf(notable(r), maxFields)
 	goals := slices.Clone(r.Goals)
 	slices.SortStableFunc(goals, func(a, b contract.GoalCount) int { return compareBool(a.Reached(), b.Reached()) })
-	d.Goals, d.GoalsOmitted = capped(goals, maxGoals)
-	for i := range d.Goals {
-		g := &d.Goals[i]
-		g.Scenarios, _ = capped(g.Scenarios, maxGoals)
-		g.Failed = text.Clip(g.Failed, maxShort)
-	}
-	d.Defects, d.DefectsOmitted = capped(r.Defects, maxDefects)
-	for i := range d.Defects {
-		d.PartsOmitted += shorten(&d.Defects[i])
-	}
+	d.Goals, d.GoalsOmitted, _ = firstOf(goals, maxGoals)
+	d.Defects, d.DefectsOmitted, d.PartsOmitted = firstOf(r.Defects, maxDefects)
 	d.SearchStopped = text.Clip(r.SearchStopped, maxShort)
 	coverage := slices.Clone(r.Coverage)
 	slices.SortStableFunc(coverage, func(a, b contract.CoverCount) int {
 		return compareBool(a.Fault != "", b.Fault != "")
 	})
-	d.Coverage, d.CoverageOmitted = capped(coverage, maxCover)
-	d.Judges, d.JudgesOmitted = capped(r.Judges, maxJudges)
-	for i := range d.Judges {
-		j := &d.Judges[i]
-		j.Decide = text.Clip(j.Decide, maxShort)
-		j.Scenarios, _ = capped(j.Scenarios, maxParts)
-		if j.Calibration != nil {
-			rates := *j.Calibration
-			rates.Warnings, _ = clippedTexts(rates.Warnings, maxParts, maxShort)
-			rates.Languages, _ = capped(rates.Languages, maxParts)
-			j.Calibration = &rates
-		}
-	}
+	d.Coverage, d.CoverageOmitted, _ = firstOf(coverage, maxCover)
+	d.Judges, d.JudgesOmitted, _ = firstOf(r.Judges, maxJudges)
 }
 
 // addScores adds the scores beside that of the contract.
 func (d *Digest) addScores(r *contract.Report) {
-	d.ByScenario, d.Chaos, d.Replay = r.ByScenario, r.Chaos, r.Replay
-	if s := r.Mutation; s != nil {
-		own := *s
-		own.Formula = text.Clip(s.Formula, maxShort)
-		own.Kinds, _ = capped(s.Kinds, maxParts)
-		d.Mutation = &own
-	}
-	if s := r.Overall; s != nil {
-		own := *s
-		own.Why, own.Ran, own.Missing = text.Clip(s.Why, maxLong), orEmpty(s.Ran), orEmpty(s.Missing)
-		d.Overall = &own
+	d.ByScenario, d.Chaos, d.Replay, d.Mutation, d.Overall = r.ByScenario, r.Chaos, r.Replay, r.Mutation, r.Overall
+	shorten(reflect.ValueOf(&d.Mutation).Elem(), maxText)
+	shorten(reflect.ValueOf(&d.Overall).Elem(), maxText)
+	if o := d.Overall; o != nil { // lists that a client may rely on
+		o.Ran, o.Missing = append([]scoring.PartScore{}, o.Ran...), append([]string{}, o.Missing...)
 	}
 }
 
-// shorten makes the lists and texts of a defect short, and counts the elements that it leaves
-// out. The lists are new ones.
-func shorten(d *contract.Defect) (omitted int) {
-	d.Sentence, d.Difference = text.Clip(d.Sentence, maxShort), text.Clip(d.Difference, maxShort)
-	var n int
-	d.Deliveries, n = capped(d.Deliveries, maxParts)
-	omitted += n
-	d.Facts, n = clippedTexts(d.Facts, maxParts, maxShort)
-	omitted += n
-	d.Breaks, n = capped(d.Breaks, maxParts)
-	omitted += n
-	for i := range d.Breaks {
-		b := &d.Breaks[i]
-		b.Why = text.Clip(b.Why, maxShort)
-		b.Cells, n = capped(b.Cells, maxParts)
-		omitted += n
-		b.At, n = clippedTexts(b.At, maxParts, maxTarget)
-		omitted += n
+// firstOf returns a copy of the first elements of a list, how many it leaves out, and how many
+// elements of their own lists.
+func firstOf[T any](all []T, most int) (some []T, omitted, parts int) {
+	n := min(len(all), most)
+	some = append([]T(nil), all[:n]...)
+	for i := range some {
+		parts += shorten(reflect.ValueOf(&some[i]).Elem(), maxText)
+	}
+	return some, len(all) - n, parts
+}
+
+// shorten bounds the texts and lists in a value, at any depth, and counts the elements that it
+// leaves out. Texts of a list have half the bytes of those beside it. What it bounds is new:
+// nothing that the value shares with another changes.
+func shorten(v reflect.Value, bytes int) (omitted int) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text.Clip(v.String(), bytes))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			own := reflect.New(v.Type().Elem())
+			own.Elem().Set(v.Elem())
+			v.Set(own)
+			return shorten(own.Elem(), bytes)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				omitted += shorten(v.Field(i), bytes)
+			}
+		}
+	case reflect.Slice:
+		n := min(v.Len(), maxParts)
+		omitted = v.Len() - n
+		if !v.IsNil() {
+			own := reflect.MakeSlice(v.Type(), n, n)
+			reflect.Copy(own, v)
+			v.Set(own)
+		}
+		for i := range n {
+			omitted += shorten(v.Index(i), bytes/2)
+		}
 	}
 	return omitted
-}
-
-// capped returns a copy of the first elements of a list, and how many it leaves out. A copy of
-// none is nil.
-func capped[T any](all []T, most int) (some []T, omitted int) {
-	n := min(len(all), most)
-	return append([]T(nil), all[:n]...), len(all) - n
-}
-
-// clippedTexts is capped, with each text clipped.
-func clippedTexts(all []string, most, bytes int) (some []string, omitted int) {
-	some, omitted = capped(all, most)
-	for i := range some {
-		some[i] = text.Clip(some[i], bytes)
-	}
-	return some, omitted
 }
 
 // Broken returns the cells whose invariant broke, the most severe first; also those

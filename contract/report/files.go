@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,25 +11,14 @@ import (
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
-// FilesOptions are the settings of [Files]: those of each format. nil and the zero
-// value work.
-type FilesOptions struct {
-	_        struct{}
-	Text     *TextOptions
-	Run      *WriteOptions
-	JUnit    *JUnitOptions
-	HTML     *HTMLOptions
-	Markdown *MarkdownOptions
-}
-
 // Files writes the report in every form to a folder, which it makes if there is none:
 // report.txt, report.run.jsonl (the run file), report.xml (JUnit), report.html and report.md.
-// Each file is replaced as a whole, so that a reader never sees half of one.
+// Each file is replaced as a whole, so that a reader never sees half of one. The options are
+// those of JUnit; nil: the defaults.
 //
 // Errors: those of the formats and of the file system, all joined. A format that
 // fails does not keep the others from being written.
-func Files(dir string, r *contract.Report, o *FilesOptions) error {
-	o = cmp.Or(o, new(FilesOptions))
+func Files(dir string, r *contract.Report, o *JUnitOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
@@ -42,11 +30,11 @@ func Files(dir string, r *contract.Report, o *FilesOptions) error {
 		name  string
 		write func(io.Writer) error
 	}{
-		{"report.txt", func(w io.Writer) error { return Text(w, r, o.Text) }},
-		{"report.run.jsonl", func(w io.Writer) error { return Write(w, r, o.Run) }},
-		{"report.xml", func(w io.Writer) error { return JUnit(w, r, o.JUnit) }},
-		{"report.html", func(w io.Writer) error { return HTML(w, r, o.HTML) }},
-		{"report.md", func(w io.Writer) error { return Markdown(w, r, o.Markdown) }},
+		{"report.txt", func(w io.Writer) error { return Text(w, r, nil) }},
+		{"report.run.jsonl", func(w io.Writer) error { return Write(w, r, nil) }},
+		{"report.xml", func(w io.Writer) error { return JUnit(w, r, o) }},
+		{"report.html", func(w io.Writer) error { return HTML(w, r) }},
+		{"report.md", func(w io.Writer) error { return Markdown(w, r) }},
 	} {
 		if err := wholefile.WriteFunc(filepath.Join(dir, f.name), f.write); err != nil {
 			errs = append(errs, fmt.Errorf("report: files: %s: %w", f.name, err))

@@ -41,17 +41,9 @@ func isCalm(c *contract.CellReport) bool {
 func (b *group) calm() bool { return isCalm(b.cell) && b.kept == "" }
 
 // broken groups the broken cells: those of scenarios without faults first, then the
-// most severe, and otherwise in the order of the matrix. If there are more groups
-// than are shown, reasons that differ only in their numbers are one.
-func broken(r *contract.Report, g *grid, most int) []*group {
-	all := brokenBy(r, g, func(why string) string { return why })
-	if len(all) <= most {
-		return all
-	}
-	return brokenBy(r, g, text.WithoutNumbers)
-}
-
-func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*group {
+// most severe, and otherwise in the order of the matrix. Reasons that differ only in their
+// numbers are one.
+func broken(r *contract.Report, g *grid) []*group {
 	type key struct {
 		invariant string
 		mark
@@ -65,7 +57,7 @@ func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*gr
 		if !m.broken() {
 			continue
 		}
-		k := key{c.Cell.Invariant, m, reason(c.Why)}
+		k := key{c.Cell.Invariant, m, text.WithoutNumbers(c.Why)}
 		b := byKey[k]
 		if b == nil {
 			b = &group{mark: m}
@@ -192,8 +184,7 @@ func numbered[T uint64 | int](n []T) string {
 	return strings.Join(parts, ", ")
 }
 
-// An undecidedGroup holds the cells of a scenario, or of several, that were undecided
-// for the same reason.
+// An undecidedGroup holds the cells that were undecided for the same reason.
 type undecidedGroup struct {
 	scenarios  []string
 	mark       mark
@@ -203,29 +194,9 @@ type undecidedGroup struct {
 }
 
 // undecided groups the cells that ran and were not decided, without those whose
-// invariant broke. If there are more groups than are shown, reasons that differ only
-// in their numbers are one. If there are still more, a reason is one in all scenarios,
-// so that one that many scenarios have hides no other.
-func undecided(r *contract.Report, most int) []*undecidedGroup {
-	for _, by := range []undecidedKey{
-		func(c *contract.CellReport) (scenario, why string) { return c.Cell.Scenario, c.Why },
-		func(c *contract.CellReport) (scenario, why string) {
-			return c.Cell.Scenario, text.WithoutNumbers(c.Why)
-		},
-	} {
-		if all := undecidedBy(r, by); len(all) <= most {
-			return all
-		}
-	}
-	return undecidedBy(r, func(c *contract.CellReport) (scenario, why string) { return "", text.WithoutNumbers(c.Why) })
-}
-
-// An undecidedKey says what the cells of a group have in common.
-type undecidedKey func(*contract.CellReport) (scenario, why string)
-
-func undecidedBy(r *contract.Report, by undecidedKey) []*undecidedGroup {
+// invariant broke. Reasons that differ only in their numbers are one.
+func undecided(r *contract.Report) []*undecidedGroup {
 	type key struct {
-		scenario string
 		mark
 		why string
 	}
@@ -237,8 +208,7 @@ func undecidedBy(r *contract.Report, by undecidedKey) []*undecidedGroup {
 		if m != markInconclusive && m != markUndelivered {
 			continue
 		}
-		scenario, why := by(c)
-		k := key{scenario, m, why}
+		k := key{m, text.WithoutNumbers(c.Why)}
 		u := byKey[k]
 		if u == nil {
 			u = &undecidedGroup{mark: m, why: c.Why}

@@ -12,33 +12,25 @@ import (
 )
 
 const (
-	defaultPage = 200
-	maxCalls    = 100 // calls of a broken cell
-	maxValue    = 300 // columns of a call's arguments, result or error
-	maxTalks    = 20  // calls of a broken cell with what they said
-	maxSaid     = 4 << 10
+	mostOnPage = 200 // broken cells in detail
+	maxCalls   = 100 // calls of a broken cell
+	maxValue   = 300 // columns of a call's arguments, result or error
+	maxTalks   = 20  // calls of a broken cell with what they said
+	maxSaid    = 4 << 10
 )
-
-// HTMLOptions are the settings of [HTML]; nil and the zero value work.
-type HTMLOptions struct {
-	_ struct{}
-	// MaxBroken bounds the broken cells that are shown in detail; 0: 200, negative:
-	// no bound. Trials that broke for the same reason count once. The page says how
-	// many were left out.
-	MaxBroken int
-}
 
 // HTML writes the report as one self-contained page. It has no script and loads
 // nothing, and a content security policy forbids both. It follows the light or dark
 // setting of the reader's system. Every broken field of the table links to its evidence, with
-// all calls of the answer and the faults injected into each.
+// all calls of the answer and the faults injected into each. 200 broken cells are shown in detail;
+// trials that broke for the same reason count once.
 //
 // Errors: [*FieldError] for a nil report, before anything is written; and those of the writer.
-func HTML(w io.Writer, r *contract.Report, o *HTMLOptions) error {
+func HTML(w io.Writer, r *contract.Report) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	v := newView(r, limit(cmp.Or(o, new(HTMLOptions)).MaxBroken, defaultPage))
+	v := newView(r, mostOnPage)
 	v.page = true
 	d := document.Document{Title: title(r), Verdict: verdictOf(r)}
 	d.Sections = append(d.Sections, &document.Section{Facts: facts(r)}, v.notes(withCalm(r, notes(r))), v.defects(),

@@ -111,7 +111,7 @@ func TestSharedObservationsOfOneScenario(t *testing.T) {
 		r.SharedObservations, r.Sequential = row.shared, row.sequential
 		score(t, r, nil)
 		var b bytes.Buffer
-		require.NoError(t, report.Markdown(&b, r, nil))
+		require.NoError(t, report.Markdown(&b, r))
 		for line, want := range map[string]string{"held": row.all, "high": row.high, "low": row.low} {
 			_, rest, _ := strings.Cut(b.String(), "- **"+line+"** ")
 			rest, _, _ = strings.Cut(rest, "\n")
@@ -146,7 +146,7 @@ func TestTrialsInARow(t *testing.T) {
 		r := build(t, "row", row.trials, []madeScenario{{"calm", true}},
 			[]madeInvariant{{"one", contract.High, false}, {"two", contract.High, false}}, row.state)
 		var b bytes.Buffer
-		require.NoError(t, report.Markdown(&b, r, nil))
+		require.NoError(t, report.Markdown(&b, r))
 		if row.want == "" {
 			assert.NotContains(t, b.String(), "in a row", row.reason)
 		} else {

@@ -26,14 +26,14 @@ func formats() []format {
 	return []format{
 		{"txt", func(w io.Writer, r *contract.Report) error { return report.Text(w, r, nil) }},
 		{"narrow.txt", func(w io.Writer, r *contract.Report) error {
-			return report.Text(w, r, &report.TextOptions{Width: 60, MaxBroken: 2})
+			return report.Text(w, r, &report.TextOptions{Width: 60})
 		}},
 		{"color.txt", func(w io.Writer, r *contract.Report) error {
 			return report.Text(w, r, &report.TextOptions{Color: true})
 		}},
 		{"xml", func(w io.Writer, r *contract.Report) error { return report.JUnit(w, r, nil) }},
-		{"md", func(w io.Writer, r *contract.Report) error { return report.Markdown(w, r, nil) }},
-		{"html", func(w io.Writer, r *contract.Report) error { return report.HTML(w, r, nil) }},
+		{"md", report.Markdown},
+		{"html", report.HTML},
 	}
 }
 
@@ -129,8 +129,6 @@ func TestRefusedOptions(t *testing.T) {
 			report.Text(io.Discard, passed(t), &report.TextOptions{Width: 39})},
 		{"negative", "report: TextOptions.Width is -1; allowed: 0, or 40 and up",
 			report.Text(io.Discard, passed(t), &report.TextOptions{Width: -1})},
-		{"too small for the verdict", "report: MarkdownOptions.MaxBytes is 100; allowed: 0, or 16384 and up",
-			report.Markdown(io.Discard, passed(t), &report.MarkdownOptions{MaxBytes: 100})},
 		{"no severity", "report: JUnitOptions.FailOn is Severity(5); allowed: 0, low, medium, high, critical",
 			report.JUnit(io.Discard, passed(t), &report.JUnitOptions{FailOn: 5})},
 	} {
@@ -192,8 +190,8 @@ func TestScenariosThatBreakWithoutRules(t *testing.T) {
 	const rewritten, own = "the prompt was rewritten; it was: refund it", "those that the scenario has by itself, in the layer"
 	write := map[string]func(*bytes.Buffer) error{
 		"text":     func(b *bytes.Buffer) error { return report.Text(b, r, nil) },
-		"markdown": func(b *bytes.Buffer) error { return report.Markdown(b, r, nil) },
-		"html":     func(b *bytes.Buffer) error { return report.HTML(b, r, nil) },
+		"markdown": func(b *bytes.Buffer) error { return report.Markdown(b, r) },
+		"html":     func(b *bytes.Buffer) error { return report.HTML(b, r) },
 		"junit":    func(b *bytes.Buffer) error { return report.JUnit(b, r, nil) },
 	}
 	for format, write := range write {

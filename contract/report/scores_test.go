@@ -95,7 +95,7 @@ func TestReportsShowJudges(t *testing.T) {
 	r := withJudge(t, func(*scoring.JudgeScore) {})
 	var text, page bytes.Buffer
 	require.NoError(t, report.Text(&text, r, &report.TextOptions{Width: 400}))
-	require.NoError(t, report.Markdown(&page, r, nil))
+	require.NoError(t, report.Markdown(&page, r))
 	for _, want := range []string{"8 of 10 judged answers held, 80.0 % raw (95 % interval ", ", by scenario), and 72.7 % to 81.8 % with those unsure all broken or " +
 		"all held; 70.0 % to 90.0 % corrected (95 % interval 50.0 % to 100.0 %, Lang and Reiczigel by scenario)",
 		"1 unsure, 1 failed, 1 disputed, 3 kept from before, 2 malformed, 24 calls, cost 1.5",

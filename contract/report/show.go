@@ -24,7 +24,7 @@ type view struct {
 
 func newView(r *contract.Report, most int) *view {
 	v := &view{r: r, g: newGrid(r), most: most}
-	v.groups = broken(r, v.g, most)
+	v.groups = broken(r, v.g)
 	return v
 }
 
@@ -218,7 +218,7 @@ func itemOf(b *group, lines int) document.Item {
 // undecided has the reasons of cells that ran and were not decided.
 func (v *view) undecided() *document.Section {
 	s := &document.Section{Name: "not decided", Head: "NOT DECIDED", Most: v.most}
-	for _, u := range undecided(v.r, v.most) {
+	for _, u := range undecided(v.r) {
 		item := document.Item{Sign: new(u.mark.sign()), Names: u.scenarios[:1], Text: u.outcome() + ": " + u.reason(),
 			Brief: strings.Join(u.invariants, ", ")}
 		if len(s.Items) == 0 { // it may be a list of differences: mending it often mends the others

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	defaultWidth  = 100
-	minWidth      = 40
-	defaultBroken = 20
+	defaultWidth = 100
+	minWidth     = 40
+	mostBroken   = 20 // broken cells in detail
 )
 
 // TextOptions are the settings of [Text]; nil and the zero value work.
@@ -21,11 +21,6 @@ type TextOptions struct {
 	// Width is the largest number of columns of a line, 40 and up; 0: 100. Only
 	// lines to be copied, and a single wider table column, exceed it.
 	Width int
-	// MaxBroken bounds the broken cells that are shown in detail; 0: 20, negative:
-	// no bound. Cells of an invariant that broke for the same reason count once. The
-	// text says how many were left out. If the agent breaks something without
-	// faults, only that is shown in detail, unless MaxBroken is negative.
-	MaxBroken int
 	// TableLast writes the broken cells first, and the table, the verdict and the
 	// numbers at the end, for a log whose end is read first.
 	TableLast bool
@@ -44,7 +39,8 @@ func (o *TextOptions) write(w io.Writer, sections []*document.Section) error {
 // those that were not decided. A broken cell has its prompt, its answer, the
 // delivered faults and the line that reruns it. Cells of an invariant that broke for
 // the same reason are shown once; the other scenarios have a line each. Cells that a
-// defect explains are counted, and the defect is shown; with TableLast it follows them.
+// defect explains are counted, and the defect is shown; with TableLast it follows them. The
+// first 20 are shown, and the rest is counted: [HTML] has more.
 //
 // What broke without faults comes first. Then the rest has a line each, because
 // faults say little about an agent that fails without them.
@@ -61,16 +57,16 @@ func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	v := newView(r, limit(o.MaxBroken, defaultBroken))
+	v := newView(r, mostBroken)
 	verdict := &document.Section{Verdict: verdictOf(r), Facts: facts(r)}
 	matrix := v.matrix(title(r))
 	if o.TableLast {
 		// a log has the evidence of every failure
-		all := append([]*document.Section{v.rates()}, v.broken(o.MaxBroken >= 0, v.groups)...)
+		all := append([]*document.Section{v.rates()}, v.broken(true, v.groups)...)
 		return o.write(w, append(all, v.undecided(), v.defects(), v.notes(notes(r)), v.coverage(), matrix, verdict))
 	}
 	all := []*document.Section{matrix, verdict, v.notes(notes(r)), v.defects(), v.rates()}
-	all = append(all, v.broken(o.MaxBroken >= 0, withoutExplained(r, v.groups))...)
+	all = append(all, v.broken(true, withoutExplained(r, v.groups))...)
 	return o.write(w, append(all, v.undecided(), v.coverage()))
 }
 

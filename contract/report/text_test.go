@@ -3,7 +3,6 @@ package report_test
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,11 +54,9 @@ func TestTextBoundsWhatItShowsAndSaysSo(t *testing.T) {
 		}
 	}
 	r := build(t, "all broken", 2, deskScenarios, deskInvariants, outcomes)
-	for most, want := range map[int]int{0: 20, 3: 3, -1: 25, 100: 25} {
-		out := text(t, r, &report.TextOptions{MaxBroken: most})
-		assert.Equal(t, want, strings.Count(out, "\n  why "))
-		assert.Equal(t, want < 25, strings.Contains(out, fmt.Sprintf("… and %d more", 25-want)))
-	}
+	out := text(t, r, nil)
+	assert.Equal(t, 20, strings.Count(out, "\n  why "))
+	assert.Contains(t, out, "… and 5 more")
 }
 
 func TestTextGroupsTrialsThatBrokeAlike(t *testing.T) {
@@ -69,8 +66,7 @@ func TestTextGroupsTrialsThatBrokeAlike(t *testing.T) {
 		"refund-reply-lost/one-refund/4": broken("2 refunds", "Done!"),
 	})
 	out := text(t, r, nil)
-	assert.Contains(t, out, "broken in 2 of 4 trials (1, 4)\n  why       2 refunds")
-	assert.Contains(t, out, "broken in 1 of 4 trials (2)\n  why       3 refunds")
+	assert.Contains(t, out, "broken in 3 of 4 trials (1, 2, 4)\n  why       2 refunds\n            (the reasons of the others differ in numbers only)")
 	assert.Contains(t, out, "-cell refund-reply-lost/one-refund/1", "the line that repeats the first of them")
 }
 
@@ -82,8 +78,9 @@ func TestTextShowsTheMostSevereFirst(t *testing.T) {
 }
 
 func TestTextSaysWhyThereAreNoFaultsToSee(t *testing.T) {
+	out := text(t, build(t, "", 1, deskScenarios[:1], deskInvariants[:1], map[string]outcome{"calm/one-refund": broken("why", "answer")}), nil)
+	assert.Contains(t, out, "faults    none was delivered", "in the calm scenario")
 	r := build(t, "", 1, deskScenarios[:3], deskInvariants[:1], map[string]outcome{
-		"calm/one-refund":              broken("why", "answer"),
 		"refund-reply-lost/one-refund": broken("another", "answer"),
 		"shipping-down/one-refund": func(c *contract.CellReport) {
 			broken("a third", "answer", lostReply(1))(c)
@@ -91,8 +88,7 @@ func TestTextSaysWhyThereAreNoFaultsToSee(t *testing.T) {
 			c.Delivered = 7
 		},
 	})
-	out := text(t, r, &report.TextOptions{MaxBroken: -1})
-	assert.Contains(t, out, "faults    none was delivered", "in the calm scenario")
+	out = text(t, r, nil)
 	assert.Contains(t, out, "faults    none in this answer; 1 call of the cell saw a fault", "the evidence is one prompt of several")
 	assert.Contains(t, out, "faults    7 calls saw a fault; the evidence was not kept")
 }
@@ -170,9 +166,6 @@ BROKEN UNDER FAULTS
 ✗ refund-reply-lost / one-refund (critical): broken in all 2 trials: 2 refunds
 ✗ orders-flaky / names-the-order (high): broken in 1 of 2 trials (1): another order
 `, out)
-	out = text(t, brokenCalm(t), &report.TextOptions{MaxBroken: -1})
-	assert.Equal(t, 3, strings.Count(out, "\n  why "), "no bound: all in full")
-	assert.NotContains(t, out, "UNDER FAULTS")
 	onlyCalm := build(t, "", 1, deskScenarios[:2], deskInvariants[:1], map[string]outcome{"calm/one-refund": broken("none", "Done.")})
 	out = text(t, onlyCalm, nil)
 	assert.Contains(t, out, "\nThe agent breaks these without any fault: mend them first.\n")

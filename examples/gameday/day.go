@@ -32,7 +32,7 @@ const keptSamples = 1 << 14 // about 3 MB; a day has less
 func newDay(s *settings, stdout io.Writer) (*day, error) {
 	rec, err := trace.NewRecorder(&trace.Options{
 		Run: timeline.RunOptions{BinSize: s.bin()}, Keep: keptSamples,
-		Types: []trace.NodeRule{{Target: "*", Type: timeline.NodeHTTP}},
+		Type: func(chaos.Event) timeline.NodeType { return timeline.NodeHTTP },
 	})
 	if err != nil {
 		return nil, err

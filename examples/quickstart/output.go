@@ -24,11 +24,11 @@ func outputs() []*output {
 		{flag: "json", name: "the run file", values: true,
 			write: func(w io.Writer, r *contract.Report) error { return report.Write(w, r, nil) }},
 		{flag: "html", name: "a page", values: true,
-			write: func(w io.Writer, r *contract.Report) error { return report.HTML(w, r, nil) }},
+			write: report.HTML},
 		{flag: "junit", name: "JUnit XML",
 			write: func(w io.Writer, r *contract.Report) error { return report.JUnit(w, r, nil) }},
 		{flag: "markdown", name: "Markdown",
-			write: func(w io.Writer, r *contract.Report) error { return report.Markdown(w, r, nil) }},
+			write: report.Markdown},
 	}
 }
 
