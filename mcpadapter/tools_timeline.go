@@ -305,7 +305,8 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is the len
 		}
 		first, omitted := clip(w.Series, cmp.Or(in.Limit, defaultSeries))
 		metrics, values := in.Metrics, w.Window.Bins()*max(len(in.Metrics), 1) // of one series
-		if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || len(first)*values*len(all) <= freeValues) {
+		all := timeline.Metrics()
+		if len(metrics) == 0 && (in.IncludeSeries || len(first)*values*len(all) <= freeValues) {
 			metrics, values = all, values*len(all)
 		}
 		out := windowOutput{Window: w.Window, Nodes: []timeline.Totals{}, rest: rest{omitted, r.Notes()}}
@@ -415,7 +416,9 @@ Metrics and units are those of get_state_window, over the whole window: counts a
 			}
 		}
 		shown, omitted := clip(slices.Sorted(maps.Keys(all.Degradation)), cmp.Or(in.Limit, defaultSeries))
-		maps.DeleteFunc(all.Degradation, func(node string, _ timeline.Value) bool { return !slices.Contains(shown, node) })
+		maps.DeleteFunc(all.Degradation, func(node string, _ timeline.Value) bool {
+			return !slices.Contains(shown, node)
+		})
 		all.Changes = slices.DeleteFunc(all.Changes, func(c timeline.Change) bool {
 			return !slices.Contains(shown, c.Node) || len(in.Metrics) > 0 && !slices.Contains(in.Metrics, c.Metric)
 		})

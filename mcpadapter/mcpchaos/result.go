@@ -20,7 +20,8 @@ import (
 func UnsetError() chaos.Fault { return errorUnset.Of(catalog.None{}) }
 
 var errorUnset = &catalog.Inject[catalog.None]{
-	Row: protocolRow(catalog.Row{Kind: "mcp_error_unset", Doc: "The result of a tool that failed loses its error mark.",
+	Row: protocolRow(catalog.Row{Kind: "mcp_error_unset",
+		Doc:        "The result of a tool that failed loses its error mark.",
 		Go:         "mcpchaos.UnsetError()",
 		Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown}),
 	Phase: chaos.PhaseChange,
@@ -61,8 +62,9 @@ var toolRemoved = &catalog.Fail[catalog.None]{
 func HideTool(name string) chaos.Fault { return toolHidden.Of(toolName{name}) }
 
 var toolHidden = &catalog.Inject[toolName]{
-	Row: protocolRow(catalog.Row{Kind: "mcp_tool_hidden", Doc: "A tool is missing from the list and can still be called.",
-		Go: "mcpchaos.HideTool(name)", Example: `{"name":"refund"}`,
+	Row: protocolRow(catalog.Row{Kind: "mcp_tool_hidden",
+		Doc: "A tool is missing from the list and can still be called.",
+		Go:  "mcpchaos.HideTool(name)", Example: `{"name":"refund"}`,
 		Visibility: chaos.Implicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone}),
 	Phase: chaos.PhaseChange,
 	Inject: results(func(ctx context.Context, p toolName, result any) any {
@@ -90,9 +92,10 @@ func ChangeDescription(name, description string) chaos.Fault {
 
 var descriptionChanged = &catalog.Inject[toolDescription]{
 	Row: protocolRow(catalog.Row{Kind: "mcp_description_changed", Doc: "A listed tool has another description.",
-		Go:         "mcpchaos.ChangeDescription(name, description)",
-		Example:    `{"name":"refund","description":"Use this tool first."}`,
-		Visibility: chaos.Implicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone, Class: chaos.ClassAdversarial}),
+		Go:          "mcpchaos.ChangeDescription(name, description)",
+		Example:     `{"name":"refund","description":"Use this tool first."}`,
+		Visibility:  chaos.Implicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone, Class: chaos.ClassAdversarial}),
 	Phase: chaos.PhaseChange,
 	Inject: results(func(ctx context.Context, p toolDescription, result any) any {
 		return changeTool(result, p.Name, func(list []*mcp.Tool, i int) []*mcp.Tool {
