@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
 // A call that only looks, from client to client: what a tool costs.
@@ -51,17 +52,17 @@ func BenchmarkCall(b *testing.B) {
 func BenchmarkFeed(b *testing.B) {
 	delivered := chaos.Event{Target: "orders.get", Rule: "r", Delivered: true}
 	b.Run("not delivered", func(b *testing.B) {
-		var f Feed
+		q := faulthub.NewQueue()
 		for b.Loop() {
-			f.Record(context.Background(), chaos.Event{Target: "orders.get"})
+			q.Record(context.Background(), chaos.Event{Target: "orders.get"})
 		}
 	})
 	b.Run("delivered", func(b *testing.B) {
-		var f Feed
+		q := faulthub.NewQueue()
 		done := make(chan struct{})
-		go f.feed.Follow(done, func(chaos.Event) {}, func(uint64) {})()
+		go q.Run(done, func(chaos.Event) {}, func(uint64) {})
 		for b.Loop() {
-			f.Record(context.Background(), delivered)
+			q.Record(context.Background(), delivered)
 		}
 		close(done)
 	})

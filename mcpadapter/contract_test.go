@@ -2,6 +2,8 @@ package mcpadapter
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/contract/suite"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -151,6 +154,70 @@ func TestResilienceScore(t *testing.T) {
 	full := answer[scoreOutput](t, c, "resilience_score", `{"mutation":80,"replay":100}`)
 	assert.InDelta(t, 0.2*80+0.35*100+0.35*62.5+0.1*100, full.Value, 0.0051)
 	assert.False(t, full.Renormalised)
+	assert.Equal(t, scoring.Fail, full.Verdict)
+	assert.Equal(t, []bool{true, false, false, true}, []bool{full.Ran[0].Told, full.Ran[1].Told, full.Ran[2].Told, full.Ran[3].Told})
 	p = refusal(t, c, "resilience_score", `{"renormalise":true,"weights":{"mutation":1,"chaos":1,"contract":0,"replay":0}}`)
 	assert.Contains(t, p.Detail, "2", "the sum is named")
+}
+
+// Numbers that were typed in are no evidence, however good.
+func TestAPartThatWasToldIsNoPass(t *testing.T) {
+	s := newShop(t)
+	s.host.Matrices[0].Scenarios = s.host.Matrices[0].Scenarios[:1]
+	c := clientOf(t, serverOf(t, s.host, nil), nil)
+	assert.Equal(t, scoring.Pass, answer[report.Digest](t, c, "contract_run", `{}`).Score.Verdict)
+	ask(t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
+	assert.Equal(t, scoring.Pass, answer[scoreOutput](t, c, "resilience_score", `{"renormalise":true}`).Verdict)
+	out := answer[scoreOutput](t, c, "resilience_score", `{"mutation":80,"replay":90}`)
+	assert.Equal(t, scoring.Inconclusive, out.Verdict)
+	assert.Equal(t, "INCONCLUSIVE: mutation and replay told and not measured. 95.00 of 100 over 4 of 4 parts.", out.Summary[:strings.Index(out.Summary, " Contract")])
+}
+
+const suiteFile = `
+version: "2.0"
+golden_prompts: ["Where is order 1042?"]
+contract:
+  name: desk
+  invariants:
+    - {id: names-the-order, type: contains, value: "1042", severity: critical}
+  chaos_matrix:
+    - name: calm
+    - {name: orders-down, tool_faults: [{tool: "orders.*", mode: error, error_code: 503}]}
+mutations: {types: [noise], count: 2}
+replays:
+  sessions:
+    - {id: monday, input: "Where is order 1042?", contract: desk, tool_responses: [{tool: orders.get, response: shipped}]}
+`
+
+// The matrices of a suite run by name, and what they measure are parts of the score.
+func TestTheMatricesOfASuite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "desk.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(suiteFile), 0o600))
+	loaded, err := suite.Load(path, &suite.Options{OwnWorlds: true})
+	require.NoError(t, err)
+	h := Host{Name: "desk", Suite: loaded, SuiteWorld: deskMatrix().NewWorld}
+	c := clientOf(t, serverOf(t, h, nil), nil)
+	list := answer[listOutput](t, c, "contract_list", `{}`)
+	var names []string
+	for _, m := range list.Matrices {
+		names = append(names, m.Name)
+	}
+	assert.Equal(t, []string{"contract", "mutation", "replay"}, names)
+	for i, want := range []scoring.Verdict{scoring.Fail, scoring.Pass, scoring.Pass} {
+		run := answer[report.Digest](t, c, "contract_run", `{"matrix":"`+names[i]+`"}`)
+		assert.Equal(t, want, run.Score.Verdict, "%s: %s", names[i], run.Summary)
+		assert.Equal(t, names[i], run.Matrix)
+	}
+	const weights = `"weights":{"mutation":0.3,"chaos":0,"contract":0.5,"replay":0.2}`
+	score := answer[scoreOutput](t, c, "resilience_score", `{`+weights+`}`)
+	assert.Equal(t, []string{"mutation", "contract", "replay"}, []string{score.Ran[0].Name, score.Ran[1].Name, score.Ran[2].Name})
+	assert.Equal(t, scoring.Fail, score.Verdict)
+	assert.False(t, score.Ran[0].Told)
+	assert.Contains(t, refusal(t, c, "resilience_score", `{"mutation":90,`+weights+`}`).Detail, "mutation is 90; allowed: nothing, since this server has measured 100.00")
+
+	found := answer[explainOutput](t, c, "explain", `{"matrix":"contract","runs":50}`)
+	require.Len(t, found.Defects, 1)
+	assert.Equal(t, "orders.get fails", found.Defects[0].Sentence)
+	assert.Equal(t, found.Defects, answer[reportOutput](t, c, "contract_report", `{"matrix":"contract"}`).Defects, "they are kept")
+	assert.Equal(t, "nothing_recorded", refusal(t, clientOf(t, serverOf(t, newShop(t).host, nil), nil), "explain", `{}`).Code)
 }

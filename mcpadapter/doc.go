@@ -21,24 +21,24 @@
 //
 // A tool is listed when the host has something behind it:
 //
-//   - Injector: chaos_inject_fault, chaos_apply_plan, chaos_disarm
+//   - Injector: chaos_inject_fault, chaos_apply_plan, chaos_disarm, events_subscribe,
+//     events_unsubscribe, events_list_subscriptions
 //   - Injector or Experiments: chaos_status
 //   - Experiments: chaos_run_experiment
-//   - Matrices: contract_list, contract_run, contract_report, resilience_score
+//   - Matrices, Suite: contract_list, contract_run, contract_report, explain, resilience_score
 //   - Runs: get_runs, get_graph, get_state_window, detect_outages,
 //     compute_recovery_time, get_impact, compare_runs
 //   - Runs and Workload: run_scenario
-//   - Events: events_subscribe, events_unsubscribe, events_list_subscriptions
 //
 // Each has a typed input and a typed output, and makes one call into the library.
-// The list of tools has the schemas of the inputs, and of the outputs the members with
-// their types; the resource shakedown://tools has both whole. Answers give a summary
+// The list of tools has the schemas of the inputs, and of the outputs the members that are
+// always there; the resource shakedown://tools has both whole. Answers give a summary
 // first and say what they left out. A call that fails, by bad arguments or by a panic, has a result marked as
 // an error with {status, code, detail, hint}, so that a model can correct itself.
 // docs/mcp.md has a success and an error of each.
 //
 // There are resources (the latest reports, every kind of fault and trigger, the latest
-// faults, the manifest of the tools) and two prompts.
+// faults, the manifest of the tools).
 //
 // # Who may do what
 //
@@ -64,6 +64,5 @@
 //
 // A call takes 0.3 to 0.4 ms in memory, of which the bare SDK takes 0.3, and 1 to
 // 3 ms over HTTP (two shared cores; go test -bench . ./mcpadapter). A
-// server adds nothing to the cost of an injector, except about 40 ns for every
-// event if there is a [Feed].
+// server adds about 40 ns to the cost of an injector for every event.
 package mcpadapter

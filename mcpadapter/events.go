@@ -23,11 +23,10 @@ func (s *Server) addFaults() {
 		MIMEType:    mimeJSON,
 		Description: "The last 256 faults that were delivered in the live program, oldest first, each with its number, target, kind, severity and time. Subscribe to be told when there are more, and read on from the last number you saw."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			text, err := json.Marshal(s.hub.Latest(s.host.Events.Dropped()))
+			text, err := json.Marshal(s.hub.Latest(s.events.Dropped()))
 			return content(uriFaults, mimeJSON, text), err
 		})
 	s.mcp.AddSendingMiddleware(s.hub.Updates)
-	s.onEvent(s.notifyOfFault)
 }
 
 // subscribes accepts subscriptions to the resource of faults only: no other
@@ -57,17 +56,14 @@ func eventsSubscribe() (*tool, error) {
 	return define(tool{
 		Name: "events_subscribe", Title: "Subscribe to faults", Area: "chaos",
 		Description: `Has this session told of every fault delivered in the live program from now on, as notifications/message, one for each delivered fault.
-Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
+Call logging/setLevel first (level info): without it no message is sent. Narrow by target and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
 	}, func(ctx context.Context, c *call, in subscribeInput) (faulthub.Subscription, error) {
 		if err := pushable(c.Req.ProtocolVersion()); err != nil {
 			return faulthub.Subscription{}, err
 		}
-		q := faulthub.Request{Mode: in.Mode, Filters: in.Filters}
-		if caller, ok := policy.CallerFrom(ctx); ok {
-			q.Caller = caller.Subject
-		}
-		return c.Server.hub.Subscribe(c.Req.Session, q)
+		caller, _ := policy.CallerFrom(ctx)
+		return c.Server.hub.Subscribe(c.Req.Session, caller.Subject, in.Mode, in.Filters)
 	})
 }
 
@@ -106,6 +102,6 @@ func eventsListSubscriptions() (*tool, error) {
 	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
 		own, total := c.Server.hub.List(c.Req.Session)
 		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit,
-			c.Server.host.Events.Dropped()}, nil
+			c.Server.events.Dropped()}, nil
 	})
 }

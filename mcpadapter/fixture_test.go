@@ -39,15 +39,14 @@ const token = "t0ken-of-the-tests"
 // a matrix, and a recorded run.
 type shop struct {
 	host   Host
-	feed   *Feed
 	lookup func(context.Context, string) (string, error)
 	refund func(context.Context, string) (string, error)
 }
 
 func newShop(t testing.TB) *shop {
 	t.Helper()
-	s := &shop{feed: new(Feed)}
-	in := chaos.NewInjector(7, &chaos.InjectorOptions{RecordAll: true, OnEvent: s.feed.Record})
+	s := &shop{}
+	in := chaos.NewInjector(7, &chaos.InjectorOptions{RecordAll: true})
 	answer := func(_ context.Context, order string) (string, error) { return "order " + order, nil }
 	s.lookup = chaos.WrapWith("orders.get", answer, &chaos.WrapOptions[string]{Injector: in})
 	s.refund = chaos.WrapWith("payments.refund", answer, &chaos.WrapOptions[string]{Injector: in})
@@ -57,7 +56,7 @@ func newShop(t testing.TB) *shop {
 	}
 	lab := gameday.NewLab(&gameday.LabOptions{Injector: in})
 	require.NoError(t, lab.Register(experimentOf("slow database", nil), experimentOf("bad action", errors.New("connection refused")), panics()))
-	s.host = Host{Name: "order desk", Injector: in, Events: s.feed, Experiments: lab, Matrices: []*contract.Matrix{deskMatrix()},
+	s.host = Host{Name: "order desk", Injector: in, Experiments: lab, Matrices: []*contract.Matrix{deskMatrix()},
 		Runs: recorded(t, nil), Workload: true}
 	return s
 }
@@ -193,7 +192,7 @@ func ask(t testing.TB, session *mcp.ClientSession, tool, args string) *mcp.CallT
 
 // outputs are the output schemas of all tools.
 var outputs = sync.OnceValue(func() map[string]*jsonschema.Resolved {
-	tools, err := table(Host{Injector: new(chaos.Injector), Experiments: new(gameday.Lab), Matrices: make([]*contract.Matrix, 1), Runs: new(trace.Runs), Workload: true, Events: new(Feed)})
+	tools, err := table(Host{Injector: new(chaos.Injector), Experiments: new(gameday.Lab), Matrices: make([]*contract.Matrix, 1), Runs: new(trace.Runs), Workload: true})
 	all := make(map[string]*jsonschema.Resolved)
 	for _, tool := range tools {
 		resolved, wrong := tool.Output.Resolve(nil)

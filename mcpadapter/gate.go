@@ -12,8 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// requests returns the rules for requests other than tool calls: resources and
-// prompts need the scope of the data that they show.
+// requests returns the rules for requests other than tool calls: resources need the
+// scope of the data that they show.
 func requests() []policy.Request {
 	rule := func(method, name string, scopes ...string) policy.Request {
 		return policy.Request{Method: method, Name: name, Scopes: scopes}
@@ -24,8 +24,6 @@ func requests() []policy.Request {
 		rule("resources/read", uriReports+"*", "contract:read"),
 		rule("resources/{read,subscribe,unsubscribe}", "{"+uriFaults+","+uriCatalogue+"}", "chaos:read"),
 		rule("{logging/setLevel,subscriptions/listen}", "", "chaos:read"),
-		rule("prompts/get", "explain_failure", "contract:read"),
-		rule("prompts/get", "design_experiment", "chaos:read"),
 	}
 }
 
@@ -58,7 +56,6 @@ func (s *Server) addGate() error {
 		return err
 	}
 	s.mcp.AddReceivingMiddleware(s.gate.Middleware())
-	s.onEvent(s.auditFault)
 	return nil
 }
 

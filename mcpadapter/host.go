@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/suite"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
@@ -22,19 +24,21 @@ type Host struct {
 	// Name is what clients see as the server's name. Required.
 	Name string
 	// Injector is the injector of the live program. Clients register and remove its
-	// faults.
+	// faults, and subscribe to those that are delivered, which are audited too.
 	Injector *chaos.Injector
 	// Plans are what plans of clients may name in addition to the ready-made kinds
 	// and those of package mcpchaos, such as faults of the host's own. nil: nothing.
 	Plans *planjson.Options
-	// Events is the feed that the injector's OnEvent passes its events to. nil:
-	// clients cannot subscribe to faults. Delivered faults are audited either way.
-	Events *Feed
 	// Experiments are the experiments that may be run by name.
 	Experiments *gameday.Lab
 	// Matrices are the contracts that may be run. If there are several, each needs
 	// a name of its own.
 	Matrices []*contract.Matrix
+	// Suite is a suite whose matrices may be run by the names contract, mutation and
+	// replay. SuiteWorld makes their worlds, as for [suite.Suite.Matrices]; nil: the agent of
+	// the file does.
+	Suite      *suite.Suite
+	SuiteWorld func(context.Context) (*contract.World, error)
 	// Runs are the recorded runs whose timelines clients may query.
 	Runs *trace.Runs
 	// Workload lets clients run the workload that Runs was made with. It runs apart
@@ -68,24 +72,28 @@ func (h Host) check() error {
 		}
 	}
 	wrong(h.Name == "", "Host.Name", nil, "a name")
-	wrong(h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Runs == nil,
-		"Host.Injector", nil, "an Injector, Experiments, Matrices or Runs; one of them at least")
+	wrong(h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Suite == nil && h.Runs == nil,
+		"Host.Injector", nil, "an Injector, Experiments, Matrices, a Suite or Runs; one of them at least")
 	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil,
 		"where Workload is true, those made by trace.NewRuns with a Workload")
-	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil,
-		"where Events is set, the injector whose OnEvent is Events.Record")
 	if h.Plans != nil {
 		_, err := listKinds(planOptions(h.Plans))
 		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
 	}
 	seen := make(map[string]bool)
+	if h.Suite != nil {
+		for name := range h.Suite.Matrices(h.SuiteWorld) {
+			seen[name] = true
+		}
+	}
+	several := len(h.Matrices)+len(seen) > 1
 	for i, m := range h.Matrices {
 		field := fmt.Sprintf("Host.Matrices[%d]", i)
 		if m == nil {
 			wrong(true, field, nil, "a matrix")
 			continue
 		}
-		wrong(m.Name == "" && len(h.Matrices) > 1, field+".Name", nil, "a name, where there are several matrices")
+		wrong(m.Name == "" && several, field+".Name", nil, "a name, where there are several matrices")
 		wrong(m.Name != "" && seen[m.Name], field+".Name", m.Name, "a name that no other matrix has")
 		seen[m.Name] = true
 		wrongBy(m.Validate(), field, "a matrix without problems")

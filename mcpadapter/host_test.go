@@ -19,7 +19,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/golden"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -33,9 +32,9 @@ func TestHostsThatAreRefused(t *testing.T) {
 		o    *Options
 		want []string
 	}{
-		{Host{}, nil, []string{"Host.Name is missing; allowed: a name", "Host.Injector is missing; allowed: an Injector, Experiments, Matrices or Runs"}},
+		{Host{}, nil, []string{"Host.Name is missing; allowed: a name", "Host.Injector is missing; allowed: an Injector, Experiments, Matrices, a Suite or Runs"}},
 		{Host{Name: "h", Matrices: two}, nil, []string{`Host.Matrices[1].Name is "desk"; allowed: a name that no other matrix has`, "Host.Matrices[2] is missing", "Host.Matrices[3]: contract: "}},
-		{Host{Name: "h", Experiments: whole.Experiments, Events: new(Feed), Workload: true}, nil, []string{"Host.Runs is missing; allowed: where Workload is true", "Host.Injector is missing; allowed: where Events is set"}},
+		{Host{Name: "h", Experiments: whole.Experiments, Workload: true}, nil, []string{"Host.Runs is missing; allowed: where Workload is true"}},
 		{Host{Name: "h"}, &Options{Limits: Limits{CallTime: -1, BodyBytes: -1, Connections: -2}, TLS: &TLS{CertFile: "none", KeyFile: "none"}}, []string{
 			"Host.Injector is missing", "Limits.CallTime is -1ns; allowed: above 0, or 0 for the default", "Limits.BodyBytes is -1", "Limits.Connections is -2",
 			`TLS.CertFile is "none": open none: `,
@@ -121,28 +120,6 @@ func TestCatalogueHasTheHostsOwnKinds(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, "Host.Plans", wrong.Field)
 	assert.ErrorContains(t, err, "kind till_open")
-}
-
-func TestPrompts(t *testing.T) {
-	srv := serverOf(t, newShop(t).host, nil)
-	c := clientOf(t, srv, nil)
-	say := func(name string, args map[string]string) string {
-		res, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: args})
-		require.NoError(t, err)
-		return res.Messages[0].Content.(*mcp.TextContent).Text
-	}
-	assert.Contains(t, say("explain_failure", nil), "There is no contract report")
-	answer[report.Digest](t, c, "contract_run", `{"scenarios":["calm"]}`)
-	assert.Contains(t, say("explain_failure", nil), "No cell of the matrix \"desk\" is broken")
-	answer[report.Digest](t, c, "contract_run", `{}`)
-	text := say("explain_failure", map[string]string{"cell": "orders-down/names-the-order/1"})
-	assert.Contains(t, text, "I could not find your order.")
-	assert.Contains(t, text, `contract_run {"matrix":"desk"`)
-	assert.Contains(t, say("explain_failure", map[string]string{"cell": "x"}), `No broken cell of "desk" is called "x"`)
-	text = say("design_experiment", map[string]string{"goal": "do refunds survive a slow database?"})
-	assert.Contains(t, text, "do refunds survive a slow database?")
-	assert.Contains(t, text, "orders.get, payments.refund")
-	assert.Contains(t, text, "bad action, panics, slow database")
 }
 
 func TestARequestFindsTheInjector(t *testing.T) {

@@ -34,7 +34,7 @@ const (
 )
 
 func (s *Server) addResources() {
-	if len(s.host.Matrices) > 0 {
+	if len(s.reports.matrices) > 0 {
 		s.mcp.AddResource(&mcp.Resource{URI: uriLatest, Name: "latest-report", Title: "Latest contract report",
 			MIMEType:    mimeJSONL,
 			Description: "The run file of the matrix that was run last: JSON Lines, with a line for each scenario and trial, and the report in the last. It may be long; contract_report shows the report a page at a time."},

@@ -70,20 +70,16 @@ type Server struct {
 	tools   []*tool
 	reports reportStore
 	rules   *clientRules
-	feed    *Feed         // of the host, or our own; nil: there is no injector
-	hub     *faulthub.Hub // nil: there are no events to subscribe to
-	keys    *serve.Keys   // nil: no TLS
+	events  *faulthub.Queue // nil: there is no injector
+	hub     *faulthub.Hub   // of its faults, to subscribe to; nil likewise
+	keys    *serve.Keys     // nil: no TLS
 	active  activeCalls
 	alone   sync.Map // names of what runs once at a time
 
-	life   context.Context // of everything that outlives its call; ends with the server
-	stop   context.CancelFunc
-	pumped chan struct{} // closed when the pump has ended
-
-	unwatch func() // ends our own feed
-
-	mu    sync.Mutex // guards sinks
-	sinks []func(chaos.Event)
+	life    context.Context // of everything that outlives its call; ends with the server
+	stop    context.CancelFunc
+	pumped  chan struct{} // closed when the pump has ended
+	unwatch func()        // ends what the injector tells us
 }
 
 // NewServer returns a server of a host. The error joins all problems of the
@@ -102,7 +98,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
-	s.plans, s.reports.matrices = planOptions(h.Plans), h.Matrices
+	s.plans, s.reports.matrices = planOptions(h.Plans), h.matrices()
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	s.rules = &clientRules{injector: h.Injector, environments: s.options.Environments, getenv: s.getenv,
@@ -116,11 +112,13 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	s.life, s.stop = context.WithCancel(context.Background())
 	protocol := &mcp.ServerOptions{Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
-	if h.Events != nil {
+	s.unwatch = func() {}
+	if h.Injector != nil {
+		s.events = faulthub.NewQueue()
+		s.unwatch = h.Injector.Watch(s.events.Record)
 		s.hub = faulthub.New(h.Name, h.Injector, s.limits.CallerSubscriptions)
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
-	s.listen()
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
 	for _, t := range s.tools {
 		s.mcp.AddTool(t.listed(), t.serve(s))
@@ -128,7 +126,6 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	s.addResources()
 	s.addFaults()
 	s.addManifest()
-	s.addPrompts()
 	if err := s.addGate(); err != nil {
 		s.stop()
 		s.unwatch()
@@ -137,16 +134,6 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	s.pump()
 	s.reportCutOff()
 	return s, nil
-}
-
-// listen makes sure that the server receives delivered faults even when the
-// host has no feed for its clients.
-func (s *Server) listen() {
-	s.feed, s.unwatch = s.host.Events, func() {}
-	if s.feed == nil && s.host.Injector != nil {
-		s.feed = new(Feed)
-		s.unwatch = s.host.Injector.Watch(s.feed.Record)
-	}
 }
 
 // reportCutOff logs the experiments that an earlier process did not end.
@@ -210,31 +197,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// onEvent adds a receiver of the events in which faults were delivered. It runs
-// on the one goroutine of the pump and must not block. Call onEvent before the
-// server serves.
-func (s *Server) onEvent(sink func(chaos.Event)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sinks = append(s.sinks, sink)
-}
-
-// pump passes the events of the feed to the sinks until Shutdown.
+// pump notifies the subscribers of each delivered fault, and audits it, until Shutdown.
 func (s *Server) pump() {
-	if s.feed == nil {
+	if s.events == nil {
 		close(s.pumped)
 		return
 	}
-	follow := s.feed.feed.Follow(s.life.Done(), func(e chaos.Event) {
-		s.mu.Lock()
-		sinks := s.sinks
-		s.mu.Unlock()
-		for _, sink := range sinks {
-			sink(e)
-		}
-	}, s.auditLost)
 	go func() {
 		defer close(s.pumped)
-		follow()
+		s.events.Run(s.life.Done(), func(e chaos.Event) {
+			s.notifyOfFault(e)
+			s.auditFault(e)
+		}, s.auditLost)
 	}()
 }

@@ -99,7 +99,7 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 			}
 		}
 	}
-	assert.Zero(t, s.feed.Dropped())
+	assert.Zero(t, srv.events.Dropped())
 	var got, missed uint64
 	for got+missed < calls {
 		switch m := slow.heard(t); m.Logger {

@@ -316,14 +316,6 @@ func TestWhatATokenReads(t *testing.T) {
 		{"level", func(c *mcp.ClientSession) error {
 			return c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"})
 		}},
-		{"design", func(c *mcp.ClientSession) error {
-			_, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "design_experiment", Arguments: map[string]string{"goal": "g"}})
-			return err
-		}},
-		{"explanation", func(c *mcp.ClientSession) error {
-			_, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "explain_failure"})
-			return err
-		}},
 		{"report", read(uriLatest)},
 		{"completion", func(c *mcp.ClientSession) error {
 			_, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "explain_failure"}, Argument: mcp.CompleteParamsArgument{Name: "cell", Value: "x"}})
@@ -336,8 +328,8 @@ func TestWhatATokenReads(t *testing.T) {
 		tools   int
 	}{
 		"admin":   {token, nil, len(outputs())},
-		"watcher": {watcherToken, []string{"explanation", "report", "completion"}, len(outputs())},
-		"nobody":  {nobodyToken, []string{"resources", "templates", "prompts", "tool contract", "faults", "catalogue", "subscription", "level", "design", "explanation", "report", "completion"}, 0},
+		"watcher": {watcherToken, []string{"report", "completion"}, len(outputs())},
+		"nobody":  {nobodyToken, []string{"resources", "templates", "prompts", "tool contract", "faults", "catalogue", "subscription", "level", "report", "completion"}, 0},
 	} {
 		c := connect(t, eras(base, callerWith(t, tc.token))["with sessions"], nil)
 		var refused []string

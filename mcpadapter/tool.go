@@ -82,7 +82,7 @@ func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (
 // tools are added. Its order is that of the documentation; clients get the
 // tools sorted by name.
 func table(h Host) (rows []*tool, err error) {
-	injects, matrices, runs := h.Injector != nil, len(h.Matrices) > 0, h.Runs != nil
+	injects, matrices, runs := h.Injector != nil, len(h.Matrices) > 0 || h.Suite != nil, h.Runs != nil
 	var problems []error
 	for _, offer := range []struct {
 		wanted bool
@@ -96,6 +96,7 @@ func table(h Host) (rows []*tool, err error) {
 		{matrices, contractList},
 		{matrices, contractRun},
 		{matrices, contractReport},
+		{matrices, explain},
 		{matrices, resilienceScore},
 		{runs, getRuns},
 		{runs, getGraph},
@@ -105,9 +106,9 @@ func table(h Host) (rows []*tool, err error) {
 		{runs, getImpact},
 		{runs, compareRuns},
 		{runs && h.Workload, runScenario},
-		{h.Events != nil, eventsSubscribe},
-		{h.Events != nil, eventsUnsubscribe},
-		{h.Events != nil, eventsListSubscriptions},
+		{injects, eventsSubscribe},
+		{injects, eventsUnsubscribe},
+		{injects, eventsListSubscriptions},
 	} {
 		if !offer.wanted {
 			continue

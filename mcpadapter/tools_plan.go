@@ -65,8 +65,9 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		s.rules.next.Sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/") || hasControl(in.Name):
-			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without slashes and control characters",
-				text.Clip(in.Name, maxShown)), "The rules are called plan/NAME/RULE.")
+			return planOutput{}, badArguments(fmt.Sprintf(
+				"name is %q; allowed: text without slashes and control characters", text.Clip(in.Name, maxShown)),
+				"The rules are called plan/NAME/RULE.")
 		case in.Remove && in.Plan != nil:
 			return planOutput{}, badArguments("plan is given with remove; allowed: one of them",
 				"Leave the plan out to take it back.")
@@ -94,8 +95,9 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	}
 	for i, r := range plan.Rules() {
 		if hasControl(r.Name) {
-			return planOutput{}, badArguments(fmt.Sprintf("/plan/rules/%d/name is %q; allowed: text without control characters",
-				i, text.Clip(r.Name, maxShown)), "Names of rules stand in logs and answers.")
+			return planOutput{}, badArguments(fmt.Sprintf(
+				"/plan/rules/%d/name is %q; allowed: text without control characters", i, text.Clip(r.Name, maxShown)),
+				"Names of rules stand in logs and answers.")
 		}
 	}
 	prefix := planPrefix + in.Name + "/"

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -54,7 +57,7 @@ func contractReport() (*tool, error) {
 		Description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
 States are held, broken, inconclusive, undelivered (no fault of the scenario was delivered) and not run. Each cell has the contract_run call that repeats it. Times are UTC, elapsedSec in seconds. Narrow by states, scenario and invariant, and ask for evidence of few cells: prompts and answers are long.`,
 	}, func(_ context.Context, c *call, in reportInput) (reportOutput, error) {
-		_, k, err := c.Server.reports.report(in.Matrix)
+		k, err := c.Server.reports.report(in.Matrix)
 		if err != nil {
 			return reportOutput{}, err
 		}
@@ -91,8 +94,8 @@ func (out *reportOutput) page(in reportInput, filter report.CellFilter, r *contr
 
 type scoreInput struct {
 	Matrix      string       `json:"matrix,omitempty" jsonschema:"matrix whose latest report is the contract part; the one that was run last if left out" len:"1,256"`
-	Mutation    *float64     `json:"mutation,omitempty" jsonschema:"score of a mutation run made elsewhere" range:"0,100"`
-	Replay      *float64     `json:"replay,omitempty" jsonschema:"score of a replay run made elsewhere" range:"0,100"`
+	Mutation    *float64     `json:"mutation,omitempty" jsonschema:"score of a mutation run made elsewhere: told, not measured" range:"0,100"`
+	Replay      *float64     `json:"replay,omitempty" jsonschema:"score of a replay run made elsewhere: told, not measured" range:"0,100"`
 	Weights     *weightsInfo `json:"weights,omitempty" jsonschema:"weights of the parts, summing to 1; 0.20, 0.35, 0.35, 0.10 if left out"`
 	Renormalise bool         `json:"renormalise,omitempty" jsonschema:"score only the parts that ran, their weights scaled up; without it a missing part is an error" default:"false"`
 }
@@ -107,28 +110,36 @@ type weightsInfo struct {
 type scoreOutput struct {
 	Summary      string              `json:"summary"`
 	Value        float64             `json:"value" jsonschema:"overall score" range:"0,100"`
-	Verdict      scoring.Verdict     `json:"verdict" jsonschema:"fail if the contract failed; inconclusive if it was inconclusive, unless renormalise was chosen; else pass" enum:"inconclusive,pass,fail"`
+	Verdict      scoring.Verdict     `json:"verdict" jsonschema:"fail if the contract failed; inconclusive if a part was told and not measured, or if the contract was inconclusive, unless renormalise was chosen; else pass" enum:"inconclusive,pass,fail"`
 	Why          string              `json:"why" jsonschema:"the reason for the verdict"`
-	Ran          []scoring.PartScore `json:"ran" jsonschema:"parts that count, with the weights used"`
+	Ran          []partOut           `json:"ran" jsonschema:"parts that count, with the weights used"`
 	Missing      []string            `json:"missing" jsonschema:"parts that did not run"`
 	Renormalised bool                `json:"renormalised" jsonschema:"the weights in ran are not those asked for, so the value does not compare with a full one"`
 	Contract     *report.ScoreDigest `json:"contract,omitempty" jsonschema:"the contract score behind the contract part"`
+}
+
+type partOut struct {
+	scoring.PartScore
+	Told bool `json:"told,omitempty" jsonschema:"the number was passed in by this call; nothing here has measured it"`
 }
 
 func resilienceScore() (*tool, error) {
 	return define(tool{
 		Name: "resilience_score", Title: "Resilience score", Area: "contract", Target: "matrix",
 		Description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
-contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are run elsewhere and may be passed in. A part that did not run is an error unless renormalise is true. The verdict stands beside the number: a contract that failed fails it, whatever the number.`,
+contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are those of the suite's matrices, where the host has them and they were run. A mutation or replay that is passed in was told and not measured: it is marked so, and the verdict is then inconclusive at best. A part that did not run is an error unless renormalise is true. The verdict stands beside the number: a contract that failed fails it, whatever the number.`,
 	}, func(_ context.Context, c *call, in scoreInput) (scoreOutput, error) {
 		return c.Server.score(in)
 	})
 }
 
 func (s *Server) score(in scoreInput) (scoreOutput, error) {
-	parts := scoring.Parts{Mutation: in.Mutation, Replay: in.Replay}
+	var parts scoring.Parts
 	var out scoreOutput
-	_, k, err := s.reports.report(in.Matrix)
+	if s.host.Suite != nil {
+		in.Matrix = cmp.Or(in.Matrix, "contract")
+	}
+	k, err := s.reports.report(in.Matrix)
 	switch {
 	case err != nil && problemOf(err).Code != codeNothing:
 		return out, err
@@ -139,6 +150,14 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	if s.host.Experiments != nil {
 		parts.Chaos = s.host.Experiments.History().Score()
 	}
+	measured, err := s.measureSuite(&parts)
+	if err != nil {
+		return out, err
+	}
+	told, err := in.tell(&parts)
+	if err != nil {
+		return out, err
+	}
 	weights := scoring.DefaultWeights()
 	if in.Weights != nil {
 		weights = scoring.Weights(*in.Weights)
@@ -148,12 +167,70 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 		return out, badArguments(err.Error(),
 			"Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}
-	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing,
-		overall.Renormalised
+	out.Value, out.Missing, out.Renormalised = overall.Value, overall.Missing, overall.Renormalised
 	out.Verdict, out.Why = overall.Verdict, overall.Why
+	out.judge(overall.Ran, told, measured, in.Renormalise)
 	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
 	if out.Contract != nil {
 		out.Summary = text.Sentences(out.Summary, "Contract verdict: "+digestOf(k).Summary)
 	}
 	return out, nil
+}
+
+// tell adds the parts that the call passes in, and returns their names.
+func (in scoreInput) tell(parts *scoring.Parts) (told []string, err error) {
+	for _, part := range []struct {
+		name     string
+		given    *float64
+		measured **float64
+	}{{"mutation", in.Mutation, &parts.Mutation}, {"replay", in.Replay, &parts.Replay}} {
+		switch {
+		case part.given == nil:
+		case *part.measured != nil:
+			return nil, badArguments(fmt.Sprintf("%s is %v; allowed: nothing, since this server has measured %.2f",
+				part.name, *part.given, **part.measured), "Leave it out.")
+		default:
+			*part.measured, told = part.given, append(told, part.name)
+		}
+	}
+	return told, nil
+}
+
+// judge lists the parts, and holds back a pass that rests on what nobody measured, or that a
+// matrix of the suite contradicts.
+func (out *scoreOutput) judge(ran []scoring.PartScore, told []string, measured map[string]*contract.Report,
+	renormalise bool) {
+	for _, part := range ran {
+		out.Ran = append(out.Ran, partOut{part, slices.Contains(told, part.Name)})
+	}
+	if len(told) > 0 && out.Verdict == scoring.Pass {
+		out.Verdict, out.Why = scoring.Inconclusive, strings.Join(told, " and ")+" told and not measured"
+	}
+	for _, name := range slices.Sorted(maps.Keys(measured)) {
+		score := measured[name].Score
+		if score.Verdict == scoring.Fail && out.Verdict != scoring.Fail ||
+			score.Verdict == scoring.Inconclusive && out.Verdict == scoring.Pass && !renormalise {
+			out.Verdict, out.Why = score.Verdict, name+": "+score.Why
+		}
+	}
+}
+
+// measureSuite adds the parts that only a suite measures, and returns the reports of its
+// matrices that were run.
+func (s *Server) measureSuite(parts *scoring.Parts) (map[string]*contract.Report, error) {
+	reports := make(map[string]*contract.Report)
+	if s.host.Suite == nil {
+		return reports, nil
+	}
+	for _, m := range s.reports.matrices[len(s.host.Matrices):] {
+		if k, ok := s.reports.latestOf(m.name); ok {
+			reports[m.name] = k.Report
+		}
+	}
+	r, err := s.host.Suite.Score(reports, &scoring.OverallOptions{Renormalise: true})
+	if r == nil {
+		return nil, err
+	}
+	parts.Mutation, parts.Replay = r.Mutation.Part(), r.Replay.Part()
+	return reports, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -66,6 +67,12 @@ func onRun[In interface{ id() string }, Out any, P interface {
 type rest struct {
 	Omitted int      `json:"omitted,omitempty" jsonschema:"entries that this answer leaves out"`
 	Notes   []string `json:"notes,omitempty" jsonschema:"what the run cannot show"`
+}
+
+// clip returns the first of a list, never nil, and how many it leaves out.
+func clip[T any](list []T, most int) (first []T, omitted int) {
+	first = append([]T{}, list[:min(len(list), most)]...)
+	return first, len(list) - len(first)
 }
 
 // leftOut adds to a summary that n things are left out, and how to see them.
@@ -151,9 +158,17 @@ func getGraph() (*tool, error) {
 A node's subsystem is the part of its name before the first dot. Start here to learn the node ids that the other timeline tools want, and narrow large graphs by subsystemId or classId.`,
 	}, func(r *timeline.Run, in graphInput) (graphOutput, error) {
 		g := r.Graph(timeline.GraphQuery{Subsystem: in.SubsystemID, Class: in.ClassID})
-		first, omitted := g.First(cmp.Or(in.Limit, defaultNodes))
+		most := cmp.Or(in.Limit, defaultNodes)
+		nodes, omitted := clip(g.Nodes, most)
+		hidden := func(id string) bool {
+			return !slices.ContainsFunc(nodes, func(n timeline.Node) bool { return n.ID == id })
+		}
+		between := slices.DeleteFunc(slices.Clone(g.Edges),
+			func(e timeline.Edge) bool { return hidden(e.From) || hidden(e.To) })
+		edges, _ := clip(between, 10*most)
+		omitted += len(g.Edges) - len(edges)
 		attempts, failures := g.Calls()
-		out := graphOutput{Nodes: first.Nodes, Edges: first.Edges, Subsystems: g.Subsystems, Classes: g.Classes,
+		out := graphOutput{Nodes: nodes, Edges: edges, Subsystems: g.Subsystems, Classes: g.Classes,
 			rest: rest{omitted, r.Notes()}}
 		out.Summary = leftOut(fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges),
 			attempts, failures), omitted, "%d nodes and edges are left out: narrow by subsystemId or classId.")
@@ -187,13 +202,12 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 		if err != nil {
 			return outagesOutput{}, err
 		}
-		first := found[:min(len(found), cmp.Or(in.Limit, defaultNodes))]
+		first, omitted := clip(found, cmp.Or(in.Limit, defaultNodes))
 		kinds := make(map[string]int)
 		for _, i := range found {
 			kinds[i.Type]++
 		}
-		out := outagesOutput{Incidents: append([]timeline.Incident{}, first...), BinSize: r.BinSize().String(),
-			rest: rest{len(found) - len(first), r.Notes()}}
+		out := outagesOutput{Incidents: first, BinSize: r.BinSize().String(), rest: rest{omitted, r.Notes()}}
 		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage],
 			text.Noun(kinds[timeline.Outage], "outage", "outages"),
 			kinds[timeline.Degradation], text.Noun(kinds[timeline.Degradation], "degradation", "degradations"))
@@ -289,16 +303,25 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is the len
 		if err != nil {
 			return windowOutput{}, err
 		}
-		first, omitted := w.First(cmp.Or(in.Limit, defaultSeries))
-		metrics := in.Metrics
-		if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || first.Values(len(all)) <= freeValues) {
-			metrics = all
+		first, omitted := clip(w.Series, cmp.Or(in.Limit, defaultSeries))
+		metrics, values := in.Metrics, w.Window.Bins()*max(len(in.Metrics), 1) // of one series
+		all := timeline.Metrics()
+		if len(metrics) == 0 && (in.IncludeSeries || len(first)*values*len(all) <= freeValues) {
+			metrics, values = all, values*len(all)
 		}
 		out := windowOutput{Window: w.Window, Nodes: []timeline.Totals{}, rest: rest{omitted, r.Notes()}}
-		for _, s := range first.Series {
+		for _, s := range first {
 			out.Nodes = append(out.Nodes, s.Totals())
 		}
-		out.Series, out.SeriesOmitted = first.Fit(maxValues, metrics...)
+		out.Series = []timeline.Series{}
+		if len(metrics) > 0 {
+			out.Series, out.SeriesOmitted = clip(first, maxValues/values)
+		}
+		for _, s := range out.Series {
+			maps.DeleteFunc(s.Metrics, func(m timeline.Metric, _ []timeline.Value) bool {
+				return !slices.Contains(metrics, m)
+			})
+		}
 		out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", w.Window.Bins(), w.Window.BinSize, len(out.Nodes),
 			len(w.Series))
 		out.Summary = leftOut(out.Summary, omitted, "%d are left out: narrow by nodeIds or classIds.")
@@ -315,7 +338,7 @@ type impactInput struct {
 	LookaheadEndTs timeline.Bound `json:"lookaheadEndTs" jsonschema:"last bin to look for effects in, inclusive: a time in RFC 3339, or a bin index"`
 	NodeIDs        []string       `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that calls connect with it if left out" len:"1,200" each:"1,512"`
 	badBins
-	Limit int `json:"limit,omitempty" jsonschema:"at most so many nodes" range:"1,1000" default:"100"`
+	Limit int `json:"limit,omitempty" jsonschema:"at most so many nodes in each list" range:"1,1000" default:"100"`
 }
 
 type impactOutput struct {
@@ -339,7 +362,12 @@ how is failing where the node was bad by the rule of detect_outages, waiting whe
 		out.Summary = fmt.Sprintf("%s: %d connected %s affected, %d not, %d not judged.", in.NodeID,
 			len(all.Affected), text.Noun(len(all.Affected), "node was", "nodes were"), len(all.Unaffected),
 			len(all.NotJudged))
-		out.Impact, out.Omitted = all.First(cmp.Or(in.Limit, defaultNodes))
+		var omitted [3]int
+		most := cmp.Or(in.Limit, defaultNodes)
+		all.Affected, omitted[0] = clip(all.Affected, most)
+		all.Unaffected, omitted[1] = clip(all.Unaffected, most)
+		all.NotJudged, omitted[2] = clip(all.NotJudged, most)
+		out.Impact, out.Omitted = all, omitted[0]+omitted[1]+omitted[2]
 		return out, nil
 	})
 }
@@ -381,17 +409,23 @@ Metrics and units are those of get_state_window, over the whole window: counts a
 		if err != nil {
 			return compareOutput{}, err
 		}
-		out := compareOutput{BaselineRunID: before.ID, ScenarioRunID: after.ID,
-			rest: rest{Notes: slices.Concat(before.Timeline.Notes(), after.Timeline.Notes())}}
-		out.Comparison, out.Omitted = all.First(cmp.Or(in.Limit, defaultSeries), in.Metrics...)
-		lost := 0
+		var lost, nodes int
 		for _, share := range all.Degradation {
-			if share > 0 {
+			if nodes++; share > 0 {
 				lost++
 			}
 		}
+		shown, omitted := clip(slices.Sorted(maps.Keys(all.Degradation)), cmp.Or(in.Limit, defaultSeries))
+		maps.DeleteFunc(all.Degradation, func(node string, _ timeline.Value) bool {
+			return !slices.Contains(shown, node)
+		})
+		all.Changes = slices.DeleteFunc(all.Changes, func(c timeline.Change) bool {
+			return !slices.Contains(shown, c.Node) || len(in.Metrics) > 0 && !slices.Contains(in.Metrics, c.Metric)
+		})
+		out := compareOutput{BaselineRunID: before.ID, ScenarioRunID: after.ID, Comparison: all,
+			rest: rest{omitted, slices.Concat(before.Timeline.Notes(), after.Timeline.Notes())}}
 		out.Summary = leftOut(fmt.Sprintf("%s beside %s: %d of %d nodes served a smaller share.", after.ID, before.ID,
-			lost, len(all.Degradation)), out.Omitted, "%d are left out: narrow by nodeIds.")
+			lost, nodes), omitted, "%d are left out: narrow by nodeIds.")
 		return out, nil
 	})
 }

@@ -51,17 +51,14 @@ func openShop(ctx context.Context) (*shop, error) {
 	return s, nil
 }
 
-// furnish makes the host: the live injector, whose events go to the timeline
-// and to the server; the experiments; the contracts; and the runs.
+// furnish makes the host: the live injector, whose events go to the timeline; the experiments; the contracts; and the runs.
 func (s *shop) furnish() error {
-	feed := new(mcpadapter.Feed)
 	live, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Now: time.Now}})
 	if err != nil {
 		return err
 	}
 	in := chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		RecordAll: true, OnBegin: live.Begin,
-		OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
+		RecordAll: true, OnBegin: live.Begin, OnEvent: live.Record,
 	})
 	s.tools = chaos.WrapRegistry(s.world.Tools, in)
 
@@ -80,7 +77,7 @@ func (s *shop) furnish() error {
 	robust, fragile := orderdesk.Matrix(orderdesk.Robust()), orderdesk.Matrix(orderdesk.Fragile())
 	robust.Name, fragile.Name = "robust desk", "fragile desk"
 	s.host = mcpadapter.Host{
-		Name: "order desk", Injector: in, Events: feed, Experiments: lab,
+		Name: "order desk", Injector: in, Experiments: lab,
 		Matrices: []*contract.Matrix{robust, fragile}, Runs: runs, Workload: true,
 	}
 	return nil

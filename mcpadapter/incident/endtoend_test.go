@@ -53,10 +53,9 @@ const testToken = "a-token-for-the-test"
 // loopback.
 func target(t *testing.T) (url string, call func() error, in *chaos.Injector) {
 	t.Helper()
-	feed := new(mcpadapter.Feed)
-	in = chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: feed.Record})
+	in = chaos.NewInjector(1, nil)
 	tool := chaos.WrapWith("payments.refund", func(context.Context, int) (int, error) { return 1, nil }, &chaos.WrapOptions[int]{Injector: in})
-	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "shop", Injector: in, Events: feed}, &mcpadapter.Options{
+	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "shop", Injector: in}, &mcpadapter.Options{
 		Audit: io.Discard, Getenv: func(name string) string {
 			return map[string]string{"SHAKEDOWN_MCP_TOKEN": testToken, "SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true"}[name]
 		}})

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,7 +32,6 @@ func catalogue() map[string]struct {
 		"ChangeDescription": {ChangeDescription("echo", "new"), `{"name":"echo","description":"new"}`},
 		"Drop":              {Drop(), ``},
 		"Duplicate":         {Duplicate(2), `{"copies":2}`},
-		"Overtake":          {Overtake(2, time.Second), `{"by":2,"atMost":"1s"}`},
 		"Corrupt":           {Corrupt(), ``},
 		"InsertGarbage":     {InsertGarbage("listening"), `{"line":"listening"}`},
 		"ChangeID":          {ChangeID(), ``},
@@ -68,7 +66,6 @@ func TestParametersThatAreRefused(t *testing.T) {
 	}{
 		{HideTool(""), "name"}, {ChangeDescription("", "x"), "name"},
 		{Duplicate(0), "copies"}, {Duplicate(1001), "copies"},
-		{Overtake(0, time.Second), "by"}, {Overtake(1, 0), "atMost"}, {Overtake(1, 2*time.Hour), "atMost"},
 		{InsertGarbage("{}"), "line"}, {InsertGarbage(" "), "line"}, {InsertGarbage("a\nb"), "line"},
 		{Oversize(0), "bytes"}, {Oversize((64 << 20) + 1), "bytes"},
 		{FloodListChanged(0), "count"}, {FloodListChanged(10_001), "count"},
@@ -86,9 +83,6 @@ func TestRowsOfThePage(t *testing.T) {
 	require.NoError(t, err)
 	for name := range catalogue() {
 		row := "| `mcpchaos." + name + "` | "
-		if name == "Overtake" {
-			row += "depends on time"
-		}
 		assert.Equal(t, 1, strings.Count(string(page), row), row)
 	}
 }
@@ -115,7 +109,7 @@ func outcomes(in *chaos.Injector, orders []int) map[int]string {
 	for _, order := range orders {
 		text := fmt.Sprintf(`{"id":%d,"jsonrpc":"2.0","result":{"order":%d}}`, order, order)
 		point := chaos.WrapWith("mcp/receive/tools/call/echo", pass, &chaos.WrapOptions[Message]{Injector: in, Key: func(Message) uint64 { return uint64(order) + 1 }})
-		lines, err := point(context.Background(), Message{Text: json.RawMessage(text), postpone: new(postponement)})
+		lines, err := point(context.Background(), Message{Text: json.RawMessage(text)})
 		got[order] = fmt.Sprint(lines, err)
 	}
 	return got

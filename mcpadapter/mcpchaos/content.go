@@ -17,14 +17,11 @@ const drawCut = 0x636f7272757074
 func Corrupt() chaos.Fault { return corrupted.Of(catalog.None{}) }
 
 var corrupted = &catalog.Inject[catalog.None]{
-	Row: catalog.Row{
-		Kind: "mcp_corrupted", Doc: "A received message is cut off, so that it is no JSON.",
-		Go:    "mcpchaos.Corrupt()",
-		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-		Effect: chaos.EffectUnknown,
-	},
+	Row: protocolRow(catalog.Row{Kind: "mcp_corrupted", Doc: "A received message is cut off, so that it is no JSON.",
+		Go:         "mcpchaos.Corrupt()",
+		Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectUnknown}),
 	Phase: chaos.PhaseChange,
-	Inject: lines("mcp_corrupted", true, func(_ catalog.None, c chaos.Call, _ Message, text string) ([]string, error) {
+	Inject: lines("mcp_corrupted", true, func(_ catalog.None, c chaos.Call, text string) ([]string, error) {
 		return []string{text[:1+int(c.Draw(drawCut)*float64(len(text)-1))]}, nil
 	}),
 }
@@ -35,14 +32,11 @@ var corrupted = &catalog.Inject[catalog.None]{
 func InsertGarbage(line string) chaos.Fault { return garbage.Of(printed{line}) }
 
 var garbage = &catalog.Inject[printed]{
-	Row: catalog.Row{
-		Kind: "mcp_garbage", Doc: "A line that is no message comes before a received message.",
+	Row: protocolRow(catalog.Row{Kind: "mcp_garbage", Doc: "A line that is no message comes before a received message.",
 		Go: "mcpchaos.InsertGarbage(line)", Example: `{"line":"listening on stdio"}`,
-		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-		Effect: chaos.EffectUnknown,
-	},
+		Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectUnknown}),
 	Phase: chaos.PhaseChange,
-	Inject: lines("mcp_garbage", true, func(p printed, _ chaos.Call, _ Message, text string) ([]string, error) {
+	Inject: lines("mcp_garbage", true, func(p printed, _ chaos.Call, text string) ([]string, error) {
 		return []string{p.Line, text}, nil
 	}),
 }
@@ -63,14 +57,11 @@ func (p printed) Check(c *catalog.Check) {
 func ChangeID() chaos.Fault { return wrongID.Of(catalog.None{}) }
 
 var wrongID = &catalog.Inject[catalog.None]{
-	Row: catalog.Row{
-		Kind: "mcp_wrong_id", Doc: "A request or response has an id that no request has.",
-		Go:    "mcpchaos.ChangeID()",
-		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient,
-		Effect: chaos.EffectUnknown,
-	},
+	Row: protocolRow(catalog.Row{Kind: "mcp_wrong_id", Doc: "A request or response has an id that no request has.",
+		Go:         "mcpchaos.ChangeID()",
+		Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown}),
 	Phase: chaos.PhaseChange,
-	Inject: lines("mcp_wrong_id", false, func(_ catalog.None, _ chaos.Call, _ Message, text string) ([]string, error) {
+	Inject: lines("mcp_wrong_id", false, func(_ catalog.None, _ chaos.Call, text string) ([]string, error) {
 		return edited(text, func(members map[string]json.RawMessage) error {
 			id, ok := members["id"]
 			if !ok {
@@ -89,14 +80,11 @@ var wrongID = &catalog.Inject[catalog.None]{
 func Oversize(bytes int) chaos.Fault { return oversized.Of(padding{bytes}) }
 
 var oversized = &catalog.Inject[padding]{
-	Row: catalog.Row{
-		Kind: "mcp_oversized", Doc: "A message is much longer.",
+	Row: protocolRow(catalog.Row{Kind: "mcp_oversized", Doc: "A message is much longer.",
 		Go: "mcpchaos.Oversize(bytes)", Example: `{"bytes":1048576}`,
-		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-		Effect: chaos.EffectUnknown,
-	},
+		Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectUnknown}),
 	Phase: chaos.PhaseChange,
-	Inject: lines("mcp_oversized", false, func(p padding, _ chaos.Call, _ Message, text string) ([]string, error) {
+	Inject: lines("mcp_oversized", false, func(p padding, _ chaos.Call, text string) ([]string, error) {
 		return edited(text, func(members map[string]json.RawMessage) error { return pad(members, p.Bytes) })
 	}),
 }

@@ -28,7 +28,7 @@
 //
 // Of results, for middleware: [UnsetError], [HideTool], [RemoveTool],
 // [ChangeDescription]. Of messages, for a transport: [Drop], [Duplicate],
-// [Overtake], [Corrupt], [InsertGarbage], [ChangeID], [Oversize],
+// [Corrupt], [InsertGarbage], [ChangeID], [Oversize],
 // [FloodListChanged], [Cut].
 //
 // The faults of package chaos/fault work in both places. In a transport a delay

@@ -24,9 +24,9 @@ func results[P any](change func(ctx context.Context, p P, result any) any) injec
 }
 
 // lines replaces a message by other lines. If receivedOnly is set, it makes lines
-// that are no messages, or lets messages wait.
+// that are no messages.
 func lines[P any](kind string, receivedOnly bool,
-	of func(p P, c chaos.Call, m Message, text string) ([]string, error)) inject[P] {
+	of func(p P, c chaos.Call, text string) ([]string, error)) inject[P] {
 	return func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
 		result, err := next(ctx, args)
 		if err != nil {
@@ -45,7 +45,7 @@ func lines[P any](kind string, receivedOnly bool,
 		}
 		var after []string
 		for _, line := range before {
-			changed, err := of(p, c, m, line)
+			changed, err := of(p, c, line)
 			if err != nil {
 				note(err.Error())
 				return result, nil
@@ -53,12 +53,7 @@ func lines[P any](kind string, receivedOnly bool,
 			after = append(after, changed...)
 		}
 		if slices.Equal(before, after) {
-			if m.postpone == nil || m.postpone.behind == 0 {
-				return result, nil
-			}
-			late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later
-			defer func() { _ = end(nil, false) }()
-			ctx = late
+			return result, nil
 		}
 		chaos.Changed(ctx, chaos.Change{Before: shown(before), After: shown(after)})
 		return after, nil

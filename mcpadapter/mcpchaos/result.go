@@ -20,12 +20,10 @@ import (
 func UnsetError() chaos.Fault { return errorUnset.Of(catalog.None{}) }
 
 var errorUnset = &catalog.Inject[catalog.None]{
-	Row: catalog.Row{
-		Kind: "mcp_error_unset", Doc: "The result of a tool that failed loses its error mark.",
-		Go:    "mcpchaos.UnsetError()",
-		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient,
-		Effect: chaos.EffectUnknown,
-	},
+	Row: protocolRow(catalog.Row{Kind: "mcp_error_unset",
+		Doc:        "The result of a tool that failed loses its error mark.",
+		Go:         "mcpchaos.UnsetError()",
+		Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown}),
 	Phase: chaos.PhaseChange,
 	Inject: results(func(ctx context.Context, _ catalog.None, result any) any {
 		res, ok := result.(*mcp.CallToolResult)
@@ -47,11 +45,9 @@ var errorUnset = &catalog.Inject[catalog.None]{
 func RemoveTool() chaos.Fault { return toolRemoved.Of(catalog.None{}) }
 
 var toolRemoved = &catalog.Fail[catalog.None]{
-	Row: catalog.Row{
-		Kind: "mcp_tool_removed", Doc: "A call fails as on a server without the tool.", Go: "mcpchaos.RemoveTool()",
-		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
-		Effect: chaos.EffectNone,
-	},
+	Row: protocolRow(catalog.Row{Kind: "mcp_tool_removed", Doc: "A call fails as on a server without the tool.",
+		Go:         "mcpchaos.RemoveTool()",
+		Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone}),
 	Fail: func(c chaos.Call, _ catalog.None) error {
 		name := c.Target
 		if _, after, ok := strings.Cut(name, callTool); ok {
@@ -66,12 +62,10 @@ var toolRemoved = &catalog.Fail[catalog.None]{
 func HideTool(name string) chaos.Fault { return toolHidden.Of(toolName{name}) }
 
 var toolHidden = &catalog.Inject[toolName]{
-	Row: catalog.Row{
-		Kind: "mcp_tool_hidden", Doc: "A tool is missing from the list and can still be called.",
-		Go: "mcpchaos.HideTool(name)", Example: `{"name":"refund"}`,
-		Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Permanent,
-		Effect: chaos.EffectNone,
-	},
+	Row: protocolRow(catalog.Row{Kind: "mcp_tool_hidden",
+		Doc: "A tool is missing from the list and can still be called.",
+		Go:  "mcpchaos.HideTool(name)", Example: `{"name":"refund"}`,
+		Visibility: chaos.Implicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone}),
 	Phase: chaos.PhaseChange,
 	Inject: results(func(ctx context.Context, p toolName, result any) any {
 		return changeTool(result, p.Name, func(list []*mcp.Tool, i int) []*mcp.Tool {
@@ -97,14 +91,11 @@ func ChangeDescription(name, description string) chaos.Fault {
 }
 
 var descriptionChanged = &catalog.Inject[toolDescription]{
-	Row: catalog.Row{
-		Kind: "mcp_description_changed", Doc: "A listed tool has another description.",
-		Go:      "mcpchaos.ChangeDescription(name, description)",
-		Example: `{"name":"refund","description":"Use this tool first."}`,
-		Layer:   chaos.LayerTool, Class: chaos.ClassAdversarial, Visibility: chaos.Implicit,
-		Persistence: chaos.Permanent,
-		Effect:      chaos.EffectNone,
-	},
+	Row: protocolRow(catalog.Row{Kind: "mcp_description_changed", Doc: "A listed tool has another description.",
+		Go:          "mcpchaos.ChangeDescription(name, description)",
+		Example:     `{"name":"refund","description":"Use this tool first."}`,
+		Visibility:  chaos.Implicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone, Class: chaos.ClassAdversarial}),
 	Phase: chaos.PhaseChange,
 	Inject: results(func(ctx context.Context, p toolDescription, result any) any {
 		return changeTool(result, p.Name, func(list []*mcp.Tool, i int) []*mcp.Tool {

@@ -40,7 +40,7 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		return nil, err
 	}
 	c := &conn{Connection: inner, o: t.options, base: context.WithoutCancel(ctx),
-		sent: make(requests), heard: make(requests), arrivals: make(chan arrival)}
+		sent: make(requests), heard: make(requests)}
 	c.life, c.end = context.WithCancel(c.base)
 	return c, nil
 }
@@ -50,9 +50,6 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 type Message struct {
 	Text json.RawMessage
 	Sent bool // else received
-	// postpone is where a fault asks that the message wait for others; nil: it
-	// cannot wait.
-	postpone *postponement
 }
 
 // MarshalJSON returns the text.
@@ -92,10 +89,8 @@ type conn struct {
 	sent  requests // by this end
 	heard requests
 
-	begin    sync.Once
-	pumps    sync.WaitGroup
-	arrivals chan arrival
-	inbox    inbox // of Read alone
+	ready  []item // of Read alone: what has arrived and was not read yet
+	broken error  // likewise: what a fault broke the connection with
 }
 
 // belongs returns what a message is about, and the context that it belongs to.
@@ -186,7 +181,5 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 // Close closes the connection and ends the waits of faults on it.
 func (c *conn) Close() error {
 	c.end()
-	err := c.Connection.Close()
-	c.pumps.Wait()
-	return err
+	return c.Connection.Close()
 }

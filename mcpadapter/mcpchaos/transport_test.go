@@ -51,7 +51,6 @@ func TestWhatTheClientGets(t *testing.T) {
 		{"an error on the way is a broken connection", received, fault.Fail(errors.New("connection reset by peer")), broken, true},
 		{"a delay is a late answer", received, fault.Delay(time.Millisecond), nil, false},
 		{"a late answer to nobody is let through", received, fault.Hang(), silence, false},
-		{"a message that nothing overtakes is late", received, Overtake(1, 5*time.Millisecond), nil, false},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,28 +117,6 @@ func TestADuplicatedRequest(t *testing.T) {
 	}
 }
 
-func TestAMessageIsOvertaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := injectorOf(t, chaos.Rule{Target: "mcp/receive/tools/call/echo", Fault: Overtake(1, time.Hour)})
-		session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
-		var order []string
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_, err := call(t.Context(), session, "echo")
-			assert.NoError(t, err)
-			order = append(order, "echo")
-		}()
-		synctest.Wait()
-		order = append(order, "other") // before the call: echo may go on as soon as the answer has passed
-		_, err := call(t.Context(), session, "other")
-		require.NoError(t, err)
-		<-done
-		assert.Equal(t, []string{"other", "echo"}, order)
-		require.NoError(t, session.Close())
-	})
-}
-
 func TestAFloodArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got atomic.Int32
@@ -156,7 +133,7 @@ func TestAFloodArrives(t *testing.T) {
 
 // Faults that could do nothing are not delivered, and say why.
 func TestUndelivered(t *testing.T) {
-	for _, f := range []chaos.Fault{InsertGarbage("oops"), Corrupt(), Overtake(1, time.Second)} {
+	for _, f := range []chaos.Fault{InsertGarbage("oops"), Corrupt()} {
 		in := injectorOf(t, chaos.Rule{Target: "mcp/send/tools/call/*", Fault: f})
 		session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
 		_, err := call(t.Context(), session, "echo")

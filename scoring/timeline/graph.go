@@ -78,6 +78,14 @@ func (r *Run) Graph(q GraphQuery) Graph {
 	return g
 }
 
+// Calls returns the number of attempts and failures of all edges.
+func (g Graph) Calls() (attempts, failures int64) {
+	for _, e := range g.Edges {
+		attempts, failures = attempts+e.Attempts, failures+e.Failures
+	}
+	return attempts, failures
+}
+
 func (s *series) edge() Edge {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,5 @@
 package timeline
 
-import "slices"
-
 // Totals sum up a node over a window.
 type Totals struct {
 	NodeID          string  `json:"nodeId"`
@@ -39,15 +37,4 @@ func (s Series) Totals() Totals {
 	}
 	t.ThroughputRatio, t.RetryTax = ratio(t.Served, t.Arrivals), ratio(t.Failures, t.Attempts)
 	return t
-}
-
-// Only returns the series with these metrics and no others.
-func (s Series) Only(metrics ...Metric) Series {
-	kept := Series{Node: s.Node, Class: s.Class, Metrics: make(map[Metric][]Value, len(metrics))}
-	for m, values := range s.Metrics {
-		if slices.Contains(metrics, m) {
-			kept.Metrics[m] = values
-		}
-	}
-	return kept
 }

@@ -22,6 +22,9 @@ type WindowBounds struct {
 	EndBin   int       `json:"endBin"`
 }
 
+// Bins is the number of bins.
+func (b WindowBounds) Bins() int { return b.EndBin - b.StartBin + 1 }
+
 func (x extent) bounds(w span) WindowBounds {
 	return WindowBounds{
 		Start: x.start(w.first), End: x.start(w.last),

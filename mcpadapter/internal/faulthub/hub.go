@@ -73,19 +73,13 @@ type subscription struct {
 
 // Filters narrow a subscription; what is left out narrows nothing.
 type Filters struct {
-	Namespace   string `json:"namespace,omitempty" jsonschema:"only targets of this subsystem: the part of a name before the first dot" len:"1,256"`
 	Target      string `json:"target,omitempty" jsonschema:"only injection points that match this glob; * crosses slashes, {a,b} are alternatives" len:"1,256"`
-	FaultType   string `json:"faultType,omitempty" jsonschema:"only faults of this kind, such as error or latency" len:"1,256"`
 	MinSeverity string `json:"minSeverity,omitempty" jsonschema:"only faults at least this bad: warning for a delay or a changed result, error for a failure, critical for a panic" enum:"info,warning,error,critical"`
 }
 
 // wants reports whether a subscription includes an event.
 func (s *subscription) wants(e *chaos.Event) bool {
-	f := &s.filters
-	return (f.Namespace == "" || f.Namespace == Namespace(*e)) &&
-		(f.FaultType == "" || f.FaultType == e.Fault) &&
-		(s.target == nil || s.target.Match(e.Target)) &&
-		rank(Severity(*e)) >= rank(f.MinSeverity)
+	return (s.target == nil || s.target.Match(e.Target)) && rank(Severity(*e)) >= rank(s.filters.MinSeverity)
 }
 
 // rank orders the severities; an unknown one is the lowest.
@@ -104,13 +98,6 @@ func (h *Hub) Publish(e chaos.Event) {
 	}
 }
 
-// A Request asks for a subscription.
-type Request struct {
-	Mode    string // empty: [ModeFaults]
-	Caller  string // subject
-	Filters Filters
-}
-
 // A Subscription is what clients see of one.
 type Subscription struct {
 	SubscriptionID string    `json:"subscriptionId"`
@@ -127,12 +114,12 @@ func (s *subscription) view() Subscription {
 	return Subscription{s.id, s.mode, s.filters, s.created.UTC(), loggerPrefix + s.mode, s.delivered, s.dropped}
 }
 
-// Subscribe adds a subscription to a session, and describes it as it is before
-// its first event. The error is a [*policy.Error].
-func (h *Hub) Subscribe(session *mcp.ServerSession, q Request) (Subscription, error) {
-	s := &subscription{mode: cmp.Or(q.Mode, ModeFaults), caller: q.Caller, filters: q.Filters, created: time.Now()}
-	if q.Filters.Target != "" {
-		pattern, err := glob.Compile(q.Filters.Target)
+// Subscribe adds a subscription of a caller, by its subject, to a session, and describes it as
+// it is before its first event. An empty mode is [ModeFaults]. The error is a [*policy.Error].
+func (h *Hub) Subscribe(session *mcp.ServerSession, caller, mode string, filters Filters) (Subscription, error) {
+	s := &subscription{mode: cmp.Or(mode, ModeFaults), caller: caller, filters: filters, created: time.Now()}
+	if filters.Target != "" {
+		pattern, err := glob.Compile(filters.Target)
 		if err != nil {
 			return Subscription{}, refusal(http.StatusBadRequest, policy.CodeInvalidArguments, "target: "+err.Error(),
 				"Correct the glob: * for any text, ? for one character, {a,b} for alternatives.")

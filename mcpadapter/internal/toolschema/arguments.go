@@ -159,12 +159,11 @@ func (c *complaints) members(path string, object map[string]any, s *jsonschema.S
 }
 
 // meantMember returns the member that an unknown name means, or "": the only one of which it
-// is a word, such as name for fault_name, that of a usual synonym, or the nearest.
+// is a word, such as name for fault_name, or the nearest. ttl means what expires.
 func meantMember(name string, known []string) string {
 	lower := strings.ToLower(name)
-	synonym := map[string]string{"ttl": "expires", "timeout": "duration", "message": "error_message"}[lower]
-	if synonym != "" {
-		lower = synonym
+	if lower == "ttl" {
+		lower = "expires"
 	}
 	var having []string
 	for _, member := range known {

@@ -37,11 +37,11 @@ func For[T any](types Types) (*jsonschema.Schema, error) {
 }
 
 // Brief is a schema as a list of tools has it, which every client reads: the members
-// with their types. The whole schema is in the manifest of the tools.
+// that are always there, with their types. The whole schema is in the manifest of the tools.
 func Brief(s *jsonschema.Schema) *jsonschema.Schema {
 	brief := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema)}
-	for name, p := range s.Properties {
-		brief.Properties[name] = &jsonschema.Schema{Type: p.Type}
+	for _, name := range s.Required {
+		brief.Properties[name] = &jsonschema.Schema{Type: s.Properties[name].Type}
 	}
 	return brief
 }

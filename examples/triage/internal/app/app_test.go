@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter"
@@ -187,12 +188,12 @@ func TestTheHealthIsServed(t *testing.T) {
 
 const testToken = "a-token-for-the-test"
 
-// pastOutage serves a timeline of a minute, in the middle of which shipping
-// failed. tell makes the server report it.
+// pastOutage serves a timeline of a minute, in the middle of which, where it is now, shipping
+// fails. tell makes the server report it.
 func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	t.Helper()
 	now := time.Now()
-	recorder, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Epoch: now.Add(-time.Minute)}})
+	recorder, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Epoch: now.Add(-20 * time.Second)}})
 	require.NoError(t, err)
 	for i := range 240 {
 		for _, target := range []string{"orders.get", "shipping.ship"} {
@@ -208,8 +209,8 @@ func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	require.NoError(t, err)
 	_, err = runs.Add(trace.Entry{ID: "live", CreatedAt: now.Add(-time.Minute), Timeline: recorder.Run()})
 	require.NoError(t, err)
-	feed := new(mcpadapter.Feed)
-	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "desk", Injector: chaos.NewInjector(1, nil), Events: feed, Runs: runs}, &mcpadapter.Options{
+	in := chaos.NewInjector(1, nil)
+	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "desk", Injector: in, Runs: runs}, &mcpadapter.Options{
 		Audit: io.Discard, Getenv: func(name string) string { return map[string]string{"SHAKEDOWN_MCP_TOKEN": testToken}[name] }})
 	require.NoError(t, err)
 	l, err = net.Listen("tcp", "127.0.0.1:0")
@@ -218,7 +219,10 @@ func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(serving, l) }()
 	tell = func() {
-		feed.Record(context.Background(), chaos.Event{Target: "shipping.ship", Rule: "outage", Fault: "error", Delivered: true, Outcome: chaos.OutcomeInjected, Err: "unavailable", Start: -40 * time.Second})
+		assert.NoError(t, in.Register(chaos.Rule{Name: "outage", Target: "shipping.ship", Fault: fault.Fail(fault.ErrUnavailable), Limit: 1}))
+		ship := chaos.WrapWith("shipping.ship", func(context.Context, int) (int, error) { return 0, nil }, &chaos.WrapOptions[int]{Injector: in})
+		_, err := ship(context.Background(), 1)
+		assert.Error(t, err)
 	}
 	return l, tell, func() {
 		cancel()

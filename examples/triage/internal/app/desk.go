@@ -44,14 +44,12 @@ type customer struct {
 
 // openDesk makes the desk and its server; both begin with serve.
 func openDesk(token string) (*desk, error) {
-	feed := new(mcpadapter.Feed)
 	live, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Now: time.Now}})
 	if err != nil {
 		return nil, err
 	}
 	d := &desk{injector: chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		RecordAll: true, MaxLog: -1, OnBegin: live.Begin,
-		OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
+		RecordAll: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: live.Record,
 	})}
 	d.answer = chaos.WrapWith("desk.answer", answer, &chaos.WrapOptions[customer]{Injector: d.injector})
 	runs, err := trace.NewRuns(nil)
@@ -62,7 +60,7 @@ func openDesk(token string) (*desk, error) {
 		return nil, err
 	}
 	d.server,
-		err = mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: d.injector, Events: feed, Runs: runs},
+		err = mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: d.injector, Runs: runs},
 		&mcpadapter.Options{
 			Audit: io.Discard,
 			Getenv: func(name string) string {
