@@ -14,7 +14,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -297,16 +296,11 @@ func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, e
 	if !own.Budget.Set() {
 		own.Budget.Runs = maxRepeats
 	}
-	checked, err := own.checked()
+	checked, err := own.checked(m)
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		return nil, fields.Wrong("m", fielderror.Found("nil"), "a matrix")
-	}
-	run := checked.runOptions()
-	run.Gather |= contract.NeedState | contract.NeedResults
-	runner, err := m.Runner(ctx, run)
+	runner, err := checked.observer(ctx, m)
 	if err != nil {
 		return nil, err
 	}

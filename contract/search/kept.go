@@ -193,7 +193,7 @@ func redactedJSON(data []byte, secrets *redact.Redactor) (json.RawMessage, error
 	return json.Marshal(secrets.Value(doc))
 }
 
-// write writes a file that is new. One that is there has its status raised.
+// write writes a file that is new, or of a defect that was resolved. Another one stays as it is.
 func (e *explainer) write(k *Kept) error {
 	if err := os.MkdirAll(filepath.Join(e.o.Dir, keptFolder), 0o777); err != nil {
 		return err
@@ -210,10 +210,8 @@ func (e *explainer) write(k *Kept) error {
 		case err != nil: // it is damaged
 		case before.Status == StatusResolved:
 			k.Status = StatusRegressed
-		case e.reaches(before, k):
-			return nil // its own run has its status
 		default:
-			k.Status = before.Status
+			return nil // its own run has its status
 		}
 	} else if n, err := countKept(root); err != nil {
 		return err
@@ -221,17 +219,6 @@ func (e *explainer) write(k *Kept) error {
 		return fmt.Errorf("the folder has %d files already", n)
 	}
 	return k.save(root)
-}
-
-// reaches reports whether a file is to stay although its defect was found anew: at the same
-// calls, or with faults that still reach the agent. An agent that does not repeat itself,
-// which may cost money, makes no run for it.
-func (e *explainer) reaches(before, found *Kept) bool {
-	if slices.Equal(before.Deliveries, found.Deliveries) || found.Runs > 1 {
-		return true
-	}
-	status, err := e.rerun(before)
-	return err != nil || status != StatusUnreached
 }
 
 func countKept(root *os.Root) (n int, err error) {

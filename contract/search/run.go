@@ -39,7 +39,7 @@ type judged struct {
 	Invariant  string
 	State      contract.CellState
 	Broke      bool
-	Shape, Why string // if it broke; Why only where the viewer keeps reasons
+	Shape, Why string // if it broke
 }
 
 // Holds reports whether the invariant held.
@@ -145,11 +145,10 @@ const (
 
 // A viewer digests runs.
 type viewer struct {
-	shapes  *shaper
-	tools   map[string]chaos.Tool
-	Reasons bool // they are kept too
-	states  pool[judged]
-	hits    pool[hit]
+	shapes *shaper
+	tools  map[string]chaos.Tool
+	states pool[judged]
+	hits   pool[hit]
 }
 
 // newViewer returns one for runs with these tools.
@@ -180,10 +179,7 @@ func (v *viewer) Judge(r *contract.Result) *runDigest {
 		c := &r.Cells[i]
 		j := judged{Invariant: c.Cell.Invariant, State: c.State, Broke: c.Violated}
 		if j.Broke {
-			j.Shape = v.shapes.shapeOf(c.Why)
-			if v.Reasons {
-				j.Why = c.Why
-			}
+			j.Shape, j.Why = v.shapes.shapeOf(c.Why), c.Why
 		}
 		s.States[i] = v.states.shared(j)
 	}

@@ -78,7 +78,6 @@ func (s *sweeper) Sweep(ctx context.Context) error {
 	}
 	if s.random {
 		forgetCalls(singles)
-		s.leaveOthers()
 		return s.confirmRandom(ctx)
 	}
 	sets := singles
@@ -270,21 +269,5 @@ func (s *sweeper) judge(c *candidate) {
 			least = c.set // a fault that could not be delivered counts all the same
 		}
 		s.find(c.list, x, least, c.out)
-	}
-}
-
-// leaveOthers counts the sets that are not tried because the agent does not repeat
-// itself.
-func (s *sweeper) leaveOthers() {
-	s.Follow = []Level{{Faults: 2, Follows: true, Unknown: s.Single.Possible}}
-	for _, l := range s.lists {
-		for i := range l.Acts {
-			for j := range i {
-				if l.Acts[i].call != l.Acts[j].call {
-					s.Pairs.Possible++
-					s.Pairs.Left++
-				}
-			}
-		}
 	}
 }
