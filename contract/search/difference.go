@@ -61,7 +61,6 @@ func (d *Difference) String() string {
 		text.Clip(d.Second, maxShown))
 }
 
-// redacted is the difference without secrets.
 func (d *Difference) redacted(o *Options) *Difference {
 	if d != nil {
 		secrets := redact.New(o.Secrets, redact.Patterns)
@@ -182,7 +181,6 @@ func gotten(e *chaos.Event) string {
 	return string(e.Outcome) + ": " + e.Err
 }
 
-// answerOf is an answer with its error.
 func answerOf(o *contract.Observation) string {
 	if o.Err != nil {
 		return o.Response + "\x00" + usercode.ErrorText(o.Err)
@@ -248,7 +246,6 @@ func firstPlace(path string, a, b any) (at string, x, y any, differ bool) {
 	return path, a, b, !reflect.DeepEqual(a, b)
 }
 
-// membersOf are the names of the members of both, in order.
 func membersOf(a, b map[string]any) []string {
 	names := maps.Clone(a)
 	maps.Copy(names, b)

@@ -78,7 +78,6 @@ func ofMatrix(m *contract.Matrix, r *contract.Report) error {
 	return p.Err()
 }
 
-// An explainer explains one report.
 type explainer struct {
 	matrix  *contract.Matrix
 	report  *contract.Report
@@ -263,7 +262,6 @@ func (e *explainer) ownerOf(g *group, c *contract.CellReport) *group {
 	return e.groups[i]
 }
 
-// stopped says what was not searched and why.
 func (e *explainer) stopped() string {
 	var parts []string
 	if e.runs.Cut != "" {

@@ -112,7 +112,6 @@ func readKept(root *os.Root, name string, o *planjson.Options) (*Kept, error) {
 	return decodeKept(name, data, o)
 }
 
-// decodeKept reads the text of a file of that name.
 func decodeKept(name string, data []byte, o *planjson.Options) (*Kept, error) {
 	if len(data) > maxFile {
 		return nil, fields.Wrong(name, fielderror.Found(fmt.Sprintf("%d bytes", len(data))),
@@ -231,7 +230,6 @@ func countKept(root *os.Root) (n int, err error) {
 	return n, err
 }
 
-// save writes the file.
 func (k *Kept) save(root *os.Root) error {
 	data, err := json.MarshalIndent(k, "", "  ")
 	if err != nil {
@@ -246,7 +244,6 @@ func (k *Kept) save(root *os.Root) error {
 // String is the name of the file without its ending, and the sentence.
 func (k *Kept) String() string { return k.Invariant + "-" + k.ID + ": " + k.Sentence }
 
-// check returns an error if the matrix does not have the invariant.
 func (k *Kept) check(m *contract.Matrix) error {
 	var names []string
 	for i := range m.Invariants {

@@ -62,10 +62,8 @@ type LimitPoint struct {
 	Undelivered int     `json:"undelivered,omitempty"`
 }
 
-// held reports whether there were runs and the invariant held in all of them.
 func (p *LimitPoint) held() bool { return p.Runs > 0 && p.Broke == 0 && p.Undecided == 0 }
 
-// shows reports whether some run at the value was decided under a delivered fault.
 func (p *LimitPoint) shows() bool { return p.Runs > p.Undecided+p.Undelivered }
 
 // Scan finds out how much of a fault each invariant holds out. It tries 17 values of the
@@ -99,7 +97,6 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 	return s.result(m), err
 }
 
-// A scanner scans one axis.
 type scanner struct {
 	axis   Axis
 	trials int
@@ -151,7 +148,6 @@ func (s *scanner) scan(ctx context.Context) error {
 	return failed
 }
 
-// add asks for the rules of a value.
 func (s *scanner) add(value float64) error {
 	rules, err := rulesAt(&s.axis, value)
 	if err != nil {

@@ -85,7 +85,6 @@ type firstOf int
 
 func (n firstOf) Match(c chaos.Call) bool { return c.Occurrence < uint64(n) }
 
-// check returns all that is wrong with the axis.
 func (a *Axis) check() error {
 	p := fields.List()
 	p.Add(a.err)
@@ -122,7 +121,6 @@ func (a *Axis) share(value float64) float64 {
 	return (value - a.From) / (a.To - a.From)
 }
 
-// text writes a value. That of an axis that was read from JSON is a number.
 func (a *Axis) text(value float64) string {
 	if a.format == nil {
 		return fmt.Sprint(value)

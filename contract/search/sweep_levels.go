@@ -59,12 +59,10 @@ func promptListsOf(m *contract.Matrix) (lists []*promptList) {
 	return lists
 }
 
-// listOf is the list of a request.
 func (s *sweeper) listOf(r runRequest) *promptList {
 	return s.lists[slices.IndexFunc(s.lists, func(l *promptList) bool { return l.Name == r.Cell.Invariant })]
 }
 
-// Sweep goes through the levels.
 func (s *sweeper) Sweep(ctx context.Context) error {
 	if err := s.learn(ctx); err != nil || s.Runs.Cut != "" {
 		return err

@@ -88,10 +88,8 @@ func newPairing(s *sweeper, l *promptList) *pairing {
 	return p
 }
 
-// leaves reports whether the call of j is made when i alone is delivered.
 func (p *pairing) leaves(i, j int) bool { return p.l.runs[actSet{i}.key()].made[p.l.Acts[j].call] }
 
-// eachPair calls f for each pair on different calls.
 func (p *pairing) eachPair(f func(i, j int)) {
 	for i := range p.n {
 		for j := i + 1; j < p.n; j++ {

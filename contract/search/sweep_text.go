@@ -177,7 +177,6 @@ func sureness(d *contract.Defect) string {
 	return "confirmed:"
 }
 
-// write says how strong the contract is.
 func (s *Strength) write(b *strings.Builder) {
 	if s.Changed > 0 {
 		fmt.Fprintf(b, "strength   %d of %d faults that changed the end state were noticed\n", s.Noticed, s.Changed)
