@@ -189,7 +189,8 @@ func TestResetRunsBeforeEachCell(t *testing.T) {
 	assert.Equal(t, []contract.CellState{contract.Held, contract.Inconclusive, contract.Held}, states(r))
 	assert.Equal(t, "resetting the world: connection refused", r.Cells[1].Why)
 	assert.Equal(t, scoring.Inconclusive, r.Score.Verdict)
-	r = run(t, m, &contract.RunOptions{AllowInconclusive: 1})
+	m.AllowInconclusive = 1
+	r = run(t, m, nil)
 	assert.Equal(t, scoring.Pass, r.Score.Verdict, "all reset now")
 }
 

@@ -253,7 +253,8 @@ func TestCalmRunsThatNeverReachedTheAgentAreNotCounted(t *testing.T) {
 			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
 		}
 	})
-	r := run(t, m, &contract.RunOptions{Workers: 1, AllowInconclusive: 1})
+	m.AllowInconclusive = 1
+	r := run(t, m, &contract.RunOptions{Workers: 1})
 	assert.Zero(t, r.CalmRuns)
 	assert.Equal(t, contract.Inconclusive, r.Cells[0].State)
 }

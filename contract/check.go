@@ -256,9 +256,6 @@ func (o *RunOptions) check() error {
 	if o.Workers < 0 {
 		p.Wrong("RunOptions.Workers", o.Workers, "1 or more, or 0 for GOMAXPROCS")
 	}
-	if o.AllowInconclusive < 0 {
-		p.Wrong("RunOptions.AllowInconclusive", o.AllowInconclusive, "0 or more")
-	}
 	if o.Watchdog < 0 {
 		p.Wrong("RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes")
 	}

@@ -486,7 +486,7 @@ func (r *liveRun) sum() *run {
 		return &result
 	}
 	if r.scenario != nil {
-		result.cautions = cautions{r.scenario.overlaps(r.injector), r.scenario.hosts(r.injector)}
+		result.overlaps = r.scenario.overlaps(r.injector)
 	}
 	return &result
 }

@@ -24,7 +24,6 @@ type collector struct {
 	next          int // the first job whose reports are missing
 	waiting       map[int]finished
 	fold          *fold
-	alike         sameness
 	onCellCaller  usercode.Loop // for OnCell
 	faulty        bool          // OnCell failed, and is not called again
 	cancelled     bool          // before the end
@@ -143,13 +142,7 @@ func (c *collector) done(number int, f finished) {
 func (c *collector) add(r *CellReport, j job, k int) {
 	s := j.scenario
 	c.fold.add(c.fold.scenarios[s.index], j.first+k, r)
-	if n := r.notes; n != nil {
-		c.cancelled = c.cancelled || n.Cancelled
-		if n.Run != nil {
-			c.alike.add(n.Run.observations, n.Run.Dropped)
-			n.Run.observations = nil
-		}
-	}
+	c.cancelled = c.cancelled || r.notes != nil && r.notes.Cancelled
 	if r.Abandoned && s.source.shared() && !c.warnedOfWorld {
 		c.warnedOfWorld = true
 		c.engine.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
@@ -201,9 +194,6 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	if c.rounds != nil && c.rounds.why != "" {
 		c.engine.warn(c.rounds.why)
-	}
-	if w := c.alike.warning(); w != "" && !c.cancelled {
-		c.engine.warn(w)
 	}
 	r.Warnings = c.engine.warnings
 	if c.engine.o.Keep != KeepCounts {

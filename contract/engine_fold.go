@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
@@ -22,7 +21,6 @@ type fold struct {
 	chaos     *chaosTally          // nil: the score has twins that were left out
 	coverage  *coverage
 	judges    judgeTally
-	hosts     bool // it warned of hosts
 	warn      func(string)
 }
 
@@ -146,12 +144,6 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 		if rule.overlaps++; rule.overlaps == 1 {
 			rule.overlap, rule.overlapIn = n.Overlaps[i], c
 		}
-	}
-	if len(n.Hosts) > 0 && !f.hosts {
-		f.hosts = true
-		f.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
-			"in %v the calls went to %s. Give each server a name (chaoshttp.Options.Name).", c,
-			strings.Join(n.Hosts, " and ")))
 	}
 	for _, found := range n.Goals {
 		g := &f.report.Goals[found.Goal]

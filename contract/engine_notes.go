@@ -36,13 +36,10 @@ type runNotes struct {
 	Goals    []goalNote   `json:"goals,omitempty"`
 	Dropped  int          `json:"dropped,omitempty"`
 	Overlaps []overlap    `json:"overlaps,omitempty"`
-	Hosts    []string     `json:"hosts,omitempty"` // see chosenPorts
 	// Copy, Prompts and Calls are hashes of the run: see deliveries.
 	Copy    uint64     `json:"copy,omitempty,string"`
 	Prompts uint64     `json:"prompts,omitempty,string"`
 	Calls   callHashes `json:"calls,omitempty"`
-
-	observations []*Observation // for a warning of the run; gone after it, and in no file
 }
 
 // callHashes has a hash of how each call ended, by one of which call it was.
@@ -108,14 +105,11 @@ func kindOf(f chaos.Fault) string {
 
 // notesOf notes the calls of a run. That of a [Runner] has no report.
 func (e *engine) notesOf(s *compiledScenario, r *run) *runNotes {
-	n := &runNotes{Dropped: r.dropped, Overlaps: r.cautions.overlaps}
-	for _, host := range r.cautions.hosts {
-		n.Hosts = append(n.Hosts, text.Valid(host))
-	}
+	n := &runNotes{Dropped: r.dropped, Overlaps: r.overlaps}
 	if e.forRunner {
 		return n
 	}
-	n.Copy, n.Prompts, n.Calls, n.observations = r.copy, r.prompts, r.calls, r.observations
+	n.Copy, n.Prompts, n.Calls = r.copy, r.prompts, r.calls
 	var events []*chaos.Event
 	met := false
 	for _, o := range r.all {

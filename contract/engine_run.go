@@ -65,7 +65,7 @@ type run struct {
 	warning      string
 	cancelled    bool // the context of the matrix's run ended
 	abandoned    bool // user code was left behind
-	cautions     cautions
+	overlaps     []overlap
 	late         int
 	dropped      int
 	deliveries
@@ -221,7 +221,6 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 	if err := errors.Join(err, e.o.check()); err != nil {
 		return nil, err
 	}
-	e.o.AllowInconclusive = max(e.o.AllowInconclusive, m.AllowInconclusive)
 	e.secrets = m.newRedactor()
 	if ctx == nil {
 		return nil, fields.Wrong("ctx", fielderror.Found("nil"), "a context")

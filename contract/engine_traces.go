@@ -3,6 +3,7 @@ package contract
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"runtime"
@@ -116,35 +117,23 @@ func goroutinesOf(traces, bubble string) (all []tracedGoroutine) {
 // maxNamed bounds the goroutines that are named.
 const maxNamed = 5
 
-// list lists the goroutines in alphabetical order, equal ones once with their number,
-// and the rows of docs/virtual-time.md that are about them.
+// list lists the goroutines in alphabetical order, equal ones once with their number.
 func list(goroutines []tracedGoroutine) string {
-	var names, rows, parts []string
+	counts := map[string]int{}
 	for _, g := range goroutines {
-		names = append(names, g.name)
-		if g.row != "" {
-			rows = append(rows, g.row)
-		}
+		counts[g.name]++
 	}
-	slices.Sort(names)
-	for len(names) > 0 {
-		first, n := names[0], 1
-		for n < len(names) && names[n] == first {
-			n++
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[name]; n > 1 {
+			name = fmt.Sprintf("%d of %s", n, name)
 		}
-		if names = names[n:]; n > 1 {
-			first = fmt.Sprintf("%d of %s", n, first)
-		}
-		parts = append(parts, first)
+		parts = append(parts, name)
 	}
 	if more := len(parts) - maxNamed; more > 0 {
 		parts = append(parts[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
-	named := strings.Join(parts, "; ")
-	if slices.Sort(rows); len(rows) > 0 {
-		named += " (docs/virtual-time.md: " + strings.Join(slices.Compact(rows), ", ") + ")"
-	}
-	return named
+	return strings.Join(parts, "; ")
 }
 
 // A tracedGoroutine is what a trace says about a goroutine.
@@ -155,7 +144,6 @@ type tracedGoroutine struct {
 	engine  bool   // it is one of the engine's
 	user    bool   // it is in a function of user code
 	name    string // its top function of user code, and its state
-	row     string // what it is in docs/virtual-time.md; empty: nothing of note
 }
 
 const waitsForIO = "IO wait"
@@ -194,7 +182,6 @@ func readTrace(lines []string) (g tracedGoroutine, ok bool) {
 		}
 		i++
 	}
-	g.row = g.rowOf(frames)
 	top := slices.IndexFunc(frames, frame.ofUser)
 	switch g.user = top >= 0; {
 	case g.user:
@@ -207,42 +194,6 @@ func readTrace(lines []string) (g tracedGoroutine, ok bool) {
 	}
 	g.name = fmt.Sprintf("%v, %s%s", frames[top], g.state, starter)
 	return g, true
-}
-
-// knownRows are the rows of docs/virtual-time.md for goroutines of the standard library, by the
-// beginning of a function's name; the first that fits counts.
-var knownRows = [...]struct{ function, row string }{
-	{"internal/poll.(*FD).Accept", "listeners"},
-	{"net/http.(*conn).serve", "listeners"},
-	{"net/http.(*connReader).", "listeners"},
-	{"net/http.(*persistConn).", "idle connections"},
-	{"net/http.(*http2ClientConn).", "idle connections"},
-	{"net/http.(*http2clientConn", "idle connections"},
-	{"database/sql.", rowDatabases},
-}
-
-const rowDatabases = "sql.DB"
-
-// rowOf is the row about a goroutine with these frames. A goroutine that lets the
-// clock advance has one only if it is a database's.
-func (g tracedGoroutine) rowOf(frames []frame) string {
-	for _, known := range knownRows {
-		here := func(f frame) bool { return strings.HasPrefix(f.function, known.function) }
-		if (!g.durable || known.row == rowDatabases) && slices.ContainsFunc(frames, here) {
-			return known.row
-		}
-	}
-	switch {
-	case g.durable:
-		return ""
-	case g.state == waitsForIO:
-		return "real I/O"
-	case strings.HasPrefix(g.state, "sync."):
-		return "mutexes"
-	case g.busy():
-		return "computations"
-	}
-	return "channels made outside"
 }
 
 // A frame is one call of a trace.

@@ -4,16 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/lint"
 	"github.com/shakedown-go/shakedown/internal/glob"
-	"github.com/shakedown-go/shakedown/internal/loopback"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -180,12 +176,6 @@ type overlap struct {
 	OtherCall uint64 `json:"otherCall,string"`
 }
 
-// cautions are what a run showed that may be different in the next run.
-type cautions struct {
-	overlaps []overlap
-	hosts    []string // see chosenPorts
-}
-
 // countingRules are the names of the rules whose triggers count calls.
 func countingRules(plan *chaos.Plan) (names []string) {
 	for _, r := range plan.Rules() {
@@ -209,39 +199,6 @@ func (s *compiledScenario) overlaps(in *chaos.Injector) (found []overlap) {
 		}
 	}
 	return found
-}
-
-// firstChosen is the least port that a system chooses for a server by itself.
-const firstChosen = 32768
-
-// chosenPorts returns the hosts of a run's calls on this machine, if there are several
-// and the system chose a port among them. Then the draws of the calls are others in
-// each run: of one port they do not depend.
-func chosenPorts(targets []string) []string {
-	var hosts, ports []string
-	chosen := false
-	for _, target := range targets {
-		before, port, _, ok := loopback.Cut(target)
-		if !ok || slices.Contains(ports, port) {
-			continue
-		}
-		_, host, _ := strings.Cut(before, " ")
-		hosts, ports = append(hosts, host+":"+port), append(ports, port)
-		n, err := strconv.Atoi(port)
-		chosen = chosen || err == nil && n >= firstChosen
-	}
-	if len(ports) < 2 || !chosen {
-		return nil
-	}
-	return hosts
-}
-
-// hosts is [chosenPorts] of a scenario with rules.
-func (s *compiledScenario) hosts(in *chaos.Injector) []string {
-	if len(s.Rules) == 0 {
-		return nil
-	}
-	return chosenPorts(in.Targets())
 }
 
 // pointLearner finds the rules whose target is the name of nothing. A rule whose target
@@ -310,48 +267,4 @@ func (l *pointLearner) unmet(known []string) map[ruleKey]string {
 			u.key.rule, u.key.scenario, u.target, nearest)
 	}
 	return sentences
-}
-
-// sameness finds out whether all answers of a matrix are equal though its prompts differ or
-// faults were delivered, and nothing shows that the agent did anything in a run without
-// faults: no call of it succeeded, and no state changed. Such an agent may never have
-// reached its model. An agent that says "done" after its work is none of these.
-type sameness struct {
-	answers       int
-	first         *Observation
-	calm, faulted bool // there were such runs
-	prompts       bool // there were several
-	over          bool // the answers differ, or the agent did something
-}
-
-// add looks at the observations of a run.
-func (s *sameness) add(observations []*Observation, dropped int) {
-	if s.over || len(observations) == 0 {
-		return
-	}
-	met := countDeliveries(observations).delivered > 0
-	s.faulted, s.calm = s.faulted || met, s.calm || !met
-	for _, o := range observations {
-		if s.first == nil {
-			s.first = &Observation{Prompt: o.Prompt, Response: o.Response}
-		}
-		s.answers++
-		s.prompts = s.prompts || o.Prompt != s.first.Prompt
-		acted := dropped > 0 || !reflect.DeepEqual(o.Before, o.After) ||
-			slices.ContainsFunc(o.Events, func(e chaos.Event) bool { return e.Outcome == chaos.OutcomeOK })
-		s.over = s.over || o.Err != nil || o.Response != s.first.Response || !met && acted
-	}
-}
-
-// warning is what the report says of it; "": nothing.
-func (s *sameness) warning() string {
-	if s.over || s.answers < 2 || !s.calm || !s.faulted && !s.prompts {
-		return ""
-	}
-	why := "whatever the prompt"
-	if s.faulted {
-		why = "with faults and without"
-	}
-	return fmt.Sprintf("All %d answers are the same, %s: %s. No call of the agent succeeded in a run without faults: it may never "+
-		"have reached its model, and what held then says nothing.", s.answers, why, text.Quote(s.first.Response, 80))
 }

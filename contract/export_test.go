@@ -29,11 +29,3 @@ func WithIOPatience(o *RunOptions, d time.Duration) *RunOptions {
 	o.ioPatience = d
 	return o
 }
-
-// HolderRows are rows of docs/virtual-time.md that reasons refer to.
-func HolderRows() (rows []string) {
-	for _, known := range knownRows {
-		rows = append(rows, known.row)
-	}
-	return append(rows, "real I/O", "mutexes", "computations", "channels made outside")
-}

@@ -86,7 +86,8 @@ func TestVerdictsOfRates(t *testing.T) {
 			m.Trials, m.Scenarios = row.trials, calmly("s")
 			m.Invariants = []contract.Invariant{asRate(breaksIn("p", row.severity, map[string][]int{"s": row.broken}), .95)}
 		})
-		r := run(t, m, &contract.RunOptions{AllowInconclusive: 3})
+		m.AllowInconclusive = 3
+		r := run(t, m, nil)
 		assert.Equal(t, row.verdict, r.Score.Verdict, row.reason)
 		assert.Equal(t, row.why, r.Score.Why, row.reason)
 		assert.Len(t, r.Cells, row.trials, row.reason)

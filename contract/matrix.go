@@ -74,8 +74,7 @@ type Matrix struct {
 	// without faults, so the agent acts on it twice. If there is a calm run for a
 	// baseline, it is the first of the two.
 	SkipStateProbe bool
-	// AllowInconclusive is the number of inconclusive cells that the verdict accepts, where
-	// [RunOptions] do not allow more.
+	// AllowInconclusive is the number of inconclusive cells that the verdict accepts.
 	AllowInconclusive int
 	// Secrets are texts, such as keys that the agent is given, that no report may repeat: the
 	// text and the evidence of a cell have [redacted] in their place. What invariants judge has
@@ -101,8 +100,6 @@ type RunOptions struct {
 	// NeedResults, NeedCalm. What is missing of it makes no cell inconclusive. With
 	// NeedCalm each prompt list costs a calm run.
 	Gather Needs
-	// AllowInconclusive is the number of inconclusive cells that the verdict accepts.
-	AllowInconclusive int
 	// Watchdog limits the real time of a cell. A cell that exceeds it is
 	// inconclusive; if it does not end with its context either, it is left behind.
 	// The same limit applies to each check and to each call of OnCell. 0: five minutes; a cell

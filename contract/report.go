@@ -167,7 +167,7 @@ type Report struct {
 	// Cancelled reports whether the context ended before all cells had run. The
 	// verdict is then Fail if a critical invariant broke before, else Inconclusive.
 	Cancelled bool `json:"cancelled,omitempty"`
-	// AllowInconclusive is that of the [RunOptions]: the score and the verdict
+	// AllowInconclusive is that of the [Matrix]: the score and the verdict
 	// follow from it and Counts.
 	AllowInconclusive int `json:"allowInconclusive,omitempty"`
 	// Warnings are sentences about the run as a whole. Among them are the findings of

@@ -288,9 +288,8 @@ func TestSequentialWithInconclusiveTrials(t *testing.T) {
 	r := run(t, m, sequential(2))
 	assert.Equal(t, scoring.Inconclusive, r.Score.Verdict)
 	assert.Equal(t, stats.Open, r.Fields[0].Standing.Decision, "it did not hold in every trial")
-	o := sequential(2)
-	o.AllowInconclusive = 1
-	r = run(t, m, o)
+	m.AllowInconclusive = 1
+	r = run(t, m, sequential(2))
 	assert.Equal(t, scoring.Pass, r.Score.Verdict)
 	assert.Equal(t, "no critical invariant broke; 1 of 1 decided field held", r.Score.Why)
 	assert.Equal(t, 100.0, r.Score.Value)

@@ -195,7 +195,7 @@ func (e *engine) newHead() *runHead {
 	h := newRunHead()
 	h.Facts, h.Cells, h.Rerun = true, true, text.Valid(e.o.Harness.Rerun)
 	h.Name, h.Seed, h.Trials, h.Shared = text.Valid(e.m.Name), e.m.Seed, e.m.trials(), e.m.ShareObservations
-	h.Sequential, h.AllowInconclusive, h.Probed = e.o.Sequential, e.o.AllowInconclusive, e.probed
+	h.Sequential, h.AllowInconclusive, h.Probed = e.o.Sequential, e.m.AllowInconclusive, e.probed
 	if b := &e.o.Budget; b.set() {
 		h.Budget = &headBudget{b.Trials, b.Time, b.Cost}
 	}

@@ -134,10 +134,9 @@ func TestNilMatrix(t *testing.T) {
 
 func TestRunOptionsAreChecked(t *testing.T) {
 	m := matrix(t, tellsTime)
-	_, err := m.Run(t.Context(), &contract.RunOptions{Workers: -1, AllowInconclusive: -2, Watchdog: -time.Second, Keep: 9})
+	_, err := m.Run(t.Context(), &contract.RunOptions{Workers: -1, Watchdog: -time.Second, Keep: 9})
 	for _, want := range []string{
 		"contract: RunOptions.Workers is -1; allowed: 1 or more, or 0 for GOMAXPROCS",
-		"contract: RunOptions.AllowInconclusive is -2; allowed: 0 or more",
 		"contract: RunOptions.Watchdog is -1s; allowed: a duration above 0, or 0 for five minutes",
 		"contract: RunOptions.Keep is 9; allowed: KeepBroken, KeepAll, KeepNone or KeepCounts",
 	} {

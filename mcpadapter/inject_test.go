@@ -49,7 +49,7 @@ func TestEachTypeOfFault(t *testing.T) {
 			assert.ErrorIs(t, err, want, kind)
 		}
 		if kind == "error" || kind == "timeout" {
-			assert.EqualError(t, err, "Injected fault", kind)
+			assert.EqualError(t, err, "service unavailable", kind)
 		}
 		status := answer[statusOutput](t, c, "chaos_status", `{}`)
 		assert.Equal(t, kind, status.ActiveFaults[0].FaultType)
@@ -101,7 +101,7 @@ func TestArmNextInjectsIntoTheNextMatchingCall(t *testing.T) {
 		_, err := s.refund(t.Context(), "1")
 		assert.NoError(t, err)
 		_, err = s.lookup(t.Context(), "1")
-		assert.EqualError(t, err, "Injected fault")
+		assert.EqualError(t, err, "service unavailable")
 		_, err = s.lookup(t.Context(), "1")
 		assert.NoError(t, err, "only the next one")
 	}

@@ -52,7 +52,8 @@ func TestAPlanIsAppliedReplacedAndTakenBack(t *testing.T) {
 	assert.EqualError(t, err, "closed for today")
 	assert.Len(t, answer[statusOutput](t, c, "chaos_status", `{}`).ActiveFaults, 2)
 
-	other := answer[planOutput](t, c, "chaos_apply_plan", planArgs("other", `{"name":"down","target":"ordres.get","fault":{"kind":"hang"}}`, ""))
+	other := answer[planOutput](t, c, "chaos_apply_plan",
+		`{"name":"other","plan":{"rules":[{"name":"down","target":"ordres.get","fault":{"kind":"lost_reply"}}]}}`) // without seed and duration
 	assert.Equal(t, []string{}, other.Rules[0].MatchedTargets)
 	assert.Contains(t, other.Rules[0].Note, "matches none of the 2 known injection points", "empty is said in words")
 
@@ -78,11 +79,13 @@ func TestAPlanThatIsRefused(t *testing.T) {
 		details   []string
 	}{
 		{"no name", `{"plan":{"seed":"1","rules":[]}}`, []string{"name is missing; allowed: text of 1 to 64 characters"}},
-		{"a name with a slash", planArgs("a/b", "", ""), []string{`name is "a/b"; allowed: text without a slash`}},
+		{"a name with a slash", planArgs("a/b", "", ""), []string{`name is "a/b"; allowed: text without slashes and control characters`}},
+		{"a name with a line break", planArgs(`a\nb`, "", ""), []string{"name is \"a\\nb\"; allowed: text without slashes and control characters"}},
+		{"a rule's name with a line break", planArgs("p", `{"name":"a\u0007","target":"x","fault":{"kind":"hang"}}`, ""), []string{"/plan/rules/0/name is \"a\\a\"; allowed: text without control characters"}},
 		{"no plan", `{"name":"p"}`, []string{"plan is missing; allowed: an object with seed and rules"}},
 		{"a plan that is a text", `{"name":"p","plan":"{}"}`, []string{`plan is "{}"; allowed: an object`}},
 		{"a plan to remove", planArgs("p", "", `,"remove":true`), []string{"plan is given with remove"}},
-		{"no seed and no rules", `{"name":"p","plan":{}}`, []string{"/plan/seed: missing", "/plan/rules: missing"}},
+		{"no rules", `{"name":"p","plan":{"seed":"1"}}`, []string{"/plan/rules: missing"}},
 		{"several problems", planArgs("p", failsLookup+`,{"target":"[","fault":{"kind":"latncy"}},{"target":"a","fault":{"kind":"timeout","params":{"duration":"-1s"}},"colour":"red"}`, ""),
 			[]string{`/plan/rules/1/fault/kind: unknown kind "latncy"`, "did you mean latency?", `/plan/rules/2/fault/params/duration: bad value "-1s"`, "/plan/rules/2/colour: unknown field"}},
 		{"a fault that holds code", planArgs("p", `{"target":"a","fault":{"kind":"mutate","params":{"name":"x","type":"int"}}}`, ""), []string{"/plan/rules/0/fault", "needs code"}},

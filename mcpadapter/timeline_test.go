@@ -260,3 +260,35 @@ func TestTheImpactOfAnOutageAndTheComparisonOfTwoRuns(t *testing.T) {
 	assert.Equal(t, "not_found", refusal(t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"x","start":0,"end":39}`).Code)
 	assert.Equal(t, "invalid_arguments", refusal(t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"monday","start":0,"end":39,"nodeIds":["x"]}`).Code)
 }
+
+// An agent waits for a call that hangs for five seconds: through the tools it is an outage by
+// default that affects the agent, while it lasts and afterwards.
+func TestAHangIsAnOutageThroughTheTools(t *testing.T) {
+	now := epoch()
+	live, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Epoch: epoch(), Now: func() time.Time { return now }}})
+	require.NoError(t, err)
+	shop := newShop(t)
+	_, err = shop.host.Runs.Add(trace.Entry{ID: "live", Timeline: live.Run()})
+	require.NoError(t, err)
+	c := clientOf(t, serverOf(t, shop.host, nil), nil)
+	hang := chaos.Event{Call: 1, Target: "db.query", Layer: chaos.LayerTool, Start: time.Second}
+	now = epoch().Add(time.Second)
+	live.Begin(t.Context(), hang)
+	for bins, when := range []string{4: "while it lasts", 5: "afterwards"} {
+		if now = epoch().Add(5500 * time.Millisecond); when == "" {
+			continue
+		} else if bins == 5 {
+			now = epoch().Add(6500 * time.Millisecond)
+			hang.End, hang.Outcome = 6*time.Second, chaos.OutcomeOK
+			live.Record(t.Context(), hang)
+		}
+		found := answer[outagesOutput](t, c, "detect_outages", `{"runId":"live","nodeId":"db.query","start":0,"end":59}`)
+		assert.Equal(t, "db.query: 1 outage, 0 degradations.", found.Summary, when)
+		require.Len(t, found.Incidents, 1, when)
+		assert.Equal(t, []any{"high", 1, bins}, []any{found.Incidents[0].Severity, found.Incidents[0].StartBin, found.Incidents[0].EndBin}, when)
+		hit := answer[impactOutput](t, c, "get_impact", `{"runId":"live","nodeId":"db.query","outageStartTs":1,"lookaheadEndTs":59}`)
+		require.Len(t, hit.Affected, 1, when)
+		assert.Equal(t, []any{"agent", timeline.Waiting, bins}, []any{hit.Affected[0].Node, hit.Affected[0].How, hit.Affected[0].AffectedBins}, when)
+		assert.Empty(t, hit.NotJudged, when)
+	}
+}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,7 +26,7 @@ type injectInput struct {
 	FaultType       string   `json:"fault_type,omitempty" jsonschema:"required for register: latency delays a call, timeout and error replace it, the others fail it with a typed error" enum:"latency,error,timeout,resource_exhaustion,network_partition"`
 	Probability     *float64 `json:"probability,omitempty" jsonschema:"share of the matching calls that the fault is injected into; one draw a call" range:"0,1" default:"0.1"`
 	DurationSeconds *float64 `json:"duration_seconds,omitempty" jsonschema:"for latency and timeout: how long the caller waits, in seconds; 1 if left out" range:"0,86400"`
-	ErrorMessage    string   `json:"error_message,omitempty" jsonschema:"for error and timeout: text of the error that the caller gets" len:"1,1000" default:"\"Injected fault\""`
+	ErrorMessage    string   `json:"error_message,omitempty" jsonschema:"for error and timeout: text of the error that the caller gets" len:"1,1000" default:"\"service unavailable\""`
 	Target          string   `json:"target,omitempty" jsonschema:"glob of the injection points (* any characters, {a,b} alternatives); the fault's own name if left out" len:"1,512"`
 	Seed            string   `json:"seed,omitempty" jsonschema:"decimal number, as a string, that moves the draws of this fault; with the same seed the fault is injected into the same calls" len:"1,20"`
 	ArmNext         bool     `json:"arm_next,omitempty" jsonschema:"for inject: inject the fault into the next matching call instead of firing now" default:"false"`
@@ -81,11 +83,17 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 }
 
 func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
-	if in.FaultType == "" {
-		return injectOutput{},
-			badArguments(
-				"fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition",
-				"fault_type is required for register.")
+	switch {
+	case in.FaultType == "":
+		return injectOutput{}, badArguments("fault_type is missing; allowed: "+strings.Join(remote.Types(), ", "),
+			"fault_type is required for register.")
+	case hasControl(in.FaultName):
+		return injectOutput{}, badArguments(fmt.Sprintf("fault_name is %q; allowed: text without control characters",
+			text.Clip(in.FaultName, maxShown)), "Names of faults stand in logs and answers.")
+	case strings.HasPrefix(in.FaultName, planPrefix):
+		return injectOutput{}, badArguments(fmt.Sprintf("fault_name is %q; allowed: a name that does not begin with %s",
+			text.Clip(in.FaultName, maxShown), planPrefix),
+			"Such names are those of the rules of plans: chaos_apply_plan registers and replaces them.")
 	}
 	spec, err := in.spec()
 	if err != nil {

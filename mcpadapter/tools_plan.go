@@ -1,11 +1,13 @@
 package mcpadapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
@@ -17,7 +19,7 @@ import (
 
 type planInput struct {
 	Name           string          `json:"name" jsonschema:"name of the plan, without a slash; applying a name again replaces that plan" len:"1,64"`
-	Plan           json.RawMessage `json:"plan,omitempty" jsonschema:"required unless remove is true: an object with seed (a decimal string) and rules; the resource shakedown://faults has every kind of fault and trigger with an example"`
+	Plan           json.RawMessage `json:"plan,omitempty" jsonschema:"required unless remove is true: an object with rules, and with seed (a decimal string; 0 if left out); the resource shakedown://faults has every kind of fault and trigger with an example"`
 	Remove         bool            `json:"remove,omitempty" jsonschema:"take the plan back instead" default:"false"`
 	ExpiresSeconds *float64        `json:"expires_seconds,omitempty" jsonschema:"remove the rules after so many seconds; left out: the host's default, 900 unless it says otherwise; 0: never, only if the host allows it" range:"0,86400"`
 	Keep           bool            `json:"keep,omitempty" jsonschema:"leave the rules in force when this session ends; clients without sessions have the time limit alone" default:"false"`
@@ -62,11 +64,9 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		s := c.Server
 		s.rules.next.Sweep(s.host.Injector)
 		switch {
-		case strings.Contains(in.Name, "/"):
-			return planOutput{},
-				badArguments(fmt.Sprintf("name is %q; allowed: text without a slash",
-					text.Clip(in.Name, maxShown)),
-					"The rules are called plan/NAME/RULE.")
+		case strings.Contains(in.Name, "/") || hasControl(in.Name):
+			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without slashes and control characters",
+				text.Clip(in.Name, maxShown)), "The rules are called plan/NAME/RULE.")
 		case in.Remove && in.Plan != nil:
 			return planOutput{}, badArguments("plan is given with remove; allowed: one of them",
 				"Leave the plan out to take it back.")
@@ -88,9 +88,15 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	if err != nil {
 		return planOutput{}, err
 	}
-	plan, err := planjson.Decode(in.Plan, s.plans)
+	plan, err := planjson.Decode(withSeed(in.Plan), s.plans)
 	if err != nil {
 		return planOutput{}, planProblem(err)
+	}
+	for i, r := range plan.Rules() {
+		if hasControl(r.Name) {
+			return planOutput{}, badArguments(fmt.Sprintf("/plan/rules/%d/name is %q; allowed: text without control characters",
+				i, text.Clip(r.Name, maxShown)), "Names of rules stand in logs and answers.")
+		}
 	}
 	prefix := planPrefix + in.Name + "/"
 	remove, err := s.host.Injector.RegisterPlan(prefix, plan, life)
@@ -116,6 +122,21 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	})
 	return out, nil
 }
+
+// withSeed returns the plan with seed 0 if it has none: a live program does not draw by it.
+func withSeed(plan json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(plan, &members) != nil {
+		return plan
+	}
+	if _, given := members["seed"]; given || len(members) == 0 {
+		return plan
+	}
+	return slices.Concat(json.RawMessage(`{"seed":"0",`), bytes.TrimSpace(plan)[1:])
+}
+
+// hasControl reports whether a name has control characters, which would forge the lines of a log.
+func hasControl(name string) bool { return strings.ContainsFunc(name, unicode.IsControl) }
 
 func (s *Server) removePlan(in planInput) (planOutput, error) {
 	prefix := planPrefix + in.Name + "/"

@@ -179,7 +179,7 @@ type outagesOutput struct {
 func detectOutages() (*tool, error) {
 	return onRun(tool{
 		Name: "detect_outages", Title: "Detect outages", Target: "nodeId",
-		Description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
+		Description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. A bin with calls in flight of which none ended is bad by every metric: a hang is an outage. A bin without arrivals and without calls in flight is skipped. Every longest streak of bad bins is an incident.
 type is outage if nothing was served in any of its bins, else degradation; severity is high for an outage or half the window, medium from 3 bins, else low. Times are UTC; endTs is exclusive. An incident at the edge of the window may be longer than the window shows. Narrow by node and time.`,
 	}, func(r *timeline.Run, in outagesInput) (outagesOutput, error) {
 		q := timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}
@@ -328,7 +328,7 @@ func getImpact() (*tool, error) {
 	return onRun(tool{
 		Name: "get_impact", Title: "Impact of an outage", Target: "nodeId",
 		Description: `Shows which nodes connected to another by calls were affected after its outage began, upstream (they call it) and downstream (it calls them), nearest first, with the delay.
-how is failing where the node was bad by the rule of detect_outages, and starved where it got less than half of its mean arrivals before the window. The answer rests on time and calls alone and proves no cause. notJudged were never called, so whether they were affected is unknown. Times are UTC; endTs is exclusive. Get outageStartTs from detect_outages.`,
+how is failing where the node was bad by the rule of detect_outages, waiting where its calls towards the node were in flight and none ended, and starved where it got less than half of its mean arrivals before the window. The answer rests on time and calls alone and proves no cause. notJudged were never called and did not wait: whether they were affected otherwise is unknown. Times are UTC; endTs is exclusive. Get outageStartTs from detect_outages.`,
 	}, func(r *timeline.Run, in impactInput) (impactOutput, error) {
 		q := timeline.Query{Start: in.OutageStartTs, End: in.LookaheadEndTs, Nodes: in.NodeIDs}
 		all, err := r.Impact(in.NodeID, q, in.rule())

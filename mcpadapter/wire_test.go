@@ -40,7 +40,7 @@ func TestTheWire(t *testing.T) {
 		{"register overwrites", inject, `{"fault_name":"orders.get","action":"register","fault_type":"error","probability":1}`,
 			`{"status":"registered","fault_name":"orders.get","fault_type":"error","matched_targets":["orders.get"],"probability":1,` + quarter + `}`},
 		{"inject: a fired error is no failure of the call", inject, `{"fault_name":"orders.get","action":"inject"}`,
-			`{"status":"injected","fault_name":"orders.get","fault_type":"error","was_triggered":true,"injected_error":"Injected fault","matched_targets":["orders.get"],"probability":1,` + quarter + `}`},
+			`{"status":"injected","fault_name":"orders.get","fault_type":"error","was_triggered":true,"injected_error":"service unavailable","matched_targets":["orders.get"],"probability":1,` + quarter + `}`},
 		{"probability 0 is legal, and never fires", inject, `{"fault_name":"f","action":"register","fault_type":"timeout","probability":0,"target":"*","expires_seconds":1.5}`,
 			`{"status":"registered","fault_name":"f","fault_type":"timeout","matched_targets":["orders.get","payments.refund"],"probability":0,"in_force":true,"expires_at":"2000-01-01T00:00:01.5Z"}`},
 		{"inject that was not drawn", inject, `{"fault_name":"f","action":"inject"}`,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -60,15 +61,38 @@ func TestNothingIsAllocatedWhereNothingCanHappen(t *testing.T) {
 	}
 }
 
-// An injected status is an error with its header, a response and an event:
-// seven allocations at most.
-func TestAnInjectedStatusAllocatesLittle(t *testing.T) {
-	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: chaoshttp.Status(503, nil)})
-	require.NoError(t, err)
-	ctx := chaos.NewContext(context.Background(), p.Injector("cell", &chaos.InjectorOptions{MaxLog: 64}))
-	point := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200}}, nil)
-	req := httptest.NewRequest(http.MethodGet, "https://example.com/", nil).WithContext(ctx)
-	require.LessOrEqual(t, testing.AllocsPerRun(200, func() { _, _ = point.RoundTrip(req) }), 7.0)
+// An injected status is an error with its header, a response and an event; a lost
+// connection an error of net and an event; a recorded call its exchange and an event.
+func TestAnInjectedCallAllocatesLittle(t *testing.T) {
+	answered := func() *http.Response {
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}
+	}
+	for _, tc := range []struct {
+		name    string
+		fault   chaos.Fault
+		record  bool
+		most    float64
+		handler float64
+	}{
+		{"a status", chaoshttp.Status(503, nil), false, 7, 7},
+		{"a reset", chaoshttp.Reset(), false, 11, 0},
+		{"recorded", nil, true, 12, 0},
+	} {
+		var rules []chaos.Rule
+		if tc.fault != nil {
+			rules = append(rules, chaos.Rule{Target: "*", Fault: tc.fault})
+		}
+		p, err := chaos.NewPlan(1, rules...)
+		require.NoError(t, err)
+		ctx := chaos.NewContext(context.Background(), p.Injector("cell", &chaos.InjectorOptions{MaxLog: 64, RecordAll: tc.record}))
+		point := chaoshttp.NewTransport(instant{answered()}, nil)
+		req := httptest.NewRequest(http.MethodGet, "https://example.com/", nil).WithContext(ctx)
+		assert.LessOrEqual(t, testing.AllocsPerRun(200, func() { _, _ = point.RoundTrip(req) }), tc.most, tc.name)
+		if tc.handler > 0 {
+			handler, w := chaoshttp.Handler(nothing{}, nil), sink{http.Header{}}
+			assert.LessOrEqual(t, testing.AllocsPerRun(200, func() { handler.ServeHTTP(w, req) }), tc.handler, tc.name)
+		}
+	}
 }
 
 // BenchmarkRoundTrip checks that a transport without a matching

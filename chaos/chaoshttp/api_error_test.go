@@ -198,8 +198,6 @@ func TestWrongParameters(t *testing.T) {
 		{chaoshttp.SlowBody(0, 0), []string{"chunk", "every"}},
 		{chaoshttp.CutBody(-1), []string{"bytes"}},
 		{chaoshttp.ShortBody(-1), []string{"bytes"}},
-		{chaoshttp.Oversized(0), []string{"bytes"}},
-		{chaoshttp.Oversized(1 << 41), []string{"bytes"}},
 	} {
 		_, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: tt.fault})
 		var params []string

@@ -1,9 +1,7 @@
 package chaoshttp
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -35,53 +33,4 @@ func numbered(ctx context.Context, target string) context.Context {
 	defer l.mu.Unlock()
 	l.sent[target]++
 	return chaos.WithAttempt(ctx, l.sent[target])
-}
-
-// A Tally counts the calls of one target.
-type Tally struct {
-	Target   string `json:"target"`
-	Calls    int    `json:"calls"`    // that the program made: first attempts
-	Attempts int    `json:"attempts"` // that went over the wire, or would have
-	Failures int    `json:"failures"` // attempts that failed
-	Failed   int    `json:"failed"`   // calls whose last attempt failed
-}
-
-// Count counts attempts and logical calls: for each HTTP target of the events,
-// sorted, how many attempts there were and how many calls they belong to. The
-// events are those of an injector that records, in its order; without recording
-// they hold only attempts that a rule matched.
-func Count(events []chaos.Event) []Tally {
-	tallies := make(map[string]*Tally)
-	type strand struct {
-		lane, caller, target string
-		key                  uint64
-	}
-	broken := make(map[strand]bool)
-	for _, e := range events {
-		if e.Layer != chaos.LayerHTTP && e.Layer != chaos.LayerLLM {
-			continue
-		}
-		t := tallies[e.Target]
-		if t == nil {
-			t = &Tally{Target: e.Target}
-			tallies[e.Target] = t
-		}
-		s := strand{e.Lane, e.Caller, e.Target, e.Key}
-		t.Attempts++
-		if e.Attempt <= 1 {
-			t.Calls++
-		} else if broken[s] {
-			t.Failed-- // it went on after all
-		}
-		if broken[s] = e.Outcome != chaos.OutcomeOK; broken[s] {
-			t.Failures++
-			t.Failed++
-		}
-	}
-	list := make([]Tally, 0, len(tallies))
-	for _, t := range tallies {
-		list = append(list, *t)
-	}
-	slices.SortFunc(list, func(a, b Tally) int { return cmp.Compare(a.Target, b.Target) })
-	return list
 }

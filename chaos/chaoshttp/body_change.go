@@ -36,24 +36,15 @@ func replaceAnswer(ctx context.Context, args any, next chaos.Next,
 // one without a body. of is the request.
 func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool,
 	apply func(ctx context.Context, r Response, of Request) Response) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil {
-		return result, err
-	}
-	r, ok := result.(Response)
-	if !ok || r.Response == nil || r.Body == nil {
-		chaos.Note(ctx, "what the call gave is not an HTTP response")
-		return result, nil
-	}
 	of, _ := args.(Request)
-	return stageOf(ctx, r, func(ctx context.Context, r Response) Response {
+	return changeAnswer(ctx, args, next, func(ctx context.Context, r Response) Response {
 		none := r.StatusCode == http.StatusSwitchingProtocols || !anew && !bodyAllowed(r.StatusCode)
 		if none || of.Request != nil && of.Method == http.MethodHead {
 			chaos.Note(ctx, "the answer has no body")
 			return r
 		}
 		return apply(ctx, r, of)
-	}), nil
+	})
 }
 
 // streams reports whether a response is a stream of documents or events:

@@ -22,11 +22,10 @@ type revision struct {
 // revision, or an error for the reader of the body.
 //
 // If the length is known, the document is read and changed before the caller
-// has the header. The header gets the new length, and as may change it further;
-// an answer without a change stays as it was. If the length is not known, the
-// document is read when the caller reads it.
+// has the header, which gets the new length; an answer without a change stays as it
+// was. If the length is not known, the document is read when the caller reads it.
 func revise(ctx context.Context, r Response, most int64, unfit string,
-	make func(context.Context, []byte) (revision, error), as func(Response) Response) Response {
+	make func(context.Context, []byte) (revision, error)) Response {
 	switch {
 	case r.ContentLength > most:
 		chaos.Note(ctx, unfit)
@@ -59,9 +58,6 @@ func revise(ctx context.Context, r Response, most int64, unfit string,
 	c := held(r, nil, rest)
 	if err == nil {
 		c = sized(c, int64(len(rev.doc)))
-	}
-	if as != nil {
-		c = as(c)
 	}
 	return spoil(ctx, r, c, func(s *spoiled, _ io.Reader) io.Reader { return rev.reader(s, doc, err) })
 }

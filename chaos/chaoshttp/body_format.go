@@ -170,9 +170,10 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 	})
 }
 
-// OnBody lets a fault of results, such as one of package chaos/lies, change the
-// JSON body of a response: f gets the body as its result. f acts in
-// [chaos.PhaseChange]. A body is not changed if it is no JSON, longer than 4
+// OnBody lets a fault of results change the JSON body of the response, as those of
+// package chaos/lies do. A fault calls it with the call and the arguments that it was
+// given, to act on a document within a response: f gets the body as its result. The
+// result replaces the response. A body is not changed if it is no JSON, longer than 4
 // MiB, or a stream of events or documents.
 //
 // If the response has a length, f runs before the caller has the header, whose
@@ -183,79 +184,11 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 // With other faults on the same body, f may run once more when the client is done, on what
 // the body would have been without them, to find out what the client saw of it. That is
 // left out if f is [chaos.Stateful].
-//
-// The faults of package chaos/lies do the same without OnBody: around them it
-// changes nothing.
-func OnBody(f chaos.Fault) chaos.Fault { return byInner.Of(innerFault{f}) }
-
-var byInner = &catalog.Own[innerFault, chaos.Fault]{
-	Row: catalog.Row{
-		Kind: "on_body", Doc: "The JSON of the body is changed by a fault that changes results.",
-		Go:      "chaoshttp.OnBody(f)",
-		Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
-		Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	},
-	Make: func(m catalog.Made[innerFault]) chaos.Fault { return onBody{m} },
-}
-
-type innerFault struct {
-	Fault chaos.Fault `json:"fault" doc:"a fault that changes results"`
-}
-
-func (p innerFault) Check(c *catalog.Check) {
-	phased, _ := p.Fault.(chaos.Phased)
-	switch {
-	case p.Fault == nil:
-		c.That(false, "fault", nil, "a fault that changes results")
-	case phased == nil || phased.Phase() != chaos.PhaseChange:
-		c.That(false, "fault", kindOf(p.Fault), "a fault that changes results")
-	default:
-		c.Part("fault", p.Fault)
-	}
-}
-
-// Coordinates has those of the inner fault, if that has any.
-func (p innerFault) Coordinates(d *chaos.Description) {
-	if described, ok := p.Fault.(chaos.Described); ok {
-		inner := described.Describe()
-		inner.Kind, inner.Params = d.Kind, d.Params
-		*d = inner
-	}
-}
-
-type onBody struct{ catalog.Made[innerFault] }
-
-func (onBody) Phase() chaos.Phase { return chaos.PhaseChange }
-
-// kindOf is the kind of a fault.
-func kindOf(f chaos.Fault) string {
-	if d, ok := f.(chaos.Described); ok {
-		return d.Describe().Kind
-	}
-	return "one without a kind"
-}
-
-// Fresh gives a fault that remembers something its own memory.
-func (f onBody) Fresh() chaos.Fault {
-	if s, ok := f.Params.Fault.(chaos.Stateful); ok {
-		f.Params.Fault = s.Fresh()
-	}
-	return f
-}
-
-func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return alterAnswer(ctx, args, next, false, func(ctx context.Context, r Response, of Request) Response {
-		return r.onBody(ctx, c, of, f.Params.Fault)
-	})
-}
-
-// OnBody lets a fault of results change the JSON body of the response, as the
-// fault of that name does. A fault of another package calls it with the call
-// and the arguments that it was given, to act on a document within a response.
-// The result replaces the response.
 func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
-	return onBody{catalog.Made[innerFault]{Params: innerFault{f}}}.Inject(ctx, c, args,
-		func(context.Context, any) (any, error) { return r, nil })
+	next := func(context.Context, any) (any, error) { return r, nil }
+	return alterAnswer(ctx, args, next, false, func(ctx context.Context, r Response, of Request) Response {
+		return r.onBody(ctx, c, of, f)
+	})
 }
 
 func (r Response) onBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) Response {
@@ -287,5 +220,5 @@ func (r Response) onBody(ctx context.Context, c chaos.Call, args any, f chaos.Fa
 			}
 		}
 		return revision{doc: raw, what: changes()}, nil
-	}, nil)
+	})
 }

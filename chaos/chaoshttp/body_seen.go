@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -34,14 +35,30 @@ type stage struct {
 	spoiled  []*spoiled // that it put in front of the body
 }
 
-// ofAnswer is stageOf for a result that may be no answer.
-func ofAnswer(ctx context.Context, result any, apply func(context.Context, Response) Response) any {
+// changeRow is a fault that changes an answer, with a body or without.
+func changeRow[P any](r catalog.Row,
+	change func(ctx context.Context, c chaos.Call, p P, r Response) Response) *catalog.Inject[P] {
+	return &catalog.Inject[P]{Row: r, Phase: chaos.PhaseChange,
+		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
+			return changeAnswer(ctx, args, next, func(ctx context.Context, r Response) Response {
+				return change(ctx, c, p, r)
+			})
+		}}
+}
+
+// changeAnswer makes the call and has apply change its answer.
+func changeAnswer(ctx context.Context, args any, next chaos.Next,
+	apply func(ctx context.Context, r Response) Response) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
 	r, ok := result.(Response)
 	if !ok || r.Response == nil || r.Body == nil {
 		chaos.Note(ctx, "what the call gave is not an HTTP response")
-		return result
+		return result, nil
 	}
-	return stageOf(ctx, r, apply)
+	return stageOf(ctx, r, apply), nil
 }
 
 // stageOf has a fault change an answer. apply may be called again, when the client is

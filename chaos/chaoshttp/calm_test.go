@@ -218,10 +218,15 @@ func BenchmarkCalm(b *testing.B) {
 	send("transport/counted, a small body", chaoshttp.NewTransport(from, nil), order(b, idle(b, when.Nth(1<<30)), `{"order":1042}`))
 	send("transport/a model, counted", chaoshttp.NewTransport(from, nil), chatRequest(b, idle(b, when.Nth(1<<30))))
 	send("transport/status by hand", &byHand{base: from, always: true}, bare)
-	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: chaoshttp.Status(503, nil)})
-	require.NoError(b, err)
-	always := chaos.NewContext(context.Background(), p.Injector("cell", &chaos.InjectorOptions{MaxLog: 64}))
-	send("transport/status", chaoshttp.NewTransport(from, nil), order(b, always, ""))
+	always := func(f chaos.Fault) context.Context {
+		p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: f})
+		require.NoError(b, err)
+		return chaos.NewContext(context.Background(), p.Injector("cell", &chaos.InjectorOptions{MaxLog: 64}))
+	}
+	send("transport/status", chaoshttp.NewTransport(from, nil), order(b, always(chaoshttp.Status(503, nil)), ""))
+	send("transport/reset", chaoshttp.NewTransport(from, nil), order(b, always(chaoshttp.Reset()), ""))
+	send("transport/refused", chaoshttp.NewTransport(from, nil), order(b, always(chaoshttp.Refused()), ""))
+	serve("handler/status", chaoshttp.Handler(nothing{}, nil), bare.WithContext(always(chaoshttp.Status(503, nil))), nil)
 }
 
 // byHand is what a transport of one's own would be.

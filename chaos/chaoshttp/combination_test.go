@@ -32,7 +32,7 @@ func onHTTP() map[string]chaos.Fault {
 		"ErrorEvent":     chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1),
 		"CutCompletion":  chaoshttp.CutCompletion(3),
 		"CutCompletion9": chaoshttp.CutCompletion(999), "GarbleCompletion": chaoshttp.GarbleCompletion(),
-		"OnBody": chaoshttp.OnBody(fault.Replace(json.RawMessage(`{"id":8}`))), "OnBodyOfNothing": chaoshttp.OnBody(lies.FlipSign("$.absent")),
+		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "OnBodyOfNothing": onBody(lies.FlipSign("$.absent")),
 		"Delay": fault.Delay(time.Second), "Fail": fault.Fail(errors.New("down")), "Timeout": fault.Timeout(time.Second),
 		"LoseReply": fault.LoseReply(), "Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice(), "ReplayRequest": fault.ReplayRequest(),
 		"SilentNoOp": fault.SilentNoOp(), "SilentNoOpWith": fault.SilentNoOpWith(json.RawMessage(`{"id":9}`)),
@@ -82,6 +82,9 @@ func exchanged(t *testing.T, in *chaos.Injector, streamed bool) seen {
 	}
 	s.status, s.length, s.body = g.resp.StatusCode, g.resp.ContentLength, g.body
 	s.kind, s.coding = g.resp.Header.Get("Content-Type"), g.resp.Header.Get("Content-Encoding")
+	if s.kind == "text/event-stream" {
+		s.length = -1 // a fault that may change a stream leaves it out, whether it does or not
+	}
 	if g.cut != nil {
 		s.err = g.cut.Error()
 	}
@@ -164,8 +167,8 @@ func TestDeliveredIsADifference(t *testing.T) {
 // said.
 func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
-		"HTMLPage": chaoshttp.HTMLPage(), "ShortBody": chaoshttp.ShortBody(3), "WrongCharset": chaoshttp.WrongCharset(), "CutBody": chaoshttp.CutBody(1),
-		"OnBody": chaoshttp.OnBody(fault.Replace(json.RawMessage(`{"id":8}`))), "TokenBudget": fault.TokenBudget(1, fault.OpenAIUsage(), 0),
+		"HTMLPage": chaoshttp.HTMLPage(), "ShortBody": chaoshttp.ShortBody(3), "CutBody": chaoshttp.CutBody(1),
+		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "TokenBudget": fault.TokenBudget(1, fault.OpenAIUsage(), 0),
 	} {
 		in := injectorOf(t, chaos.Rule{Name: "inner", Fault: f, Limit: 1}, chaos.Rule{Name: "outer", Fault: fault.Replace(json.RawMessage(`{"id":9}`))})
 		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "{}")
@@ -179,8 +182,8 @@ func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 // A change of a document that an outer fault takes back is not delivered, with or
 // without a length in the answer.
 func TestChangesThatCancelOutAreNotDelivered(t *testing.T) {
-	longer := chaoshttp.OnBody(fault.Mutate("longer", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"], "more": true} }))
-	back := chaoshttp.OnBody(fault.Mutate("back", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"]} }))
+	longer := onBody(fault.Mutate("longer", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"], "more": true} }))
+	back := onBody(fault.Mutate("back", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"]} }))
 	for name, rules := range map[string][2]chaos.Fault{
 		"the same length": {lies.FlipSign("$.n"), lies.FlipSign("$.n")}, "another length": {longer, back},
 	} {

@@ -170,16 +170,9 @@ var driftCompletionRow = completionRow(catalog.Row{
 func completionRow[P any](r catalog.Row, make func(chaos.Call, P) completion.Editor) *catalog.Inject[P] {
 	r.Layer, r.Visibility = chaos.LayerLLM, chaos.Implicit
 	r.Persistence, r.Effect = chaos.Transient, chaos.EffectDone
-	return &catalog.Inject[P]{Row: r, Phase: chaos.PhaseChange,
-		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-			result, err := next(ctx, args)
-			if err != nil {
-				return result, err
-			}
-			return ofAnswer(ctx, result, func(ctx context.Context, r Response) Response {
-				return edited(ctx, r, func(i int) completion.Editor { return make(c.Sub(i), p) })
-			}), nil
-		}}
+	return changeRow(r, func(ctx context.Context, c chaos.Call, p P, r Response) Response {
+		return edited(ctx, r, func(i int) completion.Editor { return make(c.Sub(i), p) })
+	})
 }
 
 // maxCompletion bounds the completion that is held to be edited as a whole.
@@ -195,7 +188,7 @@ func edited(ctx context.Context, r Response, fresh func(i int) completion.Editor
 	problem := encodedAs(r)
 	switch {
 	case problem == "" && isStream(r.Header):
-		return scripted(ctx, r, &completionScript{completion.NewStream(fresh)})
+		return scripted(ctx, r, completionScript(fresh))
 	case problem == "" && !isJSON(r.Header):
 		problem = "the response is neither JSON nor an event stream: its content type is " +
 			r.Header.Get("Content-Type")
@@ -213,26 +206,28 @@ func edited(ctx context.Context, r Response, fresh func(i int) completion.Editor
 			chaos.Note(ctx, nothingChanged)
 		}
 		return revision{out, changes}, nil
-	}, nil)
+	})
 }
 
 // completionScript is the script that edits a completion in a stream.
-type completionScript struct{ stream *completion.Stream }
-
-func (sc *completionScript) event(n int, e sse.Event) (st step) {
-	st.out, st.changes = sc.stream.Event(n, e)
-	return st
-}
-
-func (sc *completionScript) end(n int) (st step) {
-	st.out, st.changes = sc.stream.Rest(n)
-	switch {
-	case !sc.stream.Understood():
-		st.note = notUnderstood
-	case !sc.stream.Changed():
-		st.note = nothingChanged
+func completionScript(fresh func(i int) completion.Editor) script {
+	stream := completion.NewStream(fresh)
+	return script{
+		event: func(n int, e sse.Event) (st step) {
+			st.out, st.changes = stream.Event(n, e)
+			return st
+		},
+		end: func(n int) (st step) {
+			st.out, st.changes = stream.Rest(n)
+			switch {
+			case !stream.Understood():
+				st.note = notUnderstood
+			case !stream.Changed():
+				st.note = nothingChanged
+			}
+			return st
+		},
 	}
-	return st
 }
 
 const tooLong = "the body is too long to be edited"

@@ -27,7 +27,7 @@ var refused = lossRow(catalog.Row{
 	Kind: "http_refused", Doc: "Nothing listens at the server's port.", Go: "chaoshttp.Refused()",
 	Class: chaos.ClassCrash,
 }, func(catalog.None) loss {
-	return loss{onWay: true, err: func(h host) error {
+	return loss{err: func(h host) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: h.addr(),
 			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}}
@@ -38,14 +38,11 @@ var refused = lossRow(catalog.Row{
 // Behind a [Handler] the connection is really reset.
 func Reset() chaos.Fault { return resetByServer.Of(catalog.None{}) }
 
-var resetByServer = lossRow(catalog.Row{
+var resetByServer = lostRow(catalog.Row{
 	Kind: "http_reset", Doc: "The connection is reset before the answer.", Go: "chaoshttp.Reset()",
-	Class: chaos.ClassCrash,
-}, func(catalog.None) loss {
-	return loss{err: func(h host) error {
-		return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: h.addr(),
-			Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	}}
+}, func(c chaos.Call) error {
+	return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: hostOf(Request{}, c.Target).addr(),
+		Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 })
 
 // HangUp makes a call fail as if the server had closed the connection in an
@@ -53,10 +50,16 @@ var resetByServer = lossRow(catalog.Row{
 // the connection is really closed.
 func HangUp() chaos.Fault { return closedByServer.Of(catalog.None{}) }
 
-var closedByServer = lossRow(catalog.Row{
+var closedByServer = lostRow(catalog.Row{
 	Kind: "http_hang_up", Doc: "The connection is closed in good order before the answer.",
-	Go: "chaoshttp.HangUp()", Class: chaos.ClassCrash,
-}, func(catalog.None) loss { return loss{err: func(host) error { return io.EOF }} })
+	Go: "chaoshttp.HangUp()",
+}, func(chaos.Call) error { return io.EOF })
+
+// lostRow completes the row of a fault by which a connection ends, on both sides.
+func lostRow(r catalog.Row, fail func(chaos.Call) error) *catalog.Fail[catalog.None] {
+	r.Class, r.Visibility, r.Persistence, r.Effect = chaos.ClassCrash, chaos.Explicit, chaos.Transient, chaos.EffectNone
+	return &catalog.Fail[catalog.None]{Row: r, Fail: func(c chaos.Call, _ catalog.None) error { return fail(c) }}
+}
 
 // NoSuchHost makes a call fail as if the name of the host could not be
 // resolved: the error is a [*net.DNSError] that is not found.
@@ -66,7 +69,7 @@ var noSuchHost = lossRow(catalog.Row{
 	Kind: "dns_not_found", Doc: "The host's name cannot be resolved.", Go: "chaoshttp.NoSuchHost()",
 	Class: chaos.ClassCrash,
 }, func(catalog.None) loss {
-	return loss{onWay: true, err: func(h host) error {
+	return loss{err: func(h host) error {
 		return lookup(&net.DNSError{Err: "no such host", Name: h.name, IsNotFound: true})
 	}}
 })
@@ -83,7 +86,7 @@ var dnsTimeout = lossRow(catalog.Row{
 	Kind: "dns_timeout", Doc: "The resolver does not answer.",
 	Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`, Class: chaos.ClassTiming,
 }, func(p dnsWait) loss {
-	return loss{onWay: true, waits: true, wait: p.Wait, err: func(h host) error {
+	return loss{waits: true, wait: p.Wait, err: func(h host) error {
 		return lookup(&net.DNSError{Err: "i/o timeout", Name: h.name, Server: "127.0.0.53:53", IsTimeout: true,
 			IsTemporary: true})
 	}}
@@ -117,7 +120,7 @@ var handshake = lossRow(catalog.Row{
 	Kind: "tls_failure", Doc: "The handshake fails.", Go: "chaoshttp.TLS(how)", Example: `{"failure":"expired"}`,
 	Class: chaos.ClassProtocol,
 }, func(p tlsFailure) loss {
-	return loss{onWay: true, secure: true, err: func(h host) error { return handshakeError(p.Failure, h) }}
+	return loss{secure: true, err: func(h host) error { return handshakeError(p.Failure, h) }}
 })
 
 // alert has the text of crypto/tls's alert over TCP, whose type is not
@@ -150,7 +153,7 @@ func handshakeError(how TLSFailure, h host) error {
 	return &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{cert}, Err: cause}
 }
 
-// lossRow completes the row of a fault by which a call loses its connection.
+// lossRow completes the row of a fault on the way to a server.
 func lossRow[P any](r catalog.Row, how func(P) loss) *catalog.Inject[P] {
 	r.Visibility, r.Persistence, r.Effect = chaos.Explicit, chaos.Transient, chaos.EffectNone
 	return &catalog.Inject[P]{Row: r,
@@ -159,9 +162,8 @@ func lossRow[P any](r catalog.Row, how func(P) loss) *catalog.Inject[P] {
 		}}
 }
 
-// loss is how a call loses its connection, so that no request gets through.
+// loss is how a request is lost on the way.
 type loss struct {
-	onWay  bool // the failure is on the way to the server
 	secure bool // only calls that use TLS meet it
 	waits  bool
 	wait   time.Duration
@@ -171,7 +173,7 @@ type loss struct {
 func (l loss) inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	r, ok := args.(Request)
 	ok = ok && r.Request != nil // nil: another fault passed on no request
-	if ok && r.server && l.onWay {
+	if ok && r.server {
 		chaos.Note(ctx, "the request has arrived: the way to the server cannot fail any more")
 		return next(ctx, args)
 	}

@@ -37,12 +37,11 @@ func TestDeliveredWithTheFirstByteThatDiffers(t *testing.T) {
 		body  string
 	}{
 		{"a lie", lies.FlipSign("$.z"), jsonKind, `{"a":"` + long + `","z":5}`},
-		{"a lie on the body", chaoshttp.OnBody(lies.FlipSign("$.z")), jsonKind, `{"a":"` + long + `","z":5}`},
+		{"a lie on the body", onBody(lies.FlipSign("$.z")), jsonKind, `{"a":"` + long + `","z":5}`},
 		{"a document that is cut", lies.Malformed(), jsonKind, `{"a":"` + long + `","z":5}`},
 		{"malformed", chaoshttp.MalformedJSON(), jsonKind, `{"a":[1,2],"z":5}`},
 		{"garbled", chaoshttp.GarbleCompletion(), jsonKind, chat},
 		{"cut off in the text", chaoshttp.CutCompletion(4), jsonKind, chat},
-		{"another charset", chaoshttp.WrongCharset(), jsonKind, `{"name":"Zoë"}`},
 		{"short", chaoshttp.ShortBody(7), jsonKind, `{"a":1234567}`},
 		{"cut", chaoshttp.CutBody(7), jsonKind, `{"a":1234567}`},
 		{"an event twice", chaoshttp.DuplicateEvent(0), stream, events},
@@ -91,13 +90,12 @@ func TestDeliveredWithTheFirstByteThatDiffers(t *testing.T) {
 func TestUndeliveredChangesNothing(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
 		"a lie that finds nothing":           lies.FlipSign("$.absent"),
-		"OnBody of one":                      chaoshttp.OnBody(lies.FlipSign("$.absent")),
-		"WrongCharset of ASCII":              chaoshttp.WrongCharset(),
+		"OnBody of one":                      onBody(lies.FlipSign("$.absent")),
 		"a completion fault on a document":   chaoshttp.EmptyCompletion(),
 		"a stream fault on a document":       chaoshttp.DropTerminator(),
 		"a short body that is shorter":       chaoshttp.ShortBody(99),
 		"an earlier answer that there isn't": lies.Stale(1),
-		"the same in its place":              chaoshttp.OnBody(fault.Replace(json.RawMessage(`{"n":5}`))),
+		"the same in its place":              onBody(fault.Replace(json.RawMessage(`{"n":5}`))),
 	} {
 		in := injectorOf(t, chaos.Rule{Fault: f})
 		client, url := overSockets(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -118,7 +116,7 @@ func TestUndeliveredChangesNothing(t *testing.T) {
 // how long it is.
 func TestABodyWithNothingToChangeKeepsItsHeader(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
-		"WrongCharset": chaoshttp.WrongCharset(), "OnBody": chaoshttp.OnBody(fault.Replace(1)), "FlipSign": lies.FlipSign(), "EmptyCompletion": chaoshttp.EmptyCompletion(),
+		"OnBody": onBody(fault.Replace(1)), "FlipSign": lies.FlipSign(), "EmptyCompletion": chaoshttp.EmptyCompletion(),
 	} {
 		for _, tt := range []struct {
 			kind     string
@@ -341,7 +339,7 @@ func TestALieIsNotAboutTheEvent(t *testing.T) {
 func TestAllAnswersAreClosed(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
 		"Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice(), "LateResult": fault.LateResult("POST *", 0, 0), "LoseReply": fault.LoseReplyAfter(0),
-		"Replace": fault.Replace(json.RawMessage(`{}`)), "HTMLPage": chaoshttp.HTMLPage(), "OnBody": chaoshttp.OnBody(fault.Replace(1)), "SilentNoOp": fault.SilentNoOp(),
+		"Replace": fault.Replace(json.RawMessage(`{}`)), "HTMLPage": chaoshttp.HTMLPage(), "OnBody": onBody(fault.Replace(1)), "SilentNoOp": fault.SilentNoOp(),
 	} {
 		in := injectorOf(t, chaos.Rule{Fault: f})
 		var bodies []*counted

@@ -17,19 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
-	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // The faults that docs/determinism.md calls independent of order.
 func independent() map[string]chaos.Fault {
-	rows := map[string]chaos.Fault{"OnBody": chaoshttp.OnBody(fault.Replace(json.RawMessage(`1`)))}
+	rows := map[string]chaos.Fault{}
 	for _, r := range catalogue() {
 		name, _, _ := strings.Cut(r.name, " ")
 		rows[name] = r.fault
 	}
-	rows["Oversized"] = chaoshttp.Oversized(1000) // a mebibyte sixty times over takes its time
 	return rows
 }
 

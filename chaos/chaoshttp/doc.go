@@ -47,8 +47,8 @@
 //   - Half an answer: [CutBody], whose reader gets an error, and [ShortBody],
 //     whose reader does not.
 //   - An answer that is not what it claims to be: [MalformedJSON], [HTMLPage],
-//     [ErrorInOK], [Oversized], [WrongEncoding], [WrongCharset].
-//   - Any fault of results on the JSON in a body: [OnBody].
+//     [ErrorInOK], [WrongEncoding]. The faults of package chaos/lies change the JSON in
+//     a body too.
 //
 // Those of package chaos/fault work here as well. Quotas and expiry are
 // triggers: Status(429, nil) with when.After(100).
@@ -114,7 +114,8 @@
 // it. So such a call ends, and its event is written, when the body was read or
 // closed. A change is delivered with the first byte that differs. A cut is not
 // delivered if nothing was read up to it. A changed status, length or type is
-// delivered without reading, and an undelivered fault changes none of them.
+// delivered without reading, and an undelivered fault changes none of them. A stream of
+// events alone may lose its length: its readers go by its events.
 //
 // All other calls end when the client has the header. A body that is never
 // closed keeps its call open for ever, as it keeps its connection.
@@ -123,8 +124,7 @@
 //
 // Client libraries send a request again by themselves: those of OpenAI and
 // Anthropic twice. Every attempt that goes over the wire is a call here, with
-// [chaos.Event].Attempt. [LogicalCall] marks what is one call to the program,
-// and [Count] counts both.
+// [chaos.Event].Attempt. [LogicalCall] marks what is one call to the program.
 //
 // # A server, and no server at all
 //

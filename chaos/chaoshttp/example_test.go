@@ -13,7 +13,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
-	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
@@ -65,13 +64,11 @@ func ExampleNewTransport() {
 	for _, e := range in.Events() {
 		fmt.Println(e.Attempt, e.Outcome, e.Layer, e.Target)
 	}
-	fmt.Printf("%+v\n", chaoshttp.Count(in.Events())[0])
 	// Output:
 	// 429 Too Many Requests, retry after 20 s
 	// It was shipped. <nil>
 	// 1 injected llm POST api.openai.com/v1/chat/completions#gpt-4o
 	// 2 ok llm POST api.openai.com/v1/chat/completions#gpt-4o
-	// {Target:POST api.openai.com/v1/chat/completions#gpt-4o Calls:1 Attempts:2 Failures:1 Failed:0}
 }
 
 // A real server whose second answer breaks off: its client knows nothing of that.
@@ -163,28 +160,4 @@ func ExampleServe() {
 	resp.Body.Close()
 	fmt.Printf("%q %v %v\n", words, err, server.Close())
 	// Output: "first\nsecond\n" <nil> <nil>
-}
-
-// A lie about what a service said, on the wire.
-func ExampleOnBody() {
-	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "GET */orders/7", Fault: chaoshttp.OnBody(
-		fault.Mutate("cancelled", func(order map[string]any) map[string]any {
-			return map[string]any{"id": order["id"], "state": "cancelled"}
-		}))})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	server := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"id":7,"state":"shipped"}`) }))
-	defer server.Close()
-	client := &http.Client{Transport: chaoshttp.NewTransport(server, &chaoshttp.Options{Injector: plan.Injector("example", nil)})}
-	resp, err := client.Get("https://example.com/orders/7")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer resp.Body.Close()
-	order, err := io.ReadAll(resp.Body)
-	fmt.Println(string(order), err)
-	// Output: {"id":7,"state":"cancelled"} <nil>
 }

@@ -97,7 +97,7 @@ func TestAnAnswerWithoutABodyEndsItsCall(t *testing.T) {
 func TestAChangedLengthOfAnAnswerThatBreaksOff(t *testing.T) {
 	in := injectorOf(t,
 		chaos.Rule{Name: "short", Fault: chaoshttp.ShortBody(10), Limit: 1},
-		chaos.Rule{Name: "reads", Fault: chaoshttp.OnBody(fault.Replace(json.RawMessage(`1`))), Limit: 1},
+		chaos.Rule{Name: "reads", Fault: onBody(fault.Replace(json.RawMessage(`1`))), Limit: 1},
 	)
 	client := inProcess(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")

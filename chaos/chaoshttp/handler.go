@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 )
 
@@ -36,8 +37,12 @@ func Handler(next http.Handler, o *Options) http.Handler {
 
 type handler struct {
 	points
-	next http.Handler
+	next    http.Handler
+	buffers sync.Pool // of *[relayed]byte: an answer needs one while it is copied
 }
+
+// relayed is how much of an answer is copied at once, in bytes.
+const relayed = 32 << 10
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in := h.injector(r.Context())
@@ -64,7 +69,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if resp, err := a.refused(); err != nil {
 			hangUp(w, err)
 		} else {
-			_ = relay(w, resp) // of memory
+			_ = h.relay(w, resp) // of memory
 		}
 		return
 	}
@@ -96,7 +101,7 @@ func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error
 		return err
 	}
 	defer resp.Body.Close()
-	return relay(w, resp)
+	return h.relay(w, resp)
 }
 
 // run lets the handler answer a request. A late request, whose call has been
@@ -122,18 +127,26 @@ func within(r *http.Request, ctx context.Context) *http.Request { return r.WithC
 
 // relay copies an answer. It flushes if the length is not known, because the
 // reader may wait for every piece.
-func relay(w http.ResponseWriter, resp *http.Response) error {
+func (h *handler) relay(w http.ResponseWriter, resp *http.Response) error {
 	header := w.Header()
 	maps.Copy(header, resp.Header)
 	w.WriteHeader(resp.StatusCode)
+	if m, ok := resp.Body.(memory); ok {
+		_, _ = m.WriteTo(w) // else the client is gone, or wants no body
+		return nil
+	}
 	out := http.NewResponseController(w)
 	flush := resp.ContentLength < 0
-	buf := make([]byte, 32<<10)
+	buf, _ := h.buffers.Get().(*[relayed]byte)
+	if buf == nil {
+		buf = new([relayed]byte)
+	}
+	defer h.buffers.Put(buf)
 	for {
 		if flush {
 			_ = out.Flush() // one that cannot flush buffers
 		}
-		n, err := resp.Body.Read(buf)
+		n, err := resp.Body.Read(buf[:])
 		if n > 0 {
 			if _, err := w.Write(buf[:n]); err != nil {
 				return nil // the client is gone, or wants no body

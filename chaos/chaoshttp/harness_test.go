@@ -2,7 +2,6 @@ package chaoshttp_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -93,10 +92,21 @@ func onlyEvent(t testing.TB, in *chaos.Injector) chaos.Event {
 	return events[0]
 }
 
-// numbered is a handler that counts its calls.
-func numbered(n *int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		*n++
-		fmt.Fprint(w, *n)
+// onBody has a fault of results act on the body of an answer, as a fault of another
+// package does.
+func onBody(f chaos.Fault) chaos.Fault { return bodyFault{f} }
+
+type bodyFault struct{ of chaos.Fault }
+
+func (bodyFault) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (f bodyFault) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	r, ok := result.(chaoshttp.Response)
+	if err != nil || !ok {
+		return result, err
 	}
+	return r.OnBody(ctx, c, args, f.of)
 }
+
+func (bodyFault) Describe() chaos.Description { return chaos.Description{Kind: "on_body"} }

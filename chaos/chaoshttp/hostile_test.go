@@ -43,7 +43,7 @@ func TestHandMadeResponses(t *testing.T) {
 	bare := base(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil })
 	for name, f := range map[string]chaos.Fault{
 		"sent twice": fault.Duplicate(), "lost": fault.LoseReply(), "cut": chaoshttp.CutBody(1),
-		"a page": chaoshttp.HTMLPage(), "slow": chaoshttp.SlowBody(1, time.Nanosecond), "oversized": chaoshttp.Oversized(9),
+		"a page": chaoshttp.HTMLPage(), "slow": chaoshttp.SlowBody(1, time.Nanosecond),
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := fetchFrom(t, injectorOf(t, chaos.Rule{Fault: f}), bare)
@@ -63,7 +63,7 @@ func TestHandMadeResponses(t *testing.T) {
 // Where no body is allowed there is nothing to spoil.
 func TestAnswersWithoutABody(t *testing.T) {
 	for _, code := range []int{http.StatusNoContent, http.StatusNotModified} {
-		for _, f := range []chaos.Fault{chaoshttp.Oversized(99), chaoshttp.SlowBody(1, time.Nanosecond), chaoshttp.WrongEncoding()} {
+		for _, f := range []chaos.Fault{chaoshttp.SlowBody(1, time.Nanosecond), chaoshttp.WrongEncoding()} {
 			in := injectorOf(t, chaos.Rule{Fault: f})
 			c := inProcess(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 			g := ask(chaos.NewContext(t.Context(), in), t, c, "https://orders.example/7", "{}")

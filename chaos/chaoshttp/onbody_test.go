@@ -10,24 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
-
-// frozen answers what it answered first.
-type frozen struct{ first *json.RawMessage }
-
-func (f frozen) Fresh() chaos.Fault { return frozen{new(json.RawMessage)} }
-func (f frozen) Phase() chaos.Phase { return chaos.PhaseChange }
-func (f frozen) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	v, err := next(ctx, args)
-	if err != nil || *f.first != nil {
-		chaos.Changed(ctx)
-		return *f.first, err
-	}
-	*f.first = v.(json.RawMessage)
-	return v, nil
-}
 
 // breaking is a change that fails.
 type breaking struct{ err error }
@@ -57,7 +41,7 @@ func TestOnBody(t *testing.T) {
 		{"an error", breaking{down}, "application/json", `{"id":7}`, ``, down, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in := injectorOf(t, chaos.Rule{Fault: chaoshttp.OnBody(tt.fault)})
+			in := injectorOf(t, chaos.Rule{Fault: onBody(tt.fault)})
 			g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, answering(tt.kind, tt.body, false)), "https://example.com/", "")
 			require.NoError(t, g.err)
 			assert.Equal(t, tt.want, g.body)
@@ -69,28 +53,4 @@ func TestOnBody(t *testing.T) {
 			assert.Equal(t, tt.delivered, onlyEvent(t, in).Delivered, "%+v", onlyEvent(t, in))
 		})
 	}
-}
-
-func TestOnBodyRemembersForItsFault(t *testing.T) {
-	rule := chaos.Rule{Fault: chaoshttp.OnBody(frozen{})}
-	for range 2 { // two cells do not see each other
-		in := injectorOf(t, rule)
-		n := 0
-		client := inProcess(t, numbered(&n))
-		for range 3 {
-			g := ask(chaos.NewContext(t.Context(), in), t, client, "https://example.com/", "")
-			assert.Equal(t, "1", g.body)
-		}
-	}
-}
-
-func TestOnBodyOfAWrongFault(t *testing.T) {
-	for _, f := range []chaos.Fault{nil, fault.Fail(errors.New("x")), fault.Delay(1), chaoshttp.OnBody(nil)} {
-		_, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: chaoshttp.OnBody(f)})
-		var p *chaos.ParamError
-		require.ErrorAs(t, err, &p)
-	}
-	d := chaoshttp.OnBody(fault.Replace(json.RawMessage(`1`))).(chaos.Described).Describe()
-	assert.Equal(t, "on_body", d.Kind)
-	assert.JSONEq(t, `{"fault":{"kind":"replace","params":{"value":1}}}`, string(d.Params))
 }

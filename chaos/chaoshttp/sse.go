@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,16 +50,22 @@ func (p position) in(c chaos.Call) int {
 // is called before each call, for the script that does.
 func eventRow[P any](r catalog.Row, make func(chaos.Call, P) script) *catalog.Inject[P] {
 	r.Layer, r.Persistence, r.Effect = chaos.LayerStream, chaos.Transient, chaos.EffectDone
-	return &catalog.Inject[P]{Row: r, Phase: chaos.PhaseChange,
-		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-			result, err := next(ctx, args)
-			if err != nil {
-				return result, err
+	return changeRow(r, func(ctx context.Context, c chaos.Call, p P, r Response) Response {
+		return scripted(ctx, r, make(c, p))
+	})
+}
+
+// atEvent is a script that does something to one event, after so many others.
+func atEvent(after int, do func(n int, e sse.Event) step) script {
+	return script{
+		event: func(n int, e sse.Event) step {
+			if n != after {
+				return as(e)
 			}
-			return ofAnswer(ctx, result, func(ctx context.Context, r Response) Response {
-				return scripted(ctx, r, make(c, p))
-			}), nil
-		}}
+			return do(n, e)
+		},
+		end: func(n int) step { return short(n, after) },
+	}
 }
 
 type eventDelay struct {
@@ -73,7 +80,7 @@ var slowFirstEventRow = eventRow(catalog.Row{
 	Kind: "slow_first_event", Doc: "The first event of a response is late.",
 	Go: "chaoshttp.SlowFirstEvent(d)", Example: `{"duration":"5s"}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-}, func(_ chaos.Call, p eventDelay) script { return &slow{wait: p.Duration, first: true} })
+}, func(_ chaos.Call, p eventDelay) script { return waitAt(0, p.Duration) })
 
 // SlowEvents delays each event of a stream by d, which is more than 0.
 func SlowEvents(d time.Duration) chaos.Fault { return slowEventsRow.Of(eventDelay{d}) }
@@ -82,7 +89,9 @@ var slowEventsRow = eventRow(catalog.Row{
 	Kind: "slow_events", Doc: "Every event of a response is late.",
 	Go: "chaoshttp.SlowEvents(d)", Example: `{"duration":"1s"}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Implicit,
-}, func(_ chaos.Call, p eventDelay) script { return &slow{wait: p.Duration} })
+}, func(_ chaos.Call, p eventDelay) script {
+	return script{keepsSize: true, event: func(_ int, e sse.Event) step { return step{out: e.Raw, wait: p.Duration} }}
+})
 
 // HangStream stops a stream after so many events, or [Anywhere]: the reader
 // waits until the request's context ends or the body is closed.
@@ -92,31 +101,14 @@ var hangStreamRow = eventRow(catalog.Row{
 	Kind: "hanging_stream", Doc: "A response falls silent.",
 	Go: "chaoshttp.HangStream(after)", Example: `{"after":2}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-}, func(c chaos.Call, p position) script { return &slow{wait: -1, first: true, after: p.in(c)} })
+}, func(c chaos.Call, p position) script { return waitAt(p.in(c), -1) })
 
-// slow waits before one event, or before every one.
-type slow struct {
-	wait  time.Duration
-	first bool
-	after int
+// waitAt waits before one event.
+func waitAt(after int, wait time.Duration) script {
+	sc := atEvent(after, func(_ int, e sse.Event) step { return step{out: e.Raw, wait: wait} })
+	sc.keepsSize = true
+	return sc
 }
-
-func (f *slow) event(n int, e sse.Event) step {
-	st := as(e)
-	if !f.first || n == f.after {
-		st.wait = f.wait
-	}
-	return st
-}
-
-func (f *slow) end(n int) step {
-	if f.first {
-		return short(n, f.after)
-	}
-	return step{}
-}
-
-func (f *slow) keepsSize() bool { return true }
 
 // short ends a script whose stream may have ended before the fault's position.
 func short(n, after int) step {
@@ -134,7 +126,13 @@ var cutEventRow = eventRow(catalog.Row{
 	Kind: "cut_event", Doc: "The connection breaks within an event.",
 	Go: "chaoshttp.CutEvent(after)", Example: `{"after":2}`,
 	Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-}, func(c chaos.Call, p position) script { return &cut{after: p.in(c), within: true} })
+}, func(c chaos.Call, p position) script {
+	sc := atEvent(p.in(c), func(n int, e sse.Event) step {
+		return step{out: e.Raw[:len(e.Raw)/2], changes: gone(n, e), stop: io.ErrUnexpectedEOF}
+	})
+	sc.keepsSize = true // the header has the whole length
+	return sc
+})
 
 // CutStream ends a stream without an error after so many events, or [Anywhere],
 // as a proxy does whose upstream broke: only what is missing shows it.
@@ -144,28 +142,9 @@ var cutStreamRow = eventRow(catalog.Row{
 	Kind: "cut_stream", Doc: "A response ends between two events, in good order.",
 	Go: "chaoshttp.CutStream(after)", Example: `{"after":2}`,
 	Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script { return &cut{after: p.in(c)} })
-
-type cut struct {
-	after  int
-	within bool
-}
-
-func (f *cut) event(n int, e sse.Event) step {
-	switch {
-	case n != f.after:
-		return as(e)
-	case f.within:
-		return step{out: e.Raw[:len(e.Raw)/2], changes: gone(n, e), stop: io.ErrUnexpectedEOF}
-	}
-	return step{changes: gone(n, e), stop: io.EOF}
-}
-
-func (f *cut) end(n int) step { return short(n, f.after) }
-
-// keepsSize reports true for a broken connection: the header has the whole
-// length.
-func (f *cut) keepsSize() bool { return f.within }
+}, func(c chaos.Call, p position) script {
+	return atEvent(p.in(c), func(n int, e sse.Event) step { return step{changes: gone(n, e), stop: io.EOF} })
+})
 
 // eventPath is the path of an event in changes.
 func eventPath(n int) string { return fmt.Sprintf("$[%d]", n) }
@@ -191,29 +170,25 @@ var malformEventRow = eventRow(catalog.Row{
 	Kind: "malformed_event", Doc: "An event's data is half of it.",
 	Go: "chaoshttp.MalformEvent(after)", Example: `{"after":2}`,
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script { return &halved{after: p.in(c)} })
-
-type halved struct {
-	after   int
-	objects int
-}
-
-func (f *halved) event(n int, e sse.Event) step {
-	if !strings.HasPrefix(strings.TrimSpace(e.Data), "{") {
-		return as(e)
+}, func(c chaos.Call, p position) script {
+	after, objects := p.in(c), 0
+	return script{
+		event: func(n int, e sse.Event) step {
+			if !strings.HasPrefix(strings.TrimSpace(e.Data), "{") {
+				return as(e)
+			}
+			if objects++; objects-1 != after {
+				return as(e)
+			}
+			half := e
+			half.Data = strings.ToValidUTF8(e.Data[:(len(e.Data)+1)/2], "")
+			return step{out: sse.Append(nil, half), changes: []chaos.Change{
+				{Path: eventPath(n), Before: shownData(e.Data), After: shownData(half.Data)},
+			}}
+		},
+		end: func(int) step { return short(objects, after) },
 	}
-	f.objects++
-	if f.objects-1 != f.after {
-		return as(e)
-	}
-	half := e
-	half.Data = strings.ToValidUTF8(e.Data[:(len(e.Data)+1)/2], "")
-	return step{out: sse.Append(nil, half), changes: []chaos.Change{
-		{Path: eventPath(n), Before: shownData(e.Data), After: shownData(half.Data)},
-	}}
-}
-
-func (f *halved) end(int) step { return short(f.objects, f.after) }
+})
 
 // DuplicateEvent sends an event twice, after so many others, or [Anywhere].
 func DuplicateEvent(after int) chaos.Fault { return duplicateEventRow.Of(position{after}) }
@@ -222,20 +197,12 @@ var duplicateEventRow = eventRow(catalog.Row{
 	Kind: "duplicate_event", Doc: "An event arrives twice.",
 	Go: "chaoshttp.DuplicateEvent(after)", Example: `{"after":2}`,
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script { return &duplicate{after: p.in(c)} })
-
-type duplicate struct{ after int }
-
-func (f *duplicate) event(n int, e sse.Event) step {
-	if n != f.after {
-		return as(e)
-	}
-	return step{out: bytes.Join([][]byte{e.Whole(), e.Whole()}, nil), changes: []chaos.Change{
-		{Path: eventPath(n + 1), After: shownData(e.Data)},
-	}}
-}
-
-func (f *duplicate) end(n int) step { return short(n, f.after) }
+}, func(c chaos.Call, p position) script {
+	return atEvent(p.in(c), func(n int, e sse.Event) step {
+		return step{out: slices.Concat(e.Whole(), e.Whole()),
+			changes: []chaos.Change{{Path: eventPath(n + 1), After: shownData(e.Data)}}}
+	})
+})
 
 // SwapEvents exchanges an event with the one that follows it, after so many
 // others, or [Anywhere]. Two events of equal data are not exchanged.
@@ -245,14 +212,16 @@ var swapEventsRow = eventRow(catalog.Row{
 	Kind: "swapped_events", Doc: "Two events have changed places.",
 	Go: "chaoshttp.SwapEvents(after)", Example: `{"after":2}`,
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script { return &swapped{after: p.in(c)} })
+}, func(c chaos.Call, p position) script { return (&swap{after: p.in(c)}).script() })
 
-type swapped struct {
+type swap struct {
 	after int
 	held  *sse.Event
 }
 
-func (f *swapped) event(n int, e sse.Event) step {
+func (f *swap) script() script { return script{event: f.event, end: f.end, long: f.long} }
+
+func (f *swap) event(n int, e sse.Event) step {
 	switch {
 	case n == f.after:
 		e.Raw = bytes.Clone(e.Raw)
@@ -264,32 +233,32 @@ func (f *swapped) event(n int, e sse.Event) step {
 	first := *f.held
 	f.held = nil
 	if first.Data == e.Data {
-		return step{out: bytes.Join([][]byte{first.Whole(), e.Raw}, nil), note: "the two events are equal"}
+		return step{out: slices.Concat(first.Whole(), e.Raw), note: "the two events are equal"}
 	}
-	return step{was: bytes.Join([][]byte{first.Raw, e.Raw}, nil),
-		out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
+	return step{was: slices.Concat(first.Raw, e.Raw), out: slices.Concat(e.Whole(), first.Whole()),
+		changes: []chaos.Change{
 			{Path: eventPath(n - 1), Before: shownData(first.Data), After: shownData(e.Data)},
 			{Path: eventPath(n), Before: shownData(e.Data), After: shownData(first.Data)},
 		}}
 }
 
-func (f *swapped) end(n int) step {
-	st := short(n-1, f.after)
+// release gives up the event that is held.
+func (f *swap) release(st step) step {
 	if f.held != nil {
 		st.out, f.held = f.held.Raw, nil
 	}
 	return st
 }
 
+func (f *swap) end(n int) step { return f.release(short(n-1, f.after)) }
+
 // long releases the event that is held, so that no event that cannot be held
 // overtakes it.
-func (f *swapped) long() step {
+func (f *swap) long() step {
 	if f.held == nil {
 		return step{}
 	}
-	st := step{out: f.held.Raw, note: "the event behind it is too long to be held"}
-	f.held = nil
-	return st
+	return f.release(step{note: "the event behind it is too long to be held"})
 }
 
 // ErrorEvent sends the provider's error as an event, after so many others, or
@@ -312,30 +281,16 @@ var errorEventRow = eventRow(catalog.Row{
 	Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 }, func(c chaos.Call, p eventError) script {
 	body, _ := errorBody(p.API, p.Error, c, 0)
-	return &failed{after: p.in(c), api: p.API, body: body}
-})
-
-// failed ends a stream with an error of the provider.
-type failed struct {
-	after int
-	api   API
-	body  []byte
-}
-
-func (f *failed) event(n int, e sse.Event) step {
-	if n != f.after {
-		return as(e)
-	}
-	failure := sse.Event{Data: string(f.body), HasData: true}
-	if f.api == Anthropic {
+	failure := sse.Event{Data: string(body), HasData: true}
+	if p.API == Anthropic {
 		failure.Type = "error"
 	}
-	return step{stop: io.EOF, out: sse.Append(nil, failure), changes: []chaos.Change{
-		{Path: eventPath(n), Before: shownData(e.Data), After: f.body},
-	}}
-}
-
-func (f *failed) end(n int) step { return short(n, f.after) }
+	return atEvent(p.in(c), func(n int, e sse.Event) step {
+		return step{stop: io.EOF, out: sse.Append(nil, failure), changes: []chaos.Change{
+			{Path: eventPath(n), Before: shownData(e.Data), After: body},
+		}}
+	})
+})
 
 // DropTerminator removes the events that mark a stream as complete: "[DONE]" of
 // chat completions, message_stop of Anthropic's messages, and
@@ -346,21 +301,21 @@ var dropTerminatorRow = eventRow(catalog.Row{
 	Kind: "unterminated_stream", Doc: "The events that end a response are missing.",
 	Go:    "chaoshttp.DropTerminator()",
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-}, func(_ chaos.Call, _ catalog.None) script { return &unterminated{} })
-
-type unterminated struct{ done bool }
-
-func (f *unterminated) event(n int, e sse.Event) step {
-	if !completion.Ends(e.Data) {
-		return as(e)
+}, func(chaos.Call, catalog.None) script {
+	done := false
+	return script{
+		event: func(n int, e sse.Event) step {
+			if !completion.Ends(e.Data) {
+				return as(e)
+			}
+			done = true
+			return step{changes: gone(n, e)}
+		},
+		end: func(int) step {
+			if done {
+				return step{}
+			}
+			return step{note: "the stream has no terminator"}
+		},
 	}
-	f.done = true
-	return step{changes: gone(n, e)}
-}
-
-func (f *unterminated) end(int) step {
-	if f.done {
-		return step{}
-	}
-	return step{note: "the stream has no terminator"}
-}
+})

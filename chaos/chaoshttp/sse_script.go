@@ -1,7 +1,6 @@
 package chaoshttp
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,24 +16,17 @@ import (
 
 // A script decides what becomes of the events of one stream. It sees the events
 // that a client would get, without comments.
-type script interface {
+type script struct {
 	// event is called with the n-th event, counting from 0.
-	event(n int, e sse.Event) step
-	// end is called when the stream ended after n events, well or not. It
-	// returns what the script held back.
-	end(n int) step
-}
-
-// holder is a script that may hold an event back.
-type holder interface {
-	// long is called when a part of an event comes that is too long to be held.
-	long() step
-}
-
-// sizing is a script that may keep the stated length of a stream, whatever
-// becomes of its events.
-type sizing interface {
-	keepsSize() bool
+	event func(n int, e sse.Event) step
+	// end is called when the stream ended after n events, well or not. It returns what
+	// the script held back. nil: it held nothing.
+	end func(n int) step
+	// long is called when a part of an event comes that is too long to be held; nil: no
+	// event is held.
+	long func() step
+	// keepsSize keeps the stated length of the stream, whatever becomes of its events.
+	keepsSize bool
 }
 
 // step is what a script makes of one event.
@@ -54,9 +46,9 @@ func as(e sse.Event) step { return step{out: e.Raw} }
 
 // eventBody is the body of an event stream that follows a script.
 type eventBody struct {
-	s      follower
+	s      *spoiled
 	src    *sse.Reader
-	script script // nil: the rest passes as it is
+	script *script // nil: the rest passes as it is
 	n      int
 	out    []byte
 	due    []chaos.Change
@@ -65,116 +57,21 @@ type eventBody struct {
 	stop   error
 }
 
-// follower is what a script acts on.
-type follower interface {
-	changed(...chaos.Change)
-	note(string)
-	fail(error) error
-	sleep(time.Duration) (disarmed bool, err error)
-}
-
-// scripted puts a script in front of a response, if that is an event stream. If
-// its length is known and changes, the stream is rewritten before the caller
-// has the header: such a stream is complete, so nothing in it can be waited
-// for.
+// scripted puts a script in front of a response, if that is an event stream. Unless
+// the script keeps it, the stream has no stated length any more: its readers go by its
+// events.
 func scripted(ctx context.Context, r Response, sc script) Response {
 	if problem := noStream(r); problem != "" {
 		chaos.Note(ctx, problem)
 		return r
 	}
 	to := r
-	if keeps, ok := sc.(sizing); !ok || !keeps.keepsSize() {
-		if r.ContentLength > 0 && r.ContentLength <= mostJSON {
-			return rewritten(ctx, r, sc)
-		}
+	if !sc.keepsSize {
 		to = resized(r)
 	}
 	return spoil(ctx, r, to, func(s *spoiled, body io.Reader) io.Reader {
-		return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
+		return &eventBody{s: s, src: sse.NewReader(body, 0), script: &sc}
 	})
-}
-
-// rewritten runs a script over a stream that is complete.
-func rewritten(ctx context.Context, r Response, sc script) Response {
-	doc, rest, ok := all(r.Body, mostJSON)
-	if !ok {
-		rest = io.MultiReader(bytes.NewReader(doc), rest)
-		return spoil(ctx, r, held(r, nil, rest), func(s *spoiled, body io.Reader) io.Reader {
-			return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
-		})
-	}
-	p := &rewrittenStream{ctx: ctx}
-	b := &eventBody{s: p, src: sse.NewReader(bytes.NewReader(doc), 0), script: sc}
-	for b.stop == nil {
-		b.fill()
-		p.keep(b)
-	}
-	if len(p.due) == 0 && b.stop == io.EOF {
-		return held(r, doc, rest)
-	}
-	to := held(r, nil, rest)
-	if b.stop == io.EOF {
-		to = sized(to, int64(len(p.out)))
-	}
-	return spoil(ctx, r, to, func(s *spoiled, _ io.Reader) io.Reader {
-		return &rewrittenReader{s: s, rewrittenStream: *p, stop: b.stop}
-	})
-}
-
-// rewrittenStream is a stream after its script, before it is read.
-type rewrittenStream struct {
-	ctx  context.Context
-	out  []byte
-	due  []dueAt
-	made bool // the end is an error of the fault
-}
-
-// dueAt are changes that show in the byte at that place.
-type dueAt struct {
-	at   int
-	what []chaos.Change
-}
-
-func (p *rewrittenStream) changed(ch ...chaos.Change) {}
-func (p *rewrittenStream) note(text string)           { chaos.Note(p.ctx, text) }
-func (p *rewrittenStream) fail(err error) error       { p.made = true; return err }
-
-// sleep is never called: a script that waits keeps the length.
-func (p *rewrittenStream) sleep(time.Duration) (bool, error) { return false, nil }
-
-// keep takes what a body has ready to be read.
-func (p *rewrittenStream) keep(b *eventBody) {
-	if at := b.mark; len(b.due) > 0 && (at < len(b.out) || b.stop != nil) {
-		p.due = append(p.due, dueAt{len(p.out) + at, b.due})
-		b.due, b.was = nil, nil
-	}
-	p.out = append(p.out, b.out...)
-	b.out = nil
-}
-
-// rewrittenReader reads a rewritten stream, and declares the changes it reads.
-type rewrittenReader struct {
-	s *spoiled
-	rewrittenStream
-	off  int
-	stop error
-}
-
-func (r *rewrittenReader) Read(p []byte) (int, error) {
-	n := copy(p, r.out[r.off:])
-	r.off += n
-	over := n == 0 && len(p) > 0
-	for len(r.due) > 0 && (r.off > r.due[0].at || over) {
-		r.s.changed(r.due[0].what...)
-		r.due = r.due[1:]
-	}
-	switch {
-	case !over:
-		return n, nil
-	case r.made:
-		return 0, r.s.fail(r.stop)
-	}
-	return 0, r.stop
 }
 
 // noStream returns what a response is instead of an event stream; empty: it is one.
@@ -238,8 +135,8 @@ func (b *eventBody) fill() {
 		b.finish(e.Raw)
 	case e.Part:
 		st := step{}
-		if h, ok := b.script.(holder); ok {
-			st = h.long()
+		if b.script.long != nil {
+			st = b.script.long()
 		}
 		st.out = slices.Concat(st.out, e.Raw)
 		b.take(st, e.Raw)
@@ -258,7 +155,10 @@ func (b *eventBody) finish(rest []byte) {
 	if sc == nil {
 		return
 	}
-	st := sc.end(b.n)
+	st := step{}
+	if sc.end != nil {
+		st = sc.end(b.n)
+	}
 	st.out = slices.Concat(st.out, rest)
 	b.take(st, rest)
 }

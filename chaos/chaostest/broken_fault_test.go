@@ -82,7 +82,6 @@ type brokenFault struct {
 	check chaostest.Check
 	make  func() chaos.Fault
 	o     *chaostest.FaultOptions
-	exact bool // it is found in virtual time alone
 	also  chaostest.Check
 }
 
@@ -119,19 +118,19 @@ func brokenFaults() []brokenFault {
 			_, _ = next(ctx, args)
 			return nil, errAny
 		}, errAny})},
-		{why: "ignores its context", check: chaostest.Cancelled, exact: true, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		{why: "ignores its context", check: chaostest.Cancelled, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			time.Sleep(time.Second)
 			return next(ctx, args)
 		}))},
-		{why: "ignores its context for longer than anyone waits", check: chaostest.Cancelled, exact: true, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		{why: "ignores its context for longer than anyone waits", check: chaostest.Cancelled, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			time.Sleep(5000 * time.Hour)
 			return next(ctx, args)
 		}))},
-		{why: "ignores its context for some seconds", check: chaostest.Cancelled, exact: true, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		{why: "ignores its context for some seconds", check: chaostest.Cancelled, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			time.Sleep(4 * time.Second)
 			return next(ctx, args)
 		}))},
-		{why: "calls the callee when the context has ended the wait", check: chaostest.Cancelled, exact: true, make: is(phased{func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		{why: "calls the callee when the context has ended the wait", check: chaostest.Cancelled, make: is(phased{func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			_ = chaos.Sleep(ctx, time.Minute)
 			return next(ctx, args)
 		}, chaos.PhaseBefore})},
@@ -141,7 +140,7 @@ func brokenFaults() []brokenFault {
 			}
 			return next(ctx, args)
 		}))},
-		{why: "waits by itself", check: chaostest.Disarmed, exact: true, make: is(phased{func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		{why: "waits by itself", check: chaostest.Disarmed, make: is(phased{func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			select {
 			case <-time.After(time.Minute):
 				return next(ctx, args)
@@ -160,7 +159,7 @@ func brokenFaults() []brokenFault {
 			}
 			return nil, errAny
 		}))},
-		{why: "calls next from several goroutines", check: chaostest.NextInTurn, exact: true, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (result any, err error) {
+		{why: "calls next from several goroutines", check: chaostest.NextInTurn, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (result any, err error) {
 			var all sync.WaitGroup
 			begin := make(chan struct{})
 			for range 16 {
@@ -175,7 +174,7 @@ func brokenFaults() []brokenFault {
 			go func() { time.Sleep(time.Millisecond); _, _ = next(ctx, args) }()
 			return result, err
 		})), also: chaostest.Goroutines},
-		{why: "leaves a goroutine behind", check: chaostest.Goroutines, exact: true, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		{why: "leaves a goroutine behind", check: chaostest.Goroutines, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			go time.Sleep(4 * time.Second)
 			return next(ctx, args)
 		}))},
@@ -228,7 +227,7 @@ func brokenFaults() []brokenFault {
 				return nil, fmt.Errorf("call %d", n.Add(1))
 			})
 		}},
-		{why: "depends on what else is going on", check: chaostest.Concurrent, exact: true, make: func() chaos.Fault {
+		{why: "depends on what else is going on", check: chaostest.Concurrent, make: func() chaos.Fault {
 			var now atomic.Int64
 			return inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 				defer now.Add(-1)
@@ -292,12 +291,6 @@ func TestBrokenFaults(t *testing.T) {
 				}
 				assert.ErrorContains(t, err, "chaostest: "+string(c.check)+": ")
 			})
-		})
-		if c.exact {
-			continue
-		}
-		t.Run(c.why+" in real time", func(t *testing.T) {
-			assert.Contains(t, checks(chaostest.Fault(c.make(), c.o)), c.check)
 		})
 	}
 }

@@ -16,7 +16,6 @@ type clock struct {
 	settle  time.Duration // after which a call under way is taken to wait
 	guard   time.Duration // after which a call under way is cancelled
 	prompt  time.Duration // the most that "at once" may take
-	retries int           // of attempts that a slow machine may disturb
 }
 
 // read makes the clock for virtual or real time. In a bubble of testing/synctest a
@@ -25,9 +24,9 @@ func read() clock {
 	start := time.Now()
 	time.Sleep(time.Nanosecond)
 	if time.Since(start) == 1 {
-		return clock{virtual: true, settle: 1, guard: 1000 * time.Hour, prompt: 0, retries: 1}
+		return clock{virtual: true, settle: 1, guard: 1000 * time.Hour, prompt: 0}
 	}
-	return clock{settle: time.Millisecond, guard: 5 * time.Millisecond, prompt: 5 * time.Second, retries: 3}
+	return clock{settle: time.Millisecond, guard: time.Second, prompt: 5 * time.Second}
 }
 
 // outcome is how a call ended.
@@ -103,19 +102,13 @@ func (l *labels) next() string { return fmt.Sprintf("%p/%d", l, l.n.Add(1)) }
 // left reports whether a goroutine of a label is still there after it had time to
 // end.
 func left(label string, c clock) bool {
-	for waited := time.Duration(0); ; waited += time.Millisecond {
-		pause := time.Millisecond
-		if c.virtual {
-			pause = 1
-		}
+	for waited := time.Duration(0); waited <= c.prompt; waited += c.settle {
 		if !alive(label) {
 			return false
 		}
-		if waited > c.prompt {
-			return true
-		}
-		time.Sleep(pause)
+		time.Sleep(c.settle)
 	}
+	return alive(label)
 }
 
 // alive reports whether the runtime lists a goroutine of a label.

@@ -18,13 +18,7 @@ func (t *faultCheck) undisturbed() {
 	s := t.fixture()
 	o := s.complete("")
 	e, ok := s.event()
-	if o.cut && !o.stuck && !t.virtual && e.Asked == 0 && e.Spent == 0 {
-		t.guard = t.prompt // the machine was slow, or the fault waits without chaos.Sleep
-		s = t.fixture()
-		o = s.complete("")
-		e, ok = s.event()
-	}
-	t.learnWait(o, e)
+	t.waits = o.took > 0
 	if !ok || o.stuck || o.cut {
 		return
 	}
@@ -38,17 +32,6 @@ func (t *faultCheck) undisturbed() {
 	t.honest(o, e)
 	t.matchesDescription(s, o, e)
 	t.failer(o)
-}
-
-// learnWait notes whether the fault waits, and for how long at least.
-func (t *faultCheck) learnWait(o outcome, e chaos.Event) {
-	t.waits, t.endless, t.lasts = e.Asked > 0 || e.Spent > 0, e.Asked == 0, e.Asked
-	if t.virtual {
-		t.waits, t.endless, t.lasts = o.took > 0, o.cut, o.took
-	}
-	if !t.waits {
-		t.guard = max(t.guard, t.prompt)
-	}
 }
 
 // checkError checks the error that a fault returned.

@@ -16,10 +16,9 @@
 // # In a bubble, and outside
 //
 // Run the checks in a bubble of testing/synctest. There waits of hours take no
-// time, and "at once" is exact. In real time the checks find less: a wait of more
-// than some milliseconds is cut short, and "at once" is within five seconds, so
-// that a slow machine is no violation. A check takes a few milliseconds in a
-// bubble, and usually less than a tenth of a second outside.
+// time, and "at once" is exact; a check takes a few milliseconds. Outside, [Fault]
+// does not check what ends a wait, and cuts a wait short after a second. A registry
+// may be checked in real time, where "at once" is within five seconds.
 //
 // A check ends the goroutines that it starts. If the code under test keeps one
 // waiting, the error says so. Run the tests with -race: the checks call from

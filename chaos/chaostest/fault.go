@@ -62,11 +62,13 @@ func Fault(f chaos.Fault, o *FaultOptions) error {
 	if !t.has(Cancelled) && !t.has(Goroutines) { // else each further call could block
 		t.inTurn()
 		t.passesErrors()
-		t.stops()
+		if t.virtual {
+			t.stops()
+		}
 		t.repeats()
 	}
 	if t.virtual {
-		time.Sleep(t.guard) // for late calls of next; in virtual time it costs nothing
+		time.Sleep(t.guard) // for late calls of next; it costs nothing
 	}
 	return t.err()
 }
@@ -80,13 +82,9 @@ type faultCheck struct {
 	fault chaos.Fault
 	phase chaos.Phase
 
-	fails   bool          // it makes an error of its own
-	waits   bool          // it waits
-	endless bool          // longer than clock.guard
-	lasts   time.Duration // if not endless: how long at least
-
-	begun     atomic.Int64 // calls of Inject
-	otherArgs atomic.Bool  // it passed on arguments other than those it was given
+	fails     bool        // it makes an error of its own
+	waits     bool        // it waits; known in virtual time
+	otherArgs atomic.Bool // it passed on arguments other than those it was given
 }
 
 // fixture is a callee, the fault to check, and an injector between them.

@@ -189,16 +189,10 @@ func (a *registryCheck) one(ctx context.Context, name string) error {
 func (a *registryCheck) cancelled(name, label string) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	cancel()
-	for range a.retries {
-		o := start(label, func() (any, error) { return nil, a.one(ctx, name) }).ended(a.slow())
-		if !o.stuck && o.after <= a.prompt {
-			return
-		}
-		if o.stuck {
-			break
-		}
+	o := start(label, func() (any, error) { return nil, a.one(ctx, name) }).ended(a.slow())
+	if o.stuck || o.after > a.prompt {
+		a.add(Cancelled, "a call of %q went on although its context had ended", name)
 	}
-	a.add(Cancelled, "a call of %q went on although its context had ended", name)
 }
 
 // concurrent calls a tool from several goroutines.

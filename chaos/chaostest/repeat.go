@@ -3,6 +3,7 @@ package chaostest
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,15 +27,15 @@ func (t *faultCheck) repeats() {
 	if t.has(Cancelled) || t.has(Disarmed) {
 		return // a call could block
 	}
-	first, sureFirst := t.inOrder()
-	again, sureAgain := t.inOrder()
+	first, sureFirst := t.calls(false)
+	again, sureAgain := t.calls(false)
 	_, stateful := t.fault.(chaos.Stateful)
 	check := Repeatable
 	if stateful {
 		check = Fresh
 	}
 	t.compare(check, "in a second injector", first, again, sureFirst && sureAgain)
-	crowd, sureCrowd := t.atOnce()
+	crowd, sureCrowd := t.calls(true)
 	if !stateful && !t.has(Repeatable) {
 		t.compare(Concurrent, "among other calls", first, crowd, sureFirst && sureCrowd)
 	}
@@ -62,35 +63,23 @@ func (f callSummary) String() string {
 	return fmt.Sprintf("the result %s after %v", f.result, f.asked)
 }
 
-// inOrder makes a call in each of some lanes, one after the other. sure reports that
-// none was cancelled after clock.guard: its result would depend on the machine.
-func (t *faultCheck) inOrder() (summaries []callSummary, sure bool) {
-	s := t.fixture()
-	outcomes := make([]outcome, lanes)
-	for i := range outcomes {
-		outcomes[i] = s.complete(laneName(i))
-		if outcomes[i].cut || outcomes[i].stuck {
-			return nil, false
-		}
-	}
-	return s.summaries(outcomes), true
-}
-
-// atOnce makes the same calls, each in a goroutine of its own.
-func (t *faultCheck) atOnce() (summaries []callSummary, sure bool) {
+// calls makes a call in each of some lanes, one after the other, or all at once. sure
+// reports that none was cancelled after clock.guard: its result would depend on the machine.
+func (t *faultCheck) calls(atOnce bool) (summaries []callSummary, sure bool) {
 	s := t.fixture()
 	outcomes := make([]outcome, lanes)
 	var all sync.WaitGroup
-	for i := lanes - 1; i >= 0; i-- {
+	for i := range outcomes {
+		if !atOnce {
+			outcomes[i] = s.complete(laneName(i))
+			continue
+		}
+		i = lanes - 1 - i // in the opposite order
 		all.Go(func() { outcomes[i] = s.complete(laneName(i)) })
 	}
 	all.Wait()
-	for _, o := range outcomes {
-		if o.cut || o.stuck {
-			return nil, false
-		}
-	}
-	return s.summaries(outcomes), true
+	sure = !slices.ContainsFunc(outcomes, func(o outcome) bool { return o.cut || o.stuck })
+	return s.summaries(outcomes), sure
 }
 
 func laneName(i int) string { return fmt.Sprint("lane-", i) }

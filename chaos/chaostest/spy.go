@@ -24,7 +24,6 @@ func (s spy) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next
 	w := &watch{t: s.t, ctx: context.WithValue(ctx, given{}, true), args: reflect.TypeOf(args), given: args, next: next,
 		turn: make(chan struct{}, 1)}
 	defer w.end()
-	s.t.begun.Add(1)
 	return s.fault.Inject(w.ctx, c, args, w.pass)
 }
 

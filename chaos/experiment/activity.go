@@ -46,14 +46,13 @@ func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err erro
 	return rec, err
 }
 
-// perform calls the activity, judges its output, and puts it into the result and
-// the scope.
+// perform calls the activity, judges its output, and puts it into the result.
 func (r *run) perform(ctx context.Context, t task, rec *ActivityResult) error {
 	if t.began != nil {
 		t.began()
 	}
 	timeout := cmp.Or(t.Timeout, t.timeout)
-	result, err, abandoned := protect(r.scoped(ctx), timeout, t.call, func(late started) { t.push(late.undo) })
+	result, err, abandoned := protect(ctx, timeout, t.call, func(late started) { t.push(late.undo) })
 	t.push(result.undo)
 	rec.Abandoned = abandoned
 	if err != nil {
@@ -67,7 +66,6 @@ func (r *run) perform(ctx context.Context, t task, rec *ActivityResult) error {
 		}
 		rec.ToleranceMet = &held
 	}
-	r.scope.setOutput(t.Name, result.output)
 	return nil
 }
 
@@ -76,7 +74,7 @@ func (r *run) holds(ctx context.Context, t task, output any) (bool, error) {
 	if t.Tolerance == nil {
 		return output == any(true), nil
 	}
-	held, err, _ := protect(r.scoped(ctx), cmp.Or(t.Timeout, t.timeout), func(ctx context.Context) (bool, error) {
+	held, err, _ := protect(ctx, cmp.Or(t.Timeout, t.timeout), func(ctx context.Context) (bool, error) {
 		return t.Tolerance.Holds(ctx, output)
 	}, nil)
 	return held, err
@@ -123,8 +121,7 @@ func (r *run) tell(ctx context.Context, s Step) {
 	if r.exp.OnStep == nil || r.opts.Dry {
 		return
 	}
-	ctx = r.scoped(context.WithoutCancel(ctx))
-	_, err, _ := protect(ctx, r.opts.Timeout, func(ctx context.Context) (struct{}, error) {
+	_, err, _ := protect(context.WithoutCancel(ctx), r.opts.Timeout, func(ctx context.Context) (struct{}, error) {
 		r.exp.OnStep(ctx, s)
 		return struct{}{}, nil
 	}, nil)

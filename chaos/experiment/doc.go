@@ -33,23 +33,20 @@
 // action that ignores its context is abandoned after a second; if it returns an
 // undo later, that is run then.
 //
-// # Strategies and guards
+// # Guards and steps
 //
-// [Experiment].CheckEvery verifies the hypothesis during the method too, Rollback
-// says when rollbacks run, and [Options].Dry lists what would run. A [Guard] is polled
-// during the method and aborts it. OnStep is told of every step.
-// [Experiment.Secrets] never appear in a journal.
+// A [Guard] is polled during the method and aborts it. OnStep is told of every step.
+// [Options].Dry lists what would run. [Experiment.Secrets] never appear in a journal.
 //
 // # Where things are
 //
 //   - chaos/experiment/tolerance: ready-made tolerances
 //   - chaos/experiment/action, probe: ready-made actions; probes and guards
-//   - chaos/experiment/gameday: a registry of experiments, random picks, lists to run, and their history
+//   - chaos/experiment/gameday: a registry of experiments, lists to run, and their history
 //
 // # Time and costs
 //
 // Time is the standard library's; in a bubble of testing/synctest an experiment of
 // hours takes no time. A run costs a few microseconds for each activity, apart from
-// the activity itself. A journal keeps outputs up to 1 MiB each, and the first
-// 1,000 checks during the method.
+// the activity itself. A journal keeps outputs up to 1 MiB each.
 package experiment

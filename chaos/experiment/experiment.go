@@ -20,8 +20,8 @@ type Experiment struct {
 	// Method changes the system, activity by activity. It may be empty: then the
 	// run only checks.
 	Method []Activity
-	// Rollbacks undo what the method did. They run last to first, after the
-	// undos that actions returned ([Activity.Start]).
+	// Rollbacks undo what the method did, whenever it was started. They run last to
+	// first, after the undos that actions returned ([Activity.Start]).
 	Rollbacks []Activity
 	// Quiet is the wait after the rollbacks, with the faults off, before the steady
 	// state is verified for the last time. 0: none.
@@ -33,20 +33,12 @@ type Experiment struct {
 	Guards []Guard
 	// OnStep is told when each step begins and ends. nil: nobody is told.
 	OnStep func(ctx context.Context, s Step)
-	// Rollback says when rollbacks run. Empty: whenever the method was started.
-	Rollback RollbackStrategy
-	// CheckEvery also verifies the hypothesis during the method, at least once, with
-	// this time between two checks. 0: only before and after the method.
-	CheckEvery time.Duration
-	// FailFast ends the method after the first check during it that missed: the
-	// status is failed, and running activities are cancelled.
-	FailFast bool
 
-	// Config and Secrets are available to activities in their [Scope]. A secret
-	// appears in no journal: its value is replaced by [redacted] everywhere, in
+	// Config is shown in the journal.
+	Config map[string]any
+	// Secrets appear in no journal: each is replaced by [redacted] everywhere, in
 	// outputs and errors too.
-	Config  map[string]any
-	Secrets map[string]string
+	Secrets []string
 }
 
 // A Hypothesis is a steady state: every probe meets its tolerance.
@@ -68,8 +60,8 @@ type Activity struct {
 	Name string // required
 	// Kind is Probe or Action. Empty: a probe in a hypothesis, an action elsewhere.
 	Kind Kind
-	// Run executes the activity. The output goes into the journal as JSON, to the
-	// tolerance, and to later activities ([Scope.Output]).
+	// Run executes the activity. The output goes into the journal as JSON, and to the
+	// tolerance.
 	Run func(ctx context.Context) (output any, err error)
 	// Start is a Run that also returns its own rollback, nil if there is nothing to
 	// undo. The undo is run also if err is not nil. Only activities of a method may
@@ -85,26 +77,10 @@ type Activity struct {
 	PauseBefore, PauseAfter time.Duration
 	// Timeout is the longest time that the activity may take. 0: that of [Options].
 	Timeout time.Duration
-	// Undoes names the activity of the method that this rollback undoes: the
-	// rollback runs only if that activity was started. Empty: only
-	// [Experiment.Rollback] decides.
-	Undoes string
 }
 
-// A RollbackStrategy says when rollbacks run.
-type RollbackStrategy string
-
-// The rollback strategies.
-const (
-	// RollbackDefault: whenever the method was started, however it ended.
-	RollbackDefault  RollbackStrategy = "default"
-	RollbackAlways   RollbackStrategy = "always"   // also when the method was not started
-	RollbackNever    RollbackStrategy = "never"    // what the method did stays
-	RollbackDeviated RollbackStrategy = "deviated" // when the method was started and the steady state missed
-)
-
 // A Step is told to [Experiment.OnStep] when it begins and when it ends. Steps of
-// background activities and of checks during the method are told concurrently. A
+// background activities are told concurrently. A
 // panic or a hang of OnStep is a warning in the journal.
 type Step struct {
 	Level Level

@@ -30,10 +30,9 @@ func newSignal() signal { return signal{new(sync.Once), make(chan struct{})} }
 
 func (s signal) fire() { s.once.Do(func() { close(s.given) }) }
 
-// watch starts the guards and the checks of the steady state, which run during the
-// method. They wait until the method's first activity has begun: otherwise the
-// scheduler would decide whether a guard can prevent it. The returned function ends
-// them and waits for their end.
+// watch starts the guards, which are polled during the method. They wait until the
+// method's first activity has begun: otherwise the scheduler would decide whether a
+// guard can prevent it. The returned function ends them and waits for their end.
 func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) (over func()) {
 	var watchers sync.WaitGroup
 	guarded, stopGuards := context.WithCancel(ctx)
@@ -46,15 +45,7 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) (over f
 			r.guard(guarded, cancel, g)
 		})
 	}
-	ended := make(chan struct{})
-	if r.exp.CheckEvery > 0 && r.exp.Hypothesis != nil {
-		watchers.Go(func() {
-			<-r.underWay.given
-			r.during(ctx, cancel, ended)
-		})
-	}
 	return func() {
-		close(ended)
 		stopGuards()
 		watchers.Wait()
 	}
@@ -64,7 +55,7 @@ func (r *run) guard(ctx context.Context, cancel context.CancelCauseFunc, g Guard
 	t := time.NewTicker(cmp.Or(g.Every, time.Second))
 	defer t.Stop()
 	for {
-		_, err, _ := protect(r.scoped(ctx), r.opts.Timeout, func(ctx context.Context) (struct{}, error) {
+		_, err, _ := protect(ctx, r.opts.Timeout, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, g.Check(ctx)
 		}, nil)
 		if ctx.Err() != nil { // the method is over

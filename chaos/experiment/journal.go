@@ -40,11 +40,6 @@ type Journal struct {
 type SteadyStates struct {
 	Before *SteadyState `json:"before"`
 	After  *SteadyState `json:"after"`
-	// During are the checks during the method: all, or the first 1,000.
-	During []*SteadyState `json:"during"`
-	// Checks and Missed count all checks during the method.
-	Checks int `json:"checks,omitempty"`
-	Missed int `json:"missed,omitempty"`
 	// Recovered is the verification after the rollbacks. It changes neither the
 	// status nor Deviated.
 	Recovered *SteadyState `json:"recovered"`
@@ -84,9 +79,8 @@ type Status string
 
 // The statuses of a run. [Journal].Deviated is separate.
 const (
-	Completed Status = "completed" // the run did not fail and was not stopped
-	// the steady state was missed before or, with FailFast, during the method, or could not be judged
-	Failed      Status = "failed"
+	Completed   Status = "completed"   // the run did not fail and was not stopped
+	Failed      Status = "failed"      // the steady state was missed before the method, or could not be judged
 	Aborted     Status = "aborted"     // by a guard or the maximum duration
 	Interrupted Status = "interrupted" // its context was cancelled
 )
@@ -115,8 +109,7 @@ func (r *run) newJournal() *Journal {
 	return &Journal{
 		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.text(host),
 		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed,
-		Dry: r.opts.Dry, SteadyStates: SteadyStates{During: []*SteadyState{}},
-		Run: []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
+		Dry: r.opts.Dry, Run: []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
 	}
 }
 

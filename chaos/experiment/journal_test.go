@@ -26,10 +26,10 @@ import (
 
 func TestJournalAsJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &system{answers: []answer{yes, yes, no, yes}}
+		s := &system{answers: []answer{yes, no, yes}}
 		j := run(t, &experiment.Experiment{
 			Name: "orders survive", Description: "a slow database", Tags: []string{"db"}, Hypothesis: s.hypothesis(),
-			Config: map[string]any{"region": "north"}, Secrets: map[string]string{"token": "s3cret"},
+			Config: map[string]any{"region": "north"}, Secrets: []string{"s3cret"},
 			Method: []experiment.Activity{
 				{Name: "slow down",
 					Start: func(context.Context) (any, experiment.Undo, error) {
@@ -38,8 +38,7 @@ func TestJournalAsJSON(t *testing.T) {
 					}},
 				{Name: "look", Kind: experiment.Probe, Tolerance: isTrue{}, Background: true, Run: func(context.Context) (any, error) { return true, nil }},
 			},
-			Rollbacks:  []experiment.Activity{{Name: "speed up", Run: doNothing}},
-			CheckEvery: time.Minute,
+			Rollbacks: []experiment.Activity{{Name: "speed up", Run: doNothing}},
 		}, nil)
 		j.Node, j.Platform = "host", "os/arch"
 		doc, err := json.MarshalIndent(j, "", "\t")
@@ -130,7 +129,7 @@ func TestSecretsAreNotInTheJournal(t *testing.T) {
 		text = strings.ReplaceAll(text, "%s", " "+spell(second)+" ")
 		e := &experiment.Experiment{
 			Name: "e" + text, Description: text, Tags: []string{text}, Config: map[string]any{text: []any{text}},
-			Secrets: map[string]string{"a": secret, "b": second},
+			Secrets: []string{secret, second},
 			Hypothesis: &experiment.Hypothesis{Name: text, Probes: []experiment.Activity{{Name: "p", Run: func(context.Context) (any, error) { return text, nil },
 				Tolerance: leaky(text)}}},
 			Method: []experiment.Activity{
@@ -140,7 +139,6 @@ func TestSecretsAreNotInTheJournal(t *testing.T) {
 			Rollbacks: []experiment.Activity{{Name: "r", Run: func(context.Context) (any, error) { return nil, errors.New(text) }}},
 			Guards:    []experiment.Guard{{Name: "g", Check: func(context.Context) error { return errors.New(text) }}},
 			OnStep:    func(context.Context, experiment.Step) { panic(text) },
-			Rollback:  experiment.RollbackAlways,
 		}
 		j, err := experiment.Run(context.Background(), e, nil)
 		require.NoError(t, err)
@@ -172,7 +170,7 @@ func innocent(s string) bool {
 }
 
 const frame = `{"version":"1","platform":"name":"experiment":"title":"description":"tags":"configuration":"start":"end":"duration":"status":"why":` +
-	`"deviated":"steady_states":"before":"after":"during":"recovered":"steady_state_met":"probes":"error":"activity":"type":` +
+	`"deviated":"steady_states":"before":"after":"recovered":"steady_state_met":"probes":"error":"activity":"type":` +
 	`"output":"exception":"tolerance_met":"run":"rollbacks":"warnings":"background":"succeeded""failed""skipped""aborted""completed""probe""action"` +
 	`panic: OnStep of experiment hypothesis method rollback activity "guard "tolerance: undo fails false true null[redacted]`
 
@@ -182,8 +180,8 @@ func (l leaky) Holds(context.Context, any) (bool, error) { return false, errors.
 
 func TestNumbersThatAreSecrets(t *testing.T) {
 	j := run(t, &experiment.Experiment{
-		Secrets: map[string]string{"pin": "4711", "empty": "", "flag": "true\n"},
-		Method:  []experiment.Activity{{Name: "a", Run: func(context.Context) (any, error) { return []any{4711, 14711, 12, true, false}, nil }}},
+		Secrets: []string{"4711", ""},
+		Method:  []experiment.Activity{{Name: "a", Run: func(context.Context) (any, error) { return []any{4711, 14711, 12}, nil }}},
 	}, nil)
-	assert.Equal(t, `["[redacted]","1[redacted]",12,"[redacted]",false]`, string(j.Run[0].Output))
+	assert.Equal(t, `["[redacted]","[redacted]",12]`, string(j.Run[0].Output))
 }

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// method runs the method, and during it the guards and the checks of the steady
-// state.
+// method runs the method, and the guards during it.
 func (r *run) method(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -65,7 +64,7 @@ func (r *run) task(i int) task {
 		began: func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.started[a.Name] = true
+			r.undoable = r.undoable || a.Start != nil
 			r.underWay.fire()
 		},
 		undo: func(u Undo) { r.pushUndo(i, a, u) },

@@ -48,32 +48,6 @@ func TestPausesAreNoPartOfTheDuration(t *testing.T) {
 	})
 }
 
-func TestOutputsOfEarlierActivities(t *testing.T) {
-	var found []any
-	look := func(ctx context.Context) (any, error) {
-		s := experiment.ScopeOf(ctx)
-		for _, name := range []string{"made", "failed", "unknown"} {
-			output, ok := s.Output(name)
-			found = append(found, output, ok)
-		}
-		config, _ := s.Config("region")
-		secret, _ := s.Secret("token")
-		found = append(found, config, secret)
-		return nil, nil
-	}
-	run(t, &experiment.Experiment{
-		Config: map[string]any{"region": "north"}, Secrets: map[string]string{"token": "s3cret"},
-		Method: []experiment.Activity{
-			{Name: "made", Run: func(context.Context) (any, error) { return 7, nil }},
-			{Name: "failed", Run: func(context.Context) (any, error) { return 8, errors.New("boom") }},
-			{Name: "look", Run: look},
-		},
-	}, nil)
-	assert.Equal(t, []any{7, true, nil, false, nil, false, "north", "s3cret"}, found)
-	_, ok := experiment.ScopeOf(t.Context()).Output("made")
-	assert.False(t, ok, "outside of an experiment there is nothing")
-}
-
 func TestMaximumDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
@@ -133,40 +107,6 @@ func TestGuards(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestChecksDuringTheMethod(t *testing.T) {
-	for every, want := range map[time.Duration]int{0: 0, time.Second: 4, time.Minute: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &system{answers: []answer{yes}}
-			j := run(t, &experiment.Experiment{
-				Hypothesis: s.hypothesis(), Method: []experiment.Activity{sleeping("a", 3500*time.Millisecond)}, CheckEvery: every,
-			}, nil)
-			states := j.SteadyStates
-			assert.Equal(t, want, states.Checks, every)
-			assert.Len(t, states.During, states.Checks)
-			assert.True(t, states.Before != nil && states.After != nil && states.Recovered != nil)
-		})
-	}
-}
-
-func TestChecksDuringAMethodWithoutLength(t *testing.T) {
-	s := &system{answers: []answer{yes, no}}
-	j := run(t, &experiment.Experiment{Hypothesis: s.hypothesis(), CheckEvery: time.Second}, nil)
-	assert.Equal(t, 1, j.SteadyStates.Checks, "at least one, or the run would show nothing")
-	assert.True(t, j.Deviated)
-}
-
-func TestChecksDuringTheMethodAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &system{answers: []answer{yes, no}}
-		j := run(t, &experiment.Experiment{
-			Hypothesis: s.hypothesis(), Method: []experiment.Activity{sleeping("a", 1500*time.Second)}, CheckEvery: time.Second,
-		}, &experiment.Options{Timeout: time.Hour})
-		assert.Len(t, j.SteadyStates.During, 1000)
-		assert.InDelta(t, 1500, j.SteadyStates.Checks, 1)
-		assert.Equal(t, j.SteadyStates.Checks, j.SteadyStates.Missed)
-	})
 }
 
 func TestOutputsOfAHypothesisWithoutTolerance(t *testing.T) {

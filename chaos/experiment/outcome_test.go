@@ -13,25 +13,17 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 )
 
-// A situation is a row of a table of outcomes. The rollbacks run under the
-// strategies default, always, never, deviated as the letters say: y or n.
+// A situation is a row of a table of outcomes.
 type situation struct {
-	name       string
-	checks     []answer // nil: no hypothesis
-	checkEvery time.Duration
-	failFast   bool
-	interrupt  bool // in the method
-	action     error
-	rollback   error
+	name      string
+	checks    []answer // nil: no hypothesis
+	interrupt bool     // in the method
+	action    error
+	rollback  error
 
-	status    experiment.Status
-	deviated  bool
-	rollbacks string
-	ran       []string // activities of the method
-}
-
-var rollbackStrategies = []experiment.RollbackStrategy{
-	experiment.RollbackDefault, experiment.RollbackAlways, experiment.RollbackNever, experiment.RollbackDeviated,
+	status   experiment.Status
+	deviated bool
+	ran      []string // activities of the method; none: it was not started, and nothing is rolled back
 }
 
 var both = []string{"first", "second"}
@@ -39,33 +31,22 @@ var both = []string{"first", "second"}
 // How each situation ends, and whether its rollbacks run.
 func TestOutcomes(t *testing.T) {
 	boom := errors.New("boom")
-	runSituations(t, []situation{
-		{name: "all well", checks: []answer{yes}, status: "completed", rollbacks: "yynn", ran: both},
-		{name: "no hypothesis", status: "completed", rollbacks: "yynn", ran: both},
-		{name: "a miss before the method fails the run, nothing ran, nothing is rolled back", checks: []answer{no}, status: "failed", deviated: true, rollbacks: "nynn"},
-		{name: "probe before the method raised", checks: []answer{failsWith("boom")}, status: "failed", rollbacks: "nynn"},
-		{name: "action failed; the next activities still run", checks: []answer{yes}, action: boom, status: "completed", rollbacks: "yynn", ran: both},
-		{name: "interrupted in the method, rolled back all the same", checks: []answer{yes}, interrupt: true, status: "interrupted", rollbacks: "yynn", ran: both[:1]},
-		{name: "hypothesis after out of tolerance", checks: []answer{yes, no}, status: "completed", deviated: true, rollbacks: "yyny", ran: both},
-		{name: "hypothesis after raised", checks: []answer{yes, failsWith("boom")}, status: "failed", deviated: true, rollbacks: "yyny", ran: both},
-		{name: "rollback activity failed", checks: []answer{yes}, rollback: boom, status: "completed", rollbacks: "yynn", ran: both},
-		{name: "a miss during the method deviates", checks: []answer{yes, no}, checkEvery: time.Second, status: "completed", deviated: true, rollbacks: "yyny", ran: both},
-		{name: "fail-fast", checks: []answer{yes, no}, checkEvery: time.Second, failFast: true, status: "failed", deviated: true, rollbacks: "yyny", ran: both[:1]},
-	})
-}
-
-func runSituations(t *testing.T, rows []situation) {
-	for _, row := range rows {
-		for i, answer := range row.rollbacks {
-			strategy := rollbackStrategies[i]
-			t.Run(row.name+"/"+string(strategy), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { row.run(t, strategy, answer == 'y') })
-			})
-		}
+	for _, row := range []situation{
+		{name: "all well", checks: []answer{yes}, status: "completed", ran: both},
+		{name: "no hypothesis", status: "completed", ran: both},
+		{name: "a miss before the method fails the run, nothing ran, nothing is rolled back", checks: []answer{no}, status: "failed", deviated: true},
+		{name: "probe before the method raised", checks: []answer{failsWith("boom")}, status: "failed"},
+		{name: "action failed; the next activities still run", checks: []answer{yes}, action: boom, status: "completed", ran: both},
+		{name: "interrupted in the method, rolled back all the same", checks: []answer{yes}, interrupt: true, status: "interrupted", ran: both[:1]},
+		{name: "hypothesis after out of tolerance", checks: []answer{yes, no}, status: "completed", deviated: true, ran: both},
+		{name: "hypothesis after raised", checks: []answer{yes, failsWith("boom")}, status: "failed", deviated: true, ran: both},
+		{name: "rollback activity failed", checks: []answer{yes}, rollback: boom, status: "completed", ran: both},
+	} {
+		t.Run(row.name, func(t *testing.T) { synctest.Test(t, row.run) })
 	}
 }
 
-func (row situation) run(t *testing.T, strategy experiment.RollbackStrategy, rollsBack bool) {
+func (row situation) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var rolledBack []string
@@ -77,7 +58,7 @@ func (row situation) run(t *testing.T, strategy experiment.RollbackStrategy, rol
 		}}
 	}
 	e := &experiment.Experiment{
-		Name: row.name, Rollback: strategy, CheckEvery: row.checkEvery, FailFast: row.failFast,
+		Name: row.name,
 		Method: []experiment.Activity{
 			{Name: "first", Run: func(ctx context.Context) (any, error) {
 				if row.interrupt {
@@ -104,7 +85,7 @@ func (row situation) run(t *testing.T, strategy experiment.RollbackStrategy, rol
 	}
 	assert.Equal(t, row.ran, ran)
 	var want []string
-	if rollsBack {
+	if row.ran != nil {
 		want = []string{"r3", "r2", "r1"} // what failed does not stop the next
 	}
 	assert.Equal(t, want, rolledBack)
@@ -133,29 +114,3 @@ func TestEveryProbeAndEveryToleranceCounts(t *testing.T) {
 type isTrue struct{}
 
 func (isTrue) Holds(_ context.Context, output any) (bool, error) { return output == true, nil }
-
-func TestFailFastCancelsTheRunningActivity(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &system{answers: []answer{yes, yes, no}} // before, and twice during the method
-		cancelled := false
-		e := &experiment.Experiment{
-			Name: "e", Hypothesis: s.hypothesis(), CheckEvery: time.Second, FailFast: true,
-			Method: []experiment.Activity{{Name: "long", Run: func(ctx context.Context) (any, error) {
-				select {
-				case <-time.After(time.Hour):
-				case <-ctx.Done():
-					cancelled = true
-				}
-				return nil, ctx.Err()
-			}}, {Name: "next", Run: doNothing}},
-		}
-		began := time.Now()
-		j, err := experiment.Run(t.Context(), e, &experiment.Options{Timeout: 2 * time.Hour})
-		require.NoError(t, err)
-		assert.True(t, cancelled)
-		assert.Len(t, j.Run, 1)
-		assert.Equal(t, experiment.Failed, j.Status)
-		assert.Less(t, time.Since(began), time.Hour)
-		assert.Equal(t, 2, j.SteadyStates.Checks)
-	})
-}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -15,10 +13,6 @@ import (
 
 // redactor takes the values of secrets out of the content of a journal.
 type redactor struct{ *redact.Redactor }
-
-func newRedactor(secrets map[string]string) redactor {
-	return redactor{redact.New(slices.Collect(maps.Values(secrets)), 0)}
-}
 
 func (rd redactor) text(s string) string { return rd.Text(s) }
 
@@ -35,14 +29,7 @@ func (rd redactor) json(v any) json.RawMessage {
 		}
 		doc, _ = marshal(fmt.Sprintf("%+v", v))
 	}
-	if rd.Any() {
-		var decoded any
-		d := json.NewDecoder(bytes.NewReader(doc))
-		d.UseNumber()
-		if d.Decode(&decoded) == nil {
-			doc, _ = marshal(rd.Value(decoded))
-		}
-	}
+	doc = rd.JSON(doc, false)
 	if len(doc) > maxOutput {
 		doc, _ = marshal(text.Clip(string(doc), maxOutput))
 	}

@@ -25,20 +25,16 @@ type Result struct {
 
 // RunSimple runs the experiment and returns its summary. The experiment needs a
 // hypothesis. With dryRun the steady state is verified once and nothing else is done:
-// [Options].Dry does not count here. Rollbacks run whenever the method was started.
-// The error is that of an invalid experiment. o may be nil.
+// [Options].Dry does not count here. The error is that of an invalid experiment. o may be nil.
 func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
-	if err := e.ValidateSimple(); err != nil {
-		return Result{}, err
+	if e == nil || e.Hypothesis == nil {
+		return Result{}, e.ValidateSimple()
 	}
 	r, err := newRun(e, o)
 	if err != nil {
 		return Result{}, err
 	}
 	r.opts.Dry = false
-	simple := *e
-	simple.Rollback = RollbackDefault
-	r.exp = &simple
 	if !dryRun {
 		r.all(ctx)
 		return r.journal.Result(), nil

@@ -29,7 +29,6 @@ const (
 	collecting  rollbackPhase = iota
 	rollingBack               // an undo that arrives runs next
 	rolledBack                // an undo that arrives runs at once
-	leaving                   // no undo runs: what the method did stays
 )
 
 func (s *undoStack) begin() {
@@ -69,7 +68,7 @@ func (r *run) pushUndo(place int, a *Activity, undo Undo) {
 	s := &r.stack
 	s.mu.Lock()
 	phase := s.phase
-	if phase == collecting || phase == rollingBack {
+	if phase != rolledBack {
 		s.undos = append(s.undos, returned{place, a, undo})
 	}
 	s.mu.Unlock()
@@ -80,36 +79,20 @@ func (r *run) pushUndo(place int, a *Activity, undo Undo) {
 	}
 }
 
-// rollsBack reports whether the strategy asks for rollbacks.
-func (r *run) rollsBack() bool {
-	j := r.journal
-	began := r.stack.begun
-	switch r.exp.Rollback {
-	case RollbackAlways:
-		return true
-	case RollbackNever:
-		return false
-	case RollbackDeviated:
-		return began && j.Deviated
-	}
-	return began
-}
-
 // rollBack undoes the method. Its context does not end with that of the run.
 func (r *run) rollBack(ctx context.Context) {
-	ctx = r.scoped(context.WithoutCancel(ctx))
-	if !r.rollsBack() {
-		r.stack.enter(leaving, ctx)
+	if !r.stack.begun {
 		return
 	}
+	ctx = context.WithoutCancel(ctx)
 	r.stack.enter(rollingBack, ctx)
 	step := Step{Level: LevelRollback, Name: r.exp.Name}
 	r.tell(ctx, step)
-	listed := r.listedRollbacks()
-	r.undoReturned(ctx, len(listed) == 0)
-	for i, t := range listed {
-		r.undoOne(ctx, t)
-		r.undoReturned(ctx, i == len(listed)-1) // of actions that have returned meanwhile
+	r.undoReturned(ctx, len(r.exp.Rollbacks) == 0)
+	for i := range slices.Backward(r.exp.Rollbacks) {
+		a := &r.exp.Rollbacks[i]
+		r.undoOne(ctx, task{Activity: a, kind: cmp.Or(a.Kind, Action), timeout: r.opts.RollbackTimeout})
+		r.undoReturned(ctx, i == 0) // of actions that have returned meanwhile
 	}
 	step.Ended = true
 	r.tell(ctx, step)
@@ -129,38 +112,16 @@ func (r *run) undoOne(ctx context.Context, t task) {
 	r.journal.Rollbacks = append(r.journal.Rollbacks, rec)
 }
 
-// listedRollbacks returns the rollbacks of the experiment, last to first, without
-// those whose activity was not started.
-func (r *run) listedRollbacks() (listed []task) {
-	for i := range r.exp.Rollbacks {
-		a := &r.exp.Rollbacks[i]
-		if a.Undoes != "" && !r.wasStarted(a.Undoes) {
-			continue
-		}
-		listed = append(listed, task{Activity: a, kind: cmp.Or(a.Kind, Action), timeout: r.opts.RollbackTimeout})
-	}
-	slices.Reverse(listed)
-	return listed
-}
-
-func (r *run) wasStarted(name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.started[name]
-}
-
-// warnNotUndone warns if actions could have returned an undo and none did.
+// warnNotUndone warns if actions were started that could have returned an undo, and none did.
 func (r *run) warnNotUndone() {
-	undoable := slices.ContainsFunc(r.exp.Method,
-		func(a Activity) bool { return a.Start != nil && r.wasStarted(a.Name) })
-	if len(r.journal.Rollbacks) == 0 && undoable {
+	if len(r.journal.Rollbacks) == 0 && r.undoable {
 		r.warn("%s", warnNoRollback)
 	}
 }
 
 // verifyRecovered verifies the steady state once more, after the rollbacks.
 func (r *run) verifyRecovered(ctx context.Context) {
-	if !r.stack.begun || r.stack.phase != rolledBack || r.exp.Hypothesis == nil || r.opts.Dry {
+	if !r.stack.begun || r.exp.Hypothesis == nil || r.opts.Dry {
 		return
 	}
 	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, but is verified

@@ -56,16 +56,11 @@ func TestUndosRunInReverseBeforeTheListedRollbacks(t *testing.T) {
 func TestOnlyWhatWasStartedIsUndone(t *testing.T) {
 	var d diary
 	ctx, cancel := context.WithCancel(t.Context())
-	first, late := d.doing("a"), d.doing("late")
-	first.Run = func(context.Context) (any, error) { d.note("a"); cancel(); return nil, nil }
-	undoing := func(name string) experiment.Activity {
-		a := d.doing("undo " + name)
-		a.Undoes = name
-		return a
-	}
+	first := d.starting("a", nil)
+	start := first.Start
+	first.Start = func(ctx context.Context) (any, experiment.Undo, error) { cancel(); return start(ctx) }
 	j, err := experiment.Run(ctx, &experiment.Experiment{
-		Name: "e", Method: []experiment.Activity{first, late},
-		Rollbacks: []experiment.Activity{undoing("a"), undoing("late")},
+		Name: "e", Method: []experiment.Activity{first, d.starting("late", nil)},
 	}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, diary{"a", "undo a"}, d)
@@ -108,14 +103,11 @@ func TestNothingIsLost(t *testing.T) {
 // The undo of an abandoned action is run once, when it arrives.
 func TestALateUndoIsRun(t *testing.T) {
 	for _, tc := range []struct {
-		strategy experiment.RollbackStrategy
-		slow     time.Duration // what follows keeps the method going
-		want     diary
+		slow time.Duration // what follows keeps the method going
+		want diary
 	}{
-		{experiment.RollbackDefault, 0, diary{"rollback", "undone"}},
-		{experiment.RollbackDefault, time.Hour, diary{"undone", "rollback"}},
-		{experiment.RollbackNever, 0, nil},
-		{experiment.RollbackNever, time.Hour, nil},
+		{0, diary{"rollback", "undone"}},
+		{time.Hour, diary{"undone", "rollback"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var d diary
@@ -125,7 +117,6 @@ func TestALateUndoIsRun(t *testing.T) {
 					return nil, func(ctx context.Context) error { d.note("undone"); return ctx.Err() }, nil
 				}}, {Name: "slow", Run: func(context.Context) (any, error) { time.Sleep(tc.slow); return nil, nil }, Timeout: 2 * time.Hour}},
 				Rollbacks: []experiment.Activity{d.doing("rollback")},
-				Rollback:  tc.strategy,
 			}, nil)
 			time.Sleep(time.Hour)
 			synctest.Wait()

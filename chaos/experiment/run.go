@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -29,15 +30,14 @@ type Options struct {
 type run struct {
 	exp     *Experiment
 	opts    Options
-	scope   *Scope
 	secrets redactor
 	stack   undoStack
 
 	underWay signal // the method's first activity has begun
 
-	mu      sync.Mutex // guards what follows
-	journal *Journal
-	started map[string]bool // activities of the method, by name
+	mu       sync.Mutex // guards what follows
+	journal  *Journal
+	undoable bool // an action was started that could have returned an undo
 }
 
 // Run runs the experiment: steady state, method, steady state, rollbacks, steady
@@ -59,8 +59,7 @@ func newRun(e *Experiment, o *Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		exp: e, opts: *o, scope: &Scope{config: e.Config, secrets: e.Secrets},
-		secrets: newRedactor(e.Secrets), underWay: newSignal(), started: make(map[string]bool),
+		exp: e, opts: *o, secrets: redactor{redact.New(e.Secrets, 0)}, underWay: newSignal(),
 	}
 	r.opts.Timeout = cmp.Or(o.Timeout, 5*time.Minute)
 	r.opts.RollbackTimeout = cmp.Or(o.RollbackTimeout, time.Minute)

@@ -65,17 +65,13 @@ func validate(e *Experiment, o *Options) error {
 	c.Demand(e.Name != "", "Name", nil, "a name")
 	c.duration("MaxDuration", e.MaxDuration)
 	c.duration("Quiet", e.Quiet)
-	c.duration("CheckEvery", e.CheckEvery)
-	c.Demand(!e.FailFast || e.CheckEvery > 0, "FailFast", true, "with CheckEvery, the time between two checks")
-	c.Demand(oneOf(e.Rollback, "", RollbackDefault, RollbackAlways, RollbackNever, RollbackDeviated),
-		"Rollback", string(e.Rollback), "default, always, never, deviated")
 	c.guards("Guards", e.Guards)
 	if h := e.Hypothesis; h != nil {
 		c.Demand(len(h.Probes) > 0, "Hypothesis.Probes", nil, "at least one probe; no hypothesis is written nil")
-		c.activities("Hypothesis.Probes", h.Probes, e)
+		c.activities("Hypothesis.Probes", h.Probes)
 	}
-	c.activities("Method", e.Method, e)
-	c.activities("Rollbacks", e.Rollbacks, e)
+	c.activities("Method", e.Method)
+	c.activities("Rollbacks", e.Rollbacks)
 	c.duration("Options.Timeout", o.Timeout)
 	c.duration("Options.RollbackTimeout", o.RollbackTimeout)
 	return c.Err()
@@ -91,7 +87,7 @@ func (c *checker) guards(field string, guards []Guard) {
 }
 
 // activities checks a list; where is Hypothesis.Probes, Method or Rollbacks.
-func (c *checker) activities(where string, list []Activity, e *Experiment) {
+func (c *checker) activities(where string, list []Activity) {
 	for i := range list {
 		a, at := &list[i], fmt.Sprintf("%s[%d]", where, i)
 		c.Demand(a.Name != "", at+".Name", nil, "a name")
@@ -105,11 +101,6 @@ func (c *checker) activities(where string, list []Activity, e *Experiment) {
 		c.duration(at+".PauseBefore", a.PauseBefore)
 		c.duration(at+".PauseAfter", a.PauseAfter)
 		c.duration(at+".Timeout", a.Timeout)
-		if a.Undoes != "" {
-			known := where == "Rollbacks" &&
-				slices.ContainsFunc(e.Method, func(m Activity) bool { return m.Name == a.Undoes })
-			c.Demand(known, at+".Undoes", a.Undoes, "in a rollback, the name of an activity of the method")
-		}
 		if t, ok := a.Tolerance.(chaos.Checked); ok {
 			if err := t.Check(); err != nil {
 				c.Because(at+".Tolerance", nil, err, "")

@@ -21,21 +21,17 @@ func TestValidateReportsEverything(t *testing.T) {
 		Method: []experiment.Activity{
 			{},
 			{Name: "both", Run: doNothing, Start: start, PauseBefore: -1, PauseAfter: -1, Timeout: -1, Kind: "chance", Tolerance: wrong{}},
-			{Name: "c", Run: doNothing, Undoes: "both"},
 		},
-		Rollbacks: []experiment.Activity{{Name: "r", Run: doNothing, Undoes: "nothing"}},
+		Rollbacks: []experiment.Activity{{Name: "r", Start: start}},
 		Guards:    []experiment.Guard{{Every: -1}},
-		Rollback:  "sometimes", CheckEvery: -1, FailFast: true,
 	}
 	assert.Equal(t, []string{
 		"Name", "MaxDuration", "Quiet",
-		"CheckEvery", "FailFast", "Rollback",
 		"Guards[0].Name", "Guards[0].Check", "Guards[0].Every",
 		"Hypothesis.Probes[0].Start", "Hypothesis.Probes[0].Background", "Hypothesis.Probes[0].Kind",
 		"Method[0].Name", "Method[0]",
 		"Method[1]", "Method[1].Kind", "Method[1].PauseBefore", "Method[1].PauseAfter", "Method[1].Timeout", "Method[1].Tolerance",
-		"Method[2].Undoes",
-		"Rollbacks[0].Undoes",
+		"Rollbacks[0].Start",
 	}, fields(t, e.Validate()))
 	_, err := experiment.Run(t.Context(), e, nil)
 	assert.EqualError(t, err, e.Validate().Error(), "a run refuses with the same errors")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -24,52 +25,38 @@ type row struct {
 	name  string
 	fault chaos.Fault
 	kind  string
-	class chaos.Class
 
-	value      string        // that the caller gets
-	is         []error       // that its error matches
-	panics     bool          //
-	calls      int           // that reach the desk
-	lo, hi     time.Duration // within which the delay asked for lies
-	spent      time.Duration // of a wait that was not asked for in time
-	changed    string        // the JSON after the change
-	visibility chaos.Visibility
-	effect     chaos.Effect // that the fault says it has
+	value   string        // that the caller gets
+	is      []error       // that its error matches
+	panics  bool          //
+	calls   int           // that reach the desk
+	lo, hi  time.Duration // within which the delay asked for lies
+	spent   time.Duration // of a wait that was not asked for in time
+	changed string        // the JSON after the change
 }
 
 const patience = 3 * time.Second // of every caller in the catalogue
 
 func catalogue() []row {
-	const explicit, implicit, none, done = chaos.Explicit, chaos.Implicit, chaos.EffectNone, chaos.EffectDone
 	slow := func(name string, f chaos.Fault, lo, hi time.Duration) row {
-		return row{name: name, fault: f, kind: "latency", class: chaos.ClassTiming, value: "shipped", calls: 1,
-			lo: lo, hi: hi, visibility: implicit, effect: done}
+		return row{name: name, fault: f, kind: "latency", value: "shipped", calls: 1, lo: lo, hi: hi}
 	}
 	fails := func(name string, f chaos.Fault, kind string, is ...error) row {
-		return row{name: name, fault: f, kind: kind, class: chaos.ClassCrash, is: is, visibility: explicit, effect: none}
+		return row{name: name, fault: f, kind: kind, is: is}
 	}
 	slips := func(name string, f chaos.Fault, d time.Duration, is ...error) row {
-		r := fails(name, f, "timeout", append(is, context.DeadlineExceeded, os.ErrDeadlineExceeded, fault.ErrTimeout)...)
-		r.class, r.lo, r.hi = chaos.ClassTiming, d, d
+		return row{name: name, fault: f, kind: "timeout", lo: d, hi: d,
+			is: append(is, context.DeadlineExceeded, os.ErrDeadlineExceeded, fault.ErrTimeout)}
+	}
+	loses := func(r row, d time.Duration) row {
+		r.kind, r.calls, r.lo, r.hi = "lost_reply", 1, d, d
 		return r
 	}
-	lost := slips("LoseReply", fault.LoseReply(), time.Second)
-	lost.kind, lost.calls, lost.effect = "lost_reply", 1, done
-	lostAt := slips("LoseReplyAfter", fault.LoseReplyAfter(time.Minute/30), 2*time.Second)
-	lostAt.kind, lostAt.calls, lostAt.effect = "lost_reply", 1, done
-	lostWith := fails("LoseReplyWith", fault.LoseReplyWith(errBusy), "lost_reply", errBusy)
-	lostWith.class, lostWith.lo, lostWith.hi, lostWith.calls, lostWith.effect = chaos.ClassTiming, time.Second, time.Second, 1, done
-	hang := fails("Hang", fault.Hang(), "hang", context.DeadlineExceeded)
-	hang.class, hang.spent = chaos.ClassTiming, patience
-	boom := fails("Panic", fault.Panic("unexpected end of response"), "panic")
-	boom.panics = true
 	lie := func(name string, f chaos.Fault, kind, value string) row {
-		return row{name: name, fault: f, kind: kind, class: chaos.ClassValue, value: value, calls: 1,
-			changed: fmt.Sprintf("%q", value), visibility: implicit, effect: done}
+		return row{name: name, fault: f, kind: kind, value: value, calls: 1, changed: fmt.Sprintf("%q", value)}
 	}
 	again := func(name string, f chaos.Fault, n int) row {
-		return row{name: name, fault: f, kind: "duplicate", class: chaos.ClassProtocol, value: "shipped", calls: n,
-			visibility: implicit, effect: done}
+		return row{name: name, fault: f, kind: "duplicate", value: "shipped", calls: n}
 	}
 	const ms = time.Millisecond
 	return []row{
@@ -83,7 +70,11 @@ func catalogue() []row {
 		slips("Timeout", fault.Timeout(2*time.Second), 2*time.Second),
 		slips("Timeout at once", fault.Timeout(0), 0),
 		slips("TimeoutWith", fault.TimeoutWith(time.Second, errBusy), time.Second, errBusy),
-		lost, lostAt, lostWith, hang, boom,
+		loses(slips("LoseReply", fault.LoseReply(), 0), time.Second),
+		loses(slips("LoseReplyAfter", fault.LoseReplyAfter(2*time.Second), 0), 2*time.Second),
+		loses(fails("LoseReplyWith", fault.LoseReplyWith(errBusy), "", errBusy), time.Second),
+		{name: "Hang", fault: fault.Hang(), kind: "hang", is: []error{context.DeadlineExceeded}, spent: patience},
+		{name: "Panic", fault: fault.Panic("unexpected end of response"), kind: "panic", panics: true},
 		lie("Replace", fault.Replace("lost at sea"), "replace", "lost at sea"),
 		lie("Mutate", fault.Mutate("shout", strings.ToUpper), "mutate", "SHIPPED"),
 		again("Duplicate", fault.Duplicate(), 2),
@@ -184,21 +175,6 @@ func (r row) effectAt(point string) chaos.Effect {
 		return chaos.EffectDone
 	}
 	return chaos.EffectUnknown
-}
-
-// A fault says what it is: kind, parameters, and its place in the catalogue.
-func TestDescriptions(t *testing.T) {
-	for _, r := range catalogue() {
-		t.Run(r.name, func(t *testing.T) {
-			d := r.fault.(chaos.Described).Describe()
-			assert.Equal(t, r.kind, d.Kind)
-			assert.Equal(t, r.class, d.Class)
-			assert.Equal(t, r.visibility, d.Visibility)
-			assert.Equal(t, chaos.Transient, d.Persistence)
-			assert.Equal(t, r.effect, d.Effect)
-			assert.Empty(t, d.Layer, "that of the injection point")
-		})
-	}
 }
 
 func TestParameters(t *testing.T) {
@@ -307,4 +283,24 @@ func TestPanicDefault(t *testing.T) {
 		}()
 		_, _ = call(ctx)
 	})
+}
+
+// Nothing that a caller reads tells that it was made up.
+func TestBudgetErrors(t *testing.T) {
+	for _, err := range []error{
+		fault.ErrTokenExpired, fault.ErrDeclined, io.ErrUnexpectedEOF,
+		&fault.BudgetError{Resource: "call", Limit: 3, Used: 3, RetryAfter: time.Second},
+		&fault.BudgetError{Resource: "cost", Limit: 0.5, Used: 0.625},
+		&fault.BudgetError{Resource: "time", Limit: 1, Used: 1.5},
+		&fault.BudgetError{Resource: "rate", Limit: 3, RetryAfter: time.Second},
+		&fault.BudgetError{Resource: "concurrency", Limit: 3},
+		&fault.BudgetError{Resource: "memory"}, &fault.BudgetError{Resource: "disk"},
+	} {
+		for _, word := range []string{"chaos", "inject", "fault", "test", "shakedown"} {
+			assert.NotContains(t, strings.ToLower(err.Error()), word)
+		}
+	}
+	assert.EqualError(t, &fault.BudgetError{Resource: "token", Limit: 1000, Used: 1024}, "quota exceeded: 1024 of 1000 tokens used")
+	assert.EqualError(t, &fault.BudgetError{Resource: "rate", Limit: 3, RetryAfter: time.Second}, "too many requests: the limit is 3, try again in 1s")
+	assert.False(t, errors.Is(&fault.BudgetError{Resource: "call"}, fault.ErrRateLimited))
 }

@@ -3,12 +3,15 @@ package fault_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,7 +71,7 @@ func registered(t testing.TB, d *desk) ask {
 	return func(ctx context.Context) (status string, err error) {
 		doc, err := tools.CallTool(ctx, target, json.RawMessage(`{"order":"1042"}`))
 		if err == nil {
-			require.NoError(t, json.Unmarshal(doc, &status))
+			err = json.Unmarshal(doc, &status)
 		}
 		return status, err
 	}
@@ -128,4 +131,22 @@ func took(fn func()) time.Duration {
 	start := time.Now()
 	fn()
 	return time.Since(start)
+}
+
+func add(suffix string) chaos.Fault {
+	return fault.Mutate("add "+suffix, func(s string) string { return s + suffix })
+}
+
+// examples are the faults that the examples of the rows make, by kind.
+func examples(t testing.TB) map[string]chaos.Fault {
+	made := map[string]chaos.Fault{}
+	for _, r := range fault.Rows() {
+		if r.HoldsCode() {
+			continue
+		}
+		plan, err := planjson.Decode(fmt.Appendf(nil, `{"seed":"1","rules":[{"target":"t","fault":{"kind":%q,"params":%s}}]}`, r.Kind, r.Example), nil)
+		require.NoError(t, err)
+		made[r.Kind] = plan.Rules()[0].Fault
+	}
+	return made
 }

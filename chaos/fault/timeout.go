@@ -79,7 +79,7 @@ func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
 // An error of the callee is lost like any other reply. A call that another
 // fault failed has no reply to lose and is not changed. If the injector is
 // disarmed during the wait, the caller gets the reply.
-func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply.Of(waitMessage{wait: wait{d}}) }
+func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply.Of(lostReply{Duration: &d}) }
 
 // LoseReplyWith is [LoseReply] with err, which is required, in place of
 // [ErrTimeout]: such as [ErrConnectionReset], or the status of an RPC.
@@ -88,10 +88,21 @@ func LoseReplyWith(err error) chaos.Fault { return LoseReplyAfterWith(time.Secon
 // LoseReplyAfterWith is [LoseReplyAfter] with err, which is required, in place of
 // [ErrTimeout].
 func LoseReplyAfterWith(d time.Duration, err error) chaos.Fault {
-	return loseReply.Of(waitMessage{wait: wait{d}, Err: err, missing: err == nil})
+	return loseReply.Of(lostReply{Duration: &d, Err: err, missing: err == nil})
 }
 
-var loseReply = &catalog.Inject[waitMessage]{
+type lostReply struct {
+	Duration *time.Duration `json:"duration,omitempty" bounds:"min=0" doc:"time until the caller learns of it; left out: one second"`
+	Err      error          `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
+	gets     error          // what the caller gets
+	missing  bool           // the error, which this constructor requires
+}
+
+func (p lostReply) Check(c *catalog.Check) {
+	c.That(!p.missing, "err", nil, "an error, such as ErrTimeout")
+}
+
+var loseReply = &catalog.Inject[lostReply]{
 	Row: catalog.Row{
 		Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
 		Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
@@ -99,18 +110,22 @@ var loseReply = &catalog.Inject[waitMessage]{
 		Class:   chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	},
 	Phase: chaos.PhaseAfter,
-	Prepare: func(p waitMessage) waitMessage {
+	Prepare: func(p lostReply) lostReply {
 		if p.gets = ErrTimeout; p.Err != nil {
 			p.gets = p.Err
 		}
 		return p
 	},
-	Inject: func(ctx context.Context, c chaos.Call, p waitMessage, args any, next chaos.Next) (any, error) {
+	Inject: func(ctx context.Context, c chaos.Call, p lostReply, args any, next chaos.Next) (any, error) {
 		result, failed := next(ctx, args)
 		if unreached(failed, c) {
 			return result, failed
 		}
-		disarmed, err := pause(ctx, p.Duration)
+		wait := time.Second
+		if p.Duration != nil {
+			wait = *p.Duration
+		}
+		disarmed, err := pause(ctx, wait)
 		switch {
 		case disarmed:
 			return result, failed

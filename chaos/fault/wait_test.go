@@ -3,9 +3,7 @@ package fault_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -70,41 +68,24 @@ func TestWaitsEndWithTheContext(t *testing.T) {
 	}
 }
 
-// No fault at all, waiting or not, keeps a caller beyond the end of its
-// context or beyond Disarm.
+// No fault keeps a caller beyond the end of its context or beyond Disarm. One ignores
+// its context by definition: but here the callee takes no time.
 func TestNoFaultOutlastsTheContextOrDisarm(t *testing.T) {
-	for _, r := range catalogue() {
-		t.Run(r.name, func(t *testing.T) {
+	for kind, f := range examples(t) {
+		t.Run(kind, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 				hurry := func(ctx context.Context) time.Duration {
 					return took(func() {
-						defer func() { assert.Equal(t, r.panics, recover() != nil) }()
+						defer func() { assert.Equal(t, kind == "panic", recover() != nil) }()
 						_, _ = call(ctx)
 					})
 				}
-				ctx, in := withRules(t, chaos.Rule{Fault: r.fault})
+				ctx, in := withRules(t, chaos.Rule{Fault: f})
 				ended, cancel := context.WithCancel(ctx)
 				time.AfterFunc(moment, cancel)
 				assert.LessOrEqual(t, hurry(ended), moment)
 				time.AfterFunc(moment, in.Disarm)
 				assert.LessOrEqual(t, hurry(ctx), moment)
-			})
-		})
-	}
-}
-
-// So it is with the other families, of which one ignores its context by
-// definition: but here the callee takes no time.
-func TestNoFamilyOutlastsTheContextOrDisarm(t *testing.T) {
-	for _, p := range families() {
-		t.Run(p.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				ctx, in := withRules(t, chaos.Rule{Fault: p.fault})
-				ended, cancel := context.WithCancel(ctx)
-				time.AfterFunc(moment, cancel)
-				assert.LessOrEqual(t, took(func() { _, _ = call(ended) }), moment)
-				time.AfterFunc(moment, in.Disarm)
-				assert.LessOrEqual(t, took(func() { _, _ = call(ctx) }), moment)
 				in.Disarm()
 				status, err := call(ctx)
 				assert.NoError(t, err)
@@ -164,30 +145,6 @@ func TestWaitsEndWhenDisarmed(t *testing.T) {
 	}
 }
 
-// A call that comes out of its wait into a closed injector is refused. A reply
-// that was lost before stays lost.
-func TestClosedDuringAWait(t *testing.T) {
-	for _, f := range []chaos.Fault{fault.Delay(time.Hour), fault.Duplicate()} {
-		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, in := withRules(t, chaos.Rule{Name: "wait", Fault: fault.Delay(time.Hour)}, chaos.Rule{Name: "more", Fault: f})
-			time.AfterFunc(moment, in.Close)
-			_, err := call(ctx)
-			assert.ErrorIs(t, err, chaos.ErrCellEnded)
-			assert.Zero(t, d.calls)
-			assert.EqualValues(t, 1, in.LateCalls())
-		})
-	}
-	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, in := withRules(t, chaos.Rule{Name: "wait", Fault: fault.Delay(time.Hour)}, chaos.Rule{Fault: fault.LoseReply()})
-		time.AfterFunc(moment, in.Close)
-		assert.Equal(t, time.Hour, took(func() {
-			_, err := call(ctx)
-			assert.ErrorIs(t, err, chaos.ErrCellEnded, "there was no reply to lose")
-		}))
-		assert.Zero(t, d.calls)
-	})
-}
-
 // Where the wait and the caller's deadline end at one instant, the deadline
 // counts, in every run.
 func TestDeadlineAtTheSameInstant(t *testing.T) {
@@ -200,36 +157,6 @@ func TestDeadlineAtTheSameInstant(t *testing.T) {
 			assert.EqualError(t, err, context.DeadlineExceeded.Error())
 		})
 	}
-}
-
-// Callers wait side by side: a delay is each caller's own.
-func TestDelaysDoNotQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, in := withRules(t, chaos.Rule{Fault: fault.Delay(100 * time.Millisecond)})
-		call := chaos.Wrap(target, func(context.Context, int) (int, error) { return 0, nil })
-		var callers sync.WaitGroup
-		spent := took(func() {
-			for i := range 8 {
-				callers.Go(func() { _, _ = call(ctx, i) })
-			}
-			callers.Wait()
-		})
-		assert.Equal(t, 100*time.Millisecond, spent)
-		assert.Len(t, in.Events(), 8)
-	})
-}
-
-// Hours of injected waiting cost no time at all in a bubble.
-func TestVirtualHours(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, _ := withRules(t, chaos.Rule{Fault: fault.Delay(1000 * time.Hour)})
-		call := chaos.Wrap(target, func(context.Context, int) (int, error) { return 0, nil })
-		assert.Equal(t, 100_000*time.Hour, took(func() {
-			for i := range 100 {
-				_, _ = call(ctx, i)
-			}
-		}))
-	})
 }
 
 // What the callee answered under a lost reply makes no difference, unless

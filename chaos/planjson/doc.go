@@ -40,11 +40,6 @@
 // has no JSON. It is passed in [Options] and found by its description. Without
 // that, encoding refuses it: a plan is read back as it was, or not written at all.
 //
-// # Profiles
-//
-// [Profile] returns ready-made sets of rules by name, such as "api-outage" or
-// "hostile-tools", for the targets it is given.
-//
 // # Costs
 //
 // Nothing here runs during a call. Decoding takes time linear in the size of the

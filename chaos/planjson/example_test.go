@@ -79,29 +79,6 @@ func ExampleEncode() {
 	// <nil>
 }
 
-func ExampleProfile() {
-	rules, err := planjson.Profile("api-outage", &planjson.ProfileOptions{Tools: []string{"orders.*", "refund"}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	plan, err := chaos.NewPlan(7, rules...)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
-	for _, target := range []string{"orders.get", "orders.list", "refund", "orders.get", "search"} {
-		fmt.Println(target, chaos.Point(ctx, target))
-	}
-	// Output:
-	// orders.get <nil>
-	// orders.list <nil>
-	// refund service unavailable
-	// orders.get service unavailable
-	// search <nil>
-}
-
 // hours are the parameters of a fault of the user's own.
 type hours struct {
 	Until int `json:"until" bounds:"min=0,max=23" doc:"hour at which the shop opens"`

@@ -21,15 +21,3 @@ func KindRows() []Row {
 	}
 	return rows
 }
-
-// A ProfileRow is a row of the table of profiles.
-type ProfileRow struct{ Name, Doc, Needs string }
-
-// Profiles are the ready-made profiles.
-func Profiles() []ProfileRow {
-	var rows []ProfileRow
-	for _, p := range profiles() {
-		rows = append(rows, ProfileRow{p.name, p.doc, "`" + string(p.needs) + "`"})
-	}
-	return rows
-}

@@ -112,7 +112,7 @@ func TestSummaryOfPagesIsTrue(t *testing.T) {
 	}
 }
 
-// The pages list every kind and every profile, as they are in the code.
+// The pages list every kind as it is in the code.
 func TestPagesAreTrue(t *testing.T) {
 	var faults, triggers strings.Builder
 	fmt.Fprint(&faults, "| kind | what happens | Go | parameters, an example | layer | class | visibility | persistence | effect |\n|---|---|---|---|---|---|---|---|---|\n")
@@ -133,13 +133,6 @@ func TestPagesAreTrue(t *testing.T) {
 	}
 	page(t, "faults.md", "faults", faults.String())
 	page(t, "faults.md", "triggers", triggers.String())
-
-	var profiles strings.Builder
-	fmt.Fprint(&profiles, "| profile | what it does | needs |\n|---|---|---|\n")
-	for _, w := range planjson.Profiles() {
-		fmt.Fprintf(&profiles, "| %s | %s | %s |\n", code(w.Name), cell(w.Doc), w.Needs)
-	}
-	page(t, "plans.md", "profiles", profiles.String())
 }
 
 // Every plan on the pages is one.
@@ -153,30 +146,6 @@ func TestPlansOnPagesAreRead(t *testing.T) {
 			_, err := planjson.Decode(plan[1], nil)
 			assert.NoError(t, err)
 			assert.NoError(t, validate(resolved(t, []byte(planjson.Schema())), plan[1]))
-		}
-	}
-}
-
-// A constructor that no row of the table names is a fault that cannot be
-// written down.
-func TestEveryConstructorHasAKind(t *testing.T) {
-	var all strings.Builder
-	for _, r := range planjson.KindRows() {
-		all.WriteString(r.Code + " ")
-	}
-	for _, pkg := range []string{"fault", "when", "lies", "chaoshttp"} {
-		files, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
-		require.NoError(t, err)
-		require.NotEmpty(t, files)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			for _, f := range regexp.MustCompile(`(?m)^func ([A-Z]\w*)(?:\[.*?\])?\(.*\) chaos\.(?:Fault|When) \{`).FindAllSubmatch(text, -1) {
-				assert.Contains(t, all.String(), pkg+"."+string(f[1])+"(", "of %s", file)
-			}
 		}
 	}
 }

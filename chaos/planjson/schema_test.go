@@ -3,8 +3,6 @@ package planjson_test
 import (
 	"encoding/json"
 	"os"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -42,24 +40,4 @@ func validate(r *jsonschema.Resolved, doc []byte) error {
 		return err
 	}
 	return r.Validate(v)
-}
-
-// The documents that the examples show are what the schema says of them.
-func TestExamplesFitTheSchema(t *testing.T) {
-	source, err := os.ReadFile("example_test.go")
-	require.NoError(t, err)
-	s := resolved(t, []byte(planjson.Schema()))
-	function := func(name string) string {
-		_, body, found := strings.Cut(string(source), "func "+name+"() {\n")
-		require.True(t, found, name)
-		body, _, _ = strings.Cut(body, "\n}\n")
-		return body
-	}
-	read := regexp.MustCompile("(?s)\\[\\]byte\\(`(.*?)`\\)")
-	assert.NoError(t, validate(s, []byte(read.FindStringSubmatch(function("ExampleDecode"))[1])))
-	assert.Error(t, validate(s, []byte(read.FindStringSubmatch(function("ExampleDecode_mistakes"))[1])))
-	_, written, found := strings.Cut(function("ExampleEncode"), "// Output:\n")
-	require.True(t, found)
-	written, _, _ = strings.Cut(strings.ReplaceAll(written, "\t// ", ""), "<nil>")
-	assert.NoError(t, validate(s, []byte(written)), written)
 }

@@ -30,7 +30,7 @@ func Types() []string {
 const (
 	DefaultProbability = 0.1
 	DefaultDuration    = time.Second
-	DefaultMessage     = "Injected fault"
+	DefaultMessage     = "service unavailable"
 )
 
 // A Spec describes a fault of one of the [Types].

@@ -33,12 +33,9 @@ type MissError struct {
 }
 
 // A Difference is a place where the request differs from the nearest one on the tape.
-type Difference struct {
-	// Pointer leads into the body (RFC 6901), or is "method", "host", "path", "query/NAME", and of a second value of
-	// that name "query/NAME/1".
-	Pointer string
-	Text    string // both values as "[-recorded-]{+asked+}", or the only one
-}
+// Pointer leads into the body (RFC 6901), or is "method", "host", "path", "query/NAME", and of a second value of that
+// name "query/NAME/1". Text has both values as "[-recorded-]{+asked+}", or the only one.
+type Difference = nearest.Place
 
 // Error explains the miss on several lines.
 func (e *MissError) Error() string {
@@ -58,10 +55,7 @@ func (e *MissError) Error() string {
 	case e.UsedUp:
 		b.WriteString(near + ", the same request; its answers were played, and Once repeats none")
 	default:
-		d := nearest.Differences{More: e.More}
-		for _, p := range e.Differences {
-			d.Places = append(d.Places, nearest.Place(p))
-		}
+		d := nearest.Differences{Places: e.Differences, More: e.More}
 		fmt.Fprintf(&b, "%s, %d %% alike; it differs at\n%s", near, int(100*e.Share), d)
 	}
 	b.WriteString("\n" + EnvMode + "=auto records it")
@@ -152,10 +146,7 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 		return d
 	}
 	d := nearest.Compare(shown(q.kept), shown(c.library.exchanges[m.At].Request))
-	for _, p := range d.Places {
-		e.Differences = append(e.Differences, Difference(p))
-	}
-	e.More = d.More
+	e.Differences, e.More = d.Places, d.More
 	return e
 }
 

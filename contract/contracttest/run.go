@@ -27,8 +27,6 @@ type Options struct {
 	RealTime bool
 	// Workers is the number of cells run at once; 0: GOMAXPROCS.
 	Workers int
-	// AllowInconclusive is the number of inconclusive cells that are accepted.
-	AllowInconclusive int
 	// Sequential ends each field when it is decided, and Budget limits what that spends:
 	// see [contract.RunOptions].
 	Sequential bool
@@ -135,7 +133,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		o = &own
 	}
 	result, err := m.Run(t.Context(), &contract.RunOptions{
-		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
+		Workers: o.Workers, Keep: o.Keep, Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
 		File: cmp.Or(o.File, os.Getenv(fileVariable)),
 		Harness: contract.Harness{

@@ -191,7 +191,8 @@ func TestChildFreezes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := doing(what)
 			m.Trials = 1
-			r := contracttest.Run(t, m, &contracttest.Options{Watchdog: 100 * time.Millisecond, AllowInconclusive: 1})
+			m.AllowInconclusive = 1
+			r := contracttest.Run(t, m, &contracttest.Options{Watchdog: 100 * time.Millisecond})
 			t.Logf("%s: %s", name, r.Cells[0].Why)
 		})
 	}
@@ -218,10 +219,10 @@ func TestWhatFreezesABubble(t *testing.T) {
 	out, _ := child(t, "^TestChildFreezes$")
 	const agent = `github\.com/shakedown-go/shakedown/contract/contracttest_test\.TestChildFreezes\.func\d+ \(virtual_test\.go:\d+\), `
 	for name, holder := range map[string]string{
-		"a channel made outside":     agent + `select \(docs/virtual-time\.md: channels made outside\)`,
-		"a context made outside":     agent + `select \(docs/virtual-time\.md: channels made outside\)`,
-		"a mutex held across a wait": agent + `sync\.Mutex\.Lock \(docs/virtual-time\.md: mutexes\)`,
-		"real input and output":      `net\.\(\*netFD\)\.Read \(fd_posix\.go:\d+\), IO wait, started by .* \(docs/virtual-time\.md: idle connections\)`,
+		"a channel made outside":     agent + `select`,
+		"a context made outside":     agent + `select`,
+		"a mutex held across a wait": agent + `sync\.Mutex\.Lock`,
+		"real input and output":      `net\.\(\*netFD\)\.Read \(fd_posix\.go:\d+\), IO wait, started by .*`,
 	} {
 		assert.Regexp(t, name+": the watchdog gave up after 100ms of real time, while the agent was answering; what kept the clock from moving: "+holder, out)
 	}

@@ -185,17 +185,16 @@ func (f *finder) findFabricated(o *Options) {
 	e := prose.Evidence{Prompt: strings.Join(o.Prompts, "\n")}
 	e.Whole = !redacted(e.Prompt)
 	for _, t := range o.Tools {
-		e.Names = append(e.Names, t.Name)
+		e.Texts = append(e.Texts, t.Name)
 	}
 	for i := range f.calls {
 		c := &f.calls[i]
-		r := prose.ToolResult{Doc: c.Result}
 		if c.Error != nil {
-			r.Err = c.Error.Text
+			e.Texts, e.Whole = append(e.Texts, c.Error.Text), e.Whole && !redacted(c.Error.Text)
 		}
-		e.Whole = e.Whole && !redacted(string(c.Result)) && !redacted(r.Err)
-		e.Whole = e.Whole && !c.Truncated && !slices.Contains(c.Missing, Result) && !slices.Contains(c.Missing, End)
-		e.Results = append(e.Results, r)
+		e.Whole = e.Whole && !redacted(string(c.Result)) && !c.Truncated && !slices.Contains(c.Missing, Result) &&
+			!slices.Contains(c.Missing, End)
+		e.Results = append(e.Results, c.Result)
 	}
 	switch as, why := prose.JudgeFacts(e, o.Answer); as {
 	case prose.Refuted:

@@ -48,8 +48,8 @@ type GroundedOptions struct {
 //   - a small number, a short identifier, a quotation of one word;
 //   - in a sentence that is not plain, as [ClaimsMatchState] has it.
 //
-// Also undecided are names that no source has, long sentences without a fact, and an answer
-// without facts. If not all results were kept, every fact that is not found is undecided.
+// Also undecided are weekdays on which no date of the sources falls, long sentences without a
+// fact, and an answer without facts. Names of persons and places are not looked up. If not all results were kept, every fact that is not found is undecided.
 //
 // It finds what was made up, not what was mixed up: the total of another order is grounded. Twin
 // runs decide more: change one value in the world, and check that the answer changes with it.
@@ -100,15 +100,15 @@ func resultLost(e *chaos.Event) bool {
 
 // gather returns what the answer of an observation is compared with.
 func (s sources) gather(o *contract.Observation) prose.Evidence {
-	e := prose.Evidence{Prompt: o.Prompt, Also: s.also, Whole: o.Dropped == 0}
+	e := prose.Evidence{Prompt: o.Prompt, Texts: slices.Clone(s.also), Whole: o.Dropped == 0}
 	for _, tool := range o.Tools {
-		e.Names = append(e.Names, tool.Name)
+		e.Texts = append(e.Texts, tool.Name)
 	}
 	for i := range o.Events {
 		event := &o.Events[i]
 		if s.isSource(event.Target, o.Tools) {
 			e.Whole = e.Whole && !resultLost(event)
-			e.Results = append(e.Results, prose.ToolResult{Err: event.Err, Doc: event.Result})
+			e.Texts, e.Results = append(e.Texts, event.Err), append(e.Results, event.Result)
 		}
 	}
 	return e

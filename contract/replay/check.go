@@ -12,15 +12,12 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Limits of a session.
 const (
 	maxBytes = 64 << 20
 	maxCalls = 100_000
-	// maxLevels are those of a value of a call, within the three of the file that it lies in.
-	maxLevels = strictjson.MaxDepth - 3
 )
 
 // Validate reports what is wrong with the session: each problem a [*FieldError] with
@@ -118,32 +115,9 @@ func checkDoc(wrong func(string, any, string), c *findings.Call, place string, d
 	case len(doc) == 0:
 	case !json.Valid(doc):
 		wrong(place, string(doc), "JSON")
-	case levels(doc) > maxLevels:
-		wrong(place, fielderror.Found(fmt.Sprintf("of %d levels", levels(doc))),
-			fmt.Sprintf("at most %d levels", maxLevels))
 	case slices.Contains(c.Missing, part):
 		wrong(place, doc, "nothing: it is listed as missing")
 	}
-}
-
-// levels is how many objects and lists of valid JSON lie within each other.
-func levels(doc json.RawMessage) (most int) {
-	open, quoted := 0, false
-	for i := 0; i < len(doc); i++ {
-		switch c := doc[i]; {
-		case c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{', c == '[':
-			open++
-			most = max(most, open)
-		case c == '}', c == ']':
-			open--
-		}
-	}
-	return most
 }
 
 func oneOf[T ~string](wrong func(string, any, string), place string, value T, allowed ...T) {

@@ -1,16 +1,16 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/findings"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
@@ -148,62 +148,39 @@ func (p *Player) doneElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// valueAt returns the value at a JSON pointer as compact JSON; empty if there is no such
+// valueAt returns the value at a JSON pointer into objects as JSON; empty if there is no such
 // value, or it is null or an empty text.
 func valueAt(doc json.RawMessage, pointer string) string {
-	if pointer == "" || len(doc) == 0 {
+	if pointer == "" {
 		return ""
 	}
-	n, err := parse(doc)
-	if err != nil {
+	d, ok := jsonedit.Parse(doc)
+	if !ok {
 		return ""
 	}
-	if n, _, _ = walk(n, pointer); n == nil || n.Kind == 'n' || n.Kind == '"' && n.Text == "" {
+	i, ok := d.Lookup(jsonedit.PointerKeys(pointer)...)
+	if !ok || d.Kind(i) == jsonedit.Null || string(d.Raw(i)) == `""` {
 		return ""
 	}
-	return string(n.JSON())
-}
-
-// walk returns the value at a JSON pointer, the one that holds it and its place there.
-func walk(n *strictjson.Node, pointer string) (value, in *strictjson.Node, at int) {
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
-		at = -1
-		if n.Kind == '{' {
-			at = slices.Index(n.Keys, part)
-		} else if i, err := strconv.Atoi(part); n.Kind == '[' && err == nil && i >= 0 && i < len(n.Kids) {
-			at = i
-		}
-		if at < 0 {
-			return nil, nil, 0
-		}
-		n, in = n.Kids[at], n
-	}
-	return n, in, at
+	return string(canonical(d.Raw(i)))
 }
 
 // without returns arguments with sorted members, and without the one at a pointer.
 func without(args json.RawMessage, pointer string) json.RawMessage {
-	n, err := parse(args)
-	if err != nil || n == nil {
-		return args
-	}
-	if pointer != "" {
-		if value, in, at := walk(n, pointer); value != nil && in.Kind == '{' {
-			in.Keys, in.Kids = slices.Delete(in.Keys, at, at+1), slices.Delete(in.Kids, at, at+1)
+	if d, ok := jsonedit.Parse(args); ok && pointer != "" {
+		if i, ok := d.Lookup(jsonedit.PointerKeys(pointer)...); ok {
+			args = d.Apply(d.Remove(i)...)
 		}
 	}
-	dec := json.NewDecoder(bytes.NewReader(n.JSON()))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return args
+	return canonical(args)
+}
+
+// canonical returns a document with sorted members, and without white space.
+func canonical(doc json.RawMessage) json.RawMessage {
+	n, ok := strictjson.ParseSpelled(doc, math.MaxInt)
+	if !ok {
+		return doc
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return args
-	}
-	return bytes.TrimSpace(b.Bytes())
+	n.Sort()
+	return n.JSON()
 }

@@ -233,15 +233,4 @@ func TestPlayedErrors(t *testing.T) {
 		assert.Equal(t, timesOut(e.Unwrap()), e.Timeout())
 		assert.NotErrorIs(t, err, chaos.ErrInjected, "nothing was injected in this run")
 	}
-	own := errors.New("of its own type")
-	p := player(t, &replay.PlayOptions{Error: func(tool string, e *findings.CallError) error {
-		if tool == "a" && e.Text == "no" {
-			return own
-		}
-		return nil
-	}}, failing("a", `1`, "no"), failing("b", `1`, "no"))
-	_, err := p.CallTool(t.Context(), "a", json.RawMessage(`1`))
-	assert.Same(t, own, err)
-	_, err = p.CallTool(t.Context(), "b", json.RawMessage(`1`))
-	assert.EqualError(t, err, "no")
 }

@@ -39,10 +39,9 @@ type MissError struct {
 }
 
 // A Difference is a place where the arguments differ from those of the nearest call.
-type Difference struct {
-	Pointer string // into the arguments (RFC 6901)
-	Text    string // both values as "[-recorded-]{+asked+}", or the only one
-}
+// Pointer leads into the arguments (RFC 6901), and Text has both values as
+// "[-recorded-]{+asked+}", or the only one.
+type Difference = nearest.Place
 
 const shownArgs = 160
 
@@ -68,10 +67,7 @@ func (e *MissError) Error() string {
 	case len(e.Differences) == 0:
 		b.WriteString(near + ", of which the arguments were not recorded")
 	default:
-		d := nearest.Differences{More: e.More}
-		for _, p := range e.Differences {
-			d.Places = append(d.Places, nearest.Place(p))
-		}
+		d := nearest.Differences{Places: e.Differences, More: e.More}
 		fmt.Fprintf(&b, "%s, %d %% alike; it differs at\n%s", near, int(100*e.Share), d)
 	}
 	b.WriteString("\nPlayOptions.ByOrder answers by position, PlayOptions.Else by another registry")
@@ -108,7 +104,7 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 
 func (p *script) explain(at int, tool string, args json.RawMessage) *MissError {
 	keys := redact.New(p.Secrets, redact.Patterns)
-	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args),
+	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args, true),
 		Calls: len(p.session.Calls), UsedUp: p.ByOrder}
 	if at >= 0 {
 		e.Hole, e.Nearest, e.Share, e.UsedUp = p.answers[at].hole, at+1, 1, false
@@ -128,12 +124,9 @@ func (p *script) explain(at int, tool string, args json.RawMessage) *MissError {
 		return e
 	}
 	e.Nearest, e.Share = m.At+1, m.Share
-	if c := &p.session.Calls[m.At]; p.argsKnown(c) && c.ArgsHash == "" {
-		d := nearest.Compare(asked, documentOf(tool, keys.JSON(c.Args)))
-		for _, place := range d.Places {
-			e.Differences = append(e.Differences, Difference(place))
-		}
-		e.More = d.More
+	if c := &p.session.Calls[m.At]; argsKnown(c) && c.ArgsHash == "" {
+		d := nearest.Compare(asked, documentOf(tool, keys.JSON(c.Args, true)))
+		e.Differences, e.More = d.Places, d.More
 	}
 	return e
 }

@@ -17,7 +17,7 @@ import (
 // error that the fault makes which [Session.Faults] has for the failure: a time-out
 // matches context.DeadlineExceeded, a refused connection syscall.ECONNREFUSED, a status
 // of 400 or above is a [*chaoshttp.HTTPError], and so on. An error type of the tool's own
-// does not come back, unless [PlayOptions.Error] makes it.
+// does not come back: a registry around the [Player] may make it of this one.
 type PlayedError struct {
 	Text       string        // as it was recorded
 	Status     int           // the HTTP status or that of the protocol, also one in Text; 0: none is known

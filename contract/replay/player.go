@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -29,12 +28,6 @@ type PlayOptions struct {
 	// What it does is not among the effects: a world with it has the state of its tools,
 	// not [Player.State]. nil: such a call is a miss.
 	Else chaos.ToolRegistry
-	// ArgsHash is how the recorder hashed the arguments of calls that have only a hash.
-	// nil: as [chaos.Event].Key, in hexadecimal; a call with another hash is a hole.
-	ArgsHash func(args json.RawMessage) string
-	// Error makes the error of a recorded failure, for an agent that looks for an error
-	// type of the tool's own. nil, and where it returns nil: a [*PlayedError].
-	Error func(tool string, e *findings.CallError) error
 	// Secrets are those that were given to [Session.Redact] when the session was saved.
 	Secrets []string
 }

@@ -103,9 +103,6 @@ func TestWhichAnswerACallGets(t *testing.T) {
 		{"by the hash of an event's key", nil,
 			[]findings.Call{{Tool: "a", ArgsHash: "9d8b42c3e5e2f1a7", Result: json.RawMessage(`1`)}},
 			[]asked{{"", `a {"x":1}`, miss + "1 of this run"}}},
-		{"by the recorder's hash", &replay.PlayOptions{ArgsHash: func(args json.RawMessage) string { return fmt.Sprint(len(args)) }},
-			[]findings.Call{{Tool: "a", ArgsHash: "5", Missing: []findings.Part{findings.Args}, Result: json.RawMessage(`1`)}},
-			[]asked{{"", `a "abc"`, `1`}, {"", `a "ab"`, miss + "2 of this run"}}},
 		{"no result is none", nil, []findings.Call{{Tool: "a"}}, []asked{{"", `a`, ``}}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -156,11 +155,6 @@ func readFrom(path string, f *os.File) (*Session, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("replay: %s: %w", path, err)
 	}
-	return named(path, data)
-}
-
-// named reads a session, and names the file in each problem.
-func named(path string, data []byte) (*Session, error) {
 	s, err := Read(data)
 	if err != nil {
 		list := fields.List()
@@ -204,14 +198,6 @@ func ReadDir(dir string) ([]*Session, error) {
 		sessions = append(sessions, s)
 	}
 	return sessions, errors.Join(problems...)
-}
-
-// parse reads JSON that this package wrote.
-func parse(data []byte) (*strictjson.Node, error) {
-	var found strictjson.Problems
-	found.As, found.Prefix = located, "replay: "
-	n := strictjson.Parse(data, math.MaxInt, &found)
-	return n, found.Err()
 }
 
 //go:embed schema.json

@@ -27,7 +27,6 @@ type script struct {
 	// declared reports whether the session says of any tool or call which effect it has.
 	declared bool
 	byArgs   map[request]*equals
-	byHash   map[hashed]*equals // calls of which a hash of PlayOptions.ArgsHash was recorded
 	byTool   map[string]*equals // with ByOrder
 	secrets  *redact.Redactor   // nil: nothing in the arguments was redacted
 	index    func() *nearest.Index
@@ -48,9 +47,6 @@ type request struct {
 	args uint64
 }
 
-// hashed is a tool and the recorder's hash of its arguments.
-type hashed struct{ tool, args string }
-
 // equals are recorded calls that are equal: of one tool, with equal arguments.
 type equals struct {
 	id    int
@@ -67,8 +63,8 @@ func (e *equals) of(lane string) []int {
 }
 
 func newScript(s *Session, o *PlayOptions) (*script, error) {
-	p := &script{session: s, byArgs: map[request]*equals{}, byHash: map[hashed]*equals{}, byTool: map[string]*equals{},
-		keys: map[string]string{}, works: map[string]bool{}}
+	p := &script{session: s, byArgs: map[request]*equals{}, byTool: map[string]*equals{}, keys: map[string]string{},
+		works: map[string]bool{}}
 	if o != nil {
 		p.PlayOptions = *o
 	}
@@ -173,11 +169,6 @@ func (p *script) answer(c *findings.Call) answer {
 	a := answer{result: c.Result, effect: c.Effect}
 	if c.Error != nil {
 		a.err = played(c)
-		if p.Error != nil {
-			if own := p.Error(c.Tool, c.Error); own != nil {
-				a.err = own
-			}
-		}
 	}
 	if a.effect == "" && p.works[c.Tool] {
 		if a.effect = findings.Done; a.err != nil {
@@ -197,19 +188,19 @@ func (p *script) holeOf(c *findings.Call) string {
 		return "truncated"
 	case slices.Contains(c.Missing, findings.End) && c.Error == nil && c.Result == nil:
 		return "without its end"
-	case !p.ByOrder && !p.argsKnown(c):
+	case !p.ByOrder && !argsKnown(c):
 		return "without its arguments"
 	}
 	return ""
 }
 
 // argsKnown reports whether a call can be told by its arguments or a hash of them.
-func (p *script) argsKnown(c *findings.Call) bool {
+func argsKnown(c *findings.Call) bool {
 	if c.ArgsHash == "" || c.Args != nil {
 		return !slices.Contains(c.Missing, findings.Args) && !c.Truncated
 	}
 	_, ours := parseHash(c.ArgsHash)
-	return p.ArgsHash != nil || ours && !slices.Contains(c.Missing, findings.Args)
+	return ours && !slices.Contains(c.Missing, findings.Args)
 }
 
 // place is where a call is looked up; nil: nowhere, since its arguments are not known.
@@ -217,12 +208,10 @@ func (p *script) place(c *findings.Call) *equals {
 	switch {
 	case p.ByOrder:
 		return entry(p.byTool, c.Tool)
-	case !p.argsKnown(c):
+	case !argsKnown(c):
 		return nil
 	case c.Args != nil || c.ArgsHash == "":
 		return entry(p.byArgs, request{c.Tool, jsonhash.Sum(c.Args)})
-	case p.ArgsHash != nil:
-		return entry(p.byHash, hashed{c.Tool, c.ArgsHash})
 	}
 	sum, _ := parseHash(c.ArgsHash)
 	return entry(p.byArgs, request{c.Tool, sum})
@@ -243,13 +232,8 @@ func (p *script) find(tool string, args json.RawMessage, sum uint64) *equals {
 	if e := p.byArgs[request{tool, sum}]; e != nil {
 		return e
 	}
-	if p.ArgsHash != nil {
-		if e := p.byHash[hashed{tool, p.ArgsHash(args)}]; e != nil {
-			return e
-		}
-	}
 	if p.secrets != nil {
-		return p.byArgs[request{tool, jsonhash.Sum(p.secrets.JSON(args))}]
+		return p.byArgs[request{tool, jsonhash.Sum(p.secrets.JSON(args, true))}]
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos/planjson"
@@ -29,8 +30,9 @@ func (s *Session) encode(secrets *redact.Redactor) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("replay: session %s: %w", s.Name, err)
 	}
-	n, err := parse(text)
-	if err != nil {
+	r := newReader()
+	n := strictjson.Parse(text, math.MaxInt, &r.Problems)
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	redactSession(n, secrets)

@@ -45,7 +45,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 		{"no JSON", func(s *replay.Session) { s.Calls[1].Args = json.RawMessage(`{`) }, `replay: calls[1].args is "{"; allowed: JSON`},
 		{"too deep", func(s *replay.Session) {
 			s.Calls[1].Args = json.RawMessage(strings.Repeat("[", 70) + strings.Repeat("]", 70))
-		}, `at most 61 levels`},
+		}, `at most 64 levels`},
 		{"a member twice", func(s *replay.Session) { s.Calls[1].Args = json.RawMessage(`{"a":1,"a":2}`) },
 			`/calls/1/args/a is there twice`},
 		{"a year without RFC 3339", func(s *replay.Session) { s.Source.CapturedAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) },

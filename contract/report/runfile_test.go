@@ -95,8 +95,9 @@ func runs(t testing.TB) map[string]*contract.Report {
 	t.Helper()
 	all := map[string]*contract.Report{}
 	run := func(name string, change func(*contract.Matrix, *contract.RunOptions)) {
-		m, o := desks(), &contract.RunOptions{Workers: 3, AllowInconclusive: 3, Harness: contract.Harness{
+		m, o := desks(), &contract.RunOptions{Workers: 3, Harness: contract.Harness{
 			Rerun: "go test -run {scenario}/{invariant}/{trial}"}}
+		m.AllowInconclusive = 3
 		change(m, o)
 		r, err := m.Run(t.Context(), o)
 		if name != "cancelled" {

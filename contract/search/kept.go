@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/hash"
-	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
@@ -171,25 +169,12 @@ func (e *explainer) keep(g *group, sentence string) (id string, err error) {
 			d.Rule, d.Target, d.Lane = e.secrets.Text(d.Rule), e.secrets.Text(d.Target), e.secrets.Text(d.Lane)
 		}
 	}
-	if k.Plan, err = redactedJSON(data, e.secrets); err != nil {
-		return "", err
-	}
+	k.Plan = e.secrets.JSON(data, false)
 	if _, err = planjson.Decode(k.Plan, e.o.Spec); err != nil {
 		return "", fmt.Errorf("without its secrets it cannot be read again: %w", err)
 	}
 	k.Sentence, k.Why = e.secrets.Text(k.Sentence), e.secrets.Text(k.Why)
 	return id, e.write(k)
-}
-
-// redactedJSON takes secrets out of the values of a document.
-func redactedJSON(data []byte, secrets *redact.Redactor) (json.RawMessage, error) {
-	var doc any
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(&doc); err != nil {
-		return nil, err
-	}
-	return json.Marshal(secrets.Value(doc))
 }
 
 // write writes a file that is new, or of a defect that was resolved. Another one stays as it is.

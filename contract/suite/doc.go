@@ -39,6 +39,5 @@
 // invariants of one's own are made by [InvariantKind]. The agent is given to
 // [Suite.Matrices], or is behind HTTP, at the endpoint that the file names.
 //
-// docs/suites.md has all types of invariants and modes of faults. [Schema] is for editors,
-// [Write] writes a suite.
+// docs/suites.md has all types of invariants and modes of faults.
 package suite

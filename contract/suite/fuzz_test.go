@@ -52,7 +52,7 @@ func outline(t testing.TB, s *suite.Suite) string {
 }
 
 // judged holds a document to the law: an error with a line, or the suite that the file
-// says, which the same document in JSON says too, and which is written and read again.
+// says, which the same document in JSON says too.
 func judged(t testing.TB, dir string, data []byte) {
 	t.Helper()
 	path := filepath.Join(dir, "changed.yaml")
@@ -72,10 +72,6 @@ func judged(t testing.TB, dir string, data []byte) {
 	again, err := suite.Load(other, options())
 	require.NoError(t, err, "the same document in JSON")
 	require.Equal(t, want, outline(t, again), "the same document in JSON")
-	require.NoError(t, suite.Write(path, s, options()))
-	again, err = suite.Load(path, options())
-	require.NoError(t, err, "written again")
-	require.Equal(t, want, outline(t, again), "written again")
 }
 
 // placedAll holds every problem to having a line and saying something.
@@ -213,10 +209,6 @@ func FuzzLoad(f *testing.F) {
 			placedAll(t, err)
 			return
 		}
-		want := outline(t, s)
-		require.NoError(t, suite.Write(path, s, options()))
-		again, err := suite.Load(path, options())
-		require.NoError(t, err)
-		require.Equal(t, want, outline(t, again))
+		_ = outline(t, s)
 	})
 }

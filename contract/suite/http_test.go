@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -165,7 +166,9 @@ func TestReportsHaveNoSecretOfTheEnvironment(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, contract.Broken, r.Cells[0].State)
 		assert.Equal(t, "I was given [redacted].", r.Cells[0].Evidence.Response)
-		assert.NotContains(t, marshalled(t, map[string]*contract.Report{"contract": r}), "of-a-key")
+		inJSON, err := json.Marshal(r)
+		require.NoError(t, err)
+		assert.NotContains(t, string(inJSON), "of-a-key")
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		assert.NotContains(t, string(data), "of-a-key")

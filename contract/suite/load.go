@@ -144,12 +144,6 @@ func (l *loader) scenarios(s *Suite) {
 	s.scenarios = append(s.scenarios, sc)
 }
 
-// onTheNetwork are mutation types of the field that only write terms of networks into a
-// prompt.
-var onTheNetwork = []string{"http_header_injection", "payload_size_attack", "content_type_confusion",
-	"query_parameter_poisoning", "request_method_attack", "protocol_level_attack", "resource_exhaustion",
-	"concurrent_request_pattern", "timeout_manipulation"}
-
 // mutations makes the scenarios of the mutations.
 func (l *loader) mutations(s *Suite, invariants []asked) {
 	p := s.doc.Mutations
@@ -164,9 +158,6 @@ func (l *loader) mutations(s *Suite, invariants []asked) {
 			switch {
 			case slices.Contains(names, name), name == "encode": // names has each encoding
 				o.Kinds = append(o.Kinds, name)
-			case slices.Contains(onTheNetwork, name):
-				l.r.refuse(types.Kids[i], "a type that only writes terms of networks into a prompt: "+name,
-					"faults in chaos_matrix, as tool_faults with match_url or as rules, which reach the network")
 			default:
 				l.r.unknown(types.Kids[i], names)
 			}

@@ -99,8 +99,6 @@ func TestLoadRefuses(t *testing.T) {
 		{"a rule's parameter", "duration: 2s", "duration: 2",
 			"@2}}}@: contract/chaos_matrix/3/rules/0/fault/params/duration: wrong type"},
 		{"a kind of mutation", "[noise, prompt", "[noisy, prompt", `@noisy@: mutations/types/0: unknown value "noisy"`},
-		{"a mutation that never reaches the network", "[noise, prompt", "[http_header_injection, prompt",
-			"mutations/types/0: a type that only writes terms of networks into a prompt"},
 		{"weights of mutations", "typo: 0.9", "typo: 0",
 			"mutations/weights/typo: bad value 0; allowed: a number above 0"},
 		{"weights that do not sum to 1, with the sum", "replay: 0.1", "replay: 0.3",

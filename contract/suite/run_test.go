@@ -2,12 +2,9 @@ package suite_test
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -91,36 +88,6 @@ func TestChaosPartLooksAtTheCalmTwin(t *testing.T) {
 	assert.Equal(t, 1, result.Chaos.CalmBroken)
 	assert.Equal(t, 1, result.Chaos.Decided)
 	assert.InDelta(t, 100, result.Chaos.Value, 0)
-}
-
-// Written and loaded again, a suite gives the same report, in either form.
-func TestWrite(t *testing.T) {
-	first, err := suite.Load("testdata/refunds.yaml", options())
-	require.NoError(t, err)
-	want := marshalled(t, runs(t, first, world(2)))
-	for _, name := range []string{"written.yaml", "written.json"} {
-		path := fixture(t, "refunds.yaml", func(text string) string { return text })
-		path = filepath.Join(filepath.Dir(path), name)
-		require.NoError(t, suite.Write(path, first, options()))
-		again, err := suite.Load(path, options())
-		require.NoError(t, err)
-		assert.Equal(t, want, marshalled(t, runs(t, again, world(2))), name)
-		once, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.NoError(t, suite.Write(path, again, options()))
-		twice, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, string(once), string(twice), "the written form stays")
-	}
-	err = suite.Write(filepath.Join(t.TempDir(), "s.yaml"), first, options())
-	require.ErrorContains(t, err, "replays/sessions/0/file", "the session is not in the new folder")
-}
-
-func marshalled(t *testing.T, reports map[string]*contract.Report) string {
-	t.Helper()
-	data, err := json.Marshal(reports)
-	require.NoError(t, err)
-	return string(data)
 }
 
 // A file with an agent behind HTTP needs no Go for its worlds. The prompt is escaped, and

@@ -35,8 +35,8 @@ type Result struct {
 // sessions that held ([contract.Report.ReplayOf]). Weights are those of the file, else [scoring.DefaultWeights].
 //
 // Each report must be of the matrix with its name: with the same name, prompts, scenarios
-// and invariants. Trials, seed and probes may be others. A report without a fingerprint is
-// compared by its names alone. For reports of other matrices Score returns no result, and a
+// and invariants, by the fingerprint that a run leaves in it. Trials, seed and probes may be
+// others. For reports of other matrices Score returns no result, and a
 // [*scoring.FieldError] each, joined.
 //
 // A part that the file does not have is left out, and the weights of the others are scaled
@@ -114,17 +114,9 @@ func otherMatrix(m *contract.Matrix, rep *contract.Report) string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case got == nil: // a report of an older version
-		got = &contract.Fingerprint{Prompts: want.Prompts, Scenarios: map[string]string{},
-			ScenarioPrompts: want.ScenarioPrompts, Invariants: map[string]string{}}
-		for _, name := range rep.Scenarios {
-			got.Scenarios[name] = want.Scenarios[name]
-		}
-		for _, name := range rep.Invariants {
-			got.Invariants[name] = want.Invariants[name]
-		}
-	}
-	if got.Prompts != want.Prompts {
+	case got == nil:
+		return "it has no fingerprint"
+	case got.Prompts != want.Prompts:
 		return "its prompts differ"
 	}
 	for _, part := range []struct {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -49,13 +47,14 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 		y.syntax(at, errors.New("a byte that is not UTF-8, or a control character"))
 		return nil
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	text := &lineReader{data: data}
+	dec := yaml.NewDecoder(text)
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if err == io.EOF {
 			err = errors.New("there is no document")
 		}
-		y.unparsed(err)
+		y.unparsed(err, text.line)
 		return nil
 	}
 	n := y.value(doc.Content[0], nil, doc.Content[0])
@@ -64,25 +63,13 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 	case err == nil:
 		r.refuse((&strictjson.Node{}).At(y.offset(&second)), "a second document", "one document")
 	case err != io.EOF:
-		y.unparsed(err)
+		y.unparsed(err, text.line)
 		return nil
 	}
 	if y.broken {
 		return nil
 	}
 	return n
-}
-
-// again reads a document that could not be read once more, behind an empty line: what the
-// library says of its first line is then as of any other. read is the line up to which it
-// reads before it gives up.
-func (y *yamlReader) again() (read int, err error) {
-	const mark = "\xef\xbb\xbf" // may only stand first
-	text := &lineReader{data: slices.Concat([]byte("\n"), bytes.TrimPrefix(y.data, []byte(mark)))}
-	for dec := yaml.NewDecoder(text); err == nil; {
-		err = dec.Decode(new(yaml.Node))
-	}
-	return text.line - 1, err
 }
 
 // A lineReader gives out one line at a time, and so knows how much of a text was needed.
@@ -126,62 +113,43 @@ var (
 	// yamlLine is the place in the text of an error of the YAML library. It leaves out the
 	// first line.
 	yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-	// fromParser are the errors whose lines it counts from 0. The line is that where the
-	// surrounding list or mapping begins, as that of other errors may be where a text does,
-	// but for the first line, in place of which it gives that of the mistake.
+	// fromParser are the errors whose lines it counts from 0.
 	fromParser = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)` +
 		`|found (undefined tag handle|duplicate %|incompatible YAML))`)
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// said takes an error of the YAML library apart. The line is 0 if it has none.
-func said(err error) (line int, text string) {
+// unparsed adds an error of the YAML library. Its line is that of the mistake, or the
+// first one of the list, mapping or text around it. The library gave up in line read.
+func (y *yamlReader) unparsed(err error, read int) {
 	m := yamlLine.FindStringSubmatch(err.Error())
-	line, _ = strconv.Atoi(m[1])
-	return line, strings.TrimPrefix(err.Error(), m[0])
-}
-
-// unparsed adds an error of the YAML library.
-func (y *yamlReader) unparsed(err error) {
-	first, text := said(err)
+	line, _ := strconv.Atoi(m[1])
+	text := strings.TrimPrefix(err.Error(), m[0])
 	if anchor := unknownAnchor.FindStringSubmatch(text); anchor != nil {
-		y.syntax(y.alias(anchor[1], text), errors.New(text))
+		y.syntax(y.alias(anchor[1], read), errors.New(text))
 		return
 	}
-	read, again := y.again()
-	begin, _ := said(again) // behind a line more: what counts from 0 counts from 1
-	if !fromParser.MatchString(text) {
-		begin = max(1, begin-1)
-		read, first = begin, first-1
+	if fromParser.MatchString(text) {
+		line++
 	}
-	line := begin
-	if begin <= 1 { // then the line that it gave first is that of the mistake itself
-		line = max(1, first+1)
-		read = line
+	line = max(1, min(line, len(y.lines)))
+	if read > line {
+		text += fmt.Sprintf(", somewhere in lines %d to %d", line, read)
 	}
-	if read > begin {
-		text += fmt.Sprintf(", somewhere in lines %d to %d", begin, read)
-	}
-	y.syntax(y.lines[min(line, len(y.lines))-1], errors.New(text))
+	y.syntax(y.lines[line-1], errors.New(text))
 }
 
-// alias is the offset of the first alias of an anchor of which the YAML library says text: a
-// comment may look like one.
-func (y *yamlReader) alias(name, text string) int {
-	all := regexp.MustCompile(`\*`+regexp.QuoteMeta(name)+`(?:[\s,\]}]|$)`).FindAllIndex(y.data, -1)
-	i := sort.Search(len(all), func(i int) bool {
-		dec := yaml.NewDecoder(bytes.NewReader(y.data[:all[i][1]]))
-		var err error
-		for err == nil {
-			err = dec.Decode(new(yaml.Node))
-		}
-		_, own := said(err)
-		return own == text
-	})
-	if i == len(all) {
+// alias is the offset of the last alias of an anchor up to a line.
+func (y *yamlReader) alias(name string, line int) int {
+	end := len(y.data)
+	if line < len(y.lines) {
+		end = y.lines[line]
+	}
+	all := regexp.MustCompile(`\*`+regexp.QuoteMeta(name)+`(?:[\s,\]}]|$)`).FindAllIndex(y.data[:end], -1)
+	if len(all) == 0 {
 		return 0
 	}
-	return all[i][0]
+	return all[len(all)-1][0]
 }
 
 // syntax adds what keeps the document from being read at all.

@@ -11,7 +11,6 @@ import (
 
 func TestTurningAnEventIntoASampleAllocatesNothing(t *testing.T) {
 	r, e := newRecorder(t, nil), someEvent()
-	_ = r.sample(&e) // learns the type of the target
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.sample(&e) }))
 }
 
@@ -34,7 +33,6 @@ func TestMemoryDoesNotGrowWithCalls(t *testing.T) {
 		e.End = e.Start + time.Second
 		r.Record(context.Background(), e)
 	}
-	assert.LessOrEqual(t, len(*r.types.known.Load()), maxKnown)
 	assert.Len(t, r.ring.samples, 64)
 	assert.LessOrEqual(t, r.Run().Bins(), 1000)
 	assert.Positive(t, r.Stats().Folded)

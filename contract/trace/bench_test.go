@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 func someEvent() chaos.Event {
@@ -87,28 +86,6 @@ func BenchmarkRecordedCall(b *testing.B) {
 				_ = chaos.Point(ctx, "orders.lookup")
 			}
 		})
-	}
-}
-
-func BenchmarkReadLines(b *testing.B) {
-	r := &SampleList{Samples: make([]timeline.Sample, 10000)}
-	rec := newRecorder(b, nil)
-	for i := range r.Samples {
-		e := someEvent()
-		e.Start += time.Duration(i) * time.Millisecond
-		e.End += time.Duration(i) * time.Millisecond
-		r.Samples[i] = rec.sample(&e)
-	}
-	var text bytes.Buffer
-	if err := r.WriteLines(&text); err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(text.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := ReadLines(bytes.NewReader(text.Bytes()), nil); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package trace turns chaos events and OpenTelemetry spans into timeline samples:
-// the input of package [timeline]. It also reads and writes samples as JSON lines,
-// keeps runs, and runs a workload again under changed conditions.
+// the input of package [timeline]. It also keeps runs, and runs a workload again under
+// changed conditions.
 //
 // # Recording
 //
@@ -19,8 +19,7 @@
 //
 // # Reading
 //
-// [ReadLines] reads the JSON lines that [SampleList.WriteLines] writes, strictly;
-// [ReadOTLP] reads OpenTelemetry spans as OTLP JSON. Both give a [SampleList], whose
+// [ReadOTLP] reads OpenTelemetry spans as OTLP JSON into a [SampleList], whose
 // [SampleList.Run] is judged by the same rules as the run of a [Recorder].
 //
 // # What if
@@ -36,5 +35,5 @@
 // the run takes 70 to 150 ns, also from many goroutines. Keeping it takes about 30
 // ns more, under a lock that all callers share. Memory is that of a [timeline.Run],
 // plus about 200 bytes for each sample kept. Nothing runs in the background.
-// docs/traces.md has the formats and the limits.
+// docs/traces.md has the limits.
 package trace

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -177,21 +176,4 @@ func ExampleRuns_RunScenario() {
 	// latency of db.query: 14000, was 3500
 	// latencyP95 of db.query: 24500, was 3500
 	// capacity of db.query: 0.5607, was 0.9231
-}
-
-func ExampleSampleList_WriteLines() {
-	list := &trace.SampleList{
-		Epoch: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
-		Samples: []timeline.Sample{
-			{Target: "orders.lookup", Type: timeline.NodeTool, Start: time.Second, End: 3 * time.Second, Failed: true, Fault: "timeout", Rule: "orders are down"},
-			{Target: "orders.lookup", Type: timeline.NodeTool, Start: 4 * time.Second, End: 5 * time.Second, Attempt: 2},
-		},
-	}
-	if err := list.WriteLines(os.Stdout); err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// {"format":"shakedown/samples","version":1,"epoch":"2026-05-04T03:02:01Z"}
-	// {"target":"orders.lookup","type":"tool","startNs":1000000000,"endNs":3000000000,"failed":true,"fault":"timeout","rule":"orders are down"}
-	// {"target":"orders.lookup","type":"tool","startNs":4000000000,"endNs":5000000000,"attempt":2}
 }

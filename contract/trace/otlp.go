@@ -1,11 +1,44 @@
 package trace
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/otlp"
 )
+
+// ReadOptions bound the input of [ReadOTLP]. The zero value, and nil, give the defaults.
+type ReadOptions struct {
+	_ struct{}
+	// MaxBytes is the largest length of an input, in bytes; 0: 64 MiB.
+	MaxBytes int64
+	// MaxSpans is the largest number of spans; 0: 1,048,576.
+	MaxSpans int
+	// ClassBy is the key of the attribute with the class, first of the span, then of its
+	// resource. "": shakedown.class.
+	ClassBy string
+}
+
+const (
+	defaultMaxBytes = 64 << 20
+	largestMaxBytes = 1 << 40
+	defaultMaxSpans = 1 << 20
+	defaultClassBy  = "shakedown.class"
+)
+
+func (o *ReadOptions) withDefaults() (ReadOptions, error) {
+	c := *cmp.Or(o, &ReadOptions{})
+	wrong := fields.List()
+	if c.MaxBytes < 0 || c.MaxBytes > largestMaxBytes {
+		wrong.Wrong("maxBytes", c.MaxBytes, "at most 1 TiB, or 0 for 64 MiB")
+	}
+	wrong.Demand(c.MaxSpans >= 0, "maxSpans", c.MaxSpans, "a number of spans, or 0 for 1048576")
+	c.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
+	c.MaxSpans = cmp.Or(c.MaxSpans, defaultMaxSpans)
+	c.ClassBy = cmp.Or(c.ClassBy, defaultClassBy)
+	return c, wrong.Err()
+}
 
 // ReadOTLP reads OpenTelemetry spans in OTLP JSON: one ExportTraceServiceRequest,
 // or several, one after the other, as the collector's file exporter writes them.
@@ -25,11 +58,11 @@ import (
 //   - Lane is the parent span; Key hashes gen_ai.tool.call.arguments; Attempt is
 //     1 + http.request.resend_count, else counted ([SampleList.NumberAttempts]).
 //
-// The epoch is the earliest start that is kept, rounded down to a second. A tool's span inside
+// The epoch is the earliest start, rounded down to a second. A tool's span inside
 // a span of the same tool (two instrumentations of one call) is not counted again,
-// nor is a span that was exported twice; notes say how many. Spans far from the
-// others in time are left out ([ReadOptions].MaxGap). Notes also name clocks that
-// disagree: a span that begins before its parent in another service shows that.
+// nor is a span that was exported twice; notes say how many. A pause of more than 12
+// hours is an error that names the services: one clock that is years wrong would make
+// the bins of a run years long.
 //
 // Members of unknown names are ignored, as the protocol demands. All other problems
 // are joined, the first 16 as a [*FieldError] with its place. With an error the
@@ -47,9 +80,10 @@ func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
 		return nil, fields.Wrong("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
 	}
 	t := trace{options: options, byID: make(map[otlp.ID]int), wrong: fields.ListUpTo(maxReported)}
-	in := otlp.Reader{Fields: fields, Wrong: t.wrong, MaxSpans: options.MaxSamples}
+	in := otlp.Reader{Fields: fields, Wrong: t.wrong, MaxSpans: options.MaxSpans}
 	in.Read(text, t.span)
 	t.refuseCycles()
+	t.refuseGaps()
 	if err := t.wrong.Err(); err != nil {
 		return nil, err
 	}

@@ -19,12 +19,13 @@ type Options struct {
 	// Run has the options of the run. A zero Epoch means the time at which the
 	// recorder is made.
 	Run timeline.RunOptions
-	// Types give the node types of injection points; the first that matches counts.
-	// If none matches, the layer of the point decides, then its name: llm and model
-	// are models, http and https are HTTP, tool and tools are tools, agent is an
-	// agent. Each may have a suffix after a dot or slash. Everything else is a
-	// point.
-	Types []NodeRule
+	// Type returns the node type of a call, such as NodeLLM for a client of a model that
+	// is wrapped as a plain function; "" leaves it to the default. It must be fast and
+	// safe for concurrent use. By default the layer of the point decides, then its name:
+	// llm and model are models, http and https are HTTP, tool and tools are tools, agent
+	// is an agent. Each may have a suffix after a dot or slash. Everything else is a
+	// point. nil: the default for all.
+	Type func(chaos.Event) timeline.NodeType
 	// Class returns the class of a call. It must be fast, safe for concurrent use,
 	// and return few different values (no request ids). nil: the label of the lane,
 	// which is its part before the first slash. The lane "checkout/worker-3", set
@@ -45,7 +46,7 @@ const largestKeep = 1 << 22
 type Recorder struct {
 	run   *timeline.Run
 	class func(chaos.Event) string
-	types types
+	is    func(chaos.Event) timeline.NodeType
 	begun atomic.Bool // Begin was called
 
 	mu      sync.Mutex // guards what follows
@@ -62,13 +63,10 @@ func NewRecorder(o *Options) (*Recorder, error) {
 	if run.Epoch.IsZero() {
 		run.Epoch = time.Now()
 	}
-	r := &Recorder{class: o.Class, ring: ring{max: o.Keep}}
+	r := &Recorder{class: o.Class, is: o.Type, ring: ring{max: o.Keep}}
 	wrong := fields.ListUpTo(maxReported)
 	var err error
 	if r.run, err = timeline.NewRun(&run); err != nil {
-		wrong.Add(err)
-	}
-	if err := r.types.compile(o.Types); err != nil {
 		wrong.Add(err)
 	}
 	if o.Keep < 0 || o.Keep > largestKeep {
@@ -170,7 +168,7 @@ func (r *Recorder) began(c pendingCall) *timeline.Pending {
 func (r *Recorder) sample(e *chaos.Event) timeline.Sample {
 	s := timeline.Sample{
 		Caller: e.Caller, Target: e.Target, Lane: e.Lane, Key: e.Key,
-		Type: r.types.of(e.Target, e.Layer), Start: e.Start, End: e.End,
+		Type: r.typeOf(e), Start: e.Start, End: e.End,
 		Failed: e.Outcome != chaos.OutcomeOK, Attempt: e.Attempt,
 	}
 	if e.Delivered {
@@ -182,6 +180,46 @@ func (r *Recorder) sample(e *chaos.Event) timeline.Sample {
 	}
 	s.Class, _, _ = strings.Cut(e.Lane, "/")
 	return s
+}
+
+// typeOf returns the node type of the point that an event is of.
+func (r *Recorder) typeOf(e *chaos.Event) timeline.NodeType {
+	if r.is != nil {
+		if given := r.is(*e); given != "" {
+			return given
+		}
+	}
+	switch e.Layer {
+	case chaos.LayerTool:
+		return timeline.NodeTool
+	case chaos.LayerLLM:
+		return timeline.NodeLLM
+	case chaos.LayerHTTP:
+		return timeline.NodeHTTP
+	}
+	return typeByName(e.Target)
+}
+
+// typeByName is for points whose layer does not give the type: a wrapped client of a
+// model is a point like any other.
+func typeByName(target string) timeline.NodeType {
+	word, rest := target, ""
+	if end := strings.IndexAny(target, "./:"); end >= 0 {
+		word, rest = target[:end], target[end:]
+	}
+	colon := strings.HasPrefix(rest, ":")
+	switch {
+	case word == "http", word == "https":
+		return timeline.NodeHTTP
+	case colon:
+	case word == "llm", word == "model": // as modelapi.Named has them
+		return timeline.NodeLLM
+	case word == "agent":
+		return timeline.NodeAgent
+	case rest != "" && (word == "tool" || word == "tools"):
+		return timeline.NodeTool
+	}
+	return timeline.NodePoint
 }
 
 func (r *Recorder) add(s *timeline.Sample, p *timeline.Pending) {

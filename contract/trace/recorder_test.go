@@ -88,53 +88,35 @@ func TestWhatAnEventMeans(t *testing.T) {
 }
 
 func TestTypesOfNodes(t *testing.T) {
+	r := newRecorder(t, &trace.Options{Keep: 1, Type: func(e chaos.Event) timeline.NodeType {
+		return map[string]timeline.NodeType{"refund": timeline.NodeTool, "llm.cache": timeline.NodePoint}[e.Target]
+	}})
 	for _, tt := range []struct {
 		target string
+		layer  chaos.Layer
 		want   timeline.NodeType
 	}{
-		{"llm", timeline.NodeLLM}, {"llm.chat", timeline.NodeLLM}, {"model/gpt", timeline.NodeLLM}, {"llms", timeline.NodePoint},
-		{"http", timeline.NodeHTTP}, {"https://example.org", timeline.NodeHTTP}, {"http.orders", timeline.NodeHTTP},
-		{"tools/list", timeline.NodeTool}, {"tool.search", timeline.NodeTool}, {"toolbox", timeline.NodePoint},
-		{"agent.planner", timeline.NodeAgent}, {"orders.lookup", timeline.NodePoint},
-		{"refund", timeline.NodeTool}, // by the options
-		{"llm.cache", timeline.NodePoint},
+		{"llm", "", timeline.NodeLLM}, {"llm.chat", chaos.LayerPoint, timeline.NodeLLM}, {"model/gpt", "", timeline.NodeLLM},
+		{"llms", "", timeline.NodePoint}, {"llm:8080", "", timeline.NodePoint},
+		{"http", "", timeline.NodeHTTP}, {"https://example.org", "", timeline.NodeHTTP}, {"http.orders", "", timeline.NodeHTTP},
+		{"tools/list", "", timeline.NodeTool}, {"tool.search", "", timeline.NodeTool}, {"toolbox", "", timeline.NodePoint},
+		{"tool", "", timeline.NodePoint}, {"agent.planner", "", timeline.NodeAgent}, {"orders.lookup", "", timeline.NodePoint},
+		{"lookup", chaos.LayerTool, timeline.NodeTool}, {"http.get", chaos.LayerTool, timeline.NodeTool}, // its layer goes over its name
+		{"refund", chaos.LayerLLM, timeline.NodeTool}, {"llm.cache", "", timeline.NodePoint}, // and the options over both
 	} {
-		r := newRecorder(t, &trace.Options{Keep: 2, Types: []trace.NodeRule{
-			{Target: "refund*", Type: timeline.NodeTool},
-			{Target: "llm.cache", Type: timeline.NodePoint}, // stands before the default
-			{Target: "llm.*", Type: timeline.NodeLLM},
-		}})
-		e := chaos.Event{Target: tt.target, Outcome: chaos.OutcomeOK}
-		r.Record(context.Background(), e)
-		r.Record(context.Background(), e)
-		for _, s := range r.Samples().Samples {
-			assert.Equal(t, tt.want, s.Type, "%s, looked up and remembered", tt.target)
-		}
+		r.Record(context.Background(), chaos.Event{Target: tt.target, Layer: tt.layer, Outcome: chaos.OutcomeOK})
+		assert.Equal(t, tt.want, r.Samples().Samples[0].Type, tt.target)
 	}
-}
-
-func TestTypesOfManyTargets(t *testing.T) {
-	r := newRecorder(t, &trace.Options{Keep: 3000})
-	for i := range 3000 {
-		r.Record(context.Background(), chaos.Event{Target: fmt.Sprintf("llm.%d", i), Outcome: chaos.OutcomeOK})
-	}
-	for _, s := range r.Samples().Samples {
-		require.Equal(t, timeline.NodeLLM, s.Type, s.Target)
-	}
-	assert.Equal(t, int64(2000), r.Stats().Folded, "the run says what it could not tell apart")
 }
 
 func TestWrongOptionsAreRefusedTogether(t *testing.T) {
 	_, err := trace.NewRecorder(&trace.Options{
-		Keep:  -1,
-		Run:   timeline.RunOptions{BinSize: -1},
-		Types: []trace.NodeRule{{Target: "a", Type: timeline.NodeTool}, {Target: "[", Type: "cron"}},
+		Keep: -1,
+		Run:  timeline.RunOptions{BinSize: -1},
 	})
 	require.Error(t, err)
 	for _, want := range []string{
 		"timeline: binSize is -1ns; allowed: a positive whole number of milliseconds",
-		`trace: types[1].target is "["`,
-		`trace: types[1].type is "cron"; allowed: agent, tool, llm, http or point`,
 		"trace: keep is -1; allowed: 0 to 4194304 samples",
 	} {
 		assert.ErrorContains(t, err, want)

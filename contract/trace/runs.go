@@ -236,6 +236,21 @@ func (s *Runs) List() []Entry {
 	return list
 }
 
+// Page returns the runs of a kind ("": any), newest first, without the first offset and
+// at most limit of them, and how many there are in all. The page is never nil.
+func (s *Runs) Page(kind Kind, offset, limit int) (page []Entry, all int) {
+	page = []Entry{}
+	for _, e := range slices.Backward(s.List()) {
+		if kind != "" && e.Kind != kind {
+			continue
+		}
+		if all++; all > offset && len(page) < limit {
+			page = append(page, e)
+		}
+	}
+	return page, all
+}
+
 // Dropped returns the number of runs dropped to make room for newer ones.
 func (s *Runs) Dropped() int {
 	s.mu.Lock()

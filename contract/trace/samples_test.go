@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -139,4 +140,15 @@ func TestListsMakeOneRun(t *testing.T) {
 
 	_, err = morning.Run(&timeline.RunOptions{BinSize: -1})
 	assert.ErrorContains(t, err, "timeline: binSize")
+}
+
+func TestAListInAFile(t *testing.T) {
+	list := trace.SampleList{Epoch: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Samples: []timeline.Sample{
+		{Target: "orders.lookup", Type: timeline.NodeTool, Key: 1 << 63, Start: sec, End: 3 * sec, Failed: true, Fault: "timeout", Attempt: 2},
+	}}
+	text, err := json.Marshal(list)
+	require.NoError(t, err)
+	var back trace.SampleList
+	require.NoError(t, json.Unmarshal(text, &back))
+	assert.Equal(t, list, back)
 }

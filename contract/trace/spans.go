@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,19 +120,15 @@ func (t *trace) samples() *SampleList {
 	for i := range t.spans {
 		t.spans[i].inner = t.innerOf(&t.spans[i])
 	}
-	r.Notes = t.clockNotes()
-	earliest, latest := t.largestPart()
-	elsewhere := make(map[string]int) // spans by source
-	begin := earliest
+	earliest := t.spans[0].start
+	for i := range t.spans {
+		earliest = min(earliest, t.spans[i].start)
+	}
 	earliest -= earliest % int64(time.Second)
 	r.Epoch = time.Unix(0, earliest).UTC()
 	inner, orphans := 0, 0
 	for i := range t.spans {
 		s := &t.spans[i]
-		if s.start < begin || s.start > latest || s.end-latest > int64(t.options.MaxGap) {
-			elsewhere[s.source]++
-			continue
-		}
 		if s.inner {
 			inner++
 			continue
@@ -152,41 +147,34 @@ func (t *trace) samples() *SampleList {
 	r.note(t.repeated, "spans exported again, counted once")
 	r.note(inner, "spans of a tool directly inside a span of the same tool, not counted again")
 	r.note(orphans, `spans whose parent is not there, called by "`+missingCaller+`"`)
-	for _, source := range slices.Sorted(maps.Keys(elsewhere)) {
-		r.note(elsewhere[source],
-			fmt.Sprintf("spans of %q more than %v away from the others, left out", source, t.options.MaxGap))
-	}
 	r.NumberAttempts()
 	return r
 }
 
-// largestPart returns the first and the last start in the part of the trace with the
-// most spans; of equal parts, the earliest. Pauses of more than MaxGap separate parts.
-// A span that ends more than MaxGap after the last start of its part is not counted:
-// one of its times is wrong.
-func (t *trace) largestPart() (first, last int64) {
+// maxGap is the longest pause within one input. One clock that is years wrong would make
+// the bins of the run years long.
+const maxGap = 12 * time.Hour
+
+// refuseGaps refuses spans that lie more than maxGap after all others began.
+func (t *trace) refuseGaps() {
 	byStart := make([]*span, len(t.spans))
 	for i := range t.spans {
 		byStart[i] = &t.spans[i]
 	}
-	slices.SortFunc(byStart, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
-	from, most := 0, -1
+	slices.SortStableFunc(byStart, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
 	for i, s := range byStart {
-		if i+1 < len(byStart) && byStart[i+1].start-s.start <= int64(t.options.MaxGap) {
-			continue
+		next, gap := s, time.Duration(s.end-byStart[len(byStart)-1].start)
+		if i+1 < len(byStart) {
+			next = byStart[i+1]
+			gap = max(gap, time.Duration(next.start-s.start))
 		}
-		fit := 0
-		for _, other := range byStart[from : i+1] {
-			if other.end-s.start <= int64(t.options.MaxGap) {
-				fit++
-			}
+		if gap > maxGap {
+			found := fmt.Sprintf("spans of %q and %q, %v apart", s.source, next.source, gap)
+			t.wrong.Wrong("input", fielderror.Found(found),
+				fmt.Sprintf("spans of one run, without a pause of more than %v: one clock may be wrong", maxGap))
+			return
 		}
-		if fit > most {
-			most, first, last = fit, byStart[from].start, s.start
-		}
-		from = i + 1
 	}
-	return first, last
 }
 
 // refuseCycles rejects spans that are inside each other: none of them would be a
@@ -204,40 +192,6 @@ func (t *trace) parentOf(s *span) (at int, there bool) {
 	}
 	at, there = t.byID[s.parent]
 	return at, there
-}
-
-// clockSlack is the difference of clocks below which there is no note.
-const clockSlack = int64(time.Millisecond)
-
-// clockNotes names the sources whose clocks disagree: a span cannot begin before the
-// span of another service that caused it.
-func (t *trace) clockNotes() []string {
-	type pair struct{ source, parent string }
-	type skew struct {
-		spans int
-		most  int64
-	}
-	found := make(map[pair]skew)
-	for i := range t.spans {
-		s := &t.spans[i]
-		at, there := t.byID[s.parent]
-		if s.root || !there {
-			continue
-		}
-		p := &t.spans[at]
-		if early := p.start - s.start; p.source != s.source && early > clockSlack {
-			k := found[pair{s.source, p.source}]
-			found[pair{s.source, p.source}] = skew{k.spans + 1, max(k.most, early)}
-		}
-	}
-	var notes []string
-	for of, k := range found {
-		notes = append(notes,
-			fmt.Sprintf("the clocks of %q and %q disagree by %v at least: spans of the first that begin before their parent in the second: %d",
-				of.source, of.parent, time.Duration(k.most), k.spans))
-	}
-	slices.Sort(notes)
-	return notes
 }
 
 // innerOf reports whether a tool's span lies directly in a span of the same tool.

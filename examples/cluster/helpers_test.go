@@ -6,11 +6,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/examples/cluster/sim"
@@ -162,6 +164,11 @@ func refused(t testing.TB, cs *mcp.ClientSession, name, args string) (e policy.E
 	require.NoError(t, err)
 	require.True(t, res.IsError, "%s %s went through", name, args)
 	require.NoError(t, json.Unmarshal([]byte(text(res)), &e), text(res))
+	if slices.Contains([]string{policy.CodeReadOnly, policy.CodeMissingScope, policy.CodeConfirmationRequired, policy.CodeRateLimited}, e.Code) {
+		structured, err := json.Marshal(res.StructuredContent)
+		require.NoError(t, err)
+		assert.JSONEq(t, text(res), string(structured), "a refusal of the gate is structured too")
+	}
 	return e
 }
 

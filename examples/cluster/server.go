@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -29,7 +30,7 @@ func table() []policy.Tool {
 	var rows []policy.Tool
 	add := func(scope string, c policy.Capability, names ...string) {
 		for _, name := range names {
-			rows = append(rows, policy.Tool{Name: name, Capability: c, Scopes: []string{scope}, Target: "id"})
+			rows = append(rows, policy.Tool{Name: name, Capability: c, Scopes: []string{scope}, Target: "id", Failure: refusal})
 		}
 	}
 	add("cluster:read", policy.Read, "cluster.summary")
@@ -40,8 +41,12 @@ func table() []policy.Tool {
 	add("power:read", policy.Read, "power.status", "power.actions", "power.transitions.list", "power.transitions.get")
 	add("power:write", policy.Write, "power.transitions.abort")
 	return append(rows, policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets",
-		Limit: &policy.Limit{PerSecond: 2, Burst: 10}})
+		Limit: &policy.Limit{PerSecond: 2, Burst: 10}, Failure: refusal})
 }
+
+// refusal is the structured output of a call that the gate refuses: the envelope itself, as in
+// its text.
+func refusal(_ json.RawMessage, e *policy.Error) any { return e }
 
 // rules are the calls that need a confirmation: what cannot be undone, and what
 // interrupts work.

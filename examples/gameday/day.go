@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,20 +14,17 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
-	"github.com/shakedown-go/shakedown/scoring/timeline/plot"
 )
 
 // day is a game day: the services, their customers, and who watches them.
 type day struct {
 	set      *settings
 	out      io.Writer
-	history  *gameday.History
 	recorder *trace.Recorder
 	injector *chaos.Injector
 	system   *system
-	results  []result // of this day and, resumed, of the one before
-	report   *gameday.Report
-	problems []error // of keeping results
+	results  []result
+	problems []error // of looking at results
 }
 
 const keptSamples = 1 << 14 // about 3 MB; a day has less
@@ -35,26 +32,21 @@ const keptSamples = 1 << 14 // about 3 MB; a day has less
 func newDay(s *settings, stdout io.Writer) (*day, error) {
 	rec, err := trace.NewRecorder(&trace.Options{
 		Run: timeline.RunOptions{BinSize: s.bin()}, Keep: keptSamples,
-		Types: []trace.NodeRule{{Target: "*", Type: timeline.NodeHTTP}},
+		Type: func(chaos.Event) timeline.NodeType { return timeline.NodeHTTP },
 	})
 	if err != nil {
 		return nil, err
 	}
 	d := &day{set: s, out: stdout, recorder: rec}
-	d.injector = chaos.NewInjector(s.seed, &chaos.InjectorOptions{
+	d.injector = chaos.NewInjector(seed, &chaos.InjectorOptions{
 		RecordAll: true, MaxLog: -1, OnEvent: rec.Record, Targets: []string{placeOrder, askStatus},
 	})
 	d.system = newSystem(func(armed time.Time) func(context.Context, chaos.Event) { return rec.From(armed).Record })
 	return d, nil
 }
 
-// run starts the services and the customers, runs what is left of the day, and
-// ends everything again.
+// run starts the services and the customers, runs the day, and ends everything again.
 func (d *day) run(ctx context.Context) (err error) {
-	left := d.left()
-	if len(left) == 0 {
-		return nil
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var customers sync.WaitGroup
 	defer func() {
@@ -69,22 +61,23 @@ func (d *day) run(ctx context.Context) (err error) {
 		p := d.system.current(name)
 		fmt.Fprintf(d.out, "%-8s process %d at %s\n", name, p.cmd.Process.Pid, p.addr)
 	}
-	customers.Go(func() { load(ctx, d.system.client, d.injector, d.set.seed) })
+	customers.Go(func() { load(ctx, d.system.client, d.injector) })
 	if err := d.settle(ctx); err != nil {
-		return d.interrupted(ctx, err)
+		return err
 	}
-	return d.interrupted(ctx, d.play(ctx, left))
+	if err := d.play(ctx); err != nil {
+		return err
+	}
+	return d.sum()
 }
 
-// play runs the scenarios one after the other. Each result is in the history
-// before the next one begins.
-func (d *day) play(ctx context.Context, left []scenario) error {
-	lab := gameday.NewLab(&gameday.LabOptions{History: d.history, Injector: d.injector})
+// play runs the scenarios one after the other.
+func (d *day) play(ctx context.Context) error {
+	lab := gameday.NewLab(&gameday.LabOptions{Injector: d.injector})
 	list := &gameday.GameDay{Name: "game day"}
-	for _, s := range left {
+	for _, s := range d.scenarios() {
 		if s.Name == pauseOrders && !canPause() {
-			d.announce(s)
-			d.show(result{Name: s.Name, Seed: d.set.seed, Verdict: skipped, Findings: nothing()})
+			fmt.Fprintf(d.out, "\n%s: this system cannot pause a process\n", s.Name)
 			continue
 		}
 		s.OnStep = d.watch(s)
@@ -96,78 +89,41 @@ func (d *day) play(ctx context.Context, left []scenario) error {
 	if len(list.Experiments) == 0 {
 		return nil // without names the game day would run all of them
 	}
-	var err error
-	d.report, err = list.Run(ctx, lab)
+	report, err := list.Run(ctx, lab)
+	if ctx.Err() != nil {
+		return fmt.Errorf("gameday: interrupted after %d finished experiments", len(d.results))
+	}
 	if err != nil {
 		return err
 	}
-	for _, e := range d.report.Entries {
-		if ran := e.Result != nil; e.Problem != "" && (ran || ctx.Err() == nil) {
+	for _, e := range report.Entries {
+		if e.Problem != "" {
 			d.problems = append(d.problems, fmt.Errorf("gameday: %s: %s", e.Name, e.Problem))
 		}
 	}
 	return errors.Join(d.problems...)
 }
 
-// interrupted reports what a cancelled day has left.
-func (d *day) interrupted(ctx context.Context, err error) error {
-	if ctx.Err() == nil || len(d.left()) == 0 {
-		return err
-	}
-	cut := fmt.Errorf("gameday: interrupted after %d finished experiments; -resume -out %s runs the others",
-		len(d.results), d.set.out)
-	return errors.Join(append(d.problems, cut)...)
-}
-
-// left are the scenarios asked for and not finished yet.
-func (d *day) left() []scenario {
-	return slices.DeleteFunc(d.scenarios(), func(s scenario) bool {
-		return d.set.only != "" && d.set.only != s.Name ||
-			slices.ContainsFunc(d.results, func(r result) bool { return r.Name == s.Name })
-	})
-}
-
-// watch reports an experiment as it runs, and keeps its result.
+// watch reports an experiment as it runs, and looks at what it did when it is over.
 func (d *day) watch(s scenario) func(context.Context, experiment.Step) {
 	return func(_ context.Context, step experiment.Step) {
 		switch {
 		case step.Level == experiment.LevelExperiment && !step.Ended:
-			d.announce(s)
+			fmt.Fprintf(d.out, "\n%s: %s\n", s.Name, s.Description)
 		case step.Level == experiment.LevelMethod && !step.Ended:
 			fmt.Fprintf(d.out, "  all is well; now the fault, for %v\n", d.set.fault)
+		case step.Level == experiment.LevelExperiment && step.Journal.Status == experiment.Interrupted:
+			fmt.Fprintf(d.out, "  interrupted; %s\n", undone(step.Journal))
 		case step.Level == experiment.LevelExperiment:
-			if err := d.finish(s, step.Journal); err != nil {
+			f, err := d.find(s, step.Journal)
+			if err != nil {
 				d.problems = append(d.problems, err)
 			}
+			r := result{Name: s.Name, Verdict: judge(step.Journal), Findings: f, Journal: step.Journal}
+			d.results = append(d.results, r)
+			_, _ = io.WriteString(d.out, r.text())
 		}
 	}
-}
-
-func (d *day) announce(s scenario) { fmt.Fprintf(d.out, "\n%s: %s\n", s.Name, s.Description) }
-
-// finish looks at what an experiment did, keeps it, and shows it.
-func (d *day) finish(s scenario, j *experiment.Journal) error {
-	if j.Status == experiment.Interrupted {
-		_, err := fmt.Fprintf(d.out, "  interrupted; %s\n", undone(j))
-		return err
-	}
-	f, err := d.find(s, j)
-	if err != nil {
-		return err
-	}
-	r := result{Name: s.Name, Seed: d.set.seed, Verdict: judge(j), Findings: f, Journal: j}
-	window := timeline.Query{Start: timeline.At(j.Start.Add(-baselineBins * d.set.bin())), End: timeline.At(j.End)}
-	o := plot.Options{Title: s.Name, Query: window, Rule: s.rule}
-	if err := errors.Join(d.plot(s.Name+".svg", o), r.save(d.set.out)); err != nil {
-		return err
-	}
-	d.show(r)
-	return nil
-}
-
-func (d *day) show(r result) {
-	d.results = append(d.results, r)
-	_, _ = io.WriteString(d.out, r.text()) // the folder has the report too
 }
 
 func undone(j *experiment.Journal) string {
@@ -181,4 +137,39 @@ func undone(j *experiment.Journal) string {
 		return fmt.Sprintf("%d of %d rollbacks failed", failed, len(j.Rollbacks))
 	}
 	return fmt.Sprintf("all %d rollbacks done", len(j.Rollbacks))
+}
+
+// dry runs the day without doing any of it, and shows it.
+func (d *day) dry(ctx context.Context) error {
+	for _, s := range d.scenarios() {
+		j, err := experiment.Run(ctx, s.Experiment, &experiment.Options{Dry: true})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(d.out, "%s: %s\n", s.Name, s.Description)
+		var probes []string
+		for _, p := range j.SteadyStates.Before.Probes {
+			probes = append(probes, p.Activity.Name)
+		}
+		fmt.Fprintf(d.out, "  before, after, and %v after the rollbacks: %s\n", s.Quiet, strings.Join(probes, ", "))
+		for i, r := range j.Run {
+			wait := ""
+			if pause := s.Method[i].PauseAfter; pause > 0 {
+				wait = fmt.Sprintf(", wait %v", pause)
+			}
+			fmt.Fprintf(d.out, "  %s: %s%s, undo it\n", r.Activity.Kind, r.Activity.Name, wait)
+		}
+		fmt.Fprintf(d.out, "  at most %v\n", s.MaxDuration)
+	}
+	return nil
+}
+
+// status reports whether all that ran has recovered.
+func (d *day) status() int {
+	for _, r := range d.results {
+		if !r.Verdict.good() {
+			return exitNotRecovered
+		}
+	}
+	return exitRecovered
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -54,12 +55,12 @@ func names() []string { return []string{killStock, pauseOrders, slowGateway, gat
 // canPause reports whether this system can pause a process.
 func canPause() bool { return runtime.GOOS != "windows" }
 
-// scenarios are what the day consists of. Nothing happens to the system before
-// they are run.
+// scenarios are what the day consists of: all, or the one that was asked for.
+// Nothing happens to the system before they are run.
 func (d *day) scenarios() []scenario {
 	failing := timeline.OutageRule{MinBins: minBins}
 	errors := timeline.RecoveryOptions{BasedOn: timeline.Errors}
-	return []scenario{
+	all := []scenario{
 		{d.killStock(), reserve, failing, errors},
 		{d.pauseOrders(), ordersPlace, failing, errors},
 		{d.slowGateway(), placeOrder,
@@ -68,6 +69,7 @@ func (d *day) scenarios() []scenario {
 				Tolerance: new(10.0)}},
 		{d.cutOffGateway(), placeOrder, failing, errors},
 	}
+	return slices.DeleteFunc(all, func(s scenario) bool { return d.set.only != "" && d.set.only != s.Name })
 }
 
 func (d *day) killStock() *experiment.Experiment {
@@ -106,7 +108,6 @@ func (d *day) experiment(name, description string, method ...experiment.Activity
 		Name: name, Description: description,
 		Hypothesis: d.steadyState(), Method: method, Quiet: quiet,
 		MaxDuration: 2*d.set.fault + 5*time.Second,
-		Config:      map[string]any{"seed": d.set.seed},
 	}
 }
 

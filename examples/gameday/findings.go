@@ -11,28 +11,56 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
+// A verdict is what an experiment showed.
+type verdict string
+
+const (
+	held         verdict = "held"          // the steady state was kept all the time
+	recovered    verdict = "recovered"     // it was missed, and was back after the rollbacks
+	notRecovered verdict = "not recovered" // it was missed and stayed so
+	notSteady    verdict = "not steady"    // it was missed before the fault: nothing was done
+	stopped      verdict = "stopped"       // by a guard or a limit
+)
+
+func (v verdict) good() bool { return v == held || v == recovered }
+
+// judge reads a journal.
+func judge(j *experiment.Journal) verdict {
+	s := &j.SteadyStates
+	switch {
+	case j.Status == experiment.Aborted:
+		return stopped
+	case s.Before == nil || !s.Before.Met:
+		return notSteady
+	case s.Recovered == nil || !s.Recovered.Met:
+		return notRecovered
+	case j.Status != experiment.Completed || j.Deviated:
+		return recovered
+	}
+	return held
+}
+
+// result is what is known of an experiment that ended.
+type result struct {
+	Name     string
+	Verdict  verdict
+	Findings findings
+	Journal  *experiment.Journal
+}
+
 // findings are what the recorded calls show of an experiment. The only other
 // inputs are the beginning of the fault and the rule of an outage.
 type findings struct {
-	Injected  time.Time        `json:"injected"` // from the journal
-	Incidents []incident       `json:"incidents"`
-	Impact    *timeline.Impact `json:"impact,omitempty"`
-	// Detect is the time from the fault until the first streak of bad bins was
-	// long enough for an alarm, Recover the time to the end of the last bad bin.
-	// In seconds; undefined where nothing was found, or nothing ended.
-	Detect  timeline.Value `json:"detectSec"`
-	Recover timeline.Value `json:"recoverSec"`
-}
-
-// incident is an outage or a degradation, and how it ended.
-type incident struct {
-	timeline.Incident
-	Recovery timeline.Recovery `json:"recovery"`
+	Injected  time.Time // from the journal
+	Incidents []timeline.Incident
+	Impact    timeline.Impact
+	// Recovered are the seconds that the node of each incident took to recover;
+	// undefined where it has not.
+	Recovered []timeline.Value
 }
 
 // find looks at the calls from the beginning of the fault until now.
-func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
-	f := nothing()
+func (d *day) find(s scenario, j *experiment.Journal) (f findings, err error) {
 	if len(j.Run) == 0 {
 		return f, nil // nothing was done
 	}
@@ -43,12 +71,10 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 		end = f.Injected
 	}
 	window := timeline.Query{Start: timeline.At(f.Injected), End: timeline.At(end)}
-	found, err := run.DetectOutages(window, s.rule)
-	if err != nil {
+	if f.Incidents, err = run.DetectOutages(window, s.rule); err != nil {
 		return f, err
 	}
-	over := true
-	for _, i := range found {
+	for _, i := range f.Incidents {
 		o := s.recovery
 		o.OutageStart, o.LookaheadEnd = timeline.At(i.StartTs), window.End
 		if o.Definition == timeline.Baseline {
@@ -59,27 +85,10 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 		if err != nil {
 			return f, err
 		}
-		f.Incidents = append(f.Incidents, incident{i, r})
-		over = over && !i.EndTs.After(end)
+		f.Recovered = append(f.Recovered, 60*r.DurationMinutes)
 	}
-	f.time(run.BinSize(), over)
-	impact, err := run.Impact(s.faultyNode, window, s.rule)
-	f.Impact = &impact
+	f.Impact, err = run.Impact(s.faultyNode, window, s.rule)
 	return f, err
-}
-
-// time measures the time from the fault to its effects.
-func (f *findings) time(bin time.Duration, over bool) {
-	for n, i := range f.Incidents {
-		detect := timeline.Value(i.StartTs.Add(minBins * bin).Sub(f.Injected).Seconds())
-		end := timeline.Value(i.EndTs.Sub(f.Injected).Seconds())
-		if n == 0 || detect < f.Detect {
-			f.Detect = detect
-		}
-		if over && (n == 0 || end > f.Recover) {
-			f.Recover = end
-		}
-	}
 }
 
 func (f *findings) write(w io.Writer) {
@@ -88,21 +97,11 @@ func (f *findings) write(w io.Writer) {
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, i := range f.Incidents {
-		fmt.Fprintf(t, "  %s\t%s\tfrom %s to %s\t%s\n", i.Type, i.Node, f.after(i.StartTs), f.after(i.EndTs),
-			i.recovery())
+	for n, i := range f.Incidents {
+		fmt.Fprintf(t, "  %s\t%s\tfrom %s to %s\trecovered after %s\n", i.Type, i.Node, f.after(i.StartTs), f.after(i.EndTs),
+			seconds(f.Recovered[n]))
 	}
-	_ = t.Flush() // w is a text
-	f.impact(w)
-	fmt.Fprintf(w, "  detected after %s, over after %s\n", seconds(f.Detect), seconds(f.Recover))
-}
-
-func (f *findings) impact(w io.Writer) {
-	if f.Impact == nil {
-		return
-	}
-	fmt.Fprintf(w, "  around %s:\n", f.Impact.Node)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "  around %s:\n", f.Impact.Node)
 	for _, a := range f.Impact.Affected {
 		fmt.Fprintf(t, "    %s\t%s by %d\t%s after %.1f s\tin %d bins\n", a.Node, a.Direction, a.Distance, a.How,
 			a.DelaySec, a.AffectedBins)
@@ -110,28 +109,12 @@ func (f *findings) impact(w io.Writer) {
 	for _, name := range f.Impact.Unaffected {
 		fmt.Fprintf(t, "    %s\tunaffected\n", name)
 	}
-	_ = t.Flush()
+	_ = t.Flush() // w is a text
 }
 
 // after is a time since the fault; its bin may have begun a little before it.
 func (f *findings) after(t time.Time) string {
 	return fmt.Sprintf("%.1f s", max(0, t.Sub(f.Injected).Seconds()))
-}
-
-func (i *incident) recovery() string {
-	notes := strings.Join(i.Recovery.Notes, "; ")
-	if !i.Recovery.DurationMinutes.Defined() {
-		return notes
-	}
-	what := "no errors"
-	if i.Recovery.BasedOn != timeline.Errors {
-		what = string(i.Recovery.BasedOn) + " as before"
-	}
-	text := fmt.Sprintf("%s after %s", what, seconds(60*i.Recovery.DurationMinutes))
-	if notes != "" {
-		text += " (" + notes + ")"
-	}
-	return text
 }
 
 func seconds(v timeline.Value) string {
@@ -141,19 +124,67 @@ func seconds(v timeline.Value) string {
 	return fmt.Sprintf("%.1f s", float64(v))
 }
 
-// mean is undefined where there is nothing to average.
-func mean(values []timeline.Value) timeline.Value {
-	sum, n := 0.0, 0.0
-	for _, v := range values {
-		if v.Defined() {
-			sum, n = sum+float64(v), n+1
+// text is a result as people read it.
+func (r *result) text() string {
+	var b strings.Builder
+	r.Findings.write(&b)
+	j := r.Journal
+	if j.Why != "" {
+		fmt.Fprintf(&b, "  %s: %s\n", j.Status, j.Why)
+	}
+	for _, a := range append(j.Run, j.Rollbacks...) {
+		if a.Exception != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", a.Activity.Name, a.Exception)
 		}
 	}
-	return timeline.Value(sum / n)
+	s := &j.SteadyStates
+	fmt.Fprintf(&b, "  steady state before: %s; with the fault: %s; after the rollbacks: %s\n", state(s.Before),
+		state(s.After), state(s.Recovered))
+	fmt.Fprintf(&b, "  => %s, in %.1f s\n", strings.ToUpper(string(r.Verdict)), j.Duration)
+	return b.String()
 }
 
-func undefined() timeline.Value { return mean(nil) }
+// state describes a steady state in words, with what was missed.
+func state(s *experiment.SteadyState) string {
+	if s == nil {
+		return "not looked at"
+	}
+	var missed []string
+	for _, p := range s.Probes {
+		if p.Exception != "" || p.ToleranceMet != nil && !*p.ToleranceMet {
+			missed = append(missed, p.Activity.Name)
+		}
+	}
+	if len(missed) == 0 {
+		return "met"
+	}
+	return "missed (" + strings.Join(missed, ", ") + ")"
+}
 
-func nothing() findings {
-	return findings{Incidents: []incident{}, Detect: undefined(), Recover: undefined()}
+// sum shows the calls of the whole day, the faults in them, and the service level.
+func (d *day) sum() error {
+	run := d.recorder.Run()
+	faults, err := run.Faults(timeline.Query{}, timeline.OutageRule{MinBins: minBins})
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "\nResults\n")
+	for _, x := range d.results {
+		fmt.Fprintf(t, "  %s\t%s\n", x.Name, x.Verdict)
+	}
+	fmt.Fprint(t, "\nCalls\n")
+	for _, e := range run.Graph(timeline.GraphQuery{}).Edges {
+		if e.Class == customersClass {
+			fmt.Fprintf(t, "  %s\t-> %s\t%d\t%d failed\n", e.From, e.To, e.Attempts, e.Failures)
+		}
+	}
+	if len(faults) > 0 {
+		fmt.Fprint(t, "\nFaults injected into calls\n")
+	}
+	for _, f := range faults {
+		fmt.Fprintf(t, "  %s\t%s\tin %d calls\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered,
+			seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
+	}
+	return t.Flush()
 }

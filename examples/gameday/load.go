@@ -19,11 +19,12 @@ const (
 	// askingStatus is the share of calls that ask for the status of an order;
 	// the others place one.
 	askingStatus = 0.3
+	seed         = 1 // of which customer asks for what
 )
 
 // load is what the customers do until the context ends. What each of them asks
 // for depends on the seed; when it is answered, on the machine.
-func load(ctx context.Context, c *client, in *chaos.Injector, seed uint64) {
+func load(ctx context.Context, c *client, in *chaos.Injector) {
 	ctx = chaos.NewContext(ctx, in)
 	var all sync.WaitGroup
 	for i := range customers {

@@ -1,11 +1,10 @@
 // Command gameday breaks a small system of real processes on purpose, on this
-// machine alone, and reports the effects from the recorded calls. The system is a
+// machine alone, and shows the effects from the recorded calls. The system is a
 // gateway, an orders service behind it, and a stock service behind that.
 //
 //	go run ./examples/gameday                      # the whole day, some 14 s
 //	go run ./examples/gameday -dry                 # what would run
 //	go run ./examples/gameday -only kill-stock     # one experiment
-//	go run ./examples/gameday -resume -out FOLDER  # go on after a crash
 //
 // The exit status is 0 when all recovered, 1 when something did not, and 3 when
 // the program could not do its work or was interrupted.
@@ -19,12 +18,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
 )
 
 const (
@@ -48,97 +47,74 @@ func main() {
 
 // run is the program; it returns the status to exit with.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage())
+	s, flags := newSettings()
+	problems := cli.Parse(flags, args)
+	if len(problems) == 1 && errors.Is(problems[0], flag.ErrHelp) {
+		fmt.Fprint(stdout, "Usage: go run ./examples/gameday [flags]\n\n")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		fmt.Fprint(stdout, "\nExit status: 0 all recovered, 1 something did not, 3 could not run.\n")
 		return exitRecovered
 	}
-	status := exitError
-	if err == nil {
-		status, err = play(ctx, s, stdout)
+	if len(problems) > 0 {
+		fmt.Fprintln(stderr, errors.Join(append(problems, errors.New("gameday: -help lists the flags"))...))
+		return exitError
+	}
+	d, err := newDay(s, stdout)
+	if err == nil && s.dry {
+		err = d.dry(ctx)
+	} else if err == nil {
+		err = d.run(ctx)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return exitError
 	}
-	return status
+	return d.status()
 }
 
-// play runs the day, or shows what it would run.
-func play(ctx context.Context, s *settings, stdout io.Writer) (status int, err error) {
-	var text strings.Builder
-	d, err := newDay(s, io.MultiWriter(stdout, &text))
-	if err != nil {
-		return exitError, err
+// settings are what the flags say.
+type settings struct {
+	only      string
+	dry       bool
+	fault     time.Duration
+	noRestart bool
+}
+
+const (
+	defaultFault = 2 * time.Second
+	minFault     = 300 * time.Millisecond
+	maxFault     = 5 * time.Second
+)
+
+// bin is the length of a bin of the timeline: some ten to a fault.
+func (s *settings) bin() time.Duration {
+	if s.fault < defaultFault {
+		return 100 * time.Millisecond
 	}
-	if err := d.open(); err != nil {
-		return exitError, err
-	}
-	defer func() { err = errors.Join(err, d.history.Close()) }()
-	for _, c := range d.history.CutOff() {
-		fmt.Fprintf(d.out, "\n%s: began at %s and was cut off, so it was not rolled back; its services ended with it\n",
-			c.Name, c.StartedAt.Format(time.RFC3339))
-	}
-	if s.dry {
-		return exitRecovered, d.dry(ctx)
-	}
-	for _, c := range d.history.CutOff() { // the services are new ones
-		if _, err := d.history.Settle(c.Name); err != nil {
-			return exitError, err
+	return 200 * time.Millisecond
+}
+
+func newSettings() (*settings, *flag.FlagSet) {
+	s := &settings{fault: defaultFault}
+	f := flag.NewFlagSet("gameday", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	f.Func("only", "run only the experiment of this `name`: "+strings.Join(names(), ", "), func(name string) error {
+		if s.only = name; !slices.Contains(names(), name) {
+			return errors.New("allowed: " + strings.Join(names(), ", "))
 		}
-	}
-	for _, r := range d.results {
-		fmt.Fprintf(d.out, "\n%s: finished before\n%s", r.Name, r.text())
-	}
-	if err := d.run(ctx); err != nil {
-		return exitError, err
-	}
-	r, err := d.sum()
-	if err != nil {
-		return exitError, err
-	}
-	fmt.Fprint(d.out, r.text())
-	if err := d.write(r, text.String()); err != nil {
-		return exitError, err
-	}
-	fmt.Fprintf(stdout, "\nResults, report and plots are in %s\n", s.out)
-	return d.status(), nil
-}
-
-// open makes the folder, and reads what it has of the day that is resumed.
-func (d *day) open() (err error) {
-	if d.set.dry && !d.set.resume {
-		d.history = gameday.NewHistory(0)
 		return nil
-	}
-	if d.set.out == "" {
-		d.set.out, err = os.MkdirTemp("", "gameday-")
-	} else {
-		err = os.MkdirAll(d.set.out, 0o755)
-	}
-	if err != nil {
-		return fmt.Errorf("gameday: -out: %w", err)
-	}
-	if d.history, err = gameday.OpenHistory(filepath.Join(d.set.out, "history.jsonl"), 0); err != nil {
-		return err
-	}
-	if !d.set.resume && len(d.history.Results("")) > 0 {
-		err = fmt.Errorf("gameday: %s has results of another day; allowed: a new folder, or -resume", d.set.out)
-	} else {
-		d.results, err = loadResults(d.set.out, d.history)
-	}
-	if err != nil {
-		return errors.Join(err, d.history.Close())
-	}
-	return nil
-}
-
-// status reports whether all that ran has recovered.
-func (d *day) status() int {
-	for _, r := range d.results {
-		if !r.Verdict.good() {
-			return exitNotRecovered
-		}
-	}
-	return exitRecovered
+	})
+	f.BoolVar(&s.dry, "dry", false, "show what would run, and do nothing")
+	f.Func("fault", fmt.Sprintf("`time` for which a fault lasts, %v to %v (default %v)", minFault, maxFault, s.fault),
+		func(text string) (err error) {
+			if s.fault, err = time.ParseDuration(text); err != nil || s.fault < minFault || s.fault > maxFault {
+				return fmt.Errorf("allowed: %v to %v", minFault, maxFault)
+			}
+			return nil
+		})
+	f.BoolVar(&s.noRestart, "no-restart", false,
+		"leave out the rollback that starts the killed service again, to see a day that goes wrong")
+	return s, f
 }

@@ -2,7 +2,7 @@
 // incident of each and has an agent investigate it.
 //
 //	go run ./examples/triage -demo                     # all of it on this machine, in half a minute
-//	go run ./examples/triage -agent-cli offline        # with K8S_CLUSTER_MCP_ENDPOINT, and MCP_TOKEN where it wants one
+//	AGENT_CLI=offline go run ./examples/triage         # with K8S_CLUSTER_MCP_ENDPOINT, and MCP_TOKEN where it wants one
 //
 // It runs until it is interrupted, and exits with 0 then, with 2 when settings
 // are wrong and with 1 when it could not do its work.

@@ -16,6 +16,7 @@ package nearest
 
 import (
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -100,9 +101,8 @@ func appendLeaves(to []uint64, d Document) []uint64 {
 	if len(d.Body) == 0 {
 		return to
 	}
-	s := scanner{doc: d.Body, leaves: to}
-	if s.document() {
-		return s.leaves
+	if doc, ok := jsonedit.Parse(d.Body); ok {
+		return hashLeaves(to, doc, 0, root)
 	}
 	return append(to, jsonhash.Sum(d.Body))
 }

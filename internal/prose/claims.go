@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -35,6 +34,12 @@ type ClaimRuling struct {
 	Why    string // "" where it is upheld
 }
 
+// takenBack matches a short sentence that says that something is wrong, or not known: "I could not
+// verify that." It may be about all that is said.
+var takenBack = regexp.MustCompile(`(?i)\b(?:mistaken?|wrong|incorrect|false|kidding|correction|error|untrue|scratch|` +
+	`verif(?:y|ier|icar)|confirm(?:er|ar)?|sure|certain|irrtum|falsch|fehler|korrektur|prüfen|bestätigen|sicher|erreur|faux|fausse|` +
+	`incorrecto|falso|sûr|equivocad[oa]|corrección|seguro)\b`)
+
 // JudgeClaims rules on the claims of an answer. against names what rule compares a claim with.
 //
 // A claim is a match of Says that Unless does not match, in a sentence that is plain or with
@@ -45,77 +50,46 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 	if why != "" {
 		return ClaimRuling{Why: why}
 	}
-	var out ClaimRuling
-	read, open := 0, ""
-	doubtful := make(map[int]bool)
+	out := ClaimRuling{Silent: true}
+	open, doubt := "", false
 	for _, s := range list {
 		plain := sync.OnceValue(s.plain)
 		for i, form := range forms {
 			for _, said := range form.Says.FindAllStringSubmatch(s.text, maxMatches) {
-				made := Made{i, said}
-				switch {
-				case form.Unless != nil && form.Unless.MatchString(s.text):
-					read++
-					continue
-				case !form.Bare && !plain():
-					doubtful[i] = true
-					open = fmt.Sprintf("the claim %s is in doubt in %s", text.QuoteShort(said[0]),
-						text.QuoteShort(s.text))
+				out.Silent = false
+				made, claim, in := Made{i, said}, text.QuoteShort(said[0]), text.QuoteShort(s.text)
+				if form.Unless != nil && form.Unless.MatchString(s.text) {
 					continue
 				}
-				switch rule(made) {
-				case Upheld:
-					read++
-				case Refuted:
-					if out.Why == "" {
-						out.Made = made
-						out.Why = fmt.Sprintf("the answer claims %s in %s, and %s denies it",
-							text.QuoteShort(said[0]), text.QuoteShort(s.text), against)
-					}
-				default:
-					open = fmt.Sprintf("%s does not show whether the claim %s is true", against,
-						text.QuoteShort(said[0]))
+				if !form.Bare && !plain() {
+					doubt, open = true, fmt.Sprintf("the claim %s is in doubt in %s", claim, in)
+					continue
+				}
+				switch as := rule(made); {
+				case as == Unruled:
+					open = fmt.Sprintf("%s does not show whether the claim %s is true", against, claim)
+				case as == Refuted && out.Why == "":
+					out.Made, out.Why = made, fmt.Sprintf("the answer claims %s in %s, and %s denies it", claim, in, against)
 				}
 			}
 		}
 	}
+	back := slices.ContainsFunc(list, func(s sentence) bool {
+		return strings.Count(s.text, " ") < 5 && takenBack.MatchString(s.text)
+	})
 	switch {
-	case out.Why != "" && !named(out.Made.Said[1:]) && doubtful[out.Made.Claim]:
+	case out.Silent:
+		out.Why = "no claim is recognised in the answer; a structured outcome beside it would decide"
+	case out.Why != "" && doubt && !strings.ContainsAny(strings.Join(out.Made.Said[1:], ""), "0123456789"):
 		out.Why += ", but the match does not name the thing, and another match is in doubt"
-	case out.Why != "" && takenBack(list):
+	case out.Why != "" && back:
 		out.Why += ", but the answer says that something is wrong"
 	case out.Why != "":
 		out.As = Refuted
 	case open != "":
 		out.Why = open
-	case read > 0:
-		out.As = Upheld
 	default:
-		out.Silent = true
-		out.Why = "no claim is recognised in the answer; a structured outcome beside it would decide"
+		out.As = Upheld
 	}
 	return out
-}
-
-// named reports whether a group of a match names a thing: it has a digit, or a capital within.
-func named(groups []string) bool {
-	return slices.ContainsFunc(groups, func(g string) bool {
-		return strings.ContainsAny(g, "0123456789") || len(g) > 1 && strings.ContainsFunc(g[1:], unicode.IsUpper)
-	})
-}
-
-// takenBack reports whether a short sentence says that something is wrong, or not known: "I
-// could not verify that." It may be about all that is said.
-func takenBack(list []sentence) bool {
-	const wrong = ` mistake mistaken wrong incorrect false kidding correction error untrue scratch verify confirm sure ` +
-		`certain irrtum falsch fehler korrektur pruefen bestaetigen sicher erreur faux fausse incorrecto falso verifier ` +
-		`confirmer sur equivocado equivocada correccion verificar confirmar seguro `
-	for _, s := range list {
-		for word := range words(s.text) {
-			if listed(wrong, word) && strings.Count(s.text, " ") < 5 {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,11 +1,11 @@
 package prose
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/internal/spelling"
@@ -18,58 +18,58 @@ const (
 	address   kind = iota // an e-mail or web address
 	quotation             // text in quotation marks
 	date
+	weekday
 	clock      // a time of day
 	amount     // a number that is long, or has a fraction, a currency or a percent sign
 	identifier // a word with a digit
 	small      // another number, or several that a sign joins
 )
 
+// A key is what a fact may mean.
+type key struct {
+	kind kind
+	text string  // of addresses, quotations and identifiers
+	n    float64 // an amount; the day of a week; minutes since midnight
+	day  time.Time
+}
+
 // A fact is a part of a text that a source has or has not.
 type fact struct {
 	kind kind
 	text string
-	keys []string // what it may mean, by kind; one of them in the source is enough
+	keys []key // one of them in the source is enough
 }
 
-// The names of the months in the four languages.
-const (
-	m1    = `jan|january|januar|janvier|ene|enero`
-	m2    = `feb|february|februar|febrero|fev|fév|février|fevrier`
-	m3    = `mar|march|mars|marzo|märz|maerz`
-	m4    = `apr|april|avr|avril|abr|abril`
-	m5    = `may|mai|mayo`
-	m6    = `jun|june|juni|junio|juin`
-	m7    = `jul|july|juli|julio|juil|juillet`
-	m8    = `aug|august|août|aout|ago|agosto`
-	m9    = `sep|sept|september|septembre|septiembre`
-	m10   = `oct|okt|october|oktober|octobre|octubre`
-	m11   = `nov|november|novembre|noviembre`
-	m12   = `dec|dez|déc|dic|december|dezember|décembre|decembre|diciembre`
-	month = `(?:` + m1 + `|` + m2 + `|` + m3 + `|` + m4 + `|` + m5 + `|` + m6 + `|` + m7 + `|` + m8 + `|` + m9 + `|` +
-		m10 + `|` + m11 + `|` + m12 + `)`
-)
-
+// The names of the months and of the days of the week in the four languages.
 var (
-	// factForm finds facts in a text in lower case. The groups are the kinds in their order; the
-	// last has words.
-	factForm = regexp.MustCompile(
-		`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
-			`|("[^"\n]+"|«[^»\n]+»)` +
-			`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.\d?` +
-			`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
-			`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
-			`|((?:\b|t)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
-			`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
-			`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
+	months = [...]string{`jan|january|januar|janvier|ene|enero`, `feb|february|februar|febrero|fev|fév|février|fevrier`,
+		`mar|march|mars|marzo|märz|maerz`, `apr|april|avr|avril|abr|abril`, `may|mai|mayo`, `jun|june|juni|junio|juin`,
+		`jul|july|juli|julio|juil|juillet`, `aug|august|août|aout|ago|agosto`,
+		`sep|sept|september|septembre|septiembre`, `oct|okt|october|oktober|octobre|octubre`,
+		`nov|november|novembre|noviembre`, `dec|dez|déc|dic|december|dezember|décembre|decembre|diciembre`}
+	weekdays = [...]string{`sunday|sonntag|dimanche|domingo`, `monday|montag|lundi|lunes`, `tuesday|dienstag|mardi|martes`,
+		`wednesday|mittwoch|mercredi|miércoles`, `thursday|donnerstag|jeudi|jueves`, `friday|freitag|vendredi|viernes`,
+		`saturday|samstag|samedi|sábado`}
+	month = `(?:` + strings.Join(months[:], "|") + `)`
 )
 
-// monthOf returns the number of a month's name, 0 if it is none.
-func monthOf(name string) int {
-	list := [...]string{m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12}
-	return 1 + slices.IndexFunc(list[:], func(names string) bool {
-		return strings.Contains("|"+names+"|", "|"+name+"|")
-	})
+// named returns the number of the row that has a name, -1 if none has.
+func named(rows []string, name string) int {
+	return slices.IndexFunc(rows, func(row string) bool { return strings.Contains("|"+row+"|", "|"+name+"|") })
 }
+
+// factForm finds facts in a text in lower case. The groups are the kinds in their order; the
+// last has words.
+var factForm = regexp.MustCompile(
+	`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
+		`|("[^"\n]+"|«[^»\n]+»)` +
+		`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.\d?` +
+		`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
+		`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
+		`|\b(` + strings.Join(weekdays[:], "|") + `)\b` +
+		`|((?:\b|t)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
+		`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
+		`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
 
 // facts returns the facts of a text.
 func facts(s string) (list []fact) {
@@ -97,14 +97,16 @@ func factOf(k kind, s string) fact {
 	switch k {
 	case address:
 		f.text = strings.TrimRight(s, ".,;:!?")
-		f.keys = []string{"address " + strings.TrimRight(f.text, "/")}
+		f.keys = []key{{kind: address, text: strings.TrimRight(f.text, "/")}}
 	case quotation:
 		f.text = strings.Trim(s, `"«» .,!`)
-		f.keys = []string{oneLine(f.text)}
+		f.keys = []key{{kind: quotation, text: oneLine(f.text)}}
 	case date:
 		if f.keys = dates(s); f.keys != nil {
 			f.keys = append(f.keys, numbers(s)...) // "It is 4.3."
 		}
+	case weekday:
+		f.keys = []key{{kind: weekday, n: float64(named(weekdays[:], s))}}
 	case clock:
 		f.keys = clocks(strings.TrimPrefix(s, "t"))
 	case amount:
@@ -134,74 +136,67 @@ func word(s string) fact {
 		}
 		return fact{k, s, keys}
 	}
-	f := fact{identifier, s, []string{spelling.Squeeze(s)}}
+	k := identifier
 	parts := strings.FieldsFunc(s, noWord)
 	if len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool { return word(part).kind != small }) {
-		f.kind = small // 24h/24, 3-5
+		k = small // 24h/24, 3-5
 	}
-	return f
-}
-
-// numbers returns what a number may mean, nil if s is none: "1.234" is 1234 in German and
-// 1.234 in English.
-func numbers(s string) (keys []string) {
-	s = strings.Trim(strings.NewReplacer("'", "", " ", "").Replace(s), ".,")
-	if s == "" || strings.Trim(s, "0123456789.,") != "" {
-		return nil
-	}
-	add := func(s string) {
-		if v, err := strconv.ParseFloat(s, 64); err == nil {
-			keys = append(keys, numberKey(v))
-		}
-	}
-	digits := strings.NewReplacer(".", "", ",", "")
-	last := strings.LastIndexAny(s, ".,")
-	if last >= 0 && strings.Count(s, s[last:last+1]) == 1 {
-		add(digits.Replace(s[:last]) + "." + s[last+1:])
-	}
-	if last < 0 || thousands.MatchString(s) {
-		add(digits.Replace(s))
-	}
-	return keys
+	return fact{k, s, []key{{kind: identifier, text: spelling.Squeeze(s)}}}
 }
 
 // thousands matches a number with one sign between groups of three digits.
 var thousands = regexp.MustCompile(`^\d{1,3}(?:(?:\.\d{3})+|(?:,\d{3})+)$`)
 
-func numberKey(v float64) string { return "number " + strconv.FormatFloat(v, 'f', -1, 64) }
+// numbers returns what a number may mean, nil if s is none: "1.234" is 1234 in German and
+// 1.234 in English.
+func numbers(s string) (keys []key) {
+	s = strings.Trim(strings.NewReplacer("'", "", " ", "").Replace(s), ".,")
+	if s == "" || strings.Trim(s, "0123456789.,") != "" {
+		return nil
+	}
+	add := func(whole, fraction string) {
+		v, err := strconv.ParseFloat(strings.NewReplacer(".", "", ",", "").Replace(whole)+fraction, 64)
+		if err == nil {
+			keys = append(keys, key{kind: amount, n: v})
+		}
+	}
+	last := strings.LastIndexAny(s, ".,")
+	if last >= 0 && strings.Count(s, s[last:last+1]) == 1 {
+		add(s[:last], "."+s[last+1:])
+	}
+	if last < 0 || thousands.MatchString(s) {
+		add(s, "")
+	}
+	return keys
+}
 
 // oneLine returns a text folded, with a space between words.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(spelling.Flat(s), "_", " ")), " ")
 }
 
-// dates returns the days that a date may mean, as "date 2006-01-02", or "date -01-02" without
-// a year.
-func dates(s string) (keys []string) {
-	var nums []int
-	named := 0 // the month
+// dates returns the days that a date may mean. One without a year is of the year 0.
+func dates(s string) (keys []key) {
+	var nums [3]int
+	n, month := 0, 0
 	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(" -./,", r) }) {
-		if m := monthOf(part); m > 0 {
-			named = m
-		} else if n, err := strconv.Atoi(strings.TrimRight(part, "stndrhe")); err == nil {
-			nums = append(nums, n)
+		if m := 1 + named(months[:], part); m > 0 {
+			month = m
+		} else if v, err := strconv.Atoi(strings.TrimRight(part, "stndrhe")); err == nil && n < len(nums) {
+			nums[n], n = v, n+1
 		}
 	}
 	add := func(year, month, day int) {
-		switch {
-		case month < 1 || month > 12 || day < 1 || day > 31 || year > 0 && year < 10:
-			return
-		case year == 0:
-			keys = append(keys, fmt.Sprintf("date -%02d-%02d", month, day))
-			return
-		case year < 100:
+		if year > 0 && year < 100 {
 			year += 2000
 		}
-		keys = append(keys, fmt.Sprintf("date %d-%02d-%02d", year, month, day))
+		if month >= 1 && month <= 12 && day >= 1 && day <= 31 {
+			keys = append(keys, dayKey(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)))
+		}
 	}
-	switch nums = append(nums, 0, 0, 0); {
-	case named > 0:
-		add(nums[1], named, nums[0])
+	switch {
+	case month > 0:
+		add(nums[1], month, nums[0])
 	case nums[0] > 31:
 		add(nums[0], nums[1], nums[2])
 	default:
@@ -211,8 +206,10 @@ func dates(s string) (keys []string) {
 	return keys
 }
 
-// clocks returns a time of day as minutes since midnight.
-func clocks(s string) []string {
+func dayKey(t time.Time) key { return key{kind: date, day: t} }
+
+// clocks returns a time of day.
+func clocks(s string) []key {
 	digits := append(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsDigit(r) }), "0")
 	hour, _ := strconv.Atoi(digits[0]) // one or two digits, as the form has it
 	minute, _ := strconv.Atoi(digits[1])
@@ -224,5 +221,5 @@ func clocks(s string) []string {
 	case strings.Contains(s, "a") && hour == 12:
 		hour = 0
 	}
-	return []string{fmt.Sprintf("time %d", hour*60+minute)}
+	return []key{{kind: clock, n: float64(hour*60 + minute)}}
 }

@@ -1,13 +1,11 @@
 package prose
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -24,17 +22,26 @@ const (
 
 // A source is what an answer may say.
 type source struct {
-	keys    map[string]bool // of facts; identifiers and short values are squeezed
+	keys    map[key]bool
 	words   map[string]bool
 	long    []string        // identifiers by whose beginning an answer may name them, sorted
 	text    strings.Builder // folded, single spaces between words
 	numbers []float64
 	days    []time.Time
-	minutes []int // times of day
+	clocks  []float64
 }
 
-func newSource() *source {
-	return &source{keys: make(map[string]bool), words: make(map[string]bool)}
+// sourceOf reads texts, and the results of tools.
+func sourceOf(texts []string, results []json.RawMessage) *source {
+	s := &source{keys: make(map[key]bool), words: make(map[string]bool)}
+	for _, text := range texts {
+		s.add(text)
+	}
+	for _, doc := range results {
+		s.result(doc)
+	}
+	slices.Sort(s.long)
+	return s
 }
 
 // add adds a text: a prompt, an error, a value of a result.
@@ -43,9 +50,9 @@ func (s *source) add(text string) {
 		s.know(f)
 	}
 	if len(text) <= wholeValue {
-		s.keys[spelling.Squeeze(text)] = true
+		s.keys[key{kind: identifier, text: spelling.Squeeze(text)}] = true
 	}
-	for word := range words(text) {
+	for word := range strings.FieldsFuncSeq(spelling.Flat(text), noWord) {
 		s.words[word] = true
 	}
 	s.text.WriteString(oneLine(text) + "\n")
@@ -53,45 +60,39 @@ func (s *source) add(text string) {
 
 // know adds a fact, and the facts within it.
 func (s *source) know(f fact) {
-	for _, key := range f.keys {
-		s.keys[key] = true
-		if v, is := numberOf(key); is {
-			s.operand(v)
-		} else if minute, is := strings.CutPrefix(key, "time "); is {
-			n, _ := strconv.Atoi(minute) // as clocks wrote it
-			s.minutes = append(s.minutes, n)
-		} else if day, is := strings.CutPrefix(key, "date "); is {
-			s.keys["date "+day[len(day)-6:]] = true // the day without its year
-			if t, err := time.Parse(time.DateOnly, day); err == nil {
-				s.days = append(s.days, t)
+	for _, k := range f.keys {
+		s.keys[k] = true
+		switch k.kind {
+		case amount:
+			s.operand(k.n)
+		case clock:
+			s.clocks = append(s.clocks, k.n)
+		case date:
+			if k.day.Year() == 0 {
+				break
 			}
+			s.days = append(s.days, k.day)
+			s.keys[dayKey(k.day.AddDate(-k.day.Year(), 0, 0))] = true
+			s.keys[key{kind: weekday, n: float64(k.day.Weekday())}] = true
+		case identifier:
+			s.long = append(s.long, k.text)
 		}
 	}
-	if f.kind == quotation {
+	switch {
+	case f.kind == quotation:
 		for _, inner := range facts(f.text) {
 			s.know(inner)
 		}
-	}
-	if f.kind != identifier && f.kind != address {
-		return
-	}
-	s.long = append(s.long, f.keys...)
-	if !strings.ContainsFunc(f.text, unicode.IsLetter) {
-		return // of a telephone number no part counts
-	}
-	for part := range strings.FieldsFuncSeq(f.text, noWord) {
-		s.keys[part] = true
-		number := word(strings.TrimFunc(part, unicode.IsLetter))
-		if len(number.text) >= 3 && number.kind != identifier {
-			s.know(number)
+	case (f.kind == identifier || f.kind == address) && strings.ContainsFunc(f.text, unicode.IsLetter):
+		// Of a telephone number no part counts.
+		for part := range strings.FieldsFuncSeq(f.text, noWord) {
+			s.keys[key{kind: identifier, text: part}] = true
+			number := word(strings.TrimFunc(part, unicode.IsLetter))
+			if len(number.text) >= 3 && number.kind != identifier {
+				s.know(number)
+			}
 		}
 	}
-}
-
-func numberOf(key string) (v float64, is bool) {
-	digits, is := strings.CutPrefix(key, "number ")
-	v, _ = strconv.ParseFloat(digits, 64) // as numberKey wrote it
-	return v, is
 }
 
 func (s *source) operand(v float64) {
@@ -103,50 +104,77 @@ func (s *source) operand(v float64) {
 // has reports whether the source has a fact. An identifier may be cut, or have its parts
 // elsewhere.
 func (s *source) has(f fact) bool {
-	if slices.ContainsFunc(f.keys, func(key string) bool {
-		return s.keys[key] || f.kind == quotation && strings.Contains(s.text.String(), key)
-	}) {
+	if slices.ContainsFunc(f.keys, func(k key) bool { return s.keys[k] }) {
 		return true
+	}
+	if f.kind == quotation {
+		return strings.Contains(s.text.String(), f.keys[0].text)
 	}
 	if f.kind != identifier {
 		return false
 	}
-	if i, _ := slices.BinarySearch(s.long, f.keys[0]); len(f.keys[0]) >= 7 && i < len(s.long) &&
-		strings.HasPrefix(s.long[i], f.keys[0]) {
+	begin := f.keys[0].text
+	if i, _ := slices.BinarySearch(s.long, begin); len(begin) >= 7 && i < len(s.long) && strings.HasPrefix(s.long[i], begin) {
 		return true
 	}
 	parts := strings.FieldsFunc(f.text, noWord)
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
-		return !s.words[part] && !s.keys[part] && !s.has(word(part))
+		return !s.words[part] && !s.keys[key{kind: identifier, text: part}] && !s.has(word(part))
 	})
 }
 
-// numbered reports whether a number in an identifier is one of the source.
-func (s *source) numbered(text string) bool {
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) }) {
-		if len(part) >= 3 && s.has(word(part)) {
-			return true
+// joined returns the words of a sentence that make an identifier of the source together:
+// "JD 0146 0000 3RU".
+func (s *source) joined(sentence string) map[string]bool {
+	list := strings.FieldsFunc(spelling.Flat(sentence), noWord)
+	known := make(map[string]bool)
+	for i := range list {
+		for n := 2; n <= windowSize && i+n <= len(list); n++ {
+			id := strings.Join(list[i:i+n], "")
+			if strings.ContainsAny(id, "0123456789") && s.keys[key{kind: identifier, text: id}] {
+				for _, word := range list[i : i+n] {
+					known[word] = true
+				}
+			}
 		}
 	}
-	return false
+	return known
 }
 
-// derives reports whether a fact may be computed from those of the source: a number from two,
+// hasPart reports whether a number in an identifier is one of the source.
+func (s *source) hasPart(f fact) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(f.text, func(r rune) bool { return !unicode.IsDigit(r) }),
+		func(part string) bool { return len(part) >= 3 && s.has(word(part)) })
+}
+
+// derives reports whether a fact may be computed from those of the source: a number from others,
 // a day that is so many days, weeks or months from another, a time of another time zone or between
 // two others.
 func (s *source) derives(f fact) bool {
-	return slices.ContainsFunc(f.keys, func(key string) bool {
-		if v, is := numberOf(key); is {
-			return s.computes(v)
-		}
-		if minute, is := strings.CutPrefix(key, "time "); is {
-			n, _ := strconv.Atoi(minute) // as clocks wrote it
-			return slices.ContainsFunc(s.minutes, func(m int) bool {
-				return (m-n)%60 == 0 || slices.Contains(s.minutes, m-n)
+	return slices.ContainsFunc(f.keys, func(k key) bool {
+		switch k.kind {
+		case amount:
+			return s.computes(k.n)
+		case clock:
+			return slices.ContainsFunc(s.clocks, func(from float64) bool {
+				return math.Mod(from-k.n, 60) == 0 || slices.Contains(s.clocks, from-k.n)
 			})
+		case date:
+			return slices.ContainsFunc(s.days, func(from time.Time) bool { return s.counts(from, k.day) })
 		}
-		day, is := strings.CutPrefix(key, "date ")
-		return is && slices.ContainsFunc(s.days, func(from time.Time) bool { return s.counts(from, day) })
+		return false
+	})
+}
+
+// counts reports whether a day is so many days, weeks or months from another one as a number
+// of the source says, or beside it, where there are times of day.
+func (s *source) counts(from, to time.Time) bool {
+	if to.Year() == 0 {
+		to = to.AddDate(from.Year(), 0, 0)
+	}
+	days := math.Abs(to.Sub(from).Hours() / 24)
+	return s.clocks != nil && days == 1 || slices.ContainsFunc(s.numbers, func(n float64) bool {
+		return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
 	})
 }
 
@@ -190,62 +218,68 @@ func (s *source) sums(v float64) bool {
 // same reports whether two amounts are equal to the cent, without their sign.
 func same(a, b float64) bool { return math.Abs(math.Abs(a)-math.Abs(b)) < 0.00501 }
 
-// counts reports whether a day is so many days, weeks or months from another one as a number
-// of the source says, or beside it, where there are times of day.
-func (s *source) counts(from time.Time, day string) bool {
-	if day[0] == '-' {
-		day = strconv.Itoa(from.Year()) + day
-	}
-	to, err := time.Parse(time.DateOnly, day)
-	days := math.Abs(to.Sub(from).Hours() / 24)
-	return err == nil && (s.minutes != nil && days == 1 || slices.ContainsFunc(s.numbers, func(n float64) bool {
-		return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
-	}))
-}
-
 // result adds the names and values of a result, the lengths and totals of its columns, and the
 // totals of the products of two columns.
 func (s *source) result(doc []byte) {
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) != nil {
-		s.add(string(doc))
-		return
-	}
 	columns, lengths := make(map[string][]float64), make(map[string]int)
-	leaves("", value, func(name string, v any) {
-		text := strings.TrimLeft(fmt.Sprint(v), "-")
+	if !leaves(doc, func(name, value string) {
+		text := strings.TrimLeft(value, "-")
 		s.add(name)
 		s.add(text)
 		lengths[name]++
 		if keys := numbers(text); keys != nil {
-			n, _ := numberOf(keys[0])
-			columns[name] = append(columns[name], n)
+			columns[name] = append(columns[name], keys[0].n)
 		}
-	})
+	}) {
+		s.add(string(doc))
+	}
 	for _, n := range lengths {
-		s.keys[numberKey(float64(n))] = true
+		s.keys[key{kind: amount, n: float64(n)}] = true
 	}
 	maps.DeleteFunc(columns, func(_ string, column []float64) bool { return len(column) < 2 })
 	names := slices.Sorted(maps.Keys(columns))
 	for i, name := range names {
-		s.operand(sumOf(columns[name], nil))
+		total := 0.0
+		for _, n := range columns[name] {
+			total += n
+		}
+		s.operand(total)
 		for _, other := range names[:min(i, maxColumns)] {
 			if len(columns[other]) == len(columns[name]) {
-				s.operand(sumOf(columns[name], columns[other]))
+				total = 0
+				for k, n := range columns[name] {
+					total += n * columns[other][k]
+				}
+				s.operand(total)
 			}
 		}
 	}
 }
 
-// sumOf adds numbers up, each times its factor, if there are factors.
-func sumOf(list, factors []float64) (sum float64) {
-	for i, n := range list {
-		if factors != nil {
-			n *= factors[i]
-		}
-		sum += n
+// leaves visits the values within a JSON document, each with the name of its member, in a fixed
+// order. It reports whether it is one.
+func leaves(doc []byte, visit func(name, value string)) bool {
+	decoder := json.NewDecoder(strings.NewReader(string(doc)))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil || decoder.More() {
+		return false
 	}
-	return sum
+	var walk func(name string, value any)
+	walk = func(name string, value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(name, v[name])
+			}
+		case []any:
+			for _, item := range v {
+				walk(name, item)
+			}
+		default:
+			visit(name, fmt.Sprint(v))
+		}
+	}
+	walk("", value)
+	return true
 }

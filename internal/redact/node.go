@@ -13,15 +13,15 @@ import (
 // secret, and so does a name beside a value in a list of pairs or behind a flag.
 func (r *Redactor) Node(n *strictjson.Node, named bool) { r.texts(n, named, false) }
 
-// JSON is [Redactor.Node], with names, of a document; of what is not JSON it is
-// [Redactor.Text]. The text of what it leaves alone may be spelled in another way.
-func (r *Redactor) JSON(doc []byte) []byte {
+// JSON is [Redactor.Node] of a document; of what is not JSON it is [Redactor.Text]. The text of
+// what it leaves alone may be spelled in another way.
+func (r *Redactor) JSON(doc []byte, named bool) []byte {
 	var found strictjson.Problems
 	n := strictjson.Parse(doc, math.MaxInt, &found)
 	if n == nil || found.Err() != nil {
 		return []byte(r.Text(string(doc)))
 	}
-	r.Node(n, true)
+	r.Node(n, named)
 	return n.JSON()
 }
 

@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
@@ -12,7 +11,7 @@ import (
 // pieces: no piece need look like a part of a secret. The lines may be those of server-sent
 // events, and parts are any pieces of the stream that end where lines end. The texts at one
 // path are one text, except those of elements with different numbers, as a member "index"
-// gives them. The marker stands where the first piece of a secret was.
+// gives them. The first piece becomes all of a text with a secret, and the others are empty.
 //
 // A secret that one piece holds is left for [Redactor.Text]. So is a text that is the same
 // in all documents, such as an id: it is no piece.
@@ -117,37 +116,8 @@ func (s *spread) redact(r *Redactor, all []piece) {
 	if clean == apart.String() {
 		return
 	}
-	begin, end := changed(text, clean)
-	middle, at := clean[begin:len(clean)-(len(text)-end)], 0
 	for _, p := range all {
-		from, to := at, at+len(p.text)
-		at = to
-		if to <= begin && to < end || from >= end {
-			continue // all of it is before or behind what changed
-		}
-		own := text[from:max(from, min(begin, to))] + middle + text[min(max(end, from), to):to]
-		middle = ""
-		if own != p.text {
-			s.edits[p.line] = append(s.edits[p.line], s.lines[p.line].doc.Replace(p.node, jsonedit.Quote(own)))
-		}
+		s.edits[p.line] = append(s.edits[p.line], s.lines[p.line].doc.Replace(p.node, jsonedit.Quote(clean)))
+		clean = ""
 	}
-}
-
-// changed is the part of a text outside of which it is as the other one, in whole
-// characters.
-func changed(text, other string) (begin, end int) {
-	for begin < min(len(text), len(other)) && text[begin] == other[begin] {
-		begin++
-	}
-	for begin > 0 && begin < len(text) && !utf8.RuneStart(text[begin]) {
-		begin--
-	}
-	end = len(text)
-	for back := 1; end > begin && len(other)-back >= begin && text[end-1] == other[len(other)-back]; back++ {
-		end--
-	}
-	for end < len(text) && !utf8.RuneStart(text[end]) {
-		end++
-	}
-	return begin, end
 }

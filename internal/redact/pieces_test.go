@@ -95,17 +95,17 @@ func TestPieces(t *testing.T) {
 		return parts
 	}
 	for why, row := range map[string]struct{ got, want [][]byte }{
-		"only the pieces of the key change": {shape("OpenAI chat", "use ", "it: sk-ab", "cdefghijk", "lmnopqrs and", " go on"),
-			shape("OpenAI chat", "use ", "it: [redacted]", "", " and", " go on")},
+		"the first piece says all of the text": {shape("OpenAI chat", "use ", "it: sk-ab", "cdefghijk", "lmnopqrs and", " go on"),
+			shape("OpenAI chat", "use it: [redacted] and go on", "", "", "", "")},
 		"a key that one piece begins is taken out whole": {shape("Anthropic text", "sk-abcdefghijklmnopqrst", "uvw now"),
-			shape("Anthropic text", "[redacted]", " now")},
+			shape("Anthropic text", "[redacted] now", "")},
 		"a key that one piece holds is left for Text": {shape("OpenAI chat", "a ", "sk-abcdefghijklmnopqrst", " b"),
 			shape("OpenAI chat", "a ", "sk-abcdefghijklmnopqrst", " b")},
 		"texts alone": {shape("texts and nothing", "ghp_01234567", "89abcdef0123"), [][]byte{[]byte("data: \"[redacted]\"\n\n"), []byte("data: \"\"\n\n")}},
 		"an id that all documents have is no piece": {[][]byte{[]byte(`{"id":"sk-1234567"}` + "\n"), []byte(`{"id":"sk-1234567"}` + "\n"), []byte(`{"id":"sk-1234567"}` + "\n")},
 			[][]byte{[]byte(`{"id":"sk-1234567"}` + "\n"), []byte(`{"id":"sk-1234567"}` + "\n"), []byte(`{"id":"sk-1234567"}` + "\n")}},
 		"several lines in a part": {[][]byte{[]byte(": ping\n" + `{"t":"ghp_0123456789"}` + "\n" + `{"t":"abcdef"} ` + "\n"), []byte(`{"t":"0123 x","n":1}`)},
-			[][]byte{[]byte(": ping\n" + `{"t":"[redacted]"}` + "\n" + `{"t":""} ` + "\n"), []byte(`{"t":" x","n":1}`)}},
+			[][]byte{[]byte(": ping\n" + `{"t":"[redacted] x"}` + "\n" + `{"t":""} ` + "\n"), []byte(`{"t":"","n":1}`)}},
 		"no documents": {[][]byte{[]byte("data: ghp_0123456789\n"), []byte("data: abcdef0123 {\n"), nil}, [][]byte{[]byte("data: ghp_0123456789\n"), []byte("data: abcdef0123 {\n"), nil}},
 	} {
 		assert.Equal(t, fmt.Sprintf("%s", row.want), fmt.Sprintf("%s", keys.Pieces(row.got)), why)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 const (
@@ -56,9 +58,9 @@ func New(secrets []string, rules Rules) *Redactor {
 		for _, s := range []string{secret, strings.TrimSpace(secret)} {
 			r.secrets = append(r.secrets, s)
 			inJSON, _ := json.Marshal(s)
-			inside := unquoted(string(inJSON))
 			r.needles = append(r.needles, s, url.QueryEscape(s), url.PathEscape(s),
-				unquoted(strconv.Quote(s)), unquoted(strconv.QuoteToASCII(s)), inside, readable.Replace(inside))
+				unquoted(strconv.Quote(s)), unquoted(strconv.QuoteToASCII(s)), unquoted(string(inJSON)),
+				unquoted(string(strictjson.Quote(s))))
 			if n := base64.RawStdEncoding.EncodedLen(len(s)); r.encoded == 0 || n < r.encoded {
 				r.encoded = n
 			}
@@ -70,9 +72,6 @@ func New(secrets []string, rules Rules) *Redactor {
 }
 
 func unquoted(s string) string { return s[1 : len(s)-1] }
-
-// readable undoes what only json.Marshal escapes.
-var readable = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
 // Address takes the user information out of an address, which need not be a valid one, and
 // what else in it looks like a secret.
@@ -86,9 +85,6 @@ func Address(s string) string {
 	}
 	return New(nil, Patterns).Text(s)
 }
-
-// Any reports whether there is anything to look for.
-func (r *Redactor) Any() bool { return r.rules != 0 || len(r.needles) > 0 }
 
 // Text takes the secrets out of a text.
 func (r *Redactor) Text(s string) string {
@@ -105,68 +101,53 @@ func (r *Redactor) Text(s string) string {
 	return Marker
 }
 
-// known marks every byte that belongs to a known secret, because one secret may
-// overlap or contain another. Then it replaces the marked bytes.
+// known replaces every byte that belongs to a known secret: one secret may overlap or contain
+// another. A marker that is there already holds no secret.
 func (r *Redactor) known(s string) string {
 	if len(r.needles) == 0 || s == "" {
 		return s
 	}
-	var marked []bool
-	mark := func(from, to int) {
-		if marked == nil {
-			marked = make([]bool, len(s))
-		}
-		copy(marked[from:to], slices.Repeat([]bool{true}, to-from))
-	}
-	for _, needle := range r.needles {
+	marked := make([]bool, len(s))
+	found := false
+	mark := func(needle string, secret bool) {
 		for at := 0; ; at++ {
 			i := strings.Index(s[at:], needle)
 			if i < 0 {
-				break
+				return
 			}
 			at += i
-			mark(at, at+len(needle))
+			for k := range len(needle) {
+				marked[at+k] = secret
+			}
+			found = true
 		}
 	}
-	for from := 0; from < len(s); {
-		end := from
-		for end < len(s) && inBase64(s[end]) {
-			end++
-		}
-		if end-from >= r.encoded && r.encodes(s[from:end]) {
-			mark(from, end)
-		}
-		from = end + 1
+	for _, needle := range r.needles {
+		mark(needle, true)
 	}
-	if marked == nil {
+	for word := range strings.FieldsFuncSeq(s, func(c rune) bool { return !inBase64(c) }) {
+		if len(word) >= r.encoded && r.encodes(word) {
+			mark(word, true)
+		}
+	}
+	if !found {
 		return s
 	}
-	for at := 0; ; at += len(Marker) { // a marker that is there already holds no secret
-		i := strings.Index(s[at:], Marker)
-		if i < 0 {
-			break
-		}
-		at += i
-		clear(marked[at : at+len(Marker)])
-	}
+	mark(Marker, false)
 	var b strings.Builder
-	for i := 0; i < len(s); {
-		end := i
-		for end < len(s) && marked[end] == marked[i] {
-			end++
-		}
-		if marked[i] {
+	for i := range len(s) {
+		switch {
+		case !marked[i]:
+			b.WriteByte(s[i])
+		case i == 0 || !marked[i-1]:
 			b.WriteString(Marker)
-		} else {
-			b.WriteString(s[i:end])
 		}
-		i = end
 	}
 	return b.String()
 }
 
-func inBase64(c byte) bool {
-	return letter(c) || '0' <= c && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_'
+func inBase64(c rune) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.ContainsRune("+/-_", c)
 }
 
 // minInside is the length from which on a secret is also looked for in base64 that
@@ -190,32 +171,4 @@ func (r *Redactor) encodes(s string) bool {
 		}
 	}
 	return false
-}
-
-// Value takes the secrets out of decoded JSON: out of texts, names of members,
-// numbers and booleans. It may change v.
-func (r *Redactor) Value(v any) any {
-	switch v := v.(type) {
-	case string:
-		return r.Text(v)
-	case json.Number:
-		if clean := r.Text(v.String()); clean != v.String() {
-			return clean
-		}
-	case bool:
-		if clean := r.Text(strconv.FormatBool(v)); clean != strconv.FormatBool(v) {
-			return clean
-		}
-	case []any:
-		for i := range v {
-			v[i] = r.Value(v[i])
-		}
-	case map[string]any:
-		clean := make(map[string]any, len(v))
-		for name, member := range v {
-			clean[r.Text(name)] = r.Value(member)
-		}
-		return clean
-	}
-	return v
 }

@@ -21,10 +21,7 @@ const (
 )
 
 // Functions that may be longer, by folder and name, with the reason.
-var longFunctions = map[string]string{
-	"chaos/chaoshttp/modeltest chat.read":   "the members of one request, in order",
-	"chaos/chaoshttp/modeltest ollama.read": "the members of one request, in order",
-}
+var longFunctions = map[string]string{}
 
 func TestLimits(t *testing.T) {
 	for _, p := range library(t) {

@@ -5,74 +5,52 @@ package spelling
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// The letters of Latin scripts that are compared without their marks; plainLetters has
-// two bytes for each.
-const (
-	markedLetters = "àáâãåāăąçćčďđèéêëēęěìíîïīıłñńňòóôõøōőùúûūůűýÿšśşžźżäöüßœæ"
-	plainLetters  = "a a a a a a a a c c c d d e e e e e e e i i i i i i l n n n o o o o o o o u u u u u u y y " +
-		"s s s z z z aeoeuessoeae"
-)
+// plainLetters has letters of Latin scripts, each list before what they are without their marks.
+const plainLetters = "àáâãåāăą a çćč c ďđ d èéêëēęě e ìíîïīı i ł l ñńň n òóôõøōő o ùúûūůű u ýÿ y śšş s žźż z " +
+	"ä ae ö oe ü ue ß ss œ oe æ ae"
+
+var letters = func() *strings.Replacer {
+	var pairs []string
+	list := strings.Fields(plainLetters)
+	for i := 0; i < len(list); i += 2 {
+		for _, marked := range list[i] {
+			pairs = append(pairs, string(marked), list[i+1])
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 // Signs writes signs that look alike as one: spaces, dashes, quotation marks, full-width
 // characters. It leaves out characters without width.
-func Signs(s string) string { return flat(s, false) }
+func Signs(s string) string { return strings.Map(sign, s) }
 
 // Flat does what [Signs] does, folds case, and writes letters without their marks: "é" is
 // "e", "ü" is "ue", "ß" is "ss".
-func Flat(s string) string { return flat(s, true) }
+func Flat(s string) string { return letters.Replace(text.Fold(Signs(s))) }
 
-func flat(s string, letters bool) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range s {
-		switch {
-		case r < utf8.RuneSelf && letters:
-			b.WriteByte(byte(unicode.ToLower(r)))
-		case r < utf8.RuneSelf:
-			b.WriteByte(byte(r))
-		default:
-			b.WriteString(flatRune(r, letters))
-		}
-	}
-	return b.String()
-}
-
-func flatRune(r rune, letters bool) string {
+func sign(r rune) rune {
 	switch {
+	case r < 0x80:
 	case r >= 0xFF01 && r <= 0xFF5E: // full width
-		r -= 0xFEE0
-		if letters {
-			r = unicode.ToLower(r)
-		}
-		return string(r)
-	case unicode.In(r, unicode.Cf), r >= 0xFE00 && r <= 0xFE0F: // without width; variants of emoji
-		return ""
+		return r - 0xFEE0
+	case unicode.In(r, unicode.Cf, unicode.Mn): // without width, variants of emoji among them
+		return -1
 	case unicode.In(r, unicode.Zs):
-		return " "
+		return ' '
 	case r == '\u2028', r == '\u2029', r == '\u0085':
-		return "\n"
+		return '\n'
 	case unicode.In(r, unicode.Pd), r == '\u2212', r == '\u2043':
-		return "-"
+		return '-'
 	case strings.ContainsRune("’‘‛ʼ′´", r):
-		return "'"
+		return '\''
 	case strings.ContainsRune("“”„‟″", r):
-		return `"`
-	case !letters:
-		return string(r)
-	case unicode.In(r, unicode.Mn):
-		return ""
+		return '"'
 	}
-	r = text.FoldRune(r)
-	if i := strings.IndexRune(markedLetters, r); i >= 0 {
-		i = 2 * utf8.RuneCountInString(markedLetters[:i])
-		return strings.TrimSuffix(plainLetters[i:i+2], " ")
-	}
-	return string(r)
+	return r
 }
 
 // Squeeze returns the letters and digits of s as [Flat] writes them.

@@ -1,7 +1,6 @@
 package spelling
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"html"
@@ -38,8 +37,13 @@ func Readings(s string) []string {
 	return list
 }
 
-// escape matches a character that is written as an escape: of JSON, of programs, of URLs.
-var escape = regexp.MustCompile(`\\+u00[0-7][0-9a-fA-F]|\\+x[0-7][0-9a-fA-F]|%(?:25)*[0-7][0-9a-fA-F]`)
+var (
+	// escape matches a character that is written as an escape: of JSON, of programs, of URLs.
+	escape = regexp.MustCompile(`\\+u00[0-7][0-9a-fA-F]|\\+x[0-7][0-9a-fA-F]|%(?:25)*[0-7][0-9a-fA-F]`)
+	// Lines and signs part no code.
+	base64Code = strings.NewReplacer("\r", "", "\n", "", "-", "+", "_", "/")
+	hexCode    = strings.NewReplacer("\r", "", "\n", "", " ", "", ":", "", "-", "", ",", "")
+)
 
 // decodings returns what a text encodes in one step.
 func decodings(s string) (list []string) {
@@ -52,88 +56,76 @@ func decodings(s string) (list []string) {
 			list = append(list, plain)
 		}
 	}
-	var b64, hexed strings.Builder
-	urls := strings.NewReplacer("-", "+", "_", "/")
-	for _, row := range rows(s, base64Digits, "\r\n") {
-		row = urls.Replace(row)
-		for skip := range 4 { // a row may begin within other text
-			raw, _ := base64.RawStdEncoding.DecodeString(row[skip:]) // up to what does not fit
-			writeText(&b64, raw)
-		}
-	}
-	for _, row := range rows(s, hexDigits, " :-,\r\n") {
-		for skip := range 2 {
-			raw, _ := hex.DecodeString(row[skip:])
-			writeText(&hexed, raw)
-		}
-	}
-	for _, b := range []string{b64.String(), hexed.String()} {
-		if b != "" {
-			list = append(list, b)
-		}
-	}
-	return list
+	// A code may begin within other text, so it is read from each of its first digits on.
+	found := decoded(base64Code.Replace(s), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/", 4,
+		func(code string) []byte {
+			raw, _ := base64.RawStdEncoding.DecodeString(code) // up to what does not fit
+			return raw
+		})
+	found = append(found, decoded(hexCode.Replace(s), "0123456789abcdefABCDEF", 2, func(code string) []byte {
+		raw, _ := hex.DecodeString(code)
+		return raw
+	})...)
+	return append(list, found...)
 }
 
-const (
-	hexDigits    = "0123456789abcdefABCDEF"
-	base64Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/-_"
-)
-
-// rows returns the digits of a code in s, in rows of at least encoded. Single characters of
-// between do not part a row.
-func rows(s, digits, between string) (list []string) {
-	var digit, sign [256]bool
-	for _, c := range []byte(digits) {
+// decoded returns what is text in the codes of these digits: rows of at least whole printable
+// characters, a line each, in one text; nil if there is none.
+func decoded(s, digits string, group int, decode func(code string) []byte) []string {
+	var digit [128]bool
+	for _, c := range digits {
 		digit[c] = true
 	}
-	for _, c := range []byte(between) {
-		sign[c] = true
-	}
-	var row []byte
-	for i := 0; i <= len(s); i++ {
-		switch {
-		case i < len(s) && digit[s[i]]:
-			row = append(row, s[i])
-		case i+1 < len(s) && i > 0 && sign[s[i]] && digit[s[i-1]] && digit[s[i+1]]:
-		default:
-			if len(row) >= encoded {
-				list = append(list, string(row))
-			}
-			row = row[:0]
-		}
-	}
-	return list
-}
-
-// writeText writes what is text among bytes: rows of at least whole printable bytes, a line each.
-func writeText(b *strings.Builder, raw []byte) {
+	var b strings.Builder
 	unprinted := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' || r == utf8.RuneError }
-	for row := range bytes.FieldsFuncSeq(raw, unprinted) {
-		if len(row) >= whole {
-			b.Write(row)
-			b.WriteByte('\n')
+	for code := range strings.FieldsFuncSeq(s, func(r rune) bool { return r >= 128 || !digit[r] }) {
+		for skip := 0; skip < group && len(code) >= encoded; skip++ {
+			for row := range strings.FieldsFuncSeq(string(decode(code[skip:])), unprinted) {
+				if len(row) >= whole {
+					b.WriteString(row + "\n")
+				}
+			}
 		}
 	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return []string{b.String()}
 }
 
 // A Finder finds texts that must not be told. It is safe for concurrent use.
-type Finder struct {
-	names []string
-	forms []string // squeezed; of a short one the flat text
+type Finder []needle
+
+type needle struct {
+	name  string
+	flat  string   // of a text that is too short to be found otherwise
+	forms []string // squeezed: as it is; backwards and by ROT13, where it is long enough
 }
 
 // New returns a finder of these texts. Nobody is told one that is empty.
-func New(texts []string) Finder {
-	f := Finder{names: slices.Clone(texts)}
+func New(texts []string) (f Finder) {
 	for _, name := range texts {
-		form := Squeeze(name)
-		if utf8.RuneCountInString(form) < whole {
-			form = Flat(name)
+		n, form := needle{name: name}, Squeeze(name)
+		switch length := utf8.RuneCountInString(form); {
+		case length >= whole:
+			backwards := []rune(form)
+			slices.Reverse(backwards)
+			n.forms = []string{form, string(backwards), strings.Map(rot13, form)}
+		case length >= piece:
+			n.forms = []string{form}
+		default:
+			n.flat = Flat(name)
 		}
-		f.forms = append(f.forms, form)
+		f = append(f, n)
 	}
 	return f
+}
+
+func rot13(r rune) rune {
+	if r >= 'a' && r <= 'z' {
+		return 'a' + (r-'a'+13)%26
+	}
+	return r
 }
 
 // A Text is an answer or the like, read once for all that is searched in it.
@@ -152,76 +144,49 @@ func Read(s string) Text {
 }
 
 // In returns which of its texts are in t and not in asked: as they are, in another case,
-// with signs between their characters, encoded, backwards, by ROT13, or in two to four
+// with signs between their characters, encoded, backwards, by ROT13, and in two to four
 // pieces of at least four characters, in their order. It also finds one of which a run is
 // there that is at least share of it, and eight characters.
 func (f Finder) In(t, asked Text, share float64) (found []string) {
-	for i, form := range f.forms {
-		if form != "" && !told(form, asked) &&
-			(told(form, t) || inPieces(form, t.readings[0]) || inPart(form, t, asked, share)) {
-			found = append(found, f.names[i])
+	for _, n := range f {
+		told := n.flat != "" && strings.Contains(t.flat, n.flat) && !strings.Contains(asked.flat, n.flat)
+		for _, form := range n.forms {
+			told = told || inPart(form, t, asked, share)
+		}
+		if told || len(n.forms) > 0 && !inPieces(n.forms[0], asked.readings[0]) && inPieces(n.forms[0], t.readings[0]) {
+			found = append(found, n.name)
 		}
 	}
 	return found
 }
 
-func told(form string, t Text) bool {
-	if strings.Contains(t.flat, form) {
-		return true
-	}
-	if utf8.RuneCountInString(form) < whole {
-		return false
-	}
-	backwards := []rune(form)
-	slices.Reverse(backwards)
-	turned := strings.Map(rot13, form)
-	return strings.Contains(t.readings[0], string(backwards)) || strings.Contains(t.readings[0], turned) ||
-		slices.ContainsFunc(t.readings, func(r string) bool { return strings.Contains(r, form) })
-}
-
-func rot13(r rune) rune {
-	if r >= 'a' && r <= 'z' {
-		return 'a' + (r-'a'+13)%26
-	}
-	return r
-}
-
-// inPieces reports whether pieces of a text follow one another that make all of form.
-func inPieces(form, s string) bool {
-	for range maxParts {
-		n := min(len(form), longest(form, s))
-		if n < piece {
-			return false
-		}
-		at := strings.Index(s, form[:n])
-		if form, s = form[n:], s[at+n:]; form == "" {
+// inPart reports whether a run of a text is in t and not in asked.
+func inPart(form string, t, asked Text, share float64) bool {
+	n := min(len(form), max(run, int(math.Ceil(share*float64(len(form))))))
+	for at := 0; at+n <= len(form); at++ {
+		part := form[at : at+n]
+		if slices.ContainsFunc(t.readings, func(r string) bool { return strings.Contains(r, part) }) &&
+			!strings.Contains(asked.readings[0], part) {
 			return true
-		}
-		if len(form) < piece { // the last piece begins within the one before it
-			return false
 		}
 	}
 	return false
 }
 
-// longest returns the length of the longest beginning of form that is in s, or 0 if that is
-// shorter than a piece. It leaves no rest that is shorter.
-func longest(form, s string) int {
-	for n := len(form); n >= piece; n-- {
-		if rest := len(form) - n; (rest == 0 || rest >= piece) && strings.Contains(s, form[:n]) {
-			return n
+// inPieces reports whether pieces of a text follow one another that make all of form, each as long
+// as it can be.
+func inPieces(form, s string) bool {
+	for range maxParts {
+		n, at := len(form), -1
+		for ; n >= piece && at < 0; n-- {
+			if rest := len(form) - n; rest == 0 || rest >= piece {
+				at = strings.Index(s, form[:n])
+			}
 		}
-	}
-	return 0
-}
-
-// inPart reports whether a run of a text is in t and not in asked.
-func inPart(form string, t, asked Text, share float64) bool {
-	n := max(run, int(math.Ceil(share*float64(len(form)))))
-	for at := 0; at+n <= len(form); at++ {
-		part := form[at : at+n]
-		if slices.ContainsFunc(t.readings, func(r string) bool { return strings.Contains(r, part) }) &&
-			!strings.Contains(asked.readings[0], part) {
+		if at < 0 {
+			return false
+		}
+		if form, s = form[n+1:], s[at+n+1:]; form == "" {
 			return true
 		}
 	}

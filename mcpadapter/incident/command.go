@@ -49,6 +49,10 @@ const DefaultPrompt = "Investigate the incident in incident.json in your workspa
 	"Write output/investigation.md: what failed, since when, who else was affected, when it recovered, " +
 	"the likely cause under the heading \"## Root Cause\", a line \"Confidence: high, medium or low\", and the evidence."
 
+// incidentVariable tells a program which incident it is about, and its processes
+// are found by it.
+const incidentVariable = "INCIDENT_ID"
+
 // usualVariables are those that programs cannot do without and that hold no
 // secrets.
 func usualVariables() []string {
@@ -137,7 +141,7 @@ func (c *Command) environment(job Job) []string {
 	for name, value := range c.Env {
 		env = append(env, name+"="+value)
 	}
-	return append(env, "INCIDENT_ID="+job.Incident.IncidentID)
+	return append(env, incidentVariable+"="+job.Incident.IncidentID)
 }
 
 func (c *Command) redact(output string) []byte {

@@ -28,9 +28,8 @@ const stateDescriptor = 3
 // it with its arguments, and exits with the returned status.
 //
 // A keeper runs the agent and outlives the runner if necessary. It ends the
-// agent 60 s after its time-out, ends what the agent has left behind, and
-// writes down how it ended. On Linux it adopts orphaned descendants, so that a
-// process that opened a session of its own is ended too.
+// agent 60 s after its time-out, ends what the agent has left behind as far as it
+// can be found, and writes down how it ended.
 //
 // SIGTERM is passed on to the agent; SIGINT ends it at once.
 func Keep(args []string) int {
@@ -61,9 +60,6 @@ func keepAgent(state *os.File, limit time.Duration, attempt int, program []strin
 	signal.Notify(heard, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(heard)
 	now := keepState{Attempt: attempt, PID: os.Getpid()}
-	if err := adoptOrphans(); err != nil { // the agent's group can be ended without it
-		fmt.Fprintln(os.Stderr, "incident: keeper: a process that opens a session of its own will not be found:", err)
-	}
 	if err := now.write(state); err != nil {
 		return err
 	}
@@ -82,7 +78,6 @@ func keepAgent(state *os.File, limit time.Duration, attempt int, program []strin
 		case <-deadline.C:
 			overTime = true
 			p.kill()
-			killChildren()
 		case s := <-heard:
 			switch s {
 			case syscall.SIGTERM:
@@ -92,12 +87,11 @@ func keepAgent(state *os.File, limit time.Duration, attempt int, program []strin
 			case syscall.SIGINT:
 				now.Asked = true
 				p.kill()
-				killChildren()
 			}
 		}
 	}
 	p.kill() // whatever it left behind
-	endDescendants()
+	killStrays(os.Getenv(incidentVariable))
 	p.drain()
 	now.Ended, now.ExitCode = true, p.result().ExitCode
 	if err := p.result().Err; err != nil {
@@ -178,7 +172,7 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 			select {
 			case <-p.ended:
 			case <-time.After(keepPatience):
-				killStrays(job.Incident.IncidentID) // while the keeper is still the parent of orphans
+				killStrays(job.Incident.IncidentID) // the keeper is one of them
 				p.kill()
 			}
 		})

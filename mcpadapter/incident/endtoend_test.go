@@ -1,14 +1,12 @@
 package incident_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,8 +50,8 @@ func TestARecordedSessionBecomesIncidents(t *testing.T) {
 const testToken = "a-token-for-the-test"
 
 // target is a program under test: one tool, an injector, and an MCP server over
-// loopback, whose handler may be changed.
-func target(t *testing.T, change func(http.Handler) http.Handler) (url string, call func() error, in *chaos.Injector) {
+// loopback.
+func target(t *testing.T) (url string, call func() error, in *chaos.Injector) {
 	t.Helper()
 	feed := new(mcpadapter.Feed)
 	in = chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: feed.Record})
@@ -65,7 +63,7 @@ func target(t *testing.T, change func(http.Handler) http.Handler) (url string, c
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	web := &http.Server{Handler: change(srv.Handler())}
+	web := &http.Server{Handler: srv.Handler()}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(l) }()
 	t.Cleanup(func() {
@@ -75,8 +73,6 @@ func target(t *testing.T, change func(http.Handler) http.Handler) (url string, c
 	})
 	return "http://" + l.Addr().String() + "/mcp", func() error { _, err := tool(context.Background(), 1); return err }, in
 }
-
-func unchanged(h http.Handler) http.Handler { return h }
 
 // client is one whose connections are gone when the test ends.
 func client(t *testing.T) *http.Client {
@@ -105,7 +101,7 @@ func failUntil(t *testing.T, d *desk, call func() error) incident.Incident {
 // TestAnInjectedFaultBecomesAnIncident goes all the way over HTTP: a client
 // injects a fault, a call fails, and the runner gets the event.
 func TestAnInjectedFaultBecomesAnIncident(t *testing.T) {
-	url, call, in := target(t, unchanged)
+	url, call, in := target(t)
 	d := open(t, incident.AgentFunc(reports), nil)
 	t.Cleanup(d.stop)
 	listen(t, &incident.Subscriber{Endpoint: url, Token: testToken, Mode: incident.ModeResourceFaults, Client: client(t), Sink: d.Offer})
@@ -116,61 +112,17 @@ func TestAnInjectedFaultBecomesAnIncident(t *testing.T) {
 	assert.NotEmpty(t, got.Context)
 }
 
-// TestWatching follows the resource where nothing can be pushed: the server
-// speaks only the revision without sessions, or has no tool to subscribe with.
-func TestWatching(t *testing.T) {
-	for name, change := range map[string]func(http.Handler) http.Handler{
-		"without sessions": func(h http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Mcp-Protocol-Version") < "2026" {
-					http.Error(w, "unsupported protocol version", http.StatusBadRequest)
-					return
-				}
-				h.ServeHTTP(w, r)
-			})
-		},
-		"without the tool": func(h http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body) // what is cut off is no JSON any more
-				r.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(body, []byte("events_subscribe"), []byte("events_unknown"))))
-				r.ContentLength = -1
-				h.ServeHTTP(w, r)
-			})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			url, call, in := target(t, change)
-			d := open(t, incident.AgentFunc(reports), nil)
-			t.Cleanup(d.stop)
-			problems := make(chan error, 1000)
-			s := &incident.Subscriber{Endpoint: url, Token: testToken, Watch: true, Client: client(t), Sink: d.Offer, OnError: func(err error) { problems <- err }}
-			listen(t, s)
-			require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "payments.*", Fault: fault.Fail(fault.ErrUnavailable)}))
-			got := failUntil(t, d, call)
-			assert.Equal(t, incident.StatusResolved, got.Status)
-			assert.Equal(t, "payments.refund", got.Resource.Name)
-			assert.Equal(t, "shop", got.Cluster)
-		})
-	}
-}
-
-// TestWithoutWatchOrAResource: a server that can neither push nor show is an error.
-func TestWithoutWatchOrAResource(t *testing.T) {
+// A server that cannot push is an error.
+func TestAServerWithoutEvents(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "bare", Version: "1"}, nil)
 	ts := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(ts.Close)
-	for _, watch := range []bool{false, true} {
-		problems := make(chan error, 10)
-		listen(t, &incident.Subscriber{Endpoint: ts.URL, Watch: watch, Client: client(t), OnError: func(err error) {
-			select {
-			case problems <- err:
-			default:
-			}
-		}, Sink: func(string, json.RawMessage) error { return nil }})
-		err := <-problems
-		assert.ErrorContains(t, err, "events_subscribe")
-		assert.Equal(t, watch, strings.Contains(err.Error(), "chaos://faults"), "%v", err)
-	}
-	err := (&incident.Subscriber{Endpoint: ts.URL, Watch: true, Filter: map[string]any{"namespace": "a"}, Sink: func(string, json.RawMessage) error { return nil }}).Check()
-	assert.ErrorContains(t, err, "Filter is")
+	problems := make(chan error, 10)
+	listen(t, &incident.Subscriber{Endpoint: ts.URL, Client: client(t), OnError: func(err error) {
+		select {
+		case problems <- err:
+		default:
+		}
+	}, Sink: func(string, json.RawMessage) error { return nil }})
+	assert.ErrorContains(t, <-problems, "events_subscribe")
 }

@@ -9,22 +9,18 @@ import (
 	"github.com/shakedown-go/shakedown/internal/enum"
 )
 
-// An Event is one fault that a server reported. It does not change after
-// [ParseEvent]; both payload shapes give the same events. The zero Event is not
-// usable.
-type Event struct{ doc eventDoc }
-
-// eventDoc is an event as the journal has it.
-type eventDoc struct {
-	ID           string    `json:"id"`
+// An event is one fault that a server reported, as the journal has it. Both payload
+// shapes give the same events. Nothing changes it after parseEvent.
+type event struct {
+	ID           string    `json:"id"` // a UUID made when it was parsed
 	Logger       string    `json:"logger,omitempty"`
 	Subscription string    `json:"subscription,omitempty"`
-	Cluster      string    `json:"cluster,omitempty"`
+	Cluster      string    `json:"cluster,omitempty"` // or the program whose injector injected the fault
 	Resource     resource  `json:"resource"`
-	Reason       string    `json:"reason"`
+	Reason       string    `json:"reason"` // the reason of a nested payload, the fault type of a flat one
 	Severity     Severity  `json:"severity"`
-	Context      string    `json:"context,omitempty"`
-	At           time.Time `json:"at"`
+	Context      string    `json:"context,omitempty"` // message and log samples, or the context of a flat payload
+	At           time.Time `json:"at"`                // when it happened, else when it was received; UTC
 }
 
 // resource is the object that an event is about.
@@ -36,50 +32,10 @@ type resource struct {
 	UID        string `json:"uid,omitempty"`
 }
 
-// ID is the event's own identifier, a UUID made when it was parsed.
-func (e Event) ID() string { return e.doc.ID }
-
-// Logger is the logger of the notification, such as "kubernetes/faults".
-func (e Event) Logger() string { return e.doc.Logger }
-
-// Subscription is the identifier of its subscription; may be empty.
-func (e Event) Subscription() string { return e.doc.Subscription }
-
-// Cluster is where it happened: a cluster, or the program whose injector
-// injected the fault; may be empty.
-func (e Event) Cluster() string { return e.doc.Cluster }
-
-// Namespace is the resource's; may be empty.
-func (e Event) Namespace() string { return e.doc.Resource.Namespace }
-
-// ResourceKind is the kind of the resource, such as "Pod" or "Tool"; may be
-// empty.
-func (e Event) ResourceKind() string { return e.doc.Resource.Kind }
-
-// ResourceName is the name of the pod, node or tool; may be empty.
-func (e Event) ResourceName() string { return e.doc.Resource.Name }
-
-// Reason names in a word what happened, such as "BackOff" or "CrashLoop": the
-// reason of a nested payload, the fault type of a flat one.
-func (e Event) Reason() string { return e.doc.Reason }
-
-// Severity is how severe the event is. A text that is no severity counts as
-// [Warning], so that an unknown word loses no event.
-func (e Event) Severity() Severity { return e.doc.Severity }
-
-// Context is the rest of the server's description: the message and the log
-// samples of a nested payload, the context of a flat one. It may be empty. Text
-// beyond 128 KiB is cut off.
-func (e Event) Context() string { return e.doc.Context }
-
-// Timestamp is when the event happened, in UTC. If the payload has no time, it
-// is when the event was received.
-func (e Event) Timestamp() time.Time { return e.doc.At }
-
-// Key identifies equal events by cluster, namespace, kind, name and reason. A
+// key identifies equal events by cluster, namespace, kind, name and reason. A
 // slash or percent sign within a part is escaped.
-func (e Event) Key() string {
-	parts := []string{e.doc.Cluster, e.doc.Resource.Namespace, e.doc.Resource.Kind, e.doc.Resource.Name, e.doc.Reason}
+func (e event) key() string {
+	parts := []string{e.Cluster, e.Resource.Namespace, e.Resource.Kind, e.Resource.Name, e.Reason}
 	for i, p := range parts {
 		if strings.ContainsAny(p, "%/") { // seldom, and a replacer costs more than all the rest
 			parts[i] = strings.NewReplacer("%", "%25", "/", "%2F").Replace(p)

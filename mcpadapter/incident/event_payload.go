@@ -59,7 +59,7 @@ type logs struct {
 	Error     string `json:"error"`
 }
 
-// ParseEvent reads the data of a notification. The members decide which of the
+// parseEvent reads the data of a notification. The members decide which of the
 // two shapes it has, whatever the logger or the mode of the subscription: an
 // "event" makes it nested, a "resource" or "faultType" flat. Unknown members
 // are ignored, since servers add to their payloads.
@@ -69,12 +69,12 @@ type logs struct {
 // resource has.
 //
 // received is the time of an event whose payload has none.
-func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event, error) {
+func parseEvent(logger string, data json.RawMessage, received time.Time) (event, error) {
 	p, err := decodePayload(data)
 	if err != nil {
-		return Event{}, err
+		return event{}, err
 	}
-	e := eventDoc{ID: newUUID(), Logger: logger, Subscription: p.SubscriptionID, Cluster: p.Cluster,
+	e := event{ID: newUUID(), Logger: logger, Subscription: p.SubscriptionID, Cluster: p.Cluster,
 		At: received.UTC()}
 	switch flat := p.Resource != nil || p.FaultType != ""; {
 	case p.Event != nil && flat:
@@ -87,9 +87,9 @@ func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event,
 		err = fields.Wrong("payload", excerpt(data), `a member "event", or "resource" with "faultType"`)
 	}
 	if err != nil {
-		return Event{}, err
+		return event{}, err
 	}
-	return Event{e}, nil
+	return e, nil
 }
 
 func decodePayload(data json.RawMessage) (*payload, error) {
@@ -112,7 +112,7 @@ func decodePayload(data json.RawMessage) (*payload, error) {
 	return p, nil
 }
 
-func (p *payload) flat(e *eventDoc) error {
+func (p *payload) flat(e *event) error {
 	if p.Resource != nil {
 		e.Resource = *p.Resource
 	}
@@ -120,7 +120,7 @@ func (p *payload) flat(e *eventDoc) error {
 	return errors.Join(e.settime("timestamp", p.Timestamp), e.check("faultType", "resource"))
 }
 
-func (n *nested) into(e *eventDoc, all []logs) error {
+func (n *nested) into(e *event, all []logs) error {
 	e.Resource = n.InvolvedObject
 	if n.Namespace != "" {
 		e.Resource.Namespace = n.Namespace
@@ -153,7 +153,7 @@ func (l logs) String() string {
 	return head + ":\n" + l.Sample
 }
 
-func (e *eventDoc) settime(field, text string) error {
+func (e *event) settime(field, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (e *eventDoc) settime(field, text string) error {
 
 // check refuses what cannot be a name, so that later stages never meet line
 // breaks, control characters or endless texts.
-func (e *eventDoc) check(reason, of string) error {
+func (e *event) check(reason, of string) error {
 	problems := fields.List()
 	if e.Reason == "" {
 		problems.Wrong(reason, nil, "a word that says what happened")

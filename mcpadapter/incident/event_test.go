@@ -50,19 +50,19 @@ func TestBothShapesReadTheSame(t *testing.T) {
 		"flat": {flatPayload, "sub-8", "CrashLoop", "exit status 2", incident.Critical},
 	} {
 		e := parse(t, tc.payload)
-		assert.Equal(t, tc.subscription, e.Subscription(), shape)
-		assert.Equal(t, "prod", e.Cluster(), shape)
-		assert.Equal(t, "payments", e.Namespace(), shape)
-		assert.Equal(t, "Pod", e.ResourceKind(), shape)
-		assert.Equal(t, "worker-0", e.ResourceName(), shape)
-		assert.Equal(t, tc.reason, e.Reason(), shape)
-		assert.Equal(t, tc.severity, e.Severity(), shape)
-		assert.Equal(t, tc.context, e.Context(), shape)
-		assert.Equal(t, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), e.Timestamp(), "%s: in UTC", shape)
+		assert.Equal(t, tc.subscription, e.Subscription, shape)
+		assert.Equal(t, "prod", e.Cluster, shape)
+		assert.Equal(t, "payments", e.Resource.Namespace, shape)
+		assert.Equal(t, "Pod", e.Resource.Kind, shape)
+		assert.Equal(t, "worker-0", e.Resource.Name, shape)
+		assert.Equal(t, tc.reason, e.Reason, shape)
+		assert.Equal(t, tc.severity, e.Severity, shape)
+		assert.Equal(t, tc.context, e.Context, shape)
+		assert.Equal(t, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), e.At, "%s: in UTC", shape)
 		assert.Equal(t, "prod/payments/Pod/worker-0/"+tc.reason, e.Key(), shape)
-		assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, e.ID(), shape)
+		assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, e.ID, shape)
 	}
-	assert.NotEqual(t, parse(t, flatPayload).ID(), parse(t, flatPayload).ID(), "each reception is an event of its own")
+	assert.NotEqual(t, parse(t, flatPayload).ID, parse(t, flatPayload).ID, "each reception is an event of its own")
 }
 
 func TestWhatAPayloadMayLeaveOut(t *testing.T) {
@@ -81,10 +81,10 @@ func TestWhatAPayloadMayLeaveOut(t *testing.T) {
 			"a name like a path is a name, and unknown members are the server's business", incident.Warning, "", "../../etc/passwd", received},
 	} {
 		e := parse(t, tc.payload)
-		assert.Equal(t, tc.severity, e.Severity(), tc.why)
-		assert.Equal(t, tc.kind, e.ResourceKind(), tc.why)
-		assert.Equal(t, tc.name, e.ResourceName(), tc.why)
-		assert.Equal(t, tc.at, e.Timestamp(), tc.why)
+		assert.Equal(t, tc.severity, e.Severity, tc.why)
+		assert.Equal(t, tc.kind, e.Resource.Kind, tc.why)
+		assert.Equal(t, tc.name, e.Resource.Name, tc.why)
+		assert.Equal(t, tc.at, e.At, tc.why)
 	}
 }
 
@@ -129,7 +129,7 @@ func FuzzParseEvent(f *testing.F) {
 			assert.Zero(t, e)
 			return
 		}
-		assert.NotEmpty(t, e.Reason())
+		assert.NotEmpty(t, e.Reason)
 		again, err := incident.ParseEvent("chaos/faults", data, received)
 		require.NoError(t, err)
 		assert.Equal(t, e.Key(), again.Key())

@@ -71,12 +71,6 @@ func Example() {
 	// 3 events, 2 duplicates, 1 resolved
 }
 
-func ExampleReadDiagnosis() {
-	d := incident.ReadDiagnosis([]byte("# Investigation\n\n- **Target**: `payments.refund`\n- Kind: error\n- Since: 2026-03-01T12:00:00Z\n"))
-	fmt.Println(d.Target, d.Kind, d.Since, d.Until.IsZero())
-	// Output: payments.refund error 2026-03-01 12:00:00 +0000 UTC true
-}
-
 func ExampleParseSeverity() {
 	_, err := incident.ParseSeverity("fatal")
 	fmt.Println(err)

@@ -62,10 +62,10 @@ func (c *openCase) incident() Incident {
 	e, started := c.event, c.started.UTC()
 	return Incident{
 		IncidentID: c.id, Status: StatusInvestigating, CreatedAt: c.created.UTC(), StartedAt: &started,
-		Cluster: e.Cluster(), Namespace: e.Namespace(),
-		Resource:  Resource{Kind: e.ResourceKind(), Name: e.ResourceName()},
-		FaultType: e.Reason(), Severity: e.Severity(), Context: e.Context(),
-		Timestamp: e.Timestamp(), TriggeringEventID: e.ID(),
+		Cluster: e.Cluster, Namespace: e.Resource.Namespace,
+		Resource:  Resource{Kind: e.Resource.Kind, Name: e.Resource.Name},
+		FaultType: e.Reason, Severity: e.Severity, Context: e.Context,
+		Timestamp: e.At, TriggeringEventID: e.ID,
 	}
 }
 

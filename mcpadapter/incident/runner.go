@@ -27,7 +27,6 @@ type Options struct {
 	Timeout      time.Duration // of an agent, which knows it and is stopped 60 s after it; 0: 300 s
 	SendTimeout  time.Duration // of one call of the Notifier; a call of the Store counts as blocked after it; 0: 60 s
 	MaxAge       time.Duration // workspaces of incidents that ended longer ago are removed; 0: never
-	MaxBytes     int64         // of all workspaces; beyond it the oldest are removed; 0: never
 	// Grace is how long Run may take once its context has ended. Agents are asked to
 	// end at once, and killed after three quarters of it. The rest is for records
 	// and messages. 0: 20 s; negative: agents are killed at once.
@@ -118,7 +117,6 @@ func (o *Options) complete() error {
 	p.Demand(o.Timeout >= 0, "Timeout", o.Timeout, "a duration of more than 0, or 0 for 300 s")
 	p.Demand(o.SendTimeout >= 0, "SendTimeout", o.SendTimeout, "a duration of more than 0, or 0 for 60 s")
 	p.Demand(o.MaxAge >= 0, "MaxAge", o.MaxAge, "a duration of more than 0, or 0 for no limit")
-	p.Demand(o.MaxBytes >= 0, "MaxBytes", o.MaxBytes, "a number of at least 1, or 0 for no limit")
 	o.MinSeverity = cmp.Or(o.MinSeverity, Warning)
 	o.MaxAgents = cmp.Or(o.MaxAgents, defaultMaxAgents)
 	o.QueueSize = cmp.Or(o.QueueSize, defaultQueue)
@@ -212,7 +210,7 @@ func (r *Runner) failUnknown() {
 // memory for now. What becomes of other events is counted: see [Runner.Counts].
 func (r *Runner) Offer(logger string, data json.RawMessage) error {
 	now := time.Now()
-	e, err := ParseEvent(logger, data, now)
+	e, err := parseEvent(logger, data, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Received++
@@ -225,15 +223,15 @@ func (r *Runner) Offer(logger string, data json.RawMessage) error {
 }
 
 // admit puts an event in the queue unless it is filtered, a duplicate, or late.
-func (r *Runner) admit(e Event, now time.Time) error {
+func (r *Runner) admit(e event, now time.Time) error {
 	switch {
 	case r.closed:
 		r.counts.Refused++
 		return nil
-	case e.Severity() < r.o.MinSeverity:
+	case e.Severity < r.o.MinSeverity:
 		r.counts.Filtered++
 		return nil
-	case !r.book.seen.admit(e.Key(), now):
+	case !r.book.seen.admit(e.key(), now):
 		r.counts.Duplicate++
 		return nil
 	}
@@ -241,7 +239,7 @@ func (r *Runner) admit(e Event, now time.Time) error {
 		r.drop()
 	}
 	r.counts.Queued++
-	err := r.commit(entry{Op: opQueued, Event: &e.doc, At: now.Add(r.o.DedupeWindow)})
+	err := r.commit(entry{Op: opQueued, Event: &e, At: now.Add(r.o.DedupeWindow)})
 	nudge(r.wake)
 	if err != nil {
 		return fmt.Errorf("incident: the event is in memory alone: %w", err)
@@ -254,8 +252,8 @@ func (r *Runner) drop() {
 	e := r.book.waiting.oldest()
 	r.counts.Queued--
 	r.counts.Dropped++
-	_ = r.commit(entry{Op: opDropped, EventID: e.ID()}) // counted there
-	r.o.Log.Warn("event dropped", "event", e.ID(), "key", e.Key())
+	_ = r.commit(entry{Op: opDropped, EventID: e.ID}) // counted there
+	r.o.Log.Warn("event dropped", "event", e.ID, "key", e.key())
 }
 
 // Counts returns what became of the events so far.
@@ -367,7 +365,7 @@ func (r *Runner) next() (c *openCase, ok bool) {
 	case r.book.waiting.len() > 0:
 		e := r.book.waiting.oldest()
 		id, now := newUUID(), time.Now()
-		_ = r.commit(entry{Op: opBegun, Incident: id, EventID: e.ID(), Created: now, At: now}) // insisted on below
+		_ = r.commit(entry{Op: opBegun, Incident: id, EventID: e.ID, Created: now, At: now}) // insisted on below
 		c = r.book.cases[id]
 		r.counts.Queued--
 	default:

@@ -31,7 +31,7 @@ type entry struct {
 	Op         op        `json:"op"`
 	At         time.Time `json:"at,omitzero"`
 	Key        string    `json:"key,omitempty"`
-	Event      *eventDoc `json:"event,omitempty"`
+	Event      *event    `json:"event,omitempty"`
 	EventID    string    `json:"eventId,omitempty"`
 	Incident   string    `json:"incident,omitempty"`
 	Created    time.Time `json:"created,omitzero"`
@@ -49,7 +49,7 @@ type entry struct {
 // openCase is an incident that has begun and not ended.
 type openCase struct {
 	id       string
-	event    Event
+	event    event
 	created  time.Time
 	started  time.Time // of the attempt
 	attempt  int       // the how-manieth it is
@@ -82,12 +82,12 @@ func (l *ledger) apply(e entry) error {
 		if e.Event == nil {
 			return fmt.Errorf("incident: journal: %s without an event", e.Op)
 		}
-		event := Event{*e.Event}
-		l.seen.restore(event.Key(), e.At, true)
+		event := *e.Event
+		l.seen.restore(event.key(), e.At, true)
 		l.waiting.push(event)
 	case opDropped:
 		if event, ok := l.waiting.remove(e.EventID); ok {
-			l.seen.forget(event.Key())
+			l.seen.forget(event.key())
 		}
 	case opBegun:
 		return l.begin(e)
@@ -112,14 +112,14 @@ func (l *ledger) begin(e entry) error {
 	if c == nil {
 		event, ok := l.waiting.remove(e.EventID)
 		if e.Event != nil {
-			event, ok = Event{*e.Event}, true
+			event, ok = *e.Event, true
 		}
 		if !ok {
 			return fmt.Errorf("incident: journal: %s %s has no event", e.Op, e.Incident)
 		}
 		c = &openCase{id: e.Incident, event: event}
 		l.cases[e.Incident] = c
-		l.seen.begun(event.Key())
+		l.seen.begun(event.key())
 	}
 	c.created, c.started, c.attempt, c.lost, c.finished = e.Created, e.At, e.Attempt, e.Lost, nil
 	c.annulled = false
@@ -130,7 +130,7 @@ func (l *ledger) end(e entry) error {
 	c := l.cases[e.Incident]
 	if e.Op == opEnded {
 		if c != nil { // a snapshot has no case, only the letters about its end
-			l.seen.done(c.event.Key())
+			l.seen.done(c.event.key())
 			delete(l.cases, e.Incident)
 		}
 		if e.Store {
@@ -158,10 +158,10 @@ func (l *ledger) entries() (all []entry) {
 		all = append(all, entry{Op: opSeen, Key: key, At: l.seen.seen[key].until})
 	}
 	for _, e := range l.waiting.all() {
-		all = append(all, entry{Op: opQueued, Event: &e.doc, At: l.seen.seen[e.Key()].until})
+		all = append(all, entry{Op: opQueued, Event: &e, At: l.seen.seen[e.key()].until})
 	}
 	for _, c := range l.unfinished() {
-		all = append(all, entry{Op: opBegun, Incident: c.id, Event: &c.event.doc, Created: c.created, At: c.started,
+		all = append(all, entry{Op: opBegun, Incident: c.id, Event: &c.event, Created: c.created, At: c.started,
 			Attempt: c.attempt, Lost: c.lost})
 		if c.annulled {
 			all = append(all, entry{Op: opInterrupted, Incident: c.id})
@@ -215,25 +215,25 @@ func replay(records [][]byte, window time.Duration) (*ledger, error) {
 // queue holds the events that wait for an agent, the oldest first. Not safe for
 // concurrent use.
 type queue struct {
-	events []Event
+	events []event
 	first  int // what is before it is gone
 }
 
 func (q *queue) len() int { return len(q.events) - q.first }
 
-func (q *queue) push(e Event) { q.events = append(q.events, e) }
+func (q *queue) push(e event) { q.events = append(q.events, e) }
 
 // oldest is the event that goes next; there must be one.
-func (q *queue) oldest() Event { return q.events[q.first] }
+func (q *queue) oldest() event { return q.events[q.first] }
 
 // all are the events that wait, to be read.
-func (q *queue) all() []Event { return q.events[q.first:] }
+func (q *queue) all() []event { return q.events[q.first:] }
 
 // remove takes an event out, the oldest at a constant cost.
-func (q *queue) remove(id string) (Event, bool) {
-	i := slices.IndexFunc(q.all(), func(e Event) bool { return e.doc.ID == id })
+func (q *queue) remove(id string) (event, bool) {
+	i := slices.IndexFunc(q.all(), func(e event) bool { return e.ID == id })
 	if i < 0 {
-		return Event{}, false
+		return event{}, false
 	}
 	i += q.first
 	e := q.events[i]
@@ -241,10 +241,10 @@ func (q *queue) remove(id string) (Event, bool) {
 		q.events = slices.Delete(q.events, i, i+1)
 		return e, true
 	}
-	q.events[i] = Event{} // free its memory
+	q.events[i] = event{} // free its memory
 	q.first++
 	if q.first > 64 && q.first > len(q.events)/2 {
-		q.events, q.first = append([]Event(nil), q.all()...), 0
+		q.events, q.first = append([]event(nil), q.all()...), 0
 	}
 	return e, true
 }

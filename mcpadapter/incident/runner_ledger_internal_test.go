@@ -24,7 +24,7 @@ func TestALedgerIsWhatItsEntriesSay(t *testing.T) {
 			e := entry{Op: step, At: at}
 			switch {
 			case step == opQueued:
-				e.Event = &eventDoc{ID: fmt.Sprint("event-", i), Reason: fmt.Sprint("reason-", i), Severity: Error, At: at}
+				e.Event = &event{ID: fmt.Sprint("event-", i), Reason: fmt.Sprint("reason-", i), Severity: Error, At: at}
 				queued = append(queued, e.Event.ID)
 			case (step == opDropped || step == opBegun) && len(queued) > 0:
 				e.EventID, queued = queued[0], queued[1:]

@@ -12,7 +12,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -26,21 +25,9 @@ type SlackOptions struct {
 
 // Slack posts a message for every incident to an incoming webhook. It is a
 // [Notifier], safe for concurrent use.
-//
-// When three agents in a row left no report, one message says so, and the next
-// says that they work again, so a broken agent causes one message. The count
-// starts anew with each process.
-type Slack struct {
-	o SlackOptions
+type Slack struct{ o SlackOptions }
 
-	mu  sync.Mutex // held while a message is sent: they come in order
-	row int        // incidents without a report since the last with one
-}
-
-const (
-	slackTimeout  = 10 * time.Second
-	slackDegraded = 3
-)
+const slackTimeout = 10 * time.Second
 
 // NewSlack checks the settings. A webhook that is no http(s) URL is a
 // [*FieldError]; without one the notifier does nothing.
@@ -71,27 +58,9 @@ func (s *Slack) Notify(ctx context.Context, in Incident, f Finding) error {
 	if s.o.Webhook == "" {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	row := 0
-	if in.Status != StatusResolved {
-		row = s.row + 1
+	if err := s.send(ctx, incidentMessage(in, f)); err != nil {
+		return fmt.Errorf("incident: slack: %w", err)
 	}
-	message := incidentMessage(in, f, "")
-	switch {
-	case row > slackDegraded:
-		s.row = row
-		return nil
-	case row == slackDegraded:
-		message = plainMessage(fmt.Sprintf("The triage agent is degraded: %d incidents in a row ended without a report. "+
-			"Last reason: %s. Further ones are not announced until one succeeds.", row, in.FailureReason))
-	case row == 0 && s.row >= slackDegraded:
-		message = incidentMessage(in, f, "The triage agent works again.")
-	}
-	if err := s.send(ctx, message); err != nil {
-		return fmt.Errorf("incident: slack: %w", err) // what was not sent has not been news
-	}
-	s.row = row
 	return nil
 }
 
@@ -116,28 +85,19 @@ type text struct {
 }
 
 // incidentMessage has the five facts: cluster, namespace, resource, root cause
-// and confidence. A remark stands before them, if there is one.
-func incidentMessage(in Incident, f Finding, remark string) []byte {
+// and confidence.
+func incidentMessage(in Incident, f Finding) []byte {
 	title := "Incident " + string(in.Status) + ": " + in.FaultType
 	cause := cmp.Or(f.RootCause, in.FailureReason, "not stated")
-	summary := strings.TrimSpace(remark + " " + title)
-	blocks := []block{{Type: "header", Text: &text{"plain_text", cut(title, headerRoom)}}}
-	if remark != "" {
-		blocks = append(blocks, block{Type: "section", Text: mrkdwn(escape(remark), sectionRoom)})
-	}
-	return message(summary, append(blocks,
+	return message(title,
+		block{Type: "header", Text: &text{"plain_text", cut(title, headerRoom)}},
 		block{Type: "section", Fields: []text{
 			field("Cluster", in.Cluster), field("Namespace", in.Namespace),
 			field("Resource", strings.Trim(in.Resource.Kind+"/"+in.Resource.Name, "/")),
 			field("Confidence", f.Confidence),
 		}},
 		block{Type: "section", Text: mrkdwn("*Root cause*\n"+escape(cause), sectionRoom)},
-		block{Type: "section", Text: mrkdwn("Incident `"+escape(in.IncidentID)+"`", sectionRoom)},
-	)...)
-}
-
-func plainMessage(s string) []byte {
-	return message(s, block{Type: "section", Text: mrkdwn(escape(s), sectionRoom)})
+		block{Type: "section", Text: mrkdwn("Incident `"+escape(in.IncidentID)+"`", sectionRoom)})
 }
 
 // message has the text that notifications and screen readers show, and the blocks.

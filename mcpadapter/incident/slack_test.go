@@ -153,29 +153,6 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 	assert.NotErrorIs(t, err, incident.ErrMaybeSent, "it was certainly not sent")
 }
 
-func TestADegradedAgentIsOnePieceOfNews(t *testing.T) {
-	h := &hook{}
-	s := slack(t, h, nil)
-	for _, st := range []incident.Status{
-		incident.StatusAgentFailed, incident.StatusFailed, incident.StatusFailed, incident.StatusFailed, incident.StatusAgentFailed,
-		incident.StatusResolved, incident.StatusFailed,
-	} {
-		require.NoError(t, s.Notify(t.Context(), ended(st), incident.Finding{}))
-	}
-	var texts []string
-	for _, b := range h.bodies {
-		var m struct{ Text string }
-		require.NoError(t, json.Unmarshal([]byte(b), &m))
-		texts = append(texts, m.Text)
-	}
-	assert.Equal(t, []string{
-		"Incident agent_failed: CrashLoop", "Incident failed: CrashLoop",
-		"The triage agent is degraded: 3 incidents in a row ended without a report. Last reason: agent exited with code 3. " +
-			"Further ones are not announced until one succeeds.",
-		"The triage agent works again. Incident resolved: CrashLoop", "Incident failed: CrashLoop",
-	}, texts)
-}
-
 func TestNoWebhookNoRequest(t *testing.T) {
 	h := &hook{}
 	s := slack(t, h, func(o *incident.SlackOptions) { o.Webhook = "" })

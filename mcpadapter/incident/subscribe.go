@@ -36,18 +36,14 @@ type Subscriber struct {
 	Sink     func(logger string, data json.RawMessage) error // [Runner.Offer]; must not block; its errors are logged
 	// called with the errors of lost sessions and with [*SubscriptionError]s; nil: only logged
 	OnError func(error)
-	// Watch follows the resource chaos://faults if the server cannot push events
-	// to a session. The resource shows all faults, so Filter must be empty.
-	Watch  bool
-	Client *http.Client // nil: http.DefaultClient
-	Log    *slog.Logger // nil: nothing is logged
+	Client  *http.Client // nil: http.DefaultClient
+	Log     *slog.Logger // nil: nothing is logged
 
 	missed atomic.Uint64
 }
 
 // Missed counts the events that are known to be lost: dropped by the server
-// because they were read too slowly, or no longer in the resource when it was
-// read. Each loss is also reported to OnError.
+// because they were read too slowly. Each loss is also reported to OnError.
 func (s *Subscriber) Missed() uint64 { return s.missed.Load() }
 
 // A SubscriptionError is the server's report of a problem with a subscription.
@@ -62,7 +58,7 @@ type SubscriptionError struct {
 
 // Error is the server's text with the subscription it is about.
 func (e *SubscriptionError) Error() string {
-	s := fmt.Sprintf("incident: subscription %s: %s", cmp.Or(e.SubscriptionID, "to a resource"), e.Text)
+	s := fmt.Sprintf("incident: subscription %s: %s", e.SubscriptionID, e.Text)
 	if e.Degraded {
 		s += " (degraded)"
 	}
@@ -92,9 +88,6 @@ func (s *Subscriber) Check() error {
 	if s.Mode != "" && s.Mode != ModeFaults && s.Mode != ModeResourceFaults {
 		problems.Wrong("Mode", s.Mode, ModeFaults+"|"+ModeResourceFaults)
 	}
-	if s.Watch && len(s.Filter) > 0 {
-		problems.Wrong("Filter", s.Filter, "none together with Watch: a resource cannot be filtered")
-	}
 	return problems.Err()
 }
 
@@ -118,10 +111,9 @@ func (s *Subscriber) Run(ctx context.Context) error {
 		return err
 	}
 	backoff := leastBackoff
-	read := new(mark)
 	for {
 		began := time.Now()
-		subscribed, err := s.session(ctx, read)
+		subscribed, err := s.session(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -140,11 +132,10 @@ func (s *Subscriber) Run(ctx context.Context) error {
 }
 
 // session opens a session and stays until it ends.
-func (s *Subscriber) session(ctx context.Context, read *mark) (subscribed bool, err error) {
-	changed := make(chan struct{}, 1) // holds a token when the resource may have changed
+func (s *Subscriber) session(ctx context.Context) (subscribed bool, err error) {
 	setup, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	session, err := s.connect(setup, changed)
+	session, err := s.connect(setup)
 	if err != nil {
 		return false, err
 	}
@@ -161,43 +152,21 @@ func (s *Subscriber) session(ctx context.Context, read *mark) (subscribed bool, 
 		<-ended
 	}()
 	if err := s.subscribe(setup, session); err != nil {
-		if !s.Watch {
-			return false, err
-		}
-		if _, missing := readFaults(setup, session); missing != nil {
-			return false, errors.Join(err, missing)
-		}
-		s.log().Info("following the resource instead of a subscription", "resource", faultsResource, "reason", err)
-		return true, s.watch(ctx, session, changed, read)
+		return false, err
 	}
 	<-ctx.Done()
 	return true, context.Cause(ctx)
 }
 
-// connect opens a session to which messages can be pushed. If the server has
-// none, another session will do for watching.
-func (s *Subscriber) connect(ctx context.Context, changed chan<- struct{}) (*mcp.ClientSession, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"}, &mcp.ClientOptions{
-		LoggingMessageHandler: s.receive,
-		ResourceUpdatedHandler: func(context.Context, *mcp.ResourceUpdatedNotificationRequest) {
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		},
-		KeepAlive: keepAlive,
-	})
+// connect opens a session to which messages can be pushed.
+func (s *Subscriber) connect(ctx context.Context) (*mcp.ClientSession, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"},
+		&mcp.ClientOptions{LoggingMessageHandler: s.receive, KeepAlive: keepAlive})
 	// A stream that breaks ends the session, and a new one is made. A server that
 	// keeps no events cannot resume a stream, and events would be lost until the
 	// next ping.
-	transport := func() mcp.Transport {
-		return &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
-	}
-	session, err := client.Connect(ctx, transport(), &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
-	if err != nil && s.Watch && ctx.Err() == nil {
-		return client.Connect(ctx, transport(), nil)
-	}
-	return session, err
+	transport := &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
+	return client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
 }
 
 // subscribe first asks for log messages: a server sends none to a session
@@ -230,7 +199,9 @@ func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) 
 	}
 	switch topic := afterSlash(req.Params.Logger); topic {
 	case ModeFaults, ModeResourceFaults:
-		s.pass(req.Params.Logger, data)
+		if err := s.Sink(req.Params.Logger, data); err != nil {
+			s.log().Warn("event not taken", "logger", req.Params.Logger, "error", err)
+		}
 	case "subscription_error":
 		problem := new(SubscriptionError)
 		if err := json.Unmarshal(data, problem); err != nil || problem.Text == "" {
@@ -239,13 +210,6 @@ func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) 
 		s.report(problem)
 	default: // the server's own logging
 		s.log().Debug("server log", "logger", req.Params.Logger, "data", string(data))
-	}
-}
-
-// pass passes an event to the sink.
-func (s *Subscriber) pass(logger string, data json.RawMessage) {
-	if err := s.Sink(logger, data); err != nil {
-		s.log().Warn("event not taken", "logger", logger, "error", err)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestARecordedSession(t *testing.T) {
 	var got []string
 	for range 4 {
 		e := <-events
-		got = append(got, e.Logger()+" "+e.Key()+" "+e.Severity().String())
+		got = append(got, e.Logger+" "+e.Key()+" "+e.Severity.String())
 	}
 	assert.Equal(t, []string{
 		"kubernetes/faults prod/payments/Pod/worker-0/BackOff WARNING",
@@ -165,7 +165,7 @@ func TestALostSessionIsMadeAnew(t *testing.T) {
 		Endpoint: ts.URL,
 		Sink: func(logger string, data json.RawMessage) error {
 			e, err := incident.ParseEvent(logger, data, time.Now())
-			reasons <- e.Reason()
+			reasons <- e.Reason
 			return err
 		},
 		OnError: func(err error) { problems <- err },

@@ -2,14 +2,10 @@ package policy
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -35,9 +31,6 @@ func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *
 		return nil, acc.unconfirmed(what)
 	}
 	if newEra(req) {
-		if _, acc.answered = acc.unseal(args, req.Params.RequestState); acc.answered {
-			return nil, nil
-		}
 		answer, ok := req.Params.InputResponses[questionID]
 		if !ok {
 			return acc.ask(req, what)
@@ -138,41 +131,16 @@ func withoutQuestion(answers mcp.InputResponseMap) mcp.InputResponseMap {
 	return rest
 }
 
-// statePrefix begins a request state that records the user's confirmation of
-// this call, given before the tool asked questions of its own.
-const statePrefix = "shakedown-confirmed:"
-
-// seal binds the user's confirmation to the tool, the arguments and the tool's
-// own state. It is valid while the process lives; after that the user is asked
-// again.
-func (acc *access) seal(args *arguments, state string) string {
-	mac := hmac.New(sha256.New, acc.gate.sealKey[:])
-	for _, part := range [][]byte{[]byte(acc.tool), args.raw, []byte(state)} {
-		sum := sha256.Sum256(part) // of a fixed length, so that parts cannot be shifted
-		mac.Write(sum[:])
-	}
-	return statePrefix + hex.EncodeToString(mac.Sum(nil)) + ":" + state
-}
-
-// unseal reports whether a state was sealed here for this call, and returns the
-// tool's own state.
-func (acc *access) unseal(args *arguments, sealed string) (state string, ok bool) {
-	rest, ours := strings.CutPrefix(sealed, statePrefix)
-	_, state, whole := strings.Cut(rest, ":")
-	if !ours || !whole || !hmac.Equal([]byte(acc.seal(args, state)), []byte(sealed)) {
-		return sealed, false
-	}
-	return state, true
-}
-
-// carry passes the user's confirmation to the next round, if the tool asks for
-// one.
-func (acc *access) carry(args *arguments, res mcp.Result) mcp.Result {
+// askAgain adds our question to those of a tool: the next round is a call of its
+// own, which has to be confirmed too.
+func (acc *access) askAgain(args *arguments, res mcp.Result) mcp.Result {
 	result, ok := res.(*mcp.CallToolResult)
 	if !ok || result == nil || !acc.answered || result.InputRequests == nil {
 		return res
 	}
+	what, _ := acc.dangerous(args)
 	c := *result
-	c.RequestState = acc.seal(args, c.RequestState)
+	c.InputRequests = maps.Clone(c.InputRequests)
+	c.InputRequests[questionID] = acc.question(what)
 	return &c
 }

@@ -14,7 +14,7 @@
 //	scope           403  all scopes of the row; "admin" satisfies all
 //	arguments       400  one JSON object, at most 100 levels deep, no member twice
 //	confirmation    400  the JSON boolean "confirm": true, or the user, asked through the client
-//	rate            429  token buckets and budgets, per caller, per target and per server, with a hint when to retry
+//	rate            429  token buckets and budgets, per caller and per server, with a hint when to retry
 //	audit           503  a call that writes has a line before it, or does not happen
 //
 // What a call may do can depend on its arguments: an [Action] says that
@@ -63,8 +63,7 @@
 // # Manifest
 //
 // [Gate.Manifest] writes down what a running server offers: a [Manifest], kept
-// as tools.yaml, embedded, and compared with the running server by a test
-// ([Manifest.Check]).
+// as tools.yaml and compared with the running server by a test.
 //
 // # What it cannot do
 //

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"net/http"
-	"os"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -97,31 +96,6 @@ func ExampleReadProblem() {
 		return policy.ReadProblem(res) // nil below 400
 	}
 	_ = handler
-}
-
-// A table that was written as data, such as an embedded file.
-func ExampleParseManifest() {
-	c, err := policy.ParseManifest([]byte(`
-version: 1
-tools:
-  - name: rooms.delete
-    capability: write
-    scopes: ['rooms:write']
-    confirmation: [{tool: '*.delete'}]
-    input_schema: {type: object}
-`))
-	if err != nil {
-		log.Fatal(err)
-	}
-	gate, err := policy.New(&policy.Options{Tools: c.Rows(), Confirm: c.Confirm(), Audit: os.Stderr})
-	fmt.Println(gate.Mode(), err)
-
-	running := &policy.Manifest{} // of a server: gate.Manifest(ctx, session)
-	fmt.Println(c.Check(running))
-
-	// Output:
-	// read-only <nil>
-	// policy: manifest: tool rooms.delete: the server does not offer it
 }
 
 func ExampleRedact() {

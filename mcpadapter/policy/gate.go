@@ -126,7 +126,9 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	}
 	var taken taken
 	if !acc.row.Unlimited {
-		if taken, refusal = acc.gate.limiter.take(acc.toolBounds(args), time.Now()); refusal != nil {
+		what := "tool " + acc.tool
+		bounds := acc.bounds(what, acc.row.Limit, acc.row.SessionLimit, what)
+		if taken, refusal = acc.gate.limiter.take(bounds, time.Now()); refusal != nil {
 			return acc.refuse(req, refusal)
 		}
 	}
@@ -180,7 +182,7 @@ func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *argu
 		return acc.refuse(req, toError(ctx, err))
 	}
 	res, err := next(context.WithValue(ctx, callerKey{}, acc), methodCallTool, passed)
-	return acc.outcome(ctx, req, acc.carry(args, res), err)
+	return acc.outcome(ctx, req, acc.askAgain(args, res), err)
 }
 
 // forHandler returns the request without what was meant for the gate. The
@@ -199,7 +201,6 @@ func (acc *access) forHandler(req *mcp.CallToolRequest, args *arguments) (*mcp.C
 		params.Arguments = rest
 	}
 	params.InputResponses = withoutQuestion(params.InputResponses)
-	params.RequestState, _ = acc.unseal(args, params.RequestState)
 	passed.Params = &params
 	return &passed, nil
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net"
@@ -72,38 +73,15 @@ type bound struct {
 }
 
 // bounds returns the limits of a request: the server's, and its caller's, whose
-// sessions count together.
-func (acc *access) bounds(key string, perServer, perCaller *Limit, what string, more []bound) []bound {
-	if perServer == nil {
-		perServer = acc.gate.options.Limit
+// sessions count together. key names its buckets.
+func (acc *access) bounds(key string, perServer, perCaller *Limit, what string) (all []bound) {
+	if limit := cmp.Or(perServer, acc.gate.options.Limit); limit != nil {
+		all = append(all, bound{bucketKey{what: key}, limit, what, "the server"})
 	}
-	if perCaller == nil {
-		perCaller = acc.gate.options.SessionLimit
+	if limit := cmp.Or(perCaller, acc.gate.options.SessionLimit); limit != nil {
+		all = append(all, bound{bucketKey{key, acc.caller.Subject}, limit, what, "this caller"})
 	}
-	if perServer != nil {
-		more = append(more, bound{bucketKey{what: key}, perServer, what, "the server"})
-	}
-	if perCaller != nil {
-		more = append(more, bound{bucketKey{key, acc.caller.Subject}, perCaller, what, "this caller"})
-	}
-	return more
-}
-
-// toolBounds returns the limits of a call of a tool.
-func (acc *access) toolBounds(args *arguments) []bound {
-	o := &acc.gate.options
-	if acc.row.Limit == nil && acc.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil &&
-		len(acc.gate.targets) == 0 {
-		return nil
-	}
-	var more []bound
-	for i := range acc.gate.targets {
-		if t := &acc.gate.targets[i]; t.meets(acc.row, args) {
-			more = append(more,
-				bound{bucketKey{what: t.key}, &t.Limit, "tool " + acc.tool, "the server, for " + t.Target + ","})
-		}
-	}
-	return acc.bounds("tool "+acc.tool, acc.row.Limit, acc.row.SessionLimit, "tool "+acc.tool, more)
+	return all
 }
 
 // taken is what a call has used up.

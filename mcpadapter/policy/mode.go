@@ -55,6 +55,3 @@ func (c Capability) String() string { return capabilities().String(c) }
 
 // MarshalText writes the name. A value other than the constants is an error.
 func (c Capability) MarshalText() ([]byte, error) { return capabilities().MarshalText(c) }
-
-// UnmarshalText reads the name, exactly as written by MarshalText.
-func (c *Capability) UnmarshalText(text []byte) error { return capabilities().UnmarshalText(text, c) }

@@ -71,8 +71,6 @@ type Options struct {
 	// Limit and SessionLimit apply to each tool, and each method other than
 	// tools/call, that has none of its own. Nil: none.
 	Limit, SessionLimit *Limit
-	// TargetLimits bound calls by their targets, in addition to the other limits.
-	TargetLimits []TargetLimit
 	// MaxSessions and MaxCallerSessions are how many sessions over HTTP there may be,
 	// in all and of one caller. 0: 1024 and 256.
 	MaxSessions, MaxCallerSessions int
@@ -109,7 +107,6 @@ type Gate struct {
 	mode     Mode
 	rows     map[string]*row
 	requests []requestRule
-	targets  []targetRule
 	tokens   tokens
 	local    Caller
 	options  Options
@@ -118,7 +115,6 @@ type Gate struct {
 	limiter  *limiter
 	logins   *logins
 	sessions *sessions
-	sealKey  [32]byte
 }
 
 // New returns a gate for a copy of the options. Its error joins all problems,
@@ -134,7 +130,6 @@ func New(o *Options) (*Gate, error) {
 		problems.Add(err)
 	}
 	requests := compileRequests(o.Requests, bad)
-	targets := compileTargets(o.TargetLimits, rows, bad)
 	switch {
 	case o.Mode > ReadWrite:
 		bad("ReadOnly, ReadWrite", uint8(o.Mode), "Mode")
@@ -166,7 +161,7 @@ func New(o *Options) (*Gate, error) {
 		return nil, problems.Err()
 	}
 	g := build(o, rows, all)
-	g.requests, g.targets = requests, targets
+	g.requests = requests
 	return g, nil
 }
 
@@ -188,8 +183,7 @@ func build(o *Options, rows map[string]*row, all []Token) *Gate {
 		}
 	}
 	g.tokens.replace(all)
-	rand.Read(g.sealKey[:]) // never fails
-	g.options.Tokens = nil  // from here on only their hashes are compared
+	g.options.Tokens = nil // from here on only their hashes are compared
 	g.redact = redact.New(secrets, redact.Patterns)
 	g.audit = newAuditor(o.Audit, g.redact, g.mode)
 	g.logins = &logins{limiter: newLimiter()}

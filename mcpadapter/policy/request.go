@@ -156,9 +156,8 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(accept
 				Hint:   "call with a token that was granted one"}
 		}
 	}
-	if _,
-		e := g.limiter.take(acc.bounds(rule.key, rule.Limit, rule.SessionLimit, acc.method, nil),
-		time.Now()); e != nil {
+	bounds := acc.bounds(rule.key, rule.Limit, rule.SessionLimit, acc.method)
+	if _, e := g.limiter.take(bounds, time.Now()); e != nil {
 		return nil, e
 	}
 	switch acc.method {

@@ -3,13 +3,13 @@ package timeline
 import "slices"
 
 // A batch adds many samples with few look-ups and few lock operations. It remembers
-// the edges it saw last, and keeps the locks of their series for a while.
+// the series it saw last, and keeps their locks for a while.
 type batch struct {
 	run    *Run
 	recent [64]struct {
 		caller, target, class string
-		edge                  *edge
-		turn                  int // the edge's series is locked while this is the batch's turn
+		series                *series
+		turn                  int // the series is locked while this is the batch's turn
 	}
 	held []*series
 	turn int
@@ -20,23 +20,23 @@ type batch struct {
 // others wait for them.
 const maxLocked = 256
 
-// edge returns the edge of a sample, with its series locked.
-func (b *batch) edge(x *Sample) *edge {
+// series returns the series of a sample, locked.
+func (b *batch) series(x *Sample) *series {
 	if b.left--; b.left <= 0 {
 		b.release()
 	}
 	n := len(x.Target)
 	// Comparing equal strings is quicker than hashing them whole.
 	slot := &b.recent[(n*7+int(x.Target[n-1])+int(x.Target[n/2])*3+len(x.Caller)*5+len(x.Class))%len(b.recent)]
-	if slot.edge == nil || slot.target != x.Target || slot.caller != x.Caller || slot.class != x.Class {
+	if slot.series == nil || slot.target != x.Target || slot.caller != x.Caller || slot.class != x.Class {
 		slot.caller, slot.target, slot.class = x.Caller, x.Target, x.Class
-		slot.edge, slot.turn = b.run.edge(x.edge()), 0
+		slot.series, slot.turn = b.run.series(x.edge()), 0
 	}
 	if slot.turn != b.turn {
-		b.hold(slot.edge.series)
+		b.hold(slot.series)
 		slot.turn = b.turn
 	}
-	return slot.edge
+	return slot.series
 }
 
 // hold locks a series. It does not wait for a lock while it holds one, so two

@@ -129,7 +129,7 @@ func (r *Run) totals(q Query, nodes []string) (totals, error) {
 		t := totals{window: x.bounds(w), nodes: map[string]nodeTotals{}}
 		ix := r.index.Load()
 		for _, node := range nodes {
-			if len(ix.of(node, q.Classes)) == 0 {
+			if len(ix.where(callsTo(node, q.Classes))) == 0 {
 				continue
 			}
 			v, err := r.view(x, node, q.Classes, nil)

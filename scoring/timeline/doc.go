@@ -32,11 +32,8 @@
 //   - [Run.RecoveryTime]: when a node had recovered
 //   - [Run.Impact]: the connected nodes that failed or starved, for how long, with
 //     which delay
-//   - [Run.Warnings]: early warnings
 //   - [Run.Faults]: mean time to detect and to recover, per fault
-//   - [Run.Budgets]: a service level objective and the use of its error budget
 //   - [Compare]: a scenario against its baseline
-//   - [Run.Panels]: what a picture shows, which package plot draws as SVG
 //
 // A [Query] narrows each of them to a window, nodes and classes. An undefined
 // number, such as served/arrivals where nothing arrived, is a [Value] that is null
@@ -45,8 +42,8 @@
 // # Costs
 //
 // Adding a sample takes about 100 ns, in a batch ([Run.AddAll]) about half of that,
-// and allocates only for new bins. A bin takes 128 bytes for each node and class,
-// and 4 bytes for each latency up to 1024 of them. Beyond that it takes up to 12
+// and allocates only for new bins. A bin takes 128 bytes for each caller, node and
+// class, and 4 bytes for each latency up to 1024 of them. Beyond that it takes up to 12
 // bytes for each occupied bucket of a histogram. There are at most
 // [RunOptions].MaxBins bins, so memory does not grow with the number of samples. A
 // window of 1000 bins takes less than a millisecond. Nothing runs in the

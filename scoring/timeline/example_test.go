@@ -103,13 +103,3 @@ func ExampleCompare() {
 	// capacity of llm.chat: 5.083, was 10
 	// availability lost: 0
 }
-
-func ExampleRun_Budgets() {
-	budgets, err := minute(5*time.Second).Budgets(timeline.Query{}, timeline.SLO{Objective: 0.9, Latency: time.Second})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(budgets[0])
-	// Output:
-	// llm.chat: 0.8333 of 120 good, objective 0.9, burn rate 1.667
-}

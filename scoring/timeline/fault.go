@@ -67,7 +67,7 @@ func (k faultKey) compare(o faultKey) int {
 // from the first bin that is kept.
 func (r *Run) deliveries(x extent, node string, classes []string) (map[faultKey][]int64, error) {
 	sum := make(map[faultKey][]int64)
-	for _, s := range r.index.Load().of(node, classes) {
+	for _, s := range r.index.Load().where(callsTo(node, classes)) {
 		if err := s.lockAt(x); err != nil {
 			return nil, err
 		}
@@ -135,15 +135,4 @@ func within(incidents []Incident, e span) (first, last int) {
 		last = i
 	}
 	return first, last
-}
-
-// faultyBins marks, for a picture, the bins in which any fault was delivered.
-func faultyBins(deliveries map[faultKey][]int64, x extent, w span) []bool {
-	marked := make([]bool, w.bins())
-	for _, counts := range deliveries {
-		for i := w.first; i <= w.last && i-x.first < len(counts); i++ {
-			marked[i-w.first] = marked[i-w.first] || counts[i-x.first] > 0
-		}
-	}
-	return marked
 }

@@ -57,12 +57,12 @@ func (r *Run) Graph(q GraphQuery) Graph {
 	g := Graph{Nodes: []Node{}, Edges: []Edge{}}
 	nodes := map[string]Node{}
 	var subsystems, classes []string
-	for _, key := range sortedEdges(ix.edges) {
-		e := ix.edges[key].read(key)
-		near := q.Subsystem == "" || subsystem(e.From) == q.Subsystem || subsystem(e.To) == q.Subsystem
-		if !near || q.Class != "" && e.Class != q.Class {
-			continue
-		}
+	near := func(k edgeKey) bool {
+		return (q.Class == "" || k.class == q.Class) &&
+			(q.Subsystem == "" || subsystem(k.caller) == q.Subsystem || subsystem(k.target) == q.Subsystem)
+	}
+	for _, s := range ix.where(near) {
+		e := s.edge()
 		g.Edges = append(g.Edges, e)
 		for _, name := range []string{e.From, e.To} {
 			nodes[name] = Node{ID: name, Name: name, Type: ix.nodeType(name), Subsystem: subsystem(name)}
@@ -78,17 +78,15 @@ func (r *Run) Graph(q GraphQuery) Graph {
 	return g
 }
 
-func (e *edge) read(key edgeKey) Edge {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return Edge{
-		From: key.caller, To: key.target, Class: key.class,
-		Attempts: e.attempts + e.pending, Failures: e.failures,
-	}
+func (s *series) edge() Edge {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Edge{From: s.caller, To: s.target, Class: s.class,
+		Attempts: s.attempts + int64(len(s.pending)), Failures: s.failures}
 }
 
 func (ix *index) nodeType(node string) NodeType {
-	called := ix.of(node, nil)
+	called := ix.where(callsTo(node, nil))
 	if len(called) == 0 {
 		return NodeAgent
 	}

@@ -12,6 +12,7 @@ const (
 	Upstream   = "upstream"   // it calls the node, itself or through others
 	Downstream = "downstream" // it is called by the node, itself or through others
 	Failing    = "failing"    // bad by the outage rule
+	Waiting    = "waiting"    // its calls towards the node were in flight, and none ended
 	Starved    = "starved"    // it got less than half of its mean arrivals before the window
 )
 
@@ -27,12 +28,12 @@ type Impact struct {
 	Affected []Affected `json:"affected"`
 	// Unaffected has the connected nodes that were not affected.
 	Unaffected []string `json:"unaffected"`
-	// NotJudged has the connected nodes that were never called, usually agents.
-	// Whether they were affected is unknown.
+	// NotJudged has the connected nodes that were never called, usually agents, and that
+	// did not wait. Whether they were affected otherwise is unknown.
 	NotJudged []string `json:"notJudged"`
 }
 
-// An Affected node failed or starved after the start of the window, with a delay.
+// An Affected node failed, waited or starved after the start of the window, with a delay.
 type Affected struct {
 	Node         string    `json:"nodeId"`
 	Direction    string    `json:"direction"`
@@ -46,10 +47,12 @@ type Affected struct {
 	Details      string    `json:"details"`
 }
 
-// Impact finds the nodes that failed or starved in a window, among those connected
-// to a node by calls. The window begins with the node's outage and ends with the
-// lookahead. The answer is based on time and calls alone and proves no cause.
-// A node starves in bins with less than half of its mean arrivals before the window, if
+// Impact finds the nodes that failed, waited or starved in a window, among those
+// connected to a node by calls. The window begins with the node's outage and ends with
+// the lookahead. The answer is based on time and calls alone and proves no cause.
+// A caller waits in bins in which its calls to the node, or to others that call it, were
+// in flight and none of them ended; so callers that nobody calls are judged too. A node
+// starves in bins with less than half of its mean arrivals before the window, if
 // that mean is at least one a bin. The query's Nodes narrow the answer. Errors are
 // [*WindowError] and [*FieldError].
 func (r *Run) Impact(node string, q Query, rule OutageRule) (Impact, error) {
@@ -68,61 +71,78 @@ func (r *Run) impact(x extent, node string, q Query, rule OutageRule) (Impact, e
 	if _, err := ix.checkNodes([]string{node}); err != nil {
 		return Impact{}, err
 	}
+	connected := ix.neighbours(node)
+	towards := map[string]bool{node: true}
+	for _, n := range connected {
+		towards[n.name] = towards[n.name] || n.direction == Upstream
+	}
 	called := ix.nodes()
 	answer := Impact{Node: node, Window: x.bounds(w), Affected: []Affected{}, Unaffected: []string{},
 		NotJudged: []string{}}
-	for _, n := range ix.neighbours(node) {
+	for _, n := range connected {
 		if q.Nodes != nil && !slices.Contains(q.Nodes, n.name) {
 			continue
 		}
-		if _, known := slices.BinarySearch(called, n.name); !known {
-			answer.NotJudged = append(answer.NotJudged, n.name)
-			continue
-		}
-		v, err := r.view(x, n.name, q.Classes, rule.question())
+		in, err := r.view(x, n.name, q.Classes, rule.question())
 		if err != nil {
 			return Impact{}, err
 		}
-		if a, hit := rule.affected(v, w, n); hit {
+		out, err := r.viewOf(x, n.name, func(k edgeKey) bool {
+			return k.caller == n.name && n.direction == Upstream && towards[k.target] && ofClass(k, q.Classes)
+		}, nil)
+		if err != nil {
+			return Impact{}, err
+		}
+		_, judged := slices.BinarySearch(called, n.name)
+		if a, hit := rule.affected(in, out, w, n); hit {
 			answer.Affected = append(answer.Affected, a)
-		} else {
+		} else if judged {
 			answer.Unaffected = append(answer.Unaffected, n.name)
+		} else {
+			answer.NotJudged = append(answer.NotJudged, n.name)
 		}
 	}
 	return answer, nil
 }
 
-// affected reports how a node was affected. A node that both fails and starves
-// counts as failing.
-func (o OutageRule) affected(v view, w span, n neighbour) (Affected, bool) {
-	how := Failing
-	bad := make([]bool, w.bins())
-	for _, i := range o.incidents(v, w) {
+// affected reports how a node was affected, by the calls that it got and those that it
+// made towards the node of the outage: the first of failing, waiting and starved.
+func (o OutageRule) affected(in, out view, w span, n neighbour) (Affected, bool) {
+	failing := make([]bool, w.bins())
+	for _, i := range o.incidents(in, w) {
 		for b := i.StartBin; b <= i.EndBin; b++ {
-			bad[b-w.first] = true
+			failing[b-w.first] = true
 		}
 	}
-	found := streaks(bad, o.minBins())
-	if len(found) == 0 {
-		how = Starved
-		found = streaks(v.starved(w), o.minBins())
+	for _, judged := range []struct {
+		how  string
+		bad  []bool
+		of   view
+		note string
+	}{
+		{Failing, failing, in, ""},
+		{Waiting, out.hanging(w), out, " of the calls that it made,"},
+		{Starved, in.starved(w), in, ""},
+	} {
+		found := streaks(judged.bad, o.minBins())
+		if len(found) == 0 {
+			continue
+		}
+		bins := 0
+		for _, s := range found {
+			bins += s.bins()
+		}
+		first, last := found[0].first, found[len(found)-1].last
+		sum := judged.of.total(span{w.first + first, w.first + last})
+		return Affected{
+			Node: n.name, Direction: n.direction, Distance: n.distance, How: judged.how,
+			StartTs: in.start(w.first + first), EndTs: in.start(w.first + last + 1),
+			DelayBins: first, DelaySec: (time.Duration(first) * in.binSize()).Seconds(), AffectedBins: bins,
+			Details: fmt.Sprintf("%d arrivals, %d served, %d errors%s from first to last affected bin", sum.arrivals,
+				sum.served, sum.errors, judged.note),
+		}, true
 	}
-	if len(found) == 0 {
-		return Affected{}, false
-	}
-	bins := 0
-	for _, s := range found {
-		bins += s.bins()
-	}
-	first, last := found[0].first, found[len(found)-1].last
-	sum := v.total(span{w.first + first, w.first + last})
-	return Affected{
-		Node: n.name, Direction: n.direction, Distance: n.distance, How: how,
-		StartTs: v.start(w.first + first), EndTs: v.start(w.first + last + 1),
-		DelayBins: first, DelaySec: (time.Duration(first) * v.binSize()).Seconds(), AffectedBins: bins,
-		Details: fmt.Sprintf("%d arrivals, %d served, %d errors from first to last affected bin", sum.arrivals,
-			sum.served, sum.errors),
-	}, true
+	return Affected{}, false
 }
 
 // starved marks the bins with too few arrivals, compared with the mean before the
@@ -147,9 +167,9 @@ type neighbour struct {
 // neighbours returns the nodes reachable along the calls, and against them.
 func (ix *index) neighbours(node string) []neighbour {
 	callers, callees := map[string][]string{}, map[string][]string{}
-	for _, key := range sortedEdges(ix.edges) {
-		callers[key.target] = append(callers[key.target], key.caller)
-		callees[key.caller] = append(callees[key.caller], key.target)
+	for _, s := range ix.where(func(edgeKey) bool { return true }) {
+		callers[s.target] = append(callers[s.target], s.caller)
+		callees[s.caller] = append(callees[s.caller], s.target)
 	}
 	found := append(walk(node, Upstream, callers), walk(node, Downstream, callees)...)
 	slices.SortStableFunc(found, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })

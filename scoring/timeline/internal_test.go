@@ -53,7 +53,6 @@ func TestThePercentileIsWithinItsBound(t *testing.T) {
 func TestMergedLatenciesAreThoseOfOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawLatencies(t, "a"), drawLatencies(t, "b")
-		limit := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "limit"))
 		one := latenciesOf(slices.Concat(a, b))
 		left, right := latenciesOf(a), latenciesOf(b)
 		_ = left.percentile95() // what was asked before does not stick
@@ -61,14 +60,6 @@ func TestMergedLatenciesAreThoseOfOne(t *testing.T) {
 		require.Equal(t, int64(len(b)), right.count(), "the merged is unchanged")
 		require.Equal(t, one.count(), left.count())
 		require.Equal(t, one.percentile95(), left.percentile95())
-		require.Equal(t, one.within(limit), left.within(limit))
-		within := int64(0)
-		for _, d := range slices.Concat(a, b) {
-			if float32(d) <= float32(limit) {
-				within++
-			}
-		}
-		require.LessOrEqual(t, one.within(limit), within, "only those that surely are")
 	})
 }
 
@@ -98,7 +89,7 @@ func TestHalvingSlotsJoinsNeighbours(t *testing.T) {
 
 func TestTheSlotIsThatOfDividing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSeries(seriesKey{}, rapid.Int64Range(1, 100_000).Draw(t, "ms")*int64(time.Millisecond)/slotsInBin)
+		s := newSeries(edgeKey{}, rapid.Int64Range(1, 100_000).Draw(t, "ms")*int64(time.Millisecond)/slotsInBin)
 		at := rapid.Int64Range(0, math.MaxInt64).Draw(t, "t")
 		for _, near := range []int64{at, at / s.slot * s.slot, max(0, at/s.slot*s.slot-1), math.MaxInt64} {
 			require.Equal(t, near/s.slot, s.slotOf(time.Duration(near)))

@@ -68,36 +68,6 @@ func TestFaultsAreFollowedToTheirRecovery(t *testing.T) {
 	}
 }
 
-func TestBudgets(t *testing.T) {
-	arrivals, served := make([]int, 100), make([]int, 100)
-	for i := range arrivals {
-		arrivals[i], served[i] = 10, 10
-	}
-	served[50], served[51] = 0, 5
-	r := newRun(t, nil, perBin("a", arrivals, served)...)
-	judge := func(slo timeline.SLO) timeline.Budget {
-		b, err := r.Budgets(timeline.Query{}, slo)
-		require.NoError(t, err)
-		require.Len(t, b, 1)
-		return b[0]
-	}
-	b := judge(timeline.SLO{Objective: 0.95})
-	assert.Equal(t, int64(1000), b.Ended)
-	assert.Equal(t, int64(985), b.Good)
-	assert.InDelta(t, 0.3, float64(b.BurnRate), 1e-9, "1.5 % bad of 5 % allowed")
-	assert.InDelta(t, 0.3, float64(b.Consumed), 1e-9, "the window is the period")
-	assert.Equal(t, "a: 0.985 of 1000 good, objective 0.95, burn rate 0.3", b.String())
-	assert.InDelta(t, 0.03, float64(judge(timeline.SLO{Objective: 0.95, Period: 1000 * sec}).Consumed), 1e-9, "a tenth of the period")
-	assert.Equal(t, int64(985), judge(timeline.SLO{Latency: 20 * ms}).Good, "within the limit is good")
-	assert.Equal(t, int64(0), judge(timeline.SLO{Latency: 19 * ms}).Good, "slower is bad, though served")
-
-	for _, bad := range []timeline.SLO{{Objective: 1}, {Objective: -1}, {Latency: -1}, {Period: -1}} {
-		_, err := r.Budgets(timeline.Query{}, bad)
-		var input *timeline.FieldError
-		assert.ErrorAs(t, err, &input)
-	}
-}
-
 func TestAComparisonHasNullsWhereThereIsNothingToCompare(t *testing.T) {
 	a, b := newRun(t, nil, failed(call("a", 0))), newRun(t, nil, call("a", 0), call("b", 0))
 	c, err := timeline.Compare(a, b, timeline.Query{})

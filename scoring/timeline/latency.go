@@ -140,24 +140,3 @@ func nth(a []float32, n int) float32 {
 func median(a, b, c float32) float32 {
 	return max(min(a, b), min(max(a, b), c))
 }
-
-// within counts the operations that certainly took no longer than limit.
-func (l *latencies) within(limit time.Duration) int64 {
-	var n int64
-	if l.many == nil {
-		for _, ns := range l.few {
-			if float64(ns) <= float64(limit) {
-				n++
-			}
-		}
-		return n
-	}
-	l.flush()
-	for lowest, count := range l.many.ForEachBucket {
-		if lowest+lowest/128 > int64(limit) { // the bucket's highest value, or a little more
-			break
-		}
-		n += count
-	}
-	return n
-}

@@ -65,19 +65,19 @@ func (r *Run) Outside() (before, ahead int64) { return r.clock.before.Load(), r.
 // Pending is a call in flight; see [Run.Begin].
 type Pending struct {
 	run    *Run
-	edge   *edge
+	series *series // nil: it is not remembered
 	sample Sample
 	ended  atomic.Bool // it has been counted as ended
 }
 
-// maxPending bounds the calls in flight that are remembered for a node and class.
+// maxPending bounds the calls in flight that a series remembers.
 const maxPending = 1 << 16
 
 // Begin counts a call from its beginning: as an attempt, as an arrival unless it is
 // a retry, as backlog, and as busy time up to now. [Pending.End] then adds how it
 // ended. The sample's End, Failed and Final are ignored. An Attempt of 0 means
 // unknown: it is the next attempt if the one before failed. Only a live run has a
-// clock. In another run, and for a node with more than 65,536 calls in flight,
+// clock. In another run, and beyond 65,536 calls in flight from one node to another,
 // Begin remembers nothing and End does what [Run.Add] does.
 //
 // For an invalid sample it returns nil and the problems, each a [*FieldError],
@@ -94,19 +94,18 @@ func (r *Run) Begin(s Sample) (*Pending, error) {
 	if before, ahead := r.within(&s); before || ahead {
 		return p, nil // End decides whether it counts
 	}
-	e := r.edge(s.edge())
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.series.pending) >= maxPending {
+	in := r.series(s.edge())
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.pending) >= maxPending {
 		return p, nil
 	}
-	if e.series.pending == nil {
-		e.series.pending = make(map[*Pending]struct{})
+	if in.pending == nil {
+		in.pending = make(map[*Pending]struct{})
 	}
-	p.edge = e
-	e.pending++
-	e.series.pending[p] = struct{}{}
-	e.rank = min(e.rank, s.Type.rank())
+	p.series = in
+	in.pending[p] = struct{}{}
+	in.rank = min(in.rank, s.Type.rank())
 	return p, nil
 }
 
@@ -121,13 +120,10 @@ func (p *Pending) End(s Sample) error {
 	if !p.ended.CompareAndSwap(false, true) {
 		return errors.New("timeline: the call has ended already")
 	}
-	if e := p.edge; e != nil {
-		e.mu.Lock()
-		if _, there := e.series.pending[p]; there {
-			delete(e.series.pending, p)
-			e.pending--
-		}
-		e.mu.Unlock()
+	if s := p.series; s != nil {
+		s.mu.Lock()
+		delete(s.pending, p)
+		s.mu.Unlock()
 	}
 	err := p.run.Add(s)
 	p.ended.Store(err == nil)
@@ -149,7 +145,7 @@ func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[oper
 			began = g.at(x.Start)
 		}
 		began.attempts++
-		key := operationKey{x.Caller, x.Lane, x.Key}
+		key := operationKey{x.Lane, x.Key}
 		before, open := s.open[key]
 		if x.Attempt == 0 && before.end <= x.Start {
 			x.Attempt = before.attempt + 1

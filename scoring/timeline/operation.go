@@ -12,8 +12,8 @@ import (
 type openOperations map[operationKey]openOperation
 
 type operationKey struct {
-	caller, lane string
-	key          uint64
+	lane string
+	key  uint64
 }
 
 type openOperation struct {
@@ -38,6 +38,7 @@ func (s *series) add(x *Sample, o *RunOptions) {
 	from := s.slotOf(x.Start)
 	s.occupy(x.Start, x.End, from, to)
 	began, ended := s.at(x.Start), s.at(x.End)
+	s.attempts++
 	began.attempts++
 	start, retried := x.Start, false
 	if x.Attempt > 1 || x.Failed {
@@ -47,6 +48,7 @@ func (s *series) add(x *Sample, o *RunOptions) {
 		began.arrivals++
 	}
 	if x.Failed {
+		s.failures++
 		ended.failures++
 	}
 	switch {
@@ -66,7 +68,7 @@ func (s *series) add(x *Sample, o *RunOptions) {
 // resume finds the operation that x continues, if any, and removes it from the open
 // ones. Any other open operation of the same key has ended by now.
 func (s *series) resume(x *Sample, within time.Duration) (start time.Duration, retried bool) {
-	key := operationKey{x.Caller, x.Lane, x.Key}
+	key := operationKey{x.Lane, x.Key}
 	before, ok := s.open[key]
 	if !ok {
 		return x.Start, false
@@ -92,7 +94,7 @@ func (s *series) suspend(x *Sample, start time.Duration) {
 	if len(s.open) >= maxOpen {
 		s.closeOldest()
 	}
-	key := operationKey{x.Caller, x.Lane, x.Key}
+	key := operationKey{x.Lane, x.Key}
 	s.open[key] = openOperation{start: start, end: x.End, attempt: max(1, x.Attempt)}
 }
 
@@ -102,7 +104,6 @@ func (s *series) closeOldest() {
 	keys := slices.SortedFunc(maps.Keys(s.open), func(a, b operationKey) int {
 		return cmp.Or(
 			cmp.Compare(s.open[a].end, s.open[b].end),
-			cmp.Compare(a.caller, b.caller),
 			cmp.Compare(a.lane, b.lane),
 			cmp.Compare(a.key, b.key))
 	})

@@ -3,14 +3,19 @@ package timeline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
 // An OutageRule says which bins of a node are bad. With the zero value a bin is bad
 // if at most half of the operations that arrived in it were served.
+//
+// A bin with calls in flight of which none ended is bad by every metric: callers that
+// wait make no other calls. A bin without arrivals and without calls in flight says
+// nothing, and is not bad.
 type OutageRule struct {
 	_ struct{}
-	// Metric is judged in each bin. A bin where it is undefined is not bad.
+	// Metric is judged in each bin. Where it is undefined it says nothing.
 	//
 	//   - Served (default), or ThroughputRatio: bad where served/arrivals ≤ Threshold, 0.5 by default
 	//   - Capacity: bad where it is ≤ Threshold, a tenth of the window's largest by default
@@ -38,6 +43,9 @@ const (
 )
 
 const mediumBins = 3
+
+// callsHang is the condition of a bin that is bad by every metric.
+const callsHang = "calls in flight and none ended"
 
 // An Incident is a maximal series of consecutive bad bins of a node.
 type Incident struct {
@@ -76,8 +84,8 @@ func (i Incident) Bins() int { return i.EndBin - i.StartBin + 1 }
 
 // DetectOutages returns the incidents of the query's nodes, sorted by node and
 // time. An incident that begins or ends with the window may be longer than the
-// window shows. In the present bin of a live run, too few served operations are no
-// incident yet. Errors are [*WindowError] and [*FieldError].
+// window shows. In the present bin of a live run, too few served operations, and calls
+// of which none ended, are no incident yet. Errors are [*WindowError] and [*FieldError].
 func (r *Run) DetectOutages(q Query, rule OutageRule) ([]Incident, error) {
 	return judged(r, q, rule, func(_ extent, w span, v view) ([]Incident, error) { return rule.incidents(v, w), nil })
 }
@@ -143,19 +151,36 @@ func (o OutageRule) incidents(v view, w span) []Incident {
 	}
 	values := v.values(judged, w)
 	threshold := o.threshold(values)
-	bad := make([]bool, len(values))
+	bad := v.hanging(w)
+	onlyHanging := slices.Clone(bad)
 	for i, value := range values {
-		bad[i] = value.Defined() && (float64(value) <= threshold) == o.low()
-	}
-	if i := v.underWay() - w.first; o.low() && i >= 0 && i < len(bad) {
-		bad[i] = false // operations that arrived there may still be served
+		if value.Defined() && (float64(value) <= threshold) == o.low() && (v.over(w.first+i) || !o.low()) {
+			bad[i], onlyHanging[i] = true, false
+		}
 	}
 	var found []Incident
 	for _, s := range streaks(bad, o.minBins()) {
 		at := span{w.first + s.first, w.first + s.last}
-		found = append(found, o.incident(v, w, at, threshold))
+		hanging := 0
+		for _, only := range onlyHanging[s.first : s.last+1] {
+			if only {
+				hanging++
+			}
+		}
+		found = append(found, o.incident(v, w, at, threshold, hanging))
 	}
 	return found
+}
+
+// hanging marks the bins with calls in flight of which none ended. In the present bin of
+// a live run they may still end.
+func (v view) hanging(w span) []bool {
+	marked := make([]bool, w.bins())
+	for i := range marked {
+		b := v.bin(w.first + i)
+		marked[i] = (b.inflight > 0 || b.attempts > 0) && b.served+b.failures == 0 && v.over(w.first+i)
+	}
+	return marked
 }
 
 // low reports whether small values are the bad ones.
@@ -177,7 +202,8 @@ func (o OutageRule) threshold(values []Value) float64 {
 	return defaultCapacityThreshold * largest
 }
 
-func (o OutageRule) incident(v view, w, at span, threshold float64) Incident {
+// incident describes a streak of bad bins, of which some are bad only because calls hang.
+func (o OutageRule) incident(v view, w, at span, threshold float64, hanging int) Incident {
 	sum := v.total(at)
 	i := Incident{
 		Node: v.node, Metric: o.metric(), Type: Degradation, Severity: Low,
@@ -198,7 +224,15 @@ func (o OutageRule) incident(v view, w, at span, threshold float64) Incident {
 	}
 	name := map[Metric]string{Served: "served/arrivals", Capacity: "capacity", Backlog: "backlog",
 		Latency: "mean latency in ms", LatencyP95: "p95 latency in ms"}[o.metric()]
-	i.Details.Reason = fmt.Sprintf("%s %s %v for %d bins", name, rule, Value(threshold), at.bins())
+	i.Details.Reason = fmt.Sprintf("%s %s %v", name, rule, Value(threshold))
+	switch hanging {
+	case 0:
+	case at.bins():
+		i.Details.Reason = callsHang
+	default:
+		i.Details.Reason += ", or " + callsHang + ","
+	}
+	i.Details.Reason += fmt.Sprintf(" for %d bins", at.bins())
 	d := &i.Details.Values
 	d.Threshold, d.Arrivals, d.Served, d.Errors = Value(threshold), sum.arrivals, sum.served, sum.errors
 	return i

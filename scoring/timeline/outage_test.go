@@ -73,12 +73,12 @@ func TestOutagesByBacklog(t *testing.T) {
 	found, err := r.DetectOutages(timeline.Query{}, timeline.OutageRule{Metric: timeline.Backlog, Threshold: number(4)})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Equal(t, 2, found[0].StartBin)
+	assert.Equal(t, 1, found[0].StartBin, "three calls began, and none ended")
 	assert.Equal(t, 4, found[0].EndBin)
-	assert.Equal(t, epoch.Add(2*sec), found[0].StartTs)
+	assert.Equal(t, epoch.Add(sec), found[0].StartTs)
 	assert.Equal(t, epoch.Add(5*sec), found[0].EndTs)
-	assert.Equal(t, 3, found[0].Bins())
-	assert.Equal(t, "backlog above 4 for 3 bins: 3 arrivals, 1 served, 0 errors", found[0].Details.String())
+	assert.Equal(t, 4, found[0].Bins())
+	assert.Equal(t, "backlog above 4, or calls in flight and none ended, for 4 bins: 6 arrivals, 1 served, 0 errors", found[0].Details.String())
 }
 
 func TestOutageRulesAreChecked(t *testing.T) {

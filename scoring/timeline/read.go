@@ -3,7 +3,6 @@ package timeline
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -11,21 +10,23 @@ import (
 
 // An extent describes the bins at the moment of a query.
 type extent struct {
-	epoch time.Time
-	slot  int64         // ns
-	first int           // the first that is kept; above 0 in a live run alone
-	bins  int           // one more than the last
-	now   time.Duration // since the epoch, of a live run
+	epoch   time.Time
+	slot    int64         // ns
+	first   int           // the first that is kept; above 0 in a live run alone
+	bins    int           // one more than the last
+	now     time.Duration // since the epoch, of a live run
+	present int           // the bin of now, which is not over; -1 in another run
 }
 
 // extent returns the extent of the coarsest series. The other series are widened as
 // they are read.
 func (r *Run) extent() extent {
-	x := extent{epoch: r.options.Epoch, slot: int64(r.options.BinSize) / slotsInBin}
+	x := extent{epoch: r.options.Epoch, slot: int64(r.options.BinSize) / slotsInBin, present: -1}
 	ix := r.index.Load()
 	if r.options.Now != nil && len(ix.series) > 0 {
 		x.now = r.clock.read(&r.options)
-		x.bins = int(x.now/x.binSize()) + 1
+		x.present = int(x.now / x.binSize()) // the bins of a live run keep their length
+		x.bins = x.present + 1
 	}
 	for _, s := range ix.series {
 		s.mu.Lock()
@@ -50,13 +51,9 @@ func (r *Run) extent() extent {
 
 func (x extent) binSize() time.Duration { return time.Duration(x.slot * slotsInBin) }
 
-// underWay returns the index of the present bin of a live run; -1 in another run.
-func (x extent) underWay() int {
-	if x.now == 0 {
-		return -1
-	}
-	return int(x.now / x.binSize())
-}
+// over reports whether a bin has ended. In the present one, operations that arrived may
+// still be served, and calls in flight may still end.
+func (x extent) over(bin int) bool { return x.present < 0 || bin < x.present }
 
 // start returns the time at which a bin begins.
 func (x extent) start(bin int) time.Time { return x.epoch.Add(time.Duration(bin) * x.binSize()) }
@@ -76,15 +73,14 @@ func (x extent) resolve(b Bound, open int) int {
 // bin. It may lie after the last recorded bin. It is -1 for an open bound.
 func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
 
-// A view is a copy of the bins of one node over the whole run, so that a backlog
-// can be summed from the beginning. Each bin is complete without its
-// neighbours. The bins have no
-// latencies; asked holds the answer of a question about those, bin by bin.
+// A view is a copy of the bins of some calls over the whole run, so that a backlog
+// can be summed from the beginning. Each bin is complete without its neighbours. The
+// bins have no latencies; asked holds the answer of a question about those, bin by bin.
 type view struct {
 	extent
-	node  string
-	kept  []bin // from extent.first on
-	gone  bin   // the counts of those before
+	node  string // that was called, or made the calls
+	kept  []bin  // from extent.first on
+	gone  bin    // the counts of those before
 	asked []int64
 }
 
@@ -98,7 +94,7 @@ type question func(*latencies) int64
 func (ix *index) nodes() []string {
 	var names []string
 	for key := range ix.series {
-		names = append(names, key.node)
+		names = append(names, key.target)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -118,10 +114,15 @@ func steadily[T any](r *Run, ask func(extent) (T, error)) (T, error) {
 	}
 }
 
-// view reads a node, the given classes together (nil: all).
+// view reads the calls to a node, the given classes together (nil: all).
 func (r *Run) view(x extent, node string, classes []string, ask question) (view, error) {
+	return r.viewOf(x, node, callsTo(node, classes), ask)
+}
+
+// viewOf reads the calls that match together.
+func (r *Run) viewOf(x extent, node string, match func(edgeKey) bool, ask question) (view, error) {
 	v := view{extent: x, node: node, kept: make([]bin, x.bins-x.first)}
-	all := r.index.Load().of(node, classes)
+	all := r.index.Load().where(match)
 	for _, s := range all {
 		if err := s.readInto(&v, &r.options); err != nil {
 			return v, err
@@ -156,18 +157,6 @@ func (r *Run) views(x extent, q Query, ask question) (span, []view, error) {
 		}
 	}
 	return w, views, nil
-}
-
-// of returns the series of a node, in a fixed order.
-func (ix *index) of(node string, classes []string) []*series {
-	var found []*series
-	for key, s := range ix.series {
-		if key.node == node && (classes == nil || slices.Contains(classes, key.class)) {
-			found = append(found, s)
-		}
-	}
-	slices.SortFunc(found, func(a, b *series) int { return strings.Compare(a.class, b.class) })
-	return found
 }
 
 // lockAt locks the series with slots of the extent's length, from its first bin on.
@@ -239,7 +228,7 @@ func (v *view) ask(all []*series, ask question) error {
 // distribution merges the latencies of a window.
 func (r *Run) distribution(v view, classes []string, w span) (*latencies, error) {
 	sum := new(latencies)
-	for _, s := range r.index.Load().of(v.node, classes) {
+	for _, s := range r.index.Load().where(callsTo(v.node, classes)) {
 		if err := s.lockAt(v.extent); err != nil {
 			return nil, err
 		}

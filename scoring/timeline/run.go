@@ -73,8 +73,8 @@ func (o *RunOptions) withDefaults() (RunOptions, error) {
 }
 
 // A Run aggregates the calls of one session or cell: bins of counters and latencies
-// for every node and class, and the calls between nodes. Its memory depends on the
-// bins, nodes, classes and spread of latencies, not on the number of samples.
+// for every caller, node and class. Its memory depends on the bins, on those names and
+// on the spread of latencies, not on the number of samples.
 //
 // All methods are safe for concurrent use. Answers reflect the samples whose Add
 // has returned. Make a Run with [NewRun]; the zero value is not usable.
@@ -86,21 +86,13 @@ type Run struct {
 }
 
 // An index is immutable.
-type index struct {
-	edges  map[edgeKey]*edge
-	series map[seriesKey]*series
-}
+type index struct{ series map[edgeKey]*series }
 
+// An edgeKey names the calls of one class from one node to another.
 type edgeKey struct{ caller, target, class string }
 
-type seriesKey struct{ node, class string }
-
-// An edge counts the calls of one caller to one node and class, guarded by the
-// lock of the node's series.
-type edge struct {
-	*series
-	attempts, failures int64
-	pending            int64 // calls in flight, which are not among the attempts
+func (k edgeKey) compare(o edgeKey) int {
+	return cmp.Or(cmp.Compare(k.caller, o.caller), cmp.Compare(k.target, o.target), cmp.Compare(k.class, o.class))
 }
 
 // NewRun makes an empty run. The error joins every problem of the options, each an
@@ -122,8 +114,8 @@ func NewRun(o *RunOptions) (*Run, error) {
 // operation must be added in the order of their attempts. All others may come in
 // any order, from any goroutine. A retry whose earlier attempt is unknown counts as
 // an operation of its own. That is so where the earlier attempt is added later,
-// or lies before the run. It is also so where it was forgotten: a node and class
-// remember the latest 512 to 1024 failed operations.
+// or lies before the run. It is also so where it was forgotten: for each caller, node
+// and class the latest 512 to 1024 failed operations are remembered.
 func (r *Run) Add(s Sample) error {
 	if !s.valid() {
 		return s.check()
@@ -131,11 +123,10 @@ func (r *Run) Add(s Sample) error {
 	if r.leavesOut(&s) {
 		return nil
 	}
-	e := r.edge(s.edge())
+	e := r.series(s.edge())
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.count(&s)
-	e.series.add(&s, &r.options)
+	e.add(&s, &r.options)
 	return nil
 }
 
@@ -155,9 +146,7 @@ func (r *Run) AddAll(samples []Sample) error {
 			if r.leavesOut(x) {
 				continue
 			}
-			e := b.edge(x)
-			e.count(x)
-			e.series.add(x, &r.options)
+			b.series(x).add(x, &r.options)
 			continue
 		}
 		if invalid++; invalid <= maxReported {
@@ -174,60 +163,50 @@ func (s *Sample) edge() edgeKey {
 	return edgeKey{cmp.Or(s.Caller, defaultCaller), s.Target, s.Class}
 }
 
-func (e *edge) count(x *Sample) {
-	e.attempts++
-	if x.Failed {
-		e.failures++
-	}
-}
-
-// edge finds or makes the edge of a call. Beyond MaxSeries it returns the edge of
-// the overflow.
-func (r *Run) edge(key edgeKey) *edge {
-	if e := r.index.Load().edges[key]; e != nil {
-		return e
+// series finds or makes the series of a call. Beyond MaxSeries it returns that of the
+// overflow.
+func (r *Run) series(key edgeKey) *series {
+	if s := r.index.Load().series[key]; s != nil {
+		return s
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ix := r.index.Load()
-	if e := ix.edges[key]; e != nil {
-		return e
+	known := r.index.Load().series
+	if s := known[key]; s != nil {
+		return s
 	}
-	if len(ix.edges) >= r.options.MaxSeries {
+	if len(known) >= r.options.MaxSeries {
 		key = overflowEdge()
-		if e := ix.edges[key]; e != nil {
-			return e
+		if s := known[key]; s != nil {
+			return s
 		}
 	}
-	return r.insert(ix, key)
+	s := newSeries(key, int64(r.options.BinSize)/slotsInBin)
+	next := map[edgeKey]*series{key: s}
+	maps.Copy(next, known)
+	r.index.Store(&index{next})
+	return s
 }
 
-// insert replaces the index by one that also has the edge.
-func (r *Run) insert(ix *index, key edgeKey) *edge {
-	next := &index{edges: maps.Clone(ix.edges), series: ix.series}
-	if next.edges == nil {
-		next.edges = make(map[edgeKey]*edge)
-	}
-	of := seriesKey{key.target, key.class}
-	s := ix.series[of]
-	if s == nil {
-		s = newSeries(of, int64(r.options.BinSize)/slotsInBin)
-		next.series = maps.Clone(ix.series)
-		if next.series == nil {
-			next.series = make(map[seriesKey]*series)
+// where returns the series whose key matches, in the order of their keys.
+func (ix *index) where(match func(edgeKey) bool) []*series {
+	var found []*series
+	for key, s := range ix.series {
+		if match(key) {
+			found = append(found, s)
 		}
-		next.series[of] = s
 	}
-	e := &edge{series: s}
-	next.edges[key] = e
-	r.index.Store(next)
-	return e
+	slices.SortFunc(found, func(a, b *series) int { return a.compare(b.edgeKey) })
+	return found
 }
 
-func sortedEdges(edges map[edgeKey]*edge) []edgeKey {
-	return slices.SortedFunc(maps.Keys(edges), func(a, b edgeKey) int {
-		return cmp.Or(cmp.Compare(a.caller, b.caller), cmp.Compare(a.target, b.target), cmp.Compare(a.class, b.class))
-	})
+// callsTo matches the calls to a node, of the given classes (nil: all).
+func callsTo(node string, classes []string) func(edgeKey) bool {
+	return func(k edgeKey) bool { return k.target == node && ofClass(k, classes) }
+}
+
+func ofClass(k edgeKey, classes []string) bool {
+	return classes == nil || slices.Contains(classes, k.class)
 }
 
 // Epoch returns the wall-clock time at which bin 0 begins, in UTC.
@@ -243,13 +222,13 @@ func (r *Run) Bins() int { return r.extent().bins }
 
 // Folded returns the number of samples that count for the node "(other)".
 func (r *Run) Folded() int64 {
-	e := r.index.Load().edges[overflowEdge()]
-	if e == nil {
+	s := r.index.Load().series[overflowEdge()]
+	if s == nil {
 		return 0
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.attempts
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attempts
 }
 
 func overflowEdge() edgeKey { return edgeKey{overflow, overflow, overflow} }

@@ -86,24 +86,25 @@ type grid struct {
 	gone  bin     // the counts of the bins before the first
 }
 
-// A series holds the bins of one node and class. Each has its own lock, so calls to
-// different nodes can be added concurrently.
+// A series holds the bins of the calls of one class from one node to another. Each has
+// its own lock, so different calls can be added concurrently.
 type series struct {
-	node, class string
+	edgeKey
 
 	mu sync.Mutex
 	grid
-	rank    int // of the node type
-	faults  map[faultKey][]int64
-	open    openOperations
-	pending map[*Pending]struct{}
+	attempts, failures int64 // of all calls that have ended
+	rank               int   // of the node type
+	faults             map[faultKey][]int64
+	open               openOperations
+	pending            map[*Pending]struct{}
 }
 
 // A faultKey identifies a fault for counting.
 type faultKey struct{ rule, fault string }
 
-func newSeries(of seriesKey, slot int64) *series {
-	return &series{node: of.node, class: of.class, grid: grid{slot: slot, perNs: 1 / float64(slot)}, rank: lowestRank}
+func newSeries(of edgeKey, slot int64) *series {
+	return &series{edgeKey: of, grid: grid{slot: slot, perNs: 1 / float64(slot)}, rank: lowestRank}
 }
 
 // slotOf returns t/slot. Every sample needs it twice, and multiplying takes a third

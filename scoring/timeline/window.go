@@ -86,7 +86,7 @@ func (ix *index) apart(node string, classes []string) []selection {
 	}
 	var found []selection
 	for _, class := range classes {
-		if ix.series[seriesKey{node, class}] != nil {
+		if len(ix.where(callsTo(node, []string{class}))) > 0 {
 			found = append(found, selection{class, []string{class}})
 		}
 	}

@@ -1,9 +1,9 @@
 package modeltest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 )
 
 // anthropic is Anthropic's Messages API.
@@ -15,7 +15,7 @@ func (anthropic) read(q *query) *problem {
 	var in struct {
 		Model     string
 		Stream    bool
-		MaxTokens *int `json:"max_tokens"`
+		MaxTokens int `json:"max_tokens"`
 		System    parts
 		Messages  []struct {
 			Role    string
@@ -32,25 +32,22 @@ func (anthropic) read(q *query) *problem {
 	q.model, q.stream = in.Model, in.Stream
 	switch {
 	case in.Model == "":
-		return &problem{kind: noModel}
-	case in.MaxTokens == nil:
-		return &problem{kind: noMaxTokens, value: "none"}
-	case *in.MaxTokens < 1:
-		return &problem{kind: noMaxTokens, value: fmt.Sprint(*in.MaxTokens)}
-	case in.Messages == nil:
-		return &problem{kind: noMessages, value: "missing"}
+		return wrong("model", "missing")
+	case in.MaxTokens < 1:
+		return wrong("max_tokens", "missing or below 1")
 	case len(in.Messages) == 0:
-		return &problem{kind: noMessages, value: "empty"}
+		return wrong("messages", "missing or empty")
 	}
 	q.instruct(in.System.text())
 	for i, m := range in.Messages {
+		where := fmt.Sprintf("messages.%d", i)
 		if m.Role != roleUser && m.Role != roleAssistant {
-			return &problem{kind: badRole, at: i, name: m.Role}
+			return wrong(where+".role", "%q; allowed: user, assistant, with the system's text in system", m.Role)
 		}
 		if m.Content.empty() && (m.Role == roleUser || i < len(in.Messages)-1) {
-			return &problem{kind: noText, at: i}
+			return wrong(where+".content", "empty")
 		}
-		if p := readBlocks(q, i, m.Role, m.Content); p != nil {
+		if p := q.readBlocks(where, m.Role, m.Content); p != nil {
 			return p
 		}
 	}
@@ -59,7 +56,8 @@ func (anthropic) read(q *query) *problem {
 			q.tools = append(q.tools, Tool{Name: t.Name})
 			continue
 		}
-		if p := q.offer(i, 0, Tool{Name: t.Name, Description: t.Description, Schema: t.Schema}, true); p != nil {
+		tool := Tool{Name: t.Name, Description: t.Description, Schema: t.Schema}
+		if p := q.offer(fmt.Sprintf("tools.%d.input_schema", i), tool, true); p != nil {
 			return p
 		}
 	}
@@ -77,44 +75,48 @@ func (p parts) empty() bool {
 }
 
 // readBlocks adds a message. A user's message is split into texts and results.
-func readBlocks(q *query, at int, role string, content parts) *problem {
+func (q *query) readBlocks(where, role string, content parts) *problem {
 	said := Message{Role: role}
 	pending := role == roleAssistant
 	for j, b := range content {
+		at := fmt.Sprintf("%s.content.%d", where, j)
 		switch {
 		case b.Type == "tool_use" && role == roleAssistant:
 			if !isObject(b.Input) {
-				return &problem{kind: badArgs, at: at, part: j, value: string(b.Input)}
+				return wrong(at+".input", "no object")
 			}
 			said.Calls = append(said.Calls, Call{ID: b.ID, Name: b.Name, Args: compact(b.Input)})
 		case b.Type == "tool_result" && role == roleUser:
 			if pending {
-				q.add(at, j, said)
+				q.add(where, said)
 				said, pending = Message{Role: role}, false
 			}
-			text, err := textOf(b.Content)
-			if err != nil {
-				return &problem{kind: badType, name: fmt.Sprintf("messages.%d.content.%d.tool_result.content", at, j),
-					value: "neither a text nor blocks"}
+			var result parts
+			if len(b.Content) > 0 && json.Unmarshal(b.Content, &result) != nil {
+				return wrong(at+".content", "neither a text nor blocks")
 			}
-			q.add(at, j, Message{Role: roleTool, CallID: b.ToolUseID, Text: text})
+			q.add(at, Message{Role: roleTool, CallID: b.ToolUseID, Text: result.text()})
 		case b.Type == "tool_use", b.Type == "tool_result":
-			return &problem{kind: badBlock, at: at, part: j, name: b.Type}
+			return wrong(at, "a %s in a message of the role %s", b.Type, role)
 		default: // images and thinking have no text
 			said.Text, pending = joined(said.Text, b.Text), true
 		}
 	}
 	if pending {
-		q.add(at, 0, said)
+		q.add(where, said)
 	}
 	return nil
 }
 
-func (anthropic) refuse(p *problem) refusal {
-	says := p.wordsOf(anthropicSays)
-	return refusal{status: says.status, doc: object{"type", "error",
-		"error", object{"type", cmp.Or(says.code, "invalid_request_error"), "message", says.text},
-		"request_id", "req_modeltest"}}
+func (anthropic) refuse(p *problem) any {
+	kind := "invalid_request_error"
+	switch p.status {
+	case http.StatusNotFound:
+		kind = "not_found_error"
+	case http.StatusRequestEntityTooLarge:
+		kind = "request_too_large"
+	}
+	return object{"type", "error", "error", object{"type", kind, "message", p.String()}, "request_id", "req_modeltest"}
 }
 
 func (anthropic) whole(r *reply) any {

@@ -10,80 +10,121 @@ type chat struct{}
 
 func (chat) name() string { return "chat" }
 
-func (chat) read(q *query) *problem {
-	var in struct {
-		Model   string
-		Stream  bool
-		N       *int
-		Options struct {
-			IncludeUsage bool `json:"include_usage"`
-		} `json:"stream_options"`
-		Messages []struct {
-			Role    string
-			Content parts
-			CallID  string `json:"tool_call_id"`
-			Calls   []struct {
-				ID       string
-				Function struct{ Name, Arguments string }
-			} `json:"tool_calls"`
-		}
-		Tools []struct {
-			Type     string
-			Function struct {
-				Name, Description string
-				Parameters        json.RawMessage
-			}
+// A chatRequest is a request of OpenAI's chat completions, and of Ollama, which
+// differs in a few members.
+type chatRequest struct {
+	Model   string
+	Stream  *bool
+	N       *int
+	Options struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Messages []chatMessage
+	Tools    []struct {
+		Type     string
+		Function struct {
+			Name, Description string
+			Parameters        json.RawMessage
 		}
 	}
+}
+
+type chatMessage struct {
+	Role     string
+	Content  parts
+	CallID   string     `json:"tool_call_id"`
+	ToolName string     `json:"tool_name"` // Ollama
+	Calls    []chatCall `json:"tool_calls"`
+}
+
+type chatCall struct {
+	ID       string
+	Function struct {
+		Name      string
+		Arguments json.RawMessage // OpenAI: a string with them
+	}
+}
+
+func (chat) read(q *query) *problem { return q.readChat(false) }
+
+// readChat reads a chatRequest. In Ollama's IDs of calls are optional, their
+// arguments an object, and the answer is streamed unless the request says otherwise.
+func (q *query) readChat(ollama bool) *problem {
+	var in chatRequest
 	if p := q.decode(&in); p != nil {
 		return p
 	}
-	q.model, q.stream, q.usage = in.Model, in.Stream, in.Options.IncludeUsage
+	q.model, q.stream, q.usage = in.Model, ollama, in.Options.IncludeUsage
+	if in.Stream != nil {
+		q.stream = *in.Stream
+	}
 	switch {
 	case in.Model == "":
-		return &problem{kind: noModel}
-	case in.Messages == nil:
-		return &problem{kind: noMessages, value: "missing"}
+		return wrong("model", "missing")
 	case len(in.Messages) == 0:
-		return &problem{kind: noMessages, value: "empty"}
+		return wrong("messages", "missing or empty")
 	case in.N != nil && *in.N != 1:
-		return &problem{kind: manyAnswers, name: "n", value: fmt.Sprint(*in.N)}
+		return wrong("n", "%d; allowed: 1", *in.N)
 	}
 	for i, m := range in.Messages {
+		where := fmt.Sprintf("messages[%d]", i)
 		msg := Message{Role: m.Role, Text: m.Content.text()}
 		switch m.Role {
 		case "developer":
 			msg.Role = roleSystem
 		case roleSystem, roleUser:
 		case roleTool:
-			msg.CallID = m.CallID
+			if msg.CallID = m.CallID; ollama {
+				msg.CallID = q.answered(m.CallID, m.ToolName)
+			}
 		case roleAssistant:
-			for _, c := range m.Calls {
-				msg.Calls = append(msg.Calls, Call{ID: c.ID, Name: c.Function.Name, Args: c.Function.Arguments})
+			for j, c := range m.Calls {
+				if c.ID == "" && ollama {
+					c.ID = fmt.Sprintf("%s-%d-%d", c.Function.Name, i, j)
+				}
+				args, p := c.arguments(fmt.Sprintf("%s.tool_calls[%d].function.arguments", where, j), ollama)
+				if p != nil {
+					return p
+				}
+				msg.Calls = append(msg.Calls, Call{ID: c.ID, Name: c.Function.Name, Args: args})
 			}
 		default:
-			return &problem{kind: badRole, at: i, name: m.Role}
+			return wrong(where+".role", "%q; allowed: system, developer, user, assistant, tool", m.Role)
 		}
-		q.add(i, 0, msg)
+		q.add(where, msg)
 	}
 	for i, t := range in.Tools {
 		if t.Type != "" && t.Type != "function" {
 			continue
 		}
 		tool := Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters}
-		if p := q.offer(i, 0, tool, false); p != nil {
+		if p := q.offer(fmt.Sprintf("tools[%d].function.parameters", i), tool, false); p != nil {
 			return p
 		}
 	}
 	return nil
 }
 
-func (chat) refuse(p *problem) refusal { return openAIError(p.wordsOf(chatSays, openAISays)) }
+func (c chatCall) arguments(where string, ollama bool) (args string, p *problem) {
+	doc := c.Function.Arguments
+	switch {
+	case len(doc) == 0:
+	case ollama && !isObject(doc):
+		return "", wrong(where, "no object")
+	case !ollama && json.Unmarshal(doc, &args) != nil:
+		return "", wrong(where, "no text")
+	}
+	if ollama {
+		args = compact(doc)
+	}
+	return args, nil
+}
 
-func openAIError(says saying) refusal {
-	return refusal{status: says.status, doc: object{"error", object{
-		"message", says.text, "type", "invalid_request_error", "param", orNull(says.param), "code", orNull(says.code),
-	}}}
+func (chat) refuse(p *problem) any { return openAIError(p) }
+
+func openAIError(p *problem) any {
+	return object{"error", object{"message", p.String(), "type", "invalid_request_error",
+		"param", orNull(p.where), "code", orNull(p.code)}}
 }
 
 // orNull is text, or null if there is none.
@@ -142,9 +183,9 @@ func (chat) stream(r *reply, s *stream) {
 		delta(object{"role", roleAssistant, "content", nil, "refusal", nil}, nil)
 	} else {
 		delta(object{"role", roleAssistant, "content", "", "refusal", nil}, nil)
-		for _, word := range words(r.Text) {
-			delta(object{"content", word}, nil)
-		}
+	}
+	for _, word := range words(r.Text) {
+		delta(object{"content", word}, nil)
 	}
 	for i, c := range r.Calls {
 		delta(object{"tool_calls", []object{{

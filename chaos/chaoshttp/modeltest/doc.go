@@ -47,13 +47,13 @@
 //
 // # What it refuses
 //
-// A request that the provider would refuse gets the provider's status and error:
-// no valid JSON, an unknown role, no messages, no model, Anthropic's missing
+// A request that the provider would refuse gets the provider's status and form of an
+// error: no valid JSON, an unknown role, no messages, no model, Anthropic's missing
 // max_tokens or empty content, a tool's result without its call, a call without
 // its result, a repeated call ID, a schema of a tool that is not one of an object,
-// another method or path. The wording is the provider's where it is known, with
-// details added. Ollama's server passes most of these on to the model; here it
-// refuses them too.
+// another method or path. The message names the member and what is allowed, in the same
+// words for every provider. Ollama's server passes most of these on to the model; here
+// it refuses them too.
 //
 // Not checked: keys and version headers, the names of models, limits of length,
 // arguments against schemas, tool_choice, response formats. More than one answer

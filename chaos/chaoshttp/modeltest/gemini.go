@@ -1,9 +1,10 @@
 package modeltest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"path"
 	"strings"
 )
 
@@ -59,15 +60,16 @@ func (gemini) read(q *query) *problem {
 	if p := q.decode(&in); p != nil {
 		return p
 	}
-	path, method, _ := cutLast(q.url.Path, ":")
-	_, q.model, _ = cutLast(path, "/")
-	q.stream = method == "streamGenerateContent"
-	q.array = q.stream && q.url.Query().Get("alt") != "sse"
+	place, method, _ := strings.Cut(path.Base(q.url.Path), ":")
+	q.model, q.stream = place, method == "streamGenerateContent"
+	if q.stream && q.url.Query().Get("alt") != "sse" {
+		return wrong("alt", "%q; allowed: sse", q.url.Query().Get("alt"))
+	}
 	if len(in.Contents) == 0 {
-		return &problem{kind: noMessages}
+		return wrong("contents", "missing or empty")
 	}
 	if n := in.Config.CandidateCount; n != nil && *n != 1 {
-		return &problem{kind: manyAnswers, name: "candidate_count", value: fmt.Sprint(*n)}
+		return wrong("generationConfig.candidateCount", "%d; allowed: 1", *n)
 	}
 	for _, system := range []*geminiContent{in.System, in.SystemSnake} {
 		if system != nil {
@@ -79,7 +81,7 @@ func (gemini) read(q *query) *problem {
 		}
 	}
 	for i, c := range in.Contents {
-		if p := readContent(q, i, c); p != nil {
+		if p := q.readContent(i, c); p != nil {
 			return p
 		}
 	}
@@ -91,7 +93,8 @@ func (gemini) read(q *query) *problem {
 					schema = other
 				}
 			}
-			if p := q.offer(i, j, Tool{Name: f.Name, Description: f.Description, Schema: schema}, false); p != nil {
+			where := fmt.Sprintf("tools[%d].functionDeclarations[%d].parameters", i, j)
+			if p := q.offer(where, Tool{Name: f.Name, Description: f.Description, Schema: schema}, false); p != nil {
 				return p
 			}
 		}
@@ -99,25 +102,19 @@ func (gemini) read(q *query) *problem {
 	return nil
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
 // readContent adds one turn; results are messages of their own.
-func readContent(q *query, at int, c geminiContent) *problem {
+func (q *query) readContent(at int, c geminiContent) *problem {
+	where := fmt.Sprintf("contents[%d]", at)
 	said := Message{Role: roleUser}
 	switch c.Role {
 	case "model":
 		said.Role = roleAssistant
 	case "", roleUser, "function":
 	default:
-		return &problem{kind: badRole, at: at, name: c.Role}
+		return wrong(where+".role", "%q; allowed: user, model", c.Role)
 	}
 	if len(c.Parts) == 0 {
-		return &problem{kind: noText, at: at}
+		return wrong(where+".parts", "missing or empty")
 	}
 	pending := false
 	for j, part := range c.Parts {
@@ -131,7 +128,7 @@ func readContent(q *query, at int, c geminiContent) *problem {
 		switch {
 		case call != nil:
 			if len(call.Args) > 0 && !isObject(call.Args) {
-				return &problem{kind: badArgs, at: at, part: j, value: string(call.Args)}
+				return wrong(fmt.Sprintf("%s.parts[%d].functionCall.args", where, j), "no object")
 			}
 			if call.ID == "" {
 				call.ID = fmt.Sprintf("%s-%d-%d", call.Name, at, j)
@@ -140,10 +137,10 @@ func readContent(q *query, at int, c geminiContent) *problem {
 			pending = true
 		case result != nil:
 			if pending {
-				q.add(at, j, said)
+				q.add(where, said)
 				said, pending = Message{Role: said.Role}, false
 			}
-			q.add(at, j,
+			q.add(where,
 				Message{Role: roleTool, CallID: q.answered(result.ID, result.Name), Text: compact(result.Response)})
 		case part.Thought:
 			pending = true // without text
@@ -152,25 +149,31 @@ func readContent(q *query, at int, c geminiContent) *problem {
 		}
 	}
 	if pending {
-		q.add(at, 0, said)
+		q.add(where, said)
 	}
 	return nil
 }
 
-func (gemini) refuse(p *problem) refusal {
-	says := p.wordsOf(geminiSays)
-	return refusal{status: says.status, doc: object{"error", object{"code", says.status, "message", says.text,
-		"status", cmp.Or(says.code, "INVALID_ARGUMENT")}}}
+func (gemini) refuse(p *problem) any {
+	status := "INVALID_ARGUMENT"
+	if p.status == http.StatusNotFound {
+		status = "NOT_FOUND"
+	}
+	return object{"error", object{"code", p.status, "message", p.String(), "status", status}}
 }
 
-func (gemini) whole(r *reply) any { return geminiChunk(r, geminiParts(r, []string{r.Text}), true) }
+func (gemini) whole(r *reply) any {
+	var text []string
+	if r.Text != "" {
+		text = []string{r.Text}
+	}
+	return geminiChunk(r, geminiParts(r, text), true)
+}
 
 // geminiParts is the answer, with its text in the given pieces.
 func geminiParts(r *reply, texts []string) (parts []object) {
-	if r.Text != "" {
-		for _, text := range texts {
-			parts = append(parts, object{"text", text})
-		}
+	for _, text := range texts {
+		parts = append(parts, object{"text", text})
 	}
 	for _, c := range r.Calls {
 		parts = append(parts,
@@ -195,25 +198,8 @@ func geminiChunk(r *reply, parts []object, last bool) object {
 }
 
 func (gemini) stream(r *reply, s *stream) {
-	var chunks []object
 	parts := geminiParts(r, words(r.Text))
 	for i, part := range parts {
-		chunks = append(chunks, geminiChunk(r, []object{part}, i == len(parts)-1))
-	}
-	if !r.asked.array {
-		for _, chunk := range chunks {
-			s.event("", chunk)
-		}
-		return
-	}
-	s.kind = "application/json"
-	before := "["
-	for i, chunk := range chunks {
-		after := ""
-		if i == len(chunks)-1 {
-			after = "]\n"
-		}
-		s.pieces = append(s.pieces, []byte(before+string(encode(chunk))+after))
-		before = ",\r\n"
+		s.event("", geminiChunk(r, []object{part}, i == len(parts)-1))
 	}
 }

@@ -122,12 +122,12 @@ const maxBody = 32 << 20
 
 func (m *Model) respond(r *http.Request) response {
 	api, known := wireOf(r)
-	refuse := func(p *problem) response { return refused(api, p) }
 	switch {
 	case !known:
-		return refuse(&problem{kind: badPath, value: r.Method + " " + r.URL.Path})
+		return refused(api, &problem{status: http.StatusNotFound, text: "no such path: " + r.Method + " " + r.URL.Path})
 	case r.Method != http.MethodPost:
-		return refuse(&problem{kind: badMethod, name: r.Method, value: r.URL.Path})
+		return refused(api, &problem{status: http.StatusMethodNotAllowed,
+			text: r.Method + " is not allowed; allowed: POST"})
 	}
 	var body []byte
 	var err error
@@ -135,10 +135,10 @@ func (m *Model) respond(r *http.Request) response {
 		body, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	}
 	if err != nil {
-		return refuse(&problem{kind: notJSON, value: err.Error()})
+		return refused(api, wrong("", "the body cannot be read: %v", err))
 	}
 	if len(body) > maxBody {
-		return refuse(&problem{kind: tooLarge})
+		return refused(api, &problem{status: http.StatusRequestEntityTooLarge, text: "the body is longer than 32 MiB"})
 	}
 	q := &query{url: r.URL, body: body, stored: m.conversation}
 	p := api.read(q)
@@ -146,7 +146,7 @@ func (m *Model) respond(r *http.Request) response {
 		p = q.check()
 	}
 	if p != nil {
-		return refuse(p)
+		return refused(api, p)
 	}
 	ask := q.request(api.name())
 	a, err := m.answer(r.Context(), ask)
@@ -154,8 +154,8 @@ func (m *Model) respond(r *http.Request) response {
 		err = a.check(ask)
 	}
 	if err != nil {
-		return refuse(&problem{kind: noAnswer,
-			value: m.fail(fmt.Errorf("modeltest: turn %d of %s %s: %w", ask.Turn, r.Method, r.URL.Path, err))})
+		err = fmt.Errorf("modeltest: turn %d of %s %s: %w", ask.Turn, r.Method, r.URL.Path, err)
+		return refused(api, wrong("", "%s", m.fail(err)))
 	}
 	said := newReply(q, ask, a)
 	if q.store {

@@ -258,28 +258,24 @@ func TestPreviousResponse(t *testing.T) {
 	for id, message := range map[string]string{unstored: "not stored", "resp_0000000000000000": "made up"} {
 		status, _, body := post(t, m, "/v1/responses", `{"model":"m","previous_response_id":"`+id+`","input":"x"}`)
 		assert.Equal(t, http.StatusBadRequest, status, message)
-		assert.JSONEq(t, errorBody("responses", 400, "previous_response_not_found", "previous_response_id", "Previous response with id '"+id+"' not found."), body)
+		assert.JSONEq(t, errorBody("responses", 400, "previous_response_not_found", "previous_response_id", fmt.Sprintf("not found: %q", id)), body)
 	}
 }
 
-// Gemini and Ollama need no identifiers of calls, and Gemini's stream is a JSON
-// array unless events are asked for.
+// Gemini and Ollama need no identifiers of calls.
 func TestOptionalForms(t *testing.T) {
 	var asked modeltest.Request
 	m := modeltest.New(t, func(_ context.Context, r modeltest.Request) (answer, error) {
 		asked = r
 		return answer{Text: "one two"}, nil
 	})
-	status, kind, body := post(t, m, "/v1beta/models/m:streamGenerateContent", `{"system_instruction":{"parts":[{"text":"Be brief."}]},"contents":[
+	status, kind, body := post(t, m, "/v1beta/models/m:streamGenerateContent?alt=sse", `{"system_instruction":{"parts":[{"text":"Be brief."}]},"contents":[
 		{"parts":[{"text":"Go."}]},
 		{"role":"model","parts":[{"thought":true,"text":"hm"},{"function_call":{"name":"a","args":{ "n": 1 }}},{"function_call":{"name":"b"}}]},
 		{"role":"function","parts":[{"function_response":{"name":"b","response":{"ok":2}}},{"function_response":{"name":"a","response":{"ok":1}}}]}]}`)
 	require.Equal(t, http.StatusOK, status, body)
-	assert.Equal(t, "application/json", kind)
-	var chunks []any
-	require.NoError(t, unmarshal(body, &chunks))
-	require.Len(t, chunks, 2)
-	assert.Equal(t, "one ", text(chunks[0], "candidates.0.content.parts.0.text"))
+	assert.Equal(t, "text/event-stream", kind)
+	assert.Equal(t, 2, strings.Count(body, "data: "))
 	want := []message{
 		{Role: "system", Text: "Be brief."}, {Role: "user", Text: "Go."},
 		{Role: "assistant", Calls: []call{{"a-1-1", "a", `{"n":1}`}, {"b-1-2", "b", `{}`}}},

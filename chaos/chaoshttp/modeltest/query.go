@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,67 +34,51 @@ type query struct {
 	tools    []Tool
 	loose    bool // results may come anywhere behind their calls
 	usage    bool // a stream tells the usage
-	array    bool // a stream is a JSON array
 	store    bool
 }
 
 // A placed message knows where the request has it.
 type placed struct {
 	Message
-	at, part    int
+	where       string
 	instruction bool // from a member of its own, not from the list of messages
 }
 
-// A problem is why a provider refuses a request. Which fields are set depends on
-// the kind.
+// A problem is why a request is refused.
 type problem struct {
-	kind     kind
-	at, part int      // the message or tool, and the part of it
-	name     string   // of a tool, role, field or method
-	ids      []string // of calls
-	value    string   // what was found
+	status int
+	code   string // of OpenAI; empty: none
+	where  string // the member; empty: none
+	text   string // what was found there, and what is allowed
 }
 
-type kind int
+// wrong is a problem of a member.
+func wrong(where, format string, args ...any) *problem {
+	return &problem{status: http.StatusBadRequest, where: where, text: fmt.Sprintf(format, args...)}
+}
 
-const (
-	badPath     kind = iota // value: method and path
-	badMethod               // name: the method, value: the path
-	tooLarge                // the body
-	notJSON                 // value: the decoder's error
-	badType                 // name: the field, value: what was found
-	noModel                 //
-	noMessages              // value: "missing" or "empty"
-	noMaxTokens             // value: empty or the number
-	badRole                 // at, name
-	badSchema               // at, part: the tool; name; value: the type found
-	noCall                  // at, part, ids: of the result
-	noResult                // at: the assistant's message, ids
-	sameID                  // at, part, ids
-	noID                    // at, part: the call
-	badArgs                 // at, part: the call; value: the arguments
-	badBlock                // at, part; name: its type
-	noText                  // at: the message
-	noStored                // ids: of a response or item, value: which
-	manyAnswers             // name: the field, value: the number
-	noAnswer                // value: an error of the test's model
-)
+func (p *problem) String() string {
+	if p.where == "" {
+		return p.text
+	}
+	return p.where + ": " + p.text
+}
 
 // decode reads the body into in.
 func (q *query) decode(in any) *problem {
 	err := json.Unmarshal(q.body, in)
 	if err == nil && !isObject(q.body) {
-		return &problem{kind: badType, name: "body", value: "no object"}
+		return wrong("body", "no object")
 	}
 	if e := new(json.UnmarshalTypeError); errors.As(err, &e) {
 		field := strings.Split(jsonvalue.FieldOf(e), ".")
 		for i, name := range field { // without a tag it is the name of a Go field
 			field[i] = strings.ToLower(name[:min(1, len(name))]) + name[min(1, len(name)):]
 		}
-		return &problem{kind: badType, name: cmp.Or(strings.Join(field, "."), "body"), value: e.Value}
+		return wrong(cmp.Or(strings.Join(field, "."), "body"), "the wrong type: %s", e.Value)
 	}
 	if err != nil {
-		return &problem{kind: notJSON, value: err.Error()}
+		return wrong("", "the body is no valid JSON: %v", err)
 	}
 	return nil
 }
@@ -105,8 +90,8 @@ func (q *query) instruct(text string) {
 	}
 }
 
-func (q *query) add(at, part int, m Message) {
-	q.messages = append(q.messages, placed{Message: m, at: at, part: part})
+func (q *query) add(where string, m Message) {
+	q.messages = append(q.messages, placed{Message: m, where: where})
 	q.open = append(q.open, m.Calls...)
 	if i := slices.IndexFunc(q.open, func(c Call) bool { return c.ID == m.CallID }); m.Role == roleTool && i >= 0 {
 		q.open = slices.Delete(q.open, i, i+1)
@@ -118,31 +103,34 @@ func (q *query) add(at, part int, m Message) {
 func (q *query) check() *problem {
 	seen := map[string]bool{}
 	var open []string
-	calledAt := 0
+	calledAt := ""
+	unanswered := func() *problem {
+		return wrong(calledAt, "tool calls without a result: %s", strings.Join(open, ", "))
+	}
 	for _, m := range q.messages {
 		if len(open) > 0 && m.Role != roleTool && !q.loose {
-			return &problem{kind: noResult, at: calledAt, ids: open}
+			return unanswered()
 		}
 		if m.Role == roleTool {
 			i := slices.Index(open, m.CallID)
 			if i < 0 {
-				return &problem{kind: noCall, at: m.at, part: m.part, ids: []string{m.CallID}}
+				return wrong(m.where, "a tool's result without an open call %q", m.CallID)
 			}
 			open = slices.Delete(open, i, i+1)
 		}
-		for i, c := range m.Calls {
-			if c.ID == "" {
-				return &problem{kind: noID, at: m.at, part: m.part + i}
-			}
-			if seen[c.ID] {
-				return &problem{kind: sameID, at: m.at, part: m.part + i, ids: []string{c.ID}}
+		for _, c := range m.Calls {
+			switch {
+			case c.ID == "":
+				return wrong(m.where, "a tool call without an ID")
+			case seen[c.ID]:
+				return wrong(m.where, "the ID of a tool call is there again: %q", c.ID)
 			}
 			seen[c.ID] = true
-			open, calledAt = append(open, c.ID), m.at
+			open, calledAt = append(open, c.ID), m.where
 		}
 	}
 	if len(open) > 0 {
-		return &problem{kind: noResult, at: calledAt, ids: open}
+		return unanswered()
 	}
 	return nil
 }
@@ -180,7 +168,7 @@ func (q *query) answered(id, name string) string {
 }
 
 // offer adds a tool. It returns a problem if its schema is not one of an object.
-func (q *query) offer(at, part int, t Tool, required bool) *problem {
+func (q *query) offer(where string, t Tool, required bool) *problem {
 	if string(t.Schema) == "null" {
 		t.Schema = nil
 	}
@@ -189,16 +177,13 @@ func (q *query) offer(at, part int, t Tool, required bool) *problem {
 		return nil
 	}
 	var schema struct{ Type any }
-	found := "None"
 	if err := json.Unmarshal(t.Schema, &schema); err != nil {
-		found = "invalid"
-	} else if schema.Type != nil {
-		found = fmt.Sprint(schema.Type)
+		return wrong(where, "tool %q has no valid schema", t.Name)
 	}
-	if strings.EqualFold(found, "object") {
-		return nil
+	if kind := fmt.Sprint(schema.Type); !strings.EqualFold(kind, "object") {
+		return wrong(where, "the schema of tool %q has the type %q; allowed: \"object\"", t.Name, kind)
 	}
-	return &problem{kind: badSchema, at: at, part: part, name: t.Name, value: found}
+	return nil
 }
 
 // A part is an element of a message's content, in the forms of OpenAI and
@@ -221,16 +206,6 @@ func (p *parts) UnmarshalJSON(doc []byte) error {
 		return json.Unmarshal(doc, &(*p)[0].Text)
 	}
 	return json.Unmarshal(doc, (*[]part)(p))
-}
-
-// textOf is the text of content that was not decoded.
-func textOf(content json.RawMessage) (string, error) {
-	var p parts
-	if len(content) == 0 {
-		return "", nil
-	}
-	err := json.Unmarshal(content, &p)
-	return p.text(), err
 }
 
 func (p parts) text() (all string) {

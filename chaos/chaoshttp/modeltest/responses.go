@@ -2,6 +2,9 @@ package modeltest
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
 )
 
 // responses is OpenAI's Responses API. The model keeps the conversations that it
@@ -39,29 +42,33 @@ func (responses) read(q *query) *problem {
 	q.model, q.stream, q.loose = in.Model, in.Stream, true
 	q.store = in.Store == nil || *in.Store
 	if in.Model == "" {
-		return &problem{kind: noModel}
+		return wrong("model", "missing")
 	}
 	if len(in.Conversation) > 0 && string(in.Conversation) != "null" {
-		return &problem{kind: noStored, value: "conversation", ids: []string{string(in.Conversation)}}
+		return &problem{status: http.StatusNotFound, where: "conversation",
+			text: "not found: " + string(in.Conversation)}
 	}
 	q.instruct(in.Instructions)
 	if in.Previous != "" {
 		before, ok := q.stored(in.Previous)
 		if !ok {
-			return &problem{kind: noStored, value: "response", ids: []string{in.Previous}}
+			p := wrong("previous_response_id", "not found: %q", in.Previous)
+			p.code = "previous_response_not_found"
+			return p
 		}
 		for _, m := range before {
-			q.add(0, 0, m)
+			q.add("previous_response_id", m)
 		}
 	}
-	if p := readInput(q, in.Input); p != nil {
+	if p := q.readInput(in.Input); p != nil {
 		return p
 	}
 	for i, t := range in.Tools {
 		if t.Type != "function" {
 			continue
 		}
-		if p := q.offer(i, 0, Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters}, false); p != nil {
+		tool := Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters}
+		if p := q.offer(fmt.Sprintf("tools[%d].parameters", i), tool, false); p != nil {
 			return p
 		}
 	}
@@ -69,21 +76,16 @@ func (responses) read(q *query) *problem {
 }
 
 // readInput adds the input: a text or a list of items.
-func readInput(q *query, input json.RawMessage) *problem {
+func (q *query) readInput(input json.RawMessage) *problem {
 	var items []responseItem
 	if len(input) > 0 && input[0] == '"' {
-		item := responseItem{Role: roleUser, Content: make(parts, 1)}
-		if err := json.Unmarshal(input, &item.Content[0].Text); err != nil {
-			return &problem{kind: notJSON, value: err.Error()}
-		}
-		items = append(items, item)
-	} else if len(input) > 0 && json.Unmarshal(input, &items) != nil {
-		return &problem{kind: badType, name: "input", value: "neither a text nor a list of items"}
+		input = slices.Concat([]byte(`[{"role":"user","content":`), input, []byte(`}]`))
 	}
-	if len(items) == 0 {
-		return &problem{kind: noMessages}
+	if len(input) > 0 && json.Unmarshal(input, &items) != nil {
+		return wrong("input", "neither a text nor a list of items")
 	}
 	for i, item := range items {
+		where := fmt.Sprintf("input[%d]", i)
 		m := Message{Role: item.Role, Text: item.Content.text()}
 		switch item.Type {
 		case "", "message":
@@ -92,26 +94,26 @@ func readInput(q *query, input json.RawMessage) *problem {
 				m.Role = roleSystem
 			case roleSystem, roleUser, roleAssistant:
 			default:
-				return &problem{kind: badRole, at: i, name: item.Role}
+				return wrong(where+".role", "%q; allowed: system, developer, user, assistant", item.Role)
 			}
 		case "function_call":
 			m = Message{Role: roleAssistant, Calls: []Call{{ID: item.CallID, Name: item.Name, Args: item.Arguments}}}
 		case "function_call_output":
 			m = Message{Role: roleTool, CallID: item.CallID, Text: item.Output.text()}
 		case "item_reference":
-			return &problem{kind: noStored, value: "item", ids: []string{item.ID}}
+			return &problem{status: http.StatusNotFound, where: where, text: "items are not stored: " + item.ID}
 		default:
 			continue // such as reasoning
 		}
-		q.add(i, 0, m)
+		q.add(where, m)
 	}
-	if len(q.messages) == 0 {
-		return &problem{kind: noMessages}
+	if len(items) == 0 || len(q.messages) == 0 {
+		return wrong("input", "missing or empty")
 	}
 	return nil
 }
 
-func (responses) refuse(p *problem) refusal { return openAIError(p.wordsOf(responsesSay, openAISays)) }
+func (responses) refuse(p *problem) any { return openAIError(p) }
 
 func (responses) whole(r *reply) any { return responseDocument(r, "completed", output(r)) }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,21 +16,14 @@ import (
 // A wire is the form in which a provider speaks.
 type wire interface {
 	name() string
-	// read fills in q from its body, or returns why the provider refuses it.
+	// read fills in q from its body, or returns why it is refused.
 	read(q *query) *problem
-	// refuse returns the answer to a problem.
-	refuse(p *problem) refusal
+	// refuse is the provider's form of an error.
+	refuse(p *problem) any
 	// whole is the answer that is not streamed.
 	whole(r *reply) any
 	// stream sends the answer in pieces.
 	stream(r *reply, s *stream)
-}
-
-// A refusal is an error of a provider. Its body is text if doc is nil.
-type refusal struct {
-	status int
-	doc    any
-	text   string
 }
 
 // An object is a JSON object: names and values in turn, in the provider's order.
@@ -74,15 +68,8 @@ func wireOf(r *http.Request) (_ wire, known bool) {
 }
 
 func refused(api wire, p *problem) response {
-	says := api.refuse(p)
-	resp := response{status: says.status, header: http.Header{"Content-Type": {"application/json"}},
-		pieces: [][]byte{[]byte(says.text)}}
-	if says.doc == nil {
-		resp.header.Set("Content-Type", "text/plain")
-	} else {
-		resp.pieces[0] = encode(says.doc)
-	}
-	return resp
+	return response{status: p.status, header: http.Header{"Content-Type": {"application/json"}},
+		pieces: [][]byte{encode(api.refuse(p))}}
 }
 
 // A reply is an answer with all that a provider adds to it. It is a function of
@@ -182,14 +169,18 @@ func (s *stream) data(kind string, data []byte) {
 // line sends a document and a line break.
 func (s *stream) line(doc any) { s.pieces = append(s.pieces, append(encode(doc), '\n')) }
 
-// words splits a text as it is streamed.
-func words(text string) []string { return strings.SplitAfter(text, " ") }
+// words splits a text as it is streamed; an empty one has none.
+func words(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.SplitAfter(text, " ")
+}
 
 // bits splits arguments as they are streamed.
 func bits(args string) (all []string) {
-	const size = 6
-	for runes := []rune(args); len(runes) > 0; runes = runes[min(size, len(runes)):] {
-		all = append(all, string(runes[:min(size, len(runes))]))
+	for piece := range slices.Chunk([]rune(args), 6) {
+		all = append(all, string(piece))
 	}
 	return all
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -173,19 +172,6 @@ func TestPartitionCutsAllTargetsAtOnce(t *testing.T) {
 	assert.NoError(t, chaos.Point(ctx, "db.read"))
 }
 
-func TestExhaustLeavesABudget(t *testing.T) {
-	in := chaos.NewInjector(1, nil)
-	ctx := chaos.NewContext(t.Context(), in)
-	run(t,
-		experiment.Activity{Name: "exhaust", Start: action.Exhaust(in, 0, "llm", 2)},
-		look(func(context.Context) {
-			assert.NoError(t, chaos.Point(ctx, "llm"))
-			assert.NoError(t, chaos.Point(ctx, "llm"))
-			assert.ErrorIs(t, chaos.Point(ctx, "llm"), fault.ErrResourceExhausted)
-		}))
-	assert.NoError(t, chaos.Point(ctx, "llm"))
-}
-
 func TestAKilledProcessIsRestarted(t *testing.T) {
 	c := startChild(t)
 	old := c.process().Pid
@@ -255,51 +241,6 @@ func TestProcessesThatAreNone(t *testing.T) {
 		assert.Contains(t, j.Run[1].Exception, "action: pause", name)
 		assert.Empty(t, j.Rollbacks, name)
 	}
-}
-
-func TestAFullDirectoryIsEmptiedAgain(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine"), make([]byte, 1000), 0o600))
-	j := run(t,
-		experiment.Activity{Name: "fill", Start: action.FillDirectory(dir, 1<<20+1)},
-		look(func(context.Context) { assert.Equal(t, int64(1<<20+1), size(t, dir)) }))
-	assert.Contains(t, string(j.Run[0].Output), fmt.Sprintf(`"bytes":%d`, 1<<20+1-1000))
-	assert.Equal(t, int64(1000), size(t, dir), "what was there stays")
-}
-
-func TestFillingThatCannotBe(t *testing.T) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for name, tc := range map[string]struct {
-		ctx   context.Context
-		dir   string
-		quota int64
-	}{
-		"no quota":     {t.Context(), dir, 0},
-		"no directory": {t.Context(), filepath.Join(dir, "nothing"), 1},
-		"cancelled":    {ctx, dir, 1 << 40},
-	} {
-		_, undo, err := action.FillDirectory(tc.dir, tc.quota)(tc.ctx)
-		assert.ErrorContains(t, err, "action: fill", name)
-		assert.Nil(t, undo, name)
-	}
-	output, undo, err := action.FillDirectory(dir, 1)(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, os.Remove(output.(map[string]any)["path"].(string)))
-	assert.NoError(t, undo(t.Context()), "someone else has cleaned up")
-}
-
-func size(t *testing.T, dir string) (sum int64) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		info, err := e.Info()
-		require.NoError(t, err)
-		sum += info.Size()
-	}
-	return sum
 }
 
 func TestAnInterruptedActionHeals(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // A Start is the type of [experiment.Activity].Start.
@@ -95,13 +94,4 @@ func Partition(in *chaos.Injector, d time.Duration, targets ...string) Start {
 			chaos.Rule{Name: "cut off " + target, Target: target, Group: group, Fault: fault.Partition()})
 	}
 	return Arm(in, d, rules...)
-}
-
-// Exhaust limits the further calls of each lane to an injection point that matches
-// target (a glob) to budget, for the time d; 0: until it is rolled back. Calls
-// beyond that get [fault.ErrResourceExhausted].
-func Exhaust(in *chaos.Injector, d time.Duration, target string, budget int) Start {
-	return Arm(in, d, chaos.Rule{
-		Name: "exhausted " + target, Target: target, When: when.After(budget), Fault: fault.ResourceExhausted(),
-	})
 }

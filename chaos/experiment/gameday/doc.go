@@ -1,13 +1,12 @@
-// Package gameday keeps a registry of experiments, runs them by name, at random or
-// as a list, and keeps a history of the results.
+// Package gameday keeps a registry of experiments, runs them by name or as a
+// list, and keeps a history of the results.
 //
 //	history, err := gameday.OpenHistory("history.jsonl", 0)
 //	lab := gameday.NewLab(&gameday.LabOptions{History: history, Injector: in})
 //	err = lab.Register(slowDatabase, lostCache, deadWorker)
 //
 //	result, err := lab.Run(ctx, "slow database", false)       // by name
-//	result, err = (&gameday.Monkey{Lab: lab, Seed: 7}).Run(ctx, round)
-//	report, err := (&gameday.GameDay{Name: "October", Parallel: 2}).Run(ctx, lab)
+//	report, err := (&gameday.GameDay{Name: "October"}).Run(ctx, lab)
 //	err = report.WriteText(os.Stdout)
 //
 // A [Lab] runs experiments as experiment.RunSimple does and is safe for concurrent

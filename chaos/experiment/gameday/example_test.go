@@ -28,9 +28,6 @@ func Example() {
 		fmt.Println(err)
 	}
 
-	name, _ := (&gameday.Monkey{Lab: lab, Seed: 7}).Pick(1)
-	fmt.Println("the monkey's first round:", name)
-
 	report, err := (&gameday.GameDay{Name: "October"}).Run(context.Background(), lab)
 	if err != nil {
 		fmt.Println(err)
@@ -46,7 +43,6 @@ func Example() {
 	runs, rate := lab.History().SuccessRate("")
 	fmt.Println(runs, "runs, success rate", rate)
 	// Output:
-	// the monkey's first round: dead worker
 	// dead worker true Action failed: no such process
 	// lost cache true no problem
 	// slow database true no problem

@@ -3,12 +3,9 @@ package gameday
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -20,14 +17,8 @@ import (
 type GameDay struct {
 	_    struct{}
 	Name string
-	// Experiments are the names of registered experiments, in the order in which
-	// they begin. Empty: all, in the order of their names.
+	// Experiments are the names of registered experiments, in their order. Empty: all, in the order of their names.
 	Experiments []string
-	// Parallel is the number of experiments that run at once. 0: one.
-	Parallel int
-	// StopOnFailure prevents further experiments from beginning after one that did
-	// not succeed.
-	StopOnFailure bool
 }
 
 // A Report is the result of a game day.
@@ -52,8 +43,8 @@ type Entry struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Run runs the experiments of the list and returns when all have ended. A cancelled
-// context ends those under way, which are rolled back, and begins no further one.
+// Run runs the experiments of the list, one after the other. A cancelled context ends
+// the one under way, which is rolled back, and begins no further one.
 // Each result is added to the history of the lab when its experiment ends. An empty
 // list or an unknown name is an error; then nothing has run.
 func (g *GameDay) Run(ctx context.Context, lab *Lab) (*Report, error) {
@@ -62,24 +53,9 @@ func (g *GameDay) Run(ctx context.Context, lab *Lab) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Name: g.Name, Start: time.Now().UTC(), Planned: len(names), Entries: make([]Entry, len(names))}
-	var stopped atomic.Bool
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(max(g.Parallel, 1), len(names)) {
-		workers.Go(func() {
-			for i := range next {
-				r.Entries[i] = g.play(ctx, lab, names[i], &stopped)
-			}
-		})
-	}
-	for i := range names {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	r.End = time.Now().UTC()
-	r.Duration = r.End.Sub(r.Start).Seconds()
-	for _, e := range r.Entries {
+	for i, name := range names {
+		e := play(ctx, lab, name)
+		r.Entries[i] = e
 		if e.Result != nil {
 			r.Run++
 			if e.Result.Success {
@@ -87,6 +63,8 @@ func (g *GameDay) Run(ctx context.Context, lab *Lab) (*Report, error) {
 			}
 		}
 	}
+	r.End = time.Now().UTC()
+	r.Duration = r.End.Sub(r.Start).Seconds()
 	return r, nil
 }
 
@@ -115,14 +93,10 @@ func (g *GameDay) names(lab *Lab) ([]string, error) {
 	return names, errors.Join(problems...)
 }
 
-func (g *GameDay) play(ctx context.Context, lab *Lab, name string, stopped *atomic.Bool) Entry {
+func play(ctx context.Context, lab *Lab, name string) Entry {
 	e := Entry{Name: name}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		e.Problem = "not run: " + usercode.ErrorText(context.Cause(ctx))
-		return e
-	case stopped.Load():
-		e.Problem = "not run: one before it did not succeed"
 		return e
 	}
 	result, err := lab.Run(ctx, name, false)
@@ -132,18 +106,7 @@ func (g *GameDay) play(ctx context.Context, lab *Lab, name string, stopped *atom
 	if result.Name != "" { // it ran, even if the history could not be written
 		e.Result = &result
 	}
-	if g.StopOnFailure && !result.Success {
-		stopped.Store(true)
-	}
 	return e
-}
-
-// WriteJSON writes the report as indented JSON.
-func (r *Report) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }
 
 // WriteText writes the report as a table.

@@ -85,24 +85,3 @@ func StopWhen(pulled func() bool) experiment.Guard {
 		return nil
 	}}
 }
-
-// StopOnRegression is a guard that compares a measure of a control group and of the treated group. It
-// stops the run when the treated value is more than control × (1 + ratio) + slack.
-// Higher values of the measure must be worse, as with a latency or an error rate.
-func StopOnRegression(control,
-	treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
-	compare := Compare(control, treated)
-	return experiment.Guard{Name: "regression", Check: func(ctx context.Context) error {
-		if !(ratio >= 0) || !(slack >= 0) {
-			return fmt.Errorf("probe: regression by ratio %v and slack %v; allowed: 0 or more", ratio, slack)
-		}
-		output, err := compare(ctx)
-		if err != nil {
-			return err
-		}
-		if c := output.(Comparison); c.Experiment > c.Control*(1+ratio)+slack {
-			return fmt.Errorf("%.4g in the experiment, %.4g in the control group", c.Experiment, c.Control)
-		}
-		return nil
-	}}
-}

@@ -41,11 +41,6 @@ func under(t *testing.T, g experiment.Guard) (why string, after time.Duration) {
 	return j.Why, j.End.Sub(j.Start)
 }
 
-func rising(step float64) func(context.Context) (float64, error) {
-	v := 0.0
-	return func(context.Context) (float64, error) { v += step; return v, nil }
-}
-
 func TestGuards(t *testing.T) {
 	no := errors.New("no")
 	counts := func(failed, total int, err error) func(context.Context) (int, int, error) {
@@ -74,10 +69,6 @@ func TestGuards(t *testing.T) {
 		{probe.StopUnless(experiment.Activity{Name: "p"}), `guard "p": probe: a probe without Run`, 0},
 		{probe.StopWhen(func() bool { return true }), `guard "kill switch": it was pulled`, 0},
 		{probe.StopWhen(nil), `guard "kill switch": probe: a kill switch without a function`, 0},
-		{probe.StopOnRegression(rising(1), rising(1.2), 0.25, 0), "", time.Hour},
-		{probe.StopOnRegression(rising(1), rising(1.2), 0, 0.9), `guard "regression": 6 in the experiment, 5 in the control group`, 4 * time.Second},
-		{probe.StopOnRegression(rising(1), rising(1), math.NaN(), 0), `guard "regression": probe: regression by ratio NaN and slack 0; allowed: 0 or more`, 0},
-		{probe.StopOnRegression(rising(math.NaN()), rising(1), 0, 0), `guard "regression": probe: control is NaN; allowed: a finite number`, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			why, after := under(t, tc.guard)

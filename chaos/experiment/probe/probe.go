@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -79,47 +78,4 @@ func Alive(process func() *os.Process) Run {
 // Call outputs the result of a function.
 func Call[T any](fn func(ctx context.Context) (T, error)) Run {
 	return func(ctx context.Context) (any, error) { return fn(ctx) }
-}
-
-// A Comparison is the output of [Compare].
-type Comparison struct {
-	Control    float64 `json:"control"`
-	Experiment float64 `json:"experiment"`
-	Difference float64 `json:"difference"` // experiment − control
-	// Ratio is experiment / control; nil when control is 0.
-	Ratio *float64 `json:"ratio"`
-}
-
-// Compare takes a measure in a control group and in the treated group, and outputs
-// a [Comparison]. A value that is not a finite number is an error.
-func Compare(control, experiment func(ctx context.Context) (float64, error)) Run {
-	return func(ctx context.Context) (any, error) {
-		c, err := measure(ctx, "control", control)
-		if err != nil {
-			return nil, err
-		}
-		e, err := measure(ctx, "experiment", experiment)
-		if err != nil {
-			return nil, err
-		}
-		out := Comparison{Control: c, Experiment: e, Difference: e - c}
-		if ratio := e / c; c != 0 && !math.IsInf(ratio, 0) {
-			out.Ratio = &ratio
-		}
-		return out, nil
-	}
-}
-
-func measure(ctx context.Context, group string, fn func(ctx context.Context) (float64, error)) (float64, error) {
-	if fn == nil {
-		return 0, fmt.Errorf("probe: %s has no function to measure it", group)
-	}
-	v, err := fn(ctx)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("probe: %s: %w", group, err)
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("probe: %s is %v; allowed: a finite number", group, v)
-	}
-	return v, nil
 }

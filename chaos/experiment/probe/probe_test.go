@@ -116,35 +116,6 @@ func TestCall(t *testing.T) {
 	assert.EqualError(t, err, "no more")
 }
 
-func value(v float64) func(context.Context) (float64, error) {
-	return func(context.Context) (float64, error) { return v, nil }
-}
-
-func TestCompare(t *testing.T) {
-	for _, tc := range []struct {
-		control, experiment float64
-		want                string
-	}{
-		{2, 3, `{"control":2,"experiment":3,"difference":1,"ratio":1.5}`},
-		{0, 3, `{"control":0,"experiment":3,"difference":3,"ratio":null}`},
-		{5e-324, 1e308, `{"control":5e-324,"experiment":1e308,"difference":1e308,"ratio":null}`},
-	} {
-		output, err := probe.Compare(value(tc.control), value(tc.experiment))(t.Context())
-		require.NoError(t, err)
-		doc, err := json.Marshal(output)
-		require.NoError(t, err)
-		assert.JSONEq(t, tc.want, string(doc))
-	}
-	for _, broken := range []func(context.Context) (float64, error){
-		value(math.NaN()), value(math.Inf(1)), nil, func(context.Context) (float64, error) { return 0, errors.New("no") },
-	} {
-		_, err := probe.Compare(broken, value(1))(t.Context())
-		assert.ErrorContains(t, err, "probe: control")
-		_, err = probe.Compare(value(1), broken)(t.Context())
-		assert.ErrorContains(t, err, "probe: experiment")
-	}
-}
-
 func TestSLO(t *testing.T) {
 	samples := []probe.Sample{
 		{"db.read", 10 * time.Millisecond, false}, {"db.read", 20 * time.Millisecond, false},

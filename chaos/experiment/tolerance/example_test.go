@@ -8,8 +8,9 @@ import (
 )
 
 func ExamplePath() {
-	pods := tolerance.Path("$.items[?(@.phase=='Running')]").Count(2)
-	held, err := pods.Holds(context.Background(), `{"items": [{"phase": "Running"}, {"phase": "Pending"}, {"phase": "Running"}]}`)
+	pods := tolerance.Path("$.items[?(@.phase=='Running')].name").Expect("a", "c")
+	held, err := pods.Holds(context.Background(), `{"items": [
+		{"name": "a", "phase": "Running"}, {"name": "b", "phase": "Pending"}, {"name": "c", "phase": "Running"}]}`)
 	fmt.Println(held, err)
 	// Output: true <nil>
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Path finds values in the output by a JSON path. A text is read as JSON if it is
-// valid JSON. Without Count or Expect it holds if at least one value is found.
+// valid JSON. Without Expect it holds if at least one value is found.
 //
 // Of RFC 9535 a path may use: members (.name, ['name'], several, *, at any depth
 // ..), elements ([0], [-1], [1:3]) and filters ([?(@.status=='ok' && @.age>3)]).
@@ -26,26 +26,16 @@ func Path(path string) JSONPath {
 
 // A JSONPath is the tolerance that [Path] makes. The zero value is invalid.
 type JSONPath struct {
-	path   *jsonpath.Path
-	wrong  error
-	count  *int
-	expect []json.RawMessage
-}
-
-// Count returns a copy of t that holds only for exactly n values.
-func (t JSONPath) Count(n int) JSONPath {
-	if n < 0 {
-		t.wrong = errors.Join(t.wrong, fmt.Errorf("tolerance: count is %d; allowed: 0 or more", n))
-	}
-	t.count = &n
-	return t
+	path    *jsonpath.Path
+	wrong   error
+	expects bool
+	expect  []json.RawMessage
 }
 
 // Expect returns a copy of t that holds only for exactly these values, in this order.
 func (t JSONPath) Expect(values ...any) JSONPath {
 	expect, err := documents(values)
-	t = t.Count(len(values))
-	t.expect, t.wrong = expect, errors.Join(t.wrong, err)
+	t.expects, t.expect, t.wrong = true, expect, errors.Join(t.wrong, err)
 	return t
 }
 
@@ -77,10 +67,10 @@ func (t JSONPath) Holds(_ context.Context, output any) (bool, error) {
 		return false, err
 	}
 	found := t.path.Find(v)
-	if t.count == nil {
+	if !t.expects {
 		return len(found) > 0, nil
 	}
-	if len(found) != *t.count {
+	if len(found) != len(t.expect) {
 		return false, nil
 	}
 	for i, want := range t.expect {

@@ -3,6 +3,8 @@
 package catalogtest
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -72,6 +74,9 @@ func described(r *catalog.Row) error {
 		made = plan.Rules()[0].When
 	}
 	d := made.(chaos.Described).Describe()
+	if !sameJSON(cmp.Or(string(d.Params), "{}"), r.Example) {
+		return fmt.Errorf("its parameters are %s, and those of the example %s", d.Params, r.Example)
+	}
 	want := chaos.Description{Kind: r.Kind, Params: d.Params, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
 		Persistence: r.Persistence, Effect: r.Effect}
 	if _, varies := reflect.Zero(r.Params()).Interface().(interface{ Coordinates(*chaos.Description) }); !varies {
@@ -84,6 +89,11 @@ func described(r *catalog.Row) error {
 		return fmt.Errorf("the description %+v lacks a coordinate", d)
 	}
 	return nil
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // Complete reports what is missing from the rows of the package whose files are

@@ -36,6 +36,7 @@ type tree struct {
 	parent []int
 	same   []int   // the node that stands for this one: itself, or the call seen before
 	above  []int   // the call within which the node lies
+	depth  []int   // the calls within which it lies
 	begins []int64 // when the node began, but not before its parent: for the order alone
 }
 
@@ -121,7 +122,8 @@ func (n *node) call() findings.Call {
 func (b *builder) treeOf(r *record) (*tree, bool) {
 	n := len(r.nodes)
 	t := &tree{
-		nodes: r.nodes, parent: make([]int, n), same: make([]int, n), above: make([]int, n), begins: make([]int64, n),
+		nodes: r.nodes, parent: make([]int, n), same: make([]int, n), above: make([]int, n), depth: make([]int, n),
+		begins: make([]int64, n),
 	}
 	for i := range r.nodes {
 		at, there := r.byID[r.nodes[i].parent]
@@ -168,6 +170,9 @@ func (t *tree) place(at int, near []int, byCall map[[2]string]int) {
 		}
 		if t.nodes[up].isCall() {
 			t.above[at] = t.same[up]
+		}
+		if t.above[at] >= 0 {
+			t.depth[at] = t.depth[t.above[at]] + 1
 		}
 	}
 	if !n.isCall() {
@@ -241,49 +246,12 @@ func (t *tree) calls() []int {
 			order = append(order, i)
 		}
 	}
-	depth := make([]int, 0)
-	if t.deep() {
-		depth = t.depths()
-	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		c := cmp.Compare(t.begins[a], t.begins[b])
-		if c == 0 && len(depth) > 0 {
-			c = cmp.Compare(depth[a], depth[b])
-		}
-		if c == 0 { // they began before their parents by another clock, which knows their order
-			c = cmp.Compare(t.nodes[a].start, t.nodes[b].start)
-		}
-		return c
+		return cmp.Or(cmp.Compare(t.begins[a], t.begins[b]), cmp.Compare(t.depth[a], t.depth[b]),
+			// they began before their parents by another clock, which knows their order
+			cmp.Compare(t.nodes[a].start, t.nodes[b].start))
 	})
 	return order
-}
-
-// deep reports whether a call lies in another.
-func (t *tree) deep() bool {
-	return slices.ContainsFunc(t.above, func(i int) bool { return i >= 0 })
-}
-
-// depths returns how many calls each node lies in.
-func (t *tree) depths() []int {
-	depth := make([]int, len(t.nodes))
-	known := make([]bool, len(t.nodes))
-	var path []int
-	for i := range t.nodes {
-		at := i
-		for ; at >= 0 && !known[at]; at = t.above[at] {
-			known[at] = true
-			path = append(path, at)
-		}
-		d := 0
-		if at >= 0 {
-			d = depth[at] + 1
-		}
-		for ; len(path) > 0; path = path[:len(path)-1] {
-			depth[path[len(path)-1]] = d
-			d++
-		}
-	}
-	return depth
 }
 
 // talk returns prompts and answer: those of the record, else of the outermost node, else

@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -126,12 +127,12 @@ func (in *input) itemsIn(name string, v json.RawMessage, line int) []json.RawMes
 		}
 		return []json.RawMessage{append(append(json.RawMessage(`{"role":"user","content":`), v...), '}')}
 	}
-	var list []json.RawMessage
+	list, is := listOf(v)
 	switch {
 	case empty(v):
 	case v[0] == '{':
 		return []json.RawMessage{v}
-	case v[0] != '[' || !in.decode(document{v, line}, &list):
+	case !is:
 		in.refuse(line, name, string(v), "a list of messages")
 	case name == "choices" && len(list) > 0:
 		list = []json.RawMessage{objectOf(list[0])["message"]}
@@ -161,27 +162,20 @@ func clock(raw json.RawMessage) (time.Time, bool) {
 	return time.UnixMicro(int64(math.Round(n * 1e6))).UTC(), true
 }
 
-// longest drops the conversations that others go on with. It compares sums of all items
-// up to each one, beginning with the thread: what is said in another one is another run.
+// longest drops the conversations that others go on with. What is said in another thread is
+// another run.
 func longest(all []conversation) []conversation {
 	ended := make(map[uint64]int) // the conversation whose items have that sum
 	gone := make([]bool, len(all))
 	for i := range all {
-		var text []byte
-		sum := uint64(0)
-		if all[i].thread != "" {
-			sum = hash.String(all[i].thread)
-		}
-		for _, item := range all[i].items {
-			text = strconv.AppendUint(append(text[:0], '['), sum, 10)
-			text = strconv.AppendUint(append(text, ','), jsonhash.Sum(item), 10)
-			sum = jsonhash.Sum(append(text, ']'))
+		sums := sumsOf(all[i].thread, all[i].items)
+		for _, sum := range sums[1:] {
 			if before, there := ended[sum]; there {
 				gone[before] = true
 				delete(ended, sum)
 			}
 		}
-		ended[sum] = i
+		ended[sums[len(sums)-1]] = i
 	}
 	var kept []conversation
 	for i := range all {
@@ -190,4 +184,13 @@ func longest(all []conversation) []conversation {
 		}
 	}
 	return kept
+}
+
+// sumsOf returns a sum of the first n items of a thread for each n.
+func sumsOf(thread string, items []json.RawMessage) []uint64 {
+	sums := []uint64{hash.String(thread)}
+	for i, item := range items {
+		sums = append(sums, jsonhash.Sum(fmt.Appendf(nil, "[%d,%d]", sums[i], jsonhash.Sum(item))))
+	}
+	return sums
 }

@@ -46,9 +46,9 @@ type row struct {
 func rows() []row {
 	return []row{
 		{"otlp", "resourceSpans", func(s *shape) bool { return s.has("resourceSpans") || s.has("batches") }, readOTLP},
-		{"langfuse", "observations", toldLangfuse, readLangfuse},
-		{"langsmith", "run_type", func(s *shape) bool { return s.has("run_type") }, readLangSmith},
-		{"openai-agents", "span_data", toldOpenAIAgents, readOpenAIAgents},
+		{"langfuse", "observations", (*shape).langfuse, langfuse().read},
+		{"langsmith", "run_type", func(s *shape) bool { return s.has("run_type") }, langsmith().read},
+		{"openai-agents", "span_data", (*shape).openAIAgents, openAIAgents().read},
 		{"mcp", "jsonrpc", toldMCP, readMCP},
 		{"mcp-proxy", "t, kind and detail", toldMCPProxy, readMCPProxy},
 		{"claude-code", "sessionId and message", (*shape).claudeCode, readTranscript},

@@ -42,11 +42,19 @@ func (m members) object(names ...string) members {
 // list returns the elements of the first of the members that is a list.
 func (m members) list(names ...string) (elements []json.RawMessage) {
 	for _, name := range names {
-		if v := m[name]; len(v) > 0 && v[0] == '[' && json.Unmarshal(v, &elements) == nil {
-			return elements
+		if list, is := listOf(m[name]); is {
+			return list
 		}
 	}
 	return nil
+}
+
+// listOf returns the elements of a document that is a list.
+func listOf(doc json.RawMessage) (elements []json.RawMessage, is bool) {
+	if len(doc) == 0 || doc[0] != '[' || json.Unmarshal(doc, &elements) != nil {
+		return nil, false
+	}
+	return elements, true
 }
 
 // maxWrappers bounds how many objects within each other are looked into.

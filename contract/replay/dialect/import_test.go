@@ -259,7 +259,7 @@ func TestUnknownDialects(t *testing.T) {
 func TestWrongInputsAreLocated(t *testing.T) {
 	for _, tt := range []struct{ why, text, want string }{
 		{"no JSON in a later line", `{"jsonrpc":"2.0"}` + "\n{", "replay: line 2: input: unexpected EOF; allowed: JSON, or JSON lines"},
-		{"a wrong type", "\n" + `{"run_type":"tool","name":7}`, `replay: line 2: name is "number"; allowed: a value of type string`},
+		{"a wrong type", "\n" + `{"run_type":"tool","name":7}`, `replay: line 2: name is 7; allowed: a text`},
 		{"a time in words", `{"run_type":"tool","name":"x","id":"1","start_time":"noon"}`, `replay: line 1: start is "noon"; allowed: a time in RFC 3339`},
 		{"no time", `{"run_type":"tool","name":"x","id":"1"}`, "replay: line 1: start is missing"},
 		{"an end before the start", `{"run_type":"tool","name":"x","id":"1","start_time":"2026-05-04T03:02:01Z","end_time":"2026-05-04T03:02:00Z"}`,
@@ -272,7 +272,7 @@ func TestWrongInputsAreLocated(t *testing.T) {
 		{"a span without an id", `{"span_data":{"type":"function","name":"x"}}`, "replay: line 1: trace_id is missing"},
 		{"a span of OTLP", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"x"}]}]}]}`, "replay: line 1: resourceSpans[0].scopeSpans[0].spans[0].traceId is missing"},
 		{"a request without a tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, "replay: line 1: params.name is missing"},
-		{"a time before the session", `{"t":-1,"kind":"tool_call","tool":"x","detail":{}}`, "replay: line 1: t is -1"},
+		{"a time before the session", `{"t":-1,"kind":"tool_call","tool":"x","detail":{}}`, "replay: line 1: t is \"-1\""},
 		{"no call and no prompt", `{"resourceSpans":[]}`, "replay: input is without calls; allowed: a run of an agent"},
 		{"a program that is no agent", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"0000000000000001","name":"GET","startTimeUnixNano":"1","endTimeUnixNano":"2"}]}]}]}`,
 			"replay: input is without calls"},

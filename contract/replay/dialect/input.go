@@ -10,7 +10,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // An input is a text that is being read, and what was read.
@@ -71,7 +70,13 @@ func (in *input) documents() []document {
 func (in *input) objects() []document {
 	var all []document
 	for _, d := range in.documents() {
-		all = append(all, in.elements(d)...)
+		for _, e := range in.elements(d) {
+			if e.raw[0] != '{' {
+				in.refuse(e.line, "input", string(e.raw), "objects")
+				continue
+			}
+			all = append(all, e)
+		}
 	}
 	return all
 }
@@ -83,8 +88,8 @@ func (in *input) elements(d document) []document {
 		}
 		return []document{d}
 	}
-	var list []json.RawMessage
-	if d.raw[0] != '[' || !in.decode(d, &list) {
+	list, is := listOf(d.raw)
+	if !is {
 		in.refuse(d.line, "input", string(d.raw), "objects")
 		return nil
 	}
@@ -93,37 +98,6 @@ func (in *input) elements(d document) []document {
 		all[i] = document{raw, d.line}
 	}
 	return all
-}
-
-// decode reads a document, or reports why it cannot.
-func (in *input) decode(d document, into any) bool {
-	err := json.Unmarshal(d.raw, into)
-	if err == nil {
-		return true
-	}
-	wrong := fields.Because("input", nil, err, in.dialect+" JSON").At(d.line, 0)
-	var typed *json.UnmarshalTypeError
-	if errors.As(err, &typed) && typed.Field != "" {
-		allowed := "a value of type " + kindOf(typed.Type)
-		wrong = fields.Wrong(jsonvalue.FieldOf(typed), typed.Value, allowed).At(d.line, 0)
-	}
-	in.wrong.Add(wrong)
-	return false
-}
-
-// kindOf names a type of Go as JSON does.
-func kindOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "string"
-	case reflect.Bool:
-		return "boolean"
-	case reflect.Slice, reflect.Array:
-		return "array"
-	case reflect.Struct, reflect.Map:
-		return "object"
-	}
-	return "number"
 }
 
 func (in *input) refuse(line int, field string, value any, allowed string) {

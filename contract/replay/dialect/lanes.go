@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"container/heap"
 	"strconv"
 
@@ -18,6 +19,7 @@ import (
 func (t *tree) lanes(order []int) map[int]string {
 	n := len(t.nodes)
 	l := laneMaker{tree: t, of: make([]int, n), over: make([]bool, n), last: make(map[request]int)}
+	l.free.less, l.ends.less = cmp.Less[int], func(a, b end) bool { return a.at < b.at }
 	names := make(map[int]string, len(order))
 	for _, at := range order {
 		l.of[at] = l.enter(at)
@@ -33,10 +35,10 @@ type laneMaker struct {
 	of   []int           // the lane of a node
 	over []bool          // a node has ended
 	open [][]int         // per lane, the calls under way, outer before inner; those that ended before an inner one stay
-	free ints            // lanes in which none is, and some that were taken since
+	free queue[int]      // lanes in which none is, and some that were taken since
 	has  []bool          // a lane is in free
 	last map[request]int // the lane of the last call of a tool with its arguments
-	ends ends            // of the calls under way
+	ends queue[end]      // of the calls under way
 }
 
 // A request is a tool and the hash of its arguments.
@@ -48,7 +50,7 @@ type request struct {
 // enter returns the lane of the next call.
 func (l *laneMaker) enter(at int) int {
 	n := &l.nodes[at]
-	for len(l.ends) > 0 && l.ends[0].at <= n.start {
+	for l.ends.Len() > 0 && l.ends.list[0].at <= n.start {
 		l.leave(heap.Pop(&l.ends).(end).node)
 	}
 	lane := -1
@@ -81,7 +83,7 @@ func (l *laneMaker) next(repeated request) int {
 	if lane, there := l.last[repeated]; there && len(l.open[lane]) == 0 {
 		return lane
 	}
-	for len(l.free) > 0 {
+	for l.free.Len() > 0 {
 		lane := heap.Pop(&l.free).(int)
 		if l.has[lane] = false; len(l.open[lane]) == 0 {
 			return lane
@@ -117,26 +119,18 @@ type end struct {
 	node int
 }
 
-type ends []end
-
-func (e ends) Len() int           { return len(e) }
-func (e ends) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e ends) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *ends) Push(x any)        { *e = append(*e, x.(end)) }
-func (e *ends) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
+// A queue gives back the least of its elements, as package heap has it.
+type queue[T any] struct {
+	list []T
+	less func(a, b T) bool
 }
 
-type ints []int
-
-func (s ints) Len() int           { return len(s) }
-func (s ints) Less(i, j int) bool { return s[i] < s[j] }
-func (s ints) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *ints) Push(x any)        { *s = append(*s, x.(int)) }
-func (s *ints) Pop() any {
-	last := (*s)[len(*s)-1]
-	*s = (*s)[:len(*s)-1]
+func (q *queue[T]) Len() int           { return len(q.list) }
+func (q *queue[T]) Less(i, j int) bool { return q.less(q.list[i], q.list[j]) }
+func (q *queue[T]) Swap(i, j int)      { q.list[i], q.list[j] = q.list[j], q.list[i] }
+func (q *queue[T]) Push(x any)         { q.list = append(q.list, x.(T)) }
+func (q *queue[T]) Pop() any {
+	last := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
 	return last
 }

@@ -3,31 +3,17 @@ package dialect
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-// An mcpLine is a message of JSON-RPC, alone or in the line of a log that has its time
-// beside it.
+// An mcpLine is a message of JSON-RPC.
 type mcpLine struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Params  json.RawMessage `json:"params"`
-	Result  json.RawMessage `json:"result"`
-	Error   *struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
-
-	Message   json.RawMessage `json:"message"`
-	Timestamp json.RawMessage `json:"timestamp"`
-	Time      json.RawMessage `json:"time"`
-	TS        json.RawMessage `json:"ts"`
-
+	members
 	line int
-	at   time.Time
+	at   time.Time // zero: the log does not have it
 }
 
 // mcpReader reads the messages between a client and a server.
@@ -50,27 +36,19 @@ func readMCP(in *input) {
 	var lines []mcpLine
 	timed := true
 	for _, d := range in.objects() {
-		var l mcpLine
-		if !in.decode(d, &l) {
-			continue
-		}
-		if stamp := cmpOr(l.Timestamp, l.Time, l.TS); stamp != nil {
+		l := mcpLine{members: objectOf(d.raw), line: d.line}
+		if stamp := l.value("timestamp", "time", "ts"); stamp != nil {
 			l.at, _ = clock(stamp)
 		}
-		if at := l.at; l.JSONRPC == "" && len(l.Message) > 0 && l.Message[0] == '{' {
-			l = mcpLine{}
-			if !in.decode(document{membersOf(d.raw)["message"], d.line}, &l) {
-				continue
-			}
-			l.at = at
+		if inner := l.object("message"); inner != nil && l.members["jsonrpc"] == nil { // in the line of a log
+			l.members = inner
 		}
-		l.line = d.line
 		timed = timed && !l.at.IsZero()
 		lines = append(lines, l)
 	}
 	m := &mcpReader{input: in, timed: timed}
 	for i := range lines {
-		if m.record == nil || lines[i].Method == "initialize" && len(m.record.nodes) > 0 {
+		if m.record == nil || lines[i].text("method") == "initialize" && len(m.record.nodes) > 0 {
 			m.record = in.newRecord("")
 			if m.record.timed = timed; timed {
 				zero := lines[i].at.UnixNano()
@@ -97,17 +75,17 @@ func cmpOr(values ...json.RawMessage) json.RawMessage {
 
 func (m *mcpReader) read(l *mcpLine) {
 	m.place++
-	at, id := m.place, string(l.ID)
+	at, id, method, result := m.place, string(l.members["id"]), l.text("method"), l.members["result"]
 	if m.timed {
 		at = l.at.UnixNano()
 	}
 	switch {
-	case l.Method == "tools/call":
+	case method == "tools/call":
 		m.call(l, at, id)
-	case slices.Contains(serverMethods[:], l.Method):
+	case slices.Contains(serverMethods[:], method):
 		m.asked[id] = true
-	case l.Method != "" || id == "":
-	case m.asked[id] && (l.Error != nil || !isToolResult(l.Result)):
+	case method != "" || id == "" || id == "null":
+	case m.asked[id] && (!empty(l.members["error"]) || !isToolResult(result)):
 		delete(m.asked, id)
 	default:
 		call, there := m.open[id]
@@ -116,7 +94,7 @@ func (m *mcpReader) read(l *mcpLine) {
 			delete(m.open, id)
 			m.answered[id] = true
 			m.answer(l, at, &m.record.nodes[call])
-		case !m.answered[id] && isToolResult(l.Result):
+		case !m.answered[id] && isToolResult(result):
 			m.lose(1, "an answer to a call that is not in the record")
 		}
 	}
@@ -126,17 +104,14 @@ func (m *mcpReader) read(l *mcpLine) {
 var serverMethods = [...]string{"sampling/createMessage", "elicitation/create", "roots/list", "ping"}
 
 func (m *mcpReader) call(l *mcpLine, at int64, id string) {
-	var params struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if len(l.Params) == 0 || !m.decode(document{l.Params, l.line}, &params) || params.Name == "" {
-		m.refuse(l.line, "params.name", params.Name, "the name of a tool")
+	params := l.object("params")
+	n := node{kind: tool, name: params.text("name"), start: at, end: at, open: true, noResult: true}
+	if n.name == "" {
+		m.refuse(l.line, "params.name", string(params["name"]), "the name of a tool")
 		return
 	}
-	n := node{kind: tool, name: params.Name, start: at, end: at, open: true, noResult: true}
-	if params.Arguments != nil { // without them the tool gets none
-		n.setArgs(content(params.Arguments))
+	if params["arguments"] != nil { // without them the tool gets none
+		n.setArgs(content(params["arguments"]))
 	}
 	if before, there := m.open[id]; there { // a log of both ends has each message twice
 		if b := m.record.nodes[before]; b.name != n.name || string(b.args) != string(n.args) {
@@ -153,11 +128,12 @@ func (m *mcpReader) answer(l *mcpLine, at int64, n *node) {
 		m.refuse(l.line, "timestamp", l.at.Format(time.RFC3339Nano), "not before that of the request")
 	}
 	n.end, n.open = at, false
-	if l.Error != nil {
-		n.fail(l.Error.Message, l.Error.Code)
+	if e := l.members["error"]; !empty(e) {
+		code, _ := strconv.Atoi(string(l.object("error")["code"]))
+		n.fail(textIn(e, []string{"message"}, 1), code)
 		return
 	}
-	doc, failed := toolResult(l.Result)
+	doc, failed := toolResult(l.members["result"])
 	if n.setResult(doc); failed {
 		n.fail(words(doc), 0)
 	}

@@ -1,29 +1,13 @@
 package dialect
 
 import (
-	"encoding/json"
 	"math"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract/findings"
 )
-
-// A proxyLine is what a proxy before an MCP server wrote: that something happened, and
-// of arguments and results only how long they were.
-type proxyLine struct {
-	T      float64 `json:"t"` // seconds since the session began
-	Kind   string  `json:"kind"`
-	Tool   string  `json:"tool"`
-	Detail struct {
-		StartedAt string          `json:"started_at"`
-		ID        json.RawMessage `json:"id"`
-		ArgsHash  string          `json:"args_hash"`
-		OK        bool            `json:"ok"`
-		Type      string          `json:"type"` // of a fault
-		Mode      string          `json:"mode"`
-	} `json:"detail"`
-}
 
 func toldMCPProxy(s *shape) bool { return s.has("t") && s.has("kind") && s.has("detail") }
 
@@ -33,37 +17,40 @@ func readMCPProxy(in *input) {
 	var r *record
 	var open map[string]int
 	for _, d := range in.objects() {
-		var l proxyLine
-		if !in.decode(d, &l) {
+		m := objectOf(d.raw)
+		kind, detail := m.text("kind"), m.object("detail")
+		seconds, err := strconv.ParseFloat(string(m["t"]), 64)
+		if err != nil || seconds < 0 || seconds > math.MaxInt32 {
+			in.refuse(d.line, "t", string(m["t"]), "seconds since the session began, from 0")
 			continue
 		}
-		if l.T < 0 || l.T > math.MaxInt32 {
-			in.refuse(d.line, "t", l.T, "seconds since the session began, from 0")
-			continue
-		}
-		if r == nil || l.Kind == "session_start" {
+		if r == nil || kind == "session_start" {
 			r, open = in.newRecord(""), make(map[string]int)
 			r.timed, r.zero = true, new(int64)
 		}
-		if l.Kind == "session_start" && l.Detail.StartedAt != "" {
-			*r.zero = in.time(d.line, "detail.started_at", l.Detail.StartedAt)
+		if began := detail.text("started_at"); kind == "session_start" && began != "" {
+			*r.zero = in.time(d.line, "detail.started_at", began)
 			r.began = time.Unix(0, *r.zero).UTC()
 		}
-		in.proxy(r, open, d.line, &l)
+		at := *r.zero + int64(math.Round(seconds*1e6))*int64(time.Microsecond)
+		in.proxy(r, open, d.line, m, at)
 	}
 }
 
-func (in *input) proxy(r *record, open map[string]int, line int, l *proxyLine) {
-	at, id := *r.zero+int64(math.Round(l.T*1e6))*int64(time.Microsecond), string(l.Detail.ID)
-	switch l.Kind {
+// proxy reads what happened at a time. Of arguments and results a line has only how long they
+// were.
+func (in *input) proxy(r *record, open map[string]int, line int, m members, at int64) {
+	detail := m.object("detail")
+	id := string(detail["id"])
+	switch kind := m.text("kind"); kind {
 	case "tool_call":
-		if l.Tool == "" {
-			in.refuse(line, "tool", nil, "the name of a tool")
-			return
-		}
 		n := node{
-			kind: tool, name: l.Tool, start: at, end: at, open: true,
-			argsHash: l.Detail.ArgsHash, noArgs: true, noResult: true,
+			kind: tool, name: m.text("tool"), start: at, end: at, open: true,
+			argsHash: detail.text("args_hash"), noArgs: true, noResult: true,
+		}
+		if n.name == "" {
+			in.refuse(line, "tool", string(m["tool"]), "the name of a tool")
+			return
 		}
 		if before, there := open[id]; there && reflect.DeepEqual(r.nodes[before], n) {
 			return // the line is there twice
@@ -76,21 +63,21 @@ func (in *input) proxy(r *record, open map[string]int, line int, l *proxyLine) {
 			r.lose(1, "an answer to a call that is not in the record")
 			return
 		}
-		passed := l.Kind == "fault" && l.Detail.Mode != "short_circuit" // to the server, whose result follows
+		passed := kind == "fault" && detail.text("mode") != "short_circuit" // to the server, whose result follows
 		if !passed {
 			delete(open, id)
 		}
 		n := &r.nodes[call]
 		if at < n.start {
-			in.refuse(line, "t", l.T, "not before that of the call")
+			in.refuse(line, "t", string(m["t"]), "not before that of the call")
 		}
 		n.end, n.open = at, false
 		switch {
-		case l.Kind == "fault":
-			if n.fail(l.Detail.Type, 0); !passed {
+		case kind == "fault":
+			if n.fail(detail.text("type"), 0); !passed {
 				n.effect = findings.NotDone
 			}
-		case l.Detail.OK:
+		case string(detail["ok"]) == "true":
 			n.failure, n.noResult, n.succeeded = nil, true, true
 		case n.failure == nil:
 			n.fail("", 0)

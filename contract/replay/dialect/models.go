@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
 // complete looks for the calls that have no step of their own in a record: where no call of
@@ -146,21 +143,15 @@ func findWhole(histories []history) {
 	ended := make(map[uint64][]int) // the histories whose questions have that sum
 	for i := range histories {
 		h := &histories[i]
-		var text []byte
-		sum, asked := uint64(0), uint64(0)
-		for k, raw := range h.items {
-			text = strconv.AppendUint(append(text[:0], '['), sum, 10)
-			text = strconv.AppendUint(append(text, ','), jsonhash.Sum(raw), 10)
-			if sum = jsonhash.Sum(append(text, ']')); k == h.asked-1 {
-				asked = sum
-			}
+		sums := sumsOf("", h.items)
+		for _, sum := range sums[1:] {
 			for _, earlier := range ended[sum] {
 				histories[earlier].whole = i
 			}
 			delete(ended, sum)
 		}
 		if h.asked > 0 {
-			ended[asked] = append(ended[asked], i)
+			ended[sums[h.asked]] = append(ended[sums[h.asked]], i)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (c *cleaner) withoutKeys(doc json.RawMessage) json.RawMessage {
 	if text := string(doc); c.keys.Text(text) == text && !bytes.Contains(doc, []byte(`\u`)) {
 		return doc
 	}
-	doc = c.keys.JSON(doc)
+	doc = c.keys.JSON(doc, true)
 	text := string(doc)
 	if left := c.keys.Text(text); left != text {
 		if doc = json.RawMessage(left); !json.Valid(doc) {

@@ -134,6 +134,15 @@ func (s *shape) anthropic() bool {
 	})
 }
 
+func (s *shape) langfuse() bool {
+	return s.has("observations") || s.has("parentObservationId") ||
+		s.has("traceId") && s.has("startTime") && s.has("level")
+}
+
+func (s *shape) openAIAgents() bool {
+	return s.has("span_data") || s.is("object", "trace.span") || s.is("object", "trace") && s.has("workflow_name")
+}
+
 // claudeCode reports whether a line of its log is there.
 func (s *shape) claudeCode() bool { return s.has("sessionId") && s.under("message", "role") }
 

@@ -17,11 +17,8 @@ func saidBy(content json.RawMessage) string {
 	if s, is := textOf(content); is {
 		return s
 	}
-	var parts []json.RawMessage
-	if len(content) == 0 || content[0] != '[' || json.Unmarshal(content, &parts) != nil {
-		return ""
-	}
 	var texts []string
+	parts, _ := listOf(content)
 	for _, raw := range parts {
 		m := itemOf(raw)
 		switch m.text("type") {
@@ -129,8 +126,8 @@ func messagesIn(doc json.RawMessage, depth int) []json.RawMessage {
 		}
 		return []json.RawMessage{doc}
 	}
-	var items []json.RawMessage
-	if doc[0] != '[' || json.Unmarshal(doc, &items) != nil || len(items) == 0 {
+	items, _ := listOf(doc)
+	if len(items) == 0 {
 		return nil
 	}
 	if items[0][0] == '[' { // LangChain batches conversations

@@ -217,8 +217,8 @@ func (n *node) answered(m members) {
 // spoken returns the content of an answer: its text as a document, or the parts where
 // one is not text.
 func spoken(raw json.RawMessage) json.RawMessage {
-	var parts []json.RawMessage
-	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
+	parts, _ := listOf(raw)
+	if len(parts) == 0 {
 		return content(raw)
 	}
 	for _, p := range parts {

@@ -74,9 +74,7 @@ func bodies() []row {
 		{name: "MalformedJSON()", fault: chaoshttp.MalformedJSON()},
 		{name: "HTMLPage()", fault: chaoshttp.HTMLPage()},
 		{name: "ErrorInOK(overloaded)", fault: chaoshttp.ErrorInOK(api, chaoshttp.KindOverloaded)},
-		{name: "Oversized(1 MiB)", fault: chaoshttp.Oversized(1 << 20)},
 		{name: "WrongEncoding()", fault: chaoshttp.WrongEncoding()},
-		{name: "WrongCharset()", fault: chaoshttp.WrongCharset()},
 	}
 }
 

@@ -57,7 +57,7 @@ func TestScriptedChat(t *testing.T) {
 			var api *openai.Error
 			require.ErrorAs(t, err, &api, "its calls have no results")
 			assert.Equal(t, http.StatusBadRequest, api.StatusCode)
-			assert.Contains(t, api.Message, "did not have response messages: "+got.Message.ToolCalls[0].ID)
+			assert.Contains(t, api.Message, "tool calls without a result: "+got.Message.ToolCalls[0].ID)
 		}
 		for _, call := range got.Message.ToolCalls {
 			p.Messages = append(p.Messages, openai.ToolMessage(work(call.Function.Name, call.Function.Arguments), call.ID))

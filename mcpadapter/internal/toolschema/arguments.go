@@ -150,12 +150,31 @@ func (c *complaints) members(path string, object map[string]any, s *jsonschema.S
 			continue
 		}
 		known := slices.Sorted(slices.Values(s.PropertyOrder))
-		if near := text.Nearest(name, known); near != "" {
+		if near := meantMember(name, known); near != "" {
 			c.add(join(path, name), "is no member; did you mean %s?", near)
 		} else {
 			c.add(join(path, name), "is no member; allowed: %s", OrNone(known))
 		}
 	}
+}
+
+// meantMember returns the member that an unknown name means, or "": the only one of which it
+// is a word, such as name for fault_name, that of a usual synonym, or the nearest.
+func meantMember(name string, known []string) string {
+	lower := strings.ToLower(name)
+	if synonym := map[string]string{"ttl": "expires", "timeout": "duration", "message": "error_message"}[lower]; synonym != "" {
+		lower = synonym
+	}
+	var having []string
+	for _, member := range known {
+		if strings.Contains("_"+member+"_", "_"+lower+"_") {
+			having = append(having, member)
+		}
+	}
+	if len(having) == 1 {
+		return having[0]
+	}
+	return text.Nearest(name, known)
 }
 
 // valid reports whether a schema allows a value. A number that no float64 holds is

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
@@ -51,25 +50,26 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	}
 	fs := flag.NewFlagSet("triage", flag.ContinueOnError)
 	demo := fs.Bool("demo", false, "break a shop on this machine and watch its incident being resolved")
-	getenv := p.Getenv
-	if slices.Contains(args, "-demo") || slices.Contains(args, "--demo") {
-		getenv = demoEnvironment
-	}
-	s, err := settings.Load(fs, args, getenv)
+	fs.SetOutput(io.Discard) // the error says it all
+	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(p.Stdout, "Usage: go run ./examples/triage [flags]")
-		fs.SetOutput(p.Stdout)
-		fs.PrintDefaults()
+		fmt.Fprintf(p.Stdout, "Usage: go run ./examples/triage [-demo]\n\n-demo: %s.\nOtherwise settings are read from the environment:\n\n%s",
+			fs.Lookup("demo").Usage, settings.Usage())
 		return exitWell
 	}
 	if fs.NArg() > 0 {
-		err = errors.Join(err, fmt.Errorf("triage: unexpected argument %q; allowed: flags", fs.Arg(0)))
+		err = fmt.Errorf("triage: unexpected argument %q; allowed: -demo, or none", fs.Arg(0))
 	}
-	if s == nil || err != nil {
+	getenv := p.Getenv
+	if *demo {
+		getenv = demoEnvironment
+	}
+	s, wrong := settings.Load(getenv)
+	if err = errors.Join(err, wrong); err != nil {
 		return p.status(&usageError{err})
 	}
 	if *demo {
-		return p.status(p.demo(ctx, s, fs))
+		return p.status(p.demo(ctx, s))
 	}
 	return p.status(p.serve(ctx, s))
 }

@@ -84,10 +84,9 @@ func TestWhatIsRefused(t *testing.T) {
 		want []string
 	}{
 		"nothing set":       {nil, nil, []string{envEndpoint + " is missing", "ANTHROPIC_API_KEY is missing"}},
-		"an argument":       {ok, []string{"extra"}, []string{`unexpected argument "extra"; allowed: flags`}},
+		"an argument":       {ok, []string{"extra"}, []string{`unexpected argument "extra"; allowed: -demo, or none`}},
 		"an unknown flag":   {ok, []string{"-nope"}, []string{"-nope"}},
 		"files and a store": {with("AGENT_CLI", "gemini", "STORAGE_URL", "s3://b", "SLACK_WEBHOOK_URL", "hooks.example.com/secret"), nil, []string{"AGENT_SCRIPT_PATH is", "AGENT_SYSTEM_PROMPT_FILE is", "no object stores", "SLACK_WEBHOOK_URL"}},
-		"a demo with a key": {ok, []string{"-demo", "-agent-cli", "gemini"}, []string{"-demo is with AGENT_CLI offline"}},
 		"an agent nowhere":  {ok, []string{offlineAgent}, []string{"--workspace is missing"}},
 		"an agent in haste": {ok, []string{offlineAgent, "--workspace", ".", "--timeout", "0"}, []string{"--timeout is 0"}},
 	} {
@@ -101,7 +100,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	status, stdout, _ := run(t.Context(), nil, &Program{}, "-h")
 	assert.Equal(t, exitWell, status)
-	assert.Contains(t, stdout.String(), "-agent-timeout")
+	assert.Contains(t, stdout.String(), "AGENT_TIMEOUT")
 	status, _, stderr := run(t.Context(), ok, &Program{}, offlineAgent, "--workspace", t.TempDir(), "Look into it")
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, stderr.String(), "incident.json")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,19 +47,12 @@ type stage struct {
 }
 
 // demo runs the demonstration over loopback, with the agent as a process of its own.
-func (p *Program) demo(ctx context.Context, s *settings.Settings, fs *flag.FlagSet) error {
-	if s.CLI != "offline" {
-		return &usageError{errors.New("triage: -demo is with AGENT_CLI offline")}
+func (p *Program) demo(ctx context.Context, s *settings.Settings) error {
+	root, err := os.MkdirTemp("", "triage-demo-")
+	if err != nil {
+		return fmt.Errorf("triage: %w", err)
 	}
-	root, kept := s.WorkspaceRoot, false
-	fs.Visit(func(f *flag.Flag) { kept = kept || f.Name == "workspace-root" })
-	if !kept {
-		var err error
-		if root, err = os.MkdirTemp("", "triage-demo-"); err != nil {
-			return fmt.Errorf("triage: %w", err)
-		}
-		defer os.RemoveAll(root)
-	}
+	defer os.RemoveAll(root)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("triage: %w", err)

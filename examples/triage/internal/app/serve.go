@@ -38,7 +38,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	o := incident.Options{
 		Workspaces: workspaces, Agent: agent, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
 		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Grace: s.Shutdown, MaxAge: s.MaxAge,
-		MaxBytes: s.MaxBytes, Log: log,
+		Log: log,
 	}
 	if store != nil { // a nil Store in the interface would not be nil
 		o.Store = store
@@ -58,7 +58,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot,
 		"health", asked)
 	err = pipeline(ctx, runner, &incident.Subscriber{
-		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Watch: true, Sink: runner.Offer, Log: log,
+		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Sink: runner.Offer, Log: log,
 	})
 	fmt.Fprintln(p.Stdout, counted(runner.Counts()))
 	return err

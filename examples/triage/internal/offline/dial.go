@@ -3,12 +3,13 @@ package offline
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // A Server is an MCP server that the agent connects to.
@@ -24,14 +25,14 @@ func (s Server) Dial(ctx context.Context) (*Session, error) {
 	if err != nil || at.Host == "" {
 		return nil, fmt.Errorf("offline: the endpoint is %q; allowed: an http or https URL", s.Endpoint)
 	}
-	client := http.Client{}
+	through := http.Client{}
 	if s.Client != nil {
-		client = *s.Client
+		through = *s.Client
 	}
-	client.Transport = bearer{s.Token, at.Scheme, at.Host, client.Transport}
+	through.Transport = bearer{s.Token, at.Scheme, at.Host, through.Transport}
 	c := mcp.NewClient(&mcp.Implementation{Name: "shakedown-offline-agent", Version: "1"}, nil)
 	session, err := c.Connect(ctx,
-		&mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: &client, DisableStandaloneSSE: true}, nil)
+		&mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: &through, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("offline: connect: %w", err)
 	}
@@ -44,24 +45,20 @@ type Session struct{ mcp *mcp.ClientSession }
 // Close ends the session.
 func (s *Session) Close() error { return s.mcp.Close() }
 
-// Call implements [Tools].
+// Call calls a tool and reads its JSON into answer.
 func (s *Session) Call(ctx context.Context, name string, args map[string]any, answer any) error {
-	result, err := s.mcp.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
+	text, err := json.Marshal(args)
+	if err == nil && args == nil {
+		text = []byte("{}")
+	}
+	if err == nil {
+		text, err = client.Registry(s.mcp).CallTool(ctx, name, text)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, answer)
+	}
 	if err != nil {
 		return fmt.Errorf("offline: %s: %w", name, err)
-	}
-	text := ""
-	for _, c := range result.Content {
-		if t, ok := c.(*mcp.TextContent); ok {
-			text = t.Text
-			break
-		}
-	}
-	if result.IsError {
-		return fmt.Errorf("offline: %s: %w", name, errors.New(text))
-	}
-	if err := json.Unmarshal([]byte(text), answer); err != nil {
-		return fmt.Errorf("offline: %s: the answer: %w", name, err)
 	}
 	return nil
 }

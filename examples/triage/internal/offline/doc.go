@@ -1,18 +1,15 @@
 // Package offline is a triage agent that needs no language model: it asks an MCP
 // server with a timeline (package mcpadapter) what happened around an event, and
-// reasons about the answers with arithmetic.
+// decides by a fixed rule.
 //
 // Of an incident it reads the namespace, the reason and the time, and nothing
-// that would name the culprit:
+// that would name the culprit. [Investigate] asks
 //
-//   - [Gather] asks get_runs, get_graph and get_state_window.
-//   - [Judge] decides which node failed, since when, which others were affected and
-//     how certain that is. It is a pure function of the answers.
-//   - [Investigate] does both until the node has recovered or the time is up. Then it
-//     confirms the result with detect_outages and compute_recovery_time.
+//   - get_runs and get_graph for the nodes that were called,
+//   - detect_outages whether one of them failed, or was slow, around the event,
+//   - compute_recovery_time and get_impact about the culprit.
 //
-// A node is unwell if more of its calls fail, or they take longer, than before the
-// event. A node whose callee is unwell enough to explain that is a victim. The
-// worst of the others is the culprit. The namespace and the reason of the event
-// decide between several.
+// A node with an outage is a victim if one that it calls had an outage too. Of
+// the others, the culprit is the one that the event fits best: its namespace, its
+// reason, and then who was first.
 package offline

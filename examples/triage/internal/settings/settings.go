@@ -1,20 +1,17 @@
-// Package settings reads the settings of the triage program: flags over
-// environment over file over defaults.
+// Package settings reads the settings of the triage program from its environment.
 package settings
 
 import (
+	"cmp"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"log/slog"
-	"maps"
-	"os"
+	"net"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
@@ -63,24 +60,22 @@ type Settings struct {
 	LogLevel         slog.Level        // LOG_LEVEL
 	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
 	MaxAge           time.Duration     // RETENTION_AGE, in seconds; 0: no limit
-	MaxBytes         int64             // RETENTION_BYTES; 0: no limit
 	HealthAddress    string            // HEALTH_ADDRESS; "": not served
 }
 
 // An Error is one wrong setting. The value of a secret is not kept.
 type Error struct {
-	Name    string // as in the environment
-	Source  string // "flag", "environment", "file" or "default"
-	Value   any    // nil: none was given
+	Name    string // of the variable
+	Value   string // "": none was given
 	Allowed string
 }
 
-// Error names the setting, where it came from, its value and what is allowed.
+// Error names the setting, its value and what is allowed.
 func (e *Error) Error() string {
-	if e.Value == nil {
+	if e.Value == "" {
 		return fmt.Sprintf("triage: %s is missing; allowed: %s", e.Name, e.Allowed)
 	}
-	return fmt.Sprintf("triage: %s (from the %s) is %q; allowed: %s", e.Name, e.Source, e.Value, e.Allowed)
+	return fmt.Sprintf("triage: %s is %q; allowed: %s", e.Name, e.Value, e.Allowed)
 }
 
 // setting is one row of the table of settings.
@@ -89,8 +84,6 @@ type setting struct {
 	secret                 bool
 	set                    func(s *Settings, value string) (allowed string)
 }
-
-func (r setting) flag() string { return strings.ReplaceAll(strings.ToLower(r.name), "_", "-") }
 
 // AgentCLIs are the agents that AGENT_CLI may name.
 func AgentCLIs() []string { return []string{"claude", "codex", "goose", "gemini", "offline"} }
@@ -106,7 +99,7 @@ func table() []setting {
 			oneOf(func(s *Settings) *string { return &s.Mode }, incident.ModeFaults, incident.ModeResourceFaults)},
 		{"MIN_SEVERITY", "WARNING", "least severity of an incident", false, setSeverity},
 		{"DEDUPE_WINDOW", "300", "seconds within which like events are one", false,
-			seconds(func(s *Settings) *time.Duration { return &s.DedupeWindow })},
+			seconds(func(s *Settings) *time.Duration { return &s.DedupeWindow }, 1, 7*24*3600)},
 		{"MAX_AGENTS", "5", "agents at once", false, number(func(s *Settings) *int { return &s.MaxAgents }, 1000)},
 		{"QUEUE_SIZE", "1000", "events that wait for an agent", false,
 			number(func(s *Settings) *int { return &s.QueueSize }, 1<<20)},
@@ -118,7 +111,7 @@ func table() []setting {
 			anyText(func(s *Settings) *string { return &s.AllowedTools })},
 		{"AGENT_MODEL", "sonnet", "model that it uses", false, filled(func(s *Settings) *string { return &s.Model })},
 		{"AGENT_TIMEOUT", "300", "seconds that it may take", false,
-			seconds(func(s *Settings) *time.Duration { return &s.Timeout })},
+			seconds(func(s *Settings) *time.Duration { return &s.Timeout }, 1, 7*24*3600)},
 		{"AGENT_CLI", "claude", "the agent: " + strings.Join(AgentCLIs(), ", "), false,
 			oneOf(func(s *Settings) *string { return &s.CLI }, AgentCLIs()...)},
 		{"ANTHROPIC_API_KEY", "", "required for claude", true,
@@ -129,73 +122,47 @@ func table() []setting {
 		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", false,
 			anyText(func(s *Settings) *string { return &s.StorageURL })},
 		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters", false,
-			seconds(func(s *Settings) *time.Duration { return &s.Shutdown })},
+			seconds(func(s *Settings) *time.Duration { return &s.Shutdown }, 1, 7*24*3600)},
 		{"RETENTION_AGE", "0", "seconds after which the workspace of an ended incident is removed; 0: never", false,
-			secondsOrNone(func(s *Settings) *time.Duration { return &s.MaxAge })},
-		{"RETENTION_BYTES", "0", "size of all workspaces beyond which the oldest are removed; 0: never", false,
-			bytesOrNone(func(s *Settings) *int64 { return &s.MaxBytes })},
+			seconds(func(s *Settings) *time.Duration { return &s.MaxAge }, 0, 10*365*24*3600)},
 		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false,
 			address(func(s *Settings) *string { return &s.HealthAddress })},
 		{"LOG_LEVEL", "info", "debug, info, warn or error", false, setLevel},
 	}
 }
 
-// Load reads the settings from flags over environment over file over
-// defaults; empty values count as not given. Flags are the names in lower case
-// with hyphens, such as -agent-timeout; the file, named by -config, is YAML with
-// the names of the environment as keys. Flags of the program's own can be put on
-// fs before. All problems are returned, joined; flag.ErrHelp when help was asked for.
-//
-// Secrets are refused on the command line, where everyone on the machine can
-// read them.
-func Load(fs *flag.FlagSet, args []string, getenv func(string) string) (*Settings, error) {
-	rows := table()
-	given := make(map[string]*string)
-	for _, r := range rows {
-		if !r.secret {
-			given[r.name] = fs.String(r.flag(), "", r.usage+" ("+r.name+")"+defaultText(r.otherwise))
+// Usage lists the settings, a line each.
+func Usage() string {
+	var b strings.Builder
+	for _, r := range table() {
+		otherwise := ""
+		if r.otherwise != "" {
+			otherwise = ", default " + r.otherwise
 		}
+		fmt.Fprintf(&b, "  %-26s%s%s\n", r.name, r.usage, otherwise)
 	}
-	config := fs.String("config", "", "YAML file with settings")
-	fs.SetOutput(io.Discard) // the error says it all; usage is the program's to print
-	if err := fs.Parse(args); err != nil {
-		return nil, err
-	}
-	file, err := readFile(*config, rows)
-	problems := []error{err}
+	return b.String()
+}
+
+// Load reads the settings; empty values count as not given. All problems are returned, joined.
+func Load(getenv func(string) string) (*Settings, error) {
+	var problems []error
 	s := new(Settings)
-	for _, r := range rows {
-		value, source := r.otherwise, "default"
-		for _, from := range []struct{ source, value string }{
-			{"flag", deref(given[r.name])}, {"environment", getenv(r.name)}, {"file", file[r.name]},
-		} {
-			if from.value != "" {
-				value, source = from.value, from.source
-				break
-			}
+	for _, r := range table() {
+		value := cmp.Or(getenv(r.name), r.otherwise)
+		allowed := r.set(s, value)
+		if allowed == "" {
+			continue
 		}
-		if allowed := r.set(s, value); allowed != "" {
-			problems = append(problems, r.problem(source, value, allowed))
+		if r.secret && value != "" {
+			value = "(hidden)"
 		}
+		problems = append(problems, &Error{r.name, WithoutUser(value), allowed})
 	}
-	problems = append(problems, s.keys()...)
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(append(problems, s.keys()...)...); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-func (r setting) problem(source, value, allowed string) error {
-	e := &Error{Name: r.name, Source: source, Value: value, Allowed: allowed}
-	switch {
-	case value == "":
-		e.Value = nil
-	case r.secret:
-		e.Value = "(hidden)"
-	default:
-		e.Value = WithoutUser(value)
-	}
-	return e
 }
 
 // WithoutUser takes the name and the password out of what may be a URL.
@@ -217,48 +184,90 @@ func (s *Settings) keys() (problems []error) {
 	return problems
 }
 
-// readFile reads the file, and refuses what is no setting.
-func readFile(path string, rows []setting) (map[string]string, error) {
-	if path == "" {
-		return nil, nil
-	}
-	doc, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("triage: config: %w", err)
-	}
-	var nodes map[string]yaml.Node
-	if err := yaml.Unmarshal(doc, &nodes); err != nil {
-		return nil, fmt.Errorf("triage: config: %s: %w", path, err)
-	}
-	found := make(map[string]string)
-	var problems []error
-	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		node := nodes[name]
-		switch {
-		case !slices.ContainsFunc(rows, func(r setting) bool { return r.name == name }):
-			// The value may be that of a secret whose name was misspelt.
-			problems = append(problems,
-				&Error{Name: name, Source: "file", Value: "(hidden)", Allowed: "no such setting"})
-		case node.Kind != yaml.ScalarNode:
-			problems = append(problems,
-				&Error{Name: name, Source: "file", Value: "a list or mapping", Allowed: "a text or number"})
-		default:
-			found[name] = node.Value
+// The functions here make setters: they put a text in its place, or say what
+// is allowed instead.
+
+type setter = func(s *Settings, value string) (allowed string)
+
+func anyText(at func(*Settings) *string) setter {
+	return func(s *Settings, value string) string { *at(s) = value; return "" }
+}
+
+func hidden(at func(*Settings) *Secret) setter {
+	return func(s *Settings, value string) string { *at(s) = Secret(value); return "" }
+}
+
+func filled(at func(*Settings) *string) setter {
+	return func(s *Settings, value string) string {
+		*at(s) = value
+		if strings.TrimSpace(value) == "" {
+			return "a text"
 		}
-	}
-	return found, errors.Join(problems...)
-}
-
-func deref(s *string) string {
-	if s == nil {
 		return ""
 	}
-	return *s
 }
 
-func defaultText(value string) string {
-	if value == "" {
+func httpURL(at func(*Settings) *string) setter {
+	return func(s *Settings, value string) string {
+		*at(s) = value
+		if u, err := url.Parse(value); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return "an http or https URL"
+		}
 		return ""
 	}
-	return ", default " + value
+}
+
+func oneOf(at func(*Settings) *string, allowed ...string) setter {
+	return func(s *Settings, value string) string {
+		*at(s) = strings.ToLower(strings.TrimSpace(value))
+		if !slices.Contains(allowed, *at(s)) {
+			return strings.Join(allowed, "|")
+		}
+		return ""
+	}
+}
+
+func number(at func(*Settings) *int, most int) setter {
+	return func(s *Settings, value string) string {
+		n, err := strconv.Atoi(value)
+		if *at(s) = n; err != nil || n < 1 || n > most {
+			return fmt.Sprintf("a whole number from 1 to %d", most)
+		}
+		return ""
+	}
+}
+
+func seconds(at func(*Settings) *time.Duration, least, most int) setter {
+	return func(s *Settings, value string) string {
+		n, err := strconv.Atoi(value)
+		if *at(s) = time.Duration(n) * time.Second; err != nil || n < least || n > most {
+			return fmt.Sprintf("seconds, a whole number from %d to %d", least, most)
+		}
+		return ""
+	}
+}
+
+func address(at func(*Settings) *string) setter {
+	return func(s *Settings, value string) string {
+		*at(s) = value
+		if _, _, err := net.SplitHostPort(value); value != "" && err != nil {
+			return "host:port, such as 127.0.0.1:9090"
+		}
+		return ""
+	}
+}
+
+func setSeverity(s *Settings, value string) string {
+	severity, err := incident.ParseSeverity(value)
+	if s.MinSeverity = severity; err != nil {
+		return "info|warning|error|critical"
+	}
+	return ""
+}
+
+func setLevel(s *Settings, value string) string {
+	if s.LogLevel.UnmarshalText([]byte(value)) != nil {
+		return "debug|info|warn|error"
+	}
+	return ""
 }

@@ -3,11 +3,8 @@ package settings_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,12 +15,12 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-func load(args []string, env map[string]string) (*settings.Settings, error) {
-	return settings.Load(flag.NewFlagSet("triage", flag.ContinueOnError), args, func(name string) string { return env[name] })
+func load(env map[string]string) (*settings.Settings, error) {
+	return settings.Load(func(name string) string { return env[name] })
 }
 
 func TestDefaults(t *testing.T) {
-	s, err := load(nil, map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": "http://localhost:8080/mcp", "ANTHROPIC_API_KEY": "sk-ant-1"})
+	s, err := load(map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": "http://localhost:8080/mcp", "ANTHROPIC_API_KEY": "sk-ant-1", "MAX_AGENTS": ""})
 	require.NoError(t, err)
 	assert.Equal(t, &settings.Settings{
 		Endpoint: "http://localhost:8080/mcp", WorkspaceRoot: "./incidents", Mode: "faults", MinSeverity: incident.Warning,
@@ -34,57 +31,23 @@ func TestDefaults(t *testing.T) {
 	}, s)
 }
 
-func TestFlagsOverEnvironmentOverFileOverDefaults(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "triage.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("K8S_CLUSTER_MCP_ENDPOINT: http://file/mcp\nAGENT_MODEL: file\nAGENT_TIMEOUT: 10\n"+
-		"MAX_AGENTS: 2\nAGENT_CLI: offline\nSLACK_WEBHOOK_URL: https://hooks/x\n"), 0o600))
-	s, err := load([]string{"-config", file, "-agent-model", "flag"},
-		map[string]string{"AGENT_MODEL": "environment", "AGENT_TIMEOUT": "20", "MAX_AGENTS": ""})
-	require.NoError(t, err)
-	assert.Equal(t, "flag", s.Model)
-	assert.Equal(t, 20*time.Second, s.Timeout)
-	assert.Equal(t, 2, s.MaxAgents, "an empty variable is none")
-	assert.Equal(t, "http://file/mcp", s.Endpoint)
-	assert.Equal(t, "./incidents", s.WorkspaceRoot)
-	assert.EqualValues(t, "https://hooks/x", s.SlackWebhook)
-}
-
 func TestAllProblemsAtOnce(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "triage.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("ANTROPIC_API_KEY: sk-ant-oops\nMIN_SEVERITY: fatal\nMAX_AGENTS: [1]\n"), 0o600))
-	_, err := load([]string{"-config", file, "-agent-timeout", "soon"}, map[string]string{
-		"SUBSCRIBE_MODE": "all", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "QUEUE_SIZE": "0", "OPENAI_API_KEY": "",
-		"SHUTDOWN_TIMEOUT": "0", "RETENTION_AGE": "-1", "RETENTION_BYTES": "1e6", "HEALTH_ADDRESS": "9090",
+	_, err := load(map[string]string{
+		"SUBSCRIBE_MODE": "all", "MIN_SEVERITY": "fatal", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "QUEUE_SIZE": "0", "OPENAI_API_KEY": "",
+		"AGENT_TIMEOUT": "soon", "SHUTDOWN_TIMEOUT": "0", "RETENTION_AGE": "-1", "HEALTH_ADDRESS": "9090",
 	})
 	var wrong *settings.Error
 	require.ErrorAs(t, err, &wrong)
-	assert.EqualError(t, err, `triage: ANTROPIC_API_KEY (from the file) is "(hidden)"; allowed: no such setting
-triage: MAX_AGENTS (from the file) is "a list or mapping"; allowed: a text or number
-triage: K8S_CLUSTER_MCP_ENDPOINT is missing; allowed: an http or https URL
-triage: SUBSCRIBE_MODE (from the environment) is "all"; allowed: faults|resource-faults
-triage: MIN_SEVERITY (from the file) is "fatal"; allowed: info|warning|error|critical
-triage: QUEUE_SIZE (from the environment) is "0"; allowed: a whole number from 1 to 1048576
-triage: AGENT_TIMEOUT (from the flag) is "soon"; allowed: seconds, a whole number from 1 to 604800
-triage: SHUTDOWN_TIMEOUT (from the environment) is "0"; allowed: seconds, a whole number from 1 to 604800
-triage: RETENTION_AGE (from the environment) is "-1"; allowed: seconds, a whole number from 0 to 315360000
-triage: RETENTION_BYTES (from the environment) is "1e6"; allowed: bytes, a whole number from 0
-triage: HEALTH_ADDRESS (from the environment) is "9090"; allowed: host:port, such as 127.0.0.1:9090
-triage: LOG_LEVEL (from the environment) is "loud"; allowed: debug|info|warn|error
+	assert.EqualError(t, err, `triage: K8S_CLUSTER_MCP_ENDPOINT is missing; allowed: an http or https URL
+triage: SUBSCRIBE_MODE is "all"; allowed: faults|resource-faults
+triage: MIN_SEVERITY is "fatal"; allowed: info|warning|error|critical
+triage: QUEUE_SIZE is "0"; allowed: a whole number from 1 to 1048576
+triage: AGENT_TIMEOUT is "soon"; allowed: seconds, a whole number from 1 to 604800
+triage: SHUTDOWN_TIMEOUT is "0"; allowed: seconds, a whole number from 1 to 604800
+triage: RETENTION_AGE is "-1"; allowed: seconds, a whole number from 0 to 315360000
+triage: HEALTH_ADDRESS is "9090"; allowed: host:port, such as 127.0.0.1:9090
+triage: LOG_LEVEL is "loud"; allowed: debug|info|warn|error
 triage: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)
-	assert.NotContains(t, err.Error(), "oops", "a misspelt secret stays one")
-}
-
-func TestBadFilesAndFlags(t *testing.T) {
-	_, err := load([]string{"-config", "no-such-file.yaml"}, nil)
-	assert.ErrorIs(t, err, os.ErrNotExist)
-	file := filepath.Join(t.TempDir(), "bad.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("a: b: c"), 0o600))
-	_, err = load([]string{"-config", file}, nil)
-	assert.ErrorContains(t, err, "triage: config: ")
-	_, err = load([]string{"-openai-api-key", "sk"}, nil)
-	assert.ErrorContains(t, err, "flag provided but not defined: -openai-api-key", "no secrets on the command line")
-	_, err = load([]string{"-h"}, nil)
-	assert.ErrorIs(t, err, flag.ErrHelp)
 }
 
 func TestSecretsAreNotPrinted(t *testing.T) {
@@ -103,8 +66,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 // TestAPasswordInAURL is as secret as a token.
 func TestAPasswordInAURL(t *testing.T) {
 	for _, endpoint := range []string{"ftp://me:pass-1@host/mcp", "http://me:pass-1%zz@host/mcp"} {
-		_, err := load(nil, map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": endpoint, "AGENT_CLI": "offline"})
-		assert.ErrorContains(t, err, `K8S_CLUSTER_MCP_ENDPOINT (from the environment) is "(hidden)@host/mcp"`)
+		_, err := load(map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": endpoint, "AGENT_CLI": "offline"})
+		assert.ErrorContains(t, err, `K8S_CLUSTER_MCP_ENDPOINT is "(hidden)@host/mcp"`)
 	}
 	assert.Equal(t, "me@example.com", settings.WithoutUser("me@example.com"), "no URL, no password")
 }
