@@ -139,7 +139,6 @@ func (c *Comparison) Compared() (n int) {
 	return n
 }
 
-// settled fills in the defaults of options.
 func settled(o *Options, p *fielderror.List) Options {
 	own := *cmp.Or(o, new(Options))
 	own.Level = cmp.Or(own.Level, 0.05)
@@ -148,7 +147,6 @@ func settled(o *Options, p *fielderror.List) Options {
 	return own
 }
 
-// A place is a field by its names.
 type place struct{ scenario, invariant string }
 
 func (p place) String() string { return p.scenario + "/" + p.invariant }
@@ -185,7 +183,6 @@ func (s *side) add(state contract.CellState, violated bool, n int) {
 	}
 }
 
-// stateOf is the state of a trial, from 0.
 func (s *side) stateOf(trial int) contract.CellState {
 	if trial < len(s.states) {
 		return s.states[trial]

@@ -216,7 +216,6 @@ func held(s contract.CellState) float64 {
 	return 0
 }
 
-// add adds the scores of the trials that a side decided, and counts them.
 func (u *units) add(to []unit, s *side, score func(trial int) (x float64, ok bool)) (n int) {
 	for trial, state := range s.states {
 		if !decided(state) {

@@ -73,7 +73,6 @@ func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 	return c, c.test(was, is, after.Seed)
 }
 
-// test makes the statistics.
 func (c *Comparison) test(was, is *table, seed uint64) (err error) {
 	if c.Tested, err = adjust(c.Fields, shareOfFields*c.Level); err != nil {
 		return err
@@ -125,7 +124,6 @@ func moreBroken(before, after *side) bool {
 
 func broke(s contract.CellState) bool { return s == contract.Broken || s == unprovoked }
 
-// broken counts the trials that broke, also those without a delivered fault.
 func (s *side) broken() int { return s.Decided - s.Held + s.Unprovoked }
 
 // unpaired says why trials are not compared one by one; empty: they are.
@@ -255,7 +253,6 @@ func judgesApart(before, after *contract.Report, o *Options) (all []string) {
 	return all
 }
 
-// namesApart are the names that only one of two has.
 func namesApart(before, after map[string]string, o *Options) (all []string) {
 	for _, side := range []struct {
 		own, other map[string]string

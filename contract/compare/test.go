@@ -65,7 +65,6 @@ func pairsOf(before, after *side) (p stats.Pairs) {
 	return p
 }
 
-// sizeOf is the number of pairs.
 func sizeOf(p stats.Pairs) int { return p.Both + p.Better + p.Worse + p.Neither }
 
 func decided(s contract.CellState) bool { return s == contract.Held || s == contract.Broken }

@@ -18,7 +18,6 @@ const (
 	mostBytes = 1 << 16 // of a comment, as GitHub takes it
 )
 
-// worse is the sign of what got worse.
 func worse() *document.Sign {
 	return &document.Sign{Text: "✗", Emoji: "❌", Meaning: "worse", Colour: "31;1", Class: "broken"}
 }
@@ -71,7 +70,6 @@ func (c *Comparison) notable() (all []*Field) {
 	return all
 }
 
-// worseFields counts the fields that are worse.
 func (c *Comparison) worseFields() (n int) {
 	for i := range c.Fields {
 		if c.Fields[i].Regression {

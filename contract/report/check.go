@@ -22,7 +22,6 @@ type FieldError = scoring.FieldError
 // fields makes the errors of this package.
 const fields = fielderror.Package("report")
 
-// written wraps an error of writing a report.
 func written(err error) error {
 	if err != nil {
 		return fmt.Errorf("report: write: %w", err)

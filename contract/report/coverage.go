@@ -22,27 +22,22 @@ const (
 // A coverGrid is the coverage of a report: targets by kinds of faults.
 type coverGrid struct {
 	targets, kinds []string
-	byTry          map[[2]string][3]int // the calls of a target and a kind
-	tries          bool                 // some fault was delivered on a later try
-	more           int                  // targets that were left out
+	delivered      map[[2]string]int // calls of a target, by kind
+	more           int               // targets that were left out
 }
 
 func newCoverGrid(r *contract.Report) *coverGrid {
-	g := &coverGrid{byTry: map[[2]string][3]int{}}
+	g := &coverGrid{delivered: map[[2]string]int{}}
 	targets, kinds := map[string]bool{}, map[string]bool{}
 	for _, c := range r.Coverage {
-		if c.Fault == "" || c.Try < 1 || c.Try > 3 {
+		if c.Fault == "" {
 			continue
 		}
 		if !targets[c.Target] {
 			targets[c.Target] = true
 			g.targets = append(g.targets, c.Target)
 		}
-		key := [2]string{c.Target, c.Fault}
-		tries := g.byTry[key]
-		tries[c.Try-1] += c.Delivered
-		g.byTry[key] = tries
-		g.tries = g.tries || c.Try > 1
+		g.delivered[[2]string{c.Target, c.Fault}] += c.Delivered
 		kinds[c.Fault] = true
 	}
 	g.kinds = slices.Sorted(maps.Keys(kinds))
@@ -51,24 +46,15 @@ func newCoverGrid(r *contract.Report) *coverGrid {
 	return g
 }
 
-// calls is a field of the table: the calls, by try if some are later ones.
 func (g *coverGrid) calls(target, kind string) string {
-	tries, reached := g.byTry[[2]string{target, kind}]
-	switch {
-	case !reached:
-		return document.Empty
-	case !g.tries:
-		return text.Number(tries[0])
+	if n, reached := g.delivered[[2]string{target, kind}]; reached {
+		return text.Number(n)
 	}
-	return fmt.Sprintf("%d/%d/%d", tries[0], tries[1], tries[2])
+	return document.Empty
 }
 
-// legend explains the numbers.
 func (g *coverGrid) legend() string {
 	s := "calls on which a fault was delivered, by target and kind"
-	if g.tries {
-		s += "; a/b/c: on a first try, a second one, a later one"
-	}
 	if g.more > 0 {
 		s += "; " + text.Plural(g.more, "more target") + text.Noun(g.more, " is", " are") + " left out"
 	}
@@ -85,7 +71,6 @@ func missedGoals(r *contract.Report) (missed []*contract.GoalCount) {
 	return missed
 }
 
-// goalsText says which goals were reached.
 func goalsText(r *contract.Report) string {
 	if r.Filtered || r.Cancelled {
 		return "not judged, because not all cells ran"
@@ -106,7 +91,6 @@ func goalsText(r *contract.Report) string {
 	return s + "; not: " + listed(names)
 }
 
-// coverageText says how much of the world met faults.
 func coverageText(r *contract.Report) string {
 	g := newCoverGrid(r)
 	s := fmt.Sprintf("faults of %s on %s", text.Plural(len(g.kinds), "kind"),
@@ -130,7 +114,6 @@ func coverageText(r *contract.Report) string {
 	return s
 }
 
-// listed joins names, of which it keeps the first.
 func listed(names []string) string {
 	if more := len(names) - maxNoTargets; more > 0 {
 		names = append(names[:maxNoTargets:maxNoTargets], "and "+strconv.Itoa(more)+" more")

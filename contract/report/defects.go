@@ -95,7 +95,6 @@ func invariantNames(d *contract.Defect) string {
 	return strings.Join(order, ", ")
 }
 
-// scenariosOf are the scenarios in which the cells of a defect broke.
 func scenariosOf(d *contract.Defect) string {
 	var names []string
 	for _, b := range d.Breaks {
@@ -160,7 +159,6 @@ func defectOf(r *contract.Report, numbers map[contract.Cell]int, c contract.Cell
 	return fmt.Sprintf("defect %d: %s", n, document.Clip(r.Defects[n-1].Sentence, maxSentence))
 }
 
-// defectLine is a defect in one line.
 func defectLine(d *contract.Defect) string {
 	line := fmt.Sprintf("%v: %s → %s", d.Severity, document.Clip(d.Sentence, maxSentence), invariantNames(d))
 	if facts := factsOf(d); len(facts) > 0 {

@@ -166,7 +166,6 @@ func DigestOf(r *contract.Report, took time.Duration) Digest {
 	return out
 }
 
-// digestSummary is the verdict, and what it must not be read without.
 func digestSummary(r *contract.Report, omitted int) string {
 	noun := "cells"
 	if r.Sequential {
@@ -228,7 +227,6 @@ func standing(r *contract.Report) (sentences []string) {
 	return sentences
 }
 
-// decisionsOf are the decisions on the promised rates.
 func decisionsOf(r *contract.Report) map[place]*stats.Decision {
 	all := map[place]*stats.Decision{}
 	for _, f := range r.Fields {
@@ -239,7 +237,6 @@ func decisionsOf(r *contract.Report) map[place]*stats.Decision {
 	return all
 }
 
-// addLists adds the lists that the report has too.
 func (d *Digest) addLists(r *contract.Report) {
 	d.Fields, d.FieldsOmitted, _ = firstOf(notable(r), maxFields)
 	goals := slices.Clone(r.Goals)
@@ -255,7 +252,6 @@ func (d *Digest) addLists(r *contract.Report) {
 	d.Judges, d.JudgesOmitted, _ = firstOf(r.Judges, maxJudges)
 }
 
-// addScores adds the scores beside that of the contract.
 func (d *Digest) addScores(r *contract.Report) {
 	d.ByScenario, d.Chaos, d.Replay, d.Mutation, d.Overall = r.ByScenario, r.Chaos, r.Replay, r.Mutation, r.Overall
 	shorten(reflect.ValueOf(&d.Mutation).Elem(), maxText)

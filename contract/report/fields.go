@@ -21,7 +21,6 @@ type share struct {
 	kind            string
 }
 
-// newShare is a share of what the score of a report counts.
 func newShare(r *contract.Report, passed, decided int, in scoring.Interval) share {
 	s := share{passed, decided, "decided cell", in, kindOf(in, "by scenario")}
 	if r.Sequential {
@@ -47,7 +46,6 @@ func kindOf(in scoring.Interval, byCluster string) string {
 	return kindExact
 }
 
-// fact is the share under a name, with its bar.
 func (s share) fact(label string) document.Fact {
 	f := fact(label, s.String())
 	if s.decided > 0 && s.interval.Level > 0 {
@@ -188,22 +186,18 @@ func urgency(r *contract.Report, f contract.Field) int {
 	return 3
 }
 
-// markOfField is the sign of a field in the list.
 func markOfField(r *contract.Report, f contract.Field) mark {
 	return []mark{markBroken, markInconclusive, markBroken, markHeld}[urgency(r, f)]
 }
 
-// placeText names a field.
 func placeText(f contract.Field) string {
 	return fmt.Sprintf("%s / %s (%v)", document.Clip(f.Scenario, 60), document.Clip(f.Invariant, 60), f.Severity)
 }
 
-// stands says how a field stands.
 func stands(f contract.Field) string {
 	return strings.TrimPrefix(f.String(), f.Scenario+" / "+f.Invariant+": ")
 }
 
-// standsText is stands with the interval.
 func standsText(r *contract.Report, f contract.Field) string {
 	s := stands(f)
 	if f.Interval.Level == 0 {

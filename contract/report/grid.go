@@ -73,7 +73,6 @@ func newGrid(r *contract.Report) *grid {
 	return g
 }
 
-// counted is the number of cells that are counted.
 func counted(counts []scoring.Cell) (n int) {
 	for _, c := range counts {
 		n += max(c.Count, 1)
@@ -117,7 +116,6 @@ func (g *grid) dropNotRun() string {
 	return "not in the table, because no cell of theirs ran: " + strings.Join(parts, " and ")
 }
 
-// add counts n cells like c.
 func (g *grid) add(c *contract.CellReport, n int) {
 	at := place{c.Cell.Scenario, c.Cell.Invariant}
 	f := g.fields[at]

@@ -236,7 +236,6 @@ func (u *undecidedGroup) outcome() string {
 	return fmt.Sprintf("%s: %s %s", where, text.Plural(u.cells, "cell"), u.mark.short())
 }
 
-// reason says why the cells were not decided.
 func (u *undecidedGroup) reason() string {
 	if u.why == "" && u.mark == markUndelivered {
 		return "no fault was delivered"

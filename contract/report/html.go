@@ -116,7 +116,6 @@ func callRow(e *chaos.Event) document.Row {
 	return row
 }
 
-// numberOf is the number of a call, from 1, in its lane.
 func numberOf(e *chaos.Event) string {
 	s := strconv.FormatUint(e.Ordinal+1, 10)
 	if e.Lane != "" {

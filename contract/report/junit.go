@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +90,7 @@ func verdictSuite(r *contract.Report) *document.Suite {
 func scenarioSuites(r *contract.Report, o *JUnitOptions) []*document.Suite {
 	var suites []*document.Suite
 	numbers := explained(r)
-	byName, all := make(map[string]*document.Suite), make(map[string]time.Duration) // what the cells took
+	byName, took := make(map[string]*document.Suite), make(map[string]time.Duration)
 	rates := decisionsOf(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -101,10 +100,8 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*document.Suite {
 			byName[c.Cell.Scenario] = s
 			suites = append(suites, s)
 		}
-		if spent := c.Elapsed; spent > 0 {
-			sum := all[c.Cell.Scenario]
-			sum += min(spent, math.MaxInt64-sum) // the sum of cells that hung may overflow
-			all[c.Cell.Scenario], s.Time = sum, seconds(sum)
+		if took[s.Name] += max(0, c.Elapsed); took[s.Name] > 0 {
+			s.Time = seconds(took[s.Name])
 		}
 		one := caseOf(r, c, o, rates)
 		if defect := defectOf(r, numbers, c.Cell); defect != "" && one.Failure != nil {
@@ -115,7 +112,6 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*document.Suite {
 	return suites
 }
 
-// ratesSuite has a case for each promised rate.
 func ratesSuite(r *contract.Report, o *JUnitOptions) *document.Suite {
 	s := &document.Suite{Name: "rates"}
 	for _, f := range notable(r) {

@@ -57,7 +57,6 @@ func markOf(c *contract.CellReport) mark {
 
 func (m mark) broken() bool { return m == markBroken || m == markUnprovoked }
 
-// short is the name of the mark in a sentence.
 func (m mark) short() string {
 	switch m {
 	case markUndelivered:
@@ -79,10 +78,8 @@ func (f *field) add(m mark, n int) {
 	f.cells += n
 }
 
-// ran returns the number of trials that were run.
 func (f *field) ran() int { return f.cells - f.count[markNotRun] }
 
-// marks are the marks that occur, the most urgent first. One that all trials have stands alone.
 func (f *field) marks() (all []document.Mark) {
 	for m := range marks {
 		if n := f.count[m]; n == f.cells {
@@ -94,7 +91,6 @@ func (f *field) marks() (all []document.Mark) {
 	return all
 }
 
-// words formats the field without signs, such as "3 broken, 2 held".
 func (f *field) words() string {
 	var parts []string
 	for m := range marks {

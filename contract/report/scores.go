@@ -111,7 +111,6 @@ func overallText(s *scoring.Overall) string {
 
 func points(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// shareOf is a share of mutations of so many prompts, with its interval.
 func shareOf(passed, decided int, in scoring.Interval, prompts int) string {
 	s := fmt.Sprintf("%s of %s", text.Number(passed), text.Number(decided))
 	if in.Level > 0 {
@@ -219,7 +218,6 @@ func judgeName(name, version string) string {
 	return name
 }
 
-// judgeNotes says what makes the rulings of judges doubtful.
 func judgeNotes(r *contract.Report) (all []string) {
 	for _, s := range r.Judges {
 		of := fmt.Sprintf("The judge of %s, %s", s.Invariant, judgeName(s.Judge, s.Version))

@@ -28,7 +28,6 @@ func newView(r *contract.Report, most int) *view {
 	return v
 }
 
-// verdictOf is the verdict with the sign of the cells that decide it.
 func verdictOf(r *contract.Report) *document.Verdict {
 	m := markInconclusive
 	switch r.Score.Verdict {
@@ -40,7 +39,6 @@ func verdictOf(r *contract.Report) *document.Verdict {
 	return &document.Verdict{Sign: m.sign(), Name: r.Score.Verdict.String(), Why: r.Score.Why}
 }
 
-// matrix is the table of scenarios and invariants.
 func (v *view) matrix(head string) *document.Section {
 	left := v.g.dropNotRun()
 	t := &document.Table{Corner: "scenario", Repeat: true, Hints: []string{legendText(v.g)}}
@@ -102,7 +100,6 @@ func severityName(g *grid, invariant string) string {
 	return s.String()
 }
 
-// notes has a point for each note.
 func (v *view) notes(notes []string) *document.Section {
 	s := &document.Section{Name: "notes"}
 	for _, note := range notes {
@@ -111,7 +108,6 @@ func (v *view) notes(notes []string) *document.Section {
 	return s
 }
 
-// defects has an item for each defect.
 func (v *view) defects() *document.Section {
 	s := &document.Section{Name: "defects"}
 	if len(v.r.Defects) == 0 {
@@ -215,7 +211,6 @@ func itemOf(b *group, lines int) document.Item {
 	return item
 }
 
-// undecided has the reasons of cells that ran and were not decided.
 func (v *view) undecided() *document.Section {
 	s := &document.Section{Name: "not decided", Head: "NOT DECIDED", Most: v.most}
 	for _, u := range undecided(v.r) {
@@ -229,7 +224,6 @@ func (v *view) undecided() *document.Section {
 	return s
 }
 
-// coverage is the table of the delivered faults.
 func (v *view) coverage() *document.Section {
 	g := newCoverGrid(v.r)
 	s := &document.Section{Name: "delivered faults by target and kind", Head: "DELIVERED FAULTS", Folded: true}

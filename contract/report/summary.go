@@ -13,7 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// legendText explains the numbers in the table.
 func legendText(g *grid) string {
 	s := "delivered: the cells in which a fault reached something the agent uses, of those that ran"
 	if g.mixed {
@@ -54,7 +53,6 @@ func facts(r *contract.Report) []document.Fact {
 	return all
 }
 
-// faultsText says how many rules were delivered, and on how many calls.
 func faultsText(faults []contract.FaultCount) string {
 	reached, calls := 0, 0
 	for _, f := range faults {
@@ -86,7 +84,6 @@ func undeliveredRules(r *contract.Report) (all []string) {
 	return all
 }
 
-// title returns the name of the matrix, or "contract".
 func title(r *contract.Report) string { return cmp.Or(document.Clean(r.Name), "contract") }
 
 func scoreText(s scoring.ContractScore) string {

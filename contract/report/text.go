@@ -29,7 +29,6 @@ type TextOptions struct {
 	Color bool
 }
 
-// write writes sections as the options say.
 func (o *TextOptions) write(w io.Writer, sections []*document.Section) error {
 	return written(document.Text(w, sections, cmp.Or(o.Width, defaultWidth), o.Color))
 }

@@ -167,16 +167,11 @@ func TestAWaitIsShortenedInAMilderFault(t *testing.T) {
 		}, []string{"a times out before the work → fine"}, []string{"when it only fails, it holds"}},
 	} {
 		m := scripted(nil, contract.Under("slow", chaos.Rule{Target: "a", Fault: fault.Delay(20 * time.Second)}))
-		world := m.NewWorld
-		m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-			w, err := world(ctx)
-			w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-				begun := time.Now()
-				_, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`))
-				return map[bool]string{true: "late", false: "ok"}[row.late(err, time.Since(begun))], nil
-			}
-			return w, err
-		}
+		setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			begun := time.Now()
+			_, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`))
+			return map[bool]string{true: "late", false: "ok"}[row.late(err, time.Since(begun))], nil
+		})
 		r := explained(t, m, &Options{})
 		require.Equal(t, row.sentences, sentences(r), row.why)
 		assert.Subset(t, r.Defects[0].Facts, row.facts, row.why)
@@ -186,21 +181,16 @@ func TestAWaitIsShortenedInAMilderFault(t *testing.T) {
 // A cell that waited less than the sentence says is not counted with it.
 func TestACellMetAWaitThatIsAsLong(t *testing.T) {
 	m := scripted(nil, contract.Under("slow", chaos.Rule{Target: "{a,b}", Fault: fault.Uniform(time.Second, 20*time.Second)}))
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			took := map[string]time.Duration{}
-			for _, tool := range []string{"a", "b"} {
-				begun := time.Now()
-				if _, err := tools.CallTool(ctx, tool, []byte(`{"n":1}`)); err == nil {
-					took[tool] = time.Since(begun)
-				}
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		took := map[string]time.Duration{}
+		for _, tool := range []string{"a", "b"} {
+			begun := time.Now()
+			if _, err := tools.CallTool(ctx, tool, []byte(`{"n":1}`)); err == nil {
+				took[tool] = time.Since(begun)
 			}
-			return map[bool]string{true: "late", false: "ok"}[took["a"] > 12*time.Second || took["b"] > 5*time.Second], nil
 		}
-		return w, err
-	}
+		return map[bool]string{true: "late", false: "ok"}[took["a"] > 12*time.Second || took["b"] > 5*time.Second], nil
+	})
 	m.Trials, m.Invariants = 20, m.Invariants[:1]
 	r := explained(t, m, &Options{})
 	require.ElementsMatch(t, []string{"a takes 13s longer → fine", "b takes 5.1s longer → fine"}, sentences(r))

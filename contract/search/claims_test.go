@@ -13,7 +13,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 )
 
@@ -117,14 +116,9 @@ func TestTheFaultsOfARandomAgentThatBreaksWithoutThemToo(t *testing.T) {
 func TestFilesOfDefectsWithoutDeliveries(t *testing.T) {
 	m := scripted(nil, contract.Calm(), contract.Scenario{Name: "in-other-words",
 		Rewrite: func(string) string { return "please go" }})
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
-			return "bad " + prompt, nil
-		}
-		return w, err
-	}
+	setAgent(m, func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+		return "bad " + prompt, nil
+	})
 	dir := t.TempDir()
 	r := explained(t, m, &Options{Dir: dir})
 	require.Equal(t, []string{"without any fault → fine", "without any rule, in scenario in-other-words → fine"}, sentences(r))
@@ -140,12 +134,7 @@ func TestFilesOfDefectsWithoutDeliveries(t *testing.T) {
 
 	// where the scenario is gone, a run that holds shows nothing of what was broken in it
 	m.Scenarios = m.Scenarios[:1]
-	m.NewWorld = world
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(context.Context, string, chaos.ToolRegistry) (string, error) { return "ok", nil }
-		return w, err
-	}
+	setAgent(m, func(context.Context, string, chaos.ToolRegistry) (string, error) { return "ok", nil })
 	for _, k := range kept {
 		status, _, err := k.Run(t.Context(), m, nil)
 		require.NoError(t, err)
@@ -155,46 +144,6 @@ func TestFilesOfDefectsWithoutDeliveries(t *testing.T) {
 		}
 		assert.Equal(t, want, status, k.Sentence)
 	}
-}
-
-// A defect whose file no longer reaches the agent, and that is found at other calls, gets
-// these calls. While its file reaches the agent, the file stays as it is.
-func TestAFileThatNoLongerReachesTheAgentIsRenewed(t *testing.T) {
-	dir := t.TempDir()
-	last := func(n int) *contract.Matrix {
-		return scripted(func(call func(string, int) error) (answer string) {
-			answer = "ok"
-			for i := range n {
-				if err := call("a", 10*n+i); err != nil && i == n-1 {
-					answer = "bad"
-				}
-			}
-			return answer
-		}, contract.Under("all", fails("a", when.Always())))
-	}
-	read := func() *Kept {
-		kept, err := ReadKept(dir, nil)
-		require.NoError(t, err)
-		require.Len(t, kept, 1)
-		return kept[0]
-	}
-	explained(t, last(3), &Options{Dir: dir})
-	first := read()
-	require.NoError(t, first.SetStatus(dir, StatusOngoing))
-	status, _, err := first.Run(t.Context(), last(1), nil)
-	require.NoError(t, err)
-	require.Equal(t, StatusUnreached, status)
-
-	r := explained(t, last(1), &Options{Dir: dir})
-	require.Equal(t, first.ID, r.Defects[0].Breaks[0].ID)
-	second := read()
-	assert.Equal(t, StatusOngoing, second.Status)
-	status, _, err = second.Run(t.Context(), last(1), nil)
-	require.NoError(t, err)
-	assert.Equal(t, StatusOngoing, status)
-
-	explained(t, last(3), &Options{Dir: dir})
-	assert.Equal(t, second.Deliveries, read().Deliveries, "by its number it reaches this agent too")
 }
 
 // What holds because nothing was broken is no limit of the agent.

@@ -147,7 +147,6 @@ func (s *source) hasLifted(run *runDigest, set []int) bool {
 	})
 }
 
-// isIn reports whether all of a set is in another.
 func isIn(set, other []int) bool {
 	return !slices.ContainsFunc(set, func(i int) bool { return !slices.Contains(other, i) })
 }
@@ -206,7 +205,6 @@ func (f *culprit) stateWithout(ask askRun) {
 	}
 }
 
-// sameAnswers reports whether two runs gave the same answers to all prompts.
 func sameAnswers(a, b *runDigest) bool {
 	return len(a.Answers) > 0 && slices.Equal(a.Answers, b.Answers)
 }

@@ -21,7 +21,6 @@ type swap struct {
 	wait  time.Duration
 }
 
-// waiting makes the faults whose wait can be shorter, by kind.
 var waitingFaults = map[string]func(time.Duration) chaos.Fault{
 	"latency": fault.Delay, "timeout": fault.Timeout, "lost_request": fault.LoseRequest,
 	"lost_reply": fault.LoseReplyAfter,

@@ -20,7 +20,6 @@ const (
 	trialBeta    = 0.02 // the chance to miss one that breaks at half the rate
 )
 
-// confirmation is the outcome of a search with chance.
 type confirmation struct {
 	set         []int
 	minimal     bool // false: the search was cut
@@ -128,7 +127,6 @@ func sequential(test stats.SPRT, run func(i int) (bool, bool)) (accepted, ok boo
 	return false, true
 }
 
-// searchRandom looks for the fewest faults of an agent that does not repeat itself.
 func (f *culprit) searchRandom(ask askRun) {
 	s := f.Source
 	base, ok := s.breaking(f, ask)
@@ -197,7 +195,6 @@ func (c *confirmation) Beside() string {
 	return fmt.Sprintf("without any fault it broke in %d of %d runs", c.Calm, c.CalmRuns)
 }
 
-// Rate is the any-time interval of the confirmation; nil: there were no runs.
 func (c *confirmation) Rate() *scoring.Interval {
 	iv, err := stats.AnyTime(c.Broke, c.Runs, rateLevel)
 	if err != nil {

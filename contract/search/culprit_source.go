@@ -86,7 +86,6 @@ func (s *source) Learn(before []*contract.Observation, ask askRun) {
 	}
 }
 
-// differs says where a run first differs from a cell as a report has it; "": nowhere.
 func differs(cell, run []*contract.Observation) string {
 	if d := differenceOf(cell, run, true); d != nil {
 		return d.String()
@@ -94,7 +93,6 @@ func differs(cell, run []*contract.Observation) string {
 	return ""
 }
 
-// all are the numbers of all parts.
 func (s *source) all() []int {
 	all := make([]int, len(s.Parts))
 	for i := range all {
@@ -103,7 +101,6 @@ func (s *source) all() []int {
 	return all
 }
 
-// sameBreaks reports whether what broke in a run broke in another for the same reasons.
 func sameBreaks(a, b *runDigest) bool {
 	for _, j := range a.States {
 		if j.Broke && !b.Breaks(j.Invariant, j.Shape) {
@@ -197,7 +194,7 @@ func (s *source) own(n int) runRequest {
 	return r
 }
 
-// again is the n-th further run of a request.
+// furtherRun is the n-th further run of a request.
 func furtherRun(r runRequest, n int) runRequest {
 	if n > 0 {
 		r.Key = fmt.Sprintf("%s #%d", r.Key, n)
@@ -273,7 +270,7 @@ func numbersOf(deliveries []contract.Delivery) chaos.When {
 	return n
 }
 
-// numbered is a trigger that matches the calls of these numbers, from 1.
+// numberedCalls matches the calls of these numbers, from 1.
 type numberedCalls map[strand][]int
 
 type strand struct{ lane, target string }

@@ -98,10 +98,8 @@ type breach struct {
 	groups    []*group
 }
 
-// targetText is the targets as text.
 func (p *breach) targetText() string { return strings.Join(p.targets, ", ") }
 
-// defect makes the defect of a kind.
 func (e *explainer) defect(k *kind) contract.Defect {
 	slices.SortStableFunc(k.groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.severity, a.severity),
@@ -177,7 +175,6 @@ func (e *explainer) keepBreach(p *breach, d *contract.Defect) string {
 	return id
 }
 
-// atRate reports whether an invariant need hold in a share of the trials only.
 func (e *explainer) atRate(invariant string) bool {
 	return slices.ContainsFunc(e.matrix.Invariants, func(i contract.Invariant) bool {
 		return i.Name == invariant && i.IsRate()

@@ -14,7 +14,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -62,7 +61,6 @@ func (d *Difference) String() string {
 		text.Clip(d.Second, maxShown))
 }
 
-// redacted is the difference without secrets.
 func (d *Difference) redacted(o *Options) *Difference {
 	if d != nil {
 		secrets := redact.New(o.Secrets, redact.Patterns)
@@ -183,7 +181,6 @@ func gotten(e *chaos.Event) string {
 	return string(e.Outcome) + ": " + e.Err
 }
 
-// answerOf is an answer with its error.
 func answerOf(o *contract.Observation) string {
 	if o.Err != nil {
 		return o.Response + "\x00" + usercode.ErrorText(o.Err)
@@ -249,7 +246,6 @@ func firstPlace(path string, a, b any) (at string, x, y any, differ bool) {
 	return path, a, b, !reflect.DeepEqual(a, b)
 }
 
-// membersOf are the names of the members of both, in order.
 func membersOf(a, b map[string]any) []string {
 	names := maps.Clone(a)
 	maps.Copy(names, b)
@@ -297,16 +293,11 @@ func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, e
 	if !own.Budget.Set() {
 		own.Budget.Runs = maxRepeats
 	}
-	checked, err := own.checked()
+	checked, err := own.checked(m)
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		return nil, fields.Wrong("m", fielderror.Found("nil"), "a matrix")
-	}
-	run := checked.runOptions()
-	run.Gather |= contract.NeedState | contract.NeedResults
-	runner, err := m.Runner(ctx, run)
+	runner, err := checked.observer(ctx, m)
 	if err != nil {
 		return nil, err
 	}

@@ -31,25 +31,23 @@ const (
 // invariant of a broken cell that m lacks, or is that of ctx or of
 // [contract.Matrix.Runner]. What was found before the end of ctx is in r.
 func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
-	own, err := o.checked()
+	own, err := o.checked(m)
+	if err == nil && r == nil {
+		err = fields.Wrong("r", fielderror.Found("nil"), "a report of m")
+	}
 	if err != nil {
 		return err
-	}
-	if m == nil || r == nil {
-		return fields.Wrong("m, r", fielderror.Found("nil"), "a matrix and a report of it")
 	}
 	if err := ofMatrix(m, r); err != nil {
 		return err
 	}
-	e := &explainer{matrix: m, report: r, o: own, rerun: own.rerunOf(ctx, m),
-		secrets: redact.New(own.Secrets, redact.Patterns), sources: map[string]*source{}}
+	e := &explainer{matrix: m, report: r, o: own, secrets: redact.New(own.Secrets, redact.Patterns),
+		sources: map[string]*source{}}
 	e.group()
 	if len(e.groups) == 0 {
 		return nil
 	}
-	run := own.runOptions()
-	run.Gather |= contract.NeedState | contract.NeedResults
-	if e.runner, err = m.Runner(ctx, run); err != nil {
+	if e.runner, err = own.observer(ctx, m); err != nil {
 		return err
 	}
 	defer e.runner.Close()
@@ -80,7 +78,6 @@ func ofMatrix(m *contract.Matrix, r *contract.Report) error {
 	return p.Err()
 }
 
-// An explainer explains one report.
 type explainer struct {
 	matrix  *contract.Matrix
 	report  *contract.Report
@@ -89,7 +86,6 @@ type explainer struct {
 	view    *viewer
 	shapes  *shaper
 	secrets *redact.Redactor
-	rerun   func(*Kept) (Status, error)
 	runs    *lockstep[*runDigest]
 
 	groups  []*group
@@ -173,7 +169,6 @@ func (e *explainer) targets() map[string]bool {
 // explain searches, and fills in the report.
 func (e *explainer) explain(ctx context.Context) error {
 	e.view = newViewer(e.runner.Tools(), e.shapes)
-	e.view.Reasons = true
 	e.runs = newLockstep(e.runner.Run, e.o.bounds(), func(r runRequest, result *contract.Result) *runDigest {
 		return e.view.Digest(result, r.Detail)
 	})
@@ -267,7 +262,6 @@ func (e *explainer) ownerOf(g *group, c *contract.CellReport) *group {
 	return e.groups[i]
 }
 
-// stopped says what was not searched and why.
 func (e *explainer) stopped() string {
 	var parts []string
 	if e.runs.Cut != "" {

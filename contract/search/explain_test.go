@@ -74,6 +74,16 @@ func scripted(s script, scenarios ...contract.Scenario) *contract.Matrix {
 	}
 }
 
+// setAgent gives the worlds of a matrix another agent.
+func setAgent(m *contract.Matrix, agent contract.Agent) {
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = agent
+		return w, err
+	}
+}
+
 // bubbled gives the runs a bubble of virtual time.
 func bubbled(t *testing.T) contract.Harness {
 	bubble := func(run func()) (err error) {
@@ -233,21 +243,16 @@ func TestKnownCulprits(t *testing.T) {
 
 func TestCallsOfSeveralLanes(t *testing.T) {
 	m := scripted(nil, contract.Under("all", fails("*", nil)))
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			bad := "ok"
-			for _, lane := range []string{"left", "right"} {
-				_, err := tools.CallTool(chaos.WithLane(ctx, lane), "a", []byte(`{"n":1}`))
-				if err != nil && lane == "right" {
-					bad = "bad"
-				}
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		bad := "ok"
+		for _, lane := range []string{"left", "right"} {
+			_, err := tools.CallTool(chaos.WithLane(ctx, lane), "a", []byte(`{"n":1}`))
+			if err != nil && lane == "right" {
+				bad = "bad"
 			}
-			return bad, nil
 		}
-		return w, err
-	}
+		return bad, nil
+	})
 	r := explained(t, m, &Options{})
 	require.Equal(t, []string{"a fails → fine"}, sentences(r))
 	assert.Equal(t, "right", r.Defects[0].Deliveries[0].Lane)
@@ -269,26 +274,21 @@ func TestCallsOfStreams(t *testing.T) {
 			}
 		}
 	})
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
-			answer := "ok"
-			for stream := range 3 {
-				got := 0
-				for _, err := range tokens(ctx, stream) {
-					if err == nil {
-						got++
-					}
-				}
-				if stream == 1 && got < 3 {
-					answer = "bad"
+	setAgent(m, func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+		answer := "ok"
+		for stream := range 3 {
+			got := 0
+			for _, err := range tokens(ctx, stream) {
+				if err == nil {
+					got++
 				}
 			}
-			return answer, nil
+			if stream == 1 && got < 3 {
+				answer = "bad"
+			}
 		}
-		return w, err
-	}
+		return answer, nil
+	})
 	r := explained(t, m, &Options{})
 	require.Equal(t, []string{"tokens fails on call 2 → fine"}, sentences(r),
 		"a plain failure, the milder one, breaks it too; without a key all calls are equal")
@@ -393,18 +393,13 @@ func (w withKey) CallTool(ctx context.Context, name string, args json.RawMessage
 
 func TestAShorterWait(t *testing.T) {
 	m := scripted(nil, contract.Under("slow", chaos.Rule{Target: "a", Fault: fault.Delay(90 * time.Second)}))
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			begun := time.Now()
-			if _, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`)); err == nil && time.Since(begun) > 14*time.Second {
-				return "late", nil
-			}
-			return "ok", nil
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		begun := time.Now()
+		if _, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`)); err == nil && time.Since(begun) > 14*time.Second {
+			return "late", nil
 		}
-		return w, err
-	}
+		return "ok", nil
+	})
 	r := explained(t, m, &Options{})
 	assert.Equal(t, []string{"a takes 15s longer → fine"}, sentences(r))
 	assert.Contains(t, r.Defects[0].Facts, "with 14s it holds")

@@ -110,7 +110,6 @@ func readKept(root *os.Root, name string, o *planjson.Options) (*Kept, error) {
 	return decodeKept(name, data, o)
 }
 
-// decodeKept reads the text of a file of that name.
 func decodeKept(name string, data []byte, o *planjson.Options) (*Kept, error) {
 	if len(data) > maxFile {
 		return nil, fields.Wrong(name, fielderror.Found(fmt.Sprintf("%d bytes", len(data))),
@@ -178,7 +177,7 @@ func (e *explainer) keep(g *group, sentence string) (id string, err error) {
 	return id, e.write(k)
 }
 
-// write writes a file that is new. One that is there has its status raised.
+// write writes a file that is new, or of a defect that was resolved. Another one stays as it is.
 func (e *explainer) write(k *Kept) error {
 	if err := os.MkdirAll(filepath.Join(e.o.Dir, keptFolder), 0o777); err != nil {
 		return err
@@ -195,10 +194,8 @@ func (e *explainer) write(k *Kept) error {
 		case err != nil: // it is damaged
 		case before.Status == StatusResolved:
 			k.Status = StatusRegressed
-		case e.reaches(before, k):
-			return nil // its own run has its status
 		default:
-			k.Status = before.Status
+			return nil // its own run has its status
 		}
 	} else if n, err := countKept(root); err != nil {
 		return err
@@ -206,17 +203,6 @@ func (e *explainer) write(k *Kept) error {
 		return fmt.Errorf("the folder has %d files already", n)
 	}
 	return k.save(root)
-}
-
-// reaches reports whether a file is to stay although its defect was found anew: at the same
-// calls, or with faults that still reach the agent. An agent that does not repeat itself,
-// which may cost money, makes no run for it.
-func (e *explainer) reaches(before, found *Kept) bool {
-	if slices.Equal(before.Deliveries, found.Deliveries) || found.Runs > 1 {
-		return true
-	}
-	status, err := e.rerun(before)
-	return err != nil || status != StatusUnreached
 }
 
 func countKept(root *os.Root) (n int, err error) {
@@ -229,7 +215,6 @@ func countKept(root *os.Root) (n int, err error) {
 	return n, err
 }
 
-// save writes the file.
 func (k *Kept) save(root *os.Root) error {
 	data, err := json.MarshalIndent(k, "", "  ")
 	if err != nil {
@@ -244,7 +229,6 @@ func (k *Kept) save(root *os.Root) error {
 // String is the name of the file without its ending, and the sentence.
 func (k *Kept) String() string { return k.Invariant + "-" + k.ID + ": " + k.Sentence }
 
-// check returns an error if the matrix does not have the invariant.
 func (k *Kept) check(m *contract.Matrix) error {
 	var names []string
 	for i := range m.Invariants {

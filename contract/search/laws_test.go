@@ -195,20 +195,15 @@ func TestMisbehavingAgentsUnderASearch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := scripted(nil, contract.Under("all", fails("a", nil)))
 			m.Timeout = time.Minute
-			world := m.NewWorld
-			m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-				w, err := world(ctx)
-				w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-					for range 3 {
-						if _, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`)); err == nil {
-							return "ok", nil
-						}
+			setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+				for range 3 {
+					if _, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`)); err == nil {
+						return "ok", nil
 					}
-					misbehave(ctx)
-					return "ok", nil
 				}
-				return w, err
-			}
+				misbehave(ctx)
+				return "ok", nil
+			})
 			r := explained(t, m, &Options{})
 			require.NotEmpty(t, r.Defects)
 			assert.Equal(t, "a fails 3 times in a row", r.Defects[0].Sentence)
@@ -220,18 +215,13 @@ func TestAFaultWithGoCodeIsReportedAndNotKept(t *testing.T) {
 	dir := t.TempDir()
 	rule := chaos.Rule{Target: "b", Fault: fault.Mutate("none", func(int) int { return -1 })}
 	m := scripted(nil, contract.Under("all", rule))
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			got, _ := tools.CallTool(ctx, "b", []byte(`{"n":1}`))
-			if string(got) == "-1" {
-				return "bad", nil
-			}
-			return "ok", nil
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		got, _ := tools.CallTool(ctx, "b", []byte(`{"n":1}`))
+		if string(got) == "-1" {
+			return "bad", nil
 		}
-		return w, err
-	}
+		return "ok", nil
+	})
 	r := explained(t, m, &Options{Dir: dir})
 	require.Equal(t, []string{"b meets mutate → fine"}, sentences(r))
 	assert.Contains(t, strings.Join(r.Defects[0].Facts, "; "), "not kept: ")

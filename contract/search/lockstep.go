@@ -54,7 +54,6 @@ type bounds struct {
 	OnRound func(Progress)
 }
 
-// A runFunc makes a run, as [contract.Runner.Run] does.
 type runFunc func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error)
 
 // A lockstep makes the runs of many tasks at once. In a round it collects the open
@@ -74,12 +73,12 @@ type lockstep[A any] struct {
 	err   error
 }
 
-// New returns one without answers. The budget of time begins now.
+// newLockstep returns one without answers. The budget of time begins now.
 func newLockstep[A any](run runFunc, b bounds, digest func(runRequest, *contract.Result) A) *lockstep[A] {
 	return &lockstep[A]{makes: run, digest: digest, b: b, known: make(map[string]A), Begun: time.Now()}
 }
 
-// An open task waits for the answer to its request.
+// An openTask waits for the answer to its request.
 type openTask[A any] struct {
 	next    func() (runRequest, bool)
 	stop    func()
@@ -207,7 +206,6 @@ func (l *lockstep[A]) affordable(n int) int {
 	return n
 }
 
-// made is a run and what came of it.
 type madeRun[A any] struct {
 	answer A
 	cost   float64
@@ -259,7 +257,6 @@ func (l *lockstep[A]) makeOne(ctx context.Context, r runRequest, asking *sync.Mu
 	return m
 }
 
-// costOf asks the user's function what a run has cost.
 func costOf(f func(*contract.Result) float64, r *contract.Result) (cost float64, err error) {
 	defer usercode.Recover(&err, "search: Cost")
 	if cost = f(r); !(cost >= 0) || math.IsInf(cost, 1) {

@@ -30,29 +30,24 @@ const (
 func telling(bad func(a, b, c int) bool) *contract.Matrix {
 	m := scripted(nil, contract.Under("garbled", chaos.Rule{Target: "*", Fault: lies.Malformed()}))
 	m.Invariants = m.Invariants[:1]
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			came := map[string]int{}
-			for _, tool := range []string{"a", "b", "c"} {
-				doc, err := tools.CallTool(ctx, tool, []byte(`{"n":1}`))
-				switch {
-				case errors.Is(err, fault.ErrUnavailable):
-					came[tool] = failed
-				case err != nil:
-					came[tool] = timedOut
-				case string(doc) != "1":
-					came[tool] = garbled
-				}
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		came := map[string]int{}
+		for _, tool := range []string{"a", "b", "c"} {
+			doc, err := tools.CallTool(ctx, tool, []byte(`{"n":1}`))
+			switch {
+			case errors.Is(err, fault.ErrUnavailable):
+				came[tool] = failed
+			case err != nil:
+				came[tool] = timedOut
+			case string(doc) != "1":
+				came[tool] = garbled
 			}
-			if bad(came["a"], came["b"], came["c"]) {
-				return "bad", nil
-			}
-			return "ok", nil
 		}
-		return w, err
-	}
+		if bad(came["a"], came["b"], came["c"]) {
+			return "bad", nil
+		}
+		return "ok", nil
+	})
 	return m
 }
 
@@ -167,21 +162,16 @@ func TestNoFactAboutOneOfSeveralFaultsWithMemory(t *testing.T) {
 func TestAWaitIsShorterBesideMilderFaults(t *testing.T) {
 	m := scripted(nil, contract.Under("both", chaos.Rule{Target: "a", Fault: fault.Delay(90 * time.Second)},
 		chaos.Rule{Target: "b", Fault: lies.Malformed()}))
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			begun := time.Now()
-			_, slow := tools.CallTool(ctx, "a", []byte(`{"n":1}`))
-			took := time.Since(begun)
-			doc, err := tools.CallTool(ctx, "b", []byte(`{"n":1}`))
-			if slow == nil && (err == nil && string(doc) != "1" && took > 60*time.Second || err != nil && took > 14*time.Second) {
-				return "bad", nil
-			}
-			return "ok", nil
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		begun := time.Now()
+		_, slow := tools.CallTool(ctx, "a", []byte(`{"n":1}`))
+		took := time.Since(begun)
+		doc, err := tools.CallTool(ctx, "b", []byte(`{"n":1}`))
+		if slow == nil && (err == nil && string(doc) != "1" && took > 60*time.Second || err != nil && took > 14*time.Second) {
+			return "bad", nil
 		}
-		return w, err
-	}
+		return "ok", nil
+	})
 	r := explained(t, m, &Options{})
 	assert.Equal(t, []string{"a takes 15s longer, then b fails → fine"}, sentences(r))
 	assert.Contains(t, r.Defects[0].Facts, "with one of the two it holds")

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -85,11 +86,12 @@ const (
 	maxStrength = 2
 )
 
-// checked returns the options with their defaults, or all that is wrong with them.
-func (o *Options) checked() (*Options, error) {
+// checked returns the options with their defaults, or all that is wrong with them and with m.
+func (o *Options) checked(m *contract.Matrix) (*Options, error) {
 	own := *cmp.Or(o, &Options{})
 	own.Depth, own.Strength = cmp.Or(own.Depth, 2), cmp.Or(own.Strength, 2)
 	p := fields.List()
+	p.Demand(m != nil, "m", fielderror.Found("nil"), "a matrix")
 	b := own.Budget
 	p.Demand(b.Set(), "Budget", fielderror.Found("no bound"), "a number of runs, a time or a cost")
 	p.Demand(b.Runs >= 0, "Budget.Runs", b.Runs, "0 or more")
@@ -110,6 +112,13 @@ func (o *Options) runOptions() *contract.RunOptions {
 	run := o.Run
 	run.Keep, run.OnCell = contract.KeepAll, nil
 	return &run
+}
+
+// observer makes runs that can be compared: with end states, and with what calls returned.
+func (o *Options) observer(ctx context.Context, m *contract.Matrix) (*contract.Runner, error) {
+	run := o.runOptions()
+	run.Gather |= contract.NeedState | contract.NeedResults
+	return m.Runner(ctx, run)
 }
 
 // bounds are those of the runs of a search.

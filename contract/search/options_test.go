@@ -13,15 +13,15 @@ import (
 )
 
 func TestOptionsNameEveryProblem(t *testing.T) {
-	_, err := (&Options{Budget: Budget{Runs: -1, Time: -1, Cost: -1}, Depth: 5, Strength: 3}).checked()
+	_, err := (&Options{Budget: Budget{Runs: -1, Time: -1, Cost: -1}, Depth: 5, Strength: 3}).checked(&contract.Matrix{})
 	for _, want := range []string{"Budget.Runs", "Budget.Time", "Budget.Cost", "Depth is 5", "Strength is 3", "allowed: 1 to 4"} {
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = (*Options)(nil).checked()
+	_, err = (*Options)(nil).checked(&contract.Matrix{})
 	assert.ErrorContains(t, err, "Budget")
-	_, err = (&Options{Budget: Budget{Cost: 1}}).checked()
+	_, err = (&Options{Budget: Budget{Cost: 1}}).checked(&contract.Matrix{})
 	assert.ErrorContains(t, err, "Cost is nil beside Budget.Cost")
-	o, err := (&Options{Budget: Budget{Runs: 1}}).checked()
+	o, err := (&Options{Budget: Budget{Runs: 1}}).checked(&contract.Matrix{})
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprint(2, 2), fmt.Sprint(o.Depth, o.Strength))
 }

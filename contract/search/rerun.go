@@ -49,14 +49,6 @@ func (k *Kept) Run(ctx context.Context, m *contract.Matrix,
 	return status, cell, err
 }
 
-// rerunOf runs kept defects with the options of a search.
-func (o *Options) rerunOf(ctx context.Context, m *contract.Matrix) func(*Kept) (Status, error) {
-	return func(k *Kept) (Status, error) {
-		status, _, err := k.Run(ctx, m, o.runOptions())
-		return status, err
-	}
-}
-
 func hasScenario(m *contract.Matrix, name string) bool {
 	return slices.ContainsFunc(m.Scenarios, func(s contract.Scenario) bool { return s.Name == name })
 }

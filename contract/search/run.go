@@ -31,23 +31,19 @@ type runDigest struct {
 // A shownRun is what a run showed, call by call. Few runs have one, and a pointer is small.
 type shownRun struct{ prompts []*contract.Observation }
 
-// An askRun makes a run of a search for culprits.
 type askRun = askFunc[*runDigest]
 
-// judged is what an invariant said of a run.
 type judged struct {
 	Invariant  string
 	State      contract.CellState
 	Broke      bool
-	Shape, Why string // if it broke; Why only where the viewer keeps reasons
+	Shape, Why string // if it broke
 }
 
-// Holds reports whether the invariant held.
 func (j *judged) Holds() bool {
 	return !j.Broke && (j.State == contract.Held || j.State == contract.Undelivered)
 }
 
-// Undecided reports whether it neither held nor broke.
 func (j *judged) Undecided() bool { return !j.Broke && !j.Holds() }
 
 // A hit is one rule whose fault was delivered on one call, or only injected.
@@ -70,10 +66,8 @@ type operation struct {
 	key          uint64
 }
 
-// operationOf is the operation of a call.
 func operationOf(e *chaos.Event) operation { return operation{e.Lane, e.Target, e.Key} }
 
-// Op is the operation of the call.
 func (h *hit) Op() operation { return operation{h.Lane, h.Target, h.Key} }
 
 // Coord are the exact coordinates of the call.
@@ -81,7 +75,6 @@ func (h *hit) Coord() when.Coord {
 	return when.Coord{Lane: h.Lane, Target: h.Target, Key: h.Key, Occurrence: h.Occurrence}
 }
 
-// coordOf are the exact coordinates of a call.
 func coordOf(e *chaos.Event) when.Coord {
 	return when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
 }
@@ -106,19 +99,16 @@ func (s *runDigest) Breaks(invariant, shape string) bool {
 	return j != nil && j.Broke && j.Shape == shape
 }
 
-// Broken reports whether the run broke an invariant, for whatever reason.
 func (s *runDigest) Broken(invariant string) bool {
 	j := s.judgedBy(invariant)
 	return j != nil && j.Broke
 }
 
-// Holds reports whether an invariant held in the run.
 func (s *runDigest) Holds(invariant string) bool {
 	j := s.judgedBy(invariant)
 	return j != nil && j.Holds()
 }
 
-// DeliveredAt reports whether some fault was delivered on a call.
 func (s *runDigest) DeliveredAt(c when.Coord) bool {
 	return slices.ContainsFunc(s.Hits, func(h *hit) bool { return h.Delivered && h.Coord() == c })
 }
@@ -145,14 +135,12 @@ const (
 
 // A viewer digests runs.
 type viewer struct {
-	shapes  *shaper
-	tools   map[string]chaos.Tool
-	Reasons bool // they are kept too
-	states  pool[judged]
-	hits    pool[hit]
+	shapes *shaper
+	tools  map[string]chaos.Tool
+	states pool[judged]
+	hits   pool[hit]
 }
 
-// newViewer returns one for runs with these tools.
 func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
 	v := &viewer{shapes: shapes, tools: make(map[string]chaos.Tool, len(tools))}
 	for _, t := range tools {
@@ -180,10 +168,7 @@ func (v *viewer) Judge(r *contract.Result) *runDigest {
 		c := &r.Cells[i]
 		j := judged{Invariant: c.Cell.Invariant, State: c.State, Broke: c.Violated}
 		if j.Broke {
-			j.Shape = v.shapes.shapeOf(c.Why)
-			if v.Reasons {
-				j.Why = c.Why
-			}
+			j.Shape, j.Why = v.shapes.shapeOf(c.Why), c.Why
 		}
 		s.States[i] = v.states.shared(j)
 	}
@@ -200,12 +185,10 @@ func (v *viewer) Explain(s *runDigest, hits []hit, observations []*contract.Obse
 	v.addEffects(s, observations)
 }
 
-// Broke reports whether the run broke any invariant.
 func (s *runDigest) Broke() bool {
 	return slices.ContainsFunc(s.States, func(j *judged) bool { return j.Broke })
 }
 
-// shared are hits that are kept once.
 func (v *viewer) shared(hits []hit) []*hit {
 	shared := make([]*hit, len(hits))
 	for i, h := range hits {
@@ -316,7 +299,6 @@ func (v *viewer) countKey(counts map[string]*keylessCalls, e *chaos.Event) {
 	}
 }
 
-// hasKey reports whether arguments have a value at the pointer that is not empty.
 func hasKey(args json.RawMessage, pointer string) bool {
 	var doc any
 	if json.Unmarshal(args, &doc) != nil {
@@ -378,7 +360,6 @@ type shaper struct {
 // maxShapes bounds the reasons whose shapes are remembered.
 const maxShapes = 10_000
 
-// newShaper knows the names of injection points.
 func newShaper(targets map[string]bool) *shaper {
 	names := slices.SortedFunc(maps.Keys(targets), func(a, b string) int { // the longest first
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
@@ -392,7 +373,6 @@ func newShaper(targets map[string]bool) *shaper {
 	return &shaper{targets: strings.NewReplacer(pairs...), known: map[string]string{}}
 }
 
-// shapeOf is the shape of a reason.
 func (s *shaper) shapeOf(why string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

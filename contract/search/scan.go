@@ -3,9 +3,9 @@ package search
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -33,7 +32,7 @@ type Scanned struct {
 	Elapsed time.Duration `json:"elapsedNs"`
 	Stopped string        `json:"stopped,omitempty"`
 
-	format func(float64) string
+	axis Axis
 }
 
 // A Limit says how much of a fault an invariant holds out.
@@ -63,10 +62,8 @@ type LimitPoint struct {
 	Undelivered int     `json:"undelivered,omitempty"`
 }
 
-// held reports whether there were runs and the invariant held in all of them.
 func (p *LimitPoint) held() bool { return p.Runs > 0 && p.Broke == 0 && p.Undecided == 0 }
 
-// shows reports whether some run at the value was decided under a delivered fault.
 func (p *LimitPoint) shows() bool { return p.Runs > p.Undecided+p.Undelivered }
 
 // Scan finds out how much of a fault each invariant holds out. It tries 17 values of the
@@ -83,13 +80,9 @@ func (p *LimitPoint) shows() bool { return p.Runs > p.Undecided+p.Undelivered }
 // Errors: a [*FieldError] for each problem of the axis and the options, joined; those of
 // [contract.Matrix.Runner]; and that of ctx, with what was found before it ended.
 func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned, error) {
-	own, err := o.checked()
-	p := fields.List()
-	p.Add(err)
-	p.Add(a.check())
-	p.Demand(m != nil, "m", fielderror.Found("nil"), "a matrix")
-	if p.Count() > 0 {
-		return nil, p.Err()
+	own, err := o.checked(m)
+	if err = errors.Join(err, a.check()); err != nil {
+		return nil, err
 	}
 	runner, err := m.Runner(ctx, own.runOptions())
 	if err != nil {
@@ -104,7 +97,6 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 	return s.result(m), err
 }
 
-// A scanner scans one axis.
 type scanner struct {
 	axis   Axis
 	trials int
@@ -156,7 +148,6 @@ func (s *scanner) scan(ctx context.Context) error {
 	return failed
 }
 
-// add asks for the rules of a value.
 func (s *scanner) add(value float64) error {
 	rules, err := rulesAt(&s.axis, value)
 	if err != nil {
@@ -267,7 +258,7 @@ func (l *Limit) shownAt(value float64) bool {
 
 func (s *scanner) result(m *contract.Matrix) *Scanned {
 	r := &Scanned{Axis: s.axis.Name, Runs: s.runs.Spent.Runs, Elapsed: time.Since(s.runs.Begun), Stopped: s.runs.Cut,
-		format: s.axis.format}
+		axis: s.axis}
 	for _, p := range m.Invariants {
 		for _, l := range s.lists {
 			if slices.Contains(l.Invariants, p.Name) {
@@ -282,10 +273,6 @@ func (s *scanner) result(m *contract.Matrix) *Scanned {
 
 // String has a line for each invariant: what it holds out, and where it holds again.
 func (s *Scanned) String() string {
-	format := s.format
-	if format == nil { // it was read from JSON
-		format = plain
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s", s.Axis, text.Plural(s.Runs, "run"))
 	if s.Stopped != "" {
@@ -293,7 +280,7 @@ func (s *Scanned) String() string {
 	}
 	b.WriteString("\n")
 	for _, l := range s.Limits {
-		fmt.Fprintf(&b, "%-24s %s\n", l.Invariant, l.said(format))
+		fmt.Fprintf(&b, "%-24s %s\n", l.Invariant, l.said(s.axis.text))
 	}
 	return b.String()
 }
@@ -339,7 +326,3 @@ func (l *Limit) countsAt(value float64) string {
 	}
 	return ""
 }
-
-func plain(v float64) string { return fmt.Sprint(v) }
-
-func isNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

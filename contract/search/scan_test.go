@@ -1,4 +1,4 @@
-package search_test
+package search
 
 import (
 	"context"
@@ -16,27 +16,18 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/search"
 )
 
 // inBubbles makes the runs of a search in virtual time.
-func inBubbles(t *testing.T) (o search.Options) {
+func inBubbles(t *testing.T) (o Options) {
 	o.Budget.Runs = 100_000
-	o.Run.Harness.Calm = func(run func()) (err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("%v", v)
-			}
-		}()
-		synctest.Test(t, func(*testing.T) { run() })
-		return nil
-	}
+	o.Run.Harness.Calm = bubbled(t).Calm
 	return o
 }
 
-func scan(t *testing.T, m *contract.Matrix, a search.Axis, o search.Options) *search.Scanned {
+func scan(t *testing.T, m *contract.Matrix, a Axis, o Options) *Scanned {
 	t.Helper()
-	r, err := search.Scan(t.Context(), m, a, &o)
+	r, err := Scan(t.Context(), m, a, &o)
 	require.NoError(t, err)
 	return r
 }
@@ -51,7 +42,7 @@ func TestScanOfABurst(t *testing.T) {
 				}
 			}
 			return "wrong"
-		}), search.Burst("a", fault.Fail(fault.ErrUnavailable)), search.Options{Budget: search.Budget{Runs: 100}})
+		}), Burst("a", fault.Fail(fault.ErrUnavailable)), Options{Budget: Budget{Runs: 100}})
 		limit := r.Limits[0]
 		assert.Len(t, limit.Points, 17)
 		require.NotNil(t, limit.Held)
@@ -70,18 +61,13 @@ func TestScanOfABurst(t *testing.T) {
 // The delay that breaks an agent which gives up after ten seconds, in virtual time.
 func TestScanOfADelay(t *testing.T) {
 	m := planted(nil)
-	made := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := made(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-			defer cancel()
-			_, err := tools.CallTool(ctx, "a", json.RawMessage("{}"))
-			return verdict(err != nil), nil
-		}
-		return w, err
-	}
-	r := scan(t, m, search.Delay("a"), inBubbles(t))
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		_, err := tools.CallTool(ctx, "a", json.RawMessage(`{"n":1}`))
+		return verdict(err != nil), nil
+	})
+	r := scan(t, m, Delay("a"), inBubbles(t))
 	limit := r.Limits[0]
 	held, broke := time.Duration(*limit.Held), time.Duration(*limit.Broke)
 	assert.Less(t, held, 10*time.Second)
@@ -95,21 +81,16 @@ func TestScanOfARateIsNested(t *testing.T) {
 	hits := map[int]int{} // by trial: what was hit at the value before
 	m := planted(nil)
 	m.Trials, m.Seed = 5, 11
-	made := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := made(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			mask := 0
-			for i := range 20 {
-				if _, err := tools.CallTool(ctx, "a", json.RawMessage("{}")); err != nil {
-					mask |= 1 << i
-				}
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		mask := 0
+		for i := range 20 {
+			if _, err := tools.CallTool(ctx, "a", json.RawMessage(`{"n":1}`)); err != nil {
+				mask |= 1 << i
 			}
-			c, _ := contract.CellOf(ctx)
-			return fmt.Sprintf("%d %d", c.Trial, mask), nil
 		}
-		return w, err
-	}
+		c, _ := contract.CellOf(ctx)
+		return fmt.Sprintf("%d %d", c.Trial, mask), nil
+	})
 	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
 		var trial, mask int
 		_, err := fmt.Sscan(o.Response, &trial, &mask)
@@ -118,9 +99,9 @@ func TestScanOfARateIsNested(t *testing.T) {
 		hits[trial] = mask
 		return nil
 	}
-	o := search.Options{Budget: search.Budget{Runs: 1000}}
+	o := Options{Budget: Budget{Runs: 1000}}
 	o.Run.Workers = 1
-	r := scan(t, m, search.Rate("a", fault.Fail(fault.ErrUnavailable)), o)
+	r := scan(t, m, Rate("a", fault.Fail(fault.ErrUnavailable)), o)
 	require.Len(t, hits, 5)
 	assert.Equal(t, 1<<20-1, hits[3], "at 100 %")
 	for _, p := range r.Limits[0].Points {
@@ -130,24 +111,19 @@ func TestScanOfARateIsNested(t *testing.T) {
 
 // between is an axis of a value that the agent sees, and a matrix whose agent is wrong
 // within bounds.
-func between(from, to float64) (search.Axis, *contract.Matrix) {
+func between(from, to float64) (Axis, *contract.Matrix) {
 	m := planted(nil)
-	made := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := made(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			doc, err := tools.CallTool(ctx, "a", json.RawMessage("{}"))
-			var s string
-			if json.Unmarshal(doc, &s) != nil {
-				return "", err
-			}
-			var x float64
-			_, err = fmt.Sscan(s, &x)
-			return verdict(x >= from && x <= to), err
+	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		doc, err := tools.CallTool(ctx, "a", json.RawMessage(`{"n":1}`))
+		var s string
+		if json.Unmarshal(doc, &s) != nil {
+			return "", err
 		}
-		return w, err
-	}
-	return search.Axis{Name: "value", From: 0, To: 1, Rules: func(x float64) []chaos.Rule {
+		var x float64
+		_, err = fmt.Sscan(s, &x)
+		return verdict(x >= from && x <= to), err
+	})
+	return Axis{Name: "value", From: 0, To: 1, Rules: func(x float64) []chaos.Rule {
 		return []chaos.Rule{{Name: "v", Target: "a", Fault: fault.Replace(fmt.Sprint(x))}}
 	}}, m
 }
@@ -157,7 +133,7 @@ func TestScanSaysWhereItHoldsAgain(t *testing.T) {
 	a, m := between(.3, .6)
 	want := ""
 	for _, workers := range []int{1, 2, 8, 64} {
-		o := search.Options{Budget: search.Budget{Runs: 100}}
+		o := Options{Budget: Budget{Runs: 100}}
 		o.Run.Workers = workers
 		r := scan(t, m, a, o)
 		limit := r.Limits[0]
@@ -181,7 +157,7 @@ func TestScanSaysWhereItHoldsAgain(t *testing.T) {
 func TestScanOfWhatIsUndecided(t *testing.T) {
 	a, m := between(2, 3)
 	m.Invariants[0].Check = func(context.Context, *contract.Observation) error { return contract.ErrUndecided }
-	r := scan(t, m, a, search.Options{Budget: search.Budget{Runs: 100}})
+	r := scan(t, m, a, Options{Budget: Budget{Runs: 100}})
 	assert.Nil(t, r.Limits[0].Held)
 	assert.Nil(t, r.Limits[0].Broke)
 	assert.Contains(t, r.String(), "undecided in 17 runs")
@@ -196,22 +172,22 @@ func TestScanOfWhatIsNotDelivered(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		agent func(caller) string
-		axis  search.Axis
+		axis  Axis
 		want  string
 		shows bool
 	}{
-		{"the target is called", calls, search.Rate("a", down), "holds to 100 % (1 of 1 held)", true},
-		{"nothing is called", holds, search.Rate("a", down), "no fault was delivered in 17 runs", false},
-		{"the target is misspelt", calls, search.Burst("z", down), "no fault was delivered in 17 runs", false},
-		{"it breaks without faults", breaks, search.Rate("a", down),
+		{"the target is called", calls, Rate("a", down), "holds to 100 % (1 of 1 held)", true},
+		{"nothing is called", holds, Rate("a", down), "no fault was delivered in 17 runs", false},
+		{"the target is misspelt", calls, Burst("z", down), "no fault was delivered in 17 runs", false},
+		{"it breaks without faults", breaks, Rate("a", down),
 			"breaks from 0 % (0 of 1 held), no fault was delivered in 17 runs", false},
-		{"the axis has no rules", calls, search.Axis{From: 0, To: 1, Rules: func(float64) []chaos.Rule { return nil }},
+		{"the axis has no rules", calls, Axis{From: 0, To: 1, Rules: func(float64) []chaos.Rule { return nil }},
 			"no fault was delivered in 17 runs", false},
 	} {
-		r := scan(t, planted(row.agent), row.axis, search.Options{Budget: search.Budget{Runs: 100}})
+		r := scan(t, planted(row.agent), row.axis, Options{Budget: Budget{Runs: 100}})
 		assert.Contains(t, r.String(), " "+row.want+"\n", row.name)
 		assert.Equal(t, row.shows, r.Limits[0].Held != nil, row.name)
-		again := &search.Scanned{}
+		again := &Scanned{}
 		doc, err := json.Marshal(r)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(doc, again))
@@ -222,7 +198,7 @@ func TestScanOfWhatIsNotDelivered(t *testing.T) {
 func TestScanIsCutInOrder(t *testing.T) {
 	a, m := between(.3, .6)
 	for runs := 1; runs < 17; runs++ {
-		r := scan(t, m, a, search.Options{Budget: search.Budget{Runs: runs}})
+		r := scan(t, m, a, Options{Budget: Budget{Runs: runs}})
 		assert.Len(t, r.Limits[0].Points, runs)
 		assert.Contains(t, r.String(), "stopped: the ")
 	}
@@ -230,37 +206,21 @@ func TestScanIsCutInOrder(t *testing.T) {
 
 func TestScanRefuses(t *testing.T) {
 	_, m := between(0, 1)
-	_, err := search.Scan(t.Context(), m, search.Axis{From: 2, To: 1, Doubling: true}, nil)
-	for _, want := range []string{"Budget", "Axis.From is 2; allowed: a value below To, which is 1", "Axis.Rules is nil"} {
+	_, err := Scan(t.Context(), m, Axis{From: 2, To: 1}, nil)
+	for _, want := range []string{"Budget", "Axis.From is \"2\"; allowed: a finite value below To, which is 1", "Axis.Rules is nil"} {
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = search.Scan(t.Context(), nil, search.Rate("", nil), nil)
+	_, err = Scan(t.Context(), nil, Rate("", nil), nil)
 	for _, want := range []string{"Budget", "Axis: fault is nil", "Axis: target", "m is nil"} {
 		assert.ErrorContains(t, err, want)
 	}
-	budget := &search.Options{Budget: search.Budget{Runs: 10}}
-	_, err = search.Scan(t.Context(), m, search.Axis{From: math.NaN(), To: math.Inf(1)}, budget)
-	assert.ErrorContains(t, err, `Axis.From is "NaN"`)
-	assert.ErrorContains(t, err, `Axis.To is "+Inf"`)
-	_, err = search.Scan(t.Context(), m, search.Axis{To: 1, Rules: func(float64) []chaos.Rule { panic("boom") }}, budget)
-	assert.ErrorContains(t, err, "Axis.Rules panicked: boom")
-	none := func(float64) []chaos.Rule { return nil }
-	_, err = search.Scan(t.Context(), m, search.Axis{From: .4, To: .6, Whole: true, Rules: none}, budget)
-	assert.ErrorContains(t, err, "Axis.From is 0.4; allowed: a whole number", "0 and 1 are no values of it")
-	assert.ErrorContains(t, err, "Axis.To is 0.6; allowed: a whole number")
-	for _, a := range []search.Axis{{From: -math.MaxFloat64, To: math.MaxFloat64, Rules: none},
-		{From: math.SmallestNonzeroFloat64, To: 1, Doubling: true, Rules: none}} {
-		_, err = search.Scan(t.Context(), m, a, budget)
-		assert.ErrorContains(t, err, "nearer to From", "what is between them is infinite")
+	budget := &Options{Budget: Budget{Runs: 10}}
+	for _, a := range []Axis{{From: math.NaN(), To: 1}, {To: math.Inf(1)}, {From: -math.MaxFloat64, To: math.MaxFloat64}} {
+		_, err = Scan(t.Context(), m, a, budget)
+		assert.ErrorContains(t, err, "allowed: a finite value below To", "%v", a)
 	}
-}
-
-// A Format that panics is a Format that is not there.
-func TestScanWithAFormatThatPanics(t *testing.T) {
-	_, m := between(0, 1)
-	a := search.Burst("a", fault.Fail(fault.ErrUnavailable))
-	a.Format = func(float64) string { panic("boom") }
-	assert.Contains(t, scan(t, m, a, inBubbles(t)).String(), "fine ")
+	_, err = Scan(t.Context(), m, Axis{To: 1, Rules: func(float64) []chaos.Rule { panic("boom") }}, budget)
+	assert.ErrorContains(t, err, "Axis.Rules panicked: boom")
 }
 
 // Repeat names the first difference: the call, the place in its arguments or its
@@ -335,9 +295,9 @@ func TestRepeatNamesTheFirstDifference(t *testing.T) {
 				}
 				return w, err
 			}
-			o := &search.Options{}
+			o := &Options{}
 			o.Run.Workers = 1
-			d, err := search.Repeat(t.Context(), m, o)
+			d, err := Repeat(t.Context(), m, o)
 			require.NoError(t, err)
 			if row.want == "" {
 				assert.Nil(t, d)
@@ -364,7 +324,7 @@ func TestRepeatTakesCallsInAnyOrder(t *testing.T) {
 		w, err := made(ctx)
 		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
 			for _, tool := range order {
-				if _, err := tools.CallTool(ctx, tool, json.RawMessage("{}")); err != nil {
+				if _, err := tools.CallTool(ctx, tool, json.RawMessage(`{"n":1}`)); err != nil {
 					return "", err
 				}
 			}
@@ -372,19 +332,19 @@ func TestRepeatTakesCallsInAnyOrder(t *testing.T) {
 		}
 		return w, err
 	}
-	d, err := search.Repeat(t.Context(), m, nil)
+	d, err := Repeat(t.Context(), m, nil)
 	require.NoError(t, err)
 	assert.Nil(t, d, "%v", d)
 }
 
 func TestRepeatErrs(t *testing.T) {
-	_, err := search.Repeat(t.Context(), nil, nil)
+	_, err := Repeat(t.Context(), nil, nil)
 	assert.ErrorContains(t, err, "m is nil")
-	_, err = search.Repeat(t.Context(), planted(usual), &search.Options{Budget: search.Budget{Runs: 1}})
+	_, err = Repeat(t.Context(), planted(usual), &Options{Budget: Budget{Runs: 1}})
 	assert.ErrorContains(t, err, "stopped before it was done")
 	m := planted(usual)
 	m.NewWorld = func(context.Context) (*contract.World, error) { return nil, errors.New("no world") }
-	_, err = search.Repeat(t.Context(), m, nil)
+	_, err = Repeat(t.Context(), m, nil)
 	assert.ErrorContains(t, err, "no world")
 }
 
@@ -392,7 +352,7 @@ func TestRepeatErrs(t *testing.T) {
 func TestSweepInRealTimeDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		r := sweep(t, planted(usual), search.Options{})
+		r := sweep(t, planted(usual), Options{})
 		assert.Positive(t, r.Runs)
 		assert.Zero(t, time.Since(begun))
 	})

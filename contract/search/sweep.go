@@ -17,7 +17,8 @@ import (
 
 // Swept is what a [Sweep] found, and what it tried in vain.
 type Swept struct {
-	// Levels say of each kind of set how many there are and what became of them.
+	// Levels say of each kind of set how many there are and what became of them; of an agent that does
+	// not repeat itself the first, which alone is tried.
 	Levels []Level `json:"levels"`
 	// Defects are the ways to break that were found, the most severe first.
 	Defects []contract.Defect `json:"defects,omitempty"`
@@ -56,12 +57,10 @@ type Level struct {
 	Contains int `json:"contains,omitempty"`
 	// Undelivered have a fault that could not be delivered.
 	Undelivered int `json:"undelivered,omitempty"`
-	// Left were not tried: the sweep was stopped, Strength is 1, or the agent does not
-	// repeat itself.
+	// Left were not tried: the sweep was stopped, or Strength is 1.
 	Left int `json:"left,omitempty"`
-	// Unknown is the number of smaller sets of which it is not known which calls they bring
-	// about, because they were not tried or the agent does not repeat itself: Possible does
-	// not count what follows them.
+	// Unknown is the number of smaller sets that were not tried, so that it is not known which calls
+	// they bring about: Possible does not count what follows them.
 	Unknown int `json:"unknown,omitempty"`
 }
 
@@ -103,16 +102,11 @@ type InvariantCount struct {
 // 2015) as Filibuster begins it with one passing run (Meiklejohn et al., SoCC 2021); the
 // rows are covering arrays (Cohen et al., IEEE TSE 23, 1997).
 func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) {
-	own, err := o.checked()
+	own, err := o.checked(m)
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		return nil, fields.Wrong("m", fielderror.Found("nil"), "a matrix")
-	}
-	run := own.runOptions()
-	run.Gather |= contract.NeedState | contract.NeedResults
-	runner, err := m.Runner(ctx, run)
+	runner, err := own.observer(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +119,7 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 		tools[t.Name], names[t.Name] = t, true
 	}
 	view := newViewer(runner.Tools(), newShaper(names))
-	view.Reasons = true
-	realTime := run.Harness.Calm == nil || m.World != nil
+	realTime := own.Run.Harness.Calm == nil || m.World != nil
 	r := &Swept{}
 	s := newSweeper(m, runner, own.bounds(), view)
 	s.Depth, s.Strength = own.Depth, own.Strength
@@ -138,7 +131,7 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 	if err = s.Sweep(ctx); err != nil && s.Runs.Cut == "" {
 		s.Runs.Cut = err.Error()
 	}
-	r.fill(ctx, s, m, own)
+	r.fill(s, m, own)
 	return r, err
 }
 

@@ -29,7 +29,6 @@ func (s *sweeper) find(l *promptList, x int, set actSet, out *outcome) *finding 
 	return f
 }
 
-// Judged is what the invariant said.
 func (f *finding) Judged() *judged { return f.Out.States[f.X] }
 
 // Hits are the faults that were delivered in the finding's run.

@@ -59,12 +59,10 @@ func promptListsOf(m *contract.Matrix) (lists []*promptList) {
 	return lists
 }
 
-// listOf is the list of a request.
 func (s *sweeper) listOf(r runRequest) *promptList {
 	return s.lists[slices.IndexFunc(s.lists, func(l *promptList) bool { return l.Name == r.Cell.Invariant })]
 }
 
-// Sweep goes through the levels.
 func (s *sweeper) Sweep(ctx context.Context) error {
 	if err := s.learn(ctx); err != nil || s.Runs.Cut != "" {
 		return err
@@ -78,7 +76,6 @@ func (s *sweeper) Sweep(ctx context.Context) error {
 	}
 	if s.random {
 		forgetCalls(singles)
-		s.leaveOthers()
 		return s.confirmRandom(ctx)
 	}
 	sets := singles
@@ -270,21 +267,5 @@ func (s *sweeper) judge(c *candidate) {
 			least = c.set // a fault that could not be delivered counts all the same
 		}
 		s.find(c.list, x, least, c.out)
-	}
-}
-
-// leaveOthers counts the sets that are not tried because the agent does not repeat
-// itself.
-func (s *sweeper) leaveOthers() {
-	s.Follow = []Level{{Faults: 2, Follows: true, Unknown: s.Single.Possible}}
-	for _, l := range s.lists {
-		for i := range l.Acts {
-			for j := range i {
-				if l.Acts[i].call != l.Acts[j].call {
-					s.Pairs.Possible++
-					s.Pairs.Left++
-				}
-			}
-		}
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/fewest"
 )
 
-// maxPacks bounds how often the pairs that did not meet are put together anew.
-const maxPacks = 4
-
 // A pairing follows what becomes of the pairs of faults on the calls of a list's calm run.
 type pairing struct {
 	s       *sweeper
@@ -91,10 +88,8 @@ func newPairing(s *sweeper, l *promptList) *pairing {
 	return p
 }
 
-// leaves reports whether the call of j is made when i alone is delivered.
 func (p *pairing) leaves(i, j int) bool { return p.l.runs[actSet{i}.key()].made[p.l.Acts[j].call] }
 
-// eachPair calls f for each pair on different calls.
 func (p *pairing) eachPair(f func(i, j int)) {
 	for i := range p.n {
 		for j := i + 1; j < p.n; j++ {
@@ -117,14 +112,6 @@ func (p *pairing) try(ctx context.Context) error {
 	}
 	if p.s.Strength < 2 {
 		return nil
-	}
-	for _, c := range p.classes {
-		for pack, before := 0, -1; pack < maxPacks && c.left > 0 && c.left != before; pack++ {
-			before = c.left
-			if err := p.rows(ctx, p.packed(c)); err != nil || p.cut {
-				return err
-			}
-		}
 	}
 	return p.each(ctx)
 }
@@ -213,19 +200,10 @@ func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, e
 				}
 				return o.States[x].Broke, true
 			}
-			if set, minimal = fewestOf(out.delivered, breaks); !minimal {
-				return
-			}
-			p.l.breaks[x] = append(p.l.breaks[x], set)
-			mild := p.milder(x, set, breaks)
-			if slices.Equal(mild, set) {
-				return
-			}
-			if mild, minimal = fewestOf(mild, breaks); len(mild) < len(set) {
-				p.s.find(p.l, x, mild, p.l.runs[mild.key()]).Cut = !minimal // another way to break
-			} else {
-				set = mild
-			}
+			least := fewest.Find(len(out.delivered), func(numbers []int) (bool, bool) {
+				return breaks(fewest.Pick(out.delivered, numbers))
+			})
+			set, minimal = fewest.Pick(out.delivered, least.Set), least.Minimal
 		})
 		ran := p.l.runs[set.key()]
 		if !ran.States[x].Broke { // an earlier run with the same deliveries
@@ -238,37 +216,6 @@ func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, e
 		}
 	}
 	return made, nil
-}
-
-// fewestOf looks for the fewest of a set that break it.
-func fewestOf(all actSet, breaks func(actSet) (breaks, ok bool)) (set actSet, minimal bool) {
-	least := fewest.Find(len(all), func(numbers []int) (bool, bool) { return breaks(fewest.Pick(all, numbers)) })
-	return fewest.Pick(all, least.Set), least.Minimal
-}
-
-// milder puts the mildest fault of its call that still breaks it alike in the place of
-// each, unless a known set is then among them.
-func (p *pairing) milder(x int, set actSet, breaks func(actSet) (breaks, ok bool)) actSet {
-	shape := p.l.runs[set.key()].States[x].Shape
-	for i := range set {
-		for _, n := range p.l.calls[p.l.Acts[set[i]].call].acts {
-			if n >= set[i] {
-				break
-			}
-			other := slices.Clone(set)
-			other[i] = n
-			if p.l.explains(x, other) {
-				continue
-			}
-			if yes, ok := breaks(other); !ok {
-				return set
-			} else if yes && p.l.runs[other.key()].States[x].Shape == shape {
-				set = other
-				break
-			}
-		}
-	}
-	return set
 }
 
 // each tries the pairs that did not meet in any row, alone.
@@ -367,44 +314,4 @@ func (p *pairing) covering(c *class) (rows []actSet) {
 		rows = append(rows, set)
 	}
 	return rows
-}
-
-// packed puts the pairs of a class that have not met into few sets, without those that
-// break it or take away each other's calls.
-func (p *pairing) packed(c *class) (rows []actSet) {
-	p.eachPair(func(i, j int) {
-		if !c.need[p.pairIndex(i, j)] {
-			return
-		}
-		for r := range rows {
-			if both, ok := p.join(c, rows[r], i, j); ok {
-				rows[r] = both
-				return
-			}
-		}
-		rows = append(rows, actSet{i, j})
-	})
-	return rows
-}
-
-// join adds a pair to a row, if it fits.
-func (p *pairing) join(c *class, row actSet, pair ...int) (both actSet, ok bool) {
-	both = row
-	for _, n := range pair {
-		if slices.Contains(both, n) {
-			continue
-		}
-		for _, other := range both {
-			if p.l.Acts[n].call == p.l.Acts[other].call || p.equal[p.pairIndex(min(n, other), max(n, other))] {
-				return nil, false
-			}
-		}
-		both = both.with(n)
-	}
-	for _, x := range c.invariants {
-		if p.l.explains(x, both) {
-			return nil, false
-		}
-	}
-	return both, true
 }

@@ -38,7 +38,6 @@ func (s actSet) with(n int) actSet {
 	return all
 }
 
-// within reports whether all of s is in t.
 func (s actSet) within(t actSet) bool {
 	return !slices.ContainsFunc(s, func(n int) bool { return !slices.Contains(t, n) })
 }
@@ -177,7 +176,6 @@ type outcome struct {
 	changed   changeKind
 }
 
-// brokeAny reports whether the run broke one of the invariants.
 func (o *outcome) brokeAny(invariants []int) bool {
 	return slices.ContainsFunc(invariants, func(x int) bool { return o.States[x].Broke })
 }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -14,9 +13,12 @@ import (
 )
 
 // fill takes over what was found so far.
-func (r *Swept) fill(ctx context.Context, s *sweeper, m *contract.Matrix, o *Options) {
+func (r *Swept) fill(s *sweeper, m *contract.Matrix, o *Options) {
 	r.Runs, r.Elapsed, r.Stopped = s.Runs.Spent.Runs, time.Since(s.Runs.Begun), s.Runs.Cut
-	r.Levels = slices.Concat([]Level{s.Single}, s.Follow, []Level{s.Pairs})
+	r.Levels = []Level{s.Single}
+	if !s.random {
+		r.Levels = append(append(r.Levels, s.Follow...), s.Pairs)
+	}
 	tallies := s.tallies()
 	for _, p := range m.Invariants {
 		t := tallies[p.Name]
@@ -24,7 +26,7 @@ func (r *Swept) fill(ctx context.Context, s *sweeper, m *contract.Matrix, o *Opt
 		r.Invariants = append(r.Invariants, t)
 	}
 	r.Strength.fill(s, r.Invariants)
-	r.Defects = defectsOf(ctx, s, m, o)
+	r.Defects = defectsOf(s, m, o)
 }
 
 // fill takes over what single faults changed, and which invariants noticed nothing.
@@ -47,8 +49,8 @@ func (r *Strength) fill(s *sweeper, counts []InvariantCount) {
 
 // defectsOf merges the findings into defects, and keeps them, as [Explain] does with broken
 // cells. What can be left out of a finding's run are its rules.
-func defectsOf(ctx context.Context, s *sweeper, m *contract.Matrix, o *Options) []contract.Defect {
-	e := &explainer{matrix: m, o: o, rerun: o.rerunOf(ctx, m), secrets: redact.New(o.Secrets, redact.Patterns)}
+func defectsOf(s *sweeper, m *contract.Matrix, o *Options) []contract.Defect {
+	e := &explainer{matrix: m, o: o, secrets: redact.New(o.Secrets, redact.Patterns)}
 	for _, f := range s.Found {
 		g := &group{scenario: sweepScenario, severity: f.List.Severities[f.X], why: f.Judged().Why,
 			first: &contract.CellReport{},

@@ -29,7 +29,7 @@ func (s *Swept) Covered() string {
 	var parts []string
 	tried := 0
 	for i := range s.Levels {
-		if l := &s.Levels[i]; (l.Possible > 0 || l.Unknown > 0) && !s.skips(l) {
+		if l := &s.Levels[i]; l.Possible > 0 || l.Unknown > 0 {
 			tried += l.Alone + l.Together
 			parts = append(parts, l.covered())
 		}
@@ -55,10 +55,6 @@ func (s *Swept) Covered() string {
 
 // didNotBreakAgain reports whether a defect of a sweep broke in one run and not in the next.
 func didNotBreakAgain(d contract.Defect) bool { return d.Difference != "" }
-
-// skips reports whether a level is not for this agent: of one that does not repeat itself
-// single faults alone are tried.
-func (s *Swept) skips(l *Level) bool { return s.Difference != nil && l.Faults > 1 }
 
 // name is what a level calls its sets.
 func (l *Level) name(n int) string {
@@ -147,7 +143,7 @@ func (s *Swept) String() string {
 	}
 	fmt.Fprintf(&b, "covered    %s\n", s.Covered())
 	for i := range s.Levels {
-		if m := s.Levels[i].missing(); m != "" && !s.skips(&s.Levels[i]) {
+		if m := s.Levels[i].missing(); m != "" {
 			fmt.Fprintf(&b, "left out   %s\n", m)
 		}
 	}
@@ -181,7 +177,6 @@ func sureness(d *contract.Defect) string {
 	return "confirmed:"
 }
 
-// write says how strong the contract is.
 func (s *Strength) write(b *strings.Builder) {
 	if s.Changed > 0 {
 		fmt.Fprintf(b, "strength   %d of %d faults that changed the end state were noticed\n", s.Noticed, s.Changed)

@@ -18,7 +18,7 @@ type clause struct {
 	call   int // its number in lane and target, where the tries do not tell which it is; else 0
 }
 
-// clauses are what a set of hits says, in the order of the calls.
+// clausesOf is what a set of hits says, in the order of the calls.
 func clausesOf(hits []hit) (all []clause) {
 	for i := range hits {
 		h := &hits[i]
@@ -176,7 +176,6 @@ func timesText(n int) string {
 // alternatives joins what held: "fails, or times out before the work".
 func alternatives(all []string) string { return strings.Join(all, ", or ") }
 
-// kindOf is the kind that a fault declares.
 func kindOf(f chaos.Fault, otherwise string) string {
 	if d, ok := f.(chaos.Described); ok {
 		if kind := d.Describe().Kind; kind != "" {
