@@ -77,6 +77,9 @@ func (q *query) decode(in any) *problem {
 		}
 		return wrong(cmp.Or(strings.Join(field, "."), "body"), "the wrong type: %s", e.Value)
 	}
+	if errors.Is(err, errContent) {
+		return wrong("content", "the wrong type; allowed: a text, or a list of parts")
+	}
 	if err != nil {
 		return wrong("", "the body is no valid JSON: %v", err)
 	}
@@ -199,13 +202,22 @@ type part struct {
 // parts is content: a text, or a list of parts.
 type parts []part
 
+var errContent = errors.New("no content")
+
+// UnmarshalJSON has an error of its own, which is the same under every version of Go:
+// not all of them say in which member a method was called.
 func (p *parts) UnmarshalJSON(doc []byte) error {
+	var err error
 	if doc[0] == '"' {
-		text := part{Type: "text"}
-		*p = parts{text}
-		return json.Unmarshal(doc, &(*p)[0].Text)
+		*p = parts{{Type: "text"}}
+		err = json.Unmarshal(doc, &(*p)[0].Text)
+	} else {
+		err = json.Unmarshal(doc, (*[]part)(p))
 	}
-	return json.Unmarshal(doc, (*[]part)(p))
+	if err != nil {
+		return errContent
+	}
+	return nil
 }
 
 func (p parts) text() (all string) {

@@ -167,7 +167,7 @@ func refusals() map[string][]refused {
 		},
 		"ollama": {
 			{"no JSON", ``, "", badJSON},
-			{"a wrong type", `{"model":"m","messages":[{"role":"user","content":7}]}`, "messages.content", "the wrong type: number"},
+			{"a wrong type", `{"model":"m","messages":[{"role":"user","content":7}]}`, "content", "the wrong type; allowed: a text, or a list of parts"},
 			{"no model", `{"messages":[` + user + `]}`, "model", "missing"},
 			{"no messages", `{"model":"m"}`, "messages", none},
 			{"an unknown role", chat(`{"role":"robot"}`), "messages[0].role", `"robot"; allowed: system, developer, user, assistant, tool`},
