@@ -3,14 +3,11 @@ package chaoshttp_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -48,49 +45,6 @@ func onHTTP() map[string]chaos.Fault {
 	return faults
 }
 
-// seen is what there is to see of one exchange, from either side.
-type seen struct {
-	status, requests        int
-	length                  int64
-	kind, body, err, coding string
-	took                    time.Duration
-}
-
-// talk answers completions, streamed or not, and knows how often it was asked.
-func talk(streamed bool, asked *int) http.HandlerFunc {
-	w := wires()["chat"]
-	if streamed {
-		w = wires()["chat stream"]
-	}
-	return func(rw http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		*asked++
-		rw.Header().Set("Content-Type", w.contentType)
-		rw.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(rw, w.write(said{text: "Order 7 was shipped to Zoë, -4 left.", reason: "stop"}, []int{5}))
-	}
-}
-
-// exchanged is one call under an injector, read to its end and closed.
-func exchanged(t *testing.T, in *chaos.Injector, streamed bool) seen {
-	var s seen
-	g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, talk(streamed, &s.requests)), "https://llm.example/v1/chat/completions", `{"model":"m"}`)
-	synctest.Wait()
-	if g.err != nil {
-		s.err = g.err.Error()
-		return s
-	}
-	s.status, s.length, s.body = g.resp.StatusCode, g.resp.ContentLength, g.body
-	s.kind, s.coding = g.resp.Header.Get("Content-Type"), g.resp.Header.Get("Content-Encoding")
-	if s.kind == "text/event-stream" {
-		s.length = -1 // a fault that may change a stream leaves it out, whether it does or not
-	}
-	if g.cut != nil {
-		s.err = g.cut.Error()
-	}
-	return s
-}
-
 // rulesOf are the names that an event knows.
 func rulesOf(e chaos.Event) []string {
 	names := slices.Concat(e.Also, e.Idle, e.Masked)
@@ -99,68 +53,6 @@ func rulesOf(e chaos.Event) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// ofStreams reports whether a fault does to a stream what it does not do to a document.
-func ofStreams(f chaos.Fault) bool {
-	d := f.(chaos.Described).Describe()
-	return d.Layer == chaos.LayerStream || d.Layer == chaos.LayerLLM
-}
-
-// Two faults on one call, whichever they are: a call whose body was read and
-// closed has one event, which names both; what was not delivered left no trace
-// and uses up no limit.
-func TestTwoFaultsOnOneCall(t *testing.T) {
-	faults := onHTTP()
-	for _, streamed := range []bool{false, true} {
-		var calm seen
-		synctest.Test(t, func(t *testing.T) { calm = exchanged(t, injectorOf(t), streamed) })
-		for _, a := range slices.Sorted(maps.Keys(faults)) {
-			for _, b := range slices.Sorted(maps.Keys(faults)) {
-				if streamed && !ofStreams(faults[a]) && !ofStreams(faults[b]) {
-					continue // the same as on a document
-				}
-				synctest.Test(t, func(t *testing.T) {
-					what := fmt.Sprintf("%s, then %s, streamed %v", a, b, streamed)
-					in := injectorOf(t, chaos.Rule{Name: "a", Fault: faults[a], Limit: 1}, chaos.Rule{Name: "b", Fault: faults[b], Limit: 1})
-					began := time.Now()
-					got := exchanged(t, in, streamed)
-					got.took = time.Since(began)
-					e := onlyEvent(t, in)
-					require.Equal(t, []string{"a", "b"}, rulesOf(e), "%s: %+v", what, e)
-					undelivered := in.Undelivered()
-					if e.Delivered != (len(undelivered) < 2) {
-						assert.Fail(t, "the event and the rules do not agree", "%s: %v, %+v", what, undelivered, e)
-					}
-					if !e.Delivered {
-						assert.Equal(t, calm, got, "%s: %+v", what, e)
-					}
-					exchanged(t, in, streamed)
-					events := in.Events()
-					require.Len(t, events, 2, what)
-					assert.Equal(t, undelivered, rulesOf(events[1]), "%s: what was not delivered may be injected again: %+v", what, events[1])
-				})
-			}
-		}
-	}
-}
-
-// One fault on one call: delivered and a difference, on either side or in time,
-// are the same.
-func TestDeliveredIsADifference(t *testing.T) {
-	for _, streamed := range []bool{false, true} {
-		var calm seen
-		synctest.Test(t, func(t *testing.T) { calm = exchanged(t, injectorOf(t), streamed) })
-		for name, f := range onHTTP() {
-			synctest.Test(t, func(t *testing.T) {
-				in := injectorOf(t, chaos.Rule{Fault: f})
-				began := time.Now()
-				got := exchanged(t, in, streamed)
-				got.took = time.Since(began)
-				assert.Equal(t, got != calm, onlyEvent(t, in).Delivered, "%s, streamed %v: %+v, %+v", name, streamed, got, onlyEvent(t, in))
-			})
-		}
-	}
 }
 
 // A fault whose answer another one replaced was not seen, whatever its header
