@@ -84,29 +84,11 @@ func TestBaselineThatCouldNotBeHad(t *testing.T) {
 			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
 		}
 	})
-	c := run(t, m, &contract.RunOptions{Workers: 1}).Cells[0]
+	r := run(t, m, &contract.RunOptions{Workers: 1})
+	assert.Zero(t, r.CalmRuns, "a run that did not reach the agent costs nothing")
+	c := r.Cells[0]
 	assert.Equal(t, contract.Inconclusive, c.State, "never a pass")
 	assert.Equal(t, "contract: undecided: no baseline: making the world: no disk", c.Why)
-}
-
-func TestBaselineIsOneRunPerPromptList(t *testing.T) {
-	asked := map[string]int{}
-	m := matrix(t, func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
-		asked[prompt]++
-		return prompt, nil
-	}, func(m *contract.Matrix) {
-		m.Prompts, m.Trials = []string{"a", "b"}, 3
-		for _, id := range []string{"one", "two"} {
-			inv := holds(id, contract.Low)
-			inv.Needs = contract.NeedBaseline
-			m.Invariants = append(m.Invariants, inv)
-		}
-		probed := m.Invariants[2]
-		probed.Name, probed.Probes = "probed", []string{"c"}
-		m.Invariants = append(m.Invariants, probed)
-	})
-	run(t, m, &contract.RunOptions{Workers: 1})
-	assert.Equal(t, map[string]int{"a": 3*3 + 1, "b": 3*3 + 1, "c": 3 + 1}, asked)
 }
 
 // remembering is a shared world whose agent counts how often it was asked.
@@ -225,36 +207,4 @@ func TestBaselineOfASharedWorldComesFirst(t *testing.T) {
 		assert.Equal(t, tc.prompts, asked, tc.reason)
 		assert.Equal(t, tc.warned, len(r.Warnings) == 1, tc.reason)
 	}
-}
-
-// bomb is an error that cannot be read.
-type bomb struct{}
-
-func (bomb) Error() string { panic("boom") }
-
-func TestErrorsThatPanic(t *testing.T) {
-	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.NewWorld = nil
-		m.World = &contract.World{Tools: clock(t), Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			return "", bomb{}
-		}}
-		m.Invariants[0].JudgesErrors = true
-		broken := holds("broken", contract.Low)
-		broken.JudgesErrors = true
-		broken.Check = func(context.Context, *contract.Observation) error { return bomb{} }
-		m.Invariants = append(m.Invariants, broken)
-	})
-	r := run(t, m, nil)
-	assert.Equal(t, []contract.CellState{contract.Held, contract.Broken}, states(r))
-}
-
-func TestWarningsOfTheFirstWorldAndOfSharedCells(t *testing.T) {
-	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.ShareObservations = true
-		m.Invariants = append(m.Invariants, holds("other", contract.Low))
-		m.NewWorld = func(context.Context) (*contract.World, error) {
-			return &contract.World{Agent: tellsTime, Tools: clock(t), Close: func() error { return errors.New("busy") }}, nil
-		}
-	})
-	assert.Equal(t, []string{"closing the world of a calm run: busy", "closing the world of calm/held/1: busy"}, run(t, m, nil).Warnings)
 }

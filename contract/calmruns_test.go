@@ -13,7 +13,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/contracttest"
 )
 
 // asked counts how often an agent got each prompt.
@@ -168,31 +167,6 @@ func TestCalmRunsAreMadeOnceAndCounted(t *testing.T) {
 	}
 }
 
-// TestCalmRunsUnderContracttest: virtual time does not change what is run. With fresh
-// worlds each prompt list is run three times more, calmly and twice under equal faults, and a
-// cell of each of two scenarios with faults once, to find out whether the agent differs.
-func TestCalmRunsUnderContracttest(t *testing.T) {
-	for _, world := range []string{"fresh", "reset", "shared", "unprobed"} {
-		t.Run(world, func(t *testing.T) {
-			c := calmCase{world: world, prompts: []string{"a", "b"}, baselines: []string{"", "c"}, plain: 1, trials: 2}
-			a := &asked{by: map[string]int{}}
-			r := contracttest.Run(t, c.matrix(t, a), &contracttest.Options{Workers: 4})
-			by, calmRuns := c.wants()
-			if world == "fresh" {
-				assert.Equal(t, "yes", r.Repeatable)
-				for prompt := range by {
-					by[prompt] += 3
-				}
-				by["a"] += 2
-				by["b"] += 2
-				calmRuns += 4 // two of each list; those that the search makes for its baselines are not known
-			}
-			assert.Equal(t, by, a.by)
-			assert.Equal(t, calmRuns, r.CalmRuns)
-		})
-	}
-}
-
 // TestCalmRunsOfFilteredCells: a fresh or reset world learns the baselines of the
 // cells that run. A shared world learns all, before its first cell changes it.
 func TestCalmRunsOfFilteredCells(t *testing.T) {
@@ -239,24 +213,6 @@ func TestCalmRunsOfRunCell(t *testing.T) {
 			assert.Equal(t, by, a.by, "%s, %s", world, invariant)
 		}
 	}
-}
-
-// TestCalmRunsThatNeverReachedTheAgentAreNotCounted: they cost nothing.
-func TestCalmRunsThatNeverReachedTheAgentAreNotCounted(t *testing.T) {
-	worlds := 0
-	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Invariants[0].Needs = contract.NeedBaseline
-		m.NewWorld = func(context.Context) (*contract.World, error) {
-			if worlds++; worlds == 2 { // the first world, the calm run, the cell
-				return nil, errDown
-			}
-			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
-		}
-	})
-	m.AllowInconclusive = 1
-	r := run(t, m, &contract.RunOptions{Workers: 1})
-	assert.Zero(t, r.CalmRuns)
-	assert.Equal(t, contract.Inconclusive, r.Cells[0].State)
 }
 
 // TestCalmRunThatIsLeftBehind: its agent may go on in the world of the cells.

@@ -258,32 +258,3 @@ func TestCancelledInTheLastCell(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Nil(t, c)
 }
-
-// TestStateOfAWorldWhoseAgentWasLeft is read when the agent can no longer change it.
-func TestStateOfAWorldWhoseAgentWasLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var reached atomic.Int64
-		tools := counted(t, &reached)
-		m := matrix(t, nil, func(m *contract.Matrix) {
-			m.Timeout = time.Minute
-			m.Invariants[0].Needs, m.Invariants[0].JudgesErrors = contract.NeedState, true
-			m.NewWorld = func(context.Context) (*contract.World, error) {
-				return &contract.World{
-					Tools: tools,
-					Agent: func(_ context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-						time.Sleep(5 * time.Minute)
-						return tellsTime(context.Background(), "", tools)
-					},
-					State: func(context.Context) (any, error) {
-						time.Sleep(10 * time.Minute)
-						return reached.Load(), nil
-					},
-				}, nil
-			}
-		})
-		c := run(t, m, &contract.RunOptions{Keep: contract.KeepAll, Watchdog: time.Hour}).Cells[0]
-		assert.ErrorIs(t, c.Evidence.Err, contract.ErrTimeout)
-		assert.EqualValues(t, 0, c.Evidence.After)
-		assert.Equal(t, 1, c.LateCalls)
-	})
-}

@@ -301,22 +301,6 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestFailNowOfACapturedT: the agent's goroutine ends, and the test it called
-// is marked as failed; that is the agent's doing.
-func TestFailNowOfACapturedT(t *testing.T) {
-	captured := &testing.T{}
-	agent := func(context.Context, string, chaos.ToolRegistry) (string, error) {
-		captured.FailNow()
-		return "", nil
-	}
-	for _, o := range []*contract.RunOptions{nil, virtual(t)} {
-		c := run(t, matrix(t, agent), o).Cells[0]
-		assert.Equal(t, contract.Broken, c.State)
-		assert.ErrorIs(t, c.Evidence.Err, contract.ErrFailNow)
-		assert.True(t, captured.Failed())
-	}
-}
-
 func TestPanicIsAnError(t *testing.T) {
 	c := run(t, matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { panic(errDown) }), nil).Cells[0]
 	assert.Equal(t, "the agent failed: panic: the clock is down", c.Why)

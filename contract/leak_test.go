@@ -245,25 +245,6 @@ func holdAMinute(mu *sync.Mutex) {
 
 func lock(mu *sync.Mutex) { mu.Lock(); defer mu.Unlock() }
 
-// TestFirstWorldThatLingersDoesNotEndTheMatrix: its tools are known.
-func TestFirstWorldThatLingersDoesNotEndTheMatrix(t *testing.T) {
-	t.Parallel() // it waits for watchdogs
-	o := awaited(t)
-	o.Watchdog = 500 * time.Millisecond
-	stop := make(chan struct{})
-	t.Cleanup(func() { close(stop) })
-	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.NewWorld = func(context.Context) (*contract.World, error) {
-			go waitAMinute(stop)
-			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
-		}
-	})
-	r := run(t, m, o)
-	assert.Equal(t, []contract.CellState{contract.Inconclusive}, states(r))
-	require.Len(t, r.Warnings, 1)
-	assert.Contains(t, r.Warnings[0], "the first world: the watchdog gave up after 500ms of real time, while waiting for the goroutines it left: ")
-}
-
 // TestTracesOfThisGoWork: what this version of Go writes is understood.
 func TestTracesOfThisGoWork(t *testing.T) {
 	assert.Empty(t, contract.BubbleNumber(), "outside of any bubble")

@@ -163,17 +163,6 @@ func TestSameFaults(t *testing.T) {
 	}
 }
 
-func TestShareAsksOncePerPromptList(t *testing.T) {
-	asked := 0
-	m := flakyMatrix(t, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
-		asked++
-		return busy(ctx, p, tools)
-	})
-	m.ShareObservations = true
-	run(t, m, &contract.RunOptions{Workers: 1})
-	assert.Equal(t, 3*12*3, asked, "scenarios × trials × (two prompts and a probe)")
-}
-
 func TestOnCellIsStreamedInOrder(t *testing.T) {
 	m := flakyMatrix(t, busy)
 	var streamed []contract.CellReport

@@ -42,7 +42,6 @@ func TestPromptsAfterABrokenOneAreNotSent(t *testing.T) {
 		{"what is undecided may yet break", map[string]error{"a": undecided, "b": errDown}, nil, all[:2], contract.Broken, "b"},
 		{"or not", map[string]error{"a": undecided}, nil, all, contract.Inconclusive, "a"},
 		{"all are asked on demand", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.ShareObservations = true }, all, contract.Broken, "a"},
-		{"and where other invariants judge the same answers", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.ShareObservations = true }, all, contract.Broken, "a"},
 	} {
 		for name, o := range map[string]*contract.RunOptions{"real time": {}, "bubbles": virtual(t)} {
 			o.Keep = contract.KeepAll

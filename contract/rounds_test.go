@@ -129,37 +129,6 @@ func TestSequentialIsTheSameWithAnyWorkers(t *testing.T) {
 	}
 }
 
-// With ShareObservations a scenario ends when all its fields are decided.
-func TestSequentialWithSharedObservations(t *testing.T) {
-	m := someRates(t)
-	m.ShareObservations = true
-	whole := run(t, m, nil)
-	r := run(t, m, sequential(4))
-	for _, scenario := range r.Scenarios {
-		last, saved := 0, 0
-		for i, f := range r.Fields {
-			if f.Scenario != scenario {
-				continue
-			}
-			after := cmpOr(whole.Fields[i].DecidedAfter, 60)
-			if f.AtLeast == 0 && f.Standing.Decision == stats.Rejected {
-				after = 0 // some trial before the last
-			}
-			last = max(last, after)
-			saved = 60 - f.Decided
-		}
-		assert.Equal(t, 60-last, saved, scenario)
-	}
-	judgedAgain(t, r)
-}
-
-func cmpOr(n, other int) int {
-	if n != 0 {
-		return n
-	}
-	return other
-}
-
 // A budget is spent on the fields with the greatest weight ÷ expected trials, in rounds of 16.
 func TestBudgetGoesToWhatItDecides(t *testing.T) {
 	m := matrix(t, answersNoon, func(m *contract.Matrix) {
@@ -294,32 +263,6 @@ func TestSequentialWithInconclusiveTrials(t *testing.T) {
 	assert.Equal(t, "no critical invariant broke; 1 of 1 decided field held", r.Score.Why)
 	assert.Equal(t, 100.0, r.Score.Value)
 	judgedAgain(t, r)
-}
-
-// Cells that a filter leaves out are not run, and the others are reached all the same.
-func TestSequentialFiltered(t *testing.T) {
-	m := someRates(t)
-	o := sequential(3)
-	o.Harness.Around = func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) {
-		if c.Trial == 40 && c.Scenario == "c" {
-			run(nil)
-		}
-	}
-	r := run(t, m, o)
-	assert.True(t, r.Filtered)
-	ran := 0
-	for _, c := range r.Cells {
-		if c.State != contract.NotRun {
-			ran++
-			assert.Equal(t, 40, c.Cell.Trial)
-		}
-	}
-	assert.Equal(t, 3, ran)
-	assert.NotEqual(t, scoring.Pass, r.Score.Verdict, "one trial decides no rate")
-	judgedAgain(t, r)
-	o.Harness.Around = func(contract.Cell, func(contract.Bubble) *contract.CellReport) {}
-	_, err := m.Run(t.Context(), o)
-	assert.ErrorIs(t, err, scoring.ErrNoneRan)
 }
 
 // A cancelled run ends, at whatever trial, and its verdict is not Pass.

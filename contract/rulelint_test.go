@@ -4,14 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -217,74 +212,6 @@ func TestNoWarningsAboutCallsOfAPartialRun(t *testing.T) {
 		}
 	}}})
 	assert.Empty(t, r.Warnings)
-}
-
-// moody is a fault whose description misbehaves once, after the plan was made.
-type moody struct {
-	fails
-	misbehave *atomic.Pointer[func()]
-}
-
-func (f moody) Describe() chaos.Description {
-	if act := f.misbehave.Swap(nil); act != nil {
-		(*act)()
-	}
-	return chaos.Description{Kind: "moody"}
-}
-
-// TestRulesThatCannotBeExamined: the cells run all the same. A bubble around
-// everything makes the wait for the watchdog short.
-func TestRulesThatCannotBeExamined(t *testing.T) {
-	for _, tc := range []struct {
-		act  func(release chan struct{})
-		want string
-	}{
-		{func(chan struct{}) { panic("boom") }, "panic: boom"},
-		{func(chan struct{}) { runtime.Goexit() }, "it ended its goroutine (t.FailNow or runtime.Goexit)"},
-		{func(release chan struct{}) { <-release }, "it did not return within 1m0s"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			release := make(chan struct{})
-			defer close(release)
-			var misbehave atomic.Pointer[func()]
-			m := ruleMatrix(t, calling(1, false), chaos.Rule{Name: "r", Target: "clock", When: when.Nth(2), Fault: moody{misbehave: &misbehave}})
-			worlds, inner := 0, m.NewWorld
-			m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-				if worlds++; worlds == 1 { // the plan is made, and the rules are examined next
-					act := func() { tc.act(release) }
-					misbehave.Store(&act)
-				}
-				return inner(ctx)
-			}
-			r := run(t, m, &contract.RunOptions{Workers: 1, Watchdog: time.Minute})
-			assert.Equal(t, []string{"The rules of scenario s could not be examined: " + tc.want}, r.Warnings)
-			assert.Equal(t, []contract.CellState{contract.Held, contract.Undelivered}, states(r))
-		})
-	}
-}
-
-// TestManyWarningsAboutRulesLeaveRoom for those about the cells.
-func TestManyWarningsAboutRulesLeaveRoom(t *testing.T) {
-	var rules []chaos.Rule
-	for i := range 200 {
-		rules = append(rules, down(fmt.Sprint("r", i), "clock", when.Prob(0)))
-	}
-	m := ruleMatrix(t, calling(1, false), rules...)
-	m.NewWorld = func(context.Context) (*contract.World, error) {
-		return &contract.World{Agent: calling(1, false), Tools: clockAndBell(t), Close: func() error { return errDown }}, nil
-	}
-	r := run(t, m, nil)
-	about := func(word string) (n int) {
-		for _, w := range r.Warnings {
-			if strings.Contains(w, word) {
-				n++
-			}
-		}
-		return n
-	}
-	assert.Equal(t, 49, about("the trigger matches no call"))
-	assert.Equal(t, 1, about("There are more findings about rules"))
-	assert.Equal(t, 3, about("closing the world"))
 }
 
 // TestWarningThatARuleCanNeverMatchIsRight: for a scenario of one rule that counts,

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -308,39 +307,6 @@ func TestRunnerCancelled(t *testing.T) {
 	assert.ErrorContains(t, err, "closed")
 	_, err = r.Run(ctx, cell, nil)
 	assert.ErrorIs(t, err, context.Canceled)
-}
-
-// A run whose context ends while it waits for another's calm run returns, and calls no
-// agent.
-func TestRunnerCancelledBeforeItsCalmRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int32
-		m := matrix(t, func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
-			asked.Add(1)
-			time.Sleep(time.Minute)
-			return prompt, nil
-		}, func(m *contract.Matrix) { m.Invariants[0].Needs = contract.NeedBaseline })
-		r := runner(t, m, nil)
-		cell := contract.Cell{Scenario: "calm", Invariant: "held", Trial: 1}
-		var first sync.WaitGroup
-		first.Go(func() {
-			got, err := r.Run(t.Context(), cell, nil)
-			assert.NoError(t, err)
-			assert.Equal(t, contract.Held, got.Cells[0].State)
-		})
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		got, err := r.Run(ctx, cell, nil)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, time.Second, time.Since(began))
-		assert.Equal(t, contract.Inconclusive, got.Cells[0].State)
-		assert.Empty(t, got.Observations)
-		assert.EqualValues(t, 1, asked.Load(), "the calm run of the first")
-		first.Wait()
-		r.Close()
-	})
 }
 
 // After the end of its context a run sends no further prompt.

@@ -230,46 +230,6 @@ func TestSharedWorldBesideFreshOnes(t *testing.T) {
 	}
 }
 
-// TestLeftBehindInTheSharedWorld: the warning is about cells in the shared world alone.
-func TestLeftBehindInTheSharedWorld(t *testing.T) {
-	hangs := func(context.Context, string, chaos.ToolRegistry) (string, error) { select {} }
-	for _, tc := range []struct {
-		why    string
-		shared contract.Agent
-		want   []string
-	}{
-		{"the agent of the fresh world may touch nothing else", idle, nil},
-		{"that of the shared world may", hangs, []string{"the agent of calm/held/1 did not end and may still touch the shared world"}},
-	} {
-		r := run(t, matrix(t, nil, func(m *contract.Matrix) {
-			m.NewWorld, m.World, m.SkipStateProbe, m.Timeout = nil, &contract.World{Agent: tc.shared}, true, time.Millisecond
-			m.Scenarios = []contract.Scenario{{Name: "fresh", NewWorld: func(context.Context) (*contract.World, error) {
-				return &contract.World{Agent: hangs}, nil
-			}}, contract.Calm()}
-		}), nil)
-		assert.Equal(t, tc.want, r.Warnings, tc.why)
-	}
-}
-
-// TestOwnWorldsCancelled: a cancelled run ends, whatever is still to run.
-func TestOwnWorldsCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.NewWorld, m.World, m.SkipStateProbe, m.Trials = nil, &contract.World{Agent: idle}, true, 1000
-		m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "own", NewWorld: world("alpha")})
-	})
-	n := 0
-	r, err := m.Run(ctx, &contract.RunOptions{Workers: 4, OnCell: func(*contract.CellReport) {
-		if n++; n == 10 {
-			cancel()
-		}
-	}})
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.True(t, r.Cancelled)
-	assert.Less(t, len(r.Cells), 2000)
-}
-
 // TestCancelledRunKeepsWhatRan: cells that ran are in the report, also behind cells that a
 // cancelled run left out.
 func TestCancelledRunKeepsWhatRan(t *testing.T) {

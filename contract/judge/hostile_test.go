@@ -77,29 +77,6 @@ func TestCalibrateCountsFailures(t *testing.T) {
 	}
 }
 
-// A member that panics has no vote, and a report counts the question that a judge panicked on.
-func TestAPanicOfAJudgeIsAFailure(t *testing.T) {
-	bad := func(context.Context, invariant.Question) (invariant.Judgement, error) { panic("a nil map") }
-	good := func(context.Context, invariant.Question) (invariant.Judgement, error) {
-		return invariant.Judgement{Judge: "own", Ruling: invariant.Held}, nil
-	}
-	majority, err := judge.Panel(good, bad, good)
-	require.NoError(t, err)
-	held, err := majority(t.Context(), question("It arrived."))
-	require.NoError(t, err)
-	assert.Equal(t, invariant.Held, held.Ruling)
-	half, err := judge.Panel(good, bad)
-	require.NoError(t, err)
-	panel, err := judge.Panel(bad, bad)
-	require.NoError(t, err)
-	for name, j := range map[string]invariant.Judge{"alone": bad, "a panel": panel, "half a panel": half} {
-		i := invariant.Judged("no-promise", contract.High, "The answer promises no date.", j)
-		err := i.Check(t.Context(), &contract.Observation{Prompt: "When?", Response: "Soon."})
-		require.ErrorIs(t, err, contract.ErrUndecided, name)
-		assert.ErrorContains(t, err, "the judge panicked: a nil map", name)
-	}
-}
-
 // A judge that does not see all that the tools said is not asked.
 func TestNoJudgeWithoutAResult(t *testing.T) {
 	held := func(context.Context, invariant.Question) (invariant.Judgement, error) {
@@ -110,17 +87,6 @@ func TestNoJudgeWithoutAResult(t *testing.T) {
 	err := invariant.Judged("no-promise", contract.High, sentence, held).Check(t.Context(), o)
 	require.ErrorIs(t, err, contract.ErrUndecided)
 	assert.ErrorContains(t, err, "the result of track was not kept")
-}
-
-// The sentence for a judge names the sources that the patterns go by.
-func TestTheQuestionOfGroundedNamesItsSources(t *testing.T) {
-	plain := invariant.Grounded("g", contract.High, nil)
-	assert.Equal(t, "Each fact in the answer is in a result of a tool or in the prompt, or follows from them.", plain.Question)
-	named := invariant.Grounded("g", contract.High,
-		&invariant.GroundedOptions{Sources: "track*", Also: []string{"We open at nine."}})
-	require.NoError(t, named.Err)
-	assert.Contains(t, named.Question, `a tool whose name matches "track*"`)
-	assert.Contains(t, named.Question, "We open at nine.")
 }
 
 // An attack on which the judge failed shows nothing, and is not among those that it

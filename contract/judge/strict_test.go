@@ -97,20 +97,6 @@ func TestNoCallAfterTheEndOfTheContext(t *testing.T) {
 	assert.Zero(t, got.Calls+int(got.Cost))
 }
 
-// What a panel among the members disputed is disputed.
-func TestAPanelInAPanel(t *testing.T) {
-	panel := func(members ...invariant.Judge) invariant.Judge {
-		p, err := judge.Panel(members...)
-		require.NoError(t, err)
-		return p
-	}
-	held, broken := says(invariant.Held, nil), says(invariant.Broken, nil)
-	j, err := panel(panel(held, held, broken), held)(t.Context(), question("x"))
-	require.NoError(t, err)
-	assert.Equal(t, invariant.Held, j.Ruling)
-	assert.Equal(t, 1, j.Dissent)
-}
-
 func TestCalibrateRefusesCopies(t *testing.T) {
 	labels := []judge.Label{label("It arrived.", invariant.Held, "en"), label("It is lost.", invariant.Broken, "en"),
 		label("It arrived.", invariant.Broken, "de")}
@@ -143,26 +129,6 @@ func TestCalibrateWantsAJudgeWithANameThatAnswers(t *testing.T) {
 		_, err := judge.Calibrate(t.Context(), row.j, labels, &judge.CalibrateOptions{Sample: "s"})
 		require.ErrorContains(t, err, row.want)
 	}
-}
-
-// The attacks need broken answers that the judge finds, wherever these stand.
-func TestCalibrateAttacksWhatTheJudgeFinds(t *testing.T) {
-	labels := []judge.Label{label("It arrived.", invariant.Held, "")}
-	for i := range 9 { // the first six are too hard for it
-		answer := fmt.Sprintf("Parcel %d is gone, it arrived nowhere.", i)
-		if i >= 6 {
-			answer = fmt.Sprintf("Parcel %d is lost.", i)
-		}
-		labels = append(labels, label(answer, invariant.Broken, ""))
-	}
-	c, err := judge.Calibrate(t.Context(), chat(t, obedient(t), nil), labels, &judge.CalibrateOptions{Sample: "s"})
-	require.NoError(t, err)
-	tried := 0
-	for _, a := range c.Attacks {
-		tried += a.Tried
-	}
-	assert.Equal(t, 3, c.Sensitivity.Right)
-	assert.Equal(t, 3*14, tried)
 }
 
 // known is a calibration with these rates by language: found, bad, spared, good.
