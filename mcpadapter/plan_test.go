@@ -221,15 +221,3 @@ func TestEveryKindOfTheResourceCanBeApplied(t *testing.T) {
 	assert.Equal(t, len(rules), len(out.Rules)+out.Omitted)
 	assert.Len(t, s.host.Injector.Rules(), len(rules))
 }
-
-// Over standard input and output, from another process.
-func TestAPlanOverStandardInput(t *testing.T) {
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: child(t)}, nil)
-	require.NoError(t, err)
-	out := answer[planOutput](t, c, "chaos_apply_plan", planArgs("p", failsLookup+","+slowRefund, ""))
-	assert.Equal(t, "plan/p/slow", out.Rules[1].Name)
-	assert.Contains(t, refusal(t, c, "chaos_apply_plan", planArgs("p", `{"target":"a","fault":{"kind":"hung"}}`, "")).Detail, "did you mean hang?")
-	assert.Len(t, answer[statusOutput](t, c, "chaos_status", `{}`).ActiveFaults, 2)
-	assert.Len(t, answer[planOutput](t, c, "chaos_apply_plan", `{"name":"p","remove":true}`).Rules, 2)
-	require.NoError(t, c.Close())
-}

@@ -96,6 +96,7 @@ func TestNoFileHasASecret(t *testing.T) {
 				if refused := a.refused || asked != `{"q":"hello"}`; refused {
 					var found *cassette.SecretError
 					require.ErrorAs(t, err, &found, say)
+					assert.Equal(t, 1, found.Exchange, say)
 				} else {
 					require.NoError(t, err, say)
 				}

@@ -3,7 +3,6 @@
 package incident_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -307,31 +306,6 @@ func TestADeathBeforeTheAgentRunsDoesNotCount(t *testing.T) {
 		found, _ := spaces.Load()
 		require.Len(t, found, 1)
 		assert.Equal(t, incident.StatusResolved, found[0].Status, found[0].FailureReason)
-	}
-}
-
-// A damaged record costs itself, not those behind it.
-func TestOneDamagedByte(t *testing.T) {
-	spaces, err := incident.NewWorkspaces(t.TempDir())
-	require.NoError(t, err)
-	o := &incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)}
-	r, err := incident.NewRunner(o)
-	require.NoError(t, err)
-	for i := range 40 {
-		require.NoError(t, r.Offer("chaos/faults", faultOf(fmt.Sprint("tool-", i))))
-	}
-	require.NoError(t, r.Close())
-	journal := filepath.Join(spaces.Dir(".runner"), "journal")
-	data, err := os.ReadFile(journal)
-	require.NoError(t, err)
-	for at := 0; at < len(data); at += len(data) / 17 {
-		damaged := bytes.Clone(data)
-		damaged[at] ^= 0x10
-		require.NoError(t, os.WriteFile(journal, damaged, 0o600))
-		r, err := incident.NewRunner(o)
-		require.NoError(t, err)
-		assert.EqualValues(t, 39, r.Counts().Queued, at)
-		require.NoError(t, r.Close())
 	}
 }
 

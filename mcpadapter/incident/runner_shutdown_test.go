@@ -163,31 +163,6 @@ func (m *memory) statuses() (all []incident.Status) {
 	return all
 }
 
-// TestSavesAreAtomic stops a save at every place at which a crash could leave
-// its temporary file, and finds the old record or the new one.
-func TestSavesAreAtomic(t *testing.T) {
-	root := t.TempDir()
-	spaces, err := incident.NewWorkspaces(root)
-	require.NoError(t, err)
-	old := incident.Incident{IncidentID: "a", Status: incident.StatusInvestigating, Severity: incident.Error}
-	require.NoError(t, spaces.Save(old, nil))
-	record, err := os.ReadFile(filepath.Join(root, "a", incident.RecordFile))
-	require.NoError(t, err)
-	for n := range len(record) {
-		half := filepath.Join(root, "a", "."+incident.RecordFile+".new")
-		require.NoError(t, os.WriteFile(half, record[:n], 0o600))
-		found, err := spaces.Load()
-		require.NoError(t, err)
-		assert.Equal(t, []incident.Incident{old}, found, "a crash after %d bytes", n)
-	}
-	ended := old
-	ended.Status = incident.StatusResolved
-	require.NoError(t, spaces.Save(ended, nil), "what a crash left is in nobody's way")
-	found, err := spaces.Load()
-	require.NoError(t, err)
-	assert.Equal(t, []incident.Incident{ended}, found)
-}
-
 func TestWorkspacesRefuse(t *testing.T) {
 	_, err := incident.NewWorkspaces("")
 	assert.EqualError(t, err, "incident: workspace root is missing; allowed: a directory")

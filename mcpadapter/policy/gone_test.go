@@ -3,7 +3,6 @@ package policy_test
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -79,27 +78,6 @@ type hangUp struct {
 func (h *hangUp) Connect(ctx context.Context) (_ mcp.Connection, err error) {
 	h.conn, err = h.Transport.Connect(ctx)
 	return h.conn, err
-}
-
-func TestManyCallsAtOnce(t *testing.T) {
-	const calls, clients = 500, 10
-	each(t, func(t *testing.T, era string) {
-		d := newDesk("look")
-		_, j := d.behind(t, everything("look"))
-		var wg sync.WaitGroup
-		for range clients {
-			cs := d.connect(t, era, nil)
-			for range calls / clients {
-				wg.Go(func() {
-					_, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "look"})
-					assert.NoError(t, err)
-				})
-			}
-		}
-		wg.Wait()
-		assert.Len(t, j.lines(t), calls)
-		assert.Len(t, d.reached(), calls)
-	})
 }
 
 func TestTheTargetIsWhatTheCallSays(t *testing.T) {

@@ -38,23 +38,6 @@ func TestATokenBucket(t *testing.T) {
 	})
 }
 
-func TestLimitsOfCallers(t *testing.T) {
-	each(t, func(t *testing.T, era string) {
-		d := newDesk("look")
-		d.behind(t, policy.Options{Tools: []policy.Tool{{Name: "look", Capability: policy.Read,
-			SessionLimit: &policy.Limit{Budget: 2}, Limit: &policy.Limit{Budget: 3}}}})
-		one := d.connect(t, era, nil)
-		for range 2 {
-			require.False(t, call(t, one, "look", `{}`).IsError)
-		}
-		for range 5 { // a refused call uses up nothing
-			e := envelope(t, call(t, one, "look", `{}`))
-			assert.Equal(t, "tool look: the budget of 2 calls of this caller is used up", e.Detail)
-			assert.Equal(t, policy.CodeBudgetExhausted, e.Code)
-		}
-	})
-}
-
 func TestRefusalsUseUpNothing(t *testing.T) {
 	d := newDesk("room.delete")
 	d.behind(t, policy.Options{Mode: policy.ReadWrite, EnableWrite: true,
