@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,11 +159,15 @@ func TestAToolMayKeepAnArgumentOfItsOwn(t *testing.T) {
 	assert.Equal(t, []string{`room.delete {"confirm":true}`}, d.reached())
 }
 
-// asked makes a client whose user answers so.
+// asked makes a client whose user answers so. The questions of one round are put at the same
+// time, and each answer's content is the SDK's to change.
 func asked(answer *mcp.ElicitResult, err error, questions *[]string) *mcp.ClientOptions {
+	var mu sync.Mutex
 	return &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		*questions = append(*questions, req.Params.Message)
-		return answer, err
+		return &mcp.ElicitResult{Action: answer.Action, Content: maps.Clone(answer.Content)}, err
 	}}
 }
 
