@@ -42,7 +42,7 @@ func TestScriptedMessages(t *testing.T) {
 			require.ErrorAs(t, err, &api, "its calls have no results")
 			assert.Equal(t, http.StatusBadRequest, api.StatusCode)
 			assert.Equal(t, anthropic.ErrorTypeInvalidRequestError, api.Type())
-			assert.ErrorContains(t, err, "`tool_use` ids were found without `tool_result` blocks immediately after: "+all.Content[1].ID)
+			assert.ErrorContains(t, err, "tool calls without a result: "+all.Content[1].ID)
 		}
 		var results []anthropic.ContentBlockParamUnion
 		for _, b := range all.Content[1:] {
