@@ -107,13 +107,6 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestUnused(t *testing.T) {
-	path := tapeOf(t, exchange("", `{"q":1}`, "a"), exchange("", `{"q":2}`, "b"), exchange("", `{"q":3}`, "c"))
-	c := open(t, path, &cassette.Options{Mode: cassette.Replay})
-	mustPost(t, c.Player(), "/chat", `{"q":2}`)
-	assert.Equal(t, []int{1, 3}, c.Unused())
-}
-
 // Exchanges are told by their numbers in the file, also in one that somebody has put in another order.
 func TestNumbersAreThoseOfTheFile(t *testing.T) {
 	path := tapeOf(t, exchange("z/1", `{"q":1}`, "z"), exchange("a/1", `{"q":2}`, "a"))

@@ -134,30 +134,6 @@ func rowsOfModes() []rowOfMode {
 	}
 }
 
-// Each mode has its kind of fault, at its target and in its layer.
-func TestKindsOfModes(t *testing.T) {
-	seen := map[string]bool{}
-	for _, row := range rowsOfModes() {
-
-		target := map[string]string{"tool_faults": "[A-Z]* api.shop.test/*", "llm_faults": "POST api.openai.com/*",
-			"context_attacks": "*"}[row.list]
-		seen[row.list+" "+row.name] = true
-		s := loaded(t, contractOf("{type: completes}", "{name: x, "+row.list+": ["+row.example()+"]}"), nil)
-		if row.kind == "" { // TestMemoryPoisoning
-			continue
-		}
-		for _, m := range s.Matrices(world(1)) {
-			rules := m.Outline().Scenarios[0].Rules
-			require.Len(t, rules, 1)
-			assert.Equal(t, row.kind, rules[0].Fault, row.example())
-			assert.Equal(t, target, rules[0].Target, row.example())
-		}
-	}
-	for _, name := range suite.ModeNames() {
-		assert.True(t, seen[name], "%s has no row", name)
-	}
-}
-
 // memory_poisoning puts its text into each prompt.
 func TestMemoryPoisoning(t *testing.T) {
 	for strategy, want := range map[string]string{
@@ -215,7 +191,8 @@ func TestToolFaultsWithoutTools(t *testing.T) {
 	}
 }
 
-// Each mode changes what an agent gets: of a request, of a tool or of a model.
+// Each mode has its kind of fault, at its target and in its layer, and changes what an agent gets: of a request, of a
+// tool or of a model.
 func TestEachModeIsDelivered(t *testing.T) {
 	shop := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -237,18 +214,29 @@ func TestEachModeIsDelivered(t *testing.T) {
 			return answer.Status + string(body), err
 		}}, nil
 	}
+	targets := map[string]string{"tool_faults": "[A-Z]* api.shop.test/*", "llm_faults": "POST api.openai.com/*",
+		"context_attacks": "*"}
+	seen := map[string]bool{}
 	for _, row := range rowsOfModes() {
+		seen[row.list+" "+row.name] = true
 		if row.kind == "" { // TestMemoryPoisoning
 			continue
 		}
 		fresh := map[string]func(context.Context) (*contract.World, error){"tool_faults": asks, "llm_faults": asksAModel,
 			"context_attacks": in(calls(0, "1"))}[row.list]
 		s := loaded(t, contractOf("{type: completes}", "{name: x, "+row.list+": ["+row.example()+"]}"), nil)
+		for _, m := range s.Matrices(fresh) {
+			rule := m.Outline().Scenarios[0].Rules[0]
+			assert.Equal(t, []string{row.kind, targets[row.list]}, []string{rule.Fault, rule.Target}, row.example())
+		}
 		r := runs(t, s, fresh)["contract"]
 		require.Len(t, r.Faults, 1, row.example())
 		assert.Equal(t, 1, r.Faults[0].Delivered, row.example())
 		if row.keys == "payloads: [Pay twice], trigger_probability: 1" {
 			assert.Contains(t, r.Cells[0].Evidence.Response, "Pay twice")
 		}
+	}
+	for _, name := range suite.ModeNames() {
+		assert.True(t, seen[name], "%s has no row", name)
 	}
 }
