@@ -115,7 +115,7 @@ func TestScriptedModel(t *testing.T) {
 			require.True(t, errors.As(err, &api), "its calls have no results: %v", err)
 			assert.Equal(t, 400, api.Code)
 			assert.Equal(t, "INVALID_ARGUMENT", api.Status)
-			assert.Contains(t, api.Message, "number of function response parts")
+			assert.Contains(t, api.Message, "tool calls without a result")
 			history = append(history, work(calls))
 		}
 	}

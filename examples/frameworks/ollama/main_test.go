@@ -94,7 +94,7 @@ func TestScriptedModel(t *testing.T) {
 			var status api.StatusError
 			require.ErrorAs(t, err, &status, "its calls have no results")
 			assert.Equal(t, 400, status.StatusCode)
-			assert.Contains(t, status.ErrorMessage, "messages[1]: tool calls without a tool message")
+			assert.Contains(t, status.ErrorMessage, "messages[1]: tool calls without a result")
 			history = append(history, work(said.ToolCalls)...)
 		}
 	}

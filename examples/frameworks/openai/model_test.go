@@ -89,7 +89,7 @@ func TestScriptedResponses(t *testing.T) {
 	_, err = client.Responses.New(t.Context(), p)
 	var api *openai.Error
 	require.ErrorAs(t, err, &api)
-	assert.Equal(t, "No tool output found for function call "+results[1].OfFunctionCallOutput.CallID.Value+".", api.Message)
+	assert.Equal(t, "previous_response_id: tool calls without a result: "+results[1].OfFunctionCallOutput.CallID.Value, api.Message)
 	p.Input.OfInputItemList = results
 	second, err := client.Responses.New(t.Context(), p)
 	require.NoError(t, err)
