@@ -105,10 +105,11 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 	}
 	if known := w.known.Load(); known != nil {
 		if c := (*known)[name]; c != nil {
-			return callNamed(ctx, f, in, c.point, args, jsonKey, c, w.call)
+			return callNamed(ctx, f, in, &c.point, args, jsonKey, c, w.call)
 		}
 	} // a name that the model made up is a point like any other
-	return callNamed(ctx, f, in, newPoint(name, LayerTool), args, jsonKey, nil, w.call)
+	p := newPoint(name, LayerTool)
+	return callNamed(ctx, f, in, &p, args, jsonKey, nil, w.call)
 }
 
 // WrapDispatch makes injection points of a dispatch function, the switch by
@@ -123,15 +124,16 @@ func WrapDispatch[A, R any](
 		if f == nil || f.in == nil {
 			return fn(ctx, name, args)
 		}
-		return callNamed(ctx, f, f.in, newPoint(name, LayerTool), args, argsKey, nil, fn)
+		p := newPoint(name, LayerTool)
+		return callNamed(ctx, f, f.in, &p, args, argsKey, nil, fn)
 	}
 }
 
 // callNamed calls a function by the name of a point. c is the callee; nil: it is made for
 // the calls that need one.
-func callNamed[A, R any](ctx context.Context, f *frame, in *Injector, p point, args A, keyOf func(A) uint64,
+func callNamed[A, R any](ctx context.Context, f *frame, in *Injector, p *point, args A, keyOf func(A) uint64,
 	c *callee[A, R], fn func(ctx context.Context, name string, args A) (R, error)) (out R, err error) {
-	set, err := in.enter(&p, f)
+	set, err := in.enter(p, f)
 	switch {
 	case err != nil:
 		return out, err
@@ -147,7 +149,7 @@ func callNamed[A, R any](ctx context.Context, f *frame, in *Injector, p point, a
 			return out, err
 		case !through:
 			if c == nil {
-				c = named(p, fn)
+				c = named(*p, fn)
 			}
 			return decide(ctx, &d, m, c, args)
 		}

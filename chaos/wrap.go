@@ -116,7 +116,7 @@ func Point(ctx context.Context, target string) error {
 	}
 	p := newPoint(target, LayerPoint)
 	p.effect = EffectNone
-	_, err := callNamed(ctx, f, f.in, p, struct{}{}, func(struct{}) uint64 { return 0 }, nil,
+	_, err := callNamed(ctx, f, f.in, &p, struct{}{}, func(struct{}) uint64 { return 0 }, nil,
 		func(context.Context, string, struct{}) (struct{}, error) { return struct{}{}, nil })
 	return err
 }
