@@ -58,22 +58,6 @@ func TestCoordinatesHaveNoGaps(t *testing.T) {
 	})
 }
 
-// Calls without a key count only calls without a key, before and after the first call
-// with one.
-func TestCallsWithAndWithoutKeysCountApart(t *testing.T) {
-	in, ctx := recording(t)
-	keyed := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
-	plain := chaos.Wrap("work", double)
-	for _, call := range []func(context.Context, int) (int, error){plain, keyed, plain, keyed, plain} {
-		_, _ = call(ctx, 7)
-	}
-	var got [][3]uint64
-	for _, e := range in.Events() {
-		got = append(got, [3]uint64{e.Key, e.Occurrence, e.Ordinal})
-	}
-	assert.Equal(t, [][3]uint64{{0, 0, 0}, {7, 0, 1}, {0, 1, 2}, {7, 1, 3}, {0, 2, 4}}, got)
-}
-
 // attempted is a call of the property below: it begins and ends at moments that no other call shares.
 type attempted struct {
 	key        int

@@ -50,28 +50,6 @@ func TestARuleWhoseTurnDoesNotComeIsMasked(t *testing.T) {
 	}
 }
 
-// Disarming during a delay lets the call go through, whatever other rules matched.
-func TestDisarmingDuringADelayTakesTheOtherRulesOutToo(t *testing.T) {
-	for name, f := range second() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				in, ctx := recording(t, chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Hour)},
-					chaos.Rule{Name: "second", Target: "work", Fault: f})
-				time.AfterFunc(time.Minute, in.Disarm)
-				calls := 0
-				start := time.Now()
-				out, err := chaos.Wrap("work", func(context.Context, int) (int, error) { calls++; return 42, nil })(ctx, 1)
-				assert.NoError(t, err)
-				assert.Equal(t, 42, out)
-				assert.Equal(t, 1, calls)
-				assert.Equal(t, time.Minute, time.Since(start))
-				assert.Equal(t, []string{"second"}, only(t, in).Masked)
-				assert.Equal(t, []string{"second"}, in.Undelivered())
-			})
-		})
-	}
-}
-
 func TestMaskedRulesAreNamedInTheirOrder(t *testing.T) {
 	in, ctx := recording(t,
 		chaos.Rule{Name: "a", Target: "work", Fault: replace(7)}, chaos.Rule{Name: "b", Target: "work", Fault: down()},

@@ -89,16 +89,6 @@ func TestGroupInjectsAndRecoversTogether(t *testing.T) {
 	assert.Equal(t, []bool{false, false, true, true, true, false, false, false, false}, got)
 }
 
-func TestGroupSharesItsLimit(t *testing.T) {
-	_, ctx := recording(t,
-		chaos.Rule{Target: "orders", Group: "east", Limit: 3, Fault: down()},
-		chaos.Rule{Target: "refunds", Group: "east", Limit: 3, Fault: down()})
-	orders, refunds := chaos.Wrap("orders", double), chaos.Wrap("refunds", double)
-	assert.Len(t, hits(t, ctx, 2, orders), 2)
-	assert.Len(t, hits(t, ctx, 2, refunds), 1)
-	assert.Empty(t, hits(t, ctx, 2, orders))
-}
-
 func TestGroupDrawsOnceForAllItsTargetsButJittersEach(t *testing.T) {
 	type draw struct{ when, fault float64 }
 	var draws []draw
@@ -144,31 +134,6 @@ func TestElapsedIsOneTimePerCall(t *testing.T) {
 		_, _ = chaos.Wrap("work", double)(ctx, 1)
 		assert.Len(t, seen, 2, "from the second call on the clock is read before they look")
 		assert.Equal(t, seen[0], seen[1])
-	})
-}
-
-func TestDisarmTakesEffectAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, ctx := recording(t, chaos.Rule{Target: "work", Fault: delay(time.Hour)})
-		start := time.Now()
-		done := make(chan error)
-		go func() {
-			_, err := chaos.Wrap("work", double)(ctx, 1)
-			done <- err
-		}()
-		time.Sleep(time.Minute)
-		in.Disarm()
-		require.NoError(t, <-done, "the call goes through")
-		assert.Equal(t, time.Minute, time.Since(start))
-		assert.Equal(t, time.Minute, only(t, in).Spent)
-		_, err := chaos.Wrap("work", double)(ctx, 1)
-		require.NoError(t, err)
-		assert.Equal(t, time.Minute, time.Since(start), "no rule is in force")
-		in.Arm()
-		_, err = chaos.Wrap("work", double)(ctx, 1)
-		require.NoError(t, err)
-		assert.Equal(t, time.Minute+time.Hour, time.Since(start))
-		assert.Equal(t, time.Duration(0), in.Events()[2].Start, "arming starts the clock anew")
 	})
 }
 

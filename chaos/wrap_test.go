@@ -238,19 +238,6 @@ func TestAttempt(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 3, 1, 1, 2, 9}, got)
 }
 
-func TestAttemptsOfDifferentKeysDoNotMix(t *testing.T) {
-	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: down()})
-	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
-	for _, n := range []int{1, 2, 1, 2, 3, 1} {
-		_, _ = work(ctx, n)
-	}
-	var got []int
-	for _, e := range in.Events() {
-		got = append(got, e.Attempt)
-	}
-	assert.Equal(t, []int{1, 1, 2, 2, 1, 3}, got)
-}
-
 func TestBoundInjectorSurvivesADroppedContext(t *testing.T) {
 	in := plan(t, chaos.Rule{Target: "work", Fault: down()}).Injector("cell", nil)
 	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Injector: in})

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"math"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -72,39 +70,6 @@ func TestDeliveredChangesAreThoseThatTheCallerGot(t *testing.T) {
 	}
 }
 
-// Arguments that were corrupted for a call that failed before its callee were
-// seen by nobody, and the limit holds for the next call.
-func TestArgumentsThatReachNobodyAreNotDelivered(t *testing.T) {
-	ctx, in := withRules(t,
-		chaos.Rule{Name: "corrupt", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`)), Limit: 1},
-		chaos.Rule{Name: "down", Fault: fault.Fail(fault.ErrUnavailable), Limit: 1})
-	var got []string
-	hand := chaos.Wrap(target, func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
-		got = append(got, string(args))
-		return args, nil
-	})
-	for range 3 {
-		_, _ = hand(ctx, json.RawMessage(`{"order":"A1"}`))
-	}
-	assert.Equal(t, []string{`{"order":"A9"}`, `{"order":"A1"}`}, got)
-	var names [][]string
-	for _, e := range in.Events() {
-		names = append(names, deliveries(e))
-	}
-	assert.Equal(t, [][]string{{"down"}, {"corrupt"}, nil}, names)
-}
-
-// Two corruptions that cancel out do not reach the other agent either.
-func TestArgumentsThatCancelOutAreNotDelivered(t *testing.T) {
-	ctx, in := withRules(t,
-		chaos.Rule{Name: "there", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`))},
-		chaos.Rule{Name: "back", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A1"}`))})
-	hand := chaos.Wrap(target, func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil })
-	_, _ = hand(ctx, json.RawMessage(`{"order":"A1"}`))
-	assert.Nil(t, deliveries(onlyEvent(t, in)))
-	assert.Len(t, in.Undelivered(), 2)
-}
-
 // Executions count that reached the callee, be they the end of it.
 func TestRepetitionsCountWhereTheyReachTheCallee(t *testing.T) {
 	for _, tt := range []struct {
@@ -142,29 +107,6 @@ func TestRepetitionsCountWhereTheyReachTheCallee(t *testing.T) {
 				assert.Equal(t, !tt.delivered, len(in.Undelivered()) == 1)
 			})
 		}
-	}
-}
-
-// A change of an item that another fault holds back is not delivered to a
-// consumer who stops before it comes.
-func TestAnItemThatIsHeldBackWasNotHandedOver(t *testing.T) {
-	letters := chaos.WrapStream(target, func(context.Context, int) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) { _ = yield("a", nil) && yield("b", nil) && yield("c", nil) }
-	})
-	spoil := fault.MutateItem(0, "change", func(string) string { return "CHANGED" })
-	for most := 1; most <= 3; most++ {
-		ctx, in := withRules(t, chaos.Rule{Name: "mutate", Fault: spoil}, chaos.Rule{Name: "reorder", Fault: fault.ReorderItems(3)})
-		var got []string
-		for item := range letters(ctx, 0) {
-			if got = append(got, item); len(got) == most {
-				break
-			}
-		}
-		want := []string{"reorder"}
-		if slices.Contains(got, "CHANGED") {
-			want = []string{"mutate", "reorder"}
-		}
-		assert.Equal(t, want, deliveries(onlyEvent(t, in)), "%q", got)
 	}
 }
 
@@ -259,27 +201,6 @@ func TestAFaultThatAToolGetsOverIsDelivered(t *testing.T) {
 	assert.Equal(t, "price", events[1].Caller)
 	assert.True(t, events[1].Delivered)
 	assert.Empty(t, in.Undelivered())
-}
-
-// A rule whose limit is used up is not there any more: no other hides it.
-func TestAUsedUpRuleIsNotMasked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, in := withRules(t,
-			chaos.Rule{Name: "down", Fault: fault.Fail(fault.ErrUnavailable), Limit: 2},
-			chaos.Rule{Name: "limited", Fault: fault.Fail(fault.ErrInternal), Limit: 1},
-			chaos.Rule{Name: "cooling", Fault: fault.Fail(fault.ErrInternal), CoolDown: time.Hour})
-		get := chaos.Wrap(target, func(context.Context, int) (int, error) { return 1, nil })
-		for range 5 {
-			_, _ = get(ctx, 0)
-		}
-		var masked [][]string
-		var names []string
-		for _, e := range in.Events() {
-			masked, names = append(masked, e.Masked), append(names, e.Rule)
-		}
-		assert.Equal(t, []string{"down", "down", "limited", "cooling", ""}, names)
-		assert.Equal(t, [][]string{{"limited", "cooling"}, {"limited", "cooling"}, {"cooling"}, nil, nil}, masked)
-	})
 }
 
 // A number that is none is refused wherever a fault, a lie or a trigger takes one.

@@ -15,35 +15,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-// What is executed again is part of the fault: once its injector is disarmed,
-// or its kill switch thrown, a storm is over.
-func TestRepetitionEndsWhenTheInjectorIsDisarmed(t *testing.T) {
-	faults := map[string]chaos.Fault{
-		"repeated":        fault.Repeat(1000),
-		"message storm":   fault.As("message_storm", fault.Repeat(1000)),
-		"delivered twice": fault.DeliverTwice(),
-	}
-	for name, f := range faults {
-		t.Run(name, func(t *testing.T) {
-			plan, err := chaos.NewPlan(1, chaos.Rule{Target: "pay", Fault: f})
-			require.NoError(t, err)
-			in := plan.Injector("", nil)
-			calls := 0
-			pay := chaos.Wrap("pay", func(context.Context, int) (int, error) {
-				calls++
-				in.Disarm()
-				return calls, nil
-			})
-			got, err := pay(chaos.NewContext(t.Context(), in), 1)
-			require.NoError(t, err)
-			assert.Equal(t, 1, got)
-			assert.Equal(t, 1, calls, "the first execution disarmed the injector")
-			require.Len(t, in.Events(), 1)
-			assert.False(t, in.Events()[0].Delivered, "the call was made once, as its caller meant it")
-		})
-	}
-}
-
 func TestReplayEndsWhenTheInjectorIsDisarmed(t *testing.T) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "pay", Fault: fault.ReplayRequest()})
 	require.NoError(t, err)

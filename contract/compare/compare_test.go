@@ -451,6 +451,18 @@ func draws(rng *rand.Rand, n int, rate float64) string {
 	return string(states)
 }
 
+// TestBroadDrop: a drop that no field shows is seen over the scenarios.
+func TestBroadDrop(t *testing.T) {
+	before, after := pair(3, 20, 1, 10, 10, 0.9, 0.65, 0)
+	c := reports(t, before, after)
+	require.NotNil(t, c.Overall)
+	for _, f := range c.Fields {
+		assert.False(t, f.Regression)
+	}
+	assert.True(t, c.Overall.These.Regression && c.Overall.Such.Regression, "%v", c)
+	assert.Less(t, c.Overall.Difference.High, 0.0)
+}
+
 // judged fills in the score of a report that was made by hand.
 func judged(r *contract.Report) *contract.Report {
 	own := *countsOnly(new(*r))

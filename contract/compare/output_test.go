@@ -163,6 +163,18 @@ func TestNothingCompared(t *testing.T) {
 	}
 }
 
+// TestWorseWithoutFaults: the counts of decided trials do not show why such a field is worse, so
+// that is said.
+func TestWorseWithoutFaults(t *testing.T) {
+	before, after := made("s/i", "hhhh"), made("s/i", "hhUU")
+	alike(8, before, after)
+	c := reports(t, before, after)
+	const want = "without a delivered fault 0 broke before and 2 now"
+	assert.Contains(t, c.String(), "s / i: 4 of 4 before, 2 of 2 now, 0 worse, 0 better (8 runs that met the same were alike before and 8 now, "+
+		"p below .0001 one-sided, Holm over 1 field below .0001), "+want+": worse\n")
+	assert.Contains(t, c.Markdown(), want+": worse\n")
+}
+
 // assertHarmless: no markup of a name, nothing that a terminal acts on, valid UTF-8.
 func assertHarmless(t *testing.T, out string) {
 	t.Helper()

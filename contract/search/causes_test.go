@@ -280,3 +280,16 @@ func TestABudgetThatEndsBeforeMilderFaultsIsACut(t *testing.T) {
 	}
 	assert.Positive(t, named["a returns what is not JSON"], "the fewest were known, the mildest were not")
 }
+
+// A sweep says which of equal calls too.
+func TestASweepSaysWhichOfEqualCalls(t *testing.T) {
+	m := scripted(func(call func(string, int) error) string {
+		first, _ := call("a", 1), call("a", 1)
+		return map[bool]string{true: "bad", false: "ok"}[first != nil]
+	})
+	s, err := Sweep(t.Context(), m, &Options{Budget: Budget{Runs: 100}, Run: contract.RunOptions{Harness: bubbled(t)},
+		Faults: func(chaos.Event, chaos.Tool) []chaos.Fault { return []chaos.Fault{fault.Fail(errDown)} }})
+	require.NoError(t, err)
+	require.Len(t, s.Defects, 1)
+	assert.Equal(t, "a fails on call 1", s.Defects[0].Sentence)
+}

@@ -286,6 +286,32 @@ func TestFilesThatAreNotWholeYetAreNoKeptFiles(t *testing.T) {
 	}
 }
 
+func TestAKeptDefectIsFoundByNumberOrNoMore(t *testing.T) {
+	dir := t.TempDir()
+	n := 1
+	agent := func(call func(string, int) error) string {
+		if n > 0 && call("a", n) != nil {
+			return "bad"
+		}
+		return "ok"
+	}
+	m := scripted(agent, contract.Under("all", fails("a", nil)))
+	explained(t, m, &Options{Dir: dir})
+	run := func() Status {
+		kept, err := ReadKept(dir, nil)
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		status, _, err := kept[0].Run(t.Context(), m, nil)
+		require.NoError(t, err)
+		return status
+	}
+	assert.Equal(t, StatusOngoing, run())
+	n = 2
+	assert.Equal(t, StatusOngoing, run(), "other arguments: it is the first call all the same")
+	n = 0
+	assert.Equal(t, StatusUnreached, run())
+}
+
 func TestGroupsAreBounded(t *testing.T) {
 	r := &contract.Report{}
 	for i := range 100 {

@@ -195,6 +195,15 @@ func TestScanOfWhatIsNotDelivered(t *testing.T) {
 	}
 }
 
+func TestScanIsCutInOrder(t *testing.T) {
+	a, m := between(.3, .6)
+	for runs := 1; runs < 17; runs++ {
+		r := scan(t, m, a, Options{Budget: Budget{Runs: runs}})
+		assert.Len(t, r.Limits[0].Points, runs)
+		assert.Contains(t, r.String(), "stopped: the ")
+	}
+}
+
 func TestScanRefuses(t *testing.T) {
 	_, m := between(0, 1)
 	_, err := Scan(t.Context(), m, Axis{From: 2, To: 1}, nil)
@@ -299,6 +308,33 @@ func TestRepeatNamesTheFirstDifference(t *testing.T) {
 			assert.Equal(t, "go", d.Text)
 		})
 	}
+}
+
+// Calls that begin in any order are the same calls.
+func TestRepeatTakesCallsInAnyOrder(t *testing.T) {
+	worlds := 0
+	m := planted(nil)
+	made := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		worlds++
+		order := []string{"a", "b"}
+		if worlds%2 == 0 {
+			order = []string{"b", "a"}
+		}
+		w, err := made(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			for _, tool := range order {
+				if _, err := tools.CallTool(ctx, tool, json.RawMessage(`{"n":1}`)); err != nil {
+					return "", err
+				}
+			}
+			return "ok", nil
+		}
+		return w, err
+	}
+	d, err := Repeat(t.Context(), m, nil)
+	require.NoError(t, err)
+	assert.Nil(t, d, "%v", d)
 }
 
 func TestRepeatErrs(t *testing.T) {
