@@ -117,7 +117,7 @@ func (p *payload) flat(e *event) error {
 		e.Resource = *p.Resource
 	}
 	e.Reason, e.Context, e.Severity = p.FaultType, words.Clip(p.Context, maxContext), severityOf(p.Severity)
-	return errors.Join(e.settime("timestamp", p.Timestamp), e.check("faultType", "resource"))
+	return errors.Join(e.setTime("timestamp", p.Timestamp), e.check("faultType", "resource"))
 }
 
 func (n *nested) into(e *event, all []logs) error {
@@ -135,7 +135,7 @@ func (n *nested) into(e *event, all []logs) error {
 		text.WriteString("\n" + l.String())
 	}
 	e.Context = words.Clip(strings.TrimSpace(text.String()), maxContext)
-	return errors.Join(e.settime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
+	return errors.Join(e.setTime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
 }
 
 // String returns the sample under a line that names its container.
@@ -153,7 +153,7 @@ func (l logs) String() string {
 	return head + ":\n" + l.Sample
 }
 
-func (e *event) settime(field, text string) error {
+func (e *event) setTime(field, text string) error {
 	if text == "" {
 		return nil
 	}
