@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -49,40 +50,45 @@ func Open(closing func() bool, next http.Handler) http.Handler {
 // maxBatch is how many messages one batch may have: a short line can ask for a lot.
 const maxBatch = 100
 
+// mayBeBatch reports whether a text begins as a batch, or does not show yet how it begins.
+func mayBeBatch(text []byte) bool {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	return len(text) == 0 || text[0] == '['
+}
+
 // tooMany returns what is wrong with a batch of messages; "": nothing.
 func tooMany(text []byte) string {
 	var batch []json.RawMessage
-	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) || json.Unmarshal(text, &batch) != nil ||
-		len(batch) <= maxBatch {
+	if !mayBeBatch(text) || json.Unmarshal(text, &batch) != nil || len(batch) <= maxBatch {
 		return ""
 	}
 	return fmt.Sprintf("a batch of %d messages; allowed: at most %d", len(batch), maxBatch)
 }
 
 // Batches refuses batches of too many messages. A body of more than most bytes is left
-// to the next handler, which refuses it.
+// to the next handler, which refuses it. Single messages are not read here.
 func Batches(next http.Handler, most int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			next.ServeHTTP(w, r)
-			return
+		if r.Method == http.MethodPost {
+			in := bufio.NewReaderSize(r.Body, 16)
+			var again io.Reader = in
+			if head, _ := in.Peek(16); mayBeBatch(head) { // an error comes again
+				body, err := io.ReadAll(io.LimitReader(in, most+1))
+				if why := tooMany(body); err == nil && why != "" {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = w.Write(refusal(jsonrpc.CodeInvalidRequest, why))
+					return
+				}
+				again = io.MultiReader(bytes.NewReader(body), in)
+			}
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{again, r.Body}
 		}
-		body, err := io.ReadAll(io.LimitReader(r.Body, most+1)) // an error comes again
-		if why := tooMany(body); err == nil && why != "" {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write(refusal(jsonrpc.CodeInvalidRequest, why))
-			return
-		}
-		r.Body = rest{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// rest is a body of which a part was read.
-type rest struct {
-	io.Reader
-	io.Closer
 }
 
 // Refusing answers every request with what is missing, and nothing else.

@@ -133,7 +133,8 @@ func TestBatchesAreCapped(t *testing.T) {
 	}), 2000)
 	for body, passes := range map[string]bool{
 		"[" + strings.Repeat("1,", 99) + "1]": true, " [" + strings.Repeat("1,", 100) + "1]": false,
-		`{"a":[` + strings.Repeat("1,", 200) + "1]}": true, "[" + strings.Repeat("1,", 200): true, "": true,
+		strings.Repeat(" ", 20) + "[" + strings.Repeat("1,", 100) + "1]": false,
+		`{"a":[` + strings.Repeat("1,", 200) + "1]}":                     true, "[" + strings.Repeat("1,", 200): true, "": true,
 		"[" + strings.Repeat("1,", 2000) + "1]": true, // too large, which the next handler says
 	} {
 		seen = "nothing"

@@ -53,7 +53,7 @@ func (g *stage) subscribed(ctx context.Context, session *offline.Session) error 
 		var list struct {
 			ServerTotal int `json:"serverTotal"`
 		}
-		if err := session.Call(ctx, "events_list_subscriptions", nil, &list); err != nil {
+		if err := session.Call(ctx, "events_list_subscriptions", map[string]any{}, &list); err != nil {
 			return err
 		}
 		if list.ServerTotal > 0 {

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,10 +26,7 @@ func (s Server) Dial(ctx context.Context) (*Session, error) {
 	if err != nil || at.Host == "" {
 		return nil, fmt.Errorf("offline: the endpoint is %q; allowed: an http or https URL", s.Endpoint)
 	}
-	through := http.Client{}
-	if s.Client != nil {
-		through = *s.Client
-	}
+	through := *cmp.Or(s.Client, http.DefaultClient)
 	through.Transport = bearer{s.Token, at.Scheme, at.Host, through.Transport}
 	c := mcp.NewClient(&mcp.Implementation{Name: "shakedown-offline-agent", Version: "1"}, nil)
 	session, err := c.Connect(ctx,
@@ -48,9 +46,6 @@ func (s *Session) Close() error { return s.mcp.Close() }
 // Call calls a tool and reads its JSON into answer.
 func (s *Session) Call(ctx context.Context, name string, args map[string]any, answer any) error {
 	text, err := json.Marshal(args)
-	if err == nil && args == nil {
-		text = []byte("{}")
-	}
 	if err == nil {
 		text, err = client.Registry(s.mcp).CallTool(ctx, name, text)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -308,9 +309,7 @@ func (q *Inquiry) confirm(ctx context.Context, s *Session) {
 		q.Notes = append(q.Notes, err.Error())
 	}
 	args = about()
-	for name, value := range q.Culprit.rule() {
-		args[name] = value
-	}
+	maps.Copy(args, q.Culprit.rule())
 	var impact timeline.Impact
 	if err := s.Call(ctx, "get_impact", args, &impact); err != nil {
 		q.Notes = append(q.Notes, err.Error())
