@@ -366,6 +366,18 @@ func (x *injection) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over = true
+	x.countWaits()
+}
+
+// countWaits counts what is over of the waits under way: a body may be closed, or its cell
+// end, while a fault makes its reader wait. The caller holds x.mu.
+func (x *injection) countWaits() {
+	for i := range x.rules {
+		if a := &x.rules[i]; a.underWay > 0 {
+			a.spent += time.Since(a.waitsSince)
+			x.more.spent += time.Since(a.waitsSince)
+		}
+	}
 }
 
 // note adds a sentence to the event.
@@ -399,14 +411,12 @@ func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) er
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if a != nil {
-		a.underWay--
-	}
-	if x.over {
+	if x.over { // whoever settled reads the rules without the lock
 		return err
 	}
 	x.more.spent += spent
 	if a != nil {
+		a.underWay--
 		a.slept = true
 		a.spent += spent
 	}
@@ -418,16 +428,18 @@ func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) er
 func (x *injection) beginWait(pinned int16, d time.Duration) *callRule {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	at := x.indexOf(pinned)
 	if !x.over {
 		x.more.asked += min(max(d, 0), math.MaxInt64-x.more.asked)
 	}
-	at := x.indexOf(pinned)
 	if at == len(x.rules) {
 		return nil
 	}
 	a := &x.rules[at]
-	a.underWay++
-	a.waitsSince = time.Now()
+	if !x.over {
+		a.underWay++
+		a.waitsSince = time.Now()
+	}
 	return a
 }
 

@@ -123,6 +123,7 @@ func (x *injection) openRecord() *record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over = true
+	x.countWaits()
 	rec, more := x.rec, x.more
 	rec.more = &more
 	if rec.values != nil {
@@ -132,12 +133,6 @@ func (x *injection) openRecord() *record {
 	rec.outcome, rec.effect = open, x.effectSoFar()
 	if x.left {
 		rec.note("the answer was neither read to its end nor closed")
-	}
-	for i := range x.rules {
-		if a := &x.rules[i]; a.underWay > 0 {
-			a.spent += time.Since(a.waitsSince)
-			more.spent += time.Since(a.waitsSince)
-		}
 	}
 	held, masked := x.current(), slices.Clone(x.masked)
 	for _, a := range x.byPhase() {

@@ -157,6 +157,10 @@ func TestHangingStreamEndsWithItsReader(t *testing.T) {
 				assert.Equal(t, time.Hour, time.Since(began), "at once")
 				assert.Equal(t, tc.want, string(body))
 				assert.ErrorIs(t, err, tc.err)
+				synctest.Wait()
+				require.Len(t, in.Events(), 1)
+				assert.True(t, in.Events()[0].Delivered, "the reader waited, whoever ends first: the reader or the call")
+				assert.Equal(t, time.Hour, in.Events()[0].Spent)
 			})
 		})
 	}
