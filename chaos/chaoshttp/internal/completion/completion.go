@@ -3,16 +3,17 @@
 // messages, each as one document or as a stream of events.
 //
 // A completion of any form is a sequence of pieces. An [Editor] changes pieces
-// and knows nothing of the wire; the forms (chat.go, message.go, response.go,
-// each with its stream) find the pieces on the wire and know nothing of faults.
-// So one editor serves all six forms, and its result does not depend on how a
-// stream was split. [Edit] edits a document, a [Stream] the events of a stream.
+// and knows nothing of the wire. Where they stand there is the table of form.go, a
+// row an API, which knows nothing of faults. So the result does not depend on the form,
+// nor on how a stream was split. [Edit] edits a document, a [Stream] the events of
+// a stream.
 //
 // What is not changed keeps its order, its numbers and its unknown members. The
 // package knows no HTTP.
 package completion
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -29,30 +30,43 @@ func Edit(body []byte, fresh func(i int) Editor) (out []byte, changes []chaos.Ch
 	if !ok {
 		return body, nil, false
 	}
-	log := &changeLog{root: "$"}
-	if !editChat(doc, fresh, log) && !editMessage(doc, fresh, log) && !editResponse(doc, fresh, log) {
-		return body, nil, false
+	for _, f := range forms() {
+		if !f.is(doc) {
+			continue
+		}
+		log := &changeLog{root: "$"}
+		f.editDocument(doc, fresh, log)
+		if len(log.list) == 0 {
+			return body, nil, true
+		}
+		return doc.Bytes(), log.list, true
 	}
-	if len(log.list) == 0 {
-		return body, nil, true
-	}
-	return doc.Bytes(), log.list, true
+	return body, nil, false
 }
 
 // A Stream edits a completion that comes in events. It serves one stream, whose
 // events it gets in their order. Make one with [NewStream].
 type Stream struct {
 	fresh   func(i int) Editor
-	form    form // nil: no event had content yet
+	events  events // nil: none had content yet
 	changed bool
 	typed   string // the type of the last event
+}
+
+// events edits the events of one stream in their order.
+type events interface {
+	// rewrite changes the document of one event in place, and returns those
+	// that are to come before it. drop says that the event itself is not to come.
+	rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool)
+	// rest is what editors still hold of the original when a stream broke off.
+	rest(log *changeLog) []*jsonedit.Value
 }
 
 // NewStream makes a stream whose editors fresh makes, as for [Edit].
 func NewStream(fresh func(i int) Editor) *Stream { return &Stream{fresh: fresh} }
 
 // Understood reports whether the events so far are those of a completion.
-func (s *Stream) Understood() bool { return s.form != nil }
+func (s *Stream) Understood() bool { return s.events != nil }
 
 // Changed reports whether anything was changed so far.
 func (s *Stream) Changed() bool { return s.changed }
@@ -65,15 +79,15 @@ func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) 
 	if !ok {
 		return e.Raw, nil
 	}
-	if s.form == nil {
-		s.form = formOf(doc, s.fresh)
+	if s.events == nil {
+		s.events = eventsOf(doc, s.fresh)
 	}
-	if s.form == nil {
+	if s.events == nil {
 		return e.Raw, nil
 	}
 	s.typed = e.Type
 	log := &changeLog{root: index("$", n)}
-	before, drop := s.form.rewrite(doc, log)
+	before, drop := s.events.rewrite(doc, log)
 	s.changed = s.changed || len(log.list) > 0
 	for _, d := range before {
 		out = append(out, written(e, d)...)
@@ -91,11 +105,11 @@ func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) 
 // Rest is what editors still hold of the original when the stream ended, or
 // broke off, after n events.
 func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
-	if s.form == nil {
+	if s.events == nil {
 		return nil, nil
 	}
 	log := &changeLog{root: index("$", n)}
-	for _, d := range s.form.rest(log) {
+	for _, d := range s.events.rest(log) {
 		out = append(out, written(sse.Event{Type: s.typed, HasData: true}, d)...)
 	}
 	s.changed = s.changed || len(log.list) > 0
@@ -104,15 +118,10 @@ func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 
 // Ends reports whether the data of an event marks its stream as complete.
 func Ends(data string) bool {
-	if strings.TrimSpace(data) == "[DONE]" {
-		return true
-	}
 	doc, ok := jsonedit.ParseValue([]byte(data))
-	if !ok {
-		return false
-	}
-	kind, _ := doc.Get("type").Text()
-	return kind == "message_stop" || kind == "response.completed"
+	return slices.ContainsFunc(forms(), func(f *form) bool {
+		return strings.TrimSpace(data) == f.ends || ok && typeOf(doc) == f.ends
+	})
 }
 
 // written is the event with a document as its data. If the event's type is that
@@ -125,17 +134,17 @@ func written(e sse.Event, doc *jsonedit.Value) []byte {
 	return sse.Append(nil, e)
 }
 
-// formOf recognises the provider of a stream by its first event with content;
+// eventsOf recognises the API of a stream by its first event with content;
 // nil: there was none yet.
-func formOf(doc *jsonedit.Value, fresh func(i int) Editor) form {
-	kind, _ := doc.Get("type").Text()
-	switch {
-	case doc.Get("choices").Kind() == jsonedit.Array:
-		return &chatStream{fresh: fresh, choices: map[int]*chatChoice{}}
-	case kind == "message_start":
-		return &messageStream{Editor: fresh(0), kinds: map[int]string{}, gone: map[int]bool{}}
-	case strings.HasPrefix(kind, "response."):
-		return &responseStream{Editor: fresh(0), items: map[int]*responseItem{}}
+func eventsOf(doc *jsonedit.Value, fresh func(i int) Editor) events {
+	for _, f := range forms() {
+		switch {
+		case !f.begins(doc):
+		case f.events == nil:
+			return &chunkStream{f, fresh, map[int]*talk{}}
+		default:
+			return &typedStream{newTalk(f, fresh(0))}
+		}
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func Refuse(words string) Editor {
 			p.drop = true
 		case pieceFinish:
 			if p.text = reasonRefusal; !said {
-				p.more, p.refusal = words, true
+				p.more = words
 			}
 		}
 	}

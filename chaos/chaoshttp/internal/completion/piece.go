@@ -44,7 +44,7 @@ type piece struct {
 	// late says that an editor keeps some of the text for later: that alone is no change.
 	late bool
 	// more is, at an end, what is to come before it: the rest of a text or of
-	// arguments, or a text at a pieceFinish; was is what was kept of the original.
+	// arguments, at a pieceFinish a refusal; was is what was kept of the original.
 	more, was string
 }
 
@@ -55,16 +55,19 @@ func editOne(ed Editor, kind pieceKind, text string) piece {
 	return p
 }
 
-// wholeText edits a text that comes in one piece.
-func wholeText(ed Editor, text string) piece { return editWhole(ed, pieceText, pieceTextEnd, text) }
-
-// wholeArgs edits arguments that come in one piece.
-func wholeArgs(ed Editor, args string) piece { return editWhole(ed, pieceArgs, pieceCallEnd, args) }
-
-func editWhole(ed Editor, kind, end pieceKind, text string) piece {
+// editWhole edits a text, or arguments, that come in one piece.
+func editWhole(ed Editor, kind pieceKind, text string) piece {
 	p := editOne(ed, kind, text)
-	p.text, p.late = p.text+editOne(ed, end, "").more, false
+	p.text, p.late = p.text+editOne(ed, endOf(kind), "").more, false
 	return p
+}
+
+// endOf is the piece that ends texts or arguments.
+func endOf(kind pieceKind) pieceKind {
+	if kind == pieceArgs {
+		return pieceCallEnd
+	}
+	return pieceTextEnd
 }
 
 // changeLog collects what was changed. Its paths begin with the root: "$" for a
@@ -88,7 +91,7 @@ func (l *changeLog) text(in *jsonedit.Value, name, path string, p piece, before 
 		return
 	}
 	if !p.late || p.refusal {
-		l.note(path+"."+name, jsonedit.Of(before).Bytes(), jsonedit.Of(p.text).Bytes())
+		l.note(path+"."+name, quoted(before), quoted(p.text))
 	}
 	in.SetText(name, p.text)
 }
@@ -101,17 +104,6 @@ func (l *changeLog) part(in *jsonedit.Value, name, path string, ed Editor, kind 
 		l.text(in, name, path, p, was)
 	}
 	return p
-}
-
-// call edits a tool call that has its name and its arguments in one object, and reports
-// whether it stays.
-func (l *changeLog) call(in *jsonedit.Value, path string, ed Editor) (stays bool) {
-	if l.part(in, "name", path, ed, pieceCall).drop {
-		return false
-	}
-	args, _ := in.Get("arguments").Text()
-	l.text(in, "arguments", path, wholeArgs(ed, args), args)
-	return true
 }
 
 // each edits the elements of a list, and removes those that do not stay. It returns how
@@ -130,6 +122,12 @@ func (l *changeLog) each(list *jsonedit.Value, path string, edit func(v *jsonedi
 	return gone
 }
 
+// add adds an element to a list from which some were removed.
+func (l *changeLog) add(list *jsonedit.Value, path string, gone int, element *jsonedit.Value) {
+	l.note(index(path, list.Len()+gone), nil, element.Bytes())
+	list.Add(element)
+}
+
 // set gives a member a value and notes it.
 func (l *changeLog) set(in *jsonedit.Value, name, path string, to *jsonedit.Value) {
 	before := bytes.Clone(in.Get(name).Bytes())
@@ -140,7 +138,7 @@ func (l *changeLog) set(in *jsonedit.Value, name, path string, to *jsonedit.Valu
 // kept notes the changes of a text that was held until the end.
 func (l *changeLog) kept(path string, p piece) {
 	if p.more != p.was {
-		l.note(path, jsonedit.Of(p.was).Bytes(), jsonedit.Of(p.more).Bytes())
+		l.note(path, quoted(p.was), quoted(p.more))
 	}
 }
 
@@ -167,14 +165,4 @@ func (w words) write(reason string) string {
 		}
 	}
 	return reason
-}
-
-// finish shows the editor the reason, and reports whether it changed.
-func (w words) finish(ed Editor, wire string) (p piece, changed bool) {
-	reason := w.read(wire)
-	p = editOne(ed, pieceFinish, reason)
-	if changed = p.text != reason; changed {
-		p.text = w.write(p.text)
-	}
-	return p, changed
 }
