@@ -233,8 +233,7 @@ func errorBody(api API, kind ErrorKind, c chaos.Call, wait time.Duration) (body 
 	return openAIBody(s, message), message
 }
 
-// openAIBody writes null for what does not apply, and for the content filter
-// what it found.
+// openAIBody writes null for what does not apply.
 func openAIBody(s providerError, message string) []byte {
 	orNull := func(text string) *string {
 		if text == "" {
@@ -242,32 +241,16 @@ func openAIBody(s providerError, message string) []byte {
 		}
 		return &text
 	}
-	type verdict struct {
-		Filtered bool   `json:"filtered"`
-		Severity string `json:"severity"`
-	}
-	type inner struct {
-		Code   string             `json:"code"`
-		Result map[string]verdict `json:"content_filter_result"`
-	}
 	var doc struct {
 		Error struct {
 			Message string  `json:"message"`
 			Type    *string `json:"type"`
 			Param   *string `json:"param"`
 			Code    *string `json:"code"`
-			Status  int     `json:"status,omitempty"`
-			Inner   *inner  `json:"innererror,omitempty"`
 		} `json:"error"`
 	}
 	doc.Error.Message, doc.Error.Type, doc.Error.Param, doc.Error.Code = message, orNull(s.kind), orNull(s.param),
 		orNull(s.code)
-	if s.code == "content_filter" {
-		safe := verdict{Severity: "safe"}
-		doc.Error.Status = s.status
-		doc.Error.Inner = &inner{"ResponsibleAIPolicyViolation", map[string]verdict{
-			"hate": safe, "self_harm": safe, "sexual": safe, "violence": {true, "medium"}}}
-	}
 	return encode(doc)
 }
 

@@ -32,24 +32,17 @@ func TestWireAttemptsAndLogicalCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		when     chaos.When
-		mark     bool // each call of the program by LogicalCall
 		attempts []int
 	}{
-		{"nothing fails", when.Nth(99), false, []int{1, 1}},
-		{"the first attempts fail", when.First(2), false, []int{1, 2, 3, 1}},
-		{"every attempt fails, by the failures before", when.Always(), false, []int{1, 2, 3, 4, 5, 6}},
-		{"every attempt fails, marked", when.Always(), true, []int{1, 2, 3, 1, 2, 3}},
-		{"the second call fails at first, marked", when.Nth(2, 3), true, []int{1, 1, 2, 3}},
+		{"nothing fails", when.Nth(99), []int{1, 1}},
+		{"the first attempts fail", when.First(2), []int{1, 2, 3, 1}},
+		{"every attempt fails, by the failures before", when.Always(), []int{1, 2, 3, 4, 5, 6}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := injectorOf(t, rule(tt.when))
 			client := inProcess(t, desk)
 			for range 2 {
-				ctx := chaos.NewContext(t.Context(), in)
-				if tt.mark {
-					ctx = chaoshttp.LogicalCall(ctx)
-				}
-				persistent(ctx, t, client)
+				persistent(chaos.NewContext(t.Context(), in), t, client)
 			}
 			var attempts []int
 			for _, e := range in.Events() {
@@ -75,14 +68,4 @@ func TestTheCallerOfAWireAttempt(t *testing.T) {
 		callers = append(callers, e.Target+" by "+e.Caller)
 	}
 	assert.Equal(t, []string{"complete by ", messages + " by complete", messages + " by complete"}, callers)
-}
-
-func TestAttemptsAreCountedForEachTarget(t *testing.T) {
-	in := injectorOf(t)
-	ctx := chaoshttp.LogicalCall(chaos.NewContext(t.Context(), in))
-	client := inProcess(t, desk)
-	for i, path := range []string{"/b", "/a", "/b"} {
-		require.NoError(t, ask(ctx, t, client, "https://example.com"+path, "").err)
-		assert.Equal(t, []int{1, 1, 2}[i], in.Events()[i].Attempt)
-	}
 }

@@ -31,31 +31,13 @@ var wrongEncodingRow = bodyRow(catalog.Row{
 	if of.server || of.Request != nil && (of.Header.Get("Accept-Encoding") != "" || of.Header.Get("Range") != "") {
 		c := copied(r)
 		c.Header.Set("Content-Encoding", "gzip")
-		return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
-			return &marked{s: s, body: body, what: chaos.Change{Path: "/Content-Encoding", After: text("gzip")}}
-		})
+		// The client that sees the header is told of the fault by it.
+		return spoil(ctx, r, c, func(_ *spoiled, body io.Reader) io.Reader { return body })
 	}
 	c := copied(resized(r))
 	c.Uncompressed = true
 	return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader { return &inflated{s: s, body: body} })
 })
-
-// marked declares a change at the first byte that is read.
-type marked struct {
-	s        *spoiled
-	body     io.Reader
-	what     chaos.Change
-	declared bool
-}
-
-func (m *marked) Read(p []byte) (int, error) {
-	n, err := m.body.Read(p)
-	if n > 0 && !m.declared {
-		m.declared = true
-		m.s.changed(m.what)
-	}
-	return n, err
-}
 
 // inflated reads a body as a transport does that decompresses it.
 type inflated struct {

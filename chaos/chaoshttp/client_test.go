@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -127,29 +126,6 @@ func TestWithInjector(t *testing.T) {
 		assert.Equal(t, tc.status, w.Code, tc.why)
 		assert.Contains(t, w.Body.String(), tc.body, tc.why)
 	}
-}
-
-// TestWithInjectorInFrontOfAReverseProxy: a program that knows nothing of this package
-// calls a model through the proxy, whose transport is an injection point.
-func TestWithInjectorInFrontOfAReverseProxy(t *testing.T) {
-	model := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"noon"}}]}`)
-	}))
-	in := chaos.FromContext(injecting(t, chaos.Rule{Target: "POST api.openai.com/v1/chat/completions",
-		Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindOverloaded, nil)}))
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "https", Host: "api.openai.com"})
-			r.Out.Host = ""
-		},
-		Transport: chaoshttp.NewTransport(model, nil),
-	}
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", http.NoBody)
-	chaoshttp.WithInjector(proxy, in).ServeHTTP(w, r)
-	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
-	assert.Contains(t, w.Body.String(), "overloaded")
-	assert.Empty(t, in.Undelivered())
 }
 
 // TestName stands for host and port in the name of an injection point.

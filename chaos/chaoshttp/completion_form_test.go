@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -118,30 +117,6 @@ func TestFaultsAddUp(t *testing.T) {
 	e := in.Events()[0]
 	assert.True(t, e.Delivered)
 	assert.Len(t, e.Also, 2)
-}
-
-// The same faults in a server, met by a client that knows nothing of them.
-func TestFaultsOfAServer(t *testing.T) {
-	inEvery(t, func(t *testing.T, form string, w wire) {
-		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: chaoshttp.StripToolCalls()})
-		require.NoError(t, err)
-		in := plan.Injector("cell", nil)
-		body := w.write(call(), []int{4})
-		provider := httptest.NewServer(chaoshttp.Handler(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			rw.Header().Set("Content-Type", w.contentType)
-			rw.Header().Set("Content-Length", fmt.Sprint(len(body)))
-			_, _ = io.WriteString(rw, body)
-		}), &chaoshttp.Options{Injector: in}))
-		defer provider.Close()
-		resp, err := http.Post(provider.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{}`))
-		require.NoError(t, err)
-		got, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		assert.Equal(t, expected(form, said{text: "I look it up.", reason: "stop"}), w.read(t, string(got)))
-		provider.Close()
-		assert.True(t, in.Events()[0].Delivered)
-	})
 }
 
 func FuzzBodies(f *testing.F) {

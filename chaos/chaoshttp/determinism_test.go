@@ -3,7 +3,12 @@ package chaoshttp_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
@@ -32,10 +38,10 @@ func independent() map[string]chaos.Fault {
 
 // exchanges makes every one of twenty requests three times, by so many workers
 // in a random order, and tells what came of it.
-func exchanges(t *testing.T, f chaos.Fault, workers int, disorder uint64) (seen []string) {
+func exchanges(t *testing.T, f chaos.Fault, h http.HandlerFunc, workers int, disorder uint64) (seen []string) {
 	synctest.Test(t, func(t *testing.T) {
 		in := injectorOf(t, chaos.Rule{Name: "rule", When: when.Prob(0.5), Fault: f})
-		client := inProcess(t, desk)
+		client := inProcess(t, h)
 		ctx := chaos.NewContext(t.Context(), in)
 		chance := rand.New(rand.NewPCG(disorder, 0))
 		order := chance.Perm(60)
@@ -73,15 +79,35 @@ func exchanges(t *testing.T, f chaos.Fault, workers int, disorder uint64) (seen 
 	return seen
 }
 
+// What a call gets depends on its coordinates, not on who comes first.
 func TestFaultsAreIndependentOfOrder(t *testing.T) {
-	for name, f := range independent() {
-		t.Run(name, func(t *testing.T) {
-			first := exchanges(t, f, 1, 0)
-			for i, workers := range []int{2, 8, 64} {
-				assert.Equal(t, first, exchanges(t, f, workers, uint64(i+1)), "%d workers", workers)
-			}
-		})
+	law := func(faults map[string]chaos.Fault, h http.HandlerFunc) {
+		for name, f := range faults {
+			t.Run(name, func(t *testing.T) {
+				first := exchanges(t, f, h, 1, 0)
+				for i, workers := range []int{2, 8, 64} {
+					assert.Equal(t, first, exchanges(t, f, h, workers, uint64(i+1)), "%d workers", workers)
+				}
+			})
+		}
 	}
+	law(independent(), desk)
+	said := call()
+	said.text = `{"order_id": 1042}` // an answer in JSON, for the faults of one
+	law(everyStreamFault(), answering("text/event-stream", wires()["chat stream"].write(said, []int{3}), false))
+}
+
+// everyStreamFault are the faults of docs/determinism.md that this file holds
+// to their claim, those of positions anywhere.
+func everyStreamFault() map[string]chaos.Fault {
+	const at = chaoshttp.Anywhere
+	faults := all()
+	maps.Copy(faults, map[string]chaos.Fault{
+		"slow first": chaoshttp.SlowFirstEvent(time.Second), "slow": chaoshttp.SlowEvents(time.Second), "cut event": chaoshttp.CutEvent(at),
+		"cut stream": chaoshttp.CutStream(at), "malform event": chaoshttp.MalformEvent(at), "duplicate": chaoshttp.DuplicateEvent(at),
+		"swap": chaoshttp.SwapEvents(at), "error": chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, at), "terminator": chaoshttp.DropTerminator(),
+	})
+	return faults
 }
 
 func TestThePageListsEveryFault(t *testing.T) {
@@ -95,4 +121,29 @@ func TestThePageListsEveryFault(t *testing.T) {
 		tested = append(tested, name)
 	}
 	assert.Subset(t, listed, tested)
+}
+
+// Every constructor of the files on streams and completions has a row in
+// docs/determinism.md, and none stands there that does not exist.
+func TestStreamRowsOfThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "determinism.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "## Faults on event streams and completions\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var rows []string
+	for _, line := range regexp.MustCompile("(?m)^\\| `chaoshttp\\.(\\w+)` \\|").FindAllStringSubmatch(section, -1) {
+		rows = append(rows, line[1])
+	}
+	var names []string
+	for _, file := range []string{"sse.go", "completion.go"} {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		for _, decl := range parsed.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.IsExported() {
+				names = append(names, fn.Name.Name)
+			}
+		}
+	}
+	assert.ElementsMatch(t, names, rows)
 }

@@ -124,7 +124,7 @@
 //
 // Client libraries send a request again by themselves: those of OpenAI and
 // Anthropic twice. Every attempt that goes over the wire is a call here, with
-// [chaos.Event].Attempt. [LogicalCall] marks what is one call to the program.
+// [chaos.Event].Attempt.
 //
 // # A server, and no server at all
 //

@@ -116,7 +116,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 			target = s.withModel(name, model)
 		}
 	}
-	a.ctx = numbered(r.Context(), target)
+	a.ctx = r.Context()
 	a.Crossing = in.Arrive(a.ctx, target, name, s.layer, a.payload == nil && hasBody(r))
 	if a.Waiting() {
 		if err := a.knowKey(p.opts.MaxBody); err != nil {
