@@ -41,6 +41,10 @@ func (r *reader) request(n *strictjson.Node, at string) (q Request) {
 	r.checkURL(n.Member("url"), at+"/url", doc.URL)
 	q.Method, q.URL = doc.Method, doc.URL
 	if n.Member("body") != nil {
+		if inOrder(doc.Body) {
+			q.Body = compact(doc.Body)
+			return q
+		}
 		if whole, ok := parse(doc.Body); ok {
 			whole.Sort()
 			q.Body = whole.Append(make([]byte, 0, len(doc.Body)), "")

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
@@ -26,6 +27,36 @@ func Canonical(body []byte) []byte {
 	}
 	n.Sort()
 	return n.Append(make([]byte, 0, len(body)), "")
+}
+
+// inOrder reports whether a document is sorted and has no needless escapes, as the files
+// are that [File.Bytes] writes: its canonical form is found without a tree, which takes
+// twice its memory.
+func inOrder(doc []byte) bool {
+	d, ok := jsonedit.Parse(doc)
+	if !ok || !utf8.Valid(doc) {
+		return false
+	}
+	for i := range d.Nodes {
+		var before []byte
+		for c := i + 1; d.Kind(i) == jsonedit.Object && c < int(d.Nodes[i].Next); c = int(d.Nodes[c].Next) {
+			name := d.Text[d.Nodes[c].NameStart:d.Nodes[c].NameEnd]
+			if bytes.Compare(before, name) > 0 {
+				return false
+			}
+			before = name
+		}
+	}
+	for rest := doc; ; {
+		at := bytes.IndexByte(rest, '\\')
+		if at < 0 {
+			return true
+		}
+		if !bytes.ContainsRune([]byte(`"\nrt`), rune(rest[at+1])) {
+			return false
+		}
+		rest = rest[at+2:]
+	}
 }
 
 // compact returns valid JSON without white space between its tokens.
