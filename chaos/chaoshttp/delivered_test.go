@@ -85,33 +85,6 @@ func TestDeliveredWithTheFirstByteThatDiffers(t *testing.T) {
 	}
 }
 
-// What was not delivered changed nothing: neither body nor header nor status,
-// over real sockets.
-func TestUndeliveredChangesNothing(t *testing.T) {
-	for name, f := range map[string]chaos.Fault{
-		"a lie that finds nothing":           lies.FlipSign("$.absent"),
-		"OnBody of one":                      onBody(lies.FlipSign("$.absent")),
-		"a completion fault on a document":   chaoshttp.EmptyCompletion(),
-		"a stream fault on a document":       chaoshttp.DropTerminator(),
-		"a short body that is shorter":       chaoshttp.ShortBody(99),
-		"an earlier answer that there isn't": lies.Stale(1),
-		"the same in its place":              onBody(fault.Replace(json.RawMessage(`{"n":5}`))),
-	} {
-		in := injectorOf(t, chaos.Rule{Fault: f})
-		client, url := overSockets(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Length", "7")
-			w.WriteHeader(http.StatusCreated)
-			_, _ = io.WriteString(w, `{"n":5}`)
-		})
-		g := ask(chaos.NewContext(t.Context(), in), t, client, url, "{}")
-		require.NoError(t, g.err, name)
-		assert.False(t, onlyEvent(t, in).Delivered, name)
-		assert.Equal(t, `201 7 "7" application/json {"n":5}`, fmt.Sprintf("%d %d %q %s %s", g.resp.StatusCode, g.resp.ContentLength,
-			g.resp.Header.Get("Content-Length"), g.resp.Header.Get("Content-Type"), g.body), name)
-	}
-}
-
 // A body in which a fault finds nothing to do keeps its header, however it says
 // how long it is.
 func TestABodyWithNothingToChangeKeepsItsHeader(t *testing.T) {

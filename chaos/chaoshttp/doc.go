@@ -143,7 +143,7 @@
 // whose trigger does not match about 120. Both allocate nothing once the path
 // was seen, if no body is read.
 //
-// A body is read, up to [Options.MaxBody], for the name of a model; where a
+// A body is read, up to 4 MiB, for the name of a model; where a
 // fault is injected; where a trigger looks at more of a call than its ordinal;
 // and where calls are recorded. That costs one copy, and a hash that takes less
 // time than json.Valid.

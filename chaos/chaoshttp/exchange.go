@@ -28,13 +28,11 @@ type Options struct {
 	// called for every request under an injector. If it is nil, or returns "",
 	// [Target] is used. The model of a call is added to either.
 	Target func(*http.Request) string
-	// MaxBody is how much of a request's body is read for its key and for the
-	// model, in bytes. Longer bodies are told apart by their beginning. 0 or
-	// less: 4 MiB.
-	MaxBody int64
 }
 
-const defaultMaxBody = 4 << 20
+// maxBody is how much of a request's body is read for its key and for the model, in
+// bytes. Longer bodies are told apart by their beginning.
+const maxBody = 4 << 20
 
 // points are the injection points of one transport or handler.
 type points struct {
@@ -109,7 +107,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 	a.request, a.server, a.model = r, server, s.layer == chaos.LayerLLM
 	target := name
 	if s.llm() {
-		if err := a.read(p.opts.MaxBody); err != nil {
+		if err := a.read(); err != nil {
 			return a, err
 		}
 		if model := a.payload.model(); model != "" {
@@ -119,7 +117,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 	a.ctx = r.Context()
 	a.Crossing = in.Arrive(a.ctx, target, name, s.layer, a.payload == nil && hasBody(r))
 	if a.Waiting() {
-		if err := a.knowKey(p.opts.MaxBody); err != nil {
+		if err := a.knowKey(); err != nil {
 			return a, err
 		}
 		var args any
@@ -137,23 +135,20 @@ func (a *arrival) args() Request {
 }
 
 // read reads the body, once.
-func (a *arrival) read(limit int64) (err error) {
+func (a *arrival) read() (err error) {
 	if a.payload == nil {
-		if limit <= 0 {
-			limit = defaultMaxBody
-		}
-		a.payload, err = read(a.request, limit, a.server)
+		a.payload, err = read(a.request, maxBody, a.server)
 	}
 	return err
 }
 
 // knowKey computes the key; a key of the query alone needs no payload.
-func (a *arrival) knowKey(limit int64) error {
+func (a *arrival) knowKey() error {
 	if a.keyed {
 		return nil
 	}
 	if hasBody(a.request) {
-		if err := a.read(limit); err != nil {
+		if err := a.read(); err != nil {
 			return err
 		}
 	}
@@ -174,8 +169,8 @@ func (a *arrival) intact() *http.Request {
 // passed records how a call without a fault ended. If it failed and its body
 // was not read, the body is read for its key, provided that it can be had
 // again.
-func (a *arrival) passed(failed error, limit int64) {
-	if !a.keyed && (failed == nil || hasBody(a.request) && a.request.GetBody == nil || a.knowKey(limit) != nil) {
+func (a *arrival) passed(failed error) {
+	if !a.keyed && (failed == nil || hasBody(a.request) && a.request.GetBody == nil || a.knowKey() != nil) {
 		return
 	}
 	a.Passed(a.key, failed)
@@ -200,8 +195,8 @@ func (a *arrival) refused() (*http.Response, error) {
 
 // cross takes an exchange over its injection point. The error it returns is
 // never an [*HTTPError].
-func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
-	if err := a.read(limit); err != nil {
+func (x *exchange) cross(a *arrival) (*http.Response, error) {
+	if err := a.read(); err != nil {
 		return nil, err
 	}
 	x.request, x.payload, x.server = a.request, a.payload, a.server

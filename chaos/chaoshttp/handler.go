@@ -62,7 +62,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.PassesThrough() {
 		h.next.ServeHTTP(w, a.intact())
-		a.passed(nil, h.opts.MaxBody)
+		a.passed(nil)
 		return
 	}
 	if a.Err() != nil {
@@ -96,7 +96,7 @@ func (h *handler) affected(w http.ResponseWriter, a *arrival) {
 // error is how the answer ended short.
 func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error {
 	x := &exchange{do: func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }}
-	resp, err := x.cross(a, h.opts.MaxBody)
+	resp, err := x.cross(a)
 	if err != nil {
 		return err
 	}

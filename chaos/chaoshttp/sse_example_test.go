@@ -71,18 +71,3 @@ func ExampleCutCompletion() {
 	// error: <nil>
 	// cut_completion true 4
 }
-
-// An answer without a tool call has none to be stripped of: the fault is not
-// delivered, and the caller gets the answer as it came.
-func ExampleStripToolCalls() {
-	complete(chaos.Rule{Target: "POST llm.example/*", Fault: chaoshttp.StripToolCalls()})
-	// Output:
-	// data: {"choices":[{"delta":{"content":"The"},"finish_reason":null}]}
-	// data: {"choices":[{"delta":{"content":" order"},"finish_reason":null}]}
-	// data: {"choices":[{"delta":{"content":" was"},"finish_reason":null}]}
-	// data: {"choices":[{"delta":{"content":" shipped."},"finish_reason":null}]}
-	// data: {"choices":[{"delta":{},"finish_reason":"stop"}]}
-	// data: [DONE]
-	// error: <nil>
-	// stripped_tool_call false 0
-}

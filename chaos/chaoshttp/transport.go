@@ -55,14 +55,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return a.refused()
 	}
 	if !a.PassesThrough() {
-		return (&exchange{do: t.base.RoundTrip}).cross(&a, t.opts.MaxBody)
+		return (&exchange{do: t.base.RoundTrip}).cross(&a)
 	}
 	resp, err := t.base.RoundTrip(a.intact())
 	failed := err
 	if err == nil && resp != nil && resp.StatusCode >= http.StatusBadRequest {
 		failed = errStatus
 	}
-	a.passed(failed, t.opts.MaxBody)
+	a.passed(failed)
 	return resp, err
 }
 

@@ -325,20 +325,6 @@ func TestAClosedInjectorLetsNothingThrough(t *testing.T) {
 	assert.ErrorIs(t, g.err, chaos.ErrCellEnded)
 }
 
-func TestAnswersWithoutABodyPass(t *testing.T) {
-	for _, f := range []chaos.Fault{chaoshttp.ShortBody(1), chaoshttp.HTMLPage(), chaoshttp.WrongEncoding()} {
-		in := injectorOf(t, chaos.Rule{Fault: f})
-		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodHead, "https://example.com/", nil)
-		require.NoError(t, err)
-		resp, err := inProcess(t, desk).Do(req)
-		require.NoError(t, err)
-		resp.Body.Close()
-		assert.EqualValues(t, len(document), resp.ContentLength)
-		assert.False(t, onlyEvent(t, in).Delivered)
-		assert.NotEmpty(t, onlyEvent(t, in).Note)
-	}
-}
-
 func TestAnInjectedAnswerToAHeadHasNoBody(t *testing.T) {
 	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.Status(503, nil)})
 	resp, err := (&http.Client{Transport: chaoshttp.NewTransport(instant{}, &chaoshttp.Options{Injector: in})}).Head("https://example.com/")
