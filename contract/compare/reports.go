@@ -28,8 +28,8 @@ import (
 // worse, but for one with Repeats that now breaks without a delivered fault. Nor is one of a run
 // with [contract.RunOptions.Sequential], whose trials stopped themselves.
 //
-// Errors: [*FieldError], joined, for a nil report, one without its cells, cells that contradict each other, and
-// options that are not allowed.
+// Errors: [*FieldError], joined, for a nil report, one without its cells, cells that contradict each
+// other, and options that are not allowed.
 func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 	p := fields.List()
 	own := settled(o, p)

@@ -18,7 +18,7 @@ const (
 )
 
 func worse() *document.Sign {
-	return &document.Sign{Text: "✗", Emoji: "❌", Meaning: "worse", Colour: "31;1", Class: "broken"}
+	return &document.Sign{Text: "✗", Emoji: "❌", Meaning: "worse", Class: "broken"}
 }
 
 // sections are what both formats show: how the matrices differ, what is worse, what moved, what
@@ -121,7 +121,8 @@ func (c *Comparison) notes() (all []string) {
 	}{{"only in " + c.Before, c.OnlyBefore}, {"only in " + c.After, c.OnlyAfter},
 		{"not compared, as their scenario or prompts changed", c.Changed}} {
 		if n := len(list.names); n > 0 {
-			all = append(all, fmt.Sprintf("%s %s: %s", text.Plural(n, "field"), list.why, text.Some(list.names, mostNamed)))
+			all = append(all, fmt.Sprintf("%s %s: %s", text.Plural(n, "field"), list.why,
+				text.Some(list.names, mostNamed)))
 		}
 	}
 	if c.Unpaired != "" {
@@ -172,7 +173,8 @@ func (f *Field) line(before, after string, tested int) string {
 			text.Plural(tested, "field"), pText(f.Adjusted), points(f.Difference, ofField))
 	}
 	if f.Regression && f.Before.Unprovoked+f.After.Unprovoked > 0 { // the counts of what was decided lack them
-		s += fmt.Sprintf(", without a delivered fault %d broke before and %d now", f.Before.Unprovoked, f.After.Unprovoked)
+		s += fmt.Sprintf(", without a delivered fault %d broke before and %d now", f.Before.Unprovoked,
+			f.After.Unprovoked)
 	}
 	return s + marked(f.Regression)
 }
