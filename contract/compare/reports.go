@@ -18,7 +18,8 @@ import (
 // is no change of the agent.
 //
 // Each field is tested: trial by trial ([stats.McNemar]) if both reports have one seed, so that
-// equal trials met equal faults; otherwise by its counts ([stats.FisherExact]), and so too if an agent that does not repeat itself has other numbers of
+// equal trials met equal faults; otherwise by its counts ([stats.FisherExact]), and so too if an agent
+// that does not repeat itself has other numbers of
 // trials. If neither report saw two runs of a scenario differ that met the same, trials may be
 // copies: then [Repeats] are tested in their place, and more broken trials count also where no
 // fault was delivered in them. Holm's method adjusts over all tested fields. All of them
