@@ -132,15 +132,30 @@ func (d *day) steadyState() *experiment.Hypothesis {
 
 // latest are the calls that ended a short while ago, as a probe wants them.
 func (d *day) latest(context.Context) ([]probe.Sample, error) {
-	r := d.recorder.Samples()
-	since := time.Since(r.Epoch) - judged
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	var found []probe.Sample
-	for _, s := range r.Samples {
-		if s.End >= since {
-			found = append(found, probe.Sample{Target: s.Target, Duration: s.End - s.Start, Failed: s.Failed})
+	for _, c := range slices.Backward(d.calls) {
+		if time.Since(c.at) > judged {
+			break
 		}
+		found = append(found, c.Sample)
 	}
 	return found, nil
+}
+
+type endedCall struct {
+	probe.Sample
+	at time.Time
+}
+
+// ended records a call of a customer.
+func (d *day) ended(ctx context.Context, e chaos.Event) {
+	d.recorder.Record(ctx, e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls = append(d.calls, endedCall{at: time.Now(), Sample: probe.Sample{Target: e.Target, Duration: e.End - e.Start,
+		Failed: e.Outcome != chaos.OutcomeOK}})
 }
 
 var errNeverSteady = errors.New("gameday: the services did not reach their steady state")
