@@ -28,15 +28,16 @@ import (
 // ends it where it can be found, and investigates again.
 type Command struct {
 	_                struct{}
-	Path             []string            // the program and its first arguments, such as bash and a script
-	Model            string              // --model
-	AllowedTools     string              // --allowed-tools
-	Agent            string              // --agent; "": not given
-	SystemPromptFile string              // --system-prompt-file; "": not given
-	Prompt           string              // the last argument; "": DefaultPrompt
-	Pass             []string            // names of variables that the program inherits, besides PATH, HOME and the like
-	Env              map[string]string   // variables of its own
-	Redact           func(string) string // takes secrets out of the output; nil: policy.Redact, which knows their usual forms
+	Path             []string          // the program and its first arguments, such as bash and a script
+	Model            string            // --model
+	AllowedTools     string            // --allowed-tools
+	Agent            string            // --agent; "": not given
+	SystemPromptFile string            // --system-prompt-file; "": not given
+	Prompt           string            // the last argument; "": DefaultPrompt
+	Pass             []string          // variables that the program inherits, besides PATH, HOME and the like
+	Env              map[string]string // variables of its own
+	// Redact takes secrets out of the output; nil: policy.Redact, which knows their usual forms.
+	Redact func(string) string
 }
 
 // DefaultPrompt asks for what a report needs.
