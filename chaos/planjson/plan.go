@@ -100,7 +100,7 @@ func indented(v any) ([]byte, error) {
 type (
 	planDoc struct {
 		Schema string    `json:"$schema,omitempty"`
-		Seed   uint64    `json:"seed"`
+		Seed   uint64    `json:"seed,omitempty"`
 		Rules  []ruleDoc `json:"rules"`
 	}
 	ruleDoc struct {

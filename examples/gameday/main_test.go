@@ -58,22 +58,14 @@ func TestAWholeDay(t *testing.T) {
 	// A node that gets no calls any more is starved. A machine too busy to answer in time makes the last of its
 	// calls fail, which is what the node is then reported for.
 	const unasked = ` +downstream by \d +(starved|failing)`
-	if canPause() {
-		paused := part(t, out, pauseOrders)
-		assert.Contains(t, paused, "=> RECOVERED")
-		assert.Regexp(t, reserve+unasked, paused, "nobody asks it any more")
-	}
 	assert.Regexp(t, `degradation +gateway.order`, part(t, out, slowGateway))
 	cut := part(t, out, gatewayCutOff)
 	assert.Contains(t, cut, "=> RECOVERED")
 	for _, node := range []string{ordersPlace, reserve} {
 		assert.Regexp(t, node+unasked, cut)
 	}
-	_, sum, _ := strings.Cut(out, "\nCalls\n")
-	for _, edge := range []string{"agent +-> gateway.order", "gateway.order +-> orders.place", "orders.place +-> stock.reserve", "gateway.status +-> orders.status"} {
-		assert.Regexp(t, edge, sum)
-	}
-	assert.NotRegexp(t, "agent +-> stock.reserve", sum, "each call is reported by whoever made it")
+	_, sum, _ := strings.Cut(out, "\nResults\n")
+	assert.Contains(t, sum, "kill-stock       recovered\n")
 }
 
 func TestADayThatDoesNotRecover(t *testing.T) {
@@ -84,28 +76,11 @@ func TestADayThatDoesNotRecover(t *testing.T) {
 	assert.Contains(t, out, "=> NOT RECOVERED")
 }
 
-func TestDry(t *testing.T) {
-	status, out, errs := try(t, "-dry", "-fault", "3s")
-	assert.Equal(t, exitRecovered, status)
-	assert.Empty(t, errs)
-	assert.True(t, strings.HasPrefix(out, `kill-stock: The stock service is killed, and started again by the rollback.
-  before, after, and 1s after the rollbacks: an order goes through, stock accepts connections, 90 % of calls good within 400ms, stock lives, orders lives, gateway lives
-  action: kill stock, wait 3s, undo it
-  at most 11s
-pause-orders: `), out)
-	assert.Contains(t, out, "\n  action: pause orders for 3s, undo it\n")
-	assert.Contains(t, out, "\n  action: cut customers off, wait 3s, undo it\n")
-
-	_, out, _ = try(t, "-dry", "-only", slowGateway)
-	assert.True(t, strings.HasPrefix(out, "slow-gateway: "), out)
-	assert.NotContains(t, out, "gateway-cut-off")
-}
-
 func TestAllBadFlagsAtOnce(t *testing.T) {
 	status, out, errs := try(t, "-only", "flood", "now", "-fault", "1m", "-sed")
 	assert.Equal(t, exitError, status)
 	assert.Empty(t, out)
-	assert.Equal(t, `gameday: invalid value "flood" for flag -only: allowed: kill-stock, pause-orders, slow-gateway, gateway-cut-off
+	assert.Equal(t, `gameday: invalid value "flood" for flag -only: allowed: kill-stock, slow-gateway, gateway-cut-off
 gameday: unexpected argument "now"; allowed: flags
 gameday: invalid value "1m" for flag -fault: allowed: 300ms to 5s
 gameday: flag provided but not defined: -sed
@@ -117,7 +92,7 @@ func TestHelp(t *testing.T) {
 	status, out, errs := try(t, "-help")
 	assert.Equal(t, exitRecovered, status)
 	assert.Empty(t, errs)
-	for _, flag := range []string{"-only name", "-dry", "-fault time", "-no-restart"} {
+	for _, flag := range []string{"-only name", "-fault time", "-no-restart"} {
 		assert.Contains(t, out, "  "+flag)
 	}
 }

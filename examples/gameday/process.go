@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -19,7 +18,6 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser // it ends when this closes
 	addr   string
-	tried  chan struct{} // closed when it was started, or could not be
 	exited chan struct{}
 	err    error // of reading its events; may be read once exited is closed
 }
@@ -37,14 +35,16 @@ func launch(ctx context.Context, name string, listen listener) (*process, error)
 	if err != nil {
 		return nil, fmt.Errorf("gameday: %s: %w", name, err)
 	}
-	p := &process{cmd: exec.Command(exe, serveCommand, name), tried: make(chan struct{}), exited: make(chan struct{})}
+	p := &process{cmd: exec.Command(exe, serveCommand, name), exited: make(chan struct{})}
 	p.cmd.Stderr = os.Stderr
-	p.cmd.SysProcAttr = tied()
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("gameday: %s: %w", name, err)
 	}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
+		return nil, fmt.Errorf("gameday: %s: %w", name, err)
+	}
+	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("gameday: %s: %w", name, err)
 	}
 	up := make(chan error, 1)
@@ -61,18 +61,9 @@ func launch(ctx context.Context, name string, listen listener) (*process, error)
 	return p, nil
 }
 
-// attend starts the process, reads its output, and waits for its end. Some
-// systems tie a process to the thread that started it, so that thread is kept
-// as long as the process lives.
+// attend reads the output of the process and waits for its end.
 func (p *process) attend(stdout io.Reader, listen listener, up chan<- error) {
 	defer close(p.exited)
-	runtime.LockOSThread()
-	err := p.cmd.Start()
-	close(p.tried)
-	if err != nil {
-		up <- err
-		return
-	}
 	p.err = p.read(stdout, listen, up)
 	_, _ = io.Copy(io.Discard, stdout)
 	_ = p.cmd.Wait() // most are killed, so the error says nothing
@@ -114,7 +105,6 @@ func (p *process) send(peers map[string]string) error {
 // stop ends the process, by force where it does not end by itself, and returns
 // when it is gone. It may be called more than once, but not at the same time.
 func (p *process) stop() {
-	<-p.tried
 	_ = p.stdin.Close()
 	t := time.NewTimer(grace)
 	defer t.Stop()
@@ -123,8 +113,6 @@ func (p *process) stop() {
 		return
 	case <-t.C:
 	}
-	if p.cmd.Process != nil {
-		_ = p.cmd.Process.Kill() // also where it is paused
-	}
+	_ = p.cmd.Process.Kill()
 	<-p.exited
 }

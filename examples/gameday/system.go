@@ -78,14 +78,9 @@ func (s *system) alive(p *process) bool {
 	}
 }
 
-// process returns a function that returns the current process of a service.
-func (s *system) process(name string) func() *os.Process {
-	return func() *os.Process {
-		if p := s.current(name); p != nil {
-			return p.cmd.Process
-		}
-		return nil
-	}
+// lives probes whether the process of a service is there.
+func (s *system) lives(name string) func(context.Context) (bool, error) {
+	return func(context.Context) (bool, error) { return s.alive(s.current(name)), nil }
 }
 
 func (s *system) current(name string) *process {
