@@ -153,11 +153,6 @@ func caveats(r *contract.Report) (all []string) {
 		all = append(all, fmt.Sprintf("%s came from agents whose cell had ended, in %s; none reached a tool.",
 			text.Plural(n, "late call"), text.Plural(cells, "cell")))
 	}
-	if r.Absorbed > 0 {
-		all = append(all,
-			fmt.Sprintf("In %s no fault is known to have reached the agent itself: a call around the faulty one handled it or replaced its result.",
-				text.Plural(r.Absorbed, "cell")))
-	}
 	if r.Abandoned > 0 {
 		all = append(all,
 			fmt.Sprintf("User code did not end in %s: its goroutines were left behind.",
