@@ -40,7 +40,7 @@ func newDay(s *settings, stdout io.Writer) (*day, error) {
 	d.injector = chaos.NewInjector(seed, &chaos.InjectorOptions{
 		RecordAll: true, MaxLog: -1, OnEvent: d.record, Targets: []string{placeOrder, askStatus},
 	})
-	d.system = newSystem(func(armed time.Time) func(context.Context, chaos.Event) { return rec.From(armed).Record })
+	d.system = newSystem(rec.From(time.Now()).Record)
 	return d, nil
 }
 
@@ -57,8 +57,7 @@ func (d *day) run(ctx context.Context) (err error) {
 		return err
 	}
 	for _, name := range services() {
-		p := d.system.current(name)
-		fmt.Fprintf(d.out, "%-8s process %d at %s\n", name, p.cmd.Process.Pid, p.addr)
+		fmt.Fprintf(d.out, "%-8s at %s\n", name, d.system.client.addr(name))
 	}
 	customers.Go(func() { load(ctx, d.system.client, d.injector) })
 	if err := d.settle(ctx); err != nil {

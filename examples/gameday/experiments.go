@@ -71,7 +71,7 @@ func (d *day) killStock() *experiment.Experiment {
 		if !d.set.noRestart {
 			undo = d.system.restart(stock)
 		}
-		return nil, undo, d.system.current(stock).cmd.Process.Kill()
+		return nil, undo, d.system.kill(stock)
 	}
 	return d.experiment(killStock, "The stock service is killed, and started again by the rollback.",
 		experiment.Activity{Name: "kill stock", Start: kill, PauseAfter: d.set.fault})
@@ -106,10 +106,6 @@ func (d *day) steadyState() *experiment.Hypothesis {
 		{Name: fmt.Sprintf("%.0f %% of calls good within %v", 100*goodShare, goodWithin),
 			Run: probe.Call(d.served), Tolerance: tolerance.Range(goodShare, 1)},
 	}}
-	for _, name := range services() {
-		h.Probes = append(h.Probes,
-			experiment.Activity{Name: name + " lives", Run: probe.Call(d.system.lives(name))})
-	}
 	for i := range h.Probes {
 		h.Probes[i].Timeout = probeTimeout
 	}

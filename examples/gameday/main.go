@@ -1,6 +1,6 @@
-// Command gameday breaks a small system of real processes on purpose, on this
-// machine alone, and shows the effects from the recorded calls. The system is a
-// gateway, an orders service behind it, and a stock service behind that.
+// Command gameday breaks a small system on purpose, on this machine's loopback alone,
+// and shows the effects from the recorded calls. The system is a gateway, an orders
+// service behind it, and a stock service behind that.
 //
 //	go run ./examples/gameday                      # the whole day, some 11 s
 //	go run ./examples/gameday -only kill-stock     # one experiment
@@ -32,14 +32,6 @@ const (
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == serveCommand {
-		signal.Ignore(os.Interrupt) // Ctrl-C is for the parent, whose rollbacks need the services
-		if err := serve(os.Args[2], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitError)
-		}
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
-	"os"
+	"context"
+	"io"
+	"net"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,20 +15,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 )
 
-// asProgram makes this test binary the program. Called with the argument for a
-// service, it is one in any case.
-const asProgram = "SHAKEDOWN_TEST_GAMEDAY"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && os.Args[1] == serveCommand {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// try runs the program in this process. Its services are still processes of their own, in real
-// time: no two days are run at once, which would make each other's answers late.
+// try runs the program. Its services answer in real time: no two days are run at once,
+// which would make each other's answers late.
 func try(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -74,6 +65,33 @@ func TestADayThatDoesNotRecover(t *testing.T) {
 	assert.Empty(t, errs)
 	assert.Contains(t, out, "after the rollbacks: missed (an order goes through, stock accepts connections")
 	assert.Contains(t, out, "=> NOT RECOVERED")
+}
+
+// interrupting is an output that interrupts the program at a text.
+type interrupting struct {
+	bytes.Buffer
+	at   string
+	stop context.CancelFunc
+}
+
+func (w *interrupting) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(w.at)) {
+		w.stop()
+	}
+	return w.Buffer.Write(p)
+}
+
+func TestAnInterruptedDayRollsBackAndEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &interrupting{at: slowGateway + ": ", stop: cancel}
+	assert.Equal(t, exitError, run(ctx, []string{"-fault", "300ms"}, out, io.Discard))
+	assert.Contains(t, out.String(), "=> RECOVERED")
+	assert.Contains(t, out.String(), "  interrupted; ")
+	assert.NotContains(t, out.String(), gatewayCutOff+": ")
+	for _, addr := range regexp.MustCompile(`127\.0\.0\.1:\d+`).FindAllString(out.String(), -1) {
+		_, err := net.Dial("tcp", addr)
+		assert.Error(t, err, "no service stays")
+	}
 }
 
 func TestAllBadFlagsAtOnce(t *testing.T) {
