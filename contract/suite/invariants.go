@@ -47,6 +47,7 @@ var otherwise = map[string]string{
 	"no_pii":             "excludes_pii",
 	"refuses":            "refusal_check",
 	"within":             "latency, with max_ms",
+	"similarity":         "behavior_unchanged, with baseline and similarity_threshold",
 	"claims_match_state": "suite.InvariantKind, with the claims in Go: they read the state",
 	"judged":             "suite.InvariantKind, with the judge in Go",
 	"part_unchanged":     "suite.InvariantKind, with the part in Go: it reads the state",
@@ -158,7 +159,7 @@ func (in *invariantIn) check(k Kind) bool {
 		in.ID = in.Type
 	}
 	if !validName.MatchString(in.ID) {
-		in.bad("id", "letters, digits, '.', '_' and '-'")
+		in.l.r.Refuse(member(in.node, "id"), "letters, digits, '.', '_' and '-'", nil)
 	}
 	in.severity = contract.Medium
 	if in.Severity != "" {
@@ -187,9 +188,6 @@ func (l *loader) negatable() (names []string) {
 	}
 	return names
 }
-
-// bad refuses the value of a key.
-func (in *invariantIn) bad(key, allowed string) { in.l.r.Refuse(member(in.node, key), allowed, nil) }
 
 // dotAll lets a dot match line ends, and refuses a pattern that does not compile.
 func (in *invariantIn) dotAll(pattern string) string {

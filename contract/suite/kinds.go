@@ -32,10 +32,6 @@ type (
 	milliseconds struct {
 		MaxMS int `json:"max_ms" bounds:"min=1,max=1000000000" doc:"the longest time that holds, in milliseconds"`
 	}
-	similar struct {
-		Expected  string   `json:"expected" doc:"the answer that is expected"`
-		Threshold *float64 `json:"threshold,omitempty" doc:"the least similarity that holds, 0 to 1; left out: 0.8"`
-	}
 	behavior struct {
 		Baseline  string   `json:"baseline,omitempty" doc:"the answer to compare with; auto or left out: a calm one"`
 		Threshold *float64 `json:"similarity_threshold,omitempty" doc:"the least that holds, 0 to 1; left out: 0.75"`
@@ -135,7 +131,6 @@ func answerKinds() []Kind {
 		}),
 		answerKind("output_not_empty", "The answer has visible text.",
 			func(in *invariantIn, _ *none) contract.Invariant { return invariant.NotEmpty(in.ID, in.severity) }),
-		answerKind("similarity", "The answer is similar to a given one, by its words.", similarity),
 		kind("behavior_unchanged", "The answer is similar to a calm one, by its words.",
 			func(in *invariantIn, p *behavior) contract.Invariant {
 				return invariant.BehaviorUnchanged(in.ID, in.severity,
@@ -149,19 +144,6 @@ func answerKinds() []Kind {
 				return invariant.Within(in.ID, in.severity, time.Duration(p.MaxMS)*time.Millisecond)
 			}),
 	}
-}
-
-// similarity is BehaviorUnchanged with the expected answer in place of a calm one.
-func similarity(in *invariantIn, p *similar) contract.Invariant {
-	if p.Expected == "" || p.Expected == "auto" {
-		in.bad("expected", "the answer that is expected; behavior_unchanged compares with a calm one")
-	}
-	threshold := 0.8
-	if p.Threshold != nil {
-		threshold = *p.Threshold
-	}
-	return invariant.BehaviorUnchanged(in.ID, in.severity,
-		&invariant.BehaviorOptions{Baseline: p.Expected, Threshold: &threshold})
 }
 
 // proseKinds read the answer as prose.
