@@ -114,8 +114,8 @@ func (s *source) hasPart(f fact) bool {
 // be one of another time zone.
 func (s *source) derives(f fact) bool {
 	return slices.ContainsFunc(f.keys, func(k key) bool {
-		return k.kind == amount && s.computes(k.n) ||
-			k.kind == clock && slices.ContainsFunc(s.clocks, func(from float64) bool { return math.Mod(from-k.n, 60) == 0 })
+		sameMinute := func(from float64) bool { return math.Mod(from-k.n, 60) == 0 }
+		return k.kind == amount && s.computes(k.n) || k.kind == clock && slices.ContainsFunc(s.clocks, sameMinute)
 	})
 }
 
