@@ -70,7 +70,11 @@ func Open(path string, o *Options) (*Cassette, error) {
 func inBubble() bool { return time.Now().UTC().Year() < 2010 }
 
 // Player returns a new cursor. Each [contract.World] has one of its own.
-func (c *Cassette) Player() *Player { return &Player{cassette: c} }
+func (c *Cassette) Player() *Player {
+	p := &Player{cassette: c}
+	p.Rewind()
+	return p
+}
 
 // Unused returns the numbers, from 1, of the exchanges that no player has played, in the file as it was opened: what
 // [Cassette.Close] writes may be in another order.

@@ -166,9 +166,6 @@ func (p *Player) next(s slot, most int) (n, order int) {
 	if most > 0 && p.counts[s] >= most {
 		return 0, 0
 	}
-	if p.counts == nil {
-		p.counts, p.asked = make(map[slot]int), make(map[place]int)
-	}
 	p.counts[s]++
 	p.asked[s.place]++
 	return p.counts[s], p.asked[s.place]
@@ -191,14 +188,8 @@ func (p *Player) miss(q *request, usedUp int) error {
 	if err := p.missed[q.slot]; err != nil {
 		return err
 	}
-	if p.counts == nil {
-		p.counts, p.asked = make(map[slot]int), make(map[place]int)
-	}
 	p.asked[q.place]++
 	err := p.cassette.explain(q, p.asked[q.place], usedUp)
-	if p.missed == nil {
-		p.missed = make(map[slot]error)
-	}
 	p.missed[q.slot] = err
 	p.errs = append(p.errs, err)
 	return err
@@ -216,7 +207,7 @@ func (p *Player) Err() error {
 func (p *Player) Rewind() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.counts, p.asked, p.missed, p.errs, p.live = nil, nil, nil, nil, 0
+	p.counts, p.asked, p.missed, p.errs, p.live = map[slot]int{}, map[place]int{}, map[slot]error{}, nil, 0
 }
 
 // Live returns how many live calls were made for this player. A call that another player had made is not one of them.

@@ -188,27 +188,22 @@ func (s *studio) borrow(q *request, by count, n, order int) (answer, bool) {
 // same lane if it has one.
 func (s *studio) lender(q *request, ofCell bool) (best *strip) {
 	var from slot
+	lane := func(s slot) string {
+		if s.lane == q.lane {
+			return "" // before all others
+		}
+		return "\x00" + s.lane
+	}
 	for _, o := range s.byKey[q.key] {
 		if st := s.strips[o]; !st.live() || (o.cell == q.cell) != ofCell || o == q.slot {
 			continue
 		}
-		order := cmp.Or(cmp.Compare(o.cell, from.cell), compareBool(o.lane != q.lane, from.lane != q.lane),
-			cmp.Compare(o.lane, from.lane))
+		order := cmp.Or(cmp.Compare(o.cell, from.cell), cmp.Compare(lane(o), lane(from)))
 		if best == nil || order < 0 {
 			best, from = s.strips[o], o
 		}
 	}
 	return best
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // add puts the entry for a request into its strip. What the request carried must not be written: a borrowed answer is
