@@ -54,47 +54,36 @@ const listTools = "tools/list"
 // ListsTools reports whether a span asks an MCP server which tools it has.
 func (s *Span) ListsTools() bool { return s.Attributes.Text("mcp.method.name") == listTools }
 
+// conventions tell kinds by attributes, in the order in which they are asked.
+var conventions = []struct {
+	attribute string
+	kinds     map[string]Kind // by its value
+	other     Kind            // of any other value
+}{
+	{"gen_ai.operation.name", map[string]Kind{"execute_tool": Tool, "create_agent": Agent, "invoke_agent": Agent,
+		"invoke_workflow": Agent}, Model},
+	{"openinference.span.kind", map[string]Kind{"TOOL": Tool, "AGENT": Agent, "LLM": Model, "EMBEDDING": Model}, ""},
+	{"traceloop.span.kind", map[string]Kind{"tool": Tool, "agent": Agent, "workflow": Agent}, ""},
+	{"ai.toolCall.name", nil, Tool}, // the Vercel AI SDK
+	{"mlflow.spanType", map[string]Kind{"TOOL": Tool, "AGENT": Agent, "LLM": Model, "CHAT_MODEL": Model,
+		"EMBEDDING": Model}, ""},
+	{"gen_ai.request.model", nil, Model},
+	{"http.request.method", nil, HTTP},
+	{"http.method", nil, HTTP},
+}
+
 func (s *Span) kind() Kind {
-	as := s.Attributes
-	operation := as.Text("gen_ai.operation.name")
-	switch {
-	case operation == "execute_tool" || as.Text("gen_ai.tool.name") != "" || s.ListsTools():
-		return Tool
-	case operation == "create_agent" || operation == "invoke_agent" || operation == "invoke_workflow":
-		return Agent
-	case operation != "":
-		return Model
-	}
-	switch as.Text("openinference.span.kind") {
-	case "TOOL":
-		return Tool
-	case "AGENT":
-		return Agent
-	case "LLM", "EMBEDDING":
-		return Model
-	}
-	switch as.Text("traceloop.span.kind") {
-	case "tool":
-		return Tool
-	case "agent", "workflow":
-		return Agent
-	}
-	if as.Text("ai.toolCall.name") != "" { // the Vercel AI SDK
+	if s.Attributes.Text("gen_ai.tool.name") != "" || s.ListsTools() {
 		return Tool
 	}
-	switch strings.Trim(as.Text("mlflow.spanType"), `"`) {
-	case "TOOL":
-		return Tool
-	case "AGENT":
-		return Agent
-	case "LLM", "CHAT_MODEL", "EMBEDDING":
-		return Model
-	}
-	switch {
-	case as.Text("gen_ai.request.model") != "":
-		return Model
-	case as.Text("http.request.method") != "" || as.Text("http.method") != "":
-		return HTTP
+	for _, c := range conventions {
+		value := strings.Trim(s.Attributes.Text(c.attribute), `"`) // MLflow writes JSON
+		if value == "" {
+			continue
+		}
+		if kind := cmp.Or(c.kinds[value], c.other); kind != "" {
+			return kind
+		}
 	}
 	return ""
 }
