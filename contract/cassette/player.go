@@ -48,8 +48,9 @@ type request struct {
 	slot
 }
 
-// RoundTrip implements [http.RoundTripper]. In replay mode the error is that of the context or a [*MissError]. The
-// body of an answer must be closed, as of any other.
+// RoundTrip implements [http.RoundTripper]. In replay mode the error is that of the context or a [*MissError]. An SDK
+// that counts its retries in the header X-Stainless-Retry-Count gets the miss as the error of an answer's body, beside
+// a header that tells it not to try again. The body of an answer must be closed, as of any other.
 func (p *Player) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent, err := readBody(r)
 	if err != nil {
@@ -109,7 +110,7 @@ func (p *Player) replay(q *request) (*http.Response, error) {
 		q.kept.Body = tape.Mask(q.kept.Body)
 		q.key = c.settings.keyer.key(q.kept)
 		if same = c.library.byKey[q.key]; same == nil {
-			return nil, p.miss(q, 0)
+			return unanswered(q.Request, p.miss(q, 0))
 		}
 	}
 	list := same.own(q.cell, q.lane)
@@ -122,11 +123,30 @@ func (p *Player) replay(q *request) (*http.Response, error) {
 	}
 	n, _ := p.next(q.slot, most)
 	if n == 0 {
-		return nil, p.miss(q, list[len(list)-1]+1)
+		return unanswered(q.Request, p.miss(q, list[len(list)-1]+1))
 	}
 	i, _ := nth(list, n)
 	return c.settings.play(q.Request, &c.library.play(i).Response)
 }
+
+// unanswered returns a miss. The SDKs of OpenAI, Anthropic and others of the same make try a
+// failed connection again, for seconds; an answer tells them not to, and they return the
+// error of its body.
+func unanswered(r *http.Request, miss error) (*http.Response, error) {
+	if r.Header.Get("X-Stainless-Retry-Count") == "" {
+		return nil, miss
+	}
+	return &http.Response{
+		Status: "400 Bad Request", StatusCode: http.StatusBadRequest, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"X-Should-Retry": {"false"}}, Body: missBody{miss}, ContentLength: -1, Request: r,
+	}, nil
+}
+
+// A missBody is a body that cannot be read.
+type missBody struct{ miss error }
+
+func (b missBody) Read([]byte) (int, error) { return 0, b.miss }
+func (b missBody) Close() error             { return nil }
 
 // perform answers from what was recorded before or in this run, or from the network.
 func (p *Player) perform(q *request) (*http.Response, error) {
