@@ -462,7 +462,7 @@ func TestTheSchemaHasEveryField(t *testing.T) {
 		"kindScore": reflect.TypeFor[scoring.KindScore](), "replayScore": reflect.TypeFor[scoring.ReplayScore](),
 		"judgeScore": reflect.TypeFor[scoring.JudgeScore](), "judgeRates": reflect.TypeFor[scoring.JudgeRates](),
 		"judgeScenario": reflect.TypeFor[scoring.JudgeScenario](),
-		"judgeLanguage": reflect.TypeFor[scoring.JudgeLanguage](), "overall": reflect.TypeFor[scoring.Overall](),
+		"overall": reflect.TypeFor[scoring.Overall](),
 		"partScore": reflect.TypeFor[scoring.PartScore](), "interval": reflect.TypeFor[scoring.Interval](),
 		"defect": reflect.TypeFor[contract.Defect](), "break": reflect.TypeFor[contract.Break](),
 	} {
