@@ -223,6 +223,7 @@ type worker struct {
 	checkCaller  usercode.Loop // of the checks of the invariants
 	watchdog     *time.Timer
 	due          time.Time // when the watchdog expires
+	inquiry      inquiry   // of the cell
 }
 
 func (e *engine) newWorker() *worker {
@@ -252,11 +253,17 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
 		w.around(ctx, r, j.scenario.source, func(r *CellReport, bubble Bubble) {
 			w.learnCalm(ctx, p)
-			r.notes = &cellNotes{Of: p.index}
-			q, s := newInquiry(p), runs[p.list]
+			w.inquiry = inquiry{invariant: p, ruling: ruling{state: Held, at: -1}}
+			q, s := &w.inquiry, runs[p.list]
 			if s == nil {
 				s = w.observe(ctx, j, q, bubble)
-				r.notes.Run = w.engine.notesOf(j.scenario, s)
+				own := &struct { // in one piece, as each cell has both
+					cellNotes
+					runNotes
+				}{cellNotes{Of: p.index}, w.engine.notesOf(j.scenario, s)}
+				own.Run, r.notes = &own.runNotes, &own.cellNotes
+			} else {
+				r.notes = &cellNotes{Of: p.index}
 			}
 			if runs != nil {
 				runs[p.list] = s

@@ -42,10 +42,6 @@ type inquiry struct {
 	over      bool // no later observation changes the ruling
 }
 
-func newInquiry(p *compiledInvariant) *inquiry {
-	return &inquiry{invariant: p, ruling: ruling{state: Held, at: -1}}
-}
-
 // watch starts the worker's watchdog.
 func (w *worker) watch(limit time.Duration) {
 	w.due = time.Now().Add(limit)

@@ -103,8 +103,8 @@ func kindOf(f chaos.Fault) string {
 }
 
 // notesOf notes the calls of a run. That of a [Runner] has no report.
-func (e *engine) notesOf(s *compiledScenario, r *run) *runNotes {
-	n := &runNotes{Dropped: r.dropped, Overlaps: r.overlaps}
+func (e *engine) notesOf(s *compiledScenario, r *run) runNotes {
+	n := runNotes{Dropped: r.dropped, Overlaps: r.overlaps}
 	if e.forRunner {
 		return n
 	}

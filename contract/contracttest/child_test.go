@@ -106,20 +106,19 @@ func TestFailingCellPrintsItsEvidence(t *testing.T) {
 	}
 }
 
-// TestRerunLineRunsThatCell runs the line that a failing cell printed, unchanged.
+// TestRerunLineRunsThatCell runs the line that a failing cell printed, by a shell, with this
+// binary in place of what go test would build.
 func TestRerunLineRunsThatCell(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a test binary")
-	}
-	t.Parallel() // its child takes long
 	out, _ := child(t, "^TestChildBroken$/^clock-down$/^says.noon$/^2$")
 	line := regexp.MustCompile(`go test -count=1 .*`).FindString(out)
 	require.NotEmpty(t, line, out)
+	t.Setenv("BINARY", os.Args[0])
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("needs a shell")
 	}
-	out, failed := finish(t, exec.CommandContext(t.Context(), shell, "-c", strings.Replace(line, "go test", "go test -v", 1)))
+	// the arguments of the line: test -count=1 -run PATTERN PACKAGE
+	out, failed := finish(t, exec.CommandContext(t.Context(), shell, "-c", `go() { "$BINARY" -test.v -test.run "$4"; }; `+line))
 	assert.True(t, failed, "it fails again")
 	assert.Equal(t, 1, strings.Count(out, "✗ clock-down / says.noon (high): broken\n"), out)
 	assert.Contains(t, out, "--- FAIL: TestChildBroken/clock-down/says.noon/2")

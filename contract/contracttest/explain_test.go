@@ -156,22 +156,14 @@ func TestADamagedKeptFileNamesWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	explaining(t, dir, "^TestChildExplains$")
 	path, text := only(t, dir)
-	for _, row := range []struct{ old, with, want string }{
-		{`"status": "new"`, `"status": "odd"`, "/status"},
-		{`"trial": 1`, `"trial": 0`, "/trial"},
-		{`"kind": "error"`, `"kind": "eror"`, "eror"},
-		{`"invariant": "honest"`, `"invariant": "honesty"`, "the invariant and the id of the file's name"},
-	} {
-		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(text, row.old, row.with, 1)), 0o600))
-		out, failed := explaining(t, dir, "^TestChildExplains$")
-		assert.True(t, failed)
-		assert.Contains(t, out, "kept defects cannot be read")
-		assert.Contains(t, out, row.want)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(text, `"status": "new"`, `"status": "odd"`, 1)), 0o600))
+	out, failed := explaining(t, dir, "^TestChildExplains$/^kept$")
+	assert.True(t, failed)
+	assert.Regexp(t, "kept defects cannot be read: .*/status", out)
 	other := strings.Replace(path, "honest-", "kind-", 1)
 	require.NoError(t, os.WriteFile(other, []byte(strings.Replace(text, `"invariant": "honest"`, `"invariant": "kind"`, 1)), 0o600))
 	require.NoError(t, os.Remove(path))
-	out, failed := explaining(t, dir, "^TestChildExplains$/^kept$")
+	out, failed = explaining(t, dir, "^TestChildExplains$/^kept$")
 	assert.True(t, failed)
 	assert.Contains(t, out, "an invariant of the matrix: honest")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,8 +89,7 @@ type Options struct {
 // itself fails. A broken trial of a promised rate is logged and fails nothing; t fails
 // when the rate was rejected ([contract.Invariant.AtLeast]). If the matrix is not valid, Run fails t and stops it.
 //
-// A failing subtest has the reason in one line, or none if five others of the
-// invariant had the same, but for numbers in it. At the end Run logs the report, as [report.Text] does with
+// A failing subtest has the reason in one line. At the end Run logs the report, as [report.Text] does with
 // TableLast: a block for each reason with the evidence of one cell, the reasons of
 // undecided cells, and the table with the verdict.
 //
@@ -117,7 +117,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	o = cmp.Or(o, &Options{})
 	pkg := testedPackage()
 	r := &runner{o: o, virtual: virtualScenarios(m, o), rates: rates(m),
-		lines: map[reason]int{}, saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
+		saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
 	defer r.saver.end(t, r.secrets)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
 	kept := old.test(t, m)
@@ -179,10 +179,7 @@ type runner struct {
 	primed  sync.Once
 	saver   *saver // nil: broken cells are not saved
 	secrets *redact.Redactor
-
-	mu     sync.Mutex     // guards what follows
-	lines  map[reason]int // of subtests
-	failed int            // cells that fail their subtests
+	failed  atomic.Int64 // cells that fail their subtests
 }
 
 func (o *Options) keep() contract.KeepPolicy {
@@ -211,12 +208,12 @@ func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *
 // tell logs why a cell broke, and fails its subtest if it is severe enough.
 func (r *runner) tell(t *testing.T, c *contract.CellReport) {
 	fails := c.Severity >= r.o.FailOn && !r.rates[c.Cell.Invariant]
-	if !r.broke(c, fails) {
-		own := *c
-		own.Why = r.secrets.Text(c.Why)
-		t.Log(report.Line(&own, lineWidth))
-	}
+	own := *c
+	own.Why = r.secrets.Text(c.Why)
+	const columns = 160
+	t.Log(report.Line(&own, columns))
 	if fails {
+		r.failed.Add(1)
 		t.Fail()
 	}
 }
