@@ -463,8 +463,8 @@ func TestTheSchemaHasEveryField(t *testing.T) {
 		"kindScore": reflect.TypeFor[scoring.KindScore](), "replayScore": reflect.TypeFor[scoring.ReplayScore](),
 		"judgeScore": reflect.TypeFor[scoring.JudgeScore](), "judgeRates": reflect.TypeFor[scoring.JudgeRates](),
 		"judgeScenario": reflect.TypeFor[scoring.JudgeScenario](),
-		"overall": reflect.TypeFor[scoring.Overall](),
-		"partScore": reflect.TypeFor[scoring.PartScore](), "interval": reflect.TypeFor[scoring.Interval](),
+		"overall":       reflect.TypeFor[scoring.Overall](),
+		"partScore":     reflect.TypeFor[scoring.PartScore](), "interval": reflect.TypeFor[scoring.Interval](),
 		"defect": reflect.TypeFor[contract.Defect](), "break": reflect.TypeFor[contract.Break](),
 	} {
 		var all, required []string
