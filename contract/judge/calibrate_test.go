@@ -98,12 +98,12 @@ func TestLoadRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "judge.json")
 	const rates = `"sensitivity":{"right":1,"of":1},"specificity":{"right":1,"of":1}`
 	for text, want := range map[string]string{
-		`{`:                      "syntax",
-		`{"judge":"a","sure":1}`: "unknown field",
+		`{`:                      "is not JSON",
+		`{"judge":"a","sure":1}`: "/sure is unknown",
 		`{"judge":"","sample":"s","date":"May","asked":2,` + rates + `}`:           "date",
 		`{"judge":"a","sample":"s","date":"2026-05-01","asked":3,` + rates + `}`:   "asked",
 		`{"judge":"a","sample":"s","date":"2026-05-01","asked":-2,` + rates + `}`:  "asked",
-		`{"judge":"a","sample":"s","date":"2026-05-01","asked":"2",` + rates + `}`: "wrong type",
+		`{"judge":"a","sample":"s","date":"2026-05-01","asked":"2",` + rates + `}`: "/asked is a string",
 		`{"judge":"a","sample":"s","date":"2026-05-01","asked":1,"sensitivity":{"right":2,"of":1},` +
 			`"specificity":{"right":0,"of":0}}`: "sensitivity.right",
 	} {

@@ -178,8 +178,7 @@ func TestEveryMemberComesBack(t *testing.T) {
 	for _, total := range []struct {
 		of *int
 		is func(*contract.CellReport) bool
-	}{{&plain.Absorbed, func(c *contract.CellReport) bool { return c.Absorbed }},
-		{&plain.Undecided, func(c *contract.CellReport) bool { return c.Undecided }},
+	}{{&plain.Undecided, func(c *contract.CellReport) bool { return c.Undecided }},
 		{&plain.Abandoned, func(c *contract.CellReport) bool { return c.Abandoned }}} {
 		*total.of = 0
 		for i := range plain.Cells {

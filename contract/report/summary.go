@@ -147,8 +147,6 @@ func caveats(r *contract.Report) (all []string) {
 	calls, cells := late(r)
 	say(calls > 0, "%s came from agents whose cell had ended, in %s; none reached a tool.",
 		text.Plural(calls, "late call"), text.Plural(cells, "cell"))
-	say(r.Absorbed > 0, "In %s no fault is known to have reached the agent itself: a call around the faulty one handled it "+
-		"or replaced its result.", text.Plural(r.Absorbed, "cell"))
 	say(r.Abandoned > 0, "User code did not end in %s: its goroutines were left behind.",
 		text.Plural(r.Abandoned, "cell"))
 	say(r.SharedObservations, "All invariants of a scenario and trial judged the same observation, to save calls: their "+

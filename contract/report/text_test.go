@@ -75,24 +75,21 @@ func TestTextFoldsNamesBeforeItSplitsTheTable(t *testing.T) {
 	assert.Equal(t, 4, strings.Count(out, "\nscenario "), "each with the scenarios beside")
 }
 
-// Cells that a check left undecided, and cells whose faults were absorbed, are
-// counted in words.
-func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
+// Cells that a check left undecided are counted in words.
+func TestTextCountsWhatIsUndecided(t *testing.T) {
 	outcomes := map[string]outcome{
 		"orders-lie/answers-in-time": func(c *contract.CellReport) {
 			inconclusive("contract: undecided: a judge would decide it")(c)
 			c.Undecided = true
 		},
 		"orders-lie/names-the-order": inconclusive("resetting the world: refused"),
-		"orders-flaky/one-refund":    func(c *contract.CellReport) { c.Absorbed = true },
 	}
 	r := build(t, "", 2, deskScenarios, deskInvariants, outcomes)
 	assert.NotContains(t, text(t, r, nil), "undecided by the check", "a report that does not count them does not tell")
-	r.Undecided, r.Absorbed = 2, 2
+	r.Undecided = 2
 	out := text(t, r, &report.TextOptions{Width: 200})
 	assert.Contains(t, out, "4 inconclusive (2 undecided by the check)")
 	assert.Contains(t, out, "? orders-lie: 2 cells inconclusive: contract: undecided: a judge would decide it")
-	assert.Contains(t, out, "* In 2 cells no fault is known to have reached the agent itself: ")
 }
 
 // The first reason that left cells undecided is shown with all its lines, the others with their beginnings.

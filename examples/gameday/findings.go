@@ -160,19 +160,3 @@ func state(s *experiment.SteadyState) string {
 	}
 	return "missed (" + strings.Join(missed, ", ") + ")"
 }
-
-// sum shows the results and the calls of the whole day.
-func (d *day) sum() error {
-	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "\nResults\n")
-	for _, x := range d.results {
-		fmt.Fprintf(t, "  %s\t%s\n", x.Name, x.Verdict)
-	}
-	fmt.Fprint(t, "\nCalls\n")
-	for _, e := range d.recorder.Run().Graph(timeline.GraphQuery{}).Edges {
-		if e.Class == customersClass {
-			fmt.Fprintf(t, "  %s\t-> %s\t%d\t%d failed\n", e.From, e.To, e.Attempts, e.Failures)
-		}
-	}
-	return t.Flush()
-}
