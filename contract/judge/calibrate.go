@@ -261,10 +261,7 @@ func ruled(ctx context.Context, judge invariant.Judge, q invariant.Question) (j 
 
 // decode reads a file strictly; errors name it.
 func decode(path string, doc []byte, into any) error {
-	err := strictjson.Decode(doc, into, func(p *strictjson.Problem) error {
-		found := fielderror.Found(strings.TrimSpace(string(p.Reason) + " " + p.Value))
-		return fields.Because(p.Pointer, found, p.Err, p.Allowed).At(p.Line, p.Column)
-	})
+	err := strictjson.Decode(doc, into, func(p *strictjson.Problem) error { return p.Field(fields) })
 	if err != nil {
 		return fmt.Errorf("judge: %s: %w", path, err)
 	}

@@ -19,7 +19,7 @@ import (
 
 // The kinds of the specification, with their groups and weights.
 const specified = `
-same noise: typo .8 drop_letter .8 double_letter .7 swap_letters .8 lower .5 upper .6 no_punctuation .6 whitespace .7
+same noise: typo .8 lower .5 upper .6 no_punctuation .6 whitespace .7
 same paraphrase: paraphrase 1
 same tone_shift: polite .6 urgent .9
 same context_manipulation: filler 1.1 flood 1.4
@@ -28,7 +28,6 @@ same format_poisoning: markdown 1 html 1.1 json 1.2
 same language_mixing: other_language 1.2 homoglyph 1.4
 same token_manipulation: fullwidth 1.3 zero_width 1.5 spaced 1.3
 same encoding_attacks: encode.leet 1.2 encode.base64 1.3 encode.hex 1.3 encode.url 1.2 encode.rot13 1.4
-same temporal_attack: date_format 1.1
 same semantic_similarity_attack: negation_trap 1.3
 attack prompt_injection: ignore_instructions 1.5 authority 1.6 role_confusion 1.5 tool_text 1.6 hidden_comment 1.6
 attack multi_turn_attack: transcript 1.4
@@ -73,18 +72,6 @@ func made(t testing.TB, o *mutate.Options, prompt string) []string {
 	return texts
 }
 
-// letters are those of a text, sorted.
-func letters(s string) string {
-	r := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) {
-			return r
-		}
-		return -1
-	}, s))
-	slices.Sort(r)
-	return string(r)
-}
-
 // decoded undoes an encoding of the whole text.
 func decoded(t testing.TB, s string, decode func(string) ([]byte, error)) string {
 	t.Helper()
@@ -123,15 +110,6 @@ func framed(_ testing.TB, before, after string) bool {
 var effects = map[string]func(t testing.TB, before, after string) bool{
 	"typo": func(t testing.TB, before, after string) bool {
 		return aligned(t, before, after, func(a, b string) bool { return len(a) == len(b) && differ(a, b) == 1 })
-	},
-	"drop_letter": func(t testing.TB, before, after string) bool {
-		return aligned(t, before, after, func(a, b string) bool { return len(b) == len(a)-1 })
-	},
-	"double_letter": func(t testing.TB, before, after string) bool {
-		return aligned(t, before, after, func(a, b string) bool { return len(b) == len(a)+1 && squeezed(a) == squeezed(b) })
-	},
-	"swap_letters": func(t testing.TB, before, after string) bool {
-		return aligned(t, before, after, func(a, b string) bool { return differ(a, b) == 2 && letters(a) == letters(b) })
 	},
 	"lower": func(_ testing.TB, _, after string) bool {
 		return strings.HasPrefix(after, `please refund order 1042, and tell "Ada`)
@@ -192,9 +170,6 @@ var effects = map[string]func(t testing.TB, before, after string) bool{
 	"encode.rot13": func(t testing.TB, before, after string) bool {
 		return aligned(t, before, after, func(a, b string) bool { return rotated(b) == a })
 	},
-	"date_format": func(_ testing.TB, before, after string) bool {
-		return after != before && !strings.Contains(after, "4 May 2026") && strings.Contains(after, "2026")
-	},
 	"truncate": func(_ testing.TB, before, after string) bool {
 		return after != before && strings.HasPrefix(before, after)
 	},
@@ -211,9 +186,6 @@ func differ(a, b string) (n int) {
 	}
 	return n
 }
-
-// squeezed has each run of one letter once.
-func squeezed(s string) string { return string(slices.Compact([]rune(s))) }
 
 func rotated(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -289,7 +261,7 @@ func TestStrengthIsTheShareOfWords(t *testing.T) {
 		strength float64
 		want     int
 	}{{.01, 1}, {.2, 2}, {.5, 5}, {1, 9}} {
-		for _, kind := range []string{"typo", "swap_letters", "upper", "fullwidth", "zero_width", "encode.rot13"} {
+		for _, kind := range []string{"typo", "upper", "fullwidth", "zero_width", "encode.rot13"} {
 			text := made(t, &mutate.Options{Strength: tc.strength, Kinds: []string{kind}}, prompt)[0]
 			n := 0
 			for i, w := range strings.Fields(text) {
@@ -299,25 +271,5 @@ func TestStrengthIsTheShareOfWords(t *testing.T) {
 			}
 			assert.Equal(t, tc.want, n, "%s %v: %q", kind, tc.strength, text)
 		}
-	}
-}
-
-// TestDatesKeepTheirDay: each date in each format, and what may be two days stays.
-func TestDatesKeepTheirDay(t *testing.T) {
-	for _, date := range []string{"2026-05-04", "4.5.2026", "04.05.2026", "4 May 2026", "May 4, 2026", "4th May 2026",
-		"4. Mai 2026", "4 mayo 2026", "4 mai 2026"} {
-		forms := map[string]bool{}
-		for _, after := range made(t, &mutate.Options{Variants: 6, Kinds: []string{"date_format"}}, "Book a room on "+date+", please.") {
-			text := strings.TrimSuffix(strings.TrimPrefix(after, "Book a room on "), ", please.")
-			assert.Contains(t, []string{"2026-05-04", "4 May 2026", "May 4, 2026", "Mon 4-May-2026"}, text)
-			assert.NotEqual(t, date, text)
-			forms[text] = true
-		}
-		assert.GreaterOrEqual(t, len(forms), 3, "%s: %v", date, forms)
-	}
-	for _, not := range []string{"5/4/2026", "31 February 2026", "2026-13-01", `"2026-05-04"`, "`2026-05-04`", "May 2026", "R-2026-05-04",
-		"https://example.com/2026-05-04", "version 4.5.20261", "May 4"} {
-		prompt := "Look at " + not + " now"
-		assert.Equal(t, []string{prompt}, made(t, &mutate.Options{Kinds: []string{"date_format"}}, prompt), not)
 	}
 }

@@ -162,9 +162,9 @@ func TestTextsDependOnNothingElse(t *testing.T) {
 // TestLongPrompts ends soon: what is looked for, and not found, does not make the time grow
 // with the square of the length.
 func TestLongPrompts(t *testing.T) {
-	set, err := mutate.New(&mutate.Options{Kinds: []string{"noise", "paraphrase", "homoglyph", "date_format"}})
+	set, err := mutate.New(&mutate.Options{Kinds: []string{"noise", "paraphrase", "homoglyph"}})
 	require.NoError(t, err)
-	for _, part := range []string{"a", "я", "{", "<a", "'a ", "«", "“", "„", "a-", "a ", "1 ", ". ", "``", "\"", "May 4, "} {
+	for _, part := range []string{"a", "я", "{", "<a", "'a ", "«", "“", "„", "a-", "a ", "1 ", ". ", "``", "\""} {
 		prompt := strings.Repeat(part, 300_000/len(part))
 		_, _, err := set.Scenarios(context.Background(), []string{prompt})
 		require.NoError(t, err, part)

@@ -113,7 +113,7 @@ func TestKindsAreSelected(t *testing.T) {
 	}{
 		{"by name", []string{"typo"}, "typo-1 typo-2"},
 		{"a kind with one form is made once", []string{"lower"}, "lower-1"},
-		{"by group", []string{"multi_turn_attack", "temporal_attack"}, "date_format-1 date_format-2 transcript-1 transcript-2"},
+		{"by group", []string{"multi_turn_attack", "paraphrase"}, "paraphrase-1 paraphrase-2 transcript-1 transcript-2"},
 		{"all encodings", []string{"encode"}, "encode.leet-1 encode.base64-1 encode.hex-1 encode.url-1 encode.rot13-1"},
 		{"one of them", []string{"encode.hex"}, "encode.hex-1"},
 		{"twice is once", []string{"typo", "typo"}, "typo-1 typo-2"},
@@ -129,7 +129,7 @@ func TestKindsAreSelected(t *testing.T) {
 	require.NoError(t, err)
 	scenarios, _, err := set.Scenarios(context.Background(), []string{sample})
 	require.NoError(t, err)
-	assert.Len(t, scenarios, 37, "all kinds of the specification but the four that lose the task")
+	assert.Len(t, scenarios, 33, "all kinds of the specification but the four that lose the task")
 	assert.NotContains(t, names(scenarios), "empty-1")
 }
 
@@ -142,7 +142,7 @@ func names(scenarios []contract.Scenario) (all []string) {
 
 func TestScenarios(t *testing.T) {
 	ctx := context.Background()
-	set, err := mutate.New(&mutate.Options{Kinds: []string{"lower", "date_format"}})
+	set, err := mutate.New(&mutate.Options{Kinds: []string{"lower", "paraphrase"}})
 	require.NoError(t, err)
 
 	_, _, err = set.Scenarios(ctx, nil)
@@ -156,8 +156,8 @@ func TestScenarios(t *testing.T) {
 	assert.Equal(t, "Another", scenarios[0].Rewrite("Another"), "a text that it was not given stays")
 	assert.Equal(t, []mutate.Unchanged{
 		{Scenario: "lower-1", Prompt: "hello", Why: "it came out as it was"},
-		{Scenario: "date_format-1", Prompt: "Hello", Why: "it came out as it was"},
-		{Scenario: "date_format-1", Prompt: "hello", Why: "it came out as it was"},
+		{Scenario: "paraphrase-1", Prompt: "Hello", Why: "it came out as it was"},
+		{Scenario: "paraphrase-1", Prompt: "hello", Why: "it came out as it was"},
 	}, unchanged)
 	assert.False(t, scenarios[0].AllowUndelivered)
 	assert.True(t, scenarios[1].AllowUndelivered, "it cannot deliver, which is told")

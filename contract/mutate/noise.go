@@ -13,14 +13,7 @@ func noiseRows() []row {
 	return grouped("noise", Same,
 		row{Kind{Name: "typo", Weight: .8, Strength: .3,
 			Text: "a letter in some words is its neighbour on the keyboard, or in the word"},
-			letters(3, typo)},
-		row{Kind{Name: "drop_letter", Weight: .8, Strength: .3, Text: "some words lack a letter"},
-			letters(3, func(b []rune, i int, _ Draw) []rune { return slices.Delete(b, i, i+1) })},
-		row{Kind{Name: "double_letter", Weight: .7, Strength: .3, Text: "some words have a letter twice"},
-			letters(2, func(b []rune, i int, _ Draw) []rune { return slices.Insert(b, i, b[i]) })},
-		row{Kind{Name: "swap_letters", Weight: .8, Strength: .3,
-			Text: "in some words two neighbouring letters are swapped"},
-			letters(2, swap)},
+			eachWord(positive(threeLetters), mistyped)},
 		row{Kind{Name: "lower", Weight: .5, Strength: 1, Text: "in lower case", Once: true}, recast(strings.ToLower)},
 		row{Kind{Name: "upper", Weight: .6, Strength: 1, Text: "in capitals", Once: true}, recast(strings.ToUpper)},
 		row{Kind{Name: "no_punctuation", Weight: .6, Text: "without punctuation, brackets apart", Once: true},
@@ -80,10 +73,8 @@ func (p *prompt) choose(d Draw, fits fitting) []int {
 	return fit[:n]
 }
 
-// atLeast accepts words of n letters and marks or more.
-func atLeast(n int) fitting {
-	return func(p *prompt, i int) bool { return utf8.RuneCountInString(p.text(p.spans[i])) >= n }
-}
+// threeLetters accepts words of three letters and marks or more.
+func threeLetters(p *prompt, i int) bool { return utf8.RuneCountInString(p.text(p.spans[i])) >= 3 }
 
 // altered accepts words that a function changes.
 func altered(f func(word string) string) fitting {
@@ -110,28 +101,22 @@ func positive(fits fitting) fitting {
 // changes it.
 const maxTries = 32
 
-// letters changes one letter in each of some words. The first letter and the marks of a
-// word stay, if there are others. Words that negate stay, and none is made.
-func letters(least int, f func(word []rune, i int, d Draw) []rune) func(*prompt, Draw) string {
-	return eachWord(positive(atLeast(least)), func(b []byte, word string, d Draw) []byte {
-		var short [32]rune
-		was := append(short[:0], []rune(word)...)
-		first := 1
-		if len(was) < 3 {
-			first = 0
+// mistyped changes one letter of a word. The first letter and the marks of a word stay. No word that
+// negates is made.
+func mistyped(b []byte, word string, d Draw) []byte {
+	var short [32]rune
+	was := append(short[:0], []rune(word)...)
+	n := len(was) - 1
+	for k, from := 0, d.Below(0, n); k < min(n, maxTries); k++ { // the first place where it changes something
+		i := 1 + (from+k)%n
+		if !unicode.IsLetter(was[i]) {
+			continue
 		}
-		n := len(was) - first
-		for k, from := 0, d.Below(0, n); k < min(n, maxTries); k++ { // the first place where it changes something
-			i := first + (from+k)%n
-			if !unicode.IsLetter(was[i]) {
-				continue
-			}
-			if is := string(f(slices.Clone(was), i, d)); is != word && !negates(is) {
-				return append(b, is...)
-			}
+		if is := string(typo(slices.Clone(was), i, d)); is != word && !negates(is) {
+			return append(b, is...)
 		}
-		return append(b, word...)
-	})
+	}
+	return append(b, word...)
 }
 
 // keyboard has the neighbours of a to z on a keyboard of the layout qwerty.
@@ -148,17 +133,6 @@ func typo(b []rune, i int, d Draw) []rune {
 		return b
 	}
 	b[i] = b[(i+1)%len(b)]
-	return b
-}
-
-func swap(b []rune, i int, _ Draw) []rune {
-	j := i - 1
-	if i+1 < len(b) {
-		j = i + 1
-	}
-	if unicode.IsLetter(b[j]) {
-		b[i], b[j] = b[j], b[i]
-	}
 	return b
 }
 

@@ -72,7 +72,7 @@ type row struct {
 
 func rows() []row {
 	return slices.Concat(noiseRows(), paraphraseRows(), frameRows(), formatRows(), languageRows(), tokenRows(),
-		encodeRows(), dateRows(), attackRows(), lostRows())
+		encodeRows(), attackRows(), lostRows())
 }
 
 // grouped gives the rows of a family their group and intent.

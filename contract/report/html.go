@@ -31,10 +31,7 @@ func HTML(w io.Writer, r *contract.Report) error {
 	}
 	v := newView(r, mostOnPage)
 	v.page = true
-	d := document.Document{Title: title(r), Verdict: verdictOf(r)}
-	d.Sections = append(d.Sections, &document.Section{Facts: facts(r)}, v.notes(), v.defects(),
-		v.matrix("Scenarios and invariants"), v.rates(), v.broken(v.groups), v.undecided())
-	page, err := d.HTML()
+	page, err := v.document().HTML()
 	if err == nil {
 		_, err = w.Write(page)
 	}

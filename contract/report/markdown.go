@@ -4,7 +4,6 @@ import (
 	"io"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/document"
 )
 
 // commentBytes is the limit of a GitHub comment.
@@ -22,10 +21,6 @@ func Markdown(w io.Writer, r *contract.Report) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	v := newView(r, mostBroken)
-	d := document.Document{Title: title(r), Verdict: verdictOf(r)}
-	d.Sections = append(d.Sections, v.defects(), v.matrix(""), &document.Section{Facts: facts(r)},
-		v.notes(), v.rates(), v.broken(v.groups), v.undecided())
-	_, err := w.Write(d.Markdown(commentBytes))
+	_, err := w.Write(newView(r, mostBroken).document().Markdown(commentBytes))
 	return written(err)
 }

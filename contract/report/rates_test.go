@@ -3,7 +3,6 @@ package report_test
 import (
 	"bytes"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -55,9 +54,7 @@ func brokenOnce() outcome { return broken("2 refunds for order 1042, want 1", "D
 func TestRatesInText(t *testing.T) {
 	r := rated(t)
 	require.Equal(t, stats.Accepted, r.Fields[1].Standing.Decision, "%v", r.Fields[1])
-	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, r, &report.TextOptions{Width: 200}))
-	out := b.String()
+	out := text(t, r, &report.TextOptions{Width: 200})
 	for _, line := range []string{
 		"FAIL critical refund-reply-lost / one-refund: rejected: 1 of 4 held: 80 % and not 95 %",
 		"held      2 of 4 decided fields, 50.0 % (95 % interval 0.0 % to 100.0 %, by scenario)",
@@ -110,10 +107,9 @@ func TestSharedObservationsOfOneScenario(t *testing.T) {
 	} {
 		r.SharedObservations, r.Sequential = row.shared, row.sequential
 		score(t, r, nil)
-		var b bytes.Buffer
-		require.NoError(t, report.Markdown(&b, r))
+		out := markdown(t, r)
 		for line, want := range map[string]string{"held": row.all, "high": row.high, "low": row.low} {
-			_, rest, _ := strings.Cut(b.String(), "- **"+line+"** ")
+			_, rest, _ := strings.Cut(out, "- **"+line+"** ")
 			rest, _, _ = strings.Cut(rest, "\n")
 			assert.Contains(t, rest, "("+want+")", "%s, %s", row.reason, line)
 		}
@@ -145,12 +141,11 @@ func TestTrialsInARow(t *testing.T) {
 	} {
 		r := build(t, "row", row.trials, []madeScenario{{"calm", true}},
 			[]madeInvariant{{"one", contract.High, false}, {"two", contract.High, false}}, row.state)
-		var b bytes.Buffer
-		require.NoError(t, report.Markdown(&b, r))
+		out := markdown(t, r)
 		if row.want == "" {
-			assert.NotContains(t, b.String(), "in a row", row.reason)
+			assert.NotContains(t, out, "in a row", row.reason)
 		} else {
-			assert.Contains(t, b.String(), "- **in a row** "+row.want+"\n", row.reason)
+			assert.Contains(t, out, "- **in a row** "+row.want+"\n", row.reason)
 		}
 	}
 }
@@ -226,48 +221,19 @@ func TestASequentialRunThatSavedNothing(t *testing.T) {
 	r.Sequential = true
 	score(t, r, nil)
 	require.Zero(t, r.Saved)
-	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, r, &report.TextOptions{Width: 200}))
-	assert.Contains(t, b.String(), "* The run was sequential, and no trial of a field was left out as not needed.")
-	assert.NotContains(t, b.String(), "0 cells")
+	out := text(t, r, &report.TextOptions{Width: 200})
+	assert.Contains(t, out, "* The run was sequential, and no trial of a field was left out as not needed.")
+	assert.NotContains(t, out, "0 cells")
 }
 
 // A broken trial of a rate is skipped, and the rate has a case of its own.
 func TestRatesInJUnit(t *testing.T) {
-	var all struct {
-		Suites []struct {
-			Name  string `xml:"name,attr"`
-			Cases []struct {
-				Name    string    `xml:"name,attr"`
-				Failure *struct{} `xml:"failure"`
-				Error   *struct{} `xml:"error"`
-				Skipped *struct{} `xml:"skipped"`
-			} `xml:"testcase"`
-		} `xml:"testsuite"`
-	}
-	outcomes := func(o *report.JUnitOptions) map[string]string {
-		var b bytes.Buffer
-		require.NoError(t, report.JUnit(&b, rated(t), o))
-		all.Suites = nil
-		require.NoError(t, xml.Unmarshal(b.Bytes(), &all))
-		got := map[string]string{}
-		for _, s := range all.Suites {
-			for _, c := range s.Cases {
-				is := "passed"
-				switch {
-				case c.Failure != nil:
-					is = "failure"
-				case c.Error != nil:
-					is = "error"
-				case c.Skipped != nil:
-					is = "skipped"
-				}
-				got[s.Name+": "+c.Name] = is
-			}
+	got := map[string]string{}
+	for _, s := range parse(t, rated(t), nil).Suites {
+		for _, c := range s.Cases {
+			got[s.Name+": "+c.Name] = c.outcome()
 		}
-		return got
 	}
-	got := outcomes(nil)
 	for name, want := range map[string]string{
 		"rates: calm/one-refund": "passed", "rates: calm/no-internals": "passed", "rates: refund-reply-lost/one-refund": "failure",
 		"rates: refund-reply-lost/asks-first": "error", "calm: no-internals/70": "skipped", "refund-reply-lost: one-refund/1": "skipped",

@@ -64,11 +64,10 @@ func TestScoresWithoutADecidedCell(t *testing.T) {
 	r.Chaos = &scoring.ChaosScore{Total: 2, Undelivered: 2}
 	r.Mutation = &scoring.MutationScore{Total: 1, NotRun: 1}
 	r.Replay = &scoring.ReplayScore{Total: 1, Inconclusive: 1}
-	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, r, &report.TextOptions{Width: 200}))
+	out := text(t, r, &report.TextOptions{Width: 200})
 	for _, want := range []string{"none, because no cell under rules was decided; left out: 2 undelivered",
 		"none, because no mutation was decided; left out: 1 not run", "none, because no cell of a session was decided; left out: 1 inconclusive"} {
-		assert.Contains(t, b.String(), want)
+		assert.Contains(t, out, want)
 	}
 }
 

@@ -28,6 +28,12 @@ func newView(r *contract.Report, most int) *view {
 	return v
 }
 
+// document is the report as a comment or a page.
+func (v *view) document() *document.Document {
+	return &document.Document{Title: title(v.r), Verdict: verdictOf(v.r), Sections: []*document.Section{v.defects(),
+		v.matrix("Scenarios and invariants"), {Facts: facts(v.r)}, v.notes(), v.rates(), v.broken(v.groups), v.undecided()}}
+}
+
 func verdictOf(r *contract.Report) *document.Verdict {
 	m := markInconclusive
 	switch r.Score.Verdict {

@@ -49,24 +49,6 @@ func TestTextBoundsWhatItShowsAndSaysSo(t *testing.T) {
 	assert.Contains(t, out, "… and 5 more")
 }
 
-func TestTextGroupsTrialsThatBrokeAlike(t *testing.T) {
-	r := build(t, "", 4, deskScenarios[1:2], deskInvariants[:1], map[string]outcome{
-		"refund-reply-lost/one-refund/1": broken("2 refunds", "Done."),
-		"refund-reply-lost/one-refund/2": broken("3 refunds", "Done."),
-		"refund-reply-lost/one-refund/4": broken("2 refunds", "Done!"),
-	})
-	out := text(t, r, nil)
-	assert.Contains(t, out, "broken in 3 of 4 trials (1, 2, 4)\n  why       2 refunds\n")
-	assert.Contains(t, out, "-cell refund-reply-lost/one-refund/1", "the line that repeats the first of them")
-}
-
-func TestTextShowsTheMostSevereFirst(t *testing.T) {
-	r := build(t, "", 1, deskScenarios[1:2], []madeInvariant{{id: "small", severity: contract.Low}, {id: "great", severity: contract.Critical}},
-		map[string]outcome{"refund-reply-lost/small": broken("s", ""), "refund-reply-lost/great": broken("g", "")})
-	out := text(t, r, nil)
-	assert.Less(t, strings.Index(out, "/ great"), strings.Index(out, "/ small"))
-}
-
 func TestTextSaysWhyThereAreNoFaultsToSee(t *testing.T) {
 	out := text(t, build(t, "", 1, deskScenarios[:1], deskInvariants[:1], map[string]outcome{"calm/one-refund": broken("why", "answer")}), nil)
 	assert.Contains(t, out, "faults    none was delivered", "in the calm scenario")

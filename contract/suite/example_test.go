@@ -23,7 +23,7 @@ func Example() {
 	}
 	// Output:
 	// contract 20 cells in 5 scenarios
-	// mutation 46 cells in 23 scenarios
+	// mutation 34 cells in 17 scenarios
 	// replay 8 cells in 2 scenarios
 }
 
