@@ -13,14 +13,10 @@ import (
 //   - a change applies to every item, or to the whole sequence ([Streamer]);
 //   - a lost reply consumes the stream, yields none of its items and then a
 //     time-out;
-//   - a repeated execution is consumed after the first and none of its items are
-//     yielded. It is consumed only as far as the first was.
+//   - a repeated execution is consumed as far as the first was, and yields nothing.
 //
-// A consumer that stops early ends the call: no further item is taken from fn's
-// stream. Consumption without a consumer ends when the context does.
-//
-// Without an injector the stream is fn's own. With one, fn is called when an iteration
-// begins. fn must not be nil.
+// A consumer that stops early ends the call. Consumption without a consumer ends when the
+// context does. With an injector fn is called when an iteration begins. fn must not be nil.
 func WrapStream[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error],
 ) func(context.Context, In) iter.Seq2[T, error] {
@@ -209,9 +205,8 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-// again consumes a repeated execution and yields none of its items. If the consumer
-// stopped, it takes no more items than the consumer took. It ends as the first
-// execution did, whose items the consumer has.
+// again consumes a repeated execution and yields nothing. If the consumer stopped, it takes
+// no more items than the consumer took. It ends as the first execution did.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
 	for range c.fn(ctx, v) {

@@ -25,9 +25,8 @@ func newPoint(target string, layer Layer) point {
 // carries an injector. Without one it is inert and costs a few nanoseconds.
 //
 // A fault that decides the call returns the zero Out and its error. The returned
-// function is as safe for concurrent use as fn. fn must not be nil: reaching it
-// panics, as it would unwrapped. For a function of another signature, wrap a closure
-// that calls it, or put a [Point] inside.
+// function is as safe for concurrent use as fn, which must not be nil. For a function of
+// another signature, wrap a closure that calls it, or put a [Point] inside.
 func Wrap[In, Out any](
 	target string, fn func(context.Context, In) (Out, error),
 ) func(context.Context, In) (Out, error) {
@@ -43,15 +42,12 @@ type WrapOptions[In any] struct {
 	// within the lane, apart from those with another key.
 	Key func(In) uint64
 	// Injector binds the function to an injector, whatever its context carries: for
-	// code that drops its context. Lane, turn and caller still come from the
-	// context. fn finds the bound injector in its own context if the call is
-	// recorded or has an injection; else its context is the caller's.
+	// code that drops its context. Lane, turn and caller still come from the context.
 	Injector *Injector
 	// Layer is that of the point, as events show it; empty: [LayerPoint].
 	Layer Layer
-	// Alias is another name of the point by which rules match it too; empty: it has
-	// none. Events and draws use the target. It is for a point whose name ends in a
-	// part that few rules care about: the alias is the name without that part.
+	// Alias is another name of the point by which rules match it too, such as the name
+	// without a last part that few rules care about; empty: it has none.
 	Alias string
 	// Deadline makes the error that a real callee would return of the error of the
 	// caller's context, when that ends while a fault waits:
