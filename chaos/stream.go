@@ -24,7 +24,7 @@ func WrapStream[In, T any](
 }
 
 // WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
-// Key, Injector and Deadline are used.
+// Key and Injector are used.
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
@@ -73,7 +73,7 @@ func WrapStreamWith[In, T any](
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &d, m, c.callee(p, opts.Deadline), v)
+			_, err = decide(ctx, &d, m, c.callee(p), v)
 			if !c.stopped && err != nil && !same(err, c.last) {
 				yield(none, err)
 			}
@@ -82,9 +82,9 @@ func WrapStreamWith[In, T any](
 }
 
 // callee is the iteration as the engine makes a call of it.
-func (c *stream[In, T]) callee(p point, deadline func(error) error) *callee[In, streamed] {
+func (c *stream[In, T]) callee(p point) *callee[In, streamed] {
 	return &callee[In, streamed]{
-		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain, atEnd: deadline,
+		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
 	}
 }
 

@@ -49,13 +49,6 @@ type WrapOptions[In any] struct {
 	// Alias is another name of the point by which rules match it too, such as the name
 	// without a last part that few rules care about; empty: it has none.
 	Alias string
-	// Deadline makes the error that a real callee would return of the error of the
-	// caller's context, when that ends while a fault waits:
-	//
-	//	func(err error) error { return status.FromContextError(err).Err() } // of gRPC
-	//
-	// It must be a pure function. nil, or a result of nil: the context's own error.
-	Deadline func(error) error
 	// Crossing is a call that has begun already and that the function continues. The
 	// function is then for this one call, and Key, Injector, Layer and Alias are
 	// ignored. nil: each call begins anew.
@@ -69,7 +62,7 @@ func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, err
 	o *WrapOptions[In]) func(context.Context, In) (Out, error) {
 	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
-	c.alias, c.atEnd, c.effect = o.Alias, o.Deadline, o.effect
+	c.alias, c.effect = o.Alias, o.effect
 	if x := o.Crossing; x != nil {
 		c.point = x.point
 		return func(ctx context.Context, in In) (Out, error) { return goOn(ctx, x, c, in) }
@@ -125,7 +118,6 @@ type callee[In, Out any] struct {
 	// finish is called with what the caller gets, and returns what it did get; nil: the same.
 	finish func(Out, error) (Out, error)
 	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
-	atEnd  func(error) error                      // WrapOptions.Deadline; nil: none
 }
 
 func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }
