@@ -94,31 +94,21 @@ var mutate = &catalog.Inject[mutation]{
 	},
 }
 
-// function are the parameters of a fault that calls a Go function.
-type function struct {
-	Name    string `json:"name" doc:"what the function does"`
-	Type    string `json:"type" doc:"the Go type that it takes"`
-	missing bool
-}
-
-// functionOf returns the parameters of a function on values of type T.
-func functionOf[T any](name string, missing bool) function {
-	return function{name, fmt.Sprint(reflect.TypeFor[T]()), missing}
-}
-
-func (f function) Check(c *catalog.Check) {
-	c.That(f.Name != "", "name", `""`, "a name that says what fn does")
-	c.That(!f.missing, "fn", nil, "a function")
-}
-
 // mutation is a function on results.
 type mutation struct {
-	function
-	change func(ctx context.Context, result any) any
+	Name    string `json:"name" doc:"what the function does"`
+	Type    string `json:"type" doc:"the Go type that it takes"`
+	missing bool   // the function
+	change  func(ctx context.Context, result any) any
+}
+
+func (p mutation) Check(c *catalog.Check) {
+	c.That(p.Name != "", "name", `""`, "a name that says what fn does")
+	c.That(!p.missing, "fn", nil, "a function")
 }
 
 func mutationOf[T any](name string, fn func(T) T) mutation {
-	return mutation{functionOf[T](name, fn == nil), func(ctx context.Context, result any) any {
+	return mutation{name, fmt.Sprint(reflect.TypeFor[T]()), fn == nil, func(ctx context.Context, result any) any {
 		value, ok := fit[T](result)
 		if !ok {
 			chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", name, result,
