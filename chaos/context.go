@@ -16,10 +16,10 @@ type frame struct {
 	turn      int
 	attempt   int        // of the next call; 0: counted
 	target    string     // the enclosing injection point
-	reenter   bool       // a call of the same target is a new one
 	spared    bool       // also by a bound injector: see package spared
 	pinned    int16      // 1 + the index of the rule that the context is pinned to; 0: the executing one
 	injection *injection // the call that faults act on, for Sleep and Changed
+	held      *withheld  // keeps what Changed declares; nil: nothing does
 }
 
 type frameKey struct{}
@@ -83,19 +83,17 @@ func FromContext(ctx context.Context) *Injector {
 }
 
 // WithLane names the strand of concurrent work that the context belongs to; "" is
-// the default lane. Calls are counted per lane. So give each goroutine that calls
-// the same targets at the same time a lane of its own, with a name that is the same
-// in every run ("worker-3"): then every trigger is reproducible. A lane must itself
-// be sequential. Lanes do not nest: the innermost name counts.
+// the default lane. Calls are counted per lane. Give each goroutine that calls the same
+// targets at the same time a lane of its own, with a name that is the same in every run
+// ("worker-3"): then every trigger is reproducible. The innermost name counts.
 func WithLane(ctx context.Context, name string) context.Context {
 	f := derive(ctx)
 	f.lane, f.laneHash = name, laneHash(name)
 	return f
 }
 
-// LaneOf returns the lane that a context belongs to; "" is the default lane, which is
-// also that of a context without one. It does not say which run of a matrix a context
-// belongs to: CellOf of package contract does.
+// LaneOf returns the lane that a context belongs to; "" is the default lane. Which run of a
+// matrix it belongs to says CellOf of package contract.
 func LaneOf(ctx context.Context) string {
 	if f := frameOf(ctx); f != nil {
 		return f.lane
@@ -119,20 +117,10 @@ func WithAttempt(ctx context.Context, n int) context.Context {
 	return f
 }
 
-// WithReentry marks calls of the enclosing target made with this context as new
-// calls, a deliberate recursion. Without it such a call is taken for the same call
-// seen by two wrappers (say, a wrapped function in a wrapped registry) and passes
-// through. This applies in a recorded injector and inside a call with an injection.
-func WithReentry(ctx context.Context) context.Context {
-	f := derive(ctx)
-	f.reenter = true
-	return f
-}
-
-// inside reports whether a call of target is the enclosing call, at a second
-// wrapper.
+// inside reports whether a call of target is the enclosing call, at a second wrapper (say,
+// a wrapped function in a wrapped registry).
 func (f *frame) inside(in *Injector, target string) bool {
-	return f != nil && f.target == target && f.in == in && !f.reenter && target != ""
+	return f != nil && f.target == target && f.in == in && target != ""
 }
 
 func (f *frame) caller() string {

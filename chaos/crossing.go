@@ -3,14 +3,12 @@ package chaos
 import "context"
 
 // A Crossing is one call at an injection point whose key and arguments are costly to
-// make, such as those of an HTTP request, which come from its body. They are needed
-// only if a rule in force looks at them. A call that no rule matches allocates
-// nothing.
+// make, such as those of an HTTP request, and needed only if a rule in force looks at them.
 //
-// [Injector.Arrive] makes a Crossing. It is for one call and one goroutine. If
-// [Crossing.Waiting] is true, call [Crossing.Match] first. Then the call ended with
-// [Crossing.Err], passes through ([Crossing.PassesThrough]), or is continued by a
-// function that has it in its [WrapOptions]. The zero value passes through.
+// [Injector.Arrive] makes a Crossing, for one call and one goroutine. If [Crossing.Waiting]
+// is true, call [Crossing.Match] first. Then the call ended with [Crossing.Err], passes
+// through ([Crossing.PassesThrough]), or is continued by a function that has it in its
+// [WrapOptions]. The zero value passes through.
 type Crossing struct {
 	point
 	decision decision
@@ -31,9 +29,7 @@ const (
 	goesOn                       // rules act on it, or it is recorded
 )
 
-// Arrive begins a call of a target. alias and layer are those of [WrapOptions]. The
-// lane, the turn and the caller come from ctx, which is also the context of
-// [InjectorOptions].OnEvent if [Crossing.Match] injects an error.
+// Arrive begins a call of a target; alias and layer are those of [WrapOptions].
 //
 // costlyKey means that making the key is costly. If all rules in force look at the
 // ordinal of a call alone ([OrdinalWhen]) and none of them matches, such a call

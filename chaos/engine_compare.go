@@ -19,11 +19,9 @@ import (
 // that cannot be known. Then a change counts if its fault declared it with [Changed].
 //
 // Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by the
-// values in it. Two kinds of values cannot be compared: one with a function or a NaN
-// in it, and one whose memory the fault may have written to, because it declared a
-// change and passed on the same map, pointer or bytes.
-//
-// SameAs is called in the goroutine of the call. A panic in it counts as not known.
+// values in it. Two kinds cannot be compared: one with a function or a NaN in it, and one
+// whose memory the fault may have written to, because it declared a change and passed on
+// the same map, pointer or bytes. A panic in SameAs counts as not known.
 type Comparer interface {
 	SameAs(other any) (same, known bool)
 }

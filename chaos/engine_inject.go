@@ -24,7 +24,7 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 	if c.attach != nil {
 		c.attach(x)
 	}
-	x.callee, x.atEnd = c, c.atEnd
+	x.callee = c
 	keep := d.set.site.in.opts.KeepValues
 	if keep {
 		keepArgs(&x.rec, in)
@@ -66,8 +66,7 @@ type injection struct {
 	rules   []callRule   // outermost first
 	room    [1]callRule  // for rules, if there is one
 	callee  anyCallee
-	effect  Effect            // what a successful callee does
-	atEnd   func(error) error // WrapOptions.Deadline; nil: none
+	effect  Effect // what a successful callee does
 	rec     record
 	more    details
 	link    openLink // while the call leaves an event and has none
@@ -327,12 +326,8 @@ func (x *injection) madeError(a *callRule, err error) error {
 	return a.made
 }
 
-// injectedError is the error that a fault made. That of the caller's context, which
-// ended while the fault waited, is first made into what a real callee would return.
+// injectedError is the error that a fault made.
 func (x *injection) injectedError(a *callRule, err error) error {
-	if x.atEnd != nil && same(err, x.frame.Err()) {
-		err = cmp.Or(x.atEnd(err), err)
-	}
 	return &InjectedError{Rule: a.Name, Target: x.set.site.target, Ordinal: x.ordinal, Err: err}
 }
 

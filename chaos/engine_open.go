@@ -8,13 +8,11 @@ import (
 )
 
 // End ends the cell. It closes the injector, as [Injector.Close] does, and gives each
-// call that is still under way its event, in the order in which the calls began: with
-// [OutcomeOpen], and delivered by what holds it or reached it so far. Such a call leaves
-// no second event when it ends. Calls without an event are not concerned.
+// call that is under way and would leave an event that event now, in the order in which the
+// calls began: with [OutcomeOpen], and delivered by what holds it or reached it so far.
 //
-// The events reach OnEvent and the watchers in the goroutine of End. End reads the clock,
-// so in a testing/synctest bubble it must be called from that bubble. It ends no wait;
-// [Injector.Disarm] does. A further End concerns the calls that are open then.
+// End reads the clock, so in a testing/synctest bubble it must be called from that bubble.
+// It ends no wait; [Injector.Disarm] does.
 func (in *Injector) End() {
 	in.Close()
 	elapsed := in.Elapsed() // one time for all: a call does not end before those within it

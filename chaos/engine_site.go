@@ -450,10 +450,8 @@ func (t *table) drop(gone func(*site) bool) {
 }
 
 // MayAffect reports whether anything can happen to a call of target: a rule in
-// force matches it, calls are recorded, or the injector is closed. An injection
-// point that has to work for its name or its arguments asks this first, and
-// skips that work if the answer is false. Only the first question about a name
-// allocates. It is safe for concurrent use.
+// force matches it, calls are recorded, or the injector is closed. Only the first question
+// about a name allocates.
 func (in *Injector) MayAffect(target string) bool {
 	return in.mayAffect(hash.String(target), exactSite, target)
 }

@@ -55,7 +55,7 @@ func (e *InjectedError) Timeout() bool {
 func (e *InjectedError) Is(target error) bool { return target == ErrInjected }
 
 // A RuleError is one problem of a plan. [NewPlan] and [Injector.Register] join all
-// that they find. Use errors.As, or a type switch over Unwrap() []error, to get at them.
+// that they find.
 type RuleError struct {
 	Rule    string // name of the rule; "#2" for the third rule of a list when it has no name
 	Index   int    // of the rule in the list that a plan is made of, from 0

@@ -24,13 +24,10 @@ type Event struct {
 	// Call numbers the calls of the injector as they begin, with gaps; 0 for one
 	// that is only an injected error. It is not part of the JSON.
 	Call uint64 `json:"-"`
-	// Layer is that of the injection point: tool in a registry or a dispatch
-	// function, stream for a stream, what the options of the point state, else
-	// point. It is empty for [Injector.InjectNow].
+	// Layer is that of the injection point; empty for [Injector.InjectNow].
 	Layer Layer `json:"layer,omitempty"`
-	// Caller is the target of the enclosing injection point, known from the context;
-	// empty at the top. Without RecordAll only calls with an injection enclose
-	// others.
+	// Caller is the target of the enclosing injection point; empty at the top. Without
+	// RecordAll only calls with an injection enclose others.
 	Caller     string `json:"caller,omitempty"`
 	Key        uint64 `json:"key,string"`
 	Occurrence uint64 `json:"occurrence,string"`
@@ -41,27 +38,23 @@ type Event struct {
 	Start time.Duration `json:"startNs"`
 	End   time.Duration `json:"endNs"`
 	// Attempt is 1 plus the number of directly preceding failed calls of the same
-	// lane, caller, target and key, as it was when the call began. Calls that were
-	// still under way then do not count. [WithAttempt] overrides it.
-	Attempt int `json:"attempt"`
-	// AttemptStated reports whether Attempt is that of [WithAttempt]. It is not part of
-	// the JSON.
-	AttemptStated bool `json:"-"`
-	// Rule and Fault (its kind) name the rule that decided what the caller got;
-	// empty if no rule was injected. If several rules were delivered, it is the last
-	// of them in the order of their phases, and Also names the others.
+	// lane, caller, target and key that had ended when the call began, or that of
+	// [WithAttempt].
+	Attempt       int  `json:"attempt"`
+	AttemptStated bool `json:"-"` // Attempt is that of [WithAttempt]
+	// Rule and Fault (its kind) name the rule that decided what the caller got; empty
+	// if none was injected. Of several that were delivered it is the last in the order
+	// of their phases, and Also names the others.
 	Rule  string   `json:"rule,omitempty"`
 	Fault string   `json:"fault,omitempty"`
 	Also  []string `json:"also,omitempty"`
-	// Idle names other rules that were injected without effect: a change that changed
-	// nothing, that another one undid or replaced, or that did not reach the caller.
+	// Idle names other rules that were injected without effect.
 	Idle []string `json:"idle,omitempty"`
 	// Masked names rules that matched, but another one decided the call, or their turn
-	// did not come: the call ended during a delay, or the injector was disarmed then.
+	// did not come.
 	Masked []string `json:"masked,omitempty"`
-	// HeldBack names rules that matched and were not injected: their limit, their
-	// cool-down or [Safeguards] held them back. Note names the safeguard. Their
-	// faults did not see the call.
+	// HeldBack names rules that matched and were not injected, because of their limit,
+	// their cool-down or [Safeguards]; Note names the safeguard.
 	HeldBack []string `json:"heldBack,omitempty"`
 	// Asked is the delay that faults asked for, Spent the time they waited.
 	Asked   time.Duration `json:"askedNs,omitempty"`
@@ -77,16 +70,13 @@ type Event struct {
 	//
 	// An undelivered fault changed nothing.
 	//
-	// Of several changes of one value those count that the caller sees in the end, place by
-	// place: the members and elements of a document, the characters of a string. A place
-	// that was changed twice counts for the last.
-	//
-	// Each item of a stream is judged when the consumer gets it. If values cannot be
-	// compared, what the fault declared counts, and Note says so.
+	// Of several changes of one value those count that the caller sees in the end, place
+	// by place (members, elements, characters); a place that was changed twice counts for
+	// the last. An item of a stream is judged when the consumer gets it. If values cannot
+	// be compared, what the fault declared counts, and Note says so.
 	Delivered bool `json:"delivered"`
 	// Effect is what the real callee did: none if it was not reached, what the tool
-	// declares (see [Tool]) if it succeeded, else unknown. It is also unknown for a
-	// call that was not reached yet and may be executed later.
+	// declares (see [Tool]) if it succeeded, else, or if it may be reached later, unknown.
 	Effect Effect `json:"effect"`
 	// Err is the text of the error that the caller got; empty for none.
 	Err string `json:"err,omitempty"`
@@ -94,22 +84,18 @@ type Event struct {
 	// declarations were taken unchecked.
 	Note    string   `json:"note,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
-	// Args and Result are the call's values as JSON, with
-	// [InjectorOptions.KeepValues]. A value that has no JSON is left out, and Note
-	// says so. A []byte is kept as it is if it is JSON, as a string if it is other
-	// UTF-8, else in base64, as encoding/json writes it.
+	// Args and Result are the call's values as JSON, with [InjectorOptions.KeepValues].
+	// A value without JSON is left out, and Note says so. A []byte is kept as it is if it
+	// is JSON, as a string if it is other UTF-8, else in base64.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 	// Exchange is what a call of a model said, with [InjectorOptions.KeepExchanges], so
-	// far as it was read when this event was made; nil: it was not kept. Package
-	// chaoshttp keeps it.
+	// far as it was read when this event was made; nil: it was not kept.
 	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
-// An Exchange is what one call sent and read, as text for people: the bodies of a
-// request to a model and of its answer. Its texts are redacted and bounded by what
-// kept them. It is apart from the arguments and the result of the call, which
-// triggers, faults and invariants judge; nothing judges an Exchange.
+// An Exchange is the bodies of a request to a model and of its answer, as text for
+// people, redacted and bounded by package chaoshttp. Nothing judges it.
 type Exchange struct {
 	Request           string `json:"request,omitempty"`           // as the caller sent it
 	RequestTruncated  bool   `json:"requestTruncated,omitempty"`  // Request lacks its end
@@ -333,52 +319,43 @@ func (in *Injector) keep(ctx context.Context, r *record) {
 	in.notify(ctx, r)
 }
 
-// Watch calls f with every event from now on, as [InjectorOptions].OnEvent is called
-// and after it: in the caller's goroutine and before the call returns. f must be
-// fast and safe for concurrent use. stop ends that, but does not wait for a call of f
-// that is under way. Watch and stop are safe for concurrent use.
+// Watch calls f with every event from now on, as and after [InjectorOptions].OnEvent. stop
+// ends that, but does not wait for a call of f that is under way.
 func (in *Injector) Watch(f func(context.Context, Event)) (stop func()) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
 	w := &f
-	in.setWatchers(func(old []*func(context.Context, Event)) []*func(context.Context, Event) { return append(old, w) })
+	in.setWatchers(func(list []watcher) []watcher { return append(list, w) })
 	return func() {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.setWatchers(func(old []*func(context.Context, Event)) []*func(context.Context, Event) {
-			return slices.DeleteFunc(old, func(other *func(context.Context, Event)) bool { return other == w })
+		in.setWatchers(func(list []watcher) []watcher {
+			return slices.DeleteFunc(list, func(other watcher) bool { return other == w })
 		})
 	}
 }
 
-// setWatchers replaces the list, which calls may be reading; in.mu is held.
-func (in *Injector) setWatchers(by func([]*func(context.Context, Event)) []*func(context.Context, Event)) {
-	var list []*func(context.Context, Event)
+// A watcher is a pointer, so that Watch can tell functions apart.
+type watcher *func(context.Context, Event)
+
+// setWatchers replaces the list, which calls may be reading.
+func (in *Injector) setWatchers(change func([]watcher) []watcher) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var list []watcher
 	if old := in.watchers.Load(); old != nil {
 		list = slices.Clone(*old)
 	}
-	if list = by(list); len(list) == 0 {
-		in.watchers.Store(nil)
-		return
-	}
+	list = change(list)
 	in.watchers.Store(&list)
 }
 
-// notify passes an event to OnEvent and to the watchers.
+// notify passes an event to OnEvent, which is the first watcher, and to the others.
 func (in *Injector) notify(ctx context.Context, r *record) {
 	watchers := in.watchers.Load()
-	if in.opts.OnEvent == nil && watchers == nil {
+	if watchers == nil || len(*watchers) == 0 {
 		return
 	}
 	e := r.event()
 	ctx = orBackground(ctx)
-	if in.opts.OnEvent != nil {
-		in.opts.OnEvent(ctx, e)
-	}
-	if watchers != nil {
-		for _, f := range *watchers {
-			(*f)(ctx, e)
-		}
+	for _, f := range *watchers {
+		(*f)(ctx, e)
 	}
 }
 

@@ -31,4 +31,4 @@ func KeyCount(in *Injector) (keys, failing, groups int) {
 }
 
 // RequestedCount is how many names an injector counts the requests for.
-func RequestedCount(in *Injector) int { return len(in.requested) }
+func RequestedCount(in *Injector) int { return in.requested.n }

@@ -6,15 +6,13 @@ import (
 	"iter"
 )
 
-// A Next passes a call on: to the next fault that acts on it, or to the callee. args
-// must have the type of the arguments that the fault was given. If they do not fit,
-// the call goes on with the arguments that the fault was given, and the event has a
-// note.
+// A Next passes a call on: to the next fault that acts on it, or to the callee. If args
+// do not have the type of the arguments that the fault was given, those are passed on
+// instead, and the event has a note.
 //
-// A Next must not be called concurrently, or after Inject returned. One exception is
-// a late request: a later Inject may call it with its own context. The call then
-// goes straight to the callee and leaves no trace in the event of the first call. A
-// fault that means to do so declares it with [Postponed].
+// A Next must not be called concurrently, or after Inject returned. Only a later Inject
+// may call it, with its own context, if the fault declared that with [Postponed]: the call
+// then goes straight to the callee and leaves no trace in the event of the first call.
 type Next func(ctx context.Context, args any) (any, error)
 
 // A Fault is what happens to a call that a rule matches. Inject runs in the caller's
@@ -26,29 +24,23 @@ type Next func(ctx context.Context, args any) (any, error)
 // [*InjectedError]. So a fault returns the error that a real dependency would. Waits
 // go through [Sleep], changes are declared with [Changed].
 //
-// The injector decides whether a fault was delivered: it compares what the fault was
-// given with what it returned; see [Event.Delivered]. Declarations decide after
-// [KeepOpen], since the caller reads the result after Inject, and where values cannot be
-// compared, see [Comparer].
+// The injector decides whether a fault was delivered, by comparing what it was given with
+// what it returned; see [Event.Delivered]. Declarations decide after [KeepOpen], and where
+// values cannot be compared, see [Comparer].
 //
-// A result that does not fit the call, such as a text where a struct is wanted, is
-// not delivered. The caller then gets what next returned, or, if next was not
-// called, what the callee returns without the fault. The event says why. A fault
-// that finds its context ended before it waited is not delivered either, and its
-// call goes through.
+// A result that does not fit the call, such as a text where a struct is wanted, is not
+// delivered: the caller gets what next returned or would return, and the event says why.
+// So it is with a fault that finds its context ended before it waited.
 //
 // A Fault is used by many goroutines at once and must not keep state, unless it is
-// [Stateful].
-//
-// Package chaos/fault has the ready-made ones.
+// [Stateful]. Package chaos/fault has the ready-made ones.
 type Fault interface {
 	Inject(ctx context.Context, c Call, args any, next Next) (any, error)
 }
 
-// A Failer is a fault that only makes an error; nil means that it makes none, and
-// the call goes through. It needs neither the arguments nor the callee, so nothing
-// is boxed and an injection costs one allocation. It acts in [PhaseInstead]. Fail
-// must be safe for concurrent use.
+// A Failer is a fault that only makes an error; nil: it makes none, and the call goes
+// through. An injection costs one allocation. It acts in [PhaseInstead]. Fail must be safe
+// for concurrent use.
 type Failer interface {
 	Fault
 	Fail(c Call) error
@@ -94,20 +86,16 @@ type Phased interface {
 // called.
 //
 // Stream returns what the consumer gets in place of items, which can be ranged over
-// once. Both have items of the stream's type, and run in the consumer's goroutine:
-// nothing is pulled before the consumer asks for it. When the consumer stops, yield returns
-// false and the fault returns, which stops items. An error that it yields, other
-// than one it got from items, is wrapped in an [*InjectedError].
+// once. Both have items of the stream's type, and run in the consumer's goroutine. When
+// the consumer stops, yield returns false and the fault returns, which stops items. An
+// error that it yields, other than one it got from items, is wrapped in an
+// [*InjectedError].
 //
-// It is judged item by item. It is delivered
-//   - when the consumer gets an item that it changed, moved, doubled or made;
-//   - after a wait, when the consumer gets whatever comes next;
-//   - when the consumer sees an end that it made, or one without a last item.
-//
-// The injector recognises items by their values; of equal ones it takes the first.
-// Directly before the fault yields a difference, it declares with [Changed] what the
-// event is to show. A fault that does not wait calls Sleep(ctx, 0) between items to
-// learn whether the injector was disarmed.
+// It is delivered when the consumer gets an item that it changed, moved, doubled or made,
+// whatever comes after its wait, or an end that it made. Items are recognised by their
+// values; of equal ones it is the first. Directly before the fault yields a difference, it
+// declares it with [Changed]. A fault that does not wait calls Sleep(ctx, 0) between items
+// to learn whether the injector was disarmed.
 type Streamer interface {
 	Fault
 	Stream(ctx context.Context, c Call, items iter.Seq2[any, error]) iter.Seq2[any, error]

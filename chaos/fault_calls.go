@@ -21,26 +21,27 @@ func injectionOf(ctx context.Context) (x *injection, pinned int16) {
 // before it calls next, the result after it. If the fault is delivered, the changes
 // appear on the event, at most 256 of one rule on one call.
 //
-// If the values can be compared, the comparison decides whether the fault was
-// delivered. The event then has a note about a change that made no difference, and
-// about a difference that was not declared. The declaration decides
+// If the values can be compared, the comparison decides whether the fault was delivered,
+// and the event has a note where the declaration differs. The declaration decides
 //   - after [KeepOpen];
 //   - if values cannot be compared;
 //   - if a fault of another phase than [PhaseChange] calls Changed without a change:
 //     it declares a difference that no value shows, such as the order of two calls.
 //
-// The change is attributed to the fault that is executing. A fault that waits in
-// next is not executing: what it declares then from a goroutine of its own is
-// dropped. Outside a fault Changed does nothing.
+// The change is that of the fault that is executing, which one that waits in next is not.
+// Outside a fault Changed does nothing.
 func Changed(ctx context.Context, ch ...Change) {
-	if x, rule := injectionOf(ctx); x != nil && !keeps(ctx, x, ch) {
-		x.changed(rule, ch)
+	switch f := frameOf(ctx); {
+	case f == nil || f.injection == nil:
+	case f.held != nil:
+		f.held.add(ch)
+	default:
+		f.injection.changed(f.pinned, ch)
 	}
 }
 
 // Unseen declares, after [KeepOpen] and with its context, that the caller got nothing
-// of what the fault did, whatever it declared before or ended with: other faults hid
-// it, took it back, or took what the caller never asked for. The fault is then
+// of what the fault did, whatever it declared before or ended with. The fault is then
 // delivered only if it waited, or the callee saw it. A later [Changed] takes Unseen
 // back. Outside a fault it does nothing.
 func Unseen(ctx context.Context) {
@@ -82,9 +83,8 @@ func Note(ctx context.Context, text string) {
 //   - [ErrDisarmed] if the injector is disarmed before or meanwhile, or the rule is
 //     removed or expires: the fault then calls next.
 //
-// A d of 0 does not wait, and a negative d waits until the context or the disarming
-// ends it. The runtime rounds waits under a millisecond up to about one. Outside a
-// fault it waits too, and only the context ends it early.
+// A d of 0 does not wait, and a negative d waits without end. The runtime rounds waits
+// under a millisecond up to about one. Outside a fault only the context ends it early.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if x, rule := injectionOf(ctx); x != nil {
 		return x.sleep(ctx, rule, d)
@@ -97,19 +97,15 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // fault is delivered is known only then. The fault returns without an error, and
 // what it returns must make sure that end is called.
 //
-// Until then [Changed], [Note] and [Sleep] with the context late count for the
-// fault, from one goroutine at a time; late ends with ctx. The result of Inject is not
-// compared. The fault is delivered if it waits, ends with an error that it made, or
-// calls Changed. It calls Changed once the caller has got the first difference.
+// Until then [Changed], [Note] and [Sleep] with the context late, which ends with ctx,
+// count for the fault, from one goroutine at a time. It is delivered if it waits, ends with
+// an error that it made, or calls Changed, which it does once the caller has got the first
+// difference.
 //
-// end takes the error by which the call ended, if any, and whether the fault made
-// it. It returns the error as the caller should see it: one that the fault made as
-// an [*InjectedError].
-//
-// The call is settled, and its event written, when every fault that kept it open has
-// called end. Further calls of one fault's end do nothing. A call that is never
-// ended stays under way until [Injector.End]. A call that failed does not wait for end.
-// Outside a fault end returns its error unchanged.
+// end takes the error by which the call ended, if any, and whether the fault made it. It
+// returns the error as the caller should see it. The event is written when every fault that
+// kept the call open has called end, when the call failed, or by [Injector.End]. Further
+// calls of end do nothing. Outside a fault end returns its error unchanged.
 func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
 	x, rule := injectionOf(ctx)
 	at := x.keepOpen(rule)
@@ -123,10 +119,9 @@ func KeepOpen(ctx context.Context) (late context.Context, end func(err error, ma
 }
 
 // BeforeEnd has [Injector.End] call f, after [KeepOpen] and with its context, before End
-// gives the call its event, if the call has returned and is still kept open. So a fault
-// that learns only at the end what the caller got may declare what is known by then. f runs
-// in the goroutine of End, at most once and beside the call, and must not wait. Of several
-// functions the last counts. Outside a fault BeforeEnd does nothing.
+// gives the call its event, if the call has returned and is still kept open. f declares what
+// is known by then of what the caller got. It runs beside the call, and must not wait. Of
+// several functions the last counts. Outside a fault BeforeEnd does nothing.
 func BeforeEnd(ctx context.Context, f func()) {
 	if x, _ := injectionOf(ctx); x != nil {
 		x.mu.Lock()
@@ -193,41 +188,28 @@ func (x *injection) leave() bool {
 }
 
 // Withhold returns a context that keeps what a fault declares by [Changed] from the
-// event, and a function that returns what was kept so far. It is for a fault that
-// calls another fault and learns only later whether the caller sees what that fault
-// did. It then declares the changes itself.
-//
-// [Note] and [Sleep] act at once. Outside a fault it returns ctx and keeps nothing.
-// It is safe for concurrent use.
+// event, and a function that returns what was kept so far. It is for a fault that calls
+// another fault, learns only later what the caller sees of it, and then declares the
+// changes itself. Outside a fault it returns ctx and keeps nothing.
 func Withhold(ctx context.Context) (held context.Context, changes func() []Change) {
-	x, _ := injectionOf(ctx)
-	if x == nil {
+	if x, _ := injectionOf(ctx); x == nil {
 		return ctx, func() []Change { return nil }
 	}
-	w := &withheld{of: x}
-	return context.WithValue(ctx, withheldKey{}, w), w.list
+	f := derive(ctx)
+	f.held = &withheld{}
+	return f, f.held.list
 }
-
-type withheldKey struct{}
 
 // withheld are the changes of one fault on one call that were kept from the event.
 type withheld struct {
-	of *injection
 	mu sync.Mutex
 	ch []Change
 }
 
-// keeps reports whether ctx withholds the changes of an injection, and if so keeps
-// them.
-func keeps(ctx context.Context, x *injection, ch []Change) bool {
-	w, ok := ctx.Value(withheldKey{}).(*withheld)
-	if !ok || w.of != x {
-		return false
-	}
+func (w *withheld) add(ch []Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ch = append(w.ch, ch...)
-	return true
 }
 
 func (w *withheld) list() []Change {

@@ -3,7 +3,8 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"maps"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
 // InjectNow asks the trigger of the named rule once. The requests for a rule are
@@ -26,7 +27,14 @@ func (in *Injector) InjectNow(ctx context.Context, name string) (injected bool, 
 		defer in.mu.Unlock()
 		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
 	}
-	s := in.requestSiteOf(name)
+	// The count of a removed name is kept: a rule registered anew for every request would
+	// else get the same draw each time.
+	h := hash.String(name)
+	s := in.requested.find(h, name)
+	if s == nil {
+		s = &site{in: in, hash: h, target: name, scope: name, kind: requestSite}
+		in.requested.add(s)
+	}
 	s.bind(in.rules[i : i+1])
 	in.mu.Unlock()
 	return s.injectNow(ctx)
@@ -68,31 +76,3 @@ func (noCallee) fitArgs(v any) (any, error)                          { return v,
 func (noCallee) fitResult(v any) (any, error)                        { return v, nil }
 func (noCallee) reach(context.Context, *injection, any) (any, error) { return nil, nil }
 func (noCallee) late(context.Context, *injection, any) (any, error)  { return nil, nil }
-
-// maxRequested is how many names [Injector.InjectNow] counts before it drops those
-// that have no rule any more.
-const maxRequested = 1 << 10
-
-// requestSiteOf returns the site that counts the InjectNow requests for a name;
-// in.mu is held. It is not among the sites of calls, and gets its rule when it is
-// used. The count of a removed name is kept for a while. Otherwise a rule registered
-// anew for every request would get the same draw each time.
-func (in *Injector) requestSiteOf(name string) *site {
-	if s := in.requested[name]; s != nil {
-		return s
-	}
-	if len(in.requested) >= maxRequested {
-		left := make(map[string]bool, len(in.rules))
-		for _, a := range in.rules {
-			left[a.Name] = true
-		}
-		maps.DeleteFunc(in.requested, func(name string, _ *site) bool { return !left[name] })
-	}
-	if in.requested == nil {
-		in.requested = make(map[string]*site)
-	}
-	s := &site{in: in, target: name, scope: name, kind: requestSite}
-	s.empty = siteRules{site: s, simple: true}
-	in.requested[name] = s
-	return s
-}

@@ -17,7 +17,7 @@ type InjectorOptions struct {
 	// [Injector.Register] refuses a rule whose target matches none of them.
 	Targets []string
 	// RecordAll keeps an event for every call, also where no rule matched. It also
-	// makes every call an enclosing point: see [Event.Caller] and [WithReentry].
+	// makes every call an enclosing point: see [Event.Caller].
 	RecordAll bool
 	// KeepValues keeps the arguments and results of the calls that leave an event,
 	// as JSON, and what calls of models say: see [Exchange].
@@ -30,25 +30,21 @@ type InjectorOptions struct {
 	MaxLog int
 	// OnEvent is called with every event, in the caller's goroutine and before the
 	// call returns, or by [Injector.End] for a call that is open. It must be fast and
-	// safe for concurrent use. nil: it is not called. The context is the one that the
-	// callee gets, or the caller's if a fault that is only an error was injected. Both
-	// have the values of the call's context.
+	// safe for concurrent use. nil: it is not called. The context has the values of the
+	// call's context.
 	OnEvent func(context.Context, Event)
-	// OnBegin is called with every call that will leave an event, as it begins, in
-	// the caller's goroutine. It must be fast and safe for concurrent use. nil: it
-	// is not called. The context is that of OnEvent. The event has no end, outcome
-	// and attempt yet; its Call is that of the event that follows. OnBegin is not
-	// called for a call that is only an injected error, which begins and ends at
-	// once.
+	// OnBegin is called as OnEvent, when a call begins that will leave an event; nil: it
+	// is not called. The event has no end and outcome yet; its Call is that of the event
+	// that follows. A call that is only an injected error has none.
 	OnBegin func(context.Context, Event)
 	// AwaitArm keeps the injector out of the way until [Injector.Arm]: calls pass as
 	// if there were none. They are not counted and leave no event.
 	AwaitArm bool
 	// Safeguards bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
-	// Virtual says that the calls are made in a testing/synctest bubble, and other
-	// cells have bubbles of their own. Injection points then refuse what they would
-	// share with other cells ([Injector.Refuse]), where Go ends the process.
+	// Virtual says that the calls are made in a testing/synctest bubble. Injection points
+	// then refuse what they would share with other bubbles ([Injector.Refuse]), where Go
+	// ends the process.
 	Virtual bool
 }
 
@@ -78,7 +74,7 @@ type Injector struct {
 
 	asked table // the names that MayAffect and MayAffectPrefix were asked about
 
-	watchers atomic.Pointer[[]*func(context.Context, Event)]
+	watchers atomic.Pointer[[]watcher]
 	refusal  atomic.Pointer[error] // the first that Refuse was given
 
 	mu        sync.Mutex // guards what follows
@@ -87,7 +83,7 @@ type Injector struct {
 	groups    groupDeliveries
 	waiters   map[chan struct{}]*liveRule // liveRule.first of the rule that waits; nil: of no rule
 	port      string                      // of this machine: the first that was met
-	requested map[string]*site            // counts of InjectNow, by name of the rule
+	requested table                       // counts of InjectNow, by name of the rule
 	soonest   time.Duration               // the earliest expiry, since born; 0: no rule expires
 }
 
@@ -114,14 +110,16 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	}
 	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
 	in.log.max = cmp.Or(in.opts.MaxLog, defaultMaxLog)
+	if in.opts.OnEvent != nil {
+		in.Watch(in.opts.OnEvent)
+	}
 	return in
 }
 
-// Register adds a rule, or replaces the one of the same name in its place. The
-// counting triggers, limit and memory of a replaced rule start afresh; the
-// deliveries of its group do so only if the group has no other rule. Calls under way
-// keep the rule that matched them. The error joins every problem, each a
-// [*RuleError].
+// Register adds a rule, or replaces the one of the same name in its place: its count of
+// calls, limit and memory start afresh, the deliveries of its group only if the group has
+// no other rule. Calls under way keep the rule that matched them. The error joins every
+// problem, each a [*RuleError].
 func (in *Injector) Register(r Rule) error {
 	_, err := in.register(r, 0)
 	return err
@@ -170,9 +168,8 @@ func (in *Injector) register(r Rule, life time.Duration) (*liveRule, error) {
 }
 
 // Remove takes a rule away and reports whether there was one of that name. It ends
-// the waits of the rule and of the rules that it replaced: those calls go through.
-// Other rules that matched them act. With waiters in a testing/synctest bubble it
-// must be called from that bubble.
+// the waits of the rule and of the rules that it replaced: those calls go on. With waiters
+// in a testing/synctest bubble it must be called from that bubble.
 func (in *Injector) Remove(name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -239,9 +236,8 @@ func (in *Injector) Arm() {
 }
 
 // Disarm takes the rules out of force at once. Injected waits end, and those calls go
-// through without further faults, even if Arm follows at once. Calls are still
-// counted. With waiters in a testing/synctest bubble it must be called
-// from that bubble.
+// through without further faults, even if Arm follows at once. Calls are still counted.
+// With waiters in a testing/synctest bubble it must be called from that bubble.
 func (in *Injector) Disarm() {
 	in.state.Or(stateDisarmed)
 	in.disarms.Add(1)
@@ -253,21 +249,17 @@ func (in *Injector) Disarm() {
 	}
 }
 
-// Close ends the cell. Later calls get [ErrCellEnded] and do not reach their callee;
-// nor do calls that an injected wait delays until then. Close cannot be undone.
-//
-// It only sets a flag, so it may be called from anywhere, and more than once. It ends
-// no wait; [Injector.Disarm] does. It gives the calls under way no event; [Injector.End]
-// does.
+// Close ends the cell, for good. Later calls get [ErrCellEnded] and do not reach their
+// callee; nor do calls that an injected wait delays until then. It ends no wait, as
+// [Injector.Disarm] does, and gives calls under way no event, as [Injector.End] does.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
 
 // Virtual is [InjectorOptions].Virtual.
 func (in *Injector) Virtual() bool { return in.opts.Virtual }
 
-// Refuse notes why an injection point refused to make a call although the agent did
-// nothing wrong: the world is set up in a way that cannot work. The cell cannot be
-// judged then. The first reason is kept; err must not be nil. Refuse returns err, for
-// the caller of the point.
+// Refuse notes why an injection point refused a call because the world is set up in a way
+// that cannot work, so that the cell cannot be judged. The first reason is kept; err must
+// not be nil. Refuse returns err, for the caller of the point.
 func (in *Injector) Refuse(err error) error {
 	in.refusal.CompareAndSwap(nil, &err)
 	return err
@@ -324,18 +316,15 @@ func (in *Injector) Undelivered() []string {
 }
 
 // Events returns the kept events in the order in which the calls began. A call under
-// way has none before [Injector.End]. What the events point to is shared with the log and must not be
-// changed.
+// way has none before [Injector.End]. What the events point to must not be changed.
 func (in *Injector) Events() []Event {
 	events, _ := in.EventsSince(0)
 	return events
 }
 
-// EventsSince returns the kept events of the calls that ended after the first n, in
-// the order in which the calls began. ended is how many calls with an event have
-// ended so far. Pass it as n the next time to get each event once, however calls
-// overlap. Of the ended-n events, those that are not returned were dropped. What the
-// events point to must not be changed.
+// EventsSince returns those of the calls that ended after the first n. ended is how many
+// have ended so far: pass it as n the next time to get each event once, however calls
+// overlap. Of the ended-n events, those that are not returned were dropped.
 func (in *Injector) EventsSince(n uint64) (events []Event, ended uint64) {
 	records, ended := in.log.since(n)
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.begun, b.begun) })
@@ -363,8 +352,9 @@ func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
 }
 
-// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a channel of its own, made in
-// its own bubble if it runs in one. The wait ends with the rule; nil: there is none.
+// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a
+// channel of its own, made in its own bubble if it runs in one. The wait ends with the
+// rule; nil: there is none.
 func (in *Injector) sleep(ctx context.Context, d time.Duration, rule *liveRule) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err

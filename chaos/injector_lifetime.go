@@ -11,11 +11,8 @@ import (
 // RegisterFor is [Injector.Register] for a rule that is removed after life, as if by
 // [Injector.Remove]; 0: never. Registering the name again replaces the rule and its
 // time limit. remove removes this rule, not one that has replaced it, and reports
-// whether it was there. Errors are those of Register, and a
-// [*RuleError] if life is negative.
-//
-// It uses no timer and no goroutine. When it expires, the rule matches no more calls
-// and its waits end. It is dropped from the list at the next use of the injector.
+// whether it was there. A negative life is a [*RuleError]. No timer and no goroutine is
+// used: an expired rule is dropped from the list at the next use of the injector.
 func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
 	if life < 0 {
 		return nil, lifeError(r.Name, life)
@@ -28,15 +25,14 @@ func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool,
 }
 
 // RegisterPlan registers the rules of a plan for life, as by [Injector.RegisterFor],
-// each under prefix and its own name. The registered rules whose names begin with
-// prefix and are not of the plan are removed. All of that is one step: a call meets
-// the rules as they were or as they are, and after an error nothing has changed. A
-// call under way keeps the rules that matched it, but for those that are removed.
+// each under prefix, which is not empty, and its own name. The registered rules whose names
+// begin with prefix and are not of the plan are removed, so that a plan without rules takes
+// a former one back. All of that is one step: a call meets the rules as they were or as
+// they are, and after an error nothing has changed.
 //
-// prefix is not empty. A plan without rules, made by NewPlan(0), takes a former one
-// back. Draws depend on the seed of the injector and not on that of the plan. remove
-// has, for each rule in order, what removes this rule and not one that replaced it.
-// The error joins every problem, each a [*RuleError].
+// Draws depend on the seed of the injector and not on that of the plan. remove has, for
+// each rule in order, what removes this rule and not one that replaced it. The error joins
+// every problem, each a [*RuleError].
 func (in *Injector) RegisterPlan(prefix string, p *Plan, life time.Duration) (remove []func() bool, err error) {
 	var problems []error
 	if prefix == "" {
@@ -124,8 +120,7 @@ func lifeError(rule string, life time.Duration) error {
 }
 
 // RemoveAll removes every rule at once and ends all injected waits: those calls go
-// through, whatever other rules matched them. It returns the rules in their last
-// state. The injector stays armed, so that a rule registered later is in force. With
+// through. It returns the rules in their last state. The injector stays armed. With
 // waiters in a testing/synctest bubble it must be called from that bubble.
 func (in *Injector) RemoveAll() []RuleState {
 	in.mu.Lock()
@@ -149,10 +144,7 @@ type RuleState struct {
 	Expires time.Time
 }
 
-// States returns the rules in the order of [Injector.Rules], each with the reason why
-// it cannot be injected, if there is one: the injector is disarmed, closed or killed,
-// the [Safeguards] allow none of its targets, or their budget or its own limit is used
-// up.
+// States returns the rules in the order of [Injector.Rules].
 func (in *Injector) States() []RuleState {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -43,9 +43,8 @@ type Rule struct {
 	CoolDown time.Duration
 	// Group makes the rules that share it match and recover together. They see one
 	// count of calls over all their targets, one draw per call and one count of
-	// deliveries. So they must state the same Limit and CoolDown. With one trigger
-	// that lasts (Between, After, First) a group is a partition, or the outage of a
-	// dependency that several targets share.
+	// deliveries. So they must state the same Limit and CoolDown. With a trigger that
+	// lasts (Between, After, First) a group is a partition or a shared outage.
 	Group string
 	// Layer overrides the layer of the injection point.
 	Layer Layer
@@ -65,9 +64,8 @@ type Plan struct {
 func NewPlan(seed uint64, rules ...Rule) (*Plan, error) { return (&Plan{seed: seed}).With(rules...) }
 
 // With returns a plan of other rules with the seed of this one; the errors are those of
-// [NewPlan]. A rule with the name of one in this plan, such as one that [Plan.Rules]
-// returned, costs little: an unchanged fault is not asked again what it is, nor anything of
-// an unchanged rule examined.
+// [NewPlan]. What is unchanged in a rule with the name of one in this plan is not examined
+// again.
 func (p *Plan) With(rules ...Rule) (*Plan, error) {
 	known, next := p.rules, 0
 	p = &Plan{seed: p.seed, rules: make([]*planRule, 0, len(rules))}
@@ -400,13 +398,10 @@ func layerNames() []string {
 // Valid reports whether the layer is empty or one of the constants.
 func (l Layer) Valid() bool { return l == "" || slices.Contains(layerNames(), string(l)) }
 
-// Injector makes the injector of one cell, armed. It has counters, a log and a memory
-// of its own, and shares the rules. It is cheap, so make one per cell; o may be nil.
-// For calls in a testing/synctest bubble make it in that bubble, or call
-// [Injector.Arm] there, which starts its clock.
-//
-// Injector does not check targets, since it returns no error. Call
-// [Plan.CheckTargets] first, or check [Injector.Undelivered] afterwards.
+// Injector makes the injector of one cell, armed, with counters, a log and a memory of its
+// own. It is cheap, so make one per cell; o may be nil. For calls in a testing/synctest
+// bubble make it in that bubble, or call [Injector.Arm] there, which starts its clock.
+// It does not check targets: see [Plan.CheckTargets] and [Injector.Undelivered].
 func (p *Plan) Injector(cell string, o *InjectorOptions) *Injector {
 	in := newInjector(p.seed, cell, o)
 	in.rules = make([]*liveRule, len(p.rules))

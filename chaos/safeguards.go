@@ -20,23 +20,18 @@ import (
 // If a safeguard holds a fault back, the call goes on as if the rule had not
 // matched. [Injector.HeldBack] counts it. If the call leaves an event,
 // [Event].HeldBack names the rule and [Event].Note the safeguard.
-//
-// Safeguards cost nothing on calls that no rule matches. The exception is Share,
-// which counts the calls to targets that have rules.
 type Safeguards struct {
 	_ struct{}
-	// Kill is the kill switch. Once it is closed, nothing is injected from the next
-	// call on, and injected waits end as with [Injector.Disarm]. It cannot be
-	// undone. Any number of injectors may share it; the Done channel of a context is
-	// one. nil: no switch. For calls in a testing/synctest bubble it is made in that
-	// bubble.
+	// Kill is the kill switch, such as the Done channel of a context. Once it is closed,
+	// nothing is injected from the next call on, and injected waits end as with
+	// [Injector.Disarm]. It cannot be undone. nil: no switch. For calls in a
+	// testing/synctest bubble it is made in that bubble.
 	Kill <-chan struct{}
 	// Budget is the number of faults that may be delivered in all; 0: no limit.
 	Budget int
 	// Share is the largest fraction of the eligible calls that may get a fault, from
 	// 0 to 1: at 0.1 the tenth eligible call is the first that may. Calls to targets
-	// that have a rule are eligible, and so are the requests of
-	// [Injector.InjectNow]. 0: no limit.
+	// that have a rule and requests of [Injector.InjectNow] are eligible. 0: no limit.
 	Share float64
 	// Rate is the number of faults a second, by the injector's clock. It is a token
 	// bucket that holds one second's worth, at least one fault, and is full at
@@ -47,8 +42,7 @@ type Safeguards struct {
 	Concurrent int
 	// Targets are globs over the injection points that may get faults, by either of
 	// their names if they have two ([WrapOptions]); empty: all. [Injector.Register]
-	// refuses a rule that could reach none of them. A rule that reaches others too
-	// is injected only at these.
+	// refuses a rule that could reach none of them.
 	Targets []string
 }
 

@@ -13,14 +13,10 @@ import (
 //   - a change applies to every item, or to the whole sequence ([Streamer]);
 //   - a lost reply consumes the stream, yields none of its items and then a
 //     time-out;
-//   - a repeated execution is consumed after the first and none of its items are
-//     yielded. It is consumed only as far as the first was.
+//   - a repeated execution is consumed as far as the first was, and yields nothing.
 //
-// A consumer that stops early ends the call: no further item is taken from fn's
-// stream. Consumption without a consumer ends when the context does.
-//
-// Without an injector the stream is fn's own. With one, fn is called when an iteration
-// begins. fn must not be nil.
+// A consumer that stops early ends the call. Consumption without a consumer ends when the
+// context does. With an injector fn is called when an iteration begins. fn must not be nil.
 func WrapStream[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error],
 ) func(context.Context, In) iter.Seq2[T, error] {
@@ -28,7 +24,7 @@ func WrapStream[In, T any](
 }
 
 // WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
-// Key, Injector and Deadline are used.
+// Key and Injector are used.
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
@@ -77,7 +73,7 @@ func WrapStreamWith[In, T any](
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &d, m, c.callee(p, opts.Deadline), v)
+			_, err = decide(ctx, &d, m, c.callee(p), v)
 			if !c.stopped && err != nil && !same(err, c.last) {
 				yield(none, err)
 			}
@@ -86,9 +82,9 @@ func WrapStreamWith[In, T any](
 }
 
 // callee is the iteration as the engine makes a call of it.
-func (c *stream[In, T]) callee(p point, deadline func(error) error) *callee[In, streamed] {
+func (c *stream[In, T]) callee(p point) *callee[In, streamed] {
 	return &callee[In, streamed]{
-		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain, atEnd: deadline,
+		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
 	}
 }
 
@@ -209,9 +205,8 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-// again consumes a repeated execution and yields none of its items. If the consumer
-// stopped, it takes no more items than the consumer took. It ends as the first
-// execution did, whose items the consumer has.
+// again consumes a repeated execution and yields nothing. If the consumer stopped, it takes
+// no more items than the consumer took. It ends as the first execution did.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
 	for range c.fn(ctx, v) {

@@ -39,17 +39,15 @@ type Tool struct {
 const ListTarget = "tools/list"
 
 // WrapRegistry makes an injection point of every tool of a registry, under the
-// tool's name, and one of its listing, [ListTarget]. in binds it to an injector.
-// nil: it uses the one in the context of each call, and without one it is inert. A
-// call's key is a hash of its canonical JSON arguments: the order of members, white
-// space, the spelling of numbers and of escapes do not matter. No arguments, null
-// and {} have one key.
+// tool's name, and one of its listing, [ListTarget]. in binds it to an injector; nil: the
+// one in the context of each call. A call's key is a hash of its canonical JSON arguments:
+// the order of members, white space, the spelling of numbers and of escapes do not matter.
+// No arguments, null and {} have one key.
 //
 // What a tool declares ([Tool].Effect) is known from the start for a [*Registry],
 // and for another registry once Tools was called; before, effects are unknown.
 //
-// Wrapping a wrapped registry with the same in returns it as it is. r must not be
-// nil: a call then panics, as it would unwrapped.
+// Wrapping a wrapped registry with the same in returns it as it is. r must not be nil.
 func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
 	if w, ok := r.(*wrappedRegistry); ok && w.in == in {
 		return w
@@ -192,8 +190,7 @@ type ToolFunc struct {
 
 // Func makes a tool of a typed Go function: the arguments are decoded into In, the
 // result is encoded. Empty arguments and null leave In at its zero value. Arguments
-// that do not fit are an [*ArgumentError], which a model can correct. A nil fn is an
-// error of [NewRegistry].
+// that do not fit are an [*ArgumentError], which a model can correct.
 func Func[In, Out any](tool Tool, fn func(context.Context, In) (Out, error)) ToolFunc {
 	t := ToolFunc{tool: tool}
 	if fn == nil {

@@ -25,9 +25,8 @@ func newPoint(target string, layer Layer) point {
 // carries an injector. Without one it is inert and costs a few nanoseconds.
 //
 // A fault that decides the call returns the zero Out and its error. The returned
-// function is as safe for concurrent use as fn. fn must not be nil: reaching it
-// panics, as it would unwrapped. For a function of another signature, wrap a closure
-// that calls it, or put a [Point] inside.
+// function is as safe for concurrent use as fn, which must not be nil. For a function of
+// another signature, wrap a closure that calls it, or put a [Point] inside.
 func Wrap[In, Out any](
 	target string, fn func(context.Context, In) (Out, error),
 ) func(context.Context, In) (Out, error) {
@@ -43,23 +42,13 @@ type WrapOptions[In any] struct {
 	// within the lane, apart from those with another key.
 	Key func(In) uint64
 	// Injector binds the function to an injector, whatever its context carries: for
-	// code that drops its context. Lane, turn and caller still come from the
-	// context. fn finds the bound injector in its own context if the call is
-	// recorded or has an injection; else its context is the caller's.
+	// code that drops its context. Lane, turn and caller still come from the context.
 	Injector *Injector
 	// Layer is that of the point, as events show it; empty: [LayerPoint].
 	Layer Layer
-	// Alias is another name of the point by which rules match it too; empty: it has
-	// none. Events and draws use the target. It is for a point whose name ends in a
-	// part that few rules care about: the alias is the name without that part.
+	// Alias is another name of the point by which rules match it too, such as the name
+	// without a last part that few rules care about; empty: it has none.
 	Alias string
-	// Deadline makes the error that a real callee would return of the error of the
-	// caller's context, when that ends while a fault waits:
-	//
-	//	func(err error) error { return status.FromContextError(err).Err() } // of gRPC
-	//
-	// It must be a pure function. nil, or a result of nil: the context's own error.
-	Deadline func(error) error
 	// Crossing is a call that has begun already and that the function continues. The
 	// function is then for this one call, and Key, Injector, Layer and Alias are
 	// ignored. nil: each call begins anew.
@@ -73,7 +62,7 @@ func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, err
 	o *WrapOptions[In]) func(context.Context, In) (Out, error) {
 	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
-	c.alias, c.atEnd, c.effect = o.Alias, o.Deadline, o.effect
+	c.alias, c.effect = o.Alias, o.effect
 	if x := o.Crossing; x != nil {
 		c.point = x.point
 		return func(ctx context.Context, in In) (Out, error) { return goOn(ctx, x, c, in) }
@@ -129,7 +118,6 @@ type callee[In, Out any] struct {
 	// finish is called with what the caller gets, and returns what it did get; nil: the same.
 	finish func(Out, error) (Out, error)
 	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
-	atEnd  func(error) error                      // WrapOptions.Deadline; nil: none
 }
 
 func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }

@@ -208,22 +208,6 @@ func TestCallerAndPassThrough(t *testing.T) {
 	assert.Equal(t, []string{"", "outer"}, callers)
 }
 
-func TestReenterMakesRecursionANewCall(t *testing.T) {
-	in, ctx := recording(t)
-	var countdown func(context.Context, int) (int, error)
-	countdown = chaos.Wrap("countdown", func(ctx context.Context, n int) (int, error) {
-		if n == 0 {
-			return 0, nil
-		}
-		return countdown(chaos.WithReentry(ctx), n-1)
-	})
-	_, err := countdown(ctx, 3)
-	require.NoError(t, err)
-	events := in.Events()
-	require.Len(t, events, 4)
-	assert.Equal(t, "countdown", events[3].Caller)
-}
-
 func TestAttempt(t *testing.T) {
 	in, ctx := recording(t, chaos.Rule{Target: "work", When: ordinals(0, 1, 4), Fault: down()})
 	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})

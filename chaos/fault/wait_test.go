@@ -8,7 +8,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -152,16 +151,6 @@ func TestWhatLoseReplyLoses(t *testing.T) {
 			ctx, _ := withRules(t, chaos.Rule{Fault: fault.LoseReply()},
 				chaos.Rule{Target: "db", Fault: fault.Fail(fault.ErrUnavailable)})
 			outer := chaos.Wrap("orders.status", inner)
-			_, err := outer(ctx, 1)
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.NotErrorIs(t, err, fault.ErrUnavailable)
-		})
-	})
-	t.Run("an error injected into a deeper call of the same target", func(t *testing.T) {
-		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, _ := withRules(t, chaos.Rule{When: when.Nth(1), Fault: fault.LoseReply()},
-				chaos.Rule{When: when.Nth(2), Fault: fault.Fail(fault.ErrUnavailable)})
-			outer := chaos.Wrap(target, func(ctx context.Context, _ int) (string, error) { return call(chaos.WithReentry(ctx)) })
 			_, err := outer(ctx, 1)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, fault.ErrUnavailable)
