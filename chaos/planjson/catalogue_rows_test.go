@@ -10,7 +10,7 @@ import (
 )
 
 // A catalogued is a fault, by name, and a rule that injects it in one part of the
-// world. The page shows the rule as it stands here.
+// world.
 type catalogued struct {
 	family, fault, part string
 	rule                chaos.Rule
