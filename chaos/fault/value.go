@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
@@ -115,23 +116,23 @@ func mutationOf[T any](name string, fn func(T) T) mutation {
 			return result
 		}
 		// before fn, which may write to what value points to
-		before, seen := jsonvalue.Document(result), jsonvalue.Document(value)
-		changed := fn(value)
-		if unchanged(seen, value, changed, result) {
+		before := jsonvalue.Document(result)
+		given, seen := result, before
+		_, isText := jsonvalue.Text(result)
+		if isText {
+			given, seen = value, jsonvalue.Document(value)
+		}
+		var changed any = fn(value)
+		made := jsonvalue.Document(changed)
+		// Of JSON only the document counts; Go values may also differ in members without JSON.
+		if jsonhash.Same(seen, made) && (isText || reflect.DeepEqual(given, changed)) {
 			return result
 		}
 		after := inForm(changed, result)
-		chaos.Changed(ctx, chaos.Change{Before: before, After: jsonvalue.Document(after)})
+		if isText {
+			made = jsonvalue.Document(after)
+		}
+		chaos.Changed(ctx, chaos.Change{Before: before, After: made})
 		return after
 	}}
-}
-
-// unchanged reports whether a function left the value as it was. Of JSON only the
-// document counts; Go values may also differ in members without JSON.
-func unchanged(seen json.RawMessage, value, changed, result any) bool {
-	if !equal(seen, jsonvalue.Document(changed)) {
-		return false
-	}
-	_, isText := jsonvalue.Text(result)
-	return isText || reflect.DeepEqual(value, changed)
 }

@@ -23,13 +23,14 @@ type day struct {
 	injector *chaos.Injector
 	system   *system
 	results  []result
-}
 
-const keptSamples = 1 << 14 // about 3 MB; a day has less
+	mu    sync.Mutex
+	ended []endedCall // the newest last
+}
 
 func newDay(s *settings, stdout io.Writer) (*day, error) {
 	rec, err := trace.NewRecorder(&trace.Options{
-		Run: timeline.RunOptions{BinSize: s.bin()}, Keep: keptSamples,
+		Run:  timeline.RunOptions{BinSize: s.bin()},
 		Type: func(chaos.Event) timeline.NodeType { return timeline.NodeHTTP },
 	})
 	if err != nil {
@@ -37,7 +38,7 @@ func newDay(s *settings, stdout io.Writer) (*day, error) {
 	}
 	d := &day{set: s, out: stdout, recorder: rec}
 	d.injector = chaos.NewInjector(seed, &chaos.InjectorOptions{
-		RecordAll: true, MaxLog: -1, OnEvent: rec.Record, Targets: []string{placeOrder, askStatus},
+		RecordAll: true, MaxLog: -1, OnEvent: d.record, Targets: []string{placeOrder, askStatus},
 	})
 	d.system = newSystem(rec.From(time.Now()).Record)
 	return d, nil

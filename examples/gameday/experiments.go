@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -115,19 +114,34 @@ func (d *day) steadyState() *experiment.Hypothesis {
 
 // served is the share of the customers' latest calls that were good; 0 without any.
 func (d *day) served(context.Context) (share float64, err error) {
-	r := d.recorder.Samples()
-	since := time.Since(r.Epoch) - judged
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	calls, good := 0, 0
-	for _, s := range r.Samples {
-		if s.End < since || !strings.HasPrefix(s.Target, gateway+".") {
-			continue
+	for _, c := range slices.Backward(d.ended) {
+		if time.Since(c.at) > judged {
+			break
 		}
 		calls++
-		if !s.Failed && s.End-s.Start <= goodWithin {
+		if !c.failed && c.took <= goodWithin {
 			good++
 		}
 	}
 	return float64(good) / float64(max(calls, 1)), nil
+}
+
+// endedCall is a call of a customer.
+type endedCall struct {
+	at     time.Time // when it ended
+	took   time.Duration
+	failed bool
+}
+
+// record notes a call of a customer.
+func (d *day) record(ctx context.Context, e chaos.Event) {
+	d.recorder.Record(ctx, e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = append(d.ended, endedCall{at: time.Now(), took: e.End - e.Start, failed: e.Outcome != chaos.OutcomeOK})
 }
 
 var errNeverSteady = errors.New("gameday: the services did not reach their steady state")
