@@ -33,7 +33,6 @@ import (
 //   - Check(*Check) adds problems that bounds cannot see;
 //   - Coordinates(*chaos.Description) changes a description that depends on
 //     parameters;
-//   - Bounded() any returns what the bounds apply to in place of P;
 //   - Labelled() any returns the parameters that a label has in place of P.
 type Made[P any] struct {
 	row    *Row
@@ -44,11 +43,7 @@ type Made[P any] struct {
 func (m Made[P]) Check() error { return check(m.row, m.Params) }
 
 func check(row *Row, params any) error {
-	bounded := shown(row, params)
-	if p, ok := params.(interface{ Bounded() any }); ok {
-		bounded = p.Bounded()
-	}
-	c := row.Check(bounded)
+	c := row.Check(shown(row, params))
 	if p, ok := params.(interface{ Check(*Check) }); ok {
 		p.Check(c)
 	}

@@ -87,7 +87,7 @@ func TestAFaultThatPassesOnNoRequest(t *testing.T) {
 // too that wait for its body to be read.
 func TestAnAnswerWithoutABodyEndsItsCall(t *testing.T) {
 	in := injectorOf(t,
-		chaos.Rule{Name: "budget", Fault: fault.TokenBudget(1000, fault.OpenAIUsage(), 0)},
+		chaos.Rule{Name: "budget", Fault: fault.TokenBudget(1000, fault.OpenAIUsage, 0)},
 		chaos.Rule{Name: "made", Fault: fault.SilentNoOpWith(json.RawMessage(`{"id":9}`))},
 	)
 	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodHead, "https://example.com/", nil)

@@ -74,7 +74,6 @@ func brokenWhens() []brokenWhen {
 	return []brokenWhen{
 		{why: "no trigger", check: chaostest.Present, make: is(nil)},
 		{why: "refused by its own Check", check: chaostest.Checked, make: is(when.First(0))},
-		{why: "a bad one that passes", check: chaostest.Checked, make: is(never), o: &chaostest.WhenOptions{Bad: []chaos.When{never}}},
 		{why: "no kind", check: chaostest.Described, make: is(kindly{match: never})},
 		{why: "parameters that are no object", check: chaostest.Described, make: is(kindly{never, chaos.Description{Kind: "x", Params: json.RawMessage(`null`)}})},
 		{why: "counts for itself", check: chaostest.Pure, make: count(func(n int64) bool { return n%2 == 0 })},

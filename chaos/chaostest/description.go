@@ -13,11 +13,6 @@ import (
 // declarations checks what a fault states of itself: Check, Phase and Describe.
 func (t *faultCheck) declarations() {
 	checked(&t.report, t.fault)
-	for i, bad := range t.Bad {
-		if _, err := chaos.NewPlan(1, chaos.Rule{Target: target, Fault: bad}); err == nil {
-			t.add(Checked, "Bad[%d] makes no sense, and a plan takes it", i)
-		}
-	}
 	t.phase = phaseOf(t.fault)
 	if t.phase > chaos.PhaseAfter || phaseOf(t.fault) != t.phase {
 		t.add(Phases, "Phase is %d and then %d; allowed: one of the phases, always the same", t.phase, phaseOf(t.fault))

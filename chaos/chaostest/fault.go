@@ -18,12 +18,6 @@ type FaultOptions struct {
 	// types that the fault expects. They are not changed. nil: a json.RawMessage
 	// with an object; that of Result has members of every type.
 	Args, Result any
-	// Bad are faults of the same kind with invalid parameters: a plan must refuse
-	// each.
-	Bad []chaos.Fault
-	// Is are errors that the caller's error must match, as a real one would. It
-	// need not include chaos.ErrInjected.
-	Is []error
 	// LosesErrors means that the fault may hide an error of the callee, as one
 	// in PhaseAfter may anyway.
 	LosesErrors bool

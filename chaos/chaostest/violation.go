@@ -14,7 +14,7 @@ type Check string
 const (
 	// Present: there is something to check.
 	Present Check = "present"
-	// Checked: valid parameters pass Check, invalid ones are refused.
+	// Checked: valid parameters pass Check.
 	Checked Check = "checked"
 	// Described: the Description is valid, always the same, and agrees with what happens.
 	Described Check = "described"
@@ -30,8 +30,6 @@ const (
 const (
 	// Phases: Phase returns one of the phases, always the same, and PhaseInstead for a Failer.
 	Phases Check = "phases"
-	// Failing: Inject of a Failer does what Fail says, and does not reach the callee.
-	Failing Check = "failing"
 	// Disarmed: when the injector is disarmed, waits end at once and the call goes through.
 	Disarmed Check = "disarmed"
 	// NextInTurn: calls of next do not overlap.
@@ -42,8 +40,6 @@ const (
 	Context Check = "context"
 	// Types: next gets arguments of the type that Inject was given, and the caller a result of the callee's type.
 	Types Check = "types"
-	// Matches: the caller's error matches what a real one would match.
-	Matches Check = "matches"
 	// Text: the error has a text, by which a test cannot be recognised.
 	Text Check = "text"
 	// PassesErrors: an error of the callee goes through, unless the reply is lost.

@@ -1,7 +1,6 @@
 package chaostest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,9 +18,6 @@ type WhenOptions struct {
 	// Args are the arguments for an ArgsWhen, of the type that it expects. They are not changed. nil: a json.RawMessage
 	// with an object.
 	Args any
-	// Bad are triggers of the same kind with invalid parameters: a plan must
-	// refuse each.
-	Bad []chaos.When
 }
 
 // When checks a trigger and returns all violations, joined, each a
@@ -39,11 +35,6 @@ func When(w chaos.When, o *WhenOptions) error {
 		return q.err()
 	}
 	checked(&q.report, w)
-	for i, bad := range q.Bad {
-		if _, err := chaos.NewPlan(1, chaos.Rule{Target: target, When: bad, Fault: nothing{}}); err == nil {
-			q.add(Checked, "Bad[%d] makes no sense, and a plan takes it", i)
-		}
-	}
 	described(&q.report, w, false)
 	label := q.next()
 	o2 := start(label, func() (any, error) { q.questions(); return nil, nil }).ended(q.clock)
@@ -183,11 +174,4 @@ func (q *whenCheck) probable(list []chaos.Call, first []bool) {
 			return
 		}
 	}
-}
-
-// nothing is a fault that does nothing, for plans that check a trigger.
-type nothing struct{}
-
-func (nothing) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-	return next(ctx, args)
 }

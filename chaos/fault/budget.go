@@ -71,7 +71,7 @@ type budgetParams struct {
 // A result without usage, such as a response that is a stream of events, costs
 // nothing, and the event has a note.
 func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
-	return tokenBudget.Of(tokenParams{quota{limit}, paramOf(usage), refillParam{refill}})
+	return tokenBudget.Of(tokenParams{quota{limit}, usageParam{string(usage)}, refillParam{refill}})
 }
 
 var tokenBudget = &catalog.Remember[tokenParams, spent]{
@@ -83,12 +83,8 @@ var tokenBudget = &catalog.Remember[tokenParams, spent]{
 		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 	},
 	Phase: chaos.PhaseBefore,
-	Prepare: func(p tokenParams) tokenParams {
-		p.usageParam = p.priced(1, 1)
-		return p
-	},
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p tokenParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"token", float64(p.Limit), p.Refill, false, p.measure})
+		return s.inject(ctx, args, next, terms{"token", float64(p.Limit), p.Refill, false, p.measure(1, 1)})
 	},
 }
 
@@ -98,16 +94,11 @@ type tokenParams struct {
 	refillParam
 }
 
-func (p tokenParams) Bounded() any {
-	p.usageParam = p.bounded()
-	return p
-}
-
 // CostBudget is [TokenBudget] in money. limit is an amount in any currency,
 // more than 0. The prices are those of a million tokens in the same currency,
 // at least 0 and not both 0.
 func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time.Duration) chaos.Fault {
-	return costBudget.Of(costParams{limit, inputPrice, outputPrice, paramOf(usage), refillParam{refill}})
+	return costBudget.Of(costParams{limit, inputPrice, outputPrice, usageParam{string(usage)}, refillParam{refill}})
 }
 
 var costBudget = &catalog.Remember[costParams, spent]{
@@ -120,13 +111,10 @@ var costBudget = &catalog.Remember[costParams, spent]{
 		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 	},
 	Phase: chaos.PhaseBefore,
-	Prepare: func(p costParams) costParams {
-		const million = 1e6
-		p.usageParam = p.priced(p.InputPrice/million, p.OutputPrice/million)
-		return p
-	},
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p costParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"cost", p.Limit, p.Refill, false, p.measure})
+		const million = 1e6
+		price := p.measure(p.InputPrice/million, p.OutputPrice/million)
+		return s.inject(ctx, args, next, terms{"cost", p.Limit, p.Refill, false, price})
 	},
 }
 
@@ -139,16 +127,10 @@ type costParams struct {
 	refillParam
 }
 
-func (p costParams) Bounded() any {
-	p.usageParam = p.bounded()
-	return p
-}
-
 func (p costParams) Check(c *catalog.Check) {
 	c.That(!math.IsInf(p.Limit, 1), "limit", p.Limit, "a number of more than 0 that is finite")
 	c.That(p.InputPrice != 0 || p.OutputPrice != 0, "outputPrice", p.OutputPrice,
 		"a price of a million tokens, 0 or more, and more than 0 if inputPrice is not")
-	p.usageParam.Check(c)
 }
 
 // TimeBudget fails calls once the calls before have taken limit in total,

@@ -207,8 +207,8 @@ func TestAFaultThatAToolGetsOverIsDelivered(t *testing.T) {
 func TestNoThresholdIsNaN(t *testing.T) {
 	nan := math.NaN()
 	for name, f := range map[string]chaos.Fault{
-		"Spike": fault.Spike(0, time.Second, nan), "CostBudget": fault.CostBudget(nan, 1, 1, fault.OpenAIUsage(), 0),
-		"input price": fault.CostBudget(1, nan, 1, fault.OpenAIUsage(), 0), "output price": fault.CostBudget(1, 1, nan, fault.OpenAIUsage(), 0),
+		"Spike": fault.Spike(0, time.Second, nan), "CostBudget": fault.CostBudget(nan, 1, 1, fault.OpenAIUsage, 0),
+		"input price": fault.CostBudget(1, nan, 1, fault.OpenAIUsage, 0), "output price": fault.CostBudget(1, 1, nan, fault.OpenAIUsage, 0),
 		"WrongNumber": lies.WrongNumber(nan), "CutText": lies.CutText(nan), "CutList": lies.CutList(nan), "PartialBatch": lies.PartialBatch(nan),
 	} {
 		_, err := chaos.NewPlan(1, chaos.Rule{Target: target, Fault: f})

@@ -3,7 +3,6 @@ package fault_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"testing"
 	"testing/synctest"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/stretchr/testify/require"
 )
 
@@ -135,18 +133,4 @@ func took(fn func()) time.Duration {
 
 func add(suffix string) chaos.Fault {
 	return fault.Mutate("add "+suffix, func(s string) string { return s + suffix })
-}
-
-// examples are the faults that the examples of the rows make, by kind.
-func examples(t testing.TB) map[string]chaos.Fault {
-	made := map[string]chaos.Fault{}
-	for _, r := range fault.Rows() {
-		if r.HoldsCode() {
-			continue
-		}
-		plan, err := planjson.Decode(fmt.Appendf(nil, `{"seed":"1","rules":[{"target":"t","fault":{"kind":%q,"params":%s}}]}`, r.Kind, r.Example), nil)
-		require.NoError(t, err)
-		made[r.Kind] = plan.Rules()[0].Fault
-	}
-	return made
 }

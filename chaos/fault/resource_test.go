@@ -49,11 +49,10 @@ func TestBudgets(t *testing.T) {
 		{"calls", fault.CallBudget(3, 0), "", "...xxxxx", fault.ErrResourceExhausted, "quota exceeded: 3 of 3 calls used"},
 		{"calls, filled again", fault.CallBudget(2, 4*s), "", "..xx..xx", fault.ErrResourceExhausted, "quota exceeded: 2 of 2 calls used, try again in 2s"},
 		{"a rate", fault.RateLimit(2, 3*s), "", "..x..x..", fault.ErrRateLimited, "too many requests: the limit is 2, try again in 1s"},
-		{"tokens of OpenAI", fault.TokenBudget(100, fault.OpenAIUsage(), 0), openai, "...xxxxx", fault.ErrResourceExhausted, "quota exceeded: 120 of 100 tokens used"},
-		{"tokens of Anthropic", fault.TokenBudget(80, fault.AnthropicUsage(), 0), anthropic, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 80 of 80 tokens used"},
-		{"tokens by a function", fault.TokenBudget(80, fault.UsageFunc("length", func(s json.RawMessage) (int, int) { return len(s), 0 }), 0), `"12345678901234567890123456789012345678"`, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 80 of 80 tokens used"},
-		{"tokens that nobody counts", fault.TokenBudget(1, fault.OpenAIUsage(), 0), `"ok"`, "........", nil, ""},
-		{"cost", fault.CostBudget(0.001, 10, 20, fault.OpenAIUsage(), 0), openai, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 0.001 of 0.001 used"},
+		{"tokens of OpenAI", fault.TokenBudget(100, fault.OpenAIUsage, 0), openai, "...xxxxx", fault.ErrResourceExhausted, "quota exceeded: 120 of 100 tokens used"},
+		{"tokens of Anthropic", fault.TokenBudget(80, fault.AnthropicUsage, 0), anthropic, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 80 of 80 tokens used"},
+		{"tokens that nobody counts", fault.TokenBudget(1, fault.OpenAIUsage, 0), `"ok"`, "........", nil, ""},
+		{"cost", fault.CostBudget(0.001, 10, 20, fault.OpenAIUsage, 0), openai, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 0.001 of 0.001 used"},
 		{"memory", fault.MemoryBudget(100, 0), openai, "..xxxxxx", syscall.ENOMEM, "cannot allocate memory"},
 		{"a full disk", fault.DiskFull(), "", "xxxxxxxx", syscall.ENOSPC, "write: no space left on device"},
 		{"time that nobody takes", fault.TimeBudget(s, 0), "", "........", nil, ""},
@@ -111,7 +110,7 @@ func (a answering) CallTool(ctx context.Context, _ string, _ json.RawMessage) (j
 
 // A result that does not say what it used is free, which its event notes.
 func TestUnknownUsage(t *testing.T) {
-	ctx, in := withRules(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage(), 0)})
+	ctx, in := withRules(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage, 0)})
 	_, err := wrapped(t, &desk{})(ctx)
 	assert.NoError(t, err)
 	assert.Contains(t, onlyEvent(t, in).Note, "does not say what it used of the token budget")

@@ -45,7 +45,6 @@ func catalogue() []row {
 		{`ErrorBody(503, "Service Unavailable")`, lies.ErrorBody(503, "Service Unavailable"), "error_result", orders, `{"error":{"code":503,"message":"Service Unavailable"}}`, "the call succeeds"},
 		{`ErrorBody(503, "Service Unavailable")`, lies.ErrorBody(503, "Service Unavailable"), "error_result", `"ok"`, `"Error 503: Service Unavailable"`, "a text becomes a text"},
 		{"Mojibake()", lies.Mojibake(), "mojibake", `["Zürich","Rome"]`, `["ZÃ¼rich","Rome"]`, "UTF-8 read as Latin-1"},
-		{"InvalidUTF8()", lies.InvalidUTF8(), "invalid_utf8", `["é"]`, "[\"é\xff\"]", "behind a whole character"},
 		{"Oversized(12)", lies.Oversized(12), "oversized_result", `{"note":"abc"}`, `{"note":"abc abc abc "}`, "the text again and again"},
 
 		{"WrongNumber(0.1)", lies.WrongNumber(0.1), "wrong_number", `{"id":7,"n":200}`, `{"id":7,"n":213}`, "within a tenth; identifiers are not meant"},
@@ -84,7 +83,6 @@ func catalogue() []row {
 		{"UnknownEnum()", lies.UnknownEnum(), "unknown_enum", `{"city":"rome","status":"OPEN"}`, `{"city":"rome","status":"PARTIALLY_SETTLED"}`, "in the case of the old word"},
 
 		{"TruncateMessages(1, o)", lies.TruncateMessages(1, plain), "truncated_messages", chat, `[{"role":"system","content":"Be kind."},{"role":"user","content":"Since when?"}]`, "the system message stays"},
-		{"TruncateMessages(1, Messages{System: true})", lies.TruncateMessages(1, lies.Messages{System: true}), "truncated_messages", chat, `[{"role":"user","content":"Since when?"}]`, "unless asked"},
 		{"StaleMessages(2, o)", lies.StaleMessages(2, plain), "stale_messages", chat, `[{"role":"system","content":"Be kind."},{"role":"user","content":"Where is it?"}]`, "the newest are missing"},
 		{"DropMessages(1, o)", lies.DropMessages(1, plain), "dropped_messages", chat, `[{"role":"system","content":"Be kind."},{"role":"user","content":"Where is it?"},{"role":"assistant","content":"On its way."}]`, "a drawn one"},
 		{"ReorderMessages(o)", lies.ReorderMessages(plain), "reordered_messages", `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}`, `{"messages":[{"role":"user","content":"b"},{"role":"user","content":"a"}]}`, "found below the result"},

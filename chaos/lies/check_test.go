@@ -79,7 +79,7 @@ func TestParameters(t *testing.T) {
 	}{
 		{lies.Scale(-2, "$.a", "$.b"), `{"power":-2,"paths":["$.a","$.b"]}`},
 		{lies.AddKey("v", []int{1}), `{"name":"v","value":[1]}`},
-		{lies.Poison("x", "user", lies.Messages{Path: "$.m", System: true}), `{"text":"x","role":"user","system":true,"path":"$.m"}`},
+		{lies.Poison("x", "user", lies.Messages{Path: "$.m"}), `{"text":"x","role":"user","path":"$.m"}`},
 		{lies.Inject(lies.Attack{Kind: lies.Exfiltration, Texts: []string{"{canary}"}}), `{"texts":["{canary}"]}`},
 		{lies.InText(lies.Null("$.a"), "$.t"), `{"fault":{"kind":"null_value","params":{"paths":["$.a"]}},"paths":["$.t"]}`},
 		{lies.RenameKey("b", "$.a"), `{"to":"b","paths":["$.a"]}`},

@@ -14,7 +14,7 @@
 // # The lies
 //
 //   - Something is left out: [Empty], [Null], [Missing], [CutText], [CutList], [MissingPage], [PartialBatch].
-//   - The form is broken: [Malformed], [HTMLPage], [ErrorBody], [Mojibake], [InvalidUTF8], [Oversized].
+//   - The form is broken: [Malformed], [HTMLPage], [ErrorBody], [Mojibake], [Oversized].
 //   - A value is wrong: [WrongNumber], [Scale], [FlipSign], [SwapDigits], [OffByOne], [Overflow], [NotANumber],
 //     [ShiftDate], [SwapUnit], [FlipType].
 //   - Things are mixed up: [SwapFields], [SwapEntity], [FabricateRecord], [DanglingReference], [DuplicateRows],

@@ -128,26 +128,6 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// InvalidUTF8 puts a byte that never occurs in UTF-8 after a drawn character of
-// a text. Decoders replace or refuse it; encoding/json replaces it.
-func InvalidUTF8(paths ...string) chaos.Fault { return invalidUTF8Row.Of(pathsIn(paths)) }
-
-var invalidUTF8Row = lieRow[where](catalog.Row{
-	Kind: "invalid_utf8", Doc: "A text has a byte that is not UTF-8.",
-	Go: "lies.InvalidUTF8(paths...)", Class: chaos.ClassProtocol,
-}, lie{wants: "text with a character", rank: prose,
-	apply: func(e *edit, i int) bool {
-		text := e.doc.String(i)
-		if text == "" {
-			return false
-		}
-		at := e.pick(i, 0, len(text)) + 1
-		for at < len(text) && !utf8.RuneStart(text[at]) {
-			at++
-		}
-		return e.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
-	}})
-
 // Oversized repeats a text until it has the given number of bytes, up to 64 MiB:
 // a result larger than a context window, or than a buffer. If the result has no
 // text, an object gets a member "padding".

@@ -20,7 +20,7 @@ import (
 func addressed(path string) []chaos.Fault {
 	return []chaos.Fault{
 		lies.Empty(path), lies.Null(path), lies.Missing(path), lies.CutText(0.3, path), lies.CutList(0.3, path), lies.MissingPage(1, path),
-		lies.PartialBatch(0.3, path), lies.Mojibake(path), lies.InvalidUTF8(path), lies.Oversized(50, path), lies.WrongNumber(0.2, path),
+		lies.PartialBatch(0.3, path), lies.Mojibake(path), lies.Oversized(50, path), lies.WrongNumber(0.2, path),
 		lies.Scale(-2, path), lies.FlipSign(path), lies.SwapDigits(path), lies.OffByOne(path), lies.Overflow(path), lies.ShiftDate(40, path),
 		lies.SwapUnit(path), lies.FlipType(path), lies.SwapFields(path, "$"), lies.SwapEntity(path), lies.FabricateRecord(path),
 		lies.DanglingReference(path), lies.DuplicateRows(path), lies.ReorderRows(path), lies.RenameKey("", path), lies.RemoveKey(path),

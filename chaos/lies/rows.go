@@ -8,7 +8,7 @@ import "github.com/shakedown-go/shakedown/chaos/catalog"
 func Rows() []*catalog.Row {
 	return catalog.List(
 		emptyRow, nullRow, missingRow, cutTextRow, cutListRow, missingPageRow, partialBatchRow,
-		malformedRow, htmlPageRow, errorBodyRow, mojibakeRow, invalidUTF8Row, oversizedRow,
+		malformedRow, htmlPageRow, errorBodyRow, mojibakeRow, oversizedRow,
 		wrongNumberRow, scaleRow, flipSignRow, swapDigitsRow, offByOneRow, overflowRow, notANumberRow,
 		shiftDateRow, swapUnitRow, flipTypeRow,
 		swapFieldsRow, swapEntityRow,

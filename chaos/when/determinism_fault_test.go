@@ -63,7 +63,6 @@ func faultClaims() (rows []claimed) {
 	}
 	drawn := func(row string, f chaos.Fault) { add(independent, row, f, half, shape{}) }
 	ordered := func(row string, f chaos.Fault) { add(deliveries, row, f, nil, shape{}) }
-	length := fault.UsageFunc("length", func(s string) (int, int) { return len(s), 0 })
 
 	drawn("Spike", fault.Spike(0, 20*ms, 0.5))
 	add(sequential, "RampUp", fault.RampUp(ms, 50*ms), half, shape{})
@@ -74,9 +73,6 @@ func faultClaims() (rows []claimed) {
 	drawn("SilentNoOpWith", fault.SilentNoOpWith("done"))
 	ordered("LateResult", fault.LateResult("orders", ms, 3*ms))
 	ordered("DelayedVisibility", fault.DelayedVisibility("orders", 300*ms, "nothing"))
-
-	ordered("TokenBudget", fault.TokenBudget(100, length, 0))
-	ordered("CostBudget", fault.CostBudget(0.001, 10, 10, length, 0))
 
 	drawn("As", fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable)))
 	ordered("StaleApproval", fault.StaleApproval("item 3"))

@@ -59,7 +59,7 @@ func (w *teller) answer(target string, n int) string {
 	}
 	messages := strings.Repeat(`,{"role":"user","content":"Where is it?"},{"role":"assistant","content":"On its way."}`, 2)
 	return fmt.Sprintf(`{"id":%d,"version":%d,"order_id":"C-%d5","total":20%d.90,"rate":0.19,"currency":"EUR","status":"open",`+
-		`"due_date":"2026-03-01","note":"Zürich is nice","from":"a","to":"b","text":"{\"n\":5}","rows":[{"id":1,"x":1},{"id":2,"x":2},{"id":3,"x":3}],`+
+		`"usage":{"prompt_tokens":9,"completion_tokens":9},"due_date":"2026-03-01","note":"Zürich is nice","from":"a","to":"b","text":"{\"n\":5}","rows":[{"id":1,"x":1},{"id":2,"x":2},{"id":3,"x":3}],`+
 		`"messages":[%s],"tools":[{"name":"a","description":"A."},{"name":"b","description":"B."},{"name":"c","description":"C."}]}`,
 		n, version, n, n, messages[1:])
 }
