@@ -88,7 +88,7 @@ func (s *Server) mayListen(a net.Addr) error {
 	listen := a.String()
 	if serve.Loopback(a) {
 		listen = anyLoopback
-	} else if s.keys == nil && !s.options.TokensInClearBeyondLoopback {
+	} else if s.cert == nil && !s.options.TokensInClearBeyondLoopback {
 		return fields.Because("TLS", nil, fmt.Errorf("%v is no loopback address", a),
 			"TLS, or TokensInClearBeyondLoopback where a proxy ends TLS")
 	}

@@ -109,7 +109,7 @@ func getenv(given func(string) string) func(string) string {
 }
 
 // A FieldError is one problem of a [Host] or of [Options], such as
-// "Limits.CallTime". [NewServer] and [Server.Reload] join all they find; Package
+// "Limits.CallTime". [NewServer] joins all it finds; Package
 // is "mcpadapter", or "policy" for a problem of Options.Policy.
 type FieldError = scoring.FieldError
 

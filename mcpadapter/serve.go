@@ -148,7 +148,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	site := &serve.Site{Handler: s.Handler(), HeaderTime: s.limits.HeaderTime, Keys: s.keys, Log: s.log}
+	site := &serve.Site{Handler: s.Handler(), HeaderTime: s.limits.HeaderTime, Certificate: s.cert, Log: s.log}
 	return site.Serve(ctx, serve.Cap(l, s.limits.Connections, s.limits.AddressConnections), graceTime, s.Shutdown)
 }
 
@@ -157,21 +157,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 type TLS struct {
 	_ struct{}
 	// CertFile and KeyFile are files in PEM: the certificate with its
-	// intermediates, and its private key. Both are required; [Server.Reload] reads
-	// them again.
+	// intermediates, and its private key. Both are required, and read once.
 	CertFile, KeyFile string
-	// ClientCAFile has the roots of the certificates that clients have to show, in
-	// PEM, besides their tokens; empty: clients need none.
-	ClientCAFile string
-}
-
-// Reload reads the file of tokens and the certificate again, as after SIGHUP.
-// Streams and calls of callers whose token is gone end. A file that cannot be
-// read changes nothing, and is in the error.
-func (s *Server) Reload() error {
-	err := s.gate.ReloadTokens()
-	if s.keys != nil {
-		err = errors.Join(err, s.keys.Load())
-	}
-	return err
 }

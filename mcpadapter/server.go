@@ -4,6 +4,7 @@ package mcpadapter
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/serve"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -70,9 +70,9 @@ type Server struct {
 	tools   []*tool
 	reports reportStore
 	rules   *clientRules
-	events  *faulthub.Queue // nil: there is no injector
-	hub     *faulthub.Hub   // of its faults, to subscribe to; nil likewise
-	keys    *serve.Keys     // nil: no TLS
+	events  *faulthub.Queue  // nil: there is no injector
+	hub     *faulthub.Hub    // of its faults, to subscribe to; nil likewise
+	cert    *tls.Certificate // nil: no TLS
 	active  activeCalls
 	alone   sync.Map // names of what runs once at a time
 
@@ -90,16 +90,19 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if o != nil {
 		s.options = *o
 	}
-	var keys *serve.Keys
 	var err error
 	if o := s.options.TLS; o != nil {
-		keys, err = serve.NewKeys(fields, o.CertFile, o.KeyFile, o.ClientCAFile)
+		cert, wrong := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		if s.cert = &cert; wrong != nil {
+			err = fields.Because("TLS.CertFile", o.CertFile, wrong,
+				fmt.Sprintf("a certificate in PEM that belongs to KeyFile %q", o.KeyFile))
+		}
 	}
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
 	s.plans, s.reports.matrices = planOptions(h.Plans), h.matrices()
-	s.keys, s.limits = keys, s.options.Limits.withDefaults()
+	s.limits = s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	s.rules = &clientRules{injector: h.Injector, environments: s.options.Environments, getenv: s.getenv,
 		limits: s.limits}

@@ -20,7 +20,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 
 	"github.com/shakedown-go/shakedown/mcpadapter"
@@ -79,7 +78,6 @@ func serve(ctx context.Context, s *settings, getenv func(string) string, stderr 
 		stop() // ends what is left of calls
 		err = errors.Join(err, srv.Shutdown(context.WithoutCancel(ctx)))
 	}()
-	defer reloading(ctx, srv, stderr)()
 	if s.transport == overStdio {
 		return srv.ServeStdio(ctx)
 	}
@@ -93,31 +91,6 @@ func serve(ctx context.Context, s *settings, getenv func(string) string, stderr 
 	}
 	fmt.Fprintf(stderr, "mcpserver: %s://%s/mcp, and /sse for old clients\n", scheme, l.Addr())
 	return srv.Serve(ctx, l)
-}
-
-// reloading reads tokens and certificate again on SIGHUP, until it is stopped.
-func reloading(ctx context.Context, srv *mcpadapter.Server, stderr io.Writer) (stop func()) {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(ctx)
-	var loop sync.WaitGroup
-	loop.Go(func() {
-		for {
-			select {
-			case <-asked:
-				if err := srv.Reload(); err != nil {
-					fmt.Fprintln(stderr, err) // what was there stays
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return func() {
-		signal.Stop(asked)
-		cancel()
-		loop.Wait()
-	}
 }
 
 // printToken shows a token once; the file has its hash alone.

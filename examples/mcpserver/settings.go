@@ -52,10 +52,10 @@ func (s *settings) flags() *flag.FlagSet {
 		})
 	f.BoolVar(&s.open, "loopback-without-token", false, "let everyone on this machine call over http without a token")
 	f.StringVar(&s.tokens, "tokens", "",
-		"`file` of tokens for http, by their hashes, in place of SHAKEDOWN_MCP_TOKENS_FILE; read again on SIGHUP")
+		"`file` of tokens for http, by their hashes, in place of SHAKEDOWN_MCP_TOKENS_FILE")
 	f.StringVar(&s.newToken, "new-token", "",
 		"print a new token for this `subject`, and its entry for the file of tokens, and exit")
-	f.StringVar(&s.cert, "tls-cert", "", "`file` with the certificate for https, in PEM; read again on SIGHUP")
+	f.StringVar(&s.cert, "tls-cert", "", "`file` with the certificate for https, in PEM")
 	f.StringVar(&s.key, "tls-key", "", "`file` with its private key")
 	f.BoolVar(&s.clear, "tokens-in-clear-beyond-loopback", false,
 		"let callers on other machines send their tokens over http, as behind a proxy that ends TLS")

@@ -75,7 +75,7 @@ func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int,
 		return exitError, interrupted(ctx, r, all, err)
 	}
 	text := s.text(stdout, stderr)
-	if err := report.Text(text, r, &report.TextOptions{Width: width(text), Color: s.color(text)}); err != nil {
+	if err := report.Text(text, r, &report.TextOptions{Width: width(text)}); err != nil {
 		return exitError, err
 	}
 	fmt.Fprintf(text, "\n%s\n", s.next())

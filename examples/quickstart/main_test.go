@@ -239,7 +239,7 @@ func TestHelp(t *testing.T) {
 	status, out, errs := try(t, "-help")
 	assert.Equal(t, exitPass, status)
 	assert.Empty(t, errs)
-	for _, flag := range []string{"-agent name", "-seed number", "-trials times", "-cell scenario/invariant/trial", "-json file", "-html file", "-junit file", "-markdown file", "-workers number", "-no-color"} {
+	for _, flag := range []string{"-agent name", "-seed number", "-trials times", "-cell scenario/invariant/trial", "-json file", "-html file", "-junit file", "-markdown file", "-workers number"} {
 		assert.Contains(t, out, "  "+flag)
 	}
 }

@@ -23,7 +23,6 @@ type settings struct {
 	fewest  bool
 	outputs []*output
 	workers int
-	noColor bool
 	judge   *deskJudge // nil: rules judge the claims
 }
 
@@ -54,7 +53,6 @@ func (s *settings) flags() *flag.FlagSet {
 	}
 	f.Func("workers", fmt.Sprintf("`number` of cells that run at once (default %d)", s.workers), atLeast1(&s.workers))
 	f.Func("judge", "ask a judge whether claims are true, over the tape in this `folder`", s.setJudge)
-	f.BoolVar(&s.noColor, "no-color", false, "no colours, even on a terminal")
 	return f
 }
 

@@ -1,5 +1,4 @@
 // Package client makes the tools of any MCP server a registry of package chaos, so
-// that a contract can be run over it. [Registry] has one session, [Reconnecting]
-// connects anew when a session has ended. What goes wrong is a [*ToolError] or a
+// that a contract can be run over it. What goes wrong is a [*ToolError] or a
 // [*SessionError].
 package client

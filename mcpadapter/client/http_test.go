@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -69,45 +68,6 @@ func TestAContractOverHTTP(t *testing.T) {
 		assert.Equal(t, 1, f.Delivered, f.Scenario)
 	}
 	assert.Len(t, r.Faults, 2)
-}
-
-// Many callers share a session that is closed under them: each gets an answer
-// or a session's error, and afterwards a new session serves all.
-func TestReconnectingUnderManyCallers(t *testing.T) {
-	connect := overHTTP(t, foreign(map[string]mcp.ToolHandler{"tool": gives(blocks(text("ok")), nil)}))
-	var mu sync.Mutex
-	var sessions []*mcp.ClientSession
-	r := Reconnecting(func(ctx context.Context) (*mcp.ClientSession, error) {
-		s, err := connect(ctx)
-		mu.Lock()
-		defer mu.Unlock()
-		sessions = append(sessions, s)
-		return s, err
-	})
-	_, err := r.CallTool(t.Context(), "tool", nil)
-	require.NoError(t, err)
-	var callers sync.WaitGroup
-	for range 8 {
-		callers.Go(func() {
-			for range 5 {
-				if _, err := r.CallTool(t.Context(), "tool", nil); err != nil {
-					var end *SessionError
-					assert.ErrorAs(t, err, &end)
-				}
-			}
-		})
-	}
-	mu.Lock()
-	first := sessions[0]
-	mu.Unlock()
-	_ = first.Close()
-	callers.Wait()
-	if _, err = r.CallTool(t.Context(), "tool", nil); err != nil { // the last call may be the one that finds the session closed
-		_, err = r.CallTool(t.Context(), "tool", nil)
-	}
-	require.NoError(t, err)
-	assert.GreaterOrEqual(t, len(sessions), 2)
-	require.NoError(t, r.Close())
 }
 
 // Whatever a failure contains, reading it neither panics nor hides its text.

@@ -19,9 +19,7 @@ type Job struct {
 	// the runner stops; 0: not at all.
 	Patience time.Duration
 
-	attempt int    // the how-manieth of the incident, from 1; 0: not by a runner
-	state   string // path of the file of a keeper's state; "": not by a runner
-	running func() // called once the agent runs; nil: not by a runner
+	running func() // called once the program of a Command runs; nil: not by a runner
 }
 
 // A Result is how an agent ended.

@@ -24,8 +24,8 @@ import (
 // When the program has ended, what it left behind is killed: its group, and on
 // Linux every process with its INCIDENT_ID.
 //
-// Without a Keeper, only a runner that is still alive learns how the program
-// ended: a later runner investigates again.
+// Only a runner that is still alive learns how the program ended: a later runner
+// ends it where it can be found, and investigates again.
 type Command struct {
 	_                struct{}
 	Path             []string          // the program and its first arguments, such as bash and a script
@@ -34,14 +34,10 @@ type Command struct {
 	Agent            string            // --agent; "": not given
 	SystemPromptFile string            // --system-prompt-file; "": not given
 	Prompt           string            // the last argument; "": DefaultPrompt
-	Pass             []string          // names of variables that the program inherits, besides PATH, HOME and the like
+	Pass             []string          // variables that the program inherits, besides PATH, HOME and the like
 	Env              map[string]string // variables of its own
-	// Keeper is a program with its first arguments that calls [Keep] with the
-	// arguments that follow, such as this program itself with a word of its own. It
-	// runs the agent, and lets the agent finish if the runner dies. nil: none. It
-	// is ignored on systems that cannot have keepers.
-	Keeper []string
-	Redact func(string) string // takes secrets out of the output; nil: policy.Redact, which knows their usual forms
+	// Redact takes secrets out of the output; nil: policy.Redact, which knows their usual forms.
+	Redact func(string) string
 }
 
 // DefaultPrompt asks for what a report needs.
@@ -68,25 +64,10 @@ const maxOutput = 64 << 10
 // a process that it left behind may hold the pipe.
 const pipePatience = 2 * time.Second
 
-// Check returns everything that is missing.
-func (c *Command) Check() error {
-	problems := fields.List()
-	if len(c.Path) == 0 || c.Path[0] == "" {
-		problems.Wrong("Path", nil, "a program")
-	}
-	if len(c.Keeper) > 0 && c.Keeper[0] == "" {
-		problems.Wrong("Keeper", "", "a program, or none")
-	}
-	return problems.Err()
-}
-
-// Investigate runs the program, with its keeper where it has one.
+// Investigate runs the program.
 func (c *Command) Investigate(ctx context.Context, job Job) Result {
-	if err := c.Check(); err != nil {
-		return failed(err)
-	}
-	if len(c.Keeper) > 0 && canKeep {
-		return c.investigateKept(ctx, job)
+	if len(c.Path) == 0 || c.Path[0] == "" {
+		return failed(fields.Wrong("Path", nil, "a program"))
 	}
 	out := newTail(maxOutput)
 	cmd := exec.Command(c.Path[0], append(c.Path[1:len(c.Path):len(c.Path)], c.args(job)...)...)
@@ -98,7 +79,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	if job.running != nil {
 		job.running()
 	}
-	killed := c.await(ctx, job, p, func() { askToEnd(p.pid()) }, p.kill)
+	killed := p.await(ctx, job.Patience)
 	p.kill() // whatever it left behind
 	killStrays(job.Incident.IncidentID)
 	p.drain()

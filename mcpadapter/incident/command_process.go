@@ -77,18 +77,18 @@ func (p *process) result() Result {
 	return failed(fmt.Errorf("agent could not be waited for: %w", p.err))
 }
 
-// await waits for a program. If the context ends because the time is over, end is
-// called. If it ends for any other reason, ask is called, and end after the
-// patience.
-func (c *Command) await(ctx context.Context, job Job, p *process, ask, end func()) (killed bool) {
+// await waits for a program. If the context ends because the time is over, the
+// group is killed. If it ends for any other reason, the group is asked to end, and
+// killed after the patience.
+func (p *process) await(ctx context.Context, mostPatience time.Duration) (killed bool) {
 	select {
 	case <-p.ended:
 		return false
 	case <-ctx.Done():
 	}
-	if job.Patience > 0 && !errors.Is(context.Cause(ctx), errTimeout) {
-		ask()
-		patience := time.NewTimer(job.Patience)
+	if mostPatience > 0 && !errors.Is(context.Cause(ctx), errTimeout) {
+		askToEnd(p.pid())
+		patience := time.NewTimer(mostPatience)
 		defer patience.Stop()
 		select {
 		case <-p.ended:
@@ -96,7 +96,7 @@ func (c *Command) await(ctx context.Context, job Job, p *process, ask, end func(
 		case <-patience.C:
 		}
 	}
-	end()
+	p.kill()
 	<-p.ended
 	return true
 }

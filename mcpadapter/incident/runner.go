@@ -26,7 +26,6 @@ type Options struct {
 	QueueSize    int           // events that wait; 0: 1000
 	Timeout      time.Duration // of an agent, which knows it and is stopped 60 s after it; 0: 300 s
 	SendTimeout  time.Duration // of one call of the Notifier; a call of the Store counts as blocked after it; 0: 60 s
-	MaxAge       time.Duration // workspaces of incidents that ended longer ago are removed; 0: never
 	// Grace is how long Run may take once its context has ended. Agents are asked to
 	// end at once, and killed after three quarters of it. The rest is for records
 	// and messages. 0: 20 s; negative: agents are killed at once.
@@ -116,7 +115,6 @@ func (o *Options) complete() error {
 	p.Demand(o.QueueSize >= 0 && o.QueueSize <= maxQueue, "QueueSize", o.QueueSize, "1 to 1048576, or 0 for 1000")
 	p.Demand(o.Timeout >= 0, "Timeout", o.Timeout, "a duration of more than 0, or 0 for 300 s")
 	p.Demand(o.SendTimeout >= 0, "SendTimeout", o.SendTimeout, "a duration of more than 0, or 0 for 60 s")
-	p.Demand(o.MaxAge >= 0, "MaxAge", o.MaxAge, "a duration of more than 0, or 0 for no limit")
 	o.MinSeverity = cmp.Or(o.MinSeverity, Warning)
 	o.MaxAgents = cmp.Or(o.MaxAgents, defaultMaxAgents)
 	o.QueueSize = cmp.Or(o.QueueSize, defaultQueue)
@@ -153,7 +151,6 @@ func (r *Runner) restore() {
 	r.counts.Restored += waiting + interrupted
 	r.maybeSent()
 	r.dismiss()
-	r.removeStates()
 	r.failUnknown()
 	if waiting+interrupted > 0 {
 		r.o.Log.Info("an earlier runner left work", "queued", waiting, "interrupted", interrupted)
@@ -189,7 +186,7 @@ func (r *Runner) failUnknown() {
 		if in.Status.final() || r.book.cases[in.IncidentID] != nil {
 			continue
 		}
-		killStrays(in.IncidentID) // a keeper may still be running, and its report would not be read
+		killStrays(in.IncidentID) // its agent may still be running, and its report would not be read
 		in = in.abandoned(time.Now())
 		r.o.Log.Warn("incident left by a runner without a journal", "incident", in.IncidentID)
 		if err := r.o.Workspaces.Save(in, nil); err != nil {
@@ -290,7 +287,6 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	}
 	tenders.Go(func() { r.tend(tending) })
-	tenders.Go(func() { r.retain(tending) })
 	<-ctx.Done()
 	r.mu.Lock()
 	r.closed = true

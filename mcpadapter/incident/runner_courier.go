@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -241,19 +240,6 @@ func (r *Runner) maybeSent() {
 			r.counts.MaybeSent++
 			_ = r.commit(entry{Op: opSettled, Incident: l.id, Reason: ErrMaybeSent.Error()})
 			r.o.Log.Warn("maybe sent: the runner died while it announced the incident", "incident", l.id)
-		}
-	}
-}
-
-// removeStates removes the files of keepers whose incidents have ended.
-func (r *Runner) removeStates() {
-	entries, err := os.ReadDir(r.disk.path(agentsDir))
-	if err != nil {
-		return // the next start looks again
-	}
-	for _, e := range entries {
-		if r.book.cases[e.Name()] == nil {
-			_ = os.Remove(r.disk.path(agentsDir, e.Name()))
 		}
 	}
 }

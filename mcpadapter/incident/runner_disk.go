@@ -17,21 +17,14 @@ const (
 	runnerDir   = ".runner"
 	lockFile    = "lock"
 	journalFile = "journal"
-	agentsDir   = "agents" // a file for each agent that has a keeper
 )
 
 // A LockedError reports that another runner has the workspace root.
-type LockedError struct {
-	Root  string
-	PID   int       // 0: not known
-	Host  string    // where the other runner is
-	Since time.Time // when it took the root
-}
+type LockedError struct{ Root string }
 
-// Error names the other runner.
+// Error names the root.
 func (e *LockedError) Error() string {
-	held := &durable.HeldError{Holder: durable.Holder{PID: e.PID, Host: e.Host, Since: e.Since}}
-	return fmt.Sprintf("incident: the workspace root %s is %v; allowed: one runner at a time", e.Root, held)
+	return fmt.Sprintf("incident: the workspace root %s is held by another runner; allowed: one runner at a time", e.Root)
 }
 
 // disk is what a runner keeps under the root in addition to the workspaces.
@@ -42,17 +35,13 @@ type disk struct {
 	base    int64 // size of the journal when it was last rewritten
 }
 
-func (d *disk) path(names ...string) string {
-	return filepath.Join(append([]string{d.dir.Name()}, names...)...)
-}
-
-// lockPatience is how long the lock of a runner that died is waited for: a
-// program that it was just starting holds it for a moment.
-const lockPatience = 2 * time.Second
+// lockPatience is how long a lock is waited for: that of a runner that died is held
+// for a moment by a program that it was just starting.
+const lockPatience = time.Second
 
 func openDisk(w *Workspaces) (d *disk, records [][]byte, torn int, err error) {
 	path := filepath.Join(w.root, runnerDir)
-	if err := os.MkdirAll(filepath.Join(path, agentsDir), 0o700); err != nil {
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, nil, 0, fmt.Errorf("incident: workspace root: %w", err)
 	}
 	d = new(disk)
@@ -60,10 +49,9 @@ func openDisk(w *Workspaces) (d *disk, records [][]byte, torn int, err error) {
 		return nil, nil, 0, fmt.Errorf("incident: workspace root: %w", err)
 	}
 	if d.lock, err = takeLock(d.dir); err != nil {
-		err = errors.Join(err, d.dir.Close())
-		var held *durable.HeldError
-		if errors.As(err, &held) {
-			return nil, nil, 0, &LockedError{w.root, held.Holder.PID, held.Holder.Host, held.Holder.Since}
+		_ = d.dir.Close()
+		if errors.Is(err, durable.ErrHeld) {
+			return nil, nil, 0, &LockedError{w.root}
 		}
 		return nil, nil, 0, fmt.Errorf("incident: lock of the workspace root: %w", err)
 	}
@@ -77,8 +65,7 @@ func openDisk(w *Workspaces) (d *disk, records [][]byte, torn int, err error) {
 func takeLock(dir *os.Root) (*durable.Lock, error) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		lock, err := durable.TakeLock(dir, lockFile)
-		var held *durable.HeldError
-		if !errors.As(err, &held) || time.Since(began) > lockPatience || !durable.Dead(held.Holder) {
+		if !errors.Is(err, durable.ErrHeld) || time.Since(began) > lockPatience {
 			return lock, err
 		}
 	}
@@ -216,61 +203,4 @@ func (r *Runner) tend(ctx context.Context) {
 		wait = min(2*wait, mostDiskPause)
 		nudge(r.dirty)
 	}
-}
-
-// retainEvery is the time between two searches for old workspaces.
-const retainEvery = 10 * time.Minute
-
-// retain removes the workspaces of incidents that ended too long ago, until the
-// context ends.
-func (r *Runner) retain(ctx context.Context) {
-	if r.o.MaxAge == 0 {
-		return
-	}
-	for {
-		if err := r.removeOld(time.Now()); err != nil {
-			r.o.Log.Warn("some workspaces were not removed", "error", err)
-		}
-		if pause(ctx, retainEvery) != nil {
-			return
-		}
-	}
-}
-
-// removeOld removes old workspaces. An incident stays if it has no end, or if a
-// message about it is still to be sent.
-func (r *Runner) removeOld(now time.Time) error {
-	all, err := r.o.Workspaces.Load()
-	problems := []error{err}
-	for _, in := range all {
-		if in.CompletedAt == nil || now.Sub(*in.CompletedAt) <= r.o.MaxAge || !r.done(in) {
-			continue
-		}
-		if err := r.o.Workspaces.remove(in.IncidentID); err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		r.mu.Lock()
-		r.counts.Removed++
-		r.mu.Unlock()
-	}
-	return errors.Join(problems...)
-}
-
-// done reports whether a workspace may be removed.
-func (r *Runner) done(in Incident) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return in.Status.final() && r.book.cases[in.IncidentID] == nil &&
-		r.book.letters.find(in.IncidentID) == nil && r.book.copies.find(in.IncidentID) == nil
-}
-
-// remove removes a workspace. Links in it are removed, not followed.
-func (w *Workspaces) remove(id string) error {
-	root, err := os.OpenRoot(w.root)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return root.RemoveAll(id)
 }

@@ -257,53 +257,6 @@ func TestARootThatTakesNothing(t *testing.T) {
 	})
 }
 
-// TestRetention removes workspaces that are too old, and none that is still needed.
-func TestRetention(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(*incident.Options)
-		wait   time.Duration
-		left   int
-	}{
-		"without limits all stay": {nil, 1000 * time.Hour, 3},
-		"within the age all stay": {func(o *incident.Options) { o.MaxAge = 24 * time.Hour }, 23 * time.Hour, 3},
-		"beyond it all go":        {func(o *incident.Options) { o.MaxAge = 24 * time.Hour }, 25 * time.Hour, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := open(t, incident.AgentFunc(func(ctx context.Context, job incident.Job) error {
-					if job.Incident.Resource.Name == "running" {
-						<-ctx.Done()
-					}
-					return writeReport(job, goodReport)
-				}), func(o *incident.Options) {
-					o.Timeout = 10_000 * time.Hour
-					if tc.change != nil {
-						tc.change(o)
-					}
-				})
-				var last incident.Incident
-				for _, name := range []string{"running", "a", "b", "c"} {
-					require.NoError(t, d.Offer("chaos/faults", faultOf(name)))
-					if name != "running" {
-						last = <-d.ended
-					}
-					time.Sleep(time.Second)
-				}
-				time.Sleep(tc.wait)
-				found, err := d.spaces.Load()
-				require.NoError(t, err)
-				assert.Len(t, found, 1+tc.left)
-				assert.Equal(t, "running", found[0].Resource.Name, "what has no end stays, however old")
-				assert.EqualValues(t, 3-tc.left, d.Counts().Removed)
-				if tc.left > 0 {
-					assert.Equal(t, last, found[len(found)-1], "the newest stays")
-				}
-				d.stop()
-			})
-		})
-	}
-}
-
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, incident.AgentFunc(works), nil)

@@ -5,28 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 )
 
 // maxLost is after how many attempts that ended with their runner an incident
 // fails.
 const maxLost = 3
-
-// earlierAgent is an agent that can report how an agent of an earlier runner
-// ended, and that says itself when it runs.
-type earlierAgent interface {
-	awaitEarlier(ctx context.Context, job Job) earlierEnd
-}
-
-// An earlierEnd is what is known of the agent of an earlier runner. If its end is
-// not known, every process of it that can be found has ended.
-type earlierEnd struct {
-	result Result
-	asked  bool // to end
-	known  bool // how it ended
-	ran    bool
-}
 
 // handle brings a case to its end, or leaves it to the next runner. Each step
 // is written down before the next one begins: the end of the agent, the record
@@ -48,17 +32,18 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 	if c.finished != nil {
 		return nil, nil
 	}
-	earlier := r.earlier(ctx, c)
 	lost := c.lost
-	if earlier.ran {
-		lost++
+	if c.attempt > 0 && !c.annulled { // an earlier runner began it
+		killStrays(c.id)
+		if c.ran {
+			lost++
+		}
 	}
-	result, asked := earlier.result, earlier.asked
-	switch {
-	case earlier.known:
-	case lost >= maxLost:
+	var result Result
+	asked := false
+	if lost >= maxLost {
 		result = failed(fmt.Errorf("the runner died %d times while the agent was running", lost))
-	default:
+	} else {
 		if result, err = r.attempt(ctx, c, lost); err != nil {
 			return nil, err
 		}
@@ -67,23 +52,6 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 	e := entry{Op: opFinished, Incident: c.id, At: time.Now(), ExitCode: result.ExitCode, Reason: errorText(result.Err),
 		AskedToEnd: asked}
 	return result.Output, r.insistOn(ctx, e)
-}
-
-// earlier returns what is known of the agent that an earlier runner began to run.
-func (r *Runner) earlier(ctx context.Context, c *openCase) (e earlierEnd) {
-	if c.attempt == 0 || c.annulled {
-		return e
-	}
-	if a, ok := r.o.Agent.(earlierAgent); ok {
-		e = a.awaitEarlier(ctx, r.job(c))
-	}
-	e.ran = e.ran || c.ran
-	return e
-}
-
-func (r *Runner) job(c *openCase) Job {
-	return Job{Incident: c.incident(), Dir: r.o.Workspaces.Dir(c.id), Timeout: r.o.Timeout, Patience: r.o.Grace / 4 * 3,
-		attempt: c.attempt, state: r.disk.path(agentsDir, filepath.Base(c.id)), running: func() { r.runs(c) }}
 }
 
 // runs writes down that the agent runs: from here on the death of the runner counts.
@@ -119,20 +87,12 @@ func (r *Runner) attempt(ctx context.Context, c *openCase, lost int) (result Res
 	if r.o.Grace > 0 {
 		leaveBehind = r.o.Grace / 8 * 7
 	}
-	if _, says := r.o.Agent.(earlierAgent); !says {
+	if _, says := r.o.Agent.(*Command); !says {
 		r.runs(c)
 	}
-	err = r.insist(ctx, func() error {
-		result = investigate(ctx, r.o.Agent, r.job(c), leaveBehind)
-		if errors.Is(result.Err, errNotStarted) {
-			return result.Err
-		}
-		return nil
-	})
-	if err != nil {
-		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
-	}
-	return result, err
+	job := Job{Incident: c.incident(), Dir: r.o.Workspaces.Dir(c.id), Timeout: r.o.Timeout, Patience: r.o.Grace / 4 * 3,
+		running: func() { r.runs(c) }}
+	return investigate(ctx, r.o.Agent, job, leaveBehind), nil
 }
 
 // conclude judges what the agent has left, writes the record, and then commits

@@ -90,7 +90,6 @@ func (r *Runner) metrics() string {
 		{"messages_total", `{fate="lost"}`, c.NotifyLost, ""},
 		{"messages_unsent", "", c.Unsent, "Messages that wait."},
 		{"blocked_total", "", c.Blocked, "Calls of the store or the notifier that were over their time."},
-		{"workspaces_removed_total", "", c.Removed, "Workspaces removed for their age."},
 		{"healthy", "", healthy, "1: /healthz says ok."},
 	} {
 		name := "shakedown_incident_" + m.name
@@ -134,7 +133,6 @@ type Counts struct {
 	MaybeSent     uint64 `json:"maybeSent"`     // messages without a confirmation that are not sent again
 	NotifyLost    uint64 `json:"notifyLost"`    // messages that were given up
 	Blocked       uint64 `json:"blocked"`       // calls of the store or the notifier that were over their time
-	Removed       uint64 `json:"removed"`       // workspaces, for their age
 }
 
 // ended counts an incident by its status.

@@ -179,9 +179,9 @@ func TestWorkspacesRefuse(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := incident.NewRunner(&incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1, SendTimeout: -1, MaxAge: -1})
+	_, err := incident.NewRunner(&incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1, SendTimeout: -1})
 	for _, field := range []string{"Workspaces is missing", "Agent is missing", "MaxAgents is -1", "QueueSize is 1073741824",
-		"MinSeverity is Severity(9)", "Timeout is -1", "SendTimeout is -1", "MaxAge is -1"} {
+		"MinSeverity is Severity(9)", "Timeout is -1", "SendTimeout is -1"} {
 		assert.ErrorContains(t, err, field)
 	}
 	_, err = incident.NewRunner(nil)

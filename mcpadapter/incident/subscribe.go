@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	words "github.com/shakedown-go/shakedown/internal/text"
 )
 
 // The modes of a subscription.
@@ -33,29 +35,10 @@ type Subscriber struct {
 	Mode     string                                          // "": ModeFaults
 	Filter   map[string]any                                  // further arguments of events_subscribe, such as namespace
 	Sink     func(logger string, data json.RawMessage) error // [Runner.Offer]; must not block; its errors are logged
-	// called with the errors of lost sessions and with [*SubscriptionError]s; nil: only logged
+	// called when a session is lost, or the server reports that it dropped events; nil: only logged
 	OnError func(error)
 	Client  *http.Client // nil: http.DefaultClient
 	Log     *slog.Logger // nil: nothing is logged
-}
-
-// A SubscriptionError is the server's report of a problem with a subscription.
-// The session goes on.
-type SubscriptionError struct {
-	SubscriptionID string `json:"subscriptionId"`
-	Cluster        string `json:"cluster"`
-	Text           string `json:"error"`
-	Degraded       bool   `json:"degraded"` // events are missing, or may be from now on
-	Dropped        uint64 `json:"dropped"`  // so many; 0: the server does not say
-}
-
-// Error is the server's text with the subscription it is about.
-func (e *SubscriptionError) Error() string {
-	s := fmt.Sprintf("incident: subscription %s: %s", e.SubscriptionID, e.Text)
-	if e.Degraded {
-		s += " (degraded)"
-	}
-	return s
 }
 
 // The revision of the protocol whose servers push log messages to a session.
@@ -67,6 +50,7 @@ const (
 	mostBackoff  = 60 * time.Second
 	keepAlive    = 30 * time.Second // a dead connection is noticed after it
 	stepTimeout  = 30 * time.Second // of one request while a session is set up
+	maxProblem   = 500              // bytes of what a server reports of a subscription
 )
 
 // Check returns everything that is wrong with the settings.
@@ -196,11 +180,7 @@ func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) 
 			s.log().Warn("event not taken", "logger", req.Params.Logger, "error", err)
 		}
 	case "subscription_error":
-		problem := new(SubscriptionError)
-		if err := json.Unmarshal(data, problem); err != nil || problem.Text == "" {
-			problem.Text = excerpt(data)
-		}
-		s.report(problem)
+		s.report(fmt.Errorf("incident: the server reports of a subscription: %s", words.Clip(string(data), maxProblem)))
 	default: // the server's own logging
 		s.log().Debug("server log", "logger", req.Params.Logger, "data", string(data))
 	}

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,11 +59,9 @@ func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	switch {
 	case wrapped:
 		acc.transport = began.transport
-		if !overHTTP { // server-sent events: the token may have been removed since
-			var ok bool
-			acc.session, acc.events = began.session, began.session != ""
-			acc.caller, ok = acc.gate.still(began.caller)
-			return ok
+		if !overHTTP { // server-sent events, whose stream ends with the token
+			acc.session, acc.events, acc.caller = began.session, began.session != "", began.caller
+			return true
 		}
 	case !overHTTP:
 		acc.caller = acc.gate.local
@@ -72,18 +69,6 @@ func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	}
 	acc.caller = Caller{Subject: anonymous}
 	return false
-}
-
-// still returns what a caller that was authenticated earlier is granted now.
-func (g *Gate) still(c Caller) (Caller, bool) {
-	if len(g.tokens.all()) == 0 {
-		return c, true
-	}
-	now := g.tokens.bySubject(c.Subject, time.Now())
-	if now == nil {
-		return Caller{Subject: anonymous}, false
-	}
-	return now.caller, true
 }
 
 const (

@@ -90,7 +90,7 @@ func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, err
 	if wrong != nil {
 		return nil, wrong
 	}
-	if len(g.tokens.all()) == 0 {
+	if len(g.tokens) == 0 {
 		if !o.LoopbackWithoutToken {
 			return nil, fields.Wrong("Tokens", nil,
 				"a token ("+envToken+", "+envTokensFile+
@@ -150,8 +150,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	from := &origin{caller: acc.caller, transport: h.options.Transport}
-	ctx, done := h.gate.sessions.serving(context.WithValue(req.Context(), originKey{}, from), acc.caller)
-	defer done()
+	ctx := context.WithValue(req.Context(), originKey{}, from)
 	if !granted.expires.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, granted.expires)
@@ -206,7 +205,7 @@ func (h *guard) admit(req *http.Request) (*grant, *Error) {
 		e.Detail = detail
 		return e
 	}
-	if len(h.gate.tokens.all()) == 0 {
+	if len(h.gate.tokens) == 0 {
 		if !local(req) {
 			return nil, wrong("this server answers on its own machine only")
 		}

@@ -57,7 +57,7 @@ type Options struct {
 	//	    hash: sha256:…                        # as package tokenhash makes it
 	//
 	// It is read strictly: a member that is not known, one that is missing, and a
-	// subject or hash that comes twice are errors. [Gate.ReloadTokens] reads it again.
+	// subject or hash that comes twice are errors.
 	TokensFile string
 	// TokenFile is a file from which [Env] reads a token if the environment has
 	// none and AllowTokenFile is set.
@@ -101,7 +101,7 @@ type Caller struct {
 	Scopes  []string
 }
 
-// A Gate checks calls against a policy. Only its limits, sessions and tokens
+// A Gate checks calls against a policy. Only its limits and sessions
 // change. It is safe for concurrent use.
 type Gate struct {
 	mode     Mode
@@ -176,13 +176,13 @@ func build(o *Options, rows map[string]*row, all []Token) *Gate {
 	}
 	var secrets []string
 	for _, t := range o.Tokens {
-		g.tokens.fixed = append(g.tokens.fixed,
-			Token{Hash: hashOf(t), Subject: t.Subject, Scopes: t.Scopes, Expires: t.Expires})
 		if t.Value != "" {
 			secrets = append(secrets, t.Value)
 		}
 	}
-	g.tokens.replace(all)
+	for _, token := range all {
+		g.tokens = append(g.tokens, token.grant())
+	}
 	g.options.Tokens = nil // from here on only their hashes are compared
 	g.redact = redact.New(secrets, redact.Patterns)
 	g.audit = newAuditor(o.Audit, g.redact, g.mode)

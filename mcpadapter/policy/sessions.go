@@ -2,14 +2,9 @@ package policy
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
-	"time"
 )
 
 // caps bound what callers may hold at a time.
@@ -48,7 +43,6 @@ type sessions struct {
 	mu            sync.Mutex
 	owners        map[string]*session
 	held, watched counts
-	live          map[*liveRequest]bool
 }
 
 // A session is a session over HTTP: its caller and its subscriptions by URI.
@@ -63,16 +57,10 @@ type subscription struct {
 	made    bool // the server has it
 }
 
-// A liveRequest is a request being served; a stream may last hours.
-type liveRequest struct {
-	caller Caller
-	end    context.CancelCauseFunc
-}
-
 func newSessions(o *Options) *sessions {
 	limits := caps{cmp.Or(o.MaxSessions, 1024), cmp.Or(o.MaxCallerSessions, 256), cmp.Or(o.MaxSubscriptions, 1000),
 		cmp.Or(o.MaxCallerSubscriptions, 200)}
-	return &sessions{limits: limits, owners: make(map[string]*session), live: make(map[*liveRequest]bool),
+	return &sessions{limits: limits, owners: make(map[string]*session),
 		held: counts{of: make(map[string]int)}, watched: counts{of: make(map[string]int)}}
 }
 
@@ -211,38 +199,6 @@ func (s *sessions) listen(subject string, n int) (done func(accepted bool), refu
 		defer s.mu.Unlock()
 		s.watched.give(subject, n)
 	}, nil
-}
-
-// serving makes a request end when its caller's token is removed.
-func (s *sessions) serving(ctx context.Context, c Caller) (live context.Context, done func()) {
-	live, end := context.WithCancelCause(ctx)
-	r := &liveRequest{caller: c, end: end}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.live[r] = true
-	return live, func() {
-		end(nil)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.live, r)
-	}
-}
-
-// errRevoked is the cause of a request's end if its token was removed.
-var errRevoked = errors.New("policy: the token of the request was taken back")
-
-// endRevoked ends the requests of callers whose token was removed or grants
-// something else.
-func (s *sessions) endRevoked(t *tokens) {
-	now := time.Now()
-	s.mu.Lock()
-	live := slices.Collect(maps.Keys(s.live))
-	s.mu.Unlock()
-	for _, r := range live {
-		if g := t.bySubject(r.caller.Subject, now); g == nil || !slices.Equal(g.caller.Scopes, r.caller.Scopes) {
-			r.end(errRevoked)
-		}
-	}
 }
 
 // Held returns the current number of sessions and subscriptions over HTTP, for

@@ -3,17 +3,14 @@ package policy
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -180,75 +177,16 @@ func (t Token) grant() *grant {
 // valid reports whether the token may still be used.
 func (g *grant) valid(now time.Time) bool { return g.expires.IsZero() || now.Before(g.expires) }
 
-// tokens are those of a gate. The set is replaced whole.
-type tokens struct {
-	fixed []Token // those of the options, by their hashes
-
-	mu     sync.RWMutex
-	grants []*grant
-}
-
-func (t *tokens) replace(all []Token) {
-	grants := make([]*grant, 0, len(all))
-	for _, token := range all {
-		grants = append(grants, token.grant())
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.grants = grants
-}
-
-// all returns the current grants. They must not be changed.
-func (t *tokens) all() []*grant {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.grants
-}
+// tokens are those of a gate.
+type tokens []*grant
 
 // lookup compares with every token, also after a match.
-func (t *tokens) lookup(token string) (found *grant) {
+func (t tokens) lookup(token string) (found *grant) {
 	hash := sha256.Sum256([]byte(token))
-	for _, g := range t.all() {
+	for _, g := range t {
 		if subtle.ConstantTimeCompare(hash[:], g.hash[:]) == 1 {
 			found = g
 		}
 	}
 	return found
-}
-
-// bySubject returns the current grant of a subject, or nil.
-func (t *tokens) bySubject(subject string, now time.Time) *grant {
-	for _, g := range t.all() {
-		if g.caller.Subject == subject && g.valid(now) {
-			return g
-		}
-	}
-	return nil
-}
-
-// ReloadTokens reads [Options.TokensFile] again, as after SIGHUP. Requests and
-// streams of callers whose token was removed, or grants something else, end. If
-// the file cannot be used, the error says why and the tokens do not change.
-// Both write an audit line. Without a file it does nothing.
-func (g *Gate) ReloadTokens() error {
-	if g.options.TokensFile == "" {
-		return nil
-	}
-	filed, err := readTokens(g.options.TokensFile)
-	all := slices.Concat(g.tokens.fixed, filed)
-	if err == nil {
-		problems := fields.List()
-		checkTokens(problems.Wrongf, all)
-		err = problems.Err()
-	}
-	result, detail := "success", ""
-	if err != nil {
-		result, detail = "error", err.Error()
-	} else {
-		g.tokens.replace(all)
-		g.sessions.endRevoked(&g.tokens)
-	}
-	g.Record(context.Background(), "mcp.tokens.reloaded", slog.String("result", result),
-		slog.Int("callers", len(g.tokens.all())), slog.String("error_detail", detail))
-	return err
 }

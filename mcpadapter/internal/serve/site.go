@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,10 +13,10 @@ import (
 
 // A Site serves HTTP/1. There is no limit on the time of an answer: streams stay open.
 type Site struct {
-	Handler    http.Handler
-	HeaderTime time.Duration // of a request's header, and of a TLS handshake
-	Keys       *Keys         // nil: no TLS
-	Log        *slog.Logger
+	Handler     http.Handler
+	HeaderTime  time.Duration    // of a request's header, and of a TLS handshake
+	Certificate *tls.Certificate // nil: no TLS
+	Log         *slog.Logger
 }
 
 const (
@@ -35,8 +36,8 @@ func (s *Site) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 1)
 	go func() {
-		if s.Keys != nil {
-			site.TLSConfig = s.Keys.Config()
+		if s.Certificate != nil {
+			site.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*s.Certificate}}
 			served <- site.ServeTLS(l, "", "")
 			return
 		}

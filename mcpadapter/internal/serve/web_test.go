@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
@@ -150,10 +148,4 @@ func TestBatchesAreCapped(t *testing.T) {
 	}
 	_, answers := screening(t, "["+strings.Repeat("1,", 100)+"1]\n", 1000)
 	assert.Contains(t, answers[0], "a batch of 101 messages")
-}
-
-func TestKeysThatCannotBeRead(t *testing.T) {
-	_, err := NewKeys(fielderror.Package("mcpadapter"), "no.pem", "no.key", "no-ca.pem")
-	assert.ErrorContains(t, err, `mcpadapter: TLS.CertFile is "no.pem": open no.pem`)
-	assert.ErrorContains(t, err, `mcpadapter: TLS.ClientCAFile is "no-ca.pem": open no-ca.pem`)
 }

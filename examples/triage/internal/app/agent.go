@@ -20,6 +20,7 @@ import (
 const (
 	envEndpoint = "K8S_CLUSTER_MCP_ENDPOINT"
 	envToken    = "MCP_TOKEN"
+	envImage    = "AGENT_CONTAINER_IMAGE" // which the script runs an agent in
 )
 
 // commandOf is the agent that the settings ask for. Agents run in their
@@ -37,7 +38,6 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 	if err != nil {
 		return nil, fmt.Errorf("triage: %w", err)
 	}
-	c.Keeper = []string{self, keepAgent}
 	if s.CLI == "offline" {
 		c.Path = []string{self, offlineAgent}
 		return c, nil
@@ -60,7 +60,7 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 			}
 		}
 	}
-	c.Pass = append(c.Pass, envImage, envEngine, "DOCKER_HOST", "XDG_RUNTIME_DIR")
+	c.Pass = append(c.Pass, envImage, "CONTAINER_ENGINE", "DOCKER_HOST", "XDG_RUNTIME_DIR")
 	return c, errors.Join(scriptWrong, promptWrong)
 }
 

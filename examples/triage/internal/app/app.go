@@ -23,9 +23,6 @@ const (
 // offlineAgent is the first argument that makes the program its own agent.
 const offlineAgent = "offline-agent"
 
-// keepAgent is the first argument that makes the program the keeper of an agent.
-const keepAgent = "keep-agent"
-
 // A Store is one that has to be closed.
 type Store interface {
 	incident.Store
@@ -44,9 +41,6 @@ type Program struct {
 func (p *Program) Run(ctx context.Context, args []string) int {
 	if len(args) > 0 && args[0] == offlineAgent {
 		return p.status(p.investigate(ctx, args[1:]))
-	}
-	if len(args) > 0 && args[0] == keepAgent {
-		return incident.Keep(args[1:])
 	}
 	fs := flag.NewFlagSet("triage", flag.ContinueOnError)
 	demo := fs.Bool("demo", false, "break a shop on this machine and watch its incident being resolved")

@@ -33,7 +33,7 @@ import (
 const asProgram = "TRIAGE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && (os.Args[1] == offlineAgent || os.Args[1] == keepAgent) {
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && os.Args[1] == offlineAgent {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		status := (&Program{Getenv: os.Getenv, Stdout: os.Stdout, Stderr: os.Stderr}).Run(ctx, os.Args[1:])
 		stop()

@@ -28,16 +28,15 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	if err := errors.Join(wrong, storeWrong, slackWrong); err != nil {
 		return &usageError{err}
 	}
-	if err := p.contain(ctx, s, agent, log); err != nil {
-		return &usageError{err}
+	if s.CLI != "offline" && p.Getenv(envImage) == "" {
+		log.Warn("agents run without a container: what they run, they run as this user", "to change that", envImage)
 	}
 	workspaces, err := incident.NewWorkspaces(s.WorkspaceRoot)
 	if err != nil {
 		return err
 	}
 	o := incident.Options{
-		Workspaces: workspaces, Agent: agent, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
-		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Grace: s.Shutdown, MaxAge: s.MaxAge,
+		Workspaces: workspaces, Agent: agent, MinSeverity: s.MinSeverity, Timeout: s.Timeout, Grace: s.Shutdown,
 		Log: log,
 	}
 	if store != nil { // a nil Store in the interface would not be nil

@@ -44,9 +44,6 @@ type Settings struct {
 	WorkspaceRoot    string            // WORKSPACE_ROOT
 	Mode             string            // SUBSCRIBE_MODE
 	MinSeverity      incident.Severity // MIN_SEVERITY
-	DedupeWindow     time.Duration     // DEDUPE_WINDOW, in seconds
-	MaxAgents        int               // MAX_AGENTS
-	QueueSize        int               // QUEUE_SIZE
 	ScriptPath       string            // AGENT_SCRIPT_PATH
 	SystemPromptFile string            // AGENT_SYSTEM_PROMPT_FILE
 	AllowedTools     string            // AGENT_ALLOWED_TOOLS
@@ -59,7 +56,6 @@ type Settings struct {
 	StorageURL       string            // STORAGE_URL
 	LogLevel         slog.Level        // LOG_LEVEL
 	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
-	MaxAge           time.Duration     // RETENTION_AGE, in seconds; 0: no limit
 	HealthAddress    string            // HEALTH_ADDRESS; "": not served
 }
 
@@ -98,11 +94,6 @@ func table() []setting {
 		{"SUBSCRIBE_MODE", incident.ModeFaults, "which events to subscribe to", false,
 			oneOf(func(s *Settings) *string { return &s.Mode }, incident.ModeFaults, incident.ModeResourceFaults)},
 		{"MIN_SEVERITY", "WARNING", "least severity of an incident", false, setSeverity},
-		{"DEDUPE_WINDOW", "300", "seconds within which like events are one", false,
-			seconds(func(s *Settings) *time.Duration { return &s.DedupeWindow }, 1, 7*24*3600)},
-		{"MAX_AGENTS", "5", "agents at once", false, number(func(s *Settings) *int { return &s.MaxAgents }, 1000)},
-		{"QUEUE_SIZE", "1000", "events that wait for an agent", false,
-			number(func(s *Settings) *int { return &s.QueueSize }, 1<<20)},
 		{"AGENT_SCRIPT_PATH", "./agent-container/run-agent.sh", "script that runs the agent", false,
 			filled(func(s *Settings) *string { return &s.ScriptPath })},
 		{"AGENT_SYSTEM_PROMPT_FILE", "./configs/triage-system-prompt.md", "its system prompt", false,
@@ -111,7 +102,7 @@ func table() []setting {
 			anyText(func(s *Settings) *string { return &s.AllowedTools })},
 		{"AGENT_MODEL", "sonnet", "model that it uses", false, filled(func(s *Settings) *string { return &s.Model })},
 		{"AGENT_TIMEOUT", "300", "seconds that it may take", false,
-			seconds(func(s *Settings) *time.Duration { return &s.Timeout }, 1, 7*24*3600)},
+			seconds(func(s *Settings) *time.Duration { return &s.Timeout })},
 		{"AGENT_CLI", "claude", "the agent: " + strings.Join(AgentCLIs(), ", "), false,
 			oneOf(func(s *Settings) *string { return &s.CLI }, AgentCLIs()...)},
 		{"ANTHROPIC_API_KEY", "", "required for claude", true,
@@ -122,9 +113,7 @@ func table() []setting {
 		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", false,
 			anyText(func(s *Settings) *string { return &s.StorageURL })},
 		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters", false,
-			seconds(func(s *Settings) *time.Duration { return &s.Shutdown }, 1, 7*24*3600)},
-		{"RETENTION_AGE", "0", "seconds after which the workspace of an ended incident is removed; 0: never", false,
-			seconds(func(s *Settings) *time.Duration { return &s.MaxAge }, 0, 10*365*24*3600)},
+			seconds(func(s *Settings) *time.Duration { return &s.Shutdown })},
 		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false,
 			address(func(s *Settings) *string { return &s.HealthAddress })},
 		{"LOG_LEVEL", "info", "debug, info, warn or error", false, setLevel},
@@ -227,21 +216,14 @@ func oneOf(at func(*Settings) *string, allowed ...string) setter {
 	}
 }
 
-func number(at func(*Settings) *int, most int) setter {
-	return func(s *Settings, value string) string {
-		n, err := strconv.Atoi(value)
-		if *at(s) = n; err != nil || n < 1 || n > most {
-			return fmt.Sprintf("a whole number from 1 to %d", most)
-		}
-		return ""
-	}
-}
+// longest is a week: a longer wait is a slip.
+const longest = 7 * 24 * 3600
 
-func seconds(at func(*Settings) *time.Duration, least, most int) setter {
+func seconds(at func(*Settings) *time.Duration) setter {
 	return func(s *Settings, value string) string {
 		n, err := strconv.Atoi(value)
-		if *at(s) = time.Duration(n) * time.Second; err != nil || n < least || n > most {
-			return fmt.Sprintf("seconds, a whole number from %d to %d", least, most)
+		if *at(s) = time.Duration(n) * time.Second; err != nil || n < 1 || n > longest {
+			return fmt.Sprintf("seconds, a whole number from 1 to %d", longest)
 		}
 		return ""
 	}

@@ -23,11 +23,11 @@ func load(env map[string]string) (*settings.Settings, error) {
 }
 
 func TestDefaults(t *testing.T) {
-	s, err := load(map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": "http://localhost:8080/mcp", "ANTHROPIC_API_KEY": "sk-ant-1", "MAX_AGENTS": ""})
+	s, err := load(map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": "http://localhost:8080/mcp", "ANTHROPIC_API_KEY": "sk-ant-1", "AGENT_MODEL": ""})
 	require.NoError(t, err)
 	assert.Equal(t, &settings.Settings{
 		Endpoint: "http://localhost:8080/mcp", WorkspaceRoot: "./incidents", Mode: "faults", MinSeverity: incident.Warning,
-		DedupeWindow: 300 * time.Second, MaxAgents: 5, QueueSize: 1000, ScriptPath: "./agent-container/run-agent.sh",
+		ScriptPath:       "./agent-container/run-agent.sh",
 		SystemPromptFile: "./configs/triage-system-prompt.md", AllowedTools: "Read,Write,Grep,Glob,Bash,Skill", Model: "sonnet",
 		Timeout: 300 * time.Second, CLI: "claude", AnthropicKey: "sk-ant-1", LogLevel: slog.LevelInfo,
 		Shutdown: 20 * time.Second,
@@ -36,18 +36,16 @@ func TestDefaults(t *testing.T) {
 
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := load(map[string]string{
-		"SUBSCRIBE_MODE": "all", "MIN_SEVERITY": "fatal", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "QUEUE_SIZE": "0", "OPENAI_API_KEY": "",
-		"AGENT_TIMEOUT": "soon", "SHUTDOWN_TIMEOUT": "0", "RETENTION_AGE": "-1", "HEALTH_ADDRESS": "9090",
+		"SUBSCRIBE_MODE": "all", "MIN_SEVERITY": "fatal", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "OPENAI_API_KEY": "",
+		"AGENT_TIMEOUT": "soon", "SHUTDOWN_TIMEOUT": "0", "HEALTH_ADDRESS": "9090",
 	})
 	var wrong *settings.Error
 	require.ErrorAs(t, err, &wrong)
 	assert.EqualError(t, err, `triage: K8S_CLUSTER_MCP_ENDPOINT is missing; allowed: an http or https URL
 triage: SUBSCRIBE_MODE is "all"; allowed: faults|resource-faults
 triage: MIN_SEVERITY is "fatal"; allowed: info|warning|error|critical
-triage: QUEUE_SIZE is "0"; allowed: a whole number from 1 to 1048576
 triage: AGENT_TIMEOUT is "soon"; allowed: seconds, a whole number from 1 to 604800
 triage: SHUTDOWN_TIMEOUT is "0"; allowed: seconds, a whole number from 1 to 604800
-triage: RETENTION_AGE is "-1"; allowed: seconds, a whole number from 0 to 315360000
 triage: HEALTH_ADDRESS is "9090"; allowed: host:port, such as 127.0.0.1:9090
 triage: LOG_LEVEL is "loud"; allowed: debug|info|warn|error
 triage: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)

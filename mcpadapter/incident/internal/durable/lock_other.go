@@ -19,7 +19,3 @@ func openLock(dir *os.Root, name string) (*os.File, error) {
 }
 
 func closeLock(f *os.File) error { return errors.Join(f.Close(), os.Remove(f.Name())) }
-
-// Dead reports whether the holder was a process on this machine that has ended.
-// Here it is never known.
-func Dead(Holder) bool { return false }

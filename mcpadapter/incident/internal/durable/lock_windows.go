@@ -31,7 +31,3 @@ func openLock(dir *os.Root, name string) (*os.File, error) {
 }
 
 func closeLock(f *os.File) error { return f.Close() }
-
-// Dead reports whether the holder was a process on this machine that has ended.
-// Here it is never known.
-func Dead(Holder) bool { return false }
