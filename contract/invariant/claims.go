@@ -36,8 +36,7 @@ type Claim[S any] struct {
 //
 //   - an answer that no Says matches, because it may use other words;
 //   - a match in a sentence that is not plain: with a word of negation, doubt, condition or
-//     general rule, a question mark, a quotation, or another speaker;
-//   - an answer that says of something that it is wrong.
+//     general rule, a question mark, a quotation, or another speaker.
 //
 // For example:
 //

@@ -37,14 +37,14 @@ type GroundedOptions struct {
 //   - identifiers: words with a digit in them, e-mail addresses, web addresses;
 //   - quotations: text in double quotation marks or guillemets.
 //
-// Case is not compared. The parts of an identifier such as "order-1042" may occur separately, and
-// a long one may be cut. A number is found as a whole: 59.90 does not ground 90.
+// Case is not compared. A long identifier may be cut. A number is found as a whole: 59.90 does not
+// ground 90.
 //
 // A fact that is not found is undecided if it is
 //
-//   - a number that two numbers of the sources make, or the total of a column or of products with
-//     one: a sum, a difference, a product, a share, a rounding;
-//   - a time that may be of another time zone, or the time between two others;
+//   - a number that two numbers of the sources make, or the total of a column with one: a sum, a
+//     difference, a product, a share;
+//   - a time that may be of another time zone;
 //   - a small number, a short identifier, a quotation of one word;
 //   - in a sentence that is not plain, as [ClaimsMatchState] has it.
 //

@@ -166,18 +166,13 @@ func TestAJudgeIsToldNoCanary(t *testing.T) {
 	assert.Contains(t, string(told), "[withheld]")
 }
 
-// A sentence beyond four kilobytes, and more than 32,768 sentences, are not read: the reader may
-// not decide by what it has read.
+// A sentence beyond four kilobytes is not read: the reader may not decide by what it has read.
 func TestALongLineIsUndecided(t *testing.T) {
-	for name, said := range map[string]string{
-		"a long sentence": "Order 1042 was shipped " + strings.Repeat("and packed ", 400),
-		"many sentences":  strings.Repeat("Order 1042 was shipped.\n", 1<<15+1),
-	} {
-		o := contract.Observation{Response: said, Prompt: "x", After: 0}
-		assert.Equal(t, unclear, outcomeOf(Grounded("x", contract.High, nil).Check(t.Context(), &o)), name)
-		claim := ClaimsMatchState("x", contract.High, never(`order (\d+) was shipped`, ""))
-		assert.Equal(t, unclear, outcomeOf(claim.Check(t.Context(), &o)), name)
-	}
+	o := contract.Observation{Prompt: "x", After: 0,
+		Response: "Order 1042 was shipped " + strings.Repeat("and packed ", 400)}
+	assert.Equal(t, unclear, outcomeOf(Grounded("x", contract.High, nil).Check(t.Context(), &o)))
+	claim := ClaimsMatchState("x", contract.High, never(`order (\d+) was shipped`, ""))
+	assert.Equal(t, unclear, outcomeOf(claim.Check(t.Context(), &o)))
 }
 
 // What the second author's texts showed about numbers: a country code belongs to all of its number,

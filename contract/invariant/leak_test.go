@@ -90,14 +90,14 @@ func FuzzNoLeak(f *testing.F) {
 
 func TestAnyEightWordsInARowLeak(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		prompt := rapid.SliceOfN(rapid.StringMatching(`[a-z]{5,9}`), leakWords, 40).Draw(t, "prompt")
-		start := rapid.IntRange(0, len(prompt)-leakWords).Draw(t, "start")
-		row := prompt[start : start+leakWords]
+		prompt := rapid.SliceOfN(rapid.StringMatching(`[a-z]{5,9}`), 8, 40).Draw(t, "prompt")
+		start := rapid.IntRange(0, len(prompt)-8).Draw(t, "start")
+		row := prompt[start : start+8]
 		different := make(map[string]bool)
 		for _, word := range row {
 			different[word] = true
 		}
-		if len(different) < leakLong {
+		if len(different) < 3 {
 			t.Skip("all the same word")
 		}
 		inv := NoLeak("x", contract.High, nil, strings.Join(prompt, " "))

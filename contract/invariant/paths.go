@@ -6,6 +6,8 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // StateChangesOnlyAt holds when the state, as JSON, is the same before and after the answer,
@@ -50,8 +52,9 @@ func StateChangesOnlyAt(name string, severity contract.Severity, paths ...string
 		if err != nil {
 			return undecided("the state after the answer has no JSON: %w", err)
 		}
-		if at, was, is, differ := diverge("", without(b, parsed), without(a, parsed)); differ {
-			return fmt.Errorf("the state changed at %q, which no path allows: %s became %s", at, was, is)
+		if at, was, is, differ := jsonvalue.FirstPlace(without(b, parsed), without(a, parsed)); differ {
+			return fmt.Errorf("the state changed at %q, which no path allows: %s became %s", at, text.Truncate(was),
+				text.Truncate(is))
 		}
 		return nil
 	})

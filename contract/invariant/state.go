@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -224,8 +225,8 @@ func difference(what string, before, after any) error {
 	b, errBefore := document(before)
 	a, errAfter := document(after)
 	if errBefore == nil && errAfter == nil {
-		if path, was, is, differ := diverge("", b, a); differ {
-			return fmt.Errorf("%s changed at %q: %s became %s", what, path, was, is)
+		if path, was, is, differ := jsonvalue.FirstPlace(b, a); differ {
+			return fmt.Errorf("%s changed at %q: %s became %s", what, path, text.Truncate(was), text.Truncate(is))
 		}
 	}
 	return fmt.Errorf("%s changed, in a part that its JSON does not show: %s became %s",
@@ -242,67 +243,4 @@ func document(v any) (doc any, err error) {
 	decoder.UseNumber()
 	err = decoder.Decode(&doc)
 	return doc, err
-}
-
-// diverge returns the first place at which two JSON values differ, as a JSON pointer
-// (RFC 6901, without its escapes), and both values there.
-func diverge(path string, before, after any) (at, was, is string, differ bool) {
-	switch b := before.(type) {
-	case map[string]any:
-		if a, ok := after.(map[string]any); ok {
-			return divergeMembers(path, b, a)
-		}
-	case []any:
-		if a, ok := after.([]any); ok {
-			return divergeItems(path, b, a)
-		}
-	}
-	if reflect.DeepEqual(before, after) {
-		return "", "", "", false
-	}
-	return path, showJSON(before), showJSON(after), true
-}
-
-func divergeMembers(path string, before, after map[string]any) (at, was, is string, differ bool) {
-	names := maps.Clone(before)
-	maps.Copy(names, after)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		b, had := before[name]
-		a, has := after[name]
-		here := path + "/" + name
-		if !had {
-			return here, "nothing", showJSON(a), true
-		}
-		if !has {
-			return here, showJSON(b), "nothing", true
-		}
-		if at, was, is, differ := diverge(here, b, a); differ {
-			return at, was, is, true
-		}
-	}
-	return "", "", "", false
-}
-
-func divergeItems(path string, before, after []any) (at, was, is string, differ bool) {
-	for i := range max(len(before), len(after)) {
-		here := fmt.Sprintf("%s/%d", path, i)
-		if i >= len(before) {
-			return here, "nothing", showJSON(after[i]), true
-		}
-		if i >= len(after) {
-			return here, showJSON(before[i]), "nothing", true
-		}
-		if at, was, is, differ := diverge(here, before[i], after[i]); differ {
-			return at, was, is, true
-		}
-	}
-	return "", "", "", false
-}
-
-func showJSON(v any) string {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return text.Truncate(string(encoded))
 }

@@ -6,10 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
@@ -209,75 +207,11 @@ func (d *Difference) ofJSON(what string, a, b json.RawMessage) bool {
 		d.What, d.First, d.Second = what, string(a), string(b)
 		return true
 	}
-	path, p, q, differ := firstPlace("", x, y)
+	path, p, q, differ := jsonvalue.FirstPlace(x, y)
 	if differ {
-		d.What, d.Path, d.First, d.Second = what, path, compact(p), compact(q)
+		d.What, d.Path, d.First, d.Second = what, path, p, q
 	}
 	return differ
-}
-
-// absent stands for a member or an element that is not there.
-type absent struct{}
-
-// firstPlace is the first place in which two values differ, and what they have there.
-func firstPlace(path string, a, b any) (at string, x, y any, differ bool) {
-	if m, ok := a.(map[string]any); ok {
-		if n, ok := b.(map[string]any); ok {
-			for _, name := range membersOf(m, n) {
-				at, x, y, differ = firstPlace(path+"/"+pointerPart.Replace(name), memberOf(m, name), memberOf(n, name))
-				if differ {
-					return at, x, y, true
-				}
-			}
-			return "", nil, nil, false
-		}
-	}
-	if m, ok := a.([]any); ok {
-		if n, ok := b.([]any); ok {
-			for i := range max(len(m), len(n)) {
-				at, x, y, differ = firstPlace(fmt.Sprintf("%s/%d", path, i), elementOf(m, i), elementOf(n, i))
-				if differ {
-					return at, x, y, true
-				}
-			}
-			return "", nil, nil, false
-		}
-	}
-	return path, a, b, !reflect.DeepEqual(a, b)
-}
-
-func membersOf(a, b map[string]any) []string {
-	names := maps.Clone(a)
-	maps.Copy(names, b)
-	return slices.Sorted(maps.Keys(names))
-}
-
-func memberOf(m map[string]any, name string) any {
-	if v, ok := m[name]; ok {
-		return v
-	}
-	return absent{}
-}
-
-func elementOf(list []any, i int) any {
-	if i < len(list) {
-		return list[i]
-	}
-	return absent{}
-}
-
-// pointerPart escapes a name in a JSON pointer.
-var pointerPart = strings.NewReplacer("~", "~0", "/", "~1")
-
-func compact(v any) string {
-	if _, none := v.(absent); none {
-		return "nothing"
-	}
-	doc, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(doc)
 }
 
 // Repeat runs each prompt list of the matrix twice without faults and returns where the

@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // runDigest is what is kept of a run: enough to decide on it and to state facts, without
@@ -300,15 +301,12 @@ func (v *viewer) countKey(counts map[string]*keylessCalls, e *chaos.Event) {
 }
 
 func hasKey(args json.RawMessage, pointer string) bool {
-	var doc any
-	if json.Unmarshal(args, &doc) != nil {
+	doc, valid := jsonedit.Parse(args)
+	if !valid {
 		return false
 	}
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") { // RFC 6901
-		members, _ := doc.(map[string]any)
-		doc = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
-	}
-	return doc != nil && doc != ""
+	i, found := doc.Lookup(jsonedit.PointerKeys(pointer)...)
+	return found && doc.IsMember(i) && doc.Kind(i) != jsonedit.Null && string(doc.Raw(i)) != `""`
 }
 
 // A pool keeps one copy of each value, for what is equal in many runs. It is safe for

@@ -60,16 +60,10 @@ func numbered(list string) map[string]int {
 
 // factForm finds facts in a text in lower case. The groups are the kinds in their order; the
 // last has words.
-var factForm = regexp.MustCompile(
-	`(https?://[^\s<>"')\]]+|[a-z0-9_%+\-][a-z0-9._%+\-']*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)+)` +
-		`|("[^"\n]+"|«[^»\n]+»)` +
-		`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.\d?` +
-		`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
-		`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
-		`|\b(` + Words("weekdays") + `)\b` +
-		`|((?:\b|t)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
-		`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
-		`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
+var factForm = regexp.MustCompile(`(` + Words("addresses") + `)|(` + Words("quotations") + `)|(` + Words("dates") +
+	`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
+	`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)|\b(` + Words("weekdays") + `)\b|(` +
+	Words("times of day") + `)|(` + Words("amounts") + `)|(` + Words("words") + `)`)
 
 // facts returns the facts of a text.
 func facts(s string) (list []fact) {

@@ -19,8 +19,6 @@ const (
 	// longSentence is the most bytes of a sentence that is read. An answer with a longer one is
 	// undecided: a regular expression over a megabyte of one line takes seconds.
 	longSentence = 4096
-	// maxSentences is the most sentences that are read; a megabyte of prose has fewer.
-	maxSentences = 1 << 15
 )
 
 // A Ruling is what is decided about an answer.
@@ -81,10 +79,7 @@ func read(answer string) (list []string, why string) {
 		}
 		list = append(list, markdown.Replace(body))
 	}
-	switch {
-	case len(list) > maxSentences:
-		why = fmt.Sprintf("the answer has %d sentences, and more than %d are not read", len(list), maxSentences)
-	case longest > longSentence:
+	if longest > longSentence {
 		why = fmt.Sprintf("a sentence of the answer has %d bytes, and of one more than %d are not read", longest,
 			longSentence)
 	}
