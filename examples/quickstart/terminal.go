@@ -20,8 +20,8 @@ func terminal(w io.Writer) *os.File {
 }
 
 // color reports whether to colour what is written to w; see https://no-color.org.
-func (s *settings) color(w io.Writer) bool {
-	return !s.noColor && terminal(w) != nil && os.Getenv("NO_COLOR") == ""
+func color(w io.Writer) bool {
+	return terminal(w) != nil && os.Getenv("NO_COLOR") == ""
 }
 
 const narrowest = 40 // columns of the narrowest readable table
