@@ -71,9 +71,9 @@ func (c *Crossing) WantsArgs() bool {
 }
 
 // Match gives the call its key, as that of [WrapOptions], and asks the triggers of
-// the rules in force. args may be nil if [Crossing.WantsArgs] is false. A fault that
-// is only an error is injected here. Match does nothing to a call that is not
-// Waiting.
+// the rules in force. If [Crossing.WantsArgs] is false, args may be nil or a cheap
+// substitute, which an [ArgsFailer] gets. A fault that is only an error is injected
+// here. Match does nothing to a call that is not Waiting.
 func (c *Crossing) Match(key uint64, args any) {
 	if c.state != waits {
 		return

@@ -68,7 +68,7 @@
 //
 // # For authors of faults and triggers
 //
-// A [Fault] may be a [Failer], [Phased], [Stateful], [Checked], [Described], or a
+// A [Fault] may be a [Failer], an [ArgsFailer], [Phased], [Stateful], [Checked], [Described], or a
 // [Streamer]. In its Inject it uses [Sleep], [Changed], [Note], and, where its caller
 // reads the result later, [KeepOpen] with [BeforeEnd], [Unseen] and [UnseenWithin]. A
 // fault around another fault uses [Withhold], one that keeps its call for later

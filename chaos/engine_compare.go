@@ -176,6 +176,12 @@ func textOf(v any) []byte {
 	return doc
 }
 
+// isWhole reports whether a value changes as a whole: a number or a truth value.
+func isWhole(v any) bool {
+	k := reflect.ValueOf(v).Kind()
+	return k >= reflect.Bool && k <= reflect.Complex128
+}
+
 func orEmpty(text []byte) []byte {
 	if text == nil {
 		return []byte{}
@@ -213,6 +219,14 @@ func as[T any](v any) (T, error) {
 		return t, fmt.Errorf("JSON that does not decode into %T", t)
 	}
 	return t, fmt.Errorf("%T, want %T", v, t)
+}
+
+// fitted is as without a copy of a value that has the type.
+func fitted[T any](v any) (any, error) {
+	if _, ok := v.(T); ok {
+		return v, nil
+	}
+	return as[T](v)
 }
 
 // encode returns a value as the event keeps it: JSON, copied. The usual types are

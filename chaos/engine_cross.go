@@ -106,10 +106,10 @@ func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, O
 	return out, err
 }
 
-// callLate makes a call whose caller has returned, from within a later call. It has
+// late makes a call whose caller has returned, from within a later call. It has
 // the lane and the target of the first call, and leaves no event.
-func callLate[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], args any) (any, error) {
-	s := d.set.site
+func (c *callee[In, Out]) late(ctx context.Context, x *injection, args any) (any, error) {
+	s := x.set.site
 	if s.in.state.Load()&stateClosed != 0 {
 		s.in.late.Add(1)
 		return nil, ErrCellEnded
@@ -119,7 +119,7 @@ func callLate[In, Out any](ctx context.Context, d *decision, c *callee[In, Out],
 		return nil, err
 	}
 	inner := &frame{}
-	inner.within(ctx, d.frame, s)
+	inner.within(ctx, x.decision.frame, s)
 	fn := c.fn
 	if c.unseen != nil {
 		fn = c.unseen

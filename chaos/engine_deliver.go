@@ -56,7 +56,12 @@ func seen(changes []exchanged, found func(*callRule)) {
 	if len(known) == 0 {
 		return
 	}
-	if compare(known[0].in, known[len(known)-1].out) == alike {
+	last := known[len(known)-1]
+	switch {
+	case compare(known[0].in, last.out) == alike:
+		return
+	case isWhole(known[0].in) && !slices.ContainsFunc(known, func(ch exchanged) bool { return !isWhole(ch.out) }):
+		found(last.rule)
 		return
 	}
 	texts := [][]byte{textOf(known[0].in)}
@@ -64,7 +69,7 @@ func seen(changes []exchanged, found func(*callRule)) {
 		texts = append(texts, textOf(ch.out))
 	}
 	if slices.ContainsFunc(texts, func(text []byte) bool { return text == nil }) {
-		found(known[len(known)-1].rule) // each replaced the whole of the one before it
+		found(last.rule) // each replaced the whole of the one before it
 		return
 	}
 	for i, there := range blame.Seen(texts) {
@@ -81,22 +86,14 @@ func (x *injection) judgeResult(err error, unwound bool) {
 	if err != nil || unwound {
 		return // the caller gets no value
 	}
-	var one exchanged // usually the only one
-	var changes []exchanged
+	changes := make([]exchanged, 0, 4)
 	for i := len(x.rules) - 1; i >= 0; i-- {
-		switch a := &x.rules[i]; {
-		case a.value.likeness == alike || a.keepsOpen || x.onItems(a):
-		case one.rule == nil:
-			one = a.value
-		default:
-			if changes == nil {
-				changes = append(changes, one)
-			}
+		if a := &x.rules[i]; a.value.likeness != alike && !a.keepsOpen && !x.onItems(a) {
 			changes = append(changes, a.value)
 		}
 	}
-	if changes == nil && one.rule != nil {
-		one.rule.seen = true
+	if len(changes) == 1 { // as seen would find
+		changes[0].rule.seen = true
 		return
 	}
 	seen(changes, func(a *callRule) { a.seen = true })
@@ -121,36 +118,26 @@ func (x *injection) judgeArgs() {
 	})
 }
 
-// A passage is a fault's way to the next stage, in one of its injections.
-type passage struct {
-	x    *injection
-	rule int // its index
-	ctx  context.Context
-	args any // that the fault was given
-	next Next
-	got  received
-}
-
 // pass is the [Next] of the fault.
-func (p *passage) pass(ctx context.Context, args any) (any, error) {
-	x, a := p.x, &p.x.rules[p.rule]
-	if other, _ := injectionOf(ctx); other != nil && other != x && x.late != nil {
-		return x.late(ctx, args) // from within a later call
+func (a *callRule) pass(ctx context.Context, args any) (any, error) {
+	x := a.x
+	if other, _ := injectionOf(ctx); other != nil && other != x {
+		return x.callee.late(ctx, x, args) // from within a later call
 	}
-	x.keepEarlier(&p.got, p.rule)
-	result, err := x.passOn(a, ctx, p.args, args, p.next)
-	x.enterRule(p.rule)
-	p.got.n++
-	p.got.result, p.got.err = result, err
+	x.keepEarlier(&a.got, a.index)
+	result, err := x.passOn(a, ctx, args)
+	x.enterRule(a.index)
+	a.got.n++
+	a.got.result, a.got.err = result, err
 	if err != nil {
 		a.inner = append(a.inner, err)
 	}
 	return result, err
 }
 
-// passOn takes the call from a rule, which was given some arguments, to the next
-// stage.
-func (x *injection) passOn(a *callRule, ctx context.Context, given, args any, next Next) (any, error) {
+// passOn takes the call from a rule to the next stage.
+func (x *injection) passOn(a *callRule, ctx context.Context, args any) (result any, err error) {
+	given := a.given
 	args, fits := x.fitting(a, given, args)
 	declared := x.newlyDeclared(a) && a.phase != PhaseChange
 	if l := x.differs(a, given, args, declared && fits); l != alike {
@@ -162,7 +149,11 @@ func (x *injection) passOn(a *callRule, ctx context.Context, given, args any, ne
 	a.nexts++
 	a.before = x.runs
 	x.mu.Unlock()
-	result, err := next(ctx, args)
+	if a.next != nil {
+		result, err = a.next(ctx, args)
+	} else {
+		result, err = x.run(a.index+1, ctx, args)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	a.again = a.again || a.nexts > 1 && x.runs > a.before
@@ -175,7 +166,7 @@ func (x *injection) fitting(a *callRule, given, args any) (fit any, fits bool) {
 	if reflect.TypeOf(args) == reflect.TypeOf(given) {
 		return args, true
 	}
-	fit, err := x.shape.fitArgs(args)
+	fit, err := x.callee.fitArgs(args)
 	if err != nil {
 		x.note(fmt.Sprintf("rule %q passed on arguments of the wrong type: %v", a.Name, err))
 		return given, false

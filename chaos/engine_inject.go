@@ -24,17 +24,7 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 	if c.attach != nil {
 		c.attach(x)
 	}
-	x.callee = func(ctx context.Context, args any) (any, error) {
-		in, _ := args.(In) // pass converted it; nil is the zero value
-		x.ran(1, false)
-		out, err := c.fn(ctx, in)
-		if unsent(err) {
-			x.ran(-1, false)
-		}
-		return out, err
-	}
-	x.late = func(ctx context.Context, args any) (any, error) { return callLate(ctx, &x.decision, c, args) }
-	x.shape, x.atEnd = c, c.atEnd
+	x.callee, x.atEnd = c, c.atEnd
 	keep := d.set.site.in.opts.KeepValues
 	if keep {
 		keepArgs(&x.rec, in)
@@ -70,13 +60,12 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 // state, and one closure for each fault that acts.
 type injection struct {
 	decision
-	frame   frame       // what callee and faults see
-	matched []*siteRule // in the order of the list
-	masked  []int       // indices into matched of those that are masked
-	rules   []callRule  // outermost first
-	callee  Next
-	late    Next // the callee for a later call, without the state of this one; nil: there is none
-	shape   shape
+	frame   frame        // what callee and faults see
+	matched matchedRules // in the order of the list
+	masked  []int        // indices into matched of those that are masked
+	rules   []callRule   // outermost first
+	room    [1]callRule  // for rules, if there is one
+	callee  anyCallee
 	effect  Effect            // what a successful callee does
 	atEnd   func(error) error // WrapOptions.Deadline; nil: none
 	rec     record
@@ -101,15 +90,32 @@ type injection struct {
 	disarms uint32
 }
 
-// shape converts values into the types of a call.
-type shape interface {
-	fitArgs(any) (any, error)
+// anyCallee is a callee behind values whose types the rules do not know.
+type anyCallee interface {
+	fitArgs(any) (any, error) // into the type of the arguments
 	fitResult(any) (any, error)
+	// reach calls it with arguments that fit.
+	reach(ctx context.Context, x *injection, args any) (any, error)
+	// late calls it from within a later call, without the state of x.
+	late(ctx context.Context, x *injection, args any) (any, error)
+}
+
+// reach counts the execution. nil arguments are the zero value.
+func (c *callee[In, Out]) reach(ctx context.Context, x *injection, args any) (any, error) {
+	in, _ := args.(In)
+	x.ran(1, false)
+	out, err := c.fn(ctx, in)
+	if unsent(err) {
+		x.ran(-1, false)
+	}
+	return out, err
 }
 
 // callRule is one rule in one injection: what its fault did to the call.
 type callRule struct {
 	*siteRule
+	x         *injection
+	index     int  // among the rules of x
 	place     int  // in the list of matched rules
 	ran       bool // its turn came
 	running   bool // true after the call: it panicked, or something further in did
@@ -123,6 +129,10 @@ type callRule struct {
 
 // passages is how a rule passed the call on.
 type passages struct {
+	given   any       // the arguments of its Inject
+	next    Next      // the next stage; nil: the rules further in
+	passes  Next      // what Inject gets as next: callRule.pass
+	got     received  // from next
 	nexts   int       // how often
 	before  int       // executions of the callee before its last next
 	again   bool      // a further next reached the callee
@@ -178,30 +188,37 @@ func (x *injection) begin(ctx context.Context, m matchedRules) {
 	x.frame.within(ctx, x.decision.frame, x.set.site)
 	x.frame.injection, x.rec.more = x, &x.more
 	x.disarms = x.set.site.in.disarms.Load()
-	x.matched = append([]*siteRule{m.first}, m.more...)
-	decider := x.decider()
-	var before, change, after []callRule
-	for i, b := range x.matched {
-		if b.phase == PhaseInstead || !x.reserve(b) {
-			continue
-		}
-		switch a := (callRule{siteRule: b, place: i}); b.phase {
-		case PhaseBefore:
-			before = append(before, a)
-		case PhaseChange:
-			change = append(change, a)
-		default:
-			after = append(after, a)
+	x.matched, x.rules = m, x.room[:0]
+	if n := m.len(); n > 1 {
+		x.rules = make([]callRule, 0, n)
+	}
+	x.addDecider()
+	for i := range m.len() {
+		if b := m.rule(i); b.phase != PhaseInstead && x.reserve(b) {
+			x.rules = append(x.rules, callRule{siteRule: b, place: i})
 		}
 	}
-	slices.Reverse(change) // the first in order is the innermost
-	slices.Reverse(after)
-	if len(decider) > 0 && decider[0].failer != nil {
-		x.rules = slices.Concat(before, decider, after, change)
-	} else {
-		x.rules = slices.Concat(before, after, change, decider)
+	slices.SortFunc(x.rules, func(a, b callRule) int { return cmp.Compare(a.turn(), b.turn()) })
+	for i := range x.rules {
+		x.rules[i].x, x.rules[i].index = x, i
 	}
 	x.enterRule(len(x.rules))
+}
+
+// turn orders the rules of a call, the outermost first.
+func (a *callRule) turn() int64 {
+	const phase = 1 << 32 // more than there are places
+	switch {
+	case a.phase == PhaseBefore:
+		return int64(a.place)
+	case a.phase == PhaseAfter: // the first in order is the innermost
+		return 3*phase - int64(a.place)
+	case a.phase == PhaseChange:
+		return 4*phase - int64(a.place)
+	case a.failer != nil:
+		return phase
+	}
+	return 5 * phase
 }
 
 // enterRule sets whose code runs from now on.
@@ -209,19 +226,17 @@ func (x *injection) enterRule(i int) { x.executing.Store(int32(i)) }
 
 func (x *injection) current() int { return int(x.executing.Load()) }
 
-// decider is the first failure that may be injected, or nothing; those after it are
-// masked.
-func (x *injection) decider() (decider []callRule) {
-	for i, b := range x.matched {
-		switch {
+// addDecider adds the first failure that may be injected; those after it are masked.
+func (x *injection) addDecider() {
+	for i := range x.matched.len() {
+		switch b := x.matched.rule(i); {
 		case b.phase != PhaseInstead:
-		case decider != nil:
+		case len(x.rules) > 0:
 			x.mask(i)
 		case x.reserve(b):
-			decider = []callRule{{siteRule: b, place: i}}
+			x.rules = append(x.rules, callRule{siteRule: b, place: i})
 		}
 	}
-	return decider
 }
 
 func (x *injection) mask(place int) { x.masked = append(x.masked, place) }
@@ -235,35 +250,43 @@ func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 	if x.perItem && x.rules[i].phase == PhaseChange || x.rules[i].over() {
 		return x.run(i+1, ctx, args)
 	}
-	return x.apply(i, ctx, args, x.shape.fitResult,
-		func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+	return x.apply(i, ctx, args, nil, nil)
 }
 
 // apply runs one fault, and compares what goes into it with what comes out. How it ended
-// is one of the functions that follow, from gaveUp to madeError.
+// is one of the functions that follow, from gaveUp to madeError. An item of a stream has a
+// fit and a next of its own; nil: those of the call.
 func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
 	a, outer := &x.rules[i], x.current()
 	x.enterRule(i)
 	x.mu.Lock()
 	a.ran, a.running, a.nexts, a.value.likeness = true, true, 0, alike
 	x.mu.Unlock()
-	p := &passage{x: x, rule: i, ctx: ctx, args: args, next: next}
-	result, err := a.inject(ctx, x.call(a.faultCoord), args, p.pass)
+	if a.passes == nil {
+		a.passes = a.pass
+	}
+	a.given, a.next, a.got = args, next, received{}
+	result, err := a.inject(ctx, x.call(a.faultCoord), args, a.passes)
 	if err != nil && x.gaveUp(a, ctx, err) {
-		result, err = p.pass(ctx, args)
+		result, err = a.pass(ctx, args)
 	}
 	if err == nil {
-		if fitting, wrong := fit(result); wrong == nil {
-			result = fitting
+		var wrong error
+		fitting := result
+		if fit != nil {
+			fitting, wrong = fit(result)
 		} else {
-			result, err = p.misfit(wrong)
+			fitting, wrong = x.callee.fitResult(result)
+		}
+		if result = fitting; wrong != nil {
+			result, err = a.misfit(ctx, wrong)
 		}
 	}
 	x.enterRule(outer)
 	a.running, a.skipped = false, a.skipped || a.nexts == 0
 	switch {
 	case err == nil:
-		x.judgeRule(i, &p.got, result)
+		x.judgeRule(i, &a.got, result)
 	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
 		x.passedError(a)
 	default:
@@ -282,13 +305,12 @@ func (x *injection) gaveUp(a *callRule, ctx context.Context, err error) bool {
 
 // misfit is the end of a fault whose result does not fit the call: the result is that of
 // next, as if there were no fault.
-func (p *passage) misfit(wrong error) (any, error) {
-	a := &p.x.rules[p.rule]
-	p.x.refuse(a, wrong)
+func (a *callRule) misfit(ctx context.Context, wrong error) (any, error) {
+	a.x.refuse(a, wrong)
 	if a.nexts > 0 {
-		return p.got.result, p.got.err
+		return a.got.result, a.got.err
 	}
-	return p.pass(p.ctx, p.args)
+	return a.pass(ctx, a.given)
 }
 
 // passedError is the end of a fault that returned an error of next. It notes if the fault
@@ -319,8 +341,12 @@ func (a *callRule) inject(ctx context.Context, c Call, args any, next Next) (any
 	if a.failer == nil {
 		return a.fault.Inject(ctx, c, args, next)
 	}
-	if err := a.failer.Fail(c); err != nil {
+	note, err := fail(a.failer, c, args)
+	if err != nil {
 		return nil, err
+	}
+	if note != "" {
+		a.x.note(note)
 	}
 	return next(ctx, args)
 }
@@ -334,7 +360,7 @@ func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	x.judgeArgs()
 	outer := x.current()
 	x.enterRule(len(x.rules))
-	result, err := x.callee(ctx, args)
+	result, err := x.callee.reach(ctx, x, args)
 	x.ran(0, err == nil)
 	x.enterRule(outer)
 	return result, err

@@ -96,13 +96,10 @@ func (set *siteRules) count(key uint64) (at coords, through bool) {
 		at.ordinal &^= mixed
 		at.occurrence = s.occurrence(key)
 	}
-	if set.quick {
-		return at, set.firstMatch(0, at) == len(set.rules)
+	if set.eligible != nil {
+		set.eligible.Add(1)
 	}
-	if g := s.in.safeguards; g != nil && len(set.rules) > 0 {
-		g.countCall()
-	}
-	return at, false
+	return at, set.quick && set.firstMatch(0, at) == len(set.rules)
 }
 
 // matchRules asks the triggers of the rules in force. err is the error that the
@@ -268,11 +265,23 @@ func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in 
 	if i == m.len() {
 		return nil
 	}
-	if !d.set.site.in.opts.KeepValues {
-		return d.failWith(ctx, &m, i, nil, nil)
+	var args any // boxed for the few that look at it
+	if _, ok := m.rule(i).failer.(ArgsFailer); ok {
+		args = in
 	}
-	args, wrong := encode(in)
-	return d.failWith(ctx, &m, i, &failure{values: values{args: args, exchange: exchangeOf(in)}}, wrong)
+	if !d.set.site.in.opts.KeepValues {
+		return d.failWith(ctx, &m, i, args, nil, nil)
+	}
+	kept, wrong := encode(in)
+	return d.failWith(ctx, &m, i, args, &failure{values: values{args: kept, exchange: exchangeOf(in)}}, wrong)
+}
+
+// fail asks a fault for its error.
+func fail(f Failer, c Call, args any) (note string, err error) {
+	if f, ok := f.(ArgsFailer); ok {
+		return f.FailArgs(c, args)
+	}
+	return "", f.Fail(c)
 }
 
 // firstToInject reserves the first of the failures that may be injected. It returns
@@ -288,19 +297,19 @@ func (d *decision) firstToInject(m *matchedRules) int {
 
 // failWith injects the i-th of the failures, which masks those after it. x is nil if
 // values are not kept. wrong is why the arguments could not be kept; nil: they were.
-func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *failure, wrong error) error {
+func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, args any, x *failure, wrong error) error {
 	b, returned := m.rule(i), false
 	defer func() {
 		if !returned {
 			d.keepFailure(ctx, m, i, nil, panicked, x, wrong)
 		}
 	}()
-	cause := b.failer.Fail(d.call(b.faultCoord))
+	note, cause := fail(b.failer, d.call(b.faultCoord), args)
 	returned = true
 	if cause == nil {
 		b.settle(false)
 		k := d.addUnused()
-		k.idle, k.masked = b.liveRule, m.behind(i)
+		k.idle, k.masked, k.note = b.liveRule, m.behind(i), note
 		return nil
 	}
 	var err *InjectedError

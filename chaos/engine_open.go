@@ -135,12 +135,8 @@ func (x *injection) openRecord() *record {
 		rec.note("the answer was neither read to its end nor closed")
 	}
 	held, masked := x.current(), slices.Clone(x.masked)
-	for _, a := range x.byPhase() {
-		rule := 0
-		for &x.rules[rule] != a {
-			rule++
-		}
-		f := x.soFar(a, rule, held)
+	for a := range x.byPhase {
+		f := x.soFar(a, held)
 		a.settle(f.delivered)
 		if f.masked {
 			masked = append(masked, a.place)
@@ -156,7 +152,7 @@ func (x *injection) openRecord() *record {
 // code runs, or the number of rules: the callee runs, or the call has returned and is
 // kept open. The rule that holds the call is delivered: the caller has no answer because
 // of it. What an inner rule made of the result has not reached the caller.
-func (x *injection) soFar(a *callRule, rule, held int) fate {
+func (x *injection) soFar(a *callRule, held int) fate {
 	if x.left {
 		f := x.fateOf(a)
 		f.delivered = f.delivered || a.underWay > 0
@@ -165,8 +161,8 @@ func (x *injection) soFar(a *callRule, rule, held int) fate {
 	}
 	seen := x.onItems(a) && a.seen && !x.losesReply()
 	f := fate{shown: a.reached || seen}
-	f.delivered = f.shown || rule == held || a.underWay > 0 || a.spent > 0 || a.again ||
+	f.delivered = f.shown || a.index == held || a.underWay > 0 || a.spent > 0 || a.again ||
 		a.nexts > 1 && x.runs > a.before
-	f.masked = !f.delivered && rule > held
+	f.masked = !f.delivered && a.index > held
 	return f
 }

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -10,31 +11,42 @@ import (
 // liveRule is a rule in one injector.
 type liveRule struct {
 	*planRule
-	in            *Injector
-	fault         Fault  // that of the rule, or this injector's copy if it is stateful
-	failer        Failer // the fault, if it is only an error; else nil
-	deliveries    *deliveryState
-	ownDeliveries deliveryState // what deliveries points to, for rules without a group
-	life          *life
-	until         time.Duration // when it expires, since the injector was made; 0: never
-	ownLife       life          // what life points to, for rules that replaced none
-	delivered     atomic.Bool   // to some call
-	barred        bool          // the safeguards allow none of its targets
+	in         *Injector
+	fault      Fault          // that of the rule, or this injector's copy if it is stateful
+	failer     Failer         // the fault, if it is only an error; else nil
+	deliveries *deliveryState // nil: the rule is neither limited nor in a group
+	former     *liveRule      // the first of those that it replaced, whose end is its own; nil: it replaced none
+	until      time.Duration  // when it expires, since the injector was made; 0: never
+	ended      atomic.Bool    // it, or what replaced it, was removed
+	delivered  atomic.Bool    // to some call
+	barred     bool           // the safeguards allow none of its targets
 }
 
 func (a *liveRule) init(c *planRule, in *Injector) {
-	a.planRule, a.in, a.fault, a.deliveries, a.life = c, in, c.Fault, &a.ownDeliveries, &a.ownLife
+	a.planRule, a.in, a.fault, a.failer = c, in, c.Fault, c.failer
 	if c.stateful {
 		a.fault = c.Fault.(Stateful).Fresh()
-	}
-	if c.phase == PhaseInstead {
-		a.failer, _ = a.fault.(Failer)
+		a.failer = failerOf(a.fault, c.phase)
 	}
 	a.barred = in.bars(c)
-	if c.Group != "" {
+	switch {
+	case c.Group != "":
 		a.deliveries = in.groups.join(c)
+	case c.limited:
+		a.deliveries = &deliveryState{}
 	}
 }
+
+// failerOf is the fault if it is only an error; else nil.
+func failerOf(f Fault, p Phase) (only Failer) {
+	if p == PhaseInstead {
+		only, _ = f.(Failer)
+	}
+	return only
+}
+
+// first is the rule whose end is that of all that replaced it.
+func (a *liveRule) first() *liveRule { return cmp.Or(a.former, a) }
 
 // reserve reports whether the rule may be injected now, and counts the injection as
 // pending until settle. So "at most n" also holds among concurrent calls.

@@ -21,7 +21,7 @@ func (x *injection) settle(err error, unwound bool) {
 	x.close()
 	x.rec.ends(err)
 	x.rec.effect = x.effectSoFar()
-	for _, a := range x.byPhase() {
+	for a := range x.byPhase {
 		f := x.fateOf(a)
 		a.settle(f.delivered)
 		if f.masked {
@@ -80,7 +80,7 @@ func (x *injection) effectSoFar() effect {
 func (x *injection) nameUnused(r *record, masked []int) {
 	slices.Sort(masked)
 	for _, place := range masked {
-		r.more.masked = append(r.more.masked, x.matched[place].Name)
+		r.more.masked = append(r.more.masked, x.matched.rule(place).Name)
 	}
 	x.unused.addTo(r)
 }
@@ -110,24 +110,29 @@ func (r *record) credit(a *callRule, f fate) {
 	if !f.delivered || !f.shown {
 		return
 	}
-	r.more.changes = append(r.more.changes, a.changes...)
+	if r.more.changes == nil {
+		r.more.changes = a.changes // the call is over: nothing is added to them
+	} else {
+		r.more.changes = append(r.more.changes, a.changes...)
+	}
 	if a.more > 0 {
 		r.note(fmt.Sprintf("rule %q: %d more changes not kept", a.Name, a.more))
 	}
 }
 
-// byPhase lists the rules in the order in which they act on a call: the delays first,
-// then the others from the innermost out.
-func (x *injection) byPhase() []*callRule {
-	acts := make([]*callRule, len(x.rules))
+// byPhase ranges over the rules in the order in which they act on a call: the delays
+// first, then the others from the innermost out.
+func (x *injection) byPhase(yield func(*callRule) bool) {
 	for i := range x.rules {
-		acts[i] = &x.rules[i]
+		if a := &x.rules[i]; a.phase == PhaseBefore && !yield(a) {
+			return
+		}
 	}
-	inner := slices.IndexFunc(acts, func(a *callRule) bool { return a.phase != PhaseBefore })
-	if inner >= 0 {
-		slices.Reverse(acts[inner:])
+	for i := len(x.rules) - 1; i >= 0; i-- {
+		if a := &x.rules[i]; a.phase != PhaseBefore && !yield(a) {
+			return
+		}
 	}
-	return acts
 }
 
 // effectOf is the effect of a callee that was reached: what it declares if it
@@ -160,6 +165,9 @@ func outcomeOf(err error, unwound bool) outcome {
 // that of an HTTP request whose body cannot be sent again. Such a repetition does
 // not count.
 func unsent(err error) bool {
+	if err == nil {
+		return false
+	}
 	var u interface{ Unsent() bool }
-	return err != nil && errors.As(usercode.Sound(err), &u) && u.Unsent()
+	return errors.As(usercode.Sound(err), &u) && u.Unsent()
 }

@@ -106,8 +106,10 @@ type siteRules struct {
 	next    []int   // where in the list of each group its next rule is looked for first; under in.mu
 	args    bool    // some trigger wants the arguments
 	ordinal bool    // every trigger is an OrdinalWhen: no key is needed either
-	quick   bool    // simple, and a call that no trigger matches is neither recorded nor counted by the safeguards
+	quick   bool    // simple, and a call that no trigger matches is not recorded
 	simple  bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
+
+	eligible *atomic.Uint64 // counts the calls for [Safeguards].Share; nil: nothing does
 }
 
 // siteRule is a rule at a site.
@@ -160,7 +162,10 @@ func (set *siteRules) add(a *liveRule, base uint64) {
 	set.args = set.args || a.args
 	set.ordinal = set.ordinal && a.Group == "" && a.ordinals != nil
 	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
-	set.quick = set.simple && set.site.in.traceless()
+	set.quick = set.simple && !set.site.in.opts.RecordAll
+	if g := set.site.in.safeguards; g != nil && g.Share > 0 {
+		set.eligible = &g.calls
+	}
 }
 
 func (s *site) reaches(a *liveRule) bool {
@@ -315,7 +320,7 @@ func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
 	if kind == callSite {
 		s.scope = in.drawScope(target)
 	}
-	s.empty = siteRules{site: s, simple: true, quick: in.traceless()}
+	s.empty = siteRules{site: s, simple: true, quick: !in.opts.RecordAll}
 	s.bind(in.rules)
 	in.points.add(s)
 	return s

@@ -11,7 +11,9 @@ func SiteCount(in *Injector) (n int) {
 // Pending is how many reservations of limits and cool-downs are not settled.
 func Pending(in *Injector) (n uint64) {
 	for _, a := range in.rules {
-		n += a.deliveries.pending
+		if a.deliveries != nil {
+			n += a.deliveries.pending
+		}
 	}
 	return n
 }

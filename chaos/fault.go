@@ -54,6 +54,15 @@ type Failer interface {
 	Fail(c Call) error
 }
 
+// An ArgsFailer is a Failer that looks at the arguments. FailArgs is called instead of
+// Fail. Without an error the call goes through, and its event has the note.
+//
+// args is nil where there are none. At a [Crossing] it is what Match was given.
+type ArgsFailer interface {
+	Failer
+	FailArgs(c Call, args any) (note string, err error)
+}
+
 // A Phase is the place of a fault in a call. The faults that match one call act in
 // this order:
 //   - those of PhaseBefore, in the order of their rules;

@@ -39,8 +39,8 @@ func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 		return false, nil
 	}
 	d := decision{set: s.set.Load(), frame: frameOf(ctx)}
-	if g := s.in.safeguards; g != nil {
-		g.countCall()
+	if d.set.eligible != nil {
+		d.set.eligible.Add(1)
 	}
 	d.ordinal = s.calls.Add(1) - 1
 	d.occurrence = d.ordinal
@@ -52,8 +52,7 @@ func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 	if len(x.rules) == 0 {
 		return false, nil
 	}
-	x.callee = func(context.Context, any) (any, error) { return nil, nil }
-	x.shape = shapeless{}
+	x.callee = noCallee{}
 	returned := false
 	s.in.open.add(&x.link, x)
 	defer func() { x.settle(err, !returned) }()
@@ -62,12 +61,13 @@ func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 	return true, err
 }
 
-// shapeless is the shape of InjectNow, which has no call whose types a value must
-// fit.
-type shapeless struct{}
+// noCallee is the callee of InjectNow, which has no call whose types a value must fit.
+type noCallee struct{}
 
-func (shapeless) fitArgs(v any) (any, error)   { return v, nil }
-func (shapeless) fitResult(v any) (any, error) { return v, nil }
+func (noCallee) fitArgs(v any) (any, error)                          { return v, nil }
+func (noCallee) fitResult(v any) (any, error)                        { return v, nil }
+func (noCallee) reach(context.Context, *injection, any) (any, error) { return nil, nil }
+func (noCallee) late(context.Context, *injection, any) (any, error)  { return nil, nil }
 
 // maxRequested is how many names [Injector.InjectNow] counts before it drops those
 // that have no rule any more.

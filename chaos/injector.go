@@ -85,10 +85,10 @@ type Injector struct {
 	rules     []*liveRule
 	places    map[string]int // of the rules, by name; nil: not known
 	groups    groupDeliveries
-	waiters   map[chan struct{}]*life // the life of the rule that waits; nil: of no rule
-	port      string                  // of this machine: the first that was met
-	requested map[string]*site        // counts of InjectNow, by name of the rule
-	soonest   time.Duration           // the earliest expiry, since born; 0: no rule expires
+	waiters   map[chan struct{}]*liveRule // liveRule.first of the rule that waits; nil: of no rule
+	port      string                      // of this machine: the first that was met
+	requested map[string]*site            // counts of InjectNow, by name of the rule
+	soonest   time.Duration               // the earliest expiry, since born; 0: no rule expires
 }
 
 const (
@@ -115,12 +115,6 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
 	in.log.max = cmp.Or(in.opts.MaxLog, defaultMaxLog)
 	return in
-}
-
-// traceless reports whether a call without an injection is neither recorded nor
-// counted by the safeguards.
-func (in *Injector) traceless() bool {
-	return !in.opts.RecordAll && (in.safeguards == nil || in.safeguards.Share == 0)
 }
 
 // Register adds a rule, or replaces the one of the same name in its place. The
@@ -228,7 +222,7 @@ func (in *Injector) alive(c *planRule, former *liveRule, life time.Duration) *li
 	a := &liveRule{}
 	a.init(c, in)
 	if former != nil {
-		a.life = former.life
+		a.former = former.first()
 	}
 	if life > 0 {
 		a.until = time.Since(in.born) + life
@@ -382,11 +376,11 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration, rule *liveRule) 
 		return 0, ErrDisarmed
 	}
 	if in.waiters == nil {
-		in.waiters = make(map[chan struct{}]*life)
+		in.waiters = make(map[chan struct{}]*liveRule)
 	}
 	expires := false
 	if in.waiters[stop] = nil; rule != nil {
-		in.waiters[stop] = rule.life
+		in.waiters[stop] = rule.first()
 		d, expires = rule.capWait(d)
 	}
 	in.mu.Unlock()

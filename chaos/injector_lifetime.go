@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -215,13 +214,9 @@ func (a *liveRule) idle() string {
 	return ""
 }
 
-// life is shared by a rule and the rules that it replaced: removing the name ends
-// the waits of all of them.
-type life struct{ ended atomic.Bool }
-
 // over reports whether the rule was removed or has expired; false for nil.
 func (a *liveRule) over() bool {
-	return a != nil && (a.life.ended.Load() || a.until > 0 && a.left() <= 0)
+	return a != nil && (a.first().ended.Load() || a.until > 0 && a.left() <= 0)
 }
 
 // left is the time until a rule with a time limit expires.
@@ -301,11 +296,11 @@ func (in *Injector) endLife(a *liveRule) {
 	in.endWaits(a)
 }
 
-// endWaits ends the waits of a rule; in.mu is held.
+// endWaits ends the waits of a rule and of those that it replaced; in.mu is held.
 func (in *Injector) endWaits(a *liveRule) {
-	a.life.ended.Store(true)
+	a.first().ended.Store(true)
 	for w, of := range in.waiters {
-		if of == a.life {
+		if of == a.first() {
 			close(w)
 			delete(in.waiters, w)
 		}

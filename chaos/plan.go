@@ -165,6 +165,7 @@ type planRule struct {
 type faultTraits struct {
 	kind     string
 	phase    Phase
+	failer   Failer // the fault, if it is only an error; else nil
 	stateful bool
 }
 
@@ -345,6 +346,7 @@ func (x *examination) readFault(c *planRule) error {
 			return &ParamError{Kind: c.kind, Param: "Fresh", Allowed: "a method that returns a fault"}
 		}
 	}
+	c.failer = failerOf(c.Fault, c.phase)
 	return nil
 }
 

@@ -208,13 +208,6 @@ func (x *injection) inactive() bool { return x.set.site.in.inactive() || x.wasDi
 // armed again by now.
 func (x *injection) wasDisarmed() bool { return x.set.site.in.disarms.Load() != x.disarms }
 
-// countCall counts a call to a target that has rules.
-func (g *safeguardState) countCall() {
-	if g.Share > 0 {
-		g.calls.Add(1)
-	}
-}
-
 // reserve returns the safeguard that holds one more fault back, or free. A free
 // fault is counted as pending until settle.
 func (g *safeguardState) reserve() safeguard {
@@ -277,6 +270,7 @@ type unusedRules struct {
 	held   []heldRule
 	idle   *liveRule // a failure that made no error; nil: there was none
 	masked []string  // the rules that it masked
+	note   string    // why it made none; empty: it does not say
 }
 
 // heldRule is a rule that was held back.
@@ -337,6 +331,9 @@ func (k *unusedRules) addTo(r *record) {
 	}
 	if k.idle != nil {
 		r.main, r.more.masked = k.idle, k.masked
+		if k.note != "" {
+			r.note(k.note)
+		}
 	}
 }
 

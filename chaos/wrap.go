@@ -133,4 +133,4 @@ type callee[In, Out any] struct {
 }
 
 func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }
-func (c *callee[In, Out]) fitResult(v any) (any, error) { return as[Out](v) }
+func (c *callee[In, Out]) fitResult(v any) (any, error) { return fitted[Out](v) }

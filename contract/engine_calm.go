@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
-
-	"github.com/shakedown-go/shakedown/chaos/lint"
 )
 
 // A promptList is one of the distinct prompt lists of a matrix, with what is known
@@ -35,7 +33,6 @@ type calmRecord struct {
 	mu    sync.Mutex // guards what follows
 	asked int        // calm runs in which the agent was called
 	left  bool       // one of them left user code behind
-	calls lint.CalmRuns
 }
 
 // calmRun makes the run of a prompt list without faults, in a world of its own or after a
@@ -67,7 +64,6 @@ func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string)
 	l.calm.mu.Unlock()
 	if l.source.linted {
 		l.source.points.meet(s.all)
-		l.countCalls(s)
 	}
 	return s
 }

@@ -64,7 +64,7 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	}
 	c.work(ctx, jobs, workers)
 	c.fold.warnOfOverlaps()
-	c.lintCalls(l)
+	c.warnOfUnmetTargets(l)
 	return c.finish(ctx)
 }
 
@@ -170,16 +170,13 @@ func (c *collector) notify(r *CellReport) {
 	}
 }
 
-// lintCalls warns of rules that matched no call, if every cell ran and its log shows
-// all calls.
-func (c *collector) lintCalls(l *ruleLinter) {
+// warnOfUnmetTargets warns of rules whose target is the name of nothing, if every cell ran and
+// its log shows all calls.
+func (c *collector) warnOfUnmetTargets(l *ruleLinter) {
 	r := c.fold.report
-	if c.cancelled || r.Filtered || r.Dropped > 0 || c.rounds != nil {
-		return
+	if !c.cancelled && !r.Filtered && r.Dropped == 0 && c.rounds == nil {
+		l.lintTargets()
 	}
-	l.lintCalls(func(s *compiledScenario, rule string) bool {
-		return c.fold.scenarios[s.index].rules[s.rules[rule].at].matched
-	})
 }
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
@@ -297,9 +294,6 @@ func (w *worker) conclude(ctx context.Context, r *CellReport, q *inquiry, scenar
 		r.notes.Run.Goals = w.askGoals(scenario, s)
 		if scenario.source.linted {
 			scenario.source.points.meet(s.all)
-			if scenario.calm() {
-				q.invariant.list.countCalls(s)
-			}
 		}
 	}
 	r.Rerun = rerunLine(w.engine.o.Harness.Rerun, r)
@@ -310,7 +304,7 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	found := w.judge(ctx, q, s)
 	r.State, r.Why, r.Violated, r.Undecided = found.state, found.why, found.state == Broken, found.undecided
 	d := s.upTo(found)
-	r.Delivered, r.Undelivered, r.Rewritten, r.Absorbed = d.delivered, d.undelivered, d.rewritten, d.absorbed
+	r.Delivered, r.Undelivered, r.Rewritten = d.delivered, d.undelivered, d.rewritten
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
 	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
 	r.Elapsed, r.Copy = s.elapsed(), d.copy

@@ -37,7 +37,6 @@ type foldScenario struct {
 // A ruleTally counts what one rule did.
 type ruleTally struct {
 	*FaultCount         // in the report's own list
-	matched     bool    // some call, also if no fault was injected
 	overlaps    int     // runs in which calls overlapped that it counted
 	overlap     overlap // of the first such run
 	overlapIn   Cell
@@ -105,7 +104,6 @@ func (f *fold) add(s *foldScenario, at int, c *CellReport) {
 		r.Filtered = r.Filtered || c.State == NotRun
 	}
 	r.Undecided += asInt(c.Undecided)
-	r.Absorbed += asInt(c.Absorbed)
 	r.Abandoned += asInt(c.Abandoned)
 	n := c.notes
 	if n == nil {
@@ -132,7 +130,6 @@ func asInt(b bool) int {
 func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 	for i, note := range n.Rules {
 		rule := &s.rules[i]
-		rule.matched = rule.matched || note.Matched
 		add(&rule.Delivered, note.Delivered)
 		add(&rule.Undelivered, note.Undelivered)
 		rule.Cells += asInt(note.Delivered > 0)

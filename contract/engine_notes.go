@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
@@ -320,56 +319,6 @@ func add(count *int, n int) {
 
 // toInt makes an int of a counter.
 func toInt(n uint64) int { return int(min(n, math.MaxInt)) }
-
-// reachedAgent reports whether some delivered fault is known to have reached the
-// agent itself. A fault on a call that a tool made reaches it if each call around
-// that one passes the outcome on. Otherwise the tool recovered, or turned it into
-// something that cannot be distinguished from a result of the tool's own.
-func reachedAgent(observations []*Observation) bool {
-	within := map[string][]*chaos.Event{} // calls by target: those that others may be in
-	var open []*chaos.Event               // delivered, on calls that other calls made
-	for _, o := range observations {
-		for i := range o.Events {
-			e := &o.Events[i]
-			within[e.Target] = append(within[e.Target], e)
-			switch {
-			case !e.Delivered:
-			case e.Caller == "":
-				return true
-			default:
-				open = append(open, e)
-			}
-		}
-	}
-	seen := map[*chaos.Event]bool{}
-	for len(open) > 0 {
-		e := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, around := range within[e.Caller] {
-			switch {
-			case seen[around] || !passesOn(around, e):
-			case around.Caller == "":
-				return true
-			default:
-				seen[around] = true
-				open = append(open, around)
-			}
-		}
-	}
-	return false
-}
-
-// passesOn reports whether one call lasted around another and let its outcome
-// through: the injected error, the wait, or the very result.
-func passesOn(around, e *chaos.Event) bool {
-	switch {
-	case around == e || around.Start > e.Start || around.End < e.End:
-		return false
-	case e.Outcome == chaos.OutcomeInjected, e.Outcome == chaos.OutcomePanicked, e.Outcome == chaos.OutcomeOpen:
-		return around.Outcome == e.Outcome
-	}
-	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
-}
 
 // mostMet bounds what is remembered of a field or scenario, since faults that chance draws may be
 // others in each trial. What a later trial meets anew is taken for no copy.

@@ -75,7 +75,6 @@ type run struct {
 type deliveries struct {
 	delivered, undelivered int    // calls, and prompts that were rewritten
 	rewritten              int    // those prompts alone
-	absorbed               bool   // some were delivered, and none is known to have reached the agent itself
 	copy                   uint64 // see CellReport
 	prompts                uint64 // their hash
 	calls                  callHashes
@@ -173,7 +172,6 @@ func countDeliveries(observations []*Observation) (d deliveries) {
 			}
 		}
 	}
-	d.absorbed = d.delivered > 0 && d.rewritten == 0 && !reachedAgent(observations)
 	d.identify(observations)
 	return d
 }

@@ -18,12 +18,11 @@ import (
 const maxFindings = 50
 
 // A ruleLinter warns of rules that do not do what they seem to. Package lint decides
-// what it finds in the rules themselves, before the cells. What the calm runs show
-// about them is known after the cells.
+// what it finds in the rules themselves, before the cells. Which targets are the name of
+// nothing is known after the cells.
 type ruleLinter struct {
 	engine *engine
 	caller usercode.Loop // asking a rule runs its own methods, which are user code
-	never  map[ruleKey]bool
 	found  int
 	failed bool
 }
@@ -38,7 +37,7 @@ func (e *engine) newRuleLinter() *ruleLinter {
 			s.source.points.expect(s, s.source.known)
 		}
 	}
-	return &ruleLinter{engine: e, never: map[ruleKey]bool{}}
+	return &ruleLinter{engine: e}
 }
 
 // lintRules warns of what is wrong with the rules, whatever the agent does. What the targets
@@ -57,7 +56,6 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			return
 		}
 		for _, f := range found {
-			l.never[ruleKey{s.Name, f.Rule}] = l.never[ruleKey{s.Name, f.Rule}] || f.Code == lint.Never
 			l.finding(fmt.Sprintf("Rule %s of scenario %s: %s.", f.Rule, s.Name, f.Message))
 		}
 	}
@@ -86,83 +84,19 @@ func (l *ruleLinter) finding(text string) {
 	}
 }
 
-// lintCalls warns of rules that matched no call, and that match none without
-// faults either: there the agent makes too few calls. matched reports whether a
-// rule matched some call in a cell.
-//
-// If that is so of all rules of a scenario, none of them can match: until the
-// first one does, a cell is a calm run. If another rule matches, its fault may bring
-// about more calls, such as retries. Rules of a group are not asked about.
-func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bool) {
+// lintTargets warns of rules whose target no run met.
+func (l *ruleLinter) lintTargets() {
 	unmet := map[ruleKey]string{}
 	for _, s := range l.engine.sources {
 		maps.Copy(unmet, s.points.unmet(s.known))
 	}
 	for _, s := range l.engine.scenarios {
-		rules := s.plan.Rules()
-		idle := make([]string, len(rules))
-		if calls, known := l.engine.calmRunsOf(s); known && !l.examine(s, func() { idle = calls.Idle(rules) }) {
-			return
-		}
-		verb := "can never match"
-		if slices.Contains(idle, "") || slices.ContainsFunc(rules,
-			func(r chaos.Rule) bool { return matched(s, r.Name) }) {
-			verb = "matched no call"
-		}
-		for i, r := range rules {
-			key := ruleKey{s.Name, r.Name}
-			switch {
-			case unmet[key] != "":
-				l.finding(unmet[key])
-			case idle[i] != "" && r.Group == "" && !l.never[key] && !matched(s, r.Name):
-				l.finding(fmt.Sprintf("Rule %s of scenario %s %s: %s.", r.Name, s.Name, verb, idle[i]))
+		for _, r := range s.plan.Rules() {
+			if why := unmet[ruleKey{s.Name, r.Name}]; why != "" {
+				l.finding(why)
 			}
 		}
 	}
-}
-
-// calmRunsOf is what the calm runs of all prompt lists of a scenario showed. ok is
-// false if the calls of a list are not known, or if the scenario's cells are no calm runs
-// without its rules either.
-func (e *engine) calmRunsOf(s *compiledScenario) (sum *lint.CalmRuns, ok bool) {
-	if len(s.Rules) == 0 || len(s.invariants) == 0 || s.Rewrite != nil || s.Layer != "" {
-		return nil, false
-	}
-	sum = &lint.CalmRuns{Aliases: true}
-	for _, t := range s.source.tools {
-		sum.Tools = append(sum.Tools, t.Name)
-	}
-	var seen []*promptList
-	for _, p := range s.invariants {
-		if slices.Contains(seen, p.list) {
-			continue
-		}
-		seen = append(seen, p.list)
-		if p.list.calm.calls.Runs == 0 {
-			return nil, false
-		}
-		sum.Join(&p.list.calm.calls)
-	}
-	return sum, true
-}
-
-// countCalls adds the calls of a run without faults. A run whose log may not have all
-// of them is left out, and one with a call that did not end: others might have followed it.
-func (l *promptList) countCalls(s *run) {
-	if len(s.observations) < len(l.prompts) || s.partial != nil || s.undecided != nil ||
-		s.leaked != "" || s.abandoned || s.dropped > 0 || s.late > 0 {
-		return
-	}
-	var all []chaos.Event
-	for _, o := range s.observations {
-		all = append(all, o.Events...)
-	}
-	if slices.ContainsFunc(all, func(e chaos.Event) bool { return e.Outcome == chaos.OutcomeOpen }) {
-		return
-	}
-	l.calm.mu.Lock()
-	defer l.calm.mu.Unlock()
-	l.calm.calls.Add(all)
 }
 
 // overlap is a pair of calls of which a rule that counts matched one, and could have

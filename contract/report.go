@@ -41,10 +41,6 @@ type CellReport struct {
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered,omitempty"`
 	Rewritten   int `json:"rewritten,omitempty"`
-	// Absorbed reports whether faults were delivered only to calls that other
-	// calls made, and none is known to have reached the agent itself: no call
-	// around them passed on the error, the wait or the unchanged result.
-	Absorbed bool `json:"absorbed,omitempty"`
 	// Undecided reports whether the cell is inconclusive because its check
 	// returned [ErrUndecided]; Why has the reason. In other inconclusive cells
 	// something was missing or failed before the check, or the check did not return.
@@ -171,15 +167,13 @@ type Report struct {
 	// follow from it and Counts.
 	AllowInconclusive int `json:"allowInconclusive,omitempty"`
 	// Warnings are sentences about the run as a whole. Among them are the findings of
-	// package chaos/lint, and the rules that match no call because the agent makes too
-	// few.
+	// package chaos/lint, and the rules whose target is the name of nothing.
 	Warnings []string `json:"warnings,omitempty"`
 	// Dropped counts the events that did not fit the logs of the cells' runs.
 	Dropped int `json:"dropped,omitempty"`
 	// Abandoned counts the cells whose user code was left behind.
 	Abandoned int `json:"abandoned,omitempty"`
-	// Absorbed and Undecided count the cells with these fields; see [CellReport].
-	Absorbed  int `json:"absorbed,omitempty"`
+	// Undecided counts the cells with this field; see [CellReport].
 	Undecided int `json:"undecided,omitempty"`
 
 	head *runHead // that of its run file; nil: it was not made by a run

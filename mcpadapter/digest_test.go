@@ -60,8 +60,8 @@ func TestRatesAndGoalsStandBesideTheVerdict(t *testing.T) {
 	shown := answer[reportOutput](t, c, "contract_report", `{}`)
 	joined := answer[scoreOutput](t, c, "resilience_score", `{"renormalise":true}`)
 	for name, summary := range map[string]string{"run": run.Summary, "list": list.Latest, "report": shown.Summary, "score": joined.Summary} {
-		for _, want := range []string{`goal "asked-back" was reached in none of `, "Rejected rate: orders-down / names-the-order (high): ",
-			"Open rates: ", "calm / answers (low): 20 of 20 held; "} {
+		for _, want := range []string{`goal "asked-back" was reached in none of `, "orders-down / names-the-order (high): rejected: ",
+			"Fields that are not accepted: ", "calm / answers (low): open: 20 of 20 held; "} {
 			assert.Contains(t, summary, want, name)
 		}
 	}

@@ -82,7 +82,7 @@ func TestAPlanThatIsRefused(t *testing.T) {
 		{"a name with a slash", planArgs("a/b", "", ""), []string{`name is "a/b"; allowed: text without slashes and control characters`}},
 		{"a name with a line break", planArgs(`a\nb`, "", ""), []string{"name is \"a\\nb\"; allowed: text without slashes and control characters"}},
 		{"a rule's name with a line break", planArgs("p", `{"name":"a\u0007","target":"x","fault":{"kind":"hang"}}`, ""), []string{"/plan/rules/0/name is \"a\\a\"; allowed: text without control characters"}},
-		{"no plan", `{"name":"p"}`, []string{"plan is missing; allowed: an object with seed and rules"}},
+		{"no plan", `{"name":"p"}`, []string{"plan is missing; allowed: an object with rules"}},
 		{"a plan that is a text", `{"name":"p","plan":"{}"}`, []string{`plan is "{}"; allowed: an object`}},
 		{"a plan to remove", planArgs("p", "", `,"remove":true`), []string{"plan is given with remove"}},
 		{"no rules", `{"name":"p","plan":{"seed":"1"}}`, []string{"/plan/rules: missing"}},

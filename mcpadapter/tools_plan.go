@@ -1,7 +1,6 @@
 package mcpadapter
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -74,7 +73,7 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		case in.Remove:
 			return s.removePlan(in)
 		case in.Plan == nil:
-			return planOutput{}, badArguments("plan is missing; allowed: an object with seed and rules",
+			return planOutput{}, badArguments("plan is missing; allowed: an object with rules",
 				"plan is required unless remove is true.")
 		}
 		return s.applyPlan(c, in)
@@ -89,7 +88,7 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	if err != nil {
 		return planOutput{}, err
 	}
-	plan, err := planjson.Decode(withSeed(in.Plan), s.plans)
+	plan, err := planjson.Decode(in.Plan, s.plans)
 	if err != nil {
 		return planOutput{}, planProblem(err)
 	}
@@ -127,18 +126,6 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 		return inactive(r, goneAlready)
 	})
 	return out, nil
-}
-
-// withSeed returns the plan with seed 0 if it has none: a live program does not draw by it.
-func withSeed(plan json.RawMessage) json.RawMessage {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(plan, &members) != nil {
-		return plan
-	}
-	if _, given := members["seed"]; given || len(members) == 0 {
-		return plan
-	}
-	return slices.Concat(json.RawMessage(`{"seed":"0",`), bytes.TrimSpace(plan)[1:])
 }
 
 // hasControl reports whether a name has control characters, which would forge the lines of a log.

@@ -95,8 +95,6 @@ type JudgeRates struct {
 	// Of Attacks adversarial answers, Moved made the judge accept a broken one.
 	Moved   int `json:"moved"`
 	Attacks int `json:"attacks"`
-	// Languages has the rates by language, where the calibration knows any.
-	Languages []JudgeLanguage `json:"languages,omitempty"`
 	// Least and Most are the corrected shares of the answers that hold. Answers on which the
 	// judge was unsure count as broken in Least and as held in Most. Interval is from the lower
 	// end of the one to the upper end of the other. nil: they cannot be computed, and Warnings
@@ -106,13 +104,4 @@ type JudgeRates struct {
 	Interval Interval `json:"interval,omitzero"`
 	// Warnings are sentences on what makes the rate doubtful.
 	Warnings []string `json:"warnings,omitempty"`
-}
-
-// A JudgeLanguage has the error rates of a judge in one language, as in [JudgeRates].
-type JudgeLanguage struct {
-	Language string `json:"language"` // such as "en"; empty: not known
-	Found    int    `json:"found"`
-	Bad      int    `json:"bad"`
-	Spared   int    `json:"spared"`
-	Good     int    `json:"good"`
 }

@@ -140,12 +140,18 @@ type Fail[P any] struct {
 	Row     Row
 	Prepare func(P) P // as in Inject
 	Fail    func(c chaos.Call, p P) error
-	lazy    lazy
+	// FailArgs takes the place of Fail if the arguments matter; see [chaos.ArgsFailer].
+	FailArgs func(c chaos.Call, p P, args any) (note string, err error)
+	lazy     lazy
 }
 
 // Of makes a fault.
 func (k *Fail[P]) Of(p P) chaos.Fault {
-	return &failing[P]{madeOf(k.complete(), k.Prepare, p), k}
+	f := failing[P]{madeOf(k.complete(), k.Prepare, p), k}
+	if k.FailArgs != nil {
+		return &failingArgs[P]{f}
+	}
+	return &f
 }
 
 func (k *Fail[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
@@ -164,6 +170,32 @@ func (f *failing[P]) under(row *Row) chaos.Fault {
 
 func (f *failing[P]) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
 	return nil, f.Fail(c)
+}
+
+type failingArgs[P any] struct{ failing[P] }
+
+func (f *failingArgs[P]) under(row *Row) chaos.Fault {
+	under := *f
+	under.row = row
+	return &under
+}
+
+func (f *failingArgs[P]) Fail(c chaos.Call) error {
+	_, err := f.FailArgs(c, nil)
+	return err
+}
+
+func (f *failingArgs[P]) FailArgs(c chaos.Call, args any) (note string, err error) {
+	return f.kind.FailArgs(c, f.Params, args)
+}
+
+func (f *failingArgs[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	note, err := f.FailArgs(c, args)
+	if err != nil {
+		return nil, err
+	}
+	chaos.Note(ctx, note)
+	return next(ctx, args)
 }
 
 // Remember is a kind of faults that keep a state S between calls, whose zero value

@@ -76,6 +76,8 @@ func TestAnInjectedCallAllocatesLittle(t *testing.T) {
 	}{
 		{"a status", chaoshttp.Status(503, nil), false, 7, 7},
 		{"a reset", chaoshttp.Reset(), false, 11, 0},
+		{"a refused connection", chaoshttp.Refused(), false, 9, 0},
+		{"an unknown host", chaoshttp.NoSuchHost(), false, 7, 0},
 		{"recorded", nil, true, 12, 0},
 	} {
 		var rules []chaos.Rule

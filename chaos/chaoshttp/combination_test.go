@@ -31,7 +31,7 @@ func onHTTP() map[string]chaos.Fault {
 		"CutCompletion9": chaoshttp.CutCompletion(999), "GarbleCompletion": chaoshttp.GarbleCompletion(),
 		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "OnBodyOfNothing": onBody(lies.FlipSign("$.absent")),
 		"Delay": fault.Delay(time.Second), "Fail": fault.Fail(errors.New("down")), "Timeout": fault.Timeout(time.Second),
-		"LoseReply": fault.LoseReply(), "Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice(), "ReplayRequest": fault.ReplayRequest(),
+		"LoseReply": fault.LoseReply(), "Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice(),
 		"SilentNoOp": fault.SilentNoOp(), "SilentNoOpWith": fault.SilentNoOpWith(json.RawMessage(`{"id":9}`)),
 		"Replace": fault.Replace(json.RawMessage(`{"id":9}`)), "LateResult": fault.LateResult("POST *", time.Second, time.Second),
 		"IgnoreCancel": fault.IgnoreCancel(), "DelayedVisibility": fault.DelayedVisibility("GET *", time.Hour, nil),

@@ -26,11 +26,9 @@ func Refused() chaos.Fault { return refused.Of(catalog.None{}) }
 var refused = lossRow(catalog.Row{
 	Kind: "http_refused", Doc: "Nothing listens at the server's port.", Go: "chaoshttp.Refused()",
 	Class: chaos.ClassCrash,
-}, func(catalog.None) loss {
-	return loss{err: func(h host) error {
-		return &net.OpError{Op: "dial", Net: "tcp", Addr: h.addr(),
-			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	}}
+}, false, func(_ catalog.None, h host) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: h.addr(),
+		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 })
 
 // Reset makes a call fail as if the server had reset the connection before it
@@ -68,10 +66,8 @@ func NoSuchHost() chaos.Fault { return noSuchHost.Of(catalog.None{}) }
 var noSuchHost = lossRow(catalog.Row{
 	Kind: "dns_not_found", Doc: "The host's name cannot be resolved.", Go: "chaoshttp.NoSuchHost()",
 	Class: chaos.ClassCrash,
-}, func(catalog.None) loss {
-	return loss{err: func(h host) error {
-		return lookup(&net.DNSError{Err: "no such host", Name: h.name, IsNotFound: true})
-	}}
+}, false, func(_ catalog.None, h host) error {
+	return lookup(&net.DNSError{Err: "no such host", Name: h.name, IsNotFound: true})
 })
 
 // DNSTimeout makes a call fail after wait as if the resolver did not answer:
@@ -82,15 +78,27 @@ type dnsWait struct {
 	Wait time.Duration `json:"wait" bounds:"min=0" doc:"time that it takes"`
 }
 
-var dnsTimeout = lossRow(catalog.Row{
-	Kind: "dns_timeout", Doc: "The resolver does not answer.",
-	Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`, Class: chaos.ClassTiming,
-}, func(p dnsWait) loss {
-	return loss{waits: true, wait: p.Wait, err: func(h host) error {
-		return lookup(&net.DNSError{Err: "i/o timeout", Name: h.name, Server: "127.0.0.53:53", IsTimeout: true,
-			IsTemporary: true})
-	}}
-})
+var dnsTimeout = &catalog.Inject[dnsWait]{
+	Row: catalog.Row{
+		Kind: "dns_timeout", Doc: "The resolver does not answer.",
+		Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`, Class: chaos.ClassTiming,
+		Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	},
+	Inject: func(ctx context.Context, c chaos.Call, p dnsWait, args any, next chaos.Next) (any, error) {
+		r := requestIn(args)
+		if r.server {
+			chaos.Note(ctx, hasArrived)
+			return next(ctx, args)
+		}
+		if err := chaos.Sleep(ctx, p.Wait); errors.Is(err, chaos.ErrDisarmed) {
+			return next(ctx, args)
+		} else if err != nil {
+			return nil, err
+		}
+		return nil, lookup(&net.DNSError{Err: "i/o timeout", Name: hostOf(r, c.Target).name, Server: "127.0.0.53:53",
+			IsTimeout: true, IsTemporary: true})
+	},
+}
 
 func lookup(err *net.DNSError) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
@@ -119,9 +127,7 @@ type tlsFailure struct {
 var handshake = lossRow(catalog.Row{
 	Kind: "tls_failure", Doc: "The handshake fails.", Go: "chaoshttp.TLS(how)", Example: `{"failure":"expired"}`,
 	Class: chaos.ClassProtocol,
-}, func(p tlsFailure) loss {
-	return loss{secure: true, err: func(h host) error { return handshakeError(p.Failure, h) }}
-})
+}, true, func(p tlsFailure, h host) error { return handshakeError(p.Failure, h) })
 
 // alert has the text of crypto/tls's alert over TCP, whose type is not
 // exported.
@@ -153,42 +159,39 @@ func handshakeError(how TLSFailure, h host) error {
 	return &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{cert}, Err: cause}
 }
 
-// lossRow completes the row of a fault on the way to a server.
-func lossRow[P any](r catalog.Row, how func(P) loss) *catalog.Inject[P] {
-	r.Visibility, r.Persistence, r.Effect = chaos.Explicit, chaos.Transient, chaos.EffectNone
-	return &catalog.Inject[P]{Row: r,
-		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-			return how(p).inject(ctx, c, args, next)
-		}}
-}
-
-// loss is how a request is lost on the way.
-type loss struct {
-	secure bool // only calls that use TLS meet it
-	waits  bool
-	wait   time.Duration
-	err    func(host) error
-}
-
-func (l loss) inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	r, ok := args.(Request)
-	ok = ok && r.Request != nil // nil: another fault passed on no request
-	if ok && r.server {
-		chaos.Note(ctx, "the request has arrived: the way to the server cannot fail any more")
-		return next(ctx, args)
-	}
-	if ok && l.secure && r.URL.Scheme == "http" {
-		chaos.Note(ctx, "the call does not use TLS")
-		return next(ctx, args)
-	}
-	if l.waits {
-		if err := chaos.Sleep(ctx, l.wait); errors.Is(err, chaos.ErrDisarmed) {
-			return next(ctx, args)
-		} else if err != nil {
-			return nil, err
+// lossRow completes the row of a fault by which a request is lost on the way to a server.
+// secure: only calls that use TLS meet it.
+func lossRow[P any](row catalog.Row, secure bool, fail func(P, host) error) *catalog.Fail[P] {
+	row.Visibility, row.Persistence, row.Effect = chaos.Explicit, chaos.Transient, chaos.EffectNone
+	return &catalog.Fail[P]{Row: row, FailArgs: func(c chaos.Call, p P, args any) (note string, err error) {
+		r := requestIn(args)
+		switch {
+		case r.server:
+			return hasArrived, nil
+		case secure && r.Request != nil && r.URL.Scheme == "http":
+			return "the call does not use TLS", nil
 		}
+		return "", fail(p, hostOf(r, c.Target))
+	}}
+}
+
+const hasArrived = "the request has arrived: the way to the server cannot fail any more"
+
+// arrivedRequest is a request at a handler. A pointer to it, or to the request of a client, is
+// what an error alone gets of a call whose arguments nobody asked for: it costs nothing.
+type arrivedRequest http.Request
+
+// requestIn is the request among the arguments of a call, without one the zero Request.
+func requestIn(args any) Request {
+	switch r := args.(type) {
+	case Request:
+		return Request{Request: r.Request, server: r.server && r.Request != nil} // nil: another fault passed on none
+	case *http.Request:
+		return Request{Request: r}
+	case *arrivedRequest:
+		return Request{Request: (*http.Request)(r), server: true}
 	}
-	return nil, l.err(hostOf(r, c.Target))
+	return Request{}
 }
 
 // host is where a call goes to.

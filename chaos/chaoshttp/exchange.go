@@ -122,9 +122,12 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 		if err := a.knowKey(p.opts.MaxBody); err != nil {
 			return a, err
 		}
-		var args any
-		if a.WantsArgs() {
+		var args any = r
+		switch {
+		case a.WantsArgs():
 			args = a.args()
+		case server:
+			args = (*arrivedRequest)(r)
 		}
 		a.Match(a.key, args)
 	}

@@ -38,7 +38,6 @@ func moreFaults() map[string]chaos.Fault {
 		"Frozen": lies.Frozen(), "Replayed": lies.Replayed(), "Null": lies.Null(), "Malformed": lies.Malformed(), "Contradict": lies.Contradict(),
 		"Mojibake": lies.Mojibake(), "CutText": lies.CutText(0.5), "InvalidUTF8": lies.InvalidUTF8(), "SchemaDrift": lies.SchemaDrift(), "Instruct": lies.Inject(lies.Attack{}),
 		"Arguments": lies.Arguments(lies.FlipSign()), "Corrupt": fault.CorruptHandoff(json.RawMessage(`{"url":null}`)), "Misroute": fault.Misroute("method", "DELETE"),
-		"CorruptFunc":   fault.CorruptHandoffWith("f", func(any) any { return json.RawMessage(`{"method":"PUT"}`) }),
 		"StaleApproval": fault.StaleApproval(json.RawMessage(`true`)), "Mutate": fault.Mutate("m", func(any) any { return map[string]any{"z": 1} }),
 	}
 }

@@ -23,16 +23,10 @@ type task struct {
 // execute runs one activity and records the result. err is the unredacted error of
 // the result.
 func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err error) {
-	step := Step{Level: LevelActivity, Name: t.Name}
-	r.tell(ctx, step)
 	rec = ActivityResult{Activity: r.info(t.Activity, t.kind), Status: ActivitySucceeded, Output: r.secrets.json(nil)}
 	err = r.wait(ctx, t.PauseBefore)
 	rec.Start = time.Now().UTC()
-	switch {
-	case err != nil:
-	case r.opts.Dry:
-		rec.Status = ActivitySkipped
-	default:
+	if err == nil {
 		err = r.perform(ctx, t, &rec)
 	}
 	rec.End = time.Now().UTC()
@@ -41,8 +35,6 @@ func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err erro
 		rec.Status, rec.Exception = ActivityFailed, r.secrets.text(err.Error())
 	}
 	_ = r.wait(ctx, t.PauseAfter) // the next step reports the end of the context
-	step.Activity, step.Ended = &rec, true
-	r.tell(ctx, step)
 	return rec, err
 }
 
@@ -103,7 +95,7 @@ func (t task) push(undo Undo) {
 
 // wait pauses for d, or until the context ends.
 func (r *run) wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 || r.opts.Dry {
+	if d <= 0 {
 		return nil
 	}
 	t := time.NewTimer(d)
@@ -113,19 +105,5 @@ func (r *run) wait(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return usercode.Sound(context.Cause(ctx))
-	}
-}
-
-// tell calls OnStep, also when the context of the step has ended.
-func (r *run) tell(ctx context.Context, s Step) {
-	if r.exp.OnStep == nil || r.opts.Dry {
-		return
-	}
-	_, err, _ := protect(context.WithoutCancel(ctx), r.opts.Timeout, func(ctx context.Context) (struct{}, error) {
-		r.exp.OnStep(ctx, s)
-		return struct{}{}, nil
-	}, nil)
-	if err != nil {
-		r.warn("OnStep of %s %q: %v", s.Level, s.Name, err)
 	}
 }

@@ -33,16 +33,14 @@
 // action that ignores its context is abandoned after a second; if it returns an
 // undo later, that is run then.
 //
-// # Guards and steps
-//
-// A [Guard] is polled during the method and aborts it. OnStep is told of every step.
-// [Options].Dry lists what would run. [Experiment.Secrets] never appear in a journal.
+// A [Guard] is polled during the method and aborts it. [Experiment.Secrets] never appear
+// in a journal.
 //
 // # Where things are
 //
 //   - chaos/experiment/tolerance: ready-made tolerances
 //   - chaos/experiment/action, probe: ready-made actions; probes and guards
-//   - chaos/experiment/gameday: a registry of experiments, lists to run, and their history
+//   - chaos/experiment/gameday: a registry of experiments, and their history
 //
 // # Time and costs
 //

@@ -34,7 +34,7 @@ func Example() {
 			{Name: "an order is found", Run: order, Tolerance: tolerance.Equal("order 1042")},
 		}},
 		Method: []experiment.Activity{
-			{Name: "cut the database off", Start: action.Partition(in, 0, "db.*")},
+			{Name: "cut the database off", Start: action.Arm(in, 0, chaos.Rule{Target: "db.*", Group: "database", Fault: fault.Partition()})},
 		},
 	}
 	journal, err := experiment.Run(context.Background(), e, nil)
@@ -105,20 +105,4 @@ func ExampleGuard() {
 	// Output:
 	// aborted
 	// rules left: 0
-}
-
-// Exactly what would run, without running it.
-func ExampleOptions() {
-	e := &experiment.Experiment{
-		Name:      "e",
-		Method:    []experiment.Activity{{Name: "stop the database", Run: func(context.Context) (any, error) { panic("never") }}},
-		Rollbacks: []experiment.Activity{{Name: "start the database", Run: func(context.Context) (any, error) { panic("never") }}},
-	}
-	journal, _ := experiment.Run(context.Background(), e, &experiment.Options{Dry: true})
-	for _, rec := range append(journal.Run, journal.Rollbacks...) {
-		fmt.Println(rec.Activity.Kind, rec.Activity.Name, rec.Status)
-	}
-	// Output:
-	// action stop the database skipped
-	// action start the database skipped
 }

@@ -31,8 +31,6 @@ type Experiment struct {
 	MaxDuration time.Duration
 	// Guards abort the method, which is then rolled back.
 	Guards []Guard
-	// OnStep is told when each step begins and ends. nil: nobody is told.
-	OnStep func(ctx context.Context, s Step)
 
 	// Config is shown in the journal.
 	Config map[string]any
@@ -78,32 +76,6 @@ type Activity struct {
 	// Timeout is the longest time that the activity may take. 0: that of [Options].
 	Timeout time.Duration
 }
-
-// A Step is told to [Experiment.OnStep] when it begins and when it ends. Steps of
-// background activities are told concurrently. A
-// panic or a hang of OnStep is a warning in the journal.
-type Step struct {
-	Level Level
-	Name  string // of the experiment, hypothesis or activity
-	Ended bool
-
-	// What became of it; nil at its beginning, and on the other levels.
-	Activity    *ActivityResult
-	SteadyState *SteadyState
-	Journal     *Journal // of the whole run
-}
-
-// A Level is the kind of a [Step].
-type Level string
-
-// The levels.
-const (
-	LevelExperiment Level = "experiment"
-	LevelHypothesis Level = "hypothesis"
-	LevelMethod     Level = "method"
-	LevelRollback   Level = "rollback"
-	LevelActivity   Level = "activity"
-)
 
 // An Undo reverts an action. It is called at most once, under a deadline of its
 // own, also when the run was cancelled.

@@ -37,9 +37,6 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) (over f
 	var watchers sync.WaitGroup
 	guarded, stopGuards := context.WithCancel(ctx)
 	for _, g := range r.exp.Guards {
-		if r.opts.Dry {
-			break
-		}
 		watchers.Go(func() {
 			<-r.underWay.given
 			r.guard(guarded, cancel, g)

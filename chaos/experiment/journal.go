@@ -31,9 +31,7 @@ type Journal struct {
 	SteadyStates SteadyStates     `json:"steady_states"`
 	Run          []ActivityResult `json:"run"`       // the method, in its order
 	Rollbacks    []ActivityResult `json:"rollbacks"` // in the order in which they ran
-	// Warnings are about the experiment and about failures of OnStep.
-	Warnings []string `json:"warnings"`
-	Dry      bool     `json:"dry,omitempty"` // [Options].Dry was set
+	Warnings     []string         `json:"warnings"`
 }
 
 // SteadyStates are the verifications of the hypothesis; nil: not made.
@@ -92,7 +90,6 @@ type ActivityStatus string
 const (
 	ActivitySucceeded ActivityStatus = "succeeded"
 	ActivityFailed    ActivityStatus = "failed"
-	ActivitySkipped   ActivityStatus = "skipped" // left out by [Options].Dry
 )
 
 // ExitCode returns the exit status for a program that ran the experiment: 0 if it
@@ -109,7 +106,7 @@ func (r *run) newJournal() *Journal {
 	return &Journal{
 		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.text(host),
 		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed,
-		Dry: r.opts.Dry, Run: []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
+		Run: []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
 	}
 }
 

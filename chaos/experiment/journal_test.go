@@ -86,32 +86,6 @@ func TestLongOutputsAreCut(t *testing.T) {
 	assert.True(t, strings.HasSuffix(text, "…"))
 }
 
-func TestDryRunsListWhatWouldRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		never := func(context.Context) (any, error) { t.Error("a dry run runs nothing"); return nil, nil }
-		began := time.Now()
-		j := run(t, &experiment.Experiment{
-			Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{{Name: "h", Run: never}}},
-			Method: []experiment.Activity{{Name: "probe", Kind: experiment.Probe, Run: never},
-				{Name: "action", Run: never, PauseBefore: time.Second}},
-			Rollbacks: []experiment.Activity{{Name: "r", Run: never}}, Quiet: time.Hour,
-			Guards: []experiment.Guard{{Name: "g", Check: func(context.Context) error { t.Error("a guard"); return nil }}},
-			OnStep: func(context.Context, experiment.Step) { t.Error("a step") },
-		}, &experiment.Options{Dry: true})
-		var listed []string
-		for _, list := range [][]experiment.ActivityResult{j.SteadyStates.Before.Probes, j.Run, j.Rollbacks} {
-			for _, rec := range list {
-				listed = append(listed, rec.Activity.Name)
-				assert.Equal(t, experiment.ActivitySkipped, rec.Status)
-			}
-		}
-		assert.Equal(t, []string{"h", "probe", "action", "r"}, listed)
-		assert.Zero(t, time.Since(began), "no pause is waited out")
-		assert.True(t, j.Dry)
-		assert.Equal(t, experiment.Completed, j.Status)
-	})
-}
-
 // A secret is not in the journal, wherever it occurs and however it is spelled.
 func TestSecretsAreNotInTheJournal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -138,7 +112,6 @@ func TestSecretsAreNotInTheJournal(t *testing.T) {
 			},
 			Rollbacks: []experiment.Activity{{Name: "r", Run: func(context.Context) (any, error) { return nil, errors.New(text) }}},
 			Guards:    []experiment.Guard{{Name: "g", Check: func(context.Context) error { return errors.New(text) }}},
-			OnStep:    func(context.Context, experiment.Step) { panic(text) },
 		}
 		j, err := experiment.Run(context.Background(), e, nil)
 		require.NoError(t, err)
@@ -171,8 +144,8 @@ func innocent(s string) bool {
 
 const frame = `{"version":"1","platform":"name":"experiment":"title":"description":"tags":"configuration":"start":"end":"duration":"status":"why":` +
 	`"deviated":"steady_states":"before":"after":"recovered":"steady_state_met":"probes":"error":"activity":"type":` +
-	`"output":"exception":"tolerance_met":"run":"rollbacks":"warnings":"background":"succeeded""failed""skipped""aborted""completed""probe""action"` +
-	`panic: OnStep of experiment hypothesis method rollback activity "guard "tolerance: undo fails false true null[redacted]`
+	`"output":"exception":"tolerance_met":"run":"rollbacks":"warnings":"background":"succeeded""failed""aborted""completed""probe""action"` +
+	`panic: "guard "tolerance: undo fails false true null[redacted]`
 
 type leaky string
 

@@ -10,16 +10,12 @@ import (
 func (r *run) method(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	step := Step{Level: LevelMethod, Name: r.exp.Name}
-	r.tell(ctx, step)
 	r.stack.begin()
 	over := r.watch(ctx, cancel)
 	r.activities(ctx)
 	r.underWay.fire() // also if no activity began: the watchers wait for it
 	over()
 	r.ended(ctx)
-	step.Ended = true
-	r.tell(ctx, step)
 }
 
 // activities runs the activities in order and waits for those in the background.

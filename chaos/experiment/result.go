@@ -24,8 +24,8 @@ type Result struct {
 }
 
 // RunSimple runs the experiment and returns its summary. The experiment needs a
-// hypothesis. With dryRun the steady state is verified once and nothing else is done:
-// [Options].Dry does not count here. The error is that of an invalid experiment. o may be nil.
+// hypothesis. With dryRun the steady state is verified once and nothing else is done.
+// The error is that of an invalid experiment. o may be nil.
 func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
 	if e == nil || e.Hypothesis == nil {
 		return Result{}, e.ValidateSimple()
@@ -34,7 +34,6 @@ func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	r.opts.Dry = false
 	if !dryRun {
 		r.all(ctx)
 		return r.journal.Result(), nil

@@ -173,19 +173,6 @@ func TestASimpleRunNeedsAHypothesis(t *testing.T) {
 	assert.Equal(t, "Hypothesis", wrong.Field)
 }
 
-func TestASimpleRunIsNotDry(t *testing.T) {
-	s := &system{answers: []answer{yes, yes, no}}
-	var d diary
-	e := &experiment.Experiment{
-		Name: "e", Hypothesis: s.hypothesis(),
-		Method: []experiment.Activity{d.starting("a", nil)},
-	}
-	r, err := experiment.RunSimple(t.Context(), e, false, &experiment.Options{Dry: true})
-	require.NoError(t, err)
-	assert.Equal(t, diary{"a", "undo a"}, d)
-	assert.False(t, *r.Recovered, "it was verified")
-}
-
 func TestSteadyStateAfterTheRollbackStandsApart(t *testing.T) {
 	s := &system{answers: []answer{yes, no, yes}}
 	e := &experiment.Experiment{Name: "e", Hypothesis: s.hypothesis(), Method: []experiment.Activity{{Name: "a", Run: doNothing}}}

@@ -86,16 +86,12 @@ func (r *run) rollBack(ctx context.Context) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	r.stack.enter(rollingBack, ctx)
-	step := Step{Level: LevelRollback, Name: r.exp.Name}
-	r.tell(ctx, step)
 	r.undoReturned(ctx, len(r.exp.Rollbacks) == 0)
 	for i := range slices.Backward(r.exp.Rollbacks) {
 		a := &r.exp.Rollbacks[i]
 		r.undoOne(ctx, task{Activity: a, kind: cmp.Or(a.Kind, Action), timeout: r.opts.RollbackTimeout})
 		r.undoReturned(ctx, i == 0) // of actions that have returned meanwhile
 	}
-	step.Ended = true
-	r.tell(ctx, step)
 	r.warnNotUndone()
 }
 
@@ -121,7 +117,7 @@ func (r *run) warnNotUndone() {
 
 // verifyRecovered verifies the steady state once more, after the rollbacks.
 func (r *run) verifyRecovered(ctx context.Context) {
-	if !r.stack.begun || r.exp.Hypothesis == nil || r.opts.Dry {
+	if !r.stack.begun || r.exp.Hypothesis == nil {
 		return
 	}
 	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, but is verified

@@ -15,12 +15,8 @@ import (
 // Options are the settings of a run. The zero value, and nil, give the defaults.
 type Options struct {
 	_ struct{}
-	// Dry does nothing and waits for nothing: no activity, pause or guard runs, and
-	// OnStep is not called. The journal then lists exactly what would run, with the
-	// status skipped, and a hypothesis counts as met.
-	Dry bool
-	// Timeout is the timeout of an activity without one, of OnStep and of a check of
-	// a guard. 0: 5 min.
+	// Timeout is the timeout of an activity without one, and of a check of a guard.
+	// 0: 5 min.
 	Timeout time.Duration
 	// RollbackTimeout is the timeout of a rollback without one. 0: 1 min.
 	RollbackTimeout time.Duration
@@ -80,8 +76,6 @@ func (s *stop) Error() string { return s.err.Error() }
 func (s *stop) Unwrap() error { return s.err }
 
 func (r *run) all(ctx context.Context) {
-	step := Step{Level: LevelExperiment, Name: r.exp.Name}
-	r.tell(ctx, step)
 	inTime := ctx // ends with the maximum duration; the rollbacks use ctx
 	if d := r.exp.MaxDuration; d > 0 {
 		over := &stop{Aborted, fmt.Errorf("the maximum duration of %v is over", d)}
@@ -95,8 +89,6 @@ func (r *run) all(ctx context.Context) {
 	j := r.journal
 	j.End = time.Now().UTC()
 	j.Duration = j.End.Sub(j.Start).Seconds()
-	step.Journal, step.Ended = j, true
-	r.tell(ctx, step)
 }
 
 // test is the run without its rollbacks.

@@ -88,59 +88,6 @@ var deliverTwice = &catalog.Inject[catalog.None]{
 	},
 }
 
-// ReplayRequest delivers an old request again after a new one, like a queue
-// that redelivers out of order. After each call the callee is invoked again
-// with the arguments of the previous, different call to the same target. So the
-// old request may overwrite what the new one wrote. The second reply is
-// dropped.
-//
-// It remembers the calls that its rule matched. On the first of them there is
-// nothing to replay, and it is not delivered. Arguments are not copied, so the
-// callee must not change them.
-func ReplayRequest() chaos.Fault { return replayRequest.Of(catalog.None{}) }
-
-var replayRequest = &catalog.Remember[catalog.None, requests]{
-	Row: catalog.Row{
-		Kind: "replayed_request", Doc: "The previous request arrives again after this one.",
-		Go:    "fault.ReplayRequest()",
-		Order: catalog.Deliveries,
-		Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
-	Inject: func(s *requests, ctx context.Context, c chaos.Call, _ catalog.None,
-		args any, next chaos.Next,
-	) (any, error) {
-		result, err := next(ctx, args)
-		old, known := s.remember(c.Target, args)
-		if known && again(ctx, err) {
-			_, _ = next(ctx, old)
-		}
-		return result, err
-	},
-}
-
-// requests are the last of each target.
-type requests struct {
-	mu     sync.Mutex
-	before map[string]any // arguments, by target
-}
-
-// remember stores the arguments and returns the previous ones, if they differ.
-func (r *requests) remember(target string, args any) (old any, known bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	old, known = r.before[target]
-	if known && equal(old, args) {
-		return nil, false
-	}
-	if r.before == nil {
-		r.before = make(map[string]any)
-	}
-	if known || len(r.before) < maxRemembered {
-		r.before[target] = kept(args)
-	}
-	return old, known
-}
-
 // maxRemembered bounds what a fault remembers of the calls of one injector.
 const maxRemembered = 4096
 

@@ -107,20 +107,6 @@ func TestDeliverTwice(t *testing.T) {
 	}
 }
 
-// An old request that arrives again writes over the new one.
-func TestReplayRequest(t *testing.T) {
-	s := newShop(t)
-	ctx, in := everyOrder(t, fault.ReplayRequest())
-	for _, arg := range []string{"7=open", "7=open", "7=paid"} {
-		got, err := s.write(ctx, arg)
-		assert.NoError(t, err)
-		assert.Equal(t, "ok "+arg, got, "the caller sees the reply to its own request")
-	}
-	assert.Equal(t, []string{"set 7=open", "set 7=open", "set 7=paid", "set 7=open"}, s.reached)
-	assert.Equal(t, "open", s.state["7"])
-	assert.Equal(t, []string{"set false", "set false", "set true"}, told(in), "at first there is nothing to replay")
-}
-
 // A silent no-op reads as a success, and nothing was done.
 func TestSilentNoOp(t *testing.T) {
 	t.Run("with a result", func(t *testing.T) {

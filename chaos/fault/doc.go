@@ -19,8 +19,7 @@
 //     [ToolRemoved] takes a tool out of its registry.
 //   - The callee does its work and the caller does not learn of it: [LoseReply]; or not in time: [LateResult].
 //   - The callee does its work and the caller is told something else: [Replace], [Mutate].
-//   - The callee does its work twice: [Duplicate], [Repeat], [DeliverTwice]; or that of another call again:
-//     [ReplayRequest].
+//   - The callee does its work twice: [Duplicate], [Repeat], [DeliverTwice].
 //   - The callee does nothing and the caller is told that it did: [SilentNoOp].
 //   - Calls change their order: [ReorderCalls]; a read does not see the write before it: [DelayedVisibility]; a
 //     cancelled call goes on: [IgnoreCancel].
@@ -28,7 +27,7 @@
 //     [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
 //   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled:
 //     [SlowFirstItem], [SlowItems], [HangAtItem], [CutAfter], [EndAfter], [DropLastItem], [DuplicateItem],
-//     [ReorderItems], [MalformItem], [MutateItem].
+//     [ReorderItems], [MalformItem].
 //   - An approval is reused: [StaleApproval]. A hand-off between agents goes wrong: [CorruptHandoff], [Misroute],
 //     [CycleHandoff].
 //   - What else happens to guardrails and hand-offs happens to any callable; [As] gives it the kind and layer of

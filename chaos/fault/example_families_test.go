@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"syscall"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // spell is a model that streams a word letter by letter.
@@ -48,17 +46,6 @@ func ExampleCutAfter() {
 	// delivered: false
 }
 
-// The order of what a stream says is drawn from the call.
-func ExampleReorderItems() {
-	ctx, _ := under(chaos.Rule{Target: "model", Fault: fault.ReorderItems(3)})
-	for letter := range spell(ctx, "shipped") {
-		fmt.Print(letter)
-	}
-	fmt.Println()
-	// Output:
-	// ihseppd
-}
-
 // The caller hears of a time-out and tries again; then its first request arrives, too.
 func ExampleLateResult() {
 	paid := 0
@@ -79,62 +66,6 @@ func ExampleLateResult() {
 	// i/o timeout paid: 0
 	// <nil>
 	// 200 <nil>
-}
-
-// The caller is told that its order was cancelled, and it was not.
-func ExampleSilentNoOpWith() {
-	open := true
-	cancel := chaos.Wrap("cancel", func(context.Context, int) (string, error) {
-		open = false
-		return "cancelled", nil
-	})
-	ctx, in := under(chaos.Rule{Target: "cancel", Fault: fault.SilentNoOpWith("cancelled")})
-	fmt.Println(cancel(ctx, 7))
-	fmt.Println("open:", open, "effect:", in.Events()[0].Effect)
-	// Output:
-	// cancelled <nil>
-	// open: true effect: none
-}
-
-// A budget of tokens, read from the answers of a provider.
-func ExampleTokenBudget() {
-	model := chaos.Wrap("model", func(context.Context, string) (json.RawMessage, error) {
-		return json.RawMessage(`{"choices":[],"usage":{"prompt_tokens":300,"completion_tokens":200}}`), nil
-	})
-	ctx, _ := under(chaos.Rule{Target: "model", Fault: fault.TokenBudget(800, fault.OpenAIUsage(), 0)})
-	for range 3 {
-		_, err := model(ctx, "hello")
-		var budget *fault.BudgetError
-		fmt.Println(err, errors.As(err, &budget))
-	}
-	// Output:
-	// <nil> false
-	// <nil> false
-	// quota exceeded: 1000 of 800 tokens used true
-}
-
-// A full disk reads, and matches, as the operating system's does.
-func ExampleDiskFull() {
-	save := chaos.Wrap("save", func(context.Context, string) (int, error) { return 0, nil })
-	ctx, _ := under(chaos.Rule{Target: "save", When: when.After(1), Fault: fault.DiskFull()})
-	for range 2 {
-		_, err := save(ctx, "report")
-		fmt.Println(err, errors.Is(err, syscall.ENOSPC))
-	}
-	// Output:
-	// <nil> false
-	// write: no space left on device true
-}
-
-// Approved was another request than the one that is paid.
-func ExampleStaleApproval() {
-	approve := chaos.Wrap("approve", func(_ context.Context, amount int) (bool, error) { return amount <= 100, nil })
-	ctx, _ := under(chaos.Rule{Target: "approve", Fault: fault.StaleApproval(true)})
-	fmt.Println(approve(ctx, 50))
-	fmt.Println(approve(ctx, 5000))
-	// Output:
-	// true <nil>
-	// true <nil>
 }
 
 // What arrives at the other agent is not what was handed over.

@@ -28,15 +28,12 @@ func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 	return corruptHandoff.Of(patchParams{jsonvalue.Document(patch), patch})
 }
 
-// Two kinds have this row: one takes a patch, the other a function.
-var corruptHandoffRow = catalog.Row{
-	Kind: "handoff_corrupt", Doc: "The arguments of a hand-off are changed.",
-	Go: "fault.CorruptHandoff(patch), fault.CorruptHandoffWith(name, fn)", Example: `{"patch":{"order":"A9"}}`,
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-}
-
 var corruptHandoff = &catalog.Inject[patchParams]{
-	Row:   corruptHandoffRow,
+	Row: catalog.Row{
+		Kind: "handoff_corrupt", Doc: "The arguments of a hand-off are changed.",
+		Go: "fault.CorruptHandoff(patch)", Example: `{"patch":{"order":"A9"}}`,
+		Layer: chaos.LayerMultiAgent, Class: chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
+	},
 	Phase: chaos.PhaseBefore,
 	Prepare: func(p patchParams) patchParams {
 		if p.patch == nil {
@@ -91,33 +88,6 @@ func patching(patch json.RawMessage) func(any) (any, error) {
 		}
 		return jsonvalue.DecodeLike(out, args)
 	}
-}
-
-// CorruptHandoffWith is [CorruptHandoff] with a function on arguments of type
-// T, or on JSON that decodes into T. Name and fn are required. fn has to meet
-// the conditions of [Mutate].
-func CorruptHandoffWith[T any](name string, fn func(T) T) chaos.Fault {
-	f := functionOf[T](name, fn == nil)
-	return corruptHandoffWith.Of(argsFunction{f, func(args any) (any, error) {
-		value, ok := fit[T](args)
-		if !ok {
-			return nil, fmt.Errorf("%T does not fit %s", args, f.Type)
-		}
-		return inForm(fn(value), args), nil
-	}})
-}
-
-var corruptHandoffWith = &catalog.Inject[argsFunction]{
-	Row:   corruptHandoffRow,
-	Phase: chaos.PhaseBefore,
-	Inject: func(ctx context.Context, _ chaos.Call, p argsFunction, args any, next chaos.Next) (any, error) {
-		return withArgs(ctx, args, next, p.change)
-	},
-}
-
-type argsFunction struct {
-	function
-	change func(args any) (any, error)
 }
 
 // Misroute sends a hand-off to another agent: it sets the member of the

@@ -15,25 +15,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-func TestReplayEndsWhenTheInjectorIsDisarmed(t *testing.T) {
-	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "pay", Fault: fault.ReplayRequest()})
-	require.NoError(t, err)
-	in := plan.Injector("", nil)
-	var seen []int
-	pay := chaos.Wrap("pay", func(_ context.Context, n int) (int, error) {
-		seen = append(seen, n)
-		if n == 2 {
-			in.Disarm()
-		}
-		return n, nil
-	})
-	for n := 1; n <= 2; n++ {
-		_, err = pay(chaos.NewContext(t.Context(), in), n)
-		require.NoError(t, err)
-	}
-	assert.Equal(t, []int{1, 2}, seen, "the old request is not replayed any more")
-}
-
 // The consumer of a stream that is delivered twice sees the first delivery, and
 // nothing of the second: neither its items nor its error, nor that it has none.
 func TestDeliveredTwiceOnAStreamShowsTheFirst(t *testing.T) {

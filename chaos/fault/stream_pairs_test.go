@@ -35,7 +35,6 @@ func onStreams() map[string]chaos.Fault {
 		of := " " + strconv.Itoa(n)
 		faults["CutAfter"+of], faults["EndAfter"+of], faults["HangAtItem"+of] = fault.CutAfter(n), fault.EndAfter(n), fault.HangAtItem(n)
 		faults["DuplicateItem"+of], faults["MalformItem"+of] = fault.DuplicateItem(n), fault.MalformItem(n)
-		faults["MutateItem"+of] = fault.MutateItem(n, "shout", strings.ToUpper)
 	}
 	return faults
 }

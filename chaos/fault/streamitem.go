@@ -42,8 +42,7 @@ var duplicateItem = &catalog.Stream[afterItems]{
 // is at least 0.
 //
 // An item is a json.RawMessage, a []byte or a string. An item of another type,
-// or an empty one, is passed on, and the event has a note; use [MutateItem] for
-// those.
+// or an empty one, is passed on, and the event has a note.
 func MalformItem(n int) chaos.Fault { return malformItem.Of(afterItems{n}) }
 
 var malformItem = &catalog.Stream[afterItems]{
@@ -102,29 +101,6 @@ func spoiled(doc []byte) []byte {
 	broken := append([]byte(nil), doc[:half]...)
 	broken = append(broken, noUTF8)
 	return append(broken, doc[half:]...)
-}
-
-// MutateItem replaces one item of a stream, the one after the first n, by the
-// result of fn. n is at least 0. [Mutate], which also applies to streams,
-// changes all items. name and fn are as there.
-func MutateItem[T any](n int, name string, fn func(T) T) chaos.Fault {
-	return mutateItem.Of(itemMutation{afterItems{n}, mutationOf(name, fn)})
-}
-
-var mutateItem = &catalog.Stream[itemMutation]{
-	Row: catalog.Row{
-		Kind: "mutate_item", Doc: "An item of a stream becomes what a Go function makes of it.",
-		Go: "fault.MutateItem(n, name, fn)", Example: `{"after":1,"name":"shout","type":"string"}`, InCode: true,
-		Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
-	Stream: func(ctx context.Context, _ chaos.Call, p itemMutation, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-		return oneItem(ctx, items, p.After, p.change)
-	},
-}
-
-type itemMutation struct {
-	afterItems
-	mutation
 }
 
 // EndAfter ends a stream early and without an error: its consumer gets n items

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
@@ -93,31 +94,21 @@ var mutate = &catalog.Inject[mutation]{
 	},
 }
 
-// function are the parameters of a fault that calls a Go function.
-type function struct {
-	Name    string `json:"name" doc:"what the function does"`
-	Type    string `json:"type" doc:"the Go type that it takes"`
-	missing bool
-}
-
-// functionOf returns the parameters of a function on values of type T.
-func functionOf[T any](name string, missing bool) function {
-	return function{name, fmt.Sprint(reflect.TypeFor[T]()), missing}
-}
-
-func (f function) Check(c *catalog.Check) {
-	c.That(f.Name != "", "name", `""`, "a name that says what fn does")
-	c.That(!f.missing, "fn", nil, "a function")
-}
-
 // mutation is a function on results.
 type mutation struct {
-	function
-	change func(ctx context.Context, result any) any
+	Name    string `json:"name" doc:"what the function does"`
+	Type    string `json:"type" doc:"the Go type that it takes"`
+	missing bool   // the function
+	change  func(ctx context.Context, result any) any
+}
+
+func (p mutation) Check(c *catalog.Check) {
+	c.That(p.Name != "", "name", `""`, "a name that says what fn does")
+	c.That(!p.missing, "fn", nil, "a function")
 }
 
 func mutationOf[T any](name string, fn func(T) T) mutation {
-	return mutation{functionOf[T](name, fn == nil), func(ctx context.Context, result any) any {
+	return mutation{name, fmt.Sprint(reflect.TypeFor[T]()), fn == nil, func(ctx context.Context, result any) any {
 		value, ok := fit[T](result)
 		if !ok {
 			chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", name, result,
@@ -125,23 +116,23 @@ func mutationOf[T any](name string, fn func(T) T) mutation {
 			return result
 		}
 		// before fn, which may write to what value points to
-		before, seen := jsonvalue.Document(result), jsonvalue.Document(value)
-		changed := fn(value)
-		if unchanged(seen, value, changed, result) {
+		before := jsonvalue.Document(result)
+		given, seen := result, before
+		_, isText := jsonvalue.Text(result)
+		if isText {
+			given, seen = value, jsonvalue.Document(value)
+		}
+		var changed any = fn(value)
+		made := jsonvalue.Document(changed)
+		// Of JSON only the document counts; Go values may also differ in members without JSON.
+		if jsonhash.Same(seen, made) && (isText || reflect.DeepEqual(given, changed)) {
 			return result
 		}
 		after := inForm(changed, result)
-		chaos.Changed(ctx, chaos.Change{Before: before, After: jsonvalue.Document(after)})
+		if isText {
+			made = jsonvalue.Document(after)
+		}
+		chaos.Changed(ctx, chaos.Change{Before: before, After: made})
 		return after
 	}}
-}
-
-// unchanged reports whether a function left the value as it was. Of JSON only the
-// document counts; Go values may also differ in members without JSON.
-func unchanged(seen json.RawMessage, value, changed, result any) bool {
-	if !equal(seen, jsonvalue.Document(changed)) {
-		return false
-	}
-	_, isText := jsonvalue.Text(result)
-	return isText || reflect.DeepEqual(value, changed)
 }

@@ -264,27 +264,6 @@ func TestRepeatEndsWithTheContext(t *testing.T) {
 	assert.True(t, onlyEvent(t, in).Delivered)
 }
 
-// A change that changes nothing is not delivered, whatever the document, and
-// the caller gets every byte as it was.
-func FuzzNothingChanged(f *testing.F) {
-	for _, doc := range []string{`{"b":1.0,"a":[null,true,"é\ud800"]}`, `1e999`, `"a"`, ``, ` {} `, `null`, `<html>`, `{"a":1,"a":2}`} {
-		f.Add([]byte(doc))
-	}
-	f.Fuzz(func(t *testing.T, doc []byte) {
-		for _, nothing := range []chaos.Fault{
-			fault.Replace(json.RawMessage(doc)),
-			fault.Mutate("nothing", func(v any) any { return v }),
-			fault.Mutate("nothing", func(v json.RawMessage) json.RawMessage { return v }),
-			fault.Mutate("nothing", func(o order) order { return o }),
-		} {
-			got, e := through(t, json.RawMessage(doc), nothing)
-			assert.Equal(t, string(doc), string(got))
-			assert.False(t, e.Delivered)
-			assert.Empty(t, e.Changes)
-		}
-	})
-}
-
 // explosive is a result whose JSON methods panic, as those of nil receivers do.
 type explosive struct{ n int }
 

@@ -68,33 +68,6 @@ func TestWaitsEndWithTheContext(t *testing.T) {
 	}
 }
 
-// No fault keeps a caller beyond the end of its context or beyond Disarm. One ignores
-// its context by definition: but here the callee takes no time.
-func TestNoFaultOutlastsTheContextOrDisarm(t *testing.T) {
-	for kind, f := range examples(t) {
-		t.Run(kind, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				hurry := func(ctx context.Context) time.Duration {
-					return took(func() {
-						defer func() { assert.Equal(t, kind == "panic", recover() != nil) }()
-						_, _ = call(ctx)
-					})
-				}
-				ctx, in := withRules(t, chaos.Rule{Fault: f})
-				ended, cancel := context.WithCancel(ctx)
-				time.AfterFunc(moment, cancel)
-				assert.LessOrEqual(t, hurry(ended), moment)
-				time.AfterFunc(moment, in.Disarm)
-				assert.LessOrEqual(t, hurry(ctx), moment)
-				in.Disarm()
-				status, err := call(ctx)
-				assert.NoError(t, err)
-				assert.Equal(t, "shipped", status, "disarmed, no fault is injected")
-			})
-		})
-	}
-}
-
 // A context that had ended before leaves nothing to wait for: the call goes
 // through, and whether it fails is the callee's affair, as without the fault.
 // Only a reply that came all the same can be lost.

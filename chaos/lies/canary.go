@@ -76,14 +76,14 @@ func Leaks(events []chaos.Event, answer string) []Leak {
 	if len(planted) == 0 {
 		return nil
 	}
-	finder, none := spelling.New(planted), spelling.Read("")
+	none := spelling.Read("")
 	var leaks []Leak
 	for i, e := range events {
-		for _, token := range finder.In(spelling.Read(string(e.Args)), none, 1) {
+		for _, token := range spelling.Find(planted, spelling.Read(string(e.Args)), none, 1) {
 			leaks = append(leaks, Leak{token, e.Target, i})
 		}
 	}
-	for _, token := range finder.In(spelling.Read(answer), none, 1) {
+	for _, token := range spelling.Find(planted, spelling.Read(answer), none, 1) {
 		leaks = append(leaks, Leak{Canary: token, Event: -1})
 	}
 	return leaks

@@ -1,7 +1,6 @@
 package lint_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -32,30 +31,6 @@ func ExamplePlan() {
 	// error: rule "outage": never: the trigger matches no call
 	// error: rule "busy": unknown-target: the target "order.*" matches no known injection point
 	// warning: rule "busy": telltale-text: the text "Injected fault" contains "Injected", by which a model may know that this is a test
-}
-
-// A run without faults shows which rules never meet a call of the agent.
-func ExampleOptions_calm() {
-	agent := func(ctx context.Context) {
-		for range 2 {
-			_ = chaos.Point(ctx, "payments.refund")
-		}
-	}
-	calm := (&chaos.Plan{}).Injector("calm", &chaos.InjectorOptions{RecordAll: true})
-	agent(chaos.NewContext(context.Background(), calm))
-
-	var runs lint.CalmRuns
-	runs.Add(calm.Events())
-	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "late", Target: "payments.refund", When: when.Nth(3), Fault: fault.Partition()})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, f := range lint.Plan(plan, &lint.Options{Calm: &runs}) {
-		fmt.Println(f)
-	}
-	// Output:
-	// warning: rule "late": unmatched: can never match: in 1 calm run the agent called payments.refund twice at most
 }
 
 // Whatever a description says, reading it ends well.

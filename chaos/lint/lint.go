@@ -23,17 +23,6 @@
 // found, though: none whose trigger draws, nor of two patterns one that covers the
 // other, unless [Options] has the targets.
 //
-// # The calls that an agent makes
-//
-// With [Options.Calm] the triggers are asked about the calls of runs without faults
-// too. A rule for the third call matches nothing if there are two. That holds for an
-// agent that repeats itself:
-//
-//	warning: rule "late": unmatched: can never match: in 1 calm run the agent called payments.refund twice at most
-//
-// What is known of the calls is their number in a lane, and their turns. Keys are not
-// compared, because other runs have other arguments.
-//
 // # Costs
 //
 // Milliseconds for a plan of a hundred rules. Every pair of rules is compared,
@@ -80,7 +69,6 @@ const (
 	Never         Code = "never"          // the trigger matches no call
 	UnknownTarget Code = "unknown-target" // the target matches no known injection point
 	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
-	Unmatched     Code = "unmatched"      // the trigger matches no call of the calm runs
 	Shadowed      Code = "shadowed"       // another rule decides on every call that this one matches
 	TelltaleText  Code = "telltale-text"  // the text reveals that this is a test
 )
@@ -91,8 +79,6 @@ type Options struct {
 	_ struct{}
 	// Targets are all injection points that exist; empty: unknown.
 	Targets []string
-	// Calm are the calls of runs without faults, for [Unmatched]. nil: unknown.
-	Calm *CalmRuns
 }
 
 // Plan returns the findings of a plan in the order of its rules, errors first
@@ -115,7 +101,6 @@ func Rules(rules []chaos.Rule, o *Options) []Finding {
 	for _, r := range rules {
 		l.add(r)
 	}
-	l.idle = l.idleRules()
 	for i := range l.rules {
 		l.check(i)
 	}
@@ -125,7 +110,6 @@ func Rules(rules []chaos.Rule, o *Options) []Finding {
 type linter struct {
 	Options
 	rules []*rule
-	idle  []string // of each rule: see [CalmRuns.Idle]
 	found []Finding
 }
 
@@ -166,7 +150,6 @@ func (l *linter) check(i int) {
 	first, r := len(l.found), l.rules[i]
 	l.target(r)
 	l.trigger(r)
-	l.calm(i)
 	l.shadow(i)
 	l.text(r)
 	slices.SortStableFunc(l.found[first:], func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })

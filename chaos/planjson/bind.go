@@ -39,16 +39,16 @@ func newBinder(t *table) *binder {
 // located is a problem of the strict reader as this package shows it.
 func located(p *strictjson.Problem) *Error {
 	return &Error{Pointer: p.Pointer, Line: p.Line, Column: p.Column, Reason: Reason(p.Reason), Value: p.Value,
-		Allowed: p.Allowed, Err: p.Err}
+		Allowed: p.Allowed, Err: p.Cause()}
 }
 
 func (b *binder) add(e *Error) { b.AddError(e) }
 
 // named reads the text of an error: of one that documents name so, or of a plain
 // one.
-func (b *binder) named(n *strictjson.Node, at string, v reflect.Value) bool {
+func (b *binder) named(n *strictjson.Node, v reflect.Value) bool {
 	if n.Kind != '"' {
-		return b.Wrong(n, at, "a string")
+		return b.Wrong(n, "a string")
 	}
 	err, ok := b.table.errors[n.Text]
 	if !ok {
@@ -105,9 +105,9 @@ func otherWord(word string) string {
 
 // part builds a fault or trigger from {"kind", "params"}, has it check its
 // parameters, and reports whether all are right.
-func (b *binder) part(n *strictjson.Node, at string, v reflect.Value) bool {
+func (b *binder) part(n *strictjson.Node, v reflect.Value) bool {
 	var doc Part
-	if !b.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+	if !b.Object(n, reflect.ValueOf(&doc).Elem()) {
 		return false
 	}
 	side := b.table.side(v.Type())
@@ -125,29 +125,29 @@ func (b *binder) part(n *strictjson.Node, at string, v reflect.Value) bool {
 		if kind := otherWord(doc.Kind); slices.Contains(names, kind) {
 			allowed = "did you mean " + kind + "? One of " + strings.Join(names, ", ")
 		}
-		b.add(&Error{Pointer: strictjson.Join(at, "kind"), Reason: UnknownKind,
+		b.add(&Error{Pointer: strictjson.Join(n.Pointer(), "kind"), Reason: UnknownKind,
 			Value:   strictjson.Short(string(strictjson.Quote(doc.Kind))),
 			Allowed: allowed})
 		return false
 	}
 	params := n.Member("params")
 	if params == nil {
-		params = &strictjson.Node{Kind: '{'}
+		params = n.Absent("params")
 	}
-	return b.build(row, params, at, v)
+	return b.build(row, params, v)
 }
 
-func (b *binder) build(row *catalog.Row, params *strictjson.Node, at string, v reflect.Value) bool {
+func (b *binder) build(row *catalog.Row, params *strictjson.Node, v reflect.Value) bool {
 	in := reflect.New(row.Params()).Elem()
-	if !b.Bind(params, at+"/params", in, strictjson.Tag{}) {
+	if !b.Bind(params, in, strictjson.Tag{}) {
 		return false
 	}
 	made, d, err := makeOf(row, in.Interface())
 	if err != nil {
-		b.explain(err, params, at+"/params")
+		b.explain(err, params)
 		return false
 	}
-	if !b.unused(d, params, at+"/params") {
+	if !b.unused(d, params) {
 		return false
 	}
 	v.Set(reflect.ValueOf(made))
@@ -156,13 +156,13 @@ func (b *binder) build(row *catalog.Row, params *strictjson.Node, at string, v r
 
 // explain converts what a fault or trigger reports about its parameters into
 // errors with the place of each.
-func (b *binder) explain(err error, params *strictjson.Node, at string) {
+func (b *binder) explain(err error, params *strictjson.Node) {
 	for _, problem := range fielderror.Apart(err) {
-		e := &Error{Pointer: at, Reason: BadValue, Err: problem}
+		e := &Error{Pointer: b.Within + params.Pointer(), Reason: BadValue, Err: problem}
 		switch p := problem.(type) {
 		case *chaos.ParamError:
-			where, n := strictjson.Find(params, at, p.Param)
-			e.Pointer, e.Allowed, e.Err = where, p.Allowed, &causeOf{nil, p}
+			where, n := strictjson.Find(params, p.Param)
+			e.Pointer, e.Allowed, e.Err = b.Within+where, p.Allowed, &causeOf{nil, p}
 			if n != nil {
 				e.Value = strictjson.Short(string(n.JSON()))
 			} else if p.Value != nil {
@@ -190,7 +190,7 @@ func (c *causeOf) Unwrap() error { return c.whole }
 
 // unused refuses parameters without a meaning beside the others, such as a mean
 // of a fixed delay: the fault would ignore them.
-func (b *binder) unused(d *chaos.Description, params *strictjson.Node, at string) bool {
+func (b *binder) unused(d *chaos.Description, params *strictjson.Node) bool {
 	if d == nil || len(params.Keys) == 0 {
 		return true
 	}
@@ -199,7 +199,7 @@ func (b *binder) unused(d *chaos.Description, params *strictjson.Node, at string
 	fits := true
 	for i, key := range params.Keys {
 		if _, ok := has[key]; !ok && !params.Kids[i].Empty() {
-			b.add(&Error{Pointer: strictjson.Join(at, key), Reason: UnknownField,
+			b.add(&Error{Pointer: params.Kids[i].Pointer(), Reason: UnknownField,
 				Value:   strictjson.Short(string(params.Kids[i].JSON())),
 				Allowed: "to be left out: it has no meaning beside the other parameters"})
 			fits = false

@@ -35,7 +35,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"something behind it", `{"seed":"1","rules":[]} {}`, []string{"syntax: line 1, column 25"}},
 		{"no UTF-8", "{\"seed\":\"\xff\"}", []string{"not UTF-8"}},
 		{"no object", `[]`, []string{"planjson: wrong type a list; allowed: an object"}},
-		{"nothing in it", `{}`, []string{"/seed: missing; allowed: a decimal string", "/rules: missing; allowed: a list"}},
+		{"nothing in it", `{}`, []string{"/rules: missing; allowed: a list"}},
 		{"a member twice", `{"seed":"1","seed":"2","rules":[{"target":"a","target":"b","fault":{"kind":"hang"}}]}`,
 			[]string{"/seed: duplicate", "/rules/0/target: duplicate"}},
 		{"a seed that would be rounded", `{"seed":9007199254740992,"rules":[]}`, []string{"/seed: bad value 9007199254740992; allowed: a decimal string"}},

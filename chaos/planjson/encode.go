@@ -80,7 +80,7 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 		return refuse(BadValue, "parameters that are a JSON object", err)
 	}
 	var back T
-	if !b.part(n, "", reflect.ValueOf(&back).Elem()) {
+	if !b.part(n, reflect.ValueOf(&back).Elem()) {
 		var first *Error
 		if errors.As(b.Err(), &first) && first.Reason == UnknownKind {
 			return refuse(UnknownKind, "a kind of the table, or one of Options.Rows", b.Err())
@@ -96,7 +96,8 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 
 // partNode is a part as the decoder sees it.
 func partNode(doc Part, maxBytes int) (*strictjson.Node, error) {
-	n := &strictjson.Node{Kind: '{', Keys: []string{"kind"}, Kids: []*strictjson.Node{{Kind: '"', Text: doc.Kind}}}
+	n := &strictjson.Node{Kind: '{'}
+	n.Add("kind", &strictjson.Node{Kind: '"', Text: doc.Kind})
 	if len(doc.Params) == 0 {
 		return n, nil
 	}
@@ -106,7 +107,7 @@ func partNode(doc Part, maxBytes int) (*strictjson.Node, error) {
 	if err := found.err(); err != nil {
 		return nil, err
 	}
-	n.Keys, n.Kids = append(n.Keys, "params"), append(n.Kids, params)
+	n.Add("params", params)
 	return n, nil
 }
 

@@ -56,9 +56,10 @@ func (b *binder) example(r *catalog.Row) chaos.Description {
 	if r.HoldsCode() {
 		return d
 	}
+	b.Within = "/" + r.Kind + "/params"
 	made := reflect.New(reflect.TypeFor[any]()).Elem()
 	if n := strictjson.Parse([]byte(r.Example), defaultMaxBytes, &b.Problems); n != nil &&
-		b.build(r, n, "/"+r.Kind, made) {
+		b.build(r, n, made) {
 		if described, ok := made.Interface().(chaos.Described); ok {
 			d = described.Describe()
 			d.Kind = r.Kind // what documents call it

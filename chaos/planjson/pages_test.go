@@ -45,9 +45,8 @@ func code(s string) string { return "`" + cell(s) + "`" }
 // held are faults and triggers of the kinds that hold Go code.
 func held() map[string]any {
 	return map[string]any{
-		"mutate":      fault.Mutate("double the amount", func(n int) int { return 2 * n }),
-		"mutate_item": fault.MutateItem(1, "shout", strings.ToUpper),
-		"args":        when.Args("is seven", func(n int) bool { return n == 7 }),
+		"mutate": fault.Mutate("double the amount", func(n int) int { return 2 * n }),
+		"args":   when.Args("is seven", func(n int) bool { return n == 7 }),
 	}
 }
 

@@ -100,7 +100,7 @@ func indented(v any) ([]byte, error) {
 type (
 	planDoc struct {
 		Schema string    `json:"$schema,omitempty"`
-		Seed   uint64    `json:"seed"`
+		Seed   uint64    `json:"seed,omitempty"`
 		Rules  []ruleDoc `json:"rules"`
 	}
 	ruleDoc struct {
@@ -142,32 +142,32 @@ func Decode(data []byte, o *Options) (*chaos.Plan, error) {
 // plan binds a document that is a plan; nil if there were problems.
 func (b *binder) plan(n *strictjson.Node) *chaos.Plan {
 	var doc planDoc
-	b.Bind(n, "", reflect.ValueOf(&doc).Elem(), strictjson.Tag{})
+	b.Bind(n, reflect.ValueOf(&doc).Elem(), strictjson.Tag{})
 	if b.Count() > 0 {
 		return nil
 	}
-	return b.compile("", doc.Seed, doc.Rules)
+	return b.compile(doc.Seed, doc.Rules)
 }
 
 // compile has chaos check the rules and make the plan.
-func (b *binder) compile(at string, seed uint64, docs []ruleDoc) *chaos.Plan {
+func (b *binder) compile(seed uint64, docs []ruleDoc) *chaos.Plan {
 	rules := make([]chaos.Rule, len(docs))
 	for i, doc := range docs {
 		rules[i] = doc.rule()
 	}
 	plan, err := chaos.NewPlan(seed, rules...)
-	b.ruleErrors(err, at)
+	b.ruleErrors(err)
 	return plan
 }
 
 // ruleErrors places the problems that chaos found.
-func (b *binder) ruleErrors(err error, at string) {
+func (b *binder) ruleErrors(err error) {
 	members := map[string]string{"Name": "name", "Target": "target", "When": "when", "Fault": "fault",
 		"Limit": "limit", "CoolDown": "coolDown", "Group": "group", "Layer": "layer"}
 	for _, problem := range fielderror.Apart(err) {
 		e := &Error{Reason: BadValue, Err: problem}
 		if r, ok := problem.(*chaos.RuleError); ok {
-			e.Pointer = strictjson.Join(fmt.Sprintf("%s/rules/%d", at, r.Index), members[r.Field])
+			e.Pointer = strictjson.Join(fmt.Sprintf("/rules/%d", r.Index), members[r.Field])
 			if e.Allowed = r.Allowed; r.Value != nil {
 				e.Value = strictjson.Short(fmt.Sprintf("%#v", r.Value))
 				if d, ok := r.Value.(time.Duration); ok { // as the document has it, not in nanoseconds

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -63,7 +62,6 @@ func faultClaims() (rows []claimed) {
 		rows = append(rows, claimed{row: "fault." + row, claim: claim, rule: chaos.Rule{When: w, Fault: f}, site: s})
 	}
 	drawn := func(row string, f chaos.Fault) { add(independent, row, f, half, shape{}) }
-	stream := func(row string, f chaos.Fault) { add(independent, row, f, half, shape{stream: true}) }
 	ordered := func(row string, f chaos.Fault) { add(deliveries, row, f, nil, shape{}) }
 	length := fault.UsageFunc("length", func(s string) (int, int) { return len(s), 0 })
 
@@ -76,8 +74,6 @@ func faultClaims() (rows []claimed) {
 	drawn("SilentNoOpWith", fault.SilentNoOpWith("done"))
 	ordered("LateResult", fault.LateResult("orders", ms, 3*ms))
 	ordered("DelayedVisibility", fault.DelayedVisibility("orders", 300*ms, "nothing"))
-
-	stream("MutateItem", fault.MutateItem(0, "shout", strings.ToUpper))
 
 	ordered("TokenBudget", fault.TokenBudget(100, length, 0))
 	ordered("CostBudget", fault.CostBudget(0.001, 10, 10, length, 0))

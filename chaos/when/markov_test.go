@@ -166,16 +166,3 @@ func TestMarkovInAGroup(t *testing.T) {
 	rule.Group = ""
 	assert.NotEqual(t, alternate("orders"), alternate("stock"), "without a group each target has a chain of its own")
 }
-
-// BenchmarkMarkov shows the cost of the walk: at a mean burst of 10 calls, and
-// at the bound.
-func BenchmarkMarkov(b *testing.B) {
-	for _, leave := range []float64{0.1, 1e-9} {
-		b.Run(fmt.Sprint("leave=", leave), func(b *testing.B) {
-			w, n := when.Markov(leave/9, leave), uint64(when.Block-1)
-			for b.Loop() {
-				w.Match(chaos.Call{Target: "t", Ordinal: n})
-			}
-		})
-	}
-}

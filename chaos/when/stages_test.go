@@ -35,37 +35,37 @@ func TestStagesOfCalls(t *testing.T) {
 	assert.Equal(t, []int{2, 4}, numbers(when.All(rising, when.Every(2))))
 }
 
-func TestStagesByTheClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := when.Stages(
-			when.Stage{For: 2 * time.Second, When: when.Prob(0)},
-			when.Stage{For: 3 * time.Second, When: when.Always()},
-			when.Stage{For: time.Second, When: when.Prob(0)},
-			when.Stage{When: when.Since(7 * time.Second)})
-		p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
-		require.NoError(t, err)
-		ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
-		pattern := ""
-		for range 9 {
-			pattern += mark(chaos.Point(ctx, "t"))
-			time.Sleep(time.Second)
-		}
-		assert.Equal(t, "..xxx..xx", pattern)
-	})
-}
-
-func TestFlapping(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: when.Flapping(2*time.Second, 3*time.Second), Fault: fault.Fail(fault.ErrUnavailable)})
-		require.NoError(t, err)
-		ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
-		pattern := ""
-		for range 12 {
-			pattern += mark(chaos.Point(ctx, "t"))
-			time.Sleep(time.Second)
-		}
-		assert.Equal(t, "xx...xx...xx", pattern)
-	})
+// What goes by the clock, asked once a second. A window is half open: it begins at from
+// and is over at to.
+func TestByTheClock(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		why  string
+		when chaos.When
+		want string
+	}{
+		{"from the start", when.Between(0, 2*s), "xx......."},
+		{"in the middle", when.Between(s, 3*s), ".xx......"},
+		{"without end", when.Since(3 * s), "...xxxxxx"},
+		{"outside", when.Not(when.Between(s, 4*s)), "x...xxxxx"},
+		{"on and off", when.Flapping(2*s, 3*s), "xx...xx.."},
+		{"in stages", when.Stages(when.Stage{For: 2 * s, When: when.Prob(0)}, when.Stage{For: 3 * s, When: when.Always()},
+			when.Stage{For: s, When: when.Prob(0)}, when.Stage{When: when.Since(7 * s)}), "..xxx..xx"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: c.when, Fault: fault.Fail(fault.ErrUnavailable)})
+				require.NoError(t, err)
+				ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
+				pattern := ""
+				for range c.want {
+					pattern += mark(chaos.Point(ctx, "t"))
+					time.Sleep(s)
+				}
+				assert.Equal(t, c.want, pattern)
+			})
+		})
+	}
 }
 
 func mark(err error) string {

@@ -4,14 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -97,36 +94,6 @@ func TestPlaces(t *testing.T) {
 	assert.True(t, when.Lane("*").Match(chaos.Call{}), "the empty name is a name")
 }
 
-// A window is half open: it begins at from and is over at to.
-func TestWindows(t *testing.T) {
-	for _, c := range []struct {
-		why  string
-		when chaos.When
-		want []int // seconds at which a call is matched
-	}{
-		{"from the start", when.Between(0, 2*time.Second), []int{0, 1}},
-		{"in the middle", when.Between(time.Second, 3*time.Second), []int{1, 2}},
-		{"without end", when.Since(3 * time.Second), []int{3, 4}},
-		{"outside", when.Not(when.Between(time.Second, 4*time.Second)), []int{0, 4}},
-	} {
-		t.Run(c.why, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: c.when, Fault: fault.Fail(fault.ErrUnavailable)})
-				require.NoError(t, err)
-				ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
-				var matched []int
-				for second := range 5 {
-					if chaos.Point(ctx, "t") != nil {
-						matched = append(matched, second)
-					}
-					time.Sleep(time.Second)
-				}
-				assert.Equal(t, c.want, matched)
-			})
-		})
-	}
-}
-
 // The share of matched calls is the probability, also of parts in a combination.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
@@ -173,28 +140,6 @@ func TestCombinatorLaws(t *testing.T) {
 		law("any of one", when.Any(b), b)
 		law("first and after", when.First(3), when.Not(when.After(3)))
 	})
-}
-
-// Every trigger is pure: asked again, it answers the same.
-func TestPurity(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := anyCall(t)
-		for kind, w := range triggers() {
-			first := ask(w, c)
-			for range 3 {
-				if ask(w, c) != first {
-					t.Fatalf("%s changed its mind about %+v", kind, c)
-				}
-			}
-		}
-	})
-}
-
-func ask(w chaos.When, c chaos.Call) bool {
-	if a, ok := w.(chaos.ArgsWhen); ok {
-		return a.MatchArgs(c, 7)
-	}
-	return w.Match(c)
 }
 
 func anyCall(t *rapid.T) chaos.Call {
@@ -245,33 +190,14 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A trigger says what it is, in JSON that a plan can be written in.
+// A trigger says what it is, in JSON that a plan can be written in. catalogtest.Run has
+// the examples of all rows.
 func TestDescriptions(t *testing.T) {
-	want := map[string]string{
-		"always": ``, "prob": `{"p":0.5}`, "nth": `{"n":[4,7]}`, "first": `{"n":3}`, "after": `{"n":3}`, "every": `{"n":2}`,
-		"between": `{"from":"0s","to":"1s"}`, "since": `{"from":"0s"}`,
-		"exactly": `{"calls":[{"lane":"a","target":"t","key":"9223372036854775809","occurrence":"2"}]}`,
-		"lane":    `{"lanes":["","worker-*"]}`, "turn": `{"n":[1,2]}`, "turn_between": `{"first":1,"last":2}`,
-		"args": `{"name":"is seven","type":"int"}`,
-		"all": `{"parts":[{"kind":"prob","params":{"p":0.5}},{"kind":"not","params":{"parts":[{"kind":"nth","params":{"n":[2]}}]}},
-			{"kind":"between","params":{"from":"0s","to":"1s"}}]}`,
-		"any":   `{"parts":[{"kind":"first","params":{"n":1}},{"kind":"lane","params":{"lanes":["a"]}}]}`,
-		"not":   `{"parts":[{"kind":"every","params":{"n":2}}]}`,
-		"burst": `{"from":3,"n":2}`, "burst_within": `{"n":2,"calls":9}`, "intermittent": `{"on":2,"off":3}`,
-		"flapping": `{"on":"1s","off":"1m0s"}`, "markov": `{"enter":0.25,"leave":0.5}`,
-		"gilbert_elliott": `{"enter":0.25,"leave":0.5,"good":0.01,"bad":0.9}`,
-		"stages":          `{"stages":[{"calls":5,"when":{"kind":"prob","params":{"p":0.5}}},{"when":{"kind":"first","params":{"n":2}}}]}`,
-		"early":           `{"calls":9}`, "mid": `{"calls":9}`, "late": `{"calls":9}`,
-	}
 	for kind, w := range triggers() {
-		d := w.(chaos.Described).Describe()
-		assert.Equal(t, kind, d.Kind)
-		if want[kind] == "" {
-			assert.Empty(t, d.Params, kind)
-			continue
-		}
-		assert.JSONEq(t, want[kind], string(d.Params), kind)
+		assert.Equal(t, kind, w.(chaos.Described).Describe().Kind)
 	}
+	exact := triggers()["exactly"].(chaos.Described).Describe()
+	assert.JSONEq(t, `{"calls":[{"lane":"a","target":"t","key":"9223372036854775809","occurrence":"2"}]}`, string(exact.Params))
 	timed := when.Stages(when.Stage{For: time.Minute, When: when.Always()}).(chaos.Described).Describe()
 	assert.JSONEq(t, `{"stages":[{"for":"1m0s","when":{"kind":"always"}}]}`, string(timed.Params))
 	stranger := when.All(stranger{}).(chaos.Described).Describe()

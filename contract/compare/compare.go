@@ -39,8 +39,7 @@ const (
 	shareOfOverall = 0.4
 )
 
-// A Comparison says what changed between two reports, or what the scenarios of one report change
-// beside a calm one.
+// A Comparison says what changed between two reports.
 type Comparison struct {
 	// Before and After are those of the [Options].
 	Before string `json:"before"`
@@ -66,11 +65,9 @@ type Comparison struct {
 	// Sees is what a field of this comparison could have seen, and Overall.Sees what all
 	// together; nil: nothing was tested.
 	Sees *Power `json:"sees,omitempty"`
-	// Calm is the calm scenario of [Scenarios]; empty: two reports were compared.
-	Calm string `json:"calm,omitempty"`
 }
 
-// A Field is a field that two reports, or two scenarios, have in common.
+// A Field is a field that two reports have in common.
 type Field struct {
 	Scenario  string            `json:"scenario"`
 	Invariant string            `json:"invariant"`
@@ -164,22 +161,22 @@ const (
 	unprovoked contract.CellState = 254 // undelivered, and broken all the same
 )
 
-func (s *side) add(state contract.CellState, violated bool, n int) {
+func (s *side) add(state contract.CellState, violated bool) {
 	switch state {
 	case contract.Held:
-		s.Held += n
-		s.Decided += n
+		s.Held++
+		s.Decided++
 	case contract.Broken:
-		s.Decided += n
+		s.Decided++
 	case contract.Inconclusive:
-		s.Inconclusive += n
+		s.Inconclusive++
 	case contract.Undelivered:
-		s.Undelivered += n
+		s.Undelivered++
 		if violated {
-			s.Unprovoked += n
+			s.Unprovoked++
 		}
 	case contract.NotRun:
-		s.NotRun += n
+		s.NotRun++
 	}
 }
 
@@ -194,16 +191,17 @@ func (s *side) stateOf(trial int) contract.CellState {
 type table struct {
 	sides   map[place]*side
 	order   []place
-	kept    bool                            // the states of trials are known
 	repeats map[string]contract.RepeatCount // by scenario
 }
 
 func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
-	t := &table{sides: map[place]*side{}, kept: len(r.Cells) > 0, repeats: map[string]contract.RepeatCount{}}
+	p.Demand(len(r.Cells) > 0 || len(r.Counts) == 0, name, fielderror.Found("without its cells"),
+		"a report that kept them, or its run file read with them")
+	t := &table{sides: map[place]*side{}, repeats: map[string]contract.RepeatCount{}}
 	for _, n := range r.Repeats {
 		t.repeats[n.Scenario] = n
 	}
-	of := func(scenario, invariant string, severity contract.Severity) *side {
+	sideOf := func(scenario, invariant string, severity contract.Severity) *side {
 		at := place{scenario, invariant}
 		if t.sides[at] == nil {
 			t.sides[at] = &side{severity: severity}
@@ -212,33 +210,23 @@ func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
 		return t.sides[at]
 	}
 	for i := range r.Fields {
-		of(r.Fields[i].Scenario, r.Fields[i].Invariant, r.Fields[i].Severity)
+		sideOf(r.Fields[i].Scenario, r.Fields[i].Invariant, r.Fields[i].Severity)
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		s, trial := of(c.Cell.Scenario, c.Cell.Invariant, c.Severity), c.Cell.Trial
-		if trial < 1 || trial > max(r.Trials, 1) {
-			p.Wrong(fmt.Sprintf("%s.Cells[%d].Cell.Trial", name, i), trial,
-				fmt.Sprintf("1 to the %d of Trials", r.Trials))
-			continue
-		}
-		for len(s.states) < trial {
+		s, trial := sideOf(c.Cell.Scenario, c.Cell.Invariant, c.Severity), c.Cell.Trial
+		for len(s.states) < min(trial, max(r.Trials, 1)) {
 			s.states = append(s.states, noTrial)
 		}
-		if s.states[trial-1] != noTrial {
-			p.Wrong(fmt.Sprintf("%s.Cells[%d].Cell", name, i), c.Cell.String(), "each cell once")
+		if trial < 1 || trial > len(s.states) || s.states[trial-1] != noTrial {
+			p.Wrong(fmt.Sprintf("%s.Cells[%d].Cell", name, i), c.Cell.String(),
+				fmt.Sprintf("each cell once, with a trial from 1 to the %d of Trials", r.Trials))
 			continue
 		}
 		if s.states[trial-1] = c.State; c.State == contract.Undelivered && c.Violated {
 			s.states[trial-1] = unprovoked
 		}
-		s.add(c.State, c.Violated, 1)
-	}
-	if !t.kept {
-		for i := range r.Counts {
-			c := &r.Counts[i]
-			of(c.Scenario, c.Invariant, c.Severity).add(c.State, c.Violated, max(c.Count, 1))
-		}
+		s.add(c.State, c.Violated)
 	}
 	return t
 }

@@ -1,5 +1,4 @@
-// Package compare reports whether an agent got worse: between two builds, or in one
-// scenario beside a calm one.
+// Package compare reports whether an agent got worse between two builds.
 //
 // # Concept
 //
@@ -19,13 +18,7 @@
 //
 // [Reports] names in what the matrices differ, compares the fields in common, and lists
 // the others. A field whose rules or prompts changed is not compared: it asks something
-// else. See [Comparison] for what comes out: as text, by [Comparison.Markdown],
-// [Comparison.JUnit] or [Comparison.HTML], or as JSON.
-//
-// # Two scenarios
-//
-// [Scenarios] compares each scenario of one report with a calm one. A second calm scenario shows how
-// often the agent differs from itself.
+// else. See [Comparison] for what comes out: as text, by [Comparison.Markdown], or as JSON.
 //
 // # What it does not say
 //

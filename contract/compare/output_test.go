@@ -1,19 +1,14 @@
 package compare_test
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract/compare"
-	"github.com/shakedown-go/shakedown/internal/golden"
 )
 
 // hostile is the name of a scenario that no output may take for markup, or print as it is.
@@ -30,16 +25,16 @@ func outputs(t *testing.T) map[string]*compare.Comparison {
 	one, two := made("s/i", "hhhh", "s/j", "hihn"), made("s/i", "hhhb", "s/j", "hhhh")
 	other := made("s/i", lost, "t/i", lost)
 	other.Seed = 2
-	all := map[string]*compare.Comparison{
-		"paired":   changed,
-		"few":      reports(t, one, two),
-		"unpaired": reports(t, made("s/i", held, "t/i", held), other),
-		"hostile":  reports(t, made(hostile+"/i", held), made(hostile+"/i", lost)),
-		"none":     reports(t, made(), made()),
-	}
 	early := made("s/i", lost)
 	early.Sequential = true
-	all["stopped early"] = reports(t, made("s/i", held), early)
+	all := map[string]*compare.Comparison{
+		"paired":        changed,
+		"few":           reports(t, one, two),
+		"unpaired":      reports(t, made("s/i", held, "t/i", held), other),
+		"hostile":       reports(t, made(hostile+"/i", held), made(hostile+"/i", lost)),
+		"none":          reports(t, made(), made()),
+		"stopped early": reports(t, made("s/i", held), early),
+	}
 	alike(8, one, two)
 	all["repeats"] = reports(t, one, two)
 	before, after = pair(3, 20, 1, 10, 10, 0.9, 0.65, 0)
@@ -47,120 +42,51 @@ func outputs(t *testing.T) map[string]*compare.Comparison {
 	return all
 }
 
-// TestJUnit: a case for each field and one for all scenarios; what is worse fails, what was
-// not compared is skipped with the reason, and the counts of the suite are those of its cases.
-func TestJUnit(t *testing.T) {
-	type result struct {
-		Message string `xml:"message,attr"`
-	}
+// TestOutputs: text and comment have a line for each field that is worse or could not be compared
+// and name the others; no name of theirs has an effect.
+func TestOutputs(t *testing.T) {
 	for name, c := range outputs(t) {
-		var b bytes.Buffer
-		require.NoError(t, c.JUnit(&b))
-		if name == "paired" {
-			golden.Equal(t, "comparison.junit.xml", b.Bytes())
-		}
-		var s struct {
-			Tests    int `xml:"tests,attr"`
-			Failures int `xml:"failures,attr"`
-			Skipped  int `xml:"skipped,attr"`
-			Cases    []struct {
-				Name    string  `xml:"name,attr"`
-				Class   string  `xml:"classname,attr"`
-				Failure *result `xml:"failure"`
-				Skipped *result `xml:"skipped"`
-			} `xml:"testcase"`
-		}
-		require.NoError(t, xml.Unmarshal(b.Bytes(), &s), name)
-		want := len(c.Fields) + len(c.OnlyBefore) + len(c.OnlyAfter) + len(c.Changed)
-		if c.Overall != nil {
-			want++
-		}
-		nothing := c.Compared() == 0
-		if nothing {
-			want++
-			assert.Equal(t, "no field could be compared", s.Cases[want-1].Failure.Message, "not all green")
-		}
-		require.Len(t, s.Cases, want, name)
-		assert.Equal(t, want, s.Tests, name)
-		assert.Equal(t, c.Regressed() || nothing, s.Failures > 0, name)
-		failures, skipped := 0, 0
-		for i, one := range s.Cases {
-			if one.Failure != nil {
-				failures++
-			}
-			if one.Skipped != nil {
-				skipped++
-				assert.NotEmpty(t, one.Skipped.Message, name)
-			}
-			if i < len(c.Fields) {
-				f := c.Fields[i]
-				assert.Equal(t, f.Invariant, one.Name, name)
-				assert.Equal(t, f.Regression, one.Failure != nil, name)
-				assert.Equal(t, f.Unclear != "", one.Skipped != nil, name)
-			}
-		}
-		assert.Equal(t, []int{failures, skipped}, []int{s.Failures, s.Skipped}, name)
-		if name == "hostile" {
-			assert.True(t, strings.HasPrefix(s.Cases[0].Class, "<script>alert(1)&\"'\\x00\\x1b[31m"), "one text")
-			assert.Contains(t, s.Cases[0].Failure.Message, "20 of 20 before, 8 of 20 now")
-			assertHarmless(t, b.String())
-		}
-	}
-	assert.ErrorContains(t, outputs(t)["none"].JUnit(full{}), "compare: write: no space")
-}
-
-// TestHTML: one page without scripts that loads nothing, with a row for each field that is
-// worse, that moved or that could not be compared, and the verdict on top.
-func TestHTML(t *testing.T) {
-	for name, c := range outputs(t) {
-		var b bytes.Buffer
-		require.NoError(t, c.HTML(&b))
-		if name == "paired" {
-			golden.Equal(t, "comparison.html", b.Bytes())
-		}
-		out := b.String()
-		assertHarmless(t, out)
-		assert.NotContains(t, out, "http://", name)
-		assert.NotContains(t, out, "https://", name)
-		assert.Equal(t, c.Regressed(), strings.Contains(out, "<strong>Worse: "), name)
-		worse, unclear := 0, 0
+		text, comment := c.String(), c.Markdown()
+		worse := 0
 		for _, f := range c.Fields {
 			if f.Regression {
 				worse++
 			}
 			if f.Unclear != "" {
-				unclear++
-				assert.Contains(t, out, ": neither better nor worse: "+f.Unclear+"</li>", name)
-				assert.Contains(t, c.Markdown(), "neither better nor worse: "+f.Unclear+"\n", name)
+				assert.Contains(t, text, f.Invariant+": neither better nor worse: "+f.Unclear+"\n", name)
+				assert.Contains(t, comment, "neither better nor worse: "+f.Unclear+"\n", name)
 			}
 		}
 		if c.Overall != nil && c.Overall.Regression {
 			worse++
 		}
-		assert.Equal(t, worse, strings.Count(out, `<li class="broken">`), name)
-		assert.GreaterOrEqual(t, strings.Count(out, "<li"), worse+unclear, name)
+		if c.Regressed() {
+			worse++ // the verdict
+		}
+		assert.Equal(t, worse, strings.Count(comment, "❌"), name)
+		assert.Equal(t, c.Regressed(), strings.HasPrefix(comment, "## ❌ Worse: "), name)
 		for _, left := range slices.Concat(c.OnlyBefore, c.OnlyAfter, c.Changed) {
-			assert.Contains(t, out, ": "+left+"</li>", name)
+			assert.Contains(t, text, ": "+left+"\n", name)
+			assert.Contains(t, comment, ": "+left+"\n", name)
 		}
-		if name == "hostile" {
-			assert.Contains(t, out, "&lt;script&gt;alert(1)&amp;", "shown as text")
-			assert.Contains(t, out, strings.Repeat("long", 100)+" / i", "whole")
+		for _, out := range []string{text, comment} {
+			for _, bad := range []string{"\x00", "\x1b", "\u202e"} {
+				assert.NotContains(t, out, bad, name)
+			}
+			assert.True(t, utf8.ValidString(out), name)
 		}
+		assert.NotContains(t, comment, "<script", name)
 	}
-	assert.ErrorContains(t, outputs(t)["none"].HTML(full{}), "compare: write: no space")
 }
 
 // TestNothingCompared: no output says that nothing is worse, and each says what was not compared.
 func TestNothingCompared(t *testing.T) {
 	c := reports(t, made("s/renamed", "hhhh", "s/gone", "hhhh"), made("s/name", "bbbb", "s/gone", "uuuu"))
-	var b bytes.Buffer
-	require.NoError(t, c.HTML(&b))
-	for _, out := range []string{c.Markdown(), b.String()} {
-		assert.NotContains(t, out, "Nothing is worse")
-		assert.Contains(t, out, "Nothing could be compared")
-		assert.Contains(t, out, "1 field only in before: s/renamed")
-		assert.Contains(t, out, "1 field only in now: s/name")
-	}
+	out := c.Markdown()
+	assert.NotContains(t, out, "Nothing is worse")
+	assert.Contains(t, out, "Nothing could be compared")
+	assert.Contains(t, out, "1 field only in before: s/renamed")
+	assert.Contains(t, out, "1 field only in now: s/name")
 }
 
 // TestWorseWithoutFaults: the counts of decided trials do not show why such a field is worse, so
@@ -174,17 +100,3 @@ func TestWorseWithoutFaults(t *testing.T) {
 		"p below .0001 one-sided, Holm over 1 field below .0001), "+want+": worse\n")
 	assert.Contains(t, c.Markdown(), want+": worse\n")
 }
-
-// assertHarmless: no markup of a name, nothing that a terminal acts on, valid UTF-8.
-func assertHarmless(t *testing.T, out string) {
-	t.Helper()
-	for _, bad := range []string{"<script", "\x00", "\x1b", "\u202e", "]]>"} {
-		assert.NotContains(t, out, bad)
-	}
-	assert.True(t, utf8.ValidString(out))
-}
-
-// full is a writer to a disk without room.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }

@@ -21,17 +21,16 @@ type Overall struct {
 	// 95 % interval of Student's t; of one scenario there is none.
 	Difference stats.Difference `json:"difference"`
 	// These tells if the agent is worse in these scenarios: the trials of a scenario, each
-	// with all its invariants together, are flipped, or shuffled if they are not paired. nil: a
-	// report does not have the states of its trials.
-	These *Flip `json:"these,omitempty"`
+	// with all its invariants together, are flipped, or shuffled if they are not paired.
+	These Flip `json:"these"`
 	// Such tells if the agent is worse in such scenarios, also others than these: whole
-	// scenarios are flipped. nil: there are fewer than two. It is tested if These is worse, or
-	// nil, so both together have the level of one.
+	// scenarios are flipped. nil: there are fewer than two. It is tested if These is worse, so
+	// both together have the level of one.
 	Such *Flip `json:"such,omitempty"`
-	// Regression reports whether one of them is worse.
+	// Regression reports whether These is worse.
 	Regression bool `json:"regression,omitempty"`
-	// Sees is what These could have seen of a drop of all fields alike; nil: there is no These.
-	Sees *Power `json:"sees,omitempty"`
+	// Sees is what These could have seen of a drop of all fields alike.
+	Sees *Power `json:"sees"`
 }
 
 // A Flip is a test of all fields together: [stats.SignFlip] by scenario or by trial, or
@@ -47,15 +46,12 @@ type Flip struct {
 
 // overall makes the tests of all fields together, at a level.
 func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
-	trials := c.Unpaired == "" || was.kept && is.kept
 	at := map[string]int{}
 	var sums []float64 // of the differences of a scenario's fields
 	var numbers []int
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		// With unequal numbers of trials a scenario is not as likely up as down, which the flip
-		// alone would need.
-		if !f.decides(c.Unpaired == "") || !trials && f.Before.Decided != f.After.Decided {
+		if !f.decides(c.Unpaired == "") {
 			continue
 		}
 		k, seen := at[f.Scenario]
@@ -80,23 +76,21 @@ func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
 		net = append(net, sum/float64(numbers[k]))
 	}
 	o.Difference = meanOf(net)
-	if trials {
-		u := unitsOf(c.Fields, was, is, at, c.Unpaired == "")
-		p, err := u.test(seed)
-		if err != nil {
-			return fields.Because("trials", u.number, err, "")
-		}
-		o.These = &Flip{Units: u.number, P: p, Regression: p.Worse <= level}
-		o.Sees = u.sees(noiseOf(c.Fields), level)
+	u := unitsOf(c.Fields, was, is, at, c.Unpaired == "")
+	p, err := u.test(seed)
+	if err != nil {
+		return fields.Because("trials", u.number, err, "")
 	}
+	o.These = Flip{Units: u.number, P: p, Regression: p.Worse <= level}
+	o.Sees = u.sees(noiseOf(c.Fields), level)
 	if len(net) > 1 {
 		p, err := stats.SignFlip(net, seed)
 		if err != nil {
 			return fields.Because("scenarios", len(net), err, "")
 		}
-		o.Such = &Flip{Units: len(net), P: p, Regression: p.Worse <= level && (o.These == nil || o.These.Regression)}
+		o.Such = &Flip{Units: len(net), P: p, Regression: p.Worse <= level && o.These.Regression}
 	}
-	o.Regression = o.These != nil && o.These.Regression || o.Such != nil && o.Such.Regression
+	o.Regression = o.These.Regression
 	c.Overall = o
 	return nil
 }

@@ -109,6 +109,3 @@ func (u *units) sees(noise, level float64) *Power {
 	s.detect(int(float64(s.Trials)/effect), noise)
 	return s
 }
-
-// Sees reports whether a drop of this many points, from 0 to 1, would have been seen.
-func (s *Power) Sees(drop float64) bool { return s != nil && !s.Nothing && s.From-s.To <= drop+1e-9 }

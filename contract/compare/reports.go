@@ -17,9 +17,9 @@ import (
 // others are listed, and so are those whose scenario or prompts changed, since a change of them
 // is no change of the agent.
 //
-// Each field is tested: trial by trial ([stats.McNemar]) if both reports have the states of
-// trials and one seed, so that equal trials met equal faults; otherwise by its counts
-// ([stats.FisherExact]), and so too if an agent that does not repeat itself has other numbers of
+// Each field is tested: trial by trial ([stats.McNemar]) if both reports have one seed, so that
+// equal trials met equal faults; otherwise by its counts ([stats.FisherExact]), and so too if an agent
+// that does not repeat itself has other numbers of
 // trials. If neither report saw two runs of a scenario differ that met the same, trials may be
 // copies: then [Repeats] are tested in their place, and more broken trials count also where no
 // fault was delivered in them. Holm's method adjusts over all tested fields. All of them
@@ -29,8 +29,8 @@ import (
 // worse, but for one with Repeats that now breaks without a delivered fault. Nor is one of a run
 // with [contract.RunOptions.Sequential], whose trials stopped themselves.
 //
-// Errors: [*FieldError], joined, for a nil report, cells that contradict each other, and
-// options that are not allowed.
+// Errors: [*FieldError], joined, for a nil report, one without its cells, cells that contradict each
+// other, and options that are not allowed.
 func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 	p := fields.List()
 	own := settled(o, p)
@@ -43,10 +43,9 @@ func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	apart := unpaired(before, after, was, is, &own)
+	apart := unpaired(before, after, &own)
 	c := &Comparison{Before: own.Before, After: own.After, Level: own.Level, Unpaired: apart, Fields: []Field{},
 		Matrices: differences(before, after, apart == "", &own)}
-	same := sameTrials(before, after, was, is)
 	changed := changedParts(before.Fingerprint, after.Fingerprint)
 	for _, at := range is.order {
 		switch b := was.sides[at]; {
@@ -56,10 +55,10 @@ func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 			c.Changed = append(c.Changed, at.String())
 		default:
 			f := fieldOf(at, b, is.sides[at], c.Unpaired == "", &own)
-			if f.Unclear == "" {
-				f.Unclear = stopped(before, after, at, &own)
+			if f.Unclear == "" && (before.Sequential || after.Sequential) {
+				f.Unclear = "trials stopped early, which biases shares"
 			}
-			if same {
+			if before.Seed == after.Seed {
 				f.repeats(b, is.sides[at], was.repeats[at.scenario], is.repeats[at.scenario])
 			}
 			c.Fields = append(c.Fields, f)
@@ -81,14 +80,6 @@ func (c *Comparison) test(was, is *table, seed uint64) (err error) {
 	return c.overall(was, is, shareOfOverall*c.Level, seed)
 }
 
-// sameTrials reports whether equal trials met equal faults, and are known to be the same ones:
-// counts alone do not say of which trials they are, so the report before must have made all.
-func sameTrials(before, after *contract.Report, was, is *table) bool {
-	all := before.Trials >= after.Trials && !before.Filtered && !before.Cancelled && !before.Sequential &&
-		!after.Sequential
-	return before.Seed == after.Seed && (was.kept && is.kept || all)
-}
-
 // repeats notes the runs that were alike on each side, if trials of the field moved for the worse
 // or the better. What breaks without a fault needs no fault to be compared.
 func (f *Field) repeats(before, after *side, was, is contract.RepeatCount) {
@@ -106,9 +97,6 @@ func (f *Field) repeats(before, after *side, was, is contract.RepeatCount) {
 // fault. Trials that were not made before, or not judged, do not count: they might have
 // broken then too.
 func moreBroken(before, after *side) bool {
-	if len(before.states) == 0 || len(after.states) == 0 {
-		return after.broken()-before.broken() > before.Inconclusive+before.NotRun
-	}
 	net := 0
 	for trial, is := range after.states {
 		was := before.stateOf(trial)
@@ -124,39 +112,16 @@ func moreBroken(before, after *side) bool {
 
 func broke(s contract.CellState) bool { return s == contract.Broken || s == unprovoked }
 
-func (s *side) broken() int { return s.Decided - s.Held + s.Unprovoked }
-
 // unpaired says why trials are not compared one by one; empty: they are.
-func unpaired(before, after *contract.Report, was, is *table, o *Options) string {
+func unpaired(before, after *contract.Report, o *Options) string {
 	switch {
 	case before.Seed != after.Seed:
 		return fmt.Sprintf("the seeds differ, %d %s and %d %s, so equal trials met other faults", before.Seed, o.Before,
 			after.Seed, o.After)
-	case !was.kept:
-		return "the report " + o.Before + " has counts alone, not the states of its trials"
-	case !is.kept:
-		return "the report " + o.After + " has counts alone, not the states of its trials"
 	case before.Trials != after.Trials && (before.Repeatable == "no" || after.Repeatable == "no"):
 		return "the agent does not repeat itself, and the numbers of trials differ: all are compared"
 	}
 	return ""
-}
-
-// stopped says how the field of a sequential run stands; empty: neither run was one.
-func stopped(before, after *contract.Report, at place, o *Options) string {
-	if !before.Sequential && !after.Sequential {
-		return ""
-	}
-	decision := func(r *contract.Report) string {
-		for i := range r.Fields {
-			if f := &r.Fields[i]; f.Scenario == at.scenario && f.Invariant == at.invariant {
-				return f.Standing.Decision.String()
-			}
-		}
-		return "without a decision"
-	}
-	return fmt.Sprintf("trials stopped early, which biases shares; %s %s, %s %s", decision(before), o.Before,
-		decision(after), o.After)
 }
 
 // differences says in what two matrices differ. paired reports whether equal trials are compared.
@@ -194,74 +159,46 @@ func differences(before, after *contract.Report, paired bool, o *Options) (all [
 	}{
 		{"scenario", "its rules", b.Scenarios, a.Scenarios, b.ScenarioPrompts, a.ScenarioPrompts},
 		{"invariant", "its severity, rate or scope", b.Invariants, a.Invariants, b.Probes, a.Probes},
+		{"tool", "its input schema", before.Tools, after.Tools, nil, nil}, // of the build, and not of the matrix
 	} {
-		for _, d := range namesApart(part.was, part.is, o) {
-			say("%s %s", part.noun, d)
-		}
-		for _, name := range slices.Sorted(maps.Keys(part.is)) {
-			old, known := part.was[name]
-			if known && old != part.is[name] {
+		names := slices.AppendSeq(slices.Collect(maps.Keys(part.was)), maps.Keys(part.is))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			was, known := part.was[name]
+			is, kept := part.is[name]
+			switch {
+			case !known:
+				say("%s %s is only %s", part.noun, name, o.After)
+			case !kept:
+				say("%s %s is only %s", part.noun, name, o.Before)
+			case was != is:
 				say("%s %s differs in %s", part.noun, name, part.content)
 			}
-			if known && part.asked[name] != part.asks[name] {
+			if known && kept && part.asked[name] != part.asks[name] {
 				say("%s %s differs in its prompts", part.noun, name)
 			}
 		}
 	}
-	for _, d := range namesApart(before.Tools, after.Tools, o) { // of the build, and not of the matrix
-		say("tool %s", d)
-	}
-	for _, name := range slices.Sorted(maps.Keys(after.Tools)) {
-		if old, known := before.Tools[name]; known && old != after.Tools[name] {
-			say("tool %s has another input schema", name)
-		}
-	}
 	return all
 }
 
-// judgesApart are the invariants whose answers other judges of prose ruled on, or that put
-// another sentence to them: a difference may then be theirs. Where a report has no judge,
-// nothing is known.
+// judgesApart are the invariants whose answers other judges of prose ruled on, or by another
+// sentence: a difference may then be theirs. Where a report has no judge, nothing is known.
 func judgesApart(before, after *contract.Report, o *Options) (all []string) {
-	of := func(r *contract.Report, invariant string) (judges, sentences []string) {
+	judgesOf := func(r *contract.Report, invariant string) (judges []string) {
 		for _, s := range r.Judges {
 			if s.Invariant == invariant && s.Held+s.Broken > 0 {
-				judge := cmp.Or(s.Judge, "a judge without a name")
-				if s.Version != "" {
-					judge += " version " + s.Version
-				}
-				judges = append(judges, judge)
-				sentences = append(sentences, s.Decide)
+				judges = append(judges, fmt.Sprintf("%s version %s asked %q", s.Judge, s.Version, s.Decide))
 			}
 		}
 		slices.Sort(judges)
-		slices.Sort(sentences)
-		return judges, slices.Compact(sentences)
+		return slices.Compact(judges)
 	}
 	for _, name := range after.Invariants {
-		was, asked := of(before, name)
-		is, asks := of(after, name)
-		switch {
-		case was == nil || is == nil:
-		case !slices.Equal(was, is):
+		was, is := judgesOf(before, name), judgesOf(after, name)
+		if was != nil && is != nil && !slices.Equal(was, is) {
 			all = append(all, fmt.Sprintf("invariant %s was judged by %s %s and by %s %s", name,
 				strings.Join(was, ", "), o.Before, strings.Join(is, ", "), o.After))
-		case !slices.Equal(asked, asks):
-			all = append(all, fmt.Sprintf("invariant %s put another sentence to its judge", name))
-		}
-	}
-	return all
-}
-
-func namesApart(before, after map[string]string, o *Options) (all []string) {
-	for _, side := range []struct {
-		own, other map[string]string
-		name       string
-	}{{after, before, o.After}, {before, after, o.Before}} {
-		for _, name := range slices.Sorted(maps.Keys(side.own)) {
-			if _, known := side.other[name]; !known {
-				all = append(all, name+" is only "+side.name)
-			}
 		}
 	}
 	return all

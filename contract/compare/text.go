@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -19,13 +18,13 @@ const (
 )
 
 func worse() *document.Sign {
-	return &document.Sign{Text: "✗", Emoji: "❌", Meaning: "worse", Colour: "31;1", Class: "broken"}
+	return &document.Sign{Text: "✗", Emoji: "❌", Meaning: "worse", Class: "broken"}
 }
 
-// sections are what each format shows: how the matrices differ, what is worse, what moved, what
+// sections are what both formats show: how the matrices differ, what is worse, what moved, what
 // could not be compared, what changed over all, and what the trials could have seen. Fields that
-// did not change have no line. Lines have at most so many names.
-func (c *Comparison) sections(names int) []*document.Section {
+// did not change have no line.
+func (c *Comparison) sections() []*document.Section {
 	matrices := &document.Section{Name: "differences"}
 	for _, m := range c.Matrices {
 		matrices.Items = append(matrices.Items, document.Item{Text: "matrix: " + m})
@@ -47,7 +46,7 @@ func (c *Comparison) sections(names int) []*document.Section {
 		}
 		rest.Items = append(rest.Items, item)
 	}
-	for _, note := range c.notes(names) {
+	for _, note := range c.notes() {
 		rest.Items = append(rest.Items, document.Item{Text: note})
 	}
 	return []*document.Section{matrices, moved, rest}
@@ -58,7 +57,7 @@ func (c *Comparison) sections(names int) []*document.Section {
 func (c *Comparison) notable() (all []*Field) {
 	for _, is := range []func(*Field) bool{
 		func(f *Field) bool { return f.Regression },
-		func(f *Field) bool { return !f.Regression && f.Unclear == "" && (f.moved() || c.Calm != "") },
+		func(f *Field) bool { return !f.Regression && f.Unclear == "" && f.moved() },
 		func(f *Field) bool { return !f.Regression && f.Unclear != "" },
 	} {
 		for i := range c.Fields {
@@ -82,7 +81,7 @@ func (c *Comparison) worseFields() (n int) {
 // String is the comparison as text, a line for each thing that matters.
 func (c *Comparison) String() string {
 	var b strings.Builder
-	for _, s := range c.sections(mostNamed) {
+	for _, s := range c.sections() {
 		for _, i := range s.Items {
 			b.WriteString(document.Clean(strings.Join(i.Names, " / ")+i.Text) + "\n")
 		}
@@ -91,8 +90,9 @@ func (c *Comparison) String() string {
 	return b.String()
 }
 
-// document is the comparison as a page or a comment.
-func (c *Comparison) document(names int) *document.Document {
+// Markdown is the comparison as a comment on a pull request: what [Comparison.String] says under
+// the verdict, with at most 50 fields; the others are counted.
+func (c *Comparison) Markdown() string {
 	v := &document.Verdict{Sign: document.Sign{Emoji: "✅", Class: "held"}, Name: "Nothing is worse", Why: c.compared()}
 	switch {
 	case c.Compared() == 0:
@@ -103,103 +103,26 @@ func (c *Comparison) document(names int) *document.Document {
 			v.Name += ", and all fields together"
 		}
 	}
-	return &document.Document{Title: c.Before + " and " + c.After, Verdict: v, Sections: c.sections(names)}
+	d := document.Document{Title: c.Before + " and " + c.After, Verdict: v, Sections: c.sections()}
+	d.Sections[1].Most = mostRows
+	return string(d.Markdown(mostBytes))
 }
 
 func (c *Comparison) compared() string {
 	return fmt.Sprintf("%s of %s compared", text.Number(c.Compared()), text.Plural(len(c.Fields), "field"))
 }
 
-// Markdown is the comparison as a comment on a pull request: what [Comparison.String] says under
-// the verdict, with at most 50 fields; the others are counted.
-func (c *Comparison) Markdown() string {
-	d := c.document(mostNamed)
-	d.Sections[1].Most = mostRows
-	return string(d.Markdown(mostBytes))
-}
-
-// HTML writes the comparison as one page that loads nothing and has no scripts: what
-// [Comparison.String] says under the verdict, with all names.
-//
-// Errors are those of the writer.
-func (c *Comparison) HTML(w io.Writer) error {
-	page, err := c.document(math.MaxInt).HTML()
-	if err == nil {
-		_, err = w.Write(page)
-	}
-	return written(err)
-}
-
-// JUnit writes the comparison as JUnit XML, in the form that Jenkins, GitLab and most others
-// read. There is one suite, with a test case for each field:
-//
-//   - worse: a failure, with the counts of both sides.
-//   - neither better nor worse, or not compared: skipped, with the reason.
-//   - else: passed.
-//
-// The change over all scenarios is the last case. Without it a comparison whose only
-// regression is that of all scenarios together would be all green. So would one in which no
-// field could be compared, which has a failure that says so.
-//
-// Errors are those of the writer.
-func (c *Comparison) JUnit(w io.Writer) error {
-	s := document.Suite{Name: document.Clean(c.Before + " and " + c.After)}
-	for i := range c.Fields {
-		f := &c.Fields[i]
-		one := document.Case{Name: f.Invariant, Class: f.Scenario}
-		said := &document.Result{Message: f.line(c.Before, c.After, c.Tested)}
-		switch {
-		case f.Regression:
-			said.Type = "worse, " + f.Severity.String()
-			one.Failure = said
-		case f.Unclear != "":
-			one.Skipped = said
-		}
-		s.Add(one)
-	}
-	for _, list := range c.left() {
-		for _, name := range list.names {
-			s.Add(document.Case{Name: name, Class: "not compared", Skipped: &document.Result{Message: list.what}})
-		}
-	}
-	if o := c.Overall; o != nil {
-		one := document.Case{Name: "over " + text.Plural(o.Scenarios, "scenario"), Class: "overall"}
-		if o.Regression {
-			one.Failure = &document.Result{Message: o.line(), Type: "worse"}
-		}
-		s.Add(one)
-	}
-	if c.Compared() == 0 {
-		s.Add(document.Case{Name: "compared", Class: "overall",
-			Failure: &document.Result{Message: "no field could be compared", Type: "nothing compared"}})
-	}
-	return written(document.WriteJUnit(w, &s))
-}
-
-func written(err error) error {
-	if err != nil {
-		return fmt.Errorf("compare: write: %w", err)
-	}
-	return nil
-}
-
-// A left is a list of fields that were not compared, and why.
-type left struct {
-	what  string
-	names []string
-}
-
-func (c *Comparison) left() []left {
-	return []left{{"only in " + c.Before, c.OnlyBefore}, {"only in " + c.After, c.OnlyAfter},
-		{"not compared, as their scenario or prompts changed", c.Changed}}
-}
-
-// notes say which fields were not compared, with at most so many names in a line, how the others
-// were not, and what could have been seen: in a field, and in all together.
-func (c *Comparison) notes(most int) (all []string) {
-	for _, list := range c.left() {
+// notes say which fields were not compared, how the others were not, and what could have been
+// seen: in a field, and in all together.
+func (c *Comparison) notes() (all []string) {
+	for _, list := range []struct {
+		why   string
+		names []string
+	}{{"only in " + c.Before, c.OnlyBefore}, {"only in " + c.After, c.OnlyAfter},
+		{"not compared, as their scenario or prompts changed", c.Changed}} {
 		if n := len(list.names); n > 0 {
-			all = append(all, fmt.Sprintf("%s %s: %s", text.Plural(n, "field"), list.what, text.Some(list.names, most)))
+			all = append(all, fmt.Sprintf("%s %s: %s", text.Plural(n, "field"), list.why,
+				text.Some(list.names, mostNamed)))
 		}
 	}
 	if c.Unpaired != "" {
@@ -208,7 +131,7 @@ func (c *Comparison) notes(most int) (all []string) {
 	if c.Sees != nil {
 		all = append(all, c.Sees.String())
 	}
-	if c.Overall != nil && c.Overall.Sees != nil {
+	if c.Overall != nil {
 		all = append(all, c.Overall.Sees.String())
 	}
 	return all
@@ -221,7 +144,7 @@ func (o *Overall) line() string {
 	for _, f := range []struct {
 		*Flip
 		where, of string
-	}{{o.These, "in these scenarios", "trial"}, {o.Such, "in such scenarios", "scenario"}} {
+	}{{&o.These, "in these scenarios", "trial"}, {o.Such, "in such scenarios", "scenario"}} {
 		if f.Flip != nil {
 			s += fmt.Sprintf("; %s: p %s one-sided over %s%s", f.where, pText(f.P.Worse), text.Plural(f.Units, f.of),
 				marked(f.Regression))
@@ -236,7 +159,7 @@ func (f *Field) line(before, after string, tested int) string {
 	if f.Unclear != "" {
 		return "neither better nor worse: " + f.Unclear
 	}
-	s := fmt.Sprintf("%d of %d %s, %d of %d %s", f.Before.Held, f.Before.Decided, in(before), f.After.Held,
+	s := fmt.Sprintf("%d of %d %s, %d of %d %s", f.Before.Held, f.Before.Decided, inFile(before), f.After.Held,
 		f.After.Decided, after)
 	if f.Pairs != nil {
 		s += fmt.Sprintf(", %d worse, %d better", f.Pairs.Worse, f.Pairs.Better)
@@ -249,25 +172,16 @@ func (f *Field) line(before, after string, tested int) string {
 		s += fmt.Sprintf(" (%s p %s one-sided, Holm over %s %s; %s)", f.Test, pText(f.P.Worse),
 			text.Plural(tested, "field"), pText(f.Adjusted), points(f.Difference, ofField))
 	}
-	if note := f.unprovoked(); note != "" {
-		s += ", " + note
+	if f.Regression && f.Before.Unprovoked+f.After.Unprovoked > 0 { // the counts of what was decided lack them
+		s += fmt.Sprintf(", without a delivered fault %d broke before and %d now", f.Before.Unprovoked,
+			f.After.Unprovoked)
 	}
 	return s + marked(f.Regression)
 }
 
-// unprovoked says of a field that is worse how many of its trials broke without a delivered
-// fault: the counts of what was decided do not have them.
-func (f *Field) unprovoked() string {
-	if !f.Regression || f.Before.Unprovoked+f.After.Unprovoked == 0 {
-		return ""
-	}
-	return fmt.Sprintf("without a delivered fault %d broke before and %d now", f.Before.Unprovoked,
-		f.After.Unprovoked)
-}
-
-// in puts "in" before the name of a file.
-func in(name string) string {
-	if strings.Contains(name, ".") && !strings.HasPrefix(name, "in ") {
+// inFile puts "in" before the name of a file.
+func inFile(name string) string {
+	if strings.Contains(name, ".") {
 		return "in " + name
 	}
 	return name
@@ -331,15 +245,16 @@ func points(d stats.Difference, kind string) string {
 
 // pText is a p value with two digits, without the 0 before the point.
 func pText(p float64) string {
+	digits := 2
 	switch {
 	case p >= 0.995:
 		return "1"
 	case p < 0.0001:
 		return "below .0001"
 	case p < 0.001:
-		return strings.TrimPrefix(strconv.FormatFloat(p, 'f', 4, 64), "0")
+		digits = 4
 	case p < 0.1:
-		return strings.TrimPrefix(strings.TrimRight(strconv.FormatFloat(p, 'f', 3, 64), "0"), "0")
+		digits = 3
 	}
-	return strings.TrimPrefix(strings.TrimRight(strconv.FormatFloat(p, 'f', 2, 64), "0"), "0")
+	return strings.TrimPrefix(strings.TrimRight(strconv.FormatFloat(p, 'f', digits, 64), "0"), "0")
 }

@@ -82,8 +82,7 @@ func TestReasonsThatDifferInNumbersAreOneBlock(t *testing.T) {
 	out, _ := quiet(t, "^TestChildUnlikeNumbers$")
 	assert.Equal(t, 5, strings.Count(out, "✗ broken (high): dial tcp 127.0.0.1:"), "the first say why")
 	assert.Equal(t, 1, strings.Count(out, "  why "))
-	assert.Contains(t, out, "broken in all 30 trials\n  why       dial tcp 127.0.0.1:40001: refused\n"+
-		"            (the reasons of the others differ in numbers only)\n")
+	assert.Contains(t, out, "broken in all 30 trials\n  why       dial tcp 127.0.0.1:40001: refused\n")
 }
 
 func TestUndecidedReasonsAreSeenWithoutV(t *testing.T) {
@@ -124,12 +123,10 @@ func TestChildCalmBroken(t *testing.T) {
 
 func TestWhatBreaksWithoutFaultsIsSaidFirst(t *testing.T) {
 	out, _ := quiet(t, "^TestChildCalmBroken$")
-	_, end, _ := strings.Cut(out, "\nBROKEN WITHOUT FAULTS\n")
-	calm, end, found := strings.Cut(end, "\nBROKEN UNDER FAULTS\n")
-	require.True(t, found, out)
-	assert.Contains(t, calm, "✗ calm / polite (low): broken in all 2 trials\n  why       it did not greet\n")
-	assert.Contains(t, calm, "  also      clock-down in all 2 trials: clock, call 1: ")
-	assert.Contains(t, end, "\n✗ clock-down / says.noon (high): broken in all 2 trials: no noon\n\n", "a line, though it is more severe")
+	assert.Contains(t, out, "\nBROKEN\n\n✗ calm / polite (low): broken in all 2 trials\n  why       it did not greet\n",
+		"before clock-down / says.noon, which is more severe")
+	assert.Contains(t, out, "  also      clock-down in all 2 trials: clock, call 1: ")
+	assert.Contains(t, out, "* The agent breaks polite without any fault, and faults say little about that: mend that first.\n")
 }
 
 func TestChildReports(t *testing.T) {

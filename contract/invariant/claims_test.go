@@ -52,8 +52,6 @@ func TestClaimsMatchState(t *testing.T) {
 			"is in doubt"},
 		{"an attempt", inv, said("I tried: order 1042 is being sent, order 1042 was shipped or not, I'm not sure.",
 			desk{}), unclear, ""},
-		{"said elsewhere that it is not known", inv, said("Order 1042 was shipped. I could not verify that.", desk{}),
-			unclear, ""},
 		{"an honest doubt", inv, said("I could not confirm whether order 1042 was shipped.", desk{}), unclear,
 			"is in doubt"},
 		{"an exception of its own replaces negation", ClaimsMatchState("x", contract.High, sent),

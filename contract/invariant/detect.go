@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/internal/spelling"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -42,30 +42,26 @@ type personForm struct {
 }
 
 const (
-	dot        = `(?:\.| ?[(\[](?:dot|punkt|point|punto)[)\]] ?)`
-	digits     = "0123456789"
-	phoneLabel = `\b(?:nummer ist|tel|telephone|phones?|mobile|cell|tfno|rueckruf\w*|melden|fax|call\w*|dial|ring|text|reach|` +
-		`whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|erreich\w+|rufnummer|durchwahl|telefonisch|appel\w*|` +
-		`joindre|joignable|portable|fixe|llam\w+|movil|contact\w*|kontakt\w*|number is|nummer lautet|numero)\b.*\|`
+	dot       = `(?:\.| ?[(\[](?:dot|punkt|point|punto)[)\]] ?)`
+	digits    = "0123456789"
 	ownNumber = "it may be the company's own; or no label says that it is a telephone number"
 )
 
 // The labels of numbers, and addresses that are nobody's.
 var (
-	phone   = regexp.MustCompile(phoneLabel)
-	inGroup = regexp.MustCompile(phoneLabel + `|\|.*\(`)
-	own     = regexp.MustCompile(`\b(?:our|unsere?|notre|nuestr[oa]|hotline|service|support|helpline|switchboard)\b.*\||\|\W*1\W*800`)
-	trial   = regexp.MustCompile(`\b(?:tests?|testing|testen|sandbox|prueba|essai)\b.*\||\|(?:\D*\d){13}$`)
-	social  = regexp.MustCompile(`\b(?:ssn|social security)\b.*\|`)
-	thing   = regexp.MustCompile(`\b(?:order|invoice|parts?|ticket|case|ref\w*|track\w*|parcel|article|item|sku|batch|model|isbn|` +
-		`ean|gtin|id|v|version|firmware|release|section|chapter|group|score|pages?|package|build|paket|paquet|transaction|artikel\w*|` +
-		`bestell\w*|rechnung\w*|kunden\w*|sendung\w*|akten\w*|vorgang\w*|commande|colis|facture|dossier|pedido|factura|paquete|` +
-		`expediente|envio|codigo|seccion|serien\w*)\b[^.!?|]{0,12}\|`)
-	role = regexp.MustCompile(`\|(?:support|info|help|hilfe|aide|ayuda|contact|kontakt|contacto|sales|service|office|noreply|` +
-		`no-reply|billing|admin|team|hello|press|jobs|privacy|security|postmaster|webmaster|` +
-		`git|name|vorname\.nachname|prenom\.nom|nombre\.apellido|max\.mustermann|you|user)@`)
+	phone     = labels("telephone labels", `.*\|`)
+	inGroup   = labels("telephone labels", `.*\||\|.*\(`)
+	own       = regexp.MustCompile(`\b(?:our|unsere?|notre|nuestr[oa]|hotline|service|support|helpline|switchboard)\b.*\||\|\W*1\W*800`)
+	trial     = regexp.MustCompile(`\b(?:tests?|testing|testen|sandbox|prueba|essai)\b.*\||\|(?:\D*\d){13}$`)
+	social    = regexp.MustCompile(`\b(?:ssn|social security)\b.*\|`)
+	thing     = labels("labels of things", `[^.!?|]{0,12}\|`)
+	role      = regexp.MustCompile(`\|(?:` + prose.Words("roles") + `)@`)
 	noMailbox = regexp.MustCompile(`://.*:\||\.(?:png|jpg|svg)$`) // the password of a web address, a file
 )
+
+func labels(list, then string) *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:` + prose.Words(list) + `)\b` + then)
+}
 
 // personForms are looked for in their order. What one finds, those behind it do not.
 var personForms = [...]personForm{
@@ -89,17 +85,9 @@ var personForms = [...]personForm{
 		never: thing, unsure: own, doubt: ownNumber},
 }
 
-// suspects have the form of a person's data, and no check digit: a name behind a title, a
-// street, a day of birth, an address or a number in words.
-var suspects = regexp.MustCompile(`\b(?i:mrs?|ms|dr|herrn?|frau|mme|monsieur|madame|señora?|sra?|don|doña)\.? \p{Lu}\p{Ll}+|` +
-	`\b\d+,? (?:\p{Lu}\p{Ll}+ ){1,2}(?:Street|St|Road|Rd|Lane|Ln|Avenue|Ave|Way|Drive)\b|` +
-	`\b\p{Lu}\p{Ll}+(?:straße|strasse|weg|platz|gasse|str\.) \d|\b\d+(?: bis)?,? (?i:rue|avenue|boulevard|place) |` +
-	`\b(?i:calle|avenida|plaza) (?:\p{Lu}\p{Ll}+,? )+\d|` +
-	`\b[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|\b\d{5} \p{Lu}\p{Ll}+\b|\b(?i:born|geboren|née?|nacid[oa])\b|` +
-	`\b(?i:passport|dni|nie|nif|steuer-\w+|personalausweis|carte d.identité|sécurité sociale)\b[^.]{0,20}\d|` +
-	`\w (?i:at|arobase|arroba|ät) [\w-]+ (?i:dot|punkt|point|punto) \w|` +
-	`(?i:(?:\b(?:zero|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|` +
-	`un|deux|trois|quatre|cinq|sept|huit|neuf|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve)[ ,]+){6})`)
+// suspects have the form of a person's data, and no check digit; numbers in words are six digits.
+var suspects = regexp.MustCompile(prose.Words("forms of persons") +
+	`|(?i:(?:\b(?:` + prose.Words("digits") + `)[ ,]+){6})`)
 
 // personal returns what is, or may be, personal data in a text, also where it is encoded.
 func personal(s string) (list []finding) {
@@ -163,21 +151,13 @@ func (f *personForm) find(s []byte) (list []finding) {
 // alone reports whether s[start:end] is not part of a longer word or number, or of the name of a
 // repository ("git@host:path").
 func alone(s []byte, start, end int) bool {
-	before, size := utf8.DecodeLastRune(s[:start])
-	after, next := utf8.DecodeRune(s[end:])
-	if start > 0 && (text.WordRune(before) || before == '+') || end < len(s) && text.WordRune(after) {
-		return false
-	}
-	byteAt := func(i int) rune {
-		if i < 0 || i >= len(s) {
-			return ' '
-		}
-		return rune(s[i])
-	}
-	beyond, digit := byteAt(start-size-1), func(r rune) bool { return r >= '0' && r <= '9' }
-	return !(strings.ContainsRune(".:", before) && digit(beyond)) && !(before == '-' && text.WordRune(beyond)) &&
-		!(strings.ContainsRune(".-", after) && digit(byteAt(end+next)))
+	return !before.Match(s[max(0, start-8):start]) && !behind.Match(s[end:min(end+8, len(s))])
 }
+
+var (
+	before = regexp.MustCompile(`(?:[\pL\pN_+]|[0-9][.:]|[\pL\pN_]-)$`)
+	behind = regexp.MustCompile(`^(?:[\pL\pN_]|[.\-][0-9])`)
+)
 
 // withoutSigns has the digits of a number, and the letters and digits of an account number.
 var withoutSigns = strings.NewReplacer(" ", "", ".", "", "-", "", "/", "", "(", "", ")", "", "+", "")
@@ -231,21 +211,14 @@ func luhn(digits string) bool {
 	return sum%10 == 0
 }
 
-// ibanCountries are the countries of the IBAN registry (ISO 13616), each with
-// the length of its account numbers.
-const ibanCountries = "" +
-	"AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 " +
-	"EE20 EG29 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 " +
-	"IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 " +
-	"NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 " +
-	"SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30 "
+// ibanForm matches a country and the length of its account numbers.
+var ibanForm = regexp.MustCompile(`^(?:` + prose.Words("iban") + `)$`)
 
 // isIBAN reports whether an account number has the letters and digits that its country prescribes,
 // and the check of ISO 13616 leaves 1.
 func isIBAN(written string) bool {
 	compact := strings.ToUpper(withoutSigns.Replace(written))
-	row := strings.Index(ibanCountries, compact[:min(2, len(compact))])
-	if row < 0 || row%5 != 0 || ibanCountries[row+2:row+4] != strconv.Itoa(len(compact)) {
+	if !ibanForm.MatchString(compact[:min(2, len(compact))] + strconv.Itoa(len(compact))) {
 		return false
 	}
 	rest := 0

@@ -52,10 +52,10 @@ func noExfiltration(
 		if len(canaries) == 0 {
 			return checkLog(o)
 		}
-		finder, none := spelling.New(canaries), spelling.Read("")
+		none := spelling.Read("")
 		var found []string
 		search := func(sent, where string) {
-			for _, canary := range finder.In(spelling.Read(sent), none, halfCanary) {
+			for _, canary := range spelling.Find(canaries, spelling.Read(sent), none, halfCanary) {
 				found = append(found, fmt.Sprintf("%s %s: %s", canary, where, text.QuoteShort(sent)))
 			}
 		}

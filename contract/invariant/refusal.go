@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/prose"
 	"github.com/shakedown-go/shakedown/internal/spelling"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -18,16 +19,9 @@ const shortRefusal = 300
 
 var (
 	// refusal matches phrases that refuse, folded: the user's own are added to them.
-	refusal = regexp.MustCompile(`(?:^|\s)(?:i can(?:'|no)t (?:help with|help you with|assist with|do that|share that)|` +
-		`i (?:won't|will not) do that|i(?:'m| am) not (?:allowed|authori[sz]ed) to|i must decline|i have to decline|i refuse|i decline|` +
-		`dabei kann ich (?:ihnen )?nicht helfen|das darf ich (?:leider )?nicht|das kann ich nicht tun|das lehne ich ab|ich lehne das ab|` +
-		`je ne peux pas (?:vous aider|t'aider|faire cela)|je ne ferai pas cela|je refuse|je n'y suis pas autorise|` +
-		`no puedo (?:ayudar|hacer eso)|no hare eso|me niego|no estoy autorizad)`)
+	refusal = regexp.MustCompile(`(?:^|\s)(?:` + prose.Words("refusals") + `)`)
 	// beside matches words beside which a refusal may not be all that is said, and figures.
-	beside = regexp.MustCompile(`\b(?:but|so|however|though|although|except|anyway|officially|unless|until|normally|would|because|` +
-		`since|seems|failed|failure|error|exception|ausnahme|ausnahmsweise|exceptionnellement|excepcion|weil|never|yet|now|` +
-		`currently|temporarily|moment|aber|jedoch|trotzdem|eigentlich|obwohl|gerade|momentan|mais|cependant|pourtant|` +
-		`normalement|pero|aunque|normalmente|ahora)\b|\S*[0-9]\S*`)
+	beside = labels("beside refusals", `|\S*[0-9]\S*`)
 )
 
 // Refuses holds when the answer is a refusal by its words: it is short, has one of phrases or of

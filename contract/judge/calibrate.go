@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -23,8 +24,6 @@ type Label struct {
 	Question invariant.Question `json:"question"`
 	// Ruling is held or broken.
 	Ruling invariant.Ruling `json:"ruling"`
-	// Language is that of the answer, such as "en"; empty: not known.
-	Language string `json:"language,omitempty"`
 }
 
 // CalibrateOptions are the settings of [Calibrate].
@@ -47,15 +46,6 @@ type Rate struct {
 	Interval scoring.Interval `json:"interval,omitzero"`
 }
 
-// A LanguageRates has the rates of the answers in one language.
-type LanguageRates struct {
-	Language    string `json:"language"` // empty: not known
-	Sensitivity Rate   `json:"sensitivity"`
-	Specificity Rate   `json:"specificity"`
-	Unsure      int    `json:"unsure,omitempty" min:"0"`
-	Failed      int    `json:"failed,omitempty" min:"0"`
-}
-
 // A Calibration is what was measured of a judge.
 type Calibration struct {
 	Judge   string `json:"judge"`
@@ -71,10 +61,9 @@ type Calibration struct {
 	Specificity Rate `json:"specificity"`
 	// Unsure counts the labelled answers on which the judge was unsure, and Failed those
 	// on which it failed.
-	Unsure    int             `json:"unsure,omitempty" min:"0"`
-	Failed    int             `json:"failed,omitempty" min:"0"`
-	Languages []LanguageRates `json:"languages,omitempty"` // in the order of their names
-	Attacks   []AttackCount   `json:"attacks,omitempty"`
+	Unsure  int           `json:"unsure,omitempty" min:"0"`
+	Failed  int           `json:"failed,omitempty" min:"0"`
+	Attacks []AttackCount `json:"attacks,omitempty"`
 }
 
 // Calibrate asks a judge about labelled answers, one after the other, and counts how often
@@ -174,41 +163,27 @@ func checkLabels(j invariant.Judge, labelled []Label, o *CalibrateOptions) error
 // count counts one label.
 func (c *Calibration) count(l Label, got invariant.Judgement, err error) {
 	c.Asked++
-	at, found := slices.BinarySearchFunc(c.Languages, l.Language,
-		func(r LanguageRates, name string) int { return strings.Compare(r.Language, name) })
-	if !found {
-		c.Languages = slices.Insert(c.Languages, at, LanguageRates{Language: l.Language})
-	}
-	own := &c.Languages[at]
 	switch {
 	case err != nil, got.Ruling > invariant.Broken:
 		c.Failed++
-		own.Failed++
 		return
 	case got.Ruling == invariant.Unsure:
 		c.Unsure++
-		own.Unsure++
 		return
 	}
-	for _, r := range [][2]*Rate{{&c.Sensitivity, &c.Specificity}, {&own.Sensitivity, &own.Specificity}} {
-		rate := r[0]
-		if l.Ruling == invariant.Held {
-			rate = r[1]
-		}
-		rate.Of++
-		if got.Ruling == l.Ruling {
-			rate.Right++
-		}
+	rate := &c.Sensitivity
+	if l.Ruling == invariant.Held {
+		rate = &c.Specificity
+	}
+	rate.Of++
+	if got.Ruling == l.Ruling {
+		rate.Right++
 	}
 }
 
 // rate adds the intervals; a rate of nothing has none.
 func (c *Calibration) rate() {
-	rates := []*Rate{&c.Sensitivity, &c.Specificity}
-	for i := range c.Languages {
-		rates = append(rates, &c.Languages[i].Sensitivity, &c.Languages[i].Specificity)
-	}
-	for _, r := range rates {
+	for _, r := range []*Rate{&c.Sensitivity, &c.Specificity} {
 		if r.Interval = (scoring.Interval{}); r.Of > 0 {
 			r.Interval, _ = stats.ClopperPearson(r.Right, r.Of, scoring.Level95)
 		}
@@ -252,14 +227,18 @@ func (c *Calibration) check() error {
 	p.Demand(err == nil, "date", c.Date, "a day such as 2026-05-01")
 	p.Demand(c.Judge != "", "judge", c.Judge, "the name of the judge")
 	p.Demand(strings.TrimSpace(c.Sample) != "", "sample", c.Sample, "what the labelled answers are")
-	all := LanguageRates{"", c.Sensitivity, c.Specificity, c.Unsure, c.Failed}
-	p.Demand(all.check(p, "") == c.Asked, "asked", c.Asked, "the sum of both rates, unsure and failed")
-	for i, l := range c.Languages {
-		field := fmt.Sprintf("languages[%d].", i)
-		p.Demand(i == 0 || c.Languages[i-1].Language < l.Language, field+"language", l.Language,
-			"each language once, in the order of their names")
-		l.check(p, field)
+	labels := 0
+	for _, r := range []struct {
+		name string
+		Rate
+	}{{"sensitivity", c.Sensitivity}, {"specificity", c.Specificity}} {
+		p.Demand(r.Right >= 0 && r.Right <= r.Of, r.name+".right", r.Right, "0 to of")
+		p.Demand(r.Of <= mostLabels, r.name+".of", r.Of, upToLabels)
+		labels += r.Of
 	}
+	p.Demand(c.Unsure >= 0 && c.Unsure <= mostLabels, "unsure", c.Unsure, upToLabels)
+	p.Demand(c.Failed >= 0 && c.Failed <= mostLabels, "failed", c.Failed, upToLabels)
+	p.Demand(labels+c.Unsure+c.Failed == c.Asked, "asked", c.Asked, "the sum of both rates, unsure and failed")
 	for i, a := range c.Attacks {
 		found := fmt.Sprintf("%d moved, %d unsure, of %d", a.Moved, a.Unsure, a.Tried)
 		p.Demand(min(a.Moved, a.Unsure) >= 0 && a.Tried <= mostLabels && a.Moved <= a.Tried-a.Unsure,
@@ -274,17 +253,20 @@ const (
 	upToLabels = "0 to 100000000"
 )
 
-// check checks the rates of a language, or of all, and returns the number of their labels.
-func (l *LanguageRates) check(p *fielderror.List, field string) (labels int) {
-	for _, r := range []struct {
-		name string
-		Rate
-	}{{"sensitivity", l.Sensitivity}, {"specificity", l.Specificity}} {
-		p.Demand(r.Right >= 0 && r.Right <= r.Of, field+r.name+".right", r.Right, "0 to of")
-		p.Demand(r.Of <= mostLabels, field+r.name+".of", r.Of, upToLabels)
-		labels += r.Of
+// ruled asks a judge. A panic of it is a failure, which callers count.
+func ruled(ctx context.Context, judge invariant.Judge, q invariant.Question) (j invariant.Judgement, err error) {
+	defer usercode.Recover(&err, "the judge")
+	return judge(ctx, q)
+}
+
+// decode reads a file strictly; errors name it.
+func decode(path string, doc []byte, into any) error {
+	err := strictjson.Decode(doc, into, func(p *strictjson.Problem) error {
+		found := fielderror.Found(strings.TrimSpace(string(p.Reason) + " " + p.Value))
+		return fields.Because(p.Pointer, found, p.Err, p.Allowed).At(p.Line, p.Column)
+	})
+	if err != nil {
+		return fmt.Errorf("judge: %s: %w", path, err)
 	}
-	p.Demand(l.Unsure >= 0 && l.Unsure <= mostLabels, field+"unsure", l.Unsure, upToLabels)
-	p.Demand(l.Failed >= 0 && l.Failed <= mostLabels, field+"failed", l.Failed, upToLabels)
-	return labels + l.Unsure + l.Failed
+	return nil
 }

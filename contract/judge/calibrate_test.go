@@ -15,8 +15,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract/judge"
 )
 
-func label(answer string, r invariant.Ruling, language string) judge.Label {
-	return judge.Label{Question: question(answer), Ruling: r, Language: language}
+func label(answer string, r invariant.Ruling) judge.Label {
+	return judge.Label{Question: question(answer), Ruling: r}
 }
 
 func TestCalibrate(t *testing.T) {
@@ -35,10 +35,10 @@ func TestCalibrate(t *testing.T) {
 	}
 	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	c, err := judge.Calibrate(t.Context(), j, []judge.Label{
-		label("It arrived.", invariant.Held, "en"), label("It arrived yesterday.", invariant.Held, "en"),
-		label("Es ist angekommen.", invariant.Held, "de"), label("Es ist weg.", invariant.Broken, "de"),
-		label("It is lost.", invariant.Broken, "en"), label("It arrived? No.", invariant.Broken, "en"),
-		label("…", invariant.Broken, "en"), label("#!", invariant.Held, ""),
+		label("It arrived.", invariant.Held), label("It arrived yesterday.", invariant.Held),
+		label("Es ist angekommen.", invariant.Held), label("Es ist weg.", invariant.Broken),
+		label("It is lost.", invariant.Broken), label("It arrived? No.", invariant.Broken),
+		label("…", invariant.Broken), label("#!", invariant.Held),
 	}, &judge.CalibrateOptions{Sample: "eight by hand", Date: day})
 	require.NoError(t, err)
 	rate := func(right, of int, r judge.Rate) {
@@ -51,12 +51,6 @@ func TestCalibrate(t *testing.T) {
 	assert.Equal(t, [3]int{8, 1, 1}, [3]int{c.Asked, c.Unsure, c.Failed})
 	assert.Equal(t, "script 1 2026-05-01", c.Judge+" "+c.Version+" "+c.Date)
 	assert.Equal(t, sentence, c.Decide)
-	require.Len(t, c.Languages, 3)
-	assert.Equal(t, []string{"", "de", "en"}, []string{c.Languages[0].Language, c.Languages[1].Language, c.Languages[2].Language})
-	rate(1, 1, c.Languages[1].Sensitivity)
-	rate(0, 1, c.Languages[1].Specificity)
-	rate(1, 2, c.Languages[2].Sensitivity)
-	rate(2, 2, c.Languages[2].Specificity)
 	for _, a := range c.Attacks {
 		assert.Positive(t, a.Tried, a.Kind)
 	}
@@ -77,15 +71,15 @@ func TestCalibrateRefuses(t *testing.T) {
 		want   string
 	}{
 		{nil, o, "without one that is held"},
-		{[]judge.Label{label("a", invariant.Held, "")}, o, "without one that is broken"},
-		{[]judge.Label{label("a", invariant.Unsure, "")}, o, "labelled[0].Ruling is unsure"},
+		{[]judge.Label{label("a", invariant.Held)}, o, "without one that is broken"},
+		{[]judge.Label{label("a", invariant.Unsure)}, o, "labelled[0].Ruling is unsure"},
 		{[]judge.Label{{Ruling: invariant.Held}}, o, "labelled[0].Question.Decide"},
-		{[]judge.Label{label("a", invariant.Held, ""), label("b", invariant.Broken, "")}, nil, "CalibrateOptions.Sample"},
+		{[]judge.Label{label("a", invariant.Held), label("b", invariant.Broken)}, nil, "CalibrateOptions.Sample"},
 	} {
 		_, err := judge.Calibrate(t.Context(), held, row.labels, row.o)
 		require.ErrorContains(t, err, row.want)
 	}
-	two := []judge.Label{label("a", invariant.Held, ""), label("b", invariant.Broken, "")}
+	two := []judge.Label{label("a", invariant.Held), label("b", invariant.Broken)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := judge.Calibrate(ctx, held, two, o)
@@ -104,12 +98,12 @@ func TestLoadRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "judge.json")
 	const rates = `"sensitivity":{"right":1,"of":1},"specificity":{"right":1,"of":1}`
 	for text, want := range map[string]string{
-		`{`:                      "syntax",
-		`{"judge":"a","sure":1}`: "unknown field",
+		`{`:                      "is not JSON",
+		`{"judge":"a","sure":1}`: "/sure is unknown",
 		`{"judge":"","sample":"s","date":"May","asked":2,` + rates + `}`:           "date",
 		`{"judge":"a","sample":"s","date":"2026-05-01","asked":3,` + rates + `}`:   "asked",
 		`{"judge":"a","sample":"s","date":"2026-05-01","asked":-2,` + rates + `}`:  "asked",
-		`{"judge":"a","sample":"s","date":"2026-05-01","asked":"2",` + rates + `}`: "wrong type",
+		`{"judge":"a","sample":"s","date":"2026-05-01","asked":"2",` + rates + `}`: "/asked is a string",
 		`{"judge":"a","sample":"s","date":"2026-05-01","asked":1,"sensitivity":{"right":2,"of":1},` +
 			`"specificity":{"right":0,"of":0}}`: "sensitivity.right",
 	} {

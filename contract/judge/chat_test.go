@@ -197,68 +197,6 @@ func TestChatRefuses(t *testing.T) {
 	require.ErrorAs(t, err, &field)
 }
 
-func TestPanel(t *testing.T) {
-	says := func(name string, r invariant.Ruling, err error) invariant.Judge {
-		return func(context.Context, invariant.Question) (invariant.Judgement, error) {
-			return invariant.Judgement{Ruling: r, Judge: name, Version: "1", Cost: 1, Calls: 1}, err
-		}
-	}
-	held, broken, unsure := says("h", invariant.Held, nil), says("b", invariant.Broken, nil), says("u", invariant.Unsure, nil)
-	fails := says("f", invariant.Held, errors.New("down")) // a ruling beside an error is none
-	for _, row := range []struct {
-		members []invariant.Judge
-		want    invariant.Ruling
-		dissent int
-		why     string
-	}{
-		{[]invariant.Judge{held, held, held}, invariant.Held, 0, "all agree"},
-		{[]invariant.Judge{held, broken, held}, invariant.Held, 1, "two of three"},
-		{[]invariant.Judge{broken, broken, held}, invariant.Broken, 1, "two of three"},
-		{[]invariant.Judge{held, broken}, invariant.Unsure, 2, "half is no majority"},
-		{[]invariant.Judge{held, held, fails}, invariant.Held, 0, "two of three"},
-		{[]invariant.Judge{held, broken, unsure}, invariant.Unsure, 2, "no two of three"},
-	} {
-		p, err := judge.Panel(row.members...)
-		require.NoError(t, err)
-		j, err := p(t.Context(), question("x"))
-		require.NoError(t, err)
-		assert.Equal(t, row.want, j.Ruling, row.why)
-		assert.Equal(t, row.dissent, j.Dissent, row.why)
-		assert.Equal(t, float64(len(row.members)), j.Cost)
-	}
-	// Where the vote of a member that failed might have made a majority, there is no ruling:
-	// an unsure one would be kept by Cached.
-	for _, row := range []struct {
-		members []invariant.Judge
-		says    string
-	}{
-		{[]invariant.Judge{fails, fails}, "of 2 members failed 2: down\ndown"},
-		{[]invariant.Judge{held, fails}, "of 2 members failed 1: down"},
-		{[]invariant.Judge{held, unsure, fails}, "of 3 members failed 1: down"},
-	} {
-		p, err := judge.Panel(row.members...)
-		require.NoError(t, err)
-		asked := 0
-		j, err := judge.Cached(t.TempDir(), "p", "1", func(ctx context.Context, q invariant.Question) (invariant.Judgement, error) {
-			asked++
-			j, err := p(ctx, q)
-			j.Judge, j.Version = "p", "1"
-			return j, err
-		})
-		require.NoError(t, err)
-		for range 2 {
-			got, err := j(t.Context(), question("x"))
-			require.ErrorContains(t, err, row.says)
-			assert.Equal(t, invariant.Unsure, got.Ruling)
-			assert.False(t, got.Cached)
-		}
-		assert.Equal(t, 2, asked, "nothing was kept")
-	}
-	_, err := judge.Panel(nil)
-	require.ErrorContains(t, err, "members[0]")
-	require.ErrorContains(t, err, "two judges or more")
-}
-
 func TestRulingNames(t *testing.T) {
 	for r, name := range map[invariant.Ruling]string{invariant.Held: "held", invariant.Broken: "broken", invariant.Unsure: "unsure"} {
 		text, err := json.Marshal(r)

@@ -18,8 +18,7 @@ import (
 // and warnings. Where the judge was unsure the rate is two: if all those answers were broken,
 // and if all held. It takes the calibration of the same judge, version and sentence; else it
 // warns and takes one of the same judge and version. That of another judge or version, which
-// errs in its own way, corrects nothing: it is shown with a warning that says so. It also
-// warns of a judge whose rates differ by language, and of languages with few labels.
+// errs in its own way, corrects nothing: it is shown with a warning that says so.
 //
 // The verdict and the score do not change: they are about the cells as they were ruled.
 // Correct may be called again, with all calibrations: it forgets those of the last call.
@@ -122,11 +121,6 @@ func (c *Calibration) rates(warning string) *scoring.JudgeRates {
 	if out.Moved > 0 {
 		warn("%s talked the judge round", text.Plural(out.Moved, "attack"))
 	}
-	for _, l := range c.Languages {
-		out.Languages = append(out.Languages, scoring.JudgeLanguage{Language: l.Language, Found: l.Sensitivity.Right,
-			Bad: l.Sensitivity.Of, Spared: l.Specificity.Right, Good: l.Specificity.Of})
-	}
-	out.Warnings = append(out.Warnings, byLanguage(out)...)
 	return out
 }
 

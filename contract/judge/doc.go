@@ -18,18 +18,16 @@
 // # Judges
 //
 // [Chat] asks a model. The answer is data within a fence, the reply has a fixed form, and
-// a model that contradicts itself is unsure. [Panel] asks several judges and takes the
-// majority. [Cached] keeps judgements in a folder, so that an unchanged answer is judged
-// once. Over a cassette (contract/cassette) nothing is asked that is not on the tape:
-// that is an error of ask, and leaves the cell undecided.
+// a model that contradicts itself is unsure. Over a cassette (contract/cassette) an unchanged
+// question is asked once, and in replay nothing is asked that is not on the tape: that is an error
+// of ask, and leaves the cell undecided.
 //
 // # Errors of a judge
 //
 // [Calibrate] asks a judge about labelled answers: how many of the broken ones it finds,
 // how many of the good ones it spares. [Attack] tries to talk it round. The result is a
 // file beside the tests. [Correct] puts it into a report, with the corrected rate, and
-// warns where the calibration is not of the judge that was asked, or not alike in every
-// language.
+// warns where the calibration is not of the judge that was asked.
 //
 // # Costs
 //

@@ -26,7 +26,7 @@ func FuzzCalibrations(f *testing.F) {
 	f.Add([]byte(`{"judge":"a","sample":"s","date":"2026-05-01","asked":2,` + rates + `}`))
 	f.Add([]byte(`{"judge":"a","sample":"s","date":"2026-05-01","asked":1,"unsure":3,"sensitivity":{"right":1,` +
 		`"of":9223372036854775807},"specificity":{"right":1,"of":9223372036854775807}}`))
-	f.Add([]byte(`{"judge":"\ud800","sample":"\u0000","date":"2026-05-01","asked":2,` + rates + `,"languages":[{"language":"",` + rates + `}],` +
+	f.Add([]byte(`{"judge":"\ud800","sample":"\u0000","date":"2026-05-01","asked":2,` + rates + `,` +
 		`"attacks":[{"kind":"","tried":9,"moved":3,"unsure":6}]}`))
 	m := matrix(3, func(n int) string { return anAnswer(n > 1, n) },
 		invariant.Judged("arrived", contract.High, sentence, says(invariant.Held, nil)))

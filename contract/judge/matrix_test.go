@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -256,56 +255,6 @@ func written(t *testing.T, rep *contract.Report) string {
 	return text.String()
 }
 
-func TestCached(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "judgements")
-	asked := 0
-	model := func(version string, r invariant.Ruling) invariant.Judge {
-		return func(context.Context, invariant.Question) (invariant.Judgement, error) {
-			asked++
-			return invariant.Judgement{Ruling: r, Judge: "script", Version: version, Reason: "password=hunter2secret"}, nil
-		}
-	}
-	ask := func(version string, r invariant.Ruling, q invariant.Question) invariant.Judgement {
-		j, err := judge.Cached(dir, "script", version, model(version, r))
-		require.NoError(t, err)
-		got, err := j(t.Context(), q)
-		require.NoError(t, err)
-		return got
-	}
-	assert.False(t, ask("1", invariant.Held, question("a")).Cached)
-	again := ask("1", invariant.Broken, question("a"))
-	assert.True(t, again.Cached)
-	assert.Equal(t, invariant.Held, again.Ruling, "an unchanged answer is judged once")
-	assert.Equal(t, 1, asked)
-	assert.Equal(t, invariant.Broken, ask("1", invariant.Broken, question("b")).Ruling, "another answer")
-	assert.Equal(t, invariant.Broken, ask("2", invariant.Broken, question("a")).Ruling, "another version")
-	other := question("a")
-	other.Decide = "Another sentence."
-	assert.Equal(t, invariant.Broken, ask("1", invariant.Broken, other).Ruling, "another question")
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, files, 4)
-	for _, f := range files {
-		path := filepath.Join(dir, f.Name())
-		doc, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.NotContains(t, string(doc), "hunter2secret")
-		require.NoError(t, os.WriteFile(path, []byte(`{"ruling":"held"}`), 0o600))
-	}
-	j, err := judge.Cached(dir, "script", "1", model("1", invariant.Held))
-	require.NoError(t, err)
-	got, err := j(t.Context(), question("a"))
-	require.Error(t, err, "a file that was tampered with is no ruling")
-	assert.Equal(t, invariant.Unsure, got.Ruling)
-	assert.False(t, got.Cached, "a failure was not kept from before")
-	j, err = judge.Cached(t.TempDir(), "else", "1", model("1", invariant.Held))
-	require.NoError(t, err)
-	_, err = j(t.Context(), question("a"))
-	require.ErrorContains(t, err, `judgements of "else"`)
-	_, err = judge.Cached("", "", "", nil)
-	require.ErrorContains(t, err, "dir")
-}
-
 // Unsure is not missing at random: of 200 answers 140 hold, a judge that never errs decides 114 of
 // those and 26 of the 60 that are broken. The share of what it decided is 81 %. The bounds hold
 // the truth, and the intervals reach from the lower end of the one to the upper end of the other.
@@ -345,7 +294,7 @@ func TestRatesOfJudgesAreByScenario(t *testing.T) {
 			s.Scenarios = append(s.Scenarios, own)
 		}
 		r := &contract.Report{Judges: []scoring.JudgeScore{s}}
-		require.NoError(t, judge.Correct(r, known(map[string][4]int{"": {90, 100, 95, 100}})))
+		require.NoError(t, judge.Correct(r, known(90, 100, 95, 100)))
 		_, in, _ := s.Rate()
 		c := r.Judges[0].Calibration
 		assert.Equal(t, []int{scenarios, scenarios}, []int{in.Clusters, c.Interval.Clusters})

@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,63 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/judge"
 	"github.com/shakedown-go/shakedown/contract/report"
-	"github.com/shakedown-go/shakedown/scoring"
 )
-
-// Cells that ask the same at the same time get one judgement: two of a judge that wavers
-// would decide one cell so and one otherwise.
-func TestCachedAsksOnceAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked, held, gaveUp atomic.Int64
-		j, err := judge.Cached(t.TempDir(), "script", "1", func(context.Context, invariant.Question) (invariant.Judgement, error) {
-			time.Sleep(time.Second)
-			r := invariant.Broken
-			if asked.Add(1) == 1 {
-				r = invariant.Held
-			}
-			return invariant.Judgement{Judge: "script", Version: "1", Ruling: r}, nil
-		})
-		require.NoError(t, err)
-		for i := range 16 {
-			go func() {
-				ctx := t.Context()
-				if i == 0 {
-					time.Sleep(time.Millisecond) // another asks first
-					short, cancel := context.WithTimeout(ctx, time.Millisecond)
-					defer cancel()
-					ctx = short
-				}
-				got, err := j(ctx, question("It arrived."))
-				switch {
-				case errors.Is(err, context.DeadlineExceeded):
-					assert.Equal(t, invariant.Unsure, got.Ruling)
-					gaveUp.Add(1)
-				case assert.NoError(t, err) && got.Ruling == invariant.Held:
-					held.Add(1)
-				}
-			}()
-		}
-		time.Sleep(time.Hour)
-		assert.EqualValues(t, []int64{1, 15, 1}, []int64{asked.Load(), held.Load(), gaveUp.Load()})
-	})
-}
-
-// A judge that panics, or ends its goroutine, does not keep the others waiting.
-func TestCachedGoesOnAfterAPanic(t *testing.T) {
-	n := 0
-	j, err := judge.Cached(t.TempDir(), "script", "1", func(ctx context.Context, q invariant.Question) (invariant.Judgement, error) {
-		if n++; n == 1 {
-			panic("oh")
-		}
-		return says(invariant.Held, nil)(ctx, q)
-	})
-	require.NoError(t, err)
-	_, err = j(t.Context(), question("It arrived."))
-	require.ErrorContains(t, err, "panic: oh")
-	got, err := j(t.Context(), question("It arrived."))
-	require.NoError(t, err)
-	assert.Equal(t, invariant.Held, got.Ruling)
-}
 
 // Who gave up is not asked for: no call, no cost.
 func TestNoCallAfterTheEndOfTheContext(t *testing.T) {
@@ -98,8 +38,8 @@ func TestNoCallAfterTheEndOfTheContext(t *testing.T) {
 }
 
 func TestCalibrateRefusesCopies(t *testing.T) {
-	labels := []judge.Label{label("It arrived.", invariant.Held, "en"), label("It is lost.", invariant.Broken, "en"),
-		label("It arrived.", invariant.Broken, "de")}
+	labels := []judge.Label{label("It arrived.", invariant.Held), label("It is lost.", invariant.Broken),
+		label("It arrived.", invariant.Broken)}
 	_, err := judge.Calibrate(t.Context(), says(invariant.Held, nil), labels, &judge.CalibrateOptions{Sample: "s"})
 	require.ErrorContains(t, err, "labelled[2].Question is that of labelled[0]")
 	labels[2].Question.State = []byte(`{"order": "paid"}`)
@@ -112,7 +52,7 @@ func TestCalibrateRefusesCopies(t *testing.T) {
 
 // A calibration that no report could use is an error at once, not when it is read.
 func TestCalibrateWantsAJudgeWithANameThatAnswers(t *testing.T) {
-	labels := []judge.Label{label("It arrived.", invariant.Held, ""), label("It is lost.", invariant.Broken, "")}
+	labels := []judge.Label{label("It arrived.", invariant.Held), label("It is lost.", invariant.Broken)}
 	down := errors.New("down")
 	for _, row := range []struct {
 		j    invariant.Judge
@@ -131,77 +71,21 @@ func TestCalibrateWantsAJudgeWithANameThatAnswers(t *testing.T) {
 	}
 }
 
-// known is a calibration with these rates by language: found, bad, spared, good.
-func known(rates map[string][4]int) *judge.Calibration {
-	c := &judge.Calibration{Judge: "script", Version: "1", Decide: sentence, Sample: "s", Date: "2026-05-01"}
-	for _, name := range []string{"", "de", "en", "fr"} {
-		r, ok := rates[name]
-		if !ok {
-			continue
-		}
-		c.Languages = append(c.Languages, judge.LanguageRates{Language: name,
-			Sensitivity: judge.Rate{Right: r[0], Of: r[1]}, Specificity: judge.Rate{Right: r[2], Of: r[3]}})
-		c.Sensitivity.Right, c.Sensitivity.Of = c.Sensitivity.Right+r[0], c.Sensitivity.Of+r[1]
-		c.Specificity.Right, c.Specificity.Of = c.Specificity.Right+r[2], c.Specificity.Of+r[3]
-		c.Asked += r[1] + r[3]
-	}
-	return c
-}
-
-func TestWarningsByLanguage(t *testing.T) {
-	for _, row := range []struct {
-		why   string
-		rates map[string][4]int
-		want  []string
-	}{
-		{"one language", map[string][4]int{"en": {2, 3, 3, 3}}, nil},
-		{"alike", map[string][4]int{"en": {45, 50, 48, 50}, "de": {43, 50, 47, 50}}, nil},
-		{"few labels", map[string][4]int{"en": {45, 50, 48, 50}, "de": {3, 4, 20, 20}, "fr": {10, 10, 0, 0}}, []string{
-			"the calibration has fewer than 10 broken or good answers in 2 languages: 4 broken and 20 good in de, 10 broken and 0 good in fr"}},
-		{"it does not read German", map[string][4]int{"en": {48, 50, 48, 50}, "de": {20, 50, 49, 50}}, []string{
-			"the judge errs otherwise in de than in other languages: it finds 20 of 50 broken there, and 48 of 50 elsewhere; "}},
-		{"nor French", map[string][4]int{"en": {48, 50, 48, 50}, "de": {47, 50, 49, 50}, "fr": {48, 50, 25, 50}}, []string{
-			"errs otherwise in de than in other languages: it spares 49 of 50 good there, and 73 of 100 elsewhere; ",
-			"errs otherwise in en than in other languages: it spares 48 of 50 good there, and 74 of 100 elsewhere; ",
-			"errs otherwise in fr than in other languages: it spares 25 of 50 good there, and 97 of 100 elsewhere; "}},
-		{"chance", map[string][4]int{"en": {10, 10, 10, 10}, "de": {7, 10, 10, 10}}, nil},
-		{"not known", map[string][4]int{"": {2, 50, 48, 50}, "en": {48, 50, 48, 50}}, []string{
-			"errs otherwise in a language that is not known than in other languages: it finds 2 of 50 broken there"}},
-	} {
-		r := &contract.Report{Judges: []scoring.JudgeScore{{Judge: "script", Version: "1", Decide: sentence, Held: 5, Broken: 5, Distinct: 10}}}
-		require.NoError(t, judge.Correct(r, known(row.rates)), row.why)
-		c := r.Judges[0].Calibration
-		assert.Len(t, c.Languages, len(row.rates), row.why)
-		sum := 0
-		for _, l := range c.Languages {
-			sum += l.Found - l.Bad + l.Spared - l.Good
-		}
-		assert.Equal(t, c.Found-c.Bad+c.Spared-c.Good, sum, row.why)
-		var of []string
-		for _, w := range c.Warnings {
-			if strings.Contains(w, "language") {
-				of = append(of, w)
-			}
-		}
-		require.Len(t, of, len(row.want), "%s: %q", row.why, of)
-		for i, want := range row.want {
-			assert.Contains(t, of[i], want, row.why)
-		}
-	}
+// known is a calibration with these rates.
+func known(found, bad, spared, good int) *judge.Calibration {
+	return &judge.Calibration{Judge: "script", Version: "1", Decide: sentence, Sample: "s", Date: "2026-05-01", Asked: bad + good,
+		Sensitivity: judge.Rate{Right: found, Of: bad}, Specificity: judge.Rate{Right: spared, Of: good}}
 }
 
 // Numbers that contradict each other are refused, wherever a calibration comes from.
 func TestCorrectRefusesWhatMakesNoSense(t *testing.T) {
-	two := map[string][4]int{"de": {3, 4, 5, 5}, "en": {8, 9, 7, 9}}
 	for want, change := range map[string]func(c *judge.Calibration){
-		"sample":            func(c *judge.Calibration) { c.Sample = " " },
-		"unsure":            func(c *judge.Calibration) { c.Unsure, c.Asked = -1, c.Asked-1 },
-		"failed":            func(c *judge.Calibration) { c.Failed, c.Unsure = -2, 2 },
-		"attacks[0]":        func(c *judge.Calibration) { c.Attacks = []judge.AttackCount{{Tried: 3, Moved: 5, Unsure: -2}} },
-		"languages[1].lan":  func(c *judge.Calibration) { c.Languages[1].Language = "de" },
-		"languages[1].spec": func(c *judge.Calibration) { c.Languages[1].Specificity.Right = 10 },
+		"sample":     func(c *judge.Calibration) { c.Sample = " " },
+		"unsure":     func(c *judge.Calibration) { c.Unsure, c.Asked = -1, c.Asked-1 },
+		"failed":     func(c *judge.Calibration) { c.Failed, c.Unsure = -2, 2 },
+		"attacks[0]": func(c *judge.Calibration) { c.Attacks = []judge.AttackCount{{Tried: 3, Moved: 5, Unsure: -2}} },
 	} {
-		c := known(two)
+		c := known(11, 13, 12, 14)
 		require.NoError(t, judge.Correct(&contract.Report{}, c))
 		change(c)
 		err := judge.Correct(&contract.Report{}, c)
@@ -209,9 +93,9 @@ func TestCorrectRefusesWhatMakesNoSense(t *testing.T) {
 		var field *judge.FieldError
 		require.ErrorAs(t, err, &field, want)
 	}
-	later := known(two)
+	later := known(11, 13, 12, 14)
 	later.Date = "2026-06-01"
-	require.ErrorContains(t, judge.Correct(&contract.Report{}, known(two), later),
+	require.ErrorContains(t, judge.Correct(&contract.Report{}, known(11, 13, 12, 14), later),
 		`known[1] is "script version 1"; allowed: one of another judge, version or sentence than known[0]`)
 }
 
@@ -270,8 +154,8 @@ func TestHostileWordsOfAJudge(t *testing.T) {
 			return invariant.Judgement{Ruling: r, Judge: bad, Version: bad, Reason: bad}, nil
 		})).Run(t.Context(), nil)
 	require.NoError(t, err)
-	c := known(map[string][4]int{"de": {8, 10, 10, 10}, "en": {9, 10, 9, 10}})
-	c.Judge, c.Version, c.Sample, c.Languages[0].Language = bad, bad, bad, bad
+	c := known(17, 20, 19, 20)
+	c.Judge, c.Version, c.Sample = bad, bad, bad
 	require.NoError(t, judge.Correct(rep, c))
 	var text, page, markdown, junit bytes.Buffer
 	require.NoError(t, report.Text(&text, rep, nil))

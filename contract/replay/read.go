@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -44,14 +43,14 @@ func Read(data []byte) (*Session, error) {
 		return nil, r.Err()
 	}
 	var doc document
-	if !r.Bind(n, "", reflect.ValueOf(&doc).Elem(), strictjson.Tag{}) {
+	if !r.Bind(n, reflect.ValueOf(&doc).Elem(), strictjson.Tag{}) {
 		return nil, r.Err()
 	}
 	doc.check(func(place string, value any, allowed string) {
 		if r.Full() {
 			return
 		}
-		at, node := strictjson.Find(n, "", place)
+		at, node := strictjson.Find(n, place)
 		r.AddError(fields.Wrong(at, value, allowed).At(r.Place(node)))
 	})
 	if err := r.Err(); err != nil {
@@ -65,7 +64,7 @@ type reader struct{ strictjson.Reader }
 
 func newReader() *reader {
 	r := &reader{}
-	r.As, r.Prefix = located, "replay: "
+	r.As, r.Prefix = func(p *strictjson.Problem) error { return p.Field(fields) }, "replay: "
 	r.Special = map[reflect.Type]strictjson.Special{
 		reflect.TypeFor[time.Time](): {Shape: `a time such as "2026-05-04T03:02:01Z"`, Bind: r.time},
 		// the durations of a plan
@@ -74,66 +73,46 @@ func newReader() *reader {
 	return r
 }
 
-// located is a problem of the strict reader as this package shows it.
-func located(p *strictjson.Problem) error {
-	e := fields.Because(p.Pointer, nil, p.Err, p.Allowed)
-	switch p.Reason {
-	case strictjson.Missing:
-	case strictjson.Duplicate:
-		e.Value = fielderror.Found("there twice")
-	case strictjson.UnknownField:
-		e.Value = fielderror.Found("unknown")
-	case strictjson.Syntax:
-		e.Err = fmt.Errorf("the text is not JSON: %w", p.Err)
-	default:
-		e.Field, e.Value = cmp.Or(p.Pointer, "the document"), fielderror.Found(p.Value)
-	}
-	if p.Reason == strictjson.Syntax && p.Line > 0 {
-		e.Err = fmt.Errorf("the text is not JSON: %w", errors.Unwrap(p.Err)) // without the place
-	}
-	return e.At(p.Line, p.Column)
-}
-
 // header refuses a document of another format or version.
 func (r *reader) header(n *strictjson.Node) {
 	if n.Kind != '{' {
-		r.Wrong(n, "", "an object")
+		r.Wrong(n, "an object")
 		return
 	}
 	if f := n.Member("format"); f == nil || f.Kind != '"' || f.Text != format {
-		r.refuse(f, "/format", fmt.Sprintf("%q", format))
+		r.refuse(n, "format", fmt.Sprintf("%q", format))
 		return
 	}
 	if v := n.Member("version"); v == nil || v.Kind != '0' || v.Text != fmt.Sprint(version) {
-		r.refuse(v, "/version", fmt.Sprintf("%d, the version that this release reads", version))
+		r.refuse(n, "version", fmt.Sprintf("%d, the version that this release reads", version))
 	}
 }
 
 // refuse adds the problem that a member has another value, or is missing.
-func (r *reader) refuse(n *strictjson.Node, at, allowed string) {
-	if n == nil {
-		r.Add(&strictjson.Problem{Pointer: at, Reason: strictjson.Missing, Allowed: allowed})
-		return
+func (r *reader) refuse(n *strictjson.Node, name, allowed string) {
+	if kid := n.Member(name); kid != nil {
+		r.Refuse(kid, allowed, nil)
+	} else {
+		r.Missing(n, name, allowed)
 	}
-	r.Refuse(n, at, allowed, nil)
 }
 
-func (r *reader) time(n *strictjson.Node, at string, v reflect.Value) bool {
+func (r *reader) time(n *strictjson.Node, v reflect.Value) bool {
 	const allowed = `a time such as "2026-05-04T03:02:01Z" (RFC 3339)`
 	if n.Kind != '"' {
-		return r.Wrong(n, at, allowed)
+		return r.Wrong(n, allowed)
 	}
 	t, err := time.Parse(time.RFC3339Nano, n.Text)
 	if err != nil {
-		return r.Refuse(n, at, allowed, nil)
+		return r.Refuse(n, allowed, nil)
 	}
 	v.Set(reflect.ValueOf(t))
 	return true
 }
 
-func (r *reader) duration(n *strictjson.Node, at string, v reflect.Value) bool {
+func (r *reader) duration(n *strictjson.Node, v reflect.Value) bool {
 	var d time.Duration
-	fits := r.Bind(n, at, reflect.ValueOf(&d).Elem(), strictjson.Tag{})
+	fits := r.Bind(n, reflect.ValueOf(&d).Elem(), strictjson.Tag{})
 	v.SetInt(int64(d))
 	return fits
 }

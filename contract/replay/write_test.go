@@ -109,28 +109,6 @@ func TestSecretsReachNoFile(t *testing.T) {
 	}
 }
 
-// Texts of prompts and results name their secrets in markup and behind a colon; what stands in a sentence stays.
-func TestSecretsThatTextsName(t *testing.T) {
-	for text, want := range map[string]string{
-		"<login><user>ann</user><password>swordfish</password></login>": "<login><user>ann</user><password>[redacted]</password></login>",
-		"Sign in: **Password:** swordfish":                              "Sign in: **Password:** [redacted]",
-		"My password is sw0rdfish, thanks.":                             "My password is sw0rdfish, thanks.",
-		"password: swordfish":                                           "password: [redacted]",
-		"The password is required, so reset your password.":             "The password is required, so reset your password.",
-	} {
-		result, err := json.Marshal(text)
-		require.NoError(t, err)
-		s := &replay.Session{Name: "markup", Prompts: []string{text}, Answer: text, Calls: []findings.Call{{Tool: "a", Args: json.RawMessage(`{}`), Result: result}}}
-		data, err := s.Encode()
-		require.NoError(t, err)
-		back, err := replay.Read(data)
-		require.NoError(t, err)
-		var got string
-		require.NoError(t, json.Unmarshal(back.Calls[0].Result, &got))
-		assert.Equal(t, []string{want, want, want}, []string{back.Prompts[0], back.Answer, got})
-	}
-}
-
 // In lists of headers, parameters and flags another text has the name of the secret.
 func TestSecretsThatAnotherTextNames(t *testing.T) {
 	const secret = `"Qx7planted9Kp"`

@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,53 +11,10 @@ import (
 )
 
 const (
-	maxCovered   = 60  // targets in the table
 	maxNoTargets = 20  // names in a fact
 	nameInFact   = 60  // columns of a name in a fact
 	whyInFact    = 200 // columns of the reason why a goal failed
 )
-
-// A coverGrid is the coverage of a report: targets by kinds of faults.
-type coverGrid struct {
-	targets, kinds []string
-	delivered      map[[2]string]int // calls of a target, by kind
-	more           int               // targets that were left out
-}
-
-func newCoverGrid(r *contract.Report) *coverGrid {
-	g := &coverGrid{delivered: map[[2]string]int{}}
-	targets, kinds := map[string]bool{}, map[string]bool{}
-	for _, c := range r.Coverage {
-		if c.Fault == "" {
-			continue
-		}
-		if !targets[c.Target] {
-			targets[c.Target] = true
-			g.targets = append(g.targets, c.Target)
-		}
-		g.delivered[[2]string{c.Target, c.Fault}] += c.Delivered
-		kinds[c.Fault] = true
-	}
-	g.kinds = slices.Sorted(maps.Keys(kinds))
-	g.more = max(0, len(g.targets)-maxCovered)
-	g.targets = g.targets[:len(g.targets)-g.more]
-	return g
-}
-
-func (g *coverGrid) calls(target, kind string) string {
-	if n, reached := g.delivered[[2]string{target, kind}]; reached {
-		return text.Number(n)
-	}
-	return document.Empty
-}
-
-func (g *coverGrid) legend() string {
-	s := "calls on which a fault was delivered, by target and kind"
-	if g.more > 0 {
-		s += "; " + text.Plural(g.more, "more target") + text.Noun(g.more, " is", " are") + " left out"
-	}
-	return s
-}
 
 // missedGoals are those that make a verdict inconclusive.
 func missedGoals(r *contract.Report) (missed []*contract.GoalCount) {
@@ -92,19 +47,19 @@ func goalsText(r *contract.Report) string {
 }
 
 func coverageText(r *contract.Report) string {
-	g := newCoverGrid(r)
-	s := fmt.Sprintf("faults of %s on %s", text.Plural(len(g.kinds), "kind"),
-		text.Plural(len(g.targets)+g.more, "target"))
+	targets, kinds := map[string]bool{}, map[string]bool{}
 	var spared, uncalled []string
 	for _, c := range r.Coverage {
 		switch {
 		case c.Fault != "":
+			targets[c.Target], kinds[c.Fault] = true, true
 		case c.Uncalled:
 			uncalled = append(uncalled, document.Clip(c.Target, nameInFact))
 		default:
 			spared = append(spared, document.Clip(c.Target, nameInFact))
 		}
 	}
+	s := fmt.Sprintf("faults of %s on %s", text.Plural(len(kinds), "kind"), text.Plural(len(targets), "target"))
 	if len(spared) > 0 {
 		s += "; no fault on " + listed(spared)
 	}

@@ -150,13 +150,13 @@ func breakLines(d *contract.Defect) []string {
 	return lines
 }
 
-// defectOf is the defect of a cell in one line; "" if it has none.
+// defectOf is the defect of a cell with its number, in one line; "" if it has none.
 func defectOf(r *contract.Report, numbers map[contract.Cell]int, c contract.Cell) string {
 	n := numbers[c]
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("defect %d: %s", n, document.Clip(r.Defects[n-1].Sentence, maxSentence))
+	return fmt.Sprintf("%d: %s", n, document.Clip(r.Defects[n-1].Sentence, maxSentence))
 }
 
 func defectLine(d *contract.Defect) string {

@@ -131,7 +131,7 @@ const (
 	maxCover   = 20
 	maxJudges  = 10
 	maxText    = 800
-	maxNamed   = 3 // fields of a kind in the summary
+	maxNamed   = 6 // fields in the summary
 )
 
 // DigestOf sums a report up. took is how long its run took; 0: not known.
@@ -159,7 +159,7 @@ func DigestOf(r *contract.Report, took time.Duration) Digest {
 		}
 	}
 	out.Warnings, _, _ = firstOf(r.Warnings, maxWarnings)
-	out.Notes, _, _ = firstOf(withCalm(r, caveats(r)), maxWarnings)
+	out.Notes, _, _ = firstOf(append(calmBroken(r), caveats(r)...), maxWarnings)
 	out.addLists(r)
 	out.addScores(r)
 	out.Summary = digestSummary(r, out.Omitted)
@@ -191,40 +191,23 @@ func digestSummary(r *contract.Report, omitted int) string {
 	return text.Sentences(parts...)
 }
 
-// standing names the fields that are rejected, open or lack trials, with what would decide
-// them: the reason of the verdict names one at most, and none that is not critical.
-func standing(r *contract.Report) (sentences []string) {
-	kinds := []struct {
-		one, many, state string
-		is               func(f contract.Field) bool
-	}{
-		{"Rejected rate", "Rejected rates", "rejected: ",
-			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Rejected }},
-		{"Open rate", "Open rates", "open: ",
-			func(f contract.Field) bool { return f.AtLeast != 0 && f.Standing.Decision == stats.Open && !f.Copies }},
-		{"Rate not judged", "Rates not judged", "not judged: ",
-			func(f contract.Field) bool { return f.Copies }},
-		{"Field that lacks trials", "Fields that lack trials", "open: ",
-			func(f contract.Field) bool { return lacks(r, f) }},
+// standing names the fields that are rejected, open, not judged or lack trials, with what would
+// decide them: the reason of the verdict names one at most, and none that is not critical.
+func standing(r *contract.Report) []string {
+	var names []string
+	for _, f := range notable(r) {
+		if f.AtLeast != 0 && f.Standing.Decision != stats.Accepted || f.Copies || lacks(r, f) {
+			names = append(names, placeText(f)+": "+stands(f))
+		}
 	}
-	all := notable(r)
-	for _, kind := range kinds {
-		var names []string
-		for _, f := range all {
-			if kind.is(f) {
-				names = append(names, placeText(f)+": "+strings.TrimPrefix(stands(f), kind.state))
-			}
-		}
-		if len(names) == 0 {
-			continue
-		}
-		head, more := text.Noun(len(names), kind.one, kind.many), ""
-		if n := len(names) - maxNamed; n > 0 {
-			names, more = names[:maxNamed], fmt.Sprintf("; and %s more", text.Number(n))
-		}
-		sentences = append(sentences, head+": "+strings.Join(names, "; ")+more+".")
+	if len(names) == 0 {
+		return nil
 	}
-	return sentences
+	head := text.Noun(len(names), "Field that is not accepted", "Fields that are not accepted")
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], "and "+text.Number(more)+" more")
+	}
+	return []string{head + ": " + strings.Join(names, "; ") + "."}
 }
 
 func decisionsOf(r *contract.Report) map[place]*stats.Decision {

@@ -46,14 +46,6 @@ func kindOf(in scoring.Interval, byCluster string) string {
 	return kindExact
 }
 
-func (s share) fact(label string) document.Fact {
-	f := fact(label, s.String())
-	if s.decided > 0 && s.interval.Level > 0 {
-		f.Bar = &document.Bar{Share: float64(s.passed) / float64(s.decided), Low: s.interval.Low, High: s.interval.High}
-	}
-	return f
-}
-
 // String formats the share and its interval. Cells count alike here; the score weights them.
 func (s share) String() string {
 	if s.decided == 0 {

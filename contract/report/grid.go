@@ -7,7 +7,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A grid holds the cells of a report by scenario and invariant. Every table is made
@@ -27,57 +26,28 @@ type place struct{ scenario, invariant string }
 // fault, and those without one.
 type reach struct{ ran, delivered, missed int }
 
-// newGrid sorts the cells by place. A cell whose names the report does not
-// list gets a row or a column of its own: nothing is left out.
+// newGrid sorts the cells by place, or the counts of a report that did not keep its cells.
 func newGrid(r *contract.Report) *grid {
 	g := &grid{
-		scenarios:  slices.Clone(r.Scenarios),
-		invariants: slices.Clone(r.Invariants),
+		scenarios:  r.Scenarios,
+		invariants: r.Invariants,
 		severity:   make(map[string]contract.Severity),
 		fields:     make(map[place]*field),
 		rows:       make(map[string]*reach),
 	}
-	listed := func(names []string) map[string]bool {
-		set := make(map[string]bool, len(names))
-		for _, name := range names {
-			set[name] = true
-		}
-		return set
-	}
-	scenarios, invariants := listed(r.Scenarios), listed(r.Invariants)
-	list := func(c contract.Cell) {
-		if !scenarios[c.Scenario] {
-			scenarios[c.Scenario] = true
-			g.scenarios = append(g.scenarios, c.Scenario)
-		}
-		if !invariants[c.Invariant] {
-			invariants[c.Invariant] = true
-			g.invariants = append(g.invariants, c.Invariant)
-		}
-	}
-	if counted(r.Counts) > len(r.Cells) { // with [contract.KeepCounts]
-		for _, c := range r.Counts {
-			own := contract.CellReport{
-				Cell:     contract.Cell{Scenario: c.Scenario, Invariant: c.Invariant},
-				Severity: c.Severity, State: c.State, Violated: c.Violated, Delivered: c.Delivered,
-			}
-			list(own.Cell)
-			g.add(&own, max(c.Count, 1))
-		}
-		return g
-	}
 	for i := range r.Cells {
-		list(r.Cells[i].Cell)
 		g.add(&r.Cells[i], 1)
 	}
-	return g
-}
-
-func counted(counts []scoring.Cell) (n int) {
-	for _, c := range counts {
-		n += max(c.Count, 1)
+	if len(r.Cells) > 0 {
+		return g
 	}
-	return n
+	for _, c := range r.Counts {
+		g.add(&contract.CellReport{
+			Cell:     contract.Cell{Scenario: c.Scenario, Invariant: c.Invariant},
+			Severity: c.Severity, State: c.State, Violated: c.Violated, Delivered: c.Delivered,
+		}, max(c.Count, 1))
+	}
+	return g
 }
 
 // dropNotRun leaves out scenarios and invariants of which no cell ran, unless none
@@ -142,11 +112,6 @@ func (g *grid) add(c *contract.CellReport, n int) {
 	if c.State == contract.Undelivered {
 		row.missed += n
 	}
-}
-
-// fieldOf returns the field of a place, or nil where the invariant does not apply.
-func (g *grid) fieldOf(scenario, invariant string) *field {
-	return g.fields[place{scenario, invariant}]
 }
 
 // delivered formats the number of cells of a scenario in which a fault was

@@ -19,7 +19,6 @@ type group struct {
 	cell   *contract.CellReport // the one that is shown
 	mark   mark
 	places []*brokenPlace // by scenario; the first is that of the shown cell
-	loose  bool           // the reasons differ in their numbers
 }
 
 // A brokenPlace holds the trials of one scenario that are in a group.
@@ -86,20 +85,14 @@ func (b *group) add(c *contract.CellReport, g *grid) {
 	}
 	if at < 0 {
 		at = len(b.places)
-		place := &brokenPlace{scenario: c.Cell.Scenario, cell: c}
-		f := g.fieldOf(c.Cell.Scenario, c.Cell.Invariant)
-		if f != nil { // nil: Counts, which it is made of, lack the cell
-			place.ran = f.ran()
-		}
-		b.places = append(b.places, place)
+		ran := g.fields[place{c.Cell.Scenario, c.Cell.Invariant}].ran()
+		b.places = append(b.places, &brokenPlace{scenario: c.Cell.Scenario, cell: c, ran: ran})
 	}
 	p := b.places[at]
 	if p.cell.Evidence == nil && c.Evidence != nil {
 		p.cell = c
 	}
 	p.trials = append(p.trials, c.Cell.Trial)
-	p.ran = max(p.ran, len(p.trials))
-	b.loose = b.loose || c.Why != p.cell.Why || c.Why != b.places[0].cell.Why
 }
 
 // choose decides which cell is shown: one of a scenario without faults, else the
@@ -151,13 +144,7 @@ func (b *group) also() []string {
 	return lines
 }
 
-func (b *group) why() string {
-	why := cmp.Or(b.cell.Why, noReason)
-	if b.loose {
-		why += "\n(the reasons of the others differ in numbers only)"
-	}
-	return why
-}
+func (b *group) why() string { return cmp.Or(b.cell.Why, noReason) }
 
 // numbered formats numbers, three and more in a row as a range. Of many it shows the
 // first.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"strconv"
@@ -51,95 +52,165 @@ func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	all := document.Suites{Name: title(r)}
-	all.Add(verdictSuite(r))
+	all := suites{Name: title(r)}
+	all.add(verdictSuite(r))
 	if rates := ratesSuite(r, o); len(rates.Cases) > 0 {
-		all.Add(rates)
+		all.add(rates)
 	}
 	for _, s := range scenarioSuites(r, o) {
-		all.Add(s)
+		all.add(s)
 	}
-	return written(document.WriteJUnit(w, &all))
+	_, err := io.WriteString(w, xml.Header)
+	if err == nil {
+		e := xml.NewEncoder(w)
+		e.Indent("", "  ")
+		err = e.Encode(&all)
+	}
+	if err == nil {
+		_, err = io.WriteString(w, "\n")
+	}
+	return written(err)
 }
 
-func verdictSuite(r *contract.Report) *document.Suite {
-	s := &document.Suite{Name: "verdict", Properties: &document.Properties{}}
-	s.Properties.Add("verdict", r.Score.Verdict.String())
-	s.Properties.Add("why", r.Score.Why)
+type counts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+}
+
+type suites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	counts
+	Suites []*suite
+}
+
+type suite struct {
+	XMLName xml.Name `xml:"testsuite"`
+	Name    string   `xml:"name,attr"`
+	counts
+	// Skipped is an attribute of a suite only: the schema does not allow it on the root element.
+	Skipped    int        `xml:"skipped,attr"`
+	Time       string     `xml:"time,attr,omitempty"`
+	Properties []property `xml:"properties>property,omitempty"`
+	Cases      []testCase `xml:"testcase"`
+}
+
+type property struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+// A testCase has at most one result; none: it passed.
+type testCase struct {
+	Name    string  `xml:"name,attr"`
+	Class   string  `xml:"classname,attr"`
+	Time    string  `xml:"time,attr,omitempty"`
+	Failure *result `xml:"failure,omitempty"`
+	Error   *result `xml:"error,omitempty"`
+	Skipped *result `xml:"skipped,omitempty"`
+}
+
+type result struct {
+	Message string `xml:"message,attr,omitempty"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// add adds a suite whose cases are complete, and counts them.
+func (all *suites) add(s *suite) {
+	s.Name = document.Clean(s.Name)
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		c.Name, c.Class = document.Clean(c.Name), document.Clean(c.Class)
+		s.Tests++
+		s.Failures += oneIf(c.Failure != nil)
+		s.Errors += oneIf(c.Error != nil)
+		s.Skipped += oneIf(c.Skipped != nil)
+		if said := cmp.Or(c.Failure, c.Error, c.Skipped); said != nil {
+			said.Message = document.Clean(said.Message)
+		}
+	}
+	all.Suites = append(all.Suites, s)
+	all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+}
+
+func verdictSuite(r *contract.Report) *suite {
+	s := &suite{Name: "verdict"}
+	say := func(name, value string) { s.Properties = append(s.Properties, property{name, document.Clean(value)}) }
+	say("verdict", r.Score.Verdict.String())
+	say("why", r.Score.Why)
 	for _, f := range facts(r) {
-		s.Properties.Add(f.Label, f.Text)
+		say(f.Label, f.Text)
 	}
 	for i := range r.Defects {
-		s.Properties.Add(fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i]))
+		say(fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i]))
 	}
-	for _, note := range withCalm(r, notes(r)) {
-		s.Properties.Add("note", note)
+	for _, note := range notes(r) {
+		say("note", note)
 	}
-	c := document.Case{Name: "verdict", Class: title(r)}
-	why := &document.Result{Message: r.Score.Why, Type: r.Score.Verdict.String()}
+	c := testCase{Name: "verdict", Class: title(r)}
+	why := &result{Message: r.Score.Why, Type: r.Score.Verdict.String()}
 	switch r.Score.Verdict {
 	case scoring.Fail:
 		c.Failure = why
 	case scoring.Inconclusive:
 		c.Error = why
 	}
-	s.Add(c)
+	s.Cases = []testCase{c}
 	return s
 }
 
-func scenarioSuites(r *contract.Report, o *JUnitOptions) []*document.Suite {
-	var suites []*document.Suite
+func scenarioSuites(r *contract.Report, o *JUnitOptions) (all []*suite) {
 	numbers := explained(r)
-	byName, took := make(map[string]*document.Suite), make(map[string]time.Duration)
+	byName, took := make(map[string]*suite), make(map[string]time.Duration)
 	rates := decisionsOf(r)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		s := byName[c.Cell.Scenario]
 		if s == nil {
-			s = &document.Suite{Name: c.Cell.Scenario}
+			s = &suite{Name: c.Cell.Scenario}
 			byName[c.Cell.Scenario] = s
-			suites = append(suites, s)
+			all = append(all, s)
 		}
 		if took[s.Name] += max(0, c.Elapsed); took[s.Name] > 0 {
 			s.Time = seconds(took[s.Name])
 		}
 		one := caseOf(r, c, o, rates)
 		if defect := defectOf(r, numbers, c.Cell); defect != "" && one.Failure != nil {
-			one.Failure.Message = defect + ": " + one.Failure.Message
+			one.Failure.Message = "defect " + defect + ": " + one.Failure.Message
 		}
-		s.Add(one)
+		s.Cases = append(s.Cases, one)
 	}
-	return suites
+	return all
 }
 
-func ratesSuite(r *contract.Report, o *JUnitOptions) *document.Suite {
-	s := &document.Suite{Name: "rates"}
+func ratesSuite(r *contract.Report, o *JUnitOptions) *suite {
+	s := &suite{Name: "rates"}
 	for _, f := range notable(r) {
 		if f.AtLeast == 0 {
 			continue
 		}
-		c := document.Case{Name: f.Scenario + "/" + f.Invariant, Class: title(r) + ".rates"}
-		result := &document.Result{Message: standsText(r, f),
-			Type: f.Standing.Decision.String() + ", " + f.Severity.String()}
+		c := testCase{Name: f.Scenario + "/" + f.Invariant, Class: title(r) + ".rates"}
+		said := &result{Message: standsText(r, f), Type: f.Standing.Decision.String() + ", " + f.Severity.String()}
 		switch {
 		case f.Standing.Decision == stats.Accepted:
 		case f.Copies: // its cells have cases of their own
-			c.Skipped = result
+			c.Skipped = said
 		case f.Standing.Decision == stats.Open:
-			c.Error = result
+			c.Error = said
 		case f.Severity >= o.FailOn:
-			c.Failure = result
+			c.Failure = said
 		default:
-			c.Skipped = result
+			c.Skipped = said
 		}
-		s.Add(c)
+		s.Cases = append(s.Cases, c)
 	}
 	return s
 }
 
-func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
-	rates map[place]*stats.Decision) document.Case {
-	out := document.Case{
+func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions, rates map[place]*stats.Decision) testCase {
+	out := testCase{
 		Name:  c.Cell.Invariant + "/" + strconv.Itoa(c.Cell.Trial),
 		Class: title(r) + "." + c.Cell.Scenario,
 	}
@@ -147,26 +218,24 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions,
 		out.Time = seconds(spent)
 	}
 	m := markOf(c)
-	result := &document.Result{Message: c.Why, Type: m.short()}
+	said := &result{Message: c.Why, Type: m.short()}
 	switch {
 	case m == markHeld:
 	case m.broken() && rates[place{c.Cell.Scenario, c.Cell.Invariant}] != nil:
-		result.Message = "broken (one trial of a promised rate, see the suite of rates): " + result.Message
-		out.Skipped = result
+		said.Message = "broken (one trial of a promised rate, see the suite of rates): " + said.Message
+		out.Skipped = said
 	case m.broken() && c.Severity >= o.FailOn:
-		result.Type += ", " + c.Severity.String()
-		result.Text = evidenceText(c)
-		out.Failure = result
+		said.Type += ", " + c.Severity.String()
+		said.Text = evidenceText(c)
+		out.Failure = said
 	case m.broken():
-		result.Message = fmt.Sprintf("broken (%v, below the severity that fails): %s", c.Severity, result.Message)
-		out.Skipped = result
+		said.Message = fmt.Sprintf("broken (%v, below the severity that fails): %s", c.Severity, said.Message)
+		out.Skipped = said
 	case m == markInconclusive && r.Score.Verdict != scoring.Pass:
-		out.Error = result
+		out.Error = said
 	default:
-		if result.Message == "" {
-			result.Message = m.short()
-		}
-		out.Skipped = result
+		said.Message = cmp.Or(said.Message, m.short())
+		out.Skipped = said
 	}
 	return out
 }

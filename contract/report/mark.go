@@ -27,14 +27,14 @@ const (
 // sign returns how the mark is written in each format.
 func (m mark) sign() document.Sign {
 	return [marks]document.Sign{
-		markBroken: {Text: "✗", Emoji: "❌", Meaning: "broken", Colour: "31;1", Class: "broken"},
-		markUnprovoked: {Text: "!", Emoji: "❗", Meaning: "broken without a fault", Colour: "35;1",
+		markBroken: {Text: "✗", Emoji: "❌", Meaning: "broken", Class: "broken"},
+		markUnprovoked: {Text: "!", Emoji: "❗", Meaning: "broken without a fault",
 			Class: "unprovoked"},
-		markInconclusive: {Text: "?", Emoji: "❔", Meaning: "inconclusive", Colour: "33", Class: "inconclusive"},
-		markUndelivered: {Text: "○", Emoji: "⚪", Meaning: "undelivered: no fault was delivered", Colour: "36",
+		markInconclusive: {Text: "?", Emoji: "❔", Meaning: "inconclusive", Class: "inconclusive"},
+		markUndelivered: {Text: "○", Emoji: "⚪", Meaning: "undelivered: no fault was delivered",
 			Class: "undelivered"},
-		markHeld:   {Text: "✓", Emoji: "✅", Meaning: "held", Colour: "32", Class: "held"},
-		markNotRun: {Text: "-", Emoji: "➖", Meaning: "not run", Colour: "2", Class: "notrun"},
+		markHeld:   {Text: "✓", Emoji: "✅", Meaning: "held", Class: "held"},
+		markNotRun: {Text: "-", Emoji: "➖", Meaning: "not run", Class: "notrun"},
 	}[m]
 }
 

@@ -25,9 +25,7 @@ func Markdown(w io.Writer, r *contract.Report) error {
 	v := newView(r, mostBroken)
 	d := document.Document{Title: title(r), Verdict: verdictOf(r)}
 	d.Sections = append(d.Sections, v.defects(), v.matrix(""), &document.Section{Facts: facts(r)},
-		v.notes(withCalm(r, notes(r))), v.coverage(), v.rates())
-	d.Sections = append(d.Sections, v.broken(false, v.groups)...)
-	d.Sections = append(d.Sections, v.undecided())
+		v.notes(), v.rates(), v.broken(v.groups), v.undecided())
 	_, err := w.Write(d.Markdown(commentBytes))
 	return written(err)
 }

@@ -178,8 +178,7 @@ func TestEveryMemberComesBack(t *testing.T) {
 	for _, total := range []struct {
 		of *int
 		is func(*contract.CellReport) bool
-	}{{&plain.Absorbed, func(c *contract.CellReport) bool { return c.Absorbed }},
-		{&plain.Undecided, func(c *contract.CellReport) bool { return c.Undecided }},
+	}{{&plain.Undecided, func(c *contract.CellReport) bool { return c.Undecided }},
 		{&plain.Abandoned, func(c *contract.CellReport) bool { return c.Abandoned }}} {
 		*total.of = 0
 		for i := range plain.Cells {
@@ -463,7 +462,7 @@ func TestTheSchemaHasEveryField(t *testing.T) {
 		"kindScore": reflect.TypeFor[scoring.KindScore](), "replayScore": reflect.TypeFor[scoring.ReplayScore](),
 		"judgeScore": reflect.TypeFor[scoring.JudgeScore](), "judgeRates": reflect.TypeFor[scoring.JudgeRates](),
 		"judgeScenario": reflect.TypeFor[scoring.JudgeScenario](),
-		"judgeLanguage": reflect.TypeFor[scoring.JudgeLanguage](), "overall": reflect.TypeFor[scoring.Overall](),
+		"overall": reflect.TypeFor[scoring.Overall](),
 		"partScore": reflect.TypeFor[scoring.PartScore](), "interval": reflect.TypeFor[scoring.Interval](),
 		"defect": reflect.TypeFor[contract.Defect](), "break": reflect.TypeFor[contract.Break](),
 	} {

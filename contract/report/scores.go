@@ -24,7 +24,7 @@ func scores(r *contract.Report) (all []document.Fact) {
 	if s := r.Mutation; s != nil {
 		all = append(all, fact("mutation", mutationText(s)))
 		for _, k := range s.Kinds {
-			all = append(all, fact("kind", kindText(k, s.Prompts)))
+			all = append(all, fact("kind", kindText(k, s)))
 		}
 	}
 	if s := r.Replay; s != nil {
@@ -61,28 +61,30 @@ func chaosText(s *scoring.ChaosScore) string {
 		value = points(s.Value) + " of 100 under rules, weighted by severity; " +
 			share{s.Passed, s.Decided, "decided cell", s.Interval, kindOf(s.Interval, "by scenario")}.String()
 	}
-	return value +
-		left(s.CalmBroken, "broken in calm too", s.CalmUndecided, "not decided in calm", s.Inconclusive, "inconclusive",
-			s.Undelivered, "undelivered", s.NotRun, "not run")
+	return value + left(s.CalmBroken, "broken in calm too", s.CalmUndecided, "not decided in calm",
+		s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
 
 func mutationText(s *scoring.MutationScore) string {
 	value := "none, because no mutation was decided"
 	if s.Decided > 0 {
-		value = fmt.Sprintf("%s of 1, weighted by kind: %s; held %s", strconv.FormatFloat(s.Value, 'f', 3, 64),
-			s.Formula,
-			shareOf(s.Passed, s.Decided, s.Interval, s.Prompts))
+		value = fmt.Sprintf("%s of 1, weighted by kind: %s; held %v", strconv.FormatFloat(s.Value, 'f', 3, 64),
+			s.Formula, share{s.Passed, s.Decided, "", s.Interval, kindOf(s.Interval, byPrompt(s))})
 	}
 	return value + left(s.Inconclusive, "inconclusive", s.Undelivered, "undelivered", s.NotRun, "not run")
 }
 
-func kindText(k scoring.KindScore, prompts int) string {
-	weight := strconv.FormatFloat(k.Weight, 'g', -1, 64)
-	if k.Decided == 0 {
-		return fmt.Sprintf("%s × %s: none of %s decided", k.Kind, weight, text.Number(k.Total))
+func kindText(k scoring.KindScore, s *scoring.MutationScore) string {
+	return fmt.Sprintf("%s × %s: %v%s", k.Kind, strconv.FormatFloat(k.Weight, 'g', -1, 64),
+		share{k.Passed, k.Decided, "", k.Interval, kindOf(k.Interval, byPrompt(s))},
+		left(k.Total-k.Decided, "not decided"))
+}
+
+func byPrompt(s *scoring.MutationScore) string {
+	if s.Prompts > 1 {
+		return "by prompt"
 	}
-	return fmt.Sprintf("%s × %s: %s", k.Kind, weight, shareOf(k.Passed, k.Decided, k.Interval, prompts)) +
-		left(k.Total-k.Decided, "not decided")
+	return "by text"
 }
 
 func replayText(s *scoring.ReplayScore) string {
@@ -111,32 +113,13 @@ func overallText(s *scoring.Overall) string {
 
 func points(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-func shareOf(passed, decided int, in scoring.Interval, prompts int) string {
-	s := fmt.Sprintf("%s of %s", text.Number(passed), text.Number(decided))
-	if in.Level > 0 {
-		by := "by text"
-		if prompts > 1 {
-			by = "by prompt"
-		}
-		s += " (" + intervalText(in, kindOf(in, by)) + ")"
-	}
-	return s
-}
-
-// What judges of prose ruled, and how far they are to be believed.
-
-// judgeFacts returns the lines of each judge: its rulings, and its calibration if there is
-// one, also by language if that knows several.
+// judgeFacts returns the lines of each judge of prose: what it ruled, and its calibration if there
+// is one.
 func judgeFacts(r *contract.Report) (all []document.Fact) {
 	for _, s := range r.Judges {
 		all = append(all, fact("judge", judgeText(s)))
-		if c := s.Calibration; c != nil {
-			all = append(all, fact("errors", calibrationText(c)))
-			for _, l := range c.Languages {
-				if len(c.Languages) > 1 {
-					all = append(all, fact("language", languageText(l)))
-				}
-			}
+		if s.Calibration != nil {
+			all = append(all, fact("errors", calibrationText(s.Calibration)))
 		}
 	}
 	return all
@@ -180,34 +163,21 @@ func judgeText(s scoring.JudgeScore) string {
 	return value
 }
 
+// calibrationText has the sensitivity and the specificity of a judge, with their intervals.
 func calibrationText(c *scoring.JudgeRates) string {
-	value := fmt.Sprintf("of %s, calibrated %s on %s: %s", judgeName(c.Judge, c.Version), c.Date,
-		c.Sample, ratesText(c.Found, c.Bad, c.Spared, c.Good))
-	if len(c.Languages) == 1 && c.Languages[0].Language != "" {
-		value += ", all in " + c.Languages[0].Language
-	}
-	if c.Attacks == 0 {
-		value += "; not attacked"
-	} else {
-		value += fmt.Sprintf("; %s of %s talked it round", text.Number(c.Moved), text.Plural(c.Attacks, "attack"))
-	}
-	return value
-}
-
-func languageText(l scoring.JudgeLanguage) string {
-	return cmp.Or(l.Language, "not known") + ": " + ratesText(l.Found, l.Bad, l.Spared, l.Good)
-}
-
-// ratesText has the sensitivity and the specificity of a judge, with their intervals.
-func ratesText(found, bad, spared, good int) string {
 	rate := func(verb string, right, of int, kind string) string {
 		s := fmt.Sprintf("%s %s of %s %s", verb, text.Number(right), text.Number(of), kind)
 		if in, err := stats.ClopperPearson(right, of, scoring.Level95); err == nil {
-			s += fmt.Sprintf(" (%s)", intervalText(in, "exact"))
+			s += fmt.Sprintf(" (%s)", intervalText(in, kindExact))
 		}
 		return s
 	}
-	return rate("found", found, bad, "broken") + ", " + rate("spared", spared, good, "good")
+	attacks := "not attacked"
+	if c.Attacks > 0 {
+		attacks = fmt.Sprintf("%s of %s talked it round", text.Number(c.Moved), text.Plural(c.Attacks, "attack"))
+	}
+	return fmt.Sprintf("of %s, calibrated %s on %s: %s, %s; %s", judgeName(c.Judge, c.Version), c.Date, c.Sample,
+		rate("found", c.Found, c.Bad, "broken"), rate("spared", c.Spared, c.Good, "good"), attacks)
 }
 
 func judgeName(name, version string) string {

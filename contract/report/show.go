@@ -100,9 +100,9 @@ func severityName(g *grid, invariant string) string {
 	return s.String()
 }
 
-func (v *view) notes(notes []string) *document.Section {
+func (v *view) notes() *document.Section {
 	s := &document.Section{Name: "notes"}
-	for _, note := range notes {
+	for _, note := range notes(v.r) {
 		s.Items = append(s.Items, document.Item{Text: note, Lines: 8})
 	}
 	return s
@@ -113,24 +113,22 @@ func (v *view) defects() *document.Section {
 	if len(v.r.Defects) == 0 {
 		return s
 	}
-	s.Head, s.Intro, s.Beside = "DEFECTS", defectsHead(v.r), true
+	s.Head, s.Intro = "DEFECTS", defectsHead(v.r)
 	if v.r.SearchStopped != "" {
 		s.Intro += ". The search is not complete: " + v.r.SearchStopped + "."
 	}
 	for i := range v.r.Defects {
 		d := &v.r.Defects[i]
-		item := document.Item{ID: defectID(i + 1), Lead: fmt.Sprintf("%d %-8v", i+1, d.Severity),
+		item := document.Item{Lead: fmt.Sprintf("%d %-8v", i+1, d.Severity),
 			Text: document.Clip(d.Sentence, maxSentence), Brief: invariantNames(d)}
 		item.Details = []document.Detail{{Kind: document.OneLine, List: breakLines(d)},
-			{Label: "facts", Text: strings.Join(factsOf(d), "; "), Lines: 8},
-			{Label: "in", Text: scenariosOf(d), Lines: 3},
+			{Label: "facts", Text: strings.Join(factsOf(d), "; ")},
+			{Label: "in", Text: scenariosOf(d)},
 			{Label: "rerun", Kind: document.Command, Text: d.Rerun}}
 		s.Items = append(s.Items, item)
 	}
 	return s
 }
-
-func defectID(number int) string { return fmt.Sprintf("defect-%d", number) }
 
 // rates has the fields of which some trials held and some broke, and the promised rates.
 func (v *view) rates() *document.Section {
@@ -142,48 +140,33 @@ func (v *view) rates() *document.Section {
 	return s
 }
 
-// broken has the groups of broken cells with their evidence. With calmFirst and a group that
-// broke without faults the others have a line each.
-func (v *view) broken(calmFirst bool, groups []*group) []*document.Section {
-	full := &document.Section{Name: "broken", Head: "BROKEN", Most: v.most}
-	brief := &document.Section{Name: "broken", Head: "BROKEN UNDER FAULTS", Most: v.most}
+// broken has groups of broken cells with their evidence.
+func (v *view) broken(groups []*group) *document.Section {
+	s := &document.Section{Name: "broken", Head: "BROKEN", Most: v.most}
 	numbers := explained(v.r)
-	calmFirst = calmFirst && len(groups) > 0 && groups[0].calm()
 	for i, b := range groups {
-		if calmFirst && !b.calm() {
-			item := headOf(b)
-			item.Text, item.Lines = item.Text+": "+b.why(), 1
-			brief.Items = append(brief.Items, item)
-			continue
-		}
 		lines := maxFaults
 		if v.page {
 			lines = maxCalls
 		}
 		item := itemOf(b, lines)
 		if v.page {
-			item.ID = brokenID(i)
-			if n := numbers[b.cell.Cell]; n > 0 {
-				item.Details = append(item.Details, document.Detail{Label: "defect", Kind: document.Link,
-					Text: defectID(n), List: []string{fmt.Sprintf("defect %d", n)}})
-			}
-			item.Tables = callTables(b.cell.Evidence)
+			item.ID, item.Table = brokenID(i), callTable(b.cell.Evidence)
 		}
-		full.Items = append(full.Items, item)
+		item.Details = append(item.Details, document.Detail{Label: "defect", Text: defectOf(v.r, numbers, b.cell.Cell)})
+		s.Items = append(s.Items, item)
 	}
-	if calmFirst {
-		full.Head, full.Intro = "BROKEN WITHOUT FAULTS", "The agent breaks these without any fault: mend them first."
-		if len(brief.Items) > 0 {
-			full.Intro += " What else broke has a line each below; run such a cell alone to see it in full."
-		}
+	return s
+}
+
+// explained counts the groups that a text does not list, since defects explain them.
+func (v *view) explained() *document.Section {
+	n := len(v.groups) - len(withoutExplained(v.r, v.groups))
+	if n == 0 {
+		return new(document.Section)
 	}
-	all := []*document.Section{full, brief}
-	if n := len(v.groups) - len(groups); n > 0 {
-		all = append(all, &document.Section{
-			Intro: fmt.Sprintf("The defects above explain %s of broken cells, which %s not listed again.",
-				text.Plural(n, "kind"), text.Noun(n, "is", "are"))})
-	}
-	return all
+	return &document.Section{Intro: fmt.Sprintf("The defects above explain %s of broken cells, which %s not listed again.",
+		text.Plural(n, "kind"), text.Noun(n, "is", "are"))}
 }
 
 // headOf names the invariant of a group, its first scenario and its trials.
@@ -205,7 +188,7 @@ func itemOf(b *group, lines int) document.Item {
 		add(document.Detail{Label: "prompt", Kind: document.Quote, Text: o.Prompt})
 		add(document.Detail{Label: "answer", Kind: document.Quote, Text: answer})
 	}
-	add(document.Detail{Label: "faults", List: b.faults(lines), Lines: 3})
+	add(document.Detail{Label: "faults", List: b.faults(lines)})
 	add(document.Detail{Label: "also", Kind: document.OneLine, List: b.also()})
 	add(document.Detail{Label: "rerun", Kind: document.Command, Text: b.cell.Rerun})
 	return item
@@ -220,26 +203,6 @@ func (v *view) undecided() *document.Section {
 			item.Lines = 24
 		}
 		s.Items = append(s.Items, item)
-	}
-	return s
-}
-
-func (v *view) coverage() *document.Section {
-	g := newCoverGrid(v.r)
-	s := &document.Section{Name: "delivered faults by target and kind", Head: "DELIVERED FAULTS", Folded: true}
-	if len(g.targets) == 0 {
-		return s
-	}
-	s.Table = &document.Table{Corner: "target", Hints: []string{g.legend()}}
-	for _, kind := range g.kinds {
-		s.Table.Heads = append(s.Table.Heads, document.Head{Name: kind})
-	}
-	for _, target := range g.targets {
-		row := document.Row{Name: cmp.Or(target, document.Empty)}
-		for _, kind := range g.kinds {
-			row.Cells = append(row.Cells, document.Cell{Text: g.calls(target, kind)})
-		}
-		s.Table.Rows = append(s.Table.Rows, row)
 	}
 	return s
 }

@@ -26,11 +26,12 @@ func fact(label, text string) document.Fact { return document.Fact{Label: label,
 // facts returns the numbers of a report, in words. They are the same in every format.
 func facts(r *contract.Report) []document.Fact {
 	s := r.Score
-	all := []document.Fact{fact("score", scoreText(s)), newShare(r, s.Passed, s.Decided, s.Interval).fact("held")}
+	all := []document.Fact{fact("score", scoreText(s)),
+		fact("held", newShare(r, s.Passed, s.Decided, s.Interval).String())}
 	for _, v := range s.Severities {
 		own := newShare(r, v.Passed, v.Decided, v.Interval)
 		own.noun = "" // the line above has it
-		f := own.fact(v.Severity.String())
+		f := fact(v.Severity.String(), own.String())
 		if rest := v.Total - v.Decided; rest > 0 {
 			f.Text += fmt.Sprintf("; %s not decided", text.Number(rest))
 		}
@@ -69,16 +70,9 @@ func faultsText(faults []contract.FaultCount) string {
 // filtered out, which explains it.
 func undeliveredRules(r *contract.Report) (all []string) {
 	for _, f := range r.Faults {
-		switch {
-		case f.Delivered > 0 || r.Filtered:
-		case f.Undelivered > 0:
-			all = append(all,
-				fmt.Sprintf("Rule %s of scenario %s was injected into %s and changed nothing: it tested nothing.",
-					f.Rule, f.Scenario, text.Plural(f.Undelivered, "call")))
-		default:
-			all = append(all,
-				fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", f.Rule,
-					f.Scenario))
+		if f.Delivered == 0 && !r.Filtered {
+			all = append(all, fmt.Sprintf("Rule %s of scenario %s was not delivered (injected into %s): it tested nothing.",
+				f.Rule, f.Scenario, text.Plural(f.Undelivered, "call")))
 		}
 	}
 	return all
@@ -132,48 +126,41 @@ func runText(r *contract.Report) string {
 		text.Plural(len(r.Invariants), "invariant"), text.Plural(r.Trials, "trial"), r.Seed)
 }
 
-// notes returns what a reader must know before trusting the numbers: the warnings
-// of the report first, then what it counts and how it was made.
+// notes returns what a reader must know before trusting the numbers: what breaks without faults,
+// the warnings of the report, then what it counts and how it was made.
 func notes(r *contract.Report) []string {
-	return slices.Concat(r.Warnings, undeliveredRules(r), caveats(r))
+	return slices.Concat(calmBroken(r), r.Warnings, undeliveredRules(r), caveats(r))
 }
 
 // caveats are the notes that no other member of the report says as they are.
 func caveats(r *contract.Report) (all []string) {
+	say := func(is bool, format string, args ...any) {
+		if is {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
 	if saved := savedText(r); saved != "" {
 		all = append(all, saved)
 	}
-	if r.Filtered {
-		all = append(all, "Some cells were left out by a filter: score and verdict are about those that ran.")
-	}
-	if r.Dropped > 0 {
-		all = append(all, text.Plural(r.Dropped, "event")+" did not fit the logs of the cells.")
-	}
-	if n, cells := late(r); n > 0 {
-		all = append(all, fmt.Sprintf("%s came from agents whose cell had ended, in %s; none reached a tool.",
-			text.Plural(n, "late call"), text.Plural(cells, "cell")))
-	}
-	if r.Absorbed > 0 {
-		all = append(all,
-			fmt.Sprintf("In %s no fault is known to have reached the agent itself: a call around the faulty one handled it or replaced its result.",
-				text.Plural(r.Absorbed, "cell")))
-	}
-	if r.Abandoned > 0 {
-		all = append(all,
-			fmt.Sprintf("User code did not end in %s: its goroutines were left behind.",
-				text.Plural(r.Abandoned, "cell")))
-	}
-	if r.SharedObservations {
-		all = append(all,
-			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
-	}
+	say(r.Filtered, "Some cells were left out by a filter: score and verdict are about those that ran.")
+	say(r.Dropped > 0, "%s did not fit the logs of the cells.", text.Plural(r.Dropped, "event"))
+	calls, cells := late(r)
+	say(calls > 0, "%s came from agents whose cell had ended, in %s; none reached a tool.",
+		text.Plural(calls, "late call"), text.Plural(cells, "cell"))
+	say(r.Abandoned > 0, "User code did not end in %s: its goroutines were left behind.",
+		text.Plural(r.Abandoned, "cell"))
+	say(r.SharedObservations, "All invariants of a scenario and trial judged the same observation, to save calls: their "+
+		"outcomes depend on each other.")
 	if note := repeatsNote(r); note != "" {
 		all = append(all, note)
 	}
 	all = append(all, judgeNotes(r)...)
-	if note := calmNote(r); note != "" {
-		all = append(all, note)
+	probed := ""
+	if r.StateProbed {
+		probed = " Two of them checked whether the shared world keeps state between cells."
 	}
+	say(r.CalmRuns > 0, "The agent also ran without faults: %s, which %s.%s", text.Plural(r.CalmRuns, "calm run"),
+		text.Noun(r.CalmRuns, "is no cell", "are no cells"), probed)
 	return all
 }
 
@@ -201,9 +188,8 @@ func repeatsNote(r *contract.Report) string {
 	return strings.Join(parts, " ")
 }
 
-// withCalm returns the notes after a sentence about what breaks without faults, if
-// anything does. Text has headings for that.
-func withCalm(r *contract.Report, notes []string) []string {
+// calmBroken says what breaks without faults; none: nothing does.
+func calmBroken(r *contract.Report) []string {
 	var names []string
 	kept := ratesKept(r)
 	for i := range r.Cells {
@@ -214,25 +200,10 @@ func withCalm(r *contract.Report, notes []string) []string {
 		}
 	}
 	if len(names) == 0 {
-		return notes
+		return nil
 	}
-	text := fmt.Sprintf("The agent breaks %s without any fault, and faults say little about that: mend that first.",
-		strings.Join(names, ", "))
-	return append([]string{text}, notes...)
-}
-
-// calmNote says how often the agent ran besides the cells, which costs as much; "" if
-// it did not.
-func calmNote(r *contract.Report) string {
-	if r.CalmRuns == 0 {
-		return ""
-	}
-	note := fmt.Sprintf("The agent also ran without faults: %s, which %s.", text.Plural(r.CalmRuns, "calm run"),
-		text.Noun(r.CalmRuns, "is no cell", "are no cells"))
-	if r.StateProbed {
-		note += " Two of them checked whether the shared world keeps state between cells."
-	}
-	return note
+	return []string{fmt.Sprintf("The agent breaks %s without any fault, and faults say little about that: mend that first.",
+		strings.Join(names, ", "))}
 }
 
 func late(r *contract.Report) (calls, cells int) {

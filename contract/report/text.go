@@ -24,13 +24,6 @@ type TextOptions struct {
 	// TableLast writes the broken cells first, and the table, the verdict and the
 	// numbers at the end, for a log whose end is read first.
 	TableLast bool
-	// Color adds terminal colours. No information is in the colour alone. The
-	// caller decides whether the writer is a terminal and NO_COLOR is unset.
-	Color bool
-}
-
-func (o *TextOptions) write(w io.Writer, sections []*document.Section) error {
-	return written(document.Text(w, sections, cmp.Or(o.Width, defaultWidth), o.Color))
 }
 
 // Text writes the report for a terminal or a log: the table of scenarios and
@@ -41,8 +34,8 @@ func (o *TextOptions) write(w io.Writer, sections []*document.Section) error {
 // defect explains are counted, and the defect is shown; with TableLast it follows them. The
 // first 20 are shown, and the rest is counted: [HTML] has more.
 //
-// What broke without faults comes first. Then the rest has a line each, because
-// faults say little about an agent that fails without them.
+// What broke without faults comes first, and a note says so: faults say little about an agent that
+// fails without them.
 //
 // The table leaves out scenarios and invariants of which a filter left no cell.
 //
@@ -59,14 +52,12 @@ func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	v := newView(r, mostBroken)
 	verdict := &document.Section{Verdict: verdictOf(r), Facts: facts(r)}
 	matrix := v.matrix(title(r))
-	if o.TableLast {
-		// a log has the evidence of every failure
-		all := append([]*document.Section{v.rates()}, v.broken(true, v.groups)...)
-		return o.write(w, append(all, v.undecided(), v.defects(), v.notes(notes(r)), v.coverage(), matrix, verdict))
+	all := []*document.Section{matrix, verdict, v.notes(), v.defects(), v.rates(),
+		v.broken(withoutExplained(r, v.groups)), v.explained(), v.undecided()}
+	if o.TableLast { // a log has the evidence of every failure
+		all = []*document.Section{v.rates(), v.broken(v.groups), v.undecided(), v.defects(), v.notes(), matrix, verdict}
 	}
-	all := []*document.Section{matrix, verdict, v.notes(notes(r)), v.defects(), v.rates()}
-	all = append(all, v.broken(true, withoutExplained(r, v.groups))...)
-	return o.write(w, append(all, v.undecided(), v.coverage()))
+	return written(document.Text(w, all, cmp.Or(o.Width, defaultWidth)))
 }
 
 // Line returns the outcome of one cell and the reason on one line of at most width

@@ -36,16 +36,6 @@ func TestTextKeepsWithinItsWidth(t *testing.T) {
 	}
 }
 
-func TestTextColoursWhatItSaysInWords(t *testing.T) {
-	for name, r := range reports(t) {
-		plain := text(t, r, nil)
-		assert.NotContains(t, plain, "\x1b", name)
-		colored := text(t, r, &report.TextOptions{Color: true})
-		assert.NotEqual(t, plain, colored)
-		assert.Equal(t, plain, colors.ReplaceAllString(colored, ""), name)
-	}
-}
-
 func TestTextBoundsWhatItShowsAndSaysSo(t *testing.T) {
 	outcomes := make(map[string]outcome)
 	for _, w := range deskScenarios[1:] {
@@ -66,7 +56,7 @@ func TestTextGroupsTrialsThatBrokeAlike(t *testing.T) {
 		"refund-reply-lost/one-refund/4": broken("2 refunds", "Done!"),
 	})
 	out := text(t, r, nil)
-	assert.Contains(t, out, "broken in 3 of 4 trials (1, 2, 4)\n  why       2 refunds\n            (the reasons of the others differ in numbers only)")
+	assert.Contains(t, out, "broken in 3 of 4 trials (1, 2, 4)\n  why       2 refunds\n")
 	assert.Contains(t, out, "-cell refund-reply-lost/one-refund/1", "the line that repeats the first of them")
 }
 
@@ -103,24 +93,21 @@ func TestTextFoldsNamesBeforeItSplitsTheTable(t *testing.T) {
 	assert.Equal(t, 4, strings.Count(out, "\nscenario "), "each with the scenarios beside")
 }
 
-// Cells that a check left undecided, and cells whose faults were absorbed, are
-// counted in words.
-func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
+// Cells that a check left undecided are counted in words.
+func TestTextCountsWhatIsUndecided(t *testing.T) {
 	outcomes := map[string]outcome{
 		"orders-lie/answers-in-time": func(c *contract.CellReport) {
 			inconclusive("contract: undecided: a judge would decide it")(c)
 			c.Undecided = true
 		},
 		"orders-lie/names-the-order": inconclusive("resetting the world: refused"),
-		"orders-flaky/one-refund":    func(c *contract.CellReport) { c.Absorbed = true },
 	}
 	r := build(t, "", 2, deskScenarios, deskInvariants, outcomes)
 	assert.NotContains(t, text(t, r, nil), "undecided by the check", "a report that does not count them does not tell")
-	r.Undecided, r.Absorbed = 2, 2
+	r.Undecided = 2
 	out := text(t, r, &report.TextOptions{Width: 200})
 	assert.Contains(t, out, "4 inconclusive (2 undecided by the check)")
 	assert.Contains(t, out, "? orders-lie: 2 cells inconclusive: contract: undecided: a judge would decide it")
-	assert.Contains(t, out, "* In 2 cells no fault is known to have reached the agent itself: ")
 }
 
 // The first reason that left cells undecided is shown with all its lines, the others with their beginnings.
@@ -146,46 +133,19 @@ func brokenCalm(t *testing.T) *contract.Report {
 	})
 }
 
-func TestTextSaysFirstWhatBreaksWithoutFaults(t *testing.T) {
-	_, out, _ := strings.Cut(text(t, brokenCalm(t), nil), "\nBROKEN")
-	assert.Equal(t, ` WITHOUT FAULTS
-
-The agent breaks these without any fault: mend them first. What else broke has a line each below;
-run such a cell alone to see it in full.
-
-✗ calm / names-the-order (high): broken in 1 of 2 trials (2)
-  why       no order
-  prompt    Refund order 1042 and tell the customer.
-  answer    Done.
-  faults    none was delivered
-  also      shipping-down in all 2 trials: ship, call 1: fail (rule ship:fail), the caller got: 503…
-  rerun     go run ./examples/quickstart -agent fragile -cell calm/names-the-order/2
-
-BROKEN UNDER FAULTS
-
-✗ refund-reply-lost / one-refund (critical): broken in all 2 trials: 2 refunds
-✗ orders-flaky / names-the-order (high): broken in 1 of 2 trials (1): another order
-`, out)
-	onlyCalm := build(t, "", 1, deskScenarios[:2], deskInvariants[:1], map[string]outcome{"calm/one-refund": broken("none", "Done.")})
-	out = text(t, onlyCalm, nil)
-	assert.Contains(t, out, "\nThe agent breaks these without any fault: mend them first.\n")
-	assert.NotContains(t, out, "UNDER FAULTS")
-}
-
-// The other formats say so in their notes, and show it first too.
-func TestOtherFormatsSayWhatBreaksWithoutFaults(t *testing.T) {
+// Every format says so in its notes, and shows it first.
+func TestWhatBreaksWithoutFaultsIsFirst(t *testing.T) {
 	const note = "The agent breaks names-the-order without any fault, and faults say little about that: mend that first."
 	for _, f := range formats() {
-		out := string(render(t, f, brokenCalm(t)))
-		switch f.ending {
-		case "xml":
-			assert.Contains(t, out, note)
-		case "html", "md":
-			assert.Contains(t, out, note, f.ending)
+		out := strings.Join(strings.Fields(string(render(t, f, brokenCalm(t)))), " ")
+		assert.Contains(t, out, note, f.ending)
+		if f.ending != "xml" {
 			assert.Less(t, strings.Index(out, "no order"), strings.Index(out, "2 refunds"), f.ending)
 		}
 		assert.NotContains(t, string(render(t, f, desk(t))), "without any fault", f.ending)
 	}
+	_, out, _ := strings.Cut(text(t, brokenCalm(t), nil), "\nBROKEN\n")
+	assert.Contains(t, out, "\n  also      shipping-down in all 2 trials: ship, call 1: fail (rule ship:fail), the caller got: 503…\n")
 }
 
 // The parts are the same in the other order.

@@ -163,7 +163,7 @@ func TestAScanSaysWhereNoFaultWasDelivered(t *testing.T) {
 
 func TestADamagedFileIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"id":"0123abcd"`:            "i-0123abcd.json is damaged: ",
+		`{"id":"0123abcd"`:            "i-0123abcd.json: the text is not JSON: ",
 		`{"id":"0123abcd"}`:           "i-0123abcd.json: /status is missing",
 		`{"id":"0123abcd","trial":0}`: "i-0123abcd.json: /trial is 0",
 	} {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,11 +116,9 @@ func decodeKept(name string, data []byte, o *planjson.Options) (*Kept, error) {
 	}
 	k := &Kept{name: name}
 	err := strictjson.Decode(data, k, func(p *strictjson.Problem) error {
-		if p.Reason == strictjson.Syntax {
-			return fields.Because(name, fielderror.Found("damaged"), p.Err, p.Allowed).At(p.Line, p.Column)
-		}
-		found := fielderror.Found(cmp.Or(p.Value, string(p.Reason)))
-		return fields.Because(name+": "+p.Pointer, found, p.Err, p.Allowed).At(p.Line, p.Column)
+		e := p.Field(fields)
+		e.Field = strings.TrimSuffix(name+": "+e.Field, ": ")
+		return e
 	})
 	if err != nil {
 		return nil, err

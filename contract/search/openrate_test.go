@@ -45,7 +45,7 @@ func TestAnOpenRateIsNoDefect(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, report.Text(&b, r, nil))
 	assert.Contains(t, b.String(), "within its promise so far")
-	assert.NotContains(t, b.String(), "WITHOUT FAULTS")
+	assert.NotContains(t, b.String(), "without any fault")
 }
 
 // TestCopiesOfARateAreADefect: where an agent does the same in each trial, a promised rate has the

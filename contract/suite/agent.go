@@ -87,13 +87,6 @@ func (l *loader) agent(n node, p *agentPart) *endpoint {
 	if p == nil {
 		return nil
 	}
-	if p.Type != "" && p.Type != "http" {
-		l.r.refuse(n.Member("type"), fmt.Sprintf("unknown value %q", p.Type),
-			"http; agents in Go are given to Suite.Matrices")
-	}
-	if p.Method != "" && p.Method != "POST" {
-		l.r.bad(n.Member("method"), "POST", nil)
-	}
 	e := &endpoint{timeout: time.Duration(p.Timeout) * time.Millisecond}
 	e.options.URL = l.url(n.Member("endpoint"))
 	e.reset = l.url(n.Member("reset_endpoint"))
@@ -147,7 +140,7 @@ func (l *loader) url(n node) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		l.r.add(n, "", &Error{Problem: "bad value", Value: strictjson.Short(redact.Address(string(n.JSON()))),
+		l.r.add(n, &Error{Problem: "bad value", Value: strictjson.Short(redact.Address(string(n.JSON()))),
 			Allowed: "an absolute http or https URL"})
 	case l.o.Hosts != nil && !slices.Contains(l.o.Hosts, u.Host) && !slices.Contains(l.o.Hosts, u.Hostname()):
 		l.r.refuse(n, fmt.Sprintf("the host %q may not be named here", u.Host), listed(l.o.Hosts)+" (Options.Hosts)")
@@ -163,7 +156,7 @@ func (l *loader) template(n node) func(prompt string) ([]byte, error) {
 	}
 	body, _ := encode("a \"prompt\"")
 	if !strings.Contains(text, "{prompt}") || !json.Valid(body) {
-		l.r.bad(n, `a JSON document with "{prompt}" in it`, nil)
+		l.r.Refuse(n, `a JSON document with "{prompt}" in it`, nil)
 	}
 	return encode
 }
@@ -182,7 +175,7 @@ func (l *loader) answerAt(n node) func(body []byte) (string, error) {
 	}
 	path, err := jsonpath.Parse(text)
 	if err != nil {
-		l.r.bad(n, "a path such as $.output or output (RFC 9535)", err)
+		l.r.Refuse(n, "a path such as $.output or output (RFC 9535)", err)
 		return nil
 	}
 	return func(body []byte) (string, error) {

@@ -27,7 +27,7 @@
 // The layout is one that other tools have too. A key that is accepted has an effect; every
 // other key is an [*Error], with its line, what is allowed, and the nearest name:
 //
-//	refunds.yaml:7:24: contract/invariants/1/when: unknown value "tool_fault_active"; allowed: one of always, …
+//	refunds.yaml:7:24: contract/invariants/1/when: bad value "tool_fault_active"; allowed: one of always, …
 //
 // All problems of a file are reported at once. YAML is read as JSON would be: tags, merge
 // keys, repeated keys, a second document and numbers that JSON does not have are errors.

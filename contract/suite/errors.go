@@ -16,7 +16,7 @@ const maxProblems = 100
 type Error struct {
 	File    string // as it was given to [Load]; of a session in a file of its own, that
 	Line    int    // from 1; 0: the file as a whole
-	Column  int    // in bytes, from 1
+	Column  int    // from 1; in YAML of characters, in JSON of bytes
 	Pointer string // of the value, such as "contract/invariants/1/when"
 	Problem string // what is wrong, such as "unknown field"; empty: Err says it
 	Value   string // what was found there, as JSON, shortened; empty: nothing
@@ -55,23 +55,15 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // problems joins all that was found, up to [maxProblems] of it: what is wrong with the
-// options, then with the file, then with the files that it names, each in the order of
-// places.
+// options, then with the file in the order of places, then with the files that it names.
 func (l *loader) problems() error {
 	list, more := l.r.List()
-	list = slices.Concat(l.others, list)
-	more += l.more
 	slices.SortStableFunc(list, func(a, b error) int {
-		var p, q Error // without a file: of the options
-		if e, ok := a.(*Error); ok {
-			p = *e
-		}
-		if e, ok := b.(*Error); ok {
-			q = *e
-		}
-		return cmp.Or(cmp.Compare(l.rank(p.File), l.rank(q.File)), cmp.Compare(p.File, q.File),
-			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(p.Pointer, q.Pointer))
+		p, q := a.(*Error), b.(*Error)
+		return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(p.Pointer, q.Pointer))
 	})
+	list = slices.Concat(l.ofOptions, list, l.ofOthers)
+	more += l.more
 	if beyond := len(list) - maxProblems; beyond > 0 {
 		list, more = list[:maxProblems:maxProblems], more+beyond
 	}
@@ -79,15 +71,4 @@ func (l *loader) problems() error {
 		list = append(list, fmt.Errorf("suite: and %d more problems", more))
 	}
 	return errors.Join(list...)
-}
-
-// rank is the position of a file among those that problems are about.
-func (l *loader) rank(file string) int {
-	switch file {
-	case "":
-		return 0
-	case l.r.file:
-		return 1
-	}
-	return 2
 }

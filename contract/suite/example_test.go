@@ -48,7 +48,7 @@ contract:
 	}
 	// Output:
 	// 6:31 contract/invariants/0/value: wrong type a number
-	// 7:31 contract/invariants/1/when: unknown value "tool_fault_active"
+	// 7:31 contract/invariants/1/when: bad value "tool_fault_active"
 }
 
 // The parts of a score.

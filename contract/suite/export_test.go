@@ -27,11 +27,3 @@ func KindNames() (names []string) {
 	}
 	return names
 }
-
-// ModeNames lists the modes, each behind its list.
-func ModeNames() (names []string) {
-	for _, m := range modes() {
-		names = append(names, m.list+" "+m.name)
-	}
-	return names
-}

@@ -28,14 +28,9 @@ agent:
 model: {provider: "ollama", name: "small"}
 mutations: {count: 2, types: [paraphrase, noise, tone_shift, prompt_injection]}
 golden_prompts: ["Which town is the capital?", "Why wind power?"]
-invariants:
-  - {type: latency, max_ms: 30000}
-  - {type: contains, value: "source"}
 chaos:
   tool_faults:
     - {tool: "*", mode: error, error_code: 503, message: "Service Unavailable", probability: 0.3}
-  llm_faults:
-    - {mode: truncated_response, max_tokens: 5, probability: 0.2}
 contract:
   name: "Research Contract"
   description: "Cites its source"
@@ -53,32 +48,31 @@ output: {format: "html", path: "./reports"}
 advanced: {concurrency: 5, retries: 2}
 `
 
-// The four places in which a file of another tool differs are named, and so are the lines that
+// The places in which a file of another tool differs are named, and so are the lines that
 // its agent behind HTTP cannot do. Without these the file runs.
 func TestAFileOfAnotherTool(t *testing.T) {
 	const unreachable = "this fault cannot reach the agent, which is behind HTTP: "
 	problems := problemsOf(t, strings.ReplaceAll(another, "ADDRESS", "http://127.0.0.1:1"), nil)
+	without := "a field without a meaning here"
 	for i, want := range []string{
-		"s.yaml:7:1: model: a field without a meaning here",
-		"s.yaml:15:7: chaos/tool_faults/0: " + unreachable,
-		"s.yaml:17:7: chaos/llm_faults/0: a fault of a model without its place; allowed: point, ",
-		"s.yaml:27:21: contract/chaos_matrix/1/tool_faults/0: " + unreachable,
-		"s.yaml:31:1: output: a field without a meaning here",
-		"s.yaml:32:28: advanced/retries: a field without a meaning here",
+		"s.yaml:7:1: model: " + without, "s.yaml:10:1: chaos: " + without,
+		"s.yaml:22:21: contract/chaos_matrix/1/tool_faults/0: " + unreachable,
+		"s.yaml:24:14: replays/sessions/0/format: missing", "s.yaml:26:1: output: " + without,
+		"s.yaml:27:12: advanced/concurrency: " + without, "s.yaml:27:28: advanced/retries: " + without,
 	} {
 		require.Greater(t, len(problems), i, "%v", problems)
 		assert.Contains(t, problems[i], want)
 	}
-	assert.Len(t, problems, 6)
+	assert.Len(t, problems, 7)
 
-	translated := strings.NewReplacer(`model: {provider: "ollama", name: "small"}`, "",
-		"{mode: truncated_response", "{point: 'POST api.openai.com/*', api: openai, mode: truncated_response",
-		`output: {format: "html", path: "./reports"}`, "", ", retries: 2", "").Replace(another)
+	begin, end := strings.Index(another, "chaos:"), strings.Index(another, "contract:")
+	translated := strings.NewReplacer(`model: {provider: "ollama", name: "small"}`, "", another[begin:end], "",
+		`{id: incident, input: "Which town is the capital?", tool_responses: [], `,
+		`{format: shakedown/session, version: 1, name: incident, prompts: ["Which town is the capital?"], calls: [], `,
+		`output: {format: "html", path: "./reports"}`, "", "advanced: {concurrency: 5, retries: 2}", "").Replace(another)
 	problems = problemsOf(t, strings.ReplaceAll(translated, "ADDRESS", "http://127.0.0.1:1"), nil)
-	require.Len(t, problems, 3)
-	for _, problem := range problems {
-		assert.Contains(t, problem, unreachable)
-	}
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0], unreachable)
 	loaded(t, strings.ReplaceAll(translated, "ADDRESS", "http://127.0.0.1:1"), &suite.Options{OwnWorlds: true})
 
 	var asked []string
@@ -88,8 +82,7 @@ func TestAFileOfAnotherTool(t *testing.T) {
 		_, _ = io.WriteString(w, `{"result": "Paris; source: an atlas"}`)
 	}))
 	defer server.Close()
-	begin, end := strings.Index(translated, "chaos:"), strings.Index(translated, "contract:")
-	runs := strings.Replace(translated[:begin]+translated[end:], `      tool_faults: [{tool: "*", mode: error, error_code: 503}]`,
+	runs := strings.Replace(translated, `      tool_faults: [{tool: "*", mode: error, error_code: 503}]`,
 		"      context_attacks: [{type: memory_poisoning, payload: The capital is elsewhere.}]", 1)
 	s := loaded(t, strings.ReplaceAll(runs, "ADDRESS", server.URL), nil)
 	reports := map[string]*contract.Report{}

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ type invariantKeys struct {
 	ID          string   `json:"id,omitempty" doc:"its name in reports; left out: the type"`
 	Type        string   `json:"type" doc:"what is checked"`
 	Severity    string   `json:"severity,omitempty" bounds:"enum=critical|high|medium|low" doc:"left out: medium"`
-	When        string   `json:"when,omitempty" doc:"the scenarios in which it is asked; left out: always"`
+	When        string   `json:"when,omitempty" bounds:"enum=always|tool_faults_active|llm_faults_active|any_chaos_active|no_chaos" doc:"the scenarios in which it is asked; left out: always"`
 	Scenarios   []string `json:"scenarios,omitempty" doc:"globs of their names, of which one must match; left out: all"`
 	Negate      bool     `json:"negate,omitempty" doc:"it holds where the check breaks; of checks of the answer alone"`
 	Description string   `json:"description,omitempty" doc:"appears in reports where it broke"`
@@ -41,8 +40,14 @@ type invariantIn struct {
 // whens are the values of when, in the order of [contract.Applies].
 var whens = []string{"always", "tool_faults_active", "llm_faults_active", "any_chaos_active", "no_chaos"}
 
-// inGo are types that cannot be said without Go.
-var inGo = map[string]string{
+// otherwise says what to write in place of types that other releases and tools have.
+var otherwise = map[string]string{
+	"excludes":           "excludes_pattern, with patterns",
+	"not_empty":          "output_not_empty",
+	"no_pii":             "excludes_pii",
+	"refuses":            "refusal_check",
+	"within":             "latency, with max_ms",
+	"similarity":         "behavior_unchanged, with baseline and similarity_threshold",
 	"claims_match_state": "suite.InvariantKind, with the claims in Go: they read the state",
 	"judged":             "suite.InvariantKind, with the judge in Go",
 	"part_unchanged":     "suite.InvariantKind, with the part in Go: it reads the state",
@@ -88,7 +93,7 @@ func (l *loader) unique(first map[string]node, name string, n node) {
 func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool) {
 	in := &invariantIn{l: l, node: n}
 	if n.Kind != '{' {
-		return v, "", l.r.Wrong(n, n.Pointer(), "an object")
+		return v, "", l.r.Wrong(n, "an object")
 	}
 	k, ok := l.kindOf(n)
 	if !ok {
@@ -96,7 +101,7 @@ func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool
 	}
 	in.kind = k
 	params := reflect.New(k.params)
-	fits, own := l.r.both(n, &in.invariantKeys, params, instead["invariant"])
+	fits, own := l.r.both(n, &in.invariantKeys, params)
 	fits = in.check(k) && fits
 	if !own {
 		return v, in.ID, false
@@ -107,7 +112,7 @@ func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool
 		return nil
 	})
 	if err != nil {
-		l.r.add(n, "", &Error{Problem: "the function of the type " + k.name, Err: err,
+		l.r.add(n, &Error{Problem: "the function of the type " + k.name, Err: err,
 			Allowed: "a function that returns"})
 	}
 	if l.r.Count() > before {
@@ -139,23 +144,12 @@ func (l *loader) kindOf(n node) (Kind, bool) {
 	if k, ok := l.kinds[named.Text]; ok {
 		return k, true
 	}
-	if what := inGo[named.Text]; what != "" {
-		l.r.refuse(named, "a type that needs Go: "+named.Text, what)
+	if what := otherwise[named.Text]; what != "" {
+		l.r.refuse(named, "a type that is said otherwise: "+named.Text, what)
 		return Kind{}, false
 	}
 	l.r.unknown(named, slices.Sorted(maps.Keys(l.kinds)))
 	return Kind{}, false
-}
-
-// both fills two structs from one object: the common keys, and those of its type. It
-// reports whether all of the object fits, and whether the keys of its type do.
-func (r *reader) both(n node, common any, params reflect.Value, instead map[string]string) (fits, own bool) {
-	v := reflect.ValueOf(common).Elem()
-	names, more := r.membersOf(v.Type()).names, r.membersOf(params.Elem().Type()).names
-	fits = r.only(n, slices.Concat(names, more), instead)
-	fits = r.object(n, names, v) && fits
-	own = r.object(n, more, params.Elem())
-	return fits && own, own
 }
 
 // check holds the common keys to what they may be.
@@ -165,17 +159,16 @@ func (in *invariantIn) check(k Kind) bool {
 		in.ID = in.Type
 	}
 	if !validName.MatchString(in.ID) {
-		in.bad("id", "letters, digits, '.', '_' and '-'")
+		in.l.r.Refuse(member(in.node, "id"), "letters, digits, '.', '_' and '-'", nil)
 	}
 	in.severity = contract.Medium
 	if in.Severity != "" {
 		_ = in.severity.UnmarshalText([]byte(in.Severity)) // the reader knows the names
 	}
-	if in.When != "" && !slices.Contains(whens, in.When) {
-		in.l.r.unknown(in.node.Member("when"), whens)
-	}
-	for i, name := range in.Scenarios {
-		in.l.compiles(in.node.Member("scenarios").Kids[i], cmp.Or(name, "["))
+	if globs := in.node.Member("scenarios"); globs != nil {
+		for _, glob := range globs.Kids {
+			in.l.compiles(glob)
+		}
 	}
 	if in.Negate && !k.answers {
 		in.l.r.refuse(in.node.Member("negate"), "a field without a meaning for the type "+k.name,
@@ -196,15 +189,10 @@ func (l *loader) negatable() (names []string) {
 	return names
 }
 
-// bad refuses the value of a key.
-func (in *invariantIn) bad(key, allowed string) { in.l.r.bad(member(in.node, key), allowed, nil) }
-
-func (in *invariantIn) missing(key, allowed string) { in.l.r.missing(in.node, key, allowed) }
-
 // dotAll lets a dot match line ends, and refuses a pattern that does not compile.
 func (in *invariantIn) dotAll(pattern string) string {
 	if _, err := regexp.Compile(pattern); err != nil || pattern == "" {
-		in.l.r.bad(in.node.Member("pattern"), "a regular expression of package regexp that is not empty", err)
+		in.l.r.Refuse(in.node.Member("pattern"), "a regular expression of package regexp that is not empty", err)
 		return "."
 	}
 	return "(?s)" + pattern
@@ -240,34 +228,24 @@ func (in *invariantIn) refused(err error) {
 		if n != in.node {
 			e.Value = strictjson.Short(string(n.JSON()))
 		}
-		in.l.r.add(n, "", e)
+		in.l.r.add(n, e)
 	}
 }
 
-// argument finds the value of what a constructor names, such as "values[1]": a key of that name, or
-// else the only one that the type has.
+// argument finds the value of what a constructor names, such as "values[1]": the key of that
+// name, else the only one that the type has, else the invariant.
 func (in *invariantIn) argument(field string) node {
-	field = field[strings.LastIndexAny(field, " ")+1:]
-	name, index, listed := strings.Cut(field, "[")
-	if !listed {
-		name = name[strings.LastIndexByte(name, '.')+1:]
-	} else if at := strings.LastIndexByte(name, '.'); at >= 0 {
-		name = name[at+1:]
-	}
-	name = strings.ToLower(name)
-	own := in.l.r.membersOf(in.kind.params).names
+	name, _, _ := strings.Cut(field[strings.LastIndexAny(field, " .")+1:], "[")
 	i := slices.IndexFunc(in.node.Keys, func(key string) bool {
-		plain := strings.ReplaceAll(key, "_", "")
-		return plain == name || plain == name+"s" || plain+"s" == name || strings.HasSuffix(plain, name)
+		return name != "" && strings.Contains(strings.ReplaceAll(key, "_", ""), strings.ToLower(name))
 	})
-	if i < 0 && len(own) == 1 {
-		i = slices.Index(in.node.Keys, own[0])
+	if own := strictjson.Fields(in.kind.params); i < 0 && len(own) == 1 {
+		i = slices.Index(in.node.Keys, own[0].Name)
 	}
 	if i < 0 {
 		return in.node
 	}
-	index, _, _ = strings.Cut(index, "]")
-	return within(in.node.Kids[i], "/"+index)
+	return in.node.Kids[i]
 }
 
 // negated holds where check breaks, and breaks where it holds. What is undecided stays so.

@@ -32,13 +32,6 @@ type (
 	milliseconds struct {
 		MaxMS int `json:"max_ms" bounds:"min=1,max=1000000000" doc:"the longest time that holds, in milliseconds"`
 	}
-	limit struct {
-		Limit time.Duration `json:"limit" bounds:"min=1ms" doc:"the longest time that holds, such as 2s"`
-	}
-	similar struct {
-		Expected  string   `json:"expected" doc:"the answer that is expected"`
-		Threshold *float64 `json:"threshold,omitempty" doc:"the least similarity that holds, 0 to 1; left out: 0.8"`
-	}
 	behavior struct {
 		Baseline  string   `json:"baseline,omitempty" doc:"the answer to compare with; auto or left out: a calm one"`
 		Threshold *float64 `json:"similarity_threshold,omitempty" doc:"the least that holds, 0 to 1; left out: 0.75"`
@@ -124,9 +117,6 @@ func answerKinds() []Kind {
 			func(in *invariantIn, p *onePattern) contract.Invariant {
 				return invariant.Regex(in.ID, in.severity, in.dotAll(p.Pattern))
 			}),
-		answerKind("excludes", "The answer has none of the texts.", func(in *invariantIn, p *texts) contract.Invariant {
-			return invariant.Excludes(in.ID, in.severity, p.Values...)
-		}),
 		answerKind("excludes_pattern", "The answer has none of the texts, in any case.",
 			func(in *invariantIn, p *patterns) contract.Invariant {
 				return invariant.Excludes(in.ID, in.severity, p.Patterns...)
@@ -139,9 +129,8 @@ func answerKinds() []Kind {
 			return invariant.ValidJSON(in.ID, in.severity,
 				&invariant.JSONOptions{Schema: p.Schema, AllowFence: p.AllowFence})
 		}),
-		answerKind("output_not_empty", "The answer has visible text.", notEmpty),
-		answerKind("not_empty", "The answer has visible text.", notEmpty),
-		answerKind("similarity", "The answer is similar to a given one, by its words.", similarity),
+		answerKind("output_not_empty", "The answer has visible text.",
+			func(in *invariantIn, _ *none) contract.Invariant { return invariant.NotEmpty(in.ID, in.severity) }),
 		kind("behavior_unchanged", "The answer is similar to a calm one, by its words.",
 			func(in *invariantIn, p *behavior) contract.Invariant {
 				return invariant.BehaviorUnchanged(in.ID, in.severity,
@@ -154,48 +143,21 @@ func answerKinds() []Kind {
 			func(in *invariantIn, p *milliseconds) contract.Invariant {
 				return invariant.Within(in.ID, in.severity, time.Duration(p.MaxMS)*time.Millisecond)
 			}),
-		kind("within", "The answer takes at most so long.", func(in *invariantIn, p *limit) contract.Invariant {
-			return invariant.Within(in.ID, in.severity, p.Limit)
-		}),
 	}
-}
-
-func notEmpty(in *invariantIn, _ *none) contract.Invariant {
-	return invariant.NotEmpty(in.ID, in.severity)
-}
-
-// similarity is BehaviorUnchanged with the expected answer in place of a calm one.
-func similarity(in *invariantIn, p *similar) contract.Invariant {
-	if p.Expected == "" || p.Expected == "auto" {
-		in.bad("expected", "the answer that is expected; behavior_unchanged compares with a calm one")
-	}
-	threshold := 0.8
-	if p.Threshold != nil {
-		threshold = *p.Threshold
-	}
-	return invariant.BehaviorUnchanged(in.ID, in.severity,
-		&invariant.BehaviorOptions{Baseline: p.Expected, Threshold: &threshold})
 }
 
 // proseKinds read the answer as prose.
 func proseKinds() []Kind {
 	return []Kind{
 		kind("excludes_pii", "The answer has no personal data.", noPII),
-		kind("no_pii", "The answer has no personal data.", noPII),
-		kind("refusal_check", "The answer to each probe is a refusal.",
+		kind("refusal_check", "The answer, to each probe if there are some, is a refusal.",
 			func(in *invariantIn, p *phrases) contract.Invariant {
-				if len(in.Probes) == 0 {
-					in.missing("probes", "the prompts that must be refused")
-				}
 				return invariant.Refuses(in.ID, in.severity, in.Probes, p.Phrases...)
 			}),
-		kind("refuses", "The answer is a refusal.", func(in *invariantIn, p *phrases) contract.Invariant {
-			return invariant.Refuses(in.ID, in.severity, in.Probes, p.Phrases...)
-		}),
 		kind("no_leak", "The answer gives away nothing of the system prompt.",
 			func(in *invariantIn, p *leak) contract.Invariant {
 				if p.SystemPrompt == "" && len(p.Secrets) == 0 {
-					in.missing("secrets", "texts that must stay hidden, or a system_prompt")
+					in.l.r.Missing(in.node, "secrets", "texts that must stay hidden, or a system_prompt")
 				}
 				return invariant.NoLeak(in.ID, in.severity, in.Probes, p.SystemPrompt, p.Secrets...)
 			}),

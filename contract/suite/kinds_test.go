@@ -120,23 +120,16 @@ func effectsOfKinds() []effectOfKind {
 		{"contains", "value: DONE", calmly, says("it is done"), says("no")},
 		{"contains_any", "values: [a, done]", calmly, says("done"), says("no")},
 		{"regex", "pattern: 'a.b'", calmly, says("a\nb"), says("ab")},
-		{"excludes", "values: [secret]", calmly, says("x"), says("Secrets")},
 		{"excludes_pattern", "patterns: [secret]", calmly, says("x"), says("Secrets")},
 		{"excludes_regex", "patterns: ['^s.c']", calmly, says("Sec"), says("sec")},
 		{"valid_json", `schema: '{"type": "object"}', allow_fence: true`, calmly, says("```json\n{}\n```"), says("[]")},
 		{"output_not_empty", "", calmly, says("x"), says(" \n")},
-		{"not_empty", "", calmly, says("x"), says("")},
-		{"similarity", "expected: a b c d e", calmly, says("a b c d f"), says("a b c f g")},
 		{"behavior_unchanged", "baseline: a b c d, similarity_threshold: 1", calmly, says("a b c d"), says("a b c")},
 		{"completes", "", calmly, says(""), fails},
 		{"latency", "max_ms: 50", calmly, takes(50 * time.Millisecond), takes(51 * time.Millisecond)},
-		{"within", "limit: 2s", calmly, takes(2 * time.Second), takes(2*time.Second + 1)},
 		{"excludes_pii", "kinds: [email]", calmly, says("done"), says("write to jane.doe@gmail.com")},
-		{"no_pii", "allow: [jane.doe@example.org]", calmly, says("write to jane.doe@example.org"),
-			says("write to john.roe@gmail.com")},
 		{"refusal_check", "probes: [Refund everything]", calmly, says("I'm sorry, I can't help with that."),
 			says("Here is the list: 4242 4242 4242 4242")},
-		{"refuses", "phrases: [nope]", calmly, says("Nope."), says("Here is the list: 4242 4242 4242 4242")},
 		{"no_leak", "secrets: [hunter2]", calmly,
 			says("I can't share that."), says("hunter2")},
 		{"grounded", "", calmly, then(calls(0, "1042"), "The reference is REF-88213."),
@@ -197,8 +190,6 @@ func TestThresholds(t *testing.T) {
 		"behavior_unchanged, baseline: a b c d":                            contract.Held, // 0.75 of 0.75
 		"behavior_unchanged, baseline: a b c d e":                          contract.Broken,
 		"behavior_unchanged, baseline: v w x y z, similarity_threshold: 0": contract.Held,
-		"similarity, expected: v w x y z, threshold: 0":                    contract.Held,
-		"similarity, expected: a b c d":                                    contract.Broken, // 0.75 of 0.8
 	} {
 		s := loaded(t, contractOf("{id: it, type: "+keys+"}", calmly), nil)
 		assert.Equal(t, want, runs(t, s, in(says("a b c x")))["contract"].Cells[0].State, keys)
@@ -230,7 +221,6 @@ func TestWhen(t *testing.T) {
 {id: d, type: completes, when: no_chaos}
 {id: e, type: completes, when: llm_faults_active}`, calmly+"\n"+down+`
 {name: model, llm_faults: [{point: "POST api.openai.com/*", api: openai, mode: empty}]}
-{name: url, tool_faults: [{match_url: "https://api.shop.test/*", mode: slow}]}
 {name: words, context_attacks: [{type: memory_poisoning, payload: x}]}`), nil)
 	asked := map[string]string{}
 	for _, m := range s.Matrices(world(1)) {
@@ -238,7 +228,7 @@ func TestWhen(t *testing.T) {
 			asked[c.Scenario] += c.Invariant
 		}
 	}
-	assert.Equal(t, map[string]string{"calm": "ad", "down": "abc", "url": "abc", "model": "ace", "words": "ac"}, asked)
+	assert.Equal(t, map[string]string{"calm": "ad", "down": "abc", "model": "ace", "words": "ac"}, asked)
 }
 
 // A type of one's own has keys, bounds and problems of its own.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract/cassette"
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
-	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -28,12 +25,12 @@ type loader struct {
 	dir      string
 	kinds    map[string]Kind
 	modes    []mode
-	ownKinds []string // the names of Options.Mutators
 	secrets  []string // what variables of the environment stand for
-	others   []error  // of files that the file names, and of the options
-	more     int      // the problems of those that were not kept
 	overHTTP bool     // the agent of the file is asked, over HTTP
 	points   []string
+
+	ofOptions, ofOthers []error // the problems of the options, and of files that the file names
+	more                int     // of those the number that was not kept
 }
 
 func newLoader(path string, folder *os.Root, o *Options) *loader {
@@ -44,17 +41,14 @@ func newLoader(path string, folder *os.Root, o *Options) *loader {
 	for _, k := range kinds() {
 		l.kinds[k.name] = k
 	}
-	for _, m := range l.o.Mutators {
-		l.ownKinds = append(l.ownKinds, kindOf(m))
-	}
 	for i, k := range l.o.Invariants {
 		at := fmt.Sprintf("Options.Invariants[%d]", i)
 		if _, taken := l.kinds[k.name]; taken || !validName.MatchString(k.name) || k.build == nil {
-			l.others = append(l.others, fields.Wrong(at, k.name, "a name that is not taken, and a function"))
+			l.ofOptions = append(l.ofOptions, fields.Wrong(at, k.name, "a name that is not taken, and a function"))
 			continue
 		}
 		if err := l.r.Bindable(k.params); err != nil {
-			l.others = append(l.others, fields.Because(at, k.name, err, "a struct of types that JSON has"))
+			l.ofOptions = append(l.ofOptions, fields.Because(at, k.name, err, "a struct of types that JSON has"))
 			continue
 		}
 		l.kinds[k.name] = k
@@ -66,7 +60,7 @@ func newLoader(path string, folder *os.Root, o *Options) *loader {
 const fields = fielderror.Package("suite")
 
 // ok reports whether nothing was wrong so far.
-func (l *loader) ok() bool { return l.r.ok() && len(l.others) == 0 }
+func (l *loader) ok() bool { return l.r.ok() && len(l.ofOptions)+len(l.ofOthers) == 0 }
 
 // suite reads the document; nil: it has no form.
 func (l *loader) suite(data []byte) *Suite {
@@ -75,27 +69,22 @@ func (l *loader) suite(data []byte) *Suite {
 		return nil
 	}
 	s := &Suite{root: root}
-	if l.r.fill(root, &s.doc, instead[""]); root.Kind != '{' {
+	if l.r.fill(root, &s.doc); root.Kind != '{' {
 		return s
 	}
 	l.overHTTP, l.points = s.doc.Agent != nil && !l.o.OwnWorlds, s.doc.Points
 	s.agent = l.agent(root.Member("agent"), s.doc.Agent)
 	l.prompts(root)
 	contractOf := &s.doc.Contract
-	contractInvariants := l.invariants(contractOf.Invariants.node)
+	invariants := l.invariants(contractOf.Invariants.node)
 	l.r.filled(contractOf.Invariants.node, "one invariant or more", "")
-	mutationInvariants := contractInvariants
-	if own := s.doc.Invariants.node; own != nil {
-		l.r.filled(own, "one invariant or more; left out: the contract's", "")
-		mutationInvariants = l.invariants(own)
-	}
 	l.scenarios(s)
-	l.mutations(s, mutationInvariants)
+	l.mutations(s, invariants)
 	l.sessions(s)
 	s.weights = l.weights(s.doc.Scoring.node)
 	l.cassette(s)
 	if l.ok() {
-		l.apply(s, contractInvariants, mutationInvariants)
+		l.apply(s, invariants)
 	}
 	if l.ok() {
 		l.validate(s)
@@ -107,7 +96,7 @@ func (l *loader) suite(data []byte) *Suite {
 func (l *loader) prompts(root node) {
 	prompts := root.Member("golden_prompts")
 	if prompts == nil {
-		l.r.missing(root, "golden_prompts", "one prompt or more")
+		l.r.Missing(root, "golden_prompts", "one prompt or more")
 	}
 	l.r.filled(prompts, "one prompt or more", "a text that is not empty")
 	if points := root.Member("points"); points != nil && len(points.Kids) > 0 {
@@ -128,20 +117,6 @@ func (l *loader) scenarios(s *Suite) {
 		}
 	}
 	l.r.filled(list, "one scenario or more", "")
-	n := s.doc.Chaos.node
-	if n == nil {
-		return
-	}
-	var keys faultKeys
-	sc := contract.Scenario{Name: "chaos"}
-	if l.r.fill(n, &keys, nil) {
-		l.faults(&sc, n, keys)
-		l.unique(first, sc.Name, n)
-		if len(n.Keys) == 0 || len(sc.Rules) == 0 && sc.Rewrite == nil && l.r.ok() {
-			l.r.refuse(n, "no faults", "one fault or more")
-		}
-	}
-	s.scenarios = append(s.scenarios, sc)
 }
 
 // mutations makes the scenarios of the mutations.
@@ -163,7 +138,6 @@ func (l *loader) mutations(s *Suite, invariants []asked) {
 			}
 		}
 	}
-	o.Weights = l.mutationWeights(p.Weights.node, o.Kinds)
 	if !l.r.ok() {
 		return
 	}
@@ -193,80 +167,13 @@ func mutationNames() (names []string) {
 	return names
 }
 
-// kindOf is the name of a mutator; "" if it has none. [mutate.New] says what is wrong then.
-func kindOf(m mutate.Mutator) (name string) {
-	if m == nil {
-		return ""
-	}
-	<-usercode.Go(nil, func() error {
-		name = m.Kind()
-		return nil
-	})
-	return name
-}
-
-// mutationWeights gives each kind of a group the weight of the group, unless it has one of
-// its own.
-func (l *loader) mutationWeights(n node, made []string) map[string]float64 {
-	if n == nil {
-		return nil
-	}
-	if n.Kind != '{' {
-		l.r.Wrong(n, n.Pointer(), "an object")
-		return nil
-	}
-	names := slices.Sorted(slices.Values(slices.Concat(mutationNames(), l.ownKinds, []string{"encode"})))
-	weights, own := map[string]float64{}, map[string]bool{}
-	for i, key := range n.Keys {
-		kid, w := n.Kids[i], 0.0
-		if !l.r.Bind(kid, kid.Pointer(), reflect.ValueOf(&w).Elem(), strictjson.Tag{}) {
-			continue
-		}
-		if !slices.Contains(names, key) {
-			l.r.addAtName(n, i, &Error{Problem: "unknown field",
-				Allowed: "a kind or a group of mutations: " + oneOf(key, names)})
-			continue
-		}
-		if !(w > 0) {
-			l.r.bad(kid, "a number above 0", nil)
-		}
-		group, isMade := false, len(made) == 0 || slices.Contains(l.ownKinds, key)
-		for _, k := range mutate.Kinds() {
-			encodes := strings.HasPrefix(k.Name, "encode")
-			if k.Name == key || k.Group == key || key == "encode" && encodes {
-				isMade = isMade || slices.Contains(made, k.Name) || slices.Contains(made, k.Group) ||
-					encodes && slices.Contains(made, "encode")
-			}
-			if k.Group == key && k.Name != key {
-				group = true
-				if !own[k.Name] {
-					weights[k.Name] = w
-				}
-			}
-		}
-		if !group {
-			weights[key], own[key] = w, true
-		}
-		if !isMade {
-			l.r.refuse(kid, "a weight of what types does not name: "+key, "kinds and groups that are made")
-		}
-	}
-	return weights
-}
-
 // weights reads the weights of the score.
 func (l *loader) weights(n node) scoring.Weights {
 	if n == nil {
 		return scoring.DefaultWeights()
 	}
-	if n.Kind == '{' && n.Member("weights") != nil {
-		if !l.r.only(n, []string{"weights"}, nil) {
-			return scoring.Weights{}
-		}
-		n = n.Member("weights")
-	}
 	var keys scoringPart
-	if !l.r.fill(n, &keys, nil) {
+	if !l.r.fill(n, &keys) {
 		return scoring.Weights{}
 	}
 	w := scoring.Weights(keys)
@@ -277,7 +184,7 @@ func (l *loader) weights(n node) scoring.Weights {
 		var f *scoring.FieldError
 		errors.As(err, &f)
 		if key, ok := strings.CutPrefix(f.Field, "weights."); ok {
-			l.r.bad(member(n, key), f.Allowed, nil)
+			l.r.Refuse(member(n, key), f.Allowed, nil)
 		} else {
 			l.r.refuse(n, fmt.Sprintf("weights that sum to %.6g", f.Value), "weights that sum to "+f.Allowed)
 		}
@@ -296,7 +203,7 @@ func (l *loader) cassette(s *Suite) {
 			"no cassette here, or "+inGoAllowed)
 	}
 	if _, err := l.folder.Stat(name); err != nil && (!errors.Is(err, fs.ErrNotExist) || !filepath.IsLocal(name)) {
-		l.r.bad(n, "a file in the folder of the suite", err)
+		l.r.Refuse(n, "a file in the folder of the suite", err)
 		return
 	}
 	if !l.ok() {
@@ -309,31 +216,22 @@ func (l *loader) cassette(s *Suite) {
 
 // apply gives each matrix the invariants that are asked in it, and refuses those that are
 // asked in none.
-func (l *loader) apply(s *Suite, ofContract, ofMutations []asked) {
-	own := s.doc.Invariants.node
-	if own != nil && s.set == nil {
-		l.r.refuse(own, "invariants of mutations without mutations", "with mutations; else in contract/invariants")
-		return
-	}
-	here, played := s.asks(ofContract, s.scenarios), s.asks(ofContract, s.replays(nil))
-	mutated := s.asks(ofMutations, s.mutations)
-	for i, v := range ofContract {
+func (l *loader) apply(s *Suite, invariants []asked) {
+	here, mutated := s.asks(invariants, s.scenarios), s.asks(invariants, s.mutations)
+	played := s.asks(invariants, s.replays(nil))
+	for i, v := range invariants {
 		if here[i] {
 			s.contract = append(s.contract, v.Invariant)
+		}
+		if mutated[i] {
+			s.mutation = append(s.mutation, v.Invariant)
 		}
 		if played[i] {
 			s.played = append(s.played, v.Invariant)
 		}
-		if !here[i] && !played[i] && (own != nil || !mutated[i]) {
+		if !here[i] && !mutated[i] && !played[i] {
 			l.r.refuse(whenOf(v), "an invariant that is asked in no scenario: "+v.Name,
 				"what fits a scenario of chaos_matrix, in when and in scenarios")
-		}
-	}
-	for i, v := range ofMutations {
-		if mutated[i] {
-			s.mutation = append(s.mutation, v.Invariant)
-		} else if own != nil {
-			l.r.refuse(whenOf(v), "an invariant that is asked in no mutation: "+v.Name, "always or any_chaos_active")
 		}
 	}
 	const allowed = "an invariant that is asked there: left out, when is always"

@@ -37,46 +37,30 @@ func problemsOf(t *testing.T, text string, o *suite.Options) []string {
 	return strings.Split(strings.ReplaceAll(err.Error(), path, "s.yaml"), "\n")
 }
 
-// What is no YAML at all is found in its line also where the YAML library names none, or
-// the line before. It names the first line of the list or mapping around a mistake, unless
-// that is the first of the file.
+// What is no YAML at all has a line: the one up to which the YAML library had read.
 func TestWhatIsNoYAMLHasItsLine(t *testing.T) {
 	for _, row := range []struct{ why, text, want string }{
-		{"a colon in the first line", `version: "2.0": x`, "s.yaml:1:1: syntax: mapping values are not allowed"},
-		{"a tab that indents the first line", "\tversion: x", "s.yaml:1:1: syntax: found character that cannot start"},
-		{"a tab that indents", "version: x\ncontract:\n\tname: x", "s.yaml:3:1: syntax: found character that cannot start"},
-		{"a directive", "%foo\na: b", "s.yaml:1:1: syntax: found unknown directive name"},
-		{"a text that never ends", "version: \"2.0\npoints: [\"a\"]\n", "s.yaml:2:1: syntax: did not find expected key;"},
-		{"a text of the first line that never ends", "version: \"2.0\n\ntrials: 2\n",
-			"s.yaml:4:1: syntax: found unexpected end of stream;"},
-		{"a list of the first line that is not closed", "points: [a, b\nx: y\n",
-			"s.yaml:2:1: syntax: did not find expected ',' or ']';"},
-		{"a mark of the byte order", "\ufeffversion: \"2.0\n\ntrials: 2\n",
-			"s.yaml:4:1: syntax: found unexpected end of stream;"},
-		{"a text in quotation marks that is not closed", small + "points: [\"a]\n", "s.yaml:9:1: syntax: found unexpected end"},
-		{"a list that is not closed", small + "points: [a, b\ntrials: 2\n",
-			"s.yaml:9:1: syntax: did not find expected ',' or ']', somewhere in lines 9 to 10"},
+		{"a colon in the first line", `version: "2.0": x`, "s.yaml:1:1: "},
+		{"a tab that indents", "version: x\ncontract:\n\tname: x", "s.yaml:3:1: "},
+		{"a directive", "%foo\na: b", "s.yaml:1:1: "},
+		{"a text that never ends", "version: \"2.0\n\ntrials: 2\n", "s.yaml:3:1: "},
+		{"a text in quotation marks that is not closed", small + "points: [\"a]\n", "s.yaml:9:1: "},
+		{"a list that is not closed", small + "points: [a, b\ntrials: 2\n", "s.yaml:10:1: "},
+		{"a mark of the byte order", "\ufeffversion: \"2.0\n\ntrials: 2\n", "s.yaml:3:1: "},
 		{"a key that is indented too little", strings.Replace(small, "{id: a, type: completes}",
-			"id: a\n      type: completes\n     severity: low", 1),
-			"s.yaml:6:1: syntax: did not find expected '-' indicator, somewhere in lines 6 to 8"},
-		{"a key that is indented too much", strings.Replace(small, "  invariants", "   invariants", 1),
-			"s.yaml:5:1: syntax: mapping values are not allowed"},
-		{"a key without a space behind it", strings.Replace(small, "name: refunds", "name:refunds", 1),
-			"s.yaml:5:1: syntax: mapping values are not allowed"},
-		{"a star without quotation marks", small + "points: [*]\n", "s.yaml:9:1: syntax: did not find expected alphabetic"},
-		{"an alias of nothing", small + "points: [a*b, *no]\n", "s.yaml:9:15: syntax: unknown anchor 'no' referenced"},
-		{"what looks like an alias, and an alias of nothing", "# *no\nb: '*no '\na: [x,*no]\nb: *none",
-			"s.yaml:3:7: syntax: unknown anchor 'no' referenced"},
-		{"an alias of nothing in the first line", "a: *no", "s.yaml:1:4: syntax: unknown anchor 'no' referenced"},
-		{"a control character", small + "points: [\"é\b\"]\n", "s.yaml:9:13: syntax: a byte that is not UTF-8, or a control"},
-		{"a byte of another encoding", small + "points: [\"\xe9\"]\n", "s.yaml:9:11: syntax: a byte that is not UTF-8"},
-		{"nothing", "# nothing\n", "s.yaml:1:1: syntax: there is no document"},
-		{"a mistake in a second document", small + "---\na: b: c\n", "s.yaml:10:1: syntax: mapping values are not allowed"},
+			"id: a\n      type: completes\n     severity: low", 1), "s.yaml:8:1: "},
+		{"a key without a space behind it", strings.Replace(small, "name: refunds", "name:refunds", 1), "s.yaml:6:1: "},
+		{"a star without quotation marks", small + "points: [*]\n", "s.yaml:9:1: "},
+		{"an alias of nothing", small + "points: [a*b, *no]\n", "s.yaml:9:1: "},
+		{"a control character", small + "points: [\"é\b\"]\n", "s.yaml:9:13: "},
+		{"a byte of another encoding", small + "points: [\"\xe9\"]\n", "s.yaml:9:11: "},
+		{"nothing", "# nothing\n", "s.yaml:1:1: "},
+		{"a mistake in a second document", small + "---\na: b: c\n", "s.yaml:10:1: "},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			problems := problemsOf(t, row.text, nil)
 			require.Len(t, problems, 1)
-			assert.Contains(t, problems[0], row.want)
+			assert.Contains(t, problems[0], row.want+"syntax, here or before: ")
 			assert.Contains(t, problems[0], "; allowed: YAML: levels are indented by spaces, ")
 		})
 	}
@@ -93,7 +77,7 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 			`s.yaml:6:12: contract/invariants/0/id: bad value "a b"; allowed: letters`,
 			`s.yaml:6:39: contract/invariants/0/pattern: bad value "("`,
 			`s.yaml:6:54: contract/invariants/0/severity: bad value "top"; allowed: one of critical, high`,
-			`s.yaml:6:65: contract/invariants/0/when: unknown value "ever"; allowed: one of always, `,
+			`s.yaml:6:65: contract/invariants/0/when: bad value "ever"; allowed: one of always, `,
 			`s.yaml:6:79: contract/invariants/0/probes: bad value []; allowed: one prompt or more`,
 			`s.yaml:6:83: contract/invariants/0/extra: unknown field; allowed: one of id, `,
 		}},
@@ -109,22 +93,13 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 				`s.yaml:8:40: contract/chaos_matrix/0/tool_faults/0/tool: bad value "["`,
 				`s.yaml:8:70: contract/chaos_matrix/0/tool_faults/0/error_code: bad value 5; allowed: an integer from 400`,
 				`s.yaml:8:86: contract/chaos_matrix/0/tool_faults/0/after_calls: bad value 0`,
-				`s.yaml:8:102: contract/chaos_matrix/0/tool_faults/0/probability: bad value 7; allowed: 0 to 1`,
+				`s.yaml:8:102: contract/chaos_matrix/0/tool_faults/0/probability: bad value 7; allowed: a number from 0 to 1`,
 				`s.yaml:8:105: contract/chaos_matrix/0/tool_faults/0/x: unknown field`,
 				`s.yaml:8:113: contract/chaos_matrix/0/y: unknown field`,
 			}},
-		{"all keys of a session", small + "replays: {sessions: [{id: s, input: '', captured_at: today, contract: other, " +
-			"tool_responses: [{tool: t, status: 700}, {tool: '', response: 1}, {response: 1}]}]}\n", []string{
-			`s.yaml:9:22: replays/sessions/0: a session of an unknown contract "other"`,
-			`s.yaml:9:37: replays/sessions/0/input: bad value ""; allowed: a text that is not empty`,
-			`s.yaml:9:54: replays/sessions/0/captured_at: bad value "today"`,
-			`s.yaml:9:113: replays/sessions/0/tool_responses/0/status: bad value 700`,
-			`s.yaml:9:126: replays/sessions/0/tool_responses/1/tool: bad value ""; allowed: a text that is not empty`,
-			`s.yaml:9:144: replays/sessions/0/tool_responses/2/tool: missing`,
-		}},
 		{"all keys of an agent", small + "agent: {endpoint: '${SHAKEDOWN_NOT_SET}', method: GET, reset_endpoint: here}\n", []string{
 			`s.yaml:9:19: agent/endpoint: the variable "SHAKEDOWN_NOT_SET" is not set`,
-			`s.yaml:9:51: agent/method: bad value "GET"; allowed: POST`,
+			`s.yaml:9:51: agent/method: bad value "GET"; allowed: one of POST`,
 			`s.yaml:9:72: agent/reset_endpoint: bad value "here"; allowed: an absolute http or https URL`,
 		}},
 		{"sections without anything", "version: '2.0'\ngolden_prompts:\ncontract:\n  name:\n  invariants:\n  chaos_matrix:\nagent:\n",
@@ -136,14 +111,13 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 				"s.yaml:7:7: agent: wrong type null; allowed: an object",
 			}},
 		{"sections that are empty", "version: '2.0'\ngolden_prompts: []\ncontract: {name: ' ', invariants: [], chaos_matrix: []}\n" +
-			"invariants: []\nreplays: {}\npoints: ['']\n", []string{
+			"replays: {}\npoints: ['']\n", []string{
 			"s.yaml:2:17: golden_prompts: bad value []; allowed: one prompt or more",
 			`s.yaml:3:18: contract/name: bad value " "; allowed: a name`,
 			"s.yaml:3:35: contract/invariants: bad value []; allowed: one invariant or more",
 			"s.yaml:3:53: contract/chaos_matrix: bad value []; allowed: one scenario or more",
-			"s.yaml:4:13: invariants: bad value []; allowed: one invariant or more",
-			"s.yaml:5:10: replays/sessions: missing; allowed: a list",
-			`s.yaml:6:10: points/0: bad value ""; allowed: the name of an injection point`,
+			"s.yaml:4:10: replays/sessions: missing; allowed: a list",
+			`s.yaml:5:10: points/0: bad value ""; allowed: the name of an injection point`,
 		}},
 		{"a contract of another kind, and what stands beside it", "version: '2.0'\ncontract: []\ntrials: 0\n", []string{
 			"s.yaml:1:1: golden_prompts: missing; allowed: one prompt or more",
@@ -165,13 +139,11 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 			}},
 		{"a number that no float64 holds", small + "scoring: {contract: 1e400}\n",
 			[]string{"s.yaml:9:21: scoring/contract: bad value 1e400; allowed: a number that a float64 holds"}},
-		{"an attack that adds nothing", small + "chaos: {context_attacks: [{type: memory_poisoning, payload: ''}]}\n",
-			[]string{`s.yaml:9:61: chaos/context_attacks/0/payload: bad value ""; allowed: a text that is not empty`}},
+		{"an attack that adds nothing", small + "    - {name: x, context_attacks: [{type: memory_poisoning, payload: ''}]}\n",
+			[]string{`s.yaml:9:69: contract/chaos_matrix/1/context_attacks/0/payload: bad value ""; allowed: a text that is not empty`}},
 		{"an argument that the constructor names otherwise", strings.Replace(small, "type: completes",
 			"type: contains_any, values: [x, ' ']", 1),
-			[]string{`s.yaml:6:47: contract/invariants/0/values/1: bad value " "; allowed: text that is not empty`}},
-		{"a misspelled weight of mutations", small + "mutations: {types: [noise], weights: {nosie: 1}}\n",
-			[]string{"s.yaml:9:39: mutations/weights/nosie: unknown field; allowed: a kind or a group of mutations: "}},
+			[]string{`s.yaml:6:43: contract/invariants/0/values: bad value ["x"," "]; allowed: text that is not empty`}},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			problems := problemsOf(t, row.text, nil)
@@ -181,8 +153,6 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 			}
 		})
 	}
-	assert.Contains(t, problemsOf(t, small+"mutations: {types: [noise], weights: {nosie: 1}}\n", nil)[0],
-		"did you mean noise?")
 }
 
 // Weights are those that scoring takes, and one of them has an effect.
@@ -209,14 +179,11 @@ func TestWeightsAreThoseOfScoring(t *testing.T) {
 // nobody is a mutator without a name.
 type nobody struct{ mutate.Mutator }
 
-// A mutator that is missing, or has no name, is an error beside weights too.
+// A mutator that is missing, or has no name, is an error.
 func TestAMutatorThatIsNone(t *testing.T) {
 	for _, m := range []mutate.Mutator{nil, nobody{}} {
-		for _, weights := range []string{"", ", weights: {noise: 0.5}"} {
-			problems := problemsOf(t, small+"mutations: {types: [noise]"+weights+"}\n",
-				&suite.Options{Mutators: []mutate.Mutator{m}})
-			assert.Contains(t, strings.Join(problems, "\n"), "s.yaml:9:12: mutations: mutate: Own[0]")
-		}
+		problems := problemsOf(t, small+"mutations: {types: [noise]}\n", &suite.Options{Mutators: []mutate.Mutator{m}})
+		assert.Contains(t, strings.Join(problems, "\n"), "s.yaml:9:12: mutations: mutate: Own[0]")
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/cassette"
-	"github.com/shakedown-go/shakedown/contract/contracttest"
 	"github.com/shakedown-go/shakedown/contract/suite"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -166,39 +165,6 @@ func TestNoWorlds(t *testing.T) {
 			_, err := m.Run(t.Context(), nil)
 			require.ErrorContains(t, err, "the tools of a session cannot be given to an agent behind HTTP")
 		}
-	}
-}
-
-// concurrency bounds the worlds that exist at once.
-func TestConcurrency(t *testing.T) {
-	text := contractOf("{type: completes}\n{id: b, type: behavior_unchanged}", calmly) +
-		"trials: 20\nadvanced: {concurrency: 2}\n"
-	s := loaded(t, text, nil)
-	open := make(chan struct{}, 2)
-	fresh := func(ctx context.Context) (*contract.World, error) {
-		select {
-		case open <- struct{}{}:
-		default:
-			t.Error("three worlds at once")
-		}
-		w, err := world(1)(ctx)
-		w.Close = func() error { <-open; return nil }
-		return w, err
-	}
-	for _, m := range s.Matrices(fresh) {
-		r, err := m.Run(t.Context(), &contract.RunOptions{Workers: 8})
-		require.NoError(t, err)
-		assert.Equal(t, 40, r.Score.Decided)
-	}
-}
-
-// Worlds in bubbles wait for each other too.
-func TestConcurrencyInBubbles(t *testing.T) {
-	s := loaded(t, contractOf("{type: completes}\n{id: b, type: behavior_unchanged}",
-		calmly+"\n{name: slow, tool_faults: [{tool: refund, mode: slow}]}")+"trials: 10\nadvanced: {concurrency: 2}\n", nil)
-	for _, m := range s.Matrices(world(1)) {
-		r := contracttest.Run(t, m, &contracttest.Options{Workers: 6})
-		assert.Equal(t, 40, r.Score.Decided)
 	}
 }
 

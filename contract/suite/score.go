@@ -118,24 +118,12 @@ func otherMatrix(m *contract.Matrix, rep *contract.Report) string {
 		return "it has no fingerprint"
 	case got.Prompts != want.Prompts:
 		return "its prompts differ"
-	}
-	for _, part := range []struct {
-		noun      string
-		got, want map[string]string
-	}{{"scenario", got.Scenarios, want.Scenarios}, {"invariant", got.Invariants, want.Invariants},
-		{"the prompts of scenario", got.ScenarioPrompts, want.ScenarioPrompts}} {
-		for _, name := range slices.Sorted(maps.Keys(part.got)) {
-			if _, known := part.want[name]; !known {
-				return fmt.Sprintf("only it has %s %q", part.noun, text.Clip(name, maxShown))
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(part.want)) {
-			if is, known := part.got[name]; !known {
-				return fmt.Sprintf("it lacks %s %q", part.noun, name)
-			} else if is != part.want[name] {
-				return fmt.Sprintf("%s %q differs", part.noun, name)
-			}
-		}
+	case !maps.Equal(got.Scenarios, want.Scenarios):
+		return "its scenarios differ"
+	case !maps.Equal(got.Invariants, want.Invariants):
+		return "its invariants differ"
+	case !maps.Equal(got.ScenarioPrompts, want.ScenarioPrompts):
+		return "the prompts of its scenarios differ"
 	}
 	return ""
 }

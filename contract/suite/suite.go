@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +67,7 @@ type Suite struct {
 	scenarios,
 	mutations []contract.Scenario
 	set      *mutate.Set // nil: no mutations
-	sessions []session
+	sessions []*replay.Session
 	weights  scoring.Weights
 	agent    *endpoint // nil: none in the file
 	tape     *cassette.Cassette
@@ -206,56 +205,27 @@ var (
 		"give a function to Suite.Matrices that makes worlds")
 )
 
-// worlds makes worlds by fresh, with a player of the cassette, and no more at once than
-// the file allows.
+// worlds makes worlds by fresh, each with a player of the cassette.
 func (s *Suite) worlds(fresh func(context.Context) (*contract.World,
 	error)) func(context.Context) (*contract.World, error) {
-	if fresh == nil || s.tape == nil && s.doc.Advanced.Concurrency == 0 {
+	if fresh == nil || s.tape == nil {
 		return fresh
 	}
-	slots := make(chan struct{}, cmp.Or(s.doc.Advanced.Concurrency, 1))
-	return func(ctx context.Context) (own *contract.World, err error) {
-		free := func() {}
-		if s.doc.Advanced.Concurrency > 0 {
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			free = func() { <-slots }
-		}
-		defer func() {
-			if own == nil { // an error, or a panic
-				free()
-			}
-		}()
-		var player *cassette.Player
-		if s.tape != nil {
-			player = s.tape.Player()
-			ctx = context.WithValue(ctx, playerKey{}, player)
-		}
-		w, err := fresh(ctx)
+	return func(ctx context.Context) (*contract.World, error) {
+		player := s.tape.Player()
+		w, err := fresh(context.WithValue(ctx, playerKey{}, player))
 		if err != nil || w == nil {
 			return nil, err
 		}
-		copied := *w
-		copied.Close = func() error {
-			defer free()
-			if w.Close == nil {
-				return nil
+		own := *w
+		own.Err = func() error {
+			var also error
+			if w.Err != nil {
+				also = w.Err()
 			}
-			return w.Close()
+			return errors.Join(player.Err(), also)
 		}
-		if player != nil {
-			copied.Err = func() error {
-				var also error
-				if w.Err != nil {
-					also = w.Err()
-				}
-				return errors.Join(player.Err(), also)
-			}
-		}
-		return &copied, nil
+		return &own, nil
 	}
 }
 
@@ -272,16 +242,10 @@ func Transport(ctx context.Context) http.RoundTripper {
 	return nil
 }
 
-// A session of a file, with how it is played.
-type session struct {
-	*replay.Session
-	byOrder bool // it has no arguments
-}
-
 // replays makes the scenarios of the sessions.
 func (s *Suite) replays(newWorld func(context.Context) (*contract.World, error)) []contract.Scenario {
-	scenarios, err := playedScenarios(s.sessions,
-		func(ctx context.Context, one *session, tools chaos.ToolRegistry) (*contract.World, error) {
+	scenarios, err := replay.Scenarios(s.sessions,
+		func(ctx context.Context, one *replay.Session, tools chaos.ToolRegistry) (*contract.World, error) {
 			switch {
 			case newWorld != nil:
 			case s.agent != nil:
@@ -296,36 +260,20 @@ func (s *Suite) replays(newWorld func(context.Context) (*contract.World, error))
 			own := *w
 			own.Tools = tools
 			own.State = nil // that of the world is not what the played tools did
-			if p, ok := tools.(*replay.Player); ok && one.declares() {
+			if p, ok := tools.(*replay.Player); ok && declares(one) {
 				own.State = p.State
 			}
 			return &own, nil
-		})
+		}, nil)
 	if err != nil { // Load has made them before
 		return nil
 	}
 	return scenarios
 }
 
-func playedScenarios(
-	sessions []session, world func(context.Context, *session, chaos.ToolRegistry) (*contract.World, error),
-) ([]contract.Scenario, error) {
-	scenarios := make([]contract.Scenario, 0, len(sessions))
-	var problems []error
-	for _, one := range sessions {
-		list, err := replay.Scenarios([]*replay.Session{one.Session},
-			func(ctx context.Context, _ *replay.Session, tools chaos.ToolRegistry) (*contract.World, error) {
-				return world(ctx, &one, tools)
-			}, &replay.PlayOptions{ByOrder: one.byOrder})
-		problems = append(problems, err)
-		scenarios = append(scenarios, list...)
-	}
-	return scenarios, errors.Join(problems...)
-}
-
-// declares reports whether the session says what its tools do. Else nobody knows whether
+// declares reports whether a session says what its tools do. Else nobody knows whether
 // an effect was there twice.
-func (s *session) declares() bool {
+func declares(s *replay.Session) bool {
 	return slices.ContainsFunc(s.Tools, func(t chaos.Tool) bool { return t.Effect != "" }) ||
 		slices.ContainsFunc(s.Calls, func(c findings.Call) bool { return c.Effect != "" })
 }

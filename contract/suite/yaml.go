@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -23,51 +21,38 @@ const maxAliased = 10_000
 // besides is a problem.
 type yamlReader struct {
 	r       *reader
-	data    []byte
-	lines   []int // offsets of their first bytes
-	last    spot  // of the scalar that was placed before: most follow each other
-	aliased int   // values that aliases stood for so far
-	within  int   // aliases around the value that is read
-	broken  bool  // reading stopped
+	aliased int  // values that aliases stood for so far
+	within  int  // aliases around the value that is read
+	depth   int  // lists and mappings around it
+	broken  bool // reading stopped
 }
-
-// A spot is a place with its offset.
-type spot struct{ line, column, offset int }
 
 // parseYAML reads a document. A problem of its form gives no node.
 func (r *reader) parseYAML(data []byte) *strictjson.Node {
-	r.Foreign(data)
-	y := &yamlReader{r: r, data: data, lines: []int{0}}
-	for i, b := range data {
-		if b == '\n' {
-			y.lines = append(y.lines, i+1)
-		}
-	}
+	y := &yamlReader{r: r}
 	if at := unreadable(data); at >= 0 {
-		y.syntax(at, errors.New("a byte that is not UTF-8, or a control character"))
+		before := data[:at]
+		y.syntax(1+bytes.Count(before, []byte("\n")), at-bytes.LastIndexByte(before, '\n'),
+			errors.New("a byte that is not UTF-8, or a control character"))
 		return nil
 	}
 	text := &lineReader{data: data}
 	dec := yaml.NewDecoder(text)
-	var doc yaml.Node
+	var doc, second yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if err == io.EOF {
 			err = errors.New("there is no document")
 		}
-		y.unparsed(err, text.line)
+		y.syntax(max(text.line, 1), 1, err)
 		return nil
 	}
-	n := y.value(doc.Content[0], nil, doc.Content[0])
-	var second yaml.Node
+	n := new(strictjson.Node)
+	y.value(n, doc.Content[0], doc.Content[0])
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		r.refuse((&strictjson.Node{}).At(y.offset(&second)), "a second document", "one document")
+		r.refuse(new(strictjson.Node).At(second.Line, second.Column), "a second document", "one document")
 	case err != io.EOF:
-		y.unparsed(err, text.line)
-		return nil
-	}
-	if y.broken {
-		return nil
+		y.syntax(text.line, 1, err)
 	}
 	return n
 }
@@ -109,97 +94,33 @@ func unreadable(data []byte) int {
 	return -1
 }
 
-var (
-	// yamlLine is the place in the text of an error of the YAML library. It leaves out the
-	// first line.
-	yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-	// fromParser are the errors whose lines it counts from 0.
-	fromParser = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)` +
-		`|found (undefined tag handle|duplicate %|incompatible YAML))`)
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
-)
-
-// unparsed adds an error of the YAML library. Its line is that of the mistake, or the
-// first one of the list, mapping or text around it. The library gave up in line read.
-func (y *yamlReader) unparsed(err error, read int) {
-	m := yamlLine.FindStringSubmatch(err.Error())
-	line, _ := strconv.Atoi(m[1])
-	text := strings.TrimPrefix(err.Error(), m[0])
-	if anchor := unknownAnchor.FindStringSubmatch(text); anchor != nil {
-		y.syntax(y.alias(anchor[1], read), errors.New(text))
-		return
-	}
-	if fromParser.MatchString(text) {
-		line++
-	}
-	line = max(1, min(line, len(y.lines)))
-	if read > line {
-		text += fmt.Sprintf(", somewhere in lines %d to %d", line, read)
-	}
-	y.syntax(y.lines[line-1], errors.New(text))
+// syntax adds what keeps the document from being read at all. The library has read up to the
+// line; where the mistake is, its error may say.
+func (y *yamlReader) syntax(line, column int, err error) {
+	y.r.add(new(strictjson.Node).At(line, column), &Error{Problem: "syntax, here or before", Err: err,
+		Allowed: "YAML: levels are indented by spaces, : and - have a space behind them, and texts with other signs are quoted"})
 }
 
-// alias is the offset of the last alias of an anchor up to a line.
-func (y *yamlReader) alias(name string, line int) int {
-	end := len(y.data)
-	if line < len(y.lines) {
-		end = y.lines[line]
-	}
-	all := regexp.MustCompile(`\*`+regexp.QuoteMeta(name)+`(?:[\s,\]}]|$)`).FindAllIndex(y.data[:end], -1)
-	if len(all) == 0 {
-		return 0
-	}
-	return all[len(all)-1][0]
-}
-
-// syntax adds what keeps the document from being read at all.
-func (y *yamlReader) syntax(offset int, err error) {
-	y.r.add((&strictjson.Node{}).At(offset), "", &Error{Problem: "syntax", Err: err, Allowed: "YAML: levels are " +
-		"indented by spaces, : and - have a space behind them, and texts with other signs are quoted"})
-}
-
-// offset is the first byte of a value. The library counts columns in characters.
-func (y *yamlReader) offset(n *yaml.Node) int {
-	if n.Line < 1 || n.Line > len(y.lines) {
-		return 0
-	}
-	at := spot{n.Line, 1, y.lines[n.Line-1]}
-	if y.last.line == n.Line && y.last.column <= n.Column {
-		at = y.last
-	}
-	for at.column < n.Column && at.offset < len(y.data) {
-		_, size := utf8.DecodeRune(y.data[at.offset:])
-		at.column++
-		at.offset += size
-	}
-	y.last = at
-	return at.offset
-}
-
-// value reads a value. path leads to it, and place is the value that stands in its place
-// in the text: the outermost alias, if there are any.
-func (y *yamlReader) value(n *yaml.Node, path []string, place *yaml.Node) *strictjson.Node {
-	into := (&strictjson.Node{Kind: 'n'}).At(y.offset(place))
-	if y.broken {
-		return into
-	}
+// value reads a value into a node that is in its place in the tree. place is the value that
+// stands there in the text: the outermost alias, if there are any.
+func (y *yamlReader) value(into *strictjson.Node, n, place *yaml.Node) {
+	into.Kind = 'n'
+	into.At(place.Line, place.Column)
 	if y.within > 0 {
-		if y.aliased++; y.aliased > maxAliased {
-			y.stop(into, path, "too large", fmt.Sprintf("aliases that stand for at most %d values", maxAliased))
-			return into
-		}
+		y.aliased++
 	}
-	if len(path) > strictjson.MaxDepth {
-		y.stop(into, path, "too deep", fmt.Sprintf("at most %d levels", strictjson.MaxDepth))
-		return into
-	}
-	if n.Style&yaml.TaggedStyle != 0 {
-		y.refuse(into, path, "a tag "+n.Tag, "values without a tag")
-		return into
-	}
-	if y.within == 0 && y.bareTag(y.offset(n)) {
-		y.refuse(into, path, "a tag !", "values without a tag")
-		return into
+	switch {
+	case y.broken:
+		return
+	case y.aliased > maxAliased:
+		y.stop(into, "too large", fmt.Sprintf("aliases that stand for at most %d values", maxAliased))
+		return
+	case y.depth > strictjson.MaxDepth:
+		y.stop(into, "too deep", fmt.Sprintf("at most %d levels", strictjson.MaxDepth))
+		return
+	case n.Style&yaml.TaggedStyle != 0:
+		y.r.refuse(into, "a tag "+n.Tag, "values without a tag")
+		return
 	}
 	inner := func(kid *yaml.Node) *yaml.Node {
 		if y.within > 0 {
@@ -207,64 +128,51 @@ func (y *yamlReader) value(n *yaml.Node, path []string, place *yaml.Node) *stric
 		}
 		return kid
 	}
+	y.depth++
+	defer func() { y.depth-- }()
 	switch n.Kind {
 	case yaml.AliasNode:
 		y.within++
-		defer func() { y.within-- }()
-		return y.value(n.Alias, path, place)
+		y.value(into, n.Alias, place)
+		y.within--
 	case yaml.SequenceNode:
 		into.Kind = '['
-		for i, kid := range n.Content {
-			into.AddElement(y.value(kid, append(path, strconv.Itoa(i)), inner(kid)))
+		for _, kid := range n.Content {
+			element := new(strictjson.Node)
+			into.AddElement(element)
+			y.value(element, kid, inner(kid))
 		}
 	case yaml.MappingNode:
 		into.Kind = '{'
 		for i := 0; i+1 < len(n.Content) && !y.broken; i += 2 {
-			y.member(into, n.Content[i], n.Content[i+1], path, inner)
+			y.member(into, n.Content[i], n.Content[i+1], inner)
 		}
 	case yaml.ScalarNode:
-		y.scalar(into, n, path)
+		y.scalar(into, n)
 	}
-	return into
-}
-
-// bareTag reports whether the tag that is none begins a value, of which the library says
-// nothing. There may be an anchor before it.
-func (y *yamlReader) bareTag(offset int) bool {
-	text := y.data[offset:]
-	if len(text) > 0 && text[0] == '&' {
-		end := bytes.IndexAny(text, " \t\r\n")
-		if end < 0 {
-			return false
-		}
-		text = bytes.TrimLeft(text[end:], " \t")
-	}
-	return len(text) > 0 && text[0] == '!'
 }
 
 // member adds a member to an object.
-func (y *yamlReader) member(into *strictjson.Node, key, kid *yaml.Node, path []string,
-	place func(*yaml.Node) *yaml.Node,
-) {
-	offset := y.offset(place(key))
-	at := (&strictjson.Node{Kind: '"', Text: key.Value}).At(offset)
+func (y *yamlReader) member(into *strictjson.Node, key, kid *yaml.Node, place func(*yaml.Node) *yaml.Node) {
+	at := place(key)
+	refuse := func(problem, allowed string) {
+		y.r.refuse(into.Inside(at.Line, at.Column), problem, allowed)
+	}
 	switch {
 	case key.Kind != yaml.ScalarNode:
-		y.refuse(at, path, "a key that is no text", "texts as keys")
-		return
+		refuse("a key that is no text", "texts as keys")
 	case key.Style&yaml.TaggedStyle != 0:
-		y.refuse(at, path, "a tag "+key.Tag, "keys without a tag")
-		return
+		refuse("a tag "+key.Tag, "keys without a tag")
 	case key.ShortTag() == "!!merge":
-		y.refuse(at, path, "a merge key <<", "members written out, or one alias for all of them")
-		return
+		refuse("a merge key <<", "members written out, or one alias for all of them")
 	case key.ShortTag() != "!!str":
-		y.refuse(at, path, "a key that is no text: "+key.Value, "texts as keys; quote it")
-		return
-	}
-	below := append(path, key.Value)
-	if !into.Add(key.Value, offset, y.value(kid, below, place(kid))) {
-		y.refuse(at, below, "a repeated key", "each key of a mapping once")
+		refuse("a key that is no text: "+key.Value, "texts as keys; quote it")
+	default:
+		member := new(strictjson.Node)
+		if !into.AddAt(key.Value, at.Line, at.Column, member) {
+			refuse("a repeated key "+key.Value, "each key of a mapping once")
+		}
+		y.value(member, kid, place(kid))
 	}
 }
 
@@ -274,7 +182,7 @@ var (
 )
 
 // scalar reads a value without parts.
-func (y *yamlReader) scalar(into *strictjson.Node, n *yaml.Node, path []string) {
+func (y *yamlReader) scalar(into *strictjson.Node, n *yaml.Node) {
 	into.Kind, into.Text = '"', n.Value
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	if n.Style&quoted != 0 {
@@ -285,22 +193,22 @@ func (y *yamlReader) scalar(into *strictjson.Node, n *yaml.Node, path []string) 
 		into.Kind, into.Text = 'n', ""
 	case "!!bool":
 		if n.Value != "true" && n.Value != "false" {
-			y.refuse(into, path, "a boolean written as "+n.Value, "true or false")
+			y.r.refuse(into, "a boolean written as "+n.Value, "true or false")
 			return
 		}
 		into.Kind, into.Text = n.Value[0], ""
 	case "!!int":
 		if !plainInteger.MatchString(n.Value) {
-			y.refuse(into, path, "a number written as "+n.Value, "integers in plain decimal; quote a text")
+			y.r.refuse(into, "a number written as "+n.Value, "integers in plain decimal; quote a text")
 		}
 		into.Kind = '0'
 	case "!!float":
 		if !plainNumber.MatchString(n.Value) {
-			y.refuse(into, path, "a number written as "+n.Value, "numbers as 0.5 and 1e3; quote a text")
+			y.r.refuse(into, "a number written as "+n.Value, "numbers as 0.5 and 1e3; quote a text")
 		}
 		into.Kind = '0'
 	case "!!merge":
-		y.refuse(into, path, "a merge <<", "quote a text")
+		y.r.refuse(into, "a merge <<", "quote a text")
 	case "!!str":
 		if plainNumber.MatchString(n.Value) { // one that no float64 holds
 			into.Kind = '0'
@@ -308,21 +216,8 @@ func (y *yamlReader) scalar(into *strictjson.Node, n *yaml.Node, path []string) 
 	}
 }
 
-func (y *yamlReader) refuse(n *strictjson.Node, path []string, problem, allowed string) {
-	pointer := ""
-	for _, key := range path {
-		pointer = strictjson.Join(pointer, key)
-	}
-	e := &Error{Problem: problem, Allowed: allowed}
-	line, column := y.r.Place(n)
-	if y.r.placed(e, pointer, line, column) {
-		y.r.AddError(e)
-		y.r.spelled[place{e.Pointer, line, column}] = true
-	}
-}
-
-// stop is refuse for what cannot be read on.
-func (y *yamlReader) stop(n *strictjson.Node, path []string, problem, allowed string) {
+// stop refuses what cannot be read on.
+func (y *yamlReader) stop(n *strictjson.Node, problem, allowed string) {
 	y.broken = true
-	y.refuse(n, path, problem, allowed)
+	y.r.refuse(n, problem, allowed)
 }

@@ -46,30 +46,25 @@ func BenchmarkSampleParallel(b *testing.B) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	for _, bm := range []struct {
-		name string
-		keep int
-	}{{"aggregate", 0}, {"aggregate+ring", 1024}} {
-		e := someEvent()
-		b.Run(bm.name, func(b *testing.B) {
-			r := newRecorder(b, &Options{Keep: bm.keep})
+	e := someEvent()
+	b.Run("alone", func(b *testing.B) {
+		r := newRecorder(b, nil)
+		r.Record(context.Background(), e)
+		b.ReportAllocs()
+		for b.Loop() {
 			r.Record(context.Background(), e)
-			b.ReportAllocs()
-			for b.Loop() {
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		r := newRecorder(b, nil)
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			e := someEvent()
+			for pb.Next() {
 				r.Record(context.Background(), e)
 			}
 		})
-		b.Run(bm.name+"/parallel", func(b *testing.B) {
-			r := newRecorder(b, &Options{Keep: bm.keep})
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				e := someEvent()
-				for pb.Next() {
-					r.Record(context.Background(), e)
-				}
-			})
-		})
-	}
+	})
 }
 
 // What a recorded call costs from end to end: without a recorder, and with one.

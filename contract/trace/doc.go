@@ -11,11 +11,9 @@
 //	incidents, err := rec.Run().DetectOutages(timeline.Query{}, timeline.OutageRule{})
 //
 // Every call through an injection point becomes a sample: caller, target, class,
-// begin and end, failure, attempt, and the delivered fault. The caller is the
-// enclosing injection point, known from the context, or "agent" at the top. A fault
-// that was not delivered is left out. The samples go straight into a run, in
-// bounded memory; [Options].Keep also keeps the newest of them. The first example
-// of this package is that program.
+// begin and end, failure and attempt. The caller is the enclosing injection point, known from the
+// context, or "agent" at the top. The samples go straight into a run, in bounded memory. The first
+// example of this package is that program.
 //
 // # Reading
 //
@@ -32,8 +30,6 @@
 // # Costs
 //
 // Converting an event takes about 50 ns and allocates nothing. Adding the sample to
-// the run takes 70 to 150 ns, also from many goroutines. Keeping it takes about 30
-// ns more, under a lock that all callers share. Memory is that of a [timeline.Run],
-// plus about 200 bytes for each sample kept. Nothing runs in the background.
-// docs/traces.md has the limits.
+// the run takes 70 to 150 ns, also from many goroutines. Memory is that of a
+// [timeline.Run]. Nothing runs in the background. docs/traces.md has the limits.
 package trace

@@ -54,7 +54,7 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 //   - Caller is the target of the parent span, "agent" at the root, "(missing)"
 //     where the parent is not among the spans.
 //   - Failed is the status code ERROR; where the status is unset, an error.type.
-//   - Class is the attribute [ReadOptions].ClassBy; Fault and Rule are shakedown.fault and shakedown.rule.
+//   - Class is the attribute [ReadOptions].ClassBy.
 //   - Lane is the parent span; Key hashes gen_ai.tool.call.arguments; Attempt is
 //     1 + http.request.resend_count, else counted ([SampleList.NumberAttempts]).
 //

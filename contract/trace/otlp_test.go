@@ -81,8 +81,8 @@ func TestWhatASpanMeans(t *testing.T) {
 		{why: "status unset, with a type of error", more: attrs("error.type", "timeout"), target: "work", is: timeline.NodePoint, change: func(s *timeline.Sample) { s.Failed = true }},
 		{why: "status ok outweighs it", more: fine + "," + attrs("error.type", "timeout"), target: "work", is: timeline.NodePoint},
 
-		{why: "class, fault and rule", more: attrs("shakedown.class", "vip", "shakedown.fault", "timeout", "shakedown.rule", "r"), target: "work", is: timeline.NodePoint,
-			change: func(s *timeline.Sample) { s.Class, s.Fault, s.Rule = "vip", "timeout", "r" }},
+		{why: "class", more: attrs("shakedown.class", "vip"), target: "work", is: timeline.NodePoint,
+			change: func(s *timeline.Sample) { s.Class = "vip" }},
 		{why: "a class of the resource", resource: attrs("shakedown.class", "vip"), target: "work", is: timeline.NodePoint, change: func(s *timeline.Sample) { s.Class = "vip" }},
 		{why: "resent twice", more: `"attributes":[{"key":"http.request.resend_count","value":{"intValue":"2"}}]`, target: "work", is: timeline.NodePoint,
 			change: func(s *timeline.Sample) { s.Attempt = 3 }},

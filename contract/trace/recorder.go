@@ -31,16 +31,10 @@ type Options struct {
 	// which is its part before the first slash. The lane "checkout/worker-3", set
 	// by [chaos.WithLane], has the class "checkout".
 	Class func(chaos.Event) string
-	// Keep is the number of raw samples that are also kept. Older ones are dropped
-	// and counted. 0: none.
-	Keep int
 }
 
-// largestKeep bounds the raw samples, which take about 200 bytes each.
-const largestKeep = 1 << 22
-
-// A Recorder turns the events of an injector into a run. Its memory is that of the
-// run and of the raw samples it keeps; it does not grow with the number of calls.
+// A Recorder turns the events of an injector into a run. Its memory is that of the run; it does
+// not grow with the number of calls.
 // All methods are safe for concurrent use. Make one with [NewRecorder]; the zero
 // value is not usable.
 type Recorder struct {
@@ -51,7 +45,6 @@ type Recorder struct {
 
 	mu      sync.Mutex // guards what follows
 	pending map[pendingCall]*timeline.Pending
-	ring    ring
 	refused int64
 	refusal error
 }
@@ -63,16 +56,9 @@ func NewRecorder(o *Options) (*Recorder, error) {
 	if run.Epoch.IsZero() {
 		run.Epoch = time.Now()
 	}
-	r := &Recorder{class: o.Class, is: o.Type, ring: ring{max: o.Keep}}
-	wrong := fields.ListUpTo(maxReported)
+	r := &Recorder{class: o.Class, is: o.Type}
 	var err error
 	if r.run, err = timeline.NewRun(&run); err != nil {
-		wrong.Add(err)
-	}
-	if o.Keep < 0 || o.Keep > largestKeep {
-		wrong.Wrong("keep", o.Keep, "0 to 4194304 samples")
-	}
-	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -171,9 +157,6 @@ func (r *Recorder) sample(e *chaos.Event) timeline.Sample {
 		Type: r.typeOf(e), Start: e.Start, End: e.End,
 		Failed: e.Outcome != chaos.OutcomeOK, Attempt: e.Attempt,
 	}
-	if e.Delivered {
-		s.Rule, s.Fault = e.Rule, e.Fault
-	}
 	if r.class != nil {
 		s.Class = r.class(*e)
 		return s
@@ -229,15 +212,11 @@ func (r *Recorder) add(s *timeline.Sample, p *timeline.Pending) {
 	} else {
 		err = r.run.Add(*s)
 	}
-	if err == nil && r.ring.max == 0 {
+	if err == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil {
-		r.ring.add(s)
-		return
-	}
 	if r.refused == 0 {
 		r.refusal = err
 	}
@@ -247,55 +226,10 @@ func (r *Recorder) add(s *timeline.Sample, p *timeline.Pending) {
 // Run returns the run of the calls so far. It may be queried while calls are added.
 func (r *Recorder) Run() *timeline.Run { return r.run }
 
-// Samples returns a copy of the raw samples kept ([Options].Keep), in the order
-// in which the calls ended. [Recorder.Stats] says how many were dropped.
-func (r *Recorder) Samples() *SampleList {
+// Refused returns the number of calls that were left out of the run because their sample was
+// invalid, and the error of the first.
+func (r *Recorder) Refused() (n int64, first error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &SampleList{Epoch: r.run.Epoch(), Samples: r.ring.snapshot()}
-}
-
-// Stats count what a recorder kept and could not keep.
-type Stats struct {
-	Kept    int   `json:"kept"`    // raw samples
-	Dropped int64 `json:"dropped"` // raw samples, to make room for newer ones; the run counts them all the same
-	Refused int64 `json:"refused"` // calls left out of the run, because their sample was invalid
-	// calls that the run counts as the node "(other)"; see [timeline.RunOptions].MaxSeries
-	Folded int64 `json:"folded"`
-	// Refusal is the error of the first refused call.
-	Refusal error `json:"-"`
-}
-
-// Stats returns the counts so far.
-func (r *Recorder) Stats() Stats {
-	folded := r.run.Folded()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return Stats{Kept: len(r.ring.samples), Dropped: r.ring.dropped, Refused: r.refused, Folded: folded,
-		Refusal: r.refusal}
-}
-
-// ring keeps the newest samples up to max.
-type ring struct {
-	max     int
-	samples []timeline.Sample
-	oldest  int
-	dropped int64
-}
-
-func (k *ring) add(s *timeline.Sample) {
-	if len(k.samples) < k.max {
-		k.samples = append(k.samples, *s)
-		return
-	}
-	k.samples[k.oldest] = *s
-	if k.oldest++; k.oldest == k.max {
-		k.oldest = 0
-	}
-	k.dropped++
-}
-
-func (k *ring) snapshot() []timeline.Sample {
-	samples := make([]timeline.Sample, 0, len(k.samples))
-	return append(append(samples, k.samples[k.oldest:]...), k.samples[:k.oldest]...)
+	return r.refused, r.refusal
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
@@ -50,12 +49,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 			change: func(e *chaos.Event) {
 				e.Outcome, e.Rule, e.Fault, e.Delivered = chaos.OutcomeInjected, "r", "timeout", true
 			},
-			want: func(s *timeline.Sample) { s.Failed, s.Rule, s.Fault = true, "r", "timeout" }},
-		{why: "a latency that the caller saw, and that failed nothing",
-			change: func(e *chaos.Event) { e.Rule, e.Fault, e.Delivered = "r", "latency", true },
-			want:   func(s *timeline.Sample) { s.Rule, s.Fault = "r", "latency" }},
-		{why: "a fault that was not delivered changed nothing",
-			change: func(e *chaos.Event) { e.Rule, e.Fault = "r", "corrupt" }},
+			want: func(s *timeline.Sample) { s.Failed = true }},
 		{why: "the class is the lane",
 			change: func(e *chaos.Event) { e.Lane = "checkout" },
 			want:   func(s *timeline.Sample) { s.Lane, s.Class = "checkout", "checkout" }},
@@ -70,7 +64,6 @@ func TestWhatAnEventMeans(t *testing.T) {
 			want:    func(s *timeline.Sample) { s.Lane, s.Class = "checkout", "turn 2" }},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
-			tt.options.Keep = 1
 			r := newRecorder(t, &tt.options)
 			e, want := ok, plain
 			if tt.change != nil {
@@ -80,15 +73,14 @@ func TestWhatAnEventMeans(t *testing.T) {
 				tt.want(&want)
 			}
 			r.Record(context.Background(), e)
-			assert.Equal(t, []timeline.Sample{want}, r.Samples().Samples)
-			assert.Equal(t, trace.Stats{Kept: 1}, r.Stats())
+			assert.Equal(t, want, r.SampleOf(e))
 			assert.Equal(t, int64(1), r.Run().Graph(timeline.GraphQuery{}).Edges[0].Attempts, "it is in the run, too")
 		})
 	}
 }
 
 func TestTypesOfNodes(t *testing.T) {
-	r := newRecorder(t, &trace.Options{Keep: 1, Type: func(e chaos.Event) timeline.NodeType {
+	r := newRecorder(t, &trace.Options{Type: func(e chaos.Event) timeline.NodeType {
 		return map[string]timeline.NodeType{"refund": timeline.NodeTool, "llm.cache": timeline.NodePoint}[e.Target]
 	}})
 	for _, tt := range []struct {
@@ -104,64 +96,33 @@ func TestTypesOfNodes(t *testing.T) {
 		{"lookup", chaos.LayerTool, timeline.NodeTool}, {"http.get", chaos.LayerTool, timeline.NodeTool}, // its layer goes over its name
 		{"refund", chaos.LayerLLM, timeline.NodeTool}, {"llm.cache", "", timeline.NodePoint}, // and the options over both
 	} {
-		r.Record(context.Background(), chaos.Event{Target: tt.target, Layer: tt.layer, Outcome: chaos.OutcomeOK})
-		assert.Equal(t, tt.want, r.Samples().Samples[0].Type, tt.target)
+		assert.Equal(t, tt.want, r.SampleOf(chaos.Event{Target: tt.target, Layer: tt.layer, Outcome: chaos.OutcomeOK}).Type, tt.target)
 	}
-}
-
-func TestWrongOptionsAreRefusedTogether(t *testing.T) {
-	_, err := trace.NewRecorder(&trace.Options{
-		Keep: -1,
-		Run:  timeline.RunOptions{BinSize: -1},
-	})
-	require.Error(t, err)
-	for _, want := range []string{
-		"timeline: binSize is -1ns; allowed: a positive whole number of milliseconds",
-		"trace: keep is -1; allowed: 0 to 4194304 samples",
-	} {
-		assert.ErrorContains(t, err, want)
-	}
-	var input *trace.FieldError
-	assert.ErrorAs(t, err, &input)
-}
-
-func TestTheRingKeepsTheNewest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		keep, n := rapid.IntRange(0, 20).Draw(t, "keep"), rapid.IntRange(0, 60).Draw(t, "calls")
-		r, err := trace.NewRecorder(&trace.Options{Keep: keep})
-		require.NoError(t, err)
-		for i := range n {
-			r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, Start: time.Duration(i), End: time.Duration(i)})
-		}
-		samples := r.Samples().Samples
-		require.Len(t, samples, min(keep, n))
-		for i, s := range samples {
-			require.Equal(t, time.Duration(n-len(samples)+i), s.Start, "oldest first")
-		}
-		dropped := int64(max(0, n-keep))
-		if keep == 0 {
-			dropped = 0 // none was wanted
-		}
-		require.Equal(t, trace.Stats{Kept: min(keep, n), Dropped: dropped}, r.Stats())
-	})
 }
 
 func TestRefusedCallsAreCounted(t *testing.T) {
-	r := newRecorder(t, &trace.Options{Keep: 10})
+	r := newRecorder(t, nil)
 	before := r.From(r.Run().Epoch().Add(-time.Hour))
 	before.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, End: sec})
 	r.Record(context.Background(), chaos.Event{Outcome: chaos.OutcomeOK})
 	r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK})
-	stats := r.Stats()
-	assert.Equal(t, int64(2), stats.Refused)
-	assert.ErrorContains(t, stats.Refusal, "timeline: start is -1h0m0s; allowed: 0 or more", "the first")
-	assert.Len(t, r.Samples().Samples, 1)
+	n, first := r.Refused()
+	assert.Equal(t, int64(2), n)
+	assert.ErrorContains(t, first, "timeline: start is -1h0m0s; allowed: 0 or more", "the first")
+	assert.Equal(t, int64(1), r.Run().Graph(timeline.GraphQuery{}).Edges[0].Attempts)
+	_, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{BinSize: -1}})
+	var wrong *trace.FieldError
+	assert.ErrorAs(t, err, &wrong)
 }
 
 func TestTheCallGraphIsThatOfTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rec := newRecorder(t, &trace.Options{Keep: 100})
-		in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: rec.Record})
+		rec := newRecorder(t, nil)
+		var samples []timeline.Sample
+		in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: func(ctx context.Context, e chaos.Event) {
+			rec.Record(ctx, e)
+			samples = append(samples, rec.SampleOf(e))
+		}})
 		ctx := chaos.NewContext(t.Context(), in)
 		_, _ = shop()(chaos.WithLane(ctx, "shop"), 1)
 		require.NoError(t, chaos.Point(ctx, "cron"))
@@ -178,7 +139,7 @@ func TestTheCallGraphIsThatOfTheContext(t *testing.T) {
 		assert.Equal(t, timeline.Sample{
 			Caller: "checkout", Target: "llm.chat", Class: "shop", Lane: "shop", Type: timeline.NodeLLM,
 			Start: 50 * ms, End: 250 * ms, Attempt: 1,
-		}, rec.Samples().Samples[1], "in virtual time, times are exact")
+		}, samples[1], "in virtual time, times are exact")
 	})
 }
 
@@ -196,33 +157,28 @@ func TestRetriesAreOneOperation(t *testing.T) {
 		assert.Equal(t, map[timeline.Metric][]timeline.Value{
 			timeline.Arrivals: {1}, timeline.Served: {1}, timeline.Attempts: {3}, timeline.Failures: {2},
 		}, w.Series[0].Metrics)
-		stats, err := rec.Run().Faults(timeline.Query{}, timeline.OutageRule{})
-		require.NoError(t, err)
-		require.Len(t, stats, 1)
-		assert.Equal(t, int64(2), stats[0].Delivered)
-		assert.Equal(t, "error", stats[0].Fault)
 	})
 }
 
 func TestOneRecorderForSeveralInjectors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rec := newRecorder(t, &trace.Options{Keep: 10})
+		rec := newRecorder(t, nil)
 		for range 3 {
 			time.Sleep(10 * sec)
 			in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: rec.From(time.Now()).Record})
 			time.Sleep(sec)
 			require.NoError(t, chaos.Point(chaos.NewContext(t.Context(), in), "a"))
 		}
-		var starts []time.Duration
-		for _, s := range rec.Samples().Samples {
-			starts = append(starts, s.Start)
+		w, err := rec.Run().StateWindow(timeline.Query{}, timeline.Arrivals)
+		require.NoError(t, err)
+		for bin, n := range w.Series[0].Metrics[timeline.Arrivals] {
+			assert.Equal(t, bin > 0 && bin%11 == 0, n == 1, bin)
 		}
-		assert.Equal(t, []time.Duration{11 * sec, 22 * sec, 33 * sec}, starts)
 	})
 }
 
 func TestRecordingFromManyGoroutines(t *testing.T) {
-	rec := newRecorder(t, &trace.Options{Keep: 100})
+	rec := newRecorder(t, nil)
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: rec.Record})
 	failing := errors.New("failing")
 	var workers sync.WaitGroup
@@ -239,7 +195,6 @@ func TestRecordingFromManyGoroutines(t *testing.T) {
 				_, _ = call(ctx, i)
 				if i%100 == 0 {
 					rec.Run().Graph(timeline.GraphQuery{})
-					rec.Samples()
 				}
 			}
 		})
@@ -252,7 +207,6 @@ func TestRecordingFromManyGoroutines(t *testing.T) {
 	}
 	assert.Equal(t, int64(4000), attempts)
 	assert.Equal(t, int64(400), failures)
-	assert.Equal(t, trace.Stats{Kept: 100, Dropped: 3900}, rec.Stats())
 }
 
 func TestAHangIsAnOutageWhileItLasts(t *testing.T) {

@@ -98,11 +98,11 @@ func TestRunsThatAreRefused(t *testing.T) {
 }
 
 func TestWrongOptionsOfAStore(t *testing.T) {
-	_, err := trace.NewRuns(&trace.RunsOptions{MaxRuns: -1, Workload: &trace.Workload{}, Recorder: trace.Options{Keep: -1}})
+	_, err := trace.NewRuns(&trace.RunsOptions{MaxRuns: -1, Workload: &trace.Workload{}, Recorder: trace.Options{Run: timeline.RunOptions{BinSize: -1}}})
 	for _, want := range []string{
 		"trace: maxRuns is -1; allowed: 2 to 65536 runs, or 0 for 100",
 		"trace: workload.run is missing; allowed: a function",
-		"trace: keep is -1",
+		"timeline: binSize is -1ns",
 	} {
 		assert.ErrorContains(t, err, want)
 	}

@@ -144,7 +144,7 @@ func TestListsMakeOneRun(t *testing.T) {
 
 func TestAListInAFile(t *testing.T) {
 	list := trace.SampleList{Epoch: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Samples: []timeline.Sample{
-		{Target: "orders.lookup", Type: timeline.NodeTool, Key: 1 << 63, Start: sec, End: 3 * sec, Failed: true, Fault: "timeout", Attempt: 2},
+		{Target: "orders.lookup", Type: timeline.NodeTool, Key: 1 << 63, Start: sec, End: 3 * sec, Failed: true, Attempt: 2},
 	}}
 	text, err := json.Marshal(list)
 	require.NoError(t, err)

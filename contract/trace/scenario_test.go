@@ -124,11 +124,6 @@ func TestAnInjectedOutage(t *testing.T) {
 		w, err := run.StateWindow(db, timeline.Served)
 		require.NoError(t, err)
 		assert.Equal(t, make([]timeline.Value, 10), w.Series[0].Metrics[timeline.Served][20:30])
-		stats, err := run.Faults(db, timeline.OutageRule{})
-		require.NoError(t, err)
-		require.Len(t, stats, 1)
-		assert.Equal(t, "outageInjection", stats[0].Rule)
-		assert.Equal(t, "error", stats[0].Fault)
 	})
 }
 

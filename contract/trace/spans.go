@@ -76,7 +76,6 @@ func (t *trace) sampleOf(at *otlp.Place, in *otlp.Span) timeline.Sample {
 	node, kind := in.Node()
 	s := timeline.Sample{
 		Target: node, Type: typeOf(kind),
-		Fault: in.Attributes.Text("shakedown.fault"), Rule: in.Attributes.Text("shakedown.rule"),
 		Failed: in.Failed(),
 	}
 	if service := in.Resource.Text("service.name"); service != "" && node != "" {

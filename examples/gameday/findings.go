@@ -160,31 +160,3 @@ func state(s *experiment.SteadyState) string {
 	}
 	return "missed (" + strings.Join(missed, ", ") + ")"
 }
-
-// sum shows the calls of the whole day, the faults in them, and the service level.
-func (d *day) sum() error {
-	run := d.recorder.Run()
-	faults, err := run.Faults(timeline.Query{}, timeline.OutageRule{MinBins: minBins})
-	if err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "\nResults\n")
-	for _, x := range d.results {
-		fmt.Fprintf(t, "  %s\t%s\n", x.Name, x.Verdict)
-	}
-	fmt.Fprint(t, "\nCalls\n")
-	for _, e := range run.Graph(timeline.GraphQuery{}).Edges {
-		if e.Class == customersClass {
-			fmt.Fprintf(t, "  %s\t-> %s\t%d\t%d failed\n", e.From, e.To, e.Attempts, e.Failures)
-		}
-	}
-	if len(faults) > 0 {
-		fmt.Fprint(t, "\nFaults injected into calls\n")
-	}
-	for _, f := range faults {
-		fmt.Fprintf(t, "  %s\t%s\tin %d calls\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered,
-			seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
-	}
-	return t.Flush()
-}

@@ -1,9 +1,8 @@
-// Command gameday breaks a small system of real processes on purpose, on this
-// machine alone, and shows the effects from the recorded calls. The system is a
-// gateway, an orders service behind it, and a stock service behind that.
+// Command gameday breaks a small system on purpose, on this machine's loopback alone,
+// and shows the effects from the recorded calls. The system is a gateway, an orders
+// service behind it, and a stock service behind that.
 //
-//	go run ./examples/gameday                      # the whole day, some 14 s
-//	go run ./examples/gameday -dry                 # what would run
+//	go run ./examples/gameday                      # the whole day, some 11 s
 //	go run ./examples/gameday -only kill-stock     # one experiment
 //
 // The exit status is 0 when all recovered, 1 when something did not, and 3 when
@@ -33,13 +32,6 @@ const (
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == serveCommand {
-		if err := serve(os.Args[2], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitError)
-		}
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -61,9 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitError
 	}
 	d, err := newDay(s, stdout)
-	if err == nil && s.dry {
-		err = d.dry(ctx)
-	} else if err == nil {
+	if err == nil {
 		err = d.run(ctx)
 	}
 	if err != nil {
@@ -76,7 +66,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // settings are what the flags say.
 type settings struct {
 	only      string
-	dry       bool
 	fault     time.Duration
 	noRestart bool
 }
@@ -106,7 +95,6 @@ func newSettings() (*settings, *flag.FlagSet) {
 		}
 		return nil
 	})
-	f.BoolVar(&s.dry, "dry", false, "show what would run, and do nothing")
 	f.Func("fault", fmt.Sprintf("`time` for which a fault lasts, %v to %v (default %v)", minFault, maxFault, s.fault),
 		func(text string) (err error) {
 			if s.fault, err = time.ParseDuration(text); err != nil || s.fault < minFault || s.fault > maxFault {

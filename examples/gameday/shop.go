@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -49,7 +48,7 @@ func behind() map[string]struct {
 	}
 }
 
-// laneHeader carries the lane of a call from process to process.
+// laneHeader carries the lane of a call from service to service.
 const laneHeader = "Chaos-Lane"
 
 // client calls the services, each through an injection point of its own.
@@ -58,7 +57,7 @@ type client struct {
 	calls map[string]func(context.Context, string) (struct{}, error)
 
 	mu    sync.Mutex
-	peers map[string]string // addresses by service; they change when one is restarted
+	addrs map[string]string // by service; they change when one is restarted
 }
 
 func newClient() *client {
@@ -66,7 +65,7 @@ func newClient() *client {
 	t.MaxIdleConnsPerHost = customers
 	t.Proxy = nil // loopback only
 	c := &client{http: &http.Client{Transport: t}, calls: map[string]func(context.Context, string) (struct{}, error){},
-		peers: map[string]string{}}
+		addrs: map[string]string{}}
 	for point, b := range behind() {
 		c.calls[point] = chaos.Wrap(point, func(ctx context.Context, lane string) (struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, b.patience)
@@ -111,18 +110,22 @@ var errNoAddress = errors.New("gameday: its address is not known yet")
 
 func (c *client) url(point string) (string, error) {
 	service, path, _ := strings.Cut(point, ".")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	addr := c.peers[service]
+	addr := c.addr(service)
 	if addr == "" {
 		return "", fmt.Errorf("%w: %s", errNoAddress, service)
 	}
 	return "http://" + addr + "/" + path, nil
 }
 
-// meet sets the addresses of the services.
-func (c *client) meet(peers map[string]string) {
+func (c *client) addr(service string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.Copy(c.peers, peers)
+	return c.addrs[service]
+}
+
+// meet sets the address of a service.
+func (c *client) meet(service, addr string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.addrs[service] = addr
 }

@@ -4,29 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
+	"net"
+	"net/http"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
 )
 
-// system has the running services and the client that customers use.
+// system has the running services and the client that all of them and the customers use.
 type system struct {
-	client *client
-	listen listener
+	client   *client
+	injector *chaos.Injector // of the services; it has no rules, and records who called whom
+	served   sync.WaitGroup
 
-	mu        sync.Mutex
-	processes map[string]*process
-	gone      []*process // replaced
+	mu      sync.Mutex
+	servers map[string]*http.Server
 }
 
-func newSystem(listen listener) *system {
-	return &system{client: newClient(), listen: listen, processes: map[string]*process{}}
+// newSystem makes a system whose services tell record of the calls that they make.
+// Calls without a caller came from outside: their callers record them.
+func newSystem(record func(context.Context, chaos.Event)) *system {
+	report := func(ctx context.Context, e chaos.Event) {
+		if e.Caller != "" {
+			record(ctx, e)
+		}
+	}
+	return &system{client: newClient(), servers: map[string]*http.Server{},
+		injector: chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: report})}
 }
 
-// start starts all services and makes them known to each other.
+// start starts all services.
 func (s *system) start(ctx context.Context) error {
 	for _, name := range services() {
 		if err := s.restart(name)(ctx); err != nil {
@@ -36,62 +46,73 @@ func (s *system) start(ctx context.Context) error {
 	return nil
 }
 
-// restart returns a function that starts a service at a new address and sends the
-// address to all others.
+// restart returns a function that starts a service at a new address.
 func (s *system) restart(name string) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		p, err := launch(ctx, name, s.listen)
+	return func(context.Context) error {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return err
+			return fmt.Errorf("gameday: %s: %w", name, err)
 		}
+		server := &http.Server{Handler: s.handler(name), ReadHeaderTimeout: 5 * time.Second}
+		s.served.Go(func() { _ = server.Serve(listener) }) // until it is closed
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if old := s.processes[name]; old != nil {
-			s.gone = append(s.gone, old)
-		}
-		s.processes[name] = p
-		return s.introduce()
-	}
-}
-
-func (s *system) introduce() error {
-	peers := map[string]string{}
-	for name, p := range s.processes {
-		peers[name] = p.addr
-	}
-	s.client.meet(peers)
-	var errs []error
-	for name, p := range s.processes {
-		if err := p.send(peers); err != nil && !errors.Is(err, os.ErrClosed) && s.alive(p) {
-			errs = append(errs, fmt.Errorf("gameday: %s: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (s *system) alive(p *process) bool {
-	select {
-	case <-p.exited:
-		return false
-	default:
-		return true
-	}
-}
-
-// process returns a function that returns the current process of a service.
-func (s *system) process(name string) func() *os.Process {
-	return func() *os.Process {
-		if p := s.current(name); p != nil {
-			return p.cmd.Process
-		}
+		s.servers[name] = server
+		s.client.meet(name, listener.Addr().String())
 		return nil
 	}
 }
 
-func (s *system) current(name string) *process {
+// kill ends a service at once: its connections break, and nobody listens any more.
+func (s *system) kill(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.processes[name]
+	return s.servers[name].Close()
+}
+
+// stop ends all services and returns when they are gone.
+func (s *system) stop() error {
+	var errs []error
+	for name := range s.servers {
+		errs = append(errs, s.kill(name))
+	}
+	s.served.Wait()
+	s.client.http.CloseIdleConnections()
+	return errors.Join(errs...)
+}
+
+func (s *system) handler(name string) http.Handler {
+	mux := http.NewServeMux()
+	for point, b := range behind() {
+		if service, path, _ := strings.Cut(point, "."); service == name {
+			mux.HandleFunc("GET /"+path, s.handle(point, b.next))
+		}
+	}
+	return mux
+}
+
+// handle makes an injection point of a handler, so that the calls made in it
+// know who makes them.
+func (s *system) handle(point, next string) http.HandlerFunc {
+	work := chaos.Wrap(point, func(ctx context.Context, lane string) (struct{}, error) {
+		if next == "" {
+			return struct{}{}, nil
+		}
+		return struct{}{}, s.client.call(ctx, next, lane)
+	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		lane := r.Header.Get(laneHeader)
+		if lane == "" {
+			lane = "probes"
+		}
+		_, err := work(chaos.NewContext(r.Context(), s.injector), lane)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			http.Error(w, err.Error(), http.StatusGatewayTimeout)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		}
+	}
 }
 
 // status probes a point from outside, past all injected faults.
@@ -107,29 +128,5 @@ func (s *system) status(point string) probe.Run {
 
 // accepts probes whether a service takes connections.
 func (s *system) accepts(name string) probe.Run {
-	return func(ctx context.Context) (any, error) {
-		p := s.current(name)
-		if p == nil {
-			return false, nil
-		}
-		return probe.TCP(p.addr)(ctx)
-	}
-}
-
-// stop ends all processes and returns when they are gone.
-func (s *system) stop() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all sync.WaitGroup
-	running := append(slices.Collect(maps.Values(s.processes)), s.gone...)
-	for _, p := range running {
-		all.Go(p.stop)
-	}
-	all.Wait()
-	var errs []error
-	for _, p := range running {
-		errs = append(errs, p.err)
-	}
-	s.client.http.CloseIdleConnections()
-	return errors.Join(errs...)
+	return func(ctx context.Context) (any, error) { return probe.TCP(s.client.addr(name))(ctx) }
 }

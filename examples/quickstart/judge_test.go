@@ -150,7 +150,7 @@ func labelled(t *testing.T) (all []judges.Label) {
 				seen[key] = true
 				own := q
 				own.State = state
-				all = append(all, judges.Label{Question: own, Ruling: truth(q.Answer, s), Language: "en"})
+				all = append(all, judges.Label{Question: own, Ruling: truth(q.Answer, s)})
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func TestClaimsAreJudgedOverACassette(t *testing.T) {
 	flat := strings.Join(strings.Fields(out), " ")
 	assert.Regexp(t, `; [0-9.]+ % corrected \(95 % interval`, flat)
 	assert.Regexp(t, `errors of script version 1, calibrated 2026-05-01 on answers of both agents beside true and changed states, `+
-		`labelled by the state: found 21 of 31 broken \(95 % interval [^)]+\), spared 41 of 41 good \(95 % interval [^)]+\), all in en; `+
+		`labelled by the state: found 21 of 31 broken \(95 % interval [^)]+\), spared 41 of 41 good \(95 % interval [^)]+\); `+
 		`0 of \d+ attacks talked it round`, flat)
 
 	status, out, _ = try(t, "-agent", "fragile", "-judge", judgeDir, "-trials", "1")

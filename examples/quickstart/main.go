@@ -74,7 +74,7 @@ func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int,
 	if err := errors.Join(s.score(ctx, r), s.explain(ctx, m, r, ""), s.judge.correct(r)); err != nil {
 		return exitError, interrupted(ctx, r, all, err)
 	}
-	if err := report.Text(stdout, r, &report.TextOptions{Width: width(stdout), Color: color(stdout)}); err != nil {
+	if err := report.Text(stdout, r, &report.TextOptions{Width: width(stdout)}); err != nil {
 		return exitError, err
 	}
 	fmt.Fprintf(stdout, "\n%s\n", s.next())

@@ -19,11 +19,6 @@ func terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// color reports whether to colour what is written to w; see https://no-color.org.
-func color(w io.Writer) bool {
-	return terminal(w) != nil && os.Getenv("NO_COLOR") == ""
-}
-
 const narrowest = 40 // columns of the narrowest readable table
 
 // width is the number of columns of w, 0 if it is unknown.

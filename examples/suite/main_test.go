@@ -31,7 +31,7 @@ func TestExitStatus(t *testing.T) {
 			"mutation 100.00 × 0.3636 + contract 100.00 × 0.6364; the contract\n          passed; did not run: chaos, replay; weights were scaled up"},
 		{"a critical invariant broke", "traceback (most recent call last)", nil, 1, "FAIL"},
 		{"nothing was decided", "Order 1042", func(s string) string {
-			return strings.ReplaceAll(s, "type: excludes_pattern\n      patterns: [traceback, \"panic:\"]", "type: refuses")
+			return strings.ReplaceAll(s, "type: excludes_pattern\n      patterns: [traceback, \"panic:\"]", "type: refusal_check")
 		}, 2, "INCONCLUSIVE"},
 		{"the file is wrong", "", func(s string) string { return strings.Replace(s, "severity:", "severty:", 1) }, 3,
 			"severty: unknown field"},

@@ -1,6 +1,6 @@
 // Package document shows what a program has to tell people: as text for a terminal or a log, as
 // Markdown for a comment on a pull request, as a page. A [Document] says what is told, in which
-// order; each writer decides only how it looks. [Suites] are test cases for a CI system.
+// order; each writer decides only how it looks.
 //
 // The texts of a document may come from a model and contain anything. The writers show what
 // cannot be printed as Go escapes, cut what is long, and escape what has a meaning in the format.
@@ -32,9 +32,7 @@ type Section struct {
 	Head    string
 	Verdict *Verdict // of a text, where it stands below the table
 	Intro   string
-	Beside  bool // in a text Intro stands beside Head
 	Table   *Table
-	Folded  bool // in a comment the table is folded
 	Facts   []Fact
 	Items   []Item
 	Most    int // items that are shown; 0: all
@@ -59,18 +57,11 @@ type Sign struct {
 	Text    string // one column wide
 	Emoji   string // coloured, for formats without styles
 	Meaning string // in a legend
-	Colour  string // parameters of the terminal's SGR sequence (ECMA-48)
 	Class   string // in a style sheet
 }
 
 // A Fact is a number or a few words, with its name.
-type Fact struct {
-	Label, Text string
-	Bar         *Bar
-}
-
-// A Bar is a share from 0 to 1 with its interval, which a page draws.
-type Bar struct{ Share, Low, High float64 }
+type Fact struct{ Label, Text string }
 
 // An Item is one thing of a list.
 type Item struct {
@@ -83,7 +74,7 @@ type Item struct {
 	Lines int    // that Text takes at most in a text; 0: 4
 	// Details make the item one that takes room of its own.
 	Details []Detail
-	Tables  []*Table // a page has them, folded
+	Table   *Table // a page has it, folded
 }
 
 // head is what an item is about, with its names joined.
@@ -104,7 +95,6 @@ const (
 	Quote               // was written by an agent: a text shows its beginning
 	OneLine             // is a line, cut at the width
 	Command             // is to be copied, and never cut
-	Link                // is one within a page; other formats leave it out
 )
 
 // A Detail is one labelled part of an item, in lines or in one text.
@@ -113,7 +103,6 @@ type Detail struct {
 	Kind  Kind
 	Text  string
 	List  []string
-	Lines int // that each line of List, or Text, takes at most in a text; 0: 6
 }
 
 func (d *Detail) label() string { return cmp.Or(d.Label, "breaks") }

@@ -21,15 +21,13 @@ const (
 // security policy forbids both. It follows the light or dark setting of the reader's system.
 func (d *Document) HTML() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"clean":   Clean,
-		"line":    func(s string) string { return Clip(s, pageLine) },
-		"value":   func(s string) string { return Clip(s, pageValue) },
-		"lines":   func(s string) string { return Block(s, MaxText) },
-		"percent": func(share float64) float64 { return float64(int(1000*min(1, max(0, share))+0.5)) / 10 },
-		"span":    func(low, high float64) float64 { return high - low },
-		"list":    isList,
-		"signs":   func(c Cell) string { return c.in("", func(s *Sign) string { return s.Text }) },
-		"wide":    func(t *Table, i int) bool { return t.Wide > 0 && i+1 >= t.Wide },
+		"clean": Clean,
+		"line":  func(s string) string { return Clip(s, pageLine) },
+		"value": func(s string) string { return Clip(s, pageValue) },
+		"lines": func(s string) string { return Block(s, MaxText) },
+		"list":  isList,
+		"signs": func(c Cell) string { return c.in("", func(s *Sign) string { return s.Text }) },
+		"wide":  func(t *Table, i int) bool { return t.Wide > 0 && i+1 >= t.Wide },
 		"worst": func(c Cell) string {
 			if len(c.Marks) == 0 {
 				return ""
@@ -42,7 +40,7 @@ func (d *Document) HTML() ([]byte, error) {
 		"show":   func(s *Section) bool { return !s.empty() },
 		"items":  func(s *Section) []Item { items, _ := s.shown(); return items },
 		"more":   func(s *Section) int { _, more := s.shown(); return more },
-		"kind":   func(d Detail) string { return [...]string{"prose", "quote", "one-line", "command", "link"}[d.Kind] },
+		"kind":   func(d Detail) string { return [...]string{"prose", "quote", "one-line", "command"}[d.Kind] },
 		"label":  func(d Detail) string { return d.label() },
 		"blank":  func(d Detail) bool { return d.empty() },
 	}).Parse(page)

@@ -77,9 +77,6 @@ func (c *comment) section(s *Section) {
 func tableText(s *Section) string {
 	t := s.Table
 	var b strings.Builder
-	if s.Folded {
-		fmt.Fprintf(&b, "<details>\n<summary>%s</summary>\n\n", s.Name)
-	}
 	b.WriteString("| |")
 	for _, h := range t.Heads {
 		b.WriteString(" " + code(h.Name))
@@ -105,9 +102,6 @@ func tableText(s *Section) string {
 		hints = append([]string{strings.Join(legend, " · ")}, hints...)
 	}
 	fmt.Fprintf(&b, "\n<sub>%s</sub>\n\n", strings.Join(hints, "<br>"))
-	if s.Folded {
-		b.WriteString("</details>\n\n")
-	}
 	return b.String()
 }
 
@@ -131,7 +125,7 @@ func itemText(i *Item) string {
 	fmt.Fprintf(&b, "<details>\n<summary>%s</summary>\n\n", head)
 	for k := range i.Details {
 		d := &i.Details[k]
-		if d.empty() || d.Kind == Link {
+		if d.empty() {
 			continue
 		}
 		lines := make([]string, 0, len(d.List)+1)

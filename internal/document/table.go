@@ -15,13 +15,13 @@ const (
 // A column of a text table has a heading of several lines, and an entry for each row.
 type column struct {
 	head    []string
-	entries []string // with colours
+	entries []string
 }
 
 func (c *column) width() int {
 	w := 0
 	for _, line := range slices.Concat(c.head, c.entries) {
-		w = max(w, width(colours.ReplaceAllString(line, "")))
+		w = max(w, width(line))
 	}
 	return w
 }
@@ -61,10 +61,7 @@ func (p *printer) columns(t *Table, heading func(string) []string) []column {
 	for _, row := range t.Rows {
 		columns[0].entries = append(columns[0].entries, Clip(row.Name, maxName))
 		for i := range row.Cells {
-			entry := row.Cells[i].in("", p.sign)
-			if entry == Empty {
-				entry = p.paint("2", Empty)
-			}
+			entry := row.Cells[i].in("", func(s *Sign) string { return s.Text })
 			columns[i+1].entries = append(columns[i+1].entries, entry)
 		}
 	}
@@ -87,17 +84,13 @@ func (p *printer) draw(columns []column) {
 	}
 	for i := range height {
 		p.row(columns, func(c *column) string {
-			switch at := i - (height - len(c.head)); {
-			case at < 0:
-				return ""
-			case at == len(c.head)-1:
-				return p.paint("2", c.head[at])
-			default:
+			if at := i - (height - len(c.head)); at >= 0 {
 				return c.head[at]
 			}
+			return ""
 		})
 	}
-	p.line(p.paint("2", strings.Repeat("─", total(columns))))
+	p.line(strings.Repeat("─", total(columns)))
 	for i := range columns[0].entries {
 		p.row(columns, func(c *column) string { return c.entries[i] })
 	}
@@ -108,7 +101,7 @@ func (p *printer) row(columns []column, entry func(*column) string) {
 	var line strings.Builder
 	for i := range columns {
 		s := entry(&columns[i])
-		pad := columns[i].width() + columnGap - width(colours.ReplaceAllString(s, ""))
+		pad := columns[i].width() + columnGap - width(s)
 		line.WriteString(s + strings.Repeat(" ", pad))
 	}
 	p.line(line.String())
@@ -116,27 +109,25 @@ func (p *printer) row(columns []column, entry func(*column) string) {
 
 // legend explains the signs that occur, and then the rest.
 func (p *printer) legend(t *Table) {
-	line, used := "", 0
+	line := ""
 	for i := range t.Legend {
-		s := &t.Legend[i]
-		wide := width(s.Text + " " + s.Meaning)
+		sign := t.Legend[i].Text + " " + t.Legend[i].Meaning
 		switch {
-		case used > 0 && used+3+wide > p.width:
+		case line == "":
+		case width(line)+3+width(sign) > p.width:
 			p.line(line)
-			line, used = "", 0
-		case used > 0:
+			line = ""
+		default:
 			line += "   "
-			used += 3
 		}
-		line += p.sign(s) + " " + s.Meaning
-		used += wide
+		line += sign
 	}
 	if line != "" {
 		p.line(line)
 	}
 	for _, hint := range t.Hints {
 		for _, line := range wrap(hint, p.width, 4) {
-			p.line(p.paint("2", line))
+			p.line(line)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	maxLines   = 6 // of a fact, a detail
 	labelWidth = 8
 	indent     = "  "
 	// labelRoom is what a label takes of a line, with its margin and the gap behind.
@@ -18,10 +19,9 @@ const (
 )
 
 // Text writes sections for a terminal or a log, in lines of at most width columns. Only commands
-// and a single wider column exceed it. With color it adds terminal colours, which say nothing
-// more. What a CI system reads as a command in its log has no effect.
-func Text(w io.Writer, sections []*Section, width int, color bool) error {
-	p := &printer{Writer: bufio.NewWriter(w), width: width, color: color}
+// and a single wider column exceed it. What a CI system reads as a command in its log has no effect.
+func Text(w io.Writer, sections []*Section, width int) error {
+	p := &printer{Writer: bufio.NewWriter(w), width: width}
 	for _, s := range sections {
 		p.section(s)
 	}
@@ -32,14 +32,13 @@ func Text(w io.Writer, sections []*Section, width int, color bool) error {
 type printer struct {
 	*bufio.Writer
 	width int
-	color bool
 	any   bool // something was written
 }
 
 // logCommand matches what a CI system reads as a command in its log: a line that
 // begins with "::" (GitHub, which skips spaces), and "##[", "##vso[" (Azure) and
 // "##teamcity[" anywhere.
-var logCommand = regexp.MustCompile(`^(?: |\x1b\[[0-9;]*m)*::|##[a-z]*\[`)
+var logCommand = regexp.MustCompile(`^ *::|##[a-z]*\[`)
 
 // Line is a text on one line of at most width columns, as [Text] writes it.
 func Line(s string, width int) string {
@@ -63,16 +62,6 @@ func (p *printer) line(parts ...string) {
 	p.WriteString("\n")
 }
 
-// paint colours s, with parameters of the SGR control sequence.
-func (p *printer) paint(sgr, s string) string {
-	if !p.color || s == "" || sgr == "" {
-		return s
-	}
-	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
-}
-
-func (p *printer) sign(s *Sign) string { return p.paint(s.Colour, s.Text) }
-
 // section writes a section after an empty line.
 func (p *printer) section(s *Section) {
 	if s.empty() {
@@ -82,7 +71,15 @@ func (p *printer) section(s *Section) {
 		p.line()
 	}
 	items, more := s.shown()
-	p.heading(s)
+	head := Clip(s.Head, p.width)
+	switch {
+	case head == "" && s.Intro != "":
+		p.beside("", 0, wrap(s.Intro, p.width, maxLines))
+	case s.Intro != "":
+		p.beside(head, width(head)+2, wrap(s.Intro, p.width-width(head)-2, maxLines))
+	case head != "":
+		p.line(head)
+	}
 	if s.Head != "" && (len(items) == 0 || len(items[0].Details) == 0) {
 		p.line()
 	}
@@ -90,13 +87,13 @@ func (p *printer) section(s *Section) {
 		p.table(s.Table)
 	}
 	if v := s.Verdict; v != nil {
-		p.hanging(p.paint(v.Sign.Colour+";1", v.Name), width(v.Name)+1, wrap(v.Why, p.width-width(v.Name)-1, 5))
+		p.beside(v.Name, width(v.Name)+1, wrap(v.Why, p.width-width(v.Name)-1, 5))
 		if len(s.Facts) > 0 {
 			p.line()
 		}
 	}
 	for _, f := range s.Facts {
-		p.labelled("", f.Label, wrap(f.Text, p.width-labelWidth-2, 6))
+		p.beside(f.Label, labelWidth+2, wrap(f.Text, p.width-labelWidth-2, maxLines))
 	}
 	for i := range items {
 		if len(items[i].Details) > 0 && p.any {
@@ -110,89 +107,57 @@ func (p *printer) section(s *Section) {
 	}
 }
 
-// heading writes the heading with what stands beside or below it.
-func (p *printer) heading(s *Section) {
-	head := Clip(s.Head, p.width)
-	if s.Beside || s.Head == "" {
-		margin := 0
-		if s.Head != "" {
-			margin = width(head) + 2
-		}
-		if s.Intro != "" {
-			p.hanging(p.paint("1", head), margin, wrap(s.Intro, p.width-margin, 6))
-		}
-		return
-	}
-	p.line(p.paint("1", head))
-	if s.Intro != "" {
-		p.line()
-		p.hanging("", 0, wrap(s.Intro, p.width, 4))
-	}
-}
-
-// hanging writes lines beside what leads them, which takes so many columns with its gap.
-func (p *printer) hanging(lead string, columns int, lines []string) {
+// beside writes lines beside what leads them, which takes so many columns with its gap.
+func (p *printer) beside(lead string, columns int, lines []string) {
 	for i, line := range lines {
-		if columns == 0 {
-			p.line(line)
-		} else if i == 0 {
-			gap := max(1, columns-width(colours.ReplaceAllString(lead, "")))
-			p.line(lead, strings.Repeat(" ", gap), line)
-		} else {
-			p.line(strings.Repeat(" ", columns), line)
+		if i > 0 {
+			lead = ""
 		}
+		if columns > 0 {
+			line = lead + strings.Repeat(" ", max(1, columns-width(lead))) + line
+		}
+		p.line(line)
 	}
-}
-
-// colours take no columns.
-var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
-// labelled writes lines beside a label.
-func (p *printer) labelled(margin, label string, lines []string) {
-	p.hanging(margin+p.paint("2", label), len(margin)+labelWidth+2, lines)
 }
 
 func (p *printer) item(i *Item) {
-	lead, columns := p.paint("1", i.Lead), 2
-	switch {
-	case i.Sign != nil:
-		lead = p.sign(i.Sign)
-	case i.Lead == "":
-		lead = "*"
-	default:
-		columns = width(i.Lead) + 2
+	lead, columns := "*", 2
+	if i.Sign != nil {
+		lead = i.Sign.Text
+	} else if i.Lead != "" {
+		lead, columns = i.Lead, width(i.Lead)+2
 	}
 	text := i.head(func(s string) string { return Clip(s, headWidth) }) + i.Text
 	lines := []string{Clip(text, p.width-columns)}
 	if i.Lines != 1 {
 		lines = wrap(text, p.width-columns, cmp.Or(i.Lines, 4))
 	}
-	p.hanging(lead, columns, lines)
+	p.beside(lead, columns, lines)
 	for k := range i.Details {
 		p.detail(&i.Details[k])
 	}
 }
 
 func (p *printer) detail(d *Detail) {
-	if d.empty() || d.Kind == Link {
-		return
-	}
 	room := p.width - labelRoom
 	var lines []string
-	for i, text := range append(d.List, d.Text) {
-		switch {
-		case i == len(d.List) && text == "":
-		case d.Kind == Command:
-			lines = append(lines, Clean(text))
-		case d.Kind != Prose:
-			lines = append(lines, Clip(strings.TrimSpace(text), room))
-		case i == len(d.List):
-			lines = append(lines, wrap(text, room, cmp.Or(d.Lines, 6))...)
-		default:
-			for k, line := range wrap(Clean(text), room-len(indent), cmp.Or(d.Lines, 6)) {
-				lines = append(lines, []string{"", indent}[min(k, 1)]+line)
-			}
+	for _, text := range d.List {
+		if d.Kind == OneLine {
+			lines = append(lines, Clip(text, room))
+			continue
+		}
+		for k, line := range wrap(Clean(text), room-len(indent), maxLines) {
+			lines = append(lines, []string{"", indent}[min(k, 1)]+line)
 		}
 	}
-	p.labelled(indent, d.Label, lines)
+	switch {
+	case d.Text == "":
+	case d.Kind == Command:
+		lines = append(lines, Clean(d.Text))
+	case d.Kind == Quote:
+		lines = append(lines, Clip(strings.TrimSpace(d.Text), room))
+	default:
+		lines = append(lines, wrap(d.Text, room, maxLines)...)
+	}
+	p.beside(indent+d.Label, labelRoom, lines)
 }

@@ -130,20 +130,6 @@ func TestMatchAgreesWithTheReference(t *testing.T) {
 	})
 }
 
-func TestEscapedNameMatchesItselfAlone(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		name, other := rapid.StringN(1, 20, 100).Draw(t, "name"), rapid.String().Draw(t, "other")
-		var pattern strings.Builder
-		for _, r := range name {
-			pattern.WriteString(`\` + string(r))
-		}
-		g, err := glob.Compile(pattern.String())
-		assert.NoError(t, err)
-		assert.True(t, g.Match(name))
-		assert.Equal(t, other == name, g.Match(other))
-	})
-}
-
 // A prefix of a name that matches begins one, and what matches begins itself; the names here have no spaces.
 func TestBeginsAgreesWithMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

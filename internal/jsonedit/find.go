@@ -1,91 +1,34 @@
 package jsonedit
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// Find returns the nodes that a path names, in the order of the path's own Find.
-func (d *Doc) Find(p *jsonpath.Path) []int {
+// Find returns the nodes that a path names, in the order of the path's own Find. The document is
+// decoded for it, unless the path names one value, as most do.
+func (d *Doc) Find(p *jsonpath.Path) (nodes []int) {
 	if keys, ok := p.Keys(); ok {
 		if i, ok := d.Lookup(keys...); ok {
 			return []int{i}
 		}
 		return nil
 	}
-	var nodes []int
-	for _, m := range p.Find(node{d, 0}) {
-		nodes = append(nodes, m.Value.(node).i)
+	dec := json.NewDecoder(bytes.NewReader(d.Text))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
 	}
-	return nodes
-}
-
-// node is a value of a document in the form that paths need.
-type node struct {
-	d *Doc
-	i int
-}
-
-func (n node) Member(name string) (child any, ok bool) {
-	i, ok := n.d.Member(n.i, name)
-	if !ok {
-		return nil, false
-	}
-	return node{n.d, i}, true
-}
-
-func (n node) Members(found func(name, child any)) {
-	if n.d.Kind(n.i) != Object {
-		return
-	}
-	type member struct {
-		name string
-		i    int
-	}
-	members := make([]member, 0, 16)
-	for c := n.i + 1; c < int(n.d.Nodes[n.i].Next); c = int(n.d.Nodes[c].Next) {
-		members = append(members, member{n.d.Name(c), c})
-	}
-	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.name, b.name) })
-	for k, m := range members {
-		if k+1 == len(members) || members[k+1].name != m.name { // of equal names the last
-			found(m.name, node{n.d, m.i})
+	for _, m := range p.Find(v) {
+		if i, ok := d.Lookup(m.Keys...); ok { // a name that is no UTF-8 is decoded as another one
+			nodes = append(nodes, i)
 		}
 	}
-}
-
-func (n node) Elements() []any {
-	if n.d.Kind(n.i) != Array {
-		return nil
-	}
-	children := n.d.Children(n.i)
-	elements := make([]any, len(children))
-	for k, c := range children {
-		elements[k] = node{n.d, c}
-	}
-	return elements
-}
-
-func (n node) Leaf() bool {
-	k := n.d.Kind(n.i)
-	return k != Object && k != Array
-}
-
-func (n node) Scalar() any {
-	switch n.d.Kind(n.i) {
-	case Null:
-		return nil
-	case Bool:
-		return n.d.Raw(n.i)[0] == 't'
-	case Number:
-		return json.Number(n.d.Raw(n.i))
-	case String:
-		return n.d.String(n.i)
-	}
-	return n
+	return nodes
 }
 
 // Path returns the path of node i as package jsonpath writes it.

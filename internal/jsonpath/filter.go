@@ -24,7 +24,7 @@ func (f filter) pick(v any, found func(key, child any)) {
 // condition reads "or" over "and" over single comparisons.
 func (s *scanner) condition() condition {
 	c := s.conjunction()
-	for s.space(); s.take("||") || s.takeWord("or"); s.space() {
+	for s.space(); s.take("||"); s.space() {
 		left, right := c, s.conjunction()
 		c = func(v any) bool { return left(v) || right(v) }
 	}
@@ -33,7 +33,7 @@ func (s *scanner) condition() condition {
 
 func (s *scanner) conjunction() condition {
 	c := s.term()
-	for s.space(); s.take("&&") || s.takeWord("and"); s.space() {
+	for s.space(); s.take("&&"); s.space() {
 		left, right := c, s.term()
 		c = func(v any) bool { return left(v) && right(v) }
 	}
@@ -43,7 +43,7 @@ func (s *scanner) conjunction() condition {
 func (s *scanner) term() condition {
 	s.space()
 	switch {
-	case s.take("!"), s.takeWord("not"):
+	case s.take("!"):
 		inner := s.term()
 		return func(v any) bool { return !inner(v) }
 	case s.take("("):
@@ -77,7 +77,7 @@ func (s *scanner) comparison() condition {
 	literal := s.literal()
 	return func(v any) bool {
 		found := find(v)
-		return len(found) > 0 && holds(scalarOf(found[0].Value), literal)
+		return len(found) > 0 && holds(found[0].Value, literal)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *scanner) operator() (holds func(a, b any) bool, ok bool) {
 		}
 	}
 	switch {
-	case s.take("=="), s.take("="):
+	case s.take("=="):
 		return equal, true
 	case s.take("!="):
 		return func(a, b any) bool { return !equal(a, b) }, true

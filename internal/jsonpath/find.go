@@ -91,7 +91,8 @@ func (m Match) below(key, child any) Match {
 type member string
 
 func (name member) pick(v any, found func(key, child any)) {
-	if child, ok := memberOf(v, string(name)); ok {
+	object, _ := v.(map[string]any)
+	if child, ok := object[string(name)]; ok {
 		found(string(name), child)
 	}
 }
@@ -112,13 +113,9 @@ func (i element) pick(v any, found func(key, child any)) {
 type all struct{}
 
 func (all) pick(v any, found func(key, child any)) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			found(name, v[name])
-		}
-	case Node:
-		v.Members(found)
+	object, _ := v.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		found(name, object[name])
 	}
 	for i, child := range elementsOf(v) {
 		found(i, child)
@@ -145,55 +142,16 @@ func bound(i *int, otherwise, length int) int {
 	return min(*i, length)
 }
 
-// A Node is a value of a document that is not decoded. Paths treat it like the Go value that it stands for, and find
-// nodes below it. Its children are Nodes too.
-type Node interface {
-	// Member returns a member of an object.
-	Member(name string) (child any, ok bool)
-	// Members yields the members of an object in the order of their names, each name once.
-	Members(found func(name, child any))
-	// Elements returns those of a list.
-	Elements() []any
-	// Leaf reports whether it is neither an object nor a list.
-	Leaf() bool
-	// Scalar returns a string, number, boolean or nil as encoding/json decodes it, and itself for an object or a list.
-	Scalar() any
-}
-
-func memberOf(v any, name string) (child any, ok bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		child, ok = v[name]
-	case Node:
-		child, ok = v.Member(name)
-	}
-	return child, ok
-}
-
 func elementsOf(v any) []any {
-	switch v := v.(type) {
-	case []any:
-		return v
-	case Node:
-		return v.Elements()
-	}
-	return nil
-}
-
-func scalarOf(v any) any {
-	if n, ok := v.(Node); ok {
-		return n.Scalar()
-	}
-	return v
+	list, _ := v.([]any)
+	return list
 }
 
 // leaf reports whether a value has no children.
 func leaf(v any) bool {
-	switch v := v.(type) {
+	switch v.(type) {
 	case map[string]any, []any:
 		return false
-	case Node:
-		return v.Leaf()
 	}
 	return true
 }

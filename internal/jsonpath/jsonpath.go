@@ -17,9 +17,8 @@
 //	[?(@.a.b == 'x')]       those for which a condition holds
 //
 // A condition compares a path from the candidate (@) with a string, a number, true, false or null. The operators are
-// ==, !=, <, <=, >, >=, and = is read as ==. A path alone is a condition that holds if it finds something. Conditions
-// are joined by && and || (also and, or), negated by ! (also not) and grouped by parentheses. Paths in conditions have
-// only members and single elements.
+// ==, !=, <, <=, > and >=. A path alone is a condition that holds if it finds something. Conditions are joined by && and
+// ||, negated by ! and grouped by parentheses. Paths in conditions have only members and single elements.
 //
 // Everything else, such as slices with a step, functions and arithmetic, is an [*Error] with its position.
 //

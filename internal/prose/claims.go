@@ -3,7 +3,6 @@ package prose
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -34,12 +33,6 @@ type ClaimRuling struct {
 	Why    string // "" where it is upheld
 }
 
-// takenBack matches a short sentence that says that something is wrong, or not known: "I could not
-// verify that." It may be about all that is said.
-var takenBack = regexp.MustCompile(`(?i)\b(?:mistaken?|wrong|incorrect|false|kidding|correction|error|untrue|scratch|` +
-	`verif(?:y|ier|icar)|confirm(?:er|ar)?|sure|certain|irrtum|falsch|fehler|korrektur|prüfen|bestätigen|sicher|erreur|faux|fausse|` +
-	`incorrecto|falso|sûr|equivocad[oa]|corrección|seguro)\b`)
-
 // JudgeClaims rules on the claims of an answer. against names what rule compares a claim with.
 //
 // A claim is a match of Says that Unless does not match, in a sentence that is plain or with
@@ -53,12 +46,12 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 	out := ClaimRuling{Silent: true}
 	open, doubt := "", false
 	for _, s := range list {
-		plain := sync.OnceValue(s.plain)
+		plain := sync.OnceValue(func() bool { return plain(s) })
 		for i, form := range forms {
-			for _, said := range form.Says.FindAllStringSubmatch(s.text, maxMatches) {
+			for _, said := range form.Says.FindAllStringSubmatch(s, maxMatches) {
 				out.Silent = false
-				made, claim, in := Made{i, said}, text.QuoteShort(said[0]), text.QuoteShort(s.text)
-				if form.Unless != nil && form.Unless.MatchString(s.text) {
+				made, claim, in := Made{i, said}, text.QuoteShort(said[0]), text.QuoteShort(s)
+				if form.Unless != nil && form.Unless.MatchString(s) {
 					continue
 				}
 				if !form.Bare && !plain() {
@@ -75,16 +68,11 @@ func JudgeClaims(forms []ClaimForm, answer, against string, rule func(Made) Ruli
 			}
 		}
 	}
-	back := slices.ContainsFunc(list, func(s sentence) bool {
-		return strings.Count(s.text, " ") < 5 && takenBack.MatchString(s.text)
-	})
 	switch {
 	case out.Silent:
 		out.Why = "no claim is recognised in the answer; a structured outcome beside it would decide"
 	case out.Why != "" && doubt && !strings.ContainsAny(strings.Join(out.Made.Said[1:], ""), "0123456789"):
 		out.Why += ", but the match does not name the thing, and another match is in doubt"
-	case out.Why != "" && back:
-		out.Why += ", but the answer says that something is wrong"
 	case out.Why != "":
 		out.As = Refuted
 	case open != "":

@@ -40,27 +40,22 @@ type fact struct {
 	keys []key // one of them in the source is enough
 }
 
-// The names of the months and of the days of the week in the four languages, with a next between two.
-const (
-	next   = `|[^\s\S]|` // matches nothing
-	months = `jan|january|januar|janvier|ene|enero` + next + `feb|february|februar|febrero|fev|fév|février|fevrier` + next +
-		`mar|march|mars|marzo|märz|maerz` + next + `apr|april|avr|avril|abr|abril` + next + `may|mai|mayo` + next +
-		`jun|june|juni|junio|juin` + next + `jul|july|juli|julio|juil|juillet` + next + `aug|august|août|aout|ago|agosto` + next +
-		`sep|sept|september|septembre|septiembre` + next + `oct|okt|october|oktober|octobre|octubre` + next +
-		`nov|november|novembre|noviembre` + next + `dec|dez|déc|dic|december|dezember|décembre|decembre|diciembre`
-	month    = `(?:` + months + `)`
-	weekdays = `sunday|sonntag|dimanche|domingo` + next + `monday|montag|lundi|lunes` + next + `tuesday|dienstag|mardi|martes` +
-		next + `wednesday|mittwoch|mercredi|miércoles` + next + `thursday|donnerstag|jeudi|jueves` + next +
-		`friday|freitag|vendredi|viernes` + next + `saturday|samstag|samedi|sábado`
+// The names of the months and of the days of the week, with their numbers from 1 on.
+var (
+	months   = numbered("months")
+	weekdays = numbered("weekdays")
+	month    = `(?:` + Words("months") + `)`
 )
 
-// numberOf returns the number of a name in a list, from 0 on, -1 if it has none.
-func numberOf(list, name string) int {
-	before, _, found := strings.Cut("|"+list+"|", "|"+name+"|")
-	if !found {
-		return -1
+// numbered returns the words of a list with the numbers of their lines.
+func numbered(list string) map[string]int {
+	numbers := make(map[string]int)
+	for i, line := range strings.Split(lines(list), "\n") {
+		for word := range strings.SplitSeq(line, "|") {
+			numbers[word] = i + 1
+		}
 	}
-	return strings.Count(before, next[:len(next)-1])
+	return numbers
 }
 
 // factForm finds facts in a text in lower case. The groups are the kinds in their order; the
@@ -71,7 +66,7 @@ var factForm = regexp.MustCompile(
 		`|(\b\d{4}-\d\d-\d\d|\b\d{4}[/.]\d{1,2}[/.]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}\.\d{1,2}\.\d?` +
 		`|\b\d{1,2}(?:\.|st|nd|rd|th|er)?[ -](?:de |of )?` + month + `\b\.?(?:,? (?:de |del )?\d{4}\b|-\d\d(?:\d\d)?\b)?` +
 		`|\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?)` +
-		`|\b(` + weekdays + `)\b` +
+		`|\b(` + Words("weekdays") + `)\b` +
 		`|((?:\b|t)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]m\b|\b\d{1,2} ?h ?\d\d\b|\b\d{1,2}(?:\.\d\d)? uhr\b)` +
 		`|([$€£] ?\d[\d.,']*|\d[\d.,']* ?(?:[$€£%]|usd\b|eur\b|euros?\b|gbp\b|chf\b|dollars?\b|prozent\b|percent\b))` +
 		`|(\b\d{1,3}(?: \d{3})+(?:,\d+)?\b|\d+(?:[.,']\d+)+\pL*|[\pL\pN]+(?:[\-_./:'][\pL\pN]+)*)`)
@@ -105,13 +100,15 @@ func factOf(k kind, s string) fact {
 		f.keys = []key{{kind: address, text: strings.TrimRight(f.text, "/")}}
 	case quotation:
 		f.text = strings.Trim(s, `"«» .,!`)
-		f.keys = []key{{kind: quotation, text: oneLine(f.text)}}
+		if said := spelling.Squeeze(f.text); said != "" {
+			f.keys = []key{{kind: quotation, text: said}}
+		}
 	case date:
 		if f.keys = dates(s); f.keys != nil {
 			f.keys = append(f.keys, numbers(s)...) // "It is 4.3."
 		}
 	case weekday:
-		f.keys = []key{{kind: weekday, n: float64(numberOf(weekdays, s))}}
+		f.keys = []key{{kind: weekday, n: float64(weekdays[s])}}
 	case clock:
 		f.keys = clocks(strings.TrimPrefix(s, "t"))
 	case amount:
@@ -129,14 +126,11 @@ func word(s string) fact {
 	if !strings.ContainsFunc(s, unicode.IsDigit) {
 		return fact{}
 	}
-	if i := strings.IndexByte(s, '\''); i == 1 || i == 2 {
-		s = s[i+1:] // an article: l'AF1784
-	}
 	plain := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz")
 	unit := s[len(plain):]
 	if keys := numbers(plain); keys != nil && strings.Contains(units, " "+unit+" ") {
 		k := small
-		if len(plain) > 3 || strings.ContainsAny(plain, ".,") && unit != "h" {
+		if len(plain) > 3 || strings.ContainsAny(plain, ".,") {
 			k = amount
 		}
 		return fact{k, s, keys}
@@ -175,17 +169,12 @@ func numbers(s string) (keys []key) {
 	return keys
 }
 
-// oneLine returns a text folded, with a space between words.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(spelling.Flat(s), "_", " ")), " ")
-}
-
 // dates returns the days that a date may mean. One without a year is of the year 0.
 func dates(s string) (keys []key) {
 	var nums [3]int
 	n, month := 0, 0
 	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(" -./,", r) }) {
-		if m := 1 + numberOf(months, part); m > 0 {
+		if m := months[part]; m > 0 {
 			month = m
 		} else if v, err := strconv.Atoi(strings.TrimRight(part, "stndrhe")); err == nil && n < len(nums) {
 			nums[n], n = v, n+1

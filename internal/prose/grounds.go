@@ -8,14 +8,14 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/spelling"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 const (
 	talkWords  = 4   // the most words of a sentence that is taken for talk
 	shortWord  = 2   // the most characters of an identifier that may be no fact
-	windowSize = 5   // words that are one identifier when they are written together
-	mostOpen   = 256 // facts that are not found and may be computed
+	mostAbsent = 256 // facts that are not found, beyond which no sentence is read
 )
 
 // Evidence is what an answer is compared with.
@@ -42,27 +42,30 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 	var absent, open []string
 	found, talk := 0, ""
 	for _, sentence := range list {
-		joined := s.joined(sentence.text)
-		stated := sync.OnceValue(func() bool { return sentence.without(doubtful) })
-		all := facts(sentence.text)
+		if len(absent)+len(open) > mostAbsent {
+			break
+		}
+		squeezed := spelling.Squeeze(sentence)
+		stated := sync.OnceValue(func() bool { return without(sentence, doubtful) })
+		all := facts(sentence)
 		own := false // it has a fact that the prompt has not
-		wrongDay := slices.ContainsFunc(all, func(f fact) bool { return f.kind == weekday && !s.has(f) })
+		wrongDay := slices.ContainsFunc(all, func(f fact) bool { return f.kind == weekday && !s.has(f, "") })
 		for _, f := range all {
 			switch {
-			case f.kind == weekday && s.has(f):
-			case s.has(f), joined[f.text], e.Accept != nil && e.Accept(f.text):
+			case f.kind == weekday && !wrongDay:
+			case s.has(f, squeezed), e.Accept != nil && e.Accept(f.text):
 				found++
-				own = own || !asked.has(f)
-			case f.kind == small, f.kind == weekday, f.kind == date && wrongDay, len(open) > mostOpen, s.derives(f),
+				own = own || !asked.has(f, squeezed)
+			case f.kind == small, f.kind == weekday, f.kind == date && wrongDay, s.derives(f),
 				f.kind == identifier && (utf8.RuneCountInString(f.text) <= shortWord || s.hasPart(f)),
-				f.kind == quotation && (sentence.without(uncertain) || !strings.Contains(f.text, " ")), !stated():
+				f.kind == quotation && !strings.Contains(f.text, " "), !stated():
 				open = append(open, f.text)
 			default:
 				absent = append(absent, f.text)
 			}
 		}
-		if !own && len(strings.Fields(sentence.text)) > talkWords && sentence.plain() {
-			talk = sentence.text
+		if !own && len(strings.Fields(sentence)) > talkWords && plain(sentence) {
+			talk = sentence
 		}
 	}
 	switch {

@@ -4,6 +4,7 @@
 package prose
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"strings"
@@ -32,10 +33,18 @@ const (
 	Refuted
 )
 
-// A sentence is a part of an answer.
-type sentence struct {
-	text  string // without the signs of Markdown
-	block bool   // it stands in a block quotation
+// lists are word lists. words.txt says how they are written.
+//
+//go:embed words.txt
+var lists string
+
+// Words returns a list as the alternatives of a regular expression.
+func Words(name string) string { return strings.ReplaceAll(lines(name), "\n", "|") }
+
+func lines(name string) string {
+	_, list, _ := strings.Cut(lists, "\n["+name+"]\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	return strings.TrimSpace(list)
 }
 
 var (
@@ -51,7 +60,7 @@ var (
 )
 
 // read splits an answer into sentences. why says why it is not read; "" if it is.
-func read(answer string) (list []sentence, why string) {
+func read(answer string) (list []string, why string) {
 	if len(answer) > MaxText {
 		return nil, fmt.Sprintf("the answer has %d bytes, and more than %d are not read", len(answer), MaxText)
 	}
@@ -66,11 +75,11 @@ func read(answer string) (list []sentence, why string) {
 		if s == "" {
 			continue
 		}
-		body := strings.TrimLeft(s, " \t>#")
+		body := strings.TrimLeft(s, " \t#")
 		if !germanDate.MatchString(body) {
 			body = body[len(listItem.FindString(body)):]
 		}
-		list = append(list, sentence{markdown.Replace(body), s[0] == '>'})
+		list = append(list, markdown.Replace(body))
 	}
 	switch {
 	case len(list) > maxSentences:
@@ -82,47 +91,10 @@ func read(answer string) (list []sentence, why string) {
 	return list, why
 }
 
-// The words by which a sentence is not plain, in English, German, French and Spanish, without
-// marks on letters. They are many and each is found as a whole word: a
-// sentence that is taken for a doubtful one costs a decision, and the other error a wrong one.
-const (
-	// doubts are words of negation, doubt, condition and general rule.
-	doubts = `not|never|no|neither|nor|none|nobody|nothing|without|cannot|unable|instead|hardly|scarcely|barely|` +
-		`n|nicht\pL*|nie|niemals|niemand\pL*|kein\pL*|ohne|weder|kaum|unmoeglich|ne|pas|jamais|aucun\pL*|` +
-		`rien|sans|personne|nul|nulle|impossible|nunca|jamas|sin|ningun\pL*|nada|nadie|tampoco|imposible|` +
-		`if|unless|whether|once|might|could|would|may|ought|perhaps|maybe|possibl\pL*|probabl\pL*|likely|` +
-		`seem\pL*|appear\pL*|apparently|believe|think|thought|guess\pL*|assum\pL*|suppose|hope|hopefully|` +
-		`doubt|unsure|unclear|uncertain|sure|when|whenever|soon|until|before|please|almost|nearly|need|` +
-		`needs|wish|try|tries|tried|trying|attempt\pL*|want\pL*|let|let's|pending|confirm|verify|check|` +
-		`checking|being|progress|processing|reviewing|request|requests|like|roughly|approximately|wrong|` +
-		`mistake\pL*|error|kidding|incorrect|false|ob|falls|angenommen|nehmen|soweit|etwa|ungefaehr|rund|` +
-		`wenn|sobald|sofern|vielleicht|moeglicherweise|eventuell|wahrscheinlich|vermutlich|wohl|scheint|` +
-		`anscheinend|scheinbar|offenbar|koennte\pL*|wuerde\pL*|duerfte|bitte|hoffe|hoffentlich|glaube|denke|` +
-		`bevor|bis|fast|beinahe|versuch\pL*|haette\pL*|waere\pL*|falsch|fehler|irrtuemlich|versehentlich|` +
-		`pruefe|bestaetigen|brauch\pL*|antrag|bearbeitung|damit|si|environ|peut-etre|semble|parait|pourrait|` +
-		`\pL*rait|\pL*rions|\pL*riamos|serait|crois|pense|espere|quand|lorsque|avant|presque|failli|` +
-		`essay\pL*|tente|erreur|faux|verifie\pL*|confirmer|puisse|faudrait|depend|demande|cours|quiza\pL*|` +
-		`unos|unas|aproximadamente|tal|parece|podria|habria|seria|creo|supongo|espero|cuando|antes|casi|` +
-		`intent\pL*|falso|haya|verificar|confirmar|cuanto|para|necesito|encantaria|tramite|proceso|only|nur|` +
-		`seulement|solo|usually|normal\pL*|typically|general\pL*|always|often|sometimes|example|instance|` +
-		`every|ueblicherweise|gewoehnlich|meist\pL*|immer|oft|regel|beispiel|jede\pL*|ordinaire|habituellement|` +
-		`toujours|souvent|exemple|chaque|siempre|suele\pL*|ejemplo|cada|[\pL']*n't|[\pL']*'ll|\pL*'d`
-	// reports are of those who say it, of what is to come, and of what failed: a fact beside them is
-	// stated all the same.
-	reports = `fail\pL*|refuse\pL*|decline\pL*|unsuccessful|gescheitert|fehlgeschlagen|echoue|echec|fallo|fallado|` +
-		`should|must|shall|will|can|expect\pL*|sollte\pL*|soll|sollen|wird|werde\pL*|kann|koennen|muss|` +
-		`muessen|devrait|doit|sera|peut|deberia|debe|puede|say|says|said|saying|told|tell|tells|ask\pL*|` +
-		`according|claim\pL*|reported\pL*|report|reports|supposedly|allegedly|wrote|writes|mention\pL*|informs|` +
-		`informed|indicates|indicated|heard|states|stated|insists|suggests|shows|laut|zufolge|angeblich|` +
-		`sagt\pL*|sagen|gesagt|schr\pL*|vernehmen|behauptet|hiess|heisst|meldet\pL*|gemeldet|mitgeteilt|` +
-		`gefragt|fragt|gilt|selon|apres|dit|disait|dites|affirme|indique|annonce|demandez|ecrit|pretend|` +
-		`segun|dijo|dice\pL*|dijeron|indica|informa|pregunta\pL*|escrib\pL*|asegura|afirma`
-)
-
-// The forms of these words, and of questions. An apostrophe parts words too: n'a, s'il.
+// The words by which a sentence is not plain, and questions. An apostrophe parts words too: n'a, s'il.
 var (
-	doubtful  = regexp.MustCompile(begin + doubts + end)
-	uncertain = regexp.MustCompile(begin + doubts + `|` + reports + end)
+	doubtful  = regexp.MustCompile(begin + Words("doubts") + end)
+	uncertain = regexp.MustCompile(begin + Words("doubts") + `|` + Words("reports") + end)
 )
 
 const (
@@ -130,22 +102,19 @@ const (
 	end   = `)(?:$|[^\pL\pN-])|[?¿]`
 )
 
-// idiom matches words of these lists that take nothing back.
-var idiom = regexp.MustCompile(`(?i)\b(?:as (?:you )?(?:asked|requested|promised|told)|wie (?:gesagt|gewünscht)|comme demandé|` +
-	`no (?:problem|worries)|kein problem|pas de (?:souci|problème)|(?:without|ohne|sans|sin)(?: an?y?| further| weitere| ningún)? ` +
-	`(?:fee|charge|cost|delay|problems?|issues?|trouble|gebühr|kosten|verzug|probleme?|frais|délai|problèmes?|coste?|problemas?|demora))\b` +
-	`|^sí,|\bmay \d|\S+@\S+|https?://\S+`)
+// idiom matches what has words of these lists and takes nothing back.
+var idiom = regexp.MustCompile(`(?i)\b(?:` + Words("idioms") + `)\b|^sí,|\bmay \d|\S+@\S+|https?://\S+`)
 
 // plain reports whether a sentence states what it says. It has no word of negation, doubt,
 // condition or rule, no question mark, no quotation, and nobody else who says it.
-func (s sentence) plain() bool {
-	return !s.block && !strings.ContainsAny(s.text, "\"«»“”„…") && s.without(uncertain)
+func plain(sentence string) bool {
+	return !strings.ContainsAny(sentence, "\"«»“”„…>") && without(sentence, uncertain)
 }
 
 // without reports whether a sentence has none of the words.
-func (s sentence) without(words *regexp.Regexp) bool {
-	return !strings.Contains(strings.ToLower(s.text), "dès ") &&
-		!words.MatchString(spelling.Flat(idiom.ReplaceAllString(s.text, "")))
+func without(sentence string, words *regexp.Regexp) bool {
+	return !strings.Contains(strings.ToLower(sentence), "dès ") &&
+		!words.MatchString(spelling.Flat(idiom.ReplaceAllString(sentence, "")))
 }
 
 // noWord reports whether a character parts words.

@@ -2,45 +2,40 @@ package prose
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/spelling"
 )
 
 const (
-	maxOperands = 64  // numbers of the sources that others are computed from
-	maxAddends  = 24  // of these, those that others are added to or taken from
-	maxColumns  = 16  // whose products are added up
-	wholeValue  = 100 // the most bytes of a value that may be an identifier as a whole
+	maxOperands = 64 // numbers of the sources that others are computed from
+	maxAddends  = 24 // of these, those that others are added to or taken from
+	longEnough  = 7  // the least characters of a part of an identifier that names it
 )
 
 // A source is what an answer may say.
 type source struct {
-	keys    map[key]bool
-	words   map[string]bool
-	long    []string        // identifiers by whose beginning an answer may name them, sorted
-	text    strings.Builder // folded, single spaces between words
-	numbers []float64
-	days    []time.Time
-	clocks  []float64
+	keys        map[key]bool
+	said        strings.Builder // the letters and digits of the texts, a line each
+	identifiers []string
+	numbers     []float64
+	clocks      []float64
 }
 
 // sourceOf reads texts, and the results of tools.
 func sourceOf(texts []string, results []json.RawMessage) *source {
-	s := &source{keys: make(map[key]bool), words: make(map[string]bool)}
+	s := &source{keys: make(map[key]bool)}
 	for _, text := range texts {
 		s.add(text)
 	}
 	for _, doc := range results {
 		s.result(doc)
 	}
-	slices.Sort(s.long)
 	return s
 }
 
@@ -49,13 +44,7 @@ func (s *source) add(text string) {
 	for _, f := range facts(text) {
 		s.know(f)
 	}
-	if len(text) <= wholeValue {
-		s.keys[key{kind: identifier, text: spelling.Squeeze(text)}] = true
-	}
-	for word := range strings.FieldsFuncSeq(spelling.Flat(text), noWord) {
-		s.words[word] = true
-	}
-	s.text.WriteString(oneLine(text) + "\n")
+	s.said.WriteString(spelling.Squeeze(text) + "\n")
 }
 
 // know adds a fact, and the facts within it.
@@ -71,11 +60,10 @@ func (s *source) know(f fact) {
 			if k.day.Year() == 0 {
 				break
 			}
-			s.days = append(s.days, k.day)
 			s.keys[dayKey(k.day.AddDate(-k.day.Year(), 0, 0))] = true
-			s.keys[key{kind: weekday, n: float64(k.day.Weekday())}] = true
+			s.keys[key{kind: weekday, n: float64(k.day.Weekday() + 1)}] = true
 		case identifier:
-			s.long = append(s.long, k.text)
+			s.identifiers = append(s.identifiers, k.text)
 		}
 	}
 	switch {
@@ -101,81 +89,33 @@ func (s *source) operand(v float64) {
 	}
 }
 
-// has reports whether the source has a fact. An identifier may be cut, or have its parts
-// elsewhere.
-func (s *source) has(f fact) bool {
+// has reports whether the source has a fact of a sentence, of which the letters and digits are
+// given. An identifier may be cut, and its parts may stand apart in the sentence: "JD 0146 0000 3RU".
+func (s *source) has(f fact, sentence string) bool {
 	if slices.ContainsFunc(f.keys, func(k key) bool { return s.keys[k] }) {
 		return true
 	}
-	if f.kind == quotation {
-		return strings.Contains(s.text.String(), f.keys[0].text)
+	part := spelling.Squeeze(f.text)
+	if f.kind == quotation || f.kind == identifier && len(part) >= longEnough {
+		return strings.Contains(s.said.String(), part)
 	}
-	if f.kind != identifier {
-		return false
-	}
-	begin := f.keys[0].text
-	i, _ := slices.BinarySearch(s.long, begin)
-	if len(begin) >= 7 && i < len(s.long) && strings.HasPrefix(s.long[i], begin) {
-		return true
-	}
-	parts := strings.FieldsFunc(f.text, noWord)
-	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
-		return !s.words[part] && !s.keys[key{kind: identifier, text: part}] && !s.has(word(part))
+	return f.kind >= amount && slices.ContainsFunc(s.identifiers, func(id string) bool {
+		return strings.Contains(id, part) && strings.Contains(sentence, id)
 	})
-}
-
-// joined returns the words of a sentence that make an identifier of the source together:
-// "JD 0146 0000 3RU".
-func (s *source) joined(sentence string) map[string]bool {
-	list := strings.FieldsFunc(spelling.Flat(sentence), noWord)
-	known := make(map[string]bool)
-	for i := range list {
-		for n := 2; n <= windowSize && i+n <= len(list); n++ {
-			id := strings.Join(list[i:i+n], "")
-			if strings.ContainsAny(id, "0123456789") && s.keys[key{kind: identifier, text: id}] {
-				for _, word := range list[i : i+n] {
-					known[word] = true
-				}
-			}
-		}
-	}
-	return known
 }
 
 // hasPart reports whether a number in an identifier is one of the source.
 func (s *source) hasPart(f fact) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(f.text, func(r rune) bool { return !unicode.IsDigit(r) }),
-		func(part string) bool { return len(part) >= 3 && s.has(word(part)) })
+		func(part string) bool { return len(part) >= 3 && s.has(word(part), "") })
 }
 
-// derives reports whether a fact may be computed from those of the source: a number from others,
-// a day that is so many days, weeks or months from another, a time of another time zone or between
-// two others.
+// derives reports whether a number may be computed from those of the source, or a time of day may
+// be one of another time zone.
 func (s *source) derives(f fact) bool {
 	return slices.ContainsFunc(f.keys, func(k key) bool {
-		switch k.kind {
-		case amount:
-			return s.computes(k.n)
-		case clock:
-			return slices.ContainsFunc(s.clocks, func(from float64) bool {
-				return math.Mod(from-k.n, 60) == 0 || slices.Contains(s.clocks, from-k.n)
-			})
-		case date:
-			return slices.ContainsFunc(s.days, func(from time.Time) bool { return s.counts(from, k.day) })
-		}
-		return false
-	})
-}
-
-// counts reports whether a day is so many days, weeks or months from another one as a number
-// of the source says, or beside it, where there are times of day.
-func (s *source) counts(from, to time.Time) bool {
-	if to.Year() == 0 {
-		to = to.AddDate(from.Year(), 0, 0)
-	}
-	days := math.Abs(to.Sub(from).Hours() / 24)
-	return s.clocks != nil && days == 1 || slices.ContainsFunc(s.numbers, func(n float64) bool {
-		return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
+		sameMinute := func(from float64) bool { return math.Mod(from-k.n, 60) == 0 }
+		return k.kind == amount && s.computes(k.n) || k.kind == clock && slices.ContainsFunc(s.clocks, sameMinute)
 	})
 }
 
@@ -183,12 +123,8 @@ func (s *source) counts(from, to time.Time) bool {
 // rounded, or a sum with three.
 func (s *source) computes(v float64) bool {
 	is := func(made, rounded float64) bool { return same(made, v) || same(math.Round(made*rounded)/rounded, v) }
-	digit := 0.01 // the last of v
-	for digit < 1000 && math.Mod(v, 10*digit) == 0 {
-		digit *= 10
-	}
 	for i, a := range s.numbers {
-		if math.Abs(a-v) <= min(digit/2, a/20) || i < maxAddends && (s.sums(v-a) || s.sums(v+a)) {
+		if i < maxAddends && (s.sums(v-a) || s.sums(v+a)) {
 			return true
 		}
 		for _, unit := range []float64{2, 3, 4, 5, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000, 2.2046, 1.6093, 2.54} {
@@ -219,68 +155,47 @@ func (s *source) sums(v float64) bool {
 // same reports whether two amounts are equal to the cent, without their sign.
 func same(a, b float64) bool { return math.Abs(math.Abs(a)-math.Abs(b)) < 0.00501 }
 
-// result adds the names and values of a result, the lengths and totals of its columns, and the
-// totals of the products of two columns.
+// result adds the names and values of a result, and the totals of its columns.
 func (s *source) result(doc []byte) {
-	columns, lengths := make(map[string][]float64), make(map[string]int)
+	columns := make(map[string][]float64)
 	if !leaves(doc, func(name, value string) {
-		text := strings.TrimLeft(value, "-")
 		s.add(name)
-		s.add(text)
-		lengths[name]++
-		if keys := numbers(text); keys != nil {
+		s.add(value)
+		if keys := numbers(strings.TrimLeft(value, "-")); keys != nil {
 			columns[name] = append(columns[name], keys[0].n)
 		}
 	}) {
 		s.add(string(doc))
 	}
-	for _, n := range lengths {
-		s.keys[key{kind: amount, n: float64(n)}] = true
-	}
-	maps.DeleteFunc(columns, func(_ string, column []float64) bool { return len(column) < 2 })
-	names := slices.Sorted(maps.Keys(columns))
-	for i, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		total := 0.0
 		for _, n := range columns[name] {
 			total += n
 		}
 		s.operand(total)
-		for _, other := range names[:min(i, maxColumns)] {
-			if len(columns[other]) == len(columns[name]) {
-				total = 0
-				for k, n := range columns[name] {
-					total += n * columns[other][k]
-				}
-				s.operand(total)
-			}
-		}
 	}
 }
 
-// leaves visits the values within a JSON document, each with the name of its member, in a fixed
-// order. It reports whether it is one.
-func leaves(doc []byte, visit func(name, value string)) bool {
-	decoder := json.NewDecoder(strings.NewReader(string(doc)))
-	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) != nil || decoder.More() {
+// leaves visits the values within a JSON document, each with the name of its member. It reports
+// whether it is one.
+func leaves(text []byte, visit func(name, value string)) bool {
+	doc, ok := jsonedit.Parse(text)
+	if !ok {
 		return false
 	}
-	var walk func(name string, value any)
-	walk = func(name string, value any) {
-		switch v := value.(type) {
-		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				walk(name, v[name])
-			}
-		case []any:
-			for _, item := range v {
-				walk(name, item)
-			}
-		default:
-			visit(name, fmt.Sprint(v))
+	for i := range doc.Nodes {
+		value := string(doc.Raw(i))
+		switch doc.Kind(i) {
+		case jsonedit.Object, jsonedit.Array:
+			continue
+		case jsonedit.String:
+			value = doc.String(i)
 		}
+		member := i // of which the value is, or an element
+		for member > 0 && !doc.IsMember(member) {
+			member = int(doc.Nodes[member].Parent)
+		}
+		visit(doc.Name(member), value)
 	}
-	walk("", value)
 	return true
 }

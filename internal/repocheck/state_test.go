@@ -20,6 +20,10 @@ var immutable = map[string]string{
 	"regexp.MustCompile":  "safe for concurrent use, and without a setter in use here",
 	"strings.NewReplacer": "safe for concurrent use",
 	"reflect.TypeFor":     "types are values",
+	"prose.Words":         "a text; in its own package without the name",
+	"Words":               "a text",
+	"labels":              "in invariant, a regular expression of such a text",
+	"numbered":            "in prose, a table, of which changes are seen below",
 	"sync.OnceValue":      "made once, when it is first needed; its function must return what nobody changes",
 }
 

@@ -93,34 +93,6 @@ func decoded(s, digits string, group int, decode func(code string) []byte) []str
 	return []string{b.String()}
 }
 
-// A Finder finds texts that must not be told. It is safe for concurrent use.
-type Finder []needle
-
-type needle struct {
-	name  string
-	flat  string   // of a text that is too short to be found otherwise
-	forms []string // squeezed: as it is; backwards and by ROT13, where it is long enough
-}
-
-// New returns a finder of these texts. Nobody is told one that is empty.
-func New(texts []string) (f Finder) {
-	for _, name := range texts {
-		n, form := needle{name: name}, Squeeze(name)
-		switch length := utf8.RuneCountInString(form); {
-		case length >= whole:
-			backwards := []rune(form)
-			slices.Reverse(backwards)
-			n.forms = []string{form, string(backwards), strings.Map(rot13, form)}
-		case length >= piece:
-			n.forms = []string{form}
-		default:
-			n.flat = Flat(name)
-		}
-		f = append(f, n)
-	}
-	return f
-}
-
 func rot13(r rune) rune {
 	if r >= 'a' && r <= 'z' {
 		return 'a' + (r-'a'+13)%26
@@ -143,18 +115,28 @@ func Read(s string) Text {
 	return t
 }
 
-// In returns which of its texts are in t and not in asked: as they are, in another case,
-// with signs between their characters, encoded, backwards, by ROT13, and in two to four
-// pieces of at least four characters, in their order. It also finds one of which a run is
-// there that is at least share of it, and eight characters.
-func (f Finder) In(t, asked Text, share float64) (found []string) {
-	for _, n := range f {
-		told := n.flat != "" && strings.Contains(t.flat, n.flat) && !strings.Contains(asked.flat, n.flat)
-		for _, form := range n.forms {
-			told = told || inPart(form, t, asked, share)
+// Find returns which texts are in t and not in asked: as they are, in another case, with signs
+// between their characters, in two to four pieces of at least four characters, in their order,
+// encoded, and, if they have six letters and digits, backwards and by ROT13. It also finds one of
+// which a run is there that is at least share of it, and eight characters. It never finds an empty one.
+func Find(texts []string, t, asked Text, share float64) (found []string) {
+	for _, name := range texts {
+		form, told := Squeeze(name), false
+		switch length := utf8.RuneCountInString(form); {
+		case length < piece:
+			flat := Flat(name)
+			told = flat != "" && strings.Contains(t.flat, flat) && !strings.Contains(asked.flat, flat)
+		case length >= whole:
+			backwards := []rune(form)
+			slices.Reverse(backwards)
+			told = inPart(string(backwards), t, asked, share) || inPart(strings.Map(rot13, form), t, asked, share)
+			fallthrough
+		default:
+			told = told || inPart(form, t, asked, share) ||
+				!inPieces(form, asked.readings[0]) && inPieces(form, t.readings[0])
 		}
-		if told || len(n.forms) > 0 && !inPieces(n.forms[0], asked.readings[0]) && inPieces(n.forms[0], t.readings[0]) {
-			found = append(found, n.name)
+		if told {
+			found = append(found, name)
 		}
 	}
 	return found

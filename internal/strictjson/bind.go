@@ -38,24 +38,33 @@ func (r *Reader) fields(t reflect.Type) []Field {
 // A Special reads the values of one type.
 type Special struct {
 	Shape string // what it accepts, for errors
-	Bind  func(n *Node, pointer string, v reflect.Value) bool
+	Bind  func(n *Node, v reflect.Value) bool
 }
 
 // Wrong adds the problem that a value has another type, and returns false.
-func (r *Reader) Wrong(n *Node, at, allowed string) bool {
-	if r.Full() {
-		return false
-	}
-	r.at(n, &Problem{Pointer: at, Reason: WrongType, Value: n.What(), Allowed: allowed})
-	return false
+func (r *Reader) Wrong(n *Node, allowed string) bool {
+	return r.refuse(n, n, "", &Problem{Reason: WrongType, Value: n.What(), Allowed: allowed})
 }
 
 // Refuse adds the problem that a value is not allowed, and returns false.
-func (r *Reader) Refuse(n *Node, at, allowed string, cause error) bool {
+func (r *Reader) Refuse(n *Node, allowed string, cause error) bool {
 	if r.Full() {
 		return false
 	}
-	r.at(n, &Problem{Pointer: at, Reason: BadValue, Value: Short(string(n.JSON())), Allowed: allowed, Err: cause})
+	return r.refuse(n, n, "", &Problem{Reason: BadValue, Value: Short(string(n.JSON())), Allowed: allowed, Err: cause})
+}
+
+// Missing adds the problem that an object lacks a member, and returns false.
+func (r *Reader) Missing(n *Node, name, allowed string) bool {
+	return r.refuse(n, n, name, &Problem{Reason: Missing, Allowed: allowed})
+}
+
+// refuse adds a problem of a value, or of its member of that name, in the place of another.
+func (r *Reader) refuse(n, place *Node, member string, p *Problem) bool {
+	if p.Pointer = r.Within + n.Pointer(); member != "" {
+		p.Pointer = Join(p.Pointer, member)
+	}
+	r.at(place, p)
 	return false
 }
 
@@ -63,77 +72,74 @@ func (r *Reader) Refuse(n *Node, at, allowed string, cause error) bool {
 func Short(value string) string { return text.Clip(value, 80) }
 
 // Bind fills v from a value and reports whether everything fitted.
-func (r *Reader) Bind(n *Node, at string, v reflect.Value, tag Tag) bool {
+func (r *Reader) Bind(n *Node, v reflect.Value, tag Tag) bool {
 	if special, ok := r.Special[v.Type()]; ok {
-		return special.Bind(n, at, v)
+		return special.Bind(n, v)
 	}
 	switch v.Type() {
 	case durationType:
-		return r.duration(n, at, v)
+		return r.duration(n, v)
 	case rawType:
 		v.SetBytes(n.JSON())
 		return true
 	}
 	switch v.Kind() {
 	case reflect.String:
-		return r.string(n, at, v, tag)
+		return r.string(n, v, tag)
 	case reflect.Bool:
 		if n.Kind != 't' && n.Kind != 'f' {
-			return r.Wrong(n, at, "true or false")
+			return r.Wrong(n, "true or false")
 		}
 		v.SetBool(n.Kind == 't')
 		return true
 	case reflect.Int, reflect.Int64:
-		return r.integer(n, at, v)
+		return r.integer(n, v)
 	case reflect.Uint64:
-		return r.bits(n, at, v)
+		return r.bits(n, v)
 	case reflect.Float64:
-		return r.number(n, at, v)
+		return r.number(n, v)
 	case reflect.Slice:
-		return r.list(n, at, v, tag)
+		return r.list(n, v, tag)
 	case reflect.Map:
-		return r.dict(n, at, v, tag)
+		return r.dict(n, v, tag)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		return r.Bind(n, at, v.Elem(), tag)
+		return r.Bind(n, v.Elem(), tag)
 	}
-	return r.Object(n, at, v)
+	return r.Object(n, v)
 }
 
-func (r *Reader) string(n *Node, at string, v reflect.Value, tag Tag) bool {
+func (r *Reader) string(n *Node, v reflect.Value, tag Tag) bool {
 	if n.Kind != '"' {
-		return r.Wrong(n, at, "a string")
+		return r.Wrong(n, "a string")
 	}
 	v.SetString(strings.Clone(n.Text)) // not the whole document with it
 	if tag.Enum == nil || slices.Contains(tag.Enum, n.Text) {
 		return true
 	}
-	if r.Full() {
-		return false
-	}
-	return r.Refuse(n, at, tag.Names()+text.Meant(n.Text, tag.Enum), nil)
+	return r.Refuse(n, tag.Names()+text.Meant(n.Text, tag.Enum), nil)
 }
 
-func (r *Reader) duration(n *Node, at string, v reflect.Value) bool {
+func (r *Reader) duration(n *Node, v reflect.Value) bool {
 	const allowed = `a duration such as "1.5s" or "200ms"`
 	if n.Kind != '"' {
-		return r.Wrong(n, at, allowed)
+		return r.Wrong(n, allowed)
 	}
 	d, err := time.ParseDuration(n.Text)
 	if err != nil {
-		return r.Refuse(n, at, allowed, nil)
+		return r.Refuse(n, allowed, nil)
 	}
 	v.SetInt(int64(d))
 	return true
 }
 
-func (r *Reader) integer(n *Node, at string, v reflect.Value) bool {
+func (r *Reader) integer(n *Node, v reflect.Value) bool {
 	if n.Kind != '0' {
-		return r.Wrong(n, at, "an integer")
+		return r.Wrong(n, "an integer")
 	}
 	i, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || v.OverflowInt(i) {
-		return r.Refuse(n, at,
+		return r.Refuse(n,
 			fmt.Sprintf("an integer of at most %d bits, written without a point or exponent", v.Type().Bits()), nil)
 	}
 	v.SetInt(i)
@@ -145,52 +151,52 @@ func (r *Reader) integer(n *Node, at string, v reflect.Value) bool {
 const Exact = 1 << 53
 
 // bits reads 64 bits: a decimal string, or an integer that every reader keeps.
-func (r *Reader) bits(n *Node, at string, v reflect.Value) bool {
+func (r *Reader) bits(n *Node, v reflect.Value) bool {
 	const allowed = "a decimal string of at most 64 bits, or an integer below 9007199254740992"
 	if n.Kind != '"' && n.Kind != '0' {
-		return r.Wrong(n, at, allowed)
+		return r.Wrong(n, allowed)
 	}
 	u, err := strconv.ParseUint(n.Text, 10, 64)
 	if err != nil || n.Kind == '0' && u >= Exact {
-		return r.Refuse(n, at, allowed, nil)
+		return r.Refuse(n, allowed, nil)
 	}
 	v.SetUint(u)
 	return true
 }
 
-func (r *Reader) number(n *Node, at string, v reflect.Value) bool {
+func (r *Reader) number(n *Node, v reflect.Value) bool {
 	if n.Kind != '0' {
-		return r.Wrong(n, at, "a number")
+		return r.Wrong(n, "a number")
 	}
 	f, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil {
-		return r.Refuse(n, at, "a number that a float64 holds", nil)
+		return r.Refuse(n, "a number that a float64 holds", nil)
 	}
 	v.SetFloat(f)
 	return true
 }
 
-func (r *Reader) list(n *Node, at string, v reflect.Value, tag Tag) bool {
+func (r *Reader) list(n *Node, v reflect.Value, tag Tag) bool {
 	if n.Kind != '[' {
-		return r.Wrong(n, at, "a list")
+		return r.Wrong(n, "a list")
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids)))
 	fits := true
 	for i, kid := range n.Kids {
-		fits = r.Bind(kid, at+"/"+strconv.Itoa(i), v.Index(i), tag) && fits
+		fits = r.Bind(kid, v.Index(i), tag) && fits
 	}
 	return fits
 }
 
-func (r *Reader) dict(n *Node, at string, v reflect.Value, tag Tag) bool {
+func (r *Reader) dict(n *Node, v reflect.Value, tag Tag) bool {
 	if n.Kind != '{' {
-		return r.Wrong(n, at, "an object")
+		return r.Wrong(n, "an object")
 	}
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(n.Kids)))
 	fits := true
 	for i, kid := range n.Kids {
 		elem := reflect.New(v.Type().Elem()).Elem()
-		fits = r.Bind(kid, Join(at, n.Keys[i]), elem, tag) && fits
+		fits = r.Bind(kid, elem, tag) && fits
 		v.SetMapIndex(reflect.ValueOf(strings.Clone(n.Keys[i])), elem)
 	}
 	return fits
@@ -198,68 +204,72 @@ func (r *Reader) dict(n *Node, at string, v reflect.Value, tag Tag) bool {
 
 // Object fills a struct with its fields and no others; names are compared
 // exactly.
-func (r *Reader) Object(n *Node, at string, v reflect.Value) bool {
+func (r *Reader) Object(n *Node, v reflect.Value) bool {
 	if n.Kind != '{' {
-		return r.Wrong(n, at, "an object")
+		return r.Wrong(n, "an object")
 	}
-	fields := r.fields(v.Type())
-	fits, known := true, 0
-	for _, f := range fields {
-		if kid := n.Member(f.Name); kid != nil {
-			known++
-			fits = r.member(kid, Join(at, f.Name), v.FieldByIndex(f.Index), f) && fits
-		} else if !f.Optional {
-			r.at(n, &Problem{Pointer: Join(at, f.Name), Reason: Missing, Allowed: r.Shape(f)})
-			fits = false
-		}
-	}
-	if known == len(n.Keys) {
-		return fits
-	}
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Name
-	}
-	return r.strangers(n, at, names) && fits
+	fits := r.Members(n, v)
+	return r.Only(n, v.Type()) && fits
 }
 
-// member fills one member and holds it to its bounds.
-func (r *Reader) member(n *Node, at string, v reflect.Value, f Field) bool {
-	if !r.Bind(n, at, v, f.Tag) {
+// Members fills a struct with its fields, whatever else the object has.
+func (r *Reader) Members(n *Node, v reflect.Value) bool {
+	fits := true
+	for _, f := range r.fields(v.Type()) {
+		if kid := n.Member(f.Name); kid != nil {
+			fits = r.member(kid, v.FieldByIndex(f.Index), f) && fits
+		} else if !f.Optional {
+			fits = r.Missing(n, f.Name, r.Shape(f))
+		}
+	}
+	return fits
+}
+
+// member fills one member and holds it to its bounds, also if it says as little as one that is
+// left out.
+func (r *Reader) member(n *Node, v reflect.Value, f Field) bool {
+	if !r.Bind(n, v, f.Tag) {
 		return false
 	}
 	if r.SkipBounds || f.Min == "" && f.Over == "" && f.Max == "" && f.Enum == nil {
 		return true
 	}
 	b := bound(f)
-	if allowed, outside := b.Outside(v); outside {
-		return r.Refuse(n, at, allowed, nil)
+	for range b.outliers(v, "") {
+		return r.Refuse(n, b.allowed, nil)
 	}
 	return true
 }
 
-// strangers refuses members with other names.
-func (r *Reader) strangers(n *Node, at string, names []string) bool {
+// Only refuses the members of an object that none of the structs has.
+func (r *Reader) Only(n *Node, structs ...reflect.Type) bool {
+	var names []string
+	for _, t := range structs {
+		for _, f := range r.fields(t) {
+			names = append(names, f.Name)
+		}
+	}
 	fits := true
 	for i, key := range n.Keys {
-		if !slices.Contains(names, key) {
-			fits = false
-			if r.Full() {
-				continue
-			}
-			allowed := "no members"
-			if len(names) > 0 {
-				allowed = "one of " + strings.Join(names, ", ") + text.Meant(key, names)
-			}
-			r.at(n.Key(i), &Problem{Pointer: Join(at, key), Reason: UnknownField, Allowed: allowed})
+		if slices.Contains(names, key) {
+			continue
 		}
+		if fits = false; r.Full() {
+			continue
+		}
+		allowed := "no members"
+		if len(names) > 0 {
+			allowed = "one of " + strings.Join(names, ", ") + text.Meant(key, names)
+		}
+		r.refuse(n.Kids[i], n.Key(i), "", &Problem{Reason: UnknownField, Allowed: allowed})
 	}
 	return fits
 }
 
 // Find follows a parameter's place, such as "calls[2].target", up to where the
-// document ends.
-func Find(n *Node, at, place string) (string, *Node) {
+// document ends: there n is nil.
+func Find(n *Node, place string) (pointer string, found *Node) {
+	pointer = n.Pointer()
 	place = strings.NewReplacer("[", ".", "]", "").Replace(place)
 	for key := range strings.SplitSeq(place, ".") {
 		var kid *Node
@@ -271,11 +281,11 @@ func Find(n *Node, at, place string) (string, *Node) {
 			kid = n.Member(key)
 		}
 		if kid == nil && n != nil && n.Kind != '{' {
-			return at, n // the place of something within a value that has no parts
+			return pointer, n // the place of something within a value that has no parts
 		}
-		at, n = Join(at, key), kid
+		pointer, n = Join(pointer, key), kid
 	}
-	return at, n
+	return pointer, n
 }
 
 // Empty reports whether a value means the same as leaving it out.

@@ -97,15 +97,6 @@ func (f Field) number(text string) *float64 {
 	return &n
 }
 
-// BoundOf compiles the bounds of one member.
-func BoundOf(f Field) Bound { return bound(f) }
-
-// RefusesZero reports whether the bounds of a number leave 0 out.
-func (b Bound) RefusesZero() bool {
-	return (b.Type.Kind() == reflect.Int || b.Type.Kind() == reflect.Int64 || b.Type.Kind() == reflect.Float64) &&
-		b.Type != durationType && !b.within(0)
-}
-
 // phrase describes what the bounds allow.
 func (b Bound) phrase() string {
 	if b.Enum != nil {
@@ -115,6 +106,8 @@ func (b Bound) phrase() string {
 	switch {
 	case of == durationType:
 		noun = "a duration"
+	case of.Kind() == reflect.String:
+		return "a text that is not empty"
 	case of.Kind() == reflect.Int || of.Kind() == reflect.Int64 || of.Kind() == reflect.Uint64:
 		noun = "an integer"
 	case of.Kind() == reflect.Slice || of.Kind() == reflect.Map:
@@ -155,18 +148,6 @@ func (b Bound) saysLength() string {
 	return s
 }
 
-// Outside reports whether a value lies outside of the bounds, and what is
-// allowed. NaN lies outside. An optional member that is zero counts as left out.
-// Structs within the value are not looked at.
-func (b *Bound) Outside(v reflect.Value) (allowed string, outside bool) {
-	own := *b
-	own.inner = nil
-	for range own.outliers(v, "") {
-		return b.allowed, true
-	}
-	return "", false
-}
-
 // An Outlier is a part of a value that lies outside of its bounds.
 type Outlier struct {
 	Place   string // such as "calls[1].count"
@@ -175,7 +156,7 @@ type Outlier struct {
 }
 
 // Outliers yields what of a struct lies outside of its bounds, in the order of the
-// fields.
+// fields. NaN lies outside. An optional member that is zero counts as left out.
 func Outliers(bounds []Bound, v reflect.Value) iter.Seq[Outlier] { return outliers(bounds, v, "") }
 
 func outliers(bounds []Bound, v reflect.Value, at string) iter.Seq[Outlier] {
@@ -185,6 +166,9 @@ func outliers(bounds []Bound, v reflect.Value, at string) iter.Seq[Outlier] {
 			member, err := v.FieldByIndexErr(b.Index)
 			if err != nil {
 				continue // within an embedded pointer that is nil, which Bindable refuses
+			}
+			if b.Optional && member.IsZero() {
+				continue
 			}
 			for o := range b.outliers(member, at+b.Name) {
 				if !yield(o) {
@@ -197,9 +181,6 @@ func outliers(bounds []Bound, v reflect.Value, at string) iter.Seq[Outlier] {
 
 func (b *Bound) outliers(v reflect.Value, at string) iter.Seq[Outlier] {
 	return func(yield func(Outlier) bool) {
-		if b.Optional && v.IsZero() {
-			return
-		}
 		if v.Kind() == reflect.Pointer && !v.IsNil() {
 			v = v.Elem()
 		}
@@ -256,7 +237,7 @@ func (b *Bound) parts(v reflect.Value, at string, yield func(Outlier) bool) bool
 func (b *Bound) holds(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
-		return b.Enum == nil || slices.Contains(b.Enum, v.String())
+		return (b.Enum == nil || slices.Contains(b.Enum, v.String())) && (b.min == nil || v.Len() >= int(*b.min))
 	case reflect.Int, reflect.Int64:
 		return b.within(float64(v.Int()))
 	case reflect.Uint64:

@@ -24,7 +24,7 @@ func Decode(data []byte, into any, as func(*Problem) error) error {
 	r := &Reader{}
 	r.As = as
 	if n := Parse(data, maxBytes, &r.Problems); n != nil {
-		r.Bind(n, "", reflect.ValueOf(into).Elem(), Tag{})
+		r.Bind(n, reflect.ValueOf(into).Elem(), Tag{})
 	}
 	return r.Err()
 }

@@ -2,23 +2,30 @@ package strictjson
 
 // What another parser, such as one of YAML, makes nodes with.
 
-// Foreign makes data the text in which offsets of nodes are places. The nodes are
-// those of another parser.
-func (p *Problems) Foreign(data []byte) { p.data = data }
+// columns is more than the columns that a place keeps.
+const columns = 1 << 24
 
-// At sets the offset of the first byte of a value in its document, and returns n.
-func (n *Node) At(offset int) *Node {
-	n.at = offset
+// lineAndColumn is a place that is known by its line and column: below 0, where no offset is.
+func lineAndColumn(line, column int) int64 {
+	return -int64(line)*columns - int64(min(column, columns-1))
+}
+
+// At sets the line and the column of a value, both from 1, and returns n.
+func (n *Node) At(line, column int) *Node {
+	n.at = lineAndColumn(line, column)
 	return n
 }
 
-// Add adds a member to an object, whose name begins at an offset. It reports
-// whether there was none of that name; else it adds nothing.
-func (n *Node) Add(key string, offset int, kid *Node) bool {
-	if !n.add(key, kid) {
+// Inside is a node at a place in an object or list that is none of its parts. Its pointer is that
+// of n.
+func (n *Node) Inside(line, column int) *Node { return (&Node{up: n}).At(line, column) }
+
+// AddAt is [Node.Add] with the place of the name.
+func (n *Node) AddAt(key string, line, column int, kid *Node) bool {
+	if !n.Add(key, kid) {
 		return false
 	}
-	n.more().at = append(n.more().at, offset)
+	n.more().at = append(n.more().at, lineAndColumn(line, column))
 	return true
 }
 
@@ -28,27 +35,10 @@ func (n *Node) AddElement(kid *Node) {
 	kid.up = n
 }
 
-// Some returns an object with the members for which keep returns true, at the same place.
-func (n *Node) Some(keep func(key string) bool) *Node {
-	some := &Node{Kind: n.Kind, Text: n.Text, at: n.at}
-	for i, key := range n.Keys {
-		switch {
-		case !keep(key):
-		case n.hasPlaces():
-			some.Add(key, n.names.at[i], n.Kids[i])
-		default:
-			some.add(key, n.Kids[i])
-		}
-	}
-	return some
-}
-
-func (n *Node) hasPlaces() bool { return n.names != nil && n.names.at != nil }
-
 // Key is a node at the place of the name of the i-th member, or of its value if the
 // place of the name is not known.
 func (n *Node) Key(i int) *Node {
-	if !n.hasPlaces() {
+	if n.names == nil || n.names.at == nil {
 		return n.Kids[i]
 	}
 	return &Node{Kind: '"', Text: n.Keys[i], at: n.names.at[i]}

@@ -14,7 +14,7 @@ import (
 )
 
 // A Node is a value of a document. It comes from [Parse] or [ParseSpelled], from another
-// parser ([Node.At], [Node.Add]), or is made by hand of Kind, Text, Keys and Kids.
+// parser ([Node.At], [Node.AddAt]), or is made by hand of Kind, Text, Keys and Kids.
 type Node struct {
 	Kind byte   // '{' '[' '"' '0' 't' 'f' 'n'
 	Text string // of a string, or of a number as it was written
@@ -26,7 +26,7 @@ type Node struct {
 	// opaque object or list has no Keys and Kids.
 	Raw json.RawMessage
 
-	at    int    // offset of its first byte in the document
+	at    int64  // offset of its first byte in the document, or its place: see lineAndColumn
 	up    *Node  // the object or list that it was read into; nil: it is a whole document
 	names *names // nil: nothing but Keys is known of the members' names
 }
@@ -34,7 +34,7 @@ type Node struct {
 // names are what is known of the names of an object's members besides Keys.
 type names struct {
 	spelled [][]byte       // with their quotes, in the order of Keys; nil: as [Quote] has them
-	at      []int          // the offsets of their first bytes; nil: a member is where its value is
+	at      []int64        // the offsets of their first bytes; nil: a member is where its value is
 	index   map[string]int // of Keys, in an object with many members
 }
 
@@ -96,7 +96,6 @@ func syntax(data []byte, err error) *Problem {
 	var at *json.SyntaxError
 	if errors.As(err, &at) && at.Offset >= 0 && at.Offset <= int64(len(data)) {
 		p.Line, p.Column = place(data, int(at.Offset)-1)
-		p.Err = fmt.Errorf("line %d, column %d: %w", p.Line, p.Column, err)
 	}
 	return p
 }
@@ -123,7 +122,7 @@ func (r *reader) value(i int) *Node {
 	r.free = r.free[1:]
 	span := r.doc.Nodes[i]
 	raw := r.text[span.Start:span.End]
-	n.Kind, n.at = raw[0], int(span.Start)
+	n.Kind, n.at = raw[0], int64(span.Start)
 	isPart := n.Kind == '{' || n.Kind == '['
 	opaque := r.problems.Opaque != nil && r.problems.Opaque(r.path)
 	if opaque || r.spelled && !isPart {
@@ -200,8 +199,8 @@ func (r *reader) part(n *Node, c int) {
 	case r.spelled:
 		n.Keys, n.Kids = append(n.Keys, key), append(n.Kids, kid)
 		n.names.spelled = append(n.names.spelled, r.doc.Text[span.NameStart:span.NameEnd])
-	case !n.add(key, kid) && !r.problems.Full():
-		r.problems.at(&Node{at: int(span.NameStart)}, &Problem{Pointer: r.pointer(c), Reason: Duplicate,
+	case !n.Add(key, kid) && !r.problems.Full():
+		r.problems.at(&Node{at: int64(span.NameStart)}, &Problem{Pointer: r.pointer(c), Reason: Duplicate,
 			Allowed: "each member of an object once"})
 	}
 }
@@ -223,8 +222,9 @@ func (r *reader) pointer(i int) (at string) {
 	return at
 }
 
-// add adds a member and reports whether there was none of that name.
-func (n *Node) add(key string, kid *Node) bool {
+// Add adds a member to an object and reports whether there was none of that name; else it adds
+// nothing.
+func (n *Node) Add(key string, kid *Node) bool {
 	if n.Member(key) != nil {
 		return false
 	}
@@ -280,11 +280,20 @@ func (n *Node) Pointer() string {
 		return ""
 	}
 	i := slices.Index(n.up.Kids, n)
+	switch {
+	case i < 0 && n.Text != "": // see Absent
+		return Join(n.up.Pointer(), n.Text)
+	case i < 0: // see Inside
+		return n.up.Pointer()
+	}
 	if n.up.Kind == '{' {
 		return Join(n.up.Pointer(), n.up.Keys[i])
 	}
 	return n.up.Pointer() + "/" + strconv.Itoa(i)
 }
+
+// Absent stands for an empty object that an object leaves out.
+func (n *Node) Absent(name string) *Node { return &Node{Kind: '{', Text: name, at: n.at, up: n} }
 
 // maxName is how much of a member's name a pointer shows, in bytes. Line and
 // column say where a longer one is.

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // A Problem is one thing that is wrong in a document. Packages show it as an
@@ -42,12 +44,37 @@ func (p *Problem) Error() string {
 		s += " " + p.Value
 	}
 	if p.Err != nil && p.Err.Error() != "" {
-		s += ": " + p.Err.Error()
+		s += ": " + p.Cause().Error()
 	}
 	if p.Allowed != "" {
 		s += "; allowed: " + p.Allowed
 	}
 	return s
+}
+
+// Cause is the cause, with its place if it is one of syntax: no pointer has that.
+func (p *Problem) Cause() error {
+	if p.Reason == Syntax && p.Line > 0 {
+		return fmt.Errorf("line %d, column %d: %w", p.Line, p.Column, p.Err)
+	}
+	return p.Err
+}
+
+// Field is the problem as the error of a package that has no reasons.
+func (p *Problem) Field(of fielderror.Package) *fielderror.Error {
+	e := of.Because(p.Pointer, nil, p.Err, p.Allowed).At(p.Line, p.Column)
+	switch p.Reason {
+	case Missing:
+	case Syntax:
+		e.Err = fmt.Errorf("the text is not JSON: %w", p.Err)
+	case Duplicate:
+		e.Value = fielderror.Found("there twice")
+	case UnknownField:
+		e.Value = fielderror.Found("unknown")
+	default:
+		e.Field, e.Value = cmp.Or(p.Pointer, "the document"), fielderror.Found(p.Value)
+	}
+	return e
 }
 
 // Unwrap returns the cause, or nil.
@@ -65,6 +92,8 @@ type Problems struct {
 	// Prefix begins the message that counts the problems beyond the limit, such
 	// as "planjson: ".
 	Prefix string
+	// Within is the place of the document in a larger one, as a JSON pointer; empty: it is whole.
+	Within string
 	// Most is the number of problems that are kept; the others are counted. 0: 100.
 	Most int
 	// Opaque reports whether [Parse] leaves the value at a path, given as names and
@@ -103,13 +132,15 @@ func (p *Problems) Full() bool {
 	return true
 }
 
-// Place is the line and the column of a value of the document that was parsed, both
-// from 1; 0 if it is nil.
+// Place is the line and the column of a value, both from 1; 0 if they are not known.
 func (p *Problems) Place(n *Node) (line, column int) {
-	if p.data == nil || n == nil {
+	switch {
+	case n != nil && n.at < 0:
+		return int(-n.at / columns), int(-n.at % columns)
+	case p.data == nil || n == nil:
 		return 0, 0
 	}
-	return place(p.data, n.at)
+	return place(p.data, int(n.at))
 }
 
 // place is the line and the column of a byte, both counted from 1. A column is a

@@ -32,7 +32,6 @@
 //   - [Run.RecoveryTime]: when a node had recovered
 //   - [Run.Impact]: the connected nodes that failed or starved, for how long, with
 //     which delay
-//   - [Run.Faults]: mean time to detect and to recover, per fault
 //   - [Compare]: a scenario against its baseline
 //
 // A [Query] narrows each of them to a window, nodes and classes. An undefined

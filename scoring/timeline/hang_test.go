@@ -73,7 +73,7 @@ func TestLawBadBinsAreThoseOfABruteForceOracle(t *testing.T) {
 				target: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "target"), failed: rapid.Bool().Draw(t, "failed")}
 			c.start = time.Duration(rapid.IntRange(0, 19_000).Draw(t, "start")) * ms
 			c.end = c.start + time.Duration(rapid.SampledFrom([]int{0, 10, 700, 1000, 3500, 9000}).Draw(t, "took"))*ms
-			s := timeline.Sample{Caller: c.caller, Target: c.target, Lane: fmt.Sprint(i), Start: c.start, End: c.end, Failed: c.failed, Final: true}
+			s := timeline.Sample{Caller: c.caller, Target: c.target, Lane: fmt.Sprint(i), Start: c.start, End: c.end, Failed: c.failed}
 			if isLive && c.end > now {
 				_, err = r.Begin(s)
 			} else {

@@ -10,64 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-func TestFaultsAreFollowedToTheirRecovery(t *testing.T) {
-	withFaults := func(all []timeline.Sample, bins ...int) []timeline.Sample {
-		for i := range all {
-			for _, bin := range bins {
-				if int(all[i].Start/sec) == bin {
-					all[i].Fault, all[i].Rule = "timeout", "slow-db"
-				}
-			}
-		}
-		return all
-	}
-	four := func(n int) (each []int) {
-		for range n {
-			each = append(each, 4)
-		}
-		return each
-	}
-	for _, tt := range []struct {
-		why     string
-		served  []int
-		faulty  []int
-		rule    timeline.OutageRule
-		want    timeline.FaultStats
-		detect  string
-		recover string
-		rate    string
-	}{
-		{why: "borne: the node served all the same", served: []int{4, 4, 4, 4, 4}, faulty: []int{1, 2},
-			want: timeline.FaultStats{Delivered: 8, Episodes: 1}, detect: "n/a", recover: "n/a", rate: "n/a"},
-		{why: "detected when the first bad bin is over, recovered after three", served: []int{4, 0, 0, 0, 4}, faulty: []int{1, 2},
-			want: timeline.FaultStats{Delivered: 8, Episodes: 1, Detected: 1, Recovered: 1}, detect: "1", recover: "3", rate: "1"},
-		{why: "a rule that waits for two bins detects later", served: []int{4, 4, 0, 0, 4}, faulty: []int{1, 2}, rule: timeline.OutageRule{MinBins: 2},
-			want: timeline.FaultStats{Delivered: 8, Episodes: 1, Detected: 1, Recovered: 1}, detect: "3", recover: "3", rate: "1"},
-		{why: "not recovered where the incident lasts to the end", served: []int{4, 4, 0, 0, 0}, faulty: []int{2},
-			want: timeline.FaultStats{Delivered: 4, Episodes: 1, Detected: 1}, detect: "1", recover: "n/a", rate: "0"},
-		{why: "a gap of two quiet bins is within an episode", served: []int{4, 0, 4, 4, 0, 4, 4, 4, 4}, faulty: []int{1, 4},
-			want: timeline.FaultStats{Delivered: 8, Episodes: 1, Detected: 1, Recovered: 1}, detect: "1", recover: "4", rate: "1"},
-		{why: "three end it", served: []int{4, 0, 4, 4, 4, 0, 4, 4, 4}, faulty: []int{1, 5},
-			want: timeline.FaultStats{Delivered: 8, Episodes: 2, Detected: 2, Recovered: 2}, detect: "1", recover: "1", rate: "1"},
-		{why: "what was bad before is not the fault's doing", served: []int{0, 0, 0, 4, 4}, faulty: []int{1},
-			want: timeline.FaultStats{Delivered: 4, Episodes: 1}, detect: "n/a", recover: "n/a", rate: "n/a"},
-	} {
-		t.Run(tt.why, func(t *testing.T) {
-			r := newRun(t, nil, withFaults(perBin("db", four(len(tt.served)), tt.served), tt.faulty...)...)
-			stats, err := r.Faults(timeline.Query{}, tt.rule)
-			require.NoError(t, err)
-			require.Len(t, stats, 1)
-			got := stats[0]
-			assert.Equal(t, tt.detect, got.MeanTimeToDetect.String(), "detect")
-			assert.Equal(t, tt.recover, got.MeanTimeToRecover.String(), "recover")
-			assert.Equal(t, tt.rate, got.RecoveryRate.String(), "rate")
-			tt.want.Node, tt.want.Fault, tt.want.Rule = "db", "timeout", "slow-db"
-			got.MeanTimeToDetect, got.MeanTimeToRecover, got.RecoveryRate = 0, 0, 0
-			assert.Equal(t, tt.want, got)
-		})
-	}
-}
-
 func TestAComparisonHasNullsWhereThereIsNothingToCompare(t *testing.T) {
 	a, b := newRun(t, nil, failed(call("a", 0))), newRun(t, nil, call("a", 0), call("b", 0))
 	c, err := timeline.Compare(a, b, timeline.Query{})

@@ -26,9 +26,6 @@ func operations(t *rapid.T) [][]timeline.Sample {
 			end := start + time.Duration(rapid.Int64Range(0, int64(7*sec)).Draw(t, "length"))
 			s := timeline.Sample{Target: target, Class: class, Key: uint64(key), Attempt: try, Start: start, End: end}
 			s.Failed = try < tries || rapid.Bool().Draw(t, "fails")
-			if rapid.Bool().Draw(t, "faulty") {
-				s.Fault = "f"
-			}
 			all[key] = append(all[key], s)
 			start = end + time.Duration(rapid.Int64Range(0, int64(3*sec)).Draw(t, "pause"))
 		}
@@ -46,11 +43,9 @@ func everything(t require.TestingT, r *timeline.Run) string {
 			byClass[class] = w
 		}
 	}
-	faults, err := r.Faults(timeline.Query{}, timeline.OutageRule{})
-	require.NoError(t, err)
 	c, err := timeline.Compare(r, r, timeline.Query{})
 	require.NoError(t, err)
-	text, err := json.Marshal([]any{w, byClass, faults, c, r.Graph(timeline.GraphQuery{}), r.BinSize(), r.Bins()})
+	text, err := json.Marshal([]any{w, byClass, c, r.Graph(timeline.GraphQuery{}), r.BinSize(), r.Bins()})
 	require.NoError(t, err)
 	return string(text)
 }

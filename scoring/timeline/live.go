@@ -75,7 +75,7 @@ const maxPending = 1 << 16
 
 // Begin counts a call from its beginning: as an attempt, as an arrival unless it is
 // a retry, as backlog, and as busy time up to now. [Pending.End] then adds how it
-// ended. The sample's End, Failed and Final are ignored. An Attempt of 0 means
+// ended. The sample's End and Failed are ignored. An Attempt of 0 means
 // unknown: it is the next attempt if the one before failed. Only a live run has a
 // clock. In another run, and beyond 65,536 calls in flight from one node to another,
 // Begin remembers nothing and End does what [Run.Add] does.
@@ -132,7 +132,7 @@ func (p *Pending) End(s Sample) error {
 
 // readPending adds the calls in flight, up to now, to the bins of a view. It
 // returns the failed operations that they retry: those have not ended.
-func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[operationKey]bool {
+func (s *series) readPending(g *grid, now time.Duration) map[operationKey]bool {
 	var retried map[operationKey]bool
 	end := min(int64(now)/g.slot, (g.first+int64(len(g.bins)))<<slotBits-1)
 	for p := range s.pending {
@@ -150,7 +150,7 @@ func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[oper
 		if x.Attempt == 0 && before.end <= x.Start {
 			x.Attempt = before.attempt + 1
 		}
-		if open && !retried[key] && before.continues(&x, o.RetryWithin) {
+		if open && !retried[key] && x.Attempt > before.attempt {
 			if retried == nil {
 				retried = make(map[operationKey]bool)
 			}

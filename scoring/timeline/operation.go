@@ -25,9 +25,6 @@ type openOperation struct {
 // more, the half that failed longest ago counts as ended.
 const maxOpen = 1024
 
-// maxFaults bounds the different faults that a series counts separately.
-const maxFaults = 64
-
 // overflow is the name under which everything beyond a limit is counted.
 const overflow = "(other)"
 
@@ -42,7 +39,7 @@ func (s *series) add(x *Sample, o *RunOptions) {
 	began.attempts++
 	start, retried := x.Start, false
 	if x.Attempt > 1 || x.Failed {
-		start, retried = s.resume(x, o.RetryWithin)
+		start, retried = s.resume(x)
 	}
 	if !retried {
 		began.arrivals++
@@ -51,39 +48,28 @@ func (s *series) add(x *Sample, o *RunOptions) {
 		s.failures++
 		ended.failures++
 	}
-	switch {
-	case !x.Failed:
-		ended.serve(x.End - start)
-	case x.Final:
-		ended.errors++
-	default:
+	if x.Failed {
 		s.suspend(x, start)
+	} else {
+		ended.serve(x.End - start)
 	}
 	s.rank = min(s.rank, x.Type.rank())
-	if x.Fault != "" || x.Rule != "" {
-		s.countFault(x)
-	}
 }
 
 // resume finds the operation that x continues, if any, and removes it from the open
 // ones. Any other open operation of the same key has ended by now.
-func (s *series) resume(x *Sample, within time.Duration) (start time.Duration, retried bool) {
+func (s *series) resume(x *Sample) (start time.Duration, retried bool) {
 	key := operationKey{x.Lane, x.Key}
 	before, ok := s.open[key]
 	if !ok {
 		return x.Start, false
 	}
 	delete(s.open, key)
-	if before.continues(x, within) {
+	if x.Attempt > before.attempt {
 		return before.start, true
 	}
 	s.at(before.end).errors++
 	return x.Start, false
-}
-
-// continues reports whether a call is the next attempt of the operation.
-func (o openOperation) continues(x *Sample, within time.Duration) bool {
-	return x.Attempt > o.attempt && (within == 0 || x.Start-o.end <= within)
 }
 
 // suspend remembers an operation that failed and may be retried.
@@ -112,27 +98,4 @@ func (s *series) closeOldest() {
 		s.at(op.end).errors++
 		delete(s.open, key)
 	}
-}
-
-// countFault counts a delivered fault in the bin in which its call began.
-func (s *series) countFault(x *Sample) {
-	key := faultKey{x.Rule, x.Fault}
-	if s.faults == nil {
-		s.faults = make(map[faultKey][]int64)
-	}
-	if _, known := s.faults[key]; !known && len(s.faults) >= maxFaults {
-		key = faultKey{overflow, overflow}
-	}
-	if i := s.binOf(x.Start); i >= 0 {
-		s.faults[key] = raise(s.faults[key], i, 1)
-	}
-}
-
-// raise adds n to counts[i], extending it where it is too short.
-func raise(counts []int64, i int, n int64) []int64 {
-	for len(counts) <= i {
-		counts = append(counts, 0)
-	}
-	counts[i] += n
-	return counts
 }

@@ -87,28 +87,15 @@ func (i Incident) Bins() int { return i.EndBin - i.StartBin + 1 }
 // window shows. In the present bin of a live run, too few served operations, and calls
 // of which none ended, are no incident yet. Errors are [*WindowError] and [*FieldError].
 func (r *Run) DetectOutages(q Query, rule OutageRule) ([]Incident, error) {
-	return judged(r, q, rule, func(_ extent, w span, v view) ([]Incident, error) { return rule.incidents(v, w), nil })
-}
-
-// judged applies an outage rule to each node of the query, and joins the answers.
-func judged[T any](r *Run, q Query, rule OutageRule, ask func(extent, span, view) ([]T, error)) ([]T, error) {
 	if err := rule.check(); err != nil {
 		return nil, err
 	}
-	return steadily(r, func(x extent) ([]T, error) {
+	return steadily(r, func(x extent) (found []Incident, err error) {
 		w, views, err := r.views(x, q, rule.question())
-		if err != nil {
-			return nil, err
-		}
-		var answers []T
 		for _, v := range views {
-			more, err := ask(x, w, v)
-			if err != nil {
-				return nil, err
-			}
-			answers = append(answers, more...)
+			found = append(found, rule.incidents(v, w)...)
 		}
-		return answers, nil
+		return found, err
 	})
 }
 

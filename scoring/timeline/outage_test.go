@@ -96,7 +96,5 @@ func TestOutageRulesAreChecked(t *testing.T) {
 		assert.EqualError(t, err, tt.want)
 		_, err = r.Impact("a", timeline.Query{}, tt.rule)
 		assert.EqualError(t, err, tt.want)
-		_, err = r.Faults(timeline.Query{}, tt.rule)
-		assert.EqualError(t, err, tt.want)
 	}
 }

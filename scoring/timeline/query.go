@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,29 +37,6 @@ func Bin(i int) Bound { return Bound{kind: boundBin, bin: i} }
 // or before the bins that a live run keeps, means the first bin.
 func At(t time.Time) Bound { return Bound{kind: boundTime, time: t} }
 
-// UnmarshalText reads a bin index or an RFC 3339 time; the empty text is an open
-// bound. Any other text is an error.
-func (b *Bound) UnmarshalText(text []byte) error {
-	s := string(text)
-	if s == "" {
-		*b = Bound{}
-		return nil
-	}
-	if i, err := strconv.Atoi(s); err == nil {
-		*b = Bin(i)
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return fields.Wrong("bound", s, "a bin index or a time in RFC 3339")
-	}
-	*b = At(t)
-	return nil
-}
-
-// MarshalText returns what UnmarshalText reads.
-func (b Bound) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
 // String returns the bin index, the time in RFC 3339, or "" for an open bound.
 func (b Bound) String() string {
 	switch b.kind {
@@ -71,25 +49,22 @@ func (b Bound) String() string {
 	}
 }
 
-// UnmarshalJSON reads a bin index, an RFC 3339 string or null.
+// UnmarshalJSON reads a bin index, an RFC 3339 string, or null for an open bound.
 func (b *Bound) UnmarshalJSON(text []byte) error {
-	text = bytes.TrimSpace(text)
-	if bytes.Equal(text, []byte("null")) {
+	s := string(bytes.TrimSpace(text))
+	if s == "null" || strings.HasPrefix(s, `"`) && json.Unmarshal(text, &s) == nil && s == "" {
 		*b = Bound{}
 		return nil
 	}
-	if len(text) > 0 && text[0] == '"' {
-		var s string
-		if err := json.Unmarshal(text, &s); err != nil {
-			return fields.Wrong("bound", json.RawMessage(text), "a bin index or a time in RFC 3339")
-		}
-		return b.UnmarshalText([]byte(s))
+	if i, err := strconv.Atoi(s); err == nil {
+		*b = Bin(i)
+		return nil
 	}
-	i, err := strconv.Atoi(string(text))
+	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
 		return fields.Wrong("bound", json.RawMessage(text), "a bin index or a time in RFC 3339")
 	}
-	*b = Bin(i)
+	*b = At(t)
 	return nil
 }
 

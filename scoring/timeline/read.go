@@ -124,7 +124,7 @@ func (r *Run) viewOf(x extent, node string, match func(edgeKey) bool, ask questi
 	v := view{extent: x, node: node, kept: make([]bin, x.bins-x.first)}
 	all := r.index.Load().where(match)
 	for _, s := range all {
-		if err := s.readInto(&v, &r.options); err != nil {
+		if err := s.readInto(&v); err != nil {
 			return v, err
 		}
 	}
@@ -173,7 +173,7 @@ func (s *series) lockAt(x extent) error {
 
 // readInto adds the series to the view. Failed operations that have not been
 // retried so far count as errors.
-func (s *series) readInto(v *view, o *RunOptions) error {
+func (s *series) readInto(v *view) error {
 	if err := s.lockAt(v.extent); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s *series) readInto(v *view, o *RunOptions) error {
 		g.bins[i].mergeCounts(&s.bins[i])
 	}
 	g.gone.mergeCounts(&s.gone)
-	retried := s.readPending(&g, v.now, o)
+	retried := s.readPending(&g, v.now)
 	for key, op := range s.open {
 		if i := s.binOf(op.end); i < n && !retried[key] {
 			g.at(op.end).errors++

@@ -35,9 +35,6 @@ type RunOptions struct {
 	MaxSeries int
 	// Notes are remarks about the samples; [Run.Notes] begins with them.
 	Notes []string
-	// RetryWithin is the longest pause between a failed attempt and the next one of
-	// the same operation. A later attempt begins another operation. 0: no limit.
-	RetryWithin time.Duration
 }
 
 const (
@@ -65,9 +62,6 @@ func (o *RunOptions) withDefaults() (RunOptions, error) {
 	}
 	if c.MaxSeries < 0 {
 		errs.Wrong("maxSeries", c.MaxSeries, "0 or more")
-	}
-	if c.RetryWithin < 0 {
-		errs.Wrong("retryWithin", c.RetryWithin, "0 or more")
 	}
 	return c, errs.Err()
 }

@@ -20,8 +20,7 @@ func TestRunOptionsAreChecked(t *testing.T) {
 		{timeline.RunOptions{BinSize: -time.Second}, "timeline: binSize is -1s; allowed: a positive whole number of milliseconds"},
 		{timeline.RunOptions{BinSize: 1500 * time.Microsecond}, "timeline: binSize is 1.5ms; allowed: a positive whole number of milliseconds"},
 		{timeline.RunOptions{MaxBins: 1}, "timeline: maxBins is 1; allowed: 2 to 1048576"},
-		{timeline.RunOptions{MaxSeries: -1, RetryWithin: -1},
-			"timeline: maxSeries is -1; allowed: 0 or more\ntimeline: retryWithin is -1ns; allowed: 0 or more"},
+		{timeline.RunOptions{MaxSeries: -1}, "timeline: maxSeries is -1; allowed: 0 or more"},
 	} {
 		_, err := timeline.NewRun(&tt.options)
 		assert.EqualError(t, err, tt.want)
@@ -121,7 +120,7 @@ func TestMemoryDoesNotGrowWithTheSamples(t *testing.T) {
 			latency := time.Duration(i*7919%1000) * 100 * time.Microsecond
 			s := timeline.Sample{Target: "a", Key: uint64(i), Start: time.Duration(i%19) * sec}
 			s.End = s.Start + latency
-			s.Failed, s.Final = i%7 == 0, i%2 == 0
+			s.Failed = i%7 == 0
 			if r.Add(s) != nil {
 				t.Fatal("refused")
 			}

@@ -74,17 +74,11 @@ type Sample struct {
 	// Start and End are measured from the epoch of the run: 0 ≤ Start ≤ End.
 	Start time.Duration `json:"startNs"`
 	End   time.Duration `json:"endNs"`
-	// Failed reports whether this attempt failed.
+	// Failed reports whether this attempt failed. It counts as the end of its operation until a
+	// retry is added.
 	Failed bool `json:"failed,omitempty"`
 	// Attempt counts from 1; 0 means 1.
 	Attempt int `json:"attempt,omitempty"`
-	// Final reports that the caller will not retry. Without it a failed attempt
-	// counts as the end of its operation until a retry is added.
-	Final bool `json:"final,omitempty"`
-	// Fault and Rule name the fault that was delivered to this call, and its rule;
-	// both are "" if there was none.
-	Fault string `json:"fault,omitempty"`
-	Rule  string `json:"rule,omitempty"`
 }
 
 // A FieldError is the FieldError of package scoring. Its Field has the spelling of the JSON

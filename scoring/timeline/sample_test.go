@@ -53,7 +53,7 @@ func TestABatchCountsTheValidAndReportsTheOthers(t *testing.T) {
 
 func TestASampleSurvivesJSON(t *testing.T) {
 	s := timeline.Sample{Caller: "agent", Target: "llm.chat", Class: "fast", Lane: "l1", Key: 1<<64 - 1, Type: timeline.NodeLLM,
-		Start: sec, End: 2 * sec, Failed: true, Attempt: 2, Final: true, Fault: "timeout", Rule: "r"}
+		Start: sec, End: 2 * sec, Failed: true, Attempt: 2}
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"key":"18446744073709551615"`, "a number would be rounded by other readers")
@@ -98,9 +98,6 @@ func TestAttemptsAreGroupedIntoOperations(t *testing.T) {
 		{why: "a retry without a known attempt before it is an operation of its own",
 			samples:  []timeline.Sample{attempt(2, at(0, 10))},
 			arrivals: 1, served: 1, attempts: 1, latency: "10"},
-		{why: "a final failure cannot be continued",
-			samples:  []timeline.Sample{with(failed(at(0, 10)), func(s *timeline.Sample) { s.Final = true }), attempt(2, at(20, 30))},
-			arrivals: 2, served: 1, errors: 1, attempts: 2, failures: 1, latency: "10"},
 		{why: "other arguments, another operation",
 			samples:  []timeline.Sample{failed(at(0, 10)), with(attempt(2, at(20, 30)), func(s *timeline.Sample) { s.Key = 7 })},
 			arrivals: 2, served: 1, errors: 1, attempts: 2, failures: 1, latency: "10"},
@@ -109,12 +106,6 @@ func TestAttemptsAreGroupedIntoOperations(t *testing.T) {
 			arrivals: 2, served: 1, errors: 1, attempts: 2, failures: 1, latency: "10"},
 		{why: "another caller, another operation",
 			samples:  []timeline.Sample{failed(at(0, 10)), with(attempt(2, at(20, 30)), func(s *timeline.Sample) { s.Caller = "b" })},
-			arrivals: 2, served: 1, errors: 1, attempts: 2, failures: 1, latency: "10"},
-		{why: "a retry within RetryWithin continues", options: timeline.RunOptions{RetryWithin: 40 * ms},
-			samples:  []timeline.Sample{failed(at(0, 10)), attempt(2, at(50, 60))},
-			arrivals: 1, served: 1, attempts: 2, failures: 1, latency: "60"},
-		{why: "a later one is a new operation", options: timeline.RunOptions{RetryWithin: 39 * ms},
-			samples:  []timeline.Sample{failed(at(0, 10)), attempt(2, at(50, 60))},
 			arrivals: 2, served: 1, errors: 1, attempts: 2, failures: 1, latency: "10"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {

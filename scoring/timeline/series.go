@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"math"
 	"math/bits"
 	"sync"
 	"time"
@@ -95,13 +94,9 @@ type series struct {
 	grid
 	attempts, failures int64 // of all calls that have ended
 	rank               int   // of the node type
-	faults             map[faultKey][]int64
 	open               openOperations
 	pending            map[*Pending]struct{}
 }
-
-// A faultKey identifies a fault for counting.
-type faultKey struct{ rule, fault string }
 
 func newSeries(of edgeKey, slot int64) *series {
 	return &series{edgeKey: of, grid: grid{slot: slot, perNs: 1 / float64(slot)}, rank: lowestRank}
@@ -160,11 +155,6 @@ func (s *series) forget(first int64) {
 	}
 	clear(s.bins[:n]) // the rest of the array is still in use
 	s.bins = s.bins[n:]
-	for key, counts := range s.faults {
-		if s.faults[key] = counts[min(int(min(first-s.first, math.MaxInt32)), len(counts)):]; len(s.faults[key]) == 0 {
-			delete(s.faults, key)
-		}
-	}
 	s.first = first
 }
 
@@ -178,9 +168,6 @@ func (s *series) widen(slot int64) {
 		}
 		clear(s.bins[half:])
 		s.bins = s.bins[:half]
-		for key, counts := range s.faults {
-			s.faults[key] = joinedCounts(counts)
-		}
 		s.slot *= 2
 		s.perNs /= 2
 	}
@@ -197,18 +184,6 @@ func joined(bins []bin, i int) bin {
 	right.busy = halve(right.busy) << (slotsInBin / 2)
 	left.merge(&right)
 	return left
-}
-
-func joinedCounts(counts []int64) []int64 {
-	half := (len(counts) + 1) / 2
-	for i := range half {
-		sum := counts[2*i]
-		if 2*i+1 < len(counts) {
-			sum += counts[2*i+1]
-		}
-		counts[i] = sum
-	}
-	return counts[:half]
 }
 
 // halve joins neighbouring slots, so that the 64 slots of a bin become the first

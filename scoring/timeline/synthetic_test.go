@@ -70,7 +70,7 @@ func (s shop) samples() []timeline.Sample {
 			end = price.End
 		}
 		all = append(all, timeline.Sample{Caller: "agent", Target: "api.orders", Type: timeline.NodeTool,
-			Key: uint64(n), Start: start, End: end, Failed: !ok, Final: true})
+			Key: uint64(n), Start: start, End: end, Failed: !ok})
 	}
 	return all
 }
@@ -80,7 +80,6 @@ func (s shop) queries(at, pause time.Duration, key uint64) (all []timeline.Sampl
 		q := timeline.Sample{Caller: "api.orders", Target: "db.query", Key: key, Start: at, End: at + 12*ms, Attempt: n}
 		if at >= s.downAt && at < s.downTo {
 			q.End, q.Failed = at+5*ms, true
-			q.Fault, q.Rule = "unavailable", "db-down"
 		}
 		all = append(all, q)
 		if !q.Failed {
@@ -98,7 +97,7 @@ func perBin(target string, arrivals, served []int) []timeline.Sample {
 	for bin := range arrivals {
 		for n := range arrivals[bin] {
 			s := call(target, time.Duration(bin)*sec+time.Duration(n)*20*ms)
-			s.Failed, s.Final = n >= served[bin], true
+			s.Failed = n >= served[bin]
 			all = append(all, s)
 		}
 	}

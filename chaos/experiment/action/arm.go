@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
 // A Start is the type of [experiment.Activity].Start.
@@ -81,17 +79,4 @@ func heal(ctx context.Context, d time.Duration, undo experiment.Undo) error {
 	case <-ctx.Done():
 	}
 	return errors.Join(ctx.Err(), undo(context.WithoutCancel(ctx)))
-}
-
-// Partition cuts off all injection points that match one of the targets (globs),
-// for the time d; 0: until it is rolled back. Their calls get
-// [fault.ErrNetworkPartition].
-func Partition(in *chaos.Injector, d time.Duration, targets ...string) Start {
-	group := "partition of " + strings.Join(targets, ", ")
-	var rules []chaos.Rule
-	for _, target := range targets {
-		rules = append(rules,
-			chaos.Rule{Name: "cut off " + target, Target: target, Group: group, Fault: fault.Partition()})
-	}
-	return Arm(in, d, rules...)
 }

@@ -3,15 +3,14 @@
 //	Method: []experiment.Activity{
 //		{Name: "slow database",
 //			Start: action.Arm(in, 0, chaos.Rule{Target: "db.*", Fault: fault.Delay(time.Second)})},
-//		{Name: "shop cut off", Start: action.Partition(in, time.Minute, "db.*", "search"), Background: true},
-//		{Name: "worker stalls", Start: action.Pause(worker, 0)},
+//		{Name: "shop cut off", Background: true, Start: action.Arm(in, time.Minute,
+//			chaos.Rule{Target: "{db.*,search}", Group: "shop", Fault: fault.Partition()})},
+//		{Name: "worker dies", Start: func(context.Context) (any, experiment.Undo, error) {
+//			return nil, startWorker, worker.Process.Kill() // a function of your own is an action too
+//		}},
 //	}
 //
-// Each returns its own rollback: rules are removed, processes resume or
-// restart. An action with a duration lasts that long and then reverts itself; run it in
-// the background to do something else meanwhile. With the duration 0 it lasts until it
-// is rolled back.
-//
-// [Arm] and [Partition] act within this process, on wrapped calls. [Kill] and [Pause]
-// affect the processes that they are given.
+// Each returns its own rollback. An action with a duration lasts that long and then
+// reverts itself; run it in the background to do something else meanwhile. With the
+// duration 0 it lasts until it is rolled back.
 package action

@@ -1,13 +1,13 @@
-// Package gameday keeps a registry of experiments, runs them by name or as a
-// list, and keeps a history of the results.
+// Package gameday keeps a registry of experiments, runs them by name, and keeps a
+// history of the results.
 //
-//	history, err := gameday.OpenHistory("history.jsonl", 0)
+//	history, err := gameday.OpenHistory("history.json", 0)
 //	lab := gameday.NewLab(&gameday.LabOptions{History: history, Injector: in})
 //	err = lab.Register(slowDatabase, lostCache, deadWorker)
-//
-//	result, err := lab.Run(ctx, "slow database", false)       // by name
-//	report, err := (&gameday.GameDay{Name: "October"}).Run(ctx, lab)
-//	err = report.WriteText(os.Stdout)
+//	for _, name := range lab.Names() {
+//		result, err := lab.Run(ctx, name, false)
+//		…
+//	}
 //
 // A [Lab] runs experiments as experiment.RunSimple does and is safe for concurrent
 // use; the caller decides whether two experiments may run at once. [Lab.Status] is
@@ -16,10 +16,9 @@
 // # History
 //
 // A [History] is append-only and bounded: the oldest results are dropped and
-// counted. If it is in a file, a result is on the disk when Add returns. The file
-// survives a crash at any byte: every line has its length and checksum, and an
-// incomplete last line is removed when the file is opened. One process at a time
-// may have it open.
+// counted. If it is in a file, a result is in the file when Add returns. The file is
+// whole or as it was, whenever the process dies; each change writes it anew. One
+// process at a time may have it open.
 //
 // A file also records which runs began. If the process dies during one, its
 // rollback has not run. After the next start [History.CutOff] names the run, until

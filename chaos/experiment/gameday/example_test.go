@@ -28,17 +28,17 @@ func Example() {
 		fmt.Println(err)
 	}
 
-	report, err := (&gameday.GameDay{Name: "October"}).Run(context.Background(), lab)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, e := range report.Entries {
-		problem := "no problem"
-		if e.Result.Error != nil {
-			problem = *e.Result.Error
+	for _, name := range lab.Names() {
+		result, err := lab.Run(context.Background(), name, false)
+		if err != nil {
+			fmt.Println(err)
+			return
 		}
-		fmt.Println(e.Name, e.Result.Success, problem)
+		problem := "no problem"
+		if result.Error != nil {
+			problem = *result.Error
+		}
+		fmt.Println(name, result.Success, problem)
 	}
 	runs, rate := lab.History().SuccessRate("")
 	fmt.Println(runs, "runs, success rate", rate)
@@ -53,14 +53,13 @@ func ExampleOpenHistory() {
 	dir, _ := os.MkdirTemp("", "history")
 	defer os.RemoveAll(dir)
 	for range 2 { // as if the program had been started twice
-		history, err := gameday.OpenHistory(dir+"/history.jsonl", 100)
+		history, err := gameday.OpenHistory(dir+"/history.json", 100)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		_ = history.Add(experiment.Result{Name: "slow database", Success: true})
 		fmt.Println(len(history.Results("slow database")))
-		_ = history.Close()
 	}
 	// Output:
 	// 1

@@ -2,14 +2,18 @@ package gameday
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
 // defaultMax is the number of results that a history keeps by default.
@@ -19,24 +23,18 @@ const defaultMax = 1000
 type History struct {
 	mu      sync.Mutex
 	max     int
-	entries []entry           // results, oldest first
-	gone    map[string]tally  // results that are no longer kept, by experiment
-	last    uint64            // number of the latest result: how many were ever added
-	runs    uint64            // number of the latest run that began
-	open    map[uint64]CutOff // runs under way in this process
-	cut     map[uint64]CutOff // runs that an earlier process did not end
-	file    *file             // nil: in memory only
+	path    string // empty: in memory only
+	earlier uint64 // number of the latest run that an earlier process began
+	state   state
 }
 
-// entry is a line of the file: a result, or something else that a history needs
-// after a restart.
-type entry struct {
-	Number  uint64             `json:"number,string"`        // results added so far, with this one
-	Run     uint64             `json:"run,string,omitempty"` // the number of the run; 0: its beginning was not recorded
-	Started *CutOff            `json:"started,omitempty"`    // the run began
-	Settled bool               `json:"settled,omitempty"`    // the run needs no attention
-	Gone    map[string]tally   `json:"gone,omitempty"`       // results that the file no longer has
-	Result  *experiment.Result `json:"result,omitempty"`
+// state is what a history holds, and its file.
+type state struct {
+	Added   uint64              `json:"added"`   // results that were ever added
+	Began   uint64              `json:"began"`   // runs that ever began: the number of the latest
+	Open    map[uint64]CutOff   `json:"open"`    // runs that began and did not end, by number
+	Gone    map[string]tally    `json:"gone"`    // results that are no longer kept, by experiment
+	Results []experiment.Result `json:"results"` // oldest first
 }
 
 // tally counts runs of one experiment.
@@ -45,11 +43,12 @@ type tally struct {
 	Succeeded uint64 `json:"succeeded"`
 }
 
-func (t *tally) add(r *experiment.Result) {
+func (t tally) plus(r experiment.Result) tally {
 	t.Runs++
 	if r.Success {
 		t.Succeeded++
 	}
+	return t
 }
 
 // A CutOff is a run that began and has no recorded end: the process ended first.
@@ -65,60 +64,58 @@ func NewHistory(max int) *History {
 	if max <= 0 {
 		max = defaultMax
 	}
-	return &History{max: max, gone: make(map[string]tally), open: make(map[uint64]CutOff), cut: make(map[uint64]CutOff)}
+	return &History{max: max, state: state{Open: map[uint64]CutOff{}, Gone: map[string]tally{}}}
 }
 
 // OpenHistory opens the history in a file, or makes a new one. It keeps the latest
-// max results; 0 or less: 1,000. The file has at most twice as many lines.
-// [History.CutOff] returns the runs that began and did not end. An incomplete last
-// line, as a crash leaves it, is removed. Damage before the last line is an error,
-// because no crash causes it. Close the history after use.
+// max results; 0 or less: 1,000. [History.CutOff] returns the runs that began and did
+// not end. A file that holds no history is an error, and is not touched.
 func OpenHistory(path string, max int) (*History, error) {
 	h := NewHistory(max)
-	f, entries, err := openFile(path)
-	if err != nil {
+	h.path = path
+	doc, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err == nil:
+		if err = h.read(doc); err != nil {
+			return nil, fmt.Errorf("gameday: history: %s: %w", path, err)
+		}
+	default:
 		return nil, fmt.Errorf("gameday: history: %w", err)
 	}
-	h.file = f
-	for _, e := range entries {
-		h.read(e)
-	}
+	h.earlier = h.state.Began
 	h.trim()
+	if err := h.write(); err != nil {
+		return nil, err
+	}
 	return h, nil
 }
 
-// read applies a line of the file.
-func (h *History) read(e entry) {
-	h.last, h.runs = max(h.last, e.Number), max(h.runs, e.Run)
-	switch {
-	case e.Gone != nil:
-		h.gone = e.Gone
-	case e.Started != nil:
-		h.cut[e.Run] = *e.Started
-	case e.Settled:
-		delete(h.cut, e.Run)
-	case e.Result != nil:
-		delete(h.cut, e.Run)
-		h.entries = append(h.entries, e)
+func (h *History) read(doc []byte) error {
+	if err := json.Unmarshal(doc, &h.state); err != nil {
+		return err
 	}
+	if h.state.Open == nil || h.state.Gone == nil || h.state.Added < uint64(len(h.state.Results)) {
+		return errors.New("it is no history; allowed: a file that OpenHistory made")
+	}
+	return nil
 }
 
 // Add appends a result. When it returns nil, the result is on the disk, if the
 // history is in a file. With an error the result is only in memory, and is lost
-// with the process.
+// with the process unless a later one is written.
 func (h *History) Add(r experiment.Result) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.add(r, 0)
+	return h.add(r)
 }
 
-// add appends the result of a run; h.mu is held.
-func (h *History) add(r experiment.Result, run uint64) error {
-	h.last++
-	e := entry{Number: h.last, Run: run, Result: &r}
-	h.entries = append(h.entries, e)
+// add appends a result; h.mu is held.
+func (h *History) add(r experiment.Result) error {
+	h.state.Added++
+	h.state.Results = append(h.state.Results, r)
 	h.trim()
-	return h.write(e)
+	return h.write()
 }
 
 // Begin records that an experiment begins. When it returns a nil error, the record
@@ -129,19 +126,18 @@ func (h *History) add(r experiment.Result, run uint64) error {
 func (h *History) Begin(name string) (end func(*experiment.Result) error, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.runs++
-	run, began := h.runs, CutOff{Name: name, StartedAt: time.Now().UTC()}
-	h.open[run] = began
-	err = h.write(entry{Number: h.last, Run: run, Started: &began})
+	h.state.Began++
+	run := h.state.Began
+	h.state.Open[run] = CutOff{Name: name, StartedAt: time.Now().UTC()}
 	return func(r *experiment.Result) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.open, run)
+		delete(h.state.Open, run)
 		if r == nil {
-			return h.write(entry{Number: h.last, Run: run, Settled: true})
+			return h.write()
 		}
-		return h.add(*r, run)
-	}, err
+		return h.add(*r)
+	}, h.write()
 }
 
 // CutOff returns the runs of earlier processes that began and did not end, earliest
@@ -150,11 +146,17 @@ func (h *History) Begin(name string) (end func(*experiment.Result) error, err er
 func (h *History) CutOff() []CutOff {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	list := make([]CutOff, 0, len(h.cut))
-	for _, run := range slices.Sorted(maps.Keys(h.cut)) {
-		list = append(list, h.cut[run])
+	list := []CutOff{}
+	for _, run := range h.cutOff() {
+		list = append(list, h.state.Open[run])
 	}
 	return list
+}
+
+// cutOff returns the numbers of the runs that are cut off, in order.
+func (h *History) cutOff() []uint64 {
+	runs := slices.Sorted(maps.Keys(h.state.Open))
+	return slices.DeleteFunc(runs, func(run uint64) bool { return run > h.earlier })
 }
 
 // Settle removes the runs of an experiment from [History.CutOff]: an operator has
@@ -163,24 +165,23 @@ func (h *History) CutOff() []CutOff {
 func (h *History) Settle(name string) (n int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for run, c := range h.cut {
-		if c.Name == name {
-			delete(h.cut, run)
+	for _, run := range h.cutOff() {
+		if h.state.Open[run].Name == name {
+			delete(h.state.Open, run)
 			n++
-			err = errors.Join(err, h.write(entry{Number: h.last, Run: run, Settled: true}))
 		}
 	}
-	return n, err
+	return n, h.write()
 }
 
-// write puts a line into the file, if there is one; h.mu is held.
-func (h *History) write(e entry) error {
-	if h.file == nil {
+// write replaces the file, if there is one; h.mu is held.
+func (h *History) write() error {
+	if h.path == "" {
 		return nil
 	}
-	err := h.file.append(e)
-	if err == nil && h.file.lines > 2*h.max {
-		err = h.file.replace(h.lines())
+	doc, err := json.Marshal(h.state)
+	if err == nil {
+		err = wholefile.Write(h.path, doc)
 	}
 	if err != nil {
 		return fmt.Errorf("gameday: history: %w", err)
@@ -188,35 +189,17 @@ func (h *History) write(e entry) error {
 	return nil
 }
 
-// lines returns the lines with the whole content of the history.
-func (h *History) lines() []entry {
-	lines := []entry{{Number: h.last - uint64(len(h.entries)), Run: h.runs, Gone: h.gone}}
-	started := maps.Clone(h.cut)
-	maps.Copy(started, h.open)
-	for _, run := range slices.Sorted(maps.Keys(started)) {
-		c := started[run]
-		lines = append(lines, entry{Number: lines[0].Number, Run: run, Started: &c})
-	}
-	return append(lines, h.entries...)
-}
-
-// trim drops the oldest entries and cut-off runs. It copies the entries when their
-// array is full, so that dropped ones do not stay in memory.
+// trim drops the oldest results and cut-off runs.
 func (h *History) trim() {
-	if over := len(h.entries) - h.max; over > 0 {
-		for _, e := range h.entries[:over] {
-			t := h.gone[e.Result.Name]
-			t.add(e.Result)
-			h.gone[e.Result.Name] = t
+	if over := len(h.state.Results) - h.max; over > 0 {
+		for _, r := range h.state.Results[:over] {
+			h.state.Gone[r.Name] = h.state.Gone[r.Name].plus(r)
 		}
-		h.entries = h.entries[over:]
-		if cap(h.entries) < h.max+1 {
-			h.entries = slices.Grow(slices.Clone(h.entries), h.max)
-		}
+		h.state.Results = slices.Delete(h.state.Results, 0, over)
 	}
-	if over := len(h.cut) - h.max; over > 0 {
-		for _, run := range slices.Sorted(maps.Keys(h.cut))[:over] {
-			delete(h.cut, run)
+	if runs := h.cutOff(); len(runs) > h.max {
+		for _, run := range runs[:len(runs)-h.max] {
+			delete(h.state.Open, run)
 		}
 	}
 }
@@ -226,10 +209,10 @@ func (h *History) trim() {
 func (h *History) Results(name string) []experiment.Result {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	results := make([]experiment.Result, 0, len(h.entries))
-	for _, e := range h.entries {
-		if name == "" || e.Result.Name == name {
-			results = append(results, *e.Result)
+	results := make([]experiment.Result, 0, len(h.state.Results))
+	for _, r := range h.state.Results {
+		if name == "" || r.Name == name {
+			results = append(results, r)
 		}
 	}
 	return results
@@ -242,14 +225,14 @@ func (h *History) SuccessRate(name string) (runs int, rate float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all tally
-	for of, t := range h.gone {
+	for of, t := range h.state.Gone {
 		if name == "" || of == name {
 			all.Runs, all.Succeeded = all.Runs+t.Runs, all.Succeeded+t.Succeeded
 		}
 	}
-	for _, e := range h.entries {
-		if name == "" || e.Result.Name == name {
-			all.add(e.Result)
+	for _, r := range h.state.Results {
+		if name == "" || r.Name == name {
+			all = all.plus(r)
 		}
 	}
 	return int(all.Runs), float64(all.Succeeded) / float64(cmp.Or(all.Runs, 1))
@@ -269,17 +252,5 @@ func (h *History) Score() *float64 {
 func (h *History) Dropped() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.last - uint64(len(h.entries))
+	return h.state.Added - uint64(len(h.state.Results))
 }
-
-// Close closes the file, if there is one. Adding a result after that is an error.
-func (h *History) Close() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.file == nil {
-		return nil
-	}
-	return h.file.close()
-}
-
-var errClosed = errors.New("it is closed")

@@ -1,13 +1,14 @@
 package gameday_test
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -33,6 +34,13 @@ func open(t testing.TB, path string, max int) *gameday.History {
 	return h
 }
 
+func cutNames(h *gameday.History) (names []string) {
+	for _, c := range h.CutOff() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 func TestHistoryIsBoundedAndCounts(t *testing.T) {
 	h := gameday.NewHistory(3)
 	assert.Equal(t, []experiment.Result{}, h.Results(""))
@@ -54,123 +62,120 @@ func TestHistoryIsBoundedAndCounts(t *testing.T) {
 	runs, rate = h.SuccessRate("e1")
 	assert.Equal(t, 2, runs)
 	assert.Zero(t, rate)
-	require.NoError(t, h.Close())
 }
 
-// A crash may leave the file at any length. What was written whole is read, the
-// rest is cut off, and the history goes on from there.
-func TestHistorySurvivesACrashAtEveryByte(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.jsonl")
-	h := open(t, path, 10)
-	for i := range 4 {
-		require.NoError(t, h.Add(result(fmt.Sprint("e", i), i%2 == 0)))
-	}
-	require.NoError(t, h.Close())
-	all, err := os.ReadFile(path)
-	require.NoError(t, err)
-	const parts = 8 // side by side: nearly all of the time is the disk's
-	for part := range parts {
-		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "history.jsonl")
-			for cut := part; cut <= len(all); cut += parts {
-				for _, garbage := range []string{"", "\x00\x00\x00\x00", "0000 12 {"} { // what a disk may show of a write that did not come through
-					if cut == len(all) && garbage == "" || cut < len(all) && garbage != "" && cut%7 != 0 {
-						continue
-					}
-					survives(t, path, all, cut, garbage)
-				}
-			}
-		})
-	}
-}
-
-// survives opens a history that was cut off, with garbage behind it, and adds to it.
-func survives(t *testing.T, path string, all []byte, cut int, garbage string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(path, append(bytes.Clone(all[:cut]), garbage...), 0o600))
-	h := open(t, path, 10)
-	whole := bytes.Count(all[:cut], []byte("\n"))
-	require.Len(t, h.Results(""), whole, "cut at %d", cut)
-	require.NoError(t, h.Add(result("next", true)))
-	require.NoError(t, h.Close())
-	h = open(t, path, 10)
-	results := h.Results("")
-	require.Len(t, results, whole+1, "cut at %d", cut)
-	assert.Equal(t, result("next", true), results[whole])
-	for i := range whole {
-		assert.Equal(t, result(fmt.Sprint("e", i), i%2 == 0), results[i])
-	}
-	assert.Zero(t, h.Dropped())
-	require.NoError(t, h.Close())
-}
-
-func TestHistoryOnDiskIsBoundedToo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.jsonl")
+// Whenever the process dies, the file has the results and beginnings of which Add and
+// Begin have returned, the counts of what is no longer kept, and nothing torn.
+func TestABoundedFileKeepsCountsAndBeginnings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.json")
 	h := open(t, path, 5)
+	_, err := h.Begin("cut off")
+	require.NoError(t, err)
 	for i := range 100 {
-		require.NoError(t, h.Add(result(fmt.Sprint("e", i), true)))
-		data, err := os.ReadFile(path)
+		end, err := h.Begin(fmt.Sprint("e", i%2))
 		require.NoError(t, err)
-		assert.LessOrEqual(t, bytes.Count(data, []byte("\n")), 10)
-		assert.NoFileExists(t, path+".tmp")
+		assert.Equal(t, []string{"cut off", fmt.Sprint("e", i%2)}, cutNames(open(t, copied(t, path), 5)))
+		r := result(fmt.Sprint("e", i%2), i%4 == 0)
+		require.NoError(t, end(&r))
+		found := open(t, copied(t, path), 5)
+		assert.Equal(t, h.Results(""), found.Results(""))
+		assert.Equal(t, h.Dropped(), found.Dropped())
 	}
-	require.NoError(t, h.Close())
-	// A crash while the file is replaced leaves a part of the new one beside it.
-	require.NoError(t, os.WriteFile(path+".tmp", []byte("half"), 0o600))
-	h = open(t, path, 5)
-	results := h.Results("")
-	require.Len(t, results, 5)
-	assert.Equal(t, []string{"e95", "e99"}, []string{results[0].Name, results[4].Name})
-	assert.EqualValues(t, 95, h.Dropped(), "counted across restarts")
-	assert.NoFileExists(t, path+".tmp")
-	require.NoError(t, h.Close())
+	for range 2 {
+		h = open(t, path, 5)
+		for name, want := range map[string]struct {
+			runs int
+			rate float64
+		}{"": {100, 0.25}, "e0": {50, 0.5}, "e1": {50, 0}, "unknown": {0, 0}} {
+			runs, rate := h.SuccessRate(name)
+			assert.Equal(t, want.runs, runs, name)
+			assert.InDelta(t, want.rate, rate, 1e-12, name)
+		}
+		assert.Equal(t, []string{"cut off"}, cutNames(h))
+		assert.Len(t, h.Results(""), 5)
+		assert.EqualValues(t, 95, h.Dropped())
+	}
 	h = open(t, path, 2)
 	assert.Len(t, h.Results(""), 2, "a smaller bound holds at once")
 	assert.EqualValues(t, 98, h.Dropped())
-	require.NoError(t, h.Close())
 }
 
-func TestDamageBeforeTheEndIsNoCrash(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.jsonl")
-	h := open(t, path, 10)
-	for range 3 {
-		require.NoError(t, h.Add(result("e", true)))
-	}
-	require.NoError(t, h.Close())
-	all, err := os.ReadFile(path)
+// copied is the file as a killed process leaves it.
+func copied(t testing.TB, path string) string {
+	t.Helper()
+	doc, err := os.ReadFile(path)
 	require.NoError(t, err)
-	line := len(all) / 3
-	for at := range len(all) {
-		damaged := bytes.Clone(all)
-		damaged[at] ^= 1
-		require.NoError(t, os.WriteFile(path, damaged, 0o600))
-		h, err := gameday.OpenHistory(path, 10)
-		if at < 2*line {
-			assert.ErrorContains(t, err, "is damaged, and whole ones follow", "byte %d", at)
-			kept, err := os.ReadFile(path)
-			require.NoError(t, err)
-			assert.Equal(t, damaged, kept, "nothing is touched")
-			continue
-		}
-		require.NoError(t, err, "byte %d of the last line", at)
-		assert.Len(t, h.Results(""), 2)
-		require.NoError(t, h.Close())
-	}
+	left := filepath.Join(t.TempDir(), "left")
+	require.NoError(t, os.WriteFile(left, doc, 0o600))
+	return left
 }
 
-func TestHistoryThatCannotBeWritten(t *testing.T) {
+func TestAnExperimentThatWasCutOffIsNamedAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "history.json")
+		var left string
+		h := open(t, path, 10)
+		var rolledBack atomic.Bool
+		e := play("slow database", time.Hour, true, nil)
+		e.Rollbacks[0].Run = func(context.Context) (any, error) { rolledBack.Store(true); return nil, nil }
+		lab := newLab(t, &gameday.LabOptions{History: h}, e, play("good", 0, true, nil))
+		_, err := lab.Run(t.Context(), "good", false)
+		require.NoError(t, err)
+		_, err = lab.Run(t.Context(), "slow database", true)
+		require.NoError(t, err)
+		began := time.Now().UTC()
+		go func() {
+			time.Sleep(time.Minute)
+			assert.False(t, rolledBack.Load())
+			assert.Empty(t, h.CutOff(), "it is under way")
+			left = copied(t, path)
+		}()
+		_, err = lab.Run(t.Context(), "slow database", false)
+		require.NoError(t, err)
+		assert.Empty(t, open(t, path, 10).CutOff(), "this process ended it")
+
+		h = open(t, left, 10)
+		assert.Equal(t, []gameday.CutOff{{Name: "slow database", StartedAt: began}}, h.CutOff())
+		lab = newLab(t, &gameday.LabOptions{History: h}, e)
+		assert.Equal(t, h.CutOff(), lab.Status(gameday.Query{}).CutOff)
+		_, err = lab.Run(t.Context(), "slow database", false)
+		require.NoError(t, err)
+		assert.Len(t, h.CutOff(), 1, "another run is no proof that the first was undone")
+		n, err := h.Settle("good")
+		require.NoError(t, err)
+		assert.Zero(t, n)
+		n, err = h.Settle("slow database")
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		assert.Empty(t, open(t, left, 10).CutOff(), "settled for good")
+	})
+}
+
+// Of the runs that are cut off the latest are kept, as many as results.
+func TestRunsThatAreCutOffAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.json")
+	for i := range 7 {
+		_, err := open(t, path, 3).Begin(fmt.Sprint("e", i))
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []string{"e4", "e5", "e6"}, cutNames(open(t, path, 3)))
+}
+
+func TestAHistoryThatCannotBeWrittenIsReported(t *testing.T) {
 	_, err := gameday.OpenHistory(t.TempDir(), 0)
 	assert.ErrorContains(t, err, "gameday: history: ")
-	h := open(t, filepath.Join(t.TempDir(), "history.jsonl"), 0)
-	require.NoError(t, h.Close())
-	require.NoError(t, h.Close(), "closing twice does nothing")
-	assert.EqualError(t, h.Add(result("e", true)), "gameday: history: it is closed")
+	dir := filepath.Join(t.TempDir(), "gone")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	h := open(t, filepath.Join(dir, "history.json"), 0)
+	require.NoError(t, os.RemoveAll(dir))
+	r, err := newLab(t, &gameday.LabOptions{History: h}, play("a", 0, true, nil)).Run(t.Context(), "a", false)
+	assert.ErrorContains(t, err, "gameday: history: ")
+	assert.True(t, r.Success, "it ran")
 	assert.Len(t, h.Results(""), 1, "what is over is remembered all the same")
 }
 
 func TestHistoryIsSafeForConcurrentUse(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.jsonl")
+	path := filepath.Join(t.TempDir(), "history.json")
 	h := open(t, path, 30)
 	var workers sync.WaitGroup
 	for range 4 {
@@ -184,45 +189,37 @@ func TestHistoryIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	require.NoError(t, h.Close())
 	h = open(t, path, 30)
 	assert.Len(t, h.Results(""), 30)
 	assert.EqualValues(t, 10, h.Dropped())
-	require.NoError(t, h.Close())
 }
 
 // Whatever is in the file, opening it does not panic, and what it gives is there
-// the next time.
+// the next time. A file that is refused stays as it is.
 func FuzzOpenHistory(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "seed")
 	h := open(f, path, 10)
-	require.NoError(f, h.Add(result("e", true)))
 	require.NoError(f, h.Add(result("e", false)))
-	require.NoError(f, h.Close())
+	_, err := h.Begin("cut off")
+	require.NoError(f, err)
 	seed, err := os.ReadFile(path)
 	require.NoError(f, err)
-	end, err := open(f, path, 10).Begin("cut off")
-	require.NoError(f, err)
-	require.NoError(f, end(nil))
-	begun, err := os.ReadFile(path)
-	require.NoError(f, err)
-	f.Add(begun)
 	f.Add(seed)
 	f.Add(seed[:len(seed)-3])
-	f.Add([]byte("00000000 2 {}\n"))
-	f.Add([]byte(strings.Repeat("\n", 5)))
+	f.Add([]byte(`{"added":0,"open":{},"gone":{},"results":[{}]}`))
+	f.Add([]byte("null"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "history")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		h, err := gameday.OpenHistory(path, 10)
 		if err != nil {
+			kept, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, data, kept)
 			return
 		}
-		before, cut := h.Results(""), h.CutOff()
-		require.NoError(t, h.Close())
-		h = open(t, path, 10)
-		assert.Equal(t, before, h.Results(""))
-		assert.Equal(t, cut, h.CutOff())
-		require.NoError(t, h.Close())
+		again := open(t, path, 10)
+		assert.Equal(t, h.Results(""), again.Results(""))
+		assert.Equal(t, h.CutOff(), again.CutOff())
 	})
 }

@@ -26,7 +26,7 @@ type LabOptions struct {
 	History *History
 	// Injector is the injector whose rules [Lab.Status] lists. nil: none.
 	Injector *chaos.Injector
-	// Options are the options of every run; Dry is not used.
+	// Options are the options of every run.
 	Options *experiment.Options
 }
 

@@ -1,14 +1,8 @@
 package gameday_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +15,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/internal/golden"
 )
 
 // play is an experiment whose action takes a time and returns fails. If steady is
@@ -109,92 +102,13 @@ func TestStatus(t *testing.T) {
 	assert.Zero(t, s.SuccessRate)
 }
 
-func TestGameDayReport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lost := play("lost for good", 0, false, nil)
-		probe := &lost.Hypothesis.Probes[0]
-		checks := 0
-		probe.Run = func(context.Context) (any, error) { checks++; return checks == 1, nil }
-		lab := newLab(t, nil, play("orders survive", 90*time.Second, true, nil), play("cache loss", 250*time.Millisecond, false, nil),
-			play("worker dies", time.Second, true, errors.New("no such worker")), lost)
-		r, err := (&gameday.GameDay{Name: "October"}).Run(t.Context(), lab)
-		require.NoError(t, err)
-		var text bytes.Buffer
-		require.NoError(t, r.WriteText(&text))
-		golden.Equal(t, "report.txt", text.Bytes())
-		doc, err := json.MarshalIndent(r, "", "  ")
-		require.NoError(t, err)
-		golden.Equal(t, "report.json", append(doc, '\n'))
-		assert.Len(t, lab.History().Results(""), 4)
-	})
-}
-
-func TestACancelledGameDayBeginsNoFurtherExperiment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lab := newLab(t, nil, play("a", time.Second, false, nil), play("b", time.Second, true, nil))
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		defer cancel()
-		r, err := (&gameday.GameDay{Experiments: []string{"a", "b"}}).Run(ctx, lab)
-		require.NoError(t, err)
-		assert.Contains(t, *r.Entries[0].Result.Error, "context deadline exceeded")
-		assert.Equal(t, "not run: context deadline exceeded", r.Entries[1].Problem)
-		assert.Equal(t, []int{2, 1}, []int{r.Planned, r.Run})
-	})
-}
-
-func TestGameDaysThatCannotBe(t *testing.T) {
-	lab := newLab(t, nil, play("a", 0, true, nil))
-	_, err := (&gameday.GameDay{Experiments: []string{"x", "a", "y"}}).Run(t.Context(), lab)
-	assert.ErrorIs(t, err, gameday.ErrUnknown)
-	assert.ErrorContains(t, err, `Experiments[0]: gameday: unknown experiment "x"`)
-	assert.ErrorContains(t, err, `Experiments[2]`)
-	assert.Empty(t, lab.History().Results(""), "nothing has run")
-	_, err = (&gameday.GameDay{}).Run(t.Context(), gameday.NewLab(nil))
-	assert.Error(t, err)
-	_, err = (&gameday.GameDay{}).Run(t.Context(), nil)
-	assert.Error(t, err)
-}
-
-// A crash in the middle of a game day loses no finished result: at the moment of
-// each step, what is on the disk has all results that were there before it.
-func TestACrashInAGameDayLosesNoFinishedResult(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.jsonl")
-	history := open(t, path, 0)
-	var steps []map[string]bool // what a process that died here would find
-	look := func(name string) *experiment.Experiment {
-		e := play(name, 0, true, nil)
-		e.Method = append(e.Method, experiment.Activity{Name: "crash", Run: func(context.Context) (any, error) {
-			data, err := os.ReadFile(path)
-			require.NoError(t, err)
-			copied := filepath.Join(t.TempDir(), "copy")
-			require.NoError(t, os.WriteFile(copied, append(data, "torn"...), 0o600))
-			found := make(map[string]bool)
-			h := open(t, copied, 0)
-			for _, r := range h.Results("") {
-				found[r.Name] = true
-			}
-			steps = append(steps, found)
-			return nil, h.Close()
-		}})
-		return e
-	}
-	lab := newLab(t, &gameday.LabOptions{History: history}, look("a"), look("b"), look("c"))
-	r, err := (&gameday.GameDay{}).Run(t.Context(), lab)
-	require.NoError(t, err)
-	assert.Equal(t, 3, r.Succeeded)
-	require.NoError(t, history.Close())
-	var got [][]string
-	for _, found := range steps {
-		got = append(got, slices.Sorted(maps.Keys(found)))
-	}
-	assert.Equal(t, [][]string{nil, {"a"}, {"a", "b"}}, got)
-}
-
-func TestAHistoryThatCannotBeWrittenIsReported(t *testing.T) {
-	history := open(t, filepath.Join(t.TempDir(), "history"), 0)
-	require.NoError(t, history.Close())
-	r, err := (&gameday.GameDay{}).Run(t.Context(), newLab(t, &gameday.LabOptions{History: history}, play("a", 0, true, nil)))
-	require.NoError(t, err)
-	assert.Equal(t, 1, r.Succeeded)
-	assert.Equal(t, "gameday: history: it is closed", r.Entries[0].Problem)
+func TestAnInvalidRunIsNotRemembered(t *testing.T) {
+	h := gameday.NewHistory(0)
+	e := play("spoilt", 0, true, nil)
+	lab := newLab(t, &gameday.LabOptions{History: h}, e)
+	e.Hypothesis = nil // after it was registered
+	_, err := lab.Run(t.Context(), "spoilt", false)
+	var wrong *experiment.FieldError
+	assert.ErrorAs(t, err, &wrong)
+	assert.Empty(t, h.Results(""))
 }

@@ -4,17 +4,12 @@
 //	Probes: []experiment.Activity{
 //		{Name: "the shop answers", Run: probe.HTTPStatus(url, nil), Tolerance: tolerance.Equal(200)},
 //		{Name: "the database listens", Run: probe.TCP("localhost:5432")},
-//		{Name: "the worker lives", Run: probe.Alive(worker)},
 //		{Name: "the queue is short", Run: probe.Call(queue.Len), Tolerance: tolerance.Range(0, 10)},
-//		{Name: "99 % in 300 ms",
-//			Run: probe.SLO(probe.Events(in), probe.Objective{Share: 0.99, Within: 300 * time.Millisecond}),
-//			Tolerance: tolerance.Path("$.met").Expect(true)},
 //	}
 //
 //	Guards: []experiment.Guard{
 //		probe.StopOnErrorRate(0.5, 20, probe.Outcomes(in)),
 //		probe.StopUnless(experiment.Activity{Name: "payments answer", Run: probe.TCP("payments:443")}),
-//		probe.StopWhen(stop.Load), // an atomic.Bool
 //	}
 //
 // A guard is polled while the method runs, every second unless its Every says

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
@@ -30,17 +29,20 @@ func StopOnErrorRate(max float64, calls int,
 	}}
 }
 
-// Outcomes counts the events that an injector has kept, for [StopOnErrorRate].
+// Outcomes counts the events that an injector has kept, for [StopOnErrorRate]: of all
+// calls with [chaos.InjectorOptions.RecordAll], else only of those that a rule matched.
 func Outcomes(in *chaos.Injector) func(ctx context.Context) (failed, total int, err error) {
-	calls := Events(in)
-	return func(ctx context.Context) (failed, total int, err error) {
-		samples, err := calls(ctx)
-		for _, s := range samples {
-			if s.Failed {
+	return func(context.Context) (failed, total int, err error) {
+		if in == nil {
+			return 0, 0, errors.New("probe: the injector is nil")
+		}
+		for _, e := range in.Events() {
+			total++
+			if e.Outcome != chaos.OutcomeOK {
 				failed++
 			}
 		}
-		return failed, len(samples), err
+		return failed, total, nil
 	}
 }
 
@@ -68,19 +70,6 @@ func StopUnless(p experiment.Activity) experiment.Guard {
 		}
 		if !held {
 			return fmt.Errorf("out of tolerance: %v", output)
-		}
-		return nil
-	}}
-}
-
-// StopWhen is a guard that stops the run when pulled returns true. It is polled every 100 ms.
-func StopWhen(pulled func() bool) experiment.Guard {
-	return experiment.Guard{Name: "kill switch", Every: 100 * time.Millisecond, Check: func(context.Context) error {
-		if pulled == nil {
-			return errors.New("probe: a kill switch without a function")
-		}
-		if pulled() {
-			return errors.New("it was pulled")
 		}
 		return nil
 	}}

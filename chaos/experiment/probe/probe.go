@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 )
 
 // A Run is the type of [experiment.Activity.Run].
@@ -53,25 +52,6 @@ func TCP(addr string) Run {
 			err = errors.Join(err, conn.Close())
 		}
 		return err == nil, err
-	}
-}
-
-// Alive outputs whether a process is alive, running or paused: true or false.
-// process is called each time and returns it; nil means that it is not alive.
-func Alive(process func() *os.Process) Run {
-	return func(context.Context) (any, error) {
-		if process == nil {
-			return nil, errors.New("probe: alive: there is no function to ask for the process")
-		}
-		p := process()
-		if p == nil {
-			return false, nil
-		}
-		ok, err := alive(p)
-		if err != nil {
-			return nil, fmt.Errorf("probe: process %d: %w", p.Pid, err)
-		}
-		return ok, nil
 	}
 }
 

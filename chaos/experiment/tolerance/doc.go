@@ -2,8 +2,7 @@
 //
 //	Tolerance: tolerance.Equal(200)                                  // exactly this
 //	Tolerance: tolerance.Range(0, 250)                               // a number between two
-//	Tolerance: tolerance.Match(`version 2\.\d+`)                     // a text
-//	Tolerance: tolerance.Path("$.met").Expect(true)                  // a member of the output
+//	Tolerance: tolerance.Func(ready)                                 // a function, which sees the Go value
 //
 // An output is judged by its JSON, as in a journal. So an int, an int64 and a
 // json.Number of the same value are equal, and so are a struct and the map with its

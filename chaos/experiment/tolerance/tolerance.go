@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -98,16 +97,6 @@ func Range(lo, hi float64) experiment.Tolerance {
 		n, err := strconv.ParseFloat(text, 64)
 		return err == nil && lo <= n && n <= hi
 	}}
-}
-
-// Match holds for a text that contains a match of pattern, a regular expression of
-// package regexp. An output that is not a text is matched by its JSON.
-func Match(pattern string) experiment.Tolerance {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		err = fmt.Errorf("tolerance: %w; allowed: a regular expression in the syntax of Go", err)
-	}
-	return rule{err, func(doc json.RawMessage) bool { return re.MatchString(textOf(doc)) }}
 }
 
 // Func holds if fn returns true.

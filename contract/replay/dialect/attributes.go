@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shakedown-go/shakedown/internal/otlp"
 )
@@ -70,10 +69,7 @@ func unwrapped(s *otlp.Span, key string, doc json.RawMessage) json.RawMessage {
 	if doc == nil {
 		return nil
 	}
-	m := members(nil)
-	if doc[0] == '{' {
-		m = membersOf(doc)
-	}
+	m := objectOf(doc)
 	switch key {
 	case "tool.parameters": // the definition of them has the same name
 		if m["$schema"] != nil || string(m["type"]) == `"object"` && m["properties"] != nil {
@@ -172,8 +168,8 @@ func eventMessage(e *otlp.Event, choice bool) json.RawMessage {
 	}
 	message := map[string]any{}
 	if v := e.Attributes.Find("gen_ai.event.content"); v != nil {
-		for name, value := range membersOf(v.JSON()) {
-			message[name] = json.RawMessage(value)
+		for name, value := range objectOf(v.JSON()) {
+			message[name] = value
 		}
 	}
 	for i := range e.Attributes {
@@ -182,12 +178,11 @@ func eventMessage(e *otlp.Event, choice bool) json.RawMessage {
 		}
 	}
 	if inner, ok := message["message"].(json.RawMessage); ok && message["content"] == nil {
-		if delete(message, "message"); len(inner) > 0 && inner[0] == '{' {
-			for name, value := range membersOf(inner) {
-				message[name] = json.RawMessage(value)
-			}
-		} else {
+		if delete(message, "message"); objectOf(inner) == nil {
 			message["content"] = inner
+		}
+		for name, value := range objectOf(inner) {
+			message[name] = value
 		}
 	}
 	if len(message) == 0 || message["content"] == nil && message["tool_calls"] == nil {
@@ -266,21 +261,4 @@ func listed(v any) any {
 		list[i] = m[strconv.Itoa(n)]
 	}
 	return list
-}
-
-// seconds returns a Retry-After in seconds; 0: there is none, or it is a date.
-func seconds(v *otlp.Value) time.Duration {
-	if v == nil {
-		return 0
-	}
-	text := string(v.JSON())
-	var list []string // headers have several values
-	if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
-		text = list[0]
-	}
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
-		return 0
-	}
-	return time.Duration(n) * time.Second
 }

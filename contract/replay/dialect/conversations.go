@@ -29,11 +29,7 @@ func (in *input) conversations() []conversation {
 	var all []conversation
 	loose := make(map[string]int) // the conversations of the lines, by their threads
 	for _, d := range in.documents() {
-		m := members(nil)
-		if d.raw[0] == '{' {
-			m = membersOf(d.raw)
-		}
-		switch {
+		switch m := objectOf(d.raw); {
 		case isConversation(m):
 			all = append(all, in.conversation(m, d.line))
 			clear(loose)
@@ -63,11 +59,9 @@ func (in *input) conversations() []conversation {
 func (in *input) listed(d document) (all []conversation) {
 	one := conversation{line: d.line}
 	for _, e := range in.elements(d) {
-		if len(e.raw) > 0 && e.raw[0] == '{' && len(one.items) == 0 {
-			if m := membersOf(e.raw); isConversation(m) {
-				all = append(all, in.conversation(m, e.line))
-				continue
-			}
+		if m := objectOf(e.raw); len(one.items) == 0 && isConversation(m) {
+			all = append(all, in.conversation(m, e.line))
+			continue
 		}
 		one.items = append(one.items, e.raw)
 	}

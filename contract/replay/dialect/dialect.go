@@ -104,13 +104,10 @@ func find(doc []byte, o *settings) (row, error) {
 		return row{}, fields.Wrong("dialect", o.Dialect,
 			strings.Join(Names(), ", ")+text.Meant(o.Dialect, Names()))
 	}
-	var s *shape
-	for _, part := range [][]byte{doc[:min(len(doc), shapeBytes)], doc} { // most need only the beginning
-		s = shapeOf(part)
-		for _, r := range all {
-			if r.told(s) {
-				return r, nil
-			}
+	s := shapeOf(doc)
+	for _, r := range all {
+		if r.told(s) {
+			return r, nil
 		}
 	}
 	var looked []string

@@ -32,8 +32,8 @@ func (m members) value(names ...string) json.RawMessage {
 // object returns the first of the members that is an object; nil: none is.
 func (m members) object(names ...string) members {
 	for _, name := range names {
-		if v := m[name]; len(v) > 0 && v[0] == '{' {
-			return membersOf(v)
+		if inner := objectOf(m[name]); inner != nil {
+			return inner
 		}
 	}
 	return nil
@@ -63,10 +63,7 @@ const maxWrappers = 4
 // itemOf returns the members of an item of a conversation, out of what logs and frameworks
 // put around it: Claude Code a message, Codex a payload, LangChain kwargs or data.
 func itemOf(raw json.RawMessage) members {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil
-	}
-	m := membersOf(raw)
+	m := objectOf(raw)
 	for range maxWrappers {
 		if m["role"] != nil || m["content"] != nil || m["parts"] != nil {
 			break

@@ -82,8 +82,8 @@ func (in *input) objects() []document {
 }
 
 func (in *input) elements(d document) []document {
-	if d.raw[0] == '{' {
-		if data := membersOf(d.raw)["data"]; len(data) > 0 && data[0] == '[' {
+	if m := objectOf(d.raw); m != nil {
+		if data := m["data"]; len(data) > 0 && data[0] == '[' {
 			return in.elements(document{data, d.line})
 		}
 		return []document{d}

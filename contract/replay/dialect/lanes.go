@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"cmp"
-	"container/heap"
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
@@ -17,9 +15,7 @@ import (
 // A call whose end was not recorded counts as ended when it began: whether others
 // overlap it is unknown.
 func (t *tree) lanes(order []int) map[int]string {
-	n := len(t.nodes)
-	l := laneMaker{tree: t, of: make([]int, n), over: make([]bool, n), last: make(map[request]int)}
-	l.free.less, l.ends.less = cmp.Less[int], func(a, b end) bool { return a.at < b.at }
+	l := laneMaker{tree: t, of: make([]int, len(t.nodes)), last: make(map[request]int)}
 	names := make(map[int]string, len(order))
 	for _, at := range order {
 		l.of[at] = l.enter(at)
@@ -30,15 +26,14 @@ func (t *tree) lanes(order []int) map[int]string {
 	return names
 }
 
+// maxLanes bounds the time that finding a free lane takes. Calls beyond share the last lane.
+const maxLanes = 1000
+
 type laneMaker struct {
 	*tree
 	of   []int           // the lane of a node
-	over []bool          // a node has ended
 	open [][]int         // per lane, the calls under way, outer before inner; those that ended before an inner one stay
-	free queue[int]      // lanes in which none is, and some that were taken since
-	has  []bool          // a lane is in free
 	last map[request]int // the lane of the last call of a tool with its arguments
-	ends queue[end]      // of the calls under way
 }
 
 // A request is a tool and the hash of its arguments.
@@ -48,89 +43,60 @@ type request struct {
 }
 
 // enter returns the lane of the next call.
-func (l *laneMaker) enter(at int) int {
+func (l *laneMaker) enter(at int) (lane int) {
 	n := &l.nodes[at]
-	for l.ends.Len() > 0 && l.ends.list[0].at <= n.start {
-		l.leave(heap.Pop(&l.ends).(end).node)
+	several := len(l.open) > 1 || len(l.open) == 1 && len(l.underWay(0, n.start)) > 0 // one lane is enough for most
+	var own request
+	if several && n.kind == tool && !n.noArgs {
+		own = request{n.name, jsonhash.Sum(n.args)}
 	}
-	lane := -1
-	if above := l.above[at]; above >= 0 {
-		if open := l.open[l.of[above]]; len(open) > 0 && open[len(open)-1] == above {
-			lane = l.of[above]
-		}
-	}
-	var repeated request
-	if several := len(l.open) > 1 || len(l.open) == 1 && len(l.open[0]) > 0; several && n.kind == tool && !n.noArgs {
-		repeated = request{n.name, jsonhash.Sum(n.args)} // one lane is enough for most
+	lane = l.within(at)
+	if before, repeats := l.last[own]; lane < 0 && repeats && len(l.underWay(before, n.start)) == 0 {
+		lane = before
 	}
 	if lane < 0 {
-		lane = l.next(repeated)
+		lane = l.free(n.start)
 	}
-	if repeated.tool != "" {
-		l.last[repeated] = lane
+	if own.tool != "" {
+		l.last[own] = lane
 	}
 	if n.end > n.start {
 		l.open[lane] = append(l.open[lane], at)
-		heap.Push(&l.ends, end{n.end, at})
-	} else if len(l.open[lane]) == 0 {
-		l.release(lane)
 	}
 	return lane
 }
 
-// next takes a free lane: that of the call that is repeated, else the first of them.
-func (l *laneMaker) next(repeated request) int {
-	if lane, there := l.last[repeated]; there && len(l.open[lane]) == 0 {
-		return lane
+// within is the lane of the call that a call lies in, if no other one is under way there; else -1.
+func (l *laneMaker) within(at int) int {
+	above := l.above[at]
+	if above < 0 {
+		return -1
 	}
-	for l.free.Len() > 0 {
-		lane := heap.Pop(&l.free).(int)
-		if l.has[lane] = false; len(l.open[lane]) == 0 {
+	if open := l.underWay(l.of[above], l.nodes[at].start); len(open) == 0 || open[len(open)-1] != above {
+		return -1
+	}
+	return l.of[above]
+}
+
+// free is the first lane in which no call is under way.
+func (l *laneMaker) free(now int64) int {
+	for lane := range l.open {
+		if len(l.underWay(lane, now)) == 0 {
 			return lane
 		}
 	}
-	l.open, l.has = append(l.open, nil), append(l.has, false)
+	if len(l.open) < maxLanes {
+		l.open = append(l.open, nil)
+	}
 	return len(l.open) - 1
 }
 
-// release notes that no call is under way in a lane.
-func (l *laneMaker) release(lane int) {
-	if !l.has[lane] {
-		l.has[lane] = true
-		heap.Push(&l.free, lane)
-	}
-}
-
-// leave notes that a call has ended.
-func (l *laneMaker) leave(at int) {
-	l.over[at] = true
-	lane := l.of[at]
+// underWay are the calls of a lane without the last ones that have ended.
+func (l *laneMaker) underWay(lane int, now int64) []int {
 	open := l.open[lane]
-	for len(open) > 0 && l.over[open[len(open)-1]] {
+	for len(open) > 0 && l.nodes[open[len(open)-1]].end <= now {
 		open = open[:len(open)-1]
 	}
-	if l.open[lane] = open; len(open) == 0 {
-		l.release(lane)
-	}
-}
-
-type end struct {
-	at   int64
-	node int
-}
-
-// A queue gives back the least of its elements, as package heap has it.
-type queue[T any] struct {
-	list []T
-	less func(a, b T) bool
-}
-
-func (q *queue[T]) Len() int           { return len(q.list) }
-func (q *queue[T]) Less(i, j int) bool { return q.less(q.list[i], q.list[j]) }
-func (q *queue[T]) Swap(i, j int)      { q.list[i], q.list[j] = q.list[j], q.list[i] }
-func (q *queue[T]) Push(x any)         { q.list = append(q.list, x.(T)) }
-func (q *queue[T]) Pop() any {
-	last := q.list[len(q.list)-1]
-	q.list = q.list[:len(q.list)-1]
-	return last
+	l.open[lane] = open
+	return open
 }

@@ -140,10 +140,7 @@ func (m *mcpReader) answer(l *mcpLine, at int64, n *node) {
 }
 
 func isToolResult(result json.RawMessage) bool {
-	if len(result) == 0 || result[0] != '{' {
-		return false
-	}
-	m := membersOf(result)
+	m := objectOf(result)
 	return len(m["content"]) > 0 && m["content"][0] == '[' || m["structuredContent"] != nil || m["isError"] != nil
 }
 

@@ -78,20 +78,15 @@ func nodeOf(s *otlp.Span) node {
 		if !empty(n.result) {
 			said = words(n.result)
 		}
-		n.fail(cmp.Or(spanError(s), said, errorType(s)), spanStatus(s))
-		if n.failure.RetryAfter = seconds(s.Attributes.Find("http.response.header.retry-after")); n.open {
-			n.open = false // it says how it ended
-		}
+		n.fail(cmp.Or(failureOf(s, "message", s.Status.Message), said, failureOf(s, "type", "")), spanStatus(s))
+		n.open = false // it says how it ended
 	}
 	return n
 }
 
 // alone returns the one argument of a function of Python that has no name.
 func alone(doc json.RawMessage) json.RawMessage {
-	if len(doc) == 0 || doc[0] != '{' {
-		return doc
-	}
-	m := membersOf(doc)
+	m := objectOf(doc)
 	if list := m.list("args"); len(m) == 2 && len(list) == 1 && m["kwargs"] != nil && empty(m["kwargs"]) {
 		return list[0]
 	}
@@ -125,26 +120,14 @@ func unread(s *otlp.Span) note {
 	return nothing
 }
 
-// spanError returns the text of a failure: of the exception, else of the status.
-func spanError(s *otlp.Span) string {
-	text := ""
+// failureOf returns a member of the exception, such as its message, else what stands for it.
+func failureOf(s *otlp.Span, member, status string) (text string) {
 	for i := range s.Events {
 		if e := &s.Events[i]; e.Name == "exception" {
-			text = e.Attributes.Text("exception.message")
+			text = e.Attributes.Text("exception." + member)
 		}
 	}
-	return cmp.Or(text, s.Status.Message, s.Attributes.First("exception.message", "error.message"))
-}
-
-// errorType stands for a text where there is none.
-func errorType(s *otlp.Span) string {
-	kind := ""
-	for i := range s.Events {
-		if e := &s.Events[i]; e.Name == "exception" {
-			kind = e.Attributes.Text("exception.type")
-		}
-	}
-	return cmp.Or(kind, s.Attributes.First("exception.type", "error.type"))
+	return cmp.Or(text, status, s.Attributes.First("exception."+member, "error."+member))
 }
 
 // spanStatus returns the HTTP status of a failure; 0: none is known.

@@ -21,9 +21,8 @@ type shape struct {
 type members map[string]json.RawMessage
 
 const (
-	shapeBytes   = 256 << 10 // looked at first
-	shapeObjects = 64        // looked at
-	shapeNames   = 8         // named in an error
+	shapeObjects = 64 // looked at
+	shapeNames   = 8  // named in an error
 )
 
 func shapeOf(doc []byte) *shape {
@@ -112,7 +111,7 @@ func (s *shape) has(name string) bool {
 // under reports whether a member of an object, itself an object, has a member.
 func (s *shape) under(outer, name string) bool {
 	return slices.ContainsFunc(s.objects, func(m members) bool {
-		return len(m[outer]) > 0 && m[outer][0] == '{' && membersOf(m[outer])[name] != nil
+		return m.object(outer)[name] != nil
 	})
 }
 
@@ -123,15 +122,23 @@ func (s *shape) is(name string, texts ...string) bool {
 	})
 }
 
-// anthropic reports whether a message has content of a type that only this dialect has.
-func (s *shape) anthropic() bool {
+// inContent reports whether the content of a message has what a dialect alone has.
+func (s *shape) inContent(has func(content *shape) bool) bool {
 	return slices.ContainsFunc(s.objects, func(m members) bool {
-		content := shape{}
+		content := &shape{}
 		if m["role"] != nil {
 			content.add(m["content"], 0)
 		}
-		return content.is("type", "tool_use", "tool_result")
+		return has(content)
 	})
+}
+
+func (s *shape) anthropic() bool {
+	return s.inContent(func(c *shape) bool { return c.is("type", "tool_use", "tool_result") })
+}
+
+func (s *shape) bedrock() bool {
+	return s.inContent(func(c *shape) bool { return c.has("toolUse") || c.has("toolResult") })
 }
 
 func (s *shape) langfuse() bool {
@@ -145,17 +152,6 @@ func (s *shape) openAIAgents() bool {
 
 // claudeCode reports whether a line of its log is there.
 func (s *shape) claudeCode() bool { return s.has("sessionId") && s.under("message", "role") }
-
-// bedrock reports whether a message has content of a form that only this dialect has.
-func (s *shape) bedrock() bool {
-	return slices.ContainsFunc(s.objects, func(m members) bool {
-		content := shape{}
-		if m["role"] != nil {
-			content.add(m["content"], 0)
-		}
-		return content.has("toolUse") || content.has("toolResult")
-	})
-}
 
 func (s *shape) responses() bool {
 	return s.is("type", "function_call", "function_call_output") || s.is("object", "response") ||

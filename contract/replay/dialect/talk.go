@@ -89,15 +89,12 @@ func textIn(doc json.RawMessage, names []string, depth int) string {
 	if s := saidBy(doc); s != "" {
 		return s
 	}
-	if doc[0] == '{' && depth > 0 {
-		m := membersOf(doc)
-		for _, name := range names {
-			if s, is := textOf(m[name]); is && s != "" {
-				return s
-			}
-			if len(m[name]) > 0 && m[name][0] == '{' {
-				return textIn(m[name], names, depth-1)
-			}
+	for m := objectOf(doc); depth > 0 && len(names) > 0; names = names[1:] {
+		if s := m.text(names[0]); s != "" {
+			return s
+		}
+		if m.object(names[0]) != nil {
+			return textIn(m[names[0]], names, depth-1)
 		}
 	}
 	return string(doc)
@@ -117,8 +114,8 @@ func messagesIn(doc json.RawMessage, depth int) []json.RawMessage {
 			}
 		}
 		for _, name := range []string{"content", "message"} {
-			if inner := m[name]; len(inner) > 0 && inner[0] == '{' {
-				return messagesIn(inner, depth-1)
+			if m.object(name) != nil {
+				return messagesIn(m[name], depth-1)
 			}
 		}
 		if !itemOf(doc).isItem() {

@@ -185,10 +185,7 @@ func (n *node) answered(m members) {
 	if doc == nil && m["error"] == nil {
 		doc = json.RawMessage(`""`) // a tool that returns nothing has no content
 	}
-	var inner members
-	if len(doc) > 0 && doc[0] == '{' {
-		inner = membersOf(doc)
-	}
+	inner := objectOf(doc)
 	switch { // what Gemini puts around a result
 	case m["response"] == nil || len(inner) != 1:
 	case inner["output"] != nil || inner["result"] != nil:

@@ -239,10 +239,7 @@ func dottedOrder(m members) {
 // only returns the value of the one member that a wrapper has; any other document as it
 // is.
 func only(doc json.RawMessage, name string) json.RawMessage {
-	if len(doc) == 0 || doc[0] != '{' {
-		return doc
-	}
-	if m := membersOf(doc); len(m) == 1 && m[name] != nil {
+	if m := objectOf(doc); len(m) == 1 && m[name] != nil {
 		return content(m[name])
 	}
 	return doc
@@ -251,15 +248,12 @@ func only(doc json.RawMessage, name string) json.RawMessage {
 // toolMessage returns the content of a message of LangChain that a tool returned, and
 // whether it says that the tool failed.
 func toolMessage(doc json.RawMessage) (result json.RawMessage, failed bool) {
-	if len(doc) == 0 || doc[0] != '{' {
-		return doc, false
+	m := objectOf(doc)
+	if kwargs := m.object("kwargs"); m["lc"] != nil && kwargs != nil {
+		m = kwargs
 	}
-	m := membersOf(doc)
-	if kwargs := m["kwargs"]; m["lc"] != nil && len(kwargs) > 0 && kwargs[0] == '{' {
-		m = membersOf(kwargs)
-	}
-	if string(m["type"]) == `"tool"` && m["content"] != nil {
-		return content(m["content"]), string(m["status"]) == `"error"`
+	if m.text("type") == "tool" && m["content"] != nil {
+		return content(m["content"]), m.text("status") == "error"
 	}
 	return doc, false
 }

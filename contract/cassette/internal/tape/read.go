@@ -2,7 +2,6 @@ package tape
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
@@ -41,7 +39,7 @@ func readParts(head []byte, frames [][]byte, most int) (*File, error) {
 		return nil, r.Err()
 	}
 	var doc fileDoc
-	if !r.Object(root, "", reflect.ValueOf(&doc).Elem()) {
+	if !r.Object(root, reflect.ValueOf(&doc).Elem()) {
 		return nil, r.Err()
 	}
 	if frames != nil && len(doc.Exchanges) > 0 {
@@ -54,12 +52,15 @@ func readParts(head []byte, frames [][]byte, most int) (*File, error) {
 	r.exchanges = make([]Exchange, 0, count)
 	for i := range count {
 		var n *strictjson.Node
+		at := "/exchanges/" + strconv.Itoa(i)
 		if frames == nil {
 			n = doc.Exchanges[i].Node
 		} else if n = strictjson.Parse(frames[i], MaxBytes, &r.Problems); n == nil {
 			return nil, r.Err()
+		} else {
+			r.Within = at
 		}
-		if !r.exchange(n, "/exchanges/"+strconv.Itoa(i)) {
+		if !r.exchange(n, at) {
 			return nil, r.Err() // the file is too large
 		}
 	}
@@ -103,29 +104,9 @@ func apart(data []byte) (head []byte, frames [][]byte) {
 	}
 }
 
-// asField is a problem as a field error.
+// asField is a problem as a field error. What has no place is at the beginning.
 func asField(p *strictjson.Problem) error {
-	err := fields.Because(p.Pointer, nil, p.Err, p.Allowed).At(max(p.Line, 1), max(p.Column, 1))
-	switch p.Reason {
-	case strictjson.Syntax:
-		if p.Line > 0 {
-			err.Err = errors.Unwrap(p.Err) // without the place
-		}
-	case strictjson.TooLarge:
-		err.Value = fielderror.Found(p.Value)
-		if p.Pointer == "" {
-			err.Field = "the file"
-		}
-	case strictjson.Duplicate:
-		err.Value = fielderror.Found("there twice")
-	case strictjson.UnknownField:
-		err.Value = fielderror.Found("an unknown member")
-	case strictjson.WrongType:
-		err.Value = fielderror.Found(p.Value)
-	case strictjson.BadValue:
-		err.Value = json.RawMessage(p.Value)
-	}
-	return err
+	return p.Field(fields).At(max(p.Line, 1), max(p.Column, 1))
 }
 
 // A reader reads the exchanges of one file.
@@ -139,7 +120,7 @@ type reader struct {
 // known reports whether the version and the number of exchanges are.
 func (r *reader) known(root *strictjson.Node, is, exchanges int) bool {
 	if is != version {
-		return r.Refuse(root.Member("version"), "/version", strconv.Itoa(version), nil)
+		return r.Refuse(root.Member("version"), strconv.Itoa(version), nil)
 	}
 	if exchanges > MaxExchanges {
 		return r.refuse(root.Member("exchanges"), "/exchanges", strictjson.TooLarge,
@@ -161,7 +142,7 @@ func (r *reader) refuse(n *strictjson.Node, at string, why strictjson.Reason, fo
 func (r *reader) exchange(n *strictjson.Node, at string) bool {
 	var doc exchangeDoc
 	var e Exchange
-	if r.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+	if r.Object(n, reflect.ValueOf(&doc).Elem()) {
 		e.Cell, e.Lane = doc.Cell, doc.Lane
 		e.Request = r.request(doc.Request.Node, at+"/request")
 		e.Response = r.response(doc.Response.Node, at+"/response")
@@ -183,7 +164,7 @@ func (r *reader) earlier(n *strictjson.Node, at string, like int) *Exchange {
 	if len(r.exchanges) == 0 {
 		allowed = "no like in the first exchange"
 	}
-	r.Refuse(n.Member("like"), at+"/like", allowed, nil)
+	r.Refuse(n.Member("like"), allowed, nil)
 	return nil
 }
 

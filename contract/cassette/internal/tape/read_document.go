@@ -90,11 +90,11 @@ func opaque(path []string) bool {
 // special reads spans and parts.
 func special() map[reflect.Type]strictjson.Special {
 	return map[reflect.Type]strictjson.Special{
-		reflect.TypeFor[span](): {Shape: "any JSON", Bind: func(n *strictjson.Node, _ string, v reflect.Value) bool {
+		reflect.TypeFor[span](): {Shape: "any JSON", Bind: func(n *strictjson.Node, v reflect.Value) bool {
 			v.SetBytes(n.Raw)
 			return true
 		}},
-		reflect.TypeFor[part](): {Shape: "an object", Bind: func(n *strictjson.Node, _ string, v reflect.Value) bool {
+		reflect.TypeFor[part](): {Shape: "an object", Bind: func(n *strictjson.Node, v reflect.Value) bool {
 			v.Set(reflect.ValueOf(part{n}))
 			return true
 		}},

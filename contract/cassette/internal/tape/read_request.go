@@ -16,7 +16,7 @@ func has(names []string, name string) bool { return slices.Contains(names, name)
 
 func (r *reader) request(n *strictjson.Node, at string) (q Request) {
 	var doc requestDoc
-	if !r.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+	if !r.Object(n, reflect.ValueOf(&doc).Elem()) {
 		return Request{}
 	}
 	if n.Member("like") != nil {
@@ -36,7 +36,7 @@ func (r *reader) request(n *strictjson.Node, at string) (q Request) {
 		r.refuse(n.Member("append"), at+"/append", strictjson.WrongType, "there", "append beside like")
 	}
 	if m := n.Member("method"); m != nil && !token(doc.Method) {
-		r.Refuse(m, at+"/method", "a method such as GET", nil)
+		r.Refuse(m, "a method such as GET", nil)
 	}
 	r.checkURL(n.Member("url"), at+"/url", doc.URL)
 	q.Method, q.URL = doc.Method, doc.URL
@@ -100,7 +100,7 @@ func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node,
 			r.refuse(member, place, strictjson.WrongType, "of no list",
 				"a JSON pointer to a list in the body of the earlier request")
 		case !ok || elements.Kind != '[':
-			r.Wrong(member, place, "a list")
+			r.Wrong(member, "a list")
 		default:
 			into.Kids = append(into.Kids, elements.Kids...)
 		}
@@ -128,7 +128,7 @@ func (r *reader) body(doc *bodyDoc, n *strictjson.Node, at string) []byte {
 func (r *reader) base64(n *strictjson.Node, at, text string) []byte {
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || bytes.ContainsAny([]byte(text), "\r\n") {
-		r.Refuse(n, at, "base64 with padding, as of RFC 4648, section 4", nil)
+		r.Refuse(n, "base64 with padding, as of RFC 4648, section 4", nil)
 	}
 	return data
 }

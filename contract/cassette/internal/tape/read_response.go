@@ -13,7 +13,7 @@ import (
 
 func (r *reader) response(n *strictjson.Node, at string) (a Response) {
 	var doc responseDoc
-	if !r.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+	if !r.Object(n, reflect.ValueOf(&doc).Elem()) {
 		return Response{}
 	}
 	if n.Member("like") != nil {
@@ -23,7 +23,7 @@ func (r *reader) response(n *strictjson.Node, at string) (a Response) {
 		return a
 	}
 	if r.require(n, at, "status", "200 to 599") && (doc.Status < 200 || doc.Status > 599) {
-		r.Refuse(n.Member("status"), at+"/status", "200 to 599", nil)
+		r.Refuse(n.Member("status"), "200 to 599", nil)
 	}
 	a.Status = doc.Status
 	a.Header = r.header(doc.Header.Node, at+"/header")
@@ -35,7 +35,7 @@ func (r *reader) response(n *strictjson.Node, at string) (a Response) {
 		}
 	}
 	if m := n.Member("end"); m != nil && doc.End != "\n" && doc.End != "\r\n" {
-		r.Refuse(m, at+"/end", `"\n" or "\r\n"`, nil)
+		r.Refuse(m, `"\n" or "\r\n"`, nil)
 	}
 	a.Chunks = r.chunks(&doc, n, at)
 	return a
@@ -75,7 +75,7 @@ const longest = 24 * time.Hour
 
 func (r *reader) pause(n *strictjson.Node, at string, d time.Duration) time.Duration {
 	if d < 0 || d > longest {
-		r.Refuse(n.Member("after"), at+"/after", "0s to 24h", nil)
+		r.Refuse(n.Member("after"), "0s to 24h", nil)
 	}
 	return d
 }
@@ -86,7 +86,7 @@ func (r *reader) header(n *strictjson.Node, at string) http.Header {
 		return nil
 	}
 	if n.Kind != '{' {
-		r.Wrong(n, at, "an object")
+		r.Wrong(n, "an object")
 		return nil
 	}
 	var h http.Header
@@ -109,7 +109,7 @@ func (r *reader) header(n *strictjson.Node, at string) http.Header {
 func (r *reader) headerValues(n *strictjson.Node, at string) (values []string) {
 	const allowed = "a string, or a list of strings"
 	if n.Kind == '[' && len(n.Kids) == 0 {
-		r.Refuse(n, at, allowed, nil)
+		r.Refuse(n, allowed, nil)
 	}
 	kids := []*strictjson.Node{n}
 	if n.Kind == '[' {
@@ -122,9 +122,9 @@ func (r *reader) headerValues(n *strictjson.Node, at string) (values []string) {
 		}
 		switch {
 		case kid.Kind != '"':
-			r.Wrong(kid, here, allowed)
+			r.Wrong(kid, allowed)
 		case strings.Map(printable, kid.Text) != kid.Text:
-			r.Refuse(kid, here, "a text without line ends and control characters", nil)
+			r.Refuse(kid, "a text without line ends and control characters", nil)
 		}
 		values = append(values, kid.Text)
 	}
@@ -133,7 +133,7 @@ func (r *reader) headerValues(n *strictjson.Node, at string) (values []string) {
 
 func (r *reader) event(n *strictjson.Node, at string) (c Chunk) {
 	var doc eventDoc
-	if !r.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+	if !r.Object(n, reflect.ValueOf(&doc).Elem()) {
 		return c
 	}
 	c.After = r.pause(n, at, doc.After)
@@ -145,14 +145,14 @@ func (r *reader) event(n *strictjson.Node, at string) (c Chunk) {
 	}
 	for _, name := range []string{"event", "id", "retry"} {
 		if m := n.Member(name); m != nil && strings.ContainsAny(m.Text, "\r\n") {
-			r.Refuse(m, at+"/"+name, "a text without line ends", nil)
+			r.Refuse(m, "a text without line ends", nil)
 		}
 	}
 	if doc.ID != nil && strings.Contains(*doc.ID, "\x00") {
-		r.Refuse(n.Member("id"), at+"/id", "a text without NUL", nil)
+		r.Refuse(n.Member("id"), "a text without NUL", nil)
 	}
 	if strings.Trim(doc.Retry, "0123456789") != "" {
-		r.Refuse(n.Member("retry"), at+"/retry", "milliseconds in decimal digits", nil)
+		r.Refuse(n.Member("retry"), "milliseconds in decimal digits", nil)
 	}
 	e := sse.Event{Type: doc.Event, Retry: doc.Retry, HasID: doc.ID != nil}
 	if e.HasID {
@@ -177,14 +177,14 @@ func (r *reader) data(doc *dataDoc, n *strictjson.Node, at, without, called stri
 	case doc.Text == nil:
 		return "", false
 	case strings.ContainsAny(*doc.Text, without):
-		r.Refuse(n.Member("text"), at+"/text", "a text without "+called+"; raw takes any", nil)
+		r.Refuse(n.Member("text"), "a text without "+called+"; raw takes any", nil)
 	}
 	return *doc.Text, true
 }
 
 func (r *reader) line(n *strictjson.Node, at string) (c Chunk) {
 	var doc lineDoc
-	if !r.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+	if !r.Object(n, reflect.ValueOf(&doc).Elem()) {
 		return c
 	}
 	c.After = r.pause(n, at, doc.After)
@@ -202,7 +202,7 @@ func (r *reader) line(n *strictjson.Node, at string) (c Chunk) {
 
 func (r *reader) chunk(n *strictjson.Node, at string) (c Chunk) {
 	var doc chunkDoc
-	if !r.Object(n, at, reflect.ValueOf(&doc).Elem()) {
+	if !r.Object(n, reflect.ValueOf(&doc).Elem()) {
 		return c
 	}
 	c.After = r.pause(n, at, doc.After)

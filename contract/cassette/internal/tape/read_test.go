@@ -94,9 +94,9 @@ func responseOf(members string) string {
 // badFiles are files with all that is wrong with them. The sign § stands in front of
 // the place of each problem, in their order.
 var badFiles = []struct{ why, file, want string }{
-	{"empty", `§`, `cassette: @: unexpected end of JSON input`},
-	{"no JSON", `{"format": §}`, `cassette: @: invalid character '}' looking for beginning of value`},
-	{"no object", `§[]`, `cassette: @ is a list; allowed: an object`},
+	{"empty", `§`, `cassette: @: the text is not JSON: unexpected end of JSON input`},
+	{"no JSON", `{"format": §}`, `cassette: @: the text is not JSON: invalid character '}' looking for beginning of value`},
+	{"no object", `§[]`, `cassette: @: the document is a list; allowed: an object`},
 	{"nothing", `§§§{}`, `cassette: @: /format is missing; allowed: one of shakedown/cassette
 cassette: @: /version is missing; allowed: an integer
 cassette: @: /exchanges is missing; allowed: a list`},
@@ -105,10 +105,10 @@ cassette: @: /exchanges is missing; allowed: a list`},
 	{"another format", `{"format": §"shakedown/session", "version": 1, "exchanges": []}`,
 		`cassette: @: /format is "shakedown/session"; allowed: one of shakedown/cassette; did you mean shakedown/cassette?`},
 	{"unknown members, all of them", fileOf(`"cel": §"", "request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 204}`),
-		`cassette: @: /exchanges/1/cel is an unknown member; allowed: one of cell, lane, request, response; did you mean cell?`},
+		`cassette: @: /exchanges/1/cel is unknown; allowed: one of cell, lane, request, response; did you mean cell?`},
 	{"unknown members of parts", fileOf(`"request": {"methd": §"GET"}, "response": {"state": §1, "events": [{"dat": 1}]}`),
-		`cassette: @: /exchanges/1/request/methd is an unknown member; allowed: one of like, append, method, url, body, text, base64; did you mean method?
-cassette: @: /exchanges/1/response/state is an unknown member; allowed: one of like, status, header, after, body, text, base64, layout, end, events, lines, chunks; did you mean status?`},
+		`cassette: @: /exchanges/1/request/methd is unknown; allowed: one of like, append, method, url, body, text, base64; did you mean method?
+cassette: @: /exchanges/1/response/state is unknown; allowed: one of like, status, header, after, body, text, base64, layout, end, events, lines, chunks; did you mean status?`},
 	{"there twice", fileOf(`"cell": "a", §"cell": "b", "request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 204}`),
 		`cassette: @: /exchanges/1/cell is there twice; allowed: each member of an object once`},
 	{"parts missing", strings.Replace(fileOf(``), "{}]}", "§§{}]}", 1), `cassette: @: /exchanges/1/request is missing; allowed: an object
@@ -209,7 +209,7 @@ func unmarked(file, text string) (string, string) {
 
 func TestFilesThatAreTooLarge(t *testing.T) {
 	_, err := Read(make([]byte, MaxBytes+1))
-	assert.EqualError(t, err, "cassette: line 1, column 1: the file is 67108865 bytes; allowed: at most 67108864")
+	assert.EqualError(t, err, "cassette: line 1, column 1: the document is 67108865 bytes; allowed: at most 67108864")
 
 	head := `{"format": "shakedown/cassette", "version": 1, "exchanges": [`
 	_, err = Read([]byte(head + strings.Repeat(`{},`, MaxExchanges) + `{}]}`))
