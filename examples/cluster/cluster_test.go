@@ -31,7 +31,7 @@ func TestTheServerKeepsItsContract(t *testing.T) {
 		assert.Len(t, running.Tools, len(table()), "every row has a tool")
 		for _, tool := range running.Tools {
 			reads := strings.HasSuffix(tool.Name, ".list") || strings.HasSuffix(tool.Name, ".get") ||
-				slices.Contains([]string{"cluster.summary", "power.status", "power.actions"}, tool.Name)
+				slices.Contains([]string{"cluster.summary", "power.status"}, tool.Name)
 			assert.Equal(t, reads, tool.Capability == policy.Read, tool.Name)
 			needsWord := strings.HasSuffix(tool.Name, ".delete") || strings.HasPrefix(tool.Name, "power.transitions.") && !reads
 			assert.Equal(t, needsWord, len(tool.Confirmation) > 0, tool.Name)
@@ -59,17 +59,11 @@ func TestEveryToolAnswers(t *testing.T) {
 			{"components.create", `{"id":"x0c0s8b0n0","type":"Node","role":"Compute"}`},
 			{"components.get", `{"id":"x0c0s8b0n0"}`},
 			{"components.update", `{"id":"x0c0s8b0n0","type":"Node","role":"Service","enabled":true}`},
-			{"groups.list", `{}`},
-			{"groups.create", `{"id":"spare","members":["x0c0s8b0n0"]}`},
-			{"groups.get", `{"id":"spare"}`},
-			{"groups.update", `{"id":"spare","members":[]}`},
 			{"power.status", `{"ids":["x0c0s8b0n0"]}`},
-			{"power.actions", `{}`},
 			{"power.transitions.create", `{"operation":"On","targets":["x0c0s8b0n0"]}`},
 			{"power.transitions.list", `{}`},
 			{"power.transitions.get", `{"id":"t-1"}`},
 			{"power.transitions.abort", `{"id":"t-1","confirm":true}`},
-			{"groups.delete", `{"id":"spare","confirm":true}`},
 			{"components.delete", `{"id":"x0c0s8b0n0","confirm":true}`},
 		} {
 			out := call[map[string]any](t, cs, step.tool, step.args)
@@ -77,7 +71,7 @@ func TestEveryToolAnswers(t *testing.T) {
 		}
 		assert.Len(t, s.audit.lines(t), len(table()), "all tools, one line each")
 		sum := call[sim.Summary](t, cs, "cluster.summary", `{}`)
-		assert.Equal(t, sim.Summary{Components: 8, Groups: 1, ByRole: map[string]int{"Compute": 7, "Management": 1}, PoweredOn: 7}, sum, "as it was before")
+		assert.Equal(t, sim.Summary{Components: 8, ByRole: map[string]int{"Compute": 7, "Management": 1}, PoweredOn: 7}, sum, "as it was before")
 	})
 }
 
@@ -108,7 +102,7 @@ func TestDangerousOperationsWantAWord(t *testing.T) {
 		for _, confirm := range []string{`,"confirm":"true"`, `,"confirm":1`, `,"confirm":false`, `,"Confirm":true`} {
 			want("ForceRestart", confirm)
 		}
-		for _, tool := range []string{"components.delete", "groups.delete", "power.transitions.abort"} {
+		for _, tool := range []string{"components.delete", "power.transitions.abort"} {
 			assert.Equal(t, policy.CodeConfirmationRequired, refused(t, cs, tool, `{"id":"x0c0s1b0n0"}`).Code, tool)
 		}
 		assert.Empty(t, call[list[sim.Transition]](t, cs, "power.transitions.list", `{}`).Items, "nothing has begun")
@@ -125,10 +119,10 @@ func TestProblemsComeThroughWhole(t *testing.T) {
 		}{
 			{"components.get", `{"id":"x9"}`, policy.Problem{Type: "https://cluster.example/problems/not-found", Title: "Not Found", Status: 404,
 				Detail: `There is no component "x9"`, Instance: "/components/x9"}},
-			{"components.get", `{"id":"../groups/compute"}`, policy.Problem{Type: "https://cluster.example/problems/not-found", Title: "Not Found", Status: 404,
-				Detail: `There is no component "../groups/compute"`, Instance: "/components/../groups/compute"}},
+			{"components.get", `{"id":"../power/status"}`, policy.Problem{Type: "https://cluster.example/problems/not-found", Title: "Not Found", Status: 404,
+				Detail: `There is no component "../power/status"`, Instance: "/components/../power/status"}},
 			{"components.delete", `{"id":"x0c0s1b0n0","confirm":true}`, policy.Problem{Type: "https://cluster.example/problems/in-use", Title: "Conflict", Status: 409,
-				Detail: `Component "x0c0s1b0n0" is a member of a group`, Instance: "/components/x0c0s1b0n0", Extensions: map[string]any{"groups": []any{"compute"}}}},
+				Detail: `Component "x0c0s1b0n0" is on`, Instance: "/components/x0c0s1b0n0", Extensions: map[string]any{"state": "on"}}},
 			{"power.transitions.create", `{"operation":"Off","targets":["x0c0s7b0n0"]}`, policy.Problem{Type: "https://cluster.example/problems/wrong-state", Title: "Conflict",
 				Status: 409, Detail: `Off needs component "x0c0s7b0n0" to be on`, Instance: "/power/transitions", Extensions: map[string]any{"component": "x0c0s7b0n0", "state": "off"}}},
 			{"components.create", `{"id":"x 1","type":"Rack"}`, policy.Problem{Type: "https://cluster.example/problems/invalid", Title: "Bad Request",
@@ -158,7 +152,7 @@ func TestAnAPIThatIsGone(t *testing.T) {
 	e := refused(t, cs, "cluster.summary", `{}`)
 	assert.Equal(t, []any{500, policy.CodeToolError}, []any{e.Status, e.Code})
 	assert.Contains(t, e.Detail, "the cluster's API cannot be reached")
-	assert.Equal(t, 400, refused(t, cs, "groups.get", `{"id":".."}`).Status, "a name that would climb out of the path is not sent")
+	assert.Equal(t, 400, refused(t, cs, "components.get", `{"id":".."}`).Status, "a name that would climb out of the path is not sent")
 }
 
 func TestTheProgramRefusesToStart(t *testing.T) {

@@ -34,11 +34,9 @@ func table() []policy.Tool {
 		}
 	}
 	add("cluster:read", policy.Read, "cluster.summary")
-	for _, kept := range []string{"components", "groups"} {
-		add(kept+":read", policy.Read, kept+".list", kept+".get")
-		add(kept+":write", policy.Write, kept+".create", kept+".update", kept+".delete")
-	}
-	add("power:read", policy.Read, "power.status", "power.actions", "power.transitions.list", "power.transitions.get")
+	add("components:read", policy.Read, "components.list", "components.get")
+	add("components:write", policy.Write, "components.create", "components.update", "components.delete")
+	add("power:read", policy.Read, "power.status", "power.transitions.list", "power.transitions.get")
 	add("power:write", policy.Write, "power.transitions.abort")
 	return append(rows, policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets",
 		Limit: &policy.Limit{PerSecond: 2, Burst: 10}, Failure: refusal})

@@ -93,35 +93,39 @@ func fetchOne[T any](method, path string) func(context.Context, *client, byID) (
 	}
 }
 
-// collection adds the five tools of things that are kept.
-func collection[T any](s *mcp.Server, c *client, prefix, path, noun string, id func(T) string) {
-	add(s, c, tool[nothing, list[T]]{prefix + ".list", "Lists all " + noun + "s.", true, fetchAll[T](path)})
-	add(s, c, tool[byID, T]{prefix + ".get", "Gets one " + noun + ".", true, fetchOne[T](http.MethodGet, path)})
-	add(s, c, tool[T, T]{prefix + ".create", "Creates a " + noun + "; one with its id must not exist.", false,
-		func(ctx context.Context, c *client, in T) (out T, err error) {
+// addComponents adds the five tools of what the cluster is made of.
+func addComponents(s *mcp.Server, c *client) {
+	const path = "/components"
+	add(s, c,
+		tool[nothing, list[sim.Component]]{"components.list", "Lists all components.", true, fetchAll[sim.Component](path)})
+	add(s, c,
+		tool[byID, sim.Component]{"components.get", "Gets one component.", true, fetchOne[sim.Component](http.MethodGet, path)})
+	add(s, c, tool[sim.Component, sim.Component]{"components.create",
+		"Creates a component; one with its id must not exist.", false,
+		func(ctx context.Context, c *client, in sim.Component) (out sim.Component, err error) {
 			err = c.do(ctx, http.MethodPost, path, in, &out)
 			return out, err
 		}})
-	add(s, c, tool[T, T]{prefix + ".update", "Replaces a " + noun + " as a whole; what is left out is gone.", false,
-		func(ctx context.Context, c *client, in T) (out T, err error) {
-			one, err := below(path, id(in))
+	add(s, c, tool[sim.Component, sim.Component]{"components.update",
+		"Replaces a component as a whole; what is left out is gone.", false,
+		func(ctx context.Context, c *client, in sim.Component) (out sim.Component, err error) {
+			one, err := below(path, in.ID)
 			if err == nil {
 				err = c.do(ctx, http.MethodPut, one, in, &out)
 			}
 			return out, err
 		}})
-	add(s, c,
-		tool[byID, T]{prefix + ".delete", "Deletes a " + noun + " and answers what it was. It cannot be undone.", false,
-			fetchOne[T](http.MethodDelete, path)})
+	add(s, c, tool[byID, sim.Component]{"components.delete",
+		"Deletes a component that is off, and answers what it was. It cannot be undone.", false,
+		fetchOne[sim.Component](http.MethodDelete, path)})
 }
 
 func addTools(s *mcp.Server, c *client) {
 	add(s, c,
 		tool[nothing, sim.Summary]{"cluster.summary",
-			"Counts components, groups, nodes that are on and transitions in progress. Begin here.", true,
+			"Counts components, nodes that are on and transitions in progress. Begin here.", true,
 			fetch[nothing, sim.Summary]("/summary")})
-	collection(s, c, "components", "/components", "component", func(t sim.Component) string { return t.ID })
-	collection(s, c, "groups", "/groups", "group", func(t sim.Group) string { return t.ID })
+	addComponents(s, c)
 	addPower(s, c)
 }
 
@@ -140,10 +144,6 @@ func addPower(s *mcp.Server, c *client) {
 		func(ctx context.Context, c *client, in whichPower) (list[sim.Power], error) {
 			return fetchAll[sim.Power]("/power/status?"+url.Values{"id": in.IDs}.Encode())(ctx, c, nothing{})
 		}})
-	add(s, c,
-		tool[nothing, list[sim.Actions]]{"power.actions",
-			"Says which operations each component allows in its present state.", true,
-			fetchAll[sim.Actions]("/power/actions")})
 	add(s, c,
 		tool[nothing, list[sim.Transition]]{"power.transitions.list", "Lists all transitions, oldest first.", true,
 			fetchAll[sim.Transition](transitions)})

@@ -20,7 +20,7 @@ const explainRuns = 1000
 // defect shows its cell under the fewest faults.
 func (s *settings) explain(ctx context.Context, m *contract.Matrix, r *contract.Report, dir string) error {
 	err := search.Explain(ctx, m, r, &search.Options{
-		Run:    contract.RunOptions{Workers: s.workers},
+		Run:    contract.RunOptions{Workers: workers},
 		Budget: search.Budget{Runs: explainRuns},
 		Dir:    dir,
 	})

@@ -66,7 +66,7 @@ func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int,
 	all := len(m.Cells())
 	bar := newProgress(stderr, all)
 	r, err := m.Run(ctx,
-		&contract.RunOptions{Workers: s.workers, Harness: contract.Harness{Rerun: s.rerun()}, OnCell: bar.cell})
+		&contract.RunOptions{Workers: workers, Harness: contract.Harness{Rerun: s.rerun()}, OnCell: bar.cell})
 	bar.done()
 	if err != nil {
 		return exitError, interrupted(ctx, r, all, err)
@@ -74,12 +74,11 @@ func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int,
 	if err := errors.Join(s.score(ctx, r), s.explain(ctx, m, r, ""), s.judge.correct(r)); err != nil {
 		return exitError, interrupted(ctx, r, all, err)
 	}
-	text := s.text(stdout, stderr)
-	if err := report.Text(text, r, &report.TextOptions{Width: width(text)}); err != nil {
+	if err := report.Text(stdout, r, &report.TextOptions{Width: width(stdout)}); err != nil {
 		return exitError, err
 	}
-	fmt.Fprintf(text, "\n%s\n", s.next())
-	if err := s.writeOutputs(stdout, r); err != nil {
+	fmt.Fprintf(stdout, "\n%s\n", s.next())
+	if err := s.writeOutputs(r); err != nil {
 		return exitError, err
 	}
 	return statusOf(r.Score.Verdict), nil
@@ -114,7 +113,7 @@ func interrupted(ctx context.Context, r *contract.Report, all int, err error) er
 // matrix is the order desk's, with the seed and the number of trials asked for.
 func (s *settings) matrix() *contract.Matrix {
 	m := orderdesk.Matrix(s.habits)
-	m.Seed, m.Trials, m.KeepValues = s.seed, s.trials, s.keepsValues()
+	m.Seed, m.Trials, m.KeepValues = s.seed, s.trials, len(s.wanted()) > 0
 	s.judge.into(m)
 	return m
 }

@@ -40,7 +40,7 @@ func TestTheRobustAgentPasses(t *testing.T) {
 }
 
 func TestTheFragileAgentFails(t *testing.T) {
-	status, out, errs := try(t, "-agent", "fragile", "-trials", "1", "-workers", "4")
+	status, out, errs := try(t, "-agent", "fragile", "-trials", "1")
 	assert.Equal(t, exitFail, status)
 	assert.Empty(t, errs)
 	for _, want := range []string{
@@ -150,44 +150,21 @@ func TestACellWithoutItsFaultIsInconclusive(t *testing.T) {
 	t.Error("among a hundred seeds there is one that leaves all lookups alone: one in four does")
 }
 
-func TestJSON(t *testing.T) {
-	var out, errs bytes.Buffer
-	status := run(t.Context(), []string{"-trials", "1", "-json", "-"}, &out, &errs)
-	assert.Equal(t, exitPass, status)
-	r, err := report.Read(&out, nil)
-	require.NoError(t, err, "standard output is the run file and nothing else")
-	assert.Len(t, r.Cells, 90)
-	assert.Contains(t, errs.String(), "\nPASS ", "the text makes room")
-
-	status, _, problems := try(t, "-trials", "1", "-json", t.TempDir())
-	assert.Equal(t, exitError, status, "a folder is no file")
-	assert.Contains(t, problems, "quickstart: -json: ")
-}
-
-func TestEveryFormat(t *testing.T) {
+func TestTheForms(t *testing.T) {
 	dir := t.TempDir()
-	var args []string
-	for _, o := range outputs() {
-		args = append(args, "-"+o.flag, filepath.Join(dir, o.flag))
-	}
-	status, out, errs := try(t, append(args, "-trials", "1")...)
+	page, file := filepath.Join(dir, "page.html"), filepath.Join(dir, "run.jsonl")
+	status, out, errs := try(t, "-trials", "1", "-json", file, "-html", page)
 	assert.Equal(t, exitPass, status)
 	assert.Contains(t, out, "\nPASS ")
 	assert.Empty(t, errs)
-	assert.Len(t, readReport(t, filepath.Join(dir, "json")).Cells, 90)
-	for file, want := range map[string]string{"html": "<!DOCTYPE html>", "junit": "<testsuites ", "markdown": "## ✅ PASS: order desk"} {
-		text, err := os.ReadFile(filepath.Join(dir, file))
-		require.NoError(t, err)
-		assert.Contains(t, string(text), want)
-	}
-	status, out, errs = try(t, "-trials", "1", "-junit", "-")
-	assert.Equal(t, exitPass, status)
-	assert.True(t, strings.HasPrefix(out, "<?xml "), "standard output is the file and nothing else")
-	assert.Contains(t, errs, "\nPASS ")
-	status, _, errs = try(t, "-html", filepath.Join(dir, "none", "a"), "-markdown", dir, "-trials", "1")
+	assert.Len(t, readReport(t, file).Cells, 90)
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "<!DOCTYPE html>")
+	status, _, errs = try(t, "-html", filepath.Join(dir, "none", "a"), "-json", dir, "-trials", "1")
 	assert.Equal(t, exitError, status)
 	assert.Contains(t, errs, "quickstart: -html: ")
-	assert.Contains(t, errs, "quickstart: -markdown: ", "all that failed")
+	assert.Contains(t, errs, "quickstart: -json: ", "all that failed")
 }
 
 // A page shows the calls with their arguments and results, whatever the invariants need.
@@ -203,14 +180,13 @@ func TestThePageShowsValues(t *testing.T) {
 }
 
 func TestAllBadFlagsAtOnce(t *testing.T) {
-	status, out, errs := try(t, "-agent", "timid", "-trials", "0", "-sed", "-seed", "-3", "-workers", "many", "now", "-cell", "calm/one-refund")
+	status, out, errs := try(t, "-agent", "timid", "-trials", "0", "-sed", "-seed", "-3", "now", "-cell", "calm/one-refund")
 	assert.Equal(t, exitError, status)
 	assert.Empty(t, out)
 	assert.Equal(t, `quickstart: invalid value "timid" for flag -agent: allowed: robust, fragile
 quickstart: invalid value "0" for flag -trials: allowed: a number of 1 or more
 quickstart: flag provided but not defined: -sed
 quickstart: invalid value "-3" for flag -seed: allowed: 0 to 18446744073709551615
-quickstart: invalid value "many" for flag -workers: allowed: a number of 1 or more
 quickstart: unexpected argument "now"; allowed: flags
 quickstart: invalid value "calm/one-refund" for flag -cell: allowed: scenario/invariant/trial, as in calm/one-refund/1
 quickstart: -help lists the flags
@@ -223,9 +199,8 @@ func TestOtherErrors(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		{"a cell is no report", []string{"-cell", "calm/one-refund/1", "-json", "-"}, "-json with -cell"},
+		{"a cell is no report", []string{"-cell", "calm/one-refund/1", "-json", "a"}, "-json with -cell"},
 		{"nor a page", []string{"-cell", "calm/one-refund/1", "-html", "a"}, "-html with -cell"},
-		{"two formats in one place", []string{"-json", "-", "-junit", "-"}, "-junit - beside -json -; allowed: one format on standard output"},
 		{"a cell that is not in the matrix", []string{"-cell", "storm/one-refund/1"}, `"storm/one-refund/1"`},
 		{"a flag without its value", []string{"-agent"}, "flag needs an argument: -agent"},
 	} {
@@ -239,7 +214,7 @@ func TestHelp(t *testing.T) {
 	status, out, errs := try(t, "-help")
 	assert.Equal(t, exitPass, status)
 	assert.Empty(t, errs)
-	for _, flag := range []string{"-agent name", "-seed number", "-trials times", "-cell scenario/invariant/trial", "-json file", "-html file", "-junit file", "-markdown file", "-workers number"} {
+	for _, flag := range []string{"-agent name", "-seed number", "-trials times", "-cell scenario/invariant/trial", "-json file", "-html file"} {
 		assert.Contains(t, out, "  "+flag)
 	}
 }

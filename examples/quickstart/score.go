@@ -135,7 +135,7 @@ func (s *settings) matrixOf(ctx context.Context, c contract.Cell) (*contract.Mat
 // runPart runs each cell of a matrix once: no fault is drawn, and the agent draws nothing.
 func (s *settings) runPart(ctx context.Context, m *contract.Matrix) (*contract.Report, error) {
 	m.Trials, m.KeepValues = 1, false
-	return m.Run(ctx, &contract.RunOptions{Workers: s.workers})
+	return m.Run(ctx, &contract.RunOptions{Workers: workers})
 }
 
 // replayMatrix asks of these scenarios what the saved failure broke.

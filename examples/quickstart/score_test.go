@@ -21,7 +21,7 @@ func scored(t *testing.T, agent string) (r *contract.Report) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := parse([]string{"-agent", agent, "-trials", "1"})
 		require.NoError(t, err)
-		r, err = s.matrix().Run(t.Context(), &contract.RunOptions{Workers: s.workers})
+		r, err = s.matrix().Run(t.Context(), &contract.RunOptions{Workers: workers})
 		require.NoError(t, err)
 		require.NoError(t, s.score(t.Context(), r))
 	})

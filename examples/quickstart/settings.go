@@ -22,21 +22,21 @@ type settings struct {
 	cell    *contract.Cell
 	fewest  bool
 	outputs []*output
-	workers int
 	judge   *deskJudge // nil: rules judge the claims
 }
 
 const (
 	robust  = "robust"
 	fragile = "fragile"
-	// Most cells wait most of the time, so there may be more than processors.
-	defaultWorkers = 16
+	// workers is how many cells run at once. Most wait most of the time, so there may be
+	// more than processors.
+	workers = 16
 )
 
 func (s *settings) flags() *flag.FlagSet {
 	*s = settings{
 		agent: robust, habits: orderdesk.Robust(),
-		seed: orderdesk.DefaultSeed, trials: orderdesk.DefaultTrials, workers: defaultWorkers,
+		seed: orderdesk.DefaultSeed, trials: orderdesk.DefaultTrials,
 	}
 	f := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -44,14 +44,13 @@ func (s *settings) flags() *flag.FlagSet {
 	f.Func("agent", "`name` of the agent: robust or fragile (default "+robust+")", s.setAgent)
 	f.Func("seed", fmt.Sprintf("`number` behind every draw (default %d)", s.seed), s.setSeed)
 	f.Func("trials", fmt.Sprintf("`times` each invariant is tried in each scenario (default %d)", s.trials),
-		atLeast1(&s.trials))
+		s.setTrials)
 	f.Func("cell", "run only this cell, `scenario/invariant/trial`, and show what happened", s.setCell)
 	f.BoolVar(&s.fewest, "fewest", false, "with -cell: under the fewest faults that break it")
 	s.outputs = outputs()
 	for _, o := range s.outputs {
-		f.StringVar(&o.to, o.flag, "", "write the report as "+o.name+" to this `file`; - is standard output")
+		f.StringVar(&o.to, o.flag, "", "write the report as "+o.name+" to this `file`")
 	}
-	f.Func("workers", fmt.Sprintf("`number` of cells that run at once (default %d)", s.workers), atLeast1(&s.workers))
 	f.Func("judge", "ask a judge whether claims are true, over the tape in this `folder`", s.setJudge)
 	return f
 }
@@ -63,7 +62,12 @@ func parse(args []string) (*settings, error) {
 	if len(problems) == 1 && errors.Is(problems[0], flag.ErrHelp) {
 		return nil, flag.ErrHelp
 	}
-	problems = append(problems, s.checkOutputs()...)
+	for _, o := range s.wanted() {
+		if s.cell != nil {
+			problems = append(problems,
+				fmt.Errorf("quickstart: -%s with -cell; allowed: one of the two, a cell is shown as text", o.flag))
+		}
+	}
 	if s.fewest && s.cell == nil {
 		problems = append(problems, errors.New("quickstart: -fewest without -cell; allowed: beside -cell"))
 	}
@@ -112,15 +116,11 @@ func (s *settings) setSeed(text string) (err error) {
 	return nil
 }
 
-func atLeast1(into *int) func(string) error {
-	return func(text string) error {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return errors.New("allowed: a number of 1 or more")
-		}
-		*into = n
-		return nil
+func (s *settings) setTrials(text string) (err error) {
+	if s.trials, err = strconv.Atoi(text); err != nil || s.trials < 1 {
+		return errors.New("allowed: a number of 1 or more")
 	}
+	return nil
 }
 
 func (s *settings) setCell(text string) error {

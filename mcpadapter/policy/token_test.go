@@ -46,6 +46,7 @@ func TestTokensAreReadStrictly(t *testing.T) {
 		{"version: 1\ntokens:\n  - {scopes: [], hash: \"" + hashOne + "\"}\n", "tokens[0].subject is missing"},
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: []}\n", "tokens[0].hash is missing"},
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: plain-secret-of-mine}\n", "Tokens[0].Hash"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"sha256:…\"}\n", "Tokens[0].Hash"}, // as docs/policy.md shows it
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + strings.ToUpper(hashOne) + "\"}\n", "Tokens[0].Hash"},
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + hashOne[:70] + "\"}\n", "Tokens[0].Hash"},
 		{"version: 1\ntokens:\n  - {subject: two words, scopes: [], hash: \"" + hashOne + "\"}\n", "Subject"},

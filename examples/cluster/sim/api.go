@@ -19,48 +19,36 @@ const maxBody = 1 << 20
 // for concurrent use.
 type API struct {
 	mu          sync.Mutex // guards all below
-	components  collection[Component]
-	groups      collection[Group]
+	components  map[string]Component
 	power       map[string]string
 	transitions []*transition
 	begun       int // transitions, ever
 	mux         http.ServeMux
 }
 
-// collection holds things by name.
-type collection[T item] struct {
-	noun  string
-	items map[string]T
-}
-
 // New makes a cluster of eight nodes, all on but the last.
 func New() *API {
-	a := &API{power: make(map[string]string),
-		components: collection[Component]{"component", make(map[string]Component)},
-		groups:     collection[Group]{"group", make(map[string]Group)},
-	}
-	compute := Group{ID: "compute", Description: "nodes that work"}
+	a := &API{power: make(map[string]string), components: make(map[string]Component)}
 	for i := range 8 {
 		c := Component{ID: fmt.Sprintf("x0c0s%db0n0", i), Type: "Node", Role: "Compute", Arch: "X86", Enabled: true}
 		if i == 0 {
 			c.Role = "Management"
-		} else {
-			compute.Members = append(compute.Members, c.ID)
 		}
-		a.components.items[c.ID], a.power[c.ID] = c, "on"
+		a.components[c.ID], a.power[c.ID] = c, "on"
 	}
 	a.power["x0c0s7b0n0"] = "off"
-	a.groups.items[compute.ID] = compute
 	a.routes()
 	return a
 }
 
 func (a *API) routes() {
-	serve(a, "/components", &a.components, a.componentGone)
-	serve(a, "/groups", &a.groups, nil)
+	a.handle("GET /components", func(*http.Request) (any, error) { return a.list(), nil })
+	a.handle("GET /components/{id}", func(req *http.Request) (any, error) { return a.get(req.PathValue("id")) })
+	a.handle("POST /components", func(req *http.Request) (any, error) { return a.put(req, "") })
+	a.handle("PUT /components/{id}", func(req *http.Request) (any, error) { return a.put(req, req.PathValue("id")) })
+	a.handle("DELETE /components/{id}", a.delete)
 	a.handle("GET /summary", a.summary)
 	a.handle("GET /power/status", a.powerStatus)
-	a.handle("GET /power/actions", a.powerActions)
 	a.handle("GET /power/transitions", a.listTransitions)
 	a.handle("GET /power/transitions/{id}", a.getTransition)
 	a.handle("POST /power/transitions", a.createTransition)
@@ -133,87 +121,65 @@ func checked(found []invalid) error {
 	return p
 }
 
-// serve answers for a collection. gone is asked before a thing is deleted, and
-// may be nil.
-func serve[T item](a *API, path string, c *collection[T], gone func(id string) error) {
-	a.handle("GET "+path, func(*http.Request) (any, error) { return c.list(), nil })
-	a.handle("GET "+path+"/{id}", func(req *http.Request) (any, error) { return c.get(req.PathValue("id")) })
-	a.handle("POST "+path, func(req *http.Request) (any, error) { return c.put(a, req, "") })
-	a.handle("PUT "+path+"/{id}", func(req *http.Request) (any, error) { return c.put(a, req, req.PathValue("id")) })
-	a.handle("DELETE "+path+"/{id}", func(req *http.Request) (any, error) {
-		old, err := c.get(req.PathValue("id"))
-		if err == nil && gone != nil {
-			err = gone(old.key())
-		}
-		if err != nil {
-			return nil, err
-		}
-		delete(c.items, old.key())
-		return old, nil
-	})
-}
-
-func (c *collection[T]) list() []T {
-	all := make([]T, 0, len(c.items))
-	for _, id := range slices.Sorted(maps.Keys(c.items)) {
-		all = append(all, c.items[id])
+func (a *API) list() []Component {
+	all := make([]Component, 0, len(a.components))
+	for _, id := range slices.Sorted(maps.Keys(a.components)) {
+		all = append(all, a.components[id])
 	}
 	return all
 }
 
-func (c *collection[T]) get(id string) (T, error) {
-	got, ok := c.items[id]
+func (a *API) get(id string) (Component, error) {
+	got, ok := a.components[id]
 	if !ok {
-		return got, problem(404, "not-found", fmt.Sprintf("There is no %s %q", c.noun, id))
+		return got, problem(404, "not-found", fmt.Sprintf("There is no component %q", id))
 	}
 	return got, nil
 }
 
 // put creates, or replaces what has the id.
-func (c *collection[T]) put(a *API, req *http.Request, id string) (any, error) {
-	var thing T
-	if err := read(req, &thing); err != nil {
+func (a *API) put(req *http.Request, id string) (any, error) {
+	var c Component
+	if err := read(req, &c); err != nil {
 		return nil, err
 	}
-	_, exists := c.items[thing.key()]
+	_, exists := a.components[c.ID]
 	switch {
 	case id == "" && exists:
-		return nil, problem(409, "exists", fmt.Sprintf("There is a %s %q already", c.noun, thing.key()))
-	case id != "" && id != thing.key():
-		return nil, checked([]invalid{{"id", thing.key(), id}})
+		return nil, problem(409, "exists", fmt.Sprintf("There is a component %q already", c.ID))
+	case id != "" && id != c.ID:
+		return nil, checked([]invalid{{"id", c.ID, id}})
 	case id != "" && !exists:
-		return c.get(id)
+		return a.get(id)
 	}
-	if err := checked(thing.check(a)); err != nil {
+	if err := checked(c.check()); err != nil {
 		return nil, err
 	}
-	c.items[thing.key()] = thing
-	if component, ok := any(thing).(Component); ok && !exists {
-		a.power[component.ID] = "off"
+	if a.components[c.ID] = c; !exists {
+		a.power[c.ID] = "off"
 	}
-	return thing, nil
+	return c, nil
 }
 
-// componentGone refuses to delete what others refer to.
-func (a *API) componentGone(id string) error {
-	var in []string
-	for _, g := range a.groups.list() {
-		if slices.Contains(g.Members, id) {
-			in = append(in, g.ID)
-		}
+// delete refuses to delete what has power.
+func (a *API) delete(req *http.Request) (any, error) {
+	old, err := a.get(req.PathValue("id"))
+	if err != nil {
+		return nil, err
 	}
-	if len(in) > 0 {
-		p := problem(409, "in-use", fmt.Sprintf("Component %q is a member of a group", id))
-		p.Extensions = map[string]any{"groups": in}
-		return p
+	if a.power[old.ID] == "on" {
+		p := problem(409, "in-use", fmt.Sprintf("Component %q is on", old.ID))
+		p.Extensions = map[string]any{"state": "on"}
+		return nil, p
 	}
-	delete(a.power, id)
-	return nil
+	delete(a.components, old.ID)
+	delete(a.power, old.ID)
+	return old, nil
 }
 
 func (a *API) summary(*http.Request) (any, error) {
-	s := Summary{Components: len(a.components.items), Groups: len(a.groups.items), ByRole: make(map[string]int)}
-	for _, c := range a.components.items {
+	s := Summary{Components: len(a.components), ByRole: make(map[string]int)}
+	for _, c := range a.components {
 		s.ByRole[c.Role]++
 		if a.power[c.ID] == "on" {
 			s.PoweredOn++

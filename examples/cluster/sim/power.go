@@ -67,26 +67,12 @@ func (a *API) advance(now time.Time) {
 
 func (a *API) powerStatus(req *http.Request) (any, error) {
 	states := []Power{}
-	for _, c := range a.components.list() {
+	for _, c := range a.list() {
 		if want := req.URL.Query()["id"]; len(want) == 0 || slices.Contains(want, c.ID) {
 			states = append(states, Power{c.ID, a.power[c.ID]})
 		}
 	}
 	return states, nil
-}
-
-func (a *API) powerActions(*http.Request) (any, error) {
-	all := []Actions{}
-	for _, c := range a.components.list() {
-		can := Actions{ID: c.ID, Operations: []string{}}
-		for _, op := range operations() {
-			if op.from == "" || op.from == a.power[c.ID] {
-				can.Operations = append(can.Operations, op.name)
-			}
-		}
-		all = append(all, can)
-	}
-	return all, nil
 }
 
 func (a *API) listTransitions(*http.Request) (any, error) {

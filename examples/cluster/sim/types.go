@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,23 +16,10 @@ type Component struct {
 	Enabled bool   `json:"enabled,omitempty" jsonschema:"whether the cluster may use it"`
 }
 
-// A Group names components.
-type Group struct {
-	ID          string   `json:"id" jsonschema:"the group's label"`
-	Description string   `json:"description,omitempty"`
-	Members     []string `json:"members,omitempty" jsonschema:"ids of components"`
-}
-
 // Power is the state of one component.
 type Power struct {
 	ID    string `json:"id"`
 	State string `json:"state" jsonschema:"on or off"`
-}
-
-// Actions are what can be done to one component.
-type Actions struct {
-	ID         string   `json:"id"`
-	Operations []string `json:"operations"`
 }
 
 // A Transition changes the power of several components.
@@ -55,7 +41,6 @@ type Task struct {
 // Summary counts what is there.
 type Summary struct {
 	Components            int            `json:"components"`
-	Groups                int            `json:"groups"`
 	ByRole                map[string]int `json:"by_role"`
 	PoweredOn             int            `json:"powered_on"`
 	TransitionsInProgress int            `json:"transitions_in_progress"`
@@ -69,17 +54,7 @@ type invalid struct {
 	Allowed string `json:"allowed"`
 }
 
-// An item has a name of its own within its collection, and knows what is wrong
-// with it.
-type item interface {
-	key() string
-	check(a *API) []invalid
-}
-
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
-
-func (c Component) key() string { return c.ID }
-func (g Group) key() string     { return g.ID }
 
 // faults collects what is wrong.
 type faults []invalid
@@ -96,21 +71,12 @@ func (f *faults) that(ok bool, field, value, allowed string) {
 	}
 }
 
-func (c Component) check(*API) []invalid {
+// check returns what is wrong with a component.
+func (c Component) check() []invalid {
 	var f faults
 	f.that(plainID.MatchString(c.ID), "id", c.ID, "letters, digits and ._:-")
 	f.among("type", c.Type, "Node", "NodeBMC")
 	f.among("role", c.Role, "Compute", "Service", "Management", "")
 	f.among("arch", c.Arch, "X86", "ARM", "")
-	return f
-}
-
-func (g Group) check(a *API) []invalid {
-	var f faults
-	f.that(plainID.MatchString(g.ID), "id", g.ID, "letters, digits and ._:-")
-	for i, m := range g.Members {
-		_, ok := a.components.items[m]
-		f.that(ok, fmt.Sprintf("members[%d]", i), m, "the id of a component")
-	}
 	return f
 }
