@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
@@ -15,6 +16,7 @@ import (
 const (
 	maxOperands = 64 // numbers of the sources that others are computed from
 	maxAddends  = 24 // of these, those that others are added to or taken from
+	maxColumns  = 16 // whose products are added up
 	longEnough  = 7  // the least characters of a part of an identifier that names it
 )
 
@@ -24,6 +26,7 @@ type source struct {
 	said        strings.Builder // the letters and digits of the texts, a line each
 	identifiers []string
 	numbers     []float64
+	days        []time.Time
 	clocks      []float64
 }
 
@@ -60,6 +63,7 @@ func (s *source) know(f fact) {
 			if k.day.Year() == 0 {
 				break
 			}
+			s.days = append(s.days, k.day)
 			s.keys[dayKey(k.day.AddDate(-k.day.Year(), 0, 0))] = true
 			s.keys[key{kind: weekday, n: float64(k.day.Weekday() + 1)}] = true
 		case identifier:
@@ -110,12 +114,23 @@ func (s *source) hasPart(f fact) bool {
 		func(part string) bool { return len(part) >= 3 && s.has(word(part), "") })
 }
 
-// derives reports whether a number may be computed from those of the source, or a time of day may
-// be one of another time zone.
+// derives reports whether a fact may be computed from those of the source: a number from others, a
+// time of another time zone, a day that is as many days, weeks or months from another as a number says.
 func (s *source) derives(f fact) bool {
 	return slices.ContainsFunc(f.keys, func(k key) bool {
 		sameMinute := func(from float64) bool { return math.Mod(from-k.n, 60) == 0 }
-		return k.kind == amount && s.computes(k.n) || k.kind == clock && slices.ContainsFunc(s.clocks, sameMinute)
+		return k.kind == amount && s.computes(k.n) || k.kind == clock && slices.ContainsFunc(s.clocks, sameMinute) ||
+			k.kind == date && slices.ContainsFunc(s.days, func(from time.Time) bool { return s.counts(from, k.day) })
+	})
+}
+
+func (s *source) counts(from, to time.Time) bool {
+	if to.Year() == 0 {
+		to = to.AddDate(from.Year(), 0, 0)
+	}
+	days := math.Abs(to.Sub(from).Hours() / 24)
+	return slices.ContainsFunc(s.numbers, func(n float64) bool {
+		return n == days || 7*n == days || n < 120 && from.AddDate(0, int(n), 0).Equal(to)
 	})
 }
 
@@ -123,8 +138,12 @@ func (s *source) derives(f fact) bool {
 // rounded, or a sum with three.
 func (s *source) computes(v float64) bool {
 	is := func(made, rounded float64) bool { return same(made, v) || same(math.Round(made*rounded)/rounded, v) }
+	digit := 0.01 // the last of v
+	for digit < 1000 && math.Mod(v, 10*digit) == 0 {
+		digit *= 10
+	}
 	for i, a := range s.numbers {
-		if i < maxAddends && (s.sums(v-a) || s.sums(v+a)) {
+		if math.Abs(a-v) <= min(digit/2, a/20) || i < maxAddends && (s.sums(v-a) || s.sums(v+a)) {
 			return true
 		}
 		for _, unit := range []float64{2, 3, 4, 5, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000, 2.2046, 1.6093, 2.54} {
@@ -155,7 +174,7 @@ func (s *source) sums(v float64) bool {
 // same reports whether two amounts are equal to the cent, without their sign.
 func same(a, b float64) bool { return math.Abs(math.Abs(a)-math.Abs(b)) < 0.00501 }
 
-// result adds the names and values of a result, and the totals of its columns.
+// result adds the names and values of a result, the totals of its columns, and of the products of two.
 func (s *source) result(doc []byte) {
 	columns := make(map[string][]float64)
 	if !leaves(doc, func(name, value string) {
@@ -167,12 +186,22 @@ func (s *source) result(doc []byte) {
 	}) {
 		s.add(string(doc))
 	}
-	for _, name := range slices.Sorted(maps.Keys(columns)) {
-		total := 0.0
-		for _, n := range columns[name] {
-			total += n
+	names := slices.Sorted(maps.Keys(columns))
+	for i, name := range names {
+		total := make([]float64, min(i, maxColumns)+1) // of the products with each other column; of the column
+		for row, n := range columns[name] {
+			for k, other := range names[:len(total)-1] {
+				if len(columns[other]) == len(columns[name]) {
+					total[k] += n * columns[other][row]
+				}
+			}
+			total[len(total)-1] += n
 		}
-		s.operand(total)
+		for _, n := range total {
+			if n != 0 { // else the columns differ in their lengths
+				s.operand(n)
+			}
+		}
 	}
 }
 
