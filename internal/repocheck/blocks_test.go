@@ -187,7 +187,8 @@ type listedExport struct{ Name, ImportPath, Export string }
 func (p listedExport) within(top string) bool { return within(p.ImportPath, top) }
 
 // listWorkspace runs go list over all modules of the workspace, also where the test
-// itself is run for a module alone.
+// itself is run for a module alone; in SHAKEDOWN_PAGES_IN, if it is set, with what the
+// module there requires: .ci/release checks that readers can compile the pages.
 func listWorkspace(t *testing.T, args ...string) (all []listedExport) {
 	t.Helper()
 	work, err := filepath.Abs(filepath.Join(root, "go.work"))
@@ -195,6 +196,9 @@ func listWorkspace(t *testing.T, args ...string) (all []listedExport) {
 	cmd := exec.Command("go", append([]string{"list", "-json=Name,ImportPath,Export"}, args...)...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOWORK="+work)
+	if reader := os.Getenv("SHAKEDOWN_PAGES_IN"); reader != "" {
+		cmd.Dir, cmd.Env = reader, append(os.Environ(), "GOWORK=off")
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
