@@ -25,4 +25,3 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 )
 
-replace github.com/shakedown-go/shakedown => ../
