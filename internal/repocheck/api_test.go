@@ -37,45 +37,6 @@ func TestExportedAPI(t *testing.T) {
 	}
 }
 
-func TestExportsOfASnippet(t *testing.T) {
-	p := snippet(t, `package snippet
-		const ( A Kind = iota; B; hidden )
-		const Loose = 1
-		var ErrX = f()
-		type Kind uint8
-		type Alias = Kind
-		type Pair[K comparable, V any] struct { Key K; left, Right V; inner; Embedded }
-		type Doer interface { Do(x int) (err error); private(); error }
-		func (p *Pair[K, V]) Swap(with Pair[K, V]) bool { return true }
-		func (k Kind) String() string { return "" }
-		func (h inner) Exported() {}
-		func Make[T any](f func(T,
-			int) error) (t T) { return }
-		func f() error { return nil }
-		type inner struct{}
-		type Embedded struct{}`)
-	assert.Equal(t, []string{
-		"const A Kind",
-		"const B Kind",
-		"const Loose",
-		"func Make[T any](f func(T, int) error) (t T)",
-		"type Alias = Kind",
-		"type Doer interface",
-		"type Doer interface, Do(x int) (err error)",
-		"type Doer interface, error",
-		"type Doer interface, unexported methods",
-		"type Embedded struct",
-		"type Kind uint8",
-		"type Kind, method (k Kind) String() string",
-		"type Pair struct, Embedded",
-		"type Pair struct, Key K",
-		"type Pair struct, Right V",
-		"type Pair, method (p *Pair[K, V]) Swap(with Pair[K, V]) bool",
-		"type Pair[K comparable, V any] struct",
-		"var ErrX",
-	}, exports(p))
-}
-
 // publicPackages returns the packages that users can import.
 func publicPackages(t *testing.T) []goPackage {
 	return slices.DeleteFunc(library(t), func(p goPackage) bool {

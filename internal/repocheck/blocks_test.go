@@ -2,20 +2,24 @@ package repocheck
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,15 +27,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The Go blocks that show an SDK which no module of the workspace requires. Each
-// says so in its page; the text that it shows is compiled in examples/frameworks.
-const blocksNotCompiled = 3
-
-// TestGoBlocksCompile type-checks every Go block of README.md and docs/. Blocks
-// get the frame that they lack by the rules of [block]; what a block needs besides is
-// in a comment of its page:
+// A block is a Go block of README.md or docs/. Its form is the first of these that can
+// be parsed:
 //
-//	<!-- go: continues -->                its scope is that of the block before
+//   - a file with its package and its imports;
+//   - declarations;
+//   - statements, in a function with ctx and t;
+//   - elements of a composite literal, of any values if no directive has its type.
+//
+// What it needs besides is in a comment of its page:
+//
 //	<!-- go: file examples/x_test.go -->  its text is that of the file
 //	<!-- go: in []policy.Tool -->         it is elements of a literal of that type
 //	<!-- go: returns (int, error) -->     of the function around it; without it: error
@@ -39,152 +44,168 @@ const blocksNotCompiled = 3
 //	<!-- go: given                        declarations that readers can do without
 //	func handle(context.Context, string) {}
 //	-->
-func TestGoBlocksCompile(t *testing.T) {
-	c := newBlockChecker(t)
-	var all []*unit
-	left := 0
-	for _, page := range pagesWithBlocks(t) {
-		blocks, err := blocksOf(page, readMarkdown(t, page))
-		assert.NoError(t, err)
-		all = append(all, blocks.units...)
-		left += blocks.notCompiled
-	}
-	require.NotEmpty(t, all, "a rule over no blocks would hold vacuously")
-	for _, problem := range c.check(t, all) {
-		t.Error(problem)
-	}
-	assert.Equal(t, blocksNotCompiled, left, "blocks that are not compiled")
+type block struct {
+	page    string
+	line    int // of its first line in the page
+	code    string
+	in      string // type of the literal that it is elements of
+	returns string // results of the function around it
+	given   string // declarations, each with its line
+	file    string // whose text it is
+	left    string // why it is not compiled; empty: it is
 }
 
-func pagesWithBlocks(t *testing.T) []string {
-	return slices.DeleteFunc(filesOfRepository(t, ".md"), func(page string) bool {
-		return page != "README.md" && path.Dir(page) != "docs"
-	})
+var (
+	goBlock     = regexp.MustCompile("(?ms)^((?:<!-- go: .*?-->\n+)*)```go\n(.*?)^```$")
+	goDirective = regexp.MustCompile(`(?s)<!-- go: (.*?)\s*-->`)
+)
+
+// blocksOf returns the blocks of a page; the error is an unknown directive, or one
+// without a block.
+func blocksOf(page, text string) (all []block, err error) {
+	lineOf := func(at int) int { return 1 + strings.Count(text[:at], "\n") }
+	directives := 0
+	for _, m := range goBlock.FindAllStringSubmatchIndex(text, -1) {
+		b := block{page: page, line: lineOf(m[4]), code: text[m[4]:m[5]]}
+		for _, d := range goDirective.FindAllStringSubmatchIndex(text[m[2]:m[3]], -1) {
+			directives++
+			words := text[m[2]+d[2] : m[2]+d[3]]
+			name, rest, _ := strings.Cut(words, " ")
+			declared, isGiven := strings.CutPrefix(words, "given\n")
+			switch {
+			case isGiven:
+				b.given += fmt.Sprintf("//line %s:%d\n%s\n", page, lineOf(m[2]+d[2])+1, declared)
+			case name == "in":
+				b.in = rest
+			case name == "returns":
+				b.returns = rest
+			case name == "file":
+				b.file = rest
+			case strings.HasPrefix(words, "not compiled: "):
+				b.left = rest
+			default:
+				err = errors.Join(err, fmt.Errorf("%s:%d: directive %q; allowed: in, returns, file, given, not compiled: why",
+					page, b.line, words))
+			}
+		}
+		all = append(all, b)
+	}
+	if len(goDirective.FindAllString(text, -1)) > directives {
+		err = errors.Join(err, fmt.Errorf("%s: a directive with no Go block behind it", page))
+	}
+	return all, err
+}
+
+// blocksOfPages returns the blocks of all pages.
+func blocksOfPages(t *testing.T) (all []block) {
+	for _, page := range filesOfRepository(t, ".md") {
+		if page == "README.md" || path.Dir(page) == "docs" {
+			blocks, err := blocksOf(page, readPage(t, page))
+			assert.NoError(t, err)
+			all = append(all, blocks...)
+		}
+	}
+	require.NotEmpty(t, all, "a rule over no blocks would hold vacuously")
+	return all
+}
+
+// The Go blocks that show an SDK which no module of the workspace requires; the text
+// that they show is compiled in examples/frameworks.
+const blocksNotCompiled = 3
+
+func TestGoBlocksCompile(t *testing.T) {
+	all := blocksOfPages(t)
+	compiled := slices.DeleteFunc(slices.Clone(all), func(b block) bool { return b.left != "" })
+	for _, problem := range newBlockChecker(t).check(t, compiled) {
+		t.Error(problem)
+	}
+	assert.Equal(t, blocksNotCompiled, len(all)-len(compiled), "blocks that are not compiled")
 }
 
 // A block that shows a file is the file; with UPDATE_GOLDEN=1 it becomes so.
 func TestBlocksShowTheirFiles(t *testing.T) {
-	shown := 0
-	for _, page := range pagesWithBlocks(t) {
-		text := readMarkdown(t, page)
-		blocks, err := blocksOf(page, text)
-		require.NoError(t, err)
-		for _, b := range blocks.files {
-			shown++
-			want, err := os.ReadFile(filepath.Join(root, b.file))
-			require.NoError(t, err, page)
-			if os.Getenv("UPDATE_GOLDEN") == "1" {
-				directive := "<!-- go: file " + b.file + " -->"
-				before, after, _ := strings.Cut(text, directive)
-				text = before + directive + strings.Replace(after, "```go\n"+b.code, "```go\n"+string(want), 1)
-				require.NoError(t, os.WriteFile(filepath.Join(root, page), []byte(text), 0o644))
-				continue
-			}
-			assert.Equal(t, string(want), b.code, "%s:%d is not %s; to accept: UPDATE_GOLDEN=1 go test -run Blocks ./internal/repocheck/", page, b.line, b.file)
+	for _, b := range blocksOfPages(t) {
+		if b.file == "" {
+			continue
 		}
+		want := readPage(t, b.file)
+		if os.Getenv("UPDATE_GOLDEN") == "1" {
+			text := strings.Replace(readPage(t, b.page), "```go\n"+b.code, "```go\n"+want, 1)
+			require.NoError(t, os.WriteFile(filepath.Join(root, b.page), []byte(text), 0o644))
+			continue
+		}
+		assert.Equal(t, want, b.code, "%s:%d is not %s; to accept: UPDATE_GOLDEN=1 go test -run Blocks ./internal/repocheck/", b.page, b.line, b.file)
 	}
-	assert.NotZero(t, shown)
 }
 
 func TestBlocksThatDoNotCompileAreSeen(t *testing.T) {
 	c := newBlockChecker(t)
 	fence := func(code string) string { return "```go\n" + code + "\n```\n" }
-	for _, tc := range []struct {
-		name, text, want string // want: in the problem; empty: there is none
-	}{
-		{"statements, with an import found", fence("in := chaos.NewInjector(1, nil)"), ""},
-		{"statements that return", fence("if err := ctx.Err(); err != nil {\n\treturn err\n}\nprintln()"), ""},
-		{"declarations", fence("func f(ctx context.Context) error { return ctx.Err() }"), ""},
-		{"an expression", fence(`chaos.Rule{Target: "stock"}`), ""},
-		{"a function value", fence("func(n int) int {\n\treturn n\n}"), ""},
-		{"elements", "<!-- go: in []chaos.Rule -->\n" + fence(`{Target: "stock"}, // both`+"\n"+`{Target: "orders"},`), ""},
-		{"a whole file", fence("package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println() }"), ""},
-		{"what is given", "<!-- go: given\nvar half = 0.5\n-->\n\n" + fence("quarter := half / 2"), ""},
-		{"what is returned", "<!-- go: returns (int, error) -->\n" + fence("return 1, nil"), ""},
-		{"a continuation", fence("n := 1") + "text\n<!-- go: continues -->\n" + fence("n = 2"), ""},
-		{"another SDK", "<!-- go: not compiled: it shows x -->\n" + fence("x.Y()"), ""},
-
-		{"an unknown name", "\n" + fence("x := 1\nf(x)"), "page.md:4: undefined: f"},
-		{"an unknown member", fence("in := chaos.NewInjektor(1, nil)"), "undefined: chaos.NewInjektor"},
-		{"a wrong type", fence("var in *chaos.Injector = 1"), "cannot use 1"},
-		{"no continuation", fence("n := 1") + fence("n = 2"), "undefined: n"},
-		{"declared twice", fence("n := 1\nn := 2"), "no new variables"},
-		{"not used in a scope of its own", fence("if true {\n\tn := 1\n}"), "declared and not used"},
-		{"an unused import", fence("package main\n\nimport \"fmt\"\n\nfunc main() {}"), `"fmt" imported and not used`},
-		{"no Go", fence("a …"), "page.md:2"},
-		{"an element of another type", "<!-- go: in []chaos.Rule -->\n" + fence(`{Targets: "stock"},`), "unknown field Targets"},
-		{"a member of a test file alone", fence("chaos.Nowhere()"), "undefined: chaos.Nowhere"},
-		{"a package that does not exist", fence("package main\n\nimport _ \"example.com/nowhere\"\n\nfunc main() {}"), "could not import example.com/nowhere (the workspace has no such package"},
-		{"a package of an ambiguous name", fence("_ = rand.Int()"), "rand may be crypto/rand, math/rand, math/rand/v2"},
-		{"an unknown directive", "<!-- go: continued -->\n" + fence("n := 1"), `directive "continued"; allowed: continues, file, in, returns, given, not compiled:`},
-		{"no reason", "<!-- go: not compiled: -->\n" + fence("n := 1"), "a reason"},
-		{"nothing to continue", "<!-- go: continues -->\n" + fence("n := 1"), "no block before"},
-		{"a directive without a block", "<!-- go: continues -->\n\ntext\n", "no Go block"},
+	for text, want := range map[string]string{ // in the problem; empty: there is none
+		fence("in := chaos.NewInjector(1, nil)"): "",
+		fence(`chaos.Rule{Target: "stock"}`):     "",
+		"<!-- go: in []chaos.Rule -->\n" + fence(`{Target: "stock"}, // both`+"\n"+`{Target: "orders"},`): "",
+		"<!-- go: given\nvar half = 0.5\n-->\n\n" + fence("quarter := half / 2"):                          "",
+		"<!-- go: returns (int, error) -->\n" + fence("return 1, nil"):                                    "",
+		"\n" + fence("x := 1\nf(x)"):                              "page.md:4: undefined: f",
+		fence("in := chaos.NewInjektor(1, nil)"):                  "undefined: chaos.NewInjektor",
+		fence("if true {\n\tn := 1\n}"):                           "declared and not used",
+		fence("package main\n\nimport \"fmt\"\n\nfunc main() {}"): `"fmt" imported and not used`,
+		fence("a …"): "page.md:2",
+		"<!-- go: in []chaos.Rule -->\n" + fence(`{Targets: "stock"},`): "unknown field Targets",
+		fence("_ = rand.Int()"):                      "rand may be crypto/rand, math/rand, math/rand/v2",
+		"<!-- go: continued -->\n" + fence("n := 1"): `directive "continued"; allowed: in,`,
+		"<!-- go: in x -->\n\ntext\n":                "no Go block",
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			blocks, err := blocksOf("page.md", tc.text)
-			problems := c.check(t, blocks.units)
-			if err != nil {
-				problems = append(problems, err.Error())
-			}
-			if tc.want == "" {
-				assert.Empty(t, problems)
-			} else {
-				assert.Contains(t, strings.Join(problems, "\n"), tc.want)
-			}
-		})
+		blocks, err := blocksOf("page.md", text)
+		problems := strings.Join(append(c.check(t, blocks), fmt.Sprint(err)), "\n")
+		if want == "" {
+			assert.Equal(t, "<nil>", problems, text)
+		} else {
+			assert.Contains(t, problems, want, text)
+		}
 	}
 }
 
-// namedPackages are the packages of other modules that pages may use, and those meant by a name that two packages of
-// the standard library have.
-var namedPackages = map[string]string{
-	"json":    "encoding/json", // since Go 1.27 encoding/json/v2 too
-	"mcp":     "github.com/modelcontextprotocol/go-sdk/mcp",
-	"assert":  "github.com/stretchr/testify/assert",
-	"require": "github.com/stretchr/testify/require",
-}
-
-// A blockChecker type-checks units with the packages of the workspace.
+// A blockChecker type-checks blocks with the packages of the workspace.
 type blockChecker struct {
 	names  map[string][]string // import paths by package name
 	export map[string]string   // files with what packages export, by import path
 	fset   *token.FileSet
-	types  types.Importer // one for all units, so that each package is read once
+	types  types.Importer // one for all blocks, so that each package is read once
 }
+
+// hidden are packages that a page cannot import.
+var hidden = regexp.MustCompile(`(^|/)(internal|vendor)(/|$)`)
 
 func newBlockChecker(t *testing.T) *blockChecker {
 	c := &blockChecker{names: make(map[string][]string), export: make(map[string]string), fset: token.NewFileSet()}
 	c.types = importer.ForCompiler(c.fset, "gc", func(importPath string) (io.ReadCloser, error) {
-		file := c.export[importPath]
-		if file == "" {
-			return nil, errors.New("the workspace has no such package, or it does not compile")
+		if file := c.export[importPath]; file != "" {
+			return os.Open(file)
 		}
-		return os.Open(file)
+		return nil, errors.New("the workspace has no such package, or it does not compile")
 	})
 	ours := make(map[string]bool)
 	for _, p := range listWorkspace(t, "-find", module+"/...", "std") {
-		inside := p.within(module)
+		inside := within(p.ImportPath, module)
 		switch {
-		case p.Name == "main" || p.within(module+"/examples") || hidden.MatchString(p.ImportPath):
+		case p.Name == "main" || within(p.ImportPath, module+"/examples") || hidden.MatchString(p.ImportPath):
 		case inside && !ours[p.Name]: // a package of ours comes before one of the standard library
 			ours[p.Name], c.names[p.Name] = true, []string{p.ImportPath}
 		case inside || !ours[p.Name]:
 			c.names[p.Name] = append(c.names[p.Name], p.ImportPath)
 		}
 	}
-	for name, importPath := range namedPackages {
-		c.names[name] = []string{importPath}
+	c.names["json"] = []string{"encoding/json"} // since Go 1.27 encoding/json/v2 has that name too
+	c.names["mcp"] = []string{"github.com/modelcontextprotocol/go-sdk/mcp"}
+	for _, name := range []string{"assert", "require"} {
+		c.names[name] = []string{"github.com/stretchr/testify/" + name}
 	}
 	return c
 }
 
-// hidden are packages that a page cannot import.
-var hidden = regexp.MustCompile(`(^|/)(internal|vendor)(/|$)`)
-
 type listedExport struct{ Name, ImportPath, Export string }
-
-func (p listedExport) within(top string) bool { return within(p.ImportPath, top) }
 
 // listWorkspace runs go list over all modules of the workspace, also where the test
 // itself is run for a module alone; in SHAKEDOWN_PAGES_IN, if it is set, with what the
@@ -194,8 +215,7 @@ func listWorkspace(t *testing.T, args ...string) (all []listedExport) {
 	work, err := filepath.Abs(filepath.Join(root, "go.work"))
 	require.NoError(t, err)
 	cmd := exec.Command("go", append([]string{"list", "-json=Name,ImportPath,Export"}, args...)...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOWORK="+work)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOWORK="+work)
 	if reader := os.Getenv("SHAKEDOWN_PAGES_IN"); reader != "" {
 		cmd.Dir, cmd.Env = reader, append(os.Environ(), "GOWORK=off")
 	}
@@ -203,61 +223,166 @@ func listWorkspace(t *testing.T, args ...string) (all []listedExport) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, "go list: %s", &stderr)
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var p listedExport
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return all
-		} else if err != nil {
-			require.NoError(t, err)
-		}
+		require.NoError(t, dec.Decode(&p))
 		all = append(all, p)
 	}
+	return all
 }
 
-// check returns the problems of the units, each with its page and line.
-func (c *blockChecker) check(t *testing.T, units []*unit) (problems []string) {
+// check returns the problems of the blocks, each with its page and line.
+func (c *blockChecker) check(t *testing.T, blocks []block) (problems []string) {
 	t.Helper()
-	sources := make([]string, len(units))
+	var sources []string
 	needed := make(map[string]bool)
-	for i, u := range units {
-		source, imports, err := u.source(c.names)
+	for _, b := range blocks {
+		source, imports, err := b.source(c.names)
 		if err != nil {
 			problems = append(problems, err.Error())
 			continue
 		}
-		sources[i] = source
+		sources = append(sources, source)
 		for _, importPath := range imports {
-			needed[importPath] = c.export[importPath] == ""
+			if c.export[importPath] == "" {
+				needed[importPath] = true
+			}
 		}
 	}
-	var missing []string
-	for importPath, is := range needed {
-		if is {
-			missing = append(missing, importPath)
-		}
-	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
+	if len(needed) > 0 {
+		missing := slices.Sorted(maps.Keys(needed))
 		for _, p := range listWorkspace(t, append([]string{"-e", "-export", "-deps"}, missing...)...) {
 			c.export[p.ImportPath] = p.Export
 		}
 	}
+	conf := types.Config{Importer: c.types, Error: func(err error) { problems = append(problems, err.Error()) }}
 	for _, source := range sources {
-		if source != "" {
-			problems = append(problems, c.typeCheck(source)...)
+		file, err := parser.ParseFile(c.fset, "block.go", source, parser.SkipObjectResolution)
+		if err != nil {
+			problems = append(problems, err.Error())
+			continue
 		}
+		_, _ = conf.Check("block", c.fset, []*ast.File{file}, nil) // each error went to problems
 	}
 	return problems
 }
 
-func (c *blockChecker) typeCheck(source string) (problems []string) {
-	add := func(err error) { problems = append(problems, err.Error()) }
-	file, err := parser.ParseFile(c.fset, "block.go", source, parser.SkipObjectResolution)
-	if err != nil {
-		add(err)
-		return problems
+// source returns the block as a file, with its line in the page, and what it imports.
+func (b block) source(names map[string][]string) (source string, imports []string, err error) {
+	code := fmt.Sprintf("//line %s:%d\n%s\n", b.page, b.line, strings.TrimRight(b.code, "\n"))
+	file, problem := b.parse(code)
+	if problem == nil && b.in == "" {
+		for _, spec := range file.Imports {
+			importPath, _ := strconv.Unquote(spec.Path.Value) // it was parsed
+			imports = append(imports, importPath)
+		}
+		return code, imports, nil
 	}
-	conf := types.Config{Importer: c.types, Error: add}
-	_, _ = conf.Check("block", c.fset, []*ast.File{file}, nil) // each error went to add
-	return problems
+	text := code
+	if _, err := b.parse("package block\n" + code); err != nil || b.in != "" {
+		elements := "var _ = " + cmp.Or(b.in, "[]any") + "{\n" + strings.TrimRight(code, ",\n") + ",\n}\n"
+		statements, err := b.parse("package block\nfunc _() {\n" + code + "\n}\n")
+		_, noElements := b.parse("package block\n" + elements)
+		switch {
+		case b.in == "" && err == nil && !onlyValues(statements):
+			text = b.function(statements.Decls[0].(*ast.FuncDecl).Body, code)
+		case noElements == nil:
+			text = elements
+		case b.in != "":
+			return "", nil, noElements
+		default:
+			return "", nil, err
+		}
+	}
+	text = b.given + text
+	if imports, err = importsOf(text, names); err != nil {
+		return "", nil, fmt.Errorf("%s:%d: %w", b.page, b.line, err)
+	}
+	header := "package block\n"
+	for _, importPath := range imports {
+		header += fmt.Sprintf("import %q\n", importPath)
+	}
+	return header + text, imports, nil
+}
+
+func (b block) parse(text string) (*ast.File, error) {
+	return parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+}
+
+// onlyValues reports whether the function of a file is a value that is no statement,
+// such as a literal: it can be parsed, but not compiled.
+func onlyValues(file *ast.File) bool {
+	body := file.Decls[0].(*ast.FuncDecl).Body.List
+	if len(body) != 1 {
+		return false
+	}
+	e, ok := body[0].(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	_, calls := e.X.(*ast.CallExpr)
+	return !calls
+}
+
+// function puts statements into a function. Readers see no more than the block, so it
+// need not use the variables that it declares.
+func (b block) function(body *ast.BlockStmt, code string) string {
+	results, end := b.returns, ""
+	ast.Inspect(body, func(n ast.Node) bool {
+		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) > 0 {
+			results = cmp.Or(results, "error")
+		}
+		_, literal := n.(*ast.FuncLit)
+		return !literal
+	})
+	for _, s := range body.List {
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			for _, left := range s.Lhs {
+				if id, ok := left.(*ast.Ident); ok && s.Tok == token.DEFINE {
+					end += "_ = " + id.Name + "\n"
+				}
+			}
+		case *ast.DeclStmt:
+			if d := s.Decl.(*ast.GenDecl); d.Tok == token.VAR {
+				end += "_ = " + strings.Join(declaredBy(d), "\n_ = ") + "\n"
+			}
+		}
+	}
+	if results != "" {
+		end += "panic(0)\n"
+	}
+	end = strings.ReplaceAll(end, "_ = _\n", "")
+	return "func _(ctx context.Context, t *testing.T) " + results + " {\n" + code + "//line frame:1\n" + end + "}\n"
+}
+
+// importsOf returns the packages whose names the text uses and does not declare.
+func importsOf(text string, names map[string][]string) ([]string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "", "package block\n"+text, 0)
+	if err != nil {
+		return nil, err
+	}
+	unresolved := make(map[*ast.Ident]bool)
+	for _, id := range file.Unresolved {
+		unresolved[id] = true
+	}
+	imports := make(map[string]bool)
+	ast.Inspect(file, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if id, ok := s.X.(*ast.Ident); ok && unresolved[id] {
+			switch paths := names[id.Name]; len(paths) {
+			case 0: // the type checker reports it
+			case 1:
+				imports[paths[0]] = true
+			default:
+				slices.Sort(paths)
+				err = fmt.Errorf("%s may be %s: write a whole file", id.Name, strings.Join(paths, ", "))
+			}
+		}
+		return true
+	})
+	return slices.Sorted(maps.Keys(imports)), err
 }

@@ -17,42 +17,19 @@ import (
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	for _, file := range filesOfRepository(t, ".md") {
-		for _, target := range links(readMarkdown(t, file)) {
-			if problem := deadLink(file, target); problem != "" {
-				t.Errorf("%s links to %s: %s", file, target, problem)
-			}
+		for _, target := range links(readPage(t, file)) {
+			assert.Empty(t, deadLink(file, target), "%s links to %s", file, target)
 		}
 	}
 }
 
-func TestLinksOfAText(t *testing.T) {
-	text := "[a](one.md) ![b](two.png \"title\") [c][ref] `[no](code.md)` [d](<three.md#x>) [w](https://example.com)\n" +
-		"```\n[no](fenced.md)\n```\n[ref]: four.md#y\n[e](#here)\n"
-	assert.Equal(t, []string{"one.md", "two.png", "three.md#x", "https://example.com", "#here", "four.md#y"}, links(text))
-}
-
-func TestAnchorsOfAText(t *testing.T) {
-	text := "# The `Call` type, in 2 parts\n## Why?\n## Why?\n```\n# not a heading\n```\n### [Linked](x.md) and_under-scored\n<a id=\"own\"></a>\n"
-	assert.Equal(t, map[string]bool{
-		"the-call-type-in-2-parts": true, "why": true, "why-1": true, "linked-and_under-scored": true, "own": true,
-	}, anchors(text))
-}
-
 func TestDeadLinksAreSeen(t *testing.T) {
+	assert.Equal(t, []string{"one.md", "three.md#x"}, links("[a](one.md) `[no](code.md)`\n```\n[no](fenced.md)\n```\n[d](<three.md#x>)\n"))
+	assert.Equal(t, map[string]bool{"the-call-type-in-2-parts": true, "why": true, "why-1": true, "linked-and_under-scored": true, "own": true},
+		anchors("# The `Call` type, in 2 parts\n## Why?\n## Why?\n### [Linked](x.md) and_under-scored\n<a id=\"own\"></a>\n"))
 	for target, dead := range map[string]bool{
-		"https://example.com/x":   false,
-		"mailto:a@example.com":    false,
-		"LICENSE":                 false,
-		"scoring":                 false,
-		"scoring/doc.go":          false,
-		"scoring/doc.go#L3":       false,
-		"CONTRIBUTING.md":         false,
-		"CONTRIBUTING.md#testing": false,
-		"CONTRIBUTING.md#nowhere": true,
-		"missing.md":              true,
-		"/LICENSE":                true,
-		"../outside":              true,
-		"#nowhere":                true,
+		"https://example.com/x": false, "LICENSE": false, "scoring": false, "scoring/doc.go#L3": false, "CONTRIBUTING.md#golden-files": false,
+		"CONTRIBUTING.md#nowhere": true, "missing.md": true, "/LICENSE": true, "../outside": true, "#nowhere": true,
 	} {
 		assert.Equal(t, dead, deadLink("CHANGELOG.md", target) != "", target)
 	}
@@ -77,46 +54,39 @@ func deadLink(file, target string) string {
 	if !filepath.IsLocal(filepath.FromSlash(to)) {
 		return "outside the repository"
 	}
-	return deadTarget(to, u.Fragment)
-}
-
-// deadTarget returns what is missing, the file or the heading in a Markdown file;
-// empty: nothing is.
-func deadTarget(file, fragment string) string {
-	if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+	if _, err := os.Stat(filepath.Join(root, to)); err != nil {
 		return "no such file"
 	}
-	if !strings.HasSuffix(file, ".md") || fragment == "" {
-		return ""
-	}
-	text, err := os.ReadFile(filepath.Join(root, file))
-	switch {
-	case err != nil:
-		return err.Error()
-	case !anchors(string(text))[fragment]:
-		return fmt.Sprintf("no heading %q in %s", fragment, file)
+	if strings.HasSuffix(to, ".md") && u.Fragment != "" {
+		text, err := os.ReadFile(filepath.Join(root, to))
+		if err != nil || !anchors(string(text))[u.Fragment] {
+			return fmt.Sprintf("no heading %q in %s", u.Fragment, to)
+		}
 	}
 	return ""
 }
 
-func readMarkdown(t *testing.T, file string) string {
+func readPage(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, file))
 	require.NoError(t, err)
 	return string(text)
 }
 
-// links returns the link targets of a Markdown text, without those in code: first of
-// [text](target), then of [name]: target.
-func links(text string) []string {
-	text = regexp.MustCompile("`[^`\n]*`").ReplaceAllString(withoutFences(text), "")
-	inline := regexp.MustCompile(`\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)`)
-	reference := regexp.MustCompile(`(?m)^\s{0,3}\[[^\]]+\]:\s*<?([^\s>]+)>?`)
-	var targets []string
-	for _, kind := range []*regexp.Regexp{inline, reference} {
-		for _, m := range kind.FindAllStringSubmatch(text, -1) {
-			targets = append(targets, m[1])
-		}
+var (
+	codeSpan = regexp.MustCompile("`[^`\n]*`")
+	linkTo   = regexp.MustCompile(`\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)`)
+	linked   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	heading  = regexp.MustCompile(`(?m)^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$`)
+	ownName  = regexp.MustCompile(`<a\s+(?:id|name)="([^"]+)"`)
+	fenceRow = regexp.MustCompile("^\\s*(```+|~~~+)")
+)
+
+// links returns the link targets of a Markdown text, without those in code.
+func links(text string) (targets []string) {
+	text = codeSpan.ReplaceAllString(withoutFences(text), "")
+	for _, m := range linkTo.FindAllStringSubmatch(text, -1) {
+		targets = append(targets, m[1])
 	}
 	return targets
 }
@@ -125,7 +95,7 @@ func withoutFences(text string) string {
 	var out strings.Builder
 	fence := ""
 	for line := range strings.Lines(text) {
-		mark := regexp.MustCompile("^\\s*(```+|~~~+)").FindStringSubmatch(line)
+		mark := fenceRow.FindStringSubmatch(line)
 		switch {
 		case fence == "" && mark != nil:
 			fence = mark[1]
@@ -142,10 +112,8 @@ func withoutFences(text string) string {
 // hyphens for spaces, without other punctuation, and a number after a repeated one.
 func anchors(text string) map[string]bool {
 	text = withoutFences(text)
-	found := make(map[string]bool)
-	seen := make(map[string]int)
-	linked := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	for _, m := range regexp.MustCompile(`(?m)^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$`).FindAllStringSubmatch(text, -1) {
+	found, seen := make(map[string]bool), make(map[string]int)
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		name := strings.Map(slugRune, strings.ToLower(linked.ReplaceAllString(m[1], "$1")))
 		n := seen[name]
 		seen[name]++
@@ -154,7 +122,7 @@ func anchors(text string) map[string]bool {
 		}
 		found[name] = true
 	}
-	for _, m := range regexp.MustCompile(`<a\s+(?:id|name)="([^"]+)"`).FindAllStringSubmatch(text, -1) {
+	for _, m := range ownName.FindAllStringSubmatch(text, -1) {
 		found[m[1]] = true
 	}
 	return found
