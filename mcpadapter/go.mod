@@ -25,3 +25,4 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 )
 
+replace github.com/shakedown-go/shakedown => ../
