@@ -208,13 +208,17 @@ func newBlockChecker(t *testing.T) *blockChecker {
 type listedExport struct{ Name, ImportPath, Export string }
 
 // listWorkspace runs go list over all modules of the workspace, also where the test
-// itself is run for a module alone.
+// itself is run for a module alone; in SHAKEDOWN_PAGES_IN, if it is set, with what the
+// module there requires: .ci/release checks that readers can compile the pages.
 func listWorkspace(t *testing.T, args ...string) (all []listedExport) {
 	t.Helper()
 	work, err := filepath.Abs(filepath.Join(root, "go.work"))
 	require.NoError(t, err)
 	cmd := exec.Command("go", append([]string{"list", "-json=Name,ImportPath,Export"}, args...)...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOWORK="+work)
+	if reader := os.Getenv("SHAKEDOWN_PAGES_IN"); reader != "" {
+		cmd.Dir, cmd.Env = reader, append(os.Environ(), "GOWORK=off")
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
