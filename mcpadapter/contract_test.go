@@ -186,7 +186,12 @@ contract:
 mutations: {types: [noise], count: 2}
 replays:
   sessions:
-    - {id: monday, input: "Where is order 1042?", contract: desk, tool_responses: [{tool: orders.get, response: shipped}]}
+    - format: shakedown/session
+      version: 1
+      name: monday
+      prompts: ["Where is order 1042?"]
+      calls: [{tool: orders.get, args: {order: "1042"}, result: shipped, took: 12ms}]
+      contract: desk
 `
 
 // The matrices of a suite run by name, and what they measure are parts of the score.

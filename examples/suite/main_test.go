@@ -26,7 +26,7 @@ func TestExitStatus(t *testing.T) {
 		says        string
 	}{
 		{"the agent keeps the contract", "Order 1042 is on its way.", nil, 0,
-			"\nmutation  1.000 of 1, weighted by kind: Σ w·h ÷ Σ w = 7 ÷ 7; held 10 of 10 "},
+			"\nmutation  1.000 of 1, weighted by kind: Σ w·h ÷ Σ w = 4.7 ÷ 4.7; held 7 of 7,"},
 		{"the parts that there are, and those that there are not", "Order 1042 is on its way.", nil, 0,
 			"mutation 100.00 × 0.3636 + contract 100.00 × 0.6364; the contract\n          passed; did not run: chaos, replay; weights were scaled up"},
 		{"a critical invariant broke", "traceback (most recent call last)", nil, 1, "FAIL"},
