@@ -124,14 +124,16 @@ func TestAnExperimentThatWasCutOffIsNamedAfterARestart(t *testing.T) {
 		_, err = lab.Run(t.Context(), "slow database", true)
 		require.NoError(t, err)
 		began := time.Now().UTC()
-		go func() {
+		var looked sync.WaitGroup
+		looked.Go(func() {
 			time.Sleep(time.Minute)
 			assert.False(t, rolledBack.Load())
 			assert.Empty(t, h.CutOff(), "it is under way")
 			left = copied(t, path)
-		}()
+		})
 		_, err = lab.Run(t.Context(), "slow database", false)
 		require.NoError(t, err)
+		looked.Wait()
 		assert.Empty(t, open(t, path, 10).CutOff(), "this process ended it")
 
 		h = open(t, left, 10)
