@@ -223,7 +223,6 @@ type worker struct {
 	checkCaller  usercode.Loop // of the checks of the invariants
 	watchdog     *time.Timer
 	due          time.Time // when the watchdog expires
-	inquiry      inquiry   // of the cell
 }
 
 func (e *engine) newWorker() *worker {
@@ -253,8 +252,8 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
 		w.around(ctx, r, j.scenario.source, func(r *CellReport, bubble Bubble) {
 			w.learnCalm(ctx, p)
-			w.inquiry = inquiry{invariant: p, ruling: ruling{state: Held, at: -1}}
-			q, s := &w.inquiry, runs[p.list]
+			// Of its own: a check that hangs still reads it when the next cell begins.
+			q, s := &inquiry{invariant: p, ruling: ruling{state: Held, at: -1}}, runs[p.list]
 			if s == nil {
 				s = w.observe(ctx, j, q, bubble)
 				own := &struct { // in one piece, as each cell has both
