@@ -24,6 +24,8 @@ func TestArgumentsThatAreWrong(t *testing.T) {
 		{"a word of a member", `{"type":"error","name":"f","fault_name":"f","action":"inject"}`, "name is no member; did you mean fault_name?; type is no member; did you mean fault_type?"},
 		{"a synonym", `{"ttl":5,"fault_name":"f","action":"inject"}`, "ttl is no member; did you mean expires_seconds?"},
 		{"a line break in a name", `{"fault_name":"f\nroot","action":"register","fault_type":"error"}`, "allowed: text without control characters"},
+		{"a mark of direction in a name", `{"fault_name":"f\u202eroot","action":"register","fault_type":"error"}`, "allowed: text without control characters"},
+		{"a separator of lines in a name", `{"fault_name":"f\u2028root","action":"register","fault_type":"error"}`, "allowed: text without control characters"},
 		{"the name of a plan's rule", `{"fault_name":"plan/p/r","action":"register","fault_type":"error"}`, "allowed: a name that does not begin with plan/"},
 		{"an unknown member", `{"colour":"red","fault_name":"f","action":"inject"}`, "colour is no member; allowed: action, arm_next"},
 		{"a misspelt value", `{"fault_name":"f","action":"regsiter"}`, `action is "regsiter"; allowed: register, inject, remove (did you mean register?)`},

@@ -128,8 +128,13 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	return out, nil
 }
 
-// hasControl reports whether a name has control characters, which would forge the lines of a log.
-func hasControl(name string) bool { return strings.ContainsFunc(name, unicode.IsControl) }
+// hasControl reports whether a name has control characters, separators of lines or marks of
+// direction, which would forge the lines of a log.
+func hasControl(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	})
+}
 
 func (s *Server) removePlan(in planInput) (planOutput, error) {
 	prefix := planPrefix + in.Name + "/"

@@ -37,9 +37,21 @@ func OpenJournal(fs FS, dir *os.Root, name string) (j *Journal, records [][]byte
 		return nil, nil, 0, fmt.Errorf("journal: %w", err)
 	}
 	if records, torn = Decode(data); torn > 0 {
-		_ = dir.WriteFile(name+".torn", data, 0o600) // for diagnosis; nothing depends on it
+		keepTorn(dir, name+".torn", data)
 	}
 	return j, records, torn, nil
+}
+
+// keepTorn writes the copy anew, for diagnosis: nothing depends on it. What has its name is
+// removed and never opened, since to open a pipe would wait for a reader.
+func keepTorn(dir *os.Root, name string, data []byte) {
+	_ = dir.Remove(name)
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.Write(data)
+	_ = f.Close()
 }
 
 // readAll reads a regular file: to open a named pipe would wait for its writer.
