@@ -127,6 +127,8 @@ func TestPromptsAreThoseOfTheOutermost(t *testing.T) {
 		{"the root", "to root", "by root", []testSpan{model(3, 1, 0, "a"), {id: 1, to: 9 * ms, attrs: said("invoke_agent", "root")}}},
 		{"an agent within a request", "to outer", "by outer", []testSpan{{id: 1, to: 9 * ms, attrs: []string{"http.request.method", "POST"}}, model(4, 3, 3*ms, "a"),
 			{id: 3, parent: 2, from: 2 * ms, to: 8 * ms, attrs: said("invoke_agent", "inner")}, {id: 2, parent: 1, from: ms, to: 9 * ms, attrs: said("invoke_agent", "outer")}}},
+		{"a member before the outer one within it", "to root", "by root", []testSpan{model(3, 1, 0, "a"), {id: 1, to: 9 * ms, attrs: []string{
+			"openinference.span.kind", "AGENT", "input.value", `{"question":{"input":"to root"}}`, "output.value", `{"result":{"output":"by root"}}`}}}},
 		{"models alone: the first and the last", "to a", "by b", []testSpan{model(2, 9, 5*ms, "b"), model(1, 9, 0, "a")}},
 	} {
 		s := imported(t, spansOf(tt.spans...), nil)

@@ -59,9 +59,11 @@ func (in *input) conversations() []conversation {
 func (in *input) listed(d document) (all []conversation) {
 	one := conversation{line: d.line}
 	for _, e := range in.elements(d) {
-		if m := objectOf(e.raw); len(one.items) == 0 && isConversation(m) {
-			all = append(all, in.conversation(m, e.line))
-			continue
+		if len(one.items) == 0 { // else the list is one conversation
+			if m := objectOf(e.raw); isConversation(m) {
+				all = append(all, in.conversation(m, e.line))
+				continue
+			}
 		}
 		one.items = append(one.items, e.raw)
 	}

@@ -89,12 +89,15 @@ func textIn(doc json.RawMessage, names []string, depth int) string {
 	if s := saidBy(doc); s != "" {
 		return s
 	}
-	for m := objectOf(doc); depth > 0 && len(names) > 0; names = names[1:] {
-		if s := m.text(names[0]); s != "" {
-			return s
-		}
-		if m.object(names[0]) != nil {
-			return textIn(m[names[0]], names, depth-1)
+	if depth > 0 {
+		m := objectOf(doc)
+		for _, name := range names {
+			if s := m.text(name); s != "" {
+				return s
+			}
+			if inner := m[name]; len(inner) > 0 && inner[0] == '{' {
+				return textIn(inner, names, depth-1)
+			}
 		}
 	}
 	return string(doc)
@@ -114,8 +117,8 @@ func messagesIn(doc json.RawMessage, depth int) []json.RawMessage {
 			}
 		}
 		for _, name := range []string{"content", "message"} {
-			if m.object(name) != nil {
-				return messagesIn(m[name], depth-1)
+			if inner := m[name]; len(inner) > 0 && inner[0] == '{' {
+				return messagesIn(inner, depth-1)
 			}
 		}
 		if !itemOf(doc).isItem() {
