@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // conversation is what an agent and a model send each other in so many turns: each
@@ -31,6 +32,32 @@ func conversation(cell string, turns int) (all []Exchange) {
 			"content": strings.Repeat(fmt.Sprintf("order %d is paid. ", turn), 5)})
 	}
 	return all
+}
+
+// A document in order needs no tree to be canonical.
+func TestWhatIsInOrderIsCanonical(t *testing.T) {
+	for _, row := range []struct {
+		doc     string
+		inOrder bool
+	}{
+		{`{"a": 1, "b": [true, "x\ny"]}`, true},
+		{`{"b":1,"a":2}`, false},
+		{`{"a":"\/"}`, false},
+		{`{"a":"\u0041"}`, false},
+		{"{\"a\":\"x\\n\u2028\"}", false},
+		{"{\"a\u2029\":1}", false},
+	} {
+		assert.Equal(t, row.inOrder, inOrder([]byte(row.doc)), row.doc)
+		if row.inOrder {
+			assert.Equal(t, string(Canonical([]byte(row.doc))), string(compact([]byte(row.doc))), row.doc)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		doc := []byte(rapid.StringMatching(`\{"[a-c]":"([a-z"\x{7f}\x{2028}é]|\\n|\\"|\\u00e9|\\u001f)*","[a-c]":\[-?[0-9]{1,3}(\.[0-9]{1,2})?\]\}`).Draw(t, "doc"))
+		if inOrder(doc) {
+			assert.Equal(t, string(Canonical(doc)), string(compact(doc)))
+		}
+	})
 }
 
 // A request of a conversation is written by what it adds, and a whole cell that says

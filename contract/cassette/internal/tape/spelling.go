@@ -51,8 +51,8 @@ func inOrder(doc []byte) bool {
 	return !needless.Match(doc)
 }
 
-// needless finds escapes that Canonical may write in another way.
-var needless = regexp.MustCompile(`\\[/bfu]`)
+// needless finds escapes, and characters, that Canonical may write in another way.
+var needless = regexp.MustCompile(`\\[/bfu]|[\x{2028}\x{2029}]`)
 
 // compact returns valid JSON without white space between its tokens.
 func compact(doc []byte) []byte { return jsonedit.Compact(make([]byte, 0, len(doc)), doc) }
