@@ -259,6 +259,8 @@ func TestOtherMatrices(t *testing.T) {
 		{"tool", func(r *contract.Report) { r.Tools = nil }, "tool refund is only before", nil},
 		{"version of a judge", func(r *contract.Report) { r.Judges[0].Version = "2" },
 			`invariant i was judged by script version 1 asked "It is kind." before and by script version 2 asked "It is kind." now`, nil},
+		{"a judge without name and version", func(r *contract.Report) { r.Judges[0].Judge, r.Judges[0].Version = "", "" },
+			`invariant i was judged by script version 1 asked "It is kind." before and by a judge without a name asked "It is kind." now`, nil},
 		{"one judge more", func(r *contract.Report) {
 			r.Judges = append(r.Judges, scoring.JudgeScore{Invariant: "i", Judge: "other", Version: "1", Decide: "Kind?", Broken: 1})
 		}, `invariant i was judged by script version 1 asked "It is kind." before and by other version 1 asked "Kind?", script version 1 asked "It is kind." now`, nil},

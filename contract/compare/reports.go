@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/judging"
 )
 
 // Reports compares the report of a build with that of an earlier one, field by field.
@@ -188,7 +189,7 @@ func judgesApart(before, after *contract.Report, o *Options) (all []string) {
 	judgesOf := func(r *contract.Report, invariant string) (judges []string) {
 		for _, s := range r.Judges {
 			if s.Invariant == invariant && s.Held+s.Broken > 0 {
-				judges = append(judges, fmt.Sprintf("%s version %s asked %q", s.Judge, s.Version, s.Decide))
+				judges = append(judges, fmt.Sprintf("%s asked %q", judging.NameOf(s.Judge, s.Version), s.Decide))
 			}
 		}
 		slices.Sort(judges)

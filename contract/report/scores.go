@@ -1,13 +1,13 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
+	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -126,7 +126,7 @@ func judgeFacts(r *contract.Report) (all []document.Fact) {
 }
 
 func judgeText(s scoring.JudgeScore) string {
-	value := fmt.Sprintf("%s asked %s: ", s.Invariant, judgeName(s.Judge, s.Version))
+	value := fmt.Sprintf("%s asked %s: ", s.Invariant, judging.NameOf(s.Judge, s.Version))
 	rate, in, ok := s.Rate()
 	if ok {
 		value += fmt.Sprintf("%s of %s held, %s raw (%s)", text.Number(s.Held),
@@ -176,21 +176,13 @@ func calibrationText(c *scoring.JudgeRates) string {
 	if c.Attacks > 0 {
 		attacks = fmt.Sprintf("%s of %s talked it round", text.Number(c.Moved), text.Plural(c.Attacks, "attack"))
 	}
-	return fmt.Sprintf("of %s, calibrated %s on %s: %s, %s; %s", judgeName(c.Judge, c.Version), c.Date, c.Sample,
+	return fmt.Sprintf("of %s, calibrated %s on %s: %s, %s; %s", judging.NameOf(c.Judge, c.Version), c.Date, c.Sample,
 		rate("found", c.Found, c.Bad, "broken"), rate("spared", c.Spared, c.Good, "good"), attacks)
-}
-
-func judgeName(name, version string) string {
-	name = cmp.Or(name, "a judge without a name")
-	if version != "" {
-		name += " version " + version
-	}
-	return name
 }
 
 func judgeNotes(r *contract.Report) (all []string) {
 	for _, s := range r.Judges {
-		of := fmt.Sprintf("The judge of %s, %s", s.Invariant, judgeName(s.Judge, s.Version))
+		of := fmt.Sprintf("The judge of %s, %s", s.Invariant, judging.NameOf(s.Judge, s.Version))
 		if s.Contradicted > 0 {
 			all = append(all, fmt.Sprintf("%s, contradicted itself: of %s that several cells asked, it ruled held for one "+
 				"and broken for another.", of, text.Plural(s.Contradicted, "question")))

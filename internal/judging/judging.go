@@ -3,6 +3,7 @@
 package judging
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -18,6 +19,15 @@ const (
 	Broken
 	Unsure
 )
+
+// NameOf is how texts name a judge, which may have no name and no version.
+func NameOf(judge, version string) string {
+	judge = cmp.Or(judge, "a judge without a name")
+	if version != "" {
+		judge += " version " + version
+	}
+	return judge
+}
 
 // A Note is one question to a judge, and what came of it.
 type Note struct {
