@@ -72,6 +72,8 @@ if [[ -n ${AGENT_CONTAINER_IMAGE:-} ]]; then
     run+=(--mount "type=bind,source=$system_file,target=/system-prompt.md,readonly")
     inside+=(--system-prompt-file /system-prompt.md)
   fi
+  # A runner that was killed leaves its container, under the name that this attempt needs.
+  "$engine" rm --force "triage-${INCIDENT_ID:-$$}" >/dev/null 2>&1 || true
   exec "${run[@]}" "$AGENT_CONTAINER_IMAGE" "${inside[@]}" "$prompt"
 fi
 
