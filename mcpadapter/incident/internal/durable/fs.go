@@ -1,6 +1,6 @@
 // Package durable keeps small files that are whole, or as they were, whenever
 // the process dies. It has files that are replaced in one step, an append-only
-// journal with checksums, and a lock that names its holder.
+// journal with checksums, and a lock that one process holds.
 package durable
 
 import (
