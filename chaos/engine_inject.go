@@ -386,13 +386,16 @@ func (x *injection) refuse(a *callRule, wrong error) {
 func (x *injection) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.over = true
-	x.countWaits()
+	x.closeLocked()
 }
 
-// countWaits counts what is over of the waits under way: a body may be closed, or its cell
-// end, while a fault makes its reader wait. The caller holds x.mu.
-func (x *injection) countWaits() {
+// closeLocked is close for who holds x.mu. Of the waits under way it counts, once, what is over: a
+// body may be closed, or its cell end, while a fault makes its reader wait.
+func (x *injection) closeLocked() {
+	if x.over {
+		return
+	}
+	x.over = true
 	for i := range x.rules {
 		if a := &x.rules[i]; a.underWay > 0 {
 			a.spent += time.Since(a.waitsSince)

@@ -120,8 +120,7 @@ func (x *injection) settleOpen(elapsed time.Duration) {
 func (x *injection) openRecord() *record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.over = true
-	x.countWaits()
+	x.closeLocked()
 	rec, more := x.rec, x.more
 	rec.more = &more
 	if rec.values != nil {

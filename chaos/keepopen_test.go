@@ -34,6 +34,22 @@ func outlasting() chaos.Fault {
 
 func openTail(context.Context, int) (tail, error) { return tail{}, nil }
 
+// A wait that a fault left behind counts as far as the call took, and once.
+func TestAWaitThatOutlastsItsCallIsCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leaves := faultFunc{chaos.PhaseBefore, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			go func() { _ = chaos.Sleep(ctx, time.Hour) }()
+			time.Sleep(time.Second)
+			return next(ctx, args)
+		}}
+		in, ctx := recording(t, chaos.Rule{Target: "work", Fault: leaves})
+		_, err := chaos.Wrap("work", func(context.Context, int) (int, error) { return 1, nil })(ctx, 1)
+		require.NoError(t, err)
+		assert.Equal(t, time.Second, only(t, in).Spent)
+		in.Disarm() // ends the wait
+	})
+}
+
 func TestACallThatOutlastsItsFaultIsSettledAtItsEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name, why string
