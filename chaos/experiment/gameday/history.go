@@ -92,6 +92,7 @@ func OpenHistory(path string, max int) (*History, error) {
 }
 
 func (h *History) read(doc []byte) error {
+	h.state = state{} // what the file does not have is not there
 	if err := json.Unmarshal(doc, &h.state); err != nil {
 		return err
 	}

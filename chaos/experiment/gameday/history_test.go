@@ -176,6 +176,18 @@ func TestAHistoryThatCannotBeWrittenIsReported(t *testing.T) {
 	assert.Len(t, h.Results(""), 1, "what is over is remembered all the same")
 }
 
+func TestAFileThatIsNoHistoryIsNotTouched(t *testing.T) {
+	for _, doc := range []string{``, `null`, `{}`, `[]`, `{"my":"config"}`, `{"results":[],"added":0}`, `{"added":0,"open":{},"gone":{},"results":[{}]}`} {
+		path := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(path, []byte(doc), 0o600))
+		_, err := gameday.OpenHistory(path, 0)
+		assert.ErrorContains(t, err, "gameday: history: ", doc)
+		left, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, doc, string(left))
+	}
+}
+
 func TestHistoryIsSafeForConcurrentUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.json")
 	h := open(t, path, 30)
