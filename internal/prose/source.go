@@ -104,7 +104,8 @@ func (s *source) has(f fact, sentence string) bool {
 		return strings.Contains(s.said.String(), part)
 	}
 	return f.kind >= amount && slices.ContainsFunc(s.identifiers, func(id string) bool {
-		return strings.Contains(id, part) && strings.Contains(sentence, id)
+		return strings.Contains(id, part) && strings.Contains(sentence, id) &&
+			!strings.Contains(strings.ReplaceAll(sentence, id, "|"), part) // a number beside it is another fact
 	})
 }
 
@@ -186,6 +187,7 @@ func (s *source) result(doc []byte) {
 	}) {
 		s.add(string(doc))
 	}
+	maps.DeleteFunc(columns, func(_ string, column []float64) bool { return len(column) < 2 })
 	names := slices.Sorted(maps.Keys(columns))
 	for i, name := range names {
 		total := make([]float64, min(i, maxColumns)+1) // of the products with each other column; of the column
