@@ -61,6 +61,9 @@ func (r *Reader) Missing(n *Node, name, allowed string) bool {
 
 // refuse adds a problem of a value, or of its member of that name, in the place of another.
 func (r *Reader) refuse(n, place *Node, member string, p *Problem) bool {
+	if r.Full() { // the pointer takes a look at all siblings
+		return false
+	}
 	if p.Pointer = r.Within + n.Pointer(); member != "" {
 		p.Pointer = Join(p.Pointer, member)
 	}
