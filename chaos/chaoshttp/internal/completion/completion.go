@@ -118,10 +118,11 @@ func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 
 // Ends reports whether the data of an event marks its stream as complete.
 func Ends(data string) bool {
+	if slices.ContainsFunc(forms(), func(f *form) bool { return strings.TrimSpace(data) == f.ends }) {
+		return true
+	}
 	doc, ok := jsonedit.ParseValue([]byte(data))
-	return slices.ContainsFunc(forms(), func(f *form) bool {
-		return strings.TrimSpace(data) == f.ends || ok && typeOf(doc) == f.ends
-	})
+	return ok && slices.ContainsFunc(forms(), func(f *form) bool { return typeOf(doc) == f.ends })
 }
 
 // written is the event with a document as its data. If the event's type is that

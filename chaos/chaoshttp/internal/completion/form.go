@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
@@ -82,7 +83,9 @@ const (
 )
 
 // forms has a row for each API.
-func forms() []*form { return []*form{chatForm(), messageForm(), responseForm()} }
+var forms = sync.OnceValue(allForms)
+
+func allForms() []*form { return []*form{chatForm(), messageForm(), responseForm()} }
 
 // typeOf is the member "type" of an object.
 func typeOf(v *jsonedit.Value) string {
