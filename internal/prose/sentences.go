@@ -53,8 +53,7 @@ var (
 	germanDate = regexp.MustCompile(`(?i)^\d\d?\. ` + month + `\b`)
 	markdown   = strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "", "’", "'", "‘", "'")
 	// abbreviation matches a last word to which a full stop belongs: "No.", "4.".
-	abbreviation = regexp.MustCompile(`(?i)(?:^|[\s(])[*_]*(?:\d{1,2}|mrs?|ms|dr|no|nr|st|sra?|vs|approx|ca|e\.g|i\.e|z\.? ?b|p\.? ?ej|` +
-		`tel|art|etc|n|núm|[ap]\.m|bzw|mme|m)$`)
+	abbreviation = regexp.MustCompile(`(?i)(?:^|[\s(])[*_]*(?:\d{1,2}|` + Words("abbreviations") + `)$`)
 )
 
 // read splits an answer into sentences. why says why it is not read; "" if it is.

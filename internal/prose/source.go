@@ -88,7 +88,7 @@ func (s *source) know(f fact) {
 }
 
 func (s *source) operand(v float64) {
-	if len(s.numbers) < maxOperands {
+	if v != 0 && len(s.numbers) < maxOperands { // of zero nothing new is made
 		s.numbers = append(s.numbers, v)
 	}
 }
@@ -200,9 +200,7 @@ func (s *source) result(doc []byte) {
 			total[len(total)-1] += n
 		}
 		for _, n := range total {
-			if n != 0 { // else the columns differ in their lengths
-				s.operand(n)
-			}
+			s.operand(n)
 		}
 	}
 }

@@ -70,8 +70,7 @@ func inRow(words []string) string { return " " + strings.Join(words, " ") + " " 
 
 var (
 	refusal = regexp.MustCompile(`(?:^|\s)(?:` + Words("refusals") + `)`)
-	// beside matches figures too.
-	beside = regexp.MustCompile(`\b(?:` + Words("beside refusals") + `)\b|\S*[0-9]\S*`)
+	beside  = regexp.MustCompile(`\b(?:` + Words("beside refusals") + `)\b|\S*[0-9]\S*`) // figures too
 	// fillers change nothing about a refusal.
 	fillers = strings.NewReplacer("*", "", "_", "", "sorry, but", "", "sorry,", "")
 )
