@@ -20,6 +20,16 @@ ok() { printf 'ok    %s\n' "$1"; }
 export npm_config_cache="$work/cache" npm_config_update_notifier=false
 timeout 300 npm install --prefix "$work" --no-audit --no-fund --loglevel error dockerfilelint@1.8.0 yaml@2.8.1 >"$work/npm.log" 2>&1 || { cat "$work/npm.log"; exit 1; }
 
+# A layer of the image has no more files than the COPY lines above it name.
+mkdir "$work/layer"
+sed -n '/^COPY \. \./q; s/^COPY //p' "$deploy/Dockerfile" | while read -r line; do
+	files=(${line% *})
+	mkdir -p "$work/layer/${line##* }"
+	cp "${files[@]}" "$work/layer/${line##* }"
+done
+(cd "$work/layer/examples" && GOWORK=off timeout 300 go mod download)
+ok "the modules can be downloaded with the files that the Dockerfile has copied by then"
+
 mkdir "$work/image"
 (cd examples && CGO_ENABLED=0 GOWORK=off timeout 600 go build -trimpath -buildvcs=false -ldflags="-s -w" -o "$work/image/mcpserver" ./mcpserver)
 go version -m "$work/image/mcpserver" | grep -q 'CGO_ENABLED=0'
@@ -31,13 +41,13 @@ if [ "$(id -u)" = 0 ]; then
 else
 	alone=("$work/image/mcpserver")
 fi
-if timeout 10 env -i "${alone[@]}" -transport http -listen 0.0.0.0:17490 >"$work/without.log" 2>&1; then
+if timeout 10 env -i "${alone[@]}" --http 0.0.0.0:17490 >"$work/without.log" 2>&1; then
 	echo "without a token it started" && exit 1
 fi
 grep -qi token "$work/without.log"
 ok "without a token it does not start: $(tail -n 1 "$work/without.log" | cut -c 1-120)"
 env -i SHAKEDOWN_MCP_TOKEN=a-token-for-the-check SHAKEDOWN_MCP_MODE=read-only SHAKEDOWN_MCP_ENABLE_WRITE=false \
-	"${alone[@]}" -transport http -listen 0.0.0.0:17490 -hosts localhost,127.0.0.1 -tokens-in-clear-beyond-loopback >"$work/server.log" 2>&1 &
+	"${alone[@]}" --http 0.0.0.0:17490 --hosts localhost,127.0.0.1 --tokens-in-clear-beyond-loopback >"$work/server.log" 2>&1 &
 server=$!
 for _ in $(seq 100); do curl -fs http://127.0.0.1:17490/healthz >/dev/null && break || sleep 0.1; done
 [ "$(curl -s http://127.0.0.1:17490/healthz)" = ok ]

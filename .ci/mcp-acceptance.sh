@@ -59,7 +59,7 @@ says() {
 serve() {
 	local port=$1
 	shift
-	"$work/mcpserver" -transport http -listen "127.0.0.1:$port" "$@" >"$work/audit-$port.log" 2>"$work/server-$port.log" &
+	"$work/mcpserver" --http "127.0.0.1:$port" "$@" >"$work/audit-$port.log" 2>"$work/server-$port.log" &
 	server_pids+=($!)
 	local i
 	for i in $(seq 100); do
@@ -82,7 +82,7 @@ base=${PORT:-17460}
 looking=http://127.0.0.1:$base/mcp
 open=http://127.0.0.1:$((base + 1))/mcp
 SHAKEDOWN_MCP_TOKEN=$token serve "$base"
-SHAKEDOWN_MCP_ENABLE_WRITE=true serve $((base + 1)) -mode read-write -loopback-without-token
+SHAKEDOWN_MCP_MODE=read-write SHAKEDOWN_MCP_ENABLE_WRITE=true serve $((base + 1)) -loopback-without-token
 
 echo "== inspector, both transports, both eras"
 inspect() { # inspect CODE NAME ARGUMENTS...
@@ -124,7 +124,7 @@ grep -aE '^(bare|policy) |checks compared' "$work/step-$steps.log" | sed 's/^/  
 echo "== official TypeScript clients, every tool"
 cp .ci/mcp-drive.mjs "$work/"
 for client in v1 v2-legacy v2-modern; do
-	expect 0 120 "$client over stdio" env SHAKEDOWN_MCP_ENABLE_WRITE=true "$node" "$work/mcp-drive.mjs" "$client" stdio "$work/mcpserver"
+	expect 0 120 "$client over stdio" env SHAKEDOWN_MCP_MODE=read-write SHAKEDOWN_MCP_ENABLE_WRITE=true "$node" "$work/mcp-drive.mjs" "$client" stdio "$work/mcpserver"
 	tail -n 1 "$work/step-$steps.log" | sed 's/^/            /'
 	expect 0 120 "$client over http" "$node" "$work/mcp-drive.mjs" "$client" http "$open"
 	tail -n 1 "$work/step-$steps.log" | sed 's/^/            /'

@@ -39,7 +39,7 @@ const modern = which === "v2-modern"; // protocol revision 2026-07-28 has no ses
 const options = v1 ? {} : { versionNegotiation: { mode: modern ? { pin: "2026-07-28" } : "legacy" } };
 const client = new Client({ name: "acceptance", version: "1" }, options);
 const transport = way === "stdio"
-  ? new StdioClientTransport({ command: target, args: ["-mode", "read-write"], env: process.env, stderr: "ignore" })
+  ? new StdioClientTransport({ command: target, env: process.env, stderr: "ignore" })
   : new (way === "sse" ? SSEClientTransport : StreamableHTTPClientTransport)(new URL(target));
 await client.connect(transport);
 

@@ -41,7 +41,7 @@ func TestAllocations(t *testing.T) {
 	}
 	record := &InjectorOptions{RecordAll: true, MaxLog: 64} // full at once: what is counted is a call, not the growth of the log
 	keep := &InjectorOptions{RecordAll: true, KeepValues: true, MaxLog: 64}
-	safeguards := &Safeguards{Kill: make(chan struct{}), Budget: 1 << 30, Share: 1, Rate: 1e9, Concurrent: 8, Targets: []string{"w*"}}
+	safeguards := &Safeguards{Kill: make(chan struct{}), Budget: 1 << 30, Targets: []string{"w*"}}
 	custom := Rule{Target: "work", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	grouped := Rule{Target: "work", Group: "g", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	fires := Rule{Target: "work", Fault: failFault{errDown}}
@@ -101,7 +101,6 @@ func TestAllocations(t *testing.T) {
 		{"injected", 1, under(&InjectorOptions{MaxLog: 64}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"a delay injected", 4, under(&InjectorOptions{MaxLog: 64}, Rule{Target: "work", Fault: renumber{phase: PhaseBefore, unchanged: true}}), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"a change injected", 5, under(&InjectorOptions{MaxLog: 64}, Rule{Target: "work", Fault: renumber{phase: PhaseChange}}), func(ctx context.Context) { _, _ = work(ctx, 1) }},
-		{"asked, not matched, with a share", 0, under(&InjectorOptions{Safeguards: &Safeguards{Share: 0.5}}, neverFires()), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"recorded", 2, under(record), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"recorded with values", 4, under(keep), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"recorded with values, tool", 4, under(keep), func(ctx context.Context) { _, _ = tools.CallTool(ctx, "work", args) }},

@@ -47,11 +47,8 @@ func (c Call) Elapsed() time.Duration {
 
 // Draw returns a number in [0,1). It depends on the seed, the cell, the lane, the
 // target, the key, the occurrence, the name of the rule, the position within a
-// combined trigger and salt alone. Distinct salts are independent draws.
-//
-// It is the output of splitmix64 (Steele, Lea and Flood, "Fast splittable
-// pseudorandom number generators", OOPSLA 2014) at the place in its sequence that
-// the coordinates choose.
+// combined trigger and salt alone. Distinct salts are independent draws. It is the output
+// of splitmix64 (Steele, Lea and Flood, OOPSLA 2014) at the place that these choose.
 func (c Call) Draw(salt uint64) float64 {
 	if c.coord == 0 {
 		c.coord = c.byHand()
@@ -66,8 +63,7 @@ const (
 )
 
 // place is the 64 bits behind a draw. coord and key are hashes already, so one
-// round over their sum with the steps is enough: for one rule and key it is
-// the plain splitmix64 sequence in the occurrence.
+// round over their sum with the steps is enough.
 func place(coord, key, occurrence, step uint64) uint64 {
 	return hash.Mix((coord ^ bits.RotateLeft64(key, keyTurn)) + occurrence*hash.Gamma + step)
 }
@@ -86,8 +82,7 @@ func (c Call) At(occurrence, ordinal uint64) Call {
 	return c
 }
 
-// AtElapsed returns the call at another time since the injector was armed. With it
-// a trigger that goes by the clock can be asked about a Call made by hand.
+// AtElapsed returns the call at another time since the injector was armed.
 func (c Call) AtElapsed(d time.Duration) Call {
 	c.clock, c.at = nil, d
 	return c
@@ -98,9 +93,8 @@ func (c Call) byHand() uint64 {
 	return ruleHash(scopeHash(cellHash(0, c.Cell), hash.String(c.Lane), hash.String(c.Target)), 0)
 }
 
-// The following hashes build on each other; a draw is made from the last. Each is
-// stored with what it belongs to (injector, site, rule at a site), so that a draw costs
-// only the last step. Golden vectors in the tests fix them across releases.
+// The following hashes build on each other. Each is stored with what it belongs to
+// (injector, site, rule at a site). Golden vectors in the tests fix them across releases.
 
 func cellHash(seed uint64, cell string) uint64 {
 	return hash.Combine(hash.Mix(seed), hash.String(cell))

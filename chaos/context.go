@@ -32,7 +32,6 @@ func (f *frame) Value(key any) any {
 	return f.Context.Value(key)
 }
 
-// frameOf finds the frame of a context, nil where there is none.
 func frameOf(ctx context.Context) *frame {
 	if f, ok := ctx.(*frame); ok {
 		return f
@@ -44,7 +43,6 @@ func frameOf(ctx context.Context) *frame {
 	return f
 }
 
-// derive copies the frame of ctx, so that one setting of it can be changed.
 func derive(ctx context.Context) *frame {
 	f := &frame{}
 	if old := frameOf(ctx); old != nil {
@@ -54,8 +52,7 @@ func derive(ctx context.Context) *frame {
 	return f
 }
 
-// orBackground replaces a nil context, which works with wrapped functions while
-// there is no injector.
+// orBackground replaces a nil context, which works while there is no injector.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()
@@ -92,8 +89,7 @@ func WithLane(ctx context.Context, name string) context.Context {
 	return f
 }
 
-// LaneOf returns the lane that a context belongs to; "" is the default lane. Which run of a
-// matrix it belongs to says CellOf of package contract.
+// LaneOf returns the lane that a context belongs to; "" is the default lane.
 func LaneOf(ctx context.Context) string {
 	if f := frameOf(ctx); f != nil {
 		return f.lane
@@ -130,7 +126,6 @@ func (f *frame) caller() string {
 	return f.target
 }
 
-// within fills in the frame that a call's callee and faults see.
 func (f *frame) within(ctx context.Context, parent *frame, s *site) {
 	if parent != nil {
 		f.lane, f.laneHash, f.turn = parent.lane, parent.laneHash, parent.turn

@@ -2,12 +2,10 @@ package chaos
 
 import "context"
 
-// A Crossing is one call at an injection point whose key and arguments are costly to
-// make, such as those of an HTTP request, and needed only if a rule in force looks at them.
-//
-// [Injector.Arrive] makes a Crossing, for one call and one goroutine. If [Crossing.Waiting]
-// is true, call [Crossing.Match] first. Then the call ended with [Crossing.Err], passes
-// through ([Crossing.PassesThrough]), or is continued by a function that has it in its
+// A Crossing is one call, of one goroutine, whose key and arguments are costly to make, such
+// as those of an HTTP request. [Injector.Arrive] makes it. If [Crossing.Waiting] is true, call
+// [Crossing.Match] first. Then the call ended with [Crossing.Err], passes through
+// ([Crossing.PassesThrough]), or is continued by a function that has it in its
 // [WrapOptions]. The zero value passes through.
 type Crossing struct {
 	point
@@ -29,11 +27,9 @@ const (
 	goesOn                       // rules act on it, or it is recorded
 )
 
-// Arrive begins a call of a target; alias and layer are those of [WrapOptions].
-//
-// costlyKey means that making the key is costly. If all rules in force look at the
-// ordinal of a call alone ([OrdinalWhen]) and none of them matches, such a call
-// passes through at once. It is counted in its lane, but not by its unknown key.
+// Arrive begins a call of a target; alias and layer are those of [WrapOptions]. With
+// costlyKey, a call passes through at once, counted in its lane but not by its key, if all
+// rules in force look at the ordinal alone ([OrdinalWhen]) and none of them matches.
 func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer, costlyKey bool) (c Crossing) {
 	c.ctx, c.in, c.point = ctx, in, newPoint(target, layer)
 	c.alias = alias
@@ -56,6 +52,10 @@ func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Laye
 	c.state = waits
 	return c
 }
+
+// Declare says what a successful call does to the world, as [Tool].Effect does. Call it before
+// [Crossing.Match]. Without it that is unknown.
+func (c *Crossing) Declare(e Effect) { c.effect = e }
 
 // Waiting reports whether the call needs [Crossing.Match] to go on.
 func (c *Crossing) Waiting() bool { return c.state == waits }
@@ -106,16 +106,14 @@ func (c *Crossing) PassesThrough() bool { return c.state == passes }
 // or [ErrCellEnded]. nil: the call goes on.
 func (c *Crossing) Err() error { return c.err }
 
-// Passed records how a call that passed through ended, so that the next call with
-// that key has the right [Event].Attempt. err is its error; nil: it succeeded. Do not
-// call Passed if the key is unknown.
+// Passed records how a call that passed through ended, for the [Event].Attempt of the next
+// one with that key. Do not call it if the key is unknown.
 func (c *Crossing) Passed(key uint64, err error) {
 	if c.decision.set != nil && c.state == passes {
 		c.decision.set.site.passed(c.decision.frame, key, err)
 	}
 }
 
-// goOn continues the call of a Crossing.
 func goOn[In, Out any](ctx context.Context, x *Crossing, c *callee[In, Out], in In) (Out, error) {
 	switch x.state {
 	case goesOn:

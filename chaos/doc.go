@@ -19,9 +19,9 @@
 //	in := plan.Injector("my test", nil)
 //	order, err := lookup(chaos.NewContext(ctx, in), 1042)
 //
-// The wrapped function finds its [Injector] in its context. Without one it is inert
-// and costs a few nanoseconds, so it can stay in production code; there is no global
-// switch. Package chaos/fault has the ready-made faults, chaos/when the triggers.
+// The wrapped function finds its [Injector] in its context. Without one it is inert and
+// costs a few nanoseconds, so it can stay in production code. Package chaos/fault has the
+// ready-made faults, chaos/when the triggers.
 //
 // # What users need
 //
@@ -33,54 +33,37 @@
 //     errors match [ErrInjected] and are an [*InjectedError];
 //   - a live program: [NewInjector], [Injector.Register], [Injector.RegisterFor],
 //     [Injector.Remove], [Injector.Disarm], and [Safeguards], which bound what rules
-//     may do: a kill switch, a budget, a rate, an allow-list.
+//     may do: a kill switch, a budget, an allow-list.
 //
 // # What happens to a call
 //
-// The trigger of every rule for the target is asked on its own. Of the rules that
-// match, all delays act first. Then the first failure, in the order of the rules,
-// decides in the callee's place. If there is none, the callee runs and its result
-// passes through the changes in order. A lost reply comes last ([Phase]). An error
-// that a fault made matches [ErrInjected] and also what a real one would match, and
-// its text is that of the real one.
-//
-// A fault counts as delivered only if the caller saw it. Every call that a rule was
-// injected into leaves an [Event], and with [InjectorOptions].RecordAll every call
-// does. The wrapper never retries, repairs or hides anything.
+// The trigger of every rule for the target is asked on its own. Those that match act in the
+// order of their [Phase]: delays, the first failure or else the callee, changes of its
+// result, a lost reply. An error that a fault made matches [ErrInjected] and what a real one
+// would match, and reads as that. A fault counts as delivered only if the caller saw it
+// ([Event.Delivered]). The wrapper never retries, repairs or hides anything.
 //
 // # The same seed, the same run
 //
-// Chance is a pure function of a call's coordinates: seed, cell, lane, target, key,
-// occurrence, name of the rule ([Call.Draw]). There is no shared random stream. So
-// the draws do not depend on how concurrent calls interleave, and adding a rule or a
-// call elsewhere changes none of them. docs/determinism.md lists what depends on
-// order or time all the same.
+// Chance is a pure function of a call's coordinates ([Call.Draw]). So the draws do not
+// depend on how concurrent calls interleave, and adding a rule or a call elsewhere changes
+// none of them. docs/reference/determinism.md lists what depends on order or time all the same.
 //
 // Time is the standard library's: in a bubble of testing/synctest injected hours
 // pass at once. Waits end with their context, and when the injector is disarmed. No
-// goroutine is started, no lock is held while a fault waits.
+// goroutine is started, no lock is held while a fault waits, and a call without an
+// injection allocates nothing (BENCHMARKS.md).
 //
-// # Costs
-//
-// A call without an injection allocates nothing, and rules on other targets cost a
-// call nothing; BENCHMARKS.md has figures. A stream is an iterator, which has to be
-// allocated, and with rules for its target two small objects besides.
-//
-// # For authors of faults and triggers
+// # For authors of faults, triggers and wrappers
 //
 // A [Fault] may be a [Failer], an [ArgsFailer], [Phased], [Stateful], [Checked], [Described], or a
 // [Streamer]. In its Inject it uses [Sleep], [Changed], [Note], and, where its caller
-// reads the result later, [KeepOpen] with [BeforeEnd], [Unseen] and [UnseenWithin]. A
-// fault around another fault uses [Withhold], one that keeps its call for later
-// [Postponed]. A trigger may be an [ArgsWhen], an [OrdinalWhen] or [Probabilistic].
-// docs/adding-a-fault.md shows how; package chaos/chaostest checks the result.
+// reads the result later, [KeepOpen]. A trigger may be an [ArgsWhen], an [OrdinalWhen] or
+// [Probabilistic]. docs/extending.md shows how; package chaos/chaostest checks the result.
 //
-// # For authors of wrappers
+// Who wraps a transport whose key and arguments are costly uses [Injector.MayAffect] and
+// [Injector.Arrive] with [Crossing]. Who runs cells uses [InjectorOptions], [Injector.End],
+// [Injector.Refusal], [Injector.Overlap] and [Injector.EventsSince].
 //
-// Who wraps a transport whose key and arguments are costly uses [Injector.MayAffect],
-// [Injector.MayAffectPrefix], and [Injector.Arrive] with [Crossing]. [WithAttempt] tells
-// which attempt a call is, [Comparer] how values compare that must not be read,
-// [Exchange] what a call of a model said, [Injector.Refuse] why a point cannot work.
-// Who runs cells uses [InjectorOptions], [Injector.End], [Injector.Refusal],
-// [Injector.Overlap] and [Injector.EventsSince].
+// Stability: stable.
 package chaos

@@ -26,13 +26,14 @@ type Comparer interface {
 	SameAs(other any) (same, known bool)
 }
 
-// likeness is the result of a comparison.
 type likeness uint8
 
 const (
 	alike      likeness = iota // the same to a receiver
 	unlike                     // not the same
 	unknowable                 // it cannot be known
+	moved                      // an item of a stream: put in another place
+	created                    // an item of a stream: made by the fault, or the error in its place
 )
 
 // compare reports whether a receiver of b in place of a would see a difference.
@@ -92,7 +93,6 @@ func compareOwn(a Comparer, b any) (l likeness) {
 	return unknowable
 }
 
-// sameDocument compares JSON by value.
 func sameDocument(a, b []byte) bool {
 	return bytes.Equal(a, b) || !differsAtOnce(a, b) && jsonhash.Same(a, b)
 }
@@ -109,7 +109,6 @@ func differsAtOnce(a, b []byte) bool {
 	return len(x) > 0 && len(y) > 0 && jsonhash.Sum(x) != jsonhash.Sum(y)
 }
 
-// scalar is the number or the literal name around a place.
 func scalar(doc []byte, at int) []byte {
 	from, to := at, at
 	for from > 0 && blame.InScalar(doc[from-1]) {
@@ -219,7 +218,6 @@ func as[T any](v any) (T, error) {
 	return t, fmt.Errorf("%T, want %T", v, t)
 }
 
-// fitted is as without a copy of a value that has the type.
 func fitted[T any](v any) (any, error) {
 	if _, ok := v.(T); ok {
 		return v, nil
@@ -262,7 +260,6 @@ func keepArgs[T any](r *record, v T) {
 // call has returned.
 type exchanger interface{ KeepExchange() func() *Exchange }
 
-// exchangeOf begins to keep what a call says; nil: its arguments do not know how.
 func exchangeOf[T any](args T) func() *Exchange {
 	switch any((*T)(nil)).(type) {
 	case exchanger, *any: // an interface of another value may cost an allocation

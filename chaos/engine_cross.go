@@ -6,19 +6,17 @@ import (
 	"time"
 )
 
-// cross makes one call through its injection point.
 func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee[In, Out], in In,
 	key uint64) (Out, error) {
 	at, through := set.count(key)
 	if !through {
 		return matchAndDecide(ctx, &decision{set: set, frame: f, layer: c.layer, coords: at}, c, in)
 	}
-	out, err := c.fn(ctx, in)
+	out, err := c.call(ctx, in)
 	set.site.passed(f, key, err)
 	return out, err
 }
 
-// matchAndDecide handles a call that needs more than counting.
 func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
 	m, _, err := matchRules(ctx, d, in)
 	if err != nil {
@@ -28,7 +26,6 @@ func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In,
 	return decide(ctx, d, m, c, in)
 }
 
-// decide injects the matched rules, or makes the call without one.
 func decide[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (Out, error) {
 	if m.first == nil {
 		return callThrough(ctx, d, c, in)
@@ -36,21 +33,19 @@ func decide[In, Out any](ctx context.Context, d *decision, m matchedRules, c *ca
 	return callInjected(ctx, d, m, c, in)
 }
 
-// callThrough makes a call without an injection.
 func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
-	if d.set.site.in.opts.RecordAll || d.unused.someIdle() {
+	if d.set.site.in.opts.RecordAll || d.idle != nil {
 		return callRecorded(ctx, d, c, in)
 	}
-	out, err := c.fn(ctx, in)
+	out, err := c.call(ctx, in)
 	d.set.site.passed(d.frame, d.key, err)
 	return out, err
 }
 
-// open begins the record of a call.
 func (d *decision) open(r *record) {
 	d.begin()
 	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
-	r.key, r.occurrence, r.ordinal = d.key, d.occurrence, d.ordinal
+	r.key, r.occurrence, r.ordinal, r.main, r.more = d.key, d.occurrence, d.ordinal, d.idle, d.more
 	if f := d.frame; f != nil {
 		r.caller, r.turn, r.attempt, r.stated = f.target, f.turn, cmp.Or(f.attempt, r.attempt), f.attempt != 0
 	}
@@ -72,36 +67,48 @@ func (d *decision) begin() {
 	}
 }
 
+// recording is a call that leaves an event and has none yet.
+type recording struct {
+	inner frame // what the callee and the faults see
+	rec   record
+	link  openLink
+}
+
+// beginRecord begins the record of a call that is not only an injected error. whole is the
+// recording, or the injection that it is a part of.
+func beginRecord[In any](r *recording, d *decision, whole openCall, in In) {
+	s := d.set.site
+	s.in.notifyBegin(&r.inner, &r.rec)
+	if s.in.opts.KeepValues {
+		keepArgs(&r.rec, in) // before the call: the callee may change them
+	}
+	s.in.open.add(&r.link, whole)
+}
+
 // callRecorded makes and records a call without an injection, with one allocation.
 func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (out Out, err error) {
 	s := d.set.site
 	x := &recording{}
-	inner, r := &x.frame, &x.record
+	inner, r := &x.inner, &x.rec
 	inner.within(ctx, d.frame, s)
 	d.open(r)
-	d.unused.addTo(r)
 	r.begun = s.in.begun.Add(2)
 	r.effect = effectOf(c.effect, false) // as long as it is open
-	s.in.notifyBegin(inner, r)
-	keep := s.in.opts.KeepValues
-	if keep {
-		keepArgs(r, in) // before the call: the callee may change them
-	}
-	s.in.open.add(&x.open, x)
+	beginRecord(x, d, x, in)
 	returned := false
 	defer func() {
-		if !s.in.open.take(&x.open) {
+		if !s.in.open.take(&x.link) {
 			return
 		}
 		r.ends(err)
 		r.outcome = outcomeOf(err, !returned)
 		r.effect = effectOf(c.effect, err == nil && returned)
-		if keep && returned && err == nil {
+		if s.in.opts.KeepValues && returned && err == nil {
 			r.keepResult(encode(out))
 		}
 		s.in.keep(inner, r)
 	}()
-	out, err = c.fn(inner, in)
+	out, err = c.call(inner, in)
 	returned = true
 	return out, err
 }
@@ -119,10 +126,9 @@ func (c *callee[In, Out]) late(ctx context.Context, x *injection, args any) (any
 		return nil, err
 	}
 	inner := &frame{}
-	inner.within(ctx, x.decision.frame, s)
-	fn := c.fn
+	inner.within(ctx, x.frame, s)
 	if c.unseen != nil {
-		fn = c.unseen
+		return c.unseen(inner, in)
 	}
-	return fn(inner, in)
+	return c.call(inner, in)
 }

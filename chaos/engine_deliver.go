@@ -1,19 +1,14 @@
 package chaos
 
 import (
-	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/internal/blame"
 )
 
-// Faults do not report their own delivery: the injection compares what each rule
-// was given with what it returned or passed on. [Event.Delivered] has the
-// definition.
-
-// exchanged is what a rule made of one value.
+// exchanged is what one rule made of a value. Faults do not report their own delivery: the
+// injection compares what each was given with what it returned or passed on.
 type exchanged struct {
 	rule     *callRule
 	in, out  any
@@ -53,7 +48,11 @@ func seen(changes []exchanged, found func(*callRule)) {
 			known = append(known, ch)
 		}
 	}
-	if len(known) == 0 {
+	switch len(known) {
+	case 0:
+		return
+	case 1:
+		found(known[0].rule)
 		return
 	}
 	last := known[len(known)-1]
@@ -80,21 +79,13 @@ func seen(changes []exchanged, found func(*callRule)) {
 }
 
 // judgeResult finds which changes of the result the caller gets. It runs when the
-// call returns: from then on the caller may change the result. unwound means that
-// the call panicked or ended its goroutine.
-func (x *injection) judgeResult(err error, unwound bool) {
-	if err != nil || unwound {
-		return // the caller gets no value
-	}
+// call returns: from then on the caller may change the result.
+func (x *injection) judgeResult() {
 	changes := make([]exchanged, 0, 4)
 	for i := len(x.rules) - 1; i >= 0; i-- {
 		if a := &x.rules[i]; a.value.likeness != alike && !a.keepsOpen && !x.onItems(a) {
 			changes = append(changes, a.value)
 		}
-	}
-	if len(changes) == 1 { // as seen would find
-		changes[0].rule.seen = true
-		return
 	}
 	seen(changes, func(a *callRule) { a.seen = true })
 }
@@ -102,9 +93,6 @@ func (x *injection) judgeResult(err error, unwound bool) {
 // judgeArgs finds which changes of the arguments reached the callee. It runs just
 // before the callee.
 func (x *injection) judgeArgs() {
-	if x.others == 0 {
-		return
-	}
 	var changes []exchanged
 	for i := range x.rules {
 		if a := &x.rules[i]; a.args.likeness != alike {
@@ -116,62 +104,6 @@ func (x *injection) judgeArgs() {
 		defer x.mu.Unlock()
 		a.reached = true
 	})
-}
-
-// pass is the [Next] of the fault.
-func (a *callRule) pass(ctx context.Context, args any) (any, error) {
-	x := a.x
-	if other, _ := injectionOf(ctx); other != nil && other != x {
-		return x.callee.late(ctx, x, args) // from within a later call
-	}
-	x.keepEarlier(&a.got, a.index)
-	result, err := x.passOn(a, ctx, args)
-	x.enterRule(a.index)
-	a.got.n++
-	a.got.result, a.got.err = result, err
-	if err != nil {
-		a.inner = append(a.inner, err)
-	}
-	return result, err
-}
-
-// passOn takes the call from a rule to the next stage.
-func (x *injection) passOn(a *callRule, ctx context.Context, args any) (result any, err error) {
-	given := a.given
-	args, fits := x.fitting(a, given, args)
-	declared := x.newlyDeclared(a) && a.phase != PhaseChange
-	if l := x.differs(a, given, args, declared && fits); l != alike {
-		a.args = exchanged{a, given, args, l}
-		x.others++
-		defer func() { a.args.likeness, x.others = alike, x.others-1 }()
-	}
-	x.mu.Lock()
-	a.nexts++
-	a.before = x.runs
-	x.mu.Unlock()
-	if a.next != nil {
-		result, err = a.next(ctx, args)
-	} else {
-		result, err = x.run(a.index+1, ctx, args)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	a.again = a.again || a.nexts > 1 && x.runs > a.before
-	return result, err
-}
-
-// fitting converts arguments into the type of the call. If that fails, the call goes
-// on with the arguments that the fault was given, whatever it declared.
-func (x *injection) fitting(a *callRule, given, args any) (fit any, fits bool) {
-	if reflect.TypeOf(args) == reflect.TypeOf(given) {
-		return args, true
-	}
-	fit, err := x.callee.fitArgs(args)
-	if err != nil {
-		x.note(fmt.Sprintf("rule %q passed on arguments of the wrong type: %v", a.Name, err))
-		return given, false
-	}
-	return fit, true
 }
 
 // delivered reports whether the caller, or the callee, saw what the rule did. lost:
@@ -195,31 +127,27 @@ func (x *injection) delivered(a *callRule, lost bool) bool {
 	case a.made != nil:
 		return !(lost && a.phase == PhaseChange)
 	case a.keepsOpen:
-		return a.calls > 0
+		return a.called
 	}
-	return a.seen || a.phase != PhaseChange && a.calls > a.declared // a difference that no value shows
+	return a.seen || a.phase != PhaseChange && a.bare // a difference that no value shows
 }
 
 // maxChanges bounds the changes kept of one rule on one call, since streams are
 // unbounded.
 const maxChanges = 256
 
-// changed adds the changes that a rule declared.
 func (x *injection) changed(pinned int16, ch []Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	at := x.indexOf(pinned)
-	if x.over || at == len(x.rules) {
+	a := x.ruleOf(pinned)
+	if x.over || a == nil {
 		return
 	}
-	a := &x.rules[at]
 	kept := min(len(ch), maxChanges-len(a.changes))
 	a.changes = append(a.changes, ch[:kept]...)
-	a.unseen = false
-	if a.calls++; len(ch) > 0 {
-		a.declared++
-	}
 	a.more += len(ch) - kept
+	a.unseen, a.called, a.bare = false, true, a.bare || len(ch) == 0
+	a.fresh = a.fresh || len(ch) > 0 || a.phase == PhaseChange
 }
 
 // unseen notes that the caller got nothing of what a rule did, or of what those further
@@ -227,13 +155,13 @@ func (x *injection) changed(pinned int16, ch []Change) {
 func (x *injection) unseen(pinned int16, within bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	at := x.indexOf(pinned)
-	if x.over || at == len(x.rules) {
+	a := x.ruleOf(pinned)
+	if x.over || a == nil {
 		return
 	}
-	rules := x.rules[at : at+1]
+	rules := x.rules[a.index : a.index+1]
 	if within {
-		rules = x.rules[at+1:]
+		rules = x.rules[a.index+1:]
 	}
 	for i := range rules {
 		a := &rules[i]
@@ -246,77 +174,43 @@ func (x *injection) unseen(pinned int16, within bool) {
 // onItems reports whether a rule acts on the items of a stream.
 func (x *injection) onItems(a *callRule) bool { return x.perItem && a.phase == PhaseChange }
 
-// newlyDeclared reports whether a rule has declared a change since it was last
-// asked.
 func (x *injection) newlyDeclared(a *callRule) (declared bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	declared = a.declared > a.asked.declared || a.phase == PhaseChange && a.calls > a.asked.calls
-	a.asked = a.declarations
+	declared, a.fresh = a.fresh, false
 	return declared
 }
 
-// received is what a rule got from next: usually one result.
-type received struct {
-	result  any // the last
-	err     error
-	n       int
-	earlier []execution // those before the last that were no errors
-}
-
-// execution is one result, and what each rule further in changed for it.
 type execution struct {
 	result any
 	values []exchanged
 }
 
-// keepEarlier keeps the last result of rule i, which passes the call on once more: it may
-// still return that result.
-func (x *injection) keepEarlier(got *received, i int) {
-	if got.n == 0 || got.err != nil {
-		return
-	}
-	var values []exchanged
-	for k := range x.rules[i+1:] {
-		values = append(values, x.rules[i+1+k].value)
-	}
-	got.earlier = append(got.earlier, execution{got.result, values})
-}
-
-// postponed notes that a fault keeps the call for later.
-func (x *injection) postponed() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.later = x.later || !x.over
-}
-
-// idleClaim is the event's note about a declaration without a difference.
 func idleClaim(a *callRule) string {
 	return fmt.Sprintf("rule %q declared a change that made no difference", a.Name)
 }
 
-// judgeRule compares the result of rule i with what it got from next. A rule that
-// executes a call several times may return the result of any execution; the rules
-// further in are then judged by that execution.
-func (x *injection) judgeRule(i int, got *received, result any) {
-	a := &x.rules[i]
-	declared := x.newlyDeclared(a)
-	if got.n == 0 || a.keepsOpen {
+// judge compares the result with what the fault got from next. A rule that executes a call
+// several times may return the result of any execution; the rules further in are then
+// judged by that execution.
+func (a *callRule) judge(result any) {
+	declared := a.x.newlyDeclared(a)
+	if a.nexts == 0 || a.keepsOpen {
 		return
 	}
-	if len(got.earlier) > 0 && (got.err != nil || compare(got.result, result) != alike) {
-		for _, e := range got.earlier {
+	if len(a.earlier) > 0 && (a.err != nil || compare(a.result, result) != alike) {
+		for _, e := range a.earlier {
 			if compare(e.result, result) == alike {
 				for k, v := range e.values {
-					x.rules[i+1+k].value = v
+					a.x.rules[a.index+1+k].value = v
 				}
 				return
 			}
 		}
 	}
-	if got.err != nil { // it returned a value in the place of an error
+	if a.err != nil { // it returned a value in the place of an error
 		a.value = exchanged{a, nil, result, unknowable}
 		return
 	}
-	a.value = exchanged{a, got.result, result, x.differs(a, got.result, result, declared)}
+	a.value = exchanged{a, a.result, result, a.x.differs(a, a.result, result, declared)}
 }

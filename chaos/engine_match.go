@@ -35,7 +35,7 @@ func (m *matchedRules) rule(i int) *siteRule {
 	return m.more[i-1]
 }
 
-// behind returns the names of the rules after the i-th.
+// behind returns the names of the rules after the i-th; nil: there are none.
 func (m *matchedRules) behind(i int) []string {
 	if i+1 == m.len() {
 		return nil
@@ -47,7 +47,6 @@ func (m *matchedRules) behind(i int) []string {
 	return names
 }
 
-// failers reports whether all of them are only errors.
 func (m *matchedRules) failers() bool {
 	for i := range m.len() {
 		if m.rule(i).failer == nil {
@@ -57,10 +56,9 @@ func (m *matchedRules) failers() bool {
 	return true
 }
 
-// limited reports whether one of them has a limit or a cool-down.
 func (m *matchedRules) limited() bool {
 	for i := range m.len() {
-		if m.rule(i).limited {
+		if m.rule(i).quota != nil {
 			return true
 		}
 	}
@@ -75,12 +73,12 @@ type decision struct {
 	frame *frame // nil: the context carried none
 	layer Layer
 	coords
-	at     timed
-	lone   bool         // one rule matched, and calls are not recorded: if it is held back, there is no event
-	unused *unusedRules // rules that matched and did nothing; nil: there are none
+	at   timed
+	lone bool      // one rule matched, and calls are not recorded: if it is held back, there is no event
+	more *details  // of rules that were held back or made no error; nil: there are none
+	idle *liveRule // a failure that made no error; nil: there was none
 }
 
-// coords are the counted coordinates of a call, and its key.
 type coords struct{ key, ordinal, occurrence uint64 }
 
 // count gives a call its coordinates. through is true if they alone show that no
@@ -96,18 +94,13 @@ func (set *siteRules) count(key uint64) (at coords, through bool) {
 		at.ordinal &^= mixed
 		at.occurrence = s.occurrence(key)
 	}
-	if set.eligible != nil {
-		set.eligible.Add(1)
-	}
 	return at, set.quick && set.firstMatch(0, at) == len(set.rules)
 }
 
 // matchRules asks the triggers of the rules in force. err is the error that the
 // caller gets if a failure was injected. through means that the call goes straight
-// to its callee: no rule is injected into it, and it leaves no event.
-//
-// No callee is needed so far. If through is true, nothing was allocated, except for
-// the arguments if a trigger wants them.
+// to its callee and leaves no event. Nothing was allocated then, except for the arguments
+// if a trigger wants them.
 func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules, through bool, err error) {
 	switch {
 	case d.set.simple:
@@ -128,16 +121,14 @@ func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules
 		}
 		m = matchedRules{}
 	}
-	return m, m.first == nil && !record && !d.unused.someIdle(), nil
+	return m, m.first == nil && !record && d.idle == nil, nil
 }
 
-// dropHeldBack drops the rules that are held back: their limit is used up, or they
-// cool down.
 func (d *decision) dropHeldBack(m matchedRules) (rest matchedRules) {
 	d.lone = len(m.more) == 0 && !d.set.site.in.opts.RecordAll
 	for i := range m.len() {
-		if b := m.rule(i); b.heldBack() {
-			d.noteHeldBack(b, free)
+		if b := m.rule(i); b.quota.heldBack() {
+			d.noteHeldBack(b, "")
 		} else {
 			rest.add(b)
 		}
@@ -161,7 +152,6 @@ func (set *siteRules) firstMatch(i int, at coords) int {
 	return i
 }
 
-// matchSimple asks the triggers of a simple set.
 func (set *siteRules) matchSimple(at coords) (m matchedRules) {
 	for i := set.firstMatch(0, at); i < len(set.rules); i = set.firstMatch(i+1, at) {
 		m.add(&set.rules[i])
@@ -169,29 +159,22 @@ func (set *siteRules) matchSimple(at coords) (m matchedRules) {
 	return m
 }
 
-// match asks the trigger of every rule in force. If a trigger turns out to need the clock, which
-// had not been read, all are asked again with one time for all. Triggers are pure,
-// so asking twice changes nothing.
+// match asks the trigger of every rule in force. If a trigger turns out to need the clock,
+// which had not been read, all are asked again with one time for all. Triggers are pure.
 func (d *decision) match(args any) matchedRules {
-	if d.set.site.clock.Load() {
+	clock := &d.set.site.clock
+	if clock.Load() {
 		d.begin()
-	}
-	if len(d.set.groups) == 0 {
-		return d.matchCounted(args, nil)
 	}
 	var room [4]uint64
 	counts := room[:0]
 	for _, g := range d.set.groups {
 		counts = append(counts, g.calls.Add(1)-1)
 	}
-	return d.matchCounted(args, counts)
-}
-
-func (d *decision) matchCounted(args any, groupCounts []uint64) matchedRules {
-	m := d.matchOnce(args, groupCounts)
-	if !d.at.known && d.set.site.clock.Load() {
+	m := d.matchOnce(args, counts)
+	if !d.at.known && clock.Load() {
 		d.begin()
-		m = d.matchOnce(args, groupCounts)
+		m = d.matchOnce(args, counts)
 	}
 	return m
 }
@@ -229,7 +212,13 @@ func (d *decision) matchOnce(args any, groupCounts []uint64) (m matchedRules) {
 	return m
 }
 
-// call makes the Call whose draws begin with coord.
+func (d *decision) detail() *details {
+	if d.more == nil {
+		d.more = &details{}
+	}
+	return d.more
+}
+
 func (d *decision) call(coord uint64) (c Call) {
 	d.fill(&c)
 	c.coord = coord
@@ -261,7 +250,9 @@ type failure struct {
 // them are only errors. It returns nil if all are held back, or if that one makes no
 // error.
 func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in In) error {
-	i := d.firstToInject(&m)
+	i := 0
+	for ; i < m.len() && !d.reserve(m.rule(i)); i++ {
+	}
 	if i == m.len() {
 		return nil
 	}
@@ -276,23 +267,11 @@ func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in 
 	return d.failWith(ctx, &m, i, args, &failure{values: values{args: kept, exchange: exchangeOf(in)}}, wrong)
 }
 
-// fail asks a fault for its error.
 func fail(f Failer, c Call, args any) (note string, err error) {
 	if f, ok := f.(ArgsFailer); ok {
 		return f.FailArgs(c, args)
 	}
 	return "", f.Fail(c)
-}
-
-// firstToInject reserves the first of the failures that may be injected. It returns
-// its index, or their number if none may.
-func (d *decision) firstToInject(m *matchedRules) int {
-	for i := range m.len() {
-		if d.reserve(m.rule(i)) {
-			return i
-		}
-	}
-	return m.len()
 }
 
 // failWith injects the i-th of the failures, which masks those after it. x is nil if
@@ -308,22 +287,23 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, args an
 	returned = true
 	if cause == nil {
 		b.settle(false)
-		k := d.addUnused()
-		k.idle, k.masked, k.note = b.liveRule, m.behind(i), note
+		d.idle, d.detail().masked = b.liveRule, m.behind(i)
+		if note != "" {
+			d.more.addNote(note)
+		}
 		return nil
 	}
 	var err *InjectedError
-	if x == nil {
-		err = &InjectedError{}
-	} else {
+	if x != nil {
 		err = &x.err
+	} else {
+		err = &InjectedError{}
 	}
 	*err = InjectedError{Rule: b.Name, Target: d.set.site.target, Ordinal: d.ordinal, Err: cause}
 	d.keepFailure(ctx, m, i, err, injected, x, wrong)
 	return err
 }
 
-// keepFailure logs the event of a fault that is only an error.
 func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure,
 	wrong error) {
 	b := m.rule(i)
@@ -332,14 +312,11 @@ func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err 
 	d.open(&r)
 	r.begun = d.set.site.in.begun.Add(2) - 1 // odd: sorted behind all calls that began, and no number
 	r.ended = r.begun
-	d.unused.addTo(&r)
 	r.end, r.main, r.delivered = r.start, b.liveRule, true
 	r.outcome, r.effect, r.err = how, none, err
-	if i+1 < m.len() {
-		if r.more == nil {
-			r.more = &details{}
-		}
-		r.more.masked = m.behind(i)
+	if masked := m.behind(i); masked != nil {
+		d.detail().masked = masked
+		r.more = d.more
 	}
 	if x != nil {
 		r.values = &x.values

@@ -1,43 +1,39 @@
 package chaos
 
 import (
-	"cmp"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// liveRule is a rule in one injector.
 type liveRule struct {
 	*planRule
-	in         *Injector
-	fault      Fault          // that of the rule, or this injector's copy if it is stateful
-	failer     Failer         // the fault, if it is only an error; else nil
-	deliveries *deliveryState // nil: the rule is neither limited nor in a group
-	former     *liveRule      // the first of those that it replaced, whose end is its own; nil: it replaced none
-	until      time.Duration  // when it expires, since the injector was made; 0: never
-	ended      atomic.Bool    // it, or what replaced it, was removed
-	delivered  atomic.Bool    // to some call
-	barred     bool           // the safeguards allow none of its targets
+	in        *Injector
+	fault     Fault         // that of the rule, or this injector's copy if it is stateful
+	failer    Failer        // the fault, if it is only an error; else nil
+	quota     *quota        // nil: it has no limit and no cool-down
+	first     *liveRule     // the first of those that it replaced, else itself: whose end is that of all
+	until     time.Duration // when it expires, since the injector was made; 0: never
+	ended     atomic.Bool   // it, or what replaced it, was removed
+	delivered atomic.Bool   // to some call
+	barred    bool          // the safeguards allow none of its targets
 }
 
 func (a *liveRule) init(c *planRule, in *Injector) {
-	a.planRule, a.in, a.fault, a.failer = c, in, c.Fault, c.failer
+	a.planRule, a.in, a.fault, a.failer, a.first = c, in, c.Fault, c.failer, a
 	if c.stateful {
 		a.fault = c.Fault.(Stateful).Fresh()
 		a.failer = failerOf(a.fault, c.phase)
 	}
 	a.barred = in.bars(c)
-	switch {
-	case c.Group != "":
-		a.deliveries = in.groups.join(c)
-	case c.limited:
-		a.deliveries = &deliveryState{}
+	if c.Group != "" {
+		a.quota = in.joinGroup(c).quota
+	} else {
+		a.quota = in.newQuota(c)
 	}
 }
 
-// failerOf is the fault if it is only an error; else nil.
 func failerOf(f Fault, p Phase) (only Failer) {
 	if p == PhaseInstead {
 		only, _ = f.(Failer)
@@ -45,25 +41,9 @@ func failerOf(f Fault, p Phase) (only Failer) {
 	return only
 }
 
-// first is the rule whose end is that of all that replaced it.
-func (a *liveRule) first() *liveRule { return cmp.Or(a.former, a) }
-
 // reserve reports whether the rule may be injected now, and counts the injection as
 // pending until settle. So "at most n" also holds among concurrent calls.
-func (a *liveRule) reserve() bool {
-	return a.inForce() && (!a.limited || a.deliveries.reserve(a.Limit, a.CoolDown, a.in))
-}
-
-// heldBack reports whether the rule's limit is used up or it cools down, and
-// reserves nothing.
-func (a *liveRule) heldBack() bool {
-	if !a.limited {
-		return false
-	}
-	a.deliveries.mu.Lock()
-	defer a.deliveries.mu.Unlock()
-	return a.deliveries.heldBack(a.Limit, a.CoolDown, a.in)
-}
+func (a *liveRule) reserve() bool { return a.inForce() && a.quota.reserve() }
 
 // settle ends what reserve began. Only a delivered fault uses up the limit.
 func (a *liveRule) settle(delivered bool) {
@@ -71,113 +51,130 @@ func (a *liveRule) settle(delivered bool) {
 		a.delivered.Store(true)
 	}
 	if a.in.safeguards != nil {
-		a.in.safeguards.settle(delivered)
+		a.in.safeguards.quota.settle(delivered)
 	}
-	if a.limited {
-		a.deliveries.settle(delivered, a.CoolDown, a.in)
-	}
+	a.quota.settle(delivered)
 }
 
-// release ends what reserve began if the safeguards forbid the injection.
-func (a *liveRule) release() {
-	if a.limited {
-		a.deliveries.settle(false, a.CoolDown, a.in)
-	}
-}
+// A quota holds injections back by the deliveries so far: those of a rule, of a group, or of
+// all rules ([Safeguards].Budget). nil holds nothing back.
+type quota struct {
+	limit    int           // of deliveries; 0: none
+	coolDown time.Duration // after each; 0: none
+	born     time.Time     // of the injector
 
-// deliveryState is what [Rule.Limit] and [Rule.CoolDown] depend on. The rules of a
-// group share one.
-type deliveryState struct {
-	mu        sync.Mutex
+	mu        sync.Mutex // guards what follows
 	delivered uint64
 	pending   uint64
-	coolUntil time.Duration // since the injector was made, which Arm does not change; 0: there was no cool-down
+	coolUntil time.Duration // since born, which Arm does not change; 0: there was no cool-down
 }
 
-func (g *deliveryState) reserve(limit int, coolDown time.Duration, in *Injector) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.heldBack(limit, coolDown, in) {
+// newQuota is nil for a rule without a limit and a cool-down.
+func (in *Injector) newQuota(c *planRule) *quota {
+	if c.Limit == 0 && c.CoolDown == 0 {
+		return nil
+	}
+	return &quota{limit: c.Limit, coolDown: c.CoolDown, born: in.born}
+}
+
+func (q *quota) reserve() bool {
+	if q == nil {
+		return true
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.exhausted(q.pending) || q.cools() {
 		return false
 	}
-	g.pending++
+	q.pending++
 	return true
 }
 
-// heldBack reports whether the limit is used up or the cool-down lasts; g.mu is
-// held.
-func (g *deliveryState) heldBack(limit int, coolDown time.Duration, in *Injector) bool {
-	return limit > 0 && g.delivered+g.pending >= uint64(limit) ||
-		coolDown > 0 && (g.pending > 0 || time.Since(in.born) < g.coolUntil)
+// exhausted reports whether the limit is used up once so many more are delivered; q.mu is held.
+func (q *quota) exhausted(more uint64) bool {
+	return q.limit > 0 && q.delivered+more >= uint64(q.limit)
 }
 
-func (g *deliveryState) settle(delivered bool, coolDown time.Duration, in *Injector) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.pending--
+func (q *quota) cools() bool {
+	return q.coolDown > 0 && (q.pending > 0 || time.Since(q.born) < q.coolUntil)
+}
+
+func (q *quota) heldBack() bool {
+	if q == nil {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.exhausted(q.pending) || q.cools()
+}
+
+// usedUp reports whether the limit is, for good.
+func (q *quota) usedUp() bool {
+	if q == nil {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.exhausted(0)
+}
+
+func (q *quota) settle(delivered bool) {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.pending--
 	if !delivered {
 		return
 	}
-	g.delivered++
-	if coolDown > 0 {
-		now := time.Since(in.born)
-		g.coolUntil = now + min(coolDown, math.MaxInt64-now)
+	q.delivered++
+	if q.coolDown > 0 {
+		now := time.Since(q.born)
+		q.coolUntil = now + min(q.coolDown, math.MaxInt64-now)
 	}
 }
 
-// groupDeliveries finds the state that the rules of a group share. The zero value is
-// ready to use, and costs nothing while there are no groups.
-type groupDeliveries struct{ byName map[string]*sharedDeliveries }
-
-// sharedDeliveries is dropped with the last rule of its group, so that a group which comes
-// back starts afresh.
-type sharedDeliveries struct {
-	deliveryState
-	rules int
-	first *planRule // whose limit and cool-down are those of all
+// ruleGroup is what the rules of a [Rule.Group] share. The injector's lock guards it.
+type ruleGroup struct {
+	quota *quota
+	rules int              // how many there are
+	first *planRule        // whose limit and cool-down are those of all
+	lanes map[string]*site // counts the calls of a lane to all its targets
 }
 
-func (g *groupDeliveries) join(c *planRule) *deliveryState {
-	shared := g.byName[c.Group]
-	if shared == nil {
-		if g.byName == nil {
-			g.byName = make(map[string]*sharedDeliveries)
+// joinGroup returns the group of a rule, one more in it from now on. It is dropped with the
+// last of them, so that a group which comes back starts afresh.
+func (in *Injector) joinGroup(c *planRule) *ruleGroup {
+	g := in.groups[c.Group]
+	if g == nil {
+		if in.groups == nil {
+			in.groups = make(map[string]*ruleGroup)
 		}
-		shared = &sharedDeliveries{first: c}
-		g.byName[c.Group] = shared
+		g = &ruleGroup{quota: in.newQuota(c), first: c, lanes: make(map[string]*site)}
+		in.groups[c.Group] = g
 	}
-	shared.rules++
-	return &shared.deliveryState
+	g.rules++
+	return g
 }
 
-func (g *groupDeliveries) leave(c *planRule) {
-	shared := g.byName[c.Group]
-	if shared == nil {
-		return
-	}
-	if shared.rules--; shared.rules == 0 {
-		delete(g.byName, c.Group)
+func (in *Injector) leaveGroup(c *planRule) {
+	if g := in.groups[c.Group]; g != nil {
+		if g.rules--; g.rules == 0 {
+			delete(in.groups, c.Group)
+		}
 	}
 }
 
-// fits reports whether a rule states the same limit and cool-down as its group, in
-// which it replaces former, if that is not nil.
-func (g *groupDeliveries) fits(c *planRule, former *liveRule) bool {
-	shared := g.byName[c.Group]
-	return shared == nil || c.conflict(shared.first) == nil ||
-		shared.rules == 1 && former != nil && former.Group == c.Group
-}
-
-// streaks counts, by caller and key, the failed calls directly before the next one.
-// Most sites fail for one caller and key at a time, which needs no map. The lock of
+// streaks counts the failed calls directly before the next one, by caller and key. The
+// latest key stands outside the map, since most sites fail for one at a time. The lock of
 // the injector's log guards it.
 type streaks struct {
 	last  streak
-	n     int
+	n     int // of last
 	other map[streak]int
 }
 
-// streak names calls that may be attempts at the same thing.
 type streak struct {
 	caller string
 	key    uint64
@@ -188,39 +185,25 @@ type streak struct {
 const maxStreaks = 1 << 12
 
 func (f *streaks) count(k streak) int {
-	if f.n > 0 && f.last == k {
+	if f.last == k {
 		return f.n
 	}
 	return f.other[k]
 }
 
-func (f *streaks) fail(k streak) {
-	switch {
-	case f.n > 0 && f.last == k:
-		f.n++
-		return
-	case f.n > 0:
-		if f.other == nil || len(f.other) >= maxStreaks {
-			f.other = make(map[streak]int)
+func (f *streaks) set(k streak, n int) {
+	if f.last != k {
+		if f.n > 0 {
+			if f.other == nil || len(f.other) >= maxStreaks {
+				f.other = make(map[streak]int)
+			}
+			f.other[f.last] = f.n
 		}
-		f.other[f.last] = f.n
+		delete(f.other, k)
 	}
-	f.last, f.n = k, f.other[k]+1
-	delete(f.other, k)
+	f.last, f.n = k, n
 }
 
-func (f *streaks) succeed(k streak) {
-	if f.n > 0 && f.last == k {
-		f.n = 0
-		return
-	}
-	delete(f.other, k)
-}
-
-func (f *streaks) empty() bool { return f.n == 0 && len(f.other) == 0 }
-
-// passed counts whether a call without an event failed, for the attempt of the next
-// one.
 func (s *site) passed(f *frame, key uint64, err error) {
 	if err != nil || s.failing.Load() {
 		s.ended(f, key, err != nil)
@@ -233,20 +216,18 @@ func (s *site) ended(f *frame, key uint64, failed bool) {
 	s.streak(streak{f.caller(), key}, failed)
 }
 
-// streak counts one more call that ended; the log is locked.
+// streak counts a call that has ended; the lock of the injector's log is held.
 func (s *site) streak(k streak, failed bool) {
-	if !failed && !s.failing.Load() {
+	n := 0
+	if failed {
+		n = s.fails.count(k) + 1
+	} else if !s.failing.Load() {
 		return
 	}
-	if failed {
-		s.fails.fail(k)
-	} else {
-		s.fails.succeed(k)
-	}
-	s.failing.Store(!s.fails.empty())
+	s.fails.set(k, n)
+	s.failing.Store(s.fails.n > 0 || len(s.fails.other) > 0)
 }
 
-// attempt is the number of the attempt that begins now.
 func (s *site) attempt(k streak) int {
 	if !s.failing.Load() {
 		return 1

@@ -4,35 +4,64 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// settle decides which rules were delivered, counts them, and logs the event. err is
-// the error that the caller gets. unwound means that the call panicked or ended its
-// goroutine.
-//
-// It does nothing if [Injector.End] was there first.
+// settle ends a call. err is the error that the caller gets. unwound means that the call
+// panicked or ended its goroutine. It does nothing if [Injector.End] was there first.
 func (x *injection) settle(err error, unwound bool) {
-	in := x.set.site.in
-	if !in.open.take(&x.link) {
-		return
+	if in := x.set.site.in; in.open.take(&x.link) {
+		how := outcomeOf(err, unwound)
+		x.conclude(how, in.Elapsed(), err)
 	}
-	x.close()
-	x.rec.ends(err)
-	x.rec.effect = x.effectSoFar()
-	for a := range x.byPhase {
-		f := x.fateOf(a)
-		a.settle(f.delivered)
-		if f.masked {
-			x.mask(a.place)
-		} else {
-			x.rec.credit(a, f)
+}
+
+// settleOpen ends a call for [Injector.End]. It runs beside the call.
+func (x *injection) settleOpen(elapsed time.Duration) {
+	x.mu.Lock()
+	left, lastWord := x.left, x.beforeEnd
+	x.mu.Unlock()
+	if left && lastWord != nil {
+		lastWord()
+	}
+	x.conclude(open, elapsed, nil)
+}
+
+// conclude decides which rules were delivered, counts them, and logs the event.
+func (x *injection) conclude(how outcome, elapsed time.Duration, err error) {
+	x.mu.Lock()
+	x.closeLocked()
+	r, masked := &x.rec, x.masked
+	if how == open { // the call goes on, and may write to its own
+		rec, more := x.rec, x.details
+		r, rec.more, masked = &rec, &more, slices.Clone(masked)
+		if rec.values != nil {
+			own := *rec.values
+			rec.values = &own
+		}
+		if x.left {
+			rec.note("the answer was neither read to its end nor closed")
 		}
 	}
-	x.nameUnused(&x.rec, x.masked)
-	x.rec.outcome = outcomeOf(err, unwound)
-	in.keep(&x.frame, &x.rec)
+	r.outcome, r.effect = how, x.effectSoFar()
+	for a := range x.byPhase {
+		f := x.fateOf(a, how == open)
+		a.settle(f.delivered)
+		if f.masked {
+			masked = append(masked, a.place)
+		} else {
+			r.credit(a, f)
+		}
+	}
+	slices.Sort(masked)
+	for _, place := range masked {
+		r.more.masked = append(r.more.masked, x.matched.rule(place).Name)
+	}
+	r.endsAt(elapsed, err)
+	x.mu.Unlock()
+	x.set.site.in.keep(&x.inner, r)
 }
 
 // fate is what became of a rule in one call.
@@ -42,29 +71,29 @@ type fate struct {
 	shown     bool // if it was delivered, the event has the changes that it declared
 }
 
-// fateOf is the fate of a rule of a call that has returned.
-func (x *injection) fateOf(a *callRule) fate {
+// fateOf is the fate of a rule. The rule that holds an open call is delivered: the caller has
+// no answer because of it.
+func (x *injection) fateOf(a *callRule, open bool) (f fate) {
+	if open && !x.left { // what an inner rule made of the result has not reached the caller
+		held := x.current() // or the callee runs
+		f.shown = a.reached || x.onItems(a) && a.seen && !x.losesReply()
+		f.delivered = f.shown || a.index == held || a.underWay > 0 || a.spent > 0 || a.again ||
+			a.nexts > 1 && x.runs > a.before
+		f.masked = !f.delivered && a.index > held
+		return f
+	}
 	refused, lost := x.anyMade(PhaseInstead), x.anyMade(PhaseAfter)
 	noResult := refused && (a.phase == PhaseChange || a.phase == PhaseAfter)
 	unseen := lost && a.phase == PhaseChange
 	// It had no turn if another rule ended the call first, or the injector was disarmed. On
 	// the items of a stream that had none it would have run.
 	hadTurn := a.ran || x.onItems(a) && x.runs > 0
-	f := fate{delivered: x.delivered(a, lost)}
+	f.delivered = x.delivered(a, lost) || open && a.underWay > 0
 	f.masked = !f.delivered && (noResult || unseen || !hadTurn)
 	f.shown = a.value.likeness != unlike || a.seen || a.reached // else it did not reach the caller
 	return f
 }
 
-// ran counts executions of the callee; worked: it returned without an error.
-func (x *injection) ran(n int, worked bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.runs += n
-	x.worked = x.worked || worked
-}
-
-// effectSoFar is what the callee did.
 func (x *injection) effectSoFar() effect {
 	switch {
 	case x.runs > 0:
@@ -75,17 +104,6 @@ func (x *injection) effectSoFar() effect {
 	return none
 }
 
-// nameUnused adds the names of the rules that matched and did not act. masked are their
-// indices into x.matched.
-func (x *injection) nameUnused(r *record, masked []int) {
-	slices.Sort(masked)
-	for _, place := range masked {
-		r.more.masked = append(r.more.masked, x.matched.rule(place).Name)
-	}
-	x.unused.addTo(r)
-}
-
-// anyMade reports whether a fault of the phase made an error.
 func (x *injection) anyMade(p Phase) bool {
 	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == p && a.made != nil })
 }
@@ -135,8 +153,7 @@ func (x *injection) byPhase(yield func(*callRule) bool) {
 	}
 }
 
-// effectOf is the effect of a callee that was reached: what it declares if it
-// returned without an error. After a failure or a panic it is unknown.
+// effectOf is the effect of a callee that was reached. worked: it returned without an error.
 func effectOf(declared Effect, worked bool) effect {
 	switch {
 	case declared == EffectNone:

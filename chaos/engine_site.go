@@ -24,7 +24,7 @@ func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 	}
 	lane, h := "", p.hash
 	if f != nil && f.laneHash != 0 {
-		lane, h = f.lane, siteHash(callSite, h, f.laneHash)
+		lane, h = f.lane, siteHash(h, f.laneHash)
 	}
 	s := in.points.find(h, p.target)
 	if s == nil {
@@ -38,9 +38,8 @@ func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 }
 
 // enterInactive is enter of an injector that is closed or disarmed. A disarmed one
-// injects into no call but counts all that it would count if armed, so that
-// recording calls does not change what is injected after the next Arm. One that was
-// never armed lets calls pass.
+// counts all that it would count if armed, so that recording calls does not change what is
+// injected after the next Arm. One that was never armed lets calls pass.
 func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
 	switch {
 	case in.state.Load()&stateClosed != 0:
@@ -64,8 +63,8 @@ func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
 	return &s.empty, nil
 }
 
-// site is what one injector knows of one target in one lane: the rules that match
-// it, and the counts that give a call its coordinates.
+// site is one target in one lane: the rules that match it, and the counts that give a call
+// its coordinates.
 type site struct {
 	in     *Injector
 	hash   uint64 // of kind, lane and target
@@ -103,16 +102,12 @@ type siteRules struct {
 	site    *site
 	rules   []siteRule
 	groups  []*site // the distinct groups among them
-	next    []int   // where in the list of each group its next rule is looked for first; under in.mu
 	args    bool    // some trigger wants the arguments
 	ordinal bool    // every trigger is an OrdinalWhen: no key is needed either
 	quick   bool    // simple, and a call that no trigger matches is not recorded
 	simple  bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
-
-	eligible *atomic.Uint64 // counts the calls for [Safeguards].Share; nil: nothing does
 }
 
-// siteRule is a rule at a site.
 type siteRule struct {
 	*liveRule
 	ordinals   OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
@@ -142,30 +137,35 @@ func (s *site) bind(rules []*liveRule) {
 	s.set.Store(set)
 }
 
-// rebind is bind after one rule was added or removed, or replaced another. An added
-// rule is the last. So it is appended to the same array: the part that others read
-// does not change.
-func (s *site) rebind(former, a *liveRule) {
-	switch {
-	case former != nil && s.reaches(former), former != nil && a != nil && s.reaches(a):
+// rebind is bind after rules came or went: moved are those that went, or stand now in the
+// place of one that did, last are at the end of the list. The last ones are appended to the
+// same array, of which the part that others read does not change.
+func (s *site) rebind(moved, last []*liveRule) {
+	if slices.ContainsFunc(moved, s.reaches) {
 		s.bind(s.in.rules)
-	case a != nil && s.reaches(a):
-		set := *s.set.Load()
-		set.add(a, s.counted())
-		s.set.Store(&set)
+		return
+	}
+	var set *siteRules
+	for _, a := range last {
+		if s.reaches(a) {
+			if set == nil {
+				own := *s.set.Load()
+				set = &own
+			}
+			set.add(a, s.counted())
+		}
+	}
+	if set != nil {
+		s.set.Store(set)
 	}
 }
 
-// add appends a rule; base is the ordinal that it counts from.
 func (set *siteRules) add(a *liveRule, base uint64) {
 	set.rules = append(set.rules, set.site.boundTo(a, base, set))
 	set.args = set.args || a.args
 	set.ordinal = set.ordinal && a.Group == "" && a.ordinals != nil
 	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
 	set.quick = set.simple && !set.site.in.opts.RecordAll
-	if g := set.site.in.safeguards; g != nil && g.Share > 0 {
-		set.eligible = &g.calls
-	}
 }
 
 func (s *site) reaches(a *liveRule) bool {
@@ -183,33 +183,29 @@ func (s *site) reaches(a *liveRule) bool {
 	return s.named(a.glob.Match) && s.named(s.in.allows)
 }
 
-// named reports whether holds is true for one of the names of the point.
 func (s *site) named(holds func(string) bool) bool {
 	return holds(s.target) || s.alias != "" && holds(s.alias)
 }
 
-// boundTo makes the siteRule of a rule; base is the ordinal that it counts from.
 func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
 	b := siteRule{liveRule: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
 	kind, scope := s.kind, s.scope
 	b.faultCoord = s.coord(kind, scope, a.nameHash)
 	if a.Group != "" && s.kind == callSite {
-		g := s.in.findOrAdd(groupSite, a.Group, "", s.lane)
+		g := s.in.groupSite(a.Group, s.lane)
 		if b.group = slices.Index(set.groups, g); b.group < 0 {
 			b.group = len(set.groups)
-			set.groups, set.next = append(set.groups, g), append(set.next, 0)
+			set.groups = append(set.groups, g)
 		}
-		var i int
-		b.base, i = g.set.Load().baseOf(a, set.next[b.group])
-		set.next[b.group] = i + 1
+		b.base, _ = g.set.Load().baseOf(a, 0)
 		kind, scope = groupSite, a.Group
 	}
 	b.coord = s.coord(kind, scope, a.hash)
 	return b
 }
 
-// coord is the prefix of a rule's draws. A group, or a request of InjectNow, does
-// not share the draws of a target that has the same name.
+// coord is the prefix of a rule's draws. A group, or a request of InjectNow, has other
+// draws than a target of the same name.
 func (s *site) coord(kind siteKind, scope string, rule uint64) uint64 {
 	h := hash.String(scope)
 	if kind != callSite {
@@ -218,28 +214,19 @@ func (s *site) coord(kind siteKind, scope string, rule uint64) uint64 {
 	return ruleHash(scopeHash(s.in.scope, hash.String(s.lane), h), rule)
 }
 
-// drawLimit turns a probability into a bound on the 53 bits of a draw, so that
-// comparing integers agrees with comparing [Call.Draw] with p.
-func drawLimit(p float64) uint64 {
-	return uint64(math.Ceil(p * (1 << 53)))
-}
+// drawLimit turns a probability into a bound on the 53 bits of a draw: comparing integers
+// agrees with comparing [Call.Draw] with p.
+func drawLimit(p float64) uint64 { return uint64(math.Ceil(p * (1 << 53))) }
 
 // baseOf returns the ordinal that a rule counts from, and its index; -1: it is not
-// there. It looks from the likely index on first, then before it. Lists have their
-// rules in one order, so that looking for all of them takes linear time.
+// there. It looks at the likely index first: lists have their rules in one order.
 func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
-	if set == nil {
-		return 0, -1
-	}
-	likely = min(likely, len(set.rules))
-	for i := likely; i < len(set.rules); i++ {
-		if set.rules[i].liveRule == a {
-			return set.rules[i].base, i
-		}
-	}
-	for i := range likely {
-		if set.rules[i].liveRule == a {
-			return set.rules[i].base, i
+	if set != nil {
+		for i := range set.rules {
+			at := (likely + i) % len(set.rules)
+			if b := &set.rules[at]; b.liveRule == a {
+				return b.base, at
+			}
 		}
 	}
 	return 0, -1
@@ -249,16 +236,13 @@ func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
 // over, which repeats draws but biases none.
 const maxKeys = 1 << 16
 
-// mixed is the bit of site.calls that the first call with a key sets. Before it no
-// call had a key, and ordinals are occurrences. After it occurrences are counted in
-// site.keyed. The atomic step that counts a call reads the bit too, so that each call
-// without a key is counted in one of the two ways.
+// mixed is the bit of site.calls that the first call with a key sets. Before it ordinals
+// are occurrences, after it occurrences are counted in site.keyed. The atomic step that
+// counts a call reads the bit too, so that each call without a key is counted one way.
 const mixed = 1 << 63
 
-// counted is the number of calls so far.
 func (s *site) counted() uint64 { return s.calls.Load() &^ mixed }
 
-// mix starts to count occurrences by key.
 func (s *site) mix() {
 	if s.calls.Load()&mixed != 0 {
 		return
@@ -270,7 +254,6 @@ func (s *site) mix() {
 	}
 }
 
-// occurrence counts a call of a key, and returns how many came before it.
 func (s *site) occurrence(key uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,27 +265,22 @@ func (s *site) occurrence(key uint64) uint64 {
 	return n
 }
 
-// askTime returns the time to a trigger of a call for which the clock was not read.
-// From then on the clock is read before the first trigger is asked. match asks all
-// triggers of this call again, so that they see one time.
+// askTime returns the time to a trigger of a call for which the clock was not read. From
+// then on it is read before the first trigger; match asks all of this call again.
 func (s *site) askTime() time.Duration {
 	s.clock.Store(true)
 	return s.in.Elapsed()
 }
 
-// siteHash is the hash by which a site is found. For a call in the default lane it
-// costs no arithmetic.
-func siteHash(kind siteKind, target, lane uint64) uint64 {
-	if kind != callSite {
-		target = hash.Combine(target, uint64(kind))
-	}
+// siteHash is the hash by which the site of a call is found. In the default lane it costs
+// no arithmetic.
+func siteHash(target, lane uint64) uint64 {
 	if lane == 0 {
 		return target
 	}
 	return hash.Combine(target, lane)
 }
 
-// laneHash is 0 for the default lane.
 func laneHash(lane string) uint64 {
 	if lane == "" {
 		return 0
@@ -310,19 +288,33 @@ func laneHash(lane string) uint64 {
 	return hash.String(lane)
 }
 
-// findOrAdd returns the site of a target in a lane; in.mu is held.
-func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
-	h := siteHash(kind, hash.String(target), laneHash(lane))
-	if s := in.points.find(h, target); s != nil {
+func (in *Injector) addSite(p *point, lane string) *site {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	h := siteHash(p.hash, laneHash(lane))
+	if s := in.points.find(h, p.target); s != nil {
 		return s
 	}
-	s := &site{in: in, hash: h, target: target, scope: target, alias: alias, lane: lane, kind: kind}
-	if kind == callSite {
-		s.scope = in.drawScope(target)
+	if in.points.n >= maxSites { // add lets all counts start over: those of groups too
+		for _, g := range in.groups {
+			clear(g.lanes)
+		}
 	}
+	s := &site{in: in, hash: h, target: p.target, scope: in.drawScope(p.target), alias: p.alias, lane: lane}
 	s.empty = siteRules{site: s, simple: true, quick: !in.opts.RecordAll}
 	s.bind(in.rules)
 	in.points.add(s)
+	return s
+}
+
+func (in *Injector) groupSite(group, lane string) *site {
+	g := in.groups[group]
+	if s := g.lanes[lane]; s != nil {
+		return s
+	}
+	s := &site{in: in, target: group, scope: group, lane: lane, kind: groupSite}
+	s.bind(in.rules)
+	g.lanes[lane] = s
 	return s
 }
 
@@ -339,13 +331,6 @@ func (in *Injector) drawScope(target string) string {
 		return target
 	}
 	return before + after
-}
-
-// addSite returns the site of a call, and makes it if there is none.
-func (in *Injector) addSite(p *point, lane string) *site {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.findOrAdd(callSite, p.target, p.alias, lane)
 }
 
 // A table finds sites without a lock: open addressing over an array that is at most
@@ -422,33 +407,6 @@ func insert(sites []atomic.Pointer[site], s *site) {
 	sites[i].Store(s)
 }
 
-// drop takes sites out; the caller holds the injector's mutex. Calls under way may
-// still hold them.
-func (t *table) drop(gone func(*site) bool) {
-	var kept []*site
-	dropped := false
-	for s := range t.all() {
-		if gone(s) {
-			dropped = true
-			continue
-		}
-		kept = append(kept, s)
-	}
-	if !dropped {
-		return
-	}
-	size := 8
-	for size < 2*(len(kept)+1) {
-		size *= 2
-	}
-	array := newArray(size)
-	for _, s := range kept {
-		insert(*array, s)
-	}
-	t.n = len(kept)
-	t.array.Store(array)
-}
-
 // MayAffect reports whether anything can happen to a call of target: a rule in
 // force matches it, calls are recorded, or the injector is closed. Only the first question
 // about a name allocates.
@@ -462,27 +420,21 @@ func (in *Injector) MayAffectPrefix(prefix string) bool {
 	return in.mayAffect(^hash.String(prefix), prefixSite, prefix)
 }
 
+// mayAffect keeps which rules match a name apart from the sites of calls: there may be many
+// paths of requests, and nothing is counted here.
 func (in *Injector) mayAffect(h uint64, kind siteKind, name string) bool {
 	if in.opts.RecordAll || in.state.Load()&stateClosed != 0 {
 		return true
 	}
 	s := in.asked.find(h, name)
 	if s == nil {
-		s = in.addAsked(h, kind, name)
+		in.mu.Lock()
+		if s = in.asked.find(h, name); s == nil {
+			s = &site{in: in, hash: h, target: name, kind: kind}
+			s.bind(in.rules)
+			in.asked.add(s)
+		}
+		in.mu.Unlock()
 	}
 	return len(s.set.Load().rules) > 0
-}
-
-// addAsked keeps which rules match a name, apart from the sites of calls: there
-// may be many paths of requests, and nothing is counted here.
-func (in *Injector) addAsked(h uint64, kind siteKind, target string) *site {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if s := in.asked.find(h, target); s != nil {
-		return s
-	}
-	s := &site{in: in, hash: h, target: target, kind: kind}
-	s.bind(in.rules)
-	in.asked.add(s)
-	return s
 }

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"context"
 	"iter"
 	"slices"
 )
@@ -16,6 +15,7 @@ type streamChanges struct {
 	x        *injection
 	fit      func(any) (any, error) // converts an item into the type of the stream
 	now      provenance             // of the item that is passed between two stages
+	item     any                    // the one that a fault of single items acts on
 	sourced  int                    // items and errors of the source
 	over     bool                   // the source has no more
 	consumed int                    // items and errors that the consumer got
@@ -29,29 +29,7 @@ type items = iter.Seq2[any, error]
 // with the consumer's context, even if a fault gave the source another.
 func (ch *streamChanges) changed(source items) items {
 	x := ch.x
-	seq := ch.numbered(source)
-	if x.disarmedOrKilled() {
-		return seq
-	}
-	var ctx context.Context = &x.frame
-	inner := ch.stage(len(x.rules), func() items { return seq })
-	for i := len(x.rules) - 1; i >= 0; i-- {
-		a, behind := &x.rules[i], inner
-		if a.phase != PhaseChange {
-			continue
-		}
-		if s, ok := a.fault.(Streamer); ok {
-			inner = ch.stage(i, func() items { return ch.whole(ctx, i, s, behind) })
-		} else {
-			inner = ch.stage(i, func() items { return ch.each(ctx, i, behind) })
-		}
-	}
-	return inner
-}
-
-// numbered gives each item of the source its index.
-func (ch *streamChanges) numbered(source items) items {
-	return func(yield func(any, error) bool) {
+	seq := func(yield func(any, error) bool) {
 		for item, err := range source {
 			ch.now = provenance{source: ch.sourced}
 			ch.sourced++
@@ -61,12 +39,22 @@ func (ch *streamChanges) numbered(source items) items {
 		}
 		ch.over = true
 	}
-}
-
-// disarmedOrKilled reports whether the injector was disarmed, or killed by its safeguards.
-func (x *injection) disarmedOrKilled() bool {
-	in := x.set.site.in
-	return in.state.Load()&stateDisarmed != 0 || in.killed() || x.wasDisarmed()
+	if x.disarmedOrKilled() {
+		return seq
+	}
+	inner := ch.stage(len(x.rules), func() items { return seq })
+	for i := len(x.rules) - 1; i >= 0; i-- {
+		a, behind := &x.rules[i], inner
+		if a.phase != PhaseChange {
+			continue
+		}
+		if s, ok := a.fault.(Streamer); ok {
+			inner = ch.stage(i, func() items { return ch.whole(a, s, behind) })
+		} else {
+			inner = ch.stage(i, func() items { return ch.each(a, behind) })
+		}
+	}
+	return inner
 }
 
 // stage runs a sequence as the code of rule i, and its yield as the code of the stage
@@ -94,25 +82,21 @@ func (ch *streamChanges) stage(i int, of func() items) items {
 	}
 }
 
-// each applies a fault that acts on single items.
-func (ch *streamChanges) each(ctx context.Context, i int, inner items) items {
-	x := ch.x
-	a := &x.rules[i]
+func (ch *streamChanges) each(a *callRule, inner items) items {
+	a.stream = ch
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
-			if err == nil && !x.disarmedOrKilled() && !a.over() {
+			if err == nil && !ch.x.disarmedOrKilled() && !a.over() {
 				p, before := ch.now, item
-				item, err = x.apply(i, ctx, nil, ch.fit, func(context.Context, any) (any, error) { return before, nil })
+				ch.item = item
+				item, err = a.apply(&ch.x.inner, nil)
 				switch {
 				case err != nil:
-					item = nil
-					p.madeBy(a)
+					item, a.value = nil, exchanged{rule: a, likeness: created}
 				case a.skipped:
-					a.value = exchanged{a, before, item, x.differs(a, before, item, true)}
-					fallthrough
-				default:
-					p.changed(a.value)
+					a.value = exchanged{a, before, item, ch.x.differs(a, before, item, true)}
 				}
+				p.add(a.value)
 				ch.now = p
 			}
 			if !yield(item, err) {
@@ -122,35 +106,29 @@ func (ch *streamChanges) each(ctx context.Context, i int, inner items) items {
 	}
 }
 
-// whole applies a fault that acts on the whole sequence.
-func (ch *streamChanges) whole(ctx context.Context, i int, s Streamer, inner items) items {
+func (ch *streamChanges) whole(a *callRule, s Streamer, inner items) items {
 	return func(yield func(any, error) bool) {
-		x := ch.x
-		a := &x.rules[i]
 		a.ran = true
 		h := itemTracker{changes: ch, rule: a}
-		for item, err := range s.Stream(ctx, x.call(a.faultCoord), h.take(inner)) {
+		for item, err := range s.Stream(&ch.x.inner, ch.x.call(a.faultCoord), h.take(inner)) {
 			if err == nil {
 				fitting, wrong := ch.fit(item)
 				if item = fitting; wrong != nil {
-					x.refuse(a, wrong)
-					item = h.last.value
+					a.refuse(wrong)
+					item = h.last
 				}
 			}
 			if ch.now, err = h.classify(item, err); !yield(item, err) {
 				return
 			}
 		}
-		h.end(i)
+		if !h.over { // it ended the stream early: the consumer does not see the ends further in
+			for k := range ch.x.rules[a.index+1:] {
+				ch.x.rules[a.index+1+k].ended = false
+			}
+		}
+		a.ended = !h.over || slices.ContainsFunc(h.open, func(t takenItem) bool { return !t.made })
 	}
-}
-
-// latest is the provenance of the item that left the last stage. nil: there is none.
-func (ch *streamChanges) latest() (p provenance) {
-	if ch != nil {
-		p = ch.now
-	}
-	return p
 }
 
 // deliver marks the rules that are delivered with the item or error that the consumer
@@ -163,23 +141,21 @@ func (ch *streamChanges) deliver(p provenance) {
 	defer ch.x.mu.Unlock()
 	place := ch.consumed
 	ch.consumed++
+	ch.other = ch.other || p.source != place
 	ch.late()
 	see := func(a *callRule) { a.seen, ch.other = true, true }
-	if p.source != place {
-		ch.other = true
-		for _, a := range p.moves {
-			see(a)
-		}
-	}
-	for _, a := range p.makers {
-		see(a)
-	}
 	switch {
-	case p.change.rule == nil:
-	case p.more == nil:
-		see(p.change.rule)
+	case p.more != nil:
+		all := append([]exchanged{p.first}, p.more...)
+		for _, c := range all {
+			if c.likeness == created || c.likeness == moved && p.source != place {
+				see(c.rule)
+			}
+		}
+		seen(all, see)
+	case p.first.likeness == alike, p.first.likeness == moved && p.source == place:
 	default:
-		seen(append([]exchanged{p.change}, p.more...), see)
+		see(p.first.rule)
 	}
 }
 
@@ -210,24 +186,18 @@ func (ch *streamChanges) late() {
 	}
 }
 
-// provenance is where an item comes from, and the rules that made a difference to it.
+// provenance is where an item comes from, and what rules made of it.
 type provenance struct {
 	source int         // its place in the source; -1: a fault made it
-	change exchanged   // the first change of its value; without a rule: there is none
-	more   []exchanged // the further changes
-	moves  []*callRule // the rules that put it in another place
-	makers []*callRule // the rules that made it, or the error in its place
+	first  exchanged   // nearly always the only one; alike: there is none
+	more   []exchanged // in order
 }
 
-func (p *provenance) madeBy(a *callRule) { p.makers = append(slices.Clip(p.makers), a) }
-
-func (p *provenance) moved(a *callRule) { p.moves = append(slices.Clip(p.moves), a) }
-
-func (p *provenance) changed(ch exchanged) {
+func (p *provenance) add(ch exchanged) {
 	switch {
 	case ch.likeness == alike:
-	case p.change.rule == nil:
-		p.change = ch
+	case p.first.likeness == alike:
+		p.first = ch
 	default:
 		p.more = append(slices.Clip(p.more), ch)
 	}
@@ -240,15 +210,12 @@ type itemTracker struct {
 	changes *streamChanges
 	rule    *callRule
 	open    []takenItem
-	used    bool      // another item was made of one of them
-	last    takenItem // the last that was taken and is no error
+	last    any       // the last item that was taken
 	yielded takenItem // the last that was recognised
-	in      int       // items taken
-	out     int       // items yielded
+	in, out int       // items taken, items yielded
 	over    bool      // there are no more to take
 }
 
-// takenItem is an item that a fault took, or an error.
 type takenItem struct {
 	from  provenance
 	value any
@@ -261,23 +228,17 @@ type takenItem struct {
 // An item that it keeps for longer counts as made by the fault when it is yielded.
 const maxOpen = 1024
 
-// take yields the items from further in to the fault, and remembers them.
 func (h *itemTracker) take(inner items) items {
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
-			if h.used {
-				h.open = slices.DeleteFunc(h.open, func(t takenItem) bool { return t.made })
-				h.used = false
-			}
+			h.open = slices.DeleteFunc(h.open, func(t takenItem) bool { return t.made })
 			if len(h.open) == maxOpen {
 				h.open = h.open[1:]
 			}
-			t := takenItem{from: h.changes.now, value: item, err: err, place: h.in}
-			h.in++
-			if h.open = append(h.open, t); err == nil {
-				h.last = t
+			if h.open = append(h.open, takenItem{from: h.changes.now, value: item, err: err, place: h.in}); err == nil {
+				h.last = item
 			}
-			if !yield(item, err) {
+			if h.in++; !yield(item, err) {
 				return
 			}
 		}
@@ -292,41 +253,39 @@ func (h *itemTracker) classify(item any, err error) (provenance, error) {
 	x, a, place := h.changes.x, h.rule, h.out
 	h.out++
 	declared := x.newlyDeclared(a)
-	if i := h.find(item, err, declared); i >= 0 {
-		t := h.open[i]
+	made := exchanged{rule: a, likeness: created}
+	own := provenance{source: -1, first: made}
+	i := h.find(item, err, declared)
+	recognised := i >= 0
+	switch {
+	case recognised:
+	case err != nil:
+		a.made = x.injectedError(a, err)
+		return own, a.made
+	default:
+		i = slices.IndexFunc(h.open, func(t takenItem) bool { return t.err == nil && !t.made })
+	}
+	if i < 0 {
+		if place > 0 && h.yielded.err == nil && compare(h.yielded.value, item) == alike { // repeated
+			own = h.yielded.from
+			own.source = -1
+			own.add(made)
+		}
+		return own, nil
+	}
+	t := h.open[i]
+	if recognised {
 		h.open = slices.Delete(h.open, i, i+1)
 		h.yielded = t
-		if t.place != place {
-			t.from.moved(a)
-		}
-		return t.from, err
+	} else {
+		h.open[i].made = true // it may still be yielded itself, until the next is taken
+		t.from.add(exchanged{a, t.value, item, x.differs(a, t.value, item, declared)})
 	}
-	if err != nil {
-		a.made = x.injectedError(a, err)
-		return ownItem(a), a.made
-	}
-	i := slices.IndexFunc(h.open, func(t takenItem) bool { return t.err == nil && !t.made })
-	if i < 0 {
-		p := ownItem(a)
-		if h.out > 1 && h.yielded.err == nil && compare(h.yielded.value, item) == alike { // repeated
-			p = h.yielded.from
-			p.source = -1
-			p.madeBy(a)
-		}
-		return p, nil
-	}
-	t := &h.open[i]
-	t.made, h.used = true, true
-	p := t.from
-	p.changed(exchanged{a, t.value, item, x.differs(a, t.value, item, declared)})
 	if t.place != place {
-		p.moved(a)
+		t.from.add(exchanged{rule: a, likeness: moved})
 	}
-	return p, nil
+	return t.from, err
 }
-
-// ownItem is the provenance of an item, or error, that a fault made of nothing.
-func ownItem(a *callRule) provenance { return provenance{source: -1, makers: []*callRule{a}} }
 
 // find returns the index of the first of the open items that is the one yielded; -1:
 // none is.
@@ -341,16 +300,4 @@ func (h *itemTracker) find(item any, err error, declared bool) int {
 		l := compare(t.value, item)
 		return l == alike || l == unknowable && !declared
 	})
-}
-
-// end is called when the fault of rule i ends the stream, and finds whether it ended
-// it early. If it did, the consumer does not see the ends of the faults further in.
-func (h *itemTracker) end(i int) {
-	if !h.over {
-		for k := range h.changes.x.rules[i+1:] {
-			h.changes.x.rules[i+1+k].ended = false
-		}
-	}
-	left := slices.ContainsFunc(h.open, func(t takenItem) bool { return !t.made })
-	h.rule.ended = left || !h.over
 }

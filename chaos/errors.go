@@ -32,8 +32,7 @@ type InjectedError struct {
 	Err     error  // what a real dependency would have returned
 }
 
-// Error is the text of the error that a real dependency would have returned, and
-// "unknown error" for the zero value.
+// Error is the text of Err, and "unknown error" for the zero value.
 func (e *InjectedError) Error() string {
 	if e.Err == nil {
 		return "unknown error"
@@ -44,8 +43,7 @@ func (e *InjectedError) Error() string {
 // Unwrap returns Err, so that the error matches what a real one would match.
 func (e *InjectedError) Unwrap() error { return e.Err }
 
-// Timeout reports whether Err is, or wraps, an error that reports a time-out;
-// url.Error asks for it.
+// Timeout reports whether Err reports a time-out; url.Error asks for it.
 func (e *InjectedError) Timeout() bool {
 	var timeout interface{ Timeout() bool }
 	return errors.As(e.Err, &timeout) && timeout.Timeout()

@@ -18,14 +18,11 @@ type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
 	Target string `json:"target"`
-	// Alias is another name by which rules match the point: see [WrapOptions]. It is
-	// not part of the JSON.
-	Alias string `json:"-"`
+	Alias  string `json:"-"` // another name by which rules match the point: see [WrapOptions]
 	// Call numbers the calls of the injector as they begin, with gaps; 0 for one
-	// that is only an injected error. It is not part of the JSON.
-	Call uint64 `json:"-"`
-	// Layer is that of the injection point; empty for [Injector.InjectNow].
-	Layer Layer `json:"layer,omitempty"`
+	// that is only an injected error.
+	Call  uint64 `json:"-"`
+	Layer Layer  `json:"layer,omitempty"` // of the injection point; empty for [Injector.InjectNow]
 	// Caller is the target of the enclosing injection point; empty at the top. Without
 	// RecordAll only calls with an injection enclose others.
 	Caller     string `json:"caller,omitempty"`
@@ -60,15 +57,10 @@ type Event struct {
 	Asked   time.Duration `json:"askedNs,omitempty"`
 	Spent   time.Duration `json:"spentNs,omitempty"`
 	Outcome Outcome       `json:"outcome"`
-	// Delivered reports whether a fault was delivered, which means that
-	//   - the caller got another value, item, error or panic than the next stage
-	//     further in returned;
-	//   - the caller got it later by the fault's own wait;
-	//   - the callee was reached another number of times or with other arguments; or
-	//   - the fault held the call when the cell ended, so that the caller got no answer
-	//     (see [Injector.End]).
-	//
-	// An undelivered fault changed nothing.
+	// Delivered reports whether a fault was delivered: the caller got another value, item,
+	// error or panic than the next stage further in returned, or got it later by the fault's
+	// own wait; the callee was reached another number of times or with other arguments; or
+	// the fault held the call when the cell ended ([Injector.End]).
 	//
 	// Of several changes of one value those count that the caller sees in the end, place
 	// by place (members, elements, characters); a place that was changed twice counts for
@@ -78,8 +70,7 @@ type Event struct {
 	// Effect is what the real callee did: none if it was not reached, what the tool
 	// declares (see [Tool]) if it succeeded, else, or if it may be reached later, unknown.
 	Effect Effect `json:"effect"`
-	// Err is the text of the error that the caller got; empty for none.
-	Err string `json:"err,omitempty"`
+	Err    string `json:"err,omitempty"` // the text of the error that the caller got
 	// Note explains why a fault could not be delivered or was held back, and which
 	// declarations were taken unchecked.
 	Note    string   `json:"note,omitempty"`
@@ -167,7 +158,6 @@ var (
 	effects = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
 )
 
-// details are the parts of an event that most events lack.
 type details struct {
 	also, idle, masked, held []string
 	asked, spent             time.Duration
@@ -175,7 +165,6 @@ type details struct {
 	note                     string
 }
 
-// values are the arguments and the result of a call, as JSON.
 type values struct {
 	args, result json.RawMessage
 	exchange     func() *Exchange // nil: there is none
@@ -190,11 +179,15 @@ func (r *record) note(text string) {
 	if r.more == nil {
 		r.more = &details{}
 	}
-	switch former := r.more.note; {
-	case former == "":
-		r.more.note = text
-	case len(former)+len(text) <= maxNote && !strings.Contains(former, text):
-		r.more.note = former + "; " + text
+	r.more.addNote(text)
+}
+
+func (m *details) addNote(text string) {
+	switch {
+	case m.note == "":
+		m.note = text
+	case len(m.note)+len(text) <= maxNote && !strings.Contains(m.note, text):
+		m.note += "; " + text
 	}
 }
 
@@ -206,22 +199,16 @@ func (r *record) endsAt(elapsed time.Duration, err error) {
 	r.ended = r.site.in.begun.Load()
 }
 
-// call is the number of the call; 0: it is only an injected error, and has none.
-func (r *record) call() uint64 {
-	if r.begun%2 != 0 {
-		return 0
-	}
-	return r.begun
-}
-
-// event makes the event of a record.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias, Call: r.call(),
+		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias,
 		Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt, AttemptStated: r.stated,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
+	}
+	if r.begun%2 == 0 { // else it is only an injected error
+		e.Call = r.begun
 	}
 	if r.main != nil {
 		e.Rule, e.Fault = r.main.Name, r.main.kind
@@ -245,8 +232,7 @@ func (r *record) event() Event {
 	return e
 }
 
-// asJSON returns a document that can be embedded in JSON: text that is not JSON
-// becomes a JSON string.
+// asJSON makes a JSON string of text that is not JSON.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -258,15 +244,12 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// log keeps the newest records up to max, in a ring once it is full. Records are in
-// the order in which their calls ended. The index of a record plus the number of
-// dropped ones is the number of its call.
+// log keeps the newest records up to max, in the order in which their calls ended.
 type log struct {
 	mu      sync.Mutex
 	max     int
-	records []record
-	oldest  int
-	dropped uint64
+	records []record // a ring of max once it is full: the record n is at n % max
+	ended   uint64   // how many there were
 }
 
 // add keeps a record, and counts its failure for the attempts that follow.
@@ -277,39 +260,28 @@ func (l *log) add(r *record, failed bool) {
 	switch {
 	case len(l.records) < l.max:
 		l.records = append(l.records, *r)
-	case l.max <= 0:
-		l.dropped++
-	default:
-		l.records[l.oldest] = *r
-		if l.oldest++; l.oldest == l.max {
-			l.oldest = 0
-		}
-		l.dropped++
+	case l.max > 0:
+		l.records[l.ended%uint64(l.max)] = *r
 	}
+	l.ended++
 }
 
-// since returns the kept records of the calls that ended after the first n, and
-// how many have ended.
 func (l *log) since(n uint64) (records []record, ended uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ended = l.dropped + uint64(len(l.records))
-	if n >= ended {
-		return nil, ended
+	kept := uint64(len(l.records))
+	first := min(max(n, l.ended-kept), l.ended)
+	records = make([]record, 0, l.ended-first)
+	for i := first; i < l.ended; i++ {
+		records = append(records, l.records[i%kept])
 	}
-	kept := len(l.records)
-	first := kept - int(min(ended-n, uint64(kept))) // the oldest is 0
-	records = make([]record, 0, kept-first)
-	for i := first; i < kept; i++ {
-		records = append(records, l.records[(l.oldest+i)%kept])
-	}
-	return records, ended
+	return records, l.ended
 }
 
 func (l *log) drops() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.dropped
+	return l.ended - uint64(len(l.records))
 }
 
 // keep logs a call that has ended, or that End found open, and reports it to OnEvent and
@@ -322,44 +294,41 @@ func (in *Injector) keep(ctx context.Context, r *record) {
 // Watch calls f with every event from now on, as and after [InjectorOptions].OnEvent. stop
 // ends that, but does not wait for a call of f that is under way.
 func (in *Injector) Watch(f func(context.Context, Event)) (stop func()) {
-	w := &f
-	in.setWatchers(func(list []watcher) []watcher { return append(list, w) })
+	w := &f // a pointer, since functions cannot be compared
+	change := func(edit func([]watcher) []watcher) {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		list := edit(slices.Clone(in.watching()))
+		in.watchers.Store(&list)
+	}
+	change(func(list []watcher) []watcher { return append(list, w) })
 	return func() {
-		in.setWatchers(func(list []watcher) []watcher {
+		change(func(list []watcher) []watcher {
 			return slices.DeleteFunc(list, func(other watcher) bool { return other == w })
 		})
 	}
 }
 
-// A watcher is a pointer, so that Watch can tell functions apart.
-type watcher *func(context.Context, Event)
+type watcher = *func(context.Context, Event)
 
-// setWatchers replaces the list, which calls may be reading.
-func (in *Injector) setWatchers(change func([]watcher) []watcher) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	var list []watcher
-	if old := in.watchers.Load(); old != nil {
-		list = slices.Clone(*old)
+func (in *Injector) watching() []watcher {
+	if list := in.watchers.Load(); list != nil {
+		return *list
 	}
-	list = change(list)
-	in.watchers.Store(&list)
+	return nil
 }
 
-// notify passes an event to OnEvent, which is the first watcher, and to the others.
 func (in *Injector) notify(ctx context.Context, r *record) {
-	watchers := in.watchers.Load()
-	if watchers == nil || len(*watchers) == 0 {
+	watchers := in.watching()
+	if len(watchers) == 0 {
 		return
 	}
 	e := r.event()
-	ctx = orBackground(ctx)
-	for _, f := range *watchers {
-		(*f)(ctx, e)
+	for _, f := range watchers {
+		(*f)(orBackground(ctx), e)
 	}
 }
 
-// notifyBegin reports to OnBegin that a call has begun.
 func (in *Injector) notifyBegin(ctx context.Context, r *record) {
 	if in.opts.OnBegin == nil {
 		return

@@ -11,15 +11,15 @@ func SiteCount(in *Injector) (n int) {
 // Pending is how many reservations of limits and cool-downs are not settled.
 func Pending(in *Injector) (n uint64) {
 	for _, a := range in.rules {
-		if a.deliveries != nil {
-			n += a.deliveries.pending
+		if a.quota != nil {
+			n += a.quota.pending
 		}
 	}
 	return n
 }
 
 // SafeguardsPending is how many faults the safeguards count as acting.
-func SafeguardsPending(in *Injector) uint64 { return in.safeguards.pending }
+func SafeguardsPending(in *Injector) uint64 { return in.safeguards.quota.pending }
 
 // KeyCount is how many keys, failing keys and groups an injector remembers.
 func KeyCount(in *Injector) (keys, failing, groups int) {
@@ -27,7 +27,7 @@ func KeyCount(in *Injector) (keys, failing, groups int) {
 		keys += len(s.keyed)
 		failing += len(s.fails.other)
 	}
-	return keys, failing, len(in.groups.byName)
+	return keys, failing, len(in.groups)
 }
 
 // RequestedCount is how many names an injector counts the requests for.

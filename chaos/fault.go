@@ -7,8 +7,7 @@ import (
 )
 
 // A Next passes a call on: to the next fault that acts on it, or to the callee. If args
-// do not have the type of the arguments that the fault was given, those are passed on
-// instead, and the event has a note.
+// do not fit the call, those that the fault was given are passed on instead.
 //
 // A Next must not be called concurrently, or after Inject returned. Only a later Inject
 // may call it, with its own context, if the fault declared that with [Postponed]: the call
@@ -25,12 +24,9 @@ type Next func(ctx context.Context, args any) (any, error)
 // go through [Sleep], changes are declared with [Changed].
 //
 // The injector decides whether a fault was delivered, by comparing what it was given with
-// what it returned; see [Event.Delivered]. Declarations decide after [KeepOpen], and where
-// values cannot be compared, see [Comparer].
-//
-// A result that does not fit the call, such as a text where a struct is wanted, is not
-// delivered: the caller gets what next returned or would return, and the event says why.
-// So it is with a fault that finds its context ended before it waited.
+// what it returned; see [Event.Delivered] and [Comparer]. A result that does not fit the
+// call, such as a text where a struct is wanted, is not delivered: the caller gets what next
+// returned or would return. So it is with a fault that finds its context ended before it waited.
 //
 // A Fault is used by many goroutines at once and must not keep state, unless it is
 // [Stateful]. Package chaos/fault has the ready-made ones.
@@ -92,10 +88,9 @@ type Phased interface {
 // [*InjectedError].
 //
 // It is delivered when the consumer gets an item that it changed, moved, doubled or made,
-// whatever comes after its wait, or an end that it made. Items are recognised by their
-// values; of equal ones it is the first. Directly before the fault yields a difference, it
-// declares it with [Changed]. A fault that does not wait calls Sleep(ctx, 0) between items
-// to learn whether the injector was disarmed.
+// whatever comes after its wait, or an end that it made. Directly before the fault yields a
+// difference, it declares it with [Changed]. A fault that does not wait calls Sleep(ctx, 0)
+// between items to learn whether the injector was disarmed.
 type Streamer interface {
 	Fault
 	Stream(ctx context.Context, c Call, items iter.Seq2[any, error]) iter.Seq2[any, error]

@@ -40,31 +40,26 @@ func (in *Injector) InjectNow(ctx context.Context, name string) (injected bool, 
 	return s.injectNow(ctx)
 }
 
-// injectNow asks the trigger of the one rule of a request site. If it matches, it
-// runs the fault, without a callee.
 func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 	if s.in.state.Load()&stateDisarmed != 0 {
 		return false, nil
 	}
 	d := decision{set: s.set.Load(), frame: frameOf(ctx)}
-	if d.set.eligible != nil {
-		d.set.eligible.Add(1)
-	}
 	d.ordinal = s.calls.Add(1) - 1
 	d.occurrence = d.ordinal
 	m := d.match(nil)
 	if m.first == nil {
 		return false, nil
 	}
-	x := newInjection(ctx, &d, m, EffectNone)
+	x := &injection{callee: noCallee{}}
+	x.begin(ctx, &d, m, EffectNone)
 	if len(x.rules) == 0 {
 		return false, nil
 	}
-	x.callee = noCallee{}
-	returned := false
 	s.in.open.add(&x.link, x)
+	returned := false
 	defer func() { x.settle(err, !returned) }()
-	_, err = x.run(0, &x.frame, nil)
+	_, err = x.run(0, &x.inner, nil)
 	returned = true
 	return true, err
 }

@@ -75,34 +75,6 @@ func TestAMisfitDoesNotSwallowTheCalleesError(t *testing.T) {
 	assert.Contains(t, e.Note, "string, want int")
 }
 
-// If a fault returns a value that does not fit, the call goes through as if its rule
-// had not matched. The event says why it was not delivered.
-func TestWrongTypes(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		do   func(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error)
-		note string
-	}{
-		{"of a result, without a callee", func(context.Context, chaos.Call, any, chaos.Next) (any, error) { return "seven", nil }, "string, want int"},
-		{"of arguments", func(ctx context.Context, _ chaos.Call, _ any, next chaos.Next) (any, error) {
-			return next(ctx, "seven")
-		}, "arguments"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			in, ctx := recording(t, chaos.Rule{Target: "work", Limit: 1, Fault: faultFunc{chaos.PhaseInstead, tt.do}})
-			out, err := chaos.Wrap("work", double)(ctx, 1)
-			assert.NoError(t, err)
-			assert.Equal(t, 2, out)
-			e := only(t, in)
-			assert.False(t, e.Delivered)
-			assert.Equal(t, chaos.OutcomeOK, e.Outcome)
-			assert.Contains(t, e.Note, tt.note)
-			assert.Equal(t, chaos.EffectUnknown, e.Effect, "the callee was reached")
-			assert.Len(t, in.Undelivered(), 1, "its limit is not used up")
-		})
-	}
-}
-
 // At a point that passes documents as []byte, JSON is the document itself.
 func TestBytesAreADocument(t *testing.T) {
 	_, ctx := recording(t, chaos.Rule{Target: "work", Fault: replace(json.RawMessage(`"aGVsbG8="`))})

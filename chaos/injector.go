@@ -3,7 +3,6 @@ package chaos
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,17 +27,15 @@ type InjectorOptions struct {
 	// MaxLog is the number of events kept, the newest; older ones are dropped
 	// and counted. 0: 4096. Negative: none is kept.
 	MaxLog int
-	// OnEvent is called with every event, in the caller's goroutine and before the
-	// call returns, or by [Injector.End] for a call that is open. It must be fast and
-	// safe for concurrent use. nil: it is not called. The context has the values of the
-	// call's context.
+	// OnEvent, if it is not nil, is called with every event, in the caller's goroutine and
+	// before the call returns, or by [Injector.End] for a call that is open. It must be
+	// fast and safe for concurrent use. The context has the values of the call's context.
 	OnEvent func(context.Context, Event)
-	// OnBegin is called as OnEvent, when a call begins that will leave an event; nil: it
-	// is not called. The event has no end and outcome yet; its Call is that of the event
-	// that follows. A call that is only an injected error has none.
+	// OnBegin is called as OnEvent, when a call begins that will leave an event and is not
+	// only an injected error. The event has no end and outcome yet; its Call is that of the
+	// event that follows.
 	OnBegin func(context.Context, Event)
-	// AwaitArm keeps the injector out of the way until [Injector.Arm]: calls pass as
-	// if there were none. They are not counted and leave no event.
+	// AwaitArm has calls pass as without an injector, uncounted, until [Injector.Arm].
 	AwaitArm bool
 	// Safeguards bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
@@ -79,9 +76,9 @@ type Injector struct {
 
 	mu        sync.Mutex // guards what follows
 	rules     []*liveRule
-	places    map[string]int // of the rules, by name; nil: not known
-	groups    groupDeliveries
-	waiters   map[chan struct{}]*liveRule // liveRule.first of the rule that waits; nil: of no rule
+	places    map[string]int              // of the rules, by name; nil: not known
+	groups    map[string]*ruleGroup       // by name; nil: there are none
+	waiters   map[chan struct{}]*liveRule // the first of the rule that waits; nil: of no rule
 	port      string                      // of this machine: the first that was met
 	requested table                       // counts of InjectNow, by name of the rule
 	soonest   time.Duration               // the earliest expiry, since born; 0: no rule expires
@@ -108,73 +105,12 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	if in.opts.AwaitArm {
 		in.state.Store(stateAwaiting | stateDisarmed)
 	}
-	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
+	in.safeguards = newSafeguardState(in.opts.Safeguards)
 	in.log.max = cmp.Or(in.opts.MaxLog, defaultMaxLog)
 	if in.opts.OnEvent != nil {
 		in.Watch(in.opts.OnEvent)
 	}
 	return in
-}
-
-// Register adds a rule, or replaces the one of the same name in its place: its count of
-// calls, limit and memory start afresh, the deliveries of its group only if the group has
-// no other rule. Calls under way keep the rule that matched them. The error joins every
-// problem, each a [*RuleError].
-func (in *Injector) Register(r Rule) error {
-	_, err := in.register(r, 0)
-	return err
-}
-
-func (in *Injector) register(r Rule, life time.Duration) (*liveRule, error) {
-	c, problems := compile(r, 0, nil)
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
-	}
-	if len(in.opts.Targets) > 0 {
-		if err := c.checkTargets(in.opts.Targets); err != nil {
-			return nil, err
-		}
-	}
-	if err := in.checkSafeguards(c); err != nil {
-		return nil, err
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.dropExpired()
-	i := in.place(c.Name)
-	var former *liveRule
-	if i >= 0 {
-		former = in.rules[i]
-	}
-	if !in.groups.fits(c, former) {
-		for _, other := range in.rules {
-			if err := c.conflict(other.planRule); err != nil && other != former {
-				return nil, err
-			}
-		}
-	}
-	if former != nil {
-		in.groups.leave(former.planRule)
-	}
-	a := in.alive(c, former, life)
-	if former == nil {
-		in.places[c.Name] = len(in.rules)
-		in.rules = append(in.rules, a)
-	} else {
-		in.rules[i] = a
-	}
-	in.eachSite(func(s *site) { s.rebind(former, a) })
-	return a, nil
-}
-
-// Remove takes a rule away and reports whether there was one of that name. It ends
-// the waits of the rule and of the rules that it replaced: those calls go on. With waiters
-// in a testing/synctest bubble it must be called from that bubble.
-func (in *Injector) Remove(name string) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.dropExpired()
-	return in.removeAt(in.place(name))
 }
 
 // place is the index of a rule in the list; -1: there is none of that name. in.mu is
@@ -192,40 +128,19 @@ func (in *Injector) place(name string) int {
 	return -1
 }
 
-// setRules puts another list of rules in force at every site; in.mu is held.
-func (in *Injector) setRules(rules []*liveRule) {
-	in.rules, in.places = rules, nil
-	in.eachSite(func(s *site) { s.bind(rules) })
-}
-
 // eachSite calls bind for all sites: those of groups first, since the others take their
 // base from them. in.mu is held.
 func (in *Injector) eachSite(bind func(*site)) {
-	for _, groups := range []bool{true, false} {
-		for s := range in.points.all() {
-			if (s.kind == groupSite) == groups {
-				bind(s)
-			}
+	for _, g := range in.groups {
+		for _, s := range g.lanes {
+			bind(s)
 		}
 	}
-	for s := range in.asked.all() {
-		bind(s)
+	for _, t := range []*table{&in.points, &in.asked} {
+		for s := range t.all() {
+			bind(s)
+		}
 	}
-}
-
-// alive makes a rule that lasts for life (0: without end) in place of former (nil: of
-// none). in.mu is held.
-func (in *Injector) alive(c *planRule, former *liveRule, life time.Duration) *liveRule {
-	a := &liveRule{}
-	a.init(c, in)
-	if former != nil {
-		a.former = former.first()
-	}
-	if life > 0 {
-		a.until = time.Since(in.born) + life
-		in.expires(a.until)
-	}
-	return a
 }
 
 // Arm puts the rules in force and starts the injector's clock anew. A new injector
@@ -253,6 +168,9 @@ func (in *Injector) Disarm() {
 // callee; nor do calls that an injected wait delays until then. It ends no wait, as
 // [Injector.Disarm] does, and gives calls under way no event, as [Injector.End] does.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
+
+// Closed reports whether the cell has ended.
+func (in *Injector) Closed() bool { return in.state.Load()&stateClosed != 0 }
 
 // Virtual is [InjectorOptions].Virtual.
 func (in *Injector) Virtual() bool { return in.opts.Virtual }
@@ -293,9 +211,7 @@ func (in *Injector) Rules() []Rule {
 func (in *Injector) Targets() []string {
 	targets := slices.Clone(in.opts.Targets)
 	for s := range in.points.all() {
-		if s.kind == callSite {
-			targets = append(targets, s.target)
-		}
+		targets = append(targets, s.target)
 	}
 	slices.Sort(targets)
 	return slices.Compact(targets)
@@ -350,66 +266,4 @@ func (in *Injector) ruleNames() []string {
 // from then: an event began at time.Now less Elapsed plus its Start.
 func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
-}
-
-// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a
-// channel of its own, made in its own bubble if it runs in one. The wait ends with the
-// rule; nil: there is none.
-func (in *Injector) sleep(ctx context.Context, d time.Duration, rule *liveRule) (spent time.Duration, err error) {
-	if err := ctx.Err(); err != nil || d == 0 {
-		return 0, err
-	}
-	stop := make(chan struct{})
-	in.mu.Lock()
-	if in.state.Load()&stateDisarmed != 0 || in.killed() || rule.over() {
-		in.mu.Unlock()
-		return 0, ErrDisarmed
-	}
-	if in.waiters == nil {
-		in.waiters = make(map[chan struct{}]*liveRule)
-	}
-	expires := false
-	if in.waiters[stop] = nil; rule != nil {
-		in.waiters[stop] = rule.first()
-		d, expires = rule.capWait(d)
-	}
-	in.mu.Unlock()
-	start := time.Now()
-	err = wait(ctx, d, stop, in.killSwitch())
-	if err == nil && expires {
-		err = ErrDisarmed
-	}
-	spent = time.Since(start)
-	in.mu.Lock()
-	delete(in.waiters, stop)
-	in.mu.Unlock()
-	return spent, err
-}
-
-// wait is the one place where a goroutine waits on behalf of a fault. An endless
-// wait has no timer: in a bubble a timer would let the clock run to it. A wait that
-// the context's deadline ends has none either: two timers that fire at one moment,
-// which is usual in a bubble, would race.
-func wait(ctx context.Context, d time.Duration, stop, kill <-chan struct{}) error {
-	if err := ctx.Err(); err != nil || d == 0 {
-		return err
-	}
-	var over <-chan time.Time
-	deadline, bounded := ctx.Deadline()
-	ends := bounded && ctx.Done() != nil // some contexts show a deadline and outlive it
-	if d > 0 && !(ends && time.Until(deadline) <= d) {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		over = t.C
-	}
-	select {
-	case <-over:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-stop:
-		return ErrDisarmed
-	case <-kill:
-		return ErrDisarmed
-	}
 }

@@ -8,20 +8,30 @@ import (
 	"time"
 )
 
+// Register adds a rule, or replaces the one of the same name in its place: its count of
+// calls, limit and memory start afresh, the deliveries of its group only if the group has
+// no other rule. Calls under way keep the rule that matched them. The error joins every
+// problem, each a [*RuleError].
+func (in *Injector) Register(r Rule) error {
+	_, err := in.RegisterFor(r, 0)
+	return err
+}
+
 // RegisterFor is [Injector.Register] for a rule that is removed after life, as if by
 // [Injector.Remove]; 0: never. Registering the name again replaces the rule and its
 // time limit. remove removes this rule, not one that has replaced it, and reports
-// whether it was there. A negative life is a [*RuleError]. No timer and no goroutine is
-// used: an expired rule is dropped from the list at the next use of the injector.
+// whether it was there. No timer and no goroutine is used: an expired rule is dropped from
+// the list at the next use of the injector.
 func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
-	if life < 0 {
-		return nil, lifeError(r.Name, life)
+	c, problems := compile(r, 0, nil)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
-	a, err := in.register(r, life)
+	removes, err := in.register([]*planRule{c}, life, "")
 	if err != nil {
 		return nil, err
 	}
-	return in.remover(a), nil
+	return removes[0], nil
 }
 
 // RegisterPlan registers the rules of a plan for life, as by [Injector.RegisterFor],
@@ -31,92 +41,145 @@ func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool,
 // they are, and after an error nothing has changed.
 //
 // Draws depend on the seed of the injector and not on that of the plan. remove has, for
-// each rule in order, what removes this rule and not one that replaced it. The error joins
-// every problem, each a [*RuleError].
+// each rule in order, what removes this rule and not one that replaced it.
 func (in *Injector) RegisterPlan(prefix string, p *Plan, life time.Duration) (remove []func() bool, err error) {
-	var problems []error
 	if prefix == "" {
-		problems = append(problems,
-			&RuleError{Field: "prefix", Value: prefix, Allowed: "the beginning of the names of the rules"})
-	}
-	if life < 0 {
-		problems = append(problems, lifeError(prefix, life))
+		return nil, &RuleError{Field: "prefix", Value: prefix, Allowed: "the beginning of the names of the rules"}
 	}
 	added := make([]*planRule, len(p.rules))
 	for i, c := range p.rules {
-		added[i] = c.named(prefix + c.Name)
-		if len(in.opts.Targets) > 0 {
-			problems = append(problems, indexed(added[i].checkTargets(in.opts.Targets), i))
+		own := *c
+		own.setName(prefix + c.Name)
+		added[i] = &own
+	}
+	return in.register(added, life, prefix)
+}
+
+// register puts rules in the places of those that have their names, or at the end of the
+// list, and removes the others whose names begin with prefix, if that is not empty.
+func (in *Injector) register(added []*planRule, life time.Duration, prefix string) (remove []func() bool, err error) {
+	var problems []error
+	if life < 0 {
+		name := prefix
+		if name == "" {
+			name = added[0].Name
 		}
-		problems = append(problems, indexed(in.checkSafeguards(added[i]), i))
+		problems = append(problems,
+			&RuleError{Rule: name, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"})
+	}
+	for i, c := range added {
+		if len(in.opts.Targets) > 0 {
+			problems = append(problems, indexed(c.checkTargets(in.opts.Targets), i))
+		}
+		problems = append(problems, indexed(in.checkSafeguards(c), i))
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.dropExpired()
-	formers := make(map[string]*liveRule) // those that the plan replaces
-	for _, a := range in.rules {
-		if strings.HasPrefix(a.Name, prefix) {
-			formers[a.Name] = a
-			continue
+	formers := make(map[string]*liveRule)
+	if prefix != "" {
+		for _, a := range in.rules {
+			if strings.HasPrefix(a.Name, prefix) {
+				formers[a.Name] = a
+			}
 		}
-		for i, c := range added {
-			problems = append(problems, indexed(c.conflict(a.planRule), i))
+	}
+	for _, c := range added {
+		if i := in.place(c.Name); i >= 0 {
+			formers[c.Name] = in.rules[i]
 		}
+	}
+	for i, c := range added {
+		problems = append(problems, indexed(in.groupConflict(c, formers), i))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return in.replace(formers, added, life), nil
+	for _, a := range in.exchange(formers, added, life) {
+		remove = append(remove, func() bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			return in.removeAt(slices.Index(in.rules, a))
+		})
+	}
+	return remove, nil
 }
 
-// replace puts added in the places of those of formers that have their names, or at
-// the end of the list, and removes the other formers. in.mu is held.
-func (in *Injector) replace(formers map[string]*liveRule, added []*planRule,
-	life time.Duration) (remove []func() bool) {
-	for _, former := range formers { // first, so that a group of theirs alone starts afresh
-		in.groups.leave(former.planRule)
+// groupConflict is the error of a rule whose limit or cool-down differs from that of a
+// rule of its group that stays; in.mu is held.
+func (in *Injector) groupConflict(c *planRule, formers map[string]*liveRule) error {
+	if g := in.groups[c.Group]; g == nil || c.conflict(g.first) == nil {
+		return nil
 	}
-	places := make(map[string]*liveRule)
-	var ending, last []*liveRule
+	for _, a := range in.rules {
+		if err := c.conflict(a.planRule); err != nil && formers[a.Name] != a {
+			return err
+		}
+	}
+	return nil
+}
+
+// exchange puts added in the places of those of formers that have their names, or at
+// the end of the list, and ends the other formers. in.mu is held.
+func (in *Injector) exchange(formers map[string]*liveRule, added []*planRule, life time.Duration) (live []*liveRule) {
+	var moved, last []*liveRule      // moved: what stood in the list, or stands now in the place of that
+	for _, former := range formers { // first, so that a group of theirs alone starts afresh
+		in.leaveGroup(former.planRule)
+		moved = append(moved, former)
+	}
 	for _, c := range added {
-		a := in.alive(c, formers[c.Name], life)
-		if formers[c.Name] != nil {
-			places[c.Name] = a
+		a := &liveRule{}
+		a.init(c, in)
+		if life > 0 {
+			a.until = time.Since(in.born) + life
+			in.expires(a.until)
+		}
+		if former := formers[c.Name]; former != nil {
+			a.first = former.first
+			moved = append(moved, a)
+			in.rules[in.place(c.Name)] = a
+			delete(formers, c.Name)
 		} else {
+			in.places[c.Name] = len(in.rules)
+			in.rules = append(in.rules, a)
 			last = append(last, a)
 		}
-		remove = append(remove, in.remover(a))
+		live = append(live, a)
 	}
-	var list []*liveRule
-	for _, a := range in.rules {
-		switch {
-		case formers[a.Name] != a:
-			list = append(list, a)
-		case places[a.Name] != nil:
-			list = append(list, places[a.Name])
-		default:
-			ending = append(ending, a)
-		}
-	}
-	for _, a := range ending {
+	for _, a := range formers {
 		in.endWaits(a)
 	}
-	in.setRules(append(list, last...))
-	in.dropGroups()
-	return remove
-}
-
-// remover returns what removes this rule and not one that has replaced it.
-func (in *Injector) remover(a *liveRule) func() bool {
-	return func() bool {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		return in.removeAt(slices.Index(in.rules, a))
+	if len(formers) > 0 {
+		in.rules = slices.DeleteFunc(slices.Clone(in.rules), func(a *liveRule) bool { return formers[a.Name] == a })
+		in.places = nil
 	}
+	in.eachSite(func(s *site) { s.rebind(moved, last) })
+	return live
 }
 
-func lifeError(rule string, life time.Duration) error {
-	return &RuleError{Rule: rule, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
+// Remove takes a rule away and reports whether there was one of that name. It ends
+// the waits of the rule and of the rules that it replaced: those calls go on. With waiters
+// in a testing/synctest bubble it must be called from that bubble.
+func (in *Injector) Remove(name string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dropExpired()
+	return in.removeAt(in.place(name))
+}
+
+func (in *Injector) removeAt(i int) bool {
+	if i >= 0 {
+		in.remove(in.rules[i])
+	}
+	return i >= 0
+}
+
+func (in *Injector) remove(rules ...*liveRule) {
+	gone := make(map[string]*liveRule, len(rules))
+	for _, a := range rules {
+		gone[a.Name] = a
+	}
+	in.exchange(gone, nil, 0)
 }
 
 // RemoveAll removes every rule at once and ends all injected waits: those calls go
@@ -127,11 +190,7 @@ func (in *Injector) RemoveAll() []RuleState {
 	defer in.mu.Unlock()
 	in.dropExpired()
 	states := in.states()
-	for _, a := range in.rules {
-		in.endLife(a)
-	}
-	in.setRules(nil)
-	in.dropGroups()
+	in.remove(in.rules...)
 	return states
 }
 
@@ -152,7 +211,6 @@ func (in *Injector) States() []RuleState {
 	return in.states()
 }
 
-// states lists the states of the rules; in.mu is held.
 func (in *Injector) states() []RuleState {
 	all := in.idle()
 	states := make([]RuleState, len(in.rules))
@@ -168,7 +226,6 @@ func (in *Injector) states() []RuleState {
 	return states
 }
 
-// idle is the reason why no rule of the injector can be injected; empty: some can.
 func (in *Injector) idle() string {
 	switch state := in.state.Load(); {
 	case state&stateClosed != 0:
@@ -181,37 +238,27 @@ func (in *Injector) idle() string {
 		return "the kill switch was thrown"
 	case in.safeguards.invalid != nil:
 		return "the safeguards are invalid: " + in.safeguards.invalid.Error()
-	}
-	g := in.safeguards
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.Budget > 0 && g.delivered >= uint64(g.Budget) {
-		return fmt.Sprintf("the safeguards' budget of %d faults is used up", g.Budget)
+	case in.safeguards.quota.usedUp():
+		return fmt.Sprintf("the safeguards' budget of %d faults is used up", in.safeguards.Budget)
 	}
 	return ""
 }
 
-// idle is the reason why the rule alone cannot be injected; empty: it can.
 func (a *liveRule) idle() string {
-	if a.barred {
+	switch {
+	case a.barred:
 		return "the safeguards allow none of its targets"
-	}
-	if a.Limit > 0 {
-		a.deliveries.mu.Lock()
-		defer a.deliveries.mu.Unlock()
-		if uint64(a.deliveries.delivered) >= uint64(a.Limit) {
-			return fmt.Sprintf("its limit of %d deliveries is used up", a.Limit)
-		}
+	case a.quota.usedUp():
+		return fmt.Sprintf("its limit of %d deliveries is used up", a.Limit)
 	}
 	return ""
 }
 
 // over reports whether the rule was removed or has expired; false for nil.
 func (a *liveRule) over() bool {
-	return a != nil && (a.first().ended.Load() || a.until > 0 && a.left() <= 0)
+	return a != nil && (a.first.ended.Load() || a.until > 0 && a.left() <= 0)
 }
 
-// left is the time until a rule with a time limit expires.
 func (a *liveRule) left() time.Duration { return a.until - time.Since(a.in.born) }
 
 // capWait shortens a wait that goes on past the rule's expiry, and reports whether it
@@ -247,64 +294,31 @@ func (in *Injector) dropExpired() {
 		return
 	}
 	in.soonest = 0
-	var left []*liveRule
+	var gone []*liveRule
 	for _, a := range in.rules {
-		if a.until > 0 && a.over() {
-			in.endLife(a)
-			continue
+		if a.over() {
+			gone = append(gone, a)
+		} else {
+			in.expires(a.until)
 		}
-		left = append(left, a)
-		in.expires(a.until)
 	}
-	if len(left) < len(in.rules) {
-		in.setRules(left)
-		in.dropGroups()
+	if len(gone) > 0 {
+		in.remove(gone...)
 	}
 }
 
-// expires notes when a rule expires; 0: never. in.mu is held.
 func (in *Injector) expires(until time.Duration) {
 	if until > 0 && (in.soonest == 0 || until < in.soonest) {
 		in.soonest = until
 	}
 }
 
-// removeAt removes the i-th rule and reports whether there is one. in.mu is held.
-func (in *Injector) removeAt(i int) bool {
-	if i < 0 {
-		return false
-	}
-	former := in.rules[i]
-	in.endLife(former)
-	in.rules, in.places = slices.Delete(in.rules, i, i+1), nil
-	in.eachSite(func(s *site) { s.rebind(former, nil) })
-	in.dropGroups()
-	return true
-}
-
-// endLife ends the waits of a rule and its part in its group; in.mu is held.
-func (in *Injector) endLife(a *liveRule) {
-	in.groups.leave(a.planRule)
-	in.endWaits(a)
-}
-
-// endWaits ends the waits of a rule and of those that it replaced; in.mu is held.
 func (in *Injector) endWaits(a *liveRule) {
-	a.first().ended.Store(true)
+	a.first.ended.Store(true)
 	for w, of := range in.waiters {
-		if of == a.first() {
+		if of == a.first {
 			close(w)
 			delete(in.waiters, w)
 		}
 	}
-}
-
-// dropGroups drops the groups that have no rule left; in.mu is held. If such a group
-// gets a rule again, it counts from 0.
-func (in *Injector) dropGroups() {
-	left := make(map[string]bool)
-	for _, a := range in.rules {
-		left[a.Group] = true
-	}
-	in.points.drop(func(s *site) bool { return s.kind == groupSite && !left[s.target] })
 }

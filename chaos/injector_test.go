@@ -58,21 +58,6 @@ func TestLimitHoldsAmongConcurrentCalls(t *testing.T) {
 	assert.Len(t, in.Events(), 800)
 }
 
-func TestCoolDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, ctx := recording(t, chaos.Rule{Target: "work", CoolDown: 3 * time.Second, Fault: down()})
-		work := chaos.Wrap("work", double)
-		var injected []int
-		for second := range 8 {
-			if _, err := work(ctx, 1); err != nil {
-				injected = append(injected, second)
-			}
-			time.Sleep(time.Second)
-		}
-		assert.Equal(t, []int{0, 3, 6}, injected)
-	})
-}
-
 // The rules of a group see one count over all their targets: a partition cuts
 // them all from the same moment on, and heals for all.
 func TestGroupInjectsAndRecoversTogether(t *testing.T) {

@@ -60,7 +60,7 @@ func comeAndGo(steps []leaseStep) string {
 		case "a stale handle":
 			same = len(gone) == 0 || !gone[step.pick%len(gone)].remove()
 		case "all":
-			same = len(in.RemoveAll()) == len(model)
+			same = slices.EqualFunc(in.RemoveAll(), model, func(s chaos.RuleState, l leased) bool { return s.Name == l.name })
 			for len(model) > 0 {
 				drop(0)
 			}

@@ -151,13 +151,6 @@ func TestAWaitOfARuleThatIsGone(t *testing.T) {
 	})
 }
 
-func TestATimeLimitIsNotNegative(t *testing.T) {
-	_, err := chaos.NewInjector(1, nil).RegisterFor(chaos.Rule{Name: "f", Target: "work", Fault: down()}, -1)
-	var wrong *chaos.RuleError
-	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, "life", wrong.Field)
-}
-
 // An expired rule is dropped by the first call that it matches, without any method
 // call and without a goroutine.
 func TestAnExpiredRuleIsDropped(t *testing.T) {
@@ -240,21 +233,6 @@ func TestWhyARuleIsNotInForce(t *testing.T) {
 	assert.Equal(t, []string{"the safeguards allow none of its targets"}, reasons())
 	in = plan(t, chaos.Rule{Target: "work", Fault: down()}).Injector("", &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Budget: -1}})
 	assert.Contains(t, reasons()[0], "the safeguards are invalid: ")
-}
-
-func TestRemoveAllTellsWhatStood(t *testing.T) {
-	in := chaos.NewInjector(1, nil)
-	assert.Empty(t, in.RemoveAll())
-	require.NoError(t, in.Register(chaos.Rule{Name: "a", Target: "work", Fault: down()}))
-	require.NoError(t, in.Register(chaos.Rule{Name: "b", Target: "work", Fault: down()}))
-	stood := in.RemoveAll()
-	require.Len(t, stood, 2)
-	assert.Equal(t, []string{"a", "b"}, []string{stood[0].Name, stood[1].Name})
-	_, err := took(in)
-	assert.NoError(t, err)
-	require.NoError(t, in.Register(chaos.Rule{Name: "a", Target: "work", Fault: down()}))
-	_, err = took(in)
-	assert.Error(t, err, "the injector stayed armed")
 }
 
 // Names that are registered and removed leave nothing behind: they are no targets,

@@ -27,10 +27,7 @@ func TestOverlap(t *testing.T) {
 		nth := rapid.IntRange(1, 4).Draw(t, "nth")
 		group := rapid.SampledFrom([]string{"", "g"}).Draw(t, "group")
 		instant := rapid.Bool().Draw(t, "a fault that answers at once")
-		rule := chaos.Rule{Name: "r", Target: "{a,b}", Group: group, When: when.Nth(nth), Fault: chaos.Fault(faultFunc{chaos.PhaseChange,
-			func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-				return next(ctx, args)
-			}})}
+		rule := chaos.Rule{Name: "r", Target: "{a,b}", Group: group, When: when.Nth(nth), Fault: passing(chaos.PhaseChange, nil)}
 		if instant {
 			rule.Fault = failer{errors.New("down")}
 		}
@@ -147,10 +144,7 @@ func TestOverlapOfNestedCalls(t *testing.T) {
 		}, true},
 	} {
 		for nth := 1; nth <= 5; nth++ {
-			rule := chaos.Rule{Name: "r", Target: "{outer,inner}", Group: "g", When: when.Nth(nth), Fault: chaos.Fault(faultFunc{chaos.PhaseChange,
-				func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-					return next(ctx, args)
-				}})}
+			rule := chaos.Rule{Name: "r", Target: "{outer,inner}", Group: "g", When: when.Nth(nth), Fault: passing(chaos.PhaseChange, nil)}
 			plan, err := chaos.NewPlan(1, rule)
 			if err != nil {
 				t.Fatal(err)

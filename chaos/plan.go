@@ -67,47 +67,38 @@ func NewPlan(seed uint64, rules ...Rule) (*Plan, error) { return (&Plan{seed: se
 // [NewPlan]. What is unchanged in a rule with the name of one in this plan is not examined
 // again.
 func (p *Plan) With(rules ...Rule) (*Plan, error) {
-	known, next := p.rules, 0
-	p = &Plan{seed: p.seed, rules: make([]*planRule, 0, len(rules))}
+	plan := &Plan{seed: p.seed, rules: make([]*planRule, 0, len(rules))}
 	var problems []error
+	known := make(map[string]*planRule, len(p.rules))
+	for _, c := range p.rules {
+		known[c.Name] = c
+	}
 	names, groups := make(map[string]int, len(rules)), make(map[string]*planRule)
 	for i, r := range rules {
-		var before *planRule
-		for k := range known { // from the last one found, because rules mostly keep their order
-			if at := (next + k) % len(known); known[at].Name == r.Name {
-				before, next = known[at], at+1
-				break
-			}
-		}
-		c, wrong := compile(r, i, before)
+		c, wrong := compile(r, i, known[r.Name])
 		if len(wrong) == 0 {
-			wrong = c.besides(i, names, groups)
+			switch first, dup := names[c.Name]; {
+			case dup:
+				wrong = []error{&RuleError{Rule: c.Name, Field: "Name", Value: c.Name,
+					Allowed: fmt.Sprintf("a name of its own: rules #%d and #%d share this one", first, i)}}
+			case groups[c.Group] != nil:
+				wrong = []error{c.conflict(groups[c.Group])}
+			default:
+				groups[c.Group] = c
+			}
+			if _, told := names[c.Name]; !told {
+				names[c.Name] = i // all later ones are told of the first
+			}
 		}
 		for _, err := range wrong {
 			problems = append(problems, indexed(err, i))
 		}
-		p.rules = append(p.rules, c)
+		plan.rules = append(plan.rules, c)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return p, nil
-}
-
-// besides checks the i-th rule of a plan against those before it, and adds it to them:
-// their places by name, and the first of each group.
-func (c *planRule) besides(i int, names map[string]int, groups map[string]*planRule) (problems []error) {
-	if first, dup := names[c.Name]; dup {
-		return []error{&RuleError{Rule: c.Name, Field: "Name", Value: c.Name,
-			Allowed: fmt.Sprintf("a name of its own: rules #%d and #%d share this one", first, i)}}
-	}
-	names[c.Name] = i
-	if first := groups[c.Group]; first == nil {
-		groups[c.Group] = c
-	} else if err := c.conflict(first); err != nil {
-		problems = append(problems, err)
-	}
-	return problems
+	return plan, nil
 }
 
 // indexed returns the error with the place of its rule in a list; nil for nil.
@@ -138,14 +129,11 @@ func (p *Plan) Rules() []Rule {
 func (p *Plan) CheckTargets(targets ...string) error {
 	var problems []error
 	for _, c := range p.rules {
-		if err := c.checkTargets(targets); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, c.checkTargets(targets))
 	}
 	return errors.Join(problems...)
 }
 
-// planRule is a checked rule, with all that is known of it before the first call.
 type planRule struct {
 	Rule
 	glob     *glob.Glob
@@ -155,11 +143,9 @@ type planRule struct {
 	chance   float64     // its probability; 1 for other triggers
 	ordinals OrdinalWhen // the trigger, where it looks at the ordinal alone; nil: it does not
 	args     bool        // the trigger looks at the arguments
-	limited  bool        // it has a limit or a cool-down
 	faultTraits
 }
 
-// faultTraits are what the fault of a rule says of itself.
 type faultTraits struct {
 	kind     string
 	phase    Phase
@@ -169,86 +155,82 @@ type faultTraits struct {
 
 // compile checks the i-th rule. Each problem is a [*RuleError]. What did not change since
 // before, a checked rule or nil, is taken from it.
-func compile(r Rule, i int, before *planRule) (c *planRule, problems []error) {
+func compile(r Rule, i int, before *planRule) (*planRule, []error) {
 	if before != nil && before.unchanged(r) {
 		return before, nil
 	}
-	x := &examination{rule: r, i: i, before: before}
+	x := &examination{planRule: planRule{Rule: r}, i: i, before: before}
 	if why := usercode.Failure(x.examine); why != "" {
-		return nil, []error{x.problem(x.field, nil, "", fmt.Errorf("%s %s", x.method, why))}
+		x.problems = nil
+		x.refuse(x.field, nil, "", fmt.Errorf("%s %s", x.method, why))
 	}
-	return x.compiled, x.problems
+	if len(x.problems) > 0 {
+		return nil, x.problems
+	}
+	c := x.planRule // a copy, lest the plan keep what came before it
+	return &c, nil
 }
 
 // An examination is of one rule, on a goroutine that the methods of the user's trigger and
 // fault may end.
 type examination struct {
-	rule          Rule
+	planRule
 	i             int
 	before        *planRule
 	field, method string // what is being asked
-	compiled      *planRule
 	problems      []error
 }
 
-func (x *examination) problem(field string, value any, allowed string, cause error) *RuleError {
-	name := x.rule.Name
+func (x *examination) refuse(field string, value any, allowed string, cause error) {
+	name := x.Name
 	if name == "" {
 		name = fmt.Sprintf("#%d", x.i)
 	}
-	return &RuleError{Rule: name, Field: field, Value: value, Allowed: allowed, Err: cause}
-}
-
-func (x *examination) refuse(field string, value any, allowed string, cause error) {
-	x.problems = append(x.problems, x.problem(field, value, allowed, cause))
+	x.problems = append(x.problems, &RuleError{Rule: name, Field: field, Value: value, Allowed: allowed, Err: cause})
 }
 
 func (x *examination) examine() {
-	r, before := x.rule, x.before
-	c := &planRule{Rule: r}
-	sameFault := before != nil && samePart(before.Fault, r.Fault)
-	if before != nil && r.Target == before.Target {
-		c.glob = before.glob
-	} else if g, err := glob.Compile(r.Target); err != nil {
-		x.refuse("Target", r.Target, "a glob over names of injection points, such as \"orders.*\"", err)
+	if x.before != nil && x.Target == x.before.Target {
+		x.glob = x.before.glob
+	} else if g, err := glob.Compile(x.Target); err != nil {
+		x.refuse("Target", x.Target, "a glob over names of injection points, such as \"orders.*\"", err)
 	} else {
-		c.glob = g
+		x.glob = g
 	}
-	x.check("When", r.When)
-	if d, ok := r.When.(Described); ok { // who reads a plan asks it without care
+	x.check("When", x.When)
+	if d, ok := x.When.(Described); ok { // who reads a plan asks it without care
 		x.method = "its Describe method"
 		d.Describe()
 	}
-	if !sameFault {
-		x.check("Fault", r.Fault)
-	}
-	if r.Fault == nil {
+	sameFault := x.before != nil && samePart(x.before.Fault, x.Fault)
+	switch {
+	case x.Fault == nil:
 		x.refuse("Fault", nil, "a fault, such as fault.Fail(err)", errors.New("is missing"))
+	case !sameFault:
+		x.check("Fault", x.Fault)
 	}
-	if r.Limit < 0 {
-		x.refuse("Limit", r.Limit, "a number of deliveries, or 0 for no limit", nil)
+	if x.Limit < 0 {
+		x.refuse("Limit", x.Limit, "a number of deliveries, or 0 for no limit", nil)
 	}
-	if r.CoolDown < 0 {
-		x.refuse("CoolDown", r.CoolDown, "a duration of 0 or more", nil)
+	if x.CoolDown < 0 {
+		x.refuse("CoolDown", x.CoolDown, "a duration of 0 or more", nil)
 	}
-	if !r.Layer.Valid() {
-		x.refuse("Layer", r.Layer, "one of "+strings.Join(layerNames(), ", ")+", or empty for that of the point", nil)
+	if !x.Layer.Valid() {
+		x.refuse("Layer", x.Layer, "one of "+strings.Join(layerNames(), ", ")+", or empty for that of the point", nil)
 	}
 	if len(x.problems) > 0 {
 		return
 	}
 	if sameFault {
-		c.faultTraits = before.faultTraits
-	} else if err := x.readFault(c); err != nil {
+		x.faultTraits = x.before.faultTraits
+	} else if err := x.readFault(); err != nil {
 		x.refuse("Fault", nil, "", err)
 		return
 	}
-	c.setName(cmp.Or(c.Name, c.Target+":"+c.kind))
-	c.readWhen()
-	x.compiled = c
+	x.setName(cmp.Or(x.Name, x.Target+":"+x.kind))
+	x.readWhen()
 }
 
-// unchanged reports whether nothing changed in a rule.
 func (c *planRule) unchanged(r Rule) bool {
 	own := c.Rule
 	if !samePart(own.When, r.When) || !samePart(own.Fault, r.Fault) {
@@ -272,7 +254,6 @@ func samePart(before, now any) (equal bool) {
 	return before == now
 }
 
-// check asks a trigger or fault whether it is well configured.
 func (x *examination) check(field string, part any) {
 	x.field = field
 	if c, ok := part.(Checked); ok {
@@ -299,13 +280,15 @@ func (c *planRule) conflict(o *planRule) error {
 	if c.Group == "" || o.Group != c.Group {
 		return nil
 	}
-	theirs := fmt.Sprintf("that of rule %q in the same group", o.Name)
+	refuse := func(field string, ours, theirs any) error {
+		return &RuleError{Rule: c.Name, Field: field, Value: ours,
+			Allowed: fmt.Sprintf("%v, that of rule %q in the same group", theirs, o.Name)}
+	}
 	switch {
 	case o.Limit != c.Limit:
-		return &RuleError{Rule: c.Name, Field: "Limit", Value: c.Limit, Allowed: fmt.Sprintf("%d, %s", o.Limit, theirs)}
+		return refuse("Limit", c.Limit, o.Limit)
 	case o.CoolDown != c.CoolDown:
-		return &RuleError{Rule: c.Name, Field: "CoolDown", Value: c.CoolDown,
-			Allowed: fmt.Sprintf("%v, %s", o.CoolDown, theirs)}
+		return refuse("CoolDown", c.CoolDown, o.CoolDown)
 	}
 	return nil
 }
@@ -320,35 +303,30 @@ func (c *planRule) setName(name string) {
 	}
 }
 
-// named returns the rule under another name.
-func (c *planRule) named(name string) *planRule {
-	own := *c
-	own.setName(name)
-	return &own
-}
-
-// readFault finds out once what every call needs to know of the fault.
-func (x *examination) readFault(c *planRule) error {
+func (x *examination) readFault() error {
 	x.method = "its Describe method"
-	c.kind = kindOf(c.Fault)
-	if p, ok := c.Fault.(Phased); ok {
+	if d, ok := x.Fault.(Described); ok {
+		x.kind = d.Describe().Kind
+	} else {
+		x.kind = strings.TrimPrefix(fmt.Sprintf("%T", x.Fault), "*")
+	}
+	if p, ok := x.Fault.(Phased); ok {
 		x.method = "its Phase method"
-		if c.phase = p.Phase(); c.phase > PhaseAfter {
-			return &ParamError{Kind: c.kind, Param: "Phase", Value: c.phase,
+		if x.phase = p.Phase(); x.phase > PhaseAfter {
+			return &ParamError{Kind: x.kind, Param: "Phase", Value: x.phase,
 				Allowed: "PhaseInstead, PhaseBefore, PhaseChange or PhaseAfter"}
 		}
 	}
-	if f, ok := c.Fault.(Stateful); ok {
-		x.method, c.stateful = "its Fresh method", true
+	if f, ok := x.Fault.(Stateful); ok {
+		x.method, x.stateful = "its Fresh method", true
 		if f.Fresh() == nil {
-			return &ParamError{Kind: c.kind, Param: "Fresh", Allowed: "a method that returns a fault"}
+			return &ParamError{Kind: x.kind, Param: "Fresh", Allowed: "a method that returns a fault"}
 		}
 	}
-	c.failer = failerOf(c.Fault, c.phase)
+	x.failer = failerOf(x.Fault, x.phase)
 	return nil
 }
 
-// readWhen finds out once what every call needs to know of the trigger.
 func (c *planRule) readWhen() {
 	_, c.args = c.When.(ArgsWhen)
 	c.chance = 1
@@ -358,15 +336,6 @@ func (c *planRule) readWhen() {
 	if !c.args && !c.chancy {
 		c.ordinals, _ = c.When.(OrdinalWhen)
 	}
-	c.limited = c.Limit > 0 || c.CoolDown > 0
-}
-
-// kindOf is the kind by which a fault describes itself, else the name of its type.
-func kindOf(f Fault) string {
-	if d, ok := f.(Described); ok {
-		return d.Describe().Kind
-	}
-	return strings.TrimPrefix(fmt.Sprintf("%T", f), "*")
 }
 
 func (c *planRule) checkTargets(targets []string) error {

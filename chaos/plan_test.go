@@ -99,15 +99,10 @@ func TestRulesAreNamedFromTargetAndFault(t *testing.T) {
 	assert.Equal(t, []string{"orders.*:error", "mail:chaos_test.counter"}, names(p.Rules()))
 	_, err := chaos.NewPlan(1, chaos.Rule{Target: "a", Fault: down()}, chaos.Rule{Target: "a", Fault: down()})
 	assert.ErrorContains(t, err, "a name of its own", "two unnamed rules that would share a name")
-}
-
-func TestEmptyPlanIsCalm(t *testing.T) {
-	in := plan(t).Injector("cell", nil)
-	got, err := chaos.Wrap("work", double)(chaos.NewContext(context.Background(), in), 2)
-	assert.NoError(t, err)
-	assert.Equal(t, 4, got)
-	assert.Empty(t, in.Events())
-	assert.Empty(t, in.Undelivered())
+	same := chaos.Rule{Target: "a", Fault: down()}
+	_, err = chaos.NewPlan(1, same, same, same)
+	assert.ErrorContains(t, err, "rules #0 and #1 share this one")
+	assert.ErrorContains(t, err, "rules #0 and #2 share this one", "each is told of the first")
 }
 
 func TestCheckTargets(t *testing.T) {

@@ -96,10 +96,11 @@ func TestAPlanThatIsRefusedChangesNothing(t *testing.T) {
 	assert.Equal(t, []string{"p/old", "host"}, namesOf(in))
 
 	var wrong *chaos.RuleError
-	_, err = in.RegisterPlan("", planOf(t), -1)
+	_, err = in.RegisterPlan("", planOf(t), 0)
 	require.ErrorAs(t, err, &wrong)
 	assert.ErrorContains(t, err, "prefix")
-	assert.ErrorContains(t, err, "life")
+	_, err = in.RegisterPlan("p/", planOf(t), -1)
+	assert.ErrorContains(t, err, `rule "p/": life is -1`)
 }
 
 // The rules of a plan keep the place of those that they replace, end the waits of
@@ -144,18 +145,6 @@ func TestAPlanAgainStartsAfresh(t *testing.T) {
 		assert.Error(t, chaos.Point(ctx, "a"))
 		assert.NoError(t, chaos.Point(ctx, "b"), "the group's one delivery is used up")
 	}
-}
-
-func TestAPlanExpiresWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := chaos.NewInjector(1, nil)
-		_, err := in.RegisterPlan("p/", planOf(t, chaos.Rule{Target: "a", Fault: down()}, chaos.Rule{Target: "b", Fault: down()}), time.Minute)
-		require.NoError(t, err)
-		time.Sleep(59 * time.Second)
-		assert.Len(t, in.Rules(), 2)
-		time.Sleep(time.Second)
-		assert.Empty(t, in.Rules())
-	})
 }
 
 // Calls beside the exchange of two plans meet one of them, never a mixture: of two

@@ -1,9 +1,9 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"iter"
-	"slices"
 )
 
 // WrapStream makes an injection point of a function that returns a stream. Each
@@ -29,10 +29,7 @@ func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
-	var opts WrapOptions[In]
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &WrapOptions[In]{})
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
 		f, in := frameOf(ctx), opts.Injector
 		if in == nil {
@@ -67,13 +64,18 @@ func WrapStreamWith[In, T any](
 				return
 			}
 			if through {
-				last := &lastError[T]{yield: yield}
-				fn(ctx, v)(last.pass)
-				set.site.passed(f, key, last.err)
+				var last error
+				fn(ctx, v)(func(item T, err error) bool {
+					last = err
+					return yield(item, err)
+				})
+				set.site.passed(f, key, last)
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &d, m, c.callee(p), v)
+			_, err = decide(ctx, &d, m, &callee[In, streamed]{
+				point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
+			}, v)
 			if !c.stopped && err != nil && !same(err, c.last) {
 				yield(none, err)
 			}
@@ -81,19 +83,10 @@ func WrapStreamWith[In, T any](
 	}
 }
 
-// callee is the iteration as the engine makes a call of it.
-func (c *stream[In, T]) callee(p point) *callee[In, streamed] {
-	return &callee[In, streamed]{
-		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
-	}
-}
-
-// streamed is the result of a stream, as its event keeps it.
 type streamed struct {
 	Items int `json:"items"`
 }
 
-// stream is one iteration of a wrapped stream.
 type stream[In, T any] struct {
 	fn        func(context.Context, In) iter.Seq2[T, error]
 	yield     func(T, error) bool
@@ -113,18 +106,6 @@ type streamItem[T any] struct {
 	from  provenance
 }
 
-// lastError passes items on and keeps the error of the last one, which shows whether
-// a stream without an injection failed.
-type lastError[T any] struct {
-	yield func(T, error) bool
-	err   error
-}
-
-func (l *lastError[T]) pass(item T, err error) bool {
-	l.err = err
-	return l.yield(item, err)
-}
-
 // attach makes the changes of an injection act on items.
 func (c *stream[In, T]) attach(x *injection) { c.injection, x.perItem = x, true }
 
@@ -138,7 +119,10 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		err = itemErr
 		c.items++
 		c.last = itemErr
-		one := streamItem[T]{item, itemErr, c.changes.latest()}
+		one := streamItem[T]{value: item, err: itemErr}
+		if c.changes != nil {
+			one.from = c.changes.now
+		}
 		if hold && (c.injection.disarmedOrKilled() || !c.injection.losesReply()) { // the reply is not lost after all
 			if hold = false; !c.release() {
 				return end, c.last
@@ -146,7 +130,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		}
 		if hold {
 			c.held = append(c.held, one)
-			if c.injection.frame.Err() != nil { // not ctx, which is the source's and may outlast it
+			if c.injection.inner.Err() != nil { // not ctx, which is the source's and may outlast it
 				return end, err
 			}
 			continue
@@ -169,7 +153,6 @@ func (c *stream[In, T]) hand(item streamItem[T]) (more bool) {
 	return !c.stopped
 }
 
-// finish hands out what was held, if the call ends with the reply after all.
 func (c *stream[In, T]) finish(end streamed, err error) (streamed, error) {
 	if c.stopped || len(c.held) == 0 && !c.heldEnd || !same(err, c.last) {
 		return end, err
@@ -180,10 +163,9 @@ func (c *stream[In, T]) finish(end streamed, err error) (streamed, error) {
 	return streamed{Items: c.items}, c.last
 }
 
-// changed is the stream after the changes of the injection.
 func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	x := c.injection
-	if x == nil || !x.changesItems() {
+	if x == nil {
 		return items
 	}
 	c.changes = &streamChanges{x: x, fit: func(v any) (any, error) { return as[T](v) }}
@@ -243,7 +225,6 @@ func (c *stream[In, T]) release() bool {
 	return true
 }
 
-// losesReply reports whether the consumer will see none of the items.
 func (x *injection) losesReply() bool {
 	for i := range x.rules { // without copies: End may ask while the call writes to its rules
 		if a := &x.rules[i]; a.phase == PhaseAfter && !a.over() {
@@ -251,9 +232,4 @@ func (x *injection) losesReply() bool {
 		}
 	}
 	return false
-}
-
-// changesItems reports whether some rule changes the items of a stream.
-func (x *injection) changesItems() bool {
-	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseChange })
 }

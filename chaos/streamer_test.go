@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 	"testing"
@@ -63,47 +62,6 @@ func TestStreamerOfTheWrongType(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, got)
 	e := only(t, in)
 	assert.Contains(t, e.Note, "wrong type")
-}
-
-// Its own errors are injected ones; those of the stream stay as they are.
-func TestErrorsOfStreamers(t *testing.T) {
-	errBad := errors.New("bad item")
-	failing := func(context.Context, int) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) { _ = yield("a", nil) && yield("", errBad) && yield("c", nil) }
-	}
-	for _, c := range []struct {
-		why      string
-		fault    streamer
-		injected bool
-	}{
-		{"passed on", streamer{func(_ context.Context, items iter.Seq2[any, error], yield func(any, error) bool) { items(yield) }}, false},
-		{"made anew", streamer{func(_ context.Context, items iter.Seq2[any, error], yield func(any, error) bool) {
-			for item, err := range items {
-				if err != nil {
-					err = errDown
-				}
-				if !yield(item, err) {
-					return
-				}
-			}
-		}}, true},
-	} {
-		t.Run(c.why, func(t *testing.T) {
-			in, ctx := recording(t, chaos.Rule{Target: "words", Fault: c.fault})
-			var errs []error
-			var got []string
-			for item, err := range chaos.WrapStream("words", failing)(ctx, 0) {
-				if got = append(got, item); err != nil {
-					errs = append(errs, err)
-				}
-			}
-			assert.Equal(t, []string{"a", "", "c"}, got)
-			assert.Len(t, errs, 1)
-			assert.Equal(t, c.injected, errors.Is(errs[0], chaos.ErrInjected))
-			assert.Equal(t, !c.injected, errs[0] == errBad)
-			assert.Equal(t, c.injected, only(t, in).Delivered)
-		})
-	}
 }
 
 // A panic is attributed to its cause: fault, source or consumer.
@@ -212,45 +170,6 @@ func TestALateCall(t *testing.T) {
 	_, err = work(ctx, 4)
 	assert.ErrorIs(t, err, chaos.ErrCellEnded)
 	assert.Equal(t, []int{1, 2}, reached)
-}
-
-// Many concurrent callers cause no data race.
-func TestLateCallsOfMany(t *testing.T) {
-	_, ctx := recording(t, chaos.Rule{Target: "*", Fault: &lateness{}})
-	var mu sync.Mutex
-	reached := map[int]int{}
-	count := func(n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		reached[n]++
-	}
-	work := chaos.Wrap("work", func(_ context.Context, n int) (int, error) {
-		count(n)
-		return n, nil
-	})
-	words := chaos.WrapStream("words", func(_ context.Context, n int) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) {
-			count(n)
-			_ = yield("a", nil) && yield("b", nil)
-		}
-	})
-	var callers sync.WaitGroup
-	for w := range 8 {
-		callers.Go(func() {
-			for i := range 50 {
-				if w%2 == 0 {
-					_, _ = work(ctx, 100*w+i)
-				} else {
-					_, _ = collect(words(ctx, 100*w+i), 9)
-				}
-			}
-		})
-	}
-	callers.Wait()
-	assert.Len(t, reached, 400, "the number of calls is even: each first one has a later one")
-	for n, times := range reached {
-		assert.Equal(t, 1, times, n)
-	}
 }
 
 // Sleep with 0 reports to a fault whether the injector was disarmed.

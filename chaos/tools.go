@@ -52,10 +52,7 @@ func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
 	if w, ok := r.(*wrappedRegistry); ok && w.in == in {
 		return w
 	}
-	w := &wrappedRegistry{inner: r, in: in}
-	w.call = func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-		return w.inner.CallTool(ctx, name, args)
-	}
+	w := &wrappedRegistry{inner: r, in: in, call: r.CallTool}
 	w.list = WrapWith(ListTarget, w.listInner,
 		&WrapOptions[struct{}]{Injector: in, Layer: LayerTool, effect: EffectNone})
 	if known, ok := r.(*Registry); ok {
@@ -69,7 +66,7 @@ type wrappedRegistry struct {
 	in    *Injector
 	list  func(context.Context, struct{}) ([]Tool, error)
 	call  func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) // of inner
-	known atomic.Pointer[map[string]*callee[json.RawMessage, json.RawMessage]]
+	known atomic.Pointer[map[string]*point]
 }
 
 func (w *wrappedRegistry) Tools(ctx context.Context) ([]Tool, error) { return w.list(ctx, struct{}{}) }
@@ -82,13 +79,12 @@ func (w *wrappedRegistry) listInner(ctx context.Context, _ struct{}) ([]Tool, er
 	return tools, err
 }
 
-// learn remembers what the tools declare, for the effect of their calls.
 func (w *wrappedRegistry) learn(tools []Tool) {
-	known := make(map[string]*callee[json.RawMessage, json.RawMessage], len(tools))
+	known := make(map[string]*point, len(tools))
 	for _, t := range tools {
 		p := newPoint(t.Name, LayerTool)
 		p.effect = t.Effect
-		known[t.Name] = named(p, w.call)
+		known[t.Name] = &p
 	}
 	w.known.Store(&known)
 }
@@ -102,12 +98,12 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 		in = f.in
 	}
 	if known := w.known.Load(); known != nil {
-		if c := (*known)[name]; c != nil {
-			return callNamed(ctx, f, in, &c.point, args, jsonKey, c, w.call)
+		if p := (*known)[name]; p != nil {
+			return callNamed(ctx, f, in, p, args, jsonKey, w.call)
 		}
 	} // a name that the model made up is a point like any other
 	p := newPoint(name, LayerTool)
-	return callNamed(ctx, f, in, &p, args, jsonKey, nil, w.call)
+	return callNamed(ctx, f, in, &p, args, jsonKey, w.call)
 }
 
 // WrapDispatch makes injection points of a dispatch function, the switch by
@@ -123,49 +119,12 @@ func WrapDispatch[A, R any](
 			return fn(ctx, name, args)
 		}
 		p := newPoint(name, LayerTool)
-		return callNamed(ctx, f, f.in, &p, args, argsKey, nil, fn)
+		return callNamed(ctx, f, f.in, &p, args, argsKey, fn)
 	}
-}
-
-// callNamed calls a function by the name of a point. c is the callee; nil: it is made for
-// the calls that need one.
-func callNamed[A, R any](ctx context.Context, f *frame, in *Injector, p *point, args A, keyOf func(A) uint64,
-	c *callee[A, R], fn func(ctx context.Context, name string, args A) (R, error)) (out R, err error) {
-	set, err := in.enter(p, f)
-	switch {
-	case err != nil:
-		return out, err
-	case set == nil:
-		return fn(ctx, p.target, args)
-	}
-	at, through := set.count(keyOf(args))
-	if !through {
-		d := decision{set: set, frame: f, layer: p.layer, coords: at}
-		m, through, err := matchRules(ctx, &d, args)
-		switch {
-		case err != nil:
-			return out, err
-		case !through:
-			if c == nil {
-				c = named(*p, fn)
-			}
-			return decide(ctx, &d, m, c, args)
-		}
-	}
-	out, err = fn(ctx, p.target, args)
-	set.site.passed(f, at.key, err)
-	return out, err
-}
-
-// named is a separate function so that the closure, and what it captures, is allocated
-// only for the calls that need it.
-func named[A, R any](p point, fn func(context.Context, string, A) (R, error)) *callee[A, R] {
-	return &callee[A, R]{point: p, fn: func(ctx context.Context, args A) (R, error) { return fn(ctx, p.target, args) }}
 }
 
 func jsonKey(args json.RawMessage) uint64 { return jsonhash.Sum(args) }
 
-// argsKey is jsonKey for arguments of any type.
 func argsKey[A any](args A) uint64 {
 	switch doc := any(args).(type) {
 	case json.RawMessage:
@@ -241,11 +200,8 @@ func NewRegistry(tools ...ToolFunc) (*Registry, error) {
 	r := &Registry{calls: make(map[string]ToolFunc, len(tools))}
 	var problems []error
 	for i, t := range tools {
-		problems = append(problems, t.check(i)...)
-		if _, twice := r.calls[t.tool.Name]; twice {
-			problems = append(problems,
-				t.problem(i, "Name", fmt.Sprintf("%q", t.tool.Name), "a name of its own: this one is taken"))
-		}
+		_, taken := r.calls[t.tool.Name]
+		problems = append(problems, t.check(i, taken)...)
 		r.calls[t.tool.Name] = t
 		r.list = append(r.list, t.tool)
 	}
@@ -255,9 +211,10 @@ func NewRegistry(tools ...ToolFunc) (*Registry, error) {
 	return r, nil
 }
 
-func (t ToolFunc) check(i int) (problems []error) {
+func (t ToolFunc) check(i int, taken bool) (problems []error) {
 	refuse := func(field string, value any, allowed string) {
-		problems = append(problems, t.problem(i, field, value, allowed))
+		problems = append(problems, &ParamError{Kind: fmt.Sprintf("tool #%d (%q)", i, t.tool.Name), Param: field,
+			Value: value, Allowed: allowed})
 	}
 	if t.tool.Name == "" {
 		refuse("Name", `""`, "a name that is not empty")
@@ -275,11 +232,10 @@ func (t ToolFunc) check(i int) (problems []error) {
 	if p := t.tool.IdempotencyKey; p != "" && !isPointer(p) {
 		refuse("IdempotencyKey", fmt.Sprintf("%q", p), `a JSON pointer to an argument, such as "/key", or empty`)
 	}
+	if taken {
+		refuse("Name", fmt.Sprintf("%q", t.tool.Name), "a name of its own: this one is taken")
+	}
 	return problems
-}
-
-func (t ToolFunc) problem(i int, field string, value any, allowed string) error {
-	return &ParamError{Kind: fmt.Sprintf("tool #%d (%q)", i, t.tool.Name), Param: field, Value: value, Allowed: allowed}
 }
 
 // isPointer reports whether p is a JSON pointer (RFC 6901, section 3) to a part of a document.

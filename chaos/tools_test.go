@@ -3,10 +3,8 @@ package chaos_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,8 +79,6 @@ func TestWrapRegistry(t *testing.T) {
 		"bound":         chaos.WrapRegistry(desk(t), in),
 		"wrapped twice": chaos.WrapRegistry(chaos.WrapRegistry(desk(t), in), in),
 	} {
-		in := in
-		_ = in
 		t.Run(name, func(t *testing.T) {
 			var errs []bool
 			for range 3 {
@@ -244,47 +240,6 @@ func TestWrapStream(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestEachIterationOfAStreamIsOneCall(t *testing.T) {
-	in, ctx := recording(t, chaos.Rule{Target: "words", When: ordinals(1), Fault: down()})
-	s := chaos.WrapStream("words", letters)(ctx, 2)
-	first, err := collect(s, 9)
-	require.NoError(t, err)
-	_, err = collect(s, 9)
-	require.ErrorIs(t, err, errDown)
-	third, err := collect(s, 9)
-	require.NoError(t, err)
-	assert.Equal(t, first, third)
-	assert.Len(t, in.Events(), 3)
-}
-
-func TestStreamErrorsAreTheCalleesOwn(t *testing.T) {
-	broken := errors.New("broken off")
-	in, ctx := recording(t, chaos.Rule{Target: "words", Fault: delay(0)})
-	stream := chaos.WrapStream("words", func(context.Context, int) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) {
-			_ = yield("a", nil) && yield("", broken)
-		}
-	})
-	var errs []error
-	for _, err := range stream(ctx, 0) {
-		errs = append(errs, err)
-	}
-	assert.Equal(t, []error{nil, broken}, errs, "each error once")
-	e := only(t, in)
-	assert.Equal(t, chaos.OutcomeFailed, e.Outcome)
-}
-
-func TestStreamInert(t *testing.T) {
-	got := slices.Collect(func(yield func(string) bool) {
-		for item := range chaos.WrapStream("words", letters)(t.Context(), 2) {
-			if !yield(item) {
-				return
-			}
-		}
-	})
-	assert.Equal(t, []string{"a", "b"}, got)
 }
 
 func TestRegistryProblemsAreTyped(t *testing.T) {

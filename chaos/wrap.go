@@ -105,19 +105,39 @@ func Point(ctx context.Context, target string) error {
 	}
 	p := newPoint(target, LayerPoint)
 	p.effect = EffectNone
-	_, err := callNamed(ctx, f, f.in, &p, struct{}{}, func(struct{}) uint64 { return 0 }, nil,
+	_, err := callNamed(ctx, f, f.in, &p, struct{}{}, func(struct{}) uint64 { return 0 },
 		func(context.Context, string, struct{}) (struct{}, error) { return struct{}{}, nil })
 	return err
 }
 
-// callee is the function behind an injection point.
+func callNamed[In, Out any](ctx context.Context, f *frame, in *Injector, p *point, args In,
+	keyOf func(In) uint64, fn func(ctx context.Context, name string, args In) (Out, error)) (out Out, err error) {
+	set, err := in.enter(p, f)
+	switch {
+	case err != nil:
+		return out, err
+	case set == nil:
+		return fn(ctx, p.target, args)
+	}
+	c := callee[In, Out]{point: *p, named: fn}
+	return cross(ctx, f, set, &c, args, keyOf(args))
+}
+
 type callee[In, Out any] struct {
 	point
 	fn     func(context.Context, In) (Out, error)
+	named  func(ctx context.Context, name string, in In) (Out, error) // instead, if fn is nil
 	attach func(*injection)
 	// finish is called with what the caller gets, and returns what it did get; nil: the same.
 	finish func(Out, error) (Out, error)
 	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
+}
+
+func (c *callee[In, Out]) call(ctx context.Context, in In) (Out, error) {
+	if c.fn == nil {
+		return c.named(ctx, c.target, in)
+	}
+	return c.fn(ctx, in)
 }
 
 func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }

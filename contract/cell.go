@@ -46,10 +46,9 @@ func (m *Matrix) Cells() []Cell {
 
 func (m *Matrix) trials() int { return max(m.Trials, 1) }
 
-// A CellContext says which run of a matrix a context belongs to. All invariants of a
-// scenario and trial have equal ones, each with a run of its own, which may be under
-// way at the same time: they meet the same faults. So it is a good seed for a model,
-// and no unique name for a database.
+// A CellContext says which run of a matrix a context belongs to. The runs of all invariants of a
+// scenario and trial have equal ones, and meet the same faults. So it is a good seed for a
+// model, and no unique name for a database.
 type CellContext struct {
 	// Scenario and Trial are those of the [Cell]. A run that is no cell has neither:
 	// the first world, a calm run, the state probe.

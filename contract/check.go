@@ -13,12 +13,18 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
+const fields = fielderror.Package("contract")
+
 // Validate reports every problem that can be found without making a world,
 // joined: each a [*FieldError], those of rules wrapping a [*chaos.RuleError].
 func (m *Matrix) Validate() error {
 	_, err := m.compile(false)
 	return err
 }
+
+// maxCells bounds the size of a matrix. A larger one is probably a typing error;
+// it is also the largest number of equal cells that a score counts.
+const maxCells = 1_000_000_000
 
 // compile checks the whole matrix and compiles its scenarios. A Runner needs no
 // scenario, and asks each invariant wherever its caller says.
@@ -28,80 +34,61 @@ func (m *Matrix) compile(forRunner bool) ([]*compiledScenario, error) {
 	}
 	p := fields.List()
 	m.checkWorld(p)
-	if len(m.Scenarios) == 0 && !forRunner {
-		p.Wrong("Scenarios", fielderror.Found("empty"), "at least one, such as Calm()")
-	}
-	if len(m.Invariants) == 0 {
-		p.Wrong("Invariants", fielderror.Found("empty"), "at least one")
-	}
-	if m.Trials < 0 {
-		p.Wrong("Trials", m.Trials, "1 or more, or 0 for 1")
-	}
-	if m.AllowInconclusive < 0 {
-		p.Wrong("AllowInconclusive", m.AllowInconclusive, "0 or more")
-	}
-	if m.Timeout < 0 {
-		p.Wrong("Timeout", m.Timeout, "a duration of 0 (none) or more")
-	}
+	p.Demand(len(m.Scenarios) > 0 || forRunner, "Scenarios", fielderror.Found("empty"), "at least one, such as Calm()")
+	p.Demand(len(m.Invariants) > 0, "Invariants", fielderror.Found("empty"), "at least one")
+	p.Demand(m.Trials >= 0, "Trials", m.Trials, "1 or more, or 0 for 1")
+	p.Demand(m.AllowInconclusive >= 0, "AllowInconclusive", m.AllowInconclusive, "0 or more")
+	p.Demand(m.Timeout >= 0, "Timeout", m.Timeout, "a duration of 0 (none) or more")
 	scenarios := m.checkScenarios(p)
 	m.checkInvariants(p)
-	if !forRunner {
-		m.checkApplies(p, scenarios)
+	if !forRunner && len(scenarios) == len(m.Scenarios) && len(scenarios) > 0 {
+		for _, i := range m.unasked(scenarios) {
+			field, value := "Applies", m.Invariants[i].Applies.String()
+			if len(m.Invariants[i].Scenarios) > 0 {
+				field, value = "Scenarios", strings.Join(m.Invariants[i].Scenarios, ", ")
+			}
+			p.Wrongf("a value that holds in at least one scenario: this invariant would never be asked", value,
+				"Invariants[%d].%s", i, field)
+		}
 	}
-	m.checkPrompts(p)
+	own := !slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return len(s.Prompts) == 0 })
+	without := slices.IndexFunc(m.Invariants, func(i Invariant) bool { return len(i.Probes) == 0 })
+	if len(m.Prompts) == 0 && !own && without >= 0 {
+		p.Wrong("Prompts", fielderror.Found(fmt.Sprintf("empty, and invariant %q has no probes", m.Invariants[without].Name)),
+			"at least one, or probes in every invariant, or prompts in every scenario")
+	}
 	m.checkGoals(p)
-	m.checkSize(p)
+	each := int64(max(len(m.Scenarios), 1)) * int64(max(len(m.Invariants), 1)) // an int may have 32 bits
+	most := maxCells / each
+	p.Demand(int64(m.Trials) <= most, "Trials", m.Trials,
+		fmt.Sprintf("at most %d, which with these scenarios and invariants makes a billion cells", most))
 	return scenarios, p.Err()
 }
 
-// maxCells bounds the size of a matrix. A larger one is probably a typing error;
-// it is also the largest number of equal cells that a score counts.
-const maxCells = 1_000_000_000
-
-func (m *Matrix) checkSize(p *fielderror.List) {
-	each := int64(max(len(m.Scenarios), 1)) * int64(max(len(m.Invariants), 1)) // an int may have 32 bits
-	if most := maxCells / each; int64(m.Trials) > most {
-		p.Wrong("Trials", m.Trials,
-			fmt.Sprintf("at most %d, which with these scenarios and invariants makes a billion cells", most))
-	}
-}
-
-func (m *Matrix) checkWorld(p *fielderror.List) {
-	switch {
-	case m.NewWorld == nil && m.World == nil:
-		m.checkOwnWorlds(p)
-	case m.NewWorld != nil && m.World != nil:
-		p.Wrong("NewWorld", fielderror.Found("set, and so is World"), "exactly one of NewWorld and World")
-	case m.NewWorld != nil && m.Reset != nil:
-		p.Wrong("Reset", fielderror.Found("set beside NewWorld"), "only with World: a fresh world needs no reset")
-	case m.World != nil && m.World.Agent == nil:
-		p.Wrong("World.Agent", fielderror.Found("nil"), "an agent")
-	}
-	for i, point := range m.Points {
-		if point == "" {
-			p.Wrong(fmt.Sprintf("Points[%d]", i), "", "the name of an injection point")
-		}
-	}
-}
-
-// sharesWorld reports whether the cells of a scenario have no world of their own.
 func (m *Matrix) sharesWorld(s Scenario) bool { return m.NewWorld == nil && s.NewWorld == nil }
 
-// checkOwnWorlds checks a matrix without worlds, in which each scenario must have its own.
-func (m *Matrix) checkOwnWorlds(p *fielderror.List) {
-	if !slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return s.NewWorld != nil }) {
-		p.Wrong("NewWorld", fielderror.Found("missing, and so is World"), "exactly one of NewWorld and World")
-		return
+func (m *Matrix) checkWorld(p *fielderror.List) {
+	const one, withWorld = "exactly one of NewWorld and World", "only with World: a fresh world needs no reset"
+	neither := m.NewWorld == nil && m.World == nil
+	own := slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return s.NewWorld != nil })
+	switch {
+	case neither && !own:
+		p.Wrong("NewWorld", fielderror.Found("missing, and so is World"), one)
+	case m.NewWorld != nil && m.World != nil:
+		p.Wrong("NewWorld", fielderror.Found("set, and so is World"), one)
+	case m.World == nil:
+		p.Demand(m.Reset == nil, "Reset", fielderror.Found("set without World"), withWorld)
+	default:
+		p.Demand(m.World.Agent != nil, "World.Agent", fielderror.Found("nil"), "an agent")
 	}
 	for i, s := range m.Scenarios {
-		if m.sharesWorld(s) {
-			p.Wrong(fmt.Sprintf("Scenarios[%d].NewWorld", i),
-				fielderror.Found("missing, and the matrix has neither NewWorld nor World"),
-				"a function, or worlds of the matrix")
+		if neither && own && s.NewWorld == nil {
+			p.Wrongf("a function, or worlds of the matrix",
+				fielderror.Found("missing, and the matrix has neither NewWorld nor World"), "Scenarios[%d].NewWorld", i)
 		}
 	}
-	if m.Reset != nil {
-		p.Wrong("Reset", fielderror.Found("set without World"), "only with World: a fresh world needs no reset")
+	for i, point := range m.Points {
+		p.Demand(point != "", fmt.Sprintf("Points[%d]", i), "", "the name of an injection point")
 	}
 }
 
@@ -115,9 +102,7 @@ func (m *Matrix) checkScenarios(p *fielderror.List) []*compiledScenario {
 			p.Wrong(field+".Baselines", fielderror.Found(fmt.Sprintf("a list of %d", n)),
 				fmt.Sprintf("as many as its Prompts, which are %d, or none", len(s.Prompts)))
 		}
-		if !s.Layer.Valid() {
-			p.Wrong(field+".Layer", string(s.Layer), "a layer of package chaos, or empty")
-		}
+		p.Demand(s.Layer.Valid(), field+".Layer", string(s.Layer), "a layer of package chaos, or empty")
 		plan, err := chaos.NewPlan(m.Seed, s.Rules...)
 		if err != nil {
 			p.Each(field+".Rules", err)
@@ -133,75 +118,21 @@ func (m *Matrix) checkInvariants(p *fielderror.List) {
 	for i, inv := range m.Invariants {
 		field := fmt.Sprintf("Invariants[%d]", i)
 		checkName(p, field+".Name", inv.Name, seen, i)
-		if inv.Err != nil {
-			p.Because(field, inv.Name, inv.Err, "")
-		}
-		if inv.Severity.Weight() == 0 {
-			p.Wrong(field+".Severity", inv.Severity, "Critical, High, Medium or Low")
-		}
-		if inv.Check == nil && inv.Err == nil {
-			p.Wrong(field+".Check", fielderror.Found("nil"), "a function")
-		}
-		if !appliesNames.Has(inv.Applies) {
-			p.Wrong(field+".Applies", uint8(inv.Applies), appliesNames.Allowed())
-		}
+		checkFunction(p, field, inv.Name, "Check", inv.Err, inv.Check == nil)
+		p.Demand(inv.Severity.Weight() > 0, field+".Severity", inv.Severity, "Critical, High, Medium or Low")
+		p.Demand(appliesNames.Has(inv.Applies), field+".Applies", uint8(inv.Applies), appliesNames.Allowed())
 		for k, pattern := range inv.Scenarios {
 			if _, err := glob.Compile(pattern); err != nil || pattern == "" {
 				p.Because(fmt.Sprintf("%s.Scenarios[%d]", field, k), pattern, err, "a glob of names of scenarios")
 			}
 		}
 		inv.checkRate(p, field)
-		if all := NeedBaseline | NeedState | NeedResults | NeedCalm; inv.Needs&^all != 0 {
-			p.Wrong(field+".Needs", uint8(inv.Needs),
-				"a combination of NeedBaseline, NeedState, NeedResults and NeedCalm")
-		}
-		if inv.Baseline != "" && !inv.Needs.Has(NeedBaseline) {
-			p.Wrong(field+".Baseline", inv.Baseline, "a baseline only with NeedBaseline in Needs")
-		}
+		all := NeedBaseline | NeedState | NeedResults | NeedCalm
+		p.Demand(inv.Needs&^all == 0, field+".Needs", uint8(inv.Needs),
+			"a combination of NeedBaseline, NeedState, NeedResults and NeedCalm")
+		p.Demand(inv.Baseline == "" || inv.Needs.Has(NeedBaseline), field+".Baseline", inv.Baseline,
+			"a baseline only with NeedBaseline in Needs")
 	}
-}
-
-// checkApplies checks that each invariant is asked, if all scenarios are sound.
-func (m *Matrix) checkApplies(p *fielderror.List, scenarios []*compiledScenario) {
-	if len(scenarios) != len(m.Scenarios) || len(scenarios) == 0 {
-		return
-	}
-	for _, i := range m.unasked(scenarios) {
-		field, value := "Applies", m.Invariants[i].Applies.String()
-		if len(m.Invariants[i].Scenarios) > 0 {
-			field, value = "Scenarios", strings.Join(m.Invariants[i].Scenarios, ", ")
-		}
-		p.Wrong(fmt.Sprintf("Invariants[%d].%s", i, field), value,
-			"a value that holds in at least one scenario: this invariant would never be asked")
-	}
-}
-
-func (m *Matrix) checkPrompts(p *fielderror.List) {
-	if len(m.Prompts) > 0 ||
-		!slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return len(s.Prompts) == 0 }) {
-		return
-	}
-	for _, inv := range m.Invariants {
-		if len(inv.Probes) == 0 {
-			p.Wrong("Prompts", fielderror.Found(fmt.Sprintf("empty, and invariant %q has no probes", inv.Name)),
-				"at least one, or probes in every invariant, or prompts in every scenario")
-			return
-		}
-	}
-}
-
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-
-// checkName checks a name that becomes part of a subtest's name.
-func checkName(p *fielderror.List, field, name string, seen map[string]int, i int) {
-	if !namePattern.MatchString(name) {
-		p.Wrong(field, name, "one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name")
-		return
-	}
-	if first, twice := seen[name]; twice {
-		p.Wrong(field, name, fmt.Sprintf("a name of its own: number %d has this one", first))
-	}
-	seen[name] = i
 }
 
 func (m *Matrix) checkGoals(p *fielderror.List) {
@@ -209,28 +140,39 @@ func (m *Matrix) checkGoals(p *fielderror.List) {
 	for _, s := range m.Scenarios {
 		names = append(names, s.Name)
 	}
-	first := map[string]int{}
+	seen := map[string]int{}
 	for i, g := range m.Goals {
 		field := fmt.Sprintf("Goals[%d]", i)
-		before, twice := first[g.Name]
-		switch {
-		case !namePattern.MatchString(g.Name):
-			p.Wrong(field+".Name", g.Name, "one or more letters, digits, '.', '_' and '-'")
-		case twice:
-			p.Wrong(field+".Name", g.Name, fmt.Sprintf("a name of its own: number %d has this one", before))
-		default:
-			first[g.Name] = i
-		}
-		if g.Err != nil {
-			p.Because(field, g.Name, g.Err, "")
-		} else if g.Reached == nil {
-			p.Wrong(field+".Reached", fielderror.Found("nil"), "a function")
-		}
+		checkName(p, field+".Name", g.Name, seen, i)
+		checkFunction(p, field, g.Name, "Reached", g.Err, g.Reached == nil)
 		for k, s := range g.Scenarios {
-			if !slices.Contains(names, s) {
-				p.Wrong(fmt.Sprintf("%s.Scenarios[%d]", field, k), s, strings.Join(names, ", ")+text.Meant(s, names))
-			}
+			p.Demand(slices.Contains(names, s), fmt.Sprintf("%s.Scenarios[%d]", field, k), s,
+				strings.Join(names, ", ")+text.Meant(s, names))
 		}
+	}
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// checkName checks a name, of which those of scenarios and invariants become parts of a subtest's.
+func checkName(p *fielderror.List, field, name string, seen map[string]int, i int) {
+	first, twice := seen[name]
+	switch {
+	case !namePattern.MatchString(name):
+		p.Wrong(field, name, "one or more letters, digits, '.', '_' and '-'")
+	case twice:
+		p.Wrong(field, name, fmt.Sprintf("a name of its own: number %d has this one", first))
+	default:
+		seen[name] = i
+	}
+}
+
+// checkFunction checks what a constructor of package invariant or goal has made.
+func checkFunction(p *fielderror.List, field, name, function string, err error, missing bool) {
+	if err != nil {
+		p.Because(field, name, err, "")
+	} else if missing {
+		p.Wrong(field+"."+function, fielderror.Found("nil"), "a function")
 	}
 }
 
@@ -253,44 +195,51 @@ func (inv *Invariant) checkRate(p *fielderror.List, field string) {
 
 func (o *RunOptions) check() error {
 	p := fields.List()
-	if o.Workers < 0 {
-		p.Wrong("RunOptions.Workers", o.Workers, "1 or more, or 0 for GOMAXPROCS")
-	}
-	if o.Watchdog < 0 {
-		p.Wrong("RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes")
-	}
-	if o.Gather&^(NeedState|NeedResults|NeedCalm) != 0 {
-		p.Wrong("RunOptions.Gather", uint8(o.Gather), "a combination of NeedState, NeedResults and NeedCalm")
-	}
-	o.Budget.check(p, o.Sequential)
-	if o.Keep > KeepCounts {
-		p.Wrong("RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts")
-	}
+	p.Demand(o.Workers >= 0, "RunOptions.Workers", o.Workers, "1 or more, or 0 for GOMAXPROCS")
+	p.Demand(o.Watchdog >= 0, "RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes")
+	p.Demand(o.Gather&^(NeedState|NeedResults|NeedCalm) == 0, "RunOptions.Gather", uint8(o.Gather),
+		"a combination of NeedState, NeedResults and NeedCalm")
+	p.Demand(o.Keep <= KeepCounts, "RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts")
+	b := &o.Budget
+	p.Demand(!b.set() || o.Sequential, "RunOptions.Budget", fielderror.Found("set without Sequential"),
+		"a budget only with Sequential")
+	p.Demand(b.Trials >= 0, "RunOptions.Budget.Trials", b.Trials, "1 or more, or 0 for no limit")
+	p.Demand(b.Time >= 0, "RunOptions.Budget.Time", b.Time, "a duration above 0, or 0 for no limit")
+	p.Demand(b.Cost >= 0 && !math.IsInf(b.Cost, 1), "RunOptions.Budget.Cost", b.Cost,
+		"a number above 0, or 0 for no limit")
+	p.Demand((b.Cost != 0) == (b.CostOf != nil), "RunOptions.Budget.CostOf",
+		fielderror.Found(fmt.Sprintf("set: %t, beside a Cost of %v", b.CostOf != nil, b.Cost)),
+		"a function with Cost, and none without")
 	return p.Err()
 }
 
-// set reports whether there is a limit.
 func (b *Budget) set() bool { return b.Trials != 0 || b.Time != 0 || b.Cost != 0 || b.CostOf != nil }
 
-func (b *Budget) check(p *fielderror.List, sequential bool) {
-	if b.set() && !sequential {
-		p.Wrong("RunOptions.Budget", fielderror.Found("set without Sequential"), "a budget only with Sequential")
+// Unasked returns the positions of the invariants that no scenario asks, by
+// [Invariant.Applies] and [Invariant.Scenarios]. It needs no worlds. A scenario whose rules
+// make no plan asks none.
+func (m *Matrix) Unasked() []int { return m.unasked(m.checkScenarios(fields.List())) }
+
+func (m *Matrix) unasked(scenarios []*compiledScenario) (unasked []int) {
+	asks := map[Applies]bool{} // those without a list of scenarios
+	for _, s := range scenarios {
+		for a := Always; a <= NoFault; a++ {
+			asks[a] = asks[a] || s.applies(a)
+		}
 	}
-	if b.Trials < 0 {
-		p.Wrong("RunOptions.Budget.Trials", b.Trials, "1 or more, or 0 for no limit")
+	for i := range m.Invariants {
+		inv := &m.Invariants[i]
+		if !asks[inv.Applies] || len(inv.Scenarios) > 0 && !slices.ContainsFunc(scenarios, inv.askedIn) {
+			unasked = append(unasked, i)
+		}
 	}
-	if b.Time < 0 {
-		p.Wrong("RunOptions.Budget.Time", b.Time, "a duration above 0, or 0 for no limit")
-	}
-	if !(b.Cost >= 0) || math.IsInf(b.Cost, 1) {
-		p.Wrong("RunOptions.Budget.Cost", b.Cost, "a number above 0, or 0 for no limit")
-	}
-	if (b.Cost != 0) != (b.CostOf != nil) {
-		p.Wrong("RunOptions.Budget.CostOf",
-			fielderror.Found(fmt.Sprintf("set: %t, beside a Cost of %v", b.CostOf != nil, b.Cost)),
-			"a function with Cost, and none without")
-	}
+	return unasked
 }
 
-// fields makes the errors of this package.
-const fields = fielderror.Package("contract")
+func (inv *Invariant) askedIn(s *compiledScenario) bool {
+	named := func(pattern string) bool {
+		g, err := glob.Compile(pattern)
+		return err == nil && g.Match(s.Name)
+	}
+	return s.applies(inv.Applies) && (len(inv.Scenarios) == 0 || slices.ContainsFunc(inv.Scenarios, named))
+}

@@ -11,8 +11,7 @@
 //
 // One invariant in one scenario and trial is a [Cell]. Each cell is an independent
 // run of the agent in a [World] of its own, or in a shared one that is reset
-// before. A run gives an [Observation] per prompt: the answer, and the calls that
-// led to it. The invariant's Check judges the observations.
+// before. A run gives an [Observation] per prompt, which the invariant's Check judges.
 //
 //	r, err := (&contract.Matrix{
 //		NewWorld: func(ctx context.Context) (*contract.World, error) {
@@ -42,28 +41,25 @@
 //
 // # User code that misbehaves
 //
-// A panic, a call of t.FailNow, a time-out or a hang is the result of its own cell
-// and never ends the matrix. This holds for the agent and for every other function
-// that is passed to this package. When a cell has ended, later calls of its agent
-// get [chaos.ErrCellEnded] and reach no tool.
+// A panic, a call of t.FailNow, a time-out or a hang, of the agent or of any other function
+// that is passed to this package, is the result of its own cell and never ends the matrix.
+// When a cell has ended, later calls of its agent get [chaos.ErrCellEnded] and reach no tool.
 //
 // # Repeatable runs
 //
 // All random numbers are functions of the seed, the scenario, the trial and the
 // call. So if the agent is deterministic, a cell has the same result alone
-// ([Matrix.RunCell]), among others, and with any number of workers. All invariants
-// of a trial meet the same faults.
+// ([Matrix.RunCell]), among others, and with any number of workers.
 //
 // # Costs
 //
-// In real time the engine adds about ten microseconds to a cell, however many
-// invariants there are; in a bubble about thirty. A report keeps some 200 bytes a
-// cell besides its evidence. With [KeepCounts] a matrix of any size runs in
-// constant memory.
+// In real time the engine adds about ten microseconds to a cell; in a bubble about thirty. A
+// report keeps some 200 bytes a cell besides its evidence; with [KeepCounts] memory is constant.
 //
 // A matrix calls the agent cells × prompts times, less the prompts after one that
 // broke the invariant. With [Matrix.ShareObservations] there is one run per
-// scenario and trial. Each prompt list that needs a baseline or [NeedCalm] adds one calm
-// run, which has no faults and is no cell. The state probe of a shared world sends the first
-// prompt twice. [Report.CalmRuns] counts these runs.
+// scenario and trial. [Report.CalmRuns] counts the runs without faults that are no cells: one
+// for each prompt list that needs a baseline or [NeedCalm], and those of the state probe.
+//
+// Stability: stable.
 package contract

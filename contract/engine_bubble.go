@@ -90,7 +90,6 @@ func (r *liveRun) askFromInside() (asked chan *Observation, answers chan bool) {
 	return asked, answers
 }
 
-// runInBubble makes the run on the bubble's first goroutine.
 func (r *liveRun) runInBubble() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.outer))
 	own := newCaller() // its goroutine must belong to the bubble
@@ -156,13 +155,6 @@ func (r *liveRun) leftInIO(after time.Duration) bool {
 // user code would see. It is short enough for a world with a ticker of a second.
 const patience = 30 * 24 * time.Hour
 
-// What is left before [Harness.Deadline] for the report: a share of the time that there
-// was when the run began.
-const (
-	reservedShare = 10
-	reservedMost  = 15 * time.Second
-)
-
 // beforeDeadline shortens a limit that goes beyond the deadline; 0 or less: there is no
 // time left.
 func (e *engine) beforeDeadline(limit time.Duration) time.Duration {
@@ -190,7 +182,6 @@ func (e *engine) ioPatience() time.Duration {
 // the process for as long as it takes to write down its goroutines.
 const looks = 8
 
-// untilLook is the time until the next look at a bubble whose time is over at end.
 func (e *engine) untilLook(end time.Time) time.Duration {
 	left := time.Until(end)
 	if p := e.ioPatience(); p > 0 {
@@ -199,10 +190,6 @@ func (e *engine) untilLook(end time.Time) time.Duration {
 	return left
 }
 
-// halt keeps later runs in virtual time from beginning.
-func (e *engine) halt(why error) { e.halted.CompareAndSwap(nil, &why) }
-
-// refusal is why a run must not begin; nil: it may.
 func (e *engine) refusal(virtual bool) error {
 	if why := e.halted.Load(); why != nil && virtual {
 		return fmt.Errorf("it was not run, for the reason of an earlier run in virtual time: %w", *why)
@@ -242,7 +229,7 @@ func (r *liveRun) frozen(s *stillness) bool {
 	defer r.mu.Unlock()
 	limit := r.engine.ioPatience()
 	traces := allTraces(r.bubble)
-	names, waiting := heldByIO(traces, r.bubble)
+	names, waiting := holders(traces, r.bubble)
 	if len(traces) >= maxTraces {
 		waiting = "" // some goroutines are not there
 	}
@@ -257,7 +244,7 @@ func (r *liveRun) frozen(s *stillness) bool {
 		"what kept the clock from moving: %s", limit, r.step, names)
 	r.result.frozen = true
 	r.fail(why)
-	r.engine.halt(why)
+	r.engine.halted.CompareAndSwap(nil, &why) // later runs in virtual time do not begin
 	return true
 }
 
@@ -275,7 +262,7 @@ func (r *liveRun) abandon(done bool) *run {
 	case r.left != "":
 		r.fail(fmt.Errorf("%w: %s", why, r.left))
 	default:
-		if names := holders(allTraces(r.bubble), r.bubble); names != "" {
+		if names, _ := holders(allTraces(r.bubble), r.bubble); names != "" {
 			why = fmt.Errorf("%w; what kept the clock from moving: %s", why, names)
 		}
 		r.fail(why)

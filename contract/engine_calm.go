@@ -5,46 +5,42 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 )
 
-// A promptList is one of the distinct prompt lists of a matrix, with what is known
-// of the agent without faults.
+// A promptList is one of the distinct prompt lists of a matrix, with what a run without faults
+// showed of it: whatever must know how the agent behaves without faults reads that, so that the
+// agent runs for all readers once.
 type promptList struct {
 	source    *worldSource // where its runs get their worlds
 	prompts   []string
-	baselines []string // known ones, as many; none: those of the calm run
-	gather    Needs    // what the calm run gathers
-	calm      calmRecord
+	spelled   string              // the prompts, as one text
+	baselines []string            // known ones, as many; none: those of the calm run
+	gather    Needs               // what the calm run gathers
+	making    *semaphore.Weighted // of one slot, which whoever makes the calm run takes
+	calm      atomic.Pointer[run] // of the whole list; nil: no reader needed it
 }
 
-// A calmRecord is what runs without faults showed of one prompt list. Whatever must
-// know how the agent behaves without faults reads it, so that the agent runs for
-// all readers once. All worlds of a source are of one kind, so a list, which belongs
-// to a source, has one record.
-type calmRecord struct {
-	making *semaphore.Weighted // of one slot, which whoever makes the run takes
-	run    atomic.Pointer[run] // of the whole list; nil: no reader needed it
-
-	mu    sync.Mutex // guards what follows
-	asked int        // calm runs in which the agent was called
-	left  bool       // one of them left user code behind
+// A calmTally counts the calm runs of a matrix in which the agent was called.
+type calmTally struct {
+	asked atomic.Int64
+	left  atomic.Bool // one left user code behind that knows the shared world
 }
 
 // calmRun makes the run of a prompt list without faults, in a world of its own or after a
 // reset, unless it was made. One whose context ended does not count. Of calls at the same
 // time one makes it; the others wait, as long as their own contexts last.
 func (w *worker) calmRun(ctx context.Context, l *promptList) {
-	if l.calm.making.Acquire(ctx, 1) != nil {
+	if l.making.Acquire(ctx, 1) != nil {
 		return
 	}
-	defer l.calm.making.Release(1)
-	if made := l.calm.run.Load(); made == nil || made.cancelled && ctx.Err() == nil {
-		l.calm.run.Store(w.runCalmly(ctx, l, l.prompts))
+	defer l.making.Release(1)
+	if made := l.calm.Load(); made == nil || made.cancelled && ctx.Err() == nil {
+		l.calm.Store(w.runCalmly(ctx, l, l.prompts))
 	}
 }
 
@@ -56,30 +52,12 @@ func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string)
 		r.needs |= NeedState
 	}
 	s := w.execute(ctx, r, w.calmBubble(l.source))
-	l.calm.mu.Lock()
-	l.calm.left = l.calm.left || s.abandoned
-	if len(s.all) > 0 {
-		l.calm.asked++
+	if s.abandoned && l.source.shared() {
+		w.engine.calm.left.Store(true)
 	}
-	l.calm.mu.Unlock()
-	if l.source.linted {
-		l.source.points.meet(s.all)
-	}
+	w.engine.calm.asked.Add(int64(asInt(len(s.all) > 0)))
+	l.source.linter.meet(l.source, s.all)
 	return s
-}
-
-// calmRuns is the number of calm runs that were made. left reports whether one left user
-// code behind that knows the shared world.
-func (e *engine) calmRuns() (n int, left bool) {
-	for _, s := range e.sources {
-		for _, l := range s.lists {
-			l.calm.mu.Lock()
-			add(&n, l.calm.asked)
-			left = left || l.calm.left && s.shared()
-			l.calm.mu.Unlock()
-		}
-	}
-	return n, left
 }
 
 // prepare makes the runs that precede the cells of a shared world without a
@@ -99,14 +77,13 @@ func (e *engine) prepare(ctx context.Context) {
 	w.probe(ctx, shared)
 }
 
-// learnCalm makes the calm run that the invariant compares with, if it needs one.
 func (w *worker) learnCalm(ctx context.Context, p *compiledInvariant) {
-	if p.gather.Has(NeedCalm) || p.Needs.Has(NeedBaseline) && !p.knowsBaseline() {
+	if p.gather.Has(NeedCalm) ||
+		p.Needs.Has(NeedBaseline) && !p.hasOwnBaseline() && len(p.list.baselines) == 0 {
 		w.calmRun(ctx, p.list)
 	}
 }
 
-// calmNeeds is what the calm run of an invariant's prompts gathers for the invariant.
 func (e *engine) calmNeeds(p *compiledInvariant) Needs {
 	switch {
 	case !p.gather.Has(NeedCalm):
@@ -115,11 +92,6 @@ func (e *engine) calmNeeds(p *compiledInvariant) Needs {
 		return NeedState | NeedResults
 	}
 	return NeedState | p.gather&NeedResults
-}
-
-// knowsBaseline reports whether no calm run is needed for the invariant's baseline.
-func (p *compiledInvariant) knowsBaseline() bool {
-	return p.hasOwnBaseline() || len(p.list.baselines) > 0
 }
 
 func (p *compiledInvariant) hasOwnBaseline() bool { return p.Baseline != "" && p.Baseline != "auto" }
@@ -134,7 +106,7 @@ func (p *compiledInvariant) addCalm(o *Observation, i int) (missing error) {
 	calm, err := p.list.calmly(i)
 	o.Calm = calm
 	if err == nil && p.Needs.Has(NeedState) {
-		err = calm.stateMissing()
+		err = calm.noState
 	}
 	if missing == nil && err != nil && p.Needs.Has(NeedCalm) {
 		missing = fmt.Errorf("no calm run: %w", err)
@@ -161,9 +133,8 @@ func (p *compiledInvariant) baseline(i int) (string, error) {
 	return o.Response, nil
 }
 
-// calmly is the observation of the i-th prompt in the calm run.
 func (l *promptList) calmly(i int) (*Observation, error) {
-	s := l.calm.run.Load()
+	s := l.calm.Load()
 	switch {
 	case s == nil:
 		return nil, errors.New("the run was cancelled before the calm run")
@@ -183,7 +154,6 @@ const statefulWarning = "Warning: No reset_endpoint configured. Contract matrix 
 	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.NewWorld for a world per cell: " +
 	"the first prompt was sent twice without faults, and %s differed."
 
-// probes reports whether the state probe is to be made.
 func (e *engine) probes() bool {
 	return e.sharedSource() != nil && e.m.Reset == nil && !e.m.SkipStateProbe
 }
@@ -209,13 +179,13 @@ func (w *worker) probe(ctx context.Context, shared *worldSource) {
 		return
 	}
 	list := shared.firstList(e.m)
-	if list.calm.run.Load() == nil {
+	if list.calm.Load() == nil {
 		list = shared.listOf(list.prompts[:1], nil)
 	}
 	prompts := list.prompts
 	w.calmRun(ctx, list)
 	second := w.runCalmly(ctx, list, prompts[:1])
-	first := list.calm.run.Load()
+	first := list.calm.Load()
 	if ctx.Err() != nil { // which may be why they differ
 		return
 	}
@@ -240,22 +210,16 @@ func (w *worker) probe(ctx context.Context, shared *worldSource) {
 
 // sameState reports whether the first prompt left the state of the world as it
 // was, both times. A state that could not be read is not compared.
-func sameState(first, second *run) bool {
+func sameState(runs ...*run) bool {
 	var states []any
-	for _, r := range []*run{first, second} {
+	for _, r := range runs {
 		if len(r.observations) > 0 && r.observations[0].noState == nil {
 			states = append(states, r.observations[0].Before, r.observations[0].After)
 		}
 	}
-	for _, state := range states {
-		if !reflect.DeepEqual(state, states[0]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(states, func(state any) bool { return !reflect.DeepEqual(state, states[0]) })
 }
 
-// answer is the outcome of the first prompt, as text to compare.
 func (r *run) answer() string {
 	if len(r.observations) == 0 {
 		return fmt.Sprint("undecided: ", r.undecided)

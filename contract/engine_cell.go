@@ -52,7 +52,6 @@ type liveRun struct {
 	over     bool // it must not begin any more
 }
 
-// run makes the run, within ctx.
 func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 	in := r.makeInjector()
 	if in == nil {
@@ -83,7 +82,6 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 	}
 }
 
-// goOn reports whether to send the next prompt.
 func (r *liveRun) goOn() bool {
 	r.mu.Lock()
 	over, o := r.over || r.outer.Err() != nil, r.result.observations[len(r.result.observations)-1]
@@ -91,7 +89,6 @@ func (r *liveRun) goOn() bool {
 	return !over && (r.next == nil || r.next(o))
 }
 
-// begin sets the step that user code is about to do.
 func (r *liveRun) begin(step string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,10 +103,10 @@ func (r *liveRun) call(l usercode.Limits, step string, fn func() error) (err err
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.abandoned = r.result.abandoned || e.Left
-	if e.Cut != usercode.Uncut {
+	if ok = e.Cut == usercode.Uncut; !ok {
 		r.result.undecided = cmp.Or(r.result.undecided, r.why(e.Cut))
 	}
-	return e.Err, e.Cut == usercode.Uncut
+	return e.Err, ok
 }
 
 // do is call. If the code fails, the cell cannot be decided either.
@@ -170,25 +167,20 @@ func (r *liveRun) leave(l usercode.Limits, world *World) {
 		return
 	}
 	var failure error
-	if !r.do(l, "closing the world", func() error {
+	r.do(l, "closing the world", func() error {
 		failure = usercode.Sound(world.Close())
 		return nil
-	}) || failure == nil {
-		return
-	}
+	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.result.undecided == nil {
-		r.result.warning = fmt.Sprintf("closing the world of %s: %v", r.name(), failure)
+	if r.result.undecided != nil || failure == nil { // undecided: Close may still run
+		return
 	}
-}
-
-// name is the run's name in a warning.
-func (r *liveRun) name() string {
-	if r.scenario == nil {
-		return "a calm run"
+	name := "a calm run"
+	if r.scenario != nil {
+		name = r.cell.String()
 	}
-	return r.cell.String()
+	r.result.warning = fmt.Sprintf("closing the world of %s: %v", name, failure)
 }
 
 // makeInjector makes the injector, inert until the world is there: calls that make
@@ -243,7 +235,6 @@ func (r *liveRun) sendPrompt(l usercode.Limits, world *World, tools chaos.ToolRe
 	return again
 }
 
-// rewrite replaces the prompt by what the scenario makes of it.
 func (r *liveRun) rewrite(l usercode.Limits, o *Observation) bool {
 	if r.scenario == nil || r.scenario.Rewrite == nil {
 		return true
@@ -351,13 +342,12 @@ func returned(err error) bool {
 // state reads the state of the world, without faults. An error of World.State
 // concerns only the invariants that need the state. If State does not return,
 // ok is false.
-func (r *liveRun) state(l usercode.Limits, world *World) (state any, failed *error, ok bool) {
+func (r *liveRun) state(l usercode.Limits, world *World) (state any, missing error, ok bool) {
 	if !r.needs.Has(NeedState) {
 		return nil, nil, true
 	}
 	if world.State == nil {
-		missing := errors.New("the invariant needs the state of the world, and World.State is nil")
-		return nil, &missing, true
+		return nil, errors.New("the invariant needs the state of the world, and World.State is nil"), true
 	}
 	const step = "reading the state of the world"
 	var read any
@@ -366,11 +356,10 @@ func (r *liveRun) state(l usercode.Limits, world *World) (state any, failed *err
 		return err
 	})
 	switch {
-	case !ok:
+	case !ok: // it may still be written
 		return nil, nil, false
 	case err != nil:
-		missing := fmt.Errorf("%s: %w", step, err)
-		return nil, &missing, true
+		return nil, fmt.Errorf("%s: %w", step, err), true
 	}
 	return read, nil, true
 }
@@ -382,7 +371,6 @@ func (r *liveRun) collect(o *Observation) {
 	r.gather()
 }
 
-// gather takes the events of the last observation; r.mu is held.
 func (r *liveRun) gather() {
 	o := r.last
 	o.Events, r.to = r.injector.EventsSince(r.from)
@@ -402,15 +390,13 @@ func (r *liveRun) gatherLate() {
 	r.gather() // from the beginning, so that the events are in order
 	var own []chaos.Event
 	for _, e := range r.last.Events {
-		if o := r.during(e.Start); e.Outcome == chaos.OutcomeOpen && o != r.last {
-			later := slices.IndexFunc(o.Events, func(other chaos.Event) bool { return other.Start > e.Start })
-			if later < 0 {
-				later = len(o.Events)
-			}
-			o.Events = slices.Insert(o.Events, later, e)
-		} else {
+		o := r.during(e.Start)
+		if e.Outcome != chaos.OutcomeOpen || o == r.last {
 			own = append(own, e)
+			continue
 		}
+		o.Events = append(o.Events, e)
+		slices.SortStableFunc(o.Events, func(a, b chaos.Event) int { return cmp.Compare(a.Start, b.Start) })
 	}
 	r.last.Events = own
 }
@@ -425,19 +411,13 @@ func (r *liveRun) during(elapsed time.Duration) *Observation {
 	return o
 }
 
-// execute makes a run, in the bubble if there is one, under the watchdog.
 func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 	r.outer = ctx
 	if ctx.Err() != nil { // it decides nothing, so the agent is not called
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.sum()
+		return r.sumLocked()
 	}
-	if why := w.engine.refusal(bubble != nil); why != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.result.undecided = why
-		return r.sum()
+	if r.result.undecided = w.engine.refusal(bubble != nil); r.result.undecided != nil {
+		return r.sumLocked()
 	}
 	r.limit = w.engine.cellLimit(bubble != nil, len(r.prompts))
 	w.watch(r.limit)
@@ -453,9 +433,7 @@ func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 	defer cancel()
 	r.run(own, cancel)
 	r.endCalls()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sum()
+	return r.sumLocked()
 }
 
 // endCalls gives the calls that are open their events. In a bubble it runs inside.
@@ -477,16 +455,19 @@ func (r *liveRun) close() {
 	}
 }
 
+func (r *liveRun) sumLocked() *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sum()
+}
+
 // sum ends the run and returns a copy of the result so far; r.mu is held.
 func (r *liveRun) sum() *run {
 	r.close()
 	r.gatherLate()
 	result := r.result // a copy: the run may go on
 	result.sum(r.outer, r.injector)
-	if r.injector == nil || !r.source.linted {
-		return &result
-	}
-	if r.scenario != nil {
+	if r.injector != nil && r.source.linter != nil && r.scenario != nil {
 		result.overlaps = r.scenario.overlaps(r.injector)
 	}
 	return &result

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -17,8 +15,7 @@ import (
 // A collector puts the reports of cells back into the order of the matrix, and folds them.
 type collector struct {
 	engine *engine
-	ahead  *semaphore.Weighted // jobs that were begun, or that wait for a slower one
-	most   int64               // of them
+	ahead  chan struct{} // one for each job that was begun, or that waits for a slower one
 
 	mu            sync.Mutex
 	next          int // the first job whose reports are missing
@@ -30,7 +27,6 @@ type collector struct {
 	warnedOfWorld bool
 	rounds        *rounds // nil: all jobs are done
 	cells         []CellReport
-	places        []cellPlace // of these, with rounds
 	file          *fileWriter // nil: none was asked for
 }
 
@@ -49,12 +45,11 @@ const aheadOfSlowest = 64
 // the rules.
 func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	workers := e.workers()
-	c := &collector{engine: e, most: int64(aheadOfSlowest * workers), waiting: map[int]finished{},
+	c := &collector{engine: e, ahead: make(chan struct{}, aheadOfSlowest*workers), waiting: map[int]finished{},
 		onCellCaller: newCaller(), fold: newFold(e.head, e.warn)}
-	c.ahead = semaphore.NewWeighted(c.most)
 	defer c.onCellCaller.Release()
 	var err error
-	if c.file, err = e.openFile(); err != nil {
+	if c.file, err = e.newFileWriter(c.fold); err != nil {
 		return nil, err
 	}
 	jobs := e.jobs()
@@ -63,36 +58,37 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 		jobs = c.jobsOfRounds()
 	}
 	c.work(ctx, jobs, workers)
+	e.close()
 	c.fold.warnOfOverlaps()
 	c.warnOfUnmetTargets(l)
 	return c.finish(ctx)
 }
 
-// work has so many workers do the jobs. A job waits in one of two lines, so that none in the
-// shared world holds up the others.
+// work does the jobs, so many at a time. Those in the shared world wait for each other, and hold
+// up no others. A goroutine does many jobs: its stack has to grow once.
 func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers int) {
 	type numbered struct {
 		number int
 		job    job
 	}
-	shared, fresh := make(chan numbered, c.most), make(chan numbered, c.most)
-	slots := semaphore.NewWeighted(int64(workers))
-	var g errgroup.Group
+	shared, fresh := make(chan numbered, cap(c.ahead)), make(chan numbered, cap(c.ahead))
+	slots := make(chan struct{}, workers)
+	var all sync.WaitGroup
 	serve := func(line <-chan numbered) {
-		g.Go(func() error {
+		all.Go(func() {
 			w := c.engine.newWorker()
 			defer w.end()
 			for n := range line {
+				slots <- struct{}{}
 				f := finished{job: n.job}
-				if err := slots.Acquire(ctx, 1); err == nil {
+				if ctx.Err() == nil {
 					begun := time.Now()
 					f.reports = w.run(ctx, n.job)
 					f.took = time.Since(begun)
-					slots.Release(1)
 				}
 				c.done(n.number, f)
+				<-slots // last, so that one worker alone waits for OnCell
 			}
-			return nil
 		})
 	}
 	serve(shared)
@@ -100,7 +96,11 @@ func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers 
 		serve(fresh)
 	}
 	for number, j := range jobs {
-		if c.ahead.Acquire(ctx, 1) != nil {
+		select {
+		case c.ahead <- struct{}{}: // no semaphore: a wait for one makes garbage
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			c.mu.Lock()
 			c.cancelled = true
 			c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers 
 	}
 	close(shared)
 	close(fresh)
-	_ = g.Wait() // the workers return none
+	all.Wait()
 }
 
 // done takes the reports of a job, and adds all that are now in order.
@@ -134,30 +134,30 @@ func (c *collector) done(number int, f finished) {
 			c.add(&f.reports[k], f.job, k)
 		}
 		c.next++
-		c.ahead.Release(1)
+		<-c.ahead
 	}
 }
 
-// add adds the report of the k-th cell of a job.
 func (c *collector) add(r *CellReport, j job, k int) {
 	s := j.scenario
-	c.fold.add(c.fold.scenarios[s.index], j.first+k, r)
+	c.fold.add(c.fold.scenarios[s.index], j.invariants[k].index, r)
 	c.cancelled = c.cancelled || r.notes != nil && r.notes.Cancelled
 	if r.Abandoned && s.source.shared() && !c.warnedOfWorld {
 		c.warnedOfWorld = true
 		c.engine.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
 	}
 	c.notify(r)
-	if c.engine.o.Keep != KeepCounts || c.rounds != nil { // rounds are put into the order of the matrix at the end
-		r.trim(c.engine.o.Keep)
-		c.cells = append(c.cells, *r)
-		if c.rounds != nil {
-			c.places = append(c.places, cellPlace{s.index, j.trial, j.first + k})
+	switch r.trim(c.engine.o.Keep); {
+	case c.rounds != nil: // they are put into the order of the matrix at the end
+		c.rounds.units.of(s.index, j.trial).cells[j.invariants[k].index] = r
+	case c.engine.o.Keep != KeepCounts:
+		if len(c.cells) == cap(c.cells) { // append alone grows by a quarter, and copies 10^5 cells five times over
+			c.cells = slices.Grow(c.cells, len(c.cells)+16)
 		}
+		c.cells = append(c.cells, *r)
 	}
 }
 
-// notify calls OnCell with a copy of the report. A failure of OnCell is a warning.
 func (c *collector) notify(r *CellReport) {
 	onCell := c.engine.o.OnCell
 	if onCell == nil || c.faulty || r.State == NotRun {
@@ -180,13 +180,15 @@ func (c *collector) warnOfUnmetTargets(l *ruleLinter) {
 }
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
-	c.endRounds()
+	if c.rounds != nil { // the cells are counted again, in the order of the matrix
+		c.fold = newFold(c.fold.head, func(string) {}) // all warnings were given
+		c.cells = c.fold.addAll(c.rounds.units.inOrder())
+	}
 	r, err := c.fold.finish(c.cancelled, nil)
 	if c.fold.coverage.full {
 		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
 	}
-	var left bool
-	if r.CalmRuns, left = c.engine.calmRuns(); left {
+	if r.CalmRuns = int(c.engine.calm.asked.Load()); c.engine.calm.left.Load() {
 		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")
 	}
 	if c.rounds != nil && c.rounds.why != "" {
@@ -199,10 +201,9 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	if c.cancelled {
 		err = ctx.Err()
 	}
-	return r, errors.Join(err, c.file.finish(r, c.cells))
+	return r, errors.Join(err, c.file.finish(r, c.rounds))
 }
 
-// trim drops the evidence that is not to be retained.
 func (r *CellReport) trim(keep KeepPolicy) {
 	switch keep {
 	case KeepAll:
@@ -239,14 +240,67 @@ func (w *worker) end() {
 	w.checkCaller.Release()
 }
 
+// A workerPool keeps workers between their jobs. The zero value with an engine is ready.
+type workerPool struct {
+	engine *engine
+	mu     sync.Mutex // guards what follows
+	idle   []*worker
+	busy   int
+	closed bool
+}
+
+// take returns a worker; nil: the pool was closed.
+func (p *workerPool) take() *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	switch {
+	case p.closed:
+		return nil
+	case last < 0:
+		p.busy++
+		return p.engine.newWorker()
+	}
+	w := p.idle[last]
+	p.idle = p.idle[:last]
+	p.busy++
+	return w
+}
+
+func (p *workerPool) give(w *worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy--; p.closed {
+		w.end()
+		p.end()
+		return
+	}
+	p.idle = append(p.idle, w)
+}
+
+func (p *workerPool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, w := range p.idle {
+		w.end()
+	}
+	p.idle = nil
+	p.end()
+}
+
+// end closes what the runs share when none is under way any more. p.mu is held.
+func (p *workerPool) end() {
+	if p.busy == 0 {
+		p.engine.close()
+	}
+}
+
 // run does one job and returns a report per cell, in order. Cells that Around
 // left out are NotRun.
 func (w *worker) run(ctx context.Context, j job) []CellReport {
 	reports := make([]CellReport, len(j.invariants))
-	var runs map[*promptList]*run
-	if len(j.invariants) > 1 {
-		runs = make(map[*promptList]*run)
-	}
+	runs := j.newRuns()
 	for i, p := range j.invariants {
 		r := &reports[i]
 		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
@@ -254,15 +308,11 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 			w.learnCalm(ctx, p)
 			// Of its own: a check that hangs still reads it when the next cell begins.
 			q, s := &inquiry{invariant: p, ruling: ruling{state: Held, at: -1}}, runs[p.list]
+			r.notes = &cellNotes{Of: p.index}
 			if s == nil {
 				s = w.observe(ctx, j, q, bubble)
-				own := &struct { // in one piece, as each cell has both
-					cellNotes
-					runNotes
-				}{cellNotes{Of: p.index}, w.engine.notesOf(j.scenario, s)}
-				own.Run, r.notes = &own.runNotes, &own.cellNotes
-			} else {
-				r.notes = &cellNotes{Of: p.index}
+				r.notes.own = w.engine.notesOf(j.scenario, s)
+				r.notes.Run = &r.notes.own
 			}
 			if runs != nil {
 				runs[p.list] = s
@@ -271,6 +321,14 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 		})
 	}
 	return reports
+}
+
+// newRuns is where the cells of a job find the run of their prompts; nil: one alone has no other to ask.
+func (j job) newRuns() map[*promptList]*run {
+	if len(j.invariants) == 1 {
+		return nil
+	}
+	return make(map[*promptList]*run)
 }
 
 // observe makes the run of a cell. It serves every invariant of the job that has the
@@ -298,14 +356,11 @@ func (w *worker) conclude(ctx context.Context, r *CellReport, q *inquiry, scenar
 			r.notes.Warnings = append(r.notes.Warnings, s.warning)
 		}
 		r.notes.Run.Goals = w.askGoals(scenario, s)
-		if scenario.source.linted {
-			scenario.source.points.meet(s.all)
-		}
+		scenario.source.linter.meet(scenario.source, s.all)
 	}
 	r.Rerun = rerunLine(w.engine.o.Harness.Rerun, r)
 }
 
-// decide judges a cell and fills in its outcome.
 func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario *compiledScenario, s *run) {
 	found := w.judge(ctx, q, s)
 	r.State, r.Why, r.Violated, r.Undecided = found.state, found.why, found.state == Broken, found.undecided
@@ -313,8 +368,10 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.Delivered, r.Undelivered, r.Rewritten = d.delivered, d.undelivered, d.rewritten
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
 	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
-	r.Elapsed, r.Copy = s.elapsed(), d.copy
-	r.DoesNotApply = found.absent
+	r.Copy, r.DoesNotApply = d.copy, found.absent
+	for _, o := range s.all {
+		r.Elapsed += o.Elapsed
+	}
 	if scenario.injects() && d.delivered == 0 && r.State != Inconclusive && !r.DoesNotApply {
 		r.State = Undelivered
 		if r.Why == "" {

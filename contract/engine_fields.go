@@ -14,6 +14,7 @@ import (
 // A fieldTally counts the trials of a field, in their order.
 type fieldTally struct {
 	Field
+	question      int             // equal ones: equal prompts, and worlds of one source
 	most          int             // trials of the matrix
 	rate          *stats.SPRT     // nil: it must hold in every trial
 	runs          *alikeRuns      // of the scenario
@@ -83,7 +84,6 @@ func (t *fieldTally) counted() *account {
 	return &t.distinct
 }
 
-// decision is the one on the trials that count.
 func (t *fieldTally) decision() stats.Decision {
 	if t.rate == nil {
 		return t.Standing.Decision
@@ -167,11 +167,13 @@ func (r *Report) Judge() error {
 		if err != nil {
 			return err
 		}
-		units, err := h.unitsOf(r.Cells)
+		f := newFold(h, func(string) {}) // all warnings were given
+		units, err := f.unitsOf(r.Cells)
 		if err != nil {
 			return err
 		}
-		again, _ := h.refold(units, r) // the error is that of the score, which follows
+		f.addAll(units)
+		again, _ := f.again(r) // the error is that of the score, which follows
 		r.Fields = again.Fields
 	}
 	return r.judge()
@@ -203,7 +205,6 @@ func (r *Report) judge() error {
 	return err
 }
 
-// decideEvery decides a field that must hold in every trial.
 func (t *fieldTally) decideEvery() {
 	switch {
 	case t.Decided > t.Held || t.Unprovoked > 0:
@@ -220,7 +221,6 @@ func after(rate *stats.SPRT, held, decided int) stats.Standing {
 	return s
 }
 
-// left is the number of trials that were not made.
 func (t *fieldTally) left() int { return max(0, t.most-t.tried()) }
 
 // needed is a number of trials that are needed whatever their outcomes: before them there
@@ -439,7 +439,6 @@ func (a *account) add(state CellState, violated bool, rate *stats.SPRT) {
 	}
 }
 
-// judgeGoals makes the verdict inconclusive if a goal was missed.
 func (r *Report) judgeGoals() {
 	var missed []string
 	for i := range r.Goals {

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,20 +20,17 @@ import (
 // the file again, in the order of the matrix. A nil one writes nothing.
 type fileWriter struct {
 	path    string
-	head    *runHead
 	encoder *unitEncoder
 	keep    KeepPolicy
-	each    bool                  // every job has a line: those of a unit are not made one after the other
-	begun   map[unitKey]*keptUnit // of which some cells have not ended
+	each    bool  // every job has a line: those of a unit are not made one after the other
+	begun   units // of which some cells have not ended
 	lines   []fileLine
-	stop    chan struct{}
-	stopped sync.WaitGroup
 
-	mu     sync.Mutex // of what follows, which is also written without the lock of the collector
-	file   *os.File
-	at     int64 // the end of the file
-	synced int64
-	err    error // the first one; after it nothing is written
+	mu   sync.Mutex // of what follows
+	file *os.File
+	at   int64       // the end of the file
+	sync *time.Timer // after which what was appended is on the disk; nil: all is
+	err  error       // the first one; after it nothing is written
 }
 
 // A fileLine is where the cells of a unit are in the file.
@@ -43,43 +39,32 @@ type fileLine struct {
 	from, length int64
 }
 
-// tryFile returns the error of a file that cannot be written, before any agent is called. It
-// leaves one that is there as it is.
-func (e *engine) tryFile() error {
+// openFile opens the file of a run, before any agent is called. What is in it stays until the run
+// begins to write.
+func (e *engine) openFile() (err error) {
 	if e.o.File == "" {
 		return nil
 	}
-	file, err := os.OpenFile(e.o.File, os.O_RDWR|os.O_CREATE, 0o644)
-	if err == nil {
-		err = file.Close()
-	}
-	if err != nil {
+	if e.file, err = os.OpenFile(e.o.File, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return fmt.Errorf("contract: run file: %w", err)
 	}
 	return nil
 }
 
-// openFile makes the file of a run, with its head; nil: none was asked for.
-func (e *engine) openFile() (*fileWriter, error) {
-	if e.o.File == "" {
+// newFileWriter begins the file of a run, with its head; nil: none was asked for.
+func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
+	if e.file == nil {
 		return nil, nil
 	}
-	if err := e.head.check(); err != nil {
-		return nil, err
-	}
 	e.head.Run, e.head.Build = hex.EncodeToString(randomID()), cmp.Or(e.o.Build, buildHash())
-	file, err := os.Create(e.o.File)
-	if err != nil {
-		return nil, fmt.Errorf("contract: run file: %w", err)
+	f := &fileWriter{path: e.o.File, keep: e.o.Keep, encoder: &unitEncoder{fold: fold}, each: e.o.Sequential,
+		begun: newUnits(len(e.m.Invariants)), file: e.file}
+	f.fail(e.head.check())
+	if f.err == nil { // else the file that is there stays
+		f.fail(f.file.Truncate(0))
 	}
-	f := &fileWriter{path: e.o.File, head: e.head, keep: e.o.Keep,
-		encoder: &unitEncoder{head: e.head, placed: e.head.placesOfInvariants()}, each: e.o.Sequential,
-		begun: map[unitKey]*keptUnit{}, file: file, stop: make(chan struct{})}
-	if f.write(e.head); f.err != nil {
-		return nil, errors.Join(f.err, file.Close())
-	}
-	f.stopped.Go(f.sync)
-	return f, nil
+	f.write(encodeLine(e.head))
+	return f, f.err
 }
 
 func randomID() []byte {
@@ -88,7 +73,6 @@ func randomID() []byte {
 	return id
 }
 
-// buildHash is the hash of the program that runs.
 func buildHash() string {
 	const unknown = "unknown"
 	path, err := os.Executable()
@@ -107,26 +91,6 @@ func buildHash() string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// sync writes what was appended to the disk each second, until the run ends.
-func (f *fileWriter) sync() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-f.stop:
-			return
-		case <-tick.C:
-			f.mu.Lock()
-			if f.err == nil && f.synced < f.at {
-				f.fail(f.file.Sync())
-				f.synced = f.at
-			}
-			f.mu.Unlock()
-		}
-	}
-}
-
-// fail remembers the first error.
 func (f *fileWriter) fail(err error) {
 	if f.err == nil && err != nil {
 		f.err = fmt.Errorf("contract: run file: %w", err)
@@ -134,15 +98,24 @@ func (f *fileWriter) fail(err error) {
 }
 
 // write appends a line, and returns where it is.
-func (f *fileWriter) write(object any) (from, length int64) {
-	text, err := encodeLine(object)
+func (f *fileWriter) write(line []byte, err error) (from, length int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fail(err); f.err != nil {
 		return 0, 0
 	}
-	n, err := f.file.Write(text)
+	n, err := f.file.Write(line)
 	f.fail(err)
+	if f.sync == nil {
+		f.sync = time.AfterFunc(time.Second, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.sync != nil {
+				f.fail(f.file.Sync())
+			}
+			f.sync = nil
+		})
+	}
 	from = f.at
 	f.at += int64(n)
 	return from, int64(n)
@@ -153,76 +126,61 @@ func (f *fileWriter) done(j finished) {
 	if f == nil || len(j.reports) == 0 {
 		return
 	}
-	key := unitKey{j.scenario.index, j.trial}
-	u := f.begun[key]
-	if u == nil {
-		u = &keptUnit{unitKey: key, cells: make([]*CellReport, len(j.scenario.invariants))}
-		f.begun[key] = u
-	}
+	u := f.begun.of(j.scenario.index, j.trial)
 	for k := range j.reports {
 		own := j.reports[k]
 		own.trim(f.keep)
-		u.cells[j.first+k] = &own
+		u.cells[j.invariants[k].index] = &own
 	}
 	u.ms += int64(j.took / time.Millisecond)
-	if f.each || !slices.Contains(u.cells, nil) {
-		delete(f.begun, key)
+	if f.each || len(slices.DeleteFunc(slices.Clone(u.cells), isNil)) == len(j.scenario.invariants) {
+		delete(f.begun.begun, u.unitKey)
 		f.unit(u)
 	}
 }
 
-// unit writes the cells of a unit.
-func (f *fileWriter) unit(u *keptUnit) {
-	line, err := f.encoder.line(u)
-	if err != nil {
-		f.mu.Lock()
-		f.fail(err)
-		f.mu.Unlock()
-		return
-	}
-	from, length := f.write(line)
+func isNil(c *CellReport) bool { return c == nil }
+
+func (f *fileWriter) unit(u *unit) {
+	from, length := f.write(f.encoder.line(u))
 	f.lines = append(f.lines, fileLine{u.unitKey, from, length})
 }
 
 // finish writes the file again, with its end. The old one stays until the new one is whole.
-// cells are those of a sequential run, in the order of the matrix.
-func (f *fileWriter) finish(r *Report, cells []CellReport) error {
+func (f *fileWriter) finish(r *Report, rounds *rounds) error {
 	if f == nil {
 		return nil
 	}
-	for _, u := range f.begun { // the run ended before the rest of its cells
+	for _, u := range f.begun.begun { // the run ended before the rest of its cells
 		f.unit(u)
 	}
-	close(f.stop)
-	f.stopped.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sync != nil {
+		f.sync.Stop()
+		f.sync = nil
+	}
 	if f.err == nil {
-		f.fail(wholefile.WriteFunc(f.path, func(w io.Writer) error { return f.rewrite(w, r, cells) }))
+		f.fail(wholefile.WriteFunc(f.path, func(w io.Writer) error { return f.rewrite(w, r, rounds) }))
 	}
 	f.fail(f.file.Close())
 	return f.err
 }
 
-func (f *fileWriter) rewrite(w io.Writer, r *Report, cells []CellReport) error {
+func (f *fileWriter) rewrite(w io.Writer, r *Report, rounds *rounds) error {
 	out := bufio.NewWriter(w)
-	if err := writeLine(out, f.head); err != nil {
+	if err := writeLine(out, f.encoder.fold.head); err != nil {
 		return err
 	}
-	if f.each {
-		units, err := f.head.unitsOf(cells)
-		if err = cmp.Or(err, f.encoder.write(out, units)); err != nil {
-			return err
-		}
-	} else if err := f.copyLines(out); err != nil {
-		return err
+	write := f.copyLines
+	if rounds != nil {
+		write = func(out io.Writer) error { return f.encoder.write(out, rounds.units.inOrder()) }
 	}
-	return cmp.Or(writeEnd(out, r), out.Flush())
+	return cmp.Or(write(out), writeEnd(out, r), out.Flush())
 }
 
-// copyLines copies the lines of the units in the order of the matrix.
 func (f *fileWriter) copyLines(w io.Writer) error {
-	slices.SortFunc(f.lines, func(a, b fileLine) int {
-		return cmp.Or(cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.trial, b.trial))
-	})
+	slices.SortFunc(f.lines, func(a, b fileLine) int { return a.compare(b.unitKey) })
 	for _, l := range f.lines {
 		if _, err := io.Copy(w, io.NewSectionReader(f.file, l.from, l.length)); err != nil {
 			return err

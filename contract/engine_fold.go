@@ -17,6 +17,7 @@ type fold struct {
 	head      *runHead
 	report    *Report
 	scenarios []*foldScenario
+	byName    map[string]*foldScenario
 	counts    map[scoring.Cell]int // index into report.Counts
 	chaos     *chaosTally          // nil: the score has twins that were left out
 	coverage  *coverage
@@ -28,45 +29,43 @@ type fold struct {
 type foldScenario struct {
 	*headScenario
 	index  int
-	at     []int         // by invariant of the matrix: its place in fields, or -1
-	fields []*fieldTally // of the invariants that apply, in order
+	asked  int           // the invariants that apply
+	fields []*fieldTally // by invariant of the matrix; nil: it does not apply
 	runs   alikeRuns
 	rules  []ruleTally
 }
 
 // A ruleTally counts what one rule did.
 type ruleTally struct {
-	*FaultCount         // in the report's own list
-	overlaps    int     // runs in which calls overlapped that it counted
-	overlap     overlap // of the first such run
-	overlapIn   Cell
+	FaultCount
+	overlaps  int     // runs in which calls overlapped that it counted
+	overlap   overlap // of the first such run
+	overlapIn Cell
 }
 
 func newFold(h *runHead, warn func(string)) *fold {
-	f := &fold{head: h, report: h.newReport(), counts: map[scoring.Cell]int{}, judges: judgeTally{},
-		coverage: newCoverage(h.tools()), warn: warn}
-	rules := 0
+	f := &fold{head: h, report: h.newReport(), byName: map[string]*foldScenario{}, counts: map[scoring.Cell]int{},
+		judges: judgeTally{}, warn: warn,
+		coverage: &coverage{delivered: map[CoverCount]int{}, called: map[string]bool{}, tools: h.tools()}}
 	for i := range h.Scenarios {
-		rules += len(h.Scenarios[i].Rules)
-	}
-	f.report.Faults = make([]FaultCount, 0, rules) // its elements are pointed to: it must not grow
-	for i, placed := range h.placesOfInvariants() {
-		s := &foldScenario{headScenario: &h.Scenarios[i], index: i, at: placed}
-		for k := range h.Invariants {
-			if placed[k] < 0 {
-				continue
-			}
-			inv := &h.Invariants[k]
-			s.fields = append(s.fields,
-				newFieldTally(Field{Scenario: s.Name, Invariant: inv.Name, Severity: inv.Severity,
-					AtLeast: inv.AtLeast, Poor: inv.Poor}, h.Trials, &s.runs))
-		}
+		s := &foldScenario{headScenario: &h.Scenarios[i], index: i, fields: make([]*fieldTally, len(h.Invariants))}
 		for _, rule := range s.Rules {
-			f.report.Faults = append(f.report.Faults,
-				FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: rule.Fault})
-			s.rules = append(s.rules, ruleTally{FaultCount: &f.report.Faults[len(f.report.Faults)-1]})
+			s.rules = append(s.rules, ruleTally{FaultCount: FaultCount{Scenario: s.Name, Rule: rule.Name,
+				Target: rule.Target, Fault: rule.Fault}})
 		}
-		f.scenarios = append(f.scenarios, s)
+		f.scenarios, f.byName[s.Name] = append(f.scenarios, s), s
+	}
+	for k := range h.Invariants {
+		inv := &h.Invariants[k]
+		for _, name := range inv.askedIn(h) {
+			s := f.byName[name]
+			s.fields[k] = newFieldTally(Field{Scenario: name, Invariant: inv.Name, Severity: inv.Severity,
+				AtLeast: inv.AtLeast, Poor: inv.Poor}, h.Trials, &s.runs)
+			if len(s.Questions) > 0 {
+				s.fields[k].question = s.Questions[s.asked]
+			}
+			s.asked++
+		}
 	}
 	if !h.Sequential {
 		f.chaos = newChaosTally(f.scenarios)
@@ -74,14 +73,11 @@ func newFold(h *runHead, warn func(string)) *fold {
 	return f
 }
 
-// newReport is a report with what the head says of it.
 func (h *runHead) newReport() *Report {
 	r := &Report{Name: h.Name, Seed: h.Seed, Trials: h.Trials, SharedObservations: h.Shared,
 		StateProbed: h.Probed, Sequential: h.Sequential, Fingerprint: h.Fingerprint, Tools: h.Tools,
 		AllowInconclusive: h.AllowInconclusive, head: h}
-	for i := range h.Scenarios {
-		r.Scenarios = append(r.Scenarios, h.Scenarios[i].Name)
-	}
+	r.Scenarios = h.scenarioNames()
 	for i := range h.Invariants {
 		r.Invariants = append(r.Invariants, h.Invariants[i].Name)
 	}
@@ -91,16 +87,15 @@ func (h *runHead) newReport() *Report {
 	return r
 }
 
-// tools are the names of the tools in order.
 func (h *runHead) tools() []string { return slices.Sorted(maps.Keys(h.Tools)) }
 
-// add counts a cell, the at-th of those that apply in its scenario.
-func (f *fold) add(s *foldScenario, at int, c *CellReport) {
+// add counts a cell of an invariant of the matrix.
+func (f *fold) add(s *foldScenario, invariant int, c *CellReport) {
 	r := f.report
-	s.fields[at].add(c)
+	s.fields[invariant].add(c)
 	if !c.DoesNotApply {
 		f.count(c.scored(s))
-		f.chaos.add(c, s, at)
+		f.chaos.add(c, s, s.fields[invariant].question)
 		r.Filtered = r.Filtered || c.State == NotRun
 	}
 	r.Undecided += asInt(c.Undecided)
@@ -157,6 +152,11 @@ func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	r := f.report
 	r.Cancelled = cancelled
 	r.Judges = ofOneJudge(r.Judges)
+	for _, s := range f.scenarios {
+		for i := range s.rules {
+			r.Faults = append(r.Faults, s.rules[i].FaultCount)
+		}
+	}
 	r.Coverage = f.coverage.rows(len(r.Faults) > 0 && !cancelled && !r.Filtered && r.Dropped == 0)
 	like := map[[2]string]*Field{}
 	for i := range stated {
@@ -165,7 +165,7 @@ func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	r.Fields = nil
 	for _, s := range f.scenarios {
 		for _, t := range s.fields {
-			if t.absent && t.tried() == 0 { // the invariant applied in no trial
+			if t == nil || t.absent && t.tried() == 0 { // the invariant applied in no trial
 				continue
 			}
 			r.Fields = append(r.Fields, t.field(r.Sequential, like[[2]string{t.Scenario, t.Invariant}]))
@@ -182,7 +182,6 @@ func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	return r, err
 }
 
-// count counts a cell, together with equal ones.
 func (f *fold) count(cell scoring.Cell) {
 	i, seen := f.counts[cell]
 	if !seen {
@@ -249,11 +248,11 @@ func newChaosTally(scenarios []*foldScenario) *chaosTally {
 
 // add adds a cell. A nil tally, that of a sequential run, and one without rules count nothing. A
 // prompt that was rewritten is no fault of a rule.
-func (t *chaosTally) add(c *CellReport, s *foldScenario, at int) {
+func (t *chaosTally) add(c *CellReport, s *foldScenario, question int) {
 	if t == nil || !t.ruled {
 		return
 	}
-	key := twin{s.question(at), c.Cell.Invariant, c.Cell.Trial}
+	key := twin{question, c.Cell.Invariant, c.Cell.Trial}
 	own := c.scored(s)
 	if c.Delivered == c.Rewritten && (own.State == Held || own.State == Broken) {
 		own.State, own.Violated, own.Delivered = Undelivered, own.State == Broken, 0

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"iter"
 	"math"
@@ -20,7 +19,6 @@ type job struct {
 	scenario   *compiledScenario
 	trial      int
 	invariants []*compiledInvariant
-	first      int // the place of the first invariant among those of the scenario
 }
 
 func (j job) cell(p *compiledInvariant) Cell { return Cell{j.scenario.Name, p.Name, j.trial} }
@@ -53,24 +51,21 @@ func (e *engine) firstJobs(s *compiledScenario) iter.Seq[job] {
 		size = max(len(s.invariants), 1)
 	}
 	return func(yield func(job) bool) {
-		first := 0
 		for invariants := range slices.Chunk(s.invariants, size) {
-			if !yield(job{s, 1, invariants, first}) {
+			if !yield(job{s, 1, invariants}) {
 				return
 			}
-			first += len(invariants)
 		}
 	}
 }
 
-// find makes the job of a single cell.
 func (e *engine) find(c Cell) (job, error) {
 	var names []string
 	for _, s := range e.scenarios {
 		for i, p := range s.invariants {
 			names = append(names, s.Name+"/"+p.Name)
 			if s.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
-				return job{s, c.Trial, s.invariants[i : i+1], i}, nil
+				return job{s, c.Trial, s.invariants[i : i+1]}, nil
 			}
 		}
 	}
@@ -92,7 +87,6 @@ func (e *engine) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// roundSize is the number of trials of a round with a budget.
 const roundSize = 16
 
 // rounds plan what a sequential run does: a round of jobs after the other, each from the
@@ -100,6 +94,7 @@ const roundSize = 16
 type rounds struct {
 	engine *engine
 	open   []*candidate
+	units  units // with the cells so far
 	begun  time.Time
 	spent  struct {
 		trials int
@@ -111,17 +106,21 @@ type rounds struct {
 // A candidate is what takes a trial at a time: a field, or with ShareObservations all fields of
 // a scenario.
 type candidate struct {
-	job    job // its next trial
-	fields []*fieldTally
-	weight int // of the most severe open field
+	job      job // its next trial
+	fields   []*fieldTally
+	weight   float64 // of the most severe open field; 0: none is open
+	expected float64 // about how many further trials decide all fields
 }
 
 func (c *collector) newRounds() *rounds {
-	r := &rounds{engine: c.engine, begun: time.Now()}
+	r := &rounds{engine: c.engine, units: newUnits(len(c.engine.m.Invariants)), begun: time.Now()}
 	for _, s := range c.engine.scenarios {
 		for j := range c.engine.firstJobs(s) {
-			all := c.fold.scenarios[s.index].fields
-			r.open = append(r.open, &candidate{job: j, fields: all[j.first : j.first+len(j.invariants)]})
+			u := &candidate{job: j}
+			for _, p := range j.invariants {
+				u.fields = append(u.fields, c.fold.scenarios[s.index].fields[p.index])
+			}
+			r.open = append(r.open, u)
 		}
 	}
 	return r
@@ -140,25 +139,25 @@ func (r *rounds) plan() (jobs []job) {
 		if r.limit(budget); r.why != "" {
 			return nil
 		}
-		r.prioritise()
+		slices.SortStableFunc(r.open, func(a, b *candidate) int { // equal ones: in the order of the matrix
+			return cmp.Or(cmp.Compare(b.weight/b.expected, a.weight/a.expected),
+				cmp.Compare(a.job.scenario.index, b.job.scenario.index),
+				cmp.Compare(a.job.invariants[0].index, b.job.invariants[0].index))
+		})
 	}
-	afford, wanted := r.afford(budget), 0.0
+	afford, wanted := r.afford(budget), 0.
 	for i, u := range r.open {
-		if wanted += u.expected(); i > 0 && wanted > afford {
+		if wanted += u.expected; i > 0 && wanted > afford {
 			break // what is left would decide neither this field nor those before
 		}
 		for range u.needed(min(roundSize, most-len(jobs))) {
 			jobs = append(jobs, u.job)
 			u.job.trial++
 		}
-		if len(jobs) == most {
-			break
-		}
 	}
 	return jobs
 }
 
-// limit notes which limit is reached.
 func (r *rounds) limit(b *Budget) {
 	switch {
 	case r.why != "": // the cost is not known
@@ -183,25 +182,12 @@ func (r *rounds) afford(b *Budget) float64 {
 	return n
 }
 
-// prioritise sorts the units by weight ÷ expected further trials, the greatest first, and
-// equal ones in the order of the matrix.
-func (r *rounds) prioritise() {
-	worth := make(map[*candidate]float64, len(r.open))
-	for _, u := range r.open {
-		worth[u] = float64(u.weight) / u.expected()
-	}
-	slices.SortStableFunc(r.open, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a.job.scenario.index, b.job.scenario.index),
-			cmp.Compare(a.job.first, b.job.first))
-	})
-}
-
-// isOpen reports whether the unit needs a trial, and finds its weight.
+// isOpen reports whether the candidate needs a trial, and weighs it.
 func (u *candidate) isOpen() bool {
-	u.weight = 0
+	u.weight, u.expected = 0, 1
 	for _, f := range u.fields {
 		if f.decision() == stats.Open && f.left() > 0 {
-			u.weight = max(u.weight, f.Severity.Weight())
+			u.weight, u.expected = max(u.weight, float64(f.Severity.Weight())), max(u.expected, f.expected())
 		}
 	}
 	return u.weight > 0
@@ -213,16 +199,6 @@ func (u *candidate) needed(most int) (n int) {
 		n = max(n, f.needed(most))
 	}
 	return n
-}
-
-// expected is about how many further trials decide all fields.
-func (u *candidate) expected() (n float64) {
-	for _, f := range u.fields {
-		if f.decision() == stats.Open {
-			n = max(n, f.expected())
-		}
-	}
-	return max(1, n)
 }
 
 // jobsOfRounds yields the jobs of one round after the other, with their numbers.
@@ -241,13 +217,16 @@ func (c *collector) jobsOfRounds() iter.Seq2[int, job] {
 				}
 				number++
 			}
-			_ = c.ahead.Acquire(context.Background(), c.most) // when all of the round have ended; they end with the run
-			c.ahead.Release(c.most)
+			for range cap(c.ahead) { // until all of the round have ended; they end with the run
+				c.ahead <- struct{}{}
+			}
+			for range cap(c.ahead) {
+				<-c.ahead
+			}
 		}
 	}
 }
 
-// spend counts what a job cost; c.mu is held.
 func (c *collector) spend(reports []CellReport) {
 	if c.rounds == nil {
 		return
@@ -278,19 +257,4 @@ func (c *collector) spend(reports []CellReport) {
 		}
 		r.spent.cost += cost
 	}
-}
-
-// endRounds puts the cells into the order of the matrix, and counts them again in it.
-func (c *collector) endRounds() {
-	if c.rounds == nil {
-		return
-	}
-	cells := make([]CellReport, len(c.cells))
-	c.fold = newFold(c.fold.head, func(string) {}) // all warnings were given
-	for i, from := range inOrder(c.places) {
-		cells[i] = c.cells[from]
-		place := c.places[from]
-		c.fold.add(c.fold.scenarios[place.scenario], place.invariant, &cells[i])
-	}
-	c.cells = cells
 }

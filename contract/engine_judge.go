@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -42,7 +41,6 @@ type inquiry struct {
 	over      bool // no later observation changes the ruling
 }
 
-// watch starts the worker's watchdog.
 func (w *worker) watch(limit time.Duration) {
 	w.due = time.Now().Add(limit)
 	w.watchdog.Reset(limit)
@@ -117,7 +115,7 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) rul
 	}
 	var missing error
 	if p.Needs.Has(NeedState) {
-		missing = o.stateMissing()
+		missing = o.noState
 	}
 	if missing == nil {
 		missing = p.addCalm(o, i)
@@ -233,7 +231,6 @@ type judgeQuestion struct {
 	question uint64
 }
 
-// add counts what judges ruled in a cell.
 func (t judgeTally) add(r *Report, cell Cell, judged []judging.Note) {
 	for _, n := range judged {
 		i := slices.IndexFunc(r.Judges, func(s scoring.JudgeScore) bool {
@@ -278,7 +275,6 @@ func (t judgeTally) add(r *Report, cell Cell, judged []judging.Note) {
 	}
 }
 
-// ofScenario is what the judge ruled in a scenario.
 func ofScenario(s *scoring.JudgeScore, scenario string) *scoring.JudgeScenario {
 	// Cells come by scenario, so it is most often the last.
 	for i := len(s.Scenarios) - 1; i >= 0; i-- {
@@ -288,6 +284,57 @@ func ofScenario(s *scoring.JudgeScore, scenario string) *scoring.JudgeScenario {
 	}
 	s.Scenarios = append(s.Scenarios, scoring.JudgeScenario{Scenario: scenario})
 	return &s.Scenarios[len(s.Scenarios)-1]
+}
+
+// askGoals asks the goals of a scenario about a run. A run in which an injection point
+// refused a call shows nothing of the agent.
+func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalNote) {
+	if len(w.engine.goals) == 0 || len(r.all) == 0 || r.cancelled || r.refused != nil {
+		return nil
+	}
+	observations := make([]Observation, len(r.observations)) // copies: a function may be left behind with them
+	for i, o := range r.observations {
+		observations[i] = *o
+	}
+	limit := w.engine.watchdog()
+	for goal, g := range w.engine.goals {
+		if len(g.Scenarios) > 0 && !slices.Contains(g.Scenarios, s.Name) ||
+			w.engine.goalsLeft[goal].Load() { // else each run would wait as long
+			continue
+		}
+		reached := false
+		ended := w.checkCaller.Aside(limit, func() {
+			for k := range observations {
+				reached = reached || g.Reached(&observations[k])
+			}
+		})
+		f := goalNote{Goal: goal, Failed: whyAside(ended, limit)}
+		if ended.Left {
+			w.engine.goalsLeft[goal].Store(true)
+		} else {
+			f.Reached = reached // else it may still be written
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func newCaller() usercode.Loop { return usercode.Loop{Exited: ErrFailNow} }
+
+// callAside runs user code that has no context, under a watchdog of its own. It
+// returns what went wrong, or "".
+func callAside(c *usercode.Loop, limit time.Duration, fn func()) (why string) {
+	return whyAside(c.Aside(limit, fn), limit)
+}
+
+func whyAside(e usercode.Ending, limit time.Duration) string {
+	switch {
+	case e.Left:
+		return fmt.Sprintf("it did not return within %v", limit)
+	case e.Err != nil:
+		return e.Err.Error()
+	}
+	return ""
 }
 
 // ofOneJudge adds failures that do not say whose they are, such as panics, to the judge that
@@ -314,70 +361,4 @@ func ofOneJudge(judges []scoring.JudgeScore) (all []scoring.JudgeScore) {
 		}
 	}
 	return all
-}
-
-// assignGoals gives each scenario the goals that its cells may reach.
-func (e *engine) assignGoals() {
-	e.goalsLeft = make([]atomic.Bool, len(e.m.Goals))
-	for i, g := range e.m.Goals {
-		for _, s := range e.scenarios {
-			if len(g.Scenarios) == 0 || slices.Contains(g.Scenarios, s.Name) {
-				s.goals = append(s.goals, i)
-			}
-		}
-	}
-}
-
-// askGoals asks the goals of a scenario about a run. A run in which an injection point
-// refused a call shows nothing of the agent.
-func (w *worker) askGoals(s *compiledScenario, r *run) (found []goalNote) {
-	if len(s.goals) == 0 || len(r.all) == 0 || r.cancelled || r.refused != nil {
-		return nil
-	}
-	observations := make([]Observation, len(r.observations)) // copies: a function may be left behind with them
-	for i, o := range r.observations {
-		observations[i] = *o
-	}
-	limit := w.engine.watchdog()
-	for _, goal := range s.goals {
-		if w.engine.goalsLeft[goal].Load() {
-			continue // else each run would wait as long
-		}
-		reached := false
-		ended := w.checkCaller.Aside(limit, func() {
-			for k := range observations {
-				if w.engine.m.Goals[goal].Reached(&observations[k]) {
-					reached = true
-					return
-				}
-			}
-		})
-		f := goalNote{Goal: goal, Failed: whyAside(ended, limit)}
-		if ended.Left {
-			w.engine.goalsLeft[goal].Store(true)
-		} else {
-			f.Reached = reached // else it may still be written
-		}
-		found = append(found, f)
-	}
-	return found
-}
-
-// newCaller returns a loop for user code, whose Goexit is [ErrFailNow].
-func newCaller() usercode.Loop { return usercode.Loop{Exited: ErrFailNow} }
-
-// callAside runs user code that has no context, under a watchdog of its own. It
-// returns what went wrong, or "".
-func callAside(c *usercode.Loop, limit time.Duration, fn func()) (why string) {
-	return whyAside(c.Aside(limit, fn), limit)
-}
-
-func whyAside(e usercode.Ending, limit time.Duration) string {
-	switch {
-	case e.Left:
-		return fmt.Sprintf("it did not return within %v", limit)
-	case e.Err != nil:
-		return e.Err.Error()
-	}
-	return ""
 }

@@ -24,6 +24,8 @@ type cellNotes struct {
 	Judged    []judging.Note `json:"judged,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
 	Cancelled bool           `json:"cancelled,omitempty"`
+
+	own runNotes // what Run points to, in one piece with the rest
 }
 
 // runNotes are what one run of the agent showed, as far as the report of the matrix counts it.
@@ -147,7 +149,6 @@ func (n *runNotes) rule(s *compiledScenario, name string) (*ruleNote, ruleAt) {
 	return &n.Rules[r.at], r
 }
 
-// event notes one call.
 func (n *runNotes) event(s *compiledScenario, e *chaos.Event, try int) {
 	count := func(name string, reached bool) {
 		c, _ := n.rule(s, name)
@@ -243,24 +244,15 @@ const maxCover = 1000
 
 // coverage counts the delivered faults of a matrix by target, kind and try.
 type coverage struct {
-	delivered map[CoverCount]int  // without their counts
-	uncalled  map[string]struct{} // the tools that no run called yet
+	delivered map[CoverCount]int // without their counts
+	called    map[string]bool    // the tools that some run called
 	tools     []string
 	full      bool // some are not counted
 }
 
-func newCoverage(tools []string) *coverage {
-	c := &coverage{delivered: map[CoverCount]int{}, uncalled: map[string]struct{}{}, tools: tools}
-	for _, name := range tools {
-		c.uncalled[name] = struct{}{}
-	}
-	return c
-}
-
-// add counts what one run showed.
 func (c *coverage) add(n *runNotes) {
 	for _, at := range n.Called {
-		delete(c.uncalled, c.tools[at])
+		c.called[c.tools[at]] = true
 	}
 	for _, row := range n.Coverage {
 		calls := row.Delivered
@@ -287,8 +279,7 @@ func (c *coverage) rows(all bool) (rows []CoverCount) {
 	if all && !c.full {
 		for _, tool := range c.tools {
 			if !reached[tool] {
-				_, uncalled := c.uncalled[tool]
-				rows = append(rows, CoverCount{Target: tool, Uncalled: uncalled})
+				rows = append(rows, CoverCount{Target: tool, Uncalled: !c.called[tool]})
 			}
 		}
 	}
@@ -300,15 +291,6 @@ func compareCover(a, b CoverCount) int {
 	return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Try, b.Try))
 }
 
-// plus adds two durations that are not negative.
-func plus(a, b time.Duration) time.Duration {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
-// add adds to a count.
 func add(count *int, n int) {
 	if *count > math.MaxInt-n {
 		*count = math.MaxInt
@@ -317,7 +299,6 @@ func add(count *int, n int) {
 	*count += n
 }
 
-// toInt makes an int of a counter.
 func toInt(n uint64) int { return int(min(n, math.MaxInt)) }
 
 // mostMet bounds what is remembered of a field or scenario, since faults that chance draws may be

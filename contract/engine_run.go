@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -34,20 +35,59 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.tryFile(); err != nil {
+	if err := e.openFile(); err != nil {
 		return nil, err
 	}
+	defer e.file.Close() //nolint:errcheck // of a run that failed; the writer has closed it else
+	if err := e.open(ctx); err != nil {
+		return nil, err
+	}
+	defer e.close()
 	if err := e.learn(ctx, e.sources); err != nil {
 		return nil, err
 	}
-	e.assignGoals()
+	e.goals, e.goalsLeft = m.Goals, make([]atomic.Bool, len(m.Goals))
 	l := e.newRuleLinter()
-	defer l.caller.Release()
 	e.prepare(ctx)
 	l.lintRules(ctx)
-	e.head = e.newHead()
-	e.tools = placesOf(e.head.tools())
+	e.head, e.tools = e.newHead(), map[string]int{}
+	for i, name := range e.head.tools() {
+		e.tools[name] = i
+	}
 	return e.runAll(ctx, l)
+}
+
+// open readies what all cells share.
+func (e *engine) open(ctx context.Context) error {
+	if e.m.Open == nil {
+		return nil
+	}
+	return e.aside("Matrix.Open", func() (err error) {
+		e.closing, err = e.m.Open(ctx)
+		return err
+	})
+}
+
+// close ends what open made, once.
+func (e *engine) close() {
+	closing := e.closing
+	if e.closing = nil; closing == nil {
+		return
+	}
+	if err := e.aside("what Matrix.Open returned", closing); err != nil {
+		e.warn("at the end of the run: " + err.Error())
+	}
+}
+
+// aside runs user code that is no part of a cell.
+func (e *engine) aside(name string, fn func() error) error {
+	caller := newCaller()
+	defer caller.Release()
+	var err error
+	if why := callAside(&caller, e.watchdog(), func() { err = fn() }); why != "" {
+		return fmt.Errorf("contract: %s failed: %s", name, why)
+	}
+	return err
 }
 
 // A run is what one independent run of the agent showed: an observation per
@@ -138,7 +178,6 @@ func sameWhereBoth(a, b callHashes) bool {
 	return true
 }
 
-// deliveredHash is what was delivered on a call.
 func deliveredHash(e *chaos.Event) uint64 {
 	h := hash.Combine(hash.Combine(hash.String(e.Rule), hash.String(e.Fault)), uint64(e.Asked))
 	for _, rule := range e.Also {
@@ -148,14 +187,6 @@ func deliveredHash(e *chaos.Event) uint64 {
 		h = hash.Combine(hash.Combine(h, hash.String(c.Path)), hash.Bytes(c.After))
 	}
 	return h
-}
-
-// elapsed is how long the agent took for all its answers.
-func (r *run) elapsed() (sum time.Duration) {
-	for _, o := range r.all {
-		sum = plus(sum, o.Elapsed)
-	}
-	return sum
 }
 
 func countDeliveries(observations []*Observation) (d deliveries) {
@@ -186,7 +217,6 @@ func (r *run) upTo(found ruling) deliveries {
 	return countDeliveries(r.observations[:found.at+1])
 }
 
-// engine is one run of a matrix.
 type engine struct {
 	m         *Matrix
 	o         RunOptions
@@ -194,19 +224,23 @@ type engine struct {
 	sources   []*worldSource
 	warnings  []string
 	probed    bool
-	goalsLeft []atomic.Bool  // goals whose function was left behind
+	calm      *calmTally
+	goals     []Goal         // of the matrix, which are asked about its cells; none: of a Runner
+	goalsLeft []atomic.Bool  // those whose function was left behind
 	head      *runHead       // of the report; nil: there is none
 	tools     map[string]int // in the head
 	reserve   time.Duration  // before Harness.Deadline, for the report
 	halted    atomic.Pointer[error]
+	file      *os.File         // of the run; nil: none was asked for
 	secrets   *redact.Redactor // of the matrix; nil: none
+	closing   func() error     // of [Matrix.Open]; nil: there is nothing to end
 	forRunner bool             // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }
 
 // newEngine checks everything that can be checked without calling an agent.
 func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*engine, error) {
 	scenarios, err := m.compile(forRunner)
-	e := &engine{m: m, scenarios: scenarios, forRunner: forRunner}
+	e := &engine{m: m, scenarios: scenarios, forRunner: forRunner, calm: &calmTally{}}
 	if o != nil {
 		e.o = *o
 	}
@@ -214,7 +248,7 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 		e.o.Harness.Rerun = ""
 	}
 	if d := e.o.Harness.Deadline; !d.IsZero() {
-		e.reserve = min(time.Until(d)/reservedShare, reservedMost)
+		e.reserve = min(time.Until(d)/10, 15*time.Second)
 	}
 	if err := errors.Join(err, e.o.check()); err != nil {
 		return nil, err
@@ -286,7 +320,6 @@ func (e *engine) invariantsOf(s *compiledScenario) []*compiledInvariant {
 	return all
 }
 
-// maxWarnings bounds the warnings of a run of many cells.
 const maxWarnings = 100
 
 // warn adds a warning about the whole run. While cells run, the collector's lock guards

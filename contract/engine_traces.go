@@ -57,6 +57,9 @@ func strays(traces, bubble string) (names string, inIO bool) {
 	working := false
 	for _, g := range goroutinesOf(traces, bubble) {
 		switch {
+		case g.collecting:
+			working = true
+			continue
 		case g.engine:
 			continue
 		case g.durable:
@@ -78,38 +81,66 @@ func strays(traces, bubble string) (names string, inIO bool) {
 	return list(other), false
 }
 
-// holders names the goroutines that keep the clock of a bubble from moving now, also
-// the one on which the engine runs user code.
-func holders(traces, bubble string) string {
-	return list(slices.DeleteFunc(goroutinesOf(traces, bubble),
-		func(g tracedGoroutine) bool { return g.durable || g.engine && !g.user }))
-}
-
-// heldByIO names the goroutines in real I/O that keep the clock of a bubble from moving,
-// and who they are. Both are empty if something else keeps it too, or nothing does, or
-// the traces are not as expected.
-func heldByIO(traces, bubble string) (names, who string) {
-	waiting := slices.DeleteFunc(goroutinesOf(traces, bubble),
-		func(g tracedGoroutine) bool { return g.durable || g.engine && !g.user && !g.busy() })
-	for _, g := range waiting {
-		if g.state != waitsForIO {
-			return "", ""
+// holders names the goroutines that keep the clock of a bubble from moving now, also the one on
+// which the engine runs user code. inIO says who they are if all of them are in real I/O, and is
+// empty if something else keeps the clock too, or nothing does.
+func holders(traces, bubble string) (names, inIO string) {
+	var holding []tracedGoroutine
+	all := true
+	for _, g := range goroutinesOf(traces, bubble) {
+		switch {
+		case g.durable:
+		case g.collecting:
+			all = false
+		case g.engine && !g.user:
+			all = all && !g.busy()
+		default:
+			holding, inIO = append(holding, g), inIO+g.number+" "
+			all = all && g.state == waitsForIO
 		}
-		who += g.number + " "
 	}
-	return list(waiting), who
+	if !all {
+		inIO = ""
+	}
+	return list(holding), inIO
 }
 
-// goroutinesOf are the goroutines of a bubble that can be read.
+// goroutinesOf are the goroutines of a bubble, also those that help the garbage collector: Go takes
+// a goroutine out of its bubble for as long as it does, and its trace names no bubble then. Such a
+// one is known by the goroutine that started it. If that has ended, nobody knows where it belongs;
+// it is here too, since a verdict about a goroutine in I/O needs to be sure that no other works.
 func goroutinesOf(traces, bubble string) (all []tracedGoroutine) {
+	inside, there := map[string]bool{}, map[string]bool{"": true}
+	var outside []tracedGoroutine
+	first := true // the goroutine that asked for the traces
 	for trace := range strings.SplitSeq(traces, "\n\n") {
 		lines := strings.Split(strings.TrimSpace(trace), "\n")
-		if bubbleOf(lines[0]) != bubble {
-			continue
+		g, ok := readTrace(lines)
+		there[g.number] = true
+		switch bubbleOf(lines[0]) {
+		case bubble:
+			inside[g.number] = true
+			if ok {
+				all = append(all, g)
+			}
+		case "":
+			g.collecting = g.state == "semacquire" || g.busy() && g.state != "syscall"
+			if ok && g.collecting && !first {
+				outside = append(outside, g)
+			}
 		}
-		if g, ok := readTrace(lines); ok {
-			all = append(all, g)
-		}
+		first = false
+	}
+	for before := -1; before != len(all); { // until no other is found: each may have started the next
+		before = len(all)
+		outside = slices.DeleteFunc(outside, func(g tracedGoroutine) bool {
+			ours := inside[g.starter] || !there[g.starter]
+			if ours {
+				inside[g.number] = true
+				all = append(all, g)
+			}
+			return ours
+		})
 	}
 	return all
 }
@@ -136,12 +167,14 @@ func list(goroutines []tracedGoroutine) string {
 
 // A tracedGoroutine is what a trace says about a goroutine.
 type tracedGoroutine struct {
-	number  string
-	state   string // such as "chan receive"
-	durable bool   // it is blocked in a way that lets the bubble's clock advance
-	engine  bool   // it is one of the engine's
-	user    bool   // it is in a function of user code
-	name    string // its top function of user code, and its state
+	number     string
+	starter    string // the number of the goroutine that started it; empty: nobody did
+	state      string // such as "chan receive"
+	durable    bool   // it is blocked in a way that lets the bubble's clock advance
+	collecting bool   // its trace names no bubble: it may be helping the garbage collector
+	engine     bool   // it is one of the engine's
+	user       bool   // it is in a function of user code
+	name       string // its top function of user code, and its state
 }
 
 const waitsForIO = "IO wait"
@@ -172,7 +205,7 @@ func readTrace(lines []string) (g tracedGoroutine, ok bool) {
 		}
 		f := readFrame(lines[i], lines[i+1])
 		if fn, created := strings.CutPrefix(f.function, "created by "); created {
-			f.function, _, _ = strings.Cut(fn, " in goroutine ")
+			f.function, g.starter, _ = strings.Cut(fn, " in goroutine ")
 			starter = ", started by " + f.String()
 		} else {
 			frames = append(frames, f)

@@ -17,32 +17,51 @@ import (
 // maxFindings bounds the warnings about rules, so that there is room for others.
 const maxFindings = 50
 
-// A ruleLinter warns of rules that do not do what they seem to. Package lint decides
-// what it finds in the rules themselves, before the cells. Which targets are the name of
-// nothing is known after the cells.
+// A ruleLinter warns of rules that do not do what they seem to. Before the cells package lint
+// says what it finds in the rules themselves; after them it is known which targets are the name
+// of nothing. A rule whose target matches neither a tool nor a declared point may still match a
+// point that the agent reaches, and perhaps only under faults.
 type ruleLinter struct {
 	engine *engine
-	caller usercode.Loop // asking a rule runs its own methods, which are user code
 	found  int
-	failed bool
+
+	mu    sync.Mutex                       // guards what follows
+	unmet []unmetRule                      // whose targets matched no name so far
+	met   map[*worldSource]map[string]bool // names of points that runs called, of each source up to maxNames
 }
 
-type ruleKey struct{ scenario, rule string }
+type unmetRule struct {
+	scenario *compiledScenario
+	name     string
+	target   *glob.Glob
+}
+
+// maxNames bounds the names that are kept to suggest one.
+const maxNames = 256
 
 // newRuleLinter has the calls of all later runs looked at, where there are rules.
 func (e *engine) newRuleLinter() *ruleLinter {
+	l := &ruleLinter{engine: e, met: map[*worldSource]map[string]bool{}}
 	for _, s := range e.scenarios {
-		if len(s.Rules) > 0 {
-			s.source.linted = true
-			s.source.points.expect(s, s.source.known)
+		if len(s.Rules) == 0 {
+			continue
+		}
+		s.source.linter, l.met[s.source] = l, map[string]bool{}
+		for _, r := range s.plan.Rules() {
+			g, err := glob.Compile(r.Target)
+			if err == nil && !slices.ContainsFunc(s.source.known, g.Match) {
+				l.unmet = append(l.unmet, unmetRule{s, r.Name, g})
+			}
 		}
 	}
-	return &ruleLinter{engine: e}
+	return l
 }
 
 // lintRules warns of what is wrong with the rules, whatever the agent does. What the targets
-// are is known only with StrictPoints.
+// are is known only with StrictPoints. Asking a rule runs its own methods, which are user code.
 func (l *ruleLinter) lintRules(ctx context.Context) {
+	caller := newCaller()
+	defer caller.Release()
 	for _, s := range l.engine.scenarios {
 		if len(s.Rules) == 0 || ctx.Err() != nil {
 			continue
@@ -52,7 +71,8 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			o = &lint.Options{Targets: s.source.known}
 		}
 		var found []lint.Finding
-		if !l.examine(s, func() { found = lint.Plan(s.plan, o) }) {
+		if why := callAside(&caller, l.engine.watchdog(), func() { found = lint.Plan(s.plan, o) }); why != "" {
+			l.engine.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
 			return
 		}
 		for _, f := range found {
@@ -61,20 +81,6 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 	}
 }
 
-// examine runs fn under the watchdog. It returns false if fn failed; nothing is asked
-// after that.
-func (l *ruleLinter) examine(s *compiledScenario, fn func()) bool {
-	if l.failed {
-		return false
-	}
-	if why := callAside(&l.caller, l.engine.watchdog(), fn); why != "" {
-		l.failed = true
-		l.engine.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
-	}
-	return !l.failed
-}
-
-// finding warns of one rule.
 func (l *ruleLinter) finding(text string) {
 	switch l.found++; {
 	case l.found < maxFindings:
@@ -84,18 +90,47 @@ func (l *ruleLinter) finding(text string) {
 	}
 }
 
-// lintTargets warns of rules whose target no run met.
-func (l *ruleLinter) lintTargets() {
-	unmet := map[ruleKey]string{}
-	for _, s := range l.engine.sources {
-		maps.Copy(unmet, s.points.unmet(s.known))
+// meet takes the names of the points that a run in worlds of a source called.
+func (l *ruleLinter) meet(source *worldSource, observations []*Observation) {
+	if l == nil {
+		return
 	}
-	for _, s := range l.engine.scenarios {
-		for _, r := range s.plan.Rules() {
-			if why := unmet[ruleKey{s.Name, r.Name}]; why != "" {
-				l.finding(why)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.unmet) == 0 {
+		return
+	}
+	seen := map[string]bool{"": true}
+	for _, o := range observations {
+		for i := range o.Events {
+			for _, name := range []string{o.Events[i].Target, o.Events[i].Alias} {
+				if seen[name] {
+					continue
+				}
+				seen[name] = true
+				l.unmet = slices.DeleteFunc(l.unmet, func(u unmetRule) bool {
+					return u.scenario.source == source && u.target.Match(name)
+				})
+				if len(l.met[source]) < maxNames {
+					l.met[source][name] = true
+				}
 			}
 		}
+	}
+}
+
+func (l *ruleLinter) lintTargets() {
+	names := map[*worldSource][]string{}
+	for source, met := range l.met {
+		names[source] = slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(source.known), maps.Keys(met))))
+	}
+	for _, u := range l.unmet {
+		nearest := ""
+		if name := text.Nearest(u.target.String(), names[u.scenario.source]); name != "" {
+			nearest = fmt.Sprintf("; the nearest name is %q", name)
+		}
+		l.finding(fmt.Sprintf("Rule %s of scenario %s: the target %q matches no tool, no declared point and no point that any run called%s.",
+			u.name, u.scenario.Name, u.target, nearest))
 	}
 }
 
@@ -113,12 +148,10 @@ type overlap struct {
 // countingRules are the names of the rules whose triggers count calls.
 func countingRules(plan *chaos.Plan) (names []string) {
 	for _, r := range plan.Rules() {
-		if r.When == nil {
-			continue
-		}
 		counts := false
-		if why := usercode.Failure(func() { counts = lint.Counts(r.When) }); counts || why != "" {
-			names = append(names, r.Name) // what cannot be asked may count too
+		why := usercode.Failure(func() { counts = r.When != nil && lint.Counts(r.When) })
+		if counts || why != "" { // what cannot be asked may count too
+			names = append(names, r.Name)
 		}
 	}
 	return names
@@ -133,72 +166,4 @@ func (s *compiledScenario) overlaps(in *chaos.Injector) (found []overlap) {
 		}
 	}
 	return found
-}
-
-// pointLearner finds the rules whose target is the name of nothing. A rule whose target
-// matches neither a tool nor a declared point may still match a point that the agent
-// reaches, and perhaps only under faults.
-type pointLearner struct {
-	mu      sync.Mutex
-	unknown []unknownTarget // of rules, that matched no name so far
-	names   []string        // of points that were met, the first maxNames of them
-}
-
-type unknownTarget struct {
-	key    ruleKey
-	target *glob.Glob
-}
-
-// maxNames bounds the names that are kept to suggest one.
-const maxNames = 256
-
-// expect adds the rules of a scenario whose targets match none of the known names.
-func (l *pointLearner) expect(s *compiledScenario, known []string) {
-	for _, r := range s.plan.Rules() {
-		g, err := glob.Compile(r.Target)
-		if err == nil && !slices.ContainsFunc(known, g.Match) {
-			l.unknown = append(l.unknown, unknownTarget{ruleKey{s.Name, r.Name}, g})
-		}
-	}
-}
-
-// meet takes the names of the points that a run called.
-func (l *pointLearner) meet(observations []*Observation) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.unknown) == 0 {
-		return
-	}
-	seen := map[string]bool{"": true}
-	for _, o := range observations {
-		for i := range o.Events {
-			for _, name := range []string{o.Events[i].Target, o.Events[i].Alias} {
-				if seen[name] {
-					continue
-				}
-				seen[name] = true
-				l.unknown = slices.DeleteFunc(l.unknown, func(u unknownTarget) bool { return u.target.Match(name) })
-				if len(l.names) < maxNames && !slices.Contains(l.names, name) {
-					l.names = append(l.names, name)
-				}
-			}
-		}
-	}
-}
-
-// unmet returns a sentence for each rule whose target was not met.
-func (l *pointLearner) unmet(known []string) map[ruleKey]string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	names := slices.Sorted(slices.Values(slices.Concat(known, l.names)))
-	sentences := make(map[ruleKey]string, len(l.unknown))
-	for _, u := range l.unknown {
-		nearest := ""
-		if name := text.Nearest(u.target.String(), names); name != "" {
-			nearest = fmt.Sprintf("; the nearest name is %q", name)
-		}
-		sentences[u.key] = fmt.Sprintf("Rule %s of scenario %s: the target %q matches no tool, no declared point and no point that any run called%s.",
-			u.key.rule, u.key.scenario, u.target, nearest)
-	}
-	return sentences
 }

@@ -26,8 +26,7 @@ type worldSource struct {
 	tools       []chaos.Tool // of the first world
 	hasRegistry bool         // the first world has tools
 	known       []string     // the injection points that are known before the first cell
-	linted      bool         // the calls of its runs are looked at for what is wrong with rules
-	points      pointLearner
+	linter      *ruleLinter  // looks at the calls of its runs; nil: no scenario has rules
 }
 
 func (s *worldSource) shared() bool { return s.newWorld == nil }
@@ -43,11 +42,12 @@ func (s *worldSource) firstWorld() string {
 // listOf returns the entry of a prompt list with its known baselines, which it adds if
 // there is none. It must not be called while cells run.
 func (s *worldSource) listOf(prompts, baselines []string) *promptList {
-	key := fmt.Sprintf("%q %q", prompts, baselines) // a search through the lists takes long where each scenario has one
+	spelled := fmt.Sprintf("%q", prompts) // a search through the lists takes long where each scenario has one
+	key := spelled + fmt.Sprintf("%q", baselines)
 	l := s.byPrompts[key]
 	if l == nil {
-		l = &promptList{source: s, prompts: prompts, baselines: baselines}
-		l.calm.making = semaphore.NewWeighted(1)
+		l = &promptList{source: s, prompts: prompts, baselines: baselines, spelled: spelled,
+			making: semaphore.NewWeighted(1)}
 		s.lists = append(s.lists, l)
 		if s.byPrompts == nil {
 			s.byPrompts = map[string]*promptList{}
@@ -57,7 +57,6 @@ func (s *worldSource) listOf(prompts, baselines []string) *promptList {
 	return l
 }
 
-// assignWorlds gives each scenario the source of its worlds.
 func (e *engine) assignWorlds() {
 	var common *worldSource
 	for _, s := range e.scenarios {
@@ -123,7 +122,6 @@ func (e *engine) learn(ctx context.Context, sources []*worldSource) error {
 	return errors.Join(problems...)
 }
 
-// learnTools lists the tools of the first world of a source.
 func (w *worker) learnTools(ctx context.Context, source *worldSource) error {
 	e := w.engine
 	first := &liveRun{engine: e, source: source, inspect: func(ctx context.Context, world *World) (err error) {
@@ -143,7 +141,13 @@ func (w *worker) learnTools(ctx context.Context, source *worldSource) error {
 	case s.warning != "":
 		e.warn(s.warning)
 	}
-	source.known = targets(source.tools, source.hasRegistry, e.m.Points)
+	source.known = slices.Clone(e.m.Points)
+	if source.hasRegistry {
+		source.known = append(source.known, chaos.ListTarget)
+		for _, t := range source.tools {
+			source.known = append(source.known, t.Name)
+		}
+	}
 	return nil
 }
 
@@ -161,9 +165,6 @@ func (e *engine) checkTargets(s *compiledScenario) error {
 			must = append(must, r)
 		}
 	}
-	if len(must) == 0 {
-		return nil
-	}
 	plan, err := s.plan.With(must...) // nothing of them has changed
 	if err == nil {
 		err = plan.CheckTargets(known...)
@@ -175,28 +176,12 @@ func (e *engine) checkTargets(s *compiledScenario) error {
 		err = fmt.Errorf("%w\nfaults on tools need an explicit list of callables or a tool registry: supply World.Tools (chaos.NewRegistry makes one of Go functions), or declare wrapped functions, streams and transports in Matrix.Points", err)
 	}
 	p := fields.List()
-	p.Each(s.rulesField(), err)
-	return p.Err()
-}
-
-// rulesField is where the rules of a scenario stand, for errors.
-func (s *compiledScenario) rulesField() string {
 	if s.index < 0 {
-		return "rules"
+		p.Each("rules", err)
+	} else {
+		p.Each(fmt.Sprintf("Scenarios[%d].Rules", s.index), err)
 	}
-	return fmt.Sprintf("Scenarios[%d].Rules", s.index)
-}
-
-// targets are the known injection points of a world: its tools and the declared points.
-func targets(tools []chaos.Tool, hasRegistry bool, points []string) []string {
-	all := slices.Clone(points)
-	if hasRegistry {
-		all = append(all, chaos.ListTarget)
-		for _, t := range tools {
-			all = append(all, t.Name)
-		}
-	}
-	return all
+	return p.Err()
 }
 
 // warnOfIdleTargets warns of each glob of an invariant that matches no target in any world.
@@ -222,7 +207,6 @@ type compiledScenario struct {
 	invariants []*compiledInvariant
 	counting   []string // the rules whose triggers count calls
 	rules      map[string]ruleAt
-	goals      []int // what its cells may reach, by the place in the matrix
 }
 
 func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *compiledScenario {
@@ -240,7 +224,6 @@ func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *
 	return c
 }
 
-// calm reports whether nothing is broken in the scenario.
 func (s *compiledScenario) calm() bool { return !s.injects() && s.Layer == "" }
 
 // injects reports whether the scenario has faults whose delivery is known.

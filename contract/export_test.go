@@ -7,10 +7,8 @@ var (
 	BubbleNumber = bubbleNumber
 	NameStrays   = strays
 	NameHolders  = holders
-	HeldByIO     = heldByIO
 
 	StandardLibrary = standardLibrary
-	Plus            = plus
 	Add             = add
 )
 

@@ -31,18 +31,15 @@ type Field struct {
 	Unprovoked   int `json:"unprovoked,omitempty"`
 	NotRun       int `json:"notRun,omitempty"`
 	// Distinct counts the decided trials without copies, and DistinctHeld those of them that
-	// held. Two trials are copies if their runs were equal ([CellReport.Copy]), while the agent
-	// was not seen to differ in the scenario ([RepeatCount].Alike), nor the outcome of equal
-	// trials. 0 both: no two decided trials are copies, and each counts.
+	// held; 0 both: there are no copies. Two trials are copies if their runs were equal
+	// ([CellReport.Copy]), and the agent was not seen to differ in the scenario.
 	Distinct     int `json:"distinct,omitempty"`
 	DistinctHeld int `json:"distinctHeld,omitempty"`
-	// Copies reports whether a promised rate is not judged because its trials are copies: of
-	// one trial alone, or of a few that all held, where as many trials that are none would have
-	// decided. Its cells then count as those of an invariant without AtLeast.
+	// Copies reports whether a promised rate is not judged because too few of its trials are no
+	// copies. Its cells then count as those of an invariant without AtLeast.
 	Copies bool `json:"copies,omitempty"`
 	// Interval is the 95 % interval of Held/Decided, without copies: [stats.AnyTime] with
-	// [Report.Sequential], because a share of trials that stopped themselves is biased;
-	// else [stats.ClopperPearson]. It is zero, and absent in JSON, when no trial was decided.
+	// [Report.Sequential], else [stats.ClopperPearson]. It is zero when no trial was decided.
 	Interval scoring.Interval `json:"interval,omitzero"`
 	// Standing is the decision, and what is lacking for one.
 	//
@@ -56,8 +53,7 @@ type Field struct {
 	// delivered fault are tested apart: they may reject the field, and do not help to accept it.
 	Standing stats.Standing `json:"standing"`
 	// DecidedAfter is the number of decided trials, without copies, after which a rate was accepted or
-	// rejected, of which HeldThen held. Both are 0 while it is open, without AtLeast, and
-	// where it was rejected by trials without a delivered fault.
+	// rejected, of which HeldThen held; 0 where trials without a delivered fault rejected it.
 	DecidedAfter int `json:"decidedAfter,omitempty"`
 	HeldThen     int `json:"heldThen,omitempty"`
 	// Saved counts the trials that were not needed; see [RunOptions.Sequential].
@@ -86,7 +82,6 @@ const (
 // than every trial. [Field.AtLeast] of its fields is then above 0.
 func (inv *Invariant) IsRate() bool { return inv.AtLeast != 0 && inv.AtLeast != 1 }
 
-// promised is the promised rate; 0: every trial.
 func (inv *Invariant) promised() float64 {
 	if !inv.IsRate() {
 		return 0
@@ -94,7 +89,6 @@ func (inv *Invariant) promised() float64 {
 	return inv.AtLeast
 }
 
-// poor is the rate that must not pass for the promised one.
 func (inv *Invariant) poor() float64 {
 	switch {
 	case !inv.IsRate():
@@ -117,29 +111,28 @@ func (f *Field) stands() string {
 		s += fmt.Sprintf(", %d of %d without copies", f.DistinctHeld, f.Distinct)
 		counted = f.Distinct
 	}
+	broke := ""
+	if f.Unprovoked > 0 {
+		of := ""
+		if f.AtLeast != 0 {
+			of = fmt.Sprintf(" of %d", f.Undelivered)
+		}
+		broke = fmt.Sprintf("; it broke in %d%s without a delivered fault", f.Unprovoked, of)
+	}
+	n := f.Standing.Passes
 	switch {
+	case f.AtLeast == 0 && d == stats.Open && n > 0:
+		return "open: " + s + "; it lacks " + text.Plural(n, "trial") + broke
 	case f.AtLeast == 0:
-		if d == stats.Open && f.Standing.Passes > 0 {
-			s = "open: " + s + "; it lacks " + text.Plural(f.Standing.Passes, "trial")
-		}
-		if f.Unprovoked > 0 {
-			s += fmt.Sprintf("; it broke in %d without a delivered fault", f.Unprovoked)
-		}
-		return s
+		return s + broke
 	case f.Copies:
-		if f.Unprovoked > 0 {
-			s += fmt.Sprintf("; it broke in %d of %d without a delivered fault", f.Unprovoked, f.Undelivered)
-		}
-		return "not judged: copies: " + s
+		return "not judged: copies: " + s + broke
 	case d == stats.Open:
+		s += broke
 		rate := "this rate"
 		if f.Decided == 0 {
 			rate = "the promised rate"
 		}
-		if f.Unprovoked > 0 {
-			s += fmt.Sprintf("; it broke in %d of %d without a delivered fault", f.Unprovoked, f.Undelivered)
-		}
-		n := f.Standing.Passes
 		return fmt.Sprintf("open: %s; %s more %s in a row would accept, about %s at %s", s,
 			text.Number(n), text.Noun(n, "pass", "passes"),
 			text.Plural(int(math.Ceil(f.Standing.Trials)), "trial"), rate)
@@ -159,5 +152,4 @@ func (f *Field) stands() string {
 	return fmt.Sprintf("%v: %s: %s", d, s, rates)
 }
 
-// percent formats a rate with the digits that it has, at most six.
 func percent(rate float64) string { return strconv.FormatFloat(100*rate, 'g', 6, 64) + " %" }

@@ -169,6 +169,10 @@ func TestStillness(t *testing.T) {
 
 func TestWhatIOAloneHolds(t *testing.T) {
 	const user = "\na.org/b.Agent()\n\t/b/f.go:1 +0x1f"
+	const looks = "goroutine 1 [running]:" + user
+	startedBy := func(number string) string {
+		return "\ncreated by a.org/b.Start in goroutine " + number + "\n\t/b/f.go:7 +0x1f"
+	}
 	reads := "goroutine 8 [IO wait, synctest bubble 4]:" + user
 	for _, tc := range []struct {
 		reason string
@@ -186,13 +190,74 @@ func TestWhatIOAloneHolds(t *testing.T) {
 		{"the engine works", []string{reads, "goroutine 9 [running, synctest bubble 4]:" + loopFrames}, ""},
 		{"a channel made outside", []string{reads, "goroutine 9 [chan receive, synctest bubble 4]:" + user}, ""},
 		{"a lock", []string{"goroutine 9 [sync.Mutex.Lock, synctest bubble 4]:" + user}, ""},
-		{"a goroutine outside", []string{reads, "goroutine 9 [running]:" + user + "\ncreated by a.org/b.Start in goroutine 1\n\t/b/f.go:7 +0x1f"}, "8 "},
+		{"a goroutine outside", []string{looks, reads, "goroutine 9 [runnable]:" + user + startedBy("1")}, "8 "},
+		{"the one that looks, whoever started it", []string{"goroutine 9 [running]:" + user + startedBy("2"), reads}, "8 "},
+		{"one that helps the garbage collector, for which Go takes it out of its bubble",
+			[]string{looks, reads, "goroutine 9 [GC assist wait]:" + user + startedBy("8")}, ""},
+		{"one that begins a collection", []string{looks, reads, "goroutine 9 [semacquire]:" + user + startedBy("8")}, ""},
+		{"one that was started by such a one", []string{looks, "goroutine 10 [runnable]:" + user + startedBy("9"),
+			"goroutine 9 [runnable]:" + user + startedBy("8"), reads}, ""},
+		{"a syscall is no help to the collector", []string{looks, reads, "goroutine 9 [syscall]:" + user + startedBy("2")}, "8 "},
+		{"one that waits outside", []string{looks, reads, "goroutine 9 [select]:" + user + startedBy("8")}, "8 "},
+		{"nobody knows where it belongs: who started it has ended", []string{looks, reads, "goroutine 9 [runnable]:" + user + startedBy("2")}, ""},
 		{"another bubble", []string{"goroutine 9 [IO wait, synctest bubble 5]:" + user}, ""},
 		{"a state that nobody knows", []string{reads, "goroutine 9 [pondering, synctest bubble 4]:" + user}, ""},
 		{"traces of another form", []string{"fiber 8 <reads> of bubble 4" + user}, ""},
 	} {
-		names, who := contract.HeldByIO(strings.Join(tc.traces, "\n\n"), "4")
+		_, who := contract.NameHolders(strings.Join(tc.traces, "\n\n"), "4")
 		assert.Equal(t, tc.who, who, tc.reason)
-		assert.Equal(t, tc.who == "", names == "", tc.reason)
+	}
+}
+
+// What the engine's goroutines look like: the one that runs user code, and the first
+// of the bubble.
+const (
+	loopFrames = "\ngithub.com/shakedown-go/shakedown/contract.(*liveRun).answer.func1()\n\t/s/contract/runner.go:226 +0x1f" +
+		"\ngithub.com/shakedown-go/shakedown/internal/usercode.run(0x1, 0x2)\n\t/s/internal/usercode/run.go:38 +0x1f" +
+		"\ngithub.com/shakedown-go/shakedown/internal/usercode.(*server).serve(0x1)\n\t/s/internal/usercode/loop.go:28 +0x1f"
+	firstFrames = "\ngithub.com/shakedown-go/shakedown/internal/usercode.(*Loop).Call(0x1)\n\t/s/internal/usercode/call.go:110 +0x1f" +
+		"\ngithub.com/shakedown-go/shakedown/contract.(*liveRun).runInBubble(0x1)\n\t/s/contract/bubble.go:80 +0x1f"
+)
+
+// inStandardLibrary is a frame of Go's own code, which is no user's.
+func inStandardLibrary(function, file string) string {
+	return "\n" + function + "(0x1)\n\t" + contract.StandardLibrary() + file + ":1 +0x1f"
+}
+
+func TestNamesOfHolders(t *testing.T) {
+	std := inStandardLibrary
+	for _, tc := range []struct {
+		reason string
+		traces []string
+		want   string
+	}{
+		{"nothing", nil, ""},
+		{"all that waits lets the clock advance", []string{
+			"goroutine 7 [select (durable), synctest bubble 4]:" + firstFrames,
+			"goroutine 8 [sleep (durable), synctest bubble 4]:\na.org/b.Agent()\n\t/b/f.go:1 +0x1f" + loopFrames,
+		}, ""},
+		{"the agent itself, on the engine's goroutine", []string{
+			"goroutine 7 [select (durable), synctest bubble 4]:" + firstFrames,
+			"goroutine 8 [chan receive, synctest bubble 4]:\na.org/b.Agent()\n\t/b/f.go:1 +0x1f" + loopFrames,
+		}, "a.org/b.Agent (f.go:1), chan receive"},
+		{"the engine between two steps is not user code", []string{
+			"goroutine 8 [runnable, synctest bubble 4]:" + loopFrames,
+			"goroutine 7 [chan receive, synctest bubble 4]:" + firstFrames,
+		}, ""},
+		{"another bubble", []string{"goroutine 8 [IO wait, synctest bubble 5]:\na.org/b.Agent()\n\t/b/f.go:1 +0x1f"}, ""},
+		{"an idle connection", []string{
+			"goroutine 8 [IO wait, synctest bubble 4]:" + std("internal/poll.runtime_pollWait", "runtime/netpoll.go") + std("net.(*netFD).Read", "net/fd_posix.go") +
+				std("net/http.(*persistConn).readLoop", "net/http/transport.go") + "\ncreated by net/http.(*Transport).dialConn in goroutine 6\n\t" +
+				contract.StandardLibrary() + "net/http/transport.go:1994 +0x1f",
+		}, "net.(*netFD).Read (fd_posix.go:1), IO wait, started by net/http.(*Transport).dialConn (transport.go:1994)"},
+		{"a listener, and a lock: in alphabetical order, each once", []string{
+			"goroutine 8 [IO wait, synctest bubble 4]:" + std("internal/poll.(*FD).Accept", "internal/poll/fd_unix.go") + "\na.org/b.Serve()\n\t/b/f.go:1 +0x1f",
+			"goroutine 9 [IO wait, synctest bubble 4]:" + std("internal/poll.(*FD).Accept", "internal/poll/fd_unix.go") + "\na.org/b.Serve()\n\t/b/f.go:1 +0x1f",
+			"goroutine 10 [sync.Mutex.Lock, synctest bubble 4]:\na.org/b.Locks()\n\t/b/f.go:2 +0x1f",
+			"goroutine 11 [running, synctest bubble 4]:\na.org/b.Works()\n\t/b/f.go:3 +0x1f",
+		}, "a.org/b.Locks (f.go:2), sync.Mutex.Lock; 2 of a.org/b.Serve (f.go:1), IO wait; a.org/b.Works (f.go:3), running"},
+	} {
+		names, _ := contract.NameHolders(strings.Join(tc.traces, "\n\n"), "4")
+		assert.Equal(t, tc.want, names, tc.reason)
 	}
 }

@@ -91,6 +91,25 @@ func TestAGoalThatHangs(t *testing.T) {
 	assert.EqualValues(t, 1, asked.Load())
 }
 
+// Goals are those of a whole matrix: neither a Runner nor a cell by itself asks them.
+func TestGoalsAreAskedByMatricesAlone(t *testing.T) {
+	var asked atomic.Int32
+	m := matrix(t, tellsTime, func(m *contract.Matrix) {
+		m.Goals = []contract.Goal{{Name: "noon", Reached: func(*contract.Observation) bool { return asked.Add(1) > 0 }}}
+	})
+	cell := contract.Cell{Scenario: "calm", Invariant: "held", Trial: 1}
+	r, err := m.Runner(t.Context(), nil)
+	require.NoError(t, err)
+	defer r.Close()
+	_, err = r.Run(t.Context(), cell, nil)
+	require.NoError(t, err)
+	_, err = m.RunCell(t.Context(), cell, nil)
+	require.NoError(t, err)
+	assert.Zero(t, asked.Load())
+	run(t, m, nil)
+	assert.EqualValues(t, 1, asked.Load())
+}
+
 func TestGoalsAreNotJudgedOfAPart(t *testing.T) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) {
 		m.Scenarios = append(m.Scenarios, stormy())

@@ -32,51 +32,41 @@ type Invariant struct {
 	Name string
 	// Severity is required.
 	Severity Severity
-	// AtLeast makes the invariant a promise that is a rate: the share of trials in which
+	// AtLeast makes the invariant a promised rate: the share of trials in which
 	// it must hold, such as 0.95. Each [Field] of it is accepted, rejected, or open; see
 	// [Field.Standing]. A broken trial fails no verdict then: a rejected field does if the
 	// invariant is critical, and an open one makes the verdict inconclusive. From 0.00001
-	// to 0.99999; 0 or 1: it must hold in every trial.
-	//
-	// Trials that are copies, as those of a deterministic agent under equal faults, say
-	// nothing about a rate: see [Field.Copies].
+	// to 0.99999; 0 or 1: it must hold in every trial. See [Field.Copies] too.
 	AtLeast float64
-	// Poor is the rate that must not pass for AtLeast, and is below it: at this rate a
-	// field is accepted with a chance of at most about 5 %. Between the two it may go
-	// either way. Closer rates take more trials. 0: 1 − 4·(1 − AtLeast) or AtLeast/2,
-	// whichever is more: 0.8 for 0.95.
+	// Poor is the rate below AtLeast that must not pass for it: at this rate a field is
+	// accepted with a chance of about 5 %. Closer rates take more trials. 0: the greater of
+	// 1 − 4·(1 − AtLeast) and AtLeast/2, as 0.8 for 0.95.
 	Poor float64
 	// Applies selects the scenarios in which the invariant is asked; zero: all.
 	Applies Applies
-	// Scenarios are globs of the names of scenarios, of which one must match for the invariant
-	// to be asked. Empty: all.
+	// Scenarios are globs of the names of the scenarios in which it is asked. Empty: all.
 	Scenarios []string
 	// Probes are prompts that replace the matrix's own for this invariant.
 	Probes []string
-	// JudgesErrors lets Check see answers that are errors. Without it an error
-	// of the agent breaks the invariant before Check is called, except
-	// [ErrNotTheAgent].
+	// JudgesErrors lets Check see answers that are errors. Without it an error of the agent
+	// breaks the invariant, except [ErrNotTheAgent].
 	JudgesErrors bool
 	// Needs is the set of data that must be available before Check is called. If
 	// some of it is not, the cell is inconclusive.
 	Needs Needs
-	// Baseline is an answer without faults, for an invariant with NeedBaseline.
-	// "" or "auto": that of [Scenario.Baselines], else of a calm run, which is made once
-	// per prompt list. Anything else is the answer itself, for every prompt.
+	// Baseline is an answer without faults to every prompt, for an invariant with NeedBaseline;
+	// "" or "auto": that of [Scenario.Baselines], else of a calm run.
 	Baseline string
 	// Check judges one observation. It returns nil if the invariant holds, an error
 	// that matches [ErrUndecided] if it cannot decide, [ErrDoesNotApply] if it is not to be
-	// asked of these faults, and any other error if the invariant is broken; the error
-	// says why. It must be safe for concurrent use,
-	// and must not change the observation. Required.
+	// asked of these faults, and any other error, which says why, if the invariant is broken.
+	// It must be safe for concurrent use and must not change the observation. Required.
 	Check func(ctx context.Context, o *Observation) error
-	// Targets are globs over the injection points whose calls Check looks for.
-	// A glob that matches no tool and no declared point gives a warning, because
-	// the invariant could not break there.
+	// Targets are globs over the injection points whose calls Check looks for. One that
+	// matches no tool and no declared point gives a warning.
 	Targets []string
-	// Question is the sentence that a judge may be asked where Check is undecided, such as
-	// "The answer refuses what the prompt asks for."; empty: none. WithJudge of package
-	// contract/invariant asks it. A run does not read it.
+	// Question is the sentence that WithJudge of package contract/invariant asks a judge where
+	// Check is undecided, such as "The answer refuses what the prompt asks for."
 	Question string
 	// Err is the problem that a constructor found in its arguments; Validate reports it.
 	Err error
@@ -87,17 +77,14 @@ type Invariant struct {
 var ErrUndecided = errors.New("contract: undecided")
 
 // ErrDoesNotApply is matched by the error that a Check returns when the faults of an observation
-// do not meet what it presupposes. It matches [ErrUndecided]. A cell with such an observation is
-// in no count, unless the invariant broke in another one: see [CellReport.DoesNotApply].
+// do not meet what it presupposes: see [CellReport.DoesNotApply]. It matches [ErrUndecided].
 var ErrDoesNotApply = fmt.Errorf("%w: the invariant does not apply", ErrUndecided)
 
 // ErrNotTheAgent is for an agent to return, wrapped with the reason, when it could not
 // be tested: its budget is used up, or the model's provider is down. It matches
-// [ErrUndecided]. The cell is then inconclusive for every invariant, also those with
-// JudgesErrors. An error that matches [chaos.ErrInjected] too is the agent's own
-// failure: the faults are what it is tested with. A fault that is an answer, such as a
-// status of HTTP, leaves no such trace, so do not take the outage of a provider for
-// real where rules break it.
+// [ErrUndecided]. The cell is then inconclusive for every invariant. An error that matches
+// [chaos.ErrInjected] too is the agent's own failure. A fault that is an answer, such as a
+// status of HTTP, leaves no such trace: do not take an outage for real where rules make it.
 var ErrNotTheAgent = fmt.Errorf("%w: the agent could not be tested", ErrUndecided)
 
 // Applies selects the scenarios in which an invariant is asked.
@@ -143,11 +130,9 @@ type Observation struct {
 	// Elapsed is how long the answer took, in the cell's own time: virtual in a bubble.
 	Elapsed time.Duration `json:"elapsedNs"`
 	// Events are the calls that ended since the previous prompt's observation, in
-	// the order in which they began. A call that outlives its prompt is in the
-	// observation in which it ended, and only there. The last observation also has
-	// the calls that ended between its answer and the end of the cell. A call that had
-	// not ended by then ([chaos.OutcomeOpen]) is in the one in which it began. Dropped
-	// counts the events that did not fit the log; if there are any, an invariant
+	// the order in which they began; the last observation has those until the end of the cell.
+	// A call that had not ended by then ([chaos.OutcomeOpen]) is in the one in which it began.
+	// Dropped counts the events that did not fit the log; if there are any, an invariant
 	// that counts calls is undecided.
 	Events  []chaos.Event `json:"events"`
 	Dropped int           `json:"dropped,omitempty"`
@@ -157,42 +142,28 @@ type Observation struct {
 	// Baseline is a calm answer to the same prompt, with NeedBaseline.
 	Baseline string `json:"baseline,omitempty"`
 	// Calm is the same prompt's observation in a calm run, with NeedCalm: its answer, its
-	// events, and its state if the world has one. The calm run is made once per prompt
-	// list, of the original prompts, in worlds of the same source. If the agent failed in
-	// it, or with NeedState its state is missing, the cell is inconclusive. With
-	// NeedResults, its events have arguments and results.
+	// events, and its state if the world has one. If the agent failed in it, or with NeedState
+	// its state is missing, the cell is inconclusive.
 	Calm *Observation `json:"-"`
 	// Tools are the tools that the first world listed, with what they declare.
 	Tools []chaos.Tool `json:"-"`
 
 	began   time.Duration // since the injector was armed
-	noState *error        // why Before or After is missing; nil: neither is
-}
-
-// stateMissing says why Before or After is missing; nil: neither is.
-func (o *Observation) stateMissing() error {
-	if o.noState == nil {
-		return nil
-	}
-	return *o.noState
+	noState error         // why Before or After is missing; nil: neither is
 }
 
 // A Goal is something that must be reached in at least one cell, such as that a retry
 // works under faults. A matrix in which every invariant holds says little if the
-// agent never got that far. Package contract/goal has ready-made ones.
-//
-// A goal that no cell reached makes the verdict inconclusive, unless it is Fail. So does
-// one whose function fails. Goals are not judged if cells were filtered out.
+// agent never got that far. Package contract/goal has ready-made ones. A goal that no cell
+// reached, or whose function fails, makes the verdict inconclusive, unless it is Fail.
 type Goal struct {
 	_ struct{}
 	// Name appears in reports: letters, digits, '.', '_' and '-'. Required.
 	Name string
 	// Scenarios are those in whose cells the goal may be reached; none: all.
 	Scenarios []string
-	// Reached reports whether an answer reached the goal. The observation has what the
-	// invariants of its cell need and what [RunOptions.Gather] adds, but neither Baseline
-	// nor Calm. Reached must be safe for concurrent use, and must not change the
-	// observation. Required.
+	// Reached reports whether an answer reached the goal. The observation has neither Baseline
+	// nor Calm. It must be safe for concurrent use, and must not change the observation. Required.
 	Reached func(o *Observation) bool
 	// Err is the problem that a constructor found in its arguments; Validate reports it.
 	Err error
@@ -216,9 +187,7 @@ var (
 type FieldError = scoring.FieldError
 
 // A PanicError is a panic of user code: of the agent in [Observation.Err], of
-// other functions in [CellReport.Why]. Value is what it panicked with, Stack that
-// of the goroutine that panicked. Its text is the value without the stack; Unwrap
-// returns the value if it is an error.
+// other functions in [CellReport.Why].
 type PanicError = usercode.PanicError
 
 var appliesNames = enum.Names[Applies]{Package: fields, Field: "Applies", Of: []string{Always: "Always",

@@ -327,11 +327,6 @@ func FuzzNamesOfStrays(f *testing.F) {
 }
 
 func TestSumsStayInRange(t *testing.T) {
-	const most = time.Duration(1<<63 - 1)
-	assert.Equal(t, 3*time.Second, contract.Plus(time.Second, 2*time.Second))
-	assert.Equal(t, most, contract.Plus(most-1, 1))
-	assert.Equal(t, most, contract.Plus(most-1, 2), "thirty days a hang add up to more")
-	assert.Equal(t, most, contract.Plus(most, most))
 	n := 1<<31 - 1 // all that an int of 32 bits has
 	contract.Add(&n, 0)
 	assert.Equal(t, 1<<31-1, n)

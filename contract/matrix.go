@@ -19,30 +19,29 @@ type Matrix struct {
 	// Name appears in reports.
 	Name string
 	// NewWorld makes the world of one cell. Cells then run in parallel, and in
-	// virtual time under package contracttest. The call must make everything in
-	// the world: anything else, such as a package variable, is shared by all
-	// cells, and no probe finds that. Exactly one of NewWorld and World is
-	// required, or neither if every scenario has a NewWorld of its own.
+	// virtual time under package contracttest. It must make everything in the world: what it
+	// does not make, such as a package variable, all cells share, and no probe finds that.
+	// Exactly one of NewWorld and World is required, or neither if every scenario has a NewWorld.
 	//
-	// ctx carries the cell's injector ([chaos.FromContext]), for what drops its
-	// context later: bind that with the Injector field of its options. Until NewWorld
-	// has returned, calls pass as if there were no injector. After the cell's last
-	// answer they get [chaos.ErrCellEnded], also in World.Close. See [CellOf] too.
+	// ctx carries the cell's injector ([chaos.FromContext]), which acts from when NewWorld has
+	// returned to the cell's last answer; later calls get [chaos.ErrCellEnded]. See [CellOf] too.
 	NewWorld func(ctx context.Context) (*World, error)
 	// World is one world for all cells, which run one at a time, in real time. Cells of
 	// a scenario with a NewWorld of its own run beside them.
 	World *World
-	// Reset returns World to its initial state; it runs before each cell. Its context
-	// is like that of NewWorld.
+	// Reset returns World to its initial state before each cell.
 	Reset func(ctx context.Context) error
-	// Points names injection points outside the tool registry, which rules may
-	// target: wrapped functions, streams, transports. Such points are found out by
-	// themselves when the agent calls them; see StrictPoints. Without a tool registry
-	// they must be named, except those of HTTP.
+	// Open readies what all cells share, such as a proxy in front of an agent's tools, before the
+	// first world is made or looked at; closing ends it after the last cell of [Matrix.Run] or
+	// [Matrix.RunCell], or when a [Runner] is closed. An error of Open ends the run before any
+	// agent is called; one of closing is a warning of Run. nil: there is nothing to ready.
+	Open func(ctx context.Context) (closing func() error, err error)
+	// Points names injection points outside the tool registry: wrapped functions, streams,
+	// transports. Those that the agent calls need not be named, except without a tool registry.
 	Points []string
 	// StrictPoints makes it an error, before the agent is called, if the target of a
-	// rule matches neither a tool nor one of Points. Without it, a target that matches
-	// neither, and no point that any run called, is a warning.
+	// rule matches neither a tool nor one of Points. Without it, a target that no run met
+	// either is a warning.
 	StrictPoints bool
 	// Prompts are sent to the agent in each cell, in order. Required unless every
 	// invariant has probes or every scenario has prompts.
@@ -52,44 +51,36 @@ type Matrix struct {
 	Goals      []Goal      // what must be reached in at least one cell; none: nothing
 	// Trials is the number of times each invariant is asked in each scenario; 0: 1.
 	Trials int
-	// Seed is the seed of every random number. The seed of a [chaos.Plan] whose rules
-	// are those of a scenario has no effect.
+	// Seed is the seed of every random number.
 	Seed uint64
 	// Timeout limits the time of one answer of the agent, in the cell's own time:
 	// virtual in a bubble. 0: only the watchdog of [RunOptions] limits it.
 	Timeout time.Duration
 	// ShareObservations lets all invariants of a scenario and trial judge the same
-	// run, one per prompt list, for agents whose calls cost money. The report says
-	// so. All prompts are then sent; without it, a cell whose invariant broke gets no later
-	// ones: they cost money and decide nothing more.
+	// run, one per prompt list, for agents whose calls cost money. All prompts are then sent;
+	// without it, a cell whose invariant broke gets no later ones.
 	ShareObservations bool
-	// KeepValues keeps the arguments and results of all calls, as JSON: the HTML page
-	// and the run file show them, the other formats do not. Without it they
-	// are kept for the invariants with [NeedResults]. They may hold secrets: a report
-	// shows them as they are. What calls of models said over HTTP is kept with them,
-	// redacted and bounded: see [chaos.Exchange].
+	// KeepValues keeps the arguments and results of all calls, as JSON, for the HTML page
+	// and the run file; without it, for the invariants with [NeedResults]. They may hold
+	// secrets. What calls of models said over HTTP is kept with them: see [chaos.Exchange].
 	KeepValues bool
-	// SkipStateProbe leaves out the probe that finds out whether a shared
-	// world without Reset remembers. The probe sends the first prompt twice,
-	// without faults, so the agent acts on it twice. If there is a calm run for a
-	// baseline, it is the first of the two.
+	// SkipStateProbe leaves out the probe that finds out whether a shared world without Reset
+	// remembers: it sends the first prompt twice, without faults.
 	SkipStateProbe bool
 	// AllowInconclusive is the number of inconclusive cells that the verdict accepts.
 	AllowInconclusive int
-	// Secrets are texts, such as keys that the agent is given, that no report may repeat: the
-	// text and the evidence of a cell have [redacted] in their place. What invariants judge has
-	// them. A text of fewer than six bytes is kept.
+	// Secrets are texts, such as keys, that no report may repeat: reasons and evidence have
+	// [redacted] in their place. Invariants see them. A text of fewer than six bytes is kept.
 	Secrets []string
 }
 
 // RunOptions are the settings of [Matrix.Run]; nil and the zero value work.
 type RunOptions struct {
 	_ struct{}
-	// Workers is the number of cells that run at once when worlds are fresh; 0:
-	// GOMAXPROCS. Cells of a shared world run one at a time, in the order of the matrix.
+	// Workers is the number of cells in fresh worlds that run at once; 0: GOMAXPROCS.
 	Workers int
-	// OnCell is called with the report of each cell, one call at a time and in
-	// the order of the matrix, or with Sequential in that of the rounds. nil: not called.
+	// OnCell is called with the report of each cell, one call at a time, in the order of the
+	// matrix or, with Sequential, of the rounds.
 	OnCell func(*CellReport)
 	// Harness connects the run to a test framework or another host. The zero
 	// value connects it to none.
@@ -97,34 +88,26 @@ type RunOptions struct {
 	// Keep selects the observations that the report retains.
 	Keep KeepPolicy
 	// Gather is what observations have besides what invariants need: NeedState,
-	// NeedResults, NeedCalm. What is missing of it makes no cell inconclusive. With
-	// NeedCalm each prompt list costs a calm run.
+	// NeedResults, NeedCalm. What is missing of it makes no cell inconclusive.
 	Gather Needs
-	// Watchdog limits the real time of a cell. A cell that exceeds it is
-	// inconclusive; if it does not end with its context either, it is left behind.
-	// The same limit applies to each check and to each call of OnCell. 0: five minutes; a cell
-	// in real time then also gets [Matrix.Timeout] for each prompt. [Harness.Deadline] may
-	// shorten it.
+	// Watchdog limits the real time of a cell, of a check and of a call of OnCell. A cell that
+	// exceeds it is inconclusive. 0: five minutes, and in real time [Matrix.Timeout] for each
+	// prompt besides. [Harness.Deadline] may shorten it.
 	//
 	// In virtual time 0 also means that a cell is inconclusive when nothing but real I/O
-	// has kept its clock from moving for about 20 seconds. The cells in virtual time that
-	// follow it are then not run, and inconclusive for the same reason.
+	// has kept its clock from moving for about 20 seconds, and so are those that would follow it.
 	Watchdog time.Duration
 	// Sequential makes [Matrix.Trials] the most: an invariant takes no further trial in
-	// a scenario when its [Field] is decided. Without [Invariant.AtLeast] that is when it
-	// broke. With ShareObservations a scenario takes none when all its fields are decided.
-	// Trials that were not needed are not run, and [Report.Saved] counts them. The score
-	// then counts fields, because stopping biases shares of trials. OnCell gets the
-	// cells in the order in which they are needed; that of the report does not change.
+	// a scenario when its [Field] is decided; without [Invariant.AtLeast] that is when it
+	// broke. With ShareObservations all fields of a scenario must be decided. [Report.Saved]
+	// counts what was not run. The score counts fields, because stopping biases shares of trials.
 	Sequential bool
 	// Budget limits what a sequential run spends. The zero value is no limit.
 	Budget Budget
 	// File is the path of the run file, which package contract/report describes; empty: none is
-	// written. A file of that name is replaced when the run begins. While the run lasts, units
-	// are appended as they end, and are on the disk after a second. At the end the file is
-	// written again, whole, in the order of the matrix. Its folder must exist. With KeepCounts
-	// it has all cells, without evidence. What is found after the run, such as its defects,
-	// is not in it: Write of package contract/report writes the report with them.
+	// written. A file of that name is replaced when the run begins; its folder must exist. Units
+	// are appended as they end. At the end the file is written again, whole, in the order of the
+	// matrix. It does not have what is found after the run, such as defects.
 	File string
 	// Build names the program that is tested, such as a commit; empty: the hash of the
 	// executable. The run file has it.
@@ -141,7 +124,6 @@ type Harness struct {
 	// Around is called once for each cell and runs it by calling run once, in the bubble
 	// that it passes; nil: in real time, as a cell in [Matrix.World] must be. It must
 	// return, after run has returned. A cell for which it does not call run is not run.
-	// nil: run(nil).
 	Around func(c Cell, run func(Bubble) *CellReport)
 	// Calm is the bubble of the runs that are not cells: those of the first worlds, those
 	// for baselines and those of a [Runner]. Runs in [Matrix.World] are in real time. nil: all are.
@@ -150,10 +132,9 @@ type Harness struct {
 	// hold, with {scenario}, {invariant} and {trial} in place of what the cell has. Between ^ and $
 	// a name is written as a regular expression, as -run of go test needs it. Empty: no line.
 	Rerun string
-	// Deadline is when the host ends the process, as go test does. Cells that would take
-	// longer are given up before it, and those that have no time left are not run; they are
-	// inconclusive. A tenth of the time is kept for the report, at most 15 seconds. Zero:
-	// there is none.
+	// Deadline is when the host ends the process, as go test does. Cells that have no time
+	// left are given up or not run, and are inconclusive. A tenth of the time, at most 15
+	// seconds, is kept for the report. Zero: there is none.
 	Deadline time.Time
 }
 
@@ -171,14 +152,14 @@ const (
 	KeepBroken KeepPolicy = iota // of cells that are broken or inconclusive
 	KeepAll
 	KeepNone
-	KeepCounts // not even the reports of cells: memory does not grow with their number
+	// KeepCounts keeps not even the reports of cells: memory does not grow with their number,
+	// except in a sequential run.
+	KeepCounts
 )
 
-// An Agent is what is under test: it answers a prompt and may call tools to do
-// so. The tools are those of its [World], wrapped with the cell's faults; nil if
-// the world has none. The agent must return when ctx ends. It must not call tools
-// after it returned; when the cell has ended such calls get [chaos.ErrCellEnded].
-// An error that is not its doing should match [ErrNotTheAgent].
+// An Agent is what is under test: it answers a prompt and may call tools to do so, which are
+// those of its [World], wrapped with the cell's faults. It must return when ctx ends, and call
+// no tool after that. An error that is not its doing should match [ErrNotTheAgent].
 type Agent func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error)
 
 // A World is everything that one cell touches: the agent, its tools, and the
@@ -189,17 +170,13 @@ type World struct {
 	// Tools are the agent's tools; nil when it has none that faults should reach.
 	Tools chaos.ToolRegistry
 	// State returns the state of the world, for invariants over effects. The value
-	// must not change afterwards. No fault is injected into what it calls with ctx, and
-	// nothing of it is recorded. nil: the state is not known.
+	// must not change afterwards. What it calls with ctx gets no fault and is not recorded.
 	State func(ctx context.Context) (any, error)
 	// Err reports why the answers of the agent say nothing about it, such as a recorded
-	// conversation that has no answer to what was asked. It is asked after each answer,
-	// also one that is an error or did not come in time. An error makes the cell
-	// inconclusive, whatever the check would say, and is its Why; no later prompt is
-	// sent. An invariant that an earlier answer broke stays broken.
-	// In a calm run the error takes the place of the answer: no baseline. It must be
-	// safe to call while the agent's goroutines run. In a shared world [Matrix.Reset]
-	// must clear the error. nil: all answers count.
+	// conversation that has no answer to what was asked. It is asked after each answer. An
+	// error makes the cell inconclusive, unless an earlier answer broke its invariant, and no
+	// later prompt is sent. It must be safe to call while the agent's goroutines run. In a
+	// shared world [Matrix.Reset] must clear the error. nil: all answers count.
 	Err func() error
 	// Close releases the world after its cell; nil: nothing to release.
 	Close func() error
@@ -211,36 +188,25 @@ type Scenario struct {
 	// Name becomes part of a subtest's name: letters, digits, '.', '_' and '-'. Required.
 	Name string
 	// Rules decide which calls get which fault; none: a calm scenario, without faults.
-	// Of a [chaos.Plan] only its rules count: the seed is [Matrix.Seed].
 	Rules []chaos.Rule
 	// AllowUndelivered keeps the scenario from making the verdict inconclusive
-	// when no fault was delivered in any of its cells. Its undelivered cells do not
-	// count in the score either way.
+	// when no fault was delivered in any of its cells.
 	AllowUndelivered bool
-	// NewWorld makes the worlds of this scenario's cells, and of its first world and calm
-	// runs, in place of what the matrix has; see [Matrix.NewWorld]. Their tools may be
-	// others than those of other scenarios: the targets of Rules are checked against
-	// them. Its cells run in parallel, also beside cells in [Matrix.World]. nil: the
-	// worlds of the matrix.
+	// NewWorld makes the worlds of this scenario in place of what the matrix has; see
+	// [Matrix.NewWorld]. Their tools may be others than those of other scenarios.
 	NewWorld func(ctx context.Context) (*World, error)
-	// Prompts replace those of the matrix. The probes of an invariant stay. None: those
-	// of the matrix.
+	// Prompts replace those of the matrix, but not the probes of an invariant.
 	Prompts []string
-	// Baselines are known calm answers: Baselines[i] is one to Prompts[i]. No calm run
-	// is then made for a baseline of these prompts. Text in [Invariant.Baseline] takes
-	// precedence; probes have calm runs of their own. None, or as many as Prompts.
+	// Baselines are known calm answers to Prompts, one for each or none; no calm run is made
+	// for them. Text in [Invariant.Baseline] takes precedence.
 	Baselines []string
 	// Layer is what is broken in this scenario besides what Rules break, such as tools
 	// that answer as they did in an incident. [Invariant.Applies] treats it as the layer of a
 	// rule. Cells of a scenario with neither Rules nor Rewrite are then never undelivered.
-	// Empty: nothing else is broken.
 	Layer chaos.Layer
-	// Rewrite replaces each prompt and each probe when it is sent. Calm runs send the
-	// original, so a baseline is an answer to that. A prompt whose text changed counts as
-	// a delivered fault, which reached the agent; a cell without any fault is
-	// undelivered. If Rewrite panics or does not return, its cell is inconclusive. It
-	// must depend on the text alone and be safe for concurrent use. nil: prompts are sent
-	// as they are.
+	// Rewrite replaces each prompt and each probe when it is sent, except in calm runs. A
+	// prompt whose text changed counts as a delivered fault. It must depend on the text alone
+	// and be safe for concurrent use. nil: prompts are sent as they are.
 	Rewrite func(prompt string) string
 }
 
@@ -254,27 +220,24 @@ func Calm() Scenario { return Scenario{Name: "calm"} }
 
 // A Budget limits what a sequential run spends; see [RunOptions.Sequential]. The zero
 // value is no limit. It is spent in rounds of at most 16 trials, however many workers
-// there are. In each round are the open fields with the greatest weight of their severity
-// ÷ expected further trials, and not more of them than what is left of Trials and Cost can
-// be expected to decide. When a limit is reached, no further round begins. The
-// fields that are then open say how many trials they lack, and the verdict is not Pass.
+// there are, on the open fields with the greatest weight of their severity ÷ expected
+// further trials, and not on more than it can be expected to decide. When a limit is reached,
+// no further round begins. The fields that are then open say how many trials they lack, and the
+// verdict is not Pass.
 //
-// With [Matrix.ShareObservations] a trial is that of a scenario, judged by all its
-// invariants. Calm runs are not counted.
+// With [Matrix.ShareObservations] a trial is that of a scenario. Calm runs are not counted.
 type Budget struct {
 	_ struct{}
-	// Trials is the most trials. Those that [Harness.Around] leaves out do not count. 0: no
-	// limit.
+	// Trials is the most trials; 0: no limit.
 	Trials int
-	// Time is the real time after which no further round begins. Two runs with the same
-	// seed may then differ. 0: no limit.
+	// Time is the real time after which no further round begins; 0: no limit. Two runs with
+	// the same seed may then differ.
 	Time time.Duration
 	// Cost is the sum of CostOf, and of what judges cost, after which no further round
 	// begins. 0: no limit.
 	Cost float64
 	// CostOf returns the cost of a run of the agent, 0 or more, in the unit of Cost. It
-	// gets the report of the cell that was first judged on the run, one call at a time. A
-	// failure of it, or a cost that is not a number, ends the run as a limit does, with a
-	// warning. nil only without Cost.
+	// gets the report of the cell that was first judged on the run, one call at a time. If it
+	// fails, no further round begins.
 	CostOf func(*CellReport) float64
 }

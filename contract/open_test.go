@@ -2,147 +2,117 @@ package contract_test
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
 )
 
-// hangsUntil holds a call until its context ends, or until the test lets go.
-type hangsUntil struct{ released chan struct{} }
-
-func (f hangsUntil) Inject(ctx context.Context, _ chaos.Call, _ any, _ chaos.Next) (any, error) {
-	if f.released == nil {
-		return nil, chaos.Sleep(ctx, -1)
-	}
-	select {
-	case <-f.released:
-		return nil, errDown
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+// door counts what Matrix.Open did.
+type door struct {
+	open          atomic.Int32 // now
+	opened        atomic.Int32
+	fails, sticks error
+	panics        bool
 }
 
-// impatient asks the clock through ask, gives up after three seconds and says so. Told to
-// be patient, it asks nothing.
-func impatient(ask func(context.Context, chaos.ToolRegistry, chan<- string)) contract.Agent {
-	return func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
-		if prompt == "Be patient." {
-			return "it is noon", nil
+func (d *door) put(m *contract.Matrix) {
+	m.Open = func(context.Context) (func() error, error) {
+		if d.panics {
+			panic("the door is stuck")
 		}
-		answer := make(chan string, 1)
-		ask(ctx, tools, answer)
-		select {
-		case text := <-answer:
-			return "it is " + text, nil
-		case <-time.After(3 * time.Second):
-			return "nobody knows", nil
+		if d.fails != nil {
+			return nil, d.fails
 		}
+		d.open.Add(1)
+		d.opened.Add(1)
+		return func() error { d.open.Add(-1); return d.sticks }, nil
 	}
 }
 
-func asks(ctx context.Context, tools chaos.ToolRegistry, answer chan<- string) {
-	text, err := tools.CallTool(ctx, "clock", json.RawMessage(`{}`))
-	if err == nil {
-		answer <- string(text)
-	}
-}
-
-// onGoroutine asks on a goroutine that the agent leaves behind.
-func onGoroutine(ctx context.Context, tools chaos.ToolRegistry, answer chan<- string) {
-	go asks(context.WithoutCancel(ctx), tools, answer)
-}
-
-// withWorker makes worlds whose agent asks through a worker that lives for the cell. own
-// makes the context of the worker's calls.
-func withWorker(t testing.TB, own func(context.Context) context.Context) func(context.Context) (*contract.World, error) {
-	type job struct {
-		tools  chaos.ToolRegistry
-		answer chan<- string
-	}
-	tools := clock(t)
-	return func(ctx context.Context) (*contract.World, error) {
-		jobs := make(chan job, 1)
-		go func() {
-			for j := range jobs {
-				asks(own(ctx), j.tools, j.answer)
-			}
-		}()
-		agent := impatient(func(_ context.Context, tools chaos.ToolRegistry, answer chan<- string) { jobs <- job{tools, answer} })
-		return &contract.World{Agent: agent, Tools: tools, Close: func() error { close(jobs); return nil }}, nil
-	}
-}
-
-// A call that outlives its cell leaves its event, and the fault that holds it is
-// delivered: the agent never got the answer.
-func TestACallThatOutlivesItsCellIsDelivered(t *testing.T) {
-	sameContext := func(ctx context.Context) context.Context { return ctx }
-	for _, tt := range []struct {
-		name, why string
-		world     func(context.Context) (*contract.World, error)
-		outcome   chaos.Outcome
-	}{
-		{"a goroutine of the agent's", "its context never ends", fresh(t, impatient(onGoroutine)), chaos.OutcomeOpen},
-		{"a worker with the context of the cell", "it ends with the cell", withWorker(t, sameContext), chaos.OutcomeInjected},
-		{"a worker with a context of its own", "it outlives the cell", withWorker(t, context.WithoutCancel), chaos.OutcomeOpen},
-	} {
-		check := func(t *testing.T, r *contract.Report, outcome chaos.Outcome) {
-			t.Helper()
-			c := r.Cells[len(r.Cells)-1]
-			require.Equal(t, contract.Broken, c.State, "%v", c.Why)
-			assert.Equal(t, 1, c.Delivered)
-			require.Len(t, c.Evidence.Events, 1)
-			e := c.Evidence.Events[0]
-			assert.Equal(t, "clock", e.Target)
-			assert.Equal(t, outcome, e.Outcome, tt.why)
-			assert.Equal(t, "stop the clock", e.Rule)
-			assert.True(t, e.Delivered)
-			assert.GreaterOrEqual(t, e.End, 3*time.Second)
-			assert.Equal(t, 1, r.Faults[0].Delivered)
+// What Open made is there for every call of the agent, and gone when the run has ended, however it
+// ends.
+func TestOpen(t *testing.T) {
+	errStuck := errors.New("the door is stuck")
+	shut := &door{}
+	m := matrix(t, func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+		if shut.open.Load() != 1 {
+			return "", errors.New("the door is not open")
 		}
-		scenario := func(f chaos.Fault) func(*contract.Matrix) {
-			return func(m *contract.Matrix) {
-				m.NewWorld = tt.world
-				m.Invariants = []contract.Invariant{contains("tells", contract.High, "noon")}
-				m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "stopped",
-					Rules: []chaos.Rule{{Name: "stop the clock", Target: "clock", Fault: f}}})
-			}
-		}
-		t.Run(tt.name+", in virtual time", func(t *testing.T) {
-			check(t, run(t, matrix(t, nil, scenario(hangsUntil{})), virtual(t)), tt.outcome)
-		})
-		t.Run(tt.name+", without", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				released := make(chan struct{})
-				defer close(released)
-				check(t, run(t, matrix(t, nil, scenario(hangsUntil{released})), nil), chaos.OutcomeOpen)
-			})
-		})
+		return tellsTime(ctx, prompt, tools)
+	}, shut.put)
+	m.Invariants = []contract.Invariant{holds("answers", contract.High)}
+
+	file := filepath.Join(t.TempDir(), "run.jsonl")
+	shut.sticks = errStuck
+	r := run(t, m, &contract.RunOptions{File: file})
+	assert.Zero(t, shut.open.Load())
+	assert.Contains(t, r.Warnings, "at the end of the run: the door is stuck")
+	data, err := os.Open(file)
+	require.NoError(t, err)
+	defer data.Close()
+	fromFile, err := report.Read(data, nil)
+	require.NoError(t, err)
+	assert.Equal(t, r.Warnings, fromFile.Warnings, "the run file has it too")
+
+	c := contract.Cell{Scenario: m.Scenarios[0].Name, Invariant: "answers", Trial: 1}
+	_, err = m.RunCell(t.Context(), c, nil)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, shut.opened.Load())
+	assert.Zero(t, shut.open.Load())
+
+	for why, broken := range map[string]*door{"the door is stuck": {fails: errStuck}, "panic": {panics: true}} {
+		broken.put(m)
+		_, err := m.Run(t.Context(), nil)
+		require.ErrorContains(t, err, why)
+		_, err = m.Runner(t.Context(), nil)
+		require.ErrorContains(t, err, why)
+		assert.Zero(t, broken.open.Load())
 	}
+
+	shut.put(m)
+	m.NewWorld = func(context.Context) (*contract.World, error) { return nil, errStuck }
+	_, err = m.Run(t.Context(), nil)
+	require.ErrorIs(t, err, errStuck)
+	_, err = m.Runner(t.Context(), nil)
+	require.ErrorIs(t, err, errStuck)
+	assert.Zero(t, shut.open.Load(), "no first world")
 }
 
-// An open call belongs to the prompt in whose answer it began.
-func TestAnOpenCallBelongsToItsPrompt(t *testing.T) {
-	m := matrix(t, impatient(onGoroutine), func(m *contract.Matrix) {
-		m.Prompts = []string{"What time is it?", "Be patient."}
-		m.Invariants = []contract.Invariant{contains("tells", contract.High, "noon"), holds("holds", contract.Low)}
-		m.ShareObservations = true
-		m.Scenarios = []contract.Scenario{{Name: "stopped", Rules: []chaos.Rule{{Target: "clock", Fault: hangsUntil{}}}}}
-	})
-	o := virtual(t)
-	o.Keep = contract.KeepAll
-	r := run(t, m, o)
-	c := r.Cells[0]
-	assert.Equal(t, contract.Broken, c.State)
-	assert.Equal(t, 1, c.Delivered, "what broke the first prompt was delivered to it")
-	seen := c.Observations()
-	require.Len(t, seen, 2)
-	assert.Len(t, seen[0].Events, 1)
-	assert.Empty(t, seen[1].Events)
+// A run that is under way when its Runner is closed ends before what Open made does.
+func TestOpenOfARunner(t *testing.T) {
+	d := &door{}
+	asked, answer := make(chan struct{}), make(chan struct{})
+	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) {
+		close(asked)
+		<-answer
+		if d.open.Load() != 1 {
+			return "", errors.New("the door is not open")
+		}
+		return "it is", nil
+	}, d.put)
+	m.Invariants = []contract.Invariant{holds("answers", contract.High)}
+	runner, err := m.Runner(t.Context(), nil)
+	require.NoError(t, err)
+	ended := make(chan *contract.Result)
+	go func() {
+		result, err := runner.Run(t.Context(), contract.Cell{Scenario: "s", Invariant: "answers", Trial: 1}, nil)
+		assert.NoError(t, err)
+		ended <- result
+	}()
+	<-asked
+	runner.Close()
+	assert.EqualValues(t, 1, d.open.Load())
+	close(answer)
+	assert.Equal(t, contract.Held, (<-ended).Cells[0].State)
+	runner.Close()
+	assert.Zero(t, d.open.Load())
 }

@@ -50,8 +50,7 @@ type CellReport struct {
 	// [Invariant.Applies] had left it out. State is NotRun, though the agent ran, and Why has the reason.
 	DoesNotApply bool `json:"doesNotApply,omitempty"`
 	// Elapsed is how long the agent took for its answers, in the cell's own
-	// time: virtual in a bubble. With ShareObservations it is that of the shared
-	// answers.
+	// time: virtual in a bubble.
 	Elapsed time.Duration `json:"elapsedNs,omitempty"`
 	// LateCalls counts the calls that the agent made between the end of its cell
 	// and this report.
@@ -61,10 +60,9 @@ type CellReport struct {
 	// Evidence is the observation that decided, or the last one; nil if the
 	// [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
-	// Copy is a hash of the run: its prompts, the faults that were delivered by call, its other
-	// calls and how they ended, and its answers. Trials with one Copy are copies, unless the
-	// agent was seen to differ; promised rates and intervals count them as one: see
-	// [Field.Distinct]. 0: not known, and the cell is no copy.
+	// Copy is a hash of the run: its prompts, its calls with the faults that were delivered on
+	// them, and its answers. Trials with one Copy are copies: see [Field.Distinct]. 0: not known,
+	// and the cell is no copy.
 	Copy uint64 `json:"copy,omitempty,string"`
 	// Rerun is the command line that repeats the cell, of [Harness.Rerun].
 	Rerun string `json:"rerun,omitempty"`
@@ -74,10 +72,8 @@ type CellReport struct {
 }
 
 // Observations are the answers of the run to all of its prompts, in order, the last of
-// them perhaps cut short: one is the Evidence. Their calls together are those of the
-// run. The [KeepPolicy] retains them as it does the Evidence; a report that was read from
-// a file has none. They must not be changed: invariants with
-// [Matrix.ShareObservations] have the same.
+// them perhaps cut short. They are retained as the Evidence is, but not in a file. They must
+// not be changed.
 func (r *CellReport) Observations() []*Observation { return slices.Clone(r.observed) }
 
 // A Report is the result of a matrix: its cells in the order of the matrix, the
@@ -108,9 +104,9 @@ type Report struct {
 	SearchRuns    int           `json:"searchRuns,omitempty"`
 	SearchElapsed time.Duration `json:"searchElapsedNs,omitempty"`
 	SearchStopped string        `json:"searchStopped,omitempty"`
-	// Repeatable is "yes" if the agent was not seen to differ in runs that met the same, in
-	// calm ones and under faults; "no" if it was; and empty if that was not tried. "yes" is no
-	// proof: Repeats says how many runs there were. Difference is the first difference.
+	// Repeatable is "yes" if the agent was not seen to differ in runs that met the same, calm
+	// and under faults, which is no proof; "no" if it was; and empty if that was not tried.
+	// Difference is the first difference.
 	Repeatable string `json:"repeatable,omitempty"`
 	Difference string `json:"difference,omitempty"`
 	// Repeats has an element for each scenario that ran.
@@ -122,9 +118,7 @@ type Report struct {
 	// of their input schemas. nil and none in a report of an older version.
 	Fingerprint *Fingerprint      `json:"fingerprint,omitempty"`
 	Tools       map[string]string `json:"tools,omitempty"`
-	// Score has the verdict, the value, and the counts: of cells, or with Sequential of
-	// fields. Its intervals are by scenario, and with SharedObservations one answer is one
-	// observation.
+	// Score has the verdict, the value, and the counts: of cells, or with Sequential of fields.
 	Score scoring.ContractScore `json:"score"`
 	// ByScenario is the share of Score and its interval, with the number of independent trials
 	// that would say as much. nil if fewer than two scenarios were decided.
@@ -135,9 +129,8 @@ type Report struct {
 	// Judges has what judges ruled, one element for each invariant, judge and version; nil:
 	// no judge was asked. Their rates are corrected by Correct of package contract/judge.
 	Judges []scoring.JudgeScore `json:"judges,omitempty"`
-	// Mutation, Replay and Overall are for who knows them to set, so that all formats show
-	// them; nil: not known. A run sets none. Package mutate has the first in Set.Score, and
-	// ReplayOf the second. [scoring.Weights.Overall] joins the parts.
+	// Mutation, Replay and Overall are for callers to set, so that all formats show them: Set.Score
+	// of package mutate has the first, ReplayOf the second; [scoring.Weights.Overall] joins the parts.
 	Mutation *scoring.MutationScore `json:"mutation,omitempty"`
 	Replay   *scoring.ReplayScore   `json:"replay,omitempty"`
 	Overall  *scoring.Overall       `json:"overall,omitempty"`
@@ -154,20 +147,16 @@ type Report struct {
 	Saved      int  `json:"saved,omitempty"`
 	// StateProbed reports whether the state probe was made.
 	StateProbed bool `json:"probed,omitempty"`
-	// CalmRuns counts the runs of the agent without faults that are not cells: those
-	// for baselines and for [NeedCalm], those of the state probe, and under contracttest
-	// those that find out whether the agent repeats itself.
+	// CalmRuns counts the runs of the agent without faults that are not cells: for baselines,
+	// for [NeedCalm], of the state probe, and those that find out whether it repeats itself.
 	CalmRuns int `json:"calmRuns,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`
-	// Cancelled reports whether the context ended before all cells had run. The
-	// verdict is then Fail if a critical invariant broke before, else Inconclusive.
+	// Cancelled reports whether the context ended before all cells had run.
 	Cancelled bool `json:"cancelled,omitempty"`
-	// AllowInconclusive is that of the [Matrix]: the score and the verdict
-	// follow from it and Counts.
+	// AllowInconclusive is that of the [Matrix].
 	AllowInconclusive int `json:"allowInconclusive,omitempty"`
-	// Warnings are sentences about the run as a whole. Among them are the findings of
-	// package chaos/lint, and the rules whose target is the name of nothing.
+	// Warnings are sentences about the run as a whole.
 	Warnings []string `json:"warnings,omitempty"`
 	// Dropped counts the events that did not fit the logs of the cells' runs.
 	Dropped int `json:"dropped,omitempty"`
@@ -186,9 +175,8 @@ type FaultCount struct {
 	Rule     string `json:"rule"`   // its name, or the one that its plan gave it
 	Target   string `json:"target"` // its glob
 	Fault    string `json:"fault"`  // the kind; empty if the fault does not declare it and was never injected
-	// Cells is the number of runs of the agent in which the fault was delivered.
-	// Delivered is the number of calls on which it was, and Undelivered the number
-	// of calls on which it was injected without effect.
+	// Cells counts the runs of the agent in which the fault was delivered, Delivered the calls
+	// on which it was, and Undelivered those on which it was injected without effect.
 	Cells       int `json:"cells"`
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered"`
@@ -200,17 +188,14 @@ type RepeatCount struct {
 	Scenario string `json:"scenario"`
 	// Runs counts the runs under delivered faults that were equal to an earlier one.
 	Runs int `json:"runs,omitempty"`
-	// Groups counts the different runs, and Alike is the least number of equal ones. Alike is 0
-	// if the agent was seen to differ: two runs of equal prompts, whose common calls all ended
-	// alike, were not equal.
+	// Groups counts the different runs, and Alike is the least number of equal ones; 0: the
+	// agent was seen to differ, in two runs of equal prompts whose common calls ended alike.
 	Groups int `json:"groups,omitempty"`
 	Alike  int `json:"alike,omitempty"`
-	// Differ names two runs of one trial that show that the agent differs: it does not repeat
-	// itself. Runs of two trials may differ by their seeds alone. Empty: none were seen.
+	// Differ names two runs of one trial that show it; those of two trials may differ by seed.
 	Differ string `json:"differ,omitempty"`
 }
 
-// differs reports whether the agent was seen to differ.
 func (n *RepeatCount) differs() bool { return n.Groups > 0 && n.Alike == 0 }
 
 // RepeatedRuns counts the runs under faults that repeated an earlier one and showed the same.
@@ -296,9 +281,8 @@ func (r *Report) byScenario() *stats.ClusteredShare {
 	return &share
 }
 
-// A Defect is one way in which the agent breaks: the fewest faults that break it, what
-// they break, and facts. The engine reports broken cells; package contract/search
-// finds the defects behind them. A defect changes neither a cell nor the verdict.
+// A Defect is one way in which the agent breaks, which package contract/search finds behind
+// broken cells. It changes neither a cell nor the verdict.
 type Defect struct {
 	// Sentence says which faults break it, such as "orders.get fails twice in a row".
 	Sentence string `json:"sentence"`
@@ -316,8 +300,7 @@ type Defect struct {
 	Rerun string `json:"rerun,omitempty"`
 	// Cut reports whether a budget ended the search for fewer or milder faults.
 	Cut bool `json:"cut,omitempty"`
-	// Difference is where two runs under the same faults first differed; empty: they did
-	// not. Without Deliveries, the cells did not break again.
+	// Difference is where two runs under the same faults first differed; empty: they did not.
 	Difference string `json:"difference,omitempty"`
 	// Broke and Runs are how many runs under these faults broke, of how many, and Rate is
 	// the interval of that share. A defect of a repeatable agent has none of them.
@@ -338,9 +321,8 @@ type Break struct {
 	Severity  Severity `json:"severity"`
 	// Why is the reason in the first of its cells.
 	Why string `json:"why"`
-	// Cells are the broken cells of the report that the defect explains: each met its faults,
-	// call by call. None: the matrix has no such cell, as that of a sweep, or those that met the
-	// faults met these of another defect too and are counted there.
+	// Cells are the broken cells of the report that met the faults of the defect, and those of
+	// no other defect that is counted before.
 	Cells []Cell `json:"cells,omitempty"`
 	// At names the targets of the faults in these cells, where the sentence names others or a
 	// choice of several.
@@ -353,8 +335,7 @@ type Delivery struct {
 	Fault  string `json:"fault"` // the kind
 	Target string `json:"target"`
 	Lane   string `json:"lane,omitempty"`
-	// Key and Occurrence are the exact coordinates of the call, and Ordinal its number in
-	// lane and target, from 0; Attempt is its try, from 1. All are as in [chaos.Event].
+	// The coordinates of the call, as in [chaos.Event].
 	Key        uint64 `json:"key,string"`
 	Occurrence uint64 `json:"occurrence,string"`
 	Ordinal    uint64 `json:"ordinal,string"`
@@ -366,8 +347,7 @@ type GoalCount struct {
 	Goal string `json:"goal"`
 	// Scenarios are those in whose cells it may be reached; none: all.
 	Scenarios []string `json:"scenarios,omitempty"`
-	// Cells is the number of runs of the agent in which it was reached, of Of runs. A run
-	// that several invariants judged counts once.
+	// Cells is the number of runs of the agent in which it was reached, of Of runs.
 	Cells int `json:"cells"`
 	Of    int `json:"of"`
 	// Failed is how its function failed, as by a panic; empty: it did not.
@@ -381,8 +361,7 @@ type CoverCount struct {
 	// delivered, in a matrix with rules whose cells all ran.
 	Fault string `json:"fault"`
 	// Try is that of the calls: 1, 2, or 3 for any later one; 0 without a fault. It is
-	// [chaos.WithAttempt]'s, else 1 plus the directly preceding tries that failed. Equal calls
-	// that overlap in the cell's own time are one try; it fails if none of them succeeds.
+	// [chaos.WithAttempt]'s, else 1 plus the directly preceding tries that failed.
 	Try       int `json:"try"`
 	Delivered int `json:"delivered"`
 	// Uncalled reports whether no cell called the tool.

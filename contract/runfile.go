@@ -169,12 +169,19 @@ func (s *headScenario) injects() bool { return len(s.Rules) > 0 || s.Rewrites }
 
 func (s *headScenario) calm() bool { return !s.injects() && s.Layer == "" }
 
-// question is the number of what the at-th invariant asks.
-func (s *headScenario) question(at int) int {
-	if len(s.Questions) == 0 {
-		return 0
+func (h *runHead) scenarioNames() (names []string) {
+	for i := range h.Scenarios {
+		names = append(names, h.Scenarios[i].Name)
 	}
-	return s.Questions[at]
+	return names
+}
+
+// askedIn names the scenarios in which an invariant applies.
+func (inv *headInvariant) askedIn(h *runHead) []string {
+	if inv.Scenarios == nil {
+		return h.scenarioNames()
+	}
+	return inv.Scenarios
 }
 
 // rerunLine is the line that repeats a cell, where the outcome is worth one; see [Harness.Rerun].
@@ -190,7 +197,6 @@ func rerunLine(pattern string, c *CellReport) string {
 	return strings.NewReplacer(all...).Replace(pattern)
 }
 
-// newHead is the head of the file of a run.
 func (e *engine) newHead() *runHead {
 	h := newRunHead()
 	h.Facts, h.Cells, h.Rerun = true, true, text.Valid(e.o.Harness.Rerun)
@@ -200,30 +206,42 @@ func (e *engine) newHead() *runHead {
 		h.Budget = &headBudget{b.Trials, b.Time, b.Cost}
 	}
 	h.Fingerprint, h.Tools = e.m.fingerprint(e.scenarios), e.toolHashes()
-	applies := make([][]string, len(e.m.Invariants))
-	for i, asked := range e.numberQuestions() {
-		s := e.scenarios[i]
+	for i := range e.m.Invariants {
+		inv := &e.m.Invariants[i]
+		h.Invariants = append(h.Invariants,
+			headInvariant{Name: inv.Name, Severity: inv.Severity, AtLeast: inv.promised(), Poor: inv.poor()})
+	}
+	type question struct {
+		source  *worldSource
+		prompts string
+	}
+	questions := map[question]int{}
+	for _, s := range e.scenarios {
 		own := headScenario{Name: s.Name, Rewrites: s.Rewrite != nil, AllowUndelivered: s.AllowUndelivered,
 			Layer: s.Layer}
-		if slices.ContainsFunc(asked, func(n int) bool { return n > 0 }) {
-			own.Questions = asked
-		}
 		for _, r := range s.plan.Rules() {
 			own.Rules = append(own.Rules,
 				headRule{text.Valid(r.Name), text.Valid(r.Target), text.Valid(kindOf(r.Fault))})
 		}
 		for _, p := range s.invariants {
-			applies[p.index] = append(applies[p.index], s.Name)
+			q := question{p.list.source, p.list.spelled}
+			n, known := questions[q]
+			if !known {
+				n = len(questions)
+				questions[q] = n
+			}
+			own.Questions = append(own.Questions, n)
+			h.Invariants[p.index].Scenarios = append(h.Invariants[p.index].Scenarios, s.Name)
+		}
+		if !slices.ContainsFunc(own.Questions, func(n int) bool { return n > 0 }) {
+			own.Questions = nil
 		}
 		h.Scenarios = append(h.Scenarios, own)
 	}
-	for i := range e.m.Invariants {
-		inv := &e.m.Invariants[i]
-		own := headInvariant{Name: inv.Name, Severity: inv.Severity, AtLeast: inv.promised(), Poor: inv.poor()}
-		if len(applies[i]) < len(e.scenarios) {
-			own.Scenarios = applies[i]
+	for i := range h.Invariants {
+		if inv := &h.Invariants[i]; len(inv.Scenarios) == len(e.scenarios) {
+			inv.Scenarios = nil
 		}
-		h.Invariants = append(h.Invariants, own)
 	}
 	for _, g := range e.m.Goals {
 		h.Goals = append(h.Goals, headGoal{g.Name, slices.Clone(g.Scenarios)})
@@ -231,38 +249,10 @@ func (e *engine) newHead() *runHead {
 	return h
 }
 
-// numberQuestions gives each scenario the numbers of what its invariants ask: prompts and the
-// source of worlds. Equal numbers are equal questions.
-func (e *engine) numberQuestions() (all [][]int) {
-	type question struct {
-		source  *worldSource
-		prompts string
-	}
-	numbers, questions := map[*promptList]int{}, map[question]int{}
-	for _, s := range e.scenarios {
-		var own []int
-		for _, p := range s.invariants {
-			n, known := numbers[p.list]
-			if !known {
-				q := question{p.list.source, fmt.Sprintf("%q", p.list.prompts)}
-				if n, known = questions[q]; !known {
-					n = len(questions)
-					questions[q] = n
-				}
-				numbers[p.list] = n
-			}
-			own = append(own, n)
-		}
-		all = append(all, own)
-	}
-	return all
-}
-
 func newRunHead() *runHead {
 	return &runHead{Shakedown: runFileKind, Version: runFileVersion, Library: libraryVersion(), Go: runtime.Version()}
 }
 
-// libraryVersion is the version of this module in the running program.
 func libraryVersion() string {
 	const module = "github.com/shakedown-go/shakedown"
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -275,54 +265,56 @@ func libraryVersion() string {
 	return "development"
 }
 
-// headOrMade is a copy of the report's head. For a report that no run made it is made of its
-// lists and cells: a scenario then has faults if one was delivered in it, or was not in a cell
-// that says so.
+// headOrMade is a copy of the report's head, or one made of its lists and cells.
 func (r *Report) headOrMade() (*runHead, error) {
 	h := newRunHead()
 	if r.head != nil {
 		*h = *r.head
-		h.Cells = len(r.Cells) > 0 || len(r.Counts) == 0
-		return h, h.check()
+	} else {
+		r.makeHead(h)
 	}
 	h.Cells = len(r.Cells) > 0 || len(r.Counts) == 0
+	return h, h.check()
+}
+
+// makeHead makes the head of a report that no run made: a scenario then has faults if one was
+// delivered in it, or was not in a cell that says so.
+func (r *Report) makeHead(h *runHead) {
 	h.Name, h.Seed, h.Trials, h.Shared = r.Name, r.Seed, max(r.Trials, 1), r.SharedObservations
 	h.Sequential, h.AllowInconclusive, h.Probed = r.Sequential, r.AllowInconclusive, r.StateProbed
 	h.Fingerprint, h.Tools = r.Fingerprint, r.Tools
-	scenarios, invariants := map[string]*headScenario{}, map[string]*headInvariant{}
-	h.Scenarios, h.Invariants = make([]headScenario, len(r.Scenarios)), make([]headInvariant, len(r.Invariants))
-	for i, name := range r.Scenarios {
-		h.Scenarios[i].Name, scenarios[name] = name, &h.Scenarios[i]
+	for _, name := range r.Scenarios {
+		h.Scenarios = append(h.Scenarios, headScenario{Name: name})
 	}
-	for i, name := range r.Invariants {
-		h.Invariants[i] = headInvariant{Name: name, Severity: scoring.Low, Scenarios: []string{}}
-		invariants[name] = &h.Invariants[i]
+	for _, name := range r.Invariants {
+		h.Invariants = append(h.Invariants, headInvariant{Name: name, Severity: scoring.Low, Scenarios: []string{}})
 	}
-	asks := func(f Field) (*headScenario, *headInvariant) {
-		s, inv := scenarios[f.Scenario], invariants[f.Invariant]
-		if s == nil {
-			s = new(headScenario) // unitsOf refuses its cells
-		}
-		if inv != nil && !slices.Contains(inv.Scenarios, f.Scenario) {
+	asks := func(f Field) *headScenario {
+		k := slices.Index(r.Invariants, f.Invariant)
+		if k >= 0 && !slices.Contains(h.Invariants[k].Scenarios, f.Scenario) {
+			inv := &h.Invariants[k]
 			inv.Severity, inv.AtLeast, inv.Poor = f.Severity, f.AtLeast, f.Poor
 			inv.Scenarios = append(inv.Scenarios, f.Scenario)
 		}
-		return s, inv
+		if i := slices.Index(r.Scenarios, f.Scenario); i >= 0 {
+			return &h.Scenarios[i]
+		}
+		return new(headScenario) // its cells are refused
 	}
 	for i := range r.Fields {
 		asks(r.Fields[i])
 	}
 	for _, f := range r.Faults {
-		s, _ := asks(Field{Scenario: f.Scenario})
+		s := asks(Field{Scenario: f.Scenario})
 		s.Rules = append(s.Rules, headRule{f.Rule, f.Target, f.Fault})
 	}
 	for _, c := range r.Counts {
-		s, _ := asks(Field{Scenario: c.Scenario})
+		s := asks(Field{Scenario: c.Scenario})
 		s.AllowUndelivered, s.Rewrites = c.AllowUndelivered, c.HasRules && len(s.Rules) == 0
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		s, _ := asks(Field{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity})
+		s := asks(Field{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity})
 		s.Layer = c.Layer
 		s.Rewrites = s.Rewrites ||
 			r.Counts == nil && len(s.Rules) == 0 && (c.Delivered > 0 || c.State == Undelivered)
@@ -330,95 +322,61 @@ func (r *Report) headOrMade() (*runHead, error) {
 	for _, g := range r.Goals {
 		h.Goals = append(h.Goals, headGoal{g.Goal, g.Scenarios})
 	}
-	return h, h.check()
 }
 
 // mostFields bounds the fields of a file: they take memory, and a short head can name many.
 const mostFields = 4_000_000
 
-// check returns what is wrong with a head.
 func (h *runHead) check() error {
 	p := fields.ListUpTo(20)
-	if h.Trials < 1 || h.Trials > maxCells {
-		p.Wrong("head.trials", h.Trials, fmt.Sprintf("1 to %d", maxCells))
-	}
+	p.Demand(h.Trials >= 1 && h.Trials <= maxCells, "head.trials", h.Trials, fmt.Sprintf("1 to %d", maxCells))
 	if n := len(h.Scenarios) * len(h.Invariants); n > mostFields {
 		p.Wrong("head", fielderror.Found(fmt.Sprintf("%d fields", n)), fmt.Sprintf("at most %d", mostFields))
 	}
-	once := func(field, name string, seen map[string]bool) {
-		if seen[name] {
-			p.Wrong(field, name, "each name once")
+	seen := map[[2]string]bool{} // kind and name
+	once := func(kind, name, field string, args ...any) {
+		if seen[[2]string{kind, name}] {
+			p.Wrongf("each name once", name, field, args...)
 		}
-		seen[name] = true
+		seen[[2]string{kind, name}] = true
 	}
-	scenarios, invariants := map[string]bool{}, map[string]bool{}
 	for i := range h.Scenarios {
-		once(fmt.Sprintf("head.scenarios[%d]", i), h.Scenarios[i].Name, scenarios)
-		rules := map[string]bool{}
-		for k, r := range h.Scenarios[i].Rules {
-			once(fmt.Sprintf("head.scenarios[%d].rules[%d]", i, k), r.Name, rules)
+		s := &h.Scenarios[i]
+		once("scenario", s.Name, "head.scenarios[%d]", i)
+		for k, r := range s.Rules {
+			once("rule of "+s.Name, r.Name, "head.scenarios[%d].rules[%d]", i, k)
 		}
 	}
+	asked := map[string]int{} // invariants that name the scenario; "": that name none, and apply in all
 	for i := range h.Invariants {
 		inv, field := &h.Invariants[i], fmt.Sprintf("head.invariants[%d]", i)
-		once(field, inv.Name, invariants)
-		if inv.Severity.Weight() == 0 {
-			p.Wrong(field+".severity", inv.Severity, "low, medium, high, critical")
-		}
+		once("invariant", inv.Name, "head.invariants[%d]", i)
+		p.Demand(inv.Severity.Weight() > 0, field+".severity", inv.Severity, "low, medium, high, critical")
 		own := Invariant{AtLeast: inv.AtLeast, Poor: inv.Poor}
 		own.checkRate(p, field)
-		if inv.AtLeast == 1 || own.IsRate() && inv.Poor == 0 {
-			p.Wrong(field+".atLeast", inv.AtLeast, "a rate with its poor, or none for every trial")
-		}
+		p.Demand(inv.AtLeast != 1 && (!own.IsRate() || inv.Poor != 0), field+".atLeast", inv.AtLeast,
+			"a rate with its poor, or none for every trial")
+		asked[""] += asInt(inv.Scenarios == nil)
+		kind := "scenario of " + inv.Name
 		for k, s := range inv.Scenarios {
-			if !scenarios[s] {
-				p.Wrong(fmt.Sprintf("%s.scenarios[%d]", field, k), s, "a scenario of the head")
+			asked[s]++
+			once(kind, s, "%s.scenarios[%d]", field, k)
+			if !seen[[2]string{"scenario", s}] {
+				p.Wrongf("a scenario of the head", s, "%s.scenarios[%d]", field, k)
 			}
 		}
 	}
-	if p.Count() == 0 {
-		for i, places := range h.placesOfInvariants() {
-			n := len(places) - len(slices.DeleteFunc(places, func(at int) bool { return at >= 0 }))
-			if q := len(h.Scenarios[i].Questions); q != 0 && q != n {
-				p.Wrong(fmt.Sprintf("head.scenarios[%d].questions", i), fielderror.Found(strconv.Itoa(q)),
-					fmt.Sprintf("one for each of the %d invariants that apply", n))
-			}
+	for i := range h.Scenarios {
+		s := &h.Scenarios[i]
+		if q, n := len(s.Questions), asked[""]+asked[s.Name]; q != 0 && q != n {
+			p.Wrongf(fmt.Sprintf("one for each of the %d invariants that apply", n),
+				fielderror.Found(strconv.Itoa(q)), "head.scenarios[%d].questions", i)
 		}
 	}
 	if h.Fingerprint != nil {
 		p.Add(h.Fingerprint.Check())
 	}
 	return p.Err()
-}
-
-// placesOf are the places of names in a list.
-func placesOf(names []string) map[string]int {
-	at := make(map[string]int, len(names))
-	for i, name := range names {
-		at[name] = i
-	}
-	return at
-}
-
-// placesOfInvariants has, for each scenario and invariant, its place among those that apply; -1:
-// it does not.
-func (h *runHead) placesOfInvariants() [][]int {
-	only := make([]map[string]int, len(h.Invariants))
-	for k := range h.Invariants {
-		only[k] = placesOf(h.Invariants[k].Scenarios)
-	}
-	all := make([][]int, len(h.Scenarios))
-	for i := range h.Scenarios {
-		n := 0
-		for k := range h.Invariants {
-			at := -1
-			if _, named := only[k][h.Scenarios[i].Name]; named || h.Invariants[k].Scenarios == nil {
-				at, n = n, n+1
-			}
-			all[i] = append(all[i], at)
-		}
-	}
-	return all
 }
 
 // The sum of a line is its last member: eight bytes of the SHA-256 of the line before it.

@@ -20,7 +20,8 @@ import (
 // ReadRun makes the report that of a run file: one that [Report.WriteRun] wrote, that of
 // [RunOptions.File], or what a run that was killed left of its file. It is Read of package
 // contract/report, which describes the file. With countsOnly the cells are left out, as [KeepCounts]
-// does: memory then does not grow with their number.
+// does: memory then does not grow with their number. Those of a sequential run come in several lines
+// of a unit, so they are held until the end of the file, without their evidence.
 //
 // The units are folded by the code that folds a run, and the result is compared with the end
 // of the file. Without an end the report has what the units say. It is then Cancelled, and a
@@ -34,8 +35,7 @@ import (
 // the first member of the end that does not follow from the units; and those of the reader. The
 // report is then as it was.
 func (r *Report) ReadRun(rd io.Reader, countsOnly bool) error {
-	from := &runReader{countsOnly: countsOnly, to: bufio.NewReader(rd), waiting: map[int]*runUnit{},
-		seen: map[cellPlace]bool{}}
+	from := &runReader{countsOnly: countsOnly, to: bufio.NewReader(rd)}
 	read, err := from.read()
 	if own, ok := errors.AsType[*FieldError](err); ok && from.reading && own.Line == 0 {
 		err = own.At(from.line, 1)
@@ -57,16 +57,13 @@ type runReader struct {
 	line       int
 	reading    bool // an error is that of the line
 	head       *runHead
-	names      map[string]int // of scenarios
 	fold       *fold
-	next       int                // the first unit that is missing, as a number
-	waiting    map[int]*runUnit   // units after it
-	seen       map[cellPlace]bool // cells of a sequential run, whose units come in several lines
+	next       unitKey // the first unit that is missing
+	waiting    units   // units after it, and all of a sequential run: those come in several lines
 	units      int
-	last       []int // the last trial, by scenario
-	gaps       int   // cells that are left out before others
+	last       unitKey // that was folded
+	gaps       int     // cells that are left out before others
 	cells      []CellReport
-	places     []cellPlace
 	end        *Report
 	warnings   []string // of the units
 }
@@ -103,7 +100,6 @@ func (r *runReader) read() (*Report, error) {
 	return r.finish()
 }
 
-// take reads one line.
 func (r *runReader) take(line []byte) error {
 	if r.head == nil && !bytes.HasPrefix(line, []byte(`{"shakedown":"`+runFileKind+`"`)) {
 		begin := text.Clip(strings.TrimSpace(string(line)), 40)
@@ -150,138 +146,136 @@ func (r *runReader) takeHead(object []byte) error {
 	if err := h.check(); err != nil {
 		return err
 	}
-	r.head, r.names, r.last = h, h.scenariosByName(), make([]int, len(h.Scenarios))
+	r.head, r.waiting, r.next = h, newUnits(len(h.Invariants)), unitKey{0, 1}
 	r.fold = newFold(h, func(warning string) { r.warnings = append(r.warnings, warning) })
-	r.skip()
 	return nil
 }
 
-// takeUnit reads a unit, and folds those that are now in order. The units of a sequential run
-// are in the order in which they were needed.
-func (r *runReader) takeUnit(u *runUnit) error {
-	number, err := r.number(u)
-	switch {
-	case err != nil:
-		return err
-	case r.head.Sequential:
-		return r.addUnit(u, number)
-	case number < r.next || r.waiting[number] != nil:
-		return fields.Wrong("unit", u.Unit, "each unit once")
-	}
-	r.waiting[number] = u
-	for r.waiting[r.next] != nil {
-		if err := r.addUnit(r.waiting[r.next], r.next); err != nil {
-			return err
-		}
-		delete(r.waiting, r.next)
-		r.next++
-		r.skip()
-	}
-	return nil
-}
-
-// skip passes by the scenarios without units.
-func (r *runReader) skip() {
-	for at := r.next / r.head.Trials; at < len(r.fold.scenarios) && len(r.fold.scenarios[at].fields) == 0; at++ {
-		r.next = (at + 1) * r.head.Trials
-	}
-}
-
-// number is the place of a unit among all.
-func (r *runReader) number(u *runUnit) (int, error) {
-	cut := max(0, strings.LastIndexByte(u.Unit, '/'))
-	trial := strings.TrimPrefix(u.Unit[cut:], "/")
-	at, known := r.names[u.Unit[:cut]]
-	n, err := strconv.Atoi(trial)
-	if !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > r.head.Trials {
-		return 0, fields.Wrong("unit", u.Unit,
-			fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", r.head.Trials))
-	}
-	return at*r.head.Trials + n - 1, nil
-}
-
-// addUnit folds the cells of a unit.
-func (r *runReader) addUnit(u *runUnit, number int) error {
-	s, trial := r.fold.scenarios[number/r.head.Trials], number%r.head.Trials+1
-	cells, places, err := r.cellsOf(u, s, trial)
+// takeUnit reads a unit, and folds those that are now in order.
+func (r *runReader) takeUnit(line *runUnit) error {
+	s, trial, err := r.place(line)
 	if err != nil {
 		return err
 	}
+	key := unitKey{s.index, trial}
+	if _, twice := r.waiting.begun[key]; !r.head.Sequential && (twice || key.compare(r.next) < 0) {
+		return fields.Wrong("unit", line.Unit, "each unit once")
+	}
 	r.units++
-	if gap := trial - r.last[s.index] - 1; gap > 0 {
-		r.gaps += gap * len(s.fields)
+	u := r.waiting.of(s.index, trial)
+	if err := r.takeCells(line, s, u); err != nil || r.head.Sequential {
+		return err
 	}
-	if r.last[s.index] = max(r.last[s.index], trial); r.gaps > mostGaps {
-		return fields.Wrong("unit", u.Unit, fmt.Sprintf("at most %d trials that are left out before others", mostGaps))
-	}
-	for i := range cells {
-		if r.head.Sequential {
-			if r.seen[places[i]] {
-				return fields.Wrong("unit", u.Unit, "each cell once")
-			}
-			r.seen[places[i]] = true
+	for r.next.scenario < len(r.fold.scenarios) {
+		u, here := r.waiting.begun[r.next]
+		if !here && r.fold.scenarios[r.next.scenario].asked > 0 {
+			break
 		}
-		r.fold.add(s, places[i].invariant, &cells[i])
-	}
-	if !r.countsOnly {
-		r.cells, r.places = append(r.cells, cells...), append(r.places, places...)
+		if here {
+			delete(r.waiting.begun, r.next)
+			if err := r.foldUnit(u); err != nil {
+				return err
+			}
+		}
+		if r.next.trial++; !here || r.next.trial > r.head.Trials {
+			r.next = unitKey{r.next.scenario + 1, 1}
+		}
 	}
 	return nil
 }
 
-// cellsOf makes the cells of a unit.
-func (r *runReader) cellsOf(u *runUnit, s *foldScenario, trial int,
-) (cells []CellReport, places []cellPlace, err error) {
-	if len(u.States) != len(r.head.Invariants) {
-		return nil, nil, fields.Wrong("states", u.States, fmt.Sprintf("%d letters", len(r.head.Invariants)))
+func (r *runReader) place(line *runUnit) (*foldScenario, int, error) {
+	cut := max(0, strings.LastIndexByte(line.Unit, '/'))
+	trial := strings.TrimPrefix(line.Unit[cut:], "/")
+	s, known := r.fold.byName[line.Unit[:cut]]
+	n, err := strconv.Atoi(trial)
+	if !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > r.head.Trials {
+		return nil, 0, fields.Wrong("unit", line.Unit,
+			fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", r.head.Trials))
 	}
-	at := map[string]int{} // in cells, by invariant
-	for k := range r.head.Invariants {
-		inv, letter := &r.head.Invariants[k], u.States[k]
-		if letter == doesNotApply != (s.at[k] < 0) {
-			return nil, nil, fields.Wrong("states", u.States,
-				"- for the invariants that do not apply, and for them alone")
+	return s, n, nil
+}
+
+// foldUnit counts the cells of a unit, which comes after those that were folded.
+func (r *runReader) foldUnit(u *unit) error {
+	if r.last.scenario != u.scenario {
+		r.last = unitKey{u.scenario, 0}
+	}
+	r.gaps += (u.trial - r.last.trial - 1) * r.fold.scenarios[u.scenario].asked
+	if r.last = u.unitKey; r.gaps > mostGaps {
+		return fields.Wrong("unit", u.trial, fmt.Sprintf("at most %d trials that are left out before others", mostGaps))
+	}
+	cells := r.fold.addAll([]*unit{u})
+	if !r.countsOnly {
+		r.cells = append(r.cells, cells...)
+	}
+	return nil
+}
+
+// takeCells gives a unit the cells of a line.
+func (r *runReader) takeCells(line *runUnit, s *foldScenario, u *unit) error {
+	if len(line.States) != len(u.cells) {
+		return fields.Wrong("states", line.States, fmt.Sprintf("%d letters", len(u.cells)))
+	}
+	own := map[string]*CellReport{} // by invariant
+	var cells []*CellReport
+	for k, letter := range []byte(line.States) {
+		inv := &r.head.Invariants[k]
+		if letter == doesNotApply != (s.fields[k] == nil) {
+			return fields.Wrong("states", line.States, "- for the invariants that do not apply, and for them alone")
 		}
 		if letter == doesNotApply || letter == notNeeded {
 			continue
 		}
-		c := CellReport{Cell: Cell{s.Name, inv.Name, trial}, Severity: inv.Severity, Layer: s.Layer}
+		c := &CellReport{Cell: Cell{s.Name, inv.Name, u.trial}, Severity: inv.Severity, Layer: s.Layer}
 		known := false
 		if c.State, c.Violated, known = stateOf(letter); !known {
-			return nil, nil, fields.Wrong("states", u.States, "the letters h, b, i, u, U, n, s and -")
+			return fields.Wrong("states", line.States, "the letters h, b, i, u, U, n, s and -")
 		}
-		c.Rerun = rerunLine(r.head.Rerun, &c)
-		at[inv.Name] = len(cells)
-		cells = append(cells, c)
-		places = append(places, cellPlace{s.index, trial, s.at[k]})
+		if u.cells[k] != nil {
+			return fields.Wrong("unit", line.Unit, "each cell once")
+		}
+		c.Rerun = rerunLine(r.head.Rerun, c)
+		u.cells[k], own[inv.Name], cells = c, c, append(cells, c)
 	}
-	if len(cells) == 0 {
-		return nil, nil, fields.Wrong("states", u.States, "a cell or more")
+	if n := len(cells); n == 0 || !fits(line.Delivered, n) || !fits(line.Elapsed, n) {
+		return fields.Wrong("states, delivered and elapsedNs", fielderror.Found(fmt.Sprintf("%d cells, and %d and %d numbers",
+			n, len(line.Delivered), len(line.Elapsed))), "a cell or more, and a number for each, or one, or none")
 	}
-	if len(u.Delivered) > 1 && len(u.Delivered) != len(cells) || len(u.Elapsed) > 1 && len(u.Elapsed) != len(cells) {
-		return nil, nil, fields.Wrong("delivered and elapsedNs",
-			fielderror.Found(fmt.Sprintf("%d and %d numbers", len(u.Delivered), len(u.Elapsed))),
-			fmt.Sprintf("%d, or one, or none", len(cells)))
+	for i, c := range cells {
+		c.Delivered, c.Elapsed = listed(line.Delivered, i), time.Duration(listed(line.Elapsed, i))
 	}
-	for i := range cells {
-		cells[i].Delivered = listed(u.Delivered, i)
-		cells[i].Elapsed = time.Duration(listed(u.Elapsed, i))
-	}
-	for _, name := range slices.Sorted(maps.Keys(u.Cells)) {
-		i, known := at[name]
+	for _, name := range slices.Sorted(maps.Keys(line.Cells)) {
+		c, known := own[name]
 		if !known {
-			return nil, nil, fields.Wrong("cells", name, "an invariant with a cell")
+			return fields.Wrong("cells", name, "an invariant with a cell")
 		}
-		c := &cells[i]
-		if err := decodeStrictly(u.Cells[name], &unitCell{bareCell: (*bareCell)(c)}); err != nil {
-			return nil, nil, err
+		if err := decodeStrictly(line.Cells[name], &unitCell{bareCell: (*bareCell)(c)}); err != nil {
+			return err
 		}
 		if c.Delivered < 0 || c.Rewritten < 0 || c.Rewritten > c.Delivered {
-			return nil, nil, fields.Wrong("cells", c.Cell.String(), "counts of 0 or more")
+			return fields.Wrong("cells", c.Cell.String(), "counts of 0 or more")
+		}
+		if r.countsOnly {
+			c.trim(KeepCounts)
 		}
 	}
-	return cells, places, r.takeNotes(u, s, at, cells)
+	for _, n := range line.Runs { // what runs showed
+		var c *CellReport
+		if n != nil && n.Of >= 0 && n.Of < len(u.cells) {
+			c = own[r.head.Invariants[n.Of].Name]
+		}
+		if c == nil || c.notes != nil || !r.head.Facts || !n.possible(r.head, s) {
+			return fields.Wrong("runs", fielderror.Found("what the head does not know"),
+				"a run of each cell at most, none if the head says so, its rules, tools and goals, and counts of 0 or more")
+		}
+		c.notes = n
+	}
+	return nil
 }
+
+// fits reports whether a list has a number for each cell, or is shortened.
+func fits[T int | int64](all []T, cells int) bool { return len(all) < 2 || len(all) == cells }
 
 // listed is a number of a list that shortened made.
 func listed[T int | int64](all []T, i int) T {
@@ -292,28 +286,6 @@ func listed[T int | int64](all []T, i int) T {
 		return all[0]
 	}
 	return all[i]
-}
-
-// takeNotes gives the cells what their runs showed.
-func (r *runReader) takeNotes(u *runUnit, s *foldScenario, at map[string]int, cells []CellReport) error {
-	for _, n := range u.Runs {
-		i, known := 0, false
-		if n != nil && n.Of >= 0 && n.Of < len(r.head.Invariants) {
-			i, known = at[r.head.Invariants[n.Of].Name]
-		}
-		switch {
-		case !known || cells[i].notes != nil:
-			return fields.Wrong("runs", fielderror.Found("a run of no cell, or a second one"),
-				"a run of each cell at most")
-		case !r.head.Facts:
-			return fields.Wrong("runs", fielderror.Found("there"), "none, as the head says")
-		case !n.possible(r.head, s):
-			return fields.Wrong("runs", fielderror.Found("what the head does not know"),
-				"its rules, tools and goals, and counts of 0 or more")
-		}
-		cells[i].notes = n
-	}
-	return nil
 }
 
 // possible reports whether what was noted can be counted.
@@ -336,17 +308,13 @@ func (n *cellNotes) possible(h *runHead, s *foldScenario) bool {
 // finish makes the report, and compares it with the end. A file without one is that of a run that
 // was killed.
 func (r *runReader) finish() (*Report, error) {
-	for _, number := range slices.Sorted(maps.Keys(r.waiting)) {
-		if err := r.addUnit(r.waiting[number], number); err != nil {
+	for _, u := range r.waiting.inOrder() {
+		if err := r.foldUnit(u); err != nil {
 			return nil, err
 		}
 	}
-	var cells []CellReport
-	for _, i := range inOrder(r.places) {
-		cells = append(cells, r.cells[i])
-	}
 	if r.end == nil {
-		return r.cut(cells)
+		return r.cut()
 	}
 	if !r.head.Cells && r.units > 0 {
 		return nil, fields.Wrong("head.cells", false, "true, as there are units")
@@ -358,12 +326,12 @@ func (r *runReader) finish() (*Report, error) {
 	if err := r.head.compare("end", again, r.end); err != nil {
 		return nil, err
 	}
-	r.end.head, r.end.Cells = r.head, cells
+	r.end.head, r.end.Cells = r.head, r.cells
 	return r.end, nil
 }
 
 // cut is the report of a run that was killed.
-func (r *runReader) cut(cells []CellReport) (*Report, error) {
+func (r *runReader) cut() (*Report, error) {
 	if !r.head.Cells {
 		return nil, fields.Wrong("", fielderror.Found("no end"), "an end, in a file without units")
 	}
@@ -373,12 +341,10 @@ func (r *runReader) cut(cells []CellReport) (*Report, error) {
 	}
 	all := 0
 	for _, s := range r.fold.scenarios {
-		if len(s.fields) > 0 {
-			all += r.head.Trials
-		}
+		all += asInt(s.asked > 0) * r.head.Trials
 	}
 	report.Warnings = append(r.warnings,
 		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), all))
-	report.Cells = cells
+	report.Cells = r.cells
 	return report, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -40,11 +41,13 @@ func (r *Report) WriteRun(w io.Writer, stable, withoutEvidence bool) error {
 		h.Facts, h.Rerun = false, ""
 		own.dropEvidence()
 	}
-	units, err := h.unitsOf(r.Cells)
+	f := newFold(h, func(string) {}) // all warnings were given
+	units, err := f.unitsOf(r.Cells)
 	if err != nil {
 		return err
 	}
-	again, err := h.refold(units, &own)
+	f.addAll(units)
+	again, err := f.again(&own)
 	if err != nil {
 		return err
 	}
@@ -63,15 +66,13 @@ func (r *Report) WriteRun(w io.Writer, stable, withoutEvidence bool) error {
 	if err := writeLine(w, h); err != nil {
 		return err
 	}
-	e := &unitEncoder{head: h, placed: h.placesOfInvariants(), withoutTimes: stable || withoutEvidence,
-		withoutEvidence: withoutEvidence}
+	e := &unitEncoder{fold: f, withoutTimes: stable || withoutEvidence, withoutEvidence: withoutEvidence}
 	if err := e.write(w, units); err != nil {
 		return err
 	}
 	return writeEnd(w, &own)
 }
 
-// dropEvidence leaves out of a copy of a report what a baseline does not have, besides its cells.
 func (r *Report) dropEvidence() {
 	r.Warnings, r.Difference, r.SearchStopped = nil, "", ""
 	var defects []Defect
@@ -84,19 +85,6 @@ func (r *Report) dropEvidence() {
 			g.Failed = "its function failed"
 		}
 	}
-}
-
-// refold folds the cells of a report again.
-func (h *runHead) refold(units []*keptUnit, like *Report) (*Report, error) {
-	f := newFold(h, func(string) {}) // all warnings were given
-	for _, u := range units {
-		for at, c := range u.cells {
-			if c != nil {
-				f.add(f.scenarios[u.scenario], at, c)
-			}
-		}
-	}
-	return f.again(like)
 }
 
 // again is the report of what was added. What a fold does not know it has from the report that it
@@ -133,129 +121,129 @@ func writeEnd(w io.Writer, r *Report) error {
 // A unitKey is the place of a unit in the matrix.
 type unitKey struct{ scenario, trial int }
 
-// A keptUnit has the cells of a unit, one for each invariant that applies; nil: there is none.
-type keptUnit struct {
+// A unit is the cells of a scenario and trial, by invariant of the matrix; nil: there is none.
+type unit struct {
 	unitKey
 	cells []*CellReport
-	ms    int64
+	ms    int64 // the real time of its cells
+}
+
+// units are units that were begun, of a matrix of so many invariants.
+type units struct {
+	invariants int
+	begun      map[unitKey]*unit
+}
+
+func newUnits(invariants int) units { return units{invariants, map[unitKey]*unit{}} }
+
+// of is the unit of a scenario and trial, which it makes if there is none.
+func (all units) of(scenario, trial int) *unit {
+	key := unitKey{scenario, trial}
+	if all.begun[key] == nil {
+		all.begun[key] = &unit{unitKey: key, cells: make([]*CellReport, all.invariants)}
+	}
+	return all.begun[key]
+}
+
+// inOrder are the units in the order of the matrix.
+func (all units) inOrder() []*unit {
+	return slices.SortedFunc(maps.Values(all.begun), func(a, b *unit) int { return a.compare(b.unitKey) })
+}
+
+func (a unitKey) compare(b unitKey) int {
+	return cmp.Or(cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.trial, b.trial))
+}
+
+// addAll counts the cells of units, which are in the order of the matrix, and returns them.
+func (f *fold) addAll(all []*unit) (cells []CellReport) {
+	for _, u := range all {
+		for k, c := range u.cells {
+			if c != nil {
+				f.add(f.scenarios[u.scenario], k, c)
+				cells = append(cells, *c)
+			}
+		}
+	}
+	return cells
 }
 
 // unitsOf groups cells in the order of the matrix.
-func (h *runHead) unitsOf(cells []CellReport) (units []*keptUnit, err error) {
-	scenarios, invariants, placed := h.scenariosByName(), map[string]int{}, h.placesOfInvariants()
-	for i := range h.Invariants {
-		invariants[h.Invariants[i].Name] = i
-	}
-	places := make([]cellPlace, len(cells))
-	wrong := func(i int, member string, value any, allowed string) error {
-		return fields.Wrong(fmt.Sprintf("report.cells[%d].%s", i, member), value, allowed)
+func (f *fold) unitsOf(cells []CellReport) ([]*unit, error) {
+	all := newUnits(len(f.head.Invariants))
+	invariants := map[string]int{}
+	for i := range f.head.Invariants {
+		invariants[f.head.Invariants[i].Name] = i
 	}
 	for i := range cells {
 		c := &cells[i]
-		s, known := scenarios[c.Cell.Scenario]
+		wrong := func(member string, value any, allowed string) error {
+			return fields.Wrong(fmt.Sprintf("report.cells[%d].%s", i, member), value, allowed)
+		}
+		s, known := f.byName[c.Cell.Scenario]
 		k, knows := invariants[c.Cell.Invariant]
-		if !known || !knows || c.Cell.Trial < 1 || c.Cell.Trial > h.Trials || placed[s][k] < 0 {
-			return nil, wrong(i, "cell", c.Cell.String(), "a cell of the matrix")
+		if !known || !knows || c.Cell.Trial < 1 || c.Cell.Trial > f.head.Trials || s.fields[k] == nil {
+			return nil, wrong("cell", c.Cell.String(), "a cell of the matrix")
 		}
 		if is, broke, _ := stateOf(letterOf(c)); is != c.State || broke != c.Violated {
-			return nil, wrong(i, "state", fielderror.Found(fmt.Sprintf("%v, broke: %t", c.State, c.Violated)),
+			return nil, wrong("state", fielderror.Found(fmt.Sprintf("%v, broke: %t", c.State, c.Violated)),
 				"a state, and broke with broken, or with undelivered")
 		}
 		if c.Rewritten < 0 || c.Rewritten > c.Delivered {
-			return nil, wrong(i, "rewritten", c.Rewritten, fmt.Sprintf("0 to the %d of delivered", c.Delivered))
+			return nil, wrong("rewritten", c.Rewritten, fmt.Sprintf("0 to the %d of delivered", c.Delivered))
 		}
-		places[i] = cellPlace{s, c.Cell.Trial, placed[s][k]}
-	}
-	var u *keptUnit
-	for _, i := range inOrder(places) {
-		p := places[i]
-		if key := (unitKey{p.scenario, p.trial}); u == nil || u.unitKey != key {
-			u = &keptUnit{unitKey: key, cells: make([]*CellReport, len(invariants))}
-			units = append(units, u)
+		u := all.of(s.index, c.Cell.Trial)
+		if u.cells[k] != nil {
+			return nil, wrong("cell", c.Cell.String(), "each cell once")
 		}
-		if u.cells[p.invariant] != nil {
-			return nil, wrong(i, "cell", cells[i].Cell.String(), "each cell once")
-		}
-		u.cells[p.invariant] = &cells[i]
+		u.cells[k] = c
 	}
-	return units, nil
-}
-
-func (h *runHead) scenariosByName() map[string]int {
-	at := make(map[string]int, len(h.Scenarios))
-	for i := range h.Scenarios {
-		at[h.Scenarios[i].Name] = i
-	}
-	return at
-}
-
-// A cellPlace is where a cell stands in the matrix. Trials are from 1.
-type cellPlace struct{ scenario, trial, invariant int }
-
-// inOrder are the indices of cells in the order of the matrix.
-func inOrder(places []cellPlace) []int {
-	order := make([]int, len(places))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, k int) int {
-		a, b := places[i], places[k]
-		return cmp.Or(cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.trial, b.trial),
-			cmp.Compare(a.invariant, b.invariant))
-	})
-	return order
+	return all.inOrder(), nil
 }
 
 // A unitEncoder makes the lines of units.
 type unitEncoder struct {
-	head                          *runHead
-	placed                        [][]int
+	fold                          *fold
 	withoutTimes, withoutEvidence bool
 }
 
-// write writes the lines of units.
-func (e *unitEncoder) write(w io.Writer, units []*keptUnit) error {
+func (e *unitEncoder) write(w io.Writer, units []*unit) error {
 	for _, u := range units {
 		line, err := e.line(u)
 		if err == nil {
-			err = writeLine(w, line)
+			_, err = w.Write(line)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("contract: run file: %w", err)
 		}
 	}
 	return nil
 }
 
-// line is the line of a unit.
-func (e *unitEncoder) line(u *keptUnit) (*runUnit, error) {
-	h, s := e.head, &e.head.Scenarios[u.scenario]
+func (e *unitEncoder) line(u *unit) ([]byte, error) {
+	h, s := e.fold.head, e.fold.scenarios[u.scenario]
 	line := &runUnit{Unit: s.Name + "/" + strconv.Itoa(u.trial), Ms: u.ms}
 	var delivered []int
 	var elapsed []int64
 	states := make([]byte, 0, len(h.Invariants))
-	for k, at := range e.placed[u.scenario] {
+	for k, kept := range u.cells {
 		switch {
-		case at < 0:
+		case s.fields[k] == nil:
 			states = append(states, doesNotApply)
 			continue
-		case u.cells[at] == nil:
+		case kept == nil:
 			states = append(states, notNeeded)
 			continue
 		}
-		c := *u.cells[at]
-		if n := c.notes; n != nil && h.Facts {
-			if own := *n; own.Run != nil || own.Judged != nil || own.Warnings != nil || own.Cancelled {
-				own.Of = k
-				line.Runs = append(line.Runs, &own)
-			}
+		c := *kept
+		if n := c.notes; n != nil && h.Facts && (n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled) {
+			line.Runs = append(line.Runs, n)
 		}
-		e.strip(&c, s)
+		e.strip(&c, s.Layer)
 		states = append(states, letterOf(&c))
 		delivered, elapsed = append(delivered, c.Delivered), append(elapsed, int64(c.Elapsed))
 		rest, err := encodeText(unitCell{bareCell: (*bareCell)(&c)})
 		if err != nil {
-			return nil, fmt.Errorf("contract: run file: %v: %w", c.Cell, err)
+			return nil, fmt.Errorf("%v: %w", c.Cell, err)
 		}
 		if string(rest) != "{}" {
 			if line.Cells == nil {
@@ -265,15 +253,15 @@ func (e *unitEncoder) line(u *keptUnit) (*runUnit, error) {
 		}
 	}
 	line.States, line.Delivered, line.Elapsed = string(states), shortened(delivered), shortened(elapsed)
-	return line, nil
+	return encodeLine(line)
 }
 
 // strip leaves out of a cell what the options say, and what the head knows.
-func (e *unitEncoder) strip(c *CellReport, s *headScenario) {
-	if c.Rerun == rerunLine(e.head.Rerun, c) {
+func (e *unitEncoder) strip(c *CellReport, layer chaos.Layer) {
+	if c.Rerun == rerunLine(e.fold.head.Rerun, c) {
 		c.Rerun = ""
 	}
-	if c.Layer == s.Layer {
+	if c.Layer == layer {
 		c.Layer = ""
 	}
 	if e.withoutEvidence {
@@ -372,46 +360,26 @@ var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects"
 // ofRuns are the members that follow from what runs showed.
 var ofRuns = []string{"Repeats", "Faults", "Coverage", "Goals", "Judges", "Dropped", "Filtered", "Chaos"}
 
-// ofOrder are the members that follow from the order of the runs, which a sequential run takes
-// from what was decided: the latest runs of a scenario, and the first rulings of judges.
-var ofOrder = []string{"Repeats", "Judges"}
+// notCompared are members of members: sentences, which another version may word otherwise, the
+// calibration of judges, and what contracttest adds when it sees whether the agent repeats itself.
+var notCompared = []string{"Why", "Failed", "Calibration", "Runs", "Alike", "Differ"}
 
 // compare returns an error for the first member of a report that is not as it was folded.
 func (h *runHead) compare(name string, folded, is *Report) error {
-	own, want := is.ofCells(), folded.ofCells()
-	skip := slices.Clone(notFolded)
+	skip := notFolded
 	if !h.Facts {
-		skip = append(skip, ofRuns...)
-	}
-	if h.Sequential {
-		skip = append(skip, ofOrder...)
+		skip = slices.Concat(skip, ofRuns)
 	}
 	for f := range reflect.TypeFor[Report]().Fields() {
 		if !f.IsExported() || slices.Contains(skip, f.Name) {
 			continue
 		}
-		a, b := reflect.ValueOf(own).Elem().FieldByIndex(f.Index), reflect.ValueOf(want).Elem().FieldByIndex(f.Index)
-		at, got, wanted := firstDifference(name+"."+nameOf(f), a, b)
-		if at != "" {
+		a, b := reflect.ValueOf(is).Elem().FieldByIndex(f.Index), reflect.ValueOf(folded).Elem().FieldByIndex(f.Index)
+		if at, got, wanted := firstDifference(name+"."+nameOf(f), a, b); at != "" {
 			return fields.Wrong(at, fielderror.Found(got), wanted+", as the cells say")
 		}
 	}
 	return nil
-}
-
-// ofCells is a copy of the report without what others add to members that follow from cells: the
-// calibration of judges, and the runs that contracttest makes to see whether the agent repeats itself.
-func (r *Report) ofCells() *Report {
-	own := *r
-	own.Judges, own.Repeats = slices.Clone(r.Judges), slices.Clone(r.Repeats)
-	for i := range own.Judges {
-		own.Judges[i].Calibration = nil
-	}
-	for i := range own.Repeats {
-		n := &own.Repeats[i]
-		n.Runs, n.Alike, n.Differ = 0, 0, ""
-	}
-	return &own
 }
 
 func nameOf(f reflect.StructField) string {
@@ -423,15 +391,12 @@ func nameOf(f reflect.StructField) string {
 // may round the last digits differently.
 const tolerance = 1e-9
 
-// sentences are members for people, which another version may word otherwise.
-var sentences = []string{"Why", "Failed"}
-
 // firstDifference is the place of the first difference of two values, with both as text.
 func firstDifference(at string, a, b reflect.Value) (place, is, want string) {
 	switch a.Kind() {
 	case reflect.Struct:
 		for f := range a.Type().Fields() {
-			if f.IsExported() && !slices.Contains(sentences, f.Name) {
+			if f.IsExported() && !slices.Contains(notCompared, f.Name) {
 				own, other := a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
 				if p, is, want := firstDifference(at+"."+nameOf(f), own, other); p != "" {
 					return p, is, want
@@ -464,7 +429,6 @@ func firstDifference(at string, a, b reflect.Value) (place, is, want string) {
 	return at, shown(a), shown(b)
 }
 
-// shown is a value in an error.
 func shown(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {

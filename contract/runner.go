@@ -3,7 +3,6 @@ package contract
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/semaphore"
 
@@ -18,10 +17,7 @@ type Runner struct {
 	engine    *engine
 	scenarios map[string]*compiledScenario // "": what a scenario has that is not of the matrix
 	turn      *semaphore.Weighted          // of one slot, which a run in the shared world takes
-
-	mu     sync.Mutex // guards what follows
-	idle   []*worker
-	closed bool
+	pool      workerPool
 }
 
 // A Result is what one run of a prompt list showed.
@@ -64,16 +60,18 @@ func (m *Matrix) Runner(ctx context.Context, o *RunOptions) (*Runner, error) {
 
 // newRunner makes the first worlds of the sources, and a Runner of jobs in their worlds.
 func (e *engine) newRunner(ctx context.Context, sources ...*worldSource) (*Runner, error) {
-	if err := e.learn(ctx, sources); err != nil {
+	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
-	return &Runner{engine: e, turn: semaphore.NewWeighted(1)}, nil
+	if err := e.learn(ctx, sources); err != nil {
+		e.close()
+		return nil, err
+	}
+	return &Runner{engine: e, turn: semaphore.NewWeighted(1), pool: workerPool{engine: e}}, nil
 }
 
-// Run makes one run under the rules, and judges it by every invariant that has the
-// prompts of c.Invariant. All prompts are sent, also after an invariant broke. The run is
-// as that of a cell of [Matrix.Run]: with a watchdog, beside the calm run that an
-// invariant needs, and user code that misbehaves breaks its own run. OnCell,
+// Run makes one run under the rules as [Matrix.Run] does, and judges it by every invariant that
+// has the prompts of c.Invariant. All prompts are sent, also after an invariant broke. OnCell,
 // Harness.Around and Harness.Rerun are not called.
 //
 // The scenario and the trial of c are coordinates of draws, so any name and any number
@@ -81,14 +79,12 @@ func (e *engine) newRunner(ctx context.Context, sources ...*worldSource) (*Runne
 // scenario and trial if the rules have the names that [Runner.Rules] returns. If the
 // matrix has the scenario, its worlds, prompts, Layer and Rewrite are in force.
 //
-// With worlds of their own, any number of runs may be under way at once. In
-// [Matrix.World] each waits for its turn and follows a Reset; an agent that was left behind
-// there may still touch the world of later runs (see [CellReport.Abandoned]).
+// With worlds of their own, any number of runs may be under way at once; in
+// [Matrix.World] each waits for its turn and follows a Reset.
 //
 // Errors: a [*FieldError] for each problem of the cell or the rules and for a Runner that
-// was closed, before anything runs; and that of ctx when it ends. Then there is a result
-// if it was the run's turn, and its cells are inconclusive, except those that were judged
-// before.
+// was closed, before anything runs; and that of ctx when it ends, with a result if the run
+// had begun.
 func (r *Runner) Run(ctx context.Context, c Cell, rules []chaos.Rule) (*Result, error) {
 	if ctx == nil {
 		return nil, fields.Wrong("ctx", fielderror.Found("nil"), "a context")
@@ -110,10 +106,8 @@ func (r *Runner) Run(ctx context.Context, c Cell, rules []chaos.Rule) (*Result, 
 	return result, err
 }
 
-// RunCell runs one cell of the matrix as Run does: with the same seed and the
-// same faults, and after a calm run if the invariant needs a baseline. It does
-// not make the state probe and does not call OnCell. Of the first worlds it makes
-// only that of the cell.
+// RunCell runs one cell of the matrix as Run does, with the same faults, but without the state
+// probe and OnCell.
 //
 // The report retains the observation unless o.Keep is KeepNone or KeepCounts. A
 // cell that the matrix does not have is a [*FieldError]. When ctx ends, RunCell
@@ -165,16 +159,9 @@ func (r *Runner) Tools() []chaos.Tool {
 }
 
 // Close ends the goroutines that the Runner keeps between its runs. No run may begin
-// after it; one that is under way ends as it would. It may be called several times.
-func (r *Runner) Close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for _, w := range r.idle {
-		w.end()
-	}
-	r.idle = nil
-}
+// after it; one that is under way ends as it would, and then what [Matrix.Open] made is closed.
+// It may be called several times.
+func (r *Runner) Close() { r.pool.close() }
 
 // under returns the scenario of a run under the rules, and the invariants that judge it.
 func (r *Runner) under(c Cell, rules []chaos.Rule) (*compiledScenario, []*compiledInvariant, error) {
@@ -227,57 +214,23 @@ func askedWith(all []*compiledInvariant, name string) []*compiledInvariant {
 	return slices.DeleteFunc(slices.Clone(all), other)
 }
 
-// take returns a worker for a run, in the shared world when it is the run's turn.
-func (r *Runner) take(ctx context.Context, source *worldSource) (*worker, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if source.shared() {
-		if err := r.turn.Acquire(ctx, 1); err != nil {
-			return nil, err
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		r.pass(source)
-		return nil, fields.Wrong("Runner", fielderror.Found("closed"), "a Runner before its Close")
-	}
-	if last := len(r.idle) - 1; last >= 0 {
-		w := r.idle[last]
-		r.idle = r.idle[:last]
-		return w, nil
-	}
-	return r.engine.newWorker(), nil
-}
-
-// pass gives the turn in the shared world to the next run.
-func (r *Runner) pass(source *worldSource) {
-	if source.shared() {
-		r.turn.Release(1)
-	}
-}
-
-// give takes a worker back after its run.
-func (r *Runner) give(w *worker, source *worldSource) {
-	r.pass(source)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		w.end()
-		return
-	}
-	r.idle = append(r.idle, w)
-}
-
 // do makes the run of a job when it is its turn. The error is that of ctx, if it ended;
 // there is no result if the run had not begun.
 func (r *Runner) do(ctx context.Context, j job) (*Result, error) {
-	w, err := r.take(ctx, j.scenario.source)
+	err := ctx.Err()
+	if err == nil && j.shared() {
+		if err = r.turn.Acquire(ctx, 1); err == nil {
+			defer r.turn.Release(1)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer r.give(w, j.scenario.source)
+	w := r.pool.take()
+	if w == nil {
+		return nil, fields.Wrong("Runner", fielderror.Found("closed"), "a Runner before its Close")
+	}
+	defer r.pool.give(w)
 	result := &Result{Cells: w.run(ctx, j)}
 	for i := range result.Cells {
 		c := &result.Cells[i]

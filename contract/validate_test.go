@@ -50,7 +50,7 @@ func TestValidate(t *testing.T) {
 		{"two kinds of worlds contradict each other", func(m *contract.Matrix) { m.World = &contract.World{Agent: tellsTime} },
 			"contract: NewWorld is set, and so is World; allowed: exactly one of NewWorld and World"},
 		{"a reset of a fresh world would never run", func(m *contract.Matrix) { m.Reset = func(context.Context) error { return nil } },
-			"contract: Reset is set beside NewWorld; allowed: only with World: a fresh world needs no reset"},
+			"contract: Reset is set without World; allowed: only with World: a fresh world needs no reset"},
 		{"a shared world needs an agent", func(m *contract.Matrix) { m.NewWorld, m.World = nil, &contract.World{} },
 			"contract: World.Agent is nil; allowed: an agent"},
 		{"no scenario, no cell: an empty matrix is no pass", func(m *contract.Matrix) { m.Scenarios = nil },
@@ -66,9 +66,9 @@ func TestValidate(t *testing.T) {
 		{"a point needs a name", func(m *contract.Matrix) { m.Points = []string{"model", ""} },
 			`contract: Points[1] is ""; allowed: the name of an injection point`},
 		{"a subtest's name cannot hold a slash", func(m *contract.Matrix) { m.Scenarios[0].Name = "a/b" },
-			`contract: Scenarios[0].Name is "a/b"; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
+			`contract: Scenarios[0].Name is "a/b"; allowed: one or more letters, digits, '.', '_' and '-'`},
 		{"nor be empty", inv(func(i *contract.Invariant) { i.Name = "" }),
-			`contract: Invariants[0].Name is ""; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
+			`contract: Invariants[0].Name is ""; allowed: one or more letters, digits, '.', '_' and '-'`},
 		{"two scenarios of one name are one subtest", func(m *contract.Matrix) { m.Scenarios = append(m.Scenarios, contract.Calm()) },
 			`contract: Scenarios[1].Name is "calm"; allowed: a name of its own: number 0 has this one`},
 		{"two invariants of one name are one subtest", func(m *contract.Matrix) { m.Invariants = append(m.Invariants, m.Invariants[0]) },
@@ -105,6 +105,14 @@ func TestValidate(t *testing.T) {
 		assert.EqualError(t, runErr, err.Error(), "%s: Run says the same", tc.reason)
 	}
 	assert.NoError(t, matrix(t, tellsTime).Validate(), "the matrix that the rows change is valid")
+}
+
+// A matrix without any world has one problem, not one for each scenario besides.
+func TestNoWorldAtAllIsOneProblem(t *testing.T) {
+	m := matrix(t, tellsTime, func(m *contract.Matrix) {
+		m.NewWorld, m.Scenarios = nil, append(m.Scenarios, stormy())
+	})
+	assert.EqualError(t, m.Validate(), "contract: NewWorld is missing, and so is World; allowed: exactly one of NewWorld and World")
 }
 
 func TestValidateJoinsAllProblems(t *testing.T) {

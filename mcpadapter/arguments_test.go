@@ -28,7 +28,7 @@ func TestArgumentsThatAreWrong(t *testing.T) {
 		{"a separator of lines in a name", `{"fault_name":"f\u2028root","action":"register","fault_type":"error"}`, "allowed: text without control characters"},
 		{"the name of a plan's rule", `{"fault_name":"plan/p/r","action":"register","fault_type":"error"}`, "allowed: a name that does not begin with plan/"},
 		{"an unknown member", `{"colour":"red","fault_name":"f","action":"inject"}`, "colour is no member; allowed: action, arm_next"},
-		{"a misspelt value", `{"fault_name":"f","action":"regsiter"}`, `action is "regsiter"; allowed: register, inject, remove (did you mean register?)`},
+		{"a misspelt value", `{"fault_name":"f","action":"regsiter"}`, `action is "regsiter"; allowed: register, inject, remove; did you mean register?`},
 		{"no fault_type", `{"fault_name":"f","action":"register"}`, "fault_type is missing; allowed: latency, error, timeout"},
 		{"an unknown fault_type", `{"fault_name":"f","action":"register","fault_type":"meteor"}`, `fault_type is "meteor"; allowed: latency, error, timeout, resource_exhaustion, network_partition`},
 		{"an empty name", `{"fault_name":"","action":"remove"}`, `fault_name is ""; allowed: text of 1 to 128 characters`},
@@ -67,12 +67,11 @@ func refusalRules(t *testing.T, c *mcp.ClientSession) any {
 // Documents that a client's encoder would not make: they go to the tool as they
 // came over the wire.
 func TestDocumentsThatAreWrong(t *testing.T) {
-	s := serverOf(t, newShop(t).host, &Options{Limits: Limits{ArgumentBytes: 10_000}})
+	s := serverOf(t, newShop(t).host, nil)
 	for why, tc := range map[string]struct{ args, detail string }{
 		"no JSON":             {`{"fault_name"`, "no JSON"},
 		"not an object":       {`[1]`, "the arguments is a list of 1 item; allowed: an object"},
 		"more than one":       {`{} {}`, "no JSON"},
-		"too long":            {`{"fault_name":"` + strings.Repeat("x", 10_000) + `"}`, "allowed: at most 10000"},
 		"many unknown fields": {`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1}`, "and 3 more"},
 	} {
 		res := direct(t, s, "chaos_inject_fault", tc.args)
@@ -121,7 +120,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, args []byte) {
 		tool := tools[int(which)%len(tools)]
-		_, err := tool.read(args, 1<<20)
+		_, err := tool.read(args)
 		if err != nil {
 			p := problemOf(err)
 			require.Equal(t, 400, p.Status, "%v", err)

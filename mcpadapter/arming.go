@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
@@ -24,7 +25,11 @@ type clientRules struct {
 	getenv       func(string) string
 	limits       Limits
 	next         remote.NextCalls
-	leases       leases
+
+	mu     sync.Mutex
+	held   map[*mcp.ServerSession]map[string]func() bool // what removes the rules of a session, by name
+	closed bool
+	ended  sync.WaitGroup // of those that wait for a session's end
 }
 
 // envEnvironment is the variable that names where the program runs.
@@ -103,39 +108,61 @@ func (r *clientRules) put(req *mcp.CallToolRequest, keep bool, rule chaos.Rule,
 	return remove, nil
 }
 
-// lease makes rules end with the session of a call, unless they are to be kept or
-// there is no session.
+// lease makes rules end with the session of a call, for whatever reason it ends, unless
+// they are to be kept or there is no session. rules are what removes each, by its name.
+// One that has since been replaced is left alone: its function knows its own.
 func (r *clientRules) lease(req *mcp.CallToolRequest, keep bool, rules map[string]func() bool) {
-	if !keep && req != nil && req.Session != nil && req.ProtocolVersion() < sessionless {
-		r.leases.hold(r.injector, req.Session, rules)
+	if keep || req == nil || req.Session == nil || req.ProtocolVersion() >= sessionless {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed { // all sessions are being closed
+		removeAll(rules)
+		return
+	}
+	held := r.held[req.Session]
+	if held == nil {
+		held = make(map[string]func() bool)
+		r.held[req.Session] = held
+		r.ended.Go(func() {
+			_ = req.Session.Wait() // however it ended
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			removeAll(held)
+			delete(r.held, req.Session)
+		})
+	}
+	left := make(map[string]bool)
+	for _, rule := range r.injector.Rules() {
+		left[rule.Name] = true
+	}
+	// A long session does not gather names.
+	maps.DeleteFunc(held, func(name string, _ func() bool) bool { return !left[name] })
+	maps.Copy(held, rules)
+}
+
+func removeAll(rules map[string]func() bool) {
+	for _, remove := range rules {
+		remove()
 	}
 }
 
-// armNext registers a rule for the next call that a registered one matches, and
-// returns its name and the state of the registered one.
-func (r *clientRules) armNext(req *mcp.CallToolRequest, keep bool, fault string,
-	seconds *float64) (name string, of chaos.RuleState, err error) {
-	of, known := r.state(fault)
-	if !known {
-		var names []string
-		for _, rule := range r.injector.Rules() {
-			names = append(names, rule.Name)
-		}
-		return "", of,
-			notFound(fmt.Sprintf("unknown fault %q; registered: %s", fault, toolschema.OrNone(names)),
-				"Register it first.")
-	}
-	life, err := r.lifetime(seconds)
-	if err != nil {
-		return "", of, err
-	}
-	name, err = r.next.Arm(r.injector, of.Rule, func(rule chaos.Rule) (func() bool, error) {
-		return r.put(req, keep, rule, remote.Until(life, of.Expires))
-	})
-	return name, of, err
+// close accepts no more rules of sessions. Those that are held end with their sessions.
+func (r *clientRules) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
 }
 
-// state returns the injector's state of a rule.
+func (r *clientRules) names() string {
+	var names []string
+	for _, rule := range r.injector.Rules() {
+		names = append(names, rule.Name)
+	}
+	return text.Some(names, 20)
+}
+
 func (r *clientRules) state(name string) (chaos.RuleState, bool) {
 	states := r.injector.States()
 	if i := slices.IndexFunc(states, func(s chaos.RuleState) bool { return s.Name == name }); i >= 0 {
@@ -158,89 +185,3 @@ func (r *clientRules) remove(name string) (kind string) {
 // sessionless is the first revision of the protocol without sessions. Dates compare
 // as texts.
 const sessionless = "2026-07-28"
-
-// pushable refuses clients of a revision without sessions: nothing can be pushed to
-// them.
-func pushable(revision string) error {
-	if revision < sessionless {
-		return nil
-	}
-	return problem(http.StatusConflict, codeStateless,
-		fmt.Sprintf("protocol revision %s has no sessions to send messages to", revision),
-		"Subscribe to the resource "+uriFaults+
-			", or read it from time to time; or connect with revision 2025-11-25.")
-}
-
-// leases remove the rules of a session when it ends, for whatever reason.
-type leases struct {
-	mu     sync.Mutex
-	held   map[*mcp.ServerSession]map[string]func() bool // what removes a rule, by its name
-	closed bool
-	ended  sync.WaitGroup // of those that wait for a session's end
-}
-
-// hold makes rules end with a session: what removes each, by its name. A rule that
-// has since been replaced is left alone: its function knows its own.
-func (l *leases) hold(in *chaos.Injector, session *mcp.ServerSession, added map[string]func() bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed { // all sessions are being closed
-		for _, remove := range added {
-			remove()
-		}
-		return
-	}
-	rules := l.held[session]
-	if rules == nil {
-		if l.held == nil {
-			l.held = make(map[*mcp.ServerSession]map[string]func() bool)
-		}
-		rules = make(map[string]func() bool)
-		l.held[session] = rules
-		l.ended.Go(func() {
-			_ = session.Wait() // however it ended
-			l.leave(session)
-		})
-	}
-	l.forgetGone(in, rules)
-	maps.Copy(rules, added)
-}
-
-// forgetGone drops the rules that have expired or were removed, so that a long
-// session does not accumulate names.
-func (l *leases) forgetGone(in *chaos.Injector, rules map[string]func() bool) {
-	left := make(map[string]bool)
-	for _, r := range in.Rules() {
-		left[r.Name] = true
-	}
-	maps.DeleteFunc(rules, func(name string, _ func() bool) bool { return !left[name] })
-}
-
-func (l *leases) leave(session *mcp.ServerSession) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, remove := range l.held[session] {
-		remove()
-	}
-	delete(l.held, session)
-}
-
-// close accepts no more rules. Those that are held end with their sessions.
-func (l *leases) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-}
-
-// wait waits until all sessions that hold rules have ended.
-func (l *leases) wait() { l.ended.Wait() }
-
-// count counts the rules that end with some session.
-func (l *leases) count() (rules int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, held := range l.held {
-		rules += len(held)
-	}
-	return rules
-}

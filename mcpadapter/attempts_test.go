@@ -90,9 +90,10 @@ func TestAttemptsToHoldConnections(t *testing.T) {
 		{"an enormous header", "431", "GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 2*64<<10) + "\r\n\r\n"},
 	} {
 		t.Run(tc.attempt, func(t *testing.T) {
-			limits := Limits{RefusalTime: soon, BodyTime: soon}
+			t.Parallel()
+			limits := Limits{Patience: time.Second}
 			if tc.expectation == "" { // for the others a busy machine may need longer
-				limits.HeaderTime = soon
+				limits.Patience = soon
 			}
 			_, address := serving(t, Options{Limits: limits})
 			answer := raw(t, address, tc.text) // returns when the connection is closed

@@ -55,7 +55,6 @@ func (a *activeCalls) close() <-chan struct{} {
 	return idle
 }
 
-// closing reports whether new calls are refused.
 func (a *activeCalls) closing() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

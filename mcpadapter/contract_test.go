@@ -134,13 +134,16 @@ func TestSeveralMatricesHaveToBeNamed(t *testing.T) {
 	assert.Equal(t, "other desk", r.Name)
 	_, err = c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shakedown://reports/desk"})
 	assert.Error(t, err, "never run")
+	_, err = c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shakedown://reports/"})
+	assert.Error(t, err, "a report has a name")
 }
 
 func TestResilienceScore(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
 	p := refusal(t, c, "resilience_score", `{}`)
 	assert.Equal(t, 400, p.Status)
-	assert.Contains(t, p.Hint, "renormalise")
+	assert.Contains(t, p.Detail, "parts.mutation is missing; allowed: a score; or renormalise true")
+	assert.NotContains(t, p.Detail, "OverallOptions", "the caller has arguments, and no options")
 	answer[report.Digest](t, c, "contract_run", `{}`)
 	ask(t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
 	out := answer[scoreOutput](t, c, "resilience_score", `{"renormalise":true}`)
@@ -186,18 +189,18 @@ contract:
 mutations: {types: [noise], count: 2}
 replays:
   sessions:
-    - format: shakedown/session
-      version: 1
-      name: monday
-      prompts: ["Where is order 1042?"]
-      calls: [{tool: orders.get, args: {order: "1042"}, result: shipped, took: 12ms}]
-      contract: desk
+    - file: monday.json
 `
+
+const sessionFile = `{"format": "shakedown/session", "version": 1, "name": "monday", "contract": "desk",
+ "prompts": ["Where is order 1042?"],
+ "calls": [{"tool": "orders.get", "args": {"order": "1042"}, "result": "shipped", "took": "12ms"}]}`
 
 // The matrices of a suite run by name, and what they measure are parts of the score.
 func TestTheMatricesOfASuite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "desk.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(suiteFile), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), "monday.json"), []byte(sessionFile), 0o600))
 	loaded, err := suite.Load(path, &suite.Options{OwnWorlds: true})
 	require.NoError(t, err)
 	h := Host{Name: "desk", Suite: loaded, SuiteWorld: deskMatrix().NewWorld}

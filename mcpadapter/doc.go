@@ -13,7 +13,7 @@
 //	}
 //	err = srv.ServeStdio(ctx)
 //
-// The program under test finds the injector in its contexts: [Host.Middleware]
+// The program under test finds the injector in its contexts: chaoshttp.WithInjector
 // puts it into those of an HTTP server. Every fault that is delivered leaves a
 // line in the audit log, registered by a client or the program.
 //
@@ -35,7 +35,7 @@
 // always there; the resource shakedown://tools has both whole. Answers give a summary
 // first and say what they left out. A call that fails, by bad arguments or by a panic, has a result marked as
 // an error with {status, code, detail, hint}, so that a model can correct itself.
-// docs/mcp.md has a success and an error of each.
+// docs/reference/mcp-tools.md has a success and an error of each.
 //
 // There are resources (the latest reports, every kind of fault and trigger, the latest
 // faults, the manifest of the tools).
@@ -65,4 +65,6 @@
 // A call takes 0.3 to 0.4 ms in memory, of which the bare SDK takes 0.3, and 1 to
 // 3 ms over HTTP (two shared cores; go test -bench . ./mcpadapter). A
 // server adds about 40 ns to the cost of an injector for every event.
+//
+// Stability: may change.
 package mcpadapter

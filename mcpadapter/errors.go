@@ -37,12 +37,10 @@ func problem(status int, code, detail, hint string) *policy.Error {
 	return &policy.Error{Status: status, Code: code, Detail: detail, Hint: hint}
 }
 
-// badArguments refuses the arguments of a call.
 func badArguments(detail, hint string) error {
 	return problem(http.StatusBadRequest, policy.CodeInvalidArguments, detail, hint)
 }
 
-// notFound says that what a call names is not there.
 func notFound(detail, hint string) error {
 	return problem(http.StatusNotFound, codeNotFound, detail, hint)
 }
@@ -96,8 +94,8 @@ func refusedBy(packages ...string) func(error) bool {
 }
 
 func as[E error](err error) bool {
-	var e E
-	return errors.As(err, &e)
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // problemOf returns the envelope of an error. A problem is its own envelope.

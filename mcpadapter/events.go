@@ -3,10 +3,11 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -23,7 +24,7 @@ func (s *Server) addFaults() {
 		MIMEType:    mimeJSON,
 		Description: "The last 256 faults that were delivered in the live program, oldest first, each with its number, target, kind, severity and time. Subscribe to be told when there are more, and read on from the last number you saw."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			text, err := json.Marshal(s.hub.Latest(s.events.Dropped()))
+			text, err := json.Marshal(s.hub.Latest())
 			return content(uriFaults, mimeJSON, text), err
 		})
 	s.mcp.AddSendingMiddleware(s.hub.Updates)
@@ -40,13 +41,6 @@ func (s *Server) subscribes(_ context.Context, req *mcp.SubscribeRequest) error 
 
 func (s *Server) unsubscribes(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 
-// notifyOfFault notifies the subscribers to events, and then those to the
-// resource. The pump calls it.
-func (s *Server) notifyOfFault(e chaos.Event) {
-	s.hub.Publish(e)
-	_ = s.mcp.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uriFaults}) // readers do the sending
-}
-
 type subscribeInput struct {
 	Mode string `json:"mode,omitempty" jsonschema:"faults: as an event about an object, logger chaos/faults; resource-faults: flat, as a state of a resource, logger chaos/resource-faults" enum:"faults,resource-faults" default:"\"faults\""`
 	faulthub.Filters
@@ -59,8 +53,11 @@ func eventsSubscribe() (*tool, error) {
 Call logging/setLevel first (level info): without it no message is sent. Narrow by target and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
 	}, func(ctx context.Context, c *call, in subscribeInput) (faulthub.Subscription, error) {
-		if err := pushable(c.Req.ProtocolVersion()); err != nil {
-			return faulthub.Subscription{}, err
+		if revision := c.Req.ProtocolVersion(); revision >= sessionless {
+			return faulthub.Subscription{}, problem(http.StatusConflict, codeStateless,
+				fmt.Sprintf("protocol revision %s has no sessions to send messages to", revision),
+				"Subscribe to the resource "+uriFaults+
+					", or read it from time to time; or connect with revision 2025-11-25.")
 		}
 		caller, _ := policy.CallerFrom(ctx)
 		return c.Server.hub.Subscribe(c.Req.Session, caller.Subject, in.Mode, in.Filters)
@@ -85,8 +82,6 @@ func eventsUnsubscribe() (*tool, error) {
 	})
 }
 
-type listSubscriptionsInput struct{}
-
 type listSubscriptionsOutput struct {
 	Subscriptions []faulthub.Subscription `json:"subscriptions" jsonschema:"those of this session, oldest first"`
 	SessionLimit  int                     `json:"sessionLimit"`
@@ -99,9 +94,9 @@ func eventsListSubscriptions() (*tool, error) {
 	return define(tool{
 		Name: "events_list_subscriptions", Title: "List subscriptions", Area: "chaos",
 		Description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
-	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
+	}, func(_ context.Context, c *call, _ struct{}) (listSubscriptionsOutput, error) {
 		own, total := c.Server.hub.List(c.Req.Session)
 		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit,
-			c.Server.events.Dropped()}, nil
+			c.Server.hub.Dropped()}, nil
 	})
 }

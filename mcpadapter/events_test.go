@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
@@ -27,14 +30,7 @@ type heard struct {
 // legacy opens a session in memory to which messages can be pushed.
 func legacy(t testing.TB, s *Server, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
-	here, there := mcp.NewInMemoryTransports()
-	_, err := s.mcp.Connect(t.Context(), there, nil)
-	require.NoError(t, err)
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).
-		Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = session.Close() })
-	return session
+	return inMemory(t, s, o, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 }
 
 func listenerOf(t testing.TB, s *Server) *heard {
@@ -82,22 +78,22 @@ func TestSubscribersAreToldOfFaults(t *testing.T) {
 	_, err := s.lookup(t.Context(), "1042")
 	require.ErrorIs(t, err, fault.ErrUnavailable)
 
-	var n faulthub.Nested
+	var n faultevent.Payload
 	logger, level := c.next(t, &n)
 	assert.Equal(t, "chaos/faults", logger)
 	assert.EqualValues(t, "error", level)
 	assert.Equal(t, nested.SubscriptionID, n.SubscriptionID)
 	assert.Equal(t, "order desk", n.Cluster)
-	assert.Equal(t, faulthub.Resource{Kind: "Point", Name: "orders.get", Namespace: "orders"}, n.Event.InvolvedObject)
+	assert.Equal(t, faultevent.Resource{Kind: "Point", Name: "orders.get", Namespace: "orders"}, n.Event.InvolvedObject)
 	assert.Equal(t, "error", n.Event.Reason)
 	assert.Equal(t, "error", n.Event.Type, "as severe as the other shape says")
-	assert.WithinDuration(t, began, n.Event.Timestamp, time.Minute)
-	var f faulthub.Flat
+	assert.WithinDuration(t, began, must(time.Parse(time.RFC3339, n.Event.Timestamp)), time.Minute)
+	var f faultevent.Payload
 	logger, _ = c.next(t, &f)
 	assert.Equal(t, "chaos/resource-faults", logger)
 	assert.Equal(t, "error", f.FaultType)
 	assert.Equal(t, flat.SubscriptionID, f.SubscriptionID)
-	assert.Equal(t, n.Event.InvolvedObject, f.Resource)
+	assert.Equal(t, n.Event.InvolvedObject, *f.Resource)
 
 	list := answer[listSubscriptionsOutput](t, c.ClientSession, "events_list_subscriptions", `{}`)
 	require.Len(t, list.Subscriptions, 2)
@@ -107,10 +103,10 @@ func TestSubscribersAreToldOfFaults(t *testing.T) {
 
 func TestFiltersNarrowASubscription(t *testing.T) {
 	for filter, want := range map[string]string{
-		`{}`:                         "orders.get payments.refund",
-		`{"target":"{orders,x}.*"}`:  "orders.get",
-		`{"minSeverity":"error"}`:    "orders.get",
-		`{"minSeverity":"warning"}`:  "orders.get payments.refund",
+		`{}`:                         "orders.get payments.refund end.of",
+		`{"target":"{orders,x}.*"}`:  "orders.get end.of",
+		`{"minSeverity":"error"}`:    "orders.get end.of",
+		`{"minSeverity":"warning"}`:  "orders.get payments.refund end.of",
 		`{"minSeverity":"critical"}`: "end.of",
 	} {
 		t.Run(filter, func(t *testing.T) {
@@ -124,30 +120,15 @@ func TestFiltersNarrowASubscription(t *testing.T) {
 			_, _ = s.refund(t.Context(), "1042")
 			end := chaos.WrapWith("end.of", func(context.Context, int) (int, error) { return 0, nil }, &chaos.WrapOptions[int]{Injector: s.host.Injector})
 			assert.Panics(t, func() { _, _ = end(t.Context(), 1) })
-			got := ""
-			for {
-				var n faulthub.Nested
+			var got []string
+			for !slices.Contains(got, "end.of") {
+				var n faultevent.Payload
 				c.next(t, &n)
-				if got != "" {
-					got += " "
-				}
-				got += n.Event.InvolvedObject.Name
-				if n.Event.InvolvedObject.Name == "end.of" {
-					break
-				}
+				got = append(got, n.Event.InvolvedObject.Name)
 			}
-			assert.Contains(t, got+" end.of", want)
-			assert.Equal(t, want+" end.of", trimEnd(got)+" end.of")
+			assert.Equal(t, want, strings.Join(got, " "))
 		})
 	}
-}
-
-// trimEnd takes the event off that marks the end, once.
-func trimEnd(got string) string {
-	if got == "end.of" {
-		return got
-	}
-	return got[:len(got)-len(" end.of")]
 }
 
 func TestSubscriptionsEnd(t *testing.T) {

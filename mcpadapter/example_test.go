@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // A program with one wrapped function becomes a server, and an MCP client breaks
@@ -33,8 +34,9 @@ func Example() {
 	fmt.Println(lookup(ctx, "1042"))
 
 	// The client, in another process as a rule.
-	client := mcp.NewClient(&mcp.Implementation{Name: "operator", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: withToken{}}}, nil)
+	operator := mcp.NewClient(&mcp.Implementation{Name: "operator", Version: "1"}, nil)
+	session, err := operator.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: web.URL + "/mcp",
+		HTTPClient: client.WithToken(nil, web.URL, "change-me")}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,22 +65,4 @@ func environment(name string) string {
 	return map[string]string{
 		"SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true", "SHAKEDOWN_MCP_TOKEN": "change-me",
 	}[name]
-}
-
-type withToken struct{}
-
-func (withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer change-me")
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-// The requests that the program under test serves find the injector.
-func ExampleHost_Middleware() {
-	host := mcpadapter.Host{Name: "order desk", Injector: chaos.NewInjector(1, nil)}
-	shop := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Println(chaos.FromContext(r.Context()) == host.Injector)
-	})
-	host.Middleware(shop).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/orders/1042", nil))
-	// Output: true
 }

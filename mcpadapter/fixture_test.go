@@ -169,10 +169,15 @@ func serverOf(t testing.TB, h Host, o *Options) *Server {
 // in-memory transport agrees on.
 func clientOf(t testing.TB, s *Server, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
+	return inMemory(t, s, o, nil)
+}
+
+func inMemory(t testing.TB, s *Server, o *mcp.ClientOptions, how *mcp.ClientSessionOptions) *mcp.ClientSession {
+	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	_, err := s.mcp.Connect(t.Context(), there, nil)
 	require.NoError(t, err)
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), here, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), here, how)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return session

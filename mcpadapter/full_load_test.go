@@ -2,18 +2,16 @@ package mcpadapter
 
 import (
 	"bytes"
-	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -40,82 +38,41 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// loading is one client: a connection, and sessions that take turns.
-type loading struct {
-	t        testing.TB
-	url      string
-	client   *http.Client
-	sessions []string
-}
-
-func (l *loading) send(method, session, body string) *http.Response {
-	req, err := http.NewRequest(method, l.url, strings.NewReader(body))
-	if err != nil {
-		l.t.Error(err)
-		return nil
+// load has clients call by turns in sessions of their own: it looks, and every fourth time
+// it writes. It returns how many calls were answered well.
+func load(t *testing.T, address string, clients, calls, sessions int) int64 {
+	var done sync.WaitGroup
+	var fine atomic.Int64
+	for i := range clients {
+		done.Go(func() {
+			web := &http.Transport{}
+			defer web.CloseIdleConnections()
+			var held []*mcp.ClientSession
+			for range (sessions + clients - 1 - i) / clients {
+				c, err := mcp.NewClient(&mcp.Implementation{Name: "load", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+					Endpoint: "http://" + address + "/mcp", HTTPClient: &http.Client{Transport: bearer{token, web}}, DisableStandaloneSSE: true,
+				}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+				if !assert.NoError(t, err) {
+					return
+				}
+				defer c.Close()
+				held = append(held, c)
+			}
+			for n := range calls {
+				params := &mcp.CallToolParams{Name: "chaos_status"}
+				if n%4 == 3 {
+					params = &mcp.CallToolParams{Name: "chaos_inject_fault", Arguments: map[string]any{"fault_name": "f", "action": "remove"}}
+				}
+				res, err := held[n%len(held)].CallTool(t.Context(), params)
+				if !assert.NoError(t, err) || !assert.False(t, res.IsError) {
+					return
+				}
+				fine.Add(1)
+			}
+		})
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("Authorization", "Bearer "+token)
-	if session != "" {
-		req.Header.Set("Mcp-Session-Id", session)
-	}
-	res, err := l.client.Do(req)
-	if err != nil {
-		l.t.Error(err)
-		return nil
-	}
-	return res
-}
-
-// text is the whole answer.
-func (l *loading) text(method, session, body string) (answer string, res *http.Response) {
-	if res = l.send(method, session, body); res == nil {
-		return "", &http.Response{Header: http.Header{}}
-	}
-	all, err := io.ReadAll(res.Body)
-	if err != nil {
-		l.t.Error(err)
-	}
-	_ = res.Body.Close()
-	return string(all), res
-}
-
-func (l *loading) open(sessions int) {
-	for range sessions {
-		answer, res := l.text(http.MethodPost, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}`)
-		id := res.Header.Get("Mcp-Session-Id")
-		if id == "" {
-			l.t.Errorf("no session: %s", answer)
-			return
-		}
-		l.text(http.MethodPost, id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		l.sessions = append(l.sessions, id)
-	}
-}
-
-// calls looks and writes by turns.
-func (l *loading) calls(n int) (fine int) {
-	for i := range n {
-		call := `"chaos_status","arguments":{}`
-		if i%4 == 3 {
-			call = `"chaos_inject_fault","arguments":{"fault_name":"f","action":"remove"}`
-		}
-		answer, _ := l.text(http.MethodPost, l.sessions[i%len(l.sessions)], fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%s}}`, i+1, call))
-		if strings.Contains(answer, `"structuredContent"`) && !strings.Contains(answer, `"isError":true`) {
-			fine++
-		} else if fine == i {
-			l.t.Errorf("call %d: %s", i, answer) // the first that fails is enough
-		}
-	}
-	return fine
-}
-
-func (l *loading) close() {
-	for _, id := range l.sessions {
-		l.text(http.MethodDelete, id, "")
-	}
-	l.client.CloseIdleConnections()
+	done.Wait()
+	return fine.Load()
 }
 
 // A load of clients, calls and sessions leaves the goroutines and the memory of
@@ -127,27 +84,12 @@ func TestLoad(t *testing.T) {
 		clients, calls, sessions = 64, 10_000, 1000
 	}
 	audit := new(counting)
-	srv, address := serving(t, Options{Audit: audit, Limits: Limits{Connections: 2 * clients, AddressConnections: 2 * clients},
+	srv, address := serving(t, Options{Audit: audit, Limits: Limits{Connections: 8 * clients, AddressConnections: 8 * clients},
 		Policy: &policy.Options{MaxSessions: sessions + 1, MaxCallerSessions: sessions + 1}})
-	load := func(clients, calls, sessions int) (fine int64) {
-		var done sync.WaitGroup
-		var all atomic.Int64
-		for i := range clients {
-			done.Go(func() {
-				l := &loading{t: t, url: "http://" + address + "/mcp", client: &http.Client{Transport: &http.Transport{}}}
-				l.open((sessions + clients - 1 - i) / clients)
-				all.Add(int64(l.calls(calls)))
-				l.close()
-			})
-		}
-		done.Wait()
-		return all.Load()
-	}
 	// rest waits until goroutines that are ending have ended, and returns how many stay.
 	rest := func(enough int) (staying int, heap uint64) {
-		for held := 1; held > 0 || len(collect(srv)) > 0; {
+		for len(collect(srv)) > 0 {
 			runtime.Gosched()
-			held, _ = srv.gate.Held()
 		}
 		// At rest the number stays: a single low one may be of a moment when something
 		// that is always there has not begun yet.
@@ -166,11 +108,11 @@ func TestLoad(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return staying, m.HeapAlloc
 	}
-	load(clients, 20, clients) // what is made once
+	load(t, address, clients, 20, clients) // what is made once
 	goroutines, heap := rest(math.MaxInt)
 	counted := audit.completed.Load()
 	began := time.Now()
-	assert.EqualValues(t, clients*calls, load(clients, calls, sessions))
+	assert.EqualValues(t, clients*calls, load(t, address, clients, calls, sessions))
 	took := time.Since(began)
 	after, heapAfter := rest(goroutines)
 	assert.EqualValues(t, clients*calls, audit.completed.Load()-counted, "one line of its end for each call")

@@ -2,12 +2,10 @@ package mcpadapter
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/serve"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -59,28 +57,13 @@ func (s *Server) addGate() error {
 	return nil
 }
 
-// auditFault writes an audit line for a fault delivered in the live program,
-// registered by a client or the host.
-func (s *Server) auditFault(e chaos.Event) {
-	s.gate.Record(s.life, "chaos.fault.delivered", slog.String("target", e.Target), slog.String("fault", e.Fault),
-		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal),
-		slog.String("outcome", string(e.Outcome)))
-}
-
-// auditLost writes how many delivered faults came too fast to be written one by
-// one.
-func (s *Server) auditLost(faults uint64) {
-	s.gate.Record(s.life, "chaos.fault.lost", slog.Uint64("faults", faults))
-}
-
 // guarded puts the policy in front of the HTTP handlers. It fails if no token is
 // configured, unless the options allow calls without one.
 func (s *Server) guarded(next http.Handler, transport, listen string) (http.Handler, error) {
 	return s.gate.HTTPHandler(next, &policy.HTTPOptions{Listen: listen, Transport: transport,
 		LoopbackWithoutToken:        s.options.LoopbackWithoutToken,
 		TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
-		BodyTime:                    s.limits.BodyTime, RefusalTime: s.limits.RefusalTime,
-		WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
+		Patience:                    s.limits.Patience, FailedLogins: s.limits.FailedLogins})
 }
 
 // mayListen returns an error if HTTP must not be served on an address.

@@ -2,10 +2,7 @@ package mcpadapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"os"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
@@ -46,39 +43,21 @@ type Host struct {
 	Workload bool
 }
 
-// Middleware puts the host's injector into the context of every request of the
-// program under test, so that its wrapped calls find it. Without an injector it
-// returns next.
-func (h Host) Middleware(next http.Handler) http.Handler {
-	if h.Injector == nil {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(chaos.NewContext(r.Context(), h.Injector)))
-	})
-}
-
-// check returns all problems of a host, each a [*FieldError], joined.
 func (h Host) check() error {
-	var problems []error
-	wrong := func(is bool, field string, value any, allowed string) {
-		if is {
-			problems = append(problems, fields.Wrong(field, value, allowed))
-		}
-	}
-	wrongBy := func(err error, field, allowed string) {
+	problems := fields.List()
+	because := func(err error, field, allowed string) {
 		if err != nil {
-			problems = append(problems, fields.Because(field, nil, err, allowed))
+			problems.Because(field, nil, err, allowed)
 		}
 	}
-	wrong(h.Name == "", "Host.Name", nil, "a name")
-	wrong(h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Suite == nil && h.Runs == nil,
+	problems.Demand(h.Name != "", "Host.Name", nil, "a name")
+	problems.Demand(h.Injector != nil || h.Experiments != nil || len(h.Matrices) > 0 || h.Suite != nil || h.Runs != nil,
 		"Host.Injector", nil, "an Injector, Experiments, Matrices, a Suite or Runs; one of them at least")
-	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil,
+	problems.Demand(!h.Workload || h.Runs != nil, "Host.Runs", nil,
 		"where Workload is true, those made by trace.NewRuns with a Workload")
 	if h.Plans != nil {
 		_, err := listKinds(planOptions(h.Plans))
-		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
+		because(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
 	}
 	seen := make(map[string]bool)
 	if h.Suite != nil {
@@ -90,22 +69,15 @@ func (h Host) check() error {
 	for i, m := range h.Matrices {
 		field := fmt.Sprintf("Host.Matrices[%d]", i)
 		if m == nil {
-			wrong(true, field, nil, "a matrix")
+			problems.Wrong(field, nil, "a matrix")
 			continue
 		}
-		wrong(m.Name == "" && several, field+".Name", nil, "a name, where there are several matrices")
-		wrong(m.Name != "" && seen[m.Name], field+".Name", m.Name, "a name that no other matrix has")
+		problems.Demand(m.Name != "" || !several, field+".Name", nil, "a name, where there are several matrices")
+		problems.Demand(m.Name == "" || !seen[m.Name], field+".Name", m.Name, "a name that no other matrix has")
 		seen[m.Name] = true
-		wrongBy(m.Validate(), field, "a matrix without problems")
+		because(m.Validate(), field, "a matrix without problems")
 	}
-	return errors.Join(problems...)
-}
-
-func getenv(given func(string) string) func(string) string {
-	if given != nil {
-		return given
-	}
-	return os.Getenv
+	return problems.Err()
 }
 
 // A FieldError is one problem of a [Host] or of [Options], such as

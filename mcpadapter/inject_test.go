@@ -33,7 +33,8 @@ func TestRegisteredFaultsReachTheLiveProgram(t *testing.T) {
 	_, err = s.lookup(t.Context(), "1")
 	assert.NoError(t, err)
 	out = answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"remove"}`)
-	assert.Equal(t, injectOutput{Status: "removed", FaultName: "flaky orders"}, out, "removing what is not there succeeds, and has no type")
+	assert.Equal(t, injectOutput{Status: "removed", FaultName: "flaky orders", Note: `No fault is called "flaky orders", so nothing was removed. Registered: none.`}, out,
+		"removing what is not there succeeds, has no type, and says so")
 }
 
 func TestEachTypeOfFault(t *testing.T) {

@@ -205,7 +205,7 @@ func TestFaultsAreAudited(t *testing.T) {
 		_, err := s.lookup(t.Context(), "7")
 		require.Error(t, err)
 	}
-	assert.Greater(t, srv.events.Dropped(), uint64(faulthub.Queued), "what did not fit was counted")
+	assert.Greater(t, srv.hub.Dropped(), uint64(faulthub.Queued), "what did not fit was counted")
 	close(log.open)
 	require.NoError(t, srv.Shutdown(t.Context()))
 	for _, want := range []string{`"event":"chaos.fault.delivered","target":"orders.get"`, `"rule":"from code"`, `"event":"chaos.fault.lost"`} {

@@ -2,7 +2,6 @@ package mcpadapter
 
 import (
 	"cmp"
-	"errors"
 	"reflect"
 	"time"
 
@@ -16,8 +15,6 @@ type Limits struct {
 	// BodyBytes is the size of the largest HTTP request, and of the longest line of
 	// standard input; 0: 4 MiB.
 	BodyBytes int64
-	// ArgumentBytes is the size of the largest arguments of a tool; 0: 1 MiB.
-	ArgumentBytes int
 	// CallTime is how long a call may take; 0: ten minutes.
 	CallTime time.Duration
 	// ScenarioWait is how long run_scenario waits for the end of the run before
@@ -36,17 +33,10 @@ type Limits struct {
 	// holds open, in all and of one address. A few more get answers to health checks
 	// alone; the rest are closed at once. 0: 128 and 64.
 	Connections, AddressConnections int
-	// HeaderTime is how long the header of a request, and a TLS handshake, may take
-	// in Serve; 0: 10 s.
-	HeaderTime time.Duration
-	// BodyTime is how long the body of an authenticated request may take to arrive;
-	// 0: 30 s.
-	BodyTime time.Duration
-	// RefusalTime is the same for any other request, until its connection is
-	// closed; 0: 1 s.
-	RefusalTime time.Duration
-	// WriteTime is how long a client may take to read what one write sends it; 0: 30 s.
-	WriteTime time.Duration
+	// Patience is how long a client may take to send the body of a request, and to read
+	// what one write sends it; of that ten seconds for a header and a TLS handshake, and
+	// one for the body of a request that is refused. 0: 30 s.
+	Patience time.Duration
 	// FailedLogins bounds the requests of one address without a valid token; nil: 20
 	// at once, and one every five seconds.
 	FailedLogins *policy.Limit
@@ -57,31 +47,26 @@ type Limits struct {
 
 // check returns a [*FieldError] for each negative limit, joined.
 func (l Limits) check() error {
-	var problems []error
+	problems := fields.List()
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
 		if f := v.Field(i); f.CanInt() && f.Int() < 0 {
-			problems = append(problems,
-				fields.Wrong("Limits."+v.Type().Field(i).Name, f.Interface(), "above 0, or 0 for the default"))
+			problems.Wrong("Limits."+v.Type().Field(i).Name, f.Interface(), "above 0, or 0 for the default")
 		}
 	}
-	return errors.Join(problems...)
+	return problems.Err()
 }
 
 // withDefaults returns the limits with the defaults in the place of zeros.
 func (l Limits) withDefaults() Limits {
 	l.BodyBytes = cmp.Or(l.BodyBytes, 4<<20)
-	l.ArgumentBytes = cmp.Or(l.ArgumentBytes, 1<<20)
 	l.CallTime = cmp.Or(l.CallTime, 10*time.Minute)
 	l.ScenarioWait = cmp.Or(l.ScenarioWait, 30*time.Second)
 	l.SessionTime = cmp.Or(l.SessionTime, 30*time.Minute)
 	l.FaultTime = cmp.Or(l.FaultTime, 15*time.Minute)
 	l.Connections = cmp.Or(l.Connections, 128)
 	l.AddressConnections = cmp.Or(l.AddressConnections, 64)
-	l.HeaderTime = cmp.Or(l.HeaderTime, 10*time.Second)
-	l.BodyTime = cmp.Or(l.BodyTime, 30*time.Second)
-	l.RefusalTime = cmp.Or(l.RefusalTime, time.Second)
-	l.WriteTime = cmp.Or(l.WriteTime, 30*time.Second)
+	l.Patience = cmp.Or(l.Patience, 30*time.Second)
 	l.CallerSubscriptions = cmp.Or(l.CallerSubscriptions, 50)
 	return l
 }

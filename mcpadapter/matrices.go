@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"sync"
@@ -59,19 +60,12 @@ func (s *reportStore) put(k keptReport) {
 	s.latest[k.of.name], s.last = k, k.of.name
 }
 
-// latestOf returns the latest report of a matrix.
+// latestOf returns the latest report of a matrix; "": of that which was run last.
 func (s *reportStore) latestOf(matrix string) (k keptReport, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok = s.latest[matrix]
+	k, ok = s.latest[cmp.Or(matrix, s.last)]
 	return k, ok
-}
-
-// runLast names the matrix that was run last; "": none was.
-func (s *reportStore) runLast() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
 }
 
 // matrix finds a matrix by name; if there is only one, the name may be empty.
@@ -91,17 +85,17 @@ func (s *reportStore) matrix(name string) (namedMatrix, error) {
 			"This host has several matrices; say which.")
 	}
 	return namedMatrix{}, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, maxShown),
-		toolschema.OrNone(names), toolschema.Meant(name, names)), "contract_list lists the matrices.")
+		toolschema.OrNone(names), text.Meant(name, names)), "contract_list lists the matrices.")
 }
 
 // report returns the latest report of a matrix; if none is named and there are
 // several, of the matrix run last.
 func (s *reportStore) report(name string) (keptReport, error) {
-	if name == "" && len(s.matrices) > 1 {
-		name = s.runLast()
-	} else if m, err := s.matrix(name); err != nil {
-		return keptReport{}, err
-	} else {
+	if name != "" || len(s.matrices) <= 1 {
+		m, err := s.matrix(name)
+		if err != nil {
+			return keptReport{}, err
+		}
 		name = m.name
 	}
 	if k, ok := s.latestOf(name); ok {

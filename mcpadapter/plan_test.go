@@ -79,6 +79,7 @@ func TestAPlanThatIsRefused(t *testing.T) {
 		details   []string
 	}{
 		{"no name", `{"plan":{"seed":"1","rules":[]}}`, []string{"name is missing; allowed: text of 1 to 64 characters"}},
+		{"another word for the name", `{"plan_name":"p","plan":{"seed":"1","rules":[]}}`, []string{"plan_name is no member; did you mean name?"}},
 		{"a name with a slash", planArgs("a/b", "", ""), []string{`name is "a/b"; allowed: text without slashes and control characters`}},
 		{"a name with a line break", planArgs(`a\nb`, "", ""), []string{"name is \"a\\nb\"; allowed: text without slashes and control characters"}},
 		{"a rule's name with a line break", planArgs("p", `{"name":"a\u0007","target":"x","fault":{"kind":"hang"}}`, ""), []string{"/plan/rules/0/name is \"a\\a\"; allowed: text without control characters"}},

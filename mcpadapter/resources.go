@@ -64,11 +64,11 @@ func content(uri, mime string, text []byte) *mcp.ReadResourceResult {
 func (s *Server) readReport(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
 	name, err := url.PathUnescape(strings.TrimPrefix(uri, uriReports))
-	if err != nil {
+	if err != nil || name == "" {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
 	if uri == uriLatest {
-		name = s.reports.runLast()
+		name = ""
 	}
 	k, found := s.reports.latestOf(name)
 	if !found {
@@ -102,7 +102,6 @@ type knownKind struct {
 	ClientType string `json:"clientType,omitempty"` // what chaos_inject_fault calls it
 }
 
-// listKinds lists the kinds that plans read with o can name.
 func listKinds(o *planjson.Options) ([]knownKind, error) {
 	kinds, err := planjson.Kinds(o)
 	list := make([]knownKind, len(kinds))

@@ -115,10 +115,9 @@ func (s *Server) Handler() http.Handler {
 	all.HandleFunc("GET "+pathLive, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	all.Handle("/", serve.Open(s.active.closing, mux))
 	known := serve.Brief(serve.Named(s.options.Hosts, all), pathLive, pathHealth)
-	return serve.Timed(s.life, known, s.limits.RefusalTime, s.limits.WriteTime)
+	return serve.Timed(s.life, known, s.limits.Patience)
 }
 
-// health answers 200 while the server does what it should.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	if _, err := s.gate.AuditHealth(); err != nil { // what exactly is wrong is for chaos_status and the host to know
 		http.Error(w, "the audit log loses lines", http.StatusServiceUnavailable)
@@ -136,6 +135,9 @@ func (s *Server) auditProblem() string {
 	return fmt.Sprintf("%d lines were lost; the last error: %v", lost, err)
 }
 
+// headerTime is the most of Limits.Patience for a header and a TLS handshake.
+const headerTime = 10 * time.Second
+
 // graceTime is how long active calls have after the context of a transport ended.
 const graceTime = 10 * time.Second
 
@@ -148,7 +150,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	site := &serve.Site{Handler: s.Handler(), HeaderTime: s.limits.HeaderTime, Certificate: s.cert, Log: s.log}
+	site := &serve.Site{Handler: s.Handler(), HeaderTime: min(headerTime, s.limits.Patience), Certificate: s.cert,
+		Log: s.log}
 	return site.Serve(ctx, serve.Cap(l, s.limits.Connections, s.limits.AddressConnections), graceTime, s.Shutdown)
 }
 

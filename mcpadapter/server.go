@@ -3,12 +3,14 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,8 +72,7 @@ type Server struct {
 	tools   []*tool
 	reports reportStore
 	rules   *clientRules
-	events  *faulthub.Queue  // nil: there is no injector
-	hub     *faulthub.Hub    // of its faults, to subscribe to; nil likewise
+	hub     *faulthub.Hub    // of the injector's faults, to subscribe to; nil: there is none
 	cert    *tls.Certificate // nil: no TLS
 	active  activeCalls
 	alone   sync.Map // names of what runs once at a time
@@ -103,12 +104,12 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	}
 	s.plans, s.reports.matrices = planOptions(h.Plans), h.matrices()
 	s.limits = s.options.Limits.withDefaults()
-	s.getenv = getenv(s.options.Getenv)
-	s.rules = &clientRules{injector: h.Injector, environments: s.options.Environments, getenv: s.getenv,
-		limits: s.limits}
-	if s.log = s.options.Log; s.log == nil {
-		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if s.getenv = s.options.Getenv; s.getenv == nil {
+		s.getenv = os.Getenv
 	}
+	s.rules = &clientRules{injector: h.Injector, environments: s.options.Environments, getenv: s.getenv,
+		limits: s.limits, held: make(map[*mcp.ServerSession]map[string]func() bool)}
+	s.log = cmp.Or(s.options.Log, slog.New(slog.DiscardHandler))
 	if s.tools, err = table(h); err != nil {
 		return nil, err
 	}
@@ -117,9 +118,8 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
 	s.unwatch = func() {}
 	if h.Injector != nil {
-		s.events = faulthub.NewQueue()
-		s.unwatch = h.Injector.Watch(s.events.Record)
 		s.hub = faulthub.New(h.Name, h.Injector, s.limits.CallerSubscriptions)
+		s.unwatch = h.Injector.Watch(s.hub.Record)
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
@@ -134,7 +134,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		s.unwatch()
 		return nil, fmt.Errorf("mcpadapter: %w", err)
 	}
-	s.pump()
+	go s.pump()
 	s.reportCutOff()
 	return s, nil
 }
@@ -175,7 +175,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.stop()
 	s.unwatch()
-	s.rules.leases.close()
+	s.rules.close()
 	if s.hub != nil {
 		s.hub.Close()
 	}
@@ -187,7 +187,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	go func() {
 		closed.Wait()
 		<-s.pumped
-		s.rules.leases.wait()
+		s.rules.ended.Wait()
 		if s.hub != nil {
 			s.hub.Wait()
 		}
@@ -200,17 +200,21 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// pump notifies the subscribers of each delivered fault, and audits it, until Shutdown.
+// pump tells of each delivered fault, registered by a client or the host: the subscribers to events, then
+// those to the resource, and the audit log. It ends after Shutdown.
 func (s *Server) pump() {
-	if s.events == nil {
-		close(s.pumped)
+	defer close(s.pumped)
+	if s.hub == nil {
 		return
 	}
-	go func() {
-		defer close(s.pumped)
-		s.events.Run(s.life.Done(), func(e chaos.Event) {
-			s.notifyOfFault(e)
-			s.auditFault(e)
-		}, s.auditLost)
-	}()
+	s.hub.Run(s.life.Done(), func(e chaos.Event) {
+		s.hub.Publish(e)
+		// readers do the sending
+		_ = s.mcp.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uriFaults})
+		s.gate.Record(s.life, "chaos.fault.delivered", slog.String("target", e.Target), slog.String("fault", e.Fault),
+			slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal),
+			slog.String("outcome", string(e.Outcome)))
+	}, func(faults uint64) { // those that came too fast to be written one by one
+		s.gate.Record(s.life, "chaos.fault.lost", slog.Uint64("faults", faults))
+	})
 }

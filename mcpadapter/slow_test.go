@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
@@ -93,13 +94,13 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 		require.Error(t, err)
 		if sent%50 == 49 { // the quick one keeps up
 			for range 50 {
-				var f faulthub.Flat
+				var f faultevent.Payload
 				logger, _ := quick.next(t, &f)
 				require.Equal(t, "chaos/resource-faults", logger)
 			}
 		}
 	}
-	assert.Zero(t, srv.events.Dropped())
+	assert.Zero(t, srv.hub.Dropped())
 	var got, missed uint64
 	for got+missed < calls {
 		switch m := slow.heard(t); m.Logger {

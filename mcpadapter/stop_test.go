@@ -3,6 +3,7 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -150,6 +151,36 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+func leased(srv *Server) (rules int) {
+	srv.rules.mu.Lock()
+	defer srv.rules.mu.Unlock()
+	for _, held := range srv.rules.held {
+		rules += len(held)
+	}
+	return rules
+}
+
+// What a rule costs does not grow with those that its session holds: the rules are looked through once, and not once
+// for each.
+func TestTheLastRuleCostsAsTheFirst(t *testing.T) {
+	srv := serverOf(t, newShop(t).host, nil)
+	legacy(t, srv, nil)
+	req := &mcp.CallToolRequest{Params: new(mcp.CallToolParamsRaw)}
+	for req.Session = range srv.mcp.Sessions() {
+	}
+	put := func(name string) {
+		_, err := srv.rules.put(req, false, chaos.Rule{Name: name, Target: "never", Fault: fault.Delay(1)}, time.Hour)
+		require.NoError(t, err)
+	}
+	first := testing.AllocsPerRun(10, func() { put("again") })
+	for n := 2; n < maxRules; n++ {
+		put(fmt.Sprint(n))
+	}
+	require.Equal(t, maxRules-1, leased(srv))
+	last := testing.AllocsPerRun(10, func() { put("again") })
+	assert.Less(t, last-first, 100.0, "allocations: each look makes a list")
+}
+
 // The end of a session takes what it registered, and nothing else.
 func TestWhatASessionTakesWithIt(t *testing.T) {
 	stopping(t, Limits{}, func(t *testing.T, s *shop, srv *Server, c *mcp.ClientSession) {
@@ -178,7 +209,7 @@ func TestWhatASessionTakesWithIt(t *testing.T) {
 			register(other, "and again")
 			answer[injectOutput](t, other, "chaos_inject_fault", `{"fault_name":"again","action":"remove"}`)
 		}
-		assert.LessOrEqual(t, srv.rules.leases.count(), 12, "sessions that last gather no names")
+		assert.LessOrEqual(t, leased(srv), 12, "sessions that last gather no names")
 	})
 }
 
@@ -275,7 +306,7 @@ func TestAnArmedRuleExpiresWithItsFault(t *testing.T) {
 func TestAFaultThatIsGoneAlready(t *testing.T) {
 	srv := serverOf(t, newShop(t).host, nil)
 	var out injectOutput
-	srv.reportState(&out, "gone")
+	srv.describe(&out, "gone", "x")
 	require.NotNil(t, out.InForce)
 	assert.False(t, *out.InForce)
 	assert.NotEmpty(t, out.Reason)

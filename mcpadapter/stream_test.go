@@ -260,7 +260,7 @@ func TestACertificate(t *testing.T) {
 	require.NoError(t, refused.Body.Close())
 	assert.Equal(t, 401, refused.StatusCode)
 	stop()
-	assert.NoError(t, <-ended)
+	assert.NoError(t, <-ended, "an idle session does not hold it up")
 
 	_, err = NewServer(Host{Name: "x"}, &Options{TLS: &TLS{CertFile: "no.pem", KeyFile: "no.key"}})
 	assert.ErrorContains(t, err, `mcpadapter: TLS.CertFile is "no.pem": open no.pem`)

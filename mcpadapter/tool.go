@@ -34,7 +34,7 @@ type tool struct {
 	// OnError makes the structured output of a failed call, where that is not the problem itself.
 	OnError func(args json.RawMessage, p *policy.Error) any
 
-	read   func(args json.RawMessage, maxBytes int) (any, error)
+	read   func(args json.RawMessage) (any, error)
 	handle func(ctx context.Context, c *call, in any) (any, error)
 }
 
@@ -71,9 +71,7 @@ func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (
 		t.Output = &jsonschema.Schema{Type: "object", AnyOf: []*jsonschema.Schema{t.Output, failed}}
 	}
 	input, err := t.Input.Resolve(nil)
-	t.read = func(args json.RawMessage, maxBytes int) (any, error) {
-		return toolschema.Decode[In](args, input, maxBytes)
-	}
+	t.read = func(args json.RawMessage) (any, error) { return toolschema.Decode[In](args, input) }
 	t.handle = func(ctx context.Context, c *call, in any) (any, error) { return run(ctx, c, in.(In)) }
 	return &t, err
 }
@@ -218,7 +216,7 @@ func (t *tool) call(ctx context.Context, c *call) (any, error) {
 	}
 	out, err, left := usercode.Do(ctx, o, func(ctx context.Context) (any, error) {
 		defer done()
-		in, err := t.read(c.Req.Params.Arguments, s.limits.ArgumentBytes)
+		in, err := t.read(c.Req.Params.Arguments)
 		if err != nil {
 			return nil, err
 		}

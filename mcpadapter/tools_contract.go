@@ -118,7 +118,6 @@ func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.C
 	return own, chosen, nil
 }
 
-// unknownNames is the problem of filters that fit nothing.
 func unknownNames(err error) error {
 	hint := "contract_list lists scenarios and invariants."
 	if errors.Is(err, contract.ErrNothingSelected) {
@@ -135,7 +134,7 @@ func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m name
 			total++
 		}
 	}
-	progress := newProgress(ctx, req, total)
+	progress, end := newProgress(ctx, req, total)
 	began := time.Now()
 	done := 0
 	r, err := m.Run(ctx, &contract.RunOptions{
@@ -150,11 +149,11 @@ func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m name
 		OnCell: func(r *contract.CellReport) {
 			if chosen(r.Cell) {
 				done++
-				progress.report(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
+				progress(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
 			}
 		},
 	})
-	progress.end()
+	end()
 	if err != nil {
 		return report.Digest{}, err
 	}
@@ -200,15 +199,15 @@ contract_report and the resource of the report have the defects too. Progress is
 		defer free()
 		found := *k.Report
 		budget := cmp.Or(in.Runs, explainRuns)
-		progress := newProgress(ctx, c.Req, budget)
+		progress, end := newProgress(ctx, c.Req, budget)
 		err = search.Explain(ctx, k.of.Matrix, &found, &search.Options{
 			Run:    contract.RunOptions{Harness: contract.Harness{Rerun: rerunLine(k.of)}},
 			Budget: search.Budget{Runs: budget},
 			OnProgress: func(p search.Progress) {
-				progress.report(p.Runs, fmt.Sprintf("%d groups of broken cells are open", p.Open))
+				progress(p.Runs, fmt.Sprintf("%d groups of broken cells are open", p.Open))
 			},
 		})
-		progress.end()
+		end()
 		if err != nil {
 			return out, err
 		}

@@ -47,16 +47,9 @@ type statusInput struct {
 }
 
 type statusOutput struct {
-	ActiveFaults          []gameday.ActiveFault `json:"active_faults" jsonschema:"registered faults, in order; probability is the share of matching calls; in_force false: it is injected nowhere now, and reason says why; expires_at null: never"`
-	RegisteredExperiments int                   `json:"registered_experiments" jsonschema:"how many there are"`
-	Experiments           []string              `json:"experiments" jsonschema:"their names"`
-	Results               []experiment.Result   `json:"results,omitzero" jsonschema:"past runs, oldest first; only if asked for"`
-	TotalRuns             int                   `json:"total_runs" jsonschema:"number of runs that were executed, also those whose results are kept no more"`
-	SuccessRate           float64               `json:"success_rate" jsonschema:"share of those that succeeded; 0 with no runs" range:"0,1"`
-	Dropped               uint64                `json:"dropped,omitempty" jsonschema:"runs, of all experiments, that are kept no more"`
-	AuditProblem          string                `json:"audit_problem,omitempty" jsonschema:"why the audit log loses lines; while it does, calls that write are refused"`
-	ResultsOmitted        int                   `json:"results_omitted,omitempty" jsonschema:"older results that this answer leaves out"`
-	CutOff                []gameday.CutOff      `json:"cut_off" jsonschema:"runs that the end of an earlier process cut off: they may not have been rolled back"`
+	gameday.Status
+	AuditProblem   string `json:"audit_problem,omitempty" jsonschema:"why the audit log loses lines; while it does, calls that write are refused"`
+	ResultsOmitted int    `json:"results_omitted,omitempty" jsonschema:"older results that this answer leaves out"`
 }
 
 // maxResults bounds the results of one answer.
@@ -73,15 +66,10 @@ success_rate is a fraction from 0 to 1. Ask for results only if you need them, a
 }
 
 func (s *Server) status(in statusInput) statusOutput {
-	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{},
-		AuditProblem: s.auditProblem()}
+	out := statusOutput{AuditProblem: s.auditProblem(), Status: gameday.Status{
+		ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{}}}
 	if lab := s.host.Experiments; lab != nil {
-		known := lab.Status(gameday.Query{IncludeResults: in.IncludeResults, Experiment: in.ExperimentName})
-		out.RegisteredExperiments, out.Experiments, out.CutOff = known.RegisteredExperiments, known.Experiments,
-			known.CutOff
-		out.Results, out.TotalRuns, out.SuccessRate, out.Dropped = known.Results, known.TotalRuns, known.SuccessRate,
-			known.Dropped
-		out.ActiveFaults = known.ActiveFaults
+		out.Status = lab.Status(gameday.Query{IncludeResults: in.IncludeResults, Experiment: in.ExperimentName})
 	}
 	if in.IncludeResults && out.Results == nil {
 		out.Results = []experiment.Result{}

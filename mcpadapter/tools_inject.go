@@ -72,8 +72,12 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 		case "register":
 			return s.register(c.Req, in)
 		case "remove":
-			return injectOutput{Status: "removed", FaultName: in.FaultName,
-				FaultType: s.rules.remove(in.FaultName)}, nil
+			out := injectOutput{Status: "removed", FaultName: in.FaultName, FaultType: s.rules.remove(in.FaultName)}
+			if out.FaultType == "" {
+				out.Note = fmt.Sprintf("No fault is called %q, so nothing was removed. Registered: %s.",
+					text.Clip(in.FaultName, maxShown), s.rules.names())
+			}
+			return out, nil
 		}
 		if in.ArmNext {
 			return s.armNext(c.Req, in)
@@ -111,9 +115,8 @@ func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutpu
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
-	s.reportState(&out, in.FaultName)
+	s.describe(&out, in.FaultName, rule.Target)
 	out.FaultType = in.FaultType
-	s.reach(&out, rule.Target)
 	out.Note = text.Sentences(note, out.Note)
 	return out, nil
 }
@@ -132,28 +135,46 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 	}
 	if known {
 		out.setState(rule)
-		s.reach(&out, rule.Target)
+		out.MatchedTargets, out.Note = remote.Reach(rule.Target, s.host.Injector.Targets())
 	}
 	return out, nil
 }
 
-// armNext adds a rule whose fault is injected into one call.
+// armNext registers a rule whose fault is injected into the next call that a registered one
+// matches.
 func (s *Server) armNext(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
-	name, rule, err := s.rules.armNext(req, in.Keep, in.FaultName, in.ExpiresSeconds)
+	of, known := s.rules.state(in.FaultName)
+	if !known {
+		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, s.rules.names()),
+			"Register it first.")
+	}
+	life, err := s.rules.lifetime(in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}
-	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault),
+	name, err := s.rules.next.Arm(s.host.Injector, of.Rule, func(rule chaos.Rule) (func() bool, error) {
+		return s.rules.put(req, in.Keep, rule, remote.Until(life, of.Expires))
+	})
+	if err != nil {
+		return injectOutput{}, err
+	}
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(of.Fault),
 		WasTriggered: new(false)}
-	s.reportState(&out, name)
-	s.reach(&out, rule.Target)
+	s.describe(&out, name, of.Target)
 	out.Note = text.Sentences("Armed: the fault is injected into the next matching call.", out.Note)
 	return out, nil
 }
 
-// reach reports which known injection points a target matches.
-func (s *Server) reach(out *injectOutput, target string) {
+// describe fills in the state of a rule that was just registered, and the known injection
+// points that its target matches. The rule may be gone: its time was short, or another
+// caller has removed it.
+func (s *Server) describe(out *injectOutput, name, target string) {
 	out.MatchedTargets, out.Note = remote.Reach(target, s.host.Injector.Targets())
+	if r, ok := s.rules.state(name); ok {
+		out.setState(r)
+		return
+	}
+	out.InForce, out.Reason = new(false), goneAlready
 }
 
 // injectFailed is the answer of a failed call, in this tool's own words.
@@ -171,7 +192,6 @@ func injectFailed(args json.RawMessage, p *policy.Error) any {
 	return out
 }
 
-// spec is the fault that register asks for.
 func (in injectInput) spec() (remote.Spec, error) {
 	s := remote.Spec{Name: in.FaultName, Type: in.FaultType, Probability: in.Probability, Message: in.ErrorMessage,
 		Target: in.Target, Limit: in.Limit}
@@ -186,14 +206,11 @@ func (in injectInput) spec() (remote.Spec, error) {
 	return s, err
 }
 
-// activeFault is a rule as clients see it.
 func activeFault(r chaos.RuleState) gameday.ActiveFault {
 	f := gameday.NewActiveFault(r)
 	f.Probability = remote.ProbabilityOf(r.When)
 	return f
 }
-
-type disarmInput struct{}
 
 type disarmOutput struct {
 	Status       string                `json:"status" enum:"disarmed,error"`
@@ -210,7 +227,7 @@ It needs no arguments and no confirmation, and is never rate-limited: call it wh
 		OnError: func(_ json.RawMessage, p *policy.Error) any {
 			return disarmOutput{"error", []gameday.ActiveFault{}, p}
 		},
-	}, func(_ context.Context, c *call, _ disarmInput) (disarmOutput, error) {
+	}, func(_ context.Context, c *call, _ struct{}) (disarmOutput, error) {
 		out := disarmOutput{Status: "disarmed", ActiveFaults: []gameday.ActiveFault{}}
 		for _, r := range c.Server.host.Injector.RemoveAll() {
 			out.ActiveFaults = append(out.ActiveFaults, activeFault(r))
@@ -219,20 +236,9 @@ It needs no arguments and no confirmation, and is never rate-limited: call it wh
 	})
 }
 
-// reportState fills in the state of a rule that was just registered. The rule may
-// be gone: its time was short, or another caller has removed it.
-func (s *Server) reportState(out *injectOutput, name string) {
-	if r, ok := s.rules.state(name); ok {
-		out.setState(r)
-		return
-	}
-	out.InForce, out.Reason = new(false), goneAlready
-}
-
 // goneAlready is why a rule that was registered a moment ago is not there.
 const goneAlready = "it has expired or was removed already"
 
-// setState fills in the state of a rule.
 func (out *injectOutput) setState(r chaos.RuleState) {
 	f := activeFault(r)
 	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce,

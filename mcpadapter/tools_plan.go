@@ -153,13 +153,11 @@ func (s *Server) removePlan(in planInput) (planOutput, error) {
 	return out, err
 }
 
-// inactive is a rule that is not in force.
 func inactive(r chaos.Rule, why string) gameday.ActiveFault {
 	return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault),
 		Probability: remote.ProbabilityOf(r.When), Reason: why}
 }
 
-// list lists rules, each in its state.
 func (s *Server) list(out *planOutput, rules []chaos.Rule, state func(chaos.Rule) gameday.ActiveFault) {
 	out.Rules = []ruleOut{}
 	known := s.host.Injector.Targets()

@@ -28,21 +28,11 @@ type reportInput struct {
 
 type reportOutput struct {
 	report.Digest
-	FinishedAt time.Time           `json:"finishedAt" jsonschema:"when the run ended, UTC"`
-	Faults     []faultCount        `json:"faults" jsonschema:"what became of each rule, at most 50"`
-	Cells      []report.CellDigest `json:"cells,omitzero" jsonschema:"only if asked for"`
-	Matching   *int                `json:"matching,omitempty" jsonschema:"number of cells that match the filters"`
-	NextOffset *int                `json:"nextOffset,omitempty" jsonschema:"offset of the next page; left out on the last one"`
-}
-
-type faultCount struct {
-	Scenario    string `json:"scenario"`
-	Rule        string `json:"rule"`
-	Target      string `json:"target"`
-	Fault       string `json:"fault,omitempty" jsonschema:"its kind, once it was injected"`
-	Cells       int    `json:"cells" jsonschema:"runs of the agent in which it was delivered"`
-	Delivered   int    `json:"delivered" jsonschema:"calls on which it was delivered"`
-	Undelivered int    `json:"undelivered" jsonschema:"calls on which it was injected without effect"`
+	FinishedAt time.Time             `json:"finishedAt" jsonschema:"when the run ended, UTC"`
+	Faults     []contract.FaultCount `json:"faults" jsonschema:"what became of each rule, at most 50: delivered and undelivered count calls, cells the runs of the agent"`
+	Cells      []report.CellDigest   `json:"cells,omitzero" jsonschema:"only if asked for"`
+	Matching   *int                  `json:"matching,omitempty" jsonschema:"number of cells that match the filters"`
+	NextOffset *int                  `json:"nextOffset,omitempty" jsonschema:"offset of the next page; left out on the last one"`
 }
 
 // Bounds of a report.
@@ -65,10 +55,8 @@ States are held, broken, inconclusive, undelivered (no fault of the scenario was
 		if err := filter.Check(k.Report); err != nil {
 			return reportOutput{}, unknownNames(err)
 		}
-		out := reportOutput{Digest: digestOf(k), FinishedAt: k.at, Faults: []faultCount{}}
-		for _, f := range k.Faults[:min(len(k.Faults), maxFaults)] {
-			out.Faults = append(out.Faults, faultCount(f))
-		}
+		out := reportOutput{Digest: digestOf(k), FinishedAt: k.at}
+		out.Faults, _ = clip(k.Faults, maxFaults)
 		if in.Cells {
 			out.page(in, filter, k.Report)
 		}
@@ -93,24 +81,17 @@ func (out *reportOutput) page(in reportInput, filter report.CellFilter, r *contr
 }
 
 type scoreInput struct {
-	Matrix      string       `json:"matrix,omitempty" jsonschema:"matrix whose latest report is the contract part; the one that was run last if left out" len:"1,256"`
-	Mutation    *float64     `json:"mutation,omitempty" jsonschema:"score of a mutation run made elsewhere: told, not measured" range:"0,100"`
-	Replay      *float64     `json:"replay,omitempty" jsonschema:"score of a replay run made elsewhere: told, not measured" range:"0,100"`
-	Weights     *weightsInfo `json:"weights,omitempty" jsonschema:"weights of the parts, summing to 1; 0.20, 0.35, 0.35, 0.10 if left out"`
-	Renormalise bool         `json:"renormalise,omitempty" jsonschema:"score only the parts that ran, their weights scaled up; without it a missing part is an error" default:"false"`
-}
-
-type weightsInfo struct {
-	Mutation float64 `json:"mutation" range:"0,1"`
-	Chaos    float64 `json:"chaos" range:"0,1"`
-	Contract float64 `json:"contract" range:"0,1"`
-	Replay   float64 `json:"replay" range:"0,1"`
+	Matrix      string           `json:"matrix,omitempty" jsonschema:"matrix whose latest report is the contract part; the one that was run last if left out" len:"1,256"`
+	Mutation    *float64         `json:"mutation,omitempty" jsonschema:"score of a mutation run made elsewhere: told, not measured" range:"0,100"`
+	Replay      *float64         `json:"replay,omitempty" jsonschema:"score of a replay run made elsewhere: told, not measured" range:"0,100"`
+	Weights     *scoring.Weights `json:"weights,omitempty" jsonschema:"weights of the parts, summing to 1; 0.20, 0.35, 0.35, 0.10 if left out"`
+	Renormalise bool             `json:"renormalise,omitempty" jsonschema:"score only the parts that ran, their weights scaled up; without it a missing part is an error" default:"false"`
 }
 
 type scoreOutput struct {
 	Summary      string              `json:"summary"`
 	Value        float64             `json:"value" jsonschema:"overall score" range:"0,100"`
-	Verdict      scoring.Verdict     `json:"verdict" jsonschema:"fail if the contract failed; inconclusive if a part was told and not measured, or if the contract was inconclusive, unless renormalise was chosen; else pass" enum:"inconclusive,pass,fail"`
+	Verdict      scoring.Verdict     `json:"verdict" jsonschema:"fail if the contract failed; inconclusive if a part was told and not measured, or if the contract was inconclusive, unless renormalise was chosen; else pass"`
 	Why          string              `json:"why" jsonschema:"the reason for the verdict"`
 	Ran          []partOut           `json:"ran" jsonschema:"parts that count, with the weights used"`
 	Missing      []string            `json:"missing" jsonschema:"parts that did not run"`
@@ -158,13 +139,11 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	if err != nil {
 		return out, err
 	}
-	weights := scoring.DefaultWeights()
-	if in.Weights != nil {
-		weights = scoring.Weights(*in.Weights)
-	}
+	weights := cmp.Or(in.Weights, new(scoring.DefaultWeights()))
 	overall, err := weights.Overall(parts, &scoring.OverallOptions{Renormalise: in.Renormalise})
 	if err != nil {
-		return out, badArguments(err.Error(),
+		inWords := strings.NewReplacer("scoring: ", "", "set OverallOptions.Renormalise to go without", "renormalise true")
+		return out, badArguments(inWords.Replace(err.Error()),
 			"Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}
 	out.Value, out.Missing, out.Renormalised = overall.Value, overall.Missing, overall.Renormalised

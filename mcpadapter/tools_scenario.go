@@ -7,26 +7,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
-	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
-
-type scenarioInput struct {
-	BaseRunID  string         `json:"baseRunId" jsonschema:"run to vary: its seed, its faults and its bins are the scenario's; get_runs lists them" len:"1,128"`
-	Label      string         `json:"label" jsonschema:"name of the new run, for people" len:"1,256"`
-	Parameters parametersInfo `json:"parameters" jsonschema:"what is different; these three and no others"`
-}
-
-type parametersInfo struct {
-	CapacityMultiplier   *float64    `json:"capacityMultiplier,omitempty" jsonschema:"scales the workload's concurrency limits" above:"0" range:"0,1000"`
-	RetryDelayMultiplier *float64    `json:"retryDelayMultiplier,omitempty" jsonschema:"scales its pauses before retries" range:"0,1000"`
-	OutageInjection      *outageInfo `json:"outageInjection,omitempty" jsonschema:"takes one node down for some bins"`
-}
-
-type outageInfo struct {
-	NodeID       string         `json:"nodeId" jsonschema:"a node that the base run called" len:"1,512"`
-	Start        timeline.Bound `json:"start" jsonschema:"first bin of the outage: its index in the base run, or a time in RFC 3339"`
-	DurationBins int            `json:"durationBins" jsonschema:"length of the outage, in bins" range:"1,1000000"`
-}
 
 type scenarioOutput struct {
 	Summary string      `json:"summary"`
@@ -45,20 +26,14 @@ func runScenario() (*tool, error) {
 The answer has the runId to ask the timeline tools about. A run that takes longer than this call may wait goes on in the background: state is then running, and get_runs shows when it is done. repeats reports whether the same seed gives the same series: it does where the workload runs in virtual time, not in a live program. A parameter that the workload does not read is told in unread; if it reads none, that is an error.`,
 		Kind:  kind{Write: true, OpenWorld: true},
 		Limit: &policy.Limit{PerSecond: 0.5, Burst: 5},
-	}, func(ctx context.Context, c *call, in scenarioInput) (scenarioOutput, error) {
+	}, func(ctx context.Context, c *call, in trace.ScenarioRequest) (scenarioOutput, error) {
 		return c.Server.scenario(ctx, in)
 	})
 }
 
-func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput, error) {
-	q := trace.ScenarioRequest{BaseRunID: in.BaseRunID, Label: in.Label, Parameters: trace.Parameters{
-		CapacityMultiplier: in.Parameters.CapacityMultiplier, RetryDelayMultiplier: in.Parameters.RetryDelayMultiplier}}
-	if o := in.Parameters.OutageInjection; o != nil {
-		q.Parameters.OutageInjection = &trace.OutageInjection{NodeID: o.NodeID, Start: o.Start,
-			DurationBins: o.DurationBins}
-	}
+func (s *Server) scenario(ctx context.Context, in trace.ScenarioRequest) (scenarioOutput, error) {
 	life, stop := context.WithCancel(s.life) // the run may outlive the call
-	started, err := s.host.Runs.StartScenario(life, q)
+	started, err := s.host.Runs.StartScenario(life, in)
 	if err != nil {
 		stop()
 		return scenarioOutput{}, err
@@ -95,7 +70,6 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	return out, nil
 }
 
-// runFailed is the problem of a run that was started and went wrong.
 func runFailed(r trace.Result, err error) error {
 	p := *problemOf(err)
 	if p.Code == policy.CodeToolError {

@@ -89,17 +89,6 @@ type window struct {
 	End   timeline.Bound `json:"end" jsonschema:"last bin of the window, inclusive: its index, or a time in RFC 3339"`
 }
 
-// badBins says which bins are bad.
-type badBins struct {
-	Metric          string   `json:"metric,omitempty" jsonschema:"what is judged in each bin" enum:"served,throughputRatio,capacity,backlog,latency,latencyP95" default:"\"served\""`
-	Threshold       *float64 `json:"threshold,omitempty" jsonschema:"in the unit of the metric; required for backlog and latency (ms)" range:"0"`
-	MinDurationBins int      `json:"minDurationBins,omitempty" jsonschema:"shortest streak of bad bins that counts" range:"1,1000" default:"1"`
-}
-
-func (b badBins) rule() timeline.OutageRule {
-	return timeline.OutageRule{Metric: timeline.Metric(b.Metric), Threshold: b.Threshold, MinBins: b.MinDurationBins}
-}
-
 // How much a tool lists if the arguments do not say, and how many numbers all
 // series of an answer may have.
 const (
@@ -180,7 +169,7 @@ type outagesInput struct {
 	ofRun
 	NodeID string `json:"nodeId" jsonschema:"the node to judge; get_graph lists them" len:"1,512"`
 	window
-	badBins
+	timeline.OutageRule
 	Limit int `json:"limit,omitempty" jsonschema:"at most so many incidents" range:"1,1000" default:"100"`
 }
 
@@ -198,7 +187,7 @@ func detectOutages() (*tool, error) {
 type is outage if nothing was served in any of its bins, else degradation; severity is high for an outage or half the window, medium from 3 bins, else low. Times are UTC; endTs is exclusive. An incident at the edge of the window may be longer than the window shows. Narrow by node and time.`,
 	}, func(r *timeline.Run, in outagesInput) (outagesOutput, error) {
 		q := timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}
-		found, err := r.DetectOutages(q, in.rule())
+		found, err := r.DetectOutages(q, in.OutageRule)
 		if err != nil {
 			return outagesOutput{}, err
 		}
@@ -337,7 +326,7 @@ type impactInput struct {
 	OutageStartTs  timeline.Bound `json:"outageStartTs" jsonschema:"when its outage began: startTs of an incident, or a bin index"`
 	LookaheadEndTs timeline.Bound `json:"lookaheadEndTs" jsonschema:"last bin to look for effects in, inclusive: a time in RFC 3339, or a bin index"`
 	NodeIDs        []string       `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that calls connect with it if left out" len:"1,200" each:"1,512"`
-	badBins
+	timeline.OutageRule
 	Limit int `json:"limit,omitempty" jsonschema:"at most so many nodes in each list" range:"1,1000" default:"100"`
 }
 
@@ -354,7 +343,7 @@ func getImpact() (*tool, error) {
 how is failing where the node was bad by the rule of detect_outages, waiting where its calls towards the node were in flight and none ended, and starved where it got less than half of its mean arrivals before the window. The answer rests on time and calls alone and proves no cause. notJudged were never called and did not wait: whether they were affected otherwise is unknown. Times are UTC; endTs is exclusive. Get outageStartTs from detect_outages.`,
 	}, func(r *timeline.Run, in impactInput) (impactOutput, error) {
 		q := timeline.Query{Start: in.OutageStartTs, End: in.LookaheadEndTs, Nodes: in.NodeIDs}
-		all, err := r.Impact(in.NodeID, q, in.rule())
+		all, err := r.Impact(in.NodeID, q, in.OutageRule)
 		if err != nil {
 			return impactOutput{}, err
 		}

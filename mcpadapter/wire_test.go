@@ -50,7 +50,8 @@ func TestTheWire(t *testing.T) {
 				`{"name":"orders.get","fault_type":"error","probability":1,` + quarter + `},` +
 				`{"name":"f","fault_type":"timeout","probability":0,"in_force":true,"expires_at":"2000-01-01T00:00:01.5Z"}`)},
 		{"remove names the kind it removed", inject, `{"fault_name":"f","action":"remove"}`, `{"status":"removed","fault_name":"f","fault_type":"timeout","expires_at":null}`},
-		{"remove of an unknown fault succeeds, without a fault_type", inject, `{"fault_name":"f","action":"remove"}`, `{"status":"removed","fault_name":"f","expires_at":null}`},
+		{"remove of an unknown fault succeeds, without a fault_type, and says so", inject, `{"fault_name":"f","action":"remove"}`,
+			`{"status":"removed","fault_name":"f","expires_at":null,"note":"No fault is called \"f\", so nothing was removed. Registered: of the host, orders.get."}`},
 		{"a target that matches nothing", inject, `{"fault_name":"nothing","action":"register","fault_type":"latency"}`,
 			`{"status":"registered","fault_name":"nothing","fault_type":"latency","matched_targets":[],"probability":0.1,` + quarter + `,` +
 				`"note":"\"nothing\" matches none of the 2 known injection points, so it is injected nowhere now. Known: orders.get, payments.refund."}`},

@@ -55,6 +55,13 @@ func (c Cell) failsVerdict() bool {
 	return c.Severity == Critical && (c.State == CellBroken || c.Violated)
 }
 
+// checkCells adds every problem of the cells.
+func checkCells(errs *fielderror.List, cells []Cell) {
+	for i, c := range cells {
+		errs.Add(c.check(i))
+	}
+}
+
 // check returns every problem of the cell at index i.
 func (c Cell) check(i int) error {
 	field := func(name string) string { return fmt.Sprintf("cells[%d].%s", i, name) }

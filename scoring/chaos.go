@@ -37,9 +37,7 @@ type ChaosScore struct {
 // Errors: a [*FieldError] for each contradiction, all joined.
 func Chaos(cells []Cell, calmBroken, calmUndecided int, o *ContractOptions) (ChaosScore, error) {
 	errs := fields.List()
-	for i, c := range cells {
-		errs.Add(c.check(i))
-	}
+	checkCells(errs, cells)
 	errs.Demand(calmBroken >= 0 && calmBroken <= maxCount, "calmBroken", calmBroken, "0 to 1000000000")
 	errs.Demand(calmUndecided >= 0 && calmUndecided <= maxCount, "calmUndecided", calmUndecided, "0 to 1000000000")
 	if err := errs.Err(); err != nil {

@@ -104,9 +104,7 @@ func Contract(cells []Cell, options *ContractOptions) (ContractScore, error) {
 // checkContract returns every problem of the input.
 func checkContract(cells []Cell, o ContractOptions) error {
 	errs := fields.List()
-	if o.AllowInconclusive < 0 {
-		errs.Wrong("allowInconclusive", o.AllowInconclusive, "0 or more")
-	}
+	errs.Demand(o.AllowInconclusive >= 0, "allowInconclusive", o.AllowInconclusive, "0 or more")
 	if len(cells) == 0 {
 		errs.Add(ErrNoCells)
 	}
@@ -139,17 +137,17 @@ func tally(cells []Cell, shared bool) ContractScore {
 	var held, decided int64 // summed weights: up to three times the cells
 	for _, c := range cells {
 		n, count := &by[c.Severity], c.count()
+		weight := int64(count) * int64(c.Severity.Weight())
 		s.Total += count
 		n.Total += count
 		switch c.State {
 		case CellHeld:
 			n.Passed += count
-			n.Decided += count
-			held += int64(count) * int64(c.Severity.Weight())
-			decided += int64(count) * int64(c.Severity.Weight())
+			held += weight
+			fallthrough
 		case CellBroken:
 			n.Decided += count
-			decided += int64(count) * int64(c.Severity.Weight())
+			decided += weight
 		case CellInconclusive:
 			s.Inconclusive += count
 		case CellUndelivered:

@@ -37,4 +37,6 @@
 //
 // Time is linear in the cells; memory is one entry for each scenario. Equal cells
 // may be given as one with a [Cell].Count.
+//
+// Stability: stable.
 package scoring

@@ -76,27 +76,13 @@ func (c *clustered) interval(draws int) Interval {
 // Errors are [*FieldError], joined: for n below 1, passed outside 0…n, and a level
 // that is not between 0 and 1.
 func Wilson(passed, n int, level float64) (Interval, error) {
-	if err := checkWilson(passed, n, level); err != nil {
+	errs := fields.List()
+	errs.Demand(n >= 1, "n", n, "1 or more")
+	errs.Demand(passed >= 0 && passed <= max(n, 0), "passed", passed, "0 to n")
+	errs.Demand(level > 0 && level < 1, "level", level, "above 0 and below 1")
+	if err := errs.Err(); err != nil {
 		return Interval{}, err
 	}
-	return wilson(passed, n, level), nil
-}
-
-func checkWilson(passed, n int, level float64) error {
-	errs := fields.List()
-	if n < 1 {
-		errs.Wrong("n", n, "1 or more")
-	}
-	if passed < 0 || passed > max(n, 0) {
-		errs.Wrong("passed", passed, "0 to n")
-	}
-	if !(level > 0 && level < 1) {
-		errs.Wrong("level", level, "above 0 and below 1")
-	}
-	return errs.Err()
-}
-
-func wilson(passed, n int, level float64) Interval {
 	low, high := dist.Wilson(float64(passed)/float64(n), float64(n), dist.NormalQuantile(level))
-	return Interval{Low: low, High: high, Level: level}
+	return Interval{Low: low, High: high, Level: level}, nil
 }

@@ -23,13 +23,12 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	if s.Decided == 0 {
 		why = append(why, "no cell was decided")
 	}
-	undecided := withoutDecision(cells)
+	undecided, undelivered := silentScenarios(cells)
 	if s.Decided > 0 && len(undecided) > 0 { // whatever is allowed: nothing is known of them
 		why = append(why, "no cell was decided in "+describeScenarios(undecided))
 	}
-	names := slices.DeleteFunc(withoutDelivery(cells), func(s string) bool { return slices.Contains(undecided, s) })
-	if len(names) > 0 {
-		why = append(why, "no fault was delivered in "+describeScenarios(names))
+	if len(undelivered) > 0 {
+		why = append(why, "no fault was delivered in "+describeScenarios(undelivered))
 	}
 	if s.Inconclusive > o.AllowInconclusive {
 		why = append(why,
@@ -82,35 +81,32 @@ func byName(a, b Cell) int {
 	return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Invariant, b.Invariant))
 }
 
-// withoutDelivery returns, sorted, the scenarios that ran with rules, delivered no fault
-// in any cell, and do not set AllowUndelivered.
-func withoutDelivery(cells []Cell) []string {
-	delivered := make(map[string]int)
-	for _, c := range cells {
-		if c.State != CellNotRun && c.HasRules && !c.AllowUndelivered {
-			delivered[c.Scenario] += c.Delivered
-		}
-	}
-	maps.DeleteFunc(delivered, func(_ string, n int) bool { return n > 0 })
-	return slices.Sorted(maps.Keys(delivered))
-}
-
-// withoutDecision returns, sorted, the scenarios that ran with rules, and all of whose
-// cells were inconclusive, or undelivered where that is not allowed. Those with undelivered
-// cells alone, or beside inconclusive ones without a delivery, are in withoutDelivery.
-func withoutDecision(cells []Cell) []string {
-	decided, delivered, undelivered := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+// silentScenarios returns, sorted, two lists of scenarios that ran with rules. The first are those
+// all of whose cells were inconclusive, or undelivered where that is not allowed, and not all of
+// them without a delivery. The second are the others that delivered no fault in any cell, and do
+// not set AllowUndelivered.
+func silentScenarios(cells []Cell) (undecided, undelivered []string) {
+	type scenario struct{ decided, delivered, undelivered bool }
+	ran := make(map[string]scenario)
 	for _, c := range cells {
 		if c.State == CellNotRun || !c.HasRules {
 			continue
 		}
-		s := c.Scenario
-		decided[s] = decided[s] || c.State != CellInconclusive && (c.State != CellUndelivered || c.AllowUndelivered)
-		delivered[s] = delivered[s] || c.Delivered > 0 || c.AllowUndelivered
-		undelivered[s] = undelivered[s] || c.State == CellUndelivered
+		s := ran[c.Scenario]
+		s.decided = s.decided || c.State != CellInconclusive && (c.State != CellUndelivered || c.AllowUndelivered)
+		s.delivered = s.delivered || c.Delivered > 0 || c.AllowUndelivered
+		s.undelivered = s.undelivered || c.State == CellUndelivered
+		ran[c.Scenario] = s
 	}
-	maps.DeleteFunc(decided, func(s string, known bool) bool { return known || undelivered[s] && !delivered[s] })
-	return slices.Sorted(maps.Keys(decided))
+	for _, name := range slices.Sorted(maps.Keys(ran)) {
+		switch s := ran[name]; {
+		case !s.decided && (s.delivered || !s.undelivered):
+			undecided = append(undecided, name)
+		case !s.delivered:
+			undelivered = append(undelivered, name)
+		}
+	}
+	return undecided, undelivered
 }
 
 // describeScenarios names up to three scenarios, for one line of a report.

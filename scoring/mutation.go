@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -96,16 +97,16 @@ func Mutations(list []Mutation, prompts int) (MutationScore, error) {
 		}
 		k := &s.Kinds[i]
 		k.Total++
+		held := 0
 		switch m.State {
 		case CellHeld:
-			k.Passed++
-			k.Decided++
-			draws[i].add(m.Text, 1, 1)
-			all.add(m.Text, 1, 1)
+			held = 1
+			fallthrough
 		case CellBroken:
+			k.Passed += held
 			k.Decided++
-			draws[i].add(m.Text, 0, 1)
-			all.add(m.Text, 0, 1)
+			draws[i].add(m.Text, held, 1)
+			all.add(m.Text, held, 1)
 		case CellInconclusive:
 			s.Inconclusive++
 		case CellUndelivered:
@@ -144,12 +145,7 @@ func byText(c clustered, prompts int) Interval {
 // depend on the order of the mutations.
 func (s *MutationScore) weigh() {
 	kinds := slices.Clone(s.Kinds)
-	slices.SortFunc(kinds, func(a, b KindScore) int {
-		if a.Kind < b.Kind {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(kinds, func(a, b KindScore) int { return cmp.Compare(a.Kind, b.Kind) })
 	top := 0.0 // weights are taken relative to the largest, so that no sum overflows
 	for _, k := range kinds {
 		top = max(top, k.Weight)

@@ -2,7 +2,6 @@ package scoring
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"strings"
 
@@ -88,7 +87,7 @@ type PartScore struct {
 func (w Weights) Overall(p Parts, options *OverallOptions) (Overall, error) {
 	o := *cmp.Or(options, new(OverallOptions))
 	parts := pair(w, p)
-	if err := errors.Join(checkWeights(parts), checkParts(parts, o), checkVerdict(p)); err != nil {
+	if err := checkOverall(parts, p.ContractVerdict, o); err != nil {
 		return Overall{}, err
 	}
 	out := Overall{Ran: []PartScore{}, Missing: []string{}}
@@ -142,13 +141,6 @@ func overallVerdict(p Parts, out Overall, o OverallOptions) (Verdict, string) {
 	return Inconclusive, "the contract was inconclusive"
 }
 
-func checkVerdict(p Parts) error {
-	if p.ContractVerdict > Fail {
-		return fields.Wrong("parts.contractVerdict", p.ContractVerdict, verdicts.Allowed())
-	}
-	return nil
-}
-
 // A part is a weight and its score, which is nil when the part did not run.
 type part struct {
 	name   string
@@ -165,32 +157,24 @@ func pair(w Weights, p Parts) [4]part {
 	}
 }
 
-func checkWeights(parts [4]part) error {
+func checkOverall(parts [4]part, contract Verdict, o OverallOptions) error {
 	errs := fields.List()
 	var sum float64
-	for _, p := range parts {
-		if !(p.weight >= 0) || math.IsInf(p.weight, 1) { // NaN is not >= 0
-			errs.Wrong("weights."+p.name, p.weight, "0 or more, and finite")
-		}
+	for _, p := range parts { // NaN is not >= 0
+		errs.Demand(p.weight >= 0 && !math.IsInf(p.weight, 1), "weights."+p.name, p.weight, "0 or more, and finite")
 		sum += p.weight
 	}
 	if errs.Count() == 0 && math.Abs(sum-1) > weightTolerance {
 		errs.Wrong("sum of weights", sum, "1 within 0.001")
 	}
-	return errs.Err()
-}
-
-func checkParts(parts [4]part, o OverallOptions) error {
-	errs := fields.List()
 	for _, p := range parts {
 		switch {
-		case p.score == nil:
-			if p.weight > 0 && !o.Renormalise {
-				errs.Wrong("parts."+p.name, nil, "a score; or set OverallOptions.Renormalise to go without")
-			}
-		case !(*p.score >= 0 && *p.score <= 100):
-			errs.Wrong("parts."+p.name, *p.score, "0 to 100")
+		case p.score != nil:
+			errs.Demand(*p.score >= 0 && *p.score <= 100, "parts."+p.name, *p.score, "0 to 100")
+		case p.weight > 0 && !o.Renormalise:
+			errs.Wrong("parts."+p.name, nil, "a score; or set OverallOptions.Renormalise to go without")
 		}
 	}
+	errs.Demand(contract <= Fail, "parts.contractVerdict", contract, verdicts.Allowed())
 	return errs.Err()
 }

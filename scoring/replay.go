@@ -28,9 +28,7 @@ type ReplayScore struct {
 // Errors: a [*FieldError] for each contradiction, all joined.
 func Replay(cells []Cell, o *ContractOptions) (ReplayScore, error) {
 	errs := fields.List()
-	for i, c := range cells {
-		errs.Add(c.check(i))
-	}
+	checkCells(errs, cells)
 	if err := errs.Err(); err != nil {
 		return ReplayScore{}, err
 	}

@@ -32,8 +32,7 @@ import (
 //
 //   - Check(*Check) adds problems that bounds cannot see;
 //   - Coordinates(*chaos.Description) changes a description that depends on
-//     parameters;
-//   - Labelled() any returns the parameters that a label has in place of P.
+//     parameters.
 type Made[P any] struct {
 	row    *Row
 	Params P
@@ -43,7 +42,7 @@ type Made[P any] struct {
 func (m Made[P]) Check() error { return check(m.row, m.Params) }
 
 func check(row *Row, params any) error {
-	c := row.Check(shown(row, params))
+	c := row.Check(params)
 	if p, ok := params.(interface{ Check(*Check) }); ok {
 		p.Check(c)
 	}
@@ -54,26 +53,20 @@ func check(row *Row, params any) error {
 func (m Made[P]) Describe() chaos.Description { return describe(m.row, m.Params) }
 
 func describe(row *Row, params any) chaos.Description {
-	d := row.Describe(shown(row, params))
+	d := row.Describe(params)
 	if p, ok := params.(interface{ Coordinates(*chaos.Description) }); ok {
 		p.Coordinates(&d)
 	}
 	return d
 }
 
-// shown are the parameters as the row has them.
-func shown(row *Row, params any) any {
-	if p, ok := params.(interface{ Labelled() any }); ok && row.Base != "" {
-		return p.Labelled()
-	}
-	return params
-}
-
 // Kind is the kind of the fault or trigger.
 func (m Made[P]) Kind() string { return m.row.Kind }
 
-// base is the kind that labels refer to.
-func (m Made[P]) base() string { return cmp.Or(m.row.Base, m.row.Kind) }
+func (m Made[P]) parts() (row *Row, params any) { return m.row, m.Params }
+
+// kind is any of the kinds.
+type kind interface{ complete() *Row }
 
 // lazy completes the row of a kind when it is first needed.
 type lazy struct {
@@ -81,11 +74,11 @@ type lazy struct {
 	row  *Row
 }
 
-// rowOf is the complete row of a kind whose faults or triggers, T, come from of.
-func rowOf[P, T any](l *lazy, r *Row, of func(P) T) *Row {
+// rowOf is the complete row of a kind whose faults or triggers, T, come from made.
+func rowOf[P, T any](l *lazy, r *Row, made func(*Row, P) T) *Row {
 	l.once.Do(func() {
 		_, trigger := any((*T)(nil)).(*chaos.When)
-		l.row = complete(*r, trigger, func(p P) any { return of(p) })
+		l.row = complete(*r, trigger, func(row *Row, p P) any { return made(row, p) })
 	})
 	return l.row
 }
@@ -108,11 +101,9 @@ type Inject[P any] struct {
 }
 
 // Of makes a fault.
-func (k *Inject[P]) Of(p P) chaos.Fault {
-	return &injecting[P]{madeOf(k.complete(), k.Prepare, p), k}
-}
-
-func (k *Inject[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+func (k *Inject[P]) Of(p P) chaos.Fault           { return k.made(k.complete(), p) }
+func (k *Inject[P]) complete() *Row               { return rowOf(&k.lazy, &k.Row, k.made) }
+func (k *Inject[P]) made(r *Row, p P) chaos.Fault { return &injecting[P]{madeOf(r, k.Prepare, p), k} }
 
 type injecting[P any] struct {
 	Made[P]
@@ -120,12 +111,6 @@ type injecting[P any] struct {
 }
 
 func (f *injecting[P]) Phase() chaos.Phase { return f.kind.Phase }
-func (f *injecting[P]) under(row *Row) chaos.Fault {
-	under := *f
-	under.row = row
-	return &under
-}
-
 func (f *injecting[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return f.kind.Inject(ctx, c, f.Params, args, next)
 }
@@ -141,15 +126,20 @@ type Fail[P any] struct {
 }
 
 // Of makes a fault.
-func (k *Fail[P]) Of(p P) chaos.Fault {
-	f := failing[P]{madeOf(k.complete(), k.Prepare, p), k}
+func (k *Fail[P]) Of(p P) chaos.Fault { return k.made(k.complete(), p) }
+func (k *Fail[P]) complete() *Row {
+	r := k.Row
+	r.Visibility, r.Effect = cmp.Or(r.Visibility, chaos.Explicit), cmp.Or(r.Effect, chaos.EffectNone)
+	return rowOf(&k.lazy, &r, k.made)
+}
+
+func (k *Fail[P]) made(row *Row, p P) chaos.Fault {
+	f := failing[P]{madeOf(row, k.Prepare, p), k}
 	if k.FailArgs != nil {
 		return &failingArgs[P]{f}
 	}
 	return &f
 }
-
-func (k *Fail[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
 
 type failing[P any] struct {
 	Made[P]
@@ -157,23 +147,11 @@ type failing[P any] struct {
 }
 
 func (f *failing[P]) Fail(c chaos.Call) error { return f.kind.Fail(c, f.Params) }
-func (f *failing[P]) under(row *Row) chaos.Fault {
-	under := *f
-	under.row = row
-	return &under
-}
-
 func (f *failing[P]) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
 	return nil, f.Fail(c)
 }
 
 type failingArgs[P any] struct{ failing[P] }
-
-func (f *failingArgs[P]) under(row *Row) chaos.Fault {
-	under := *f
-	under.row = row
-	return &under
-}
 
 func (f *failingArgs[P]) Fail(c chaos.Call) error {
 	_, err := f.FailArgs(c, nil)
@@ -205,11 +183,11 @@ type Remember[P, S any] struct {
 }
 
 // Of makes a fault.
-func (k *Remember[P, S]) Of(p P) chaos.Fault {
-	return &remembering[P, S]{madeOf(k.complete(), k.Prepare, p), k, new(S)}
+func (k *Remember[P, S]) Of(p P) chaos.Fault { return k.made(k.complete(), p) }
+func (k *Remember[P, S]) complete() *Row     { return rowOf(&k.lazy, &k.Row, k.made) }
+func (k *Remember[P, S]) made(row *Row, p P) chaos.Fault {
+	return &remembering[P, S]{madeOf(row, k.Prepare, p), k, new(S)}
 }
-
-func (k *Remember[P, S]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
 
 type remembering[P, S any] struct {
 	Made[P]
@@ -218,11 +196,7 @@ type remembering[P, S any] struct {
 }
 
 func (f *remembering[P, S]) Phase() chaos.Phase { return f.kind.Phase }
-func (f *remembering[P, S]) Fresh() chaos.Fault { return f.under(f.row) }
-func (f *remembering[P, S]) under(row *Row) chaos.Fault {
-	return &remembering[P, S]{Made[P]{row, f.Params}, f.kind, new(S)}
-}
-
+func (f *remembering[P, S]) Fresh() chaos.Fault { return &remembering[P, S]{f.Made, f.kind, new(S)} }
 func (f *remembering[P, S]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return f.kind.Inject(f.state, ctx, c, f.Params, args, next)
 }
@@ -236,11 +210,9 @@ type Stream[P any] struct {
 }
 
 // Of makes a fault.
-func (k *Stream[P]) Of(p P) chaos.Fault {
-	return &streaming[P]{madeOf(k.complete(), nil, p), k}
-}
-
-func (k *Stream[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+func (k *Stream[P]) Of(p P) chaos.Fault             { return k.made(k.complete(), p) }
+func (k *Stream[P]) complete() *Row                 { return rowOf(&k.lazy, &k.Row, k.made) }
+func (k *Stream[P]) made(row *Row, p P) chaos.Fault { return &streaming[P]{Made[P]{row, p}, k} }
 
 type streaming[P any] struct {
 	Made[P]
@@ -271,15 +243,15 @@ type Match[P any] struct {
 }
 
 // Of makes a trigger.
-func (k *Match[P]) Of(p P) chaos.When {
-	w := &matching[P]{madeOf(k.complete(), k.Prepare, p), k}
+func (k *Match[P]) Of(p P) chaos.When { return k.made(k.complete(), p) }
+func (k *Match[P]) complete() *Row    { return rowOf(&k.lazy, &k.Row, k.made) }
+func (k *Match[P]) made(row *Row, p P) chaos.When {
+	w := &matching[P]{madeOf(row, k.Prepare, p), k}
 	if k.MatchArgs != nil && (k.WantsArgs == nil || k.WantsArgs(p)) {
 		return matchingArgs[P]{w}
 	}
 	return w
 }
-
-func (k *Match[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
 
 type matching[P any] struct {
 	Made[P]
@@ -303,11 +275,9 @@ type Ordinal[P any] struct {
 }
 
 // Of makes a trigger.
-func (k *Ordinal[P]) Of(p P) chaos.When {
-	return &counting[P]{madeOf(k.complete(), nil, p), k}
-}
-
-func (k *Ordinal[P]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+func (k *Ordinal[P]) Of(p P) chaos.When             { return k.made(k.complete(), p) }
+func (k *Ordinal[P]) complete() *Row                { return rowOf(&k.lazy, &k.Row, k.made) }
+func (k *Ordinal[P]) made(row *Row, p P) chaos.When { return &counting[P]{Made[P]{row, p}, k} }
 
 type counting[P any] struct {
 	Made[P]
@@ -326,49 +296,46 @@ type Own[P, T any] struct {
 }
 
 // Of makes a fault or trigger.
-func (k *Own[P, T]) Of(p P) T       { return k.Make(madeOf(k.complete(), nil, p)) }
-func (k *Own[P, T]) complete() *Row { return rowOf(&k.lazy, &k.Row, k.Of) }
+func (k *Own[P, T]) Of(p P) T             { return k.made(k.complete(), p) }
+func (k *Own[P, T]) complete() *Row       { return rowOf(&k.lazy, &k.Row, k.made) }
+func (k *Own[P, T]) made(row *Row, p P) T { return k.Make(Made[P]{row, p}) }
 
 // Label is a kind of faults that are those of another kind under a name of their
-// own, with the same error, effect on the call and behaviour. The example and the
+// own, with the same parameters, error and behaviour. The example and the
 // coordinates that Row leaves empty are those of Base.
-type Label[P any] struct {
+type Label struct {
 	Row  Row
 	Base kind
-	Make func(P) chaos.Fault // a fault of Base
 	lazy lazy
 }
 
-// kind is any of the kinds.
-type kind interface{ complete() *Row }
-
-func (k *Label[P]) complete() *Row {
+func (k *Label) complete() *Row {
 	k.lazy.once.Do(func() {
-		r, base := k.Row, k.Base.complete()
-		r.Base, r.AsText, r.Order = base.Kind, base.AsText, cmp.Or(r.Order, base.Order)
-		r.Example = cmp.Or(r.Example, base.Example)
-		r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class),
-			cmp.Or(r.Visibility, base.Visibility)
-		r.Persistence, r.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)
-		k.lazy.row = complete(r, false, func(p P) any { return k.Make(p).(labelled).under(k.lazy.row) })
+		l, r := k.Row, *k.Base.complete()
+		r.Kind, r.Doc, r.Go, r.Base, r.base = l.Kind, l.Doc, l.Go, r.Kind, r.self
+		r.Order = cmp.Or(l.Order, r.Order)
+		r.Example, r.Layer, r.Class = cmp.Or(l.Example, r.Example), cmp.Or(l.Layer, r.Layer), cmp.Or(l.Class, r.Class)
+		r.Visibility, r.Persistence = cmp.Or(l.Visibility, r.Visibility), cmp.Or(l.Persistence, r.Persistence)
+		r.Effect = cmp.Or(l.Effect, r.Effect)
+		r.self = &r
+		k.lazy.row = &r
 	})
 	return k.lazy.row
 }
 
 // As returns f under the label. ok is false if the label has another kind, or
 // another base than f.
-func (k *Label[P]) As(kind string, f chaos.Fault) (as chaos.Fault, ok bool) {
-	l, ok := f.(labelled)
-	if kind != k.Row.Kind || !ok || l.base() != k.complete().Base {
+func (k *Label) As(kind string, f chaos.Fault) (as chaos.Fault, ok bool) {
+	made, ok := f.(interface{ parts() (*Row, any) })
+	if kind != k.Row.Kind || !ok {
 		return nil, false
 	}
-	return l.under(k.lazy.row), true
-}
-
-// labelled is a fault that can have a label.
-type labelled interface {
-	base() string
-	under(*Row) chaos.Fault
+	row, params := made.parts()
+	label := k.complete()
+	if cmp.Or(row.base, row) != label.base {
+		return nil, false
+	}
+	return label.build(label, params).(chaos.Fault), true // Row.Build makes none that holds code
 }
 
 // List returns copies of the rows of kinds, which the caller may change.

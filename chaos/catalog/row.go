@@ -8,15 +8,12 @@
 //		Duration time.Duration `json:"duration" bounds:"min=0" doc:"time until the caller learns of it"`
 //	}
 //
-//	// LoseRequest loses a request on its way.
 //	func LoseRequest(d time.Duration) chaos.Fault { return loseRequest.Of(wait{d}) }
 //
 //	var loseRequest = &catalog.Inject[wait]{
-//		Row: catalog.Row{
-//			Kind: "lost_request", Doc: "The request is lost on its way, and the caller sees a time-out.",
+//		Row: catalog.Row{Kind: "lost_request", Doc: "The request is lost, and the caller sees a time-out.",
 //			Go: "fault.LoseRequest(d)", Example: `{"duration":"1s"}`,
-//			Class: chaos.ClassOmission, Visibility: chaos.Explicit, Effect: chaos.EffectNone,
-//		},
+//			Class: chaos.ClassOmission, Visibility: chaos.Explicit, Effect: chaos.EffectNone},
 //		Inject: func(ctx context.Context, _ chaos.Call, p wait, args any, next chaos.Next) (any, error) {
 //			return timesOut(ctx, p.Duration, args, next)
 //		},
@@ -25,26 +22,30 @@
 // There is a type for each thing that a fault or trigger can be: [Inject] acts on
 // a call, [Fail] makes an error, [Remember] keeps something between calls, [Stream]
 // acts on a stream; [Match] and [Ordinal] choose calls. [Own] makes faults and
-// triggers of a type of your own.
+// triggers of a type of your own, [Label] gives a fault another name.
 //
-// Descriptions, checks of bounds, plans in JSON, the tables in the documentation, and the
-// list of faults that an MCP server offers are made of rows. The packages fault, when,
-// lies and chaoshttp each return theirs from a function Rows. Rows of your own go into
+// Descriptions, checks of bounds, plans in JSON, tables in the documentation, and the
+// list of an MCP server are made of rows. Those of your own go into
 // planjson.Options.Rows.
 //
 // A kind is a literal, so that a program links those alone whose constructors it
 // calls. The function of a kind must not refer to the kind, nor to its constructor:
 // Go would refuse that as an initialisation cycle. The methods of its parameters
 // may. Kinds and rows may be used from many goroutines.
+//
+// Stability: may change.
 package catalog
 
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -74,20 +75,22 @@ type Row struct {
 	// The coordinates of a fault; a trigger has none.
 	Layer       chaos.Layer // empty: that of the injection point
 	Class       chaos.Class
-	Visibility  chaos.Visibility
+	Visibility  chaos.Visibility  // empty: implicit, and of [Fail] explicit
 	Persistence chaos.Persistence // empty: transient
-	Effect      chaos.Effect
+	Effect      chaos.Effect      // empty: done, and of [Fail] none
 
 	trigger bool
 	params  reflect.Type
 	fields  []strictjson.Field
-	bounds  []strictjson.Bound
-	build   func(params any) any // nil: the row was not completed
+	bounds  []strictjson.Field
+	build   func(row *Row, params any) any // nil: the row was not completed
+	self    *Row                           // of a copy, the row that faults and triggers are made by
+	base    *Row                           // of a label, the row of the kind that it renames
 }
 
 // An Order says how far a fault or trigger depends on the order of calls. The zero
 // value: not at all, so that calls with keys get the same in every run, at any
-// number of workers. docs/determinism.md says what the others mean.
+// number of workers. docs/reference/determinism.md says what the others mean.
 type Order string
 
 // What a fault or trigger may depend on.
@@ -97,22 +100,23 @@ const (
 	Deliveries Order = "depends on deliveries"   // the order of calls over all lanes
 )
 
-// String is the claim in the words of docs/determinism.md.
+// String is the claim in the words of docs/reference/determinism.md.
 func (o Order) String() string { return cmp.Or(string(o), "independent of order") }
 
 // None are the parameters of a kind without any.
 type None struct{}
 
 // complete completes a row by the type of its parameters.
-func complete[P any](r Row, trigger bool, build func(P) any) *Row {
-	r.trigger, r.params = trigger, reflect.TypeFor[P]()
-	r.build = func(params any) any { return build(params.(P)) }
+func complete[P any](r Row, trigger bool, build func(*Row, P) any) *Row {
+	r.trigger, r.params, r.self = trigger, reflect.TypeFor[P](), &r
+	r.build = func(row *Row, params any) any { return build(row, params.(P)) }
 	if r.params.Kind() == reflect.Struct {
 		r.fields, r.bounds = strictjson.Fields(r.params), strictjson.Bounds(r.params)
 	}
 	r.AsText = r.AsText || strictjson.Holds(r.params, reflect.TypeFor[error]())
 	r.Example = cmp.Or(r.Example, "{}")
 	if !trigger {
+		r.Visibility, r.Effect = cmp.Or(r.Visibility, chaos.Implicit), cmp.Or(r.Effect, chaos.EffectDone)
 		r.Persistence = cmp.Or(r.Persistence, chaos.Transient)
 	}
 	return &r
@@ -121,12 +125,12 @@ func complete[P any](r Row, trigger bool, build func(P) any) *Row {
 // Fault completes the row of a fault that needs no kind: build makes it of its
 // parameters P, and it checks and describes itself.
 func Fault[P any](r Row, build func(P) chaos.Fault) *Row {
-	return complete(r, false, func(p P) any { return build(p) })
+	return complete(r, false, func(_ *Row, p P) any { return build(p) })
 }
 
 // Trigger is [Fault] for a trigger.
 func Trigger[P any](r Row, build func(P) chaos.When) *Row {
-	return complete(r, true, func(p P) any { return build(p) })
+	return complete(r, true, func(_ *Row, p P) any { return build(p) })
 }
 
 // IsTrigger reports whether the row is of a trigger.
@@ -146,23 +150,16 @@ func (r *Row) Build(params any) any {
 	if r.HoldsCode() {
 		return nil
 	}
-	return r.build(params)
+	return r.build(r.self, params)
 }
 
-// Describe is the description of a fault or trigger with these parameters, a
-// struct as the row has it or one that is written in the same form. Parameters
-// that have no JSON, such as NaN, are left out; Check refuses them. Without any
-// there are none.
+// Describe is the description of a fault or trigger with these parameters, a value
+// of [Row.Params]. Those that have no JSON, such as NaN, are left out; Check refuses
+// them.
 func (r *Row) Describe(params any) chaos.Description {
 	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
 		Persistence: r.Persistence, Effect: r.Effect}
-	switch {
-	case len(r.fields) == 0:
-	case reflect.TypeOf(params) == r.params:
-		d.Params, _ = strictjson.EncodeStruct(params, r.fields, special)
-	default:
-		d.Params, _ = strictjson.Encode(params, special)
-	}
+	d.Params, _ = strictjson.EncodeStruct(params, r.fields, special)
 	if string(d.Params) == "{}" {
 		d.Params = nil // all were left out
 	}
@@ -181,7 +178,7 @@ func (r *Row) Check(params any) *Check {
 		c.That(false, "params", fmt.Sprintf("a %T", params), fmt.Sprintf("a %v, as the row has it", r.params))
 		return c
 	}
-	for o := range strictjson.Outliers(r.bounds, reflect.ValueOf(params)) {
+	for _, o := range strictjson.Outliers(r.bounds, reflect.ValueOf(params)) {
 		c.That(false, o.Place, o.Value.Interface(), o.Allowed)
 	}
 	return c
@@ -229,12 +226,51 @@ func (r *Row) Parameters() []Parameter {
 	}}
 	list := make([]Parameter, len(r.fields))
 	for i, f := range r.fields {
-		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Allowed: cmp.Or(f.Allowed, types.Shape(f)), Optional: f.Optional}
-		for _, b := range r.bounds {
-			if b.Name == f.Name {
-				list[i].Allowed = b.Says()
-			}
-		}
+		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Optional: f.Optional,
+			Allowed: cmp.Or(f.Says(), f.Allowed, types.Shape(f))}
 	}
 	return list
+}
+
+// A Check collects the problems of one fault or trigger. The zero value with
+// its Kind set is ready to use.
+type Check struct {
+	Kind     string // of the fault or trigger, such as "prob"
+	problems []error
+}
+
+// That adds a problem unless ok: the parameter, its value (nil: none was given) and
+// what is allowed instead.
+func (c *Check) That(ok bool, param string, value any, allowed string) {
+	if !ok {
+		c.problems = append(c.problems, &chaos.ParamError{Kind: c.Kind, Param: param, Value: value, Allowed: allowed})
+	}
+}
+
+// Wait is the check that most faults need: a time that can pass.
+func (c *Check) Wait(param string, d time.Duration) {
+	c.That(d >= 0, param, d, "a duration of 0 or more")
+}
+
+// Part adds the problems of a part that is itself [chaos.Checked], each with
+// the place of the part; another part has none.
+func (c *Check) Part(place string, part any) {
+	if checked, ok := part.(chaos.Checked); ok {
+		for _, problem := range fielderror.Apart(checked.Check()) {
+			c.problems = append(c.problems, located(problem, fmt.Sprintf("%s: %s: ", c.Kind, place)))
+		}
+	}
+}
+
+// Err joins the problems; nil: there are none.
+func (c *Check) Err() error { return errors.Join(c.problems...) }
+
+// located says of a part's problem which part it is of.
+func located(problem error, place string) error {
+	if p, ok := problem.(*chaos.ParamError); ok {
+		inner := *p
+		inner.Kind = place + p.Kind
+		return &inner
+	}
+	return fmt.Errorf("%s%w", place, problem)
 }

@@ -198,6 +198,13 @@ func TestWrongParameters(t *testing.T) {
 		{chaoshttp.SlowBody(0, 0), []string{"chunk", "every"}},
 		{chaoshttp.CutBody(-1), []string{"bytes"}},
 		{chaoshttp.ShortBody(-1), []string{"bytes"}},
+		{chaoshttp.SlowEvents(0), []string{"duration"}},
+		{chaoshttp.SlowFirstEvent(-time.Second), []string{"duration"}},
+		{chaoshttp.CutEvent(-2), []string{"after"}},
+		{chaoshttp.CutCompletion(-1), []string{"keep"}},
+		{chaoshttp.DriftCompletion("x"), []string{"drift"}},
+		{chaoshttp.SpoilCompletion("", "x"), []string{"part", "spoil"}},
+		{chaoshttp.ErrorEvent("x", chaoshttp.KindServer, -7), []string{"api", "after"}},
 	} {
 		_, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: tt.fault})
 		var params []string

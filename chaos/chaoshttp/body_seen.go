@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
@@ -28,171 +27,128 @@ import (
 // are left out, since a wait counts by itself. Where no set makes it, the faults' own word
 // stands.
 
-// stage is one fault at work on one answer.
 type stage struct {
 	from, to *http.Response
 	apply    func(context.Context, Response) Response
-	spoiled  []*spoiled // that it put in front of the body
+	spoiled  *spoiled // the body that it put in front; nil: none
 }
 
-// changeRow is a fault that changes an answer, with a body or without.
-func changeRow[P any](r catalog.Row,
-	change func(ctx context.Context, c chaos.Call, p P, r Response) Response) *catalog.Inject[P] {
+// changeRow completes the row of a fault that changes an answer. of, which change is
+// given, is the request. anew: an answer without a body will do.
+func changeRow[P any](r catalog.Row, anew bool,
+	change func(ctx context.Context, c chaos.Call, p P, r Response, of Request) Response) *catalog.Inject[P] {
 	return &catalog.Inject[P]{Row: r, Phase: chaos.PhaseChange,
 		Inject: func(ctx context.Context, c chaos.Call, p P, args any, next chaos.Next) (any, error) {
-			return changeAnswer(ctx, args, next, func(ctx context.Context, r Response) Response {
-				return change(ctx, c, p, r)
-			})
+			result, err := next(ctx, args)
+			if err != nil {
+				return result, err
+			}
+			return changeAnswer(ctx, args, result, anew, func(ctx context.Context, r Response, of Request) Response {
+				return change(ctx, c, p, r, of)
+			}), nil
 		}}
 }
 
-// changeAnswer makes the call and has apply change its answer.
-func changeAnswer(ctx context.Context, args any, next chaos.Next,
-	apply func(ctx context.Context, r Response) Response) (any, error) {
-	result, err := next(ctx, args)
-	if err != nil {
-		return result, err
-	}
+// changeAnswer has apply change the result of a call, if that is an answer with a body or,
+// with anew, an answer.
+func changeAnswer(ctx context.Context, args, result any, anew bool,
+	apply func(ctx context.Context, r Response, of Request) Response) any {
 	r, ok := result.(Response)
 	if !ok || r.Response == nil || r.Body == nil {
 		chaos.Note(ctx, "what the call gave is not an HTTP response")
-		return result, nil
+		return result
 	}
-	return stageOf(ctx, r, apply), nil
+	of, _ := args.(Request)
+	return stageOf(ctx, r, func(ctx context.Context, r Response) Response {
+		none := r.StatusCode == http.StatusSwitchingProtocols || !anew && !bodyAllowed(r.StatusCode)
+		if none || of.Request != nil && of.Method == http.MethodHead {
+			chaos.Note(ctx, "the answer has no body")
+			return r
+		}
+		return apply(ctx, r, of)
+	})
 }
 
 // stageOf has a fault change an answer. apply may be called again, when the client is
-// done with the answer, with another answer and a context that is [rehearsed].
+// done with the answer, with another answer and the context of a [rehearsal].
 func stageOf(ctx context.Context, r Response, apply func(context.Context, Response) Response) Response {
 	x := exchangeOf(ctx)
 	if x == nil {
 		return apply(ctx, r)
 	}
 	x.mu.Lock()
-	x.root(r.Response)
-	before := len(x.spoiled)
+	known := slices.ContainsFunc(x.stages, func(st stage) bool { return st.to == r.Response || st.from == r.Response })
+	if !known && r.Body != http.NoBody && r.StatusCode != http.StatusSwitchingProtocols {
+		r.Body = newTap(r.Response, mostKept) // no stage made it: what is read of it may have to be read again
+	}
 	x.mu.Unlock()
 	to := apply(ctx, r)
+	st := stage{from: r.Response, to: to.Response, apply: apply}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.stages = append(x.stages, stage{r.Response, to.Response, apply, slices.Clone(x.spoiled[before:])})
-	if x.release == nil && len(x.spoiled) > 0 && (len(x.stages) > 1 || !slices.Contains(x.taken, r.Response)) {
-		_, x.release = chaos.KeepOpen(x.spoiled[0].ctx)
+	if to.Response != r.Response {
+		st.spoiled, _ = to.Body.(*spoiled)
+		x.bodies = append(x.bodies, to.Body)
+	}
+	x.stages = append(x.stages, st)
+	if s := innermost(x.stages); s != nil && x.release == nil &&
+		(len(x.stages) > 1 || !slices.Contains(x.taken, r.Response)) {
+		_, x.release = chaos.KeepOpen(s.ctx)
 	}
 	return to
-}
-
-// root begins to keep what is read of an answer that no stage made. x.mu is held.
-func (x *exchange) root(r *http.Response) {
-	known := x.originals[r] != nil || slices.ContainsFunc(x.stages, func(st stage) bool { return st.to == r })
-	if known || r.StatusCode == http.StatusSwitchingProtocols {
-		return
-	}
-	o := originalOf(r)
-	if r.Body != http.NoBody {
-		r.Body = o
-	}
-	if x.originals == nil {
-		x.originals = make(map[*http.Response]*original)
-	}
-	x.originals[r] = o
 }
 
 // mostKept bounds what is kept of an answer, in bytes.
 const mostKept = 4 << 20
 
-// original is the body of an answer as the callee gave it, and what was read of it.
-type original struct {
-	io.ReadCloser
-	like http.Response
-
-	mu  sync.Mutex
-	doc []byte
-	end error // nil: it was not read to its end, or is longer than what is kept
-	cut bool  // there was more than doc
-}
-
-func originalOf(r *http.Response) *original {
-	o := &original{ReadCloser: r.Body, like: *r}
-	if o.like.Header = r.Header.Clone(); r.Body == http.NoBody {
-		o.end = io.EOF
+// rootOf is an answer that no stage made, with what was read of it; nil: nothing is known.
+func rootOf(r *http.Response) *tap {
+	if r.Body == http.NoBody {
+		return newTap(r, 0)
 	}
-	return o
-}
-
-func (o *original) Read(p []byte) (int, error) {
-	n, err := o.ReadCloser.Read(p)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	keep := min(n, mostKept-len(o.doc))
-	o.doc = append(o.doc, p[:keep]...)
-	if o.cut = o.cut || keep < n; !o.cut && err != nil {
-		o.end = err
+	for body := r.Body; ; {
+		t, ok := body.(*tap)
+		if !ok || t.most == mostKept && t.ended == nil {
+			return t
+		}
+		body = t.ReadCloser
 	}
-	return n, err
 }
 
 // again is the answer once more, as far as it is known.
-func (o *original) again(of *rehearsal) Response {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	like, end := o.like, o.end
-	if end == nil && int64(len(o.doc)) == size(&like) {
+func (t *tap) again(of *rehearsal) Response {
+	doc, all, end := t.kept()
+	like, known := t.like, bytes.NewReader(doc)
+	if end == nil && int64(len(doc)) == size(&like) {
 		end = io.EOF
 	}
-	like.Header, like.Body = o.like.Header.Clone(), &known{of, bytes.NewReader(o.doc), end}
+	like.Header, like.Body = like.Header.Clone(), io.NopCloser(readFunc(func(p []byte) (int, error) {
+		n, err := known.Read(p)
+		switch {
+		case err == nil:
+			return n, nil
+		case all && end != nil:
+			return 0, end
+		}
+		return 0, of.stuck()
+	}))
 	return Response{&like}
 }
 
-// known is the part of a body that was read once.
-type known struct {
-	of  *rehearsal
-	doc *bytes.Reader
-	end error
-}
-
-func (k *known) Read(p []byte) (int, error) {
-	n, err := k.doc.Read(p)
-	switch {
-	case err == nil:
-		return n, nil
-	case k.end != nil:
-		return 0, k.end
-	}
-	return 0, k.of.stuck()
-}
-
-func (*known) Close() error { return nil }
-
-// gotten is what the client gets of an answer.
-type gotten struct {
-	of   *http.Response // its header
-	body []byte
-	end  error // nil: it left before the end
-	cut  bool  // there was more than body
-}
-
-// add keeps what a Read of the client returned.
-func (g *gotten) add(p []byte, err error) {
-	keep := min(len(p), mostKept-len(g.body))
-	g.body, g.end = append(g.body, p[:keep]...), err
-	g.cut = g.cut || keep < len(p)
-}
-
-// sameAs reports whether a client that reads r in the same way gets the same.
-func (g *gotten) sameAs(r *http.Response) bool {
-	if g.of.StatusCode != r.StatusCode || !sameHeader(g.of, r) {
+// sameAs reports whether a client that reads r in the same way gets the same as was kept.
+func (t *tap) sameAs(r *http.Response) bool {
+	doc, _, end := t.kept()
+	if t.like.StatusCode != r.StatusCode || !sameHeader(&t.like, r) {
 		return false
 	}
-	body := make([]byte, len(g.body))
-	if _, err := io.ReadFull(r.Body, body); err != nil || !bytes.Equal(g.body, body) {
+	body := make([]byte, len(doc))
+	if _, err := io.ReadFull(r.Body, body); err != nil || !bytes.Equal(doc, body) {
 		return false
 	}
-	if g.end == nil {
+	if end == nil || end != io.EOF && t.like.Request.Context().Err() != nil { // it gave up by itself
 		return true
 	}
 	n, err := io.ReadFull(r.Body, make([]byte, 1))
-	end := g.end
 	if injected, ok := end.(*chaos.InjectedError); ok {
 		end = injected.Err
 	}
@@ -213,53 +169,50 @@ func sameHeader(a, b *http.Response) bool {
 	return maps.EqualFunc(x, y, slices.Equal[[]string])
 }
 
-// mostStages bounds the faults whose sets are tried.
 const mostStages = 6
 
-// judge finds which faults made what the client got of an answer with that body, and
-// tells the injection.
-func (x *exchange) judge(answer *http.Response, body io.Reader, g *gotten) {
+// judge finds which faults made what the client got of an answer, and tells the injection.
+func (x *exchange) judge(answer *http.Response, got *tap) {
 	x.mu.Lock()
-	spoiled, taken, asked := x.spoiled, x.taken, x.release != nil
-	chain, first, root := x.chain(answer)
+	stages, taken, asked := x.stages, x.taken, x.release != nil
 	x.mu.Unlock()
-	if !asked || g.cut || len(chain) > mostStages {
+	chain, first := chainOf(stages, answer)
+	if _, all, _ := got.kept(); !asked || !all || len(chain) > mostStages {
 		return
 	}
-	for _, s := range spoiled {
-		if !inFront(body, s) {
-			chaos.Unseen(s.ctx)
+	for _, st := range stages {
+		if st.spoiled != nil && !inFront(got, st.spoiled) {
+			chaos.Unseen(st.spoiled.ctx)
 		}
 	}
+	root := rootOf(first)
 	if root == nil {
 		return
 	}
 	if len(taken) == 1 && first != taken[0] { // a fault further in put another answer in the place of the callee's
-		if set, ok := g.smallest(originalOf(taken[0]), chain); ok {
-			settle(chain, set)
+		if set, ok := got.smallest(newTap(taken[0], 0), chain); ok {
+			declare(chain, set)
 			if s := innermost(chain); s != nil {
 				chaos.UnseenWithin(s.ctx)
 			}
 			return
 		}
 	}
-	if set, ok := g.smallest(root, chain); ok {
-		settle(chain, set)
+	if set, ok := got.smallest(root, chain); ok {
+		declare(chain, set)
 	}
 }
 
-// settle tells the injection which stages the client saw something of.
-func settle(chain []stage, set uint) {
+// declare tells the injection which stages the client saw something of.
+func declare(chain []stage, set uint) {
 	for _, seen := range []bool{false, true} { // in this order: a fault may be at work twice
 		for i, st := range chain {
-			for _, s := range st.spoiled {
-				switch {
-				case seen != (set>>i&1 == 1):
-				case seen:
-					chaos.Changed(s.ctx)
-				default:
-					chaos.Unseen(s.ctx)
-				}
+			switch {
+			case st.spoiled == nil || seen != (set>>i&1 == 1):
+			case seen:
+				chaos.Changed(st.spoiled.ctx)
+			default:
+				chaos.Unseen(st.spoiled.ctx)
 			}
 		}
 	}
@@ -268,31 +221,31 @@ func settle(chain []stage, set uint) {
 // innermost is the first body that one of the stages put in front; nil: none did.
 func innermost(chain []stage) *spoiled {
 	for _, st := range chain {
-		if len(st.spoiled) > 0 {
-			return st.spoiled[0]
+		if st.spoiled != nil {
+			return st.spoiled
 		}
 	}
 	return nil
 }
 
-// chain are the stages that made an answer, the innermost first, and what they began
-// with; root is nil if nothing is known of that. x.mu is held.
-func (x *exchange) chain(answer *http.Response) (stages []stage, first *http.Response, root *original) {
-	for _, st := range slices.Backward(x.stages) {
+// chainOf are the stages that made an answer, the innermost first, and the answer that they
+// began with.
+func chainOf(all []stage, answer *http.Response) (stages []stage, first *http.Response) {
+	for _, st := range slices.Backward(all) {
 		if st.to == answer {
 			stages, answer = append(stages, st), st.from
 		}
 	}
 	slices.Reverse(stages)
-	return stages, answer, x.originals[answer]
+	return stages, answer
 }
 
 // smallest returns the first set of stages, of the smallest ones, that makes what the
 // client got.
-func (g *gotten) smallest(root *original, chain []stage) (set uint, ok bool) {
+func (t *tap) smallest(root *tap, chain []stage) (set uint, ok bool) {
 	for size := range len(chain) + 1 {
 		for set := range uint(1) << len(chain) {
-			if bits.OnesCount(set) == size && g.madeBy(root, chain, set) {
+			if bits.OnesCount(set) == size && t.madeBy(root, chain, set) {
 				return set, true
 			}
 		}
@@ -314,14 +267,13 @@ func rehearsalOf(ctx context.Context) *rehearsal {
 
 var errNotKnown = errors.New("http: what the client would have got is not known")
 
-// stuck notes that the answer cannot be made.
 func (r *rehearsal) stuck() error {
 	r.unknown = true
 	return errNotKnown
 }
 
 // madeBy reports whether some of the faults alone make what the client got.
-func (g *gotten) madeBy(root *original, chain []stage, set uint) (same bool) {
+func (t *tap) madeBy(root *tap, chain []stage, set uint) (same bool) {
 	of := &rehearsal{}
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), rehearsalKey{}, of))
 	cancel() // a fault of the user's that waits gives up
@@ -332,7 +284,7 @@ func (g *gotten) madeBy(root *original, chain []stage, set uint) (same bool) {
 				r = st.apply(ctx, r)
 			}
 		}
-		same = g.sameAs(r.Response)
+		same = t.sameAs(r.Response)
 	})
 	return failed == "" && same && !of.unknown
 }

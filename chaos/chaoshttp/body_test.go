@@ -31,6 +31,16 @@ func answering(kind, body string, flushed bool) http.HandlerFunc {
 	}
 }
 
+var errDown = errors.New("connection closed")
+
+// breaking is a change that fails.
+type breaking struct{}
+
+func (breaking) Phase() chaos.Phase { return chaos.PhaseChange }
+func (breaking) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
+	return nil, errDown
+}
+
 // What faults do to bodies that are not the desk's, and that they are not
 // delivered where they change nothing.
 func TestBodies(t *testing.T) {
@@ -59,6 +69,13 @@ func TestBodies(t *testing.T) {
 		{"malformed, empty", chaoshttp.MalformedJSON(), jsonKind, "", false, "", nil, 0, false},
 		{"malformed, a stream", chaoshttp.MalformedJSON(), "text/event-stream", "{}", true, "{}", nil, -1, false},
 		{"on the body of a stream", onBody(chaoshttp.MalformedJSON()), "application/x-ndjson", "{}", true, "{}", nil, -1, false},
+		{"on the body", onBody(fault.Replace(json.RawMessage(`{"id":8}`))), jsonKind, `{"id":7}`, false, `{"id":8}`, nil, 8, true},
+		{"on the body, a Go value", onBody(fault.Replace(map[string]int{"id": 8})), jsonKind, `{"id":7}`, false, `{"id":8}`, nil, 8, true},
+		{"on the body, the same", onBody(fault.Replace(json.RawMessage(`{"id":7}`))), jsonKind, `{"id":7}`, false, `{"id":7}`, nil, 8, false},
+		{"on the body, not JSON", onBody(fault.Replace(json.RawMessage(`{"id":8}`))), plain, `id 7`, false, `id 7`, nil, 4, false},
+		{"on the body, a Mutate", onBody(fault.Mutate("next", func(v map[string]int) map[string]int { return map[string]int{"id": v["id"] + 1} })),
+			jsonKind, `{"id":7}`, false, `{"id":8}`, nil, 8, true},
+		{"on the body, an error", onBody(breaking{}), jsonKind, `{"id":7}`, false, ``, errDown, 8, true},
 		{"page for a text", chaoshttp.ErrorInOK("", ""), plain, "abc", true, `{"error":{"code":500,"message":"Internal server error"}}`, nil, 56, true},
 		{"wrong encoding of nothing", chaoshttp.WrongEncoding(), plain, "", false, "", nil, 0, false},
 		{"slow, of nothing", chaoshttp.SlowBody(1, time.Hour), plain, "", false, "", nil, 0, false},
@@ -82,6 +99,30 @@ func TestBodies(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A change that keeps the length holds up no header.
+func TestMalformedJSONLetsTheHeaderThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.MalformedJSON()})
+		began := time.Now()
+		resp, err := inProcess(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "2")
+			w.(http.Flusher).Flush()
+			time.Sleep(time.Hour)
+			_, _ = io.WriteString(w, "42")
+		}).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(began))
+		assert.EqualValues(t, 2, resp.ContentLength)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		assert.Equal(t, "'2", string(body))
+		assert.Equal(t, time.Hour, time.Since(began))
+		require.NoError(t, resp.Body.Close())
+		assert.True(t, onlyEvent(t, in).Delivered)
+	})
 }
 
 // What the caller did not read was not delivered, and uses up no limit.

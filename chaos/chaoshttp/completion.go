@@ -1,14 +1,15 @@
 package chaoshttp
 
 import (
+	"cmp"
 	"context"
-	"mime"
-	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp/internal/completion"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
@@ -17,6 +18,11 @@ import (
 // One value serves all of them. A body that is none of these passes as it is,
 // and the event of the call says so.
 
+type (
+	editor = completion.Editor
+	piece  = completion.Piece
+)
+
 // EmptyCompletion removes everything from a completion: no text, no tool call,
 // a normal end.
 func EmptyCompletion() chaos.Fault { return emptyCompletionRow.Of(catalog.None{}) }
@@ -24,33 +30,72 @@ func EmptyCompletion() chaos.Fault { return emptyCompletionRow.Of(catalog.None{}
 var emptyCompletionRow = completionRow(catalog.Row{
 	Kind: "empty_completion", Doc: "The model says nothing.", Go: "chaoshttp.EmptyCompletion()",
 	Class: chaos.ClassOmission,
-}, func(_ chaos.Call, _ catalog.None) completion.Editor { return completion.Empty() })
-
-type keptText struct {
-	Keep int `json:"keep" bounds:"min=0" allowed:"a number of characters of 0 or more" doc:"characters that come"`
-}
+}, func(chaos.Call, catalog.None) editor {
+	return func(p *piece) {
+		switch p.Kind {
+		case completion.Text:
+			p.Text = ""
+		case completion.Call:
+			p.Drop = true
+		case completion.Finish:
+			p.Text = completion.Stopped
+		}
+	}
+})
 
 // CutCompletion ends a completion as at its token limit, after keep characters,
 // at least 0, of text and tool arguments together: finish_reason "length",
 // stop_reason "max_tokens". A shorter one is not changed.
 func CutCompletion(keep int) chaos.Fault { return cutCompletionRow.Of(keptText{keep}) }
 
-var cutCompletionRow = completionRow(catalog.Row{
+var cutCompletionRow = keepRow(catalog.Row{
 	Kind: "cut_completion", Doc: "The completion ends at the limit of its tokens.",
-	Go: "chaoshttp.CutCompletion(keep)", Example: `{"keep":12}`,
-	Class: chaos.ClassOmission,
-}, func(_ chaos.Call, p keptText) completion.Editor { return completion.Cut(p.Keep) })
+	Go: "chaoshttp.CutCompletion(keep)",
+}, completion.TooLong)
 
 // FilterCompletion ends a completion as the provider's filter does, after keep
 // characters, at least 0: finish_reason "content_filter", stop_reason
 // "refusal". A shorter one is not changed.
 func FilterCompletion(keep int) chaos.Fault { return filterCompletionRow.Of(keptText{keep}) }
 
-var filterCompletionRow = completionRow(catalog.Row{
+var filterCompletionRow = keepRow(catalog.Row{
 	Kind: "filtered_completion", Doc: "The provider's filter ends the completion.",
-	Go: "chaoshttp.FilterCompletion(keep)", Example: `{"keep":12}`,
-	Class: chaos.ClassOmission,
-}, func(_ chaos.Call, p keptText) completion.Editor { return completion.Filter(p.Keep) })
+	Go: "chaoshttp.FilterCompletion(keep)",
+}, completion.Filtered)
+
+type keptText struct {
+	Keep int `json:"keep" bounds:"min=0" allowed:"a number of characters of 0 or more" doc:"characters that come"`
+}
+
+func keepRow(r catalog.Row, reason string) *catalog.Inject[keptText] {
+	r.Example, r.Class = `{"keep":12}`, chaos.ClassOmission
+	return completionRow(r, func(_ chaos.Call, kept keptText) editor {
+		left := kept.Keep
+		return func(p *piece) {
+			switch p.Kind {
+			case completion.Text, completion.Args:
+				p.Text, left = first(p.Text, left)
+			case completion.Call:
+				p.Drop = left == 0
+			case completion.Finish:
+				if left == 0 {
+					p.Text = reason
+				}
+			}
+		}
+	})
+}
+
+// first is the text up to its n-th character; left is how many of n remain.
+func first(s string, n int) (head string, left int) {
+	for i := range s {
+		if n == 0 {
+			return s[:i], 0
+		}
+		n--
+	}
+	return s, n
+}
 
 type refusalWords struct {
 	Words string `json:"words,omitempty" doc:"what it says; left out: the usual words"`
@@ -64,7 +109,23 @@ func RefuseCompletion(words string) chaos.Fault { return refuseCompletionRow.Of(
 var refuseCompletionRow = completionRow(catalog.Row{
 	Kind: "refused_completion", Doc: "The model refuses.", Go: "chaoshttp.RefuseCompletion(words)",
 	Class: chaos.ClassOmission,
-}, func(_ chaos.Call, p refusalWords) completion.Editor { return completion.Refuse(p.Words) })
+}, func(_ chaos.Call, refusal refusalWords) editor {
+	words, said := cmp.Or(refusal.Words, "I'm sorry, but I can't help with that request."), false
+	return func(p *piece) {
+		switch {
+		case p.Kind == completion.Text && p.Text != "":
+			if p.Text = ""; !said {
+				p.Text, p.Refusal, said = words, true, true
+			}
+		case p.Kind == completion.Call:
+			p.Drop = true
+		case p.Kind == completion.Finish:
+			if p.Text = completion.Refused; !said {
+				p.More = words
+			}
+		}
+	}
+})
 
 // GarbleCompletion makes gibberish of a model's text: every letter, digit and
 // sign becomes another, drawn from the call's coordinates.
@@ -73,7 +134,30 @@ func GarbleCompletion() chaos.Fault { return garbleCompletionRow.Of(catalog.None
 var garbleCompletionRow = completionRow(catalog.Row{
 	Kind: "garbled_completion", Doc: "The model talks gibberish.", Go: "chaoshttp.GarbleCompletion()",
 	Class: chaos.ClassValue,
-}, func(c chaos.Call, _ catalog.None) completion.Editor { return completion.Garble(c) })
+}, func(c chaos.Call, _ catalog.None) editor { return garble(c, completion.Text) })
+
+// The gibberish has no digits and no quotes, so that no JSON comes of JSON, and
+// drawGarble is the salt of its draws: ASCII for "garble".
+const (
+	gibberish  = "bcdfghjklmnpqrstvwxz#%&~^@|<>"
+	drawGarble = 0x676172626c65
+)
+
+func garble(c chaos.Call, kind completion.Kind) editor {
+	seen := uint64(0) // characters so far
+	other := func(r rune) rune {
+		seen++
+		if unicode.IsSpace(r) {
+			return r
+		}
+		return rune(gibberish[int(c.Draw(drawGarble+seen)*float64(len(gibberish)))])
+	}
+	return func(p *piece) {
+		if p.Kind == kind {
+			p.Text = strings.Map(other, p.Text)
+		}
+	}
+}
 
 // MalformToolCall removes the last character of a tool call's arguments, so
 // that they are no JSON. In a message of Anthropic's that is not streamed,
@@ -83,7 +167,36 @@ func MalformToolCall() chaos.Fault { return malformToolCallRow.Of(catalog.None{}
 var malformToolCallRow = completionRow(catalog.Row{
 	Kind: "malformed_tool_call", Doc: "A tool call's arguments are not JSON.", Go: "chaoshttp.MalformToolCall()",
 	Class: chaos.ClassProtocol,
-}, func(_ chaos.Call, _ catalog.None) completion.Editor { return completion.MalformCalls() })
+}, func(chaos.Call, catalog.None) editor {
+	held := ""
+	return func(p *piece) {
+		switch p.Kind {
+		case completion.Args:
+			all := held + p.Text
+			last := max(strings.LastIndexFunc(all, func(r rune) bool { return !unicode.IsSpace(r) }), 0)
+			p.Text, held, p.Late = all[:last], all[last:], true
+		case completion.CallEnd:
+			p.Was, held = held, ""
+		}
+	}
+})
+
+// eachCall changes the arguments of each call once they are complete.
+func eachCall(change func(args string) string) editor {
+	held := ""
+	return func(p *piece) {
+		switch p.Kind {
+		case completion.Args:
+			held += p.Text
+			p.Text, p.Late = "", true
+		case completion.CallEnd:
+			if held != "" {
+				p.More = change(held)
+			}
+			p.Was, held = held, ""
+		}
+	}
+}
 
 // StripToolCalls removes all tool calls from a completion, which ends normally
 // without them: the model announces a call and does not make it.
@@ -92,7 +205,17 @@ func StripToolCalls() chaos.Fault { return stripToolCallsRow.Of(catalog.None{}) 
 var stripToolCallsRow = completionRow(catalog.Row{
 	Kind: "stripped_tool_call", Doc: "The completion lacks its tool calls.", Go: "chaoshttp.StripToolCalls()",
 	Class: chaos.ClassOmission,
-}, func(_ chaos.Call, _ catalog.None) completion.Editor { return completion.StripCalls() })
+}, func(chaos.Call, catalog.None) editor {
+	stripped := false
+	return func(p *piece) {
+		switch {
+		case p.Kind == completion.Call:
+			p.Drop, stripped = true, true
+		case p.Kind == completion.Finish && stripped:
+			p.Text = completion.Stopped
+		}
+	}
+})
 
 type toolName struct {
 	Name string `json:"name,omitempty" doc:"of the tool that is called; left out: made from the real one"`
@@ -106,7 +229,26 @@ var hallucinateToolCallRow = completionRow(catalog.Row{
 	Kind: "hallucinated_tool_call", Doc: "A tool call names a tool that does not exist.",
 	Go:    "chaoshttp.HallucinateToolCall(name)",
 	Class: chaos.ClassValue,
-}, func(c chaos.Call, p toolName) completion.Editor { return completion.RenameCall(c, p.Name) })
+}, func(c chaos.Call, tool toolName) editor {
+	done := false
+	return func(p *piece) {
+		if p.Kind != completion.Call || done {
+			return
+		}
+		if done = true; tool.Name == "" {
+			p.Text = pick(c, drawName, "fetch_", "lookup_", "execute_", "advanced_") + p.Text
+			return
+		}
+		p.Text = tool.Name
+	}
+})
+
+// drawName is the salt of the draw of a name: ASCII for "toolname".
+const drawName = 0x746f6f6c6e616d65
+
+func pick(c chaos.Call, salt uint64, of ...string) string {
+	return of[int(c.Draw(salt)*float64(len(of)))]
+}
 
 type argumentName struct {
 	Name string `json:"name,omitempty" doc:"of the argument; left out: a drawn one"`
@@ -117,79 +259,67 @@ type argumentName struct {
 // argument is drawn from the call's coordinates.
 func WrongArgument(name string) chaos.Fault { return wrongArgumentRow.Of(argumentName{name}) }
 
-var wrongArgumentRow = completionRow(catalog.Row{
+var wrongArgumentRow = argumentRow(catalog.Row{
 	Kind: "wrong_argument", Doc: "A tool call has a wrong argument.", Go: "chaoshttp.WrongArgument(name)",
 	Class: chaos.ClassValue,
-}, func(c chaos.Call, p argumentName) completion.Editor { return completion.WrongArgument(c, p.Name) })
+}, func(c chaos.Call, args *jsonedit.Value, i int) { mistake(c, args.At(i)) })
 
 // MissingArgument removes one argument of each tool call. If name is empty, it
 // is drawn from the call's coordinates.
 func MissingArgument(name string) chaos.Fault { return missingArgumentRow.Of(argumentName{name}) }
 
-var missingArgumentRow = completionRow(catalog.Row{
+var missingArgumentRow = argumentRow(catalog.Row{
 	Kind: "missing_argument", Doc: "A tool call lacks an argument.", Go: "chaoshttp.MissingArgument(name)",
 	Class: chaos.ClassOmission,
-}, func(c chaos.Call, p argumentName) completion.Editor { return completion.MissingArgument(c, p.Name) })
+}, func(_ chaos.Call, args *jsonedit.Value, i int) { args.Remove(i) })
 
-// A Drift is a way in which a model's answers change from one version to the next.
-type Drift string
+// drawArgument is the salt of the draw of an argument: ASCII for "argument".
+const drawArgument = 0x617267756d656e74
 
-// The drifts.
-const (
-	DriftKeys      Drift = "keys"      // an answer in JSON names a member differently
-	DriftFormat    Drift = "format"    // JSON comes in a Markdown fence, and other text in JSON
-	DriftVerbosity Drift = "verbosity" // words before and behind
-	DriftTone      Drift = "tone"      // the same, in ill humour
-)
-
-type driftParams struct {
-	Drift Drift `json:"drift" bounds:"enum=keys|format|verbosity|tone"`
-}
-
-// DriftCompletion makes a model answer in another style.
-func DriftCompletion(d Drift) chaos.Fault { return driftCompletionRow.Of(driftParams{d}) }
-
-var driftCompletionRow = completionRow(catalog.Row{
-	Kind: "drifted_completion", Doc: "The model answers in another style.",
-	Go: "chaoshttp.DriftCompletion(d)", Example: `{"drift":"format"}`,
-	Class: chaos.ClassValue,
-}, func(c chaos.Call, p driftParams) completion.Editor {
-	switch p.Drift {
-	case DriftKeys:
-		return completion.RenameKey(c)
-	case DriftFormat:
-		return completion.Reformat()
-	case DriftVerbosity:
-		return completion.Verbose(c)
-	}
-	return completion.Rude(c)
-})
-
-// completionRow completes the row of a fault that changes a completion; nothing
-// shows that it did. make makes an editor for each choice of an answer.
-func completionRow[P any](r catalog.Row, make func(chaos.Call, P) completion.Editor) *catalog.Inject[P] {
-	r.Layer, r.Visibility = chaos.LayerLLM, chaos.Implicit
-	r.Persistence, r.Effect = chaos.Transient, chaos.EffectDone
-	return changeRow(r, func(ctx context.Context, c chaos.Call, p P, r Response) Response {
-		return edited(ctx, r, func(i int) completion.Editor { return make(c.Sub(i), p) })
+func argumentRow(r catalog.Row, change func(c chaos.Call, args *jsonedit.Value, i int)) *catalog.Inject[argumentName] {
+	return completionRow(r, func(c chaos.Call, p argumentName) editor {
+		return eachCall(func(args string) string {
+			doc, ok := jsonedit.ParseValue([]byte(args))
+			if !ok || doc.Kind() != jsonedit.Object || doc.Len() == 0 {
+				return args
+			}
+			i := int(c.Draw(drawArgument) * float64(doc.Len()))
+			if p.Name != "" {
+				for i = 0; i < doc.Len() && doc.Key(i) != p.Name; {
+					i++
+				}
+			}
+			if i == doc.Len() {
+				return args
+			}
+			change(c, doc, i)
+			return string(doc.Bytes())
+		})
 	})
 }
 
-// maxCompletion bounds the completion that is held to be edited as a whole.
+// completionRow completes the row of a fault that changes a completion. make makes an
+// editor for each choice of an answer.
+func completionRow[P any](r catalog.Row, make func(chaos.Call, P) editor) *catalog.Inject[P] {
+	r.Layer = chaos.LayerLLM
+	return changeRow(r, false, func(ctx context.Context, c chaos.Call, p P, r Response, _ Request) Response {
+		return edited(ctx, r, func(i int) editor { return make(c.Sub(i), p) })
+	})
+}
+
 const maxCompletion = 8 << 20
 
-// notUnderstood is the note for a body that passes unchanged.
 const notUnderstood = "the body is no chat completion, message or response that is understood"
 
 const nothingChanged = "the completion has nothing that this fault changes"
 
 // edited puts an editor in front of a response, if that may be a completion.
-func edited(ctx context.Context, r Response, fresh func(i int) completion.Editor) Response {
-	problem := encodedAs(r)
+func edited(ctx context.Context, r Response, fresh func(i int) editor) Response {
+	problem, kind := encodedAs(r), mediaType(r.Header)
 	switch {
 	case problem == "" && isStream(r.Header):
 		return scripted(ctx, r, completionScript(fresh))
-	case problem == "" && !isJSON(r.Header):
+	case problem == "" && kind != "application/json" && !strings.HasSuffix(kind, "+json"):
 		problem = "the response is neither JSON nor an event stream: its content type is " +
 			r.Header.Get("Content-Type")
 	}
@@ -197,7 +327,7 @@ func edited(ctx context.Context, r Response, fresh func(i int) completion.Editor
 		chaos.Note(ctx, problem)
 		return r
 	}
-	return revise(ctx, r, maxCompletion, tooLong, func(ctx context.Context, body []byte) (revision, error) {
+	return revise(ctx, r, maxCompletion, tooLong, false, func(ctx context.Context, body []byte) (revision, error) {
 		out, changes, ok := completion.Edit(body, fresh)
 		switch {
 		case !ok:
@@ -209,8 +339,7 @@ func edited(ctx context.Context, r Response, fresh func(i int) completion.Editor
 	})
 }
 
-// completionScript is the script that edits a completion in a stream.
-func completionScript(fresh func(i int) completion.Editor) script {
+func completionScript(fresh func(i int) editor) script {
 	stream := completion.NewStream(fresh)
 	return script{
 		event: func(n int, e sse.Event) (st step) {
@@ -231,98 +360,3 @@ func completionScript(fresh func(i int) completion.Editor) script {
 }
 
 const tooLong = "the body is too long to be edited"
-
-func isJSON(h http.Header) bool {
-	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
-}
-
-// A Part is the part of a completion that [SpoilCompletion] changes.
-type Part string
-
-// The parts.
-const (
-	PartContent   Part = "content"       // what the model says
-	PartArguments Part = "toolArguments" // the arguments of its tool calls
-)
-
-// A Spoil is what [SpoilCompletion] does to a part. The six are the fault types
-// of AgentChaos (ASE 2026).
-type Spoil string
-
-// The spoils.
-const (
-	SpoilError    Spoil = "error"    // an error message stands in its place
-	SpoilTimeout  Spoil = "timeout"  // the message of a time-out does
-	SpoilEmpty    Spoil = "empty"    // nothing is left: "" or {}
-	SpoilTruncate Spoil = "truncate" // its end is missing, and nothing says so
-	SpoilCorrupt  Spoil = "corrupt"  // gibberish
-	SpoilSchema   Spoil = "schema"   // members have other names; a text that is no JSON is put into some
-)
-
-type spoilParams struct {
-	Part  Part  `json:"part" bounds:"enum=content|toolArguments"`
-	Spoil Spoil `json:"spoil" bounds:"enum=error|timeout|empty|truncate|corrupt|schema"`
-}
-
-// SpoilCompletion changes one part of a completion, which otherwise ends as it
-// would: unlike [CutCompletion] and [EmptyCompletion] it leaves the reason
-// alone.
-func SpoilCompletion(p Part, s Spoil) chaos.Fault { return spoilCompletionRow.Of(spoilParams{p, s}) }
-
-var spoilCompletionRow = completionRow(catalog.Row{
-	Kind: "spoiled_completion", Doc: "One part of the completion is spoiled.",
-	Go: "chaoshttp.SpoilCompletion(part, spoil)", Example: `{"part":"content","spoil":"truncate"}`,
-	Class: chaos.ClassValue,
-}, func(c chaos.Call, p spoilParams) completion.Editor { return p.editor(c) })
-
-// Coordinates has the class of what is done.
-func (p spoilParams) Coordinates(d *chaos.Description) {
-	switch p.Spoil {
-	case SpoilEmpty, SpoilTruncate:
-		d.Class = chaos.ClassOmission
-	case SpoilSchema:
-		d.Class = chaos.ClassProtocol
-	}
-}
-
-// The messages in the place of what a model should have said.
-const (
-	errorText   = "Internal server error"
-	timeoutText = "Request timed out"
-)
-
-func (p spoilParams) editor(c chaos.Call) completion.Editor {
-	if p.Part == PartArguments {
-		return p.ofArguments(c)
-	}
-	switch p.Spoil {
-	case SpoilError:
-		return completion.Replace(errorText)
-	case SpoilTimeout:
-		return completion.Replace(timeoutText)
-	case SpoilEmpty:
-		return completion.Replace("")
-	case SpoilTruncate:
-		return completion.Truncate(c)
-	case SpoilCorrupt:
-		return completion.Garble(c)
-	}
-	return completion.Reshape(c)
-}
-
-func (p spoilParams) ofArguments(c chaos.Call) completion.Editor {
-	switch p.Spoil {
-	case SpoilError:
-		return completion.ReplaceArguments(errorText)
-	case SpoilTimeout:
-		return completion.ReplaceArguments(timeoutText)
-	case SpoilEmpty:
-		return completion.EmptyArguments()
-	case SpoilTruncate:
-		return completion.HalveArguments()
-	case SpoilCorrupt:
-		return completion.GarbleArguments(c)
-	}
-	return completion.RenameArguments(c)
-}

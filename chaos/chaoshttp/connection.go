@@ -55,7 +55,7 @@ var closedByServer = lostRow(catalog.Row{
 
 // lostRow completes the row of a fault by which a connection ends, on both sides.
 func lostRow(r catalog.Row, fail func(chaos.Call) error) *catalog.Fail[catalog.None] {
-	r.Class, r.Visibility, r.Persistence, r.Effect = chaos.ClassCrash, chaos.Explicit, chaos.Transient, chaos.EffectNone
+	r.Class = chaos.ClassCrash
 	return &catalog.Fail[catalog.None]{Row: r, Fail: func(c chaos.Call, _ catalog.None) error { return fail(c) }}
 }
 
@@ -82,7 +82,7 @@ var dnsTimeout = &catalog.Inject[dnsWait]{
 	Row: catalog.Row{
 		Kind: "dns_timeout", Doc: "The resolver does not answer.",
 		Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`, Class: chaos.ClassTiming,
-		Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+		Visibility: chaos.Explicit, Effect: chaos.EffectNone,
 	},
 	Inject: func(ctx context.Context, c chaos.Call, p dnsWait, args any, next chaos.Next) (any, error) {
 		r := requestIn(args)
@@ -162,7 +162,6 @@ func handshakeError(how TLSFailure, h host) error {
 // lossRow completes the row of a fault by which a request is lost on the way to a server.
 // secure: only calls that use TLS meet it.
 func lossRow[P any](row catalog.Row, secure bool, fail func(P, host) error) *catalog.Fail[P] {
-	row.Visibility, row.Persistence, row.Effect = chaos.Explicit, chaos.Transient, chaos.EffectNone
 	return &catalog.Fail[P]{Row: row, FailArgs: func(c chaos.Call, p P, args any) (note string, err error) {
 		r := requestIn(args)
 		switch {
@@ -194,7 +193,6 @@ func requestIn(args any) Request {
 	return Request{}
 }
 
-// host is where a call goes to.
 type host struct{ name, port string }
 
 // hostOf is the host of the request or, at a point that is not HTTP, of a
@@ -229,7 +227,6 @@ func (h host) addr() net.Addr {
 	return namedAddr(net.JoinHostPort(h.name, h.port))
 }
 
-// localAddr is the near end of a connection.
 func localAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 51234} }
 
 type namedAddr string

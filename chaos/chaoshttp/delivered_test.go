@@ -42,6 +42,7 @@ func TestDeliveredWithTheFirstByteThatDiffers(t *testing.T) {
 		{"malformed", chaoshttp.MalformedJSON(), jsonKind, `{"a":[1,2],"z":5}`},
 		{"garbled", chaoshttp.GarbleCompletion(), jsonKind, chat},
 		{"cut off in the text", chaoshttp.CutCompletion(4), jsonKind, chat},
+		{"empty", chaoshttp.EmptyCompletion(), jsonKind, chat},
 		{"short", chaoshttp.ShortBody(7), jsonKind, `{"a":1234567}`},
 		{"cut", chaoshttp.CutBody(7), jsonKind, `{"a":1234567}`},
 		{"an event twice", chaoshttp.DuplicateEvent(0), stream, events},
@@ -172,9 +173,7 @@ func TestRequestsThatAreSentAgainArrive(t *testing.T) {
 						}
 						late := strings.HasPrefix(name, "Late")
 						for i := 1; i <= 3 || late && i == 4; i++ {
-							req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.com/", body(fmt.Sprint(i)))
-							require.NoError(t, err)
-							req.Header.Set("Content-Type", "application/json")
+							req := jsonRequest(t, t.Context(), http.MethodPost, "https://example.com/", body(fmt.Sprint(i)))
 							resp, err := point.RoundTrip(req)
 							if late {
 								require.Error(t, err)
@@ -201,8 +200,7 @@ func TestARepetitionThatCannotBeSentIsNotDelivered(t *testing.T) {
 	in := injectorOf(t, chaos.Rule{Fault: fault.Duplicate(), Limit: 1})
 	box := &mailbox{}
 	s := chaoshttp.InProcess(box)
-	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/", io.MultiReader(strings.NewReader("once")))
-	require.NoError(t, err)
+	req := request(t, chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/", io.MultiReader(strings.NewReader("once")))
 	resp, err := chaoshttp.NewTransport(s, nil).RoundTrip(req)
 	require.NoError(t, err)
 	_, _ = io.Copy(io.Discard, resp.Body)
@@ -243,8 +241,7 @@ func TestAnswersGivenAgainCanBeRead(t *testing.T) {
 			in := injectorOf(t, chaos.Rule{Fault: tt.fault})
 			client := inProcess(t, versions())
 			for i, method := range []string{http.MethodGet, http.MethodPost, http.MethodGet, http.MethodGet} {
-				req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), method, "https://example.com/x", nil)
-				require.NoError(t, err)
+				req := request(t, chaos.NewContext(t.Context(), in), method, "https://example.com/x", nil)
 				resp, err := client.Do(req)
 				require.NoError(t, err)
 				body, err := io.ReadAll(resp.Body)
@@ -345,8 +342,7 @@ func TestAnUpgradeThatIsSentTwiceCanBeWrittenTo(t *testing.T) {
 		_, _ = io.WriteString(conn, line)
 	}))
 	defer s.Close()
-	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodGet, s.URL, nil)
-	require.NoError(t, err)
+	req := request(t, chaos.NewContext(t.Context(), in), http.MethodGet, s.URL, nil)
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "echo")
 	resp, err := chaoshttp.NewTransport(&http.Transport{}, nil).RoundTrip(req)

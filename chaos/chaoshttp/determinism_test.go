@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,10 +25,11 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// The faults that docs/determinism.md calls independent of order.
+// The faults that docs/worlds.md calls independent of order.
 func independent() map[string]chaos.Fault {
 	rows := map[string]chaos.Fault{}
 	for _, r := range catalogue() {
@@ -97,7 +100,7 @@ func TestFaultsAreIndependentOfOrder(t *testing.T) {
 	law(everyStreamFault(), answering("text/event-stream", wires()["chat stream"].write(said, []int{3}), false))
 }
 
-// everyStreamFault are the faults of docs/determinism.md that this file holds
+// everyStreamFault are the faults of docs/worlds.md that this file holds
 // to their claim, those of positions anywhere.
 func everyStreamFault() map[string]chaos.Fault {
 	const at = chaoshttp.Anywhere
@@ -111,7 +114,7 @@ func everyStreamFault() map[string]chaos.Fault {
 }
 
 func TestThePageListsEveryFault(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "determinism.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "determinism.md"))
 	require.NoError(t, err)
 	var listed, tested []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `chaoshttp\\.(\\w+)` \\|").FindAllStringSubmatch(string(page), -1) {
@@ -124,9 +127,9 @@ func TestThePageListsEveryFault(t *testing.T) {
 }
 
 // Every constructor of the files on streams and completions has a row in
-// docs/determinism.md, and none stands there that does not exist.
+// docs/worlds.md, and none stands there that does not exist.
 func TestStreamRowsOfThePage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "determinism.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "determinism.md"))
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(page), "## Faults on event streams and completions\n")
 	require.True(t, found)
@@ -136,7 +139,7 @@ func TestStreamRowsOfThePage(t *testing.T) {
 		rows = append(rows, line[1])
 	}
 	var names []string
-	for _, file := range []string{"sse.go", "completion.go"} {
+	for _, file := range []string{"sse.go", "completion.go", "completion_style.go"} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		require.NoError(t, err)
 		for _, decl := range parsed.Decls {
@@ -146,4 +149,86 @@ func TestStreamRowsOfThePage(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, names, rows)
+}
+
+// The table of docs/http.md has a line for every fault, and says of
+// each what its Describe method says.
+func TestThePageShowsTheCoordinates(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "http.md"))
+	require.NoError(t, err)
+	table := map[string][]string{}
+	for _, line := range regexp.MustCompile("(?m)^\\| `chaoshttp\\.(\\w+)` \\| `(\\w+)` \\| (\\w+) \\| (\\w+) \\| (\\w+) \\|").FindAllStringSubmatch(string(page), -1) {
+		table[line[1]] = line[2:]
+	}
+	named := map[string]bool{}
+	for _, r := range catalogue() {
+		name, _, _ := strings.Cut(r.name, " ")
+		d := r.fault.(chaos.Described).Describe()
+		assert.Equal(t, r.kind, d.Kind)
+		assert.Equal(t, []string{d.Kind, string(d.Class), string(d.Visibility), string(d.Effect)}, table[name], name)
+		assert.NotEmpty(t, d.Persistence, name)
+		named[name] = true
+	}
+	assert.Len(t, table, len(named), "rows of faults that there are not")
+}
+
+// sourceOf parses the files of the package, without its tests.
+func sourceOf(t *testing.T) (decls []ast.Decl) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		decls = append(decls, parsed.Decls...)
+	}
+	return decls
+}
+
+func TestRows(t *testing.T) { catalogtest.Run(t, chaoshttp.Rows()) }
+
+// constants are the texts of the constants of each exported type.
+func constants(t *testing.T) map[string][]string {
+	all := make(map[string][]string)
+	for _, decl := range sourceOf(t) {
+		d, ok := decl.(*ast.GenDecl)
+		if !ok || d.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range d.Specs {
+			v := spec.(*ast.ValueSpec)
+			of, ok := v.Type.(*ast.Ident)
+			if !ok || !of.IsExported() {
+				continue
+			}
+			text, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			all[of.Name] = append(all[of.Name], text)
+		}
+	}
+	return all
+}
+
+// What a parameter allows are the constants of its type, so that a new one is not
+// forgotten in a tag.
+func TestEnumsAreTheConstants(t *testing.T) {
+	all, seen := constants(t), map[string]bool{}
+	for _, r := range chaoshttp.Rows() {
+		for _, f := range reflect.VisibleFields(r.Params()) {
+			want, ok := all[f.Type.Name()]
+			if !ok {
+				continue
+			}
+			_, texts, found := strings.Cut(f.Tag.Get("bounds"), "enum=")
+			require.True(t, found, "%s: %s", r.Kind, f.Name)
+			if strings.Contains(f.Tag.Get("json"), "omitempty") {
+				want = append([]string{""}, want...)
+			}
+			assert.Equal(t, want, strings.Split(texts, "|"), "%s: %s", r.Kind, f.Name)
+			seen[f.Type.Name()] = true
+		}
+	}
+	assert.Len(t, seen, len(all), "each such type is a parameter: %v", all)
 }

@@ -40,15 +40,25 @@
 // # Faults
 //
 //   - No connection: [Refused], [NoSuchHost], [DNSTimeout], [TLS].
-//   - It ends without an answer: [Reset], [HangUp].
-//   - An answer of failure: [Status], with Retry-After in both forms; [APIError],
-//     word for word as OpenAI or Anthropic writes it.
-//   - An answer that takes its time: [SlowHeaders], [SlowBody].
-//   - Half an answer: [CutBody], whose reader gets an error, and [ShortBody],
-//     whose reader does not.
+//   - No answer: [Reset], [HangUp].
+//   - An answer of failure: [Status], and [APIError], word for word as OpenAI or
+//     Anthropic writes it.
+//   - A slow answer: [SlowHeaders], [SlowBody]; half of one: [CutBody], whose
+//     reader gets an error, and [ShortBody], whose reader does not.
 //   - An answer that is not what it claims to be: [MalformedJSON], [HTMLPage],
 //     [ErrorInOK], [WrongEncoding]. The faults of package chaos/lies change the JSON in
 //     a body too.
+//   - Events that come late: [SlowFirstEvent], [SlowEvents], [HangStream]; a stream
+//     that ends early: [CutEvent], [CutStream], [DropTerminator], [ErrorEvent]; single
+//     events: [MalformEvent], [DuplicateEvent], [SwapEvents]. They work on any stream of
+//     server-sent events. Those with a position count the events before it, or take
+//     [Anywhere].
+//   - What a model says: [EmptyCompletion], [CutCompletion], [FilterCompletion],
+//     [RefuseCompletion], [GarbleCompletion], [DriftCompletion], [SpoilCompletion]; its tool
+//     calls: [MalformToolCall], [StripToolCalls], [HallucinateToolCall], [WrongArgument],
+//     [MissingArgument]. They work on OpenAI's chat/completions and responses and on
+//     Anthropic's messages, streamed or not, whichever it is. Another body passes
+//     untouched, with a note in the event.
 //
 // Those of package chaos/fault work here as well. Quotas and expiry are
 // triggers: Status(429, nil) with when.After(100).
@@ -56,57 +66,19 @@
 // A client gets what it would get of the real failure: tests provoke each over
 // real sockets and compare the errors. A fault without a connection or without
 // an answer is an error of the call; it matches the real error and
-// [chaos.ErrInjected]. A status is an answer, so the client sees no error. To
-// the injector it is one, an [*HTTPError], which appears in the event. A
-// function or tool returns that error when the same fault is injected there.
+// [chaos.ErrInjected]. A status is an answer, so the client sees no error; faults and
+// events see an [*HTTPError], which a function or tool returns instead.
 //
-// # Event streams
-//
-// Streams of server-sent events are split as their standard says, and joined
-// again without losing a byte of what a fault leaves. These faults know nothing
-// of what events mean, so they work on any stream:
-//
-//   - [SlowFirstEvent], [SlowEvents] and [HangStream] take time.
-//   - [CutEvent], [CutStream], [DropTerminator] and [ErrorEvent] end a stream too
-//     early.
-//   - [MalformEvent], [DuplicateEvent] and [SwapEvents] change single events.
-//
-// Those with a position count the events before it, or take [Anywhere].
-//
-//	chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.CutStream(chaoshttp.Anywhere)}
-//
-// # What a model says
-//
-// These faults change completions of OpenAI's chat/completions and responses
-// and of Anthropic's messages, streamed or not:
-//
-//   - The whole: [EmptyCompletion], [CutCompletion], [FilterCompletion],
-//     [RefuseCompletion], [GarbleCompletion], [DriftCompletion] and
-//     [SpoilCompletion].
-//   - Tool calls: [MalformToolCall], [StripToolCalls], [HallucinateToolCall],
-//     [WrongArgument] and [MissingArgument].
-//
-// One value works on every form: it looks at the content type and at the body.
-// A body that is none of these passes untouched, with a note in the event.
-//
-//	chaos.Rule{Target: "POST *#gpt-4o*", When: when.Prob(0.1), Fault: chaoshttp.HallucinateToolCall("")}
-//
-// What a caller gets in the end does not depend on how the provider split its
-// stream, nor on the form: tests compare all six forms. Parts of a stream are
-// passed on as they come. Only arguments that are changed as a whole, and JSON
-// whose keys are renamed, wait for their end. What is not changed keeps its
-// order, its numbers and its unknown members.
-//
-// Each change in an event has a path: "$.choices[0].message.content" in a
-// document, "$[3].choices[0].delta.content" in the fourth event of a stream. A
-// fault is delivered once the caller has read what was changed, and not if it
-// closed the body before.
-//
-// docs/llm-faults.md shows how the clients of both providers react to each
-// fault.
+// What a caller gets of a completion does not depend on how the provider split its
+// stream, nor on the form. Parts of a stream are passed on as they come. Only arguments
+// that are changed as a whole, and JSON whose keys are renamed, wait for their end. What
+// is not changed keeps its order, its numbers and its unknown members. Changes have
+// paths: "$.choices[0].message.content" in a document,
+// "$[3].choices[0].delta.content" in the fourth event of a stream.
+// docs/reference/llm-clients.md shows how the clients of both providers react to each fault.
 //
 // An event is held in memory up to 1 MiB; a longer one passes untouched. A
-// document that is not streamed is held up to 8 MiB.
+// completion that is not streamed is held up to 8 MiB.
 //
 // # When a call ends
 //
@@ -147,4 +119,6 @@
 // fault is injected; where a trigger looks at more of a call than its ordinal;
 // and where calls are recorded. That costs one copy, and a hash that takes less
 // time than json.Valid.
+//
+// Stability: stable.
 package chaoshttp

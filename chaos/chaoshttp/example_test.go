@@ -2,13 +2,11 @@ package chaoshttp_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -126,38 +124,64 @@ func ExampleStatus() {
 	// login: 401 Unauthorized ""
 }
 
-// The error of a fault is that of the real failure.
-func ExampleRefused() {
-	in := chaos.NewInjector(1, nil)
-	if err := in.Register(chaos.Rule{Target: "* 10.0.0.7:8080/*", Fault: chaoshttp.Refused()}); err != nil {
-		fmt.Println(err)
-		return
-	}
-	client := &http.Client{Transport: chaoshttp.NewTransport(nil, &chaoshttp.Options{Injector: in})}
-	_, err := client.Get("http://10.0.0.7:8080/health")
-	fmt.Println(err)
-	fmt.Println(errors.Is(err, syscall.ECONNREFUSED))
-	// Output:
-	// Get "http://10.0.0.7:8080/health": dial tcp 10.0.0.7:8080: connect: connection refused
-	// true
-}
-
-// A handler without sockets, whose answer is read while it is written. In a
-// bubble of testing/synctest the hours would take no time.
-func ExampleServe() {
-	server := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, word := range []string{"first", "second"} {
-			fmt.Fprintln(w, word)
-			http.NewResponseController(w).Flush()
+// complete sends a chat request to a provider in the same process, and prints the
+// events of the answer.
+func complete(rule chaos.Rule) {
+	provider := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, word := range []string{"The", " order", " was", " shipped."} {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":null}]}\n\n", word)
 		}
+		fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
-	resp, err := (&http.Client{Transport: server}).Get("http://example.com/words")
+	defer provider.Close()
+	plan, err := chaos.NewPlan(1, rule)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	words, err := io.ReadAll(resp.Body)
+	in := plan.Injector("example", nil)
+	client := &http.Client{Transport: chaoshttp.NewTransport(provider, &chaoshttp.Options{Injector: in})}
+	resp, err := client.Post("https://llm.example/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	body, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
-	fmt.Printf("%q %v %v\n", words, err, server.Close())
-	// Output: "first\nsecond\n" <nil> <nil>
+	for line := range strings.Lines(string(body)) {
+		if line != "\n" {
+			fmt.Print(line)
+		}
+	}
+	fmt.Println("error:", err)
+	for _, e := range in.Events() {
+		fmt.Println(e.Fault, e.Delivered, len(e.Changes))
+	}
+}
+
+// A proxy whose own upstream broke ends the stream in good order. What is
+// missing is all that tells.
+func ExampleCutStream() {
+	complete(chaos.Rule{Target: "POST llm.example/*", Fault: chaoshttp.CutStream(2)})
+	// Output:
+	// data: {"choices":[{"delta":{"content":"The"},"finish_reason":null}]}
+	// data: {"choices":[{"delta":{"content":" order"},"finish_reason":null}]}
+	// error: <nil>
+	// cut_stream true 1
+}
+
+// The limit of tokens is met. The same value serves an answer that is not
+// streamed, and the messages of Anthropic.
+func ExampleCutCompletion() {
+	complete(chaos.Rule{Target: "POST llm.example/*#m", Fault: chaoshttp.CutCompletion(6)})
+	// Output:
+	// data: {"choices":[{"delta":{"content":"The"},"finish_reason":null}]}
+	// data: {"choices":[{"delta":{"content":" or"},"finish_reason":null}]}
+	// data: {"choices":[{"delta":{"content":""},"finish_reason":null}]}
+	// data: {"choices":[{"delta":{"content":""},"finish_reason":null}]}
+	// data: {"choices":[{"delta":{},"finish_reason":"length"}]}
+	// data: [DONE]
+	// error: <nil>
+	// cut_completion true 4
 }

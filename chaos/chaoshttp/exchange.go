@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -28,7 +27,16 @@ type Options struct {
 	// called for every request under an injector. If it is nil, or returns "",
 	// [Target] is used. The model of a call is added to either.
 	Target func(*http.Request) string
+	// Tools are those targets that are tools. Events of their calls have the layer of tools and the
+	// declared effect; a GET and its like change nothing all the same. With
+	// [chaos.InjectorOptions].KeepValues they keep the JSON of the bodies as arguments and result,
+	// that of an answer if no fault acts on it and it has up to 1 MiB. What is no JSON is not kept,
+	// and the event says so. The bodies may hold secrets.
+	Tools []chaos.Tool
 }
+
+// safe are the methods that change nothing (RFC 9110, section 9.2.1), whatever a tool declares.
+var safe = []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}
 
 // maxBody is how much of a request's body is read for its key and for the model, in
 // bytes. Longer bodies are told apart by their beginning.
@@ -47,9 +55,8 @@ func (p *points) injector(ctx context.Context) *chaos.Injector {
 	return chaos.FromContext(ctx)
 }
 
-// site returns where a request goes, and its target.
 func (p *points) site(r *http.Request) (s *site, target string) {
-	s = p.sites.of(r, p.opts.Name)
+	s = p.sites.siteOf(r, p.opts.Name)
 	if p.opts.Target != nil {
 		if own := p.opts.Target(r); own != "" {
 			return s, own
@@ -65,15 +72,14 @@ type exchange struct {
 	request *http.Request
 	payload *payload
 	server  bool
+	tool    bool // of Options.Tools
 
 	mu      sync.Mutex
 	settled bool             // the caller has its answer: what is sent now is a late request
 	taken   []*http.Response // from the callee
 	bodies  []io.Closer      // of those, and those that faults put in front of them
-	spoiled []*spoiled       // of bodies
-	// What faults did to the answers, in order, and the answers that they began with.
-	stages    []stage
-	originals map[*http.Response]*original
+	stages  []stage          // what faults did to the answers, in order
+	judged  sync.Once
 	// release ends the wait for what the client gets; nil: fewer than two faults change
 	// the answer.
 	release func(err error, made bool) error
@@ -94,8 +100,9 @@ type arrival struct {
 	ctx     context.Context
 	request *http.Request
 	server  bool
-	model   bool     // it is a call of a model
-	payload *payload // nil: its body was not read
+	model   bool        // it is a call of a model
+	tool    *chaos.Tool // of Options; nil: it is none of those
+	payload *payload    // nil: its body was not read
 	key     uint64
 	keyed   bool // key is known
 }
@@ -115,7 +122,20 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 		}
 	}
 	a.ctx = r.Context()
-	a.Crossing = in.Arrive(a.ctx, target, name, s.layer, a.payload == nil && hasBody(r))
+	layer := s.layer
+	for i := range p.opts.Tools {
+		if t := &p.opts.Tools[i]; t.Name == name && !s.llm() {
+			a.tool, layer = t, chaos.LayerTool
+		}
+	}
+	a.Crossing = in.Arrive(a.ctx, target, name, layer, a.payload == nil && hasBody(r))
+	switch {
+	case a.tool == nil:
+	case slices.Contains(safe, r.Method):
+		a.Declare(chaos.EffectNone)
+	default:
+		a.Declare(a.tool.Effect)
+	}
 	if a.Waiting() {
 		if err := a.knowKey(); err != nil {
 			return a, err
@@ -132,12 +152,10 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 	return a, nil
 }
 
-// args returns the request as triggers and faults get it.
 func (a *arrival) args() Request {
-	return Request{Request: a.request, payload: a.payload, server: a.server, model: a.model}
+	return Request{Request: a.request, payload: a.payload, server: a.server, model: a.model, tool: a.tool != nil}
 }
 
-// read reads the body, once.
 func (a *arrival) read() (err error) {
 	if a.payload == nil {
 		a.payload, err = read(a.request, maxBody, a.server)
@@ -179,7 +197,6 @@ func (a *arrival) passed(failed error) {
 	a.Passed(a.key, failed)
 }
 
-// refused returns what the client gets of a call whose callee is not reached.
 func (a *arrival) refused() (*http.Response, error) {
 	if a.request.Body != nil && !a.server {
 		a.request.Body.Close() // a transport closes it in any case
@@ -202,7 +219,7 @@ func (x *exchange) cross(a *arrival) (*http.Response, error) {
 	if err := a.read(); err != nil {
 		return nil, err
 	}
-	x.request, x.payload, x.server = a.request, a.payload, a.server
+	x.request, x.payload, x.server, x.tool = a.request, a.payload, a.server, a.tool != nil
 	crossing := a.Crossing // so that the one of a call that passes stays on the stack
 	call := chaos.WrapWith("", x.send, &chaos.WrapOptions[Request]{Crossing: &crossing})
 	r, err := call(context.WithValue(a.ctx, exchangeKey{}, x), a.args())
@@ -247,8 +264,11 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		return Response{resp}, nil
 	}
 	resp.Request = cmp.Or(resp.Request, req)
+	if x.tool {
+		resp.Body = documentOf(resp)
+	}
 	if resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = &closedOnce{ReadCloser: resp.Body}
+		resp.Body = &tap{ReadCloser: resp.Body} // faults in front of it may close it, and so may the client
 	}
 	x.mu.Lock()
 	x.taken, x.bodies = append(x.taken, resp), append(x.bodies, resp.Body)
@@ -257,20 +277,6 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		return Response{}, &HTTPError{StatusCode: resp.StatusCode, Header: resp.Header, real: resp}
 	}
 	return Response{resp}, nil
-}
-
-// closedOnce is a body of the callee that passes on the first Close only:
-// faults in front of it may close it, and so may the client.
-type closedOnce struct {
-	io.ReadCloser
-	closed atomic.Bool
-}
-
-func (c *closedOnce) Close() error {
-	if c.closed.Swap(true) {
-		return nil
-	}
-	return c.ReadCloser.Close()
 }
 
 // mostDrained is how much is read of an answer without a reader, in bytes. A
@@ -287,24 +293,11 @@ func discard(resp *http.Response) {
 	resp.Body = http.NoBody
 }
 
-// add makes a body part of the exchange: it ends with the answer.
-func (x *exchange) add(body io.Closer) {
-	if x == nil {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.bodies = append(x.bodies, body)
-	if s, ok := body.(*spoiled); ok {
-		x.spoiled = append(x.spoiled, s)
-	}
-}
-
 // settle turns the result of the call into what the client gets.
 func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 	x.mu.Lock()
 	x.settled = true
-	own, bodies, spoiled := x.taken, len(x.bodies), x.spoiled
+	own, bodies, stages := x.taken, len(x.bodies), x.stages
 	x.mu.Unlock()
 	// A late request gets a copy of the body: the caller may reuse its own.
 	if sent := x.payload.sent.Swap(true); !sent && x.request.Body != nil && !x.server {
@@ -326,8 +319,10 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 		shown = resp
 	}
 	resp.Request = x.request
-	for _, s := range spoiled {
-		s.showHeader(shown)
+	for _, st := range stages {
+		if st.spoiled != nil {
+			st.spoiled.showHeader(shown)
+		}
 	}
 	if len(own) == 0 && x.request.Method == http.MethodHead {
 		resp.Body = http.NoBody // what was made here would have one
@@ -338,7 +333,6 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 	return resp, nil
 }
 
-// drop closes the callee's bodies and those that faults made of them.
 func (x *exchange) drop() {
 	x.mu.Lock()
 	bodies, release := x.bodies, x.release
@@ -353,84 +347,25 @@ func (x *exchange) drop() {
 }
 
 // own makes closing the answer's body close all others of the exchange: bodies
-// that a fault replaced, and those of requests that were sent again.
+// that a fault replaced, and those of requests that were sent again. When the client is
+// done with the answer, or its cell ends, it is decided what was delivered.
 func (x *exchange) own(resp *http.Response) {
-	shown := *resp
-	shown.Header = resp.Header.Clone()
-	body := &owner{ReadCloser: resp.Body, x: x, answer: resp, got: gotten{of: &shown}}
+	body := newTap(resp, mostKept)
+	judge := func() { x.judged.Do(func() { x.judge(resp, body) }) }
+	body.ended = func() { judge(); x.drop() }
 	x.mu.Lock()
 	if x.release != nil {
-		chaos.BeforeEnd(x.spoiled[0].ctx, body.judge)
+		chaos.BeforeEnd(innermost(x.stages).ctx, judge)
+	} else {
+		body.most = 0
 	}
 	x.mu.Unlock()
 	if w, ok := resp.Body.(io.Writer); ok { // of a connection that switched protocols
 		resp.Body = struct {
-			*owner
+			*tap
 			io.Writer
 		}{body, w}
 		return
 	}
 	resp.Body = body
-}
-
-// owner is a body that stands for others: they end with it.
-type owner struct {
-	io.ReadCloser
-	x      *exchange
-	answer *http.Response // whose body it is
-	once   sync.Once
-
-	mu   sync.Mutex // held by Read
-	last error
-
-	seen sync.Mutex // guards got: Close may come while a Read waits
-	got  gotten
-}
-
-func (o *owner) Read(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.last != nil {
-		return 0, o.last
-	}
-	n, err := o.ReadCloser.Read(p)
-	o.keep(p[:n], err)
-	if o.last = err; err != nil {
-		o.done()
-	}
-	return n, err
-}
-
-// keep notes what the client got. An error by which it gave up itself tells nothing of
-// the body.
-func (o *owner) keep(p []byte, err error) {
-	if err != nil && err != io.EOF && o.x.request.Context().Err() != nil {
-		err = nil
-	}
-	o.seen.Lock()
-	defer o.seen.Unlock()
-	o.got.add(p, err)
-}
-
-// done ends the exchange, which decides what was delivered.
-func (o *owner) done() {
-	o.judge()
-	o.x.drop()
-}
-
-// judge decides what was delivered, when the client is done with the answer or its cell
-// ends.
-func (o *owner) judge() {
-	o.once.Do(func() {
-		o.seen.Lock()
-		got := o.got
-		o.seen.Unlock()
-		o.x.judge(o.answer, o.ReadCloser, &got)
-	})
-}
-
-func (o *owner) Close() error {
-	err := o.ReadCloser.Close()
-	o.done()
-	return err
 }

@@ -1,6 +1,7 @@
 package chaoshttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -28,11 +29,7 @@ import (
 // o may be nil. Bind an injector there, since the requests of a server carry
 // none.
 func Handler(next http.Handler, o *Options) http.Handler {
-	h := &handler{next: next}
-	if o != nil {
-		h.opts = *o
-	}
-	return h
+	return &handler{points: points{opts: *cmp.Or(o, &Options{})}, next: next}
 }
 
 type handler struct {
@@ -41,7 +38,6 @@ type handler struct {
 	buffers sync.Pool // of *[relayed]byte: an answer needs one while it is copied
 }
 
-// relayed is how much of an answer is copied at once, in bytes.
 const relayed = 32 << 10
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,32 +72,23 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.affected(w, &a)
 }
 
-// affected serves a call with a fault, or one that is recorded.
 func (h *handler) affected(w http.ResponseWriter, a *arrival) {
 	inner := InProcess(h.next)
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer inner.join() // also where a fault panics
 	defer cancel()
 	a.ctx = ctx
-	err := h.answer(w, a, inner)
+	x := &exchange{do: func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }}
+	resp, err := x.cross(a)
+	if err == nil {
+		err = h.relay(w, resp)
+	}
 	for _, p := range inner.join() {
 		panic(p.value) // as next itself would have
 	}
 	if err != nil {
-		hangUp(w, err)
+		hangUp(w, err) // the answer ended short
 	}
-}
-
-// answer takes the call over its injection point and writes the answer. Its
-// error is how the answer ended short.
-func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error {
-	x := &exchange{do: func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }}
-	resp, err := x.cross(a)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	return h.relay(w, resp)
 }
 
 // run lets the handler answer a request. A late request, whose call has been
@@ -122,19 +109,15 @@ func (h *handler) run(r *http.Request, inner *Server) (*http.Response, error) {
 	return inner.serve(r, within)
 }
 
-// within is the request in another context.
 func within(r *http.Request, ctx context.Context) *http.Request { return r.WithContext(ctx) }
 
 // relay copies an answer. It flushes if the length is not known, because the
 // reader may wait for every piece.
 func (h *handler) relay(w http.ResponseWriter, resp *http.Response) error {
+	defer resp.Body.Close()
 	header := w.Header()
 	maps.Copy(header, resp.Header)
 	w.WriteHeader(resp.StatusCode)
-	if m, ok := resp.Body.(memory); ok {
-		_, _ = m.WriteTo(w) // else the client is gone, or wants no body
-		return nil
-	}
 	out := http.NewResponseController(w)
 	flush := resp.ContentLength < 0
 	buf, _ := h.buffers.Get().(*[relayed]byte)

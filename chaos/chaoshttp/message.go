@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -19,13 +21,17 @@ type Request struct {
 	payload *payload // nil: a fault made the request
 	server  bool     // it was received
 	model   bool     // it is a call of a model
+	tool    bool     // it is a call of a tool: see Options.Tools
 }
 
 // MarshalJSON writes the request as events keep it: method and URL. Headers,
-// query and body may hold secrets and are left out.
+// query and body may hold secrets and are left out. That of a tool ([Options].Tools) is its body.
 func (r Request) MarshalJSON() ([]byte, error) {
-	if r.Request == nil {
+	switch {
+	case r.Request == nil:
 		return []byte("null"), nil
+	case r.tool:
+		return r.document()
 	}
 	var u url.URL
 	if r.URL != nil {
@@ -36,6 +42,20 @@ func (r Request) MarshalJSON() ([]byte, error) {
 		Method string `json:"method"`
 		URL    string `json:"url"`
 	}{r.Method, u.String()})
+}
+
+// document is the body of a tool's request. Where it is not all that the request asks for, or no
+// JSON, the key of the call tells equal requests.
+func (r Request) document() ([]byte, error) {
+	switch {
+	case r.URL != nil && r.URL.RawQuery != "":
+		return nil, errors.New("the request has a query")
+	case !hasBody(r.Request):
+		return []byte("{}"), nil
+	case r.payload == nil || !r.payload.all || !json.Valid(r.payload.head):
+		return nil, errors.New("the body is not JSON of up to 4 MiB")
+	}
+	return r.payload.head, nil
 }
 
 // UnmarshalJSON returns an error: a request cannot be made from its form in
@@ -54,15 +74,59 @@ func (r *Request) UnmarshalJSON([]byte) error {
 type Response struct{ *http.Response }
 
 // MarshalJSON writes the response as events keep it: its status and content
-// type.
+// type. That of a tool ([Options].Tools) is its body.
 func (r Response) MarshalJSON() ([]byte, error) {
 	if r.Response == nil {
 		return []byte("null"), nil
+	}
+	if r.Request != nil {
+		if x := exchangeOf(r.Request.Context()); x != nil && x.tool {
+			return r.document()
+		}
 	}
 	return json.Marshal(struct {
 		StatusCode  int    `json:"statusCode"`
 		ContentType string `json:"contentType,omitempty"`
 	}{r.StatusCode, r.Header.Get("Content-Type")})
+}
+
+// document is the body of a tool's answer, if it was kept and nothing stands in front of it.
+func (r Response) document() ([]byte, error) {
+	if r.ContentLength == 0 {
+		return []byte("null"), nil
+	}
+	if t, ok := r.Body.(*tap); ok {
+		if d, ok := t.ReadCloser.(*document); ok && json.Valid(d.doc) {
+			return d.doc, nil
+		}
+	}
+	return nil, errors.New("the body is not JSON of up to 1 MiB, or a fault acts on it")
+}
+
+// mostDocument is how much of a tool's answer is kept, in bytes.
+const mostDocument = 1 << 20
+
+// document is a body that was read before its caller reads it.
+type document struct {
+	whole
+	doc []byte // nil: it is longer, or broke off
+}
+
+// documentOf reads the body of a tool's answer if it is a JSON document.
+func documentOf(r *http.Response) io.ReadCloser {
+	kind := r.Header.Get("Content-Type")
+	if r.Body == http.NoBody || r.StatusCode == http.StatusSwitchingProtocols || !strings.Contains(kind, "json") ||
+		oneByOne(kind) {
+		return r.Body
+	}
+	head, err := readUpTo(r.Body, mostDocument+1, r.ContentLength)
+	d := &document{whole: whole{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}}
+	if err != nil {
+		d.Reader = io.MultiReader(bytes.NewReader(head), failing(err))
+	} else if len(head) <= mostDocument {
+		d.doc = head
+	}
+	return d
 }
 
 // UnmarshalJSON makes a response 200 with the document as its body.
@@ -80,7 +144,6 @@ func (r Request) NoDocument() string { return "the arguments are an HTTP request
 // [Response.OnBody].
 func (r Response) NoDocument() string { return "the result is an HTTP response" }
 
-// answer makes a response of a finite body.
 func answer(code int, line string, header http.Header, body []byte) *http.Response {
 	length := strconv.Itoa(len(body))
 	if said := header["Content-Length"]; len(said) != 1 || said[0] != length {
@@ -98,7 +161,6 @@ func answer(code int, line string, header http.Header, body []byte) *http.Respon
 	return &a.Response
 }
 
-// statusLine is the status of an answer as a client gets it: code and text.
 func statusLine(code int) string { return strconv.Itoa(code) + " " + http.StatusText(code) }
 
 // statusText is http.StatusText, with the status that Anthropic made up.
@@ -155,7 +217,6 @@ func (e *HTTPError) Timeout() bool {
 	return e.StatusCode == http.StatusRequestTimeout || e.StatusCode == http.StatusGatewayTimeout
 }
 
-// response is the answer that the client gets.
 func (e *HTTPError) response() *http.Response {
 	if e.real != nil {
 		return e.real

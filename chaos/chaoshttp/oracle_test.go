@@ -201,8 +201,7 @@ func exchangedAs(t *testing.T, in *chaos.Injector, f form, read int, stream, beh
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, f.method, "http://example.com/v1/chat/completions", body)
-	require.NoError(t, err)
+	req := request(t, ctx, f.method, "http://example.com/v1/chat/completions", body)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -3,6 +3,7 @@ package chaoshttp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -42,6 +43,8 @@ func onBodies() map[string]chaos.Fault {
 		"SlowFirstEvent": chaoshttp.SlowFirstEvent(time.Minute), "SlowEvents": chaoshttp.SlowEvents(time.Second),
 		"HangStream 0": chaoshttp.HangStream(0), "HangStream 1": chaoshttp.HangStream(1), "DropTerminator": chaoshttp.DropTerminator(),
 		"ErrorEvent": chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1),
+		"More":       onBody(fault.Mutate("more", func(v map[string]any) map[string]any { v["more"] = true; return v })),
+		"Less":       onBody(fault.Mutate("less", func(v map[string]any) map[string]any { delete(v, "more"); return v })),
 	}
 	for n := range 3 {
 		of := " " + strconv.Itoa(n)
@@ -70,6 +73,7 @@ func answersOf() []answerOf {
 		{"short events", events, short, false}, {"document", j, `{"id":7,"n":-5,"to":"Zoë"}`, true},
 		{"plain", "text/plain", "Zoë's order has 40 bytes, or some more.", false},
 		{"one byte", j, "5", true}, {"empty", j, "", true},
+		{"one member", j, `{"n":5}`, true}, {"one member of unknown length", j, `{"n":5}`, false},
 	}
 }
 
@@ -127,8 +131,7 @@ func perceive(t *testing.T, a answerOf, read int, left bool,
 	})
 	ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), in), time.Hour)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.com/v1/chat/completions", nil)
-	require.NoError(t, err)
+	req := request(t, ctx, http.MethodGet, "http://example.com/v1/chat/completions", nil)
 	began := time.Now()
 	resp, err := chaoshttp.NewTransport(server, nil).RoundTrip(req)
 	require.NoError(t, err)
@@ -302,6 +305,10 @@ func TestAFaultThatTheClientDidNotSeeIsNotDelivered(t *testing.T) {
 		"the same page twice":                                           {"document", all, []string{"HTMLPage", "HTMLPage"}, []int{0}},
 		"an answer in the place of the callee's, and a page in its own": {"document", all, []string{"Replace", "HTMLPage"}, []int{1}},
 		"two changes side by side":                                      {"document", all, []string{"OffByOne", "FlipSign"}, []int{0, 1}},
+		"a change and back":                                             {"document", all, []string{"FlipSign", "FlipSign"}, nil},
+		"a change and back, of unknown length":                          {"chat of unknown length", all, []string{"FlipSign", "FlipSign"}, nil},
+		"a change of the length and back":                               {"one member", all, []string{"More", "Less"}, nil},
+		"a change of an unknown length and back":                        {"one member of unknown length", all, []string{"More", "Less"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var list []chaos.Fault
@@ -349,5 +356,57 @@ func TestAFaultThatEndsItsGoroutineLateHarmsNobody(t *testing.T) {
 		}()
 		_, returned := <-ended
 		assert.True(t, returned, "left %t", left)
+	}
+}
+
+// onHTTP are the faults that an HTTP call can meet: of each family one and
+// of those that spoil bodies all.
+func onHTTP() map[string]chaos.Fault {
+	faults := map[string]chaos.Fault{
+		"SlowFirstEvent": chaoshttp.SlowFirstEvent(time.Minute), "SlowEvents": chaoshttp.SlowEvents(time.Second), "CutEvent": chaoshttp.CutEvent(1),
+		"CutStream": chaoshttp.CutStream(1), "MalformEvent": chaoshttp.MalformEvent(1), "DuplicateEvent": chaoshttp.DuplicateEvent(1),
+		"SwapEvents": chaoshttp.SwapEvents(1), "DropTerminator": chaoshttp.DropTerminator(),
+		"ErrorEvent":     chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1),
+		"CutCompletion":  chaoshttp.CutCompletion(3),
+		"CutCompletion9": chaoshttp.CutCompletion(999), "GarbleCompletion": chaoshttp.GarbleCompletion(),
+		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "OnBodyOfNothing": onBody(lies.FlipSign("$.absent")),
+		"Delay": fault.Delay(time.Second), "Fail": fault.Fail(errors.New("down")), "Timeout": fault.Timeout(time.Second),
+		"LoseReply": fault.LoseReply(), "Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice(),
+		"SilentNoOp": fault.SilentNoOp(), "SilentNoOpWith": fault.SilentNoOpWith(json.RawMessage(`{"id":9}`)),
+		"Replace": fault.Replace(json.RawMessage(`{"id":9}`)), "LateResult": fault.LateResult("POST *", time.Second, time.Second),
+		"IgnoreCancel": fault.IgnoreCancel(), "DelayedVisibility": fault.DelayedVisibility("GET *", time.Hour, nil),
+		"TokenBudget": fault.TokenBudget(1<<30, fault.OpenAIUsage, 0), "FlipSign": lies.FlipSign(), "Stale": lies.Stale(1), "HTMLPageLie": lies.HTMLPage(),
+	}
+	for _, r := range catalogue() {
+		if !strings.HasPrefix(r.name, "Status ") || r.name == "Status Bad Gateway" {
+			faults[r.name] = r.fault
+		}
+	}
+	return faults
+}
+
+// rulesOf are the names that an event knows.
+func rulesOf(e chaos.Event) []string {
+	names := slices.Concat(e.Also, e.Idle, e.Masked)
+	if e.Rule != "" {
+		names = append(names, e.Rule)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A fault whose answer another one replaced was not seen, whatever its header
+// said.
+func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
+	for name, f := range map[string]chaos.Fault{
+		"HTMLPage": chaoshttp.HTMLPage(), "ShortBody": chaoshttp.ShortBody(3), "CutBody": chaoshttp.CutBody(1),
+		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "TokenBudget": fault.TokenBudget(1, fault.OpenAIUsage, 0),
+	} {
+		in := injectorOf(t, chaos.Rule{Name: "inner", Fault: f, Limit: 1}, chaos.Rule{Name: "outer", Fault: fault.Replace(json.RawMessage(`{"id":9}`))})
+		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "{}")
+		require.NoError(t, g.err, name)
+		assert.Equal(t, `{"id":9}`, g.body, name)
+		assert.Equal(t, []string{"inner"}, in.Undelivered(), name)
+		assert.Equal(t, "outer", onlyEvent(t, in).Rule, name)
 	}
 }

@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 // payload is the beginning of a request's body, read before the call: all of it
@@ -70,7 +74,7 @@ func read(r *http.Request, limit int64, server bool) (*payload, error) {
 	if r.GetBody == nil {
 		rest := io.MultiReader(bytes.NewReader(head), src)
 		if err != nil {
-			rest = io.MultiReader(bytes.NewReader(head), broken{err})
+			rest = io.MultiReader(bytes.NewReader(head), failing(err))
 		}
 		p.body = struct {
 			io.Reader
@@ -79,11 +83,6 @@ func read(r *http.Request, limit int64, server bool) (*payload, error) {
 	}
 	return p, nil
 }
-
-// broken is the end of a body that failed while it was read.
-type broken struct{ err error }
-
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 // readUpTo reads at most so many bytes of a body of about that size.
 func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
@@ -106,26 +105,18 @@ func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
 	}
 }
 
-// errSentOnce is the error of a second send of a request whose body was a
-// stream, or longer than what is kept of one.
-var errSentOnce error = sentOnce{}
+type unsent string
 
-type sentOnce struct{}
-
-func (sentOnce) Error() string { return "http: the body of the request cannot be sent again" }
+func (u unsent) Error() string { return string(u) }
 
 // Unsent reports that the callee was not reached.
-func (sentOnce) Unsent() bool { return true }
+func (unsent) Unsent() bool { return true }
 
-// errNoRequest is the error of a fault that passes on no request.
-var errNoRequest error = noRequest{}
-
-type noRequest struct{}
-
-func (noRequest) Error() string { return "http: a fault passed on no request" }
-
-// Unsent reports that the callee was not reached.
-func (noRequest) Unsent() bool { return true }
+const (
+	// errSentOnce: the body was a stream, or longer than what is kept of one.
+	errSentOnce  = unsent("http: the body of the request cannot be sent again")
+	errNoRequest = unsent("http: a fault passed on no request")
+)
 
 // send returns the request for the callee: with its original body the first
 // time, with a copy on repeats. A body set by a fault is left alone.
@@ -182,22 +173,22 @@ func (p *payload) model() string {
 	if len(value) < 2 || value[0] != '"' {
 		return ""
 	}
-	model := value[1 : len(value)-1]
-	if bytes.IndexByte(model, '\\') >= 0 || bytes.IndexFunc(model, unusual) >= 0 {
+	model := string(value[1 : len(value)-1])
+	if strings.ContainsFunc(model, unusual) {
 		var text string
 		if json.Unmarshal(value, &text) != nil {
 			return ""
 		}
-		model = []byte(text)
+		model = text
 	}
-	if len(model) > maxModel || bytes.ContainsAny(model, " \t\r\n") {
+	if len(model) > maxModel || strings.ContainsAny(model, " \t\r\n") {
 		return ""
 	}
-	return string(model)
+	return model
 }
 
 // unusual reports whether a character of a JSON string may stand for another one.
-func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf }
+func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf || r == '\\' }
 
 // firstMember is the text of a member's value in a JSON object, the first of
 // that name. It scans no further, and of what stands before only to its end.
@@ -230,11 +221,164 @@ func firstMember(doc []byte, name string) []byte {
 	}
 }
 
-// called reports whether a JSON string equals the name.
 func called(quoted []byte, name string) bool {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1:len(quoted)-1]) == name
 	}
 	var text string
 	return json.Unmarshal(quoted, &text) == nil && text == name
+}
+
+const (
+	// maxTalk bounds each body in a [chaos.Exchange], in bytes.
+	maxTalk = 16 << 10
+	// spareTalk is how much more is kept: a secret across the bound is redacted whole.
+	spareTalk = 4 << 10
+	// minSecret is the shortest credential of a request that is looked for in bodies,
+	// in bytes: a placeholder such as "none" would be found in anything.
+	minSecret = 8
+)
+
+// talk is what a client says to a model and reads of its answer.
+type talk struct {
+	secrets []string // credentials of the request
+	request said
+
+	mu       sync.Mutex // guards what follows
+	response said
+	shown    *chaos.Exchange // nil: to be made
+}
+
+type said struct {
+	text    []byte // up to maxTalk and spareTalk
+	size    int64
+	more    bool // there was more than size
+	kind    string
+	encoded bool
+}
+
+// KeepExchange is for an injector that keeps values: it returns what makes the
+// [chaos.Exchange] of a call of a model, nil for another call. That has both bodies, up
+// to 16 KiB each. Headers are left out. The credentials of the request, and what looks
+// like a secret, are redacted. A body that is not UTF-8 is only counted.
+func (r Request) KeepExchange() func() *chaos.Exchange {
+	p := r.payload
+	if p == nil || !r.model {
+		return nil
+	}
+	if p.talk == nil {
+		t := &talk{secrets: credentialsOf(p.of)}
+		t.request.begin(p.of.Header)
+		t.request.add(p.head)
+		t.request.more = !p.all
+		p.talk = t
+	}
+	return p.talk.exchange
+}
+
+// credentialsOf are the secrets that a request carries outside its body.
+func credentialsOf(r *http.Request) (secrets []string) {
+	add := func(values ...string) {
+		for _, v := range values {
+			if len(v) >= minSecret {
+				secrets = append(secrets, v)
+			}
+		}
+	}
+	for name, values := range r.Header {
+		if redact.SecretName(name) {
+			add(values...)
+			for _, v := range values {
+				_, v, _ = strings.Cut(v, " ") // behind the scheme
+				add(v)
+			}
+		}
+	}
+	for name, values := range r.URL.Query() {
+		if strings.EqualFold(name, "key") || redact.SecretName(name) {
+			add(values...)
+		}
+	}
+	if password, ok := r.URL.User.Password(); ok {
+		add(password)
+	}
+	return secrets
+}
+
+// heard keeps what the client reads of its answer, if what it said was kept.
+func (p *payload) heard(resp *http.Response) *http.Response {
+	if p == nil || p.talk == nil || resp == nil || resp.Body == nil || resp.Body == http.NoBody ||
+		resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp
+	}
+	p.talk.mu.Lock()
+	defer p.talk.mu.Unlock()
+	p.talk.response.begin(resp.Header)
+	resp.Body = &heardBody{resp.Body, p.talk}
+	return resp
+}
+
+type heardBody struct {
+	io.ReadCloser
+	talk *talk
+}
+
+func (b *heardBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.talk.mu.Lock()
+		defer b.talk.mu.Unlock()
+		b.talk.response.add(p[:n])
+		b.talk.shown = nil
+	}
+	return n, err
+}
+
+func (t *talk) exchange() *chaos.Exchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shown == nil {
+		e, r := &chaos.Exchange{}, redact.New(t.secrets, redact.Patterns)
+		e.Request, e.RequestTruncated = t.request.shown(r)
+		e.Response, e.ResponseTruncated = t.response.shown(r)
+		t.shown = e
+	}
+	return t.shown
+}
+
+func (s *said) begin(header http.Header) {
+	s.kind = header.Get("Content-Type")
+	s.encoded = header.Get("Content-Encoding") != ""
+}
+
+func (s *said) add(p []byte) {
+	s.size += int64(len(p))
+	s.text = append(s.text, p[:min(len(p), maxTalk+spareTalk-len(s.text))]...)
+}
+
+// shown is the body as an event has it. What may be the beginning of a secret, at
+// the end of a body that breaks off, is left out.
+func (s *said) shown(r *redact.Redactor) (body string, truncated bool) {
+	text, truncated := s.text, s.more || s.size > int64(len(s.text))
+	if truncated || !strings.HasPrefix(s.kind, "text/plain") {
+		text = bytes.TrimRightFunc(text, ofToken) // no object and no event ends so
+		truncated = truncated || len(text) < len(s.text)
+	}
+	if s.encoded || !utf8.Valid(text) {
+		return fmt.Sprintf("(%d bytes that are not text)", s.size), s.more
+	}
+	body = string(text)
+	if oneByOne(s.kind) {
+		body = string(bytes.Join(r.Pieces([][]byte{text}), nil))
+	}
+	if body = r.Text(body); len(body) > maxTalk {
+		body, truncated = strings.ToValidUTF8(body[:maxTalk], ""), true
+	}
+	return body, truncated
+}
+
+// ofToken reports whether a token may go on behind r; so it may behind half a character.
+func ofToken(r rune) bool {
+	return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+/=-_.~%", r) ||
+		r == utf8.RuneError
 }

@@ -191,8 +191,7 @@ func TestInjectedFailuresAreLikeRealOnes(t *testing.T) {
 // get makes a call that fails.
 func get(t *testing.T, ctx context.Context, c *http.Client, url string) error {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("{}"))
-	require.NoError(t, err)
+	req := request(t, ctx, http.MethodPost, url, strings.NewReader("{}"))
 	resp, err := c.Do(req)
 	if err == nil {
 		resp.Body.Close()

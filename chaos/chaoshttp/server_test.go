@@ -179,8 +179,7 @@ func TestAHandlerLearnsThatItsClientIsGone(t *testing.T) {
 					}))
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.com/", nil)
-					require.NoError(t, err)
+					req := request(t, ctx, http.MethodGet, "http://example.com/", nil)
 					resp, err := (&http.Client{Transport: s}).Do(req)
 					require.NoError(t, err)
 					synctest.Wait()
@@ -192,6 +191,25 @@ func TestAHandlerLearnsThatItsClientIsGone(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A handler learns how much was taken of a write that the client's end cut short.
+func TestAWriteIsCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken := 0
+		s := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush()
+			n, err := w.Write(make([]byte, 100<<10))
+			assert.Error(t, err)
+			taken = n
+		}))
+		resp, err := (&http.Client{Transport: s}).Get("http://example.com/")
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, resp.Body.Close())
+		require.NoError(t, s.Close())
+		assert.Equal(t, 64<<10, taken)
+	})
 }
 
 func TestAClientDoesNotWaitForAHandlerThatIgnoresIt(t *testing.T) {

@@ -33,12 +33,10 @@ const (
 	drawPosition = 0x706f736974696f6e
 )
 
-// position is where in a stream a fault acts.
 type position struct {
 	After int `json:"after" bounds:"min=-1" allowed:"a number of events of 0 or more, or -1: anywhere" doc:"number of events that come before; -1: a drawn one"`
 }
 
-// in is the position in the stream of a call.
 func (p position) in(c chaos.Call) int {
 	if p.After == Anywhere {
 		return int(c.Draw(drawPosition) * anywhere)
@@ -49,22 +47,32 @@ func (p position) in(c chaos.Call) int {
 // eventRow completes the row of a fault that changes the events of an answer: make
 // is called before each call, for the script that does.
 func eventRow[P any](r catalog.Row, make func(chaos.Call, P) script) *catalog.Inject[P] {
-	r.Layer, r.Persistence, r.Effect = chaos.LayerStream, chaos.Transient, chaos.EffectDone
-	return changeRow(r, func(ctx context.Context, c chaos.Call, p P, r Response) Response {
+	r.Layer = chaos.LayerStream
+	return changeRow(r, false, func(ctx context.Context, c chaos.Call, p P, r Response, _ Request) Response {
 		return scripted(ctx, r, make(c, p))
 	})
 }
 
-// atEvent is a script that does something to one event, after so many others.
-func atEvent(after int, do func(n int, e sse.Event) step) script {
+func positionRow(r catalog.Row, make func(after int) script) *catalog.Inject[position] {
+	r.Example = `{"after":2}`
+	return eventRow(r, func(c chaos.Call, p position) script { return make(p.in(c)) })
+}
+
+// atEvent is a script that does something to one event, after so many others. Of them
+// those alone count that counts says; nil: all do.
+func atEvent(after int, counts func(sse.Event) bool, do func(n int, e sse.Event) step) script {
+	met := 0
 	return script{
 		event: func(n int, e sse.Event) step {
-			if n != after {
+			if counts != nil && !counts(e) {
+				return as(e)
+			}
+			if met++; met-1 != after {
 				return as(e)
 			}
 			return do(n, e)
 		},
-		end: func(n int) step { return short(n, after) },
+		end: func(int) step { return short(met, after) },
 	}
 }
 
@@ -79,7 +87,7 @@ func SlowFirstEvent(d time.Duration) chaos.Fault { return slowFirstEventRow.Of(e
 var slowFirstEventRow = eventRow(catalog.Row{
 	Kind: "slow_first_event", Doc: "The first event of a response is late.",
 	Go: "chaoshttp.SlowFirstEvent(d)", Example: `{"duration":"5s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+	Class: chaos.ClassTiming,
 }, func(_ chaos.Call, p eventDelay) script { return waitAt(0, p.Duration) })
 
 // SlowEvents delays each event of a stream by d, which is more than 0.
@@ -88,7 +96,7 @@ func SlowEvents(d time.Duration) chaos.Fault { return slowEventsRow.Of(eventDela
 var slowEventsRow = eventRow(catalog.Row{
 	Kind: "slow_events", Doc: "Every event of a response is late.",
 	Go: "chaoshttp.SlowEvents(d)", Example: `{"duration":"1s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+	Class: chaos.ClassTiming,
 }, func(_ chaos.Call, p eventDelay) script {
 	return script{keepsSize: true, event: func(_ int, e sse.Event) step { return step{out: e.Raw, wait: p.Duration} }}
 })
@@ -97,15 +105,14 @@ var slowEventsRow = eventRow(catalog.Row{
 // waits until the request's context ends or the body is closed.
 func HangStream(after int) chaos.Fault { return hangStreamRow.Of(position{after}) }
 
-var hangStreamRow = eventRow(catalog.Row{
+var hangStreamRow = positionRow(catalog.Row{
 	Kind: "hanging_stream", Doc: "A response falls silent.",
-	Go: "chaoshttp.HangStream(after)", Example: `{"after":2}`,
+	Go:    "chaoshttp.HangStream(after)",
 	Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-}, func(c chaos.Call, p position) script { return waitAt(p.in(c), -1) })
+}, func(after int) script { return waitAt(after, -1) })
 
-// waitAt waits before one event.
 func waitAt(after int, wait time.Duration) script {
-	sc := atEvent(after, func(_ int, e sse.Event) step { return step{out: e.Raw, wait: wait} })
+	sc := atEvent(after, nil, func(_ int, e sse.Event) step { return step{out: e.Raw, wait: wait} })
 	sc.keepsSize = true
 	return sc
 }
@@ -122,12 +129,12 @@ func short(n, after int) step {
 // ones, or [Anywhere]: the reader gets [io.ErrUnexpectedEOF].
 func CutEvent(after int) chaos.Fault { return cutEventRow.Of(position{after}) }
 
-var cutEventRow = eventRow(catalog.Row{
+var cutEventRow = positionRow(catalog.Row{
 	Kind: "cut_event", Doc: "The connection breaks within an event.",
-	Go: "chaoshttp.CutEvent(after)", Example: `{"after":2}`,
+	Go:    "chaoshttp.CutEvent(after)",
 	Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-}, func(c chaos.Call, p position) script {
-	sc := atEvent(p.in(c), func(n int, e sse.Event) step {
+}, func(after int) script {
+	sc := atEvent(after, nil, func(n int, e sse.Event) step {
 		return step{out: e.Raw[:len(e.Raw)/2], changes: gone(n, e), stop: io.ErrUnexpectedEOF}
 	})
 	sc.keepsSize = true // the header has the whole length
@@ -138,18 +145,20 @@ var cutEventRow = eventRow(catalog.Row{
 // as a proxy does whose upstream broke: only what is missing shows it.
 func CutStream(after int) chaos.Fault { return cutStreamRow.Of(position{after}) }
 
-var cutStreamRow = eventRow(catalog.Row{
+var cutStreamRow = positionRow(catalog.Row{
 	Kind: "cut_stream", Doc: "A response ends between two events, in good order.",
-	Go: "chaoshttp.CutStream(after)", Example: `{"after":2}`,
-	Class: chaos.ClassOmission, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script {
-	return atEvent(p.in(c), func(n int, e sse.Event) step { return step{changes: gone(n, e), stop: io.EOF} })
+	Go:    "chaoshttp.CutStream(after)",
+	Class: chaos.ClassOmission,
+}, func(after int) script {
+	return atEvent(after, nil, func(n int, e sse.Event) step { return step{changes: gone(n, e), stop: io.EOF} })
 })
 
-// eventPath is the path of an event in changes.
 func eventPath(n int) string { return fmt.Sprintf("$[%d]", n) }
 
-// gone is the change that removes an event.
+func became(n int, before, after string) []chaos.Change {
+	return []chaos.Change{{Path: eventPath(n), Before: shownData(before), After: shownData(after)}}
+}
+
 func gone(n int, e sse.Event) []chaos.Change {
 	return []chaos.Change{{Path: eventPath(n), Before: shownData(e.Data)}}
 }
@@ -166,39 +175,28 @@ func shownData(data string) []byte {
 // events, or [Anywhere]. Only events whose data is a JSON object count.
 func MalformEvent(after int) chaos.Fault { return malformEventRow.Of(position{after}) }
 
-var malformEventRow = eventRow(catalog.Row{
+var malformEventRow = positionRow(catalog.Row{
 	Kind: "malformed_event", Doc: "An event's data is half of it.",
-	Go: "chaoshttp.MalformEvent(after)", Example: `{"after":2}`,
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script {
-	after, objects := p.in(c), 0
-	return script{
-		event: func(n int, e sse.Event) step {
-			if !strings.HasPrefix(strings.TrimSpace(e.Data), "{") {
-				return as(e)
-			}
-			if objects++; objects-1 != after {
-				return as(e)
-			}
-			half := e
-			half.Data = strings.ToValidUTF8(e.Data[:(len(e.Data)+1)/2], "")
-			return step{out: sse.Append(nil, half), changes: []chaos.Change{
-				{Path: eventPath(n), Before: shownData(e.Data), After: shownData(half.Data)},
-			}}
-		},
-		end: func(int) step { return short(objects, after) },
-	}
+	Go:    "chaoshttp.MalformEvent(after)",
+	Class: chaos.ClassProtocol,
+}, func(after int) script {
+	isObject := func(e sse.Event) bool { return strings.HasPrefix(strings.TrimSpace(e.Data), "{") }
+	return atEvent(after, isObject, func(n int, e sse.Event) step {
+		half := e
+		half.Data = strings.ToValidUTF8(e.Data[:(len(e.Data)+1)/2], "")
+		return step{out: sse.Append(nil, half), changes: became(n, e.Data, half.Data)}
+	})
 })
 
 // DuplicateEvent sends an event twice, after so many others, or [Anywhere].
 func DuplicateEvent(after int) chaos.Fault { return duplicateEventRow.Of(position{after}) }
 
-var duplicateEventRow = eventRow(catalog.Row{
+var duplicateEventRow = positionRow(catalog.Row{
 	Kind: "duplicate_event", Doc: "An event arrives twice.",
-	Go: "chaoshttp.DuplicateEvent(after)", Example: `{"after":2}`,
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script {
-	return atEvent(p.in(c), func(n int, e sse.Event) step {
+	Go:    "chaoshttp.DuplicateEvent(after)",
+	Class: chaos.ClassProtocol,
+}, func(after int) script {
+	return atEvent(after, nil, func(n int, e sse.Event) step {
 		return step{out: slices.Concat(e.Whole(), e.Whole()),
 			changes: []chaos.Change{{Path: eventPath(n + 1), After: shownData(e.Data)}}}
 	})
@@ -208,58 +206,45 @@ var duplicateEventRow = eventRow(catalog.Row{
 // others, or [Anywhere]. Two events of equal data are not exchanged.
 func SwapEvents(after int) chaos.Fault { return swapEventsRow.Of(position{after}) }
 
-var swapEventsRow = eventRow(catalog.Row{
+var swapEventsRow = positionRow(catalog.Row{
 	Kind: "swapped_events", Doc: "Two events have changed places.",
-	Go: "chaoshttp.SwapEvents(after)", Example: `{"after":2}`,
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
-}, func(c chaos.Call, p position) script { return (&swap{after: p.in(c)}).script() })
-
-type swap struct {
-	after int
-	held  *sse.Event
-}
-
-func (f *swap) script() script { return script{event: f.event, end: f.end, long: f.long} }
-
-func (f *swap) event(n int, e sse.Event) step {
-	switch {
-	case n == f.after:
-		e.Raw = bytes.Clone(e.Raw)
-		f.held = &e
-		return step{}
-	case f.held == nil:
-		return as(e)
+	Go:    "chaoshttp.SwapEvents(after)",
+	Class: chaos.ClassProtocol,
+}, func(after int) script {
+	var held *sse.Event
+	release := func(st step) step {
+		if held != nil {
+			st.out, held = held.Raw, nil
+		}
+		return st
 	}
-	first := *f.held
-	f.held = nil
-	if first.Data == e.Data {
-		return step{out: slices.Concat(first.Whole(), e.Raw), note: "the two events are equal"}
+	return script{
+		event: func(n int, e sse.Event) step {
+			if n == after {
+				e.Raw = bytes.Clone(e.Raw)
+				held = &e
+				return step{}
+			}
+			if held == nil {
+				return as(e)
+			}
+			first := *held
+			held = nil
+			if first.Data == e.Data {
+				return step{out: slices.Concat(first.Whole(), e.Raw), note: "the two events are equal"}
+			}
+			return step{was: slices.Concat(first.Raw, e.Raw), out: slices.Concat(e.Whole(), first.Whole()),
+				changes: append(became(n-1, first.Data, e.Data), became(n, e.Data, first.Data)...)}
+		},
+		end: func(n int) step { return release(short(n-1, after)) },
+		long: func() step { // no event that cannot be held overtakes one that is
+			if held == nil {
+				return step{}
+			}
+			return release(step{note: "the event behind it is too long to be held"})
+		},
 	}
-	return step{was: slices.Concat(first.Raw, e.Raw), out: slices.Concat(e.Whole(), first.Whole()),
-		changes: []chaos.Change{
-			{Path: eventPath(n - 1), Before: shownData(first.Data), After: shownData(e.Data)},
-			{Path: eventPath(n), Before: shownData(e.Data), After: shownData(first.Data)},
-		}}
-}
-
-// release gives up the event that is held.
-func (f *swap) release(st step) step {
-	if f.held != nil {
-		st.out, f.held = f.held.Raw, nil
-	}
-	return st
-}
-
-func (f *swap) end(n int) step { return f.release(short(n-1, f.after)) }
-
-// long releases the event that is held, so that no event that cannot be held
-// overtakes it.
-func (f *swap) long() step {
-	if f.held == nil {
-		return step{}
-	}
-	return f.release(step{note: "the event behind it is too long to be held"})
-}
+})
 
 // ErrorEvent sends the provider's error as an event, after so many others, or
 // [Anywhere], and ends the stream; the status was 200 before. The kinds are
@@ -281,14 +266,9 @@ var errorEventRow = eventRow(catalog.Row{
 	Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 }, func(c chaos.Call, p eventError) script {
 	body, _ := errorBody(p.API, p.Error, c, 0)
-	failure := sse.Event{Data: string(body), HasData: true}
-	if p.API == Anthropic {
-		failure.Type = "error"
-	}
-	return atEvent(p.in(c), func(n int, e sse.Event) step {
-		return step{stop: io.EOF, out: sse.Append(nil, failure), changes: []chaos.Change{
-			{Path: eventPath(n), Before: shownData(e.Data), After: body},
-		}}
+	failure := sse.Event{Type: providers[p.API].eventType, Data: string(body), HasData: true}
+	return atEvent(p.in(c), nil, func(n int, e sse.Event) step {
+		return step{stop: io.EOF, out: sse.Append(nil, failure), changes: became(n, e.Data, failure.Data)}
 	})
 })
 
@@ -300,7 +280,7 @@ func DropTerminator() chaos.Fault { return dropTerminatorRow.Of(catalog.None{}) 
 var dropTerminatorRow = eventRow(catalog.Row{
 	Kind: "unterminated_stream", Doc: "The events that end a response are missing.",
 	Go:    "chaoshttp.DropTerminator()",
-	Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Class: chaos.ClassProtocol,
 }, func(chaos.Call, catalog.None) script {
 	done := false
 	return script{
@@ -311,11 +291,11 @@ var dropTerminatorRow = eventRow(catalog.Row{
 			done = true
 			return step{changes: gone(n, e)}
 		},
-		end: func(int) step {
-			if done {
-				return step{}
+		end: func(int) (st step) {
+			if !done {
+				st.note = "the stream has no terminator"
 			}
-			return step{note: "the stream has no terminator"}
+			return st
 		},
 	}
 })

@@ -29,7 +29,6 @@ type script struct {
 	keepsSize bool
 }
 
-// step is what a script makes of one event.
 type step struct {
 	wait time.Duration // before the rest; negative: until the call ends
 	out  []byte        // what the caller gets in the event's place
@@ -41,7 +40,6 @@ type step struct {
 	note    string
 }
 
-// as passes an event through unchanged.
 func as(e sse.Event) step { return step{out: e.Raw} }
 
 // eventBody is the body of an event stream that follows a script.
@@ -84,20 +82,21 @@ func noStream(r Response) string {
 
 // encodedAs returns why the body of a response cannot be read as it is; empty: it can.
 func encodedAs(r Response) string {
-	if encoded(r.Header) {
-		return fmt.Sprintf("the response is encoded: %s", r.Header.Get("Content-Encoding"))
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return "the response is encoded: " + coding
 	}
 	return ""
 }
 
-func encoded(h http.Header) bool {
-	coding := h.Get("Content-Encoding")
-	return coding != "" && coding != "identity"
-}
+func isStream(h http.Header) bool { return mediaType(h) == "text/event-stream" }
 
-func isStream(h http.Header) bool {
+// mediaType is that of the content; empty: it cannot be read.
+func mediaType(h http.Header) string {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && kind == "text/event-stream"
+	if err != nil {
+		return ""
+	}
+	return kind
 }
 
 // Read reads what the script leaves of the stream.
@@ -121,7 +120,6 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill takes one event of the provider.
 func (b *eventBody) fill() {
 	e, err := b.src.Next()
 	switch {
@@ -166,7 +164,7 @@ func (b *eventBody) finish(rest []byte) {
 // take does what a step says instead of what the provider sent.
 func (b *eventBody) take(st step, raw []byte) {
 	if st.note != "" {
-		b.s.note(st.note)
+		chaos.Note(b.s.ctx, st.note)
 	}
 	if st.wait != 0 {
 		disarmed, err := b.s.sleep(st.wait)

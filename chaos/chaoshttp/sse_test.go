@@ -211,22 +211,16 @@ func TestOtherResponsesPass(t *testing.T) {
 	}
 }
 
+// An error of the provider comes as it is, behind what was kept back.
 func TestErrorsOfTheProviderPass(t *testing.T) {
-	broken := errors.New("broken")
-	from := &canned{contentType: "text/event-stream", body: io.MultiReader(strings.NewReader("data: a\n\n"), iotest.ErrReader(broken))}
-	a := fetch(t, from, chaoshttp.CutStream(5))
-	assert.Equal(t, "data: a\n\n", a.body)
-	assert.ErrorIs(t, a.err, broken)
-	assert.NotErrorIs(t, a.err, chaos.ErrInjected)
-	assert.Equal(t, chaos.OutcomeFailed, a.event(t).Outcome)
-}
-
-// What was kept back comes before the provider's error.
-func TestErrorsOfTheProviderLoseNothing(t *testing.T) {
-	broken := errors.New("broken")
-	from := &canned{contentType: "text/event-stream", body: io.MultiReader(strings.NewReader("data: a\n\n"), iotest.ErrReader(broken))}
-	a := fetch(t, from, chaoshttp.SwapEvents(0))
-	assert.Equal(t, "data: a\n\n", a.body)
-	assert.ErrorIs(t, a.err, broken)
-	assert.False(t, a.event(t).Delivered)
+	for _, f := range []chaos.Fault{chaoshttp.CutStream(5), chaoshttp.SwapEvents(0)} {
+		broken := errors.New("broken")
+		a := fetch(t, &canned{contentType: "text/event-stream",
+			body: io.MultiReader(strings.NewReader("data: a\n\n"), iotest.ErrReader(broken))}, f)
+		assert.Equal(t, "data: a\n\n", a.body)
+		assert.ErrorIs(t, a.err, broken)
+		assert.NotErrorIs(t, a.err, chaos.ErrInjected)
+		assert.Equal(t, chaos.OutcomeFailed, a.event(t).Outcome)
+		assert.False(t, a.event(t).Delivered)
+	}
 }

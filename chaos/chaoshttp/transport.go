@@ -3,11 +3,17 @@ package chaoshttp
 import (
 	"cmp"
 	"errors"
+	"math/bits"
 	"net"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
 )
 
 // A Transport is an injection point in front of an [http.RoundTripper]. It is
@@ -23,12 +29,7 @@ type Transport struct {
 // All cells share the default transport, and so its connections. In virtual time
 // ([chaos.InjectorOptions].Virtual) it is refused with a sentence: use [PerWorld].
 func NewTransport(base http.RoundTripper, o *Options) *Transport {
-	base = cmp.Or(base, http.DefaultTransport)
-	t := &Transport{base: base}
-	if o != nil {
-		t.opts = *o
-	}
-	return t
+	return &Transport{points: points{opts: *cmp.Or(o, &Options{})}, base: cmp.Or(base, http.DefaultTransport)}
 }
 
 // RoundTrip sends a request, and injects the faults of the rules that match it.
@@ -67,7 +68,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 var errShared = errors.New("chaoshttp: http.DefaultTransport cannot be used in virtual time, because all cells share its connections: " +
-	"give each world a transport of its own, such as chaoshttp.PerWorld(); see docs/virtual-time.md, idle connections")
+	"give each world a transport of its own, such as chaoshttp.PerWorld(); see docs/worlds.md, idle connections")
 
 // shared reports whether the base is Go's own default transport. What a program has
 // put in its place is its own affair.
@@ -134,4 +135,117 @@ func WithInjector(next http.Handler, in *chaos.Injector) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(chaos.NewContext(r.Context(), in)))
 	})
+}
+
+// Target is the name of a request's injection point: its method, host and path,
+// "GET api.example.com/orders/7". The host is in lower case and has a port if
+// the request names one; the query is not part of it. A call of a model ("POST
+// api.openai.com/v1/chat/completions") also has the model after a #, once that
+// was read from its body: see [Transport].
+func Target(r *http.Request) string { return siteKeyOf(r).site().target }
+
+// siteKey is the parts of a request that make its target, as they are found
+// there.
+type siteKey struct{ method, host, path string }
+
+func siteKeyOf(r *http.Request) siteKey {
+	k := siteKey{method: r.Method, host: r.Host}
+	if r.URL != nil {
+		k.path = r.URL.Path
+		if r.URL.Host != "" { // a client's request, or one to a proxy, whose Host is the same
+			k.host = r.URL.Host
+		}
+	}
+	return k
+}
+
+// hash only chooses a place in the cache, so a cheap one is good enough.
+func (k siteKey) hash() uint64 {
+	return hash.String(k.path) + bits.RotateLeft64(hash.String(k.host), 1) + uint64(len(k.method))
+}
+
+func (k siteKey) site() *site {
+	method, path := k.method, k.path
+	if method == "" {
+		method = http.MethodGet
+	}
+	if path == "" {
+		path = "/"
+	}
+	s := &site{key: k, target: method + " " + strings.ToLower(k.host) + path}
+	s.layer = chaos.LayerHTTP
+	if method == http.MethodPost && modelapi.AsksModel(path) {
+		s.layer = chaos.LayerLLM
+	}
+	return s
+}
+
+// site is a target, kept so that its name is made once.
+type site struct {
+	key    siteKey
+	target string // without a model
+	layer  chaos.Layer
+	named  atomic.Pointer[modelTarget] // the last model that was asked there
+}
+
+// modelTarget is a target with a model, kept so that its name is made once.
+type modelTarget struct{ name, model, target string }
+
+func (s *site) withModel(name, model string) string {
+	if t := s.named.Load(); t != nil && t.name == name && t.model == model {
+		return t.target
+	}
+	t := &modelTarget{name, model, name + "#" + model}
+	s.named.Store(t)
+	return t.target
+}
+
+// llm reports whether the target is a model's endpoint, so that a model's name
+// may follow.
+func (s *site) llm() bool { return s.layer == chaos.LayerLLM }
+
+func (s *site) affected(in *chaos.Injector, name string) bool {
+	if s.llm() {
+		return in.MayAffectPrefix(name)
+	}
+	return in.MayAffect(name)
+}
+
+// sites finds the sites of requests without a lock and without allocating. It
+// is a cache with one entry a place, because paths that name an order each
+// would fill any other.
+type sites struct {
+	places [siteCount]atomic.Pointer[site]
+}
+
+const siteCount = 256 // a power of two
+
+// siteOf returns the site of a request. name takes the place of its host; empty: none does.
+func (t *sites) siteOf(r *http.Request, name string) *site {
+	k := siteKeyOf(r)
+	k.host = cmp.Or(name, k.host)
+	place := &t.places[k.hash()%siteCount]
+	if s := place.Load(); s != nil && s.key == k {
+		return s
+	}
+	s := k.site()
+	place.Store(s)
+	return s
+}
+
+// Rows returns the rows of this package's faults, in the order of the
+// documentation. The caller may keep and change the list and the rows: they are
+// copies.
+func Rows() []*catalog.Row {
+	return catalog.List(
+		refused, resetByServer, closedByServer, noSuchHost, dnsTimeout, handshake,
+		status, apiError,
+		slowHeaders, slowBodyRow, cutBodyRow, shortBodyRow,
+		wrongEncodingRow, malformedJSONRow, htmlPage, errorInOK,
+		emptyCompletionRow, cutCompletionRow, filterCompletionRow, refuseCompletionRow, garbleCompletionRow,
+		malformToolCallRow,
+		stripToolCallsRow, hallucinateToolCallRow, wrongArgumentRow, missingArgumentRow, driftCompletionRow,
+		spoilCompletionRow,
+		slowFirstEventRow, slowEventsRow, hangStreamRow, cutEventRow, cutStreamRow, malformEventRow,
+		duplicateEventRow, swapEventsRow, errorEventRow, dropTerminatorRow)
 }

@@ -42,8 +42,7 @@ func TestTargets(t *testing.T) {
 		{"POST", "https://x/orders", `{"model":"T"}`, "POST x/orders", chaos.LayerHTTP},
 	} {
 		in := injectorOf(t)
-		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), tt.method, tt.url, strings.NewReader(tt.body))
-		require.NoError(t, err)
+		req := request(t, chaos.NewContext(t.Context(), in), tt.method, tt.url, strings.NewReader(tt.body))
 		resp, err := inProcess(t, desk).Do(req)
 		require.NoError(t, err)
 		resp.Body.Close()
@@ -111,8 +110,7 @@ func TestTheRequestStaysIntact(t *testing.T) {
 			seen = string(doc)
 			assert.Equal(t, "yes", r.Header.Get("X-Mark"))
 		})
-		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, chat, of())
-		require.NoError(t, err)
+		req := request(t, chaos.NewContext(t.Context(), in), http.MethodPost, chat, of())
 		req.Header.Set("X-Mark", "yes")
 		req.Header.Set("Content-Type", "application/json")
 		length, again := req.ContentLength, req.GetBody != nil
@@ -150,11 +148,10 @@ func TestTheBodyIsReadOnlyWhereARuleCouldCare(t *testing.T) {
 			}
 			require.NoError(t, in.Register(rule))
 			read := false
-			req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, url, nil)
-			require.NoError(t, err)
+			req := request(t, chaos.NewContext(t.Context(), in), http.MethodPost, url, nil)
 			req.Body = io.NopCloser(noticing{&read})
 			req.ContentLength = 2
-			_, err = chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200, Body: http.NoBody}}, nil).RoundTrip(req)
+			_, err := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200, Body: http.NoBody}}, nil).RoundTrip(req)
 			require.NoError(t, err)
 			assert.Equal(t, want[url], read, "%s for %s", pattern, url)
 		}
@@ -177,9 +174,8 @@ func (c closing) Close() error { *c.closed = true; return nil }
 func TestTheBodyOfARequestThatIsNotSentIsClosed(t *testing.T) {
 	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.Refused()})
 	closed := false
-	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, chat, closing{strings.NewReader("{}"), &closed})
-	require.NoError(t, err)
-	_, err = chaoshttp.NewTransport(instant{}, nil).RoundTrip(req)
+	req := request(t, chaos.NewContext(t.Context(), in), http.MethodPost, chat, closing{strings.NewReader("{}"), &closed})
+	_, err := chaoshttp.NewTransport(instant{}, nil).RoundTrip(req)
 	require.Error(t, err)
 	assert.True(t, closed)
 }
@@ -197,8 +193,7 @@ func TestABodyOfUnknownSizeThatIsNoJSONIsNotReadBeforehand(t *testing.T) {
 			}
 		})
 		r, w := io.Pipe()
-		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/echo", r)
-		require.NoError(t, err)
+		req := request(t, chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/echo", r)
 		go func() { _, _ = w.Write([]byte("hello")) }()
 		resp, err := client.Do(req)
 		require.NoError(t, err)
@@ -356,9 +351,7 @@ func TestAFaultMayChangeTheRequest(t *testing.T) {
 				assert.NoError(t, err)
 				seen = string(doc) + " " + r.Header.Get("X-Mark")
 			})
-			req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/", of)
-			require.NoError(t, err)
-			req.Header.Set("Content-Type", "application/json")
+			req := jsonRequest(t, chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/", of)
 			resp, err := client.Do(req)
 			require.NoError(t, err)
 			resp.Body.Close()

@@ -1,3 +1,29 @@
+// Package chaosio makes an injection point of an [io.Reader]: the body of a
+// response, a file, the output of a process.
+//
+//	body = chaosio.NewReader(ctx, "download", body, nil) // in the program
+//
+//	chaos.Rule{Target: "download", Fault: fault.CutAfter(3)} // in the test
+//
+// # Chunks
+//
+// The reader is a stream of chunks, so all faults that act on
+// [chaos.WrapStream] act on it: those of whole streams (slow, cut, stalled,
+// doubled, reordered, malformed) and the others (delays, failures, changes, lost
+// replies). A chunk is what one Read of the wrapped reader returned, a []byte
+// of at most [Options.Chunk] bytes. Its size depends on the source: a file comes
+// in full chunks, a network connection in whatever arrived.
+//
+// One reader, from its first Read to its end or its Close, is one call.
+//
+// # Costs
+//
+// Without an injector in the context the wrapped reader is used as it is. With
+// one, each chunk is copied once, and reads switch to a coroutine and back
+// (package iter). The coroutine ends with the stream, or by Close. So close a
+// reader that was begun, or read it to its end.
+//
+// Stability: may change.
 package chaosio
 
 import (
@@ -14,9 +40,6 @@ type Options struct {
 	_ struct{}
 	// Chunk is the largest number of bytes of a chunk. 0 or less: 4096.
 	Chunk int
-	// Exact fills every chunk but the last, waiting for the source if needed,
-	// so that chunks do not depend on the sizes of the source's reads.
-	Exact bool
 	// Key distinguishes the readers of a target, see [chaos.WrapOptions]; 0: the
 	// empty key.
 	Key uint64
@@ -64,7 +87,7 @@ func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		buf := make([]byte, o.Chunk)
 		for {
-			n, err := o.read(r, buf)
+			n, err := r.Read(buf)
 			if n > 0 && !yield(append([]byte(nil), buf[:n]...), nil) {
 				return
 			}
@@ -76,19 +99,6 @@ func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
 			}
 		}
 	}
-}
-
-// read reads one chunk of n bytes. err is how the source ended after them.
-func (o Options) read(r io.Reader, buf []byte) (n int, err error) {
-	if !o.Exact {
-		return r.Read(buf)
-	}
-	for n < len(buf) && err == nil {
-		var more int
-		more, err = r.Read(buf[n:])
-		n += more
-	}
-	return n, err
 }
 
 // reader serves Reads from chunks.
@@ -124,7 +134,6 @@ func (b *reader) Read(p []byte) (int, error) {
 	return 0, b.err
 }
 
-// pull sets rest to the next chunk, or err if there is none.
 func (b *reader) pull() {
 	if b.next == nil {
 		b.next, b.stop = iter.Pull2(b.chunks)

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/pprof"
 	"sync/atomic"
 	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // clock has the times that the checks wait, in virtual or in real time.
@@ -29,7 +32,6 @@ func read() clock {
 	return clock{settle: time.Millisecond, guard: time.Second, prompt: 5 * time.Second}
 }
 
-// outcome is how a call ended.
 type outcome struct {
 	result   any
 	err      error
@@ -40,19 +42,26 @@ type outcome struct {
 	stuck    bool          // it has not ended
 }
 
-var errExit = errors.New("it ended its goroutine")
+// checker is what the checks of faults and of triggers share.
+type checker struct {
+	report
+	clock
+	started atomic.Int64 // tasks
+}
 
-// task is a call under way in a goroutine of its own.
+// A task is a call in a goroutine with a label, which the goroutines that it starts inherit.
 type task struct {
+	*checker
+	label string // unique in the process
 	start time.Time
 	done  chan outcome
 }
 
-// start makes a call in a goroutine with a label, which the goroutines that it starts
-// inherit.
-func start(label string, call func() (any, error)) *task {
-	t := &task{start: time.Now(), done: make(chan outcome, 1)}
-	go pprof.Do(context.Background(), pprof.Labels(labelKey, label), func(context.Context) {
+var errExit = errors.New("it ended its goroutine")
+
+func (c *checker) start(call func() (any, error)) *task {
+	t := &task{checker: c, label: fmt.Sprintf("%p/%d", c, c.started.Add(1)), start: time.Now(), done: make(chan outcome, 1)}
+	go pprof.Do(context.Background(), pprof.Labels(labelKey, t.label), func(context.Context) {
 		o := outcome{panicked: errExit}
 		defer func() {
 			if p := recover(); p != nil {
@@ -67,7 +76,6 @@ func start(label string, call func() (any, error)) *task {
 	return t
 }
 
-// within waits for the call for at most d.
 func (t *task) within(d time.Duration) (outcome, bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -79,41 +87,93 @@ func (t *task) within(d time.Duration) (outcome, bool) {
 	}
 }
 
-// ended waits for a call that should end now.
-func (t *task) ended(c clock) outcome {
+// ended waits for a call that should end now, for longer than prompt, so that a slow end is
+// measured.
+func (t *task) ended() outcome {
 	since := time.Now()
-	o, ok := t.within(c.maxWait())
+	o, ok := t.within(max(2*t.prompt, t.guard))
 	o.after, o.stuck = time.Since(since), !ok
 	return o
 }
 
-// maxWait is how long to wait for a call that should have ended. It is longer than
-// prompt, so that a slow end is measured.
-func (c clock) maxWait() time.Duration { return max(2*c.prompt, c.guard) }
-
 const labelKey = "chaostest"
 
-// labels makes labels that are unique in the process: by the address of the check,
-// and a count.
-type labels struct{ n atomic.Int64 }
-
-func (l *labels) next() string { return fmt.Sprintf("%p/%d", l, l.n.Add(1)) }
-
-// left reports whether a goroutine of a label is still there after it had time to
-// end.
-func left(label string, c clock) bool {
-	for waited := time.Duration(0); waited <= c.prompt; waited += c.settle {
-		if !alive(label) {
+// left notes a goroutine of the task that is still there after it had time to end.
+func (t *task) left(after string) (still bool) {
+	for waited := time.Duration(0); waited <= t.prompt; waited += t.settle {
+		if !t.alive() {
 			return false
 		}
-		time.Sleep(c.settle)
+		time.Sleep(t.settle)
 	}
-	return alive(label)
+	if still = t.alive(); still {
+		t.add(Goroutines, "a goroutine was still there after %s", after)
+	}
+	return still
 }
 
-// alive reports whether the runtime lists a goroutine of a label.
-func alive(label string) bool {
+// alive reports whether the runtime lists a goroutine of the task.
+func (t *task) alive() bool {
 	var list bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&list, 1) // a buffer takes everything
-	return bytes.Contains(list.Bytes(), fmt.Appendf(nil, "%q:%q", labelKey, label))
+	return bytes.Contains(list.Bytes(), fmt.Appendf(nil, "%q:%q", labelKey, t.label))
+}
+
+// A spy is the fault between an injector and a check. It watches how the fault uses next.
+type spy struct {
+	fault chaos.Fault
+	t     *faultCheck
+}
+
+// given is the key that marks the context of the fault.
+type given struct{}
+
+var errLate = errors.New("the call is over")
+
+func (s spy) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	ours := context.WithValue(ctx, given{}, true)
+	turn := make(chan struct{}, 1) // makes overlapping calls of next sequential; a mutex would freeze a bubble
+	var over atomic.Bool
+	defer over.Store(true)
+	return s.fault.Inject(ours, c, args, func(ctx context.Context, passed any) (any, error) {
+		if over.Load() {
+			s.t.add(NextInTime, "next was called after Inject had returned")
+			return nil, errLate
+		}
+		select {
+		case turn <- struct{}{}:
+		default:
+			s.t.add(NextInTurn, "next was called while an earlier call of it was under way")
+			turn <- struct{}{}
+		}
+		defer func() { <-turn }()
+		if ctx == nil || ctx.Value(given{}) == nil {
+			s.t.add(Context, "next was given a context that is not derived from that of the call")
+			ctx = ours
+		}
+		if reflect.TypeOf(passed) != reflect.TypeOf(args) {
+			s.t.add(Types, "next was given %T as arguments, and Inject %v", passed, reflect.TypeOf(args))
+		}
+		if !equal(passed, args) {
+			s.t.otherArgs.Store(true)
+		}
+		return next(ctx, passed)
+	})
+}
+
+// Phase returns the phase of the fault.
+func (s spy) Phase() chaos.Phase { return phaseOf(s.fault) }
+
+// Fresh returns a spy of a fresh fault, if the fault is Stateful.
+func (s spy) Fresh() chaos.Fault {
+	stateful, ok := s.fault.(chaos.Stateful)
+	if !ok {
+		return s
+	}
+	fresh := stateful.Fresh()
+	if fresh == nil {
+		s.t.add(Fresh, "Fresh returned nil")
+		return s
+	}
+	return spy{fresh, s.t}
 }

@@ -29,4 +29,6 @@
 // what the caller got with what the callee returned and with the event. [When]
 // asks the trigger about many calls: twice, in another order, and from several
 // goroutines. The constants of type [Check] list the requirements.
+//
+// Stability: may change.
 package chaostest

@@ -1,8 +1,8 @@
 package chaostest
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"math"
 	"reflect"
 	"sync"
@@ -15,43 +15,35 @@ import (
 // call.
 type WhenOptions struct {
 	_ struct{}
-	// Args are the arguments for an ArgsWhen, of the type that it expects. They are not changed. nil: a json.RawMessage
-	// with an object.
+	// Args are the arguments for an ArgsWhen, of the type that it expects; nil: a
+	// json.RawMessage with an object. They are not changed.
 	Args any
 }
 
 // When checks a trigger and returns all violations, joined, each a
 // [*Violation]; nil: there are none. o may be nil.
 func When(w chaos.When, o *WhenOptions) error {
-	q := &whenCheck{when: w, clock: read()}
-	if o != nil {
-		q.WhenOptions = *o
-	}
+	q := &whenCheck{WhenOptions: *cmp.Or(o, &WhenOptions{}), when: w, checker: checker{clock: read()}}
 	if q.Args == nil {
-		q.Args = json.RawMessage(`{"order":1042,"reason":"damaged"}`)
+		q.Args = json.RawMessage(request)
 	}
 	if w == nil {
 		q.add(Present, "the trigger is nil")
 		return q.err()
 	}
-	checked(&q.report, w)
-	described(&q.report, w, false)
-	label := q.next()
-	o2 := start(label, func() (any, error) { q.questions(); return nil, nil }).ended(q.clock)
-	if o2.stuck {
+	q.declares(w, false)
+	task := q.start(func() (any, error) { q.questions(); return nil, nil })
+	if task.ended().stuck {
 		q.add(Panics, "Match did not return")
-	} else if left(label, q.clock) {
-		q.add(Goroutines, "a goroutine was still there after Match had returned")
+	} else {
+		task.left("Match had returned")
 	}
 	return q.err()
 }
 
-// whenCheck is the check of one trigger.
 type whenCheck struct {
 	WhenOptions
-	report
-	clock
-	labels
+	checker
 	when chaos.When
 }
 
@@ -84,22 +76,12 @@ func (q *whenCheck) questions() {
 	time.Sleep(q.settle) // finds triggers that read a clock of their own
 	for i := len(list) - 1; i >= 0; i-- {
 		if q.answer(list[i]) != first[i] {
-			q.add(Pure, "asked about one call, it answered %v and then %v: %s", first[i], !first[i], shortly(list[i]))
+			q.add(Pure, "asked about one call, it answered %v and then %v: %+v", first[i], !first[i], list[i])
 			return
 		}
 	}
 	q.probable(list, first)
-	q.ordinal(list, first)
-	q.concurrent(list, first)
-}
-
-func shortly(c chaos.Call) string {
-	return fmt.Sprintf("lane %q, target %q, key %d, occurrence %d, ordinal %d, turn %d", c.Lane, c.Target, c.Key,
-		c.Occurrence, c.Ordinal, c.Turn)
-}
-
-// concurrent asks from several goroutines at once.
-func (q *whenCheck) concurrent(list []chaos.Call, first []bool) {
+	q.guarded("MatchOrdinal", func() { q.ordinal(list, first) })
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
@@ -115,42 +97,45 @@ func (q *whenCheck) concurrent(list []chaos.Call, first []bool) {
 	all.Wait()
 }
 
-// answer asks the trigger as the injector would.
-func (q *whenCheck) answer(c chaos.Call) (hit bool) {
+// guarded notes a panic of ask.
+func (q *whenCheck) guarded(what string, ask func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			q.add(Panics, "it panicked: %v", p)
+			q.add(Panics, "%s panicked: %v", what, p)
 		}
 	}()
-	args, ok := q.when.(chaos.ArgsWhen)
-	if !ok {
-		return q.when.Match(c)
-	}
-	args.MatchArgs(c, nil) // as Injector.InjectNow does
-	args.Match(c)
-	given := copied(q.Args)
-	hit = args.MatchArgs(c, given)
-	if !reflect.DeepEqual(given, q.Args) {
-		q.add(Arguments, "MatchArgs changed the arguments, %s, to %s", show(q.Args), show(given))
-	}
+	ask()
+}
+
+// answer asks the trigger as the injector would.
+func (q *whenCheck) answer(c chaos.Call) (hit bool) {
+	q.guarded("it", func() {
+		args, ok := q.when.(chaos.ArgsWhen)
+		if !ok {
+			hit = q.when.Match(c)
+			return
+		}
+		args.MatchArgs(c, nil) // as Injector.InjectNow does
+		args.Match(c)
+		given := copied(q.Args)
+		hit = args.MatchArgs(c, given)
+		if !reflect.DeepEqual(given, q.Args) {
+			q.add(Arguments, "MatchArgs changed the arguments, %s, to %s", show(q.Args), show(given))
+		}
+	})
 	return hit
 }
 
 // ordinal compares MatchOrdinal with Match.
 func (q *whenCheck) ordinal(list []chaos.Call, first []bool) {
 	w, ok := q.when.(chaos.OrdinalWhen)
-	if !ok {
-		return
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			q.add(Panics, "MatchOrdinal panicked: %v", p)
-		}
-	}()
 	for i, c := range list {
+		if !ok {
+			return
+		}
 		if hit := w.MatchOrdinal(c.Ordinal); hit != first[i] {
-			q.add(Ordinal, "to ordinal %d it answers %v, and to a call of that ordinal %v: %s", c.Ordinal, hit,
-				first[i], shortly(c))
+			q.add(Ordinal, "to ordinal %d it answers %v, and to a call of that ordinal %v: %+v", c.Ordinal, hit,
+				first[i], c)
 			return
 		}
 	}

@@ -28,23 +28,14 @@
 //
 // Every activity runs on a goroutine of its own under a deadline of its own. A
 // panic, a runtime.Goexit, a hang and a cancelled context are errors of that
-// activity, in the journal, and the rollbacks run. They run last to first, each at
-// most once, under fresh deadlines, also if the caller's context is cancelled. An
-// action that ignores its context is abandoned after a second; if it returns an
-// undo later, that is run then.
+// activity, in the journal, and the rollbacks run: last to first, each at most
+// once, under fresh deadlines. An action that ignores its context is abandoned after
+// a second; if it returns an undo later, that is run then. A [Guard] is polled during
+// the method and aborts it. [Experiment.Secrets] never appear in a journal.
 //
-// A [Guard] is polled during the method and aborts it. [Experiment.Secrets] never appear
-// in a journal.
+// Packages tolerance, action and probe have ready-made parts, package gameday a
+// registry of experiments and their history. In a bubble of testing/synctest an
+// experiment of hours takes no time. A journal keeps outputs up to 1 MiB each.
 //
-// # Where things are
-//
-//   - chaos/experiment/tolerance: ready-made tolerances
-//   - chaos/experiment/action, probe: ready-made actions; probes and guards
-//   - chaos/experiment/gameday: a registry of experiments, and their history
-//
-// # Time and costs
-//
-// Time is the standard library's; in a bubble of testing/synctest an experiment of
-// hours takes no time. A run costs a few microseconds for each activity, apart from
-// the activity itself. A journal keeps outputs up to 1 MiB each.
+// Stability: may change.
 package experiment

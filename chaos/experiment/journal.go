@@ -1,11 +1,18 @@
 package experiment
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // journalVersion names the layout of a journal.
@@ -65,6 +72,9 @@ type ActivityResult struct {
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 
+// missed reports whether the output was judged, and was out of tolerance.
+func (r *ActivityResult) missed() bool { return r.ToleranceMet != nil && !*r.ToleranceMet }
+
 // ActivityInfo describes the activity of a result.
 type ActivityInfo struct {
 	Name       string `json:"name"`
@@ -103,33 +113,148 @@ func (j *Journal) ExitCode() int {
 
 func (r *run) newJournal() *Journal {
 	host, _ := os.Hostname() // empty if it is unknown
+	summary := r.json(struct {
+		Title       string `json:"title"`
+		Description string `json:"description"`
+	}{r.exp.Name, r.exp.Description})
 	return &Journal{
-		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.text(host),
-		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed,
+		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.Text(host),
+		Name: r.secrets.Text(r.exp.Name), Experiment: summary, Start: time.Now().UTC(), Status: Completed,
 		Run: []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
 	}
 }
 
-type summary struct {
-	Title         string         `json:"title"`
-	Description   string         `json:"description"`
-	Tags          []string       `json:"tags,omitempty"`
-	Configuration map[string]any `json:"configuration,omitempty"`
+// warn adds a warning. They come before the method and after the rollbacks.
+func (r *run) warn(text string) {
+	r.journal.Warnings = append(r.journal.Warnings, r.secrets.Text(text))
 }
 
-// summary returns what the journal shows of the experiment.
-func (r *run) summary() json.RawMessage {
-	e := r.exp
-	return r.secrets.json(summary{e.Name, e.Description, e.Tags, e.Config})
+// A Result is the summary of a run: the output of the tool chaos_run_experiment.
+type Result struct {
+	Name    string `json:"experiment_name"`
+	Success bool   `json:"success"` // the steady state held after the method
+	Before  bool   `json:"steady_state_before"`
+	After   bool   `json:"steady_state_after"`
+	// Duration is in seconds.
+	Duration float64 `json:"duration_seconds"`
+	// Error says what went wrong, in fixed words; nil: nothing did. An action may
+	// fail although the steady state holds.
+	Error     *string   `json:"error"`
+	StartedAt time.Time `json:"started_at"` // UTC
+	// Recovered is the steady state after the rollbacks; nil: not verified.
+	Recovered *bool    `json:"steady_state_recovered,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
 }
 
-func (r *run) info(a *Activity, kind Kind) ActivityInfo {
-	return ActivityInfo{Name: r.secrets.text(a.Name), Kind: kind, Background: a.Background}
+// RunSimple runs the experiment and returns its summary. The experiment needs a
+// hypothesis. With dryRun the steady state is verified once and nothing else is done.
+// The error is that of an invalid experiment. o may be nil.
+func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
+	if e == nil || e.Hypothesis == nil {
+		return Result{}, e.ValidateSimple()
+	}
+	r, err := newRun(e, o)
+	if err != nil {
+		return Result{}, err
+	}
+	if !dryRun {
+		r.all(ctx)
+		return r.journal.Result(), nil
+	}
+	state := r.verify(ctx)
+	r.journal.SteadyStates.Before, r.journal.SteadyStates.After = state, state
+	r.journal.End = time.Now().UTC()
+	r.journal.Duration = r.journal.End.Sub(r.journal.Start).Seconds()
+	return r.journal.Result(), nil
 }
 
-func (r *run) warn(format string, args ...any) {
-	text := r.secrets.text(fmt.Sprintf(format, args...))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.journal.Warnings = append(r.journal.Warnings, text)
+// Result returns the summary of the journal. A steady state that was not verified
+// counts as missed.
+func (j *Journal) Result() Result {
+	s := &j.SteadyStates
+	r := Result{
+		Name: j.Name, Duration: j.Duration, StartedAt: j.Start, Warnings: j.Warnings,
+		Before: s.Before != nil && s.Before.Met, After: s.After != nil && s.After.Met,
+	}
+	r.Success = r.After
+	if s.Recovered != nil {
+		r.Recovered = &s.Recovered.Met
+	}
+	if text := j.problems(); text != "" {
+		r.Error = &text
+	}
+	return r
+}
+
+func (j *Journal) problems() string {
+	var all []string
+	switch before, after := j.SteadyStates.Before, j.SteadyStates.After; {
+	case before != nil && before.Error != "":
+		all = append(all, "Failed to verify initial steady state: "+before.Error)
+	case before != nil && !before.Met:
+		all = append(all, "System not in steady state before experiment")
+	default:
+		all = failures("Action failed: ", Action, j.Run)
+		all = append(all, failures("Probe failed: ", Probe, j.Run)...)
+		switch {
+		case len(all) > 0: // a failed activity explains what followed
+		case after != nil && after.Error != "":
+			all = append(all, "Failed to verify steady state after: "+after.Error)
+		case j.Status != Completed:
+			all = append(all, "Experiment "+string(j.Status)+": "+j.Why)
+		}
+	}
+	return strings.Join(append(all, failures("Rollback failed: ", "", j.Rollbacks)...), "; ")
+}
+
+// failures describes the failed activities of a kind, or of any.
+func failures(what string, kind Kind, records []ActivityResult) (texts []string) {
+	for _, rec := range records {
+		if rec.Status == ActivityFailed && (kind == "" || kind == rec.Activity.Kind) {
+			texts = append(texts, what+rec.Exception)
+		}
+	}
+	return texts
+}
+
+// maxOutput is the number of bytes of an output that a journal keeps.
+const maxOutput = 1 << 20
+
+// json writes a value as JSON without secrets. A value without JSON is written as
+// text, and so is the beginning of one that is too long.
+func (r *run) json(v any) json.RawMessage {
+	doc, err := marshal(v)
+	if err != nil {
+		if raw, ok := v.(json.RawMessage); ok { // how fmt prints one depends on the version of Go
+			v = string(raw)
+		}
+		doc, _ = marshal(fmt.Sprintf("%+v", v))
+	}
+	doc = r.secrets.JSON(doc, false)
+	if len(doc) > maxOutput {
+		doc, _ = marshal(text.Clip(string(doc), maxOutput))
+	}
+	return doc
+}
+
+// marshal returns the JSON of a value. It writes bytes and errors as texts. A
+// MarshalJSON that panics gives an error.
+func marshal(v any) (doc []byte, err error) {
+	defer usercode.Recover(&err, "its MarshalJSON")
+	switch t := v.(type) {
+	case json.RawMessage: // JSON already; Encode checks it
+	case []byte:
+		if utf8.Valid(t) {
+			v = string(t)
+		}
+	case error:
+		v = usercode.ErrorText(t)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,14 +24,15 @@ type Options struct {
 	RollbackTimeout time.Duration
 }
 
-// run is one run of an experiment.
 type run struct {
 	exp     *Experiment
 	opts    Options
-	secrets redactor
+	secrets *redact.Redactor
 	stack   undoStack
+	started bool // the method was
 
-	underWay signal // the method's first activity has begun
+	underWay chan struct{} // closed by begin: the method's first activity has begun
+	begin    func()
 
 	mu       sync.Mutex // guards what follows
 	journal  *Journal
@@ -54,14 +57,14 @@ func newRun(e *Experiment, o *Options) (*run, error) {
 	if err := validate(e, o); err != nil {
 		return nil, err
 	}
-	r := &run{
-		exp: e, opts: *o, secrets: redactor{redact.New(e.Secrets, 0)}, underWay: newSignal(),
-	}
+	r := &run{exp: e, opts: *o, secrets: redact.New(e.Secrets, 0), underWay: make(chan struct{})}
+	r.stack.undos = make([]Undo, len(e.Method))
+	r.begin = sync.OnceFunc(func() { close(r.underWay) })
 	r.opts.Timeout = cmp.Or(o.Timeout, 5*time.Minute)
 	r.opts.RollbackTimeout = cmp.Or(o.RollbackTimeout, time.Minute)
 	r.journal = r.newJournal()
 	for _, w := range e.warnings() {
-		r.warn("%s", w)
+		r.warn(w)
 	}
 	return r, nil
 }
@@ -93,46 +96,33 @@ func (r *run) all(ctx context.Context) {
 
 // test is the run without its rollbacks.
 func (r *run) test(ctx context.Context) {
-	if !r.verifyBefore(ctx) || r.ended(ctx) {
+	states, verifies := &r.journal.SteadyStates, r.exp.Hypothesis != nil
+	if verifies && !r.check(ctx, &states.Before, "before") {
+		if states.Before != nil && states.Before.Error == "" {
+			r.journal.Deviated = true
+			r.end(ctx, Failed, errNotSteady)
+		}
+		return
+	}
+	if r.ended(ctx) {
 		return
 	}
 	r.method(ctx)
-	if r.journal.Status != Completed || r.ended(ctx) || r.exp.Hypothesis == nil {
-		return
-	}
-	state := r.verify(ctx)
-	if r.ended(ctx) { // a cancelled check says nothing about the system
-		return
-	}
-	r.journal.SteadyStates.After = state
-	switch {
-	case state.Error != "":
-		r.journal.Deviated = true
-		r.end(ctx, Failed, fmt.Errorf("the steady state could not be verified after the method: %s", state.Error))
-	case !state.Met:
-		r.journal.Deviated = true
+	if r.journal.Status == Completed && !r.ended(ctx) && verifies && !r.check(ctx, &states.After, "after") {
+		r.journal.Deviated = r.journal.Deviated || states.After != nil
 	}
 }
 
-// verifyBefore verifies the steady state before the method, and reports whether the
-// method may begin.
-func (r *run) verifyBefore(ctx context.Context) bool {
-	if r.exp.Hypothesis == nil {
-		return true
-	}
+// check verifies the steady state before or after the method, and reports whether it holds.
+func (r *run) check(ctx context.Context, into **SteadyState, when string) bool {
 	state := r.verify(ctx)
-	if r.ended(ctx) {
+	if r.ended(ctx) { // a cancelled check says nothing about the system
 		return false
 	}
-	r.journal.SteadyStates.Before = state
-	switch {
-	case state.Error != "":
-		r.end(ctx, Failed, fmt.Errorf("the steady state could not be verified before the method: %s", state.Error))
-	case !state.Met:
-		r.journal.Deviated = true
-		r.end(ctx, Failed, errNotSteady)
+	if *into = state; state.Error != "" {
+		r.end(ctx, Failed, fmt.Errorf("the steady state could not be verified %s the method: %s", when, state.Error))
 	}
-	return state.Met && state.Error == ""
+	return state.Met
 }
 
 var errNotSteady = errors.New("the system was not in its steady state before the method")
@@ -158,6 +148,155 @@ func (r *run) end(ctx context.Context, status Status, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.journal.Status == Completed {
-		r.journal.Status, r.journal.Why = status, r.secrets.text(why.Error())
+		r.journal.Status, r.journal.Why = status, r.secrets.Text(why.Error())
 	}
+}
+
+// method runs the method, and the guards during it.
+func (r *run) method(ctx context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.started = true
+	over := r.watch(ctx, cancel)
+	r.activities(ctx)
+	r.begin() // also if no activity began: the watchers wait for it
+	over()
+	r.ended(ctx)
+}
+
+// activities runs the activities in order and waits for those in the background.
+func (r *run) activities(ctx context.Context) {
+	records := make([]ActivityResult, len(r.exp.Method))
+	var background sync.WaitGroup
+	begun := 0
+	for ; begun < len(records) && ctx.Err() == nil; begun++ {
+		t, rec := r.task(begun), &records[begun]
+		if t.Background {
+			background.Go(func() { *rec, _ = r.execute(ctx, t) }) // the result has the error
+		} else {
+			*rec, _ = r.execute(ctx, t)
+		}
+	}
+	background.Wait()
+	for _, rec := range records[:begun] {
+		r.journal.Deviated = r.journal.Deviated || rec.missed()
+		r.journal.Run = append(r.journal.Run, rec)
+	}
+}
+
+func (r *run) task(i int) task {
+	a := &r.exp.Method[i]
+	return task{
+		Activity: a, kind: cmp.Or(a.Kind, Action), timeout: r.opts.Timeout, judge: true,
+		began: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.undoable = r.undoable || a.Start != nil
+			r.begin()
+		},
+		undo: func(u Undo) { r.pushUndo(i, u) },
+	}
+}
+
+func (r *run) verify(ctx context.Context) *SteadyState {
+	h := r.exp.Hypothesis
+	state := &SteadyState{Met: true, Probes: []ActivityResult{}}
+	var failures []string
+	for i := range h.Probes {
+		a := &h.Probes[i]
+		rec, err := r.execute(ctx, task{Activity: a, kind: Probe, timeout: r.opts.Timeout, judge: true, steady: true})
+		if err != nil {
+			failures = append(failures, rec.Exception)
+		}
+		state.Met = state.Met && err == nil && !rec.missed()
+		state.Probes = append(state.Probes, rec)
+	}
+	state.Error = strings.Join(failures, "; ")
+	return state
+}
+
+// undoStack holds the undos that are still to be run. Each is taken once.
+type undoStack struct {
+	mu    sync.Mutex
+	late  context.Context // of undos that arrive after the rollbacks; nil: they are not over
+	undos []Undo          // by the places of their actions in the method; nil: there is none
+}
+
+// pop takes the undo of the latest action. If there is none, the rollbacks are over
+// where late is set.
+func (s *undoStack) pop(late context.Context) (place int, undo Undo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for place, undo := range slices.Backward(s.undos) {
+		if undo != nil {
+			s.undos[place] = nil
+			return place, undo
+		}
+	}
+	s.late = late
+	return 0, nil
+}
+
+// push adds an undo, and returns nil, or the context to run it in if the rollbacks are
+// over.
+func (s *undoStack) push(place int, undo Undo) (late context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late == nil {
+		s.undos[place] = undo
+	}
+	return s.late
+}
+
+// pushUndo adds the undo of an action of the method. The undo of an abandoned
+// action may come after the rollbacks. It is then run at once, on the goroutine of
+// that action.
+func (r *run) pushUndo(place int, undo Undo) {
+	if late := r.stack.push(place, undo); late != nil {
+		_, _, _ = protect(late, r.opts.RollbackTimeout, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, undo(ctx) // an error is lost: the journal may have been returned by now
+		}, nil)
+	}
+}
+
+// rollBack undoes the method. Its context does not end with that of the run.
+func (r *run) rollBack(ctx context.Context) {
+	if !r.started {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	r.undoReturned(ctx, len(r.exp.Rollbacks) == 0)
+	for i := range slices.Backward(r.exp.Rollbacks) {
+		a := &r.exp.Rollbacks[i]
+		r.undoOne(ctx, task{Activity: a, kind: cmp.Or(a.Kind, Action), timeout: r.opts.RollbackTimeout})
+		r.undoReturned(ctx, i == 0) // of actions that have returned meanwhile
+	}
+	if len(r.journal.Rollbacks) == 0 && r.undoable { // an action was started that could have returned an undo
+		r.warn(warnNoRollback)
+	}
+}
+
+func (r *run) undoReturned(ctx context.Context, last bool) {
+	var late context.Context
+	if last {
+		late = ctx
+	}
+	for place, undo := r.stack.pop(late); undo != nil; place, undo = r.stack.pop(late) {
+		a := &Activity{Name: "undo " + r.exp.Method[place].Name,
+			Run: func(ctx context.Context) (any, error) { return nil, undo(ctx) }}
+		r.undoOne(ctx, task{Activity: a, kind: Action, timeout: r.opts.RollbackTimeout})
+	}
+}
+
+func (r *run) undoOne(ctx context.Context, t task) {
+	rec, _ := r.execute(ctx, t) // the result has the error, and the next rollback runs anyway
+	r.journal.Rollbacks = append(r.journal.Rollbacks, rec)
+}
+
+func (r *run) verifyRecovered(ctx context.Context) {
+	if !r.started || r.exp.Hypothesis == nil {
+		return
+	}
+	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, but is verified
+	r.journal.SteadyStates.Recovered = r.verify(context.WithoutCancel(ctx))
 }

@@ -23,22 +23,16 @@ import (
 // rule does not match cost nothing. Which call finds it used up depends on the
 // order of the calls over all lanes.
 func CallBudget(limit int, refill time.Duration) chaos.Fault {
-	return callBudget.Of(budgetParams{quota{limit}, refillParam{refill}})
+	return callBudget.Of(budget{quota{limit}, refillParam{refill}})
 }
 
-var callBudget = &catalog.Remember[budgetParams, spent]{
-	Row: catalog.Row{
-		Kind: "call_budget", Doc: "Calls beyond a number are refused.",
-		Order: catalog.Deliveries,
-		Go:    "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`,
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-	},
+var callBudget = &catalog.Remember[budget, spent]{
+	Row: catalog.Row{Kind: "call_budget", Doc: "Calls beyond a number are refused.", Order: catalog.Deliveries,
+		Go: "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`, Layer: chaos.LayerResource,
+		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
-	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budgetParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"call", float64(p.Limit), p.Refill, true, func(use) (float64, bool) {
-			return 1, true
-		}})
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budget, args any, next chaos.Next) (any, error) {
+		return s.call(ctx, args, next, terms{"call", float64(p.Limit), p.Refill, nil})
 	},
 }
 
@@ -58,7 +52,7 @@ func (p refillParam) Coordinates(d *chaos.Description) {
 	}
 }
 
-type budgetParams struct {
+type budget struct {
 	quota
 	refillParam
 }
@@ -75,16 +69,13 @@ func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
 }
 
 var tokenBudget = &catalog.Remember[tokenParams, spent]{
-	Row: catalog.Row{
-		Kind: "token_budget", Doc: "Calls are refused once the tokens are used up.",
-		Order: catalog.Deliveries,
-		Go:    "fault.TokenBudget(limit, usage, refill)", Example: `{"limit":30,"usage":"openai"}`,
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-	},
+	Row: catalog.Row{Kind: "token_budget", Doc: "Calls are refused once the tokens are used up.",
+		Order: catalog.Deliveries, Go: "fault.TokenBudget(limit, usage, refill)",
+		Example: `{"limit":30,"usage":"openai"}`, Layer: chaos.LayerResource, Class: chaos.ClassCrash,
+		Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p tokenParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"token", float64(p.Limit), p.Refill, false, p.measure(1, 1)})
+		return s.call(ctx, args, next, terms{"token", float64(p.Limit), p.Refill, p.measure(1, 1)})
 	},
 }
 
@@ -102,19 +93,13 @@ func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time
 }
 
 var costBudget = &catalog.Remember[costParams, spent]{
-	Row: catalog.Row{
-		Kind: "cost_budget", Doc: "Calls are refused once the money is spent.",
-		Order:   catalog.Deliveries,
+	Row: catalog.Row{Kind: "cost_budget", Doc: "Calls are refused once the money is spent.", Order: catalog.Deliveries,
 		Go:      "fault.CostBudget(limit, inputPrice, outputPrice, usage, refill)",
-		Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`,
-		Layer:   chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-	},
+		Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`, Layer: chaos.LayerResource,
+		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p costParams, args any, next chaos.Next) (any, error) {
-		const million = 1e6
-		price := p.measure(p.InputPrice/million, p.OutputPrice/million)
-		return s.inject(ctx, args, next, terms{"cost", p.Limit, p.Refill, false, price})
+		return s.call(ctx, args, next, terms{"cost", p.Limit, p.Refill, p.measure(p.InputPrice/million, p.OutputPrice/million)})
 	},
 }
 
@@ -126,6 +111,8 @@ type costParams struct {
 	usageParam
 	refillParam
 }
+
+const million = 1e6 // tokens, for which prices are
 
 func (p costParams) Check(c *catalog.Check) {
 	c.That(!math.IsInf(p.Limit, 1), "limit", p.Limit, "a number of more than 0 that is finite")
@@ -141,18 +128,13 @@ func TimeBudget(limit, refill time.Duration) chaos.Fault {
 }
 
 var timeBudget = &catalog.Remember[timeParams, spent]{
-	Row: catalog.Row{
-		Kind: "time_budget", Doc: "Calls are refused once earlier calls took too long.",
-		Order: catalog.Deliveries,
-		Go:    "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-	},
+	Row: catalog.Row{Kind: "time_budget", Doc: "Calls are refused once earlier calls took too long.",
+		Order: catalog.Deliveries, Go: "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+		Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p timeParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"time", p.Limit.Seconds(), p.Refill, false, func(u use) (float64, bool) {
-			return u.took.Seconds(), true
-		}})
+		return s.call(ctx, args, next, terms{"time", p.Limit.Seconds(), p.Refill, timeOf})
 	},
 }
 
@@ -161,6 +143,8 @@ type timeParams struct {
 	refillParam
 }
 
+func timeOf(u use) (amount float64, known bool) { return u.took.Seconds(), true }
+
 // MemoryBudget fails calls as a process without free memory does, once the
 // results of the calls before have limit bytes in total, as JSON or as text.
 // limit is at least 1. The rest is as with [CallBudget].
@@ -168,20 +152,17 @@ type timeParams struct {
 // Of an HTTP response, the bytes count that the client read of the body, up to
 // 4 MiB. Items of a stream are not measured: a stream counts as a dozen bytes.
 func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
-	return memoryBudget.Of(budgetParams{quota{limit}, refillParam{refill}})
+	return memoryBudget.Of(budget{quota{limit}, refillParam{refill}})
 }
 
-var memoryBudget = &catalog.Remember[budgetParams, spent]{
-	Row: catalog.Row{
-		Kind: "memory_budget", Doc: "Calls fail once the results of earlier calls fill the memory.",
-		Order: catalog.Deliveries,
-		Go:    "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
-		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
-	},
+var memoryBudget = &catalog.Remember[budget, spent]{
+	Row: catalog.Row{Kind: "memory_budget", Doc: "Calls fail once the results of earlier calls fill the memory.",
+		Order: catalog.Deliveries, Go: "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
+		Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
-	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budgetParams, args any, next chaos.Next) (any, error) {
-		return s.inject(ctx, args, next, terms{"memory", float64(p.Limit), p.Refill, false, memoryOf})
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budget, args any, next chaos.Next) (any, error) {
+		return s.call(ctx, args, next, terms{"memory", float64(p.Limit), p.Refill, memoryOf})
 	},
 }
 
@@ -211,45 +192,38 @@ type spent struct {
 	since time.Time // of the first use after it was filled
 }
 
-// terms are the settings of a budget.
 type terms struct {
 	resource string // as in BudgetError
 	limit    float64
-	refill   time.Duration // 0: never
-	before   bool          // what a call uses is known before it is made
-	measure  func(use) (amount float64, known bool)
+	refill   time.Duration                          // 0: never
+	measure  func(use) (amount float64, known bool) // what a call used; nil: each is 1, charged before it is made
 }
 
-// use is what a budget measures of a call.
 type use struct {
-	args, result any
-	err          error
-	took         time.Duration
+	result any
+	err    error
+	took   time.Duration
 }
 
-func (s *spent) inject(ctx context.Context, args any, next chaos.Next, t terms) (any, error) {
-	if t.before {
-		amount, _ := t.measure(use{args: args})
-		if err := s.take(t, amount, amount); err != nil {
-			return nil, err
-		}
-		skip(ctx)
-		return next(ctx, args)
-	}
-	if err := s.take(t, 0, 0); err != nil {
+// call makes a call if the budget is not used up.
+func (s *spent) call(ctx context.Context, args any, next chaos.Next, t terms) (any, error) {
+	if err := s.take(t); err != nil {
 		return nil, err
 	}
 	skip(ctx)
-	start, returned := time.Now(), false
+	if t.measure == nil {
+		return next(ctx, args)
+	}
+	u, start := use{err: errPanicked}, time.Now()
 	defer func() {
-		if !returned { // the callee panicked: that took time, and gave nothing
-			amount, _ := t.measure(use{args: args, err: errPanicked, took: time.Since(start)})
-			s.add(amount)
+		if u.err == errPanicked { // that took time, and gave nothing
+			u.took = time.Since(start)
+			amount, _ := t.measure(u)
+			s.charge(ctx, t, amount, true)
 		}
 	}()
 	result, err := next(ctx, args)
-	returned = true
-	u := use{args, result, err, time.Since(start)}
+	u = use{result, err, time.Since(start)}
 	amount, known := t.measure(u)
 	if later, ok := result.(readLater); ok && !known {
 		return s.await(ctx, t, u, later)
@@ -282,38 +256,180 @@ func (s *spent) await(ctx context.Context, t terms, u use, r readLater) (any, er
 	return result, nil
 }
 
+var errPanicked = errors.New("the callee panicked")
+
 func (s *spent) charge(ctx context.Context, t terms, amount float64, known bool) {
 	if !known {
 		chaos.Note(ctx, "the result does not say what it used of the "+t.resource+" budget")
 	}
-	s.add(amount)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if amount > 0 { // neither a negative usage nor NaN
+		s.used += amount
+	}
 }
 
-var errPanicked = errors.New("the callee panicked")
-
-// take charges amount if need is left, and if anything is left at all.
-func (s *spent) take(t terms, amount, need float64) error {
+func (s *spent) take(t terms) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	if t.refill > 0 && now.Sub(s.since) >= t.refill {
 		s.used, s.since = 0, now
 	}
-	if s.used >= t.limit || s.used+need > t.limit {
+	if s.used >= t.limit {
 		err := &BudgetError{Resource: t.resource, Limit: t.limit, Used: s.used}
 		if t.refill > 0 {
 			err.RetryAfter = t.refill - now.Sub(s.since)
 		}
 		return err
 	}
-	s.used += amount
+	if t.measure == nil {
+		s.used++
+	}
 	return nil
 }
 
-func (s *spent) add(amount float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if amount > 0 { // neither a negative usage nor NaN
-		s.used += amount
+// RateLimit fails a call with a [*BudgetError] if limit calls were let through
+// within the last per. Its RetryAfter is the time until one more will be.
+// Refused calls do not count. limit is at least 1, per more than 0. The rest is
+// as with [CallBudget].
+func RateLimit(limit int, per time.Duration) chaos.Fault {
+	return rateLimit.Of(rateParams{quota{limit}, per})
+}
+
+var rateLimit = &catalog.Remember[rateParams, rate]{
+	Row: catalog.Row{Kind: "rate_limit", Doc: "Calls beyond a rate are refused.", Order: catalog.Deliveries,
+		Go: "fault.RateLimit(limit, per)", Example: `{"limit":3,"per":"10s"}`, Layer: chaos.LayerResource,
+		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone},
+	Phase: chaos.PhaseBefore,
+	Inject: func(s *rate, ctx context.Context, _ chaos.Call, p rateParams, args any, next chaos.Next) (any, error) {
+		if err := s.admit(time.Now(), p); err != nil {
+			return nil, err
+		}
+		skip(ctx)
+		return next(ctx, args)
+	},
+}
+
+type rateParams struct {
+	quota
+	Per time.Duration `json:"per" bounds:"over=0" doc:"time within which so many calls are let through"`
+}
+
+type rate struct {
+	mu  sync.Mutex
+	let []time.Time // the last calls that were let through, oldest first
+}
+
+func (r *rate) admit(now time.Time, p rateParams) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.let) > 0 && now.Sub(r.let[0]) >= p.Per {
+		r.let = r.let[1:]
 	}
+	if n := len(r.let); n >= p.Limit {
+		return &BudgetError{Resource: "rate", Limit: float64(p.Limit), Used: float64(n),
+			RetryAfter: p.Per - now.Sub(r.let[0])}
+	}
+	r.let = append(r.let, now)
+	return nil
+}
+
+// ConcurrencyLimit fails a call with a [*BudgetError] if limit other calls are
+// in progress, over all targets of the rule. limit is at least 1. The rest is
+// as with [CallBudget].
+func ConcurrencyLimit(limit int) chaos.Fault { return concurrencyLimit.Of(quota{limit}) }
+
+var concurrencyLimit = &catalog.Remember[quota, concurrency]{
+	Row: catalog.Row{Kind: "concurrency_limit", Doc: "Calls beyond a number in progress are refused.",
+		Order: catalog.Deliveries, Go: "fault.ConcurrencyLimit(limit)", Example: `{"limit":1}`,
+		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Effect: chaos.EffectNone},
+	Phase: chaos.PhaseBefore,
+	Inject: func(s *concurrency, ctx context.Context, _ chaos.Call, p quota, args any, next chaos.Next) (any, error) {
+		if !s.begin(p.Limit) {
+			return nil, &BudgetError{Resource: "concurrency", Limit: float64(p.Limit), Used: float64(p.Limit)}
+		}
+		defer s.end()
+		skip(ctx)
+		return next(ctx, args)
+	},
+}
+
+type concurrency struct {
+	mu    sync.Mutex
+	under int // calls in progress
+}
+
+func (l *concurrency) begin(limit int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.under >= limit {
+		return false
+	}
+	l.under++
+	return true
+}
+
+func (l *concurrency) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.under--
+}
+
+// A Usage says how the result of a call tells how many tokens it used. The result
+// is a JSON document, or a Go value that encodes to it. Of an HTTP response it is the
+// body, which counts once the client has read or closed it.
+type Usage string
+
+// The ways to read a usage.
+const (
+	// OpenAIUsage reads the usage member of OpenAI's answers, chat completions and
+	// responses, and of compatible services.
+	OpenAIUsage Usage = "openai"
+	// AnthropicUsage reads that of Anthropic's messages. Tokens written to and read
+	// from the cache count as input.
+	AnthropicUsage Usage = "anthropic"
+)
+
+// usageParam is a usage as a parameter.
+type usageParam struct {
+	Usage string `json:"usage" bounds:"enum=openai|anthropic" doc:"provider whose answers hold the usage"`
+}
+
+// measure computes what a call used, at these prices of a token.
+func (p usageParam) measure(input, output float64) func(use) (amount float64, known bool) {
+	return func(call use) (float64, bool) {
+		if call.err != nil {
+			return 0, true
+		}
+		u, known := usageOf(call.result)
+		if Usage(p.Usage) == AnthropicUsage {
+			return (u.Input+u.CacheWrite+u.CacheRead)*input + u.Output*output, known
+		}
+		return (u.Prompt+u.Input)*input + (u.Completion+u.Output)*output, known
+	}
+}
+
+type usageJSON struct {
+	Prompt     float64 `json:"prompt_tokens"`
+	Completion float64 `json:"completion_tokens"`
+	Input      float64 `json:"input_tokens"`
+	Output     float64 `json:"output_tokens"`
+	CacheWrite float64 `json:"cache_creation_input_tokens"`
+	CacheRead  float64 `json:"cache_read_input_tokens"`
+}
+
+func usageOf(result any) (u usageJSON, known bool) {
+	doc, ok := jsonvalue.Text(result)
+	if !ok {
+		var err error
+		if doc, err = jsonvalue.Encode(result); err != nil {
+			return u, false
+		}
+	}
+	answer, err := jsonvalue.Decode[struct{ Usage *usageJSON }](doc)
+	if err != nil || answer.Usage == nil {
+		return u, false
+	}
+	return *answer.Usage, true
 }

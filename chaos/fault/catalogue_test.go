@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
 // row is what one fault does to one call.
@@ -219,6 +220,13 @@ func TestNothingGivesAFaultAway(t *testing.T) {
 	for _, err := range []error{
 		fault.ErrUnavailable, fault.ErrInternal, fault.ErrRateLimited, fault.ErrResourceExhausted,
 		fault.ErrTimeout, fault.ErrConnectionRefused, fault.ErrConnectionReset, fault.ErrNetworkPartition,
+		fault.ErrTokenExpired, fault.ErrDeclined, io.ErrUnexpectedEOF,
+		&fault.BudgetError{Resource: "call", Limit: 3, Used: 3, RetryAfter: time.Second},
+		&fault.BudgetError{Resource: "cost", Limit: 0.5, Used: 0.625},
+		&fault.BudgetError{Resource: "time", Limit: 1, Used: 1.5},
+		&fault.BudgetError{Resource: "rate", Limit: 3, RetryAfter: time.Second},
+		&fault.BudgetError{Resource: "concurrency", Limit: 3},
+		&fault.BudgetError{Resource: "memory"}, &fault.BudgetError{Resource: "disk"},
 	} {
 		texts = append(texts, err.Error())
 	}
@@ -285,21 +293,7 @@ func TestPanicDefault(t *testing.T) {
 	})
 }
 
-// Nothing that a caller reads tells that it was made up.
 func TestBudgetErrors(t *testing.T) {
-	for _, err := range []error{
-		fault.ErrTokenExpired, fault.ErrDeclined, io.ErrUnexpectedEOF,
-		&fault.BudgetError{Resource: "call", Limit: 3, Used: 3, RetryAfter: time.Second},
-		&fault.BudgetError{Resource: "cost", Limit: 0.5, Used: 0.625},
-		&fault.BudgetError{Resource: "time", Limit: 1, Used: 1.5},
-		&fault.BudgetError{Resource: "rate", Limit: 3, RetryAfter: time.Second},
-		&fault.BudgetError{Resource: "concurrency", Limit: 3},
-		&fault.BudgetError{Resource: "memory"}, &fault.BudgetError{Resource: "disk"},
-	} {
-		for _, word := range []string{"chaos", "inject", "fault", "test", "shakedown"} {
-			assert.NotContains(t, strings.ToLower(err.Error()), word)
-		}
-	}
 	assert.EqualError(t, &fault.BudgetError{Resource: "token", Limit: 1000, Used: 1024}, "quota exceeded: 1024 of 1000 tokens used")
 	assert.EqualError(t, &fault.BudgetError{Resource: "rate", Limit: 3, RetryAfter: time.Second}, "too many requests: the limit is 3, try again in 1s")
 	assert.False(t, errors.Is(&fault.BudgetError{Resource: "call"}, fault.ErrRateLimited))

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
+	"iter"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -203,16 +204,152 @@ func TestAFaultThatAToolGetsOverIsDelivered(t *testing.T) {
 	assert.Empty(t, in.Undelivered())
 }
 
-// A number that is none is refused wherever a fault, a lie or a trigger takes one.
-func TestNoThresholdIsNaN(t *testing.T) {
-	nan := math.NaN()
-	for name, f := range map[string]chaos.Fault{
-		"Spike": fault.Spike(0, time.Second, nan), "CostBudget": fault.CostBudget(nan, 1, 1, fault.OpenAIUsage, 0),
-		"input price": fault.CostBudget(1, nan, 1, fault.OpenAIUsage, 0), "output price": fault.CostBudget(1, 1, nan, fault.OpenAIUsage, 0),
-		"WrongNumber": lies.WrongNumber(nan), "CutText": lies.CutText(nan), "CutList": lies.CutList(nan), "PartialBatch": lies.PartialBatch(nan),
-	} {
-		_, err := chaos.NewPlan(1, chaos.Rule{Target: target, Fault: f})
-		var wrong *chaos.ParamError
-		assert.True(t, errors.As(err, &wrong), "%s: %v", name, err)
+// The consumer of a stream that is delivered twice sees the first delivery, and
+// nothing of the second: neither its items nor its error, nor that it has none.
+func TestDeliveredTwiceOnAStreamShowsTheFirst(t *testing.T) {
+	broken := errors.New("conflict: already delivered")
+	for name, failing := range map[string]int{"the second fails": 2, "the first fails": 1} {
+		t.Run(name, func(t *testing.T) {
+			ctx, in := withRules(t, chaos.Rule{Target: "feed", Fault: fault.DeliverTwice()})
+			runs := 0
+			feed := chaos.WrapStream("feed", func(context.Context, int) iter.Seq2[int, error] {
+				return func(yield func(int, error) bool) {
+					runs++
+					if yield(1, nil) && runs == failing {
+						yield(0, broken)
+					}
+				}
+			})
+			var items []int
+			var errs []error
+			for item, err := range feed(ctx, 0) {
+				if err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				items = append(items, item)
+			}
+			assert.Equal(t, 2, runs)
+			assert.Equal(t, []int{1}, items)
+			event := in.Events()[0]
+			assert.True(t, event.Delivered)
+			if failing == 2 {
+				assert.Empty(t, errs, "nobody sees how the second delivery ended")
+				assert.Equal(t, chaos.OutcomeOK, event.Outcome)
+				return
+			}
+			assert.Equal(t, []error{broken}, errs)
+			assert.Equal(t, chaos.OutcomeFailed, event.Outcome)
+		})
 	}
+}
+
+// A stream without end whose reply was to be lost comes through from the moment
+// in which the injector is disarmed: what was held back first, then the rest.
+func TestLostStreamArrivesWhenDisarmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, in := withRules(t, chaos.Rule{Target: "feed", Fault: fault.LoseReplyAfter(time.Second)})
+		feed := chaos.WrapStream("feed", func(ctx context.Context, _ int) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) {
+				for n := 0; n < 100; n++ {
+					time.Sleep(time.Second)
+					if n == 3 {
+						in.Disarm()
+					}
+					if !yield(n, nil) {
+						return
+					}
+				}
+			}
+		})
+		start := time.Now()
+		var items []int
+		for item, err := range feed(ctx, 0) {
+			require.NoError(t, err)
+			if items = append(items, item); len(items) == 6 {
+				break
+			}
+		}
+		assert.Equal(t, []int{0, 1, 2, 3, 4, 5}, items)
+		assert.Equal(t, 6*time.Second, time.Since(start), "nothing was waited for but the source")
+		assert.False(t, in.Events()[0].Delivered)
+	})
+}
+
+// A call that panics takes its time like any other.
+func TestTimeBudgetCountsAPanickingCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "work", Fault: fault.TimeBudget(time.Second, 0)})
+		require.NoError(t, err)
+		work := chaos.Wrap("work", func(context.Context, int) (int, error) {
+			time.Sleep(2 * time.Second)
+			panic("out of luck")
+		})
+		ctx := chaos.NewContext(t.Context(), plan.Injector("", nil))
+		assert.Panics(t, func() { _, _ = work(ctx, 0) })
+		_, err = work(ctx, 0)
+		require.ErrorIs(t, err, fault.ErrResourceExhausted)
+	})
+}
+
+// What a fault says of every item of a long stream is noted once.
+func TestNotesOfALongStreamAreBounded(t *testing.T) {
+	lower := fault.Mutate("lower", func(s string) string { return s + "." })
+	for name, f := range map[string]chaos.Fault{"a result of the wrong type": fault.Replace("text"), "items of another type": lower} {
+		t.Run(name, func(t *testing.T) {
+			ctx, in := withRules(t, chaos.Rule{Target: "feed", Fault: f})
+			feed := chaos.WrapStream("feed", func(context.Context, int) iter.Seq2[float64, error] {
+				return func(yield func(float64, error) bool) {
+					for n := 0; n < 1000 && yield(float64(n), nil); n++ {
+					}
+				}
+			})
+			for _, err := range feed(ctx, 0) {
+				require.NoError(t, err)
+			}
+			note := in.Events()[0].Note
+			assert.NotEmpty(t, note)
+			assert.Less(t, len(note), 200)
+		})
+	}
+}
+
+// A change that changes nothing is not delivered, and hands on the very bytes
+// of the result, whatever they are; one that does is declared as it was seen.
+func FuzzChangesOfDocuments(f *testing.F) {
+	for _, doc := range []string{`{"a":1,"b":[null,1e400]}`, ``, `null`, `"\ud800"`, `{"a":`, `12345678901234567890`, "\xff", ` {} `, `-0`} {
+		f.Add([]byte(doc), []byte(`{"b":2}`))
+	}
+	same := func(v any) any { return v }
+	f.Fuzz(func(t *testing.T, doc, other []byte) {
+		tool := chaos.Wrap(target, func(context.Context, int) (json.RawMessage, error) { return doc, nil })
+		dispatch := chaos.Wrap(target, func(context.Context, int) (string, error) { return string(doc), nil })
+		for _, rule := range []chaos.Rule{
+			{Fault: fault.Mutate("nothing", same)}, {Fault: fault.Mutate("nothing", func(m map[string]any) map[string]any { return m })},
+		} {
+			ctx, in := withRules(t, rule)
+			got, err := tool(ctx, 0)
+			require.NoError(t, err)
+			assert.Equal(t, string(doc), string(got))
+			text, err := dispatch(ctx, 0)
+			require.NoError(t, err)
+			assert.Equal(t, string(doc), text)
+			for _, e := range in.Events() {
+				assert.False(t, e.Delivered)
+				assert.Empty(t, e.Changes)
+			}
+		}
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Replace(json.RawMessage(other))})
+		got, err := tool(ctx, 0)
+		require.NoError(t, err)
+		e := onlyEvent(t, in)
+		if e.Delivered {
+			assert.Equal(t, string(other), string(got))
+			assert.Len(t, e.Changes, 1)
+		} else {
+			assert.Equal(t, string(doc), string(got))
+		}
+		_, err = json.Marshal(e)
+		assert.NoError(t, err)
+	})
 }

@@ -33,31 +33,19 @@
 //   - What else happens to guardrails and hand-offs happens to any callable; [As] gives it the kind and layer of
 //     theirs: As("guardrail_hang", Hang()), As("forced_verdict", Replace(v)), As("handoff_dropped", SilentNoOpWith(v)).
 //
-// Failures and delays are injected most often; the other faults find more.
-//
 // Several faults may be injected into one call: delays add up, the first failure
 // decides, changes apply in the order of their rules, a lost reply comes last.
 //
-// # Coordinates
-//
-// The Describe method of a fault returns its kind, parameters, layer, class,
-// visibility, persistence and effect, for reports. [Rows] has them of all
-// faults, and docs/faults.md shows them. Without a layer it is that of the
-// injection point.
-//
-// Most faults are transient, which means that the trigger decides how long they
-// last. Permanent are those that no retry overcomes: AuthExpired,
-// ToolRemoved, a rejected delegation, and budgets without a refill.
-//
-// The effect is what the callee did when the fault was delivered and nothing
-// else went wrong; what it did on one call is in that call's event.
+// [Rows] has the kind, parameters, layer, class, visibility, persistence and effect
+// of each, and docs/reference/faults.md shows them. Permanent are those that no retry
+// overcomes; of the others the trigger decides how long they last. The effect is
+// what the callee did when nothing else went wrong.
 //
 // # What callers see
 //
-// An injected error reads like a real one. Its text does not say that it was
-// injected, since a model may read it. It matches what a real one would match
-// ([context.DeadlineExceeded], [syscall.ECONNREFUSED]) and also
-// [chaos.ErrInjected]; errors.As finds the [*chaos.InjectedError].
+// An injected error reads like a real one, since a model may read it. It matches
+// what a real one would match ([context.DeadlineExceeded], [syscall.ECONNREFUSED])
+// and also [chaos.ErrInjected]; errors.As finds the [*chaos.InjectedError].
 //
 // Every wait ends at once when the caller's context ends, and when the injector
 // is disarmed; in the latter case the call goes through. Only [IgnoreCancel]
@@ -68,13 +56,9 @@
 //
 // Faults may be shared by any number of rules, plans and goroutines. A fault
 // that remembers calls, such as a budget, does so per injector and rule, for all
-// targets and lanes of the rule together, and within bounds.
+// targets and lanes of the rule together, and within bounds. A fault that only fails
+// costs one small allocation a call, the others a few. Waits are timers of the
+// standard library; in a testing/synctest bubble they take no time.
 //
-// A fault that only fails costs one small allocation a call, the others a few.
-// Calls that a rule does not match cost nothing. Waits are timers of the
-// standard library: the runtime rounds those under a millisecond up to about
-// one, and in a testing/synctest bubble they take no time.
-//
-// [chaos.NewPlan] and [chaos.Injector.Register] report each wrong parameter of a
-// fault as a [*chaos.ParamError].
+// Stability: stable.
 package fault

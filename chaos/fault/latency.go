@@ -71,13 +71,9 @@ func RampUpWith(most, over time.Duration) chaos.Fault {
 }
 
 var latency = &catalog.Inject[latencyParams]{
-	Row: catalog.Row{
-		Kind: "latency", Doc: "The call takes longer.",
-		Go: "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), " +
-			"fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
-		Example: `{"distribution":"fixed","duration":"2s"}`,
-		Class:   chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
+	Row: catalog.Row{Kind: "latency", Doc: "The call takes longer.",
+		Go:      "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), " + "fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
+		Example: `{"distribution":"fixed","duration":"2s"}`, Class: chaos.ClassTiming},
 	Phase:   chaos.PhaseBefore,
 	Prepare: latencyParams.ofDistribution,
 	Inject: func(ctx context.Context, c chaos.Call, p latencyParams, args any, next chaos.Next) (any, error) {
@@ -91,7 +87,7 @@ var latency = &catalog.Inject[latencyParams]{
 // latencyParams are the parameters of all distributions. Those of the
 // distribution are set, also if they are 0, and the others are nil.
 type latencyParams struct {
-	Distribution string         `json:"distribution" bounds:"enum=fixed|uniform|normal|exponential|spike|degrading|degrading_over"`
+	Distribution string         `json:"distribution,omitempty" bounds:"enum=fixed|uniform|normal|exponential|spike|degrading|degrading_over"`
 	Duration     *time.Duration `json:"duration,omitempty" doc:"of fixed: the delay"`
 	Lo           *time.Duration `json:"lo,omitempty" doc:"of uniform: the least, included"`
 	Hi           *time.Duration `json:"hi,omitempty" doc:"of uniform: the most, excluded"`
@@ -125,22 +121,13 @@ func (p latencyParams) ofDistribution() latencyParams {
 	case "degrading_over":
 		return latencyParams{Distribution: p.Distribution, Most: given(p.Most), Over: given(p.Over)}
 	}
+	if p.Distribution == "" && p != (latencyParams{Duration: p.Duration}) {
+		return p // which Check refuses: it belongs to another distribution
+	}
 	return latencyParams{Distribution: fixed, Duration: given(p.Duration)}
 }
 
-// Labelled returns the parameters of a hand-off that is delayed, by a fixed time.
-func (p latencyParams) Labelled() any {
-	if p.Distribution != fixed {
-		return delay{1} // which Check refuses
-	}
-	return delay{*p.Duration}
-}
-
 func (p latencyParams) Check(c *catalog.Check) {
-	if c.Kind == handoffDelayed.Row.Kind {
-		c.That(p.Distribution == fixed, "distribution", p.Distribution, "a fixed delay, which is Delay")
-		return
-	}
 	more := func(param string, d *time.Duration, why string) {
 		c.That(*d > 0, param, *d, "a duration of more than 0"+why)
 	}
@@ -167,6 +154,8 @@ func (p latencyParams) Check(c *catalog.Check) {
 	case "degrading_over":
 		more("most", p.Most, "")
 		more("over", p.Over, "")
+	case "":
+		c.That(false, "distribution", nil, catalog.List(latency)[0].Parameters()[0].Allowed)
 	default:
 		more("duration", p.Duration, ": a delay of nothing is no fault")
 	}
@@ -175,7 +164,6 @@ func (p latencyParams) Check(c *catalog.Check) {
 // drawLatency is the salt of the draw: ASCII for "latency".
 const drawLatency = 0x6c6174656e6379
 
-// delay is the delay of one calp.
 func (p latencyParams) delay(c chaos.Call) time.Duration {
 	switch p.Distribution {
 	case "degrading":
@@ -243,3 +231,130 @@ func pause(ctx context.Context, d time.Duration) (disarmed bool, err error) {
 // skip marks a call that the fault did not affect: a fault that acts before the
 // callee and waits for a time of 0 is not delivered.
 func skip(ctx context.Context) { _ = chaos.Sleep(ctx, 0) }
+
+// wait are the parameters of a fault after which the caller has waited for
+// nothing.
+type wait struct {
+	Duration time.Duration `json:"duration" bounds:"min=0" doc:"time until the caller learns of it"`
+}
+
+// Timeout makes a call time out before it reaches its callee. The caller waits
+// d, or until its own context ends, and gets [ErrTimeout] or the context's
+// error. d is at least 0. If the injector is disarmed during the wait, or the
+// context had ended before it, the call goes through.
+func Timeout(d time.Duration) chaos.Fault { return TimeoutWith(d, nil) }
+
+// TimeoutWith is [Timeout] with the text of err; nil: that of ErrTimeout. The error
+// matches err and everything that [ErrTimeout] matches.
+func TimeoutWith(d time.Duration, err error) chaos.Fault {
+	return timeout.Of(waitMessage{wait{d}, err})
+}
+
+var timeout = &catalog.Inject[waitMessage]{
+	Row: catalog.Row{Kind: "timeout", Doc: "The call times out before it reaches its callee.",
+		Go: "fault.Timeout(d), fault.TimeoutWith(d, err)", Example: `{"duration":"10s"}`, Class: chaos.ClassTiming,
+		Visibility: chaos.Explicit, Effect: chaos.EffectNone},
+	Inject: func(ctx context.Context, _ chaos.Call, p waitMessage, args any, next chaos.Next) (any, error) {
+		gets := ErrTimeout
+		if p.Err != nil {
+			gets = &netError{text: p.Err.Error(), timeout: true, like: []error{p.Err, ErrTimeout}}
+		}
+		return timesOut(ctx, p.Duration, gets, args, next)
+	},
+}
+
+type waitMessage struct {
+	wait
+	Err error `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
+}
+
+// timesOut waits and fails, or lets the call through if the injector is
+// disarmed.
+func timesOut(ctx context.Context, d time.Duration, gets error, args any, next chaos.Next) (any, error) {
+	disarmed, err := pause(ctx, d)
+	switch {
+	case disarmed:
+		return next(ctx, args)
+	case err != nil:
+		return nil, err
+	}
+	return nil, gets
+}
+
+// LoseReply is [LoseReplyAfter] with a wait of one second.
+func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
+
+// LoseReplyAfter lets the call happen and loses its reply. The callee does its
+// work and its result is dropped. After a further d, or when its own context
+// ends, the caller gets the same as with [Timeout]. d is at least 0. This fault
+// finds callers that do their work twice when they retry.
+//
+// An error of the callee is lost like any other reply. A call that another
+// fault failed has no reply to lose and is not changed. If the injector is
+// disarmed during the wait, the caller gets the reply.
+func LoseReplyAfter(d time.Duration) chaos.Fault { return LoseReplyAfterWith(d, nil) }
+
+// LoseReplyWith is [LoseReply] with err in place of [ErrTimeout], such as
+// [ErrConnectionReset], or the status of an RPC; nil: ErrTimeout.
+func LoseReplyWith(err error) chaos.Fault { return LoseReplyAfterWith(time.Second, err) }
+
+// LoseReplyAfterWith is [LoseReplyAfter] with the error of [LoseReplyWith].
+func LoseReplyAfterWith(d time.Duration, err error) chaos.Fault {
+	return loseReply.Of(lostReply{&d, err})
+}
+
+type lostReply struct {
+	Duration *time.Duration `json:"duration,omitempty" bounds:"min=0" doc:"time until the caller learns of it; left out: one second"`
+	Err      error          `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
+}
+
+var loseReply = &catalog.Inject[lostReply]{
+	Row: catalog.Row{Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
+		Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
+		Example: `{"duration":"1s"}`, Class: chaos.ClassTiming, Visibility: chaos.Explicit},
+	Phase: chaos.PhaseAfter,
+	Inject: func(ctx context.Context, c chaos.Call, p lostReply, args any, next chaos.Next) (any, error) {
+		result, failed := next(ctx, args)
+		if unreached(failed, c) {
+			return result, failed
+		}
+		wait := time.Second
+		if p.Duration != nil {
+			wait = *p.Duration
+		}
+		disarmed, err := pause(ctx, wait)
+		switch {
+		case disarmed:
+			return result, failed
+		case err != nil:
+			return nil, err
+		}
+		return nil, cmp.Or(p.Err, ErrTimeout)
+	},
+}
+
+// unreached reports whether the error is not the callee's own: another fault
+// made it on this very call, or the injector was closed. An error injected into
+// a nested call is the callee's reply like any other.
+func unreached(err error, c chaos.Call) bool {
+	var injected *chaos.InjectedError
+	return errors.Is(err, chaos.ErrCellEnded) ||
+		errors.As(err, &injected) && injected.Target == c.Target && injected.Ordinal == c.Ordinal
+}
+
+// Hang makes a call hang before it reaches its callee. It returns the context's
+// error when that ends; without an end of the context it never returns. If the
+// injector is disarmed meanwhile, or the context had ended before, the call
+// goes through.
+func Hang() chaos.Fault { return hang.Of(catalog.None{}) }
+
+var hang = &catalog.Inject[catalog.None]{
+	Row: catalog.Row{Kind: "hang", Doc: "The call hangs until its context ends.", Go: "fault.Hang()",
+		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Effect: chaos.EffectNone},
+	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
+		if _, err := pause(ctx, -1); err != nil {
+			return nil, err
+		}
+		return next(ctx, args)
+	},
+}

@@ -94,22 +94,6 @@ func TestLongestWait(t *testing.T) {
 	assert.Less(t, paramsOf(Uniform(0, forever)).quantile(last), forever)
 }
 
-// One call has one delay, whoever asks and however often; another call, lane,
-// key or cell has another.
-func TestLatencyDependsOnTheCall(t *testing.T) {
-	l := paramsOf(Uniform(0, time.Hour))
-	of := func(c chaos.Call) time.Duration { return l.quantile(c.Draw(drawLatency)) }
-	base := chaos.Call{Target: "orders"}
-	assert.Equal(t, of(base), of(base))
-	for _, other := range []chaos.Call{
-		{Target: "refund"}, {Target: "orders", Lane: "b"}, {Target: "orders", Cell: "b"},
-		{Target: "orders", Key: 1}, {Target: "orders", Occurrence: 1},
-	} {
-		assert.NotEqual(t, of(base), of(other), "%+v", other)
-	}
-	assert.Equal(t, of(base), of(chaos.Call{Target: "orders", Ordinal: 7, Turn: 3}), "counts and turns do not matter")
-}
-
 // The length of a delay says nothing about whether a call is matched: a rare
 // latency has the same distribution as a constant one.
 func TestLatencyIsIndependentOfItsTrigger(t *testing.T) {

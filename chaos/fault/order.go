@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,12 +25,9 @@ import (
 func ReorderCalls(wait time.Duration) chaos.Fault { return reorderCalls.Of(hold{wait}) }
 
 var reorderCalls = &catalog.Remember[hold, meeting]{
-	Row: catalog.Row{
-		Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)",
-		Order:   catalog.Deliveries,
-		Example: `{"wait":"2s"}`,
-		Class:   chaos.ClassProtocol, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
+	Row: catalog.Row{Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.",
+		Go: "fault.ReorderCalls(wait)", Order: catalog.Deliveries, Example: `{"wait":"2s"}`,
+		Class: chaos.ClassProtocol},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *meeting, ctx context.Context, _ chaos.Call, p hold, args any, next chaos.Next) (any, error) {
 		wait, release := context.WithCancel(ctx)
@@ -58,7 +56,6 @@ type hold struct {
 	Wait time.Duration `json:"wait" bounds:"over=0" doc:"longest time that a call is held"`
 }
 
-// meeting is where calls meet.
 type meeting struct {
 	mu   sync.Mutex
 	held *heldCall
@@ -82,7 +79,6 @@ func (r *meeting) meet(release context.CancelFunc) (mine, other *heldCall) {
 	return r.held, nil
 }
 
-// overtake releases the held call.
 func (r *meeting) overtake(other *heldCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,36 +101,29 @@ func (r *meeting) leave(mine *heldCall) bool {
 // passed.
 //
 // Only calls to targets that match the glob calls are late, and of those only
-// the first with the same arguments in its lane. Without a key that is the
-// first call of the lane. The late call returns after wait, or when its context
-// ends. A retry with the same arguments goes through at once, so both requests
-// are executed, in either order.
+// the first with the same arguments in its lane (without a key, the first of the
+// lane). The late call returns after wait, or when its context ends. A retry with
+// the same arguments goes through at once, so both requests are executed, in either
+// order.
 //
-// The target of the rule should also cover the calls that should find the
-// request executed, such as reads; the fault does nothing else to them. Do not
-// give the rule a limit: once the rule rests, no late request is delivered.
-//
-// No goroutine delivers late requests: one that no matching call follows is
-// never delivered. The call that delivers a request waits for its execution,
-// which ends with that call's context. At most 4096 requests are late at once;
-// more are lost. wait is at least 0, after at least wait.
-//
-// The effect of a late call is unknown. A call whose context has already ended
-// is not late: it goes through.
+// The target of the rule should also cover the calls that should find the request
+// executed, such as reads; the fault does nothing else to them. Without such a call a
+// late request is never delivered, nor once a rule with a limit rests. The call that
+// delivers a request waits for its execution, which ends with that call's context.
+// At most 4096 requests are late at once; more are lost. wait is at least 0, after at
+// least wait. A call whose context has already ended goes through.
 func LateResult(calls string, wait, after time.Duration) chaos.Fault {
 	return lateResult.Of(lateCalls{Calls: calls, Wait: wait, After: after})
 }
 
 var lateResult = &catalog.Remember[lateCalls, lateQueue]{
-	Row: catalog.Row{
-		Kind: "late_result", Doc: "The request arrives after its caller gave up.",
-		Order: catalog.Deliveries,
-		Go:    "fault.LateResult(calls, wait, after)", Example: `{"calls":"refund","wait":"5s","after":"20s"}`,
-		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Effect: chaos.EffectUnknown,
-	},
+	Row: catalog.Row{Kind: "late_result", Doc: "The request arrives after its caller gave up.",
+		Order: catalog.Deliveries, Go: "fault.LateResult(calls, wait, after)",
+		Example: `{"calls":"refund","wait":"5s","after":"20s"}`, Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+		Effect: chaos.EffectUnknown},
 	Phase: chaos.PhaseBefore, // before those that decide: no other fault is injected into a late call
 	Prepare: func(p lateCalls) lateCalls {
-		p.late = newPattern(p.Calls)
+		p.late, _ = glob.Compile(p.Calls)
 		return p
 	},
 	Inject: (*lateQueue).inject,
@@ -144,15 +133,14 @@ type lateCalls struct {
 	Calls string        `json:"calls" doc:"glob over the targets whose calls are late"`
 	Wait  time.Duration `json:"wait" bounds:"min=0" doc:"time until their callers give up"`
 	After time.Duration `json:"after" doc:"time after which they may arrive, at least wait"`
-	late  pattern       // Calls
+	late  *glob.Glob    // Calls; nil: malformed
 }
 
 func (p lateCalls) Check(c *catalog.Check) {
-	p.late.check(c, "calls", p.Calls)
+	c.That(p.late != nil, "calls", p.Calls, targetGlob)
 	c.That(p.After >= p.Wait, "after", p.After, "a duration of at least wait, which is "+p.Wait.String())
 }
 
-// lateQueue are the requests that are late.
 type lateQueue struct {
 	mu    sync.Mutex
 	queue []lateRequest // in the order of their due times
@@ -171,7 +159,7 @@ func (l *lateQueue) inject(ctx context.Context, c chaos.Call, p lateCalls, args 
 		chaos.Note(ctx, "before it, a late call of "+r.target+" was executed")
 		_, _ = r.next(ctx, r.args) // its caller has given up
 	}
-	if c.Occurrence > 0 || !p.late.match(c.Target) || ctx.Err() != nil {
+	if c.Occurrence > 0 || p.late == nil || !p.late.Match(c.Target) || ctx.Err() != nil {
 		skip(ctx)
 		return next(ctx, args)
 	}
@@ -201,20 +189,17 @@ func (l *lateQueue) enqueue(r lateRequest) bool {
 	return true
 }
 
-// arrived removes the requests that are due from the queue. All have the same
-// delay, so they are due nearly in order.
+// arrived removes the requests that are due from the queue.
 func (l *lateQueue) arrived(now time.Time) (due []lateRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var rest []lateRequest
-	for _, r := range l.queue {
-		if r.due.After(now) {
-			rest = append(rest, r)
-		} else {
+	l.queue = slices.DeleteFunc(l.queue, func(r lateRequest) bool {
+		arrived := !r.due.After(now)
+		if arrived {
 			due = append(due, r)
 		}
-	}
-	l.queue = rest
+		return arrived
+	})
 	return due
 }
 
@@ -225,11 +210,8 @@ func (l *lateQueue) arrived(now time.Time) (due []lateRequest) {
 func IgnoreCancel() chaos.Fault { return ignoreCancel.Of(catalog.None{}) }
 
 var ignoreCancel = &catalog.Inject[catalog.None]{
-	Row: catalog.Row{
-		Kind: "ignored_cancellation", Doc: "The callee does not notice that its caller gave up.",
-		Go:    "fault.IgnoreCancel()",
-		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
+	Row: catalog.Row{Kind: "ignored_cancellation", Doc: "The callee does not notice that its caller gave up.",
+		Go: "fault.IgnoreCancel()", Class: chaos.ClassTiming},
 	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
 		result, err := next(context.WithoutCancel(ctx), args)
 		if ctx.Err() != nil {
@@ -260,12 +242,9 @@ func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
 }
 
 var delayedVisibility = &catalog.Remember[visibility, replica]{
-	Row: catalog.Row{
-		Kind: "delayed_visibility", Doc: "Reads do not see a write yet.",
-		Order: catalog.Deliveries,
-		Go:    "fault.DelayedVisibility(writes, d, before)", Example: `{"writes":"orders.set*","duration":"10s"}`,
-		Class: chaos.ClassTiming, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
+	Row: catalog.Row{Kind: "delayed_visibility", Doc: "Reads do not see a write yet.", Order: catalog.Deliveries,
+		Go: "fault.DelayedVisibility(writes, d, before)", Example: `{"writes":"orders.set*","duration":"10s"}`,
+		Class: chaos.ClassTiming},
 	Phase: chaos.PhaseChange,
 	Prepare: func(p visibility) visibility {
 		if p.before == nil && string(p.Before) == "null" {
@@ -274,7 +253,7 @@ var delayedVisibility = &catalog.Remember[visibility, replica]{
 		if p.before == nil && p.Before != nil {
 			p.before = p.Before
 		}
-		p.writes = newPattern(p.Writes)
+		p.writes, _ = glob.Compile(p.Writes)
 		return p
 	},
 	Inject: (*replica).inject,
@@ -284,21 +263,23 @@ type visibility struct {
 	Writes   string          `json:"writes" doc:"glob over the targets that write; the others read"`
 	Duration time.Duration   `json:"duration" bounds:"over=0" doc:"time for which reads do not see a write"`
 	Before   json.RawMessage `json:"before,omitempty" doc:"what a read returns that was not made before"`
-	writes   pattern         // Writes
+	writes   *glob.Glob      // Writes; nil: malformed
 	before   any             // of which Before is the JSON
 }
 
-func (p visibility) Check(c *catalog.Check) { p.writes.check(c, "writes", p.Writes) }
+func (p visibility) Check(c *catalog.Check) {
+	c.That(p.writes != nil, "writes", p.Writes, targetGlob)
+}
 
-// replica lags behind.
+const targetGlob = `a glob over names of injection points, such as "orders.*"`
+
 type replica struct {
 	mu      sync.Mutex
 	written bool
 	last    time.Time // of the last write
-	seen    map[read]memo
+	seen    memos[read]
 }
 
-// read identifies equal reads.
 type read struct {
 	target string
 	key    uint64
@@ -309,7 +290,7 @@ func (v *replica) inject(ctx context.Context, c chaos.Call, p visibility, args a
 	switch {
 	case err != nil:
 		return result, err
-	case p.writes.match(c.Target):
+	case p.writes != nil && p.writes.Match(c.Target):
 		v.write()
 		return result, nil
 	}
@@ -350,33 +331,11 @@ func (v *replica) read(r read, result any, p visibility) (old memo, stale bool) 
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.written && time.Since(v.last) < p.Duration {
-		if old, ok := v.seen[r]; ok {
+		if old = v.seen.get(r); old != nil {
 			return old, true
 		}
 		return remembered(p.before), p.before != nil
 	}
-	if v.seen == nil {
-		v.seen = make(map[read]memo)
-	}
-	if _, known := v.seen[r]; known || len(v.seen) < maxRemembered {
-		v.seen[r] = remembered(result)
-	}
+	v.seen.put(r, result)
 	return nil, false
-}
-
-// pattern is a parameter that is a glob over targets, compiled.
-type pattern struct {
-	glob *glob.Glob
-	err  error
-}
-
-func newPattern(text string) pattern {
-	g, err := glob.Compile(text)
-	return pattern{g, err}
-}
-
-func (p pattern) match(target string) bool { return p.glob != nil && p.glob.Match(target) }
-
-func (p pattern) check(c *catalog.Check, param, text string) {
-	c.That(p.err == nil, param, text, "a glob over names of injection points, such as \"orders.*\"")
 }

@@ -1,9 +1,11 @@
 package fault
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -26,19 +28,15 @@ import (
 func Replace(v any) chaos.Fault { return replace.Of(valueOf(v)) }
 
 var replace = &catalog.Inject[anyValue]{
-	Row: catalog.Row{
-		Kind: "replace", Doc: "The caller gets another result than the callee's.", Go: "fault.Replace(v)",
-		Example: `{"value":{"status":"shipped"}}`,
-		Class:   chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
-	Phase:   chaos.PhaseChange,
-	Prepare: anyValue.given,
+	Row: catalog.Row{Kind: "replace", Doc: "The caller gets another result than the callee's.", Go: "fault.Replace(v)",
+		Example: `{"value":{"status":"shipped"}}`, Class: chaos.ClassValue},
+	Phase: chaos.PhaseChange,
 	Inject: func(ctx context.Context, _ chaos.Call, p anyValue, args any, next chaos.Next) (any, error) {
 		result, err := next(ctx, args)
 		if err != nil {
 			return result, err
 		}
-		after := kept(inForm(p.v, result))
+		after := kept(inForm(p.value(), result))
 		if equal(result, after) {
 			return result, nil
 		}
@@ -47,7 +45,6 @@ var replace = &catalog.Inject[anyValue]{
 	},
 }
 
-// anyValue are the parameters of a fault that gives a value.
 type anyValue struct {
 	Value json.RawMessage `json:"value" doc:"what the caller gets instead"`
 	v     any             // of which Value is the JSON
@@ -56,12 +53,12 @@ type anyValue struct {
 
 func valueOf(v any) anyValue { return anyValue{jsonvalue.Document(v), kept(v), true} }
 
-// given takes the value from the document unless it is there.
-func (p anyValue) given() anyValue {
+// value is the value, or the document that a plan has.
+func (p anyValue) value() any {
 	if p.set {
-		return p
+		return p.v
 	}
-	return valueOf(p.Value)
+	return kept(p.Value)
 }
 
 // Mutate lets the callee do its work and gives the caller the result of fn. The
@@ -79,11 +76,9 @@ func (p anyValue) given() anyValue {
 func Mutate[T any](name string, fn func(T) T) chaos.Fault { return mutate.Of(mutationOf(name, fn)) }
 
 var mutate = &catalog.Inject[mutation]{
-	Row: catalog.Row{
-		Kind: "mutate", Doc: "The caller gets what a Go function makes of the result.", Go: "fault.Mutate(name, fn)",
-		Example: `{"name":"double the amount","type":"int"}`, InCode: true,
-		Class: chaos.ClassValue, Visibility: chaos.Implicit, Effect: chaos.EffectDone,
-	},
+	Row: catalog.Row{Kind: "mutate", Doc: "The caller gets what a Go function makes of the result.",
+		Go: "fault.Mutate(name, fn)", Example: `{"name":"double the amount","type":"int"}`, InCode: true,
+		Class: chaos.ClassValue},
 	Phase: chaos.PhaseChange,
 	Inject: func(ctx context.Context, _ chaos.Call, p mutation, args any, next chaos.Next) (any, error) {
 		result, err := next(ctx, args)
@@ -94,7 +89,6 @@ var mutate = &catalog.Inject[mutation]{
 	},
 }
 
-// mutation is a function on results.
 type mutation struct {
 	Name    string `json:"name" doc:"what the function does"`
 	Type    string `json:"type" doc:"the Go type that it takes"`
@@ -135,4 +129,101 @@ func mutationOf[T any](name string, fn func(T) T) mutation {
 		chaos.Changed(ctx, chaos.Change{Before: before, After: made})
 		return after
 	}}
+}
+
+// fit converts a result to T: either it has that type, or it is JSON that
+// decodes into T. An interface type would also accept the JSON itself; the
+// decoded value is preferred.
+func fit[T any](result any) (t T, ok bool) {
+	t, ok = result.(T)
+	doc, isText := jsonvalue.Text(result)
+	if !isText || ok && reflect.TypeFor[T]().Kind() != reflect.Interface {
+		return t, ok
+	}
+	decoded, err := jsonvalue.Decode[T](doc)
+	if err != nil {
+		return t, ok
+	}
+	return decoded, true
+}
+
+// inForm converts v to the type of result if that holds JSON and v has another
+// type. A value that cannot be converted is returned as it is, for the wrapper
+// to refuse.
+func inForm(v, result any) any {
+	if reflect.TypeOf(v) == reflect.TypeOf(result) {
+		return v
+	}
+	if _, ok := jsonvalue.Text(result); !ok {
+		return v
+	}
+	doc, ok := v.(json.RawMessage)
+	if !ok {
+		var err error
+		if doc, err = jsonvalue.Encode(v); err != nil {
+			return v
+		}
+	}
+	return jsonvalue.Like(doc, result)
+}
+
+// equal reports whether a caller would see no difference between a and b.
+// Documents are compared by value, without the order of members and the
+// spelling of numbers.
+func equal(a, b any) bool {
+	x, ok := a.(json.RawMessage)
+	y, also := b.(json.RawMessage)
+	if ok && also {
+		return jsonhash.Same(x, y)
+	}
+	if b == nil && a != nil {
+		return reflect.ValueOf(a).IsZero()
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// merged applies a JSON merge patch (RFC 7396, section 2) to a document:
+// members of the patch replace those of the same name, and null removes one.
+func merged(doc, patch []byte) (json.RawMessage, error) {
+	target, err := numbered(doc)
+	if err != nil {
+		return nil, err
+	}
+	change, err := numbered(patch)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(merge(target, change))
+}
+
+func merge(target, patch any) any {
+	change, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	object, ok := target.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	for name, value := range change {
+		if value == nil {
+			delete(object, name)
+		} else {
+			object[name] = merge(object[name], value)
+		}
+	}
+	return object
+}
+
+// numbered decodes one document and keeps its numbers as they are spelled.
+func numbered(doc []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err = d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err = d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("there is more behind the document")
+	}
+	return v, nil
 }

@@ -5,12 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 type order struct {
@@ -62,43 +67,29 @@ func TestReplaceJSON(t *testing.T) {
 	}
 }
 
+// gives checks what becomes of a Go result under a fault. note, if there is one, is in its event.
+func gives[T any](t *testing.T, why string, f chaos.Fault, result, want T, delivered bool, note string) {
+	t.Helper()
+	t.Run(why, func(t *testing.T) {
+		got, e := through(t, result, f)
+		assert.Equal(t, want, got)
+		assert.Equal(t, delivered, e.Delivered)
+		assert.Contains(t, e.Note, note)
+		if !delivered {
+			assert.Empty(t, e.Changes)
+		}
+	})
+}
+
 // A replaced Go result must have the type of the real one.
 func TestReplaceGoValues(t *testing.T) {
-	t.Run("another value", func(t *testing.T) {
-		got, e := through(t, order{ID: 1}, fault.Replace(order{ID: 2}))
-		assert.Equal(t, order{ID: 2}, got)
-		assert.True(t, e.Delivered)
-	})
-	t.Run("an equal value", func(t *testing.T) {
-		_, e := through(t, []int{1, 2}, fault.Replace([]int{1, 2}))
-		assert.False(t, e.Delivered)
-	})
-	t.Run("what JSON does not show", func(t *testing.T) {
-		got, e := through(t, order{note: "a"}, fault.Replace(order{note: "b"}))
-		assert.Equal(t, "b", got.note)
-		assert.True(t, e.Delivered)
-	})
-	t.Run("nil is the zero value", func(t *testing.T) {
-		got, e := through(t, 7, fault.Replace(nil))
-		assert.Zero(t, got)
-		assert.True(t, e.Delivered)
-	})
-	t.Run("nil for a zero value", func(t *testing.T) {
-		_, e := through(t, 0, fault.Replace(nil))
-		assert.False(t, e.Delivered)
-	})
-	t.Run("another type is refused, and the event says so", func(t *testing.T) {
-		got, e := through(t, 7, fault.Replace("seven"))
-		assert.Equal(t, 7, got, "the real result")
-		assert.False(t, e.Delivered)
-		assert.Empty(t, e.Changes)
-		assert.Contains(t, e.Note, "wrong type")
-	})
-	t.Run("a result without JSON", func(t *testing.T) {
-		got, e := through(t, math.Inf(1), fault.Replace(math.Inf(-1)))
-		assert.True(t, math.IsInf(got, -1))
-		assert.True(t, e.Delivered)
-	})
+	gives(t, "another value", fault.Replace(order{ID: 2}), order{ID: 1}, order{ID: 2}, true, "")
+	gives(t, "an equal value", fault.Replace([]int{1, 2}), []int{1, 2}, []int{1, 2}, false, "")
+	gives(t, "what JSON does not show", fault.Replace(order{note: "b"}), order{note: "a"}, order{note: "b"}, true, "")
+	gives(t, "nil is the zero value", fault.Replace(nil), 7, 0, true, "")
+	gives(t, "nil for a zero value", fault.Replace(nil), 0, 0, false, "")
+	gives(t, "another type is refused, and the event says so", fault.Replace("seven"), 7, 7, false, "wrong type")
+	gives(t, "a result without JSON", fault.Replace(math.Inf(-1)), math.Inf(1), math.Inf(-1), true, "")
 }
 
 // Text that is no JSON is replaced like any other, and the event stays JSON.
@@ -157,37 +148,17 @@ func TestMutateJSON(t *testing.T) {
 }
 
 func TestMutateGoValues(t *testing.T) {
-	t.Run("the result's type", func(t *testing.T) {
-		got, e := through(t, 7, fault.Mutate("negate", func(n int) int { return -n }))
-		assert.Equal(t, -7, got)
-		assert.True(t, e.Delivered)
-	})
-	t.Run("unchanged", func(t *testing.T) {
-		_, e := through(t, 0, fault.Mutate("negate", func(n int) int { return -n }))
-		assert.False(t, e.Delivered)
-	})
-	t.Run("what JSON does not show", func(t *testing.T) {
-		got, e := through(t, order{note: "a"}, fault.Mutate("note", func(o order) order {
-			o.note = "b"
-			return o
-		}))
-		assert.Equal(t, "b", got.note)
-		assert.True(t, e.Delivered)
-	})
-	t.Run("another type is left alone", func(t *testing.T) {
-		got, e := through(t, 7, fault.Mutate("shout", func(s order) order { return s }))
-		assert.Equal(t, 7, got)
-		assert.False(t, e.Delivered)
-		assert.Contains(t, e.Note, `mutate "shout": the result, int, does not fit fault_test.order`)
-	})
+	negate := fault.Mutate("negate", func(n int) int { return -n })
+	gives(t, "the result's type", negate, 7, -7, true, "")
+	gives(t, "unchanged", negate, 0, 0, false, "")
+	gives(t, "what JSON does not show", fault.Mutate("note", func(o order) order { o.note = "b"; return o }),
+		order{note: "a"}, order{note: "b"}, true, "")
+	gives(t, "another type is left alone", fault.Mutate("shout", func(s order) order { return s }), 7, 7, false,
+		`mutate "shout": the result, int, does not fit fault_test.order`)
 	t.Run("changed in place all the same", func(t *testing.T) {
-		_, e := through(t, []int{1}, fault.Mutate("zero", func(s []int) []int {
-			s[0] = 0
-			return s
-		}))
+		_, e := through(t, []int{1}, fault.Mutate("zero", func(s []int) []int { s[0] = 0; return s }))
 		assert.True(t, e.Delivered)
-		assert.Equal(t, raw(`[1]`), e.Changes[0].Before)
-		assert.Equal(t, raw(`[0]`), e.Changes[0].After)
+		assert.Equal(t, []chaos.Change{{Before: raw(`[1]`), After: raw(`[0]`)}}, e.Changes)
 	})
 }
 
@@ -288,4 +259,199 @@ func TestJSONMethodsThatPanic(t *testing.T) {
 		assert.False(t, onlyEvent(t, in).Delivered)
 	}
 	assert.NotPanics(t, func() { fault.Replace(explosive{}).(chaos.Described).Describe() })
+}
+
+// outcomes makes calls, one a second, and shows which came back well.
+func outcomes(n int, call func() error) (s string) {
+	for i := range n {
+		if i > 0 {
+			time.Sleep(time.Second)
+		}
+		if call() == nil {
+			s += "."
+		} else {
+			s += "x"
+		}
+	}
+	return s
+}
+
+// Budgets let calls through until they are used up; only calls that failed are
+// reported as delivered.
+func TestBudgets(t *testing.T) {
+	const openai = `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":10,"total_tokens":40}}`
+	const anthropic = `{"content":[],"usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":15,"output_tokens":10}}`
+	const s = time.Second
+	for _, c := range []struct {
+		why    string
+		fault  chaos.Fault
+		answer string
+		want   string // of eight calls, one a second
+		is     error
+		text   string // of the first error
+	}{
+		{"calls", fault.CallBudget(3, 0), "", "...xxxxx", fault.ErrResourceExhausted, "quota exceeded: 3 of 3 calls used"},
+		{"calls, filled again", fault.CallBudget(2, 4*s), "", "..xx..xx", fault.ErrResourceExhausted, "quota exceeded: 2 of 2 calls used, try again in 2s"},
+		{"a rate", fault.RateLimit(2, 3*s), "", "..x..x..", fault.ErrRateLimited, "too many requests: the limit is 2, try again in 1s"},
+		{"tokens of OpenAI", fault.TokenBudget(100, fault.OpenAIUsage, 0), openai, "...xxxxx", fault.ErrResourceExhausted, "quota exceeded: 120 of 100 tokens used"},
+		{"tokens of Anthropic", fault.TokenBudget(80, fault.AnthropicUsage, 0), anthropic, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 80 of 80 tokens used"},
+		{"tokens that nobody counts", fault.TokenBudget(1, fault.OpenAIUsage, 0), `"ok"`, "........", nil, ""},
+		{"cost", fault.CostBudget(0.001, 10, 20, fault.OpenAIUsage, 0), openai, "..xxxxxx", fault.ErrResourceExhausted, "quota exceeded: 0.001 of 0.001 used"},
+		{"memory", fault.MemoryBudget(100, 0), openai, "..xxxxxx", syscall.ENOMEM, "cannot allocate memory"},
+		{"a full disk", fault.DiskFull(), "", "xxxxxxxx", syscall.ENOSPC, "write: no space left on device"},
+		{"time that nobody takes", fault.TimeBudget(s, 0), "", "........", nil, ""},
+		{"concurrency of one after the other", fault.ConcurrencyLimit(1), "", "........", nil, ""},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reached := 0
+				tools := chaos.WrapRegistry(answering{func(context.Context) (json.RawMessage, error) {
+					reached++
+					return json.RawMessage(c.answer), nil
+				}}, nil)
+				ctx, in := withRules(t, chaos.Rule{Fault: c.fault})
+				var first error
+				got := outcomes(8, func() error {
+					_, err := tools.CallTool(ctx, target, json.RawMessage(`{"n":123456}`))
+					if first == nil {
+						first = err
+					}
+					return err
+				})
+				assert.Equal(t, c.want, got)
+				failed := 0
+				for i, e := range in.Events() {
+					assert.Equal(t, got[i] == 'x', e.Delivered)
+					if e.Delivered {
+						failed++
+					}
+				}
+				assert.Equal(t, 8-failed, reached)
+				if c.is == nil {
+					assert.NoError(t, first)
+					return
+				}
+				assert.ErrorIs(t, first, c.is)
+				assert.ErrorIs(t, first, chaos.ErrInjected)
+				assert.ErrorIs(t, first, fault.ErrResourceExhausted)
+				assert.EqualError(t, first, c.text)
+				var budget *fault.BudgetError
+				assert.ErrorAs(t, first, &budget)
+			})
+		})
+	}
+}
+
+// answering is a registry whose tools give one answer.
+type answering struct {
+	answer func(context.Context) (json.RawMessage, error)
+}
+
+func (a answering) Tools(context.Context) ([]chaos.Tool, error) { return nil, nil }
+func (a answering) CallTool(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+	return a.answer(ctx)
+}
+
+// A result that does not say what it used is free, which its event notes.
+func TestUnknownUsage(t *testing.T) {
+	ctx, in := withRules(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage, 0)})
+	_, err := wrapped(t, &desk{})(ctx)
+	assert.NoError(t, err)
+	assert.Contains(t, onlyEvent(t, in).Note, "does not say what it used of the token budget")
+}
+
+// The time of all calls counts, whoever makes them.
+func TestTimeBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		work := chaos.Wrap(target, func(context.Context, int) (int, error) {
+			time.Sleep(2 * time.Second)
+			return 0, nil
+		})
+		ctx, _ := withRules(t, chaos.Rule{Fault: fault.TimeBudget(5*time.Second, 0)})
+		assert.Equal(t, "...xx", outcomes(5, func() error { _, err := work(ctx, 0); return err }))
+	})
+}
+
+// Of more calls at once than the limit the later ones fail; one that ends, even
+// by a panic, makes room.
+func TestConcurrencyLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		work := chaos.Wrap(target, func(_ context.Context, n int) (int, error) {
+			time.Sleep(time.Second)
+			if n == 0 {
+				panic("boom")
+			}
+			return 0, nil
+		})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.ConcurrencyLimit(2)})
+		var callers sync.WaitGroup
+		var mu sync.Mutex
+		var failed []error
+		for i := range 6 {
+			callers.Go(func() {
+				defer func() { _ = recover() }()
+				time.Sleep(time.Duration(i) * 400 * time.Millisecond)
+				if _, err := work(ctx, i); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					failed = append(failed, err)
+				}
+			})
+		}
+		callers.Wait()
+		require.Len(t, failed, 2, "the third, while two were under way, and the sixth")
+		assert.ErrorIs(t, failed[0], fault.ErrRateLimited)
+		assert.Len(t, in.Events(), 6)
+	})
+}
+
+// Two cells share no budget, and all targets of a rule share one.
+func TestBudgetsOfCellsAndTargets(t *testing.T) {
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: fault.CallBudget(2, 0)})
+	require.NoError(t, err)
+	for range 2 {
+		ctx := chaos.NewContext(t.Context(), p.Injector("cell", nil))
+		assert.NoError(t, chaos.Point(ctx, "a"))
+		assert.NoError(t, chaos.Point(ctx, "b"))
+		assert.ErrorIs(t, chaos.Point(ctx, "c"), fault.ErrResourceExhausted)
+	}
+}
+
+// A budget hides no other fault, and pays for no call that another one failed.
+func TestBudgetsBesideOtherFaults(t *testing.T) {
+	ctx, in := withRules(t, chaos.Rule{Name: "budget", Fault: fault.CallBudget(1, 0)}, chaos.Rule{Name: "down", Fault: fault.Fail(errBusy)})
+	assert.ErrorIs(t, chaos.Point(ctx, target), errBusy)
+	err := chaos.Point(ctx, target)
+	assert.ErrorIs(t, err, fault.ErrResourceExhausted)
+	assert.False(t, errors.Is(err, errBusy))
+	events := in.Events()
+	assert.Equal(t, []string{"down", "budget"}, []string{events[0].Rule, events[1].Rule})
+	assert.Equal(t, []string{"down"}, events[1].Masked)
+}
+
+// Counted by many goroutines at once, a budget is spent exactly.
+func TestBudgetsOfManyCallers(t *testing.T) {
+	var through, reached sync.Map
+	work := chaos.Wrap(target, func(_ context.Context, n int) (int, error) {
+		reached.Store(n, true)
+		return 0, nil
+	})
+	ctx, _ := withRules(t, chaos.Rule{Name: "calls", Fault: fault.CallBudget(50, 0)}, chaos.Rule{Name: "rate", Fault: fault.RateLimit(60, time.Hour)})
+	var callers sync.WaitGroup
+	for w := range 8 {
+		callers.Go(func() {
+			for i := range 25 {
+				if _, err := work(ctx, 100*w+i); err == nil {
+					through.Store(100*w+i, true)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	count := func(m *sync.Map) (n int) {
+		m.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	assert.Equal(t, 50, count(&through))
+	assert.Equal(t, 50, count(&reached))
 }

@@ -4,12 +4,55 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/stretchr/testify/assert"
 )
+
+// Latency that grows, and latency with spikes, take the times they say.
+func TestGrowingLatency(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		why   string
+		fault chaos.Fault
+		want  []time.Duration // of calls a second apart
+	}{
+		{"with every call, up to the most", fault.RampUp(100*ms, 250*ms), []time.Duration{100 * ms, 200 * ms, 250 * ms, 250 * ms}},
+		{"with time, up to the most", fault.RampUpWith(300*ms, 3*time.Second), []time.Duration{0, 100 * ms, 210 * ms, 300 * ms}},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, in := withRules(t, chaos.Rule{Fault: c.fault})
+				d := &desk{}
+				call := wrapped(t, d)
+				for i, want := range c.want {
+					assert.Equal(t, want, took(func() { _, _ = call(ctx) }))
+					assert.Equal(t, want > 0, in.Events()[i].Delivered)
+					time.Sleep(time.Second)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Spike(0, time.Minute, 0.1)})
+		call := wrapped(t, &desk{})
+		for range 2000 {
+			spent := took(func() { _, _ = call(ctx) })
+			assert.Contains(t, []time.Duration{0, time.Minute}, spent)
+		}
+		spikes := 0
+		for _, e := range in.Events() {
+			if e.Delivered {
+				spikes++
+			}
+		}
+		assert.InDelta(t, 200, spikes, 54, "within four deviations of a share of a tenth")
+	})
+}
 
 // waiting are the faults that wait, each for an hour at least.
 func waiting() map[string]chaos.Fault {
@@ -26,94 +69,62 @@ func waiting() map[string]chaos.Fault {
 
 const moment = 50 * time.Millisecond
 
-// A context that ends during a wait ends it there and then, and the caller
-// gets the error that its context has.
-func TestWaitsEndWithTheContext(t *testing.T) {
-	type ending struct {
-		name string
-		of   func(context.Context) (context.Context, context.CancelFunc)
-		is   error
-	}
-	cancelled := func(ctx context.Context) (context.Context, context.CancelFunc) {
-		ctx, cancel := context.WithCancel(ctx)
-		time.AfterFunc(moment, cancel)
-		return ctx, cancel
-	}
-	expired := func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(ctx, moment)
-	}
-	for _, end := range []ending{
-		{"cancelled", cancelled, context.Canceled},
-		{"deadline", expired, context.DeadlineExceeded},
+// A wait ends there and then with the caller's context, whose error the caller gets, and when the injector is
+// disarmed: the call then goes through as if nothing had been. A context that had ended before leaves nothing to wait
+// for: the call goes through, and whether it fails is the callee's affair, as without the fault. Only a reply that came
+// all the same can be lost.
+func TestWaitsEnd(t *testing.T) {
+	for _, end := range []struct {
+		name  string
+		of    func(cancel context.CancelFunc, in *chaos.Injector)
+		after time.Duration
+		is    error
+	}{
+		{"cancelled", func(cancel context.CancelFunc, _ *chaos.Injector) { time.AfterFunc(moment, cancel) },
+			moment, context.Canceled},
+		{"deadline", nil, moment, context.DeadlineExceeded},
+		{"disarmed", func(_ context.CancelFunc, in *chaos.Injector) { time.AfterFunc(moment, in.Disarm) },
+			moment, nil},
+		{"ended before", func(cancel context.CancelFunc, _ *chaos.Injector) { cancel() }, 0, nil},
 	} {
 		for name, f := range waiting() {
 			t.Run(end.name+"/"+name, func(t *testing.T) {
 				everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 					ctx, in := withRules(t, chaos.Rule{Fault: f})
-					ctx, cancel := end.of(ctx)
+					patience := 10_000 * time.Hour
+					if end.of == nil {
+						patience = moment
+					}
+					ctx, cancel := context.WithTimeout(ctx, patience)
 					defer cancel()
+					if end.of != nil {
+						end.of(cancel, in)
+					}
+					var status string
 					var err error
-					assert.Equal(t, moment, took(func() { _, err = call(ctx) }))
-					assert.ErrorIs(t, err, end.is)
-					assert.ErrorIs(t, err, chaos.ErrInjected)
-					assert.Equal(t, name == "LoseReply", d.calls == 1, "only a lost reply has reached the callee")
+					assert.Equal(t, end.after, took(func() { status, err = call(ctx) }))
 					e := onlyEvent(t, in)
-					assert.True(t, e.Delivered)
-					assert.Equal(t, moment, e.Spent)
+					assert.Equal(t, end.after, e.Spent)
+					lost := name == "LoseReply"
+					is := end.is
+					if lost && end.after == 0 {
+						is = context.Canceled // there was a reply
+					}
+					assert.Equal(t, lost || is == nil, d.calls == 1, "only a lost reply has reached the callee")
+					assert.Equal(t, end.after > 0 || is != nil, e.Delivered, "the caller waited, or lost a reply")
+					if is == nil {
+						assert.NoError(t, err, "this callee does not look at its context")
+						assert.Equal(t, "shipped", status)
+						assert.Equal(t, chaos.OutcomeOK, e.Outcome)
+						assert.Equal(t, end.after == 0, len(in.Undelivered()) == 1)
+						return
+					}
+					assert.ErrorIs(t, err, is)
+					assert.ErrorIs(t, err, chaos.ErrInjected)
 					assert.Equal(t, chaos.OutcomeInjected, e.Outcome)
 				})
 			})
 		}
-	}
-}
-
-// A context that had ended before leaves nothing to wait for: the call goes
-// through, and whether it fails is the callee's affair, as without the fault.
-// Only a reply that came all the same can be lost.
-func TestNoWaitUnderAnEndedContext(t *testing.T) {
-	for name, f := range waiting() {
-		t.Run(name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				ctx, in := withRules(t, chaos.Rule{Fault: f})
-				ctx, cancel := context.WithCancel(ctx)
-				cancel()
-				var err error
-				assert.Zero(t, took(func() { _, err = call(ctx) }))
-				e := onlyEvent(t, in)
-				assert.Zero(t, e.Spent)
-				assert.Equal(t, 1, d.calls)
-				if name == "LoseReply" {
-					assert.ErrorIs(t, err, context.Canceled)
-					assert.True(t, e.Delivered, "there was a reply")
-					return
-				}
-				assert.NoError(t, err, "this callee does not look at its context")
-				assert.False(t, e.Delivered)
-				assert.Len(t, in.Undelivered(), 1)
-			})
-		})
-	}
-}
-
-// Disarming ends every wait, and the call goes through as if nothing had been.
-func TestWaitsEndWhenDisarmed(t *testing.T) {
-	for name, f := range waiting() {
-		t.Run(name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				ctx, in := withRules(t, chaos.Rule{Fault: f})
-				time.AfterFunc(moment, in.Disarm)
-				var status string
-				var err error
-				assert.Equal(t, moment, took(func() { status, err = call(ctx) }))
-				assert.NoError(t, err)
-				assert.Equal(t, "shipped", status)
-				assert.Equal(t, 1, d.calls)
-				e := onlyEvent(t, in)
-				assert.Equal(t, moment, e.Spent)
-				assert.True(t, e.Delivered, "the caller waited")
-				assert.Equal(t, chaos.OutcomeOK, e.Outcome)
-			})
-		})
 	}
 }
 

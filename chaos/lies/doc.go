@@ -28,7 +28,7 @@
 //     [ShadowTool], [ChurnTools] in the list of tools. [Leaks] reports where an agent passed a canary on.
 //
 // [Arguments] applies any of them to the arguments of a call instead of its
-// result. [InText] applies one to the JSON within a text. The page docs/lies.md
+// result. [InText] applies one to the JSON within a text. The page docs/reference/faults.md
 // shows an example of each.
 //
 // # Where
@@ -45,31 +45,29 @@
 //
 // # What it acts on
 //
-// A result that holds JSON is changed in place: a json.RawMessage, []byte or
-// string, as tools and dispatch functions return it. All other bytes stay, so
-// the order of members, the spelling and digits of numbers and the white space
-// are what they were. A text that is no JSON is one string. Any other Go value
-// is encoded, changed, and decoded into a new value of its type; what its JSON
-// does not hold is lost.
+// A result that holds JSON (a json.RawMessage, []byte or string) is changed in place;
+// all other bytes stay. A text that is no JSON is one string. Any other Go value is
+// encoded, changed, and decoded into a new value of its type; what its JSON does not
+// hold is lost. An error passes through.
 //
-// An error passes through. A lie that changed nothing, or nothing that the type
-// of the result shows, is not delivered, and a note in the event says why. A
-// delivered lie has [chaos.Change] values in its event: the path, before and
-// after. Of values beyond 4 KB an event keeps the beginning and the end.
+// A lie that changed nothing, or nothing that the type of the result shows, is not
+// delivered, and a note in the event says why. A delivered lie has [chaos.Change]
+// values in its event: the path, before and after. Of values beyond 4 KB an event
+// keeps the beginning and the end.
 //
 // # What it depends on
 //
 // The place, digit or row follows from the coordinates of the call and from the
 // document, whatever the order of calls. [Stale], [Frozen], [Crossed],
 // [Replayed], [RollBack] and [Contradict] remember earlier calls of their
-// injector, up to 8 MiB of answers. They see only the calls that their rule's
-// trigger matched. docs/determinism.md has a row for each.
+// injector, up to 8 MiB of answers, and see only those that their rule's trigger
+// matched. docs/reference/determinism.md has a row for each.
 //
 // # Cost
 //
 // A lie costs one pass over the document, an index of 28 bytes a value, and one
-// copy with the changes: for a document of 10 KB less than decoding and
-// encoding it once. A Go value is encoded before and decoded after, and decoded
-// once more to see whether it shows the change. Lies are safe for concurrent
-// use.
+// copy with the changes: less than decoding and encoding it once. Lies are safe
+// for concurrent use.
+//
+// Stability: stable.
 package lies

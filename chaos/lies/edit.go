@@ -6,13 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // edit applies one lie to one result. It holds the document, and the changes made so
@@ -68,7 +71,7 @@ func (e *edit) applyToOne(rank func(*edit, int) int, apply func(*edit, int) bool
 func (e *edit) find(paths []*jsonpath.Path) []int {
 	var nodes []int
 	for _, p := range paths {
-		nodes = append(nodes, e.doc.Find(p)...)
+		nodes = append(nodes, p.Find(e.doc)...)
 	}
 	slices.Sort(nodes)
 	nodes = slices.Compact(nodes)
@@ -92,7 +95,6 @@ func (e *edit) replace(i int, raw []byte) bool {
 	return true
 }
 
-// remove takes nodes out of their lists and objects.
 func (e *edit) remove(nodes ...int) bool {
 	edits := e.doc.Remove(nodes...)
 	if len(edits) == 0 {
@@ -105,7 +107,6 @@ func (e *edit) remove(nodes ...int) bool {
 	return true
 }
 
-// rename gives a member another name.
 func (e *edit) rename(i int, name string) bool {
 	if name == e.doc.Name(i) {
 		return false
@@ -117,11 +118,10 @@ func (e *edit) rename(i int, name string) bool {
 
 // insert adds a member or an element to the end.
 func (e *edit) insert(container int, name string, raw []byte) bool {
-	key := any(name)
+	at := jsonedit.PathTo(name)
 	if e.doc.Kind(container) == jsonedit.Array {
-		key = len(e.doc.Children(container))
+		at = fmt.Sprintf("[%d]", len(e.doc.Children(container)))
 	}
-	at := jsonpath.Match{Keys: []any{key}}.Location()[1:]
 	e.edits = append(e.edits, e.doc.Insert(container, name, raw))
 	e.changed(cmp.Or(e.path(container), "$")+at, nil, raw)
 	return true
@@ -137,11 +137,8 @@ func (e *edit) insertBefore(element int, raw []byte) bool {
 }
 
 // arrange gives list i the given elements of its own, in that order.
-func (e *edit) arrange(i int, elements []int) bool {
-	return e.replace(i, e.doc.Arrange(i, elements))
-}
+func (e *edit) arrange(i int, elements []int) bool { return e.replace(i, e.doc.Arrange(i, elements)) }
 
-// replaceAll replaces the text of the whole result.
 func (e *edit) replaceAll(raw []byte) bool {
 	if string(e.doc.Text) == string(raw) {
 		return false
@@ -160,59 +157,33 @@ func (e *edit) path(i int) string {
 }
 
 func (e *edit) changed(path string, before, after []byte) {
-	ch := chaos.Change{Path: path, Before: shown(before), After: shown(after)}
-	if len(after) > maxShown { // its middle is not shown, and may hold what Leaks looks for
-		if token := []byte(canary(e.call)); bytes.Contains(after, token) && !bytes.Contains(ch.After, token) {
-			ch.After = excerpt(after, string(token)+" … ")
-		}
+	middle := ""
+	if len(after) > maxShown && bytes.Contains(after, []byte(canary(e.call))) {
+		middle = canary(e.call) + " … " // what Leaks looks for
 	}
-	e.changes = append(e.changes, ch)
+	e.changes = append(e.changes, chaos.Change{Path: path, Before: shown(before, ""), After: shown(after, middle)})
 }
 
 // maxShown bounds, in bytes, what an event keeps of a value: a lie about a
 // large document must not make the log of a run as large as all its results.
 const maxShown = 4096
 
-// shown is a value as an event keeps it: a copy that is JSON. A long value
-// becomes a string with its beginning and its end.
-func shown(raw []byte) json.RawMessage {
+// shown is a value as an event keeps it: a copy that is JSON in UTF-8. A long value
+// becomes a string with its beginning and its end, and middle between them.
+func shown(raw []byte, middle string) json.RawMessage {
 	if raw == nil {
 		return nil
 	}
-	if !utf8.Valid(raw) { // an event is written as JSON in UTF-8
-		raw = []byte(string([]rune(string(raw))))
-	}
-	if len(raw) > maxShown {
-		return excerpt(raw, "")
-	}
-	if json.Valid(raw) {
-		return slices.Clone(raw)
-	}
-	return quoteJSON(string(raw))
-}
-
-// excerpt is the beginning and the end of a long value, with middle between
-// them.
-func excerpt(raw []byte, middle string) json.RawMessage {
 	if !utf8.Valid(raw) {
-		raw = []byte(string([]rune(string(raw))))
+		raw = bytes.ToValidUTF8(raw, []byte(string(utf8.RuneError)))
 	}
-	head, tail := maxShown/2, len(raw)-maxShown/2
-	for head > 0 && !utf8.RuneStart(raw[head]) {
-		head--
+	if len(raw) <= maxShown {
+		return jsonvalue.OfBytes(raw)
 	}
-	for tail < len(raw) && !utf8.RuneStart(raw[tail]) {
-		tail++
-	}
-	return quoteJSON(fmt.Sprintf("%s … %d bytes … %s%s", raw[:head], tail-head, middle, raw[tail:]))
+	head, tail := bytes.ToValidUTF8(raw[:maxShown/2], nil), bytes.ToValidUTF8(raw[len(raw)-maxShown/2:], nil)
+	return jsonedit.Quote(fmt.Sprintf("%s … %d bytes … %s%s", head, len(raw)-len(head)-len(tail), middle, tail))
 }
 
-func quoteJSON(s string) json.RawMessage {
-	doc, _ := json.Marshal(s) // a string always has JSON
-	return doc
-}
-
-// text returns the changed document.
 func (e *edit) text() []byte {
 	if e.whole != nil {
 		return e.whole
@@ -237,4 +208,116 @@ func (e *edit) finish(ctx context.Context, in document, kind, wants string) (any
 	}
 	chaos.Changed(ctx, e.changes...)
 	return result, nil
+}
+
+// document is a result, or the arguments of a call, as the document that an
+// edit changes.
+type document struct {
+	original any
+	doc      *jsonedit.Doc
+	plain    bool // a text that is no JSON: the document is the text as a JSON string
+	value    bool // a Go value
+}
+
+// bodied is a result with a document that its caller reads later, as an HTTP
+// response has: a lie about it is one about that document.
+type bodied interface {
+	OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error)
+}
+
+// open reads a result. If why is not empty, it says why there is no document.
+func open(result any) (in document, why string) {
+	in.original = result
+	if v, ok := result.(interface{ NoDocument() string }); ok {
+		return in, v.NoDocument()
+	}
+	text, isText := jsonvalue.Text(result)
+	if !isText {
+		encoded, err := jsonvalue.Encode(result)
+		if err != nil {
+			return in, fmt.Sprintf("the result, %T, has no JSON: %v", result, err)
+		}
+		text, in.value = encoded, true
+	}
+	if d, ok := jsonedit.Parse(text); ok {
+		if in.doc = d; repeats(d) {
+			return in, "the result has two members of one name, of which decoders read either"
+		}
+		return in, ""
+	}
+	in.plain = true
+	in.doc, _ = jsonedit.Parse(jsonedit.Quote(string(text)))
+	if in.doc == nil {
+		return in, "the result is too large"
+	}
+	return in, ""
+}
+
+// repeats reports whether an object of the document has two members of one name. A lie
+// about one of them may be seen by nobody.
+func repeats(d *jsonedit.Doc) bool {
+	var hashes []uint64
+	for i := range d.Nodes {
+		if d.Kind(i) != jsonedit.Object {
+			continue
+		}
+		hashes = hashes[:0]
+		for k := int32(i) + 1; k < d.Nodes[i].Next; k = d.Nodes[k].Next {
+			n := d.Nodes[k]
+			name := d.Text[n.NameStart+1 : n.NameEnd-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				name = []byte(d.Name(int(k)))
+			}
+			hashes = append(hashes, hash.String(string(name)))
+		}
+		slices.Sort(hashes)
+		if members := len(hashes); len(slices.Compact(hashes)) < members && repeatsName(d, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// repeatsName is repeats for one object, without the doubt of hashes.
+func repeatsName(d *jsonedit.Doc, object int) bool {
+	names := make(map[string]bool)
+	for _, k := range d.Children(object) {
+		if names[d.Name(k)] {
+			return true
+		}
+		names[d.Name(k)] = true
+	}
+	return false
+}
+
+// close returns the changed document in the form of the result. A text stays a
+// text if the document is a string.
+func (in document) close(after []byte) (result any, why string) {
+	if in.value {
+		return in.closeValue(after)
+	}
+	if in.plain {
+		if d, ok := jsonedit.Parse(after); ok && d.Kind(0) == jsonedit.String {
+			after = []byte(d.String(0))
+		}
+	}
+	return jsonvalue.Like(after, in.original), ""
+}
+
+// closeValue decodes into the type that the caller expects. It compares both
+// values as decoded, because the caller does not see what its type does not
+// hold.
+func (in document) closeValue(after []byte) (result any, why string) {
+	if in.original == nil {
+		return json.RawMessage(after), ""
+	}
+	result, err := jsonvalue.DecodeLike(after, in.original)
+	if err != nil {
+		return nil, fmt.Sprintf("the changed result does not decode into %T", in.original)
+	}
+	before, err := jsonvalue.DecodeLike(in.doc.Text, in.original)
+	if err == nil && reflect.DeepEqual(before, result) {
+		return nil, fmt.Sprintf("a %T does not show what was changed", in.original)
+	}
+	return result, ""
 }

@@ -67,24 +67,6 @@ func ExampleLeaks() {
 	// passed on to refund
 }
 
-// The other side renamed an argument. An agent that reads the error, or lists
-// the tools again, gets through.
-func ExampleChangeArguments() {
-	p, err := chaos.NewPlan(1, chaos.Rule{Target: "{refund,tools/list}", Fault: lies.ChangeArguments("refund", "order", "order_number")})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx, tools := context.Background(), chaos.WrapRegistry(shopTools(), p.Injector("example", nil))
-	_, err = tools.CallTool(ctx, "refund", json.RawMessage(`{"order":1042}`))
-	fmt.Println(err)
-	result, err := tools.CallTool(ctx, "refund", json.RawMessage(`{"order_number":1042}`))
-	fmt.Println(string(result), err)
-	// Output:
-	// invalid arguments for tool "refund": missing required property "order_number"; additional property "order" is not allowed
-	// "refunded" <nil>
-}
-
 // A lie about the arguments reaches the tool.
 func ExampleArguments() {
 	p, err := chaos.NewPlan(1, chaos.Rule{Target: "refund", Fault: lies.Arguments(lies.SwapDigits("$.order"))})

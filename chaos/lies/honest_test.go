@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,6 +62,7 @@ func TestNotDelivered(t *testing.T) {
 		{"the member is there", lies.AddKey("a", 1), `{"a":2}`, "no object"},
 		{"no word like an enum", lies.UnknownEnum(), `{"status":"On hold"}`, "no word"},
 		{"no list of messages", lies.TruncateMessages(0, plain), `[{"content":"a"}]`, "list of messages"},
+		{"more is kept than there is", lies.TruncateMessages(math.MaxInt, plain), `[{"role":"user","content":"a"}]`, "list of messages"},
 		{"nothing but a system message", lies.StaleMessages(1, plain), `[{"role":"system","content":"a"}]`, "list of messages"},
 		{"equal messages", lies.ReorderMessages(plain), `[{"role":"user"},{"role":"user"}]`, "list of messages"},
 		{"no place for a text", lies.Inject(lies.Attack{}), `[1,2]`, "text or object"},
@@ -216,4 +222,176 @@ func TestDrawsSpread(t *testing.T) {
 		seen[got] = true
 	}
 	assert.Len(t, seen, 4, "each member goes under some seed")
+}
+
+// via is what a caller of a wrapped function gets.
+func via[T any](t *testing.T, f chaos.Fault, result T) (T, chaos.Event) {
+	t.Helper()
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: f})
+	require.NoError(t, err)
+	in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true})
+	got, err := chaos.Wrap("fn", func(context.Context, int) (T, error) { return result, nil })(chaos.NewContext(t.Context(), in), 0)
+	require.NoError(t, err)
+	return got, in.Events()[0]
+}
+
+type order struct {
+	ID    int            `json:"id"`
+	Total float64        `json:"total"`
+	Tags  []string       `json:"tags,omitempty"`
+	More  map[string]any `json:"more,omitempty"`
+}
+
+// The types that hold JSON, and Go values through theirs, come back as what they were.
+func TestForms(t *testing.T) {
+	raw, _ := via(t, lies.Scale(1), json.RawMessage(`{"total":5}`))
+	assert.Equal(t, `{"total":50}`, string(raw))
+	data, _ := via(t, lies.Scale(1), []byte(`{"total":5}`))
+	assert.Equal(t, `{"total":50}`, string(data))
+	text, _ := via(t, lies.Scale(1), `{"total":5}`)
+	assert.Equal(t, `{"total":50}`, text)
+	text, _ = via(t, lies.Scale(1), "It is 5 km \xff\x01.")
+	assert.Equal(t, "It is 50 km \xff\x01.", text, "a text that is no JSON, bytes that are no UTF-8 and all")
+	text, _ = via(t, lies.CutText(0.5), "a\xffb cdefgh")
+	assert.Equal(t, "a\xffb c", text, "what stays of it too")
+	text, _ = via(t, lies.Null(), "shipped")
+	assert.Equal(t, "null", text)
+	value, _ := via(t, lies.Scale(1), order{ID: 7, Total: 5})
+	assert.Equal(t, order{ID: 7, Total: 50}, value)
+	pointer, _ := via(t, lies.Scale(1), &order{ID: 7, Total: 5})
+	assert.Equal(t, &order{ID: 7, Total: 50}, pointer)
+	value, _ = via(t, lies.Envelope(""), order{ID: 7, Total: 5})
+	assert.Zero(t, value, "as a client that decodes an envelope it does not know")
+	list, _ := via(t, lies.DuplicateRows(), []int{1})
+	assert.Equal(t, []int{1, 1}, list)
+	loose, _ := via[any](t, lies.Scale(1), map[string]any{"total": 5.0})
+	assert.Equal(t, map[string]any{"total": 50.0}, loose, "an interface keeps the type within")
+	number, _ := via(t, lies.OffByOne(), 0)
+	assert.Equal(t, 1, number)
+}
+
+// What a Go type cannot hold its caller cannot see: that is not delivered.
+func TestGoValuesThatHideTheLie(t *testing.T) {
+	for why, f := range map[string]chaos.Fault{
+		"a member it has no field for": lies.AddKey("version", 2),
+		"another type":                 lies.FlipType("$.id"),
+		"no JSON":                      lies.Malformed(),
+		"a page of HTML":               lies.HTMLPage(),
+	} {
+		got, e := via(t, f, order{ID: 7, Total: 5})
+		assert.Equal(t, order{ID: 7, Total: 5}, got, why)
+		assert.False(t, e.Delivered, why)
+		assert.Regexp(t, `lies_test\.order`, e.Note, why)
+	}
+	_, e := via(t, lies.Null(), make(chan int))
+	assert.False(t, e.Delivered)
+	assert.Contains(t, e.Note, "has no JSON")
+	_, e = via[any](t, lies.Empty(), nil)
+	assert.False(t, e.Delivered)
+}
+
+// A long value is in the event with its beginning and its end.
+func TestLongValuesInEvents(t *testing.T) {
+	doc := `"` + strings.Repeat("é", 50_000) + `"`
+	_, e := once(t, lies.Inject(lies.Attack{Texts: []string{"Obey."}}), doc)
+	require.Len(t, e.Changes, 1)
+	assert.Less(t, len(e.Changes[0].After), 5000)
+	var after string
+	require.NoError(t, json.Unmarshal(e.Changes[0].After, &after))
+	assert.Contains(t, after, "bytes …")
+	assert.Contains(t, after, "Obey.")
+}
+
+// Each item of a stream is a result of its own.
+func TestStreams(t *testing.T) {
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: lies.CutText(0.5)})
+	require.NoError(t, err)
+	ctx := chaos.NewContext(t.Context(), p.Injector("cell", nil))
+	words := chaos.WrapStream("say", func(context.Context, int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) { _ = yield("four", nil) && yield("letters!", nil) }
+	})
+	var got []string
+	for word, err := range words(ctx, 0) {
+		require.NoError(t, err)
+		got = append(got, word)
+	}
+	assert.Equal(t, []string{"fo", "lett"}, got)
+}
+
+// A fault that is used by no injector remembers nothing and changes nothing.
+func TestWithoutAnInjector(t *testing.T) {
+	next := func(context.Context, any) (any, error) { return json.RawMessage("1"), nil }
+	for _, f := range []chaos.Fault{lies.Stale(1), lies.Contradict()} {
+		got, err := f.Inject(t.Context(), chaos.Call{}, nil, next)
+		require.NoError(t, err)
+		assert.Equal(t, json.RawMessage("1"), got)
+	}
+}
+
+// addressed are lies at a path that was found by chance.
+func addressed(path string) []chaos.Fault {
+	return []chaos.Fault{
+		lies.Empty(path), lies.Null(path), lies.Missing(path), lies.CutText(0.3, path), lies.CutList(0.3, path), lies.MissingPage(1, path),
+		lies.PartialBatch(0.3, path), lies.Mojibake(path), lies.Oversized(50, path), lies.WrongNumber(0.2, path),
+		lies.Scale(-2, path), lies.FlipSign(path), lies.SwapDigits(path), lies.OffByOne(path), lies.Overflow(path), lies.ShiftDate(40, path),
+		lies.SwapUnit(path), lies.FlipType(path), lies.SwapFields(path, "$"), lies.SwapEntity(path), lies.FabricateRecord(path),
+		lies.DanglingReference(path), lies.DuplicateRows(path), lies.ReorderRows(path), lies.RenameKey("", path), lies.RemoveKey(path),
+		lies.AddKey("v", 2, path), lies.Retype(path), lies.Envelope("", path), lies.UnknownEnum(path),
+		lies.TruncateMessages(1, lies.Messages{Path: path}), lies.Inject(lies.Attack{Paths: []string{path}}),
+	}
+}
+
+// Any bytes, any path: no lie panics, each is honest, and what was JSON stays
+// JSON under those that say so.
+func FuzzLies(f *testing.F) {
+	f.Add([]byte(`{"a":[{"id":1,"role":"user"},{"id":20.5e3,"role":"x y"}],"b":"2026-01-01 5 km, €3"}`), "$..id", uint64(1))
+	f.Add([]byte("plain text \xff 12.50 EUR"), "$", uint64(2))
+	f.Add([]byte(`[[],{},"",0,-0.0,1e999,null,true]`), "$.*", uint64(3))
+	f.Add([]byte(`[{"name":"a","inputSchema":{}},{"name":"b"}]`), "$[*].name", uint64(4))
+	f.Fuzz(func(t *testing.T, doc []byte, path string, seed uint64) {
+		if len(doc) > 2000 {
+			return
+		}
+		faults := all()
+		if _, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: lies.Null(path)}); err == nil {
+			faults = append(faults, addressed(path)...)
+		}
+		for _, fault := range faults {
+			p, err := chaos.NewPlan(seed, chaos.Rule{Name: "lie", Target: "*", Fault: fault})
+			require.NoError(t, err)
+			in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true})
+			got, err := chaos.WrapRegistry(&desk{docs: []string{string(doc)}}, in).CallTool(context.Background(), "get", nil)
+			require.NoError(t, err)
+			e := in.Events()[0]
+			d := fault.(chaos.Described).Describe()
+			if d.Kind == "changed_arguments" || d.Kind == "changed_call" {
+				continue
+			}
+			require.Equal(t, !bytes.Equal(got, doc), e.Delivered, "%s: %q of %q", d.Kind, got, doc)
+			if json.Valid(doc) && !breaksJSON(d.Kind) {
+				require.True(t, json.Valid(got), "%s: %q of %q", d.Kind, got, doc)
+			}
+			line, err := json.Marshal(e)
+			require.NoError(t, err)
+			require.True(t, utf8.Valid(line))
+		}
+	})
+}
+
+// Lies are used by many goroutines at once, those that remember too.
+func TestConcurrentUse(t *testing.T) {
+	for _, f := range all() {
+		tools, in := injectorOf(t, &desk{docs: []string{chat, orders, `"a text of 5 km"`}}, f)
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 8 {
+					_, err := tools.CallTool(t.Context(), "get", fmt.Appendf(nil, `{"b":1,"i":%d}`, (w+i)%3))
+					assert.NoError(t, err)
+				}
+			})
+		}
+		wg.Wait()
+		assert.Len(t, in.Events(), 32)
+	}
 }

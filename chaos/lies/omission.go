@@ -1,7 +1,11 @@
 package lies
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
@@ -12,60 +16,45 @@ import (
 // of a number, false. Without paths it is the whole result.
 func Empty(paths ...string) chaos.Fault { return emptyRow.Of(pathsIn(paths)) }
 
-var emptyRow = lieRow[where](catalog.Row{
-	Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
-}, lie{wants: "value", rank: anything,
-	apply: func(e *edit, i int) bool {
-		switch e.doc.Kind(i) {
-		case jsonedit.Object:
-			return len(e.doc.Children(i)) > 0 && e.replace(i, []byte("{}"))
-		case jsonedit.Array:
-			return len(e.doc.Children(i)) > 0 && e.replace(i, []byte("[]"))
-		case jsonedit.String:
-			return e.replace(i, []byte(`""`))
-		case jsonedit.Number:
-			n, ok := parseDecimal(string(e.doc.Raw(i)))
-			return (!ok || n.unscaled.Sign() != 0) && e.replace(i, []byte("0"))
-		case jsonedit.Bool:
-			return e.replace(i, []byte("false"))
-		}
-		return false
-	}})
+var emptyRow = row(catalog.Row{Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)",
+	Class: chaos.ClassOmission}, "value", all(isMeant), func(e *edit, i int, _ where) bool {
+	empty, ok := map[jsonedit.Kind]string{jsonedit.Object: "{}", jsonedit.Array: "[]", jsonedit.String: `""`,
+		jsonedit.Number: "0", jsonedit.Bool: "false"}[e.doc.Kind(i)]
+	return ok && e.replace(i, []byte(empty))
+})
 
 // Null replaces a value by null. Without paths it is the whole result.
 func Null(paths ...string) chaos.Fault { return nullRow.Of(pathsIn(paths)) }
 
-var nullRow = lieRow[where](catalog.Row{
-	Kind: "null_value", Doc: "A value is null.", Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
-}, lie{wants: "value", rank: anything,
-	apply: func(e *edit, i int) bool { return e.replace(i, []byte("null")) }})
+var nullRow = row(catalog.Row{Kind: "null_value", Doc: "A value is null.", Go: "lies.Null(paths...)",
+	Class: chaos.ClassOmission}, "value", all(isMeant),
+	func(e *edit, i int, _ where) bool { return e.replace(i, []byte("null")) })
 
 // Missing removes a member from its object: a drawn one, or the values that the
 // paths name, which may be elements of lists. [RemoveKey] removes it from all
 // objects.
 func Missing(paths ...string) chaos.Fault { return missingRow.Of(pathsIn(paths)) }
 
-var missingRow = lieRow[where](catalog.Row{
-	Kind: "missing_field", Doc: "A member of an object is missing.",
-	Go: "lies.Missing(paths...)", Class: chaos.ClassOmission,
-}, lie{wants: "member", rank: members,
-	apply: func(e *edit, i int) bool { return e.remove(i) }})
+var missingRow = row(catalog.Row{Kind: "missing_field", Doc: "A member of an object is missing.",
+	Go: "lies.Missing(paths...)", Class: chaos.ClassOmission}, "member", all(isMember),
+	func(e *edit, i int, _ where) bool { return e.remove(i) })
 
 // CutText keeps the first share of the characters of a text, from 0 to below 1.
 func CutText(keep float64, paths ...string) chaos.Fault {
 	return cutTextRow.Of(kept{keep, pathsIn(paths)})
 }
 
-var cutTextRow = row(catalog.Row{
-	Kind: "cut_text", Doc: "A text is cut.",
-	Go: "lies.CutText(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}, func(p kept) lie {
-	return lie{wants: "text", rank: prose,
-		apply: func(e *edit, i int) bool {
-			text := []rune(e.doc.String(i))
-			kept := int(float64(len(text)) * p.Keep)
-			return kept < len(text) && e.replace(i, cutQuote(e, i, kept))
-		}}
+var cutTextRow = row(catalog.Row{Kind: "cut_text", Doc: "A text is cut.", Go: "lies.CutText(keep, paths...)",
+	Example: `{"keep":0.5}`, Class: chaos.ClassOmission}, "text", prose, func(e *edit, i int, p kept) bool {
+	text := e.doc.String(i)
+	kept := int(float64(utf8.RuneCountInString(text)) * p.Keep)
+	for at := range text { // a slice of runes would lose the bytes that are not UTF-8
+		if kept == 0 {
+			return e.replace(i, jsonedit.Quote(text[:at]))
+		}
+		kept--
+	}
+	return false
 })
 
 type kept struct {
@@ -75,20 +64,6 @@ type kept struct {
 
 func (p kept) Check(c *catalog.Check) {
 	c.That(!(p.Keep >= 1), "keep", p.Keep, "a share from 0 to below 1")
-	p.where.Check(c)
-}
-
-// cutQuote is the text at node i up to a character. It keeps the bytes of the
-// rest as they are, also those that are not UTF-8.
-func cutQuote(e *edit, i, runes int) []byte {
-	text := e.doc.String(i)
-	for at := range text {
-		if runes == 0 {
-			return jsonedit.Quote(text[:at])
-		}
-		runes--
-	}
-	return jsonedit.Quote(text)
 }
 
 // prose ranks texts: those of several words first, identifiers never.
@@ -112,16 +87,12 @@ func CutList(keep float64, paths ...string) chaos.Fault {
 	return cutListRow.Of(kept{keep, pathsIn(paths)})
 }
 
-var cutListRow = row(catalog.Row{
-	Kind: "cut_list", Doc: "A list is cut.",
-	Go: "lies.CutList(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}, func(p kept) lie {
-	return lie{wants: "list with elements", rank: lists(1),
-		apply: func(e *edit, i int) bool {
-			rows := e.doc.Children(i)
-			return e.arrange(i, rows[:int(float64(len(rows))*p.Keep)])
-		}}
-})
+var cutListRow = row(catalog.Row{Kind: "cut_list", Doc: "A list is cut.", Go: "lies.CutList(keep, paths...)",
+	Example: `{"keep":0.5}`, Class: chaos.ClassOmission}, "list with elements", lists(1),
+	func(e *edit, i int, p kept) bool {
+		rows := e.doc.Children(i)
+		return e.arrange(i, rows[:int(float64(len(rows))*p.Keep)])
+	})
 
 // MissingPage removes a drawn page of size elements from a list of more than
 // one page. Counts and links to further pages stay as they are. size is 1 or
@@ -130,10 +101,9 @@ func MissingPage(size int, paths ...string) chaos.Fault {
 	return missingPageRow.Of(missingPage{pathsIn(paths), size})
 }
 
-var missingPageRow = row(catalog.Row{
-	Kind: "missing_page", Doc: "A page of a list is missing.",
-	Go: "lies.MissingPage(size, paths...)", Example: `{"size":2}`, Class: chaos.ClassOmission,
-}, func(p missingPage) lie {
+var missingPageRow = lieRow(catalog.Row{Kind: "missing_page", Doc: "A page of a list is missing.",
+	Go: "lies.MissingPage(size, paths...)", Example: `{"size":2}`,
+	Class: chaos.ClassOmission}, func(p missingPage) lie {
 	return lie{wants: "list of more than one page", rank: lists(p.Size + 1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
@@ -154,25 +124,158 @@ func PartialBatch(lost float64, paths ...string) chaos.Fault {
 	return partialBatchRow.Of(partialBatch{lost, pathsIn(paths)})
 }
 
-var partialBatchRow = row(catalog.Row{
-	Kind: "partial_batch", Doc: "Some elements of a list are missing.",
-	Go: "lies.PartialBatch(lost, paths...)", Example: `{"lost":0.3}`, Class: chaos.ClassOmission,
-}, func(p partialBatch) lie {
-	return lie{wants: "list with elements", rank: lists(1),
-		apply: func(e *edit, i int) bool {
-			rows := e.doc.Children(i)
-			must := e.pick(i, 0, len(rows))
-			var gone []int
-			for k, row := range rows {
-				if k == must || e.draw(row, 1) < p.Lost {
-					gone = append(gone, row)
-				}
-			}
-			return e.remove(gone...)
-		}}
+var partialBatchRow = row(catalog.Row{Kind: "partial_batch", Doc: "Some elements of a list are missing.",
+	Go: "lies.PartialBatch(lost, paths...)", Example: `{"lost":0.3}`,
+	Class: chaos.ClassOmission}, "list with elements", lists(1), func(e *edit, i int, p partialBatch) bool {
+	rows := e.doc.Children(i)
+	must := e.pick(i, 0, len(rows))
+	var gone []int
+	for k, row := range rows {
+		if k == must || e.draw(row, 1) < p.Lost {
+			gone = append(gone, row)
+		}
+	}
+	return e.remove(gone...)
 })
 
 type partialBatch struct {
 	Lost float64 `json:"lost" bounds:"over=0,max=1" allowed:"a share above 0, up to 1" doc:"share that is lost"`
 	where
+}
+
+// Malformed breaks the JSON of a result in a drawn way: cut off, a comma too
+// many, a missing quote, a missing bracket, trailing text. A text that is no
+// JSON, and a Go value, cannot be malformed: the fault is not delivered there.
+func Malformed() chaos.Fault { return malformedRow.Of(catalog.None{}) }
+
+var malformedRow = row(catalog.Row{Kind: "malformed_result", Doc: "The result is no longer JSON.",
+	Go: "lies.Malformed()", Class: chaos.ClassProtocol}, "JSON", all(isMeant), func(e *edit, i int, _ catalog.None) bool {
+	if e.plain {
+		e.why = "the result is a text and no JSON"
+		return false
+	}
+	text := strings.TrimRight(string(e.doc.Text), " \t\r\n")
+	broken := []string{
+		text[:len(text)-1-e.pick(i, 1, max(1, len(text)/2))],
+		strings.TrimRight(text, "]}\"") + ",",
+		strings.Replace(text, `"`, "", 1),
+		text + text[:min(len(text), 12)],
+		text[:len(text)-1],
+	}
+	first := e.pick(i, 0, len(broken))
+	for k := range broken {
+		if b := broken[(first+k)%len(broken)]; b != "" && !json.Valid([]byte(b)) {
+			return e.replaceAll([]byte(b))
+		}
+	}
+	return false
+})
+
+// errorPage is what proxies answer with.
+const errorPage = `<html>
+<head><title>502 Bad Gateway</title></head>
+<body>
+<center><h1>502 Bad Gateway</h1></center>
+<hr><center>nginx</center>
+</body>
+</html>
+`
+
+// HTMLPage replaces the result by the error page of a proxy. A text, also one
+// in JSON, becomes that text; other JSON becomes the bare page, which is no
+// JSON.
+func HTMLPage() chaos.Fault { return htmlPageRow.Of(catalog.None{}) }
+
+var htmlPageRow = row(catalog.Row{Kind: "html_result", Doc: "The result is the error page of a proxy.",
+	Go: "lies.HTMLPage()", Class: chaos.ClassProtocol}, "value", all(isMeant), func(e *edit, i int, _ catalog.None) bool {
+	if e.doc.Kind(0) == jsonedit.String {
+		return e.replaceAll(jsonedit.Quote(errorPage))
+	}
+	return e.replaceAll([]byte(errorPage))
+})
+
+// ErrorBody replaces the result by an error message while the call itself
+// succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A text
+// becomes "Error 503: Service Unavailable". The code is from 400 to 599.
+func ErrorBody(code int, message string) chaos.Fault {
+	return errorBodyRow.Of(errorBody{Code: code, Message: message})
+}
+
+var errorBodyRow = row(catalog.Row{Kind: "error_result", Doc: "The call succeeds with an error as its result.",
+	Go: "lies.ErrorBody(code, message)", Example: `{"code":503,"message":"Service Unavailable"}`,
+	Class: chaos.ClassProtocol}, "value", all(isMeant), func(e *edit, _ int, p errorBody) bool {
+	if e.doc.Kind(0) == jsonedit.String {
+		return e.replaceAll(jsonedit.Quote(fmt.Sprintf("Error %d: %s", p.Code, p.Message)))
+	}
+	return e.replaceAll(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, p.Code,
+		jsonedit.Quote(p.Message)))
+})
+
+type errorBody struct {
+	Code    int    `json:"code" bounds:"min=400,max=599" doc:"status that the body tells"`
+	Message string `json:"message" doc:"its text"`
+}
+
+func (p errorBody) Check(c *catalog.Check) {
+	c.That(strings.TrimSpace(p.Message) != "", "message", fmt.Sprintf("%q", p.Message), "a text")
+}
+
+// Mojibake writes the characters of a text beyond ASCII as UTF-8 looks when it
+// is read as Latin-1: "Zürich" becomes "ZÃ¼rich". The result is well-formed.
+func Mojibake(paths ...string) chaos.Fault { return mojibakeRow.Of(pathsIn(paths)) }
+
+var mojibakeRow = row(catalog.Row{Kind: "mojibake", Doc: "A text was read in the wrong encoding.",
+	Go: "lies.Mojibake(paths...)", Class: chaos.ClassProtocol}, "text beyond ASCII",
+	all(func(e *edit, i int) bool { return e.doc.Kind(i) == jsonedit.String && !isASCII(e.doc.String(i)) }),
+	func(e *edit, i int, _ where) bool {
+		text := e.doc.String(i)
+		if !utf8.ValidString(text) {
+			return false
+		}
+		var b strings.Builder
+		for k := range len(text) {
+			b.WriteRune(rune(text[k]))
+		}
+		return e.replace(i, jsonedit.Quote(b.String()))
+	})
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// Oversized repeats a text until it has the given number of bytes, up to 64 MiB:
+// a result larger than a context window, or than a buffer. If the result has no
+// text, an object gets a member "padding".
+func Oversized(bytes int, paths ...string) chaos.Fault {
+	return oversizedRow.Of(oversized{bytes, pathsIn(paths)})
+}
+
+var oversizedRow = row(catalog.Row{Kind: "oversized_result", Doc: "A text is very long.",
+	Go: "lies.Oversized(bytes, paths...)", Example: `{"bytes":4096}`,
+	Class: chaos.ClassProtocol}, "text or object that could grow", func(e *edit, i int) int {
+	if e.doc.Kind(i) == jsonedit.Object {
+		return maxRank
+	}
+	return prose(e, i)
+}, func(e *edit, i int, p oversized) bool {
+	if e.doc.Kind(i) == jsonedit.Object {
+		return e.insert(i, "padding", jsonedit.Quote(grown("-", p.Bytes)))
+	}
+	text := e.doc.String(i)
+	return text != "" && len(text) < p.Bytes && e.replace(i, jsonedit.Quote(grown(text+" ", p.Bytes)))
+})
+
+// The upper bound, 64 MiB, is one of what a call costs in memory.
+type oversized struct {
+	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"length that the text is brought to"`
+	where
+}
+
+// grown repeats text up to about n bytes and a whole character.
+func grown(text string, n int) string {
+	long := strings.Repeat(text, n/len(text)+1)
+	for n < len(long) && !utf8.RuneStart(long[n]) {
+		n++
+	}
+	return long[:n]
 }

@@ -4,11 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
@@ -17,14 +22,13 @@ import (
 )
 
 var (
-	down    = fault.Fail(fault.ErrUnavailable)
-	known   = []string{"orders.get", "orders.list", "stock.get"}
-	replace = fault.Replace(json.RawMessage(`{"status":"lost"}`))
+	down  = fault.Fail(fault.ErrUnavailable)
+	known = []string{"orders.get", "orders.list", "stock.get"}
 )
 
 // Each finding, and beside it what looks alike and is well.
 func TestFindings(t *testing.T) {
-	never := when.Prob(0)
+	none := when.Prob(0)
 	one := func(r chaos.Rule) []chaos.Rule {
 		if r.Target == "" {
 			r.Target = "orders.get"
@@ -36,17 +40,13 @@ func TestFindings(t *testing.T) {
 	}
 	trigger := func(w chaos.When) []chaos.Rule { return one(chaos.Rule{When: w}) }
 	text := func(s string) []chaos.Rule { return one(chaos.Rule{Fault: fault.Fail(errors.New(s))}) }
-	two := func(a, b chaos.Rule) []chaos.Rule {
-		a.Name, b.Name = "a", "b"
-		return append(one(a), one(b)...)
-	}
 	for _, c := range []struct {
 		why   string
 		rules []chaos.Rule
 		want  []lint.Code
 	}{
 		{"nothing to say", trigger(when.Prob(0.3)), nil},
-		{"probability 0", trigger(never), []lint.Code{lint.Never}},
+		{"probability 0", trigger(none), []lint.Code{lint.Never}},
 		{"disjoint counts", trigger(when.All(when.First(3), when.After(3))), []lint.Code{lint.Never}},
 		{"counts that share one call", trigger(when.All(when.First(4), when.After(3))), nil},
 		{"a call that no period meets", trigger(when.All(when.Every(2), when.Nth(3, 7))), []lint.Code{lint.Never}},
@@ -58,40 +58,25 @@ func TestFindings(t *testing.T) {
 		{"disjoint turns", trigger(when.All(when.Turn(1, 2), when.TurnBetween(3, 9))), []lint.Code{lint.Never}},
 		{"turns between turns", trigger(when.All(when.TurnBetween(1, 9), when.Not(when.Turn(1, 9)))), nil},
 		{"not everything", trigger(when.Not(when.Any(when.First(3), when.After(2)))), []lint.Code{lint.Never}},
-		{"stages of calm", trigger(when.Stages(when.Stage{Calls: 3, When: never}, when.Stage{When: never})), []lint.Code{lint.Never}},
-		{"a stage that comes too late", trigger(when.Stages(when.Stage{Calls: 3, When: never}, when.Stage{Calls: 2, When: when.Nth(3)})), []lint.Code{lint.Never}},
+		{"stages of calm", trigger(when.Stages(when.Stage{Calls: 3, When: none}, when.Stage{When: none})), []lint.Code{lint.Never}},
+		{"a stage that comes too late", trigger(when.Stages(when.Stage{Calls: 3, When: none}, when.Stage{Calls: 2, When: when.Nth(3)})), []lint.Code{lint.Never}},
 		{"stages by the clock that miss their window", trigger(when.Stages(when.Stage{For: time.Second, When: when.Since(time.Second)})), []lint.Code{lint.Never}},
 		{"errors in neither state", trigger(when.GilbertElliott(0.1, 0.1, 0, 0)), []lint.Code{lint.Never}},
 		{"bursts and thirds that do not meet", trigger(when.All(when.Burst(2, 3), when.Late(9))), []lint.Code{lint.Never}},
 		{"a trigger of the user's own", trigger(when.All(own{}, when.First(1))), nil},
 
 		{"a list of another target's calls", trigger(when.Exactly(when.Coord{Target: "stock.get"})), []lint.Code{lint.Never}},
-		{"a list with another target's call", trigger(when.Exactly(when.Coord{Target: "orders.get"}, when.Coord{Target: "stock.get"})), []lint.Code{lint.Unreachable}},
+		{"a list with another target's call", trigger(when.Exactly(when.Coord{Target: "orders.get"}, when.Coord{Target: "stock.get"})), nil},
 		{"a list of another lane", trigger(when.All(when.Lane("a*"), when.Exactly(when.Coord{Target: "orders.get", Lane: "b"}))), []lint.Code{lint.Never}},
 		{"a list of that lane", trigger(when.All(when.Lane("a*"), when.Exactly(when.Coord{Target: "orders.get", Lane: "ab"}))), nil},
-		{"a list of calls with keys in a group", append(one(chaos.Rule{Name: "x", Group: "g", Target: "*", When: when.Exactly(when.Coord{Target: "stock.get", Key: 7}, when.Coord{Target: "stock.get"})}),
-			one(chaos.Rule{Group: "g"})...), []lint.Code{lint.Unreachable}},
-
 		{"no such target", one(chaos.Rule{Target: "pay*"}), []lint.Code{lint.UnknownTarget}},
-		{"hidden by an earlier failure", two(chaos.Rule{Target: "*"}, chaos.Rule{When: when.Nth(2)}), []lint.Code{lint.Shadowed}},
-		{"not hidden by a later one", two(chaos.Rule{When: when.Nth(2)}, chaos.Rule{Target: "*"}), nil},
-		{"hidden by certainty in another form", two(chaos.Rule{Target: "orders.*", When: when.Any(when.First(2), when.After(1))}, chaos.Rule{}), []lint.Code{lint.Shadowed}},
-		{"an earlier failure with a limit ends", two(chaos.Rule{Target: "*", Limit: 3}, chaos.Rule{}), nil},
-		{"an earlier failure rests", two(chaos.Rule{Target: "*", CoolDown: 1}, chaos.Rule{}), nil},
-		{"an earlier failure elsewhere", two(chaos.Rule{Target: "orders.list"}, chaos.Rule{Target: "orders.*"}), nil},
-		{"an earlier delay", two(chaos.Rule{Target: "*", Fault: fault.Delay(1)}, chaos.Rule{}), nil},
-		{"a change of what always fails", two(chaos.Rule{Fault: replace}, chaos.Rule{Target: "orders.*"}), []lint.Code{lint.Shadowed}},
-		{"a reply to what is always refused", two(chaos.Rule{Fault: fault.LoseReply()}, chaos.Rule{Target: "orders.*", Fault: fault.AuthExpired()}), []lint.Code{lint.Shadowed}},
-		{"a reply of what is always done twice", two(chaos.Rule{Target: "*", Fault: fault.Duplicate()}, chaos.Rule{Fault: fault.LoseReply()}), nil},
-		{"hidden by two together", append(two(chaos.Rule{Target: "orders.{get,x}"}, chaos.Rule{Target: "orders.list"}), one(chaos.Rule{Target: "orders.*"})...), []lint.Code{lint.Shadowed}},
-
 		{"the default text", text("Injected fault"), []lint.Code{lint.TelltaleText}},
 		{"a telltale text", text("error injected by the chaos proxy"), []lint.Code{lint.TelltaleText}},
 		{"a telltale value", one(chaos.Rule{Fault: fault.Replace(map[string]any{"rows": []string{"a", "Test User"}})}), []lint.Code{lint.TelltaleText}},
 		{"words that only contain one", text("default latest: contested protest of the asphalt"), nil},
 		{"a name that only reports show", one(chaos.Rule{Fault: fault.Mutate("inject a fault", func(s string) string { return s })}), nil},
 
-		{"errors come first", one(chaos.Rule{When: never, Fault: fault.Fail(errors.New("Injected fault"))}), []lint.Code{lint.Never, lint.TelltaleText}},
+		{"errors come first", one(chaos.Rule{When: none, Fault: fault.Fail(errors.New("Injected fault"))}), []lint.Code{lint.Never, lint.TelltaleText}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			p, err := chaos.NewPlan(1, c.rules...)
@@ -147,10 +132,154 @@ func TestMessages(t *testing.T) {
 		chaos.Rule{Name: "late", Target: "orders.get", When: when.All(when.First(1), when.After(1)), Fault: down})
 	require.NoError(t, err)
 	found := lint.Plan(p, nil)
-	require.Len(t, found, 2)
+	require.Len(t, found, 1)
 	assert.Equal(t, `error: rule "late": never: the trigger matches no call`, found[0].String())
-	assert.Equal(t, `error: rule "late": shadowed: rule "all" decides every call that this one matches`, found[1].String())
 	doc, err := json.Marshal(found[0])
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"rule":"late","code":"never","severity":"error","message":"the trigger matches no call"}`, string(doc))
+}
+
+// counting draws triggers that look at the number of a call alone.
+func counting() *rapid.Generator[chaos.When] {
+	n := rapid.IntRange(1, 6)
+	leaf := rapid.Custom(func(t *rapid.T) chaos.When {
+		a, b := n.Draw(t, "a"), n.Draw(t, "b")
+		return rapid.SampledFrom([]chaos.When{
+			when.Always(), when.Prob(0), when.Nth(a, b), when.First(a), when.After(a), when.Every(a), when.Burst(a, b),
+			when.Intermittent(a, b), when.Early(a + 2), when.Mid(a + 2), when.Late(a + 2), when.BurstWithin(a, a),
+		}).Draw(t, "leaf")
+	})
+	return combined(leaf, func(t *rapid.T, x, y chaos.When) chaos.When {
+		return when.Stages(when.Stage{Calls: n.Draw(t, "calls"), When: x}, when.Stage{When: y})
+	})
+}
+
+// Numbers as large as they can be are judged as what they are, or not at all.
+func TestLargestNumbers(t *testing.T) {
+	const most = math.MaxInt
+	for _, c := range []struct {
+		why  string
+		when chaos.When
+	}{
+		{"the last of all calls, again and again", when.Every(most)},
+		{"on for good, as far as anybody gets", when.Intermittent(most, most)},
+		{"the last third of more calls than two thirds of them can be counted", when.Late(most)},
+		{"the second third of as many", when.Mid(most)},
+		{"a call that never comes in practice", when.Nth(most)},
+		{"a burst that does not end in practice", when.Burst(most, most)},
+		{"stages that last as long", when.Stages(when.Stage{Calls: most, When: when.Prob(0)}, when.Stage{Calls: most, When: when.Always()})},
+		{"a turn that never comes in practice", when.Turn(most)},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			for _, found := range lint.Rules([]chaos.Rule{{Name: "r", Target: "t", When: c.when, Fault: fault.Partition()}}, nil) {
+				assert.NotEqual(t, lint.Never, found.Code, "%v", found)
+			}
+		})
+	}
+}
+
+// anything draws triggers of all kinds.
+func anything() *rapid.Generator[chaos.When] {
+	leaf := rapid.OneOf(counting(), rapid.Custom(func(t *rapid.T) chaos.When {
+		a := rapid.IntRange(0, 4).Draw(t, "a")
+		s := time.Duration(a) * time.Second
+		return rapid.SampledFrom([]chaos.When{
+			when.Prob(0.5), when.Prob(1), when.Markov(0.3, 0.3), when.GilbertElliott(0.3, 0.3, float64(a%2), 1), when.Turn(a), when.TurnBetween(a, a+1),
+			when.Lane("a", ""), when.Lane("*"), when.Exactly(when.Coord{Target: "t", Lane: "a", Key: uint64(a % 2)}, when.Coord{Target: "u"}),
+			when.Since(s), when.Between(s, s+time.Second), when.Flapping(s+1, time.Second), when.BurstWithin(1, a+1),
+		}).Draw(t, "leaf")
+	}))
+	return combined(leaf, func(t *rapid.T, x, y chaos.When) chaos.When {
+		return when.Stages(when.Stage{For: time.Second, When: x}, when.Stage{When: y})
+	})
+}
+
+func combined(leaf *rapid.Generator[chaos.When], stages func(*rapid.T, chaos.When, chaos.When) chaos.When) *rapid.Generator[chaos.When] {
+	of := leaf
+	for range 2 {
+		inner := of
+		of = rapid.OneOf(leaf, rapid.Custom(func(t *rapid.T) chaos.When {
+			x, y := inner.Draw(t, "x"), inner.Draw(t, "y")
+			return rapid.SampledFrom([]chaos.When{when.All(x, y), when.Any(x, y), when.Not(x), stages(t, x, y)}).Draw(t, "combination")
+		}))
+	}
+	return of
+}
+
+// never asks the linter whether a trigger matches nothing.
+func never(w chaos.When) bool {
+	found := lint.Rules([]chaos.Rule{{Name: "r", Target: "t", When: w, Fault: fault.Partition()}}, nil)
+	return slices.ContainsFunc(found, func(f lint.Finding) bool { return f.Code == lint.Never })
+}
+
+// Of triggers that count, the verdict is exact: the linter says that one never
+// matches where trying all calls shows it.
+func TestVerdictOnCountsIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := counting().Draw(t, "trigger")
+		some := false
+		for n := range uint64(500) {
+			some = some || w.Match(chaos.Call{Target: "t", Ordinal: n})
+		}
+		if said := never(w); said == some {
+			t.Fatalf("%s: said never %v; matched some %v", describe(w), said, some)
+		}
+	})
+}
+
+// Of any trigger, what the linter says is true.
+func TestVerdictIsTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := anything().Draw(t, "trigger")
+		if !never(w) {
+			return
+		}
+		for range 200 {
+			c := chaos.Call{Cell: rapid.StringN(0, 1, 4).Draw(t, "cell"), Target: "t", Lane: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "lane"),
+				Key: rapid.Uint64Range(0, 1).Draw(t, "key"), Occurrence: rapid.Uint64Range(0, 1).Draw(t, "occurrence"),
+				Ordinal: rapid.Uint64Range(0, 20).Draw(t, "ordinal"), Turn: rapid.IntRange(-1, 6).Draw(t, "turn")}
+			if w.Match(c) {
+				t.Fatalf("%s: said never; it matches %+v", describe(w), c)
+			}
+		}
+	})
+}
+
+// windows draws triggers that look at the clock alone, at half seconds.
+func windows() *rapid.Generator[chaos.When] {
+	half := func(n int) time.Duration { return time.Duration(n) * time.Second / 2 }
+	leaf := rapid.Custom(func(t *rapid.T) chaos.When {
+		a, b := rapid.IntRange(0, 6).Draw(t, "a"), rapid.IntRange(1, 6).Draw(t, "b")
+		return rapid.SampledFrom([]chaos.When{when.Always(), when.Prob(0), when.Since(half(a)), when.Between(half(a), half(a+b))}).Draw(t, "leaf")
+	})
+	return combined(leaf, func(t *rapid.T, x, y chaos.When) chaos.When {
+		return when.Stages(when.Stage{For: half(rapid.IntRange(1, 6).Draw(t, "for")), When: x}, when.Stage{When: y})
+	})
+}
+
+// Of triggers by the clock the verdict is exact too.
+func TestVerdictOnWindowsIsExact(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := windows().Draw(rt, "trigger")
+		some := false
+		synctest.Test(t, func(t *testing.T) {
+			p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: w, Fault: fault.Partition()})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
+			for range 30 {
+				some = chaos.Point(ctx, "t") != nil || some
+				time.Sleep(time.Second / 2)
+			}
+		})
+		if said := never(w); said == some {
+			rt.Fatalf("%s: said never %v; matched some %v", describe(w), said, some)
+		}
+	})
+}
+
+func describe(w chaos.When) string {
+	d := w.(chaos.Described).Describe()
+	return fmt.Sprintf("%s %s", d.Kind, d.Params)
 }

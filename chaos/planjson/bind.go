@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
@@ -26,7 +26,7 @@ type binder struct {
 // parameters itself, and a plan those of its rules.
 func newBinder(t *table) *binder {
 	b := &binder{table: t}
-	b.SkipBounds, b.As, b.Prefix = true, func(p *strictjson.Problem) error { return located(p) }, "planjson: "
+	b.SkipBounds, b.Problems = true, *problems()
 	part := func(shape string) strictjson.Special { return strictjson.Special{Shape: shape, Bind: b.part} }
 	b.Special = map[reflect.Type]strictjson.Special{
 		reflect.TypeFor[chaos.When]():  part(`a trigger, {"kind": …, "params": {…}}`),
@@ -35,14 +35,6 @@ func newBinder(t *table) *binder {
 	}
 	return b
 }
-
-// located is a problem of the strict reader as this package shows it.
-func located(p *strictjson.Problem) *Error {
-	return &Error{Pointer: p.Pointer, Line: p.Line, Column: p.Column, Reason: Reason(p.Reason), Value: p.Value,
-		Allowed: p.Allowed, Err: p.Cause()}
-}
-
-func (b *binder) add(e *Error) { b.AddError(e) }
 
 // named reads the text of an error: of one that documents name so, or of a plain
 // one.
@@ -92,17 +84,6 @@ func makeOf(row *catalog.Row, params any) (made any, d *chaos.Description, err e
 	return made, d, err
 }
 
-// otherWord is the kind that people mean by a word that is not near in its letters; "": none.
-func otherWord(word string) string {
-	switch word {
-	case "delay", "slow":
-		return "latency"
-	case "exception", "fail":
-		return "error"
-	}
-	return ""
-}
-
 // part builds a fault or trigger from {"kind", "params"}, has it check its
 // parameters, and reports whether all are right.
 func (b *binder) part(n *strictjson.Node, v reflect.Value) bool {
@@ -110,7 +91,7 @@ func (b *binder) part(n *strictjson.Node, v reflect.Value) bool {
 	if !b.Object(n, reflect.ValueOf(&doc).Elem()) {
 		return false
 	}
-	side := b.table.side(v.Type())
+	side := b.table.side(v.Type() == reflect.TypeFor[chaos.When]())
 	if code := side.held(doc); code != nil {
 		v.Set(reflect.ValueOf(code))
 		return true
@@ -120,14 +101,9 @@ func (b *binder) part(n *strictjson.Node, v reflect.Value) bool {
 		if b.Full() {
 			return false
 		}
-		names := side.names()
-		allowed := text.OneOf(doc.Kind, names)
-		if kind := otherWord(doc.Kind); slices.Contains(names, kind) {
-			allowed = "did you mean " + kind + "? One of " + strings.Join(names, ", ")
-		}
-		b.add(&Error{Pointer: strictjson.Join(n.Pointer(), "kind"), Reason: UnknownKind,
+		b.AddError(&Error{Pointer: strictjson.Join(n.Pointer(), "kind"), Reason: UnknownKind,
 			Value:   strictjson.Short(string(strictjson.Quote(doc.Kind))),
-			Allowed: allowed})
+			Allowed: text.OneOf(doc.Kind, slices.Sorted(maps.Keys(side.rows)))})
 		return false
 	}
 	params := n.Member("params")
@@ -171,7 +147,7 @@ func (b *binder) explain(err error, params *strictjson.Node) {
 		case *Error:
 			e.Reason, e.Value, e.Allowed, e.Err = p.Reason, p.Value, p.Allowed, p.Err
 		}
-		b.add(e)
+		b.AddError(e)
 	}
 }
 
@@ -199,7 +175,7 @@ func (b *binder) unused(d *chaos.Description, params *strictjson.Node) bool {
 	fits := true
 	for i, key := range params.Keys {
 		if _, ok := has[key]; !ok && !params.Kids[i].Empty() {
-			b.add(&Error{Pointer: params.Kids[i].Pointer(), Reason: UnknownField,
+			b.AddError(&Error{Pointer: params.Kids[i].Pointer(), Reason: UnknownField,
 				Value:   strictjson.Short(string(params.Kids[i].JSON())),
 				Allowed: "to be left out: it has no meaning beside the other parameters"})
 			fits = false

@@ -27,22 +27,19 @@
 // A fault or trigger is its kind and its parameters, exactly as its Describe
 // method returns them: durations are texts such as "1.5s", numbers of 64 bits
 // decimal strings, and triggers within triggers objects of the same form. The
-// page docs/faults.md lists every kind with its parameters, and [Kinds] has them as
+// page docs/reference/faults.md lists every kind with its parameters, and [Kinds] has them as
 // data. A plan may have a member "$schema", for editors.
 //
-// Reading is strict: a typo must not turn into a plan without faults. An unknown
-// member or kind, a parameter without a meaning where it stands, and a value out
-// of range are errors. All of them are reported at once, each as an [*Error]
-// with its place as a JSON pointer, the value and what is allowed.
+// Reading is strict: a typo must not turn into a plan without faults. All problems
+// are reported at once, each as an [*Error] with its place as a JSON pointer, the
+// value and what is allowed. Documents are bounded in size, depth and number of
+// reported problems.
 //
 // Go code, such as the function of fault.Mutate or the predicate of when.Args,
 // has no JSON. It is passed in [Options] and found by its description. Without
 // that, encoding refuses it: a plan is read back as it was, or not written at all.
 //
-// # Costs
+// Nothing here runs during a call, and all functions are safe for concurrent use.
 //
-// Nothing here runs during a call. Decoding takes time linear in the size of the
-// document, some tens of microseconds a rule. Documents are bounded in size,
-// depth and number of reported problems. Nothing is kept between calls, and all
-// functions are safe for concurrent use.
+// Stability: may change.
 package planjson

@@ -12,7 +12,7 @@ type Row struct {
 func KindRows() []Row {
 	var rows []Row
 	seen := map[string]bool{}
-	for _, k := range readyMade() {
+	for _, k := range Rows() {
 		if err := newBinder(&table{}).Bindable(k.Params()); err != nil || seen[k.Kind] {
 			panic(fmt.Sprint("kind ", k.Kind, " is there twice, or cannot be bound: ", err))
 		}

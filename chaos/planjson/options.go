@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -14,6 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -41,91 +43,77 @@ type Options struct {
 
 const defaultMaxBytes = 16 << 20
 
-// table makes the tables to read and write with.
 func (o *Options) table() (*table, error) {
 	o = cmp.Or(o, &Options{})
 	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}},
 		errors: map[string]error{}}
 	t.maxBytes = cmp.Or(o.MaxBytes, defaultMaxBytes)
-	var p problems
+	p := problems()
 	if t.maxBytes < 0 {
-		p.add(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})
+		p.AddError(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})
 	}
-	for _, r := range readyMade() {
-		t.sideOf(r).rows[r.Kind] = r
+	for _, r := range Rows() {
+		t.side(r.IsTrigger()).rows[r.Kind] = r
 	}
 	for _, r := range o.Rows {
-		t.addRow(r, &p)
+		t.addRow(r, p)
 	}
 	for i, f := range o.Faults {
-		t.faults.hold(f, fmt.Sprintf("Faults[%d]", i), &p)
+		t.faults.hold(f, fmt.Sprintf("Faults[%d]", i), p)
 	}
 	for i, w := range o.Triggers {
-		t.whens.hold(w, fmt.Sprintf("Triggers[%d]", i), &p)
+		t.whens.hold(w, fmt.Sprintf("Triggers[%d]", i), p)
 	}
 	for _, err := range readyErrors() {
 		t.errors[err.Error()] = err
 	}
 	for i, err := range o.Errors {
 		if err == nil {
-			p.add(&Error{Reason: Missing, Value: fmt.Sprintf("Errors[%d]", i), Allowed: "an error"})
+			p.AddError(&Error{Reason: Missing, Value: fmt.Sprintf("Errors[%d]", i), Allowed: "an error"})
 			continue
 		}
 		t.errors[err.Error()] = err
 	}
-	return t, p.err()
-}
-
-func (t *table) sideOf(r *catalog.Row) *side {
-	if r.IsTrigger() {
-		return &t.whens
-	}
-	return &t.faults
+	return t, p.Err()
 }
 
 // addRow checks a row of the user's. A test checks the ready-made ones.
-func (t *table) addRow(r *catalog.Row, p *problems) {
+func (t *table) addRow(r *catalog.Row, p *strictjson.Problems) {
 	if r == nil || r.Params() == nil || r.Kind == "" {
-		p.add(&Error{Reason: BadValue, Value: "a row without a kind",
+		p.AddError(&Error{Reason: BadValue, Value: "a row without a kind",
 			Allowed: "rows of catalog.List, catalog.Fault or catalog.Trigger, each with a kind"})
 		return
 	}
-	s := t.sideOf(r)
-	if _, taken := s.rows[r.Kind]; taken {
-		p.add(&Error{Reason: Duplicate, Value: "kind " + r.Kind, Allowed: "a name of its own"})
-		return
-	}
-	if err := newBinder(t).Bindable(r.Params()); err != nil {
-		p.add(&Error{Reason: WrongType, Value: "kind " + r.Kind, Err: err,
-			Allowed: "the types that catalog.Made lists"})
-		return
-	}
-	if !json.Valid([]byte(r.Example)) {
-		p.add(&Error{Reason: BadValue, Value: "kind " + r.Kind + ", Example " + strictjson.Short(r.Example),
+	rows, kind := t.side(r.IsTrigger()).rows, "kind "+r.Kind
+	_, taken := rows[r.Kind]
+	unbindable := newBinder(t).Bindable(r.Params())
+	orders := []catalog.Order{"", catalog.Sequential, catalog.Timed, catalog.Deliveries}
+	switch {
+	case taken:
+		p.AddError(&Error{Reason: Duplicate, Value: kind, Allowed: "a name of its own"})
+	case unbindable != nil:
+		p.AddError(&Error{Reason: WrongType, Value: kind, Err: unbindable, Allowed: "the types that catalog.Made lists"})
+	case !json.Valid([]byte(r.Example)):
+		p.AddError(&Error{Reason: BadValue, Value: kind + ", Example " + strictjson.Short(r.Example),
 			Allowed: "a JSON object"})
-		return
-	}
-	switch r.Order {
-	case "", catalog.Sequential, catalog.Timed, catalog.Deliveries:
-	default:
-		p.add(&Error{Reason: BadValue, Value: "kind " + r.Kind + ", Order " + strictjson.Short(string(r.Order)),
+	case !slices.Contains(orders, r.Order):
+		p.AddError(&Error{Reason: BadValue, Value: kind + ", Order " + strictjson.Short(string(r.Order)),
 			Allowed: "empty, catalog.Sequential, catalog.Timed or catalog.Deliveries"})
-		return
+	default:
+		rows[r.Kind] = r
 	}
-	s.rows[r.Kind] = r
 }
 
-// hold keeps a value of Options under its description.
-func (s *side) hold(v any, place string, p *problems) {
+func (s *side) hold(v any, place string, p *strictjson.Problems) {
 	d, ok := v.(chaos.Described)
 	if !ok {
-		p.add(&Error{Reason: BadValue, Value: place,
+		p.AddError(&Error{Reason: BadValue, Value: place,
 			Allowed: "a fault or trigger with a Describe method, by which it is found"})
 		return
 	}
 	doc := d.Describe()
 	if s.held(Part{Kind: doc.Kind, Params: doc.Params}) != nil {
-		p.add(&Error{Reason: Duplicate, Value: fmt.Sprintf("%s, %s %s", place, doc.Kind, doc.Params),
+		p.AddError(&Error{Reason: Duplicate, Value: fmt.Sprintf("%s, %s %s", place, doc.Kind, doc.Params),
 			Allowed: "a description of its own"})
 		return
 	}
@@ -142,7 +130,97 @@ func readyErrors() []error {
 	}
 }
 
-// readyMade are the rows of all catalogues.
-func readyMade() []*catalog.Row {
+// A side is all faults or all triggers.
+type side struct {
+	rows  map[string]*catalog.Row
+	code  []any // faults or triggers of Options
+	descr []chaos.Description
+}
+
+// held returns the value of Options with that description, or nil.
+func (s *side) held(doc Part) any {
+	for i, d := range s.descr {
+		if d.Kind == doc.Kind && sameJSON(d.Params, doc.Params) {
+			return s.code[i]
+		}
+	}
+	return nil
+}
+
+type table struct {
+	faults, whens side
+	errors        map[string]error
+	maxBytes      int
+}
+
+func (t *table) side(triggers bool) *side {
+	if triggers {
+		return &t.whens
+	}
+	return &t.faults
+}
+
+// sameJSON compares parameters by their values. None are an empty object.
+func sameJSON(a, b json.RawMessage) bool {
+	return jsonhash.Same([]byte(cmp.Or(string(a), "{}")), []byte(cmp.Or(string(b), "{}")))
+}
+
+// Rows returns the rows of the ready-made kinds, in the order of
+// docs/reference/faults.md. The caller may keep and change the list.
+func Rows() []*catalog.Row {
 	return slices.Concat(when.Rows(), fault.Rows(), lies.Rows(), chaoshttp.Rows())
+}
+
+// A Kind is one kind of fault or trigger as data, for people and programs that
+// write plans. Its parameters and coordinates are those of an example.
+type Kind struct {
+	chaos.Description
+	Doc     string `json:"does"`
+	Go      string `json:"go"`                // the constructors
+	Trigger bool   `json:"trigger,omitempty"` // else a fault
+	// a plan can name it where Options has the Go value, see there
+	NeedsCode  bool                `json:"needsCode,omitempty"`
+	Parameters []catalog.Parameter `json:"parameters,omitempty"`
+}
+
+// Kinds describes the ready-made kinds and the rows of o, in that order. A row
+// whose example cannot be read is an error. o may be nil.
+func Kinds(o *Options) ([]Kind, error) {
+	t, err := o.table()
+	if err != nil {
+		return nil, err
+	}
+	rows := Rows()
+	if o != nil {
+		rows = append(rows, o.Rows...)
+	}
+	b := newBinder(t)
+	kinds := make([]Kind, 0, len(rows))
+	for _, r := range rows {
+		kinds = append(kinds,
+			Kind{Description: b.example(r), Doc: r.Doc, Go: r.Go, Trigger: r.IsTrigger(), NeedsCode: r.HoldsCode(),
+				Parameters: r.Parameters()})
+	}
+	return kinds, b.Err()
+}
+
+func (b *binder) example(r *catalog.Row) chaos.Description {
+	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
+		Persistence: r.Persistence, Effect: r.Effect}
+	if r.Example != "{}" {
+		d.Params = json.RawMessage(r.Example)
+	}
+	if r.HoldsCode() {
+		return d
+	}
+	b.Within = "/" + r.Kind + "/params"
+	made := reflect.New(reflect.TypeFor[any]()).Elem()
+	if n := strictjson.Parse([]byte(r.Example), defaultMaxBytes, &b.Problems); n != nil &&
+		b.build(r, n, made) {
+		if described, ok := made.Interface().(chaos.Described); ok {
+			d = described.Describe()
+			d.Kind = r.Kind // what documents call it
+		}
+	}
+	return d
 }

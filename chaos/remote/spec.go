@@ -1,15 +1,28 @@
+// Package remote has the faults that a caller from outside may register in a live
+// program by name: five types with plain parameters, and a fault for the next call
+// alone. Package mcpadapter serves it as chaos_inject_fault.
+//
+//	rule, note, err := remote.Spec{Name: "slow", Type: remote.Latency, Target: "orders.*"}.Rule()
+//
+// Whoever needs more sends a plan: see package chaos/planjson.
+//
+// Stability: may change.
 package remote
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
 // The types of faults.
@@ -22,9 +35,7 @@ const (
 )
 
 // Types lists the types of faults.
-func Types() []string {
-	return []string{Latency, Error, Timeout, ResourceExhaustion, NetworkPartition}
-}
+func Types() []string { return []string{Latency, Error, Timeout, ResourceExhaustion, NetworkPartition} }
 
 // What a [Spec] takes for what is left out.
 const (
@@ -90,16 +101,8 @@ type seeded struct {
 	seed uint64
 }
 
-// Match has branches of its own for 0 and 1, as when.Prob has.
-func (w seeded) Match(c chaos.Call) bool {
-	switch {
-	case w.p >= 1:
-		return true
-	case w.p <= 0:
-		return false
-	}
-	return c.Draw(w.seed) < w.p
-}
+// Match needs no branches for 0 and 1: a draw is at least 0, and below 1.
+func (w seeded) Match(c chaos.Call) bool { return c.Draw(w.seed) < w.p }
 
 // Check refuses a probability that is none.
 func (w seeded) Check() error {
@@ -127,4 +130,118 @@ func ProbabilityOf(w chaos.When) float64 {
 		return w.Probability()
 	}
 	return 1
+}
+
+// maxTargets bounds the injection points that one answer names.
+const maxTargets = 100
+
+// Reach returns which of the known injection points a target matches, and what to
+// mind about it. It names 100 points at most.
+func Reach(target string, known []string) (matched []string, note string) {
+	g, err := glob.Compile(target)
+	matched = slices.DeleteFunc(append([]string{}, known...),
+		func(name string) bool { return err != nil || !g.Match(name) })
+	switch n := len(matched); {
+	case n > maxTargets:
+		return matched[:maxTargets], fmt.Sprintf("It matches %d injection points; the first %d are named.", n,
+			maxTargets)
+	case n == 0 && len(known) == 0:
+		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
+	case n == 0:
+		shown := known[:min(len(known), 20)]
+		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.",
+			target, len(known), strings.Join(shown, ", "))
+	}
+	return matched, note
+}
+
+// Until returns how long a rule may last: for life, and not beyond a moment. A life of 0 is
+// endless, and so is the zero moment.
+func Until(life time.Duration, expires time.Time) time.Duration {
+	if expires.IsZero() {
+		return life
+	}
+	left := max(time.Until(expires), 1)
+	return min(cmp.Or(life, left), left)
+}
+
+// NextCalls keeps the rules whose fault is injected into the next matching call
+// alone, of one injector. The zero value is ready to use. It is safe for
+// concurrent use.
+type NextCalls struct {
+	mu    sync.Mutex
+	rules map[string]nextRule // by the fault
+}
+
+type nextRule struct {
+	name   string
+	remove func() bool // removes this very rule, not a later one of the same name
+}
+
+// Arm adds the rule that injects the fault of r into the next matching call,
+// whatever the trigger of r, and returns its name, which no other rule of in has.
+// register registers it and returns what removes it. Arming the same rule again
+// replaces the one that waits.
+func (a *NextCalls) Arm(in *chaos.Injector, r chaos.Rule,
+	register func(chaos.Rule) (remove func() bool, err error)) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	name := a.rules[r.Name].name
+	if name == "" {
+		rules := in.Rules()
+		taken := func(r chaos.Rule) bool { return r.Name == name }
+		name = r.Name + " (next call)"
+		for n := 2; slices.ContainsFunc(rules, taken); n++ {
+			name = fmt.Sprintf("%s (next call) #%d", r.Name, n)
+		}
+	}
+	remove, err := register(chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if a.rules == nil {
+		a.rules = make(map[string]nextRule)
+	}
+	a.rules[r.Name] = nextRule{name, remove}
+	return name, nil
+}
+
+// Holder returns the fault for whose next call a rule of this name is armed.
+func (a *NextCalls) Holder(name string) (fault string, taken bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for fault, rule := range a.rules {
+		if rule.name == name {
+			return fault, true
+		}
+	}
+	return "", false
+}
+
+// Disarm removes the rule that waits for the next call of a fault, if there is one.
+func (a *NextCalls) Disarm(fault string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if rule, ok := a.rules[fault]; ok {
+		rule.remove()
+		delete(a.rules, fault)
+	}
+}
+
+// Sweep removes the rules whose fault was delivered, and forgets those that are
+// gone.
+func (a *NextCalls) Sweep(in *chaos.Injector) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.rules) == 0 {
+		return
+	}
+	waiting := in.Undelivered()
+	maps.DeleteFunc(a.rules, func(_ string, rule nextRule) bool {
+		if slices.Contains(waiting, rule.name) {
+			return false
+		}
+		rule.remove()
+		return true
+	})
 }

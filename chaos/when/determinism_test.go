@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The claims of docs/determinism.md.
+// The claims of docs/reference/determinism.md.
 const (
 	independent catalog.Order = ""
 	sequential                = catalog.Sequential
@@ -27,7 +27,7 @@ const (
 	deliveries                = catalog.Deliveries
 )
 
-// claimed is one row of the tables in docs/determinism.md.
+// claimed is one row of the tables in docs/reference/determinism.md.
 type claimed struct {
 	row     string
 	claim   catalog.Order
@@ -239,7 +239,7 @@ func observe(t *testing.T, c claimed, seed, disorder uint64, do func(*site)) (se
 	return seen, delivered
 }
 
-// Every row of docs/determinism.md does what it claims, and those that claim
+// Every row of docs/reference/determinism.md does what it claims, and those that claim
 // less than independence could not claim more.
 func TestClaims(t *testing.T) {
 	for _, c := range claims() {

@@ -13,38 +13,29 @@
 //
 // # What a trigger depends on
 //
-// A trigger is a pure function of the call: asked again, it answers the same.
-// Triggers differ in what they look at, and so in when a run repeats.
-//
-//   - [Always], [Prob], [Exactly], [Lane], [Turn], [TurnBetween] and [Args] look
-//     at what a call is, not at when it comes. Concurrent calls with distinct
-//     arguments, such as those of tools, get the same answer in every run.
-//   - [Nth], [First], [After], [Every], [Burst], [BurstWithin], [Intermittent],
-//     [Early], [Mid], [Late], [Markov] and [GilbertElliott] count the calls of one
-//     lane to one target. They repeat if the lane is sequential; see [chaos.WithLane].
-//   - [Between], [Since] and [Flapping] look at the clock. They repeat in virtual time.
-//   - [Stages] either counts or looks at the clock.
-//
-// The full table, each row tested against its claim, is docs/determinism.md.
+// A trigger is a pure function of the call: asked again, it answers the same. Most
+// look at what a call is, not at when it comes. [Nth], [First], [After], [Every],
+// [Burst], [BurstWithin], [Intermittent], [Early], [Mid], [Late], [Markov] and
+// [GilbertElliott] count the calls of one lane to one target, and repeat if the lane
+// is sequential; see [chaos.WithLane]. [Between], [Since] and [Flapping] look at the
+// clock, and repeat in virtual time. [Stages] does one or the other. The full table,
+// each row tested against its claim, is docs/reference/determinism.md.
 //
 // A rule of a group ([chaos.Rule.Group]) sees the calls of its lane to all
 // targets of the group as one sequence: it counts those, and its triggers see
 // key 0 and the position in that sequence as occurrence. A trigger that lasts,
 // such as Markov or Stages, is then the state of a dependency that the targets
-// share; docs/triggers.md shows outages that spread and heal.
+// share; docs/faults.md shows outages that spread and heal.
 //
 // # Costs
 //
-// No trigger here allocates, except [Args], which may have to decode JSON. Only
-// for [Args] the arguments of a call are boxed.
-//
-// [Prob] and the triggers that look only at the ordinal ([chaos.OrdinalWhen]:
-// [Nth], [First], [After], [Every], [Burst], [Intermittent], [Early], [Mid],
-// [Late]) cost a third of the others, as long as all rules for a target have
-// such triggers and no group. [Markov] takes some nanoseconds for each call back
-// to the last one that determines its state.
+// No trigger here allocates, except [Args], which may have to decode JSON. [Prob] and
+// the triggers that look only at the ordinal ([chaos.OrdinalWhen]) cost a third of the
+// others, as long as all rules for a target have such triggers and no group.
 //
 // A trigger is immutable and may be shared by any number of rules, plans and
 // goroutines. [chaos.NewPlan] and [chaos.Injector.Register] report each wrong
 // parameter as a [*chaos.ParamError].
+//
+// Stability: stable.
 package when

@@ -73,15 +73,6 @@ func failures(calls string, rules ...chaos.Rule) {
 	fmt.Println()
 }
 
-// A dependency that two targets share goes down for both, and comes back.
-func ExampleMarkov() {
-	failures("osososososososososososososososososososos", chaos.Rule{
-		Target: "{orders,stock}", Group: "database", // one chain over the calls to both
-		When: when.Markov(0.1, 0.25), Fault: fault.Fail(fault.ErrUnavailable),
-	})
-	// Output: oxxxxxxxxxososososoxxxxxxxosososxxxxxxox
-}
-
 // An outage that spreads and heals, in calls to either target: from the third
 // on the stock fails, from the seventh the orders too, after the tenth neither.
 func Example_cascade() {
@@ -97,33 +88,6 @@ func Example_cascade() {
 func ExampleArgs() {
 	matched(when.Args("even orders", func(n int) bool { return n%2 == 0 }))
 	// Output: [2 4 6]
-}
-
-// The events of a run name its calls, so a chance find becomes a fixed test.
-func ExampleExactly() {
-	orders := chaos.Wrap("orders", func(_ context.Context, n int) (int, error) { return n, nil })
-	run := func(w chaos.When) (matched []when.Coord) {
-		plan, err := chaos.NewPlan(7, chaos.Rule{Target: "orders", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
-		if err != nil {
-			fmt.Println(err)
-			return nil
-		}
-		in := plan.Injector("example", nil)
-		ctx := chaos.NewContext(context.Background(), in)
-		for n := range 8 {
-			_, _ = orders(ctx, n)
-		}
-		for _, e := range in.Events() {
-			matched = append(matched, when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence})
-		}
-		return matched
-	}
-	found := run(when.Prob(0.3))
-	fmt.Println(len(found), "calls matched by chance")
-	fmt.Println("the same ones again:", fmt.Sprint(run(when.Exactly(found...))) == fmt.Sprint(found))
-	// Output:
-	// 4 calls matched by chance
-	// the same ones again: true
 }
 
 // Every problem of a trigger is reported, with its place.

@@ -22,10 +22,8 @@ import (
 // [chaos.Rule.Group], to all targets of the group: they share a dependency that
 // goes down and comes back.
 //
-// The first call finds the chain in its long-run state: it is down with the
-// probability of the share above. So does each call whose number from 0 is a
-// multiple of 4,096, which bounds the cost. A burst continues past such a call
-// only by chance.
+// The first call finds the chain in its long-run state, and so does each call whose
+// number from 0 is a multiple of 4,096, which bounds the cost.
 //
 // The model is that of Gilbert, "Capacity of a Burst-Noise Channel", Bell
 // System Technical Journal 39 (1960), without errors in the good state and with
@@ -35,8 +33,7 @@ import (
 // draws of the calls before, to the last one that leads to the same state
 // whatever the state before. That is coupling from the past: Propp and Wilson,
 // "Exact Sampling with Coupled Markov Chains" (1996). The walk takes
-// 1/(1-|1-enter-leave|) steps of some nanoseconds on average, which is
-// 1/(enter+leave) while that sum is at most 1. It never takes more than 4,096.
+// 1/(1-|1-enter-leave|) steps of some nanoseconds on average.
 func Markov(enter, leave float64) chaos.When { return markov.Of(chain{enter, leave}) }
 
 var markov = &catalog.Match[chain]{

@@ -1,17 +1,23 @@
 package when_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // forwards is the chain as the papers have it: one step after the other from
@@ -165,4 +171,279 @@ func TestMarkovInAGroup(t *testing.T) {
 	assert.Equal(t, want, alternate("stock", "stock", "orders"))
 	rule.Group = ""
 	assert.NotEqual(t, alternate("orders"), alternate("stock"), "without a group each target has a chain of its own")
+}
+
+// sorted puts events in the order of their coordinates, which no scheduler can disturb.
+func sorted(events []chaos.Event) []chaos.Event {
+	slices.SortFunc(events, func(a, b chaos.Event) int {
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Target, b.Target),
+			cmp.Compare(a.Key, b.Key), cmp.Compare(a.Occurrence, b.Occurrence))
+	})
+	return events
+}
+
+// A rule's draws stay where they are when other rules join it, before or after
+// it, on its target or elsewhere, and when other targets are called.
+func TestOthersMoveNoDraw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint64().Draw(t, "seed")
+		watched := chaos.Rule{Name: "watched", Target: "orders", When: anyDrawing(t, "watched"), Fault: anyHarmless(t, "watched")}
+		var before, after []chaos.Rule
+		for i, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-v]{1,3}`), 0, 4, rapid.ID).Draw(t, "others") {
+			r := chaos.Rule{Name: name, Target: rapid.SampledFrom([]string{"orders", "stock", "*"}).Draw(t, "target"),
+				When: anyDrawing(t, name), Fault: anyHarmless(t, name)}
+			if i%2 == 0 {
+				before = append(before, r)
+			} else {
+				after = append(after, r)
+			}
+		}
+		alone := draws(t, seed, false, watched)
+		crowded := draws(t, seed, true, slices.Concat(before, []chaos.Rule{watched}, after)...)
+		if !slices.Equal(alone, crowded) {
+			t.Fatalf("alone the rule matched %v, among others %v", alone, crowded)
+		}
+	})
+}
+
+func anyDrawing(t *rapid.T, label string) chaos.When {
+	p := when.Prob(rapid.Float64Range(0, 1).Draw(t, label+" p"))
+	return rapid.SampledFrom([]chaos.When{nil, p, when.Not(p), when.Any(p, when.Every(3)), when.All(when.After(2), p)}).Draw(t, label+" when")
+}
+
+func anyHarmless(t *rapid.T, label string) chaos.Fault {
+	return rapid.SampledFrom([]chaos.Fault{
+		fault.Fail(fault.ErrInternal), fault.Replace(1), fault.Duplicate(), fault.Timeout(0), fault.LoseReplyAfter(0),
+	}).Draw(t, label+" fault")
+}
+
+// draws makes thirty calls and returns the numbers of those that the watched
+// rule matched, delivered or not.
+func draws(t *rapid.T, seed uint64, others bool, rules ...chaos.Rule) (drawn []int) {
+	p, err := chaos.NewPlan(seed, rules...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := p.Injector("cell", nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	zero := func(context.Context, int) (int, error) { return 0, nil }
+	orders, stock := chaos.Wrap("orders", zero), chaos.Wrap("stock", zero)
+	for n := range 30 {
+		if others {
+			_, _ = stock(ctx, n)
+		}
+		_, _ = orders(ctx, n)
+	}
+	for _, e := range in.Events() {
+		names := slices.Concat([]string{e.Rule}, e.Also, e.Idle, e.Masked)
+		if e.Target == "orders" && slices.Contains(names, "watched") {
+			drawn = append(drawn, int(e.Ordinal))
+		}
+	}
+	return drawn
+}
+
+// The injector, which decides a bare probability by itself, and the trigger
+// agree on every call, also at the edges.
+func TestProbabilityAgreesWithMatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 0x1p-53, 0.5, 1 - 0x1p-53, 1})).Draw(t, "p")
+		w := when.Prob(p)
+		if got := w.(chaos.Probabilistic).Probability(); got != p {
+			t.Fatalf("Probability is %v, want %v", got, p)
+		}
+		seed := rapid.Uint64().Draw(t, "seed")
+		rule := chaos.Rule{Name: "watched", Target: "orders", When: w, Fault: fault.Fail(fault.ErrInternal)}
+		known := draws(t, seed, false, rule)
+		rule.When = opaque{w}
+		if asked := draws(t, seed, false, rule); !slices.Equal(known, asked) {
+			t.Fatalf("at %v the injector draws %v, Match %v", p, known, asked)
+		}
+	})
+}
+
+// opaque hides what a trigger is.
+type opaque struct{ w chaos.When }
+
+func (o opaque) Match(c chaos.Call) bool { return o.w.Match(c) }
+
+//go:noinline
+func bare(_ context.Context, n int) (int, error) { return n + 1, nil }
+
+// BenchmarkTrigger is a wrapped call with a rule whose trigger says no. Read it by
+// BenchmarkCall/byHand of package chaos in the same run.
+func BenchmarkTrigger(b *testing.B) {
+	work := chaos.Wrap("work", bare)
+	const far = 1 << 30
+	for _, c := range []struct {
+		name string
+		when chaos.When
+	}{
+		{"Prob", when.Prob(1e-12)},
+		{"Nth", when.Nth(far)},
+		{"First", when.First(1)},
+		{"After", when.After(far)},
+		{"Every", when.Every(far)},
+		{"Intermittent", when.Intermittent(1, far)},
+		{"Burst", when.Burst(far, 1)},
+		{"Late", when.Late(far)},
+		{"Not", when.Not(when.Always())},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			p, err := chaos.NewPlan(1, chaos.Rule{Target: "work", When: c.when, Fault: fault.Fail(errors.New("down"))})
+			require.NoError(b, err)
+			ctx := chaos.NewContext(b.Context(), p.Injector("cell", nil))
+			_, _ = work(ctx, 0) // the first call, which some match
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				_, _ = work(ctx, i)
+			}
+		})
+	}
+}
+
+func TestStagesOfCalls(t *testing.T) {
+	never, always := when.Prob(0), when.Always()
+	for _, c := range []struct {
+		why  string
+		list []when.Stage
+		want []int
+	}{
+		{"calm, then down, then over", []when.Stage{{Calls: 3, When: never}, {Calls: 4, When: always}}, []int{4, 5, 6, 7}},
+		{"the last for good", []when.Stage{{Calls: 8, When: never}, {When: always}}, []int{9, 10}},
+		{"a single one for good", []when.Stage{{When: always}}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{"counting from the stage's beginning", []when.Stage{{Calls: 4, When: when.Nth(1)}, {Calls: 4, When: when.Nth(1, 3)}}, []int{1, 5, 7}},
+		{"stages within a stage", []when.Stage{{Calls: 2, When: never}, {Calls: 6, When: when.Stages(
+			when.Stage{Calls: 1, When: always}, when.Stage{Calls: 1, When: never}, when.Stage{When: when.Every(2)})}}, []int{3, 6, 8}},
+		{"none at all", nil, nil},
+	} {
+		t.Run(c.why, func(t *testing.T) { assert.Equal(t, c.want, numbers(when.Stages(c.list...))) })
+	}
+	rising := when.Stages(when.Stage{Calls: 4, When: always}, when.Stage{When: never})
+	assert.Equal(t, []int{2, 4}, numbers(when.All(rising, when.Every(2))))
+}
+
+// What goes by the clock, asked once a second. A window is half open: it begins at from
+// and is over at to.
+func TestByTheClock(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		why  string
+		when chaos.When
+		want string
+	}{
+		{"from the start", when.Between(0, 2*s), "xx......."},
+		{"in the middle", when.Between(s, 3*s), ".xx......"},
+		{"without end", when.Since(3 * s), "...xxxxxx"},
+		{"outside", when.Not(when.Between(s, 4*s)), "x...xxxxx"},
+		{"on and off", when.Flapping(2*s, 3*s), "xx...xx.."},
+		{"in stages", when.Stages(when.Stage{For: 2 * s, When: when.Prob(0)}, when.Stage{For: 3 * s, When: when.Always()},
+			when.Stage{For: s, When: when.Prob(0)}, when.Stage{When: when.Since(7 * s)}), "..xxx..xx"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: c.when, Fault: fault.Fail(fault.ErrUnavailable)})
+				require.NoError(t, err)
+				ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
+				pattern := ""
+				for range c.want {
+					pattern += mark(chaos.Point(ctx, "t"))
+					time.Sleep(s)
+				}
+				assert.Equal(t, c.want, pattern)
+			})
+		})
+	}
+}
+
+func mark(err error) string {
+	if err != nil {
+		return "x"
+	}
+	return "."
+}
+
+// The stages of arguments ask for them, those of coordinates do not.
+func TestStagesPassArgumentsOn(t *testing.T) {
+	even := when.Args("even", func(n int) bool { return n%2 == 0 })
+	w := when.Stages(when.Stage{Calls: 3, When: even}, when.Stage{When: when.Not(even)})
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
+	require.NoError(t, err)
+	ctx := chaos.NewContext(context.Background(), p.Injector("", nil))
+	fn := chaos.Wrap("t", func(_ context.Context, n int) (int, error) { return n, nil })
+	pattern := ""
+	for n := range 6 {
+		_, err := fn(ctx, n)
+		pattern += mark(err)
+	}
+	assert.Equal(t, "x.xx.x", pattern)
+	assert.NotImplements(t, (*chaos.ArgsWhen)(nil), when.Stages(when.Stage{When: when.Prob(1)}))
+}
+
+// The stages draw independently, and so do equal triggers in them.
+func TestStagesDrawIndependently(t *testing.T) {
+	half := when.Prob(0.5)
+	w := when.Stages(when.Stage{Calls: 1000, When: half}, when.Stage{Calls: 1000, When: half})
+	differ := 0
+	for occurrence := range uint64(400) {
+		if w.Match(chaos.Call{Target: "t", Occurrence: occurrence}) != w.Match(chaos.Call{Target: "t", Ordinal: 1000, Occurrence: occurrence}) {
+			differ++
+		}
+	}
+	assert.InDelta(t, 200, differ, 50)
+}
+
+// Each call of a run lies in exactly one third, none of which is empty; what
+// comes after the run is late.
+func TestThirds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 200).Draw(t, "calls")
+		sizes := [3]int{}
+		last := 0
+		for i := range n + 5 {
+			c := chaos.Call{Ordinal: uint64(i)}
+			which := -1
+			for k, w := range []chaos.When{when.Early(n), when.Mid(n), when.Late(n)} {
+				if w.Match(c) {
+					if which >= 0 {
+						t.Fatalf("call %d of %d is in two thirds", i, n)
+					}
+					which = k
+				}
+			}
+			if which < last {
+				t.Fatalf("call %d of %d is in third %d, after one in %d", i, n, which, last)
+			}
+			if last = which; i < n {
+				sizes[which]++
+			}
+		}
+		if min(sizes[0], sizes[1], sizes[2]) < n/3 || max(sizes[0], sizes[1], sizes[2]) > n/3+1 {
+			t.Fatalf("the thirds of %d calls have %v", n, sizes)
+		}
+	})
+}
+
+// A drawn burst is one run of n calls within the first calls, everywhere with
+// the same probability, and all calls of a cell agree on it.
+func TestDrawnBurst(t *testing.T) {
+	const cells = 6000
+	begins := make([]int, 6)
+	for cell := range cells {
+		var matched []int
+		for i := range 20 {
+			c := chaos.Call{Target: "t", Lane: string(rune('a' + cell%26)), Cell: time.Duration(cell).String(),
+				Ordinal: uint64(i), Key: uint64(i * i), Occurrence: uint64(i % 3)}
+			if when.BurstWithin(3, 8).Match(c) {
+				matched = append(matched, i)
+			}
+		}
+		require.Len(t, matched, 3)
+		require.Equal(t, matched[0]+2, matched[2])
+		require.Less(t, matched[2], 8)
+		begins[matched[0]]++
+	}
+	for begin, n := range begins {
+		assert.InDelta(t, cells/6, n, 130, "bursts that begin at call %d", begin)
+	}
 }

@@ -1,12 +1,15 @@
 package when
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // A Coord identifies one call, whatever the order of calls: the n-th (from 0)
@@ -28,8 +31,8 @@ type Coord struct {
 func Exactly(calls ...Coord) chaos.When { return exactly.Of(callList{Calls: slices.Clone(calls)}) }
 
 var exactly = &catalog.Match[callList]{
-	Row: catalog.Row{Kind: "exactly", Doc: "The calls of a list and no others.",
-		Go: "when.Exactly(calls...)", Example: `{"calls":[{"target":"refund","key":"17","occurrence":"1"}]}`},
+	Row: catalog.Row{Kind: "exactly", Doc: "The calls of a list and no others.", Go: "when.Exactly(calls...)",
+		Example: `{"calls":[{"target":"refund","key":"17","occurrence":"1"}]}`},
 	Prepare: func(p callList) callList {
 		p.set = make(map[Coord]struct{}, len(p.Calls))
 		for _, call := range p.Calls {
@@ -122,4 +125,69 @@ type turnRange struct {
 
 func (p turnRange) Check(c *catalog.Check) {
 	c.That(p.First <= p.Last, "last", p.Last, fmt.Sprintf("a turn not before first, which is %d", p.First))
+}
+
+// Args matches the calls whose arguments satisfy pred. The name says in reports
+// what pred looks for. Name and pred are required.
+//
+// T is the type of the wrapped function's argument. If the arguments are JSON,
+// as those of tools are, T may also be a Go type into which they are decoded,
+// [any] included; empty arguments decode like null. Arguments of another type,
+// or that do not decode into T, do not match. Neither does a call without
+// arguments ([chaos.Injector.InjectNow]).
+//
+// pred must be a pure function, safe for concurrent use, and must not change
+// its argument. A panic of pred reaches the caller. Decoding costs what
+// encoding/json costs, on every call to a target that the rule covers.
+func Args[T any](name string, pred func(T) bool) chaos.When {
+	p := predicate{Name: name, Type: reflect.TypeFor[T]().String()}
+	if pred != nil {
+		p.pred = func(v any) bool {
+			t, ok := fit[T](v)
+			return ok && pred(t)
+		}
+	}
+	return args.Of(p)
+}
+
+var args = &catalog.Match[predicate]{
+	Row: catalog.Row{Kind: "args", Doc: "Calls whose arguments satisfy a Go function.", Go: "when.Args(name, pred)",
+		Example: `{"name":"is seven","type":"int"}`, InCode: true},
+	Match:     func(predicate, chaos.Call) bool { return false }, // called only if there are no arguments
+	MatchArgs: func(p predicate, _ chaos.Call, v any) bool { return p.pred != nil && v != nil && p.pred(v) },
+}
+
+type predicate struct {
+	Name string `json:"name" doc:"what the function looks for or does"`
+	Type string `json:"type" doc:"the Go type that it takes"`
+	pred func(any) bool
+}
+
+func (p predicate) Check(c *catalog.Check) {
+	c.That(p.Name != "", "name", `""`, "a name that says what pred looks for")
+	c.That(p.pred != nil, "pred", nil, "a function")
+}
+
+// fit converts arguments to T: either they have that type, or they are JSON that
+// decodes into T. An interface type would also accept the JSON itself; the decoded
+// value is preferred.
+func fit[T any](v any) (t T, ok bool) {
+	if t, ok := v.(T); ok && reflect.TypeFor[T]().Kind() != reflect.Interface {
+		return t, true
+	}
+	return decode[T](v)
+}
+
+// decode is apart from fit because its result is on the heap.
+func decode[T any](v any) (t T, ok bool) {
+	doc, isText := jsonvalue.Text(v)
+	switch {
+	case !isText:
+		t, ok = v.(T)
+	case len(doc) == 0:
+		ok = true
+	default:
+		ok = json.Unmarshal(doc, &t) == nil
+	}
+	return t, ok
 }

@@ -1,15 +1,25 @@
 package when_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"math"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
+	"github.com/shakedown-go/shakedown/chaos/lint"
+	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // numbers are the calls, counted from 1, that a trigger matches among the
@@ -208,20 +218,239 @@ type stranger struct{}
 
 func (stranger) Match(chaos.Call) bool { return true }
 
-// Coordinates survive JSON, also where 64 bits do not fit a float.
-func TestCoordJSON(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := when.Coord{
-			Lane: rapid.String().Draw(t, "lane"), Target: rapid.String().Draw(t, "target"),
-			Key: rapid.Uint64().Draw(t, "key"), Occurrence: rapid.Uint64().Draw(t, "occurrence"),
-		}
-		doc, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back when.Coord
-		if err := json.Unmarshal(doc, &back); err != nil || back != c {
-			t.Fatalf("%+v came back from %s as %+v, %v", c, doc, back, err)
-		}
-	})
+type refund struct {
+	Order  int `json:"order"`
+	Amount int `json:"amount"`
 }
+
+func TestArgs(t *testing.T) {
+	large := when.Args("large refund", func(r refund) bool { return r.Amount > 100 })
+	doc := func(s string) json.RawMessage { return json.RawMessage(s) }
+	for _, c := range []struct {
+		why  string
+		when chaos.When
+		args any
+		want bool
+	}{
+		{"the Go type itself", large, refund{1, 200}, true},
+		{"the Go type, predicate false", large, refund{1, 20}, false},
+		{"a tool's JSON", large, doc(`{"order":1,"amount":200}`), true},
+		{"a tool's JSON, predicate false", large, doc(`{"order":1,"amount":20}`), false},
+		{"JSON in a byte slice", large, []byte(`{"amount":200}`), true},
+		{"JSON in a string", large, `{"amount":200}`, true},
+		{"JSON that does not decode", large, doc(`{"amount":"200"}`), false},
+		{"no JSON at all", large, "two hundred", false},
+		{"another type", large, 200, false},
+		{"a pointer is another type", large, &refund{1, 200}, false},
+		{"no arguments", large, nil, false},
+		{"empty arguments are the zero value", when.Args("empty", func(r refund) bool { return r == refund{} }), doc(``), true},
+		{"null is the zero value", when.Args("empty", func(r refund) bool { return r == refund{} }), doc(`null`), true},
+		{"the document itself", when.Args("raw", func(d json.RawMessage) bool { return d[0] == '{' }), doc(`{}`), true},
+		{"any of a tool is decoded", when.Args("any", func(v any) bool { return v.(map[string]any)["a"] == 1.0 }), doc(`{"a":1}`), true},
+		{"any of a function is the value", when.Args("any", func(v any) bool { return v == 7 }), 7, true},
+		{"a string is itself before it is JSON", when.Args("text", func(s string) bool { return s == `"a"` }), `"a"`, true},
+		{"not", when.Not(large), refund{1, 20}, true},
+		{"all", when.All(when.Always(), large), refund{1, 200}, true},
+		{"all, one no", when.All(when.Nth(9), large), refund{1, 200}, false},
+		{"any", when.Any(when.Nth(9), large), refund{1, 200}, true},
+		{"nested", when.All(when.Any(when.Not(large))), refund{1, 20}, true},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			assert.Equal(t, c.want, c.when.(chaos.ArgsWhen).MatchArgs(chaos.Call{}, c.args))
+		})
+	}
+}
+
+// Only what looks at arguments asks for them, since that costs an allocation.
+func TestWhatAsksForArguments(t *testing.T) {
+	for kind, w := range triggers() {
+		_, asks := w.(chaos.ArgsWhen)
+		assert.Equal(t, kind == "args", asks, kind)
+	}
+	seven := triggers()["args"]
+	for _, w := range []chaos.When{when.All(when.Always(), seven), when.Any(seven), when.Not(when.Not(seven))} {
+		assert.Implements(t, (*chaos.ArgsWhen)(nil), w)
+		assert.False(t, seven.Match(chaos.Call{}), "without arguments there is nothing to match")
+	}
+}
+
+// The predicate decides the fate of each call by what it asks for, through a
+// registry and through a wrapped function alike.
+func TestArgsThroughPoints(t *testing.T) {
+	p, err := chaos.NewPlan(1, chaos.Rule{
+		Target: "refund", Fault: fault.Fail(fault.ErrUnavailable),
+		When: when.Args("large refund", func(r refund) bool { return r.Amount > 100 }),
+	})
+	require.NoError(t, err)
+	ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
+	pay := func(_ context.Context, r refund) (int, error) { return r.Amount, nil }
+	r, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "refund"}, pay))
+	require.NoError(t, err)
+	tools, function := chaos.WrapRegistry(r, nil), chaos.Wrap("refund", pay)
+	for amount, matched := range map[int]bool{20: false, 100: false, 101: true} {
+		_, err := function(ctx, refund{1, amount})
+		assert.Equal(t, matched, err != nil, "function, %d", amount)
+		args, _ := json.Marshal(refund{1, amount})
+		_, err = tools.CallTool(ctx, "refund", args)
+		assert.Equal(t, matched, err != nil, "tool, %d", amount)
+	}
+}
+
+// A panic of the predicate is the user's own, and is not swallowed.
+func TestArgsPanic(t *testing.T) {
+	w := when.Args("broken", func(int) bool { panic("boom") }).(chaos.ArgsWhen)
+	assert.PanicsWithValue(t, "boom", func() { w.MatchArgs(chaos.Call{}, 1) })
+}
+
+// Parameters that make no sense are refused before any call, each by name.
+func TestBadParameters(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		when   chaos.When
+		fields []string
+	}{
+		{"below never", when.Prob(-0.1), []string{"p"}},
+		{"above always", when.Prob(1.1), []string{"p"}},
+		{"not a number", when.Prob(math.NaN()), []string{"p"}},
+		{"infinitely often", when.Prob(math.Inf(1)), []string{"p"}},
+		{"no call", when.Nth(), []string{"n"}},
+		{"calls count from 1", when.Nth(0), []string{"n[0]"}},
+		{"each of them", when.Nth(1, 0, -3), []string{"n[1]", "n[2]"}},
+		{"the first none", when.First(0), []string{"n"}},
+		{"after less than none", when.After(-1), []string{"n"}},
+		{"every none", when.Every(0), []string{"n"}},
+		{"before the start", when.Between(-1, time.Second), []string{"from"}},
+		{"an empty window", when.Between(time.Second, time.Second), []string{"to"}},
+		{"over before it begins", when.Between(time.Second, 0), []string{"to"}},
+		{"since before the start", when.Since(-1), []string{"from"}},
+		{"a list of no calls", when.Exactly(), []string{"calls"}},
+		{"a call without a target", when.Exactly(when.Coord{Target: "a"}, when.Coord{}), []string{"calls[1].target"}},
+		{"no lane", when.Lane(), []string{"lanes"}},
+		{"a malformed glob", when.Lane("main", "worker-["), []string{"lanes"}},
+		{"no turn", when.Turn(), []string{"n"}},
+		{"turns the wrong way round", when.TurnBetween(3, 2), []string{"last"}},
+		{"no predicate and no name", when.Args[int]("", nil), []string{"name", "pred"}},
+		{"all of nothing", when.All(), []string{"parts"}},
+		{"any of nothing", when.Any(), []string{"parts"}},
+		{"a nil part", when.All(when.Always(), nil), []string{"parts[1]"}},
+		{"not nil", when.Not(nil), []string{"parts[0]"}},
+		{"a burst of nothing before the first call", when.Burst(0, 0), []string{"from", "n"}},
+		{"a burst that does not fit", when.BurstWithin(3, 2), []string{"calls"}},
+		{"a burst of nothing somewhere", when.BurstWithin(0, 2), []string{"n"}},
+		{"never on and never off", when.Intermittent(0, 0), []string{"on", "off"}},
+		{"flapping without time", when.Flapping(0, -1), []string{"on", "off"}},
+		{"flapping for longer than a Duration", when.Flapping(math.MaxInt64, 1), []string{"off"}},
+		{"a chain that never goes down", when.Markov(0, 0.5), []string{"enter"}},
+		{"a chain that never recovers", when.Markov(0.5, 0), []string{"leave"}},
+		{"a chain that only turns", when.Markov(1, 1), []string{"leave"}},
+		{"a chain of no numbers", when.GilbertElliott(math.NaN(), math.NaN(), math.NaN(), 2), []string{"enter", "leave", "good", "bad"}},
+		{"two calls have no thirds", when.Late(2), []string{"calls"}},
+		{"no stage", when.Stages(), []string{"stages"}},
+		{"a stage without a trigger", when.Stages(when.Stage{Calls: 1}), []string{"stages[0].when"}},
+		{"a stage in the middle that lasts for good", when.Stages(when.Stage{When: when.Always()}, when.Stage{When: when.Always()}), []string{"stages[0].calls"}},
+		{"stages by the clock and by calls", when.Stages(when.Stage{For: 1, When: when.Always()}, when.Stage{Calls: 1, When: when.Always()}), []string{"stages[1].calls"}},
+		{"a timed stage for good in the middle", when.Stages(when.Stage{When: when.Always()}, when.Stage{For: 1, When: when.Always()}), []string{"stages[0].for"}},
+		{"stages that last less than nothing", when.Stages(when.Stage{For: -1, Calls: -1, When: when.Prob(2)}), []string{"stages[0].for", "stages[0].calls", "p"}},
+		{"parts with problems of their own", when.Any(when.Prob(2), when.All(when.Nth(0), nil)), []string{"p", "n[0]", "parts[1]"}},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			_, err := chaos.NewPlan(1, chaos.Rule{Name: "r", Target: "t", When: c.when, Fault: fault.Fail(fault.ErrInternal)})
+			assert.Equal(t, c.fields, fields(err))
+			var rule *chaos.RuleError
+			assert.ErrorAs(t, err, &rule)
+			var param *chaos.ParamError
+			assert.ErrorAs(t, err, &param)
+			assert.Equal(t, "When", rule.Field)
+			assert.ErrorContains(t, err, `chaos: rule "r": When: `)
+			assert.ErrorContains(t, err, "; allowed: ")
+		})
+	}
+}
+
+// fields are the parameters that an error complains of, in order.
+func fields(err error) (names []string) {
+	for _, m := range regexp.MustCompile(`: (\S+) is .+?; allowed: `).FindAllStringSubmatch(fmt.Sprint(err), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// The problem of a part says where the part is.
+func TestPositionOfAPart(t *testing.T) {
+	err := when.Any(when.Always(), when.All(when.First(1), when.Prob(2))).(chaos.Checked).Check()
+	assert.EqualError(t, err, "chaos: any: parts[1]: all: parts[1]: prob: p is 2; allowed: a probability from 0 to 1")
+}
+
+// What is refused by a plan does no harm where nobody asked a plan.
+func TestBadTriggersDoNotPanic(t *testing.T) {
+	for _, w := range []chaos.When{
+		when.Prob(math.NaN()), when.Nth(0, -1), when.First(-1), when.After(-1), when.Every(0), when.Exactly(),
+		when.Lane("["), when.All(), when.Any(nil), when.All(nil),
+		when.Burst(0, -1), when.Burst(-1, 5), when.BurstWithin(0, 0), when.BurstWithin(3, 2), when.Intermittent(-1, 1),
+		when.Flapping(math.MaxInt64, math.MaxInt64), when.Flapping(0, 0), when.Markov(math.NaN(), math.NaN()), when.Markov(0, 0),
+		when.Early(0), when.Late(-3), when.Stages(), when.Stages(when.Stage{Calls: -1, For: -1}), when.Stages(when.Stage{}),
+	} {
+		for i := range uint64(4) {
+			assert.False(t, w.Match(chaos.Call{Ordinal: i}), "%T", w)
+		}
+	}
+	assert.False(t, when.Args[int]("", nil).(chaos.ArgsWhen).MatchArgs(chaos.Call{}, 1))
+}
+
+// picky is a trigger whose problem has two causes and a text of its own.
+type picky struct{}
+
+func (picky) Match(chaos.Call) bool { return false }
+func (picky) Check() error {
+	return fmt.Errorf("the level: %w, or else %w", fault.ErrInternal, fault.ErrRateLimited)
+}
+
+// A part's problem that was not joined of others keeps its text.
+func TestAPartsOwnTextIsKept(t *testing.T) {
+	_, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: when.All(when.Always(), picky{}), Fault: fault.Partition()})
+	assert.ErrorContains(t, err, "all: parts[1]: the level: internal server error, or else too many requests")
+	assert.ErrorIs(t, err, fault.ErrRateLimited)
+}
+
+// TestLintKnowsWhichTriggersCount: those that docs/reference/determinism.md says need a
+// sequential lane.
+func TestLintKnowsWhichTriggersCount(t *testing.T) {
+	rows := 0
+	check := func(row string, claim catalog.Order, w chaos.When) {
+		rows++
+		assert.Equal(t, claim == sequential, lint.Counts(w), row)
+	}
+	for _, c := range claims() {
+		if strings.HasPrefix(c.row, "when.") {
+			check(c.row, c.claim, c.rule.When)
+		}
+	}
+	for _, r := range fromRows() {
+		if r.IsTrigger() {
+			check(r.Kind, r.Order, trials(t, r)[0].rule.When)
+		}
+	}
+	assert.Greater(t, rows, 20)
+	assert.True(t, lint.Counts(when.Not(when.Any(when.Always(), when.Nth(2)))), "a part of a part")
+	assert.True(t, lint.Counts(second{}), "it looks at the ordinal")
+	assert.False(t, lint.Counts(nil), "no trigger")
+}
+
+type second struct{}
+
+func (second) Match(c chaos.Call) bool          { return c.Ordinal == 1 }
+func (second) MatchOrdinal(ordinal uint64) bool { return ordinal == 1 }
+
+// A trigger that goes by the clock can be asked without an injector.
+func TestElapsedOfACallMadeByHand(t *testing.T) {
+	w := when.Between(time.Second, 2*time.Second)
+	for _, c := range []struct {
+		at   time.Duration
+		want bool
+	}{{0, false}, {time.Second, true}, {2 * time.Second, false}} {
+		assert.Equal(t, c.want, w.Match(chaos.Call{Target: "t"}.AtElapsed(c.at)), c.at)
+	}
+	assert.False(t, w.Match(chaos.Call{}.AtElapsed(time.Second).AtElapsed(0)), "the last one counts")
+}
+
+func TestRows(t *testing.T) { catalogtest.Run(t, when.Rows()) }

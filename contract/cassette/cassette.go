@@ -21,9 +21,8 @@ type ChangedError = tape.ChangedError
 type Cassette struct {
 	path     string
 	settings *settings
-	library  *library
 	stamp    tape.Stamp
-	studio   *studio // nil in replay mode
+	studio   *studio
 	index    func() index
 	closed   func() error
 }
@@ -57,12 +56,9 @@ func Open(path string, o *Options) (*Cassette, error) {
 	if f == nil {
 		f = &tape.File{}
 	}
-	c.library = newLibrary(f.Exchanges, &s.keyer)
+	c.studio = openStudio(f.Exchanges, s)
 	c.index = sync.OnceValue(c.newIndex)
 	c.closed = sync.OnceValue(c.close)
-	if s.live() {
-		c.studio = openStudio(c.library, s)
-	}
 	return c, nil
 }
 
@@ -80,8 +76,8 @@ func (c *Cassette) Player() *Player {
 // [Cassette.Close] writes may be in another order.
 func (c *Cassette) Unused() []int {
 	var numbers []int
-	for i := range c.library.used {
-		if !c.library.used[i].Load() {
+	for i := range c.studio.used {
+		if !c.studio.used[i].Load() {
 			numbers = append(numbers, i+1)
 		}
 	}
@@ -95,14 +91,14 @@ func (c *Cassette) Unused() []int {
 func (c *Cassette) Close() error { return c.closed() }
 
 func (c *Cassette) close() error {
-	if c.studio == nil {
+	if !c.settings.live() {
 		return nil
 	}
 	c.studio.stop()
 	if !c.settings.records() {
 		return nil
 	}
-	exchanges, recorded := c.studio.exchanges(c.library.exchanges)
+	exchanges, recorded := c.studio.exchanges()
 	lacking := c.studio.lacking()
 	if !recorded {
 		return lacking

@@ -41,4 +41,6 @@
 //
 // Some answers pass and are not recorded; Close reports them: status 408, 409, 425, 429 and 5xx, failed connections,
 // and bodies that were not read to their end. Failures belong in the plan, where they are repeatable.
+//
+// Stability: may change.
 package cassette

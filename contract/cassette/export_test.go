@@ -10,7 +10,7 @@ func (c *Cassette) Recorded() (n int) {
 	defer c.studio.mu.Unlock()
 	for _, st := range c.studio.strips {
 		for _, e := range st.entries {
-			if e.take != nil && e.take.kept {
+			if e != nil && e.take != nil && e.take.kept {
 				n++
 			}
 		}

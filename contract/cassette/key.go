@@ -107,7 +107,7 @@ func (k *keyer) body(body []byte) []byte {
 	}
 	var edits []jsonedit.Edit
 	for _, path := range k.ignore {
-		edits = append(edits, d.Remove(d.Find(path)...)...)
+		edits = append(edits, d.Remove(path.Find(d)...)...)
 	}
 	if len(k.masks) > 0 {
 		edits = append(edits, k.maskedTexts(d)...)

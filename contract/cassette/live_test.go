@@ -148,47 +148,37 @@ func failing(status, times int) http.Handler {
 	})
 }
 
-// The statuses of failures pass, unkept, and Close reports them. The retry is the first answer on the tape.
-func TestFailuresPassUnkept(t *testing.T) {
-	for _, status := range []int{408, 409, 425, 429, 500, 503, 599} {
-		path := tapePath(t)
-		c := open(t, path, &cassette.Options{Mode: cassette.Auto, Base: serve(t, failing(status, 1))})
-		p := c.Player()
-		_, err := post(p, "/chat", `{}`)
-		assert.EqualError(t, err, fmt.Sprint("status ", status))
-		assert.Equal(t, "good", mustPost(t, p, "/chat", `{}`))
-		assert.NoError(t, p.Err(), "a failure is no miss")
-		err = c.Close()
-		assert.ErrorContains(t, err, fmt.Sprintf("cassette: the answer to POST api.example/v1/chat is not on the tape: it has status %d", status))
-		replay := open(t, path, &cassette.Options{Mode: cassette.Replay})
-		assert.Equal(t, "good", mustPost(t, replay.Player(), "/chat", `{}`))
-		assert.Contains(t, readFile(t, path), `"status": 200`)
-		assert.NotContains(t, readFile(t, path), fmt.Sprint(status))
+// The statuses of failures pass, unkept, and Close reports them: the retry is the first answer on the tape. Other
+// statuses are answers as any other, since a test may want the 404 of an order that is not there.
+func TestStatuses(t *testing.T) {
+	for _, row := range []struct {
+		keep     bool
+		kept     bool
+		statuses []int
+	}{
+		{false, false, []int{408, 409, 425, 429, 500, 503, 599}}, {true, true, []int{408, 503}}, {false, true, []int{404}},
+	} {
+		for _, status := range row.statuses {
+			path, failed := tapePath(t), fmt.Sprint("status ", status)
+			c := open(t, path, &cassette.Options{Mode: cassette.Record, KeepFailures: row.keep, Base: serve(t, failing(status, 1))})
+			p := c.Player()
+			_, err := post(p, "/chat", `{}`)
+			assert.EqualError(t, err, failed)
+			assert.Equal(t, "good", mustPost(t, p, "/chat", `{}`))
+			assert.NoError(t, p.Err(), "a failure is no miss")
+			err = c.Close()
+			p = open(t, path, &cassette.Options{Mode: cassette.Replay}).Player()
+			if row.kept {
+				require.NoError(t, err)
+				_, err = post(p, "/chat", `{}`)
+				assert.EqualError(t, err, failed)
+			} else {
+				assert.ErrorContains(t, err, fmt.Sprintf("cassette: the answer to POST api.example/v1/chat is not on the tape: it has status %d", status))
+				assert.NotContains(t, readFile(t, path), fmt.Sprint(status))
+			}
+			assert.Equal(t, "good", mustPost(t, p, "/chat", `{}`))
+		}
 	}
-}
-
-func TestKeepFailures(t *testing.T) {
-	path := tapePath(t)
-	c := open(t, path, &cassette.Options{Mode: cassette.Record, KeepFailures: true, Base: serve(t, failing(503, 1))})
-	p := c.Player()
-	_, err := post(p, "/chat", `{}`)
-	assert.Error(t, err)
-	mustPost(t, p, "/chat", `{}`)
-	require.NoError(t, c.Close())
-	p = open(t, path, &cassette.Options{Mode: cassette.Replay}).Player()
-	_, err = post(p, "/chat", `{}`)
-	assert.EqualError(t, err, "status 503")
-	assert.Equal(t, "good", mustPost(t, p, "/chat", `{}`))
-}
-
-// Other statuses are answers as any other: a test may want the 404 of an order that is not there.
-func TestOtherStatusesAreKept(t *testing.T) {
-	path := recorded(t, failing(404, 9), func(p *cassette.Player) {
-		_, err := post(p, "/chat", `{}`)
-		assert.EqualError(t, err, "status 404")
-	})
-	_, err := post(open(t, path, &cassette.Options{Mode: cassette.Replay}).Player(), "/chat", `{}`)
-	assert.EqualError(t, err, "status 404")
 }
 
 type refusing struct{ err error }

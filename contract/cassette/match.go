@@ -1,94 +1,148 @@
 package cassette
 
 import (
-	"sync/atomic"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
 )
 
-// A library is a tape as it was read, with its exchanges by key. It does not change.
-type library struct {
-	exchanges []tape.Exchange
-	used      []atomic.Bool // played at least once
-	byKey     map[uint64]*sameKey
+// A shelf has the answers that are known, by request and place: those of the tape, and those of this run. In replay
+// mode it does not change.
+type shelf struct {
+	strips map[slot]*strip
+	byKey  map[uint64][]*strip // in the order of their making: those of the tape in that of the file, then others
 }
 
-// sameKey has the exchanges of equal requests, as indexes into the tape.
-type sameKey struct {
-	first  string // the cell of the first
-	byCell map[string]*sameCell
+// A strip has what is known of the answers to one request at one place.
+type strip struct {
+	slot
+	entries []*entry // by number; nil: it is not known, or was lost
+	made    int      // the number of the strip
 }
 
-type sameCell struct {
-	all    []int
-	byLane map[string][]int
+// An entry is one answer of a strip: an exchange of the tape, a take of this run, or a borrowed one of another strip.
+type entry struct {
+	slot
+	n, order int
+	request  tape.Request
+	exchange int            // its number on the tape, from 1; 0: it is of this run
+	response *tape.Response // nil: it is that of the take
+	take     *take
+	borrowed bool
+	counts   []count // of those who wait for its take
 }
 
-func newLibrary(exchanges []tape.Exchange, k *keyer) *library {
-	l := &library{
-		exchanges: exchanges,
-		used:      make([]atomic.Bool, len(exchanges)),
-		byKey:     make(map[uint64]*sameKey, len(exchanges)),
-	}
+func newShelf(exchanges []tape.Exchange, k *keyer) shelf {
+	s := shelf{strips: make(map[slot]*strip, len(exchanges)), byKey: make(map[uint64][]*strip, len(exchanges))}
 	for i := range exchanges {
 		e := &exchanges[i]
-		key := k.key(e.Request)
-		same := l.byKey[key]
-		if same == nil {
-			same = &sameKey{first: e.Cell, byCell: make(map[string]*sameCell, 1)}
-			l.byKey[key] = same
-		}
-		cell := same.byCell[e.Cell]
-		if cell == nil {
-			cell = &sameCell{byLane: make(map[string][]int, 1)}
-			same.byCell[e.Cell] = cell
-		}
-		cell.all = append(cell.all, i)
-		cell.byLane[e.Lane] = append(cell.byLane[e.Lane], i)
+		at := slot{place{e.Cell, e.Lane}, k.key(e.Request)}
+		st := s.strip(at)
+		st.entries = append(st.entries, &entry{slot: at, exchange: i + 1, response: &e.Response})
 	}
-	return l
+	return s
 }
 
-// own returns the exchanges of a cell and lane.
-func (s *sameKey) own(cell, lane string) []int {
-	if s == nil || s.byCell[cell] == nil {
+// strip returns the strip of a request at a place, a new one if there is none.
+func (s *shelf) strip(at slot) *strip {
+	st := s.strips[at]
+	if st == nil {
+		st = &strip{slot: at, made: len(s.strips)}
+		s.strips[at] = st
+		s.byKey[at.key] = append(s.byKey[at.key], st)
+	}
+	return st
+}
+
+// numbered is the n-th entry, or nil.
+func (st *strip) numbered(n int) *entry {
+	if st == nil || n > len(st.entries) {
 		return nil
 	}
-	return s.byCell[cell].byLane[lane]
+	return st.entries[n-1]
 }
 
-// borrowed returns the exchanges from which a cell and lane without their own may take.
-func (s *sameKey) borrowed(cell, lane string) []int {
-	if s == nil {
+// known lists the entries that are there, the borrowed ones or the others.
+func (st *strip) known(borrowed bool) (list []*entry) {
+	if st == nil {
 		return nil
 	}
-	if c := s.byCell[cell]; c != nil {
-		return c.all
+	for _, e := range st.entries {
+		if e != nil && isOwn(e) != borrowed {
+			list = append(list, e)
+		}
 	}
-	return s.ofFirst(lane)
+	return list
 }
 
-// ofFirst returns those of the first cell: of the same lane if it has any.
-func (s *sameKey) ofFirst(lane string) []int {
-	c := s.byCell[s.first]
-	if own := c.byLane[lane]; len(own) > 0 {
+func isOwn(e *entry) bool { return e != nil && !e.borrowed }
+
+// find returns the n-th answer to a request at a place, which may be one of another place. Past the last one it is the
+// last again, or with once nil beside that.
+func (s *shelf) find(at slot, n int, once bool) (e, last *entry) {
+	st := s.strips[at]
+	if e := st.numbered(n); e != nil {
+		return e, nil
+	}
+	list, repeats := st.known(false), true
+	if len(list) == 0 {
+		list = s.lenders(at)
+		repeats = n > len(list)
+		// What was borrowed before is repeated, so that a replay repeats it too.
+		if before := st.known(true); len(before) > 0 && (repeats || n > len(st.entries)+1) {
+			list, repeats = before, true
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil, nil
+	case !repeats:
+		return list[n-1], nil
+	case once:
+		return nil, list[len(list)-1]
+	}
+	return list[len(list)-1], nil
+}
+
+// lenders are the answers that a place without its own takes: of the other lanes of the cell, else of the first cell,
+// there of the same lane if it has any. The first is that of the tape, or by its name.
+func (s *shelf) lenders(at slot) []*entry {
+	if list := s.ofCell(at.cell, at.key); len(list) > 0 {
+		return list
+	}
+	var first *entry
+	for _, st := range s.byKey[at.key] {
+		i := slices.IndexFunc(st.entries, isOwn)
+		if i >= 0 && (first == nil || first.exchange == 0 && st.cell < first.cell) {
+			first = st.entries[i]
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	if own := s.strips[slot{place{first.cell, at.lane}, at.key}].known(false); len(own) > 0 {
 		return own
 	}
-	return c.all
+	return s.ofCell(first.cell, at.key)
 }
 
-// nth returns the n-th exchange of a list, from 1; past its end the last one, and last is true.
-func nth(list []int, n int) (index int, last bool) {
-	if n > len(list) {
-		return list[len(list)-1], true
+func (s *shelf) ofCell(cell string, key uint64) (list []*entry) {
+	for _, st := range s.byKey[key] {
+		if st.cell == cell {
+			list = append(list, st.known(false)...)
+		}
 	}
-	return list[n-1], false
+	return list
 }
 
-// play marks an exchange as used and returns it.
-func (l *library) play(i int) *tape.Exchange {
-	if !l.used[i].Load() { // a store by all players would move the cache line each time
-		l.used[i].Store(true)
+// forget takes an entry off its strip.
+func (s *shelf) forget(e *entry) { s.strips[e.slot].entries[e.n-1] = nil }
+
+// add puts an entry into its strip.
+func (s *shelf) add(e *entry) {
+	st := s.strip(e.slot)
+	for len(st.entries) < e.n {
+		st.entries = append(st.entries, nil)
 	}
-	return &l.exchanges[i]
+	st.entries[e.n-1] = e
 }

@@ -1,12 +1,9 @@
 package cassette_test
 
 import (
-	"bytes"
 	"context"
-	"mime/multipart"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -161,54 +158,49 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// Of an address masks see the texts that its escapes stand for.
-func TestMasksSeeNoEscapes(t *testing.T) {
+// What of an address counts, besides what TestKey says.
+func TestAddresses(t *testing.T) {
 	masks := []cassette.Mask{{Pattern: `\d{4}-\d\d-\d\dT\d\d:\d\d`, Text: "TIME"}, {Pattern: `order \d+`, Text: "ORDER"}, {Pattern: `^n[0-9a-f]{4}=`, Text: "nonce="}}
-	path := tapeOf(t, `{"request":{"method":"GET","url":"`+api+`/order%201/x?since=2026-05-04T10%3A00&n0123=1&nb=1&q=a+b"},"response":{"status":200}}`)
-	for address, hit := range map[string]bool{
-		"/order%202/x?nb=1&n0123=1&q=a+b&since=2000-01-01T00%3A00":   true,
-		"/order%202/x?nb=1&n0123=1&q=a%20b&since=2000-01-01T00:00":   true,
-		"/order%202/x?nffff=1&nb=1&q=a+b&since=2000-01-01T00%3A00":   true, // a name that now stands behind another
-		"/order%202%2Fx?nb=1&n0123=1&q=a+b&since=2000-01-01T00%3A00": false,
-		"/order%202/x?nb=1&n0123=1&q=a+b&since=now":                  false,
-		"/order%202/x?nb=1&n0123=1&q=a+c&since=2000-01-01T00%3A00":   false,
+	for _, row := range []struct {
+		why, url string
+		masks    []cassette.Mask
+		asked    map[string]bool // whether it is the same
+	}{
+		{"masks see the texts that escapes stand for", "/order%201/x?since=2026-05-04T10%3A00&n0123=1&nb=1&q=a+b", masks, map[string]bool{
+			"/order%202/x?nb=1&n0123=1&q=a+b&since=2000-01-01T00%3A00":   true,
+			"/order%202/x?nb=1&n0123=1&q=a%20b&since=2000-01-01T00:00":   true,
+			"/order%202/x?nffff=1&nb=1&q=a+b&since=2000-01-01T00%3A00":   true, // a name that now stands behind another
+			"/order%202%2Fx?nb=1&n0123=1&q=a+b&since=2000-01-01T00%3A00": false,
+			"/order%202/x?nb=1&n0123=1&q=a+b&since=now":                  false,
+			"/order%202/x?nb=1&n0123=1&q=a+c&since=2000-01-01T00%3A00":   false,
+		}},
+		{"a mask ends with its parameter", "/x?t=1&user=alice", []cassette.Mask{{Pattern: `t=.*`}}, map[string]bool{
+			"/x?t=2&user=alice": true, "/x?user=alice&t=2": true, "/x?t=2&user=bob": false, "/x?t=2": false,
+		}},
+		{"a client sends / where there is no path", "?q=1", nil, map[string]bool{"/?q=1": true}},
 	} {
-		r, err := http.NewRequest(http.MethodGet, api+address, nil)
-		require.NoError(t, err)
-		_, err = do(open(t, path, &cassette.Options{Mode: cassette.Replay, Mask: masks}).Player(), r)
-		assert.Equal(t, hit, err == nil, "%s: %v", address, err)
+		host, _ := strings.CutSuffix(api, "/v1")
+		path := tapeOf(t, `{"request":{"method":"GET","url":"`+host+row.url+`"},"response":{"status":200}}`)
+		for address, hit := range row.asked {
+			r, err := http.NewRequest(http.MethodGet, host+address, nil)
+			require.NoError(t, err)
+			_, err = do(open(t, path, &cassette.Options{Mode: cassette.Replay, Mask: row.masks}).Player(), r)
+			assert.Equal(t, hit, err == nil, "%s: %s: %v", row.why, address, err)
+		}
 	}
 }
 
-// The boundary of a multipart body is another one each time.
+// The boundary of a multipart body, which is no JSON, is another one each time.
 func TestAMaskOfABoundary(t *testing.T) {
-	ask := func(p http.RoundTripper) (string, error) {
-		var body bytes.Buffer
-		w := multipart.NewWriter(&body)
-		file, err := w.CreateFormFile("file", "a.mp3")
-		require.NoError(t, err)
-		_, _ = file.Write([]byte("\xff\x00"))
-		require.NoError(t, w.Close())
-		return post(p, "/audio/transcriptions", body.String())
-	}
-	path := recorded(t, counting(), func(p *cassette.Player) {
-		_, err := ask(p)
-		require.NoError(t, err)
-	})
-	for pattern, hit := range map[string]bool{`[0-9a-f]{60}`: true, `[0-9a-f]{61}`: false} {
+	key := func(pattern, boundary string) uint64 {
 		o := &cassette.Options{Mode: cassette.Replay, Mask: []cassette.Mask{{Pattern: pattern}}}
-		_, err := ask(open(t, path, o).Player())
-		assert.Equal(t, hit, err == nil, "%s: %v", pattern, err)
+		key, _, err := cassette.KeyOf(o, http.MethodPost, api+"/audio", []byte("--"+boundary+"\r\n\r\n\xff\x00\r\n--"+boundary+"--\r\n"))
+		require.NoError(t, err)
+		return key
 	}
-}
-
-// A client sends / where an address has no path.
-func TestNoPathIsTheRoot(t *testing.T) {
-	path := tapeOf(t, `{"request":{"method":"GET","url":"https://api.example?q=1"},"response":{"status":200}}`)
-	r, err := http.NewRequest(http.MethodGet, "https://api.example/?q=1", nil)
-	require.NoError(t, err)
-	_, err = do(open(t, path, &cassette.Options{Mode: cassette.Replay}).Player(), r)
-	assert.NoError(t, err)
+	for pattern, hit := range map[string]bool{`[0-9a-f]{60}`: true, `[0-9a-f]{61}`: false} {
+		assert.Equal(t, hit, key(pattern, strings.Repeat("0a", 30)) == key(pattern, strings.Repeat("1b", 30)), pattern)
+	}
 }
 
 func TestAnyRequestCanBeOnATape(t *testing.T) {
@@ -231,36 +223,4 @@ func TestAnyRequestCanBeOnATape(t *testing.T) {
 	c := open(t, path, &cassette.Options{Mode: cassette.Replay})
 	assert.Equal(t, live, ask(t, c.Player()))
 	assert.Empty(t, c.Unused())
-}
-
-// Lanes that ask the same at the same time have each their own answers, in a recording as in a replay.
-func TestLanes(t *testing.T) {
-	lanes := []string{"a", "b", "c", "d"}
-	ask := func(p *cassette.Player) map[string][]string {
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		answers := map[string][]string{}
-		for _, lane := range lanes {
-			wg.Go(func() {
-				for range 3 {
-					answer, err := postIn(chaos.WithLane(t.Context(), lane), p, `{"n":1,"lane":"`+lane+`"}`)
-					assert.NoError(t, err)
-					shared, err := postIn(chaos.WithLane(t.Context(), lane), p, `{"all":1}`)
-					assert.NoError(t, err)
-					mu.Lock()
-					answers[lane] = append(answers[lane], answer, shared)
-					mu.Unlock()
-				}
-			})
-		}
-		wg.Wait()
-		return answers
-	}
-	var live map[string][]string
-	path := recorded(t, counting(), func(p *cassette.Player) { live = ask(p) })
-	for range 3 {
-		p := open(t, path, &cassette.Options{Mode: cassette.Replay}).Player()
-		assert.Equal(t, live, ask(p))
-		assert.NoError(t, p.Err())
-	}
 }

@@ -3,6 +3,7 @@ package cassette
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -69,9 +70,9 @@ type index struct {
 }
 
 func (c *Cassette) newIndex() index {
-	x := index{targets: make([]string, len(c.library.exchanges))}
+	x := index{targets: make([]string, len(c.studio.tape))}
 	x.Index = nearest.New(len(x.targets), func(i int) nearest.Document {
-		d := c.settings.document(c.library.exchanges[i].Request)
+		d := c.settings.document(c.studio.tape[i].Request)
 		x.targets[i] = targetOf(d)
 		return d
 	})
@@ -98,12 +99,7 @@ func (s *settings) document(r tape.Request) nearest.Document {
 		add("query", query)
 		return d
 	}
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for i, value := range values[name] {
 			label := "query/" + name
 			if i > 0 {
@@ -121,7 +117,7 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 	own.Add(q.Request, q.sent)
 	e := &MissError{
 		Path: c.path, Cell: q.cell, Lane: q.lane, Request: number, Target: string(own.Hide([]byte(q.modelTarget()))),
-		Exchanges: len(c.library.exchanges), Nearest: usedUp, UsedUp: usedUp > 0,
+		Exchanges: len(c.studio.tape), Nearest: usedUp, UsedUp: usedUp > 0,
 	}
 	if e.UsedUp {
 		e.Share = 1
@@ -130,9 +126,9 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 	asked := c.settings.document(q.kept)
 	x, target := c.index(), targetOf(asked)
 	// A request with the same method, host and path is the better explanation.
-	m, ok := x.FindAmong(asked, func(i int) bool { return x.targets[i] == target })
+	m, ok := x.Find(asked, func(i int) bool { return x.targets[i] == target })
 	if !ok {
-		if m, ok = x.Find(asked); !ok {
+		if m, ok = x.Find(asked, nil); !ok {
 			return e
 		}
 	}
@@ -145,7 +141,7 @@ func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 		}
 		return d
 	}
-	d := nearest.Compare(shown(q.kept), shown(c.library.exchanges[m.At].Request))
+	d := nearest.Compare(shown(q.kept), shown(c.studio.tape[m.At].Request))
 	e.Differences, e.More = d.Places, d.More
 	return e
 }

@@ -128,6 +128,7 @@ func TestMissHasNoKeys(t *testing.T) {
 	path := tapeOf(t, exchange("", `{"q":"one","same":"`+carried+`"}`, "one"))
 	for _, row := range []struct{ why, url, body, want string }{
 		{"a well-known form", api + "/chat", `{"q":"` + key + `"}`, `/q     [-one-]{+[redacted]+}`},
+		{"a member that says so", api + "/chat", `{"password":"hunter22"}`, "/password  only asked: \"[redacted]\"\n"},
 		{"in the path", api + "/" + key + "/x", ``, "GET api.example/v1/[redacted]/x\n"},
 		{"in the query", api + "/x?a=" + key, ``, "query/a  only asked: [redacted]\n"},
 		{"a path that is a password", "https://api.telegram.org/bot12345:ABCDEFGHIJKLMNOP/send?a=1", ``, "GET api.telegram.org/bot12345:[redacted]\n"},
@@ -146,7 +147,7 @@ func TestMissHasNoKeys(t *testing.T) {
 		var miss *cassette.MissError
 		require.ErrorAs(t, err, &miss, row.why)
 		assert.Contains(t, miss.Error(), row.want, row.why)
-		for _, secret := range []string{key, carried, "ABCDEFGH"} {
+		for _, secret := range []string{key, carried, "ABCDEFGH", "hunter22"} {
 			assert.NotContains(t, fmt.Sprintf("%s %+v", miss, *miss), secret, row.why)
 		}
 	}

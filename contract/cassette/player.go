@@ -74,10 +74,7 @@ func (p *Player) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, p.fail(err)
 		}
 	}
-	if p.cassette.settings.live() {
-		return p.perform(&q)
-	}
-	return p.replay(&q)
+	return p.answer(&q)
 }
 
 // cellOf is the name of a cell as a tape has it. A run that is no cell, such as a calm run, has none.
@@ -101,32 +98,30 @@ func readBody(r *http.Request) ([]byte, error) {
 	return b.Bytes(), errors.Join(err, r.Body.Close())
 }
 
-// replay answers from the file alone.
-func (p *Player) replay(q *request) (*http.Response, error) {
+// answer answers from what was recorded before or in this run, or from the network.
+func (p *Player) answer(q *request) (*http.Response, error) {
 	c := p.cassette
 	q.key = c.settings.keyer.key(q.kept)
-	same := c.library.byKey[q.key]
-	if same == nil { // what is on the tape has no keys in its bodies; to look for them takes time
+	// What is on the tape has no keys in its bodies; to look for them takes time.
+	if live := c.settings.live(); live || c.studio.byKey[q.key] == nil {
 		q.kept.Body = tape.Mask(q.kept.Body)
 		q.key = c.settings.keyer.key(q.kept)
-		if same = c.library.byKey[q.key]; same == nil {
-			return unanswered(q.Request, p.miss(q, 0))
-		}
 	}
-	list := same.own(q.cell, q.lane)
-	if len(list) == 0 {
-		list = same.borrowed(q.cell, q.lane)
+	n, order := p.next(q.slot)
+	a, err := c.studio.claim(q, p, n, order)
+	switch {
+	case err != nil:
+		return nil, p.fail(err)
+	case a.response != nil:
+		return c.settings.play(q.Request, a.response)
+	case a.take == nil:
+		return unanswered(q.Request, p.miss(q, order, a.last))
+	case a.first:
+		p.mu.Lock()
+		p.live++
+		p.mu.Unlock()
 	}
-	most := 0
-	if c.settings.Once {
-		most = len(list)
-	}
-	n, _ := p.next(q.slot, most)
-	if n == 0 {
-		return unanswered(q.Request, p.miss(q, list[len(list)-1]+1))
-	}
-	i, _ := nth(list, n)
-	return c.settings.play(q.Request, &c.library.play(i).Response)
+	return a.take.answer(q.Request)
 }
 
 // unanswered returns a miss. The SDKs of OpenAI, Anthropic and others of the same make try a
@@ -148,26 +143,6 @@ type missBody struct{ miss error }
 func (b missBody) Read([]byte) (int, error) { return 0, b.miss }
 func (b missBody) Close() error             { return nil }
 
-// perform answers from what was recorded before or in this run, or from the network.
-func (p *Player) perform(q *request) (*http.Response, error) {
-	c := p.cassette
-	q.kept.Body = tape.Mask(q.kept.Body)
-	q.key = c.settings.keyer.key(q.kept)
-	n, order := p.next(q.slot, 0)
-	a, err := c.studio.claim(q, p, n, order)
-	switch {
-	case err != nil:
-		return nil, p.fail(err)
-	case a.exchange != nil:
-		return c.settings.play(q.Request, a.exchange)
-	case a.first:
-		p.mu.Lock()
-		p.live++
-		p.mu.Unlock()
-	}
-	return a.take.answer(q.Request)
-}
-
 // fail notes an error of the harness, so that the cell is inconclusive.
 func (p *Player) fail(err error) error {
 	p.mu.Lock()
@@ -178,14 +153,10 @@ func (p *Player) fail(err error) error {
 	return err
 }
 
-// next counts a request, unless most equal ones were counted; most 0 is no limit. n is its number among equal ones,
-// order among those of its place, both from 1; 0: it was not counted.
-func (p *Player) next(s slot, most int) (n, order int) {
+// next counts a request. n is its number among equal ones, order among those of its place, both from 1.
+func (p *Player) next(s slot) (n, order int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if most > 0 && p.counts[s] >= most {
-		return 0, 0
-	}
 	p.counts[s]++
 	p.asked[s.place]++
 	return p.counts[s], p.asked[s.place]
@@ -200,16 +171,17 @@ func (p *Player) takeBack(s slot) {
 	}
 }
 
-// miss returns the error of a request without an answer: the same however often the client tries again. usedUp is the
-// number of the last exchange that answered it, or 0.
-func (p *Player) miss(q *request, usedUp int) error {
+// miss returns the error of a request without an answer, which does not count: the same however often the client tries
+// again. usedUp is the number of the last exchange that answered it, or 0.
+func (p *Player) miss(q *request, number, usedUp int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.counts[q.slot]--
 	if err := p.missed[q.slot]; err != nil {
+		p.asked[q.place]--
 		return err
 	}
-	p.asked[q.place]++
-	err := p.cassette.explain(q, p.asked[q.place], usedUp)
+	err := p.cassette.explain(q, number, usedUp)
 	p.missed[q.slot] = err
 	p.errs = append(p.errs, err)
 	return err

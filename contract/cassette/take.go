@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
@@ -48,13 +50,17 @@ type take struct {
 	response *tape.Response // once it is kept
 }
 
-func openStudio(l *library, settings *settings) *studio {
-	s := &studio{
-		settings: settings, library: l, fresh: make(chan *take), quit: make(chan struct{}),
-		most: tape.MaxBytes, strips: make(map[slot]*strip), byKey: make(map[uint64][]slot),
+func openStudio(exchanges []tape.Exchange, settings *settings) *studio {
+	s := &studio{settings: settings, tape: exchanges, used: make([]atomic.Bool, len(exchanges)), most: tape.MaxBytes}
+	known := exchanges
+	if settings.Mode == Record {
+		known = nil
 	}
-	s.base = sync.OnceValue(s.transport)
-	s.running.Go(s.serve)
+	s.shelf = newShelf(known, &settings.keyer)
+	if settings.live() {
+		s.fresh, s.quit, s.base = make(chan *take), make(chan struct{}), sync.OnceValue(s.transport)
+		s.running.Go(s.serve)
+	}
 	return s
 }
 
@@ -116,7 +122,7 @@ func (s *studio) stop() {
 	defer s.mu.Unlock()
 	for _, st := range s.strips {
 		for _, e := range st.entries {
-			if e.take != nil {
+			if e != nil && e.take != nil {
 				s.forget(e.take, unreadWhy, true)
 			}
 		}
@@ -226,20 +232,19 @@ func (t *take) begun(resp *http.Response, after time.Duration) {
 	t.changed()
 }
 
+var (
+	failures  = []int{http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests}
+	redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect}
+)
+
 // refuses says why an answer cannot be kept; empty: it can.
 func (s *settings) refuses(resp *http.Response) string {
-	switch status := resp.StatusCode; status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
-		if !s.KeepFailures {
-			return fmt.Sprintf("it has status %d, and KeepFailures is not set", status)
-		}
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
-		http.StatusPermanentRedirect:
+	switch status := resp.StatusCode; {
+	case slices.Contains(redirects, status):
 		return fmt.Sprintf("it has status %d, and a tape does not keep the header Location", status)
-	default:
-		if status >= 500 && !s.KeepFailures {
-			return fmt.Sprintf("it has status %d, and KeepFailures is not set", status)
-		}
+	case !s.KeepFailures && (status >= 500 || slices.Contains(failures, status)):
+		return fmt.Sprintf("it has status %d, and KeepFailures is not set", status)
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return fmt.Sprintf("its body is encoded (%.40q), and a tape does not keep the header Content-Encoding", encoding)

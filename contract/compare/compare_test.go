@@ -1,7 +1,6 @@
 package compare_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -345,7 +344,7 @@ func TestNoFalseAlarm(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			const runs = 200 // docs/statistics.md has those of 1,000
+			const runs = 200 // docs/reports.md has those of 1,000
 			alarms := 0
 			for seed := range uint64(runs) {
 				// Two builds of one agent share the rates of the scenarios, and not their draws.
@@ -420,38 +419,4 @@ func BenchmarkReports(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// TestMarkdown: the worse field comes first, a name has no effect, and fields that did not
-// change have no row.
-func TestMarkdown(t *testing.T) {
-	held := repeated("h", 20)
-	evil := "s|<b>\x1b/i"
-	before := made("s/same", held, evil, held, "s/lost", held, "s/gone", held)
-	after := made("s/same", held, evil, repeated("h", 19)+"b", "s/lost", repeated("b", 20), "s/gone", repeated("u", 20))
-	c := reports(t, before, after)
-	text := c.Markdown()
-	assert.True(t, strings.HasPrefix(text, "## ❌ Worse: 1 field, and all fields together: before and now\n\n3 of 4 fields compared\n"), text)
-	var rows []string
-	for line := range strings.Lines(text) {
-		if strings.Contains(line, " / ") {
-			rows = append(rows, line)
-		}
-	}
-	require.Len(t, rows, 3)
-	assert.Contains(t, rows[0], "- ❌ <code>s</code> / <code>lost</code>: 20 of 20 before, 0 of 20 now, 20 worse, 0 better")
-	assert.Contains(t, rows[1], "- s&#124;&#60;b&#62;&#92;x1b / <code>i</code>: 20 of 20 before, 19 of 20 now")
-	assert.Contains(t, rows[2], "undelivered now")
-	assert.NotContains(t, c.String(), "\x1b")
-	assert.Contains(t, reports(t, before, before).Markdown(), "Nothing is worse: before and now\n\n4 of 4 fields compared\n")
-}
-
-// TestJSON: a comparison is JSON that reads back, without empty members.
-func TestJSON(t *testing.T) {
-	c := reports(t, made("s/i", "hhhh", "t/i", "uuuu"), made("s/i", "hhhb", "t/i", "hhhh"))
-	text, err := json.Marshal(c)
-	require.NoError(t, err)
-	var back compare.Comparison
-	require.NoError(t, json.Unmarshal(text, &back))
-	assert.Equal(t, *c, back)
 }

@@ -18,7 +18,7 @@
 //
 // [Reports] names in what the matrices differ, compares the fields in common, and lists
 // the others. A field whose rules or prompts changed is not compared: it asks something
-// else. See [Comparison] for what comes out: as text, by [Comparison.Markdown], or as JSON.
+// else. See [Comparison] for what comes out, as text or as JSON.
 //
 // # What it does not say
 //
@@ -30,4 +30,6 @@
 //
 // Time grows with the cells. 10⁵ of them take some tens of milliseconds, and the tests of all
 // fields together up to a second more.
+//
+// Stability: may change.
 package compare

@@ -46,37 +46,42 @@ type Flip struct {
 
 // overall makes the tests of all fields together, at a level.
 func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
+	paired := c.Unpaired == ""
 	at := map[string]int{}
-	var sums []float64 // of the differences of a scenario's fields
-	var numbers []int
+	var scenarios [][]*Field
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		if !f.decides(c.Unpaired == "") {
+		if !f.decides(paired) {
 			continue
 		}
 		k, seen := at[f.Scenario]
 		if !seen {
-			k = len(sums)
-			at[f.Scenario], sums, numbers = k, append(sums, 0), append(numbers, 0)
+			k = len(scenarios)
+			at[f.Scenario], scenarios = k, append(scenarios, nil)
 		}
-		sums[k], numbers[k] = sums[k]+f.change(), numbers[k]+1
+		scenarios[k] = append(scenarios[k], f)
 	}
-	if len(sums) == 0 || c.Tested < 2 {
+	if len(scenarios) == 0 || c.Tested < 2 {
 		return nil
 	}
-	o := &Overall{Scenarios: len(sums)}
-	var net []float64
-	for k, sum := range sums {
+	o := &Overall{Scenarios: len(scenarios)}
+	var net []float64 // the mean change of a scenario's fields
+	u := newUnits(len(scenarios), was, is, paired)
+	for _, of := range scenarios {
+		sum := 0.0
+		for _, f := range of {
+			sum += f.change()
+		}
 		switch {
 		case sum < 0:
 			o.Worse++
 		case sum > 0:
 			o.Better++
 		}
-		net = append(net, sum/float64(numbers[k]))
+		net = append(net, sum/float64(len(of)))
+		u.add(of, was, is)
 	}
 	o.Difference = meanOf(net)
-	u := unitsOf(c.Fields, was, is, at, c.Unpaired == "")
 	p, err := u.test(seed)
 	if err != nil {
 		return fields.Because("trials", u.number, err, "")
@@ -131,14 +136,14 @@ func meanOf(net []float64) stats.Difference {
 // units are the trials of each scenario, with all their invariants together.
 type units struct {
 	paired bool
-	// before and after have the scores of the trials by scenario: how many more invariants held than
-	// in the mean of both sides. Of paired trials after has how many got better less how many got
-	// worse, and before has none.
-	before, after [][]float64
-	number        int
-	// cells counts what was decided, on both sides or on the side with less. own is the sum of
-	// the squares of each alone, and together that of the units, which is larger if the
-	// invariants of a trial are alike.
+	width  int // trials of a scenario; beyond, several are one unit
+	// scores has those of the trials of both sides by scenario: how many more invariants held than in
+	// the mean of both. Of paired trials the side after has how many got better less how many got worse,
+	// and the side before has none.
+	scores [2][][]float64
+	number int
+	// cells counts what was decided on each side. own is the sum of the squares of each alone, and
+	// together that of the units, which is larger if the invariants of a trial are alike.
 	cells         [2]int
 	own, together float64
 	most          int // invariants of a scenario
@@ -147,59 +152,54 @@ type units struct {
 // mostUnits is how many pairs the flip takes. Beyond, trials of a scenario are flipped together.
 const mostUnits = 10_000
 
-// unitsOf joins the cells of each trial. at has the places of the scenarios.
-func unitsOf(all []Field, was, is *table, at map[string]int, paired bool) *units {
-	u := &units{paired: paired}
-	width := 1
+func newUnits(scenarios int, was, is *table, paired bool) *units {
+	u := &units{paired: paired, width: 1}
 	for _, t := range []*table{was, is} {
 		for _, s := range t.sides {
-			width = max(width, len(s.states))
+			u.width = max(u.width, len(s.states))
 		}
 	}
 	if paired {
-		width = min(width, max(1, mostUnits/len(at)))
-	}
-	before, after := make([][]unit, len(at)), make([][]unit, len(at))
-	for k := range before {
-		before[k], after[k] = make([]unit, width), make([]unit, width)
-	}
-	invariants := make([]int, len(at))
-	for i := range all {
-		f := &all[i]
-		k, ok := at[f.Scenario]
-		if !ok || !f.decides(paired) {
-			continue
-		}
-		invariants[k]++
-		u.most = max(u.most, invariants[k])
-		field := place{f.Scenario, f.Invariant}
-		b, a := was.sides[field], is.sides[field]
-		if f.Pairs != nil {
-			n := u.add(after[k], b, func(trial int) (float64, bool) {
-				return held(a.stateOf(trial)) - held(b.stateOf(trial)), decided(a.stateOf(trial))
-			})
-			u.cells[0], u.cells[1] = u.cells[0]+n, u.cells[1]+n
-			continue
-		}
-		mean := share(b.Held+a.Held, b.Decided+a.Decided)
-		own := func(s *side) func(int) (float64, bool) {
-			return func(trial int) (float64, bool) { return held(s.states[trial]) - mean, true }
-		}
-		u.cells[0] += u.add(before[k], b, own(b))
-		u.cells[1] += u.add(after[k], a, own(a))
-	}
-	for k := range before {
-		if b, a := u.scores(before[k]), u.scores(after[k]); len(a) > 0 && (paired || len(b) > 0) {
-			u.before, u.after = append(u.before, b), append(u.after, a)
-		}
+		u.width = min(u.width, max(1, mostUnits/scenarios))
 	}
 	return u
 }
 
-// A unit is the score of a trial, and of how many cells.
-type unit struct {
-	score float64
-	cells int
+// add joins the cells of each trial of a scenario, whose fields these are.
+func (u *units) add(all []*Field, was, is *table) {
+	u.most = max(u.most, len(all))
+	for at := range u.scores {
+		if u.paired && at == 0 {
+			continue
+		}
+		scores, cells := make([]float64, u.width), make([]int, u.width)
+		for _, f := range all {
+			b, a := was.sides[place{f.Scenario, f.Invariant}], is.sides[place{f.Scenario, f.Invariant}]
+			mean := share(b.Held+a.Held, b.Decided+a.Decided)
+			for trial, state := range []*side{b, a}[at].states {
+				score, partner := held(state)-mean, b.stateOf(trial)
+				if u.paired {
+					score = held(state) - held(partner)
+				}
+				if !decided(state) || u.paired && !decided(partner) {
+					continue
+				}
+				unit := trial % u.width
+				scores[unit], cells[unit] = scores[unit]+score, cells[unit]+1
+				u.own += score * score
+				u.cells[at]++
+			}
+		}
+		var own []float64
+		for unit, score := range scores {
+			if cells[unit] > 0 {
+				own = append(own, score)
+				u.together += score * score
+				u.number++
+			}
+		}
+		u.scores[at] = append(u.scores[at], own)
+	}
 }
 
 // held is 1 for a trial that held.
@@ -210,36 +210,112 @@ func held(s contract.CellState) float64 {
 	return 0
 }
 
-func (u *units) add(to []unit, s *side, score func(trial int) (x float64, ok bool)) (n int) {
-	for trial, state := range s.states {
-		if !decided(state) {
-			continue
-		}
-		if x, ok := score(trial); ok {
-			own := &to[trial%len(to)]
-			own.score, own.cells = own.score+x, own.cells+1
-			u.own += x * x
-			n++
-		}
-	}
-	return n
-}
-
-// scores are those of the trials of a scenario in which something was decided.
-func (u *units) scores(all []unit) (scores []float64) {
-	for _, own := range all {
-		if own.cells > 0 {
-			scores = append(scores, own.score)
-			u.together += own.score * own.score
-			u.number++
-		}
-	}
-	return scores
-}
-
 func (u *units) test(seed uint64) (stats.PValue, error) {
 	if u.paired {
-		return stats.SignFlip(slices.Concat(u.after...), seed)
+		return stats.SignFlip(slices.Concat(u.scores[1]...), seed)
 	}
-	return stats.Shuffle(u.before, u.after, seed)
+	return stats.Shuffle(u.scores[0], u.scores[1], seed)
+}
+
+// A Power is what a number of trials can see: a drop from From to To, with a chance of
+// Chance, at a one-sided level of Alpha.
+type Power struct {
+	// Trials counts pairs, or trials of each side: of the median field, or of all fields together.
+	Trials int  `json:"trials"`
+	Paired bool `json:"paired,omitempty"`
+	// Fields is how many fields share the level, of each of which Alpha is the part; 0: the drop
+	// is one of all fields alike, looked for in all together.
+	Fields int `json:"fields,omitempty"`
+	// Noise is, with Paired, the share of pairs that differ though nothing changed: as many as
+	// in the trials seen, at a rate of From.
+	Noise  float64 `json:"noise,omitempty"`
+	From   float64 `json:"from"`
+	To     float64 `json:"to"` // 0 with Nothing
+	Alpha  float64 `json:"alpha"`
+	Chance float64 `json:"chance"`
+	// Nothing reports whether not even a drop to 0 would be seen.
+	Nothing bool `json:"nothing,omitempty"`
+}
+
+// The drop that a comparison is measured by.
+const (
+	seenFrom  = 0.95
+	seenPower = 0.8
+)
+
+// powerOf is what the median of the tested fields could have seen, if all share a level.
+func powerOf(all []Field, level float64) *Power {
+	var numbers []int
+	paired := false
+	for i := range all {
+		switch f := &all[i]; {
+		case f.Test == "":
+		case f.Pairs != nil:
+			paired = true
+			numbers = append(numbers, sizeOf(*f.Pairs))
+		default:
+			numbers = append(numbers, min(f.Before.Decided, f.After.Decided))
+		}
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	slices.Sort(numbers)
+	s := &Power{Trials: numbers[len(numbers)/2], Paired: paired, Fields: len(numbers),
+		Alpha: level / float64(len(numbers))}
+	s.detect(s.Trials, noiseOf(all))
+	return s
+}
+
+// detect finds the drop that so many independent trials see.
+func (s *Power) detect(trials int, noise float64) {
+	const most = 2000 // beyond, a drop of a point or two is seen
+	trials = max(1, min(trials, most))
+	s.From, s.Chance = seenFrom, seenPower
+	var err error
+	if !s.Paired {
+		s.To, err = stats.Detectable(stats.Design{TwoSamples: true}, trials, s.From, s.Alpha, s.Chance)
+		s.Nothing = err != nil
+		return
+	}
+	s.Noise, s.To = noise, s.From
+	for range 4 { // after a drop fewer pairs get better, in proportion: they must hold now
+		s.To, err = stats.Detectable(stats.Design{Paired: true, Noise: noise * s.To / s.From}, trials, s.From, s.Alpha,
+			s.Chance)
+		if s.Nothing = err != nil; s.Nothing {
+			return
+		}
+	}
+}
+
+// noiseOf is the share of pairs that differ though nothing changed, at a rate of seenFrom. It
+// is 2p(1−p) of independent draws, times how much of what independent draws would differ in was
+// seen: pairs that met equal faults may be alike. A few pairs say little of that, so ten more
+// count that differ as independent draws do.
+func noiseOf(all []Field) float64 {
+	const more = 10
+	differ, expected := 0.0, 0.0
+	for i := range all {
+		if p := all[i].Pairs; p != nil && all[i].Test != "" {
+			n := float64(sizeOf(*p))
+			before, after := float64(p.Both+p.Worse)/n, float64(p.Both+p.Better)/n
+			differ += float64(p.Worse + p.Better)
+			expected += n * (before*(1-after) + after*(1-before))
+		}
+	}
+	return 2 * seenFrom * (1 - seenFrom) * min(1, (differ+more)/(expected+more))
+}
+
+// sees is what the test of all fields together could have seen. The invariants of a trial may
+// be alike: so many cells are as many independent ones as the sum of the squares of each alone is
+// of that of the trials. Few changes say little of that, so one more cell counts as if all
+// invariants of its trial were alike.
+func (u *units) sees(noise, level float64) *Power {
+	s, one := &Power{Trials: u.cells[1], Paired: u.paired, Alpha: level}, 1.0
+	if !u.paired {
+		s.Trials, one = min(u.cells[0], u.cells[1]), seenFrom*(1-seenFrom)
+	}
+	effect := max(1, (u.together+one*float64(u.most))/(u.own+one))
+	s.detect(int(float64(s.Trials)/effect), noise)
+	return s
 }

@@ -11,45 +11,35 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
-const (
-	mostNamed = 5       // names in one line
-	mostRows  = 50      // fields in a comment
-	mostBytes = 1 << 16 // of a comment, as GitHub takes it
-)
+const mostNamed = 5 // names in one line
 
-func worse() *document.Sign {
-	return &document.Sign{Text: "✗", Emoji: "❌", Meaning: "worse", Class: "broken"}
-}
-
-// sections are what both formats show: how the matrices differ, what is worse, what moved, what
-// could not be compared, what changed over all, and what the trials could have seen. Fields that
-// did not change have no line.
-func (c *Comparison) sections() []*document.Section {
-	matrices := &document.Section{Name: "differences"}
+// String is the comparison as text, with a line for each thing that matters: how the matrices
+// differ, the fields that moved or could not be compared, what changed over all, and what the
+// trials could have seen. Fields that did not change have no line.
+func (c *Comparison) String() string {
+	var lines []string
 	for _, m := range c.Matrices {
-		matrices.Items = append(matrices.Items, document.Item{Text: "matrix: " + m})
+		lines = append(lines, "matrix: "+m)
 	}
-	moved := &document.Section{Name: "fields that moved or could not be compared"}
 	for _, f := range c.notable() {
-		item := document.Item{Names: []string{f.Scenario, f.Invariant},
-			Text: ": " + f.line(c.Before, c.After, c.Tested)}
-		if f.Regression {
-			item.Sign = worse()
+		lines = append(lines, fmt.Sprintf("%s / %s: %s", f.Scenario, f.Invariant, f.line(c.Before, c.After, c.Tested)))
+	}
+	if c.Overall != nil {
+		lines = append(lines, c.Overall.line())
+	}
+	worse := 0
+	for i := range c.Fields {
+		if c.Fields[i].Regression {
+			worse++
 		}
-		moved.Items = append(moved.Items, item)
 	}
-	rest := &document.Section{Name: "notes"}
-	if o := c.Overall; o != nil {
-		item := document.Item{Text: o.line()}
-		if o.Regression {
-			item.Sign = worse()
-		}
-		rest.Items = append(rest.Items, item)
+	lines = append(append(lines, c.notes()...), fmt.Sprintf("%s of %s compared, %d worse", text.Number(c.Compared()),
+		text.Plural(len(c.Fields), "field"), worse))
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(document.Clean(line) + "\n")
 	}
-	for _, note := range c.notes() {
-		rest.Items = append(rest.Items, document.Item{Text: note})
-	}
-	return []*document.Section{matrices, moved, rest}
+	return b.String()
 }
 
 // notable are the fields that moved or that could not be compared: the worse ones first, then
@@ -67,49 +57,6 @@ func (c *Comparison) notable() (all []*Field) {
 		}
 	}
 	return all
-}
-
-func (c *Comparison) worseFields() (n int) {
-	for i := range c.Fields {
-		if c.Fields[i].Regression {
-			n++
-		}
-	}
-	return n
-}
-
-// String is the comparison as text, a line for each thing that matters.
-func (c *Comparison) String() string {
-	var b strings.Builder
-	for _, s := range c.sections() {
-		for _, i := range s.Items {
-			b.WriteString(document.Clean(strings.Join(i.Names, " / ")+i.Text) + "\n")
-		}
-	}
-	fmt.Fprintf(&b, "%s, %d worse\n", c.compared(), c.worseFields())
-	return b.String()
-}
-
-// Markdown is the comparison as a comment on a pull request: what [Comparison.String] says under
-// the verdict, with at most 50 fields; the others are counted.
-func (c *Comparison) Markdown() string {
-	v := &document.Verdict{Sign: document.Sign{Emoji: "✅", Class: "held"}, Name: "Nothing is worse", Why: c.compared()}
-	switch {
-	case c.Compared() == 0:
-		v.Sign, v.Name = document.Sign{Emoji: "❔", Class: "inconclusive"}, "Nothing could be compared"
-	case c.Regressed():
-		v.Sign, v.Name = *worse(), "Worse: "+text.Plural(c.worseFields(), "field")
-		if c.Overall != nil && c.Overall.Regression {
-			v.Name += ", and all fields together"
-		}
-	}
-	d := document.Document{Title: c.Before + " and " + c.After, Verdict: v, Sections: c.sections()}
-	d.Sections[1].Most = mostRows
-	return string(d.Markdown(mostBytes))
-}
-
-func (c *Comparison) compared() string {
-	return fmt.Sprintf("%s of %s compared", text.Number(c.Compared()), text.Plural(len(c.Fields), "field"))
 }
 
 // notes say which fields were not compared, how the others were not, and what could have been
@@ -140,7 +87,7 @@ func (c *Comparison) notes() (all []string) {
 // line is the change of all fields together as text.
 func (o *Overall) line() string {
 	s := fmt.Sprintf("over %s: %d worse, %d better, mean difference %s", text.Plural(o.Scenarios, "scenario"), o.Worse,
-		o.Better, points(o.Difference, overAll))
+		o.Better, points(o.Difference, "by scenario"))
 	for _, f := range []struct {
 		*Flip
 		where, of string
@@ -170,7 +117,7 @@ func (f *Field) line(before, after string, tested int) string {
 			f.Repeats.Before, f.Repeats.After, pText(f.P.Worse), text.Plural(tested, "field"), pText(f.Adjusted))
 	case f.Test != "":
 		s += fmt.Sprintf(" (%s p %s one-sided, Holm over %s %s; %s)", f.Test, pText(f.P.Worse),
-			text.Plural(tested, "field"), pText(f.Adjusted), points(f.Difference, ofField))
+			text.Plural(tested, "field"), pText(f.Adjusted), points(f.Difference, "Newcombe"))
 	}
 	if f.Regression && f.Before.Unprovoked+f.After.Unprovoked > 0 { // the counts of what was decided lack them
 		s += fmt.Sprintf(", without a delivered fault %d broke before and %d now", f.Before.Unprovoked,
@@ -227,12 +174,6 @@ func (s *Power) String() string {
 	}
 	return line + fmt.Sprintf(" (%s, %s, power %.0f %%)", how, level, 100*s.Chance)
 }
-
-// The kinds of the intervals of differences.
-const (
-	ofField = "Newcombe"    // of a field
-	overAll = "by scenario" // of all scenarios together
-)
 
 // points is a difference in percentage points, with its interval and the kind of it.
 func points(d stats.Difference, kind string) string {

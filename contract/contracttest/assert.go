@@ -12,8 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
-// AssertPassed fails the test unless the verdict is Pass. The test continues. It
-// reports whether the verdict is Pass.
+// AssertPassed fails the test unless the verdict is Pass, and reports whether it is.
 func AssertPassed(t testing.TB, r *contract.Report, msgAndArgs ...any) bool {
 	t.Helper()
 	return verify(t, passed(r), msgAndArgs)
@@ -29,16 +28,14 @@ func RequirePassed(t testing.TB, r *contract.Report, msgAndArgs ...any) {
 
 // AssertHeld fails the test unless the invariant was decided in at least one
 // cell and broke in none. A promised rate must be accepted in every scenario in which it
-// was decided, and in one or more; where it is not judged because its trials are copies, none
-// must break. The test continues. It reports whether the invariant held.
+// was decided, or all its trials are copies that held. It reports whether the invariant held.
 func AssertHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs ...any) bool {
 	t.Helper()
 	return verify(t, held(r, invariant), msgAndArgs)
 }
 
 // AssertScoreAtLeast fails the test unless the contract score, from 0 to 100,
-// is at least score. The test continues. A matrix without a decided cell has no
-// score, and fails. It reports whether the score is high enough.
+// is at least score. A matrix without a decided cell has no score, and fails.
 func AssertScoreAtLeast(t testing.TB, r *contract.Report, score float64, msgAndArgs ...any) bool {
 	t.Helper()
 	return verify(t, scoreAtLeast(r, score), msgAndArgs)

@@ -32,7 +32,6 @@ func prime(ctx context.Context) {
 	_, _ = net.DefaultResolver.LookupHost(ctx, "localhost")
 }
 
-// deadline is when go test ends the process; zero: never.
 func deadline(t *testing.T) time.Time {
 	end, _ := t.Deadline()
 	return end

@@ -33,22 +33,20 @@
 //	calm          ✓                ·
 //	refunds-down  ✗                5/5
 //
-// What breaks without faults comes first, and then the rest has a line each.
 // [Options].Reports writes the report to files in every format.
 //
 // # Virtual time
 //
-// If the matrix has NewWorld, every cell runs in a bubble of testing/synctest. So does
-// every cell of a scenario with a NewWorld of its own, whatever the matrix has. A
-// matrix of thirty-second time-outs takes milliseconds. An agent that hangs is
-// distinguished from a slow one, and goroutines that an agent leaves behind are
-// found. docs/virtual-time.md lists what a bubble requires of a world;
-// [Options].RealTime turns bubbles off.
+// If the matrix has NewWorld, every cell runs in a bubble of testing/synctest, and so does
+// every cell of a scenario with a NewWorld of its own. A matrix of thirty-second time-outs
+// takes milliseconds. An agent that hangs is distinguished from a slow one, and goroutines
+// that it leaves behind are found. docs/worlds.md lists what a bubble requires of a
+// world; [Options].RealTime turns bubbles off.
 //
 // # Saved failures
 //
 // With [Options].SaveFailures each broken cell becomes a file, which package replay
-// plays in a later test: docs/sessions.md.
+// plays in a later test: docs/recordings.md.
 //
 // # Without an agent
 //
@@ -75,11 +73,13 @@
 // # Searching
 //
 // [Sweep] tries faults that no scenario has, [Scan] makes one fault more and more, and
-// [AssertRepeatable] compares two runs without faults: docs/sweep.md.
+// [AssertRepeatable] compares two runs without faults: docs/search.md.
 //
 // # The environment
 //
 // SHAKEDOWN_EXPLAIN is how long Run explains what broke, such as 10s. SHAKEDOWN_REPORTS is
 // a folder for the reports of every Run. With SHAKEDOWN_UPDATE=1 AssertNoRegression writes
 // its baseline.
+//
+// Stability: stable.
 package contracttest

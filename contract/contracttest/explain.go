@@ -12,7 +12,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
-// explainVariable is the environment variable with the time in which Run explains.
 const explainVariable = "SHAKEDOWN_EXPLAIN"
 
 // What Run spends on explaining by itself, in virtual time.
@@ -40,7 +39,6 @@ func explainBudget(o *Options, variable string, virtual bool) (search.Budget, er
 	return search.Budget{}, nil
 }
 
-// explain finds the defects behind the broken cells.
 func (r *runner) explain(t *testing.T, m *contract.Matrix, result *contract.Report) {
 	t.Helper()
 	budget, err := explainBudget(r.o, os.Getenv(explainVariable), len(r.virtual) == len(m.Scenarios))
@@ -74,7 +72,6 @@ func noteDifference(r *contract.Report) {
 	}
 }
 
-// runOptions are those of runs that are no cells.
 func (r *runner) runOptions(t *testing.T) contract.RunOptions {
 	return contract.RunOptions{Workers: r.o.Workers, Watchdog: r.o.Watchdog,
 		Harness: contract.Harness{Calm: r.calmBubble(t), Deadline: deadline(t)}}

@@ -14,14 +14,14 @@ import (
 	"github.com/shakedown-go/shakedown/contract/report"
 )
 
-// The environment variables that ask for the files of a Run: a folder for those of every Run, and
-// the run file.
+// The environment variables that ask for the files of a Run: a folder for those of every Run, the
+// run file, and the build that it names.
 const (
 	reportsVariable = "SHAKEDOWN_REPORTS"
 	fileVariable    = "SHAKEDOWN_FILE"
+	buildVariable   = "SHAKEDOWN_BUILD"
 )
 
-// files writes the report in every format, if that was asked for.
 func (r *runner) files(t *testing.T, pkg string, result *contract.Report) {
 	t.Helper()
 	dir := cmp.Or(r.o.Reports, os.Getenv(reportsVariable))

@@ -15,13 +15,11 @@ import (
 // calls of wrapped functions, clients and tools with it meet their faults. seed is the
 // seed of every random number. If the rules are not valid, Inject fails t and stops it.
 //
-// At the end of the test t fails if the fault of a rule was delivered to no call,
-// since the test has then not tested it. A fault that still holds a call then was
-// delivered. Nothing is added to a test that has failed or was skipped. After the test, calls get [chaos.ErrCellEnded].
+// At the end of the test t fails if the fault of a rule was delivered to no call, unless it has
+// failed or was skipped anyway. After the test, calls get [chaos.ErrCellEnded].
 //
-// In a bubble of testing/synctest call it in the bubble, with the t of the bubble: the
-// context of a test outside of it ends the process when that test ends. Inject must be
-// called from the goroutine of t.
+// In a bubble of testing/synctest call it with the t of the bubble: the context of a test
+// outside of it ends the process. Inject must be called from the goroutine of t.
 func Inject(t testing.TB, seed uint64, rules ...chaos.Rule) context.Context {
 	t.Helper()
 	plan, err := chaos.NewPlan(seed, rules...)
@@ -42,7 +40,6 @@ func Inject(t testing.TB, seed uint64, rules ...chaos.Rule) context.Context {
 	return chaos.NewContext(t.Context(), in)
 }
 
-// whyNone says why the fault of a rule was not delivered.
 func whyNone(in *chaos.Injector, name string) string {
 	rules := in.Rules()
 	at := slices.IndexFunc(rules, func(r chaos.Rule) bool { return r.Name == name })

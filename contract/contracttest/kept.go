@@ -12,7 +12,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
-// keptTest is the subtest whose subtests are the kept defects.
 const keptTest = "kept"
 
 // dirOf is the folder of a test's files, where dir is that of its options; "": nothing is

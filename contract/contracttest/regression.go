@@ -15,23 +15,18 @@ import (
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
-// updateVariable is the environment variable that has baselines written.
 const updateVariable = "SHAKEDOWN_UPDATE"
 
 // AssertNoRegression fails the test if the report is worse than the baseline in file, as
 // package contract/compare finds: a field after Holm's method, or all scenarios together, at
-// a level of 0.05. The message
-// names each field with its counts then and now. The test continues. It reports whether
-// nothing is worse.
+// a level of 0.05. It also fails if there is no baseline, or if no field could be compared, unless
+// -run left cells out. It reports whether nothing is worse.
 //
 // The baseline is a run file without evidence ([report.Write]), which belongs into version
-// control. A run of the test with SHAKEDOWN_UPDATE=1 in the environment writes it instead of
-// comparing. If the file is missing, or [report.Read] refuses it, the test fails and says so. It
-// also fails if no field could be compared, unless -run left cells out.
+// control. A run of the test with SHAKEDOWN_UPDATE=1 in the environment writes it.
 //
-// It logs, without failing, which fields are neither better nor worse, in what the matrices
-// differ, and which drop so many trials may well not have seen. No regression is not "as
-// good as before": see docs/statistics.md.
+// It logs in what the matrices differ, and which drop so many trials may well not have seen. No
+// regression is not "as good as before": see docs/reports.md.
 func AssertNoRegression(t testing.TB, r *contract.Report, file string, msgAndArgs ...any) bool {
 	t.Helper()
 	if r == nil {
@@ -103,7 +98,6 @@ func compareWith(r *contract.Report, file string) (c *compare.Comparison, failur
 	return c, ""
 }
 
-// logComparison says what a test that goes on should not hide.
 func logComparison(t testing.TB, c *compare.Comparison) {
 	t.Helper()
 	t.Logf("contracttest: nothing is worse than the baseline:\n%s", c)

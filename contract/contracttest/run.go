@@ -40,41 +40,35 @@ type Options struct {
 	Watchdog time.Duration
 	// Explain bounds what Run spends on finding the defects behind broken cells: see package
 	// contract/search. nil: as long as SHAKEDOWN_EXPLAIN says, a duration such as "10s"; and
-	// without that, where all scenarios run in virtual time, 2,000 runs, with a stop after
-	// 2 s that the report names. A budget that bounds nothing turns it off. In real time
-	// runs cost time, and perhaps money, so nothing is spent unless one of the two says so.
+	// without that, where all scenarios run in virtual time, 2,000 runs or 2 s, and in real
+	// time nothing. A budget that bounds nothing turns it off.
 	Explain *search.Budget
 	// Cost returns what a run has cost, as in [search.Options].
 	Cost func(*contract.Result) float64
 	// Spec decodes and encodes the rules of kept defects. Faults with Go code need it; a
 	// defect whose rules cannot be written is reported, and not kept.
 	Spec *planjson.Options
-	// SaveFailures makes a file of each broken cell, in the folder "sessions" of Dir:
-	// SaveCell of package contract/replay makes a session of what the agent saw and, where it
-	// can be, a plan that injects the same faults. Today's failure is tomorrow's test: see
-	// docs/sessions.md. It gets the matrix, the cell and Secrets, and returns the name of the
-	// session, its text, and what could not be saved, which is logged. It is called for several
-	// cells at once. No file is replaced, and a cell of a scenario that has the name of a session
-	// in the folder is not saved again. Values of calls are kept for it
-	// ([contract.RunOptions].Gather), so reports show them too. nil: nothing is saved.
+	// SaveFailures makes a file of each broken cell, in the folder "sessions" of Dir, such as
+	// SaveCell of package contract/replay: see docs/recordings.md. It gets the matrix, the cell and
+	// Secrets, and returns the name of the session, its text, and what could not be saved, which
+	// is logged. It is called for several cells at once. No file is replaced, and a cell of a
+	// scenario that has the name of a session in the folder is not saved again. Values of calls
+	// are kept for it, so reports show them too. nil: nothing is saved.
 	SaveFailures func(m *contract.Matrix, c *contract.CellReport, secrets []string,
 	) (name string, file []byte, err error)
 	// Dir is the folder of files that belong to the test, the sessions of SaveFailures and
-	// the kept defects; "": testdata/shakedown and the
-	// name of the test. "-": nothing is written. A relative path is relative to the folder
-	// of the package. Two matrices of a test need two folders, or cells of other names.
+	// the kept defects; "": testdata/shakedown and the name of the test. "-": nothing is
+	// written. Two matrices of a test need two folders, or cells of other names.
 	Dir string
-	// Secrets are texts that neither the log nor a file of Dir may hold, such as a test's own
-	// keys. What looks like a key is redacted without. The report that Run returns, and its
-	// files in Reports, have all that was said.
+	// Secrets are texts that neither the log nor a file of Dir may hold. What looks like a key is
+	// redacted without. The report that Run returns, and its files, have all that was said.
 	Secrets []string
-	// Finish completes the report before it is logged and written, for example with the
-	// measured errors of a judge: judge.Correct of package contract/judge. It is called in the
-	// goroutine of t; an error fails t. nil: the report is complete.
+	// Finish completes the report before it is logged and written, as judge.Correct of package
+	// contract/judge does; an error fails t.
 	Finish func(*contract.Report) error
 	// File is the path of the run file, as in [contract.RunOptions]; "": that of the environment
-	// variable SHAKEDOWN_FILE, else none is written. With the variable -run should select one
-	// Run, since each further one replaces the file.
+	// variable SHAKEDOWN_FILE, with which -run should select one Run; else none is written. It names
+	// the build that SHAKEDOWN_BUILD has, else the hash of the test's executable.
 	File string
 	// Reports is a folder for the report in every format; see [Run]. "": that of
 	// the environment variable SHAKEDOWN_REPORTS, else none.
@@ -89,15 +83,9 @@ type Options struct {
 // itself fails. A broken trial of a promised rate is logged and fails nothing; t fails
 // when the rate was rejected ([contract.Invariant.AtLeast]). If the matrix is not valid, Run fails t and stops it.
 //
-// A failing subtest has the reason in one line. At the end Run logs the report, as [report.Text] does with
-// TableLast: a block for each reason with the evidence of one cell, the reasons of
-// undecided cells, and the table with the verdict.
-//
-// If [Options].Reports or SHAKEDOWN_REPORTS asks for it, Run also writes the report to
-// files as [report.Files] does. Their folder is the import path of the test's package,
-// its name, and the name of the matrix if it has one. A test that runs several matrices gives each a name of
-// its own; of two with one name the later one's files stay. A relative path is
-// relative to the folder of the package. If the files cannot be written, t fails.
+// At the end Run logs the report, as [report.Text] does with TableLast. If [Options].Reports
+// asks for it, Run also writes it to files as [report.Files] does, in a folder named after the
+// test's package, the test, and the matrix if it has a name.
 //
 // If cells broke, Run looks for the defects behind them ([Options].Explain), and keeps
 // each as a file in the folder "kept" of Dir. A later Run runs the kept defects first, as
@@ -134,7 +122,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	result, err := m.Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.keep(), Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
-		File: cmp.Or(o.File, os.Getenv(fileVariable)),
+		File: cmp.Or(o.File, os.Getenv(fileVariable)), Build: os.Getenv(buildVariable),
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { r.cell(t, c, run) },
 			Calm:   r.calmBubble(t),
@@ -189,7 +177,6 @@ func (o *Options) keep() contract.KeepPolicy {
 	return contract.KeepBroken
 }
 
-// cell runs one cell as a subtest.
 func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *contract.CellReport) {
 	t.Run(c.String(), func(t *testing.T) {
 		result := run(r.bubble(t, c))
@@ -218,7 +205,6 @@ func (r *runner) tell(t *testing.T, c *contract.CellReport) {
 	}
 }
 
-// rates are the invariants that promise a rate.
 func rates(m *contract.Matrix) map[string]bool {
 	rates := map[string]bool{}
 	if m != nil {
@@ -269,7 +255,6 @@ func (r *runner) bubble(t *testing.T, c contract.Cell) contract.Bubble {
 	return r.calmBubble(t)
 }
 
-// calmBubble is the bubble of the runs that are not cells.
 func (r *runner) calmBubble(t *testing.T) contract.Bubble {
 	if len(r.virtual) == 0 {
 		return nil

@@ -16,10 +16,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
-// noFiles is the Options.Dir that has nothing written.
 const noFiles = "-"
 
-// sessionsFolder is the folder of Options.Dir for the sessions of broken cells.
 const sessionsFolder = "sessions"
 
 // A saver writes sessions of broken cells. A nil saver writes none.
@@ -28,10 +26,9 @@ type saver struct {
 	matrix  *contract.Matrix
 	secrets []string
 	dir     string
-	root    func() (*os.Root, error)
 
 	mu       sync.Mutex
-	opened   *os.Root
+	root     *os.Root // nil: there was nothing to write yet
 	saved    int
 	there    int // were in the folder already
 	problems []string
@@ -41,32 +38,14 @@ func newSaver(t *testing.T, m *contract.Matrix, o *Options) *saver {
 	if o.SaveFailures == nil || o.Dir == noFiles {
 		return nil
 	}
-	s := &saver{make: o.SaveFailures, matrix: m, secrets: o.Secrets, dir: dirOf(t, o.Dir)}
-	s.root = sync.OnceValues(s.open)
-	return s
+	return &saver{make: o.SaveFailures, matrix: m, secrets: o.Secrets, dir: dirOf(t, o.Dir)}
 }
 
-// gather is what observations need for a session.
 func (s *saver) gather() contract.Needs {
 	if s == nil {
 		return 0
 	}
 	return contract.NeedResults
-}
-
-// open makes the folder, when there is something to write.
-func (s *saver) open() (root *os.Root, err error) {
-	if err = os.MkdirAll(s.dir, 0o777); err == nil {
-		root, err = os.OpenRoot(s.dir)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.opened = root
-	if err := root.Mkdir(sessionsFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	return root, nil
 }
 
 // save writes the session of a broken cell. It is called by the cells, of which several
@@ -94,22 +73,27 @@ func (s *saver) save(c *contract.CellReport) {
 	}
 }
 
-// write writes a session, unless its scenario is one of the sessions.
-func (s *saver) write(name string, session []byte, scenario string) error {
-	root, err := s.root()
-	if err != nil {
-		return err
+// write writes a session, unless its scenario is one of the sessions; s.mu is held.
+func (s *saver) write(name string, session []byte, scenario string) (err error) {
+	if s.root == nil {
+		if err = os.MkdirAll(s.dir, 0o777); err == nil {
+			s.root, err = os.OpenRoot(s.dir)
+		}
+		if err == nil {
+			err = s.root.MkdirAll(sessionsFolder, 0o777)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if _, err := root.Lstat(nameOf(scenario)); err == nil {
+	if _, err := s.root.Lstat(nameOf(scenario)); err == nil {
 		return fs.ErrExist
 	}
-	return wholefile.Create(root, nameOf(name), session)
+	return wholefile.Create(s.root, nameOf(name), session)
 }
 
-// nameOf is the file of a session, within the root.
 func nameOf(session string) string { return path.Join(sessionsFolder, session+".json") }
 
-// end says what was saved.
 func (s *saver) end(t *testing.T, secrets *redact.Redactor) {
 	t.Helper()
 	if s == nil {
@@ -117,8 +101,8 @@ func (s *saver) end(t *testing.T, secrets *redact.Redactor) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.opened != nil {
-		_ = s.opened.Close() // it was only a place to write in
+	if s.root != nil {
+		_ = s.root.Close() // it was only a place to write in
 	}
 	folder := filepath.Join(s.dir, sessionsFolder)
 	if s.saved > 0 {

@@ -10,24 +10,15 @@ import (
 
 // Scan finds out how much of a fault each invariant holds out, as [search.Scan] does, and
 // logs it. Runs in worlds of Matrix.NewWorld are in virtual time, and without a budget they
-// are at most 2,000. Elsewhere they are in real time, and a budget must be set. For real
-// time with NewWorld call [search.Scan] itself.
+// are at most 2,000. Elsewhere they are in real time, and a budget must be set.
 //
-// What was found fails no test: how much is enough is for the caller to assert. The test
-// fails if the scan was stopped early without a budget of the caller's, and if it shows
-// nothing of some invariant: no fault was delivered, or at each value a run was undecided.
-// If the scan cannot be made, Scan fails t and stops it.
-//
-// Scan must be called from the goroutine of t.
+// How much is enough is for the caller to assert. The test fails if the scan was stopped early
+// without a budget of the caller's, and if it shows nothing of some invariant. If the scan cannot
+// be made, Scan fails t and stops it. It must be called from the goroutine of t.
 func Scan(t *testing.T, m *contract.Matrix, a search.Axis, o *search.Options) *search.Scanned {
 	t.Helper()
 	own := *cmp.Or(o, &search.Options{})
-	virtual := inVirtualTime(m, false)
-	given := own.Budget.Set()
-	if !given && virtual {
-		own.Budget.Runs = sweepRuns
-	}
-	own.Run.Harness.Calm = searchBubble(t, virtual)
+	given := searching(t, m, &own, false)
 	scanned, err := search.Scan(t.Context(), m, a, &own)
 	if err != nil {
 		t.Fatalf("contracttest: the scan was not made: %v", err)

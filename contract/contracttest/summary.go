@@ -33,7 +33,6 @@ func (r *runner) redacted(result *contract.Report) *contract.Report {
 	return &own
 }
 
-// summary logs the report: what broke and what was not decided, then the table.
 func (r *runner) summary(t *testing.T, result *contract.Report) {
 	t.Helper()
 	if failed := int(r.failed.Load()); failed > 0 && result.Score.Verdict == scoring.Pass {

@@ -35,28 +35,17 @@ type SweepOptions struct {
 }
 
 // Sweep looks for faults that break the agent, as [search.Sweep] does, without any
-// scenario: single faults, faults on the calls that these bring about, and pairs. Each
-// defect is a subtest that fails, also one that did not break again. At the end Sweep logs
-// what was tried and what was not, and how strong the invariants are. If the sweep was
-// stopped early, t itself fails unless a budget of the caller's stopped it. It also fails
-// if no fault was delivered at all, or if no run decided some invariant. If the sweep
-// cannot be made, Sweep fails t and stops it.
+// scenario. Each defect is a subtest that fails, also one that did not break again. At the end
+// Sweep logs what was tried and what was not. t itself fails if the sweep was stopped early,
+// unless a budget of the caller's stopped it, if no fault was delivered at all, and if no run
+// decided some invariant. If the sweep cannot be made, Sweep fails t and stops it.
 //
-// Sweep keeps each defect as a file in the folder "kept" of Search.Dir, as [Run] does. A
-// later Sweep runs the kept defects first, as subtests kept/ID; one whose faults no longer
-// reach the agent is skipped. If -run selects kept defects alone, nothing is swept.
-//
-// Sweep must be called from the goroutine of t.
+// Sweep keeps each defect and runs the kept ones first, as [Run] does. If -run selects kept
+// defects alone, nothing is swept. It must be called from the goroutine of t.
 func Sweep(t *testing.T, m *contract.Matrix, o *SweepOptions) *search.Swept {
 	t.Helper()
 	own := *cmp.Or(o, &SweepOptions{})
-	virtual := inVirtualTime(m, own.RealTime)
-	given := own.Search.Budget.Set()
-	if !given && virtual {
-		own.Search.Budget.Runs = sweepRuns
-	}
-	own.Search.Run.Harness.Calm = searchBubble(t, virtual)
-	own.Search.Run.Harness.Deadline = deadline(t)
+	given := searching(t, m, &own.Search, own.RealTime)
 	own.Search.Dir = dirOf(t, own.Search.Dir)
 	old := keptDefects{dir: own.Search.Dir, spec: own.Search.Spec, run: own.Search.Run, failOn: own.FailOn,
 		secrets: redact.New(own.Search.Secrets, redact.Patterns)}
@@ -85,7 +74,6 @@ func Sweep(t *testing.T, m *contract.Matrix, o *SweepOptions) *search.Swept {
 	return swept
 }
 
-// testDefect is the subtest of a defect.
 func testDefect(t *testing.T, d *contract.Defect, failOn contract.Severity) {
 	test, pkg := t.Name(), testedPackage()
 	t.Run(d.Sentence, func(t *testing.T) {
@@ -134,17 +122,15 @@ func vacuous(s *search.Swept) string {
 }
 
 // AssertRepeatable fails the test if two runs of the agent without faults differ, for any
-// prompt list of the matrix, and names the first difference. The test continues. It
-// reports whether they were the same. Of the options RealTime, Workers, Watchdog and
-// Secrets matter.
-//
-// AssertRepeatable must be called from the goroutine of t.
+// prompt list of the matrix, and names the first difference. Of the options RealTime, Workers,
+// Watchdog and Secrets matter. It must be called from the goroutine of t.
 func AssertRepeatable(t *testing.T, m *contract.Matrix, o *Options, msgAndArgs ...any) bool {
 	t.Helper()
 	o = cmp.Or(o, &Options{})
-	d, err := search.Repeat(t.Context(), m, &search.Options{Secrets: o.Secrets, Run: contract.RunOptions{
-		Workers: o.Workers, Watchdog: o.Watchdog,
-		Harness: contract.Harness{Calm: searchBubble(t, inVirtualTime(m, o.RealTime)), Deadline: deadline(t)}}})
+	own := &search.Options{Secrets: o.Secrets, Run: contract.RunOptions{Workers: o.Workers, Watchdog: o.Watchdog}}
+	searching(t, m, own, o.RealTime)
+	own.Budget = search.Budget{}
+	d, err := search.Repeat(t.Context(), m, own)
 	switch {
 	case err != nil:
 		return assert.Fail(t, "whether the agent is repeatable is not known: "+err.Error(), msgAndArgs...)
@@ -154,18 +140,19 @@ func AssertRepeatable(t *testing.T, m *contract.Matrix, o *Options, msgAndArgs .
 	return true
 }
 
-// inVirtualTime reports whether the runs of a search are in virtual time.
-func inVirtualTime(m *contract.Matrix, realTime bool) bool {
-	return m != nil && m.NewWorld != nil && !realTime
-}
-
-// searchBubble is the bubble of the runs of a search; nil: real time.
-func searchBubble(t *testing.T, virtual bool) contract.Bubble {
-	if !virtual {
-		return nil
+// searching has the runs of a search be in virtual time where they can, with a budget there. It
+// reports whether the budget is the caller's.
+func searching(t *testing.T, m *contract.Matrix, o *search.Options, realTime bool) (given bool) {
+	given = o.Budget.Set()
+	o.Run.Harness.Deadline = deadline(t)
+	if m != nil && m.NewWorld != nil && !realTime {
+		prime(t.Context())
+		o.Run.Harness.Calm = bubble(t)
+		if !given {
+			o.Budget.Runs = sweepRuns
+		}
 	}
-	prime(t.Context())
-	return bubble(t)
+	return given
 }
 
 // repeat notes in the report whether the agent was seen to differ. It makes two calm runs of each
@@ -278,25 +265,34 @@ func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report
 			func(i contract.Invariant) bool { return i.Name == c.Cell.Invariant })
 	})
 	for i := range result.Repeats {
-		if differs, err = scenarioAgain(t, runs, cells, &result.Repeats[i]); differs != "" || err != nil {
-			return differs, err
+		n := &result.Repeats[i]
+		first := slices.IndexFunc(cells, func(c contract.CellReport) bool {
+			return c.Cell.Scenario == n.Scenario && c.Delivered > 0 &&
+				(c.State == contract.Held || c.State == contract.Broken)
+		})
+		most := mostAgain - n.Alike
+		switch {
+		case first < 0:
+			most = 0
+		case n.Groups > 1: // further runs of one add nothing to the fewest
+			most = 1
+		}
+		for range most {
+			if differs, err = cellAgain(t, runs, &cells[first]); err != nil {
+				return "", err
+			}
+			if differs != "" {
+				n.Alike, n.Differ = 0, differs
+				return differs, nil
+			}
+			n.Runs++
+			if n.Groups == 1 && n.Alike > 0 {
+				n.Alike++
+			}
 		}
 	}
 	for i := range result.Fields {
-		f := &result.Fields[i]
-		if !mixed(f) {
-			continue
-		}
-		fewer, left := contract.Broken, mostAgain
-		if 2*f.Held < f.Decided {
-			fewer = contract.Held
-		}
-		for k := range cells {
-			c := &cells[k]
-			if c.Cell.Scenario != f.Scenario || c.Cell.Invariant != f.Invariant || c.State != fewer || left == 0 {
-				continue
-			}
-			left--
+		for _, c := range rarer(&result.Fields[i], cells) {
 			if differs, err = cellAgain(t, runs, c); differs != "" || err != nil {
 				return differs, err
 			}
@@ -305,34 +301,20 @@ func (r *runner) again(t *testing.T, m *contract.Matrix, result *contract.Report
 	return "", nil
 }
 
-// scenarioAgain runs the first cell of a scenario again in which a fault was delivered.
-func scenarioAgain(
-	t *testing.T, runs *contract.Runner, cells []contract.CellReport, n *contract.RepeatCount,
-) (differs string, err error) {
-	i := slices.IndexFunc(cells, func(c contract.CellReport) bool {
-		return c.Cell.Scenario == n.Scenario && c.Delivered > 0 &&
-			(c.State == contract.Held || c.State == contract.Broken)
-	})
-	if i < 0 {
-		return "", nil
+// rarer are the first cells of the rarer outcome of a field whose trials came out both ways.
+func rarer(f *contract.Field, cells []contract.CellReport) (all []*contract.CellReport) {
+	state := contract.Broken
+	if 2*f.Held < f.Decided {
+		state = contract.Held
 	}
-	most := mostAgain - n.Alike
-	if n.Groups > 1 { // further runs of one add nothing to the fewest
-		most = 1
-	}
-	for range most {
-		if differs, err = cellAgain(t, runs, &cells[i]); differs != "" {
-			n.Alike, n.Differ = 0, differs
-		}
-		if differs != "" || err != nil {
-			return differs, err
-		}
-		n.Runs++
-		if n.Groups == 1 && n.Alike > 0 {
-			n.Alike++
+	for i := range cells {
+		c := &cells[i]
+		if mixed(f) && c.Cell.Scenario == f.Scenario && c.Cell.Invariant == f.Invariant && c.State == state &&
+			len(all) < mostAgain {
+			all = append(all, c)
 		}
 	}
-	return "", nil
+	return all
 }
 
 // cellAgain runs a cell again and says how it came out otherwise; "": as before, or it was not

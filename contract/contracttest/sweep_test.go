@@ -218,7 +218,7 @@ func TestRunCountsTheRunsThatMetTheSame(t *testing.T) {
 }
 
 // TestRunCountsTheRunsOfRepeat: whether the agent repeats itself is found out in calm runs,
-// which the report counts, the budget limits, and the agent sees under that name.
+// which the report counts, and the agent sees under that name. A budget is for the cells.
 func TestRunCountsTheRunsOfRepeat(t *testing.T) {
 	for _, tc := range []struct {
 		why        string
@@ -259,5 +259,49 @@ func TestRunCountsTheRunsOfRepeat(t *testing.T) {
 			delete(want, "(calm)")
 		}
 		assert.Equal(t, want, asked, tc.why)
+	}
+}
+
+// Eleven minutes of delay take no time, and a scan needs no options.
+func TestScanInVirtualTime(t *testing.T) {
+	m := lying(t)
+	m.Scenarios = nil
+	r := contracttest.Scan(t, m, search.Delay("clock"), nil)
+	require.Len(t, r.Limits, 2)
+	require.NotNil(t, r.Limits[1].Held)
+	assert.Equal(t, search.Delay("clock").To, *r.Limits[1].Held)
+	r = contracttest.Scan(t, m, search.Burst("clock", fault.Fail(fault.ErrUnavailable)), nil)
+	require.NotNil(t, r.Limits[0].Broke)
+	assert.EqualValues(t, 1, *r.Limits[0].Broke)
+	assert.EqualValues(t, 0, *r.Limits[0].Held)
+}
+
+func TestChildScanMisspelt(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Scan(t, lying(t), search.Burst("clok", fault.Fail(fault.ErrUnavailable)), nil)
+}
+
+func TestChildScanInASharedWorld(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Scan(t, &contract.Matrix{World: &contract.World{}}, search.Delay("clock"), nil)
+}
+
+func TestChildScanThatIsCut(t *testing.T) {
+	onlyInChild(t)
+	m := lying(t)
+	m.Trials = 200
+	contracttest.Scan(t, m, search.Delay("clock"), nil)
+}
+
+// A scan that shows nothing is no pass.
+func TestScanFails(t *testing.T) {
+	for _, row := range []struct{ run, want string }{
+		{"^TestChildScanMisspelt$", "the scan shows nothing of says.noon"},
+		{"^TestChildScanInASharedWorld$", "Budget is no bound"},
+		{"^TestChildScanThatIsCut$", "the scan is not complete: the "},
+	} {
+		out, failed := child(t, row.run)
+		assert.True(t, failed, out)
+		assert.Contains(t, out, row.want)
 	}
 }

@@ -32,7 +32,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/contracttest"
 )
 
-// These tests hold what docs/virtual-time.md says of networks and signals, each with
+// These tests hold what docs/worlds.md says of networks and signals, each with
 // a real server.
 
 // shop is a real server, outside of any cell.
@@ -115,7 +115,7 @@ func TestSharedTransportMakesItsCellsInconclusive(t *testing.T) {
 	out, failed := child(t, "^TestChildSharesTheDefaultTransport$")
 	assert.True(t, failed, "nothing was tested")
 	assert.Equal(t, 2, strings.Count(out, "the cell is inconclusive: chaoshttp: http.DefaultTransport cannot be used in virtual time, because all "+
-		"cells share its connections: give each world a transport of its own, such as chaoshttp.PerWorld(); see docs/virtual-time.md, idle connections\n"), out)
+		"cells share its connections: give each world a transport of its own, such as chaoshttp.PerWorld(); see docs/worlds.md, idle connections\n"), out)
 }
 
 func TestSharedTransportInRealTime(t *testing.T) {

@@ -110,9 +110,8 @@ func (f *finder) rule(c claim, said []string) (as prose.Ruling, against []int) {
 		return prose.Unruled, nil
 	}
 	as = fates[last.request]
-	others := slices.Collect(maps.Values(fates))
-	same := func(fate prose.Ruling) bool { return fate == as }
-	if !slices.ContainsFunc(others, func(fate prose.Ruling) bool { return !same(fate) }) {
+	maps.DeleteFunc(fates, func(_ uint64, fate prose.Ruling) bool { return fate == as })
+	if len(fates) == 0 {
 		return as, against
 	}
 	if named && as == prose.Upheld {
@@ -138,24 +137,15 @@ func (c *call) has(texts []string) bool {
 	if !valid {
 		return false
 	}
-	for _, part := range texts {
-		found := part == ""
+	return !slices.ContainsFunc(texts, func(part string) bool {
 		for i := range doc.Nodes {
-			if found {
-				break
-			}
-			switch doc.Kind(i) {
-			case jsonedit.String:
-				found = hasWord(doc.String(i), part)
-			case jsonedit.Number:
-				found = string(doc.Raw(i)) == part
+			if kind := doc.Kind(i); kind == jsonedit.String && hasWord(doc.String(i), part) ||
+				kind == jsonedit.Number && string(doc.Raw(i)) == part {
+				return false
 			}
 		}
-		if !found {
-			return false
-		}
-	}
-	return true
+		return part != ""
+	})
 }
 
 // hasWord reports whether s has part, in any case and not within a longer word.

@@ -21,6 +21,8 @@
 // nil, null in JSON, and [Report].Unjudged says why. What is certain all the same is among
 // the findings.
 //
-// docs/findings.md has an example of each kind, what it does not say, the rule by which
+// docs/matrices.md has an example of each kind, what it does not say, the rule by which
 // failures are permanent, and that by which effects are known.
+//
+// Stability: may change.
 package findings

@@ -13,9 +13,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract/findings"
 )
 
-// The examples of docs/findings.md are found as it says, and all kinds are there.
+// The examples of docs/matrices.md are found as it says, and all kinds are there.
 func TestTheKindsOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/findings.md")
+	page, err := os.ReadFile("../../docs/matrices.md")
 	require.NoError(t, err)
 	call := regexp.MustCompile(`^(\w+) (\d+): (.+?)(?: \((done|none)\))?$`)
 	report, err := findings.Find(nil, nil)

@@ -8,6 +8,7 @@ import (
 // A request is the calls of a tool that ask for the same.
 type request struct {
 	tool  string
+	first *call // until it is made again
 	done  []int // numbers of those that had an effect of their own
 	maybe *call // one that may have had
 	count int   // those that may have had
@@ -17,9 +18,8 @@ type request struct {
 // findDuplicates finds effects that were done twice. Of calls with one idempotency key
 // the tool does the work once.
 func (f *finder) findDuplicates() {
-	alone := make(map[uint64]int32, len(f.calls)) // of what was asked for once so far, the call; -1: more often
-	requests := make(map[uint64]*request)
-	var order []*request
+	requests := make(map[uint64]*request, len(f.calls))
+	var order []*request              // of those that were made again
 	hashed := make(map[string]uint64) // of tools with a key, the hash of the arguments seen first
 	for i := range f.calls {
 		c := &f.calls[i]
@@ -34,19 +34,17 @@ func (f *finder) findDuplicates() {
 				hashed[c.Tool] = c.args.hash
 			}
 		}
-		first, seen := alone[c.request]
-		if !seen {
-			alone[c.request] = int32(i)
+		r := requests[c.request]
+		if r == nil {
+			requests[c.request] = &request{tool: c.Tool, first: c}
 			continue
 		}
-		if first >= 0 {
-			r := &request{tool: c.Tool}
-			r.add(&f.calls[first])
-			requests[c.request] = r
+		if r.first != nil {
+			r.add(r.first)
+			r.first = nil
 			order = append(order, r)
-			alone[c.request] = -1
 		}
-		requests[c.request].add(c)
+		r.add(c)
 	}
 	f.doubtHoles()
 	for _, r := range order {

@@ -18,7 +18,7 @@ type refusal struct {
 // call that may have changed something may have had a reason, and is not judged.
 func (f *finder) findAfterFinal() {
 	type place struct {
-		lane int
+		lane string
 		args uint64
 	}
 	refusals := make(map[place]*refusal)
@@ -26,7 +26,7 @@ func (f *finder) findAfterFinal() {
 	changes := 0
 	for i := range f.calls {
 		c := &f.calls[i]
-		at := place{c.lane, c.args.hash}
+		at := place{c.Lane, c.args.hash}
 		r := refusals[at]
 		switch {
 		case !c.args.known, r == nil:

@@ -94,6 +94,7 @@ const maxProblems = 20
 // validate returns the claims of the options, ready to be looked for.
 func validate(calls []Call, o *Options) ([]claim, error) {
 	wrong := fielderror.Package("findings").ListUpTo(maxProblems)
+	effects := []Effect{"", Done, NotDone, Unknown}
 	for i, k := range o.Kinds {
 		if !slices.Contains(allKinds(), k) {
 			wrong.Wrongf(fmt.Sprint("one of ", allKinds()), k, "Options.Kinds[%d]", i)
@@ -103,9 +104,7 @@ func validate(calls []Call, o *Options) ([]claim, error) {
 		if p := t.IdempotencyKey; p != "" && !strings.HasPrefix(p, "/") {
 			wrong.Wrongf("a JSON pointer to an argument, or nothing", p, "Options.Tools[%d].IdempotencyKey", i)
 		}
-		switch t.Effect {
-		case "", chaos.EffectUnknown, chaos.EffectNone, chaos.EffectDone:
-		default:
+		if !slices.Contains(effects, t.Effect) {
 			wrong.Wrongf("none, done, unknown, or nothing", t.Effect, "Options.Tools[%d].Effect", i)
 		}
 	}
@@ -114,17 +113,13 @@ func validate(calls []Call, o *Options) ([]claim, error) {
 		if c.Tool == "" {
 			wrong.Wrongf("the name of a tool or model", c.Tool, "calls[%d].Tool", i)
 		}
-		switch c.Type {
-		case "", Tool, Model:
-		default:
+		if c.Type != "" && c.Type != Tool && c.Type != Model {
 			wrong.Wrongf("tool, model, or nothing", c.Type, "calls[%d].Type", i)
 		}
 		if c.Parent < 0 || c.Parent > len(calls) {
 			wrong.Wrongf(fmt.Sprint("0 to ", len(calls)), c.Parent, "calls[%d].Parent", i)
 		}
-		switch c.Effect {
-		case "", Done, NotDone, Unknown:
-		default:
+		if !slices.Contains(effects, c.Effect) {
 			wrong.Wrongf("done, none, unknown, or nothing", c.Effect, "calls[%d].Effect", i)
 		}
 	}
@@ -148,7 +143,6 @@ type call struct {
 	*Call
 	number     int // in the list, from 1
 	operation  int // index of its operation
-	lane       int // number of its lane
 	within     int // number of the call of a tool within which it was made; 0: none
 	begin, end time.Duration
 	outcome    outcome
@@ -208,16 +202,16 @@ func (f *finder) finish(asked func(Kind) bool) *Report {
 		counts[found.Kind]++
 	}
 	for _, k := range allKinds() {
+		r.Counts[k] = nil
 		switch d := f.open[k]; {
 		case !asked(k):
-			r.Counts[k], r.Unjudged[k] = nil, "It was not looked for."
-		case d != nil && d.calls > 1:
-			r.Counts[k], r.Unjudged[k] = nil, d.why+" This is the first of "+text.Plural(d.calls, "such case")+"."
-		case d != nil:
-			r.Counts[k], r.Unjudged[k] = nil, d.why
+			r.Unjudged[k] = "It was not looked for."
+		case d == nil:
+			r.Counts[k] = new(counts[k])
+		case d.calls > 1:
+			r.Unjudged[k] = d.why + " This is the first of " + text.Plural(d.calls, "such case") + "."
 		default:
-			n := counts[k]
-			r.Counts[k] = &n
+			r.Unjudged[k] = d.why
 		}
 	}
 	return r
@@ -226,8 +220,7 @@ func (f *finder) finish(asked func(Kind) bool) *Report {
 // read takes the calls of tools, and finds out of each what can be known alone.
 func (f *finder) read(calls []Call) {
 	type place struct{ tool, lane string }
-	operations, lanes := make(map[place]int), make(map[string]int)
-	var laneOf []int                   // of operations
+	operations := make(map[place]int)
 	effective := make(map[string]bool) // tools of which a call had an effect
 	f.calls = make([]call, 0, len(calls))
 	around := make([]int, len(calls)+1) // for what is within a call: that call, or what a model is within
@@ -249,13 +242,9 @@ func (f *finder) read(calls []Call) {
 			operation = len(f.report.Operations)
 			operations[at] = operation
 			f.report.Operations = append(f.report.Operations, Operation{Tool: c.Tool, Lane: c.Lane})
-			if _, known := lanes[c.Lane]; !known {
-				lanes[c.Lane] = len(lanes)
-			}
-			laneOf = append(laneOf, lanes[c.Lane])
 		}
 		seen := call{
-			Call: c, number: i + 1, operation: operation, lane: laneOf[operation], within: within,
+			Call: c, number: i + 1, operation: operation, within: within,
 			begin: c.At, end: endOf(c), outcome: outcomeOf(c), args: identify(c),
 		}
 		o := &f.report.Operations[operation]
@@ -274,30 +263,24 @@ func (f *finder) read(calls []Call) {
 // readEffects finds the effect of each call and what it asks for without its idempotency
 // key. effective are the tools of which a call had an effect.
 func (f *finder) readEffects(effective map[string]bool, calls int) {
-	type traits struct {
-		declared  chaos.Effect
-		effective bool
-		pointer   []any // to the idempotency key; nil: none is declared
-	}
-	tools := make([]traits, len(f.report.Operations))
-	for i, o := range f.report.Operations {
-		tools[i] = traits{declared: f.tools[o.Tool].Effect, effective: effective[o.Tool]}
-		if pointer := f.tools[o.Tool].IdempotencyKey; pointer != "" {
-			tools[i].pointer = jsonedit.PointerKeys(pointer)
+	pointers := make(map[string][]string) // to the idempotency keys of tools
+	for name, tool := range f.tools {
+		if tool.IdempotencyKey != "" {
+			pointers[name] = jsonedit.PointerKeys(tool.IdempotencyKey)
 		}
 	}
 	covered := make([]bool, calls+1) // whose tool declares an effect, or the call that it was made within is covered
 	for i := range f.calls {
 		c := &f.calls[i]
-		t := &tools[c.operation]
-		c.effect = effectOf(c, t.declared, t.effective)
-		declares := t.declared == chaos.EffectNone || t.declared == chaos.EffectDone
+		tool := f.tools[c.Tool]
+		c.effect = effectOf(c, tool.Effect, effective[c.Tool])
+		declares := tool.Effect == chaos.EffectNone || tool.Effect == chaos.EffectDone
 		covered[c.number] = declares || c.within < c.number && covered[c.within]
 		if c.effect == weak && covered[c.number] {
 			c.effect = none
 		}
-		if c.request = c.args.hash; t.pointer != nil && c.args.known {
-			c.separateKey(t.pointer)
+		if c.request = c.args.hash; pointers[c.Tool] != nil && c.args.known {
+			c.separateKey(pointers[c.Tool])
 		}
 	}
 }

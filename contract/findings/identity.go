@@ -33,7 +33,7 @@ func redacted(text string) bool { return strings.Contains(text, redact.Marker) }
 
 // separateKey finds the idempotency key of a call, and what it asks for without the key.
 // Arguments that have no key are left as they are.
-func (c *call) separateKey(pointer []any) {
+func (c *call) separateKey(pointer []string) {
 	if c.ArgsHash != "" { // equal hashes have equal keys; of others nothing is known
 		c.key, c.keyed = c.args.hash, true
 		return

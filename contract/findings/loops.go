@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -36,14 +37,7 @@ func repetitions(sequence []uint64, found func(repetition)) {
 // primitive reports whether a sequence is not a shorter one several times.
 func primitive(sequence []uint64) bool {
 	for period := 1; period < len(sequence); period++ {
-		if len(sequence)%period != 0 {
-			continue
-		}
-		same := true
-		for i := period; i < len(sequence) && same; i++ {
-			same = sequence[i] == sequence[i-period]
-		}
-		if same {
+		if len(sequence)%period == 0 && slices.Equal(sequence[period:], sequence[:len(sequence)-period]) {
 			return false
 		}
 	}
@@ -52,22 +46,22 @@ func primitive(sequence []uint64) bool {
 
 // findLoops finds loops in the calls of each lane that were made within the same call.
 func (f *finder) findLoops() {
-	type strand struct{ lane, within int }
-	strands := make(map[strand]int)
-	var lists [][]*call
+	type strand struct {
+		lane   string
+		within int
+	}
+	strands := make(map[strand][]*call)
+	var order []strand
 	for i := range f.calls {
 		c := &f.calls[i]
-		at := strand{c.lane, c.within}
-		number, known := strands[at]
-		if !known {
-			number = len(lists)
-			strands[at] = number
-			lists = append(lists, nil)
+		at := strand{c.Lane, c.within}
+		if strands[at] == nil {
+			order = append(order, at)
 		}
-		lists[number] = append(lists[number], c)
+		strands[at] = append(strands[at], c)
 	}
-	for _, calls := range lists {
-		f.findLoopsOf(calls)
+	for _, at := range order {
+		f.findLoopsOf(strands[at])
 	}
 }
 

@@ -45,7 +45,7 @@ func drawCalls(t *rapid.T) []findings.Call {
 	return calls
 }
 
-// The oracles are the definitions of docs/findings.md, written without thought of cost.
+// The oracles are the definitions of docs/matrices.md, written without thought of cost.
 
 func after(a, b findings.Call) bool { return a.At+a.Took <= b.At } // b is after a
 

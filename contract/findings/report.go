@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -45,7 +46,7 @@ type Claim struct {
 // A Kind is a kind of finding.
 type Kind string
 
-// The kinds; docs/findings.md has an example of each.
+// The kinds; docs/matrices.md has an example of each.
 const (
 	// Retry: one or two retries in a row. A retry is a call of an operation whose call
 	// before failed, whatever its arguments.
@@ -154,9 +155,6 @@ func compareFindings(a, b Finding) int {
 	case a.Calls[0] != b.Calls[0]:
 		return a.Calls[0] - b.Calls[0]
 	}
-	if a.Kind != b.Kind {
-		kinds := allKinds()
-		return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind)
-	}
-	return slices.Compare(a.Calls, b.Calls)
+	kinds := allKinds()
+	return cmp.Or(slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind), slices.Compare(a.Calls, b.Calls))
 }

@@ -18,6 +18,8 @@
 //
 // An argument that is not valid is in [contract.Goal.Err], which [contract.Matrix.Validate]
 // reports. Goals read the events and the answers of a run; see [contract.Goal] for your own.
+//
+// Stability: may change.
 package goal
 
 import (

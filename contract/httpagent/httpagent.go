@@ -9,6 +9,8 @@
 //
 // It is a separate package, so that a matrix of agents in the same process does
 // not compile net/http.
+//
+// Stability: may change.
 package httpagent
 
 import (
@@ -40,27 +42,19 @@ type Options struct {
 	// Header is sent with each request. The Content-Type is application/json, unless
 	// Header has one.
 	Header http.Header
-	// RequestField is the member of the request that holds the prompt; empty: "input".
-	RequestField string
-	// ResponseField is the member of the response that holds the answer, a
-	// string; empty: "output".
-	ResponseField string
-	// Encode makes the body of the request, in place of RequestField.
+	// Encode makes the body of the request; nil: {"input": "…"}.
 	Encode func(prompt string) ([]byte, error)
-	// Decode reads the answer from the body of a response, in place of ResponseField.
+	// Decode reads the answer from the body of a response; nil: the string "output" of an object.
 	Decode func(body []byte) (string, error)
-	// MaxBody is the largest body of a response, in bytes; a larger one is an
-	// error. 0: 1 MiB.
-	MaxBody int64
 	// Client makes the requests. nil: a new client, with ten seconds to connect,
 	// no time limit on the answer except its context, and no idle connections.
 	Client *http.Client
 }
 
 const (
-	defaultMaxBody = 1 << 20
-	excerptBytes   = 256
-	resetTimeout   = 5 * time.Second
+	maxBody      = 1 << 20 // of a response: a larger one is an error
+	excerptBytes = 256
+	shortTimeout = 5 * time.Second
 )
 
 // An Error is a response without an answer: its status is outside 2xx, or its
@@ -92,25 +86,28 @@ func (e *Error) Unwrap() error { return e.Err }
 // same process and named in [contract.Matrix.Points]. It does real I/O, so its
 // cells must run in real time.
 //
-// If the options are not valid, every call returns the problems: each a
-// [*contract.FieldError], joined. A response without an answer is an [*Error]. The
-// agent is safe for concurrent use if Encode, Decode and Client are.
+// If the URL is not valid, every call returns a [*contract.FieldError]. A response without
+// an answer, or of more than 1 MiB, is an [*Error]. The agent is safe for concurrent use if
+// Encode, Decode and Client are.
 func Agent(options *Options) contract.Agent {
 	var o Options
 	if options != nil {
 		o = *options
 	}
 	o.Header = o.Header.Clone()
-	problem := o.check()
-	client := o.Client
-	if client == nil {
-		client = newClient()
+	if o.Encode == nil {
+		o.Encode = encodeInput
 	}
+	if o.Decode == nil {
+		o.Decode = decodeOutput
+	}
+	problem := checkURL("Options.URL", o.URL)
+	client := cmp.Or(o.Client, newClient())
 	return func(ctx context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
 		if problem != nil {
 			return "", problem
 		}
-		body, err := o.encode(prompt)
+		body, err := o.Encode(prompt)
 		if err != nil {
 			return "", fmt.Errorf("httpagent: encoding the prompt for %s: %w", o.URL, err)
 		}
@@ -118,31 +115,23 @@ func Agent(options *Options) contract.Agent {
 		for name, values := range o.Header {
 			header[http.CanonicalHeaderKey(name)] = values
 		}
-		return o.ask(ctx, client, header, body)
+		response, err := send(ctx, client, http.MethodPost, o.URL, header, body, maxBody+1)
+		if err != nil {
+			return "", err
+		}
+		answer := ""
+		if len(response.body) > maxBody {
+			err = fmt.Errorf("the body has more than %d bytes", maxBody)
+		} else {
+			answer, err = o.Decode(response.body)
+		}
+		if err != nil {
+			return "", response.refuse(err)
+		}
+		return answer, nil
 	}
 }
 
-// ask posts a body and reads the answer.
-func (o *Options) ask(ctx context.Context, client *http.Client, header http.Header, body []byte) (string, error) {
-	most := o.MaxBody
-	most = cmp.Or(most, defaultMaxBody)
-	response, err := post(ctx, client, o.URL, header, body, most+1)
-	if err != nil {
-		return "", err
-	}
-	var answer string
-	if int64(len(response.body)) > most {
-		err = fmt.Errorf("the body has more than %d bytes", most)
-	} else {
-		answer, err = o.decode(response.body)
-	}
-	if err != nil {
-		return "", response.refuse(err)
-	}
-	return answer, nil
-}
-
-// newClient makes a client that no other part of the process shares.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -152,25 +141,9 @@ func newClient() *http.Client {
 	}}
 }
 
-func (o *Options) check() error {
-	p := fields.List()
-	checkURL(p, "Options.URL", o.URL)
-	if o.MaxBody < 0 {
-		p.Wrong("Options.MaxBody", o.MaxBody, "1 or more bytes, or 0 for 1 MiB")
-	}
-	if o.Encode != nil && o.RequestField != "" {
-		p.Wrong("Options.RequestField", o.RequestField, "empty beside Encode")
-	}
-	if o.Decode != nil && o.ResponseField != "" {
-		p.Wrong("Options.ResponseField", o.ResponseField, "empty beside Decode")
-	}
-	return p.Err()
-}
-
-// fields makes the errors of this package.
 const fields = fielderror.Package("httpagent")
 
-func checkURL(p *fielderror.List, field, text string) {
+func checkURL(field, text string) error {
 	const allowed = "an absolute http or https URL"
 	u, err := url.Parse(text)
 	shown := redact.Address(text)
@@ -180,39 +153,29 @@ func checkURL(p *fielderror.List, field, text string) {
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		p.Because(field, shown, err, allowed)
+		return fields.Because(field, shown, err, allowed)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		p.Wrong(field, shown, allowed)
+		return fields.Wrong(field, shown, allowed)
 	}
+	return nil
 }
 
-func (o *Options) encode(prompt string) ([]byte, error) {
-	if o.Encode != nil {
-		return o.Encode(prompt)
-	}
-	field := o.RequestField
-	field = cmp.Or(field, "input")
-	return json.Marshal(map[string]string{field: prompt})
+func encodeInput(prompt string) ([]byte, error) {
+	return json.Marshal(map[string]string{"input": prompt})
 }
 
-func (o *Options) decode(body []byte) (string, error) {
-	if o.Decode != nil {
-		return o.Decode(body)
-	}
-	field := o.ResponseField
-	field = cmp.Or(field, "output")
+func decodeOutput(body []byte) (string, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
 		return "", fmt.Errorf("the body is no JSON object: %w", err)
 	}
 	var answer *string
-	if err := json.Unmarshal(members[field], &answer); err != nil || answer == nil {
-		return "", fmt.Errorf("the body has no string %q", field)
+	if err := json.Unmarshal(members["output"], &answer); err != nil || answer == nil {
+		return "", errors.New(`the body has no string "output"`)
 	}
 	return *answer, nil
 }
 
-// A response is the answer to a request, with the beginning of its body.
 type response struct {
 	url    string
 	status int
@@ -225,11 +188,11 @@ func (r *response) refuse(err error) error {
 	return &Error{URL: r.url, Status: r.status, Excerpt: strings.ToValidUTF8(string(excerpt), "\ufffd"), Err: err}
 }
 
-// post sends one request and reads up to most bytes of its response. A status
+// send sends one request and reads up to most bytes of its response. A status
 // outside 2xx is an error.
-func post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte,
+func send(ctx context.Context, client *http.Client, method, address string, header http.Header, body []byte,
 	most int64) (*response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -256,16 +219,48 @@ func post(ctx context.Context, client *http.Client, address string, header http.
 // and waits for up to five seconds. A status outside 2xx is an [*Error]. If the URL
 // is not valid, every call returns a [*contract.FieldError].
 func Reset(url string) func(context.Context) error {
-	p := fields.List()
-	checkURL(p, "Reset url", url)
-	client := newClient()
+	ask := shortly(http.MethodPost, "Reset url", url, excerptBytes)
 	return func(ctx context.Context) error {
-		if p.Count() > 0 {
-			return p.Err()
-		}
-		ctx, cancel := context.WithTimeout(ctx, resetTimeout)
-		defer cancel()
-		_, err := post(ctx, client, url, http.Header{}, nil, excerptBytes)
+		_, err := ask(ctx)
 		return err
+	}
+}
+
+// State returns a function for [contract.World].State that gets the state from an endpoint, as
+// encoding/json decodes JSON of up to 1 MiB, with [json.Number] for numbers. It waits for up to
+// five seconds. A status outside 2xx and a body that is no JSON are an [*Error]. If the URL is
+// not valid, every call returns a [*contract.FieldError].
+func State(url string) func(context.Context) (any, error) {
+	ask := shortly(http.MethodGet, "State url", url, maxBody+1)
+	return func(ctx context.Context) (any, error) {
+		r, err := ask(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(r.body) > maxBody:
+			return nil, r.refuse(fmt.Errorf("the body has more than %d bytes", maxBody))
+		case !json.Valid(r.body):
+			return nil, r.refuse(errors.New("the body is no JSON"))
+		}
+		decoder := json.NewDecoder(bytes.NewReader(r.body))
+		decoder.UseNumber()
+		var state any
+		if err := decoder.Decode(&state); err != nil {
+			return nil, r.refuse(err)
+		}
+		return state, nil
+	}
+}
+
+// shortly returns a function that sends a request without a body, within five seconds.
+func shortly(method, field, url string, most int64) func(context.Context) (*response, error) {
+	problem, client := checkURL(field, url), newClient()
+	return func(ctx context.Context) (*response, error) {
+		if problem != nil {
+			return nil, problem
+		}
+		ctx, cancel := context.WithTimeout(ctx, shortTimeout)
+		defer cancel()
+		return send(ctx, client, method, url, http.Header{}, nil, most)
 	}
 }

@@ -52,7 +52,6 @@ func TestHTTPAgent(t *testing.T) {
 	}{
 		{"the defaults", 200, `{"output":"noon","more":1}`, func(*httpagent.Options) {}, `{"input":"What \"time\"?"}`, "noon", ""},
 		{"any 2xx is an answer", 202, `{"output":"noon"}`, func(*httpagent.Options) {}, `{"input":"What \"time\"?"}`, "noon", ""},
-		{"other fields", 200, `{"reply":"noon"}`, func(o *httpagent.Options) { o.RequestField, o.ResponseField = "q", "reply" }, `{"q":"What \"time\"?"}`, "noon", ""},
 		{"other formats", 200, `noon`, func(o *httpagent.Options) {
 			o.Encode = func(p string) ([]byte, error) { return []byte("ask: " + p), nil }
 			o.Decode = func(b []byte) (string, error) { return strings.ToUpper(string(b)), nil }
@@ -64,8 +63,8 @@ func TestHTTPAgent(t *testing.T) {
 		{"no such field", 200, `{"result":"noon"}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"; it begins "{\"result\"`},
 		{"a field of another type", 200, `{"output":5}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"`},
 		{"null is no answer", 200, `{"output":null}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"`},
-		{"a body that is too long", 200, `{"output":"noon"}`, func(o *httpagent.Options) { o.MaxBody = 16 }, "", "", "the body has more than 16 bytes"},
-		{"one that just fits", 200, `{"output":"noon"}`, func(o *httpagent.Options) { o.MaxBody = 17 }, "", "noon", ""},
+		{"a body that is too long", 200, `{"output":"noon"}` + strings.Repeat(" ", 1<<20-16), func(*httpagent.Options) {}, "", "", "the body has more than 1048576 bytes"},
+		{"one that just fits", 200, `{"output":"noon"}` + strings.Repeat(" ", 1<<20-17), func(*httpagent.Options) {}, "", "noon", ""},
 		{"Encode fails", 200, ``, func(o *httpagent.Options) {
 			o.Encode = func(string) ([]byte, error) { return nil, errors.New("no words") }
 		}, "", "", "encoding the prompt for http://127.0.0.1"},
@@ -115,18 +114,8 @@ func TestErrorsHaveNoCredentials(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := httpagent.Agent(&httpagent.Options{
-		URL: "ftp://example.org", MaxBody: -1, RequestField: "q", ResponseField: "a",
-		Encode: func(string) ([]byte, error) { return nil, nil }, Decode: func([]byte) (string, error) { return "", nil },
-	})(t.Context(), "", nil)
-	for _, want := range []string{
-		`httpagent: Options.URL is "ftp://example.org"; allowed: an absolute http or https URL`,
-		"httpagent: Options.MaxBody is -1; allowed: 1 or more bytes, or 0 for 1 MiB",
-		`httpagent: Options.RequestField is "q"; allowed: empty beside Encode`,
-		`httpagent: Options.ResponseField is "a"; allowed: empty beside Decode`,
-	} {
-		assert.ErrorContains(t, err, want)
-	}
+	_, err := httpagent.Agent(&httpagent.Options{URL: "ftp://example.org"})(t.Context(), "", nil)
+	assert.EqualError(t, err, `httpagent: Options.URL is "ftp://example.org"; allowed: an absolute http or https URL`)
 	for _, url := range []string{"", "example.org", "http://", "http://[", "/path"} {
 		var field *contract.FieldError
 		_, err := httpagent.Agent(&httpagent.Options{URL: url})(t.Context(), "", nil)
@@ -164,6 +153,41 @@ func TestHTTPReset(t *testing.T) {
 	}
 	s := serve(t, 200, strings.Repeat("x", 5_000_000))
 	assert.NoError(t, httpagent.Reset(s.URL)(t.Context()), "what it says does not matter")
+}
+
+// A state is what the endpoint answers, and every other answer is an error that says why.
+func TestHTTPState(t *testing.T) {
+	for _, row := range []struct {
+		status int
+		body   string
+		want   any
+		err    string
+	}{
+		{200, `{"refunds": [12345678901234567890, "a", null]}`,
+			map[string]any{"refunds": []any{json.Number("12345678901234567890"), "a", nil}}, ""},
+		{200, `null`, nil, ""},
+		{200, ``, nil, "the body is no JSON"},
+		{200, `{} {}`, nil, "the body is no JSON"},
+		{200, `<html>`, nil, "the body is no JSON; it begins \"<html>\""},
+		{200, `"` + strings.Repeat("x", 1<<20) + `"`, nil, "the body has more than 1048576 bytes"},
+		{500, `{"a": 1}`, nil, "answered 500 Internal Server Error"},
+		{302, `{"a": 1}`, nil, "302"},
+	} {
+		s := serve(t, row.status, row.body)
+		state, err := httpagent.State(s.URL)(t.Context())
+		assert.Equal(t, "GET", s.method)
+		if row.err == "" {
+			require.NoError(t, err)
+			assert.Equal(t, row.want, state)
+			continue
+		}
+		require.ErrorContains(t, err, row.err)
+		var refused *httpagent.Error
+		assert.ErrorAs(t, err, &refused)
+	}
+	var field *contract.FieldError
+	_, err := httpagent.State("ledger")(t.Context())
+	assert.ErrorAs(t, err, &field)
 }
 
 // TestHTTPMatrix is an agent that remembers, behind two endpoints.

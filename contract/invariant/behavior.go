@@ -105,7 +105,7 @@ const maxMiddle = 2000
 // and the memory.
 //
 // It compares words, not meanings: one more "not" hardly lowers the result, and a
-// paraphrase lowers it much. docs/invariants.md has measured examples.
+// paraphrase lowers it much. docs/reference/invariants.md has measured examples.
 func WordSimilarity(a, b string) float64 {
 	x, y := splitWords(a), splitWords(b)
 	total := len(x) + len(y)

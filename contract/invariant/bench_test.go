@@ -30,7 +30,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkOneLine judges a megabyte in one line; docs/invariants.md has the bound, 2 s.
+// BenchmarkOneLine judges a megabyte in one line; docs/reference/invariants.md has the bound, 2 s.
 func BenchmarkOneLine(b *testing.B) {
 	texts := oneLine(1 << 20)
 	for _, inv := range allReaders() {

@@ -36,12 +36,8 @@ func CallsAtMost(name string, severity contract.Severity, n int, target string) 
 func NeverCalls(name string, severity contract.Severity, targets ...string) contract.Invariant {
 	d := newDraft("NeverCalls", name, severity)
 	d.JudgesErrors = true
-	d.demand(len(targets) > 0, "targets", nil, "at least one")
 	targets = slices.Clone(targets)
-	globs := make([]*glob.Glob, len(targets))
-	for i, target := range targets {
-		globs[i] = d.target(fmt.Sprintf("targets[%d]", i), target)
-	}
+	globs := d.targets("targets", targets, 1)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		for i, g := range globs {
 			if calls := callsTo(o.Events, g); len(calls) > 0 {
@@ -69,7 +65,9 @@ func CallsBefore(name string, severity contract.Severity, first, then string) co
 		for _, e := range o.Events {
 			if after.Match(e.Target) && !(succeeded && done <= e.Start) {
 				return fmt.Errorf("%s was called without a successful call to %q before it: %s",
-					e.Target, first, describeCalls(earlierCalls(o.Events, before, e)))
+					e.Target, first, describeCalls(eventsWhere(o.Events, func(c *chaos.Event) bool {
+						return before.Match(c.Target) && c.Start <= e.Start
+					})))
 			}
 			if before.Match(e.Target) && e.Outcome == chaos.OutcomeOK && (!succeeded || e.End < done) {
 				succeeded, done = true, e.End
@@ -101,17 +99,6 @@ func eventsWhere(events []chaos.Event, keep func(*chaos.Event) bool) []chaos.Eve
 		}
 	}
 	return kept
-}
-
-// earlierCalls returns the calls to g that began before e or at the same time.
-func earlierCalls(events []chaos.Event, g *glob.Glob, e chaos.Event) []chaos.Event {
-	var calls []chaos.Event
-	for _, c := range callsTo(events, g) {
-		if c.Start <= e.Start {
-			calls = append(calls, c)
-		}
-	}
-	return calls
 }
 
 // describeCalls lists calls for evidence: the target of each, when it began, and how it
@@ -261,13 +248,4 @@ func (b backoff) check(before, now attempt) error {
 	return fmt.Errorf("attempt %d at %s came %v after the one before it, which had waited %v: "+
 		"a wait of at least %v is expected",
 		e.Attempt, e.Target, now.wait, before.wait, time.Duration(min(expected, math.MaxInt64/2)))
-}
-
-func anyOf(matches []func(string) bool, target string) bool {
-	for _, match := range matches {
-		if match(target) {
-			return true
-		}
-	}
-	return false
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // A sample is a text of the corpus with the truth that its author wrote down before the rules
-// were there. The files in testdata/corpus have one a line; docs/invariants.md says who wrote
+// were there. The files in testdata/corpus have one a line; docs/reference/invariants.md says who wrote
 // which part.
 type sample struct {
 	Invariant string `json:"invariant"`
@@ -172,7 +172,7 @@ func (v verdicts) row() string {
 
 // corpusPage is the page with the table, between these two lines.
 const (
-	corpusPage  = "../../docs/invariants.md"
+	corpusPage  = "../../docs/reference/invariants.md"
 	corpusBegin = "<!-- corpus: UPDATE_GOLDEN=1 go test ./contract/invariant -run Corpus -->\n"
 	corpusEnd   = "<!-- end of corpus -->\n"
 )

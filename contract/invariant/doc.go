@@ -23,8 +23,7 @@
 //   - What the calls show, as package findings finds it: [RetriesAtMost], [NoLoops],
 //     [NoDuplicateEffects], [StopsWhenFinal], [NothingLeftOpen]; together with the answer:
 //     [NoFalseSuccess].
-//   - The state, not the answer: [ExactlyOnce], [AtMostOnce], [StateUnchanged], [PartUnchanged],
-//     [StateChangesOnlyAt].
+//   - The state, not the answer: [ExactlyOnce], [AtMostOnce], [StateUnchanged], [StateChangesOnlyAt].
 //   - A run compared with its calm twin, where nobody knows the right answer: [RetryChangesNothing],
 //     [DelayChangesNothing], [OrderChangesNothing], [SpareChangesNothing].
 //
@@ -54,7 +53,7 @@
 //
 // The invariants that read prose answer finite questions, and are undecided about the rest,
 // which makes the cell inconclusive; the error says what would decide it. They know English,
-// German, French and Spanish. docs/invariants.md has a table of how often each was right, wrong
+// German, French and Spanish. docs/reference/invariants.md has a table of how often each was right, wrong
 // and undecided.
 //
 // State and structure are more reliable than prose: a canary in place of what a probe
@@ -67,4 +66,6 @@
 // takes some milliseconds. The time of a Check is proportional to the length of the
 // answer, except for [BehaviorUnchanged]; see [WordSimilarity] for its limit. All
 // invariants are safe for concurrent use.
+//
+// Stability: stable.
 package invariant

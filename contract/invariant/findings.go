@@ -9,7 +9,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/findings"
-	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -39,7 +38,9 @@ func RetriesAtMost(name string, severity contract.Severity, n int, target string
 			case *op.Retries > n:
 				return fmt.Errorf("%d %s of %q%s, at most %d are allowed: %s", *op.Retries,
 					text.Noun(*op.Retries, "retry", "retries"), op.Tool, inLane(op.Lane), n,
-					describeCalls(eventsWhere(t.events, exactly(op))))
+					describeCalls(eventsWhere(t.events, func(e *chaos.Event) bool {
+						return e.Target == op.Tool && e.Lane == op.Lane
+					})))
 			}
 		}
 		if unknown {
@@ -47,11 +48,6 @@ func RetriesAtMost(name string, severity contract.Severity, n int, target string
 		}
 		return checkLog(o)
 	})
-}
-
-// exactly matches the calls of an operation.
-func exactly(op findings.Operation) func(*chaos.Event) bool {
-	return func(e *chaos.Event) bool { return e.Target == op.Tool && e.Lane == op.Lane }
 }
 
 func inLane(lane string) string {
@@ -72,10 +68,7 @@ func inLane(lane string) string {
 func NoLoops(name string, severity contract.Severity, allowed ...string) contract.Invariant {
 	d := newDraft("NoLoops", name, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedResults
-	may := make([]*glob.Glob, len(allowed))
-	for i, pattern := range allowed {
-		may[i] = d.target(fmt.Sprintf("allowed[%d]", i), pattern)
-	}
+	may := d.targets("allowed", allowed, 0)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		t, err := traceOf(o, nil, findings.Loop)
 		if err != nil {
@@ -83,7 +76,7 @@ func NoLoops(name string, severity contract.Severity, allowed ...string) contrac
 		}
 		t.report.Findings = slices.DeleteFunc(t.report.Findings, func(f findings.Finding) bool {
 			return !slices.ContainsFunc(f.Calls, func(number int) bool {
-				return !slices.ContainsFunc(may, func(g *glob.Glob) bool { return g.Match(t.events[number-1].Target) })
+				return !anyMatches(may, t.events[number-1].Target)
 			})
 		})
 		return t.judge(o, findings.Loop)
@@ -106,7 +99,7 @@ func NoDuplicateEffects(name string, severity contract.Severity) contract.Invari
 // StopsWhenFinal holds when the agent did not call a tool again, with equal arguments, after
 // it had failed in a way that no retry overcomes; see [findings.AfterFinal]. Such failures
 // are known by the words of the error: a status from 400 on but 408, 409, 425, 429 and those
-// from 500 on, a denial, something not found, invalid arguments. docs/findings.md has the rule.
+// from 500 on, a denial, something not found, invalid arguments. docs/matrices.md has the rule.
 //
 // A call that succeeded after all does not break it. It is undecided about failures in other
 // words, and about a repetition after a call that may have changed something.

@@ -93,11 +93,11 @@ func failed(target string, attempt int, start, end time.Duration) chaos.Event {
 	return chaos.Event{Target: target, Start: start, End: end, Attempt: attempt, Outcome: chaos.OutcomeInjected}
 }
 
-// documented returns the rows of the tables of docs/invariants.md whose heads begin with
+// documented returns the rows of the tables of docs/reference/invariants.md whose heads begin with
 // the given cells, without the backquotes.
 func documented(t *testing.T, head ...string) [][]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/invariants.md")
+	page, err := os.ReadFile("../../docs/reference/invariants.md")
 	require.NoError(t, err)
 	var rows [][]string
 	within := false

@@ -53,19 +53,19 @@ func TestValidJSON(t *testing.T) {
 		return ValidJSON("x", contract.High, &JSONOptions{Schema: s})
 	}
 	misuse(t, map[string]contract.Invariant{
-		"Schema: invalid character":      schema("{,"),
-		"is not supported":               schema(`{"$schema":"http://json-schema.org/draft-04/schema#"}`),
-		"such as \"#/$defs/order\"":      schema(`{"$ref":"https://example.com/other.json"}`),
-		"error parsing regexp":           schema(`{"pattern":"("}`),
-		`"#" refers to itself`:           schema(`{"$ref":"#"}`),
-		`"#/$defs/a" refers to itself`:   schema(`{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"}]}}}`),
-		`"#/allof/0/if" has $ref "#x", `: schema(`{"allOf":[{"$anchor":"x","if":{"$ref":"#x"}}]}`),
-		`"#" has $dynamicRef "#n", and `: schema(`{"$dynamicAnchor":"n","$dynamicRef":"#n"}`),
-		`"#/$defs/b" has $id "t", and r`: schema(`{"$id":"https://a.example/s","$defs":{"b":{"$id":"t"}}}`),
-		"invariant: ValidJSON(\"x\"):":   schema(`{"type":17}`),
-		`"#" refers to itself without`:   schema(`{"$Ref":"#"}`),
-		`"#" refers to itself with`:      schema(`{"ALLOF":[{"$ref":"#"}]}`),
-		`/$defs: duplicate; allowed: ea`: schema(`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}},"$defs":{}}`),
+		"Schema: invalid character":          schema("{,"),
+		"is not supported":                   schema(`{"$schema":"http://json-schema.org/draft-04/schema#"}`),
+		"such as \"#/$defs/order\"":          schema(`{"$ref":"https://example.com/other.json"}`),
+		"error parsing regexp":               schema(`{"pattern":"("}`),
+		`"#" refers to itself`:               schema(`{"$ref":"#"}`),
+		`"#/$defs/a" refers to itself`:       schema(`{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"}]}}}`),
+		`"#/allof/0/if" has $ref "#x", `:     schema(`{"allOf":[{"$anchor":"x","if":{"$ref":"#x"}}]}`),
+		`"#" has $dynamicRef "#n", and `:     schema(`{"$dynamicAnchor":"n","$dynamicRef":"#n"}`),
+		`"#/$defs/b" has $id "t", and r`:     schema(`{"$id":"https://a.example/s","$defs":{"b":{"$id":"t"}}}`),
+		"invariant: ValidJSON(\"x\"):":       schema(`{"type":17}`),
+		`"#" refers to itself without`:       schema(`{"$Ref":"#"}`),
+		`"#" refers to itself with`:          schema(`{"ALLOF":[{"$ref":"#"}]}`),
+		`/$defs is there twice; allowed: ea`: schema(`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}},"$defs":{}}`),
 	})
 	for _, fine := range []string{
 		`{"properties":{"Items":{"type":"string"},"$Ref":{}},"required":["Items"]}`,

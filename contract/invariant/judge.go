@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -107,7 +108,7 @@ type Judgement struct {
 // [contract.NeedState]; that may be set.
 //
 // A judge is wrong at times. Calibrate it (package contract/judge), so that reports show
-// how often. Where rules or the state can decide, they are better: see docs/judges.md.
+// how often. Where rules or the state can decide, they are better: see docs/reports.md.
 func Judged(name string, severity contract.Severity, question string, judge Judge) contract.Invariant {
 	d := newDraft("Judged", name, severity)
 	d.demand(!text.Blank(question), "question", question, "a sentence")
@@ -139,16 +140,11 @@ func WithJudge(i contract.Invariant, judge Judge) contract.Invariant {
 	rules := i.Check
 	return d.judge(func(ctx context.Context, o *contract.Observation) error {
 		err := rules(ctx, o)
-		if _, never := errors.AsType[notForJudges](err); never || !errors.Is(err, contract.ErrUndecided) {
+		its, _ := errors.AsType[forJudge](err)
+		if its.never || !errors.Is(err, contract.ErrUndecided) {
 			return err
 		}
-		q := Question{Decide: i.Question}
-		if its, ok := errors.AsType[aboutInstructions](err); ok {
-			q.Instructions = its.instructions
-		}
-		if its, ok := errors.AsType[withheld](err); ok {
-			q.withheld = its.texts
-		}
+		q := Question{Decide: i.Question, Instructions: its.instructions, withheld: its.withheld}
 		judged := ask(ctx, judge, q, o)
 		if errors.Is(judged, contract.ErrUndecided) {
 			return fmt.Errorf("%w; %w", err, judged)
@@ -181,10 +177,7 @@ func ask(ctx context.Context, judge Judge, q Question, o *contract.Observation) 
 	if j.Cost > 0 && !math.IsInf(j.Cost, 1) {
 		note.Cost = j.Cost
 	}
-	who := j.Judge
-	if who == "" {
-		who = "the judge"
-	}
+	who := cmp.Or(j.Judge, "the judge")
 	switch {
 	case err != nil:
 		err = undecided("%s failed: %w", who, err)
@@ -262,25 +255,12 @@ func rawJSON(doc json.RawMessage) json.RawMessage {
 	return jsonvalue.Document(doc)
 }
 
-// notForJudges is an undecided ruling of rules that no judge may replace: what a judge sees
-// cannot decide it.
-type notForJudges struct{ error }
-
-func (n notForJudges) Unwrap() error { return n.error }
-
-// aboutInstructions is an undecided ruling on an answer that may tell something of the
-// agent's instructions, with these.
-type aboutInstructions struct {
+// forJudge is an undecided ruling of rules, with what concerns a judge.
+type forJudge struct {
 	error
-	instructions string
+	never        bool     // what a judge sees cannot decide it, so none may replace it
+	instructions string   // of the agent, of which the answer may tell something
+	withheld     []string // texts that no judge is told
 }
 
-func (a aboutInstructions) Unwrap() error { return a.error }
-
-// withheld is an undecided ruling with texts that no judge is told.
-type withheld struct {
-	error
-	texts []string
-}
-
-func (w withheld) Unwrap() error { return w.error }
+func (f forJudge) Unwrap() error { return f.error }

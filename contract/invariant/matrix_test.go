@@ -217,8 +217,6 @@ func weakAgents() map[string]weak {
 		"ExactlyOnce":         {ExactlyOnce("x", high, made, "1042"), insists(3), lost},
 		"AtMostOnce":          {AtMostOnce("x", high, made), insists(3), lost},
 		"StateUnchanged":      {StateUnchanged("x", high), onError(calls("ticket")), down("orders.get")},
-		"PartUnchanged": {PartUnchanged("x", high, func(s shop) int { return s.Tickets }), onError(calls("ticket")),
-			down("orders.get")},
 	}
 }
 

@@ -1,12 +1,13 @@
 package invariant
 
 import (
+	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/nearest"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -39,20 +40,20 @@ func StateChangesOnlyAt(name string, severity contract.Severity, paths ...string
 		}
 		parsed[i] = p
 	}
-	return d.unchanged(func(o *contract.Observation) error {
+	return d.ofState(func(o *contract.Observation) error {
 		before, after, err := states[any](o)
 		if err != nil {
 			return err
 		}
-		b, err := document(before)
+		b, err := without(before, parsed)
 		if err != nil {
 			return undecided("the state before the answer has no JSON: %w", err)
 		}
-		a, err := document(after)
+		a, err := without(after, parsed)
 		if err != nil {
 			return undecided("the state after the answer has no JSON: %w", err)
 		}
-		if at, was, is, differ := jsonvalue.FirstPlace(without(b, parsed), without(a, parsed)); differ {
+		if at, was, is, differ := nearest.First(b, a); differ {
 			return fmt.Errorf("the state changed at %q, which no path allows: %s became %s", at, text.Truncate(was),
 				text.Truncate(is))
 		}
@@ -60,67 +61,23 @@ func StateChangesOnlyAt(name string, severity contract.Severity, paths ...string
 	})
 }
 
-// without returns a document, which it may change, without the places that paths match.
-func without(doc any, paths []*jsonpath.Path) any {
-	places := &place{}
+// without returns a state as JSON, without the places that paths match, and with null for what is empty then.
+func without(state any, paths []*jsonpath.Path) ([]byte, error) {
+	encoded, err := json.Marshal(state)
+	if err != nil {
+		return nil, err
+	}
+	d, _ := jsonedit.Parse(encoded)
+	var gone []int
 	for _, p := range paths {
-		for _, m := range p.Find(doc) {
-			places.add(m.Keys)
+		gone = append(gone, p.Find(d)...)
+	}
+	kept, _ := jsonedit.Parse(d.Apply(d.Remove(gone...)...))
+	var empty []jsonedit.Edit
+	for i, n := range kept.Nodes {
+		if kind := kept.Kind(i); (kind == jsonedit.Object || kind == jsonedit.Array) && int(n.Next) == i+1 {
+			empty = append(empty, kept.Replace(i, []byte("null")))
 		}
 	}
-	return places.remove(doc)
-}
-
-// A place is a member or an element of a document: it is removed, or some below it are.
-type place struct {
-	whole bool
-	below map[any]*place // by name or index
-}
-
-func (p *place) add(keys []any) {
-	for _, key := range keys {
-		if p.below == nil {
-			p.below = make(map[any]*place)
-		}
-		if p.below[key] == nil {
-			p.below[key] = &place{}
-		}
-		p = p.below[key]
-	}
-	p.whole = true
-}
-
-// remove returns a value without the places below it; nil for what is empty.
-func (p *place) remove(v any) any {
-	at := func(key any) *place {
-		if p == nil {
-			return nil
-		}
-		return p.below[key]
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			if q := at(name); q != nil && q.whole {
-				delete(v, name)
-			} else {
-				v[name] = q.remove(member)
-			}
-		}
-		if len(v) == 0 {
-			return nil
-		}
-	case []any:
-		kept := slices.Clip(v[:0])
-		for i, element := range v {
-			if q := at(i); q == nil || !q.whole {
-				kept = append(kept, q.remove(element))
-			}
-		}
-		if len(kept) == 0 {
-			return nil
-		}
-		return kept
-	}
-	return v
+	return kept.Apply(empty...), nil
 }

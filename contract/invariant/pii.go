@@ -58,7 +58,7 @@ type PIIOptions struct {
 //   - the mailbox of a role (support@…), or a number that may be the company's own;
 //   - a name behind a title, a street, a day of birth, a number in words.
 //
-// docs/invariants.md has a table. Other names, and data without a form, are not found. A judge
+// docs/reference/invariants.md has a table. Other names, and data without a form, are not found. A judge
 // ([WithJudge]) is told the answer. Seed the world with made-up persons, and exclude their data
 // with [Excludes].
 func NoPII(name string, severity contract.Severity, o *PIIOptions) contract.Invariant {

@@ -3,6 +3,7 @@ package invariant
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -45,9 +46,7 @@ func (d *draft) demand(ok bool, argument string, value any, allowed string) {
 
 // texts refuses empty strings, and a list with fewer than atLeast.
 func (d *draft) texts(argument string, list []string, atLeast int) {
-	if len(list) < atLeast {
-		d.refuse(argument, nil, nil, "at least one")
-	}
+	d.demand(len(list) >= atLeast, argument, nil, "at least one")
 	for i, one := range list {
 		d.demand(!text.Blank(one), fmt.Sprintf("%s[%d]", argument, i), one, "text that is not empty")
 	}
@@ -64,6 +63,21 @@ func (d *draft) target(argument, pattern string) *glob.Glob {
 	return g
 }
 
+// targets compiles globs of targets, at least so many.
+func (d *draft) targets(argument string, patterns []string, atLeast int) []*glob.Glob {
+	d.demand(len(patterns) >= atLeast, argument, nil, "at least one")
+	globs := make([]*glob.Glob, len(patterns))
+	for i, pattern := range patterns {
+		globs[i] = d.target(fmt.Sprintf("%s[%d]", argument, i), pattern)
+	}
+	return globs
+}
+
+// anyMatches reports whether one of the globs matches a target.
+func anyMatches(globs []*glob.Glob, target string) bool {
+	return slices.ContainsFunc(globs, func(g *glob.Glob) bool { return g.Match(target) })
+}
+
 // judge completes the draft. An invariant with a problem is always undecided.
 func (d *draft) judge(check func(ctx context.Context, o *contract.Observation) error) contract.Invariant {
 	d.Check = check
@@ -72,6 +86,12 @@ func (d *draft) judge(check func(ctx context.Context, o *contract.Observation) e
 		d.Check = func(context.Context, *contract.Observation) error { return undecided("%w", problem) }
 	}
 	return d.Invariant
+}
+
+// ofState completes an invariant over the state.
+func (d *draft) ofState(check func(*contract.Observation) error) contract.Invariant {
+	d.JudgesErrors, d.Needs = true, contract.NeedState
+	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
 }
 
 // undecided is an error that matches [contract.ErrUndecided].

@@ -1,8 +1,6 @@
 package invariant
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/nearest"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -41,12 +39,16 @@ func ExactlyOnce[S any](
 	d := newDraft("ExactlyOnce", name, severity)
 	want = slices.Clone(want)
 	d.texts("want", want, 0)
-	return d.effects(effects != nil, func(o *contract.Observation) error {
+	d.demand(effects != nil, "effects", nil, "a function that is not nil")
+	return d.ofState(func(o *contract.Observation) error {
 		before, after, err := counts(o, effects)
 		if err != nil {
 			return err
 		}
-		return firstError(repeatedEffects(before, after), missingEffects(before, after, want))
+		if err := repeatedEffects(before, after); err != nil {
+			return err
+		}
+		return missingEffects(before, after, want)
 	})
 }
 
@@ -55,20 +57,14 @@ func ExactlyOnce[S any](
 // one that repeats an effect because it retries without an idempotency key.
 func AtMostOnce[S any](name string, severity contract.Severity, effects func(state S) []string) contract.Invariant {
 	d := newDraft("AtMostOnce", name, severity)
-	return d.effects(effects != nil, func(o *contract.Observation) error {
+	d.demand(effects != nil, "effects", nil, "a function that is not nil")
+	return d.ofState(func(o *contract.Observation) error {
 		before, after, err := counts(o, effects)
 		if err != nil {
 			return err
 		}
 		return repeatedEffects(before, after)
 	})
-}
-
-// effects completes an invariant that counts effects.
-func (d *draft) effects(given bool, check func(*contract.Observation) error) contract.Invariant {
-	d.JudgesErrors, d.Needs = true, contract.NeedState
-	d.demand(given, "effects", nil, "a function that is not nil")
-	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
 }
 
 // counts returns how often each effect occurs before and after the answer.
@@ -151,8 +147,12 @@ func states[S any](o *contract.Observation) (before, after S, err error) {
 
 func stateAs[S any](state any, when string) (S, error) {
 	s, ok := state.(S)
+	if state == nil {
+		return s, forJudge{never: true, error: undecided("the state %s the answer is nil, and tells nothing", when)}
+	}
 	if !ok {
-		return s, notForJudges{undecided("the state %s the answer is a %T, want %v", when, state, reflect.TypeFor[S]())}
+		return s, forJudge{never: true, error: undecided("the state %s the answer is a %T, want %v", when, state,
+			reflect.TypeFor[S]())}
 	}
 	return s, nil
 }
@@ -172,21 +172,12 @@ func sameMemory(before, after any) bool {
 	return false
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // StateUnchanged holds when the state after the answer is deeply equal
 // ([reflect.DeepEqual]) to that before it. Use it for prompts that only ask a question.
 // It is undecided for a pointer or map that is the same before and after.
 func StateUnchanged(name string, severity contract.Severity) contract.Invariant {
 	d := newDraft("StateUnchanged", name, severity)
-	return d.unchanged(func(o *contract.Observation) error {
+	return d.ofState(func(o *contract.Observation) error {
 		before, after, err := states[any](o)
 		if err != nil {
 			return err
@@ -195,52 +186,18 @@ func StateUnchanged(name string, severity contract.Severity) contract.Invariant 
 	})
 }
 
-// PartUnchanged holds when a part of the state is deeply equal before and after the
-// answer: all orders but the one in the prompt, for example. S is the type of the
-// world's state; for a state of another type the invariant is undecided. part must be
-// safe for concurrent use and must not change the state.
-func PartUnchanged[S, P any](name string, severity contract.Severity, part func(state S) P) contract.Invariant {
-	d := newDraft("PartUnchanged", name, severity)
-	d.demand(part != nil, "part", nil, "a function that is not nil")
-	return d.unchanged(func(o *contract.Observation) error {
-		before, after, err := states[S](o)
-		if err != nil {
-			return err
-		}
-		return difference("the part of the state", part(before), part(after))
-	})
-}
-
-// unchanged completes an invariant that compares states.
-func (d *draft) unchanged(check func(*contract.Observation) error) contract.Invariant {
-	d.JudgesErrors, d.Needs = true, contract.NeedState
-	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
-}
-
 // difference returns an error that says where two values differ, nil if they are equal.
 func difference(what string, before, after any) error {
 	if reflect.DeepEqual(before, after) {
 		return nil
 	}
-	b, errBefore := document(before)
-	a, errAfter := document(after)
+	b, errBefore := json.Marshal(before)
+	a, errAfter := json.Marshal(after)
 	if errBefore == nil && errAfter == nil {
-		if path, was, is, differ := jsonvalue.FirstPlace(b, a); differ {
+		if path, was, is, differ := nearest.First(b, a); differ {
 			return fmt.Errorf("%s changed at %q: %s became %s", what, path, text.Truncate(was), text.Truncate(is))
 		}
 	}
 	return fmt.Errorf("%s changed, in a part that its JSON does not show: %s became %s",
 		what, text.QuoteShort(fmt.Sprintf("%+v", before)), text.QuoteShort(fmt.Sprintf("%+v", after)))
-}
-
-// document returns a value as its JSON is decoded.
-func document(v any) (doc any, err error) {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.UseNumber()
-	err = decoder.Decode(&doc)
-	return doc, err
 }

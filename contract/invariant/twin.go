@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -9,7 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/findings"
-	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/retryable"
@@ -46,7 +46,7 @@ type TwinOptions struct {
 // prompt changed the state. Both are so for all invariants of this kind.
 func RetryChangesNothing(name string, severity contract.Severity, o *TwinOptions) contract.Invariant {
 	d := newDraft("RetryChangesNothing", name, severity)
-	return d.twin(o, false, allWere(retried), func(o *contract.Observation) error {
+	return d.twin(o, false, retried, func(o *contract.Observation) error {
 		if !workedTwice(o) { // reading the calls takes longer than all else
 			return nil
 		}
@@ -84,7 +84,7 @@ func workedTwice(o *contract.Observation) bool {
 // stream or its body slower. An agent that gave up waiting breaks it.
 func DelayChangesNothing(name string, severity contract.Severity, o *TwinOptions) contract.Invariant {
 	d := newDraft("DelayChangesNothing", name, severity)
-	return d.twin(o, true, allWere(delayed), nil)
+	return d.twin(o, true, delayed, nil)
 }
 
 // OrderChangesNothing holds when the end state does not depend on which of several calls
@@ -94,7 +94,7 @@ func DelayChangesNothing(name string, severity contract.Severity, o *TwinOptions
 // independent because the agent did not wait for one before it made the other.
 func OrderChangesNothing(name string, severity contract.Severity, o *TwinOptions) contract.Invariant {
 	d := newDraft("OrderChangesNothing", name, severity)
-	return d.twin(o, false, allWere(reordered), nil)
+	return d.twin(o, false, reordered, nil)
 }
 
 // SpareChangesNothing holds when the agent does its task without the targets that the globs
@@ -106,51 +106,21 @@ func SpareChangesNothing(
 	name string, severity contract.Severity, targets []string, o *TwinOptions,
 ) contract.Invariant {
 	d := newDraft("SpareChangesNothing", name, severity)
-	d.demand(len(targets) > 0, "targets", nil, "at least one")
-	globs := make([]*glob.Glob, len(targets))
-	for i, target := range targets {
-		globs[i] = d.target(fmt.Sprintf("targets[%d]", i), target)
-	}
-	return d.twin(o, true, allWere(func(_ *contract.Observation, e *chaos.Event) string {
-		if slices.ContainsFunc(globs, func(g *glob.Glob) bool { return g.Match(e.Target) }) {
+	globs := d.targets("targets", targets, 1)
+	return d.twin(o, true, func(_ *contract.Observation, e *chaos.Event) string {
+		if anyMatches(globs, e.Target) {
 			return ""
 		}
 		return "is not spare"
-	}), nil)
+	}, nil)
 }
 
-// A premise is what must be so for an invariant to be asked. It returns an error that matches
-// [contract.ErrDoesNotApply] if it is not.
-type premise func(o *contract.Observation) error
-
-// allWere is the premise that each call on which a fault was delivered was of a kind. is
-// returns "", or what it is instead, as the end of a sentence.
-func allWere(is func(o *contract.Observation, e *chaos.Event) string) premise {
-	return func(o *contract.Observation) error {
-		for i := range o.Events {
-			if e := &o.Events[i]; e.Delivered {
-				if why := is(o, e); why != "" {
-					return fmt.Errorf("%w: %s at %s, on which %q was delivered, %s", contract.ErrDoesNotApply,
-						e.Target, e.Start, faultOf(e), why)
-				}
-			}
-		}
-		return nil
-	}
-}
-
-// faultOf names the fault of an event.
-func faultOf(e *chaos.Event) string {
-	if e.Fault != "" {
-		return e.Fault
-	}
-	return e.Rule
-}
-
-// twin completes an invariant that compares with the calm run. more is asked when nothing
-// differs; nil: nothing.
+// twin completes an invariant that compares with the calm run. Its premise is that each call on
+// which a fault was delivered was of a kind: unless returns "", or what it is instead, as the end of
+// a sentence. more is asked when nothing differs; nil: nothing.
 func (d *draft) twin(
-	given *TwinOptions, answers bool, premise premise, more func(*contract.Observation) error,
+	given *TwinOptions, answers bool, unless func(*contract.Observation, *chaos.Event) string,
+	more func(*contract.Observation) error,
 ) contract.Invariant {
 	d.JudgesErrors, d.Needs = true, contract.NeedCalm|contract.NeedState|contract.NeedResults
 	o := TwinOptions{}
@@ -172,8 +142,15 @@ func (d *draft) twin(
 			}
 			return nil
 		}
-		if err := premise(o); err != nil {
-			return err
+		for i := range o.Events {
+			e := &o.Events[i]
+			if !e.Delivered {
+				continue
+			}
+			if why := unless(o, e); why != "" {
+				return fmt.Errorf("%w: %s at %s, on which %q was delivered, %s", contract.ErrDoesNotApply,
+					e.Target, e.Start, cmp.Or(e.Fault, e.Rule), why)
+			}
 		}
 		if err := c.differs(ctx, o); err != nil {
 			return err

@@ -34,4 +34,6 @@
 // A question costs [ChatOptions.Times] calls of the model, and up to two more for each of
 // them whose reply has another form than asked for. All judges are safe for concurrent
 // use if ask is.
+//
+// Stability: may change.
 package judge

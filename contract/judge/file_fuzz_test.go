@@ -19,7 +19,7 @@ import (
 // Whatever file Load accepts, its report can be written, read back, and shown, and its
 // corrected rate is a share.
 func FuzzCalibrations(f *testing.F) {
-	good, err := os.ReadFile("../../examples/quickstart/testdata/judge.json")
+	good, err := os.ReadFile("testdata/calibration.json")
 	require.NoError(f, err)
 	f.Add(good)
 	const rates = `"sensitivity":{"right":1,"of":1},"specificity":{"right":1,"of":1}`

@@ -29,13 +29,15 @@
 // other prompts and kinds there are. A text that came out as it was tests nothing: it is
 // listed, and does not count as delivered.
 //
-// Own kinds are values of [Mutator]. [Model] makes one that asks a language model. Use it
-// over a cassette or a cache of your own, or the texts change with the model.
+// Own kinds are values of [Mutator]. Use one that asks a language model over a cassette or a
+// cache of your own, or the texts change with the model.
 //
 // # Score
 //
 // Robustness is the share of mutations that broke nothing, weighted by kind; see
 // [Set.Score].
 //
-// docs/mutations.md has a table of all kinds, with an example of each.
+// docs/reference/mutations.md has a table of all kinds, with an example of each.
+//
+// Stability: may change.
 package mutate

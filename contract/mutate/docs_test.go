@@ -13,10 +13,10 @@ import (
 	"github.com/shakedown-go/shakedown/contract/mutate"
 )
 
-// TestTheTableOfThePage: docs/mutations.md has a row for each kind, with what it makes of a
+// TestTheTableOfThePage: docs/reference/mutations.md has a row for each kind, with what it makes of a
 // prompt. UPDATE_GOLDEN=1 writes it.
 func TestTheTableOfThePage(t *testing.T) {
-	const path, from, to = "../../docs/mutations.md", "<!-- kinds -->\n", "<!-- /kinds -->"
+	const path, from, to = "../../docs/reference/mutations.md", "<!-- kinds -->\n", "<!-- /kinds -->"
 	const prompt = "Please refund order 1042 by 4 May 2026, ok?"
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)

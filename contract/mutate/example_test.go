@@ -159,24 +159,3 @@ func (signed) Mutate(_ context.Context, prompt string, d mutate.Draw) (string, e
 	names := []string{"Ann", "Bob", "Cleo"}
 	return prompt + " -- " + names[d.Below(0, len(names))], nil
 }
-
-// A language model rewords the prompt; an answer without the number is refused.
-func ExampleModel() {
-	answers := map[int]string{1: "Please give the money for order 1042 back.", 2: "Please give the money back."}
-	calls := 0
-	model := mutate.Model("reworded", 1, func(context.Context, string) (string, error) {
-		calls++
-		return answers[calls], nil
-	})
-	set, err := mutate.New(&mutate.Options{Kinds: []string{}, Own: []mutate.Mutator{model}, Variants: 2})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	scenarios, unchanged, err := set.Scenarios(context.Background(), []string{"Refund order 1042"})
-	fmt.Println(scenarios[0].Rewrite("Refund order 1042"))
-	fmt.Println(unchanged[0].Scenario, unchanged[0].Why, err)
-	// Output:
-	// Please give the money for order 1042 back.
-	// reworded-2 mutate: no text: the answer lacks "1042" <nil>
-}

@@ -1,5 +1,7 @@
 package mutate
 
+import "slices"
+
 // Lost: the task can no longer be done as it was meant.
 
 func lostRows() []row {
@@ -24,21 +26,9 @@ var otherTasks = [...]string{
 
 // truncate keeps the first half of the words.
 func truncate(p *prompt, _ Draw) string {
-	parts := 0
-	for _, s := range p.spans {
-		if s.what != gap {
-			parts++
-		}
+	parts := slices.DeleteFunc(slices.Clone(p.spans), func(s span) bool { return s.what == gap })
+	if len(parts) < 2 {
+		return ""
 	}
-	keep, end := parts/2, 0
-	for _, s := range p.spans {
-		if s.what == gap {
-			continue
-		}
-		if keep--; keep < 0 {
-			break
-		}
-		end = s.to
-	}
-	return p.raw[:end]
+	return p.raw[:parts[len(parts)/2-1].to]
 }

@@ -1,9 +1,9 @@
 package mutate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A Mutator is a kind of one's own. Its methods must be safe for concurrent use and always
@@ -41,10 +42,6 @@ type Options struct {
 	Kinds []string
 	// Own adds the caller's mutators.
 	Own []Mutator
-	// Weights replace those of kinds in the score: finite and above 0, by the name of a
-	// kind, of this package or of Own. "encode" stands for all encodings; the weight of
-	// one of them takes precedence.
-	Weights map[string]float64
 	// Strength is the share of words that are touched, by kinds that touch words: above 0
 	// and up to 1, and one word at least. 0: what [Kind].Strength says.
 	Strength float64
@@ -80,23 +77,17 @@ const maxVariants = 1000
 
 // New checks the options. All problems are joined, each a [*FieldError].
 func New(o *Options) (*Set, error) {
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	p := fields.List()
-	if o.Variants < 0 || o.Variants > maxVariants {
-		p.Wrong("Variants", o.Variants, "1 to 1000, or 0 for 1")
-	}
-	if o.Strength != 0 && !(o.Strength > 0 && o.Strength <= 1) {
-		p.Wrong("Strength", o.Strength, "above 0 and up to 1, or 0 for that of each kind")
-	}
+	p.Demand(o.Variants >= 0 && o.Variants <= maxVariants, "Variants", o.Variants, "1 to 1000, or 0 for 1")
+	p.Demand(o.Strength >= 0 && o.Strength <= 1, "Strength", o.Strength,
+		"above 0 and up to 1, or 0 for that of each kind")
 	all := rows()
 	s := &Set{seed: o.Seed}
 	for _, r := range selected(p, all, o.Kinds) {
 		s.kinds = append(s.kinds, kind{Kind: r.Kind, mutate: r.mutate})
 	}
 	s.addOwn(p, all, o.Own)
-	s.weigh(p, all, o.Weights)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
@@ -121,28 +112,15 @@ func New(o *Options) (*Set, error) {
 
 // selected returns the rows that are named, by kind, group or "encode".
 func selected(p *fielderror.List, all []row, kinds []string) []row {
-	take := make([]bool, len(all))
-	for i, r := range all {
-		take[i] = kinds == nil && r.Intent != Lost
-	}
 	for n, name := range kinds {
-		known := false
-		for i, r := range all {
-			take[i] = take[i] || r.named(name)
-			known = known || r.named(name)
-		}
-		if !known {
+		if !slices.ContainsFunc(all, func(r row) bool { return r.named(name) }) {
 			p.Wrong(fmt.Sprintf("Kinds[%d]", n), name,
 				"a kind or a group of mutate.Kinds, or encode"+text.Meant(name, namesOf(all)))
 		}
 	}
-	var list []row
-	for i, r := range all {
-		if take[i] {
-			list = append(list, r)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(all), func(r row) bool {
+		return kinds == nil && r.Intent == Lost || kinds != nil && !slices.ContainsFunc(kinds, r.named)
+	})
 }
 
 // namesOf are the names of kinds, of their groups, and "encode", each once.
@@ -167,7 +145,7 @@ func (s *Set) addOwn(p *fielderror.List, all []row, own []Mutator) {
 			continue
 		}
 		k := kind{own: m, index: i}
-		if err := usersCall(func() error {
+		if err := <-usercode.Go(nil, func() error {
 			k.Name, k.Weight, k.Intent = m.Kind(), m.Weight(), m.Intent()
 			return nil
 		}); err != nil {
@@ -183,44 +161,8 @@ func (s *Set) addOwn(p *fielderror.List, all []row, own []Mutator) {
 			p.Wrong(field+".Kind", k.Name, "a name that no other kind or group has")
 		}
 		taken = append(taken, k.Name)
-		if byModel, ok := m.(*model); ok && byModel.ask == nil {
-			p.Wrong(field+".ask", nil, "a function")
-		}
-		checkWeight(p, field+".Weight", k.Weight)
-		if !intents.Has(k.Intent) {
-			p.Wrong(field+".Intent", k.Intent, "Same, Attack or Lost")
-		}
+		p.Demand(k.Weight > 0 && !math.IsInf(k.Weight, 1), field+".Weight", k.Weight, "above 0, and finite")
+		p.Demand(intents.Has(k.Intent), field+".Intent", k.Intent, "Same, Attack or Lost")
 		s.kinds = append(s.kinds, k)
-	}
-}
-
-func checkWeight(p *fielderror.List, field string, weight float64) {
-	if !(weight > 0) || math.IsInf(weight, 1) {
-		p.Wrong(field, weight, "above 0, and finite")
-	}
-}
-
-// weigh replaces weights.
-func (s *Set) weigh(p *fielderror.List, all []row, weights map[string]float64) {
-	names := []string{encodeKind}
-	for _, r := range all {
-		names = append(names, r.Name)
-	}
-	for _, k := range s.kinds {
-		names = append(names, k.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(weights)) { // "encode" is sorted before "encode.hex"
-		field := fmt.Sprintf("Weights[%q]", name)
-		if !slices.Contains(names, name) {
-			p.Wrong(field, weights[name],
-				"the weight of a kind of mutate.Kinds or of Own, or encode"+text.Meant(name, names))
-			continue
-		}
-		checkWeight(p, field, weights[name])
-		for i := range s.kinds {
-			if k := &s.kinds[i]; k.named(name) {
-				k.Weight = weights[name]
-			}
-		}
 	}
 }

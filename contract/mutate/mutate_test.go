@@ -79,10 +79,6 @@ func TestNewRefuses(t *testing.T) {
 		{mutate.Options{Strength: 1.5}, `Strength is 1.5; allowed: above 0 and up to 1, or 0 for that of each kind`},
 		{mutate.Options{Strength: -1}, `Strength is -1; allowed: above 0 and up to 1, or 0 for that of each kind`},
 		{mutate.Options{Strength: math.NaN()}, `Strength is NaN; allowed: above 0 and up to 1, or 0 for that of each kind`},
-		{mutate.Options{Weights: map[string]float64{"typo": 0}}, `Weights["typo"] is 0; allowed: above 0, and finite`},
-		{mutate.Options{Weights: map[string]float64{"typo": math.Inf(1)}}, `Weights["typo"] is +Inf; allowed: above 0, and finite`},
-		{mutate.Options{Weights: map[string]float64{"noise": 1}},
-			`Weights["noise"] is 1; allowed: the weight of a kind of mutate.Kinds or of Own, or encode`},
 		{mutate.Options{Own: []mutate.Mutator{nil}}, `Own[0] is missing; allowed: a mutator`},
 		{mutate.Options{Own: []mutate.Mutator{shout("typo")}}, `Own[0].Kind is "typo"; allowed: a name that no other kind or group has`},
 		{mutate.Options{Own: []mutate.Mutator{shout("noise")}}, `Own[0].Kind is "noise"; allowed: a name that no other kind or group has`},
@@ -92,7 +88,6 @@ func TestNewRefuses(t *testing.T) {
 		{mutate.Options{Own: []mutate.Mutator{own{"a", 1, 0, nil}}}, `Own[0].Intent is Intent(0); allowed: Same, Attack or Lost`},
 		{mutate.Options{Own: []mutate.Mutator{(*own)(nil)}},
 			`Own[0]: panic: runtime error: invalid memory address or nil pointer dereference; allowed: a mutator whose methods return`},
-		{mutate.Options{Own: []mutate.Mutator{mutate.Model("a", 1, nil)}}, `Own[0].ask is missing; allowed: a function`},
 	} {
 		_, err := mutate.New(&tc.options)
 		if assert.Error(t, err, tc.want) && !strings.Contains(tc.want, "nil pointer") {
@@ -101,7 +96,7 @@ func TestNewRefuses(t *testing.T) {
 		var field *mutate.FieldError
 		assert.ErrorAs(t, err, &field)
 	}
-	_, err := mutate.New(&mutate.Options{Variants: -1, Kinds: []string{"x"}, Weights: map[string]float64{"y": 1}})
+	_, err := mutate.New(&mutate.Options{Variants: -1, Kinds: []string{"x"}, Strength: 2})
 	assert.Equal(t, 3, strings.Count(err.Error(), "mutate: "), "all problems are joined: %v", err)
 }
 
@@ -162,7 +157,19 @@ func TestScenarios(t *testing.T) {
 	assert.False(t, scenarios[0].AllowUndelivered)
 	assert.True(t, scenarios[1].AllowUndelivered, "it cannot deliver, which is told")
 
+	set, err = mutate.New(&mutate.Options{Kinds: []string{}, Own: []mutate.Mutator{own{"reworded", 1, mutate.Same,
+		func(context.Context, string, mutate.Draw) (string, error) {
+			return "", fmt.Errorf("%w: the answer lacks a number", mutate.ErrRefused)
+		}}}})
+	require.NoError(t, err)
+	refused, unchanged, err := set.Scenarios(ctx, []string{"Hello"})
+	require.NoError(t, err)
+	assert.Equal(t, "Hello", refused[0].Rewrite("Hello"))
+	assert.Equal(t, []mutate.Unchanged{{"reworded-1", "Hello", "mutate: no text: the answer lacks a number"}}, unchanged)
+
 	rule := chaos.Rule{Name: "down", Target: "*", Fault: fault.Fail(errors.New("down"))}
+	set, err = mutate.New(&mutate.Options{Kinds: []string{"lower", "paraphrase"}})
+	require.NoError(t, err)
 	scenarios, _, err = set.Scenarios(ctx, []string{"Hello"}, rule)
 	require.NoError(t, err)
 	for _, s := range scenarios {
@@ -199,44 +206,6 @@ func TestAMutatorThatFails(t *testing.T) {
 	}
 }
 
-func TestModel(t *testing.T) {
-	const prompt = `Refund order 1042 to "Ada" at ada@example.com`
-	for _, tc := range []struct {
-		reason, answer string
-		want           string // the text, or the reason of the refusal
-	}{
-		{"other words", `  Please give the money for order 1042 back to "Ada", ada@example.com. `,
-			`Please give the money for order 1042 back to "Ada", ada@example.com.`},
-		{"other quotation marks", `Reimburse “Ada” (ada@example.com) for 1042`, `Reimburse “Ada” (ada@example.com) for 1042`},
-		{"nothing", " ", "mutate: no text: the answer is empty"},
-		{"the same", prompt + "\n", "mutate: no text: the answer is the prompt unchanged"},
-		{"a novel", strings.Repeat(prompt, 4), "mutate: no text: the answer is over three times as long as the prompt"},
-		{"without the number", `Refund the order to "Ada" at ada@example.com`, `mutate: no text: the answer lacks "1042"`},
-		{"another number", `Refund order 10421 to "Ada" at ada@example.com`, `mutate: no text: the answer lacks "1042"`},
-		{"without the quotation", `Refund order 1042 at ada@example.com`, `mutate: no text: the answer lacks "Ada"`},
-		{"without the address", `Refund order 1042 to "Ada"`, `mutate: no text: the answer lacks "ada@example.com"`},
-	} {
-		var asked []string
-		set, err := mutate.New(&mutate.Options{Kinds: []string{}, Own: []mutate.Mutator{
-			mutate.Model("reworded", 1, func(_ context.Context, instruction string) (string, error) {
-				asked = append(asked, instruction)
-				return tc.answer, nil
-			})}})
-		require.NoError(t, err)
-		scenarios, unchanged, err := set.Scenarios(context.Background(), []string{prompt})
-		require.NoError(t, err, tc.reason)
-		require.Len(t, asked, 1)
-		assert.Contains(t, asked[0], prompt)
-		if strings.HasPrefix(tc.want, "mutate: ") {
-			assert.Equal(t, []mutate.Unchanged{{"reworded-1", prompt, tc.want}}, unchanged, tc.reason)
-			assert.Equal(t, prompt, scenarios[0].Rewrite(prompt), tc.reason)
-			continue
-		}
-		assert.Empty(t, unchanged, tc.reason)
-		assert.Equal(t, tc.want, scenarios[0].Rewrite(prompt), tc.reason)
-	}
-}
-
 // cell is one of a report; rewritten is how many of its prompts were sent in other words.
 func cell(scenario, invariant string, trial int, state contract.CellState, rewritten int) contract.CellReport {
 	return contract.CellReport{Cell: contract.Cell{Scenario: scenario, Invariant: invariant, Trial: trial}, State: state,
@@ -244,8 +213,7 @@ func cell(scenario, invariant string, trial int, state contract.CellState, rewri
 }
 
 func TestScore(t *testing.T) {
-	set, err := mutate.New(&mutate.Options{Kinds: []string{"typo", "upper", "persona", "empty"}, Variants: 2,
-		Weights: map[string]float64{"upper": .5}})
+	set, err := mutate.New(&mutate.Options{Kinds: []string{"typo", "upper", "persona", "empty"}, Variants: 2})
 	require.NoError(t, err)
 	score, err := set.Score(&contract.Report{Trials: 2, Cells: []contract.CellReport{
 		cell("calm", "a", 1, contract.Broken, 0), // of another scenario
@@ -261,8 +229,8 @@ func TestScore(t *testing.T) {
 		cell("persona-1", "a", 1, contract.Broken, 1), // broken
 	}})
 	require.NoError(t, err)
-	assert.InDelta(t, (.8+.5)/(.8+.8+.5+2), score.Value, 1e-12)
-	assert.Equal(t, "Σ w·h ÷ Σ w = 1.3 ÷ 4.1", score.Formula)
+	assert.InDelta(t, (.8+.6)/(.8+.8+.6+2), score.Value, 1e-12)
+	assert.Equal(t, "Σ w·h ÷ Σ w = 1.4 ÷ 4.2", score.Formula)
 	assert.Equal(t, []int{2, 4, 12, 1, 1, 6},
 		[]int{score.Passed, score.Decided, score.Total, score.Inconclusive, score.Undelivered, score.NotRun})
 	// Three texts of two prompts: two draws, of which one held, as of the two trials of one text.

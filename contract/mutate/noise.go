@@ -22,19 +22,14 @@ func noiseRows() []row {
 	)
 }
 
-// A change appends a word in another form to b.
-type change func(b []byte, word string, d Draw) []byte
+// A change appends the i-th span, a word, in another form to b.
+type change func(b []byte, p *prompt, i int, d Draw) []byte
 
 // A fitting reports whether the i-th span, a word, can be changed.
 type fitting func(p *prompt, i int) bool
 
 // eachWord changes as many words as the strength says, of those that fit.
 func eachWord(fits fitting, f change) func(*prompt, Draw) string {
-	return eachSpan(fits, func(b []byte, p *prompt, i int, d Draw) []byte { return f(b, p.text(p.spans[i]), d) })
-}
-
-// eachSpan is eachWord for what depends on where the word stands.
-func eachSpan(fits fitting, f func(b []byte, p *prompt, i int, d Draw) []byte) func(*prompt, Draw) string {
 	return func(p *prompt, d Draw) string {
 		touched := p.choose(d, fits)
 		if len(touched) == 0 {
@@ -76,19 +71,21 @@ func (p *prompt) choose(d Draw, fits fitting) []int {
 // threeLetters accepts words of three letters and marks or more.
 func threeLetters(p *prompt, i int) bool { return utf8.RuneCountInString(p.text(p.spans[i])) >= 3 }
 
-// altered accepts words that a function changes.
-func altered(f func(word string) string) fitting {
-	return func(p *prompt, i int) bool { return f(p.text(p.spans[i])) != p.text(p.spans[i]) }
-}
-
-// recast changes words by a function of the word alone.
+// recast changes words by a function of the word alone, those that it changes.
 func recast(f func(word string) string) func(*prompt, Draw) string {
-	return eachWord(altered(f), func(b []byte, word string, _ Draw) []byte { return append(b, f(word)...) })
+	return eachWord(altered(f))
 }
 
 // disfigured is recast for words that do not negate.
 func disfigured(f func(word string) string) func(*prompt, Draw) string {
-	return eachWord(positive(altered(f)), func(b []byte, word string, _ Draw) []byte { return append(b, f(word)...) })
+	fits, change := altered(f)
+	return eachWord(positive(fits), change)
+}
+
+func altered(f func(word string) string) (fitting, change) {
+	is := func(p *prompt, i int) string { return f(p.text(p.spans[i])) }
+	return func(p *prompt, i int) bool { return is(p, i) != p.text(p.spans[i]) },
+		func(b []byte, p *prompt, i int, _ Draw) []byte { return append(b, is(p, i)...) }
 }
 
 // positive accepts of the words that fit those that do not negate: without them, or with
@@ -103,7 +100,8 @@ const maxTries = 32
 
 // mistyped changes one letter of a word. The first letter and the marks of a word stay. No word that
 // negates is made.
-func mistyped(b []byte, word string, d Draw) []byte {
+func mistyped(b []byte, p *prompt, at int, d Draw) []byte {
+	word := p.text(p.spans[at])
 	var short [32]rune
 	was := append(short[:0], []rune(word)...)
 	n := len(was) - 1

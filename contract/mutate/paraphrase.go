@@ -10,7 +10,8 @@ import (
 
 func paraphraseRows() []row {
 	return grouped("paraphrase", Same, row{Kind{Name: "paraphrase", Weight: 1, Strength: 1,
-		Text: "other words for the same, by tables for English, German, French and Spanish"}, paraphrase})
+		Text: "other words for the same, by tables for English, German, French and Spanish"},
+		eachWord(func(p *prompt, i int) bool { return p.sayings(i) != nil }, reworded)})
 }
 
 // otherWords has words, in lower case, that may stand for another one anywhere. No word of
@@ -101,14 +102,12 @@ func (p *prompt) sayings(i int) []string {
 	return lookUp(otherVerbs, lower)
 }
 
-func paraphrase(p *prompt, d Draw) string {
-	fits := func(p *prompt, i int) bool { return p.sayings(i) != nil }
-	return eachSpan(fits, func(b []byte, p *prompt, i int, d Draw) []byte {
-		others := p.sayings(i)
-		other := others[d.oneOf(len(others))]
-		if first, size := utf8.DecodeRuneInString(other); p.raw[p.spans[i].from] < 'a' { // all rows begin with a to z
-			b, other = utf8.AppendRune(b, unicode.ToUpper(first)), other[size:]
-		}
-		return append(b, other...)
-	})(p, d)
+// reworded writes one of the words that may stand for the i-th span.
+func reworded(b []byte, p *prompt, i int, d Draw) []byte {
+	others := p.sayings(i)
+	other := others[d.oneOf(len(others))]
+	if first, size := utf8.DecodeRuneInString(other); p.raw[p.spans[i].from] < 'a' { // all rows begin with a to z
+		b, other = utf8.AppendRune(b, unicode.ToUpper(first)), other[size:]
+	}
+	return append(b, other...)
 }

@@ -98,11 +98,7 @@ func (c *cutter) next() {
 // begins reports whether a character begins a token: all but white space and
 // punctuation, and the punctuation that addresses and variables begin with.
 func begins(r rune) bool {
-	switch r {
-	case '/', '@', '#', '%', '&', '*', '_', '\\', '{', '}', '[', ']':
-		return true
-	}
-	return !unicode.IsSpace(r) && !unicode.IsPunct(r)
+	return !unicode.IsSpace(r) && (!unicode.IsPunct(r) || strings.ContainsRune(`/@#%&*_\{}[]`, r))
 }
 
 // figure reports whether a mark begins a number: the sign of "-5", the point of ".5".
@@ -120,35 +116,18 @@ func (c *cutter) figure(mark rune, size int) bool {
 }
 
 // ends reports whether a character ends a sentence.
-func ends(r rune) bool {
-	switch r {
-	case '.', '!', '?', ':', '\n', '…', '。', '！', '？', '।', '؟', '¿', '¡':
-		return true
-	}
-	return false
-}
+func ends(r rune) bool { return strings.ContainsRune(".!?:\n…。！？।؟¿¡", r) }
+
+// The marks that begin a quotation or code, and at the same places those that end it.
+const (
+	openers = "\"'`”“„«»‹‘「『"
+	closers = "\"'`””“»«›’」』"
+)
 
 // closer returns the mark that ends what a mark begins; "": it begins nothing.
 func closer(mark rune) string {
-	switch mark {
-	case '"', '\'', '`', '”':
-		return string(mark)
-	case '“':
-		return "”"
-	case '„':
-		return "“"
-	case '«':
-		return "»"
-	case '»':
-		return "«"
-	case '‹':
-		return "›"
-	case '‘':
-		return "’"
-	case '「':
-		return "」"
-	case '『':
-		return "』"
+	if at := strings.IndexRune(openers, mark); at >= 0 {
+		return closers[at : at+utf8.RuneLen(mark)]
 	}
 	return ""
 }
@@ -209,7 +188,7 @@ const maxBracket = 1 << 10
 // is nested in it; 0: it is not closed.
 func bracketed(text string) int {
 	opener := text[0]
-	closer := map[byte]byte{'{': '}', '[': ']', '<': '>'}[opener]
+	closer := opener + 2 // of all three kinds
 	depth := 0
 	for i := 0; i < min(len(text), maxBracket); i++ {
 		switch text[i] {

@@ -38,7 +38,7 @@ type Kind struct {
 	Name   string
 	Group  string // under which the field knows it; empty for those of intent Lost
 	Intent Intent
-	Weight float64 // in the score, unless [Options].Weights says otherwise
+	Weight float64 // in the score
 	// Strength is the share of words that it touches, if [Options].Strength is 0; 0: it
 	// does not choose words.
 	Strength float64

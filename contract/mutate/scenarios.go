@@ -68,7 +68,12 @@ func (s *Set) Scenarios(ctx context.Context, prompts []string, rules ...chaos.Ru
 			continue
 		}
 		scenario := contract.Under(m.scenario(), rules...)
-		scenario.Rewrite = made.rewrite(texts)
+		scenario.Rewrite = func(prompt string) string {
+			if i, known := made.index[prompt]; known {
+				return texts[i]
+			}
+			return prompt
+		}
 		for i, reason := range why {
 			if reason != "" {
 				unchanged = append(unchanged, Unchanged{scenario.Name, made.prompts[i].raw, reason})
@@ -105,16 +110,6 @@ func newTexts(prompts []string) *texts {
 	return t
 }
 
-// rewrite returns the function of a scenario.
-func (t *texts) rewrite(made []string) func(string) string {
-	return func(prompt string) string {
-		if i, known := t.index[prompt]; known {
-			return made[i]
-		}
-		return prompt
-	}
-}
-
 // texts makes those of one mutation. why has the reason for each that is unchanged.
 func (s *Set) texts(ctx context.Context, m mutation, t *texts) (made, why []string, err error) {
 	made, why = make([]string, len(t.prompts)), make([]string, len(t.prompts))
@@ -144,6 +139,3 @@ func ask(ctx context.Context, m Mutator, prompt string, d Draw) (string, error) 
 	}
 	return made, err
 }
-
-// usersCall calls methods that return at once.
-func usersCall(f func() error) error { return <-usercode.Go(nil, f) }

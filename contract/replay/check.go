@@ -28,7 +28,6 @@ func (s *Session) Validate() error {
 	return list.Err()
 }
 
-// maxReported bounds the problems that are reported separately.
 const maxReported = 100
 
 // validName is that of a scenario, which may also be the name of a file.
@@ -108,7 +107,6 @@ func checkCall(c *findings.Call, at int, wrong func(place string, value any, all
 	}
 }
 
-// checkDoc checks the arguments or the result of a call.
 func checkDoc(wrong func(string, any, string), c *findings.Call, place string, doc json.RawMessage,
 	part findings.Part) {
 	switch {

@@ -21,9 +21,11 @@
 // # The same failures in another world
 //
 // [Session.Plan] and [Session.Faults] inject the failures of a session into live tools.
-// docs/sessions.md compares the two, and docs/failures.md has the table of failures.
+// docs/recordings.md compares the two, and has the table of failures.
 //
 // # Costs
 //
 // A played call takes less than half a microsecond and allocates nothing.
+//
+// Stability: may change.
 package replay

@@ -177,10 +177,8 @@ func without(args json.RawMessage, pointer string) json.RawMessage {
 
 // canonical returns a document with sorted members, and without white space.
 func canonical(doc json.RawMessage) json.RawMessage {
-	n, ok := strictjson.ParseSpelled(doc, math.MaxInt)
-	if !ok {
-		return doc
+	if text, ok := strictjson.Canonical(doc, math.MaxInt); ok {
+		return text
 	}
-	n.Sort()
-	return n.JSON()
+	return doc
 }

@@ -9,5 +9,4 @@ import (
 // "/calls/3/error/status" with its line and column. Several are joined.
 type FieldError = scoring.FieldError
 
-// fields makes the errors of this package.
 const fields = fielderror.Package("replay")

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -62,10 +63,9 @@ func callsOf(events []chaos.Event) []findings.Call {
 	return calls
 }
 
-// FromCell makes a session of a cell that a matrix ran: its calls as the agent saw them,
-// what it was asked, its last answer, and why the cell did not hold. The report must
-// have its observations ([contract.CellReport.Observations]), and the matrix must have
-// kept the values of the calls.
+// FromCell makes a session of a cell that a matrix ran, with the values of its calls kept: these
+// as the agent saw them, what it was asked, its last answer, and why the cell did not hold. The
+// report must have its observations ([contract.CellReport.Observations]).
 //
 // [Session.Plan] injects the faults of the cell again, in a live world: into the calls
 // of the same numbers, where the calls of a rule were to one tool in one lane and one
@@ -128,93 +128,77 @@ func planOf(m *contract.Matrix, c *contract.CellReport, events []chaos.Event) (*
 	if err != nil {
 		return nil, err
 	}
-	return planjson.Describe(byNumber(exact, plan, events), nil)
+	return planjson.Describe(exact, nil)
 }
 
 // exactly returns the rules of a plan that matched, each for the calls that it matched,
 // delivered or not, since a fault may have remembered them. Calls on which a rule was
-// held back are left out.
+// held back are left out. A rule looks at the numbers of calls where they say as much as coordinates.
 func exactly(plan *chaos.Plan, events []chaos.Event) (*chaos.Plan, error) {
-	matched := make(map[string][]when.Coord)
-	for _, e := range events {
-		at := when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
+	matched := make(map[string][]int)
+	for i, e := range events {
 		for _, rule := range slices.Concat(e.Also, e.Idle, e.Masked, []string{e.Rule}) {
-			matched[rule] = append(matched[rule], at)
+			matched[rule] = append(matched[rule], i)
 		}
 	}
-	var rules []chaos.Rule
-	for _, r := range plan.Rules() {
-		if calls := matched[r.Name]; len(calls) > 0 {
-			rules = append(rules, chaos.Rule{Name: r.Name, Target: r.Target, When: when.Exactly(calls...),
-				Fault: r.Fault, Layer: r.Layer})
-		}
-	}
-	return chaos.NewPlan(plan.Seed(), rules...)
-}
-
-// byNumber returns a plan whose rules look at the numbers of calls instead
-// of their coordinates, where a number says as much.
-func byNumber(exact, of *chaos.Plan, events []chaos.Event) *chaos.Plan {
-	rules := exact.Rules()
-	for i := range rules {
-		if target, numbers := numbersOf(rules[i].Name, events); numbers != nil {
-			rules[i].Target, rules[i].When = glob.Literal(target), when.Nth(numbers...)
-		}
-	}
-	plan, err := chaos.NewPlan(of.Seed(), rules...)
-	if err != nil {
-		return exact
-	}
-	return plan
-}
-
-// numbersOf are the numbers of the calls that a rule matched, and their target; none if
-// a number does not identify a call: there are several targets or lanes, or calls
-// overlapped.
-func numbersOf(rule string, events []chaos.Event) (target string, numbers []int) {
-	lane := ""
-	for i := range events {
-		e := &events[i]
-		if e.Rule != rule && !slices.Contains(slices.Concat(e.Also, e.Idle, e.Masked), rule) {
+	var exact, numbered []chaos.Rule
+	for _, of := range plan.Rules() {
+		calls := matched[of.Name]
+		if len(calls) == 0 {
 			continue
 		}
-		if numbers == nil {
-			target, lane = e.Target, e.Lane
+		coords := make([]when.Coord, len(calls))
+		for k, i := range calls {
+			e := &events[i]
+			coords[k] = when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
 		}
-		if e.Target != target || e.Lane != lane {
-			return "", nil
+		r := chaos.Rule{Name: of.Name, Target: of.Target, When: when.Exactly(coords...), Fault: of.Fault,
+			Layer: of.Layer}
+		exact = append(exact, r)
+		if numbers := numbersOf(slices.Compact(calls), events); numbers != nil {
+			r.Target, r.When = glob.Literal(events[calls[0]].Target), when.Nth(numbers...)
 		}
-		numbers = append(numbers, int(e.Ordinal)+1)
+		numbered = append(numbered, r)
+	}
+	made, err := chaos.NewPlan(plan.Seed(), exact...)
+	if better, worse := chaos.NewPlan(plan.Seed(), numbered...); err == nil && worse == nil {
+		return better, nil
+	}
+	return made, err
+}
+
+// numbersOf are the numbers of calls; none if a number does not identify a call: there are
+// several targets or lanes, or calls overlapped.
+func numbersOf(calls []int, events []chaos.Event) (numbers []int) {
+	first := &events[calls[0]]
+	for _, i := range calls {
+		if e := &events[i]; e.Target != first.Target || e.Lane != first.Lane {
+			return nil
+		}
+		numbers = append(numbers, int(events[i].Ordinal)+1)
 	}
 	end := time.Duration(-1)
 	for i := range events {
 		switch e := &events[i]; {
-		case e.Target != target:
-		case e.Lane != lane, e.Start < end: // a number is one in each lane
-			return "", nil
+		case e.Target != first.Target:
+		case e.Lane != first.Lane, e.Start < end: // a number is one in each lane
+			return nil
 		default:
 			end = e.End
 		}
 	}
-	return target, numbers
+	return numbers
 }
 
 // mostInName is the most characters of a name that is made of another.
 const mostInName = 120
 
-// fileName makes the name of a session of any name. Where that changes it, a hash of the
+var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+// fileName makes the name of a session of any name. Where that changes more than slashes, a hash of the
 // name follows, so that two names have two.
 func fileName(name string) string {
-	clean := strings.Map(func(r rune) rune {
-		switch {
-		case r == '/':
-			return '_'
-		case r < 0x80 && validName.MatchString("a"+string(r)):
-			return r
-		}
-		return '-'
-	}, name)
-	clean = strings.TrimLeft(clean, ".")
+	clean := strings.TrimLeft(notInName.ReplaceAllString(strings.ReplaceAll(name, "/", "_"), "-"), ".")
 	if len(clean) > mostInName || strings.ContainsRune(name, '_') || strings.ReplaceAll(name, "/", "_") != clean {
 		clean = fmt.Sprintf("%s-%08x", clean[:min(len(clean), mostInName)], uint32(hash.String(name)))
 	}

@@ -101,7 +101,7 @@ func inspect(log io.Reader) (sessions []*replay.Session, err error) {
 	return sessions, err
 }
 
-// A format of your own becomes a session by a function; that of the page docs/traces.md.
+// A format of your own becomes a session by a function; that of the page docs/recordings.md.
 func Example_yourFormat() {
 	log, err := os.Open("dialect/testdata/forms/inspect-ai-eval-log.json")
 	if err != nil {

@@ -43,22 +43,11 @@ type FaultOptions struct {
 // order of the calls: a rule for each way in which a tool or model failed, on the calls
 // that failed so. Encode writes them all (package planjson). o may be nil.
 //
-// The failure of a call tells its fault:
-//
-//   - A time-out is fault.Timeout, or with AfterWork fault.LoseReplyAfter; both wait as
-//     long as the call took.
-//   - A status from 400 to 599 is chaoshttp.Status with its Retry-After, that of a model
-//     chaoshttp.APIError if its provider is known. Status 408 and 504 are time-outs.
-//   - A lost connection, an unknown host or a certificate is the fault of chaoshttp.
-//   - A completion that ended at its token limit is chaoshttp.CutCompletion, one that a
-//     filter ended chaoshttp.FilterCompletion.
-//   - Anything else is fault.Fail with the text of the error.
-//
-// The page docs/failures.md has the table. The rules of a tool match its calls by their
-// number in their lane, and look at the lane if several lanes called the tool. Lanes of
-// an imported session are not those of the agent, so its calls count as those of one.
-// The target of a model is every endpoint that is asked for it, or the injection point
-// if the model has the name of one.
+// The page docs/recordings.md has the table of failures and their faults. The rules of a tool
+// match its calls by their number in their lane, and look at the lane if several lanes called
+// the tool. Lanes of an imported session are not those of the agent, so its calls count as
+// those of one. The target of a model is every endpoint that is asked for it, or the injection
+// point if the model has the name of one.
 //
 // A failed call within which the last call failed too has no rule: that failure is the
 // cause.
@@ -110,7 +99,6 @@ func unsure(c *findings.Call) bool {
 		(slices.Contains(c.Missing, findings.Outcome) || slices.Contains(c.Missing, findings.End))
 }
 
-// ruleMaker makes the rules of the calls of a session.
 type ruleMaker struct {
 	FaultOptions
 	calls     []findings.Call
@@ -149,12 +137,9 @@ type place struct {
 
 // A collected rule is not complete before all calls were seen.
 type collected struct {
-	name, target string
-	fault        chaos.Fault
-	strand       strand
-	calls        []int // their indices
-	numbers      []int
-	coords       []when.Coord
+	ruleKey
+	fault chaos.Fault
+	calls []int // their indices
 }
 
 // ruleKey is equal for calls that share a rule.
@@ -205,7 +190,6 @@ func (f *ruleMaker) place() {
 	}
 }
 
-// parent is the index of the call within which a call was made, or -1.
 func (f *ruleMaker) parent(i int) int {
 	if p := f.calls[i].Parent - 1; p < i {
 		return max(p, -1)
@@ -213,7 +197,6 @@ func (f *ruleMaker) parent(i int) int {
 	return -1
 }
 
-// within reports whether a call was made within another.
 func (f *ruleMaker) within(i, outer int) bool {
 	for i > outer {
 		i = f.parent(i)
@@ -232,7 +215,6 @@ func (f *ruleMaker) underWay(calls []int) []int {
 	})
 }
 
-// argumentsKnown returns why the arguments of a call are not known.
 func (f *ruleMaker) argumentsKnown(i int) error {
 	c, field := &f.calls[i], fmt.Sprintf("calls[%d].args", i)
 	const allowed = "the arguments of all calls of the tool up to the one that failed, to tell it by them"
@@ -249,7 +231,6 @@ func (f *ruleMaker) argumentsKnown(i int) error {
 	return nil
 }
 
-// addCall adds the rules of a call.
 func (f *ruleMaker) addCall(i int) {
 	c, field := &f.calls[i], fmt.Sprintf("calls[%d]", i)
 	switch c.Type {
@@ -260,7 +241,11 @@ func (f *ruleMaker) addCall(i int) {
 	}
 	failed, err := f.faultOf(i)
 	f.problems.Add(err)
-	if own := f.own(i); f.SlowerThan > 0 && own > f.SlowerThan && !has(failed, chaos.ClassTiming) {
+	var is chaos.Description
+	if failed != nil {
+		is = failed.(chaos.Described).Describe()
+	}
+	if own := f.own(i); f.SlowerThan > 0 && own > f.SlowerThan && is.Class != chaos.ClassTiming {
 		f.add(i, fault.Delay(own))
 	}
 	if failed == nil {
@@ -270,7 +255,7 @@ func (f *ruleMaker) addCall(i int) {
 		if cause, _ := f.faultOf(last); cause != nil {
 			return
 		}
-		if has(failed, chaos.EffectNone) {
+		if is.Effect == chaos.EffectNone {
 			f.problems.Because(field, nil,
 				errors.New("failed although the last call within it did not; a rule would keep those from being made"),
 				"a failed call with no call within it, or with one that failed last")
@@ -282,16 +267,6 @@ func (f *ruleMaker) addCall(i int) {
 
 // own is the time of a call without that of the calls within it.
 func (f *ruleMaker) own(i int) time.Duration { return max(0, f.calls[i].Took-f.inner[i]) }
-
-// has reports whether a fault has a class or an effect; none has none.
-func has[T chaos.Class | chaos.Effect](f chaos.Fault, property T) bool {
-	d, ok := f.(chaos.Described)
-	if !ok {
-		return false
-	}
-	is := d.Describe()
-	return any(property) == any(is.Class) || any(property) == any(is.Effect)
-}
 
 // faultOf is the fault of a call, or nil.
 func (f *ruleMaker) faultOf(i int) (chaos.Fault, error) {
@@ -339,17 +314,11 @@ func (f *ruleMaker) add(i int, failed chaos.Fault) {
 	key := ruleKey{at.strand, exact, d.Kind, string(d.Params)}
 	r := f.byKey[key]
 	if r == nil {
-		r = &collected{name: fmt.Sprintf("%s/%s/%d", at.name, d.Kind, i+1), target: f.target(at.callee),
-			fault: failed, strand: at.strand}
+		r = &collected{ruleKey: key, fault: failed}
 		f.byKey[key] = r
 		f.collected = append(f.collected, r)
 	}
 	r.calls = append(r.calls, i)
-	if exact {
-		r.coords = append(r.coords, when.Coord{Lane: at.lane, Target: at.name, Key: at.key, Occurrence: at.again})
-	} else {
-		r.numbers = append(r.numbers, at.number)
-	}
 }
 
 // target is the glob of a callee. A trace may name a model without the suffix that a
@@ -377,46 +346,40 @@ func isPoint(model string) bool {
 // rules are the rules that a plan may have and that can be written. Of the others it adds
 // the problems.
 func (f *ruleMaker) rules() []chaos.Rule {
-	rules := make([]chaos.Rule, len(f.collected))
-	for i, c := range f.collected {
-		rules[i] = f.rule(c)
-	}
-	if writable(rules...) == nil {
-		return rules
-	}
-	good := rules[:0]
-	for i, c := range f.collected {
-		err := writable(rules[i])
+	rules := make([]chaos.Rule, 0, len(f.collected))
+	for _, c := range f.collected {
+		r := f.rule(c)
+		plan, err := chaos.NewPlan(0, r)
 		if err == nil {
-			good = append(good, rules[i])
+			_, err = planjson.Describe(plan, nil)
+		}
+		if err == nil {
+			rules = append(rules, r)
 			continue
 		}
 		for _, call := range c.calls {
 			f.problems.Each(fmt.Sprintf("calls[%d]", call), err)
 		}
 	}
-	return good
-}
-
-// writable returns what keeps rules from being a plan in a file.
-func writable(rules ...chaos.Rule) error {
-	plan, err := chaos.NewPlan(0, rules...)
-	if err != nil {
-		return err
-	}
-	_, err = planjson.Describe(plan, nil)
-	return err
+	return rules
 }
 
 func (f *ruleMaker) rule(c *collected) chaos.Rule {
-	r := chaos.Rule{Name: c.name, Target: c.target, Fault: c.fault}
-	if c.coords != nil {
-		r.When = when.Exactly(c.coords...)
-		return r
+	r := chaos.Rule{Name: fmt.Sprintf("%s/%s/%d", c.strand.name, c.kind, c.calls[0]+1), Target: f.target(c.callee), Fault: c.fault}
+	var numbers []int
+	var coords []when.Coord
+	for _, i := range c.calls {
+		at := &f.at[i]
+		numbers = append(numbers, at.number)
+		coords = append(coords, when.Coord{Lane: at.lane, Target: at.name, Key: at.key, Occurrence: at.again})
 	}
-	r.When = when.Nth(c.numbers...)
-	if len(f.lanes[c.strand.callee]) > 1 {
-		r.When = when.All(when.Lane(glob.Literal(c.strand.lane)), r.When)
+	switch {
+	case c.exact:
+		r.When = when.Exactly(coords...)
+	case len(f.lanes[c.callee]) > 1:
+		r.When = when.All(when.Lane(glob.Literal(c.lane)), when.Nth(numbers...))
+	default:
+		r.When = when.Nth(numbers...)
 	}
 	return r
 }

@@ -185,7 +185,6 @@ func (c *completionScan) scan(name string, v any) {
 	}
 }
 
-// arguments counts the characters of a tool call's arguments, as text or as JSON.
 func (c *completionScan) arguments(v any) {
 	text, ok := v.(string)
 	if !ok {

@@ -17,69 +17,24 @@ import (
 // tested. It has no keys and no control characters.
 type MissError struct {
 	_       struct{}
-	Session string // its name
-	Lane    string
-	Call    int             // the number of the call among all that the player got, from 1
+	Session string          // its name
 	Tool    string          // that was called
 	Args    json.RawMessage // of the call, with keys redacted
-
-	Calls   int     // of the session
-	Nearest int     // the number of the nearest call of the tool, from 1; 0: the tool was not called
-	Share   float64 // of equal leaves, from 0 to 1
-	// Hole says how the nearest call was recorded, which is equal and cannot be played:
-	// "without its result", and the like. Empty: it is not equal.
-	Hole string
-	// UsedUp reports that all calls of the tool were played: [PlayOptions.ByOrder] repeats
-	// the last for an equal call alone.
-	UsedUp      bool
-	Differences []Difference // the first twelve
-	More        int          // how many there are besides
-
-	tools []string // that were called
+	Nearest int             // the number of the nearest recorded call of the tool, from 1; 0: the tool was not called
+	text    string
 }
-
-// A Difference is a place where the arguments differ from those of the nearest call.
-// Pointer leads into the arguments (RFC 6901), and Text has both values as
-// "[-recorded-]{+asked+}", or the only one.
-type Difference = nearest.Place
 
 const shownArgs = 160
 
-// Error explains the miss on several lines.
-func (e *MissError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "replay: session %s has no answer to call %d of this run", e.Session, e.Call)
-	if e.Lane != "" {
-		fmt.Fprintf(&b, ", lane %s", nearest.Printable(e.Lane))
-	}
-	asked := strings.TrimSpace(e.Tool + " " + text.Clip(string(e.Args), shownArgs))
-	fmt.Fprintf(&b, "\n  %s\n", nearest.Printable(asked))
-	near := fmt.Sprintf("nearest: call %d of %d", e.Nearest, e.Calls)
-	switch {
-	case e.Nearest == 0:
-		b.WriteString(nearest.Printable("the tool was not called; recorded are calls of " + text.Some(e.tools, 8) +
-			text.Meant(e.Tool, e.tools)))
-	case e.Hole != "":
-		b.WriteString(near + ", which was recorded " + e.Hole)
-		return b.String()
-	case e.UsedUp:
-		b.WriteString(near + "; all calls of the tool were played")
-	case len(e.Differences) == 0:
-		b.WriteString(near + ", of which the arguments were not recorded")
-	default:
-		d := nearest.Differences{Places: e.Differences, More: e.More}
-		fmt.Fprintf(&b, "%s, %d %% alike; it differs at\n%s", near, int(100*e.Share), d)
-	}
-	b.WriteString("\nPlayOptions.ByOrder answers by position, PlayOptions.Else by another registry")
-	return b.String()
-}
+// Error explains the miss on several lines: both values of each argument that differs from that of the
+// nearest call, as "[-recorded-]{+asked+}", or the only one.
+func (e *MissError) Error() string { return e.text }
 
 // Is reports whether target is [contract.ErrNotTheAgent] or [contract.ErrUndecided].
 func (e *MissError) Is(target error) bool {
 	return target == contract.ErrNotTheAgent || target == contract.ErrUndecided
 }
 
-// missKey is equal for misses that have one explanation.
 type missKey struct {
 	request
 	hole int
@@ -92,8 +47,7 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 	if known := p.missed[key]; known != nil {
 		return known
 	}
-	e := p.script.explain(at, tool, args)
-	e.Lane, e.Call = lane, p.calls
+	e := p.script.explain(at, p.calls, lane, tool, args)
 	if len(p.misses) == maxMisses {
 		p.more++
 		return e
@@ -102,37 +56,53 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 	return e
 }
 
-func (p *script) explain(at int, tool string, args json.RawMessage) *MissError {
+// explain says why a call has no answer: the recorded call at has a hole, or at is -1.
+func (p *script) explain(at, number int, lane, tool string, args json.RawMessage) *MissError {
 	keys := redact.New(p.Secrets, redact.Patterns)
-	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args, true),
-		Calls: len(p.session.Calls), UsedUp: p.ByOrder}
+	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args, true)}
+	if lane != "" {
+		lane = ", lane " + nearest.Printable(lane)
+	}
+	asked := strings.TrimSpace(tool + " " + text.Clip(string(e.Args), shownArgs))
+	e.text = fmt.Sprintf("replay: session %s has no answer to call %d of this run%s\n  %s\n",
+		e.Session, number, lane, nearest.Printable(asked))
 	if at >= 0 {
-		e.Hole, e.Nearest, e.Share, e.UsedUp = p.answers[at].hole, at+1, 1, false
+		e.Nearest = at + 1
+		e.text += p.near(at) + ", which was recorded " + p.answers[at].hole
 		return e
 	}
-	asked := documentOf(tool, e.Args)
-	m, ok := p.index().FindAmong(asked, func(i int) bool {
-		return p.session.called(i) && p.session.Calls[i].Tool == tool
-	})
-	if !ok {
-		e.UsedUp = false
+	doc := documentOf(tool, e.Args)
+	m, ok := p.index().Find(doc, func(i int) bool { return p.session.called(i) && p.session.Calls[i].Tool == tool })
+	if ok {
+		e.Nearest = m.At + 1
+		e.text += p.near(m.At) + p.difference(m, doc, keys)
+	} else {
+		var tools []string
 		for i := range p.session.Calls {
-			if name := p.session.Calls[i].Tool; p.session.called(i) && !slices.Contains(e.tools, name) {
-				e.tools = append(e.tools, name)
+			if name := p.session.Calls[i].Tool; p.session.called(i) && !slices.Contains(tools, name) {
+				tools = append(tools, name)
 			}
 		}
-		return e
+		e.text += nearest.Printable("the tool was not called; recorded are calls of " + text.Some(tools, 8) +
+			text.Meant(tool, tools))
 	}
-	e.Nearest, e.Share = m.At+1, m.Share
-	if c := &p.session.Calls[m.At]; argsKnown(c) && c.ArgsHash == "" {
-		d := nearest.Compare(asked, documentOf(tool, keys.JSON(c.Args, true)))
-		e.Differences, e.More = d.Places, d.More
-	}
+	e.text += "\nPlayOptions.ByOrder answers by position, PlayOptions.Else by another registry"
 	return e
 }
 
-func joined(errs []error) error {
-	list := fields.ListUpTo(maxReported)
-	list.Add(errs...)
-	return list.Err()
+func (p *script) near(at int) string {
+	return fmt.Sprintf("nearest: call %d of %d", at+1, len(p.session.Calls))
+}
+
+func (p *script) difference(m nearest.Match, asked nearest.Document, keys *redact.Redactor) string {
+	c := &p.session.Calls[m.At]
+	if p.ByOrder {
+		return "; all calls of the tool were played"
+	}
+	if argsKnown(c) && c.ArgsHash == "" {
+		if d := nearest.Compare(asked, documentOf(c.Tool, keys.JSON(c.Args, true))); len(d.Places) > 0 {
+			return fmt.Sprintf(", %d %% alike; it differs at\n%s", int(100*m.Share), d)
+		}
+	}
+	return ", of which the arguments were not recorded"
 }

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -38,35 +37,17 @@ func (e *PlayedError) Timeout() bool {
 // Unwrap returns an error of the same class, or nil.
 func (e *PlayedError) Unwrap() error { return e.like }
 
-// played makes the error of a recorded failure.
 func played(c *findings.Call) error {
 	e := &PlayedError{Text: c.Error.Text, Status: statusOf(c.Error), RetryAfter: c.Error.RetryAfter}
 	if timedOut(c.Error) {
 		e.like = fault.ErrTimeout
 	}
 	if e.like == nil || isFailure(e.Status) {
-		e.like = errors.Join(e.like, madeBy(failureOf(c), c.Tool))
+		if f, ok := failureOf(c).(chaos.Failer); ok {
+			e.like = errors.Join(e.like, meant(f.Fail(chaos.Call{Target: c.Tool})))
+		}
 	}
 	return e
-}
-
-// madeBy is the error by which a tool fails under a fault, or nil.
-func madeBy(f chaos.Fault, tool string) error {
-	if failer, ok := f.(chaos.Failer); ok {
-		return meant(failer.Fail(chaos.Call{Target: tool}))
-	}
-	plan, err := chaos.NewPlan(0, chaos.Rule{Target: "*", Fault: f})
-	if err != nil {
-		return nil
-	}
-	in := plan.Injector("", nil)
-	defer in.Close()
-	_, err = chaos.WrapRegistry(silent{}, in).CallTool(context.Background(), tool, nil)
-	var injected *chaos.InjectedError
-	if !errors.As(err, &injected) {
-		return nil
-	}
-	return injected.Err
 }
 
 // meant is the error that an error stands for by its text, or the error itself.
@@ -84,13 +65,4 @@ func meant(err error) error {
 		return chaos.ErrUnknownTool
 	}
 	return err
-}
-
-// silent is a registry of tools that do nothing.
-type silent struct{}
-
-func (silent) Tools(context.Context) ([]chaos.Tool, error) { return nil, nil }
-
-func (silent) CallTool(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-	return nil, nil
 }

@@ -170,7 +170,6 @@ func (p *Player) play(found *equals, name, lane string, args json.RawMessage, su
 	return nil, p.miss(at, name, lane, args, sum)
 }
 
-// next returns the index of the call that answers, or -1.
 func (p *Player) next(found *equals, lane string, sum uint64) int {
 	calls := found.of(lane)
 	at := cursor{found.id, lane}
@@ -199,7 +198,6 @@ func (p *Player) Unplayed() []int {
 	return numbers
 }
 
-// maxMisses bounds the misses that are kept; beyond it they are counted.
 const maxMisses = 100
 
 // Err joins the misses so far, each once however often the call was repeated; nil:

@@ -21,10 +21,9 @@ const (
 	version = 1
 )
 
-// document is a session as a file has it.
 type document struct {
 	Format  string `json:"format" bounds:"enum=shakedown/session" doc:"what the file is"`
-	Version int    `json:"version" bounds:"min=1,max=1" doc:"of the format"`
+	Version int    `json:"version" bounds:"min=1,max=1" allowed:"1, the version that this release reads" doc:"of the format"`
 	Session
 }
 
@@ -37,9 +36,6 @@ func Read(data []byte) (*Session, error) {
 	r := newReader()
 	n := strictjson.Parse(data, maxBytes, &r.Problems)
 	if n == nil {
-		return nil, r.Err()
-	}
-	if r.header(n); r.Count() > 0 { // what else is there is not for this reader to judge
 		return nil, r.Err()
 	}
 	var doc document
@@ -64,37 +60,13 @@ type reader struct{ strictjson.Reader }
 
 func newReader() *reader {
 	r := &reader{}
-	r.As, r.Prefix = func(p *strictjson.Problem) error { return p.Field(fields) }, "replay: "
+	r.Of = fields
 	r.Special = map[reflect.Type]strictjson.Special{
 		reflect.TypeFor[time.Time](): {Shape: `a time such as "2026-05-04T03:02:01Z"`, Bind: r.time},
 		// the durations of a plan
 		reflect.TypeFor[planjson.Duration](): {Shape: `a duration such as "1.5s"`, Bind: r.duration},
 	}
 	return r
-}
-
-// header refuses a document of another format or version.
-func (r *reader) header(n *strictjson.Node) {
-	if n.Kind != '{' {
-		r.Wrong(n, "an object")
-		return
-	}
-	if f := n.Member("format"); f == nil || f.Kind != '"' || f.Text != format {
-		r.refuse(n, "format", fmt.Sprintf("%q", format))
-		return
-	}
-	if v := n.Member("version"); v == nil || v.Kind != '0' || v.Text != fmt.Sprint(version) {
-		r.refuse(n, "version", fmt.Sprintf("%d, the version that this release reads", version))
-	}
-}
-
-// refuse adds the problem that a member has another value, or is missing.
-func (r *reader) refuse(n *strictjson.Node, name, allowed string) {
-	if kid := n.Member(name); kid != nil {
-		r.Refuse(kid, allowed, nil)
-	} else {
-		r.Missing(n, name, allowed)
-	}
 }
 
 func (r *reader) time(n *strictjson.Node, v reflect.Value) bool {

@@ -42,5 +42,4 @@ func redactSession(doc *strictjson.Node, secrets *redact.Redactor) {
 	}
 }
 
-// isRedacted reports whether something was redacted in a document.
 func isRedacted(doc json.RawMessage) bool { return strings.Contains(string(doc), redact.Marker) }

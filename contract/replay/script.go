@@ -26,13 +26,11 @@ type script struct {
 	works   map[string]bool   // tools that have effects
 	// declared reports whether the session says of any tool or call which effect it has.
 	declared bool
-	byArgs   map[request]*equals
-	byTool   map[string]*equals // with ByOrder
-	secrets  *redact.Redactor   // nil: nothing in the arguments was redacted
+	equals   map[request]*equals
+	secrets  *redact.Redactor // nil: nothing in the arguments was redacted
 	index    func() *nearest.Index
 }
 
-// An answer is what a player hands back for one recorded call.
 type answer struct {
 	hole   string // why there is none; empty: there is one
 	result json.RawMessage
@@ -41,7 +39,7 @@ type answer struct {
 	key    string // the value of the idempotency key; empty: none
 }
 
-// A request is a tool and the hash of its arguments.
+// A request is a tool and the hash of its arguments; with ByOrder the tool alone.
 type request struct {
 	tool string
 	args uint64
@@ -63,8 +61,7 @@ func (e *equals) of(lane string) []int {
 }
 
 func newScript(s *Session, o *PlayOptions) (*script, error) {
-	p := &script{session: s, byArgs: map[request]*equals{}, byTool: map[string]*equals{}, keys: map[string]string{},
-		works: map[string]bool{}}
+	p := &script{session: s, equals: map[request]*equals{}, keys: map[string]string{}, works: map[string]bool{}}
 	if o != nil {
 		p.PlayOptions = *o
 	}
@@ -72,8 +69,7 @@ func newScript(s *Session, o *PlayOptions) (*script, error) {
 		return nil, err
 	}
 	p.declare()
-	ids := 0
-	var holes []error
+	holes := fields.ListUpTo(maxReported)
 	redacted := len(p.Secrets) > 0
 	how := "an event: with KeepValues"
 	if s.Source.Dialect == fromCell {
@@ -87,23 +83,19 @@ func newScript(s *Session, o *PlayOptions) (*script, error) {
 		}
 		if hole := p.holeOf(c); hole != "" {
 			p.answers[i].hole = hole
-			holes = append(holes, fields.Wrong(fmt.Sprintf("calls[%d]", i), fielderror.Found(hole),
-				"a call that was recorded whole ("+how+"), or PlayOptions.AllowHoles"))
+			holes.Wrong(fmt.Sprintf("calls[%d]", i), fielderror.Found(hole),
+				"a call that was recorded whole ("+how+"), or PlayOptions.AllowHoles")
 		}
 		redacted = redacted || isRedacted(c.Args)
 		if e := p.place(c); e != nil {
-			if e.calls == nil {
-				e.id = ids
-				ids++
-			}
 			e.calls = append(e.calls, i)
 			if s.hasLanes() {
 				e.lanes[c.Lane] = append(e.lanes[c.Lane], i)
 			}
 		}
 	}
-	if len(holes) > 0 && !p.AllowHoles {
-		return nil, joined(holes)
+	if err := holes.Err(); err != nil && !p.AllowHoles {
+		return nil, err
 	}
 	if redacted {
 		p.secrets = redact.New(p.Secrets, redact.Patterns)
@@ -125,7 +117,6 @@ func (s *Session) playable() error {
 // lanes of what overlapped, and an agent that is played to has others.
 func (s *Session) hasLanes() bool { return !slices.Contains(importers[:], s.Source.Dialect) }
 
-// declare takes over what the tools declare.
 func (p *script) declare() {
 	known, harmless := map[string]bool{}, map[string]bool{}
 	for _, t := range p.session.Tools {
@@ -205,40 +196,33 @@ func argsKnown(c *findings.Call) bool {
 
 // place is where a call is looked up; nil: nowhere, since its arguments are not known.
 func (p *script) place(c *findings.Call) *equals {
+	at := request{tool: c.Tool}
 	switch {
 	case p.ByOrder:
-		return entry(p.byTool, c.Tool)
 	case !argsKnown(c):
 		return nil
 	case c.Args != nil || c.ArgsHash == "":
-		return entry(p.byArgs, request{c.Tool, jsonhash.Sum(c.Args)})
+		at.args = jsonhash.Sum(c.Args)
+	default:
+		at.args, _ = parseHash(c.ArgsHash)
 	}
-	sum, _ := parseHash(c.ArgsHash)
-	return entry(p.byArgs, request{c.Tool, sum})
-}
-
-func entry[K comparable](in map[K]*equals, key K) *equals {
-	if in[key] == nil {
-		in[key] = &equals{lanes: map[string][]int{}}
+	if p.equals[at] == nil {
+		p.equals[at] = &equals{id: len(p.equals), lanes: map[string][]int{}}
 	}
-	return in[key]
+	return p.equals[at]
 }
 
 // find returns the recorded calls that a call is equal to, or nil.
 func (p *script) find(tool string, args json.RawMessage, sum uint64) *equals {
 	if p.ByOrder {
-		return p.byTool[tool]
+		return p.equals[request{tool: tool}]
 	}
-	if e := p.byArgs[request{tool, sum}]; e != nil {
+	if e := p.equals[request{tool, sum}]; e != nil || p.secrets == nil {
 		return e
 	}
-	if p.secrets != nil {
-		return p.byArgs[request{tool, jsonhash.Sum(p.secrets.JSON(args, true))}]
-	}
-	return nil
+	return p.equals[request{tool, jsonhash.Sum(p.secrets.JSON(args, true))}]
 }
 
-// document is a call as package nearest compares it.
 func (p *script) document(i int) nearest.Document {
 	c := &p.session.Calls[i]
 	return documentOf(c.Tool, c.Args)

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -36,13 +35,11 @@ func (s *Session) encode(secrets *redact.Redactor) ([]byte, error) {
 		return nil, err
 	}
 	redactSession(n, secrets)
-	var b bytes.Buffer
-	n.Pretty(&b, "")
-	b.WriteByte('\n')
-	if _, err := Read(b.Bytes()); err != nil {
+	text = n.Pretty()
+	if _, err := Read(text); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return text, nil
 }
 
 // member writes what the strict writer does not know.

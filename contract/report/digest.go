@@ -139,15 +139,14 @@ func DigestOf(r *contract.Report, took time.Duration) Digest {
 	out := Digest{Matrix: r.Name, Seed: fmt.Sprint(r.Seed), Sequential: r.Sequential, Saved: r.Saved,
 		Filtered: r.Filtered, Cancelled: r.Cancelled, Score: ScoreDigestOf(r.Score), Broken: []BrokenCell{},
 		ElapsedSec: took.Seconds()}
-	decisions := decisionsOf(r)
+	promised := decisionsOf(r)
 	for _, cell := range Broken(r) {
 		if len(out.Broken) == maxBroken {
 			out.Omitted++
 			continue
 		}
 		out.Broken = append(out.Broken, BrokenCell{Cell: cell.Cell.String(), Severity: cell.Severity,
-			Why: text.Clip(cell.Why, maxShort), Rerun: cell.Rerun,
-			Decision: decisions[place{cell.Cell.Scenario, cell.Cell.Invariant}]})
+			Why: text.Clip(cell.Why, maxShort), Rerun: cell.Rerun, Decision: promised.of(&cell)})
 	}
 	ran := make(map[string]bool)
 	for _, cell := range r.Cells {
@@ -208,16 +207,6 @@ func standing(r *contract.Report) []string {
 		names = append(names[:maxNamed], "and "+text.Number(more)+" more")
 	}
 	return []string{head + ": " + strings.Join(names, "; ") + "."}
-}
-
-func decisionsOf(r *contract.Report) map[place]*stats.Decision {
-	all := map[place]*stats.Decision{}
-	for _, f := range r.Fields {
-		if f.AtLeast != 0 && !f.Copies { // those count by their cells
-			all[place{f.Scenario, f.Invariant}] = new(f.Standing.Decision)
-		}
-	}
-	return all
 }
 
 func (d *Digest) addLists(r *contract.Report) {
@@ -299,12 +288,10 @@ func Broken(r *contract.Report) []contract.CellReport {
 			cells = append(cells, c)
 		}
 	}
-	kept := ratesKept(r)
+	promised := decisionsOf(r)
 	slices.SortStableFunc(cells, func(a, b contract.CellReport) int {
-		of := func(c contract.CellReport) bool {
-			return kept[place{c.Cell.Scenario, c.Cell.Invariant}] == asStated
-		}
-		return cmp.Or(compareBool(of(a), of(b)), cmp.Compare(b.Severity, a.Severity))
+		return cmp.Or(compareBool(promised.kept(&a) == asStated, promised.kept(&b) == asStated),
+			cmp.Compare(b.Severity, a.Severity))
 	})
 	return cells
 }

@@ -11,15 +11,18 @@
 // # Which one
 //
 //   - [Text] is for a terminal or a log: a table, then what broke and how to repeat
-//     it. [Line] is one cell on a line.
+//     it. [Line] is one cell on a line, [Cell] one with its evidence.
 //   - [Write] is for keeping, for programs and for baselines: the run file, whose lines
 //     [Schema] describes. [Read] reads it back, so that a stored run can be shown later in any
-//     other form.
+//     other form. [HeadAndEnd] is what it has besides cells.
 //   - [JUnit] is for CI systems that show test results.
 //   - [Markdown] is for a comment on a pull request.
 //   - [HTML] is one file without scripts, for the evidence in full.
+//   - [ExitCode] is the exit status of a program that ran a matrix.
 //
-// All of them show the verdict of [contract.Report.Score]; none computes its own.
+// All of them show the verdict of [contract.Report.Score]; none computes its own. A nil report and
+// options that are not allowed are a [*FieldError], before anything is written; the other errors are
+// those of the writer.
 //
 // # The run file
 //
@@ -42,4 +45,6 @@
 // Time and memory grow with the size of the report. Text, Markdown and HTML
 // show a limited number of broken cells and say how many they left out; the run file
 // and JUnit have all.
+//
+// Stability: stable.
 package report

@@ -13,7 +13,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // reads are faults on n calls whose errors all differ, so that each has its line.
@@ -95,7 +94,8 @@ func TestGroupsOfAnInvariantAndAReason(t *testing.T) {
 	}}
 	show := func(groups []*group) (lines []string) {
 		for _, b := range groups {
-			lines = append(lines, strings.Join(headOf(b).Names, " / ")+headOf(b).Text+": "+b.why())
+			item := itemOf(b, 0)
+			lines = append(lines, strings.Join(item.Names, " / ")+item.Text+": "+b.why())
 			lines = append(lines, b.also()...)
 		}
 		return lines
@@ -233,10 +233,10 @@ func TestUndecidedCellsAreGroupedByTheirReason(t *testing.T) {
 	}}
 	var got []string
 	for _, u := range undecided(r) {
-		got = append(got, text.Plural(u.cells, "cell")+" "+u.mark.short()+": "+u.reason())
+		got = append(got, u.outcome())
 	}
-	assert.Equal(t, []string{"2 cells inconclusive: reset failed", "1 cell undelivered: no fault was delivered",
-		"1 cell inconclusive: no reason was given"}, got, "what broke without a fault is among the broken")
+	assert.Equal(t, []string{": 2 cells inconclusive: reset failed", ": 1 cell undelivered: no fault was delivered",
+		": 1 cell inconclusive: no reason was given"}, got, "what broke without a fault is among the broken")
 }
 
 // A reason of many scenarios hides no other.
@@ -251,7 +251,7 @@ func TestUndecidedReasonsOfManyScenariosAreOne(t *testing.T) {
 	r.Cells = append(r.Cells, contract.CellReport{Cell: contract.Cell{Scenario: "never", Invariant: "i", Trial: 1}, State: contract.Undelivered, Why: "no call"})
 	var got []string
 	for _, u := range undecided(r) {
-		got = append(got, u.scenarios[0]+u.outcome()+": "+u.reason())
+		got = append(got, u.scenarios()[0]+u.outcome())
 	}
 	assert.Equal(t, []string{"down-0 and 8 other scenarios: 18 cells inconclusive: port 0 is closed", "never: 1 cell undelivered: no call"}, got)
 }

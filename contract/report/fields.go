@@ -142,21 +142,33 @@ func notable(r *contract.Report) []contract.Field {
 
 const asStated = "within its promise"
 
-// ratesKept says of the promised rates that were not rejected how they are kept. Some
-// of their trials were to be expected to break.
-func ratesKept(r *contract.Report) map[place]string {
-	kept := map[place]string{}
+// decisions are those on promised rates. Copies have none: they are judged by their cells.
+type decisions map[place]*stats.Decision
+
+func decisionsOf(r *contract.Report) decisions {
+	all := decisions{}
 	for _, f := range r.Fields {
-		at := place{f.Scenario, f.Invariant}
-		switch {
-		case f.AtLeast == 0, f.Copies: // copies are judged by their cells
-		case f.Standing.Decision == stats.Accepted:
-			kept[at] = asStated
-		case f.Standing.Decision == stats.Open:
-			kept[at] = asStated + " so far"
+		if f.AtLeast != 0 && !f.Copies {
+			all[place{f.Scenario, f.Invariant}] = new(f.Standing.Decision)
 		}
 	}
-	return kept
+	return all
+}
+
+// kept says how the rate of a cell is kept; "": there is none, or it was rejected. Some trials of
+// one that is kept were to be expected to break.
+func (p decisions) kept(c *contract.CellReport) string {
+	switch d := p.of(c); {
+	case d == nil || *d == stats.Rejected:
+		return ""
+	case *d == stats.Accepted:
+		return asStated
+	}
+	return asStated + " so far"
+}
+
+func (p decisions) of(c *contract.CellReport) *stats.Decision {
+	return p[place{c.Cell.Scenario, c.Cell.Invariant}]
 }
 
 // lacks reports whether a budget ended before a field was decided.

@@ -180,7 +180,7 @@ func lostReply(call uint64) chaos.Event {
 	return chaos.Event{
 		Cell: "refund-reply-lost/1", Target: "refund", Key: 9007199254740993, Ordinal: call - 1, Attempt: 1,
 		Start: 3 * time.Millisecond, End: 53 * time.Millisecond, Spent: 50 * time.Millisecond, Asked: 50 * time.Millisecond,
-		Rule: "refund:lose-reply", Fault: "lose-reply", Outcome: chaos.OutcomeInjected, Delivered: true,
+		Rule: "refund:lost_reply", Fault: "lost_reply", Outcome: chaos.OutcomeInjected, Delivered: true,
 		Effect: chaos.EffectDone, Err: "context deadline exceeded", Args: json.RawMessage(`{"order":1042,"amount":"19.90"}`),
 	}
 }
@@ -297,14 +297,14 @@ func explained(t testing.TB) *contract.Report {
 		{Target: "mail.send", Uncalled: true},
 		{Target: "orders.get", Fault: "scale", Try: 2, Delivered: 7}, {Target: "orders.get", Fault: "scale", Try: 3, Delivered: 1},
 		{Target: "orders.list"},
-		{Target: "refund", Fault: "lose-reply", Try: 1, Delivered: 31}, {Target: "ship", Fault: "fail", Try: 1, Delivered: 12_000},
+		{Target: "refund", Fault: "lost_reply", Try: 1, Delivered: 31}, {Target: "ship", Fault: "fail", Try: 1, Delivered: 12_000},
 	}
 	first := contract.Cell{Scenario: "refund-reply-lost", Invariant: "one-refund", Trial: 1}
 	second := first
 	second.Trial = 2
 	r.Defects = []contract.Defect{
 		{Sentence: "refund does its work and its reply is lost", Severity: contract.Critical,
-			Deliveries: []contract.Delivery{{Rule: "refund:lose-reply", Fault: "lose-reply", Target: "refund", Key: 9007199254740993, Ordinal: 1, Attempt: 1}},
+			Deliveries: []contract.Delivery{{Rule: "refund:lost_reply", Fault: "lost_reply", Target: "refund", Key: 9007199254740993, Ordinal: 1, Attempt: 1}},
 			Breaks: []contract.Break{{ID: "0123abcd", Invariant: "one-refund", Severity: contract.Critical, Why: "2 refunds for order 1042, want 1",
 				Cells: []contract.Cell{first, second}, At: []string{"ship"}}},
 			Facts: []string{"when it only fails, it holds"}, Rerun: "go run ./examples/quickstart -fewest"},

@@ -23,19 +23,12 @@ const (
 // setting of the reader's system. Every broken field of the table links to its evidence, with
 // all calls of the answer and the faults injected into each. 200 broken cells are shown in detail;
 // trials that broke for the same reason count once.
-//
-// Errors: [*FieldError] for a nil report, before anything is written; and those of the writer.
 func HTML(w io.Writer, r *contract.Report) error {
-	if err := check(r); err != nil {
-		return err
-	}
-	v := newView(r, mostOnPage)
-	v.page = true
-	page, err := v.document().HTML()
-	if err == nil {
-		_, err = w.Write(page)
-	}
-	return written(err)
+	return write(w, r, func() ([]byte, error) {
+		v := newView(r, mostOnPage)
+		v.page = true
+		return v.document().HTML()
+	})
 }
 
 // callTable has the calls of an answer, those of models with what they said; nil without evidence.

@@ -41,35 +41,23 @@ type JUnitOptions struct {
 //
 // The time of a case is the agent's, in seconds of the cell's own time. It is left
 // out if it is unknown. The output is valid XML for every report.
-//
-// Errors: [*FieldError] for a nil report, for values without a meaning and for a
-// FailOn that is not allowed, before anything is written; and those of the writer.
 func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	o = cmp.Or(o, new(JUnitOptions))
 	if o.FailOn > scoring.Critical {
 		return fields.Wrong("JUnitOptions.FailOn", o.FailOn, "0, low, medium, high, critical")
 	}
-	if err := check(r); err != nil {
-		return err
-	}
-	all := suites{Name: title(r)}
-	all.add(verdictSuite(r))
-	if rates := ratesSuite(r, o); len(rates.Cases) > 0 {
-		all.add(rates)
-	}
-	for _, s := range scenarioSuites(r, o) {
-		all.add(s)
-	}
-	_, err := io.WriteString(w, xml.Header)
-	if err == nil {
-		e := xml.NewEncoder(w)
-		e.Indent("", "  ")
-		err = e.Encode(&all)
-	}
-	if err == nil {
-		_, err = io.WriteString(w, "\n")
-	}
-	return written(err)
+	return write(w, r, func() ([]byte, error) {
+		all := suites{Name: title(r)}
+		all.add(verdictSuite(r))
+		if rates := ratesSuite(r, o); len(rates.Cases) > 0 {
+			all.add(rates)
+		}
+		for _, s := range scenarioSuites(r, o) {
+			all.add(s)
+		}
+		text, err := xml.MarshalIndent(&all, "", "  ")
+		return fmt.Appendf(nil, "%s%s\n", xml.Header, text), err
+	})
 }
 
 type counts struct {
@@ -209,7 +197,7 @@ func ratesSuite(r *contract.Report, o *JUnitOptions) *suite {
 	return s
 }
 
-func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions, rates map[place]*stats.Decision) testCase {
+func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions, rates decisions) testCase {
 	out := testCase{
 		Name:  c.Cell.Invariant + "/" + strconv.Itoa(c.Cell.Trial),
 		Class: title(r) + "." + c.Cell.Scenario,
@@ -221,7 +209,7 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions, rates m
 	said := &result{Message: c.Why, Type: m.short()}
 	switch {
 	case m == markHeld:
-	case m.broken() && rates[place{c.Cell.Scenario, c.Cell.Invariant}] != nil:
+	case m.broken() && rates.of(c) != nil:
 		said.Message = "broken (one trial of a promised rate, see the suite of rates): " + said.Message
 		out.Skipped = said
 	case m.broken() && c.Severity >= o.FailOn:

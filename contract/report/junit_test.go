@@ -160,7 +160,7 @@ func TestJUnitShowsWhatBroke(t *testing.T) {
 	require.NotNil(t, c.Failure)
 	assert.Equal(t, "2 refunds for order 1042, want 1", c.Failure.Message)
 	assert.Equal(t, "broken, critical", c.Failure.Type)
-	for _, part := range []string{"prompt: Refund order 1042", "answer: Done:", "faults: refund, call 1: lose-reply", "rerun: go run"} {
+	for _, part := range []string{"prompt: Refund order 1042", "answer: Done:", "faults: refund, call 1: lost_reply", "rerun: go run"} {
 		assert.Contains(t, c.Failure.Text, part)
 	}
 	require.NotNil(t, c.Time)

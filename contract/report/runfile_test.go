@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -26,7 +26,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/scoring"
-	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 var runFile = format{"run.jsonl", func(w io.Writer, r *contract.Report) error { return report.Write(w, r, nil) }}
@@ -390,6 +389,71 @@ func TestARunWithoutItsFileDoesNotBegin(t *testing.T) {
 	assert.ErrorContains(t, err, "contract: run file: ")
 }
 
+// A run whose matrix is too large for a file leaves the file that is there.
+func TestARunThatIsTooLargeLeavesItsFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.run.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte("of an earlier run"), 0o600))
+	m := desks()
+	m.Scenarios, m.Goals, m.Trials = m.Scenarios[:1], nil, 1
+	m.NewWorld = func(context.Context) (*contract.World, error) {
+		return &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) { return "", nil }}, nil
+	}
+	for i := range 2000 {
+		m.Scenarios = append(m.Scenarios, contract.Scenario{Name: fmt.Sprint("s", i), Layer: chaos.LayerTool})
+	}
+	calm := m.Invariants[4]
+	m.Invariants = nil
+	for i := range 2000 {
+		calm.Name = fmt.Sprint("i", i)
+		m.Invariants = append(m.Invariants, calm)
+	}
+	_, err := m.Run(t.Context(), &contract.RunOptions{File: file, OnCell: func(*contract.CellReport) { t.Error("a cell ran") }})
+	assert.ErrorContains(t, err, "contract: run file: contract: head is 4002000 fields; allowed: at most 4000000")
+	assert.Equal(t, "of an earlier run", readFile(t, file))
+}
+
+// atEnd calls a function when all was read.
+type atEnd struct {
+	io.Reader
+	call func()
+}
+
+func (r atEnd) Read(p []byte) (n int, err error) {
+	if n, err = r.Reader.Read(p); err == io.EOF {
+		r.call()
+	}
+	return n, err
+}
+
+// Of the cells of a sequential run, which are held until the end of its file, the evidence is not.
+func TestCountsOfASequentialRunTakeNoEvidence(t *testing.T) {
+	const trials, answer = 100, 100_000
+	m := desks()
+	m.Scenarios, m.Invariants, m.Goals, m.Trials = m.Scenarios[:1], m.Invariants[:1], nil, trials
+	m.Invariants[0].Needs = 0
+	m.NewWorld = func(context.Context) (*contract.World, error) {
+		return &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+			return strings.Repeat("a", answer), nil
+		}}, nil
+	}
+	r, err := m.Run(t.Context(), &contract.RunOptions{Sequential: true, Keep: contract.KeepAll})
+	require.NoError(t, err)
+	file := fileOf(t, r, nil)
+	require.Greater(t, len(file), trials*answer)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	back, err := report.Read(atEnd{strings.NewReader(file), func() {
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+	}}, &report.ReadOptions{CountsOnly: true})
+	require.NoError(t, err)
+	assert.Empty(t, back.Cells)
+	assert.Equal(t, r.Fields, back.Fields)
+	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(trials*answer/10))
+	runtime.KeepAlive(r)
+}
+
 // What is left out is not read back, and the rest is.
 func TestWhatABaselineHas(t *testing.T) {
 	r := runs(t)["shared"]
@@ -414,83 +478,4 @@ func TestWhatABaselineHas(t *testing.T) {
 	assert.Equal(t, []contract.Defect{{Sentence: "lookup fails", Severity: contract.High}}, back.Defects)
 	assert.Zero(t, back.SearchElapsed)
 	assert.Equal(t, file, fileOf(t, back, &report.WriteOptions{Stable: true, WithoutEvidence: true}))
-}
-
-func schema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	var s jsonschema.Schema
-	require.NoError(t, json.Unmarshal([]byte(report.Schema()), &s))
-	return &s
-}
-
-// Each line of each file is one of the three kinds of the schema.
-func TestLinesMatchTheSchema(t *testing.T) {
-	valid, err := schema(t).Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	require.NoError(t, err)
-	all := runs(t)
-	for name, r := range reports(t) {
-		all[name] = r
-	}
-	all["rated"], all["scored"], all["judged"] = rated(t), scored(t), withJudge(t, func(*scoring.JudgeScore) {})
-	all["copies"], all["of an agent that differs"] = repeated(t, 0, nil), repeated(t, 1, nil)
-	for name, r := range all {
-		for _, o := range []*report.WriteOptions{nil, {Stable: true, WithoutEvidence: true}} {
-			for line := range strings.Lines(fileOf(t, r, o)) {
-				var v map[string]any
-				require.NoError(t, json.Unmarshal([]byte(line), &v))
-				assert.NoError(t, valid.Validate(v), "%s: %.80s", name, line)
-				delete(v, "sum")
-				assert.Error(t, valid.Validate(v), "the schema notices what is missing")
-			}
-		}
-	}
-}
-
-// TestTheSchemaHasEveryField holds the schema to the types: a field that is
-// added without its description fails here.
-func TestTheSchemaHasEveryField(t *testing.T) {
-	s := schema(t)
-	for object, is := range map[string]reflect.Type{
-		"end": reflect.TypeFor[contract.Report](), "field": reflect.TypeFor[contract.Field](),
-		"fingerprint": reflect.TypeFor[contract.Fingerprint](), "standing": reflect.TypeFor[stats.Standing](),
-		"clusteredShare": reflect.TypeFor[stats.ClusteredShare](), "cell": reflect.TypeFor[contract.Cell](),
-		"cellReport": reflect.TypeFor[contract.CellReport](), "faultCount": reflect.TypeFor[contract.FaultCount](),
-		"scoredCell": reflect.TypeFor[scoring.Cell](), "observation": reflect.TypeFor[contract.Observation](),
-		"event": reflect.TypeFor[chaos.Event](), "change": reflect.TypeFor[chaos.Change](),
-		"score": reflect.TypeFor[scoring.ContractScore](), "severityScore": reflect.TypeFor[scoring.SeverityScore](),
-		"chaosScore": reflect.TypeFor[scoring.ChaosScore](), "mutationScore": reflect.TypeFor[scoring.MutationScore](),
-		"kindScore": reflect.TypeFor[scoring.KindScore](), "replayScore": reflect.TypeFor[scoring.ReplayScore](),
-		"judgeScore": reflect.TypeFor[scoring.JudgeScore](), "judgeRates": reflect.TypeFor[scoring.JudgeRates](),
-		"judgeScenario": reflect.TypeFor[scoring.JudgeScenario](),
-		"overall":       reflect.TypeFor[scoring.Overall](),
-		"partScore":     reflect.TypeFor[scoring.PartScore](), "interval": reflect.TypeFor[scoring.Interval](),
-		"defect": reflect.TypeFor[contract.Defect](), "break": reflect.TypeFor[contract.Break](),
-	} {
-		var all, required []string
-		for f := range is.Fields() {
-			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "-" || name == "" {
-				continue
-			}
-			all = append(all, name)
-			if !strings.Contains(options, "omit") && (!strings.HasSuffix(strings.ToLower(object), "score") || name != "value") {
-				required = append(required, name)
-			}
-		}
-		own := func(name string) bool { return slices.Contains([]string{"end", "part", "sum", "cells"}, name) }
-		if object != "end" {
-			own = func(string) bool { return false }
-		}
-		if object == "cellReport" { // a unit has the members that are not zero
-			required = nil
-		}
-		def := s.Defs[object]
-		require.NotNil(t, def, object)
-		var names []string
-		for name := range def.Properties {
-			names = append(names, name)
-		}
-		assert.ElementsMatch(t, slices.DeleteFunc(all, own), slices.DeleteFunc(names, own), object)
-		assert.ElementsMatch(t, slices.DeleteFunc(required, own), slices.DeleteFunc(slices.Clone(def.Required), own), object)
-	}
 }

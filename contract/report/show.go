@@ -175,15 +175,10 @@ func (v *view) explained() *document.Section {
 		text.Plural(n, "kind"), text.Noun(n, "is", "are"))}
 }
 
-// headOf names the invariant of a group, its first scenario and its trials.
-func headOf(b *group) document.Item {
-	return document.Item{Sign: new(b.mark.sign()), Names: []string{b.cell.Cell.Scenario, b.cell.Cell.Invariant},
-		Text: fmt.Sprintf(" (%v): %s", b.cell.Severity, b.outcome())}
-}
-
 // itemOf is a group with its evidence, and so many lines about its faults.
 func itemOf(b *group, lines int) document.Item {
-	item := headOf(b)
+	item := document.Item{Sign: new(b.mark.sign()), Names: []string{b.cell.Cell.Scenario, b.cell.Cell.Invariant},
+		Text: fmt.Sprintf(" (%v): %s", b.cell.Severity, b.outcome())}
 	add := func(d document.Detail) { item.Details = append(item.Details, d) }
 	add(document.Detail{Label: "why", Text: b.why()})
 	if o := b.cell.Evidence; o != nil {
@@ -203,8 +198,8 @@ func itemOf(b *group, lines int) document.Item {
 func (v *view) undecided() *document.Section {
 	s := &document.Section{Name: "not decided", Head: "NOT DECIDED", Most: v.most}
 	for _, u := range undecided(v.r) {
-		item := document.Item{Sign: new(u.mark.sign()), Names: u.scenarios[:1], Text: u.outcome() + ": " + u.reason(),
-			Brief: strings.Join(u.invariants, ", ")}
+		item := document.Item{Sign: new(markOf(u[0]).sign()), Names: u.scenarios()[:1], Text: u.outcome(),
+			Brief: strings.Join(u.invariants(), ", ")}
 		if len(s.Items) == 0 { // it may be a list of differences: mending it often mends the others
 			item.Lines = 24
 		}

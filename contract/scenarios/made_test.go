@@ -59,5 +59,3 @@ func TestFourPaths(t *testing.T) {
 	m.Scenarios = scenarios.FourPaths("orders.[", -1)
 	assert.Error(t, m.Validate(), "the rules say what is wrong with them")
 }
-
-// rule is a rule of a name of its own.

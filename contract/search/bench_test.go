@@ -30,14 +30,15 @@ func BenchmarkBookkeeping(b *testing.B) {
 			made, err := runner.Run(b.Context(), contract.Cell{Scenario: "all", Invariant: "fine", Trial: 1}, runner.Rules("all"))
 			require.NoError(b, err)
 			view := newViewer(runner.Tools(), newShaper(map[string]bool{"a": true}))
-			l := newLockstep(func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return made, nil },
-				bounds{Runs: 1 << 30}, func(_ runRequest, r *contract.Result) *runDigest { return view.Digest(r, ofBreaks) })
+			l := newLockstep(runner, &Options{Budget: Budget{Runs: 1 << 30}},
+				func(_ runRequest, r *contract.Result) *runDigest { return view.Digest(r, ofBreaks) })
+			l.makes = func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return made, nil }
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			n := 0
 			for b.Loop() {
-				require.NoError(b, l.Run(b.Context(), func(ask askFunc[*runDigest]) {
+				require.NoError(b, l.Run(b.Context(), func(ask askFunc) {
 					for range 100 {
 						n++
 						ask(runRequest{Key: fmt.Sprint("all 1 ", n)})
@@ -112,18 +113,20 @@ func BenchmarkKeeping(b *testing.B) {
 			require.NoError(b, err)
 			defer runner.Close()
 			view, l := newViewer(runner.Tools(), newShaper(nil)), promptListsOf(m)[0]
-			run := func(set actSet) *contract.Result {
-				r := l.Request(set, 0)
+			l.runs = map[string]*runDigest{}
+			run := func(set partSet) *contract.Result {
+				r := l.request(set, nil)
 				made, err := runner.Run(b.Context(), r.Cell, r.Rules)
 				require.NoError(b, err)
 				return made
 			}
-			l.learnCalm(l.digest(view, run(nil)))
+			l.calm[0] = l.digest(view, run(nil))
+			l.learnCalm()
 			for call := range l.calmly {
-				l.addActs(call, []chaos.Fault{fault.Fail(fault.ErrUnavailable)}, false)
+				l.addParts(call, []chaos.Fault{fault.Fail(fault.ErrUnavailable)})
 			}
-			made := run(actSet{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
-			var all []*outcome
+			made := run(partSet{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+			var all []*runDigest
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)

@@ -51,13 +51,10 @@ func TestTwoCausesOfOneReasonAreNeverOneLine(t *testing.T) {
 				slices.Contains(d.Facts, "its cells met the faults of another defect too, and are counted there"), row.why)
 		}
 		assert.Zero(t, broken, "%s: each broken cell is counted once", row.why)
-		kept, err := ReadKept(dir, nil)
-		require.NoError(t, err)
+		kept := keptIn(t, dir)
 		require.Len(t, kept, 2)
 		for _, k := range kept {
-			status, _, err := k.Run(t.Context(), m, &contract.RunOptions{Harness: bubbled(t)})
-			require.NoError(t, err)
-			assert.Equal(t, StatusOngoing, status, k.Sentence)
+			assert.Equal(t, StatusOngoing, rerun(t, k, m), k.Sentence)
 		}
 	}
 }
@@ -72,8 +69,7 @@ func TestEachTargetOfAChoiceHasAFile(t *testing.T) {
 	dir := t.TempDir()
 	r := explained(t, m, &Options{Dir: dir})
 	require.Equal(t, []string{"a, b or c fails → fine"}, sentences(r))
-	kept, err := ReadKept(dir, nil)
-	require.NoError(t, err)
+	kept := keptIn(t, dir)
 	said := map[string]string{}
 	for _, k := range kept {
 		said[k.ID] = k.Sentence
@@ -270,8 +266,7 @@ func TestABudgetThatEndsBeforeMilderFaultsIsACut(t *testing.T) {
 		require.Len(t, r.Defects, 1)
 		d := r.Defects[0]
 		named[d.Sentence]++
-		kept, err := ReadKept(dir, nil)
-		require.NoError(t, err)
+		kept := keptIn(t, dir)
 		assert.Equal(t, d.Sentence != "a fails", d.Cut, "%d runs: %s, %s", runs, d.Sentence, r.SearchStopped)
 		assert.Len(t, kept, map[bool]int{true: 0, false: 1}[d.Cut], "%d runs", runs)
 		if r.SearchStopped == "" {

@@ -20,104 +20,86 @@ const (
 	trialBeta    = 0.02 // the chance to miss one that breaks at half the rate
 )
 
+// A sampler makes the n-th run of a set, or looks it up, and reports whether it broke. ok is false
+// if the search was cut.
+type sampler func(set partSet, n int) (broke, ok bool)
+
 type confirmation struct {
-	set         []int
+	set         partSet
 	minimal     bool // false: the search was cut
 	Broke, Runs int  // the result, run afresh
 	Calm        int  // of its calm runs broke
 	CalmRuns    int  // beside it; 0: it has no fault
 	OK          bool // it broke often enough, and more often than calm runs
-	decided     int
 }
 
 // fewestRandom looks for the fewest of n parts that break it at least at half the rate of
 // all of them.
-func fewestRandom(n int, run runSet[bool]) (c confirmation) {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	c.set = all
-	broke, runs, ok := runUntil(enoughBreaks, func(i int) (bool, bool) { return run(all, i) })
-	if !ok || broke < enoughBreaks {
-		c.Broke, c.Runs, c.minimal = broke, runs, ok
+func fewestRandom(n int, run sampler) (c confirmation) {
+	c.set = firstParts(n)
+	if c.minimal = c.sample(c.set, 0, run); !c.OK {
 		return c
 	}
-	rate := float64(enoughBreaks-1) / float64(runs-1) // unbiased, for runs until so many breaks
+	rate := float64(enoughBreaks-1) / float64(c.Runs-1) // unbiased, for runs until so many breaks
 	test := stats.SPRT{P0: rate / 8, P1: rate / 2, Alpha: trialAlpha, Beta: trialBeta, Max: mostTrials}
-	least := fewest.Find(n, func(set []int) (bool, bool) {
-		return sequential(test, func(i int) (bool, bool) { return run(set, i) })
-	})
-	c.set, c.minimal, c.decided = least.Set, least.Minimal, least.Decided
-	if !c.minimal {
-		return c
-	}
-	if c.Broke, c.Runs, ok = runUntil(enoughBreaks, func(i int) (bool, bool) { return run(c.set, freshRuns+i) }); !ok {
-		c.minimal = false
-		return c
-	}
-	c.OK = c.Broke == enoughBreaks
-	if !c.OK || len(c.set) == 0 {
-		return c
-	}
-	c.Compare(func(i int) (bool, bool) { return run(nil, freshRuns+i) },
-		func(i int) (bool, bool) { return run(c.set, freshRuns+i) })
+	least := fewest.Find(n, func(set []int) (bool, bool) { return run.accepts(test, set) })
+	c = confirmation{set: least.Set, minimal: least.Minimal}
+	c.minimal = c.minimal && c.confirm(freshRuns, freshRuns, run)
 	return c
 }
 
-// Compare makes calm runs beside the result: as many as it took, at least leastCalm. If one
-// breaks, both go on to MostRuns. The result stays confirmed only if it broke more than
-// twice as often: in an agent that breaks without any fault too, a fault that has nothing
-// to do with it may seem to break it.
-func (c *confirmation) Compare(calm, result func(i int) (broke, ok bool)) {
-	more := func(run func(int) (bool, bool), broke, runs *int) (ok bool) {
-		b, ok := run(*runs)
-		if !ok {
-			c.OK = false
+// sample makes runs of a set until it broke often enough. ok is false if the search was cut.
+func (c *confirmation) sample(set partSet, first int, run sampler) (ok bool) {
+	for c.Runs < mostRuns && c.Broke < enoughBreaks {
+		if !run.count(set, first, &c.Broke, &c.Runs) {
 			return false
 		}
-		if *runs++; b {
-			*broke++
-		}
+	}
+	c.OK = c.Broke == enoughBreaks
+	return true
+}
+
+// count makes the next run of a set, and counts it.
+func (run sampler) count(set partSet, first int, broke, runs *int) (ok bool) {
+	b, ok := run(set, first+*runs)
+	if ok {
+		*runs++
+	}
+	if b && ok {
+		*broke++
+	}
+	return ok
+}
+
+// confirm makes runs of the result from a number on, and calm runs beside them: as many as it
+// took, at least leastCalm. If one of these breaks, both go on to mostRuns. The result is
+// confirmed only if it broke more than twice as often: in an agent that breaks without any fault
+// too, a fault that has nothing to do with it may seem to break it. ok is false if the search was
+// cut before it broke often enough.
+func (c *confirmation) confirm(first, firstCalm int, run sampler) (ok bool) {
+	if !c.sample(c.set, first, run) {
+		return false
+	}
+	if !c.OK || len(c.set) == 0 {
 		return true
 	}
-	for least := max(c.Runs, leastCalm); c.CalmRuns < least || c.Calm > 0 && c.CalmRuns < mostRuns; {
-		if !more(calm, &c.Calm, &c.CalmRuns) {
-			return
-		}
+	more := true
+	for least := max(c.Runs, leastCalm); more && (c.CalmRuns < least || c.Calm > 0 && c.CalmRuns < mostRuns); {
+		more = run.count(nil, firstCalm, &c.Calm, &c.CalmRuns)
 	}
-	for c.Calm > 0 && c.Runs < mostRuns {
-		if !more(result, &c.Broke, &c.Runs) {
-			return
-		}
+	for more && c.Calm > 0 && c.Runs < mostRuns {
+		more = run.count(c.set, first, &c.Broke, &c.Runs)
 	}
-	c.OK = c.OK && 2*c.Calm*c.Runs < c.Broke*c.CalmRuns
+	c.OK = more && 2*c.Calm*c.Runs < c.Broke*c.CalmRuns
+	return true
 }
 
-// runUntil runs until so many broke, within MostRuns. ok is false if the search was cut.
-func runUntil(breaks int, run func(i int) (bool, bool)) (broke, runs int, ok bool) {
-	for runs < mostRuns && broke < breaks {
-		b, ok := run(runs)
-		if !ok {
-			return broke, runs, false
-		}
-		if runs++; b {
-			broke++
-		}
-	}
-	return broke, runs, true
-}
-
-// sequential reports whether a test accepts. One that stays open does not.
-func sequential(test stats.SPRT, run func(i int) (bool, bool)) (accepted, ok bool) {
-	passed := 0
-	for n := 1; n <= mostTrials; n++ {
-		b, ok := run(n - 1)
-		if !ok {
+// accepts reports whether a sequential test accepts that a set breaks it. One that stays open does
+// not.
+func (run sampler) accepts(test stats.SPRT, set partSet) (accepted, ok bool) {
+	for passed, n := 0, 0; n < mostTrials; {
+		if !run.count(set, 0, &passed, &n) {
 			return false, false
-		}
-		if b {
-			passed++
 		}
 		standing, err := test.Decide(passed, n)
 		if err != nil || standing.Decision != stats.Open {
@@ -127,9 +109,8 @@ func sequential(test stats.SPRT, run func(i int) (bool, bool)) (accepted, ok boo
 	return false, true
 }
 
-func (f *culprit) searchRandom(ask askRun) {
-	s := f.Source
-	base, ok := s.breaking(f, ask)
+func (f *culprit) searchRandom(ask askFunc) {
+	base, ok := f.breaking(ask)
 	if base == nil {
 		f.Cut = !ok
 		return
@@ -137,21 +118,20 @@ func (f *culprit) searchRandom(ask askRun) {
 	f.Source, f.Smallest = base, base.Whole
 	var last *runDigest // the last run of the result that broke under all of its faults
 	undecided := 0      // of the calm runs beside the confirmation
-	c := fewestRandom(len(base.Parts), func(set []int, n int) (bool, bool) {
-		fresh := n >= freshRuns
-		a, ok := ask(furtherRun(base.request(set, nil), n))
-		if !ok {
+	c := fewestRandom(len(base.Parts), func(set partSet, n int) (broke, ok bool) {
+		run := ask(base.request(set, nil).numbered(n))
+		if run == nil {
 			return false, false
 		}
-		if len(set) == 0 {
-			base.equal = a.Equal
-		}
-		broke := a.Breaks(f.Invariant, f.Shape)
-		if broke && fresh && len(set) > 0 && len(a.Delivered()) >= len(set) { // else a run beside it
-			last = a
-		}
-		if fresh && len(set) == 0 && !broke && !a.Holds(f.Invariant) {
-			undecided++
+		broke = run.Breaks(f.Invariant, f.Shape)
+		switch fresh := n >= freshRuns; {
+		case len(set) == 0:
+			base.equal = run.Equal
+			if fresh && !broke && !run.judgedBy(f.Invariant).Holds() {
+				undecided++
+			}
+		case broke && fresh && len(run.Delivered()) >= len(set): // else a run beside it
+			last = run
 		}
 		return broke, true
 	})
@@ -173,16 +153,16 @@ func (f *culprit) searchRandom(ask askRun) {
 }
 
 // breaking returns the source with the parts of its first run that breaks it;
-// nil: none of MostRuns did, or, with ok false, the search was cut.
-func (s *source) breaking(f *culprit, ask askRun) (base *source, ok bool) {
+// nil: none of mostRuns did, or, with ok false, the search was cut.
+func (f *culprit) breaking(ask askFunc) (base *source, ok bool) {
 	for n := range mostRuns {
-		a, ok := ask(s.own(n))
-		if !ok {
+		run := ask(f.Source.own(n))
+		if run == nil {
 			return nil, false
 		}
-		if a.Breaks(f.Invariant, f.Shape) {
-			own := *s
-			own.Whole, own.Key, own.ByRule = a, fmt.Sprintf("%s from %d", s.Key, n), false
+		if run.Breaks(f.Invariant, f.Shape) {
+			own := *f.Source
+			own.Whole, own.Key = run, fmt.Sprintf("%s from %d", own.Key, n)
 			own.takeApart()
 			return &own, true
 		}

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// A kind is the groups that are one defect.
+// A kind is the groups that are one defect, as they share keys.
 type kind struct {
 	groups []*group
+	keys   []string
 }
 
 // defects merges the groups: those of one pattern at the same targets are one defect, and of the
@@ -19,7 +22,6 @@ type kind struct {
 // not: two causes in one line would be read as one, and their targets as interchangeable.
 func (e *explainer) defects() []contract.Defect {
 	var kinds []*kind
-	owner := map[string]*kind{}
 	var rest []contract.Defect
 	for _, g := range e.groups {
 		if g.Smallest == nil {
@@ -31,28 +33,27 @@ func (e *explainer) defects() []contract.Defect {
 		if len(g.Hits) == 0 {
 			shape += e.withoutCalls(g)
 		}
-		keys := []string{fmt.Sprintf("%s at %q", shape, targets), fmt.Sprintf("%s at %q", shape, targets)}
+		keys := []string{fmt.Sprintf("%s at %q", shape, targets)}
 		if len(targets) <= 1 {
-			keys[1] = fmt.Sprintf("%s %q %q", shape, g.Invariant, g.Reason())
+			keys = append(keys, fmt.Sprintf("%s %q %q", shape, g.Invariant, g.Reason()))
 		}
-		k := owner[keys[0]]
-		if other := owner[keys[1]]; k == nil {
-			k = other
-		} else if other != nil && other != k {
-			k.groups = append(k.groups, other.groups...)
-			kinds = slices.DeleteFunc(kinds, func(x *kind) bool { return x == other })
-			for key, x := range owner {
-				if x == other {
-					owner[key] = k
-				}
+		var own *kind
+		kinds = slices.DeleteFunc(kinds, func(k *kind) bool {
+			if !slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(k.keys, key) }) {
+				return false
 			}
+			if own == nil {
+				own = k
+				return false
+			}
+			own.groups, own.keys = append(own.groups, k.groups...), append(own.keys, k.keys...)
+			return true
+		})
+		if own == nil {
+			own = &kind{}
+			kinds = append(kinds, own)
 		}
-		if k == nil {
-			k = &kind{}
-			kinds = append(kinds, k)
-		}
-		k.groups = append(k.groups, g)
-		owner[keys[0]], owner[keys[1]] = k, k
+		own.groups, own.keys = append(own.groups, g), append(own.keys, keys...)
 	}
 	defects := make([]contract.Defect, 0, len(kinds)+len(rest))
 	for _, k := range kinds {
@@ -82,8 +83,7 @@ func (e *explainer) unexplained(g *group) contract.Defect {
 		return d
 	}
 	d.Sentence = "did not break again"
-	d.Difference = cmp.Or(g.Source.Differ, g.Instead())
-	d.Difference = e.secrets.Text(d.Difference)
+	d.Difference = e.secrets.Text(cmp.Or(g.Source.Differ, g.instead, g.Instead()))
 	return d
 }
 
@@ -110,13 +110,20 @@ func (e *explainer) defect(k *kind) contract.Defect {
 	inMain := func(p *breach) bool { return slices.Contains(main, p.targetText()) }
 	g := breaches[slices.IndexFunc(breaches, inMain)].groups[0]
 	d := contract.Defect{Severity: g.severity, Rerun: g.first.Rerun, Cut: g.Cut, Sentence: e.sentence(g, main)}
-	for _, h := range g.Hits {
-		d.Deliveries = append(d.Deliveries, h.Delivery)
+	d.Deliveries = deliveriesOf(g.Hits)
+	facts := slices.Clone(g.Facts) // those that all groups at the main targets share
+	counted := 0
+	for _, p := range breaches {
+		for _, other := range p.groups {
+			facts = slices.DeleteFunc(facts, func(f string) bool {
+				return inMain(p) && !slices.Contains(other.Facts, f)
+			})
+			counted += len(other.cells)
+		}
 	}
-	for _, f := range commonFacts(breaches, inMain) {
+	for _, f := range facts {
 		d.Facts = append(d.Facts, e.secrets.Text(f))
 	}
-	counted := 0
 	for _, p := range breaches {
 		b := e.breakOf(p.groups[0])
 		b.Cells = nil
@@ -124,7 +131,6 @@ func (e *explainer) defect(k *kind) contract.Defect {
 		for _, g := range p.groups {
 			b.Cells = append(b.Cells, g.cells...)
 		}
-		counted += len(b.Cells)
 		if len(main) > 1 || !inMain(p) {
 			b.At = p.targets
 		}
@@ -158,11 +164,11 @@ func (e *explainer) sentence(g *group, main []string) string {
 // not is a fact of the defect.
 func (e *explainer) keepBreach(p *breach, d *contract.Defect) string {
 	g := p.groups[0]
-	if e.atRate(g.Invariant) {
-		return "" // it may break now and then
-	}
-	if g.Cut || g.once || g.Sure != nil && !g.Sure.OK {
-		return "" // it may not be the smallest, or may not break
+	atRate := slices.ContainsFunc(e.matrix.Invariants, func(i contract.Invariant) bool {
+		return i.Name == g.Invariant && i.IsRate() // it may break now and then
+	})
+	if atRate || g.Cut || g.once || g.Sure != nil && !g.Sure.OK { // it may not be the smallest, or may not break
+		return ""
 	}
 	id, err := e.keep(g, e.sentence(g, []string{p.targetText()}))
 	if err != nil {
@@ -175,23 +181,12 @@ func (e *explainer) keepBreach(p *breach, d *contract.Defect) string {
 	return id
 }
 
-func (e *explainer) atRate(invariant string) bool {
-	return slices.ContainsFunc(e.matrix.Invariants, func(i contract.Invariant) bool {
-		return i.Name == invariant && i.IsRate()
-	})
-}
-
-// withoutCalls is the sentence of a group in whose smallest run no fault was delivered.
+// withoutCalls is the sentence of a group in whose smallest run no fault was delivered: none was
+// needed, or what its rules did was no delivery.
 func (e *explainer) withoutCalls(g *group) string {
 	if len(g.Set) == 0 {
 		return e.besides(g)
 	}
-	return e.ofRules(g)
-}
-
-// ofRules is the sentence of a group whose parts are whole rules that injected without a
-// delivery in the end.
-func (e *explainer) ofRules(g *group) string {
 	var names []string
 	for _, i := range g.Set {
 		names = append(names, g.Source.Parts[i].Rule)
@@ -236,20 +231,154 @@ func mainTargets(breaches []*breach) (main []string) {
 	return main
 }
 
-// commonFacts are the facts that all groups at the main targets share.
-func commonFacts(breaches []*breach, inMain func(*breach) bool) (facts []string) {
-	first := true
-	for _, p := range breaches {
-		if !inMain(p) {
-			continue
-		}
-		for _, g := range p.groups {
-			if first {
-				facts, first = slices.Clone(g.Facts), false
+// A clause is consecutive tries of one operation that meet the same kind of fault.
+type clause struct {
+	target string
+	phrase string
+	from   int // the first of the tries, from 1
+	count  int
+	call   int // its number in lane and target, where the tries do not tell which it is; else 0
+}
+
+// clausesOf is what a set of hits says, in the order of the calls.
+func clausesOf(hits []hit) (all []clause) {
+	for i := range hits {
+		h := &hits[i]
+		phrase := phraseOf(h.Fault, h.Waited)
+		if i > 0 {
+			last, before := &all[len(all)-1], &hits[i-1]
+			if last.phrase == phrase && before.Op() == h.Op() && h.Occurrence == before.Occurrence+1 {
+				last.count++
 				continue
 			}
-			facts = slices.DeleteFunc(facts, func(f string) bool { return !slices.Contains(g.Facts, f) })
+		}
+		c := clause{target: h.Target, phrase: phrase, from: h.Attempt, count: 1}
+		if h.Equal || h.Nth > c.from { // an equal call that is no retry
+			c.call = int(h.Ordinal) + 1
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// tries says which tries of an operation they are; "" for the first alone. Where an agent makes
+// equal calls of its own accord, it also says which call they begin with.
+func (c *clause) tries() string {
+	switch {
+	case c.call > 0 && c.count == 1:
+		return fmt.Sprintf(" on call %d", c.call)
+	case c.call > 0:
+		return fmt.Sprintf(" %s in a row from call %d on", timesText(c.count), c.call)
+	case c.count == 1 && c.from <= 1:
+		return ""
+	case c.count == 1:
+		return fmt.Sprintf(" on try %d", c.from)
+	case c.from > 1:
+		return fmt.Sprintf(" on tries %d to %d", c.from, c.from+c.count-1)
+	}
+	return " " + timesText(c.count) + " in a row"
+}
+
+// patternOf is a way to break without the names of its targets, and those in order.
+func patternOf(hits []hit) (shape string, targets []string) {
+	var b strings.Builder
+	for _, c := range clausesOf(hits) {
+		i := slices.Index(targets, c.target)
+		if i < 0 {
+			i, targets = len(targets), append(targets, c.target)
+		}
+		fmt.Fprintf(&b, "%d %s%s; ", i, c.phrase, c.tries())
+	}
+	return b.String(), targets
+}
+
+// maxClauses bounds a sentence.
+const maxClauses = 6
+
+// sentenceOf says which faults break it: at each place of the pattern, at any of its targets.
+func sentenceOf(hits []hit, places []string) string {
+	_, own := patternOf(hits)
+	var parts []string
+	for _, c := range clausesOf(hits) {
+		parts = append(parts, places[slices.Index(own, c.target)]+" "+c.phrase+c.tries())
+	}
+	if more := len(parts) - maxClauses; more > 0 { // of a search that was cut
+		parts = append(parts[:maxClauses], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", then ")
+}
+
+// orList joins names: "a, b or c".
+func orList(names []string) string {
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+	return names[0]
+}
+
+// phraseOf says what a call does under a fault of a kind that made it wait so long.
+func phraseOf(kind string, waited time.Duration) string {
+	switch kind {
+	case "timeout", "lost_request":
+		if waited > 0 {
+			return fmt.Sprintf("waits %v and times out before the work", waited)
+		}
+		return "times out before the work"
+	case "lost_reply":
+		if waited > 0 {
+			return fmt.Sprintf("does its work and its reply is lost after %v", waited)
+		}
+		return "does its work and its reply is lost"
+	case "latency":
+		return fmt.Sprintf("takes %v longer", waited)
+	}
+	return cmp.Or(map[string]string{"error": "fails", "hang": "hangs", "duplicate": "is executed twice",
+		"delivered_twice": "is executed twice", "empty_result": "returns an empty result",
+		"malformed_result": "returns what is not JSON", "panic": "panics"}[kind], "meets "+kind)
+}
+
+// factsOf are the facts that the events of a run show about the calls with faults.
+func factsOf(s *runDigest, hits []hit) (facts []string) {
+	targets := map[string]bool{}
+	for i := range hits {
+		targets[hits[i].Target] = true
+	}
+	others := func(h hit) bool { // of another operation or prompt, or nobody saw a failure
+		return h.Op() != hits[0].Op() || h.Prompt != hits[0].Prompt || !h.Failed
+	}
+	if len(hits) > 0 && !slices.ContainsFunc(hits, others) {
+		facts = append(facts, "the agent tries "+timesText(hits[0].Tries))
+	}
+	for _, tool := range s.Again {
+		if targets[tool] {
+			facts = append(facts, tool+" is called again with equal arguments after its work was done")
+		}
+	}
+	for _, k := range s.Keyless {
+		if targets[k.Tool] && k.Without > 0 {
+			facts = append(facts,
+				fmt.Sprintf("%d of %d calls of %s without the idempotency key that the tool declares (%s)",
+					k.Without, k.Of, k.Tool, k.Pointer))
 		}
 	}
 	return facts
+}
+
+func timesText(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func kindOf(f chaos.Fault, otherwise string) string {
+	if d, ok := f.(chaos.Described); ok {
+		if kind := d.Describe().Kind; kind != "" {
+			return kind
+		}
+	}
+	return otherwise
 }

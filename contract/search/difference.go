@@ -6,13 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/nearest"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
@@ -72,23 +73,18 @@ func (d *Difference) redacted(o *Options) *Difference {
 // differenceOf compares two runs; nil: they are the same. Where one is a cell as a report has it,
 // it may lack later prompts, and its states are what JSON shows of them.
 func differenceOf(a, b []*contract.Observation, cell bool) *Difference {
-	for i := range min(len(a), len(b)) {
+	n := min(len(a), len(b))
+	for i := range n {
 		d := &Difference{Prompt: i + 1, Text: a[i].Prompt}
 		if d.ofCalls(a[i].Events, b[i].Events) || d.ofAnswers(a[i], b[i]) || d.ofStates(a[i].After, b[i].After, cell) {
 			return d
 		}
 	}
-	if n := min(len(a), len(b)); !cell && len(a) != len(b) {
-		return &Difference{Prompt: n + 1, What: "answer", First: present(n < len(a)), Second: present(n < len(b))}
+	if !cell && len(a) != len(b) {
+		answers := map[bool]string{true: "an answer", false: "none"}
+		return &Difference{Prompt: n + 1, What: "answer", First: answers[n < len(a)], Second: answers[n < len(b)]}
 	}
 	return nil
-}
-
-func present(is bool) string {
-	if is {
-		return "an answer"
-	}
-	return "none"
 }
 
 // ofCalls looks for the first call of either run that the other lacks, or that got
@@ -99,14 +95,14 @@ func (d *Difference) ofCalls(a, b []chaos.Event) bool {
 	for i, x := range first.calls {
 		d.Call, d.Target = i+1, x.Target
 		y := second.byCoord[coordOf(x)]
-		if y == nil {
-			return d.missing(x, first, second)
-		}
-		if got, then := gotten(x), gotten(y); got != then {
-			d.What, d.First, d.Second = "result", got, then
+		switch {
+		case y == nil:
+			d.missing(x, first, second)
 			return true
-		}
-		if len(x.Result) > 0 && len(y.Result) > 0 && d.ofJSON("result", x.Result, y.Result) {
+		case gotten(x) != gotten(y):
+			d.What, d.First, d.Second = "result", gotten(x), gotten(y)
+			return true
+		case len(x.Result) > 0 && len(y.Result) > 0 && d.ofJSON("result", x.Result, y.Result):
 			return true
 		}
 	}
@@ -120,14 +116,14 @@ func (d *Difference) ofCalls(a, b []chaos.Event) bool {
 	return false
 }
 
-// runCalls are the calls for a prompt, without what was injected without a call.
-type runCalls struct {
+// promptCalls are the calls for a prompt, without what was injected without a call.
+type promptCalls struct {
 	calls   []*chaos.Event
 	byCoord map[when.Coord]*chaos.Event
 }
 
-func callsOf(events []chaos.Event) runCalls {
-	c := runCalls{byCoord: make(map[when.Coord]*chaos.Event, len(events))}
+func callsOf(events []chaos.Event) promptCalls {
+	c := promptCalls{byCoord: make(map[when.Coord]*chaos.Event, len(events))}
 	for i := range events {
 		if e := &events[i]; e.Layer != "" {
 			c.calls = append(c.calls, e)
@@ -139,17 +135,15 @@ func callsOf(events []chaos.Event) runCalls {
 
 // missing says of a call that the other run lacks with what arguments that made the call
 // of its number, or that it made none.
-func (d *Difference) missing(x *chaos.Event, first, second runCalls) bool {
+func (d *Difference) missing(x *chaos.Event, first, second promptCalls) {
+	d.What, d.First, d.Second = "call", x.Target, "none"
 	for _, y := range second.calls {
 		if y.Lane == x.Lane && y.Target == x.Target && y.Ordinal == x.Ordinal && first.byCoord[coordOf(y)] == nil {
-			if !d.ofJSON("arguments", x.Args, y.Args) {
-				d.What, d.First, d.Second = "arguments", "some", "others"
-			}
-			return true
+			d.What, d.First, d.Second = "arguments", "some", "others"
+			d.ofJSON("arguments", x.Args, y.Args)
+			return
 		}
 	}
-	d.What, d.First, d.Second = "call", x.Target, "none"
-	return true
 }
 
 func (d *Difference) ofAnswers(a, b *contract.Observation) bool {
@@ -163,8 +157,7 @@ func (d *Difference) ofStates(a, b any, cell bool) bool {
 	}
 	x, err := jsonvalue.Encode(a) // a state is the user's: it may have a MarshalJSON
 	y, other := jsonvalue.Encode(b)
-	known := err == nil && other == nil
-	if known && d.ofJSON("state", x, y) {
+	if err == nil && other == nil && d.ofJSON("state", x, y) {
 		return true
 	}
 	d.What, d.Path, d.First, d.Second = "state", "", fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b)
@@ -202,12 +195,11 @@ func (d *Difference) ofJSON(what string, a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return false
 	}
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+	if !json.Valid(a) || !json.Valid(b) {
 		d.What, d.First, d.Second = what, string(a), string(b)
 		return true
 	}
-	path, p, q, differ := jsonvalue.FirstPlace(x, y)
+	path, p, q, differ := nearest.First(a, b)
 	if differ {
 		d.What, d.Path, d.First, d.Second = what, path, p, q
 	}
@@ -217,62 +209,43 @@ func (d *Difference) ofJSON(what string, a, b json.RawMessage) bool {
 // Repeat runs each prompt list of the matrix twice without faults and returns where the
 // two runs first differ; nil: they were the same. It compares the calls, by lane, target,
 // arguments and what the caller got, then the answers and the end states. Times
-// play no part, and neither does the order of calls. An agent that repeats itself can be searched in few runs, and
-// its failures can be repeated.
+// play no part, and neither does the order of calls.
 //
 // The budget of o may be left out: two runs a prompt list are made. Errors are those of
 // [Sweep].
 func Repeat(ctx context.Context, m *contract.Matrix, o *Options) (*Difference, error) {
 	own := *cmp.Or(o, &Options{})
 	if !own.Budget.Set() {
-		own.Budget.Runs = maxRepeats
+		own.Budget.Runs = math.MaxInt
 	}
 	checked, err := own.checked(m)
 	if err != nil {
 		return nil, err
 	}
-	runner, err := checked.observer(ctx, m)
+	runner, err := checked.runner(ctx, m, toCompare)
 	if err != nil {
 		return nil, err
 	}
 	defer runner.Close()
-	runs := newLockstep(runner.Run, checked.bounds(),
-		func(_ runRequest, r *contract.Result) []*contract.Observation {
-			return r.Observations
-		})
+	runs := newLockstep(runner, checked, func(_ runRequest, r *contract.Result) *runDigest {
+		return &runDigest{runCalls: &runCalls{shown: r.Observations}}
+	})
 	lists := promptListsOf(m)
-	differences := make([]*Difference, len(lists))
-	tasks := make([]task[[]*contract.Observation], len(lists))
-	for i, l := range lists {
-		tasks[i] = func(ask askFunc[[]*contract.Observation]) {
-			request := func(number int) runRequest {
-				r := l.Request(nil, number)
-				r.Cell.Scenario = calmRun
-				return r
-			}
-			first, ok := ask(request(0))
-			if !ok {
-				return
-			}
-			if second, ok := ask(request(1)); ok {
-				differences[i] = differenceOf(first, second, false)
-			}
-		}
+	for _, l := range lists {
+		l.Cell.Scenario = "(calm)" // no name of one in a matrix
 	}
-	if err := runs.Run(ctx, tasks...); err != nil {
+	if err := calmTwice(ctx, runs, lists); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(differences, func(d *Difference) bool { return d != nil }); i >= 0 {
-		return differences[i].redacted(checked), nil
+	for _, l := range lists {
+		if l.calm[1] != nil {
+			if d := differenceOf(l.calm[0].shown, l.calm[1].shown, false); d != nil {
+				return d.redacted(checked), nil
+			}
+		}
 	}
 	if runs.Cut != "" {
 		return nil, fmt.Errorf("search: Repeat was stopped before it was done: %s", runs.Cut)
 	}
 	return nil, nil
 }
-
-// calmRun is the scenario of the runs of Repeat: no name of one in a matrix.
-const calmRun = "(calm)"
-
-// maxRepeats is the budget of Repeat where there is none: more than prompt lists need.
-const maxRepeats = 1_000_000

@@ -21,12 +21,10 @@
 // without quoted texts, names of injection points and numbers. For each group:
 //
 //   - The cell runs again under the rules of its scenario, with the same names, so that
-//     every draw stays. What was delivered in it can be left out, delivery by delivery; where
-//     the deliveries alone do not break it again, rule by rule.
+//     every draw stays. What was delivered in it can be left out, delivery by delivery.
 //   - A dichotomic search finds a set of deliveries that breaks the same invariant for a
 //     reason of the same shape, and of which none can be left out (Hemery, Lecoutre, Sais
-//     and Boussemart, Extracting MUCs from Constraint Networks, ECAI 2006). It asks about
-//     k·log2(n) + 2k of the sets of n deliveries, for a result of k.
+//     and Boussemart, Extracting MUCs from Constraint Networks, ECAI 2006).
 //   - Milder faults are tried in the place of each: a plain failure, a time-out before the
 //     work, a shorter wait. What is not needed beside them is left out, and again.
 //   - Each fault of the result is lifted from the cell. Where that breaks the invariant all
@@ -39,8 +37,7 @@
 //
 // If a run differs from its cell, the agent does not repeat itself. Then a sequential test
 // (SPRT, in package scoring/stats) answers each question in several runs, and what was found is
-// run afresh until it breaks four times, beside calm runs. A defect that does not do so
-// within 24 runs, or not more than twice as often as they break, is unconfirmed.
+// run afresh until it breaks four times, beside calm runs.
 //
 // # What nobody wrote a scenario for
 //
@@ -52,7 +49,7 @@
 //	fmt.Println(swept.Covered()) // all 128 single faults; all 584 pairs in which…
 //
 // [Scan] finds how much of a fault each invariant holds out, and [Repeat] where two runs
-// without faults first differ. The page docs/sweep.md has all three.
+// without faults first differ. The page docs/search.md has all three.
 //
 // # Results
 //
@@ -67,4 +64,6 @@
 //
 // A search adds some microseconds to each run, and keeps a few hundred bytes of it: what is
 // equal in many runs is kept once. Each run is as in a matrix: see [contract.Matrix.Runner].
+//
+// Stability: may change.
 package search

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
-
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -47,7 +46,7 @@ func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Opt
 	if len(e.groups) == 0 {
 		return nil
 	}
-	if e.runner, err = own.observer(ctx, m); err != nil {
+	if e.runner, err = own.runner(ctx, m, toCompare); err != nil {
 		return err
 	}
 	defer e.runner.Close()
@@ -58,21 +57,18 @@ func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Opt
 // lacks: without the scenario's rules it would look as if it broke without any fault.
 func ofMatrix(m *contract.Matrix, r *contract.Report) error {
 	p := fields.List()
-	scenarios, invariants := map[string]bool{}, map[string]bool{}
+	known := map[[2]string]bool{}
 	for i := range m.Scenarios {
-		scenarios[m.Scenarios[i].Name] = true
+		known[[2]string{"scenario", m.Scenarios[i].Name}] = true
 	}
 	for i := range m.Invariants {
-		invariants[m.Invariants[i].Name] = true
-	}
-	demand := func(known map[string]bool, field, name string) {
-		p.Demand(known[name], field, name, "one of the matrix: r must be a report of m")
-		known[name] = true // it is told once
+		known[[2]string{"invariant", m.Invariants[i].Name}] = true
 	}
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Violated {
-			demand(scenarios, "r: scenario", c.Cell.Scenario)
-			demand(invariants, "r: invariant", c.Cell.Invariant)
+		c := &r.Cells[i]
+		for _, at := range [][2]string{{"scenario", c.Cell.Scenario}, {"invariant", c.Cell.Invariant}} {
+			p.Demand(!c.Violated || known[at], "r: "+at[0], at[1], "one of the matrix: r must be a report of m")
+			known[at] = known[at] || c.Violated // it is told once
 		}
 	}
 	return p.Err()
@@ -86,7 +82,7 @@ type explainer struct {
 	view    *viewer
 	shapes  *shaper
 	secrets *redact.Redactor
-	runs    *lockstep[*runDigest]
+	runs    *lockstep
 
 	groups  []*group
 	sources map[string]*source
@@ -101,7 +97,8 @@ type group struct {
 	why      string
 	cells    []contract.Cell
 	first    *contract.CellReport
-	once     bool // of a sweep that was cut: it broke in the one run that there was
+	once     bool   // of a sweep that was cut: it broke in the one run that there was
+	instead  string // of a sweep: what a further run showed in place of a break
 	culprit
 }
 
@@ -119,21 +116,21 @@ func (e *explainer) group() {
 	byKey, shapes := map[[3]string]*group{}, map[field]int{}
 	for i := range e.report.Cells {
 		c := &e.report.Cells[i]
-		if !c.Violated || promised[field{c.Cell.Scenario, c.Cell.Invariant}] {
+		at := field{c.Cell.Scenario, c.Cell.Invariant}
+		if !c.Violated || promised[at] {
 			continue
 		}
 		shape := e.shapes.shapeOf(c.Why)
-		key := [3]string{c.Cell.Scenario, c.Cell.Invariant, shape}
+		key := [3]string{at.scenario, at.invariant, shape}
 		g := byKey[key]
 		if g == nil {
-			f := field{c.Cell.Scenario, c.Cell.Invariant}
-			if shapes[f] == maxShapesOfField {
+			if shapes[at] == maxShapesOfField {
 				e.left++
 				continue
 			}
-			shapes[f]++
-			g = &group{scenario: c.Cell.Scenario, severity: c.Severity, why: c.Why, first: c,
-				culprit: culprit{Invariant: c.Cell.Invariant, Shape: shape}}
+			shapes[at]++
+			g = &group{scenario: at.scenario, severity: c.Severity, why: c.Why, first: c,
+				culprit: culprit{Invariant: at.invariant, Shape: shape}}
 			byKey[key] = g
 			e.groups = append(e.groups, g)
 		}
@@ -150,10 +147,10 @@ func (e *explainer) group() {
 // targets are the names of injection points that a reason may have.
 func (e *explainer) targets() map[string]bool {
 	names := map[string]bool{}
-	for i := range e.report.Cells {
-		for _, o := range e.report.Cells[i].Observations() {
-			for k := range o.Events {
-				names[o.Events[k].Target] = true
+	for _, c := range e.report.Cells {
+		for _, o := range c.Observations() {
+			for _, e := range o.Events {
+				names[e.Target] = true
 			}
 			for _, t := range o.Tools {
 				names[t.Name] = true
@@ -169,7 +166,7 @@ func (e *explainer) targets() map[string]bool {
 // explain searches, and fills in the report.
 func (e *explainer) explain(ctx context.Context) error {
 	e.view = newViewer(e.runner.Tools(), e.shapes)
-	e.runs = newLockstep(e.runner.Run, e.o.bounds(), func(r runRequest, result *contract.Result) *runDigest {
+	e.runs = newLockstep(e.runner, e.o, func(r runRequest, result *contract.Result) *runDigest {
 		return e.view.Digest(result, r.Detail)
 	})
 	var err error
@@ -187,17 +184,16 @@ func (e *explainer) explain(ctx context.Context) error {
 // searchAll searches groups. After an error they end: nothing more was searched.
 func (e *explainer) searchAll(ctx context.Context, groups []*group) error {
 	fresh := e.assignSources(groups)
-	learn := make([]task[*runDigest], len(fresh))
+	learn, search := make([]task, len(fresh)), make([]task, len(groups))
 	for i, s := range fresh {
-		learn[i] = func(ask askRun) { s.Learn(e.observed(s), ask) }
+		learn[i] = s.Learn
 	}
 	err := e.runs.Run(ctx, learn...)
 	e.matchSources(fresh)
-	tasks := make([]task[*runDigest], len(groups))
 	for i, g := range groups {
-		tasks[i] = func(ask askRun) { g.Search(ask) }
+		search[i] = g.Search
 	}
-	return cmp.Or(err, e.runs.Run(ctx, tasks...))
+	return cmp.Or(err, e.runs.Run(ctx, search...))
 }
 
 // split makes groups of what the search of groups brought up: other causes in their sources, and
@@ -252,26 +248,23 @@ func (e *explainer) ownerOf(g *group, c *contract.CellReport) *group {
 	if c == g.first || len(run) == 0 || g.MetBy(run) {
 		return g
 	}
-	i := slices.IndexFunc(e.groups, func(k *group) bool {
-		return k.scenario == g.scenario && k.Invariant == g.Invariant && k.Smallest != nil && !k.Source.Random &&
-			(k.Shape == g.Shape || k.Reason() == g.Shape) && k.MetBy(run)
-	})
-	if i < 0 {
-		return nil
+	for _, k := range e.groups {
+		if k.scenario == g.scenario && k.Invariant == g.Invariant && k.Smallest != nil && !k.Source.Random &&
+			(k.Shape == g.Shape || k.Reason() == g.Shape) && k.MetBy(run) {
+			return k
+		}
 	}
-	return e.groups[i]
+	return nil
 }
 
 func (e *explainer) stopped() string {
-	var parts []string
-	if e.runs.Cut != "" {
-		parts = append(parts, e.runs.Cut)
-	}
+	cut := e.runs.Cut
 	if e.left > 0 {
-		parts = append(parts, fmt.Sprintf("%s not searched: their reasons, or the faults behind these, are too many",
-			text.Plural(e.left, "broken cell")))
+		left := text.Plural(e.left, "broken cell") +
+			" not searched: their reasons, or the faults behind these, are too many"
+		cut = strings.TrimPrefix(cut+"; "+left, "; ")
 	}
-	return strings.Join(parts, "; ")
+	return cut
 }
 
 // assignSources gives each group the source of its first cell, and returns those that have
@@ -282,38 +275,22 @@ func (e *explainer) assignSources(groups []*group) (fresh []*source) {
 		probes[e.matrix.Invariants[i].Name] = strings.Join(e.matrix.Invariants[i].Probes, "\x00")
 	}
 	for _, g := range groups {
-		key := sourceKey(g.first.Cell, probes[g.Invariant])
+		calm := len(e.runner.Rules(g.scenario)) == 0 && e.besides(g) == withoutFault // nothing was broken in it
+		key := fmt.Sprintf("%q %d %q", g.first.Cell.Scenario, g.first.Cell.Trial, probes[g.Invariant])
 		s := e.sources[key]
 		if s == nil {
-			s = &source{Cell: g.first.Cell, Key: strconv.Itoa(len(e.sources)),
+			s = &source{Cell: g.first.Cell, before: g.first.Observations(), Key: strconv.Itoa(len(e.sources)),
 				Rules: e.runner.Rules(g.scenario)}
 			e.sources[key] = s
-			if !e.isCalm(g) {
+			if !calm {
 				fresh = append(fresh, s)
 			}
 		}
-		if g.Source = s; e.isCalm(g) {
+		if g.Source = s; calm {
 			g.Smallest = &runDigest{} // the cell itself is the run without any fault
 		}
 	}
 	return fresh
-}
-
-// isCalm reports whether nothing was broken in a group's scenario.
-func (e *explainer) isCalm(g *group) bool {
-	return len(e.runner.Rules(g.scenario)) == 0 && e.besides(g) == withoutFault
-}
-
-// observed is the source's cell as the report has it; nil: it has it not.
-func (e *explainer) observed(s *source) []*contract.Observation {
-	for _, g := range e.groups {
-		if g.Source == s && g.first.Cell == s.Cell {
-			if all := g.first.Observations(); len(all) > 0 {
-				return all
-			}
-		}
-	}
-	return nil
 }
 
 // matchSources says of sources that they are random if one is, or if the report says so of
@@ -330,6 +307,8 @@ func (e *explainer) matchSources(all []*source) {
 		return
 	}
 	for _, s := range all {
-		s.BeRandom(differ)
+		if !s.Random {
+			s.Random, s.Differ = true, differ
+		}
 	}
 }

@@ -447,55 +447,6 @@ func TestCellsThatMetAnotherRuleAreAnotherDefect(t *testing.T) {
 	assert.Equal(t, []string{"d is executed twice → once", "d does its work and its reply is lost → once"}, sentences(r))
 }
 
-// sometimesSly fails, except on the calls of b: there it is sly.
-type sometimesSly struct{ sly }
-
-func (f sometimesSly) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if c.Target == "b" {
-		return f.sly.Inject(ctx, c, args, next)
-	}
-	return nil, errDown
-}
-
-// Where rules are left out as a whole, what they deliver may differ from trial to trial. A cell
-// belongs to the defect if the rules acted in it.
-func TestCellsOfWholeRulesAreOneDefect(t *testing.T) {
-	one := chaos.Rule{Name: "one", Target: "*", When: when.Prob(.5), Fault: sometimesSly{}}
-	for _, row := range []struct {
-		why    string
-		rules  []chaos.Rule
-		groups int
-	}{
-		{"one rule, which fails more or fewer calls besides", []chaos.Rule{one}, 1},
-		{"two rules", []chaos.Rule{one, {Name: "two", Target: "c", When: when.Prob(.5), Fault: sly{}}}, 2},
-	} {
-		m := scripted(nil, contract.Under("sly", row.rules...))
-		m.NewWorld = func(context.Context) (*contract.World, error) {
-			seen := false
-			touch := func(ctx context.Context, n int) (int, error) {
-				seen = seen || ctx.Value(slyKey{}) != nil
-				return n, nil
-			}
-			var tools []chaos.ToolFunc
-			for _, name := range []string{"a", "b", "c"} {
-				tools = append(tools, chaos.Func(chaos.Tool{Name: name}, touch))
-			}
-			r, err := chaos.NewRegistry(tools...)
-			return &contract.World{Tools: r, Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-				for n := range 4 {
-					_, _ = tools.CallTool(ctx, "a", fmt.Append(nil, n))
-				}
-				_, _ = tools.CallTool(ctx, "b", []byte("1"))
-				_, _ = tools.CallTool(ctx, "c", []byte("1"))
-				return map[bool]string{true: "bad", false: "ok"}[seen], nil
-			}}, err
-		}
-		m.Trials, m.Invariants = 20, m.Invariants[:1]
-		r := explained(t, m, &Options{})
-		assert.Len(t, r.Defects, row.groups, "%s: %q", row.why, sentences(r))
-	}
-}
-
 // Cells that met other faults are not counted with a defect, also if there is no room to
 // search them.
 func TestCellsBeyondTheBoundsAreCounted(t *testing.T) {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
-
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
@@ -60,7 +60,6 @@ type Kept struct {
 	Earlier []contract.Delivery `json:"earlier,omitempty" doc:"calls that a fault with memory sees before"`
 	Plan    json.RawMessage     `json:"plan" doc:"the rules, as package planjson writes them"`
 
-	name string
 	plan *chaos.Plan
 }
 
@@ -81,22 +80,17 @@ func ReadKept(dir string, o *planjson.Options) ([]*Kept, error) {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), keptFolder)
+	names, err := keptNames(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	var all []*Kept
 	var problems []error
-	for _, e := range entries {
-		if !keptName.MatchString(e.Name()) {
-			continue
+	for _, name := range names {
+		k, err := readKept(root, name, o)
+		if problems = append(problems, err); err == nil {
+			all = append(all, k)
 		}
-		k, err := readKept(root, e.Name(), o)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		all = append(all, k)
 	}
 	return all, errors.Join(problems...)
 }
@@ -114,7 +108,7 @@ func decodeKept(name string, data []byte, o *planjson.Options) (*Kept, error) {
 		return nil, fields.Wrong(name, fielderror.Found(fmt.Sprintf("%d bytes", len(data))),
 			fmt.Sprintf("up to %d", maxFile))
 	}
-	k := &Kept{name: name}
+	k := &Kept{}
 	err := strictjson.Decode(data, k, func(p *strictjson.Problem) error {
 		e := p.Field(fields)
 		e.Field = strings.TrimSuffix(name+": "+e.Field, ": ")
@@ -123,7 +117,7 @@ func decodeKept(name string, data []byte, o *planjson.Options) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := k.Invariant + "-" + k.ID + ".json"; want != name {
+	if k.file() != name {
 		return nil, fields.Wrong(name+": /id", k.ID, "the invariant and the id of the file's name")
 	}
 	if k.plan, err = planjson.Decode(k.Plan, o); err != nil {
@@ -132,6 +126,8 @@ func decodeKept(name string, data []byte, o *planjson.Options) (*Kept, error) {
 	}
 	return k, nil
 }
+
+func (k *Kept) file() string { return k.Invariant + "-" + k.ID + ".json" }
 
 // keep writes the kept file of a group, and returns its id.
 func (e *explainer) keep(g *group, sentence string) (id string, err error) {
@@ -152,18 +148,15 @@ func (e *explainer) keep(g *group, sentence string) (id string, err error) {
 		return "", err
 	}
 	k := &Kept{ID: id, Status: StatusNew, Sentence: sentence, Invariant: g.Invariant, Why: g.why, Scenario: g.scenario,
-		Trial: g.Source.Cell.Trial, Seed: e.matrix.Seed, Runs: 1, name: g.Invariant + "-" + id + ".json"}
+		Trial: g.Source.Cell.Trial, Seed: e.matrix.Seed, Runs: 1}
 	if g.Sure != nil && g.Sure.Broke > 0 {
 		k.Runs = min(mostRuns, 3*g.Sure.Runs/g.Sure.Broke) // 1−(1−p)^(3/p) is about 95 %
 	}
-	for _, h := range g.Hits {
-		k.Deliveries = append(k.Deliveries, h.Delivery)
-	}
-	k.Earlier = g.Earlier()
+	k.Deliveries, k.Earlier = deliveriesOf(g.Hits), g.Earlier()
 	for _, list := range [][]contract.Delivery{k.Deliveries, k.Earlier} {
-		for i := range list {
-			d := &list[i]
-			d.Rule, d.Target, d.Lane = e.secrets.Text(d.Rule), e.secrets.Text(d.Target), e.secrets.Text(d.Lane)
+		for i, d := range list {
+			list[i].Rule, list[i].Target = e.secrets.Text(d.Rule), e.secrets.Text(d.Target)
+			list[i].Lane = e.secrets.Text(d.Lane)
 		}
 	}
 	k.Plan = e.secrets.JSON(data, false)
@@ -184,32 +177,32 @@ func (e *explainer) write(k *Kept) error {
 		return err
 	}
 	defer root.Close()
-	name := path.Join(keptFolder, k.name)
-	if _, err := root.Lstat(name); err == nil {
-		before, err := readKept(root, k.name, e.o.Spec)
-		switch {
-		case err != nil: // it is damaged
-		case before.Status == StatusResolved:
-			k.Status = StatusRegressed
-		default:
+	names, err := keptNames(root)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, k.file()) {
+		if n := len(names); n >= maxKept {
+			return fmt.Errorf("the folder has %d files already", n)
+		}
+	} else if before, err := readKept(root, k.file(), e.o.Spec); err == nil { // else it is damaged
+		if before.Status != StatusResolved {
 			return nil // its own run has its status
 		}
-	} else if n, err := countKept(root); err != nil {
-		return err
-	} else if n >= maxKept {
-		return fmt.Errorf("the folder has %d files already", n)
+		k.Status = StatusRegressed
 	}
 	return k.save(root)
 }
 
-func countKept(root *os.Root) (n int, err error) {
+// keptNames are the names of the files in the folder of kept defects, in order.
+func keptNames(root *os.Root) (names []string, err error) {
 	entries, err := fs.ReadDir(root.FS(), keptFolder)
 	for _, e := range entries {
 		if keptName.MatchString(e.Name()) {
-			n++
+			names = append(names, e.Name())
 		}
 	}
-	return n, err
+	return names, err
 }
 
 func (k *Kept) save(root *os.Root) error {
@@ -220,20 +213,120 @@ func (k *Kept) save(root *os.Root) error {
 	if data = append(data, '\n'); len(data) > maxFile { // nobody could read it
 		return fmt.Errorf("it has %d bytes, and a kept file at most %d", len(data), maxFile)
 	}
-	return wholefile.Replace(root, path.Join(keptFolder, k.name), data)
+	return wholefile.Replace(root, path.Join(keptFolder, k.file()), data)
 }
 
 // String is the name of the file without its ending, and the sentence.
 func (k *Kept) String() string { return k.Invariant + "-" + k.ID + ": " + k.Sentence }
 
-func (k *Kept) check(m *contract.Matrix) error {
+// Run runs a kept defect again, with the options of [contract.Matrix.Runner], which may be
+// nil: by the exact coordinates of its calls, and if its faults do not reach them, by the
+// numbers of the calls. The report is that of the run that decided. The status is ongoing
+// or regressed if the invariant broke, for whatever reason, resolved if it held in all
+// runs, and unreached if not all of the faults were delivered, or a run decided nothing. A
+// defect without faults is also unreached if it held and the matrix lacks its scenario, and
+// any defect whose scenario the matrix lacks if only scenarios have worlds: that is not run.
+//
+// Errors: a [*FieldError] if the matrix has no such invariant, and those of
+// [contract.Matrix.Runner] and [contract.Runner.Run].
+func (k *Kept) Run(ctx context.Context, m *contract.Matrix,
+	o *contract.RunOptions) (Status, *contract.CellReport, error) {
 	var names []string
 	for i := range m.Invariants {
 		names = append(names, m.Invariants[i].Name)
 	}
 	if !slices.Contains(names, k.Invariant) {
-		return fields.Wrong(k.name+": /invariant", k.Invariant,
+		return "", nil, fields.Wrong(k.file()+": /invariant", k.Invariant,
 			"an invariant of the matrix: "+strings.Join(names, ", "))
 	}
-	return nil
+	gone := !slices.ContainsFunc(m.Scenarios, func(s contract.Scenario) bool { return s.Name == k.Scenario })
+	if m.NewWorld == nil && m.World == nil && gone { // as of a deleted session, or of a sweep
+		return StatusUnreached, &contract.CellReport{Cell: k.cell()}, nil
+	}
+	own := *m
+	own.Seed = k.Seed
+	runner, err := own.Runner(ctx, o)
+	if err != nil {
+		return "", nil, err
+	}
+	defer runner.Close()
+	status, cell, err := k.attempt(ctx, runner, k.plan.Rules())
+	if status == StatusResolved && len(k.plan.Rules()) == 0 && gone && k.Scenario != sweepScenario {
+		status = StatusUnreached // what was broken besides its rules is not known any more
+	}
+	if status == StatusUnreached && err == nil && len(k.Deliveries) > 0 {
+		status, cell, err = k.attempt(ctx, runner, k.byNumber())
+	}
+	if status == StatusOngoing && (k.Status == StatusResolved || k.Status == StatusRegressed) {
+		status = StatusRegressed
+	}
+	return status, cell, err
+}
+
+func (k *Kept) cell() contract.Cell {
+	return contract.Cell{Scenario: k.Scenario, Invariant: k.Invariant, Trial: k.Trial}
+}
+
+// attempt runs the rules until the invariant breaks, up to Runs times.
+func (k *Kept) attempt(ctx context.Context, runner *contract.Runner,
+	rules []chaos.Rule) (Status, *contract.CellReport, error) {
+	var last *contract.CellReport
+	for range k.Runs {
+		result, err := runner.Run(ctx, k.cell(), rules)
+		if err != nil {
+			return "", nil, err
+		}
+		i := slices.IndexFunc(result.Cells, func(c contract.CellReport) bool { return c.Cell.Invariant == k.Invariant })
+		last = &result.Cells[i]
+		switch {
+		case last.Violated:
+			return StatusOngoing, last, nil
+		case last.State == contract.Inconclusive, !k.delivered(result.Observations):
+			return StatusUnreached, last, nil
+		}
+	}
+	return StatusResolved, last, nil
+}
+
+// delivered reports whether as many faults were delivered as the defect has, on calls to
+// the same targets.
+func (k *Kept) delivered(observations []*contract.Observation) bool {
+	left := map[string]int{}
+	for _, d := range k.Deliveries {
+		left[d.Target]++
+	}
+	for _, h := range hitsOf(observations) {
+		if h.Delivered {
+			left[h.Target]--
+		}
+	}
+	return !slices.ContainsFunc(k.Deliveries, func(d contract.Delivery) bool { return left[d.Target] > 0 })
+}
+
+// byNumber are the rules with triggers that look at the numbers of the calls.
+func (k *Kept) byNumber() []chaos.Rule {
+	rules := k.plan.Rules()
+	for i := range rules {
+		theirs := slices.DeleteFunc(slices.Concat(k.Deliveries, k.Earlier),
+			func(d contract.Delivery) bool { return d.Rule != rules[i].Name })
+		if len(theirs) > 0 {
+			rules[i].When = numbersOf(theirs)
+		}
+	}
+	return rules
+}
+
+// SetStatus writes the status to the defect's file in the folder of [Options].Dir, unless
+// it has it already. That of unreached faults is not written.
+func (k *Kept) SetStatus(dir string, s Status) error {
+	if s == k.Status || s == StatusUnreached {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	k.Status = s
+	return k.save(root)
 }

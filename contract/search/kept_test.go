@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +60,8 @@ func (sly) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) 
 	return next(context.WithValue(ctx, slyKey{}, true), args)
 }
 
-func TestRulesAreLeftOutWhereDeliveriesAloneDoNotBreakIt(t *testing.T) {
+// What breaks an agent without being delivered is not found, and no calm run is blamed for it.
+func TestDeliveriesThatAloneDoNotBreakIt(t *testing.T) {
 	m := scripted(nil, contract.Under("sly", fails("b", nil), chaos.Rule{Name: "one", Target: "a", Fault: sly{}}))
 	m.NewWorld = func(context.Context) (*contract.World, error) {
 		seen := false
@@ -76,7 +78,8 @@ func TestRulesAreLeftOutWhereDeliveriesAloneDoNotBreakIt(t *testing.T) {
 			}}, err
 	}
 	r := explained(t, m, &Options{})
-	assert.Equal(t, []string{"under the rules one → fine"}, sentences(r), "and not: without any fault")
+	require.Equal(t, []string{"did not break again → fine"}, sentences(r), "and not: without any fault")
+	assert.Equal(t, withItsRules, r.Defects[0].Difference)
 }
 
 func TestProgressIsTold(t *testing.T) {
@@ -102,21 +105,16 @@ func TestAKeptDefectWhoseScenarioIsGoneIsUnreached(t *testing.T) {
 	}
 	m.NewWorld, m.Prompts = nil, nil
 	explained(t, m, &Options{Dir: dir})
-	kept, err := ReadKept(dir, nil)
-	require.NoError(t, err)
+	kept := keptIn(t, dir)
 	require.Len(t, kept, 1)
-	status, _, err := kept[0].Run(t.Context(), m, nil)
-	require.NoError(t, err)
-	assert.Equal(t, StatusOngoing, status)
+	assert.Equal(t, StatusOngoing, rerun(t, kept[0], m))
 	m.Scenarios = m.Scenarios[1:]
 	status, cell, err := kept[0].Run(t.Context(), m, nil)
 	require.NoError(t, err)
 	assert.Equal(t, StatusUnreached, status)
 	assert.Equal(t, contract.NotRun, cell.State)
 	kept[0].Scenario = sweepScenario // a sweep found it when the matrix had a world
-	status, _, err = kept[0].Run(t.Context(), m, nil)
-	require.NoError(t, err)
-	assert.Equal(t, StatusUnreached, status)
+	assert.Equal(t, StatusUnreached, rerun(t, kept[0], m))
 }
 
 func TestAKeptFileThatNobodyCouldReadIsNotWritten(t *testing.T) {
@@ -125,7 +123,7 @@ func TestAKeptFileThatNobodyCouldReadIsNotWritten(t *testing.T) {
 	require.NoError(t, err)
 	defer root.Close()
 	require.NoError(t, root.Mkdir(keptFolder, 0o777))
-	k := &Kept{ID: "0", Plan: json.RawMessage(`{}`), Why: strings.Repeat("x", maxFile), name: "a-0.json"}
+	k := &Kept{ID: "0", Plan: json.RawMessage(`{}`), Why: strings.Repeat("x", maxFile)}
 	require.ErrorContains(t, k.save(root), "a kept file at most 1048576")
 	files, err := filepath.Glob(filepath.Join(dir, keptFolder, "*"))
 	require.NoError(t, err)
@@ -152,13 +150,166 @@ func TestAKeptDefectOfAFaultWithMemoryIsFoundByNumber(t *testing.T) {
 		o := &Options{Dir: dir}
 		o.Run.Workers = 1
 		explained(t, m, o)
-		kept, err := ReadKept(dir, nil)
-		require.NoError(t, err)
+		kept := keptIn(t, dir)
 		require.Len(t, kept, 1)
 		assert.NotEmpty(t, kept[0].Earlier)
 		arg = 7 // the calls have other arguments by now
-		status, _, err := kept[0].Run(t.Context(), m, &contract.RunOptions{Harness: bubbled(t)})
-		require.NoError(t, err)
-		assert.Equal(t, StatusOngoing, status, "random %t", random)
+		assert.Equal(t, StatusOngoing, rerun(t, kept[0], m), "random %t", random)
 	}
+}
+
+// keptIn are the defects that are kept in a folder.
+func keptIn(t testing.TB, dir string) []*Kept {
+	t.Helper()
+	kept, err := ReadKept(dir, nil)
+	require.NoError(t, err)
+	return kept
+}
+
+// rerun is what became of a kept defect, in virtual time.
+func rerun(t *testing.T, k *Kept, m *contract.Matrix) Status {
+	t.Helper()
+	status, _, err := k.Run(t.Context(), m, &contract.RunOptions{Harness: bubbled(t)})
+	require.NoError(t, err)
+	return status
+}
+
+// keptOf are the files of a sweep of the agent over plain failures.
+func keptOf(t *testing.T, m *contract.Matrix, o Options) ([]*Kept, *Swept) {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if !o.Budget.Set() {
+		o.Budget.Runs = 1000
+	}
+	if o.Faults == nil {
+		o.Faults = func(chaos.Event, chaos.Tool) []chaos.Fault { return []chaos.Fault{fault.Fail(fault.ErrUnavailable)} }
+	}
+	s, err := Sweep(t.Context(), m, &o)
+	require.NoError(t, err)
+	kept, err := ReadKept(o.Dir, o.Spec)
+	require.NoError(t, err)
+	return kept, s
+}
+
+// What a sweep found is kept with its faults: alone, on a retry, on two calls, and without
+// any. A file runs with the matrix that it was found in, and with one that has scenarios.
+func TestASweepKeepsWhatItFound(t *testing.T) {
+	for sentence, agent := range map[string]script{
+		"b fails": breaksWith(1, "b1"),
+		"a fails twice in a row": func(call func(string, int) error) string {
+			for range 2 {
+				if call("a", 1) == nil {
+					return "ok"
+				}
+			}
+			return "bad"
+		},
+		"a fails, then c fails": breaksWith(1, "a1", "c1"),
+		"without any fault":     func(call func(string, int) error) string { each(call, 1); return "bad" },
+	} {
+		kept, s := keptOf(t, scripted(agent), Options{})
+		require.Len(t, kept, 1, "%s\n%v", sentence, s)
+		k := kept[0]
+		assert.Equal(t, []any{sentence, StatusNew, "fine", 1}, []any{k.Sentence, k.Status, k.Invariant, k.Runs})
+		assert.Equal(t, k.ID, s.Defects[0].Breaks[0].ID)
+		assert.Equal(t, s.Defects[0].Deliveries, k.Deliveries)
+		assert.Len(t, k.plan.Rules(), len(k.Deliveries))
+		for _, m := range []*contract.Matrix{scripted(agent), scripted(agent, contract.Under("other", fails("e", nil)))} {
+			assert.Equal(t, StatusOngoing, rerun(t, k, m), sentence)
+		}
+		good := scripted(func(call func(string, int) error) string { _ = agent(call); return "ok" })
+		assert.Equal(t, StatusResolved, rerun(t, k, good), sentence)
+		if len(k.Deliveries) > 0 {
+			assert.Equal(t, StatusUnreached, rerun(t, k, scripted(func(func(string, int) error) string { return "ok" })), sentence)
+		}
+	}
+}
+
+// A defect that Explain keeps too is the same file.
+func TestASweepAndExplainKeepOneFile(t *testing.T) {
+	dir := t.TempDir()
+	agent := breaksWith(1, "a1", "c1")
+	kept, _ := keptOf(t, scripted(agent), Options{Dir: dir})
+	explained(t, scripted(agent, contract.Under("all", fails("*", nil))), &Options{Dir: dir})
+	both := keptIn(t, dir)
+	assert.Equal(t, kept, both)
+}
+
+// What is not sure is not kept, and neither is what cannot be written; why is said.
+func TestWhatASweepDoesNotKeep(t *testing.T) {
+	broken := 0
+	kept, s := keptOf(t, scripted(func(call func(string, int) error) string {
+		if call("a", 1) != nil {
+			if broken++; broken == 1 {
+				return "bad"
+			}
+		}
+		return "ok"
+	}), Options{Run: contract.RunOptions{Workers: 1}})
+	assert.Empty(t, kept)
+	assert.Equal(t, "did not break again", s.Defects[0].Sentence)
+
+	kept, s = keptOf(t, scripted(breaksWith(1, "b1")), Options{Faults: func(chaos.Event, chaos.Tool) []chaos.Fault {
+		return []chaos.Fault{coded{}}
+	}})
+	assert.Empty(t, kept)
+	assert.Contains(t, strings.Join(s.Defects[0].Facts, "; "), "not kept: ")
+
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kept"), nil, 0o600))
+	s, err := Sweep(t.Context(), scripted(breaksWith(1, "b1")), &Options{Dir: dir, Budget: Budget{Runs: 100}})
+	require.NoError(t, err, "a folder that cannot be written ends no sweep")
+	assert.Contains(t, strings.Join(s.Defects[0].Facts, "; "), "not kept: ")
+}
+
+// Names are redacted too. A file that could not be read then is not written.
+func TestSecretsInNamesAreNotKept(t *testing.T) {
+	for _, row := range []struct {
+		secrets []string
+		files   int
+	}{{[]string{"hunter2"}, 1}, {[]string{"hunter2", "hunter3"}, 0}} {
+		dir := t.TempDir()
+		r := explained(t, scripted(breaksWith(1, "a1", "b1"), contract.Under("both",
+			chaos.Rule{Name: "hunter2", Target: "a", Fault: fault.Fail(errDown)},
+			chaos.Rule{Name: "hunter3", Target: "b", Fault: fault.Fail(errDown)})), &Options{Dir: dir, Secrets: row.secrets})
+		files, err := filepath.Glob(filepath.Join(dir, "kept", "*.json"))
+		require.NoError(t, err)
+		require.Len(t, files, row.files)
+		if row.files == 0 {
+			assert.Contains(t, strings.Join(r.Defects[0].Facts, "; "), "not kept: without its secrets it cannot be read again: ")
+			continue
+		}
+		text, err := os.ReadFile(files[0])
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), "hunter2")
+		_, err = ReadKept(dir, nil)
+		assert.NoError(t, err)
+	}
+}
+
+// coded is a fault that no file can hold.
+type coded struct{}
+
+func (coded) Describe() chaos.Description                                      { return chaos.Description{Kind: "coded"} }
+func (coded) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) { return nil, errDown }
+
+// Of an agent that does not repeat itself the calls are kept by number, and the file says
+// how many runs it takes.
+func TestASweepOfARandomAgentKeepsWhatWasConfirmed(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	agent := func(call func(string, int) error) string {
+		_ = call("e", draw.IntN(1e9)) // no two runs are the same
+		if call("b", draw.IntN(1e9)) != nil {
+			return "bad"
+		}
+		return "ok"
+	}
+	kept, s := keptOf(t, scripted(agent), Options{Run: contract.RunOptions{Workers: 1}})
+	require.NotNil(t, s.Difference)
+	require.Len(t, kept, 1, "%v", s)
+	assert.Equal(t, "b fails", kept[0].Sentence)
+	assert.Greater(t, kept[0].Runs, 1)
+	assert.Equal(t, StatusOngoing, rerun(t, kept[0], scripted(agent)))
 }

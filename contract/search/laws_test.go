@@ -244,16 +244,13 @@ func TestKeptFilesOfTwoSearchesAtOnceAreWhole(t *testing.T) {
 	for range cap(done) {
 		require.NoError(t, <-done)
 	}
-	kept, err := ReadKept(dir, nil)
-	require.NoError(t, err)
+	kept := keptIn(t, dir)
 	require.NotEmpty(t, kept)
 	entries, err := os.ReadDir(filepath.Join(dir, "kept"))
 	require.NoError(t, err)
 	assert.Len(t, entries, len(kept), "no temporary file stays")
 	for _, k := range kept {
-		status, _, err := k.Run(t.Context(), many(), &contract.RunOptions{Harness: bubbled(t)})
-		require.NoError(t, err)
-		assert.Equal(t, StatusOngoing, status, k.Sentence)
+		assert.Equal(t, StatusOngoing, rerun(t, k, many()), k.Sentence)
 	}
 }
 
@@ -261,8 +258,7 @@ func TestKeptFilesOfTwoSearchesAtOnceAreWhole(t *testing.T) {
 func TestFilesThatAreNotWholeYetAreNoKeptFiles(t *testing.T) {
 	dir := t.TempDir()
 	explained(t, scripted(breaksWith(1, "a1"), contract.Under("all", fails("a", nil))), &Options{Dir: dir})
-	kept, err := ReadKept(dir, nil)
-	require.NoError(t, err)
+	kept := keptIn(t, dir)
 	require.Len(t, kept, 1)
 	written := make(chan error)
 	go func() {
@@ -279,8 +275,7 @@ func TestFilesThatAreNotWholeYetAreNoKeptFiles(t *testing.T) {
 			require.NoError(t, err)
 			return
 		default:
-			all, err := ReadKept(dir, nil)
-			require.NoError(t, err)
+			all := keptIn(t, dir)
 			require.Len(t, all, 1)
 		}
 	}
@@ -298,8 +293,7 @@ func TestAKeptDefectIsFoundByNumberOrNoMore(t *testing.T) {
 	m := scripted(agent, contract.Under("all", fails("a", nil)))
 	explained(t, m, &Options{Dir: dir})
 	run := func() Status {
-		kept, err := ReadKept(dir, nil)
-		require.NoError(t, err)
+		kept := keptIn(t, dir)
 		require.Len(t, kept, 1)
 		status, _, err := kept[0].Run(t.Context(), m, nil)
 		require.NoError(t, err)

@@ -3,7 +3,9 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"pgregory.net/rapid"
 	"runtime"
 	"slices"
 	"strconv"
@@ -14,14 +16,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/invariant"
 )
 
 // numbers makes a lockstep whose runs are numbers: the answer is the trial of the cell.
-func numbers(b bounds) (l *lockstep[int], runs func() []int) {
+func numbers(o Options) (l *lockstep, runs func() []int) {
 	var mu sync.Mutex
 	var all []int
 	run := func(_ context.Context, c contract.Cell, _ []chaos.Rule) (*contract.Result, error) {
@@ -33,7 +35,10 @@ func numbers(b bounds) (l *lockstep[int], runs func() []int) {
 		all = append(all, c.Trial)
 		return &contract.Result{}, nil
 	}
-	l = newLockstep(run, b, func(r runRequest, _ *contract.Result) int { return r.Cell.Trial })
+	l = newLockstep(&contract.Runner{}, &o, func(r runRequest, _ *contract.Result) *runDigest {
+		return &runDigest{Answer: uint64(r.Cell.Trial)}
+	})
+	l.makes = run
 	return l, func() []int { return slices.Sorted(slices.Values(all)) }
 }
 
@@ -43,17 +48,16 @@ func number(n int) runRequest {
 
 // halving are tasks that ask for their number, its half and so on, and write down what
 // they learn.
-func halving(heard [][]int) []task[int] {
-	tasks := make([]task[int], len(heard))
+func halving(heard [][]int) []task {
+	tasks := make([]task, len(heard))
 	for i := range tasks {
-		tasks[i] = func(ask askFunc[int]) {
+		tasks[i] = func(ask askFunc) {
 			for n := i + 1; n > 0; n /= 2 {
-				answer, ok := ask(number(n))
-				if !ok {
+				if answer := ask(number(n)); answer != nil {
+					heard[i] = append(heard[i], int(answer.Answer))
+				} else {
 					heard[i] = append(heard[i], -n)
-					continue
 				}
-				heard[i] = append(heard[i], answer)
 			}
 		}
 	}
@@ -62,7 +66,7 @@ func halving(heard [][]int) []task[int] {
 
 func TestEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
 	for _, workers := range []int{1, 2, 8, 64} {
-		l, runs := numbers(bounds{Workers: workers, Runs: 1000})
+		l, runs := numbers(Options{Run: contract.RunOptions{Workers: workers}, Budget: Budget{Runs: 1000}})
 		heard := make([][]int, 40)
 		require.NoError(t, l.Run(t.Context(), halving(heard)...))
 		assert.Len(t, runs(), 40)
@@ -73,13 +77,13 @@ func TestEachDifferentRunIsMadeOnceAtAnyNumberOfWorkers(t *testing.T) {
 }
 
 func TestABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
-	for name, o := range map[string]bounds{
-		"runs": {Runs: 17},
-		"cost": {Cost: 8.6, CostOf: func(*contract.Result) float64 { return .5 }},
+	for name, o := range map[string]Options{
+		"runs": {Budget: Budget{Runs: 17}},
+		"cost": {Budget: Budget{Cost: 8.6}, Cost: func(*contract.Result) float64 { return .5 }},
 	} {
 		var first [][]int
 		for _, workers := range []int{1, 2, 8, 64} {
-			o.Workers = workers
+			o.Run.Workers = workers
 			l, runs := numbers(o)
 			heard := make([][]int, 40)
 			require.NoError(t, l.Run(t.Context(), halving(heard)...))
@@ -97,7 +101,8 @@ func TestABudgetOfRunsOrCostCutsAtTheSamePlace(t *testing.T) {
 }
 
 func TestWhatARunCostsIsLearntFromOneRun(t *testing.T) {
-	l, runs := numbers(bounds{Workers: 8, Cost: 1, CostOf: func(*contract.Result) float64 { return 3 }})
+	l, runs := numbers(Options{Run: contract.RunOptions{Workers: 8}, Budget: Budget{Cost: 1},
+		Cost: func(*contract.Result) float64 { return 3 }})
 	require.NoError(t, l.Run(t.Context(), halving(make([][]int, 8))...))
 	assert.Equal(t, []int{1}, runs())
 }
@@ -107,14 +112,14 @@ func TestACostThatIsNoNumberEndsTheSearch(t *testing.T) {
 		"is no number": func(*contract.Result) float64 { return -1 },
 		"panics":       func(*contract.Result) float64 { panic("no price") },
 	} {
-		l, _ := numbers(bounds{Runs: 10, CostOf: cost})
+		l, _ := numbers(Options{Budget: Budget{Runs: 10}, Cost: cost})
 		err := l.Run(t.Context(), halving(make([][]int, 3))...)
 		assert.ErrorContains(t, err, "Cost", name)
 	}
 }
 
 func TestABudgetOfTimeCutsAfterARound(t *testing.T) {
-	l, runs := numbers(bounds{Time: time.Nanosecond})
+	l, runs := numbers(Options{Budget: Budget{Time: time.Nanosecond}})
 	heard := make([][]int, 3)
 	require.NoError(t, l.Run(t.Context(), halving(heard)...))
 	assert.Equal(t, []int{1, 2, 3}, runs(), "the first round is whole")
@@ -130,8 +135,8 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 		workers := rapid.SampledFrom([]int{1, 2, 8, 64}).Draw(rt, "workers")
 		takes := rapid.SliceOfN(rapid.IntRange(0, 5), 31, 31).Draw(rt, "each takes")
 		synctest.Test(t, func(*testing.T) {
-			heard := func(o bounds) [][]int {
-				o.Workers = workers
+			heard := func(o Options) [][]int {
+				o.Run.Workers = workers
 				l, _ := numbers(o)
 				made := l.makes
 				l.makes = func(ctx context.Context, c contract.Cell, rules []chaos.Rule) (*contract.Result, error) {
@@ -144,7 +149,7 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 				}
 				return all
 			}
-			full, cut := heard(bounds{Runs: 1000}), heard(bounds{Time: budget})
+			full, cut := heard(Options{Budget: Budget{Runs: 1000}}), heard(Options{Budget: Budget{Time: budget}})
 			for i := range full {
 				refused := slices.IndexFunc(cut[i], func(n int) bool { return n < 0 })
 				if refused < 0 {
@@ -159,10 +164,52 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 }
 
 func TestARunThatCannotBeMadeEndsAllTasks(t *testing.T) {
-	l, _ := numbers(bounds{Runs: 100})
+	l, _ := numbers(Options{Budget: Budget{Runs: 100}})
 	broken := errors.New("no world")
 	l.makes = func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return nil, broken }
 	heard := make([][]int, 3)
 	assert.ErrorIs(t, l.Run(t.Context(), halving(heard)...), broken)
 	assert.Equal(t, [][]int{{-1}, {-2, -1}, {-3, -1}}, heard)
+}
+
+func TestOptionsNameEveryProblem(t *testing.T) {
+	_, err := (&Options{Budget: Budget{Runs: -1, Time: -1, Cost: -1}, Depth: 5, Strength: 3}).checked(&contract.Matrix{})
+	for _, want := range []string{"Budget.Runs", "Budget.Time", "Budget.Cost", "Depth is 5", "Strength is 3", "allowed: 1 to 4"} {
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = (*Options)(nil).checked(&contract.Matrix{})
+	assert.ErrorContains(t, err, "Budget")
+	_, err = (&Options{Budget: Budget{Cost: 1}}).checked(&contract.Matrix{})
+	assert.ErrorContains(t, err, "Cost is nil beside Budget.Cost")
+	o, err := (&Options{Budget: Budget{Runs: 1}}).checked(&contract.Matrix{})
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprint(2, 2), fmt.Sprint(o.Depth, o.Strength))
+}
+
+// What a judge costs counts in the budget of the search, beside what the agent costs, and
+// where the agent costs nothing.
+func TestJudgesCountInTheBudget(t *testing.T) {
+	judge := func(context.Context, invariant.Question) (invariant.Judgement, error) {
+		return invariant.Judgement{Ruling: invariant.Held, Cost: .5}, nil
+	}
+	for agent, most := range map[float64]int{0: 10, 2: 2} {
+		for _, workers := range []int{1, 8} {
+			m := many()
+			m.Scenarios = m.Scenarios[:4]
+			m.Invariants = append(m.Invariants, invariant.Judged("polite", contract.Low, "The answer is polite.", judge))
+			var last Progress
+			o := &Options{Budget: Budget{Cost: 5}, Cost: func(*contract.Result) float64 { return agent },
+				OnProgress: func(p Progress) { last = p }}
+			o.Run.Workers = workers
+			r := explained(t, m, o)
+			assert.Equal(t, most, r.SearchRuns)
+			assert.InDelta(t, (agent+.5)*float64(most), last.Cost, 1e-9)
+			assert.Contains(t, r.SearchStopped, "exceeded the cost of 5")
+
+			free := &Options{Budget: Budget{Runs: 3}, OnProgress: func(p Progress) { last = p }}
+			_, err := Sweep(t.Context(), m, free)
+			require.NoError(t, err)
+			assert.InDelta(t, 1.5, last.Cost, 1e-9, "without a function of the agent's cost it is told all the same")
+		}
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
-
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -107,22 +106,13 @@ func (o *Options) checked(m *contract.Matrix) (*Options, error) {
 	return &own, p.Err()
 }
 
-// runOptions are those of the runs. Each keeps all of its evidence until it was read.
-func (o *Options) runOptions() *contract.RunOptions {
+// runner makes runs that keep all of their evidence until it was read, and what else is needed.
+func (o *Options) runner(ctx context.Context, m *contract.Matrix, gather contract.Needs) (*contract.Runner, error) {
 	run := o.Run
 	run.Keep, run.OnCell = contract.KeepAll, nil
-	return &run
+	run.Gather |= gather
+	return m.Runner(ctx, &run)
 }
 
-// observer makes runs that can be compared: with end states, and with what calls returned.
-func (o *Options) observer(ctx context.Context, m *contract.Matrix) (*contract.Runner, error) {
-	run := o.runOptions()
-	run.Gather |= contract.NeedState | contract.NeedResults
-	return m.Runner(ctx, run)
-}
-
-// bounds are those of the runs of a search.
-func (o *Options) bounds() bounds {
-	return bounds{Workers: o.Run.Workers, Runs: o.Budget.Runs, Time: o.Budget.Time, Cost: o.Budget.Cost,
-		CostOf: o.Cost, OnRound: o.OnProgress}
-}
+// toCompare is what runs that are compared need besides: end states, and what calls returned.
+const toCompare = contract.NeedState | contract.NeedResults

@@ -215,8 +215,7 @@ func TestPlantedCausesAreNamedWithTheirCells(t *testing.T) {
 				hidden.add(said[cause.String()])
 			}
 		}
-		kept, err := ReadKept(dir, nil)
-		require.NoError(t, err)
+		kept := keptIn(t, dir)
 		for _, k := range kept {
 			status, cell, err := k.Run(t.Context(), m, &contract.RunOptions{Harness: bubbled(t)})
 			require.NoError(t, err)

@@ -20,19 +20,23 @@ import (
 // runDigest is what is kept of a run: enough to decide on it and to state facts, without
 // its observations. What is equal in many runs is kept once.
 type runDigest struct {
-	States  []*judged
-	Hits    []*hit
-	Answers []uint64 // hashes of the answers to the prompts
-	Again   []string // tools that were called again with equal arguments after their work was done
-	Keyless []keylessCalls
-	Equal   []operation // that were called several times for a prompt; kept with the hits
-	shown   *shownRun   // of a run that is to be compared with another, until then; else nil
+	States    []*judged
+	Hits      []*hit
+	Answer    uint64   // a hash of the answers to the prompts; 0: there is none
+	Again     []string // tools that were called again with equal arguments after their work was done
+	Keyless   []keylessCalls
+	Equal     []operation // that were called several times for a prompt; kept with the hits
+	*runCalls             // of a run of a sweep, and of one that is to be compared; else nil
 }
 
-// A shownRun is what a run showed, call by call. Few runs have one, and a pointer is small.
-type shownRun struct{ prompts []*contract.Observation }
-
-type askRun = askFunc[*runDigest]
+// runCalls are what a run did beside the calm run of its sweep.
+type runCalls struct {
+	delivered partSet
+	made      []bool                  // by calm call: whether the run made it; nil if several faults were delivered
+	extra     []chaos.Event           // calls that the calm run lacks, until they were looked at
+	changed   string                  // the most that it changed
+	shown     []*contract.Observation // of a run that is to be compared with another, until then
+}
 
 type judged struct {
 	Invariant  string
@@ -58,26 +62,39 @@ type hit struct {
 	Prompt    int
 	Nth       int  // its number among these, from 1
 	Equal     bool // without any fault there are several of them too
-	layer     chaos.Layer
 }
 
-// An operation is what a repeated try repeats.
-type operation struct {
-	lane, target string
-	key          uint64
+// An operation is what a repeated try repeats: coordinates without an occurrence.
+type operation when.Coord
+
+func operationOf(e *chaos.Event) operation {
+	return operation{Lane: e.Lane, Target: e.Target, Key: e.Key}
 }
 
-func operationOf(e *chaos.Event) operation { return operation{e.Lane, e.Target, e.Key} }
-
-func (h *hit) Op() operation { return operation{h.Lane, h.Target, h.Key} }
+func (h *hit) Op() operation { return operation{Lane: h.Lane, Target: h.Target, Key: h.Key} }
 
 // Coord are the exact coordinates of the call.
-func (h *hit) Coord() when.Coord {
-	return when.Coord{Lane: h.Lane, Target: h.Target, Key: h.Key, Occurrence: h.Occurrence}
-}
+func (h *hit) Coord() when.Coord { return coordOfDelivery(&h.Delivery) }
 
 func coordOf(e *chaos.Event) when.Coord {
 	return when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
+}
+
+func coordOfDelivery(d *contract.Delivery) when.Coord {
+	return when.Coord{Lane: d.Lane, Target: d.Target, Key: d.Key, Occurrence: d.Occurrence}
+}
+
+// deliveryOn is a rule on a call.
+func deliveryOn(e *chaos.Event, rule, kind string) contract.Delivery {
+	return contract.Delivery{Rule: rule, Fault: kind, Target: e.Target, Lane: e.Lane, Key: e.Key,
+		Occurrence: e.Occurrence, Ordinal: e.Ordinal, Attempt: e.Attempt}
+}
+
+func deliveriesOf(hits []hit) (all []contract.Delivery) {
+	for _, h := range hits {
+		all = append(all, h.Delivery)
+	}
+	return all
 }
 
 // keylessCalls counts calls of a tool without the idempotency key that it declares.
@@ -86,28 +103,18 @@ type keylessCalls struct {
 	Without, Of   int
 }
 
-// judgedBy returns what an invariant said; nil: the run was not judged by it.
+// judgedBy is what an invariant said: not run, if the run was not judged by it.
 func (s *runDigest) judgedBy(invariant string) *judged {
 	if i := slices.IndexFunc(s.States, func(j *judged) bool { return j.Invariant == invariant }); i >= 0 {
 		return s.States[i]
 	}
-	return nil
+	return &judged{Invariant: invariant, State: contract.NotRun}
 }
 
 // Breaks reports whether the run broke an invariant for a reason of the shape.
 func (s *runDigest) Breaks(invariant, shape string) bool {
 	j := s.judgedBy(invariant)
-	return j != nil && j.Broke && j.Shape == shape
-}
-
-func (s *runDigest) Broken(invariant string) bool {
-	j := s.judgedBy(invariant)
-	return j != nil && j.Broke
-}
-
-func (s *runDigest) Holds(invariant string) bool {
-	j := s.judgedBy(invariant)
-	return j != nil && j.Holds()
+	return j.Broke && j.Shape == shape
 }
 
 func (s *runDigest) DeliveredAt(c when.Coord) bool {
@@ -138,8 +145,8 @@ const (
 type viewer struct {
 	shapes *shaper
 	tools  map[string]chaos.Tool
-	states pool[judged]
-	hits   pool[hit]
+	states memo[judged, *judged]
+	hits   memo[hit, *hit]
 }
 
 func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
@@ -154,7 +161,7 @@ func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
 func (v *viewer) Digest(r *contract.Result, detail int) *runDigest {
 	s := v.Judge(r)
 	if detail == ofCalls {
-		s.shown = &shownRun{r.Observations}
+		s.runCalls = &runCalls{shown: r.Observations}
 	}
 	if detail > ofBreaks || s.Broke() {
 		v.Explain(s, hitsOf(r.Observations), r.Observations)
@@ -162,40 +169,35 @@ func (v *viewer) Digest(r *contract.Result, detail int) *runDigest {
 	return s
 }
 
-// Judge keeps what the invariants said of a run, and hashes of the answers.
+// Judge keeps what the invariants said of a run, and a hash of the answers.
 func (v *viewer) Judge(r *contract.Result) *runDigest {
-	s := &runDigest{States: make([]*judged, len(r.Cells)), Answers: make([]uint64, len(r.Observations))}
+	s := &runDigest{States: make([]*judged, len(r.Cells))}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		j := judged{Invariant: c.Cell.Invariant, State: c.State, Broke: c.Violated}
 		if j.Broke {
 			j.Shape, j.Why = v.shapes.shapeOf(c.Why), c.Why
 		}
-		s.States[i] = v.states.shared(j)
+		s.States[i] = v.states.recall(j, func(j judged) *judged { return &j })
 	}
-	for i, o := range r.Observations {
-		s.Answers[i] = hash.String(answerOf(o))
+	for _, o := range r.Observations {
+		s.Answer = hash.Combine(s.Answer+1, hash.String(answerOf(o)))
 	}
 	return s
 }
 
 // Explain keeps what sentences and facts are made of.
 func (v *viewer) Explain(s *runDigest, hits []hit, observations []*contract.Observation) {
-	s.Hits = v.shared(hits)
+	s.Hits = make([]*hit, len(hits))
+	for i, h := range hits {
+		s.Hits[i] = v.hits.recall(h, func(h hit) *hit { return &h })
+	}
 	s.Equal = equalCalls(observations)
 	v.addEffects(s, observations)
 }
 
 func (s *runDigest) Broke() bool {
 	return slices.ContainsFunc(s.States, func(j *judged) bool { return j.Broke })
-}
-
-func (v *viewer) shared(hits []hit) []*hit {
-	shared := make([]*hit, len(hits))
-	for i, h := range hits {
-		shared[i] = v.hits.shared(h)
-	}
-	return shared
 }
 
 // hitsOf lists the rules that were injected, in the order of the calls.
@@ -211,31 +213,20 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 			if e.Layer == "" {
 				continue // InjectNow: no call
 			}
-			h := hit{Delivery: contract.Delivery{Target: e.Target, Lane: e.Lane, Key: e.Key, Occurrence: e.Occurrence,
-				Ordinal: e.Ordinal, Attempt: e.Attempt}, Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked,
-				Prompt: prompt, layer: e.Layer}
-			tries[asked{h.Op(), h.Prompt}]++
-			h.Nth = tries[asked{h.Op(), h.Prompt}]
+			own := asked{operationOf(e), prompt}
+			tries[own]++
 			if e.Rule == "" {
 				continue
 			}
-			add := func(rule string, delivered bool) {
-				own := h
-				own.Rule, own.Delivered = rule, delivered
-				if rule == e.Rule {
-					own.Fault = e.Fault
+			for list, rules := range [][]string{{e.Rule}, e.Also, e.Idle, e.Masked} {
+				for _, rule := range rules {
+					h := hit{Delivery: deliveryOn(e, rule, ""), Delivered: list == 0 && e.Delivered || list == 1,
+						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: tries[own]}
+					if rule == e.Rule {
+						h.Fault = e.Fault
+					}
+					hits = append(hits, h)
 				}
-				hits = append(hits, own)
-			}
-			add(e.Rule, e.Delivered)
-			for _, rule := range e.Also {
-				add(rule, true)
-			}
-			for _, rule := range e.Idle {
-				add(rule, false)
-			}
-			for _, rule := range e.Masked {
-				add(rule, false)
 			}
 		}
 	}
@@ -262,41 +253,32 @@ func equalCalls(observations []*contract.Observation) (all []operation) {
 // addEffects looks for work that was asked for again after it was done, and for calls
 // without the idempotency key that their tool declares.
 func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) {
-	done, again := map[operation]bool{}, map[string]bool{}
-	counts := map[string]*keylessCalls{}
+	done := map[operation]bool{}
+	counts := map[string]keylessCalls{}
 	for _, o := range observations {
 		for i := range o.Events {
 			e := &o.Events[i]
-			if e.Layer != chaos.LayerTool || v.tools[e.Target].Effect != chaos.EffectDone {
+			tool := v.tools[e.Target]
+			if e.Layer != chaos.LayerTool || tool.Effect != chaos.EffectDone {
 				continue
 			}
-			op := operation{target: e.Target, key: e.Key}
-			if done[op] && !again[e.Target] {
-				again[e.Target] = true
+			op := operation{Target: e.Target, Key: e.Key}
+			if done[op] && !slices.Contains(s.Again, e.Target) {
 				s.Again = append(s.Again, e.Target)
 			}
 			done[op] = done[op] || e.Effect == chaos.EffectDone
-			v.countKey(counts, e)
+			if tool.IdempotencyKey != "" && len(e.Args) > 0 {
+				k := counts[tool.Name]
+				k.Tool, k.Pointer, k.Of = tool.Name, tool.IdempotencyKey, k.Of+1
+				if !hasKey(e.Args, k.Pointer) {
+					k.Without++
+				}
+				counts[tool.Name] = k
+			}
 		}
 	}
-	for _, tool := range sortedKeys(counts) {
-		s.Keyless = append(s.Keyless, *counts[tool])
-	}
-}
-
-func (v *viewer) countKey(counts map[string]*keylessCalls, e *chaos.Event) {
-	pointer := v.tools[e.Target].IdempotencyKey
-	if pointer == "" || len(e.Args) == 0 {
-		return
-	}
-	k := counts[e.Target]
-	if k == nil {
-		k = &keylessCalls{Tool: e.Target, Pointer: pointer}
-		counts[e.Target] = k
-	}
-	k.Of++
-	if !hasKey(e.Args, pointer) {
-		k.Without++
+	for _, tool := range slices.Sorted(maps.Keys(counts)) {
+		s.Keyless = append(s.Keyless, counts[tool])
 	}
 }
 
@@ -309,32 +291,31 @@ func hasKey(args json.RawMessage, pointer string) bool {
 	return found && doc.IsMember(i) && doc.Kind(i) != jsonedit.Null && string(doc.Raw(i)) != `""`
 }
 
-// A pool keeps one copy of each value, for what is equal in many runs. It is safe for
-// concurrent use; the zero pool is empty.
-type pool[T comparable] struct {
+// A memo remembers what was made of each key. It is safe for concurrent use; the zero memo is
+// empty.
+type memo[K comparable, V any] struct {
 	mu    sync.Mutex
-	known map[T]*T
+	known map[K]V
 }
 
-// maxPool bounds the values that are looked up: those of an agent that does not repeat
-// itself may be different each time.
-const maxPool = 10_000
+// maxMemo bounds what is remembered: the runs of an agent that does not repeat itself may be
+// different each time.
+const maxMemo = 10_000
 
-// shared returns the copy of a value, which must not be changed.
-func (p *pool[T]) shared(v T) *T {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if shared, ok := p.known[v]; ok {
-		return shared
+func (m *memo[K, V]) recall(key K, make func(K) V) V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.known[key]
+	if !ok {
+		v = make(key)
+		if m.known == nil {
+			m.known = map[K]V{}
+		}
+		if len(m.known) < maxMemo {
+			m.known[key] = v
+		}
 	}
-	own := v
-	if p.known == nil {
-		p.known = map[T]*T{}
-	}
-	if len(p.known) < maxPool {
-		p.known[v] = &own
-	}
-	return &own
+	return v
 }
 
 var (
@@ -350,13 +331,8 @@ var (
 // is the shape.
 type shaper struct {
 	targets *strings.Replacer
-
-	mu    sync.Mutex
-	known map[string]string // bounded: a reason may be different each time
+	known   memo[string, string]
 }
-
-// maxShapes bounds the reasons whose shapes are remembered.
-const maxShapes = 10_000
 
 func newShaper(targets map[string]bool) *shaper {
 	names := slices.SortedFunc(maps.Keys(targets), func(a, b string) int { // the longest first
@@ -368,22 +344,13 @@ func newShaper(targets map[string]bool) *shaper {
 			pairs = append(pairs, name, "@")
 		}
 	}
-	return &shaper{targets: strings.NewReplacer(pairs...), known: map[string]string{}}
+	return &shaper{targets: strings.NewReplacer(pairs...)}
 }
 
 func (s *shaper) shapeOf(why string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	shape, ok := s.known[why]
-	if !ok {
-		shape = quoted.ReplaceAllString(why, "“”")
+	return s.known.recall(why, func(why string) string {
+		shape := quoted.ReplaceAllString(why, "“”")
 		shape = listed.ReplaceAllString(s.targets.Replace(shape), "$1")
-		shape = numeric.ReplaceAllString(shape, "#")
-		if len(s.known) < maxShapes {
-			s.known[why] = shape
-		}
-	}
-	return shape
+		return numeric.ReplaceAllString(shape, "#")
+	})
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

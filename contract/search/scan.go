@@ -5,14 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
-
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -62,8 +64,6 @@ type LimitPoint struct {
 	Undelivered int     `json:"undelivered,omitempty"`
 }
 
-func (p *LimitPoint) held() bool { return p.Runs > 0 && p.Broke == 0 && p.Undecided == 0 }
-
 func (p *LimitPoint) shows() bool { return p.Runs > p.Undecided+p.Undelivered }
 
 // Scan finds out how much of a fault each invariant holds out. It tries 17 values of the
@@ -84,191 +84,164 @@ func Scan(ctx context.Context, m *contract.Matrix, a Axis, o *Options) (*Scanned
 	if err = errors.Join(err, a.check()); err != nil {
 		return nil, err
 	}
-	runner, err := m.Runner(ctx, own.runOptions())
+	runner, err := own.runner(ctx, m, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer runner.Close()
-	s := &scanner{axis: a, trials: max(m.Trials, 1), lists: promptListsOf(m), points: map[float64]*scanPoint{}}
+	s := &scanner{axis: &a, trials: max(m.Trials, 1)}
 	view := newViewer(nil, newShaper(nil))
-	s.runs = newLockstep(runner.Run, own.bounds(),
-		func(_ runRequest, r *contract.Result) *runDigest { return view.Judge(r) })
-	err = s.scan(ctx)
-	return s.result(m), err
+	s.runs = newLockstep(runner, own, func(_ runRequest, r *contract.Result) *runDigest { return view.Judge(r) })
+	lists := promptListsOf(m)
+	err = s.scan(ctx, lists)
+	r := &Scanned{Axis: a.Name, Runs: s.runs.Spent.Runs, Elapsed: time.Since(s.runs.Begun), Stopped: s.runs.Cut,
+		axis: a}
+	for _, p := range m.Invariants {
+		l := lists[slices.IndexFunc(lists, func(l *promptList) bool { return slices.Contains(l.Invariants, p.Name) })]
+		limit, _, _ := s.limit(l, p.Name)
+		limit.Severity = p.Severity
+		r.Limits = append(r.Limits, limit)
+	}
+	return r, err
 }
 
 type scanner struct {
-	axis   Axis
+	axis   *Axis
 	trials int
-	lists  []*promptList
-	runs   *lockstep[*runDigest]
-	points map[float64]*scanPoint
+	runs   *lockstep
+	values []*scanValue // that are tried, in order
 }
 
-// A scanPoint is the runs at one value, by list.
-type scanPoint struct {
-	rules []chaos.Rule
-	runs  map[int][]*runDigest
+// A scanValue is a value that is tried, at a share of the axis from 0 to 1.
+type scanValue struct {
+	share, value float64
+	rules        []chaos.Rule
 }
 
 // scan tries the points, and then bisects for each invariant.
-func (s *scanner) scan(ctx context.Context) error {
-	var tasks []task[*runDigest]
+func (s *scanner) scan(ctx context.Context, lists []*promptList) error {
+	var points, limits []task
 	for i := range scanPoints {
-		value := s.axis.valueAt(float64(i) / (scanPoints - 1))
-		if s.points[value] != nil {
-			continue // a whole axis may have fewer
-		}
-		if err := s.add(value); err != nil {
+		v, fresh, err := s.valueAt(float64(i) / (scanPoints - 1))
+		if err != nil {
 			return err
 		}
-		for _, l := range s.lists {
+		if !fresh {
+			continue // an axis of whole numbers may have fewer
+		}
+		for _, l := range lists {
 			for trial := range s.trials {
-				tasks = append(tasks, func(ask askRun) { s.try(ask, value, l, trial) })
+				points = append(points, func(ask askFunc) { ask(s.request(v, l, trial)) })
 			}
 		}
 	}
-	if err := s.runs.Run(ctx, tasks...); err != nil {
-		return err
-	}
 	var failed error
-	tasks = nil
-	for _, l := range s.lists {
+	for _, l := range lists {
 		for _, name := range l.Invariants {
-			tasks = append(tasks, func(ask askRun) {
-				if err := s.bisect(ask, l, name); err != nil && failed == nil {
-					failed = err
-				}
-			})
+			limits = append(limits, func(ask askFunc) { failed = cmp.Or(failed, s.bisect(ask, l, name)) })
 		}
 	}
-	if err := s.runs.Run(ctx, tasks...); err != nil {
-		return err
+	err := s.runs.Run(ctx, points...)
+	if err == nil {
+		err = s.runs.Run(ctx, limits...)
 	}
-	return failed
+	return cmp.Or(err, failed)
 }
 
-func (s *scanner) add(value float64) error {
-	rules, err := rulesAt(&s.axis, value)
-	if err != nil {
-		return err
-	}
-	s.points[value] = &scanPoint{rules: rules, runs: map[int][]*runDigest{}}
-	return nil
-}
-
-func rulesAt(a *Axis, value float64) (rules []chaos.Rule, err error) {
+// valueAt is the value at a share of the axis. If it is a fresh one, it asks for its rules.
+func (s *scanner) valueAt(share float64) (v *scanValue, fresh bool, err error) {
 	defer usercode.Recover(&err, "search: Axis.Rules")
-	return a.Rules(value), nil
+	v = &scanValue{share: share, value: s.axis.valueAt(share)}
+	i, known := slices.BinarySearchFunc(s.values, v.value,
+		func(v *scanValue, value float64) int { return cmp.Compare(v.value, value) })
+	if known {
+		return s.values[i], false, nil
+	}
+	v.rules = s.axis.Rules(v.value)
+	s.values = slices.Insert(s.values, i, v)
+	return v, true, nil
 }
 
-// try makes one run at a value. ok is false if the search was cut.
-func (s *scanner) try(ask askRun, value float64, l *promptList, trial int) (ok bool) {
-	p := s.points[value]
-	v, ok := ask(runRequest{Cell: contract.Cell{Scenario: sweepScenario, Invariant: l.Name, Trial: trial + 1},
-		Rules: p.rules, Key: fmt.Sprintf("%v %d %d", value, l.Number, trial)})
-	if ok && len(p.runs[l.Number]) == trial {
-		p.runs[l.Number] = append(p.runs[l.Number], v)
-	}
-	return ok
+func (s *scanner) request(v *scanValue, l *promptList, trial int) runRequest {
+	r := runRequest{Cell: l.Cell, Rules: v.rules, Key: fmt.Sprintf("%v %s %d", v.value, l.Key, trial)}
+	r.Cell.Trial = trial + 1
+	return r
 }
 
 // bisect halves the distance between the last value that held and the first that broke.
-func (s *scanner) bisect(ask askRun, l *promptList, invariant string) error {
+func (s *scanner) bisect(ask askFunc, l *promptList, invariant string) error {
 	for {
-		limit := s.limit(l, invariant)
-		if limit.Held == nil || limit.Broke == nil {
+		limit, held, broke := s.limit(l, invariant)
+		if limit.Held == nil || limit.Broke == nil || broke-held <= 1./256+1e-9 {
 			return nil
 		}
-		x, y := s.axis.share(*limit.Held), s.axis.share(*limit.Broke)
-		if y-x <= 1./256+1e-9 {
-			return nil
-		}
-		value := s.axis.valueAt((x + y) / 2)
-		if value <= *limit.Held || value >= *limit.Broke {
-			return nil
-		}
-		if s.points[value] == nil {
-			if err := s.add(value); err != nil {
-				return err
-			}
+		v, _, err := s.valueAt((held + broke) / 2)
+		if err != nil || !(v.value > *limit.Held && v.value < *limit.Broke) { // nor a NaN
+			return err
 		}
 		for trial := range s.trials {
-			if !s.try(ask, value, l, trial) {
+			if ask(s.request(v, l, trial)) == nil {
 				return nil
 			}
 		}
-		if p := s.pointOf(value, l, invariant); p.Broke == 0 && p.Undecided > 0 {
+		if p := s.pointOf(v, l, invariant); p.Broke == 0 && p.Undecided > 0 {
 			return nil // neither held nor broke
 		}
 	}
 }
 
-// pointOf counts the runs at a value for an invariant.
-func (s *scanner) pointOf(value float64, l *promptList, invariant string) LimitPoint {
-	p := LimitPoint{Value: value}
-	for _, v := range s.points[value].runs[l.Number] {
+// pointOf counts the runs at a value for an invariant. One that did not apply held.
+func (s *scanner) pointOf(v *scanValue, l *promptList, invariant string) LimitPoint {
+	p := LimitPoint{Value: v.value}
+	for trial := range s.trials {
+		run := s.runs.known[s.request(v, l, trial).Key]
+		if run == nil {
+			break
+		}
 		p.Runs++
-		j := cmp.Or(v.judgedBy(invariant), &judged{State: contract.Held}) // one that does not apply
-		if j.Broke {
+		j := run.judgedBy(invariant)
+		undecided := j.Undecided() && j.State != contract.NotRun
+		switch {
+		case j.Broke:
 			p.Broke++
-		} else if j.Undecided() {
+		case undecided:
 			p.Undecided++
 		}
-		if j.State == contract.Undelivered || len(s.points[value].rules) == 0 && !j.Undecided() {
+		if j.State == contract.Undelivered || len(v.rules) == 0 && !undecided {
 			p.Undelivered++
 		}
 	}
 	return p
 }
 
-// limit is what is known of an invariant.
-func (s *scanner) limit(l *promptList, invariant string) Limit {
-	r := Limit{Invariant: invariant, Points: []LimitPoint{}}
-	for _, v := range slices.Sorted(maps.Keys(s.points)) {
+// limit is what is known of an invariant, and at which shares of the axis it held and broke.
+func (s *scanner) limit(l *promptList, invariant string) (r Limit, held, broke float64) {
+	r = Limit{Invariant: invariant, Points: []LimitPoint{}}
+	for _, v := range s.values {
 		p := s.pointOf(v, l, invariant)
 		if p.Runs == 0 {
 			continue
 		}
 		r.Points = append(r.Points, p)
+		holds := p.Runs == s.trials && p.Broke == 0 && p.Undecided == 0
 		switch {
 		case p.Broke > 0 && r.Broke == nil:
-			r.Broke = &p.Value
-		case p.held() && p.Runs == s.trials && r.Broke == nil:
-			r.Held = &p.Value
-		case p.held() && p.Runs == s.trials:
-			r.HeldAgain = append(r.HeldAgain, v)
+			r.Broke, broke = &p.Value, v.share
+		case holds && r.Broke == nil:
+			r.Held, held = &p.Value, v.share
+		case holds:
+			r.HeldAgain = append(r.HeldAgain, v.value)
 		}
 	}
 	if !r.shows() {
 		r.Held, r.HeldAgain = nil, nil // without a fault, holding says nothing of the axis
 	}
-	return r
+	return r, held, broke
 }
 
 // shows reports whether some run was decided under a delivered fault.
 func (l *Limit) shows() bool {
 	return slices.ContainsFunc(l.Points, func(p LimitPoint) bool { return p.shows() })
-}
-
-// shownAt reports whether some run at a value was decided under a delivered fault.
-func (l *Limit) shownAt(value float64) bool {
-	return slices.ContainsFunc(l.Points, func(p LimitPoint) bool { return p.Value == value && p.shows() })
-}
-
-func (s *scanner) result(m *contract.Matrix) *Scanned {
-	r := &Scanned{Axis: s.axis.Name, Runs: s.runs.Spent.Runs, Elapsed: time.Since(s.runs.Begun), Stopped: s.runs.Cut,
-		axis: s.axis}
-	for _, p := range m.Invariants {
-		for _, l := range s.lists {
-			if slices.Contains(l.Invariants, p.Name) {
-				limit := s.limit(l, p.Name)
-				limit.Severity = p.Severity
-				r.Limits = append(r.Limits, limit)
-			}
-		}
-	}
-	return r
 }
 
 // String has a line for each invariant: what it holds out, and where it holds again.
@@ -286,23 +259,27 @@ func (s *Scanned) String() string {
 }
 
 func (l *Limit) said(format func(float64) string) string {
+	if len(l.Points) == 0 {
+		return "not tried"
+	}
 	var parts []string
 	undecided, undelivered := 0, 0
+	counts := map[float64]string{} // such as "16 (5 of 5 held)"
+	shows := map[float64]bool{}
 	for _, p := range l.Points {
 		undecided += p.Undecided
 		undelivered += p.Undelivered
+		counts[p.Value] = fmt.Sprintf("%s (%d of %d held)", format(p.Value), p.Runs-p.Broke-p.Undecided, p.Runs)
+		shows[p.Value] = p.shows()
 	}
-	switch {
-	case len(l.Points) == 0:
-		return "not tried"
-	case l.Held != nil:
-		parts = append(parts, "holds to "+format(*l.Held)+l.countsAt(*l.Held))
-		if *l.Held != 0 && !l.shownAt(*l.Held) { // a value of 0 has none by itself
+	if l.Held != nil {
+		parts = append(parts, "holds to "+counts[*l.Held])
+		if *l.Held != 0 && !shows[*l.Held] { // a value of 0 has none by itself
 			parts = append(parts, "where no fault was delivered")
 		}
 	}
 	if l.Broke != nil {
-		parts = append(parts, "breaks from "+format(*l.Broke)+l.countsAt(*l.Broke))
+		parts = append(parts, "breaks from "+counts[*l.Broke])
 	}
 	if n := len(l.HeldAgain); n > 0 {
 		parts = append(parts,
@@ -317,12 +294,103 @@ func (l *Limit) said(format func(float64) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// countsAt says of how many runs at a value the invariant held, such as " (5 of 5 held)".
-func (l *Limit) countsAt(value float64) string {
-	for _, p := range l.Points {
-		if p.Value == value && p.Runs > 0 {
-			return fmt.Sprintf(" (%d of %d held)", p.Runs-p.Broke-p.Undecided, p.Runs)
-		}
+// An Axis is a fault that can be more or less of something, for [Scan]. [Rate], [Burst]
+// and [Delay] are ready-made.
+type Axis struct {
+	_ struct{}
+	// Name appears in results.
+	Name string
+	// From and To are the ends of the axis, both included; From is below To.
+	From, To float64
+	// Rules returns the rules at a value. Required.
+	Rules func(value float64) []chaos.Rule
+
+	format func(float64) string                  // for people; nil: as a number
+	scale  func(from, to, share float64) float64 // between the ends; nil: even
+	err    error                                 // what the arguments of its constructor lacked
+}
+
+// Rate is the axis of how many of the calls to a target meet a fault: 0 to 1.
+func Rate(target string, f chaos.Fault) Axis {
+	return Axis{Name: "rate of " + kindAt(target, f), From: 0, To: 1,
+		Rules:  func(p float64) []chaos.Rule { return scanRule(target, when.Prob(p), f) },
+		format: func(p float64) string { return fmt.Sprintf("%.4g %%", 100*p) },
+		err:    checkAxis(target, f),
 	}
-	return ""
+}
+
+// Burst is the axis of how often in a row each operation at a target meets a fault: its
+// first 0 to 16 calls with equal arguments.
+func Burst(target string, f chaos.Fault) Axis {
+	return Axis{Name: kindAt(target, f) + " in a row", From: 0, To: 16,
+		Rules: func(n float64) []chaos.Rule { return scanRule(target, firstOf(n), f) },
+		scale: func(from, to, share float64) float64 { return math.Round(even(from, to, share)) },
+		err:   checkAxis(target, f),
+	}
+}
+
+// Delay is the axis of how much longer each call to a target takes: 10 ms to 10 min 55 s,
+// doubling. In real time it waits.
+func Delay(target string) Axis {
+	return Axis{Name: "delay of " + target, From: float64(10 * time.Millisecond),
+		To:     float64(10 << 16 * time.Millisecond),
+		Rules:  func(d float64) []chaos.Rule { return scanRule(target, nil, fault.Delay(time.Duration(d))) },
+		format: func(d float64) string { return time.Duration(d).Round(time.Millisecond).String() },
+		scale:  func(from, to, share float64) float64 { return from * math.Pow(to/from, share) },
+		err:    checkAxis(target, fault.Delay(time.Second)),
+	}
+}
+
+// scanRule is the rule of a ready-made axis. It has the same name at each value, so that its draws
+// are nested.
+func scanRule(target string, at chaos.When, f chaos.Fault) []chaos.Rule {
+	return []chaos.Rule{{Name: "scan", Target: target, When: at, Fault: f}}
+}
+
+func kindAt(target string, f chaos.Fault) string {
+	return kindOf(f, fmt.Sprintf("%T", f)) + " at " + target
+}
+
+func checkAxis(target string, f chaos.Fault) error {
+	p := fields.List()
+	p.Demand(f != nil, "Axis: fault", fielderror.Found("nil"), "a fault")
+	p.Demand(target != "", "Axis: target", fielderror.Found(`""`), "a glob over injection points")
+	return p.Err()
+}
+
+// firstOf matches the first calls with equal arguments.
+type firstOf int
+
+func (n firstOf) Match(c chaos.Call) bool { return c.Occurrence < uint64(n) }
+
+func (a *Axis) check() error {
+	p := fields.List()
+	p.Add(a.err)
+	if length := a.To - a.From; !(length > 0) || math.IsInf(length, 1) {
+		p.Wrong("Axis.From", fmt.Sprint(a.From), fmt.Sprintf("a finite value below To, which is %v", a.To))
+	}
+	p.Demand(a.Rules != nil, "Axis.Rules", fielderror.Found("nil"), "a function")
+	return p.Err()
+}
+
+// valueAt is the value at a share of the axis, from 0 to 1.
+func (a *Axis) valueAt(share float64) float64 {
+	switch {
+	case share <= 0:
+		return a.From
+	case share >= 1:
+		return a.To
+	case a.scale != nil:
+		return a.scale(a.From, a.To, share)
+	}
+	return even(a.From, a.To, share)
+}
+
+func even(from, to, share float64) float64 { return from + share*(to-from) }
+
+func (a *Axis) text(value float64) string {
+	if a.format == nil {
+		return fmt.Sprint(value)
+	}
+	return a.format(value)
 }

@@ -92,8 +92,8 @@ type InvariantCount struct {
 // it is not tried.
 //
 // If two calm runs differ, the agent does not repeat itself: then only level 1 is tried,
-// each fault in one run, and what breaks is confirmed in up to 24 runs. Where runs are
-// in real time (no Harness.Calm, or a shared world), no fault of [Usual] waits.
+// and what breaks is confirmed in up to 24 runs. Where runs are in real time (no Harness.Calm,
+// or a shared world), no fault of [Usual] waits.
 //
 // Errors: a [*FieldError] for each problem of the options, joined; those of
 // [contract.Matrix.Runner]; and that of ctx, with what was found before it ended.
@@ -106,40 +106,17 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 	if err != nil {
 		return nil, err
 	}
-	runner, err := own.observer(ctx, m)
+	runner, err := own.runner(ctx, m, toCompare)
 	if err != nil {
 		return nil, err
 	}
 	defer runner.Close()
-	tools, names := map[string]chaos.Tool{}, map[string]bool{}
-	for _, p := range m.Points {
-		names[p] = true
-	}
-	for _, t := range runner.Tools() {
-		tools[t.Name], names[t.Name] = t, true
-	}
-	view := newViewer(runner.Tools(), newShaper(names))
-	realTime := own.Run.Harness.Calm == nil || m.World != nil
-	r := &Swept{}
-	s := newSweeper(m, runner, own.bounds(), view)
-	s.Depth, s.Strength = own.Depth, own.Strength
-	s.Faults = func(e chaos.Event) ([]chaos.Fault, error) { return own.faultsOn(e, tools[e.Target], realTime) }
-	s.Differ = func(a, b []*contract.Observation) bool {
-		r.Difference = differenceOf(a, b, false).redacted(own)
-		return r.Difference != nil
-	}
+	s := newSweeper(m, runner, own)
 	if err = s.Sweep(ctx); err != nil && s.Runs.Cut == "" {
 		s.Runs.Cut = err.Error()
 	}
-	r.fill(s, m, own)
-	return r, err
+	return s.result(m), err
 }
-
-// The waits of Usual.
-const (
-	usualTimeout = 5 * time.Second
-	usualDelay   = 15 * time.Second
-)
 
 // Usual returns the faults that [Sweep] tries on a call where [Options].Faults is nil: it
 // fails, times out after 5 s, or takes 15 s longer, and what fits its layer:
@@ -153,20 +130,16 @@ const (
 // is executed twice. That is a tool that does not declare [chaos.EffectNone], a function,
 // and an HTTP request that is no GET, HEAD or OPTIONS.
 //
-// A function of one's own may add to this list, such as [lies.Malformed], or take from it:
-// each fault more on every call costs about a quarter more runs. e is the call, as the
-// first run made it that has it; tool is the tool that it called, zero for a point that
-// is no tool.
-func Usual(e chaos.Event, tool chaos.Tool) []chaos.Fault {
-	return usualWith(e, tool, fault.LoseReply(), usualTimeout, usualDelay)
-}
+// Each fault more on every call costs about a quarter more runs. e is the call, as the
+// first run made it that has it; tool is zero for a point that is no tool.
+func Usual(e chaos.Event, tool chaos.Tool) []chaos.Fault { return usualFaults(e, tool, false) }
 
-// usualNow is Usual without a wait, for real time.
-func usualNow(e chaos.Event, tool chaos.Tool) []chaos.Fault {
-	return usualWith(e, tool, fault.LoseReplyAfter(0), 0, 0)
-}
-
-func usualWith(e chaos.Event, tool chaos.Tool, lost chaos.Fault, timeout, delay time.Duration) []chaos.Fault {
+// usualFaults are those of Usual, in real time without a wait.
+func usualFaults(e chaos.Event, tool chaos.Tool, realTime bool) []chaos.Fault {
+	timeout, lost := 5*time.Second, fault.LoseReply()
+	if realTime {
+		timeout, lost = 0, fault.LoseReplyAfter(0)
+	}
 	all := []chaos.Fault{fault.Fail(fault.ErrUnavailable), fault.Timeout(timeout)}
 	effects := false
 	switch e.Layer {
@@ -182,8 +155,8 @@ func usualWith(e chaos.Event, tool chaos.Tool, lost chaos.Fault, timeout, delay 
 		all = append(all, lies.Empty())
 		effects = tool.Effect != chaos.EffectNone
 	}
-	if delay > 0 {
-		all = append(all, fault.Delay(delay))
+	if !realTime {
+		all = append(all, fault.Delay(15*time.Second))
 	}
 	if effects {
 		all = append(all, lost, fault.Duplicate())
@@ -194,15 +167,10 @@ func usualWith(e chaos.Event, tool chaos.Tool, lost chaos.Fault, timeout, delay 
 // faultsOn asks which faults to try on a call of a tool, in real time or not.
 func (o *Options) faultsOn(e chaos.Event, tool chaos.Tool, realTime bool) (faults []chaos.Fault, err error) {
 	defer usercode.Recover(&err, "search: Faults")
-	ask := o.Faults
-	switch {
-	case ask != nil:
-	case realTime:
-		ask = usualNow
-	default:
-		ask = Usual
+	if o.Faults == nil {
+		return usualFaults(e, tool, realTime), nil
 	}
-	faults = ask(e, tool)
+	faults = o.Faults(e, tool)
 	for i, f := range faults {
 		if f == nil {
 			return nil, fields.Wrong(fmt.Sprintf("Faults: %s [%d]", e.Target, i), fielderror.Found("nil"), "a fault")

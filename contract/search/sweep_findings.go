@@ -4,57 +4,49 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
 )
 
 // A finding is a set that breaks an invariant, of which no smaller set is known to break
-// it.
+// it. Its Smallest is a run of the set that broke.
 type finding struct {
-	List *promptList
-	X    int // the invariant, by its place in the list
-	Set  actSet
-	Out  *outcome // of a run of the set that broke
-
-	Cut    bool          // the search for a smaller set was cut
-	others []string      // kinds of faults on the same calls that break it alike
-	Sure   *confirmation // of a random agent
-	Again  bool          // a further run of it was made
-	Differ string        // it did not break again: the first difference
-	fresh  int           // the number of a run of the set, from which on they did not lead to it
+	group
+	list  *promptList
+	x     int      // the invariant, by its place in the list
+	alike []string // kinds of faults on the same calls that break it alike
+	fresh int      // the number of a run of the set, from which on they did not lead to it
 }
 
-func (s *sweeper) find(l *promptList, x int, set actSet, out *outcome) *finding {
-	f := &finding{List: l, X: x, Set: set, Out: out, fresh: 1}
+func (s *sweeper) find(l *promptList, x int, set partSet, run *runDigest) *finding {
+	j := run.States[x]
+	f := &finding{list: l, x: x, fresh: 1, group: group{scenario: sweepScenario, severity: l.Severities[x],
+		why: j.Why, first: &contract.CellReport{}, once: true,
+		culprit: culprit{Invariant: j.Invariant, Shape: j.Shape, Source: &l.source, Set: set, Smallest: run}}}
 	s.Found = append(s.Found, f)
 	l.breaks[x] = append(l.breaks[x], set)
 	return f
-}
-
-func (f *finding) Judged() *judged { return f.Out.States[f.X] }
-
-// Hits are the faults that were delivered in the finding's run.
-func (f *finding) Hits() []hit {
-	hits, equal := f.Out.Delivered(), equalCalls(f.List.before)
-	for i := range hits {
-		hits[i].Equal = slices.Contains(equal, hits[i].Op())
-	}
-	return hits
 }
 
 // calls names the calls of a finding, what it breaks and why.
 func (f *finding) calls() string {
 	var calls []int
 	for _, n := range f.Set {
-		calls = append(calls, f.List.Acts[n].call)
+		calls = append(calls, f.list.Parts[n].call)
 	}
 	slices.Sort(calls)
-	return fmt.Sprintf("%d %d %v %q %v", f.List.Number, f.X, calls, f.Judged().Shape, f.Cut)
+	return fmt.Sprintf("%s %d %v %q %v", f.list.Key, f.x, calls, f.Shape, f.Cut)
 }
+
+// beside are the faults to try on the call of a part, the mildest first.
+func (l *promptList) beside(n int) []int { return l.calls[l.Parts[n].call].parts }
 
 // rank is how far down in the lists of faults those of a finding stand: the mildest
 // first, as those of a sweep are.
 func (f *finding) rank() (rank int) {
 	for _, n := range f.Set {
-		rank += slices.Index(f.List.calls[f.List.Acts[n].call].acts, n)
+		rank += slices.Index(f.list.beside(n), n)
 	}
 	return rank
 }
@@ -70,37 +62,27 @@ func (s *sweeper) fold() {
 	}
 	s.Found = slices.DeleteFunc(s.Found, func(f *finding) bool {
 		known := mildest[f.calls()]
-		if known == f {
-			return false
+		if known != f && len(f.Set) == 1 {
+			known.alike = append(known.alike, f.list.Parts[f.Set[0]].Fault)
 		}
-		if len(f.Set) == 1 {
-			known.others = append(known.others, f.List.Acts[f.Set[0]].kind)
-		}
-		return true
+		return known != f
 	})
-}
-
-// marks are what was delivered in a finding's run, without the coordinates of the calls.
-func (f *finding) marks() (all []string) {
-	for _, h := range f.Out.Delivered() {
-		all = append(all, fmt.Sprintf("%q %s", h.Target, h.Fault))
-	}
-	return all
 }
 
 // foldLarger leaves out findings that have all of a smaller one in them, on other calls
 // of the same targets: they say nothing new.
 func (s *sweeper) foldLarger() {
-	marks := make(map[*finding][]string, len(s.Found))
+	marks := make(map[*finding][]string, len(s.Found)) // without the coordinates of the calls
 	for _, f := range s.Found {
-		marks[f] = f.marks()
+		for _, h := range f.Smallest.Delivered() {
+			marks[f] = append(marks[f], fmt.Sprintf("%q %s", h.Target, h.Fault))
+		}
 	}
 	all := slices.Clone(s.Found)
 	s.Found = slices.DeleteFunc(s.Found, func(f *finding) bool {
 		return slices.ContainsFunc(all, func(g *finding) bool {
-			return len(marks[g]) > 0 && len(marks[g]) < len(marks[f]) &&
-				f.List.Invariants[f.X] == g.List.Invariants[g.X] &&
-				f.Judged().Shape == g.Judged().Shape && isPart(marks[g], marks[f])
+			return len(marks[g]) > 0 && len(marks[g]) < len(marks[f]) && f.Invariant == g.Invariant &&
+				f.Shape == g.Shape && isPart(marks[g], marks[f])
 		})
 	})
 }
@@ -118,64 +100,52 @@ func isPart(marks, others []string) bool {
 	return true
 }
 
-// confirm makes the run of each finding again. An agent that repeats itself breaks again.
-func (s *sweeper) confirm(ctx context.Context) error {
-	s.foldLarger()
-	s.fold()
-	return s.confirmEach(ctx, func(f *finding, run runSet[*outcome]) {
-		again, ok := run(f.Set, f.fresh)
-		f.Again = ok
-		if ok && !again.States[f.X].Broke {
-			f.Differ = itHeld
-			if again.States[f.X].Undecided() {
-				f.Differ = itWasUndecided
-			}
-		}
-	})
+// confirm makes the run of a finding again. An agent that repeats itself breaks again.
+func (s *sweeper) confirm(f *finding, run func(partSet, int) *runDigest) {
+	again := run(f.Set, f.fresh)
+	if f.once = again == nil; f.once {
+		return
+	}
+	switch j := again.States[f.x]; {
+	case j.Broke:
+	case j.Undecided():
+		f.instead = itWasUndecided
+	default:
+		f.instead = itHeld
+	}
 }
 
-// confirmRandom makes runs of each finding until it broke often enough, and runs without
+// confirmRandom makes runs of a finding until it broke often enough, and runs without
 // faults beside them.
-func (s *sweeper) confirmRandom(ctx context.Context) error {
-	return s.confirmEach(ctx, func(f *finding, run runSet[*outcome]) {
-		broke := func(set actSet, first int) func(int) (bool, bool) {
-			return func(n int) (bool, bool) {
-				o, ok := run(set, first+n)
-				return ok && o.States[f.X].Broke, ok
-			}
-		}
-		f.Sure = &confirmation{}
-		var ok bool
-		if f.Sure.Broke, f.Sure.Runs, ok = runUntil(enoughBreaks, broke(f.Set, 1+f.fresh)); !ok {
-			return
-		}
-		f.Sure.OK = f.Sure.Broke == enoughBreaks
-		if f.Sure.OK && len(f.Set) > 0 {
-			f.Sure.Compare(broke(nil, 2), broke(f.Set, 1+f.fresh))
-		}
+func (s *sweeper) confirmRandom(f *finding, run func(partSet, int) *runDigest) {
+	f.once, f.Sure = false, &confirmation{set: f.Set}
+	f.Sure.confirm(1+f.fresh, 2, func(set partSet, n int) (broke, ok bool) {
+		out := run(set, n)
+		return out != nil && out.States[f.x].Broke, out != nil
 	})
 }
 
 // confirmEach confirms each finding. What else its runs break is a finding too, with other
 // runs to confirm it.
-func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runSet[*outcome])) error {
+func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, func(partSet, int) *runDigest)) error {
 	for done := 0; done < len(s.Found); {
 		found := s.Found[done:]
 		done = len(s.Found)
-		type furtherOutcome struct {
-			set actSet
-			out *outcome
+		type further struct {
+			set partSet
+			out *runDigest
 		}
-		runs := make([][]furtherOutcome, len(found))
-		tasks := make([]task[*outcome], len(found))
+		runs := make([][]further, len(found))
+		tasks := make([]task, len(found))
 		for i, f := range found {
-			tasks[i] = func(ask askFunc[*outcome]) {
-				confirm(f, func(set []int, number int) (*outcome, bool) {
-					out, ok := ask(f.List.Request(set, number))
-					if ok {
-						runs[i] = append(runs[i], furtherOutcome{set, out})
+			tasks[i] = func(ask askFunc) {
+				confirm(f, func(set partSet, n int) *runDigest {
+					out := ask(f.list.request(set, nil).numbered(n))
+					if out != nil {
+						out.extra = nil
+						runs[i] = append(runs[i], further{set, out})
 					}
-					return out, ok
+					return out
 				})
 			}
 		}
@@ -184,10 +154,9 @@ func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runSet
 		}
 		for i, f := range found {
 			for _, r := range runs[i] {
-				f.List.further = append(f.List.further, r.out)
-				for _, x := range f.List.open(r.set) {
+				for _, x := range f.list.open(r.set) {
 					if r.out.States[x].Broke {
-						s.find(f.List, x, r.set, r.out).fresh = f.fresh + mostRuns
+						s.find(f.list, x, r.set, r.out).fresh = f.fresh + mostRuns
 					}
 				}
 			}
@@ -196,31 +165,35 @@ func (s *sweeper) confirmEach(ctx context.Context, confirm func(*finding, runSet
 	return nil
 }
 
-// FactsOf are the facts about a finding: from the events of its run, and from the runs
-// of other faults on the same call.
-func (s *sweeper) FactsOf(f *finding) []string {
-	facts := factsOf(f.Out.runDigest, f.Out.Delivered())
+// state states the facts about a finding: from the events of its run, and from the runs of other
+// faults on the same call.
+func (s *sweeper) state(f *finding) {
+	if f.instead != "" {
+		f.Smallest = nil
+		return
+	}
+	f.Hits = f.Source.named(f.Smallest.Delivered())
+	f.Facts = factsOf(f.Smallest, f.Hits)
 	if f.Sure != nil && f.Sure.OK && len(f.Set) > 0 {
-		facts = append(facts, f.Sure.Beside())
+		f.say("%s", f.Sure.Beside())
 	}
-	if len(f.others) > 0 {
-		facts = append(facts, "it breaks alike with "+orList(f.others))
+	if len(f.alike) > 0 {
+		f.say("it breaks alike with %s", orList(f.alike))
 	}
-	if len(f.Set) == 1 && !s.random {
+	if len(f.Set) == 1 && s.Difference == nil {
 		var held []string
-		for _, n := range f.List.calls[f.List.Acts[f.Set[0]].call].acts {
-			out := f.List.runs[actSet{n}.key()]
-			kind := f.List.Acts[n].kind
-			if n >= f.Set[0] || out == nil || len(out.delivered) == 0 || kind != "error" && kind != "timeout" {
-				continue
-			}
-			if out.States[f.X].Holds() {
+		for _, n := range f.list.beside(f.Set[0]) {
+			out, kind := f.list.runOf(partSet{n}), f.list.Parts[n].Fault
+			if n < f.Set[0] && out != nil && len(out.delivered) > 0 && (kind == "error" || kind == "timeout") &&
+				out.States[f.x].Holds() {
 				held = append(held, phraseOf(kind, 0))
 			}
 		}
 		if len(held) > 0 {
-			facts = append(facts, "when it only "+alternatives(held)+", it holds")
+			f.say("when it only %s, it holds", strings.Join(held, ", or "))
 		}
 	}
-	return facts
+	if f.once {
+		f.say("it was not run again: %s", s.Runs.Cut)
+	}
 }

@@ -10,27 +10,26 @@ import (
 
 // A pairing follows what becomes of the pairs of faults on the calls of a list's calm run.
 type pairing struct {
-	s       *sweeper
-	l       *promptList
-	n       int    // the acts of these calls are 0 to n-1
-	usable  []bool // by act: it was tried alone, and was delivered
-	equal   []bool // by pair: one takes away the call of the other
-	classes []*class
-	alone   []bool // by pair
-	cut     bool
+	s     *sweeper
+	l     *promptList
+	runs  int          // with many faults each
+	alone []*runDigest // by the number of a fault: the run of it alone
+	pairs []*pair      // in order
+	by    map[[2]int]*pair
 }
 
-// A class is the invariants that the same single faults break. Where one breaks
-// because of a known set, a run tells nothing of another set: so each class has runs
-// without its faults that break it alone.
-type class struct {
-	invariants []int
-	eligible   []bool // by act
-	need       []bool // by pair: it has not met yet
-	left       int    // pairs that have not met
+// A pair is two faults on two calls. Where an invariant breaks because of a known set, a run
+// tells nothing of another set. So each invariant needs runs without the faults that break it
+// alone.
+type pair struct {
+	candidate
+	need   []bool // by invariant: they have not met for it yet
+	wanted bool   // some invariant needed them
+	equal  bool   // one takes away the call of the other
+	alone  bool   // they met in a run of their own
 }
 
-func (p *pairing) pairIndex(i, j int) int { return i*p.n + j } // i < j
+func (p *pair) open() bool { return slices.Contains(p.need, true) }
 
 // allPairs tries the pairs of faults on calls of the calm run.
 func (s *sweeper) allPairs(ctx context.Context) error {
@@ -46,132 +45,89 @@ func (s *sweeper) allPairs(ctx context.Context) error {
 }
 
 func newPairing(s *sweeper, l *promptList) *pairing {
-	p := &pairing{s: s, l: l}
-	for p.n < len(l.Acts) && l.Acts[p.n].call < l.calmly {
-		p.n++
+	p := &pairing{s: s, l: l, by: map[[2]int]*pair{}}
+	for n := 0; n < len(l.Parts) && l.Parts[n].call < l.calmly; n++ {
+		p.alone = append(p.alone, l.runOf(partSet{n}))
 	}
-	p.usable = make([]bool, p.n)
-	p.equal, p.alone = make([]bool, p.n*p.n), make([]bool, p.n*p.n)
-	for i := range p.n {
-		out := l.runs[actSet{i}.key()]
-		p.usable[i] = out != nil && len(out.delivered) == 1
-	}
-	p.eachPair(func(i, j int) {
-		p.equal[p.pairIndex(i, j)] = p.usable[i] && p.usable[j] && (!p.leaves(i, j) || !p.leaves(j, i))
-	})
-	byBroken := map[string]*class{}
-	for x := range l.Invariants {
-		if l.explains(x, nil) {
-			continue // it breaks in the calm run
-		}
-		c := &class{eligible: make([]bool, p.n), need: make([]bool, p.n*p.n)}
-		key := make([]byte, p.n)
-		for i := range p.n {
-			if c.eligible[i] = p.usable[i] && !l.explains(x, actSet{i}); c.eligible[i] {
-				key[i] = 1
+	for i := range p.alone {
+		for j := i + 1; j < len(p.alone); j++ {
+			if l.Parts[i].call == l.Parts[j].call {
+				continue
 			}
-		}
-		if known := byBroken[string(key)]; known != nil {
-			known.invariants = append(known.invariants, x)
-			continue
-		}
-		c.invariants = []int{x}
-		byBroken[string(key)] = c
-		p.classes = append(p.classes, c)
-		p.eachPair(func(i, j int) {
-			if c.eligible[i] && c.eligible[j] && !p.equal[p.pairIndex(i, j)] {
-				c.need[p.pairIndex(i, j)] = true
-				c.left++
+			q := &pair{candidate: candidate{list: l, set: partSet{i, j}}, need: make([]bool, len(l.Invariants))}
+			q.equal = p.usable(i) && p.usable(j) && !(p.leaves(i, j) && p.leaves(j, i))
+			for x := range l.Invariants {
+				q.need[x] = !q.equal && p.eligible(x, i) && p.eligible(x, j)
 			}
-		})
+			q.wanted = q.equal || q.open()
+			p.pairs, p.by[[2]int{i, j}] = append(p.pairs, q), q
+		}
 	}
 	return p
 }
 
-func (p *pairing) leaves(i, j int) bool { return p.l.runs[actSet{i}.key()].made[p.l.Acts[j].call] }
+// usable reports whether a fault was tried alone, and was delivered.
+func (p *pairing) usable(n int) bool { return p.alone[n] != nil && len(p.alone[n].delivered) == 1 }
 
-func (p *pairing) eachPair(f func(i, j int)) {
-	for i := range p.n {
-		for j := i + 1; j < p.n; j++ {
-			if p.l.Acts[i].call != p.l.Acts[j].call {
-				f(i, j)
-			}
-		}
-	}
-}
+// eligible reports whether a fault does not break an invariant by itself.
+func (p *pairing) eligible(x, n int) bool { return p.usable(n) && !p.l.explains(x, partSet{n}) }
+
+// leaves reports whether the call of a fault is made under another one.
+func (p *pairing) leaves(n, call int) bool { return p.alone[n].made[p.l.Parts[call].call] }
 
 // try makes rows of faults until each pair has met, or makes a run of its own for it.
 func (p *pairing) try(ctx context.Context) error {
-	for _, c := range p.classes {
-		if c.left == 0 || p.s.Runs.Cut != "" {
+	for x := range p.l.Invariants {
+		if !slices.ContainsFunc(p.pairs, func(q *pair) bool { return q.need[x] }) || p.s.Runs.Cut != "" {
 			continue
 		}
-		if err := p.rows(ctx, p.covering(c)); err != nil || p.cut {
+		if err := p.rows(ctx, p.covering(x)); err != nil {
 			return err
 		}
 	}
-	if p.s.Strength < 2 {
+	if p.s.o.Strength < 2 || p.s.Runs.Cut != "" {
 		return nil
 	}
 	return p.each(ctx)
 }
 
 // rows makes runs of many faults each, and looks into those that break more than is known.
-func (p *pairing) rows(ctx context.Context, rows []actSet) error {
-	outs := make([]*outcome, len(rows))
-	tasks := make([]task[*outcome], len(rows))
+func (p *pairing) rows(ctx context.Context, rows []partSet) error {
+	outs := make([]*runDigest, len(rows))
+	tasks := make([]task, len(rows))
+	made := p.s.Runs.Spent.Runs
 	for i, set := range rows {
-		tasks[i] = func(ask askFunc[*outcome]) {
-			if out, ok := ask(p.l.Request(set, 0)); ok {
-				outs[i] = out
-			}
-		}
+		tasks[i] = func(ask askFunc) { outs[i] = ask(p.l.request(set, nil)) }
 	}
 	err := p.s.Runs.Run(ctx, tasks...)
-	for i, out := range outs {
-		if out == nil {
-			p.cut = true
-			continue
-		}
-		if p.l.runs[rows[i].key()] == nil {
-			p.s.Pairs.Runs++
-		}
-		out.extra = nil
-		p.l.keep(rows[i], out)
+	p.runs += p.s.Runs.Spent.Runs - made
+	for _, out := range outs {
 		p.met(out)
 	}
 	for len(outs) > 0 && err == nil && p.s.Runs.Cut == "" {
-		var more []*outcome
-		if outs[0] != nil {
-			more, err = p.explain(ctx, outs[0])
-		}
+		var more []*runDigest
+		more, err = p.explain(ctx, outs[0])
 		outs = append(more, outs[1:]...)
 	}
 	return err
 }
 
-// met notes the pairs that were delivered together in a run.
-func (p *pairing) met(out *outcome) {
-	var acts []int
-	for _, n := range out.delivered {
-		if n < p.n {
-			acts = append(acts, n)
-		}
+// met keeps a run, and notes the pairs that were delivered together in it.
+func (p *pairing) met(out *runDigest) {
+	if out == nil {
+		return
 	}
-	both := len(acts) == 2 && len(out.delivered) == 2
-	if both {
-		p.alone[p.pairIndex(acts[0], acts[1])] = true
-	}
-	for _, c := range p.classes {
-		if !both && out.brokeAny(c.invariants) {
-			continue
-		}
-		for k, i := range acts {
-			for _, j := range acts[k+1:] {
-				if at := p.pairIndex(i, j); c.need[at] {
-					c.need[at] = false
-					c.left--
-				}
+	p.l.keep(out)
+	both := len(out.delivered) == 2
+	for k, i := range out.delivered {
+		for _, j := range out.delivered[k+1:] {
+			q := p.by[[2]int{i, j}]
+			if q == nil {
+				continue
+			}
+			q.alone = q.alone || both
+			for x := range q.need {
+				q.need[x] = q.need[x] && !both && out.States[x].Broke
 			}
 		}
 	}
@@ -179,38 +135,33 @@ func (p *pairing) met(out *outcome) {
 
 // explain looks for the fewest faults of a run that break what no known set in it breaks.
 // It returns the runs that it made, which may break more.
-func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, err error) {
+func (p *pairing) explain(ctx context.Context, out *runDigest) (made []*runDigest, err error) {
 	for _, x := range p.l.open(out.delivered) {
 		if !out.States[x].Broke {
 			continue
 		}
-		var set actSet
-		var minimal bool
-		err = p.s.Runs.Run(ctx, func(ask askFunc[*outcome]) {
-			breaks := func(set actSet) (breaks, ok bool) {
-				o := p.l.runs[set.key()]
-				if o == nil {
-					if o, ok = ask(p.l.Request(set, 0)); !ok {
-						return false, false
-					}
-					o.extra = nil
-					p.l.keep(set, o)
-					p.met(o)
-					made = append(made, o)
+		var least fewest.Result
+		err = p.s.Runs.Run(ctx, func(ask askFunc) {
+			least = fewest.Find(len(out.delivered), func(numbers []int) (breaks, ok bool) {
+				set := fewest.Pick(out.delivered, numbers)
+				before := p.l.runOf(set)
+				run := ask(p.l.request(set, nil))
+				if run == nil {
+					return false, false
 				}
-				return o.States[x].Broke, true
-			}
-			least := fewest.Find(len(out.delivered), func(numbers []int) (bool, bool) {
-				return breaks(fewest.Pick(out.delivered, numbers))
+				if run != before {
+					p.met(run)
+					made = append(made, run)
+				}
+				return run.States[x].Broke, true
 			})
-			set, minimal = fewest.Pick(out.delivered, least.Set), least.Minimal
 		})
-		ran := p.l.runs[set.key()]
-		if !ran.States[x].Broke { // an earlier run with the same deliveries
-			ran = out
+		set := fewest.Pick(out.delivered, least.Set)
+		run := p.l.runOf(set)
+		if !run.States[x].Broke { // an earlier run with the same deliveries
+			run = out
 		}
-		found := p.s.find(p.l, x, set, ran)
-		found.Cut = !minimal
+		p.s.find(p.l, x, set, run).Cut = !least.Minimal
 		if err != nil {
 			return made, err
 		}
@@ -218,95 +169,68 @@ func (p *pairing) explain(ctx context.Context, out *outcome) (made []*outcome, e
 	return made, nil
 }
 
-// each tries the pairs that did not meet in any row, alone.
+// each tries the pairs that did not meet in any row, alone. One of which one took away the other,
+// or its call, is equal to a smaller set.
 func (p *pairing) each(ctx context.Context) error {
 	var sets []*candidate
-	p.eachPair(func(i, j int) {
-		if slices.ContainsFunc(p.classes, func(c *class) bool { return c.need[p.pairIndex(i, j)] }) {
-			sets = append(sets, &candidate{list: p.l, set: actSet{i, j}})
+	for _, q := range p.pairs {
+		if q.open() {
+			sets = append(sets, &q.candidate)
 		}
-	})
-	if len(sets) == 0 {
-		return nil
 	}
-	var unused Level // the pairs are counted at the end, all of them
-	err := p.s.level(ctx, &unused, sets)
-	forgetCalls(sets)
-	for _, c := range sets {
-		if c.out == nil {
-			p.cut = true
-			continue
-		}
-		p.met(c.out)
-		if len(c.out.delivered) < 2 {
-			p.settle(c)
+	err := p.s.try(ctx, sets)
+	for _, q := range p.pairs {
+		if p.met(q.out); q.out != nil && len(q.out.delivered) < 2 {
+			q.equal, q.need = true, nil
 		}
 	}
 	return err
 }
 
-// settle counts a pair of which one took away the other, or its call, as a smaller set.
-func (p *pairing) settle(c *candidate) {
-	at := p.pairIndex(c.set[0], c.set[1])
-	p.equal[at] = true
-	for _, class := range p.classes {
-		if class.need[at] {
-			class.need[at] = false
-			class.left--
-		}
-	}
-}
-
 // count adds what became of each pair.
 func (p *pairing) count(level *Level) {
-	p.eachPair(func(i, j int) {
-		at := p.pairIndex(i, j)
-		level.Possible++
-		tried := func(n int) bool { return p.l.runs[actSet{n}.key()] != nil }
+	level.Runs += p.runs
+	level.Possible += len(p.pairs)
+	closed := len(p.l.open(nil)) == 0 // all break in the calm run
+	for _, q := range p.pairs {
+		i, j := q.set[0], q.set[1]
 		switch {
-		case len(p.classes) == 0:
+		case closed:
 			level.Contains++
-		case !tried(i) || !tried(j):
+		case p.alone[i] == nil || p.alone[j] == nil:
 			level.Left++
-		case !p.usable[i] || !p.usable[j]:
+		case !p.usable(i) || !p.usable(j):
 			level.Undelivered++
-		case p.alone[at]:
+		case q.alone:
 			level.Alone++
-		case p.equal[at]:
+		case q.equal:
 			level.Equal++
-		case !slices.ContainsFunc(p.classes, func(c *class) bool { return c.eligible[i] && c.eligible[j] }):
+		case !q.wanted:
 			level.Contains++
-		case slices.ContainsFunc(p.classes, func(c *class) bool { return c.need[at] }):
+		case q.open():
 			level.Left++
 		default:
 			level.Together++
 		}
-	})
+	}
 }
 
-// covering are rows in which each pair of a class occurs, one fault of every call in each.
-func (p *pairing) covering(c *class) (rows []actSet) {
+// covering are rows in which each pair that an invariant needs occurs, one fault of every call in
+// each.
+func (p *pairing) covering(x int) (rows []partSet) {
 	var factors [][]int
-	for call := range p.l.calmly {
-		var levels []int
-		for _, n := range p.l.calls[call].acts {
-			if c.eligible[n] {
-				levels = append(levels, n)
-			}
-		}
+	var counts []int
+	for _, call := range p.l.calls[:p.l.calmly] {
+		levels := slices.DeleteFunc(slices.Clone(call.parts), func(n int) bool { return !p.eligible(x, n) })
 		if len(levels) > 0 {
-			factors = append(factors, levels)
+			factors, counts = append(factors, levels), append(counts, len(levels))
 		}
 	}
 	if len(factors) < 2 {
 		return nil
 	}
-	counts := make([]int, len(factors))
-	for f := range factors {
-		counts[f] = len(factors[f])
-	}
-	for _, row := range cover.Rows(counts, p.s.Strength) {
-		set := make(actSet, len(row))
+	for _, row := range cover.Rows(counts, p.s.o.Strength) {
+		set := make(partSet, len(row))
 		for f, level := range row {
 			set[f] = factors[f][level]
 		}

@@ -213,6 +213,7 @@ func TestSweepIsCutInOrder(t *testing.T) {
 		}
 		if runs < 2 {
 			assert.Equal(t, "nothing was tried", r.Covered())
+			assert.Equal(t, []Level{{Faults: 1}, {Faults: 2}}, r.Levels, "cut in the calm runs")
 			continue
 		}
 		first := r.Levels[0]
@@ -232,6 +233,22 @@ func TestSweepOfNoTimeIsABeginning(t *testing.T) {
 	assert.Contains(t, r.Stopped, "the time of 1ns was over")
 	assert.Empty(t, r.Defects)
 	assert.Equal(t, "nothing was tried", r.Covered())
+}
+
+// A sweep whose context ends in a level has those before it, that one, and the other pairs.
+func TestLevelsOfASweepThatIsCancelled(t *testing.T) {
+	m := planted(usual)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := Sweep(ctx, m, &Options{Run: contract.RunOptions{Harness: bubbled(t)}, Faults: failing, Budget: Budget{Runs: 100},
+		OnProgress: func(p Progress) {
+			if p.Runs > 2 {
+				cancel()
+			}
+		}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, r.Levels, 3, "%v", r)
+	assert.Positive(t, r.Levels[1].Left)
+	assert.Equal(t, Level{Faults: 2}, r.Levels[2])
 }
 
 // Without the invariant that alone notices a fault, the fault is unguarded.

@@ -3,8 +3,10 @@ package suite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,25 +18,28 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/httpagent"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-// An endpoint is the agent of a file.
 type endpoint struct {
 	options httpagent.Options
 	timeout time.Duration
 	reset   string
 	secrets []string // what the environment gave
 	redact  *redact.Redactor
+	proxies []*proxy
+	tools   declared // behind them
+	state   string
 }
 
 // variable is a variable of the environment in a text, or the beginning of one that does not
 // end.
 var variable = regexp.MustCompile(`\$\{([^}"{$\s]*)(\}?)`)
 
-// expand replaces the variables in a text of the file.
 func (l *loader) expand(n node, text string) string {
 	return variable.ReplaceAllStringFunc(text, func(found string) string {
 		name, ended := strings.CutSuffix(found[2:], "}")
@@ -82,7 +87,6 @@ func (l *loader) secretsOf(addresses ...string) (secrets []string) {
 	return secrets
 }
 
-// agent reads the agent of a file.
 func (l *loader) agent(n node, p *agentPart) *endpoint {
 	if p == nil {
 		return nil
@@ -97,12 +101,21 @@ func (l *loader) agent(n node, p *agentPart) *endpoint {
 	if p.ResponsePath != "" {
 		e.options.Decode = l.answerAt(n.Member("response_path"))
 	}
-	e.secrets = l.secretsOf(e.options.URL, e.reset)
+	if p.State != nil {
+		e.state = l.url(within(n, "/state/url"))
+	}
+	l.proxies(n, p, e)
+	addresses := []string{e.options.URL, e.reset, e.state}
+	for _, one := range e.proxies {
+		if addresses = append(addresses, "http://"+one.listen); one.to != nil {
+			addresses = append(addresses, one.to.String())
+		}
+	}
+	e.secrets = l.secretsOf(addresses...)
 	e.redact = redact.New(e.secrets, redact.Patterns)
 	return e
 }
 
-// headers reads the headers of requests.
 func (l *loader) headers(n node, headers map[string]string) http.Header {
 	all := http.Header{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -140,12 +153,19 @@ func (l *loader) url(n node) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		l.r.add(n, &Error{Problem: "bad value", Value: strictjson.Short(redact.Address(string(n.JSON()))),
+		l.r.add(n, &fielderror.Error{Value: fielderror.Found(strictjson.Short(redact.Address(string(n.JSON())))),
 			Allowed: "an absolute http or https URL"})
-	case l.o.Hosts != nil && !slices.Contains(l.o.Hosts, u.Host) && !slices.Contains(l.o.Hosts, u.Hostname()):
-		l.r.refuse(n, fmt.Sprintf("the host %q may not be named here", u.Host), listed(l.o.Hosts)+" (Options.Hosts)")
+	default:
+		l.mayName(n, u.Host, u.Hostname())
 	}
 	return text
+}
+
+// mayName refuses a host that the file may not name.
+func (l *loader) mayName(n node, host, name string) {
+	if l.o.Hosts != nil && !slices.Contains(l.o.Hosts, host) && !slices.Contains(l.o.Hosts, name) {
+		l.r.refuse(n, fmt.Sprintf("the host %q may not be named here", host), listed(l.o.Hosts)+" (Options.Hosts)")
+	}
 }
 
 // template makes the body of a request. The prompt is escaped as within a JSON string.
@@ -161,13 +181,11 @@ func (l *loader) template(n node) func(prompt string) ([]byte, error) {
 	return encode
 }
 
-// escaped is a text as it stands between the quotation marks of JSON.
 func escaped(s string) string {
 	quoted := strictjson.Quote(s)
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// answerAt reads the answer from a response.
 func (l *loader) answerAt(n node) func(body []byte) (string, error) {
 	text := n.Text
 	if !strings.HasPrefix(text, "$") {
@@ -179,39 +197,75 @@ func (l *loader) answerAt(n node) func(body []byte) (string, error) {
 		return nil
 	}
 	return func(body []byte) (string, error) {
-		var doc any
-		if err := json.Unmarshal(body, &doc); err != nil {
-			return "", fmt.Errorf("the body is no JSON: %w", err)
+		doc, ok := jsonedit.Parse(body)
+		if !ok {
+			return "", fmt.Errorf("the body is no JSON")
 		}
 		found := path.Find(doc)
 		if len(found) != 1 {
 			return "", fmt.Errorf("%d values at %s, and not one", len(found), text)
 		}
-		answer, ok := found[0].Value.(string)
-		if !ok {
+		if doc.Kind(found[0]) != jsonedit.String {
 			return "", fmt.Errorf("no text at %s", text)
 		}
-		return answer, nil
+		return doc.String(found[0]), nil
 	}
 }
 
-// world makes the world of the file's agent, with a function that resets it.
-func (e *endpoint) world() (*contract.World, func(context.Context) error) {
-	ask := httpagent.Agent(&e.options)
-	w := &contract.World{Agent: func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+// give gives a matrix the world of the file's agent.
+func (e *endpoint) give(m *contract.Matrix) {
+	ask, g := httpagent.Agent(&e.options), &gate{of: e}
+	m.World = &contract.World{}
+	if len(e.tools) > 0 {
+		m.World.Tools = e.tools
+	}
+	m.World.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
 		if e.timeout > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, e.timeout)
 			defer cancel()
 		}
+		if len(e.proxies) > 0 {
+			g.enter(ctx)
+		}
 		answer, err := ask(ctx, prompt, tools)
 		return answer, e.hide(err)
-	}}
-	if e.reset == "" {
-		return w, nil
 	}
-	reset := httpagent.Reset(e.reset)
-	return w, func(ctx context.Context) error { return e.hide(reset(ctx)) }
+	if len(e.proxies) > 0 {
+		m.Open = g.open
+	}
+	for i := range m.Invariants {
+		m.Invariants[i] = ofReached(m.Invariants[i])
+	}
+	if e.reset != "" {
+		reset := httpagent.Reset(e.reset)
+		m.Reset = func(ctx context.Context) error { return e.hide(reset(ctx)) }
+	}
+	if e.state != "" {
+		state := httpagent.State(e.state)
+		m.World.State = func(ctx context.Context) (any, error) {
+			is, err := state(ctx)
+			return is, e.hide(err)
+		}
+	}
+	m.Secrets = slices.Clone(e.secrets)
+}
+
+// ofReached keeps an invariant that allows errors from holding where the agent could not be reached: nobody
+// was tested.
+func ofReached(v contract.Invariant) contract.Invariant {
+	check := v.Check
+	if !v.JudgesErrors || check == nil {
+		return v
+	}
+	v.Check = func(ctx context.Context, o *contract.Observation) error {
+		err := check(ctx, o)
+		if e, ok := errors.AsType[*net.OpError](o.Err); ok && e.Op == "dial" && err == nil {
+			return fmt.Errorf("%w: the agent was not reached: %w", contract.ErrUndecided, o.Err)
+		}
+		return err
+	}
+	return v
 }
 
 // hide takes secrets out of the text of an error, which reports show: the address of a

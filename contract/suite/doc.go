@@ -25,9 +25,9 @@
 // # Reading
 //
 // The layout is one that other tools have too. A key that is accepted has an effect; every
-// other key is an [*Error], with its line, what is allowed, and the nearest name:
+// other key is an error, with its line, what is allowed, and the nearest name:
 //
-//	refunds.yaml:7:24: contract/invariants/1/when: bad value "tool_fault_active"; allowed: one of always, …
+//	refunds.yaml:7:24: contract/invariants/1/when is "tool_fault_active"; allowed: one of always, …
 //
 // All problems of a file are reported at once. YAML is read as JSON would be: tags, merge
 // keys, repeated keys, a second document and numbers that JSON does not have are errors.
@@ -35,9 +35,26 @@
 //
 // # What needs Go
 //
-// A file names functions: those that list effects are [Options].Effects, types of
-// invariants of one's own are made by [InvariantKind]. The agent is given to
+// A file names functions: those that list effects are [Options].Effects. The agent is given to
 // [Suite.Matrices], or is behind HTTP, at the endpoint that the file names.
 //
-// docs/suites.md has all types of invariants and modes of faults.
+// # An agent in any language
+//
+// The agent behind HTTP is a program that somebody else starts. Faults reach it where proxies of
+// the file stand in front of its tools and of its model, and it calls those:
+//
+//	agent:
+//	  endpoint: http://127.0.0.1:8080/agent
+//	  proxies:
+//	    - {listen: "127.0.0.1:8081", to: "http://127.0.0.1:8082", point: desk, paths: {/refund: payments.refund}}
+//	  tools: [{name: payments.refund, effect: done, idempotencyKey: /key}]
+//	  state: {url: "http://127.0.0.1:8082/state"}
+//
+// A request is a call of the injection point that paths names for its path, else of point. What a
+// proxy cannot deliver is an error of the file. The proxies listen while a matrix runs. A request
+// that comes when no cell is under way gets status 503.
+//
+// docs/reference/suites.md has all types of invariants and modes of faults.
+//
+// Stability: may change.
 package suite

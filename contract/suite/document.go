@@ -1,6 +1,10 @@
 package suite
 
-import "time"
+import (
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
 
 // A document is a file as it is written. Parts are read later, with tables of their own.
 type document struct {
@@ -12,7 +16,6 @@ type document struct {
 	AllowInconclusive int            `json:"allow_inconclusive,omitempty" bounds:"min=1,max=1000000000" doc:"how many cells of a matrix may be inconclusive; left out: none"`
 	Share             bool           `json:"share,omitempty" doc:"invariants judge the same runs"`
 	Timeout           time.Duration  `json:"timeout,omitempty" bounds:"min=1ms" doc:"limit of an answer, such as 30s"`
-	Cassette          string         `json:"cassette,omitempty" doc:"the file with the recorded HTTP exchanges"`
 	Contract          contractPart   `json:"contract" doc:"what must stay true, and under which faults"`
 	Mutations         *mutationsPart `json:"mutations,omitempty" doc:"prompts in other words"`
 	Replays           *replaysPart   `json:"replays,omitempty" doc:"sessions that are played"`
@@ -36,6 +39,26 @@ type agentPart struct {
 	Headers       map[string]string `json:"headers,omitempty" doc:"sent with each request"`
 	Timeout       int               `json:"timeout,omitempty" bounds:"min=1,max=1000000000" doc:"limit of an answer, in milliseconds"`
 	ResetEndpoint string            `json:"reset_endpoint,omitempty" doc:"posted to before each cell"`
+	Proxies       []proxyPart       `json:"proxies,omitempty" doc:"in front of its tools and of its model"`
+	Tools         []toolPart        `json:"tools,omitempty" doc:"what is known of tools behind the proxies"`
+	State         *statePart        `json:"state,omitempty" doc:"the state of its world"`
+}
+
+type proxyPart struct {
+	Listen string            `json:"listen" doc:"the address that the agent is given, as host:port"`
+	To     string            `json:"to" doc:"the address of the tools or of the model"`
+	Point  string            `json:"point" doc:"the injection point of requests to other paths"`
+	Paths  map[string]string `json:"paths,omitempty" doc:"injection points of paths"`
+}
+
+type toolPart struct {
+	Name           string       `json:"name" doc:"an injection point in paths"`
+	Effect         chaos.Effect `json:"effect,omitempty" bounds:"enum=none|done|unknown" doc:"what a successful call does; left out: unknown"`
+	IdempotencyKey string       `json:"idempotencyKey,omitempty" doc:"a JSON pointer to the argument by which it knows a repeated request"`
+}
+
+type statePart struct {
+	URL string `json:"url" doc:"asked by GET, answers JSON"`
 }
 
 type mutationsPart struct {
@@ -44,7 +67,7 @@ type mutationsPart struct {
 }
 
 type replaysPart struct {
-	Sessions part `json:"sessions" doc:"the sessions, by file or in place"`
+	Sessions part `json:"sessions" doc:"the sessions, each a file"`
 }
 
 type advancedPart struct {
@@ -56,33 +79,4 @@ type scoringPart struct {
 	Chaos    float64 `json:"chaos,omitempty"`
 	Contract float64 `json:"contract,omitempty"`
 	Replay   float64 `json:"replay,omitempty"`
-}
-
-// instead says what to write in place of keys that the layout has elsewhere, and that are
-// not read here, behind the key in whose value they stand.
-var instead = map[string]string{
-	"/model":        "none: a model rewords prompts with mutate.Model, in Options.Mutators",
-	"/output":       "none: package report writes reports, and contracttest has Options.Reports",
-	"/chaos_matrix": "scenarios in contract/chaos_matrix",
-	"/chaos":        "a scenario of contract/chaos_matrix",
-	"/invariants":   "invariants in contract/invariants, of which scenarios says where they are asked",
-
-	"agent/query_params":           "none: write the query into endpoint",
-	"agent/parse_structured_input": "none: {prompt} is the whole prompt",
-	"agent/reset_function":         "reset_endpoint, or a world made in Go",
-
-	"mutations/custom_templates":   "none: write a mutate.Mutator and give it in Options.Mutators",
-	"mutations/weights":            "none: mutate.Options.Weights, of a matrix made in Go",
-	"replays/sources":              "none: dialect.Import reads traces of other systems; list its sessions",
-	"scoring/weights":              "the four weights themselves",
-	"advanced/retries":             "none: what is retried is the agent's affair",
-	"advanced/concurrency":         "none: Workers of the options of a run",
-	"invariants/dangerous_prompts": "probes, the prompts that must be refused",
-
-	"tool_faults/match_url":         "a rule whose target has the URL, such as GET api.shop.test/*",
-	"llm_faults/severity":           "drift_type alone",
-	"llm_faults/direction":          "drift_type alone",
-	"llm_faults/factor":             "drift_type alone",
-	"context_attacks/inject_tokens": "a rule with the fault oversized_messages",
-	"context_attacks/inject_at":     "none: the prompt is what is changed",
 }

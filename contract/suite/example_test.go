@@ -9,6 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/suite"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A contract in a file is run against an agent in Go.
@@ -43,12 +44,12 @@ contract:
 `), 0o600)
 	_, err := suite.Load(path, nil)
 	for _, problem := range err.(interface{ Unwrap() []error }).Unwrap() {
-		e := problem.(*suite.Error)
-		fmt.Printf("%d:%d %s: %s %s\n", e.Line, e.Column, e.Pointer, e.Problem, e.Value)
+		e := problem.(*scoring.FieldError)
+		fmt.Printf("%d:%d %s is %v\n", e.Line, e.Column, e.Field, e.Value)
 	}
 	// Output:
-	// 6:31 contract/invariants/0/value: wrong type a number
-	// 7:31 contract/invariants/1/when: bad value "tool_fault_active"
+	// 6:31 contract/invariants/0/value is a number
+	// 7:31 contract/invariants/1/when is "tool_fault_active"
 }
 
 // The parts of a score.

@@ -18,7 +18,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-// scenarioKeys are what a scenario has.
 type scenarioKeys struct {
 	Name             string `json:"name" doc:"its name in reports"`
 	Rules            part   `json:"rules,omitempty" doc:"rules as a plan has them"`
@@ -51,7 +50,6 @@ type (
 	}
 )
 
-// scenario reads one scenario.
 func (l *loader) scenario(n node) (contract.Scenario, bool) {
 	var keys scenarioKeys
 	fits := l.r.fill(n, &keys)
@@ -133,22 +131,31 @@ func (l *loader) rules(n node) []chaos.Rule {
 	}
 	rules := plan.Rules()
 	for i, r := range rules {
-		l.reaches(n.Kids[i], r.Target)
+		l.reaches(n.Kids[i], &r)
+		if l.overHTTP && r.Layer == "" && l.leads(r.Target, l.modelNames()) {
+			rules[i].Layer = chaos.LayerLLM
+		}
 	}
 	return rules
 }
 
-// reaches refuses a fault that cannot reach the agent of the file.
-func (l *loader) reaches(n node, target string) {
+func (l *loader) reaches(n node, r *chaos.Rule) {
 	if !l.overHTTP {
 		return
 	}
+	target := r.Target
 	g, err := glob.Compile(target)
 	if err != nil || slices.ContainsFunc(l.points, g.Match) {
 		return
 	}
+	if len(l.proxied) > 0 {
+		if l.deliverable(n, r.Fault); !l.leads(target, l.proxied) {
+			l.r.refuse(n, fmt.Sprintf("no proxy leads to %q, and points has no such name", target), oneOf(target, l.proxied))
+		}
+		return
+	}
 	l.r.refuse(n, "this fault cannot reach the agent, which is behind HTTP: its prompts and answers pass here, and its "+
-		"calls of tools and models do not", "memory_poisoning and mutations, which change prompts; a fault of an "+
+		"calls of tools and models do not", "agent/proxies in front of its tools and its model; memory_poisoning and mutations, which change prompts; a fault of an "+
 		"injection point in this process, whose name is in points; or "+inGoAllowed)
 }
 
@@ -158,7 +165,7 @@ const inGoAllowed = "an agent that Go gives to Suite.Matrices (Options.OwnWorlds
 // entry reads one element of a list of faults. Each key is looked at, whatever is wrong with
 // the others.
 func (l *loader) entry(s *contract.Scenario, list string, n node) {
-	m, ok := l.modeOf(list, n)
+	m, ok := choose(l.r, n, "mode", "", l.modes[list])
 	if !ok {
 		return
 	}
@@ -176,49 +183,14 @@ func (l *loader) entry(s *contract.Scenario, list string, n node) {
 	if !l.compiles(target) || !fits {
 		return
 	}
-	r := chaos.Rule{Name: target.Text + ":" + m.name, Target: target.Text, When: keys.trigger(layer, target.Text),
+	r := chaos.Rule{Name: target.Text + ":" + m.name, Target: target.Text, When: keys.trigger(layer, target.Text, l.modelNames()),
 		Fault: m.fault(api, params.Interface()), Layer: layer}
 	if _, err := chaos.NewPlan(0, r); err != nil {
 		l.r.causes(n, err)
 		return
 	}
-	l.reaches(n, r.Target)
+	l.reaches(n, &r)
 	s.Rules = append(s.Rules, r)
-}
-
-// modeOf finds the mode of an entry.
-func (l *loader) modeOf(list string, n node) (mode, bool) {
-	if n.Kind != '{' {
-		return mode{}, l.r.Wrong(n, "an object")
-	}
-	var names []string
-	for _, m := range l.modes {
-		if m.list == list {
-			names = append(names, m.name)
-		}
-	}
-	named, ok := l.name(n, "mode", listed(names))
-	if !ok {
-		return mode{}, false
-	}
-	i := slices.IndexFunc(l.modes, func(m mode) bool { return m.list == list && m.name == named.Text })
-	if i < 0 {
-		l.r.unknown(named, names)
-		return mode{}, false
-	}
-	return l.modes[i], true
-}
-
-// name is a member that is a text and must be there.
-func (l *loader) name(n node, key, allowed string) (named node, ok bool) {
-	named = n.Member(key)
-	switch {
-	case named == nil:
-		l.r.Missing(n, key, allowed)
-	case named.Kind != '"':
-		l.r.Wrong(named, "a string")
-	}
-	return named, named != nil && named.Kind == '"'
 }
 
 // compiles reports whether a text is a glob. One that is missing or empty was refused before.
@@ -232,11 +204,10 @@ func (l *loader) compiles(n node) bool {
 	return true
 }
 
-// trigger says on which calls an entry acts.
-func (e *entryKeys) trigger(layer chaos.Layer, target string) chaos.When {
+func (e *entryKeys) trigger(layer chaos.Layer, target string, models []string) chaos.When {
 	var parts []chaos.When
 	if layer == chaos.LayerTool && glob.Literal(target) != target {
-		parts = append(parts, tools{})
+		parts = append(parts, tools{models})
 	}
 	if e.AfterCalls > 1 {
 		parts = append(parts, when.After(e.AfterCalls-1))
@@ -255,11 +226,14 @@ func (e *entryKeys) trigger(layer chaos.Layer, target string) chaos.When {
 
 // tools is a trigger that matches calls of tools: neither the listing of the tools nor
 // requests over HTTP, whose names a glob such as * matches too.
-type tools struct{}
+type tools struct {
+	models []string // points of models behind proxies, where others have the model behind a #; nil: no proxies
+}
 
 // Match reports whether the target is a tool.
-func (tools) Match(c chaos.Call) bool {
-	return c.Target != chaos.ListTarget && !strings.Contains(c.Target, " ")
+func (t tools) Match(c chaos.Call) bool {
+	ofModel := t.models != nil && strings.Contains(c.Target, "#") || slices.Contains(t.models, c.Target)
+	return c.Target != chaos.ListTarget && !strings.Contains(c.Target, " ") && !ofModel
 }
 
 // Describe names the trigger.

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/shakedown-go/shakedown/contract/suite"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // valid are the files that the tests change.
@@ -78,10 +79,10 @@ func judged(t testing.TB, dir string, data []byte) {
 func placedAll(t testing.TB, err error) {
 	t.Helper()
 	for _, one := range apart(err) {
-		var e *suite.Error
+		var e *scoring.FieldError
 		if errors.As(one, &e) {
 			assert.Positive(t, e.Line, "%v", e)
-			assert.NotEmpty(t, e.Problem+e.Allowed+errorText(e.Err), "%v", e)
+			assert.NotEmpty(t, e.Allowed+errorText(e.Err), "%v", e)
 		} else {
 			assert.ErrorContains(t, one, "more problems")
 		}

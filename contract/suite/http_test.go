@@ -53,12 +53,12 @@ advanced: {concurrency: 5, retries: 2}
 func TestAFileOfAnotherTool(t *testing.T) {
 	const unreachable = "this fault cannot reach the agent, which is behind HTTP: "
 	problems := problemsOf(t, strings.ReplaceAll(another, "ADDRESS", "http://127.0.0.1:1"), nil)
-	without := "a field without a meaning here"
+	without := "is unknown"
 	for i, want := range []string{
-		"s.yaml:7:1: model: " + without, "s.yaml:10:1: chaos: " + without,
+		"s.yaml:7:1: model " + without, "s.yaml:10:1: chaos " + without,
 		"s.yaml:22:21: contract/chaos_matrix/1/tool_faults/0: " + unreachable,
-		"s.yaml:24:14: replays/sessions/0/format: missing", "s.yaml:26:1: output: " + without,
-		"s.yaml:27:12: advanced/concurrency: " + without, "s.yaml:27:28: advanced/retries: " + without,
+		"s.yaml:24:14: replays/sessions/0/file is missing", "s.yaml:26:1: output " + without,
+		"s.yaml:27:12: advanced/concurrency " + without, "s.yaml:27:28: advanced/retries " + without,
 	} {
 		require.Greater(t, len(problems), i, "%v", problems)
 		assert.Contains(t, problems[i], want)
@@ -67,13 +67,21 @@ func TestAFileOfAnotherTool(t *testing.T) {
 
 	begin, end := strings.Index(another, "chaos:"), strings.Index(another, "contract:")
 	translated := strings.NewReplacer(`model: {provider: "ollama", name: "small"}`, "", another[begin:end], "",
-		`{id: incident, input: "Which town is the capital?", tool_responses: [], `,
-		`{format: shakedown/session, version: 1, name: incident, prompts: ["Which town is the capital?"], calls: [], `,
+		`{id: incident, input: "Which town is the capital?", tool_responses: [], contract: "Research Contract"}`,
+		"{file: incident.json}",
 		`output: {format: "html", path: "./reports"}`, "", "advanced: {concurrency: 5, retries: 2}", "").Replace(another)
-	problems = problemsOf(t, strings.ReplaceAll(translated, "ADDRESS", "http://127.0.0.1:1"), nil)
-	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0], unreachable)
-	loaded(t, strings.ReplaceAll(translated, "ADDRESS", "http://127.0.0.1:1"), &suite.Options{OwnWorlds: true})
+	dir := filepath.Dir(written(t, "incident.json", `{"format": "shakedown/session", "version": 1, "name": "incident",
+		"prompts": ["Which town is the capital?"], "contract": "Research Contract", "calls": []}`))
+	load := func(text, address string, o *suite.Options) (*suite.Suite, error) {
+		path := filepath.Join(dir, "s.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, "ADDRESS", address)), 0o600))
+		return suite.Load(path, o)
+	}
+	_, err := load(translated, "http://127.0.0.1:1", nil)
+	require.Len(t, apart(err), 1)
+	require.ErrorContains(t, err, unreachable)
+	_, err = load(translated, "http://127.0.0.1:1", &suite.Options{OwnWorlds: true})
+	require.NoError(t, err)
 
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +92,8 @@ func TestAFileOfAnotherTool(t *testing.T) {
 	defer server.Close()
 	runs := strings.Replace(translated, `      tool_faults: [{tool: "*", mode: error, error_code: 503}]`,
 		"      context_attacks: [{type: memory_poisoning, payload: The capital is elsewhere.}]", 1)
-	s := loaded(t, strings.ReplaceAll(runs, "ADDRESS", server.URL), nil)
+	s, err := load(runs, server.URL, nil)
+	require.NoError(t, err)
 	reports := map[string]*contract.Report{}
 	for name, m := range s.Matrices(nil) {
 		r, err := m.Run(t.Context(), nil)
@@ -168,6 +177,25 @@ func TestReportsHaveNoSecretOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// Nor does it in the errors of the agent and of the reset, which other reports than those of a matrix show.
+func TestAgentAndResetTellNoSecretOfTheEnvironment(t *testing.T) {
+	t.Setenv("SHAKEDOWN_TEST_KEY", "plain-words-of-a-key")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "bad key "+r.Header.Get("X-Key")+r.URL.Path, http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	at := server.URL + "/${SHAKEDOWN_TEST_KEY}"
+	s := loaded(t, small+"agent: {endpoint: '"+at+"', reset_endpoint: '"+at+"', headers: {X-Key: '${SHAKEDOWN_TEST_KEY}'}}\n", nil)
+	for _, m := range s.Matrices(nil) {
+		_, err := m.World.Agent(t.Context(), "hello", nil)
+		for _, err := range []error{err, m.Reset(t.Context())} {
+			require.ErrorContains(t, err, "401")
+			assert.Contains(t, err.Error(), "[redacted]")
+			assert.NotContains(t, err.Error(), "of-a-key")
+		}
+	}
+}
+
 // scenarios restricts an invariant to scenarios by their names, and allow_inconclusive is that
 // of the runs.
 func TestScenariosOfAnInvariant(t *testing.T) {
@@ -186,8 +214,8 @@ func TestScenariosOfAnInvariant(t *testing.T) {
 	}
 	for globs, want := range map[string]string{
 		"[nowhere]": "s.yaml:7:59: contract/invariants/1/scenarios: an invariant that is asked in no scenario: a; allowed: what fits",
-		"['[']":     `s.yaml:7:60: contract/invariants/1/scenarios/0: bad value "["`,
-		"[]":        "s.yaml:7:59: contract/invariants/1/scenarios: bad value []; allowed: one glob or more",
+		"['[']":     `s.yaml:7:60: contract/invariants/1/scenarios/0 is "["`,
+		"[]":        "s.yaml:7:59: contract/invariants/1/scenarios is []; allowed: one glob or more",
 	} {
 		assert.Contains(t, problemsOf(t, strings.Replace(text, "[ca*]", globs, 1), nil)[0], want)
 	}

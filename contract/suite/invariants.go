@@ -13,10 +13,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
-	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// invariantKeys are what every invariant has.
 type invariantKeys struct {
 	ID          string   `json:"id,omitempty" doc:"its name in reports; left out: the type"`
 	Type        string   `json:"type" doc:"what is checked"`
@@ -32,26 +30,13 @@ type invariantKeys struct {
 type invariantIn struct {
 	invariantKeys
 	severity contract.Severity
-	kind     Kind
+	kind     kind
 	l        *loader
 	node     node
 }
 
 // whens are the values of when, in the order of [contract.Applies].
 var whens = []string{"always", "tool_faults_active", "llm_faults_active", "any_chaos_active", "no_chaos"}
-
-// otherwise says what to write in place of types that other releases and tools have.
-var otherwise = map[string]string{
-	"excludes":           "excludes_pattern, with patterns",
-	"not_empty":          "output_not_empty",
-	"no_pii":             "excludes_pii",
-	"refuses":            "refusal_check",
-	"within":             "latency, with max_ms",
-	"similarity":         "behavior_unchanged, with baseline and similarity_threshold",
-	"claims_match_state": "suite.InvariantKind, with the claims in Go: they read the state",
-	"judged":             "suite.InvariantKind, with the judge in Go",
-	"part_unchanged":     "suite.InvariantKind, with the part in Go: it reads the state",
-}
 
 // validName is that of invariants and scenarios.
 var validName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
@@ -62,7 +47,6 @@ type asked struct {
 	node node
 }
 
-// invariants reads a list of invariants.
 func (l *loader) invariants(n node) (list []asked) {
 	first := map[string]node{}
 	for _, item := range l.r.items(n) {
@@ -91,15 +75,11 @@ func (l *loader) unique(first map[string]node, name string, n node) {
 // invariant reads one invariant. What is wrong with some of its keys does not keep the
 // others from being looked at. The name is there also if something is wrong.
 func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool) {
-	in := &invariantIn{l: l, node: n}
-	if n.Kind != '{' {
-		return v, "", l.r.Wrong(n, "an object")
-	}
-	k, ok := l.kindOf(n)
+	k, ok := choose(l.r, n, "type", "a type of invariant", l.kinds)
 	if !ok {
 		return v, "", false
 	}
-	in.kind = k
+	in := &invariantIn{l: l, node: n, kind: k}
 	params := reflect.New(k.params)
 	fits, own := l.r.both(n, &in.invariantKeys, params)
 	fits = in.check(k) && fits
@@ -107,15 +87,7 @@ func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool
 		return v, in.ID, false
 	}
 	before := l.r.Count()
-	err := <-usercode.Go(nil, func() error {
-		v = k.build(in, params.Interface())
-		return nil
-	})
-	if err != nil {
-		l.r.add(n, &Error{Problem: "the function of the type " + k.name, Err: err,
-			Allowed: "a function that returns"})
-	}
-	if l.r.Count() > before {
+	if v = k.build(in, params.Interface()); l.r.Count() > before {
 		return v, in.ID, false
 	}
 	v.Applies = contract.Applies(max(0, slices.Index(whens, in.When)))
@@ -135,25 +107,8 @@ func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool
 	return v, in.ID, fits && v.Err == nil
 }
 
-// kindOf finds the type of an invariant.
-func (l *loader) kindOf(n node) (Kind, bool) {
-	named, ok := l.name(n, "type", "a type of invariant")
-	if !ok {
-		return Kind{}, false
-	}
-	if k, ok := l.kinds[named.Text]; ok {
-		return k, true
-	}
-	if what := otherwise[named.Text]; what != "" {
-		l.r.refuse(named, "a type that is said otherwise: "+named.Text, what)
-		return Kind{}, false
-	}
-	l.r.unknown(named, slices.Sorted(maps.Keys(l.kinds)))
-	return Kind{}, false
-}
-
 // check holds the common keys to what they may be.
-func (in *invariantIn) check(k Kind) bool {
+func (in *invariantIn) check(k kind) bool {
 	before := in.l.r.Count()
 	if in.ID == "" {
 		in.ID = in.Type
@@ -172,15 +127,14 @@ func (in *invariantIn) check(k Kind) bool {
 	}
 	if in.Negate && !k.answers {
 		in.l.r.refuse(in.node.Member("negate"), "a field without a meaning for the type "+k.name,
-			"negate with a type that judges the answer alone: "+listed(in.l.negatable()))
+			"negate with a type that judges the answer alone: "+listed(negatables()))
 	}
 	in.l.r.filled(in.node.Member("scenarios"), "one glob or more", "a glob of names")
 	in.l.r.filled(in.node.Member("probes"), "one prompt or more", "a text that is not empty")
 	return in.l.r.Count() == before
 }
 
-// negatable lists the types that can be negated.
-func (l *loader) negatable() (names []string) {
+func negatables() (names []string) {
 	for _, k := range kinds() {
 		if k.answers {
 			names = append(names, k.name)
@@ -198,7 +152,6 @@ func (in *invariantIn) dotAll(pattern string) string {
 	return "(?s)" + pattern
 }
 
-// effects finds a function of [Options].Effects.
 func (in *invariantIn) effects(name string) func(state any) []string {
 	own, known := in.l.o.Effects[name]
 	if own != nil {
@@ -209,7 +162,7 @@ func (in *invariantIn) effects(name string) func(state any) []string {
 	case known:
 		in.l.r.refuse(n, fmt.Sprintf("Options.Effects[%q] is nil", name), "a function")
 	case len(names) == 0:
-		in.l.r.refuse(n, fmt.Sprintf("unknown value %q", name), "names in Options.Effects, which has none")
+		in.l.r.add(n, &fielderror.Error{Value: name, Allowed: "names in Options.Effects, which has none"})
 	default:
 		in.l.r.unknown(n, names)
 	}
@@ -224,11 +177,11 @@ func (in *invariantIn) refused(err error) {
 			in.l.r.causes(in.node, err)
 			continue
 		}
-		n, e := in.argument(f.Field), &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
+		n, value := in.argument(f.Field), f.Value
 		if n != in.node {
-			e.Value = strictjson.Short(string(n.JSON()))
+			value = fielderror.Found(strictjson.Short(string(n.JSON())))
 		}
-		in.l.r.add(n, e)
+		in.l.r.add(n, &fielderror.Error{Value: value, Allowed: f.Allowed, Err: f.Err})
 	}
 }
 

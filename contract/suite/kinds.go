@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -98,75 +99,98 @@ type (
 	}
 )
 
+// A kind is a type of invariant that files may name.
+type kind struct {
+	name, text string
+	params     reflect.Type
+	// answers says that the check judges the answer alone, so that it can be negated.
+	answers bool
+	build   func(in *invariantIn, params any) contract.Invariant
+}
+
+// kindOf makes a type whose invariants have the keys of P besides the common ones.
+func kindOf[P any](name, text string, build func(in *invariantIn, p *P) contract.Invariant) kind {
+	return kind{name: name, text: text, params: reflect.TypeFor[P](),
+		build: func(in *invariantIn, params any) contract.Invariant { return build(in, params.(*P)) }}
+}
+
+func plain(name, text string, build func(name string, severity contract.Severity) contract.Invariant) kind {
+	return kindOf(name, text, func(in *invariantIn, _ *none) contract.Invariant { return build(in.ID, in.severity) })
+}
+
+func ofList[P any](
+	name, text string, build func(name string, severity contract.Severity, list ...string) contract.Invariant,
+	list func(p *P) []string,
+) kind {
+	return kindOf(name, text, func(in *invariantIn, p *P) contract.Invariant {
+		return build(in.ID, in.severity, list(p)...)
+	})
+}
+
+// negatable is a kind that judges the answer alone.
+func negatable(k kind) kind {
+	k.answers = true
+	return k
+}
+
 // kinds are the types of invariants, in the order of the documentation.
-func kinds() []Kind {
+func kinds() []kind {
 	return slices.Concat(answerKinds(), proseKinds(), callKinds(), stateKinds(), twinKinds())
 }
 
-// answerKinds judge the answer.
-func answerKinds() []Kind {
-	return []Kind{
-		answerKind("contains", "The answer has the text.", func(in *invariantIn, p *oneText) contract.Invariant {
+func answerKinds() []kind {
+	return []kind{
+		negatable(kindOf("contains", "The answer has the text.", func(in *invariantIn, p *oneText) contract.Invariant {
 			return invariant.Contains(in.ID, in.severity, p.Value)
-		}),
-		answerKind("contains_any", "The answer has one of the texts.",
-			func(in *invariantIn, p *texts) contract.Invariant {
-				return invariant.ContainsAny(in.ID, in.severity, p.Values...)
-			}),
-		answerKind("regex", "The pattern matches somewhere in the answer.",
+		})),
+		negatable(ofList("contains_any", "The answer has one of the texts.", invariant.ContainsAny,
+			func(p *texts) []string { return p.Values })),
+		negatable(kindOf("regex", "The pattern matches somewhere in the answer.",
 			func(in *invariantIn, p *onePattern) contract.Invariant {
 				return invariant.Regex(in.ID, in.severity, in.dotAll(p.Pattern))
-			}),
-		answerKind("excludes_pattern", "The answer has none of the texts, in any case.",
-			func(in *invariantIn, p *patterns) contract.Invariant {
-				return invariant.Excludes(in.ID, in.severity, p.Patterns...)
-			}),
-		answerKind("excludes_regex", "None of the regular expressions matches in the answer.",
-			func(in *invariantIn, p *patterns) contract.Invariant {
-				return invariant.ExcludesRegex(in.ID, in.severity, p.Patterns...)
-			}),
-		answerKind("valid_json", "The answer is JSON.", func(in *invariantIn, p *jsonParams) contract.Invariant {
+			})),
+		negatable(ofList("excludes_pattern", "The answer has none of the texts, in any case.", invariant.Excludes,
+			func(p *patterns) []string { return p.Patterns })),
+		negatable(ofList("excludes_regex", "None of the regular expressions matches in the answer.",
+			invariant.ExcludesRegex, func(p *patterns) []string { return p.Patterns })),
+		negatable(kindOf("valid_json", "The answer is JSON.", func(in *invariantIn, p *jsonParams) contract.Invariant {
 			return invariant.ValidJSON(in.ID, in.severity,
 				&invariant.JSONOptions{Schema: p.Schema, AllowFence: p.AllowFence})
-		}),
-		answerKind("output_not_empty", "The answer has visible text.",
-			func(in *invariantIn, _ *none) contract.Invariant { return invariant.NotEmpty(in.ID, in.severity) }),
-		kind("behavior_unchanged", "The answer is similar to a calm one, by its words.",
+		})),
+		negatable(plain("output_not_empty", "The answer has visible text.", invariant.NotEmpty)),
+		kindOf("behavior_unchanged", "The answer is similar to a calm one, by its words.",
 			func(in *invariantIn, p *behavior) contract.Invariant {
 				return invariant.BehaviorUnchanged(in.ID, in.severity,
 					&invariant.BehaviorOptions{Baseline: p.Baseline, Threshold: p.Threshold})
 			}),
-		kind("completes", "The agent answers without an error.", func(in *invariantIn, _ *none) contract.Invariant {
-			return invariant.Completes(in.ID, in.severity)
-		}),
-		kind("latency", "The answer takes at most so many milliseconds.",
+		plain("completes", "The agent answers without an error.", invariant.Completes),
+		kindOf("latency", "The answer takes at most so many milliseconds.",
 			func(in *invariantIn, p *milliseconds) contract.Invariant {
 				return invariant.Within(in.ID, in.severity, time.Duration(p.MaxMS)*time.Millisecond)
 			}),
 	}
 }
 
-// proseKinds read the answer as prose.
-func proseKinds() []Kind {
-	return []Kind{
-		kind("excludes_pii", "The answer has no personal data.", noPII),
-		kind("refusal_check", "The answer, to each probe if there are some, is a refusal.",
+func proseKinds() []kind {
+	return []kind{
+		kindOf("excludes_pii", "The answer has no personal data.", noPII),
+		kindOf("refusal_check", "The answer, to each probe if there are some, is a refusal.",
 			func(in *invariantIn, p *phrases) contract.Invariant {
 				return invariant.Refuses(in.ID, in.severity, in.Probes, p.Phrases...)
 			}),
-		kind("no_leak", "The answer gives away nothing of the system prompt.",
+		kindOf("no_leak", "The answer gives away nothing of the system prompt.",
 			func(in *invariantIn, p *leak) contract.Invariant {
 				if p.SystemPrompt == "" && len(p.Secrets) == 0 {
 					in.l.r.Missing(in.node, "secrets", "texts that must stay hidden, or a system_prompt")
 				}
 				return invariant.NoLeak(in.ID, in.severity, in.Probes, p.SystemPrompt, p.Secrets...)
 			}),
-		kind("grounded", "The facts of the answer are in results of tools or in the prompt.",
+		kindOf("grounded", "The facts of the answer are in results of tools or in the prompt.",
 			func(in *invariantIn, p *sources) contract.Invariant {
 				return invariant.Grounded(in.ID, in.severity,
 					&invariant.GroundedOptions{Sources: p.Sources, Also: p.Also})
 			}),
-		kind("no_false_success", "The answer claims no success that the calls refute.",
+		kindOf("no_false_success", "The answer claims no success that the calls refute.",
 			func(in *invariantIn, p *claims) contract.Invariant {
 				list := make([]findings.Claim, len(p.Claims))
 				for i, c := range p.Claims {
@@ -174,10 +198,8 @@ func proseKinds() []Kind {
 				}
 				return invariant.NoFalseSuccess(in.ID, in.severity, list...)
 			}),
-		kind("no_exfiltration", "No canary of an attack is in the answer or in a call.",
-			func(in *invariantIn, p *allowed) contract.Invariant {
-				return invariant.NoExfiltration(in.ID, in.severity, p.Allowed...)
-			}),
+		ofList("no_exfiltration", "No canary of an attack is in the answer or in a call.", invariant.NoExfiltration,
+			func(p *allowed) []string { return p.Allowed }),
 	}
 }
 
@@ -189,82 +211,68 @@ func noPII(in *invariantIn, p *pii) contract.Invariant {
 	return invariant.NoPII(in.ID, in.severity, o)
 }
 
-// callKinds judge the calls.
-func callKinds() []Kind {
-	return []Kind{
-		kind("calls_at_most", "There are at most so many calls to the targets.",
+func callKinds() []kind {
+	return []kind{
+		kindOf("calls_at_most", "There are at most so many calls to the targets.",
 			func(in *invariantIn, p *atMost) contract.Invariant {
 				return invariant.CallsAtMost(in.ID, in.severity, p.Max, p.Target)
 			}),
-		kind("never_calls", "There is no call to the targets.", func(in *invariantIn, p *targets) contract.Invariant {
-			return invariant.NeverCalls(in.ID, in.severity, p.Targets...)
-		}),
-		kind("calls_before", "A call succeeds before another one begins.",
+		ofList("never_calls", "There is no call to the targets.", invariant.NeverCalls,
+			func(p *targets) []string { return p.Targets }),
+		kindOf("calls_before", "A call succeeds before another one begins.",
 			func(in *invariantIn, p *inOrder) contract.Invariant {
 				return invariant.CallsBefore(in.ID, in.severity, p.First, p.Then)
 			}),
-		kind("backs_off", "The agent waits before it retries.", func(in *invariantIn, p *backoff) contract.Invariant {
+		kindOf("backs_off", "The agent waits before it retries.", func(in *invariantIn, p *backoff) contract.Invariant {
 			return invariant.BacksOff(in.ID, in.severity, p.Least,
 				&invariant.BackoffOptions{Target: p.Target, Growth: p.Growth, Cap: p.Cap})
 		}),
-		kind("retries_at_most", "No tool is retried more than so often.",
+		kindOf("retries_at_most", "No tool is retried more than so often.",
 			func(in *invariantIn, p *atMost) contract.Invariant {
 				return invariant.RetriesAtMost(in.ID, in.severity, p.Max, p.Target)
 			}),
-		kind("no_loops", "The same calls are not made three times in a row.",
-			func(in *invariantIn, p *allowed) contract.Invariant {
-				return invariant.NoLoops(in.ID, in.severity, p.Allowed...)
-			}),
-		kind("no_duplicate_effects", "No tool does its work twice for equal arguments.",
-			func(in *invariantIn, _ *none) contract.Invariant {
-				return invariant.NoDuplicateEffects(in.ID, in.severity)
-			}),
-		kind("stops_when_final", "Nothing is called again after a failure that no retry overcomes.",
-			func(in *invariantIn, _ *none) contract.Invariant { return invariant.StopsWhenFinal(in.ID, in.severity) }),
-		kind("nothing_left_open", "No effect is left unknown.",
-			func(in *invariantIn, _ *none) contract.Invariant {
-				return invariant.NothingLeftOpen(in.ID, in.severity)
-			}),
+		ofList("no_loops", "The same calls are not made three times in a row.", invariant.NoLoops,
+			func(p *allowed) []string { return p.Allowed }),
+		plain("no_duplicate_effects", "No tool does its work twice for equal arguments.", invariant.NoDuplicateEffects),
+		plain("stops_when_final", "Nothing is called again after a failure that no retry overcomes.",
+			invariant.StopsWhenFinal),
+		plain("nothing_left_open", "No effect is left unknown.", invariant.NothingLeftOpen),
 	}
 }
 
-// stateKinds judge the state of the world.
-func stateKinds() []Kind {
-	return []Kind{
-		kind("at_most_once", "No effect is in the state twice.",
+func stateKinds() []kind {
+	return []kind{
+		kindOf("at_most_once", "No effect is in the state twice.",
 			func(in *invariantIn, p *effectsOf) contract.Invariant {
 				return invariant.AtMostOnce(in.ID, in.severity, in.effects(p.Effects))
 			}),
-		kind("exactly_once", "Each wanted effect is in the state once, and none twice.",
+		kindOf("exactly_once", "Each wanted effect is in the state once, and none twice.",
 			func(in *invariantIn, p *wantedEffects) contract.Invariant {
 				return invariant.ExactlyOnce(in.ID, in.severity, in.effects(p.Effects), p.Want...)
 			}),
-		kind("state_unchanged", "The state after the answer is that before it.",
-			func(in *invariantIn, _ *none) contract.Invariant { return invariant.StateUnchanged(in.ID, in.severity) }),
-		kind("state_changes_only_at", "The state changes at the paths alone.",
-			func(in *invariantIn, p *paths) contract.Invariant {
-				return invariant.StateChangesOnlyAt(in.ID, in.severity, p.Paths...)
-			}),
+		plain("state_unchanged", "The state after the answer is that before it.", invariant.StateUnchanged),
+		ofList("state_changes_only_at", "The state changes at the paths alone.", invariant.StateChangesOnlyAt,
+			func(p *paths) []string { return p.Paths }),
 	}
 }
 
 // twinKinds compare with a calm run.
-func twinKinds() []Kind {
-	return []Kind{
-		kind("retry_changes_nothing", "After failures and retries the end state is that of a calm run.",
+func twinKinds() []kind {
+	return []kind{
+		kindOf("retry_changes_nothing", "After failures and retries the end state is that of a calm run.",
 			func(in *invariantIn, _ *none) contract.Invariant {
 				return invariant.RetryChangesNothing(in.ID, in.severity, nil)
 			}),
-		kind("delay_changes_nothing", "After delays the answer and the effects are those of a calm run.",
+		kindOf("delay_changes_nothing", "After delays the answer and the effects are those of a calm run.",
 			func(in *invariantIn, p *alike) contract.Invariant {
 				return invariant.DelayChangesNothing(in.ID, in.severity,
 					&invariant.TwinOptions{Threshold: p.Threshold})
 			}),
-		kind("order_changes_nothing", "After a change of the order of calls the end state is that of a calm run.",
+		kindOf("order_changes_nothing", "After a change of the order of calls the end state is that of a calm run.",
 			func(in *invariantIn, _ *none) contract.Invariant {
 				return invariant.OrderChangesNothing(in.ID, in.severity, nil)
 			}),
-		kind("spare_changes_nothing", "After faults on spare targets answer and end state are those of a calm run.",
+		kindOf("spare_changes_nothing", "After faults on spare targets answer and end state are those of a calm run.",
 			func(in *invariantIn, p *spare) contract.Invariant {
 				return invariant.SpareChangesNothing(in.ID, in.severity, p.Targets,
 					&invariant.TwinOptions{Threshold: p.Threshold})

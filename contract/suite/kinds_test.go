@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -229,32 +227,4 @@ func TestWhen(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{"calm": "ad", "down": "abc", "model": "ace", "words": "ac"}, asked)
-}
-
-// A type of one's own has keys, bounds and problems of its own.
-func TestInvariantKind(t *testing.T) {
-	type atLeast struct {
-		Words int `json:"words" bounds:"min=1"`
-	}
-	kind := suite.InvariantKind("wordy", "The answer has enough words.",
-		func(name string, severity contract.Severity, p atLeast) contract.Invariant {
-			return contract.Invariant{Name: name, Severity: severity,
-				Check: func(_ context.Context, o *contract.Observation) error {
-					if n := len(strings.Fields(o.Response)); n < p.Words {
-						return errors.New("too few words")
-					}
-					return nil
-				}}
-		})
-	o := &suite.Options{Invariants: []suite.Kind{kind}}
-	s := loaded(t, contractOf("{type: wordy, words: 3, severity: high}", calmly), o)
-	assert.Equal(t, contract.Held, runs(t, s, in(says("a b c")))["contract"].Cells[0].State)
-	assert.Equal(t, contract.Broken, runs(t, s, in(says("a b")))["contract"].Cells[0].State)
-	_, err := suite.Load(written(t, "s.yaml", contractOf("{type: wordy, words: 0}", calmly)), o)
-	require.ErrorContains(t, err, "contract/invariants/0/words: bad value 0")
-	_, err = suite.Load(written(t, "s.yaml", contractOf("{type: wordy}", calmly)),
-		&suite.Options{Invariants: []suite.Kind{kind, kind}})
-	var taken *contract.FieldError
-	require.ErrorAs(t, err, &taken)
-	assert.Equal(t, "Options.Invariants[1]", taken.Field)
 }

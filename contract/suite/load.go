@@ -4,63 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/cassette"
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// A loader makes a suite of a file.
 type loader struct {
 	r        *reader
 	o        Options
 	folder   *os.Root // that of the file
 	dir      string
-	kinds    map[string]Kind
-	modes    []mode
-	secrets  []string // what variables of the environment stand for
-	overHTTP bool     // the agent of the file is asked, over HTTP
+	kinds    map[string]kind
+	modes    map[string]map[string]mode // by list
+	secrets  []string                   // what variables of the environment stand for
+	overHTTP bool                       // the agent of the file is asked, over HTTP
 	points   []string
+	proxied  []string // the injection points of the proxies
+	models   []string // those of them that are models by their paths
 
-	ofOptions, ofOthers []error // the problems of the options, and of files that the file names
-	more                int     // of those the number that was not kept
+	ofOthers []error // the problems of files that the file names
 }
 
 func newLoader(path string, folder *os.Root, o *Options) *loader {
-	l := &loader{r: newReader(path), folder: folder, dir: filepath.Dir(path), kinds: map[string]Kind{}, modes: modes()}
+	l := &loader{r: newReader(path), folder: folder, dir: filepath.Dir(path), kinds: map[string]kind{},
+		modes: map[string]map[string]mode{toolFaults: {}, llmFaults: {}}}
 	if o != nil {
 		l.o = *o
 	}
 	for _, k := range kinds() {
 		l.kinds[k.name] = k
 	}
-	for i, k := range l.o.Invariants {
-		at := fmt.Sprintf("Options.Invariants[%d]", i)
-		if _, taken := l.kinds[k.name]; taken || !validName.MatchString(k.name) || k.build == nil {
-			l.ofOptions = append(l.ofOptions, fields.Wrong(at, k.name, "a name that is not taken, and a function"))
-			continue
-		}
-		if err := l.r.Bindable(k.params); err != nil {
-			l.ofOptions = append(l.ofOptions, fields.Because(at, k.name, err, "a struct of types that JSON has"))
-			continue
-		}
-		l.kinds[k.name] = k
+	for _, m := range modes() {
+		l.modes[m.list][m.name] = m
 	}
 	return l
 }
 
-// fields makes the errors of arguments.
-const fields = fielderror.Package("suite")
-
 // ok reports whether nothing was wrong so far.
-func (l *loader) ok() bool { return l.r.ok() && len(l.ofOptions)+len(l.ofOthers) == 0 }
+func (l *loader) ok() bool { return l.r.ok() && len(l.ofOthers) == 0 }
 
 // suite reads the document; nil: it has no form.
 func (l *loader) suite(data []byte) *Suite {
@@ -74,6 +61,7 @@ func (l *loader) suite(data []byte) *Suite {
 	}
 	l.overHTTP, l.points = s.doc.Agent != nil && !l.o.OwnWorlds, s.doc.Points
 	s.agent = l.agent(root.Member("agent"), s.doc.Agent)
+	s.points = l.allPoints(s.agent)
 	l.prompts(root)
 	contractOf := &s.doc.Contract
 	invariants := l.invariants(contractOf.Invariants.node)
@@ -82,7 +70,6 @@ func (l *loader) suite(data []byte) *Suite {
 	l.mutations(s, invariants)
 	l.sessions(s)
 	s.weights = l.weights(s.doc.Scoring.node)
-	l.cassette(s)
 	if l.ok() {
 		l.apply(s, invariants)
 	}
@@ -105,7 +92,6 @@ func (l *loader) prompts(root node) {
 	l.r.visible(within(root, "/contract/name"), "a name")
 }
 
-// scenarios reads the scenarios of the contract.
 func (l *loader) scenarios(s *Suite) {
 	first := map[string]node{}
 	list := s.doc.Contract.Scenarios.node
@@ -119,7 +105,6 @@ func (l *loader) scenarios(s *Suite) {
 	l.r.filled(list, "one scenario or more", "")
 }
 
-// mutations makes the scenarios of the mutations.
 func (l *loader) mutations(s *Suite, invariants []asked) {
 	p := s.doc.Mutations
 	if p == nil {
@@ -167,7 +152,6 @@ func mutationNames() (names []string) {
 	return names
 }
 
-// weights reads the weights of the score.
 func (l *loader) weights(n node) scoring.Weights {
 	if n == nil {
 		return scoring.DefaultWeights()
@@ -192,28 +176,6 @@ func (l *loader) weights(n node) scoring.Weights {
 	return w
 }
 
-// cassette opens the cassette of the file.
-func (l *loader) cassette(s *Suite) {
-	name, n := s.doc.Cassette, s.root.Member("cassette")
-	if name == "" {
-		return
-	}
-	if l.overHTTP {
-		l.r.refuse(n, "a cassette cannot be played to the agent, which is behind HTTP: it makes its requests itself",
-			"no cassette here, or "+inGoAllowed)
-	}
-	if _, err := l.folder.Stat(name); err != nil && (!errors.Is(err, fs.ErrNotExist) || !filepath.IsLocal(name)) {
-		l.r.Refuse(n, "a file in the folder of the suite", err)
-		return
-	}
-	if !l.ok() {
-		return
-	}
-	tape, err := cassette.Open(filepath.Join(l.dir, name), l.o.Cassette)
-	l.r.causes(n, err)
-	s.tape = tape
-}
-
 // apply gives each matrix the invariants that are asked in it, and refuses those that are
 // asked in none.
 func (l *loader) apply(s *Suite, invariants []asked) {
@@ -234,7 +196,7 @@ func (l *loader) apply(s *Suite, invariants []asked) {
 				"what fits a scenario of chaos_matrix, in when and in scenarios")
 		}
 	}
-	const allowed = "an invariant that is asked there: left out, when is always"
+	const allowed = "an invariant that is asked there, such as one without when and scenarios"
 	switch root := s.root; {
 	case s.useless():
 		l.r.refuse(member(root, "scoring"), "weights of parts alone that this file does not have",
@@ -250,7 +212,7 @@ func (l *loader) apply(s *Suite, invariants []asked) {
 
 // asks reports of each invariant whether it is asked in one of the scenarios.
 func (s *Suite) asks(list []asked, scenarios []contract.Scenario) []bool {
-	m := &contract.Matrix{Points: s.doc.Points, Scenarios: scenarios}
+	m := &contract.Matrix{Points: s.points, Scenarios: scenarios}
 	is := make([]bool, len(list))
 	for i, v := range list {
 		m.Invariants = append(m.Invariants, v.Invariant)
@@ -270,7 +232,6 @@ func whenOf(v asked) node {
 	return member(v.node, "scenarios")
 }
 
-// validate finds what the matrices do not allow.
 func (l *loader) validate(s *Suite) {
 	parts := map[string]string{contractMatrix: "contract", mutationMatrix: "mutations", replayMatrix: "replays"}
 	for name, m := range s.Matrices(nil) {

@@ -89,7 +89,6 @@ func (p *delay) or(usual time.Duration) time.Duration {
 	return cmp.Or(time.Duration(p.DelayMS)*time.Millisecond, usual)
 }
 
-// attack adds the instruction, or a usual one.
 func (p *payload) attack() lies.Attack {
 	if p.Payload == "" {
 		return lies.Attack{}

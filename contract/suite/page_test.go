@@ -14,10 +14,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-// docs/suites.md has a row for each type and mode, made of the tables that the reader reads.
+// docs/reference/suites.md has a row for each type and mode, made of the tables that the reader reads.
 // UPDATE_GOLDEN=1 writes them.
 func TestThePageHasAllTypesAndModes(t *testing.T) {
-	const path = "../../docs/suites.md"
+	const path = "../../docs/reference/suites.md"
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	examples := map[string]string{} // of rows that tests execute

@@ -1,8 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,7 +17,6 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// maxBytes is the largest file.
 const maxBytes = 16 << 20
 
 // A node is a value of a file, with its place in the text. nil: it was left out.
@@ -33,11 +35,8 @@ func newReader(file string) *reader {
 	r := &reader{file: file}
 	r.Most = 10 * maxProblems // of which the first by place are shown
 	r.As = func(p *strictjson.Problem) error {
-		e := &Error{File: file, Line: p.Line, Column: p.Column, Pointer: strings.TrimPrefix(p.Pointer, "/"),
-			Problem: string(p.Reason), Value: p.Value, Allowed: p.Allowed, Err: p.Err}
-		if what := instead[keyIn(p.Pointer)]; what != "" && p.Reason == strictjson.UnknownField {
-			e.Problem, e.Allowed = noMeaning, what
-		}
+		e := p.Field("")
+		e.File, e.Field = file, strings.TrimPrefix(e.Field, "/")
 		return e
 	}
 	// Parts that must be there are lists.
@@ -50,26 +49,11 @@ func newReader(file string) *reader {
 	return r
 }
 
-// keyIn is the key at the end of a pointer, behind the nearest key around it.
-func keyIn(pointer string) string {
-	keys := strings.Split(pointer, "/")
-	last := keys[len(keys)-1]
-	for _, key := range slices.Backward(keys[:len(keys)-1]) {
-		if _, err := strconv.Atoi(key); err != nil {
-			return key + "/" + last
-		}
-	}
-	return last
-}
-
-// noMeaning is the problem of a field of the layout that would have no effect here.
-const noMeaning = "a field without a meaning here"
-
 // parse reads the form of a file, JSON or YAML; nil: it has none.
 func (r *reader) parse(data []byte) node {
 	switch {
 	case len(data) > maxBytes:
-		r.AddError(&Error{File: r.file, Problem: "too large: " + fmt.Sprintf("%d bytes", len(data)),
+		r.AddError(&fielderror.Error{File: r.file, Err: fmt.Errorf("too large: %d bytes", len(data)),
 			Allowed: fmt.Sprintf("at most %d", maxBytes)})
 		return nil
 	case json.Valid(data) || filepath.Ext(r.file) == ".json":
@@ -81,21 +65,18 @@ func (r *reader) parse(data []byte) node {
 	return nil
 }
 
-// ok reports whether nothing was wrong so far.
 func (r *reader) ok() bool { return r.Count() == 0 }
 
-// add adds a problem of a value.
-func (r *reader) add(n node, e *Error) {
+func (r *reader) add(n node, e *fielderror.Error) {
 	if !r.Full() {
-		e.File, e.Pointer = r.file, strings.TrimPrefix(n.Pointer(), "/")
+		e.File, e.Field = r.file, strings.TrimPrefix(n.Pointer(), "/")
 		e.Line, e.Column = r.Place(n)
 		r.AddError(e)
 	}
 }
 
-// refuse adds the problem of a value.
 func (r *reader) refuse(n node, problem, allowed string) {
-	r.add(n, &Error{Problem: problem, Allowed: allowed})
+	r.add(n, &fielderror.Error{Err: errors.New(problem), Allowed: allowed})
 }
 
 // visible refuses a text without anything that can be seen.
@@ -118,9 +99,28 @@ func (r *reader) filled(n node, list, element string) {
 	}
 }
 
-// unknown adds the problem that a text is none of those that are allowed.
 func (r *reader) unknown(n node, names []string) {
-	r.add(n, &Error{Problem: "unknown value", Value: text.Quote(n.Text, 80), Allowed: oneOf(n.Text, names)})
+	r.add(n, &fielderror.Error{Value: n.Text, Allowed: oneOf(n.Text, names)})
+}
+
+// choose finds the row of a table that a member of an object names. allowed says what the member
+// is; "": one of the names.
+func choose[T any](r *reader, n node, key, allowed string, table map[string]T) (row T, ok bool) {
+	if n.Kind != '{' {
+		return row, r.Wrong(n, "an object")
+	}
+	named, names := n.Member(key), slices.Sorted(maps.Keys(table))
+	switch {
+	case named == nil:
+		r.Missing(n, key, cmp.Or(allowed, listed(names)))
+	case named.Kind != '"':
+		r.Wrong(named, "a string")
+	default:
+		if row, ok = table[named.Text]; !ok {
+			r.unknown(named, names)
+		}
+	}
+	return row, ok
 }
 
 // oneOf is what is allowed in place of a name that is unknown.
@@ -131,7 +131,6 @@ func oneOf(name string, names []string) string {
 	return text.OneOf(name, names)
 }
 
-// listed is a list of names as a message shows it.
 func listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -142,11 +141,10 @@ func listed(names []string) string {
 // causes adds problems that another package found in a value.
 func (r *reader) causes(n node, err error) {
 	for _, err := range fielderror.Apart(err) {
-		r.add(n, &Error{Err: err})
+		r.add(n, &fielderror.Error{Err: err})
 	}
 }
 
-// fill reads an object into a struct.
 func (r *reader) fill(n node, into any) bool { return r.Object(n, reflect.ValueOf(into).Elem()) }
 
 // both fills two structs from one object: the common keys, and those of its type. It

@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,9 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/cassette"
 	"github.com/shakedown-go/shakedown/contract/suite"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -165,63 +162,5 @@ func TestNoWorlds(t *testing.T) {
 			_, err := m.Run(t.Context(), nil)
 			require.ErrorContains(t, err, "the tools of a session cannot be given to an agent behind HTTP")
 		}
-	}
-}
-
-// The cassette of a file is played by the transport of each world, and its misses decide.
-func TestCassette(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "hello")
-	}))
-	text := contractOf("{type: contains, value: hello}", calmly) + "cassette: tape.json\n"
-	path := written(t, "s.yaml", text)
-	asks := func(query string) func(ctx context.Context) (*contract.World, error) {
-		return func(ctx context.Context) (*contract.World, error) {
-			client := &http.Client{Transport: suite.Transport(ctx)}
-			return in(func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
-				r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+query, nil)
-				if err != nil {
-					return "", err
-				}
-				answer, err := client.Do(r)
-				if err != nil {
-					return "", err
-				}
-				defer answer.Body.Close()
-				data, err := io.ReadAll(answer.Body)
-				return string(data), err
-			})(ctx)
-		}
-	}
-	run := func(mode cassette.Mode, query string) *contract.CellReport {
-		s, err := suite.Load(path, &suite.Options{Cassette: &cassette.Options{Mode: mode}})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
-		for _, m := range s.Matrices(asks(query)) {
-			r, err := m.Run(t.Context(), &contract.RunOptions{Keep: contract.KeepAll})
-			require.NoError(t, err)
-			return &r.Cells[0]
-		}
-		return nil
-	}
-	assert.Equal(t, contract.Held, run(cassette.Record, "/").State)
-	server.Close()
-	assert.Equal(t, contract.Held, run(cassette.Replay, "/").State, "nobody is asked")
-	missed := run(cassette.Replay, "/other")
-	assert.Equal(t, contract.Inconclusive, missed.State, missed.Why)
-	assert.Nil(t, suite.Transport(t.Context()))
-}
-
-// The exchanges of an agent behind HTTP are its own, so a cassette would do nothing: that
-// is said, and no request is sent.
-func TestACassetteNeedsWorlds(t *testing.T) {
-	t.Setenv("SHAKEDOWN_CASSETTE", "record")
-	text := contractOf("{type: completes}", calmly) + "cassette: tape.json\nagent: {endpoint: 'http://127.0.0.1:1/'}\n"
-	assert.Contains(t, problemsOf(t, text, nil)[0], "s.yaml:9:11: cassette: a cassette cannot be played to the agent")
-	s := loaded(t, text, &suite.Options{OwnWorlds: true})
-	t.Cleanup(func() { _ = s.Close() })
-	for _, m := range s.Matrices(nil) {
-		_, err := m.Run(t.Context(), nil)
-		require.ErrorContains(t, err, "the cassette cannot be given to an agent behind HTTP")
 	}
 }

@@ -101,29 +101,25 @@ func checkReports(list *fielderror.List, own map[string]*contract.Matrix, report
 	}
 }
 
-// maxShown bounds a name in an error, in bytes.
 const maxShown = 80
 
 // otherMatrix says how a report is of another matrix; "": it is of this one.
 func otherMatrix(m *contract.Matrix, rep *contract.Report) string {
-	if rep.Name != m.Name {
-		return "it has another name"
-	}
 	want, err := m.Fingerprint()
 	got := rep.Fingerprint
 	switch {
+	case rep.Name != m.Name:
+		return "it has another name"
 	case err != nil:
 		return err.Error()
 	case got == nil:
 		return "it has no fingerprint"
-	case got.Prompts != want.Prompts:
-		return "its prompts differ"
 	case !maps.Equal(got.Scenarios, want.Scenarios):
 		return "its scenarios differ"
+	case got.Prompts != want.Prompts || !maps.Equal(got.ScenarioPrompts, want.ScenarioPrompts):
+		return "its prompts differ"
 	case !maps.Equal(got.Invariants, want.Invariants):
 		return "its invariants differ"
-	case !maps.Equal(got.ScenarioPrompts, want.ScenarioPrompts):
-		return "the prompts of its scenarios differ"
 	}
 	return ""
 }
@@ -180,7 +176,6 @@ func (r *Result) judge(own map[string]*contract.Matrix, reports map[string]*cont
 	}
 }
 
-// notRun counts the cells that a filter left out.
 func notRun(r *contract.Report) (n int) {
 	for _, c := range r.Counts {
 		if c.State == contract.NotRun {

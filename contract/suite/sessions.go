@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -15,12 +13,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
-// A sessionFile names a session that has a file of its own.
+// A sessionFile names the file of a session.
 type sessionFile struct {
 	File string `json:"file" doc:"a file in the folder of the suite"`
 }
 
-// sessions reads the sessions of a file.
 func (l *loader) sessions(s *Suite) {
 	if s.doc.Replays == nil {
 		return
@@ -54,10 +51,11 @@ func noWorld(context.Context, *replay.Session, chaos.ToolRegistry) (*contract.Wo
 	return nil, errNoWorld
 }
 
-// session reads one session, in place or in a file; nil: it was refused.
+// session reads the file of a session; nil: it was refused. Its problems have their places in it.
 func (l *loader) session(n node) *replay.Session {
-	if n.Kind != '{' || n.Member("file") == nil {
-		return l.r.session(n)
+	if n.Kind == '{' && n.Member("file") == nil {
+		l.r.Missing(n, "file", "the file of a session, as package replay writes it")
+		return nil
 	}
 	var keys sessionFile
 	if !l.r.fill(n, &keys) {
@@ -70,55 +68,19 @@ func (l *loader) session(n node) *replay.Session {
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("more than %d bytes", maxBytes)
+	}
 	if err != nil {
 		l.r.Refuse(n.Member("file"), "a file that can be read", err)
 		return nil
 	}
-	other := newReader(filepath.Join(l.dir, keys.File))
-	var one *replay.Session
-	if root := other.parse(data); root != nil {
-		one = other.session(root)
-	}
-	list, more := other.List()
-	l.ofOthers, l.more = append(l.ofOthers, list...), l.more+more
-	return one
-}
-
-// session reads a session, and places the problems of package replay at the values of their
-// fields.
-func (r *reader) session(n node) *replay.Session {
-	if n.Kind != '{' {
-		r.Wrong(n, "an object")
-		return nil
-	}
-	if n.Member("format") == nil {
-		r.Missing(n, "format", "a session as package replay writes it: format, version, name, prompts, calls; or a file of one")
-		return nil
-	}
-	s, err := replay.Read(n.JSON())
+	one, err := replay.Read(data)
 	for _, err := range fielderror.Apart(err) {
-		f, ok := errors.AsType[*contract.FieldError](err)
-		if !ok {
-			r.causes(n, err)
-			continue
+		if wrong, ok := errors.AsType[*fielderror.Error](err); ok {
+			wrong.File = filepath.Join(l.dir, keys.File)
 		}
-		e := &Error{Problem: "bad value", Allowed: f.Allowed, Err: f.Err}
-		switch value := f.Value.(type) {
-		case nil:
-		case string:
-			e.Value = strconv.Quote(value)
-		default:
-			e.Value = fmt.Sprint(value)
-		}
-		r.add(within(n, pointerOf(f.Field)), e)
+		l.ofOthers = append(l.ofOthers, err)
 	}
-	return s
-}
-
-// pointerOf is a place such as "calls[2].tool" or "/calls/2/tool" as a JSON pointer.
-func pointerOf(field string) string {
-	if field == "" || strings.HasPrefix(field, "/") {
-		return field
-	}
-	return "/" + strings.NewReplacer("[", "/", "]", "", ".", "/").Replace(field)
+	return one
 }

@@ -10,29 +10,15 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-// maxAliased is the number of values that the aliases of a document may stand for, since
-// a few lines of aliases can stand for billions.
-const maxAliased = 10_000
-
-// A yamlReader makes nodes of a YAML document that mean the same in JSON. What YAML has
-// besides is a problem.
-type yamlReader struct {
-	r       *reader
-	aliased int  // values that aliases stood for so far
-	within  int  // aliases around the value that is read
-	depth   int  // lists and mappings around it
-	broken  bool // reading stopped
-}
-
 // parseYAML reads a document. A problem of its form gives no node.
 func (r *reader) parseYAML(data []byte) *strictjson.Node {
-	y := &yamlReader{r: r}
 	if at := unreadable(data); at >= 0 {
 		before := data[:at]
-		y.syntax(1+bytes.Count(before, []byte("\n")), at-bytes.LastIndexByte(before, '\n'),
+		r.syntax(1+bytes.Count(before, []byte("\n")), at-bytes.LastIndexByte(before, '\n'),
 			errors.New("a byte that is not UTF-8, or a control character"))
 		return nil
 	}
@@ -43,16 +29,16 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 		if err == io.EOF {
 			err = errors.New("there is no document")
 		}
-		y.syntax(max(text.line, 1), 1, err)
+		r.syntax(max(text.line, 1), 1, err)
 		return nil
 	}
 	n := new(strictjson.Node)
-	y.value(n, doc.Content[0], doc.Content[0])
+	r.yaml(n, doc.Content[0], 0)
 	switch err := dec.Decode(&second); {
 	case err == nil:
 		r.refuse(new(strictjson.Node).At(second.Line, second.Column), "a second document", "one document")
 	case err != io.EOF:
-		y.syntax(text.line, 1, err)
+		r.syntax(text.line, 1, err)
 	}
 	return n
 }
@@ -96,83 +82,57 @@ func unreadable(data []byte) int {
 
 // syntax adds what keeps the document from being read at all. The library has read up to the
 // line; where the mistake is, its error may say.
-func (y *yamlReader) syntax(line, column int, err error) {
-	y.r.add(new(strictjson.Node).At(line, column), &Error{Problem: "syntax, here or before", Err: err,
+func (r *reader) syntax(line, column int, err error) {
+	r.add(new(strictjson.Node).At(line, column), &fielderror.Error{Err: fmt.Errorf("syntax, here or before: %w", err),
 		Allowed: "YAML: levels are indented by spaces, : and - have a space behind them, and texts with other signs are quoted"})
 }
 
-// value reads a value into a node that is in its place in the tree. place is the value that
-// stands there in the text: the outermost alias, if there are any.
-func (y *yamlReader) value(into *strictjson.Node, n, place *yaml.Node) {
+// yaml reads a value of YAML into a node that is in its place in the tree, and means the same in
+// JSON. What YAML has besides is a problem. depth counts the lists and mappings around it.
+func (r *reader) yaml(into *strictjson.Node, n *yaml.Node, depth int) {
 	into.Kind = 'n'
-	into.At(place.Line, place.Column)
-	if y.within > 0 {
-		y.aliased++
-	}
+	into.At(n.Line, n.Column)
 	switch {
-	case y.broken:
-		return
-	case y.aliased > maxAliased:
-		y.stop(into, "too large", fmt.Sprintf("aliases that stand for at most %d values", maxAliased))
-		return
-	case y.depth > strictjson.MaxDepth:
-		y.stop(into, "too deep", fmt.Sprintf("at most %d levels", strictjson.MaxDepth))
-		return
+	case depth > strictjson.MaxDepth:
+		r.refuse(into, "too deep", fmt.Sprintf("at most %d levels", strictjson.MaxDepth))
 	case n.Style&yaml.TaggedStyle != 0:
-		y.r.refuse(into, "a tag "+n.Tag, "values without a tag")
-		return
-	}
-	inner := func(kid *yaml.Node) *yaml.Node {
-		if y.within > 0 {
-			return place
-		}
-		return kid
-	}
-	y.depth++
-	defer func() { y.depth-- }()
-	switch n.Kind {
-	case yaml.AliasNode:
-		y.within++
-		y.value(into, n.Alias, place)
-		y.within--
-	case yaml.SequenceNode:
+		r.refuse(into, "a tag "+n.Tag, "values without a tag")
+	case n.Kind == yaml.AliasNode:
+		r.refuse(into, "an alias *"+n.Value, "the value, written out")
+	case n.Kind == yaml.SequenceNode:
 		into.Kind = '['
 		for _, kid := range n.Content {
 			element := new(strictjson.Node)
 			into.AddElement(element)
-			y.value(element, kid, inner(kid))
+			r.yaml(element, kid, depth+1)
 		}
-	case yaml.MappingNode:
+	case n.Kind == yaml.MappingNode:
 		into.Kind = '{'
-		for i := 0; i+1 < len(n.Content) && !y.broken; i += 2 {
-			y.member(into, n.Content[i], n.Content[i+1], inner)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			r.yamlMember(into, n.Content[i], n.Content[i+1], depth+1)
 		}
-	case yaml.ScalarNode:
-		y.scalar(into, n)
+	case n.Kind == yaml.ScalarNode:
+		r.yamlScalar(into, n)
 	}
 }
 
-// member adds a member to an object.
-func (y *yamlReader) member(into *strictjson.Node, key, kid *yaml.Node, place func(*yaml.Node) *yaml.Node) {
-	at := place(key)
-	refuse := func(problem, allowed string) {
-		y.r.refuse(into.Inside(at.Line, at.Column), problem, allowed)
-	}
+func (r *reader) yamlMember(into *strictjson.Node, key, kid *yaml.Node, depth int) {
+	refuse := func(problem, allowed string) { r.refuse(into.Inside(key.Line, key.Column), problem, allowed) }
 	switch {
 	case key.Kind != yaml.ScalarNode:
 		refuse("a key that is no text", "texts as keys")
 	case key.Style&yaml.TaggedStyle != 0:
 		refuse("a tag "+key.Tag, "keys without a tag")
 	case key.ShortTag() == "!!merge":
-		refuse("a merge key <<", "members written out, or one alias for all of them")
+		refuse("a merge key <<", "members written out")
 	case key.ShortTag() != "!!str":
 		refuse("a key that is no text: "+key.Value, "texts as keys; quote it")
 	default:
 		member := new(strictjson.Node)
-		if !into.AddAt(key.Value, at.Line, at.Column, member) {
+		if !into.AddAt(key.Value, key.Line, key.Column, member) {
 			refuse("a repeated key "+key.Value, "each key of a mapping once")
 		}
-		y.value(member, kid, place(kid))
+		r.yaml(member, kid, depth)
 	}
 }
 
@@ -181,8 +141,7 @@ var (
 	plainNumber  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// scalar reads a value without parts.
-func (y *yamlReader) scalar(into *strictjson.Node, n *yaml.Node) {
+func (r *reader) yamlScalar(into *strictjson.Node, n *yaml.Node) {
 	into.Kind, into.Text = '"', n.Value
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	if n.Style&quoted != 0 {
@@ -193,31 +152,25 @@ func (y *yamlReader) scalar(into *strictjson.Node, n *yaml.Node) {
 		into.Kind, into.Text = 'n', ""
 	case "!!bool":
 		if n.Value != "true" && n.Value != "false" {
-			y.r.refuse(into, "a boolean written as "+n.Value, "true or false")
+			r.refuse(into, "a boolean written as "+n.Value, "true or false")
 			return
 		}
 		into.Kind, into.Text = n.Value[0], ""
 	case "!!int":
 		if !plainInteger.MatchString(n.Value) {
-			y.r.refuse(into, "a number written as "+n.Value, "integers in plain decimal; quote a text")
+			r.refuse(into, "a number written as "+n.Value, "integers in plain decimal; quote a text")
 		}
 		into.Kind = '0'
 	case "!!float":
 		if !plainNumber.MatchString(n.Value) {
-			y.r.refuse(into, "a number written as "+n.Value, "numbers as 0.5 and 1e3; quote a text")
+			r.refuse(into, "a number written as "+n.Value, "numbers as 0.5 and 1e3; quote a text")
 		}
 		into.Kind = '0'
 	case "!!merge":
-		y.r.refuse(into, "a merge <<", "quote a text")
+		r.refuse(into, "a merge <<", "quote a text")
 	case "!!str":
 		if plainNumber.MatchString(n.Value) { // one that no float64 holds
 			into.Kind = '0'
 		}
 	}
-}
-
-// stop refuses what cannot be read on.
-func (y *yamlReader) stop(n *strictjson.Node, problem, allowed string) {
-	y.broken = true
-	y.r.refuse(n, problem, allowed)
 }

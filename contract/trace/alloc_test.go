@@ -3,6 +3,8 @@ package trace
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,24 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
+
+// ReadSpans are the samples of an input, for the tests, with their epoch and notes.
+func ReadSpans(text string, o *ReadOptions) (time.Time, []timeline.Sample, []string, error) {
+	list, err := readSpans(strings.NewReader(text), o)
+	if err != nil {
+		return time.Time{}, nil, nil, err
+	}
+	return list.epoch, list.samples, list.notes, nil
+}
+
+// RunOf is the run of samples, for the tests.
+func RunOf(samples []timeline.Sample) (*timeline.Run, error) {
+	list := sampleList{epoch: time.Unix(0, 0), samples: slices.Clone(samples)}
+	return list.run(timeline.RunOptions{})
+}
+
+// NumberAttempts is for the tests.
+func NumberAttempts(samples []timeline.Sample) { numberAttempts(samples) }
 
 // SampleOf is the sample of an event, for the tests.
 func (r *Recorder) SampleOf(e chaos.Event) timeline.Sample { return r.sample(&e) }

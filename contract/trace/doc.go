@@ -17,8 +17,8 @@
 //
 // # Reading
 //
-// [ReadOTLP] reads OpenTelemetry spans as OTLP JSON into a [SampleList], whose
-// [SampleList.Run] is judged by the same rules as the run of a [Recorder].
+// [ReadOTLP] makes a run of OpenTelemetry spans in OTLP JSON, which is judged by the same rules as
+// that of a [Recorder].
 //
 // # What if
 //
@@ -31,5 +31,7 @@
 //
 // Converting an event takes about 50 ns and allocates nothing. Adding the sample to
 // the run takes 70 to 150 ns, also from many goroutines. Memory is that of a
-// [timeline.Run]. Nothing runs in the background. docs/traces.md has the limits.
+// [timeline.Run]. Nothing runs in the background. docs/live.md has the limits.
+//
+// Stability: may change.
 package trace

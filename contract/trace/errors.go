@@ -31,8 +31,6 @@ func unknownRun(field, id string) error {
 // "resourceSpans[0].scopeSpans[2].spans[7].traceId", "maxRuns". Several are joined.
 type FieldError = scoring.FieldError
 
-// fields makes the errors of this package.
 const fields = fielderror.Package("trace")
 
-// maxReported bounds the problems of one input that are reported separately.
 const maxReported = 16

@@ -101,11 +101,7 @@ func ExampleReadOTLP() {
 			 "status":{"code":2},
 			 "attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"execute_tool"}},
 			               {"key":"gen_ai.tool.name","value":{"stringValue":"lookup"}}]}]}]}]}`
-	list, err := trace.ReadOTLP(strings.NewReader(spans), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	run, err := list.Run(nil)
+	run, err := trace.ReadOTLP(strings.NewReader(spans), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,10 +2,14 @@ package trace
 
 import (
 	"cmp"
+	"encoding/hex"
+	"fmt"
 	"io"
+	"slices"
+	"time"
 
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/otlp"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // ReadOptions bound the input of [ReadOTLP]. The zero value, and nil, give the defaults.
@@ -13,79 +17,106 @@ type ReadOptions struct {
 	_ struct{}
 	// MaxBytes is the largest length of an input, in bytes; 0: 64 MiB.
 	MaxBytes int64
-	// MaxSpans is the largest number of spans; 0: 1,048,576.
-	MaxSpans int
 	// ClassBy is the key of the attribute with the class, first of the span, then of its
 	// resource. "": shakedown.class.
 	ClassBy string
+	// Run has the options of the run. A zero Epoch means the earliest start of a span, rounded
+	// down to a second.
+	Run timeline.RunOptions
 }
 
-const (
-	defaultMaxBytes = 64 << 20
-	largestMaxBytes = 1 << 40
-	defaultMaxSpans = 1 << 20
-	defaultClassBy  = "shakedown.class"
-)
-
-func (o *ReadOptions) withDefaults() (ReadOptions, error) {
-	c := *cmp.Or(o, &ReadOptions{})
-	wrong := fields.List()
-	if c.MaxBytes < 0 || c.MaxBytes > largestMaxBytes {
-		wrong.Wrong("maxBytes", c.MaxBytes, "at most 1 TiB, or 0 for 64 MiB")
-	}
-	wrong.Demand(c.MaxSpans >= 0, "maxSpans", c.MaxSpans, "a number of spans, or 0 for 1048576")
-	c.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
-	c.MaxSpans = cmp.Or(c.MaxSpans, defaultMaxSpans)
-	c.ClassBy = cmp.Or(c.ClassBy, defaultClassBy)
-	return c, wrong.Err()
-}
-
-// ReadOTLP reads OpenTelemetry spans in OTLP JSON: one ExportTraceServiceRequest,
-// or several, one after the other, as the collector's file exporter writes them.
-// Each span becomes a sample:
+// ReadOTLP makes a run of OpenTelemetry spans in OTLP JSON: one ExportTraceServiceRequest,
+// or several, one after the other, as the collector's file exporter writes them; io.MultiReader
+// joins files. Each span becomes a sample; docs/live.md says of which node, and what its members
+// come from.
 //
-//   - Target is "service.node". The service is service.name, its dots replaced by
-//     underscores; without it there is no prefix. The node is gen_ai.tool.name for tools,
-//     gen_ai.agent.name for agents, gen_ai.request.model for models, server.address for
-//     outgoing HTTP, and else, or where that is missing, the name of the span.
-//   - Type follows gen_ai.operation.name, gen_ai.tool.name, mcp.method.name and
-//     http.request.method (the OpenTelemetry semantic conventions), then
-//     openinference.span.kind and traceloop.span.kind; else it is point.
-//   - Caller is the target of the parent span, "agent" at the root, "(missing)"
-//     where the parent is not among the spans.
-//   - Failed is the status code ERROR; where the status is unset, an error.type.
-//   - Class is the attribute [ReadOptions].ClassBy.
-//   - Lane is the parent span; Key hashes gen_ai.tool.call.arguments; Attempt is
-//     1 + http.request.resend_count, else counted ([SampleList.NumberAttempts]).
-//
-// The epoch is the earliest start, rounded down to a second. A tool's span inside
-// a span of the same tool (two instrumentations of one call) is not counted again,
-// nor is a span that was exported twice; notes say how many. A pause of more than 12
-// hours is an error that names the services: one clock that is years wrong would make
-// the bins of a run years long.
+// A tool's span inside a span of the same tool (two instrumentations of one call) is not counted
+// again, nor is a span that was exported twice; the notes of the run say how many. A pause of more
+// than 12 hours is an error that names the services: one of the clocks may be wrong.
 //
 // Members of unknown names are ignored, as the protocol demands. All other problems
-// are joined, the first 16 as a [*FieldError] with its place. With an error the
-// list is nil.
-func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
-	options, err := o.withDefaults()
+// are joined, the first 16 as a [*FieldError] with its place. With an error there is no run.
+func ReadOTLP(r io.Reader, o *ReadOptions) (*timeline.Run, error) {
+	options := *cmp.Or(o, &ReadOptions{})
+	list, err := readSpans(r, &options)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(r, options.MaxBytes+1))
+	return list.run(options.Run)
+}
+
+// A sampleList is the samples of an input, with the time of offset 0.
+type sampleList struct {
+	epoch   time.Time
+	samples []timeline.Sample
+	notes   []string // decisions made while reading: missing parents, repeated spans
+}
+
+// run makes a run of the samples, in the order in which they ended.
+func (l *sampleList) run(o timeline.RunOptions) (*timeline.Run, error) {
+	if o.Epoch.IsZero() {
+		o.Epoch = l.epoch
+	}
+	o.Notes = slices.Concat(o.Notes, l.notes)
+	run, err := timeline.NewRun(&o)
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(text)) > options.MaxBytes {
-		return nil, fields.Wrong("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
+	shift := l.epoch.Sub(run.Epoch())
+	for i := range l.samples {
+		l.samples[i].Start += shift
+		l.samples[i].End += shift
 	}
-	t := trace{options: options, byID: make(map[otlp.ID]int), wrong: fields.ListUpTo(maxReported)}
-	in := otlp.Reader{Fields: fields, Wrong: t.wrong, MaxSpans: options.MaxSpans}
+	slices.SortStableFunc(l.samples, func(a, b timeline.Sample) int {
+		return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	if err := run.AddAll(l.samples); err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+func readSpans(r io.Reader, o *ReadOptions) (*sampleList, error) {
+	text, err := otlp.ReadAll(r, o.MaxBytes, fields)
+	if err != nil {
+		return nil, err
+	}
+	t := trace{classBy: cmp.Or(o.ClassBy, "shakedown.class"), byID: make(map[otlp.ID]int),
+		wrong: fields.ListUpTo(maxReported)}
+	in := otlp.Reader{Fields: fields, Wrong: t.wrong}
 	in.Read(text, t.span)
-	t.refuseCycles()
+	otlp.Cycles(len(t.spans), t.parentOf, func(i int) { // none of them would be a real call
+		t.wrong.Wrong("parentSpanId", hex.EncodeToString(t.spans[i].parent[16:]),
+			fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[i].id[16:]))
+	})
 	t.refuseGaps()
 	if err := t.wrong.Err(); err != nil {
 		return nil, err
 	}
 	return t.samples(), nil
+}
+
+// numberAttempts numbers the samples whose Attempt is 0, by the rule of
+// [chaos.Event]: 1 plus the directly preceding failed calls of the same caller,
+// target, class, lane and key. A call that began before the preceding one had ended
+// is not a retry of it.
+func numberAttempts(samples []timeline.Sample) {
+	order := make([]*timeline.Sample, len(samples))
+	for i := range samples {
+		order[i] = &samples[i]
+	}
+	slices.SortStableFunc(order, func(a, b *timeline.Sample) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	last := make(map[timeline.Sample]*timeline.Sample)
+	for _, s := range order {
+		strand := timeline.Sample{Caller: s.Caller, Target: s.Target, Class: s.Class, Lane: s.Lane, Key: s.Key}
+		if s.Attempt == 0 {
+			s.Attempt = 1
+			if before := last[strand]; before != nil && before.Failed && before.End <= s.Start {
+				s.Attempt = before.Attempt + 1
+			}
+		}
+		last[strand] = s
+	}
 }

@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -46,9 +47,20 @@ func request(resource string, spans ...string) string {
 	return fmt.Sprintf(`{"resourceSpans":[{"resource":{%s},"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, resource, strings.Join(spans, ","))
 }
 
-func readOTLP(t *testing.T, text string, o *trace.ReadOptions) *trace.SampleList {
+// spans are the samples of an input.
+type spans struct {
+	Epoch   time.Time
+	Samples []timeline.Sample
+	Notes   []string
+}
+
+func readOTLP(t *testing.T, text string, o *trace.ReadOptions) (r spans) {
 	t.Helper()
-	r, err := trace.ReadOTLP(strings.NewReader(text), o)
+	if o == nil {
+		o = &trace.ReadOptions{}
+	}
+	var err error
+	r.Epoch, r.Samples, r.Notes, err = trace.ReadSpans(text, o)
 	require.NoError(t, err)
 	return r
 }
@@ -111,8 +123,7 @@ func TestParentsAreCallers(t *testing.T) {
 		aSpan(5, 4, "POST", 12, 3, ""),
 		aSpan(6, 99, "lost", 30, 5, ""),
 	) + "\n" + request(attrs("service.name", "db"), aSpan(7, 3, "serve", 21, 3, ""), aSpan(7, 3, "serve", 21, 3, ""))
-	r := readOTLP(t, text, nil)
-	run, err := r.Run(nil)
+	run, err := trace.ReadOTLP(strings.NewReader(text), nil)
 	require.NoError(t, err)
 	assert.Equal(t, []timeline.Edge{
 		{From: "(missing)", To: "shop.lost", Attempts: 1},
@@ -126,7 +137,7 @@ func TestParentsAreCallers(t *testing.T) {
 		"spans exported again, counted once: 1",
 		"spans of a tool directly inside a span of the same tool, not counted again: 1",
 		`spans whose parent is not there, called by "(missing)": 1`,
-	}, r.Notes)
+	}, run.Notes())
 }
 
 func TestRetriesAmongSpans(t *testing.T) {
@@ -153,6 +164,17 @@ func TestRetriesAmongSpans(t *testing.T) {
 		`{"traceId":"00000000000000000000000000000001",`+aSpan(2, 0, "handle", 50, 10, "")[len(`{"traceId":"`+traceID+`",`):],
 	), nil)
 	assert.Equal(t, 1, apart.Samples[1].Attempt, "another trace is another wish")
+}
+
+// Only arguments that are a text or a structure have a key.
+func TestKeysOfSpans(t *testing.T) {
+	var keyed []bool
+	for _, value := range []string{`{}`, `{"intValue":"1"}`, `{"stringValue":"{}"}`, `{"kvlistValue":{"values":[]}}`,
+		`{"arrayValue":{"values":[]}}`} {
+		more := `"attributes":[{"key":"gen_ai.tool.call.arguments","value":` + value + `}]`
+		keyed = append(keyed, readOTLP(t, request("", aSpan(1, 0, "lookup", 0, 10, more)), nil).Samples[0].Key != 0)
+	}
+	assert.Equal(t, []bool{false, false, true, true, true}, keyed)
 }
 
 // The example that opentelemetry-proto gives of its encoding: ids in capitals,
@@ -213,11 +235,11 @@ func TestWrongSpansAreLocated(t *testing.T) {
 
 func TestLimitsOfSpans(t *testing.T) {
 	text := request("", aSpan(1, 0, "a", 0, 1, ""), aSpan(2, 0, "a", 5, 1, ""))
-	assert.Len(t, readOTLP(t, text, &trace.ReadOptions{MaxSpans: 2, MaxBytes: int64(len(text))}).Samples, 2)
-	_, err := trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxSpans: 1})
-	assert.ErrorContains(t, err, "trace: line 1: input is too long; allowed: at most 1 spans")
-	_, err = trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxBytes: int64(len(text)) - 1})
+	assert.Len(t, readOTLP(t, text, &trace.ReadOptions{MaxBytes: int64(len(text))}).Samples, 2)
+	_, err := trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxBytes: int64(len(text)) - 1})
 	assert.ErrorContains(t, err, "trace: input is too long; allowed: at most MaxBytes bytes in all")
+	_, err = trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxBytes: math.MaxInt64})
+	assert.ErrorContains(t, err, "trace: maxBytes is 9223372036854775807; allowed: at most 1 TiB")
 	r := readOTLP(t, `{"resourceSpans":[]}`, nil)
 	assert.Empty(t, r.Samples)
 	assert.Equal(t, "tier", readOTLP(t, request("", aSpan(1, 0, "a", 0, 1, attrs("c", "tier"))), &trace.ReadOptions{ClassBy: "c"}).Samples[0].Class)
@@ -229,14 +251,14 @@ func FuzzReadOTLP(f *testing.F) {
 	f.Add(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"startTimeUnixNano":1e9,"endTimeUnixNano":null}]}]}]}`)
 	f.Add(`[`)
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxSpans: 100})
+		run, err := trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{Run: timeline.RunOptions{MaxBins: 4}})
 		if err != nil {
-			assert.Nil(t, r)
+			assert.Nil(t, run)
 			return
 		}
-		_, err = r.Run(&timeline.RunOptions{MaxBins: 4})
-		require.NoError(t, err, "what was read can be judged")
-		for _, s := range r.Samples {
+		_, samples, _, err := trace.ReadSpans(text, &trace.ReadOptions{})
+		require.NoError(t, err)
+		for _, s := range samples {
 			require.Positive(t, s.Attempt)
 		}
 	})
@@ -256,15 +278,13 @@ func TestAClockThatIsWrongMakesNoBinsOfHours(t *testing.T) {
 		{"spans that began a year ago", []string{aSpan(3, 0, "call", -365*24*hour, 365*24*hour, "")}, `"phone" and "shop", 8760h0m0s`},
 		{"a quiet night", []string{aSpan(3, 0, "call", 18*hour, 10, "")}, ""},
 	} {
-		r, err := trace.ReadOTLP(strings.NewReader(shop+"\n"+request(attrs("service.name", "phone"), tt.spans...)), nil)
+		run, err := trace.ReadOTLP(strings.NewReader(shop+"\n"+request(attrs("service.name", "phone"), tt.spans...)), nil)
 		if tt.apart != "" {
 			assert.EqualError(t, err, "trace: input is spans of "+tt.apart+" apart; "+
 				"allowed: spans of one run, without a pause of more than 12h0m0s: one clock may be wrong", tt.why)
 			continue
 		}
 		require.NoError(t, err, tt.why)
-		run, err := r.Run(nil)
-		require.NoError(t, err)
 		assert.Equal(t, 128*sec, run.BinSize(), tt.why)
 	}
 }

@@ -19,11 +19,11 @@ type ScenarioRequest struct {
 	_ struct{}
 	// BaseRunID is the id of the run that is varied. The scenario has its seed,
 	// faults and bins. Required.
-	BaseRunID string `json:"baseRunId"`
+	BaseRunID string `json:"baseRunId" jsonschema:"run to vary: its seed, its faults and its bins are the scenario's; get_runs lists them" len:"1,128"`
 	// Label is for people.
-	Label string `json:"label"`
+	Label string `json:"label" jsonschema:"name of the new run, for people" len:"1,256"`
 	// Parameters are the differences. Without any the run is a plain repetition.
-	Parameters Parameters `json:"parameters"`
+	Parameters Parameters `json:"parameters" jsonschema:"what is different; these three and no others"`
 }
 
 // Parameters change the conditions of a workload. A nil field changes nothing.
@@ -31,12 +31,12 @@ type Parameters struct {
 	_ struct{}
 	// CapacityMultiplier scales the concurrency limits that the workload takes from
 	// [Conditions.Limit]. Above 0, at most 1000.
-	CapacityMultiplier *float64 `json:"capacityMultiplier,omitempty"`
+	CapacityMultiplier *float64 `json:"capacityMultiplier,omitempty" jsonschema:"scales the workload's concurrency limits" above:"0" range:"0,1000"`
 	// RetryDelayMultiplier scales the pauses before retries that the workload takes
 	// from [Conditions.RetryDelay]. 0 to 1000.
-	RetryDelayMultiplier *float64 `json:"retryDelayMultiplier,omitempty"`
+	RetryDelayMultiplier *float64 `json:"retryDelayMultiplier,omitempty" jsonschema:"scales its pauses before retries" range:"0,1000"`
 	// OutageInjection takes a node down for a while.
-	OutageInjection *OutageInjection `json:"outageInjection,omitempty"`
+	OutageInjection *OutageInjection `json:"outageInjection,omitempty" jsonschema:"takes one node down for some bins"`
 }
 
 // An OutageInjection takes a node down for some bins. Calls to it that begin in
@@ -44,11 +44,11 @@ type Parameters struct {
 type OutageInjection struct {
 	_ struct{}
 	// NodeID is an injection point that the run being varied called. Required.
-	NodeID string `json:"nodeId"`
+	NodeID string `json:"nodeId" jsonschema:"a node that the base run called" len:"1,512"`
 	// Start is the first bin, or a time in it, of the run being varied. Required.
-	Start timeline.Bound `json:"start"`
+	Start timeline.Bound `json:"start" jsonschema:"first bin of the outage: its index in the base run, or a time in RFC 3339"`
 	// DurationBins is the number of bins, at least 1.
-	DurationBins int `json:"durationBins"`
+	DurationBins int `json:"durationBins" jsonschema:"length of the outage, in bins" range:"1,1000000"`
 }
 
 const maxMultiplier = 1000
@@ -69,7 +69,6 @@ func (p Parameters) check(base *timeline.Run) error {
 	return wrong.Err()
 }
 
-// metadata describes a scenario in a list of runs.
 func (p Parameters) metadata(base Entry) map[string]string {
 	m := map[string]string{"baseRunId": base.ID, "seed": strconv.FormatUint(base.Seed, 10)}
 	if p.CapacityMultiplier != nil {
@@ -104,7 +103,6 @@ func (o *OutageInjection) check(base *timeline.Run, wrong *fielderror.List) {
 	}
 }
 
-// maxOutageBins is the largest number of bins of a run.
 const maxOutageBins = 1 << 20
 
 // Conditions give a workload its concurrency limits and its pauses, so that a

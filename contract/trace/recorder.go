@@ -26,22 +26,18 @@ type Options struct {
 	// is an agent. Each may have a suffix after a dot or slash. Everything else is a
 	// point. nil: the default for all.
 	Type func(chaos.Event) timeline.NodeType
-	// Class returns the class of a call. It must be fast, safe for concurrent use,
-	// and return few different values (no request ids). nil: the label of the lane,
-	// which is its part before the first slash. The lane "checkout/worker-3", set
-	// by [chaos.WithLane], has the class "checkout".
-	Class func(chaos.Event) string
 }
 
-// A Recorder turns the events of an injector into a run. Its memory is that of the run; it does
-// not grow with the number of calls.
+// A Recorder turns the events of an injector into a run. The class of a call is the label of its
+// lane, the part before the first slash: "checkout" of the lane "checkout/worker-3", which
+// [chaos.WithLane] sets. The memory is that of the run; it does not grow with the number of calls.
 // All methods are safe for concurrent use. Make one with [NewRecorder]; the zero
 // value is not usable.
 type Recorder struct {
-	run   *timeline.Run
-	class func(chaos.Event) string
-	is    func(chaos.Event) timeline.NodeType
-	begun atomic.Bool // Begin was called
+	Source // of an injector that was armed at the run's epoch
+	run    *timeline.Run
+	is     func(chaos.Event) timeline.NodeType
+	begun  atomic.Bool // Begin was called
 
 	mu      sync.Mutex // guards what follows
 	pending map[pendingCall]*timeline.Pending
@@ -56,68 +52,61 @@ func NewRecorder(o *Options) (*Recorder, error) {
 	if run.Epoch.IsZero() {
 		run.Epoch = time.Now()
 	}
-	r := &Recorder{class: o.Class, is: o.Type}
+	r := &Recorder{is: o.Type}
 	var err error
 	if r.run, err = timeline.NewRun(&run); err != nil {
 		return nil, err
 	}
+	r.Source.to = r
 	return r, nil
 }
 
-// Record adds the call of an event. Use it as [chaos.InjectorOptions.OnEvent], and
-// set RecordAll there: otherwise only calls that a rule matched leave events, and
-// only they are callers.
-//
-// The times of an event count from when its injector was armed; Record takes them
-// as offsets from the run's epoch. So make the recorder just before the injector,
-// and use [Recorder.From] for an injector that is armed later or again.
-//
-// A fault injected by name with [chaos.Injector.InjectNow] belongs to no call, and
-// is left out.
-func (r *Recorder) Record(_ context.Context, e chaos.Event) { r.record(nil, 0, &e) }
-
-// Begin counts a call from its beginning, in a live run. Use it as
-// [chaos.InjectorOptions.OnBegin], together with Record. Without it a call counts
-// only when it has ended; see [timeline.Run.Begin].
-func (r *Recorder) Begin(_ context.Context, e chaos.Event) { r.begin(nil, 0, &e) }
-
-// A Source is an injector that a [Recorder] listens to; see [Recorder.From].
+// A Source is an injector that a [Recorder] listens to. The recorder itself is the source of an
+// injector that is armed at the run's epoch: just after the recorder was made, unless its options
+// have another epoch. See [Recorder.From] for others.
 type Source struct {
 	to    *Recorder
 	shift time.Duration
 }
 
-// From returns a source for an injector armed at the given time. Use its Record and
+// From returns a source for an injector armed at the given time, later or again. Use its Record and
 // Begin in place of those of the recorder; one recorder may have several sources.
 // Calls before the run's epoch are refused.
 func (r *Recorder) From(armed time.Time) *Source {
 	return &Source{to: r, shift: armed.Sub(r.run.Epoch())}
 }
 
-// Record adds a call as [Recorder.Record] does.
-func (s *Source) Record(_ context.Context, e chaos.Event) { s.to.record(s, s.shift, &e) }
-
-// Begin counts a call as [Recorder.Begin] does.
-func (s *Source) Begin(_ context.Context, e chaos.Event) { s.to.begin(s, s.shift, &e) }
-
-// pendingCall is a call in flight of one of the injectors.
-type pendingCall struct {
-	source *Source
-	call   uint64
-}
-
-// injectedByName reports whether the event is that of [chaos.Injector.InjectNow].
-func injectedByName(e *chaos.Event) bool { return e.Layer == "" && e.Rule != "" && e.Rule == e.Target }
-
-func (r *Recorder) begin(source *Source, shift time.Duration, e *chaos.Event) {
-	if injectedByName(e) || e.Call == 0 {
+// Record adds the call of an event. Use it as [chaos.InjectorOptions.OnEvent], and
+// set RecordAll there: otherwise only calls that a rule matched leave events, and
+// only they are callers. The times of an event count from when its injector was armed.
+//
+// A fault injected by name with [chaos.Injector.InjectNow] belongs to no call, and
+// is left out.
+func (s *Source) Record(_ context.Context, e chaos.Event) {
+	if injectedByName(&e) {
 		return
 	}
-	s := r.sample(e)
-	s.Start += shift
-	p, err := r.run.Begin(s)
+	x := s.sample(&e)
+	p := s.to.began(pendingCall{s, e.Call})
+	if p != nil {
+		s.to.note(p.End(x))
+	} else {
+		s.to.note(s.to.run.Add(x))
+	}
+}
+
+// Begin counts a call from its beginning, in a live run. Use it as
+// [chaos.InjectorOptions.OnBegin], together with Record. Without it a call counts
+// only when it has ended; see [timeline.Run.Begin].
+func (s *Source) Begin(_ context.Context, e chaos.Event) {
+	r := s.to
+	if injectedByName(&e) || e.Call == 0 {
+		return
+	}
+	x := s.sample(&e)
+	p, err := r.run.Begin(x)
 	if err != nil {
-		return // record reports the problem when the call has ended
+		return // Record reports the problem when the call has ended
 	}
 	r.begun.Store(true)
 	r.mu.Lock()
@@ -125,18 +114,16 @@ func (r *Recorder) begin(source *Source, shift time.Duration, e *chaos.Event) {
 	if r.pending == nil {
 		r.pending = make(map[pendingCall]*timeline.Pending)
 	}
-	r.pending[pendingCall{source, e.Call}] = p
+	r.pending[pendingCall{s, e.Call}] = p
 }
 
-func (r *Recorder) record(source *Source, shift time.Duration, e *chaos.Event) {
-	if injectedByName(e) {
-		return
-	}
-	s := r.sample(e)
-	s.Start += shift
-	s.End += shift
-	r.add(&s, r.began(pendingCall{source, e.Call}))
+// pendingCall is a call in flight of one of the injectors.
+type pendingCall struct {
+	source *Source
+	call   uint64
 }
+
+func injectedByName(e *chaos.Event) bool { return e.Layer == "" && e.Rule != "" && e.Rule == e.Target }
 
 // began takes what Begin made of a call that has ended; nil: Begin was not called.
 func (r *Recorder) began(c pendingCall) *timeline.Pending {
@@ -151,21 +138,16 @@ func (r *Recorder) began(c pendingCall) *timeline.Pending {
 }
 
 // sample converts an event. It allocates nothing.
-func (r *Recorder) sample(e *chaos.Event) timeline.Sample {
-	s := timeline.Sample{
+func (s *Source) sample(e *chaos.Event) timeline.Sample {
+	x := timeline.Sample{
 		Caller: e.Caller, Target: e.Target, Lane: e.Lane, Key: e.Key,
-		Type: r.typeOf(e), Start: e.Start, End: e.End,
+		Type: s.to.typeOf(e), Start: e.Start + s.shift, End: e.End + s.shift,
 		Failed: e.Outcome != chaos.OutcomeOK, Attempt: e.Attempt,
 	}
-	if r.class != nil {
-		s.Class = r.class(*e)
-		return s
-	}
-	s.Class, _, _ = strings.Cut(e.Lane, "/")
-	return s
+	x.Class, _, _ = strings.Cut(e.Lane, "/")
+	return x
 }
 
-// typeOf returns the node type of the point that an event is of.
 func (r *Recorder) typeOf(e *chaos.Event) timeline.NodeType {
 	if r.is != nil {
 		if given := r.is(*e); given != "" {
@@ -205,13 +187,7 @@ func typeByName(target string) timeline.NodeType {
 	return timeline.NodePoint
 }
 
-func (r *Recorder) add(s *timeline.Sample, p *timeline.Pending) {
-	var err error
-	if p != nil {
-		err = p.End(*s)
-	} else {
-		err = r.run.Add(*s)
-	}
+func (r *Recorder) note(err error) {
 	if err == nil {
 		return
 	}

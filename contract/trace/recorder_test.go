@@ -58,10 +58,6 @@ func TestWhatAnEventMeans(t *testing.T) {
 			want:   func(s *timeline.Sample) { s.Lane, s.Class = "checkout/worker-3/a", "checkout" }},
 		{why: "no label before the slash is no class",
 			change: func(e *chaos.Event) { e.Lane = "/w" }, want: func(s *timeline.Sample) { s.Lane = "/w" }},
-		{why: "or what the options say",
-			options: trace.Options{Class: func(e chaos.Event) string { return fmt.Sprint("turn ", e.Turn) }},
-			change:  func(e *chaos.Event) { e.Lane, e.Turn = "checkout", 2 },
-			want:    func(s *timeline.Sample) { s.Lane, s.Class = "checkout", "turn 2" }},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			r := newRecorder(t, &tt.options)

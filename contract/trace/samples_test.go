@@ -1,7 +1,7 @@
 package trace_test
 
 import (
-	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,8 +32,8 @@ func operations() *rapid.Generator[[]timeline.Sample] {
 	})
 }
 
-func window(t require.TestingT, r *trace.SampleList) timeline.Window {
-	run, err := r.Run(nil)
+func window(t require.TestingT, samples []timeline.Sample) timeline.Window {
+	run, err := trace.RunOf(samples)
 	require.NoError(t, err)
 	w, err := run.StateWindow(timeline.Query{})
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestTheOrderOfSamplesDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := operations().Draw(t, "samples")
 		shuffled := rapid.Permutation(samples).Draw(t, "shuffled")
-		a, b := window(t, &trace.SampleList{Samples: samples}), window(t, &trace.SampleList{Samples: shuffled})
+		a, b := window(t, samples), window(t, shuffled)
 		assertSameWindow(t, a, b)
 	})
 }
@@ -65,10 +65,9 @@ func assertSameWindow(t require.TestingT, a, b timeline.Window) {
 
 // In virtual time a whole operation may happen in one moment.
 func TestAttemptsOfOneMomentAreJoined(t *testing.T) {
-	r := trace.SampleList{Samples: []timeline.Sample{
+	metrics := window(t, []timeline.Sample{
 		{Target: "a", Start: sec, End: sec, Attempt: 3}, {Target: "a", Start: sec, End: sec, Attempt: 1, Failed: true}, {Target: "a", Start: sec, End: sec, Attempt: 2, Failed: true},
-	}}
-	metrics := window(t, &r).Series[0].Metrics
+	}).Series[0].Metrics
 	assert.Equal(t, []timeline.Value{0, 1}, metrics[timeline.Arrivals])
 	assert.Equal(t, []timeline.Value{0, 1}, metrics[timeline.Served])
 	assert.Equal(t, []timeline.Value{0, 0}, metrics[timeline.Errors])
@@ -77,14 +76,14 @@ func TestAttemptsOfOneMomentAreJoined(t *testing.T) {
 func TestNumberingFindsTheAttempts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := operations().Draw(t, "samples")
-		r := trace.SampleList{Samples: append([]timeline.Sample(nil), samples...)}
-		for i := range r.Samples {
-			r.Samples[i].Attempt = 0
+		numbered := slices.Clone(samples)
+		for i := range numbered {
+			numbered[i].Attempt = 0
 		}
-		r.NumberAttempts()
-		require.Equal(t, samples, r.Samples, "every operation here has a key of its own")
-		r.NumberAttempts()
-		require.Equal(t, samples, r.Samples, "numbers that are there are kept")
+		trace.NumberAttempts(numbered)
+		require.Equal(t, samples, numbered, "every operation here has a key of its own")
+		trace.NumberAttempts(numbered)
+		require.Equal(t, samples, numbered, "numbers that are there are kept")
 	})
 }
 
@@ -108,47 +107,12 @@ func TestNumberingOfAttempts(t *testing.T) {
 		{"a given number is kept, and counted from", []timeline.Sample{at(0, 1, true), numbered, at(7, 8, true)}, []int{1, 7, 8}},
 		{"callers are apart", []timeline.Sample{at(0, 1, true), elsewhere}, []int{1, 1}},
 	} {
-		r := trace.SampleList{Samples: tt.samples}
-		r.NumberAttempts()
+		numbered := tt.samples
+		trace.NumberAttempts(numbered)
 		var got []int
-		for _, s := range r.Samples {
+		for _, s := range numbered {
 			got = append(got, s.Attempt)
 		}
 		assert.Equal(t, tt.want, got, tt.why)
 	}
-}
-
-func TestListsMakeOneRun(t *testing.T) {
-	noon := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	morning := trace.SampleList{Epoch: noon.Add(-10 * sec), Samples: []timeline.Sample{{Target: "a", End: sec}}}
-	evening := trace.SampleList{Epoch: noon.Add(10 * sec), Samples: []timeline.Sample{{Target: "a", End: sec}}}
-
-	run, err := evening.Run(nil)
-	require.NoError(t, err)
-	assert.Equal(t, evening.Epoch, run.Epoch())
-	err = morning.AddTo(run)
-	assert.ErrorContains(t, err, "timeline: start is -20s; allowed: 0 or more: not before the epoch of the run")
-
-	run, err = morning.Run(&timeline.RunOptions{Epoch: noon.Add(-time.Minute)})
-	require.NoError(t, err)
-	require.NoError(t, evening.AddTo(run))
-	w, err := run.StateWindow(timeline.Query{}, timeline.Arrivals)
-	require.NoError(t, err)
-	arrivals := w.Series[0].Metrics[timeline.Arrivals]
-	assert.Equal(t, timeline.Value(1), arrivals[50])
-	assert.Equal(t, timeline.Value(1), arrivals[70])
-
-	_, err = morning.Run(&timeline.RunOptions{BinSize: -1})
-	assert.ErrorContains(t, err, "timeline: binSize")
-}
-
-func TestAListInAFile(t *testing.T) {
-	list := trace.SampleList{Epoch: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Samples: []timeline.Sample{
-		{Target: "orders.lookup", Type: timeline.NodeTool, Key: 1 << 63, Start: sec, End: 3 * sec, Failed: true, Attempt: 2},
-	}}
-	text, err := json.Marshal(list)
-	require.NoError(t, err)
-	var back trace.SampleList
-	require.NoError(t, json.Unmarshal(text, &back))
-	assert.Equal(t, list, back)
 }

@@ -109,7 +109,6 @@ func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, er
 	return s.start(ctx, e, options)
 }
 
-// outageRule names the rule that takes a node down.
 const outageRule = "outageInjection"
 
 // varied returns the plan of a scenario: the rules of its base, and the outage.
@@ -132,7 +131,6 @@ func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 	return chaos.NewPlan(base.Seed, rules...)
 }
 
-// start begins a run of the workload and keeps it.
 func (s *Runs) start(ctx context.Context, e Entry, o Options) (Result, error) {
 	if s.options.Workload == nil {
 		return Result{}, ErrNoWorkload

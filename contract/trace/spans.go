@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/otlp"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -17,7 +18,7 @@ import (
 // trace collects the spans of one input. Callers are known only when all spans are
 // read.
 type trace struct {
-	options  ReadOptions
+	classBy  string
 	spans    []span
 	byID     map[otlp.ID]int
 	repeated int
@@ -27,14 +28,12 @@ type trace struct {
 type span struct {
 	id, parent otlp.ID
 	root       bool
-	inner      bool // its parent is the same call, seen by another instrumentation
 	lane       string
 	source     string // the service that exported it
 	start, end int64  // unix ns
 	sample     timeline.Sample
 }
 
-// missingCaller is the caller of spans whose parent is not in the input.
 const missingCaller = "(missing)"
 
 // span adds one span, unless it has problems. Those that otlp found are in wrong
@@ -52,38 +51,32 @@ func (t *trace) span(at *otlp.Place, in *otlp.Span) {
 	if s.sample.Target == "" {
 		at.Refuse("name", nil, "a name that is not empty")
 	}
-	if !at.Bad() {
-		t.keep(at, s)
+	if at.Bad() {
+		return
 	}
-}
-
-func (t *trace) keep(at *otlp.Place, s span) {
 	first, repeated := t.byID[s.id]
-	if !repeated {
+	switch {
+	case !repeated:
 		t.byID[s.id] = len(t.spans)
 		t.spans = append(t.spans, s)
-		return
-	}
-	if same := &t.spans[first]; same.start != s.start || same.end != s.end || same.sample != s.sample {
+	case t.spans[first].start != s.start || t.spans[first].end != s.end || t.spans[first].sample != s.sample:
 		at.Refuse("spanId", hex.EncodeToString(s.id[16:]), "an id of its own: another span of the trace has it")
-		return
+	default:
+		t.repeated++
 	}
-	t.repeated++
 }
 
 // sampleOf returns the sample of a span, without what depends on other spans.
 func (t *trace) sampleOf(at *otlp.Place, in *otlp.Span) timeline.Sample {
 	node, kind := in.Node()
-	s := timeline.Sample{
-		Target: node, Type: typeOf(kind),
-		Failed: in.Failed(),
-	}
+	s := timeline.Sample{Target: node, Type: cmp.Or(nodeTypes[kind], timeline.NodePoint), Failed: in.Failed()}
 	if service := in.Resource.Text("service.name"); service != "" && node != "" {
 		s.Target = strings.ReplaceAll(service, ".", "_") + "." + node
 	}
-	s.Class = cmp.Or(in.Attributes.Text(t.options.ClassBy), in.Resource.Text(t.options.ClassBy))
-	if args := in.Attributes.Find("gen_ai.tool.call.arguments"); args != nil {
-		s.Key = args.Hash()
+	s.Class = cmp.Or(in.Attributes.Text(t.classBy), in.Resource.Text(t.classBy))
+	args := in.Attributes.Find("gen_ai.tool.call.arguments")
+	if args != nil && (args.String != nil || args.List != nil || args.Array != nil) {
+		s.Key = jsonhash.Sum(args.JSON())
 	}
 	if resent := in.Attributes.Text("http.request.resend_count"); resent != "" {
 		n, err := strconv.ParseInt(resent, 10, 32)
@@ -95,58 +88,43 @@ func (t *trace) sampleOf(at *otlp.Place, in *otlp.Span) timeline.Sample {
 	return s
 }
 
-// typeOf returns the type of a kind of span.
-func typeOf(kind otlp.Kind) timeline.NodeType {
-	switch kind {
-	case otlp.Tool:
-		return timeline.NodeTool
-	case otlp.Agent:
-		return timeline.NodeAgent
-	case otlp.Model:
-		return timeline.NodeLLM
-	case otlp.HTTP:
-		return timeline.NodeHTTP
-	}
-	return timeline.NodePoint
-}
+// nodeTypes are those of kinds of spans. Any other is a point.
+var nodeTypes = map[otlp.Kind]timeline.NodeType{otlp.Tool: timeline.NodeTool, otlp.Agent: timeline.NodeAgent,
+	otlp.Model: timeline.NodeLLM, otlp.HTTP: timeline.NodeHTTP}
 
-// samples joins the spans to their parents.
-func (t *trace) samples() *SampleList {
-	r := &SampleList{Epoch: time.Unix(0, 0).UTC(), Samples: make([]timeline.Sample, 0, len(t.spans))}
+// samples joins the spans to their parents. A tool's span directly in a span of the same tool is the
+// same call, seen by another instrumentation.
+func (t *trace) samples() *sampleList {
+	r := &sampleList{epoch: time.Unix(0, 0).UTC()}
 	if len(t.spans) == 0 {
 		return r
 	}
-	for i := range t.spans {
-		t.spans[i].inner = t.innerOf(&t.spans[i])
-	}
-	earliest := t.spans[0].start
-	for i := range t.spans {
-		earliest = min(earliest, t.spans[i].start)
-	}
+	earliest := slices.MinFunc(t.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) }).start
 	earliest -= earliest % int64(time.Second)
-	r.Epoch = time.Unix(0, earliest).UTC()
+	r.epoch, r.samples = time.Unix(0, earliest).UTC(), make([]timeline.Sample, 0, len(t.spans))
 	inner, orphans := 0, 0
 	for i := range t.spans {
 		s := &t.spans[i]
-		if s.inner {
-			inner++
-			continue
-		}
 		x := s.sample
-		x.Lane = s.lane
-		x.Start, x.End = time.Duration(s.start-earliest), time.Duration(s.end-earliest)
-		if parent, there := t.byID[s.parent]; there && !s.root {
+		switch parent, there := t.parentOf(i); {
+		case there:
 			x.Caller = t.spans[parent].sample.Target
-		} else if !s.root {
+			if x.Type == timeline.NodeTool && x.Caller == x.Target {
+				inner++
+				continue
+			}
+		case !s.root:
 			x.Caller = missingCaller
 			orphans++
 		}
-		r.Samples = append(r.Samples, x)
+		x.Lane = s.lane
+		x.Start, x.End = time.Duration(s.start-earliest), time.Duration(s.end-earliest)
+		r.samples = append(r.samples, x)
 	}
 	r.note(t.repeated, "spans exported again, counted once")
 	r.note(inner, "spans of a tool directly inside a span of the same tool, not counted again")
 	r.note(orphans, `spans whose parent is not there, called by "`+missingCaller+`"`)
-	r.NumberAttempts()
+	numberAttempts(r.samples)
 	return r
 }
 
@@ -176,34 +154,14 @@ func (t *trace) refuseGaps() {
 	}
 }
 
-// refuseCycles rejects spans that are inside each other: none of them would be a
-// real call.
-func (t *trace) refuseCycles() {
-	otlp.Cycles(len(t.spans), func(i int) (int, bool) { return t.parentOf(&t.spans[i]) }, func(i int) {
-		t.wrong.Wrong("parentSpanId", hex.EncodeToString(t.spans[i].parent[16:]),
-			fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[i].id[16:]))
-	})
+// parentOf is the span that a span is directly in.
+func (t *trace) parentOf(i int) (at int, there bool) {
+	at, there = t.byID[t.spans[i].parent]
+	return at, there && !t.spans[i].root
 }
 
-func (t *trace) parentOf(s *span) (at int, there bool) {
-	if s.root {
-		return 0, false
-	}
-	at, there = t.byID[s.parent]
-	return at, there
-}
-
-// innerOf reports whether a tool's span lies directly in a span of the same tool.
-func (t *trace) innerOf(s *span) bool {
-	if s.root || s.sample.Type != timeline.NodeTool {
-		return false
-	}
-	parent, there := t.byID[s.parent]
-	return there && t.spans[parent].sample.Target == s.sample.Target
-}
-
-func (r *SampleList) note(n int, what string) {
+func (r *sampleList) note(n int, what string) {
 	if n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s: %d", what, n))
+		r.notes = append(r.notes, fmt.Sprintf("%s: %d", what, n))
 	}
 }

@@ -1,9 +1,6 @@
 package trace_test
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,29 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/contract/replay/dialect"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
-
-// A proxyRecord is one line of the recorded runs: a proxy stood between a model's
-// agent loop and a file-system server, and let every write_file time out.
-//
-//	t      seconds since the start of the session
-//	kind   session_start; tools_list; then tool_call, and for each either
-//	       tool_result or fault
-//	detail started_at (session_start); id, args_hash (tool_call); id, ok (tool_result); id, type (fault)
-type proxyRecord struct {
-	T      float64 `json:"t"`
-	Kind   string  `json:"kind"`
-	Tool   string  `json:"tool"`
-	Detail struct {
-		StartedAt time.Time `json:"started_at"`
-		ID        int       `json:"id"`
-		ArgsHash  string    `json:"args_hash"`
-		OK        bool      `json:"ok"`
-		Type      string    `json:"type"`
-	} `json:"detail"`
-}
 
 // recordedRuns are the files beside the repository; a checkout may be nested one
 // folder deeper.
@@ -51,37 +28,25 @@ func recordedRuns(t *testing.T) []string {
 	return nil
 }
 
-// fromProxy converts one file, and counts its faults and its refusals.
-func fromProxy(t *testing.T, file string) (r *trace.SampleList, faults int) {
-	text, err := os.ReadFile(file)
+// samplesOf reads one file, and counts its faults: a proxy stood between a model's agent loop and a file-system server,
+// and let every write_file time out.
+func samplesOf(t *testing.T, file string) (epoch time.Time, samples []timeline.Sample, faults int) {
+	f, err := os.Open(file)
 	require.NoError(t, err)
-	r = &trace.SampleList{}
-	open := map[int]timeline.Sample{}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		var p proxyRecord
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &p))
-		at := time.Duration(p.T * float64(time.Second)).Round(time.Millisecond)
-		switch p.Kind {
-		case "session_start":
-			r.Epoch = p.Detail.StartedAt
-		case "tool_call":
-			key, err := strconv.ParseUint(p.Detail.ArgsHash, 16, 64)
-			require.NoError(t, err)
-			open[p.Detail.ID] = timeline.Sample{Target: p.Tool, Type: timeline.NodeTool, Key: key, Start: at}
-		case "tool_result", "fault":
-			s, began := open[p.Detail.ID]
-			require.True(t, began, "%s: an answer to no call", file)
-			delete(open, p.Detail.ID)
-			s.End, s.Failed = at, !p.Detail.OK
-			if p.Kind == "fault" {
-				faults++
-			}
-			r.Samples = append(r.Samples, s)
+	defer f.Close()
+	sessions, err := dialect.Import(f, nil)
+	require.NoError(t, err)
+	require.Len(t, sessions, 1)
+	for _, c := range sessions[0].Calls {
+		s := timeline.Sample{Target: c.Tool, Type: timeline.NodeTool, Start: c.At, End: c.At + c.Took, Failed: c.Error != nil}
+		s.Key, err = strconv.ParseUint(c.ArgsHash, 16, 64)
+		require.NoError(t, err)
+		if s.Failed && c.Error.Text != "" {
+			faults++
 		}
+		samples = append(samples, s)
 	}
-	assert.Empty(t, open, "%s: every call was answered", file)
-	r.NumberAttempts()
-	return r, faults
+	return sessions[0].Source.CapturedAt, samples, faults
 }
 
 // Each of the twelve runs has one fault. It is found as an outage of the tool into
@@ -89,19 +54,24 @@ func fromProxy(t *testing.T, file string) (r *trace.SampleList, faults int) {
 func TestRecordedRunsOfRealModels(t *testing.T) {
 	files := recordedRuns(t)
 	assert.Len(t, files, 12)
-	all, err := timeline.NewRun(&timeline.RunOptions{Epoch: time.Date(2026, 7, 4, 0, 0, 0, 0, time.UTC), MaxBins: 4096})
+	first := time.Date(2026, 7, 4, 0, 0, 0, 0, time.UTC)
+	all, err := timeline.NewRun(&timeline.RunOptions{Epoch: first, MaxBins: 4096})
 	require.NoError(t, err)
 	total := 0
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			r, faults := fromProxy(t, file)
+			epoch, samples, faults := samplesOf(t, file)
 			total += faults
-			require.NoError(t, r.AddTo(all))
+			for _, s := range samples {
+				s.Start, s.End = s.Start+epoch.Sub(first), s.End+epoch.Sub(first)
+				require.NoError(t, all.Add(s))
+			}
 
 			// The models think for seconds between calls: in bins as short as those
 			// pauses, most bins have no arrivals and say nothing.
-			run, err := r.Run(&timeline.RunOptions{BinSize: 10 * time.Second})
+			run, err := timeline.NewRun(&timeline.RunOptions{BinSize: 10 * time.Second})
 			require.NoError(t, err)
+			require.NoError(t, run.AddAll(samples))
 			writes := timeline.Query{Nodes: []string{"write_file"}}
 			incidents, err := run.DetectOutages(writes, timeline.OutageRule{})
 			require.NoError(t, err)

@@ -56,22 +56,20 @@ func TestEveryToolAnswers(t *testing.T) {
 		for _, step := range []struct{ tool, args string }{
 			{"cluster.summary", `{}`},
 			{"components.list", `{}`},
-			{"components.create", `{"id":"x0c0s8b0n0","type":"Node","role":"Compute"}`},
-			{"components.get", `{"id":"x0c0s8b0n0"}`},
-			{"components.update", `{"id":"x0c0s8b0n0","type":"Node","role":"Service","enabled":true}`},
-			{"power.status", `{"ids":["x0c0s8b0n0"]}`},
-			{"power.transitions.create", `{"operation":"On","targets":["x0c0s8b0n0"]}`},
+			{"components.get", `{"id":"x0c0s7b0n0"}`},
+			{"power.status", `{"ids":["x0c0s7b0n0"]}`},
+			{"power.transitions.create", `{"operation":"On","targets":["x0c0s7b0n0"]}`},
 			{"power.transitions.list", `{}`},
 			{"power.transitions.get", `{"id":"t-1"}`},
 			{"power.transitions.abort", `{"id":"t-1","confirm":true}`},
-			{"components.delete", `{"id":"x0c0s8b0n0","confirm":true}`},
+			{"components.delete", `{"id":"x0c0s7b0n0","confirm":true}`},
 		} {
 			out := call[map[string]any](t, cs, step.tool, step.args)
 			assert.NotEmpty(t, out, step.tool)
 		}
 		assert.Len(t, s.audit.lines(t), len(table()), "all tools, one line each")
 		sum := call[sim.Summary](t, cs, "cluster.summary", `{}`)
-		assert.Equal(t, sim.Summary{Components: 8, ByRole: map[string]int{"Compute": 7, "Management": 1}, PoweredOn: 7}, sum, "as it was before")
+		assert.Equal(t, sim.Summary{Components: 7, ByRole: map[string]int{"Compute": 6, "Management": 1}, PoweredOn: 7}, sum)
 	})
 }
 
@@ -125,10 +123,10 @@ func TestProblemsComeThroughWhole(t *testing.T) {
 				Detail: `Component "x0c0s1b0n0" is on`, Instance: "/components/x0c0s1b0n0", Extensions: map[string]any{"state": "on"}}},
 			{"power.transitions.create", `{"operation":"Off","targets":["x0c0s7b0n0"]}`, policy.Problem{Type: "https://cluster.example/problems/wrong-state", Title: "Conflict",
 				Status: 409, Detail: `Off needs component "x0c0s7b0n0" to be on`, Instance: "/power/transitions", Extensions: map[string]any{"component": "x0c0s7b0n0", "state": "off"}}},
-			{"components.create", `{"id":"x 1","type":"Rack"}`, policy.Problem{Type: "https://cluster.example/problems/invalid", Title: "Bad Request",
-				Status: 400, Detail: "2 member(s) of the request are not allowed", Instance: "/components", Extensions: map[string]any{"errors": []any{
-					map[string]any{"field": "id", "value": "x 1", "allowed": "letters, digits and ._:-"},
-					map[string]any{"field": "type", "value": "Rack", "allowed": "Node, NodeBMC"}}}}},
+			{"power.transitions.create", `{"operation":"Explode","targets":["x9"]}`, policy.Problem{Type: "https://cluster.example/problems/invalid", Title: "Bad Request",
+				Status: 400, Detail: "2 member(s) of the request are not allowed", Instance: "/power/transitions", Extensions: map[string]any{"errors": []any{
+					map[string]any{"field": "operation", "value": "Explode", "allowed": "On, Off, GracefulShutdown, GracefulRestart, ForceOff, ForceRestart, Nmi"},
+					map[string]any{"field": "targets[0]", "value": "x9", "allowed": "the id of a component, once"}}}}},
 		} {
 			e := refused(t, cs, tc.tool, tc.args)
 			assert.Equal(t, policy.CodeUpstreamProblem, e.Code)

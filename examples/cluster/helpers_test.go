@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/examples/cluster/sim"
+	mcpclient "github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -24,19 +25,6 @@ const (
 	newEra = "2026-07-28"
 	token  = "the-token-of-the-cluster"
 )
-
-// inProcess answers requests without a network, so that a bubble's clock can
-// advance.
-type inProcess struct{ http.Handler }
-
-func (h inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body == nil {
-		req.Body = http.NoBody
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, req)
-	return w.Result(), nil
-}
 
 // A journal is a writer for audit lines.
 type journal struct {
@@ -111,17 +99,9 @@ func (s *surface) overHTTP(t testing.TB, era string) *mcp.ClientSession {
 	require.NoError(t, err)
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
-	cs := connect(t, &mcp.StreamableClientTransport{Endpoint: web.URL, HTTPClient: &http.Client{Transport: withToken{}}}, era)
+	cs := connect(t, &mcp.StreamableClientTransport{Endpoint: web.URL, HTTPClient: mcpclient.WithToken(nil, web.URL, token)}, era)
 	t.Cleanup(func() { cs.Close() })
 	return cs
-}
-
-type withToken struct{}
-
-func (withToken) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+token)
-	return http.DefaultTransport.RoundTrip(req)
 }
 
 func connect(t testing.TB, transport mcp.Transport, era string) *mcp.ClientSession {

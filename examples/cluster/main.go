@@ -48,26 +48,26 @@ func main() {
 type settings struct {
 	listen, api  string
 	withoutToken bool
-	clear        bool
 	contract     bool
 }
 
-func parse(args []string, stderr io.Writer) (*settings, error) {
+func parse(args []string, stdout io.Writer) (*settings, error) {
 	s := new(settings)
 	f := flag.NewFlagSet("cluster", flag.ContinueOnError)
-	f.SetOutput(stderr)
 	f.StringVar(&s.listen, "listen", "", "`address` for HTTP, such as 127.0.0.1:8080; empty: standard input and output")
 	f.StringVar(&s.api, "api", "", "`URL` of a management API; empty: a simulated one")
 	f.BoolVar(&s.withoutToken, "loopback-without-token", false, "let everyone on this machine call, without a token")
-	f.BoolVar(&s.clear, "tokens-in-clear", false,
-		"let callers on other machines send their tokens without TLS, as behind a proxy that ends it")
 	f.BoolVar(&s.contract, "contract", false, "print the contract of the running server, tools.yaml, and exit")
-	return s, errors.Join(cli.Parse(f, args)...)
+	err := errors.Join(cli.Parse(f, args)...)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, cli.Usage(f, "0 it was told to end, 1 it could not do its work"))
+	}
+	return s, err
 }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdio mcp.Transport, stdout,
 	stderr io.Writer) error {
-	s, err := parse(args, stderr)
+	s, err := parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	}
@@ -79,12 +79,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdio m
 		return err
 	}
 	if s.api == "" {
-		url, stop, err := simulate()
+		api := &http.Server{Handler: sim.New(), ReadHeaderTimeout: readHeaderTimeout}
+		at, stop, err := cli.Serve("127.0.0.1:0", api)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		s.api = url
+		s.api = "http://" + at
 	}
 	server, gate, err := newServer(&client{base: s.api, http: &http.Client{Timeout: time.Minute}}, *o)
 	switch {
@@ -101,26 +102,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdio m
 	return nil
 }
 
-// simulate starts the simulated API on a loopback address of its own.
-func simulate() (url string, stop func(), err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	s := &http.Server{Handler: sim.New(), ReadHeaderTimeout: readHeaderTimeout}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.Serve(l)
-	}()
-	return "http://" + l.Addr().String(), func() { s.Close(); <-done }, nil
-}
-
 // serve listens until the context ends, and then lets calls finish.
 func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Gate, stderr io.Writer) error {
 	guarded, err := gate.HTTPHandler(handler(server),
-		&policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken,
-			TokensInClearBeyondLoopback: s.clear})
+		&policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func table() []policy.Tool {
 	}
 	add("cluster:read", policy.Read, "cluster.summary")
 	add("components:read", policy.Read, "components.list", "components.get")
-	add("components:write", policy.Write, "components.create", "components.update", "components.delete")
+	add("components:write", policy.Write, "components.delete")
 	add("power:read", policy.Read, "power.status", "power.transitions.list", "power.transitions.get")
 	add("power:write", policy.Write, "power.transitions.abort")
 	return append(rows, policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets",
@@ -60,7 +60,7 @@ func rules() []policy.Confirm {
 // newServer is a server of the bare SDK with the gate in front of it. Of the
 // options, table and rules are set here.
 func newServer(c *client, o policy.Options) (*mcp.Server, *policy.Gate, error) {
-	o.Tools, o.Confirm, o.Timeout = table(), rules(), time.Minute
+	o.Tools, o.Confirm = table(), rules()
 	gate, err := policy.New(&o)
 	if err != nil {
 		return nil, nil, err

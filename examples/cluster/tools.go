@@ -93,39 +93,19 @@ func fetchOne[T any](method, path string) func(context.Context, *client, byID) (
 	}
 }
 
-// addComponents adds the five tools of what the cluster is made of.
-func addComponents(s *mcp.Server, c *client) {
-	const path = "/components"
-	add(s, c,
-		tool[nothing, list[sim.Component]]{"components.list", "Lists all components.", true, fetchAll[sim.Component](path)})
-	add(s, c,
-		tool[byID, sim.Component]{"components.get", "Gets one component.", true, fetchOne[sim.Component](http.MethodGet, path)})
-	add(s, c, tool[sim.Component, sim.Component]{"components.create",
-		"Creates a component; one with its id must not exist.", false,
-		func(ctx context.Context, c *client, in sim.Component) (out sim.Component, err error) {
-			err = c.do(ctx, http.MethodPost, path, in, &out)
-			return out, err
-		}})
-	add(s, c, tool[sim.Component, sim.Component]{"components.update",
-		"Replaces a component as a whole; what is left out is gone.", false,
-		func(ctx context.Context, c *client, in sim.Component) (out sim.Component, err error) {
-			one, err := below(path, in.ID)
-			if err == nil {
-				err = c.do(ctx, http.MethodPut, one, in, &out)
-			}
-			return out, err
-		}})
-	add(s, c, tool[byID, sim.Component]{"components.delete",
-		"Deletes a component that is off, and answers what it was. It cannot be undone.", false,
-		fetchOne[sim.Component](http.MethodDelete, path)})
-}
-
 func addTools(s *mcp.Server, c *client) {
 	add(s, c,
 		tool[nothing, sim.Summary]{"cluster.summary",
 			"Counts components, nodes that are on and transitions in progress. Begin here.", true,
 			fetch[nothing, sim.Summary]("/summary")})
-	addComponents(s, c)
+	const path = "/components"
+	add(s, c,
+		tool[nothing, list[sim.Component]]{"components.list", "Lists all components.", true, fetchAll[sim.Component](path)})
+	add(s, c,
+		tool[byID, sim.Component]{"components.get", "Gets one component.", true, fetchOne[sim.Component](http.MethodGet, path)})
+	add(s, c, tool[byID, sim.Component]{"components.delete",
+		"Deletes a component that is off, and answers what it was. It cannot be undone.", false,
+		fetchOne[sim.Component](http.MethodDelete, path)})
 	addPower(s, c)
 }
 

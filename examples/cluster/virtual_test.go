@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/examples/cluster/sim"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -14,7 +15,7 @@ import (
 func TestTransitionsTakeTheirTime(t *testing.T) {
 	for _, era := range []string{oldEra, newEra} {
 		synctest.Test(t, func(t *testing.T) {
-			cs := newSurface(t, writable(), inProcess{sim.New()}).inMemory(t, era)
+			cs := newSurface(t, writable(), chaoshttp.InProcess(sim.New())).inMemory(t, era)
 			look := func() sim.Transition { return call[sim.Transition](t, cs, "power.transitions.get", `{"id":"t-1"}`) }
 			on := func() int { return call[sim.Summary](t, cs, "cluster.summary", `{}`).PoweredOn }
 
@@ -39,7 +40,7 @@ func TestTransitionsTakeTheirTime(t *testing.T) {
 
 func TestAnAbortedTransitionStopsHalfWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := newSurface(t, writable(), inProcess{sim.New()}).inMemory(t, newEra)
+		cs := newSurface(t, writable(), chaoshttp.InProcess(sim.New())).inMemory(t, newEra)
 		call[sim.Transition](t, cs, "power.transitions.create", `{"operation":"Off","targets":["x0c0s1b0n0","x0c0s2b0n0"]}`)
 		time.Sleep(61 * time.Second)
 		got := call[sim.Transition](t, cs, "power.transitions.abort", `{"id":"t-1","confirm":true}`)
@@ -53,7 +54,7 @@ func TestAnAbortedTransitionStopsHalfWay(t *testing.T) {
 
 func TestPowerIsRationed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSurface(t, writable(), inProcess{sim.New()})
+		s := newSurface(t, writable(), chaoshttp.InProcess(sim.New()))
 		cs := s.inMemory(t, newEra)
 		order := `{"operation":"On","targets":["x0c0s1b0n0"]}` // which is on: the API refuses
 		for range 10 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
 )
 
 const (
@@ -31,14 +32,9 @@ func load(ctx context.Context, c *client, in *chaos.Injector) {
 		all.Go(func() {
 			lane := fmt.Sprintf(customersClass+"/%d", i)
 			draw := rand.New(rand.NewPCG(seed, uint64(i)))
-			late := time.NewTimer(interval * time.Duration(i) / customers)
-			defer late.Stop()
-			select {
-			case <-late.C:
-			case <-ctx.Done():
-				return
+			if cli.Sleep(ctx, interval*time.Duration(i)/customers) == nil {
+				customer(ctx, c, lane, draw)
 			}
-			customer(ctx, c, lane, draw)
 		})
 	}
 	all.Wait()

@@ -41,11 +41,8 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, flags := newSettings()
 	problems := cli.Parse(flags, args)
-	if len(problems) == 1 && errors.Is(problems[0], flag.ErrHelp) {
-		fmt.Fprint(stdout, "Usage: go run ./examples/gameday [flags]\n\n")
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		fmt.Fprint(stdout, "\nExit status: 0 all recovered, 1 something did not, 3 could not run.\n")
+	if errors.Is(errors.Join(problems...), flag.ErrHelp) {
+		fmt.Fprint(stdout, cli.Usage(flags, "0 all recovered, 1 something did not, 3 could not run"))
 		return exitRecovered
 	}
 	if len(problems) > 0 {
@@ -87,8 +84,6 @@ func (s *settings) bin() time.Duration {
 func newSettings() (*settings, *flag.FlagSet) {
 	s := &settings{fault: defaultFault}
 	f := flag.NewFlagSet("gameday", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	f.Usage = func() {}
 	f.Func("only", "run only the experiment of this `name`: "+strings.Join(names(), ", "), func(name string) error {
 		if s.only = name; !slices.Contains(names(), name) {
 			return errors.New("allowed: " + strings.Join(names(), ", "))

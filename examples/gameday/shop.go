@@ -31,15 +31,14 @@ const (
 	reserve     = "stock.reserve"
 )
 
-// behind says what a point asks for in turn, and how long its callers wait for it.
-func behind() map[string]struct {
+// step is what a point asks for in turn, and how long its callers wait for it.
+type step struct {
 	next     string
 	patience time.Duration
-} {
-	return map[string]struct {
-		next     string
-		patience time.Duration
-	}{
+}
+
+func behind() map[string]step {
+	return map[string]step{
 		placeOrder:  {ordersPlace, 700 * time.Millisecond},
 		askStatus:   {orderStatus, 700 * time.Millisecond},
 		ordersPlace: {reserve, 500 * time.Millisecond},

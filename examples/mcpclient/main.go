@@ -22,7 +22,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
-	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
 )
 
 func main() {
@@ -90,11 +90,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	for _, f := range r.Faults {
 		fmt.Fprintf(stdout, "%-28s %-24s delivered on %d calls\n", f.Scenario, f.Fault, f.Delivered)
 	}
-	switch r.Score.Verdict {
-	case scoring.Pass:
-		return 0
-	case scoring.Fail:
-		return 1
-	}
-	return 2
+	return cli.Status(r.Score.Verdict)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
@@ -52,28 +54,24 @@ func morning(ctx context.Context, c *trace.Conditions) error {
 		return err
 	}
 	s := &shop{world: world, tools: chaos.WrapRegistry(world.Tools, nil)}
-	free, pause := make(chan struct{}, c.Limit(clerks)), c.RetryDelay(patience)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	var unanswered int
+	pause := c.RetryDelay(patience)
+	var desks errgroup.Group
+	desks.SetLimit(c.Limit(clerks))
+	var unanswered atomic.Int64
 	for n := range customers {
-		all.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
+		desks.Go(func() error {
 			lane := chaos.WithLane(ctx, fmt.Sprintf("customers/%d", n))
 			if s.ask(lane) == nil {
-				return
+				return nil
 			}
-			time.Sleep(pause)
-			if s.ask(lane) != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				unanswered++
+			if time.Sleep(pause); s.ask(lane) != nil {
+				unanswered.Add(1)
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	if unanswered == customers {
+	_ = desks.Wait()
+	if unanswered.Load() == customers {
 		err = errors.New("nobody got an answer")
 	}
 	return errors.Join(err, ctx.Err(), world.Close())

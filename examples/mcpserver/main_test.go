@@ -7,17 +7,15 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // asServer makes the test binary the program.
@@ -33,7 +31,7 @@ func TestMain(m *testing.M) {
 const token = "a-token-for-the-test"
 
 func environment(name string) string {
-	return map[string]string{"SHAKEDOWN_MCP_ENABLE_WRITE": "true", "SHAKEDOWN_MCP_TOKEN": token}[name]
+	return map[string]string{"SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true", "SHAKEDOWN_MCP_TOKEN": token}[name]
 }
 
 // drive does what a client would: break the desk, see it, judge it.
@@ -80,8 +78,8 @@ func drive(t *testing.T, c *mcp.ClientSession) {
 func TestOverStandardInput(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), self, "-mode", "read-write")
-	cmd.Env = append(os.Environ(), asServer+"=1", "SHAKEDOWN_MCP_ENABLE_WRITE=true")
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), asServer+"=1", "SHAKEDOWN_MCP_MODE=read-write", "SHAKEDOWN_MCP_ENABLE_WRITE=true")
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
 	require.NoError(t, err)
 	drive(t, c)
@@ -94,7 +92,7 @@ func TestOverHTTP(t *testing.T) {
 	out := &address{found: make(chan string, 1)}
 	status := make(chan int, 1)
 	go func() {
-		status <- run(ctx, []string{"-transport", "http", "-listen", "127.0.0.1:0", "-mode", "read-write"}, environment, out, out)
+		status <- server().Run(ctx, []string{"--http", "127.0.0.1:0"}, environment, out, out)
 	}()
 	var url string
 	select {
@@ -105,20 +103,12 @@ func TestOverHTTP(t *testing.T) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: authorised{transport}}}, nil)
+		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: client.WithToken(&http.Client{Transport: transport}, url, token)}, nil)
 	require.NoError(t, err)
 	drive(t, c)
 	require.NoError(t, c.Close())
 	cancel()
 	assert.Zero(t, <-status)
-}
-
-type authorised struct{ next http.RoundTripper }
-
-func (a authorised) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+token)
-	return a.next.RoundTrip(r)
 }
 
 // address finds in what the program says where it listens.
@@ -140,62 +130,4 @@ func (a *address) Write(p []byte) (int, error) {
 		a.found <- string(url)
 	}
 	return len(p), nil
-}
-
-func TestSettingsThatAreRefused(t *testing.T) {
-	none := func(string) string { return "" }
-	for _, tc := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"-transport", "carrier-pigeon", "-mode", "write"}, `transport is "carrier-pigeon"; allowed: stdio, http`},
-		{[]string{"-transport", "carrier-pigeon", "-mode", "write"}, `invalid mode "write" (allowed: read-only|read-write)`},
-		{[]string{"-mode", "read-write"}, "read-write mode requires SHAKEDOWN_MCP_ENABLE_WRITE=true"},
-		{[]string{"-transport", "http", "-listen", "127.0.0.1:0"}, "SHAKEDOWN_MCP_TOKEN"},
-		{[]string{"-transport", "http", "-listen", ":0", "-loopback-without-token"}, "loopback"},
-		{[]string{"extra"}, `unexpected argument "extra"`},
-		{[]string{"-tls-cert", "cert.pem"}, "tls-key"},
-		{[]string{"-transport", "http", "-tokens", "no-such-file"}, "TokensFile"},
-	} {
-		var out, errs bytes.Buffer
-		assert.Equal(t, 1, run(t.Context(), tc.args, none, &out, &errs), "%v", tc.args)
-		assert.Contains(t, errs.String(), tc.want, "%v", tc.args)
-		assert.Empty(t, out.String())
-	}
-	var out, errs bytes.Buffer
-	assert.Zero(t, run(t.Context(), []string{"-h"}, none, &out, &errs))
-	assert.True(t, strings.HasPrefix(out.String(), "Usage: "))
-}
-
-// Tokens without a line of code: one is made by the program, and put into a file.
-func TestATokenIsMadeAndUsed(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("has no SIGTERM")
-	}
-	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	var made bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"-new-token", "first"}, environment, &made, &made))
-	token := regexp.MustCompile(`# ([A-Z0-9]{20,})`).FindStringSubmatch(made.String())[1]
-	require.NoError(t, os.WriteFile(path, []byte("version: 1\ntokens:\n"+made.String()), 0o600))
-	self, err := os.Executable()
-	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), self, "-transport", "http", "-listen", "127.0.0.1:0", "-tokens", path)
-	cmd.Env = append(os.Environ(), asServer+"=1")
-	out := &address{found: make(chan string, 1)}
-	cmd.Stderr = out
-	require.NoError(t, cmd.Start())
-	url := <-out.found
-	status := func(token string) int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		require.NoError(t, err)
-		req.Header.Set("Authorization", "Bearer "+token)
-		res, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		require.NoError(t, res.Body.Close())
-		return res.StatusCode
-	}
-	assert.Equal(t, http.StatusBadRequest, status(token), "let in, and asked nothing")
-	assert.Equal(t, http.StatusUnauthorized, status("another-token"))
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	assert.NoError(t, cmd.Wait())
 }

@@ -19,10 +19,12 @@ import (
 	"os"
 	"os/signal"
 
+	"golang.org/x/term"
+
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
-	"github.com/shakedown-go/shakedown/scoring"
 )
 
 const (
@@ -42,7 +44,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage())
+		fmt.Fprint(stdout, cli.Usage(new(settings).flags(), "0 Pass, 1 Fail, 2 Inconclusive, 3 could not run"))
 		return exitPass
 	}
 	var status int
@@ -50,7 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if s.cell != nil {
 			status, err = runCell(ctx, s, stdout)
 		} else {
-			status, err = runMatrix(ctx, s, stdout, stderr)
+			status, err = runMatrix(ctx, s, stdout)
 		}
 	}
 	if err != nil {
@@ -61,59 +63,53 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // runMatrix runs all cells and writes the report.
-func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int, error) {
+func runMatrix(ctx context.Context, s *settings, stdout io.Writer) (int, error) {
 	m := s.matrix()
-	all := len(m.Cells())
-	bar := newProgress(stderr, all)
-	r, err := m.Run(ctx,
-		&contract.RunOptions{Workers: workers, Harness: contract.Harness{Rerun: s.rerun()}, OnCell: bar.cell})
-	bar.done()
+	r, err := m.Run(ctx, &contract.RunOptions{Workers: workers, Harness: contract.Harness{Rerun: s.rerun()}})
 	if err != nil {
-		return exitError, interrupted(ctx, r, all, err)
+		return exitError, err
 	}
-	if err := errors.Join(s.score(ctx, r), s.explain(ctx, m, r, ""), s.judge.correct(r)); err != nil {
-		return exitError, interrupted(ctx, r, all, err)
+	if err := errors.Join(s.score(ctx, r), s.explain(ctx, m, r, "")); err != nil {
+		return exitError, err
 	}
 	if err := report.Text(stdout, r, &report.TextOptions{Width: width(stdout)}); err != nil {
 		return exitError, err
 	}
 	fmt.Fprintf(stdout, "\n%s\n", s.next())
-	if err := s.writeOutputs(r); err != nil {
-		return exitError, err
+	if err := s.save(r); err != nil {
+		return exitError, fmt.Errorf("quickstart: -json: %w", err)
 	}
-	return statusOf(r.Score.Verdict), nil
+	return cli.Status(r.Score.Verdict), nil
 }
 
-func statusOf(v scoring.Verdict) int {
-	switch v {
-	case scoring.Pass:
-		return exitPass
-	case scoring.Fail:
-		return exitFail
-	}
-	return exitInconclusive
-}
+const narrowest = 40 // columns of the narrowest readable table
 
-// interrupted reports the progress of a run that Ctrl-C ended.
-func interrupted(ctx context.Context, r *contract.Report, all int, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-	ran := 0
-	if r != nil { // nil: it ended before the first cell
-		for i := range r.Cells {
-			if r.Cells[i].State != contract.NotRun {
-				ran++
-			}
+// width is the number of columns of a terminal, 0 if it is unknown or w is none.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return max(columns, narrowest)
 		}
 	}
-	return fmt.Errorf("quickstart: interrupted after %d of %d cells", ran, all)
+	return 0
+}
+
+// save writes the run file, if one is asked for.
+func (s *settings) save(r *contract.Report) (err error) {
+	if s.json == "" {
+		return nil
+	}
+	f, err := os.Create(s.json)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return report.Write(f, r, nil)
 }
 
 // matrix is the order desk's, with the seed and the number of trials asked for.
 func (s *settings) matrix() *contract.Matrix {
 	m := orderdesk.Matrix(s.habits)
-	m.Seed, m.Trials, m.KeepValues = s.seed, s.trials, len(s.wanted()) > 0
-	s.judge.into(m)
+	m.Seed, m.Trials, m.KeepValues = s.seed, s.trials, s.json != ""
 	return m
 }

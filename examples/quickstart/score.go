@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"slices"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/contract/replay"
@@ -101,13 +99,13 @@ func (s *settings) replayed(ctx context.Context) (*scoring.ReplayScore, error) {
 
 // replays is the matrix in which the saved failure is played, by order: the robust agent
 // sends request ids, which no recorded call has, so by arguments nothing would be known of
-// it. An id asks for nothing else, so the recorded answers fit; docs/sessions.md compares.
+// it. An id asks for nothing else, so the recorded answers fit; docs/recordings.md compares.
 func (s *settings) replays() (*contract.Matrix, error) {
 	session, err := replay.Read(savedFailure)
 	if err != nil {
 		return nil, err
 	}
-	scenarios, err := replay.Scenarios([]*replay.Session{session}, played(s.habits), &replay.PlayOptions{ByOrder: true})
+	scenarios, err := replay.Scenarios([]*replay.Session{session}, orderdesk.Played(s.habits), &replay.PlayOptions{ByOrder: true})
 	if err != nil {
 		return nil, err
 	}
@@ -147,30 +145,6 @@ func (s *settings) replayMatrix(scenarios ...contract.Scenario) *contract.Matrix
 	m.Invariants[0].Probes = nil // they ask for more than the session has
 	m.Scenarios = scenarios
 	return m
-}
-
-// played makes worlds of an agent whose tools are played. The state is what the played
-// calls did: a refund is an effect.
-func played(h orderdesk.Habits) func(context.Context, *replay.Session, chaos.ToolRegistry) (*contract.World, error) {
-	return func(_ context.Context, _ *replay.Session, tools chaos.ToolRegistry) (*contract.World, error) {
-		state := func(context.Context) (any, error) { return playedState(tools.(*replay.Player).Effects()) }
-		return &contract.World{Agent: orderdesk.Agent(h), Tools: tools, State: state}, nil
-	}
-}
-
-func playedState(effects replay.Effects) (any, error) {
-	state := orderdesk.State{Refunds: []string{}}
-	for _, e := range effects {
-		if e.Tool != "payments.refund" {
-			continue
-		}
-		var args orderdesk.RefundArgs
-		if err := json.Unmarshal(e.Args, &args); err != nil {
-			return nil, err
-		}
-		state.Refunds = append(state.Refunds, args.Order)
-	}
-	return state, nil
 }
 
 // undecidedIsFine drops the errors of a part that decided nothing: its score says so.

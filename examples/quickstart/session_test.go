@@ -54,11 +54,11 @@ func judge(t *testing.T, scenarios ...contract.Scenario) contract.CellReport {
 	return r.Cells[0]
 }
 
-// The three outcomes of an incident that docs/sessions.md explains.
+// The three outcomes of an incident that docs/recordings.md explains.
 func TestABrokenCellIsTomorrowsTest(t *testing.T) {
 	sessions := saved(t)
 	replayed := func(h orderdesk.Habits, o *replay.PlayOptions) contract.CellReport {
-		scenarios, err := replay.Scenarios(sessions, played(h), o)
+		scenarios, err := replay.Scenarios(sessions, orderdesk.Played(h), o)
 		require.NoError(t, err)
 		return judge(t, scenarios...)
 	}
@@ -69,7 +69,7 @@ func TestABrokenCellIsTomorrowsTest(t *testing.T) {
 
 	c = replayed(orderdesk.Robust(), nil)
 	assert.Equal(t, contract.Inconclusive, c.State, "it asks in another way, and no recorded call answers that")
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "sessions.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "recordings.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "```text\n"+c.Why+"\n```", "the page shows this miss")
 

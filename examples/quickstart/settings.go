@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -15,14 +14,13 @@ import (
 
 // settings are what the flags say.
 type settings struct {
-	agent   string
-	habits  orderdesk.Habits
-	seed    uint64
-	trials  int
-	cell    *contract.Cell
-	fewest  bool
-	outputs []*output
-	judge   *deskJudge // nil: rules judge the claims
+	agent  string
+	habits orderdesk.Habits
+	seed   uint64
+	trials int
+	cell   *contract.Cell
+	fewest bool
+	json   string // the run file to write; "": none
 }
 
 const (
@@ -39,19 +37,13 @@ func (s *settings) flags() *flag.FlagSet {
 		seed: orderdesk.DefaultSeed, trials: orderdesk.DefaultTrials,
 	}
 	f := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	f.Usage = func() {}
 	f.Func("agent", "`name` of the agent: robust or fragile (default "+robust+")", s.setAgent)
 	f.Func("seed", fmt.Sprintf("`number` behind every draw (default %d)", s.seed), s.setSeed)
 	f.Func("trials", fmt.Sprintf("`times` each invariant is tried in each scenario (default %d)", s.trials),
 		s.setTrials)
 	f.Func("cell", "run only this cell, `scenario/invariant/trial`, and show what happened", s.setCell)
 	f.BoolVar(&s.fewest, "fewest", false, "with -cell: under the fewest faults that break it")
-	s.outputs = outputs()
-	for _, o := range s.outputs {
-		f.StringVar(&o.to, o.flag, "", "write the report as "+o.name+" to this `file`")
-	}
-	f.Func("judge", "ask a judge whether claims are true, over the tape in this `folder`", s.setJudge)
+	f.StringVar(&s.json, "json", "", "write the run file to this `file`")
 	return f
 }
 
@@ -59,14 +51,8 @@ func (s *settings) flags() *flag.FlagSet {
 func parse(args []string) (*settings, error) {
 	s := new(settings)
 	problems := cli.Parse(s.flags(), args)
-	if len(problems) == 1 && errors.Is(problems[0], flag.ErrHelp) {
-		return nil, flag.ErrHelp
-	}
-	for _, o := range s.wanted() {
-		if s.cell != nil {
-			problems = append(problems,
-				fmt.Errorf("quickstart: -%s with -cell; allowed: one of the two, a cell is shown as text", o.flag))
-		}
+	if s.cell != nil && s.json != "" {
+		problems = append(problems, errors.New("quickstart: -json with -cell; allowed: one of the two, a cell is shown as text"))
 	}
 	if s.fewest && s.cell == nil {
 		problems = append(problems, errors.New("quickstart: -fewest without -cell; allowed: beside -cell"))
@@ -81,16 +67,6 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-func usage() string {
-	var b strings.Builder
-	b.WriteString("Usage: go run ./examples/quickstart [flags]\n\n")
-	f := new(settings).flags()
-	f.SetOutput(&b)
-	f.PrintDefaults()
-	b.WriteString("\nExit status: 0 Pass, 1 Fail, 2 Inconclusive, 3 could not run.\n")
-	return b.String()
-}
-
 func (s *settings) setAgent(name string) error {
 	switch name {
 	case robust:
@@ -102,11 +78,6 @@ func (s *settings) setAgent(name string) error {
 	}
 	s.agent = name
 	return nil
-}
-
-func (s *settings) setJudge(dir string) (err error) {
-	s.judge, err = openJudge(dir)
-	return err
 }
 
 func (s *settings) setSeed(text string) (err error) {
@@ -140,9 +111,6 @@ func (s *settings) rerun() string {
 	line := "go run ./examples/quickstart -agent " + s.agent
 	if s.seed != orderdesk.DefaultSeed {
 		line += " -seed " + strconv.FormatUint(s.seed, 10)
-	}
-	if s.judge != nil {
-		line += fmt.Sprintf(" -judge '%s'", s.judge.dir)
 	}
 	return line + " -cell '{scenario}/{invariant}/{trial}'"
 }

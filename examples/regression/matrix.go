@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/invariant"
@@ -50,14 +49,14 @@ func regression(h orderdesk.Habits, dir, name string) (*contract.Matrix, error) 
 	}
 	m := &contract.Matrix{
 		Name:     "refund desk",
-		NewWorld: live(h),
+		NewWorld: orderdesk.NewWorld(h),
 		Prompts:  s.Prompts,
 		Invariants: []contract.Invariant{
-			invariant.AtMostOnce("one-refund", contract.Critical, func(refunds []string) []string { return refunds }),
+			invariant.AtMostOnce("one-refund", contract.Critical, func(s orderdesk.State) []string { return s.Refunds }),
 		},
 	}
 	for _, o := range []*replay.PlayOptions{nil, {ByOrder: true}} {
-		scenarios, err := replay.Scenarios([]*replay.Session{s}, played(h), o)
+		scenarios, err := replay.Scenarios([]*replay.Session{s}, orderdesk.Played(h), o)
 		if err != nil {
 			return nil, err
 		}
@@ -83,45 +82,4 @@ func regression(h orderdesk.Habits, dir, name string) (*contract.Matrix, error) 
 		m.Scenarios = append(m.Scenarios, contract.Under(under, plan.Rules()...))
 	}
 	return m, nil
-}
-
-// played makes worlds whose tools answer as in the session. No tool runs, so what was
-// done is what the session says of the calls that were played.
-func played(h orderdesk.Habits) func(context.Context, *replay.Session, chaos.ToolRegistry) (*contract.World, error) {
-	return func(_ context.Context, _ *replay.Session, tools chaos.ToolRegistry) (*contract.World, error) {
-		state := func(ctx context.Context) (any, error) {
-			all, err := tools.(*replay.Player).State(ctx)
-			if err != nil {
-				return nil, err
-			}
-			var refunds replay.Effects
-			for _, e := range all.(replay.Effects) {
-				if e.Tool == orderdesk.RefundTool {
-					refunds = append(refunds, e)
-				}
-			}
-			return refunds.Names(), nil
-		}
-		return &contract.World{Agent: orderdesk.Agent(h), Tools: tools, State: state}, nil
-	}
-}
-
-// live makes worlds with the desk's real tools over a database of their own.
-func live(h orderdesk.Habits) func(context.Context) (*contract.World, error) {
-	newWorld := orderdesk.NewWorld(h)
-	return func(ctx context.Context) (*contract.World, error) {
-		w, err := newWorld(ctx)
-		if err != nil {
-			return nil, err
-		}
-		all := w.State
-		w.State = func(ctx context.Context) (any, error) {
-			s, err := all(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.(orderdesk.State).Refunds, nil
-		}
-		return w, nil
-	}
 }

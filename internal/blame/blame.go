@@ -9,7 +9,6 @@ package blame
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
@@ -139,96 +138,28 @@ func (v values) between(i, k int) []difference {
 	if v.docs == nil {
 		return []difference{{text: true, from: string(v.texts[i]), to: string(v.texts[k])}}
 	}
-	c := comparison{a: v.docs[i], b: v.docs[k]}
-	c.nodes(0, 0)
-	if len(c.found) == 0 || len(c.found) > maxPlaces {
+	a, b := v.docs[i], v.docs[k]
+	var found []difference
+	for at := range jsonedit.Differences(a, b, same) {
+		if len(found) == maxPlaces {
+			return []difference{{}}
+		}
+		d := difference{place: strings.Join(append([]string{""}, at.At...), separator)}
+		if at.A >= 0 && at.B >= 0 && a.Kind(at.A) == jsonedit.String && b.Kind(at.B) == jsonedit.String {
+			d.text, d.from, d.to = true, a.String(at.A), b.String(at.B)
+		}
+		found = append(found, d)
+	}
+	if len(found) == 0 {
 		return []difference{{}}
 	}
-	return c.found
+	return found
 }
 
-// comparison walks two documents side by side.
-type comparison struct {
-	a, b  *jsonedit.Doc
-	at    []string // the current place
-	found []difference
-}
-
-func (c *comparison) add(d difference) {
-	if len(c.found) <= maxPlaces {
-		d.place = strings.Join(c.at, "")
-		c.found = append(c.found, d)
+// same compares texts by their bytes, which are what callers get, and other scalars by value.
+func same(x, y []byte) bool {
+	if x[0] == '"' {
+		return jsonedit.Unquote(x) == jsonedit.Unquote(y)
 	}
-}
-
-func (c *comparison) nodes(i, k int) {
-	x, y := c.a.Raw(i), c.b.Raw(k)
-	kind := c.a.Kind(i)
-	switch {
-	case bytes.Equal(x, y) || len(c.found) > maxPlaces:
-	case kind != c.b.Kind(k):
-		c.add(difference{})
-	case kind == jsonedit.Object:
-		c.members(i, k)
-	case kind == jsonedit.Array:
-		c.elements(i, k)
-	case kind == jsonedit.String:
-		if from, to := c.a.String(i), c.b.String(k); from != to {
-			c.add(difference{text: true, from: from, to: to})
-		}
-	case jsonhash.Sum(x) != jsonhash.Sum(y):
-		c.add(difference{})
-	}
-}
-
-func (c *comparison) in(name string, do func()) {
-	c.at = append(c.at, separator, name)
-	do()
-	c.at = c.at[:len(c.at)-2]
-}
-
-func (c *comparison) members(i, k int) {
-	theirs := byName(c.b, k)
-	for name, x := range byName(c.a, i) {
-		y, both := theirs[name]
-		delete(theirs, name)
-		if both && bytes.Equal(c.a.Raw(x), c.b.Raw(y)) {
-			continue
-		}
-		c.in(name, func() {
-			if both {
-				c.nodes(x, y)
-			} else {
-				c.add(difference{})
-			}
-		})
-	}
-	for name := range theirs {
-		c.in(name, func() { c.add(difference{}) })
-	}
-}
-
-// byName returns the members of an object; of several with one name the last, as encoding/json does.
-func byName(d *jsonedit.Doc, object int) map[string]int {
-	members := make(map[string]int)
-	for _, i := range d.Children(object) {
-		members[d.Name(i)] = i
-	}
-	return members
-}
-
-func (c *comparison) elements(i, k int) {
-	xs, ys := c.a.Children(i), c.b.Children(k)
-	for n := range max(len(xs), len(ys)) {
-		if n < len(xs) && n < len(ys) && bytes.Equal(c.a.Raw(xs[n]), c.b.Raw(ys[n])) {
-			continue
-		}
-		c.in(strconv.Itoa(n), func() {
-			if n < len(xs) && n < len(ys) {
-				c.nodes(xs[n], ys[n])
-			} else {
-				c.add(difference{})
-			}
-		})
-	}
+	return jsonhash.Sum(x) == jsonhash.Sum(y)
 }

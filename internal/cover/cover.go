@@ -129,7 +129,8 @@ func (g *greedy) best() []int {
 	return best
 }
 
-// try builds a row around a missing pair, so that it covers one or more.
+// try builds a row around a level that misses a pair. The factor of the other half takes a level that it misses, so
+// the row covers one or more.
 func (g *greedy) try() (row []int, gain int) {
 	row = make([]int, len(g.levels))
 	seen := make([]uint64, len(g.open[0])) // the levels of the row so far
@@ -139,15 +140,7 @@ func (g *greedy) try() (row []int, gain int) {
 	}
 	f, level := g.start()
 	take(f, level)
-	order := g.rng.Perm(len(g.levels))
-	// The factor of a level that the first has not met comes second.
-	for i, other := range order {
-		if other != f && g.meets(level, other) {
-			order[0], order[i] = order[i], order[0]
-			break
-		}
-	}
-	for _, f2 := range order {
+	for _, f2 := range g.rng.Perm(len(g.levels)) {
 		if f2 == f {
 			continue
 		}
@@ -185,16 +178,6 @@ func (g *greedy) start() (factor, level int) {
 		}
 	}
 	return factor, level
-}
-
-// meets reports whether a pair of this level with one of the factor is missing.
-func (g *greedy) meets(level, factor int) bool {
-	for l := g.first[factor]; l < g.first[factor]+g.levels[factor]; l++ {
-		if g.open[level][l/64]>>(l%64)&1 == 1 {
-			return true
-		}
-	}
-	return false
 }
 
 func common(a, b []uint64) (n int) {

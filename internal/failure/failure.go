@@ -6,14 +6,12 @@
 package failure
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/retryable"
@@ -105,68 +103,39 @@ var command = regexp.MustCompile(`(?i)^(?:(?:get|post|put|patch|delete|head) "[^
 
 // doubtful reports whether a text has a word of failure or of doubt anywhere.
 func doubtful(s string) bool {
-	var words [2][32]byte // the one before, and this one
-	before, word := words[0][:0], words[1][:0]
-	for i := 0; i <= len(s); {
-		c, size := rune(' '), 1
-		if i < len(s) {
-			if c = rune(s[i]); c >= utf8.RuneSelf {
-				c, size = utf8.DecodeRuneInString(s[i:])
-			}
+	if slices.ContainsFunc(withoutSpaces, func(w string) bool { return strings.Contains(s, w) }) {
+		return true
+	}
+	before := ""
+	for word := range strings.FieldsFuncSeq(apostrophes.Replace(strings.ToLower(s)), isBetweenWords) {
+		if isDoubt(before, word) {
+			return true
 		}
-		i += size
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-			if len(word) < cap(word) {
-				word = append(word, byte(c)|0x20)
-			}
-			continue
-		case c >= scripts:
-			if slices.ContainsFunc(withoutSpaces, func(w string) bool { return strings.HasPrefix(s[i-size:], w) }) {
-				return true
-			}
-		case c >= utf8.RuneSelf && unicode.IsLetter(c):
-			if len(word)+utf8.UTFMax <= cap(word) {
-				word = utf8.AppendRune(word, unicode.ToLower(c))
-			}
-			continue
-		case (c == '\'' || c == '’') && len(word) > 0: // can't, didn’t
-			continue
-		}
-		if len(word) > 0 {
-			if isDoubt(before, word) {
-				return true
-			}
-			before, word = word, before[:0]
-		}
+		before = word
 	}
 	return false
 }
 
-// scripts is where those begin that put no spaces between words.
-const scripts = 0x2e80
+// isBetweenWords reports whether a character belongs to no word. One of a script that puts no spaces between words does
+// not: see withoutSpaces.
+func isBetweenWords(r rune) bool {
+	return !unicode.IsLetter(r) || r >= 0x2e80
+}
+
+var apostrophes = strings.NewReplacer("'", "", "’", "") // can't, didn’t
 
 // isDoubt reports whether a word, in small letters, tells of failure or doubt behind the one
 // before it.
-func isDoubt(before, word []byte) bool {
+func isDoubt(before, word string) bool {
 	w := words()
-	if w.doubts[string(word)] {
+	if w.doubts[word] ||
+		slices.ContainsFunc(w.stems[word[0]], func(stem string) bool { return strings.HasPrefix(word, stem) }) {
 		return true
 	}
-	for _, stem := range w.stems[word[0]] {
-		if len(word) >= len(stem) && string(word[:len(stem)]) == stem {
-			return true
-		}
+	if len(word) > 7 && slices.ContainsFunc(w.ends, func(end string) bool { return strings.HasSuffix(word, end) }) {
+		return true // TimeoutError, ECONNREFUSED
 	}
-	if len(word) > 7 { // TimeoutError, ECONNREFUSED
-		for _, end := range w.ends {
-			if len(word) >= len(end) && string(word[len(word)-len(end):]) == end {
-				return true
-			}
-		}
-	}
-	after, ok := w.pairs[string(before)]
-	return ok && slices.Contains(after, string(word)) || string(before) == "not" && bytes.HasSuffix(word, []byte("ed"))
+	return slices.Contains(w.pairs[before], word) || before == "not" && strings.HasSuffix(word, "ed")
 }
 
 // A vocabulary has the words of failure and doubt, in the languages that tools were seen to speak.

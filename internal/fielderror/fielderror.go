@@ -3,6 +3,7 @@
 package fielderror
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // it, and others under the same name.
 type Error struct {
 	Package string // the package that refuses the input; its name begins the message
+	File    string // the text's name, which begins the message in place of the package; "": it has none
 	Line    int    // of the value in a text, from 1; 0: not known
 	Column  int    // in bytes, from 1; 0: not known
 	Field   string // path of the value, such as "cells[3].severity"; "": the text as a whole
@@ -32,8 +34,11 @@ type Found string
 // Error names the field, the value and what is allowed.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString(e.Package)
-	if e.Line > 0 {
+	b.WriteString(cmp.Or(e.File, e.Package))
+	switch {
+	case e.Line > 0 && e.File != "":
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	case e.Line > 0:
 		fmt.Fprintf(&b, ": line %d", e.Line)
 		if e.Column > 0 {
 			fmt.Fprintf(&b, ", column %d", e.Column)
@@ -48,7 +53,7 @@ func (e *Error) Error() string {
 	case e.Err == nil:
 		b.WriteString(" is missing")
 	}
-	if e.Err != nil {
+	if e.Err != nil && e.Err.Error() != "" {
 		b.WriteString(": " + strings.TrimPrefix(e.Err.Error(), e.Package+": "))
 	}
 	if e.Allowed != "" {
@@ -104,23 +109,24 @@ func (p Package) Because(field string, value any, cause error, allowed string) *
 }
 
 // List is an empty list.
-func (p Package) List() *List { return &List{of: p} }
+func (p Package) List() *List { return &List{Of: p} }
 
 // ListUpTo is a [Package.List] that keeps up to most problems and counts the
 // others.
-func (p Package) ListUpTo(most int) *List { return &List{of: p, most: most} }
+func (p Package) ListUpTo(most int) *List { return &List{Of: p, Most: most} }
 
 // A List collects what is wrong with an input.
 type List struct {
-	of   Package
-	most int // how many are kept; 0: all
+	Of   Package
+	Most int // how many are kept; 0: all
+
 	errs []error
 	more int // the number of those that were not kept
 }
 
 // Wrong adds the error of a value that is not allowed.
 func (l *List) Wrong(field string, value any, allowed string) {
-	l.Add(l.of.Wrong(field, value, allowed))
+	l.Add(l.Of.Wrong(field, value, allowed))
 }
 
 // Wrongf is [List.Wrong] with a field that is formatted.
@@ -130,7 +136,7 @@ func (l *List) Wrongf(allowed string, value any, field string, args ...any) {
 
 // Because is [List.Wrong] with a cause.
 func (l *List) Because(field string, value any, cause error, allowed string) {
-	l.Add(l.of.Because(field, value, cause, allowed))
+	l.Add(l.Of.Because(field, value, cause, allowed))
 }
 
 // Demand adds the error of a value unless ok.
@@ -143,14 +149,20 @@ func (l *List) Demand(ok bool, field string, value any, allowed string) {
 // Add adds the errors that are not nil. They may come from user code.
 func (l *List) Add(errs ...error) {
 	for _, err := range errs {
-		switch {
-		case err == nil:
-		case l.most > 0 && len(l.errs) >= l.most:
-			l.more++
-		default:
+		if err != nil && !l.Full() {
 			l.errs = append(l.errs, usercode.Sound(err))
 		}
 	}
+}
+
+// Full reports whether a further problem is only counted, and counts it then. It
+// is asked before a problem is described, which takes more time than finding it.
+func (l *List) Full() bool {
+	full := l.Most > 0 && len(l.errs) >= l.Most
+	if full {
+		l.more++
+	}
+	return full
 }
 
 // Each adds each of several joined problems as the cause of one with this field.
@@ -169,13 +181,16 @@ func (l *List) Each(field string, joined error) {
 // Count is the number of problems, also of those that were not kept.
 func (l *List) Count() int { return len(l.errs) + l.more }
 
+// Kept returns the problems, and the number of those that were not kept.
+func (l *List) Kept() (errs []error, more int) { return l.errs, l.more }
+
 // Err joins the problems; nil: there are none.
 func (l *List) Err() error {
 	if l.more == 0 {
 		return errors.Join(l.errs...)
 	}
-	return errors.Join(append(l.errs[:len(l.errs):len(l.errs)],
-		fmt.Errorf("%s: and %d more problems", l.of, l.more))...)
+	more := fmt.Sprintf("%s: and %d more problems", l.Of, l.more)
+	return errors.Join(append(l.errs[:len(l.errs):len(l.errs)], errors.New(strings.TrimPrefix(more, ": ")))...)
 }
 
 // Apart returns the errors that errors.Join joined, or err alone; none for nil. An

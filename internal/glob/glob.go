@@ -10,9 +10,9 @@
 // orders.getter nor Orders.get. A comma outside braces stands for itself, and so does a ^ or ! or - that is out of
 // place in a class. Empty braces, an empty class and an empty pattern are refused, because they are usually mistakes.
 //
-// A pattern becomes a nondeterministic automaton with one state a character. A name runs through it once, with all
-// states side by side in a bit set. For n characters of name and m of pattern that is at worst O(n·m·(1+m/64)) steps,
-// whatever the pattern: nothing backtracks, and alternatives are not multiplied out. Match does not allocate.
+// A pattern becomes a program of about one step a character. A name runs through it once, with all the steps that it
+// may have come to side by side in a bit set. For n characters of name and m of pattern that is at worst
+// O(n·m·(1+m/64)) machine steps: nothing backtracks, and alternatives are not multiplied out. Match does not allocate.
 package glob
 
 import (
@@ -21,7 +21,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.
+// maxLength is how many bytes a pattern may have. It bounds the program, and so the stack that Match needs.
 const maxLength = 1023
 
 // A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty
@@ -29,22 +29,22 @@ const maxLength = 1023
 type Glob struct {
 	pattern string
 	literal string
-	auto    *automaton
+	steps   program // nil: it matches literal
 }
 
 // Compile reads a pattern. Its error is a *SyntaxError.
 func Compile(pattern string) (*Glob, error) {
 	if pattern != "" && len(pattern) <= maxLength && utf8.ValidString(pattern) && !strings.ContainsAny(pattern, `?*[]{}\`) {
-		return &Glob{pattern: pattern, literal: pattern}, nil // most are names, of which parse would make a tree
+		return &Glob{pattern: pattern, literal: pattern}, nil // most are names, of which parse would make a program
 	}
-	root, err := parse(pattern)
+	steps, err := parse(pattern)
 	if err != nil {
 		return nil, err
 	}
-	if text, ok := root.text(); ok {
+	if text, ok := steps.text(); ok {
 		return &Glob{pattern: pattern, literal: text}, nil
 	}
-	return &Glob{pattern: pattern, auto: build(root)}, nil
+	return &Glob{pattern: pattern, steps: steps}, nil
 }
 
 // Literal returns a pattern that matches name and nothing else.
@@ -65,10 +65,67 @@ func (g *Glob) String() string { return g.pattern }
 // Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its
 // own, which only *, ? and a negated class take.
 func (g *Glob) Match(name string) bool {
-	if g.auto == nil {
+	if g.steps == nil {
 		return name == g.literal
 	}
-	return g.auto.match(name)
+	var sets [2][maxWords]uint64
+	words := g.steps.words()
+	return g.steps.after(name, sets[0][:words], sets[1][:words]).has(len(g.steps) - 1)
+}
+
+// program returns the steps of a glob, also of a literal.
+func (g *Glob) program() program {
+	if g.steps != nil {
+		return g.steps
+	}
+	p := parser{pattern: Literal(g.literal)}
+	_ = p.sequence(false) // a literal has no errors
+	return p.program()
+}
+
+// Begins reports whether some name matches that starts with prefix and continues without a space; the prefix itself
+// counts as one. prefix must end between characters. Begins may report true although only a class that accepts nothing
+// but a space stands in the way. It is not for hot paths.
+func (g *Glob) Begins(prefix string) bool {
+	steps := g.program()
+	live := steps.after(prefix, make(set, steps.words()), make(set, steps.words()))
+	for grown := true; grown; {
+		grown = false
+		for at, s := range steps {
+			isSpace := len(s.class) == 1 && s.class[0] == span{' ', ' '} && !s.not
+			if s.kind == take && !isSpace && live.has(at) && !live.has(s.next) {
+				live.add(s.then)
+				grown = true
+			}
+		}
+	}
+	return live.has(len(steps) - 1)
+}
+
+// Meets reports whether some name matches both globs. It tries each pair of their steps once.
+func Meets(a, b *Glob) bool {
+	x, y := a.program(), b.program()
+	seen := make([]bool, len(x)*len(y))
+	todo := [][2]int{{0, 0}}
+	for len(todo) > 0 {
+		p, q := todo[len(todo)-1][0], todo[len(todo)-1][1]
+		todo = todo[:len(todo)-1]
+		if seen[p*len(y)+q] {
+			continue
+		}
+		seen[p*len(y)+q] = true
+		switch s, t := &x[p], &y[q]; {
+		case s.kind == fork:
+			todo = append(todo, [2]int{s.next, q}, [2]int{s.other, q})
+		case t.kind == fork:
+			todo = append(todo, [2]int{p, t.next}, [2]int{p, t.other})
+		case s.kind == accept && t.kind == accept:
+			return true
+		case meet(s, t):
+			todo = append(todo, [2]int{s.next, t.next})
+		}
+	}
+	return false
 }
 
 // A SyntaxError says why a pattern was refused.

@@ -5,110 +5,93 @@ import (
 	"unicode/utf8"
 )
 
-// A node is a piece of a pattern. The kinds up to star take characters from a name; the last two are made of parts.
-type node struct {
-	kind  kind
-	char  rune
-	class []span
-	parts []node
-}
-
-type kind uint8
-
-const (
-	char kind = iota
-	anyChar
-	inClass
-	notInClass
-	star
-	sequence
-	alternatives
-)
-
-// A span is an inclusive range of characters.
-type span struct{ low, high rune }
-
-// text returns the characters of a pattern that is made of nothing else.
-func (n *node) text() (string, bool) {
-	var b strings.Builder
-	for _, part := range n.parts {
-		if part.kind != char {
-			return "", false
-		}
-		b.WriteRune(part.char)
-	}
-	return b.String(), true
-}
-
-// A parser goes through a pattern once, from left to right.
+// A parser goes through a pattern once, from left to right, and writes the program as it goes.
 type parser struct {
 	pattern string
 	pos     int
+	steps   program
 }
 
-func parse(pattern string) (node, error) {
+func parse(pattern string) (program, error) {
 	p := &parser{pattern: pattern}
 	switch {
 	case pattern == "":
-		return node{}, p.fail(0, reasonEmpty)
+		return nil, p.fail(0, reasonEmpty)
 	case len(pattern) > maxLength:
-		return node{}, p.fail(maxLength, reasonLong)
+		return nil, p.fail(maxLength, reasonLong)
 	case !utf8.ValidString(pattern):
-		return node{}, p.fail(len(validPrefix(pattern)), reasonUTF8)
+		wrong := strings.ToValidUTF8(pattern, "\xff")
+		return nil, p.fail(strings.IndexByte(wrong, '\xff'), reasonUTF8)
 	}
-	return p.sequence(false)
+	err := p.sequence(false)
+	return p.program(), err
 }
 
-func validPrefix(s string) string {
-	for i, r := range s {
-		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
-			return s[:i]
+// program ends the program.
+func (p *parser) program() program {
+	steps := append(p.steps, step{kind: accept})
+	for i := range steps {
+		if s := &steps[i]; s.kind == take {
+			s.then = make(set, steps.words())
+			steps.reach(s.then, s.next)
+			s.rest = s.not && s.class == nil && s.then.has(i) && s.then.has(len(steps)-1)
 		}
 	}
-	return s
+	return steps
 }
 
 func (p *parser) fail(offset int, reason string) error {
 	return &SyntaxError{Pattern: p.pattern, Offset: offset, Reason: reason}
 }
 
-// sequence reads up to the end of the pattern or, inside braces, up to a comma or the closing brace.
-func (p *parser) sequence(braces bool) (node, error) {
-	n := node{kind: sequence}
-	for p.pos < len(p.pattern) {
-		if c := p.pattern[p.pos]; braces && (c == ',' || c == '}') {
-			break
-		}
-		part, err := p.element()
-		if err != nil {
-			return node{}, err
-		}
-		n.parts = append(n.parts, part)
-	}
-	return n, nil
+// take writes a step that takes a character.
+func (p *parser) take(not bool, class ...span) {
+	p.steps = append(p.steps, step{class: class, not: not, next: len(p.steps) + 1})
 }
 
-func (p *parser) element() (node, error) {
-	start := p.pos
+// fork writes a step that goes on at two others.
+func (p *parser) fork(next, other int) {
+	p.steps = append(p.steps, step{kind: fork, next: next, other: other})
+}
+
+// sequence reads up to the end of the pattern or, inside braces, up to a comma or the closing brace.
+func (p *parser) sequence(braces bool) error {
+	for p.pos < len(p.pattern) {
+		if braces && (p.at(',') || p.at('}')) {
+			break
+		}
+		if err := p.element(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) element() error {
+	start, here := p.pos, len(p.steps)
 	switch r := p.next(); r {
 	case '*':
-		return node{kind: star}, nil
+		p.fork(here+1, here+2)
+		p.take(true)
+		p.steps[here+1].next = here
 	case '?':
-		return node{kind: anyChar}, nil
+		p.take(true)
 	case '[':
 		return p.class(start)
 	case '{':
 		return p.group(start)
 	case '\\':
 		r, err := p.escaped()
-		return node{char: r}, err
+		p.take(false, span{r, r})
+		return err
 	case ']':
-		return node{}, p.fail(start, reasonBracket)
+		return p.fail(start, reasonBracket)
 	case '}':
-		return node{}, p.fail(start, reasonBrace)
+		return p.fail(start, reasonBrace)
 	default:
-		return node{char: r}, nil
+		p.take(false, span{r, r})
 	}
+	return nil
 }
 
 func (p *parser) next() rune {
@@ -127,23 +110,81 @@ func (p *parser) escaped() (rune, error) {
 	return p.next(), nil
 }
 
-// group reads alternatives, starting after the brace at start.
-func (p *parser) group(start int) (node, error) {
-	n := node{kind: alternatives}
+// group reads alternatives, starting after the brace at start. Before each but the last stands a fork to the next one,
+// behind each a fork whose two ways both lead out.
+func (p *parser) group(start int) error {
 	if p.at('}') {
-		return node{}, p.fail(start, reasonEmptyGroup)
+		return p.fail(start, reasonEmptyGroup)
 	}
+	var ends []int
 	for {
-		part, err := p.sequence(true)
-		if err != nil {
-			return node{}, err
+		before := len(p.steps)
+		p.fork(before+1, before+1)
+		if err := p.sequence(true); err != nil {
+			return err
 		}
-		n.parts = append(n.parts, part)
 		if p.pos == len(p.pattern) {
-			return node{}, p.fail(start, reasonGroup)
+			return p.fail(start, reasonGroup)
 		}
+		ends = append(ends, len(p.steps))
+		p.fork(0, 0)
 		if p.next() == '}' {
-			return n, nil
+			break
 		}
+		p.steps[before].other = len(p.steps)
 	}
+	for _, end := range ends {
+		p.steps[end].next, p.steps[end].other = len(p.steps), len(p.steps)
+	}
+	return nil
+}
+
+// class reads a class, starting after the bracket at start.
+func (p *parser) class(start int) error {
+	not := p.at('^') || p.at('!')
+	if not {
+		p.pos++
+	}
+	var class []span
+	for p.pos < len(p.pattern) && !p.at(']') {
+		s, err := p.span()
+		if err != nil {
+			return err
+		}
+		class = append(class, s)
+	}
+	switch {
+	case p.pos == len(p.pattern):
+		return p.fail(start, reasonClass)
+	case len(class) == 0:
+		return p.fail(start, reasonEmptyClass)
+	}
+	p.pos++
+	p.take(not, class...)
+	return nil
+}
+
+// span reads one member of a class, or a range of them. A hyphen before the bracket that closes the class is a member.
+func (p *parser) span() (span, error) {
+	start := p.pos
+	low, err := p.member()
+	if err != nil {
+		return span{}, err
+	}
+	if !p.at('-') || p.pos+1 == len(p.pattern) || p.pattern[p.pos+1] == ']' {
+		return span{low, low}, nil
+	}
+	p.pos++
+	high, err := p.member()
+	if err == nil && high < low {
+		err = p.fail(start, reasonRange)
+	}
+	return span{low, high}, err
+}
+
+func (p *parser) member() (rune, error) {
+	if r := p.next(); r != '\\' {
+		return r, nil
+	}
+	return p.escaped()
 }

@@ -24,17 +24,6 @@ func BenchmarkString(b *testing.B) {
 	}
 }
 
-func BenchmarkBytes(b *testing.B) {
-	p := []byte(strings.Repeat("x", 1000))
-	b.SetBytes(int64(len(p)))
-	b.ReportAllocs()
-	var h uint64
-	for b.Loop() {
-		h ^= Bytes(p)
-	}
-	sink = h
-}
-
 func BenchmarkCombine(b *testing.B) {
 	var h uint64
 	for b.Loop() {

@@ -17,6 +17,8 @@ package jsonedit
 
 import (
 	"bytes"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -114,41 +116,56 @@ func reads(quoted []byte, text string) bool {
 	return string(quoted[1:len(quoted)-1]) == text || bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == text
 }
 
-// PointerKeys are the keys of a JSON pointer (RFC 6901) for Lookup, all as names.
-func PointerKeys(pointer string) (keys []any) {
+var (
+	quotes   = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+	tildes   = strings.NewReplacer("~", "~0", "/", "~1")
+	untildes = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// PointerKeys are the keys of a JSON pointer (RFC 6901).
+func PointerKeys(pointer string) (keys []string) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		keys = append(keys, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+		keys = append(keys, untildes.Replace(part))
 	}
 	return keys
 }
 
-// Lookup follows names (string) and elements (int; negative ones count from the back) down from the document.
-func (d *Doc) Lookup(keys ...any) (i int, ok bool) {
+// PointerTo appends the steps to a member or element to a JSON pointer (RFC 6901).
+func PointerTo(at string, keys ...string) string {
+	var b strings.Builder
+	b.WriteString(at)
 	for _, key := range keys {
-		switch key := key.(type) {
-		case string:
-			if i, ok = d.Member(i, key); !ok {
-				return 0, false
-			}
-		case int:
-			if i, ok = d.element(i, key); !ok {
-				return 0, false
-			}
+		b.WriteByte('/')
+		_, _ = tildes.WriteString(&b, key)
+	}
+	return b.String()
+}
+
+// Lookup follows the names of members down from the document.
+func (d *Doc) Lookup(names ...string) (i int, ok bool) {
+	for _, name := range names {
+		if i, ok = d.Member(i, name); !ok {
+			return 0, false
 		}
 	}
 	return i, true
 }
 
-func (d *Doc) element(list, at int) (i int, ok bool) {
-	if d.Kind(list) != Array {
-		return 0, false
+// Path returns the path of node i as package jsonpath reads it, such as $['items'][0].
+func (d *Doc) Path(i int) string {
+	var steps []string
+	for ; d.Nodes[i].Parent >= 0; i = int(d.Nodes[i].Parent) {
+		if d.IsMember(i) {
+			steps = append(steps, PathTo(d.Name(i)))
+		} else {
+			steps = append(steps, "["+strconv.Itoa(int(d.Nodes[i].Index))+"]")
+		}
 	}
-	elements := d.Children(list)
-	if at < 0 {
-		at += len(elements)
-	}
-	if at < 0 || at >= len(elements) {
-		return 0, false
-	}
-	return elements[at], true
+	slices.Reverse(steps)
+	return "$" + strings.Join(steps, "")
+}
+
+// PathTo is the step of a path to a member.
+func PathTo(name string) string {
+	return "['" + quotes.Replace(name) + "']"
 }

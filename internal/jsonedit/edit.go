@@ -72,40 +72,37 @@ func (d *Doc) begin(i int) int {
 	return int(d.Nodes[i].Start)
 }
 
-// Remove removes nodes from their lists and objects, with the commas that they leave. The document itself stays.
-func (d *Doc) Remove(nodes ...int) []Edit {
+// Remove removes nodes from their lists and objects, with the commas that they leave: the one before them, and at the
+// front the one behind. The document itself stays.
+func (d *Doc) Remove(nodes ...int) (edits []Edit) {
 	gone := make(map[int]bool, len(nodes))
 	for _, i := range nodes {
 		gone[i] = true
 	}
-	var edits []Edit
-	done := make(map[int32]bool)
+	done := map[int32]bool{-1: true}
 	for _, i := range nodes {
-		if parent := d.Nodes[i].Parent; parent >= 0 && !done[parent] {
-			done[parent] = true
-			edits = append(edits, d.without(d.Children(int(parent)), gone)...)
-		}
-	}
-	return edits
-}
-
-// without removes runs of siblings: with the comma before them, and at the front with the one behind.
-func (d *Doc) without(siblings []int, gone map[int]bool) (edits []Edit) {
-	for from := 0; from < len(siblings); from++ {
-		if !gone[siblings[from]] {
+		parent := d.Nodes[i].Parent
+		if done[parent] {
 			continue
 		}
-		to := from
-		for to+1 < len(siblings) && gone[siblings[to+1]] {
-			to++
+		done[parent] = true
+		siblings, front := d.Children(int(parent)), true
+		for k, c := range siblings {
+			e := Edit{From: d.begin(c), To: int(d.Nodes[c].End)}
+			switch front = front && gone[c]; {
+			case !gone[c]:
+				continue
+			case !front:
+				e.From = int(d.Nodes[siblings[k-1]].End)
+			case k+1 < len(siblings):
+				e.To = d.begin(siblings[k+1])
+			}
+			if last := len(edits) - 1; last >= 0 && edits[last].To == e.From {
+				edits[last].To = e.To // they are next to each other
+			} else {
+				edits = append(edits, e)
+			}
 		}
-		e := Edit{From: d.begin(siblings[from]), To: int(d.Nodes[siblings[to]].End)}
-		if from > 0 {
-			e.From = int(d.Nodes[siblings[from-1]].End)
-		} else if to+1 < len(siblings) {
-			e.To = d.begin(siblings[to+1])
-		}
-		edits, from = append(edits, e), to
 	}
 	return edits
 }

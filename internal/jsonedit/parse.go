@@ -9,7 +9,10 @@ import (
 const maxDepth = 10000
 
 // Parse indexes a document. ok is false for text that is not JSON, and for more than 2 GiB. The Doc keeps text.
-func Parse(text []byte) (d *Doc, ok bool) {
+func Parse(text []byte) (d *Doc, ok bool) { return ParseUpTo(text, maxDepth) }
+
+// ParseUpTo is [Parse] for a document in which at most depth objects and lists lie within each other.
+func ParseUpTo(text []byte, depth int) (d *Doc, ok bool) {
 	if len(text) > math.MaxInt32 {
 		return nil, false
 	}
@@ -17,7 +20,7 @@ func Parse(text []byte) (d *Doc, ok bool) {
 	for _, before := range []string{",", "[", "{"} {
 		most += bytes.Count(text, []byte(before))
 	}
-	p := parser{text: text, nodes: make([]Node, 0, most)}
+	p := parser{text: text, depth: min(depth, maxDepth), nodes: make([]Node, 0, most)}
 	p.space()
 	if !p.value(-1, 0, 0, 0, 0) {
 		return nil, false
@@ -28,6 +31,7 @@ func Parse(text []byte) (d *Doc, ok bool) {
 
 type parser struct {
 	text  []byte
+	depth int // at most
 	at    int
 	nodes []Node
 }
@@ -50,7 +54,7 @@ func (p *parser) value(parent, index int32, nameStart, nameEnd, depth int) (ok b
 	case c == '"':
 		ok = p.text8()
 	case c == '{' || c == '[':
-		ok = depth < maxDepth && p.list(int32(self), c, depth+1)
+		ok = depth < p.depth && p.list(int32(self), c, depth+1)
 	case c == 't':
 		ok = p.word("true")
 	case c == 'f':
@@ -121,12 +125,11 @@ func (p *parser) text8() bool {
 		case c < ' ':
 			return false
 		case c == '\\':
-			p.at++
-			if n := escapeLength(p.text[p.at:]); n > 0 {
-				p.at += n - 1
-			} else {
+			_, size := Escape(p.text[p.at:])
+			if size == 0 {
 				return false
 			}
+			p.at += size - 1
 		}
 	}
 	return false

@@ -66,8 +66,8 @@ func quoted(doc []byte, i int) int {
 	}
 }
 
-// Compact appends valid JSON without the white space between its tokens.
-func Compact(dst, doc []byte) []byte {
+// Compact appends valid JSON without the white space between its tokens, but with gap behind each colon and comma.
+func Compact(dst, doc []byte, gap string) []byte {
 	for i := 0; i < len(doc); {
 		from := i
 		switch c := doc[i]; {
@@ -76,8 +76,12 @@ func Compact(dst, doc []byte) []byte {
 			continue
 		case c == '"':
 			i = quoted(doc, i) + 1
+		case gap != "" && (c == ',' || c == ':'):
+			dst = append(append(dst, c), gap...)
+			i++
+			continue
 		default:
-			for i < len(doc) && doc[i] != '"' && !isSpace(doc[i]) {
+			for i < len(doc) && doc[i] != '"' && !isSpace(doc[i]) && (gap == "" || doc[i] != ',' && doc[i] != ':') {
 				i++
 			}
 		}

@@ -7,23 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// escapeLength is the length of what follows a backslash; 0: it is no escape.
-func escapeLength(rest []byte) int {
-	if len(rest) == 0 {
-		return 0
+// unit is the UTF-16 code unit that \u and four hexadecimal digits write; -1: it is none.
+func unit(text []byte) (r rune) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return -1
 	}
-	if strings.IndexByte(`"\/bfnrt`, rest[0]) >= 0 {
-		return 1
-	}
-	if rest[0] != 'u' || len(rest) < 5 || hex4(rest[1:5]) < 0 {
-		return 0
-	}
-	return 5
-}
-
-// hex4 reads four hexadecimal digits; -1: they are none.
-func hex4(digits []byte) (r rune) {
-	for _, c := range digits {
+	for _, c := range text[2:6] {
 		switch {
 		case '0' <= c && c <= '9':
 			c -= '0'
@@ -37,6 +26,38 @@ func hex4(digits []byte) (r rune) {
 		r = r<<4 | rune(c)
 	}
 	return r
+}
+
+// Escape decodes the escape at the front of a text, a backslash first, and returns its length; 0: it is none. A lone
+// surrogate is U+FFFD, as encoding/json has it.
+func Escape(text []byte) (r rune, size int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	switch c := text[1]; c {
+	case '"', '\\', '/':
+		return rune(c), 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	}
+	switch r = unit(text); {
+	case r < 0:
+		return 0, 0
+	case !utf16.IsSurrogate(r):
+		return r, 6
+	}
+	if pair := utf16.DecodeRune(r, unit(text[6:])); pair != utf8.RuneError {
+		return pair, 12
+	}
+	return utf8.RuneError, 6
 }
 
 func (p *parser) number() bool {
@@ -116,27 +137,9 @@ func Unquote(raw []byte) string {
 			i += plain - 1
 			continue
 		}
-		i++
-		if at := strings.IndexByte("bfnrt", raw[i]); at >= 0 {
-			b.WriteByte("\b\f\n\r\t"[at])
-			continue
-		}
-		if raw[i] != 'u' {
-			b.WriteByte(raw[i])
-			continue
-		}
-		r := hex4(raw[i+1 : i+5])
-		i += 4
-		if rest := raw[i+1:]; utf16.IsSurrogate(r) {
-			low := rune(utf8.RuneError)
-			if len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
-				low = hex4(rest[2:6])
-			}
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				i += 6
-			}
-		}
+		r, size := Escape(raw[i:])
 		b.WriteRune(r)
+		i += max(size, 1) - 1
 	}
 	return b.String()
 }

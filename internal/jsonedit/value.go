@@ -128,12 +128,6 @@ func (v *Value) find(name string) int {
 	return i
 }
 
-// Has reports whether the object has a member of that name that is not null.
-func (v *Value) Has(name string) bool {
-	kind := v.Get(name).Kind()
-	return kind != 0 && kind != Null
-}
-
 // Bytes returns the value's text, in which only what was changed differs from how it came.
 func (v *Value) Bytes() []byte {
 	if v == nil {

@@ -1,6 +1,10 @@
 package jsonhash
 
-import "github.com/shakedown-go/shakedown/internal/hash"
+import (
+	"bytes"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
 
 // limb is how many decimal digits are hashed at once. With 17, a power of ten below 10^limb, of either sign, leaves
 // room for a tag in the same word.
@@ -37,7 +41,8 @@ func number(d []byte, i int) (uint64, int) {
 		}
 	}
 	if end-start > limb || i-end > limb {
-		return decimal(tag, d[start:end], point-start, d[end:i]), i
+		fraction := d[min(point+1, end):end]
+		return long(tag, d[start:point], fraction, d[end:i]), i
 	}
 	if mantissa == 0 {
 		return zero(), i
@@ -86,4 +91,64 @@ func exponent(d []byte, i int) (int64, int) {
 		return -int64(x), end
 	}
 	return int64(x), end
+}
+
+// long hashes a number that has more digits, or more of them in its exponent, than fit into one word.
+func long(tag uint64, whole, fraction, exp []byte) uint64 {
+	var room [128]byte
+	all := append(append(room[:0], whole...), fraction...)
+	all = bytes.TrimLeft(all, "0")
+	mantissa := bytes.TrimRight(all, "0")
+	if len(mantissa) == 0 {
+		return zero()
+	}
+	return limbs(power(tag, exp, int64(len(all)-len(mantissa)-len(fraction))), mantissa)
+}
+
+// power starts the hash of a number whose power of ten is the written exponent plus shift.
+func power(tag uint64, exp []byte, shift int64) uint64 {
+	// By hand: package bytes has functions in assembly, for which the compiler copies a text that a caller hashes.
+	negative, number := false, exp
+	for len(number) > 0 && (number[0] < '1' || number[0] > '9') {
+		negative = negative || number[0] == '-'
+		number = number[1:]
+	}
+	split := max(0, len(number)-limb)
+	if split > limb { // it counts as it is written
+		return hash.Combine(hash.Combine(tagHuge, tag)+uint64(shift), hash.Bytes(exp))
+	}
+	high, _ := digits(number[:split], 0, 0)
+	unsigned, _ := digits(number[split:], 0, 0)
+	low := int64(unsigned)
+	if negative {
+		shift = -shift
+	}
+	switch low += shift; {
+	case low >= limbBase:
+		high, low = high+1, low-limbBase
+	case low < 0 && high > 0:
+		high, low = high-1, low+limbBase
+	}
+	h := hash.Combine(tagHuge, tag)
+	if negative {
+		h, low = h+1, -low
+	}
+	if high == 0 {
+		return scaled(tag, low)
+	}
+	return hash.Combine(hash.Combine(h, high), uint64(low))
+}
+
+// limbs hashes the digits of a whole number after the state h. One of up to limb digits costs one step.
+func limbs(h uint64, number []byte) uint64 {
+	total := len(number)
+	for len(number) > 0 {
+		x, n := digits(number[:min(limb, len(number))], 0, 0)
+		h = hash.Combine(h, x)
+		number = number[n:]
+	}
+	if total > limb { // the count tells a last limb of 05 from one of 5
+		h = hash.Combine(h, uint64(total))
+	}
+	return h
 }

@@ -3,10 +3,10 @@ package jsonhash
 import (
 	"encoding/binary"
 	"math/bits"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // block is how many decoded bytes are hashed at once. A string with escapes is decoded into a buffer of that size on
@@ -39,25 +39,30 @@ func rewritten(d []byte, i int) (uint64, int) {
 	var w writer
 	for i < len(d) {
 		if d[i] == '\\' {
-			r, next := escape(d, i)
-			if next == invalid {
+			r, size := jsonedit.Escape(d[i:])
+			if size == 0 {
 				return 0, invalid
 			}
 			w.writeRune(r)
-			i = next
+			i += size
 			continue
 		}
 		end, ascii := plain(d, i)
 		if ascii || utf8.Valid(d[i:end]) {
 			w.write(d[i:end])
 		} else {
-			w.writeReplacing(d[i:end])
+			for b := d[i:end]; len(b) > 0; { // each wrong byte is replaced, as encoding/json does
+				r, size := utf8.DecodeRune(b)
+				w.writeRune(r)
+				b = b[size:]
+			}
 		}
 		if end == len(d) || d[end] < ' ' {
 			return 0, invalid
 		}
 		if i = end; d[i] == '"' {
-			return w.sum(), i + 1
+			w.flush()
+			return w.h, i + 1
 		}
 	}
 	return 0, invalid
@@ -93,53 +98,40 @@ func special(w uint64) uint64 {
 	return ((w-ones*' ')&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & tops
 }
 
-// escape decodes the escape sequence whose backslash is d[i].
-func escape(d []byte, i int) (rune, int) {
-	if i+1 == len(d) {
-		return 0, invalid
-	}
-	switch c := d[i+1]; c {
-	case '"', '\\', '/':
-		return rune(c), i + 2
-	case 'b':
-		return '\b', i + 2
-	case 'f':
-		return '\f', i + 2
-	case 'n':
-		return '\n', i + 2
-	case 'r':
-		return '\r', i + 2
-	case 't':
-		return '\t', i + 2
-	}
-	r := unit(d, i)
-	if r < 0 {
-		return 0, invalid
-	}
-	if !utf16.IsSurrogate(r) {
-		return r, i + 6
-	}
-	if pair := utf16.DecodeRune(r, unit(d, i+6)); pair != utf8.RuneError {
-		return pair, i + 12
-	}
-	return utf8.RuneError, i + 6
+// A writer hashes bytes that are written in parts; its sum is that of blocks over all of them. It stays on the stack.
+type writer struct {
+	buf   [block]byte
+	n     int
+	h     uint64
+	later bool
 }
 
-// unit reads the UTF-16 code unit written at d[i] as a backslash, a u and four hexadecimal digits; -1 if none is there.
-func unit(d []byte, i int) rune {
-	if i+6 > len(d) || d[i] != '\\' || d[i+1] != 'u' {
-		return -1
+func (w *writer) write(b []byte) {
+	for len(b) > 0 {
+		if w.n == block {
+			w.flush()
+		}
+		c := copy(w.buf[w.n:], b)
+		w.n += c
+		b = b[c:]
 	}
-	return hex(d[i+2])<<12 | hex(d[i+3])<<8 | hex(d[i+4])<<4 | hex(d[i+5])
 }
 
-// hex is the value of a hexadecimal digit, or -1, which stays negative through the shifts and the union above.
-func hex(c byte) rune {
-	if c -= '0'; c <= 9 {
-		return rune(c)
+func (w *writer) writeRune(r rune) {
+	if r < utf8.RuneSelf && w.n < block {
+		w.buf[w.n] = byte(r)
+		w.n++
+		return
 	}
-	if c = (c + '0') | 0x20 - 'a'; c <= 5 {
-		return rune(c) + 10
+	var b [utf8.UTFMax]byte
+	w.write(b[:utf8.EncodeRune(b[:], r)])
+}
+
+// flush hashes the buffer. A full buffer is flushed only when more is written, since it may be the last block.
+func (w *writer) flush() {
+	x := hash.Bytes(w.buf[:w.n])
+	if w.later {
+		x = hash.Combine(w.h, x)
 	}
-	return -1
+	w.h, w.n, w.later = x, 0, true
 }

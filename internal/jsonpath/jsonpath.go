@@ -1,8 +1,8 @@
 // Package jsonpath finds the values of a JSON document that a path names.
 //
 //	p, err := jsonpath.Parse("$.items[?(@.status=='ok')].name")
-//	for _, m := range p.Find(doc) {
-//		fmt.Println(m.Location(), m.Value)
+//	for _, i := range p.Find(doc) {
+//		fmt.Println(doc.Path(i), doc.Raw(i))
 //	}
 //
 // It is the part of RFC 9535 that tolerances and faults need:
@@ -22,55 +22,41 @@
 //
 // Everything else, such as slices with a step, functions and arithmetic, is an [*Error] with its position.
 //
-// A document is what encoding/json decodes into an any, with or without UseNumber. Members are taken in the order of
-// their names, and a value is found once, however many ways lead to it. A path is immutable and safe for concurrent
-// use.
-//
-// Finding takes time linear in the document for each step of the path. For each match it also takes time and memory for
-// its location, which has as many keys as the match is deep. So a step to any depth (..) in a document that is nothing
-// but nesting costs the square of its depth.
+// A value is found once, however many ways lead to it. Finding takes time linear in the document for each step of the
+// path. A path is immutable and safe for concurrent use.
 package jsonpath
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // A Path is a parsed path.
-type Path struct {
-	text     string
-	segments []segment
+type Path struct{ segments []segment }
+
+// A segment takes one step down, or, where it is deep, that step from every value below.
+type segment struct {
+	deep, single bool // single: it finds at most one value below another
+	selectors    []selector
 }
 
-// String returns the text that was parsed.
-func (p *Path) String() string { return p.text }
+// A selector calls found with the nodes that it picks among those directly below another.
+type selector func(p *parent, found func(child int))
 
-// A Match is one value that a path found.
-type Match struct {
-	Keys  []any // where it stands below the document: a string for a member, an int for an element
-	Value any
+// A parent is a node of which one selector after the other picks children.
+type parent struct {
+	*jsonedit.Doc
+	node     int
+	elements []int // of a list, once a selector asked for them
 }
 
-// Location writes the place of the match as a path that finds it alone, such as $['items'][0].
-func (m Match) Location() string {
-	var b strings.Builder
-	b.WriteByte('$')
-	for _, key := range m.Keys {
-		writeKey(&b, key)
+func (p *parent) list() []int {
+	if p.elements == nil && p.Kind(p.node) == jsonedit.Array {
+		p.elements = p.Children(p.node)
 	}
-	return b.String()
-}
-
-var escape = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
-
-func writeKey(b *strings.Builder, key any) {
-	switch key := key.(type) {
-	case string:
-		b.WriteString("['" + escape.Replace(key) + "']")
-	case int:
-		b.WriteString("[" + strconv.Itoa(key) + "]")
-	}
+	return p.elements
 }
 
 // An Error says what is wrong with the text of a path.
@@ -85,19 +71,108 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("jsonpath: %q at offset %d: %s", e.Path, e.Offset, e.Reason)
 }
 
-// Keys returns the names and elements of a path that has nothing else and so names at most one value: strings, and ints
-// that count from the back where they are negative.
-func (p *Path) Keys() (keys []any, ok bool) {
-	for _, s := range p.segments {
-		if !s.single() {
-			return nil, false
+// Find returns the nodes of a document that the path names, parents before what is below them.
+func (p *Path) Find(d *jsonedit.Doc) []int { return p.below(d, 0) }
+
+func (p *Path) below(d *jsonedit.Doc, node int) []int {
+	nodes := []int{node}
+	up := &parent{Doc: d}
+	var next []int
+	var seen map[int]bool // nil: one selector finds no child twice
+	found := func(child int) {
+		if seen[child] {
+			return
 		}
-		switch sel := s.selectors[0].(type) {
-		case member:
-			keys = append(keys, string(sel))
-		case element:
-			keys = append(keys, int(sel))
+		if seen != nil {
+			seen[child] = true
+		}
+		next = append(next, child)
+	}
+	for _, s := range p.segments {
+		if s.deep {
+			nodes = topmost(d, nodes)
+		}
+		next, seen = nil, nil
+		if len(s.selectors) > 1 {
+			seen = make(map[int]bool)
+		}
+		for _, from := range nodes {
+			end := from + 1
+			if s.deep {
+				end = int(d.Nodes[from].Next)
+			}
+			for i := from; i < end; i++ {
+				up.node, up.elements = i, nil
+				for _, pick := range s.selectors {
+					pick(up, found)
+				}
+			}
+		}
+		nodes = next
+	}
+	return nodes
+}
+
+// topmost leaves out what lies below another node: a step to any depth gets there anyway. Without it a path such as
+// $..a..a..a would find one value in a number of ways beyond counting.
+func topmost(d *jsonedit.Doc, nodes []int) []int {
+	slices.Sort(nodes)
+	end := 0
+	return slices.DeleteFunc(nodes, func(i int) bool {
+		below := i < end
+		end = max(end, int(d.Nodes[i].Next))
+		return below
+	})
+}
+
+func member(name string) selector {
+	return func(p *parent, found func(child int)) {
+		if child, ok := p.Member(p.node, name); ok {
+			found(child)
 		}
 	}
-	return keys, true
 }
+
+// elements picks from one element to before another; a nil bound is the end on its side.
+func elements(from, to *int) selector {
+	return func(p *parent, found func(child int)) {
+		list := p.list()
+		bound := func(at *int, otherwise int) int {
+			switch {
+			case at == nil:
+				return otherwise
+			case *at < 0:
+				return max(0, *at+len(list))
+			}
+			return min(*at, len(list))
+		}
+		for at := bound(from, 0); at < bound(to, len(list)); at++ {
+			found(list[at])
+		}
+	}
+}
+
+func element(at int) selector {
+	return func(p *parent, found func(child int)) {
+		list, at := p.list(), at
+		if at < 0 {
+			at += len(list)
+		}
+		if at >= 0 && at < len(list) {
+			found(list[at])
+		}
+	}
+}
+
+// those picks the children for which a condition holds.
+func those(holds condition) selector {
+	return func(p *parent, found func(child int)) {
+		for child := p.node + 1; child < int(p.Nodes[p.node].Next); child = int(p.Nodes[child].Next) {
+			if holds(p.Doc, child) {
+				found(child)
+			}
+		}
+	}
+}
+
+func anything(*jsonedit.Doc, int) bool { return true }

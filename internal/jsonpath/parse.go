@@ -1,6 +1,13 @@
 package jsonpath
 
-import "strings"
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
 
 // maxLength keeps what a path can cost in stack and time small; no path in use is near it.
 const maxLength = 4096
@@ -21,91 +28,300 @@ func Parse(text string) (p *Path, err error) {
 		s.fail("the path is too long")
 	}
 	s.want("$")
-	p = &Path{text: text, segments: s.segments()}
-	if !s.done() {
+	p = &Path{segments: s.segments()}
+	if s.at < len(s.text) {
 		s.fail("want . or [ or the end")
 	}
 	return p, nil
 }
 
-func (s *scanner) segments() []segment {
-	var segments []segment
-	for {
-		switch {
-		case s.take(".."):
-			if s.next() == '[' {
-				segments = append(segments, segment{deep: true, selectors: s.brackets()})
-			} else {
-				segments = append(segments, segment{deep: true, selectors: []selector{s.dotted()}})
+// scanner reads the text from the front. Its methods that may fail panic with an *Error, which Parse recovers: a
+// grammar reads better without a check behind every token.
+type scanner struct {
+	text string
+	at   int
+}
+
+func (s *scanner) fail(reason string) { s.failAt(s.at, reason) }
+
+func (s *scanner) failAt(offset int, reason string) {
+	panic(&Error{Path: s.text, Offset: offset, Reason: reason})
+}
+
+// next is the byte that comes next, 0 at the end.
+func (s *scanner) next() byte {
+	if s.at == len(s.text) {
+		return 0
+	}
+	return s.text[s.at]
+}
+
+// nextIn reports whether one of the bytes comes next.
+func (s *scanner) nextIn(bytes string) bool {
+	return s.at < len(s.text) && strings.IndexByte(bytes, s.next()) >= 0
+}
+
+// run reads bytes of a set.
+func (s *scanner) run(set string) string {
+	start := s.at
+	for s.nextIn(set) {
+		s.at++
+	}
+	return s.text[start:s.at]
+}
+
+// skip reads the token if it comes next.
+func (s *scanner) skip(token string) bool {
+	found := strings.HasPrefix(s.text[s.at:], token)
+	if found {
+		s.at += len(token)
+	}
+	return found
+}
+
+// take reads the token if it comes next, perhaps behind white space.
+func (s *scanner) take(token string) bool {
+	start := s.at
+	if s.space(); s.skip(token) {
+		return true
+	}
+	s.at = start
+	return false
+}
+
+func (s *scanner) space() { s.run(" \t\r\n") }
+
+func (s *scanner) want(token string) {
+	if !s.take(token) {
+		s.space()
+		s.fail("want " + token)
+	}
+}
+
+func (s *scanner) segments() (segments []segment) {
+	for s.nextIn(".[") {
+		var seg segment
+		deep := s.skip("..")
+		if s.skip("[") {
+			seg = s.brackets()
+		} else {
+			if !deep {
+				s.skip(".")
 			}
-		case s.take("."):
-			segments = append(segments, segment{selectors: []selector{s.dotted()}})
-		case s.next() == '[':
-			segments = append(segments, segment{selectors: s.brackets()})
-		default:
-			return segments
+			seg = s.dotted()
 		}
-	}
-}
-
-func (s *scanner) dotted() selector {
-	if s.take("*") {
-		return all{}
-	}
-	return member(s.name())
-}
-
-func (s *scanner) brackets() []selector {
-	s.want("[")
-	var selectors []selector
-	for {
-		s.space()
-		selectors = append(selectors, s.selector())
-		s.space()
-		if !s.take(",") {
-			s.want("]")
-			return selectors
+		if deep {
+			seg.deep, seg.single = true, false
 		}
+		segments = append(segments, seg)
 	}
+	return segments
 }
 
-func (s *scanner) selector() selector {
-	switch c := s.next(); {
-	case c == '*':
-		s.at++
-		return all{}
-	case c == '\'' || c == '"':
-		return member(s.quoted())
-	case c == '?':
-		s.at++
-		return filter{s.condition()}
-	case c == ':' || c == '-' || '0' <= c && c <= '9':
-		return s.elements()
+func (s *scanner) dotted() segment {
+	if s.skip("*") {
+		return segment{selectors: []selector{those(anything)}}
 	}
-	s.fail("want a quoted name, an index, a slice, * or a filter ?(…)")
-	return nil
+	return segment{single: true, selectors: []selector{member(s.name())}}
 }
 
-// elements reads an index or a slice.
-func (s *scanner) elements() selector {
-	var from, to *int
-	if s.next() != ':' {
-		i := s.index()
-		s.space()
-		if s.next() != ':' {
-			return element(i)
-		}
-		from = &i
+// brackets reads what stands behind an opening bracket.
+func (s *scanner) brackets() (seg segment) {
+	for more := true; more; more = s.take(",") {
+		pick, single := s.selector()
+		seg.selectors = append(seg.selectors, pick)
+		seg.single = single && len(seg.selectors) == 1
 	}
-	s.want(":")
+	s.want("]")
+	return seg
+}
+
+func (s *scanner) selector() (pick selector, single bool) {
 	s.space()
-	if c := s.next(); c == '-' || '0' <= c && c <= '9' {
-		i := s.index()
-		to = &i
-		s.space()
+	switch {
+	case s.take("*"):
+		return those(anything), false
+	case s.nextIn(`'"`):
+		return member(s.quoted()), true
+	case s.take("?"):
+		return those(s.condition()), false
+	case !s.nextIn(":-0123456789"):
+		s.fail("want a quoted name, an index, a slice, * or a filter ?(…)")
 	}
-	if s.next() == ':' {
+	from := s.index()
+	if !s.take(":") {
+		return element(*from), true
+	}
+	s.space()
+	to := s.index()
+	if s.take(":") {
+		s.at--
 		s.fail("slices with a step are not supported")
 	}
-	return span{from, to}
+	return elements(from, to), false
+}
+
+// index reads a whole number, negative or not; nil: there is none.
+func (s *scanner) index() *int {
+	if !s.nextIn("-0123456789") {
+		return nil
+	}
+	start := s.at
+	text := s.run("-0123456789")
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.failAt(start, "want an index; "+text+" is none")
+	}
+	return &n
+}
+
+// name reads an unquoted name.
+func (s *scanner) name() string {
+	start := s.at
+	for i, r := range s.text[start:] {
+		if r == utf8.RuneError && !strings.HasPrefix(s.text[start+i:], "\uFFFD") {
+			s.failAt(start+i, "the path is not UTF-8")
+		}
+		if !inName(r) {
+			break
+		}
+		s.at = start + i + utf8.RuneLen(r)
+	}
+	if s.at == start {
+		s.fail("want a name; names with other characters than letters, digits, _ and - are written ['name']")
+	}
+	return s.text[start:s.at]
+}
+
+func inName(r rune) bool {
+	return r == '_' || r == '-' || r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// quoted reads a string in single or double quotes; a backslash takes the next character as it is.
+func (s *scanner) quoted() string {
+	start, quote := s.at, s.next()
+	var text []byte
+	for s.at++; s.at < len(s.text); s.at++ {
+		c := s.text[s.at]
+		switch {
+		case c == quote:
+			s.at++
+			if !utf8.Valid(text) {
+				s.failAt(start, "the string is not UTF-8")
+			}
+			return string(text)
+		case c == '\\' && s.at+1 < len(s.text):
+			s.at++
+			c = s.text[s.at]
+		}
+		text = append(text, c)
+	}
+	s.failAt(start, "the string does not end")
+	return ""
+}
+
+// A condition reports whether node i is selected.
+type condition func(d *jsonedit.Doc, i int) bool
+
+// condition reads "or" over "and" over single comparisons.
+func (s *scanner) condition() condition {
+	c := s.conjunction()
+	for s.take("||") {
+		left, right := c, s.conjunction()
+		c = func(d *jsonedit.Doc, i int) bool { return left(d, i) || right(d, i) }
+	}
+	return c
+}
+
+func (s *scanner) conjunction() condition {
+	c := s.term()
+	for s.take("&&") {
+		left, right := c, s.term()
+		c = func(d *jsonedit.Doc, i int) bool { return left(d, i) && right(d, i) }
+	}
+	return c
+}
+
+func (s *scanner) term() condition {
+	switch {
+	case s.take("!"):
+		inner := s.term()
+		return func(d *jsonedit.Doc, i int) bool { return !inner(d, i) }
+	case s.take("("):
+		inner := s.condition()
+		s.want(")")
+		return inner
+	}
+	return s.comparison()
+}
+
+// comparison reads a path from the candidate, alone or compared with a literal.
+func (s *scanner) comparison() condition {
+	if !s.take("@") {
+		s.space()
+		s.fail("want a path that begins with @")
+	}
+	start := s.at
+	path := &Path{segments: s.segments()}
+	for _, seg := range path.segments {
+		if !seg.single {
+			s.failAt(start, "a path in a condition has only members and single elements")
+		}
+	}
+	for _, op := range []string{"==", "!=", "<=", ">=", "<", ">"} {
+		if s.take(op) {
+			compare := s.literal()
+			return func(d *jsonedit.Doc, i int) bool {
+				found := path.below(d, i)
+				if len(found) == 0 {
+					return false
+				}
+				order, ok := compare(d, found[0])
+				return holds(op, order, ok)
+			}
+		}
+	}
+	return func(d *jsonedit.Doc, i int) bool { return len(path.below(d, i)) > 0 }
+}
+
+// holds reports whether an operator holds for two values in that order; ok is false if they have none.
+func holds(op string, order int, ok bool) bool {
+	switch op {
+	case "==":
+		return ok && order == 0
+	case "!=":
+		return !ok || order != 0
+	case "<=":
+		return ok && order <= 0
+	case ">=":
+		return ok && order >= 0
+	case "<":
+		return ok && order < 0
+	}
+	return ok && order > 0
+}
+
+// literal reads a literal and returns what compares a node with it: numbers and strings among themselves, and true,
+// false and null with the same word.
+func (s *scanner) literal() func(d *jsonedit.Doc, i int) (order int, ok bool) {
+	s.space()
+	start := s.at
+	if s.nextIn(`'"`) {
+		text := s.quoted()
+		return func(d *jsonedit.Doc, i int) (int, bool) {
+			return cmp.Compare(d.String(i), text), d.Kind(i) == jsonedit.String
+		}
+	}
+	if word := s.run("abcdefghijklmnopqrstuvwxyz"); word == "true" || word == "false" || word == "null" {
+		return func(d *jsonedit.Doc, i int) (int, bool) { return 0, string(d.Raw(i)) == word }
+	}
+	s.at = start
+	number, err := strconv.ParseFloat(s.run("+-.0123456789eE"), 64)
+	if err != nil {
+		s.failAt(start, "want a string, a number, true, false or null")
+	}
+	return func(d *jsonedit.Doc, i int) (int, bool) {
+		n, err := strconv.ParseFloat(string(d.Raw(i)), 64)
+		return cmp.Compare(n, number), err == nil && d.Kind(i) == jsonedit.Number
+	}
 }

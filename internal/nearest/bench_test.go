@@ -30,7 +30,7 @@ func BenchmarkMiss(b *testing.B) {
 	at := func(i int) nearest.Document { return nearest.Document{Body: tape[i]} }
 	asked := nearest.Document{Body: []byte(strings.Replace(string(conversation(500)), "Lyon", "Paris", 8))}
 	explain := func(x *nearest.Index) {
-		m, _ := x.Find(asked)
+		m, _ := x.Find(asked, nil)
 		if m.At != 500 || nearest.Compare(asked, at(m.At)).More == 0 && len(nearest.Compare(asked, at(m.At)).Places) == 0 {
 			b.Fatal("not the nearest")
 		}
@@ -57,23 +57,4 @@ func BenchmarkMiss(b *testing.B) {
 			explain(x)
 		}
 	})
-}
-
-// BenchmarkTexts compares two texts that have nothing in common, which is the worst for the comparison of words.
-func BenchmarkTexts(b *testing.B) {
-	text := func(word string) nearest.Document {
-		var t strings.Builder
-		for i := range 5000 {
-			fmt.Fprintf(&t, "%s%d ", word, i)
-		}
-		doc, err := json.Marshal(t.String())
-		if err != nil {
-			b.Fatal(err)
-		}
-		return nearest.Document{Body: doc}
-	}
-	a, c := text("a"), text("b")
-	for b.Loop() {
-		nearest.Compare(a, c)
-	}
 }

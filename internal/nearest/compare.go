@@ -2,6 +2,7 @@ package nearest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -57,77 +58,89 @@ func (d Differences) pointerColumns() (wide int) {
 	return wide
 }
 
+// A pair is a place before it is shown. A side without a value is nil.
+type pair struct {
+	pointer         string
+	asked, recorded []byte // JSON, or a body that is none
+	text            bool   // these are strings, and shown without quotes
+}
+
+// First returns the first place in which two JSON documents differ, as a JSON pointer (RFC 6901), and the JSON that
+// they have there: "nothing" where one has no such member or element.
+func First(a, b []byte) (at, first, second string, differ bool) {
+	for _, p := range bodies(a, b) {
+		value := func(side []byte) string {
+			if side == nil {
+				return "nothing"
+			}
+			return string(side)
+		}
+		return strings.TrimPrefix(p.pointer, whole), value(p.asked), value(p.recorded), true
+	}
+	return "", "", "", false
+}
+
 // Compare lists the places where a recorded document differs from the asked one. A value that only one of them has is
 // one place, however large it is. Lists are compared element by element.
 func Compare(asked, recorded Document) Differences {
-	var c comparison
+	var pairs []pair
 	for _, n := range asked.Names {
-		c.names(n.Label, []byte(n.Text), textOf(recorded.Names, n.Label))
+		if was := textOf(recorded.Names, n.Label); was == nil || jsonedit.Unquote(was) != n.Text {
+			pairs = append(pairs, pair{n.Label, jsonedit.Quote(n.Text), was, true})
+		}
 	}
 	for _, n := range recorded.Names {
 		if textOf(asked.Names, n.Label) == nil {
-			c.names(n.Label, nil, []byte(n.Text))
+			pairs = append(pairs, pair{n.Label, nil, jsonedit.Quote(n.Text), true})
 		}
 	}
-	c.bodies(asked.Body, recorded.Body)
-	return c.render()
+	return shown(append(pairs, bodies(asked.Body, recorded.Body)...))
 }
 
+// textOf is the text of a name as JSON; nil: there is none.
 func textOf(names []Name, label string) []byte {
 	for _, n := range names {
 		if n.Label == label {
-			return []byte(n.Text)
+			return jsonedit.Quote(n.Text)
 		}
 	}
 	return nil
 }
 
-// A pair is a place before it is shown. A side without a value is nil.
-type pair struct {
-	pointer         string
-	asked, recorded []byte
-	text            bool // these are texts; otherwise they are JSON
-}
-
-type comparison struct {
-	pairs []pair
-	more  int
-	at    []byte // the pointer to the values that are compared
-}
-
-func (c *comparison) names(label string, asked, recorded []byte) {
-	if !bytes.Equal(asked, recorded) || (asked == nil) != (recorded == nil) {
-		c.add(pair{label, asked, recorded, true})
-	}
-}
-
-func (c *comparison) add(p pair) {
-	if len(c.pairs) == places {
-		c.more++
-		return
-	}
-	c.pairs = append(c.pairs, p)
-}
-
-func (c *comparison) bodies(asked, recorded []byte) {
-	switch {
-	case len(asked) == 0 && len(recorded) == 0:
-	case len(asked) == 0:
-		c.add(pair{pointer: whole, recorded: recorded})
-	case len(recorded) == 0:
-		c.add(pair{pointer: whole, asked: asked})
-	default:
-		before := len(c.pairs) + c.more
-		c.values(tree(asked), tree(recorded), 0, 0)
-		// The trees may be equal where the bodies are not: of bytes that are no text, or of a member that is there
-		// twice.
-		if len(c.pairs)+c.more == before && !jsonhash.Same(asked, recorded) {
-			c.add(pair{whole, asked, recorded, true})
-		}
-	}
-}
-
 const whole = "(whole)"
+
+func bodies(asked, recorded []byte) []pair {
+	if len(asked) == 0 || len(recorded) == 0 {
+		p := pair{pointer: whole}
+		switch {
+		case len(asked) > 0:
+			p.asked = asked
+		case len(recorded) > 0:
+			p.recorded = recorded
+		default:
+			return nil
+		}
+		return []pair{p}
+	}
+	var pairs []pair
+	is, was := tree(asked), tree(recorded)
+	for d := range jsonedit.Differences(is, was, jsonhash.Same) {
+		p := pair{pointer: cmp.Or(jsonedit.PointerTo("", d.At...), whole)}
+		if d.A >= 0 {
+			p.asked = is.Raw(d.A)
+		}
+		if d.B >= 0 {
+			p.recorded = was.Raw(d.B)
+		}
+		p.text = d.A >= 0 && d.B >= 0 && is.Kind(d.A) == jsonedit.String && was.Kind(d.B) == jsonedit.String
+		pairs = append(pairs, p)
+	}
+	// The trees may be equal where the bodies are not: of bytes that are no text, or of a member that is there twice.
+	if len(pairs) == 0 && !jsonhash.Same(asked, recorded) {
+		pairs = []pair{{whole, jsonedit.Quote(string(asked)), jsonedit.Quote(string(recorded)), true}}
+	}
+	return pairs
+}
 
 // tree parses a body. Text that is not JSON is one string.
 func tree(body []byte) *jsonedit.Doc {
@@ -138,101 +151,19 @@ func tree(body []byte) *jsonedit.Doc {
 	return d
 }
 
-func (c *comparison) pointer() string {
-	if len(c.at) == 0 {
-		return whole
-	}
-	return string(c.at)
-}
-
-// below runs f with the pointer to a child.
-func (c *comparison) below(name string, f func()) {
-	n := len(c.at)
-	c.at = append(append(c.at, '/'), pointerEscapes.Replace(name)...)
-	f()
-	c.at = c.at[:n]
-}
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-func (c *comparison) values(a, r *jsonedit.Doc, i, j int) {
-	kind := a.Kind(i)
-	switch {
-	case kind != r.Kind(j) || kind != jsonedit.Object && kind != jsonedit.Array:
-		c.scalars(a, r, i, j)
-	case kind == jsonedit.Object:
-		c.objects(a, r, i, j)
-	default:
-		c.arrays(a, r, i, j)
-	}
-}
-
-func (c *comparison) scalars(a, r *jsonedit.Doc, i, j int) {
-	x, y := a.Raw(i), r.Raw(j)
-	switch {
-	case jsonhash.Same(x, y):
-	case a.Kind(i) == jsonedit.String && r.Kind(j) == jsonedit.String:
-		c.add(pair{c.pointer(), []byte(a.String(i)), []byte(r.String(j)), true})
-	default:
-		c.add(pair{c.pointer(), x, y, false})
-	}
-}
-
-func (c *comparison) objects(a, r *jsonedit.Doc, i, j int) {
-	mine, theirs := members(a, i), members(r, j)
-	for _, child := range a.Children(i) {
-		name := a.Name(child)
-		if mine[name] != child {
-			continue // of several members with one name the last counts
+// shown renders the first pairs in the columns that their pointers leave.
+func shown(pairs []pair) (d Differences) {
+	d.More = max(0, len(pairs)-places)
+	pairs = pairs[:len(pairs)-d.More]
+	for _, p := range pairs {
+		pointer := []rune(Printable(p.pointer))
+		if cut := len(pointer) - placeColumn; cut > 0 {
+			pointer = append([]rune("…"), pointer[cut+1:]...)
 		}
-		c.below(name, func() {
-			if other, ok := theirs[name]; ok {
-				c.values(a, r, child, other)
-			} else {
-				c.add(pair{pointer: c.pointer(), asked: a.Raw(child)})
-			}
-		})
-	}
-	for _, child := range r.Children(j) {
-		name := r.Name(child)
-		if _, ok := mine[name]; !ok && theirs[name] == child {
-			c.below(name, func() { c.add(pair{pointer: c.pointer(), recorded: r.Raw(child)}) })
-		}
-	}
-}
-
-func members(d *jsonedit.Doc, object int) map[string]int {
-	m := make(map[string]int)
-	for _, child := range d.Children(object) {
-		m[d.Name(child)] = child
-	}
-	return m
-}
-
-func (c *comparison) arrays(a, r *jsonedit.Doc, i, j int) {
-	mine, theirs := a.Children(i), r.Children(j)
-	for n := range max(len(mine), len(theirs)) {
-		c.below(strconv.Itoa(n), func() {
-			switch {
-			case n >= len(mine):
-				c.add(pair{pointer: c.pointer(), recorded: r.Raw(theirs[n])})
-			case n >= len(theirs):
-				c.add(pair{pointer: c.pointer(), asked: a.Raw(mine[n])})
-			default:
-				c.values(a, r, mine[n], theirs[n])
-			}
-		})
-	}
-}
-
-// render shows the pairs in the columns that their pointers leave.
-func (c *comparison) render() Differences {
-	d := Differences{More: c.more}
-	for _, p := range c.pairs {
-		d.Places = append(d.Places, Place{Pointer: clipFront(Printable(p.pointer), placeColumn)})
+		d.Places = append(d.Places, Place{Pointer: string(pointer)})
 	}
 	room := columns - 2*indent - d.pointerColumns()
-	for i, p := range c.pairs {
+	for i, p := range pairs {
 		d.Places[i].Text = clip(p.show(room), room)
 	}
 	return d
@@ -245,7 +176,7 @@ func (p pair) show(room int) string {
 	case p.asked == nil:
 		return "only on the tape: " + p.only(p.recorded, room)
 	case p.text:
-		return words(string(p.recorded), string(p.asked), room)
+		return changedWords(jsonedit.Unquote(p.recorded), jsonedit.Unquote(p.asked), room)
 	}
 	return change(p.only(p.recorded, room), p.only(p.asked, room), room)
 }
@@ -253,27 +184,93 @@ func (p pair) show(room int) string {
 // only shows the beginning of one value.
 func (p pair) only(value []byte, room int) string {
 	var b bytes.Buffer
-	if !p.text && json.Compact(&b, value) == nil {
+	if p.text {
+		value = []byte(jsonedit.Unquote(value))
+	} else if json.Compact(&b, value) == nil {
 		value = b.Bytes()
 	}
 	return Printable(string(value[:min(len(value), room*utf8.UTFMax)]))
 }
 
-// clip returns the first columns of s, with an ellipsis as the last one if it is longer.
-func clip(s string, most int) string {
-	if len(s) <= most || utf8.RuneCountInString(s) <= most {
-		return s
+const (
+	context   = 6  // words and spaces that are shown before and after a change
+	sameStart = 12 // characters that two long values may share before these are cut
+)
+
+// changedWords shows two texts as one: "[-recorded-]{+asked+}", between the words that both begin and end with.
+func changedWords(recorded, asked string, room int) string {
+	old, now := split(recorded), split(asked)
+	start, end := 0, 0
+	for start < min(len(old), len(now)) && old[start] == now[start] {
+		start++
 	}
-	return string([]rune(s)[:most-1]) + "…"
+	for end < min(len(old), len(now))-start && old[len(old)-1-end] == now[len(now)-1-end] {
+		end++
+	}
+	before, after := now[:start], now[len(now)-end:]
+	text := change(strings.Join(old[start:len(old)-end], ""), strings.Join(now[start:len(now)-end], ""), room)
+	if len(before) > context {
+		before = append([]string{"…"}, before[start-context:]...)
+	}
+	if len(after) > context {
+		after = append(after[:context:context], "…")
+	}
+	return Printable(strings.Join(before, "")) + text + Printable(strings.Join(after, ""))
 }
 
-// clipFront is clip from the end.
-func clipFront(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
+// split cuts a text into words and the spaces between them.
+func split(s string) (words []string) {
+	start, space := 0, false
+	for i, r := range s {
+		if now := unicode.IsSpace(r); i > 0 && now != space {
+			words = append(words, s[start:i])
+			start = i
+		}
+		space = unicode.IsSpace(r)
 	}
-	return "…" + string(r[len(r)-most+1:])
+	if start < len(s) {
+		words = append(words, s[start:])
+	}
+	return words
+}
+
+// change shows a recorded text in place of which another was asked. Long ones begin shortly before they differ.
+func change(old, now string, room int) string {
+	most := max(room/2-len("[--]"), sameStart) // columns of each side
+	if len(old) > most || len(now) > most {
+		same := 0
+		for same < min(len(old), len(now)) && old[same] == now[same] {
+			same++
+		}
+		for range sameStart {
+			_, size := utf8.DecodeLastRuneInString(old[:same])
+			same -= size
+		}
+		if same > 0 {
+			old, now = "…"+old[same:], "…"+now[same:]
+		}
+	}
+	text := ""
+	if old != "" {
+		text = "[-" + clip(Printable(clip(old, most)), most) + "-]"
+	}
+	if now != "" {
+		text += "{+" + clip(Printable(clip(now, most)), most) + "+}"
+	}
+	return text
+}
+
+// clip returns the first columns of s, with an ellipsis as the last one if it is longer.
+func clip(s string, most int) string {
+	column, last := 0, 0
+	for i := range s {
+		if column == most {
+			return s[:last] + "…"
+		}
+		last = i
+		column++
+	}
+	return s
 }
 
 // Printable writes what a terminal would not show, or would obey, as Go escapes.

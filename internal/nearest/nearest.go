@@ -2,7 +2,7 @@
 // like the asked one, and the places where the two differ.
 //
 //	x := nearest.New(len(tape), func(i int) nearest.Document { return nearest.Document{Body: tape[i]} })
-//	if m, ok := x.Find(asked); ok {
+//	if m, ok := x.Find(asked, nil); ok {
 //		d := nearest.Compare(asked, nearest.Document{Body: tape[m.At]})
 //	}
 //
@@ -51,14 +51,9 @@ type Match struct {
 	Share float64 // of equal leaves, from 0 to 1
 }
 
-// Find returns the document that is most like the asked one. Of equally near ones it takes the first. ok is false for
-// an Index of no documents.
-func (x *Index) Find(asked Document) (best Match, ok bool) {
-	return x.FindAmong(asked, func(int) bool { return true })
-}
-
-// FindAmong is Find among the documents for which use returns true.
-func (x *Index) FindAmong(asked Document, use func(i int) bool) (best Match, ok bool) {
+// Find returns the document that is most like the asked one, of those for which use returns true; nil: of all. Of
+// equally near ones it takes the first. ok is false if there are none.
+func (x *Index) Find(asked Document, use func(i int) bool) (best Match, ok bool) {
 	own := appendLeaves(nil, asked)
 	set := make(map[uint64]struct{}, len(own))
 	for _, leaf := range own {
@@ -68,7 +63,7 @@ func (x *Index) FindAmong(asked Document, use func(i int) bool) (best Match, ok 
 	for i, end := range x.ends {
 		leaves := x.leaves[start:end]
 		start = end
-		if ok && share(min(len(own), len(leaves)), len(own), len(leaves)) <= best.Share || !use(i) {
+		if ok && share(min(len(own), len(leaves)), len(own), len(leaves)) <= best.Share || use != nil && !use(i) {
 			continue
 		}
 		equal := 0
@@ -105,4 +100,34 @@ func appendLeaves(to []uint64, d Document) []uint64 {
 		return hashLeaves(to, doc, 0, root)
 	}
 	return append(to, jsonhash.Sum(d.Body))
+}
+
+const (
+	root        = hash.Gamma // the hash of the pointer to the whole document
+	emptyObject = 1
+	emptyArray  = 2
+)
+
+// hashLeaves appends the hash of each leaf below node i. at is the hash of the pointer to it.
+func hashLeaves(to []uint64, d *jsonedit.Doc, i int, at uint64) []uint64 {
+	kind := d.Kind(i)
+	if kind != jsonedit.Object && kind != jsonedit.Array {
+		return append(to, hash.Combine(at, jsonhash.Sum(d.Raw(i))))
+	}
+	children := d.Children(i)
+	if len(children) == 0 {
+		empty := uint64(emptyArray)
+		if kind == jsonedit.Object {
+			empty = emptyObject
+		}
+		return append(to, hash.Combine(at, empty))
+	}
+	for n, child := range children {
+		step := uint64(n)
+		if kind == jsonedit.Object {
+			step = hash.String(d.Name(child))
+		}
+		to = hashLeaves(to, d, child, hash.Combine(at, step))
+	}
+	return to
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode"
@@ -21,9 +22,20 @@ func doc(body string) nearest.Document { return nearest.Document{Body: []byte(bo
 
 func find(t *testing.T, asked nearest.Document, tape ...nearest.Document) nearest.Match {
 	t.Helper()
-	m, ok := nearest.New(len(tape), func(i int) nearest.Document { return tape[i] }).Find(asked)
+	m, ok := nearest.New(len(tape), func(i int) nearest.Document { return tape[i] }).Find(asked, nil)
 	require.True(t, ok)
 	return m
+}
+
+// Two documents that agree are compared without a pointer to each of their values.
+func TestDeepDocumentsAreComparedInOneWalk(t *testing.T) {
+	deep := doc(strings.Repeat(`[`, 9000) + "1" + strings.Repeat("]", 9000))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d := nearest.Compare(deep, deep)
+	runtime.ReadMemStats(&after)
+	assert.Empty(t, d.Places)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2000*9000))
 }
 
 func TestFind(t *testing.T) {
@@ -49,10 +61,10 @@ func TestFind(t *testing.T) {
 	} {
 		assert.Equal(t, row.want, find(t, row.asked, row.tape...), row.why)
 	}
-	_, ok := nearest.New(0, nil).Find(doc(`1`))
+	_, ok := nearest.New(0, nil).Find(doc(`1`), nil)
 	assert.False(t, ok, "no documents")
 	x := nearest.New(2, func(i int) nearest.Document { return doc(`{"a":1}`) })
-	m, ok := x.FindAmong(doc(`{"a":1}`), func(i int) bool { return i == 1 })
+	m, ok := x.Find(doc(`{"a":1}`), func(i int) bool { return i == 1 })
 	assert.True(t, ok && m.At == 1, "the first is not among those to use")
 }
 
@@ -127,7 +139,7 @@ func TestFindAgreesWithAnOracle(t *testing.T) {
 				want = nearest.Match{At: i, Share: s}
 			}
 		}
-		got, ok := nearest.New(len(tape), func(i int) nearest.Document { return doc(tape[i]) }).Find(doc(asked))
+		got, ok := nearest.New(len(tape), func(i int) nearest.Document { return doc(tape[i]) }).Find(doc(asked), nil)
 		require.True(t, ok)
 		assert.Equal(t, want, got)
 	})
@@ -146,8 +158,7 @@ func TestCompare(t *testing.T) {
 			"  /a  …which none differs [-1042-]{+1043+} many words of…"},
 		{"a word more", `{"a":"pay it now"}`, `{"a":"pay now"}`, "  /a  pay {+it +}now"},
 		{"two words that differ are one change", `"one two"`, `"eins zwei"`, "  (whole)  [-eins zwei-]{+one two+}"},
-		{"two changes far apart", `"A b c d e f g h i j k l m N"`, `"a b c d e f g h i j k l m n"`,
-			"  (whole)  [-a-]{+A+} b c d…k l m [-n-]{+N+}"},
+		{"two changes far apart are one", `"z A b c D y"`, `"z a b c d y"`, "  (whole)  z [-a b c d-]{+A b c D+} y"},
 		{"a long word is shown where it differs", `"` + key + `x"`, `"` + key + `y"`,
 			"  (whole)  [-…QUJDQUJDQUJDy-]{+…QUJDQUJDQUJDx+}"},
 		{"types differ", `{"a":"7"}`, `{"a":7}`, `  /a  [-7-]{+"7"+}`},
@@ -167,6 +178,21 @@ func TestCompare(t *testing.T) {
 		got := nearest.Compare(doc(row.asked), doc(row.recorded))
 		assert.Equal(t, row.want, got.String(), row.why)
 	}
+}
+
+func TestFirst(t *testing.T) {
+	for _, row := range []struct{ a, b, at, first, second string }{
+		{`{"a":[1,{"b":2}]}`, `{"a":[1,{"b":"2"}]}`, "/a/1/b", "2", `"2"`},
+		{`{"a/b":1}`, `{}`, "/a~1b", "1", "nothing"},
+		{`[]`, `[null]`, "/0", "nothing", "null"},
+		{`1`, `2`, "", "1", "2"},
+	} {
+		at, first, second, differ := nearest.First([]byte(row.a), []byte(row.b))
+		assert.True(t, differ)
+		assert.Equal(t, []string{row.at, row.first, row.second}, []string{at, first, second})
+	}
+	_, _, _, differ := nearest.First([]byte(`{"a":1}`), []byte(`{ "a": 1.0 }`))
+	assert.False(t, differ, "equal by value")
 }
 
 func TestCompareNames(t *testing.T) {
@@ -209,7 +235,7 @@ func FuzzCompare(f *testing.F) {
 	f.Add([]byte(`{"a":1,"a":2,"":{}}`), []byte(`{"":null}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		asked, recorded := nearest.Document{Body: a}, nearest.Document{Body: b}
-		m, _ := nearest.New(1, func(int) nearest.Document { return recorded }).Find(asked)
+		m, _ := nearest.New(1, func(int) nearest.Document { return recorded }).Find(asked, nil)
 		if m.Share < 0 || m.Share > 1 {
 			t.Errorf("a share of %v", m.Share)
 		}

@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		wrong := fielderror.Package("test").List()
-		r := Reader{Fields: "test", Wrong: wrong, MaxSpans: 100}
+		r := Reader{Fields: "test", Wrong: wrong}
 		r.Read([]byte(text), func(at *Place, s *Span) {
 			if !at.Bad() {
 				require.LessOrEqual(t, s.Start, s.End)
@@ -44,7 +44,7 @@ func FuzzRead(f *testing.F) {
 
 func TestRead(t *testing.T) {
 	wrong := fielderror.Package("test").List()
-	r := Reader{Fields: "test", Wrong: wrong, MaxSpans: 2}
+	r := Reader{Fields: "test", Wrong: wrong}
 	var spans []Span
 	r.Read([]byte(whole), func(at *Place, s *Span) {
 		assert.False(t, at.Bad())
@@ -65,7 +65,7 @@ func TestRead(t *testing.T) {
 	r.Read([]byte(open), func(*Place, *Span) {})
 	assert.EqualError(t, wrong.Err(), "test: line 1: resourceSpans[0].scopeSpans[0].spans[0].endTimeUnixNano is missing; allowed: nanoseconds since 1970, above 0 and below 2^63, as a string or a number")
 	wrong = fielderror.Package("test").List()
-	r = Reader{Fields: "test", Wrong: wrong, MaxSpans: 2, Open: true}
+	r = Reader{Fields: "test", Wrong: wrong, Open: true}
 	r.Read([]byte(open), func(_ *Place, s *Span) { assert.Zero(t, s.End) })
 	assert.NoError(t, wrong.Err())
 }

@@ -2,11 +2,13 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -18,13 +20,10 @@ import (
 
 // A Reader reads spans.
 type Reader struct {
-	Fields   fielderror.Package // makes the errors
-	Wrong    *fielderror.List   // gets them
-	MaxSpans int
+	Fields fielderror.Package // makes the errors
+	Wrong  *fielderror.List   // gets them
 	// Open lets a span have no end. Its End is 0 then.
 	Open bool
-
-	spans int
 }
 
 // A Place is the position of a span in the input.
@@ -45,6 +44,19 @@ func (p *Place) Refuse(field string, value any, allowed string) {
 	}
 	path := fmt.Sprintf("resourceSpans[%d].scopeSpans[%d].spans[%d].%s", p.resource, p.scope, p.span, field)
 	p.Wrong.Add(p.Fields.Wrong(path, value, allowed).At(p.Line, 0))
+}
+
+// ReadAll reads an input of at most so many bytes; 0: 64 MiB.
+func ReadAll(r io.Reader, maxBytes int64, errs fielderror.Package) ([]byte, error) {
+	if maxBytes < 0 || maxBytes > 1<<40 {
+		return nil, errs.Wrong("maxBytes", maxBytes, "at most 1 TiB, or 0 for 64 MiB")
+	}
+	maxBytes = cmp.Or(maxBytes, 64<<20)
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err == nil && int64(len(text)) > maxBytes {
+		err = errs.Wrong("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
+	}
+	return text, err
 }
 
 // Read reads one ExportTraceServiceRequest, or several, one after the other. It calls
@@ -79,12 +91,6 @@ func (r *Reader) request(line int, q *request, each func(at *Place, s *Span)) {
 	for i, rs := range *q.ResourceSpans {
 		for j, ss := range rs.ScopeSpans {
 			for k := range ss.Spans {
-				if r.spans >= r.MaxSpans {
-					r.Wrong.Add(r.Fields.Wrong("input", fielderror.Found("too long"),
-						fmt.Sprintf("at most %d spans", r.MaxSpans)).At(line, 0))
-					return
-				}
-				r.spans++
 				at.resource, at.scope, at.span, at.before = i, j, k, r.Wrong.Count()
 				s := &ss.Spans[k]
 				s.Scope, s.Resource = ss.Scope.Name, rs.Resource.Attributes
@@ -165,7 +171,6 @@ func (r *Reader) decodeError(text []byte, from int, err error) error {
 	return wrong
 }
 
-// lineAt returns the number of the line that contains an offset.
 func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
 }

@@ -1,3 +1,6 @@
+// Package otlp reads OpenTelemetry spans in the JSON encoding of the OpenTelemetry
+// protocol, and says what kind of node a span is. The timeline and the import of
+// sessions both use it.
 package otlp
 
 import (
@@ -8,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
@@ -117,7 +119,6 @@ func (e *Enum) UnmarshalJSON(text []byte) error {
 // unknownName is an enumeration's value whose name is in no list.
 const unknownName Enum = -1
 
-// shown is the value as an error shows it.
 func (e Enum) shown() any {
 	if e == unknownName {
 		return fielderror.Found("a name that is not known")
@@ -204,14 +205,6 @@ func (v *Value) Text() string {
 	return strings.Trim(string(v.Double), `"`)
 }
 
-// Hash returns the key of arguments, which are text or a structure; 0: they are neither.
-func (v *Value) Hash() uint64 {
-	if v.String == nil && v.List == nil && v.Array == nil {
-		return 0
-	}
-	return jsonhash.Sum(v.JSON())
-}
-
 // JSON returns the value as a document: a structure as an object or a list, and a
 // text that is JSON as what it says. nil: there is no value.
 func (v *Value) JSON() json.RawMessage {
@@ -264,7 +257,6 @@ func (v *Value) within(dst []byte) []byte {
 	return append(dst, "null"...)
 }
 
-// separated appends the comma behind a value that stands before.
 func separated(dst []byte) []byte {
 	if last := dst[len(dst)-1]; last == '{' || last == '[' {
 		return dst

@@ -6,9 +6,6 @@ import (
 )
 
 var (
-	// separator matches what stands between a name and its value, with the signs around names in
-	// JSON and Markdown.
-	separator = regexp.MustCompile("[ \\t\\r\\n\\\\\"'*`]*(?:[=:]|%3[Dd])[=:>* \\t\\r\\n]*")
 	// headerName matches the names of headers whose values have spaces. A value goes to the end of
 	// its line, or to a quotation mark that the whole header stands in. One behind a = belongs to the
 	// value, as in those of digests.
@@ -21,18 +18,38 @@ var (
 func namedValues(s string) string {
 	var b strings.Builder
 	from := 0 // all before it is written
-	for _, at := range separator.FindAllStringIndex(s, -1) {
-		if at[0] < from || !SecretName(s[from:at[0]]) {
+	for at, end := separator(s, 0); end > 0; at, end = separator(s, end) {
+		if at < from || !SecretName(s[from:at]) {
 			continue
 		}
-		b.WriteString(s[from:at[1]])
-		header := strings.Contains(s[at[0]:at[1]], ":") && headerName.MatchString(s[max(from, at[0]-maxName):at[0]])
-		quote, n := valueLen(s[at[1]:], header)
-		if from = at[1] + n; n > 0 {
+		b.WriteString(s[from:end])
+		header := strings.Contains(s[at:end], ":") && headerName.MatchString(s[max(from, at-maxName):at])
+		quote, n := valueLen(s[end:], header)
+		if from = end + n; n > 0 {
 			b.WriteString(quote + Marker + quote)
 		}
 	}
 	return b.String() + s[from:]
+}
+
+// separator finds the next that parts a name from its value, with the signs around names in JSON and
+// Markdown. end is 0: there is none.
+func separator(s string, from int) (begin, end int) {
+	for at := from; ; at++ {
+		next := strings.IndexAny(s[at:], "=:%")
+		if next < 0 {
+			return 0, 0
+		}
+		at += next
+		size := len("=")
+		if s[at] == '%' {
+			size = len("%3D")
+		}
+		if size == len("=") || strings.EqualFold(s[at:min(at+size, len(s))], "%3D") {
+			return from + len(strings.TrimRight(s[from:at], " \t\r\n\\\"'*`")),
+				len(s) - len(strings.TrimLeft(s[at+size:], "=:>* \t\r\n"))
+		}
+	}
 }
 
 // valueLen returns the length of the value at the beginning of a text, and the quote around it.

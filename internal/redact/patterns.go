@@ -106,6 +106,9 @@ var (
 	joined      = strings.NewReplacer("-", "", "_", "")
 )
 
+// wordEnds are the last bytes of what secretWords matches; the last one is that of the long s.
+const wordEnds = "sSgGpP\xbf"
+
 // maxName is longer than any of them with all their hyphens, in bytes.
 const maxName = 32
 
@@ -115,5 +118,5 @@ func SecretName(s string) bool {
 	s = s[max(0, len(s)-maxName):]
 	plain := strings.ToLower(joined.Replace(s))
 	return slices.ContainsFunc(secretNames, func(name string) bool { return strings.HasSuffix(plain, name) }) ||
-		secretWords.MatchString(s)
+		s != "" && strings.IndexByte(wordEnds, s[len(s)-1]) >= 0 && secretWords.MatchString(s)
 }

@@ -1,12 +1,11 @@
 package repocheck
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/printer"
 	"go/token"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -28,7 +27,7 @@ func TestExportedAPI(t *testing.T) {
 		}
 		name = path.Join("api", name+".txt")
 		expected[name] = true
-		golden.Equal(t, name, fmt.Appendf(nil, "package %s\n\n%s\n", p.importPath(), strings.Join(exports(p), "\n")))
+		golden.Equal(t, name, fmt.Appendf(nil, "package %s\n\n%s\n", p.importPath(), strings.Join(exports(t, p), "\n")))
 	}
 	entries, err := os.ReadDir("testdata/api")
 	require.NoError(t, err)
@@ -44,34 +43,35 @@ func publicPackages(t *testing.T) []goPackage {
 	})
 }
 
-// exports lists what a package exports, sorted, one line for each item.
-func exports(p goPackage) []string {
-	lines := make(map[string]bool)
+// exports lists the declarations of a package that users see, sorted, without bodies and values.
+func exports(t *testing.T, p goPackage) (all []string) {
 	for _, f := range p.code() {
-		for _, decl := range f.syntax.Decls {
-			switch d := decl.(type) {
+		file, err := parser.ParseFile(token.NewFileSet(), "", f.text, parser.SkipObjectResolution) // its own: it is changed
+		require.NoError(t, err)
+		ast.FileExports(file)
+		for _, d := range file.Decls {
+			switch d := d.(type) {
 			case *ast.FuncDecl:
-				addFunc(lines, p.fset, d)
+				if d.Body = nil; d.Recv != nil && !ast.IsExported(receiver(d)) {
+					continue
+				}
 			case *ast.GenDecl:
-				addGen(lines, p.fset, d)
+				if d.Tok == token.IMPORT {
+					continue
+				}
+				for _, spec := range d.Specs {
+					if values, ok := spec.(*ast.ValueSpec); ok {
+						values.Values = nil
+					}
+				}
 			}
+			var text strings.Builder
+			require.NoError(t, printer.Fprint(&text, token.NewFileSet(), d))
+			all = append(all, text.String())
 		}
 	}
-	return slices.Sorted(maps.Keys(lines))
-}
-
-func addFunc(lines map[string]bool, fset *token.FileSet, d *ast.FuncDecl) {
-	if !d.Name.IsExported() {
-		return
-	}
-	signature := *d
-	signature.Doc, signature.Body = nil, nil
-	text := oneLine(fset, &signature)
-	if d.Recv == nil {
-		lines[text] = true
-	} else if base := receiver(d); ast.IsExported(base) {
-		lines["type "+base+", method "+strings.TrimPrefix(text, "func ")] = true
-	}
+	slices.Sort(all)
+	return all
 }
 
 // receiver is the name of the type that a method belongs to.
@@ -91,100 +91,4 @@ func receiver(d *ast.FuncDecl) string {
 			return ""
 		}
 	}
-}
-
-func addGen(lines map[string]bool, fset *token.FileSet, d *ast.GenDecl) {
-	var inherited string // the type of the constant before, which one without type and value has too
-	for _, spec := range d.Specs {
-		switch s := spec.(type) {
-		case *ast.ValueSpec:
-			if s.Type != nil {
-				inherited = " " + oneLine(fset, s.Type)
-			} else if len(s.Values) > 0 {
-				inherited = ""
-			}
-			for _, name := range s.Names {
-				if name.IsExported() {
-					lines[d.Tok.String()+" "+name.Name+inherited] = true
-				}
-			}
-		case *ast.TypeSpec:
-			if s.Name.IsExported() {
-				addType(lines, fset, s)
-			}
-		}
-	}
-}
-
-func addType(lines map[string]bool, fset *token.FileSet, s *ast.TypeSpec) {
-	kind := ""
-	var members *ast.FieldList
-	switch typ := s.Type.(type) {
-	case *ast.StructType:
-		kind, members = " struct", typ.Fields
-	case *ast.InterfaceType:
-		kind, members = " interface", typ.Methods
-	default:
-		if s.Assign.IsValid() {
-			kind = " ="
-		}
-		kind, members = kind+" "+oneLine(fset, typ), new(ast.FieldList)
-	}
-	lines["type "+s.Name.Name+typeParams(fset, s)+kind] = true
-	for _, m := range members.List {
-		for _, text := range member(fset, m) {
-			lines["type "+s.Name.Name+kind+", "+text] = true
-		}
-	}
-}
-
-func typeParams(fset *token.FileSet, s *ast.TypeSpec) string {
-	if s.TypeParams == nil {
-		return ""
-	}
-	var params []string
-	for _, p := range s.TypeParams.List {
-		var names []string
-		for _, n := range p.Names {
-			names = append(names, n.Name)
-		}
-		params = append(params, strings.Join(names, ", ")+" "+oneLine(fset, p.Type))
-	}
-	return "[" + strings.Join(params, ", ") + "]"
-}
-
-// member describes the exported fields or methods that one line declares.
-func member(fset *token.FileSet, m *ast.Field) []string {
-	text := oneLine(fset, m.Type)
-	if len(m.Names) == 0 { // embedded
-		name := strings.TrimLeft(text[strings.LastIndex(text, ".")+1:], "*")
-		if ast.IsExported(name) || name == "error" || strings.ContainsAny(text, "|~") {
-			return []string{text}
-		}
-		return nil
-	}
-	fn, method := m.Type.(*ast.FuncType)
-	method = method && !fn.Func.IsValid() // a field of function type has the keyword
-	var out []string
-	for _, name := range m.Names {
-		switch {
-		case method && name.IsExported():
-			out = append(out, name.Name+strings.TrimPrefix(text, "func"))
-		case method:
-			out = append(out, "unexported methods")
-		case name.IsExported():
-			out = append(out, name.Name+" "+text)
-		}
-	}
-	return out
-}
-
-// oneLine prints a syntax node without line breaks.
-func oneLine(fset *token.FileSet, node any) string {
-	var buf bytes.Buffer
-	if err := printer.Fprint(&buf, fset, node); err != nil {
-		return err.Error()
-	}
-	text := strings.Join(strings.Fields(buf.String()), " ")
-	return strings.NewReplacer("( ", "(", ", )", ")", "[ ", "[").Replace(text)
 }

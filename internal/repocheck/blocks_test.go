@@ -1,9 +1,7 @@
 package repocheck
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -14,8 +12,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,8 +28,7 @@ import (
 //
 //   - a file with its package and its imports;
 //   - declarations;
-//   - statements, in a function with ctx and t;
-//   - elements of a composite literal, of any values if no directive has its type.
+//   - statements, in a function with ctx and t.
 //
 // What it needs besides is in a comment of its page:
 //
@@ -99,7 +94,7 @@ func blocksOf(page, text string) (all []block, err error) {
 // blocksOfPages returns the blocks of all pages.
 func blocksOfPages(t *testing.T) (all []block) {
 	for _, page := range filesOfRepository(t, ".md") {
-		if page == "README.md" || path.Dir(page) == "docs" {
+		if page == "README.md" || within(page, "docs") {
 			blocks, err := blocksOf(page, readPage(t, page))
 			assert.NoError(t, err)
 			all = append(all, blocks...)
@@ -113,7 +108,18 @@ func blocksOfPages(t *testing.T) (all []block) {
 // that they show is compiled in examples/frameworks.
 const blocksNotCompiled = 3
 
+// onlyInRelease skips a test that compiles much. .ci/release runs it in a reader's module,
+// with what that module requires; by hand, SHAKEDOWN_PAGES_IN is any module that requires ours.
+func onlyInRelease(t *testing.T) {
+	if readersModule == "" {
+		t.Skip("the blocks are compiled by .ci/release")
+	}
+}
+
+var readersModule = os.Getenv("SHAKEDOWN_PAGES_IN")
+
 func TestGoBlocksCompile(t *testing.T) {
+	onlyInRelease(t)
 	all := blocksOfPages(t)
 	compiled := slices.DeleteFunc(slices.Clone(all), func(b block) bool { return b.left != "" })
 	for _, problem := range newBlockChecker(t).check(t, compiled) {
@@ -138,12 +144,13 @@ func TestBlocksShowTheirFiles(t *testing.T) {
 	}
 }
 
-func TestBlocksThatDoNotCompileAreSeen(t *testing.T) {
+func TestGoBlocksThatDoNotCompileAreSeen(t *testing.T) {
+	onlyInRelease(t)
 	c := newBlockChecker(t)
 	fence := func(code string) string { return "```go\n" + code + "\n```\n" }
 	for text, want := range map[string]string{ // in the problem; empty: there is none
 		fence("in := chaos.NewInjector(1, nil)"): "",
-		fence(`chaos.Rule{Target: "stock"}`):     "",
+		fence(`chaos.Rule{Target: "stock"}`):     "is not used",
 		"<!-- go: in []chaos.Rule -->\n" + fence(`{Target: "stock"}, // both`+"\n"+`{Target: "orders"},`): "",
 		"<!-- go: given\nvar half = 0.5\n-->\n\n" + fence("quarter := half / 2"):                          "",
 		"<!-- go: returns (int, error) -->\n" + fence("return 1, nil"):                                    "",
@@ -167,7 +174,7 @@ func TestBlocksThatDoNotCompileAreSeen(t *testing.T) {
 	}
 }
 
-// A blockChecker type-checks blocks with the packages of the workspace.
+// A blockChecker type-checks blocks with the packages that the reader's module has.
 type blockChecker struct {
 	names  map[string][]string // import paths by package name
 	export map[string]string   // files with what packages export, by import path
@@ -176,7 +183,7 @@ type blockChecker struct {
 }
 
 // hidden are packages that a page cannot import.
-var hidden = regexp.MustCompile(`(^|/)(internal|vendor)(/|$)`)
+var hidden = regexp.MustCompile(`(^|/)(internal|vendor|examples)(/|$)`)
 
 func newBlockChecker(t *testing.T) *blockChecker {
 	c := &blockChecker{names: make(map[string][]string), export: make(map[string]string), fset: token.NewFileSet()}
@@ -186,15 +193,14 @@ func newBlockChecker(t *testing.T) *blockChecker {
 		}
 		return nil, errors.New("the workspace has no such package, or it does not compile")
 	})
-	ours := make(map[string]bool)
-	for _, p := range listWorkspace(t, "-find", module+"/...", "std") {
-		inside := within(p.ImportPath, module)
-		switch {
-		case p.Name == "main" || within(p.ImportPath, module+"/examples") || hidden.MatchString(p.ImportPath):
-		case inside && !ours[p.Name]: // a package of ours comes before one of the standard library
-			ours[p.Name], c.names[p.Name] = true, []string{p.ImportPath}
-		case inside || !ours[p.Name]:
+	for _, p := range listExports(t, "-find", "std") {
+		if !hidden.MatchString(p.ImportPath) {
 			c.names[p.Name] = append(c.names[p.Name], p.ImportPath)
+		}
+	}
+	for _, p := range listExports(t, "-find", module+"/...") { // ours come before those of the standard library
+		if p.Name != "main" && !hidden.MatchString(p.ImportPath) {
+			c.names[p.Name] = []string{p.ImportPath}
 		}
 	}
 	c.names["json"] = []string{"encoding/json"} // since Go 1.27 encoding/json/v2 has that name too
@@ -207,28 +213,11 @@ func newBlockChecker(t *testing.T) *blockChecker {
 
 type listedExport struct{ Name, ImportPath, Export string }
 
-// listWorkspace runs go list over all modules of the workspace, also where the test
-// itself is run for a module alone; in SHAKEDOWN_PAGES_IN, if it is set, with what the
-// module there requires: .ci/release checks that readers can compile the pages.
-func listWorkspace(t *testing.T, args ...string) (all []listedExport) {
+// listExports lists packages as the reader's module sees them.
+func listExports(t *testing.T, args ...string) []listedExport {
 	t.Helper()
-	work, err := filepath.Abs(filepath.Join(root, "go.work"))
-	require.NoError(t, err)
-	cmd := exec.Command("go", append([]string{"list", "-json=Name,ImportPath,Export"}, args...)...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOWORK="+work)
-	if reader := os.Getenv("SHAKEDOWN_PAGES_IN"); reader != "" {
-		cmd.Dir, cmd.Env = reader, append(os.Environ(), "GOWORK=off")
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, "go list: %s", &stderr)
-	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
-		var p listedExport
-		require.NoError(t, dec.Decode(&p))
-		all = append(all, p)
-	}
-	return all
+	t.Setenv("GOWORK", "off")
+	return goList[listedExport](t, readersModule, append([]string{"-json=Name,ImportPath,Export"}, args...)...)
 }
 
 // check returns the problems of the blocks, each with its page and line.
@@ -251,7 +240,7 @@ func (c *blockChecker) check(t *testing.T, blocks []block) (problems []string) {
 	}
 	if len(needed) > 0 {
 		missing := slices.Sorted(maps.Keys(needed))
-		for _, p := range listWorkspace(t, append([]string{"-e", "-export", "-deps"}, missing...)...) {
+		for _, p := range listExports(t, append([]string{"-e", "-export", "-deps"}, missing...)...) {
 			c.export[p.ImportPath] = p.Export
 		}
 	}
@@ -279,20 +268,14 @@ func (b block) source(names map[string][]string) (source string, imports []strin
 		return code, imports, nil
 	}
 	text := code
-	if _, err := b.parse("package block\n" + code); err != nil || b.in != "" {
-		elements := "var _ = " + cmp.Or(b.in, "[]any") + "{\n" + strings.TrimRight(code, ",\n") + ",\n}\n"
+	if b.in != "" {
+		text = "var _ = " + b.in + "{\n" + strings.TrimRight(code, ",\n") + ",\n}\n"
+	} else if _, err := b.parse("package block\n" + code); err != nil {
 		statements, err := b.parse("package block\nfunc _() {\n" + code + "\n}\n")
-		_, noElements := b.parse("package block\n" + elements)
-		switch {
-		case b.in == "" && err == nil && !onlyValues(statements):
-			text = b.function(statements.Decls[0].(*ast.FuncDecl).Body, code)
-		case noElements == nil:
-			text = elements
-		case b.in != "":
-			return "", nil, noElements
-		default:
+		if err != nil {
 			return "", nil, err
 		}
+		text = b.function(statements.Decls[0].(*ast.FuncDecl).Body, code)
 	}
 	text = b.given + text
 	if imports, err = importsOf(text, names); err != nil {
@@ -307,21 +290,6 @@ func (b block) source(names map[string][]string) (source string, imports []strin
 
 func (b block) parse(text string) (*ast.File, error) {
 	return parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
-}
-
-// onlyValues reports whether the function of a file is a value that is no statement,
-// such as a literal: it can be parsed, but not compiled.
-func onlyValues(file *ast.File) bool {
-	body := file.Decls[0].(*ast.FuncDecl).Body.List
-	if len(body) != 1 {
-		return false
-	}
-	e, ok := body[0].(*ast.ExprStmt)
-	if !ok {
-		return false
-	}
-	_, calls := e.X.(*ast.CallExpr)
-	return !calls
 }
 
 // function puts statements into a function. Readers see no more than the block, so it

@@ -1,7 +1,8 @@
 // Package repocheck tests the rules of the repository: which package may import
-// which, what the exported API is, that it is documented, how long files, functions
-// and lines may be, that links have targets, that the Go blocks of the pages compile,
-// that retired words are not used, and that the library has no global state.
+// which, what the exported API is, that it is documented and marked as stable or not,
+// how many lines a room may have, that links have targets, that retired words are not
+// used, and that the library has no global state. In .ci/release it compiles the Go
+// blocks of the pages.
 //
 // Each rule is a row of a table with its reason, which a failure prints. An
 // exception is a reviewed line. A package that does not exist breaks no rule. The

@@ -1,10 +1,9 @@
 package repocheck
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -159,24 +158,24 @@ func TestRequirementsOfTheModules(t *testing.T) {
 // listPackages returns the packages of all modules of go.work and all their direct and
 // indirect imports, as the go command lists them.
 func listPackages(t *testing.T) []listed {
+	return goList[listed](t, root, "-deps", "-json=ImportPath,Standard,Imports,Deps", "work")
+}
+
+// goList runs go list in a folder.
+func goList[T any](t *testing.T, dir string, args ...string) (all []T) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", "work")
-	cmd.Dir = root
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Dir = dir
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
 	out, err := cmd.Output()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+	require.NoError(t, err, "go list: %s", &problems)
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var one T
+		require.NoError(t, dec.Decode(&one))
+		all = append(all, one)
 	}
-	require.NoError(t, err)
-	var pkgs []listed
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p listed
-		err := dec.Decode(&p)
-		if err == io.EOF {
-			return pkgs
-		}
-		require.NoError(t, err)
-		pkgs = append(pkgs, p)
-	}
+	return all
 }
 
 // wrongEdges returns a line for every import that a rule forbids.

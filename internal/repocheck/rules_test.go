@@ -3,10 +3,10 @@ package repocheck
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,86 +15,52 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Limits of what is read at once. A generated file has none, since nobody reads it.
-const (
-	fileLines     = 500 // of the library: read in one sitting
-	leafLines     = 400 // of internal: a leaf does one thing
-	testLines     = 600 // a test file is one subject with its tables
-	functionLines = 60  // of the library: a function is one screen
-	lineColumns   = 120 // of the library, with tabs of 4
-	readmeLines   = 120 // what is added replaces something
-	mapLines      = 170 // of ARCHITECTURE.md: two pages
-)
+const lineColumns = 120 // of the library, with tabs of 4
 
-func TestFileSizes(t *testing.T) {
-	for _, p := range everyPackage(t) {
-		for _, f := range p.files {
-			limit := fileLines
-			switch {
-			case ast.IsGenerated(f.syntax):
-				continue
-			case f.test:
-				limit = testLines
-			case within(f.path, "internal"):
-				limit = leafLines
-			}
-			assert.LessOrEqual(t, f.lines, limit, f.path)
-		}
-	}
-	for page, limit := range map[string]int{"README.md": readmeLines, "ARCHITECTURE.md": mapLines} {
+// What is added to these replaces something.
+func TestPagesThatAreReadFirstAreShort(t *testing.T) {
+	for page, limit := range map[string]int{"README.md": 120, "ARCHITECTURE.md": 170} {
 		assert.LessOrEqual(t, strings.Count(readPage(t, page), "\n"), limit, page)
 	}
 }
 
-func TestFunctionsAndLines(t *testing.T) {
+func TestNoLongLines(t *testing.T) {
 	for _, p := range library(t) {
 		for _, f := range p.code() {
-			if ast.IsGenerated(f.syntax) {
-				continue
-			}
-			for _, d := range f.syntax.Decls {
-				if fn, ok := d.(*ast.FuncDecl); ok {
-					lines := p.fset.Position(fn.End()).Line - p.fset.Position(fn.Pos()).Line + 1
-					assert.LessOrEqual(t, lines, functionLines, "%s: lines of %s", f.path, fn.Name)
+			quoted := false // a text or an address cannot be broken, or not without harm
+			for i, line := range strings.Split(string(f.text), "\n") {
+				columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
+				if !quoted && !strings.ContainsAny(line, "\"`") && !strings.Contains(line, "://") {
+					assert.LessOrEqual(t, columns, lineColumns, "%s:%d", f.path, i+1)
 				}
-			}
-			for _, line := range longLines(p.fset, f) {
-				assert.Fail(t, "a long line", "%s:%d has more than %d columns", f.path, line, lineColumns)
+				quoted = quoted != (strings.Count(line, "`")%2 == 1)
 			}
 		}
 	}
 }
 
-// longLines lists the lines of a file that are too long. Lines with an address, or
-// with a part of a string, may be: they cannot be broken, or not without harm.
-func longLines(fset *token.FileSet, f goFile) (long []int) {
-	mayBe := make(map[int]bool)
-	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			for line := fset.Position(lit.Pos()).Line; line <= fset.Position(lit.End()).Line; line++ {
-				mayBe[line] = true
-			}
-		}
-		return true
-	})
-	for i, line := range strings.Split(string(f.text), "\n") {
-		columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
-		if columns > lineColumns && !mayBe[i+1] && !strings.Contains(line, "://") {
-			long = append(long, i+1)
-		}
-	}
-	return long
-}
-
+// A user sees in the package comment what a package is for, and whether it may change.
 func TestEveryPackageHasAComment(t *testing.T) {
 	for _, p := range everyPackage(t) {
-		commented := len(p.code()) == 0
+		var comment string
 		for _, f := range p.code() {
-			commented = commented || f.syntax.Doc != nil
+			comment += f.syntax.Doc.Text()
 		}
-		assert.True(t, commented, "package %s in %s has no comment that says what it is for", p.name(), p.dir)
+		assert.True(t, comment != "" || len(p.code()) == 0, "package %s in %s has no comment that says what it is for", p.name(), p.dir)
+	}
+	for _, p := range publicPackages(t) {
+		if p.dir != "." { // it has no API
+			marks := 0
+			for _, f := range p.code() {
+				marks += len(stability.FindAllString(f.syntax.Doc.Text(), -1))
+			}
+			assert.Equal(t, 1, marks, "%s: how often its comment says \"Stability: stable.\" or \"Stability: may change.\"", p.dir)
+		}
 	}
 }
+
+// stability is how .ci/release knows the packages whose API it compares.
+var stability = regexp.MustCompile(`(?m)^Stability: (stable|may change)\.$`)
 
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	for _, p := range library(t) {
@@ -104,47 +70,28 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []string{"T.M", "C"}, undocumentedIn(snippet(t, `package snippet
-		func (T) M() {}
-		func (hidden) M() {}
-		const C = 1
-		// A group may share one comment.
-		const ( D = 1; E = 2 )
-		var ErrA int // a comment behind will do`)))
 }
 
-func undocumentedIn(p goPackage) (names []string) {
-	for _, d := range p.files[0].syntax.Decls {
-		names = append(names, undocumented(d)...)
-	}
-	return names
-}
-
-// undocumented lists the exported names of a declaration that have no comment. Fields
+// undocumented lists the exported names of a declaration that have no comment, of their own or of their group. Fields
 // and methods of interfaces are documented with their type.
 func undocumented(d ast.Decl) (names []string) {
-	add := func(name string, comments ...*ast.CommentGroup) {
-		for _, c := range comments {
-			if c != nil {
-				return
-			}
-		}
-		if first, _, _ := strings.Cut(name, "."); ast.IsExported(first) && ast.IsExported(name[strings.Index(name, ".")+1:]) {
-			names = append(names, name)
-		}
-	}
 	if fn, ok := d.(*ast.FuncDecl); ok {
-		add(declaredBy(fn)[0], fn.Doc)
-	} else if gen := d.(*ast.GenDecl); gen.Doc == nil {
-		for _, spec := range gen.Specs {
-			switch s := spec.(type) {
-			case *ast.TypeSpec:
-				add(s.Name.Name, s.Doc)
-			case *ast.ValueSpec:
-				for _, name := range s.Names {
-					add(name.Name, s.Doc, s.Comment)
-				}
-			}
+		if fn.Doc == nil && fn.Name.IsExported() && (fn.Recv == nil || ast.IsExported(receiver(fn))) {
+			names = declaredBy(fn)
+		}
+		return names
+	}
+	gen := d.(*ast.GenDecl)
+	for _, spec := range gen.Specs {
+		documented := gen.Doc != nil
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			documented = documented || s.Doc != nil
+		case *ast.ValueSpec:
+			documented = documented || s.Doc != nil || s.Comment != nil
+		}
+		if !documented {
+			names = append(names, slices.DeleteFunc(declaredBySpec(spec), func(name string) bool { return !ast.IsExported(name) })...)
 		}
 	}
 	return names
@@ -204,13 +151,18 @@ func declaredBy(d ast.Decl) (names []string) {
 		return []string{fn.Name.Name}
 	}
 	for _, spec := range d.(*ast.GenDecl).Specs {
-		switch spec := spec.(type) {
-		case *ast.TypeSpec:
-			names = append(names, spec.Name.Name)
-		case *ast.ValueSpec:
-			for _, name := range spec.Names {
-				names = append(names, name.Name)
-			}
+		names = append(names, declaredBySpec(spec)...)
+	}
+	return names
+}
+
+func declaredBySpec(spec ast.Spec) (names []string) {
+	switch spec := spec.(type) {
+	case *ast.TypeSpec:
+		names = []string{spec.Name.Name}
+	case *ast.ValueSpec:
+		for _, name := range spec.Names {
+			names = append(names, name.Name)
 		}
 	}
 	return names

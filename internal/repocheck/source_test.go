@@ -158,12 +158,3 @@ func library(t *testing.T) []goPackage {
 		})
 	})
 }
-
-// snippet returns a package of one file with the source text, to test a rule.
-func snippet(t *testing.T, source string) goPackage {
-	t.Helper()
-	fset := token.NewFileSet()
-	f, err := parse(fset, "snippet/snippet.go", []byte(source))
-	require.NoError(t, err)
-	return goPackage{dir: "snippet", fset: fset, files: []goFile{f}}
-}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A retired word must not be used: docs/glossary.md has the word to use.
+// A retired word must not be used: docs/reference/glossary.md has the word to use.
 type retired struct {
 	word  string // a part of an identifier, and a word of prose, in lower case
 	prose string // a pattern of prose; empty: the word

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -23,7 +24,8 @@ type Reader struct {
 	known map[reflect.Type][]Field // of the structs read so far
 }
 
-func (r *Reader) fields(t reflect.Type) []Field {
+// Fields is [Fields], once for each type.
+func (r *Reader) Fields(t reflect.Type) []Field {
 	fields, ok := r.known[t]
 	if !ok {
 		if r.known == nil {
@@ -74,136 +76,105 @@ func (r *Reader) refuse(n, place *Node, member string, p *Problem) bool {
 // Short is a value as an error shows it.
 func Short(value string) string { return text.Clip(value, 80) }
 
+// A form is what a type of Go accepts in JSON.
+type form struct {
+	kinds string // of nodes
+	shape string // in words
+	wrong string // what an error says of another type; empty: shape
+}
+
+const (
+	anInteger = "an integer"
+	bits64    = "a decimal string of at most 64 bits, or an integer below 9007199254740992"
+	duration  = `a duration such as "1.5s" or "200ms"`
+)
+
+var formsOf = map[reflect.Kind]form{
+	reflect.String:  {kinds: `"`, shape: "a string"},
+	reflect.Bool:    {kinds: "tf", shape: "true or false"},
+	reflect.Int:     {kinds: "0", shape: anInteger},
+	reflect.Int64:   {kinds: "0", shape: anInteger},
+	reflect.Uint64:  {kinds: `"0`, shape: "a decimal string", wrong: bits64},
+	reflect.Float64: {kinds: "0", shape: "a number"},
+	reflect.Slice:   {kinds: "[", shape: "a list"},
+	reflect.Map:     {kinds: "{", shape: "an object"},
+	reflect.Struct:  {kinds: "{", shape: "an object"},
+}
+
+func formOf(t reflect.Type) form {
+	switch t {
+	case durationType:
+		return form{kinds: `"`, shape: `a duration such as "1.5s"`, wrong: duration}
+	case rawType:
+		return form{kinds: `{["0tfn`, shape: "any JSON"}
+	}
+	return formsOf[t.Kind()]
+}
+
 // Bind fills v from a value and reports whether everything fitted.
 func (r *Reader) Bind(n *Node, v reflect.Value, tag Tag) bool {
 	if special, ok := r.Special[v.Type()]; ok {
 		return special.Bind(n, v)
 	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		return r.Bind(n, v.Elem(), tag)
+	}
+	if form := formOf(v.Type()); strings.IndexByte(form.kinds, n.Kind) < 0 {
+		return r.Wrong(n, cmp.Or(form.wrong, form.shape))
+	}
 	switch v.Type() {
 	case durationType:
-		return r.duration(n, v)
+		d, err := time.ParseDuration(n.Text)
+		v.SetInt(int64(d))
+		return err == nil || r.Refuse(n, duration, nil)
 	case rawType:
 		v.SetBytes(n.JSON())
 		return true
 	}
+	fits := true
 	switch v.Kind() {
 	case reflect.String:
-		return r.string(n, v, tag)
+		v.SetString(n.Text)
+		return tag.Enum == nil || slices.Contains(tag.Enum, n.Text) ||
+			r.Refuse(n, tag.Names()+text.Meant(n.Text, tag.Enum), nil)
 	case reflect.Bool:
-		if n.Kind != 't' && n.Kind != 'f' {
-			return r.Wrong(n, "true or false")
-		}
 		v.SetBool(n.Kind == 't')
-		return true
 	case reflect.Int, reflect.Int64:
-		return r.integer(n, v)
-	case reflect.Uint64:
-		return r.bits(n, v)
-	case reflect.Float64:
-		return r.number(n, v)
-	case reflect.Slice:
-		return r.list(n, v, tag)
-	case reflect.Map:
-		return r.dict(n, v, tag)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return r.Bind(n, v.Elem(), tag)
-	}
-	return r.Object(n, v)
-}
-
-func (r *Reader) string(n *Node, v reflect.Value, tag Tag) bool {
-	if n.Kind != '"' {
-		return r.Wrong(n, "a string")
-	}
-	v.SetString(strings.Clone(n.Text)) // not the whole document with it
-	if tag.Enum == nil || slices.Contains(tag.Enum, n.Text) {
-		return true
-	}
-	return r.Refuse(n, tag.Names()+text.Meant(n.Text, tag.Enum), nil)
-}
-
-func (r *Reader) duration(n *Node, v reflect.Value) bool {
-	const allowed = `a duration such as "1.5s" or "200ms"`
-	if n.Kind != '"' {
-		return r.Wrong(n, allowed)
-	}
-	d, err := time.ParseDuration(n.Text)
-	if err != nil {
-		return r.Refuse(n, allowed, nil)
-	}
-	v.SetInt(int64(d))
-	return true
-}
-
-func (r *Reader) integer(n *Node, v reflect.Value) bool {
-	if n.Kind != '0' {
-		return r.Wrong(n, "an integer")
-	}
-	i, err := strconv.ParseInt(n.Text, 10, 64)
-	if err != nil || v.OverflowInt(i) {
-		return r.Refuse(n,
+		i, err := strconv.ParseInt(n.Text, 10, v.Type().Bits())
+		v.SetInt(i)
+		return err == nil || r.Refuse(n,
 			fmt.Sprintf("an integer of at most %d bits, written without a point or exponent", v.Type().Bits()), nil)
+	case reflect.Uint64:
+		u, err := strconv.ParseUint(n.Text, 10, 64)
+		v.SetUint(u)
+		return err == nil && (n.Kind == '"' || u < Exact) ||
+			r.Refuse(n, bits64, nil)
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(n.Text, 64)
+		v.SetFloat(f)
+		return err == nil || r.Refuse(n, "a number that a float64 holds", nil)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids)))
+		for i, kid := range n.Kids {
+			fits = r.Bind(kid, v.Index(i), tag) && fits
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMapWithSize(v.Type(), len(n.Kids)))
+		for i, kid := range n.Kids {
+			elem := reflect.New(v.Type().Elem()).Elem()
+			fits = r.Bind(kid, elem, tag) && fits
+			v.SetMapIndex(reflect.ValueOf(n.Keys[i]), elem)
+		}
+	default:
+		return r.Object(n, v)
 	}
-	v.SetInt(i)
-	return true
+	return fits
 }
 
 // Exact is the first integer that a reader which keeps numbers as floats may
 // confuse with its neighbour.
 const Exact = 1 << 53
-
-// bits reads 64 bits: a decimal string, or an integer that every reader keeps.
-func (r *Reader) bits(n *Node, v reflect.Value) bool {
-	const allowed = "a decimal string of at most 64 bits, or an integer below 9007199254740992"
-	if n.Kind != '"' && n.Kind != '0' {
-		return r.Wrong(n, allowed)
-	}
-	u, err := strconv.ParseUint(n.Text, 10, 64)
-	if err != nil || n.Kind == '0' && u >= Exact {
-		return r.Refuse(n, allowed, nil)
-	}
-	v.SetUint(u)
-	return true
-}
-
-func (r *Reader) number(n *Node, v reflect.Value) bool {
-	if n.Kind != '0' {
-		return r.Wrong(n, "a number")
-	}
-	f, err := strconv.ParseFloat(n.Text, 64)
-	if err != nil {
-		return r.Refuse(n, "a number that a float64 holds", nil)
-	}
-	v.SetFloat(f)
-	return true
-}
-
-func (r *Reader) list(n *Node, v reflect.Value, tag Tag) bool {
-	if n.Kind != '[' {
-		return r.Wrong(n, "a list")
-	}
-	v.Set(reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids)))
-	fits := true
-	for i, kid := range n.Kids {
-		fits = r.Bind(kid, v.Index(i), tag) && fits
-	}
-	return fits
-}
-
-func (r *Reader) dict(n *Node, v reflect.Value, tag Tag) bool {
-	if n.Kind != '{' {
-		return r.Wrong(n, "an object")
-	}
-	v.Set(reflect.MakeMapWithSize(v.Type(), len(n.Kids)))
-	fits := true
-	for i, kid := range n.Kids {
-		elem := reflect.New(v.Type().Elem()).Elem()
-		fits = r.Bind(kid, elem, tag) && fits
-		v.SetMapIndex(reflect.ValueOf(strings.Clone(n.Keys[i])), elem)
-	}
-	return fits
-}
 
 // Object fills a struct with its fields and no others; names are compared
 // exactly.
@@ -218,11 +189,13 @@ func (r *Reader) Object(n *Node, v reflect.Value) bool {
 // Members fills a struct with its fields, whatever else the object has.
 func (r *Reader) Members(n *Node, v reflect.Value) bool {
 	fits := true
-	for _, f := range r.fields(v.Type()) {
+	fields := r.Fields(v.Type())
+	for i := range fields {
+		f := &fields[i]
 		if kid := n.Member(f.Name); kid != nil {
 			fits = r.member(kid, v.FieldByIndex(f.Index), f) && fits
 		} else if !f.Optional {
-			fits = r.Missing(n, f.Name, r.Shape(f))
+			fits = r.Missing(n, f.Name, r.Shape(*f))
 		}
 	}
 	return fits
@@ -230,25 +203,18 @@ func (r *Reader) Members(n *Node, v reflect.Value) bool {
 
 // member fills one member and holds it to its bounds, also if it says as little as one that is
 // left out.
-func (r *Reader) member(n *Node, v reflect.Value, f Field) bool {
+func (r *Reader) member(n *Node, v reflect.Value, f *Field) bool {
 	if !r.Bind(n, v, f.Tag) {
 		return false
 	}
-	if r.SkipBounds || f.Min == "" && f.Over == "" && f.Max == "" && f.Enum == nil {
-		return true
-	}
-	b := bound(f)
-	for range b.outliers(v, "") {
-		return r.Refuse(n, b.allowed, nil)
-	}
-	return true
+	return r.SkipBounds || !f.bounded() || len(f.outliers(nil, v, "")) == 0 || r.Refuse(n, f.allowed, nil)
 }
 
 // Only refuses the members of an object that none of the structs has.
 func (r *Reader) Only(n *Node, structs ...reflect.Type) bool {
 	var names []string
 	for _, t := range structs {
-		for _, f := range r.fields(t) {
+		for _, f := range r.Fields(t) {
 			names = append(names, f.Name)
 		}
 	}

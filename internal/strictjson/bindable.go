@@ -23,8 +23,6 @@ func (r *Reader) bindable(t reflect.Type, path []reflect.Type) error {
 		return nil
 	}
 	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
-		return nil
 	case reflect.Map:
 		if t.Key() != reflect.TypeFor[string]() {
 			return fmt.Errorf("%v has keys that are no strings", t)
@@ -43,7 +41,10 @@ func (r *Reader) bindable(t reflect.Type, path []reflect.Type) error {
 		}
 		return r.bindableStruct(t, append(path, t))
 	}
-	return fmt.Errorf("%v has no JSON form here", t)
+	if _, ok := formsOf[t.Kind()]; !ok {
+		return fmt.Errorf("%v has no JSON form here", t)
+	}
+	return nil
 }
 
 func (r *Reader) bindableStruct(t reflect.Type, path []reflect.Type) error {
@@ -86,14 +87,6 @@ func (f Field) readable() error {
 // direct is what a pointer points to, or the type itself.
 func direct(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
-}
-
-// elementOf is the type that over and enum bound: of a list, that of its elements.
-func elementOf(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Slice {
 		return t.Elem()
 	}
 	return t

@@ -1,9 +1,8 @@
 package strictjson
 
 import (
-	"cmp"
 	"fmt"
-	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,34 +10,31 @@ import (
 	"time"
 )
 
-// A Bound is the compiled form of a field's bounds, for values that are there
-// already.
-type Bound struct {
-	Field
-	min, over, max *float64 // nil: none
-	allowed        string
-	inner          []Bound // of the structs that the member holds
-}
-
-// Bounds compiles the bounds of a struct's members and of the structs within them,
-// without members that have none.
-func Bounds(t reflect.Type) []Bound { return boundsOf(t, nil) }
+// Bounds are the [Fields] of a struct that have bounds, or hold structs whose fields do.
+func Bounds(t reflect.Type) []Field { return boundsOf(t, nil) }
 
 // boundsOf leaves out a struct that lies within itself; path are those around t.
-func boundsOf(t reflect.Type, path []reflect.Type) (bounds []Bound) {
+func boundsOf(t reflect.Type, path []reflect.Type) (bounds []Field) {
 	if slices.Contains(path, t) {
 		return nil
 	}
 	for _, f := range Fields(t) {
-		b := bound(f)
-		if inner := structOf(f.Type); inner != nil {
-			b.inner = boundsOf(inner, append(path, t))
+		if inner := innermost(f.Type); inner.Kind() == reflect.Struct {
+			f.inner = boundsOf(inner, append(path, t))
 		}
-		if b.any() || b.inner != nil {
-			bounds = append(bounds, b)
+		if f.bounded() || f.inner != nil {
+			bounds = append(bounds, f)
 		}
 	}
 	return bounds
+}
+
+// innermost is the type of what pointers, lists and maps hold.
+func innermost(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	return t
 }
 
 // Holds reports whether a struct has a member of a type, also within its lists, maps
@@ -46,51 +42,24 @@ func boundsOf(t reflect.Type, path []reflect.Type) (bounds []Bound) {
 func Holds(t, of reflect.Type) bool { return holds(t, of, nil) }
 
 func holds(t, of reflect.Type, path []reflect.Type) bool {
-	switch {
-	case t == of:
-		return true
-	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
-		return holds(t.Elem(), of, path)
-	case t.Kind() != reflect.Struct || slices.Contains(path, t):
-		return false
+	t = innermost(t)
+	if t.Kind() != reflect.Struct || slices.Contains(path, t) {
+		return t == of
 	}
-	return slices.ContainsFunc(Fields(t), func(f Field) bool { return holds(f.Type, of, append(path, t)) })
+	return t == of || slices.ContainsFunc(Fields(t), func(f Field) bool { return holds(f.Type, of, append(path, t)) })
 }
 
-// structOf is the struct that a member holds, several in a list or map, or nil.
-func structOf(t reflect.Type) reflect.Type {
-	for {
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Map:
-			t = t.Elem()
-		case reflect.Struct:
-			return t
-		default:
-			return nil
-		}
-	}
-}
-
-func bound(f Field) Bound {
-	b := Bound{Field: f, min: f.number(f.Min), over: f.number(f.Over), max: f.number(f.Max)}
-	if b.any() {
-		b.allowed = cmp.Or(f.Allowed, b.phrase())
-	}
-	return b
-}
-
-func (b Bound) any() bool { return b.min != nil || b.over != nil || b.max != nil || b.Enum != nil }
+func (f *Field) bounded() bool { return f.min != nil || f.over != nil || f.max != nil || f.Enum != nil }
 
 // number is a bound as a number; durations are counted in nanoseconds.
-func (f Field) number(text string) *float64 {
-	if text == "" {
-		return nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && elementOf(direct(f.Type)) == durationType {
-		n := float64(d)
-		return &n
-	}
+func (f *Field) number(text string) *float64 {
 	n, err := strconv.ParseFloat(text, 64)
+	of := direct(f.Type)
+	if of == durationType || of.Kind() == reflect.Slice && of.Elem() == durationType {
+		if d, bad := time.ParseDuration(text); bad == nil {
+			n, err = float64(d), nil
+		}
+	}
 	if err != nil {
 		return nil
 	}
@@ -98,11 +67,11 @@ func (f Field) number(text string) *float64 {
 }
 
 // phrase describes what the bounds allow.
-func (b Bound) phrase() string {
-	if b.Enum != nil {
-		return b.Names()
+func (f *Field) phrase() string {
+	if f.Enum != nil {
+		return f.Names()
 	}
-	noun, of := "a number", direct(b.Type)
+	noun, of := "a number", direct(f.Type)
 	switch {
 	case of == durationType:
 		noun = "a duration"
@@ -110,42 +79,39 @@ func (b Bound) phrase() string {
 		return "a text that is not empty"
 	case of.Kind() == reflect.Int || of.Kind() == reflect.Int64 || of.Kind() == reflect.Uint64:
 		noun = "an integer"
-	case of.Kind() == reflect.Slice || of.Kind() == reflect.Map:
-		return b.saysLength()
+	case of.Kind() == reflect.Slice:
+		return f.saysLength("a list")
+	case of.Kind() == reflect.Map:
+		return f.saysLength("an object")
 	}
 	switch {
-	case b.min != nil && b.max != nil:
-		return noun + " from " + b.Min + " to " + b.Max
-	case b.over != nil && b.max != nil:
-		return noun + " of more than " + b.Over + " and at most " + b.Max
-	case b.over != nil:
-		return noun + " of more than " + b.Over
-	case b.min != nil:
-		return noun + " of " + b.Min + " or more"
+	case f.min != nil && f.max != nil:
+		return noun + " from " + f.Min + " to " + f.Max
+	case f.over != nil && f.max != nil:
+		return noun + " of more than " + f.Over + " and at most " + f.Max
+	case f.over != nil:
+		return noun + " of more than " + f.Over
+	case f.min != nil:
+		return noun + " of " + f.Min + " or more"
 	}
-	return noun + " of at most " + b.Max
+	return noun + " of at most " + f.Max
 }
 
-func (b Bound) saysLength() string {
+func (f *Field) saysLength(noun string) string {
 	var parts []string
-	if b.min != nil {
-		parts = append(parts, "at least "+b.Min)
+	if f.min != nil {
+		parts = append(parts, "at least "+f.Min)
 	}
-	if b.max != nil {
-		parts = append(parts, "at most "+b.Max)
+	if f.max != nil {
+		parts = append(parts, "at most "+f.Max)
 	}
-	noun := "a list"
-	if direct(b.Type).Kind() == reflect.Map {
-		noun = "an object"
+	if len(parts) > 0 {
+		noun += " of " + strings.Join(parts, " and ")
 	}
-	s := noun + " of " + strings.Join(parts, " and ")
-	if len(parts) == 0 {
-		s = noun
+	if f.over != nil {
+		noun += ", each more than " + f.Over
 	}
-	if b.over != nil {
-		s += ", each more than " + b.Over
-	}
-	return s
+	return noun
 }
 
 // An Outlier is a part of a value that lies outside of its bounds.
@@ -155,105 +121,75 @@ type Outlier struct {
 	Allowed string
 }
 
-// Outliers yields what of a struct lies outside of its bounds, in the order of the
+// Outliers are what of a struct lies outside of its [Bounds], in the order of the
 // fields. NaN lies outside. An optional member that is zero counts as left out.
-func Outliers(bounds []Bound, v reflect.Value) iter.Seq[Outlier] { return outliers(bounds, v, "") }
+func Outliers(bounds []Field, v reflect.Value) []Outlier { return outliers(nil, bounds, v, "") }
 
-func outliers(bounds []Bound, v reflect.Value, at string) iter.Seq[Outlier] {
-	return func(yield func(Outlier) bool) {
-		for i := range bounds {
-			b := &bounds[i]
-			member, err := v.FieldByIndexErr(b.Index)
-			if err != nil {
-				continue // within an embedded pointer that is nil, which Bindable refuses
-			}
-			if b.Optional && member.IsZero() {
-				continue
-			}
-			for o := range b.outliers(member, at+b.Name) {
-				if !yield(o) {
-					return
-				}
-			}
+func outliers(list []Outlier, bounds []Field, v reflect.Value, at string) []Outlier {
+	for i := range bounds {
+		f := &bounds[i]
+		member, err := v.FieldByIndexErr(f.Index)
+		if err != nil || f.Optional && member.IsZero() {
+			continue // err: within an embedded pointer that is nil, which Bindable refuses
 		}
+		list = f.outliers(list, member, at+f.Name)
 	}
+	return list
 }
 
-func (b *Bound) outliers(v reflect.Value, at string) iter.Seq[Outlier] {
-	return func(yield func(Outlier) bool) {
-		if v.Kind() == reflect.Pointer && !v.IsNil() {
-			v = v.Elem()
+// outliers adds what lies outside of a member: itself, or what it holds.
+func (f *Field) outliers(list []Outlier, v reflect.Value, at string) []Outlier {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return list
 		}
-		if !b.holds(v) {
-			yield(Outlier{at, v, b.allowed})
-			return
-		}
-		if b.inner != nil {
-			b.parts(v, at, yield)
-			return
-		}
-		if v.Kind() != reflect.Slice || b.over == nil && b.Enum == nil {
-			return
-		}
-		element := Bound{Field: b.Field, over: b.over}
-		for i := range v.Len() {
-			if !element.holds(v.Index(i)) && !yield(Outlier{fmt.Sprintf("%s[%d]", at, i), v.Index(i), b.allowed}) {
-				return
-			}
-		}
+		return f.outliers(list, v.Elem(), at)
 	}
-}
-
-// parts yields the outliers of the structs in a value, and reports whether to go on.
-func (b *Bound) parts(v reflect.Value, at string, yield func(Outlier) bool) bool {
+	if !f.holds(v) {
+		return append(list, Outlier{at, v, f.allowed})
+	}
+	element := *f
+	element.min, element.max = nil, nil // those of the length
 	switch v.Kind() {
-	case reflect.Pointer:
-		return v.IsNil() || b.parts(v.Elem(), at, yield)
 	case reflect.Slice:
-		for i := range v.Len() {
-			if !b.parts(v.Index(i), fmt.Sprintf("%s[%d]", at, i), yield) {
-				return false
-			}
+		for i := 0; i < v.Len() && (f.over != nil || f.Enum != nil || f.inner != nil); i++ {
+			list = element.outliers(list, v.Index(i), fmt.Sprintf("%s[%d]", at, i))
 		}
 	case reflect.Map:
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for _, key := range keys {
-			if !b.parts(v.MapIndex(key), at+"."+key.String(), yield) {
-				return false
-			}
+		parts := make(map[string]reflect.Value, v.Len())
+		for key, part := range v.Seq2() {
+			parts[key.String()] = part
+		}
+		for _, key := range slices.Sorted(maps.Keys(parts)) {
+			list = element.outliers(list, parts[key], at+"."+key)
 		}
 	case reflect.Struct:
-		for o := range outliers(b.inner, v, at+".") {
-			if !yield(o) {
-				return false
-			}
-		}
+		return outliers(list, f.inner, v, at+".")
 	}
-	return true
+	return list
 }
 
 // holds reports whether a value is allowed; of a list, whether its length is.
-func (b *Bound) holds(v reflect.Value) bool {
+func (f *Field) holds(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
-		return (b.Enum == nil || slices.Contains(b.Enum, v.String())) && (b.min == nil || v.Len() >= int(*b.min))
+		return (f.Enum == nil || slices.Contains(f.Enum, v.String())) && (f.min == nil || v.Len() >= int(*f.min))
 	case reflect.Int, reflect.Int64:
-		return b.within(float64(v.Int()))
+		return f.within(float64(v.Int()))
 	case reflect.Uint64:
-		return b.within(float64(v.Uint()))
+		return f.within(float64(v.Uint()))
 	case reflect.Float64:
-		return b.within(v.Float())
+		return f.within(v.Float())
 	case reflect.Slice, reflect.Map:
 		n := float64(v.Len())
-		return (b.min == nil || n >= *b.min) && (b.max == nil || n <= *b.max)
+		return (f.min == nil || n >= *f.min) && (f.max == nil || n <= *f.max)
 	}
 	return true
 }
 
-func (b *Bound) within(n float64) bool {
-	return n == n && (b.min == nil || n >= *b.min) && (b.over == nil || n > *b.over) && (b.max == nil || n <= *b.max)
+func (f *Field) within(n float64) bool {
+	return n == n && (f.min == nil || n >= *f.min) && (f.over == nil || n > *f.over) && (f.max == nil || n <= *f.max)
 }
 
-// Says returns what is allowed, in words.
-func (b Bound) Says() string { return b.allowed }
+// Says returns what the bounds allow, in words; empty: there are none.
+func (f *Field) Says() string { return f.allowed }

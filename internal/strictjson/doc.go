@@ -18,8 +18,8 @@ import "reflect"
 const maxBytes = 16 << 20
 
 // Decode fills into, a pointer to a struct, from a document. as makes the error
-// that a package shows for a problem; nil: the [*Problem] itself. All problems are
-// joined.
+// that a package shows for a problem; nil: [Problem.Field] of no package. All problems
+// are joined.
 func Decode(data []byte, into any, as func(*Problem) error) error {
 	r := &Reader{}
 	r.As = as

@@ -14,105 +14,83 @@ import (
 // optional member that is zero. other writes parts of v of the package's own types;
 // it returns nil for any other. A number without JSON, such as NaN, is an error.
 func Encode(v any, other func(any) json.RawMessage) (json.RawMessage, error) {
-	if whole := reflect.ValueOf(v); whole.Kind() == reflect.Struct {
-		// not by other: v may be a fault that is its own parameters
-		return encodeStruct(whole, Fields(whole.Type()), other)
+	whole := reflect.ValueOf(v)
+	if whole.Kind() == reflect.Struct { // not by other: v may be a fault that is its own parameters
+		return encodeStruct(nil, whole, Fields(whole.Type()), other)
 	}
-	return encode(reflect.ValueOf(v), other)
+	return encode(nil, whole, other)
 }
 
 // EncodeStruct is [Encode] for a struct whose [Fields] are known already, which
 // saves most of the time.
 func EncodeStruct(v any, fields []Field, other func(any) json.RawMessage) (json.RawMessage, error) {
-	return encodeStruct(reflect.ValueOf(v), fields, other)
+	return encodeStruct(nil, reflect.ValueOf(v), fields, other)
 }
 
-func encode(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, error) {
+func encode(dst []byte, v reflect.Value, other func(any) json.RawMessage) ([]byte, error) {
 	if !v.IsValid() {
-		return json.RawMessage("null"), nil
+		return append(dst, "null"...), nil
 	}
 	if other != nil && v.NumMethod() > 0 { // without a method it is of no type that other knows
 		if text := other(v.Interface()); text != nil {
-			return text, nil
+			return append(dst, text...), nil
 		}
 	}
-	switch v.Type() {
-	case durationType:
-		return json.Marshal(time.Duration(v.Int()).String())
-	case rawType:
-		return json.Marshal(v.Interface())
+	var value any
+	switch kind := v.Kind(); {
+	case v.Type() == rawType:
+		value = v.Interface()
+	case v.Type() == durationType:
+		value = time.Duration(v.Int()).String()
+	case kind == reflect.Uint64:
+		value = strconv.FormatUint(v.Uint(), 10)
+	case kind == reflect.Struct:
+		return encodeStruct(dst, v, Fields(v.Type()), other)
+	case kind == reflect.Slice:
+		return encodeParts(dst, '[', v.Len(), func(dst []byte, i int) ([]byte, error) {
+			return encode(dst, v.Index(i), other)
+		})
+	case kind == reflect.Map && v.Type().Key().Kind() == reflect.String:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		return encodeParts(dst, '{', len(keys), func(dst []byte, i int) ([]byte, error) {
+			return encode(append(appendQuoted(dst, keys[i].String()), ':'), v.MapIndex(keys[i]), other)
+		})
+	case (kind == reflect.Pointer || kind == reflect.Interface) && !v.IsNil():
+		return encode(dst, v.Elem(), other)
+	default:
+		value = v.Interface()
 	}
-	switch v.Kind() {
-	case reflect.Uint64:
-		return json.Marshal(strconv.FormatUint(v.Uint(), 10))
-	case reflect.Struct:
-		return encodeStruct(v, Fields(v.Type()), other)
-	case reflect.Int, reflect.Int64:
-		if v.NumMethod() == 0 {
-			return strconv.AppendInt(nil, v.Int(), 10), nil
-		}
-	case reflect.Slice:
-		text := []byte{'['}
-		for i := range v.Len() {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			elem, err := encode(v.Index(i), other)
-			if err != nil {
-				return nil, err
-			}
-			text = append(text, elem...)
-		}
-		return append(text, ']'), nil
-	case reflect.Map:
-		return encodeMap(v, other)
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return encode(v.Elem(), other)
-		}
-	}
-	return json.Marshal(v.Interface())
+	text, err := json.Marshal(value)
+	return append(dst, text...), err
 }
 
-// encodeMap writes the members of a map, whose keys are texts, in their order.
-func encodeMap(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, error) {
-	if v.Type().Key().Kind() != reflect.String {
-		return json.Marshal(v.Interface())
-	}
-	keys := v.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-	text := []byte{'{'}
-	for i, key := range keys {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		value, err := encode(v.MapIndex(key), other)
-		if err != nil {
-			return nil, err
-		}
-		text = append(append(append(text, Quote(key.String())...), ':'), value...)
-	}
-	return append(text, '}'), nil
-}
-
-func encodeStruct(v reflect.Value, fields []Field, other func(any) json.RawMessage) (json.RawMessage, error) {
-	text := []byte{'{'}
+func encodeStruct(dst []byte, v reflect.Value, fields []Field, other func(any) json.RawMessage) ([]byte, error) {
+	kept := make([]int, 0, len(fields))
 	for i := range fields {
-		f := &fields[i]
-		member := v.FieldByIndex(f.Index)
-		if f.Optional && (member.IsZero() || isList(member.Kind()) && member.Len() == 0) {
-			continue
+		member := v.FieldByIndex(fields[i].Index)
+		list := member.Kind() == reflect.Slice || member.Kind() == reflect.Map
+		isEmpty := member.IsZero() || list && member.Len() == 0
+		if !fields[i].Optional || !isEmpty {
+			kept = append(kept, i)
 		}
-		value, err := encode(member, other)
-		if err != nil {
-			return nil, err
-		}
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = append(append(append(text, Quote(f.Name)...), ':'), value...)
 	}
-	return append(text, '}'), nil
+	return encodeParts(dst, '{', len(kept), func(dst []byte, i int) ([]byte, error) {
+		f := &fields[kept[i]]
+		return encode(append(appendQuoted(dst, f.Name), ':'), v.FieldByIndex(f.Index), other)
+	})
 }
 
-func isList(k reflect.Kind) bool { return k == reflect.Slice || k == reflect.Map }
+// encodeParts writes parts between brackets.
+func encodeParts(dst []byte, open byte, n int, part func(dst []byte, i int) ([]byte, error)) (_ []byte, err error) {
+	dst = append(dst, open)
+	for i := range n {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = part(dst, i); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, closing(open)), nil
+}

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -13,9 +14,13 @@ type Field struct {
 	Index    []int  // for reflect.Value.FieldByIndex
 	Type     reflect.Type
 	Optional bool // json:",omitempty"
+	Source   reflect.StructTag
 	Tag
 
-	unknown string // a bound that is none
+	min, over, max *float64 // nil: none
+	allowed        string   // by the bounds, in words; empty: there are none
+	unknown        string   // a bound that is none
+	inner          []Field  // of [Bounds]: those of the structs that the member holds
 }
 
 // A Tag is what a field says in addition to its name: `doc:"…"
@@ -46,8 +51,13 @@ func Fields(t reflect.Type) []Field {
 			name = strings.ToLower(f.Name[:1]) + f.Name[1:]
 		}
 		tag, unknown := tagOf(f.Tag)
-		fields = append(fields, Field{Name: name, Index: f.Index, Type: f.Type,
-			Optional: strings.Contains(options, "omit"), Tag: tag, unknown: unknown})
+		field := Field{Name: name, Index: f.Index, Type: f.Type,
+			Optional: strings.Contains(options, "omit"), Source: f.Tag, Tag: tag, unknown: unknown}
+		field.min, field.over, field.max = field.number(tag.Min), field.number(tag.Over), field.number(tag.Max)
+		if field.bounded() {
+			field.allowed = cmp.Or(tag.Allowed, field.phrase())
+		}
+		fields = append(fields, field)
 	}
 	return fields
 }
@@ -91,29 +101,10 @@ func (r *Reader) shapeOf(t reflect.Type) string {
 	if special, ok := r.Special[t]; ok {
 		return special.Shape
 	}
-	switch t {
-	case durationType:
-		return `a duration such as "1.5s"`
-	case rawType:
-		return "any JSON"
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int64:
-		return "an integer"
-	case reflect.Uint64:
-		return "a decimal string"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Pointer:
+	if t.Kind() == reflect.Pointer {
 		return r.shapeOf(t.Elem())
 	}
-	return "an object"
+	return formOf(t).shape
 }
 
 var (

@@ -6,36 +6,27 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// A Node is a value of a document. It comes from [Parse] or [ParseSpelled], from another
-// parser ([Node.At], [Node.AddAt]), or is made by hand of Kind, Text, Keys and Kids.
+// A Node is a value of a document. It comes from [Parse], from another parser ([Node.At],
+// [Node.AddAt]), or is made by hand of Kind, Text, Keys and Kids.
 type Node struct {
 	Kind byte   // '{' '[' '"' '0' 't' 'f' 'n'
 	Text string // of a string, or of a number as it was written
 	Keys []string
 	Kids []*Node // members in the order of Keys, or elements
 
-	// Raw is the value as the document spells it, a part of that document: of a value that
-	// [Problems.Opaque] named, and of each text, number and word that [ParseSpelled] read. An
-	// opaque object or list has no Keys and Kids.
+	// Raw is the value as the document spells it, a part of that document, if [Problems.Opaque]
+	// named it. An opaque object or list has no Keys and Kids.
 	Raw json.RawMessage
 
-	at    int64  // offset of its first byte in the document, or its place: see lineAndColumn
-	up    *Node  // the object or list that it was read into; nil: it is a whole document
-	names *names // nil: nothing but Keys is known of the members' names
-}
-
-// names are what is known of the names of an object's members besides Keys.
-type names struct {
-	spelled [][]byte       // with their quotes, in the order of Keys; nil: as [Quote] has them
-	at      []int64        // the offsets of their first bytes; nil: a member is where its value is
-	index   map[string]int // of Keys, in an object with many members
+	at, nameAt int64          // where it and its name begin: an offset in the document, or see lineAndColumn
+	up         *Node          // the object or list that it was read into; nil: it is a whole document
+	index      map[string]int // of Keys, in an object with many members
 }
 
 // manyKeys is the number of members from which looking one up in a map is faster.
@@ -46,8 +37,7 @@ const MaxDepth = 64
 
 // Parse reads a whole document of at most maxBytes. A syntax error ends it, and
 // there is no node then; members that occur twice are collected, and the first
-// of them counts. Texts and names of the tree keep a copy of the whole document; those that a
-// [Reader] binds do not.
+// of them counts.
 func Parse(data []byte, maxBytes int, p *Problems) *Node {
 	if len(data) > maxBytes {
 		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)),
@@ -65,26 +55,11 @@ func Parse(data []byte, maxBytes int, p *Problems) *Node {
 		return nil
 	}
 	p.data = data
-	r := reader{doc: doc, text: string(data), problems: p, maxDepth: MaxDepth}
-	n := r.value(0)
-	if r.deep {
+	root := new(Node)
+	if !p.read(root, doc, 0, make([]string, 0, MaxDepth)) {
 		return nil
 	}
-	return n
-}
-
-// ParseSpelled reads a document of which nothing may be lost: texts and numbers as they are
-// spelled, and all of several members of one name. ok is false if it is not JSON in UTF-8, or if
-// more than maxDepth objects and lists lie within each other. doc must not be changed while the
-// tree is in use.
-func ParseSpelled(doc []byte, maxDepth int) (n *Node, ok bool) {
-	d, ok := jsonedit.Parse(doc)
-	if !ok || !utf8.Valid(doc) {
-		return nil, false
-	}
-	r := reader{doc: d, text: string(doc), problems: new(Problems), maxDepth: maxDepth, spelled: true}
-	n = r.value(0)
-	return n, !r.deep
+	return root
 }
 
 // syntax is a syntax error with its line and column.
@@ -100,126 +75,61 @@ func syntax(data []byte, err error) *Problem {
 	return p
 }
 
-// A reader makes the nodes of a document.
-type reader struct {
-	doc      *jsonedit.Doc
-	text     string // that of doc
-	problems *Problems
-	maxDepth int
-	depth    int
-	spelled  bool     // see [ParseSpelled]
-	path     []string // names and positions that lead to the value; empty unless they are asked for
-	deep     bool     // the document was too deep, and reading stopped
-	free     []Node   // made in one piece, for the values to come
-}
-
-// value reads the value that is node i of the document.
-func (r *reader) value(i int) *Node {
-	if len(r.free) == 0 {
-		r.free = make([]Node, min(64, len(r.doc.Nodes)-i))
+// read fills a node with value i, to which path leads, in the order of the text. It returns false
+// if the value is too deep.
+func (p *Problems) read(n *Node, d *jsonedit.Doc, i int, path []string) bool {
+	n.Kind, n.at = d.Raw(i)[0], int64(d.Nodes[i].Start)
+	opaque := p.Opaque != nil && p.Opaque(path)
+	if opaque {
+		n.Raw = d.Raw(i)
 	}
-	n := &r.free[0]
-	r.free = r.free[1:]
-	span := r.doc.Nodes[i]
-	raw := r.text[span.Start:span.End]
-	n.Kind, n.at = raw[0], int64(span.Start)
-	isPart := n.Kind == '{' || n.Kind == '['
-	opaque := r.problems.Opaque != nil && r.problems.Opaque(r.path)
-	if opaque || r.spelled && !isPart {
-		n.Raw = r.doc.Raw(i)
-	}
-	switch n.Kind {
-	case '"':
-		n.Text = r.unquoted(span.Start, span.End)
-	case 't', 'f', 'n':
-	case '{', '[':
-		if !opaque {
-			r.parts(n, i)
-		}
+	switch kind := d.Kind(i); {
+	case kind == jsonedit.String:
+		n.Text = d.String(i)
+	case kind == jsonedit.Number:
+		n.Kind, n.Text = '0', string(d.Raw(i))
+	case kind != jsonedit.Object && kind != jsonedit.Array, opaque:
+	case len(path) == MaxDepth:
+		p.at(n, &Problem{Pointer: pointerTo(path), Reason: TooLarge, Value: "depth",
+			Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
+		return false
 	default:
-		n.Kind, n.Text = '0', raw
+		return p.readParts(n, d, i, path)
 	}
-	return n
+	return true
 }
 
-// unquoted is the text of a string that stands in the document.
-func (r *reader) unquoted(from, to int32) string {
-	raw := r.text[from+1 : to-1]
-	if strings.IndexByte(raw, '\\') < 0 {
-		return raw
-	}
-	return jsonedit.Unquote(r.doc.Text[from:to])
-}
-
-// parts reads the members or elements of n, which is node i of the document.
-func (r *reader) parts(n *Node, i int) {
-	if r.depth++; r.depth > r.maxDepth {
-		r.deep = true
-		r.problems.at(n, &Problem{Pointer: r.pointer(i), Reason: TooLarge, Value: "depth",
-			Allowed: fmt.Sprintf("at most %d levels", r.maxDepth)})
-		return
-	}
-	nodes, count := r.doc.Nodes, 0
-	for c := i + 1; c < int(nodes[i].Next); c = int(nodes[c].Next) {
-		count++
-	}
-	n.Kids = make([]*Node, 0, count)
+func (p *Problems) readParts(n *Node, d *jsonedit.Doc, i int, path []string) bool {
+	parts := d.Children(i)
+	n.Kids = make([]*Node, 0, len(parts))
 	if n.Kind == '{' {
-		n.Keys = make([]string, 0, count)
-		if r.spelled {
-			n.names = &names{spelled: make([][]byte, 0, count)}
-		}
+		n.Keys = make([]string, 0, len(parts))
 	}
-	for c := i + 1; c < int(nodes[i].Next) && !r.deep; c = int(nodes[c].Next) {
-		r.part(n, c)
-	}
-	r.depth--
-}
-
-// part reads node c of the document, which is a member or element of n.
-func (r *reader) part(n *Node, c int) {
-	span := r.doc.Nodes[c]
-	key := ""
-	if n.Kind == '{' {
-		key = r.unquoted(span.NameStart, span.NameEnd)
-	}
-	if r.problems.Opaque != nil {
-		step := key
+	for k, part := range parts {
+		key := d.Name(part)
 		if n.Kind == '[' {
-			step = strconv.Itoa(int(span.Index))
+			key = strconv.Itoa(k)
 		}
-		r.path = append(r.path, step)
-		defer func() { r.path = r.path[:len(r.path)-1] }()
+		kid, path := &Node{up: n}, append(path, key)
+		if n.Kind == '[' {
+			n.Kids = append(n.Kids, kid)
+		} else if !n.Add(key, kid) && !p.Full() {
+			p.at(&Node{at: int64(d.Nodes[part].NameStart)}, &Problem{Pointer: pointerTo(path), Reason: Duplicate,
+				Allowed: "each member of an object once"})
+		}
+		if !p.read(kid, d, part, path) {
+			return false
+		}
 	}
-	kid := r.value(c)
-	kid.up = n
-	switch {
-	case n.Kind == '[':
-		n.Kids = append(n.Kids, kid)
-	case r.spelled:
-		n.Keys, n.Kids = append(n.Keys, key), append(n.Kids, kid)
-		n.names.spelled = append(n.names.spelled, r.doc.Text[span.NameStart:span.NameEnd])
-	case !n.Add(key, kid) && !r.problems.Full():
-		r.problems.at(&Node{at: int64(span.NameStart)}, &Problem{Pointer: r.pointer(c), Reason: Duplicate,
-			Allowed: "each member of an object once"})
-	}
+	return true
 }
 
-// pointer is the place of a node of the document. It is made where there is a
-// problem: one for each value would take time beyond the size of the document.
-func (r *reader) pointer(i int) (at string) {
-	var keys []string
-	for ; r.doc.Nodes[i].Parent >= 0; i = int(r.doc.Nodes[i].Parent) {
-		if r.doc.IsMember(i) {
-			keys = append(keys, r.doc.Name(i))
-		} else {
-			keys = append(keys, strconv.Itoa(int(r.doc.Nodes[i].Index)))
-		}
+// pointerTo is the place of a value, which may lie in a member that is there twice: no Node has that.
+func pointerTo(path []string) (pointer string) {
+	for _, key := range path {
+		pointer = Join(pointer, key)
 	}
-	for _, key := range slices.Backward(keys) {
-		at = Join(at, key)
-	}
-	return at
+	return pointer
 }
 
 // Add adds a member to an object and reports whether there was none of that name; else it adds
@@ -228,47 +138,30 @@ func (n *Node) Add(key string, kid *Node) bool {
 	if n.Member(key) != nil {
 		return false
 	}
-	n.Keys = append(n.Keys, key)
-	n.Kids = append(n.Kids, kid)
-	if kid != nil && kid.up == nil {
+	n.Keys, n.Kids = append(n.Keys, key), append(n.Kids, kid)
+	if kid.up == nil {
 		kid.up = n
 	}
 	switch {
-	case n.names != nil && n.names.index != nil:
-		n.names.index[key] = len(n.Keys) - 1
+	case n.index != nil:
+		n.index[key] = len(n.Keys) - 1
 	case len(n.Keys) == manyKeys:
-		index := make(map[string]int, 2*manyKeys)
+		n.index = make(map[string]int, 2*manyKeys)
 		for i, k := range n.Keys {
-			index[k] = i
+			n.index[k] = i
 		}
-		n.more().index = index
 	}
 	return true
 }
 
-// Set adds a member, of a name that is new, to an object that is made by hand.
-func (n *Node) Set(name string, kid *Node) {
-	n.Keys, n.Kids = append(n.Keys, name), append(n.Kids, kid)
-}
-
-func (n *Node) more() *names {
-	if n.names == nil {
-		n.names = new(names)
-	}
-	return n.names
-}
-
-// Member is the member of that name, the first of several, or nil.
+// Member is the member of that name, or nil.
 func (n *Node) Member(key string) *Node {
-	i := -1
-	if n.names != nil && n.names.index != nil {
-		if known, ok := n.names.index[key]; ok {
-			i = known
-		}
-	} else {
+	i, known := n.index[key]
+	if n.index == nil {
 		i = slices.Index(n.Keys, key)
+		known = i >= 0
 	}
-	if i < 0 {
+	if !known {
 		return nil
 	}
 	return n.Kids[i]
@@ -279,17 +172,15 @@ func (n *Node) Pointer() string {
 	if n == nil || n.up == nil {
 		return ""
 	}
-	i := slices.Index(n.up.Kids, n)
-	switch {
-	case i < 0 && n.Text != "": // see Absent
-		return Join(n.up.Pointer(), n.Text)
-	case i < 0: // see Inside
-		return n.up.Pointer()
-	}
-	if n.up.Kind == '{' {
+	switch i := slices.Index(n.up.Kids, n); {
+	case i >= 0 && n.up.Kind == '{':
 		return Join(n.up.Pointer(), n.up.Keys[i])
+	case i >= 0:
+		return n.up.Pointer() + "/" + strconv.Itoa(i)
+	case n.Text != "": // see Absent
+		return Join(n.up.Pointer(), n.Text)
 	}
-	return n.up.Pointer() + "/" + strconv.Itoa(i)
+	return n.up.Pointer() // see Inside
 }
 
 // Absent stands for an empty object that an object leaves out.
@@ -300,27 +191,51 @@ func (n *Node) Absent(name string) *Node { return &Node{Kind: '{', Text: name, a
 const maxName = 256
 
 // Join appends a member to a JSON pointer. A name that is too long is clipped.
-func Join(at, key string) string {
-	key = text.Clip(key, maxName)
-	if strings.ContainsAny(key, "~/") {
-		key = strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
-	}
-	return at + "/" + key
-}
+func Join(at, key string) string { return jsonedit.PointerTo(at, text.Clip(key, maxName)) }
+
+var kindNames = map[byte]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number", 'n': "null",
+	't': "a boolean", 'f': "a boolean"}
 
 // What names the type of a value.
-func (n *Node) What() string {
-	switch n.Kind {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case 'n':
-		return "null"
+func (n *Node) What() string { return kindNames[n.Kind] }
+
+// What follows is for other parsers, such as one of YAML.
+
+// columns is more than the columns that a place keeps.
+const columns = 1 << 24
+
+// lineAndColumn is a place that is known by its line and column: below 0, where no offset is.
+func lineAndColumn(line, column int) int64 {
+	return -int64(line)*columns - int64(min(column, columns-1))
+}
+
+// At sets the line and the column of a value, both from 1, and returns n.
+func (n *Node) At(line, column int) *Node {
+	n.at = lineAndColumn(line, column)
+	return n
+}
+
+// Inside is a node at a place in an object or list that is none of its parts. Its pointer is that
+// of n.
+func (n *Node) Inside(line, column int) *Node { return (&Node{up: n}).At(line, column) }
+
+// AddAt is [Node.Add] with the place of the name.
+func (n *Node) AddAt(key string, line, column int, kid *Node) bool {
+	kid.nameAt = lineAndColumn(line, column)
+	return n.Add(key, kid)
+}
+
+// AddElement adds an element to a list.
+func (n *Node) AddElement(kid *Node) {
+	n.Kids = append(n.Kids, kid)
+	kid.up = n
+}
+
+// Key is a node at the place of the name of the i-th member, or of its value if the
+// place of the name is not known.
+func (n *Node) Key(i int) *Node {
+	if n.Kids[i].nameAt == 0 {
+		return n.Kids[i]
 	}
-	return "a boolean"
+	return &Node{Kind: '"', Text: n.Keys[i], at: n.Kids[i].nameAt}
 }

@@ -3,136 +3,89 @@ package strictjson
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // JSON writes the value back: compact, numbers and the order of members as they were.
-func (n *Node) JSON() json.RawMessage { return n.Append(nil, "") }
+func (n *Node) JSON() json.RawMessage { return n.append(nil) }
 
-// Append appends the value on one line, with gap behind each colon and comma. What has Raw is
-// written as it is spelled, without white space.
-func (n *Node) Append(dst []byte, gap string) []byte {
-	dst, _ = n.append(dst, gap, math.MaxInt)
-	return dst
-}
-
-// append is [Node.Append] that gives up, with ok false, once dst is longer than most bytes.
-func (n *Node) append(dst []byte, gap string, most int) (line []byte, ok bool) {
+func (n *Node) append(dst []byte) []byte {
 	switch {
 	case n.Raw != nil:
-		dst = jsonedit.Compact(dst, n.Raw)
+		return jsonedit.Compact(dst, n.Raw, "")
 	case n.Kind == '"':
-		dst = appendQuoted(dst, n.Text)
+		return appendQuoted(dst, n.Text)
 	case n.Kind == '0':
-		dst = append(dst, n.Text...)
+		return append(dst, n.Text...)
 	case n.Kind == 't':
-		dst = append(dst, "true"...)
+		return append(dst, "true"...)
 	case n.Kind == 'f':
-		dst = append(dst, "false"...)
+		return append(dst, "false"...)
 	case n.Kind == 'n':
-		dst = append(dst, "null"...)
-	default:
-		dst = append(dst, n.Kind)
-		for i, kid := range n.Kids {
-			if i > 0 {
-				dst = append(append(dst, ','), gap...)
-			}
-			if n.Kind == '{' {
-				dst = append(append(n.AppendName(dst, i), ':'), gap...)
-			}
-			if dst, ok = kid.append(dst, gap, most); !ok {
-				return dst, false
-			}
-		}
-		dst = append(dst, closing(n.Kind))
+		return append(dst, "null"...)
 	}
-	return dst, len(dst) <= most
+	dst = append(dst, n.Kind)
+	for i, kid := range n.Kids {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if n.Kind == '{' {
+			dst = append(appendQuoted(dst, n.Keys[i]), ':')
+		}
+		dst = kid.append(dst)
+	}
+	return append(dst, closing(n.Kind))
 }
 
 // closing is the bracket that belongs to an opening one, in ASCII two after it.
 func closing(opening byte) byte { return opening + 2 }
 
-// AppendName appends the name of the i-th member as it is written.
-func (n *Node) AppendName(dst []byte, i int) []byte {
-	if n.names != nil && n.names.spelled != nil {
-		return append(dst, n.names.spelled[i]...)
-	}
-	return appendQuoted(dst, n.Keys[i])
+// Pretty writes a document as it is best kept in a file, with a line end: see [jsonedit.Doc.AppendLines].
+func (n *Node) Pretty() []byte {
+	d, _ := jsonedit.Parse(n.JSON())
+	return append(d.AppendLines(nil, "", false), '\n')
 }
 
-// lineWidth is where a value is broken into several lines.
-const lineWidth = 120
-
-// Pretty writes a document: a value on one line if it fits, otherwise its parts on lines
-// of their own, indented further than indent. The outermost object or list is always broken. The
-// names of members do not count for the width.
-func (n *Node) Pretty(b *bytes.Buffer, indent string) { b.Write(n.lines(nil, indent, false)) }
-
-// AppendLines appends a value like [Node.Pretty], but no line is longer that could be broken: what
-// stands before the value counts, and an outermost object that fits stays on its line.
-func (n *Node) AppendLines(dst []byte, indent string) []byte { return n.lines(dst, indent, true) }
-
-func (n *Node) lines(dst []byte, indent string, strict bool) []byte {
-	if n.Raw != nil || len(n.Kids) == 0 {
-		return n.Append(dst, " ")
+// Canonical returns a document without white space and needless escapes, and with the members of
+// all objects sorted by their names, which is the same value. ok is false if it is not JSON in
+// UTF-8, or if more than maxDepth objects and lists lie within each other.
+func Canonical(doc []byte, maxDepth int) (text []byte, ok bool) {
+	d, ok := jsonedit.ParseUpTo(doc, maxDepth)
+	if !ok || !utf8.Valid(doc) {
+		return nil, false
 	}
-	several := n.Kind == '[' && len(n.Kids) > 1 && n.Kids[0].Kind == '{' // a line for each
-	if !several && (strict || indent != "") {
-		from := len(dst)
-		used := len(indent)
-		if strict {
-			used = from - 1 - bytes.LastIndexByte(dst, '\n')
-		}
-		line, fits := n.append(dst, " ", from+lineWidth-used)
-		if fits {
-			return line
-		}
-		dst = line[:from]
+	return appendCanonical(make([]byte, 0, len(doc)), d, 0), true
+}
+
+func appendCanonical(dst []byte, d *jsonedit.Doc, i int) []byte {
+	opening := d.Text[d.Nodes[i].Start]
+	if opening != '{' && opening != '[' {
+		return append(dst, respelled(d.Raw(i))...)
 	}
-	dst = append(dst, n.Kind)
-	deeper := indent + "  "
-	for i, kid := range n.Kids {
-		if i > 0 {
+	type part struct {
+		name []byte // of a member
+		node int
+	}
+	var parts []part
+	for c := i + 1; c < int(d.Nodes[i].Next); c = int(d.Nodes[c].Next) {
+		parts = append(parts, part{respelled(d.Text[d.Nodes[c].NameStart:d.Nodes[c].NameEnd]), c})
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return bytes.Compare(a.name, b.name) })
+	dst = append(dst, opening)
+	for k, p := range parts {
+		if k > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(dst, '\n'), deeper...)
-		if n.Kind == '{' {
-			dst = append(n.AppendName(dst, i), ": "...)
+		if opening == '{' {
+			dst = append(append(dst, p.name...), ':')
 		}
-		dst = kid.lines(dst, deeper, strict)
+		dst = appendCanonical(dst, d, p.node)
 	}
-	return append(append(append(dst, '\n'), indent...), closing(n.Kind))
-}
-
-// Sort sorts the members of all objects by their names as they are spelled, and writes texts and
-// names without needless escapes, which leaves the value of a spelled tree as it is.
-func (n *Node) Sort() {
-	n.Raw = respelled(n.Raw)
-	for _, kid := range n.Kids {
-		kid.Sort()
-	}
-	if n.Kind != '{' {
-		return
-	}
-	type member struct {
-		key     string
-		spelled []byte
-		kid     *Node
-	}
-	members := make([]member, len(n.Keys))
-	for i, key := range n.Keys {
-		members[i] = member{key, respelled(n.AppendName(nil, i)), n.Kids[i]}
-	}
-	slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a.spelled, b.spelled) })
-	spelled := make([][]byte, len(members))
-	for i, m := range members {
-		n.Keys[i], n.Kids[i], spelled[i] = m.key, m.kid, m.spelled
-	}
-	n.names = &names{spelled: spelled}
+	return append(dst, closing(opening))
 }
 
 // respelled is a text in quotes without needless escapes, or what else is given.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,24 +57,26 @@ func TestDecodeReadsEveryType(t *testing.T) {
 
 func TestDecodeNamesEveryProblem(t *testing.T) {
 	for _, row := range []struct{ why, doc, want string }{
-		{"no JSON", `{"id":`, "syntax: line 1, column 6: unexpected end of JSON input"},
-		{"more than one document", `{} {}`, "syntax: line 1, column 4: invalid character '{' after top-level value"},
-		{"no UTF-8", "{\"id\":1,\"item\":\"\xff\"}", "syntax: the document is not UTF-8"},
-		{"a member is missing", `{"item":"cup"}`, "/id: missing; allowed: a decimal string"},
-		{"a member twice", `{"id":1,"item":"cup","item":"cap"}`, "/item: duplicate; allowed: each member of an object once"},
-		{"a name in another case", `{"id":1,"Item":"cup","item":"cup"}`, "/Item: unknown field; allowed: one of id, item, size, count, price, wait, gift, lines, marks, labels, note, rest; did you mean item?"},
-		{"a wrong type", `{"id":1,"item":7}`, "/item: wrong type a number; allowed: a string"},
-		{"null is no string", `{"id":1,"item":null}`, "/item: wrong type null; allowed: a string"},
-		{"an integer that some readers round", `{"id":9007199254740992,"item":"cup"}`, "/id: bad value 9007199254740992; allowed: a decimal string of at most 64 bits, or an integer below 9007199254740992"},
-		{"a word that is not allowed", `{"id":1,"item":"cup","size":"smal"}`, `/size: bad value "smal"; allowed: one of small, large; did you mean small?`},
-		{"too few", `{"id":1,"item":"cup","count":-1}`, "/count: bad value -1; allowed: an integer from 1 to 9"},
-		{"an exclusive bound", `{"id":1,"item":"cup","price":-0.5}`, "/price: bad value -0.5; allowed: a number of more than 0"},
-		{"too short a time", `{"id":1,"item":"cup","wait":"10ms"}`, `/wait: bad value "10ms"; allowed: a duration from 1s to 1h`},
-		{"a time without a unit", `{"id":1,"item":"cup","wait":"10"}`, `/wait: bad value "10"; allowed: a duration such as "1.5s" or "200ms"`},
-		{"a list that is too long", `{"id":1,"item":"cup","lines":[{"text":""},{"text":""},{"text":""}]}`, `/lines: bad value [{"text":""},{"text":""},{"text":""}]; allowed: a list of at most 2`},
-		{"within a list", `{"id":1,"item":"cup","lines":[{"text":""},{"txt":""}]}`, "/lines/1/text: missing; allowed: a string"},
-		{"an element out of bounds", `{"id":1,"item":"cup","marks":[1,0]}`, "/marks: bad value [1,0]; allowed: a list, each more than 0"},
-		{"a member whose name needs an escape", `{"id":1,"item":"cup","labels":{"a/b~":"x"}}`, "/labels/a~1b~0: wrong type a string; allowed: an integer"},
+		{"no JSON", `{"id":`, "line 1, column 6: the text is not JSON: unexpected end of JSON input"},
+		{"more than one document", `{} {}`, "line 1, column 4: the text is not JSON: invalid character '{' after top-level value"},
+		{"no UTF-8", "{\"id\":1,\"item\":\"\xff\"}", "the text is not JSON: the document is not UTF-8"},
+		{"a member is missing", `{"item":"cup"}`, "line 1, column 1: /id is missing; allowed: a decimal string"},
+		{"a member twice", `{"id":1,"item":"cup","item":"cap"}`, "line 1, column 22: /item is there twice; allowed: each member of an object once"},
+		{"a name in another case", `{"id":1,"Item":"cup","item":"cup"}`, "line 1, column 16: /Item is unknown; allowed: one of id, item, size, count, price, wait, gift, lines, marks, labels, note, rest; did you mean item?"},
+		{"a wrong type", `{"id":1,"item":7}`, "line 1, column 16: /item is a number; allowed: a string"},
+		{"a wrong type for 64 bits", `{"id":true,"item":"cup"}`, "line 1, column 7: /id is a boolean; allowed: a decimal string of at most 64 bits, or an integer below 9007199254740992"},
+		{"a wrong type for a time", `{"id":1,"item":"cup","wait":10}`, `line 1, column 29: /wait is a number; allowed: a duration such as "1.5s" or "200ms"`},
+		{"null is no string", `{"id":1,"item":null}`, "line 1, column 16: /item is null; allowed: a string"},
+		{"an integer that some readers round", `{"id":9007199254740992,"item":"cup"}`, "line 1, column 7: /id is 9007199254740992; allowed: a decimal string of at most 64 bits, or an integer below 9007199254740992"},
+		{"a word that is not allowed", `{"id":1,"item":"cup","size":"smal"}`, `line 1, column 29: /size is "smal"; allowed: one of small, large; did you mean small?`},
+		{"too few", `{"id":1,"item":"cup","count":-1}`, "line 1, column 30: /count is -1; allowed: an integer from 1 to 9"},
+		{"an exclusive bound", `{"id":1,"item":"cup","price":-0.5}`, "line 1, column 30: /price is -0.5; allowed: a number of more than 0"},
+		{"too short a time", `{"id":1,"item":"cup","wait":"10ms"}`, `line 1, column 29: /wait is "10ms"; allowed: a duration from 1s to 1h`},
+		{"a time without a unit", `{"id":1,"item":"cup","wait":"10"}`, `line 1, column 29: /wait is "10"; allowed: a duration such as "1.5s" or "200ms"`},
+		{"a list that is too long", `{"id":1,"item":"cup","lines":[{"text":""},{"text":""},{"text":""}]}`, `line 1, column 30: /lines is [{"text":""},{"text":""},{"text":""}]; allowed: a list of at most 2`},
+		{"within a list", `{"id":1,"item":"cup","lines":[{"text":""},{"txt":""}]}`, "line 1, column 43: /lines/1/text is missing; allowed: a string"},
+		{"an element out of bounds", `{"id":1,"item":"cup","marks":[1,0]}`, "line 1, column 30: /marks is [1,0]; allowed: a list, each more than 0"},
+		{"a member whose name needs an escape", `{"id":1,"item":"cup","labels":{"a/b~":"x"}}`, "line 1, column 39: /labels/a~1b~0 is a string; allowed: an integer"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			_, problems := decode(row.doc)
@@ -87,13 +90,8 @@ func TestDecodeNamesEveryProblem(t *testing.T) {
 func TestProblemsHaveLinesAndColumns(t *testing.T) {
 	var o order
 	err := strictjson.Decode([]byte("{\n  \"id\": 1,\n  \"item\" :  7,\n  \"count\": \"x\",\n  \"odd\": [1]\n}"), &o, nil)
-	var got [][2]int
-	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
-		var p *strictjson.Problem
-		require.ErrorAs(t, e, &p)
-		got = append(got, [2]int{p.Line, p.Column})
-	}
-	assert.Equal(t, [][2]int{{3, 13}, {4, 12}, {5, 10}}, got)
+	assert.Equal(t, []string{"line 3, column 13", "line 4, column 12", "line 5, column 10"},
+		regexp.MustCompile(`line \d, column \d+`).FindAllString(err.Error(), -1))
 }
 
 // However many problems there are, a hundred are shown and the others counted.
@@ -111,10 +109,10 @@ func TestProblemsAreBounded(t *testing.T) {
 func TestDepthIsBounded(t *testing.T) {
 	var p strictjson.Problems
 	assert.Nil(t, strictjson.Parse([]byte(strings.Repeat("[", 70)+strings.Repeat("]", 70)), 1000, &p))
-	assert.ErrorContains(t, p.Err(), "too large depth; allowed: at most 64 levels")
+	assert.ErrorContains(t, p.Err(), " is depth; allowed: at most 64 levels")
 	p = strictjson.Problems{}
 	assert.Nil(t, strictjson.Parse(make([]byte, 11), 10, &p))
-	assert.ErrorContains(t, p.Err(), "too large 11 bytes; allowed: at most 10")
+	assert.ErrorContains(t, p.Err(), "the document is 11 bytes; allowed: at most 10")
 }
 
 func TestBindableNamesWhatCannotBeRead(t *testing.T) {
@@ -162,7 +160,8 @@ func TestEncodeRefusesWhatHasNoJSON(t *testing.T) {
 // The reader takes exactly the documents that encoding/json takes as JSON, and
 // writes them back with the same content.
 func FuzzParse(f *testing.F) {
-	for _, doc := range []string{`{"a":[1,2.50,"x\n",null,true],"b":{}}`, `[`, `{"a":1,"a":2}`, "\"\xff\"", ` 7 `, `[[[[]]]]`, `{"":-0.0e-5}`} {
+	for _, doc := range []string{`{"a":[1,2.50,"x\n",null,true],"b":{}}`, `[`, `{"a":1,"a":2}`, "\"\xff\"", ` 7 `, `[[[[]]]]`, `{"":-0.0e-5}`,
+		`{"b\n\u00e9": "\ud83d\ude00\\\"", "": {}}`, "[{\"a\":[{}]},\r\n\t\"\\ud800\"]"} {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -180,9 +179,7 @@ func FuzzParse(f *testing.F) {
 		if p.Err() == nil {
 			assert.Equal(t, values(t, doc), values(t, n.JSON()))
 		}
-		var b bytes.Buffer
-		n.Pretty(&b, "")
-		assert.True(t, json.Valid(b.Bytes()))
+		assert.True(t, json.Valid(n.Pretty()))
 	})
 }
 

@@ -36,23 +36,18 @@ func TestTheOldFileStaysUntilTheNewOneIsWhole(t *testing.T) {
 
 // The check sees what happened to the file while the new one was written.
 func TestWriteIf(t *testing.T) {
-	path, refused := filepath.Join(t.TempDir(), "a"), errors.New("changed")
+	dir, refused := t.TempDir(), errors.New("changed")
+	path := filepath.Join(dir, "a")
 	require.NoError(t, Write(path, []byte("old")))
 	for _, want := range []error{refused, nil} {
 		err := WriteIf(path, []byte("new"), func() error {
-			entries, err := os.ReadDir(filepath.Dir(path))
-			require.NoError(t, err)
-			require.Len(t, entries, 2, "the new one is written")
+			require.Len(t, names(t, dir), 2, "the new one is written")
 			return want
 		})
 		require.ErrorIs(t, err, want)
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, map[bool]string{true: "new", false: "old"}[want == nil], string(data))
+		assert.Equal(t, map[bool]string{true: "new", false: "old"}[want == nil], read(t, path))
 	}
-	entries, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
-	assert.Len(t, entries, 1)
+	assert.Equal(t, []string{"a"}, names(t, dir))
 }
 
 func TestAFolderThatIsNotThere(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -16,32 +17,26 @@ import (
 )
 
 // A ToolError is a failure that a server answered with: a result marked as an
-// error, or an error of the protocol.
+// error, or an error of the protocol. Where its text or Structured is an envelope of
+// package policy, json.Unmarshal reads it into a [policy.Error].
 type ToolError struct {
 	Tool string // empty for tools/list
 	// Code is the code of a protocol error, such as -32602; 0: a result marked as
 	// an error.
 	Code int64
-	// Content is the result's blocks as the protocol writes them, a JSON array;
-	// nil for an error of the protocol.
-	Content json.RawMessage
 	// Structured is the structured content of a result, or the data of an error
 	// of the protocol; nil: there was none.
 	Structured json.RawMessage
-	// Envelope is {status, code, detail, hint} as package policy writes it, and
-	// Problem problem details as in RFC 9457, where the failure carries one.
-	Envelope *policy.Error
-	Problem  *policy.Problem
 
-	text string
-	err  error
+	texts []string // of the result, or the message of the protocol error
+	err   error
 }
 
 // Error is the text that a model would read: the texts of the result, or the
 // message of the protocol error.
 func (e *ToolError) Error() string {
-	if e.text != "" {
-		return e.text
+	if text := strings.Join(e.texts, "\n"); text != "" {
+		return text
 	}
 	if e.Structured != nil {
 		return string(e.Structured)
@@ -59,13 +54,16 @@ func (e *ToolError) Is(target error) bool {
 	if target != chaos.ErrUnknownTool || e.Tool == "" {
 		return false
 	}
-	if e.Envelope != nil {
-		return e.Envelope.Code == policy.CodeUnknownTool
+	for _, doc := range append([]string{string(e.Structured)}, e.texts...) {
+		var envelope policy.Error
+		if json.Unmarshal([]byte(doc), &envelope) == nil && envelope.Status != 0 && envelope.Code != "" {
+			return envelope.Code == policy.CodeUnknownTool
+		}
 	}
 	if e.Code != 0 && e.Code != jsonrpc.CodeInvalidParams && e.Code != jsonrpc.CodeMethodNotFound {
 		return false
 	}
-	return saysUnknown(strings.ToLower(e.text), strings.ToLower(e.Tool))
+	return saysUnknown(strings.ToLower(strings.Join(e.texts, "\n")), strings.ToLower(e.Tool))
 }
 
 // saysUnknown recognises the words of the official SDKs, which have no code for
@@ -76,61 +74,21 @@ func saysUnknown(text, name string) bool {
 		return false
 	}
 	text = strings.NewReplacer(`"`, "", `'`, "", "`", "").Replace(text)
-	for _, words := range []string{"unknown tool " + name, "unknown tool: " + name,
-		"tool " + name + " not found", "tool not found: " + name} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"unknown tool " + name, "unknown tool: " + name, "tool " + name + " not found",
+		"tool not found: " + name}, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// errorResult is a result marked as an error.
 func errorResult(name string, res *mcp.CallToolResult) *ToolError {
 	e := &ToolError{Tool: name}
-	var texts []string
 	for _, block := range res.Content {
 		if text, ok := block.(*mcp.TextContent); ok {
-			texts = append(texts, text.Text)
+			e.texts = append(e.texts, text.Text)
 		}
 	}
-	e.text = strings.Join(texts, "\n")
-	e.Content, _ = json.Marshal(res.Content) // it came from JSON
 	if res.StructuredContent != nil {
 		e.Structured, _ = json.Marshal(res.StructuredContent)
 	}
-	e.read(e.Structured)
-	for _, text := range texts {
-		e.read([]byte(text))
-	}
 	return e
-}
-
-// read looks for an envelope or problem details, if none was found yet. A tool
-// may nest either under "problem".
-func (e *ToolError) read(doc []byte) {
-	if e.Envelope != nil || e.Problem != nil || len(doc) == 0 {
-		return
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(doc, &members) != nil {
-		return
-	}
-	has := func(name string) bool { _, ok := members[name]; return ok }
-	switch {
-	case has("status") && has("code") && has("detail"):
-		envelope := new(policy.Error)
-		if json.Unmarshal(doc, envelope) == nil {
-			e.Envelope, e.Problem = envelope, envelope.Problem
-		}
-	case has("status") && (has("title") || has("detail")) || has("type") && has("title"):
-		problem := new(policy.Problem)
-		if json.Unmarshal(doc, problem) == nil {
-			e.Problem = problem
-		}
-	case has("problem"):
-		e.read(members["problem"])
-	}
 }
 
 // A SessionError reports a call without an answer: its effect is not known.
@@ -153,7 +111,6 @@ func (e *SessionError) Error() string {
 // Unwrap returns the transport's error.
 func (e *SessionError) Unwrap() error { return e.Err }
 
-// lost is the error of a call on a session that cannot be used.
 func lost(method string, err error) error {
 	return &SessionError{Method: method, Closed: true, Err: err}
 }
@@ -172,8 +129,8 @@ func failureOf(ctx context.Context, name string, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case isAny(err, mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe),
-		errors.As(err, &cut):
+	case slices.ContainsFunc([]error{mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF,
+		io.ErrClosedPipe}, func(gone error) bool { return errors.Is(err, gone) }), errors.As(err, &cut):
 		return lost(method, err)
 	case errors.As(err, &wire) && wire.Code != codeRejected:
 	case errors.Is(err, chaos.ErrInjected):
@@ -181,20 +138,9 @@ func failureOf(ctx context.Context, name string, err error) error {
 	default:
 		return &SessionError{Method: method, Err: err}
 	}
-	e := &ToolError{Tool: name, Code: wire.Code, Structured: wire.Data, text: wire.Message, err: err}
-	e.read(wire.Data)
-	return e
+	return &ToolError{Tool: name, Code: wire.Code, Structured: wire.Data, texts: []string{wire.Message}, err: err}
 }
 
 // codeRejected is how the SDK marks a request that its transport could not
 // deliver, such as one answered with 503.
 const codeRejected = -32005
-
-func isAny(err error, targets ...error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
-}

@@ -82,5 +82,6 @@ func FuzzToolError(f *testing.F) {
 			assert.Equal(t, doc, err.Error())
 		}
 		assert.NotEmpty(t, err.Error())
+		_ = err.Is(chaos.ErrUnknownTool)
 	})
 }

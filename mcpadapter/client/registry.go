@@ -74,7 +74,6 @@ func (r remote) Tools(ctx context.Context) ([]chaos.Tool, error) {
 	return nil, fmt.Errorf("client: tools/list: more than %d pages", maxPages)
 }
 
-// toolOf converts the server's description of a tool.
 func toolOf(t *mcp.Tool) (chaos.Tool, error) {
 	tool := chaos.Tool{Name: t.Name, Description: t.Description}
 	if t.InputSchema != nil {
@@ -110,7 +109,7 @@ func (r remote) CallTool(ctx context.Context, name string, args json.RawMessage)
 	}
 	switch {
 	case res.NeedsInput():
-		return nil, &ToolError{Tool: name, text: "the tool asks for input that this client cannot give"}
+		return nil, &ToolError{Tool: name, texts: []string{"the tool asks for input that this client cannot give"}}
 	case res.IsError:
 		return nil, errorResult(name, res)
 	}

@@ -86,31 +86,20 @@ func TestFailuresOfTools(t *testing.T) {
 		text    string
 		check   func(*testing.T, *ToolError)
 	}{
-		{"texts are what the model reads", gives(failed(nil, text("no such order"), text("try another")), nil), "no such order\ntry another", func(t *testing.T, e *ToolError) {
-			assert.JSONEq(t, `[{"type":"text","text":"no such order"},{"type":"text","text":"try another"}]`, string(e.Content))
-			assert.Nil(t, e.Envelope)
-			assert.Nil(t, e.Problem)
-		}},
+		{"texts are what the model reads", gives(failed(nil, text("no such order"), text("try another")), nil), "no such order\ntry another", nil},
 		{"structured content is kept", gives(failed(map[string]any{"a": 1}), nil), `{"a":1}`, func(t *testing.T, e *ToolError) {
 			assert.JSONEq(t, `{"a":1}`, string(e.Structured))
 		}},
 		{"nothing said is said", gives(failed(nil), nil), `tool "tool" failed and did not say why`, nil},
-		{"an envelope is read", gives(failed(nil, text(`{"status":409,"code":"busy","detail":"it runs","hint":"wait"}`)), nil), "", func(t *testing.T, e *ToolError) {
-			assert.Equal(t, &policy.Error{Status: 409, Code: "busy", Detail: "it runs", Hint: "wait"}, e.Envelope)
+		{"an envelope of another failure", gives(failed(nil, text(`{"status":409,"code":"busy","detail":"unknown tool tool","hint":"wait"}`)), nil), "", func(t *testing.T, e *ToolError) {
+			var p policy.Error
+			require.NoError(t, json.Unmarshal([]byte(e.Error()), &p))
+			assert.Equal(t, policy.Error{Status: 409, Code: "busy", Detail: "unknown tool tool", Hint: "wait"}, p)
 		}},
-		{"problem details are read", gives(failed(map[string]any{"type": "about:blank", "title": "Out of stock", "status": 422, "left": 0}, text("no")), nil), "no",
-			func(t *testing.T, e *ToolError) {
-				require.NotNil(t, e.Problem)
-				assert.Equal(t, "Out of stock", e.Problem.Title)
-				assert.Equal(t, map[string]any{"left": 0.0}, e.Problem.Extensions)
-				assert.Nil(t, e.Envelope)
-			}},
-		{"also within an envelope", gives(failed(nil, text(`{"status":502,"code":"upstream_problem","detail":"x","hint":"","problem":{"title":"Gone","status":410}}`)), nil), "",
-			func(t *testing.T, e *ToolError) { assert.Equal(t, 410, e.Problem.Status) }},
+		{"an envelope beside words", gives(failed(nil, text("unknown tool tool"), text(`{"status":400,"code":"invalid_arguments","detail":"d","hint":"h"}`)), nil), "", nil},
 		{"an error of the protocol", gives(nil, &jsonrpc.Error{Code: -32050, Message: "denied", Data: json.RawMessage(`{"status":403,"code":"read_only","detail":"d","hint":"h"}`)}), "denied",
 			func(t *testing.T, e *ToolError) {
 				assert.EqualValues(t, -32050, e.Code)
-				assert.Equal(t, policy.CodeReadOnly, e.Envelope.Code)
 				var wire *jsonrpc.Error
 				assert.ErrorAs(t, e, &wire)
 			}},

@@ -2,11 +2,14 @@ package incident
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -69,29 +72,96 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	if len(c.Path) == 0 || c.Path[0] == "" {
 		return failed(fields.Wrong("Path", nil, "a program"))
 	}
-	out := newTail(maxOutput)
 	cmd := exec.Command(c.Path[0], append(c.Path[1:len(c.Path):len(c.Path)], c.args(job)...)...)
 	cmd.Dir, cmd.Env = job.Dir, c.environment(job)
-	p, err := startProcess(cmd, out)
+	lead(cmd)
+	r, w, err := os.Pipe() // not one of cmd, whose Wait would wait for all that hold it
 	if err != nil {
 		return failed(fmt.Errorf("agent could not be run: %w", err))
 	}
+	defer r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	err = cmd.Start()
+	_ = w.Close()
+	if err != nil {
+		return failed(fmt.Errorf("agent could not be run: %w", err))
+	}
+	out, read, ended := new(tail), make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(out, r) // ends when no process can write any more
+	}()
+	go func() { ended <- cmd.Wait() }()
 	if job.running != nil {
 		job.running()
 	}
-	killed := p.await(ctx, job.Patience)
-	p.kill() // whatever it left behind
+	leader := cmd.Process.Pid
+	killed, err := await(ctx, ended, leader, job.Patience)
+	kill(leader) // whatever it left behind
 	killStrays(job.Incident.IncidentID)
-	p.drain()
-	result := p.result()
+	select {
+	case <-read:
+	case <-time.After(pipePatience):
+	}
+	_ = r.Close()
+	<-read
+	result := endOf(err)
 	result.Output = c.redact(out.text())
 	return attributed(ctx, result, killed)
+}
+
+// await waits for a program. If the context ends because the time is over, its group is
+// killed. If it ends for any other reason, the group is asked to end, and killed after
+// the patience.
+func await(ctx context.Context, ended <-chan error, leader int, patience time.Duration) (killed bool, err error) {
+	select {
+	case err := <-ended:
+		return false, err
+	case <-ctx.Done():
+	}
+	if patience > 0 && !errors.Is(context.Cause(ctx), errTimeout) {
+		askToEnd(leader)
+		select {
+		case err := <-ended:
+			return false, err
+		case <-time.After(patience):
+		}
+	}
+	kill(leader)
+	return true, <-ended
+}
+
+// endOf is how a program ended, by the error of Wait.
+func endOf(err error) Result {
+	exit, exited := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return Result{}
+	case exited && exit.Exited():
+		return Result{ExitCode: exit.ExitCode()}
+	case exited:
+		return failed(fmt.Errorf("agent crashed: %v", exit.ProcessState))
+	}
+	return failed(fmt.Errorf("agent could not be waited for: %w", err))
+}
+
+// attributed returns the result of a program whose context may have ended. A good
+// end counts; any other is attributed to the end of the context.
+func attributed(ctx context.Context, r Result, killed bool) Result {
+	if ctx.Err() == nil || r.Err == nil && r.ExitCode == 0 {
+		return r
+	}
+	what := "and the agent ended"
+	if killed {
+		what = "and the agent was killed"
+	}
+	return Result{ExitCode: -1, Err: fmt.Errorf("%w, %s", context.Cause(ctx), what), Output: r.Output}
 }
 
 func (c *Command) args(job Job) []string {
 	args := []string{
 		"--workspace", job.Dir, "--model", c.Model, "--allowed-tools", c.AllowedTools,
-		"--timeout", strconv.FormatInt(seconds(job.Timeout), 10),
+		"--timeout", fmt.Sprint(int64(math.Ceil(job.Timeout.Seconds()))), // less than a second is not 0
 	}
 	if c.Agent != "" {
 		args = append(args, "--agent", c.Agent)
@@ -99,19 +169,7 @@ func (c *Command) args(job Job) []string {
 	if c.SystemPromptFile != "" {
 		args = append(args, "--system-prompt-file", c.SystemPromptFile)
 	}
-	if c.Prompt != "" {
-		return append(args, c.Prompt)
-	}
-	return append(args, DefaultPrompt)
-}
-
-// seconds rounds up, so that less than a second does not become 0.
-func seconds(d time.Duration) int64 {
-	n := int64(d / time.Second)
-	if d%time.Second > 0 {
-		n++
-	}
-	return n
+	return append(args, cmp.Or(c.Prompt, DefaultPrompt))
 }
 
 // environment is what the program may know.
@@ -135,15 +193,12 @@ func (c *Command) redact(output string) []byte {
 	return []byte(policy.Redact(output))
 }
 
-// tail keeps the last bytes that were written to it.
+// tail keeps the last maxOutput bytes that were written to it.
 type tail struct {
 	mu      sync.Mutex
-	most    int
 	kept    []byte
 	skipped uint64
 }
-
-func newTail(most int) *tail { return &tail{most: most} }
 
 // maxLine is the longest beginning that is left out for being half a line.
 const maxLine = 8 << 10
@@ -153,14 +208,14 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*t.most {
+	if len(t.kept) > 2*maxOutput {
 		t.cut()
 	}
 	return len(p), nil
 }
 
 func (t *tail) cut() {
-	if over := len(t.kept) - t.most; over > 0 {
+	if over := len(t.kept) - maxOutput; over > 0 {
 		t.skipped += uint64(over)
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}

@@ -40,13 +40,11 @@ sleep 600
 END
 setsid sh -c '(sh escape.sh &)' & while [ ! -s pid ]; do :; done; `+tc.then)
 			j := job(t)
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			ended := make(chan incident.Result, 1)
-			go func() { ended <- c.Investigate(ctx, j) }()
+			ended, stop := begin(c, j)
+			defer stop()
 			pid := waitForPID(t, filepath.Join(j.Dir, "pid"))
 			if tc.end {
-				cancel()
+				stop()
 			}
 			<-ended
 			assert.Eventually(t, func() bool { return gone(pid) }, 20*time.Second, time.Millisecond)
@@ -70,8 +68,7 @@ setsid sh -c '(sh escape.sh &)' & wait; trap '' TERM; sleep 600`)
 	j := job(t)
 	j.Incident.IncidentID = "6f1c0a55-7f0e-4a51-9b0e-0c8b5a8a6e11"
 	j.Incident.Status, j.Incident.CreatedAt, j.Incident.Severity = incident.StatusInvestigating, time.Now(), incident.Error
-	ended := make(chan incident.Result, 1)
-	go func() { ended <- c.Investigate(context.Background(), j) }() // by a runner that the next one does not know of
+	ended, _ := begin(c, j) // by a runner that the next one does not know of
 	pid := waitForPID(t, filepath.Join(j.Dir, "pid"))
 	spaces, err := incident.NewWorkspaces(t.TempDir())
 	require.NoError(t, err)
@@ -107,12 +104,10 @@ func TestAnAgentIsToldBeforeItIsEnded(t *testing.T) {
 			if strings.Contains(tc.want, "killed") {
 				j.Patience = 50 * time.Millisecond
 			}
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			ended := make(chan incident.Result, 1)
-			go func() { ended <- c.Investigate(ctx, j) }()
+			ended, stop := begin(c, j)
+			defer stop()
 			require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(j.Dir, "ready")); return err == nil }, 20*time.Second, time.Millisecond)
-			cancel()
+			stop()
 			r := <-ended
 			if tc.want != "" {
 				assert.EqualError(t, r.Err, tc.want)

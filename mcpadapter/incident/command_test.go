@@ -37,6 +37,14 @@ func job(t *testing.T) incident.Job {
 	return incident.Job{Incident: incident.Incident{IncidentID: rand.Text()}, Dir: dir, Timeout: 90 * time.Second}
 }
 
+// begin runs an agent until it ends, or stop is called.
+func begin(c *incident.Command, j incident.Job) (ended <-chan incident.Result, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	results := make(chan incident.Result, 1)
+	go func() { results <- c.Investigate(ctx, j) }()
+	return results, cancel
+}
+
 // A time-out below a second is not passed as 0, which a script would refuse.
 func TestAShortTimeout(t *testing.T) {
 	for timeout, want := range map[time.Duration]string{time.Millisecond: "1", 1500 * time.Millisecond: "2", 2 * time.Second: "2"} {
@@ -124,13 +132,11 @@ func TestNoProcessIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := job(t)
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			ended := make(chan incident.Result, 1)
-			go func() { ended <- script(t, tc.text).Investigate(ctx, j) }()
+			ended, stop := begin(script(t, tc.text), j)
+			defer stop()
 			pid := waitForPID(t, filepath.Join(j.Dir, "pid"))
 			if tc.cancel {
-				cancel()
+				stop()
 			}
 			r := <-ended
 			if tc.err == "" {

@@ -33,10 +33,12 @@
 //
 // The state of a runner is on disk, in .runner under the root: events that wait,
 // incidents without an end, messages to be sent. If it is killed, at any moment,
-// the next runner on the root continues; docs/incidents.md lists what survives.
+// the next runner on the root continues; docs/live.md lists what survives.
 // One runner has a root at a time.
 //
 // A runner keeps at most its queue, its running agents and the keys of the last
 // five minutes in memory. An event costs a few microseconds, more if it is written
 // to the journal than if it is a duplicate.
+//
+// Stability: may change.
 package incident

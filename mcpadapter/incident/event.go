@@ -7,29 +7,21 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/enum"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
 // An event is one fault that a server reported, as the journal has it. Both payload
 // shapes give the same events. Nothing changes it after parseEvent.
 type event struct {
-	ID           string    `json:"id"` // a UUID made when it was parsed
-	Logger       string    `json:"logger,omitempty"`
-	Subscription string    `json:"subscription,omitempty"`
-	Cluster      string    `json:"cluster,omitempty"` // or the program whose injector injected the fault
-	Resource     resource  `json:"resource"`
-	Reason       string    `json:"reason"` // the reason of a nested payload, the fault type of a flat one
-	Severity     Severity  `json:"severity"`
-	Context      string    `json:"context,omitempty"` // message and log samples, or the context of a flat payload
-	At           time.Time `json:"at"`                // when it happened, else when it was received; UTC
-}
-
-// resource is the object that an event is about.
-type resource struct {
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-	UID        string `json:"uid,omitempty"`
+	ID           string              `json:"id"` // a UUID made when it was parsed
+	Logger       string              `json:"logger,omitempty"`
+	Subscription string              `json:"subscription,omitempty"`
+	Cluster      string              `json:"cluster,omitempty"` // or the program whose injector injected the fault
+	Resource     faultevent.Resource `json:"resource"`
+	Reason       string              `json:"reason"` // the reason of a nested payload, the fault type of a flat one
+	Severity     Severity            `json:"severity"`
+	Context      string              `json:"context,omitempty"` // message and log samples, or the context of a flat payload
+	At           time.Time           `json:"at"`                // when it happened, else when it was received; UTC
 }
 
 // key identifies equal events by cluster, namespace, kind, name and reason. A

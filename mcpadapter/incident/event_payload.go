@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	words "github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
 // Payloads beyond these bounds are refused: no fault needs that much text, and
@@ -22,42 +23,6 @@ const (
 	maxText    = 253       // of a name; the longest that Kubernetes allows
 	maxContext = 128 << 10 // the rest is cut off; each byte may need six in a record
 )
-
-// payload has the members of both shapes.
-type payload struct {
-	SubscriptionID string `json:"subscriptionId"`
-	Cluster        string `json:"cluster"`
-
-	// flat
-	Resource  *resource `json:"resource"`
-	Context   string    `json:"context"`
-	FaultType string    `json:"faultType"`
-	Severity  string    `json:"severity"`
-	Timestamp string    `json:"timestamp"`
-
-	// nested
-	Event *nested `json:"event"`
-	Logs  []logs  `json:"logs"`
-}
-
-type nested struct {
-	Namespace      string   `json:"namespace"`
-	Reason         string   `json:"reason"`
-	Message        string   `json:"message"`
-	Type           string   `json:"type"`
-	Timestamp      string   `json:"timestamp"`
-	InvolvedObject resource `json:"involvedObject"`
-	Count          int64    `json:"count"`
-}
-
-// logs is what a container wrote before it failed.
-type logs struct {
-	Container string `json:"container"`
-	Previous  bool   `json:"previous"`
-	HasPanic  bool   `json:"hasPanic"`
-	Sample    string `json:"sample"`
-	Error     string `json:"error"`
-}
 
 // parseEvent reads the data of a notification. The members decide which of the
 // two shapes it has, whatever the logger or the mode of the subscription: an
@@ -80,9 +45,9 @@ func parseEvent(logger string, data json.RawMessage, received time.Time) (event,
 	case p.Event != nil && flat:
 		err = fields.Wrong("payload", fielderror.Found("of both shapes"), `either "event" or "resource" with "faultType"`)
 	case p.Event != nil:
-		err = p.Event.into(&e, p.Logs)
+		err = e.readNested(p)
 	case flat:
-		err = p.flat(&e)
+		err = e.readFlat(p)
 	default:
 		err = fields.Wrong("payload", excerpt(data), `a member "event", or "resource" with "faultType"`)
 	}
@@ -92,7 +57,7 @@ func parseEvent(logger string, data json.RawMessage, received time.Time) (event,
 	return e, nil
 }
 
-func decodePayload(data json.RawMessage) (*payload, error) {
+func decodePayload(data json.RawMessage) (*faultevent.Payload, error) {
 	switch {
 	case len(data) > maxPayload:
 		return nil, fields.Wrong("payload", fielderror.Found(fmt.Sprintf("%d bytes", len(data))),
@@ -100,7 +65,7 @@ func decodePayload(data json.RawMessage) (*payload, error) {
 	case !utf8.Valid(data):
 		return nil, fields.Wrong("payload", fielderror.Found("invalid UTF-8"), "JSON in UTF-8")
 	}
-	p := new(payload)
+	p := new(faultevent.Payload)
 	if err := json.Unmarshal(data, p); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
@@ -112,7 +77,7 @@ func decodePayload(data json.RawMessage) (*payload, error) {
 	return p, nil
 }
 
-func (p *payload) flat(e *event) error {
+func (e *event) readFlat(p *faultevent.Payload) error {
 	if p.Resource != nil {
 		e.Resource = *p.Resource
 	}
@@ -120,26 +85,25 @@ func (p *payload) flat(e *event) error {
 	return errors.Join(e.setTime("timestamp", p.Timestamp), e.check("faultType", "resource"))
 }
 
-func (n *nested) into(e *event, all []logs) error {
+func (e *event) readNested(p *faultevent.Payload) error {
+	n := p.Event
 	e.Resource = n.InvolvedObject
-	if n.Namespace != "" {
-		e.Resource.Namespace = n.Namespace
-	}
+	e.Resource.Namespace = cmp.Or(n.Namespace, e.Resource.Namespace)
 	e.Reason, e.Severity = n.Reason, severityOf(n.Type)
 	var text strings.Builder
 	text.WriteString(n.Message)
-	for _, l := range all {
+	for _, l := range p.Logs {
 		if text.Len() > maxContext { // a log of two bytes has a heading of twenty
 			break
 		}
-		text.WriteString("\n" + l.String())
+		text.WriteString("\n" + logText(l))
 	}
 	e.Context = words.Clip(strings.TrimSpace(text.String()), maxContext)
 	return errors.Join(e.setTime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
 }
 
-// String returns the sample under a line that names its container.
-func (l logs) String() string {
+// logText is the sample under a line that names its container.
+func logText(l faultevent.Log) string {
 	head := "log of " + cmp.Or(l.Container, "a container")
 	if l.Previous {
 		head += ", previous run"
@@ -192,21 +156,12 @@ func severityOf(text string) Severity {
 	return Warning
 }
 
-// excerpt is the beginning of refused data.
 func excerpt(data []byte) string {
 	return words.Clip(string(data), 80)
 }
 
 func kindName(goKind string) string {
-	switch goKind {
-	case "struct", "ptr":
-		return "object"
-	case "slice":
-		return "array"
-	case "int64":
-		return "whole number"
-	case "bool":
-		return "boolean"
-	}
-	return goKind
+	known := map[string]string{"struct": "object", "ptr": "object", "slice": "array", "int64": "whole number",
+		"bool": "boolean"}
+	return cmp.Or(known[goKind], goKind)
 }

@@ -105,6 +105,9 @@ func TestMalformedPayloads(t *testing.T) {
 		{`{"event":{"reason":7}}`, `event.reason is of type number; allowed: a JSON string`},
 		{`{"event":"x"}`, `event is of type string; allowed: a JSON object`},
 		{`{"faultType":"x","timestamp":"yesterday"}`, `timestamp is "yesterday"; allowed: a time by RFC 3339`},
+		// In UTC their years have no form in RFC 3339, so that no record could hold them.
+		{`{"faultType":"x","timestamp":"9999-12-31T23:59:59-14:00"}`, `incident: timestamp is`},
+		{`{"faultType":"x","timestamp":"0000-01-01T00:00:00+14:00"}`, `incident: timestamp is`},
 		{`{"faultType":"x","resource":{"name":"a\nb"}}`, `resource.name is "a\nb"`},
 		{`{"event":{"reason":"x","timestamp":"no","involvedObject":{"kind":"` + strings.Repeat("k", 300) + `"}}}`,
 			"event.timestamp is \"no\"; allowed: a time by RFC 3339, such as 2026-05-01T12:00:00Z\nincident: event.involvedObject.kind is"},

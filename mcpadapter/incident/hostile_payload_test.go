@@ -17,15 +17,6 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-// TestATimeThatNoRecordCanHold is refused: in UTC its year has no RFC 3339
-// form, so that the incident could not be written down.
-func TestATimeThatNoRecordCanHold(t *testing.T) {
-	for _, at := range []string{"9999-12-31T23:59:59-14:00", "0000-01-01T00:00:00+14:00"} {
-		_, err := incident.ParseEvent("chaos/faults", json.RawMessage(`{"faultType":"error","timestamp":"`+at+`"}`), received)
-		assert.ErrorContains(t, err, "incident: timestamp is", at)
-	}
-}
-
 // TestRecordsStayReadable sends the text that grows most when it is recorded.
 func TestRecordsStayReadable(t *testing.T) {
 	for name, payload := range map[string]string{
@@ -36,10 +27,7 @@ func TestRecordsStayReadable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := open(t, incident.AgentFunc(works), nil)
-				require.NoError(t, d.Offer("kubernetes/faults", json.RawMessage(payload)))
-				in := <-d.ended
-				d.stop()
+				d, in := investigated(t, incident.AgentFunc(works), json.RawMessage(payload), nil)
 				assert.Equal(t, incident.StatusResolved, in.Status)
 				stored, err := d.spaces.Load()
 				require.NoError(t, err)
@@ -87,33 +75,10 @@ func TestARestartEndsWhatAnAgentWrote(t *testing.T) {
 	assert.Equal(t, incident.StatusFailed, stored[0].Status)
 }
 
-// TestHowLongAReportHasToBe counts bytes, and no padding.
-func TestHowLongAReportHasToBe(t *testing.T) {
-	for text, reason := range map[string]string{
-		strings.Repeat("x", 100):            "",
-		strings.Repeat("x", 99) + "\n":      "", // 100 bytes
-		strings.Repeat("x", 99):             "report too small: 99 bytes, at least 100 are needed",
-		"done\n" + strings.Repeat(" ", 200): "report too small: 4 bytes, at least 100 are needed",
-		strings.Repeat("\n", 200):           "report too small: 1 bytes, at least 100 are needed",
-		"":                                  "report too small: 0 bytes, at least 100 are needed",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			d := open(t, incident.AgentFunc(func(_ context.Context, job incident.Job) error { return writeReport(job, text) }), nil)
-			require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
-			in := <-d.ended
-			d.stop()
-			assert.Equal(t, reason, in.FailureReason, "%q", text)
-		})
-	}
-}
-
 // TestATimeoutWithoutEnd is as long as there is time.
 func TestATimeoutWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Timeout = 1<<63 - 1 })
-		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
-		in := <-d.ended
-		d.stop()
+		_, in := investigated(t, incident.AgentFunc(works), faultOf("refund"), func(o *incident.Options) { o.Timeout = 1<<63 - 1 })
 		assert.Equal(t, incident.StatusResolved, in.Status, in.FailureReason)
 		assert.Equal(t, time.Second, in.CompletedAt.Sub(*in.StartedAt))
 	})

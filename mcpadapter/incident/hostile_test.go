@@ -40,10 +40,7 @@ func TestHostileAgents(t *testing.T) {
 		"fails after a good report":   {report + `exit 1`, incident.StatusFailed, "agent exited with code 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := open(t, script(t, tc.text), nil)
-			require.NoError(t, d.Offer("chaos/faults", faultOf("../../../etc/"+name)))
-			in := <-d.ended
-			d.stop()
+			d, in := investigated(t, script(t, tc.text), faultOf("../../../etc/"+name), nil)
 			assert.Equal(t, tc.status, in.Status, in.FailureReason)
 			assert.Equal(t, tc.reason, in.FailureReason)
 			stored, err := d.spaces.Load()

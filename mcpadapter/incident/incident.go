@@ -52,7 +52,6 @@ type Resource struct {
 	Name string `json:"name"`
 }
 
-// final reports whether an incident of this status has ended.
 func (s Status) final() bool {
 	return s == StatusResolved || s == StatusFailed || s == StatusAgentFailed
 }
@@ -129,7 +128,6 @@ type FieldError = scoring.FieldError
 // fields makes the errors of this package.
 const fields = fielderror.Package("incident")
 
-// errorText is the text of an error; none has "".
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -19,31 +19,24 @@ const (
 	MaxReport = 1 << 20
 )
 
-// A ReportError says why an agent's report is invalid.
-type ReportError struct{ Reason string }
-
-// Error is the reason, as it appears in failureReason.
-func (e *ReportError) Error() string { return e.Reason }
-
-// readReport reads the report in a workspace. It follows no link out of the
+// readReport reads the report in a workspace; its error is for failureReason. It follows no link out of the
 // workspace and reads no more than MaxReport bytes.
 func readReport(dir string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, &ReportError{"report missing: the workspace is gone"}
+		return nil, errors.New("report missing: the workspace is gone")
 	}
 	defer root.Close()
 	text, err := readRegular(root, ReportFile, MaxReport)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &ReportError{"report missing: " + ReportFile}
+		return nil, errors.New("report missing: " + ReportFile)
 	case err != nil:
-		return nil, &ReportError{fmt.Sprintf("report unreadable: %s: %v", ReportFile, bare(err))}
+		return nil, fmt.Errorf("report unreadable: %s: %v", ReportFile, bare(err))
 	case substance(text) < MinReport:
-		return nil,
-			&ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", substance(text), MinReport)}
+		return nil, fmt.Errorf("report too small: %d bytes, at least %d are needed", substance(text), MinReport)
 	case !utf8.Valid(text):
-		return nil, &ReportError{"report unreadable: not text in UTF-8"}
+		return nil, errors.New("report unreadable: not text in UTF-8")
 	}
 	return text, nil
 }
@@ -58,7 +51,6 @@ func substance(text []byte) int {
 	return n
 }
 
-// readRegular reads a regular file of at most most bytes.
 func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil {

@@ -136,21 +136,20 @@ func (o *Options) answerPatience() time.Duration {
 
 // restore takes over what the journal has.
 func (r *Runner) restore() {
+	r.settle()
 	if err := r.rewrite(); err != nil { // a full disk is no reason not to start
 		r.o.Log.Error("the journal cannot be written", "error", err)
 		nudge(r.dirty)
 	}
-	for r.book.waiting.len() > r.o.QueueSize {
+	for len(r.book.waiting) > r.o.QueueSize {
 		r.counts.Restored++
 		r.counts.Queued++
 		r.drop()
 	}
 	r.resume = r.book.unfinished()
-	waiting, interrupted := uint64(r.book.waiting.len()), uint64(len(r.resume))
+	waiting, interrupted := uint64(len(r.book.waiting)), uint64(len(r.resume))
 	r.counts.Queued, r.counts.Interrupted = waiting, interrupted
 	r.counts.Restored += waiting + interrupted
-	r.maybeSent()
-	r.dismiss()
 	r.failUnknown()
 	if waiting+interrupted > 0 {
 		r.o.Log.Info("an earlier runner left work", "queued", waiting, "interrupted", interrupted)
@@ -158,21 +157,24 @@ func (r *Runner) restore() {
 	}
 }
 
-// dismiss gives up letters of an earlier runner for a store or a notifier that
-// this one does not have.
-func (r *Runner) dismiss() {
-	for _, l := range slices.Clone(r.book.copies.letters) {
-		if r.store == nil {
-			_ = r.commit(entry{Op: opStored, Incident: l.id}) // counted there, and the workspace has it
-		}
+// settle ends the letters of an earlier runner that are not to be sent: messages that it had
+// begun when it died, and those to a receiver that is not there any more.
+func (r *Runner) settle() {
+	if r.store == nil { // the workspaces have what it lacks
+		r.book.copies.letters = nil
 	}
-	for _, l := range slices.Clone(r.book.letters.letters) {
-		if r.notifier == nil {
+	letters := &r.book.letters.letters
+	*letters = slices.DeleteFunc(*letters, func(l *letter) bool {
+		switch {
+		case l.sending:
+			r.counts.MaybeSent++
+			r.o.Log.Warn("maybe sent: the runner died while it announced the incident", "incident", l.id)
+		case r.notifier == nil:
 			r.counts.NotifyLost++
-			_ = r.commit(entry{Op: opSettled, Incident: l.id})
 			r.o.Log.Warn("incident not announced: there is no notifier any more", "incident", l.id)
 		}
-	}
+		return l.sending || r.notifier == nil
+	})
 }
 
 // failUnknown fails the incidents that are under investigation by their records
@@ -232,7 +234,7 @@ func (r *Runner) admit(e event, now time.Time) error {
 		r.counts.Duplicate++
 		return nil
 	}
-	if r.book.waiting.len() == r.o.QueueSize {
+	if len(r.book.waiting) == r.o.QueueSize {
 		r.drop()
 	}
 	r.counts.Queued++
@@ -246,7 +248,7 @@ func (r *Runner) admit(e event, now time.Time) error {
 
 // drop makes room for an event. The caller holds mu.
 func (r *Runner) drop() {
-	e := r.book.waiting.oldest()
+	e := r.book.waiting[0]
 	r.counts.Queued--
 	r.counts.Dropped++
 	_ = r.commit(entry{Op: opDropped, EventID: e.ID}) // counted there
@@ -358,8 +360,8 @@ func (r *Runner) next() (c *openCase, ok bool) {
 	case len(r.resume) > 0:
 		c, r.resume = r.resume[0], r.resume[1:]
 		r.counts.Interrupted--
-	case r.book.waiting.len() > 0:
-		e := r.book.waiting.oldest()
+	case len(r.book.waiting) > 0:
+		e := r.book.waiting[0]
 		id, now := newUUID(), time.Now()
 		_ = r.commit(entry{Op: opBegun, Incident: id, EventID: e.ID, Created: now, At: now}) // insisted on below
 		c = r.book.cases[id]
@@ -368,7 +370,7 @@ func (r *Runner) next() (c *openCase, ok bool) {
 		return nil, false
 	}
 	r.counts.Running++
-	if len(r.resume) > 0 || r.book.waiting.len() > 0 {
+	if len(r.resume) > 0 || len(r.book.waiting) > 0 {
 		nudge(r.wake)
 	}
 	return c, true

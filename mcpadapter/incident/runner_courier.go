@@ -28,8 +28,6 @@ func newCourier(name string, box *outbox) *courier {
 	return &courier{name: name, box: box, wake: make(chan struct{}, 1)}
 }
 
-func (c *courier) signal() { nudge(c.wake) }
-
 // nudge puts a token into a channel that holds one.
 func nudge(wake chan struct{}) {
 	select {
@@ -155,7 +153,6 @@ func (r *Runner) contents(l *letter) (Incident, error) {
 	return found, err
 }
 
-// reportOf is the report of an incident, if it has one.
 func (r *Runner) reportOf(in Incident) []byte {
 	if in.Status != StatusResolved {
 		return nil
@@ -231,17 +228,6 @@ func (r *Runner) notifyCourier() *courier {
 		}
 	}
 	return c
-}
-
-// maybeSent marks the messages that an earlier runner had begun when it died.
-func (r *Runner) maybeSent() {
-	for _, l := range slices.Clone(r.book.letters.letters) {
-		if l.sending {
-			r.counts.MaybeSent++
-			_ = r.commit(entry{Op: opSettled, Incident: l.id, Reason: ErrMaybeSent.Error()})
-			r.o.Log.Warn("maybe sent: the runner died while it announced the incident", "incident", l.id)
-		}
-	}
 }
 
 // letter is an incident to be delivered to a receiver.

@@ -30,7 +30,7 @@ func (e *LockedError) Error() string {
 // disk is what a runner keeps under the root in addition to the workspaces.
 type disk struct {
 	dir     *os.Root
-	lock    *durable.Lock
+	unlock  func() error
 	journal *durable.Journal
 	base    int64 // size of the journal when it was last rewritten
 }
@@ -48,7 +48,7 @@ func openDisk(w *Workspaces) (d *disk, records [][]byte, torn int, err error) {
 	if d.dir, err = os.OpenRoot(path); err != nil {
 		return nil, nil, 0, fmt.Errorf("incident: workspace root: %w", err)
 	}
-	if d.lock, err = takeLock(d.dir); err != nil {
+	if d.unlock, err = takeLock(d.dir); err != nil {
 		_ = d.dir.Close()
 		if errors.Is(err, durable.ErrHeld) {
 			return nil, nil, 0, &LockedError{w.root}
@@ -62,11 +62,11 @@ func openDisk(w *Workspaces) (d *disk, records [][]byte, torn int, err error) {
 	return d, records, torn, nil
 }
 
-func takeLock(dir *os.Root) (*durable.Lock, error) {
+func takeLock(dir *os.Root) (unlock func() error, err error) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		lock, err := durable.TakeLock(dir, lockFile)
+		unlock, err = durable.TakeLock(dir, lockFile)
 		if !errors.Is(err, durable.ErrHeld) || time.Since(began) > lockPatience {
-			return lock, err
+			return unlock, err
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (d *disk) close() error {
 	if d.journal != nil {
 		err = d.journal.Close()
 	}
-	return errors.Join(err, d.lock.Unlock(), d.dir.Close())
+	return errors.Join(err, d.unlock(), d.dir.Close())
 }
 
 // commit applies one entry to the ledger and appends it to the journal. The

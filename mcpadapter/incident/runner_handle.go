@@ -136,7 +136,7 @@ func (r *Runner) announce(in Incident) {
 	r.counts.ended(in.Status)
 	for _, courier := range []*courier{r.store, r.notifier} {
 		if courier != nil {
-			courier.signal()
+			nudge(courier.wake)
 		}
 	}
 	r.bound()
@@ -171,12 +171,11 @@ func (r *Runner) save(in Incident) error {
 	defer r.mu.Unlock()
 	if r.store != nil && !in.Status.final() {
 		r.book.copies.put(in.IncidentID, time.Now(), &in)
-		r.store.signal()
+		nudge(r.store.wake)
 	}
 	return nil
 }
 
-// notStored counts an attempt to write into a workspace that failed.
 func (r *Runner) notStored(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

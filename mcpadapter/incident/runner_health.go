@@ -3,6 +3,7 @@ package incident
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -58,81 +59,70 @@ func (r *Runner) problems() (problems []string) {
 
 // metrics is the text format: for each name its help, its type and its samples.
 func (r *Runner) metrics() string {
-	c := r.Counts()
 	healthy := uint64(0)
 	if len(r.problems()) == 0 {
 		healthy = 1
 	}
+	all := struct {
+		Counts
+		Healthy uint64 `metric:"healthy" help:"1: /healthz says ok."`
+	}{r.Counts(), healthy}
 	var b strings.Builder
-	last := ""
-	for _, m := range []struct {
-		name, label string // one after the other those of a name; label "": none
-		value       uint64
-		help        string // of the name, with its first label
-	}{
-		{"events_received_total", "", c.Received, "Events that were offered."},
-		{"events_restored_total", "", c.Restored, "Events and incidents that an earlier runner left."},
-		{"events_total", `{fate="malformed"}`, c.Malformed, "Events that became no incident, by their fate."},
-		{"events_total", `{fate="filtered"}`, c.Filtered, ""},
-		{"events_total", `{fate="duplicate"}`, c.Duplicate, ""},
-		{"events_total", `{fate="dropped"}`, c.Dropped, ""},
-		{"events_total", `{fate="refused"}`, c.Refused, ""},
-		{"queued", "", c.Queued, "Events that wait for an agent."},
-		{"running", "", c.Running, "Incidents under investigation."},
-		{"interrupted", "", c.Interrupted, "Incidents that will be resumed."},
-		{"ended_total", `{status="resolved"}`, c.Resolved, "Incidents that ended, by their status."},
-		{"ended_total", `{status="failed"}`, c.Failed, ""},
-		{"ended_total", `{status="agent_failed"}`, c.AgentFailed, ""},
-		{"store_errors_total", "", c.StoreErrors, "Records that could not be written at once."},
-		{"journal_errors_total", "", c.JournalErrors, "Steps that could not be written down at once."},
-		{"messages_total", `{fate="confirmed"}`, c.Notified, "Messages, by what became of them."},
-		{"messages_total", `{fate="maybe_sent"}`, c.MaybeSent, ""},
-		{"messages_total", `{fate="lost"}`, c.NotifyLost, ""},
-		{"messages_unsent", "", c.Unsent, "Messages that wait."},
-		{"blocked_total", "", c.Blocked, "Calls of the store or the notifier that were over their time."},
-		{"healthy", "", healthy, "1: /healthz says ok."},
-	} {
-		name := "shakedown_incident_" + m.name
+	last, values := "", reflect.ValueOf(all)
+	for _, f := range reflect.VisibleFields(values.Type()) {
+		metric, counted := f.Tag.Lookup("metric")
+		if !counted {
+			continue
+		}
+		name, label, _ := strings.Cut("shakedown_incident_"+metric, " ")
 		if name != last {
 			kind := "gauge"
 			if strings.HasSuffix(name, "_total") {
 				kind = "counter"
 			}
-			fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, m.help, name, kind)
+			fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, f.Tag.Get("help"), name, kind)
+		}
+		if key, value, has := strings.Cut(label, " "); has {
+			label = fmt.Sprintf("{%s=%q}", key, value)
 		}
 		last = name
-		fmt.Fprintf(&b, "%s%s %d\n", name, m.label, m.value)
+		fmt.Fprintf(&b, "%s%s %d\n", name, label, values.FieldByIndex(f.Index).Uint())
 	}
 	return b.String()
 }
 
 // Counts count the events that a runner was offered, or took over from an
 // earlier runner, by what became of them. They start at zero with each runner.
-// When no event is being handled:
+// Queued, Running, Interrupted and Unsent are those of now.
+//
+// A malformed event is of neither shape or has impossible members, a filtered one is below
+// the least severity, and a duplicate is like one before, within the window or while its
+// agent runs. The oldest of a full queue is dropped, and what comes after the shutdown
+// began is refused. When no event is being handled:
 //
 //	Received + Restored = Malformed + Filtered + Duplicate + Dropped + Refused +
 //		Queued + Running + Interrupted + Resolved + Failed + AgentFailed
 type Counts struct {
-	Received      uint64 `json:"received"`
-	Restored      uint64 `json:"restored"`    // left by an earlier runner: its queue and what it did not end
-	Malformed     uint64 `json:"malformed"`   // of neither shape, or with impossible members
-	Filtered      uint64 `json:"filtered"`    // below the least severity
-	Duplicate     uint64 `json:"duplicate"`   // like one before, within the window or while its agent runs
-	Dropped       uint64 `json:"dropped"`     // the oldest of a full queue
-	Refused       uint64 `json:"refused"`     // offered after the shutdown began
-	Queued        uint64 `json:"queued"`      // now
-	Running       uint64 `json:"running"`     // now
-	Interrupted   uint64 `json:"interrupted"` // now; this runner or the next resumes them
-	Resolved      uint64 `json:"resolved"`
-	Failed        uint64 `json:"failed"`
-	AgentFailed   uint64 `json:"agentFailed"`
-	StoreErrors   uint64 `json:"storeErrors"`   // attempts to write a record that failed; it is tried again
-	JournalErrors uint64 `json:"journalErrors"` // steps that were not written down at once
-	Notified      uint64 `json:"notified"`      // messages that the receiver confirmed
-	Unsent        uint64 `json:"unsent"`        // messages that wait, now
-	MaybeSent     uint64 `json:"maybeSent"`     // messages without a confirmation that are not sent again
-	NotifyLost    uint64 `json:"notifyLost"`    // messages that were given up
-	Blocked       uint64 `json:"blocked"`       // calls of the store or the notifier that were over their time
+	Received      uint64 `json:"received" metric:"events_received_total" help:"Events that were offered."`
+	Restored      uint64 `json:"restored" metric:"events_restored_total" help:"Events and incidents that an earlier runner left."`
+	Malformed     uint64 `json:"malformed" metric:"events_total fate malformed" help:"Events that became no incident, by their fate."`
+	Filtered      uint64 `json:"filtered" metric:"events_total fate filtered"`
+	Duplicate     uint64 `json:"duplicate" metric:"events_total fate duplicate"`
+	Dropped       uint64 `json:"dropped" metric:"events_total fate dropped"`
+	Refused       uint64 `json:"refused" metric:"events_total fate refused"`
+	Queued        uint64 `json:"queued" metric:"queued" help:"Events that wait for an agent."`
+	Running       uint64 `json:"running" metric:"running" help:"Incidents under investigation."`
+	Interrupted   uint64 `json:"interrupted" metric:"interrupted" help:"Incidents that will be resumed."`
+	Resolved      uint64 `json:"resolved" metric:"ended_total status resolved" help:"Incidents that ended, by their status."`
+	Failed        uint64 `json:"failed" metric:"ended_total status failed"`
+	AgentFailed   uint64 `json:"agentFailed" metric:"ended_total status agent_failed"`
+	StoreErrors   uint64 `json:"storeErrors" metric:"store_errors_total" help:"Records that could not be written at once."`
+	JournalErrors uint64 `json:"journalErrors" metric:"journal_errors_total" help:"Steps that could not be written down at once."`
+	Notified      uint64 `json:"notified" metric:"messages_total fate confirmed" help:"Messages, by what became of them."`
+	MaybeSent     uint64 `json:"maybeSent" metric:"messages_total fate maybe_sent"`
+	NotifyLost    uint64 `json:"notifyLost" metric:"messages_total fate lost"`
+	Unsent        uint64 `json:"unsent" metric:"messages_unsent" help:"Messages that wait."`
+	Blocked       uint64 `json:"blocked" metric:"blocked_total" help:"Calls of the store or the notifier that were over their time."`
 }
 
 // ended counts an incident by its status.

@@ -88,11 +88,10 @@ func (l *ledger) apply(e entry) error {
 		if e.Event == nil {
 			return fmt.Errorf("incident: journal: %s without an event", e.Op)
 		}
-		event := *e.Event
-		l.seen.restore(event.key(), e.At, true)
-		l.waiting.push(event)
+		l.seen.restore(e.Event.key(), e.At, true)
+		l.waiting = append(l.waiting, e.Event)
 	case opDropped:
-		if event, ok := l.waiting.remove(e.EventID); ok {
+		if event := l.waiting.remove(e.EventID); event != nil {
 			l.seen.forget(event.key())
 		}
 	case opBegun:
@@ -116,14 +115,11 @@ func (l *ledger) apply(e entry) error {
 func (l *ledger) begin(e entry) error {
 	c := l.cases[e.Incident]
 	if c == nil {
-		event, ok := l.waiting.remove(e.EventID)
-		if e.Event != nil {
-			event, ok = *e.Event, true
-		}
-		if !ok {
+		event := cmp.Or(e.Event, l.waiting.remove(e.EventID))
+		if event == nil {
 			return fmt.Errorf("incident: journal: %s %s: %w", e.Op, e.Incident, errNothingBefore)
 		}
-		c = &openCase{id: e.Incident, event: event}
+		c = &openCase{id: e.Incident, event: *event}
 		l.cases[e.Incident] = c
 		l.seen.begun(event.key())
 	}
@@ -167,8 +163,8 @@ func (l *ledger) entries() (all []entry) {
 	for _, key := range slices.Sorted(maps.Keys(l.seen.seen)) {
 		all = append(all, entry{Op: opSeen, Key: key, At: l.seen.seen[key].until})
 	}
-	for _, e := range l.waiting.all() {
-		all = append(all, entry{Op: opQueued, Event: &e, At: l.seen.seen[e.key()].until})
+	for _, e := range l.waiting {
+		all = append(all, entry{Op: opQueued, Event: e, At: l.seen.seen[e.key()].until})
 	}
 	for _, c := range l.unfinished() {
 		all = append(all, entry{Op: opBegun, Incident: c.id, Event: &c.event, Created: c.created, At: c.started,
@@ -231,39 +227,21 @@ func replay(records [][]byte, lost bool, window time.Duration) (l *ledger, skipp
 
 // queue holds the events that wait for an agent, the oldest first. Not safe for
 // concurrent use.
-type queue struct {
-	events []event
-	first  int // what is before it is gone
-}
+type queue []*event
 
-func (q *queue) len() int { return len(q.events) - q.first }
-
-func (q *queue) push(e event) { q.events = append(q.events, e) }
-
-// oldest is the event that goes next; there must be one.
-func (q *queue) oldest() event { return q.events[q.first] }
-
-// all are the events that wait, to be read.
-func (q *queue) all() []event { return q.events[q.first:] }
-
-// remove takes an event out, the oldest at a constant cost.
-func (q *queue) remove(id string) (event, bool) {
-	i := slices.IndexFunc(q.all(), func(e event) bool { return e.ID == id })
+func (q *queue) remove(id string) *event {
+	i := slices.IndexFunc(*q, func(e *event) bool { return e.ID == id })
 	if i < 0 {
-		return event{}, false
+		return nil
 	}
-	i += q.first
-	e := q.events[i]
-	if i > q.first {
-		q.events = slices.Delete(q.events, i, i+1)
-		return e, true
+	e := (*q)[i]
+	if i == 0 { // at a constant cost, however many wait
+		(*q)[0] = nil
+		*q = (*q)[1:]
+		return e
 	}
-	q.events[i] = event{} // free its memory
-	q.first++
-	if q.first > 64 && q.first > len(q.events)/2 {
-		q.events, q.first = append([]event(nil), q.all()...), 0
-	}
-	return e, true
+	*q = slices.Delete(*q, i, i+1)
+	return e
 }
 
 // dedupe remembers which keys were admitted lately. A key is admitted again
@@ -272,7 +250,6 @@ func (q *queue) remove(id string) (event, bool) {
 type dedupe struct {
 	window time.Duration
 	seen   map[string]admission
-	sweep  int // the size at which expired entries are next looked for
 }
 
 type admission struct {
@@ -280,11 +257,8 @@ type admission struct {
 	active bool // queued, or an agent runs
 }
 
-// leastSweep keeps the sweeps of small maps rare.
-const leastSweep = 1024
-
 func newDedupe(window time.Duration) *dedupe {
-	return &dedupe{window: window, seen: make(map[string]admission), sweep: leastSweep}
+	return &dedupe{window: window, seen: make(map[string]admission)}
 }
 
 // admit reports whether an event is the first of its key.
@@ -293,9 +267,6 @@ func (d *dedupe) admit(key string, now time.Time) bool {
 		return false
 	}
 	d.seen[key] = admission{until: now.Add(d.window), active: true}
-	if len(d.seen) >= d.sweep {
-		d.expire(now)
-	}
 	return true
 }
 
@@ -330,13 +301,7 @@ func (d *dedupe) done(key string) {
 // kind is not a duplicate.
 func (d *dedupe) forget(key string) { delete(d.seen, key) }
 
-// expire removes what has passed. It runs again when the map has doubled, so
-// that the cost per event is constant.
+// expire removes what has passed.
 func (d *dedupe) expire(now time.Time) {
-	for key, e := range d.seen {
-		if !d.holds(e, now) {
-			delete(d.seen, key)
-		}
-	}
-	d.sweep = max(leastSweep, 2*len(d.seen))
+	maps.DeleteFunc(d.seen, func(_ string, s admission) bool { return !d.holds(s, now) })
 }

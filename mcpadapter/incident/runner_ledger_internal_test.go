@@ -3,6 +3,7 @@ package incident
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestALedgerIsWhatItsEntriesSay(t *testing.T) {
 		if a, b := fmt.Sprintf("%+v", texts(again)), fmt.Sprintf("%+v", texts(l)); a != b {
 			t.Fatalf("read\n%s\nwas\n%s", a, b)
 		}
-		if len(again.seen.seen) != len(l.seen.seen) || again.waiting.len() != l.waiting.len() || len(again.cases) != len(l.cases) {
+		if len(again.seen.seen) != len(l.seen.seen) || len(again.waiting) != len(l.waiting) || len(again.cases) != len(l.cases) {
 			t.Fatal("something is missing")
 		}
 	})
@@ -99,6 +100,32 @@ func TestTooManyLetters(t *testing.T) {
 	assert.EqualValues(t, 1, r.Counts().NotifyLost)
 	r.bound()
 	assert.Len(t, r.book.letters.letters, maxOutbox)
+}
+
+// Without a notifier, what an earlier runner had begun to send may have arrived; the rest is lost. The log names each.
+func TestLettersWithoutANotifier(t *testing.T) {
+	spaces, err := NewWorkspaces(t.TempDir())
+	require.NoError(t, err)
+	var log strings.Builder
+	o := &Options{Workspaces: spaces, Agent: &Command{Path: []string{"true"}},
+		Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r, err := NewRunner(o)
+	require.NoError(t, err)
+	for _, e := range []entry{{Op: opEnded, Incident: "begun", Notify: true}, {Op: opSending, Incident: "begun"},
+		{Op: opEnded, Incident: "waiting", Notify: true}} {
+		require.NoError(t, r.commit(e))
+	}
+	require.NoError(t, r.Close())
+	r, err = NewRunner(o)
+	require.NoError(t, err)
+	assert.Equal(t, Counts{MaybeSent: 1, NotifyLost: 1}, r.Counts())
+	assert.Contains(t, log.String(), "incident=begun")
+	assert.Contains(t, log.String(), "incident=waiting")
+	require.NoError(t, r.Close())
+	r, err = NewRunner(o)
+	require.NoError(t, err)
+	assert.Zero(t, r.Counts(), "they are settled")
+	require.NoError(t, r.Close())
 }
 
 // A clock that was ahead, and was set right between two processes, must not make

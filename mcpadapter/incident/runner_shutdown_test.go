@@ -112,10 +112,7 @@ func (m *memory) Load() ([]incident.Incident, error) { return m.saved, nil }
 func TestStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
-		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
-		<-d.ended
-		d.stop()
+		investigated(t, incident.AgentFunc(works), faultOf("refund"), func(o *incident.Options) { o.Store = store })
 		assert.Equal(t, []incident.Status{incident.StatusInvestigating, incident.StatusResolved}, store.statuses(),
 			"before the agent starts, and at its end")
 		assert.Equal(t, []string{"", goodReport}, store.reports)

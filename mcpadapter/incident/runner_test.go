@@ -101,6 +101,16 @@ func openAt(t *testing.T, root string, agent incident.Agent, change func(*incide
 	return d
 }
 
+// investigated offers one event to a runner, and returns it after its end, with the incident that became of the event.
+func investigated(t *testing.T, agent incident.Agent, event json.RawMessage, change func(*incident.Options)) (*desk, incident.Incident) {
+	t.Helper()
+	d := open(t, agent, change)
+	require.NoError(t, d.Offer("chaos/faults", event))
+	in := <-d.ended
+	d.stop()
+	return d, in
+}
+
 func faultOf(name string) json.RawMessage {
 	return fmt.Appendf(nil, `{"faultType":"error","severity":"warning","cluster":"shop","resource":{"kind":"Tool","name":%q}}`, name)
 }
@@ -108,7 +118,7 @@ func faultOf(name string) json.RawMessage {
 func TestAnIncidentFromEventToReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now().UTC()
-		d := open(t, incident.AgentFunc(func(ctx context.Context, job incident.Job) error {
+		d, in := investigated(t, incident.AgentFunc(func(ctx context.Context, job incident.Job) error {
 			doc, err := os.ReadFile(filepath.Join(job.Dir, incident.RecordFile))
 			if err != nil {
 				return err
@@ -119,10 +129,7 @@ func TestAnIncidentFromEventToReport(t *testing.T) {
 			assert.Equal(t, began, *in.StartedAt)
 			assert.Equal(t, 300*time.Second, job.Timeout)
 			return works(ctx, job)
-		}), nil)
-		require.NoError(t, d.Offer("chaos/faults", json.RawMessage(flatPayload)))
-		in := <-d.ended
-		d.stop()
+		}), json.RawMessage(flatPayload), nil)
 
 		assert.Equal(t, incident.StatusResolved, in.Status)
 		assert.Equal(t, began, in.CreatedAt)
@@ -151,24 +158,26 @@ func TestAnIncidentFromEventToReport(t *testing.T) {
 }
 
 func TestHowIncidentsEnd(t *testing.T) {
+	reports := func(text string) func(context.Context, incident.Job) error {
+		return func(_ context.Context, job incident.Job) error { return writeReport(job, text) }
+	}
 	for name, tc := range map[string]struct {
 		agent  func(ctx context.Context, job incident.Job) error
 		status incident.Status
 		code   int
 		reason string
 	}{
-		"an error":              {func(context.Context, incident.Job) error { return errors.New("no model") }, incident.StatusFailed, -1, "no model"},
-		"a panic":               {func(context.Context, incident.Job) error { panic("oh") }, incident.StatusFailed, -1, "the agent panicked: oh"},
-		"the end of its thread": {func(context.Context, incident.Job) error { runtime.Goexit(); return nil }, incident.StatusFailed, -1, "the agent ended its goroutine"},
-		"no report":             {func(context.Context, incident.Job) error { return nil }, incident.StatusAgentFailed, 0, "report missing: output/investigation.md"},
-		"a report of nothing": {func(_ context.Context, job incident.Job) error {
-			return writeReport(job, "done\n"+strings.Repeat(" ", 200))
-		},
-			incident.StatusAgentFailed, 0, "report too small: 4 bytes, at least 100 are needed"},
-		"bytes that are no text": {func(_ context.Context, job incident.Job) error {
-			return writeReport(job, strings.Repeat("\xff\x00", 100))
-		},
-			incident.StatusAgentFailed, 0, "report unreadable: not text in UTF-8"},
+		"an error":                       {func(context.Context, incident.Job) error { return errors.New("no model") }, incident.StatusFailed, -1, "no model"},
+		"a panic":                        {func(context.Context, incident.Job) error { panic("oh") }, incident.StatusFailed, -1, "the agent panicked: oh"},
+		"the end of its thread":          {func(context.Context, incident.Job) error { runtime.Goexit(); return nil }, incident.StatusFailed, -1, "the agent ended its goroutine"},
+		"no report":                      {func(context.Context, incident.Job) error { return nil }, incident.StatusAgentFailed, 0, "report missing: output/investigation.md"},
+		"a report of 100 bytes":          {reports(strings.Repeat("x", 100)), incident.StatusResolved, 0, ""},
+		"of 100 bytes with its line end": {reports(strings.Repeat("x", 99) + "\n"), incident.StatusResolved, 0, ""},
+		"of 99 bytes":                    {reports(strings.Repeat("x", 99)), incident.StatusAgentFailed, 0, "report too small: 99 bytes, at least 100 are needed"},
+		"of padding":                     {reports("done\n" + strings.Repeat(" ", 200)), incident.StatusAgentFailed, 0, "report too small: 4 bytes, at least 100 are needed"},
+		"of line ends":                   {reports(strings.Repeat("\n", 200)), incident.StatusAgentFailed, 0, "report too small: 1 bytes, at least 100 are needed"},
+		"of no bytes":                    {reports(""), incident.StatusAgentFailed, 0, "report too small: 0 bytes, at least 100 are needed"},
+		"of bytes that are no text":      {reports(strings.Repeat("\xff\x00", 100)), incident.StatusAgentFailed, 0, "report unreadable: not text in UTF-8"},
 		"a directory": {func(_ context.Context, job incident.Job) error {
 			return os.Mkdir(filepath.Join(job.Dir, incident.ReportFile), 0o700)
 		}, incident.StatusAgentFailed, 0, "report unreadable: output/investigation.md: it is a directory, not a regular file"},
@@ -189,10 +198,7 @@ func TestHowIncidentsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := open(t, incident.AgentFunc(tc.agent), nil)
-				require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
-				in := <-d.ended
-				d.stop()
+				d, in := investigated(t, incident.AgentFunc(tc.agent), faultOf("refund"), nil)
 				assert.Equal(t, tc.status, in.Status)
 				assert.Equal(t, tc.reason, in.FailureReason)
 				assert.Equal(t, tc.code, *in.ExitCode)
@@ -231,10 +237,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 			return errors.Join(os.RemoveAll(job.Dir), os.Symlink(filepath.Dir(outside), job.Dir))
 		},
 	} {
-		d := open(t, incident.AgentFunc(func(_ context.Context, job incident.Job) error { return agent(job) }), nil)
-		require.NoError(t, d.Offer("chaos/faults", faultOf(name)))
-		in := <-d.ended
-		d.stop()
+		d, in := investigated(t, incident.AgentFunc(func(_ context.Context, job incident.Job) error { return agent(job) }), faultOf(name), nil)
 		assert.Equal(t, incident.StatusAgentFailed, in.Status, name)
 		stored, err := d.spaces.Load()
 		require.NoError(t, err, name)

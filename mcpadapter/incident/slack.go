@@ -13,7 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	words "github.com/shakedown-go/shakedown/internal/text"
 )
 
 // SlackOptions are the settings of [NewSlack].
@@ -64,69 +65,29 @@ func (s *Slack) Notify(ctx context.Context, in Incident, f Finding) error {
 	return nil
 }
 
-// What Slack's Block Kit has room for: a header of 150 characters, a field of
-// 2000, a section of 3000.
-const (
-	headerRoom  = 150
-	fieldRoom   = 2000
-	sectionRoom = 3000
-)
-
-// block is one of Block Kit's.
-type block struct {
-	Type   string `json:"type"`
-	Text   *text  `json:"text,omitempty"`
-	Fields []text `json:"fields,omitempty"`
-}
-
-type text struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
+// factRoom is how many bytes of a fact are sent: Slack takes 40,000 characters in all, and
+// escaping makes five of one.
+const factRoom = 3000
 
 // incidentMessage has the five facts: cluster, namespace, resource, root cause
-// and confidence.
+// and confidence. Three characters that Slack reads as markup are made text, so that no
+// report can mention a channel or forge a link. Further lines of a fact are indented, so that
+// none can pass for another fact.
 func incidentMessage(in Incident, f Finding) []byte {
-	title := "Incident " + string(in.Status) + ": " + in.FaultType
-	cause := cmp.Or(f.RootCause, in.FailureReason, "not stated")
-	return message(title,
-		block{Type: "header", Text: &text{"plain_text", cut(title, headerRoom)}},
-		block{Type: "section", Fields: []text{
-			field("Cluster", in.Cluster), field("Namespace", in.Namespace),
-			field("Resource", strings.Trim(in.Resource.Kind+"/"+in.Resource.Name, "/")),
-			field("Confidence", f.Confidence),
-		}},
-		block{Type: "section", Text: mrkdwn("*Root cause*\n"+escape(cause), sectionRoom)},
-		block{Type: "section", Text: mrkdwn("Incident `"+escape(in.IncidentID)+"`", sectionRoom)})
-}
-
-// message has the text that notifications and screen readers show, and the blocks.
-func message(summary string, blocks ...block) []byte {
-	doc, _ := json.Marshal(struct { // strings always have JSON
-		Text   string  `json:"text"`
-		Blocks []block `json:"blocks"`
-	}{escape(summary), blocks})
-	return doc
-}
-
-func field(name, value string) text {
-	return *mrkdwn("*"+name+"*\n"+escape(cmp.Or(value, "not stated")), fieldRoom)
-}
-
-func mrkdwn(s string, room int) *text { return &text{"mrkdwn", cut(s, room)} }
-
-// escape makes the three characters that Slack reads as markup into text, so
-// that no report can mention a channel or forge a link.
-func escape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
-}
-
-// cut shortens a text to so many characters and says so.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
+	var b strings.Builder
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\n", "\n    ")
+	for _, fact := range []struct{ name, value string }{
+		{"Incident " + string(in.Status), in.FaultType},
+		{"Cluster", in.Cluster}, {"Namespace", in.Namespace},
+		{"Resource", strings.Trim(in.Resource.Kind+"/"+in.Resource.Name, "/")},
+		{"Confidence", f.Confidence}, {"Root cause", cmp.Or(f.RootCause, in.FailureReason)},
+		{"Workspace", in.IncidentID},
+	} {
+		value := escape.Replace(words.Clip(cmp.Or(fact.value, "not stated"), factRoom))
+		fmt.Fprintf(&b, "*%s*: %s\n", fact.name, value)
 	}
-	return string([]rune(s)[:most-1]) + "…"
+	doc, _ := json.Marshal(map[string]string{"text": b.String()}) // strings always have JSON
+	return doc
 }
 
 // send posts one message. A request whose answer was lost is not to be repeated:

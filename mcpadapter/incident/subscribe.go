@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	words "github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // The modes of a subscription.
@@ -137,13 +138,14 @@ func (s *Subscriber) session(ctx context.Context) (subscribed bool, err error) {
 
 // connect opens a session to which messages can be pushed.
 func (s *Subscriber) connect(ctx context.Context) (*mcp.ClientSession, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"},
+	protocol := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"},
 		&mcp.ClientOptions{LoggingMessageHandler: s.receive, KeepAlive: keepAlive})
 	// A stream that breaks ends the session, and a new one is made. A server that
 	// keeps no events cannot resume a stream, and events would be lost until the
 	// next ping.
-	transport := &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
-	return client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
+	transport := &mcp.StreamableClientTransport{Endpoint: s.Endpoint, MaxRetries: -1,
+		HTTPClient: client.WithToken(s.Client, s.Endpoint, s.Token)}
+	return protocol.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
 }
 
 // subscribe first asks for log messages: a server sends none to a session
@@ -217,41 +219,4 @@ func resultText(r *mcp.CallToolResult) string {
 		}
 	}
 	return "an error without a text"
-}
-
-// client adds the bearer token to every request.
-func (s *Subscriber) client() *http.Client {
-	base := http.DefaultClient
-	if s.Client != nil {
-		base = s.Client
-	}
-	if s.Token == "" {
-		return base
-	}
-	with := *base
-	b := &bearer{token: s.Token, next: base.Transport}
-	if u, err := url.Parse(s.Endpoint); err == nil {
-		b.scheme, b.host = u.Scheme, u.Host
-	}
-	if b.next == nil {
-		b.next = http.DefaultTransport
-	}
-	with.Transport = b
-	return &with
-}
-
-// bearer sends the token to its own origin alone: a redirect must not carry it
-// away, nor have it sent in the clear.
-type bearer struct {
-	token, scheme, host string
-	next                http.RoundTripper
-}
-
-// RoundTrip adds the header to a copy of the request.
-func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme == b.scheme && req.URL.Host == b.host {
-		req = req.Clone(req.Context())
-		req.Header.Set("Authorization", "Bearer "+b.token)
-	}
-	return b.next.RoundTrip(req)
 }

@@ -180,42 +180,6 @@ func TestALostSessionIsMadeAnew(t *testing.T) {
 	assert.Equal(t, []string{"faults", "faults"}, second.modes, "faults is the mode unless told otherwise")
 }
 
-func TestATokenStaysWithItsHost(t *testing.T) {
-	seen := make(chan string, 10)
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen <- r.Header.Get("Authorization")
-		w.WriteHeader(http.StatusNotFound)
-	}))
-	t.Cleanup(other.Close)
-	ts := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
-	t.Cleanup(ts.Close) // after the subscriber, which holds a connection
-	listen(t, &incident.Subscriber{Endpoint: ts.URL, Token: "tok", Sink: func(string, json.RawMessage) error { return nil }})
-	assert.Empty(t, <-seen)
-}
-
-// downgrade is a network whose servers send everyone from https to http.
-type downgrade chan string
-
-func (d downgrade) RoundTrip(req *http.Request) (*http.Response, error) {
-	answer := &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody, Request: req}
-	if req.URL.Scheme == "https" {
-		answer.StatusCode = http.StatusTemporaryRedirect
-		answer.Header.Set("Location", "http://"+req.URL.Host+"/mcp")
-		return answer, nil
-	}
-	select {
-	case d <- req.Header.Get("Authorization"):
-	default:
-	}
-	return answer, nil
-}
-
-func TestATokenIsNotSentInTheClear(t *testing.T) {
-	seen := make(downgrade, 1)
-	listen(t, &incident.Subscriber{Endpoint: "https://shop.test/mcp", Token: "tok", Client: &http.Client{Transport: seen}, Sink: func(string, json.RawMessage) error { return nil }})
-	assert.Empty(t, <-seen)
-}
-
 // TestAPasswordIsNotPrinted: an endpoint may hold one.
 func TestAPasswordIsNotPrinted(t *testing.T) {
 	for _, endpoint := range []string{"ftp://me:pass-1@host/mcp", "http://me:pass-1%zz@host"} {

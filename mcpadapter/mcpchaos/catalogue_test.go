@@ -79,7 +79,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 
 // Every fault has its row in the page on determinism.
 func TestRowsOfThePage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "determinism.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "determinism.md"))
 	require.NoError(t, err)
 	for name := range catalogue() {
 		row := "| `mcpchaos." + name + "` | "

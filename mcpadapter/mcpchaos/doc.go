@@ -28,17 +28,17 @@
 //
 // Of results, for middleware: [UnsetError], [HideTool], [RemoveTool],
 // [ChangeDescription]. Of messages, for a transport: [Drop], [Duplicate],
-// [Corrupt], [InsertGarbage], [ChangeID], [Oversize],
-// [FloodListChanged], [Cut].
+// [Corrupt], [InsertGarbage], [ChangeID], [Oversize], [FloodListChanged], [Cut].
 //
-// The faults of package chaos/fault work in both places. In a transport a delay
-// delays a message and all behind it, and an error breaks the connection. A call
-// that gets no answer waits until its context ends: give it a deadline.
-//
-// [Rows] lets plans in JSON name the faults of this package.
+// The faults of package chaos/fault work in both places, and [Rows] lets plans in JSON
+// name those of this one. In a transport a delay delays a message and all behind it, and
+// an error breaks the connection. A call that gets no answer waits until its context
+// ends: give it a deadline.
 //
 // # Costs
 //
 // Without an injector: one lookup in the context. With one, a transport decodes
 // and encodes each message once more, about 15 µs for a message of 1 KiB.
+//
+// Stability: may change.
 package mcpchaos

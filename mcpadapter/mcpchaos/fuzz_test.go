@@ -3,6 +3,7 @@ package mcpchaos
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,4 +34,20 @@ func FuzzEditedMessages(f *testing.F) {
 		}
 		placeOf("tools/call", []byte(text))
 	})
+}
+
+// What is null is as what is not there.
+func TestALongMessageOfNull(t *testing.T) {
+	long := strings.Repeat("x", 5)
+	for text, want := range map[string]string{
+		`{"method":"tools/list","params":null}`:                       `{"method":"tools/list","params":{"_meta":{"padding":"` + long + `"}}}`,
+		`{"method":"tools/list","params":{"_meta":null,"cursor":""}}`: `{"method":"tools/list","params":{"_meta":{"padding":"` + long + `"},"cursor":""}}`,
+		`{"id":1,"result":{"_meta":null}}`:                            `{"id":1,"result":{"_meta":{"padding":"` + long + `"}}}`,
+	} {
+		out, err := Oversize(len(long)).Inject(t.Context(), chaos.Call{}, Message{}, func(context.Context, any) (any, error) {
+			return []string{text}, nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, []string{want}, out)
+	}
 }

@@ -12,8 +12,42 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
+
+// Options are settings of middleware and transports. nil is the zero value.
+type Options struct {
+	_ struct{}
+	// Injector is used whatever the contexts carry. Servers need it, because their
+	// contexts come from the wire. nil: the injector in the context of each
+	// request. A message that belongs to no request sent from here uses the context
+	// of Connect.
+	Injector *chaos.Injector
+	// MaxLine is the length in bytes above which a received message breaks the
+	// connection, as in the SDK's own transports. 0: [mcp.DefaultMaxLineLength];
+	// negative: no limit.
+	MaxLine int
+}
+
+func (o *Options) orDefault() Options {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	if full.MaxLine == 0 {
+		full.MaxLine = mcp.DefaultMaxLineLength
+	}
+	return full
+}
+
+// injector returns the injector that applies, or nil.
+func (o *Options) injector(ctx context.Context) *chaos.Injector {
+	if o.Injector != nil {
+		return o.Injector
+	}
+	return chaos.FromContext(ctx)
+}
 
 // Sending returns middleware that makes each request sent by a client or server
 // an injection point. The caller gets an injected error; the peer is not
@@ -87,4 +121,42 @@ func fits(method string, real, res mcp.Result) error {
 		return nil
 	}
 	return fmt.Errorf("mcpchaos: a fault gave %T as the result of %s", res, method)
+}
+
+// The beginnings of targets.
+const (
+	atMiddleware = "mcp/"
+	atSend       = "mcp/send/"
+	atReceive    = "mcp/receive/"
+	callTool     = "tools/call/"
+)
+
+// place describes what a message is about: the end of its target, and its key.
+type place struct {
+	path string
+	key  uint64
+}
+
+// placeOf names a request by its method and what it asks for.
+func placeOf(method string, params []byte) place {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(params, &members) != nil { // no object: nothing to be named by
+		return place{method, jsonhash.Sum(params)}
+	}
+	p := place{path: method}
+	named := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+	var name string
+	if by, ok := named[method]; ok && json.Unmarshal(members[by], &name) == nil && name != "" {
+		p.path += "/" + name
+	}
+	if method == "tools/call" {
+		p.key = jsonhash.Sum(members["arguments"])
+		return p
+	}
+	delete(members, "_meta") // tokens differ from request to request
+	rest, err := json.Marshal(members)
+	if err == nil {
+		p.key = jsonhash.Sum(rest)
+	}
+	return p
 }

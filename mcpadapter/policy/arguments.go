@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -23,12 +25,7 @@ const (
 // arguments are the members of one call's JSON object, not decoded further.
 type arguments struct {
 	raw     json.RawMessage
-	members []member
-}
-
-type member struct {
-	name  string
-	value json.RawMessage
+	members map[string]json.RawMessage
 }
 
 // parseArguments reads the arguments of a call; no text and null are an empty
@@ -48,27 +45,53 @@ func parseArguments(raw json.RawMessage) (*arguments, error) {
 	case !json.Valid(raw):
 		return nil, errors.New("the arguments are not valid JSON")
 	}
-	w := walker{text: raw}
-	err := w.walk()
-	a.members = w.members
+	a.members = make(map[string]json.RawMessage)
+	_, err := a.passValue(jsonedit.Space(raw, 0), 0)
 	return a, err
 }
 
-// exact returns the member with exactly this name.
-func (a *arguments) exact(field string) (json.RawMessage, bool) {
-	for _, m := range a.members {
-		if m.name == field {
-			return m.value, true
+// passValue reads the value at i and returns the index after it. It refuses an object in it that names a member more
+// than once. The arguments are valid JSON.
+func (a *arguments) passValue(i, depth int) (int, error) {
+	open := a.raw[i]
+	if open != '{' && open != '[' {
+		return jsonedit.After(a.raw, i), nil
+	}
+	if depth == maxDepth {
+		return i, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
+	}
+	names := make(map[string]bool)
+	for i = jsonedit.Space(a.raw, i+1); a.raw[i] != open+2; { // ']' and '}' both follow theirs by two
+		var name string
+		if open == '{' {
+			end := jsonedit.After(a.raw, i)
+			name = jsonedit.Unquote(a.raw[i:end])
+			folded := text.Fold(name) // decoders that ignore case take these for one
+			if names[folded] {
+				return i, fmt.Errorf("the arguments name the member %q more than once (case apart)", text.Clip(name, 100))
+			}
+			names[folded] = true
+			i = jsonedit.Space(a.raw, jsonedit.Space(a.raw, end)+len(":"))
+		}
+		end, err := a.passValue(i, depth+1)
+		if err != nil {
+			return i, err
+		}
+		if depth == 0 {
+			a.members[name] = a.raw[i:end]
+		}
+		if i = jsonedit.Space(a.raw, end); a.raw[i] == ',' {
+			i = jsonedit.Space(a.raw, i+1)
 		}
 	}
-	return nil, false
+	return i + 1, nil
 }
 
 // loose returns the member whose name equals field, ignoring case: at most one.
 func (a *arguments) loose(field string) (json.RawMessage, bool) {
-	for _, m := range a.members {
-		if strings.EqualFold(m.name, field) {
-			return m.value, true
+	for name, value := range a.members {
+		if strings.EqualFold(name, field) {
+			return value, true
 		}
 	}
 	return nil, false
@@ -77,219 +100,73 @@ func (a *arguments) loose(field string) (json.RawMessage, bool) {
 // confirmed reports whether the caller confirmed, and whether it gave the
 // argument at all.
 func (a *arguments) confirmed() (yes, given bool) {
-	value, given := a.exact(confirmField)
-	return given && string(value) == "true", given
+	value, given := a.members[confirmField]
+	return string(value) == "true", given
 }
 
 // withoutConfirm returns the arguments without the confirmation, for the
 // handler.
 func (a *arguments) withoutConfirm() (json.RawMessage, error) {
-	if _, ok := a.exact(confirmField); !ok {
+	if _, given := a.members[confirmField]; !given {
 		return a.raw, nil
 	}
-	rest := make(map[string]json.RawMessage, len(a.members))
-	for _, m := range a.members {
-		if m.name != confirmField {
-			rest[m.name] = m.value
-		}
-	}
+	rest := maps.Clone(a.members)
+	delete(rest, confirmField)
 	return json.Marshal(rest)
 }
 
-// holds reports whether a value is exactly one of an action's values.
+// holds reports whether a value is exactly one of an action's values, apart from the
+// case of ASCII letters. A long s is no s: an action that reduces what a call needs
+// has to match exactly.
 func holds(value json.RawMessage, among []any) bool {
-	got, ok := scalar(value)
-	return ok && contains(among, got, equalASCII)
+	var got any
+	return json.Unmarshal(value, &got) == nil && contains(among, got, equalASCII)
+}
+
+// equalASCII compares two texts, apart from the case of ASCII letters.
+func equalASCII(a, b string) bool {
+	lower := func(text string) string {
+		small := []byte(text)
+		for i, c := range small {
+			if 'A' <= c && c <= 'Z' {
+				small[i] += 'a' - 'A'
+			}
+		}
+		return string(small)
+	}
+	return lower(a) == lower(b)
 }
 
 // mayHold reports whether a value may be one of a confirmation's values. Space
 // around a string is ignored, an array counts if one of its elements does, and
-// an object always counts.
+// an object always counts, as does what cannot be read.
 func mayHold(value json.RawMessage, among []any) bool {
-	trimmed := bytes.TrimSpace(value)
-	switch {
-	case len(trimmed) == 0:
-		return false
-	case trimmed[0] == '{':
+	var got any
+	return json.Unmarshal(value, &got) != nil || mayBe(got, among)
+}
+
+func mayBe(got any, among []any) bool {
+	switch got := got.(type) {
+	case map[string]any:
 		return true
-	case trimmed[0] == '[':
-		var elements []json.RawMessage
-		if json.Unmarshal(trimmed, &elements) != nil {
-			return true
-		}
-		for _, e := range elements {
-			if mayHold(e, among) {
-				return true
-			}
-		}
-		return false
+	case []any:
+		return slices.ContainsFunc(got, func(element any) bool { return mayBe(element, among) })
 	}
-	got, ok := scalar(trimmed)
-	return ok &&
-		contains(among, got,
-			func(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) })
+	return contains(among, got, func(a, b string) bool {
+		return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
+	})
 }
 
-// scalar decodes a string, boolean or number; ok is false for anything else,
-// null included. The value is valid JSON.
-func scalar(value json.RawMessage) (any, bool) {
-	switch {
-	case len(value) == 0:
-		return nil, false
-	case value[0] == '"':
-		if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 {
-			return string(plain), true
-		}
-		var s string
-		err := json.Unmarshal(value, &s)
-		return s, err == nil
-	case value[0] == 't':
-		return true, true
-	case value[0] == 'f':
-		return false, true
-	case value[0] == '-' || '0' <= value[0] && value[0] <= '9':
-		n, err := strconv.ParseFloat(string(value), 64)
-		return n, err == nil
-	}
-	return nil, false
-}
-
+// contains looks for a decoded value. Only strings are compared by equal.
 func contains(among []any, got any, equal func(a, b string) bool) bool {
-	for _, want := range among {
+	return slices.ContainsFunc(among, func(want any) bool {
 		switch want := want.(type) {
 		case string:
-			if s, ok := got.(string); ok && equal(s, want) {
-				return true
-			}
+			s, ok := got.(string)
+			return ok && equal(s, want)
 		case int:
-			if got == float64(want) {
-				return true
-			}
-		default:
-			if got == want {
-				return true
-			}
+			return got == float64(want)
 		}
-	}
-	return false
-}
-
-// A walker reads a JSON object once, collects its members, and refuses names
-// that occur more than once in any object. The text has to be valid JSON: the
-// walker does not check it.
-type walker struct {
-	text    []byte
-	at      int
-	levels  []level
-	members []member // of the outermost object
-	began   int      // of the outermost member's value
-}
-
-// A level is an object or array that the walker is inside of.
-type level struct {
-	object bool
-	onName bool            // the next string is a member's name
-	names  []string        // folded, as long as they are few
-	many   map[string]bool // the same, when they are more
-}
-
-// fewNames is up to where looking through a slice is cheaper than a map.
-const fewNames = 16
-
-func (w *walker) walk() error {
-	for w.at < len(w.text) {
-		switch c := w.text[w.at]; c {
-		case '{', '[':
-			if len(w.levels) == maxDepth {
-				return fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
-			}
-			w.levels = append(w.levels, level{object: c == '{', onName: c == '{'})
-		case '}', ']':
-			w.endOfValue()
-			w.levels = w.levels[:len(w.levels)-1]
-		case ',':
-			w.endOfValue()
-			top := &w.levels[len(w.levels)-1]
-			top.onName = top.object
-		case '"':
-			if err := w.passString(); err != nil {
-				return err
-			}
-			continue
-		}
-		w.at++
-	}
-	return nil
-}
-
-// endOfValue closes the value of the outermost object's last member, if that is
-// what ends here.
-func (w *walker) endOfValue() {
-	if len(w.levels) != 1 || len(w.members) == 0 {
-		return
-	}
-	if last := &w.members[len(w.members)-1]; last.value == nil {
-		last.value = bytes.TrimSpace(w.text[w.began:w.at])
-	}
-}
-
-// passString passes over a string, and adds it to the names if it is one.
-func (w *walker) passString() error {
-	from := w.at
-	escaped := false
-	for w.at++; w.text[w.at] != '"'; w.at++ {
-		if w.text[w.at] == '\\' {
-			escaped = true
-			w.at++
-		}
-	}
-	w.at++
-	top := &w.levels[len(w.levels)-1]
-	if !top.onName {
-		return nil
-	}
-	top.onName = false
-	name := string(w.text[from+1 : w.at-1])
-	if escaped {
-		if err := json.Unmarshal(w.text[from:w.at], &name); err != nil {
-			return err
-		}
-	}
-	if top.add(fold(name)) {
-		return fmt.Errorf("the arguments name the member %q more than once (case apart)", text.Clip(name, 100))
-	}
-	if len(w.levels) == 1 {
-		for w.text[w.at] != ':' {
-			w.at++
-		}
-		w.at++
-		w.began = w.at
-		w.members = append(w.members, member{name: name})
-	}
-	return nil
-}
-
-// add reports whether the name was there already.
-func (l *level) add(name string) bool {
-	if l.many != nil {
-		had := l.many[name]
-		l.many[name] = true
-		return had
-	}
-	for _, n := range l.names {
-		if n == name {
-			return true
-		}
-	}
-	if l.names == nil {
-		l.names = make([]string, 0, 8)
-	}
-	l.names = append(l.names, name)
-	if len(l.names) > fewNames {
-		l.many = make(map[string]bool, 2*fewNames)
-		for _, n := range l.names {
-			l.many[n] = true
-		}
-	}
-	return false
+		return got == want
+	})
 }

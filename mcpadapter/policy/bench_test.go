@@ -18,7 +18,7 @@ import (
 
 // gated is a table with every check that a call can pass through.
 func gated() policy.Options {
-	return policy.Options{Mode: policy.ReadWrite, EnableWrite: true, Audit: io.Discard, Timeout: time.Minute,
+	return policy.Options{Mode: policy.ReadWrite, EnableWrite: true, Audit: io.Discard,
 		Tools: []policy.Tool{{Name: "noop", Scopes: []string{"a"}, Target: "name", Limit: &policy.Limit{PerSecond: 1e9, Burst: 1e9},
 			Actions: []policy.Action{{Field: "dry_run", Values: []any{true}, Capability: policy.Read}}}},
 		Confirm: []policy.Confirm{{Tool: "noop", Field: "operation", Values: []any{"ForceOff"}}}}

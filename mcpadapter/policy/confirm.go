@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/internal/text"
 )
+
+// confirmTime is how long a user may take to answer a question.
+const confirmTime = 2 * time.Minute
 
 // questionID names our question among those of one call.
 const questionID = "shakedown_confirm"
@@ -40,7 +44,7 @@ func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *
 		acc.answered = refusal == nil
 		return nil, refusal
 	}
-	ctx, cancel := context.WithTimeout(ctx, acc.gate.options.ConfirmTimeout)
+	ctx, cancel := context.WithTimeout(ctx, confirmTime)
 	defer cancel()
 	result, err := req.Session.Elicit(ctx, acc.question(what))
 	if err != nil {

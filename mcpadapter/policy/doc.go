@@ -37,9 +37,7 @@
 //	server.AddReceivingMiddleware(gate.Middleware()) // after all other middleware: outermost
 //
 // [Env] reads mode and tokens from the environment; [Gate.HTTPHandler] guards a
-// server that listens: deadlines for callers, known or not, caps on sessions and
-// failed logins, and sessions that belong to their caller. A file can hold several
-// callers, by the hashes of their tokens (package tokenhash).
+// server that listens; [Gate.Manifest] writes down what a running server offers.
 //
 // # Refusals and failures
 //
@@ -60,11 +58,6 @@
 // [Gate.AuditHealth] reports lines that could not be written; package auditlog
 // reads the log of a process that was killed.
 //
-// # Manifest
-//
-// [Gate.Manifest] writes down what a running server offers: a [Manifest], kept
-// as tools.yaml and compared with the running server by a test.
-//
 // # What it cannot do
 //
 // A request that is no well-formed tools/call never becomes one: the SDK
@@ -76,4 +69,6 @@
 // A call that passes costs a table lookup, one pass over its arguments and one
 // audit line, two if it writes: a few microseconds, where the SDK takes hundreds.
 // Over HTTP the gate has one goroutine per session.
+//
+// Stability: may change.
 package policy

@@ -1,12 +1,7 @@
 package policy_test
 
 import (
-	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -67,78 +62,25 @@ func TestEnvironmentGoesBeforeCode(t *testing.T) {
 	assert.Error(t, err, "the environment can switch off what code has switched on")
 }
 
-func TestTokenFiles(t *testing.T) {
-	file := func(text string, mode os.FileMode) string {
-		path := filepath.Join(t.TempDir(), "token.yaml")
-		require.NoError(t, os.WriteFile(path, []byte(text), mode))
-		require.NoError(t, os.Chmod(path, mode))
-		return path
-	}
-	const good = "token: from-the-file\nsubject: ci\nscopes: [rooms:read]\n"
-	read := func(path string, env map[string]string) (*policy.Options, error) {
-		return policy.Env(environment(env), &policy.Options{TokenFile: path, AllowTokenFile: true})
-	}
-
-	o, err := read(file(good, 0o600), nil)
-	require.NoError(t, err)
-	assert.Equal(t, []policy.Token{{Value: "from-the-file", Subject: "ci", Scopes: []string{"rooms:read"}}}, o.Tokens)
-
-	o, err = read(file(good, 0o600), map[string]string{"SHAKEDOWN_MCP_TOKEN": "from-the-environment"})
-	require.NoError(t, err)
-	assert.Equal(t, []policy.Token{{Value: "from-the-environment"}}, o.Tokens, "the environment comes first")
-
-	_, err = policy.Env(environment(nil), &policy.Options{TokenFile: file(good, 0o600)})
-	assert.ErrorContains(t, err, "AllowTokenFile", "a file is read only where that was allowed")
-
-	for reason, path := range map[string]string{
-		"no file":       filepath.Join(t.TempDir(), "none"),
-		"a directory":   t.TempDir(),
-		"no token":      file("subject: ci\n", 0o600),
-		"misspelt":      file("tokn: from-the-file\n", 0o600),
-		"two documents": file("token: from-the-file\n---\ntoken: other-token\n", 0o600),
-		"not YAML":      file("from-the-file: {", 0o600),
-		"a bare token":  file("from-the-file", 0o600),
-		"too long":      file("token: from-the-file"+strings.Repeat("e", 70_000), 0o600),
-	} {
-		_, err := read(path, nil)
-		var field *policy.FieldError
-		require.ErrorAs(t, err, &field, reason)
-		assert.Equal(t, "TokenFile", field.Field)
-		assert.NotContains(t, err.Error(), "from-the-file", "%s: an error does not quote the file", reason)
-	}
-	if runtime.GOOS == "windows" {
-		return // no permission bits
-	}
-	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o644, 0o666, 0o601} {
-		_, err := read(file(good, mode), nil)
-		assert.ErrorContains(t, err, "only its owner can read", "%o", mode)
-	}
-	link := filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(file(good, 0o600), link))
-	_, err = read(link, nil)
-	assert.ErrorContains(t, err, "not a link")
-}
-
 func TestNewNamesEveryProblem(t *testing.T) {
 	_, err := policy.New(&policy.Options{
 		Mode: 7,
 		Tools: []policy.Tool{
 			{Name: ""}, {Name: "a "}, {Name: "b", Capability: 9, Scopes: []string{"x y", ""}}, {Name: "b"},
-			{Name: "c", Actions: []policy.Action{{}, {Field: "f", Values: []any{nil, 1.5, []int{1}}}}, Timeout: -1},
+			{Name: "c", Actions: []policy.Action{{}, {Field: "f", Values: []any{nil, 1.5, []int{1}}}}},
 			{Name: "d", Limit: &policy.Limit{}, SessionLimit: &policy.Limit{PerSecond: -1, Burst: -1, Budget: -1}},
 			{Name: "e", Limit: &policy.Limit{Burst: 3, Budget: 1}},
 		},
-		Confirm:        []policy.Confirm{{Tool: ""}, {Tool: "*.delete"}, {Tool: "b", Values: []any{"x"}}, {Tool: "b", Field: "f"}},
-		Tokens:         []policy.Token{{Value: "short"}, {Value: "long enough, but two"}, {Value: "long-enough", Subject: "a b"}, {Value: "long-enough"}},
-		Local:          &policy.Caller{},
-		Timeout:        -time.Second,
-		ConfirmTimeout: -time.Second,
+		Confirm:     []policy.Confirm{{Tool: ""}, {Tool: "*.delete"}, {Tool: "b", Values: []any{"x"}}, {Tool: "b", Field: "f"}},
+		Tokens:      []policy.Token{{Value: "short"}, {Value: "long enough, but two"}, {Value: "long-enough", Subject: "a b"}, {Value: "long-enough"}},
+		Local:       &policy.Caller{},
+		MaxSessions: -1, MaxCallerSessions: -1, MaxSubscriptions: -1, MaxCallerSubscriptions: -1,
 	})
 	require.Error(t, err)
 	for _, field := range []string{"Mode is 7", "Tools[0].Name", "Tools[1].Name", "Tools[2].Capability", "Tools[2].Scopes", `Tools[3].Name is "b"; allowed: one row a tool`,
-		"Tools[4].Actions[0].Field", "Tools[4].Actions[0].Values", "Tools[4].Actions[1].Values", "Tools[4].Timeout", "Tools[5].Limit.Budget", "Tools[5].SessionLimit.PerSecond",
+		"Tools[4].Actions[0].Field", "Tools[4].Actions[0].Values", "Tools[4].Actions[1].Values", "Tools[5].Limit.Budget", "Tools[5].SessionLimit.PerSecond",
 		"Tools[5].SessionLimit.Burst", "Tools[5].SessionLimit.Budget", "Tools[6].Limit.Burst", "Confirm[0].Tool", "Confirm[1].Tool", "Confirm[2].Field", "Confirm[3].Values",
-		"Tokens[0].Value", "Tokens[1].Value", "Tokens[2].Subject", "Tokens[1].Subject", "Tokens[3].Value", "Local.Subject", "Timeout", "ConfirmTimeout"} {
+		"Tokens[0].Value", "Tokens[1].Value", "Tokens[2].Subject", "Tokens[1].Subject", "Tokens[3].Value", "Local.Subject", "MaxSessions", "MaxCallerSessions", "MaxSubscriptions", "MaxCallerSubscriptions"} {
 		assert.ErrorContains(t, err, "policy: "+field)
 	}
 	assert.NotContains(t, err.Error(), "short", "a token is not quoted")

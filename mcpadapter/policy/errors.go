@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -109,16 +111,11 @@ type Problem struct {
 
 // Error describes the problem in one line.
 func (p *Problem) Error() string {
-	var parts []string
-	for _, s := range []string{p.Title, p.Detail} {
-		if s != "" {
-			parts = append(parts, s)
-		}
+	if p.Title != "" && p.Detail != "" {
+		return p.Title + ": " + p.Detail
 	}
-	if len(parts) == 0 {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("status %d %s", p.Status, http.StatusText(p.Status))))
-	}
-	return strings.Join(parts, ": ")
+	status := strings.TrimSpace(fmt.Sprintf("status %d %s", p.Status, http.StatusText(p.Status)))
+	return cmp.Or(p.Title, p.Detail, status)
 }
 
 // MarshalJSON writes the members that are set, extensions beside the others.
@@ -142,40 +139,28 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads an object. As the RFC asks, a member of the wrong type is
 // ignored; it is no extension either.
 func (p *Problem) UnmarshalJSON(text []byte) error {
-	var m map[string]json.RawMessage
+	var m map[string]any
 	if err := json.Unmarshal(text, &m); err != nil {
 		return err
 	}
-	*p = Problem{}
-	own := map[string]any{"type": &p.Type, "title": &p.Title, "status": &p.Status, "detail": &p.Detail,
-		"instance": &p.Instance}
-	for name, into := range own {
-		if value, ok := m[name]; ok {
-			if json.Unmarshal(value, into) != nil && name == "status" {
-				p.Status = 0
-			}
-			delete(m, name)
-		}
+	word := func(name string) string {
+		value, _ := m[name].(string)
+		delete(m, name)
+		return value
 	}
-	for name, value := range m {
-		var v any
-		if err := json.Unmarshal(value, &v); err != nil {
-			return err
-		}
-		if p.Extensions == nil {
-			p.Extensions = make(map[string]any, len(m))
-		}
-		p.Extensions[name] = v
+	*p = Problem{Type: word("type"), Title: word("title"), Detail: word("detail"), Instance: word("instance")}
+	if status, _ := m["status"].(float64); status == math.Trunc(status) && status >= 100 && status <= 599 {
+		p.Status = int(status)
+	}
+	if delete(m, "status"); len(m) > 0 {
+		p.Extensions = m
 	}
 	return nil
 }
 
 // envelope keeps the problem whole and repeats what every failure has.
 func (p *Problem) envelope() *Error {
-	e := &Error{Status: p.Status, Code: CodeUpstreamProblem, Detail: p.Detail, Problem: p}
-	if e.Detail == "" {
-		e.Detail = p.Error()
-	}
+	e := &Error{Status: p.Status, Code: CodeUpstreamProblem, Detail: cmp.Or(p.Detail, p.Error()), Problem: p}
 	switch {
 	case e.Status < 400 || e.Status > 599:
 		e.Status = http.StatusBadGateway

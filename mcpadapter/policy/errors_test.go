@@ -30,6 +30,7 @@ func TestReadProblem(t *testing.T) {
 			Status: 409, Detail: "no room", Instance: "/rooms/3", Extensions: map[string]any{"floor": "third", "tries": []any{1.0, 2.0}}}, "Full: no room"},
 		{"the status of the response, where the problem has none", response(404, "application/problem+json", `{"title":"Gone"}`), &policy.Problem{Title: "Gone", Status: 404}, "Gone"},
 		{"a member of the wrong type is ignored", response(400, "application/problem+json", `{"title":7,"status":"400","detail":"d"}`), &policy.Problem{Status: 400, Detail: "d"}, "d"},
+		{"a status that no int holds", response(400, "application/problem+json", `{"title":"Odd","status":1e300}`), &policy.Problem{Title: "Odd", Status: 400}, "Odd"},
 		{"text", response(503, "text/plain", " busy \n"), &policy.Problem{Title: "Service Unavailable", Status: 503, Detail: "busy"}, "Service Unavailable: busy"},
 		{"another JSON", response(400, "application/json", `{"error":"x"}`), &policy.Problem{Title: "Bad Request", Status: 400, Detail: `{"error":"x"}`}, `Bad Request: {"error":"x"}`},
 		{"a page", response(502, "text/html", "<html>"), &policy.Problem{Title: "Bad Gateway", Status: 502}, "Bad Gateway"},

@@ -37,3 +37,10 @@ func ForgettingTest() Forgetting {
 	}
 	return Forgetting{Buckets: len(lim.buckets), ServerRefuses: take("last") != nil}
 }
+
+// Held is the current number of sessions and subscriptions over HTTP.
+func (g *Gate) Held() (sessions, subscriptions int) {
+	g.sessions.mu.Lock()
+	defer g.sessions.mu.Unlock()
+	return g.sessions.held.all, g.sessions.watched.all
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -126,8 +127,7 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	}
 	var taken taken
 	if !acc.row.Unlimited {
-		what := "tool " + acc.tool
-		bounds := acc.bounds(what, acc.row.Limit, acc.row.SessionLimit, what)
+		bounds := acc.bounds(acc.row.Limit, acc.row.SessionLimit, "tool "+acc.tool)
 		if taken, refusal = acc.gate.limiter.take(bounds, time.Now()); refusal != nil {
 			return acc.refuse(req, refusal)
 		}
@@ -153,7 +153,7 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 func (acc *access) permitted(args *arguments) (Capability, *Error) {
 	capability, scopes, what := acc.row.Capability, acc.row.Scopes, "tool "+acc.tool
 	for _, a := range acc.row.Actions {
-		if value, ok := args.exact(a.Field); ok && holds(value, a.Values) {
+		if value, ok := args.members[a.Field]; ok && holds(value, a.Values) {
 			capability, scopes = a.Capability, a.Scopes
 			break
 		}
@@ -169,14 +169,6 @@ func (acc *access) permitted(args *arguments) (Capability, *Error) {
 // run calls the handler and converts failures to their common form.
 func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments,
 	next mcp.MethodHandler) (mcp.Result, error) {
-	if timeout := max(acc.row.Timeout, 0); timeout > 0 || acc.gate.options.Timeout > 0 {
-		if timeout == 0 {
-			timeout = acc.gate.options.Timeout
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
 	passed, err := acc.forHandler(req, args)
 	if err != nil {
 		return acc.refuse(req, toError(ctx, err))
@@ -215,10 +207,8 @@ func (acc *access) setTarget(args *arguments) {
 		return
 	}
 	acc.target = string(value) // numbers as they were written
-	if got, ok := scalar(value); ok {
-		if s, ok := got.(string); ok {
-			acc.target = s
-		}
+	if value[0] == '"' {
+		acc.target = jsonedit.Unquote(value)
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"runtime"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -294,31 +292,4 @@ func TestAHandlerThatEndsItsGoroutineLeavesItsLine(t *testing.T) {
 	}()
 	<-gone // nobody can answer for it
 	assert.Equal(t, "the handler ended its goroutine", j.only(t)["error_detail"])
-}
-
-func TestTimeouts(t *testing.T) {
-	for _, tc := range []struct {
-		reason    string
-		all, tool time.Duration
-		want      time.Duration
-	}{
-		{"that of the options", 2 * time.Second, 0, 2 * time.Second},
-		{"the tool's own goes before it", 2 * time.Second, 5 * time.Second, 5 * time.Second},
-		{"and needs no other", 0, time.Second, time.Second},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			d := newDesk()
-			d.tool("slow", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			})
-			_, j := d.behind(t, policy.Options{Tools: []policy.Tool{{Name: "slow", Capability: policy.Read, Timeout: tc.tool}}, Timeout: tc.all})
-			cs := d.connect(t, newEra, nil)
-			began := time.Now()
-			e := envelope(t, call(t, cs, "slow", `{}`))
-			assert.Equal(t, []any{504, policy.CodeDeadlineExceeded}, []any{e.Status, e.Code}, tc.reason)
-			assert.Equal(t, tc.want, time.Since(began), tc.reason)
-			assert.EqualValues(t, tc.want.Milliseconds(), j.only(t)["duration_ms"], tc.reason)
-		})
-	}
 }

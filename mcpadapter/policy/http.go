@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -32,42 +31,30 @@ type HTTPOptions struct {
 	// Transport names the transport in the audit log. Empty: "http".
 	Transport string
 
-	// BodyTime is how long the body of an authenticated request may take to come.
-	// 0: 30 s.
-	BodyTime time.Duration
-	// RefusalTime is how long a refused caller may go on sending its body before the
-	// connection is closed. 0: 1 s.
-	RefusalTime time.Duration
-	// WriteTime is how long a caller may take to read what one write sends it; there
-	// may be any number of them. 0: 30 s.
-	WriteTime time.Duration
+	// Patience is how long a caller may take to send a body, and to read what one write
+	// sends it; there may be any number of them. A caller that is refused has a second of
+	// it, until its connection is closed. 0: 30 s.
+	Patience time.Duration
 	// FailedLogins bounds the requests of one address (of one /64 of IPv6) that carry
 	// no valid token. One that has used it up gets 429 whatever it carries. Behind a
 	// proxy all callers have its address. Nil: 20 at once, and one every five seconds.
 	FailedLogins *Limit
 }
 
-func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
-	var wrong *FieldError
-	for _, f := range []struct {
-		name  string
-		value *time.Duration
-		most  time.Duration
-	}{{"BodyTime", &o.BodyTime, 30 * time.Second}, {"RefusalTime", &o.RefusalTime, time.Second},
-		{"WriteTime", &o.WriteTime, 30 * time.Second}} {
-		if *f.value < 0 {
-			wrong = fields.Wrong("HTTPOptions."+f.name, *f.value, fmt.Sprintf("0 (%v) or more", f.most))
-		}
-		*f.value = cmp.Or(*f.value, f.most)
-	}
-	if o.FailedLogins == nil {
-		o.FailedLogins = &Limit{PerSecond: 0.2, Burst: 20}
-	}
-	o.FailedLogins.check(func(allowed string, value any, field string, args ...any) {
-		wrong = fields.Wrong(fmt.Sprintf(field, args...), value, allowed)
-	}, "HTTPOptions.FailedLogins")
+// Defaults of HTTPOptions.Patience, and the most of it for callers that are refused.
+const (
+	usualPatience   = 30 * time.Second
+	refusalPatience = time.Second
+)
+
+func (o HTTPOptions) withDefaults() (HTTPOptions, error) {
+	problems := fields.List()
+	problems.Demand(o.Patience >= 0, "HTTPOptions.Patience", o.Patience, "0 (30 s) or more")
+	o.FailedLogins.check(problems.Wrongf, "HTTPOptions.FailedLogins")
+	o.Patience = cmp.Or(o.Patience, usualPatience)
+	o.FailedLogins = cmp.Or(o.FailedLogins, &Limit{PerSecond: 0.2, Burst: 20})
 	o.Transport = cmp.Or(o.Transport, transportHTTP)
-	return o, wrong
+	return o, problems.Err()
 }
 
 // HTTPHandler guards the HTTP handler of a server, streamable or SSE. Wrap
@@ -86,9 +73,9 @@ func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, err
 	if o == nil {
 		o = new(HTTPOptions)
 	}
-	full, wrong := o.withDefaults()
-	if wrong != nil {
-		return nil, wrong
+	full, err := o.withDefaults()
+	if err != nil {
+		return nil, err
 	}
 	if len(g.tokens) == 0 {
 		if !o.LoopbackWithoutToken {
@@ -130,7 +117,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	began := time.Now()
 	control := http.NewResponseController(w)
 	if mayHaveBody(req) { // until the caller is known
-		_ = control.SetReadDeadline(began.Add(h.options.RefusalTime))
+		_ = control.SetReadDeadline(began.Add(min(refusalPatience, h.options.Patience)))
 	}
 	acc := &access{gate: h.gate, began: began, transport: h.options.Transport, caller: Caller{Subject: anonymous}}
 	granted, refusal := h.admit(req)
@@ -145,7 +132,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	if refusal != nil {
-		_ = control.SetWriteDeadline(began.Add(h.options.WriteTime))
+		_ = control.SetWriteDeadline(began.Add(h.options.Patience))
 		h.refuse(w, req, acc, refusal)
 		return
 	}
@@ -159,10 +146,10 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	req = req.Clone(ctx)
 	req.Header.Set("Authorization", "Bearer "+redact.Marker) // the handler must not see the token
 	if mayHaveBody(req) {
-		_ = control.SetReadDeadline(began.Add(h.options.BodyTime))
+		_ = control.SetReadDeadline(began.Add(h.options.Patience))
 		req.Body = &timedBody{ReadCloser: req.Body, control: control}
 	}
-	out := &timedWriter{ResponseWriter: w, control: control, each: h.options.WriteTime}
+	out := &timedWriter{ResponseWriter: w, control: control, each: h.options.Patience}
 	if h.opens(req) {
 		out.endpoint = func(id string) {
 			from.session = id
@@ -183,7 +170,7 @@ func (h *guard) opens(req *http.Request) bool {
 // connection is closed.
 func (h *guard) refuse(w http.ResponseWriter, req *http.Request, acc *access, e *Error) {
 	acc.detail, acc.id, acc.remote = e.Code+": "+e.Error(), h.gate.audit.nextID(), address(req)
-	if e.Code != CodeTooManyLogins || h.gate.logins.first(acc.remote) {
+	if e.Code != CodeTooManyLogins || h.gate.logins.firstRefusal(acc.remote) {
 		h.gate.audit.completed(req.Context(), acc)
 	}
 	if e.Status == http.StatusUnauthorized {
@@ -198,7 +185,6 @@ func (h *guard) refuse(w http.ResponseWriter, req *http.Request, acc *access, e 
 	w.Write([]byte(e.text()))
 }
 
-// admit determines the caller by the token of the request.
 func (h *guard) admit(req *http.Request) (*grant, *Error) {
 	wrong := func(detail string) *Error {
 		e := unauthenticated()
@@ -212,7 +198,7 @@ func (h *guard) admit(req *http.Request) (*grant, *Error) {
 		return &grant{caller: h.gate.local}, nil
 	}
 	from, now := address(req), time.Now()
-	if e := h.gate.logins.refusal(from, h.options.FailedLogins, now); e != nil {
+	if e := h.gate.logins.tooMany(from, h.options.FailedLogins, now); e != nil {
 		return nil, e
 	}
 	token, found := bearer(req)
@@ -231,13 +217,12 @@ func (h *guard) admit(req *http.Request) (*grant, *Error) {
 			return g, nil
 		}
 	}
-	h.gate.logins.failed(from, h.options.FailedLogins, now)
+	h.gate.logins.failedLogin(from, h.options.FailedLogins, now)
 	return nil, wrong(detail)
 }
 
 const sessionHeader = "Mcp-Session-Id"
 
-// belongs refuses a request for a session that another caller began.
 func (h *guard) belongs(acc *access, req *http.Request) *Error {
 	if id := req.Header.Get(sessionHeader); id != "" {
 		acc.session = id

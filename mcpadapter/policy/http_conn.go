@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// mayHaveBody reports whether bytes may follow the request's header.
 func mayHaveBody(req *http.Request) bool {
 	return req.Body != nil && req.Body != http.NoBody
 }
@@ -89,7 +88,6 @@ func (w *timedWriter) look(p []byte) {
 	}
 }
 
-// leave forgets the session with its stream.
 func (w *timedWriter) leave() {
 	if w.forget != nil {
 		w.forget()

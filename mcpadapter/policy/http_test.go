@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -57,17 +58,6 @@ func listen(t *testing.T, o policy.Options, h *policy.HTTPOptions, serve func(*m
 	return d, j, s.URL
 }
 
-// A bearerClient sends a token with every request.
-type bearerClient string
-
-func (b bearerClient) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	if b != "" {
-		req.Header.Set("Authorization", "Bearer "+string(b))
-	}
-	return http.DefaultTransport.RoundTrip(req)
-}
-
 func dial(t *testing.T, transport mcp.Transport, era string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	cs, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, o).Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: era})
@@ -77,7 +67,7 @@ func dial(t *testing.T, transport mcp.Transport, era string, o *mcp.ClientOption
 }
 
 func streamable(url, token string) mcp.Transport {
-	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearerClient(token)}}
+	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: client.WithToken(nil, url, token)}
 }
 
 func TestCallsOverHTTP(t *testing.T) {
@@ -115,7 +105,7 @@ func TestServerSentEvents(t *testing.T) {
 	d, j, url := listen(t, twoTokens(), &policy.HTTPOptions{Transport: "sse"}, func(s *mcp.Server) http.Handler {
 		return mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil)
 	})
-	cs := dial(t, &mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearerClient(readerToken)}}, oldEra, nil)
+	cs := dial(t, &mcp.SSEClientTransport{Endpoint: url, HTTPClient: client.WithToken(nil, url, readerToken)}, oldEra, nil)
 	assert.False(t, call(t, cs, "look", `{}`).IsError)
 	assert.Equal(t, 403, envelope(t, call(t, cs, "room.delete", `{"confirm":true}`)).Status, "a reader, although this transport hands no token to the gate")
 	assert.Len(t, d.reached(), 1)

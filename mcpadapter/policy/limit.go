@@ -48,9 +48,10 @@ func (l *Limit) check(bad complain, place string, args ...any) {
 
 // A bucket is the state of one limit: how many calls it holds, and when it did.
 type bucket struct {
-	held float64
-	at   time.Time
-	used int
+	held    float64
+	at      time.Time
+	used    int
+	refused bool // of failed logins: the audit log has the refusal
 }
 
 // A bucketKey names a bucket: what is limited, and for which caller. An empty
@@ -73,13 +74,13 @@ type bound struct {
 }
 
 // bounds returns the limits of a request: the server's, and its caller's, whose
-// sessions count together. key names its buckets.
-func (acc *access) bounds(key string, perServer, perCaller *Limit, what string) (all []bound) {
+// sessions count together.
+func (acc *access) bounds(perServer, perCaller *Limit, what string) (all []bound) {
 	if limit := cmp.Or(perServer, acc.gate.options.Limit); limit != nil {
-		all = append(all, bound{bucketKey{what: key}, limit, what, "the server"})
+		all = append(all, bound{bucketKey{what: what}, limit, what, "the server"})
 	}
 	if limit := cmp.Or(perCaller, acc.gate.options.SessionLimit); limit != nil {
-		all = append(all, bound{bucketKey{key, acc.caller.Subject}, limit, what, "this caller"})
+		all = append(all, bound{bucketKey{what, acc.caller.Subject}, limit, what, "this caller"})
 	}
 	return all
 }
@@ -140,7 +141,6 @@ func (l *limiter) get(key bucketKey, limit *Limit, now time.Time) *bucket {
 	return b
 }
 
-// forget drops the caller with the oldest call.
 func (l *limiter) forget() {
 	var oldest bucketKey
 	var at time.Time
@@ -187,29 +187,17 @@ func address(req *http.Request) string {
 	return (&net.IPNet{IP: ip.Mask(net.CIDRMask(64, 128)), Mask: net.CIDRMask(64, 128)}).String()
 }
 
-// logins counts the failed logins of each address.
-type logins struct {
-	limiter *limiter
-
-	mu     sync.Mutex
-	silent map[string]bool // addresses whose refusals are in the audit log already
-}
-
 func loginKey(from string) bucketKey { return bucketKey{"login", from} }
 
-// refusal refuses an address with too many failed logins.
-func (l *logins) refusal(from string, limit *Limit, now time.Time) *Error {
-	l.limiter.mu.Lock()
-	defer l.limiter.mu.Unlock()
-	b, ok := l.limiter.buckets[loginKey(from)]
-	if !ok {
+func (l *limiter) tooMany(from string, limit *Limit, now time.Time) *Error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.buckets[loginKey(from)] == nil {
 		return nil
 	}
-	l.limiter.get(loginKey(from), limit, now)
+	b := l.get(loginKey(from), limit, now)
 	if b.refusal(limit, "", "") == nil {
-		l.mu.Lock()
-		delete(l.silent, from)
-		l.mu.Unlock()
+		b.refused = false
 		return nil
 	}
 	return &Error{Status: http.StatusTooManyRequests, Code: CodeTooManyLogins,
@@ -217,21 +205,21 @@ func (l *logins) refusal(from string, limit *Limit, now time.Time) *Error {
 		Hint:   "wait, and send the header Authorization: Bearer with the server's token"}
 }
 
-func (l *logins) failed(from string, limit *Limit, now time.Time) {
-	l.limiter.mu.Lock()
-	defer l.limiter.mu.Unlock()
-	l.limiter.get(loginKey(from), limit, now).spend()
-}
-
-// first reports whether this is the first such refusal of an address. Only that
-// one gets an audit line: an attacker must not fill the disk.
-func (l *logins) first(from string) bool {
+func (l *limiter) failedLogin(from string, limit *Limit, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.silent == nil || len(l.silent) >= maxBuckets {
-		l.silent = make(map[string]bool)
+	l.get(loginKey(from), limit, now).spend()
+}
+
+// firstRefusal reports whether no such refusal of an address was reported yet. Only the
+// first gets an audit line: an attacker must not fill the disk.
+func (l *limiter) firstRefusal(from string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.buckets[loginKey(from)]
+	first := b != nil && !b.refused
+	if first {
+		b.refused = true
 	}
-	before := l.silent[from]
-	l.silent[from] = true
-	return !before
+	return first
 }

@@ -25,16 +25,12 @@ type Manifest struct {
 	Tools   []ManifestTool `yaml:"tools"`   // sorted by name
 }
 
-// A ManifestTool is one tool of a manifest. Limits and timeouts are not part of it.
+// A ManifestTool is one tool of a manifest. What of its row has no key in YAML, such as limits, is
+// not part of the document.
 type ManifestTool struct {
 	_            struct{}
-	Name         string         `yaml:"name"`
-	Capability   Capability     `yaml:"capability"`
-	Scopes       []string       `yaml:"scopes,flow"`
-	Actions      []Action       `yaml:"actions,omitempty"`
+	Tool         `yaml:",inline"`
 	Confirmation []Confirm      `yaml:"confirmation,omitempty"` // the rules whose pattern matches the tool
-	Target       string         `yaml:"target,omitempty"`
-	KeepConfirm  bool           `yaml:"keep_confirm,omitempty"`
 	InputSchema  map[string]any `yaml:"input_schema"`
 	OutputSchema map[string]any `yaml:"output_schema,omitempty"` // nil: none
 }
@@ -52,9 +48,8 @@ func (g *Gate) Manifest(ctx context.Context, cs *mcp.ClientSession) (*Manifest, 
 		if r == nil {
 			return nil, fmt.Errorf("policy: the session lists tool %s, which the gate does not know", t.Name)
 		}
-		tool := ManifestTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...),
-			Target: r.Target, KeepConfirm: r.KeepConfirm,
-			Actions: slices.Clone(r.Actions), Confirmation: slices.Clone(r.confirm)}
+		tool := ManifestTool{Tool: r.Tool, Confirmation: slices.Clone(r.confirm)}
+		tool.Scopes, tool.Actions = append([]string{}, r.Scopes...), slices.Clone(r.Actions)
 		if err := errors.Join(remake(t.InputSchema, &tool.InputSchema),
 			remake(t.OutputSchema, &tool.OutputSchema)); err != nil {
 			return nil, fmt.Errorf("policy: schemas of tool %s: %w", t.Name, err)
@@ -65,7 +60,6 @@ func (g *Gate) Manifest(ctx context.Context, cs *mcp.ClientSession) (*Manifest, 
 	return m, nil
 }
 
-// remake converts a value by encoding it as JSON and decoding the result.
 func remake(from, into any) error {
 	text, err := json.Marshal(from)
 	if err != nil {

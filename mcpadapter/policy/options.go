@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
 )
@@ -17,9 +16,6 @@ const (
 	// [Options.Requests] has no rule.
 	ScopeRead = "mcp:read"
 )
-
-// defaultConfirmTimeout is how long a user may take to answer a question.
-const defaultConfirmTimeout = 2 * time.Minute
 
 // Options are the settings of a [Gate]. With the zero value every call is
 // refused, because there is no tool.
@@ -59,10 +55,6 @@ type Options struct {
 	// It is read strictly: a member that is not known, one that is missing, and a
 	// subject or hash that comes twice are errors.
 	TokensFile string
-	// TokenFile is a file from which [Env] reads a token if the environment has
-	// none and AllowTokenFile is set.
-	TokenFile      string
-	AllowTokenFile bool
 	// Local is the caller over a transport without credentials: standard input, or
 	// memory. Nil: subject "local" with scope admin, because the user who started
 	// the process could do the same without it.
@@ -77,11 +69,6 @@ type Options struct {
 	// MaxSubscriptions and MaxCallerSubscriptions are how many subscriptions to
 	// resources there may be, in all and of one caller. 0: 1000 and 200.
 	MaxSubscriptions, MaxCallerSubscriptions int
-	// Timeout bounds each call whose row has none. 0: none.
-	Timeout time.Duration
-	// ConfirmTimeout is how long a user may take to answer a question. 0: two
-	// minutes.
-	ConfirmTimeout time.Duration
 
 	// Audit receives the audit lines, each in one Write. Nil: standard output once
 	// there is an HTTP handler; standard error before that, and always after
@@ -113,7 +100,7 @@ type Gate struct {
 	redact   *redact.Redactor
 	audit    *auditor
 	limiter  *limiter
-	logins   *logins
+	logins   *limiter // of failed logins, by address
 	sessions *sessions
 }
 
@@ -138,13 +125,10 @@ func New(o *Options) (*Gate, error) {
 	}
 	o.Limit.check(bad, "Limit")
 	o.SessionLimit.check(bad, "SessionLimit")
-	if o.Timeout < 0 {
-		bad("0 (none) or more", o.Timeout, "Timeout")
-	}
-	if o.ConfirmTimeout < 0 {
-		bad("0 (two minutes) or more", o.ConfirmTimeout, "ConfirmTimeout")
-	}
-	checkCaps(bad, o)
+	problems.Demand(o.MaxSessions >= 0, "MaxSessions", o.MaxSessions, "0 (1024) or more")
+	problems.Demand(o.MaxCallerSessions >= 0, "MaxCallerSessions", o.MaxCallerSessions, "0 (256) or more")
+	problems.Demand(o.MaxSubscriptions >= 0, "MaxSubscriptions", o.MaxSubscriptions, "0 (1000) or more")
+	problems.Demand(o.MaxCallerSubscriptions >= 0, "MaxCallerSubscriptions", o.MaxCallerSubscriptions, "0 (200) or more")
 	all := slices.Clone(o.Tokens)
 	if o.TokensFile != "" {
 		filed, err := readTokens(o.TokensFile)
@@ -166,11 +150,8 @@ func New(o *Options) (*Gate, error) {
 }
 
 func build(o *Options, rows map[string]*row, all []Token) *Gate {
-	g := &Gate{mode: o.Mode, rows: rows, options: *o, limiter: newLimiter(),
+	g := &Gate{mode: o.Mode, rows: rows, options: *o, limiter: newLimiter(), logins: newLimiter(),
 		local: Caller{Subject: "local", Scopes: []string{ScopeAdmin}}}
-	if g.options.ConfirmTimeout == 0 {
-		g.options.ConfirmTimeout = defaultConfirmTimeout
-	}
 	if o.Local != nil {
 		g.local = Caller{Subject: o.Local.Subject, Scopes: slices.Clone(o.Local.Scopes)}
 	}
@@ -186,7 +167,6 @@ func build(o *Options, rows map[string]*row, all []Token) *Gate {
 	g.options.Tokens = nil // from here on only their hashes are compared
 	g.redact = redact.New(secrets, redact.Patterns)
 	g.audit = newAuditor(o.Audit, g.redact, g.mode)
-	g.logins = &logins{limiter: newLimiter()}
 	g.sessions = newSessions(o)
 	return g
 }
@@ -201,7 +181,6 @@ func checkCaller(bad complain, place, subject string, scopes []string) {
 // Mode returns the mode that the gate was made with.
 func (g *Gate) Mode() Mode { return g.mode }
 
-// newID makes the start of the identifiers that one gate gives to requests.
 func newID() string {
 	var b [6]byte
 	rand.Read(b[:]) // never fails

@@ -40,20 +40,16 @@ type Request struct {
 	Name string
 	// Scopes are all required. None: a caller needs at least one scope, whichever.
 	Scopes []string
-	// Limit bounds all these requests together, SessionLimit those of one caller.
-	// Nil: those of Options, for each method.
-	Limit, SessionLimit *Limit
 }
 
 type requestRule struct {
 	Request
 	method, name *glob.Glob
-	key          string // of its buckets
 }
 
 func compileRequests(requests []Request, bad complain) (rules []requestRule) {
 	for i, r := range requests {
-		rule := requestRule{Request: r, key: fmt.Sprintf("request %d", i)}
+		rule := requestRule{Request: r}
 		var err error
 		if rule.method, err = glob.Compile(r.Method); err != nil {
 			bad("a pattern of methods, such as resources/*", r.Method, "Requests[%d].Method", i)
@@ -64,8 +60,6 @@ func compileRequests(requests []Request, bad complain) (rules []requestRule) {
 			}
 		}
 		checkNeeds(bad, Read, r.Scopes, "Requests[%d]", i)
-		r.Limit.check(bad, "Requests[%d].Limit", i)
-		r.SessionLimit.check(bad, "Requests[%d].SessionLimit", i)
 		rules = append(rules, rule)
 	}
 	return rules
@@ -78,7 +72,7 @@ func (g *Gate) ruleFor(method, name string) requestRule {
 			return r
 		}
 	}
-	return requestRule{Request: Request{Scopes: []string{ScopeRead}}, key: method}
+	return requestRule{Request: Request{Scopes: []string{ScopeRead}}}
 }
 
 // open reports whether a method needs no permission: it opens and keeps a
@@ -140,9 +134,8 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(accept
 		return nil, unauthenticated()
 	}
 	g := acc.gate
-	rule := g.ruleFor(acc.method, acc.target)
 	followed := followed(req.GetParams())
-	needs := []requestRule{rule}
+	needs := []requestRule{g.ruleFor(acc.method, acc.target)}
 	for _, uri := range followed {
 		needs = append(needs, g.ruleFor(methodSubscribe, uri))
 	}
@@ -156,8 +149,7 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(accept
 				Hint:   "call with a token that was granted one"}
 		}
 	}
-	bounds := acc.bounds(rule.key, rule.Limit, rule.SessionLimit, acc.method)
-	if _, e := g.limiter.take(bounds, time.Now()); e != nil {
+	if _, e := g.limiter.take(acc.bounds(nil, nil, acc.method), time.Now()); e != nil {
 		return nil, e
 	}
 	switch acc.method {
@@ -202,7 +194,6 @@ func (acc *access) initialize(ctx context.Context, req mcp.Request, next mcp.Met
 	return res, nil
 }
 
-// named is what a request is about.
 func named(p mcp.Params) string {
 	switch p := p.(type) {
 	case *mcp.ReadResourceParams:
@@ -232,7 +223,6 @@ func followed(p mcp.Params) []string {
 	return listen.Notifications.ResourceSubscriptions
 }
 
-// missing returns a refusal that names the scopes the caller was not granted.
 func (acc *access) missing(scopes []string, what string) *Error {
 	var missing []string
 	for _, s := range scopes {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -174,15 +175,15 @@ func TestListeningNeedsTheScopesOfWhatItFollows(t *testing.T) {
 
 func TestRequestsHaveRates(t *testing.T) {
 	o := libraryPolicy(policy.ScopeAdmin)
-	o.Requests[1].Limit = &policy.Limit{Budget: 2}
-	o.SessionLimit = &policy.Limit{Budget: 3}
+	o.Limit, o.SessionLimit = &policy.Limit{Budget: 4}, &policy.Limit{Budget: 3}
 	d := library()
 	d.behind(t, o)
 	cs := d.connect(t, newEra, nil)
-	require.NoError(t, read(t, cs, "books://open/1"))
-	require.NoError(t, read(t, cs, "books://open/2"))
+	for range 3 {
+		require.NoError(t, read(t, cs, "books://open/1"))
+	}
 	e := refusedAs(t, read(t, cs, "books://open/3"))
-	assert.Equal(t, []any{429, "resources/read: the budget of 2 calls of the server is used up"}, []any{e.Status, e.Detail})
+	assert.Equal(t, []any{429, "resources/read: the budget of 3 calls of this caller is used up"}, []any{e.Status, e.Detail})
 	again := d.connect(t, oldEra, nil)
 	for range 3 {
 		_, err := again.ListPrompts(t.Context(), nil)
@@ -213,7 +214,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 			return mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil)
 		},
 			func(url, token string) mcp.Transport {
-				return &mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearerClient(token)}}
+				return &mcp.SSEClientTransport{Endpoint: url, HTTPClient: client.WithToken(nil, url, token)}
 			})
 	})
 }

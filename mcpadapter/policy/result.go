@@ -14,10 +14,8 @@ import (
 // stateless is the first revision of the protocol whose results have a type.
 const stateless = "2026-07-28"
 
-// newEra reports whether the call speaks revision stateless or a later one.
 func newEra(req *mcp.CallToolRequest) bool { return req.ProtocolVersion() >= stateless }
 
-// refuse returns the answer to a refused call.
 func (acc *access) refuse(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
 	acc.code, acc.detail = e.Code, e.Code+": "+e.Error()
 	return acc.failure(req, e)
@@ -53,7 +51,6 @@ func fromWire(req *mcp.CallToolRequest, result map[string]any, kind string) (mcp
 	return res, nil
 }
 
-// text is the envelope in JSON.
 func (e *Error) text() string {
 	text, err := json.Marshal(e.sound())
 	if err != nil { // extensions of a problem that are not JSON; a handler made it by hand
@@ -149,7 +146,6 @@ func parseEnvelope(text string) *Error {
 	return e
 }
 
-// toError converts a failure to an Error.
 func toError(ctx context.Context, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e.sound()

@@ -7,21 +7,6 @@ import (
 	"sync"
 )
 
-// caps bound what callers may hold at a time.
-type caps struct{ sessions, ofCaller, subscriptions, subscriptionsOfCaller int }
-
-func checkCaps(bad complain, o *Options) {
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"MaxSessions", o.MaxSessions}, {"MaxCallerSessions", o.MaxCallerSessions},
-		{"MaxSubscriptions", o.MaxSubscriptions}, {"MaxCallerSubscriptions", o.MaxCallerSubscriptions}} {
-		if f.value < 0 {
-			bad("0 (the default) or more", f.value, "%s", f.name)
-		}
-	}
-}
-
 // Sessions of the two transports have names of their own.
 const (
 	streamKey = "stream:" // and the header Mcp-Session-Id
@@ -38,8 +23,6 @@ func (acc *access) sessionKey() string {
 // sessions knows the caller of each session over HTTP, and what each caller
 // holds.
 type sessions struct {
-	limits caps
-
 	mu            sync.Mutex
 	owners        map[string]*session
 	held, watched counts
@@ -58,33 +41,35 @@ type subscription struct {
 }
 
 func newSessions(o *Options) *sessions {
-	limits := caps{cmp.Or(o.MaxSessions, 1024), cmp.Or(o.MaxCallerSessions, 256), cmp.Or(o.MaxSubscriptions, 1000),
-		cmp.Or(o.MaxCallerSubscriptions, 200)}
-	return &sessions{limits: limits, owners: make(map[string]*session),
-		held: counts{of: make(map[string]int)}, watched: counts{of: make(map[string]int)}}
+	return &sessions{owners: make(map[string]*session),
+		held: counts{what: "sessions", most: cmp.Or(o.MaxSessions, 1024), each: cmp.Or(o.MaxCallerSessions, 256),
+			of: make(map[string]int)},
+		watched: counts{what: "subscriptions", most: cmp.Or(o.MaxSubscriptions, 1000),
+			each: cmp.Or(o.MaxCallerSubscriptions, 200), of: make(map[string]int)}}
 }
 
-// counts are what callers hold of something.
+// counts are what callers hold of something, and the bounds on it.
 type counts struct {
-	all int
-	of  map[string]int
+	what       string
+	most, each int
+	all        int
+	of         map[string]int
 }
 
 // take adds n, or returns the bound that it would exceed.
-func (c *counts) take(subject string, n, all, each int, what string) *Error {
-	whose, most := "", 0
+func (c *counts) take(subject string, n int) *Error {
+	whose, most := "the server", c.most
 	switch {
-	case c.all+n > all:
-		whose, most = "the server", all
-	case c.of[subject]+n > each:
-		whose, most = "this caller", each
+	case c.all+n > c.most:
+	case c.of[subject]+n > c.each:
+		whose, most = "this caller", c.each
 	default:
 		c.all += n
 		c.of[subject] += n
 		return nil
 	}
 	return &Error{Status: http.StatusTooManyRequests, Code: CodeTooManySessions,
-		Detail: fmt.Sprintf("%s holds %d %s, the most there may be", whose, most, what),
+		Detail: fmt.Sprintf("%s holds %d %s, the most there may be", whose, most, c.what),
 		Hint:   "end one that is not needed, or try again when others have ended"}
 }
 
@@ -99,7 +84,7 @@ func (c *counts) give(subject string, n int) {
 func (s *sessions) hold(subject string) (give func(), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.held.take(subject, 1, s.limits.sessions, s.limits.ofCaller, "sessions"); e != nil {
+	if e := s.held.take(subject, 1); e != nil {
 		return nil, e
 	}
 	return sync.OnceFunc(func() {
@@ -150,8 +135,7 @@ func (s *sessions) watch(key, uri string) (done func(accepted bool), refusal *Er
 	}
 	sub := mine.uris[uri]
 	if sub == nil {
-		if e := s.watched.take(mine.subject, 1, s.limits.subscriptions, s.limits.subscriptionsOfCaller,
-			"subscriptions"); e != nil {
+		if e := s.watched.take(mine.subject, 1); e != nil {
 			return nil, e
 		}
 		sub = new(subscription)
@@ -167,7 +151,6 @@ func (s *sessions) watch(key, uri string) (done func(accepted bool), refusal *Er
 	}, nil
 }
 
-// unwatch ends a subscription that the server has ended.
 func (s *sessions) unwatch(key, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +173,7 @@ func (s *sessions) release(mine *session, uri string) {
 func (s *sessions) listen(subject string, n int) (done func(accepted bool), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.watched.take(subject, n, s.limits.subscriptions, s.limits.subscriptionsOfCaller,
-		"subscriptions"); e != nil {
+	if e := s.watched.take(subject, n); e != nil {
 		return nil, e
 	}
 	return func(bool) {
@@ -199,12 +181,4 @@ func (s *sessions) listen(subject string, n int) (done func(accepted bool), refu
 		defer s.mu.Unlock()
 		s.watched.give(subject, n)
 	}, nil
-}
-
-// Held returns the current number of sessions and subscriptions over HTTP, for
-// a host that monitors its server.
-func (g *Gate) Held() (sessions, subscriptions int) {
-	g.sessions.mu.Lock()
-	defer g.sessions.mu.Unlock()
-	return g.sessions.held.all, g.sessions.watched.all
 }

@@ -46,7 +46,12 @@ func lenient(d *desk, wrote *[]string) {
 }
 
 func TestNoWriteGetsThroughInReadOnlyMode(t *testing.T) {
-	for _, tc := range []struct{ tool, args string }{
+	for i, tc := range []struct{ tool, args string }{
+		{"run", `{"dry_run":true}`},
+		{"run", ` { "dry_run" : true, "experiment_name" : "x" } `},
+		{"run", `{"dry_\u0072un":true}`},
+		{"fault", `{"action":"LIST"}`},
+		{"fault", `{"action":"show","nested":{"action":"inject"}}`}, // so many only read
 		{"run", ``},
 		{"run", `{}`},
 		{"run", `null`},
@@ -92,25 +97,8 @@ func TestNoWriteGetsThroughInReadOnlyMode(t *testing.T) {
 			assert.Empty(t, wrote, "a write got through")
 			line := j.only(t)
 			assert.Equal(t, line["result"] == "success", len(d.reached()) == 1)
+			assert.True(t, i >= 5 || line["result"] == "success", "%s %s", tc.tool, tc.args)
 		})
-	}
-}
-
-func TestWhatReadsGetsThrough(t *testing.T) {
-	for _, tc := range []struct{ tool, args string }{
-		{"run", `{"dry_run":true}`},
-		{"run", ` { "dry_run" : true, "experiment_name" : "x" } `},
-		{"run", `{"dry_\u0072un":true}`},
-		{"fault", `{"action":"LIST"}`},
-		{"fault", `{"action":"show","nested":{"action":"inject"}}`},
-	} {
-		d := newDesk()
-		var wrote []string
-		lenient(d, &wrote)
-		d.behind(t, chaosTable())
-		res := call(t, d.connect(t, newEra, nil), tc.tool, tc.args)
-		assert.False(t, res.IsError, "%s %s: %s", tc.tool, tc.args, text(res))
-		assert.Empty(t, wrote)
 	}
 }
 

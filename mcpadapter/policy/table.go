@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
@@ -17,33 +16,31 @@ type Tool struct {
 	_ struct{}
 
 	// Name is the exact name of the tool, in case and space too.
-	Name string
+	Name string `yaml:"name"`
 	// Capability is what a call needs if no action matches. The zero value is Write.
-	Capability Capability
+	Capability Capability `yaml:"capability"`
 	// Scopes are all required. None: every authenticated caller may call.
-	Scopes []string
+	Scopes []string `yaml:"scopes,flow"`
 	// Actions are tried in order. The first that matches a call's arguments decides
 	// its capability and scopes, instead of the two fields above.
-	Actions []Action
+	Actions []Action `yaml:"actions,omitempty"`
 	// Target names the argument that the audit log gives as the call's target.
-	Target string
+	Target string `yaml:"target,omitempty"`
 	// Limit bounds all calls of the tool together. SessionLimit bounds those of one
 	// caller: its sessions count together, so a new session does not start anew.
 	// Nil: that of Options.
-	Limit, SessionLimit *Limit
+	Limit, SessionLimit *Limit `yaml:"-"`
 	// Unlimited is for a tool that makes things safe, such as one that ends all
 	// faults. No limit, no confirmation rule and no failing audit log stops it.
 	// Mode and scopes still apply.
-	Unlimited bool
+	Unlimited bool `yaml:"-"`
 	// Failure makes the structured output of a call that the gate refuses or ends,
 	// in the form that the tool's output schema wants; args are as they came, and may
 	// be no JSON. Nil: such a result has its text alone.
-	Failure func(args json.RawMessage, e *Error) any
+	Failure func(args json.RawMessage, e *Error) any `yaml:"-"`
 	// KeepConfirm is for a tool with an argument "confirm" of its own: the gate
 	// reads it and passes it on.
-	KeepConfirm bool
-	// Timeout bounds one call. 0: that of Options.
-	Timeout time.Duration
+	KeepConfirm bool `yaml:"keep_confirm,omitempty"`
 }
 
 // An Action is a way to call a tool that needs something else than the tool in
@@ -84,7 +81,6 @@ type row struct {
 	confirm []Confirm
 }
 
-// compile compiles table and rules; the error joins all problems.
 func compile(o *Options) (map[string]*row, error) {
 	problems := fields.List()
 	bad := problems.Wrongf
@@ -103,9 +99,6 @@ func compile(o *Options) (map[string]*row, error) {
 		}
 		t.Limit.check(bad, "Tools[%d].Limit", i)
 		t.SessionLimit.check(bad, "Tools[%d].SessionLimit", i)
-		if t.Timeout < 0 {
-			bad("0 (that of Options) or more", t.Timeout, "Tools[%d].Timeout", i)
-		}
 		if t.Unlimited && (t.Limit != nil || t.SessionLimit != nil) {
 			bad("no limit of its own", "with a limit", "Tools[%d].Unlimited", i)
 		}

@@ -42,13 +42,11 @@ type Token struct {
 	Expires time.Time // it is not valid from then on; zero: it always is
 }
 
-func sum(value string) string {
-	hash := sha256.Sum256([]byte(value))
-	return hex.EncodeToString(hash[:])
-}
-
 // hashOf returns the hash of a token that has been checked.
-func hashOf(t Token) string { return cmp.Or(t.Hash, tokenhash.Prefix+sum(t.Value)) }
+func hashOf(t Token) string {
+	sum := sha256.Sum256([]byte(t.Value))
+	return cmp.Or(t.Hash, tokenhash.Prefix+hex.EncodeToString(sum[:]))
+}
 
 // parseHash is strict: a hash has only one spelling.
 func parseHash(text string) (hash [sha256.Size]byte, ok bool) {
@@ -95,7 +93,7 @@ func (t Token) check(bad complain, i int) {
 
 // readTokens reads a file of tokens. Its error never quotes the file.
 func readTokens(path string) ([]Token, error) {
-	text, err := readPrivateFile("TokensFile", path, 0o022)
+	text, err := readTokensFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +172,6 @@ func (t Token) grant() *grant {
 	return g
 }
 
-// valid reports whether the token may still be used.
 func (g *grant) valid(now time.Time) bool { return g.expires.IsZero() || now.Before(g.expires) }
 
 // tokens are those of a gate.

@@ -46,7 +46,7 @@ func TestTokensAreReadStrictly(t *testing.T) {
 		{"version: 1\ntokens:\n  - {scopes: [], hash: \"" + hashOne + "\"}\n", "tokens[0].subject is missing"},
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: []}\n", "tokens[0].hash is missing"},
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: plain-secret-of-mine}\n", "Tokens[0].Hash"},
-		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"sha256:…\"}\n", "Tokens[0].Hash"}, // as docs/policy.md shows it
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"sha256:…\"}\n", "Tokens[0].Hash"}, // as docs/mcp.md shows it
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + strings.ToUpper(hashOne) + "\"}\n", "Tokens[0].Hash"},
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + hashOne[:70] + "\"}\n", "Tokens[0].Hash"},
 		{"version: 1\ntokens:\n  - {subject: two words, scopes: [], hash: \"" + hashOne + "\"}\n", "Subject"},
@@ -62,6 +62,12 @@ func TestTokensAreReadStrictly(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, tc.want, tc.text)
 		assert.NotContains(t, err.Error(), "plain-secret", "the file is not quoted")
+	}
+	for reason, path := range map[string]string{"no such file": filepath.Join(t.TempDir(), "none"), "a regular file": t.TempDir(),
+		"at most 65536 bytes": tokensFile(t, entry+strings.Repeat("#", 70_000))} {
+		_, err := policy.New(&policy.Options{TokensFile: path})
+		assert.ErrorContains(t, err, "TokensFile is", reason)
+		assert.ErrorContains(t, err, reason)
 	}
 	if runtime.GOOS == "windows" {
 		return

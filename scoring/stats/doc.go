@@ -37,4 +37,6 @@
 //
 // Intervals and decisions take nanoseconds to microseconds, [PassAt] some ten
 // nanoseconds a task, [Trials] up to some seconds for drops of two points.
+//
+// Stability: may change.
 package stats

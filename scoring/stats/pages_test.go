@@ -16,9 +16,9 @@ import (
 
 var pageTable = regexp.MustCompile(`(?s)(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)`)
 
-// The tables of docs/statistics.md are what the functions return.
+// The tables of docs/reports.md are what the functions return.
 func TestPagesHaveTheFigures(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "statistics.md")
+	path := filepath.Join("..", "..", "docs", "reports.md")
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	tables := map[string]func(*testing.T) string{
@@ -37,7 +37,7 @@ func TestPagesHaveTheFigures(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 		page = []byte(want)
 	}
-	assert.Equal(t, want, string(page), "docs/statistics.md; to accept: UPDATE_GOLDEN=1 go test -run Pages .")
+	assert.Equal(t, want, string(page), "docs/reports.md; to accept: UPDATE_GOLDEN=1 go test -run Pages .")
 	sources, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	for _, file := range sources {
@@ -47,7 +47,7 @@ func TestPagesHaveTheFigures(t *testing.T) {
 			continue
 		}
 		for _, name := range regexp.MustCompile(`(?m)^func (?:\(t \*?SPRT\) )?([A-Z]\w*)\(`).FindAllStringSubmatch(string(source), -1) {
-			assert.Regexp(t, "[.`]"+name[1]+"`", want, "docs/statistics.md does not say when to use it")
+			assert.Regexp(t, "[.`]"+name[1]+"`", want, "docs/reports.md does not say when to use it")
 		}
 	}
 }

@@ -1,9 +1,8 @@
 package timeline
 
 import (
+	"maps"
 	"slices"
-
-	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A Comparison shows a scenario beside its baseline.
@@ -41,19 +40,14 @@ type Change struct {
 // length. Errors are [*WindowError] and [*FieldError]; a node is unknown only if
 // neither run has it.
 func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
-	nodes := q.Nodes
-	known := slices.Concat(baseline.index.Load().nodes(), scenario.index.Load().nodes())
-	slices.Sort(known)
-	known = slices.Compact(known)
-	if nodes == nil {
-		nodes = known
+	both := index{map[edgeKey]*series{}}
+	maps.Copy(both.series, baseline.index.Load().series)
+	maps.Copy(both.series, scenario.index.Load().series)
+	nodes, err := both.checkNodes(q.Nodes)
+	if err != nil {
+		return Comparison{}, err
 	}
-	for _, node := range nodes {
-		if !slices.Contains(known, node) {
-			return Comparison{}, fields.Wrong("nodeId", node, "a node that was called: "+text.Some(known, fewNames))
-		}
-	}
-	if err := checkEither(baseline.index.Load(), scenario.index.Load(), q.Classes); err != nil {
+	if err := both.checkClasses(q.Classes); err != nil {
 		return Comparison{}, err
 	}
 	before, err := baseline.totals(q, nodes)
@@ -66,24 +60,12 @@ func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	}
 	c := Comparison{Baseline: before.window, Scenario: after.window, Degradation: map[string]Value{}}
 	for _, node := range nodes {
-		b, a := before.of(node), after.of(node)
 		for i, m := range Metrics() {
-			c.Changes = append(c.Changes, change(node, m, b.values[i], a.values[i]))
+			c.Changes = append(c.Changes, change(node, m, before.values[node][i], after.values[node][i]))
 		}
-		c.Degradation[node] = 1 - ratio(float64(a.availability), float64(b.availability))
+		c.Degradation[node] = 1 - ratio(float64(after.served[node]), float64(before.served[node]))
 	}
 	return c, nil
-}
-
-// checkEither rejects names of classes that neither run has.
-func checkEither(a, b *index, classes []string) error {
-	for _, class := range classes {
-		one := []string{class}
-		if err := a.checkClasses(one); err != nil && b.checkClasses(one) != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func change(node string, m Metric, before, after Value) Change {
@@ -98,26 +80,12 @@ func change(node string, m Metric, before, after Value) Change {
 	return c
 }
 
-// totals are the metrics of each node over one window.
+// totals are the metrics of each node over one window, in the order of Metrics(), and the share
+// of the operations that ended which were served. For a node without calls they are undefined.
 type totals struct {
 	window WindowBounds
-	nodes  map[string]nodeTotals
-}
-
-type nodeTotals struct {
-	values       []Value // in the order of Metrics()
-	availability Value
-}
-
-func (t totals) of(node string) nodeTotals {
-	if n, ok := t.nodes[node]; ok {
-		return n
-	}
-	n := nodeTotals{availability: undefined()}
-	for range Metrics() {
-		n.values = append(n.values, undefined())
-	}
-	return n
+	values map[string][]Value
+	served map[string]Value
 }
 
 func (r *Run) totals(q Query, nodes []string) (totals, error) {
@@ -126,33 +94,31 @@ func (r *Run) totals(q Query, nodes []string) (totals, error) {
 		if err != nil {
 			return totals{}, err
 		}
-		t := totals{window: x.bounds(w), nodes: map[string]nodeTotals{}}
-		ix := r.index.Load()
+		t := totals{x.bounds(w), map[string][]Value{}, map[string]Value{}}
 		for _, node := range nodes {
-			if len(ix.where(callsTo(node, q.Classes))) == 0 {
-				continue
-			}
-			v, err := r.view(x, node, q.Classes, nil)
+			v, err := r.view(x, node, q.Classes, counts)
 			if err != nil {
 				return totals{}, err
 			}
-			sum, err := r.distribution(v, q.Classes, w)
+			all, err := r.distribution(v, q.Classes, w)
 			if err != nil {
 				return totals{}, err
 			}
-			t.nodes[node] = v.totals(w, sum)
+			t.values[node], t.served[node] = v.totals(w, all)
 		}
 		return t, nil
 	})
 }
 
-func (v view) totals(w span, all *latencies) nodeTotals {
+func (v view) totals(w span, all *latencies) (values []Value, served Value) {
+	if v.empty {
+		return slices.Repeat([]Value{undefined()}, len(Metrics())), undefined()
+	}
 	sum := v.total(w)
 	var busy float64
 	for _, b := range v.values(Busy, w) {
 		busy += float64(b)
 	}
-	n := nodeTotals{availability: ratio(sum.served, sum.served+sum.errors)}
 	for _, m := range Metrics() {
 		value := sum.value(m, v.slot)
 		switch m {
@@ -167,7 +133,7 @@ func (v view) totals(w span, all *latencies) nodeTotals {
 		case Utilization:
 			value = Value(busy / (float64(w.bins()) * v.binSize().Seconds()))
 		}
-		n.values = append(n.values, value)
+		values = append(values, value)
 	}
-	return n
+	return values, ratio(sum.served, sum.served+sum.errors)
 }

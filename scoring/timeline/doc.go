@@ -47,4 +47,6 @@
 // [RunOptions].MaxBins bins, so memory does not grow with the number of samples. A
 // window of 1000 bins takes less than a millisecond. Nothing runs in the
 // background.
+//
+// Stability: may change.
 package timeline

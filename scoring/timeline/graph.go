@@ -104,7 +104,7 @@ func (ix *index) nodeType(node string) NodeType {
 		rank = min(rank, s.rank)
 		s.mu.Unlock()
 	}
-	return typeOfRank(rank)
+	return nodeTypes[rank]
 }
 
 func subsystem(node string) string {

@@ -83,13 +83,13 @@ func (r *Run) impact(x extent, node string, q Query, rule OutageRule) (Impact, e
 		if q.Nodes != nil && !slices.Contains(q.Nodes, n.name) {
 			continue
 		}
-		in, err := r.view(x, n.name, q.Classes, rule.question())
+		in, err := r.view(x, n.name, q.Classes, readingOf(rule.metric()))
 		if err != nil {
 			return Impact{}, err
 		}
 		out, err := r.viewOf(x, n.name, func(k edgeKey) bool {
 			return k.caller == n.name && n.direction == Upstream && towards[k.target] && ofClass(k, q.Classes)
-		}, nil)
+		}, counts)
 		if err != nil {
 			return Impact{}, err
 		}
@@ -108,12 +108,7 @@ func (r *Run) impact(x extent, node string, q Query, rule OutageRule) (Impact, e
 // affected reports how a node was affected, by the calls that it got and those that it
 // made towards the node of the outage: the first of failing, waiting and starved.
 func (o OutageRule) affected(in, out view, w span, n neighbour) (Affected, bool) {
-	failing := make([]bool, w.bins())
-	for _, i := range o.incidents(in, w) {
-		for b := i.StartBin; b <= i.EndBin; b++ {
-			failing[b-w.first] = true
-		}
-	}
+	failing, _, _ := o.bad(in, w)
 	for _, judged := range []struct {
 		how  string
 		bad  []bool

@@ -91,7 +91,7 @@ func (v view) values(m Metric, w span) []Value {
 	}
 	if m == LatencyP95 {
 		for i := range values {
-			values[i] = milliseconds(v.asked[w.first-v.first+i], v.bin(w.first+i).slowest)
+			values[i] = milliseconds(v.p95[w.first-v.first+i], v.bin(w.first+i).slowest)
 		}
 		return values
 	}
@@ -143,8 +143,8 @@ func milliseconds(ns, slowest int64) Value {
 }
 
 // total returns the bins of a window merged into one.
-func (v view) total(w span) bin {
-	var sum bin
+func (v view) total(w span) *bin {
+	sum := new(bin)
 	for i := w.first; i <= w.last; i++ {
 		sum.mergeCounts(v.bin(i))
 	}

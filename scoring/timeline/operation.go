@@ -34,7 +34,7 @@ func (s *series) add(x *Sample, o *RunOptions) {
 	to := s.reach(x.End, o)
 	from := s.slotOf(x.Start)
 	s.occupy(x.Start, x.End, from, to)
-	began, ended := s.at(x.Start), s.at(x.End)
+	began, ended := s.inSlot(from), s.inSlot(to)
 	s.attempts++
 	began.attempts++
 	start, retried := x.Start, false

@@ -13,6 +13,8 @@ import (
 // A bin with calls in flight of which none ended is bad by every metric: callers that
 // wait make no other calls. A bin without arrivals and without calls in flight says
 // nothing, and is not bad.
+//
+// Its JSON is that of the MCP tools which take a rule.
 type OutageRule struct {
 	_ struct{}
 	// Metric is judged in each bin. Where it is undefined it says nothing.
@@ -20,12 +22,12 @@ type OutageRule struct {
 	//   - Served (default), or ThroughputRatio: bad where served/arrivals ≤ Threshold, 0.5 by default
 	//   - Capacity: bad where it is ≤ Threshold, a tenth of the window's largest by default
 	//   - Backlog, Latency, LatencyP95: bad where above Threshold, which has no default
-	Metric Metric
+	Metric Metric `json:"metric,omitempty" jsonschema:"what is judged in each bin" enum:"served,throughputRatio,capacity,backlog,latency,latencyP95" default:"\"served\""`
 	// Threshold is in the unit of the metric; nil means the default.
-	Threshold *float64
+	Threshold *float64 `json:"threshold,omitempty" jsonschema:"in the unit of the metric; required for backlog and latency (ms)" range:"0"`
 	// MinBins is the least number of consecutive bad bins that make an incident; 0
 	// means 1.
-	MinBins int
+	MinBins int `json:"minDurationBins,omitempty" jsonschema:"shortest streak of bad bins that counts" range:"1,1000" default:"1"`
 }
 
 const (
@@ -91,7 +93,7 @@ func (r *Run) DetectOutages(q Query, rule OutageRule) ([]Incident, error) {
 		return nil, err
 	}
 	return steadily(r, func(x extent) (found []Incident, err error) {
-		w, views, err := r.views(x, q, rule.question())
+		w, views, err := r.views(x, q, readingOf(rule.metric()), false)
 		for _, v := range views {
 			found = append(found, rule.incidents(v, w)...)
 		}
@@ -105,8 +107,6 @@ func (o OutageRule) metric() Metric {
 	}
 	return o.Metric
 }
-
-func (o OutageRule) question() question { return latencyQuestion([]Metric{o.metric()}) }
 
 func (o OutageRule) minBins() int { return max(1, o.MinBins) }
 
@@ -131,32 +131,36 @@ func (o OutageRule) check() error {
 }
 
 // incidents returns the incidents of a window.
-func (o OutageRule) incidents(v view, w span) []Incident {
+func (o OutageRule) incidents(v view, w span) (found []Incident) {
+	bad, hanging, threshold := o.bad(v, w)
+	for _, s := range streaks(bad, o.minBins()) {
+		n := 0
+		for _, only := range hanging[s.first : s.last+1] {
+			if only {
+				n++
+			}
+		}
+		found = append(found, o.incident(v, w, span{w.first + s.first, w.first + s.last}, threshold, n))
+	}
+	return found
+}
+
+// bad marks the bad bins of a window, and those that are bad only because calls hang.
+func (o OutageRule) bad(v view, w span) (bad, hanging []bool, threshold float64) {
 	judged := o.metric()
 	if judged == Served {
 		judged = ThroughputRatio
 	}
 	values := v.values(judged, w)
-	threshold := o.threshold(values)
-	bad := v.hanging(w)
-	onlyHanging := slices.Clone(bad)
+	threshold = o.threshold(values)
+	hanging = v.hanging(w)
+	bad = slices.Clone(hanging)
 	for i, value := range values {
 		if value.Defined() && (float64(value) <= threshold) == o.low() && (v.over(w.first+i) || !o.low()) {
-			bad[i], onlyHanging[i] = true, false
+			bad[i], hanging[i] = true, false
 		}
 	}
-	var found []Incident
-	for _, s := range streaks(bad, o.minBins()) {
-		at := span{w.first + s.first, w.first + s.last}
-		hanging := 0
-		for _, only := range onlyHanging[s.first : s.last+1] {
-			if only {
-				hanging++
-			}
-		}
-		found = append(found, o.incident(v, w, at, threshold, hanging))
-	}
-	return found
+	return bad, hanging, threshold
 }
 
 // hanging marks the bins with calls in flight of which none ended. In the present bin of
@@ -228,17 +232,15 @@ func (o OutageRule) incident(v view, w, at span, threshold float64, hanging int)
 // streaks returns the maximal series of true that have at least that length.
 func streaks(bad []bool, atLeast int) []span {
 	var found []span
-	for i := 0; i < len(bad); i++ {
-		if !bad[i] {
+	first := 0
+	for i := 0; i <= len(bad); i++ {
+		if i < len(bad) && bad[i] {
 			continue
 		}
-		first := i
-		for i+1 < len(bad) && bad[i+1] {
-			i++
+		if i > first && i-first >= atLeast {
+			found = append(found, span{first, i - 1})
 		}
-		if i-first+1 >= atLeast {
-			found = append(found, span{first, i})
-		}
+		first = i + 1
 	}
 	return found
 }

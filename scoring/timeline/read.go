@@ -74,21 +74,27 @@ func (x extent) resolve(b Bound, open int) int {
 func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
 
 // A view is a copy of the bins of some calls over the whole run, so that a backlog
-// can be summed from the beginning. Each bin is complete without its neighbours. The
-// bins have no latencies; asked holds the answer of a question about those, bin by bin.
+// can be summed from the beginning. Each bin is complete without its neighbours.
 type view struct {
 	extent
-	node  string // that was called, or made the calls
-	kept  []bin  // from extent.first on
-	gone  bin    // the counts of those before
-	asked []int64
+	node  string  // that was called, or made the calls
+	class string  // of the calls; "": those of several together
+	empty bool    // there are no such calls
+	kept  []bin   // from extent.first on
+	gone  bin     // the counts of those before
+	p95   []int64 // of the latencies of each bin, where they are wanted
 }
+
+// A reading says which latencies a view has.
+type reading uint8
+
+const (
+	counts      reading = iota // none
+	percentiles                // the 95th percentile of each bin
+)
 
 // bin returns the bin with an index.
 func (v *view) bin(i int) *bin { return &v.kept[i-v.first] }
-
-// A question is applied to the latencies of each bin; nil asks nothing.
-type question func(*latencies) int64
 
 // nodes returns the names of all nodes that were called, sorted.
 func (ix *index) nodes() []string {
@@ -115,29 +121,33 @@ func steadily[T any](r *Run, ask func(extent) (T, error)) (T, error) {
 }
 
 // view reads the calls to a node, the given classes together (nil: all).
-func (r *Run) view(x extent, node string, classes []string, ask question) (view, error) {
-	return r.viewOf(x, node, callsTo(node, classes), ask)
+func (r *Run) view(x extent, node string, classes []string, want reading) (view, error) {
+	return r.viewOf(x, node, callsTo(node, classes), want)
 }
 
 // viewOf reads the calls that match together.
-func (r *Run) viewOf(x extent, node string, match func(edgeKey) bool, ask question) (view, error) {
-	v := view{extent: x, node: node, kept: make([]bin, x.bins-x.first)}
+func (r *Run) viewOf(x extent, node string, match func(edgeKey) bool, want reading) (view, error) {
 	all := r.index.Load().where(match)
+	v := view{extent: x, node: node, empty: len(all) == 0, kept: make([]bin, x.bins-x.first)}
+	if want == percentiles {
+		v.p95 = slices.Repeat([]int64{new(latencies).percentile95()}, len(v.kept))
+	}
 	for _, s := range all {
-		if err := s.readInto(&v); err != nil {
+		if err := s.readInto(&v, want, len(all) == 1); err != nil {
 			return v, err
 		}
 	}
 	settle(v.kept, x.slot, v.gone.covering)
-	if ask == nil {
-		return v, nil
+	if len(all) > 1 {
+		for i := range v.p95 {
+			v.p95[i] = v.kept[i].latencies.percentile95()
+		}
 	}
-	v.asked = make([]int64, len(v.kept))
-	return v, v.ask(all, ask)
+	return v, nil
 }
 
-// views returns the window of a query and reads its nodes, its classes together.
-func (r *Run) views(x extent, q Query, ask question) (span, []view, error) {
+// views returns the window of a query and reads its nodes, its classes together or apart.
+func (r *Run) views(x extent, q Query, want reading, apart bool) (span, []view, error) {
 	w, err := q.window(x)
 	if err != nil {
 		return span{}, nil, err
@@ -150,10 +160,23 @@ func (r *Run) views(x extent, q Query, ask question) (span, []view, error) {
 	if err := ix.checkClasses(q.Classes); err != nil {
 		return span{}, nil, err
 	}
-	views := make([]view, len(nodes))
-	for i, node := range nodes {
-		if views[i], err = r.view(x, node, q.Classes, ask); err != nil {
-			return span{}, nil, err
+	groups := [][]string{q.Classes}
+	if apart = apart && q.Classes != nil; apart {
+		groups = slices.Collect(slices.Chunk(q.Classes, 1))
+	}
+	var views []view
+	for _, node := range nodes {
+		for _, classes := range groups {
+			v, err := r.view(x, node, classes, want)
+			if err != nil {
+				return span{}, nil, err
+			}
+			if apart {
+				v.class = classes[0]
+			}
+			if !apart || !v.empty {
+				views = append(views, v)
+			}
 		}
 	}
 	return w, views, nil
@@ -172,8 +195,9 @@ func (s *series) lockAt(x extent) error {
 }
 
 // readInto adds the series to the view. Failed operations that have not been
-// retried so far count as errors.
-func (s *series) readInto(v *view) error {
+// retried so far count as errors. The percentiles of a series that is alone are taken in place,
+// which costs least.
+func (s *series) readInto(v *view, want reading, alone bool) error {
 	if err := s.lockAt(v.extent); err != nil {
 		return err
 	}
@@ -182,6 +206,11 @@ func (s *series) readInto(v *view) error {
 	n := min(len(s.bins), len(v.kept))
 	for i := range n {
 		g.bins[i].mergeCounts(&s.bins[i])
+		if want == percentiles && alone {
+			v.p95[i] = s.bins[i].latencies.percentile95()
+		} else if want == percentiles {
+			g.bins[i].latencies.merge(&s.bins[i].latencies)
+		}
 	}
 	g.gone.mergeCounts(&s.gone)
 	retried := s.readPending(&g, v.now)
@@ -191,37 +220,6 @@ func (s *series) readInto(v *view) error {
 		}
 	}
 	v.gone = g.gone
-	return nil
-}
-
-// ask applies the question to every bin: in place for one series, which costs
-// least, else to merged copies.
-func (v *view) ask(all []*series, ask question) error {
-	var merged []latencies
-	if len(all) != 1 {
-		merged = make([]latencies, len(v.kept))
-	}
-	for _, s := range all {
-		if err := s.lockAt(v.extent); err != nil {
-			return err
-		}
-		for i := range min(len(s.bins), len(v.kept)) {
-			if merged == nil {
-				v.asked[i] = ask(&s.bins[i].latencies)
-			} else {
-				merged[i].merge(&s.bins[i].latencies)
-			}
-		}
-		s.mu.Unlock()
-	}
-	var none latencies
-	for i := range v.asked {
-		if merged != nil {
-			v.asked[i] = ask(&merged[i])
-		} else if v.kept[i].served == 0 {
-			v.asked[i] = ask(&none)
-		}
-	}
 	return nil
 }
 

@@ -125,7 +125,7 @@ func (o RecoveryOptions) check() error {
 
 func (r *Run) recoveryTime(x extent, node string, o RecoveryOptions) (Recovery, error) {
 	q := Query{Nodes: []string{node}, Classes: o.Classes, Start: o.OutageStart, End: o.LookaheadEnd, MaxBins: o.MaxBins}
-	w, views, err := r.views(x, q, latencyQuestion([]Metric{o.BasedOn}))
+	w, views, err := r.views(x, q, readingOf(o.BasedOn), false)
 	if err != nil {
 		return Recovery{}, err
 	}

@@ -54,15 +54,11 @@ func (o *RunOptions) withDefaults() (RunOptions, error) {
 	c.MaxBins = cmp.Or(c.MaxBins, defaultMaxBins)
 	c.MaxSeries = cmp.Or(c.MaxSeries, defaultMaxSeries)
 	errs := fields.List()
-	if c.BinSize < 0 || c.BinSize%time.Millisecond != 0 {
-		errs.Wrong("binSize", c.BinSize, "a positive whole number of milliseconds")
-	}
-	if c.MaxBins < 2 || c.MaxBins > largestMaxBins {
-		errs.Wrong("maxBins", c.MaxBins, fmt.Sprintf("2 to %d", largestMaxBins))
-	}
-	if c.MaxSeries < 0 {
-		errs.Wrong("maxSeries", c.MaxSeries, "0 or more")
-	}
+	errs.Demand(c.BinSize >= 0 && c.BinSize%time.Millisecond == 0, "binSize", c.BinSize,
+		"a positive whole number of milliseconds")
+	errs.Demand(c.MaxBins >= 2 && c.MaxBins <= largestMaxBins, "maxBins", c.MaxBins,
+		fmt.Sprintf("2 to %d", largestMaxBins))
+	errs.Demand(c.MaxSeries >= 0, "maxSeries", c.MaxSeries, "0 or more")
 	return c, errs.Err()
 }
 
@@ -130,25 +126,16 @@ const maxReported = 16
 // AddAll adds each sample in turn, as Add does. Invalid samples are left out. The
 // error joins them: the first 16 each with its index, the rest as a number.
 func (r *Run) AddAll(samples []Sample) error {
-	errs := fields.List()
-	invalid := 0
+	errs := fields.ListUpTo(maxReported)
 	b := batch{run: r, turn: 1}
 	defer b.release()
 	for i := range samples {
-		x := &samples[i]
-		if x.valid() {
-			if r.leavesOut(x) {
-				continue
-			}
-			b.series(x).add(x, &r.options)
-			continue
-		}
-		if invalid++; invalid <= maxReported {
+		switch x := &samples[i]; {
+		case !x.valid():
 			errs.Add(fmt.Errorf("samples[%d]: %w", i, x.check()))
+		case !r.leavesOut(x):
+			b.series(x).add(x, &r.options)
 		}
-	}
-	if invalid > maxReported {
-		errs.Add(fmt.Errorf("timeline: %d more invalid samples", invalid-maxReported))
 	}
 	return errs.Err()
 }

@@ -1,7 +1,9 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -20,29 +22,12 @@ const (
 	NodePoint NodeType = "point"
 )
 
-const lowestRank = 4
+var nodeTypes = [...]NodeType{NodeAgent, NodeTool, NodeLLM, NodeHTTP, NodePoint}
+
+const lowestRank = len(nodeTypes) - 1
 
 // rank returns the index in the list above, or -1.
-func (t NodeType) rank() int {
-	switch t {
-	case NodeAgent:
-		return 0
-	case NodeTool:
-		return 1
-	case NodeLLM:
-		return 2
-	case NodeHTTP:
-		return 3
-	case NodePoint, "":
-		return lowestRank
-	default:
-		return -1
-	}
-}
-
-func typeOfRank(rank int) NodeType {
-	return [...]NodeType{NodeAgent, NodeTool, NodeLLM, NodeHTTP, NodePoint}[rank]
-}
+func (t NodeType) rank() int { return slices.Index(nodeTypes[:], cmp.Or(t, NodePoint)) }
 
 // defaultCaller is the caller of samples that name none.
 const defaultCaller = "agent"
@@ -88,28 +73,14 @@ type FieldError = fielderror.Error
 // fields makes the errors of this package.
 const fields = fielderror.Package("timeline")
 
-// Validate returns every problem of the sample, joined, each a [*FieldError]. It
-// returns nil for a sample that [Run.Add] accepts.
-func (s Sample) Validate() error { return s.check() }
-
 // check returns every problem of s, joined.
 func (s *Sample) check() error {
 	errs := fields.List()
-	if s.Target == "" {
-		errs.Wrong("target", nil, "the name of the node that was called")
-	}
-	if s.Type.rank() < 0 {
-		errs.Wrong("type", string(s.Type), "agent, tool, llm, http or point")
-	}
-	if s.Start < 0 {
-		errs.Wrong("start", s.Start, "0 or more: not before the epoch of the run")
-	}
-	if s.End < s.Start {
-		errs.Wrong("end", s.End, fmt.Sprintf("%v or more, where it starts", s.Start))
-	}
-	if s.Attempt < 0 {
-		errs.Wrong("attempt", s.Attempt, "1 or more, or 0 for 1")
-	}
+	errs.Demand(s.Target != "", "target", nil, "the name of the node that was called")
+	errs.Demand(s.Type.rank() >= 0, "type", string(s.Type), "agent, tool, llm, http or point")
+	errs.Demand(s.Start >= 0, "start", s.Start, "0 or more: not before the epoch of the run")
+	errs.Demand(s.End >= s.Start, "end", s.End, fmt.Sprintf("%v or more, where it starts", s.Start))
+	errs.Demand(s.Attempt >= 0, "attempt", s.Attempt, "1 or more, or 0 for 1")
 	return errs.Err()
 }
 

@@ -236,8 +236,11 @@ func slotsTo(slot int64) uint64   { return ^uint64(0) >> (slotsInBin - 1 - slot&
 // binOf returns the index of t among the bins; below 0 if its bin was dropped.
 func (s *grid) binOf(t time.Duration) int { return int(s.slotOf(t)>>slotBits - s.first) }
 
-func (s *grid) at(t time.Duration) *bin {
-	if i := s.binOf(t); i >= 0 {
+func (s *grid) at(t time.Duration) *bin { return s.inSlot(s.slotOf(t)) }
+
+// inSlot returns the bin of a slot, or the one in place of those that were dropped.
+func (s *grid) inSlot(slot int64) *bin {
+	if i := slot>>slotBits - s.first; i >= 0 {
 		return &s.bins[i]
 	}
 	return &s.gone

@@ -48,65 +48,26 @@ func (r *Run) StateWindow(q Query, metrics ...Metric) (Window, error) {
 	if err != nil {
 		return Window{}, err
 	}
-	return steadily(r, func(x extent) (Window, error) { return r.stateWindow(x, q, metrics) })
-}
-
-func (r *Run) stateWindow(x extent, q Query, metrics []Metric) (Window, error) {
-	w, err := q.window(x)
-	if err != nil {
-		return Window{}, err
-	}
-	ix := r.index.Load()
-	nodes, err := ix.checkNodes(q.Nodes)
-	if err != nil {
-		return Window{}, err
-	}
-	if err := ix.checkClasses(q.Classes); err != nil {
-		return Window{}, err
-	}
-	answer := Window{Window: x.bounds(w), Series: []Series{}}
-	for _, node := range nodes {
-		for _, class := range ix.apart(node, q.Classes) {
-			v, err := r.view(x, node, class.of, latencyQuestion(metrics))
-			if err != nil {
-				return Window{}, err
+	return steadily(r, func(x extent) (Window, error) {
+		w, views, err := r.views(x, q, readingOf(metrics...), true)
+		if err != nil {
+			return Window{}, err
+		}
+		answer := Window{Window: x.bounds(w), Series: []Series{}}
+		for _, v := range views {
+			s := Series{Node: v.node, Class: v.class, Metrics: make(map[Metric][]Value, len(metrics))}
+			for _, m := range metrics {
+				s.Metrics[m] = v.values(m, w)
 			}
-			answer.Series = append(answer.Series, v.series(class.name, metrics, w))
+			answer.Series = append(answer.Series, s)
 		}
-	}
-	return answer, nil
+		return answer, nil
+	})
 }
 
-// A selection is one series of an answer: a class, or all of them together.
-type selection struct {
-	name string
-	of   []string
-}
-
-func (ix *index) apart(node string, classes []string) []selection {
-	if classes == nil {
-		return []selection{{}}
-	}
-	var found []selection
-	for _, class := range classes {
-		if len(ix.where(callsTo(node, []string{class}))) > 0 {
-			found = append(found, selection{class, []string{class}})
-		}
-	}
-	return found
-}
-
-func (v view) series(class string, metrics []Metric, w span) Series {
-	s := Series{Node: v.node, Class: class, Metrics: make(map[Metric][]Value, len(metrics))}
-	for _, m := range metrics {
-		s.Metrics[m] = v.values(m, w)
-	}
-	return s
-}
-
-func latencyQuestion(metrics []Metric) question {
+func readingOf(metrics ...Metric) reading {
 	if slices.Contains(metrics, LatencyP95) {
-		return (*latencies).percentile95
+		return percentiles
 	}
-	return nil
+	return counts
 }

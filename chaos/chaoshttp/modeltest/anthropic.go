@@ -4,14 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
-// anthropic is Anthropic's Messages API.
-type anthropic struct{}
-
-func (anthropic) name() string { return "anthropic" }
-
-func (anthropic) read(q *query) *problem {
+func readAnthropic(q *query) *problem {
 	var in struct {
 		Model     string
 		Stream    bool
@@ -57,24 +53,16 @@ func (anthropic) read(q *query) *problem {
 			continue
 		}
 		tool := Tool{Name: t.Name, Description: t.Description, Schema: t.Schema}
-		if p := q.offer(fmt.Sprintf("tools.%d.input_schema", i), tool, true); p != nil {
-			return p
-		}
+		q.offer(fmt.Sprintf("tools.%d.input_schema", i), tool, true)
 	}
 	return nil
 }
 
 // empty reports whether content has no part, or a text without characters.
 func (p parts) empty() bool {
-	for _, part := range p {
-		if part.Type == "text" && part.Text == "" {
-			return true
-		}
-	}
-	return len(p) == 0
+	return len(p) == 0 || slices.ContainsFunc(p, func(part part) bool { return part.Type == "text" && part.Text == "" })
 }
 
-// readBlocks adds a message. A user's message is split into texts and results.
 func (q *query) readBlocks(where, role string, content parts) *problem {
 	said := Message{Role: role}
 	pending := role == roleAssistant
@@ -108,7 +96,7 @@ func (q *query) readBlocks(where, role string, content parts) *problem {
 	return nil
 }
 
-func (anthropic) refuse(p *problem) any {
+func refuseAnthropic(p *problem) any {
 	kind := "invalid_request_error"
 	switch p.status {
 	case http.StatusNotFound:
@@ -119,7 +107,7 @@ func (anthropic) refuse(p *problem) any {
 	return object{"type", "error", "error", object{"type", kind, "message", p.String()}, "request_id", "req_modeltest"}
 }
 
-func (anthropic) whole(r *reply) any {
+func wholeAnthropic(r *reply) any {
 	blocks := []object{}
 	if r.Text != "" {
 		blocks = append(blocks, object{"type", "text", "text", r.Text, "citations", nil})
@@ -149,7 +137,7 @@ func anthropicReason(r *reply) string {
 	return "end_turn"
 }
 
-func (anthropic) stream(r *reply, s *stream) {
+func streamAnthropic(r *reply, s *stream) {
 	send := func(kind string, members ...any) { s.event(kind, append(object{"type", kind}, members...)) }
 	index := 0
 	block := func(begin object, delta, member string, pieces []string) {

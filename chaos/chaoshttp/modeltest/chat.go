@@ -3,12 +3,8 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
-
-// chat is OpenAI's chat completions, which many servers speak too.
-type chat struct{}
-
-func (chat) name() string { return "chat" }
 
 // A chatRequest is a request of OpenAI's chat completions, and of Ollama, which
 // differs in a few members.
@@ -44,8 +40,6 @@ type chatCall struct {
 		Arguments json.RawMessage // OpenAI: a string with them
 	}
 }
-
-func (chat) read(q *query) *problem { return q.readChat(false) }
 
 // readChat reads a chatRequest. In Ollama's IDs of calls are optional, their
 // arguments an object, and the answer is streamed unless the request says otherwise.
@@ -98,9 +92,7 @@ func (q *query) readChat(ollama bool) *problem {
 			continue
 		}
 		tool := Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters}
-		if p := q.offer(fmt.Sprintf("tools[%d].function.parameters", i), tool, false); p != nil {
-			return p
-		}
+		q.offer(fmt.Sprintf("tools[%d].function.parameters", i), tool, false)
 	}
 	return nil
 }
@@ -120,14 +112,11 @@ func (c chatCall) arguments(where string, ollama bool) (args string, p *problem)
 	return args, nil
 }
 
-func (chat) refuse(p *problem) any { return openAIError(p) }
-
 func openAIError(p *problem) any {
 	return object{"error", object{"message", p.String(), "type", "invalid_request_error",
 		"param", orNull(p.where), "code", orNull(p.code)}}
 }
 
-// orNull is text, or null if there is none.
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -135,7 +124,7 @@ func orNull(text string) any {
 	return text
 }
 
-func (chat) whole(r *reply) any {
+func wholeChat(r *reply) any {
 	message := object{"role", roleAssistant, "content", orNull(r.Text), "refusal", nil}
 	if len(r.Calls) > 0 {
 		var calls []object
@@ -168,7 +157,7 @@ func chatUsage(r *reply) object {
 	}
 }
 
-func (chat) stream(r *reply, s *stream) {
+func streamChat(r *reply, s *stream) {
 	send := func(choices []object, usage any) {
 		doc := append(chatDocument(r, "chat.completion.chunk"), "choices", choices)
 		if r.asked.usage {
@@ -179,11 +168,11 @@ func (chat) stream(r *reply, s *stream) {
 	delta := func(d object, reason any) {
 		send([]object{{"index", 0, "delta", d, "finish_reason", reason}}, nil)
 	}
-	if r.Text == "" {
-		delta(object{"role", roleAssistant, "content", nil, "refusal", nil}, nil)
-	} else {
-		delta(object{"role", roleAssistant, "content", "", "refusal", nil}, nil)
+	begin := orNull(r.Text)
+	if begin != nil {
+		begin = ""
 	}
+	delta(object{"role", roleAssistant, "content", begin, "refusal", nil}, nil)
 	for _, word := range words(r.Text) {
 		delta(object{"content", word}, nil)
 	}
@@ -200,4 +189,44 @@ func (chat) stream(r *reply, s *stream) {
 		send([]object{}, chatUsage(r))
 	}
 	s.data("", []byte("[DONE]"))
+}
+
+func refuseOllama(p *problem) any { return object{"error", p.String()} }
+
+func ollamaLine(r *reply, content string, calls []object) object {
+	message := object{"role", roleAssistant, "content", content}
+	if len(calls) > 0 {
+		message = append(message, "tool_calls", calls)
+	}
+	return object{"model", r.model, "created_at", time.Unix(r.created, 0).UTC().Format(time.RFC3339Nano),
+		"message", message}
+}
+
+func ollamaCalls(r *reply) (calls []object) {
+	for i, c := range r.Calls {
+		calls = append(calls,
+			object{"id", c.ID, "function", object{"index", i, "name", c.Name, "arguments", json.RawMessage(c.Args)}})
+	}
+	return calls
+}
+
+// ollamaEnd adds what the last line has: a millisecond for each token.
+func ollamaEnd(r *reply, line object) object {
+	in, out := time.Duration(r.InputTokens)*time.Millisecond, time.Duration(r.OutputTokens)*time.Millisecond
+	return append(line, "done", true, "done_reason", "stop", "total_duration", in+out, "load_duration", 0,
+		"prompt_eval_count", r.InputTokens, "prompt_eval_duration", in, "eval_count", r.OutputTokens,
+		"eval_duration", out)
+}
+
+func wholeOllama(r *reply) any { return ollamaEnd(r, ollamaLine(r, r.Text, ollamaCalls(r))) }
+
+func streamOllama(r *reply, s *stream) {
+	s.kind = "application/x-ndjson"
+	for _, word := range words(r.Text) {
+		s.line(append(ollamaLine(r, word, nil), "done", false))
+	}
+	for _, call := range ollamaCalls(r) {
+		s.line(append(ollamaLine(r, "", []object{call}), "done", false))
+	}
+	s.line(ollamaEnd(r, ollamaLine(r, "", nil)))
 }

@@ -48,12 +48,9 @@
 // # What it refuses
 //
 // A request that the provider would refuse gets the provider's status and form of an
-// error: no valid JSON, an unknown role, no messages, no model, Anthropic's missing
-// max_tokens or empty content, a tool's result without its call, a call without
-// its result, a repeated call ID, a schema of a tool that is not one of an object,
-// another method or path. The message names the member and what is allowed, in the same
-// words for every provider. Ollama's server passes most of these on to the model; here
-// it refuses them too.
+// error, for instance a tool's result without its call, or Anthropic's missing max_tokens.
+// The message names the member and what is allowed, in the same words for every provider.
+// Ollama's server passes most of these on to the model; here it refuses them too.
 //
 // Not checked: keys and version headers, the names of models, limits of length,
 // arguments against schemas, tool_choice, response formats. More than one answer
@@ -67,8 +64,7 @@
 // that names the turn, which no client tries again, and the test fails at its end
 // ([New], [Model.Err]). Under faults an agent may take another way than the script.
 // There use a Func that answers what it is asked, or give New nil instead of the
-// test and ask Err.
+// test and ask Err. Answers that are cut, refused or empty are faults of chaoshttp.
 //
-// For an answer that is cut, filtered, refused, malformed or empty, and for errors
-// of the provider, inject a fault of chaoshttp.
+// Stability: may change.
 package modeltest

@@ -1,17 +1,13 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
 	"strings"
 )
-
-// gemini is Google's generateContent. IDs of calls are optional there.
-type gemini struct{}
-
-func (gemini) name() string { return "gemini" }
 
 type geminiContent struct {
 	Role  string
@@ -49,7 +45,7 @@ type geminiFunction struct {
 	SchemaSnake       json.RawMessage `json:"parameters_json_schema"`
 }
 
-func (gemini) read(q *query) *problem {
+func readGemini(q *query) *problem {
 	var in struct {
 		Contents    []geminiContent
 		System      *geminiContent `json:"systemInstruction"`
@@ -93,10 +89,8 @@ func (gemini) read(q *query) *problem {
 					schema = other
 				}
 			}
-			where := fmt.Sprintf("tools[%d].functionDeclarations[%d].parameters", i, j)
-			if p := q.offer(where, Tool{Name: f.Name, Description: f.Description, Schema: schema}, false); p != nil {
-				return p
-			}
+			q.offer(fmt.Sprintf("tools[%d].functionDeclarations[%d].parameters", i, j),
+				Tool{Name: f.Name, Description: f.Description, Schema: schema}, false)
 		}
 	}
 	return nil
@@ -118,13 +112,7 @@ func (q *query) readContent(at int, c geminiContent) *problem {
 	}
 	pending := false
 	for j, part := range c.Parts {
-		call, result := part.Call, part.Result
-		if call == nil {
-			call = part.CallSnake
-		}
-		if result == nil {
-			result = part.ResultSnake
-		}
+		call, result := cmp.Or(part.Call, part.CallSnake), cmp.Or(part.Result, part.ResultSnake)
 		switch {
 		case call != nil:
 			if len(call.Args) > 0 && !isObject(call.Args) {
@@ -154,7 +142,7 @@ func (q *query) readContent(at int, c geminiContent) *problem {
 	return nil
 }
 
-func (gemini) refuse(p *problem) any {
+func refuseGemini(p *problem) any {
 	status := "INVALID_ARGUMENT"
 	if p.status == http.StatusNotFound {
 		status = "NOT_FOUND"
@@ -162,15 +150,11 @@ func (gemini) refuse(p *problem) any {
 	return object{"error", object{"code", p.status, "message", p.String(), "status", status}}
 }
 
-func (gemini) whole(r *reply) any {
-	var text []string
-	if r.Text != "" {
-		text = []string{r.Text}
-	}
-	return geminiChunk(r, geminiParts(r, text), true)
+func wholeGemini(r *reply) any {
+	text := []string{r.Text}
+	return geminiChunk(r, geminiParts(r, text[:min(1, len(r.Text))]), true)
 }
 
-// geminiParts is the answer, with its text in the given pieces.
 func geminiParts(r *reply, texts []string) (parts []object) {
 	for _, text := range texts {
 		parts = append(parts, object{"text", text})
@@ -197,7 +181,7 @@ func geminiChunk(r *reply, parts []object, last bool) object {
 	return append(chunk, "modelVersion", r.model, "responseId", r.id("resp-"))
 }
 
-func (gemini) stream(r *reply, s *stream) {
+func streamGemini(r *reply, s *stream) {
 	parts := geminiParts(r, words(r.Text))
 	for i, part := range parts {
 		s.event("", geminiChunk(r, []object{part}, i == len(parts)-1))

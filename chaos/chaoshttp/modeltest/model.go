@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,15 +141,15 @@ func (m *Model) respond(r *http.Request) response {
 	if len(body) > maxBody {
 		return refused(api, &problem{status: http.StatusRequestEntityTooLarge, text: "the body is longer than 32 MiB"})
 	}
-	q := &query{url: r.URL, body: body, stored: m.conversation}
+	q := &query{url: r.URL, body: body, stored: m.conversation, ids: map[string]bool{}}
 	p := api.read(q)
 	if p == nil {
-		p = q.check()
+		p = cmp.Or(q.schema, q.answeredAll())
 	}
 	if p != nil {
 		return refused(api, p)
 	}
-	ask := q.request(api.name())
+	ask := q.request(api.name)
 	a, err := m.answer(r.Context(), ask)
 	if err == nil {
 		err = a.check(ask)
@@ -159,7 +160,10 @@ func (m *Model) respond(r *http.Request) response {
 	}
 	said := newReply(q, ask, a)
 	if q.store {
-		m.keep(said)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.stored[said.id("resp_")] = append(q.messages[q.system:],
+			Message{Role: roleAssistant, Text: said.Text, Calls: said.Calls})
 	}
 	return said.response(api)
 }
@@ -172,21 +176,7 @@ func (m *Model) fail(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
-// keep stores a conversation of OpenAI's responses, which a later request may
-// continue.
-func (m *Model) keep(r *reply) {
-	var all []Message
-	for _, msg := range r.asked.messages {
-		if !msg.instruction {
-			all = append(all, msg.Message)
-		}
-	}
-	all = append(all, Message{Role: roleAssistant, Text: r.Text, Calls: r.Calls})
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.stored[r.id("resp_")] = all
-}
-
+// conversation is one of OpenAI's responses, which a later request continues.
 func (m *Model) conversation(id string) ([]Message, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -296,6 +296,22 @@ func TestOptionalForms(t *testing.T) {
 	assert.NotContains(t, body, "usage", "a stream has it only if it is asked for")
 }
 
+// Gemini has two spellings of a member. A request with both has both instructions, and the schema of the second.
+func TestBothSpellingsOfAMember(t *testing.T) {
+	var asked modeltest.Request
+	m := modeltest.New(t, func(_ context.Context, r modeltest.Request) (answer, error) {
+		asked = r
+		return answer{Text: "x"}, nil
+	})
+	status, _, body := post(t, m, "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":"Go."}]}],
+		"systemInstruction":{"parts":[{"text":"Be brief."}]},"system_instruction":{"parts":[{"text":"Be kind."}]},
+		"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"array"},"parameters_json_schema":{"type":"object"}}]}]}`)
+	require.Equal(t, http.StatusOK, status, body)
+	assert.Equal(t, []message{{Role: "system", Text: "Be brief."}, {Role: "system", Text: "Be kind."}, {Role: "user", Text: "Go."}}, asked.Messages)
+	require.Len(t, asked.Tools, 1)
+	assert.JSONEq(t, `{"type":"object"}`, string(asked.Tools[0].Schema))
+}
+
 // The handler and the transport give the same bytes, and the handler sends every
 // piece at once.
 func TestHandlerAndTransport(t *testing.T) {

@@ -29,19 +29,17 @@ type query struct {
 
 	model    string
 	stream   bool
-	messages []placed
-	open     []Call // without a result so far
+	messages []Message
+	system   int             // of the messages, those from a member of their own: they come first
+	open     []Call          // without a result so far
+	called   string          // where the last call is
+	ids      map[string]bool // of calls
+	disorder *problem        // of the first call or result that is not in order
 	tools    []Tool
-	loose    bool // results may come anywhere behind their calls
-	usage    bool // a stream tells the usage
+	schema   *problem // of the first tool whose schema is none
+	loose    bool     // results may come anywhere behind their calls
+	usage    bool     // a stream tells the usage
 	store    bool
-}
-
-// A placed message knows where the request has it.
-type placed struct {
-	Message
-	where       string
-	instruction bool // from a member of its own, not from the list of messages
 }
 
 // A problem is why a request is refused.
@@ -52,7 +50,6 @@ type problem struct {
 	text   string // what was found there, and what is allowed
 }
 
-// wrong is a problem of a member.
 func wrong(where, format string, args ...any) *problem {
 	return &problem{status: http.StatusBadRequest, where: where, text: fmt.Sprintf(format, args...)}
 }
@@ -64,7 +61,6 @@ func (p *problem) String() string {
 	return p.where + ": " + p.text
 }
 
-// decode reads the body into in.
 func (q *query) decode(in any) *problem {
 	err := json.Unmarshal(q.body, in)
 	if err == nil && !isObject(q.body) {
@@ -86,72 +82,70 @@ func (q *query) decode(in any) *problem {
 	return nil
 }
 
-// instruct adds the system's instructions.
 func (q *query) instruct(text string) {
 	if text != "" {
-		q.messages = append(q.messages, placed{Message: Message{Role: roleSystem, Text: text}, instruction: true})
+		q.messages = append(q.messages, Message{Role: roleSystem, Text: text})
+		q.system++
 	}
 }
 
+// add adds a message. Every result needs its call, and every call its result, at once unless
+// the query is loose.
 func (q *query) add(where string, m Message) {
-	q.messages = append(q.messages, placed{Message: m, where: where})
-	q.open = append(q.open, m.Calls...)
-	if i := slices.IndexFunc(q.open, func(c Call) bool { return c.ID == m.CallID }); m.Role == roleTool && i >= 0 {
-		q.open = slices.Delete(q.open, i, i+1)
+	q.messages = append(q.messages, m)
+	if m.Role == roleTool {
+		i := slices.IndexFunc(q.open, func(c Call) bool { return c.ID == m.CallID })
+		if i < 0 {
+			q.object(where, "a tool's result without an open call %q", m.CallID)
+		} else {
+			q.open = slices.Delete(q.open, i, i+1)
+		}
+	} else if !q.loose && q.disorder == nil {
+		_ = q.answeredAll()
+	}
+	for _, c := range m.Calls {
+		switch {
+		case c.ID == "":
+			q.object(where, "a tool call without an ID")
+		case q.ids[c.ID]:
+			q.object(where, "the ID of a tool call is there again: %q", c.ID)
+		}
+		q.ids[c.ID] = true
+		q.open, q.called = append(q.open, c), where
 	}
 }
 
-// check returns the first call or result that is not in order. Every result needs
-// its call, and every call its result, at once unless the query is loose.
-func (q *query) check() *problem {
-	seen := map[string]bool{}
+// object notes what is not in order, if it is the first.
+func (q *query) object(where, format string, args ...any) {
+	q.disorder = cmp.Or(q.disorder, wrong(where, format, args...))
+}
+
+// answeredAll returns the first call or result that is not in order, once every call
+// needs to have its result.
+func (q *query) answeredAll() *problem {
 	var open []string
-	calledAt := ""
-	unanswered := func() *problem {
-		return wrong(calledAt, "tool calls without a result: %s", strings.Join(open, ", "))
-	}
-	for _, m := range q.messages {
-		if len(open) > 0 && m.Role != roleTool && !q.loose {
-			return unanswered()
-		}
-		if m.Role == roleTool {
-			i := slices.Index(open, m.CallID)
-			if i < 0 {
-				return wrong(m.where, "a tool's result without an open call %q", m.CallID)
-			}
-			open = slices.Delete(open, i, i+1)
-		}
-		for _, c := range m.Calls {
-			switch {
-			case c.ID == "":
-				return wrong(m.where, "a tool call without an ID")
-			case seen[c.ID]:
-				return wrong(m.where, "the ID of a tool call is there again: %q", c.ID)
-			}
-			seen[c.ID] = true
-			open, calledAt = append(open, c.ID), m.where
-		}
+	for _, c := range q.open {
+		open = append(open, c.ID)
 	}
 	if len(open) > 0 {
-		return unanswered()
+		q.object(q.called, "tool calls without a result: %s", strings.Join(open, ", "))
 	}
-	return nil
+	return q.disorder
 }
 
-// request is the query in the neutral form.
 func (q *query) request(api string) Request {
 	r := Request{API: api, Model: q.model, Tools: q.tools, Stream: q.stream, Turn: 1, Body: q.body}
 	for _, m := range q.messages {
 		last := len(r.Messages) - 1
 		switch {
 		case m.Role != roleAssistant:
-			r.Messages = append(r.Messages, m.Message)
+			r.Messages = append(r.Messages, m)
 		case last >= 0 && r.Messages[last].Role == roleAssistant:
 			into := &r.Messages[last]
 			into.Text += m.Text
 			into.Calls = slices.Concat(into.Calls, m.Calls)
 		default:
-			r.Messages = append(r.Messages, m.Message)
+			r.Messages = append(r.Messages, m)
 			r.Turn++
 		}
 	}
@@ -170,23 +164,21 @@ func (q *query) answered(id, name string) string {
 	return id
 }
 
-// offer adds a tool. It returns a problem if its schema is not one of an object.
-func (q *query) offer(where string, t Tool, required bool) *problem {
+// offer adds a tool, whose schema must be one of an object.
+func (q *query) offer(where string, t Tool, required bool) {
 	if string(t.Schema) == "null" {
 		t.Schema = nil
 	}
 	q.tools = append(q.tools, t)
-	if t.Schema == nil && !required {
-		return nil
+	if q.schema != nil || t.Schema == nil && !required {
+		return
 	}
 	var schema struct{ Type any }
 	if err := json.Unmarshal(t.Schema, &schema); err != nil {
-		return wrong(where, "tool %q has no valid schema", t.Name)
+		q.schema = wrong(where, "tool %q has no valid schema", t.Name)
+	} else if kind := fmt.Sprint(schema.Type); !strings.EqualFold(kind, "object") {
+		q.schema = wrong(where, "the schema of tool %q has the type %q; allowed: \"object\"", t.Name, kind)
 	}
-	if kind := fmt.Sprint(schema.Type); !strings.EqualFold(kind, "object") {
-		return wrong(where, "the schema of tool %q has the type %q; allowed: \"object\"", t.Name, kind)
-	}
-	return nil
 }
 
 // A part is an element of a message's content, in the forms of OpenAI and

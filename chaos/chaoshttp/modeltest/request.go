@@ -103,7 +103,6 @@ func Script(answers ...Answer) Func {
 	}
 }
 
-// newest returns the messages behind the last one of an assistant.
 func newest(all []Message) []Message {
 	for i, m := range slices.Backward(all) {
 		if m.Role == roleAssistant {
@@ -165,7 +164,6 @@ func (a Answer) check(r Request) error {
 	return errors.Join(errs...)
 }
 
-// isObject reports whether doc is a JSON object.
 func isObject(doc []byte) bool {
 	var o map[string]json.RawMessage
 	return json.Unmarshal(doc, &o) == nil && o != nil

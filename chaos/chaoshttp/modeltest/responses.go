@@ -7,12 +7,6 @@ import (
 	"slices"
 )
 
-// responses is OpenAI's Responses API. The model keeps the conversations that it
-// answered, for requests that continue them.
-type responses struct{}
-
-func (responses) name() string { return "responses" }
-
 // A responseItem is an element of the input.
 type responseItem struct {
 	Type, Role      string
@@ -23,7 +17,7 @@ type responseItem struct {
 	Output          parts
 }
 
-func (responses) read(q *query) *problem {
+func readResponses(q *query) *problem {
 	var in struct {
 		Model, Instructions string
 		Stream              bool
@@ -68,14 +62,11 @@ func (responses) read(q *query) *problem {
 			continue
 		}
 		tool := Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters}
-		if p := q.offer(fmt.Sprintf("tools[%d].parameters", i), tool, false); p != nil {
-			return p
-		}
+		q.offer(fmt.Sprintf("tools[%d].parameters", i), tool, false)
 	}
 	return nil
 }
 
-// readInput adds the input: a text or a list of items.
 func (q *query) readInput(input json.RawMessage) *problem {
 	var items []responseItem
 	if len(input) > 0 && input[0] == '"' {
@@ -113,9 +104,7 @@ func (q *query) readInput(input json.RawMessage) *problem {
 	return nil
 }
 
-func (responses) refuse(p *problem) any { return openAIError(p) }
-
-func (responses) whole(r *reply) any { return responseDocument(r, "completed", output(r)) }
+func wholeResponses(r *reply) any { return responseDocument(r, "completed", output(r)) }
 
 func responseDocument(r *reply, status string, items []object) object {
 	var usage any
@@ -134,7 +123,6 @@ func responseDocument(r *reply, status string, items []object) object {
 	}
 }
 
-// output is the list of items.
 func output(r *reply) []object {
 	items := []object{}
 	if r.Text != "" {
@@ -160,7 +148,7 @@ func outputText(text string) object {
 	return object{"type", "output_text", "text", text, "annotations", []any{}, "logprobs", []any{}}
 }
 
-func (responses) stream(r *reply, s *stream) {
+func streamResponses(r *reply, s *stream) {
 	number := 0
 	send := func(kind string, members ...any) {
 		s.event(kind, append(object{"type", kind, "sequence_number", number}, members...))

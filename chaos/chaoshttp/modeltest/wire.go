@@ -14,16 +14,28 @@ import (
 )
 
 // A wire is the form in which a provider speaks.
-type wire interface {
-	name() string
+type wire struct {
+	name string
+	ends []string // of its paths, since gateways add prefixes
 	// read fills in q from its body, or returns why it is refused.
-	read(q *query) *problem
-	// refuse is the provider's form of an error.
-	refuse(p *problem) any
-	// whole is the answer that is not streamed.
-	whole(r *reply) any
-	// stream sends the answer in pieces.
-	stream(r *reply, s *stream)
+	read   func(q *query) *problem
+	refuse func(p *problem) any // the provider's form of an error
+	whole  func(r *reply) any   // the answer that is not streamed
+	stream func(r *reply, s *stream)
+}
+
+func wires() []wire {
+	chat := func(ollama bool) func(*query) *problem {
+		return func(q *query) *problem { return q.readChat(ollama) }
+	}
+	return []wire{
+		{"chat", []string{"/chat/completions"}, chat(false), openAIError, wholeChat, streamChat},
+		{"responses", []string{"/responses"}, readResponses, openAIError, wholeResponses, streamResponses},
+		{"anthropic", []string{"/v1/messages"}, readAnthropic, refuseAnthropic, wholeAnthropic, streamAnthropic},
+		{"gemini", []string{":generateContent", ":streamGenerateContent"},
+			readGemini, refuseGemini, wholeGemini, streamGemini},
+		{"ollama", []string{"/api/chat"}, chat(true), refuseOllama, wholeOllama, streamOllama},
+	}
 }
 
 // An object is a JSON object: names and values in turn, in the provider's order.
@@ -41,30 +53,28 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(doc, '}'), nil
 }
 
-// wireOf returns the form of a request by the end of its path, since gateways add
-// prefixes. For another path it returns the provider's that is likely meant.
+// wireOf returns the form of a request by the end of its path. For another path it
+// returns the provider's that is likely meant.
 func wireOf(r *http.Request) (_ wire, known bool) {
-	path := r.URL.Path
-	ends := func(end string) bool { return strings.HasSuffix(path, end) }
+	path, likely := r.URL.Path, "chat"
 	switch {
-	case ends("/chat/completions"):
-		return chat{}, true
-	case ends("/responses"):
-		return responses{}, true
-	case ends("/v1/messages"):
-		return anthropic{}, true
-	case ends(":generateContent"), ends(":streamGenerateContent"):
-		return gemini{}, true
-	case ends("/api/chat"):
-		return ollama{}, true
 	case r.Header.Get("Anthropic-Version") != "":
-		return anthropic{}, false
+		likely = "anthropic"
 	case strings.Contains(path, "/v1beta/"), strings.Contains(path, "/models/") && strings.Contains(path, ":"):
-		return gemini{}, false
+		likely = "gemini"
 	case strings.Contains(path, "/api/"):
-		return ollama{}, false
+		likely = "ollama"
 	}
-	return chat{}, false
+	var other wire
+	for _, w := range wires() {
+		if slices.ContainsFunc(w.ends, func(end string) bool { return strings.HasSuffix(path, end) }) {
+			return w, true
+		}
+		if w.name == likely {
+			other = w
+		}
+	}
+	return other, false
 }
 
 func refused(api wire, p *problem) response {
@@ -127,7 +137,6 @@ func newReply(q *query, r Request, a Answer) *reply {
 	return said
 }
 
-// id derives an identifier from the request, the answer and what it is of.
 func (r *reply) id(prefix string, of ...int) string {
 	if prefix == "" {
 		prefix = "call_"
@@ -140,10 +149,11 @@ func (r *reply) id(prefix string, of ...int) string {
 }
 
 func (r *reply) response(api wire) response {
-	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {r.id("req_")}}
-	if api.name() == "anthropic" {
-		header = http.Header{"Content-Type": {"application/json"}, "Request-Id": {r.id("req_")}}
+	name := "X-Request-Id"
+	if api.name == "anthropic" {
+		name = "Request-Id"
 	}
+	header := http.Header{"Content-Type": {"application/json"}, name: {r.id("req_")}}
 	if !r.asked.stream {
 		return response{status: http.StatusOK, header: header, pieces: [][]byte{encode(api.whole(r))}}
 	}
@@ -166,7 +176,6 @@ func (s *stream) data(kind string, data []byte) {
 	s.pieces = append(s.pieces, sse.Append(nil, sse.Event{Type: kind, Data: string(data), HasData: true, Ended: true}))
 }
 
-// line sends a document and a line break.
 func (s *stream) line(doc any) { s.pieces = append(s.pieces, append(encode(doc), '\n')) }
 
 // words splits a text as it is streamed; an empty one has none.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -16,28 +15,25 @@ import (
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
-// defaultMax is the number of results that a history keeps by default.
 const defaultMax = 1000
 
 // A History is a bounded, append-only list of results, safe for concurrent use.
 type History struct {
-	mu      sync.Mutex
-	max     int
-	path    string // empty: in memory only
-	earlier uint64 // number of the latest run that an earlier process began
-	state   state
+	mu    sync.Mutex
+	max   int
+	path  string    // empty: in memory only
+	began []*CutOff // runs of this process that are under way, earliest first
+	state state
 }
 
-// state is what a history holds, and its file.
+// state is what a history holds. Its file has the runs under way among those that are open.
 type state struct {
 	Added   uint64              `json:"added"`   // results that were ever added
-	Began   uint64              `json:"began"`   // runs that ever began: the number of the latest
-	Open    map[uint64]CutOff   `json:"open"`    // runs that began and did not end, by number
+	Open    []CutOff            `json:"open"`    // runs that did not end in an earlier process, earliest first
 	Gone    map[string]tally    `json:"gone"`    // results that are no longer kept, by experiment
 	Results []experiment.Result `json:"results"` // oldest first
 }
 
-// tally counts runs of one experiment.
 type tally struct {
 	Runs      uint64 `json:"runs"`
 	Succeeded uint64 `json:"succeeded"`
@@ -64,7 +60,7 @@ func NewHistory(max int) *History {
 	if max <= 0 {
 		max = defaultMax
 	}
-	return &History{max: max, state: state{Open: map[uint64]CutOff{}, Gone: map[string]tally{}}}
+	return &History{max: max, state: state{Open: []CutOff{}, Gone: map[string]tally{}}}
 }
 
 // OpenHistory opens the history in a file, or makes a new one. It keeps the latest
@@ -83,7 +79,6 @@ func OpenHistory(path string, max int) (*History, error) {
 	default:
 		return nil, fmt.Errorf("gameday: history: %w", err)
 	}
-	h.earlier = h.state.Began
 	h.trim()
 	if err := h.write(); err != nil {
 		return nil, err
@@ -127,13 +122,12 @@ func (h *History) add(r experiment.Result) error {
 func (h *History) Begin(name string) (end func(*experiment.Result) error, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.state.Began++
-	run := h.state.Began
-	h.state.Open[run] = CutOff{Name: name, StartedAt: time.Now().UTC()}
+	run := &CutOff{Name: name, StartedAt: time.Now().UTC()}
+	h.began = append(h.began, run)
 	return func(r *experiment.Result) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.state.Open, run)
+		h.began = slices.DeleteFunc(h.began, func(b *CutOff) bool { return b == run })
 		if r == nil {
 			return h.write()
 		}
@@ -147,17 +141,7 @@ func (h *History) Begin(name string) (end func(*experiment.Result) error, err er
 func (h *History) CutOff() []CutOff {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	list := []CutOff{}
-	for _, run := range h.cutOff() {
-		list = append(list, h.state.Open[run])
-	}
-	return list
-}
-
-// cutOff returns the numbers of the runs that are cut off, in order.
-func (h *History) cutOff() []uint64 {
-	runs := slices.Sorted(maps.Keys(h.state.Open))
-	return slices.DeleteFunc(runs, func(run uint64) bool { return run > h.earlier })
+	return append([]CutOff{}, h.state.Open...)
 }
 
 // Settle removes the runs of an experiment from [History.CutOff]: an operator has
@@ -166,12 +150,9 @@ func (h *History) cutOff() []uint64 {
 func (h *History) Settle(name string) (n int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, run := range h.cutOff() {
-		if h.state.Open[run].Name == name {
-			delete(h.state.Open, run)
-			n++
-		}
-	}
+	n = len(h.state.Open)
+	h.state.Open = slices.DeleteFunc(h.state.Open, func(c CutOff) bool { return c.Name == name })
+	n -= len(h.state.Open)
 	return n, h.write()
 }
 
@@ -180,7 +161,12 @@ func (h *History) write() error {
 	if h.path == "" {
 		return nil
 	}
-	doc, err := json.Marshal(h.state)
+	file := h.state
+	file.Open = append([]CutOff{}, file.Open...)
+	for _, run := range h.began {
+		file.Open = append(file.Open, *run)
+	}
+	doc, err := json.Marshal(file)
 	if err == nil {
 		err = wholefile.Write(h.path, doc)
 	}
@@ -198,11 +184,7 @@ func (h *History) trim() {
 		}
 		h.state.Results = slices.Delete(h.state.Results, 0, over)
 	}
-	if runs := h.cutOff(); len(runs) > h.max {
-		for _, run := range runs[:len(runs)-h.max] {
-			delete(h.state.Open, run)
-		}
-	}
+	h.state.Open = h.state.Open[max(0, len(h.state.Open)-h.max):]
 }
 
 // Results returns the kept results of an experiment, oldest first; name empty:

@@ -1,3 +1,30 @@
+// Package gameday keeps a registry of experiments, runs them by name, and keeps a
+// history of the results.
+//
+//	history, err := gameday.OpenHistory("history.json", 0)
+//	lab := gameday.NewLab(&gameday.LabOptions{History: history, Injector: in})
+//	err = lab.Register(slowDatabase, lostCache, deadWorker)
+//	for _, name := range lab.Names() {
+//		result, err := lab.Run(ctx, name, false)
+//		…
+//	}
+//
+// A [Lab] runs experiments as experiment.RunSimple does and is safe for concurrent
+// use; the caller decides whether two experiments may run at once. [Lab.Status] is
+// the output of the tool chaos_status.
+//
+// # History
+//
+// A [History] is append-only and bounded: the oldest results are dropped and
+// counted. If it is in a file, a result is in the file when Add returns. The file is
+// whole or as it was, whenever the process dies; each change writes it anew. One
+// process at a time may have it open.
+//
+// A file also records which runs began. If the process dies during one, its
+// rollback has not run. After the next start [History.CutOff] names the run, until
+// [History.Settle] removes it.
+//
+// Stability: may change.
 package gameday
 
 import (
@@ -13,6 +40,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
+	"github.com/shakedown-go/shakedown/chaos/remote"
 )
 
 // ErrUnknown is matched by the error of running an experiment that is not registered.
@@ -40,10 +68,7 @@ type Lab struct {
 
 // NewLab makes a lab without experiments. o may be nil.
 func NewLab(o *LabOptions) *Lab {
-	l := &Lab{exps: make(map[string]*experiment.Experiment)}
-	if o != nil {
-		l.opts = *o
-	}
+	l := &Lab{opts: *cmp.Or(o, &LabOptions{}), exps: make(map[string]*experiment.Experiment)}
 	if l.opts.History == nil {
 		l.opts.History = NewHistory(0)
 	}
@@ -56,14 +81,11 @@ func NewLab(o *LabOptions) *Lab {
 func (l *Lab) Register(experiments ...*experiment.Experiment) error {
 	var problems []error
 	for i, e := range experiments {
-		err := fmt.Errorf("gameday: experiment %d is nil; allowed: an experiment", i)
-		if e != nil {
-			err = e.ValidateSimple()
-			if err != nil {
-				err = fmt.Errorf("gameday: experiment %q: %w", e.Name, err)
-			}
+		if e == nil {
+			problems = append(problems, fmt.Errorf("gameday: experiment %d is nil; allowed: an experiment", i))
+		} else if err := e.ValidateSimple(); err != nil {
+			problems = append(problems, fmt.Errorf("gameday: experiment %q: %w", e.Name, err))
 		}
-		problems = append(problems, err)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return err
@@ -98,8 +120,7 @@ func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Res
 	e := l.exps[name]
 	l.mu.Unlock()
 	if e == nil {
-		known := strings.Join(l.Names(), ", ")
-		known = cmp.Or(known, "none")
+		known := cmp.Or(strings.Join(l.Names(), ", "), "none")
 		return experiment.Result{}, fmt.Errorf("%w %q; registered: %s", ErrUnknown, name, known)
 	}
 	if dryRun {
@@ -156,14 +177,8 @@ type ActiveFault struct {
 
 // NewActiveFault describes a rule and whether it is in force.
 func NewActiveFault(r chaos.RuleState) ActiveFault {
-	f := ActiveFault{Name: r.Name, FaultType: fmt.Sprintf("%T", r.Fault), Probability: 1, InForce: r.Reason == "",
-		Reason: r.Reason}
-	if d, ok := r.Fault.(chaos.Described); ok {
-		f.FaultType = d.Describe().Kind
-	}
-	if p, ok := r.When.(chaos.Probabilistic); ok {
-		f.Probability = p.Probability()
-	}
+	f := ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When),
+		InForce: r.Reason == "", Reason: r.Reason}
 	if !r.Expires.IsZero() {
 		f.ExpiresAt = new(r.Expires.UTC())
 	}

@@ -3,16 +3,22 @@ package probe_test
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
+	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
+	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
 func TestHTTPStatus(t *testing.T) {
@@ -73,4 +79,84 @@ func TestCall(t *testing.T) {
 	n = 3
 	_, err = count(t.Context())
 	assert.EqualError(t, err, "no more")
+}
+
+// under runs a method of an hour under a guard, and returns why and when it ended.
+func under(t *testing.T, g experiment.Guard) (why string, after time.Duration) {
+	t.Helper()
+	started, undone := false, false // a guard that stops at the start may be quicker than the action
+	j, err := experiment.Run(t.Context(), &experiment.Experiment{
+		Name: "e", Guards: []experiment.Guard{g},
+		Method: []experiment.Activity{{Name: "wait", Timeout: 2 * time.Hour, Start: func(ctx context.Context) (any, experiment.Undo, error) {
+			started = true
+			undo := func(context.Context) error { undone = true; return nil }
+			select {
+			case <-time.After(time.Hour):
+			case <-ctx.Done():
+			}
+			return nil, undo, ctx.Err()
+		}}},
+	}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, started, undone, "rolled back, whatever ended it")
+	assert.Equal(t, j.Why != "", j.Status == experiment.Aborted)
+	return j.Why, j.End.Sub(j.Start)
+}
+
+func TestGuards(t *testing.T) {
+	no := errors.New("no")
+	counts := func(failed, total int, err error) func(context.Context) (int, int, error) {
+		return func(context.Context) (int, int, error) { return failed, total, err }
+	}
+	answer := func(v any, err error) func(context.Context) (any, error) {
+		return func(context.Context) (any, error) { return v, err }
+	}
+	for _, tc := range []struct {
+		guard experiment.Guard
+		why   string
+		after time.Duration
+	}{
+		{probe.StopOnErrorRate(0.5, 10, counts(6, 10, nil)), `guard "error rate": 6 of 10 calls failed, more than 50%`, 0},
+		{probe.StopOnErrorRate(0.5, 10, counts(5, 10, nil)), "", time.Hour},
+		{probe.StopOnErrorRate(0.5, 10, counts(9, 9, nil)), "", time.Hour},
+		{probe.StopOnErrorRate(0, 0, counts(0, 0, nil)), "", time.Hour},
+		{probe.StopOnErrorRate(0.5, 10, counts(0, 0, no)), `guard "error rate": no`, 0},
+		{probe.StopOnErrorRate(math.NaN(), 10, counts(0, 0, nil)), `guard "error rate": probe: error rate above NaN of 10 calls; allowed: from 0 to below 1, of 0 or more, and a function`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(true, nil)}), "", time.Hour},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(false, nil)}), `guard "p": out of tolerance: false`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 6)}), `guard "p": out of tolerance: 7`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 9)}), "", time.Hour},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(2, 1)}), `guard "p": tolerance: range from 2 to 1; allowed: two numbers, the lower one first`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(nil, no)}), `guard "p": no`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p"}), `guard "p": probe: a probe without Run`, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			why, after := under(t, tc.guard)
+			assert.Equal(t, tc.why, why)
+			assert.Equal(t, tc.after, after, tc.why)
+		})
+	}
+}
+
+func TestAProbeThatHangsStopsTheRunInItsOwnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
+		why, after := under(t, probe.StopUnless(experiment.Activity{Name: "p", Run: hang, Timeout: 3 * time.Second}))
+		assert.Equal(t, `guard "p": context deadline exceeded`, why)
+		assert.Equal(t, 3*time.Second, after)
+	})
+}
+
+func TestOutcomesOfAnInjector(t *testing.T) {
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
+	require.NoError(t, in.Register(chaos.Rule{Target: "db", Limit: 3, Fault: fault.Fail(fault.ErrUnavailable)}))
+	ctx := chaos.NewContext(t.Context(), in)
+	for range 4 {
+		_ = chaos.Point(ctx, "db")
+	}
+	failed, total, err := probe.Outcomes(in)(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []int{3, 4}, []int{failed, total})
+	_, _, err = probe.Outcomes(nil)(t.Context())
+	assert.Error(t, err)
 }

@@ -1,12 +1,26 @@
+// Package tolerance has ready-made tolerances for the outputs of probes.
+//
+//	Tolerance: tolerance.Equal(200)                                  // exactly this
+//	Tolerance: tolerance.Range(0, 250)                               // a number between two
+//	Tolerance: tolerance.Func(ready)                                 // a function, which sees the Go value
+//
+// An output is judged by its JSON, as in a journal. So an int, an int64 and a
+// json.Number of the same value are equal, and so are a struct and the map with its
+// members. An output without JSON cannot be judged, which is an error.
+//
+// All tolerances are immutable and safe for concurrent use.
+// [experiment.Experiment.Validate] reports one that is invalid.
+//
+// Stability: may change.
 package tolerance
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,22 +50,11 @@ func document(v any) (json.RawMessage, error) {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	doc, err := json.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("tolerance: the value has no JSON: %w", err)
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
-}
-
-// textOf returns the text that a document is, or the document.
-func textOf(doc json.RawMessage) string {
-	var text string
-	if json.Unmarshal(doc, &text) == nil && doc[0] == '"' {
-		return text
-	}
-	return string(doc)
+	return doc, nil
 }
 
 // Equal holds for an output equal to want: a boolean, a text, a number, or any
@@ -60,26 +63,18 @@ func Equal(want any) experiment.Tolerance { return OneOf(want) }
 
 // OneOf holds for an output equal to one of the values.
 func OneOf(values ...any) experiment.Tolerance {
-	docs, err := documents(values)
+	var docs []json.RawMessage
+	var err error
 	if len(values) == 0 {
 		err = errors.New("tolerance: one of no values; allowed: at least one")
 	}
-	return rule{err, func(got json.RawMessage) bool {
-		for _, want := range docs {
-			if jsonhash.Same(got, want) {
-				return true
-			}
-		}
-		return false
-	}}
-}
-
-func documents(values []any) (docs []json.RawMessage, err error) {
 	for _, v := range values {
 		doc, wrong := document(v)
 		docs, err = append(docs, doc), errors.Join(err, wrong)
 	}
-	return docs, err
+	return rule{err, func(got json.RawMessage) bool {
+		return slices.ContainsFunc(docs, func(want json.RawMessage) bool { return jsonhash.Same(got, want) })
+	}}
 }
 
 // Range holds for a number from lo to hi, both included, also if it is written as a
@@ -90,8 +85,9 @@ func Range(lo, hi float64) experiment.Tolerance {
 		err = fmt.Errorf("tolerance: range from %v to %v; allowed: two numbers, the lower one first", lo, hi)
 	}
 	return rule{err, func(doc json.RawMessage) bool {
-		text := strings.TrimSpace(textOf(doc))
-		if !json.Valid([]byte(text)) { // ParseFloat takes more than decimal numbers
+		text := string(doc)
+		_ = json.Unmarshal(doc, &text)                                 // anything but a text stays as it is
+		if text = strings.TrimSpace(text); !json.Valid([]byte(text)) { // ParseFloat takes more than decimal numbers
 			return false
 		}
 		n, err := strconv.ParseFloat(text, 64)

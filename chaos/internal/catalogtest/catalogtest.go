@@ -7,13 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -96,12 +93,19 @@ func sameJSON(a, b string) bool {
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
+// In the text of a package: a row, and an exported constructor of a fault or trigger.
+var (
+	rowLiteral  = regexp.MustCompile(`\bcatalog\.Row\{\s*Kind:\s*"(\w+)"`)
+	constructor = regexp.MustCompile(`(?m)^func ([A-Z]\w*)(?:\[.*?\])?\((?:[^()]|\([^()]*\))*\) chaos\.(?:Fault|When) \{`)
+	packageName = regexp.MustCompile(`(?m)^package (\w+)`)
+)
+
 // Complete reports what is missing from the rows of the package whose files are
 // in dir. Each exported constructor of a fault or trigger appears in the Go
 // text of a row, and each literal of a catalog.Row is among rows, with all that
 // documentation shows.
 func Complete(dir string, rows []*catalog.Row) error {
-	files, err := sources(dir)
+	text, err := source(dir)
 	if err != nil {
 		return err
 	}
@@ -115,89 +119,37 @@ func Complete(dir string, rows []*catalog.Row) error {
 		kinds[r.Kind] = true
 		shown.WriteString(r.Go + " ")
 	}
-	constructors, literals := 0, map[string]bool{}
-	for _, file := range files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.CompositeLit); ok && isRow(lit) {
-				kind := kindIn(lit)
-				if literals[kind] = true; !kinds[kind] {
-					problems = append(problems, fmt.Errorf("there is a row literal %q, and no such row", kind))
-				}
-			}
-			return true
-		})
-		for _, decl := range file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && makes(fn) {
-				call := file.Name.Name + "." + fn.Name.Name + "("
-				if constructors++; !strings.Contains(shown.String(), call) {
-					problems = append(problems, fmt.Errorf("no row shows %s…)", call))
-				}
-			}
+	literals := rowLiteral.FindAllStringSubmatch(text, -1)
+	for _, kind := range literals {
+		if !kinds[kind[1]] {
+			problems = append(problems, fmt.Errorf("there is a row literal %q, and no such row", kind[1]))
 		}
 	}
-	if constructors == 0 || len(literals) != len(rows) {
+	constructors := constructor.FindAllStringSubmatch(text, -1)
+	for _, name := range constructors {
+		call := packageName.FindStringSubmatch(text)[1] + "." + name[1] + "("
+		if !strings.Contains(shown.String(), call) {
+			problems = append(problems, fmt.Errorf("no row shows %s…)", call))
+		}
+	}
+	if len(constructors) == 0 || len(literals) != len(rows) {
 		problems = append(problems,
-			fmt.Errorf("%d constructors and %d row literals make %d rows", constructors, len(literals), len(rows)))
+			fmt.Errorf("%d constructors and %d row literals make %d rows", len(constructors), len(literals), len(rows)))
 	}
 	return errors.Join(problems...)
 }
 
-// sources parses the files of the package, without its tests.
-func sources(dir string) (files []*ast.File, err error) {
+// source is the text of the files of a package, without its tests.
+func source(dir string) (string, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return nil, err
-	}
+	var all strings.Builder
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file)
+		text, wrong := os.ReadFile(name)
+		err = errors.Join(err, wrong)
+		all.Write(text)
 	}
-	return files, nil
-}
-
-// makes reports whether a function is an exported constructor of a fault or
-// trigger.
-func makes(fn *ast.FuncDecl) bool {
-	if fn.Recv != nil || !fn.Name.IsExported() || fn.Type.Results == nil || len(fn.Type.Results.List) != 1 {
-		return false
-	}
-	made, ok := fn.Type.Results.List[0].Type.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	from, ok := made.X.(*ast.Ident)
-	return ok && from.Name == "chaos" && (made.Sel.Name == "Fault" || made.Sel.Name == "When")
-}
-
-// isRow reports whether a literal is one of a catalog.Row.
-func isRow(lit *ast.CompositeLit) bool {
-	of, ok := lit.Type.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	from, ok := of.X.(*ast.Ident)
-	return ok && from.Name == "catalog" && of.Sel.Name == "Row"
-}
-
-// kindIn finds the text of the member Kind in an expression.
-func kindIn(expr ast.Expr) (kind string) {
-	ast.Inspect(expr, func(n ast.Node) bool {
-		member, ok := n.(*ast.KeyValueExpr)
-		if !ok || kind != "" {
-			return kind == ""
-		}
-		key, isName := member.Key.(*ast.Ident)
-		value, isText := member.Value.(*ast.BasicLit)
-		if isName && isText && key.Name == "Kind" {
-			kind, _ = strconv.Unquote(value.Value) // the parser accepted it
-		}
-		return true
-	})
-	return kind
+	return all.String(), err
 }

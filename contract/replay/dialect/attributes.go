@@ -33,7 +33,6 @@ var (
 		"llm.output_messages.", "gen_ai.completion.", "gcp.vertex.agent.llm_response"}
 )
 
-// first returns the document of the first of the attributes that a span has.
 func first(s *otlp.Span, keys []string) json.RawMessage {
 	for _, key := range keys {
 		if doc := unwrapped(s, key, attribute(s, key)); doc != nil {
@@ -43,7 +42,6 @@ func first(s *otlp.Span, keys []string) json.RawMessage {
 	return nil
 }
 
-// attribute returns the value of an attribute as content.
 func attribute(s *otlp.Span, key string) json.RawMessage {
 	v := s.Attributes.Find(key)
 	if event, name, of := strings.Cut(key, "/"); of {
@@ -138,7 +136,6 @@ func messagesOf(s *otlp.Span, keys []string, told bool) []json.RawMessage {
 	return list
 }
 
-// vercelAnswer puts together what the Vercel AI SDK has in several attributes.
 func vercelAnswer(s *otlp.Span) []json.RawMessage {
 	message := map[string]any{"role": "assistant"}
 	if text := s.Attributes.Text("ai.response.text"); text != "" {

@@ -6,28 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/findings"
+	"github.com/shakedown-go/shakedown/contract/replay"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/otlp"
 )
-
-// A builder makes traces of records.
-type builder struct {
-	in      *input
-	effects map[string]chaos.Effect // what the tools declare
-	clean   *cleaner
-	out     []trace
-	notes   []string // of records that are no runs
-}
-
-func newBuilder(in *input) *builder {
-	b := &builder{in: in, effects: make(map[string]chaos.Effect), clean: newCleaner(in)}
-	for _, t := range in.o.Tools {
-		b.effects[t.Name] = t.Effect
-	}
-	return b
-}
 
 // A tree is the nodes of a record and how they lie in each other. Indices are those of
 // the nodes; -1 is none.
@@ -40,29 +23,31 @@ type tree struct {
 	begins []int64 // when the node began, but not before its parent: for the order alone
 }
 
-// add makes a trace of a record that has a call or a prompt; other records are not runs
+// build makes a session of a record that has a call or a prompt; other records are not runs
 // of agents.
-func (b *builder) add(r *record) {
-	b.in.complete(r)
-	t, ok := b.treeOf(r)
+func (in *input) build(r *record) {
+	in.complete(r)
+	t, ok := in.treeOf(r)
 	if !ok {
 		return
 	}
 	order := t.calls()
-	made := trace{dialect: b.in.dialect, id: r.id, capturedAt: r.began}
-	made.prompts, made.answer = t.talk(r, order)
-	made.notImported, made.notes = r.lost, r.notes
-	if len(order) == 0 && len(made.prompts) == 0 {
-		b.notes = append(b.notes, r.notes...)
+	s := &replay.Session{
+		Source: replay.Origin{Dialect: in.dialect, ID: r.id, CapturedAt: r.began},
+		Tools:  slices.Clone(in.o.Tools), NotImported: r.lost, Notes: r.notes,
+	}
+	s.Prompts, s.Answer = t.talk(r, order)
+	if len(order) == 0 && len(s.Prompts) == 0 {
+		in.notes = append(in.notes, r.notes...)
 		return
 	}
 	base := r.base()
 	if r.timed && r.zero == nil && r.began.IsZero() {
-		made.capturedAt = time.Unix(0, base).UTC()
+		s.Source.CapturedAt = time.Unix(0, base).UTC()
 	}
 	lanes := t.lanes(order)
 	number := make([]int, len(t.nodes))
-	made.calls = make([]findings.Call, 0, len(order))
+	s.Calls = make([]findings.Call, 0, len(order))
 	for i, at := range order {
 		number[at] = i + 1
 		c := t.nodes[at].call()
@@ -73,11 +58,11 @@ func (b *builder) add(r *record) {
 		if r.timed {
 			c.At, c.Took = time.Duration(t.nodes[at].start-base), time.Duration(t.nodes[at].end-t.nodes[at].start)
 		}
-		made.calls = append(made.calls, c)
+		s.Calls = append(s.Calls, c)
 	}
-	b.judge(made.calls, func(i int) *node { return &t.nodes[order[i]] })
-	b.clean.trace(&made)
-	b.out = append(b.out, made)
+	in.judge(s.Calls, func(i int) *node { return &t.nodes[order[i]] })
+	in.clean(s)
+	in.sessions = append(in.sessions, s)
 }
 
 // base returns the time from which those of the calls are counted.
@@ -92,13 +77,6 @@ func (r *record) base() int64 {
 	return base
 }
 
-// traces returns what was built, in the order in which it began.
-func (b *builder) traces() []trace {
-	slices.SortStableFunc(b.out, func(x, y trace) int { return x.capturedAt.Compare(y.capturedAt) })
-	return b.out
-}
-
-// call returns a node as a call.
 func (n *node) call() findings.Call {
 	c := findings.Call{
 		Tool: n.name, Args: n.args, ArgsHash: n.argsHash, Result: n.result, Error: n.failure, Truncated: n.truncated,
@@ -119,7 +97,7 @@ func (n *node) call() findings.Call {
 }
 
 // treeOf joins the nodes to their parents, and the calls that were seen twice.
-func (b *builder) treeOf(r *record) (*tree, bool) {
+func (in *input) treeOf(r *record) (*tree, bool) {
 	n := len(r.nodes)
 	t := &tree{
 		nodes: r.nodes, parent: make([]int, n), same: make([]int, n), above: make([]int, n), depth: make([]int, n),
@@ -131,18 +109,17 @@ func (b *builder) treeOf(r *record) (*tree, bool) {
 			t.parent[i] = at
 		}
 	}
-	before := b.in.wrong.Count()
+	before := in.wrong.Count()
 	otlp.Cycles(n, func(i int) (int, bool) { return t.parent[i], t.parent[i] >= 0 }, func(i int) {
-		b.in.wrong.Wrong("parent", r.nodes[i].parent, "the id of something that is not inside "+r.nodes[i].id+" itself")
+		in.wrong.Wrong("parent", r.nodes[i].parent, "the id of something that is not inside "+r.nodes[i].id+" itself")
 	})
-	if b.in.wrong.Count() > before {
+	if in.wrong.Count() > before {
 		return nil, false
 	}
 	t.join()
 	return t, true
 }
 
-// join visits parents before what is in them.
 func (t *tree) join() {
 	seen := make([]bool, len(t.nodes))
 	near := make([]int, len(t.nodes)) // the nearest ancestor that is more than a step between

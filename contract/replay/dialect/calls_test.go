@@ -35,7 +35,7 @@ type testSpan struct {
 func spansOf(spans ...testSpan) string {
 	var scopes []any
 	for _, s := range spans {
-		one := object{"traceId": refundTwice().trace, "spanId": fmt.Sprintf("%016x", s.id), "name": "step",
+		one := object{"traceId": refundTwice().Trace, "spanId": fmt.Sprintf("%016x", s.id), "name": "step",
 			"startTimeUnixNano": fmt.Sprint(began.Add(s.from).UnixNano()), "endTimeUnixNano": fmt.Sprint(began.Add(s.to).UnixNano())}
 		if s.parent > 0 {
 			one["parentSpanId"] = fmt.Sprintf("%016x", s.parent)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,10 +53,18 @@ func (in *input) conversations() []conversation {
 			all = append(all, in.listed(d)...)
 		}
 	}
-	return longest(all)
+	later := continued(len(all), func(i int) (string, []json.RawMessage, int) {
+		return all[i].thread, all[i].items, len(all[i].items)
+	})
+	var kept []conversation
+	for i, c := range all {
+		if later[i] == i {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
-// listed returns the conversations of a list, or the one that it is.
 func (in *input) listed(d document) (all []conversation) {
 	one := conversation{line: d.line}
 	for _, e := range in.elements(d) {
@@ -158,28 +167,29 @@ func clock(raw json.RawMessage) (time.Time, bool) {
 	return time.UnixMicro(int64(math.Round(n * 1e6))).UTC(), true
 }
 
-// longest drops the conversations that others go on with. What is said in another thread is
-// another run.
-func longest(all []conversation) []conversation {
-	ended := make(map[uint64]int) // the conversation whose items have that sum
-	gone := make([]bool, len(all))
-	for i := range all {
-		sums := sumsOf(all[i].thread, all[i].items)
+// continued returns of each of n conversations the last one that goes on with it, else its own number.
+// A conversation ends behind so many of its items. What is said in another thread is another run.
+func continued(n int, of func(i int) (thread string, items []json.RawMessage, ends int)) []int {
+	ended := make(map[uint64]int) // the conversation that ends with that sum
+	later := make([]int, n)
+	for i := range n {
+		later[i] = i
+		thread, items, ends := of(i)
+		sums := sumsOf(thread, items)
 		for _, sum := range sums[1:] {
 			if before, there := ended[sum]; there {
-				gone[before] = true
+				later[before] = i
 				delete(ended, sum)
 			}
 		}
-		ended[sums[len(sums)-1]] = i
-	}
-	var kept []conversation
-	for i := range all {
-		if !gone[i] {
-			kept = append(kept, all[i])
+		if ends > 0 {
+			ended[sums[ends]] = i
 		}
 	}
-	return kept
+	for i := range slices.Backward(later) {
+		later[i] = later[later[i]]
+	}
+	return later
 }
 
 // sumsOf returns a sum of the first n items of a thread for each n.

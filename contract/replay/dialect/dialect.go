@@ -4,6 +4,8 @@
 // lanes, calls seen twice, effects and redaction, is done by build.
 //
 // What a record does not have is marked, never filled in.
+//
+// Stability: may change.
 package dialect
 
 import (
@@ -11,53 +13,41 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/shakedown-go/shakedown/contract/findings"
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/replay"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// A trace is one run.
-type trace struct {
-	dialect     string
-	id          string    // in its record; "": it has none
-	capturedAt  time.Time // zero: unknown
-	prompts     []string
-	answer      string
-	calls       []findings.Call
-	notImported int // calls that the record names and that are not among calls
-	notes       []string
-}
-
-// maxReported bounds the problems of one input that are reported separately.
 const maxReported = 16
 
 // A row is a dialect.
 type row struct {
 	name  string
-	tells string // the members by which it is told, for errors
-	told  func(*shape) bool
+	marks string // by which it is told: see [shape.has]
 	read  func(*input)
 }
 
 // rows returns the dialects in the order in which a shape is compared with them.
 func rows() []row {
 	return []row{
-		{"otlp", "resourceSpans", func(s *shape) bool { return s.has("resourceSpans") || s.has("batches") }, readOTLP},
-		{"langfuse", "observations", (*shape).langfuse, langfuse().read},
-		{"langsmith", "run_type", func(s *shape) bool { return s.has("run_type") }, langsmith().read},
-		{"openai-agents", "span_data", (*shape).openAIAgents, openAIAgents().read},
-		{"mcp", "jsonrpc", toldMCP, readMCP},
-		{"mcp-proxy", "t, kind and detail", toldMCPProxy, readMCPProxy},
-		{"claude-code", "sessionId and message", (*shape).claudeCode, readTranscript},
-		{"codex", "type and payload", func(s *shape) bool { return s.has("payload") && s.has("type") }, readTranscript},
-		{"gemini", "contents", func(s *shape) bool { return s.has("contents") }, readTranscript},
-		{"bedrock", "messages with content that has toolUse", (*shape).bedrock, readTranscript},
-		{"anthropic", "messages with content of type tool_use", (*shape).anthropic, readTranscript},
-		{"responses", "items of type function_call", (*shape).responses, readTranscript},
-		{"chat", "messages", (*shape).chat, readTranscript},
+		{"otlp", "resourceSpans batches", readOTLP},
+		{"langfuse", "observations parentObservationId traceId+startTime+level", langfuse().read},
+		{"langsmith", "run_type", langsmith().read},
+		{"openai-agents", "span_data object=trace.span object=trace+workflow_name", openAIAgents().read},
+		{"mcp", "jsonrpc message.jsonrpc", readMCP},
+		{"mcp-proxy", "t+kind+detail", readMCPProxy},
+		{"claude-code", "sessionId+message.role", readTranscript},
+		{"codex", "type+payload", readTranscript},
+		{"gemini", "contents", readTranscript},
+		{"bedrock", "content/toolUse content/toolResult", readTranscript},
+		{"anthropic", "content/type=tool_use content/type=tool_result", readTranscript},
+		{"responses", "type=function_call type=function_call_output object=response type=message+role type=reasoning+role",
+			readTranscript},
+		{"chat", "messages role type=human type=ai", readTranscript},
 	}
 }
 
@@ -71,9 +61,9 @@ func Names() []string {
 	return names
 }
 
-// read reads the runs in an input, in the order in which they began; those without times in
-// the order of the input. Without any, notes say what was seen in their place.
-func read(doc []byte, o *settings) (traces []trace, notes []string, err error) {
+// read reads the runs in an input: sessions without names, in the order in which they began; those
+// without times in the order of the input. Without any, notes say what was seen in their place.
+func read(doc []byte, o *Options) (sessions []*replay.Session, notes []string, err error) {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	if !utf8.Valid(doc) { // a session is a text: what is no letter becomes what strings of JSON make of it
 		doc = bytes.ToValidUTF8(doc, []byte("\ufffd"))
@@ -82,20 +72,26 @@ func read(doc []byte, o *settings) (traces []trace, notes []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	in := &input{text: doc, o: o, dialect: of.name, wrong: fields.ListUpTo(maxReported)}
+	in := &input{text: doc, o: o, dialect: of.name, wrong: fields.ListUpTo(maxReported),
+		keys: redact.New(nil, redact.Patterns), effects: make(map[string]chaos.Effect)}
+	for _, t := range o.Tools {
+		in.effects[t.Name] = t.Effect
+	}
 	of.read(in)
 	if err := in.wrong.Err(); err != nil {
 		return nil, nil, err
 	}
-	b := newBuilder(in)
 	for _, r := range in.records {
-		b.add(r)
+		in.build(r)
 	}
-	return b.traces(), b.notes, in.wrong.Err()
+	slices.SortStableFunc(in.sessions, func(a, b *replay.Session) int {
+		return a.Source.CapturedAt.Compare(b.Source.CapturedAt)
+	})
+	return in.sessions, in.notes, in.wrong.Err()
 }
 
 // find returns the dialect that was asked for, or the first whose members are there.
-func find(doc []byte, o *settings) (row, error) {
+func find(doc []byte, o *Options) (row, error) {
 	all := rows()
 	if o.Dialect != "" {
 		if i := slices.IndexFunc(all, func(r row) bool { return r.name == o.Dialect }); i >= 0 {
@@ -106,13 +102,13 @@ func find(doc []byte, o *settings) (row, error) {
 	}
 	s := shapeOf(doc)
 	for _, r := range all {
-		if r.told(s) {
+		if s.has(r.marks) {
 			return r, nil
 		}
 	}
 	var looked []string
 	for _, r := range all {
-		looked = append(looked, fmt.Sprintf("%s (%s)", r.tells, r.name))
+		looked = append(looked, fmt.Sprintf("%s (%s)", strings.ReplaceAll(r.marks, " ", " or "), r.name))
 	}
 	return row{}, fields.Wrong("dialect", fielderror.Found("unknown: "+s.found()),
 		"an input with one of the members "+strings.Join(looked, ", "))

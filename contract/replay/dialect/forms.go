@@ -9,47 +9,36 @@ import (
 // The forms in which providers and frameworks write messages, calls and answers differ in
 // names. This file has the names; the same code reads all forms, also mixed in one record.
 
-// text returns the first of the members that is a text and not empty.
-func (m members) text(names ...string) string {
+// firstOf returns the first of the members that has a form.
+func firstOf[T any](m members, names []string, form func(json.RawMessage) (T, bool)) (value T) {
 	for _, name := range names {
-		if s, is := textOf(m[name]); is && s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// value returns the first of the members that is there.
-func (m members) value(names ...string) json.RawMessage {
-	for _, name := range names {
-		if v := m[name]; v != nil {
+		if v, is := form(m[name]); is {
 			return v
 		}
 	}
-	return nil
+	return value
 }
 
-// object returns the first of the members that is an object; nil: none is.
+func (m members) text(names ...string) string {
+	return firstOf(m, names, func(doc json.RawMessage) (string, bool) {
+		s, _ := textOf(doc)
+		return s, s != ""
+	})
+}
+
+func (m members) value(names ...string) json.RawMessage {
+	return firstOf(m, names, func(doc json.RawMessage) (json.RawMessage, bool) { return doc, doc != nil })
+}
+
 func (m members) object(names ...string) members {
-	for _, name := range names {
-		if inner := objectOf(m[name]); inner != nil {
-			return inner
-		}
-	}
-	return nil
+	return firstOf(m, names, func(doc json.RawMessage) (members, bool) {
+		inner := objectOf(doc)
+		return inner, inner != nil
+	})
 }
 
-// list returns the elements of the first of the members that is a list.
-func (m members) list(names ...string) (elements []json.RawMessage) {
-	for _, name := range names {
-		if list, is := listOf(m[name]); is {
-			return list
-		}
-	}
-	return nil
-}
+func (m members) list(names ...string) []json.RawMessage { return firstOf(m, names, listOf) }
 
-// listOf returns the elements of a document that is a list.
 func listOf(doc json.RawMessage) (elements []json.RawMessage, is bool) {
 	if len(doc) == 0 || doc[0] != '[' || json.Unmarshal(doc, &elements) != nil {
 		return nil, false
@@ -92,12 +81,10 @@ func (m members) role() string {
 	return role
 }
 
-// parts returns the elements of what a message says.
 func (m members) parts() []json.RawMessage {
 	return append(m.list("content"), m.list("parts", "contents")...)
 }
 
-// kind returns the type of an item or a part of one.
 func (m members) kind() string { return strings.ReplaceAll(m.text("type", "part_kind"), "-", "_") }
 
 // call returns the members of a call that an item or a part is; nil: it is none. What the
@@ -129,7 +116,6 @@ func (m members) answer() members {
 	return nil
 }
 
-// isItem reports whether members are an item of a conversation.
 func (m members) isItem() bool { return m.role() != "" || m.call() != nil || m.answer() != nil }
 
 // callID returns the id of a call, as the call and the answer to it have it.
@@ -137,7 +123,6 @@ func (m members) callID() string {
 	return m.text("call_id", "tool_call_id", "tool_use_id", "toolCallId", "toolUseId", "id")
 }
 
-// function returns the name and the arguments of a call.
 func (m members) function() (name string, args json.RawMessage) {
 	f := m
 	if inner := m.object("function", "custom"); inner != nil {
@@ -172,7 +157,6 @@ func (m members) listsBeside(id string) bool {
 	return id != "" && slices.ContainsFunc(m.beside(), func(c members) bool { return c.callID() == id })
 }
 
-// calls returns the calls that a message asks for.
 func (m members) calls() []members {
 	calls := m.beside()
 	for _, raw := range m.parts() {
@@ -183,7 +167,6 @@ func (m members) calls() []members {
 	return calls
 }
 
-// objectOf returns the members of a document that is an object.
 func objectOf(raw json.RawMessage) members {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil

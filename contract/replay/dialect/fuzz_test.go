@@ -18,7 +18,7 @@ import (
 // equal when it is read again.
 func FuzzImport(f *testing.F) {
 	for i, tell := range tellers() {
-		for _, c := range []cut{{}, {withheld: true}, {twice: true, orphans: true}, {unended: true, inWords: true}} {
+		for _, c := range []cut{{}, {Withheld: true}, {Twice: true, Orphans: true}, {Unended: true, InWords: true}} {
 			in := refundTwice()
 			if in.cut = c; i%2 == 0 {
 				in = inParallel()
@@ -28,7 +28,7 @@ func FuzzImport(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, form string) {
-		o := &dialect.Options{Dialect: form, Tools: declared, MaxSpans: 200}
+		o := &dialect.Options{Dialect: form, Tools: declared}
 		sessions, err := dialect.Import(strings.NewReader(text), o)
 		if err != nil {
 			require.Nil(t, sessions)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -23,15 +24,15 @@ import (
 // declared are the tools of the incident.
 var declared = []chaos.Tool{{Name: "lookup_order", Effect: chaos.EffectNone}, {Name: "refund", Effect: chaos.EffectDone}}
 
-// What a dialect tells, by docs/traces.md.
+// What a dialect tells, by docs/recordings.md.
 type capabilities struct {
 	dialect                                                       string
 	times, overlap, arguments, results, failures, models, prompts string
 }
 
-// documented reads the table of docs/traces.md: a row for each convention.
+// documented reads the table of docs/recordings.md: a row for each convention.
 func documented(t *testing.T) map[string]capabilities {
-	page, err := os.ReadFile("../../../docs/traces.md")
+	page, err := os.ReadFile("../../../docs/recordings.md")
 	require.NoError(t, err)
 	rows := make(map[string]capabilities)
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (\\S+) \\| [^|]+((?: \\| (?:yes|no|asked|hash|in words)){7}) \\|$").FindAllStringSubmatch(string(page), -1) {
@@ -45,33 +46,33 @@ func documented(t *testing.T) map[string]capabilities {
 // dialects only what the page says.
 func (can capabilities) wanted(in *incident) []findings.Call {
 	var calls []findings.Call
-	for i, s := range in.steps {
-		c := findings.Call{Tool: s.tool, Args: json.RawMessage(s.args)}
+	for i, s := range in.Steps {
+		c := findings.Call{Tool: s.Tool, Args: json.RawMessage(s.Args)}
 		missing := func(part findings.Part) { c.Missing = append(c.Missing, part) }
 		if can.arguments == "hash" {
 			c.Args, c.ArgsHash = nil, "a hash"
 			missing(findings.Args)
-		} else if in.withheld && can.dialect != "mcp" {
+		} else if in.Withheld && can.dialect != "mcp" {
 			c.Args = nil
 			missing(findings.Args)
 		}
-		ended, unsure := in.ended(i), false
+		ended, unsure := in.Ended(i), false
 		switch {
-		case in.fails(s) && can.failures == "yes":
-			c.Error = &findings.CallError{Text: s.failure}
-		case in.withheld && can.dialect != "mcp" || can.results == "no" || !ended:
+		case in.Fails(s) && can.failures == "yes":
+			c.Error = &findings.CallError{Text: s.Failure}
+		case in.Withheld && can.dialect != "mcp" || can.results == "no" || !ended:
 			missing(findings.Result)
 			unsure = ended && can.results != "no"
-		case s.failure != "":
-			c.Result, c.Suspected = json.RawMessage(text("Error: "+s.failure)), true
-		case in.truncated:
-			c.Result, c.Truncated = json.RawMessage(text(s.result[:len(s.result)-2])), true
+		case s.Failure != "":
+			c.Result, c.Suspected = json.RawMessage(text("Error: "+s.Failure)), true
+		case in.Truncated:
+			c.Result, c.Truncated = json.RawMessage(text(s.Result[:len(s.Result)-2])), true
 			unsure = true
 		default:
-			c.Result = json.RawMessage(s.result)
+			c.Result = json.RawMessage(s.Result)
 		}
 		if can.times == "yes" {
-			c.At, c.Took = s.begin, s.end-s.begin
+			c.At, c.Took = s.Begin, s.End-s.Begin
 		}
 		if !ended {
 			c.Took = 0
@@ -80,7 +81,7 @@ func (can capabilities) wanted(in *incident) []findings.Call {
 		if unsure {
 			missing(findings.Outcome)
 		}
-		if s.tool == "refund" {
+		if s.Tool == "refund" {
 			c.Effect = findings.Done
 			if c.Failure() != nil || unsure || !ended {
 				c.Effect = findings.Unknown
@@ -121,17 +122,17 @@ func imported(t *testing.T, text string, o *dialect.Options) *replay.Session {
 }
 
 // The same incident is told in every dialect, and gives the same calls, as far as the
-// dialect has them. The files are those that docs/traces.md speaks of.
+// dialect has them. The files are those that docs/recordings.md speaks of.
 func TestOneIncidentInEveryDialect(t *testing.T) {
 	rows := documented(t)
-	assert.Len(t, rows, len(tellers()), "docs/traces.md has a row for each")
+	assert.Len(t, rows, len(tellers()), "docs/recordings.md has a row for each")
 	for _, tell := range tellers() {
 		t.Run(tell.name, func(t *testing.T) {
 			can, ok := rows[tell.name]
-			require.True(t, ok, "docs/traces.md has no row")
+			require.True(t, ok, "docs/recordings.md has no row")
 			assert.Equal(t, can.dialect, tell.dialect)
 			in := refundTwice()
-			in.inWords = can.failures == "in words"
+			in.InWords = can.failures == "in words"
 			told := tell.tell(&in)
 			golden.Equal(t, "import/"+tell.name+".json", []byte(told))
 
@@ -143,14 +144,14 @@ func TestOneIncidentInEveryDialect(t *testing.T) {
 			for _, c := range s.Calls {
 				if c.Type == findings.Model {
 					assert.Equal(t, "small-1", c.Tool)
-					assert.Contains(t, string(c.Args), in.prompt)
-					assert.Contains(t, string(c.Result), in.answer)
+					assert.Contains(t, string(c.Args), in.Prompt)
+					assert.Contains(t, string(c.Result), in.Answer)
 				}
 			}
 			assert.Equal(t, tell.dialect, s.Source.Dialect)
 			if can.prompts == "yes" {
-				assert.Equal(t, []string{in.prompt}, s.Prompts)
-				assert.Equal(t, in.answer, s.Answer)
+				assert.Equal(t, []string{in.Prompt}, s.Prompts)
+				assert.Equal(t, in.Answer, s.Answer)
 			} else {
 				assert.Empty(t, s.Prompts)
 				assert.Empty(t, s.Answer)
@@ -159,7 +160,7 @@ func TestOneIncidentInEveryDialect(t *testing.T) {
 				assert.True(t, began.Equal(s.Source.CapturedAt), "%v", s.Source.CapturedAt)
 			}
 			if tell.dialect != "chat" && tell.dialect != "responses" && tell.dialect != "anthropic" && !strings.HasPrefix(tell.dialect, "mcp") {
-				assert.Equal(t, in.trace, s.Source.ID)
+				assert.Equal(t, in.Trace, s.Source.ID)
 			}
 			data, err := s.Encode()
 			require.NoError(t, err)
@@ -183,35 +184,35 @@ func TestWhatARecordLacksIsMarked(t *testing.T) {
 		make func() incident
 		cut  cut
 	}{
-		{"content was not captured", refundTwice, cut{withheld: true}},
-		{"results were cut off", refundTwice, cut{truncated: true}},
-		{"the step that encloses all is missing", refundTwice, cut{orphans: true}},
-		{"all was exported twice", refundTwice, cut{twice: true}},
-		{"errors are results that tell of them", refundTwice, cut{inWords: true}},
-		{"the last call has no end", refundTwice, cut{unended: true}},
+		{"content was not captured", refundTwice, cut{Withheld: true}},
+		{"results were cut off", refundTwice, cut{Truncated: true}},
+		{"the step that encloses all is missing", refundTwice, cut{Orphans: true}},
+		{"all was exported twice", refundTwice, cut{Twice: true}},
+		{"errors are results that tell of them", refundTwice, cut{InWords: true}},
+		{"the last call has no end", refundTwice, cut{Unended: true}},
 		{"calls that overlap", inParallel, cut{}},
-		{"calls that overlap, exported twice", inParallel, cut{twice: true}},
+		{"calls that overlap, exported twice", inParallel, cut{Twice: true}},
 	} {
 		for _, tell := range tellers() {
 			t.Run(tt.why+"/"+tell.name, func(t *testing.T) {
 				can := documented(t)[tell.name]
 				in := tt.make()
 				in.cut = tt.cut
-				if tell.dialect == "mcp-proxy" && (in.inWords || in.truncated) {
+				if tell.dialect == "mcp-proxy" && (in.InWords || in.Truncated) {
 					t.Skip("the proxy keeps no results")
 				}
-				in.inWords = in.inWords || can.failures == "in words"
+				in.InWords = in.InWords || can.failures == "in words"
 				s := imported(t, tell.tell(&in), &dialect.Options{Tools: declared})
 				tools, models := toolCalls(s.Calls)
 				assert.Equal(t, can.models == "yes", models == 1, "calls of models")
 				for _, c := range s.Calls {
 					if c.Type == findings.Model {
-						assert.Equal(t, in.withheld, slices.Equal(c.Missing, []findings.Part{findings.Args, findings.Result}), "%v", c)
+						assert.Equal(t, in.Withheld, slices.Equal(c.Missing, []findings.Part{findings.Args, findings.Result}), "%v", c)
 					}
 				}
 				calls := can.wanted(&in)
 				for i := range calls {
-					if tt.make().steps[1].begin < tt.make().steps[0].end && i == 1 && can.overlap == "yes" {
+					if tt.make().Steps[1].Begin < tt.make().Steps[0].End && i == 1 && can.overlap == "yes" {
 						calls[i].Lane = "2"
 					}
 				}
@@ -226,7 +227,7 @@ func TestSeveralRunsInOneInput(t *testing.T) {
 	for _, tell := range tellers() {
 		t.Run(tell.name, func(t *testing.T) {
 			first, second := refundTwice(), inParallel()
-			second.trace, second.prompt = strings.Replace(first.trace, "4b", "5c", 1), "Look up three orders"
+			second.Trace, second.Prompt = strings.Replace(first.Trace, "4b", "5c", 1), "Look up three orders"
 			one, two := tell.tell(&first), tell.tell(&second)
 			sessions, err := dialect.Import(strings.NewReader(one+two), nil)
 			require.NoError(t, err)
@@ -243,7 +244,7 @@ func TestSeveralRunsInOneInput(t *testing.T) {
 
 func TestUnknownDialects(t *testing.T) {
 	_, err := dialect.Import(strings.NewReader(`{"spans":[],"service":"desk"}`), nil)
-	require.ErrorContains(t, err, "replay: dialect is unknown: members service, spans; allowed: an input with one of the members resourceSpans (otlp)")
+	require.ErrorContains(t, err, "replay: dialect is unknown: members service, spans; allowed: an input with one of the members resourceSpans or batches (otlp)")
 	for _, tell := range tellers() {
 		assert.ErrorContains(t, err, "("+tell.dialect+")")
 	}
@@ -293,26 +294,26 @@ func TestLimitsOfAnImport(t *testing.T) {
 		told := tell.tell(&in)
 		_, err := dialect.Import(strings.NewReader(told), &dialect.Options{MaxBytes: int64(len(told)) - 1})
 		assert.ErrorContains(t, err, "replay: input is too long; allowed: at most MaxBytes bytes in all", tell.name)
-		_, err = dialect.Import(strings.NewReader(told), &dialect.Options{MaxBytes: int64(len(told)), MaxSpans: 64})
+		_, err = dialect.Import(strings.NewReader(told), &dialect.Options{MaxBytes: int64(len(told))})
 		assert.NoError(t, err, tell.name)
-		_, err = dialect.Import(strings.NewReader(told), &dialect.Options{MaxSpans: 2})
-		assert.ErrorContains(t, err, "too long; allowed: at most 2 spans", tell.name)
 	}
-	_, err := dialect.Import(strings.NewReader("{}"), &dialect.Options{MaxBytes: -1, MaxSpans: -1, Tools: []chaos.Tool{{Name: "", Effect: "some"}}})
-	for _, want := range []string{"maxBytes is -1", "maxSpans is -1", "tools[0]"} {
-		assert.ErrorContains(t, err, want)
-	}
+	_, err := dialect.Import(strings.NewReader("{}"), &dialect.Options{MaxBytes: -1})
+	assert.ErrorContains(t, err, "maxBytes is -1")
+	_, err = dialect.Import(strings.NewReader("{}"), &dialect.Options{MaxBytes: math.MaxInt64})
+	assert.ErrorContains(t, err, "maxBytes is 9223372036854775807; allowed: at most 1 TiB")
+	_, err = dialect.Import(strings.NewReader("{}"), &dialect.Options{Tools: []chaos.Tool{{Name: "", Effect: "some"}}})
+	assert.ErrorContains(t, err, "tools[0]")
 }
 
 func TestKeysNeverArrive(t *testing.T) {
 	const key = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
 	for _, tell := range tellers() {
 		in := refundTwice()
-		in.prompt += " with " + key
-		in.answer = "I used " + key
-		in.steps[0].args = `{"order":1042,"apiKey":"` + key + `","hidden":"\u0073` + key[1:] + `","line":"\n` + key + `"}`
-		in.steps[0].result = `{"state":"delivered","used":"` + key + `"}`
-		in.steps[1].failure = "i/o timeout with " + key
+		in.Prompt += " with " + key
+		in.Answer = "I used " + key
+		in.Steps[0].Args = `{"order":1042,"apiKey":"` + key + `","hidden":"\u0073` + key[1:] + `","line":"\n` + key + `"}`
+		in.Steps[0].Result = `{"state":"delivered","used":"` + key + `"}`
+		in.Steps[1].Failure = "i/o timeout with " + key
 		s := imported(t, tell.tell(&in), nil)
 		doc, err := json.Marshal(s)
 		require.NoError(t, err)
@@ -327,8 +328,8 @@ func TestRedactSeesEverything(t *testing.T) {
 	for _, tell := range tellers() {
 		t.Run(tell.name, func(t *testing.T) {
 			in := refundTwice()
-			in.prompt, in.answer = "Refund Ann", "Ann has her money."
-			in.steps[0].args, in.steps[0].result, in.steps[1].failure = `{"who":"Ann"}`, `{"owner":"Ann"}`, "timed out for Ann"
+			in.Prompt, in.Answer = "Refund Ann", "Ann has her money."
+			in.Steps[0].Args, in.Steps[0].Result, in.Steps[1].Failure = `{"who":"Ann"}`, `{"owner":"Ann"}`, "timed out for Ann"
 			var targets []string
 			s := imported(t, tell.tell(&in), &dialect.Options{Redact: func(target string, doc []byte) []byte {
 				targets = append(targets, target)
@@ -340,8 +341,8 @@ func TestRedactSeesEverything(t *testing.T) {
 			assert.True(t, tell.dialect == "mcp-proxy" || slices.Contains(targets, "lookup_order"), "%v", targets)
 		})
 	}
-	in := refundTwice()
-	_, err := dialect.Import(strings.NewReader(chat(&in)), &dialect.Options{Redact: func(string, []byte) []byte { return []byte("{") }})
+	const asks = `{"messages":[{"role":"user","content":"Refund"},{"role":"assistant","tool_calls":[{"function":{"name":"refund","arguments":"{}"}}]}]}`
+	_, err := dialect.Import(strings.NewReader(asks), &dialect.Options{Redact: func(string, []byte) []byte { return []byte("{") }})
 	for _, want := range []string{"replay: prompts: ", "replay: calls[0].args is \"{\"; allowed: JSON, from Redact"} {
 		assert.ErrorContains(t, err, want)
 	}

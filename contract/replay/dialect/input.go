@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
 
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/replay"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 // An input is a text that is being read, and what was read.
@@ -20,8 +22,11 @@ type input struct {
 	wrong   *fielderror.List
 	records []*record
 	byID    map[string]*record
-	nodes   int
-	full    bool // the limit was met
+
+	effects  map[string]chaos.Effect // what the tools declare
+	keys     *redact.Redactor        // takes out well-known forms of keys
+	sessions []*replay.Session
+	notes    []string // of records that are no runs
 }
 
 // A document is a value at the top of an input, or an element of a list there.
@@ -54,10 +59,7 @@ func (in *input) documents() []document {
 			return nil
 		}
 		d.line = line
-		if all = append(all, d); len(all) > in.o.MaxSpans {
-			in.tooLong(line)
-			return nil
-		}
+		all = append(all, d)
 	}
 	if len(all) == 0 {
 		in.wrong.Add(fields.Wrong("input", nil, "JSON, or JSON lines").At(1, 0))
@@ -107,15 +109,6 @@ func (in *input) refuse(line int, field string, value any, allowed string) {
 	in.wrong.Add(fields.Wrong(field, value, allowed).At(line, 0))
 }
 
-// tooLong reports once that the input has more nodes than allowed.
-func (in *input) tooLong(line int) {
-	if !in.full {
-		in.full = true
-		in.refuse(line, "input", fielderror.Found("too long"),
-			fmt.Sprintf("at most %d spans, messages or lines", in.o.MaxSpans))
-	}
-}
-
 // record returns the record of a run, by its id; a new one if there is none yet.
 func (in *input) record(id string) *record {
 	if r := in.byID[id]; r != nil {
@@ -129,7 +122,6 @@ func (in *input) record(id string) *record {
 	return r
 }
 
-// newRecord adds a record of a run.
 func (in *input) newRecord(id string) *record {
 	r := &record{id: id, byID: make(map[string]int)}
 	in.records = append(in.records, r)
@@ -138,10 +130,6 @@ func (in *input) newRecord(id string) *record {
 
 // add adds a node to a record, once, however often it is in the input.
 func (in *input) add(r *record, line int, n node) {
-	if in.nodes++; in.nodes > in.o.MaxSpans {
-		in.tooLong(line)
-		return
-	}
 	if n.id != "" {
 		if first, there := r.byID[n.id]; there {
 			if !reflect.DeepEqual(r.nodes[first], n) {

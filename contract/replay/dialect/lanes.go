@@ -36,13 +36,11 @@ type laneMaker struct {
 	last map[request]int // the lane of the last call of a tool with its arguments
 }
 
-// A request is a tool and the hash of its arguments.
 type request struct {
 	tool string
 	args uint64
 }
 
-// enter returns the lane of the next call.
 func (l *laneMaker) enter(at int) (lane int) {
 	n := &l.nodes[at]
 	several := len(l.open) > 1 || len(l.open) == 1 && len(l.underWay(0, n.start)) > 0 // one lane is enough for most

@@ -9,14 +9,12 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-// An mcpLine is a message of JSON-RPC.
 type mcpLine struct {
 	members
 	line int
 	at   time.Time // zero: the log does not have it
 }
 
-// mcpReader reads the messages between a client and a server.
 type mcpReader struct {
 	*input
 	*record
@@ -27,8 +25,6 @@ type mcpReader struct {
 
 	answered map[string]bool // ids of calls: a log of both ends has each message twice
 }
-
-func toldMCP(s *shape) bool { return s.has("jsonrpc") || s.under("message", "jsonrpc") }
 
 // readMCP reads the messages of one session, or of several: each begins with a request
 // to initialize. Lines without times have their places: so calls that overlap are known.
@@ -63,7 +59,6 @@ func readMCP(in *input) {
 	}
 }
 
-// cmpOr returns the first that is not nil.
 func cmpOr(values ...json.RawMessage) json.RawMessage {
 	for _, v := range values {
 		if v != nil {
@@ -90,7 +85,7 @@ func (m *mcpReader) read(l *mcpLine) {
 	default:
 		call, there := m.open[id]
 		switch {
-		case there && call < len(m.record.nodes):
+		case there:
 			delete(m.open, id)
 			m.answered[id] = true
 			m.answer(l, at, &m.record.nodes[call])
@@ -100,7 +95,6 @@ func (m *mcpReader) read(l *mcpLine) {
 	}
 }
 
-// serverMethods are what a server asks its client.
 var serverMethods = [...]string{"sampling/createMessage", "elicitation/create", "roots/list", "ping"}
 
 func (m *mcpReader) call(l *mcpLine, at int64, id string) {

@@ -9,8 +9,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract/findings"
 )
 
-func toldMCPProxy(s *shape) bool { return s.has("t") && s.has("kind") && s.has("detail") }
-
 // readMCPProxy reads the lines of one session, or of several: each begins with a line
 // session_start.
 func readMCPProxy(in *input) {
@@ -59,7 +57,7 @@ func (in *input) proxy(r *record, open map[string]int, line int, m members, at i
 		in.add(r, line, n)
 	case "tool_result", "fault":
 		call, there := open[id]
-		if !there || call >= len(r.nodes) {
+		if !there {
 			r.lose(1, "an answer to a call that is not in the record")
 			return
 		}

@@ -78,7 +78,6 @@ type history struct {
 	items []json.RawMessage
 	asked int     // of the items
 	model int     // its node
-	whole int     // the history that goes on with this one: itself, or a later one
 	at    []int64 // the place behind each item, once it was read
 }
 
@@ -88,16 +87,18 @@ func (in *input) callsOfModels(r *record, models []int) {
 	histories := make([]history, len(models))
 	for i, at := range models {
 		n := &r.nodes[at]
-		histories[i] = history{items: slices.Concat(n.asked, n.told), asked: len(n.asked), model: at, whole: i}
+		histories[i] = history{items: slices.Concat(n.asked, n.told), asked: len(n.asked), model: at}
 	}
-	findWhole(histories)
+	whole := continued(len(histories), func(i int) (string, []json.RawMessage, int) {
+		return "", histories[i].items, histories[i].asked
+	})
 	before := len(r.nodes)
 	t := newTranscript(in, r, 1)
 	t.once = true
 	unknown := 0
 	for i := range histories {
 		h := &histories[i]
-		if h.whole != i {
+		if whole[i] != i {
 			continue
 		}
 		for _, raw := range h.items {
@@ -128,30 +129,9 @@ func (in *input) callsOfModels(r *record, models []int) {
 	}
 	for i := range histories {
 		h := &histories[i]
-		for histories[h.whole].whole != h.whole {
-			h.whole = histories[h.whole].whole
-		}
 		if n := &r.nodes[h.model]; h.asked > 0 {
-			n.start = histories[h.whole].at[h.asked-1]
+			n.start = histories[whole[i]].at[h.asked-1]
 			n.end = n.start
-		}
-	}
-}
-
-// findWhole finds of each history the last one that begins with what its model was asked.
-func findWhole(histories []history) {
-	ended := make(map[uint64][]int) // the histories whose questions have that sum
-	for i := range histories {
-		h := &histories[i]
-		sums := sumsOf("", h.items)
-		for _, sum := range sums[1:] {
-			for _, earlier := range ended[sum] {
-				histories[earlier].whole = i
-			}
-			delete(ended, sum)
-		}
-		if h.asked > 0 {
-			ended[sums[h.asked]] = append(ended[sums[h.asked]], i)
 		}
 	}
 }

@@ -28,7 +28,6 @@ type record struct {
 	notes   []string  // what they are
 }
 
-// lose counts calls that the record names and that were not read.
 func (r *record) lose(calls int, what string) {
 	r.lost += calls
 	r.mention(what)
@@ -40,7 +39,6 @@ func (r *record) mention(what string) {
 	}
 }
 
-// A kind is what a node is.
 type kind byte
 
 const (
@@ -143,7 +141,6 @@ func filled(raw json.RawMessage) json.RawMessage {
 	return doc
 }
 
-// empty reports whether a document says nothing.
 func empty(doc json.RawMessage) bool {
 	switch string(bytes.TrimSpace(doc)) {
 	case "", "null", `""`, "{}", "[]":
@@ -152,7 +149,6 @@ func empty(doc json.RawMessage) bool {
 	return false
 }
 
-// textOf returns the text of a document that is one.
 func textOf(doc json.RawMessage) (string, bool) {
 	var s string
 	if len(doc) == 0 || doc[0] != '"' || json.Unmarshal(doc, &s) != nil {

@@ -12,7 +12,7 @@ import (
 
 // readOTLP reads spans. A trace is a run.
 func readOTLP(in *input) {
-	r := otlp.Reader{Fields: fields, Wrong: in.wrong, MaxSpans: in.o.MaxSpans, Open: true}
+	r := otlp.Reader{Fields: fields, Wrong: in.wrong, Open: true}
 	r.Read(in.text, func(at *otlp.Place, s *otlp.Span) {
 		if at.Bad() || isMergedADK(s) {
 			return

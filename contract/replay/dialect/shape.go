@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -10,11 +11,13 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// A shape is the objects at the beginning of an input: the first one, those in its
-// lists of known names, and the first lines. Nothing is decoded: an input may be long,
-// and is read in full only by the dialect that it is in.
+// A shape is what is seen at the beginning of an input: in the first objects, those in their lists
+// of known names, and the first lines. Nothing is decoded: an input may be long, and is read in
+// full only by the dialect that it is in.
 type shape struct {
-	objects []members
+	objects int             // looked at
+	first   members         // the first of them
+	marks   map[string]bool // "name", "name=text" and "name.inner"; of parts of messages behind "content/"
 }
 
 // members are the values of an object, as they are written.
@@ -23,59 +26,93 @@ type members map[string]json.RawMessage
 const (
 	shapeObjects = 64 // looked at
 	shapeNames   = 8  // named in an error
+	shapeName    = 40 // bytes of each
 )
 
 func shapeOf(doc []byte) *shape {
-	s := &shape{}
-	for at := jsonedit.Space(doc, 0); at < len(doc) && len(s.objects) < shapeObjects; {
-		end := jsonedit.After(doc, at)
-		if end < 0 {
-			end = len(doc)
-		}
-		s.add(doc[at:end], 2)
-		at = jsonedit.Space(doc, end)
+	s := &shape{marks: make(map[string]bool)}
+	for value := range s.values(doc, ' ') {
+		s.add(value, 2)
 	}
 	return s
 }
 
 // add adds an object, or the elements of a list, and those in it to a depth.
 func (s *shape) add(value []byte, depth int) {
-	if len(value) == 0 || len(s.objects) >= shapeObjects {
+	if len(value) == 0 || s.objects >= shapeObjects {
 		return
 	}
 	switch value[0] {
 	case '{':
 		m := membersOf(value)
-		s.objects = append(s.objects, m)
-		if depth > 0 {
-			for _, name := range []string{"data", "messages", "contents", "input", "output", "items"} {
-				if list := m[name]; len(list) > 0 && list[0] == '[' {
-					s.add(list, depth-1)
-				}
-			}
-			if m["response"] != nil && len(m["request"]) > 0 && m["request"][0] == '{' { // a log of both
-				s.add(m["request"], depth-1)
+		if s.objects++; s.first == nil {
+			s.first = m
+		}
+		s.mark("", m)
+		if m["role"] != nil {
+			for _, part := range m.list("content") {
+				s.mark("content/", objectOf(part))
 			}
 		}
+		for _, name := range []string{"data", "messages", "contents", "input", "output", "items"} {
+			if list := m[name]; depth > 0 && len(list) > 0 && list[0] == '[' {
+				s.add(list, depth-1)
+			}
+		}
+		if request := m["request"]; depth > 0 && m["response"] != nil && objectOf(request) != nil { // a log of both
+			s.add(request, depth-1)
+		}
 	case '[':
-		for at := jsonedit.Space(value, 1); at < len(value) && len(s.objects) < shapeObjects; {
-			end := jsonedit.After(value, at)
-			if value[at] == ']' {
-				return
-			}
-			if end < 0 {
-				end = len(value)
-			}
-			if value[at] != '[' {
-				s.add(value[at:end], depth)
+		for inner := range s.values(value[1:], ',') {
+			if inner[0] != '[' {
+				s.add(inner, depth)
 			} else if depth > 0 {
-				s.add(value[at:end], depth-1)
-			}
-			if at = jsonedit.Space(value, end); at < len(value) && value[at] == ',' {
-				at = jsonedit.Space(value, at+1)
+				s.add(inner, depth-1)
 			}
 		}
 	}
+}
+
+// values are those at the top of a text (a blank parts them), or the elements of a list up to its end,
+// until enough objects were looked at.
+func (s *shape) values(doc []byte, separator byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for at := jsonedit.Space(doc, 0); at < len(doc) && doc[at] != ']' && s.objects < shapeObjects; {
+			end := jsonedit.After(doc, at)
+			if end < 0 {
+				end = len(doc)
+			}
+			if !yield(doc[at:end]) {
+				return
+			}
+			if at = jsonedit.Space(doc, end); at < len(doc) && doc[at] == separator {
+				at = jsonedit.Space(doc, at+1)
+			}
+		}
+	}
+}
+
+func (s *shape) mark(within string, m members) {
+	for name, value := range m {
+		s.marks[within+name] = true
+		if len(value) < 2*shapeName {
+			s.marks[within+name+"="+strings.Trim(string(value), `"`)] = true
+		}
+		for inner := range objectOf(value) {
+			s.marks[within+name+"."+inner] = true
+		}
+	}
+}
+
+// has reports whether all marks of one of several groups were seen: groups are separated by blanks,
+// marks by a plus.
+func (s *shape) has(groups string) bool {
+	for group := range strings.FieldsSeq(groups) {
+		if !slices.ContainsFunc(strings.Split(group, "+"), func(mark string) bool { return !s.marks[mark] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // membersOf returns the members of an object, as far as it has the form of one.
@@ -103,71 +140,13 @@ func membersOf(object []byte) members {
 	return m
 }
 
-// has reports whether an object has a member.
-func (s *shape) has(name string) bool {
-	return slices.ContainsFunc(s.objects, func(m members) bool { return m[name] != nil })
-}
-
-// under reports whether a member of an object, itself an object, has a member.
-func (s *shape) under(outer, name string) bool {
-	return slices.ContainsFunc(s.objects, func(m members) bool {
-		return m.object(outer)[name] != nil
-	})
-}
-
-// is reports whether an object has a member with one of the given texts.
-func (s *shape) is(name string, texts ...string) bool {
-	return slices.ContainsFunc(s.objects, func(m members) bool {
-		return slices.Contains(texts, strings.Trim(string(m[name]), `"`))
-	})
-}
-
-// inContent reports whether the content of a message has what a dialect alone has.
-func (s *shape) inContent(has func(content *shape) bool) bool {
-	return slices.ContainsFunc(s.objects, func(m members) bool {
-		content := &shape{}
-		if m["role"] != nil {
-			content.add(m["content"], 0)
-		}
-		return has(content)
-	})
-}
-
-func (s *shape) anthropic() bool {
-	return s.inContent(func(c *shape) bool { return c.is("type", "tool_use", "tool_result") })
-}
-
-func (s *shape) bedrock() bool {
-	return s.inContent(func(c *shape) bool { return c.has("toolUse") || c.has("toolResult") })
-}
-
-func (s *shape) langfuse() bool {
-	return s.has("observations") || s.has("parentObservationId") ||
-		s.has("traceId") && s.has("startTime") && s.has("level")
-}
-
-func (s *shape) openAIAgents() bool {
-	return s.has("span_data") || s.is("object", "trace.span") || s.is("object", "trace") && s.has("workflow_name")
-}
-
-// claudeCode reports whether a line of its log is there.
-func (s *shape) claudeCode() bool { return s.has("sessionId") && s.under("message", "role") }
-
-func (s *shape) responses() bool {
-	return s.is("type", "function_call", "function_call_output") || s.is("object", "response") ||
-		s.is("type", "message", "reasoning") && s.has("role")
-}
-
-func (s *shape) chat() bool { return s.has("messages") || s.has("role") || s.is("type", "human", "ai") }
-
-// found names the members of the first object.
 func (s *shape) found() string {
-	if len(s.objects) == 0 {
+	if s.first == nil {
 		return "no JSON object"
 	}
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(s.objects[0])) {
-		names = append(names, text.Clip(name, 40))
+	for _, name := range slices.Sorted(maps.Keys(s.first)) {
+		names = append(names, text.Clip(name, shapeName))
 	}
 	return "members " + text.Some(names, shapeNames)
 }

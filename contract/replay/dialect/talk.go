@@ -58,7 +58,6 @@ var (
 	answered = [...]string{"output", "answer", "response", "result", "message", "text", "content"}
 )
 
-// promptsIn returns the prompts in what a program was given.
 func promptsIn(doc json.RawMessage) []string {
 	if messages := messagesIn(doc, maxWrappers); len(messages) > 0 {
 		return talkOf(messages).prompts
@@ -69,7 +68,6 @@ func promptsIn(doc json.RawMessage) []string {
 	return nil
 }
 
-// answerIn returns the answer in what a program returned.
 func answerIn(doc json.RawMessage) string {
 	if messages := messagesIn(doc, maxWrappers); len(messages) > 0 {
 		return talkOf(messages).answer

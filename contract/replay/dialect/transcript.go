@@ -166,8 +166,8 @@ func (t *transcript) answers(m members, id string) {
 	if name := m.text("tool_name", "name"); id == "" && name != "" {
 		at = max(0, slices.IndexFunc(waiting, func(i int) bool { return t.record.nodes[i].name == name }))
 	}
-	if len(waiting) == 0 || waiting[at] >= len(t.record.nodes) {
-		if !t.full && !t.seen[id] {
+	if len(waiting) == 0 {
+		if !t.seen[id] {
 			t.lose(1, "an answer to a call that is not in the record")
 		}
 		return
@@ -179,7 +179,6 @@ func (t *transcript) answers(m members, id string) {
 	n.answered(m)
 }
 
-// answered sets what an answer says.
 func (n *node) answered(m members) {
 	doc := m.value("content", "output", "response", "result")
 	if doc == nil && m["error"] == nil {
@@ -235,7 +234,6 @@ func spoken(raw json.RawMessage) json.RawMessage {
 	return jsonvalue.OfBytes([]byte(saidBy(raw)))
 }
 
-// words returns a result as the text that it is.
 func words(doc json.RawMessage) string {
 	if s, is := textOf(doc); is {
 		return s

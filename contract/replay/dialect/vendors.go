@@ -106,7 +106,6 @@ func openAIAgents() *vendor {
 	}
 }
 
-// read reads the export of a vendor.
 func (v *vendor) read(in *input) {
 	for _, d := range in.objects() {
 		v.step(in, d, nil, "")

@@ -11,14 +11,14 @@ import (
 
 // judge says of each call whether it failed, as far as its result tells, and what is known
 // of its work. of is the node of a call.
-func (b *builder) judge(calls []findings.Call, of func(i int) *node) {
+func (in *input) judge(calls []findings.Call, of func(i int) *node) {
 	findings.Judge(calls)
 	for i := range calls {
 		c, n := &calls[i], of(i)
 		if n.succeeded && !c.Suspected && empty(c.Result) {
 			c.Missing = slices.DeleteFunc(c.Missing, func(p findings.Part) bool { return p == findings.Outcome })
 		}
-		if b.effects[c.Tool] == chaos.EffectDone && n.kind == tool {
+		if in.effects[c.Tool] == chaos.EffectDone && n.kind == tool {
 			c.Effect = cmp.Or(n.effect, effectOf(c))
 		}
 	}

@@ -30,7 +30,7 @@ type API struct {
 func New() *API {
 	a := &API{power: make(map[string]string), components: make(map[string]Component)}
 	for i := range 8 {
-		c := Component{ID: fmt.Sprintf("x0c0s%db0n0", i), Type: "Node", Role: "Compute", Arch: "X86", Enabled: true}
+		c := Component{ID: fmt.Sprintf("x0c0s%db0n0", i), Role: "Compute"}
 		if i == 0 {
 			c.Role = "Management"
 		}
@@ -44,8 +44,6 @@ func New() *API {
 func (a *API) routes() {
 	a.handle("GET /components", func(*http.Request) (any, error) { return a.list(), nil })
 	a.handle("GET /components/{id}", func(req *http.Request) (any, error) { return a.get(req.PathValue("id")) })
-	a.handle("POST /components", func(req *http.Request) (any, error) { return a.put(req, "") })
-	a.handle("PUT /components/{id}", func(req *http.Request) (any, error) { return a.put(req, req.PathValue("id")) })
 	a.handle("DELETE /components/{id}", a.delete)
 	a.handle("GET /summary", a.summary)
 	a.handle("GET /power/status", a.powerStatus)
@@ -54,7 +52,7 @@ func (a *API) routes() {
 	a.handle("POST /power/transitions", a.createTransition)
 	a.handle("DELETE /power/transitions/{id}", a.abortTransition)
 	a.handle("/", func(req *http.Request) (any, error) {
-		return nil, problem(404, "not-found", "There is no "+req.URL.Path)
+		return nil, problem(404, "not-found", "There is no "+req.URL.Path, nil)
 	})
 }
 
@@ -84,41 +82,22 @@ func (a *API) handle(pattern string, h func(*http.Request) (any, error)) {
 	})
 }
 
-// problem makes problem details of a kind of this API's own.
-func problem(status int, kind, detail string) *policy.Problem {
+// problem makes problem details of a kind of this API's own. more are its further members.
+func problem(status int, kind, detail string, more map[string]any) *policy.Problem {
 	return &policy.Problem{Type: "https://cluster.example/problems/" + kind, Title: http.StatusText(status),
-		Status: status, Detail: detail}
+		Status: status, Detail: detail, Extensions: more}
 }
 
 func refuse(w http.ResponseWriter, req *http.Request, err error) {
 	p, ok := err.(*policy.Problem)
 	if !ok {
-		p = problem(500, "internal", err.Error())
+		p = problem(500, "internal", err.Error(), nil)
 	}
 	p.Instance = req.URL.Path
 	text, _ := json.Marshal(p)
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	w.Write(text)
-}
-
-// read decodes a body strictly.
-func read(req *http.Request, into any) error {
-	dec := json.NewDecoder(req.Body)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return problem(400, "malformed", "The body is not what was expected: "+err.Error())
-	}
-	return nil
-}
-
-func checked(found []invalid) error {
-	if len(found) == 0 {
-		return nil
-	}
-	p := problem(400, "invalid", fmt.Sprintf("%d member(s) of the request are not allowed", len(found)))
-	p.Extensions = map[string]any{"errors": found}
-	return p
 }
 
 func (a *API) list() []Component {
@@ -132,33 +111,9 @@ func (a *API) list() []Component {
 func (a *API) get(id string) (Component, error) {
 	got, ok := a.components[id]
 	if !ok {
-		return got, problem(404, "not-found", fmt.Sprintf("There is no component %q", id))
+		return got, problem(404, "not-found", fmt.Sprintf("There is no component %q", id), nil)
 	}
 	return got, nil
-}
-
-// put creates, or replaces what has the id.
-func (a *API) put(req *http.Request, id string) (any, error) {
-	var c Component
-	if err := read(req, &c); err != nil {
-		return nil, err
-	}
-	_, exists := a.components[c.ID]
-	switch {
-	case id == "" && exists:
-		return nil, problem(409, "exists", fmt.Sprintf("There is a component %q already", c.ID))
-	case id != "" && id != c.ID:
-		return nil, checked([]invalid{{"id", c.ID, id}})
-	case id != "" && !exists:
-		return a.get(id)
-	}
-	if err := checked(c.check()); err != nil {
-		return nil, err
-	}
-	if a.components[c.ID] = c; !exists {
-		a.power[c.ID] = "off"
-	}
-	return c, nil
 }
 
 // delete refuses to delete what has power.
@@ -168,9 +123,7 @@ func (a *API) delete(req *http.Request) (any, error) {
 		return nil, err
 	}
 	if a.power[old.ID] == "on" {
-		p := problem(409, "in-use", fmt.Sprintf("Component %q is on", old.ID))
-		p.Extensions = map[string]any{"state": "on"}
-		return nil, p
+		return nil, problem(409, "in-use", fmt.Sprintf("Component %q is on", old.ID), map[string]any{"state": "on"})
 	}
 	delete(a.components, old.ID)
 	delete(a.power, old.ID)
@@ -186,7 +139,7 @@ func (a *API) summary(*http.Request) (any, error) {
 		}
 	}
 	for _, t := range a.transitions {
-		if !t.over {
+		if !t.over() {
 			s.TransitionsInProgress++
 		}
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -35,32 +36,30 @@ func operations() []operation {
 type transition struct {
 	Transition
 	does operation
-	over bool
 }
+
+func (t *transition) over() bool { return t.Status != "in-progress" }
 
 // advance works out what has happened until now: each node takes its operation's
 // time, and a tenth of it more for each node before it.
 func (a *API) advance(now time.Time) {
 	for _, t := range a.transitions {
-		if t.over {
+		if t.over() {
 			continue
 		}
-		t.over = true
+		t.Status = "completed"
 		for i := range t.Tasks {
 			task := &t.Tasks[i]
 			takes := t.does.takes + time.Duration(i)*t.does.takes/10
 			passed := now.Sub(t.CreatedAt)
 			if passed < takes {
-				task.Percent, t.over = float64(passed*100/takes), false
+				task.Percent, t.Status = float64(passed*100/takes), "in-progress"
 				continue
 			}
 			if _, there := a.power[task.ID]; there && task.Status != "succeeded" && t.does.to != "" {
 				a.power[task.ID] = t.does.to
 			}
 			task.Status, task.Percent = "succeeded", 100
-		}
-		if t.over {
-			t.Status = "completed"
 		}
 	}
 }
@@ -89,7 +88,7 @@ func (a *API) findTransition(id string) (*transition, error) {
 			return t, nil
 		}
 	}
-	return nil, problem(404, "not-found", fmt.Sprintf("There is no transition %q", id))
+	return nil, problem(404, "not-found", fmt.Sprintf("There is no transition %q", id), nil)
 }
 
 func (a *API) getTransition(req *http.Request) (any, error) {
@@ -105,10 +104,12 @@ func (a *API) createTransition(req *http.Request) (any, error) {
 		Operation string   `json:"operation"`
 		Targets   []string `json:"targets"`
 	}
-	if err := read(req, &order); err != nil {
-		return nil, err
+	dec := json.NewDecoder(req.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&order); err != nil {
+		return nil, problem(400, "malformed", "The body is not what was expected: "+err.Error(), nil)
 	}
-	var found faults
+	var wrong []invalid
 	var does operation
 	var names []string
 	for _, op := range operations() { // as BMCs do, it does not insist on case
@@ -117,15 +118,20 @@ func (a *API) createTransition(req *http.Request) (any, error) {
 			does = op
 		}
 	}
-	found.that(does.name != "", "operation", order.Operation, strings.Join(names, ", "))
-	found.that(len(order.Targets) > 0, "targets", "", "at least one component")
-	for i, id := range order.Targets {
-		_, ok := a.power[id]
-		found.that(ok && !slices.Contains(order.Targets[:i], id), fmt.Sprintf("targets[%d]", i), id,
-			"the id of a component, once")
+	if does.name == "" {
+		wrong = append(wrong, invalid{"operation", order.Operation, strings.Join(names, ", ")})
 	}
-	if err := checked(found); err != nil {
-		return nil, err
+	if len(order.Targets) == 0 {
+		wrong = append(wrong, invalid{"targets", "", "at least one component"})
+	}
+	for i, id := range order.Targets {
+		if _, ok := a.power[id]; !ok || slices.Contains(order.Targets[:i], id) {
+			wrong = append(wrong, invalid{fmt.Sprintf("targets[%d]", i), id, "the id of a component, once"})
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, problem(400, "invalid", fmt.Sprintf("%d member(s) of the request are not allowed", len(wrong)),
+			map[string]any{"errors": wrong})
 	}
 	if err := a.free(does, order.Targets); err != nil {
 		return nil, err
@@ -137,18 +143,16 @@ func (a *API) createTransition(req *http.Request) (any, error) {
 func (a *API) free(does operation, targets []string) error {
 	for _, t := range a.transitions {
 		for _, task := range t.Tasks {
-			if !t.over && task.Status == "in-progress" && slices.Contains(targets, task.ID) {
-				p := problem(409, "busy", fmt.Sprintf("Component %q is in transition %s", task.ID, t.ID))
-				p.Extensions = map[string]any{"transition": t.ID, "component": task.ID}
-				return p
+			if !t.over() && task.Status == "in-progress" && slices.Contains(targets, task.ID) {
+				return problem(409, "busy", fmt.Sprintf("Component %q is in transition %s", task.ID, t.ID),
+					map[string]any{"transition": t.ID, "component": task.ID})
 			}
 		}
 	}
 	for _, id := range targets {
 		if does.from != "" && a.power[id] != does.from {
-			p := problem(409, "wrong-state", fmt.Sprintf("%s needs component %q to be %s", does.name, id, does.from))
-			p.Extensions = map[string]any{"component": id, "state": a.power[id]}
-			return p
+			return problem(409, "wrong-state", fmt.Sprintf("%s needs component %q to be %s", does.name, id, does.from),
+				map[string]any{"component": id, "state": a.power[id]})
 		}
 	}
 	return nil
@@ -163,7 +167,7 @@ func (a *API) begin(does operation, targets []string) Transition {
 		t.Tasks = append(t.Tasks, Task{ID: id, Status: "in-progress"})
 	}
 	if len(a.transitions) >= maxTransitions {
-		a.transitions = slices.DeleteFunc(a.transitions, func(t *transition) bool { return t.over })
+		a.transitions = slices.DeleteFunc(a.transitions, (*transition).over)
 	}
 	a.transitions = append(a.transitions, t)
 	return t.Transition
@@ -175,12 +179,11 @@ func (a *API) abortTransition(req *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.over {
-		p := problem(409, "over", fmt.Sprintf("Transition %s is %s already", t.ID, t.Status))
-		p.Extensions = map[string]any{"status": t.Status}
-		return nil, p
+	if t.over() {
+		return nil, problem(409, "over", fmt.Sprintf("Transition %s is %s already", t.ID, t.Status),
+			map[string]any{"status": t.Status})
 	}
-	t.over, t.Status = true, "aborted"
+	t.Status = "aborted"
 	for i := range t.Tasks {
 		if t.Tasks[i].Status == "in-progress" {
 			t.Tasks[i].Status = "aborted"

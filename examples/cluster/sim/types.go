@@ -1,19 +1,11 @@
 package sim
 
-import (
-	"regexp"
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
-// A Component is a managed part of the hardware.
+// A Component is a node of the cluster.
 type Component struct {
-	ID      string `json:"id" jsonschema:"where it is: cabinet, chassis, slot, board, node, such as x0c0s1b0n0"`
-	Type    string `json:"type" jsonschema:"Node or NodeBMC"`
-	Role    string `json:"role,omitempty" jsonschema:"Compute, Service or Management"`
-	Arch    string `json:"arch,omitempty" jsonschema:"X86 or ARM"`
-	Enabled bool   `json:"enabled,omitempty" jsonschema:"whether the cluster may use it"`
+	ID   string `json:"id" jsonschema:"where it is: cabinet, chassis, slot, board, node, such as x0c0s1b0n0"`
+	Role string `json:"role" jsonschema:"Compute or Management"`
 }
 
 // Power is the state of one component.
@@ -52,31 +44,4 @@ type invalid struct {
 	Field   string `json:"field"`
 	Value   string `json:"value"`
 	Allowed string `json:"allowed"`
-}
-
-var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
-
-// faults collects what is wrong.
-type faults []invalid
-
-func (f *faults) among(field, value string, allowed ...string) {
-	if !slices.Contains(allowed, value) {
-		*f = append(*f, invalid{field, value, strings.Trim(strings.Join(allowed, ", "), ", ")})
-	}
-}
-
-func (f *faults) that(ok bool, field, value, allowed string) {
-	if !ok {
-		*f = append(*f, invalid{field, value, allowed})
-	}
-}
-
-// check returns what is wrong with a component.
-func (c Component) check() []invalid {
-	var f faults
-	f.that(plainID.MatchString(c.ID), "id", c.ID, "letters, digits and ._:-")
-	f.among("type", c.Type, "Node", "NodeBMC")
-	f.among("role", c.Role, "Compute", "Service", "Management", "")
-	f.among("arch", c.Arch, "X86", "ARM", "")
-	return f
 }

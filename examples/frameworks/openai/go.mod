@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/openai/openai-go/v3 v3.96.0
 	github.com/shakedown-go/shakedown v0.0.0
+	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -20,4 +21,7 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 )
 
-replace github.com/shakedown-go/shakedown => ../../..
+replace (
+	github.com/shakedown-go/shakedown => ../../..
+	github.com/shakedown-go/shakedown/examples/frameworks/internal => ../internal
+)

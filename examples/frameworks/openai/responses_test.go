@@ -12,18 +12,19 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp/modeltest"
+	"github.com/shakedown-go/shakedown/examples/frameworks/internal/drill"
 )
 
 // seenResponse is what a caller makes of a response.
-func seenResponse(r *responses.Response) (s seen) {
-	s.text, s.reason = r.OutputText(), r.IncompleteDetails.Reason
+func seenResponse(r *responses.Response) (s drill.Seen) {
+	s.Text, s.Reason = r.OutputText(), r.IncompleteDetails.Reason
 	for _, item := range r.Output {
 		for _, part := range item.Content {
-			s.refusal += part.Refusal
+			s.Refusal += part.Refusal
 		}
 		if item.Type == "function_call" {
 			call := item.AsFunctionCall()
-			s.calls = append(s.calls, call.Name+" "+call.Arguments)
+			s.Calls = append(s.Calls, call.Name+" "+call.Arguments)
 		}
 	}
 	return s
@@ -36,15 +37,15 @@ func TestResponses(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		fault chaos.Fault
-		want  seen
+		want  drill.Seen
 	}{
-		{"cut", chaoshttp.CutCompletion(5), seen{text: "Order", reason: "max_output_tokens"}},
-		{"filter", chaoshttp.FilterCompletion(5), seen{text: "Order", reason: "content_filter"}},
-		{"refusal", chaoshttp.RefuseCompletion("No."), seen{refusal: "No."}},
-		{"strip", chaoshttp.StripToolCalls(), seen{text: answerText}},
-		{"hallucinate", chaoshttp.HallucinateToolCall("orders_find"), seen{text: answerText, calls: []string{"orders_find " + toolArgs}}},
-		{"malform", chaoshttp.MalformToolCall(), seen{text: answerText, calls: []string{both[:len(both)-1]}}},
-		{"missing", chaoshttp.MissingArgument(""), seen{text: answerText, calls: []string{toolName + " {}"}}},
+		{"cut", chaoshttp.CutCompletion(5), drill.Seen{Text: "Order", Reason: "max_output_tokens"}},
+		{"filter", chaoshttp.FilterCompletion(5), drill.Seen{Text: "Order", Reason: "content_filter"}},
+		{"refusal", chaoshttp.RefuseCompletion("No."), drill.Seen{Refusal: "No."}},
+		{"strip", chaoshttp.StripToolCalls(), drill.Seen{Text: answerText}},
+		{"hallucinate", chaoshttp.HallucinateToolCall("orders_find"), drill.Seen{Text: answerText, Calls: []string{"orders_find " + toolArgs}}},
+		{"malform", chaoshttp.MalformToolCall(), drill.Seen{Text: answerText, Calls: []string{both[:len(both)-1]}}},
+		{"missing", chaoshttp.MissingArgument(""), drill.Seen{Text: answerText, Calls: []string{toolName + " {}"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,8 +78,8 @@ func TestResponses(t *testing.T) {
 					}
 				}
 				require.NoError(t, stream.Err())
-				assert.Equal(t, tc.want.text, text)
-				assert.Equal(t, tc.want.refusal, refusal)
+				assert.Equal(t, tc.want.Text, text)
+				assert.Equal(t, tc.want.Refusal, refusal)
 				require.NoError(t, provider.Close())
 				for _, e := range in.Events() {
 					assert.True(t, e.Delivered, e.Note)

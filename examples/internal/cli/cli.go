@@ -1,15 +1,25 @@
-// Package cli reads the flags of the example programs.
+// Package cli has what the example programs share: flags, help, exit statuses, pauses, a server.
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // Parse parses all arguments and returns every problem, not just the first; or
 // [flag.ErrHelp] alone when help is asked for. Arguments that are no flags are problems.
 func Parse(f *flag.FlagSet, args []string) (problems []error) {
+	f.SetOutput(io.Discard) // the problems say it all
 	for {
 		err := f.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
@@ -25,5 +35,53 @@ func Parse(f *flag.FlagSet, args []string) (problems []error) {
 		if args = rest; len(args) == 0 {
 			return problems
 		}
+	}
+}
+
+// Usage is what a program prints when help is asked for: its flags, and its exit statuses.
+func Usage(f *flag.FlagSet, statuses string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: go run ./examples/%s [flags]\n\n", f.Name())
+	f.SetOutput(&b)
+	f.PrintDefaults()
+	fmt.Fprintf(&b, "\nExit status: %s.\n", statuses)
+	return b.String()
+}
+
+// Status is the exit status of a verdict: 0 Pass, 1 Fail, 2 Inconclusive.
+func Status(v scoring.Verdict) int {
+	return map[scoring.Verdict]int{scoring.Pass: 0, scoring.Fail: 1, scoring.Inconclusive: 2}[v]
+}
+
+// Serve serves on an address until stop is called, which closes its connections. The error of stop is why
+// the server ended before, if it did.
+func Serve(address string, server *http.Server) (at string, stop func() error, err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, err
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	return l.Addr().String(), sync.OnceValue(func() error {
+		err := server.Close()
+		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+			err = errors.Join(err, ended)
+		}
+		return err
+	}), nil
+}
+
+// Sleep waits for d, or until the context ends, and returns its cause then.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -1,6 +1,7 @@
 package orderdesk
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -64,13 +65,7 @@ func read(s string) task {
 
 // count reads a small number; a customer who names none means one.
 func count(word string) int {
-	switch strings.ToLower(word) {
-	case "two":
-		return 2
-	case "three":
-		return 3
-	}
-	return 1
+	return cmp.Or(map[string]int{"two": 2, "three": 3}[strings.ToLower(word)], 1)
 }
 
 func reason(s string) string {

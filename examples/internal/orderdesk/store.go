@@ -45,21 +45,30 @@ type refusal struct{ text string }
 func (r *refusal) Error() string        { return r.text }
 func (r *refusal) Is(target error) bool { return target == errRefused }
 
-// transact runs fn in a transaction, which ends in a commit or in nothing.
-func (s *store) transact(ctx context.Context, fn func(*sql.Tx) error) (err error) {
+// once carries out a request in a transaction, unless the row of an earlier request with the same key is
+// there: then it answers as it did then. fn returns the row that it made.
+func once[Out any](ctx context.Context, s *store, earlier, request string, scan func(*sql.Row) (Out, error),
+	fn func(*sql.Tx) (*sql.Row, error)) (out Out, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return out, err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, ignoreDone(tx.Rollback()))
 		}
 	}()
-	if err := fn(tx); err != nil {
-		return err
+	out, err = scan(tx.QueryRowContext(ctx, earlier, request))
+	if errors.Is(err, sql.ErrNoRows) {
+		var made *sql.Row
+		if made, err = fn(tx); err == nil {
+			out, err = scan(made)
+		}
 	}
-	return tx.Commit()
+	if err != nil {
+		return out, err
+	}
+	return out, tx.Commit()
 }
 
 // ignoreDone leaves out what Rollback says when the context has already rolled back.

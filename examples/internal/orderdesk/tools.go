@@ -103,9 +103,6 @@ func tools(s *store) (*chaos.Registry, error) {
 	)
 }
 
-// RefundTool is the name of the tool that pays money back.
-const RefundTool = makeRefund
-
 // Tools lists what the tools declare, to read the traces of the desk by.
 func Tools(ctx context.Context) ([]chaos.Tool, error) {
 	registry, err := tools(nil) // none is called

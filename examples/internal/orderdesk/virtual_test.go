@@ -17,7 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/contracttest"
 )
 
-// These tests hold what docs/virtual-time.md says of sql.DB, with a real driver.
+// These tests hold what docs/worlds.md says of sql.DB, with a real driver.
 
 // asking is a matrix of four cells, two at a time, whose agent does one thing with the
 // database that open gives it.

@@ -3,34 +3,25 @@ package orderdesk
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 )
 
-// The work of the tools that change something. Each is one transaction, which
-// first looks whether the request was carried out before.
+// The work of the tools that change something. Each is done once for a request.
 
-func (s *store) refund(ctx context.Context, in RefundArgs) (out Refund, err error) {
-	err = s.transact(ctx, func(tx *sql.Tx) error {
-		before := tx.QueryRowContext(ctx, `SELECT id, order_id, quantity, cents FROM refunds WHERE request = ?`,
-			in.RequestID)
-		if out, err = scanRefund(before); !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
+func (s *store) refund(ctx context.Context, in RefundArgs) (Refund, error) {
+	const earlier = `SELECT id, order_id, quantity, cents FROM refunds WHERE request = ?`
+	return once(ctx, s, earlier, in.RequestID, scanRefund, func(tx *sql.Tx) (*sql.Row, error) {
 		order, err := findOrder(ctx, tx, in.Order)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := mayRefund(ctx, tx, order, in.Quantity); err != nil {
-			return err
+			return nil, err
 		}
-		made := tx.QueryRowContext(ctx, `INSERT INTO refunds (order_id, quantity, cents, reason, request) VALUES (?, ?, ?, ?, ?)
+		return tx.QueryRowContext(ctx, `INSERT INTO refunds (order_id, quantity, cents, reason, request) VALUES (?, ?, ?, ?, ?)
 			RETURNING id, order_id, quantity, cents`,
-			order.ID, in.Quantity, in.Quantity*order.unitCents, in.Reason, nullable(in.RequestID))
-		out, err = scanRefund(made)
-		return err
+			order.ID, in.Quantity, in.Quantity*order.unitCents, in.Reason, nullable(in.RequestID)), nil
 	})
-	return out, err
 }
 
 // mayRefund is the shop's rule: no more items are refunded than were paid for.
@@ -54,44 +45,39 @@ func scanRefund(row *sql.Row) (Refund, error) {
 	return r, nil
 }
 
-func (s *store) ship(ctx context.Context, in ShipArgs) (out Shipment, err error) {
-	err = s.transact(ctx, func(tx *sql.Tx) error {
-		before := tx.QueryRowContext(ctx, `SELECT order_id, tracking FROM shipments WHERE request = ?`, in.RequestID)
-		if err := before.Scan(&out.Order, &out.Tracking); !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
+func (s *store) ship(ctx context.Context, in ShipArgs) (Shipment, error) {
+	const earlier = `SELECT order_id, tracking FROM shipments WHERE request = ?`
+	return once(ctx, s, earlier, in.RequestID, scanShipment, func(tx *sql.Tx) (*sql.Row, error) {
 		order, err := findOrder(ctx, tx, in.Order)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if order.Status != "paid" {
-			return refuse("order %s is %s already", order.ID, order.Status)
+			return nil, refuse("order %s is %s already", order.ID, order.Status)
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE orders SET status = 'shipped' WHERE id = ?`, order.ID); err != nil {
-			return err
+			return nil, err
 		}
 		return tx.QueryRowContext(ctx,
 			`INSERT INTO shipments (order_id, tracking, request) VALUES (?, ?, ?) RETURNING order_id, tracking`,
-			order.ID, "PL-"+order.ID+"-A", nullable(in.RequestID)).Scan(&out.Order, &out.Tracking)
+			order.ID, "PL-"+order.ID+"-A", nullable(in.RequestID)), nil
 	})
-	return out, err
 }
 
-func (s *store) mail(ctx context.Context, in MailArgs) (out Mail, err error) {
-	err = s.transact(ctx, func(tx *sql.Tx) error {
-		before := tx.QueryRowContext(ctx, `SELECT id FROM mails WHERE request = ?`, in.RequestID)
-		if out, err = scanMail(before); !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
+func scanShipment(row *sql.Row) (made Shipment, err error) {
+	err = row.Scan(&made.Order, &made.Tracking)
+	return made, err
+}
+
+func (s *store) mail(ctx context.Context, in MailArgs) (Mail, error) {
+	const earlier = `SELECT id FROM mails WHERE request = ?`
+	return once(ctx, s, earlier, in.RequestID, scanMail, func(tx *sql.Tx) (*sql.Row, error) {
 		if _, err := findCustomer(ctx, tx, in.Customer); err != nil {
-			return err
+			return nil, err
 		}
-		made := tx.QueryRowContext(ctx, `INSERT INTO mails (customer, body, request) VALUES (?, ?, ?) RETURNING id`,
-			in.Customer, in.Body, nullable(in.RequestID))
-		out, err = scanMail(made)
-		return err
+		return tx.QueryRowContext(ctx, `INSERT INTO mails (customer, body, request) VALUES (?, ?, ?) RETURNING id`,
+			in.Customer, in.Body, nullable(in.RequestID)), nil
 	})
-	return out, err
 }
 
 func scanMail(row *sql.Row) (Mail, error) {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/replay"
 )
 
 // NewWorld returns a function that makes a world: an agent with these habits, its
@@ -28,6 +30,32 @@ func NewWorld(h Habits) func(context.Context) (*contract.World, error) {
 			State: func(ctx context.Context) (any, error) { return s.state(ctx) },
 			Close: s.close,
 		}, nil
+	}
+}
+
+// Played returns a function that makes a world whose tools answer as in a session. No tool
+// runs: its state has the refunds that the played calls made.
+func Played(h Habits) func(context.Context, *replay.Session, chaos.ToolRegistry) (*contract.World, error) {
+	return func(_ context.Context, _ *replay.Session, tools chaos.ToolRegistry) (*contract.World, error) {
+		state := func(ctx context.Context) (any, error) {
+			done, err := tools.(*replay.Player).State(ctx)
+			if err != nil {
+				return nil, err
+			}
+			state := State{Refunds: []string{}}
+			for _, e := range done.(replay.Effects) {
+				if e.Tool != makeRefund {
+					continue
+				}
+				var args RefundArgs
+				if err := json.Unmarshal(e.Args, &args); err != nil {
+					return nil, err
+				}
+				state.Refunds = append(state.Refunds, args.Order)
+			}
+			return state, nil
+		}
+		return &contract.World{Agent: Agent(h), Tools: tools, State: state}, nil
 	}
 }
 

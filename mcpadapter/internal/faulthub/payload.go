@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
-
-// The payload that reports a fault has both shapes that fault-event servers use, so
-// that one runner understands a Kubernetes server and an injector alike.
 
 // An Origin is the part of a payload that the event itself does not know.
 type Origin struct {
@@ -18,81 +16,23 @@ type Origin struct {
 	Armed          time.Time // from which the times of events count
 }
 
-// A Resource is the injection point, in the terms of an object.
-type Resource struct {
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind"` // Tool, LLM, HTTP, Stream or Point
-	Name       string `json:"name"` // the target
-	Namespace  string `json:"namespace"`
-}
-
-// Flat is the payload of the mode "resource-faults".
-type Flat struct {
-	SubscriptionID string    `json:"subscriptionId,omitempty"`
-	Cluster        string    `json:"cluster"`
-	FaultType      string    `json:"faultType"` // the kind of the fault
-	Severity       string    `json:"severity"`
-	Resource       Resource  `json:"resource"`
-	Context        string    `json:"context"`
-	Timestamp      time.Time `json:"timestamp"`
-}
-
-// Nested is the payload of the mode "faults".
-type Nested struct {
-	SubscriptionID string `json:"subscriptionId,omitempty"`
-	Cluster        string `json:"cluster"`
-	Event          Event  `json:"event"`
-	Logs           []Log  `json:"logs"`
-}
-
-// Event is what happened, in the terms of a Kubernetes event.
-type Event struct {
-	Namespace      string    `json:"namespace"`
-	Timestamp      time.Time `json:"timestamp"`
-	Type           string    `json:"type"` // Normal, Warning, error or critical: the severity, see [Severity]
-	Reason         string    `json:"reason"`
-	Message        string    `json:"message"`
-	Count          uint64    `json:"count"` // of calls to the target so far, in its lane
-	InvolvedObject Resource  `json:"involvedObject"`
-}
-
-// Log is what a container would have written.
-type Log struct {
-	Container string `json:"container"`
-	Previous  bool   `json:"previous"`
-	HasPanic  bool   `json:"hasPanic"`
-	Sample    string `json:"sample,omitempty"`
-	Error     string `json:"error,omitempty"`
-}
-
-// NewFlat makes the flat payload of an event that has a rule.
-func NewFlat(e chaos.Event, o Origin) Flat {
-	return Flat{
-		SubscriptionID: o.SubscriptionID, Cluster: o.Cluster, FaultType: e.Fault, Severity: Severity(e),
-		Resource: resource(e), Context: message(e), Timestamp: o.Armed.Add(e.Start).UTC(),
+// NewPayload makes the payload of an event that has a rule, in the shape of a mode.
+func NewPayload(mode string, e chaos.Event, o Origin) faultevent.Payload {
+	p := faultevent.Payload{SubscriptionID: o.SubscriptionID, Cluster: o.Cluster}
+	namespace, _, _ := strings.Cut(e.Target, ".") // its subsystem, or the whole name
+	about := faultevent.Resource{Kind: kind(e.Layer), Name: e.Target, Namespace: namespace}
+	happened := o.Armed.Add(e.Start).UTC().Format(time.RFC3339Nano)
+	if mode == modeResourceFaults {
+		p.FaultType, p.Severity, p.Resource, p.Context, p.Timestamp = e.Fault, Severity(e), &about, message(e), happened
+		return p
 	}
-}
-
-// NewNested makes the nested payload of an event that has a rule.
-func NewNested(e chaos.Event, o Origin) Nested {
-	n := Nested{
-		SubscriptionID: o.SubscriptionID, Cluster: o.Cluster, Logs: []Log{},
-		Event: Event{
-			Namespace: Namespace(e), Timestamp: o.Armed.Add(e.Start).UTC(), Type: eventType(e), Reason: e.Fault,
-			Message: message(e), Count: e.Ordinal + 1, InvolvedObject: resource(e),
-		},
-	}
+	p.Event = &faultevent.Event{Namespace: namespace, Timestamp: happened, Type: eventType(e), Reason: e.Fault,
+		Message: message(e), Count: int64(e.Ordinal) + 1, InvolvedObject: about}
+	p.Logs = []faultevent.Log{}
 	if e.Outcome == chaos.OutcomePanicked {
-		n.Logs = append(n.Logs, Log{Container: e.Target, HasPanic: true, Sample: e.Err})
+		p.Logs = append(p.Logs, faultevent.Log{Container: e.Target, HasPanic: true, Sample: e.Err})
 	}
-	return n
-}
-
-// Namespace is the subsystem of a target: the part of its name before the
-// first dot; the whole of a name without one.
-func Namespace(e chaos.Event) string {
-	before, _, _ := strings.Cut(e.Target, ".")
-	return before
+	return p
 }
 
 // Severity is how severe a fault is: critical for a panic, error for a
@@ -114,32 +54,15 @@ func Severity(e chaos.Event) string {
 // Normal and Warning alone; what is worse keeps its own name, so that a runner
 // reads one severity from both shapes.
 func eventType(e chaos.Event) string {
-	switch s := Severity(e); s {
-	case "info":
-		return "Normal"
-	case "warning":
-		return "Warning"
-	default:
-		return s
-	}
-}
-
-func resource(e chaos.Event) Resource {
-	return Resource{Kind: kind(e.Layer), Name: e.Target, Namespace: Namespace(e)}
+	severity := Severity(e)
+	known := map[string]string{"info": "Normal", "warning": "Warning"}
+	return cmp.Or(known[severity], severity)
 }
 
 func kind(l chaos.Layer) string {
-	switch l {
-	case chaos.LayerTool:
-		return "Tool"
-	case chaos.LayerLLM:
-		return "LLM"
-	case chaos.LayerHTTP:
-		return "HTTP"
-	case chaos.LayerStream:
-		return "Stream"
-	}
-	return "Point"
+	known := map[chaos.Layer]string{chaos.LayerTool: "Tool", chaos.LayerLLM: "LLM", chaos.LayerHTTP: "HTTP",
+		chaos.LayerStream: "Stream"}
+	return cmp.Or(known[l], "Point")
 }
 
 // message says what the caller saw.

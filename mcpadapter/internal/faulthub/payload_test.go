@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
@@ -20,11 +21,11 @@ var (
 )
 
 func TestBothShapes(t *testing.T) {
-	flat, err := json.Marshal(faulthub.NewFlat(failed, origin))
+	flat, err := json.Marshal(faulthub.NewPayload("resource-faults", failed, origin))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"subscriptionId":"sub-1","cluster":"shop","faultType":"error","severity":"error",
 		"resource":{"kind":"Tool","name":"orders.get","namespace":"orders"},"context":"unavailable","timestamp":"2026-03-01T11:00:02Z"}`, string(flat))
-	nested, err := json.Marshal(faulthub.NewNested(failed, origin))
+	nested, err := json.Marshal(faulthub.NewPayload("faults", failed, origin))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"subscriptionId":"sub-1","cluster":"shop","logs":[],
 		"event":{"namespace":"orders","timestamp":"2026-03-01T11:00:02Z","type":"error","reason":"error","message":"unavailable","count":4,
@@ -44,12 +45,12 @@ func TestWhatIsSaidOfAnEvent(t *testing.T) {
 		{chaos.Event{Target: "a", Note: "nothing to change"}, "info", "Normal", "Point", "nothing to change"},
 		{chaos.Event{Target: "a"}, "info", "Normal", "Point", "a fault was injected into the call"},
 	} {
-		p := faulthub.NewFlat(tc.e, origin)
+		p := faulthub.NewPayload("resource-faults", tc.e, origin)
 		assert.Equal(t, tc.severity, p.Severity, tc.context)
-		assert.Equal(t, tc.eventType, faulthub.NewNested(tc.e, origin).Event.Type, tc.context)
+		assert.Equal(t, tc.eventType, faulthub.NewPayload("faults", tc.e, origin).Event.Type, tc.context)
 		assert.Equal(t, tc.kind, p.Resource.Kind, tc.context)
 		assert.Equal(t, tc.context, p.Context)
 	}
-	panicked := faulthub.NewNested(chaos.Event{Target: "a", Outcome: chaos.OutcomePanicked, Err: "oh"}, origin)
-	assert.Equal(t, []faulthub.Log{{Container: "a", HasPanic: true, Sample: "oh"}}, panicked.Logs)
+	panicked := faulthub.NewPayload("faults", chaos.Event{Target: "a", Outcome: chaos.OutcomePanicked, Err: "oh"}, origin)
+	assert.Equal(t, []faultevent.Log{{Container: "a", HasPanic: true, Sample: "oh"}}, panicked.Logs)
 }

@@ -130,21 +130,21 @@ func Keep(next http.Handler) http.Handler {
 // lastWriting is how long writing may go on after the end.
 const lastWriting = time.Second
 
-// Timed bounds reading a request by refusal, until a handler sets another time, and
-// writing its answer by write. The end of life cuts writing short.
-func Timed(life context.Context, next http.Handler, refusal, write time.Duration) http.Handler {
+// Timed bounds reading a request by a second of the patience, until a handler sets
+// another time, and writing its answer by all of it. The end of life cuts writing short.
+func Timed(life context.Context, next http.Handler, patience time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		now := time.Now()
 		if r.Body != nil && r.Body != http.NoBody {
-			_ = control.SetReadDeadline(now.Add(refusal))
+			_ = control.SetReadDeadline(now.Add(min(time.Second, patience)))
 		}
 		out := &endingWriter{ResponseWriter: w, control: control}
-		_ = out.SetWriteDeadline(now.Add(write))
+		_ = out.SetWriteDeadline(now.Add(patience))
 		stop := context.AfterFunc(life, out.cut)
 		next.ServeHTTP(out, r)
 		stop()
-		_ = out.SetWriteDeadline(time.Now().Add(write)) // of what is still in the buffer
+		_ = out.SetWriteDeadline(time.Now().Add(patience)) // of what is still in the buffer
 	})
 }
 

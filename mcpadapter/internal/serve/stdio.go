@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,96 +19,90 @@ import (
 // over gives up pending writes: the SDK would wait for them without limit, and a
 // client that reads nothing would keep the process alive.
 //
-// The SDK ends the session at the first line that is no message. So a screen in
-// front of it answers such lines, and those of more than max bytes.
+// The SDK's own transport ends the session at the first line that is no message. This
+// one answers such lines, and those of more than max bytes. The messages of a batch,
+// which revision 2025-03-26 has, are answered one by one.
 func Stdio(in io.ReadCloser, out io.Writer, over <-chan struct{}, max int) mcp.Transport {
-	answers := &lineWriter{to: output{out, over}}
-	return &screened{screen: &screen{in: in, lines: bufio.NewReader(in), max: max, answers: answers}}
+	return &lines{in: in, max: max, out: out, over: over, messages: make(chan jsonrpc.Message),
+		closed: make(chan struct{})}
 }
 
-// screened is the transport of a screen.
-type screened struct{ screen *screen }
+// lines are a transport and its connection.
+type lines struct {
+	in   io.ReadCloser
+	max  int // bytes of a line
+	over <-chan struct{}
 
-func (t *screened) Connect(ctx context.Context) (mcp.Connection, error) {
-	// the screen has a limit
-	c, err := (&mcp.IOTransport{Reader: t.screen, Writer: t.screen.answers, MaxLineLength: -1}).Connect(ctx)
-	return &screenedConn{c, t.screen}, err
+	writing sync.Mutex
+	out     io.Writer
+
+	messages chan jsonrpc.Message // closed when the input has ended
+	ended    error                // why it has
+	closing  sync.Once
+	closed   chan struct{}
 }
 
-// A screenedConn answers input that is JSON but no message of the protocol.
-type screenedConn struct {
-	mcp.Connection
-	screen *screen
+func (c *lines) Connect(context.Context) (mcp.Connection, error) {
+	go c.run()
+	return c, nil
 }
 
-func (c *screenedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		m, err := c.Connection.Read(ctx)
-		if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) || c.screen.failed() {
-			return m, err
+func (c *lines) SessionID() string { return "" }
+
+// Read returns the next message.
+func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case m, ok := <-c.messages:
+		if ok {
+			return m, nil
 		}
-		if err := c.screen.answers.refuse(jsonrpc.CodeInvalidRequest, err.Error()); err != nil {
-			return nil, err
-		}
+	case <-c.closed:
+	}
+	select {
+	case <-c.closed: // whatever the input says to that
+		return nil, io.EOF
+	default:
+		return nil, c.ended
 	}
 }
 
-// A screen passes lines that are JSON, and answers the others.
-type screen struct {
-	in      io.Closer
-	lines   *bufio.Reader
-	max     int // bytes of a line
-	answers *lineWriter
-	passing []byte // what is left of the line that is being read
-
-	mu  sync.Mutex
-	err error // of the input, but for its end
-}
-
-func (s *screen) Close() error { return s.in.Close() }
-
-func (s *screen) failed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err != nil
-}
-
-// Read returns at most one line at a time.
-func (s *screen) Read(p []byte) (int, error) {
-	for len(s.passing) == 0 {
-		line, long, err := s.next()
-		line = bytes.TrimSpace(line)
-		code, why := s.judge(line, long)
+// run reads messages, and answers lines that are none, until the input ends or the
+// connection is closed.
+func (c *lines) run() {
+	defer close(c.messages)
+	in := bufio.NewReader(c.in)
+	for c.ended == nil {
+		line, long, err := nextLine(in, c.max)
+		texts, code, why := judge(bytes.TrimSpace(line), long, c.max)
 		if code != 0 {
-			if wrong := s.answers.refuse(code, why); wrong != nil {
-				err = wrong
-			}
-		} else if len(line) > 0 {
-			s.passing = append(line, '\n')
-			break // an error comes again
+			err = cmp.Or(c.put(refusal(code, why)), err)
 		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				s.mu.Lock()
-				s.err = err
-				s.mu.Unlock()
+		for _, text := range texts {
+			m, wrong := jsonrpc.DecodeMessage(text)
+			if wrong != nil {
+				err = cmp.Or(c.put(refusal(jsonrpc.CodeInvalidRequest, wrong.Error())), err)
+				continue
 			}
-			return 0, err
+			select {
+			case c.messages <- m:
+			case <-c.closed:
+				return
+			}
 		}
+		c.ended = err
 	}
-	n := copy(p, s.passing)
-	s.passing = s.passing[n:]
-	return n, nil
 }
 
-// next reads a line. A line that is too long is not kept.
-func (s *screen) next() (line []byte, long bool, err error) {
+// nextLine reads a line. One that is too long is not kept.
+func nextLine(in *bufio.Reader, max int) (line []byte, long bool, err error) {
 	for {
-		part, err := s.lines.ReadSlice('\n')
+		part, err := in.ReadSlice('\n')
 		if !long {
 			line = append(line, part...)
 		}
-		if len(line) > s.max+1 {
+		if len(line) > max+1 {
 			line, long = nil, true
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -116,40 +111,39 @@ func (s *screen) next() (line []byte, long bool, err error) {
 	}
 }
 
-// judge returns the code of the error that answers a line, or 0.
-func (s *screen) judge(line []byte, long bool) (code int, why string) {
+// judge returns what may be the messages of a line, or the code of the error that
+// answers it.
+func judge(line []byte, long bool, max int) (messages []json.RawMessage, code int, why string) {
 	switch {
 	case long:
-		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("the line has more than %d bytes", s.max)
+		return nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the line has more than %d bytes", max)
 	case len(line) == 0:
-		return 0, ""
+		return nil, 0, ""
 	case !json.Valid(line):
-		return jsonrpc.CodeParseError, "the line is not JSON"
+		return nil, jsonrpc.CodeParseError, "the line is not JSON"
+	case line[0] != '[':
+		return []json.RawMessage{line}, 0, ""
 	}
 	if why := tooMany(line); why != "" {
-		return jsonrpc.CodeInvalidRequest, why
+		return nil, jsonrpc.CodeInvalidRequest, why
 	}
-	return 0, ""
+	if _ = json.Unmarshal(line, &messages); len(messages) == 0 {
+		return nil, jsonrpc.CodeInvalidRequest, "the batch has no messages"
+	}
+	return messages, 0, ""
 }
 
-// A lineWriter writes whole lines: those of the SDK, and refusals between them.
-type lineWriter struct {
-	mu sync.Mutex
-	to output
+func (c *lines) Write(_ context.Context, m jsonrpc.Message) error {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	return c.put(text)
 }
 
-func (w *lineWriter) Write(line []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.to.Write(line)
-}
-
-func (w *lineWriter) Close() error { return nil }
-
-// refuse answers input that has no identifier to answer to.
-func (w *lineWriter) refuse(code int, why string) error {
-	_, err := w.Write(append(refusal(code, why), '\n'))
-	return err
+func (c *lines) Close() error {
+	c.closing.Do(func() { close(c.closed) })
+	return c.in.Close()
 }
 
 // refusal is the answer to input that has no identifier.
@@ -159,36 +153,27 @@ func refusal(code int, why string) []byte {
 	return text
 }
 
-// output writes until the server ends. A write that blocks then is given up:
-// only its own goroutine waits for it, until the client reads or the process
-// ends.
-type output struct {
-	to   io.Writer
-	over <-chan struct{}
-}
-
 var errOver = errors.New("mcpadapter: the server has ended, and the client did not read")
 
-func (o output) Write(p []byte) (int, error) {
-	type written struct {
-		n   int
-		err error
-	}
-	done := make(chan written, 1)
-	text := bytes.Clone(p) // the caller may use p again after giving up
+// put writes a line. A write that blocks when the server ends is given up: only its own
+// goroutine waits for it, until the client reads or the process ends.
+func (c *lines) put(text []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	done := make(chan error, 1)
 	go func() {
-		n, err := o.to.Write(text)
-		done <- written{n, err}
+		_, err := c.out.Write(append(text, '\n'))
+		done <- err
 	}()
 	select {
-	case w := <-done:
-		return w.n, w.err
-	case <-o.over:
+	case err := <-done:
+		return err
+	case <-c.over:
 	}
 	select {
-	case w := <-done: // it was written at the same moment
-		return w.n, w.err
+	case err := <-done: // it was written at the same moment
+		return err
 	default:
-		return 0, errOver
+		return errOver
 	}
 }

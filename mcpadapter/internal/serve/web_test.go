@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -13,36 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-
-func status(h http.Handler, host string) int {
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.Host = host
-	h.ServeHTTP(w, r)
-	return w.Code
-}
-
-func TestOnlyTheNamesOfTheHost(t *testing.T) {
-	named := Named([]string{"desk.example", "[::1]:80"}, ok)
-	for host, want := range map[string]int{
-		"desk.example": 200, "DESK.example:8080": 200, "[::1]:80": 200,
-		"desk.example.evil": 403, "": 403, "[::1]:81": 403,
-	} {
-		assert.Equal(t, want, status(named, host), "%q", host)
-	}
-	assert.Equal(t, 200, status(Named(nil, ok), "anything"), "no names: the SDK's own check")
-}
-
-func TestClosedAndRefusing(t *testing.T) {
-	closing := false
-	open := Open(func() bool { return closing }, ok)
-	assert.Equal(t, 200, status(open, "h"))
-	closing = true
-	assert.Equal(t, 503, status(open, "h"))
-	assert.Equal(t, 401, status(Refusing(errors.New("none")), "h"))
-}
 
 func TestLoopback(t *testing.T) {
 	for a, want := range map[net.Addr]bool{
@@ -102,6 +71,7 @@ func TestConnectionsAreCapped(t *testing.T) {
 
 // Who was not admitted does not keep its connection.
 func TestBriefConnections(t *testing.T) {
+	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux := http.NewServeMux()
 	mux.Handle("/kept", Keep(ok))
 	mux.Handle("/live", ok)

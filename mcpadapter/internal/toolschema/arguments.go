@@ -30,13 +30,10 @@ func refused(detail, hint string) *policy.Error {
 
 // Decode reads the arguments of a call by the schema of its tool, strictly: a
 // name that the schema does not have, in letter case too, and a value that it
-// does not allow are refused. All problems are in the error, a [*policy.Error].
-// The gate has refused arguments that two readers could read differently.
-func Decode[In any](raw json.RawMessage, s *jsonschema.Resolved, maxBytes int) (in In, err error) {
-	if len(raw) > maxBytes {
-		return in, refused(fmt.Sprintf("the arguments have %d bytes; allowed: at most %d", len(raw), maxBytes),
-			"Send less at once.")
-	}
+// does not allow are refused. All problems are in the error, a [*policy.Error]: the
+// schema library's own names one, and not what is allowed instead. The gate has refused
+// arguments that two readers could read differently.
+func Decode[In any](raw json.RawMessage, s *jsonschema.Resolved) (in In, err error) {
 	if bare := bytes.TrimSpace(raw); len(bare) == 0 || string(bare) == "null" {
 		raw = json.RawMessage("{}")
 	}
@@ -44,47 +41,29 @@ func Decode[In any](raw json.RawMessage, s *jsonschema.Resolved, maxBytes int) (
 		return in, refused("the arguments are no JSON", "Send one JSON object.")
 	}
 	var doc any
+	var c complaints
 	if json.Unmarshal(raw, &doc) != nil || s.Validate(doc) != nil {
-		return in, complain(raw, s.Schema())
+		r := json.NewDecoder(bytes.NewReader(raw))
+		r.UseNumber()      // numbers are repeated as they were written
+		_ = r.Decode(&doc) // it is valid
+		c.check("", doc, s.Schema())
+		return in, c.refusal(s.Schema())
 	}
-	if err = json.Unmarshal(raw, &in); err == nil {
-		return in, nil
+	plain, _ := json.Marshal(doc) // it writes the whole number 5.0 as 5
+	for _, text := range [][]byte{raw, plain} {
+		in = *new(In)
+		if json.Unmarshal(text, &in) == nil {
+			return in, nil
+		}
 	}
-	in = *new(In)
-	if plain, _ := json.Marshal(doc); json.Unmarshal(plain, &in) == nil { // it writes the whole number 5.0 as 5
-		return in, nil
-	}
-	return in, refused(bindError[In](doc.(map[string]any), err), membersOf(s.Schema()))
-}
-
-// bindError is the text of what types refuse that read more strictly than their
-// schema, such as a time.
-func bindError[In any](members map[string]any, err error) string {
-	var lines []string
+	members := doc.(map[string]any) // some types read more strictly than their schema, such as a time
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		one, _ := json.Marshal(map[string]any{name: members[name]})
 		if err := json.Unmarshal(one, new(In)); err != nil {
-			lines = append(lines, name+": "+err.Error())
+			c = append(c, name+": "+err.Error())
 		}
 	}
-	return cmp.Or(strings.Join(lines, "; "), err.Error())
-}
-
-// complain returns what is wrong with arguments that the schema refuses. The
-// library's own error names one problem, and not what is allowed instead.
-func complain(raw json.RawMessage, s *jsonschema.Schema) error {
-	var doc any
-	r := json.NewDecoder(bytes.NewReader(raw))
-	r.UseNumber() // numbers are repeated as they were written
-	if err := r.Decode(&doc); err != nil {
-		return refused("the arguments cannot be read: "+err.Error(), "Send one JSON object.")
-	}
-	var c complaints
-	c.check("", doc, s)
-	if over := len(c) - maxComplaints; over > 0 {
-		c = append(c[:maxComplaints], fmt.Sprintf("and %d more", over))
-	}
-	return refused(strings.Join(c, "; "), membersOf(s))
+	return in, c.refusal(s.Schema())
 }
 
 func membersOf(s *jsonschema.Schema) string {
@@ -100,6 +79,13 @@ func membersOf(s *jsonschema.Schema) string {
 
 // complaints are the problems of a document, each with its place.
 type complaints []string
+
+func (c complaints) refusal(s *jsonschema.Schema) error {
+	if over := len(c) - maxComplaints; over > 0 {
+		c = append(c[:maxComplaints], fmt.Sprintf("and %d more", over))
+	}
+	return refused(strings.Join(c, "; "), membersOf(s))
+}
 
 func (c *complaints) add(path, format string, args ...any) {
 	*c = append(*c, cmp.Or(path, "the arguments")+" "+fmt.Sprintf(format, args...))
@@ -133,7 +119,7 @@ func (c *complaints) check(path string, value any, s *jsonschema.Schema) {
 	}
 	if !valid(value, s) {
 		word, _ := value.(string)
-		c.add(path, "is %s; allowed: %s%s", shown(value), allowed(s), Meant(word, wordsOf(s)))
+		c.add(path, "is %s; allowed: %s%s", shown(value), allowed(s), text.Meant(word, wordsOf(s)))
 	}
 }
 
@@ -158,8 +144,9 @@ func (c *complaints) members(path string, object map[string]any, s *jsonschema.S
 	}
 }
 
-// meantMember returns the member that an unknown name means, or "": the only one of which it
-// is a word, such as name for fault_name, or the nearest. ttl means what expires.
+// meantMember returns the member that an unknown name means, or "": the one that ends it,
+// such as name for plan_name, the only one of which it is a word, such as fault_name for
+// name, or the nearest. ttl means what expires.
 func meantMember(name string, known []string) string {
 	lower := strings.ToLower(name)
 	if lower == "ttl" {
@@ -167,6 +154,9 @@ func meantMember(name string, known []string) string {
 	}
 	var having []string
 	for _, member := range known {
+		if strings.HasSuffix(lower, "_"+member) {
+			return member
+		}
 		if strings.Contains("_"+member+"_", "_"+lower+"_") {
 			having = append(having, member)
 		}
@@ -216,16 +206,6 @@ func allowed(s *jsonschema.Schema) string {
 		return "a whole number" + span(s)
 	}
 	return "a number" + span(s)
-}
-
-// Meant proposes the nearest of the names, as the end of a sentence: " (did you mean
-// refund?)". It is empty if none is near.
-func Meant(word string, names []string) string {
-	near := text.Nearest(word, names)
-	if near == "" {
-		return ""
-	}
-	return " (did you mean " + near + "?)"
 }
 
 func wordsOf(s *jsonschema.Schema) []string {

@@ -20,25 +20,29 @@ import (
 // Library are the types of the library whose schema Go types do not say.
 func Library() (Types, error) {
 	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
+	metrics := text()
+	for _, m := range timeline.Metrics() {
+		metrics.Enum = append(metrics.Enum, string(m))
+	}
 	types := Types{
 		reflect.TypeFor[json.RawMessage]():    {Type: "object"},
-		reflect.TypeFor[policy.Error]():       envelope(),
 		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
-		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
+		reflect.TypeFor[timeline.Value]():     {AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "null"}}},
 		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
 		reflect.TypeFor[timeline.NodeType]():  text("agent", "tool", "llm", "http", "point"),
-		reflect.TypeFor[timeline.Metric]():    text(metricNames()...),
+		reflect.TypeFor[timeline.Metric]():    metrics,
 		reflect.TypeFor[trace.Kind]():         text("baseline", "scenario"),
 		reflect.TypeFor[trace.State]():        text("running", "failed"),
 		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
 		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
 		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),
 		reflect.TypeFor[stats.Decision]():     text("open", "rejected", "accepted"),
-		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)),
-			MaxLength:   new(40),
-			Description: "a bin index from 0, or a time in RFC 3339"},
+		reflect.TypeFor[timeline.Bound](): {Description: "a bin index from 0, or a time in RFC 3339",
+			AnyOf: []*jsonschema.Schema{{Type: "integer", Minimum: new(0.0)}, {Type: "string", MaxLength: new(40)}}},
 	}
-	return types, errors.Join(
+	failed, err := For[failure](types)
+	types[reflect.TypeFor[policy.Error]()] = failed
+	return types, errors.Join(err,
 		change[scoring.ChaosScore](types, withoutValue),
 		change[scoring.MutationScore](types, withoutValue),
 		change[scoring.ReplayScore](types, withoutValue),
@@ -49,21 +53,12 @@ func Library() (Types, error) {
 		}))
 }
 
-// envelope is the schema of what every failed call says.
-func envelope() *jsonschema.Schema {
-	text := func(what string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Description: what} }
-	return &jsonschema.Schema{
-		Type: "object", Required: []string{"status", "code", "detail", "hint"},
-		PropertyOrder: []string{"status", "code", "detail", "hint"},
-		Properties: map[string]*jsonschema.Schema{
-			"status": {Type: "integer", Description: "HTTP status that fits the failure", Minimum: new(400.0),
-				Maximum: new(599.0)},
-			"code":   text("stable word for the kind of failure"),
-			"detail": text("what was wrong, with the value and what is allowed"),
-			"hint":   text("what to do about it"),
-		},
-		AdditionalProperties: &jsonschema.Schema{Not: new(jsonschema.Schema)},
-	}
+// A failure is what every failed call says: a [policy.Error] without its problem.
+type failure struct {
+	Status int    `json:"status" jsonschema:"HTTP status that fits the failure" range:"400,599"`
+	Code   string `json:"code" jsonschema:"stable word for the kind of failure"`
+	Detail string `json:"detail" jsonschema:"what was wrong, with the value and what is allowed"`
+	Hint   string `json:"hint" jsonschema:"what to do about it"`
 }
 
 // change adds the schema of a type that writes itself in another form than Go types say.
@@ -81,12 +76,4 @@ func change[T any](types Types, to func(*jsonschema.Schema)) error {
 func withoutValue(s *jsonschema.Schema) {
 	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == "value" })
 	s.Properties["value"].Description = "left out when nothing was decided"
-}
-
-func metricNames() []any {
-	names := make([]any, 0, len(timeline.Metrics()))
-	for _, m := range timeline.Metrics() {
-		names = append(names, string(m))
-	}
-	return names
 }

@@ -4,10 +4,9 @@ package toolschema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -46,7 +45,7 @@ func Brief(s *jsonschema.Schema) *jsonschema.Schema {
 	return brief
 }
 
-// part splits a schema with several types into alternatives: many clients and
+// part splits a schema that allows null besides into alternatives: many clients and
 // models read one type per schema.
 func part(s *jsonschema.Schema) {
 	if s == nil {
@@ -57,31 +56,12 @@ func part(s *jsonschema.Schema) {
 	}
 	part(s.Items)
 	part(s.AdditionalProperties)
-	if len(s.Types) < 2 {
-		return
+	if len(s.Types) == 2 { // null is the first
+		own := *s
+		own.Type, own.Types, own.Description, own.Default = own.Types[1], nil, "", nil
+		*s = jsonschema.Schema{Description: s.Description, Default: s.Default,
+			AnyOf: []*jsonschema.Schema{{Type: "null"}, &own}}
 	}
-	own := *s
-	*s = jsonschema.Schema{Description: own.Description, Default: own.Default}
-	own.Description, own.Default = "", nil
-	for _, kind := range own.Types {
-		s.AnyOf = append(s.AnyOf, only(kind, own))
-	}
-}
-
-// only returns the part of a schema that concerns one type.
-func only(kind string, s jsonschema.Schema) *jsonschema.Schema {
-	switch kind {
-	case "null":
-		return &jsonschema.Schema{Type: kind}
-	case "string":
-		return &jsonschema.Schema{Type: kind, Enum: s.Enum, MinLength: s.MinLength, MaxLength: s.MaxLength,
-			Format: s.Format, Pattern: s.Pattern}
-	case "integer", "number":
-		return &jsonschema.Schema{Type: kind, Minimum: s.Minimum, Maximum: s.Maximum,
-			ExclusiveMinimum: s.ExclusiveMinimum}
-	}
-	s.Type, s.Types = kind, nil
-	return &s
 }
 
 // tighten adds what the tags of a struct say to its schema.
@@ -115,50 +95,19 @@ func tighten(s *jsonschema.Schema, t reflect.Type) error {
 }
 
 func notNull(s *jsonschema.Schema) {
-	types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" })
-	if len(types) == 1 {
-		s.Type, s.Types = types[0], nil
-	} else if len(types) > 1 {
-		s.Types = types
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
 	}
 }
 
 func tag(s *jsonschema.Schema, f reflect.StructField) error {
-	one := s // what a value is: of a list, its items
+	one, least, most := s, &s.MinLength, &s.MaxLength // what a value is: of a list, its items
 	if s.Items != nil {
-		one = s.Items
+		one, least, most = s.Items, &s.MinItems, &s.MaxItems
 	}
-	var err error
-	numbers := func(key string) (low, high *float64) {
-		text, ok := f.Tag.Lookup(key)
-		if !ok || err != nil {
-			return nil, nil
-		}
-		from, to, two := strings.Cut(text, ",")
-		low, err = number(from)
-		if two && err == nil {
-			high, err = number(to)
-		}
-		return low, high
-	}
-	if low, high := numbers("range"); low != nil {
-		one.Minimum, one.Maximum = low, high
-	}
-	if low, _ := numbers("above"); low != nil {
-		one.ExclusiveMinimum, one.Minimum = low, nil
-	}
-	if low, high := numbers("each"); low != nil {
-		one.MinLength, one.MaxLength = whole(low), whole(high)
-	}
-	if low, high := numbers("len"); low != nil {
-		if s.Items != nil {
-			s.MinItems, s.MaxItems = whole(low), whole(high)
-		} else {
-			s.MinLength, s.MaxLength = whole(low), whole(high)
-		}
-	}
-	if text, ok := f.Tag.Lookup("enum"); ok {
-		for word := range strings.SplitSeq(text, ",") {
+	if words, ok := f.Tag.Lookup("enum"); ok {
+		one.Enum = nil // of a type that has more
+		for word := range strings.SplitSeq(words, ",") {
 			one.Enum = append(one.Enum, word)
 		}
 	}
@@ -168,17 +117,21 @@ func tag(s *jsonschema.Schema, f reflect.StructField) error {
 		}
 		s.Default = json.RawMessage(text)
 	}
-	return err
+	return errors.Join(
+		bounds(f, "range", &one.Minimum, &one.Maximum),
+		bounds(f, "above", &one.ExclusiveMinimum, &one.Minimum),
+		bounds(f, "each", &one.MinLength, &one.MaxLength),
+		bounds(f, "len", least, most))
 }
 
-func number(text string) (*float64, error) {
-	n, err := strconv.ParseFloat(text, 64)
-	return &n, err
-}
-
-func whole(n *float64) *int {
-	if n == nil {
+// bounds reads a tag of one number or two; the second of one is nil.
+func bounds[N any](f reflect.StructField, key string, low, high **N) error {
+	text, ok := f.Tag.Lookup(key)
+	if !ok {
 		return nil
 	}
-	return new(int(*n))
+	var pair [2]*N
+	err := json.Unmarshal([]byte("["+text+"]"), &pair)
+	*low, *high = pair[0], pair[1]
+	return err
 }

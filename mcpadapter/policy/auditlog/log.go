@@ -3,6 +3,8 @@
 //
 //	file, err := auditlog.Open("audit.jsonl")
 //	gate, err := policy.New(&policy.Options{Audit: file})
+//
+// Stability: may change.
 package auditlog
 
 import (

@@ -2,6 +2,8 @@
 // knows them ([github.com/shakedown-go/shakedown/mcpadapter/policy.Options], TokensFile).
 //
 //	value, hash := tokenhash.New() // the client gets the value, the file the hash
+//
+// Stability: may change.
 package tokenhash
 
 import (

@@ -13,12 +13,56 @@
 package completion
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
+)
+
+// An Editor is one fault of one completion: it changes pieces. A document has a
+// text in one piece, a stream in many. An editor must produce the same text in
+// the end, however it is split.
+type Editor func(p *Piece)
+
+// A Piece is a part of a completion, in the order in which the model says it.
+type Piece struct {
+	Kind Kind
+	Text string // what an editor changes
+	// Drop takes a whole call out, at its beginning.
+	Drop bool
+	// Refusal says of a text that it is one, for providers that keep them apart.
+	Refusal bool
+	// Late says that an editor keeps some of the text for later: that alone is no change.
+	Late bool
+	// More is, at an end, what is to come before it: the rest of a text or of
+	// arguments, at a Finish a refusal; Was is what was kept of the original.
+	More, Was string
+}
+
+// A Kind is what a piece is.
+type Kind int
+
+// The kinds of pieces.
+const (
+	Text    Kind = iota // a text, or its next part
+	TextEnd             // no more of this text comes
+	Call                // a tool call begins: the tool's name
+	Args                // its arguments, a JSON text, or their next part
+	CallEnd             // no more arguments come
+	Finish              // nothing more comes: the reason
+)
+
+// The reasons of a Finish, in words that are no provider's. One that a
+// form has no word for stays as it is on the wire.
+const (
+	Stopped  = "stop"
+	Called   = "calls"
+	TooLong  = "length"
+	Filtered = "filter"
+	Refused  = "refusal"
 )
 
 // Edit edits a completion that is one document. fresh makes the editor of the
@@ -30,43 +74,40 @@ func Edit(body []byte, fresh func(i int) Editor) (out []byte, changes []chaos.Ch
 	if !ok {
 		return body, nil, false
 	}
-	for _, f := range forms() {
-		if !f.is(doc) {
-			continue
-		}
-		log := &changeLog{root: "$"}
-		f.editDocument(doc, fresh, log)
-		if len(log.list) == 0 {
-			return body, nil, true
-		}
-		return doc.Bytes(), log.list, true
+	i := slices.IndexFunc(forms(), func(f *form) bool { return f.is(doc) })
+	if i < 0 {
+		return body, nil, false
 	}
-	return body, nil, false
+	f, log := forms()[i], &changeLog{root: "$"}
+	if f.choices == "" {
+		newTalk(f, fresh, 0, log).choice(doc, "")
+	}
+	for i := 0; f.choices != "" && i < doc.Get(f.choices).Len(); i++ {
+		newTalk(f, fresh, i, log).choice(doc.Get(f.choices).At(i), index("."+f.choices, i))
+	}
+	if len(log.list) == 0 {
+		return body, nil, true
+	}
+	return doc.Bytes(), log.list, true
 }
 
 // A Stream edits a completion that comes in events. It serves one stream, whose
 // events it gets in their order. Make one with [NewStream].
 type Stream struct {
 	fresh   func(i int) Editor
-	events  events // nil: none had content yet
+	form    *form         // nil: no event had content yet
+	talks   map[int]*talk // by their choice; a form with typed events has one
 	changed bool
 	typed   string // the type of the last event
 }
 
-// events edits the events of one stream in their order.
-type events interface {
-	// rewrite changes the document of one event in place, and returns those
-	// that are to come before it. drop says that the event itself is not to come.
-	rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool)
-	// rest is what editors still hold of the original when a stream broke off.
-	rest(log *changeLog) []*jsonedit.Value
+// NewStream makes a stream whose editors fresh makes, as for [Edit].
+func NewStream(fresh func(i int) Editor) *Stream {
+	return &Stream{fresh: fresh, talks: map[int]*talk{}}
 }
 
-// NewStream makes a stream whose editors fresh makes, as for [Edit].
-func NewStream(fresh func(i int) Editor) *Stream { return &Stream{fresh: fresh} }
-
 // Understood reports whether the events so far are those of a completion.
-func (s *Stream) Understood() bool { return s.events != nil }
+func (s *Stream) Understood() bool { return s.form != nil }
 
 // Changed reports whether anything was changed so far.
 func (s *Stream) Changed() bool { return s.changed }
@@ -76,41 +117,71 @@ func (s *Stream) Changed() bool { return s.changed }
 // later event, or with the rest.
 func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) {
 	doc, ok := jsonedit.ParseValue([]byte(e.Data))
-	if !ok {
-		return e.Raw, nil
+	if ok && s.form == nil {
+		if i := slices.IndexFunc(forms(), func(f *form) bool { return f.begins(doc) }); i >= 0 {
+			s.form = forms()[i]
+		}
 	}
-	if s.events == nil {
-		s.events = eventsOf(doc, s.fresh)
-	}
-	if s.events == nil {
+	if !ok || s.form == nil {
 		return e.Raw, nil
 	}
 	s.typed = e.Type
 	log := &changeLog{root: index("$", n)}
-	before, drop := s.events.rewrite(doc, log)
+	before, drop := s.rewrite(doc, log)
 	s.changed = s.changed || len(log.list) > 0
-	for _, d := range before {
-		out = append(out, written(e, d)...)
-	}
 	switch {
 	case drop:
 	case string(doc.Bytes()) == strings.TrimSpace(e.Data) && len(before) == 0:
-		out = e.Raw
+		return e.Raw, log.list
 	default:
-		out = append(out, written(e, doc)...)
+		before = append(before, doc)
+	}
+	for _, d := range before {
+		out = append(out, written(e, d)...)
 	}
 	return out, log.list
+}
+
+// rewrite changes the document of one event in place, and returns those that are to come
+// before it. drop says that the event itself is not to come.
+func (s *Stream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
+	if s.form.events != nil {
+		t := s.talk(0, log)
+		t.doc = doc
+		drop = t.event()
+		return t.before, drop
+	}
+	choices := doc.Get(s.form.choices)
+	for i := range choices.Len() {
+		choice := choices.At(i)
+		t := s.talk(choice.Get("index").Int(0), log)
+		t.doc = doc
+		t.choice(choice, index("."+s.form.choices, i))
+		before = append(before, t.before...)
+	}
+	return before, false
+}
+
+// talk is what has come of a choice.
+func (s *Stream) talk(n int, log *changeLog) *talk {
+	if s.talks[n] == nil {
+		s.talks[n] = newTalk(s.form, s.fresh, n, nil)
+	}
+	t := s.talks[n]
+	t.log, t.before = log, nil
+	return t
 }
 
 // Rest is what editors still hold of the original when the stream ended, or
 // broke off, after n events.
 func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
-	if s.events == nil {
-		return nil, nil
-	}
 	log := &changeLog{root: index("$", n)}
-	for _, d := range s.events.rest(log) {
-		out = append(out, written(sse.Event{Type: s.typed, HasData: true}, d)...)
+	for _, i := range slices.Sorted(maps.Keys(s.talks)) {
+		t := s.talk(i, log)
+		t.close(true)
+		for _, d := range t.before {
+			out = append(out, written(sse.Event{Type: s.typed, HasData: true}, d)...)
+		}
 	}
 	s.changed = s.changed || len(log.list) > 0
 	return out, log.list
@@ -118,11 +189,10 @@ func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 
 // Ends reports whether the data of an event marks its stream as complete.
 func Ends(data string) bool {
-	if slices.ContainsFunc(forms(), func(f *form) bool { return strings.TrimSpace(data) == f.ends }) {
-		return true
-	}
-	doc, ok := jsonedit.ParseValue([]byte(data))
-	return ok && slices.ContainsFunc(forms(), func(f *form) bool { return typeOf(doc) == f.ends })
+	doc, _ := jsonedit.ParseValue([]byte(data))
+	return slices.ContainsFunc(forms(), func(f *form) bool {
+		return strings.TrimSpace(data) == f.ends || typeOf(doc) == f.ends
+	})
 }
 
 // written is the event with a document as its data. If the event's type is that
@@ -133,19 +203,4 @@ func written(e sse.Event, doc *jsonedit.Value) []byte {
 	}
 	e.Data = string(doc.Bytes())
 	return sse.Append(nil, e)
-}
-
-// eventsOf recognises the API of a stream by its first event with content;
-// nil: there was none yet.
-func eventsOf(doc *jsonedit.Value, fresh func(i int) Editor) events {
-	for _, f := range forms() {
-		switch {
-		case !f.begins(doc):
-		case f.events == nil:
-			return &chunkStream{f, fresh, map[int]*talk{}}
-		default:
-			return &typedStream{newTalk(f, fresh(0))}
-		}
-	}
-	return nil
 }

@@ -1,15 +1,20 @@
 package completion
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // A talk edits one choice: of a document, or what has come of it in a stream.
 type talk struct {
 	*form
-	Editor
+	edit  Editor
+	n     int // of the choice
 	log   *changeLog
 	calls bool // there is a tool call
 	gone  int  // elements that were removed
@@ -19,46 +24,49 @@ type talk struct {
 	before   []*jsonedit.Value // events that are to come before it
 	elements map[int]*element
 	open     *streamText // that may go on
-	chunk    func(like *jsonedit.Value, delta any) *jsonedit.Value
 }
 
 // An element of the first list of a message, by its index on the wire, or a call of a chunk.
 type element struct {
-	known bool      // it is a text or a call, or its beginning was not seen
-	kind  pieceKind // of what it has
-	gone  bool      // it was dropped: later ones move up, since clients expect no gap
-	name  string    // of a call
+	known bool // it is a text or a call, or its beginning was not seen
+	kind  Kind // of what it has
+	gone  bool // it was dropped: later ones move up, since clients expect no gap
+	name  string
 	texts map[int]*streamText
 }
 
 // A streamText is a text, or the arguments of a call, that comes in parts.
 type streamText struct {
 	element int
-	kind    pieceKind // pieceText or pieceArgs
-	said    string    // to the caller
+	kind    Kind   // Text or Args
+	said    string // to the caller
 	refusal bool
 	path    string          // of its last part
 	last    *jsonedit.Value // the event with it
 }
 
-func newTalk(f *form, ed Editor) *talk {
-	return &talk{form: f, Editor: ed, elements: map[int]*element{}}
+func newTalk(f *form, fresh func(i int) Editor, n int, log *changeLog) *talk {
+	return &talk{form: f, edit: fresh(n), n: n, log: log, elements: map[int]*element{}}
 }
 
-// editDocument edits each choice of a document.
-func (f *form) editDocument(doc *jsonedit.Value, fresh func(i int) Editor, log *changeLog) {
-	edit := func(i int, choice *jsonedit.Value, path string) {
-		s := newTalk(f, fresh(i))
-		s.log = log
-		s.choice(choice, path)
+func (s *talk) one(kind Kind, text string) Piece {
+	p := Piece{Kind: kind, Text: text}
+	s.edit(&p)
+	return p
+}
+
+// whole edits a text, or arguments, that come in one piece.
+func (s *talk) whole(kind Kind, text string) Piece {
+	p := s.one(kind, text)
+	p.Text, p.Late = p.Text+s.one(endOf(kind), "").More, false
+	return p
+}
+
+func endOf(kind Kind) Kind {
+	if kind == Args {
+		return CallEnd
 	}
-	if f.choices == "" {
-		edit(0, doc, "")
-	}
-	choices := doc.Get(f.choices)
-	for i := range choices.Len() {
-		edit(i, choices.At(i), index("."+f.choices, i))
-	}
+	return TextEnd
 }
 
 // choice edits a choice of a document or a chunk.
@@ -73,12 +81,12 @@ func (s *talk) choice(choice *jsonedit.Value, path string) {
 	}
 	p, ok := s.stop(choice, path)
 	switch {
-	case !ok || p.more == "":
+	case !ok || p.More == "":
 	case s.doc != nil:
 		s.log.kept(at+".refusal", p)
-		s.before = append(s.before, s.chunk(s.doc, map[string]any{"refusal": p.more}))
+		s.before = append(s.before, s.chunk(s.doc, map[string]any{"refusal": p.More}))
 	default:
-		s.add(message, s.log, at, p.more, s.gone)
+		s.add(message, at, p.More)
 	}
 }
 
@@ -87,17 +95,22 @@ func (s *talk) list(in *jsonedit.Value, l *list, path string) {
 		s.part(in, l.kinds[""], path)
 		return
 	}
-	elements := in.Get(l.name)
-	gone := s.log.each(elements, path+"."+l.name, func(v *jsonedit.Value, at string) bool {
-		p, known := l.kind(v)
-		return !known || s.part(v, p, at)
-	})
+	elements, gone := in.Get(l.name), 0
+	for i := 0; elements.Kind() == jsonedit.Array && i < elements.Len(); {
+		v, at := elements.At(i), index(path+"."+l.name, i+gone)
+		if p, known := l.kind(v); !known || s.part(v, p, at) {
+			i++
+			continue
+		}
+		s.log.note(at, v.Bytes(), nil)
+		elements.Remove(i)
+		gone++
+	}
 	if s.gone += gone; gone > 0 && elements.Len() == 0 && l.omitted {
 		in.Delete(l.name)
 	}
 }
 
-// kind is what an element of the list is.
 func (l *list) kind(v *jsonedit.Value) (p part, known bool) {
 	if p, known = l.kinds[typeOf(v)]; !known {
 		p, known = l.kinds[""]
@@ -117,16 +130,14 @@ func (s *talk) part(v *jsonedit.Value, p part, path string) (stays bool) {
 	before, ok := v.Get(p.text).Text()
 	switch {
 	case !ok:
-	case s.doc != nil:
-		if before != "" {
-			s.grow(s.turn(pieceText, 0), v, p.text, path)
-		}
-	default:
-		edited := editWhole(s.Editor, pieceText, before)
-		if p.drops && edited.text == "" && before != "" {
+	case s.doc == nil:
+		edited := s.whole(Text, before)
+		if p.drops && edited.Text == "" && before != "" {
 			return false
 		}
 		s.say(v, p.text, edited, before, path)
+	case before != "":
+		s.grow(s.turn(Text, 0), v, p.text, path)
 	}
 	return true
 }
@@ -138,7 +149,7 @@ func (s *talk) call(v *jsonedit.Value, p part, path string) (stays bool) {
 	if name, _ := v.Get("name").Text(); name != "" || s.doc == nil {
 		s.calls = true
 		s.close(false)
-		s.elements[n] = &element{gone: s.log.part(v, "name", path, s.Editor, pieceCall).drop}
+		s.elements[n] = &element{gone: s.name(v, path).Drop}
 	}
 	if b := s.elements[n]; b != nil && b.gone {
 		return false
@@ -146,18 +157,27 @@ func (s *talk) call(v *jsonedit.Value, p part, path string) (stays bool) {
 	args, ok := v.Get(p.args).Text()
 	switch {
 	case s.doc != nil:
-		if t := s.turn(pieceArgs, n); ok {
+		if t := s.turn(Args, n); ok {
 			s.grow(t, v, p.args, path)
 		}
 	case p.value:
 		args = string(v.Get(p.args).Bytes())
-		if edited := editWhole(s.Editor, pieceArgs, args); edited.text != args {
-			s.log.set(v, p.args, path, asValue(edited.text))
+		if edited := s.whole(Args, args); edited.Text != args {
+			s.log.set(v, p.args, path, asValue(edited.Text))
 		}
 	default:
-		s.log.text(v, p.args, path, editWhole(s.Editor, pieceArgs, args), args)
+		s.log.text(v, p.args, path, s.whole(Args, args), args)
 	}
 	return true
+}
+
+func (s *talk) name(v *jsonedit.Value, path string) Piece {
+	was, _ := v.Get("name").Text()
+	p := s.one(Call, was)
+	if !p.Drop {
+		s.log.text(v, "name", path, p, was)
+	}
+	return p
 }
 
 // asValue is the value of arguments that are one. What is no JSON becomes a string.
@@ -168,31 +188,49 @@ func asValue(args string) *jsonedit.Value {
 	return jsonedit.Of(args)
 }
 
-// say writes an edited text where the form has it.
-func (s *talk) say(in *jsonedit.Value, name string, p piece, before, path string) {
-	if p.refusal && s.refuse != nil {
-		s.refuse(in, s.log, path, p.text)
+// say writes an edited text where the form has it. Of an event with a type, the type says
+// that it is a refusal.
+func (s *talk) say(in *jsonedit.Value, name string, p Piece, before, path string) {
+	if p.Refusal && s.refuse != nil && (s.events == nil || s.doc == nil) {
+		s.refuse(in, s.log, path, p.Text)
 		return
 	}
 	s.log.text(in, name, path, p, before)
 }
 
+// add adds a refusal to a message of which it is all.
+func (s *talk) add(message *jsonedit.Value, path, words string) {
+	if s.refusal == "" {
+		s.refuse(message, s.log, path, words)
+		return
+	}
+	l, refusal := s.lists[0].name, built(s.refusal, quoted(words))
+	s.log.note(index(path+"."+l, message.Get(l).Len()+s.gone), nil, refusal.Bytes())
+	message.Get(l).Add(refusal)
+}
+
 // stop edits the reason. ok is false if there is none.
-func (s *talk) stop(in *jsonedit.Value, path string) (p piece, ok bool) {
+func (s *talk) stop(in *jsonedit.Value, path string) (p Piece, ok bool) {
 	if s.finish != nil {
-		return s.finish(in, s.Editor, s.calls, s.log, path)
+		return s.finish(s, in, path)
 	}
 	wire, ok := in.Get(s.reason).Text()
 	if !ok {
-		return piece{}, false
+		return Piece{}, false
 	}
 	s.close(false)
-	reason := s.words.read(wire)
-	if p = editOne(s.Editor, pieceFinish, reason); p.text != reason {
-		p.text = s.words.write(p.text)
-		s.log.set(in, s.reason, path, jsonedit.Of(p.text))
+	reason := wire
+	for _, known := range []string{Stopped, Called, TooLong, Filtered, Refused} {
+		if s.words[known] == wire {
+			reason = known
+			break
+		}
+	}
+	if p = s.one(Finish, reason); p.Text != reason {
+		wire = cmp.Or(s.words[p.Text], p.Text)
+		s.log.set(in, s.reason, path, jsonedit.Of(wire))
 		if s.stopped != nil {
-			s.stopped(in, s.log, path, p.text)
+			s.stopped(in, s.log, path, wire)
 		}
 	}
 	return p, true
@@ -207,7 +245,7 @@ func inside(in *jsonedit.Value, name, path string) (v *jsonedit.Value, at string
 }
 
 // turn is the open text, where it is of that kind, or a new one.
-func (s *talk) turn(kind pieceKind, n int) *streamText {
+func (s *talk) turn(kind Kind, n int) *streamText {
 	if s.open == nil || s.open.kind != kind {
 		s.close(false)
 		s.open = &streamText{element: n, kind: kind}
@@ -215,20 +253,14 @@ func (s *talk) turn(kind pieceKind, n int) *streamText {
 	return s.open
 }
 
-// grow edits the next part of a text.
 func (s *talk) grow(t *streamText, in *jsonedit.Value, name, path string) {
 	was, _ := in.Get(name).Text()
-	p := editOne(s.Editor, t.kind, was)
-	t.said, t.refusal = t.said+p.text, t.refusal || p.refusal
+	p := s.one(t.kind, was)
+	t.said, t.refusal = t.said+p.Text, t.refusal || p.Refusal
 	s.open, t.path, t.last = t, path+"."+name, s.doc
-	if s.events == nil {
-		s.say(in, name, p, was, path)
-	} else { // its type says that it is a refusal
-		s.log.text(in, name, path, p, was)
-	}
+	s.say(in, name, p, was, path)
 }
 
-// close ends the open text, if there is one.
 func (s *talk) close(broken bool) {
 	if s.open != nil {
 		s.end(s.open, broken)
@@ -239,24 +271,75 @@ func (s *talk) close(broken bool) {
 // only if some of it was held.
 func (s *talk) end(t *streamText, broken bool) {
 	s.open = nil
-	p := editOne(s.Editor, endOf(t.kind), "")
-	if broken && p.was == "" {
+	p := s.one(endOf(t.kind), "")
+	if broken && p.Was == "" {
 		return
 	}
 	s.log.kept(t.path, p)
-	if t.said += p.more; p.more == "" {
+	if t.said += p.More; p.More == "" {
 		return
 	}
 	var more *jsonedit.Value
 	switch {
 	case s.delta != nil:
-		more = s.delta(t, p.more)
-	case t.kind == pieceText:
-		more = s.chunk(t.last, map[string]any{s.lists[0].kinds[""].text: p.more})
+		more = s.delta(t, s.place(t.element), p.More)
+	case t.kind == Text:
+		more = s.chunk(t.last, map[string]any{s.lists[0].kinds[""].text: p.More})
 	default:
 		more = s.chunk(t.last, map[string]any{"tool_calls": []any{
-			map[string]any{"index": t.element, "function": map[string]any{"arguments": p.more}},
+			map[string]any{"index": t.element, "function": map[string]any{"arguments": p.More}},
 		}})
 	}
 	s.before = append(s.before, more)
 }
+
+// chunk is another chunk of the same completion, with a delta of the choice.
+func (s *talk) chunk(like *jsonedit.Value, delta any) *jsonedit.Value {
+	chunk, ok := jsonedit.ParseValue(like.Bytes())
+	if !ok {
+		return nil // it was read as JSON already
+	}
+	chunk.Delete("usage") // it comes once
+	chunk.Set(s.choices, jsonedit.Of([]any{map[string]any{"index": s.n, s.next: delta, s.reason: nil}}))
+	return chunk
+}
+
+// changeLog collects what was changed. Its paths begin with the root: "$" for a
+// document, "$[3]" for the fourth event of a stream.
+type changeLog struct {
+	root string
+	list []chaos.Change
+}
+
+func (l *changeLog) note(path string, before, after []byte) {
+	if !bytes.Equal(before, after) {
+		l.list = append(l.list,
+			chaos.Change{Path: l.root + path, Before: bytes.Clone(before), After: bytes.Clone(after)})
+	}
+}
+
+// text sets a text of an object; before is what the caller would have seen.
+func (l *changeLog) text(in *jsonedit.Value, name, path string, p Piece, before string) {
+	if p.Text == before {
+		return
+	}
+	if !p.Late || p.Refusal {
+		l.note(path+"."+name, quoted(before), quoted(p.Text))
+	}
+	in.SetText(name, p.Text)
+}
+
+// set gives a member a value and notes it.
+func (l *changeLog) set(in *jsonedit.Value, name, path string, to *jsonedit.Value) {
+	before := bytes.Clone(in.Get(name).Bytes())
+	in.Set(name, to)
+	l.note(path+"."+name, before, to.Bytes())
+}
+
+func (l *changeLog) kept(path string, p Piece) {
+	if p.More != p.Was {
+		l.note(path, quoted(p.Was), quoted(p.More))
+	}
+}
+
+func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

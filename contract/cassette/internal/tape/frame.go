@@ -69,11 +69,15 @@ func (r *Response) Frame() {
 	default:
 		ends = pauseEnds(chunks)
 	}
-	times := arrivals{chunks: chunks}
 	pieces := make([][]byte, 0, len(ends))
-	start, before := 0, time.Duration(0)
+	start, read := 0, 0 // bytes
+	var arrived, before time.Duration
 	for _, end := range ends {
-		at := times.of(end).Round(tick)
+		for ; len(chunks) > 0 && read < end; chunks = chunks[1:] {
+			arrived += chunks[0].After
+			read += len(chunks[0].Data)
+		}
+		at := arrived.Round(tick)
 		r.Chunks = append(r.Chunks, Chunk{After: at - before})
 		pieces = append(pieces, body[start:end:end])
 		start, before = end, at
@@ -81,23 +85,6 @@ func (r *Response) Frame() {
 	for i, data := range keysOnly().Pieces(pieces) {
 		r.Chunks[i].Data = Mask(data)
 	}
-}
-
-// arrivals tells when a byte arrived.
-type arrivals struct {
-	chunks []Chunk
-	read   int           // bytes of the chunks that were passed
-	at     time.Duration // of the last of them
-}
-
-// of is when the first end bytes were there. It is asked in rising order.
-func (a *arrivals) of(end int) time.Duration {
-	for len(a.chunks) > 0 && a.read < end {
-		a.at += a.chunks[0].After
-		a.read += len(a.chunks[0].Data)
-		a.chunks = a.chunks[1:]
-	}
-	return a.at
 }
 
 func eventEnds(body []byte) (ends []int) {
@@ -113,12 +100,9 @@ func eventEnds(body []byte) (ends []int) {
 }
 
 func lineEnds(body []byte) (ends []int) {
-	for end := 0; end < len(body); {
-		if n := bytes.IndexByte(body[end:], '\n'); n >= 0 {
-			end += n + 1
-		} else {
-			end = len(body)
-		}
+	end := 0
+	for line := range bytes.Lines(body) {
+		end += len(line)
 		ends = append(ends, end)
 	}
 	return ends

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // conversation is what an agent and a model send each other in so many turns: each
@@ -32,32 +31,6 @@ func conversation(cell string, turns int) (all []Exchange) {
 			"content": strings.Repeat(fmt.Sprintf("order %d is paid. ", turn), 5)})
 	}
 	return all
-}
-
-// A document in order needs no tree to be canonical.
-func TestWhatIsInOrderIsCanonical(t *testing.T) {
-	for _, row := range []struct {
-		doc     string
-		inOrder bool
-	}{
-		{`{"a": 1, "b": [true, "x\ny"]}`, true},
-		{`{"b":1,"a":2}`, false},
-		{`{"a":"\/"}`, false},
-		{`{"a":"\u0041"}`, false},
-		{"{\"a\":\"x\\n\u2028\"}", false},
-		{"{\"a\u2029\":1}", false},
-	} {
-		assert.Equal(t, row.inOrder, inOrder([]byte(row.doc)), row.doc)
-		if row.inOrder {
-			assert.Equal(t, string(Canonical([]byte(row.doc))), string(compact([]byte(row.doc))), row.doc)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		doc := []byte(rapid.StringMatching(`\{"[a-c]":"([a-z"\x{7f}\x{2028}é]|\\n|\\"|\\u00e9|\\u001f)*","[a-c]":\[-?[0-9]{1,3}(\.[0-9]{1,2})?\]\}`).Draw(t, "doc"))
-		if inOrder(doc) {
-			assert.Equal(t, string(Canonical(doc)), string(compact(doc)))
-		}
-	})
 }
 
 // A request of a conversation is written by what it adds, and a whole cell that says
@@ -118,4 +91,87 @@ func TestLikeFindsTheEarlierRequestThatSavesMost(t *testing.T) {
 		_, err = Read(data)
 		assert.NoError(t, err, row.why)
 	}
+}
+
+// thousand are 1,000 exchanges whose requests have 10 KB, of which none is like another.
+func thousand() *File {
+	f := new(File)
+	for i := range 1000 {
+		e := conversation(fmt.Sprintf("cell/%d", i), 1)[0]
+		e.Request.Body = bytes.Replace(e.Request.Body, []byte("gpt"), fmt.Appendf(nil, "gpt-%d", i), 1)
+		f.Exchanges = append(f.Exchanges, e)
+	}
+	return f
+}
+
+// besideValid reports how often longer run takes than json.Valid of the same bytes.
+func besideValid(b *testing.B, data []byte, run func()) {
+	b.SetBytes(int64(len(data)))
+	var valid time.Duration
+	for b.Loop() {
+		run()
+		b.StopTimer()
+		start := time.Now()
+		if !json.Valid(data) {
+			b.Fatal("no JSON")
+		}
+		valid += time.Since(start)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(valid), "x-valid")
+}
+
+func BenchmarkRead(b *testing.B) {
+	data, err := thousand().Bytes()
+	if err != nil {
+		b.Fatal(err)
+	}
+	besideValid(b, data, func() {
+		if _, err := Read(data); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func BenchmarkWrite(b *testing.B) {
+	f := thousand()
+	data, err := f.Bytes()
+	if err != nil {
+		b.Fatal(err)
+	}
+	besideValid(b, data, func() {
+		if _, err := f.Bytes(); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkReadLarge reads the largest file of events.
+func BenchmarkReadLarge(b *testing.B) {
+	event := `{"after": "40ms", "data": {"choices": [{"delta": {"content": "word"}, "index": 0}], "id": "chatcmpl-1"}}`
+	one := `{"request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 200, "events": [` +
+		strings.Repeat(event+", ", 199) + event + `]}}`
+	head := `{"format": "shakedown/cassette", "version": 1, "exchanges": [`
+	data := []byte(head + strings.Repeat(one+", ", MaxBytes/(len(one)+3)-1) + one + `]}`)
+	besideValid(b, data, func() {
+		if _, err := Read(data); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func BenchmarkFindSecrets(b *testing.B) {
+	f := thousand()
+	data, err := f.Bytes()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var s Secrets
+	r, _ := carrying(carriers[0].of)
+	s.Add(r, nil)
+	besideValid(b, data, func() {
+		if err := s.Find(f, data); err != nil {
+			b.Fatal(err)
+		}
+	})
 }

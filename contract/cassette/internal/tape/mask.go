@@ -32,11 +32,8 @@ func (s *Secrets) Hide(doc []byte) []byte {
 }
 
 func mask(doc []byte, of *redact.Redactor) []byte {
-	if json.Valid(doc) {
-		if clean := maskedTexts(make([]byte, 0, len(doc)), doc, of); !bytes.Equal(clean, doc) {
-			return clean
-		}
-		return doc
+	if clean, isJSON := maskedTexts(doc, of); isJSON {
+		return clean
 	}
 	var dst, prose []byte
 	for line := range bytes.Lines(doc) {
@@ -46,7 +43,8 @@ func mask(doc []byte, of *redact.Redactor) []byte {
 			continue
 		}
 		dst, prose = append(dst, of.Text(string(prose))...), prose[:0]
-		dst = maskedTexts(append(dst, line[:at]...), line[at:], of)
+		clean, _ := maskedTexts(line[at:], of)
+		dst = append(append(dst, line[:at]...), clean...)
 	}
 	if dst = append(dst, of.Text(string(prose))...); bytes.Equal(dst, doc) {
 		return doc
@@ -68,11 +66,11 @@ func documentAt(line []byte) int {
 }
 
 // maskedTexts masks the texts of JSON, and the values of members whose names say that they are
-// secrets, and appends it to dst. All other bytes stay.
-func maskedTexts(dst, doc []byte, of *redact.Redactor) []byte {
-	d, ok := jsonedit.Parse(doc)
-	if !ok {
-		return append(dst, of.Text(string(doc))...)
+// secrets. All other bytes stay. It returns doc itself if there are none, or if it is no JSON.
+func maskedTexts(doc []byte, of *redact.Redactor) (clean []byte, isJSON bool) {
+	d, isJSON := jsonedit.Parse(doc)
+	if !isJSON {
+		return doc, false
 	}
 	var edits []jsonedit.Edit
 	secret := make([]bool, len(d.Nodes))
@@ -102,9 +100,9 @@ func maskedTexts(dst, doc []byte, of *redact.Redactor) []byte {
 		}
 	}
 	if len(edits) == 0 {
-		return append(dst, doc...)
+		return doc, true
 	}
-	return append(dst, d.Apply(edits...)...)
+	return d.Apply(edits...), true
 }
 
 // secretMember reports whether the name of a member says that its value is a secret, as in a

@@ -16,7 +16,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// example is that of docs/cassettes.md, which the next test holds.
+// example is that of docs/recordings.md, which the next test holds.
 const example = `{"format": "shakedown/cassette", "version": 1, "exchanges": [
   {"cell": "calm/1",
    "request": {
@@ -47,7 +47,7 @@ const example = `{"format": "shakedown/cassette", "version": 1, "exchanges": [
 `
 
 func TestThePageHasTheExample(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/cassettes.md")
+	page, err := os.ReadFile("../../../../docs/recordings.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "```json\n"+example+"```\n")
 	_, table, _ := strings.Cut(string(page), "| of an exchange |")
@@ -148,10 +148,11 @@ cassette: @: /exchanges/1/request/append/list is of no list; allowed: a JSON poi
 		`cassette: @: /exchanges/1/response/header/Content-Type is "a\r\nSet-Cookie: b"; allowed: a text without line ends and control characters
 cassette: @: /exchanges/1/response/header/Retry-After/1 is "2\n"; allowed: a text without line ends and control characters
 cassette: @: /exchanges/1/response/header/X is []; allowed: a string, or a list of strings`},
-	{"names of headers", responseOf(`"status": 200, "header": {"a b": §"", "content-type": §"", "X": §1}`),
+	{"names of headers", responseOf(`"status": 200, "header": {"a b": §"", "content-type": §"", "X": "1"}`),
 		`cassette: @: /exchanges/1/response/header/a b is no name of a header; allowed: a name such as Content-Type
-cassette: @: /exchanges/1/response/header/content-type is in another spelling; allowed: Content-Type
-cassette: @: /exchanges/1/response/header/X is a number; allowed: a string, or a list of strings`},
+cassette: @: /exchanges/1/response/header/content-type is in another spelling; allowed: Content-Type`},
+	{"a number in a header", responseOf(`"status": 200, "header": {"X": §1}`),
+		`cassette: @: /exchanges/1/response/header/X is a number; allowed: a string, or a list of strings`},
 	{"no duration", responseOf(`"status": 200, "after": §"soon"`),
 		`cassette: @: /exchanges/1/response/after is "soon"; allowed: a duration such as "1.5s" or "200ms"`},
 	{"a time before the request", responseOf(`"status": 200, "after": §"-1s"`), `cassette: @: /exchanges/1/response/after is "-1s"; allowed: 0s to 24h`},
@@ -164,19 +165,19 @@ cassette: @: /exchanges/1/response/chunks/1/text is missing; allowed: one of tex
 		`cassette: @: /exchanges/1/response/events is there too; allowed: one of body, text, base64, events, lines, chunks`},
 	{"a layout of no JSON", responseOf(`"status": 200, "text": "x", "layout": §"wide", "end": "."`),
 		`cassette: @: /exchanges/1/response/layout is "wide"; allowed: one of spaced, indented`},
-	{"an end of no JSON", responseOf(`"status": 200, "text": "x", "layout": §"spaced", "end": §§"."`),
+	{"an end of no JSON", responseOf(`"status": 200, "text": "x", "layout": §"spaced", "end": §"\n"`),
 		`cassette: @: /exchanges/1/response/layout is there; allowed: layout beside body
-cassette: @: /exchanges/1/response/end is there; allowed: end beside body
-cassette: @: /exchanges/1/response/end is "."; allowed: "\n" or "\r\n"`},
+cassette: @: /exchanges/1/response/end is there; allowed: end beside body`},
+	{"another end", responseOf(`"status": 200, "body": 1, "end": §"."`), `cassette: @: /exchanges/1/response/end is "."; allowed: "\n" or "\r\n"`},
 	{"line ends in events", responseOf(`"status": 200, "events": [{"event": §"a\nb", "id": §"\r"}, {"text": "a\nb"}, {"text": §"a\rb"}, {"id": §"\u0000", "retry": §"1s"}]`),
 		`cassette: @: /exchanges/1/response/events/0/event is "a\nb"; allowed: a text without line ends
-cassette: @: /exchanges/1/response/events/0/id is "\r"; allowed: a text without line ends
+cassette: @: /exchanges/1/response/events/0/id is "\r"; allowed: a text without line ends and NUL
 cassette: @: /exchanges/1/response/events/2/text is "a\rb"; allowed: a text without carriage returns; raw takes any
-cassette: @: /exchanges/1/response/events/3/id is "\u0000"; allowed: a text without NUL
+cassette: @: /exchanges/1/response/events/3/id is "\u0000"; allowed: a text without line ends and NUL
 cassette: @: /exchanges/1/response/events/3/retry is "1s"; allowed: milliseconds in decimal digits`},
 	{"raw and more", responseOf(`"status": 200, "events": [{"raw": "x", "id": §""}, {"data": 1, "text": §""}, {"text": "", "layout": §"spaced"}]`),
 		`cassette: @: /exchanges/1/response/events/0/id is there; allowed: nothing beside raw but after
-cassette: @: /exchanges/1/response/events/1/text is there too; allowed: one of data, text, raw
+cassette: @: /exchanges/1/response/events/1/text is there too; allowed: one of data, text
 cassette: @: /exchanges/1/response/events/2/layout is there; allowed: layout beside data`},
 	{"line ends in lines", responseOf(`"status": 200, "lines": [{"text": §"a\nb"}, §{}, {"after": §"25h", "raw": "a\nb"}]`),
 		`cassette: @: /exchanges/1/response/lines/0/text is "a\nb"; allowed: a text without line ends; raw takes any
@@ -205,6 +206,29 @@ func unmarked(file, text string) (string, string) {
 	}
 	place := fmt.Sprintf("line %d, column %d", 1+strings.Count(before, "\n"), len(before)-strings.LastIndex(before, "\n"))
 	return unmarked(before+after, strings.Replace(text, "@", place, 1))
+}
+
+func TestAppendToWhatWasAppended(t *testing.T) {
+	appended := func(body, elements string) ([]byte, error) {
+		f, err := Read([]byte(`{"format": "shakedown/cassette", "version": 1, "exchanges": [
+			{"request": {"method": "GET", "url": "http://a/", "body": ` + body + `}, "response": {"status": 200}},
+			{"request": {"like": 1, "append": ` + elements + `}, "response": {"status": 200}}]}`))
+		if err != nil {
+			return nil, err
+		}
+		return f.Exchanges[1].Request.Body, nil
+	}
+	body, err := appended(`{"a": [], "a~": []}`, `{"/a": [[], {"b": []}], "/a/0": [1, 2], "/a/1/b": [3], "/a~": [4], "/a~0": [5]}`)
+	require.NoError(t, err)
+	assert.Equal(t, `{"a":[[1,2],{"b":[3]}],"a~":[4,5]}`, string(body))
+
+	lists := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	var deeper []string
+	for i := range 25 {
+		deeper = append(deeper, fmt.Sprintf("%q: %s", strings.Repeat("/0", 499*(i+1)), lists(500)))
+	}
+	_, err = appended(lists(500), "{"+strings.Join(deeper, ", ")+"}")
+	assert.ErrorContains(t, err, "a JSON pointer to a list in the body of the earlier request", "deeper than JSON may be")
 }
 
 func TestFilesThatAreTooLarge(t *testing.T) {

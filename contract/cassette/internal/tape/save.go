@@ -16,12 +16,9 @@ import (
 
 // A Stamp is the state of a file at one time. The zero value is that of a file that
 // was not there.
-type Stamp struct {
-	there bool
-	sum   digest
-}
+type Stamp digest
 
-func stampOf(data []byte) Stamp { return Stamp{true, sha256.Sum256(data)} }
+func stampOf(data []byte) Stamp { return sha256.Sum256(data) }
 
 // Load reads the file of that name. The error wraps [os.ErrNotExist] if there is none,
 // and the stamp is then that of no file.

@@ -146,11 +146,10 @@ func (s *Secrets) addHeader(name, value string) {
 type SecretError struct {
 	Exchange int    // from 1; 0: not known
 	Cell     string // of the exchange
-	Pointer  string // the place in the file, as a JSON pointer
 	Source   string // where a request carried it, such as "header Authorization"
 }
 
-// Error names exchange, place and source.
+// Error names exchange and source.
 func (e *SecretError) Error() string {
 	where := "the file"
 	if e.Exchange > 0 {
@@ -158,9 +157,6 @@ func (e *SecretError) Error() string {
 		if e.Cell != "" {
 			where += " of cell " + e.Cell
 		}
-	}
-	if e.Pointer != "" {
-		where += ", at " + e.Pointer + ","
 	}
 	return fmt.Sprintf("cassette: %s holds a credential that a recorded request carried (%s): nothing was written; "+
 		"take it out with Redact", where, e.Source)

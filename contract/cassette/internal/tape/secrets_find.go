@@ -3,17 +3,15 @@ package tape
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"iter"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Find reports with a [*SecretError] whether one of the secrets stands in the file:
@@ -24,49 +22,38 @@ func (s *Secrets) Find(f *File, data []byte) error {
 	if s == nil || len(s.sources) == 0 {
 		return nil
 	}
-	search := newSearch(s)
+	needles := s.needles()
 	seen := make(map[*byte]int) // lengths of the bodies that were searched: equal ones are shared
 	for i := range f.Exchanges {
 		e := &f.Exchanges[i]
-		for piece := range e.pieces() {
+		for _, piece := range e.pieces() {
 			if len(piece) == 0 || seen[&piece[0]] >= len(piece) {
 				continue
 			}
 			seen[&piece[0]] = len(piece)
-			if source, found := search.in(piece); found {
-				return &SecretError{Exchange: i + 1, Cell: e.Cell, Pointer: search.locate(data, i), Source: source}
+			if source, found := search(needles, piece, maxEscapes); found {
+				return &SecretError{Exchange: i + 1, Cell: e.Cell, Source: source}
 			}
 		}
 	}
-	if source, found := search.in(data); found {
+	if source, found := search(needles, data, maxEscapes); found {
 		return &SecretError{Source: source}
 	}
 	return nil
 }
 
-// pieces yields all that an exchange writes into the file.
-func (e *Exchange) pieces() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		r := &e.Response
-		for _, text := range []string{e.Cell, e.Lane, e.Request.Method, e.Request.URL} {
-			if !yield([]byte(text)) {
-				return
-			}
-		}
-		for _, values := range r.Header {
-			if !yield([]byte(strings.Join(values, "\n"))) {
-				return
-			}
-		}
-		if !yield(e.Request.Body) || !yield(r.Body()) || len(r.Chunks) < 2 {
-			return
-		}
-		for _, text := range r.delivered() {
-			if !yield(text) {
-				return
-			}
-		}
+// pieces are all that an exchange writes into the file.
+func (e *Exchange) pieces() [][]byte {
+	r := &e.Response
+	pieces := [][]byte{[]byte(e.Cell), []byte(e.Lane), []byte(e.Request.Method), []byte(e.Request.URL),
+		e.Request.Body, r.Body()}
+	for _, values := range r.Header {
+		pieces = append(pieces, []byte(strings.Join(values, "\n")))
 	}
+	if len(r.Chunks) > 1 {
+		pieces = slices.AppendSeq(pieces, maps.Values(r.delivered()))
+	}
+	return pieces
 }
 
 // delivered are the texts of a stream, each put together of those at one place in its
@@ -74,17 +61,19 @@ func (e *Exchange) pieces() iter.Seq[[]byte] {
 func (r *Response) delivered() map[string][]byte {
 	texts := make(map[string][]byte)
 	for doc := range r.documents() {
-		n, ok := parse(doc)
+		d, ok := jsonedit.Parse(doc)
 		if !ok {
-			texts[""] = append(texts[""], doc...)
+			texts["$"] = append(texts["$"], doc...)
 			continue
 		}
-		eachText(n, "", func(pointer, text string, isName bool) bool {
-			if !isName {
-				texts[pointer] = append(texts[pointer], text...)
+		for i := range d.Nodes {
+			switch d.Kind(i) {
+			case jsonedit.String:
+				texts[d.Path(i)] = append(texts[d.Path(i)], d.String(i)...)
+			case jsonedit.Number:
+				texts[d.Path(i)] = append(texts[d.Path(i)], d.Raw(i)...)
 			}
-			return true
-		})
+		}
 	}
 	return texts
 }
@@ -109,50 +98,19 @@ func (r *Response) documents() iter.Seq[[]byte] {
 	}
 }
 
-// eachText calls use for each text and each number within a value, and for the names of
-// members, until it returns false. It reports whether all were used.
-func eachText(n *node, at string, use func(pointer, text string, isName bool) bool) bool {
-	switch n.Kind {
-	case '{', '[':
-	case '"':
-		return use(at, n.Text, false)
-	default:
-		return use(at, string(n.Raw), false)
-	}
-	for i, kid := range n.Kids {
-		here := at + "/" + strconv.Itoa(i)
-		if n.Kind == '{' {
-			here = strictjson.Join(at, n.Keys[i])
-			if !use(here, n.Keys[i], true) {
-				return false
-			}
-		}
-		if !eachText(kid, here, use) {
-			return false
-		}
-	}
-	return true
-}
-
-// A search looks for secrets in any of their spellings.
-type search struct {
-	needles []needle
-}
-
+// A needle is a secret in one of its spellings, and where a request carried it.
 type needle struct {
 	text   []byte
 	source string
 }
 
-func newSearch(s *Secrets) *search {
-	var all search
+func (s *Secrets) needles() (all []needle) {
 	for _, secret := range slices.Sorted(maps.Keys(s.sources)) {
-		source := s.sources[secret]
-		for _, text := range slices.Compact(slices.Sorted(slices.Values(spellings(secret)))) {
-			all.needles = append(all.needles, needle{[]byte(text), source})
+		for _, text := range spellings(secret) {
+			all = append(all, needle{[]byte(text), s.sources[secret]})
 		}
 	}
-	return &all
+	return all
 }
 
 // minEncoded is the length from which on a secret is searched for in base64, of which
@@ -177,121 +135,60 @@ func spellings(secret string) []string {
 	return all
 }
 
-// in returns where a request carried a secret that stands in data.
-func (s *search) in(data []byte) (source string, found bool) {
-	for view := range views(data) {
-		for _, n := range s.needles {
-			if bytes.Contains(view, n.text) {
-				return n.source, true
-			}
-		}
-	}
-	return "", false
-}
-
 // maxEscapes is how often a text is escaped at most, as one in JSON within JSON within
 // an address is.
 const maxEscapes = 3
 
-// views yields data as it is, and without the escapes of JSON and of addresses, one in
-// the other in any order.
-func views(data []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) { viewsOf(data, maxEscapes, yield) }
-}
-
-func viewsOf(data []byte, deeper int, yield func([]byte) bool) bool {
-	if !yield(data) {
-		return false
+// search returns where a request carried a secret that stands in data, in any of its spellings: in data as it is, or
+// without so many escapes of JSON and of addresses, one in the other in any order.
+func search(needles []needle, data []byte, escapes int) (source string, found bool) {
+	for _, n := range needles {
+		if bytes.Contains(data, n.text) {
+			return n.source, true
+		}
 	}
-	if deeper == 0 {
-		return true
+	if escapes > 0 && bytes.IndexByte(data, '%') >= 0 {
+		source, found = search(needles, withoutPercent(data), escapes-1)
 	}
-	if bytes.IndexByte(data, '%') >= 0 && !viewsOf(withoutPercent(data), deeper-1, yield) {
-		return false
+	if escapes > 0 && !found && bytes.IndexByte(data, '\\') >= 0 {
+		source, found = search(needles, withoutBackslashes(data), escapes-1)
 	}
-	return bytes.IndexByte(data, '\\') < 0 || viewsOf(withoutBackslashes(data), deeper-1, yield)
+	return source, found
 }
 
 // withoutPercent decodes the escapes of an address wherever there is one.
 func withoutPercent(data []byte) []byte {
-	dst := make([]byte, 0, len(data))
-	for i := 0; i < len(data); i++ {
-		if data[i] == '%' && i+2 < len(data) {
-			if c, err := strconv.ParseUint(string(data[i+1:i+3]), 16, 8); err == nil {
-				dst = append(dst, byte(c))
-				i += 2
-				continue
-			}
+	return decoded(data, '%', func(rest []byte) (plain []byte, length int) {
+		plain, err := hex.DecodeString(string(rest[1:min(3, len(rest))]))
+		if err != nil || len(plain) == 0 {
+			return rest[:1], 1
 		}
-		dst = append(dst, data[i])
-	}
-	return dst
+		return plain, 3
+	})
 }
 
-var simpleEscapes = map[byte]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-// withoutBackslashes decodes the escapes of JSON wherever there is one.
+// withoutBackslashes decodes the escapes of JSON wherever there is one. Any other backslash goes, and what it stands
+// before stays.
 func withoutBackslashes(data []byte) []byte {
+	return decoded(data, '\\', func(rest []byte) (plain []byte, length int) {
+		r, size := jsonedit.Escape(rest)
+		if size == 0 {
+			return nil, 1
+		}
+		return utf8.AppendRune(nil, r), size
+	})
+}
+
+// decoded replaces what begins with a sign: decode returns what it stands for, and its length.
+func decoded(data []byte, sign byte, decode func(rest []byte) (plain []byte, length int)) []byte {
 	dst := make([]byte, 0, len(data))
-	for i := 0; i < len(data); i++ {
-		if data[i] != '\\' || i+1 == len(data) {
-			dst = append(dst, data[i])
-			continue
+	for {
+		at := bytes.IndexByte(data, sign)
+		if at < 0 {
+			return append(dst, data...)
 		}
-		i++
-		if c, ok := simpleEscapes[data[i]]; ok {
-			dst = append(dst, c)
-			continue
-		}
-		first, ok := codeUnit(data[i:])
-		if !ok {
-			dst = append(dst, data[i]) // a quote, a slash, a backslash
-			continue
-		}
-		i += 4
-		if i+1 < len(data) && data[i+1] == '\\' && utf16.IsSurrogate(first) {
-			if second, ok := codeUnit(data[i+2:]); ok {
-				if both := utf16.DecodeRune(first, second); both != utf8.RuneError {
-					first = both
-					i += 6
-				}
-			}
-		}
-		dst = utf8.AppendRune(dst, first)
+		plain, length := decode(data[at:])
+		dst = append(append(dst, data[:at]...), plain...)
+		data = data[at+length:]
 	}
-	return dst
-}
-
-// codeUnit reads u and four digits.
-func codeUnit(data []byte) (unit rune, ok bool) {
-	if len(data) < 5 || data[0] != 'u' {
-		return 0, false
-	}
-	c, err := strconv.ParseUint(string(data[1:5]), 16, 16)
-	return rune(c), err == nil
-}
-
-// locate returns the pointer to the text of an exchange in which a secret stands, or
-// to its response, where that is of several.
-func (s *search) locate(data []byte, exchange int) (pointer string) {
-	at := "/exchanges/" + strconv.Itoa(exchange)
-	whole, ok := strictjson.ParseSpelled(data, math.MaxInt)
-	if !ok {
-		return at
-	}
-	part := lookup(whole, at)
-	if part == nil {
-		return at
-	}
-	if !eachText(part, at, func(place, text string, _ bool) bool {
-		_, found := s.in([]byte(text))
-		if plain, err := base64.StdEncoding.DecodeString(text); err == nil && !found {
-			_, found = s.in(plain)
-		}
-		pointer = place
-		return !found
-	}) {
-		return pointer
-	}
-	return at + "/response"
 }

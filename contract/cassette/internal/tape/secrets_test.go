@@ -98,53 +98,50 @@ func escaped(s, format string, bits int) (all string) {
 	return all
 }
 
-// places are where an answer or request may hold it, and what the error calls them.
-var places = []struct {
-	pointer string
-	put     func(e *Exchange, text string)
-}{
-	{"/exchanges/1/request/url", func(e *Exchange, text string) { e.Request.URL = "http://a.example/?x=" + url.QueryEscape(text) }},
-	{"/exchanges/1/request/text", func(e *Exchange, text string) { e.Request.Body = []byte("- " + text) }},
-	{"/exchanges/1/request/base64", func(e *Exchange, text string) { e.Request.Body = []byte("\xff" + text) }},
-	{"/exchanges/1/request/body/messages/1/content", func(e *Exchange, text string) {
+// places are where an answer or request may hold it.
+var places = []func(e *Exchange, text string){
+	func(e *Exchange, text string) { e.Request.URL = "http://a.example/?x=" + url.QueryEscape(text) },
+	func(e *Exchange, text string) { e.Request.Body = []byte("- " + text) },
+	func(e *Exchange, text string) { e.Request.Body = []byte("\xff" + text) },
+	func(e *Exchange, text string) {
 		e.Request.Body = fmt.Appendf(nil, `{"messages":[1,{"content":%s}]}`, quoted(text))
-	}},
-	{"/exchanges/1/response/header/X-Request-Id", func(e *Exchange, text string) {
+	},
+	func(e *Exchange, text string) {
 		e.Response.Header = http.Header{"X-Request-Id": {text}}
-	}},
-	{"/exchanges/1/response/body/error/message", func(e *Exchange, text string) {
+	},
+	func(e *Exchange, text string) {
 		e.Response.Status = 401
 		e.Response.Chunks = []Chunk{{Data: fmt.Appendf(nil, `{"error":{"message":%s}}`, quoted("Incorrect API key provided: "+text))}}
-	}},
-	{"/exchanges/1/response/text", func(e *Exchange, text string) { e.Response.Chunks = []Chunk{{Data: []byte(text)}} }},
-	{"/exchanges/1/response", func(e *Exchange, text string) {
+	},
+	func(e *Exchange, text string) { e.Response.Chunks = []Chunk{{Data: []byte(text)}} },
+	func(e *Exchange, text string) {
 		e.Response.Chunks = []Chunk{{Data: []byte(text[:len(text)/2])}, {Data: []byte(text[len(text)/2:])}}
-	}},
-	{"/exchanges/1/response/events/1/data/delta", func(e *Exchange, text string) {
+	},
+	func(e *Exchange, text string) {
 		e.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
 		e.Response.Chunks = []Chunk{{Data: []byte("data: 1\n\n")}, {Data: fmt.Appendf(nil, "data: {\"delta\":%s}\n\n", quoted(text))}}
-	}},
-	{"/exchanges/1/response", func(e *Exchange, text string) { // in deltas of three letters
+	},
+	func(e *Exchange, text string) { // in deltas of three letters
 		e.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
 		letters := []rune(text)
 		for i := 0; i < len(letters); i += 3 {
 			e.Response.Chunks = append(e.Response.Chunks, Chunk{Data: fmt.Appendf(nil, "data: {\"delta\":%s,\"id\":\"abc\"}\n\n",
 				quoted(string(letters[i:min(i+3, len(letters))])))})
 		}
-	}},
-	{"/exchanges/1/response", func(e *Exchange, text string) { // in letters that are no JSON
+	},
+	func(e *Exchange, text string) { // in letters that are no JSON
 		e.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
 		for _, letter := range text {
 			e.Response.Chunks = append(e.Response.Chunks, Chunk{Data: fmt.Appendf(nil, "data: %c\n\n", letter)})
 		}
-	}},
-	{"/exchanges/1/response", func(e *Exchange, text string) { // in documents of two lines
+	},
+	func(e *Exchange, text string) { // in documents of two lines
 		e.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
 		for _, letter := range text {
 			e.Response.Chunks = append(e.Response.Chunks,
 				Chunk{Data: fmt.Appendf(nil, "data: {\"delta\":\ndata: %s}\n\n", quoted(string(letter)))})
 		}
-	}},
+	},
 }
 
 func quoted(s string) string { text, _ := json.Marshal(s); return string(text) }
@@ -231,17 +228,17 @@ func TestASecretIsFoundInEverySpellingAndPlace(t *testing.T) {
 	var s Secrets
 	s.Add(r, nil)
 	for name, spell := range spelled {
-		for _, place := range places {
-			say := name + " at " + place.pointer
+		for i, put := range places {
+			say := fmt.Sprintf("%s at place %d", name, i)
 			e := Exchange{Cell: "lost/1", Request: Request{Method: "GET", URL: "http://a.example/"}, Response: Response{Status: 200}}
 			first := e
 			first.Cell = "calm/1"
-			place.put(&e, spell(planted))
+			put(&e, spell(planted))
 			path := filepath.Join(t.TempDir(), "a.json")
 			err := Save(path, &File{[]Exchange{e, first}}, Stamp{}, &s)
 			var found *SecretError
 			require.ErrorAs(t, err, &found, say)
-			assert.Equal(t, SecretError{2, "lost/1", place.pointer, "header Authorization"}, *found, say)
+			assert.Equal(t, SecretError{2, "lost/1", "header Authorization"}, *found, say)
 			for _, part := range []string{"Qx7", "ee>", "z9"} {
 				assert.NotContains(t, err.Error(), part, say)
 			}
@@ -251,8 +248,8 @@ func TestASecretIsFoundInEverySpellingAndPlace(t *testing.T) {
 	}
 	_, err := (&File{}).Bytes()
 	require.NoError(t, err)
-	assert.EqualError(t, &SecretError{2, "lost/1", "/exchanges/1/request/text", "header Authorization"},
-		"cassette: exchange 2 of cell lost/1, at /exchanges/1/request/text, holds a credential that a recorded request carried "+
+	assert.EqualError(t, &SecretError{2, "lost/1", "header Authorization"},
+		"cassette: exchange 2 of cell lost/1 holds a credential that a recorded request carried "+
 			"(header Authorization): nothing was written; take it out with Redact")
 }
 
@@ -275,9 +272,20 @@ func TestAnySecretIsFound(t *testing.T) {
 		}
 		var s Secrets
 		s.add("header", secret)
-		_, found := newSearch(&s).in([]byte(text))
+		_, found := search(s.needles(), []byte(text), maxEscapes)
 		require.True(t, found, "%s", text)
 	})
+}
+
+// A backslash that begins no escape of JSON stands for what comes behind it.
+func TestASecretBehindOtherBackslashes(t *testing.T) {
+	var s Secrets
+	s.add("header", "pa$$word")
+	for text, want := range map[string]bool{`pa\$\$word`: true, `pa\\$\u0024word\`: true,
+		`pa\$\uword\`: false, `\`: false, `%`: false, `100%\`: false} {
+		_, found := search(s.needles(), []byte(text), maxEscapes)
+		assert.Equal(t, want, found, text)
+	}
 }
 
 func TestNoSecretIsFoundWhereThereIsNone(t *testing.T) {

@@ -5,6 +5,7 @@
 package tape
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -68,9 +69,6 @@ func (r *Response) Body() []byte {
 // theirs.
 func (f *File) Sort() {
 	slices.SortStableFunc(f.Exchanges, func(a, b Exchange) int {
-		if c := strings.Compare(a.Cell, b.Cell); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Lane, b.Lane)
+		return cmp.Or(strings.Compare(a.Cell, b.Cell), strings.Compare(a.Lane, b.Lane))
 	})
 }

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -12,7 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 const (
@@ -33,7 +36,7 @@ func (f *File) Bytes() ([]byte, error) {
 	if len(f.Exchanges) > MaxExchanges {
 		return nil, fields.Wrong("exchanges", len(f.Exchanges), fmt.Sprintf("at most %d", MaxExchanges))
 	}
-	decoded, w := 0, newWriter()
+	decoded, w := 0, &writer{equal: map[digest]int{}, begun: map[digest]int{}, responses: map[digest]int{}}
 	for i := range f.Exchanges {
 		e := &f.Exchanges[i]
 		if i > 0 {
@@ -63,85 +66,83 @@ func (e *Exchange) size() int {
 
 // A writer writes the exchanges of one file, one after the other.
 type writer struct {
-	requests  requestIndex
-	responses map[digest]int // from 1
+	equal     map[digest]int // requests by the whole, from 1
+	begun     map[digest]int // requests by the beginnings of their lists
+	responses map[digest]int
 	count     int
-}
-
-func newWriter() *writer {
-	return &writer{newRequestIndex(), make(map[digest]int), 0}
 }
 
 func (w *writer) exchange(e *Exchange) []byte {
 	w.count++
 	dst := []byte("\n  {")
-	member := func(name string, value *node) {
+	member := func(name string, value []byte) {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ",\n   "...)
 		}
 		dst = append(append(append(dst, '"'), name...), "\": "...)
-		dst = value.AppendLines(dst, "   ")
+		d, _ := jsonedit.Parse(value)
+		dst = d.AppendLines(dst, "   ", true)
 	}
 	if e.Cell != "" {
-		member("cell", text(e.Cell))
+		member("cell", strictjson.Quote(e.Cell))
 	}
 	if e.Lane != "" {
-		member("lane", text(e.Lane))
+		member("lane", strictjson.Quote(e.Lane))
 	}
 	member("request", w.request(&e.Request))
 	member("response", w.response(&e.Response))
 	return append(dst, '}')
 }
 
-func (w *writer) request(r *Request) *node {
-	body, isJSON := parse(r.Body)
+func (w *writer) request(r *Request) []byte {
+	var o object
+	o.setText("method", r.Method)
+	o.setText("url", r.URL)
+	if len(r.Body) == 0 {
+		return o.text()
+	}
+	head := slices.Clone(o)
+	body, isJSON := strictjson.Canonical(r.Body, maxDepth)
 	if isJSON {
-		body.Sort()
+		o.set("body", body)
+	} else {
+		o.setBytes(r.Body)
 	}
-	if len(r.Body) > 0 {
-		if shorter, ok := w.requests.find(r, body, w.count); ok {
-			return shorter
-		}
+	whole := o.text()
+	if shorter := w.earlier(head, whole, body); shorter != nil {
+		return shorter.text()
 	}
-	n := object()
-	n.Set("method", text(r.Method))
-	n.Set("url", text(r.URL))
-	switch {
-	case len(r.Body) == 0:
-	case isJSON:
-		n.Set("body", body)
-	default:
-		addText(n, r.Body)
-	}
-	return n
+	return whole
 }
 
-func (w *writer) response(r *Response) *node {
-	if len(r.Chunks) > 0 {
-		sum := r.digest()
-		if first, ok := w.responses[sum]; ok {
-			return like(first)
-		}
-		w.responses[sum] = w.count
-	}
-	n := object()
-	n.Set("status", number(r.Status))
+func (w *writer) response(r *Response) []byte {
+	var o object
+	o.set("status", strconv.AppendInt(nil, int64(r.Status), 10))
 	if len(r.Header) > 0 {
-		n.Set("header", header(r.Header))
+		o.set("header", header(r.Header))
 	}
-	addPause(n, r.After)
+	o.setPause(r.After)
 	switch kind := kindOf(r.Header); {
 	case len(r.Chunks) == 0:
 	case kind == streamEvents && r.isText():
-		n.Set("events", list(r.Chunks, eventNode))
+		o.set("events", list(r.Chunks, eventText))
 	case kind == streamLines && r.isText():
-		n.Set("lines", list(r.Chunks, lineNode))
+		o.set("lines", list(r.Chunks, lineText))
 	case len(r.Chunks) == 1 && r.Chunks[0].After == 0:
-		addBody(n, r.Chunks[0].Data)
+		o.setBody(r.Chunks[0].Data)
 	default:
-		n.Set("chunks", list(r.Chunks, chunkNode))
+		o.set("chunks", list(r.Chunks, chunkText))
 	}
-	return n
+	whole := o.text()
+	if len(r.Chunks) == 0 {
+		return whole
+	}
+	sum := sha256.Sum256(whole)
+	if first, ok := w.responses[sum]; ok {
+		return like(first).text()
+	}
+	w.responses[sum] = w.count
+	return whole
 }
 
 // isText reports whether each chunk is UTF-8.
@@ -149,20 +150,97 @@ func (r *Response) isText() bool {
 	return !slices.ContainsFunc(r.Chunks, func(c Chunk) bool { return !utf8.Valid(c.Data) })
 }
 
-func header(h http.Header) *node {
-	n := object()
+func header(h http.Header) []byte {
+	var o object
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if values := h[name]; len(values) == 1 {
-			n.Set(name, text(values[0]))
+			o.setText(name, values[0])
 		} else {
-			n.Set(name, list(values, text))
+			o.set(name, list(values, strictjson.Quote))
 		}
 	}
-	return n
+	return o.text()
 }
 
-// addBody adds a body that came at once, with how its white space is restored.
-func addBody(n *node, data []byte) {
+func chunkText(c Chunk) []byte {
+	var o object
+	o.setPause(c.After)
+	o.setBytes(c.Data)
+	return o.text()
+}
+
+func lineText(c Chunk) []byte {
+	var o object
+	o.setPause(c.After)
+	line, ended := bytes.CutSuffix(c.Data, []byte("\n"))
+	if !ended || bytes.ContainsAny(line, "\r\n") {
+		o.setText("raw", string(c.Data))
+	} else {
+		o.setData(line)
+	}
+	return o.text()
+}
+
+func eventText(c Chunk) []byte {
+	var o object
+	o.setPause(c.After)
+	e, err := sse.NewReader(bytes.NewReader(c.Data), len(c.Data)+1).Next()
+	if err != nil || !bytes.Equal(sse.Append(nil, e), c.Data) {
+		o.setText("raw", string(c.Data))
+		return o.text()
+	}
+	o.setUnlessEmpty("event", e.Type)
+	if e.HasID {
+		o.setText("id", e.ID)
+	}
+	o.setUnlessEmpty("retry", e.Retry)
+	if e.HasData {
+		o.setData([]byte(e.Data))
+	}
+	return o.text()
+}
+
+// An object is JSON that is written member by member, without white space.
+type object []byte
+
+func (o *object) set(name string, value []byte) {
+	*o = append(append(append(*o, ','), strictjson.Quote(name)...), ':')
+	*o = append(*o, value...)
+}
+
+func (o object) text() []byte {
+	if len(o) == 0 {
+		return []byte("{}")
+	}
+	o[0] = '{'
+	return append(o, '}')
+}
+
+func (o *object) setText(name, value string) { o.set(name, strictjson.Quote(value)) }
+
+func (o *object) setUnlessEmpty(name, value string) {
+	if value != "" {
+		o.setText(name, value)
+	}
+}
+
+func (o *object) setPause(d time.Duration) {
+	if d != 0 {
+		o.setText("after", d.String())
+	}
+}
+
+// setBytes adds bytes as a text, or in base64.
+func (o *object) setBytes(data []byte) {
+	if utf8.Valid(data) {
+		o.setText("text", string(data))
+		return
+	}
+	o.setText("base64", base64.StdEncoding.EncodeToString(data))
+}
+
+// setBody adds a body that came at once, with how its white space is restored.
+func (o *object) setBody(data []byte) {
 	doc, end := data, ""
 	for _, end = range []string{"\r\n", "\n", ""} {
 		var ends bool
@@ -172,101 +250,38 @@ func addBody(n *node, data []byte) {
 	}
 	value, layout, ok := layoutOf(doc)
 	if !ok {
-		addText(n, data)
+		o.setBytes(data)
 		return
 	}
-	n.Set("body", value)
-	addIf(n, "layout", layout)
-	addIf(n, "end", end)
+	o.set("body", value)
+	o.setUnlessEmpty("layout", layout)
+	o.setUnlessEmpty("end", end)
 }
 
-func chunkNode(c Chunk) *node {
-	n := object()
-	addPause(n, c.After)
-	addText(n, c.Data)
-	return n
-}
-
-func lineNode(c Chunk) *node {
-	n := object()
-	addPause(n, c.After)
-	line, ended := bytes.CutSuffix(c.Data, []byte("\n"))
-	if !ended || bytes.ContainsAny(line, "\r\n") {
-		n.Set("raw", text(string(c.Data)))
-		return n
-	}
-	addData(n, line)
-	return n
-}
-
-func eventNode(c Chunk) *node {
-	n := object()
-	addPause(n, c.After)
-	e, err := sse.NewReader(bytes.NewReader(c.Data), len(c.Data)+1).Next()
-	if err != nil || !bytes.Equal(sse.Append(nil, e), c.Data) {
-		n.Set("raw", text(string(c.Data)))
-		return n
-	}
-	addIf(n, "event", e.Type)
-	if e.HasID {
-		n.Set("id", text(e.ID))
-	}
-	addIf(n, "retry", e.Retry)
-	if e.HasData {
-		addData(n, []byte(e.Data))
-	}
-	return n
-}
-
-// addData adds what an event or a line holds.
-func addData(n *node, data []byte) {
+// setData adds what an event or a line holds.
+func (o *object) setData(data []byte) {
 	value, layout, ok := layoutOf(data)
 	if !ok || layout == layoutIndented { // which has line ends
-		n.Set("text", text(string(data)))
+		o.setText("text", string(data))
 		return
 	}
-	n.Set("data", value)
-	addIf(n, "layout", layout)
+	o.set("data", value)
+	o.setUnlessEmpty("layout", layout)
 }
 
-// addText adds bytes as a text, or in base64.
-func addText(n *node, data []byte) {
-	if utf8.Valid(data) {
-		n.Set("text", text(string(data)))
-		return
+func like(exchange int) (o object) {
+	o.set("like", strconv.AppendInt(nil, int64(exchange), 10))
+	return o
+}
+
+// list writes a list without white space.
+func list[T any](items []T, text func(T) []byte) []byte {
+	dst := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, text(item)...)
 	}
-	n.Set("base64", text(base64.StdEncoding.EncodeToString(data)))
-}
-
-func addPause(n *node, d time.Duration) {
-	if d != 0 {
-		n.Set("after", text(d.String()))
-	}
-}
-
-// addIf adds a text that is not empty.
-func addIf(n *node, name, value string) {
-	if value != "" {
-		n.Set(name, text(value))
-	}
-}
-
-func like(exchange int) *node {
-	n := object()
-	n.Set("like", number(exchange))
-	return n
-}
-
-func object() *node { return &node{Kind: '{'} }
-
-func text(s string) *node { return &node{Kind: '"', Text: s} }
-
-func number(i int) *node { return &node{Kind: '0', Text: strconv.Itoa(i)} }
-
-func list[T any](items []T, of func(T) *node) *node {
-	n := &node{Kind: '['}
-	for _, item := range items {
-		n.Kids = append(n.Kids, of(item))
-	}
-	return n
+	return append(dst, ']')
 }

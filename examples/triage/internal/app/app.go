@@ -75,14 +75,12 @@ func (e *usageError) Unwrap() error { return e.error }
 
 // status returns the exit status, by what went wrong.
 func (p *Program) status(err error) int {
-	var usage *usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitWell
-	case errors.As(err, &usage):
-		fmt.Fprintln(p.Stderr, err)
-		return exitUsage
 	}
 	fmt.Fprintln(p.Stderr, err)
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return exitUsage
+	}
 	return exitFailed
 }

@@ -152,7 +152,7 @@ func TestTheProgram(t *testing.T) {
 	assert.NotContains(t, e.stderr.String(), testToken)
 	assert.NotContains(t, e.stderr.String(), "services/secret")
 	message := <-posted
-	for _, fact := range []string{"Incident resolved: error", "shipping.ship is the deepest node whose calls failed", "*Confidence*\\nhigh", "*Cluster*\\ndesk", "*Namespace*\\nshipping"} {
+	for _, fact := range []string{"*Incident resolved*: error", "shipping.ship is the deepest node whose calls failed", "*Confidence*: high", "*Cluster*: desk", "*Namespace*: shipping"} {
 		assert.Contains(t, message, fact)
 	}
 	assert.Empty(t, posted, "one message an incident")
@@ -188,12 +188,12 @@ func TestTheHealthIsServed(t *testing.T) {
 
 const testToken = "a-token-for-the-test"
 
-// pastOutage serves a timeline of a minute, in the middle of which, where it is now, shipping
-// fails. tell makes the server report it.
+// pastOutage serves a timeline of a minute, in the middle of which shipping fails. That ended two seconds
+// ago, so that the agent waits a second for a recovery. tell makes the server report it.
 func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	t.Helper()
 	now := time.Now()
-	recorder, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Epoch: now.Add(-20 * time.Second)}})
+	recorder, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Epoch: now.Add(-42 * time.Second)}})
 	require.NoError(t, err)
 	for i := range 240 {
 		for _, target := range []string{"orders.get", "shipping.ship"} {

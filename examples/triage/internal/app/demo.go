@@ -37,13 +37,13 @@ func demoEnvironment(name string) string {
 
 // stage is where a demonstration takes place.
 type stage struct {
-	listener net.Listener
-	url      string
-	client   *http.Client
-	root     string // of the workspaces
-	out      io.Writer
-	log      *slog.Logger
-	agent    func(offline.Server) (incident.Agent, error)
+	desk   *desk
+	listen func(context.Context) error // serves the desk's clients
+	server offline.Server              // where they find it
+	root   string                      // of the workspaces
+	out    io.Writer
+	log    *slog.Logger
+	agent  func(offline.Server) (incident.Agent, error)
 }
 
 // demo runs the demonstration over loopback, with the agent as a process of its own.
@@ -53,6 +53,11 @@ func (p *Program) demo(ctx context.Context, s *settings.Settings) error {
 		return fmt.Errorf("triage: %w", err)
 	}
 	defer os.RemoveAll(root)
+	token := rand.Text()
+	d, err := openDesk(token)
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("triage: %w", err)
@@ -60,7 +65,9 @@ func (p *Program) demo(ctx context.Context, s *settings.Settings) error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	return (&stage{
-		listener: l, url: "http://" + l.Addr().String() + "/mcp", client: &http.Client{Transport: transport},
+		desk: d, listen: func(ctx context.Context) error { return d.server.Serve(ctx, l) },
+		server: offline.Server{Endpoint: "http://" + l.Addr().String() + "/mcp", Token: token,
+			Client: &http.Client{Transport: transport}},
 		root: root, out: p.Stdout,
 		log: slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: max(s.LogLevel, slog.LevelWarn)})),
 		agent: func(server offline.Server) (incident.Agent, error) {
@@ -71,23 +78,17 @@ func (p *Program) demo(ctx context.Context, s *settings.Settings) error {
 	}).run(ctx)
 }
 
-// run opens the desk, breaks it, and waits for the incident.
+// run has the desk work, breaks it, and waits for the incident.
 func (g *stage) run(ctx context.Context) (err error) {
 	ctx, stop := context.WithTimeoutCause(ctx, demoTime, errors.New("triage: the demonstration took too long"))
-	server := offline.Server{Endpoint: g.url, Token: rand.Text(), Client: g.client}
-	d, err := openDesk(server.Token)
-	if err != nil {
-		stop()
-		return errors.Join(err, g.listener.Close())
-	}
 	served := make(chan error, 1)
-	go func() { served <- d.serve(ctx, g.listener) }()
+	go func() { served <- g.desk.serve(ctx, g.listen) }()
 	defer func() {
 		stop()
 		err = errors.Join(err, <-served)
 	}()
-	g.say("the order desk answers ten customers a second at %s", g.url)
-	return g.follow(ctx, server)
+	g.say("the order desk answers ten customers a second at %s", g.server.Endpoint)
+	return g.follow(ctx)
 }
 
 func (g *stage) say(format string, args ...any) {
@@ -107,8 +108,8 @@ func (e ended) Notify(_ context.Context, in incident.Incident, _ incident.Findin
 }
 
 // follow runs the pipeline while the fault comes and goes, and judges the report.
-func (g *stage) follow(ctx context.Context, server offline.Server) (err error) {
-	agent, err := g.agent(server)
+func (g *stage) follow(ctx context.Context) (err error) {
+	agent, err := g.agent(g.server)
 	if err != nil {
 		return err
 	}
@@ -126,13 +127,13 @@ func (g *stage) follow(ctx context.Context, server offline.Server) (err error) {
 	piped := make(chan error, 1)
 	go func() {
 		piped <- pipeline(running, runner,
-			&incident.Subscriber{Endpoint: server.Endpoint, Token: server.Token, Client: g.client, Sink: runner.Offer})
+			&incident.Subscriber{Endpoint: g.server.Endpoint, Token: g.server.Token, Client: g.server.Client, Sink: runner.Offer})
 	}()
 	defer func() {
 		stop()
 		err = errors.Join(err, <-piped)
 	}()
-	began, healed, err := g.breakAndHeal(ctx, server)
+	began, healed, err := g.breakAndHeal(ctx)
 	if err != nil {
 		return err
 	}

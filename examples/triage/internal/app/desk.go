@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -83,15 +83,15 @@ func answer(ctx context.Context, c customer) (string, error) {
 	return text, err
 }
 
-// serve works and answers MCP clients until the context ends.
-func (d *desk) serve(ctx context.Context, l net.Listener) error {
+// serve works, and listens for MCP clients, until the context ends.
+func (d *desk) serve(ctx context.Context, listen func(context.Context) error) error {
 	var working error
 	d.work.Go(func() {
 		for ctx.Err() == nil && working == nil {
 			working = d.round(ctx)
 		}
 	})
-	err := d.server.Serve(ctx, l)
+	err := listen(ctx)
 	d.work.Wait()
 	if ctx.Err() != nil {
 		working = nil
@@ -112,11 +112,7 @@ func (d *desk) round(ctx context.Context) (err error) {
 		d.served++
 		lane := chaos.WithLane(ctx, fmt.Sprintf("customers/%d", d.served))
 		_, _ = d.answer(lane, customer{world.Agent, q, tools}) // a customer without an answer is in the timeline
-		timer := time.NewTimer(pace)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if cli.Sleep(ctx, pace) != nil {
 			return nil
 		}
 	}

@@ -10,13 +10,14 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
 // breakAndHeal arms the fault as any MCP client would, and takes it away.
-func (g *stage) breakAndHeal(ctx context.Context, server offline.Server) (began, healed time.Time, err error) {
-	session, err := server.Dial(ctx)
+func (g *stage) breakAndHeal(ctx context.Context) (began, healed time.Time, err error) {
+	session, err := g.server.Dial(ctx)
 	if err != nil {
 		return began, healed, err
 	}
@@ -25,7 +26,7 @@ func (g *stage) breakAndHeal(ctx context.Context, server offline.Server) (began,
 		return began, healed, err
 	}
 	g.say("the runner listens; the desk works undisturbed for %v", calm)
-	if err := wait(ctx, calm); err != nil {
+	if err := cli.Sleep(ctx, calm); err != nil {
 		return began, healed, err
 	}
 	inject := func(args map[string]any) error {
@@ -38,7 +39,7 @@ func (g *stage) breakAndHeal(ctx context.Context, server offline.Server) (began,
 		return began, healed, err
 	}
 	g.say("%s fails from now on", injected)
-	waited := wait(ctx, outage)
+	waited := cli.Sleep(ctx, outage)
 	err = errors.Join(waited, inject(map[string]any{"action": "remove"}))
 	healed = time.Now()
 	if err == nil {
@@ -59,20 +60,9 @@ func (g *stage) subscribed(ctx context.Context, session *offline.Session) error 
 		if list.ServerTotal > 0 {
 			return nil
 		}
-		if err := wait(ctx, quickPoll); err != nil {
+		if err := cli.Sleep(ctx, quickPoll); err != nil {
 			return err
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

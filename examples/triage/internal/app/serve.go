@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
@@ -72,21 +72,12 @@ func serveHealth(address string, h http.Handler) (at string, stop func() error, 
 	if address == "" {
 		return "", func() error { return nil }, nil
 	}
-	l, err := net.Listen("tcp", address)
+	at, stop, err = cli.Serve(address, &http.Server{Handler: h, ReadHeaderTimeout: headerTime, WriteTimeout: 2 * headerTime,
+		IdleTimeout: 2 * headerTime})
 	if err != nil {
-		return "", nil, fmt.Errorf("triage: HEALTH_ADDRESS: %w", err)
+		err = fmt.Errorf("triage: HEALTH_ADDRESS: %w", err)
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, WriteTimeout: 2 * headerTime,
-		IdleTimeout: 2 * headerTime}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	return l.Addr().String(), func() error {
-		err := server.Close()
-		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-			err = errors.Join(err, ended)
-		}
-		return err
-	}, nil
+	return at, stop, err
 }
 
 // pipeline runs both ends until the context ends, which is no error.

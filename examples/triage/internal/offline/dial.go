@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,11 +25,10 @@ func (s Server) Dial(ctx context.Context) (*Session, error) {
 	if err != nil || at.Host == "" {
 		return nil, fmt.Errorf("offline: the endpoint is %q; allowed: an http or https URL", s.Endpoint)
 	}
-	through := *cmp.Or(s.Client, http.DefaultClient)
-	through.Transport = bearer{s.Token, at.Scheme, at.Host, through.Transport}
 	c := mcp.NewClient(&mcp.Implementation{Name: "shakedown-offline-agent", Version: "1"}, nil)
 	session, err := c.Connect(ctx,
-		&mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: &through, DisableStandaloneSSE: true}, nil)
+		&mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: client.WithToken(s.Client, s.Endpoint, s.Token),
+			DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("offline: connect: %w", err)
 	}
@@ -56,23 +54,4 @@ func (s *Session) Call(ctx context.Context, name string, args map[string]any, an
 		return fmt.Errorf("offline: %s: %w", name, err)
 	}
 	return nil
-}
-
-// bearer sends the token to its own origin alone, and so never in the clear
-// after a redirect.
-type bearer struct {
-	token, scheme, host string
-	next                http.RoundTripper
-}
-
-// RoundTrip adds the header to a copy of the request.
-func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if b.token != "" && req.URL.Scheme == b.scheme && req.URL.Host == b.host {
-		req = req.Clone(req.Context())
-		req.Header.Set("Authorization", "Bearer "+b.token)
-	}
-	if b.next == nil {
-		return http.DefaultTransport.RoundTrip(req)
-	}
-	return b.next.RoundTrip(req)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
-	"github.com/shakedown-go/shakedown/examples/triage/internal/wire"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -51,15 +52,9 @@ func served(ctx context.Context, armed time.Time, events []chaos.Event, use func
 	if err != nil {
 		return err
 	}
-	l := wire.Listen()
-	client := l.Client()
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ctx, l) }()
-	err = use(offline.Server{Endpoint: wire.URL, Token: token, Client: client})
-	client.CloseIdleConnections()
-	stop()
-	return errors.Join(err, <-done)
+	web := chaoshttp.InProcess(srv.Handler())
+	err = use(offline.Server{Endpoint: "http://localhost/mcp", Token: token, Client: &http.Client{Transport: web}})
+	return errors.Join(err, srv.Shutdown(context.WithoutCancel(ctx)), web.Close())
 }
 
 // record asks three tools of the order desk twice a second for a minute, of which

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A Secret is a text that is not printed: not by fmt, not by a logger, not as
@@ -60,70 +61,59 @@ type Settings struct {
 }
 
 // An Error is one wrong setting. The value of a secret is not kept.
-type Error struct {
-	Name    string // of the variable
-	Value   string // "": none was given
-	Allowed string
-}
+type Error = scoring.FieldError
 
-// Error names the setting, its value and what is allowed.
-func (e *Error) Error() string {
-	if e.Value == "" {
-		return fmt.Sprintf("triage: %s is missing; allowed: %s", e.Name, e.Allowed)
+func wrong(name, value, allowed string) error {
+	e := &Error{Package: "triage", Field: name, Allowed: allowed}
+	if value != "" {
+		e.Value = value
 	}
-	return fmt.Sprintf("triage: %s is %q; allowed: %s", e.Name, e.Value, e.Allowed)
+	return e
 }
 
-// setting is one row of the table of settings.
+// setting is one row of the table of settings. set puts a text in its place, or says what is
+// allowed instead.
 type setting struct {
 	name, otherwise, usage string
+	set                    func(value string) (allowed string)
 	secret                 bool
-	set                    func(s *Settings, value string) (allowed string)
 }
 
 // AgentCLIs are the agents that AGENT_CLI may name.
 func AgentCLIs() []string { return []string{"claude", "codex", "goose", "gemini", "offline"} }
 
-func table() []setting {
+func (s *Settings) table() []setting {
 	return []setting{
-		{"K8S_CLUSTER_MCP_ENDPOINT", "", "URL of the MCP server whose faults are investigated", false,
-			httpURL(func(s *Settings) *string { return &s.Endpoint })},
-		{"MCP_TOKEN", "", "bearer token for that server", true, hidden(func(s *Settings) *Secret { return &s.Token })},
-		{"WORKSPACE_ROOT", "./incidents", "directory of the incidents", false,
-			filled(func(s *Settings) *string { return &s.WorkspaceRoot })},
-		{"SUBSCRIBE_MODE", incident.ModeFaults, "which events to subscribe to", false,
-			oneOf(func(s *Settings) *string { return &s.Mode }, incident.ModeFaults, incident.ModeResourceFaults)},
-		{"MIN_SEVERITY", "WARNING", "least severity of an incident", false, setSeverity},
-		{"AGENT_SCRIPT_PATH", "./agent-container/run-agent.sh", "script that runs the agent", false,
-			filled(func(s *Settings) *string { return &s.ScriptPath })},
-		{"AGENT_SYSTEM_PROMPT_FILE", "./configs/triage-system-prompt.md", "its system prompt", false,
-			anyText(func(s *Settings) *string { return &s.SystemPromptFile })},
-		{"AGENT_ALLOWED_TOOLS", "Read,Write,Grep,Glob,Bash,Skill", "tools that it may use", false,
-			anyText(func(s *Settings) *string { return &s.AllowedTools })},
-		{"AGENT_MODEL", "sonnet", "model that it uses", false, filled(func(s *Settings) *string { return &s.Model })},
-		{"AGENT_TIMEOUT", "300", "seconds that it may take", false,
-			seconds(func(s *Settings) *time.Duration { return &s.Timeout })},
-		{"AGENT_CLI", "claude", "the agent: " + strings.Join(AgentCLIs(), ", "), false,
-			oneOf(func(s *Settings) *string { return &s.CLI }, AgentCLIs()...)},
-		{"ANTHROPIC_API_KEY", "", "required for claude", true,
-			hidden(func(s *Settings) *Secret { return &s.AnthropicKey })},
-		{"OPENAI_API_KEY", "", "required for codex", true, hidden(func(s *Settings) *Secret { return &s.OpenAIKey })},
-		{"SLACK_WEBHOOK_URL", "", "where incidents are announced", true,
-			hidden(func(s *Settings) *Secret { return &s.SlackWebhook })},
-		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", false,
-			anyText(func(s *Settings) *string { return &s.StorageURL })},
-		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters", false,
-			seconds(func(s *Settings) *time.Duration { return &s.Shutdown })},
-		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false,
-			address(func(s *Settings) *string { return &s.HealthAddress })},
-		{"LOG_LEVEL", "info", "debug, info, warn or error", false, setLevel},
+		{"K8S_CLUSTER_MCP_ENDPOINT", "", "URL of the MCP server whose faults are investigated", httpURL(&s.Endpoint), false},
+		{"MCP_TOKEN", "", "bearer token for that server", anyText(&s.Token), true},
+		{"WORKSPACE_ROOT", "./incidents", "directory of the incidents", filled(&s.WorkspaceRoot), false},
+		{"SUBSCRIBE_MODE", incident.ModeFaults, "which events to subscribe to",
+			oneOf(&s.Mode, incident.ModeFaults, incident.ModeResourceFaults), false},
+		{"MIN_SEVERITY", "WARNING", "least severity of an incident", s.setSeverity, false},
+		{"AGENT_SCRIPT_PATH", "./agent-container/run-agent.sh", "script that runs the agent", filled(&s.ScriptPath), false},
+		{"AGENT_SYSTEM_PROMPT_FILE", "./configs/triage-system-prompt.md", "its system prompt",
+			anyText(&s.SystemPromptFile), false},
+		{"AGENT_ALLOWED_TOOLS", "Read,Write,Grep,Glob,Bash,Skill", "tools that it may use",
+			anyText(&s.AllowedTools), false},
+		{"AGENT_MODEL", "sonnet", "model that it uses", filled(&s.Model), false},
+		{"AGENT_TIMEOUT", "300", "seconds that it may take", seconds(&s.Timeout), false},
+		{"AGENT_CLI", "claude", "the agent: " + strings.Join(AgentCLIs(), ", "), oneOf(&s.CLI, AgentCLIs()...), false},
+		{"ANTHROPIC_API_KEY", "", "required for claude", anyText(&s.AnthropicKey), true},
+		{"OPENAI_API_KEY", "", "required for codex", anyText(&s.OpenAIKey), true},
+		{"SLACK_WEBHOOK_URL", "", "where incidents are announced", anyText(&s.SlackWebhook), true},
+		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", anyText(&s.StorageURL), false},
+		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters",
+			seconds(&s.Shutdown), false},
+		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none",
+			address(&s.HealthAddress), false},
+		{"LOG_LEVEL", "info", "debug, info, warn or error", s.setLevel, false},
 	}
 }
 
 // Usage lists the settings, a line each.
 func Usage() string {
 	var b strings.Builder
-	for _, r := range table() {
+	for _, r := range new(Settings).table() {
 		otherwise := ""
 		if r.otherwise != "" {
 			otherwise = ", default " + r.otherwise
@@ -137,16 +127,16 @@ func Usage() string {
 func Load(getenv func(string) string) (*Settings, error) {
 	var problems []error
 	s := new(Settings)
-	for _, r := range table() {
+	for _, r := range s.table() {
 		value := cmp.Or(getenv(r.name), r.otherwise)
-		allowed := r.set(s, value)
+		allowed := r.set(value)
 		if allowed == "" {
 			continue
 		}
 		if r.secret && value != "" {
 			value = "(hidden)"
 		}
-		problems = append(problems, &Error{r.name, WithoutUser(value), allowed})
+		problems = append(problems, wrong(r.name, WithoutUser(value), allowed))
 	}
 	if err := errors.Join(append(problems, s.keys()...)...); err != nil {
 		return nil, err
@@ -165,81 +155,69 @@ func WithoutUser(value string) string {
 // keys are the secrets that some agents cannot do without.
 func (s *Settings) keys() (problems []error) {
 	if s.CLI == "claude" && s.AnthropicKey == "" {
-		problems = append(problems, &Error{Name: "ANTHROPIC_API_KEY", Allowed: "a key, when AGENT_CLI is claude"})
+		problems = append(problems, wrong("ANTHROPIC_API_KEY", "", "a key, when AGENT_CLI is claude"))
 	}
 	if s.CLI == "codex" && s.OpenAIKey == "" {
-		problems = append(problems, &Error{Name: "OPENAI_API_KEY", Allowed: "a key, when AGENT_CLI is codex"})
+		problems = append(problems, wrong("OPENAI_API_KEY", "", "a key, when AGENT_CLI is codex"))
 	}
 	return problems
 }
 
-// The functions here make setters: they put a text in its place, or say what
-// is allowed instead.
-
-type setter = func(s *Settings, value string) (allowed string)
-
-func anyText(at func(*Settings) *string) setter {
-	return func(s *Settings, value string) string { *at(s) = value; return "" }
+func anyText[T ~string](to *T) func(string) string {
+	return func(value string) string { *to = T(value); return "" }
 }
 
-func hidden(at func(*Settings) *Secret) setter {
-	return func(s *Settings, value string) string { *at(s) = Secret(value); return "" }
-}
-
-func filled(at func(*Settings) *string) setter {
-	return func(s *Settings, value string) string {
-		*at(s) = value
-		if strings.TrimSpace(value) == "" {
-			return "a text"
+// checked takes any text, and says what is allowed unless it is ok.
+func checked(to *string, ok func(string) bool, allowed string) func(string) string {
+	return func(value string) string {
+		if *to = value; ok(value) {
+			return ""
 		}
-		return ""
+		return allowed
 	}
 }
 
-func httpURL(at func(*Settings) *string) setter {
-	return func(s *Settings, value string) string {
-		*at(s) = value
-		if u, err := url.Parse(value); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return "an http or https URL"
-		}
-		return ""
-	}
+func filled(to *string) func(string) string {
+	return checked(to, func(value string) bool { return strings.TrimSpace(value) != "" }, "a text")
 }
 
-func oneOf(at func(*Settings) *string, allowed ...string) setter {
-	return func(s *Settings, value string) string {
-		*at(s) = strings.ToLower(strings.TrimSpace(value))
-		if !slices.Contains(allowed, *at(s)) {
-			return strings.Join(allowed, "|")
+func httpURL(to *string) func(string) string {
+	return checked(to, func(value string) bool {
+		u, err := url.Parse(value)
+		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	}, "an http or https URL")
+}
+
+func address(to *string) func(string) string {
+	return checked(to, func(value string) bool {
+		_, _, err := net.SplitHostPort(value)
+		return value == "" || err == nil
+	}, "host:port, such as 127.0.0.1:9090")
+}
+
+func oneOf(to *string, allowed ...string) func(string) string {
+	return func(value string) string {
+		if *to = strings.ToLower(strings.TrimSpace(value)); slices.Contains(allowed, *to) {
+			return ""
 		}
-		return ""
+		return strings.Join(allowed, "|")
 	}
 }
 
 // longest is a week: a longer wait is a slip.
 const longest = 7 * 24 * 3600
 
-func seconds(at func(*Settings) *time.Duration) setter {
-	return func(s *Settings, value string) string {
+func seconds(to *time.Duration) func(string) string {
+	return func(value string) string {
 		n, err := strconv.Atoi(value)
-		if *at(s) = time.Duration(n) * time.Second; err != nil || n < 1 || n > longest {
+		if *to = time.Duration(n) * time.Second; err != nil || n < 1 || n > longest {
 			return fmt.Sprintf("seconds, a whole number from 1 to %d", longest)
 		}
 		return ""
 	}
 }
 
-func address(at func(*Settings) *string) setter {
-	return func(s *Settings, value string) string {
-		*at(s) = value
-		if _, _, err := net.SplitHostPort(value); value != "" && err != nil {
-			return "host:port, such as 127.0.0.1:9090"
-		}
-		return ""
-	}
-}
-
-func setSeverity(s *Settings, value string) string {
+func (s *Settings) setSeverity(value string) (allowed string) {
 	severity, err := incident.ParseSeverity(value)
 	if s.MinSeverity = severity; err != nil {
 		return "info|warning|error|critical"
@@ -247,7 +225,7 @@ func setSeverity(s *Settings, value string) string {
 	return ""
 }
 
-func setLevel(s *Settings, value string) string {
+func (s *Settings) setLevel(value string) (allowed string) {
 	if s.LogLevel.UnmarshalText([]byte(value)) != nil {
 		return "debug|info|warn|error"
 	}

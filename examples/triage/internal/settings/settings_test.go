@@ -73,10 +73,10 @@ func TestAPasswordInAURL(t *testing.T) {
 	assert.Equal(t, "me@example.com", settings.WithoutUser("me@example.com"), "no URL, no password")
 }
 
-// The Deployment of docs/incidents.md has what its probes and its volume ask for, and
+// The Deployment of docs/live.md has what its probes and its volume ask for, and
 // all settings that have no default.
 func TestTheDeploymentOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/incidents.md")
+	page, err := os.ReadFile("../../../../docs/live.md")
 	require.NoError(t, err)
 	_, block, found := strings.Cut(string(page), "```yaml\napiVersion: apps/v1\n")
 	require.True(t, found)

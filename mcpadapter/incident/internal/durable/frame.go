@@ -2,6 +2,7 @@ package durable
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -20,12 +21,15 @@ func checksum(length, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(length, table), table, payload)
 }
 
-// appendFrame appends a header and the payload behind it.
-func appendFrame(to, payload []byte) []byte {
+// appendFrame appends a header and the payload behind it, of 1 to MaxRecord bytes.
+func appendFrame(to, payload []byte) ([]byte, error) {
+	if len(payload) == 0 || len(payload) > MaxRecord {
+		return nil, fmt.Errorf("journal: a record of %d bytes; allowed: 1 to %d", len(payload), MaxRecord)
+	}
 	at := len(to)
 	to = binary.LittleEndian.AppendUint32(to, uint32(len(payload)))
 	to = binary.LittleEndian.AppendUint32(to, checksum(to[at:at+4], payload))
-	return append(to, payload...)
+	return append(to, payload...), nil
 }
 
 // Decode returns the whole records of a journal, and the number of bytes that are

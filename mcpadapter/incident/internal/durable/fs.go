@@ -9,6 +9,9 @@ import (
 	"os"
 )
 
+// ErrHeld is the error of a lock that another process holds.
+var ErrHeld = errors.New("held")
+
 // A File is a file that is open for writing.
 type File interface {
 	Write(p []byte) (int, error)
@@ -38,8 +41,7 @@ func (OS) Open(dir *os.Root, name string, flag int) (File, error) {
 // Rename replaces a file in one step.
 func (OS) Rename(dir *os.Root, from, to string) error { return dir.Rename(from, to) }
 
-// SyncDir synchronises the directory with the disk. It does nothing on systems
-// that cannot synchronise directories.
+// SyncDir synchronises the directory with the disk, where the system can.
 func (OS) SyncDir(dir *os.Root) error { return syncDir(dir) }
 
 // Replace writes a file in one step: after a crash it has either the old or the

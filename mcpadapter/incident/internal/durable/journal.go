@@ -9,7 +9,7 @@ import (
 
 // A Journal is an append-only file of records. After Append a record survives
 // the end of the process, and after the next Sync a crash of the machine. A
-// Journal is safe for concurrent use. The file must have one writer, see [Lock].
+// Journal is safe for concurrent use. The file must have one writer, see [TakeLock].
 //
 // A write that fails may leave the end of the file torn. Append then refuses
 // records until Rewrite has replaced the file.
@@ -72,15 +72,15 @@ func readAll(dir *os.Root, name string) ([]byte, error) {
 // Append writes a record of 1 to MaxRecord bytes at the end. It returns an
 // error if the journal refuses records ([Journal.Err]).
 func (j *Journal) Append(record []byte) error {
-	if len(record) == 0 || len(record) > MaxRecord {
-		return fmt.Errorf("journal: a record of %d bytes; allowed: 1 to %d", len(record), MaxRecord)
+	frame, err := appendFrame(nil, record)
+	if err != nil {
+		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.why != nil {
 		return fmt.Errorf("journal: %w", j.why)
 	}
-	frame := appendFrame(nil, record)
 	if _, err := j.file.Write(frame); err != nil {
 		j.refuse(err)
 		return fmt.Errorf("journal: %w", err)
@@ -131,10 +131,10 @@ func (j *Journal) Sync() error {
 func (j *Journal) Rewrite(records [][]byte) error {
 	var data []byte
 	for _, r := range records {
-		if len(r) == 0 || len(r) > MaxRecord {
-			return fmt.Errorf("journal: a record of %d bytes; allowed: 1 to %d", len(r), MaxRecord)
+		var err error
+		if data, err = appendFrame(data, r); err != nil {
+			return err
 		}
-		data = appendFrame(data, r)
 	}
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
@@ -143,11 +143,11 @@ func (j *Journal) Rewrite(records [][]byte) error {
 	// Some systems cannot replace an open file. After a failure, a record appended
 	// to the old file could be lost.
 	j.refuse(errors.New("the journal is being rewritten"))
-	if err := Replace(j.fs, j.dir, j.name, data); err != nil {
-		j.refuse(err)
-		return fmt.Errorf("journal: %w", err)
+	var f File
+	err := Replace(j.fs, j.dir, j.name, data)
+	if err == nil {
+		f, err = j.fs.Open(j.dir, j.name, os.O_WRONLY|os.O_APPEND)
 	}
-	f, err := j.fs.Open(j.dir, j.name, os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		j.refuse(err)
 		return fmt.Errorf("journal: %w", err)

@@ -3,9 +3,11 @@ package durable
 import (
 	"bytes"
 	"errors"
+	"go/build"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -25,7 +27,7 @@ func directory(t testing.TB) *os.Root {
 // frames encodes records as a journal does; ends are where each ends.
 func frames(records [][]byte) (data []byte, ends []int) {
 	for _, r := range records {
-		data = appendFrame(data, r)
+		data, _ = appendFrame(data, r)
 		ends = append(ends, len(data))
 	}
 	return data, ends
@@ -275,15 +277,29 @@ func TestReplaceLeavesTheOldOrTheNew(t *testing.T) {
 
 func TestALock(t *testing.T) {
 	dir := directory(t)
-	lock, err := TakeLock(dir, "lock")
+	unlock, err := TakeLock(dir, "lock")
 	require.NoError(t, err)
 	_, err = TakeLock(dir, "lock")
 	assert.ErrorIs(t, err, ErrHeld)
-	require.NoError(t, lock.Unlock())
+	require.NoError(t, unlock())
 	require.NoError(t, dir.WriteFile("lock", []byte("nonsense"), 0o600), "what a holder of before has left")
-	lock, err = TakeLock(dir, "lock")
+	unlock, err = TakeLock(dir, "lock")
 	require.NoError(t, err)
-	require.NoError(t, lock.Unlock())
+	require.NoError(t, unlock())
 	_, err = TakeLock(dir, filepath.Join("none", "lock"))
 	assert.True(t, errors.Is(err, os.ErrNotExist), "%v", err)
+}
+
+// All systems of the Unix family synchronise a directory, also those without flock.
+func TestSystemsThatSynchroniseDirectories(t *testing.T) {
+	for system, sync := range map[string]string{"linux": "sync_unix.go", "darwin": "sync_unix.go",
+		"solaris": "sync_unix.go", "illumos": "sync_unix.go", "aix": "sync_unix.go",
+		"windows": "sync_other.go", "plan9": "sync_other.go"} {
+		of := build.Default
+		of.GOOS, of.CgoEnabled = system, false
+		pkg, err := of.ImportDir(".", 0)
+		require.NoError(t, err)
+		files := slices.DeleteFunc(pkg.GoFiles, func(name string) bool { return !strings.HasPrefix(name, "sync_") })
+		assert.Equal(t, []string{sync}, files, system)
+	}
 }

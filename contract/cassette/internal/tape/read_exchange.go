@@ -1,0 +1,288 @@
+package tape
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/sse"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+)
+
+func (r *reader) request(n *strictjson.Node) (q Request) {
+	var doc requestDoc
+	if !r.bind(n, &doc) {
+		return Request{}
+	}
+	if n.Member("like") != nil {
+		q = r.earlier(n, doc.Like).Request
+		if more := n.Member("append"); more != nil {
+			q.Body = r.appended(q.Body, doc.Append, more)
+		}
+		return q
+	}
+	if m := n.Member("method"); m == nil {
+		r.Missing(n, "method", "a method such as GET")
+	} else if !token(doc.Method) {
+		r.Refuse(m, "a method such as GET", nil)
+	}
+	r.checkURL(n, doc.URL)
+	q.Method, q.URL = doc.Method, doc.URL
+	if body := doc.body(); len(body) > 0 {
+		q.Body = Canonical(body)
+	}
+	return q
+}
+
+// token reports whether a text is one of RFC 9110, such as a method or the name of a
+// header.
+func token(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	})
+}
+
+// checkURL refuses an address that no request has once it is cleaned. It shows none: it
+// may hold a key.
+func (r *reader) checkURL(n *strictjson.Node, address string) {
+	m := n.Member("url")
+	u, err := url.Parse(address)
+	switch {
+	case m == nil:
+		r.Missing(n, "url", "an address")
+	case err != nil || u.Scheme == "" || u.Host == "":
+		r.refuse(m, strictjson.WrongType, "no address", "an address with scheme and host")
+	case clean(u) != address:
+		r.refuse(m, strictjson.WrongType, "as no request is kept",
+			"an address without user information, fragment, or parameters that hold keys")
+	}
+}
+
+// appended is a body with more elements in some of its lists.
+func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node) []byte {
+	size := len(body)
+	for _, elements := range more {
+		size += len(elements)
+	}
+	if size > r.left {
+		r.left = -1 // which exchange reports
+		return nil
+	}
+	whole, isJSON := parse(body)
+	added := make(map[int][]byte) // to lists of whole, each behind a comma
+	text := func() []byte {
+		var edits []jsonedit.Edit
+		for list, elements := range added {
+			edits = append(edits, whole.Insert(list, "", elements[1:]))
+		}
+		return whole.Apply(edits...)
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(more)) {
+		into := -1
+		if isJSON && (pointer == "" || pointer[0] == '/') {
+			if into = lookup(whole, pointer); into < 0 && len(added) > 0 { // it may be in what was added
+				if whole, isJSON = jsonedit.Parse(text()); isJSON {
+					into = lookup(whole, pointer)
+				}
+				clear(added)
+			}
+		}
+		elements, ok := parse(more[pointer])
+		switch {
+		case into < 0 || whole.Kind(into) != jsonedit.Array:
+			r.refuse(n.Member(pointer), strictjson.WrongType, "of no list",
+				"a JSON pointer to a list in the body of the earlier request")
+		case !ok || elements.Kind(0) != jsonedit.Array:
+			r.Wrong(n.Member(pointer), "a list")
+		case len(elements.Nodes) > 1:
+			within := elements.Raw(0)
+			added[into] = append(append(added[into], ','), within[1:len(within)-1]...)
+		}
+	}
+	if !isJSON {
+		return nil
+	}
+	return Canonical(text())
+}
+
+// body is the body of a request or answer; nil: there is none.
+func (doc *bodyDoc) body() []byte {
+	switch {
+	case doc.Body != nil:
+		return doc.Body
+	case doc.Text != nil:
+		return []byte(*doc.Text)
+	case doc.Base64 != nil:
+		return *doc.Base64
+	}
+	return nil
+}
+
+func (r *reader) response(n *strictjson.Node) (a Response) {
+	var doc responseDoc
+	if !r.bind(n, &doc) {
+		return Response{}
+	}
+	if n.Member("like") != nil {
+		return r.earlier(n, doc.Like).Response
+	}
+	if n.Member("status") == nil {
+		r.Missing(n, "status", "200 to 599")
+	}
+	if m := n.Member("end"); m != nil && doc.End != "\n" && doc.End != "\r\n" {
+		r.Refuse(m, `"\n" or "\r\n"`, nil)
+	}
+	a.Status, a.After = doc.Status, r.pause(n, doc.After)
+	for i, name := range slices.Sorted(maps.Keys(doc.Header)) {
+		if m := n.Member("header").Member(name); !token(name) {
+			r.refuse(m, strictjson.WrongType, "no name of a header", "a name such as Content-Type")
+		} else if canonical := http.CanonicalHeaderKey(name); canonical != name {
+			r.refuse(m, strictjson.WrongType, "in another spelling", canonical)
+		}
+		if i == 0 {
+			a.Header = make(http.Header, len(doc.Header))
+		}
+		a.Header[name] = doc.Header[name]
+	}
+	for _, p := range doc.Events {
+		a.Chunks = append(a.Chunks, r.event(p.Node))
+	}
+	for _, p := range doc.Lines {
+		a.Chunks = append(a.Chunks, r.line(p.Node))
+	}
+	for _, p := range doc.Chunks {
+		a.Chunks = append(a.Chunks, r.chunk(p.Node))
+	}
+	if data := doc.body(); data != nil {
+		if doc.Body != nil {
+			data = append(r.laidOut(doc.Body, doc.Layout), doc.End...)
+		}
+		a.Chunks = append(a.Chunks, Chunk{Data: data})
+	}
+	return a
+}
+
+// longest bounds a pause: a longer one is a mistake.
+const longest = 24 * time.Hour
+
+func (r *reader) pause(n *strictjson.Node, d time.Duration) time.Duration {
+	if d < 0 || d > longest {
+		r.Refuse(n.Member("after"), "0s to 24h", nil)
+	}
+	return d
+}
+
+// laidOut writes JSON in a layout, which may take a multiple of its bytes.
+func (r *reader) laidOut(doc []byte, layout string) []byte {
+	laid, ok := laidOut(compact(doc), layout, r.left)
+	if !ok {
+		r.left = -1 // which exchange reports
+	}
+	return laid
+}
+
+// values reads what a header has under a name: a text, or a list of them.
+func (r *reader) values(n *strictjson.Node, v reflect.Value) bool {
+	const allowed = "a string, or a list of strings"
+	kids := []*strictjson.Node{n}
+	if n.Kind == '[' {
+		kids = n.Kids
+	}
+	fits := len(kids) > 0 || r.Refuse(n, allowed, nil)
+	var texts values
+	for _, kid := range kids {
+		switch {
+		case kid.Kind != '"':
+			fits = r.Wrong(kid, allowed)
+		case strings.Map(printable, kid.Text) != kid.Text:
+			fits = r.Refuse(kid, "a text without line ends and control characters", nil)
+		}
+		texts = append(texts, kid.Text)
+	}
+	v.Set(reflect.ValueOf(texts))
+	return fits
+}
+
+func (r *reader) event(n *strictjson.Node) (c Chunk) {
+	var doc eventDoc
+	if !r.bind(n, &doc) {
+		return c
+	}
+	c.After = r.pause(n, doc.After)
+	if doc.Raw != nil {
+		c.Data = []byte(*doc.Raw)
+		return c
+	}
+	e := sse.Event{Type: doc.Event, Retry: doc.Retry, HasID: doc.ID != nil}
+	if e.HasID {
+		e.ID = *doc.ID
+	}
+	r.without(n.Member("event"), "\r\n", "line ends")
+	r.without(n.Member("id"), "\r\n\x00", "line ends and NUL")
+	if strings.Trim(doc.Retry, "0123456789") != "" {
+		r.Refuse(n.Member("retry"), "milliseconds in decimal digits", nil)
+	}
+	r.without(n.Member("text"), "\r", "carriage returns; raw takes any")
+	e.Data, e.HasData = r.data(&doc.pieceDoc)
+	c.Data = sse.Append(nil, e)
+	return c
+}
+
+// without refuses a text that has any of these characters.
+func (r *reader) without(n *strictjson.Node, characters, called string) {
+	if n != nil && strings.ContainsAny(n.Text, characters) {
+		r.Refuse(n, "a text without "+called, nil)
+	}
+}
+
+// data is what an event or a line holds; ok reports whether it is there.
+func (r *reader) data(doc *pieceDoc) (data string, ok bool) {
+	switch {
+	case doc.Data != nil:
+		return string(r.laidOut(doc.Data, doc.Layout)), true
+	case doc.Text != nil:
+		return *doc.Text, true
+	}
+	return "", false
+}
+
+func (r *reader) line(n *strictjson.Node) (c Chunk) {
+	var doc lineDoc
+	if !r.bind(n, &doc) {
+		return c
+	}
+	c.After = r.pause(n, doc.After)
+	r.without(n.Member("text"), "\r\n", "line ends; raw takes any")
+	data, ok := r.data(&doc.pieceDoc)
+	switch {
+	case doc.Raw != nil:
+		c.Data = []byte(*doc.Raw)
+	case ok:
+		c.Data = append([]byte(data), '\n')
+	default:
+		r.Missing(n, "data", "one of data, text, raw")
+	}
+	return c
+}
+
+func (r *reader) chunk(n *strictjson.Node) (c Chunk) {
+	var doc chunkDoc
+	if !r.bind(n, &doc) {
+		return c
+	}
+	c.After = r.pause(n, doc.After)
+	switch {
+	case doc.Text != nil:
+		c.Data = []byte(*doc.Text)
+	case doc.Base64 != nil:
+		c.Data = *doc.Base64
+	default:
+		r.Missing(n, "text", "one of text, base64")
+	}
+	return c
+}

@@ -1,0 +1,159 @@
+package drill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+)
+
+// Seen is what the client's caller gets, in words.
+type Seen struct {
+	Text, Refusal string
+	Calls         []string
+	Reason        string // why the answer ended
+	Err           error
+}
+
+// line is what was seen as a cell of a table.
+func (c *Client) line(s Seen) string {
+	var parts []string
+	if s.Text != "" {
+		parts = append(parts, code(strconv.Quote(s.Text)))
+	}
+	if s.Refusal != "" {
+		parts = append(parts, "refusal "+code(strconv.Quote(s.Refusal)))
+	}
+	for _, call := range s.Calls {
+		parts = append(parts, code(call))
+	}
+	if s.Reason != "" {
+		parts = append(parts, c.Reason+" "+s.Reason)
+	}
+	if s.Err != nil {
+		parts = append(parts, "**error** "+c.errorLine(s.Err))
+	}
+	if len(parts) == 0 {
+		return "nothing, and no error"
+	}
+	if s.Text+s.Refusal == "" && len(s.Calls) == 0 && s.Err == nil {
+		parts = append([]string{"nothing"}, parts...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// errorLine is an error as a line of a table.
+func (c *Client) errorLine(err error) string {
+	if own := c.OwnError(err); own != "" {
+		return own
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	text, _, _ := strings.Cut(err.Error(), ": current time")
+	return code(text)
+}
+
+// code formats a text for a table cell, shortened in the middle.
+func code(text string) string {
+	const longest = 80
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
+	}
+	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(text) + "`"
+}
+
+// meet makes one call through the fault, in virtual time, with three minutes to
+// wait for it, and returns the outcome and the attempts on the wire.
+func (c *Client) meet(t *testing.T, r row, from source, how Call) (cell, attempts string) {
+	t.Run(r.name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			plan, err := chaos.NewPlan(1, chaos.Rule{Target: c.Target, Fault: r.fault})
+			require.NoError(t, err)
+			in := plan.Injector("table", &chaos.InjectorOptions{RecordAll: true})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			provider, end := from()
+			s := how(chaos.NewContext(ctx, in), provider, r.calls)
+			cancel()
+			require.NoError(t, end())
+			events := in.Events()
+			require.NotEmpty(t, events)
+			cell, attempts = c.line(s), fmt.Sprint(len(events))
+			if !events[0].Delivered {
+				require.NotEmpty(t, events[0].Note)
+				cell, attempts = "not delivered", "–"
+			}
+			if s.Err != nil {
+				assert.NotContains(t, strings.ToLower(s.Err.Error()), "chaos", "nothing tells of a test")
+			}
+		})
+	})
+	return cell, attempts
+}
+
+// A source makes, in a bubble, what answers the client, and the function that ends it.
+type source func() (answers http.RoundTripper, end func() error)
+
+// live is the provider in this process.
+func (c *Client) live() (http.RoundTripper, func() error) {
+	provider := chaoshttp.InProcess(c.Provider())
+	return provider, provider.Close
+}
+
+// Table holds the section of the client in docs/reference/llm-clients.md to what the client
+// does, before the provider and before a tape of its answers.
+func (c *Client) Table(t *testing.T) {
+	table := c.tableOf(t, c.live)
+	section(t, c.Section, table)
+	assert.Equal(t, table, c.tableOf(t, c.played(t, c.record(t, false))), "from a tape")
+}
+
+func (c *Client) tableOf(t *testing.T, from source) string {
+	var table strings.Builder
+	table.WriteString("| fault | not streamed | attempts | streamed | attempts |\n|---|---|---|---|---|\n")
+	for _, r := range c.rows() {
+		one, tries := c.meet(t, r, from, c.Whole)
+		other, retries := c.meet(t, r, from, c.Streamed)
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s |\n", r.name, one, tries, other, retries)
+	}
+	return table.String()
+}
+
+// section holds the part of the page between two comments to what the test
+// found; with UPDATE_GOLDEN=1 it writes it anew.
+func section(t *testing.T, name, text string) {
+	path := filepath.Join("..", "..", "..", "docs", "reference", "llm-clients.md")
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	begin, end := []byte("<!-- "+name+" begin -->\n"), []byte("<!-- "+name+" end -->\n")
+	head, rest, found := bytes.Cut(page, begin)
+	require.True(t, found, "%s has no section %s", path, name)
+	old, tail, found := bytes.Cut(rest, end)
+	require.True(t, found, "the section %s of %s has no end", name, path)
+	text = "\n" + text + "\n"
+	if string(old) == text {
+		return
+	}
+	if os.Getenv("UPDATE_GOLDEN") == "1" {
+		require.NoError(t, os.WriteFile(path, bytes.Join([][]byte{head, begin, []byte(text), end, tail}, nil), 0o644))
+		return
+	}
+	assert.Equal(t, string(old), text, "to accept what the test found: UPDATE_GOLDEN=1 go test -run TestTable .")
+}

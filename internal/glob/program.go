@@ -1,0 +1,132 @@
+package glob
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A program is what a pattern does, from step 0 to its last one, which accepts.
+type program []step
+
+// A step takes a character and goes on at next, or goes on at next and at other without one.
+type step struct {
+	kind        kind
+	class       []span // the characters that it takes
+	not         bool   // it takes all others
+	next, other int
+	then        set  // next, and where that leads without a character
+	rest        bool // it takes every rest of a name, and each may be the last
+}
+
+type kind uint8
+
+const (
+	take kind = iota
+	fork
+	accept
+)
+
+// A span is an inclusive range of characters.
+type span struct{ low, high rune }
+
+// maxWords is the size of a set: a byte of a pattern makes up to two steps.
+const maxWords = (2*maxLength+1)/64 + 1
+
+// A set has a bit for each step of a program.
+type set []uint64
+
+func (s set) has(at int) bool { return s[at/64]>>(at%64)&1 != 0 }
+
+func (s set) add(t set) {
+	for w, word := range t {
+		s[w] |= word
+	}
+}
+
+func (p program) words() int { return len(p)/64 + 1 }
+
+// text returns the characters of a program that takes one after the other.
+func (p program) text() (string, bool) {
+	var b strings.Builder
+	for _, s := range p[:len(p)-1] {
+		if s.kind != take || s.not || len(s.class) != 1 || s.class[0].low != s.class[0].high {
+			return "", false
+		}
+		b.WriteRune(s.class[0].low)
+	}
+	return b.String(), true
+}
+
+// wrongByte stands for a byte of a name that is no character; no pattern can contain it.
+const wrongByte rune = -1
+
+// after returns the steps that a name leads to, or that a part of it does if every rest matches from there. It uses two
+// empty sets, one of which it returns.
+func (p program) after(name string, current, next set) set {
+	p.reach(current, 0)
+	for len(name) > 0 {
+		r, size := utf8.DecodeRuneInString(name)
+		if r == utf8.RuneError && size == 1 {
+			r = wrongByte
+		}
+		name = name[size:]
+		clear(next)
+		alive := false
+		for w, word := range current {
+			for ; word != 0; word &= word - 1 {
+				s := &p[w*64+bits.TrailingZeros64(word)]
+				if s.rest {
+					return current
+				}
+				if s.takes(r) {
+					next.add(s.then)
+					alive = true
+				}
+			}
+		}
+		if current, next = next, current; !alive {
+			break
+		}
+	}
+	return current
+}
+
+// reach adds a step to a set, and those that it goes on at without a character.
+func (p program) reach(in set, at int) {
+	if in.has(at) {
+		return
+	}
+	in[at/64] |= 1 << (at % 64)
+	if s := &p[at]; s.kind == fork {
+		p.reach(in, s.next)
+		p.reach(in, s.other)
+	}
+}
+
+func (s *step) takes(r rune) bool {
+	if s.kind != take {
+		return false
+	}
+	for _, c := range s.class {
+		if c.low <= r && r <= c.high {
+			return !s.not
+		}
+	}
+	return s.not
+}
+
+// surrogatesEnd is the first character after the surrogates, which no name can have.
+const surrogatesEnd = '\uE000'
+
+// meet reports whether both steps take some character. It tries those at which a class begins, or has just ended.
+func meet(s, t *step) bool {
+	try := []rune{wrongByte, 0, surrogatesEnd}
+	for _, c := range slices.Concat(s.class, t.class) {
+		try = append(try, c.low, c.high+1)
+	}
+	return slices.ContainsFunc(try, func(r rune) bool {
+		return (r == wrongByte || utf8.ValidRune(r)) && s.takes(r) && t.takes(r)
+	})
+}
