@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,8 +15,11 @@ import (
 )
 
 const (
-	githubFile = "docs/ci/github.yml"
-	gitlabFile = "docs/ci/gitlab-ci.yml"
+	githubFile   = "docs/ci/github.yml"
+	gitlabFile   = "docs/ci/gitlab-ci.yml"
+	githubShards = "docs/ci/shards-github.yml"
+	gitlabShards = "docs/ci/shards-gitlab.yml"
+	kubernetes   = "docs/ci/kubernetes.yml" // internal/tools reads it into the types of Kubernetes
 )
 
 // The types have those members of GitLab's schema that a pipeline to copy may use, with the names and
@@ -28,6 +32,8 @@ type gitlabJob struct {
 	Variables    map[string]string `yaml:"variables"`
 	Timeout      string            `yaml:"timeout"`
 	Stage        string            `yaml:"stage"`
+	Needs        []string          `yaml:"needs"`
+	Parallel     int               `yaml:"parallel"`
 	AllowFailure bool              `yaml:"allow_failure"`
 	Retry        struct {
 		Max       int   `yaml:"max"`
@@ -85,21 +91,64 @@ func TestPipelineForGitLab(t *testing.T) {
 	}
 }
 
-// The workflow for GitHub is read by actionlint, in .ci/run.
-func TestPipelineForGitHub(t *testing.T) {
-	assert.Contains(t, page(t, ".ci/run"), githubFile)
-	var workflow struct {
-		Jobs map[string]struct {
-			Steps []struct {
-				If, Uses, Run, Name string
-				Env                 map[string]string
-				With                map[string]string
-			}
+func TestShardsForGitLab(t *testing.T) {
+	jobs, err := readGitLab(page(t, gitlabShards))
+	require.NoError(t, err)
+	shard, merge := jobs["shard"], jobs["merge"]
+	assert.Equal(t, "$CI_NODE_INDEX/$CI_NODE_TOTAL", shard.Variables["SHAKEDOWN_SHARD"], "GitLab counts from 1, as shards do")
+	assert.Positive(t, shard.Parallel)
+	assert.True(t, shard.AllowFailure, "a shard that found something must not keep the merge from running")
+	assert.Equal(t, "always", shard.Artifacts.When, "the part of a shard that failed is needed")
+	assert.Equal(t, []string{"build", "shard"}, merge.Needs)
+	assert.False(t, merge.AllowFailure, "its status is the report's")
+}
+
+type githubJobs map[string]struct {
+	Needs    string
+	If       string
+	Strategy struct {
+		FailFast *bool `yaml:"fail-fast"`
+		Matrix   struct{ Shard []int }
+	}
+	Steps []struct {
+		If, Uses, Run, Name string
+		Env                 map[string]string
+		With                map[string]string
+	}
+}
+
+func readGitHub(t *testing.T, file string) githubJobs {
+	t.Helper()
+	assert.Contains(t, page(t, ".ci/run"), file, "actionlint reads it there")
+	var workflow struct{ Jobs githubJobs }
+	require.NoError(t, yaml.Unmarshal([]byte(page(t, file)), &workflow))
+	return workflow.Jobs
+}
+
+func TestShardsForGitHub(t *testing.T) {
+	jobs := readGitHub(t, githubShards)
+	shard, merge := jobs["shard"], jobs["merge"]
+	for i, index := range shard.Strategy.Matrix.Shard {
+		assert.Equal(t, i+1, index, "shards are counted from 1, and none is left out")
+	}
+	assert.False(t, *shard.Strategy.FailFast, "a shard that found something ends no other")
+	count := "/" + strconv.Itoa(len(shard.Strategy.Matrix.Shard))
+	var said []string
+	for _, step := range shard.Steps {
+		if of := step.Env["SHAKEDOWN_SHARD"]; of != "" {
+			said = append(said, of)
 		}
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(page(t, githubFile)), &workflow))
-	require.Len(t, workflow.Jobs, 2)
-	for name, job := range workflow.Jobs {
+	assert.Equal(t, []string{"${{ matrix.shard }}" + count}, said, "of as many as there are")
+	assert.Equal(t, "always()", merge.If, "also when a shard failed: the report says what is missing")
+	assert.Equal(t, "shard", merge.Needs)
+}
+
+// The workflow for GitHub is read by actionlint, in .ci/run.
+func TestPipelineForGitHub(t *testing.T) {
+	jobs := readGitHub(t, githubFile)
+	require.Len(t, jobs, 2)
+	for name, job := range jobs {
 		last := job.Steps[len(job.Steps)-1]
 		assert.Equal(t, "actions/upload-artifact@v4", last.Uses, name)
 		assert.Equal(t, "always()", last.If, name)
@@ -110,7 +159,7 @@ func TestPipelineForGitHub(t *testing.T) {
 func TestPipelinesAndTheirPage(t *testing.T) {
 	shown := page(t, "docs/ci.md")
 	commands := map[string][]string{}
-	for _, file := range []string{githubFile, gitlabFile} {
+	for _, file := range []string{githubFile, gitlabFile, githubShards, gitlabShards, kubernetes} {
 		text := page(t, file)
 		assert.Contains(t, shown, "("+strings.TrimPrefix(file, "docs/")+")", "the page links it")
 		for _, name := range regexp.MustCompile(`SHAKEDOWN_[A-Z_]+`).FindAllString(text, -1) {
@@ -123,6 +172,8 @@ func TestPipelinesAndTheirPage(t *testing.T) {
 	}
 	assert.Equal(t, commands[githubFile], commands[gitlabFile])
 	assert.Len(t, commands[githubFile], 7)
+	assert.Equal(t, commands[githubShards], commands[gitlabShards])
+	assert.Len(t, commands[githubShards], 4)
 }
 
 func page(t *testing.T, file string) string {

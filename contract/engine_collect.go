@@ -59,6 +59,7 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	}
 	c.work(ctx, jobs, workers)
 	e.close()
+	c.fold.warnOfFailures()
 	c.fold.warnOfOverlaps()
 	c.warnOfUnmetTargets(l)
 	return c.finish(ctx)

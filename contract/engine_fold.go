@@ -33,6 +33,9 @@ type foldScenario struct {
 	fields []*fieldTally // by invariant of the matrix; nil: it does not apply
 	runs   alikeRuns
 	rules  []ruleTally
+	tried  int    // runs of the agent
+	failed int    // those of which the agent answered nothing but errors, without faults
+	why    string // of the first such run
 }
 
 // A ruleTally counts what one rule did.
@@ -130,6 +133,12 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 		rule.Cells += asInt(note.Delivered > 0)
 		rule.Fault = cmp.Or(rule.Fault, note.Fault)
 	}
+	s.tried++
+	if n.Failed != "" {
+		if s.failed++; s.failed == 1 {
+			s.why = fmt.Sprintf("in %v: %s", c, text.Clip(n.Failed, maxFailure))
+		}
+	}
 	f.coverage.add(n)
 	for i := range n.Overlaps {
 		rule := &s.rules[slices.IndexFunc(s.Rules, func(r headRule) bool { return r.Name == n.Overlaps[i].Rule })]
@@ -190,6 +199,19 @@ func (f *fold) count(cell scoring.Cell) {
 		f.report.Counts = append(f.report.Counts, cell)
 	}
 	f.report.Counts[i].Count++
+}
+
+// maxFailure bounds what a warning says of an agent's error, in bytes.
+const maxFailure = 200
+
+// warnOfFailures says where an agent that does not work keeps invariants that look at effects alone.
+func (f *fold) warnOfFailures() {
+	for _, s := range f.scenarios {
+		if s.failed > 0 && s.failed == s.tried {
+			f.warn(fmt.Sprintf("The agent answered with an error in every run of scenario %s, where nothing was broken; an agent that does nothing keeps each invariant over effects. First %s",
+				s.Name, s.why))
+		}
+	}
 }
 
 // warnOfOverlaps says where a run may not repeat.

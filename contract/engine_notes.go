@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // cellNotes are what a cell adds to the report of the matrix besides its own members. They
@@ -37,6 +38,8 @@ type runNotes struct {
 	Goals    []goalNote   `json:"goals,omitempty"`
 	Dropped  int          `json:"dropped,omitempty"`
 	Overlaps []overlap    `json:"overlaps,omitempty"`
+	// Failed is the first error of the agent, of a run without faults in which it answered nothing else.
+	Failed string `json:"agentFailed,omitempty"`
 	// Copy, Prompts and Calls are hashes of the run: see deliveries.
 	Copy    uint64     `json:"copy,omitempty,string"`
 	Prompts uint64     `json:"prompts,omitempty,string"`
@@ -111,6 +114,9 @@ func (e *engine) notesOf(s *compiledScenario, r *run) runNotes {
 		return n
 	}
 	n.Copy, n.Prompts, n.Calls = r.copy, r.prompts, r.calls
+	if s.calm() {
+		n.Failed = e.onlyFailed(r.all)
+	}
 	var events []*chaos.Event
 	met := false
 	for _, o := range r.all {
@@ -135,6 +141,18 @@ func (e *engine) notesOf(s *compiledScenario, r *run) runNotes {
 	slices.Sort(n.Called)
 	slices.SortFunc(n.Coverage, compareCover) // calls that overlap have no order of their own
 	return n
+}
+
+// onlyFailed is the first error of observations that all have one, else "".
+func (e *engine) onlyFailed(all []*Observation) string {
+	if len(all) == 0 || slices.ContainsFunc(all, func(o *Observation) bool { return o.Err == nil }) {
+		return ""
+	}
+	said := text.Valid(usercode.ErrorText(all[0].Err))
+	if e.secrets != nil {
+		said = e.secrets.Text(said)
+	}
+	return said
 }
 
 // rule is the note of a rule; nil: the scenario does not have it.

@@ -73,7 +73,7 @@ func TestProbeComparesAnswersAndState(t *testing.T) {
 				assert.Empty(t, r.Warnings, tc.reason)
 				continue
 			}
-			require.Len(t, r.Warnings, 1, tc.reason)
+			require.NotEmpty(t, r.Warnings, tc.reason) // an agent that fails alone has another
 			assert.Equal(t, fixed+"Here that is Matrix.Reset, or Matrix.NewWorld for a world per cell: "+
 				"the first prompt was sent twice without faults, and "+tc.want+" differed.", r.Warnings[0], tc.reason)
 		}

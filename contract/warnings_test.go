@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -402,4 +403,42 @@ func TestWarningsAboutRules(t *testing.T) {
 	assert.Equal(t, []string{"Rule never of scenario s: the trigger matches no call.",
 		`Rule known of scenario s: the text "Injected fault" contains "Injected", by which a model may know that this is a test.`},
 		run(t, m, nil).Warnings)
+}
+
+// An agent that does not work keeps what speaks of effects alone: the report says that it failed where nothing was broken.
+func TestAnAgentThatFailsWithoutFaultsIsNamed(t *testing.T) {
+	failing := func(failures int) contract.Agent {
+		var asked atomic.Int64
+		return func(context.Context, string, chaos.ToolRegistry) (string, error) {
+			if int(asked.Add(1)) <= failures {
+				return "", errors.New("404 Not Found for token-of-the-desk")
+			}
+			return "12:00", nil
+		}
+	}
+	flaky := contract.Scenario{Name: "flaky", AllowUndelivered: true,
+		Rules: []chaos.Rule{{Target: "clock", Fault: fails{}}}}
+	for _, tc := range []struct {
+		reason    string
+		failures  int
+		scenarios []contract.Scenario
+		warned    bool
+	}{
+		{"every run without faults failed", 3, []contract.Scenario{contract.Calm()}, true},
+		{"one of them was answered", 2, []contract.Scenario{contract.Calm()}, false},
+		{"under faults an agent may fail", 3, []contract.Scenario{flaky}, false},
+		{"each scenario is a question of its own", 3, []contract.Scenario{contract.Calm(), flaky}, true},
+	} {
+		m := matrix(t, failing(tc.failures), func(m *contract.Matrix) {
+			m.Trials, m.Scenarios, m.Invariants[0].JudgesErrors = 3, tc.scenarios, true
+			m.Secrets = []string{"token-of-the-desk"}
+		})
+		r := run(t, m, &contract.RunOptions{Workers: 1})
+		said := strings.Join(r.Warnings, "\n")
+		assert.Equal(t, tc.warned, strings.Contains(said, "The agent answered with an error in every run of scenario calm"), "%s: %s", tc.reason, said)
+		if tc.warned {
+			assert.Contains(t, said, "First in calm/held/1: 404 Not Found", tc.reason)
+			assert.NotContains(t, said, "token-of-the-desk", tc.reason)
+		}
+	}
 }

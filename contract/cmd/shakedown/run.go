@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -86,7 +87,9 @@ func (s *suiteRun) prepare() error {
 			writable(wrong, path, taken)
 		} else if path != "" {
 			taken[absolute(path)] = true
-			one.before, err = readRun(path)
+			if one.before, err = readRun(path); errors.Is(err, fs.ErrNotExist) {
+				err = fields.Because(path, nil, fs.ErrNotExist, "a run file; --update writes it")
+			}
 			if wrong.Add(fielderror.Apart(err)...); err == nil && (one.before.Cancelled || one.before.Filtered) {
 				wrong.Wrong(path, fielderror.Found("a part of a run"), "a run of all cells")
 			}

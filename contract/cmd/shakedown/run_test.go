@@ -74,7 +74,7 @@ func TestBaseline(t *testing.T) {
 	d.suiteAt(t, filepath.Join(dir, "c.yaml"))
 	status, _, problems := typed(t, dir, "run {}/c.yaml --baseline {}/main.run.jsonl")
 	assert.Equal(t, 3, status, "there is none")
-	assert.Contains(t, problems, "main.run.jsonl: no such file or directory")
+	assert.Contains(t, problems, "main.run.jsonl: file does not exist; allowed: a run file; --update writes it")
 	assert.Zero(t, d.asked.Load(), "and the agent was not asked in vain")
 
 	status, _, problems = typed(t, dir, "run {}/c.yaml --baseline {}/main.run.jsonl --update --file {}/old.run.jsonl")

@@ -84,10 +84,28 @@ func read(doc []byte, o *Options) (sessions []*replay.Session, notes []string, e
 	for _, r := range in.records {
 		in.build(r)
 	}
+	if err := checkAsked(doc, o, in.sessions); err != nil {
+		return nil, nil, err
+	}
 	slices.SortStableFunc(in.sessions, func(a, b *replay.Session) int {
 		return a.Source.CapturedAt.Compare(b.Source.CapturedAt)
 	})
 	return in.sessions, in.notes, in.wrong.Err()
+}
+
+// checkAsked returns an error if the dialect that was asked for reads no call, and the one that is recognised does.
+func checkAsked(doc []byte, o *Options, sessions []*replay.Session) error {
+	called := func(s *replay.Session) bool { return len(s.Calls) > 0 }
+	if o.Dialect == "" || slices.ContainsFunc(sessions, called) {
+		return nil
+	}
+	known := *o
+	known.Dialect = ""
+	better, _, err := read(doc, &known)
+	if err != nil || !slices.ContainsFunc(better, called) {
+		return nil // nothing better is known
+	}
+	return fields.Wrong("dialect", o.Dialect, fmt.Sprintf("%s, which reads calls: %s reads none", better[0].Source.Dialect, o.Dialect))
 }
 
 // find returns the dialect that was asked for, or the first whose members are there.

@@ -173,6 +173,11 @@ func TestOneIncidentInEveryDialect(t *testing.T) {
 			assert.Len(t, rules, 1, "the time-out becomes a rule, also where it is told in words")
 			asNamed := imported(t, told, &dialect.Options{Tools: declared, Dialect: tell.dialect})
 			assert.Equal(t, s, asNamed, "told by shape, as if it had been named")
+			for _, other := range dialect.Names() {
+				sessions, err := dialect.Import(strings.NewReader(told), &dialect.Options{Tools: declared, Dialect: other})
+				called := func(s *replay.Session) bool { return len(s.Calls) > 0 }
+				assert.True(t, err != nil || slices.ContainsFunc(sessions, called), "read as %s, it has no calls, which is an error", other)
+			}
 		})
 	}
 }
