@@ -12,10 +12,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// A schema may refer to itself without going into a part of the value, such as {"$ref":"#"}. The schema library then
-// recurses until the stack overflows, which ends the process. Whether a circle goes into a part depends on keywords, of
-// which each version of the library knows others. So schemaLoop refuses every circle, before the library reads the schema.
-// The library reads keywords in any case, and so does schemaLoop.
+// A schema may refer to itself without going into a part of the value, such as {"$ref":"#"}. The schema
+// library then recurses until the stack overflows, which ends the process. Whether a circle goes into a
+// part depends on keywords, and each version of the library knows others. So schemaLoop refuses every
+// circle before the library reads the schema. The library reads keywords in any case, and so does schemaLoop.
 
 // schemaParts are, of each part of a schema, those directly within it and those that it refers to. Parts are named by
 // their JSON pointers (RFC 6901) from the root, without escapes and folded: two members may differ in case.

@@ -6,8 +6,8 @@
 //	\x       the character x itself, whatever it is
 //
 // The whole name has to match, case included: orders.{get,list*} matches orders.get and orders.list_open, and neither
-// orders.getter nor Orders.get. A comma outside braces stands for itself. Empty braces and an empty pattern are refused,
-// because they are usually mistakes, and so are the brackets of classes, which other globs have.
+// orders.getter nor Orders.get. A comma outside braces stands for itself. Empty braces and an empty pattern are
+// refused, because they are usually mistakes, and so are the brackets of classes, which other globs have.
 //
 // A pattern becomes a program of about one step a character. A name runs through it once, with all the steps that it
 // may have come to side by side in a bit set. For n characters of name and m of pattern that is at worst
