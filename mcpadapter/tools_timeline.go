@@ -251,7 +251,7 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 		if err != nil {
 			return recoveryOutput{}, err
 		}
-		found.Notes = append(found.Notes, r.Notes()...)
+		found.Notes = text.Sentences(append([]string{found.Notes}, r.Notes()...)...)
 		out := recoveryOutput{Recovery: found}
 		out.Summary = fmt.Sprintf("%s has not recovered. %s", in.NodeID, found.Notes)
 		if found.RecoveryTs != nil {

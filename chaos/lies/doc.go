@@ -33,8 +33,8 @@
 //
 // # Where
 //
-// Paths are those of RFC 9535 with members (.name, ['name'], several, *, at any
-// depth ..), elements ([0], [-1], [1:3]) and conditions ([?(@.status=='open' &&
+// Paths are those of RFC 9535 with members (.name, ['name'], *, at any
+// depth ..), elements ([0], [-1]) and conditions ([?(@.status=='open' &&
 // @.total>3)]).
 //
 // With paths a lie changes every value that they name and that suits it.

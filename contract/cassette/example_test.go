@@ -54,5 +54,5 @@ func Example() {
 	// <nil>
 	// replay: {"answer": "Refunded."} (0 live)
 	// <nil>
-	// [{/prompt Refund order [-1042-]{+1043+}}]
+	// [{/prompt [-Refund order 1042-]{+Refund order 1043+}}]
 }

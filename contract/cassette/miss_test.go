@@ -110,7 +110,7 @@ func TestAChangedByteIsFound(t *testing.T) {
 	r, _ := run(t, open(t, path, &cassette.Options{Mode: cassette.Replay}), false, 2)
 	inconclusive := 0
 	for _, c := range r.Cells {
-		if strings.Contains(c.Why, "/messages/0/content  Where is order [-1043?-]{+1042?+}") {
+		if strings.Contains(c.Why, "/messages/0/content  [-Where is order 1043?-]{+Where is order 1042?+}") {
 			inconclusive++
 		}
 	}
@@ -118,7 +118,7 @@ func TestAChangedByteIsFound(t *testing.T) {
 	assert.NotEqual(t, scoring.Pass, r.Score.Verdict)
 	var shown strings.Builder
 	require.NoError(t, report.Text(&shown, r, nil))
-	assert.Contains(t, shown.String(), "/messages/0/content  Where is order [-1043?-]{+1042?+}", "without asking for more")
+	assert.Contains(t, shown.String(), "/messages/0/content  [-Where is order 1043?-]{+Where is order 1042?+}", "without asking for more")
 }
 
 // Keys in what was asked are masked in the error, as they are on a tape, and so is what the request carried as a

@@ -17,7 +17,8 @@ type JSONOptions struct {
 	_ struct{}
 	// Schema is a JSON Schema of draft 2020-12 or draft 7 that the answer must
 	// satisfy; "": any JSON holds. References are JSON pointers within the schema, such as
-	// "#/$defs/order"; others, and circular ones, are refused. format is not checked. Numbers are compared as float64.
+	// "#/$defs/order"; others are refused, and so are those that lead back to a part that they lie in, as of a tree.
+	// format is not checked. Numbers are compared as float64.
 	Schema string
 	// AllowFence removes one Markdown code fence around the whole answer.
 	AllowFence bool

@@ -12,15 +12,14 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// A schema may refer to itself without going into a part of the value, such as
-// {"$ref":"#"}. The schema library then recurses until the stack overflows, which ends
-// the process. schemaLoop finds such a circle before the library reads the schema. From
-// every part of the schema it follows the parts that apply to the same value ($ref,
-// allOf, not, …). The library reads keywords in any case, and so does schemaLoop.
+// A schema may refer to itself without going into a part of the value, such as {"$ref":"#"}. The schema
+// library then recurses until the stack overflows, which ends the process. Whether a circle goes into a
+// part depends on keywords, and each version of the library knows others. So schemaLoop refuses every
+// circle before the library reads the schema. The library reads keywords in any case, and so does schemaLoop.
 
-// schemaParts are the objects of a schema by their JSON pointers (RFC 6901) from the root, without
-// escapes and folded: two members may differ in case.
-type schemaParts map[string][]map[string]any
+// schemaParts are, of each part of a schema, those directly within it and those that it refers to. Parts are named by
+// their JSON pointers (RFC 6901) from the root, without escapes and folded: two members may differ in case.
+type schemaParts map[string][]string
 
 // schemaLoop returns an error that names a circle in a schema, or what it does not follow: a
 // reference that is no JSON pointer.
@@ -39,35 +38,39 @@ func schemaLoop(schema string) error {
 	if err := parts.collect("", doc); err != nil {
 		return err
 	}
-	visited := make(map[string]bool) // false: on the present path
-	for _, pointer := range slices.Sorted(maps.Keys(parts)) {
-		if loop, found := parts.follow(pointer, visited); found {
-			return fmt.Errorf("%q refers to itself without going into the value", "#"+loop)
-		}
+	if loop, found := parts.follow("", make(map[string]bool)); found {
+		return fmt.Errorf("%q refers to itself; a reference must not lead back to a part that it lies in", "#"+loop)
 	}
 	return nil
 }
 
-// collect adds the objects in a value.
+// collect adds a value with what is in it.
 func (s schemaParts) collect(pointer string, v any) error {
+	within := func(name string, v any) error {
+		s[pointer] = append(s[pointer], pointer+"/"+name)
+		return s.collect(pointer+"/"+name, v)
+	}
 	switch v := v.(type) {
 	case []any:
 		for i, item := range v {
-			if err := s.collect(pointer+"/"+strconv.Itoa(i), item); err != nil {
+			if err := within(strconv.Itoa(i), item); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
-		s[pointer] = append(s[pointer], v)
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			ref, isText := v[name].(string)
 			folded := text.Fold(name)
-			isRef := strings.HasPrefix(folded, "$") && strings.HasSuffix(folded, "ref")
-			if isText && (isRef && ref != "#" && !strings.HasPrefix(ref, "#/") || folded == "$id" && pointer != "") {
+			isRef := isText && strings.HasPrefix(folded, "$") && strings.HasSuffix(folded, "ref")
+			if isRef && ref != "#" && !strings.HasPrefix(ref, "#/") || isText && folded == "$id" && pointer != "" {
 				return fmt.Errorf("%q has %s %q, and references are JSON pointers within the schema, such as %q",
 					"#"+pointer, name, ref, "#/$defs/order")
 			}
-			if err := s.collect(pointer+"/"+folded, v[name]); err != nil {
+			if isRef {
+				to := strings.NewReplacer("~1", "/", "~0", "~").Replace(text.Fold(ref[1:]))
+				s[pointer] = append(s[pointer], to)
+			}
+			if err := within(folded, v[name]); err != nil {
 				return err
 			}
 		}
@@ -75,50 +78,17 @@ func (s schemaParts) collect(pointer string, v any) error {
 	return nil
 }
 
-// follow returns a part on a circle that can be reached from a part.
+// follow returns a part on a circle that can be reached from a part. visited is false for those on the present path.
 func (s schemaParts) follow(pointer string, visited map[string]bool) (loop string, found bool) {
-	if done, seen := visited[pointer]; seen || s[pointer] == nil {
-		return pointer, seen && !done
+	if done, seen := visited[pointer]; seen {
+		return pointer, !done
 	}
 	visited[pointer] = false
-	for _, next := range s.same(pointer) {
+	for _, next := range s[pointer] {
 		if loop, found = s.follow(next, visited); found {
 			return loop, true
 		}
 	}
 	visited[pointer] = true
 	return "", false
-}
-
-// same returns the parts that apply to the same value as a part.
-func (s schemaParts) same(pointer string) (list []string) {
-	for _, part := range s[pointer] {
-		for name, v := range part {
-			name = text.Fold(name)
-			own := pointer + "/" + name
-			switch v := v.(type) {
-			case string:
-				if name == "$ref" || name == "$dynamicref" {
-					list = append(list, strings.NewReplacer("~1", "/", "~0", "~").Replace(text.Fold(v[1:])))
-				}
-			case []any:
-				if name == "allof" || name == "anyof" || name == "oneof" {
-					for i := range v {
-						list = append(list, own+"/"+strconv.Itoa(i))
-					}
-				}
-			case map[string]any:
-				switch name {
-				case "not", "if", "then", "else":
-					list = append(list, own)
-				case "dependentschemas", "dependencies":
-					for member := range v {
-						list = append(list, own+"/"+text.Fold(member))
-					}
-				}
-			}
-		}
-	}
-	slices.Sort(list) // the order of the members of a map is none
-	return list
 }

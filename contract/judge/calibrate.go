@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
@@ -105,9 +106,9 @@ func Calibrate(ctx context.Context, j invariant.Judge, labelled []Label, o *Cali
 			if got.Judge == "" || named && (got.Judge != c.Judge || got.Version != c.Version) {
 				allowed := "a judgement that names its judge"
 				if named {
-					allowed = "a judgement of " + called(c.Judge, c.Version) + ", as the first"
+					allowed = "a judgement of " + judging.NameOf(c.Judge, c.Version) + ", as the first"
 				}
-				return nil, fields.Wrong(fmt.Sprintf("labelled[%d]", i), called(got.Judge, got.Version), allowed)
+				return nil, fields.Wrong(fmt.Sprintf("labelled[%d]", i), judging.NameOf(got.Judge, got.Version), allowed)
 			}
 			c.Judge, c.Version, named = got.Judge, got.Version, true
 		}

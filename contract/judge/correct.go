@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/judging"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -36,7 +37,7 @@ func Correct(r *contract.Report, known ...*Calibration) error {
 		}
 		p.Add(c.check())
 		if same := slices.IndexFunc(known[:i], c.isOf); same >= 0 {
-			p.Wrong(fmt.Sprintf("known[%d]", i), called(c.Judge, c.Version),
+			p.Wrong(fmt.Sprintf("known[%d]", i), judging.NameOf(c.Judge, c.Version),
 				fmt.Sprintf("one of another judge, version or sentence than known[%d]", same))
 		}
 	}
@@ -91,20 +92,7 @@ func choose(s *scoring.JudgeScore, known []*Calibration) (best *Calibration, war
 		return nil, "", false
 	}
 	return best, fmt.Sprintf("the calibration is of %s, and the judge that was asked is %s: nothing is corrected",
-		called(best.Judge, best.Version), called(s.Judge, s.Version)), true
-}
-
-func called(name, version string) string {
-	if name == "" && version == "" {
-		return "a judge without a name"
-	}
-	if name == "" {
-		name = "a judge without a name"
-	}
-	if version == "" {
-		return name + " without a version"
-	}
-	return name + " version " + version
+		judging.NameOf(best.Judge, best.Version), judging.NameOf(s.Judge, s.Version)), true
 }
 
 // rates returns what a report shows of a calibration.

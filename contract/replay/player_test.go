@@ -199,7 +199,7 @@ func TestAMissExplainsItself(t *testing.T) {
 	want := `replay: session test has no answer to call 1 of this run
   payments.refund {"order":"1042","quantity":1,"reason":"arrived broken","request_id":"ticket-1","token":"[redacted]"}
 nearest: call 2 of 2, 60 % alike; it differs at
-  /reason      arrived [-damaged-]{+broken+}
+  /reason      [-arrived damaged-]{+arrived broken+}
   /request_id  only asked: "ticket-1"
   /token       only asked: "[redacted]"
 PlayOptions.ByOrder answers by position, PlayOptions.Else by another registry`

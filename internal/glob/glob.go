@@ -2,13 +2,12 @@
 //
 //	?        one character
 //	*        any run of characters, an empty one and '/' and '.' included
-//	[a-z]    one character of the class; [^a-z] or [!a-z] one that is not in it
 //	{a,b*}   one of the alternatives, which are patterns themselves, nested ones too, and may be empty
 //	\x       the character x itself, whatever it is
 //
 // The whole name has to match, case included: orders.{get,list*} matches orders.get and orders.list_open, and neither
-// orders.getter nor Orders.get. A comma outside braces stands for itself, and so does a ^ or ! or - that is out of
-// place in a class. Empty braces, an empty class and an empty pattern are refused, because they are usually mistakes.
+// orders.getter nor Orders.get. A comma outside braces stands for itself. Empty braces and an empty pattern are
+// refused, because they are usually mistakes, and so are the brackets of classes, which other globs have.
 //
 // A pattern becomes a program of about one step a character. A name runs through it once, with all the steps that it
 // may have come to side by side in a bit set. For n characters of name and m of pattern that is at worst
@@ -63,7 +62,7 @@ func Literal(name string) string {
 func (g *Glob) String() string { return g.pattern }
 
 // Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its
-// own, which only *, ? and a negated class take.
+// own, which only * and ? take.
 func (g *Glob) Match(name string) bool {
 	if g.steps == nil {
 		return name == g.literal
@@ -84,16 +83,14 @@ func (g *Glob) program() program {
 }
 
 // Begins reports whether some name matches that starts with prefix and continues without a space; the prefix itself
-// counts as one. prefix must end between characters. Begins may report true although only a class that accepts nothing
-// but a space stands in the way. It is not for hot paths.
+// counts as one. prefix must end between characters. It is not for hot paths.
 func (g *Glob) Begins(prefix string) bool {
 	steps := g.program()
 	live := steps.after(prefix, make(set, steps.words()), make(set, steps.words()))
 	for grown := true; grown; {
 		grown = false
 		for at, s := range steps {
-			isSpace := len(s.class) == 1 && s.class[0] == span{' ', ' '} && !s.not
-			if s.kind == take && !isSpace && live.has(at) && !live.has(s.next) {
+			if s.kind == take && s.char != ' ' && live.has(at) && !live.has(s.next) {
 				live.add(s.then)
 				grown = true
 			}
@@ -121,7 +118,7 @@ func Meets(a, b *Glob) bool {
 			todo = append(todo, [2]int{p, t.next}, [2]int{p, t.other})
 		case s.kind == accept && t.kind == accept:
 			return true
-		case meet(s, t):
+		case s.kind == take && t.kind == take && (s.char == anything || t.char == anything || s.char == t.char):
 			todo = append(todo, [2]int{s.next, t.next})
 		}
 	}
@@ -145,11 +142,8 @@ const (
 	reasonLong       = "longer than 1023 bytes, the most that is allowed"
 	reasonUTF8       = "invalid UTF-8; a pattern is UTF-8 text"
 	reasonEscape     = `nothing after \; write \\ for the character itself`
-	reasonClass      = `class without an end; close it with ], or write \[ for the character itself`
-	reasonEmptyClass = `class without members; name at least one, as in [a-z], and write \] for the character itself`
-	reasonRange      = "range that runs backwards; the lower character comes first, as in a-z"
 	reasonGroup      = `alternatives without an end; close them with }, or write \{ for the character itself`
 	reasonEmptyGroup = `no alternatives between { and }; name some, as in {a,b}, and write \{\} for the characters themselves`
 	reasonBrace      = `} without a { before it; write \} for the character itself`
-	reasonBracket    = `] without a [ before it; write \] for the character itself`
+	reasonBracket    = `classes are not known; write {a,b} for alternatives, and \[ or \] for the character itself`
 )

@@ -32,20 +32,7 @@ func TestMatch(t *testing.T) {
 		{"a suffix", "*.get", []string{".get", "orders.get", ".get.get"}, []string{"get", "orders.gets"}},
 		{"? is one character, not one byte", "a?", []string{"ab", "a/", "aé", "a東", "a😀"}, []string{"a", "abc", "é"}},
 		{"? takes a byte that is no character", "?", []string{"\xff", "\x80"}, []string{"", "\xff\xff"}},
-		{"a class", "[abc]x", []string{"ax", "cx"}, []string{"x", "dx", "abx"}},
-		{"a range, ends included", "t[0-9é-ü]", []string{"t0", "t9", "té", "tü"}, []string{"ta", "tý"}},
-		{"several ranges", "[a-cx-z5]", []string{"b", "y", "5"}, []string{"d", "w", "-"}},
-		{"a class turned round", "[^a-c]", []string{"d", "-", "é", "\xff"}, []string{"a", "b", "", "dd"}},
-		{"with the shell's sign too", "[!a-c]", []string{"d", "!"}, []string{"a"}},
-		{"which elsewhere are members", "[a^!]", []string{"a", "^", "!"}, []string{"b"}},
-		{"a hyphen at either end is a member", "[-a][a-]", []string{"--", "aa", "-a"}, []string{"b-"}},
-		{"so is one behind a range", "[a-c-e]", []string{"b", "-", "e"}, []string{"d"}},
-		{"wildcards and braces in a class are members", "[*?{},[]", []string{"*", "?", "{", "}", ",", "["}, []string{"a", ""}},
-		{"escapes in a class", `[\]\-\\\^]`, []string{"]", "-", `\`, "^"}, []string{"a", "["}},
-		{"an escaped sign does not turn the class", `[\^a]`, []string{"^", "a"}, []string{"b"}},
-		{"an escaped end of a range", `[\a-\c]`, []string{"a", "b", "c"}, []string{"d", `\`}},
-		{"no class takes a byte that is no character", "[\u0001-\U0010FFFF]", []string{"\uFFFD", "a"}, []string{"\xff"}},
-		{"nor does the character that stands for it", "\uFFFD", []string{"\uFFFD"}, []string{"\xff"}},
+		{"the character that stands for a wrong byte does not take it", "\uFFFD", []string{"\uFFFD"}, []string{"\xff"}},
 		{"nor by way of the automaton", "\uFFFD*", []string{"\uFFFD"}, []string{"\xff"}},
 		{"alternatives", "{orders,refunds}.get", []string{"orders.get", "refunds.get"}, []string{".get", "orders,refunds.get", "orders"}},
 		{"wildcards in alternatives", "{a*,?b}", []string{"a", "axx", "xb"}, []string{"b", "xxb"}},
@@ -79,7 +66,7 @@ func TestZeroGlob(t *testing.T) {
 }
 
 func TestMatchDoesNotAllocate(t *testing.T) {
-	for _, pattern := range []string{"orders.get", "orders.*", "{a*,*b}[c-é]?", strings.Repeat("{a*,*b}", 100)} {
+	for _, pattern := range []string{"orders.get", "orders.*", "{a*,*b}?", strings.Repeat("{a*,*b}", 100)} {
 		g := compile(t, pattern)
 		assert.Zero(t, testing.AllocsPerRun(100, func() { g.Match("orders.get/é\xff") }), pattern)
 	}
@@ -114,7 +101,6 @@ func TestBegins(t *testing.T) {
 		{"{a,bc}d", "bd", false},
 		{"a?c", "ab", true},
 		{"a?c", "abcd", false},
-		{"[xy]z", "x", true},
 		{"*z", "anything", true},
 		{"*", "", true},
 		{"* orders", "GET orders", true},
@@ -152,25 +138,16 @@ func TestCompileRefuses(t *testing.T) {
 		{"though it may hold the character that stands for it", "\uFFFD\xff", 3, "invalid UTF-8"},
 		{"a backslash at the end", `ab\`, 2, `write \\`},
 		{"one in braces", `{ab\`, 3, `write \\`},
-		{"one in a class", `[ab\`, 3, `write \\`},
-		{"an open class", "a[b", 1, "close it with ]"},
-		{"an open class without members", "a[", 1, "close it with ]"},
-		{"an open class turned round", "a[^", 1, "close it with ]"},
-		{"an open range", "a[b-", 1, "close it with ]"},
-		{"an empty class", "a[]", 1, "without members"},
-		{"which does not start with a bracket", "a[]b]", 1, "without members"},
-		{"an empty class turned round", "[!]", 0, "without members"},
-		{"a range that runs backwards", "x[a-cz-y]", 5, "backwards"},
 		{"open braces", "a{b,c", 1, "close them with }"},
 		{"inner open braces", "a{b,{c}", 1, "close them with }"},
 		{"innermost ones are named", "a{b,{c", 4, "close them with }"},
 		{"open braces with nothing in them", "a{", 1, "close them with }"},
-		{"a class does not close them", "{[}]", 0, "close them with }"},
 		{"empty braces", "orders.{}", 7, `write \{\}`},
 		{"a closing brace alone", "a}b", 1, `write \}`},
 		{"one too many", "{a}}", 3, `write \}`},
-		{"a closing bracket alone", "a]", 1, `write \]`},
-		{"one in braces", "{a,b]}", 4, `write \]`},
+		{"a class", "a[bc]", 1, "classes are not known; write {a,b}"},
+		{"a closing bracket alone", "a]", 1, `\]`},
+		{"one in braces", "{a,b]}", 4, `\]`},
 	} {
 		g, err := glob.Compile(row.pattern)
 		assert.Nil(t, g, row.why)
@@ -183,8 +160,8 @@ func TestCompileRefuses(t *testing.T) {
 }
 
 func TestSyntaxErrorSaysWhere(t *testing.T) {
-	_, err := glob.Compile("a\t[z-b]")
-	assert.EqualError(t, err, `glob: pattern "a\t[z-b]", offset 3: range that runs backwards; the lower character comes first, as in a-z`)
+	_, err := glob.Compile("a\t}")
+	assert.EqualError(t, err, `glob: pattern "a\t}", offset 2: } without a { before it; write \} for the character itself`)
 }
 
 func TestMeets(t *testing.T) {
@@ -198,14 +175,10 @@ func TestMeets(t *testing.T) {
 		{"orders.*", "orders.{get,list}", true, "a prefix"},
 		{"orders.*", "*.get", true, "orders.get is common, stock.get is not"},
 		{"orders.*", "stock.*", false, "nothing in common"},
-		{"{a,b}*", "[ab]?", true, "alternatives are as good as a class"},
-		{"[^a]", "[b-d]", true, "all but a"},
-		{"[^a]", "?", true, "a itself"},
-		{"{a,[^a]}", "?", true, "a and all but a"},
+		{"{a,b}*", "{b,c}?", true, "one alternative is common"},
 		{"?", "é", true, "a character is not a byte"},
 		{"?", "", false, "the zero glob is the empty name"},
 		{"*", "", true, "which a star takes"},
-		{"[\ud7ff]", "[^\ud7ff]", false, "what lies between the last character and the next is no character"},
 		{"{*a,*b}", "*{a,b}", true, "the same, written in another way"},
 		{"a*a", "a", false, "two a"},
 		{"*?", "?*", true, "not empty"},
@@ -244,7 +217,7 @@ func names(alphabet []rune, length int) []string {
 // direction too.
 func TestMeetsAgreesWithBruteForce(t *testing.T) {
 	all := names([]rune("abcé*,"), 4)
-	piece := rapid.SampledFrom([]string{"a", "b", "*", "?", "[ab]", "[^a]", "{a,b}", "{a,?b}", "{,b*}", `\*`})
+	piece := rapid.SampledFrom([]string{"a", "b", "*", "?", "{a,b}", "{a,?b}", "{,b*}", `\*`})
 	small := rapid.Map(rapid.SliceOfN(piece, 1, 2), func(s []string) string { return strings.Join(s, "") })
 	rapid.Check(t, func(t *rapid.T) {
 		exact := rapid.Bool().Draw(t, "exact")
@@ -271,7 +244,7 @@ func TestMeetsAgreesWithBruteForce(t *testing.T) {
 // A search that takes too long ends, on the safe side.
 func TestMeetsDoesNotBlowUp(t *testing.T) {
 	worst := compile(t, "*a"+strings.Repeat("?", 40))
-	other := compile(t, "*{a,b}"+strings.Repeat("[ab]", 39)+"?")
+	other := compile(t, "*{a,b}"+strings.Repeat("{a,b}", 39)+"?")
 	assert.True(t, glob.Meets(worst, other))
 	long := compile(t, strings.Repeat("{a*,*b}", 100))
 	assert.True(t, glob.Meets(long, compile(t, strings.Repeat("*a?", 100))))

@@ -34,7 +34,7 @@ func (p *parser) program() program {
 		if s := &steps[i]; s.kind == take {
 			s.then = make(set, steps.words())
 			steps.reach(s.then, s.next)
-			s.rest = s.not && s.class == nil && s.then.has(i) && s.then.has(len(steps)-1)
+			s.rest = s.char == anything && s.then.has(i) && s.then.has(len(steps)-1)
 		}
 	}
 	return steps
@@ -45,8 +45,8 @@ func (p *parser) fail(offset int, reason string) error {
 }
 
 // take writes a step that takes a character.
-func (p *parser) take(not bool, class ...span) {
-	p.steps = append(p.steps, step{class: class, not: not, next: len(p.steps) + 1})
+func (p *parser) take(char rune) {
+	p.steps = append(p.steps, step{char: char, next: len(p.steps) + 1})
 }
 
 // fork writes a step that goes on at two others.
@@ -72,24 +72,23 @@ func (p *parser) element() error {
 	switch r := p.next(); r {
 	case '*':
 		p.fork(here+1, here+2)
-		p.take(true)
+		p.take(anything)
 		p.steps[here+1].next = here
 	case '?':
-		p.take(true)
-	case '[':
-		return p.class(start)
+		p.take(anything)
 	case '{':
 		return p.group(start)
 	case '\\':
-		r, err := p.escaped()
-		p.take(false, span{r, r})
-		return err
-	case ']':
+		if p.pos == len(p.pattern) {
+			return p.fail(start, reasonEscape)
+		}
+		p.take(p.next())
+	case '[', ']':
 		return p.fail(start, reasonBracket)
 	case '}':
 		return p.fail(start, reasonBrace)
 	default:
-		p.take(false, span{r, r})
+		p.take(r)
 	}
 	return nil
 }
@@ -101,14 +100,6 @@ func (p *parser) next() rune {
 }
 
 func (p *parser) at(c byte) bool { return p.pos < len(p.pattern) && p.pattern[p.pos] == c }
-
-// escaped reads the character after a backslash.
-func (p *parser) escaped() (rune, error) {
-	if p.pos == len(p.pattern) {
-		return 0, p.fail(p.pos-1, reasonEscape)
-	}
-	return p.next(), nil
-}
 
 // group reads alternatives, starting after the brace at start. Before each but the last stands a fork to the next one,
 // behind each a fork whose two ways both lead out.
@@ -137,54 +128,4 @@ func (p *parser) group(start int) error {
 		p.steps[end].next, p.steps[end].other = len(p.steps), len(p.steps)
 	}
 	return nil
-}
-
-// class reads a class, starting after the bracket at start.
-func (p *parser) class(start int) error {
-	not := p.at('^') || p.at('!')
-	if not {
-		p.pos++
-	}
-	var class []span
-	for p.pos < len(p.pattern) && !p.at(']') {
-		s, err := p.span()
-		if err != nil {
-			return err
-		}
-		class = append(class, s)
-	}
-	switch {
-	case p.pos == len(p.pattern):
-		return p.fail(start, reasonClass)
-	case len(class) == 0:
-		return p.fail(start, reasonEmptyClass)
-	}
-	p.pos++
-	p.take(not, class...)
-	return nil
-}
-
-// span reads one member of a class, or a range of them. A hyphen before the bracket that closes the class is a member.
-func (p *parser) span() (span, error) {
-	start := p.pos
-	low, err := p.member()
-	if err != nil {
-		return span{}, err
-	}
-	if !p.at('-') || p.pos+1 == len(p.pattern) || p.pattern[p.pos+1] == ']' {
-		return span{low, low}, nil
-	}
-	p.pos++
-	high, err := p.member()
-	if err == nil && high < low {
-		err = p.fail(start, reasonRange)
-	}
-	return span{low, high}, err
-}
-
-func (p *parser) member() (rune, error) {
-	if r := p.next(); r != '\\' {
-		return r, nil
-	}
-	return p.escaped()
 }

@@ -2,7 +2,6 @@ package glob
 
 import (
 	"math/bits"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,8 +12,7 @@ type program []step
 // A step takes a character and goes on at next, or goes on at next and at other without one.
 type step struct {
 	kind        kind
-	class       []span // the characters that it takes
-	not         bool   // it takes all others
+	char        rune // that it takes, or anything
 	next, other int
 	then        set  // next, and where that leads without a character
 	rest        bool // it takes every rest of a name, and each may be the last
@@ -28,8 +26,9 @@ const (
 	accept
 )
 
-// A span is an inclusive range of characters.
-type span struct{ low, high rune }
+// anything stands for all characters in a step. wrongByte is a byte of a name that is no character; no pattern can
+// contain it.
+const anything, wrongByte rune = -2, -1
 
 // maxWords is the size of a set: a byte of a pattern makes up to two steps.
 const maxWords = (2*maxLength+1)/64 + 1
@@ -51,16 +50,13 @@ func (p program) words() int { return len(p)/64 + 1 }
 func (p program) text() (string, bool) {
 	var b strings.Builder
 	for _, s := range p[:len(p)-1] {
-		if s.kind != take || s.not || len(s.class) != 1 || s.class[0].low != s.class[0].high {
+		if s.kind != take || s.char == anything {
 			return "", false
 		}
-		b.WriteRune(s.class[0].low)
+		b.WriteRune(s.char)
 	}
 	return b.String(), true
 }
-
-// wrongByte stands for a byte of a name that is no character; no pattern can contain it.
-const wrongByte rune = -1
 
 // after returns the steps that a name leads to, or that a part of it does if every rest matches from there. It uses two
 // empty sets, one of which it returns.
@@ -80,7 +76,7 @@ func (p program) after(name string, current, next set) set {
 				if s.rest {
 					return current
 				}
-				if s.takes(r) {
+				if s.kind == take && (s.char == r || s.char == anything) {
 					next.add(s.then)
 					alive = true
 				}
@@ -103,30 +99,4 @@ func (p program) reach(in set, at int) {
 		p.reach(in, s.next)
 		p.reach(in, s.other)
 	}
-}
-
-func (s *step) takes(r rune) bool {
-	if s.kind != take {
-		return false
-	}
-	for _, c := range s.class {
-		if c.low <= r && r <= c.high {
-			return !s.not
-		}
-	}
-	return s.not
-}
-
-// surrogatesEnd is the first character after the surrogates, which no name can have.
-const surrogatesEnd = '\uE000'
-
-// meet reports whether both steps take some character. It tries those at which a class begins, or has just ended.
-func meet(s, t *step) bool {
-	try := []rune{wrongByte, 0, surrogatesEnd}
-	for _, c := range slices.Concat(s.class, t.class) {
-		try = append(try, c.low, c.high+1)
-	}
-	return slices.ContainsFunc(try, func(r rune) bool {
-		return (r == wrongByte || utf8.ValidRune(r)) && s.takes(r) && t.takes(r)
-	})
 }

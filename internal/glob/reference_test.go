@@ -36,8 +36,6 @@ func reference(pattern string) *regexp.Regexp {
 		case r == '\\':
 			b.WriteString(regexp.QuoteMeta(string(rest[0])))
 			rest = rest[1:]
-		case r == '[':
-			rest = referenceClass(&b, rest)
 		default:
 			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
@@ -45,50 +43,10 @@ func reference(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(b.String() + `\z`)
 }
 
-// referenceClass copies a class with every member escaped, and returns what follows it.
-func referenceClass(b *strings.Builder, rest []rune) []rune {
-	b.WriteByte('[')
-	if rest[0] == '^' || rest[0] == '!' {
-		b.WriteByte('^')
-		rest = rest[1:]
-	}
-	afterLow := false // a hyphen here makes a range, unless the class ends behind it
-	for rest[0] != ']' {
-		r := rest[0]
-		rest = rest[1:]
-		if r == '-' && afterLow && rest[0] != ']' {
-			b.WriteByte('-')
-			if r = rest[0]; r == '\\' {
-				rest = rest[1:]
-				r = rest[0]
-			}
-			rest = rest[1:]
-			b.WriteString(member(r))
-			afterLow = false
-			continue
-		}
-		if r == '\\' {
-			r = rest[0]
-			rest = rest[1:]
-		}
-		b.WriteString(member(r))
-		afterLow = true
-	}
-	b.WriteByte(']')
-	return rest[1:]
-}
-
-func member(r rune) string {
-	if strings.ContainsRune(`-^[]\`, r) {
-		return `\` + string(r)
-	}
-	return string(r)
-}
-
 // FuzzMatch holds Match against the regular expression, on valid text: a wrong byte is U+FFFD to package regexp.
 func FuzzMatch(f *testing.F) {
 	for _, pattern := range []string{
-		"a", "*", "a*b?c", "[a-c]x", "[^a]", "[!-]", "[a-]", `[\]-a]`, "{a,b*}", "{,a{b,c}}d", `\*\,`, "{a*,*b}{a*,*b}c", "]", "{", "[z-a]", `\`, "é?[東-😀]",
+		"a", "*", "a*b?c", `\[a`, "{a,b*}", "{,a{b,c}}d", `\*\,`, "{a*,*b}{a*,*b}c", "]", "{", "[a]", `\`, "é?東",
 	} {
 		for _, name := range []string{"", "a", "ab", "axbyc", "东", "a,b", "-"} {
 			f.Add(pattern, name)
@@ -111,7 +69,7 @@ func FuzzMatch(f *testing.F) {
 
 // patterns draws well-formed patterns over few characters, so that names over the same ones often match.
 func patterns() *rapid.Generator[string] {
-	piece := rapid.SampledFrom([]string{"a", "b", "é", "*", "?", "[ab]", "[^a]", "[a-é]", "[!b-]", `\*`, `\,`, `\\`})
+	piece := rapid.SampledFrom([]string{"a", "b", "é", "*", "?", `\*`, `\,`, `\\`})
 	pattern := rapid.Map(rapid.SliceOfN(piece, 0, 4), func(s []string) string { return strings.Join(s, "") })
 	for range 2 {
 		group := rapid.Map(rapid.SliceOfN(pattern, 2, 4), func(s []string) string { return "{" + strings.Join(s, ",") + "}" })

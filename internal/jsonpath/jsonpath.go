@@ -10,9 +10,7 @@
 //	$                       the document
 //	.name  ['name']         a member; names and strings may be quoted with ' or "
 //	[2]  [-1]               an element, from the front or from the back
-//	[1:3]  [:-1]            elements from the first to before the second
 //	[*]  .*                 all of them
-//	['a','b']  [0,2]        several, in this order
 //	..name  ..*  ..[0]      at any depth
 //	[?(@.a.b == 'x')]       those for which a condition holds
 //
@@ -20,7 +18,8 @@
 // ==, !=, <, <=, > and >=. A path alone is a condition that holds if it finds something. Conditions are joined by &&
 // and ||, negated by ! and grouped by parentheses. Paths in conditions have only members and single elements.
 //
-// Everything else, such as slices with a step, functions and arithmetic, is an [*Error] with its position.
+// Everything else, such as slices, several selectors in one pair of brackets, functions and arithmetic, is an [*Error]
+// with its position.
 //
 // A value is found once, however many ways lead to it. Finding takes time linear in the document for each step of the
 // path. A path is immutable and safe for concurrent use.
@@ -39,25 +38,11 @@ type Path struct{ segments []segment }
 // A segment takes one step down, or, where it is deep, that step from every value below.
 type segment struct {
 	deep, single bool // single: it finds at most one value below another
-	selectors    []selector
+	pick         selector
 }
 
 // A selector calls found with the nodes that it picks among those directly below another.
-type selector func(p *parent, found func(child int))
-
-// A parent is a node of which one selector after the other picks children.
-type parent struct {
-	*jsonedit.Doc
-	node     int
-	elements []int // of a list, once a selector asked for them
-}
-
-func (p *parent) list() []int {
-	if p.elements == nil && p.Kind(p.node) == jsonedit.Array {
-		p.elements = p.Children(p.node)
-	}
-	return p.elements
-}
+type selector func(d *jsonedit.Doc, node int, found func(child int))
 
 // An Error says what is wrong with the text of a path.
 type Error struct {
@@ -76,36 +61,19 @@ func (p *Path) Find(d *jsonedit.Doc) []int { return p.below(d, 0) }
 
 func (p *Path) below(d *jsonedit.Doc, node int) []int {
 	nodes := []int{node}
-	up := &parent{Doc: d}
-	var next []int
-	var seen map[int]bool // nil: one selector finds no child twice
-	found := func(child int) {
-		if seen[child] {
-			return
-		}
-		if seen != nil {
-			seen[child] = true
-		}
-		next = append(next, child)
-	}
 	for _, s := range p.segments {
 		if s.deep {
 			nodes = topmost(d, nodes)
 		}
-		next, seen = nil, nil
-		if len(s.selectors) > 1 {
-			seen = make(map[int]bool)
-		}
+		var next []int
+		found := func(child int) { next = append(next, child) }
 		for _, from := range nodes {
 			end := from + 1
 			if s.deep {
 				end = int(d.Nodes[from].Next)
 			}
 			for i := from; i < end; i++ {
-				up.node, up.elements = i, nil
-				for _, pick := range s.selectors {
-					pick(up, found)
-				}
+				s.pick(d, i, found)
 			}
 		}
 		nodes = next
@@ -126,35 +94,19 @@ func topmost(d *jsonedit.Doc, nodes []int) []int {
 }
 
 func member(name string) selector {
-	return func(p *parent, found func(child int)) {
-		if child, ok := p.Member(p.node, name); ok {
+	return func(d *jsonedit.Doc, node int, found func(child int)) {
+		if child, ok := d.Member(node, name); ok {
 			found(child)
 		}
 	}
 }
 
-// elements picks from one element to before another; a nil bound is the end on its side.
-func elements(from, to *int) selector {
-	return func(p *parent, found func(child int)) {
-		list := p.list()
-		bound := func(at *int, otherwise int) int {
-			switch {
-			case at == nil:
-				return otherwise
-			case *at < 0:
-				return max(0, *at+len(list))
-			}
-			return min(*at, len(list))
-		}
-		for at := bound(from, 0); at < bound(to, len(list)); at++ {
-			found(list[at])
-		}
-	}
-}
-
 func element(at int) selector {
-	return func(p *parent, found func(child int)) {
-		list, at := p.list(), at
+	return func(d *jsonedit.Doc, node int, found func(child int)) {
+		if d.Kind(node) != jsonedit.Array {
+			return
+		}
+		list, at := d.Children(node), at
 		if at < 0 {
 			at += len(list)
 		}
@@ -166,9 +118,9 @@ func element(at int) selector {
 
 // those picks the children for which a condition holds.
 func those(holds condition) selector {
-	return func(p *parent, found func(child int)) {
-		for child := p.node + 1; child < int(p.Nodes[p.node].Next); child = int(p.Nodes[child].Next) {
-			if holds(p.Doc, child) {
+	return func(d *jsonedit.Doc, node int, found func(child int)) {
+		for child := node + 1; child < int(d.Nodes[node].Next); child = int(d.Nodes[child].Next) {
+			if holds(d, child) {
 				found(child)
 			}
 		}

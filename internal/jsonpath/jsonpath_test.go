@@ -48,15 +48,9 @@ func TestFind(t *testing.T) {
 		{"$.items[3].id", ``, "past the end"},
 		{"$.items[-4].id", ``, "before the start"},
 		{"$.by[0]", ``, "objects have no elements"},
-		{"$.items[1:].id", `$['items'][1]['id']=2 $['items'][2]['id']=3`, "a slice to the end"},
-		{"$.items[:-1].id", `$['items'][0]['id']=1 $['items'][1]['id']=2`, "a slice up to the last"},
-		{"$.items[ 1 : 2 ].id", `$['items'][1]['id']=2`, "white space in brackets"},
-		{"$.items[-9:9].id", `$['items'][0]['id']=1 $['items'][1]['id']=2 $['items'][2]['id']=3`, "bounds are clamped"},
-		{"$.items[2:1]", ``, "an empty slice"},
+		{"$.items[ 1 ].id", `$['items'][1]['id']=2`, "white space in brackets"},
 		{"$.by[*].id", `$['by']['b']['id']=7 $['by']['a']['id']=8`, "members in the order of the text"},
 		{"$.by.*.id", `$['by']['b']['id']=7 $['by']['a']['id']=8`, "the same with a dot"},
-		{"$.by['b','a'].id", `$['by']['b']['id']=7 $['by']['a']['id']=8`, "several, in the order asked for"},
-		{"$.items[2,0,2].id", `$['items'][2]['id']=3 $['items'][0]['id']=1`, "each once"},
 		{"$..id", `$['items'][0]['id']=1 $['items'][1]['id']=2 $['items'][2]['id']=3 $['by']['b']['id']=7 $['by']['a']['id']=8`, "at any depth"},
 		{"$..tags[0]", `$['items'][0]['tags'][0]="x"`, "and on from there"},
 		{"$..['tags'][0]", `$['items'][0]['tags'][0]="x"`, "at any depth in brackets"},
@@ -99,9 +93,10 @@ func TestErrorsAreLocated(t *testing.T) {
 		{`$['a\`, 2, "the string does not end"},
 		{"$[a]", 2, "want a quoted name"},
 		{"$[1", 3, "want ]"},
-		{"$[-]", 2, "want an index"},
-		{"$[99999999999999999999]", 2, "want an index"},
-		{"$[0:4:2]", 5, "slices with a step are not supported"},
+		{"$[-]", 2, "an index"},
+		{"$[99999999999999999999]", 2, "an index"},
+		{"$[1:3]", 3, "want ]"},
+		{"$['a','b']", 5, "want ]"},
 		{"$[?(@.a=='x'", 12, "want )"},
 		{"$[?(a=='x')]", 4, "want a path that begins with @"},
 		{"$[?(@..a=='x')]", 5, "only members and single elements"},
@@ -126,9 +121,6 @@ func TestManyWaysToOneValueCostNothing(t *testing.T) {
 	p, err := jsonpath.Parse("$" + strings.Repeat("..a", 30))
 	require.NoError(t, err)
 	assert.Len(t, p.Find(doc), 31, "one for each depth that thirty steps reach")
-	p, err = jsonpath.Parse("$" + strings.Repeat("['a','a']", 60))
-	require.NoError(t, err)
-	assert.Len(t, p.Find(doc), 1)
 }
 
 // An index from the back counts in each list, and anew in each document.
@@ -139,20 +131,10 @@ func TestIndicesFromTheBack(t *testing.T) {
 	assert.Equal(t, "$[0]=1", show(decode(t, "[1]"), p))
 }
 
-// However many indices a path has, the elements of a list are listed once: each time takes more than one allocation.
-func TestManyIndicesListTheElementsOnce(t *testing.T) {
-	doc := decode(t, "["+strings.Repeat("0,", 10_000)+"0]")
-	for _, index := range []string{"9", "-9", "7:9"} {
-		p, err := jsonpath.Parse("$[" + strings.Repeat(index+",", 500) + index + "]")
-		require.NoError(t, err)
-		assert.Less(t, testing.AllocsPerRun(3, func() { p.Find(doc) }), 100.0, index)
-	}
-}
-
 // A path of a node finds that node and nothing else, unless a member occurs twice.
 func FuzzLocations(f *testing.F) {
-	f.Add("$..[:]", `{"":[{}],"":{}}`)
-	for _, path := range []string{"$", "$..*", "$.items[?(@.status=='ok')].id", `$['it\'s'].*`, "$.items[1:-1]", "$..[0]", "$[?(!@.a||@.b)]"} {
+	f.Add("$..[0]", `{"":[{}],"":{}}`)
+	for _, path := range []string{"$", "$..*", "$.items[?(@.status=='ok')].id", `$['it\'s'].*`, "$..[0]", "$[?(!@.a||@.b)]"} {
 		f.Add(path, store)
 	}
 	f.Fuzz(func(t *testing.T, path, text string) {

@@ -103,7 +103,8 @@ func (s *scanner) segments() (segments []segment) {
 		var seg segment
 		deep := s.skip("..")
 		if s.skip("[") {
-			seg = s.brackets()
+			seg = s.selector()
+			s.want("]")
 		} else {
 			if !deep {
 				s.skip(".")
@@ -120,59 +121,28 @@ func (s *scanner) segments() (segments []segment) {
 
 func (s *scanner) dotted() segment {
 	if s.skip("*") {
-		return segment{selectors: []selector{those(anything)}}
+		return segment{pick: those(anything)}
 	}
-	return segment{single: true, selectors: []selector{member(s.name())}}
+	return segment{single: true, pick: member(s.name())}
 }
 
-// brackets reads what stands behind an opening bracket.
-func (s *scanner) brackets() (seg segment) {
-	for more := true; more; more = s.take(",") {
-		pick, single := s.selector()
-		seg.selectors = append(seg.selectors, pick)
-		seg.single = single && len(seg.selectors) == 1
-	}
-	s.want("]")
-	return seg
-}
-
-func (s *scanner) selector() (pick selector, single bool) {
+// selector reads what stands behind an opening bracket.
+func (s *scanner) selector() segment {
 	s.space()
 	switch {
 	case s.take("*"):
-		return those(anything), false
+		return segment{pick: those(anything)}
 	case s.nextIn(`'"`):
-		return member(s.quoted()), true
+		return segment{single: true, pick: member(s.quoted())}
 	case s.take("?"):
-		return those(s.condition()), false
-	case !s.nextIn(":-0123456789"):
-		s.fail("want a quoted name, an index, a slice, * or a filter ?(…)")
-	}
-	from := s.index()
-	if !s.take(":") {
-		return element(*from), true
-	}
-	s.space()
-	to := s.index()
-	if s.take(":") {
-		s.at--
-		s.fail("slices with a step are not supported")
-	}
-	return elements(from, to), false
-}
-
-// index reads a whole number, negative or not; nil: there is none.
-func (s *scanner) index() *int {
-	if !s.nextIn("-0123456789") {
-		return nil
+		return segment{pick: those(s.condition())}
 	}
 	start := s.at
-	text := s.run("-0123456789")
-	n, err := strconv.Atoi(text)
+	index, err := strconv.Atoi(s.run("-0123456789"))
 	if err != nil {
-		s.failAt(start, "want an index; "+text+" is none")
+		s.failAt(start, "want a quoted name, an index, * or a filter ?(…)")
 	}
-	return &n
+	return segment{single: true, pick: element(index)}
 }
 
 // name reads an unquoted name.

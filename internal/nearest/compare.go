@@ -176,7 +176,7 @@ func (p pair) show(room int) string {
 	case p.asked == nil:
 		return "only on the tape: " + p.only(p.recorded, room)
 	case p.text:
-		return changedWords(jsonedit.Unquote(p.recorded), jsonedit.Unquote(p.asked), room)
+		return change(jsonedit.Unquote(p.recorded), jsonedit.Unquote(p.asked), room)
 	}
 	return change(p.only(p.recorded, room), p.only(p.asked, room), room)
 }
@@ -192,47 +192,8 @@ func (p pair) only(value []byte, room int) string {
 	return Printable(string(value[:min(len(value), room*utf8.UTFMax)]))
 }
 
-const (
-	context   = 6  // words and spaces that are shown before and after a change
-	sameStart = 12 // characters that two long values may share before these are cut
-)
-
-// changedWords shows two texts as one: "[-recorded-]{+asked+}", between the words that both begin and end with.
-func changedWords(recorded, asked string, room int) string {
-	old, now := split(recorded), split(asked)
-	start, end := 0, 0
-	for start < min(len(old), len(now)) && old[start] == now[start] {
-		start++
-	}
-	for end < min(len(old), len(now))-start && old[len(old)-1-end] == now[len(now)-1-end] {
-		end++
-	}
-	before, after := now[:start], now[len(now)-end:]
-	text := change(strings.Join(old[start:len(old)-end], ""), strings.Join(now[start:len(now)-end], ""), room)
-	if len(before) > context {
-		before = append([]string{"…"}, before[start-context:]...)
-	}
-	if len(after) > context {
-		after = append(after[:context:context], "…")
-	}
-	return Printable(strings.Join(before, "")) + text + Printable(strings.Join(after, ""))
-}
-
-// split cuts a text into words and the spaces between them.
-func split(s string) (words []string) {
-	start, space := 0, false
-	for i, r := range s {
-		if now := unicode.IsSpace(r); i > 0 && now != space {
-			words = append(words, s[start:i])
-			start = i
-		}
-		space = unicode.IsSpace(r)
-	}
-	if start < len(s) {
-		words = append(words, s[start:])
-	}
-	return words
-}
+// sameStart is how many characters two long values may share before these are cut.
+const sameStart = 12
 
 // change shows a recorded text in place of which another was asked. Long ones begin shortly before they differ.
 func change(old, now string, room int) string {

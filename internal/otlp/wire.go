@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
-	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // The parts of an ExportTraceServiceRequest that matter here, in the JSON
@@ -218,48 +218,34 @@ func (v *Value) JSON() json.RawMessage {
 	case v.Int != nil || v.Double != nil:
 		return jsonvalue.OfBytes([]byte(v.Text()))
 	}
-	return v.within(nil)
+	return jsonedit.Of(v.within()).Bytes()
 }
 
-// within appends a value as it stands in a structure; null: there is none. Of two members of
+// within returns a value as it stands in a structure; nil: there is none. Of two members of
 // one name the last counts.
-func (v *Value) within(dst []byte) []byte {
+func (v *Value) within() any {
 	switch {
 	case v.String != nil:
-		return append(dst, strictjson.Quote(*v.String)...)
+		return *v.String
 	case v.Bytes != nil:
-		return append(dst, strictjson.Quote(*v.Bytes)...)
+		return *v.Bytes
 	case v.List != nil:
-		last := make(map[string]int, len(v.List.Values))
+		object := make(map[string]any, len(v.List.Values))
 		for i := range v.List.Values {
-			last[v.List.Values[i].Key] = i
+			object[v.List.Values[i].Key] = v.List.Values[i].Value.within()
 		}
-		dst = append(dst, '{')
-		for i := range v.List.Values {
-			if a := &v.List.Values[i]; last[a.Key] == i {
-				dst = append(append(separated(dst), strictjson.Quote(a.Key)...), ':')
-				dst = a.Value.within(dst)
-			}
-		}
-		return append(dst, '}')
+		return object
 	case v.Array != nil:
-		dst = append(dst, '[')
+		list := make([]any, len(v.Array.Values))
 		for i := range v.Array.Values {
-			dst = v.Array.Values[i].within(separated(dst))
+			list[i] = v.Array.Values[i].within()
 		}
-		return append(dst, ']')
+		return list
 	}
 	if text := v.Text(); json.Valid([]byte(text)) {
-		return append(dst, text...)
+		return json.RawMessage(text)
 	} else if text != "" {
-		return append(dst, strictjson.Quote(text)...)
+		return text
 	}
-	return append(dst, "null"...)
-}
-
-func separated(dst []byte) []byte {
-	if last := dst[len(dst)-1]; last == '{' || last == '[' {
-		return dst
-	}
-	return append(dst, ',')
+	return nil
 }

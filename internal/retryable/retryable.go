@@ -61,13 +61,13 @@ func Of(status int, retryAfter time.Duration, text string) Class {
 		return OfStatus(status)
 	case status == -32700, status >= -32602 && status <= -32600:
 		return Permanent
-	case matches(text, passingParts[:], passing):
+	case passing.MatchString(text):
 		return Transient
 	}
 	if code := statusIn(said); code != 0 {
 		return OfStatus(code)
 	}
-	if matches(text, rejectedParts[:], rejected) {
+	if rejected.MatchString(text) {
 		return Permanent
 	}
 	return Unknown
@@ -87,26 +87,3 @@ var (
 		`allowed|permitted)\b|\bunimplemented\b|\bunsupported\b|\bbad request\b|\bunprocessable\b|\bvalidation\b|` +
 		`\bdeclined\b|\brejected\b|\bquota exceeded\b|\bfailedprecondition\b|\boutofrange\b|\bgone\b`)
 )
-
-// passingParts and rejectedParts are texts of which one is in each match of the pattern.
-// Looking for them takes a fraction of the time.
-var (
-	passingParts = [...]string{"time", "deadline", "unavailable", "too many", "limit", "overload", "busy", "connection",
-		"pipe", "eof", "again", "retry", "tempor", "internal", "route", "abort", "lock", "conflict", "throttl",
-		"progress",
-		"cancel"}
-	rejectedParts = [...]string{"authori", "authenticat", "forbidden", "denied", "eacces", "eperm", "expired",
-		"revoked",
-		"invalid", "not", "no such", "enoent", "exist", "unknown", "implement", "support", "bad request", "unprocess",
-		"validation", "declin", "reject", "quota", "precondition", "outofrange", "gone"}
-)
-
-// matches reports whether a pattern, each match of which has one of the parts, matches.
-func matches(text string, parts []string, pattern *regexp.Regexp) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return pattern.MatchString(text)
-		}
-	}
-	return false
-}

@@ -2,11 +2,9 @@ package timeline
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -52,41 +50,7 @@ type Recovery struct {
 	RecoveryTs      *time.Time `json:"recoveryTs"` // the beginning of the first recovered bin
 	DurationBins    Value      `json:"durationBins"`
 	DurationMinutes Value      `json:"durationMinutes"`
-	Notes           Sentences  `json:"notes"`
-}
-
-// Sentences are remarks. In JSON they are one text, joined; "" where there are
-// none.
-type Sentences []string
-
-// MarshalJSON writes the sentences as one text.
-func (s Sentences) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
-
-// UnmarshalJSON reads a text as one sentence, "" as none.
-func (s *Sentences) UnmarshalJSON(text []byte) error {
-	var joined string
-	if err := json.Unmarshal(text, &joined); err != nil {
-		return fields.Wrong("notes", json.RawMessage(text), "a text")
-	}
-	if *s = nil; joined != "" {
-		*s = Sentences{joined}
-	}
-	return nil
-}
-
-// String returns the sentences as one text, each with a full stop.
-func (s Sentences) String() string {
-	var b strings.Builder
-	for i, one := range s {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(one)
-		if !strings.HasSuffix(one, ".") {
-			b.WriteByte('.')
-		}
-	}
-	return b.String()
+	Notes           string     `json:"notes"` // a sentence, or empty
 }
 
 // RecoveryTime measures the time from the start of an outage to the first recovered
@@ -136,7 +100,7 @@ func (r *Run) recoveryTime(x extent, node string, o RecoveryOptions) (Recovery, 
 		return Recovery{}, err
 	}
 	if recovered == nil {
-		rec.Notes = append(rec.Notes, what)
+		rec.Notes = what
 		return rec, nil
 	}
 	rec.judge(v, w, o, recovered, what)
@@ -160,7 +124,7 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 	}
 	baseline := mean(v.values(o.BasedOn, before))
 	if !baseline.Defined() {
-		return nil, fmt.Sprintf("no baseline: %s is undefined in all bins %d to %d", o.BasedOn, before.first,
+		return nil, fmt.Sprintf("no baseline: %s is undefined in all bins %d to %d.", o.BasedOn, before.first,
 			before.last), nil
 	}
 	share := defaultBaselineTolerance
@@ -210,12 +174,11 @@ func (r *Recovery) judge(v view, w span, o RecoveryOptions, recovered func(float
 		}
 	}
 	if !entered {
-		r.Notes = append(r.Notes,
-			fmt.Sprintf("nothing to recover from: %s in every bin %d to %d", what, w.first, w.last))
+		r.Notes = fmt.Sprintf("nothing to recover from: %s in every bin %d to %d.", what, w.first, w.last)
 		return
 	}
 	if at < 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("not recovered by bin %d: never %s after it had not been", w.last, what))
+		r.Notes = fmt.Sprintf("not recovered by bin %d: never %s after it had not been.", w.last, what)
 		return
 	}
 	start := v.start(at)
@@ -227,8 +190,7 @@ func (r *Recovery) judge(v view, w span, o RecoveryOptions, recovered func(float
 		if !well {
 			state = "not recovered at the end"
 		}
-		r.Notes = append(r.Notes,
-			fmt.Sprintf("flapping: unwell again %d times after the first recovery, %s", relapses, state))
+		r.Notes = fmt.Sprintf("flapping: unwell again %d times after the first recovery, %s.", relapses, state)
 	}
 }
 

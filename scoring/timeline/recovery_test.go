@@ -19,7 +19,7 @@ func TestRecovery(t *testing.T) {
 		samples []timeline.Sample
 		options timeline.RecoveryOptions
 		at      int // -1: none
-		notes   []string
+		notes   string
 	}{
 		{why: "the first bin without a backlog, after there was one",
 			samples: queued("a", 0, 0, 3, 5, 2, 0, 0), options: timeline.RecoveryOptions{OutageStart: bin(2)}, at: 5},
@@ -28,14 +28,14 @@ func TestRecovery(t *testing.T) {
 		{why: "a tolerance lets some backlog be", samples: queued("a", 0, 0, 3, 5, 2, 0, 0),
 			options: timeline.RecoveryOptions{OutageStart: bin(2), Tolerance: number(2)}, at: 4},
 		{why: "never unwell", samples: queued("a", 0, 0, 0), at: -1,
-			notes: []string{"nothing to recover from: backlog at most 0 in every bin 0 to 2"}},
+			notes: "nothing to recover from: backlog at most 0 in every bin 0 to 2."},
 		{why: "not within the lookahead", samples: queued("a", 0, 0, 3, 5, 2, 0, 0), at: -1,
 			options: timeline.RecoveryOptions{OutageStart: bin(2), LookaheadEnd: bin(4)},
-			notes:   []string{"not recovered by bin 4: never backlog at most 0 after it had not been"}},
+			notes:   "not recovered by bin 4: never backlog at most 0 after it had not been."},
 		{why: "flapping is noted, the first recovery counts", samples: queued("a", 0, 3, 0, 3, 0, 1, 0), at: 2,
-			notes: []string{"flapping: unwell again 2 times after the first recovery, recovered at the end"}},
+			notes: "flapping: unwell again 2 times after the first recovery, recovered at the end."},
 		{why: "and how it ended", samples: queued("a", 0, 3, 0, 3, 0), options: timeline.RecoveryOptions{LookaheadEnd: bin(3)}, at: 2,
-			notes: []string{"flapping: unwell again 1 times after the first recovery, not recovered at the end"}},
+			notes: "flapping: unwell again 1 times after the first recovery, not recovered at the end."},
 		{why: "errors can fall to zero as well", samples: perBin("a", []int{4, 4, 4, 4}, []int{4, 2, 0, 4}),
 			options: timeline.RecoveryOptions{BasedOn: timeline.Errors}, at: 3},
 		{why: "served is again as before, within a tenth", samples: served(20, 20, 20, 4, 17, 18, 20),
@@ -57,12 +57,12 @@ func TestRecovery(t *testing.T) {
 		{why: "nothing to compare with", at: -1,
 			samples: append(failedAll(served(2, 2)), call("a", 2*sec)),
 			options: timeline.RecoveryOptions{OutageStart: bin(2), BasedOn: timeline.Latency, Definition: timeline.Baseline},
-			notes:   []string{"no baseline: latency is undefined in all bins 0 to 1"}},
+			notes:   "no baseline: latency is undefined in all bins 0 to 1."},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			rec, err := newRun(t, nil, tt.samples...).RecoveryTime("a", &tt.options)
 			require.NoError(t, err)
-			assert.ElementsMatch(t, tt.notes, rec.Notes)
+			assert.Equal(t, tt.notes, rec.Notes)
 			if tt.at < 0 {
 				assert.Nil(t, rec.RecoveryTs)
 				text, err := json.Marshal(rec)
