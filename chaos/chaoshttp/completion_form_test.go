@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -159,38 +157,13 @@ func TestBrokenStreamLosesNothing(t *testing.T) {
 			"event: response.function_call_arguments.delta\ndata: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":0,\"delta\":\"" + half + "\"}\n\n"
 	)
 	for name, s := range map[string]string{"chat": chat + chat2, "message": msg, "response": resp} {
-		for _, f := range []chaos.Fault{chaoshttp.WrongArgument(""), chaoshttp.MissingArgument("")} {
+		for _, f := range []chaos.Fault{chaoshttp.WrongArgument(""), chaoshttp.MissingArgument(""), chaoshttp.MalformToolCall()} {
 			a := fetch(t, stream(s), f)
 			assert.Contains(t, a.body, half, name)
 			assert.False(t, a.event(t).Delivered, name)
 			assert.NotEmpty(t, a.event(t).Note, name)
 		}
-		a := fetch(t, stream(s), chaoshttp.MalformToolCall())
-		assert.NotContains(t, a.body, half, name)
-		assert.True(t, a.event(t).Delivered, "%s: the last sign is gone", name)
 	}
-}
-
-// Arguments that lose their last character come as they are written, but for that.
-func TestMalformedArgumentsComeAsTheyAreWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const call = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,%s"function":{%s"arguments":"%s"}}]}}]}` + "\n\n"
-		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.MalformToolCall()})
-		began := time.Now()
-		resp, err := inProcess(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = fmt.Fprintf(w, call, `"id":"a",`, `"name":"f",`, `{\"a\":`)
-			w.(http.Flusher).Flush()
-			time.Sleep(time.Hour)
-			_, _ = fmt.Fprintf(w, call, "", "", `1}`)
-		}).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
-		require.NoError(t, err)
-		line, err := bufio.NewReader(resp.Body).ReadString('\n')
-		require.NoError(t, err)
-		assert.Contains(t, line, `"arguments":"{\"a\""`)
-		assert.Zero(t, time.Since(began), "the rest comes an hour later")
-		require.NoError(t, resp.Body.Close())
-	})
 }
 
 // What a fault holds comes before a rest that broke off: behind it a client
