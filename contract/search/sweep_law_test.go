@@ -141,7 +141,7 @@ func TestSweepOfPointsThatAreNoTools(t *testing.T) {
 		said = append(said, d.Sentence)
 	}
 	assert.ElementsMatch(t, []string{"price returns an empty result", "words meets stream_cut", "log fails",
-		"GET stock.test/teapot meets malformed_result"}, said, "%v", r)
+		"GET stock.test/teapot returns what is not JSON"}, said, "%v", r)
 	kinds := map[string][]string{}
 	for _, g := range r.Strength.Guards {
 		kinds[g.Target] = append(kinds[g.Target], g.Fault)
