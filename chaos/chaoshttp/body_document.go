@@ -49,8 +49,12 @@ func revise(ctx context.Context, r Response, most int64, unfit string,
 		return held(r, doc, rest)
 	}
 	c := held(r, nil, rest)
-	if err == nil && r.ContentLength > 0 {
+	switch {
+	case err != nil:
+	case r.ContentLength > 0:
 		c = sized(c, int64(len(rev.doc)))
+	default:
+		c = resized(c)
 	}
 	return spoil(ctx, r, c, func(s *spoiled, _ io.Reader) io.Reader { return rev.reader(s, doc, err) })
 }
