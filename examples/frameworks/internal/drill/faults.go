@@ -7,7 +7,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
-	"github.com/shakedown-go/shakedown/chaos/lies"
 )
 
 // row is one fault of the table.
@@ -60,7 +59,6 @@ func (c *Client) bodies() []row {
 		{name: "SlowBody(16, 1s)", fault: chaoshttp.SlowBody(16, time.Second)},
 		{name: "CutBody(60)", fault: chaoshttp.CutBody(60)},
 		{name: "ShortBody(60)", fault: chaoshttp.ShortBody(60)},
-		{name: "lies.Malformed()", fault: lies.Malformed()},
 		{name: "HTMLPage()", fault: chaoshttp.HTMLPage()},
 		{name: "ErrorInOK(overloaded)", fault: chaoshttp.ErrorInOK(c.API, chaoshttp.KindOverloaded)},
 		{name: "WrongEncoding()", fault: chaoshttp.WrongEncoding()},
