@@ -124,7 +124,10 @@ func responses() *rapid.Generator[Response] {
 	})
 }
 
-func packed(text string) string { return strings.Join(strings.Fields(text), "") }
+// packed is a text without white space, and without the names of the lines on which an event has JSON.
+func packed(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), ""), "data:", "")
+}
 
 func pauses() *rapid.Generator[time.Duration] {
 	return rapid.OneOf(rapid.Just(time.Duration(0)), rapid.Map(rapid.Int64Range(0, 5e9),
