@@ -193,7 +193,6 @@ func TestWrongParameters(t *testing.T) {
 		{chaoshttp.ErrorInOK(chaoshttp.OpenAI, ""), []string{"error"}},
 		{chaoshttp.ErrorInOK("", chaoshttp.KindServer), []string{"api"}},
 		{chaoshttp.TLS("odd"), []string{"failure"}},
-		{chaoshttp.DNSTimeout(-1), []string{"wait"}},
 		{chaoshttp.SlowHeaders(0), []string{"wait"}},
 		{chaoshttp.SlowBody(0, 0), []string{"chunk", "every"}},
 		{chaoshttp.CutBody(-1), []string{"bytes"}},

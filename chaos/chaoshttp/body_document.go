@@ -27,11 +27,9 @@ type revision struct {
 // one the event says unfit. make gets the whole document and returns a
 // revision, or an error for the reader of the body.
 //
-// If the length is known, the document is read and changed before the caller
-// has the header, which gets the new length; an answer without a change stays as it
-// was. If the length is not known, or sameSize says that it stays, the document is
-// read when the caller reads it.
-func revise(ctx context.Context, r Response, most int64, unfit string, sameSize bool,
+// The document is read and changed before the caller has the header. A length there
+// becomes the new one; an answer without a change stays as it was.
+func revise(ctx context.Context, r Response, most int64, unfit string,
 	make func(context.Context, []byte) (revision, error)) Response {
 	switch {
 	case r.ContentLength > most:
@@ -40,27 +38,6 @@ func revise(ctx context.Context, r Response, most int64, unfit string, sameSize 
 	case size(r.Response) == 0:
 		chaos.Note(ctx, emptyBody)
 		return r
-	case sameSize || r.ContentLength <= 0:
-		to := r
-		if !sameSize {
-			to = resized(r)
-		}
-		return spoil(ctx, r, to, func(s *spoiled, body io.Reader) io.Reader {
-			var revised io.Reader
-			return readFunc(func(p []byte) (int, error) {
-				if revised == nil {
-					doc, rest, ok := all(body, most)
-					if !ok {
-						chaos.Note(s.ctx, unfit)
-						revised = io.MultiReader(bytes.NewReader(doc), rest)
-					} else {
-						rev, err := make(s.ctx, doc)
-						revised = rev.reader(s, doc, err)
-					}
-				}
-				return revised.Read(p)
-			})
-		})
 	}
 	doc, rest, ok := all(r.Body, most)
 	if !ok {
@@ -72,8 +49,12 @@ func revise(ctx context.Context, r Response, most int64, unfit string, sameSize 
 		return held(r, doc, rest)
 	}
 	c := held(r, nil, rest)
-	if err == nil {
+	switch {
+	case err != nil:
+	case r.ContentLength > 0:
 		c = sized(c, int64(len(rev.doc)))
+	default:
+		c = resized(c)
 	}
 	return spoil(ctx, r, c, func(s *spoiled, _ io.Reader) io.Reader { return rev.reader(s, doc, err) })
 }
@@ -114,64 +95,17 @@ const (
 	mostJSON = 4 << 20
 )
 
-func reviseJSON(ctx context.Context, r Response, sameSize bool,
-	make func(context.Context, []byte) (revision, error)) Response {
+func reviseJSON(ctx context.Context, r Response, make func(context.Context, []byte) (revision, error)) Response {
 	if streams(ctx, r) {
 		return r
 	}
-	return revise(ctx, r, mostJSON, notJSON, sameSize, func(ctx context.Context, doc []byte) (revision, error) {
+	return revise(ctx, r, mostJSON, notJSON, func(ctx context.Context, doc []byte) (revision, error) {
 		if !json.Valid(doc) {
 			chaos.Note(ctx, notJSON)
 			return revision{doc: doc}, nil
 		}
 		return make(ctx, doc)
 	})
-}
-
-// MalformedJSON changes one character of a JSON body so that it is no JSON any
-// more; the length stays. The character is drawn from the call's coordinates,
-// in the first 4 MiB. A body is not changed if it is no JSON, longer, or a
-// stream of events or documents.
-func MalformedJSON() chaos.Fault { return malformedJSONRow.Of(catalog.None{}) }
-
-var malformedJSONRow = changeRow(catalog.Row{
-	Kind: "malformed_json", Doc: "One character of the body is wrong, so it is not JSON.",
-	Go:    "chaoshttp.MalformedJSON()",
-	Class: chaos.ClassProtocol,
-}, false, func(ctx context.Context, c chaos.Call, _ catalog.None, r Response, _ Request) Response {
-	return reviseJSON(ctx, r, true, func(_ context.Context, doc []byte) (revision, error) {
-		at, with := misprint(doc, c.Draw(drawPlace))
-		spoilt := bytes.Clone(doc)
-		spoilt[at] = with
-		return revision{spoilt, []chaos.Change{{Before: encode(string(doc[at])), After: encode(string(with))}}}, nil
-	})
-})
-
-// drawPlace is the salt of the draw: ASCII for "place".
-const drawPlace = 0x706c616365
-
-// misprint chooses a character between values, and another for it; in a
-// document without any, the first. The document is JSON, so it is not empty.
-func misprint(doc []byte, draw float64) (at int, with byte) {
-	var places []int
-	inString, escaped := false, false
-	for i, b := range doc {
-		switch {
-		case escaped:
-			escaped = false
-		case inString && b == '\\':
-			escaped = true
-		case b == '"':
-			inString = !inString
-		case !inString && strings.IndexByte(":,]}", b) >= 0:
-			places = append(places, i)
-		}
-	}
-	if len(places) == 0 {
-		return bytes.IndexFunc(doc, func(r rune) bool { return !strings.ContainsRune(" \t\r\n", r) }), '\''
-	}
-	at = places[int(draw*float64(len(places)))]
-	return at, map[byte]byte{':': '=', ',': ';', ']': '}', '}': ']'}[doc[at]]
 }
 
 // HTMLPage replaces the body by the page of a gateway, under status 200 and the
@@ -238,17 +172,16 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 // result replaces the response. A body is not changed if it is no JSON, longer than 4
 // MiB, or a stream of events or documents.
 //
-// If the response has a length, f runs before the caller has the header, whose
-// length is then that of the changed body. Otherwise f runs when the body is
-// read. The call ends with the body, and f is delivered once the caller has
-// read the first byte that differs.
+// f runs before the caller has the header: a length there is that of the changed
+// body. The call ends with the body, and f is delivered once the caller has read
+// the first byte that differs.
 //
 // With other faults on the same body, f may run once more when the client is done, on what
 // the body would have been without them, to find out what the client saw of it. That is
 // left out if f is [chaos.Stateful].
 func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
 	return changeAnswer(ctx, args, r, false, func(ctx context.Context, r Response, of Request) Response {
-		return reviseJSON(ctx, r, false, func(ctx context.Context, doc []byte) (revision, error) {
+		return reviseJSON(ctx, r, func(ctx context.Context, doc []byte) (revision, error) {
 			return onBody(ctx, c, of, f, doc)
 		})
 	}), nil

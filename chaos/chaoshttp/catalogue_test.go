@@ -3,7 +3,6 @@ package chaoshttp_test
 import (
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -51,12 +50,6 @@ func catalogue() []row {
 			assert.True(t, dns.IsNotFound)
 			assert.NotEmpty(t, dns.Name)
 		}},
-		{name: "DNSTimeout", fault: chaoshttp.DNSTimeout(5 * time.Second), kind: "dns_timeout", took: 5 * time.Second, unseen: true, behind: reaches,
-			as: func(t *testing.T, err error) {
-				var timeout net.Error
-				require.ErrorAs(t, err, &timeout)
-				assert.True(t, timeout.Timeout())
-			}},
 		{name: "TLS", fault: chaoshttp.TLS(chaoshttp.TLSNotSpoken), kind: "tls_failure", is: http.ErrSchemeMismatch, https: true, unseen: true, behind: reaches},
 		{name: "SlowHeaders", fault: chaoshttp.SlowHeaders(2 * time.Hour), kind: "slow_headers", status: 200, took: 2 * time.Hour, body: reaches},
 		{name: "SlowBody", fault: chaoshttp.SlowBody(10, time.Hour), kind: "slow_body", status: 200, took: 5 * time.Hour, body: reaches},
@@ -67,10 +60,6 @@ func catalogue() []row {
 		{name: "ShortBody", fault: chaoshttp.ShortBody(10), kind: "short_body", status: 200, body: func(t *testing.T, g got) {
 			assert.Equal(t, document[:10], g.body)
 			assert.EqualValues(t, 10, g.resp.ContentLength)
-		}},
-		{name: "MalformedJSON", fault: chaoshttp.MalformedJSON(), kind: "malformed_json", status: 200, body: func(t *testing.T, g got) {
-			assert.False(t, json.Valid([]byte(g.body)), g.body)
-			assert.Len(t, g.body, len(document))
 		}},
 		{name: "HTMLPage", fault: chaoshttp.HTMLPage(), kind: "html_page", status: 200, body: func(t *testing.T, g got) {
 			assert.True(t, strings.HasPrefix(g.body, "<html>"), g.body)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
@@ -168,17 +169,11 @@ var malformToolCallRow = completionRow(catalog.Row{
 	Kind: "malformed_tool_call", Doc: "A tool call's arguments are not JSON.", Go: "chaoshttp.MalformToolCall()",
 	Class: chaos.ClassProtocol,
 }, func(chaos.Call, catalog.None) editor {
-	held := ""
-	return func(p *piece) {
-		switch p.Kind {
-		case completion.Args:
-			all := held + p.Text
-			last := max(strings.LastIndexFunc(all, func(r rune) bool { return !unicode.IsSpace(r) }), 0)
-			p.Text, held, p.Late = all[:last], all[last:], true
-		case completion.CallEnd:
-			p.Was, held = held, ""
-		}
-	}
+	return eachCall(func(args string) string {
+		args = strings.TrimRightFunc(args, unicode.IsSpace)
+		_, size := utf8.DecodeLastRuneInString(args)
+		return args[:len(args)-size]
+	})
 })
 
 // eachCall changes the arguments of each call once they are complete.
@@ -327,7 +322,7 @@ func edited(ctx context.Context, r Response, fresh func(i int) editor) Response 
 		chaos.Note(ctx, problem)
 		return r
 	}
-	return revise(ctx, r, maxCompletion, tooLong, false, func(ctx context.Context, body []byte) (revision, error) {
+	return revise(ctx, r, maxCompletion, tooLong, func(ctx context.Context, body []byte) (revision, error) {
 		out, changes, ok := completion.Edit(body, fresh)
 		switch {
 		case !ok:

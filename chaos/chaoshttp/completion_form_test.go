@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -169,28 +167,6 @@ func TestBrokenStreamLosesNothing(t *testing.T) {
 		assert.NotContains(t, a.body, half, name)
 		assert.True(t, a.event(t).Delivered, "%s: the last sign is gone", name)
 	}
-}
-
-// Arguments that lose their last character come as they are written, but for that.
-func TestMalformedArgumentsComeAsTheyAreWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const call = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,%s"function":{%s"arguments":"%s"}}]}}]}` + "\n\n"
-		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.MalformToolCall()})
-		began := time.Now()
-		resp, err := inProcess(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = fmt.Fprintf(w, call, `"id":"a",`, `"name":"f",`, `{\"a\":`)
-			w.(http.Flusher).Flush()
-			time.Sleep(time.Hour)
-			_, _ = fmt.Fprintf(w, call, "", "", `1}`)
-		}).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
-		require.NoError(t, err)
-		line, err := bufio.NewReader(resp.Body).ReadString('\n')
-		require.NoError(t, err)
-		assert.Contains(t, line, `"arguments":"{\"a\""`)
-		assert.Zero(t, time.Since(began), "the rest comes an hour later")
-		require.NoError(t, resp.Body.Close())
-	})
 }
 
 // What a fault holds comes before a rest that broke off: behind it a client

@@ -1,11 +1,9 @@
 package chaoshttp
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -67,40 +65,9 @@ var noSuchHost = lossRow(catalog.Row{
 	Kind: "dns_not_found", Doc: "The host's name cannot be resolved.", Go: "chaoshttp.NoSuchHost()",
 	Class: chaos.ClassCrash,
 }, false, func(_ catalog.None, h host) error {
-	return lookup(&net.DNSError{Err: "no such host", Name: h.name, IsNotFound: true})
+	return &net.OpError{Op: "dial", Net: "tcp",
+		Err: &net.DNSError{Err: "no such host", Name: h.name, IsNotFound: true}}
 })
-
-// DNSTimeout makes a call fail after wait as if the resolver did not answer:
-// the error is a [*net.DNSError] that is a time-out. wait is 0 or more.
-func DNSTimeout(wait time.Duration) chaos.Fault { return dnsTimeout.Of(dnsWait{wait}) }
-
-type dnsWait struct {
-	Wait time.Duration `json:"wait" bounds:"min=0" doc:"time that it takes"`
-}
-
-var dnsTimeout = &catalog.Inject[dnsWait]{
-	Row: catalog.Row{
-		Kind: "dns_timeout", Doc: "The resolver does not answer.",
-		Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`, Class: chaos.ClassTiming,
-		Visibility: chaos.Explicit, Effect: chaos.EffectNone,
-	},
-	Inject: func(ctx context.Context, c chaos.Call, p dnsWait, args any, next chaos.Next) (any, error) {
-		r := requestIn(args)
-		if r.server {
-			chaos.Note(ctx, hasArrived)
-			return next(ctx, args)
-		}
-		if err := chaos.Sleep(ctx, p.Wait); errors.Is(err, chaos.ErrDisarmed) {
-			return next(ctx, args)
-		} else if err != nil {
-			return nil, err
-		}
-		return nil, lookup(&net.DNSError{Err: "i/o timeout", Name: hostOf(r, c.Target).name, Server: "127.0.0.53:53",
-			IsTimeout: true, IsTemporary: true})
-	},
-}
-
-func lookup(err *net.DNSError) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
 // A TLSFailure is a way in which a handshake fails.
 type TLSFailure string

@@ -39,7 +39,6 @@ func TestDeliveredWithTheFirstByteThatDiffers(t *testing.T) {
 		{"a lie", lies.FlipSign("$.z"), jsonKind, `{"a":"` + long + `","z":5}`},
 		{"a lie on the body", onBody(lies.FlipSign("$.z")), jsonKind, `{"a":"` + long + `","z":5}`},
 		{"a document that is cut", lies.Malformed(), jsonKind, `{"a":"` + long + `","z":5}`},
-		{"malformed", chaoshttp.MalformedJSON(), jsonKind, `{"a":[1,2],"z":5}`},
 		{"garbled", chaoshttp.GarbleCompletion(), jsonKind, chat},
 		{"cut off in the text", chaoshttp.CutCompletion(4), jsonKind, chat},
 		{"empty", chaoshttp.EmptyCompletion(), jsonKind, chat},

@@ -39,15 +39,15 @@
 //
 // # Faults
 //
-//   - No connection: [Refused], [NoSuchHost], [DNSTimeout], [TLS].
+//   - No connection: [Refused], [NoSuchHost], [TLS].
 //   - No answer: [Reset], [HangUp].
 //   - An answer of failure: [Status], and [APIError], word for word as OpenAI or
 //     Anthropic writes it.
 //   - A slow answer: [SlowHeaders], [SlowBody]; half of one: [CutBody], whose
 //     reader gets an error, and [ShortBody], whose reader does not.
-//   - An answer that is not what it claims to be: [MalformedJSON], [HTMLPage],
-//     [ErrorInOK], [WrongEncoding]. The faults of package chaos/lies change the JSON in
-//     a body too.
+//   - An answer that is not what it claims to be: [HTMLPage], [ErrorInOK],
+//     [WrongEncoding]. The faults of package chaos/lies change the JSON in a body too,
+//     so that it is wrong, or no JSON.
 //   - Events that come late: [SlowFirstEvent], [SlowEvents], [HangStream]; a stream
 //     that ends early: [CutEvent], [CutStream], [DropTerminator], [ErrorEvent]; single
 //     events: [MalformEvent], [DuplicateEvent], [SwapEvents]. They work on any stream of

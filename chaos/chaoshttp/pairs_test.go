@@ -34,7 +34,7 @@ func onBodies() map[string]chaos.Fault {
 		"CutBody 0": chaoshttp.CutBody(0), "CutBody 2": chaoshttp.CutBody(2), "CutBody 20": chaoshttp.CutBody(20), "CutBody far": chaoshttp.CutBody(10_000),
 		"ShortBody 0": chaoshttp.ShortBody(0), "ShortBody 2": chaoshttp.ShortBody(2), "ShortBody 20": chaoshttp.ShortBody(20),
 		"SlowBody": chaoshttp.SlowBody(10, time.Second), "WrongEncoding": chaoshttp.WrongEncoding(),
-		"MalformedJSON": chaoshttp.MalformedJSON(), "HTMLPage": chaoshttp.HTMLPage(), "ErrorInOK": chaoshttp.ErrorInOK("", ""),
+		"HTMLPage": chaoshttp.HTMLPage(), "ErrorInOK": chaoshttp.ErrorInOK("", ""),
 		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "FlipSign": lies.FlipSign("$.n"), "OffByOne": lies.OffByOne("$.id"),
 		"Malformed": lies.Malformed(), "CutText": lies.CutText(0.5), "Mojibake": lies.Mojibake(), "Replace": fault.Replace(json.RawMessage(`{"id":9}`)),
 		"GarbleCompletion": chaoshttp.GarbleCompletion(), "CutCompletion": chaoshttp.CutCompletion(3), "EmptyCompletion": chaoshttp.EmptyCompletion(),

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,33 +35,6 @@ func FuzzModel(f *testing.F) {
 		require.NoError(t, json.Unmarshal([]byte(doc), &object), "only an object has a model")
 		require.Contains(t, object, "model")
 	})
-}
-
-// FuzzMisprint holds that a misprint is one, whatever the document and the draw.
-func FuzzMisprint(f *testing.F) {
-	f.Add(`{"a":[1,2,{"b":"c:d,e]"}]}`, uint64(7))
-	f.Add(`"a"`, uint64(0))
-	f.Add("\n 1e3 ", uint64(1))
-	f.Add(`[]`, uint64(1)<<63)
-	f.Fuzz(func(t *testing.T, doc string, draw uint64) {
-		if !json.Valid([]byte(doc)) {
-			return
-		}
-		at, with := misprint([]byte(doc), float64(draw>>11)/(1<<53))
-		spoilt := []byte(doc)
-		spoilt[at] = with
-		require.False(t, json.Valid(spoilt), "%q", spoilt)
-	})
-}
-
-func TestHTTPTime(t *testing.T) {
-	at := time.Date(1999, time.December, 25, 1, 2, 3, 0, time.UTC)
-	for range 500 {
-		assert.Equal(t, at.Format(http.TimeFormat), httpTime(at))
-		at = at.Add(31*24*time.Hour + 7*time.Hour + 59*time.Second)
-	}
-	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
-	assert.Equal(t, far.Format(http.TimeFormat), httpTime(far))
 }
 
 // firstOf is the first member of that name as encoding/json finds it.

@@ -126,7 +126,7 @@ func (m *failure) finish(o *StatusOptions) error {
 		m.set("Content-Type", contentType(m.Body))
 	}
 	now := time.Now().UTC()
-	m.set("Date", httpTime(now))
+	m.set("Date", now.Format(http.TimeFormat))
 	if o.RetryAfter > 0 && o.RetryDate {
 		m.set("Retry-After", now.Add(o.RetryAfter+time.Second-1).Truncate(time.Second).Format(http.TimeFormat))
 	} else if o.RetryAfter > 0 {
@@ -137,31 +137,6 @@ func (m *failure) finish(o *StatusOptions) error {
 	}
 	m.set("Content-Length", strconv.Itoa(len(m.Body)))
 	return &m.HTTPError
-}
-
-// httpTime formats now as http.TimeFormat does, in a fifth of the time of
-// Format, which is much of the cost of an injected status.
-func httpTime(utc time.Time) string {
-	const days, months = "SunMonTueWedThuFriSat", "JanFebMarAprMayJunJulAugSepOctNovDec"
-	year, month, day := utc.Date()
-	hour, minute, second := utc.Clock()
-	if year > 9999 {
-		return utc.Format(http.TimeFormat)
-	}
-	b := make([]byte, 0, len(http.TimeFormat))
-	two := func(n int) { b = append(b, byte('0'+n/10), byte('0'+n%10)) }
-	b = append(append(b, days[3*utc.Weekday():][:3]...), ", "...)
-	two(day)
-	b = append(append(append(b, ' '), months[3*(month-1):][:3]...), ' ')
-	two(year / 100)
-	two(year % 100)
-	b = append(b, ' ')
-	two(hour)
-	b = append(b, ':')
-	two(minute)
-	b = append(b, ':')
-	two(second)
-	return string(append(b, " GMT"...))
 }
 
 // contentType is that of JSON, or what net/http would detect.

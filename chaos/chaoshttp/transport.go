@@ -238,10 +238,10 @@ func (t *sites) siteOf(r *http.Request, name string) *site {
 // copies.
 func Rows() []*catalog.Row {
 	return catalog.List(
-		refused, resetByServer, closedByServer, noSuchHost, dnsTimeout, handshake,
+		refused, resetByServer, closedByServer, noSuchHost, handshake,
 		status, apiError,
 		slowHeaders, slowBodyRow, cutBodyRow, shortBodyRow,
-		wrongEncodingRow, malformedJSONRow, htmlPage, errorInOK,
+		wrongEncodingRow, htmlPage, errorInOK,
 		emptyCompletionRow, cutCompletionRow, filterCompletionRow, refuseCompletionRow, garbleCompletionRow,
 		malformToolCallRow,
 		stripToolCallsRow, hallucinateToolCallRow, wrongArgumentRow, missingArgumentRow, driftCompletionRow,

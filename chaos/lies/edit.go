@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
@@ -256,36 +255,24 @@ func open(result any) (in document, why string) {
 // repeats reports whether an object of the document has two members of one name. A lie
 // about one of them may be seen by nobody.
 func repeats(d *jsonedit.Doc) bool {
-	var hashes []uint64
+	var names [][]byte
 	for i := range d.Nodes {
 		if d.Kind(i) != jsonedit.Object {
 			continue
 		}
-		hashes = hashes[:0]
+		names = names[:0]
 		for k := int32(i) + 1; k < d.Nodes[i].Next; k = d.Nodes[k].Next {
 			n := d.Nodes[k]
 			name := d.Text[n.NameStart+1 : n.NameEnd-1]
 			if bytes.IndexByte(name, '\\') >= 0 {
 				name = []byte(d.Name(int(k)))
 			}
-			hashes = append(hashes, hash.String(string(name)))
+			names = append(names, name)
 		}
-		slices.Sort(hashes)
-		if members := len(hashes); len(slices.Compact(hashes)) < members && repeatsName(d, i) {
+		slices.SortFunc(names, bytes.Compare)
+		if members := len(names); len(slices.CompactFunc(names, bytes.Equal)) < members {
 			return true
 		}
-	}
-	return false
-}
-
-// repeatsName is repeats for one object, without the doubt of hashes.
-func repeatsName(d *jsonedit.Doc, object int) bool {
-	names := make(map[string]bool)
-	for _, k := range d.Children(object) {
-		if names[d.Name(k)] {
-			return true
-		}
-		names[d.Name(k)] = true
 	}
 	return false
 }

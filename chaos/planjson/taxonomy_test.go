@@ -284,7 +284,7 @@ func mcpFaults() []classified {
 		{"model and provider (48): the context is too long", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindContextLength, nil))},
 		{"model and provider: too many requests", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, nil))},
 		{"model and provider: a tool call is malformed", "long model", 12, 12, one(theModel, nil, chaoshttp.MalformToolCall())},
-		{"protocol (45): a message is no JSON", "long service", 12, 12, one(theService, nil, chaoshttp.MalformedJSON())},
+		{"protocol (45): a message is no JSON", "long service", 12, 12, one(theService, nil, lies.Malformed())},
 		{"protocol: a message is a page", "long service", 12, 12, one(theService, nil, chaoshttp.HTMLPage())},
 		{"transport (45): connections are reset", "long service", 2, 10, one(theService, when.Markov(0.3, 0.4), chaoshttp.Reset())},
 		{"transport: connections are refused", "long service", 12, 12, one(theService, nil, chaoshttp.Refused())},

@@ -18,7 +18,7 @@ import (
 func Example() {
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"answer": "Refunded."}`)
+		fmt.Fprint(w, `{"answer":"Refunded."}`)
 	}))
 	dir, err := os.MkdirTemp("", "cassette")
 	if err != nil {
@@ -50,9 +50,9 @@ func Example() {
 		fmt.Println(miss.Differences)
 	}
 	// Output:
-	// auto: {"answer": "Refunded."} (1 live)
+	// auto: {"answer":"Refunded."} (1 live)
 	// <nil>
-	// replay: {"answer": "Refunded."} (0 live)
+	// replay: {"answer":"Refunded."} (0 live)
 	// <nil>
 	// [{/prompt [-Refund order 1042-]{+Refund order 1043+}}]
 }

@@ -56,8 +56,11 @@ func (p *Player) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.URL == nil {
+	switch {
+	case r.URL == nil:
 		return nil, errors.New("cassette: a request without a URL")
+	case r.URL.Opaque != "":
+		return nil, p.fail(errors.New("cassette: the field Opaque of a URL is set, which no tape keeps; allowed: Path"))
 	}
 	ctx := r.Context()
 	if ctx.Err() != nil {

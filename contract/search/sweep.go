@@ -144,7 +144,7 @@ func usualFaults(e chaos.Event, tool chaos.Tool, realTime bool) []chaos.Fault {
 	effects := false
 	switch e.Layer {
 	case chaos.LayerHTTP:
-		all = append(all, chaoshttp.Status(503, nil), chaoshttp.MalformedJSON())
+		all = append(all, chaoshttp.Status(503, nil), lies.Malformed())
 		method, _, _ := strings.Cut(e.Target, " ")
 		effects = method != "GET" && method != "HEAD" && method != "OPTIONS"
 	case chaos.LayerLLM:

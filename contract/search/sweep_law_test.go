@@ -141,12 +141,12 @@ func TestSweepOfPointsThatAreNoTools(t *testing.T) {
 		said = append(said, d.Sentence)
 	}
 	assert.ElementsMatch(t, []string{"price returns an empty result", "words meets stream_cut", "log fails",
-		"GET stock.test/teapot meets malformed_json"}, said, "%v", r)
+		"GET stock.test/teapot returns what is not JSON"}, said, "%v", r)
 	kinds := map[string][]string{}
 	for _, g := range r.Strength.Guards {
 		kinds[g.Target] = append(kinds[g.Target], g.Fault)
 	}
-	assert.Equal(t, []string{"error", "http_status", "latency", "malformed_json", "timeout"}, kinds["GET stock.test/teapot"])
+	assert.Equal(t, []string{"error", "http_status", "latency", "malformed_result", "timeout"}, kinds["GET stock.test/teapot"])
 	assert.Contains(t, kinds["words"], "missing_terminator")
 	assert.True(t, r.Strength.StateUnknown, "the world tells no state")
 	require.Positive(t, r.Levels[0].Undelivered, "what has no result cannot be empty")

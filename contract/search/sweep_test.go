@@ -446,9 +446,9 @@ func TestUsual(t *testing.T) {
 			"error timeout empty_result latency lost_reply duplicate"},
 		{chaos.Event{Target: "any", Layer: chaos.LayerTool}, chaos.Tool{}, "error timeout empty_result latency lost_reply duplicate"},
 		{chaos.Event{Target: "f", Layer: chaos.LayerPoint}, chaos.Tool{}, "error timeout empty_result latency lost_reply duplicate"},
-		{chaos.Event{Target: "GET host/", Layer: chaos.LayerHTTP}, chaos.Tool{}, "error timeout http_status malformed_json latency"},
+		{chaos.Event{Target: "GET host/", Layer: chaos.LayerHTTP}, chaos.Tool{}, "error timeout http_status malformed_result latency"},
 		{chaos.Event{Target: "POST host/", Layer: chaos.LayerHTTP}, chaos.Tool{},
-			"error timeout http_status malformed_json latency lost_reply duplicate"},
+			"error timeout http_status malformed_result latency lost_reply duplicate"},
 		{chaos.Event{Target: "llm", Layer: chaos.LayerLLM}, chaos.Tool{}, "error timeout empty_completion cut_completion latency"},
 		{chaos.Event{Target: "s", Layer: chaos.LayerStream}, chaos.Tool{}, "error timeout stream_cut missing_terminator latency"},
 	} {

@@ -218,7 +218,7 @@ func (l *loader) modelNames() []string {
 // tries all kinds.
 var undeliverable = []struct{ why, instead, kinds string }{
 	{"the agent has reached the proxy", "http_reset, http_hang_up, http_status",
-		"http_refused dns_not_found dns_timeout tls_failure"},
+		"http_refused dns_not_found tls_failure"},
 	{"the agent is another program", "http_reset, http_hang_up, http_status", "panic"},
 	{"it calls a function of this process", "replace, and the kinds of lies", "mutate"},
 	{"it is about streams of Go", "slow_first_event, slow_events, hanging_stream and the other kinds about events of a stream",

@@ -13,7 +13,7 @@ import (
 
 // Clean returns the address of a request as it is kept and keyed: without user
 // information, without query parameters that hold keys, without a fragment, and with
-// well-known forms of keys masked. The host is in lower case.
+// well-known forms of keys masked. The host is in lower case. An opaque part is none of it.
 func Clean(r *http.Request) string {
 	u := *r.URL
 	if u.Host == "" {
@@ -23,7 +23,6 @@ func Clean(r *http.Request) string {
 }
 
 func clean(u *url.URL) string {
-	u = withPath(u)
 	kept := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host)}
 	kept.Path, kept.RawPath = u.Path, u.RawPath
 	site := kept.Scheme + "://" + kept.Host // by which a web hook is known
@@ -47,23 +46,6 @@ func clean(u *url.URL) string {
 	}
 	kept.RawQuery = escapeSigns(query.String())
 	return kept.String()
-}
-
-// withPath is an address with its path, which is sent in place of an opaque part.
-func withPath(u *url.URL) *url.URL {
-	if u.Opaque == "" {
-		return u
-	}
-	path := u.Opaque
-	if rest, ok := strings.CutPrefix(path, "//"); ok {
-		_, path, _ = strings.Cut(rest, "/")
-	}
-	path = "/" + strings.TrimPrefix(path, "/")
-	sent := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path, RawQuery: u.RawQuery}
-	if plain, err := url.PathUnescape(path); err == nil {
-		sent.Path, sent.RawPath = plain, path
-	}
-	return sent
 }
 
 // escapeSigns escapes what a program may have put into a query without, and what would

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,9 +45,9 @@ const tick = 10 * time.Millisecond
 // event, a chunk a line of NDJSON, one chunk of a JSON document, whose pauses count as
 // the answer's, and of anything else the chunks that have pauses between them. Pauses
 // are rounded to 10 ms, their sum at most 10 ms off. Well-known forms of keys are
-// masked, as by [Mask], also those that the documents of a stream say in pieces; all other
-// bytes stay. Call it once, when the body was read to
-// its end.
+// masked, as by [Mask], also those that the documents of a stream say in pieces. JSON, also
+// of an event or a line, loses the white space between its tokens, so that a file has it as
+// JSON; all other bytes stay. Call it once, when the body was read to its end.
 func (r *Response) Frame() {
 	chunks, body := r.Chunks, r.Body()
 	r.After = r.After.Round(tick)
@@ -63,7 +64,7 @@ func (r *Response) Frame() {
 		}
 		r.After = r.After.Round(tick)
 		if len(body) > 0 {
-			r.Chunks = []Chunk{{Data: Mask(body)}}
+			r.Chunks = []Chunk{{Data: tight(Mask(body))}}
 		}
 		return
 	default:
@@ -83,8 +84,30 @@ func (r *Response) Frame() {
 		start, before = end, at
 	}
 	for i, data := range keysOnly().Pieces(pieces) {
-		r.Chunks[i].Data = Mask(data)
+		r.Chunks[i].Data = kindOf(r.Header).tight(Mask(data))
 	}
+}
+
+// tight is a piece of a stream whose JSON has no white space between its tokens. An event that a
+// file keeps raw stays as it is.
+func (k kind) tight(piece []byte) []byte {
+	switch k {
+	case streamLines:
+		line := bytes.TrimSuffix(piece, []byte("\n"))
+		return slices.Concat(tight(line), piece[len(line):])
+	case streamEvents:
+		if e, ok := plainEvent(piece); ok {
+			e.Data = string(tight([]byte(e.Data)))
+			return sse.Append(nil, e)
+		}
+	}
+	return piece
+}
+
+// plainEvent is the event of a block whose fields give back its bytes.
+func plainEvent(block []byte) (e sse.Event, ok bool) {
+	e, err := sse.NewReader(bytes.NewReader(block), len(block)+1).Next()
+	return e, err == nil && bytes.Equal(sse.Append(nil, e), block)
 }
 
 func eventEnds(body []byte) (ends []int) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -91,8 +92,7 @@ func documents() *rapid.Generator[[]byte] {
 		case "tabs":
 			require.NoError(t, json.Indent(&b, doc, "", "\t"))
 		case "spaced":
-			laid, _ := laidOut(doc, layoutSpaced, 1<<20)
-			b.Write(laid)
+			b.Write(jsonedit.Compact(nil, doc, " "))
 		default:
 			b.Write(doc)
 		}
@@ -118,10 +118,15 @@ func responses() *rapid.Generator[Response] {
 		if rapid.Bool().Draw(t, "framed") {
 			body := string(r.Body())
 			r.Frame()
-			require.Equal(t, body, string(r.Body()), "Frame leaves the bytes")
+			require.Equal(t, packed(body), packed(string(r.Body())), "Frame leaves all but white space")
 		}
 		return r
 	})
+}
+
+// packed is a text without white space, and without the names of the lines on which an event has JSON.
+func packed(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), ""), "data:", "")
 }
 
 func pauses() *rapid.Generator[time.Duration] {

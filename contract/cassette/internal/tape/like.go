@@ -12,24 +12,23 @@ type digest = [sha256.Size]byte
 
 // earlier returns a request in the words of an earlier one that it equals or continues: it
 // has the same members but for one list, which goes on where the earlier one ended, as the
-// messages of a conversation do. nil: there is none. It adds the request. head is its method
-// and address, whole the request as it is written, and body its body if that is JSON, as
-// [Canonical] has it.
-func (w *writer) earlier(head, whole, body []byte) (shorter object) {
+// messages of a conversation do. nil: there is none. It adds the request. whole is the request
+// as it is written.
+func (w *writer) earlier(r *requestDoc, whole []byte) (shorter *requestDoc) {
 	sum := sha256.Sum256(whole)
 	if first, ok := w.equal[sum]; ok {
-		return like(first)
+		return &requestDoc{Like: first}
 	}
 	w.equal[sum] = w.count
-	if len(body) > 0 && body[0] == '{' {
-		shorter = w.continued(head, body)
+	if len(r.Body) > 0 && r.Body[0] == '{' {
+		shorter = w.continued([]byte(r.Method+" "+r.URL+"\n"), r.Body)
 	}
 	return shorter
 }
 
 // continued looks for the request of which this one continues a list with the fewest
 // bytes. It adds the lists of this one.
-func (w *writer) continued(head, body []byte) (shorter object) {
+func (w *writer) continued(head, body []byte) (shorter *requestDoc) {
 	d, _ := jsonedit.Parse(body)
 	kids := d.Children(0)
 	members := make([]digest, len(kids))
@@ -51,10 +50,7 @@ func (w *writer) continued(head, body []byte) (shorter object) {
 			}
 			rest := slices.Concat([]byte{'['}, body[d.Nodes[elements[n]].Start:d.Nodes[kid].End])
 			if size := len(jsonedit.Compact(nil, rest, " ")); shorter == nil || size < least {
-				var more object
-				more.set(pointer, rest)
-				least, shorter = size, like(first)
-				shorter.set("append", more.text())
+				least, shorter = size, &requestDoc{Like: first, Append: map[string]span{pointer: rest}}
 			}
 			break
 		}

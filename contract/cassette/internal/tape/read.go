@@ -25,22 +25,7 @@ func read(data []byte, most int) (*File, error) {
 		return nil, r.Err()
 	}
 	var doc fileDoc
-	if !r.bind(root, &doc) {
-		return nil, r.Err()
-	}
-	if doc.Version != version {
-		r.Refuse(root.Member("version"), strconv.Itoa(version), nil)
-	}
-	if count := len(doc.Exchanges); count > MaxExchanges {
-		r.refuse(root.Member("exchanges"), strictjson.TooLarge, fmt.Sprintf("a list of %d", count),
-			fmt.Sprintf("at most %d", MaxExchanges))
-	}
-	for i, exchange := range doc.Exchanges {
-		if i == 0 && r.Count() > 0 || !r.exchange(exchange.Node) {
-			break // the file is too large, or of another version
-		}
-	}
-	if r.Count() > 0 {
+	if !r.Object(root, reflect.ValueOf(&doc).Elem()) || r.Count() > 0 {
 		return nil, r.Err()
 	}
 	return &File{r.exchanges}, nil
@@ -54,23 +39,20 @@ func asField(p *strictjson.Problem) error {
 // A reader reads the exchanges of one file.
 type reader struct {
 	strictjson.Reader
-	exchanges []Exchange // those read so far
+	exchanges []Exchange // those read so far, an empty one for each with a problem
 	most      int        // bytes of bodies
 	left      int        // of most
 }
 
-// bind fills a document, a pointer to a struct, and reports whether all of it fits.
-func (r *reader) bind(n *strictjson.Node, doc any) bool {
-	v := reflect.ValueOf(doc).Elem()
-	return r.Object(n, v) && r.beside(n, v.Type())
-}
-
-// beside reports whether the members of an object may stand beside each other, by the tags of
-// their fields: alone names the one member that may be there too, with one that must be, and of
-// those that share one at most one may.
-func (r *reader) beside(n *strictjson.Node, t reflect.Type) bool {
+// fill fills the struct of an object, and reports whether its members may stand beside each
+// other, by the tags of the fields: alone names the one member that may be there too, with one
+// that must be, and of those that share one at most one may.
+func (r *reader) fill(n *strictjson.Node, v reflect.Value) bool {
+	if !r.Object(n, v) {
+		return false
+	}
 	before := r.Count()
-	fields := r.Fields(t)
+	fields := r.Fields(v.Type())
 	for i := range fields {
 		f := &fields[i]
 		at := slices.Index(n.Keys, f.Name)
@@ -112,12 +94,32 @@ func (r *reader) refuse(n *strictjson.Node, why strictjson.Reason, found, allowe
 	}
 }
 
-// exchange reads an exchange. It returns false if the bodies became too large.
+// all reads the exchanges, unless the file is too large or none of ours.
+func (r *reader) all(n *strictjson.Node, _ reflect.Value) bool {
+	if n.Kind != '[' {
+		return r.Wrong(n, "a list")
+	}
+	if count := len(n.Kids); count > MaxExchanges {
+		r.refuse(n, strictjson.TooLarge, fmt.Sprintf("a list of %d", count), fmt.Sprintf("at most %d", MaxExchanges))
+	}
+	if r.Count() > 0 {
+		return false
+	}
+	for _, kid := range n.Kids {
+		if !r.exchange(kid) {
+			break
+		}
+	}
+	return r.Count() == 0
+}
+
+// exchange reads the next exchange. It returns false if the bodies became too large.
 func (r *reader) exchange(n *strictjson.Node) bool {
 	var doc exchangeDoc
 	var e Exchange
-	if r.bind(n, &doc) {
-		e = Exchange{doc.Cell, doc.Lane, r.request(doc.Request.Node), r.response(doc.Response.Node)}
+	if r.Object(n, reflect.ValueOf(&doc).Elem()) {
+		e = Exchange{doc.Cell, doc.Lane, r.request(n.Member("request"), &doc.Request),
+			r.response(n.Member("response"), &doc.Response)}
 	}
 	r.exchanges = append(r.exchanges, e)
 	if r.left -= e.size(); r.left < 0 {

@@ -9,19 +9,19 @@ import (
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-// The document as the reader binds it. The tags alone, with and one say what stands beside what:
-// see [reader.beside].
+// The documents that a file is read into and written from. The tags alone, with and one say what
+// stands beside what: see [reader.fill].
 type (
 	fileDoc struct {
-		Format    string `json:"format" bounds:"enum=shakedown/cassette"`
-		Version   int    `json:"version"`
-		Exchanges []part `json:"exchanges"`
+		Format    string       `json:"format" bounds:"enum=shakedown/cassette"`
+		Version   int          `json:"version" bounds:"min=1,max=1" allowed:"1"`
+		Exchanges exchangeList `json:"exchanges"`
 	}
 	exchangeDoc struct {
-		Cell     string `json:"cell,omitempty"`
-		Lane     string `json:"lane,omitempty"`
-		Request  part   `json:"request"`
-		Response part   `json:"response"`
+		Cell     string      `json:"cell,omitempty"`
+		Lane     string      `json:"lane,omitempty"`
+		Request  requestDoc  `json:"request"`
+		Response responseDoc `json:"response"`
 	}
 	requestDoc struct {
 		Like   int             `json:"like,omitempty" alone:"append"`
@@ -34,13 +34,11 @@ type (
 		Like   int               `json:"like,omitempty" alone:""`
 		Status int               `json:"status,omitempty" bounds:"min=200,max=599" allowed:"200 to 599"`
 		Header map[string]values `json:"header,omitempty"`
-		After  time.Duration     `json:"after,omitempty"`
+		After  pause             `json:"after,omitempty"`
 		bodyDoc
-		Layout string `json:"layout,omitempty" bounds:"enum=|spaced|indented" with:"body"`
-		End    string `json:"end,omitempty" with:"body"`
-		Events []part `json:"events,omitempty" one:"body"`
-		Lines  []part `json:"lines,omitempty" one:"body"`
-		Chunks []part `json:"chunks,omitempty" one:"body"`
+		Events []eventDoc `json:"events,omitempty" one:"body"`
+		Lines  []lineDoc  `json:"lines,omitempty" one:"body"`
+		Chunks []chunkDoc `json:"chunks,omitempty" one:"body"`
 	}
 	bodyDoc struct {
 		Body   span    `json:"body,omitempty" one:"body"`
@@ -48,32 +46,49 @@ type (
 		Base64 *coded  `json:"base64,omitempty" one:"body"`
 	}
 	eventDoc struct {
+		After pause   `json:"after,omitempty"`
 		Event string  `json:"event,omitempty"`
 		ID    *string `json:"id,omitempty"`
 		Retry string  `json:"retry,omitempty"`
-		pieceDoc
-		Raw *string `json:"raw,omitempty" alone:"after"`
+		dataDoc
 	}
 	lineDoc struct {
-		pieceDoc
-		Raw *string `json:"raw,omitempty" alone:"after"`
+		After pause `json:"after,omitempty"`
+		dataDoc
 	}
-	pieceDoc struct {
-		After  time.Duration `json:"after,omitempty"`
-		Data   span          `json:"data,omitempty" one:"data"`
-		Text   *string       `json:"text,omitempty" one:"data"`
-		Layout string        `json:"layout,omitempty" bounds:"enum=|spaced" with:"data"`
+	dataDoc struct {
+		Data span    `json:"data,omitempty" one:"data"`
+		Text *string `json:"text,omitempty" one:"data"`
+		Raw  *string `json:"raw,omitempty" alone:"after"`
 	}
 	chunkDoc struct {
-		After  time.Duration `json:"after,omitempty"`
-		Text   *string       `json:"text,omitempty" one:"text"`
-		Base64 *coded        `json:"base64,omitempty" one:"text"`
+		After  pause   `json:"after,omitempty"`
+		Text   *string `json:"text,omitempty" one:"text"`
+		Base64 *coded  `json:"base64,omitempty" one:"text"`
 	}
-	span   []byte                     // JSON as it is written
-	coded  []byte                     // in base64
-	values []string                   // of a header
-	part   struct{ *strictjson.Node } // read by itself
+	exchangeList struct{}      // which the reader has
+	span         []byte        // JSON as it is written
+	coded        []byte        // in base64
+	values       []string      // of a header: one alone is no list
+	pause        time.Duration // as Go writes it
 )
+
+// longest bounds a pause: a longer one is a mistake.
+const longest = 24 * time.Hour
+
+// MarshalJSON writes the JSON as it is.
+func (s span) MarshalJSON() ([]byte, error) { return s, nil }
+
+// MarshalJSON writes a duration as a text.
+func (p pause) MarshalJSON() ([]byte, error) { return strictjson.Quote(time.Duration(p).String()), nil }
+
+// MarshalJSON writes one value as a text, and several as a list.
+func (v values) MarshalJSON() ([]byte, error) {
+	if len(v) == 1 {
+		return strictjson.Quote(v[0]), nil
+	}
+	return encoded([]string(v)), nil
+}
 
 // opaque reports whether a value is kept as it is written.
 func opaque(path []string) bool {
@@ -93,13 +108,10 @@ func opaque(path []string) bool {
 
 // special reads the types of this package.
 func special(r *reader) map[reflect.Type]strictjson.Special {
-	return map[reflect.Type]strictjson.Special{
+	all := map[reflect.Type]strictjson.Special{
+		reflect.TypeFor[exchangeList](): {Shape: "a list", Bind: r.all},
 		reflect.TypeFor[span](): {Shape: "any JSON", Bind: func(n *strictjson.Node, v reflect.Value) bool {
 			v.SetBytes(n.Raw)
-			return true
-		}},
-		reflect.TypeFor[part](): {Shape: "an object", Bind: func(n *strictjson.Node, v reflect.Value) bool {
-			v.Set(reflect.ValueOf(part{n}))
 			return true
 		}},
 		reflect.TypeFor[coded](): {Shape: "a string", Bind: func(n *strictjson.Node, v reflect.Value) bool {
@@ -110,6 +122,18 @@ func special(r *reader) map[reflect.Type]strictjson.Special {
 			v.SetBytes(data)
 			return true
 		}},
+		reflect.TypeFor[pause](): {Shape: "a duration", Bind: func(n *strictjson.Node, v reflect.Value) bool {
+			var d time.Duration
+			if !r.Bind(n, reflect.ValueOf(&d).Elem(), strictjson.Tag{}) {
+				return false
+			}
+			v.SetInt(int64(d))
+			return 0 <= d && d <= longest || r.Refuse(n, "0s to 24h", nil)
+		}},
 		reflect.TypeFor[values](): {Shape: "a string, or a list of strings", Bind: r.values},
 	}
+	for _, doc := range []any{requestDoc{}, responseDoc{}, eventDoc{}, lineDoc{}, chunkDoc{}} {
+		all[reflect.TypeOf(doc)] = strictjson.Special{Shape: "an object", Bind: r.fill}
+	}
+	return all
 }

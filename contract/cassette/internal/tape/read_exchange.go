@@ -14,11 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-func (r *reader) request(n *strictjson.Node) (q Request) {
-	var doc requestDoc
-	if !r.bind(n, &doc) {
-		return Request{}
-	}
+func (r *reader) request(n *strictjson.Node, doc *requestDoc) (q Request) {
 	if n.Member("like") != nil {
 		q = r.earlier(n, doc.Like).Request
 		if more := n.Member("append"); more != nil {
@@ -114,7 +110,7 @@ func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node)
 func (doc *bodyDoc) body() []byte {
 	switch {
 	case doc.Body != nil:
-		return doc.Body
+		return compact(doc.Body)
 	case doc.Text != nil:
 		return []byte(*doc.Text)
 	case doc.Base64 != nil:
@@ -123,21 +119,14 @@ func (doc *bodyDoc) body() []byte {
 	return nil
 }
 
-func (r *reader) response(n *strictjson.Node) (a Response) {
-	var doc responseDoc
-	if !r.bind(n, &doc) {
-		return Response{}
-	}
+func (r *reader) response(n *strictjson.Node, doc *responseDoc) (a Response) {
 	if n.Member("like") != nil {
 		return r.earlier(n, doc.Like).Response
 	}
 	if n.Member("status") == nil {
 		r.Missing(n, "status", "200 to 599")
 	}
-	if m := n.Member("end"); m != nil && doc.End != "\n" && doc.End != "\r\n" {
-		r.Refuse(m, `"\n" or "\r\n"`, nil)
-	}
-	a.Status, a.After = doc.Status, r.pause(n, doc.After)
+	a.Status, a.After = doc.Status, time.Duration(doc.After)
 	for i, name := range slices.Sorted(maps.Keys(doc.Header)) {
 		if m := n.Member("header").Member(name); !token(name) {
 			r.refuse(m, strictjson.WrongType, "no name of a header", "a name such as Content-Type")
@@ -149,41 +138,23 @@ func (r *reader) response(n *strictjson.Node) (a Response) {
 		}
 		a.Header[name] = doc.Header[name]
 	}
-	for _, p := range doc.Events {
-		a.Chunks = append(a.Chunks, r.event(p.Node))
+	for i, event := range doc.Events {
+		a.Chunks = append(a.Chunks, Chunk{time.Duration(event.After), r.event(n.Member("events").Kids[i], &event)})
 	}
-	for _, p := range doc.Lines {
-		a.Chunks = append(a.Chunks, r.line(p.Node))
+	for i, line := range doc.Lines {
+		a.Chunks = append(a.Chunks, Chunk{time.Duration(line.After), r.line(n.Member("lines").Kids[i], &line)})
 	}
-	for _, p := range doc.Chunks {
-		a.Chunks = append(a.Chunks, r.chunk(p.Node))
+	for i, chunk := range doc.Chunks {
+		data := (&bodyDoc{Text: chunk.Text, Base64: chunk.Base64}).body()
+		if data == nil {
+			r.Missing(n.Member("chunks").Kids[i], "text", "one of text, base64")
+		}
+		a.Chunks = append(a.Chunks, Chunk{time.Duration(chunk.After), data})
 	}
 	if data := doc.body(); data != nil {
-		if doc.Body != nil {
-			data = append(r.laidOut(doc.Body, doc.Layout), doc.End...)
-		}
 		a.Chunks = append(a.Chunks, Chunk{Data: data})
 	}
 	return a
-}
-
-// longest bounds a pause: a longer one is a mistake.
-const longest = 24 * time.Hour
-
-func (r *reader) pause(n *strictjson.Node, d time.Duration) time.Duration {
-	if d < 0 || d > longest {
-		r.Refuse(n.Member("after"), "0s to 24h", nil)
-	}
-	return d
-}
-
-// laidOut writes JSON in a layout, which may take a multiple of its bytes.
-func (r *reader) laidOut(doc []byte, layout string) []byte {
-	laid, ok := laidOut(compact(doc), layout, r.left)
-	if !ok {
-		r.left = -1 // which exchange reports
-	}
-	return laid
 }
 
 // values reads what a header has under a name: a text, or a list of them.
@@ -208,15 +179,9 @@ func (r *reader) values(n *strictjson.Node, v reflect.Value) bool {
 	return fits
 }
 
-func (r *reader) event(n *strictjson.Node) (c Chunk) {
-	var doc eventDoc
-	if !r.bind(n, &doc) {
-		return c
-	}
-	c.After = r.pause(n, doc.After)
+func (r *reader) event(n *strictjson.Node, doc *eventDoc) []byte {
 	if doc.Raw != nil {
-		c.Data = []byte(*doc.Raw)
-		return c
+		return []byte(*doc.Raw)
 	}
 	e := sse.Event{Type: doc.Event, Retry: doc.Retry, HasID: doc.ID != nil}
 	if e.HasID {
@@ -228,9 +193,8 @@ func (r *reader) event(n *strictjson.Node) (c Chunk) {
 		r.Refuse(n.Member("retry"), "milliseconds in decimal digits", nil)
 	}
 	r.without(n.Member("text"), "\r", "carriage returns; raw takes any")
-	e.Data, e.HasData = r.data(&doc.pieceDoc)
-	c.Data = sse.Append(nil, e)
-	return c
+	e.Data, e.HasData = doc.data()
+	return sse.Append(nil, e)
 }
 
 // without refuses a text that has any of these characters.
@@ -240,49 +204,25 @@ func (r *reader) without(n *strictjson.Node, characters, called string) {
 	}
 }
 
+func (r *reader) line(n *strictjson.Node, doc *lineDoc) []byte {
+	r.without(n.Member("text"), "\r\n", "line ends; raw takes any")
+	data, ok := doc.data()
+	switch {
+	case doc.Raw != nil:
+		return []byte(*doc.Raw)
+	case !ok:
+		r.Missing(n, "data", "one of data, text, raw")
+	}
+	return []byte(data + "\n")
+}
+
 // data is what an event or a line holds; ok reports whether it is there.
-func (r *reader) data(doc *pieceDoc) (data string, ok bool) {
+func (doc *dataDoc) data() (data string, ok bool) {
 	switch {
 	case doc.Data != nil:
-		return string(r.laidOut(doc.Data, doc.Layout)), true
+		return string(compact(doc.Data)), true
 	case doc.Text != nil:
 		return *doc.Text, true
 	}
 	return "", false
-}
-
-func (r *reader) line(n *strictjson.Node) (c Chunk) {
-	var doc lineDoc
-	if !r.bind(n, &doc) {
-		return c
-	}
-	c.After = r.pause(n, doc.After)
-	r.without(n.Member("text"), "\r\n", "line ends; raw takes any")
-	data, ok := r.data(&doc.pieceDoc)
-	switch {
-	case doc.Raw != nil:
-		c.Data = []byte(*doc.Raw)
-	case ok:
-		c.Data = append([]byte(data), '\n')
-	default:
-		r.Missing(n, "data", "one of data, text, raw")
-	}
-	return c
-}
-
-func (r *reader) chunk(n *strictjson.Node) (c Chunk) {
-	var doc chunkDoc
-	if !r.bind(n, &doc) {
-		return c
-	}
-	c.After = r.pause(n, doc.After)
-	switch {
-	case doc.Text != nil:
-		c.Data = []byte(*doc.Text)
-	case doc.Base64 != nil:
-		c.Data = *doc.Base64
-	default:
-		r.Missing(n, "text", "one of text, base64")
-	}
-	return c
 }

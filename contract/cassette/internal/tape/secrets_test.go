@@ -330,19 +330,6 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// A client may give the path, as it is to be spelled, as an opaque part.
-func TestCleanOfAnOpaquePart(t *testing.T) {
-	for _, row := range []struct{ opaque, want string }{
-		{"//a.example/v1/a%2Fb", "https://a.example/v1/a%2Fb?q=1"},
-		{"/v1/ghp_abcdefghijklmnopqrst", "https://a.example/v1/%5Bredacted%5D?q=1"},
-		{"v1", "https://a.example/v1?q=1"},
-		{"//a.example", "https://a.example/?q=1"},
-	} {
-		got := Clean(&http.Request{URL: &url.URL{Scheme: "https", Host: "a.example", Opaque: row.opaque, RawQuery: "q=1&key=2"}})
-		assert.Equal(t, row.want, got)
-	}
-}
-
 // What Clean returns is clean, and Read takes it.
 func FuzzClean(f *testing.F) {
 	f.Add("https", "a.example", "/x", "key=1&q=a b#c")

@@ -3,18 +3,14 @@ package tape
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
 	"slices"
-	"strconv"
-	"time"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
-	"github.com/shakedown-go/shakedown/internal/sse"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -84,62 +80,65 @@ func (w *writer) exchange(e *Exchange) []byte {
 		dst = d.AppendLines(dst, "   ", true)
 	}
 	if e.Cell != "" {
-		member("cell", strictjson.Quote(e.Cell))
+		member("cell", encoded(e.Cell))
 	}
 	if e.Lane != "" {
-		member("lane", strictjson.Quote(e.Lane))
+		member("lane", encoded(e.Lane))
 	}
 	member("request", w.request(&e.Request))
 	member("response", w.response(&e.Response))
 	return append(dst, '}')
 }
 
+// encoded is a document without white space.
+func encoded(doc any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(doc) // of texts, numbers and JSON, it has JSON
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
 func (w *writer) request(r *Request) []byte {
-	var o object
-	o.setText("method", r.Method)
-	o.setText("url", r.URL)
+	doc := requestDoc{Method: r.Method, URL: r.URL}
 	if len(r.Body) == 0 {
-		return o.text()
+		return encoded(doc)
 	}
-	head := slices.Clone(o)
-	body, isJSON := strictjson.Canonical(r.Body, maxDepth)
-	if isJSON {
-		o.set("body", body)
+	if body, isJSON := strictjson.Canonical(r.Body, maxDepth); isJSON {
+		doc.Body = body
 	} else {
-		o.setBytes(r.Body)
+		doc.Text, doc.Base64 = textOf(r.Body)
 	}
-	whole := o.text()
-	if shorter := w.earlier(head, whole, body); shorter != nil {
-		return shorter.text()
+	whole := encoded(doc)
+	if shorter := w.earlier(&doc, whole); shorter != nil {
+		return encoded(shorter)
 	}
 	return whole
 }
 
 func (w *writer) response(r *Response) []byte {
-	var o object
-	o.set("status", strconv.AppendInt(nil, int64(r.Status), 10))
-	if len(r.Header) > 0 {
-		o.set("header", header(r.Header))
+	doc := responseDoc{Status: r.Status, After: pause(r.After), Header: map[string]values{}}
+	for name, texts := range r.Header {
+		doc.Header[name] = texts
 	}
-	o.setPause(r.After)
 	switch kind := kindOf(r.Header); {
 	case len(r.Chunks) == 0:
+		return encoded(doc)
 	case kind == streamEvents && r.isText():
-		o.set("events", list(r.Chunks, eventText))
+		doc.Events = each(r.Chunks, eventOf)
 	case kind == streamLines && r.isText():
-		o.set("lines", list(r.Chunks, lineText))
+		doc.Lines = each(r.Chunks, lineOf)
+	case len(r.Chunks) == 1 && r.Chunks[0].After == 0 && isTight(r.Chunks[0].Data):
+		doc.Body = r.Chunks[0].Data
 	case len(r.Chunks) == 1 && r.Chunks[0].After == 0:
-		o.setBody(r.Chunks[0].Data)
+		doc.Text, doc.Base64 = textOf(r.Chunks[0].Data)
 	default:
-		o.set("chunks", list(r.Chunks, chunkText))
+		doc.Chunks = each(r.Chunks, chunkOf)
 	}
-	whole := o.text()
-	if len(r.Chunks) == 0 {
-		return whole
-	}
+	whole := encoded(doc)
 	sum := sha256.Sum256(whole)
 	if first, ok := w.responses[sum]; ok {
-		return like(first).text()
+		return encoded(responseDoc{Like: first})
 	}
 	w.responses[sum] = w.count
 	return whole
@@ -150,138 +149,61 @@ func (r *Response) isText() bool {
 	return !slices.ContainsFunc(r.Chunks, func(c Chunk) bool { return !utf8.Valid(c.Data) })
 }
 
-func header(h http.Header) []byte {
-	var o object
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		if values := h[name]; len(values) == 1 {
-			o.setText(name, values[0])
-		} else {
-			o.set(name, list(values, strictjson.Quote))
-		}
+func each[D any](chunks []Chunk, of func(Chunk) D) []D {
+	docs := make([]D, len(chunks))
+	for i, c := range chunks {
+		docs[i] = of(c)
 	}
-	return o.text()
+	return docs
 }
 
-func chunkText(c Chunk) []byte {
-	var o object
-	o.setPause(c.After)
-	o.setBytes(c.Data)
-	return o.text()
+func chunkOf(c Chunk) chunkDoc {
+	text, base64 := textOf(c.Data)
+	return chunkDoc{pause(c.After), text, base64}
 }
 
-func lineText(c Chunk) []byte {
-	var o object
-	o.setPause(c.After)
-	line, ended := bytes.CutSuffix(c.Data, []byte("\n"))
-	if !ended || bytes.ContainsAny(line, "\r\n") {
-		o.setText("raw", string(c.Data))
-	} else {
-		o.setData(line)
+func lineOf(c Chunk) lineDoc {
+	line, ended := strings.CutSuffix(string(c.Data), "\n")
+	if !ended || strings.ContainsAny(line, "\r\n") {
+		return lineDoc{pause(c.After), rawOf(c.Data)}
 	}
-	return o.text()
+	return lineDoc{pause(c.After), dataOf(line)}
 }
 
-func eventText(c Chunk) []byte {
-	var o object
-	o.setPause(c.After)
-	e, err := sse.NewReader(bytes.NewReader(c.Data), len(c.Data)+1).Next()
-	if err != nil || !bytes.Equal(sse.Append(nil, e), c.Data) {
-		o.setText("raw", string(c.Data))
-		return o.text()
-	}
-	o.setUnlessEmpty("event", e.Type)
-	if e.HasID {
-		o.setText("id", e.ID)
-	}
-	o.setUnlessEmpty("retry", e.Retry)
-	if e.HasData {
-		o.setData([]byte(e.Data))
-	}
-	return o.text()
-}
-
-// An object is JSON that is written member by member, without white space.
-type object []byte
-
-func (o *object) set(name string, value []byte) {
-	*o = append(append(append(*o, ','), strictjson.Quote(name)...), ':')
-	*o = append(*o, value...)
-}
-
-func (o object) text() []byte {
-	if len(o) == 0 {
-		return []byte("{}")
-	}
-	o[0] = '{'
-	return append(o, '}')
-}
-
-func (o *object) setText(name, value string) { o.set(name, strictjson.Quote(value)) }
-
-func (o *object) setUnlessEmpty(name, value string) {
-	if value != "" {
-		o.setText(name, value)
-	}
-}
-
-func (o *object) setPause(d time.Duration) {
-	if d != 0 {
-		o.setText("after", d.String())
-	}
-}
-
-// setBytes adds bytes as a text, or in base64.
-func (o *object) setBytes(data []byte) {
-	if utf8.Valid(data) {
-		o.setText("text", string(data))
-		return
-	}
-	o.setText("base64", base64.StdEncoding.EncodeToString(data))
-}
-
-// setBody adds a body that came at once, with how its white space is restored.
-func (o *object) setBody(data []byte) {
-	doc, end := data, ""
-	for _, end = range []string{"\r\n", "\n", ""} {
-		var ends bool
-		if doc, ends = bytes.CutSuffix(data, []byte(end)); ends {
-			break
-		}
-	}
-	value, layout, ok := layoutOf(doc)
+func eventOf(c Chunk) eventDoc {
+	doc := eventDoc{After: pause(c.After)}
+	e, ok := plainEvent(c.Data)
 	if !ok {
-		o.setBytes(data)
-		return
+		doc.dataDoc = rawOf(c.Data)
+		return doc
 	}
-	o.set("body", value)
-	o.setUnlessEmpty("layout", layout)
-	o.setUnlessEmpty("end", end)
+	doc.Event, doc.Retry = e.Type, e.Retry
+	if e.HasID {
+		doc.ID = &e.ID
+	}
+	if e.HasData {
+		doc.dataDoc = dataOf(e.Data)
+	}
+	return doc
 }
 
-// setData adds what an event or a line holds.
-func (o *object) setData(data []byte) {
-	value, layout, ok := layoutOf(data)
-	if !ok || layout == layoutIndented { // which has line ends
-		o.setText("text", string(data))
-		return
+// textOf is data as a text, or else in base64.
+func textOf(data []byte) (text *string, base64 *coded) {
+	if s := string(data); utf8.ValidString(s) {
+		return &s, nil
 	}
-	o.set("data", value)
-	o.setUnlessEmpty("layout", layout)
+	return nil, (*coded)(&data)
 }
 
-func like(exchange int) (o object) {
-	o.set("like", strconv.AppendInt(nil, int64(exchange), 10))
-	return o
+func rawOf(data []byte) dataDoc {
+	raw := string(data)
+	return dataDoc{Raw: &raw}
 }
 
-// list writes a list without white space.
-func list[T any](items []T, text func(T) []byte) []byte {
-	dst := []byte{'['}
-	for i, item := range items {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, text(item)...)
+// dataOf is what an event or a line holds.
+func dataOf(data string) dataDoc {
+	if isTight([]byte(data)) {
+		return dataDoc{Data: span(data)}
 	}
-	return append(dst, ']')
+	return dataDoc{Text: &data}
 }

@@ -26,7 +26,6 @@ func connections() []row {
 		{name: "Reset()", fault: chaoshttp.Reset()},
 		{name: "HangUp()", fault: chaoshttp.HangUp()},
 		{name: "NoSuchHost()", fault: chaoshttp.NoSuchHost()},
-		{name: "DNSTimeout(5s)", fault: chaoshttp.DNSTimeout(5 * time.Second)},
 	}
 	for _, how := range []chaoshttp.TLSFailure{
 		chaoshttp.TLSUnknownAuthority, chaoshttp.TLSExpired, chaoshttp.TLSWrongHost, chaoshttp.TLSHandshake, chaoshttp.TLSNotSpoken,
@@ -60,7 +59,6 @@ func (c *Client) bodies() []row {
 		{name: "SlowBody(16, 1s)", fault: chaoshttp.SlowBody(16, time.Second)},
 		{name: "CutBody(60)", fault: chaoshttp.CutBody(60)},
 		{name: "ShortBody(60)", fault: chaoshttp.ShortBody(60)},
-		{name: "MalformedJSON()", fault: chaoshttp.MalformedJSON()},
 		{name: "HTMLPage()", fault: chaoshttp.HTMLPage()},
 		{name: "ErrorInOK(overloaded)", fault: chaoshttp.ErrorInOK(c.API, chaoshttp.KindOverloaded)},
 		{name: "WrongEncoding()", fault: chaoshttp.WrongEncoding()},
