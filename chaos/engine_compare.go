@@ -156,14 +156,10 @@ func sharedIn(a, b reflect.Value) bool {
 // textOf is the text in which changes of a value are located place by place; nil:
 // there is none, and the value changes as a whole.
 func textOf(v any) []byte {
-	switch v := v.(type) {
-	case json.RawMessage:
-		return orEmpty(v)
-	case []byte:
-		return orEmpty(v)
-	case string:
-		return orEmpty([]byte(v))
-	case Comparer:
+	if doc, ok := jsonvalue.Text(v); ok {
+		return orEmpty(doc)
+	}
+	if _, ok := v.(Comparer); ok {
 		return nil
 	}
 	doc, err := jsonvalue.Encode(v)

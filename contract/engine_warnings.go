@@ -57,8 +57,8 @@ func (e *engine) newRuleLinter() *ruleLinter {
 	return l
 }
 
-// lintRules warns of what is wrong with the rules, whatever the agent does. What the targets
-// are is known only with StrictPoints. Asking a rule runs its own methods, which are user code.
+// lintRules warns of what is wrong with the rules, whatever the agent does. Asking a rule
+// runs its own methods, which are user code.
 func (l *ruleLinter) lintRules(ctx context.Context) {
 	caller := newCaller()
 	defer caller.Release()
@@ -66,12 +66,8 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 		if len(s.Rules) == 0 || ctx.Err() != nil {
 			continue
 		}
-		var o *lint.Options
-		if l.engine.m.StrictPoints {
-			o = &lint.Options{Targets: s.source.known}
-		}
 		var found []lint.Finding
-		if why := callAside(&caller, l.engine.watchdog(), func() { found = lint.Plan(s.plan, o) }); why != "" {
+		if why := callAside(&caller, l.engine.watchdog(), func() { found = lint.Plan(s.plan) }); why != "" {
 			l.engine.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
 			return
 		}

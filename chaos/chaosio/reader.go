@@ -31,6 +31,7 @@ import (
 	"io"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -40,12 +41,6 @@ type Options struct {
 	_ struct{}
 	// Chunk is the largest number of bytes of a chunk. 0 or less: 4096.
 	Chunk int
-	// Key distinguishes the readers of a target, see [chaos.WrapOptions]; 0: the
-	// empty key.
-	Key uint64
-	// Injector binds the reader to an injector, whatever ctx carries; nil: the
-	// one in ctx.
-	Injector *chaos.Injector
 }
 
 const defaultChunk = 4096
@@ -67,17 +62,13 @@ func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.R
 	if opts.Chunk <= 0 {
 		opts.Chunk = defaultChunk
 	}
-	if opts.Injector == nil && chaos.FromContext(ctx) == nil {
+	if chaos.FromContext(ctx) == nil {
 		return plain{r}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	wrap := &chaos.WrapOptions[struct{}]{Injector: opts.Injector}
-	if opts.Key != 0 {
-		wrap.Key = func(struct{}) uint64 { return opts.Key }
-	}
-	chunks := chaos.WrapStreamWith(target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
+	chunks := chaos.WrapStream(target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
 		return opts.chunks(r)
-	}, wrap)
+	})
 	return &reader{closer: plain{r}, cancel: cancel, chunks: chunks(ctx, struct{}{})}
 }
 
@@ -106,8 +97,7 @@ type reader struct {
 	closer io.Closer
 	cancel context.CancelFunc // ends waits
 
-	closing sync.Mutex // guards closed; not mu, which a waiting Read holds during Close
-	closed  bool
+	closed atomic.Bool // not guarded by mu, which a waiting Read holds during Close
 
 	mu     sync.Mutex // held during a Read: next and stop must not run at once
 	chunks iter.Seq2[[]byte, error]
@@ -121,7 +111,7 @@ type reader struct {
 func (b *reader) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.isClosed() {
+	if b.closed.Load() {
 		return 0, io.ErrClosedPipe
 	}
 	for len(b.rest) == 0 && b.err == nil && len(p) > 0 {
@@ -154,19 +144,9 @@ func (b *reader) pull() {
 	b.cancel()
 }
 
-func (b *reader) isClosed() bool {
-	b.closing.Lock()
-	defer b.closing.Unlock()
-	return b.closed
-}
-
 // Close ends the stream, and a Read that waits.
 func (b *reader) Close() error {
-	b.closing.Lock()
-	again := b.closed
-	b.closed = true
-	b.closing.Unlock()
-	if again {
+	if b.closed.Swap(true) {
 		return nil
 	}
 	b.cancel()

@@ -146,17 +146,6 @@ func TestWithoutInjector(t *testing.T) {
 	assert.Equal(t, 1, src.closed)
 }
 
-// A bound injector needs no context.
-func TestBoundReader(t *testing.T) {
-	_, in := under(t, chaos.Rule{Fault: fault.CutAfter(2)})
-	r := chaosio.NewReader(t.Context(), target, strings.NewReader("abcdefghij"), &chaosio.Options{Chunk: 4, Injector: in, Key: 7})
-	got, err := io.ReadAll(r)
-	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	assert.Equal(t, "abcdefgh", string(got))
-	assert.EqualValues(t, 7, in.Events()[0].Key)
-	assert.NoError(t, r.Close())
-}
-
 // exploding panics during a Read.
 type exploding struct{}
 

@@ -93,12 +93,6 @@ func brokenWhens() []brokenWhen {
 			}
 			return false
 		}})},
-		{why: "leaves a goroutine behind", check: chaostest.Goroutines, make: is(match(func(c chaos.Call) bool {
-			if c.Ordinal == 7 {
-				go time.Sleep(10_000 * time.Hour)
-			}
-			return false
-		}))},
 		{why: "does not match as it says", check: chaostest.Probable, make: is(likely{never, func() float64 { return 0.5 }})},
 		{why: "counts from one in one way and from none in the other", check: chaostest.Ordinal, make: is(counting{
 			func(c chaos.Call) bool { return c.Ordinal+1 == 4 }, func(ordinal uint64) bool { return ordinal == 4 }})},
@@ -373,10 +367,6 @@ func brokenFaults() []brokenFault {
 			result, err := next(ctx, args)
 			go func() { time.Sleep(time.Millisecond); _, _ = next(ctx, args) }()
 			return result, err
-		})), also: chaostest.Goroutines},
-		{why: "leaves a goroutine behind", check: chaostest.Goroutines, make: is(inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
-			go time.Sleep(4 * time.Second)
-			return next(ctx, args)
 		}))},
 		{why: "makes a context of its own", check: chaostest.Context, make: is(inject(func(_ context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			return next(context.Background(), args)

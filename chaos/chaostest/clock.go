@@ -1,12 +1,9 @@
 package chaostest
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"runtime/pprof"
 	"sync/atomic"
 	"time"
 
@@ -46,13 +43,11 @@ type outcome struct {
 type checker struct {
 	report
 	clock
-	started atomic.Int64 // tasks
 }
 
-// A task is a call in a goroutine with a label, which the goroutines that it starts inherit.
+// A task is a call in a goroutine of its own.
 type task struct {
 	*checker
-	label string // unique in the process
 	start time.Time
 	done  chan outcome
 }
@@ -60,8 +55,8 @@ type task struct {
 var errExit = errors.New("it ended its goroutine")
 
 func (c *checker) start(call func() (any, error)) *task {
-	t := &task{checker: c, label: fmt.Sprintf("%p/%d", c, c.started.Add(1)), start: time.Now(), done: make(chan outcome, 1)}
-	go pprof.Do(context.Background(), pprof.Labels(labelKey, t.label), func(context.Context) {
+	t := &task{checker: c, start: time.Now(), done: make(chan outcome, 1)}
+	go func() {
 		o := outcome{panicked: errExit}
 		defer func() {
 			if p := recover(); p != nil {
@@ -72,7 +67,7 @@ func (c *checker) start(call func() (any, error)) *task {
 		}()
 		o.result, o.err = call()
 		o.panicked = nil
-	})
+	}()
 	return t
 }
 
@@ -94,29 +89,6 @@ func (t *task) ended() outcome {
 	o, ok := t.within(max(2*t.prompt, t.guard))
 	o.after, o.stuck = time.Since(since), !ok
 	return o
-}
-
-const labelKey = "chaostest"
-
-// left notes a goroutine of the task that is still there after it had time to end.
-func (t *task) left(after string) (still bool) {
-	for waited := time.Duration(0); waited <= t.prompt; waited += t.settle {
-		if !t.alive() {
-			return false
-		}
-		time.Sleep(t.settle)
-	}
-	if still = t.alive(); still {
-		t.add(Goroutines, "a goroutine was still there after %s", after)
-	}
-	return still
-}
-
-// alive reports whether the runtime lists a goroutine of the task.
-func (t *task) alive() bool {
-	var list bytes.Buffer
-	_ = pprof.Lookup("goroutine").WriteTo(&list, 1) // a buffer takes everything
-	return bytes.Contains(list.Bytes(), fmt.Appendf(nil, "%q:%q", labelKey, t.label))
 }
 
 // A spy is the fault between an injector and a check. It watches how the fault uses next.

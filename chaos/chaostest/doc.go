@@ -19,8 +19,8 @@
 // time, and "at once" is exact; a check takes a few milliseconds. Outside, [Fault]
 // does not check what ends a wait, and cuts a wait short after a second.
 //
-// A check ends the goroutines that it starts. If the code under test keeps one
-// waiting, the error says so. Run the tests with -race: the checks call from
+// A check ends the goroutines that it starts. One that the code under test leaves waiting
+// ends the bubble with its stack. Run the tests with -race: the checks call from
 // several goroutines at once, so that the race detector finds data races.
 //
 // # What is checked

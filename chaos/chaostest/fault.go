@@ -62,7 +62,7 @@ func Fault(f chaos.Fault, o *FaultOptions) error {
 		return t.err() // a plan refuses it
 	}
 	t.undisturbed()
-	if !t.has(Cancelled) && !t.has(Goroutines) { // else each further call could block
+	if !t.has(Cancelled) { // else each further call could block
 		t.inTurn()
 		t.passesErrors()
 		if t.virtual {
@@ -155,9 +155,6 @@ func (s *fixture) complete(lane string) outcome {
 	}
 	if o.stuck || o.cut && o.after > s.prompt && !s.IgnoresContext {
 		s.add(Cancelled, "the call went on for %v after its context had ended", o.after)
-	}
-	if !o.stuck {
-		task.left("the call had returned")
 	}
 	return o
 }
@@ -313,8 +310,7 @@ func (t *faultCheck) stops() {
 	if !t.IgnoresContext {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		task := t.fixture().call(ctx, "")
-		t.cancelled(task, task.ended())
+		t.cancelled(t.fixture().call(ctx, "").ended())
 	}
 	if !t.waits || t.has(Cancelled) {
 		return
@@ -325,12 +321,11 @@ func (t *faultCheck) stops() {
 	t.disarmedDuring()
 }
 
-func (t *faultCheck) cancelled(task *task, o outcome) (ended bool) {
-	if o.stuck || o.after > t.prompt {
+func (t *faultCheck) cancelled(o outcome) (ended bool) {
+	if ended = !o.stuck && o.after <= t.prompt; !ended {
 		t.add(Cancelled, "the call went on for %v after its context had ended", o.after)
-		return false
 	}
-	return !task.left("a call whose context had ended")
+	return ended
 }
 
 // during makes a call, and stops it while it waits; nil: it does not wait.
@@ -349,7 +344,7 @@ func (t *faultCheck) during(stop func(cancel context.CancelFunc, s *fixture)) (s
 func (t *faultCheck) cancelledDuring() {
 	_, call, o := t.during(func(cancel context.CancelFunc, _ *fixture) { cancel() })
 	switch {
-	case call == nil || !t.cancelled(call, o):
+	case call == nil || !t.cancelled(o):
 	case o.err == nil && o.panicked == nil:
 		t.add(Cancelled, "the context ended during the wait, and the caller got no error")
 	case o.err != nil && !errors.Is(o.err, context.Canceled):

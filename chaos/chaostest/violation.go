@@ -21,7 +21,6 @@ const (
 	Checked    Check = "checked"    // valid parameters pass Check
 	Described  Check = "described"  // the Description is valid, always the same, and agrees with what happens
 	Concurrent Check = "concurrent" // many goroutines get the same answers as one
-	Goroutines Check = "goroutines" // none is left behind when a call has returned
 	Cancelled  Check = "cancelled"  // when the context ends, the call ends at once
 )
 

@@ -32,11 +32,8 @@ func When(w chaos.When, o *WhenOptions) error {
 		return q.err()
 	}
 	q.declares(w, false)
-	task := q.start(func() (any, error) { q.questions(); return nil, nil })
-	if task.ended().stuck {
+	if q.start(func() (any, error) { q.questions(); return nil, nil }).ended().stuck {
 		q.add(Panics, "Match did not return")
-	} else {
-		task.left("Match had returned")
 	}
 	return q.err()
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/experiment/action"
-	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
 	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
@@ -92,9 +91,13 @@ func ExampleGuard() {
 				return nil, stop.Err()
 			}},
 		},
-		Guards: []experiment.Guard{probe.StopOnErrorRate(0.5, 10, probe.Outcomes(in))},
+		Guards: []experiment.Guard{{Name: "error rate", Every: time.Millisecond, Check: func(context.Context) error {
+			if failed := len(in.Events()); failed > 10 {
+				return fmt.Errorf("%d calls failed", failed)
+			}
+			return nil
+		}}},
 	}
-	e.Guards[0].Every = time.Millisecond
 	journal, err := experiment.Run(ctx, e, nil)
 	if err != nil {
 		fmt.Println(err)

@@ -178,5 +178,5 @@ func ExampleAs() {
 	// Output:
 	// service unavailable
 	// guardrail_down
-	// true hang kind guardrail_hung
+	// true As kind "guardrail_hung"
 }

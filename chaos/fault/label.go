@@ -1,15 +1,11 @@
 package fault
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // As returns f under another kind of the catalogue, such as
@@ -57,22 +53,6 @@ var (
 		Persistence: chaos.Permanent}}
 )
 
-// labelsOf says which labels a fault of that kind can have, and which of them
-// was meant.
-func labelsOf(base, meant string) string {
-	var kinds []string
-	for _, r := range Rows() {
-		if r.Base == base {
-			kinds = append(kinds, r.Kind)
-		}
-	}
-	if kinds == nil {
-		return base + " itself, without As: the fault has no other kinds"
-	}
-	slices.Sort(kinds)
-	return "one of " + strings.Join(kinds, ", ") + text.Meant(meant, kinds)
-}
-
 // misnamed is a fault that cannot have the kind that it was given. Plans refuse
 // it.
 type misnamed struct {
@@ -80,37 +60,18 @@ type misnamed struct {
 	kind string
 }
 
-func (m misnamed) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if m.Fault == nil {
-		return next(ctx, args)
-	}
-	return m.Fault.Inject(ctx, c, args, next)
-}
-
 func (m misnamed) Check() error {
-	c := catalog.Check{Kind: m.kind}
-	if m.Fault == nil {
-		c.That(false, "fault", nil, "a fault of this package, such as Hang()")
-		return c.Err()
+	var kinds []string
+	for _, r := range Rows() {
+		if r.Base != "" {
+			kinds = append(kinds, r.Kind+" of "+r.Base)
+		}
 	}
-	own := m.Describe().Kind
-	c.Kind = own
-	c.That(false, "kind", m.kind, labelsOf(own, m.kind))
-	if checked, ok := m.Fault.(chaos.Checked); ok {
-		return errors.Join(checked.Check(), c.Err())
-	}
+	c := catalog.Check{Kind: "As"}
+	c.That(m.Fault != nil, "fault", nil, "a fault of this package, such as Hang()")
+	c.Part("fault", m.Fault)
+	c.That(false, "kind", fmt.Sprintf("%q", m.kind), "one of these, for a fault of that kind: "+strings.Join(kinds, ", "))
 	return c.Err()
-}
-
-// Describe is the description of the fault itself.
-func (m misnamed) Describe() chaos.Description {
-	if d, ok := m.Fault.(chaos.Described); ok {
-		return d.Describe()
-	}
-	if m.Fault != nil {
-		return chaos.Description{Kind: fmt.Sprintf("%T", m.Fault)}
-	}
-	return chaos.Description{Kind: m.kind}
 }
 
 // Rows returns the rows of this package's faults, in the order of the

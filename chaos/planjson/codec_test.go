@@ -102,8 +102,8 @@ func TestCausesAreKept(t *testing.T) {
 
 // Size, depth and the number of problems are bounded.
 func TestBounds(t *testing.T) {
-	_, err := planjson.Decode(make([]byte, 100), &planjson.Options{MaxBytes: 99})
-	assert.ErrorContains(t, err, "too large 100 bytes; allowed: at most 99")
+	_, err := planjson.Decode(make([]byte, 16<<20+1), nil)
+	assert.ErrorContains(t, err, "too large 16777217 bytes; allowed: at most 16777216")
 	deep := strings.Repeat(`{"kind":"not","params":{"parts":[`, 40) + `{"kind":"always"}` + strings.Repeat(`]}}`, 40)
 	_, err = planjson.Decode(oneRule(deep, `{"kind":"hang"}`), nil)
 	assert.ErrorContains(t, err, "too large depth; allowed: at most 64 levels")
@@ -182,10 +182,10 @@ func TestOwnKinds(t *testing.T) {
 
 	o.Rows = append(o.Rows, o.Rows[0], &catalog.Row{},
 		catalog.Fault(catalog.Row{Kind: "odd"}, func(struct{ C chan int }) chaos.Fault { return nil }))
-	o.Errors, o.MaxBytes = []error{nil}, -1
+	o.Errors = []error{nil}
 	o.Faults = []chaos.Fault{stranger{}, fault.Hang(), fault.Hang()}
 	_, err = planjson.Decode(doc, o)
-	for _, want := range []string{"duplicate kind slow_shop", "a row without a kind", "kind odd: c: chan int has no JSON form", "missing Errors[0]", "MaxBytes", "Faults[0]", "duplicate Faults[2]"} {
+	for _, want := range []string{"duplicate kind slow_shop", "a row without a kind", "kind odd: c: chan int has no JSON form", "missing Errors[0]", "Faults[0]", "duplicate Faults[2]"} {
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -326,7 +326,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"seed":7,"rules":[],"$schema":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		plan, err := planjson.Decode(data, &planjson.Options{MaxBytes: 1 << 16})
+		plan, err := planjson.Decode(data, nil)
 		if err != nil {
 			return
 		}

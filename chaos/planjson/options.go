@@ -37,21 +37,15 @@ type Options struct {
 	// of package chaos/fault: callers get that very value. Any other text becomes
 	// a plain error.
 	Errors []error
-	// MaxBytes bounds the size of a document. 0: 16 MiB.
-	MaxBytes int
 }
 
-const defaultMaxBytes = 16 << 20
+const maxBytes = 16 << 20 // of a document
 
 func (o *Options) table() (*table, error) {
 	o = cmp.Or(o, &Options{})
 	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}},
 		errors: map[string]error{}}
-	t.maxBytes = cmp.Or(o.MaxBytes, defaultMaxBytes)
 	p := problems()
-	if t.maxBytes < 0 {
-		p.AddError(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})
-	}
 	for _, r := range Rows() {
 		t.side(r.IsTrigger()).rows[r.Kind] = r
 	}
@@ -150,7 +144,6 @@ func (s *side) held(doc Part) any {
 type table struct {
 	faults, whens side
 	errors        map[string]error
-	maxBytes      int
 }
 
 func (t *table) side(triggers bool) *side {
@@ -215,7 +208,7 @@ func (b *binder) example(r *catalog.Row) chaos.Description {
 	}
 	b.Within = "/" + r.Kind + "/params"
 	made := reflect.New(reflect.TypeFor[any]()).Elem()
-	if n := strictjson.Parse([]byte(r.Example), defaultMaxBytes, &b.Problems); n != nil &&
+	if n := strictjson.Parse([]byte(r.Example), maxBytes, &b.Problems); n != nil &&
 		b.build(r, n, made) {
 		if described, ok := made.Interface().(chaos.Described); ok {
 			d = described.Describe()

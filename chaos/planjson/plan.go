@@ -120,7 +120,7 @@ func Decode(data []byte, o *Options) (*chaos.Plan, error) {
 		return nil, err
 	}
 	b := newBinder(t)
-	n := strictjson.Parse(data, t.maxBytes, &b.Problems)
+	n := strictjson.Parse(data, maxBytes, &b.Problems)
 	if n == nil {
 		return nil, b.Err()
 	}
@@ -227,7 +227,7 @@ func describePart[T any](t *table, rule string, v T, found *strictjson.Problems)
 		doc.Params = d.Params
 	}
 	b := newBinder(t)
-	n, err := partNode(doc, t.maxBytes)
+	n, err := partNode(doc)
 	if err != nil {
 		return refuse(BadValue, "parameters that are a JSON object", err)
 	}
@@ -246,7 +246,7 @@ func describePart[T any](t *table, rule string, v T, found *strictjson.Problems)
 	return doc
 }
 
-func partNode(doc Part, maxBytes int) (*strictjson.Node, error) {
+func partNode(doc Part) (*strictjson.Node, error) {
 	n := &strictjson.Node{Kind: '{'}
 	n.Add("kind", &strictjson.Node{Kind: '"', Text: doc.Kind})
 	if len(doc.Params) == 0 {

@@ -100,6 +100,6 @@ var since = &catalog.Match[beginning]{
 // copies.
 func Rows() []*catalog.Row {
 	return catalog.List(always, probable, nth, first, after, every, between, since, exactly, lane, turn, turnBetween,
-		all, anyOf, not, burst, burstWithin, intermittent, flapping, markov, gilbertElliott, early, mid, late,
+		all, anyOf, not, burst, intermittent, flapping, markov, gilbertElliott, early, mid, late,
 		stages, args)
 }

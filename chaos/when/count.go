@@ -1,7 +1,6 @@
 package when
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -131,36 +130,6 @@ type span struct {
 	From int `json:"from" bounds:"min=1" allowed:"a call number: 1 is the first call" doc:"the first call matched, counted from 1"`
 	N    int `json:"n" bounds:"min=1" allowed:"a number of calls, at least 1" doc:"number of calls"`
 }
-
-// BurstWithin matches n consecutive calls somewhere among the first calls calls
-// of a lane to a target. Where they begin is drawn once for each lane and
-// target; each of the calls-n+1 places is equally likely. 1 ≤ n ≤ calls.
-func BurstWithin(n, calls int) chaos.When { return burstWithin.Of(someOf{n, calls}) }
-
-var burstWithin = &catalog.Match[someOf]{
-	Row: catalog.Row{Kind: "burst_within", Doc: "A run of consecutive calls somewhere among the first ones.",
-		Go: "when.BurstWithin(n, calls)", Example: `{"n":3,"calls":12}`, Order: catalog.Sequential},
-	Match: func(p someOf, c chaos.Call) bool {
-		if p.N < 1 || p.Calls < p.N || c.Ordinal >= uint64(p.Calls) {
-			return false
-		}
-		begin := uint64(drawAt(c, 0, drawBurst) * float64(p.Calls-p.N+1))
-		return c.Ordinal >= begin && c.Ordinal-begin < uint64(p.N)
-	},
-}
-
-type someOf struct {
-	N     int `json:"n" bounds:"min=1" allowed:"a number of calls, at least 1" doc:"number of calls matched"`
-	Calls int `json:"calls" bounds:"min=1" allowed:"a number of calls, at least n" doc:"number of calls among which they are, at least n"`
-}
-
-func (p someOf) Check(c *catalog.Check) {
-	c.That(p.Calls >= p.N || p.Calls < 1, "calls", p.Calls,
-		fmt.Sprintf("a number of calls, at least n, which is %d", p.N))
-}
-
-// drawBurst is the salt of the beginning: ASCII for "burst".
-const drawBurst = 0x6275727374
 
 // Intermittent matches on calls of a lane to a target, then does not match off
 // calls, and so on in turn. Both are at least 1.

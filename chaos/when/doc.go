@@ -15,7 +15,7 @@
 //
 // A trigger is a pure function of the call: asked again, it answers the same. Most
 // look at what a call is, not at when it comes. [Nth], [First], [After], [Every],
-// [Burst], [BurstWithin], [Intermittent], [Early], [Mid], [Late], [Markov] and
+// [Burst], [Intermittent], [Early], [Mid], [Late], [Markov] and
 // [GilbertElliott] count the calls of one lane to one target, and repeat if the lane
 // is sequential; see [chaos.WithLane]. [Between], [Since] and [Flapping] look at the
 // clock, and repeat in virtual time. [Stages] does one or the other. The full table,

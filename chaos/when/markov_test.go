@@ -423,27 +423,3 @@ func TestThirds(t *testing.T) {
 		}
 	})
 }
-
-// A drawn burst is one run of n calls within the first calls, everywhere with
-// the same probability, and all calls of a cell agree on it.
-func TestDrawnBurst(t *testing.T) {
-	const cells = 6000
-	begins := make([]int, 6)
-	for cell := range cells {
-		var matched []int
-		for i := range 20 {
-			c := chaos.Call{Target: "t", Lane: string(rune('a' + cell%26)), Cell: time.Duration(cell).String(),
-				Ordinal: uint64(i), Key: uint64(i * i), Occurrence: uint64(i % 3)}
-			if when.BurstWithin(3, 8).Match(c) {
-				matched = append(matched, i)
-			}
-		}
-		require.Len(t, matched, 3)
-		require.Equal(t, matched[0]+2, matched[2])
-		require.Less(t, matched[2], 8)
-		begins[matched[0]]++
-	}
-	for begin, n := range begins {
-		assert.InDelta(t, cells/6, n, 130, "bursts that begin at call %d", begin)
-	}
-}

@@ -8,14 +8,12 @@
 //	}
 //
 //	Guards: []experiment.Guard{
-//		probe.StopOnErrorRate(0.5, 20, probe.Outcomes(in)),
 //		probe.StopUnless(experiment.Activity{Name: "payments answer", Run: probe.TCP("payments:443")}),
 //	}
 //
 // A guard is polled while the method runs, every second unless its Every says
 // otherwise. When its condition is met, the run is aborted and rolled back. A guard
-// that cannot judge, because a probe fails or a measure is not a number, aborts the
-// run too.
+// that cannot judge, because a probe fails, aborts the run too.
 //
 // The output of a probe without a tolerance must be true. All probes are safe for
 // concurrent use, and end with the context, which has the activity's deadline.
@@ -32,7 +30,6 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 )
 
@@ -84,43 +81,6 @@ func TCP(addr string) Run {
 // Call outputs the result of a function.
 func Call[T any](fn func(ctx context.Context) (T, error)) Run {
 	return func(ctx context.Context) (any, error) { return fn(ctx) }
-}
-
-// StopOnErrorRate is a guard that stops the run when the share of failed calls exceeds max, from 0 to
-// below 1, and the total of calls is at least calls. count returns both numbers, over a
-// period of its choice.
-func StopOnErrorRate(max float64, calls int,
-	count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
-	return experiment.Guard{Name: "error rate", Check: func(ctx context.Context) error {
-		if !(max >= 0 && max < 1) || calls < 0 || count == nil {
-			return fmt.Errorf("probe: error rate above %v of %d calls; allowed: from 0 to below 1, of 0 or more, and a function", max, calls)
-		}
-		failed, total, err := count(ctx)
-		if err != nil {
-			return err
-		}
-		if total == 0 || total < calls || float64(failed) <= max*float64(total) {
-			return nil
-		}
-		return fmt.Errorf("%d of %d calls failed, more than %.4g%%", failed, total, 100*max)
-	}}
-}
-
-// Outcomes counts the events that an injector has kept, for [StopOnErrorRate]: of all
-// calls with [chaos.InjectorOptions.RecordAll], else only of those that a rule matched.
-func Outcomes(in *chaos.Injector) func(ctx context.Context) (failed, total int, err error) {
-	return func(context.Context) (failed, total int, err error) {
-		if in == nil {
-			return 0, 0, errors.New("probe: the injector is nil")
-		}
-		for _, e := range in.Events() {
-			total++
-			if e.Outcome != chaos.OutcomeOK {
-				failed++
-			}
-		}
-		return failed, total, nil
-	}
 }
 
 // StopUnless is a guard that stops the run when the probe fails or misses its tolerance. Without a

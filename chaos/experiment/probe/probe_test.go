@@ -3,7 +3,6 @@ package probe_test
 import (
 	"context"
 	"errors"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,11 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
 	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
-	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
 func TestHTTPStatus(t *testing.T) {
@@ -105,9 +102,6 @@ func under(t *testing.T, g experiment.Guard) (why string, after time.Duration) {
 
 func TestGuards(t *testing.T) {
 	no := errors.New("no")
-	counts := func(failed, total int, err error) func(context.Context) (int, int, error) {
-		return func(context.Context) (int, int, error) { return failed, total, err }
-	}
 	answer := func(v any, err error) func(context.Context) (any, error) {
 		return func(context.Context) (any, error) { return v, err }
 	}
@@ -116,12 +110,6 @@ func TestGuards(t *testing.T) {
 		why   string
 		after time.Duration
 	}{
-		{probe.StopOnErrorRate(0.5, 10, counts(6, 10, nil)), `guard "error rate": 6 of 10 calls failed, more than 50%`, 0},
-		{probe.StopOnErrorRate(0.5, 10, counts(5, 10, nil)), "", time.Hour},
-		{probe.StopOnErrorRate(0.5, 10, counts(9, 9, nil)), "", time.Hour},
-		{probe.StopOnErrorRate(0, 0, counts(0, 0, nil)), "", time.Hour},
-		{probe.StopOnErrorRate(0.5, 10, counts(0, 0, no)), `guard "error rate": no`, 0},
-		{probe.StopOnErrorRate(math.NaN(), 10, counts(0, 0, nil)), `guard "error rate": probe: error rate above NaN of 10 calls; allowed: from 0 to below 1, of 0 or more, and a function`, 0},
 		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(true, nil)}), "", time.Hour},
 		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(false, nil)}), `guard "p": out of tolerance: false`, 0},
 		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 6)}), `guard "p": out of tolerance: 7`, 0},
@@ -145,18 +133,4 @@ func TestAProbeThatHangsStopsTheRunInItsOwnTime(t *testing.T) {
 		assert.Equal(t, `guard "p": context deadline exceeded`, why)
 		assert.Equal(t, 3*time.Second, after)
 	})
-}
-
-func TestOutcomesOfAnInjector(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
-	require.NoError(t, in.Register(chaos.Rule{Target: "db", Limit: 3, Fault: fault.Fail(fault.ErrUnavailable)}))
-	ctx := chaos.NewContext(t.Context(), in)
-	for range 4 {
-		_ = chaos.Point(ctx, "db")
-	}
-	failed, total, err := probe.Outcomes(in)(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, []int{3, 4}, []int{failed, total})
-	_, _, err = probe.Outcomes(nil)(t.Context())
-	assert.Error(t, err)
 }

@@ -1,21 +1,16 @@
 // Package catalogtest checks that a package of faults or triggers has a row for
-// each, and that the rows say what is so.
+// each.
 package catalogtest
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
 // A TB is a test: a *testing.T.
@@ -24,73 +19,13 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Run checks the rows of the package in the working directory: they are complete,
-// and what the example of each makes describes itself as the row says.
+// Run checks that the rows of the package in the working directory are complete. Package
+// planjson makes the example of each, and holds what it says of itself.
 func Run(t TB, rows []*catalog.Row) {
 	t.Helper()
 	if err := Complete(".", rows); err != nil {
 		t.Errorf("%v", err)
 	}
-	for _, r := range rows {
-		if err := described(r); err != nil {
-			t.Errorf("%s: %v", r.Kind, err)
-		}
-	}
-}
-
-var (
-	kindForm  = regexp.MustCompile(`^[a-z]+(_[a-z0-9]+)*$`)
-	paramForm = regexp.MustCompile(`^[a-z][A-Za-z]*$`)
-)
-
-// described makes what the example says and compares it with the row. Coordinates
-// that depend on parameters only have to be there.
-func described(r *catalog.Row) error {
-	for _, p := range r.Parameters() {
-		if !paramForm.MatchString(p.Name) {
-			return fmt.Errorf("the parameter %q is not in camel case", p.Name)
-		}
-	}
-	if !kindForm.MatchString(r.Kind) {
-		return errors.New("the kind is not in snake case")
-	}
-	if r.HoldsCode() {
-		return nil
-	}
-	part := "fault"
-	if r.IsTrigger() {
-		part = `fault":{"kind":"hang"},"when`
-	}
-	plan, err := planjson.Decode(fmt.Appendf(nil, `{"seed":"1","rules":[{"target":"x","%s":{"kind":%q,"params":%s}}]}`,
-		part, r.Kind, r.Example), nil)
-	if err != nil {
-		return err
-	}
-	made := any(plan.Rules()[0].Fault)
-	if r.IsTrigger() {
-		made = plan.Rules()[0].When
-	}
-	d := made.(chaos.Described).Describe()
-	if !sameJSON(cmp.Or(string(d.Params), "{}"), r.Example) {
-		return fmt.Errorf("its parameters are %s, and those of the example %s", d.Params, r.Example)
-	}
-	want := chaos.Description{Kind: r.Kind, Params: d.Params, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
-		Persistence: r.Persistence, Effect: r.Effect}
-	if _, varies := reflect.Zero(r.Params()).Interface().(interface{ Coordinates(*chaos.Description) }); !varies {
-		if !reflect.DeepEqual(d, want) {
-			return fmt.Errorf("it is described as %+v", d)
-		}
-	}
-	lacks := d.Class == "" || d.Visibility == "" || d.Persistence == "" || d.Effect == ""
-	if d.Kind != r.Kind || !r.IsTrigger() && lacks {
-		return fmt.Errorf("the description %+v lacks a coordinate", d)
-	}
-	return nil
-}
-
-func sameJSON(a, b string) bool {
-	var x, y any
-	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // In the text of a package: a row, and an exported constructor of a fault or trigger.

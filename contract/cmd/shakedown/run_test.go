@@ -205,12 +205,11 @@ func TestExplain(t *testing.T) {
 func TestLint(t *testing.T) {
 	d, dir := newDesk(t), t.TempDir()
 	d.suiteAt(t, filepath.Join(dir, "c.yaml"), "trials: 8", "trials: 8\npoints: [ledger]", "- {name: calm}",
-		"- {name: calm}\n    - {name: late, rules: [{target: ledger, when: {kind: all, params: {parts: [{kind: nth, params: {n: [1]}}, "+
-			"{kind: nth, params: {n: [3]}}]}}, fault: {kind: latency, params: {duration: 1s}}}]}")
+		"- {name: calm}\n    - {name: told, rules: [{target: ledger, fault: {kind: error, params: {message: Injected fault}}}]}")
 	status, out, problems := typed(t, dir, "lint {}/c.yaml")
 	assert.Zero(t, status, problems)
 	assert.Equal(t, `contract "desk": 48 cells of 2 invariants in 3 scenarios, seed 0
-  scenario "late": error: rule "ledger:latency": never: the trigger matches no call
+  scenario "told": rule "ledger:error": the text "Injected fault" contains "Injected", by which a model may know that this is a test
 `, out)
 	assert.Zero(t, d.asked.Load())
 	d.suiteAt(t, filepath.Join(dir, "c.yaml"), "severity: low", "severty: low", "trials: 8", "trials: -1")

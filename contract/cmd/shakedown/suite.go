@@ -86,7 +86,7 @@ func outline(w io.Writer, one *matrixRun) {
 		if err != nil { // Validate has made it before
 			continue
 		}
-		for _, f := range lint.Plan(plan, nil) {
+		for _, f := range lint.Plan(plan) {
 			fmt.Fprintf(w, "  scenario %q: %v\n", s.Name, f)
 		}
 	}
