@@ -85,7 +85,7 @@ func TestWhatIsRefused(t *testing.T) {
 		want []string
 	}{
 		"nothing set":       {nil, nil, []string{envEndpoint + " is missing", "ANTHROPIC_API_KEY is missing"}},
-		"an argument":       {ok, []string{"extra"}, []string{`unexpected argument "extra"; allowed: -demo, or none`}},
+		"an argument":       {ok, []string{"extra"}, []string{`unexpected argument "extra"; allowed: none`}},
 		"an unknown flag":   {ok, []string{"-nope"}, []string{"-nope"}},
 		"files and a store": {with("AGENT_CLI", "gemini", "STORAGE_URL", "s3://b", "SLACK_WEBHOOK_URL", "hooks.example.com/secret"), nil, []string{"AGENT_SCRIPT_PATH is", "AGENT_SYSTEM_PROMPT_FILE is", "no object stores", "SLACK_WEBHOOK_URL"}},
 		"an agent nowhere":  {ok, []string{offlineAgent}, []string{"--workspace is missing"}},
