@@ -5,8 +5,7 @@
 //	go run ./examples/cluster                          # over standard input and output
 //	go run ./examples/cluster -listen 127.0.0.1:8080   # over HTTP, with SHAKEDOWN_MCP_TOKEN set
 //
-// The tools call a management API over HTTP: that of package sim, which is
-// started on a loopback address, unless -api names another.
+// The tools manage the cluster of package sim, which is in memory.
 package main
 
 import (
@@ -46,7 +45,7 @@ func main() {
 }
 
 type settings struct {
-	listen, api  string
+	listen       string
 	withoutToken bool
 	contract     bool
 }
@@ -55,7 +54,6 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	s := new(settings)
 	f := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	f.StringVar(&s.listen, "listen", "", "`address` for HTTP, such as 127.0.0.1:8080; empty: standard input and output")
-	f.StringVar(&s.api, "api", "", "`URL` of a management API; empty: a simulated one")
 	f.BoolVar(&s.withoutToken, "loopback-without-token", false, "let everyone on this machine call, without a token")
 	f.BoolVar(&s.contract, "contract", false, "print the contract of the running server, tools.yaml, and exit")
 	err := errors.Join(cli.Parse(f, args)...)
@@ -78,16 +76,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdio m
 	if err != nil {
 		return err
 	}
-	if s.api == "" {
-		api := &http.Server{Handler: sim.New(), ReadHeaderTimeout: readHeaderTimeout}
-		at, stop, err := cli.Serve("127.0.0.1:0", api)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		s.api = "http://" + at
-	}
-	server, gate, err := newServer(&client{base: s.api, http: &http.Client{Timeout: time.Minute}}, *o)
+	server, gate, err := newServer(sim.New(), *o)
 	switch {
 	case err != nil:
 		return err

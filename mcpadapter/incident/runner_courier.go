@@ -19,9 +19,6 @@ type courier struct {
 	before func(l *letter) error
 	send   func(ctx context.Context, in Incident) error
 	after  func(l *letter, err error)
-
-	since   time.Time // of the call that is under way; zero: none. Under the runner's mu
-	blocked bool      // it is over its time
 }
 
 func newCourier(name string, box *outbox) *courier {
@@ -89,17 +86,11 @@ func (r *Runner) deliver(ctx context.Context, c *courier, l *letter) bool {
 	}
 	sending, cancel := context.WithTimeout(ctx, r.o.SendTimeout)
 	defer cancel()
-	r.mu.Lock()
-	c.since = time.Now()
-	r.mu.Unlock()
 	answer := usercode.Go(errReceiverExited, func() error { return c.send(sending, in) })
 	err, answered := r.answer(ctx, sending, c, answer)
 	if !answered {
 		return false
 	}
-	r.mu.Lock()
-	c.since, c.blocked = time.Time{}, false
-	r.mu.Unlock()
 	if p, panicked := err.(*usercode.PanicError); panicked {
 		err = fmt.Errorf("%w: the receiver panicked: %v", ErrMaybeSent, p.Value)
 	}
@@ -126,7 +117,6 @@ func (r *Runner) answer(ctx, sending context.Context, c *courier, answer <-chan 
 		return nil, false
 	}
 	r.mu.Lock()
-	c.blocked = true
 	r.counts.Blocked++
 	r.mu.Unlock()
 	r.o.Log.Error("a receiver does not answer", "receiver", c.name)

@@ -107,8 +107,6 @@ func (m *memory) Save(in incident.Incident, report []byte) error {
 	return m.down
 }
 
-func (m *memory) Load() ([]incident.Incident, error) { return m.saved, nil }
-
 func TestStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}

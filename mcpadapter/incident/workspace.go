@@ -27,7 +27,6 @@ const (
 // Save that blocks delays only other calls of Save.
 type Store interface {
 	Save(in Incident, report []byte) error
-	Load() ([]Incident, error) // all of them, oldest first
 }
 
 // Workspaces is the directory that holds a directory for every incident, named
