@@ -47,7 +47,6 @@ func main() {
 type settings struct {
 	listen       string
 	withoutToken bool
-	contract     bool
 }
 
 func parse(args []string, stdout io.Writer) (*settings, error) {
@@ -55,7 +54,6 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	f := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	f.StringVar(&s.listen, "listen", "", "`address` for HTTP, such as 127.0.0.1:8080; empty: standard input and output")
 	f.BoolVar(&s.withoutToken, "loopback-without-token", false, "let everyone on this machine call, without a token")
-	f.BoolVar(&s.contract, "contract", false, "print the contract of the running server, tools.yaml, and exit")
 	err := errors.Join(cli.Parse(f, args)...)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, cli.Usage(f, "0 it was told to end, 1 it could not do its work"))
@@ -80,8 +78,6 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdio m
 	switch {
 	case err != nil:
 		return err
-	case s.contract:
-		return printManifest(ctx, server, gate, stdout)
 	case s.listen != "":
 		return serve(ctx, s, server, gate, stderr)
 	}
@@ -117,29 +113,4 @@ func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Ga
 		session.Close() // ends the streams that clients leave open
 	}
 	return h.Shutdown(last)
-}
-
-// printManifest asks the running server what it offers, as a client would.
-func printManifest(ctx context.Context, server *mcp.Server, gate *policy.Gate, stdout io.Writer) error {
-	here, there := mcp.NewInMemoryTransports()
-	serving, err := server.Connect(ctx, there, nil)
-	if err != nil {
-		return err
-	}
-	defer serving.Wait()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "contract", Version: "1.0.0"}, nil).Connect(ctx, here, nil)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	c, err := gate.Manifest(ctx, session)
-	if err != nil {
-		return err
-	}
-	text, err := c.YAML()
-	if err != nil {
-		return err
-	}
-	_, err = stdout.Write(text)
-	return err
 }
