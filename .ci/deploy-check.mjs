@@ -29,8 +29,6 @@ assert.equal(env.SHAKEDOWN_MCP_MODE.value, "read-only");
 assert.equal(env.SHAKEDOWN_MCP_ENABLE_WRITE.value, "false");
 assert.equal(env.SHAKEDOWN_MCP_TOKEN.value, undefined);
 assert.deepEqual(env.SHAKEDOWN_MCP_TOKEN.valueFrom.secretKeyRef, { name: "desk-token", key: "token" });
-const hosts = container.args[container.args.indexOf("--hosts") + 1].split(",");
-assert.ok(hosts.includes("desk-order-desk-mcp.shop.svc") && hosts.includes(container.readinessProbe.httpGet.httpHeaders[0].value));
 assert.equal(container.readinessProbe.httpGet.path, "/healthz");
 assert.deepEqual(container.livenessProbe, { httpGet: { ...container.readinessProbe.httpGet, path: "/livez" } });
 const selector = byKind.Service.spec.selector;

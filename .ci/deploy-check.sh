@@ -47,7 +47,7 @@ fi
 grep -qi token "$work/without.log"
 ok "without a token it does not start: $(tail -n 1 "$work/without.log" | cut -c 1-120)"
 env -i SHAKEDOWN_MCP_TOKEN=a-token-for-the-check SHAKEDOWN_MCP_MODE=read-only SHAKEDOWN_MCP_ENABLE_WRITE=false \
-	"${alone[@]}" --http 0.0.0.0:17490 --hosts localhost,127.0.0.1 --tokens-in-clear-beyond-loopback >"$work/server.log" 2>&1 &
+	"${alone[@]}" --http 0.0.0.0:17490 --tokens-in-clear-beyond-loopback >"$work/server.log" 2>&1 &
 server=$!
 for _ in $(seq 100); do curl -fs http://127.0.0.1:17490/healthz >/dev/null && break || sleep 0.1; done
 [ "$(curl -s http://127.0.0.1:17490/healthz)" = ok ]

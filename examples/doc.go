@@ -2,7 +2,6 @@
 //
 //   - quickstart: an agent in every scenario, as a command with a report.
 //   - mcpserver: the order desk, for MCP clients to break; also as an image and a chart.
-//   - mcpclient: a contract over any MCP server, while the protocol breaks.
 //   - gotest: the same as go tests to copy, and one wrapped function.
 //   - regression: the trace of an incident becomes tests, two agents against them.
 //   - suite: a contract in a file against an agent behind HTTP.

@@ -114,8 +114,7 @@ func (s *Server) Handler() http.Handler {
 	all := http.NewServeMux()
 	all.HandleFunc("GET "+pathLive, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	all.Handle("/", serve.Open(s.active.closing, mux))
-	known := serve.Brief(serve.Named(s.options.Hosts, all), pathLive, pathHealth)
-	return serve.Timed(s.life, known, s.limits.Patience)
+	return serve.Timed(s.life, serve.Brief(all, pathLive, pathHealth), s.limits.Patience)
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

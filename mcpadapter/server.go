@@ -48,10 +48,6 @@ type Options struct {
 	// reaches this server over a private network. Without it Serve refuses to
 	// listen beyond loopback without TLS, and such requests are refused.
 	TokensInClearBeyondLoopback bool
-	// Hosts are the names under which the server may be reached over HTTP. A
-	// request for another name, as after DNS rebinding, is refused. Empty: loopback
-	// names on a loopback address, any name elsewhere.
-	Hosts []string
 	// Log receives what the host should know, such as the stack of a tool that
 	// panicked; nil: nothing is logged.
 	Log *slog.Logger

@@ -19,14 +19,16 @@ import (
 
 func nobody(string) string { return "" }
 
-// To write the file anew: go run ./examples/cluster -contract > tools.yaml in
-// another folder, then move it here.
+// UPDATE_GOLDEN=1 writes the file anew.
 func TestTheServerKeepsItsContract(t *testing.T) {
 	everywhere(t, policy.Options{Tokens: []policy.Token{{Value: token}}}, func(t *testing.T, s *surface, cs *mcp.ClientSession) {
 		running, err := s.gate.Manifest(t.Context(), cs)
 		require.NoError(t, err)
 		text, err := running.YAML()
 		require.NoError(t, err)
+		if os.Getenv("UPDATE_GOLDEN") == "1" {
+			require.NoError(t, os.WriteFile("tools.yaml", text, 0o600))
+		}
 		assert.Equal(t, string(contractYAML), string(text))
 		assert.Len(t, running.Tools, len(table()), "every row has a tool")
 		for _, tool := range running.Tools {
@@ -38,9 +40,6 @@ func TestTheServerKeepsItsContract(t *testing.T) {
 			assert.Len(t, tool.Scopes, 1, tool.Name)
 		}
 	})
-	var printed bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-contract"}, nobody, nil, &printed, os.Stderr))
-	assert.Equal(t, string(contractYAML), printed.String())
 }
 
 func TestTheContractIsAResource(t *testing.T) {
@@ -117,8 +116,6 @@ func TestProblemsComeThroughWhole(t *testing.T) {
 		}{
 			{"components.get", `{"id":"x9"}`, policy.Problem{Type: "https://cluster.example/problems/not-found", Title: "Not Found", Status: 404,
 				Detail: `There is no component "x9"`, Instance: "/components/x9"}},
-			{"components.get", `{"id":"../power/status"}`, policy.Problem{Type: "https://cluster.example/problems/not-found", Title: "Not Found", Status: 404,
-				Detail: `There is no component "../power/status"`, Instance: "/components/../power/status"}},
 			{"components.delete", `{"id":"x0c0s1b0n0","confirm":true}`, policy.Problem{Type: "https://cluster.example/problems/in-use", Title: "Conflict", Status: 409,
 				Detail: `Component "x0c0s1b0n0" is on`, Instance: "/components/x0c0s1b0n0", Extensions: map[string]any{"state": "on"}}},
 			{"power.transitions.create", `{"operation":"Off","targets":["x0c0s7b0n0"]}`, policy.Problem{Type: "https://cluster.example/problems/wrong-state", Title: "Conflict",
@@ -137,20 +134,6 @@ func TestProblemsComeThroughWhole(t *testing.T) {
 		assert.Equal(t, []any{"components.get", "x9", "error", `upstream_problem: There is no component "x9"`},
 			[]any{lines[0]["tool"], lines[0]["target"], lines[0]["result"], lines[0]["error_detail"]})
 	})
-}
-
-func TestAnAPIThatIsGone(t *testing.T) {
-	s := &surface{audit: new(journal)}
-	o := writable()
-	o.Audit = s.audit
-	var err error
-	s.server, s.gate, err = newServer(&client{base: "http://127.0.0.1:1", http: new(noNetwork).client()}, o)
-	require.NoError(t, err)
-	cs := s.inMemory(t, newEra)
-	e := refused(t, cs, "cluster.summary", `{}`)
-	assert.Equal(t, []any{500, policy.CodeToolError}, []any{e.Status, e.Code})
-	assert.Contains(t, e.Detail, "the cluster's API cannot be reached")
-	assert.Equal(t, 400, refused(t, cs, "components.get", `{"id":".."}`).Status, "a name that would climb out of the path is not sent")
 }
 
 func TestTheProgramRefusesToStart(t *testing.T) {

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -64,18 +62,12 @@ type surface struct {
 	audit  *journal
 }
 
-func newSurface(t testing.TB, o policy.Options, rt http.RoundTripper) *surface {
+func newSurface(t testing.TB, o policy.Options) *surface {
 	t.Helper()
 	s := &surface{audit: new(journal)}
 	o.Audit = s.audit
-	base := "http://cluster.example"
-	if rt == nil { // over the network, as the program does it
-		api := httptest.NewServer(sim.New())
-		t.Cleanup(api.Close)
-		base, rt = api.URL, api.Client().Transport
-	}
 	var err error
-	s.server, s.gate, err = newServer(&client{base: base, http: &http.Client{Transport: rt}}, o)
+	s.server, s.gate, err = newServer(sim.New(), o)
 	require.NoError(t, err)
 	return s
 }
@@ -115,11 +107,11 @@ func connect(t testing.TB, transport mcp.Transport, era string) *mcp.ClientSessi
 func everywhere(t *testing.T, o policy.Options, test func(t *testing.T, s *surface, cs *mcp.ClientSession)) {
 	for _, era := range []string{oldEra, newEra} {
 		t.Run("memory/"+era, func(t *testing.T) {
-			s := newSurface(t, o, nil)
+			s := newSurface(t, o)
 			test(t, s, s.inMemory(t, era))
 		})
 		t.Run("http/"+era, func(t *testing.T) {
-			s := newSurface(t, o, nil)
+			s := newSurface(t, o)
 			test(t, s, s.overHTTP(t, era))
 		})
 	}
@@ -155,13 +147,4 @@ func refused(t testing.TB, cs *mcp.ClientSession, name, args string) (e policy.E
 func text(res *mcp.CallToolResult) string {
 	t, _ := res.Content[0].(*mcp.TextContent)
 	return t.Text
-}
-
-// noNetwork fails every request.
-type noNetwork struct{}
-
-func (n *noNetwork) client() *http.Client { return &http.Client{Transport: n} }
-
-func (*noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("connection refused")
 }

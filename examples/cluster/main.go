@@ -5,8 +5,7 @@
 //	go run ./examples/cluster                          # over standard input and output
 //	go run ./examples/cluster -listen 127.0.0.1:8080   # over HTTP, with SHAKEDOWN_MCP_TOKEN set
 //
-// The tools call a management API over HTTP: that of package sim, which is
-// started on a loopback address, unless -api names another.
+// The tools manage the cluster of package sim, which is in memory.
 package main
 
 import (
@@ -46,18 +45,15 @@ func main() {
 }
 
 type settings struct {
-	listen, api  string
+	listen       string
 	withoutToken bool
-	contract     bool
 }
 
 func parse(args []string, stdout io.Writer) (*settings, error) {
 	s := new(settings)
 	f := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	f.StringVar(&s.listen, "listen", "", "`address` for HTTP, such as 127.0.0.1:8080; empty: standard input and output")
-	f.StringVar(&s.api, "api", "", "`URL` of a management API; empty: a simulated one")
 	f.BoolVar(&s.withoutToken, "loopback-without-token", false, "let everyone on this machine call, without a token")
-	f.BoolVar(&s.contract, "contract", false, "print the contract of the running server, tools.yaml, and exit")
 	err := errors.Join(cli.Parse(f, args)...)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, cli.Usage(f, "0 it was told to end, 1 it could not do its work"))
@@ -78,21 +74,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdio m
 	if err != nil {
 		return err
 	}
-	if s.api == "" {
-		api := &http.Server{Handler: sim.New(), ReadHeaderTimeout: readHeaderTimeout}
-		at, stop, err := cli.Serve("127.0.0.1:0", api)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		s.api = "http://" + at
-	}
-	server, gate, err := newServer(&client{base: s.api, http: &http.Client{Timeout: time.Minute}}, *o)
+	server, gate, err := newServer(sim.New(), *o)
 	switch {
 	case err != nil:
 		return err
-	case s.contract:
-		return printManifest(ctx, server, gate, stdout)
 	case s.listen != "":
 		return serve(ctx, s, server, gate, stderr)
 	}
@@ -128,29 +113,4 @@ func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Ga
 		session.Close() // ends the streams that clients leave open
 	}
 	return h.Shutdown(last)
-}
-
-// printManifest asks the running server what it offers, as a client would.
-func printManifest(ctx context.Context, server *mcp.Server, gate *policy.Gate, stdout io.Writer) error {
-	here, there := mcp.NewInMemoryTransports()
-	serving, err := server.Connect(ctx, there, nil)
-	if err != nil {
-		return err
-	}
-	defer serving.Wait()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "contract", Version: "1.0.0"}, nil).Connect(ctx, here, nil)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	c, err := gate.Manifest(ctx, session)
-	if err != nil {
-		return err
-	}
-	text, err := c.YAML()
-	if err != nil {
-		return err
-	}
-	_, err = stdout.Write(text)
-	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/examples/cluster/sim"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -59,7 +60,7 @@ func rules() []policy.Confirm {
 
 // newServer is a server of the bare SDK with the gate in front of it. Of the
 // options, table and rules are set here.
-func newServer(c *client, o policy.Options) (*mcp.Server, *policy.Gate, error) {
+func newServer(c *sim.Cluster, o policy.Options) (*mcp.Server, *policy.Gate, error) {
 	o.Tools, o.Confirm = table(), rules()
 	gate, err := policy.New(&o)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/examples/cluster/sim"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -15,7 +14,7 @@ import (
 func TestTransitionsTakeTheirTime(t *testing.T) {
 	for _, era := range []string{oldEra, newEra} {
 		synctest.Test(t, func(t *testing.T) {
-			cs := newSurface(t, writable(), chaoshttp.InProcess(sim.New())).inMemory(t, era)
+			cs := newSurface(t, writable()).inMemory(t, era)
 			look := func() sim.Transition { return call[sim.Transition](t, cs, "power.transitions.get", `{"id":"t-1"}`) }
 			on := func() int { return call[sim.Summary](t, cs, "cluster.summary", `{}`).PoweredOn }
 
@@ -40,7 +39,7 @@ func TestTransitionsTakeTheirTime(t *testing.T) {
 
 func TestAnAbortedTransitionStopsHalfWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := newSurface(t, writable(), chaoshttp.InProcess(sim.New())).inMemory(t, newEra)
+		cs := newSurface(t, writable()).inMemory(t, newEra)
 		call[sim.Transition](t, cs, "power.transitions.create", `{"operation":"Off","targets":["x0c0s1b0n0","x0c0s2b0n0"]}`)
 		time.Sleep(61 * time.Second)
 		got := call[sim.Transition](t, cs, "power.transitions.abort", `{"id":"t-1","confirm":true}`)
@@ -54,7 +53,7 @@ func TestAnAbortedTransitionStopsHalfWay(t *testing.T) {
 
 func TestPowerIsRationed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSurface(t, writable(), chaoshttp.InProcess(sim.New()))
+		s := newSurface(t, writable())
 		cs := s.inMemory(t, newEra)
 		order := `{"operation":"On","targets":["x0c0s1b0n0"]}` // which is on: the API refuses
 		for range 10 {

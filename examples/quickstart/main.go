@@ -25,6 +25,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/examples/internal/cli"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 const (
@@ -79,7 +80,7 @@ func runMatrix(ctx context.Context, s *settings, stdout io.Writer) (int, error) 
 	if err := s.save(r); err != nil {
 		return exitError, fmt.Errorf("quickstart: -json: %w", err)
 	}
-	return cli.Status(r.Score.Verdict), nil
+	return map[scoring.Verdict]int{scoring.Fail: exitFail, scoring.Inconclusive: exitInconclusive}[r.Score.Verdict], nil
 }
 
 const narrowest = 40 // columns of the narrowest readable table

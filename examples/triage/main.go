@@ -1,7 +1,6 @@
 // Command triage listens to the faults that an MCP server reports, makes an
 // incident of each and has an agent investigate it.
 //
-//	go run ./examples/triage -demo                     # all of it on this machine, in half a minute
 //	AGENT_CLI=offline go run ./examples/triage         # with K8S_CLUSTER_MCP_ENDPOINT, and MCP_TOKEN where it wants one
 //
 // It runs until it is interrupted, and exits with 0 then, with 2 when settings

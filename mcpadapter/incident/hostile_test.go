@@ -31,7 +31,7 @@ func TestHostileAgents(t *testing.T) {
 		"removes its workspace":       {`rm -rf "$PWD"`, incident.StatusAgentFailed, "report missing: the workspace is gone"},
 		"removes it and reports well": {`rm -rf "$PWD"; mkdir -p "$PWD/output"; cd "$PWD"; ` + report, incident.StatusResolved, ""},
 		"makes a pipe of its report":  {`mkfifo output/investigation.md`, incident.StatusAgentFailed, "report unreadable: output/investigation.md: it is a named pipe, not a regular file"},
-		"makes a link of its report":  {`ln -s /etc/passwd output/investigation.md`, incident.StatusAgentFailed, "report unreadable: output/investigation.md: it is a link, not a regular file"},
+		"makes a link of its report":  {`ln -s /etc/passwd output/investigation.md`, incident.StatusAgentFailed, "report unreadable: output/investigation.md: path escapes from parent"},
 		"takes its rights away":       {report + `chmod 0500 output .`, incident.StatusResolved, ""},
 		"lets everybody in":           {report + `chmod 0777 .`, incident.StatusResolved, ""},
 		"leaves a child that talks":   {`(trap '' HUP TERM; while :; do echo more; sleep 1; done) & ` + report, incident.StatusResolved, ""},

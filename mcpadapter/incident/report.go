@@ -51,22 +51,20 @@ func substance(text []byte) int {
 	return n
 }
 
+// readRegular reads a file of at most so many bytes. It does not wait for the writer of a named pipe.
 func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := regular(info); err != nil {
-		return nil, err
-	}
-	if info.Size() > most {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), most)
-	}
-	f, err := openRegular(root, name)
+	f, err := root.OpenFile(name, os.O_RDONLY|openAtOnce, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("it is a %s, not a regular file", kindOf(info.Mode()))
+	}
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(text)) > most {
 		err = fmt.Errorf("it has more than the %d bytes that are read", most)
@@ -74,37 +72,10 @@ func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// openRegular opens a file, and does not wait for the writer of a named pipe
-// that replaced it after it was checked.
-func openRegular(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|openAtOnce, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = regular(info)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func regular(info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("it is a %s, not a regular file", kindOf(info.Mode()))
-	}
-	return nil
-}
-
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "directory"
-	case m&fs.ModeSymlink != 0:
-		return "link"
 	case m&fs.ModeNamedPipe != 0:
 		return "named pipe"
 	}

@@ -45,13 +45,12 @@ type Runner struct {
 	disk  *disk
 	dirty chan struct{} // holds one token when the journal has to be synchronised or rewritten
 
-	mu      sync.Mutex
-	book    *ledger
-	resume  []*openCase // what an earlier runner left, the oldest first
-	counts  Counts
-	closed  bool
-	trouble error         // why the last record could not be written; nil: it could
-	wake    chan struct{} // holds one token when there may be work
+	mu     sync.Mutex
+	book   *ledger
+	resume []*openCase // what an earlier runner left, the oldest first
+	counts Counts
+	closed bool
+	wake   chan struct{} // holds one token when there may be work
 
 	store, notifier *courier // nil: there is none
 }

@@ -19,9 +19,6 @@ type courier struct {
 	before func(l *letter) error
 	send   func(ctx context.Context, in Incident) error
 	after  func(l *letter, err error)
-
-	since   time.Time // of the call that is under way; zero: none. Under the runner's mu
-	blocked bool      // it is over its time
 }
 
 func newCourier(name string, box *outbox) *courier {
@@ -89,17 +86,11 @@ func (r *Runner) deliver(ctx context.Context, c *courier, l *letter) bool {
 	}
 	sending, cancel := context.WithTimeout(ctx, r.o.SendTimeout)
 	defer cancel()
-	r.mu.Lock()
-	c.since = time.Now()
-	r.mu.Unlock()
 	answer := usercode.Go(errReceiverExited, func() error { return c.send(sending, in) })
 	err, answered := r.answer(ctx, sending, c, answer)
 	if !answered {
 		return false
 	}
-	r.mu.Lock()
-	c.since, c.blocked = time.Time{}, false
-	r.mu.Unlock()
 	if p, panicked := err.(*usercode.PanicError); panicked {
 		err = fmt.Errorf("%w: the receiver panicked: %v", ErrMaybeSent, p.Value)
 	}
@@ -126,7 +117,6 @@ func (r *Runner) answer(ctx, sending context.Context, c *courier, answer <-chan 
 		return nil, false
 	}
 	r.mu.Lock()
-	c.blocked = true
 	r.counts.Blocked++
 	r.mu.Unlock()
 	r.o.Log.Error("a receiver does not answer", "receiver", c.name)
@@ -170,7 +160,7 @@ func (r *Runner) storeCourier() *courier {
 	c.before = func(l *letter) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		l.sending, l.changed = true, false
+		l.sending = true
 		return nil
 	}
 	c.send = func(_ context.Context, in Incident) error { return r.o.Store.Save(in, r.reportOf(in)) }
@@ -179,21 +169,15 @@ func (r *Runner) storeCourier() *courier {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		l.sending = false
-		switch {
-		case err == nil && l.changed: // there is a newer one
-		case err == nil && l.final:
-			_ = r.commit(entry{Op: opStored, Incident: l.id})
-		case err == nil:
-			c.box.remove(l.id)
-		default:
+		if err != nil {
 			r.counts.StoreErrors++
 			r.o.Log.Error("incident not stored", "incident", l.id, "error", err)
-			if errors.Is(err, ErrRefused) || now.Sub(l.added) > letterLife { // the workspace has it
-				_ = r.commit(entry{Op: opStored, Incident: l.id})
+			if !errors.Is(err, ErrRefused) && now.Sub(l.added) <= letterLife {
+				l.again(now)
 				return
 			}
-			l.again(now)
 		}
+		_ = r.commit(entry{Op: opStored, Incident: l.id}) // the workspace has it in any case
 	}
 	return c
 }
@@ -230,14 +214,12 @@ func (r *Runner) notifyCourier() *courier {
 	return c
 }
 
-// letter is an incident to be delivered to a receiver.
+// letter is an incident that has ended, to be delivered to a receiver.
 type letter struct {
 	id      string
 	added   time.Time
 	in      *Incident // nil: as the workspace has it
-	final   bool      // the incident has ended
 	sending bool      // the receiver was called, and has not answered
-	changed bool      // the incident changed since then
 	tries   int
 	due     time.Time // not before; zero: at once
 }
@@ -264,14 +246,13 @@ func (b *outbox) find(id string) *letter {
 }
 
 // put adds a letter, or updates the one that waits and makes it due at once.
-func (b *outbox) put(id string, now time.Time, in *Incident) *letter {
+func (b *outbox) put(id string, now time.Time, in *Incident) {
 	l := b.find(id)
 	if l == nil {
 		l = &letter{id: id, added: now}
 		b.letters = append(b.letters, l)
 	}
-	l.in, l.changed, l.due, l.tries = in, l.sending, time.Time{}, 0
-	return l
+	l.in, l.due, l.tries = in, time.Time{}, 0
 }
 
 func (b *outbox) remove(id string) {

@@ -139,9 +139,6 @@ const (
 func (r *Runner) insist(ctx context.Context, what func() error) error {
 	for wait := leastDiskPause; ; wait = min(2*wait, mostDiskPause) {
 		err := what()
-		r.mu.Lock()
-		r.trouble = err
-		r.mu.Unlock()
 		if err == nil {
 			return nil
 		}

@@ -2,9 +2,6 @@ package incident_test
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,8 +84,6 @@ func TestAFullDisk(t *testing.T) {
 				for _, in := range found {
 					assert.Equal(t, incident.StatusInvestigating, in.Status)
 				}
-				assert.Equal(t, http.StatusServiceUnavailable, get(d, "/healthz").Code)
-				assert.Contains(t, get(d, "/healthz").Body.String(), "cannot be written")
 				assert.Positive(t, d.Counts().JournalErrors)
 
 				full.Store(false)
@@ -97,7 +92,6 @@ func TestAFullDisk(t *testing.T) {
 				time.Sleep(time.Minute)
 				assert.Equal(t, incident.StatusResolved, in.Status)
 				assert.EqualValues(t, 1, runs.Load())
-				assert.Equal(t, http.StatusOK, get(d, "/healthz").Code, get(d, "/healthz").Body)
 				d.stop()
 				found, err := d.spaces.Load()
 				require.NoError(t, err)
@@ -121,7 +115,6 @@ func TestARecordThatCannotBeWritten(t *testing.T) {
 		full.Store(true)
 		time.Sleep(10 * time.Minute)
 		assert.Empty(t, d.ended)
-		assert.Equal(t, "a record cannot be written\n", get(d, "/healthz").Body.String())
 		d.stop()
 		assert.EqualValues(t, 1, d.Counts().Interrupted, "it is left to the next runner")
 
@@ -157,12 +150,6 @@ func TestARestartOnAFullDisk(t *testing.T) {
 		assert.Equal(t, incident.StatusResolved, (<-d.ended).Status)
 		d.stop()
 	})
-}
-
-func get(d *desk, path string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	d.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-	return w
 }
 
 // TestWhatARestartTakesUp: the queue in its order, the keys of the
@@ -249,51 +236,9 @@ func TestARootThatTakesNothing(t *testing.T) {
 		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		time.Sleep(time.Minute)
 		assert.Greater(t, d.Counts().StoreErrors, uint64(2))
-		assert.Equal(t, http.StatusServiceUnavailable, get(d, "/healthz").Code)
 		require.NoError(t, os.Remove(d.root))
 		require.NoError(t, os.Rename(d.root+".away", d.root))
 		assert.Equal(t, incident.StatusResolved, (<-d.ended).Status)
 		d.stop()
-	})
-}
-
-func TestMetrics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := open(t, incident.AgentFunc(works), nil)
-		synctest.Wait()
-		assert.Equal(t, "ok\n", get(d, "/healthz").Body.String())
-		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
-		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
-		<-d.ended
-		synctest.Wait()
-		w := get(d, "/metrics")
-		assert.Equal(t, "text/plain; version=0.0.4; charset=utf-8", w.Header().Get("Content-Type"))
-		text, err := io.ReadAll(w.Body)
-		require.NoError(t, err)
-		for _, line := range []string{
-			"shakedown_incident_events_received_total 2", `shakedown_incident_events_total{fate="duplicate"} 1`,
-			`shakedown_incident_ended_total{status="resolved"} 1`, `shakedown_incident_messages_total{fate="confirmed"} 1`,
-			"shakedown_incident_running 0", "shakedown_incident_healthy 1",
-		} {
-			assert.Contains(t, string(text), line+"\n")
-		}
-		// By the format: a HELP and a TYPE line before the samples of each name, none twice.
-		typed := map[string]bool{}
-		for line := range strings.Lines(string(text)) {
-			switch fields := strings.Fields(line); {
-			case strings.HasPrefix(line, "# TYPE "):
-				require.Len(t, fields, 4)
-				assert.False(t, typed[fields[2]], line)
-				assert.Equal(t, strings.HasSuffix(fields[2], "_total"), fields[3] == "counter", line)
-				typed[fields[2]] = true
-			case !strings.HasPrefix(line, "#"):
-				name, _, _ := strings.Cut(fields[0], "{")
-				assert.True(t, typed[name], line)
-				assert.Regexp(t, `^[a-z_]+(\{[a-z]+="[a-z_]+"\})? \d+\n$`, line)
-			}
-		}
-		d.stop()
-		assert.Equal(t, "the runner does not run\n", get(d, "/healthz").Body.String())
-		assert.Equal(t, http.StatusNotFound, get(d, "/").Code)
 	})
 }

@@ -162,23 +162,15 @@ func (r *Runner) interrupt(ctx context.Context, c *openCase, reason string) erro
 	return errors.Join(errors.New(reason), err, r.insistOn(ctx, entry{Op: opInterrupted, Incident: c.id}))
 }
 
-// save writes the record in the workspace, and queues it for the other store.
-func (r *Runner) save(in Incident) error {
-	if err := r.o.Workspaces.Save(in, nil); err != nil {
-		return r.notStored(err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.store != nil && !in.Status.final() {
-		r.book.copies.put(in.IncidentID, time.Now(), &in)
-		nudge(r.store.wake)
-	}
-	return nil
-}
+// save writes the record in the workspace.
+func (r *Runner) save(in Incident) error { return r.notStored(r.o.Workspaces.Save(in, nil)) }
 
+// notStored counts an error, if there is one, and returns it.
 func (r *Runner) notStored(err error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counts.StoreErrors++
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.counts.StoreErrors++
+	}
 	return err
 }

@@ -137,10 +137,10 @@ func (l *ledger) proceed(e entry) error {
 			delete(l.cases, e.Incident)
 		}
 		if e.Store {
-			l.copies.put(e.Incident, e.At, e.in).final = true
+			l.copies.put(e.Incident, e.At, e.in)
 		}
 		if e.Notify {
-			l.letters.put(e.Incident, e.At, e.in).final = true
+			l.letters.put(e.Incident, e.At, e.in)
 		}
 		return nil
 	}
@@ -180,9 +180,7 @@ func (l *ledger) entries() (all []entry) {
 		}
 	}
 	for _, letter := range l.copies.letters {
-		if letter.final {
-			all = append(all, entry{Op: opEnded, Incident: letter.id, At: letter.added, Store: true})
-		}
+		all = append(all, entry{Op: opEnded, Incident: letter.id, At: letter.added, Store: true})
 	}
 	for _, letter := range l.letters.letters {
 		all = append(all, entry{Op: opEnded, Incident: letter.id, At: letter.added, Notify: true})

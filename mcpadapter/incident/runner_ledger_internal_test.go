@@ -91,7 +91,8 @@ func TestTooManyLetters(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
 	for i := range maxOutbox + 1 {
-		r.book.letters.put(fmt.Sprint(i), time.Now(), nil).sending = i == 0
+		r.book.letters.put(fmt.Sprint(i), time.Now(), nil)
+		r.book.letters.letters[i].sending = i == 0
 	}
 	r.bound()
 	assert.Len(t, r.book.letters.letters, maxOutbox)

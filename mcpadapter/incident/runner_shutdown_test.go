@@ -107,15 +107,13 @@ func (m *memory) Save(in incident.Incident, report []byte) error {
 	return m.down
 }
 
-func (m *memory) Load() ([]incident.Incident, error) { return m.saved, nil }
-
 func TestStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
 		investigated(t, incident.AgentFunc(works), faultOf("refund"), func(o *incident.Options) { o.Store = store })
-		assert.Equal(t, []incident.Status{incident.StatusInvestigating, incident.StatusResolved}, store.statuses(),
-			"before the agent starts, and at its end")
-		assert.Equal(t, []string{"", goodReport}, store.reports)
+		require.Len(t, store.saved, 1, "at the end")
+		assert.Equal(t, incident.StatusResolved, store.saved[0].Status)
+		assert.Equal(t, []string{goodReport}, store.reports)
 	})
 }
 
@@ -151,13 +149,6 @@ func (m *memory) begin(down error) (saves int) {
 	saves = len(m.saved)
 	m.saved, m.reports, m.down = nil, nil, down
 	return saves
-}
-
-func (m *memory) statuses() (all []incident.Status) {
-	for _, in := range m.saved {
-		all = append(all, in.Status)
-	}
-	return all
 }
 
 func TestWorkspacesRefuse(t *testing.T) {

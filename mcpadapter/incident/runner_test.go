@@ -184,7 +184,7 @@ func TestHowIncidentsEnd(t *testing.T) {
 		"a report without end": {func(_ context.Context, job incident.Job) error {
 			f, err := os.Create(filepath.Join(job.Dir, incident.ReportFile))
 			return errors.Join(err, f.Truncate(1<<30), f.Close())
-		}, incident.StatusAgentFailed, 0, "report unreadable: output/investigation.md: it has 1073741824 bytes, at most 1048576 are read"},
+		}, incident.StatusAgentFailed, 0, "report unreadable: output/investigation.md: it has more than the 1048576 bytes that are read"},
 		"no workspace any more": {func(_ context.Context, job incident.Job) error { return os.RemoveAll(job.Dir) },
 			incident.StatusAgentFailed, 0, "report missing: the workspace is gone"},
 		"a record overwritten by a directory": {func(_ context.Context, job incident.Job) error {

@@ -20,14 +20,12 @@ const (
 	ReportFile = "output/investigation.md" // what the agent found out
 )
 
-// A Store keeps incidents. Save is called at each transition, with the report
-// once there is one, one call at a time. If transitions follow each other
-// closely, perhaps only the last arrives. Save must leave either the old or the
-// new record, whatever happens. After an error the runner retries, for a day. A
+// A Store keeps incidents that have ended. Save is called with the report if there
+// is one, one call at a time, and may be called again for an incident. It must leave either the old or
+// the new record, whatever happens. After an error the runner retries, for a day. A
 // Save that blocks delays only other calls of Save.
 type Store interface {
 	Save(in Incident, report []byte) error
-	Load() ([]Incident, error) // all of them, oldest first
 }
 
 // Workspaces is the directory that holds a directory for every incident, named

@@ -108,10 +108,6 @@ func (p *Program) flags() *flag.FlagSet {
 	f := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&p.http, "http", "", "serve over HTTP at `ADDRESS`, such as 127.0.0.1:7411, in place of standard input and output")
-	f.Func("hosts", "the `NAMES` under which it may be reached over HTTP, separated by commas; left out: loopback names", func(names string) error {
-		p.options.Hosts = strings.Split(names, ",")
-		return nil
-	})
 	f.StringVar(&p.certFile, "tls-cert", "", "`FILE` with the certificate for https, in PEM")
 	f.StringVar(&p.keyFile, "tls-key", "", "`FILE` with its private key")
 	f.BoolVar(&p.options.LoopbackWithoutToken, "loopback-without-token", false, "let everyone on this machine call over HTTP without a token")

@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -42,8 +40,8 @@ func (t *transition) over() bool { return t.Status != "in-progress" }
 
 // advance works out what has happened until now: each node takes its operation's
 // time, and a tenth of it more for each node before it.
-func (a *API) advance(now time.Time) {
-	for _, t := range a.transitions {
+func (c *Cluster) advance(now time.Time) {
+	for _, t := range c.transitions {
 		if t.over() {
 			continue
 		}
@@ -56,59 +54,67 @@ func (a *API) advance(now time.Time) {
 				task.Percent, t.Status = float64(passed*100/takes), "in-progress"
 				continue
 			}
-			if _, there := a.power[task.ID]; there && task.Status != "succeeded" && t.does.to != "" {
-				a.power[task.ID] = t.does.to
+			if _, there := c.power[task.ID]; there && task.Status != "succeeded" && t.does.to != "" {
+				c.power[task.ID] = t.does.to
 			}
 			task.Status, task.Percent = "succeeded", 100
 		}
 	}
 }
 
-func (a *API) powerStatus(req *http.Request) (any, error) {
+// Power returns which of these components are on; none: of all.
+func (c *Cluster) Power(ids []string) []Power {
+	defer c.enter()()
 	states := []Power{}
-	for _, c := range a.list() {
-		if want := req.URL.Query()["id"]; len(want) == 0 || slices.Contains(want, c.ID) {
-			states = append(states, Power{c.ID, a.power[c.ID]})
+	for _, one := range c.list() {
+		if len(ids) == 0 || slices.Contains(ids, one.ID) {
+			states = append(states, Power{one.ID, c.power[one.ID]})
 		}
 	}
-	return states, nil
+	return states
 }
 
-func (a *API) listTransitions(*http.Request) (any, error) {
+// shown is a transition as it is now.
+func (t *transition) shown() Transition {
+	now := t.Transition
+	now.Tasks = slices.Clone(t.Tasks)
+	return now
+}
+
+// Transitions lists all transitions, the oldest first.
+func (c *Cluster) Transitions() []Transition {
+	defer c.enter()()
 	all := []Transition{}
-	for _, t := range a.transitions {
-		all = append(all, t.Transition)
+	for _, t := range c.transitions {
+		all = append(all, t.shown())
 	}
-	return all, nil
+	return all
 }
 
-func (a *API) findTransition(id string) (*transition, error) {
-	for _, t := range a.transitions {
+const transitionsPath = "/power/transitions"
+
+func (c *Cluster) find(id string) (*transition, error) {
+	for _, t := range c.transitions {
 		if t.ID == id {
 			return t, nil
 		}
 	}
-	return nil, problem(404, "not-found", fmt.Sprintf("There is no transition %q", id), nil)
+	return nil, problem(404, "not-found", transitionsPath+"/"+id, fmt.Sprintf("There is no transition %q", id), nil)
 }
 
-func (a *API) getTransition(req *http.Request) (any, error) {
-	t, err := a.findTransition(req.PathValue("id"))
+// Transition returns one transition.
+func (c *Cluster) Transition(id string) (Transition, error) {
+	defer c.enter()()
+	t, err := c.find(id)
 	if err != nil {
-		return nil, err
+		return Transition{}, err
 	}
-	return t.Transition, nil
+	return t.shown(), nil
 }
 
-func (a *API) createTransition(req *http.Request) (any, error) {
-	var order struct {
-		Operation string   `json:"operation"`
-		Targets   []string `json:"targets"`
-	}
-	dec := json.NewDecoder(req.Body)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&order); err != nil {
-		return nil, problem(400, "malformed", "The body is not what was expected: "+err.Error(), nil)
-	}
+// Begin begins to change the power of components.
+func (c *Cluster) Begin(order Order) (Transition, error) {
+	defer c.enter()()
 	var wrong []invalid
 	var does operation
 	var names []string
@@ -125,63 +131,66 @@ func (a *API) createTransition(req *http.Request) (any, error) {
 		wrong = append(wrong, invalid{"targets", "", "at least one component"})
 	}
 	for i, id := range order.Targets {
-		if _, ok := a.power[id]; !ok || slices.Contains(order.Targets[:i], id) {
+		if _, ok := c.power[id]; !ok || slices.Contains(order.Targets[:i], id) {
 			wrong = append(wrong, invalid{fmt.Sprintf("targets[%d]", i), id, "the id of a component, once"})
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, problem(400, "invalid", fmt.Sprintf("%d member(s) of the request are not allowed", len(wrong)),
-			map[string]any{"errors": wrong})
+		return Transition{}, problem(400, "invalid", transitionsPath,
+			fmt.Sprintf("%d member(s) of the request are not allowed", len(wrong)), map[string]any{"errors": wrong})
 	}
-	if err := a.free(does, order.Targets); err != nil {
-		return nil, err
+	if err := c.free(does, order.Targets); err != nil {
+		return Transition{}, err
 	}
-	return a.begin(does, order.Targets), nil
+	return c.begin(does, order.Targets), nil
 }
 
-// free reports whether the components can begin the operation.
-func (a *API) free(does operation, targets []string) error {
-	for _, t := range a.transitions {
+// free returns a problem if the components cannot begin the operation.
+func (c *Cluster) free(does operation, targets []string) error {
+	for _, t := range c.transitions {
 		for _, task := range t.Tasks {
 			if !t.over() && task.Status == "in-progress" && slices.Contains(targets, task.ID) {
-				return problem(409, "busy", fmt.Sprintf("Component %q is in transition %s", task.ID, t.ID),
+				return problem(409, "busy", transitionsPath,
+					fmt.Sprintf("Component %q is in transition %s", task.ID, t.ID),
 					map[string]any{"transition": t.ID, "component": task.ID})
 			}
 		}
 	}
 	for _, id := range targets {
-		if does.from != "" && a.power[id] != does.from {
-			return problem(409, "wrong-state", fmt.Sprintf("%s needs component %q to be %s", does.name, id, does.from),
-				map[string]any{"component": id, "state": a.power[id]})
+		if does.from != "" && c.power[id] != does.from {
+			return problem(409, "wrong-state", transitionsPath,
+				fmt.Sprintf("%s needs component %q to be %s", does.name, id, does.from),
+				map[string]any{"component": id, "state": c.power[id]})
 		}
 	}
 	return nil
 }
 
-func (a *API) begin(does operation, targets []string) Transition {
-	a.begun++
+func (c *Cluster) begin(does operation, targets []string) Transition {
+	c.begun++
 	t := &transition{does: does,
-		Transition: Transition{ID: fmt.Sprintf("t-%d", a.begun), Operation: does.name, Status: "in-progress",
+		Transition: Transition{ID: fmt.Sprintf("t-%d", c.begun), Operation: does.name, Status: "in-progress",
 			CreatedAt: time.Now().UTC()}}
 	for _, id := range targets {
 		t.Tasks = append(t.Tasks, Task{ID: id, Status: "in-progress"})
 	}
-	if len(a.transitions) >= maxTransitions {
-		a.transitions = slices.DeleteFunc(a.transitions, (*transition).over)
+	if len(c.transitions) >= maxTransitions {
+		c.transitions = slices.DeleteFunc(c.transitions, (*transition).over)
 	}
-	a.transitions = append(a.transitions, t)
-	return t.Transition
+	c.transitions = append(c.transitions, t)
+	return t.shown()
 }
 
-// abortTransition stops what has not happened yet; what has happened stays.
-func (a *API) abortTransition(req *http.Request) (any, error) {
-	t, err := a.findTransition(req.PathValue("id"))
+// Abort stops what has not happened yet; what has happened stays.
+func (c *Cluster) Abort(id string) (Transition, error) {
+	defer c.enter()()
+	t, err := c.find(id)
 	if err != nil {
-		return nil, err
+		return Transition{}, err
 	}
 	if t.over() {
-		return nil, problem(409, "over", fmt.Sprintf("Transition %s is %s already", t.ID, t.Status),
-			map[string]any{"status": t.Status})
+		return Transition{}, problem(409, "over", transitionsPath+"/"+id,
+			fmt.Sprintf("Transition %s is %s already", t.ID, t.Status), map[string]any{"status": t.Status})
 	}
 	t.Status = "aborted"
 	for i := range t.Tasks {
@@ -189,5 +198,5 @@ func (a *API) abortTransition(req *http.Request) (any, error) {
 			t.Tasks[i].Status = "aborted"
 		}
 	}
-	return t.Transition, nil
+	return t.shown(), nil
 }

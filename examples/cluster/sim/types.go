@@ -14,6 +14,12 @@ type Power struct {
 	State string `json:"state" jsonschema:"on or off"`
 }
 
+// An Order asks for a transition.
+type Order struct {
+	Operation string   `json:"operation" jsonschema:"On, Off, GracefulShutdown, GracefulRestart, ForceOff, ForceRestart or Nmi, in any case"`
+	Targets   []string `json:"targets" jsonschema:"ids of components"`
+}
+
 // A Transition changes the power of several components.
 type Transition struct {
 	ID        string    `json:"id"`

@@ -1,4 +1,4 @@
-// Package cli has what the example programs share: flags, help, exit statuses, pauses, a server.
+// Package cli has what the example programs share: flags, help, pauses.
 package cli
 
 import (
@@ -7,13 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // Parse parses all arguments and returns every problem, not just the first; or
@@ -46,29 +41,6 @@ func Usage(f *flag.FlagSet, statuses string) string {
 	f.PrintDefaults()
 	fmt.Fprintf(&b, "\nExit status: %s.\n", statuses)
 	return b.String()
-}
-
-// Status is the exit status of a verdict: 0 Pass, 1 Fail, 2 Inconclusive.
-func Status(v scoring.Verdict) int {
-	return map[scoring.Verdict]int{scoring.Pass: 0, scoring.Fail: 1, scoring.Inconclusive: 2}[v]
-}
-
-// Serve serves on an address until stop is called, which closes its connections. The error of stop is why
-// the server ended before, if it did.
-func Serve(address string, server *http.Server) (at string, stop func() error, err error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return "", nil, err
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	return l.Addr().String(), sync.OnceValue(func() error {
-		err := server.Close()
-		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-			err = errors.Join(err, ended)
-		}
-		return err
-	}), nil
 }
 
 // Sleep waits for d, or until the context ends, and returns its cause then.

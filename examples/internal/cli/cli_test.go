@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/shakedown-go/shakedown/examples/internal/cli"
-	"github.com/shakedown-go/shakedown/scoring"
 )
 
 func TestParse(t *testing.T) {
@@ -35,8 +34,4 @@ func TestParse(t *testing.T) {
 		}
 		assert.Equal(t, tt.want, got, tt.reason)
 	}
-}
-
-func TestStatus(t *testing.T) {
-	assert.Equal(t, []int{0, 1, 2}, []int{cli.Status(scoring.Pass), cli.Status(scoring.Fail), cli.Status(scoring.Inconclusive)})
 }

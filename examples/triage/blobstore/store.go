@@ -12,25 +12,18 @@ package blobstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-// Bounds of a request and of what is read back.
-const (
-	requestTime = 30 * time.Second
-	maxRecord   = 4 << 20
-)
+// requestTime bounds a request.
+const requestTime = 30 * time.Second
 
 // A Store is a bucket of incidents. It implements incident.Store, and is safe
 // for concurrent use. Make it with [New], and close it.
@@ -81,63 +74,4 @@ func (s *Store) write(key string, data []byte, kind string) error {
 		return fmt.Errorf("blobstore: write %s: %w", key, err)
 	}
 	return nil
-}
-
-// Load reads the records of all incidents, oldest first. One that cannot be
-// read is an error in addition to the other records.
-func (s *Store) Load() ([]incident.Incident, error) {
-	var found []incident.Incident
-	var problems []error
-	all := s.bucket.List(&blob.ListOptions{Delimiter: "/"})
-	for {
-		object, err := s.next(all)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("blobstore: list: %w", err))
-			break
-		}
-		if !object.IsDir {
-			continue
-		}
-		in, err := s.read(strings.TrimSuffix(object.Key, "/"))
-		if err != nil {
-			problems = append(problems, fmt.Errorf("blobstore: %s%s: %w", object.Key, incident.RecordFile, err))
-			continue
-		}
-		found = append(found, in)
-	}
-	slices.SortStableFunc(found, func(a, b incident.Incident) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	return found, errors.Join(problems...)
-}
-
-func (s *Store) next(all *blob.ListIterator) (*blob.ListObject, error) {
-	ctx, cancel := context.WithTimeout(s.life, requestTime)
-	defer cancel()
-	return all.Next(ctx)
-}
-
-// read reads one record, and no more than a record can have.
-func (s *Store) read(id string) (in incident.Incident, err error) {
-	ctx, cancel := context.WithTimeout(s.life, requestTime)
-	defer cancel()
-	r, err := s.bucket.NewRangeReader(ctx, path.Join(id, incident.RecordFile), 0, maxRecord, nil)
-	if err != nil {
-		if gcerrors.Code(err) == gcerrors.NotFound {
-			err = errors.New("there is none")
-		}
-		return in, err
-	}
-	doc, err := io.ReadAll(r)
-	if err := errors.Join(err, r.Close()); err != nil {
-		return in, err
-	}
-	if err := json.Unmarshal(doc, &in); err != nil {
-		return in, err
-	}
-	if in.IncidentID != id {
-		return in, &incident.FieldError{Package: "incident", Field: "incidentId", Value: in.IncidentID, Allowed: "the name of its folder"}
-	}
-	return in, nil
 }

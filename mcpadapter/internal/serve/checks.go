@@ -8,32 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
-
-// Named refuses requests for a name that is not one of these. If there are none,
-// the handlers of the SDK refuse names that are not loopback names on a loopback
-// address.
-func Named(names []string, next http.Handler) http.Handler {
-	if len(names) == 0 {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := r.Host
-		if host, _, err := net.SplitHostPort(r.Host); err == nil {
-			name = host
-		}
-		if !slices.ContainsFunc(names,
-			func(h string) bool { return strings.EqualFold(h, name) || strings.EqualFold(h, r.Host) }) {
-			http.Error(w, "Forbidden: this server has another name", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
 
 // Open refuses requests while closing reports true.
 func Open(closing func() bool, next http.Handler) http.Handler {

@@ -101,22 +101,17 @@ func (p *Program) investigate(ctx context.Context, args []string) error {
 	if err != nil {
 		return &usageError{fmt.Errorf("triage: %s: %w", offlineAgent, err)}
 	}
-	server := offline.Server{Endpoint: p.Getenv(envEndpoint), Token: p.Getenv(envToken)}
-	return report(ctx, server, *workspace, time.Duration(*timeout)*time.Second)
-}
-
-// report investigates the incident of a workspace. A third of the time is left
-// for what may be slow.
-func report(ctx context.Context, server offline.Server, workspace string, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	within := time.Duration(*timeout) * time.Second
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	e, err := offline.ReadEvent(workspace)
+	e, err := offline.ReadEvent(*workspace)
 	if err != nil {
 		return err
 	}
-	found, err := offline.Investigate(ctx, server, e, timeout*2/3)
+	server := offline.Server{Endpoint: p.Getenv(envEndpoint), Token: p.Getenv(envToken)}
+	found, err := offline.Investigate(ctx, server, e, within*2/3) // a third of the time is left for what may be slow
 	if found == nil {
 		return err
 	}
-	return found.Write(workspace)
+	return found.Write(*workspace)
 }

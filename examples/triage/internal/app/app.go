@@ -43,27 +43,18 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 		return p.status(p.investigate(ctx, args[1:]))
 	}
 	fs := flag.NewFlagSet("triage", flag.ContinueOnError)
-	demo := fs.Bool("demo", false, "break a shop on this machine and watch its incident being resolved")
 	fs.SetOutput(io.Discard) // the error says it all
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(p.Stdout, "Usage: go run ./examples/triage [-demo]\n\n-demo: %s.\nOtherwise settings are read from the environment:\n\n%s",
-			fs.Lookup("demo").Usage, settings.Usage())
+		fmt.Fprintf(p.Stdout, "Usage: go run ./examples/triage\n\nSettings are read from the environment:\n\n%s", settings.Usage())
 		return exitWell
 	}
 	if fs.NArg() > 0 {
-		err = fmt.Errorf("triage: unexpected argument %q; allowed: -demo, or none", fs.Arg(0))
+		err = fmt.Errorf("triage: unexpected argument %q; allowed: none", fs.Arg(0))
 	}
-	getenv := p.Getenv
-	if *demo {
-		getenv = demoEnvironment
-	}
-	s, wrong := settings.Load(getenv)
+	s, wrong := settings.Load(p.Getenv)
 	if err = errors.Join(err, wrong); err != nil {
 		return p.status(&usageError{err})
-	}
-	if *demo {
-		return p.status(p.demo(ctx, s))
 	}
 	return p.status(p.serve(ctx, s))
 }

@@ -85,7 +85,7 @@ func TestWhatIsRefused(t *testing.T) {
 		want []string
 	}{
 		"nothing set":       {nil, nil, []string{envEndpoint + " is missing", "ANTHROPIC_API_KEY is missing"}},
-		"an argument":       {ok, []string{"extra"}, []string{`unexpected argument "extra"; allowed: -demo, or none`}},
+		"an argument":       {ok, []string{"extra"}, []string{`unexpected argument "extra"; allowed: none`}},
 		"an unknown flag":   {ok, []string{"-nope"}, []string{"-nope"}},
 		"files and a store": {with("AGENT_CLI", "gemini", "STORAGE_URL", "s3://b", "SLACK_WEBHOOK_URL", "hooks.example.com/secret"), nil, []string{"AGENT_SCRIPT_PATH is", "AGENT_SYSTEM_PROMPT_FILE is", "no object stores", "SLACK_WEBHOOK_URL"}},
 		"an agent nowhere":  {ok, []string{offlineAgent}, []string{"--workspace is missing"}},
@@ -162,30 +162,6 @@ func TestTheProgram(t *testing.T) {
 	hangUp()
 }
 
-func TestTheHealthIsServed(t *testing.T) {
-	at, stop, err := serveHealth("", nil)
-	require.NoError(t, err)
-	assert.Empty(t, at, "nobody can ask")
-	require.NoError(t, stop())
-	_, _, err = serveHealth("nowhere.invalid:1", nil)
-	assert.ErrorContains(t, err, "triage: HEALTH_ADDRESS: ")
-
-	workspaces, err := incident.NewWorkspaces(t.TempDir())
-	require.NoError(t, err)
-	runner, err := incident.NewRunner(&incident.Options{Workspaces: workspaces, Agent: &incident.Command{Path: []string{"true"}}})
-	require.NoError(t, err)
-	at, stop, err = serveHealth("127.0.0.1:0", runner.Handler())
-	require.NoError(t, err)
-	resp, err := http.Get("http://" + at + "/healthz")
-	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, errors.Join(err, resp.Body.Close()))
-	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
-	assert.Equal(t, "the runner does not run\n", string(body))
-	require.NoError(t, stop())
-	require.NoError(t, runner.Close())
-}
-
 const testToken = "a-token-for-the-test"
 
 // pastOutage serves a timeline of a minute, in the middle of which shipping fails. That ended two seconds
@@ -243,8 +219,7 @@ func (m *memory) Save(in incident.Incident, report []byte) error {
 	return nil
 }
 
-func (m *memory) Load() ([]incident.Incident, error) { return nil, nil }
-func (m *memory) Close() error                       { m.closed = true; return nil }
+func (m *memory) Close() error { m.closed = true; return nil }
 
 func TestCommands(t *testing.T) {
 	dir := t.TempDir()

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
-	"time"
 
-	"github.com/shakedown-go/shakedown/examples/internal/cli"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
@@ -49,35 +46,12 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	if err != nil {
 		return err
 	}
-	asked, health, err := serveHealth(s.HealthAddress, runner.Handler())
-	if err != nil {
-		return errors.Join(&usageError{err}, runner.Close())
-	}
-	defer func() { err = errors.Join(err, health()) }()
-	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot,
-		"health", asked)
+	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot)
 	err = pipeline(ctx, runner, &incident.Subscriber{
 		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Sink: runner.Offer, Log: log,
 	})
 	fmt.Fprintln(p.Stdout, counted(runner.Counts()))
 	return err
-}
-
-// headerTime is how long a health request may take to send its header.
-const headerTime = 5 * time.Second
-
-// serveHealth serves the health of the runner until the returned function is
-// called. Without an address it serves nothing.
-func serveHealth(address string, h http.Handler) (at string, stop func() error, err error) {
-	if address == "" {
-		return "", func() error { return nil }, nil
-	}
-	at, stop, err = cli.Serve(address, &http.Server{Handler: h, ReadHeaderTimeout: headerTime, WriteTimeout: 2 * headerTime,
-		IdleTimeout: 2 * headerTime})
-	if err != nil {
-		err = fmt.Errorf("triage: HEALTH_ADDRESS: %w", err)
-	}
-	return at, stop, err
 }
 
 // pipeline runs both ends until the context ends, which is no error.

@@ -15,9 +15,8 @@ import (
 // An Event is all that the agent knows of an incident. It does not say what
 // failed: to find that out is the task.
 type Event struct {
-	Namespace string    `json:"namespace"` // may be empty
-	Reason    string    `json:"faultType"` // such as "error" or "latency"
-	At        time.Time `json:"timestamp"` // when the fault was first seen
+	Reason string    `json:"faultType"` // such as "error"
+	At     time.Time `json:"timestamp"` // when the fault was first seen
 }
 
 // maxRecord bounds what is read of a record.

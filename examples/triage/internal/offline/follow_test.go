@@ -59,8 +59,9 @@ func served(ctx context.Context, armed time.Time, events []chaos.Event, use func
 
 // record asks three tools of the order desk twice a second for a minute, of which
 // one is faulty for twenty seconds, and returns what was recorded.
-func record(t *testing.T, target string, f chaos.Fault) (armed time.Time, events []chaos.Event) {
-	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "fault", Target: target, When: when.Between(20*time.Second, 40*time.Second), Fault: f})
+func record(t *testing.T, target string) (armed time.Time, events []chaos.Event) {
+	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "fault", Target: target, When: when.Between(20*time.Second, 40*time.Second),
+		Fault: fault.Fail(fault.ErrUnavailable)})
 	require.NoError(t, err)
 	injector, armed := plan.Injector("", &chaos.InjectorOptions{RecordAll: true}), time.Now()
 	world, err := orderdesk.NewWorld(orderdesk.Robust())(t.Context())
@@ -76,26 +77,19 @@ func record(t *testing.T, target string, f chaos.Fault) (armed time.Time, events
 	return armed, injector.Events()
 }
 
-// The event names neither target nor namespace. The fault moves from tool to tool,
-// and is an error or a delay. The report has to name the faulty tool, and when it was faulty.
+// The event names neither target nor namespace. The fault moves from tool to tool.
+// The report has to name the faulty tool, and when it was faulty.
 func TestTheReportFollowsTheFault(t *testing.T) {
-	down, slow := fault.Fail(fault.ErrUnavailable), fault.Delay(200*time.Millisecond)
-	for _, tc := range []struct {
-		target, how string
-		fault       chaos.Fault
-	}{
-		{"orders.get", "down", down}, {"customers.get", "down", down}, {"mail.send", "down", down},
-		{"orders.get", "slow", slow}, {"mail.send", "slow", slow},
-	} {
-		t.Run(tc.target+" "+tc.how, func(t *testing.T) {
+	for _, target := range []string{"orders.get", "customers.get", "mail.send"} {
+		t.Run(target, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				armed, events := record(t, tc.target, tc.fault)
+				armed, events := record(t, target)
 				first := slices.IndexFunc(events, func(e chaos.Event) bool { return e.Delivered })
 				e := offline.Event{Reason: events[first].Fault, At: armed.Add(events[first].Start)}
 				require.NoError(t, served(t.Context(), armed, events, func(s offline.Server) error {
 					found, err := offline.Investigate(t.Context(), s, e, 10*time.Second)
 					require.NoError(t, err)
-					assert.Equal(t, tc.target, found.Culprit.Node, "%s", found.Report())
+					assert.Equal(t, target, found.Culprit.Node, "%s", found.Report())
 					assert.Empty(t, found.Notes)
 					require.True(t, found.Settled(), "%s", found.Report())
 					assert.InDelta(t, 20, found.Since().Sub(armed).Seconds(), 3)
@@ -115,9 +109,9 @@ func TestReportsOfEveryKind(t *testing.T) {
 		want   []string
 	}{
 		"nothing found": {5 * time.Second, []chaos.Event{{Target: "orders.get", Outcome: chaos.OutcomeOK, End: time.Millisecond}},
-			[]string{"No node did worse", "## Root Cause\n\nNot found.", "Confidence: low"}},
+			[]string{"No calls of a node failed", "## Root Cause\n\nNot found.", "Confidence: low"}},
 		"never recovered": {5 * time.Second, failing(5, 12), []string{"- Target: orders.get\n- Kind: error", "Still so at", "Recovery time: not yet known", "no recovery seen"}},
-		"no time before":  {0, failing(0, 12), []string{"- Target: orders.get", "Confidence: medium", "No call before the event says"}},
+		"no time before":  {0, failing(0, 12), []string{"- Target: orders.get", "Confidence: high: no other node"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -191,5 +185,5 @@ func TestReadEvent(t *testing.T) {
 		`{"namespace":"shop","faultType":"error","timestamp":"2026-03-01T12:00:00Z","context":"orders.get","resource":{"name":"orders.get"}}`), 0o600))
 	e, err := offline.ReadEvent(dir)
 	require.NoError(t, err)
-	assert.Equal(t, offline.Event{Namespace: "shop", Reason: "error", At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, e, "and nothing that would name the culprit")
+	assert.Equal(t, offline.Event{Reason: "error", At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, e, "and nothing that would name the culprit")
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
@@ -31,25 +30,10 @@ const (
 const (
 	servedAtMost   = 0.8 // of the calls that arrived
 	failuresAtMost = 0.1 // of the attempts, where it has recovered
-	slower         = 3.0 // times the latency before the event,
-	slowerBy       = 5.0 // and at least so many ms more
 )
 
-// An Outage is what was wrong with a node around the event.
-type Outage struct {
-	timeline.Incident
-	// Usual is the mean latency before the event, in ms; undefined where there was no call.
-	Usual timeline.Value
-}
-
-// Slow reports whether the node was slow. Otherwise its calls failed.
-func (o Outage) Slow() bool { return o.Metric == timeline.Latency }
-
 // rule is that of detect_outages and get_impact.
-func (o Outage) rule() map[string]any {
-	if o.Slow() {
-		return map[string]any{"metric": timeline.Latency, "threshold": max(slower*float64(o.Usual), float64(o.Usual)+slowerBy)}
-	}
+func rule() map[string]any {
 	return map[string]any{"metric": timeline.Served, "threshold": servedAtMost}
 }
 
@@ -57,9 +41,9 @@ func (o Outage) rule() map[string]any {
 type Inquiry struct {
 	Event    Event
 	RunID    string
-	Nodes    int    // that were asked about
-	Culprit  Outage // Node is "" where nothing was found
-	Others   int    // suspects besides the culprit
+	Nodes    int               // that were asked about
+	Culprit  timeline.Incident // Node is "" where nothing was found
+	Others   int               // suspects besides the culprit
 	Recovery timeline.Recovery
 	Affected []timeline.Affected
 	Asked    time.Time
@@ -124,18 +108,18 @@ func look(ctx context.Context, server Server, e Event) (*Inquiry, error) {
 	if err := s.Call(ctx, "get_graph", map[string]any{"runId": q.RunID, "limit": 1000}, &graph); err != nil {
 		return nil, err
 	}
-	var found []Outage
+	var found []timeline.Incident
 	for _, node := range callees(graph) {
 		q.Nodes++
-		o, err := q.outage(ctx, s, node)
+		in, failed, err := q.outage(ctx, s, node)
 		if err != nil {
 			return nil, err
 		}
-		if o.Node != "" {
-			found = append(found, o)
+		if failed {
+			found = append(found, in)
 		}
 	}
-	suspects := suspectsOf(graph, found, e)
+	suspects := suspectsOf(graph, found)
 	if len(suspects) > 0 {
 		q.Culprit, q.Others = suspects[0], len(suspects)-1
 		q.confirm(ctx, s)
@@ -143,8 +127,8 @@ func look(ctx context.Context, server Server, e Event) (*Inquiry, error) {
 	return q, nil
 }
 
-// runAt chooses the run that the event happened in: the last that had begun,
-// live ones before scenarios, which replay other times.
+// runAt chooses the run that the event happened in: the last that had begun, and no
+// scenario, which replays other times.
 func runAt(ctx context.Context, s *Session, at time.Time) (string, error) {
 	type run struct {
 		ID        string    `json:"id"`
@@ -156,13 +140,13 @@ func runAt(ctx context.Context, s *Session, at time.Time) (string, error) {
 	if err := s.Call(ctx, "get_runs", map[string]any{"limit": 200}, &list); err != nil {
 		return "", err
 	}
-	begun := slices.DeleteFunc(list.Runs, func(r run) bool { return r.CreatedAt.After(at) || r.State == "failed" })
+	begun := slices.DeleteFunc(list.Runs, func(r run) bool {
+		return r.CreatedAt.After(at) || r.State == "failed" || r.Kind == "scenario"
+	})
 	if len(begun) == 0 {
 		return "", errors.New("offline: the server has no run that was under way when the event happened")
 	}
-	return slices.MaxFunc(begun, func(a, b run) int {
-		return cmp.Or(first(a.Kind != "scenario", b.Kind != "scenario"), a.CreatedAt.Compare(b.CreatedAt))
-	}).ID, nil
+	return slices.MaxFunc(begun, func(a, b run) int { return a.CreatedAt.Compare(b.CreatedAt) }).ID, nil
 }
 
 // callees are the nodes that are called; agents only call.
@@ -179,30 +163,17 @@ func (q *Inquiry) window() (start, end string) {
 	return stamp(q.Event.At.Add(-lookBack)), stamp(q.Event.At.Add(lookAhead))
 }
 
-// outage asks whether a node failed around the event, and whether it was slow. A slow
-// call may end a second after it arrived, and so seem not served: without errors, slow goes first.
-func (q *Inquiry) outage(ctx context.Context, s *Session, node string) (found Outage, err error) {
-	usual, err := q.usualLatency(ctx, s, node)
-	if err != nil {
-		return Outage{}, err
+// outage asks whether a node failed around the event.
+func (q *Inquiry) outage(ctx context.Context, s *Session, node string) (in timeline.Incident, failed bool, err error) {
+	args := rule()
+	args["runId"], args["nodeId"] = q.RunID, node
+	args["start"], args["end"] = q.window()
+	var answer struct{ Incidents []timeline.Incident }
+	if err := s.Call(ctx, "detect_outages", args, &answer); err != nil {
+		return in, false, err
 	}
-	start, end := q.window()
-	for _, metric := range []timeline.Metric{timeline.Served, timeline.Latency} {
-		o := Outage{Incident: timeline.Incident{Metric: metric}, Usual: usual}
-		if found.Details.Values.Errors > 0 || o.Slow() && !usual.Defined() {
-			break
-		}
-		args := o.rule()
-		args["runId"], args["nodeId"], args["start"], args["end"] = q.RunID, node, start, end
-		var answer struct{ Incidents []timeline.Incident }
-		if err := s.Call(ctx, "detect_outages", args, &answer); err != nil {
-			return Outage{}, err
-		}
-		if in, ok := nearest(answer.Incidents, q.Event.At); ok {
-			found = Outage{Incident: in, Usual: usual}
-		}
-	}
-	return found, nil
+	in, failed = nearest(answer.Incidents, q.Event.At)
+	return in, failed, nil
 }
 
 // nearest joins the incidents around a time: a few good seconds do not end an outage.
@@ -211,7 +182,6 @@ func nearest(all []timeline.Incident, at time.Time) (joined timeline.Incident, o
 		switch {
 		case ok && in.StartTs.Sub(joined.EndTs) <= longGap:
 			joined.EndTs = in.EndTs
-			joined.Details.Values.Errors += in.Details.Values.Errors
 		case !ok && in.StartTs.Sub(at) <= nearEvent && at.Sub(in.EndTs) <= nearEvent:
 			joined, ok = in, true
 		}
@@ -219,63 +189,18 @@ func nearest(all []timeline.Incident, at time.Time) (joined timeline.Incident, o
 	return joined, ok
 }
 
-// usualLatency is the mean latency of a node before the event, in ms.
-func (q *Inquiry) usualLatency(ctx context.Context, s *Session, node string) (timeline.Value, error) {
-	start, _ := q.window()
-	var answer timeline.Window
-	err := s.Call(ctx, "get_state_window", map[string]any{"runId": q.RunID, "nodeIds": []string{node}, "start": start,
-		"end": stamp(q.Event.At.Add(-time.Second)), "metrics": []timeline.Metric{timeline.Latency}}, &answer)
-	var sum, n timeline.Value
-	for _, series := range answer.Series {
-		for _, v := range series.Metrics[timeline.Latency] {
-			if v.Defined() {
-				sum, n = sum+v, n+1
-			}
-		}
-	}
-	return sum / n, err // NaN, which is not defined, where there was none
-}
-
 // suspectsOf leaves out the nodes that call another suspect, directly or through
-// others, and puts the most likely first.
-func suspectsOf(g timeline.Graph, found []Outage, e Event) []Outage {
-	left := slices.DeleteFunc(slices.Clone(found), func(x Outage) bool {
-		return slices.ContainsFunc(found, func(y Outage) bool {
+// others, and puts the one that failed first before the rest.
+func suspectsOf(g timeline.Graph, found []timeline.Incident) []timeline.Incident {
+	left := slices.DeleteFunc(slices.Clone(found), func(x timeline.Incident) bool {
+		return slices.ContainsFunc(found, func(y timeline.Incident) bool {
 			return reaches(g, x.Node, y.Node) && !reaches(g, y.Node, x.Node)
 		})
 	})
-	slices.SortFunc(left, func(a, b Outage) int {
-		return cmp.Or(-first(inNamespace(a.Node, e), inNamespace(b.Node, e)), -first(fits(a, e), fits(b, e)),
-			a.StartTs.Compare(b.StartTs), cmp.Compare(a.Node, b.Node))
+	slices.SortFunc(left, func(a, b timeline.Incident) int {
+		return cmp.Or(a.StartTs.Compare(b.StartTs), cmp.Compare(a.Node, b.Node))
 	})
 	return left
-}
-
-// first is 1 if only a holds, -1 if only b does, and 0 otherwise.
-func first(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-func inNamespace(node string, e Event) bool {
-	space, _, _ := strings.Cut(node, ".")
-	return e.Namespace != "" && space == e.Namespace
-}
-
-// fits reports whether the reason of the event fits what is wrong with a node.
-func fits(o Outage, e Event) bool {
-	says := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(e.Reason), w) })
-	}
-	if o.Slow() {
-		return says("latency", "slow", "delay")
-	}
-	return says("error", "fail", "partition", "exhaust", "crash")
 }
 
 // reaches reports whether a node calls another, itself or through others.
@@ -294,22 +219,18 @@ func reaches(g timeline.Graph, from, to string) bool {
 // confirm asks when the culprit recovered and who else was affected. If that is
 // not answered, the report says so.
 func (q *Inquiry) confirm(ctx context.Context, s *Session) {
-	start, end := q.window()
+	_, end := q.window()
 	about := func() map[string]any {
 		return map[string]any{"runId": q.RunID, "nodeId": q.Culprit.Node, "outageStartTs": stamp(q.Culprit.StartTs),
 			"lookaheadEndTs": end}
 	}
 	args := about()
 	args["basedOn"], args["recoveryDefinition"] = timeline.RetryTax, map[string]any{"type": "zero", "tolerance": failuresAtMost}
-	if q.Culprit.Slow() {
-		args["basedOn"], args["recoveryDefinition"] = timeline.Latency, map[string]any{"type": "baseline", "tolerance": slower - 1,
-			"baselineWindow": map[string]any{"start": start, "end": stamp(q.Culprit.StartTs.Add(-time.Second))}}
-	}
 	if err := s.Call(ctx, "compute_recovery_time", args, &q.Recovery); err != nil {
 		q.Notes = append(q.Notes, err.Error())
 	}
 	args = about()
-	maps.Copy(args, q.Culprit.rule())
+	maps.Copy(args, rule())
 	var impact timeline.Impact
 	if err := s.Call(ctx, "get_impact", args, &impact); err != nil {
 		q.Notes = append(q.Notes, err.Error())

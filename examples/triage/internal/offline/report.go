@@ -14,11 +14,11 @@ import (
 const reportText = `# Investigation
 
 {{if not .Culprit.Node -}}
-No node did worse around {{stamp .Event.At}} than before. The event said "{{.Event.Reason}}"; {{.Nodes}} nodes of run {{.RunID}} were looked at.
+No calls of a node failed around {{stamp .Event.At}}. The event said "{{.Event.Reason}}"; {{.Nodes}} nodes of run {{.RunID}} were looked at.
 
 ## Root Cause
 
-Not found. The fault may have left no trace, or it was injected where the timeline does not show it.
+Not found. The fault may have made calls slow alone, or it was injected where the timeline does not show it.
 
 Confidence: low
 {{else -}}
@@ -35,7 +35,7 @@ Confidence: low
 
 ## Root Cause
 
-{{.Culprit.Node}} is the deepest node {{if .Culprit.Slow}}that was slow{{else}}whose calls failed{{end}}: {{.Culprit.Details}}. Nothing that it calls had an outage at the time.
+{{.Culprit.Node}} is the deepest node whose calls failed: {{.Culprit.Details}}. Nothing that it calls had an outage at the time.
 
 ## Who else was affected
 
@@ -53,9 +53,7 @@ Recovery time: not yet known. It had not been well for {{settled}} when this was
 {{end}}
 ## Confidence
 
-Confidence: {{.Confidence}}
-
-{{if .Others}}{{.Others}} other nodes could be meant.{{else}}No other node could be meant.{{end}} {{if .Culprit.Usual.Defined}}Calls before the event took {{.Culprit.Usual}} ms.{{else}}No call before the event says what is usual.{{end}}
+Confidence: {{if .Others}}medium: {{.Others}} other nodes could be meant.{{else}}high: no other node could be meant.{{end}}
 
 ## Evidence
 
@@ -83,17 +81,4 @@ func (q *Inquiry) Report() []byte {
 		fmt.Fprintf(&out, "\n\nThe report ends here: %v\n", err)
 	}
 	return out.Bytes()
-}
-
-// Confidence is high if nothing else could be meant and the time before is known,
-// low if neither is so, and medium otherwise.
-func (q *Inquiry) Confidence() string {
-	alone, known := q.Others == 0, q.Culprit.Usual.Defined()
-	switch {
-	case alone && known:
-		return "high"
-	case alone || known:
-		return "medium"
-	}
-	return "low"
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -57,7 +56,6 @@ type Settings struct {
 	StorageURL       string            // STORAGE_URL
 	LogLevel         slog.Level        // LOG_LEVEL
 	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
-	HealthAddress    string            // HEALTH_ADDRESS; "": not served
 }
 
 // An Error is one wrong setting. The value of a secret is not kept.
@@ -104,8 +102,6 @@ func (s *Settings) table() []setting {
 		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", anyText(&s.StorageURL), false},
 		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters",
 			seconds(&s.Shutdown), false},
-		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none",
-			address(&s.HealthAddress), false},
 		{"LOG_LEVEL", "info", "debug, info, warn or error", s.setLevel, false},
 	}
 }
@@ -186,13 +182,6 @@ func httpURL(to *string) func(string) string {
 		u, err := url.Parse(value)
 		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 	}, "an http or https URL")
-}
-
-func address(to *string) func(string) string {
-	return checked(to, func(value string) bool {
-		_, _, err := net.SplitHostPort(value)
-		return value == "" || err == nil
-	}, "host:port, such as 127.0.0.1:9090")
 }
 
 func oneOf(to *string, allowed ...string) func(string) string {

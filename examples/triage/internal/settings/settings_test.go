@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := load(map[string]string{
 		"SUBSCRIBE_MODE": "all", "MIN_SEVERITY": "fatal", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "OPENAI_API_KEY": "",
-		"AGENT_TIMEOUT": "soon", "SHUTDOWN_TIMEOUT": "0", "HEALTH_ADDRESS": "9090",
+		"AGENT_TIMEOUT": "soon", "SHUTDOWN_TIMEOUT": "0",
 	})
 	var wrong *settings.Error
 	require.ErrorAs(t, err, &wrong)
@@ -46,7 +46,6 @@ triage: SUBSCRIBE_MODE is "all"; allowed: faults|resource-faults
 triage: MIN_SEVERITY is "fatal"; allowed: info|warning|error|critical
 triage: AGENT_TIMEOUT is "soon"; allowed: seconds, a whole number from 1 to 604800
 triage: SHUTDOWN_TIMEOUT is "0"; allowed: seconds, a whole number from 1 to 604800
-triage: HEALTH_ADDRESS is "9090"; allowed: host:port, such as 127.0.0.1:9090
 triage: LOG_LEVEL is "loud"; allowed: debug|info|warn|error
 triage: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)
 }
@@ -73,7 +72,7 @@ func TestAPasswordInAURL(t *testing.T) {
 	assert.Equal(t, "me@example.com", settings.WithoutUser("me@example.com"), "no URL, no password")
 }
 
-// The Deployment of docs/live.md has what its probes and its volume ask for, and
+// The Deployment of docs/live.md has what its volume asks for, and
 // all settings that have no default.
 func TestTheDeploymentOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/live.md")
@@ -91,8 +90,7 @@ func TestTheDeploymentOfThePage(t *testing.T) {
 	s, err := load(env)
 	require.NoError(t, err)
 	for _, want := range []string{
-		"name: health, containerPort: " + strings.TrimPrefix(s.HealthAddress, ":"), "tcpSocket: { port: health }",
-		"httpGet: { path: /healthz, port: health }", "name: incidents, mountPath: " + s.WorkspaceRoot, "name: incidents, persistentVolumeClaim",
+		"name: incidents, mountPath: " + s.WorkspaceRoot, "name: incidents, persistentVolumeClaim",
 		"terminationGracePeriodSeconds: 30 ",
 	} {
 		assert.Contains(t, block, want)
