@@ -37,6 +37,7 @@ type runNotes struct {
 	Goals    []goalNote   `json:"goals,omitempty"`
 	Dropped  int          `json:"dropped,omitempty"`
 	Overlaps []overlap    `json:"overlaps,omitempty"`
+	Cost     float64      `json:"cost,omitempty"` // what Budget.CostOf said
 	// Copy, Prompts and Calls are hashes of the run: see deliveries.
 	Copy    uint64     `json:"copy,omitempty,string"`
 	Prompts uint64     `json:"prompts,omitempty,string"`

@@ -115,7 +115,7 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 func writeEnd(w io.Writer, r *Report) error {
 	own := *r
 	own.Scenarios, own.Invariants = orEmpty(r.Scenarios), orEmpty(r.Invariants)
-	return writeLine(w, runEnd{End: true, Part: r.Cancelled, bareReport: (*bareReport)(&own)})
+	return writeLine(w, runEnd{End: true, Part: r.Cancelled || r.IsPart(), bareReport: (*bareReport)(&own)})
 }
 
 // A unitKey is the place of a unit in the matrix.
