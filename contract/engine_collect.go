@@ -186,7 +186,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	r, err := c.fold.finish(c.cancelled, nil)
 	if c.fold.coverage.full {
-		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
+		c.engine.warn(fullCoverage)
 	}
 	if r.CalmRuns = int(c.engine.calm.asked.Load()); c.engine.calm.left.Load() {
 		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")
@@ -368,6 +368,7 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.Delivered, r.Undelivered, r.Rewritten = d.delivered, d.undelivered, d.rewritten
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
 	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
+	r.notes.Calm = q.invariant.calmCopy()
 	r.Copy, r.DoesNotApply = d.copy, found.absent
 	for _, o := range s.all {
 		r.Elapsed += o.Elapsed

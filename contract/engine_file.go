@@ -73,20 +73,21 @@ func randomID() []byte {
 	return id
 }
 
+const unknownBuild = "unknown"
+
 func buildHash() string {
-	const unknown = "unknown"
 	path, err := os.Executable()
 	if err != nil {
-		return unknown
+		return unknownBuild
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return unknown
+		return unknownBuild
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
-		return unknown
+		return unknownBuild
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }

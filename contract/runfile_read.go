@@ -92,9 +92,11 @@ func (r *runLines) empty() error {
 }
 
 // here gives an error the number of the line.
-func (r *runLines) here(err error) error {
+func (r *runLines) here(err error) error { return atLine(err, r.line) }
+
+func atLine(err error, line int) error {
 	if own, ok := errors.AsType[*FieldError](err); ok && own.Line == 0 {
-		own.At(r.line, 1)
+		own.At(line, 1)
 	}
 	return err
 }
@@ -155,8 +157,6 @@ type runReader struct {
 	next       unitKey // the first unit that is missing
 	waiting    units   // units after it, and all of a sequential run: those come in several lines
 	units      int
-	last       unitKey // that was folded
-	gaps       int     // cells that are left out before others
 	cells      []CellReport
 	warnings   []string // of the units
 }
@@ -236,20 +236,24 @@ func (f *fold) place(name string) (unitKey, error) {
 	return unitKey{s.index, n}, nil
 }
 
-// foldUnit counts the cells of a unit, which comes after those that were folded.
+// addUnit counts the cells of a unit, which comes after those that were added, and returns them.
+func (f *fold) addUnit(u *unit) ([]CellReport, error) {
+	if f.last.scenario != u.scenario {
+		f.last = unitKey{u.scenario, 0}
+	}
+	f.gaps += (u.trial - f.last.trial - 1) * f.scenarios[u.scenario].asked
+	if f.last = u.unitKey; f.gaps > mostGaps {
+		return nil, fields.Wrong("unit", u.trial, fmt.Sprintf("at most %d trials that are left out before others", mostGaps))
+	}
+	return f.addAll([]*unit{u}), nil
+}
+
 func (r *runReader) foldUnit(u *unit) error {
-	if r.last.scenario != u.scenario {
-		r.last = unitKey{u.scenario, 0}
-	}
-	r.gaps += (u.trial - r.last.trial - 1) * r.fold.scenarios[u.scenario].asked
-	if r.last = u.unitKey; r.gaps > mostGaps {
-		return fields.Wrong("unit", u.trial, fmt.Sprintf("at most %d trials that are left out before others", mostGaps))
-	}
-	cells := r.fold.addAll([]*unit{u})
+	cells, err := r.fold.addUnit(u)
 	if !r.countsOnly {
 		r.cells = append(r.cells, cells...)
 	}
-	return nil
+	return err
 }
 
 // readCells gives a unit the cells of a line. With countsOnly they have no evidence.
@@ -382,12 +386,16 @@ func (r *runReader) cut() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := 0
-	for _, s := range r.fold.scenarios {
-		all += asInt(s.asked > 0) * r.fold.head.Trials
-	}
 	report.Warnings = append(r.warnings,
-		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), all))
+		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), r.fold.units()))
 	report.Cells = r.cells
 	return report, nil
+}
+
+// units is the number of units of the matrix.
+func (f *fold) units() (n int) {
+	for _, s := range f.scenarios {
+		n += asInt(s.asked > 0) * f.head.Trials
+	}
+	return n
 }
