@@ -198,11 +198,11 @@ func (c *collector) notify(r *CellReport) {
 	}
 }
 
-// warnOfUnmetTargets warns of rules whose target is the name of nothing, if every cell ran here and
-// its log shows all calls.
+// warnOfUnmetTargets warns of rules whose target is the name of nothing, if every cell of its shard ran
+// here and its log shows all calls.
 func (c *collector) warnOfUnmetTargets(l *ruleLinter) {
 	r := c.fold.report
-	if !c.cancelled && !r.IsPart() && r.Dropped == 0 && c.rounds == nil && c.engine.resumed == nil {
+	if !c.cancelled && !r.Filtered && r.Dropped == 0 && c.rounds == nil && c.engine.resumed == nil {
 		l.lintTargets()
 	}
 }
@@ -214,7 +214,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	r, err := c.fold.finish(c.cancelled, nil)
 	if c.fold.coverage.full {
-		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
+		c.engine.warn(fullCoverage)
 	}
 	if r.CalmRuns = int(c.engine.calm.asked.Load()); c.engine.calm.left.Load() {
 		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")
@@ -407,6 +407,7 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.Delivered, r.Undelivered, r.Rewritten = d.delivered, d.undelivered, d.rewritten
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
 	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
+	r.notes.Calm = q.invariant.calmCopy()
 	r.Copy, r.DoesNotApply = d.copy, found.absent
 	for _, o := range s.all {
 		r.Elapsed += o.Elapsed

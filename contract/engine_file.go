@@ -74,7 +74,7 @@ func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
 // goOn begins the file with the units that are known. It may be the one that they are from: that
 // stays until the new one is whole.
 func (f *fileWriter) goOn(from *resumed) error {
-	f.file.Close() //nolint:errcheck // nothing was written, and Windows replaces no open file
+	f.file.Close() //nolint:errcheck // nothing was written
 	head, err := encodeLine(f.encoder.fold.head)
 	if err != nil {
 		return err
@@ -82,9 +82,8 @@ func (f *fileWriter) goOn(from *resumed) error {
 	if err := wholefile.WriteFunc(f.path, func(w io.Writer) error {
 		out := bufio.NewWriter(w)
 		_, _ = out.Write(head) // Flush has the error
-		f.at, err = from.copyTo(out, int64(len(head)))
-		from.close()
-		return cmp.Or(err, out.Flush())
+		defer from.close()    // Windows replaces no open file
+		return cmp.Or(from.copyTo(out, int64(len(head)), f.encoder), out.Flush())
 	}); err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func (f *fileWriter) goOn(from *resumed) error {
 		return err
 	}
 	from.file, f.lines = f.file, slices.Clone(from.lines)
-	_, err = f.file.Seek(f.at, io.SeekStart)
+	f.at, err = f.file.Seek(0, io.SeekEnd)
 	return err
 }
 

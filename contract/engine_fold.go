@@ -24,6 +24,8 @@ type fold struct {
 	coverage  *coverage
 	judges    judgeTally
 	warn      func(string)
+	last      unitKey // that a reader added
+	gaps      int     // cells that are left out before those of a reader
 }
 
 // A foldScenario is a scenario with what was counted of it so far.
@@ -151,10 +153,10 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 // run ended. stated are the fields of a report that is like it; see [fieldTally.field].
 func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	r := f.report
-	if f.head.Shard != (Shard{}) && !f.addMissing() {
-		f.head.Shard = Shard{} // it has the units of all others
+	if f.head.Shard != "" && !f.addMissing() {
+		f.head.Shard = "" // it has the units of all others
 	}
-	r.Cancelled, r.Shard = cancelled, f.head.Shard
+	r.Cancelled, r.Shard = cancelled, f.head.shard()
 	r.Judges = ofOneJudge(r.Judges)
 	for _, s := range f.scenarios {
 		for i := range s.rules {
@@ -217,6 +219,16 @@ func (f *fold) count(cell scoring.Cell, n int) {
 	f.report.Counts[i].Count += n
 }
 
+// What warnings have in common whose text a merge of parts must know: those follow from its units too.
+const (
+	overlapWarning  = " may act on other calls in the next run: it counts calls"
+	unmetWarning    = " matches no tool, no declared point and no point that any run called"
+	coverageWarning = "The coverage has the first "
+)
+
+var fullCoverage = fmt.Sprintf("%s%d combinations of target, fault and try. Names with numbers in them make many targets.",
+	coverageWarning, maxCover)
+
 // warnOfOverlaps says where a run may not repeat.
 func (f *fold) warnOfOverlaps() {
 	for _, s := range f.scenarios {
@@ -230,7 +242,7 @@ func (f *fold) warnOfOverlaps() {
 			if o.Lane != "" {
 				lane = fmt.Sprintf(" of lane %q", o.Lane)
 			}
-			f.warn(fmt.Sprintf("Rule %s of scenario %s may act on other calls in the next run: it counts calls, and in %s some%s overlapped. In %v it "+
+			f.warn(fmt.Sprintf("Rule %s of scenario %s"+overlapWarning+", and in %s some%s overlapped. In %v it "+
 				"matched call %d of %s, which overlapped with call %d of %s. Give each strand of calls a lane (chaos.WithLane), or use a trigger that does not count.",
 				t.Rule, s.Name, text.Plural(t.overlaps, "run"), lane, t.overlapIn,
 				o.Call+1, o.Target, o.OtherCall+1, o.Other))

@@ -24,6 +24,8 @@ type cellNotes struct {
 	Judged    []judging.Note `json:"judged,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
 	Cancelled bool           `json:"cancelled,omitempty"`
+	// Calm is a hash of the calm run that the cell was judged with; 0: there was none.
+	Calm uint64 `json:"calm,omitempty,string"`
 
 	own runNotes // what Run points to, in one piece with the rest
 }

@@ -16,19 +16,13 @@ import (
 
 // A resumed is the run file from which a run goes on. Of a nil one nothing is known.
 type resumed struct {
-	path   string
-	file   *os.File // that has the lines
-	reader *runReader
-	lines  []fileLine        // of the units that are known
-	at     map[unitKey]int   // in lines; none with Sequential
-	cells  map[Cell]knownOne // with Sequential: those that were not handed out
-	line   int               // that is being read
-}
-
-// A knownOne is a cell of a sequential run, which needs all of them at the end anyway.
-type knownOne struct {
-	report *CellReport
-	line   int // in lines
+	path  string
+	file  *os.File // that has the lines
+	head  *runHead
+	fold  *fold                // of the head; nothing is added to it
+	lines []fileLine           // of the units that are known
+	at    map[unitKey]int      // in lines; none with Sequential
+	cells map[Cell]*CellReport // with Sequential: those that were not handed out
 }
 
 // openResumed reads the file of RunOptions.Resume and checks it as far as that needs no world.
@@ -36,13 +30,13 @@ func (e *engine) openResumed() (err error) {
 	if e.o.Resume == "" {
 		return nil
 	}
-	r := &resumed{path: e.o.Resume, reader: new(runReader), at: map[unitKey]int{}, cells: map[Cell]knownOne{}}
+	r := &resumed{path: e.o.Resume, at: map[unitKey]int{}, cells: map[Cell]*CellReport{}}
 	if r.file, err = os.Open(r.path); err != nil {
-		return fields.Because("RunOptions.Resume", r.path, err, "a run file")
+		return fields.Because("RunOptions.Resume", nil, err, "a run file")
 	}
 	e.resumed = r
 	if err = r.index(); err == nil {
-		err = e.checkResumed(r.reader.head)
+		err = e.checkResumed(r.head)
 	}
 	if own, ok := errors.AsType[*FieldError](err); ok && own.Line > 0 {
 		own.File = r.path
@@ -60,91 +54,60 @@ func (r *resumed) close() {
 // index reads all lines, and keeps where the units are that need not be run again. A last line that
 // was cut is dropped.
 func (r *resumed) index() error {
-	in := bufio.NewReader(r.file)
-	from, ended := int64(0), false
-	for r.line = 1; ; r.line++ {
-		line, err := in.ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return fmt.Errorf("contract: run file: read: %w", err)
-		}
-		torn := err == io.EOF
-		if torn && len(line) == 0 {
-			break
-		}
-		if ended {
-			return fields.Wrong("", fielderror.Found("more after the end"), "the end as the last line").At(r.line, 1)
-		}
-		object, err := withoutSum(line)
-		if err != nil && torn && r.line > 1 {
-			break
-		}
-		if ended, err = r.take(line, object, err, fileLine{from: from, length: int64(len(line))}); err != nil {
-			if own, ok := errors.AsType[*FieldError](err); ok && own.Line == 0 {
-				err = own.At(r.line, 1)
-			}
+	lines := &runLines{from: bufio.NewReader(r.file)}
+	for {
+		object, err := lines.unit()
+		if err != nil {
 			return err
 		}
-		from += int64(len(line))
+		if r.head == nil {
+			r.head = lines.head
+			r.fold = newFold(r.head, func(string) {})
+		}
+		if object == nil {
+			return nil
+		}
+		if err := r.take(object, fileLine{from: lines.at, length: lines.next - lines.at}); err != nil {
+			return lines.here(err)
+		}
 	}
-	if r.reader.head == nil {
-		return fields.Wrong("RunOptions.Resume", fielderror.Found("empty"), "a run file")
-	}
-	return nil
 }
 
-func (r *resumed) take(line, object []byte, unsound error, at fileLine) (ended bool, err error) {
-	switch {
-	case r.reader.head == nil:
-		return false, r.reader.take(line)
-	case unsound != nil:
-		return false, unsound
-	case bytes.HasPrefix(object, []byte(`{"end":`)):
-		return true, nil
-	}
-	u := new(runUnit)
-	if err := decodeStrictly(object, u); err != nil {
-		return false, err
-	}
-	cells, err := r.unit(u)
+func (r *resumed) take(object []byte, at fileLine) error {
+	u, err := r.unit(object)
 	if err != nil {
-		return false, err
+		return err
 	}
-	at.unitKey = cells.unitKey
-	if r.reader.head.Sequential {
-		return false, r.takeCells(cells, at)
+	at.unitKey = u.unitKey
+	if r.head.Sequential {
+		for _, c := range u.cells {
+			if c != nil && r.cells[c.Cell] != nil {
+				return fields.Wrong("unit", c.Cell.String(), "each cell once")
+			}
+			if c != nil && c.final() {
+				r.cells[c.Cell] = c
+			}
+		}
+		return nil
 	}
 	if _, twice := r.at[at.unitKey]; twice {
-		return false, fields.Wrong("unit", u.Unit, "each unit once")
+		return fields.Wrong("unit", fmt.Sprint(r.head.Scenarios[at.scenario].Name, "/", at.trial), "each unit once")
 	}
-	if cells.complete(r.reader.fold) {
+	if u.complete(r.fold) {
 		r.at[at.unitKey] = len(r.lines)
 		r.lines = append(r.lines, at)
 	}
-	return false, nil
+	return nil
 }
 
 // unit decodes a line.
-func (r *resumed) unit(line *runUnit) (*unit, error) {
-	s, trial, err := r.reader.place(line)
+func (r *resumed) unit(object []byte) (*unit, error) {
+	line, key, err := r.fold.readUnit(object)
 	if err != nil {
 		return nil, err
 	}
-	u := &unit{unitKey: unitKey{s.index, trial}, cells: make([]*CellReport, len(r.reader.head.Invariants))}
-	return u, r.reader.takeCells(line, s, u)
-}
-
-func (r *resumed) takeCells(u *unit, at fileLine) error {
-	for _, c := range u.cells {
-		if c == nil || !c.final() {
-			continue
-		}
-		if _, twice := r.cells[c.Cell]; twice {
-			return fields.Wrong("unit", c.Cell.String(), "each cell once")
-		}
-		r.cells[c.Cell] = knownOne{c, len(r.lines)}
-	}
-	r.lines = append(r.lines, at)
-	return nil
+	u := &unit{unitKey: key, cells: make([]*CellReport, len(r.head.Invariants))}
+	return u, r.fold.readCells(line, u, false)
 }
 
 // complete reports whether a unit has all its cells, and none that another run might decide: that a
@@ -181,7 +144,7 @@ func (r *resumed) fits(h *runHead) error {
 	if r == nil {
 		return nil
 	}
-	old := r.reader.head
+	old := r.head
 	p := fields.List()
 	p.Demand(maps.Equal(h.Tools, old.Tools), "resume.tools", fielderror.Found("other ones"), "the tools of the worlds")
 	p.Demand(bytes.Equal(h.asked(), old.asked()), "resume", fielderror.Found("of a matrix that asks something else"), "that of the matrix")
@@ -202,19 +165,15 @@ func (r *resumed) has(scenario, trial int) bool {
 // reports are the cells of a unit that need not be run.
 func (r *resumed) reports(scenario, trial int) ([]CellReport, error) {
 	at := r.lines[r.at[unitKey{scenario, trial}]]
-	line := make([]byte, at.length)
-	if _, err := r.file.ReadAt(line, at.from); err != nil {
-		return nil, fmt.Errorf("contract: run file: read: %w", err)
+	line, err := r.read(at)
+	if err != nil {
+		return nil, err
 	}
 	object, err := withoutSum(line)
 	if err != nil {
 		return nil, err
 	}
-	decoded := new(runUnit)
-	if err := decodeStrictly(object, decoded); err != nil {
-		return nil, err
-	}
-	u, err := r.unit(decoded)
+	u, err := r.unit(object)
 	if err != nil {
 		return nil, err
 	}
@@ -233,12 +192,12 @@ func (r *resumed) give(j job) (all []CellReport) {
 		return nil
 	}
 	for _, p := range j.invariants {
-		known, ok := r.cells[j.cell(p)]
-		if !ok {
+		known := r.cells[j.cell(p)]
+		if known == nil {
 			return nil
 		}
-		all = append(all, *known.report)
-		all[len(all)-1].Rerun = rerunLine(r.reader.head.Rerun, known.report)
+		all = append(all, *known)
+		all[len(all)-1].Rerun = rerunLine(r.head.Rerun, known)
 	}
 	for i := range all {
 		delete(r.cells, all[i].Cell)
@@ -246,16 +205,38 @@ func (r *resumed) give(j job) (all []CellReport) {
 	return all
 }
 
-// copyTo copies the lines of the units that are known, behind what was written before. From then on
-// they are read there.
-func (r *resumed) copyTo(w io.Writer, at int64) (end int64, err error) {
-	slices.SortFunc(r.lines, func(a, b fileLine) int { return cmp.Compare(a.from, b.from) })
-	for i := range r.lines {
-		l := &r.lines[i]
-		if _, err := io.Copy(w, io.NewSectionReader(r.file, l.from, l.length)); err != nil {
-			return 0, err
-		}
-		l.from, at = at, at+l.length
+func (r *resumed) read(at fileLine) ([]byte, error) {
+	line := make([]byte, at.length, at.length+1)
+	if _, err := r.file.ReadAt(line, at.from); err != nil {
+		return nil, fmt.Errorf("contract: run file: read: %w", err)
 	}
-	return at, nil
+	if !bytes.HasSuffix(line, []byte("\n")) { // it was cut there
+		line = append(line, '\n')
+	}
+	return line, nil
+}
+
+// copyTo writes what is known behind what was written before. From then on it is read there.
+func (r *resumed) copyTo(w io.Writer, at int64, encoder *unitEncoder) error {
+	if r.head.Sequential { // a line may have cells that must be run again
+		all := newUnits(len(r.head.Invariants))
+		for _, c := range r.cells {
+			s := r.fold.byName[c.Cell.Scenario]
+			k := slices.IndexFunc(r.head.Invariants, func(inv headInvariant) bool { return inv.Name == c.Cell.Invariant })
+			all.of(s.index, c.Cell.Trial).cells[k] = c
+		}
+		return encoder.write(w, all.inOrder())
+	}
+	for i := range r.lines {
+		line, err := r.read(r.lines[i])
+		if err == nil {
+			_, err = w.Write(line)
+		}
+		if err != nil {
+			return err
+		}
+		r.lines[i].from, r.lines[i].length = at, int64(len(line))
+		at += int64(len(line))
+	}
+	return nil
 }
