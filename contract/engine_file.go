@@ -82,7 +82,7 @@ func (f *fileWriter) goOn(from *resumed) error {
 	if err := wholefile.WriteFunc(f.path, func(w io.Writer) error {
 		out := bufio.NewWriter(w)
 		_, _ = out.Write(head) // Flush has the error
-		defer from.close()    // Windows replaces no open file
+		defer from.close()     // Windows replaces no open file
 		return cmp.Or(from.copyTo(out, int64(len(head)), f.encoder), out.Flush())
 	}); err != nil {
 		return err
