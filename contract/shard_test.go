@@ -24,7 +24,7 @@ func TestTextsOfShards(t *testing.T) {
 		assert.Equal(t, want, s.File(path))
 		assert.Equal(t, path, contract.Shard{}.File(path))
 	}
-	_, err := matrix(t, tellsTime, nil).Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 9, Count: 8}})
+	_, err := matrix(t, tellsTime).Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 9, Count: 8}})
 	assert.EqualError(t, err, "contract: RunOptions.Shard is 9/8; allowed: an index from 1 to the count, such as 2/8")
 }
 
