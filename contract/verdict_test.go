@@ -112,7 +112,9 @@ func TestFilteredCells(t *testing.T) {
 	r := run(t, m, only("calm/held/2"))
 	assert.True(t, r.Filtered)
 	assert.Equal(t, []contract.CellState{contract.NotRun, contract.Held, contract.NotRun, contract.NotRun}, states(r))
-	assert.Equal(t, scoring.Pass, r.Score.Verdict, "the verdict looks at those that ran")
+	assert.Equal(t, scoring.Inconclusive, r.Score.Verdict, "the others may break")
+	assert.Equal(t, "nothing broke in 1 of 4 cells", r.Score.Why)
+	assert.True(t, r.Partial())
 	assert.Equal(t, 3, r.Score.NotRun)
 	assert.False(t, run(t, m, nil).Filtered)
 

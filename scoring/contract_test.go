@@ -111,10 +111,12 @@ func TestContractVerdict(t *testing.T) {
 			`no cell was decided in scenario "faulty"`},
 		{"undelivered by leave", []Cell{calm(Low, CellHeld), allowed}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
-		{"a scenario that was not run is outside the verdict", []Cell{calm(Low, CellHeld), faulty(Critical, CellNotRun, 0)}, ContractOptions{}, Pass,
-			`of 1 cell; 1 was not run: no critical invariant broke; 1 of 1 decided cell held`},
+		{"a scenario that was not run may break", []Cell{calm(Low, CellHeld), faulty(Critical, CellNotRun, 0)}, ContractOptions{}, Inconclusive,
+			`nothing broke in 1 of 2 cells`},
+		{"what broke is not hidden", []Cell{calm(Low, CellBroken), faulty(Critical, CellNotRun, 0)}, ContractOptions{}, Inconclusive,
+			`no critical invariant broke in 1 of 2 cells`},
 		{"a part of a large matrix says of what it is the verdict", []Cell{counted(calm(Low, CellHeld), 2500), counted(calm(High, CellNotRun), 17500)},
-			ContractOptions{}, Pass, `of 2,500 cells; 17,500 were not run: no critical invariant broke; 2,500 of 2,500 decided cells held`},
+			ContractOptions{}, Inconclusive, `nothing broke in 2,500 of 20,000 cells`},
 		{"all reasons are given", []Cell{faulty(Low, CellUndelivered, 0), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
 			`no cell was decided; no fault was delivered in scenario "faulty"; 1 cell inconclusive, allowed 0`},
 	} {
@@ -159,7 +161,7 @@ func TestContractCounts(t *testing.T) {
 	near(&score.Severities[0].Interval, critical)
 	near(&score.Severities[2].Interval, low)
 	assert.Equal(t, ContractScore{
-		Value: 90, Verdict: Inconclusive, Why: "1 cell inconclusive, allowed 0",
+		Value: 90, Verdict: Inconclusive, Why: "no critical invariant broke in 6 of 7 cells; 1 cell inconclusive, allowed 0",
 		Passed: 3, Decided: 4, Total: 7, Inconclusive: 1, Undelivered: 1, NotRun: 1,
 		Interval: all,
 		Severities: []SeverityScore{

@@ -78,7 +78,8 @@
 // # The environment
 //
 // SHAKEDOWN_EXPLAIN is how long Run explains what broke, such as 10s. SHAKEDOWN_REPORTS is
-// a folder for the reports of every Run. With SHAKEDOWN_UPDATE=1 AssertNoRegression writes
+// a folder for the reports of every Run. SHAKEDOWN_SHARD, such as 2/8, is the share of the units
+// that Run makes, and SHAKEDOWN_RESUME the run file from which it goes on. With SHAKEDOWN_UPDATE=1 AssertNoRegression writes
 // its baseline.
 //
 // Stability: stable.

@@ -20,6 +20,8 @@ const (
 	reportsVariable = "SHAKEDOWN_REPORTS"
 	fileVariable    = "SHAKEDOWN_FILE"
 	buildVariable   = "SHAKEDOWN_BUILD"
+	shardVariable   = "SHAKEDOWN_SHARD"
+	resumeVariable  = "SHAKEDOWN_RESUME"
 )
 
 func (r *runner) files(t *testing.T, pkg string, result *contract.Report) {
@@ -29,6 +31,9 @@ func (r *runner) files(t *testing.T, pkg string, result *contract.Report) {
 		return
 	}
 	dir = filepath.Join(dir, pathOf(pkg), pathOf(t.Name()), pathOf(result.Name))
+	if n := result.Shard; n.Count > 0 {
+		dir = filepath.Join(dir, fmt.Sprintf("%dof%d", n.Index, n.Count))
+	}
 	o := &report.JUnitOptions{FailOn: r.o.FailOn}
 	if err := report.Files(dir, result, o); err != nil {
 		t.Errorf("contracttest: the reports were not written: %v", err)

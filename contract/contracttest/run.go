@@ -70,6 +70,14 @@ type Options struct {
 	// variable SHAKEDOWN_FILE, with which -run should select one Run; else none is written. It names
 	// the build that SHAKEDOWN_BUILD has, else the hash of the test's executable.
 	File string
+	// Shard is the share of the units that this Run makes, as in [contract.RunOptions]; zero: that of
+	// the environment variable SHAKEDOWN_SHARD, such as 2/8, else all. The run file has the shard in
+	// its name ([contract.Shard.File]). A shard does not explain. The first one alone runs kept
+	// defects, and finds out whether the agent repeats itself.
+	Shard contract.Shard
+	// Resume is the path of a run file from which Run goes on, as in [contract.RunOptions]; "": that
+	// of the environment variable SHAKEDOWN_RESUME, else none. Cells that it has are subtests too.
+	Resume string
 	// Reports is a folder for the report in every format; see [Run]. "": that of
 	// the environment variable SHAKEDOWN_REPORTS, else none.
 	Reports string
@@ -80,7 +88,7 @@ type Options struct {
 // A cell whose invariant broke fails its subtest, unless the invariant's severity
 // is below FailOn. A cell in which no fault was delivered, or that is
 // inconclusive, is skipped with the reason. If the verdict is inconclusive, t
-// itself fails. A broken trial of a promised rate is logged and fails nothing; t fails
+// itself fails, unless it is PARTIAL: see [contract.Report.Partial]. A broken trial of a promised rate is logged and fails nothing; t fails
 // when the rate was rejected ([contract.Invariant.AtLeast]). If the matrix is not valid, Run fails t and stops it.
 //
 // At the end Run logs the report, as [report.Text] does with TableLast. If [Options].Reports
@@ -108,7 +116,11 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		saver: newSaver(t, m, o), secrets: redact.New(o.Secrets, redact.Patterns)}
 	defer r.saver.end(t, r.secrets)
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
-	kept := old.test(t, m)
+	shard, err := shardOf(o, os.Getenv(shardVariable))
+	if err != nil {
+		t.Fatalf("contracttest: %v", err)
+	}
+	kept := shard.Index <= 1 && old.test(t, m)
 	r.begun = time.Now()
 	if cost := o.Budget.CostOf; cost != nil { // one call at a time, for each run
 		own := *o
@@ -122,14 +134,18 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	result, err := m.Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.keep(), Watchdog: o.Watchdog,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
-		File: cmp.Or(o.File, os.Getenv(fileVariable)), Build: os.Getenv(buildVariable),
+		File: shard.File(cmp.Or(o.File, os.Getenv(fileVariable))), Build: os.Getenv(buildVariable),
+		Shard: shard, Resume: cmp.Or(o.Resume, os.Getenv(resumeVariable)),
 		Harness: contract.Harness{
 			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { r.cell(t, c, run) },
 			Calm:   r.calmBubble(t),
 			Rerun:  testLine(t.Name(), pkg, "{scenario}", "{invariant}", "{trial}"), Deadline: deadline(t),
 		},
 	})
-	if result != nil && result.Score.Decided > 0 { // else two runs may be alike because neither did anything
+	if result != nil {
+		noteOthersShards(result, os.LookupEnv)
+	}
+	if result != nil && result.Score.Decided > 0 && shard.Index <= 1 { // else two runs may be alike because neither did anything
 		r.repeat(t, m, result)
 	}
 	switch {
@@ -138,12 +154,16 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	case errors.Is(err, scoring.ErrNoneRan):
 		t.Errorf("contracttest: no cell of the matrix was selected (-run, -skip); nothing was tested")
 		return result
+	case result != nil && result.Partial():
+		t.Logf("contracttest: PARTIAL: %s", result.Score.Why)
 	case result != nil && result.Score.Verdict == scoring.Inconclusive:
 		t.Errorf("contracttest: the verdict is %v: %s", result.Score.Verdict, result.Score.Why)
 	}
 	if result != nil {
 		r.rejected(t, result)
-		r.explain(t, m, result)
+		if result.Shard.Count == 0 {
+			r.explain(t, m, result)
+		}
 		if o.Finish != nil {
 			if err := o.Finish(result); err != nil {
 				t.Errorf("contracttest: Options.Finish: %s", r.secrets.Text(err.Error()))

@@ -51,7 +51,7 @@ func (s *saver) gather() contract.Needs {
 // save writes the session of a broken cell. It is called by the cells, of which several
 // may end at once.
 func (s *saver) save(c *contract.CellReport) {
-	if s == nil {
+	if s == nil || len(c.Observations()) == 0 { // of a run that this one goes on from
 		return
 	}
 	name, session, err := s.make(s.matrix, c, s.secrets)

@@ -116,6 +116,7 @@ func runs(t testing.TB) map[string]*contract.Report {
 			}
 		}
 	})
+	run("shard", func(_ *contract.Matrix, o *contract.RunOptions) { o.Shard = contract.Shard{Index: 2, Count: 4} })
 	run("counts", func(_ *contract.Matrix, o *contract.RunOptions) { o.Keep = contract.KeepCounts })
 	run("probed", func(m *contract.Matrix, _ *contract.RunOptions) {
 		m.World, _ = m.NewWorld(t.Context())

@@ -150,10 +150,9 @@ func (s *Suite) useless() bool {
 	return w == scoring.Weights{}
 }
 
-// judge gives the verdict of all matrices. A pass says how many cells it is not of.
+// judge gives the verdict of all matrices.
 func (r *Result) judge(own map[string]*contract.Matrix, reports map[string]*contract.Report) {
 	r.Verdict, r.Why = scoring.Pass, "all matrices passed"
-	partial := ""
 	for _, name := range matrixNames() {
 		if own[name] == nil {
 			continue
@@ -162,25 +161,10 @@ func (r *Result) judge(own map[string]*contract.Matrix, reports map[string]*cont
 		verdict, why := scoring.Inconclusive, "it has no report"
 		if rep != nil {
 			verdict, why = rep.Score.Verdict, rep.Score.Why
-			if n := notRun(rep); n > 0 {
-				partial += fmt.Sprintf("; %s: %s not run", name, text.Plural(n, "cell"))
-			}
 		}
 		if verdict == scoring.Fail && r.Verdict != scoring.Fail ||
 			verdict == scoring.Inconclusive && r.Verdict == scoring.Pass {
 			r.Verdict, r.Why = verdict, name+": "+why
 		}
 	}
-	if r.Verdict == scoring.Pass {
-		r.Why += partial
-	}
-}
-
-func notRun(r *contract.Report) (n int) {
-	for _, c := range r.Counts {
-		if c.State == contract.NotRun {
-			n += max(c.Count, 1)
-		}
-	}
-	return n
 }

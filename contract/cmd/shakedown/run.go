@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,6 +31,8 @@ type suiteRun struct {
 	baseline, cell string
 	update         bool
 	failOn         contract.Severity
+	shard          contract.Shard
+	resume         string
 
 	path     string
 	suite    *suite.Suite
@@ -55,6 +59,8 @@ func runSuite(ctx context.Context, c *command) (status int, err error) {
 	c.flags.StringVar(&s.baseline, "baseline", "", "compare the run with the one in `FILE`, a run file, and fail if it is worse; --update writes it")
 	c.flags.BoolVar(&s.update, "update", false, "write the file of --baseline, without evidence, and compare nothing")
 	c.flags.StringVar(&s.cell, "cell", "", "run one cell alone: `SCENARIO/INVARIANT/TRIAL`, as the line rerun of a report names it")
+	c.flags.TextVar(&s.shard, "shard", contract.Shard{}, "run a share of the units, `INDEX/COUNT` such as 2/8; the file of --file is then NAME.2of8.run.jsonl")
+	c.flags.StringVar(&s.resume, "resume", "", "go on from the run in `FILE`, a run file: what it has is not run again")
 	if err := s.prepare(); err != nil {
 		return 0, err
 	}
@@ -73,7 +79,7 @@ func (s *suiteRun) prepare() error {
 	if s.update && s.baseline == "" {
 		return fields.Wrong("--update", fielderror.Found("without --baseline"), "--baseline FILE beside it")
 	}
-	s.path = operands[0]
+	s.path, s.file.file = operands[0], s.shard.File(s.file.file)
 	if s.suite, s.matrices, err = load(s.path); err != nil {
 		return err
 	}
@@ -90,7 +96,7 @@ func (s *suiteRun) prepare() error {
 			if one.before, err = readRun(path); errors.Is(err, fs.ErrNotExist) {
 				err = fields.Because(path, nil, fs.ErrNotExist, "a run file; --update writes it")
 			}
-			if wrong.Add(fielderror.Apart(err)...); err == nil && (one.before.Cancelled || one.before.Filtered) {
+			if wrong.Add(fielderror.Apart(err)...); err == nil && (one.before.Cancelled || one.before.IsPart()) {
 				wrong.Wrong(path, fielderror.Found("a part of a run"), "a run of all cells")
 			}
 		}
@@ -134,6 +140,9 @@ func fileOf(path, matrix string) string {
 	return strings.TrimSuffix(path, ending) + "." + matrix + ending
 }
 
+// unknownBuild is that of an agent behind HTTP that nobody named.
+const unknownBuild = "unknown"
+
 // contractMatrix is the name of the first matrix of a suite.
 const contractMatrix = "contract"
 
@@ -142,7 +151,12 @@ func (s *suiteRun) ask(ctx context.Context, one *matrixRun) {
 	if ctx.Err() != nil {
 		return
 	}
-	o := &contract.RunOptions{File: fileOf(s.file.file, one.name)}
+	o := &contract.RunOptions{File: fileOf(s.file.file, one.name), Build: cmp.Or(os.Getenv("SHAKEDOWN_BUILD"), unknownBuild), Shard: s.shard,
+		Resume: fileOf(s.resume, one.name)}
+	if _, err := os.Stat(o.Resume); s.resume != "" && one.name != contractMatrix && errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(s.problems, "shakedown: %s is not there: %s runs from its beginning\n", o.Resume, one.name)
+		o.Resume = ""
+	}
 	typed := s.path
 	if strings.ContainsFunc(typed, func(r rune) bool { return !text.WordRune(r) && !strings.ContainsRune("./-_", r) }) {
 		typed = strconv.Quote(typed)
@@ -199,7 +213,10 @@ func (s *suiteRun) finish(result *suite.Result) (status int, err error) {
 		}
 	}
 	if result != nil {
-		status = worse(status, s.sum(result))
+		own := s.sum(result)
+		if !slices.ContainsFunc(s.matrices, func(one *matrixRun) bool { return one.report.IsPart() }) {
+			status = worse(status, own) // else that of each part has said it
+		}
 	}
 	return status, errors.Join(errs...)
 }
@@ -241,7 +258,7 @@ func (s *suiteRun) compare(one *matrixRun) (status int, err error) {
 	if !s.update {
 		return printComparison(s.out, one.before, one.report, &compare.Options{Before: "in " + filepath.Base(path)})
 	}
-	if one.report.Cancelled || one.report.Filtered {
+	if one.report.Cancelled || one.report.IsPart() {
 		fmt.Fprintf(s.problems, "shakedown: %s is not written: not all cells ran\n", path)
 		return inconclusive, nil
 	}
@@ -275,7 +292,13 @@ func (s *suiteRun) sum(r *suite.Result) (status int) {
 		}
 	}
 	if len(s.matrices) > 1 {
-		fmt.Fprintf(s.out, "%v: %s\n", r.Verdict, r.Why)
+		verdict := r.Verdict.String()
+		if r.Verdict == scoring.Inconclusive && !slices.ContainsFunc(s.matrices, func(one *matrixRun) bool {
+			return one.report.Score.Verdict != scoring.Pass && !one.report.Partial()
+		}) {
+			verdict = "PARTIAL"
+		}
+		fmt.Fprintf(s.out, "%s: %s\n", verdict, r.Why)
 	}
 	return statusOf(r.Verdict)
 }

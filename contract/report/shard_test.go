@@ -1,0 +1,231 @@
+package report_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// stableOf is the run file of a report without what a resumed run cannot know: which names the
+// runs called whose units it has from a file.
+func stableOf(t testing.TB, r *contract.Report) string {
+	t.Helper()
+	own := *r
+	own.Warnings = nil
+	return fileOf(t, &own, &report.WriteOptions{Stable: true})
+}
+
+// A matrix that is cut into shards, each of which goes on from the file of the one before, is the
+// matrix that one run makes.
+func TestShardsThatGoOnMakeOneRun(t *testing.T) {
+	for name, change := range map[string]func(*contract.Matrix, *contract.RunOptions){
+		"a run a cell": func(*contract.Matrix, *contract.RunOptions) {},
+		"a run a unit": func(m *contract.Matrix, _ *contract.RunOptions) { m.ShareObservations = true },
+		"sequential":   func(m *contract.Matrix, o *contract.RunOptions) { m.Trials, o.Sequential = 12, true },
+	} {
+		m, o := desks(), contract.RunOptions{Workers: 3}
+		change(m, &o)
+		whole, err := m.Run(t.Context(), &o)
+		require.NoError(t, err, name)
+		for _, count := range []int{1, 2, 5} {
+			last, ran := "", 0
+			var r *contract.Report
+			for index := 1; index <= count; index++ {
+				own := o
+				own.Shard, own.Resume = contract.Shard{Index: index, Count: count}, last
+				own.File = own.Shard.File(filepath.Join(t.TempDir(), "a.run.jsonl"))
+				r, err = m.Run(t.Context(), &own)
+				require.NoError(t, err, name)
+				last = own.File
+				if index < count {
+					assert.True(t, r.IsPart(), name)
+					assert.NotEqual(t, scoring.Pass, r.Score.Verdict, name)
+					assert.Greater(t, len(r.Cells), ran, name)
+				}
+				ran = len(r.Cells)
+			}
+			assert.False(t, r.IsPart(), name)
+			assert.Equal(t, stableOf(t, whole), stableOf(t, r), "%s, %d shards", name, count)
+			back, err := report.Read(strings.NewReader(readFile(t, last)), nil)
+			require.NoError(t, err, name)
+			assert.Equal(t, stableOf(t, whole), stableOf(t, back), "%s, %d shards", name, count)
+		}
+	}
+}
+
+// smallest is a matrix whose agent counts its runs.
+func smallest(runs *int) *contract.Matrix {
+	world := func(context.Context) (*contract.World, error) {
+		return &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) { *runs++; return "noon", nil }}, nil
+	}
+	return &contract.Matrix{NewWorld: world, Prompts: []string{"When?"}, Trials: 2, Scenarios: []contract.Scenario{contract.Calm(), contract.Under("again")},
+		Invariants: []contract.Invariant{{Name: "noon", Severity: contract.Critical,
+			Check: func(_ context.Context, o *contract.Observation) error {
+				if o.Response != "noon" {
+					return errors.New("not noon")
+				}
+				return nil
+			}}}}
+}
+
+// A file that is cut anywhere is gone on from, or refused: the outcome is never another one, and what
+// the file had is not run again. File and Resume are one path, as after a run that was killed.
+func TestAFileThatIsCutAnywhere(t *testing.T) {
+	runs := 0
+	m, file := smallest(&runs), filepath.Join(t.TempDir(), "a.run.jsonl")
+	whole, err := m.Run(t.Context(), &contract.RunOptions{File: file, Workers: 1})
+	require.NoError(t, err)
+	want, text := stableOf(t, whole), readFile(t, file)
+	for cut := range len(text) + 1 {
+		require.NoError(t, os.WriteFile(file, []byte(text[:cut]), 0o600))
+		runs = 0
+		r, err := m.Run(t.Context(), &contract.RunOptions{File: file, Resume: file, Workers: 1})
+		if field := new(contract.FieldError); errors.As(err, &field) {
+			require.Less(t, cut, strings.Index(text, "\n"), "only a head that was cut is refused: %v", err)
+			require.Equal(t, text[:cut], readFile(t, file), "a file that is refused stays")
+			continue
+		}
+		require.NoError(t, err, cut)
+		require.Equal(t, want, stableOf(t, r), cut)
+		require.Equal(t, 4-min(4, max(0, linesIn(text[:cut])-1)), runs, "cut at %d: each unit once", cut)
+	}
+	assert.Zero(t, runs, "a whole file has all units")
+}
+
+// linesIn counts the lines that are whole, also without their line break.
+func linesIn(text string) (n int) {
+	for line := range strings.Lines(text) {
+		n += map[bool]int{true: 1}[strings.HasSuffix(strings.TrimSuffix(line, "\n"), `"}`) && strings.Contains(line, `,"sum":"`) || strings.HasSuffix(line, "\n")]
+	}
+	return n
+}
+
+func TestFilesThatARunDoesNotGoOnFrom(t *testing.T) {
+	runs := 0
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.run.jsonl")
+	m := smallest(&runs)
+	_, err := m.Run(t.Context(), &contract.RunOptions{File: file, Build: "one"})
+	require.NoError(t, err)
+	text := readFile(t, file)
+	for _, row := range []struct {
+		why    string
+		file   string
+		change func(*contract.Matrix, *contract.RunOptions)
+		want   string
+	}{
+		{"another seed", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Seed = 7 }, "resume.seed is 0; allowed: 7, that of the matrix"},
+		{"other trials", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Trials = 3 }, "resume.trials is 2; allowed: 3"},
+		{"another matrix", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Prompts[0] = "Who?" }, "resume.fingerprint is "},
+		{"other limits", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.AllowInconclusive = 1 }, "asks something else"},
+		{"another build", text, func(_ *contract.Matrix, o *contract.RunOptions) { o.Build = "two" }, `resume.build is "one"; allowed: two`},
+		{"trials that depend on each other", text, func(_ *contract.Matrix, o *contract.RunOptions) { o.Sequential = true }, "resume.sequential is false"},
+		{"a damaged byte", strings.Replace(text, "noon", "moon", 2), nil, "1:1: sum is another or none"},
+		{"a damaged unit", strings.Replace(text, `"calm/2"`, `"calm/1"`, 1), nil, "a.run.jsonl:3:1: sum is another or none"},
+		{"empty", "", nil, "is empty; allowed: a run file"},
+		{"another file", "{}\n", nil, "the head of a run file"},
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(row.file), 0o600))
+		own, o := smallest(&runs), &contract.RunOptions{Resume: file, File: file, Build: "one"}
+		if row.change != nil {
+			row.change(own, o)
+		}
+		runs = 0
+		_, err := own.Run(t.Context(), o)
+		field := new(contract.FieldError)
+		require.ErrorAs(t, err, &field, row.why)
+		assert.ErrorContains(t, err, row.want, row.why)
+		assert.Zero(t, runs, row.why)
+		assert.Equal(t, row.file, readFile(t, file), row.why)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		_, err := m.Run(t.Context(), &contract.RunOptions{Resume: path})
+		assert.ErrorContains(t, err, "contract: ", path)
+	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	r, err := m.Run(t.Context(), &contract.RunOptions{Resume: file, Build: "unknown"})
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(r.Warnings, " "), "a build is unknown")
+}
+
+// What a cancelled run did not decide is run again, and the cells that are known are shown like others.
+func TestGoingOnFromACancelledRun(t *testing.T) {
+	runs := 0
+	m, file := smallest(&runs), filepath.Join(t.TempDir(), "a.run.jsonl")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := m.Run(ctx, &contract.RunOptions{File: file, Workers: 1, OnCell: func(*contract.CellReport) { cancel() }})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = m.Run(ctx, &contract.RunOptions{File: file, Resume: file, Workers: 1})
+	require.Error(t, err)
+	kept, err := report.Read(strings.NewReader(readFile(t, file)), nil)
+	require.NoError(t, err, "a run that is cancelled at once loses nothing")
+	known := len(kept.Cells)
+	require.Positive(t, known)
+	runs = 0
+	seen, around := 0, 0
+	r, err := m.Run(t.Context(), &contract.RunOptions{Resume: file, OnCell: func(*contract.CellReport) { seen++ }, Workers: 1,
+		Harness: contract.Harness{Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) {
+			around++
+			assert.Equal(t, contract.Held, run(nil).State)
+		}}})
+	require.NoError(t, err)
+	assert.Equal(t, []int{4, 4}, []int{seen, around})
+	assert.Equal(t, scoring.Pass, r.Score.Verdict, r.Score.Why)
+	assert.LessOrEqual(t, runs, 4-known+1)
+}
+
+// A part says PARTIAL in every form, and is exit status 0.
+func TestPartial(t *testing.T) {
+	runs := 0
+	r, err := smallest(&runs).Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 2, Count: 3}})
+	require.NoError(t, err)
+	assert.Equal(t, 1, runs)
+	assert.Equal(t, "nothing broke in 1 of 4 cells", r.Score.Why)
+	for _, f := range formats() {
+		assert.Contains(t, string(render(t, f, r)), "PARTIAL", f.ending)
+	}
+	assert.Equal(t, 0, report.ExitCode(r, nil, 0))
+	assert.Contains(t, report.DigestOf(r, 0).Summary, "PARTIAL: nothing broke in 1 of 4 cells")
+	own := *r
+	own.Cancelled = true
+	assert.Equal(t, 2, report.ExitCode(&own, context.Canceled, 0), "a run that was cancelled is no part that was asked for")
+
+	r, err = smallest(&runs).Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 5, Count: 5}})
+	require.NoError(t, err, "there are more shards than units")
+	assert.Equal(t, 0, report.ExitCode(r, err, 0))
+	assert.Contains(t, r.Score.Why, "none of the 4 cells ran")
+
+	m := smallest(&runs)
+	m.Invariants[0].Check = func(context.Context, *contract.Observation) error { return errors.New("never") }
+	r, err = m.Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 1, Count: 2}})
+	require.NoError(t, err)
+	assert.Equal(t, scoring.Fail, r.Score.Verdict)
+	m.Invariants[0].Check = func(context.Context, *contract.Observation) error { return contract.ErrUndecided }
+	r, err = m.Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 1, Count: 2}})
+	require.NoError(t, err)
+	assert.Equal(t, 2, report.ExitCode(r, nil, 0), "a part that decided nothing")
+}
+
+// A budget of cost is shared, and each shard says so.
+func TestBudgetOfAShard(t *testing.T) {
+	runs := 0
+	m := smallest(&runs)
+	m.Trials, m.Invariants[0].AtLeast = 1000, .999
+	r, err := m.Run(t.Context(), &contract.RunOptions{Sequential: true, Shard: contract.Shard{Index: 1, Count: 2},
+		Budget: contract.Budget{Cost: 64, CostOf: func(*contract.CellReport) float64 { return 1 }}})
+	require.NoError(t, err)
+	assert.Equal(t, 32, runs)
+	assert.Contains(t, fmt.Sprint(r.Warnings), "Shard 1/2 spends its share of the budget, ")
+}
