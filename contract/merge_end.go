@@ -124,40 +124,26 @@ func (m *merger) allWarnings() []string {
 	ofUnits := m.warnings
 	m.warnings = nil
 	m.warnOfParts()
-	var unmet []string
 	for _, p := range m.parts {
 		if p.end == nil {
 			continue
 		}
 		for _, w := range p.end.Warnings {
-			again := slices.ContainsFunc([]string{buildsWarning, lackingWarning, differWarning, calmWarning, coverageWarning},
+			again := slices.ContainsFunc([]string{buildsWarning, lackingWarning, differWarning, calmWarning},
 				func(begin string) bool { return strings.HasPrefix(w, begin) })
-			switch ofUnit, first := m.said[w]; {
-			case ofUnit, !first, again, strings.Contains(w, overlapWarning):
-			case strings.Contains(w, unmetWarning):
-				if !slices.ContainsFunc(m.parts, func(p *part) bool { return len(p.units) > 0 && !p.unmet(w) }) {
-					unmet = append(unmet, w)
-				}
-			default:
+			if ofUnit, first := m.said[w]; first && !ofUnit && !again && !strings.Contains(w, overlapWarning) {
 				m.warn(w)
 			}
 			delete(m.said, w)
 		}
 	}
-	for _, w := range slices.Concat(ofUnits, m.overlaps(), unmet) {
+	for _, w := range slices.Concat(ofUnits, m.overlaps()) {
 		m.warn(w)
 	}
-	if m.fold.coverage.full {
+	if m.fold.coverage.full && !slices.Contains(m.warnings, fullCoverage) {
 		m.warn(fullCoverage)
 	}
 	return m.warnings
-}
-
-// unmet reports whether the run of a part met no point of the rule that a warning is about either. The
-// nearest name that it knows may be another.
-func (p *part) unmet(warning string) bool {
-	rule, _, _ := strings.Cut(warning, unmetWarning)
-	return p.end != nil && slices.ContainsFunc(p.end.Warnings, func(w string) bool { return strings.HasPrefix(w, rule+unmetWarning) })
 }
 
 // overlaps are the warnings of the fold.

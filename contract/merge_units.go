@@ -302,6 +302,6 @@ func (p *part) ended(scenario int) bool {
 		return false
 	}
 	var index, count int
-	n, _ := fmt.Sscanf(p.head.Shard, "%d/%d", &index, &count)
+	n, _ := fmt.Sscanf(fmt.Sprint(p.head.Shard), "%d/%d", &index, &count)
 	return p.whole || n == 2 && count > 0 && scenario%count == index-1
 }
