@@ -246,7 +246,8 @@ func (m *merger) joinHeads() {
 		m.repeats = m.repeats || p.end != nil && p.end.Repeatable == "yes"
 	}
 	for _, p := range m.parts {
-		m.repeats = m.repeats && (p.end == nil || p.end.Repeatable != "no")
+		m.repeats = m.repeats && (p.end == nil || p.end.Repeatable != "no" &&
+			!slices.ContainsFunc(p.end.Repeats, func(n RepeatCount) bool { return n.Differ != "" }))
 	}
 	if runs = slices.Compact(slices.Sorted(slices.Values(runs))); len(runs) > 1 { // the same parts make the same id
 		id := sha256.Sum256([]byte(strings.Join(runs, " ")))

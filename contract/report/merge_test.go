@@ -362,7 +362,7 @@ func TestAPartThatWasDamaged(t *testing.T) {
 				require.Equal(t, len(second)-1, n, "all but the last line break")
 				require.Equal(t, r.Score, got.Score)
 			default:
-				require.Contains(t, got.Warnings[0], "lack 1 of 2 units: "+unitOf(run.units[1])+". The runs", "byte %d", n)
+				require.Contains(t, strings.Join(got.Warnings, " "), "lack 1 of 2 units: "+unitOf(run.units[1])+". The runs", "byte %d", n)
 				require.NotEqual(t, scoring.Pass, got.Score.Verdict)
 			}
 		}
@@ -447,6 +447,9 @@ func TestWhatEndsSay(t *testing.T) {
 	a := writeIn(t, dir, "a", bare.head+bare.units[0]+bare.partEnd())
 	b := writeIn(t, dir, "b", run.head+strings.Join(run.units[1:], "")+run.partEnd())
 	_, got := merged(t, a, b)
+	assert.Nil(t, got.Mutation, "that of a part is not that of the whole")
+	b = writeIn(t, dir, "b", run.text)
+	_, got = merged(t, a, b)
 	assert.Equal(t, []string{"It is not known of which build these parts are: a, b. RunOptions.Build names it.", "about the rules", "OnCell failed"}, got.Warnings)
 	assert.Equal(t, []any{3, "lookup fails"}, []any{got.SearchRuns, got.Defects[0].Sentence})
 	assert.NotNil(t, got.Mutation)
