@@ -197,7 +197,10 @@ func (f *fold) count(cell scoring.Cell) {
 // overlapWarning is in each warning of overlaps, by which a merge of parts knows those of a part.
 const overlapWarning = " may act on other calls in the next run: it counts calls"
 
-var fullCoverage = fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover)
+// fullCoverage is the warning that the coverage has no room for more.
+func fullCoverage() string {
+	return fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover)
+}
 
 // warnOfOverlaps says where a run may not repeat.
 func (f *fold) warnOfOverlaps() {

@@ -57,7 +57,8 @@ func (r *Report) takeFrom(p *part) {
 		r.Repeatable, r.Difference = end.Repeatable, end.Difference
 	}
 	if r.SearchRuns == 0 {
-		r.Defects, r.SearchRuns, r.SearchElapsed, r.SearchStopped = end.Defects, end.SearchRuns, end.SearchElapsed, end.SearchStopped
+		r.Defects, r.SearchRuns = end.Defects, end.SearchRuns
+		r.SearchElapsed, r.SearchStopped = end.SearchElapsed, end.SearchStopped
 	}
 	if p.whole && r.Mutation == nil && r.Replay == nil && r.Overall == nil {
 		r.Mutation, r.Replay, r.Overall = end.Mutation, end.Replay, end.Overall
@@ -130,8 +131,8 @@ func (m *merger) allWarnings() []string {
 	for _, w := range slices.Concat(ofUnits, m.overlaps()) {
 		m.warn(w)
 	}
-	if m.fold.coverage.full && !slices.Contains(m.warnings, fullCoverage) {
-		m.warn(fullCoverage)
+	if full := fullCoverage(); m.fold.coverage.full && !slices.Contains(m.warnings, full) {
+		m.warn(full)
 	}
 	return m.warnings
 }

@@ -177,7 +177,8 @@ func (r *CellReport) outcome() []byte {
 		notes = *r.notes
 		notes.Calm, notes.Judged = 0, nil
 		for _, n := range r.notes.Judged {
-			notes.Judged = append(notes.Judged, judging.Note{Judge: n.Judge, Version: n.Version, Decide: n.Decide, Outcome: n.Outcome, Question: n.Question})
+			notes.Judged = append(notes.Judged, judging.Note{Judge: n.Judge, Version: n.Version, Decide: n.Decide,
+				Outcome: n.Outcome, Question: n.Question})
 		}
 	}
 	return encoded([]any{own, notes})

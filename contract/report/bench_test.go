@@ -141,11 +141,11 @@ func BenchmarkMerge(b *testing.B) {
 	o := &contract.RunOptions{Keep: contract.KeepCounts, Build: "v1", File: filepath.Join(b.TempDir(), "a.run.jsonl")}
 	_, err = m.Run(b.Context(), o)
 	require.NoError(b, err)
-	parts, bytes := cutInto(b, o.File, 64)
+	parts, size := cutInto(b, o.File, 64)
 	debug.FreeOSMemory()
 	b.Run(fmt.Sprintf("cells=%d", cells), func(b *testing.B) {
 		b.ReportAllocs()
-		b.SetBytes(bytes)
+		b.SetBytes(size)
 		done, peak := make(chan struct{}), make(chan uint64)
 		go func() { peak <- most(done) }()
 		for b.Loop() {
@@ -160,7 +160,7 @@ func BenchmarkMerge(b *testing.B) {
 }
 
 // cutInto hands out the units of a file in turn.
-func cutInto(b *testing.B, file string, n int) (parts []string, bytes int64) {
+func cutInto(b *testing.B, file string, n int) (parts []string, size int64) {
 	f, err := os.Open(file)
 	require.NoError(b, err)
 	defer f.Close()
@@ -180,9 +180,9 @@ func cutInto(b *testing.B, file string, n int) (parts []string, bytes int64) {
 	for i := 0; ; i++ {
 		line, err := in.ReadString('\n')
 		if err != nil || strings.HasPrefix(line, `{"end"`) {
-			return parts, bytes
+			return parts, size
 		}
-		bytes += int64(len(line))
+		size += int64(len(line))
 		_, _ = all[i%n].WriteString(line)
 	}
 }
