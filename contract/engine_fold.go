@@ -241,16 +241,16 @@ func (f *fold) warnOfFailures() {
 	}
 }
 
-// What warnings have in common whose text a merge of parts must know: those follow from its units too.
+// What a merge of parts knows the warnings of a part by that its own fold makes again.
 const (
-	failureWarning  = "The agent answered with an error in every run of scenario "
-	overlapWarning  = " may act on other calls in the next run: it counts calls"
-	unmetWarning    = " matches no tool, no declared point and no point that any run called"
-	coverageWarning = "The coverage has the first "
+	failureWarning = "The agent answered with an error in every run of scenario "
+	overlapWarning = " may act on other calls in the next run: it counts calls"
 )
 
-var fullCoverage = fmt.Sprintf("%s%d combinations of target, fault and try. Names with numbers in them make many targets.",
-	coverageWarning, maxCover)
+// fullCoverage is the warning that the coverage has no room for more.
+func fullCoverage() string {
+	return fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover)
+}
 
 // warnOfOverlaps says where a run may not repeat.
 func (f *fold) warnOfOverlaps() {
