@@ -50,11 +50,15 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	l := e.newRuleLinter()
 	e.prepare(ctx)
 	l.lintRules(ctx)
+	e.makeHead()
+	return e.runAll(ctx, l)
+}
+
+func (e *engine) makeHead() {
 	e.head, e.tools = e.newHead(), map[string]int{}
 	for i, name := range e.head.tools() {
 		e.tools[name] = i
 	}
-	return e.runAll(ctx, l)
 }
 
 // open readies what all cells share.
