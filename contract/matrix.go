@@ -112,6 +112,20 @@ type RunOptions struct {
 	// Build names the program that is tested, such as a commit; empty: the hash of the
 	// executable. The run file has it.
 	Build string
+	// Shard is the share of the units that this run makes; the zero value: all. Its report is that of
+	// a part: see [Report.IsPart]. Each shard makes the calm runs that it needs. Budget.Cost is
+	// divided by Shard.Count, and what a shard leaves is lost; the other limits are those of
+	// each shard.
+	Shard Shard
+	// Resume is the path of a run file, of any end of its run, from which this run goes on; empty:
+	// none. The units that it has whole are not run again, also those of other shards: they are in
+	// the report and in File, which may be the same path. Harness.Around and OnCell see their
+	// cells too; what Around leaves out of them is in the report all the same. Budget counts them.
+	//
+	// It must be of the same matrix, seed, library, build and tools, and have evidence; else Run
+	// returns a [*FieldError], and one with the line for a line that is not what was written. A last
+	// line that was cut is dropped. Where no build is known, a warning says so.
+	Resume string
 
 	ioPatience time.Duration // see engine.ioPatience; 0: that of the engine
 }
