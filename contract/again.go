@@ -70,20 +70,31 @@ func (m *Matrix) checkAgain(r *Report, units int, build string) error {
 		p.Wrong("report", fielderror.Found("without cells or fingerprint"), "that of a run, or of its run file, with its cells")
 		return p.Err()
 	}
-	const here = ", that of the matrix"
-	h, was := r.head, r.head.Fingerprint
-	p.Demand(was.Seed == own.Seed, "report.seed", was.Seed, fmt.Sprint(own.Seed, here))
-	p.Demand(was.Trials == own.Trials, "report.trials", was.Trials, fmt.Sprint(own.Trials, here))
-	if was.Seed == own.Seed && was.Trials == own.Trials {
-		p.Demand(was.Sum == own.Sum, "report.fingerprint", was.Sum, own.Sum+here+": it asks something else")
-	}
-	p.Demand(h.Library == libraryVersion(), "report.library", h.Library, libraryVersion()+", which is running")
-	if h.Build != "" && build == "" { // else the executable need not be read
+	if r.head.Build != "" && build == "" { // else the executable need not be read
 		build = buildHash()
 	}
-	p.Demand(h.Build == "" || h.Build == build, "report.build", h.Build, build+
-		", which is running; RunOptions.Build of both runs may name it")
+	r.head.checkSame(p, "report", own, build)
 	return p.Err()
+}
+
+// checkSame checks that a run was of the matrix, the library and the program that run now. A build that
+// is not known is none to compare.
+func (h *runHead) checkSame(p *fielderror.List, name string, own *Fingerprint, build string) {
+	const here = ", that of the matrix"
+	was := h.Fingerprint
+	if was == nil {
+		p.Wrong(name+".fingerprint", nil, own.Sum+here)
+		return
+	}
+	p.Demand(was.Seed == own.Seed, name+".seed", was.Seed, fmt.Sprint(own.Seed, here))
+	p.Demand(was.Trials == own.Trials, name+".trials", was.Trials, fmt.Sprint(own.Trials, here))
+	if was.Seed == own.Seed && was.Trials == own.Trials {
+		p.Demand(was.Sum == own.Sum, name+".fingerprint", was.Sum, own.Sum+here+": it asks something else")
+	}
+	p.Demand(h.Library == libraryVersion(), name+".library", h.Library, libraryVersion()+", which is running")
+	known := h.Build != "" && h.Build != unknownBuild && build != unknownBuild
+	p.Demand(!known || h.Build == build, name+".build", h.Build, build+
+		", which is running; RunOptions.Build of both runs may name it")
 }
 
 // asked is what a head says of the matrix, as JSON.

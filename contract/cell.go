@@ -36,7 +36,7 @@ func (m *Matrix) Cells() []Cell {
 	e := &engine{m: m, scenarios: scenarios}
 	e.assign()
 	var cells []Cell
-	for _, j := range e.jobs() {
+	for j := range e.jobs() {
 		for _, p := range j.invariants {
 			cells = append(cells, j.cell(p))
 		}

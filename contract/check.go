@@ -200,6 +200,7 @@ func (o *RunOptions) check() error {
 	p.Demand(o.Gather&^(NeedState|NeedResults|NeedCalm) == 0, "RunOptions.Gather", uint8(o.Gather),
 		"a combination of NeedState, NeedResults and NeedCalm")
 	p.Demand(o.Keep <= KeepCounts, "RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts")
+	p.Add(o.Shard.check())
 	b := &o.Budget
 	p.Demand(!b.set() || o.Sequential, "RunOptions.Budget", fielderror.Found("set without Sequential"),
 		"a budget only with Sequential")

@@ -78,10 +78,22 @@ func (e *engine) prepare(ctx context.Context) {
 }
 
 func (w *worker) learnCalm(ctx context.Context, p *compiledInvariant) {
-	if p.gather.Has(NeedCalm) ||
-		p.Needs.Has(NeedBaseline) && !p.hasOwnBaseline() && len(p.list.baselines) == 0 {
+	if p.needsCalmRun() {
 		w.calmRun(ctx, p.list)
 	}
+}
+
+func (p *compiledInvariant) needsCalmRun() bool {
+	return p.gather.Has(NeedCalm) ||
+		p.Needs.Has(NeedBaseline) && !p.hasOwnBaseline() && len(p.list.baselines) == 0
+}
+
+// calmCopy is the hash of the calm run that cells of the invariant are judged with; 0: there is none.
+func (p *compiledInvariant) calmCopy() uint64 {
+	if s := p.list.calm.Load(); s != nil && len(s.all) > 0 && p.needsCalmRun() {
+		return s.copy
+	}
+	return 0
 }
 
 func (e *engine) calmNeeds(p *compiledInvariant) Needs {

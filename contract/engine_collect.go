@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/usercode"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A collector puts the reports of cells back into the order of the matrix, and folds them.
@@ -18,7 +19,7 @@ type collector struct {
 	ahead  chan struct{} // one for each job that was begun, or that waits for a slower one
 
 	mu            sync.Mutex
-	next          int // the first job whose reports are missing
+	next          int // the first job whose reports are missing, from 1
 	waiting       map[int]finished
 	fold          *fold
 	onCellCaller  usercode.Loop // for OnCell
@@ -28,13 +29,15 @@ type collector struct {
 	rounds        *rounds // nil: all jobs are done
 	cells         []CellReport
 	file          *fileWriter // nil: none was asked for
+	err           error       // of the file from which the run goes on
 }
 
 // finished is a job that was done, or, without reports, one that a cancelled run left out.
 type finished struct {
 	job
-	reports []CellReport
-	took    time.Duration // of real time
+	reports  []CellReport
+	took     time.Duration // of real time
+	unpriced string        // why its cost is not known; "": it is
 }
 
 // aheadOfSlowest is the number of jobs, times the number of workers, that may be ahead of
@@ -45,7 +48,7 @@ const aheadOfSlowest = 64
 // the rules.
 func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	workers := e.workers()
-	c := &collector{engine: e, ahead: make(chan struct{}, aheadOfSlowest*workers), waiting: map[int]finished{},
+	c := &collector{engine: e, ahead: make(chan struct{}, aheadOfSlowest*workers), waiting: map[int]finished{}, next: 1,
 		onCellCaller: newCaller(), fold: newFold(e.head, e.warn)}
 	defer c.onCellCaller.Release()
 	var err error
@@ -66,7 +69,7 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 
 // work does the jobs, so many at a time. Those in the shared world wait for each other, and hold
 // up no others. A goroutine does many jobs: its stack has to grow once.
-func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers int) {
+func (c *collector) work(ctx context.Context, jobs iter.Seq2[job, error], workers int) {
 	type numbered struct {
 		number int
 		job    job
@@ -81,8 +84,10 @@ func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers 
 			for n := range line {
 				slots <- struct{}{}
 				f := finished{job: n.job}
-				if ctx.Err() == nil {
-					begun := time.Now()
+				switch begun := time.Now(); {
+				case n.job.known != nil:
+					f.reports = w.show(n.job)
+				case ctx.Err() == nil:
 					f.reports = w.run(ctx, n.job)
 					f.took = time.Since(begun)
 				}
@@ -95,32 +100,55 @@ func (c *collector) work(ctx context.Context, jobs iter.Seq2[int, job], workers 
 	for range workers {
 		serve(fresh)
 	}
-	for number, j := range jobs {
-		select {
-		case c.ahead <- struct{}{}: // no semaphore: a wait for one makes garbage
-		case <-ctx.Done():
+	number := 1
+	for j, err := range jobs {
+		if err != nil {
+			c.err = err
+			break
 		}
-		if ctx.Err() != nil {
+		if !c.begin(ctx, j) {
 			c.mu.Lock()
 			c.cancelled = true
 			c.mu.Unlock()
-			break
+			if c.engine.resumed == nil {
+				break
+			}
+			continue // to what is known: the file has it
 		}
 		if j.shared() {
 			shared <- numbered{number, j}
 		} else {
 			fresh <- numbered{number, j}
 		}
+		number++
 	}
 	close(shared)
 	close(fresh)
 	all.Wait()
 }
 
+// begin waits until a job may begin; false: the run was cancelled before. What is known begins then too.
+func (c *collector) begin(ctx context.Context, j job) bool {
+	done := ctx.Done()
+	if j.known != nil {
+		done = nil
+	}
+	select {
+	case c.ahead <- struct{}{}: // no semaphore: a wait for one makes garbage
+		if j.known != nil || ctx.Err() == nil {
+			return true
+		}
+		<-c.ahead
+	case <-done:
+	}
+	return false
+}
+
 // done takes the reports of a job, and adds all that are now in order.
 func (c *collector) done(number int, f finished) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.price(number, &f)
 	c.file.done(f)
 	if number != c.next {
 		c.waiting[number] = f
@@ -129,7 +157,7 @@ func (c *collector) done(number int, f finished) {
 	for ok := true; ok; f, ok = c.waiting[c.next] {
 		delete(c.waiting, c.next)
 		c.cancelled = c.cancelled || len(f.reports) == 0
-		c.spend(f.reports)
+		c.spend(&f)
 		for k := range f.reports {
 			c.add(&f.reports[k], f.job, k)
 		}
@@ -170,11 +198,11 @@ func (c *collector) notify(r *CellReport) {
 	}
 }
 
-// warnOfUnmetTargets warns of rules whose target is the name of nothing, if every cell ran and
-// its log shows all calls.
+// warnOfUnmetTargets warns of rules whose target is the name of nothing, if every cell of its shard ran
+// here and its log shows all calls.
 func (c *collector) warnOfUnmetTargets(l *ruleLinter) {
 	r := c.fold.report
-	if !c.cancelled && !r.Filtered && r.Dropped == 0 && c.rounds == nil {
+	if !c.cancelled && !r.Filtered && r.Dropped == 0 && c.rounds == nil && c.engine.resumed == nil {
 		l.lintTargets()
 	}
 }
@@ -186,7 +214,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	r, err := c.fold.finish(c.cancelled, nil)
 	if c.fold.coverage.full {
-		c.engine.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
+		c.engine.warn(fullCoverage)
 	}
 	if r.CalmRuns = int(c.engine.calm.asked.Load()); c.engine.calm.left.Load() {
 		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")
@@ -200,8 +228,10 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	if c.cancelled {
 		err = ctx.Err()
+	} else if errors.Is(err, scoring.ErrNoneRan) && !r.Filtered && r.Shard.Count > 0 {
+		err = nil // there are more shards than units
 	}
-	return r, errors.Join(err, c.file.finish(r, c.rounds))
+	return r, errors.Join(err, c.err, c.file.finish(r, c.rounds))
 }
 
 func (r *CellReport) trim(keep KeepPolicy) {
@@ -296,6 +326,15 @@ func (p *workerPool) end() {
 	}
 }
 
+// show shows the cells of a job that are known to the host, and returns them.
+func (w *worker) show(j job) []CellReport {
+	for i := range j.known {
+		own := j.known[i]
+		w.around(context.Background(), &own, j.scenario.source, func(*CellReport, Bubble) {})
+	}
+	return j.known
+}
+
 // run does one job and returns a report per cell, in order. Cells that Around
 // left out are NotRun.
 func (w *worker) run(ctx context.Context, j job) []CellReport {
@@ -368,6 +407,7 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.Delivered, r.Undelivered, r.Rewritten = d.delivered, d.undelivered, d.rewritten
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || found.abandoned
 	r.notes.Judged, r.notes.Cancelled = q.notes, s.cancelled || found.cancelled
+	r.notes.Calm = q.invariant.calmCopy()
 	r.Copy, r.DoesNotApply = d.copy, found.absent
 	for _, o := range s.all {
 		r.Elapsed += o.Elapsed

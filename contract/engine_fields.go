@@ -195,7 +195,10 @@ func (r *Report) judge() error {
 		verdict, err = scoring.Contract(r.withoutRates(), o)
 		r.Score.Verdict, r.Score.Why = verdict.Verdict, verdict.Why
 		r.addFields()
-		if !r.Filtered && !r.Cancelled && r.Score.Verdict != scoring.Fail {
+		if r.Sequential { // the score counts fields
+			r.Score.Why = strings.Replace(r.Score.Why, " cells", " fields", asInt(r.IsPart()))
+		}
+		if !r.IsPart() && !r.Cancelled && r.Score.Verdict != scoring.Fail {
 			r.judgeGoals()
 		}
 	}

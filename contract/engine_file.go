@@ -60,11 +60,39 @@ func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
 	f := &fileWriter{path: e.o.File, keep: e.o.Keep, encoder: &unitEncoder{fold: fold}, each: e.o.Sequential,
 		begun: newUnits(len(e.m.Invariants)), file: e.file}
 	f.fail(e.head.check())
-	if f.err == nil { // else the file that is there stays
+	switch {
+	case f.err != nil: // the file that is there stays
+	case e.resumed != nil:
+		f.fail(f.goOn(e.resumed))
+	default:
 		f.fail(f.file.Truncate(0))
+		f.write(encodeLine(e.head))
 	}
-	f.write(encodeLine(e.head))
 	return f, f.err
+}
+
+// goOn begins the file with the units that are known. It may be the one that they are from: that
+// stays until the new one is whole.
+func (f *fileWriter) goOn(from *resumed) error {
+	f.file.Close() //nolint:errcheck // nothing was written
+	head, err := encodeLine(f.encoder.fold.head)
+	if err != nil {
+		return err
+	}
+	if err := wholefile.WriteFunc(f.path, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		_, _ = out.Write(head) // Flush has the error
+		defer from.close()    // Windows replaces no open file
+		return cmp.Or(from.copyTo(out, int64(len(head)), f.encoder), out.Flush())
+	}); err != nil {
+		return err
+	}
+	if f.file, err = os.OpenFile(f.path, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	from.file, f.lines = f.file, slices.Clone(from.lines)
+	f.at, err = f.file.Seek(0, io.SeekEnd)
+	return err
 }
 
 func randomID() []byte {
@@ -73,20 +101,22 @@ func randomID() []byte {
 	return id
 }
 
+// unknownBuild is the build of a program that nobody named and whose executable cannot be read.
+const unknownBuild = "unknown"
+
 func buildHash() string {
-	const unknown = "unknown"
 	path, err := os.Executable()
 	if err != nil {
-		return unknown
+		return unknownBuild
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return unknown
+		return unknownBuild
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
-		return unknown
+		return unknownBuild
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
@@ -123,7 +153,7 @@ func (f *fileWriter) write(line []byte, err error) (from, length int64) {
 
 // done takes the reports of a job. When those of a unit are complete, they are written.
 func (f *fileWriter) done(j finished) {
-	if f == nil || len(j.reports) == 0 {
+	if f == nil || len(j.reports) == 0 || j.known != nil { // those that are known are there
 		return
 	}
 	u := f.begun.of(j.scenario.index, j.trial)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // A fold makes the report of a matrix of its cells, one after the other in the order of the
@@ -23,6 +24,8 @@ type fold struct {
 	coverage  *coverage
 	judges    judgeTally
 	warn      func(string)
+	last      unitKey // that a reader added
+	gaps      int     // cells that are left out before those of a reader
 }
 
 // A foldScenario is a scenario with what was counted of it so far.
@@ -94,7 +97,7 @@ func (f *fold) add(s *foldScenario, invariant int, c *CellReport) {
 	r := f.report
 	s.fields[invariant].add(c)
 	if !c.DoesNotApply {
-		f.count(c.scored(s))
+		f.count(c.scored(s), 1)
 		f.chaos.add(c, s, s.fields[invariant].question)
 		r.Filtered = r.Filtered || c.State == NotRun
 	}
@@ -150,14 +153,17 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 // run ended. stated are the fields of a report that is like it; see [fieldTally.field].
 func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	r := f.report
-	r.Cancelled = cancelled
+	if f.head.Shard != "" && !f.addMissing() {
+		f.head.Shard = "" // it has the units of all others
+	}
+	r.Cancelled, r.Shard = cancelled, f.head.shard()
 	r.Judges = ofOneJudge(r.Judges)
 	for _, s := range f.scenarios {
 		for i := range s.rules {
 			r.Faults = append(r.Faults, s.rules[i].FaultCount)
 		}
 	}
-	r.Coverage = f.coverage.rows(len(r.Faults) > 0 && !cancelled && !r.Filtered && r.Dropped == 0)
+	r.Coverage = f.coverage.rows(len(r.Faults) > 0 && !cancelled && !r.IsPart() && r.Dropped == 0)
 	like := map[[2]string]*Field{}
 	for i := range stated {
 		like[[2]string{stated[i].Scenario, stated[i].Invariant}] = &stated[i]
@@ -182,15 +188,46 @@ func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 	return r, err
 }
 
-func (f *fold) count(cell scoring.Cell) {
+// addMissing counts the cells that a shard leaves to others as not run, and reports whether there are
+// any. Of a sequential run nobody knows which trials another shard needs: its fields say what they lack.
+func (f *fold) addMissing() (missing bool) {
+	for _, s := range f.scenarios {
+		for _, t := range s.fields {
+			if t == nil || t.left() == 0 || f.head.Sequential && t.decision() != stats.Open {
+				continue
+			}
+			missing = true
+			if f.head.Sequential {
+				continue
+			}
+			c := CellReport{Cell: Cell{Scenario: s.Name, Invariant: t.Invariant}, Severity: t.Severity}
+			f.count(c.scored(s), t.left())
+			f.chaos.addMissing(s, c.scored(s), t.left())
+			t.NotRun += t.left()
+		}
+	}
+	return missing
+}
+
+func (f *fold) count(cell scoring.Cell, n int) {
 	i, seen := f.counts[cell]
 	if !seen {
 		i = len(f.report.Counts)
 		f.counts[cell] = i
 		f.report.Counts = append(f.report.Counts, cell)
 	}
-	f.report.Counts[i].Count++
+	f.report.Counts[i].Count += n
 }
+
+// What warnings have in common whose text a merge of parts must know: those follow from its units too.
+const (
+	overlapWarning  = " may act on other calls in the next run: it counts calls"
+	unmetWarning    = " matches no tool, no declared point and no point that any run called"
+	coverageWarning = "The coverage has the first "
+)
+
+var fullCoverage = fmt.Sprintf("%s%d combinations of target, fault and try. Names with numbers in them make many targets.",
+	coverageWarning, maxCover)
 
 // warnOfOverlaps says where a run may not repeat.
 func (f *fold) warnOfOverlaps() {
@@ -205,7 +242,7 @@ func (f *fold) warnOfOverlaps() {
 			if o.Lane != "" {
 				lane = fmt.Sprintf(" of lane %q", o.Lane)
 			}
-			f.warn(fmt.Sprintf("Rule %s of scenario %s may act on other calls in the next run: it counts calls, and in %s some%s overlapped. In %v it "+
+			f.warn(fmt.Sprintf("Rule %s of scenario %s"+overlapWarning+", and in %s some%s overlapped. In %v it "+
 				"matched call %d of %s, which overlapped with call %d of %s. Give each strand of calls a lane (chaos.WithLane), or use a trigger that does not count.",
 				t.Rule, s.Name, text.Plural(t.overlaps, "run"), lane, t.overlapIn,
 				o.Call+1, o.Target, o.OtherCall+1, o.Other))
@@ -270,6 +307,13 @@ func (t *chaosTally) add(c *CellReport, s *foldScenario, question int) {
 		t.waiting[key][own]++
 	default:
 		t.count(own, 1, t.calm[key])
+	}
+}
+
+// addMissing adds n cells that were not run.
+func (t *chaosTally) addMissing(s *foldScenario, own scoring.Cell, n int) {
+	if t != nil && t.ruled && len(s.Rules) > 0 {
+		t.cells[own] += n
 	}
 }
 

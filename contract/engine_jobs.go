@@ -19,25 +19,56 @@ type job struct {
 	scenario   *compiledScenario
 	trial      int
 	invariants []*compiledInvariant
+	known      []CellReport // of a run from which this one goes on; nil: it must be run
 }
 
 func (j job) cell(p *compiledInvariant) Cell { return Cell{j.scenario.Name, p.Name, j.trial} }
 
 func (j job) shared() bool { return j.scenario.source.shared() }
 
-// jobs yields the jobs in the order of [Matrix.Cells], with their numbers. Each is made when it is
-// taken, because all of them may not fit in memory.
-func (e *engine) jobs() iter.Seq2[int, job] {
-	return func(yield func(int, job) bool) {
-		number := 0
+// mine reports whether a unit is of the shard of this run.
+func (e *engine) mine(s *compiledScenario, trial int) bool {
+	place := e.places[s.index]
+	if !e.o.Sequential {
+		place = place*e.m.trials() + trial - 1
+	}
+	return e.o.Shard.has(place)
+}
+
+// asks reports whether the run may call the agent.
+func (e *engine) asks() bool {
+	if e.resumed == nil || e.o.Sequential {
+		return true
+	}
+	for _, s := range e.scenarios {
+		for trial := 1; trial <= e.m.trials() && len(s.invariants) > 0; trial++ {
+			if e.mine(s, trial) && !e.resumed.has(s.index, trial) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// jobs yields the jobs of the run in the order of [Matrix.Cells]: those of its shard, and with them
+// all units that are known. Each is made when it is taken, because all of them may not fit in
+// memory. An error ends them.
+func (e *engine) jobs() iter.Seq2[job, error] {
+	return func(yield func(job, error) bool) {
 		for _, s := range e.scenarios {
 			first := slices.Collect(e.firstJobs(s))
 			for trial := 1; trial <= e.m.trials(); trial++ {
-				for _, j := range first {
-					if j.trial = trial; !yield(number, j) {
+				if e.resumed.has(s.index, trial) {
+					known, err := e.resumed.reports(s.index, trial)
+					if !yield(job{s, trial, s.invariants, known}, err) || err != nil {
 						return
 					}
-					number++
+					continue
+				}
+				for _, j := range first {
+					if j.trial = trial; e.mine(s, trial) && !yield(j, nil) {
+						return
+					}
 				}
 			}
 		}
@@ -52,7 +83,7 @@ func (e *engine) firstJobs(s *compiledScenario) iter.Seq[job] {
 	}
 	return func(yield func(job) bool) {
 		for invariants := range slices.Chunk(s.invariants, size) {
-			if !yield(job{s, 1, invariants}) {
+			if !yield(job{s, 1, invariants, nil}) {
 				return
 			}
 		}
@@ -65,7 +96,7 @@ func (e *engine) find(c Cell) (job, error) {
 		for i, p := range s.invariants {
 			names = append(names, s.Name+"/"+p.Name)
 			if s.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
-				return job{s, c.Trial, s.invariants[i : i+1]}, nil
+				return job{s, c.Trial, s.invariants[i : i+1], nil}, nil
 			}
 		}
 	}
@@ -93,6 +124,7 @@ const roundSize = 16
 // outcomes of those before. So the jobs do not depend on the workers.
 type rounds struct {
 	engine *engine
+	budget Budget // of the shard
 	open   []*candidate
 	units  units // with the cells so far
 	begun  time.Time
@@ -100,7 +132,8 @@ type rounds struct {
 		trials int
 		cost   float64
 	}
-	why string // why no further round begins; "": no limit was reached
+	unpriced int    // the first job whose cost is not known, from 1; 0: none
+	why      string // why no further round begins; "": no limit was reached
 }
 
 // A candidate is what takes a trial at a time: a field, or with ShareObservations all fields of
@@ -113,9 +146,18 @@ type candidate struct {
 }
 
 func (c *collector) newRounds() *rounds {
-	r := &rounds{engine: c.engine, units: newUnits(len(c.engine.m.Invariants)), begun: time.Now()}
-	for _, s := range c.engine.scenarios {
-		for j := range c.engine.firstJobs(s) {
+	e := c.engine
+	r := &rounds{engine: e, budget: e.o.Budget, units: newUnits(len(e.m.Invariants)), begun: time.Now()}
+	if n := e.o.Shard.Count; n > 1 && r.budget.Cost > 0 {
+		r.budget.Cost /= float64(n)
+		e.warn(fmt.Sprintf("Shard %v spends its share of the budget, %s ÷ %d = %s. What it leaves is lost to the others.",
+			e.o.Shard, text.Cost(e.o.Budget.Cost), n, text.Cost(r.budget.Cost)))
+	}
+	for _, s := range e.scenarios {
+		if !e.mine(s, 1) {
+			continue
+		}
+		for j := range e.firstJobs(s) {
 			u := &candidate{job: j}
 			for _, p := range j.invariants {
 				u.fields = append(u.fields, c.fold.scenarios[s.index].fields[p.index])
@@ -129,7 +171,7 @@ func (c *collector) newRounds() *rounds {
 // plan returns the jobs of the next round; none when there is none.
 func (r *rounds) plan() (jobs []job) {
 	r.open = slices.DeleteFunc(r.open, func(u *candidate) bool { return !u.isOpen() })
-	budget := &r.engine.o.Budget
+	budget := &r.budget
 	most := math.MaxInt
 	if budget.set() {
 		most = roundSize
@@ -201,21 +243,25 @@ func (u *candidate) needed(most int) (n int) {
 	return n
 }
 
-// jobsOfRounds yields the jobs of one round after the other, with their numbers.
-func (c *collector) jobsOfRounds() iter.Seq2[int, job] {
-	return func(yield func(int, job) bool) {
-		for number := 0; ; {
+// jobsOfRounds yields the jobs of one round after the other, and then what is known besides, such as
+// units of other shards.
+func (c *collector) jobsOfRounds() iter.Seq2[job, error] {
+	return func(yield func(job, error) bool) {
+		for {
 			c.mu.Lock()
-			jobs := c.rounds.plan()
+			var jobs []job
+			if !c.cancelled {
+				jobs = c.rounds.plan()
+			}
 			c.mu.Unlock()
 			if len(jobs) == 0 {
-				return
+				break
 			}
 			for _, j := range jobs {
-				if !yield(number, j) {
+				j.known = c.engine.resumed.give(j)
+				if !yield(j, nil) {
 					return
 				}
-				number++
 			}
 			for range cap(c.ahead) { // until all of the round have ended; they end with the run
 				c.ahead <- struct{}{}
@@ -224,37 +270,75 @@ func (c *collector) jobsOfRounds() iter.Seq2[int, job] {
 				<-c.ahead
 			}
 		}
+		for j := range c.engine.leftOver() {
+			if !yield(j, nil) {
+				return
+			}
+		}
 	}
 }
 
-func (c *collector) spend(reports []CellReport) {
-	if c.rounds == nil {
+// leftOver yields what is known of a sequential run and was not asked for.
+func (e *engine) leftOver() iter.Seq[job] {
+	return func(yield func(job) bool) {
+		if e.resumed == nil {
+			return
+		}
+		for _, s := range e.scenarios {
+			for j := range e.firstJobs(s) {
+				for j.trial = 1; len(e.resumed.cells) > 0 && j.trial <= e.m.trials(); j.trial++ {
+					if j.known = e.resumed.give(j); j.known != nil && !yield(j) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// price asks what the runs of a job have cost. If that fails, it is not asked of later jobs, so that
+// the first failure is that of the same job whoever is faster.
+func (c *collector) price(number int, f *finished) {
+	r := c.rounds
+	if r == nil || r.budget.CostOf == nil || f.known != nil || r.unpriced > 0 && number >= r.unpriced {
 		return
 	}
-	b, r := &c.engine.o.Budget, c.rounds
-	if slices.ContainsFunc(reports, func(r CellReport) bool { return r.State != NotRun || r.DoesNotApply }) {
-		r.spent.trials++
-	}
-	for i := range reports {
-		notes := reports[i].notes
-		if notes == nil { // the cell was left out
+	for i := range f.reports {
+		own, cost := f.reports[i], 0.0
+		if own.notes == nil || own.notes.Run == nil { // it was left out, or another cell has the run
 			continue
 		}
-		for _, n := range notes.Judged {
-			r.spent.cost += n.Cost
-		}
-		if b.CostOf == nil || notes.Run == nil || r.why != "" {
-			continue
-		}
-		own, cost := reports[i], 0.0
-		why := callAside(&c.onCellCaller, c.engine.watchdog(), func() { cost = b.CostOf(&own) })
+		why := callAside(&c.onCellCaller, c.engine.watchdog(), func() { cost = r.budget.CostOf(&own) })
 		if why == "" && !(cost >= 0 && cost <= math.MaxFloat64) {
 			why = fmt.Sprintf("it returned %v", cost)
 		}
 		if why != "" {
-			r.why = fmt.Sprintf("Budget.CostOf failed on %v, so no further round began: %s", own.Cell, why)
+			r.unpriced = number
+			f.unpriced = fmt.Sprintf("Budget.CostOf failed on %v, so no further round began: %s", own.Cell, why)
 			return
 		}
-		r.spent.cost += cost
+		own.notes.Run.Cost = cost
 	}
+}
+
+// spend counts what a job has cost, in the order of the jobs.
+func (c *collector) spend(f *finished) {
+	r := c.rounds
+	if r == nil {
+		return
+	}
+	if slices.ContainsFunc(f.reports, func(r CellReport) bool { return r.State != NotRun || r.DoesNotApply }) {
+		r.spent.trials++
+	}
+	for i := range f.reports {
+		if notes := f.reports[i].notes; notes != nil { // else the cell was left out
+			for _, n := range notes.Judged {
+				r.spent.cost += n.Cost
+			}
+			if notes.Run != nil {
+				r.spent.cost += notes.Run.Cost
+			}
+		}
+	}
+	r.why = cmp.Or(r.why, f.unpriced)
 }

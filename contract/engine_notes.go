@@ -24,6 +24,8 @@ type cellNotes struct {
 	Judged    []judging.Note `json:"judged,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
 	Cancelled bool           `json:"cancelled,omitempty"`
+	// Calm is a hash of the calm run that the cell was judged with; 0: there was none.
+	Calm uint64 `json:"calm,omitempty,string"`
 
 	own runNotes // what Run points to, in one piece with the rest
 }
@@ -37,6 +39,7 @@ type runNotes struct {
 	Goals    []goalNote   `json:"goals,omitempty"`
 	Dropped  int          `json:"dropped,omitempty"`
 	Overlaps []overlap    `json:"overlaps,omitempty"`
+	Cost     float64      `json:"cost,omitempty"` // what Budget.CostOf said
 	// Copy, Prompts and Calls are hashes of the run: see deliveries.
 	Copy    uint64     `json:"copy,omitempty,string"`
 	Prompts uint64     `json:"prompts,omitempty,string"`

@@ -35,6 +35,10 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() { e.resumed.close() }()
+	if err := e.openResumed(); err != nil {
+		return nil, err
+	}
 	if err := e.openFile(); err != nil {
 		return nil, err
 	}
@@ -48,9 +52,15 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	}
 	e.goals, e.goalsLeft = m.Goals, make([]atomic.Bool, len(m.Goals))
 	l := e.newRuleLinter()
-	e.prepare(ctx)
-	l.lintRules(ctx)
 	e.makeHead()
+	if err := e.resumed.fits(e.head); err != nil {
+		return nil, err
+	}
+	if e.asks() {
+		e.prepare(ctx)
+		e.head.Probed = e.head.Probed || e.probed
+	}
+	l.lintRules(ctx)
 	return e.runAll(ctx, l)
 }
 
@@ -236,6 +246,8 @@ type engine struct {
 	reserve   time.Duration  // before Harness.Deadline, for the report
 	halted    atomic.Pointer[error]
 	file      *os.File         // of the run; nil: none was asked for
+	places    []int            // by scenario, among those that ask something
+	resumed   *resumed         // nil: the run goes on from no other
 	secrets   *redact.Redactor // of the matrix; nil: none
 	closing   func() error     // of [Matrix.Open]; nil: there is nothing to end
 	forRunner bool             // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
@@ -284,6 +296,7 @@ type compiledInvariant struct {
 // assign gives each scenario the source of its worlds and the invariants that apply.
 func (e *engine) assign() {
 	e.assignWorlds()
+	asking := 0
 	var common []*compiledInvariant // of all scenarios without worlds and prompts of their own
 	for _, s := range e.scenarios {
 		var all []*compiledInvariant
@@ -302,6 +315,8 @@ func (e *engine) assign() {
 				p.list.gather |= e.calmNeeds(p)
 			}
 		}
+		e.places = append(e.places, asking)
+		asking += asInt(len(s.invariants) > 0)
 	}
 }
 

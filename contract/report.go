@@ -94,7 +94,7 @@ type Report struct {
 	// names the tools that no fault reached.
 	Coverage []CoverCount `json:"coverage,omitempty"`
 	// Goals has an entry for each of [Matrix.Goals], in order. They are not judged if
-	// Filtered or Cancelled.
+	// Cancelled or in a part.
 	Goals []GoalCount `json:"goals,omitempty"`
 	// Defects are the ways to break behind the broken cells, the most severe first. Package
 	// contract/search finds them; without it there are none.
@@ -152,6 +152,9 @@ type Report struct {
 	CalmRuns int `json:"calmRuns,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`
+	// Shard is that of the [RunOptions], if the report lacks units of others; the zero value: it
+	// lacks none. What it lacks is in no list of cells, and counted as not run.
+	Shard Shard `json:"shard,omitzero"`
 	// Cancelled reports whether the context ended before all cells had run.
 	Cancelled bool `json:"cancelled,omitempty"`
 	// AllowInconclusive is that of the [Matrix].
@@ -166,6 +169,27 @@ type Report struct {
 	Undecided int `json:"undecided,omitempty"`
 
 	head *runHead // that of its run file; nil: it was not made by a run
+}
+
+// IsPart reports whether cells were left out because that was asked for: by [RunOptions].Shard or
+// by [Harness.Around]. The verdict of a part is Fail or Inconclusive, never Pass.
+func (r *Report) IsPart() bool { return r.Filtered || r.Shard != (Shard{}) }
+
+// Partial reports whether the report is that of a part in which nothing broke that would fail the
+// whole: its verdict is Inconclusive, and is shown as PARTIAL. What a part does not know, such as
+// whether a promised rate is kept, is for the whole to judge. A part that decided nothing, or has
+// more inconclusive cells than AllowInconclusive, is not partial: it is inconclusive by itself. Nor
+// is one that was cancelled. But a shard whose faults were not delivered, or that has no unit, is.
+func (r *Report) Partial() bool {
+	if !r.IsPart() || r.Cancelled || r.Score.Verdict != scoring.Inconclusive {
+		return false
+	}
+	decided, inconclusive := 0, 0
+	for _, c := range r.Counts {
+		decided += c.Count * asInt(c.State == Held || c.State == Broken)
+		inconclusive += c.Count * asInt(c.State == Inconclusive)
+	}
+	return inconclusive <= r.AllowInconclusive && (decided > 0 || !r.Filtered && inconclusive == 0)
 }
 
 // A FaultCount counts the faults of one rule over the whole matrix. A run that

@@ -37,7 +37,7 @@ type runHead struct {
 	Version   int    `json:"version"`
 	Run       string `json:"run,omitempty"`   // an id; absent with Stable, and of a report without RunOptions.File
 	Build     string `json:"build,omitempty"` // of the program that ran; absent as Run is
-	Shard     string `json:"shard,omitempty"` // such as 2/8; absent: all units
+	Shard     string `json:"shard,omitempty"` // such as 2/8, whose units they are; absent: it lacks none of others
 	Library   string `json:"library"`
 	Go        string `json:"go"`
 	// Facts reports whether units have what each run showed. Without it, what a report
@@ -201,7 +201,7 @@ func (e *engine) newHead() *runHead {
 	h := newRunHead()
 	h.Facts, h.Cells, h.Rerun = true, true, text.Valid(e.o.Harness.Rerun)
 	h.Name, h.Seed, h.Trials, h.Shared = text.Valid(e.m.Name), e.m.Seed, e.m.trials(), e.m.ShareObservations
-	h.Sequential, h.AllowInconclusive, h.Probed = e.o.Sequential, e.m.AllowInconclusive, e.probed
+	h.Sequential, h.AllowInconclusive, h.Shard = e.o.Sequential, e.m.AllowInconclusive, e.o.Shard.String()
 	if b := &e.o.Budget; b.set() {
 		h.Budget = &headBudget{b.Trials, b.Time, b.Cost}
 	}
@@ -273,7 +273,7 @@ func (r *Report) headOrMade() (*runHead, error) {
 	} else {
 		r.makeHead(h)
 	}
-	h.Cells = len(r.Cells) > 0 || len(r.Counts) == 0
+	h.Cells, h.Shard = len(r.Cells) > 0 || len(r.Counts) == 0, r.Shard.String()
 	return h, h.check()
 }
 
@@ -322,6 +322,12 @@ func (r *Report) makeHead(h *runHead) {
 	for _, g := range r.Goals {
 		h.Goals = append(h.Goals, headGoal{g.Goal, g.Scenarios})
 	}
+}
+
+// shard is the zero value for all units, and for a text that is no shard.
+func (h *runHead) shard() (s Shard) {
+	_ = s.UnmarshalText([]byte(h.Shard)) // check has the error
+	return s
 }
 
 // mostFields bounds the fields of a file: they take memory, and a short head can name many.
@@ -373,6 +379,7 @@ func (h *runHead) check() error {
 				fielderror.Found(strconv.Itoa(q)), "head.scenarios[%d].questions", i)
 		}
 	}
+	p.Demand(h.Shard == "" || h.shard().Count > 0, "head.shard", h.Shard, wantShard)
 	if h.Fingerprint != nil {
 		p.Add(h.Fingerprint.Check())
 	}

@@ -35,135 +35,164 @@ import (
 // the first member of the end that does not follow from the units; and those of the reader. The
 // report is then as it was.
 func (r *Report) ReadRun(rd io.Reader, countsOnly bool) error {
-	from := &runReader{countsOnly: countsOnly, to: bufio.NewReader(rd)}
+	from := &runReader{lines: runLines{from: bufio.NewReader(rd)}, countsOnly: countsOnly}
 	read, err := from.read()
-	if own, ok := errors.AsType[*FieldError](err); ok && from.reading && own.Line == 0 {
-		err = own.At(from.line, 1)
-	}
 	if err == nil {
 		*r = *read
 	}
 	return err
 }
 
-// mostGaps bounds the trials that are left out before others of their fields: a comparison
-// needs a byte for each, so a short file could take all memory.
-const mostGaps = 10_000_000
-
-// A runReader reads one file.
-type runReader struct {
-	countsOnly bool
-	to         *bufio.Reader
-	line       int
-	reading    bool // an error is that of the line
-	head       *runHead
-	fold       *fold
-	next       unitKey // the first unit that is missing
-	waiting    units   // units after it, and all of a sequential run: those come in several lines
-	units      int
-	last       unitKey // that was folded
-	gaps       int     // cells that are left out before others
-	cells      []CellReport
-	end        *Report
-	warnings   []string // of the units
+// runLines are the lines of a run file, whose sums are checked.
+type runLines struct {
+	from *bufio.Reader
+	head *runHead // with the first line
+	end  *runEnd  // with the last one; nil: none was reached, as in a file whose run was killed
+	line int      // the number of the last line that was read
+	at   int64    // where it begins
+	next int64    // where the next one does
 }
 
-func (r *runReader) read() (*Report, error) {
-	for torn := false; r.end == nil && !torn; {
-		r.line++
-		line, err := r.to.ReadBytes('\n')
-		if err != nil && err != io.EOF {
+// unit is the object of the next unit. nil: there is none, and the file was read to its end. Errors
+// that are [*FieldError] have the number of the line.
+func (r *runLines) unit() (object []byte, err error) {
+	for r.end == nil && object == nil {
+		line, err := r.from.ReadBytes('\n')
+		torn := err == io.EOF
+		if err != nil && !torn {
 			return nil, fmt.Errorf("contract: run file: read: %w", err)
 		}
-		if torn = err == io.EOF; torn && len(line) == 0 {
-			break
+		if torn && len(line) == 0 {
+			return nil, r.empty()
 		}
-		r.reading = true
-		if err := r.take(line); err != nil {
+		r.line++
+		r.at, r.next = r.next, r.next+int64(len(line))
+		if object, err = r.take(line); err != nil {
 			if _, cut := withoutSum(line); torn && r.line > 1 && cut != nil {
-				break
+				return nil, nil
 			}
-			return nil, err
-		}
-		r.reading = false
-	}
-	r.reading = false
-	if r.head == nil {
-		return nil, fields.Wrong("", fielderror.Found("empty"), "a run file")
-	}
-	if r.end != nil {
-		if n, err := r.to.Discard(1); n > 0 || err != io.EOF {
-			return nil, fields.Wrong("", fielderror.Found("more after the end"), "the end as the last line").
-				At(r.line+1, 1)
+			return nil, r.here(err)
 		}
 	}
-	return r.finish()
+	if r.end == nil {
+		return object, nil
+	}
+	if n, err := r.from.Discard(1); n > 0 || err != io.EOF {
+		return nil, fields.Wrong("", fielderror.Found("more after the end"), "the end as the last line").
+			At(r.line+1, 1)
+	}
+	return nil, nil
 }
 
-func (r *runReader) take(line []byte) error {
+func (r *runLines) empty() error {
+	if r.head == nil {
+		return fields.Wrong("", fielderror.Found("empty"), "a run file")
+	}
+	return nil
+}
+
+// here gives an error the number of the line.
+func (r *runLines) here(err error) error { return atLine(err, r.line) }
+
+func atLine(err error, line int) error {
+	if own, ok := errors.AsType[*FieldError](err); ok && own.Line == 0 {
+		own.At(line, 1)
+	}
+	return err
+}
+
+// take is the object of a line that is a unit; nil: it is the head or the end.
+func (r *runLines) take(line []byte) (object []byte, err error) {
 	if r.head == nil && !bytes.HasPrefix(line, []byte(`{"shakedown":"`+runFileKind+`"`)) {
 		begin := text.Clip(strings.TrimSpace(string(line)), 40)
-		return fields.Wrong("", fielderror.Found(strconv.Quote(begin)),
+		return nil, fields.Wrong("", fielderror.Found(strconv.Quote(begin)),
 			"the head of a run file; what was made before run files has none: make it again, a baseline with SHAKEDOWN_UPDATE=1")
 	}
-	object, err := withoutSum(line)
+	object, err = withoutSum(line)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case r.head == nil:
-		return r.takeHead(object)
+		r.head, err = readHead(object)
+		return nil, err
 	case bytes.HasPrefix(object, []byte(`{"end":`)):
-		end := runEnd{bareReport: (*bareReport)(new(Report))}
-		if err := decodeStrictly(object, &end); err != nil {
-			return err
+		end := &runEnd{bareReport: (*bareReport)(new(Report))}
+		if err := decodeStrictly(object, end); err != nil {
+			return nil, err
 		}
 		if !end.End || end.Cells != nil {
-			return fields.Wrong("end", end.End, "true, and no cells")
+			return nil, fields.Wrong("end", end.End, "true, and no cells")
 		}
-		r.end = (*Report)(end.bareReport)
-		return nil
+		r.end = end
+		return nil, nil
 	}
-	u := new(runUnit)
-	if err := decodeStrictly(object, u); err != nil {
-		return err
-	}
-	return r.takeUnit(u)
+	return object, nil
 }
 
-func (r *runReader) takeHead(object []byte) error {
+func readHead(object []byte) (*runHead, error) {
 	var kind struct{ Version int }
 	if err := json.Unmarshal(object, &kind); err != nil {
-		return fields.Because("", nil, err, "")
+		return nil, fields.Because("", nil, err, "")
 	}
 	if kind.Version != runFileVersion {
-		return fields.Wrong("version", kind.Version,
+		return nil, fields.Wrong("version", kind.Version,
 			strconv.Itoa(runFileVersion)+"; another is of another version of the library")
 	}
 	h := new(runHead)
 	if err := decodeStrictly(object, h); err != nil {
-		return err
+		return nil, err
 	}
-	if err := h.check(); err != nil {
-		return err
-	}
-	r.head, r.waiting, r.next = h, newUnits(len(h.Invariants)), unitKey{0, 1}
-	r.fold = newFold(h, func(warning string) { r.warnings = append(r.warnings, warning) })
-	return nil
+	return h, h.check()
 }
 
-// takeUnit reads a unit, and folds those that are now in order.
-func (r *runReader) takeUnit(line *runUnit) error {
-	s, trial, err := r.place(line)
+// mostGaps bounds the trials that are left out before others of their fields: a comparison
+// needs a byte for each, so a short file could take all memory.
+const mostGaps = 10_000_000
+
+// A runReader folds one file.
+type runReader struct {
+	lines      runLines
+	countsOnly bool
+	fold       *fold
+	next       unitKey // the first unit that is missing
+	waiting    units   // units after it, and all of a sequential run: those come in several lines
+	units      int
+	cells      []CellReport
+	warnings   []string // of the units
+}
+
+func (r *runReader) read() (*Report, error) {
+	for {
+		object, err := r.lines.unit()
+		if err != nil {
+			return nil, err
+		}
+		if r.fold == nil {
+			h := r.lines.head
+			r.waiting, r.next = newUnits(len(h.Invariants)), unitKey{0, 1}
+			r.fold = newFold(h, func(warning string) { r.warnings = append(r.warnings, warning) })
+		}
+		if object == nil {
+			return r.finish()
+		}
+		if err := r.take(object); err != nil {
+			return nil, r.lines.here(err)
+		}
+	}
+}
+
+// take reads a unit, and folds those that are now in order.
+func (r *runReader) take(object []byte) error {
+	line, key, err := r.fold.readUnit(object)
 	if err != nil {
 		return err
 	}
-	key := unitKey{s.index, trial}
-	if _, twice := r.waiting.begun[key]; !r.head.Sequential && (twice || key.compare(r.next) < 0) {
+	sequential := r.fold.head.Sequential
+	if _, twice := r.waiting.begun[key]; !sequential && (twice || key.compare(r.next) < 0) {
 		return fields.Wrong("unit", line.Unit, "each unit once")
 	}
 	r.units++
-	u := r.waiting.of(s.index, trial)
-	if err := r.takeCells(line, s, u); err != nil || r.head.Sequential {
+	if err := r.fold.readCells(line, r.waiting.of(key.scenario, key.trial), r.countsOnly); err != nil || sequential {
 		return err
 	}
 	for r.next.scenario < len(r.fold.scenarios) {
@@ -177,50 +206,66 @@ func (r *runReader) takeUnit(line *runUnit) error {
 				return err
 			}
 		}
-		if r.next.trial++; !here || r.next.trial > r.head.Trials {
+		if r.next.trial++; !here || r.next.trial > r.fold.head.Trials {
 			r.next = unitKey{r.next.scenario + 1, 1}
 		}
 	}
 	return nil
 }
 
-func (r *runReader) place(line *runUnit) (*foldScenario, int, error) {
-	cut := max(0, strings.LastIndexByte(line.Unit, '/'))
-	trial := strings.TrimPrefix(line.Unit[cut:], "/")
-	s, known := r.fold.byName[line.Unit[:cut]]
-	n, err := strconv.Atoi(trial)
-	if !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > r.head.Trials {
-		return nil, 0, fields.Wrong("unit", line.Unit,
-			fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", r.head.Trials))
+// readUnit reads the line of a unit.
+func (f *fold) readUnit(object []byte) (*runUnit, unitKey, error) {
+	line := new(runUnit)
+	if err := decodeStrictly(object, line); err != nil {
+		return nil, unitKey{}, err
 	}
-	return s, n, nil
+	key, err := f.place(line.Unit)
+	return line, key, err
 }
 
-// foldUnit counts the cells of a unit, which comes after those that were folded.
+// place is the unit of a name: scenario/trial.
+func (f *fold) place(name string) (unitKey, error) {
+	cut := max(0, strings.LastIndexByte(name, '/'))
+	trial := strings.TrimPrefix(name[cut:], "/")
+	s, known := f.byName[name[:cut]]
+	n, err := strconv.Atoi(trial)
+	if !known || err != nil || strconv.Itoa(n) != trial || n < 1 || n > f.head.Trials {
+		return unitKey{}, fields.Wrong("unit", name,
+			fmt.Sprintf("a scenario of the head, and a trial from 1 to %d", f.head.Trials))
+	}
+	return unitKey{s.index, n}, nil
+}
+
+// addUnit counts the cells of a unit, which comes after those that were added, and returns them.
+func (f *fold) addUnit(u *unit) ([]CellReport, error) {
+	if f.last.scenario != u.scenario {
+		f.last = unitKey{u.scenario, 0}
+	}
+	f.gaps += (u.trial - f.last.trial - 1) * f.scenarios[u.scenario].asked
+	if f.last = u.unitKey; f.gaps > mostGaps {
+		return nil, fields.Wrong("unit", u.trial, fmt.Sprintf("at most %d trials that are left out before others", mostGaps))
+	}
+	return f.addAll([]*unit{u}), nil
+}
+
 func (r *runReader) foldUnit(u *unit) error {
-	if r.last.scenario != u.scenario {
-		r.last = unitKey{u.scenario, 0}
-	}
-	r.gaps += (u.trial - r.last.trial - 1) * r.fold.scenarios[u.scenario].asked
-	if r.last = u.unitKey; r.gaps > mostGaps {
-		return fields.Wrong("unit", u.trial, fmt.Sprintf("at most %d trials that are left out before others", mostGaps))
-	}
-	cells := r.fold.addAll([]*unit{u})
+	cells, err := r.fold.addUnit(u)
 	if !r.countsOnly {
 		r.cells = append(r.cells, cells...)
 	}
-	return nil
+	return err
 }
 
-// takeCells gives a unit the cells of a line.
-func (r *runReader) takeCells(line *runUnit, s *foldScenario, u *unit) error {
+// readCells gives a unit the cells of a line. With countsOnly they have no evidence.
+func (f *fold) readCells(line *runUnit, u *unit, countsOnly bool) error {
+	h, s := f.head, f.scenarios[u.scenario]
 	if len(line.States) != len(u.cells) {
 		return fields.Wrong("states", line.States, fmt.Sprintf("%d letters", len(u.cells)))
 	}
 	own := map[string]*CellReport{} // by invariant
 	var cells []*CellReport
 	for k, letter := range []byte(line.States) {
-		inv := &r.head.Invariants[k]
+		inv := &h.Invariants[k]
 		if letter == doesNotApply != (s.fields[k] == nil) {
 			return fields.Wrong("states", line.States, "- for the invariants that do not apply, and for them alone")
 		}
@@ -235,7 +280,7 @@ func (r *runReader) takeCells(line *runUnit, s *foldScenario, u *unit) error {
 		if u.cells[k] != nil {
 			return fields.Wrong("unit", line.Unit, "each cell once")
 		}
-		c.Rerun = rerunLine(r.head.Rerun, c)
+		c.Rerun = rerunLine(h.Rerun, c)
 		u.cells[k], own[inv.Name], cells = c, c, append(cells, c)
 	}
 	if n := len(cells); n == 0 || !fits(line.Delivered, n) || !fits(line.Elapsed, n) {
@@ -256,16 +301,16 @@ func (r *runReader) takeCells(line *runUnit, s *foldScenario, u *unit) error {
 		if c.Delivered < 0 || c.Rewritten < 0 || c.Rewritten > c.Delivered {
 			return fields.Wrong("cells", c.Cell.String(), "counts of 0 or more")
 		}
-		if r.countsOnly {
+		if countsOnly {
 			c.trim(KeepCounts)
 		}
 	}
 	for _, n := range line.Runs { // what runs showed
 		var c *CellReport
 		if n != nil && n.Of >= 0 && n.Of < len(u.cells) {
-			c = own[r.head.Invariants[n.Of].Name]
+			c = own[h.Invariants[n.Of].Name]
 		}
-		if c == nil || c.notes != nil || !r.head.Facts || !n.possible(r.head, s) {
+		if c == nil || c.notes != nil || !h.Facts || !n.possible(h, s) {
 			return fields.Wrong("runs", fielderror.Found("what the head does not know"),
 				"a run of each cell at most, none if the head says so, its rules, tools and goals, and counts of 0 or more")
 		}
@@ -313,38 +358,44 @@ func (r *runReader) finish() (*Report, error) {
 			return nil, err
 		}
 	}
-	if r.end == nil {
+	end := r.lines.end
+	if end == nil {
 		return r.cut()
 	}
-	if !r.head.Cells && r.units > 0 {
+	if !r.fold.head.Cells && r.units > 0 {
 		return nil, fields.Wrong("head.cells", false, "true, as there are units")
 	}
-	again, err := r.fold.again(r.end)
+	own := (*Report)(end.bareReport)
+	again, err := r.fold.again(own)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.head.compare("end", again, r.end); err != nil {
+	if err := r.fold.head.compare("end", again, own); err != nil {
 		return nil, err
 	}
-	r.end.head, r.end.Cells = r.head, r.cells
-	return r.end, nil
+	own.head, own.Cells = r.fold.head, r.cells
+	return own, nil
 }
 
 // cut is the report of a run that was killed.
 func (r *runReader) cut() (*Report, error) {
-	if !r.head.Cells {
+	if !r.fold.head.Cells {
 		return nil, fields.Wrong("", fielderror.Found("no end"), "an end, in a file without units")
 	}
 	report, err := r.fold.again(&Report{Goals: r.fold.report.Goals, Cancelled: true})
 	if err != nil {
 		return nil, err
 	}
-	all := 0
-	for _, s := range r.fold.scenarios {
-		all += asInt(s.asked > 0) * r.head.Trials
-	}
 	report.Warnings = append(r.warnings,
-		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), all))
+		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), r.fold.units()))
 	report.Cells = r.cells
 	return report, nil
+}
+
+// units is the number of units of the matrix.
+func (f *fold) units() (n int) {
+	for _, s := range f.scenarios {
+		n += asInt(s.asked > 0) * f.head.Trials
+	}
+	return n
 }

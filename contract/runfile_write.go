@@ -93,29 +93,40 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 	if !f.head.Facts { // the verdict and the coverage depend on these
 		f.report.Goals, f.report.Dropped, f.report.Filtered = like.Goals, like.Dropped, like.Filtered
 	}
-	for _, n := range like.Repeats { // runs that are no cells may have shown it too
-		for _, s := range f.scenarios {
-			s.runs.unlike = s.runs.unlike || s.Name == n.Scenario && n.differs()
-		}
-	}
+	f.seenUnlike(like)
 	if f.head.Cells {
 		again, err = f.finish(like.Cancelled, like.Fields)
 	} else {
 		again = new(*like)
 		err = again.judge()
 	}
-	for _, undecided := range []error{scoring.ErrNoCells, scoring.ErrNoneRan, scoring.ErrNoDecidedCell} {
-		if errors.Is(err, undecided) {
-			return again, nil // the verdict says so
-		}
+	if saysVerdict(err) {
+		err = nil
 	}
 	return again, err
+}
+
+// saysVerdict reports whether an error says no more than the verdict.
+func saysVerdict(err error) bool {
+	return errors.Is(err, scoring.ErrNoCells) || errors.Is(err, scoring.ErrNoneRan) || errors.Is(err, scoring.ErrNoDecidedCell)
+}
+
+// seenUnlike takes from a report in which scenarios the agent was seen to differ: runs that are no cells
+// may have shown it too.
+func (f *fold) seenUnlike(like *Report) {
+	for _, n := range like.Repeats {
+		for _, s := range f.scenarios {
+			if s.Name == n.Scenario && n.differs() {
+				s.runs.unlike, s.runs.count.Differ = true, cmp.Or(s.runs.count.Differ, n.Differ)
+			}
+		}
+	}
 }
 
 func writeEnd(w io.Writer, r *Report) error {
 	own := *r
 	own.Scenarios, own.Invariants = orEmpty(r.Scenarios), orEmpty(r.Invariants)
-	return writeLine(w, runEnd{End: true, Part: r.Cancelled, bareReport: (*bareReport)(&own)})
+	return writeLine(w, runEnd{End: true, Part: r.Cancelled || r.IsPart(), bareReport: (*bareReport)(&own)})
 }
 
 // A unitKey is the place of a unit in the matrix.
@@ -235,7 +246,7 @@ func (e *unitEncoder) line(u *unit) ([]byte, error) {
 			continue
 		}
 		c := *kept
-		if n := c.notes; n != nil && h.Facts && (n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled) {
+		if n := c.notes; n != nil && h.Facts && (n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled || n.Calm != 0) {
 			line.Runs = append(line.Runs, n)
 		}
 		e.strip(&c, s.Layer)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -82,18 +83,13 @@ func (u *Units) Head(run string) ([]byte, error) {
 // of a run file is not that of these units, or else for any other difference.
 func (u *Units) Check(head []byte) error {
 	object, err := withoutSum(head)
-	own, other := *u.encoder.fold.head, runHead{Fingerprint: &Fingerprint{}}
+	own, other := u.encoder.fold.head, runHead{Fingerprint: &Fingerprint{}}
 	if err = cmp.Or(err, decodeStrictly(object, &other)); err != nil {
 		return err
 	}
-	const here = ", that of this program"
-	sum := own.Fingerprint.Sum
 	p := fields.List()
-	p.Demand(other.Fingerprint.Sum == sum, "head.fingerprint", other.Fingerprint.Sum, sum+here+": it asks something else")
-	p.Demand(other.Library == own.Library, "head.library", other.Library, own.Library+here)
-	p.Demand(other.Build == own.Build, "head.build", other.Build, own.Build+here+"; RunOptions.Build of both may name it")
-	own.Run, own.Go, own.Rerun = other.Run, other.Go, other.Rerun // no unit depends on these
-	if p.Count() == 0 && !bytes.Equal(encoded(&own), encoded(&other)) {
+	other.checkSame(p, "head", own.Fingerprint, own.Build)
+	if p.Count() == 0 && !(bytes.Equal(other.asked(), own.asked()) && maps.Equal(other.Tools, own.Tools)) {
 		p.Wrong("head", fielderror.Found("one with other tools, goals or limits"), "that of this program")
 	}
 	return p.Err()

@@ -20,6 +20,9 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 		return Inconclusive, fmt.Sprintf("none of the %s ran", text.Plural(s.Total, "cell"))
 	}
 	var why []string
+	if s.NotRun > 0 {
+		why = append(why, partWhy(cells, s))
+	}
 	if s.Decided == 0 {
 		why = append(why, "no cell was decided")
 	}
@@ -37,20 +40,17 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	if len(why) > 0 {
 		return Inconclusive, strings.Join(why, "; ")
 	}
-	return Pass, partial(s) + fmt.Sprintf("no critical invariant broke; %s of %s held", text.Number(s.Passed),
+	return Pass, fmt.Sprintf("no critical invariant broke; %s of %s held", text.Number(s.Passed),
 		text.Plural(s.Decided, "decided cell"))
 }
 
-// partial says of how many cells it is the verdict, if not of all; else "".
-func partial(s ContractScore) string {
-	verb := "were"
-	switch s.NotRun {
-	case 0:
-		return ""
-	case 1:
-		verb = "was"
+// partWhy says what broke in a part of the cells: the others may break anything, so it is no pass.
+func partWhy(cells []Cell, s ContractScore) string {
+	what := "nothing broke"
+	if slices.ContainsFunc(cells, func(c Cell) bool { return c.State == CellBroken || c.Violated }) {
+		what = "no critical invariant broke"
 	}
-	return fmt.Sprintf("of %s; %s %s not run: ", text.Plural(s.Total-s.NotRun, "cell"), text.Number(s.NotRun), verb)
+	return fmt.Sprintf("%s in %s of %s", what, text.Number(s.Total-s.NotRun), text.Plural(s.Total, "cell"))
 }
 
 // whyFail names the first broken critical cell in the order of names, and counts

@@ -77,7 +77,7 @@ func Verify(file, again *contract.Report) (*Verification, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	v := &Verification{Part: file.Cancelled || file.Filtered || file.Sequential, Shared: again.StateProbed}
+	v := &Verification{Part: file.Cancelled || file.IsPart() || file.Sequential, Shared: again.StateProbed}
 	v.Repeatable = file.Repeatable == "yes" && !v.Shared && !differed(file) && !differed(again)
 	units := v.compare(file, again)
 	var err error

@@ -20,7 +20,7 @@ const updateVariable = "SHAKEDOWN_UPDATE"
 // AssertNoRegression fails the test if the report is worse than the baseline in file, as
 // package contract/compare finds: a field after Holm's method, or all scenarios together, at
 // a level of 0.05. It also fails if there is no baseline, or if no field could be compared, unless
-// -run left cells out. It reports whether nothing is worse.
+// the report is that of a part, of which the cells are compared that it has. It reports whether nothing is worse.
 //
 // The baseline is a run file without evidence ([report.Write]), which belongs into version
 // control. A run of the test with SHAKEDOWN_UPDATE=1 in the environment writes it.
@@ -53,7 +53,7 @@ func AssertNoRegression(t testing.TB, r *contract.Report, file string, msgAndArg
 
 // writeBaseline returns why it could not; empty: it did.
 func writeBaseline(r *contract.Report, file string) string {
-	if r.Filtered || r.Cancelled {
+	if r.IsPart() || r.Cancelled {
 		return "the baseline " + file + " was not written: not all cells of the matrix ran"
 	}
 	err := os.MkdirAll(filepath.Dir(file), 0o777)
@@ -83,7 +83,7 @@ func compareWith(r *contract.Report, file string) (c *compare.Comparison, failur
 	if err != nil {
 		return nil, fmt.Sprintf("the baseline %s is not what was written: %v\nto replace it, %s", file, err, howTo)
 	}
-	if before.Cancelled || before.Filtered {
+	if before.Cancelled || before.IsPart() {
 		return nil, fmt.Sprintf("the baseline %s has not all cells of its matrix\nto replace it, %s", file, howTo)
 	}
 	c, err = compare.Reports(before, r, &compare.Options{Before: filepath.Base(file)})
@@ -92,7 +92,7 @@ func compareWith(r *contract.Report, file string) (c *compare.Comparison, failur
 		return nil, err.Error()
 	case c.Regressed():
 		return c, "the report is worse than the baseline:\n" + c.String()
-	case c.Compared() == 0 && !r.Filtered:
+	case c.Compared() == 0 && !r.IsPart():
 		return c, "no field could be compared with the baseline:\n" + c.String()
 	}
 	return c, ""

@@ -170,14 +170,14 @@ func digestSummary(r *contract.Report, omitted int) string {
 	if r.Sequential {
 		noun = "fields"
 	}
-	s := fmt.Sprintf("%s: %s. %d of %d decided %s held", r.Score.Verdict, text.Clip(r.Score.Why, maxLong),
+	s := fmt.Sprintf("%s: %s. %d of %d decided %s held", verdictName(r), text.Clip(r.Score.Why, maxLong),
 		r.Score.Passed, r.Score.Decided, noun)
 	if omitted > 0 {
 		s += fmt.Sprintf("; %d more broken cells are not shown", omitted)
 	}
 	parts := append([]string{s + "."}, standing(r)...)
 	// The reason of a verdict that is not Fail names the goals, if they were judged.
-	unjudged := r.Filtered || r.Cancelled
+	unjudged := r.IsPart() || r.Cancelled
 	if len(r.Goals) > 0 && (unjudged || r.Score.Verdict == scoring.Fail && len(missedGoals(r)) > 0) {
 		parts = append(parts, "Goals: "+goalsText(r)+".")
 	}

@@ -21,7 +21,8 @@ const (
 // ExitCode returns the exit status of a program that ran a matrix, from the report and the error
 // that the run returned. docs/ci.md has a program that uses it.
 //
-//   - 0: the verdict is Pass; also that of a part, such as a filter leaves, in which nothing broke.
+//   - 0: the verdict is Pass; also that of a part, such as a filter or a shard leaves, in which nothing
+//     broke: see [contract.Report.Partial].
 //   - 1: the verdict is Fail, or a cell broke whose severity is at least failOn; 0: any. A broken
 //     trial of a promised rate is no such cell. The rate is one when it was rejected.
 //   - 2: neither: the verdict is Inconclusive, as that of a run that was cancelled.
@@ -42,7 +43,7 @@ func ExitCode(r *contract.Report, err error, failOn contract.Severity) int {
 		return exitWrongUse
 	case err != nil && (r == nil || !saysTheReport(err)):
 		return exitInfrastructure
-	case r.Score.Verdict == scoring.Pass:
+	case r.Score.Verdict == scoring.Pass, r.Partial():
 		return exitPassed
 	}
 	return exitInconclusive

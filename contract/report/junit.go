@@ -126,7 +126,7 @@ func (all *suites) add(s *suite) {
 func verdictSuite(r *contract.Report) *suite {
 	s := &suite{Name: "verdict"}
 	say := func(name, value string) { s.Properties = append(s.Properties, property{name, document.Clean(value)}) }
-	say("verdict", r.Score.Verdict.String())
+	say("verdict", verdictName(r))
 	say("why", r.Score.Why)
 	for _, f := range facts(r) {
 		say(f.Label, f.Text)
@@ -138,11 +138,13 @@ func verdictSuite(r *contract.Report) *suite {
 		say("note", note)
 	}
 	c := testCase{Name: "verdict", Class: title(r)}
-	why := &result{Message: r.Score.Why, Type: r.Score.Verdict.String()}
-	switch r.Score.Verdict {
-	case scoring.Fail:
+	why := &result{Message: r.Score.Why, Type: verdictName(r)}
+	switch {
+	case r.Score.Verdict == scoring.Fail:
 		c.Failure = why
-	case scoring.Inconclusive:
+	case r.Partial(): // a part fails nothing, and passes nothing
+		c.Skipped = why
+	case r.Score.Verdict == scoring.Inconclusive:
 		c.Error = why
 	}
 	s.Cases = []testCase{c}
@@ -185,6 +187,8 @@ func ratesSuite(r *contract.Report, o *JUnitOptions) *suite {
 		case f.Standing.Decision == stats.Accepted:
 		case f.Copies: // its cells have cases of their own
 			c.Skipped = said
+		case f.Standing.Decision == stats.Open && r.Partial(): // the whole may decide it
+			c.Skipped = said
 		case f.Standing.Decision == stats.Open:
 			c.Error = said
 		case f.Severity >= o.FailOn:
@@ -219,7 +223,7 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions, rates d
 	case m.broken():
 		said.Message = fmt.Sprintf("broken (%v, below the severity that fails): %s", c.Severity, said.Message)
 		out.Skipped = said
-	case m == markInconclusive && r.Score.Verdict != scoring.Pass:
+	case m == markInconclusive && r.Score.Verdict != scoring.Pass && !r.Partial():
 		out.Error = said
 	default:
 		said.Message = cmp.Or(said.Message, m.short())

@@ -42,7 +42,15 @@ func verdictOf(r *contract.Report) *document.Verdict {
 	case scoring.Fail:
 		m = markBroken
 	}
-	return &document.Verdict{Sign: m.sign(), Name: r.Score.Verdict.String(), Why: r.Score.Why}
+	return &document.Verdict{Sign: m.sign(), Name: verdictName(r), Why: r.Score.Why}
+}
+
+// verdictName is the verdict in every form of the report.
+func verdictName(r *contract.Report) string {
+	if r.Partial() {
+		return "PARTIAL"
+	}
+	return r.Score.Verdict.String()
 }
 
 func (v *view) matrix(head string) *document.Section {

@@ -66,11 +66,11 @@ func faultsText(faults []contract.FaultCount) string {
 		text.Plural(calls, "call"))
 }
 
-// undeliveredRules describes the rules that were not delivered. It is empty if cells were
-// filtered out, which explains it.
+// undeliveredRules describes the rules that were not delivered. It is empty in a part,
+// which explains it.
 func undeliveredRules(r *contract.Report) (all []string) {
 	for _, f := range r.Faults {
-		if f.Delivered == 0 && !r.Filtered {
+		if f.Delivered == 0 && !r.IsPart() {
 			all = append(all, fmt.Sprintf("Rule %s of scenario %s was not delivered (injected into %s): it tested nothing.",
 				f.Rule, f.Scenario, text.Plural(f.Undelivered, "call")))
 		}
@@ -143,6 +143,7 @@ func caveats(r *contract.Report) (all []string) {
 		all = append(all, saved)
 	}
 	say(r.Filtered, "Some cells were left out by a filter: score and verdict are about those that ran.")
+	say(r.Shard.Count > 0, "This is shard %v: score and verdict are about its units alone; a merge of all shards judges the whole.", r.Shard)
 	say(r.Dropped > 0, "%s did not fit the logs of the cells.", text.Plural(r.Dropped, "event"))
 	calls, cells := late(r)
 	say(calls > 0, "%s came from agents whose cell had ended, in %s; none reached a tool.",
@@ -224,7 +225,7 @@ const (
 // missedGoals are those that make a verdict inconclusive.
 func missedGoals(r *contract.Report) (missed []*contract.GoalCount) {
 	for i := range r.Goals {
-		if g := &r.Goals[i]; !r.Filtered && !r.Cancelled && !g.Reached() {
+		if g := &r.Goals[i]; !r.IsPart() && !r.Cancelled && !g.Reached() {
 			missed = append(missed, g)
 		}
 	}
@@ -232,7 +233,7 @@ func missedGoals(r *contract.Report) (missed []*contract.GoalCount) {
 }
 
 func goalsText(r *contract.Report) string {
-	if r.Filtered || r.Cancelled {
+	if r.IsPart() || r.Cancelled {
 		return "not judged, because not all cells ran"
 	}
 	missed := missedGoals(r)

@@ -87,7 +87,7 @@ func (s *suiteRun) prepare() error {
 		} else if path != "" {
 			taken[absolute(path)] = true
 			one.before, err = readRun(path)
-			if wrong.Add(fielderror.Apart(err)...); err == nil && (one.before.Cancelled || one.before.Filtered) {
+			if wrong.Add(fielderror.Apart(err)...); err == nil && (one.before.Cancelled || one.before.IsPart()) {
 				wrong.Wrong(path, fielderror.Found("a part of a run"), "a run of all cells")
 			}
 		}
@@ -238,7 +238,7 @@ func (s *suiteRun) compare(one *matrixRun) (status int, err error) {
 	if !s.update {
 		return printComparison(s.out, one.before, one.report, &compare.Options{Before: "in " + filepath.Base(path)})
 	}
-	if one.report.Cancelled || one.report.Filtered {
+	if one.report.Cancelled || one.report.IsPart() {
 		fmt.Fprintf(s.problems, "shakedown: %s is not written: not all cells ran\n", path)
 		return inconclusive, nil
 	}

@@ -1,0 +1,307 @@
+package contract
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/judging"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// write streams the units in the order of the matrix into the fold and to w.
+func (m *merger) write(w io.Writer) (*Report, error) {
+	m.encoder = &unitEncoder{fold: m.fold}
+	m.calm, m.lacking = map[int]calmOfPart{}, newLacking(m.head)
+	m.said = m.saidInEnds()
+	out := bufio.NewWriterSize(w, 1<<16)
+	if err := writeLine(out, m.head); err != nil {
+		return nil, err
+	}
+	for key, ok := m.first(); ok; key, ok = m.first() {
+		u, line, err := m.choose(key)
+		if err != nil {
+			return nil, err
+		}
+		if u == nil { // it is described in the list
+			continue
+		}
+		if _, err := out.Write(line); err != nil {
+			return nil, fmt.Errorf("contract: run file: %w", err)
+		}
+		m.meet(u)
+		if _, err := m.fold.addUnit(u); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.wrong.Err(); err != nil {
+		return nil, err
+	}
+	r, err := m.finish()
+	if err == nil {
+		err = writeEnd(out, r)
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	return r, err
+}
+
+// first is the first unit that was not merged.
+func (m *merger) first() (key unitKey, ok bool) {
+	for _, p := range m.parts {
+		if p.next < len(p.units) && (!ok || p.units[p.next].compare(key) < 0) {
+			key, ok = p.units[p.next].unitKey, true
+		}
+	}
+	return key, ok
+}
+
+// choose reads a unit of the parts that have it, and returns that in which most cells ran, else the
+// first. The line is that of the result. A nil unit is one that was refused.
+func (m *merger) choose(key unitKey) (chosen *unit, line []byte, err error) {
+	var from *part
+	at := 0
+	for _, p := range m.parts {
+		if p.next == len(p.units) || p.units[p.next].unitKey != key {
+			continue
+		}
+		own := p.units[p.next].line
+		u, raw, err := m.read(p)
+		if err != nil {
+			m.wrong.Add(p.named(err))
+			continue
+		}
+		m.meetCalm(p, own, u)
+		if chosen != nil {
+			m.compare(from, at, chosen, p, own, u)
+		}
+		if chosen == nil || u.ran() > chosen.ran() {
+			chosen, line, from, at = u, raw, p, own
+		}
+	}
+	if chosen != nil && line == nil {
+		line, err = m.encoder.line(chosen)
+	}
+	return chosen, line, err
+}
+
+// read reads the next unit of a part. Its line is nil if it has several, as those of a sequential
+// run that was killed.
+func (m *merger) read(p *part) (*unit, []byte, error) {
+	key := p.units[p.next].unitKey
+	u := &unit{unitKey: key, cells: make([]*CellReport, len(m.head.Invariants))}
+	var raw []byte
+	for first := true; p.next < len(p.units) && p.units[p.next].unitKey == key; first = false {
+		at := p.units[p.next]
+		p.next++
+		raw = make([]byte, at.length)
+		if n, err := p.file.ReadAt(raw, at.at); n < len(raw) {
+			return nil, nil, fmt.Errorf("contract: run file: line %d: read: %w", at.line, err)
+		}
+		object, err := withoutSum(raw) // somebody may have written since
+		var line *runUnit
+		if err == nil {
+			line, _, err = m.fold.readUnit(object)
+		}
+		if err == nil {
+			err = m.fold.readCells(line, u, false)
+		}
+		if err != nil {
+			return nil, nil, atLine(err, at.line)
+		}
+		for _, n := range line.Runs {
+			m.hear(n.Warnings)
+		}
+		u.ms += line.Ms
+		if !first || raw[len(raw)-1] != '\n' {
+			raw = nil
+		}
+	}
+	return u, raw, nil
+}
+
+// ran reports whether a cell came out: no filter left it out, and no cancellation.
+func (r *CellReport) ran() bool {
+	return r != nil && (r.State != NotRun || r.DoesNotApply) && (r.notes == nil || !r.notes.Cancelled)
+}
+
+// ran counts the cells that ran.
+func (u *unit) ran() (n int) {
+	for _, c := range u.cells {
+		n += asInt(c.ran())
+	}
+	return n
+}
+
+// differences are the units that several parts have, and not alike.
+type differences struct {
+	units int
+	first string
+	calm  string // of whose calm runs differ; "": those of none
+}
+
+// compare compares a unit of two parts.
+func (m *merger) compare(first *part, at int, a *unit, p *part, line int, b *unit) {
+	for k, own := range a.cells {
+		other := b.cells[k]
+		if !own.ran() || !other.ran() || bytes.Equal(own.outcome(), other.outcome()) {
+			continue
+		}
+		if !m.repeats {
+			m.differ.units++
+			if m.differ.first == "" {
+				m.differ.first = m.nameOf(a.unitKey)
+			}
+			return
+		}
+		is, was := other.State.String(), own.State.String()
+		if is == was {
+			is, was = is+", by other calls or for another reason", was+" as there"
+		}
+		m.wrong.Add(p.wrong(line, "cell "+other.Cell.String(), fielderror.Found(is),
+			fmt.Sprintf("%s, as in %s:%d: the agent was seen to repeat itself", was, first.name, at)))
+		return
+	}
+}
+
+// outcome is what is equal in two runs of a cell that came out alike: no time, no cost of a judge, and of
+// evidence the hash.
+func (r *CellReport) outcome() []byte {
+	own, notes := bareCell(*r), cellNotes{}
+	own.Evidence, own.Elapsed, own.Rerun = nil, 0, ""
+	if r.notes != nil {
+		notes = *r.notes
+		notes.Calm, notes.Judged = 0, nil
+		for _, n := range r.notes.Judged {
+			notes.Judged = append(notes.Judged, judging.Note{Judge: n.Judge, Version: n.Version, Decide: n.Decide, Outcome: n.Outcome, Question: n.Question})
+		}
+	}
+	return encoded([]any{own, notes})
+}
+
+// A calmOfPart is the calm run that a cell was judged with.
+type calmOfPart struct {
+	copy uint64
+	part *part
+	line int
+}
+
+// meetCalm compares the calm runs of the prompts of a unit with those that other parts made of them.
+func (m *merger) meetCalm(p *part, line int, u *unit) {
+	for k, c := range u.cells {
+		if c == nil || c.notes == nil || c.notes.Calm == 0 {
+			continue
+		}
+		question := m.fold.scenarios[u.scenario].fields[k].question
+		p.calm[question] = true
+		was, known := m.calm[question]
+		switch {
+		case !known:
+			m.calm[question] = calmOfPart{c.notes.Calm, p, line}
+		case was.copy == c.notes.Calm:
+		case m.repeats:
+			m.wrong.Add(p.wrong(line, "calm run of "+c.Cell.String(), fielderror.Found("another one"),
+				fmt.Sprintf("that of %s:%d: the agent was seen to repeat itself", was.part.name, was.line)))
+			return
+		case m.differ.calm == "":
+			m.differ.calm = c.Cell.String()
+		}
+	}
+}
+
+// lacking are the units of the matrix that no part has whole.
+type lacking struct {
+	next  unitKey // the first one that was not looked for
+	count int
+	names []string // the first ones
+	// last and absent have, for each invariant, the last trial of a scenario of a sequential run
+	// that has a cell, and the first one without.
+	last, absent []int
+}
+
+const mostNamed = 10
+
+func newLacking(h *runHead) lacking {
+	n := len(h.Invariants)
+	return lacking{next: unitKey{0, 1}, last: make([]int, n), absent: slices.Repeat([]int{1}, n)}
+}
+
+func (l *lacking) add(scenario string, from, to int) {
+	l.count += max(0, to-from+1)
+	for n := from; n <= to && len(l.names) < mostNamed; n++ {
+		l.names = append(l.names, fmt.Sprintf("%s/%d", scenario, n))
+	}
+}
+
+// until looks for the units before one.
+func (l *lacking) until(f *fold, key unitKey) {
+	for ; l.next.scenario < key.scenario; l.next = (unitKey{l.next.scenario + 1, 1}) {
+		if s := f.scenarios[l.next.scenario]; s.asked > 0 {
+			l.add(s.Name, l.next.trial, f.head.Trials)
+		}
+	}
+	if l.next.trial < key.trial {
+		l.add(f.scenarios[key.scenario].Name, l.next.trial, key.trial-1)
+		l.next = key
+	}
+}
+
+// meet takes the next unit, before it is folded.
+func (m *merger) meet(u *unit) {
+	l, f := &m.lacking, m.fold
+	if !f.head.Sequential {
+		l.until(f, u.unitKey)
+		if l.next.trial++; u.ran() < f.scenarios[u.scenario].asked {
+			l.add(f.scenarios[u.scenario].Name, u.trial, u.trial)
+		}
+		return
+	}
+	m.endScenarios(u.scenario)
+	for k, c := range u.cells {
+		if c != nil {
+			l.last[k] = u.trial
+		}
+		if c.ran() && l.absent[k] == u.trial {
+			l.absent[k]++
+		}
+	}
+}
+
+// endScenarios looks for what is lacking of the scenarios before one of a sequential run. A field has
+// its first trials, until it is decided. Where it is not, a budget may have ended the run: then a part
+// says that it is whole.
+func (m *merger) endScenarios(before int) {
+	l := &m.lacking
+	for ; l.next.scenario < before; l.next.scenario++ {
+		s, named := m.fold.scenarios[l.next.scenario], map[int]bool{}
+		ended := slices.ContainsFunc(m.parts, func(p *part) bool { return p.ended(s.index) })
+		for k, t := range s.fields {
+			if t == nil {
+				continue
+			}
+			open := !ended && t.decision() == stats.Open && t.left() > 0
+			if at := l.absent[k]; (open || at <= l.last[k]) && !named[at] {
+				named[at] = true
+				l.add(s.Name, at, at)
+			}
+		}
+		clear(l.last)
+		for k := range l.absent {
+			l.absent[k] = 1
+		}
+	}
+}
+
+// ended reports whether the run of a part made all that it needed of a scenario of a sequential run.
+func (p *part) ended(scenario int) bool {
+	if p.end == nil || p.end.Cancelled || p.end.Filtered {
+		return false
+	}
+	var index, count int
+	n, _ := fmt.Sscanf(p.head.Shard, "%d/%d", &index, &count)
+	return p.whole || n == 2 && count > 0 && scenario%count == index-1
+}
