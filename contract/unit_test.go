@@ -95,7 +95,7 @@ func TestUnitsOfAnotherMatrixAreRefused(t *testing.T) {
 		change       func(*contract.Matrix)
 		build        string
 	}{
-		{"another seed", "fingerprint", func(m *contract.Matrix) { m.Seed++ }, ""},
+		{"another seed", "head.seed", func(m *contract.Matrix) { m.Seed++ }, ""},
 		{"another build", "head.build", nil, "v2"},
 		{"a limit that no fingerprint has", "other tools", func(m *contract.Matrix) { m.AllowInconclusive = 3 }, ""},
 		{"another goal", "other tools", func(m *contract.Matrix) { m.Goals[0].Name = "other" }, ""},

@@ -167,21 +167,28 @@ type claim struct {
 
 // claim waits for a unit; nil: there was none for a while, or one that need not run. A unit whose
 // tries died is given up.
-func (q *queue) claim(ctx context.Context) (*claim, error) {
+func (q *queue) claim(ctx context.Context) (_ *claim, err error) {
 	msg, err := again(ctx, q, func() (jetstream.Msg, error) {
-		msg, err := q.consumer.Next(jetstream.FetchMaxWait(q.ackWait))
-		if errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrNoMessages) {
-			return nil, nil
+		while, cancel := context.WithTimeout(ctx, min(q.ackWait, 2*time.Second))
+		defer cancel()
+		msg, err := q.consumer.Next(jetstream.FetchContext(while))
+		if errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrNoMessages) || while.Err() != nil {
+			return msg, ctx.Err()
 		}
 		return msg, err
 	})
-	if msg == nil || err != nil {
+	if msg == nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			_ = msg.Nak()
+		}
+	}()
 	hexed := strings.TrimPrefix(msg.Subject(), q.subject(""))
 	c := &claim{msg: msg, try: rand.Text()}
 	if c.unit, err = unitOf(hexed); err != nil {
-		return nil, msg.Term() // it is none of ours
+		return nil, nil // it is none of ours
 	}
 	done, err := q.get(ctx, resultKey+hexed)
 	if err != nil || done != nil {

@@ -218,7 +218,7 @@ func (r *coordinator) handOut(ctx context.Context) error {
 		if _, queued := info.State.Subjects[r.subject(unit)]; queued || !r.file.missing[unit] || r.died[unit] {
 			continue
 		}
-		if _, err := r.js.PublishAsync(r.subject(unit), nil); err != nil {
+		if _, err := r.js.PublishAsync(r.subject(unit), nil, jetstream.WithStallWait(r.ackWait)); err != nil {
 			r.waits(err)
 			break
 		}

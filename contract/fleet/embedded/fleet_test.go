@@ -112,7 +112,7 @@ func TestAnotherProgramIsRefused(t *testing.T) {
 			change func(*contract.Matrix, *contract.RunOptions)
 		}{
 			{"head.build", func(_ *contract.Matrix, o *contract.RunOptions) { o.Build = "v2" }},
-			{"head.fingerprint", func(m *contract.Matrix, _ *contract.RunOptions) { m.Seed++ }},
+			{"head.seed", func(m *contract.Matrix, _ *contract.RunOptions) { m.Seed++ }},
 		} {
 			m, run := desk(0, ""), *o.Run
 			row.change(m, &run)
@@ -263,7 +263,7 @@ func TestAUnitThatKillsItsWorkers(t *testing.T) {
 func TestAWorkerThatEndsGivesItsUnitBack(t *testing.T) {
 	ctx, s := within(t), serve(t)
 	o := options(t, "polite")
-	o.AckWait = time.Hour
+	o.AckWait, o.Run.Workers = time.Hour, 1
 	begun := make(chan struct{}, 100)
 	slow := desk(0, "")
 	made := slow.NewWorld
