@@ -48,6 +48,9 @@ const mostDeaths = 3
 // largest is the size of a result that is an object of its own, unless the server has a lower limit.
 const largest = 1 << 20
 
+// oneCall bounds one call of the server, because the answer to it may have been lost.
+const oneCall = 10 * time.Second
+
 var errGone = errors.New("fleet: the run was deleted")
 
 func newQueue(nc *nats.Conn, o *Options) (*queue, error) {
@@ -115,15 +118,20 @@ var final = []error{jetstream.ErrKeyExists, jetstream.ErrKeyNotFound, jetstream.
 
 // again makes a call until it ends well or for good, and says why it waits. A bucket that stays
 // missing is that of a run that was deleted; until then the coordinator may make it again.
-func again[T any](ctx context.Context, q *queue, call func() (T, error)) (T, error) {
+func again[T any](ctx context.Context, q *queue, call func(context.Context) (T, error)) (T, error) {
 	var missing time.Time
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		value, err := call()
+		within, cancel := context.WithTimeout(ctx, oneCall)
+		value, err := call(within)
+		cancel()
 		if err == nil || ctx.Err() != nil || slices.ContainsFunc(final, func(end error) bool { return errors.Is(err, end) }) {
 			return value, err
 		}
 		q.waits(err)
-		if _, none := q.js.KeyValue(ctx, q.name()); !errors.Is(none, jetstream.ErrBucketNotFound) {
+		within, cancel = context.WithTimeout(ctx, oneCall)
+		_, none := q.js.KeyValue(within, q.name())
+		cancel()
+		if !errors.Is(none, jetstream.ErrBucketNotFound) {
 			missing = time.Time{}
 		} else if missing.IsZero() {
 			missing = time.Now()
@@ -146,7 +154,7 @@ func (q *queue) waits(why error) {
 
 // get is the value of a key; nil: there is none.
 func (q *queue) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
-	e, err := again(ctx, q, func() (jetstream.KeyValueEntry, error) { return q.bucket.Get(ctx, key) })
+	e, err := again(ctx, q, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return q.bucket.Get(ctx, key) })
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, nil
 	}
@@ -154,7 +162,7 @@ func (q *queue) get(ctx context.Context, key string) (jetstream.KeyValueEntry, e
 }
 
 func (q *queue) put(ctx context.Context, key string, value []byte) error {
-	_, err := again(ctx, q, func() (uint64, error) { return q.bucket.Put(ctx, key, value) })
+	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) { return q.bucket.Put(ctx, key, value) })
 	return err
 }
 
@@ -168,7 +176,7 @@ type claim struct {
 // claim waits for a unit; nil: there was none for a while, or one that need not run. A unit whose
 // tries died is given up.
 func (q *queue) claim(ctx context.Context) (_ *claim, err error) {
-	msg, err := again(ctx, q, func() (jetstream.Msg, error) {
+	msg, err := again(ctx, q, func(ctx context.Context) (jetstream.Msg, error) {
 		while, cancel := context.WithTimeout(ctx, min(q.ackWait, 2*time.Second))
 		defer cancel()
 		msg, err := q.consumer.Next(jetstream.FetchContext(while))
@@ -226,7 +234,7 @@ func (q *queue) tries(ctx context.Context, unit string, change func([]string) []
 		if all = change(all); len(all) == was {
 			return all, nil
 		}
-		_, err = again(ctx, q, func() (uint64, error) {
+		_, err = again(ctx, q, func(ctx context.Context) (uint64, error) {
 			if text := []byte(strings.Join(all, " ")); revision > 0 {
 				return q.bucket.Update(ctx, key, text, revision)
 			} else {
@@ -264,12 +272,12 @@ func (q *queue) finish(ctx context.Context, c *claim, line []byte, same func(a, 
 	hexed, value := hexOf(c.unit), line
 	if int64(len(line)) > min(largest, q.nc.MaxPayload()-4096) { // a message has headers too
 		name := hexed + "-" + c.try
-		if _, err := again(ctx, q, func() (*jetstream.ObjectInfo, error) { return q.large.PutBytes(ctx, name, line) }); err != nil {
+		if _, err := again(ctx, q, func(ctx context.Context) (*jetstream.ObjectInfo, error) { return q.large.PutBytes(ctx, name, line) }); err != nil {
 			return err
 		}
 		value = []byte(objectMark + name)
 	}
-	_, err := again(ctx, q, func() (uint64, error) { return q.bucket.Create(ctx, resultKey+hexed, value) })
+	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) { return q.bucket.Create(ctx, resultKey+hexed, value) })
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		var there []byte
 		if there, err = q.result(ctx, hexed); err == nil && !same(there, line) {
@@ -304,5 +312,5 @@ func (q *queue) lineOf(ctx context.Context, value []byte) ([]byte, error) {
 	if !large {
 		return value, nil
 	}
-	return again(ctx, q, func() ([]byte, error) { return q.large.GetBytes(ctx, name) })
+	return again(ctx, q, func(ctx context.Context) ([]byte, error) { return q.large.GetBytes(ctx, name) })
 }

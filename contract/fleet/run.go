@@ -113,7 +113,7 @@ func (r *coordinator) complete() bool { return len(r.file.missing) == len(r.died
 
 // ready is what a start and a run that heals have in common: what the server lacks is made.
 func (r *coordinator) ready(ctx context.Context) error {
-	_, err := again(ctx, r.queue, func() (any, error) { return nil, r.create(ctx, max(r.o.Replicas, 1)) })
+	_, err := again(ctx, r.queue, func(ctx context.Context) (any, error) { return nil, r.create(ctx, max(r.o.Replicas, 1)) })
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *coordinator) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = again(ctx, r.queue, func() (uint64, error) { return r.bucket.Create(ctx, headKey, head) })
+	_, err = again(ctx, r.queue, func(ctx context.Context) (uint64, error) { return r.bucket.Create(ctx, headKey, head) })
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		there, err := r.get(ctx, headKey)
 		if there == nil || err != nil {
@@ -137,7 +137,7 @@ func (r *coordinator) begin(ctx context.Context) error {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
-	_, err := again(ctx, r.queue, func() (any, error) {
+	_, err := again(ctx, r.queue, func(ctx context.Context) (any, error) {
 		keys, err := r.bucket.ListKeysFiltered(ctx, diedKey+">", endKey)
 		if err != nil {
 			return nil, err
@@ -160,9 +160,14 @@ func (r *coordinator) follow(ctx context.Context) error {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
-	watch, err := again(ctx, r.queue, func() (jetstream.KeyWatcher, error) { return r.bucket.WatchAll(ctx) })
+	watching, stop := context.WithCancel(ctx) // of the whole watch, so oneCall bounds its beginning only
+	defer stop()
+	begun := time.AfterFunc(oneCall, stop)
+	watch, err := r.bucket.WatchAll(watching)
+	begun.Stop()
 	if err != nil {
-		return err
+		r.waits(err)
+		return ctx.Err() // nil: from the beginning
 	}
 	defer watch.Stop() //nolint:errcheck // of a watch that is not used any more
 	idle, synced := time.NewTimer(r.ackWait), time.NewTicker(time.Second)
@@ -192,7 +197,10 @@ func (r *coordinator) follow(ctx context.Context) error {
 			idle.Reset(r.ackWait)
 		case <-idle.C:
 			idle.Reset(r.ackWait)
-			switch info, err := r.queue.units.Info(ctx); {
+			within, cancel := context.WithTimeout(ctx, oneCall)
+			info, err := r.queue.units.Info(within)
+			cancel()
+			switch {
 			case !read, errors.Is(err, jetstream.ErrStreamNotFound):
 				return nil
 			case err != nil:
@@ -208,7 +216,7 @@ func (r *coordinator) follow(ctx context.Context) error {
 // handOut queues the units that neither the file nor the bucket has. The queue refuses those that it
 // has already. One that could not be queued is so when the run heals.
 func (r *coordinator) handOut(ctx context.Context) error {
-	info, err := again(ctx, r.queue, func() (*jetstream.StreamInfo, error) {
+	info, err := again(ctx, r.queue, func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return r.queue.units.Info(ctx, jetstream.WithSubjectFilter(r.subject("")+">"))
 	})
 	if err != nil {

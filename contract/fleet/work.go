@@ -62,7 +62,7 @@ func ended(err error) error {
 
 // join waits for the run, and returns the head of its file.
 func (q *queue) join(ctx context.Context) ([]byte, error) {
-	return again(ctx, q, func() ([]byte, error) {
+	return again(ctx, q, func(ctx context.Context) ([]byte, error) {
 		if err := q.open(ctx); err != nil {
 			q.bucket = nil // so that a run which never was is waited for
 			return nil, fmt.Errorf("fleet: run %s has not begun: %w", q.id, err)
