@@ -27,5 +27,5 @@
 // budget can be spread: which trial is next depends on those before. Limits of a provider, such
 // as its rate, are those of all workers together, and stay the caller's.
 //
-// Stability: experimental.
+// Stability: may change.
 package fleet

@@ -10,7 +10,7 @@
 //
 // It is a module of its own, because the server brings some twenty others.
 //
-// Stability: experimental.
+// Stability: may change.
 package embedded
 
 import (
