@@ -142,7 +142,8 @@ func sameUnit(head, a, b []byte) bool {
 	stable := func(line []byte) []byte {
 		var r contract.Report
 		var out bytes.Buffer
-		if r.ReadRun(bytes.NewReader(append(bytes.Clone(head), line...)), false) != nil || r.WriteRun(&out, true, false) != nil {
+		file := bytes.NewReader(append(bytes.Clone(head), line...))
+		if r.ReadRun(file, false) != nil || r.WriteRun(&out, true, false) != nil {
 			return nil
 		}
 		return out.Bytes()

@@ -77,7 +77,8 @@ func unitOf(hexed string) (string, error) {
 func (q *queue) create(ctx context.Context, replicas int) (err error) {
 	if q.units, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: q.name(), Subjects: []string{q.subject("") + ">"}, Storage: jetstream.FileStorage, Replicas: replicas,
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
+		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
+		DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 	}); err != nil {
 		return err
 	}
@@ -124,7 +125,8 @@ func again[T any](ctx context.Context, q *queue, call func(context.Context) (T, 
 		within, cancel := context.WithTimeout(ctx, oneCall)
 		value, err := call(within)
 		cancel()
-		if err == nil || ctx.Err() != nil || slices.ContainsFunc(final, func(end error) bool { return errors.Is(err, end) }) {
+		isFinal := func(end error) bool { return errors.Is(err, end) }
+		if err == nil || ctx.Err() != nil || slices.ContainsFunc(final, isFinal) {
 			return value, err
 		}
 		q.waits(err)
@@ -154,7 +156,9 @@ func (q *queue) waits(why error) {
 
 // get is the value of a key; nil: there is none.
 func (q *queue) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
-	e, err := again(ctx, q, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return q.bucket.Get(ctx, key) })
+	e, err := again(ctx, q, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
+		return q.bucket.Get(ctx, key)
+	})
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, nil
 	}
@@ -272,12 +276,17 @@ func (q *queue) finish(ctx context.Context, c *claim, line []byte, same func(a, 
 	hexed, value := hexOf(c.unit), line
 	if int64(len(line)) > min(largest, q.nc.MaxPayload()-4096) { // a message has headers too
 		name := hexed + "-" + c.try
-		if _, err := again(ctx, q, func(ctx context.Context) (*jetstream.ObjectInfo, error) { return q.large.PutBytes(ctx, name, line) }); err != nil {
+		_, err := again(ctx, q, func(ctx context.Context) (*jetstream.ObjectInfo, error) {
+			return q.large.PutBytes(ctx, name, line)
+		})
+		if err != nil {
 			return err
 		}
 		value = []byte(objectMark + name)
 	}
-	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) { return q.bucket.Create(ctx, resultKey+hexed, value) })
+	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) {
+		return q.bucket.Create(ctx, resultKey+hexed, value)
+	})
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		var there []byte
 		if there, err = q.result(ctx, hexed); err == nil && !same(there, line) {

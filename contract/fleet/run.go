@@ -70,8 +70,13 @@ func Delete(ctx context.Context, nc *nats.Conn, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, remove := range []func(context.Context, string) error{q.js.DeleteKeyValue, q.js.DeleteStream, q.js.DeleteObjectStore} {
-		if err := remove(ctx, q.name()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketNotFound) {
+	js := q.js
+	for _, remove := range []func(context.Context, string) error{js.DeleteKeyValue, js.DeleteStream, js.DeleteObjectStore} {
+		err := remove(ctx, q.name())
+		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("fleet: delete %s: %w", id, err)
 		}
 	}
@@ -113,7 +118,9 @@ func (r *coordinator) complete() bool { return len(r.file.missing) == len(r.died
 
 // ready is what a start and a run that heals have in common: what the server lacks is made.
 func (r *coordinator) ready(ctx context.Context) error {
-	_, err := again(ctx, r.queue, func(ctx context.Context) (any, error) { return nil, r.create(ctx, max(r.o.Replicas, 1)) })
+	_, err := again(ctx, r.queue, func(ctx context.Context) (any, error) {
+		return nil, r.create(ctx, max(r.o.Replicas, 1))
+	})
 	if err != nil {
 		return err
 	}
@@ -121,7 +128,9 @@ func (r *coordinator) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = again(ctx, r.queue, func(ctx context.Context) (uint64, error) { return r.bucket.Create(ctx, headKey, head) })
+	_, err = again(ctx, r.queue, func(ctx context.Context) (uint64, error) {
+		return r.bucket.Create(ctx, headKey, head)
+	})
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		there, err := r.get(ctx, headKey)
 		if there == nil || err != nil {
