@@ -70,8 +70,8 @@ func Delete(ctx context.Context, nc *nats.Conn, id string) error {
 	if err != nil {
 		return err
 	}
-	js := q.js
-	for _, remove := range []func(context.Context, string) error{js.DeleteKeyValue, js.DeleteStream, js.DeleteObjectStore} {
+	type remover func(ctx context.Context, name string) error
+	for _, remove := range []remover{q.js.DeleteKeyValue, q.js.DeleteStream, q.js.DeleteObjectStore} {
 		err := remove(ctx, q.name())
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
 			continue
