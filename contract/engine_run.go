@@ -52,10 +52,7 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	}
 	e.goals, e.goalsLeft = m.Goals, make([]atomic.Bool, len(m.Goals))
 	l := e.newRuleLinter()
-	e.head, e.tools = e.newHead(), map[string]int{}
-	for i, name := range e.head.tools() {
-		e.tools[name] = i
-	}
+	e.makeHead()
 	if err := e.resumed.fits(e.head); err != nil {
 		return nil, err
 	}
@@ -65,6 +62,13 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	}
 	l.lintRules(ctx)
 	return e.runAll(ctx, l)
+}
+
+func (e *engine) makeHead() {
+	e.head, e.tools = e.newHead(), map[string]int{}
+	for i, name := range e.head.tools() {
+		e.tools[name] = i
+	}
 }
 
 // open readies what all cells share.

@@ -217,6 +217,22 @@ func askedWith(all []*compiledInvariant, name string) []*compiledInvariant {
 // do makes the run of a job when it is its turn. The error is that of ctx, if it ended;
 // there is no result if the run had not begun.
 func (r *Runner) do(ctx context.Context, j job) (*Result, error) {
+	cells, err := r.inTurn(ctx, j)
+	if cells == nil {
+		return nil, err
+	}
+	result := &Result{Cells: cells}
+	for i := range cells {
+		c := &cells[i]
+		result.Observations = c.observed
+		c.notes = nil
+		c.trim(r.engine.o.Keep)
+	}
+	return result, err
+}
+
+// inTurn is do with all that the cells of a run file need.
+func (r *Runner) inTurn(ctx context.Context, j job) ([]CellReport, error) {
 	err := ctx.Err()
 	if err == nil && j.shared() {
 		if err = r.turn.Acquire(ctx, 1); err == nil {
@@ -231,15 +247,11 @@ func (r *Runner) do(ctx context.Context, j job) (*Result, error) {
 		return nil, fields.Wrong("Runner", fielderror.Found("closed"), "a Runner before its Close")
 	}
 	defer r.pool.give(w)
-	result := &Result{Cells: w.run(ctx, j)}
-	for i := range result.Cells {
-		c := &result.Cells[i]
-		if c.notes != nil && c.notes.Cancelled {
+	cells := w.run(ctx, j)
+	for i := range cells {
+		if n := cells[i].notes; n != nil && n.Cancelled {
 			err = ctx.Err()
 		}
-		result.Observations = c.observed
-		c.notes = nil
-		c.trim(r.engine.o.Keep)
 	}
-	return result, err
+	return cells, err
 }

@@ -35,5 +35,7 @@ require (
 
 replace (
 	github.com/shakedown-go/shakedown => ../
+	github.com/shakedown-go/shakedown/contract/fleet => ../contract/fleet
+	github.com/shakedown-go/shakedown/contract/fleet/embedded => ../contract/fleet/embedded
 	github.com/shakedown-go/shakedown/mcpadapter => ../mcpadapter
 )

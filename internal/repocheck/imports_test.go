@@ -78,10 +78,14 @@ var forbidden = []edge{
 		reason: "these are for our own tests"},
 	{from: []string{"/..."}, except: []string{"mcpadapter/...", "examples/..."}, to: []string{"github.com/modelcontextprotocol/go-sdk/..."},
 		reason: "mcpadapter keeps the protocol's library away from everyone who does not serve MCP"},
+	{from: []string{"/..."}, except: []string{"contract/fleet/...", "examples/..."}, to: []string{"github.com/nats-io/..."},
+		reason: "contract/fleet keeps the client of NATS away from everyone whose matrix fits one machine"},
+	{from: []string{"contract/fleet"}, to: []string{"github.com/nats-io/nats-server/..."},
+		reason: "who has a cluster of NATS compiles no server"},
 }
 
 // The modules that users require, by their folder.
-var published = []string{".", "mcpadapter"}
+var published = []string{".", "contract/fleet", "contract/fleet/embedded", "mcpadapter"}
 
 // The requirements of the published modules, which every user of one inherits.
 var allowedRequirements = map[string]map[string]string{
@@ -94,6 +98,17 @@ var allowedRequirements = map[string]map[string]string{
 		"go.yaml.in/yaml/v3":                      "contract/suite reads contracts in YAML; testify brings it anyway",
 		"pgregory.net/rapid":                      "property tests",
 		"go.uber.org/goleak":                      "leak checks in tests",
+	},
+	"contract/fleet": {
+		module:                       "the matrix that is spread",
+		"github.com/nats-io/nats.go": "leases and transport",
+	},
+	"contract/fleet/embedded": {
+		module:                              "errors of options",
+		module + "/contract/fleet":          "its tests need the server",
+		"github.com/nats-io/nats-server/v2": "the server",
+		"github.com/nats-io/nats.go":        "its tests connect",
+		"github.com/stretchr/testify":       "our tests",
 	},
 	"mcpadapter": {
 		module:                                   "the library that the tools call",

@@ -1,0 +1,168 @@
+package contract_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// asking is a matrix with rules, a goal, a calm run, and an invariant that applies in one scenario.
+func asking(t *testing.T, change func(*contract.Matrix)) *contract.Matrix {
+	m := thirdBreaks(new(atomic.Int64))
+	m.NewWorld = fresh(t, tellsTime)
+	m.Scenarios = append(m.Scenarios, contract.Under("clock-flaky", chaos.Rule{Target: "clock", Fault: fails{}, When: chance(0.5)}))
+	m.Invariants[0].Needs = contract.NeedBaseline
+	m.Goals = []contract.Goal{{Name: "asks", Reached: func(o *contract.Observation) bool { return len(o.Events) > 0 }}}
+	if change != nil {
+		change(m)
+	}
+	return m
+}
+
+var ownTimes = regexp.MustCompile(`,"elapsedNs":(\d+|\[[\d,]+\])|,"ms":\d+|"(start|end|spent)Ns":\d+,?|,"sum":.*`)
+
+func TestTheLinesOfUnitsAreThoseOfOneRun(t *testing.T) {
+	for _, row := range []struct {
+		reason string
+		change func(*contract.Matrix)
+	}{
+		{"a cell a run", nil},
+		{"all cells of a unit judge one run", func(m *contract.Matrix) { m.ShareObservations = true }},
+		{"values are kept", func(m *contract.Matrix) { m.KeepValues = true }},
+		{"a shared world without reset is probed", func(m *contract.Matrix) {
+			m.World, _ = m.NewWorld(context.Background())
+			m.NewWorld = nil
+		}},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			m := asking(t, row.change)
+			path := filepath.Join(t.TempDir(), "x.run.jsonl")
+			whole, err := m.Run(t.Context(), &contract.RunOptions{File: path, Keep: contract.KeepAll})
+			require.NoError(t, err)
+			written, err := os.ReadFile(path)
+			require.NoError(t, err)
+			want := strings.SplitAfter(string(written), "\n")
+
+			u, err := m.Units(t.Context(), &contract.RunOptions{Keep: contract.KeepAll})
+			require.NoError(t, err)
+			defer u.Close()
+			require.NoError(t, u.Check([]byte(want[0])))
+			names := u.Names()
+			lines := make([][]byte, len(names))
+			var all sync.WaitGroup
+			for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(len(names)) {
+				all.Go(func() { lines[i], err = u.Run(t.Context(), names[i]) })
+			}
+			all.Wait()
+			for i, line := range lines {
+				assert.Equal(t, ownTimes.ReplaceAllString(want[i+1], ""), ownTimes.ReplaceAllString(string(line), ""))
+			}
+
+			head, err := u.Head("other")
+			require.NoError(t, err)
+			slices.Reverse(lines) // a reader puts them in order
+			read := new(contract.Report)
+			require.NoError(t, read.ReadRun(bytes.NewReader(append(head, bytes.Join(lines, nil)...)), false))
+			assert.Equal(t, whole.Counts, read.Counts)
+			assert.Equal(t, whole.Faults, read.Faults)
+			assert.Equal(t, whole.Goals, read.Goals)
+		})
+	}
+}
+
+func TestUnitsOfAnotherMatrixAreRefused(t *testing.T) {
+	u, err := asking(t, nil).Units(t.Context(), nil)
+	require.NoError(t, err)
+	defer u.Close()
+	for _, row := range []struct {
+		reason, want string
+		change       func(*contract.Matrix)
+		build        string
+	}{
+		{"another seed", "head.seed", func(m *contract.Matrix) { m.Seed++ }, ""},
+		{"another build", "head.build", nil, "v2"},
+		{"a limit that no fingerprint has", "other tools", func(m *contract.Matrix) { m.AllowInconclusive = 3 }, ""},
+		{"another goal", "other tools", func(m *contract.Matrix) { m.Goals[0].Name = "other" }, ""},
+	} {
+		other, err := asking(t, row.change).Units(t.Context(), &contract.RunOptions{Build: row.build})
+		require.NoError(t, err)
+		head, err := other.Head("")
+		require.NoError(t, err)
+		assert.ErrorContains(t, u.Check(head), row.want, row.reason)
+		other.Close()
+	}
+	head, err := u.Head("")
+	require.NoError(t, err)
+	for at := range len(head) - 1 { // the last is the line break
+		assert.Error(t, u.Check(head[:at]), "cut at %d", at)
+		changed := bytes.Clone(head)
+		changed[at] ^= 1
+		assert.Error(t, u.Check(changed), "changed at %d", at)
+	}
+}
+
+func TestAUnitThatCannotBeRun(t *testing.T) {
+	m := asking(t, nil)
+	u, err := m.Units(t.Context(), nil)
+	require.NoError(t, err)
+	line, err := u.Undecided("calm/2", "its worker died")
+	require.NoError(t, err)
+	head, err := u.Head("")
+	require.NoError(t, err)
+	read := new(contract.Report)
+	require.NoError(t, read.ReadRun(bytes.NewReader(append(head, line...)), false))
+	require.Len(t, read.Cells, 2)
+	for _, c := range read.Cells {
+		assert.Equal(t, contract.Inconclusive, c.State)
+		assert.Equal(t, "its worker died", c.Why)
+	}
+	for _, name := range []string{"", "calm", "calm/0", "calm/11", "calm/02", "calm/+2", "other/1", "calm/2/2"} {
+		_, err := u.Run(t.Context(), name)
+		assert.ErrorContains(t, err, "unit", name)
+	}
+	u.Close()
+	_, err = u.Run(t.Context(), "calm/1")
+	assert.ErrorContains(t, err, "closed")
+
+	_, err = m.Units(t.Context(), &contract.RunOptions{Sequential: true})
+	assert.ErrorContains(t, err, "Sequential")
+	_, err = (&contract.Matrix{}).Units(t.Context(), nil)
+	assert.Error(t, err)
+}
+
+func TestACancelledUnitHasNoLine(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := asking(t, nil)
+	m.Invariants[0].Check = func(context.Context, *contract.Observation) error { cancel(); return nil }
+	line, err := m.RunUnit(ctx, "calm/1", nil)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Empty(t, line)
+	_, err = m.RunUnit(ctx, "calm/1", nil)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// An activity or a job of another engine has the name of a unit, and returns its line.
+func ExampleMatrix_RunUnit() {
+	m := thirdBreaks(new(atomic.Int64))
+	line, err := m.RunUnit(context.Background(), "calm/3", nil)
+	var unit struct{ Unit, States string }
+	_ = json.Unmarshal(line, &unit)
+	fmt.Println(unit.Unit, unit.States, err)
+	// Output: calm/3 hb <nil>
+}
