@@ -226,6 +226,7 @@ func TestBudgetOfAShard(t *testing.T) {
 	r, err := m.Run(t.Context(), &contract.RunOptions{Sequential: true, Shard: contract.Shard{Index: 1, Count: 2},
 		Budget: contract.Budget{Cost: 64, CostOf: func(*contract.CellReport) float64 { return 1 }}})
 	require.NoError(t, err)
-	assert.Equal(t, 32, runs)
+	assert.GreaterOrEqual(t, runs, 32)
+	assert.Less(t, runs, 32+16, "a round begins before the budget is spent")
 	assert.Contains(t, fmt.Sprint(r.Warnings), "Shard 1/2 spends its share of the budget, ")
 }
