@@ -214,7 +214,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	}
 	r, err := c.fold.finish(c.cancelled, nil)
 	if c.fold.coverage.full {
-		c.engine.warn(fullCoverage)
+		c.engine.warn(fullCoverage())
 	}
 	if r.CalmRuns = int(c.engine.calm.asked.Load()); c.engine.calm.left.Load() {
 		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")

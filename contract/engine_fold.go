@@ -219,15 +219,13 @@ func (f *fold) count(cell scoring.Cell, n int) {
 	f.report.Counts[i].Count += n
 }
 
-// What warnings have in common whose text a merge of parts must know: those follow from its units too.
-const (
-	overlapWarning  = " may act on other calls in the next run: it counts calls"
-	unmetWarning    = " matches no tool, no declared point and no point that any run called"
-	coverageWarning = "The coverage has the first "
-)
+// overlapWarning is in each warning of overlaps, by which a merge of parts knows those of a part.
+const overlapWarning = " may act on other calls in the next run: it counts calls"
 
-var fullCoverage = fmt.Sprintf("%s%d combinations of target, fault and try. Names with numbers in them make many targets.",
-	coverageWarning, maxCover)
+// fullCoverage is the warning that the coverage has no room for more.
+func fullCoverage() string {
+	return fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover)
+}
 
 // warnOfOverlaps says where a run may not repeat.
 func (f *fold) warnOfOverlaps() {

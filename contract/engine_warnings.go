@@ -129,7 +129,7 @@ func (l *ruleLinter) lintTargets() {
 		if name := text.Nearest(u.target.String(), names[u.scenario.source]); name != "" {
 			nearest = fmt.Sprintf("; the nearest name is %q", name)
 		}
-		l.finding(fmt.Sprintf("Rule %s of scenario %s: the target %q"+unmetWarning+"%s.",
+		l.finding(fmt.Sprintf("Rule %s of scenario %s: the target %q matches no tool, no declared point and no point that any run called%s.",
 			u.name, u.scenario.Name, u.target, nearest))
 	}
 }

@@ -139,7 +139,7 @@ func (p *part) wrong(line int, field string, value any, allowed string) error {
 
 // named gives an error the name of the part.
 func (p *part) named(err error) error {
-	if own, ok := errors.AsType[*FieldError](err); ok && own.File == "" {
+	if own, ok := errors.AsType[*FieldError](err); ok {
 		own.File = p.name
 		return err
 	}
@@ -170,7 +170,7 @@ func (m *merger) index(p *part) error {
 	}
 	if lines.end != nil {
 		p.end = (*Report)(lines.end.bareReport)
-		p.whole = !lines.end.Part && p.head.Shard == "" && !p.end.Cancelled
+		p.whole = !lines.end.Part && !p.end.Cancelled
 	}
 	slices.SortStableFunc(p.units, func(a, b partLine) int { return a.compare(b.unitKey) })
 	for i := range p.units[min(1, len(p.units)):] {
@@ -214,7 +214,9 @@ func (m *merger) compareHead(p *part) error {
 		return nil
 	}
 	bare := func(h runHead) reflect.Value {
-		h.Run, h.Build, h.Shard, h.Go, h.Rerun, h.Budget, h.Probed = "", "", "", "", "", nil, false
+		var none runHead
+		h.Run, h.Build, h.Shard, h.Go, h.Rerun = none.Run, none.Build, none.Shard, none.Go, none.Rerun
+		h.Budget, h.Probed = none.Budget, none.Probed
 		return reflect.ValueOf(h)
 	}
 	if at, is, want := firstDifference("head", bare(*p.head), bare(*m.like.head)); at != "" {
@@ -226,7 +228,7 @@ func (m *merger) compareHead(p *part) error {
 // joinHeads completes the head of the result. Parts whose builds are known must have one.
 func (m *merger) joinHeads() {
 	h := m.head
-	h.Shard, h.Build = "", ""
+	h.Shard, h.Build = runHead{}.Shard, ""
 	var known *part
 	var runs []string
 	for _, p := range m.parts {
@@ -244,7 +246,8 @@ func (m *merger) joinHeads() {
 		m.repeats = m.repeats || p.end != nil && p.end.Repeatable == "yes"
 	}
 	for _, p := range m.parts {
-		m.repeats = m.repeats && (p.end == nil || p.end.Repeatable != "no")
+		m.repeats = m.repeats && (p.end == nil || p.end.Repeatable != "no" &&
+			!slices.ContainsFunc(p.end.Repeats, func(n RepeatCount) bool { return n.Differ != "" }))
 	}
 	if runs = slices.Compact(slices.Sorted(slices.Values(runs))); len(runs) > 1 { // the same parts make the same id
 		id := sha256.Sum256([]byte(strings.Join(runs, " ")))

@@ -10,13 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// The beginnings of what a merge says, which another one of its file does not repeat.
-const (
-	buildsWarning  = "It is not known of which build these parts are: "
-	lackingWarning = "The merged parts lack "
-	differWarning  = "Several parts have other outcomes of "
-	calmWarning    = "The parts have other calm runs of "
-)
+// lackingWarning begins what a merge says of units that no part has, which a later one knows better.
+const lackingWarning = "The merged parts lack "
 
 // finish makes the report. What no unit says is taken from the ends of the parts.
 func (m *merger) finish() (*Report, error) {
@@ -42,7 +37,7 @@ func (m *merger) finish() (*Report, error) {
 	for _, p := range m.parts {
 		if p.end != nil {
 			more = max(more, p.end.CalmRuns-len(p.calm))
-			r.takeSearch(p.end)
+			r.takeFrom(p)
 		}
 	}
 	r.CalmRuns = more + len(m.calm)
@@ -54,22 +49,19 @@ func (m *merger) finish() (*Report, error) {
 	return r, nil
 }
 
-// takeSearch takes from the end of a part what a person or a search set, unless another had it.
-func (r *Report) takeSearch(end *Report) {
-	if r.Repeatable == "" {
+// takeFrom takes from a part what its units do not say, unless another had it: what a search found, and, of
+// a part that lacks no unit, the scores that a caller set.
+func (r *Report) takeFrom(p *part) {
+	end := p.end
+	if r.Repeatable == "" || end.Repeatable == "no" && r.Repeatable != "no" {
 		r.Repeatable, r.Difference = end.Repeatable, end.Difference
 	}
 	if r.SearchRuns == 0 {
-		r.Defects, r.SearchRuns, r.SearchElapsed, r.SearchStopped = end.Defects, end.SearchRuns, end.SearchElapsed, end.SearchStopped
+		r.Defects, r.SearchRuns = end.Defects, end.SearchRuns
+		r.SearchElapsed, r.SearchStopped = end.SearchElapsed, end.SearchStopped
 	}
-	if r.Mutation == nil {
-		r.Mutation = end.Mutation
-	}
-	if r.Replay == nil {
-		r.Replay = end.Replay
-	}
-	if r.Overall == nil {
-		r.Overall = end.Overall
+	if p.whole && r.Mutation == nil && r.Replay == nil && r.Overall == nil {
+		r.Mutation, r.Replay, r.Overall = end.Mutation, end.Replay, end.Overall
 	}
 }
 
@@ -124,40 +116,25 @@ func (m *merger) allWarnings() []string {
 	ofUnits := m.warnings
 	m.warnings = nil
 	m.warnOfParts()
-	var unmet []string
 	for _, p := range m.parts {
 		if p.end == nil {
 			continue
 		}
 		for _, w := range p.end.Warnings {
-			again := slices.ContainsFunc([]string{buildsWarning, lackingWarning, differWarning, calmWarning, coverageWarning},
-				func(begin string) bool { return strings.HasPrefix(w, begin) })
-			switch ofUnit, first := m.said[w]; {
-			case ofUnit, !first, again, strings.Contains(w, overlapWarning):
-			case strings.Contains(w, unmetWarning):
-				if !slices.ContainsFunc(m.parts, func(p *part) bool { return len(p.units) > 0 && !p.unmet(w) }) {
-					unmet = append(unmet, w)
-				}
-			default:
+			ofUnit, first := m.said[w]
+			if first && !ofUnit && !strings.Contains(w, overlapWarning) && !strings.HasPrefix(w, lackingWarning) {
 				m.warn(w)
 			}
 			delete(m.said, w)
 		}
 	}
-	for _, w := range slices.Concat(ofUnits, m.overlaps(), unmet) {
+	for _, w := range slices.Concat(ofUnits, m.overlaps()) {
 		m.warn(w)
 	}
-	if m.fold.coverage.full {
-		m.warn(fullCoverage)
+	if full := fullCoverage(); m.fold.coverage.full && !slices.Contains(m.warnings, full) {
+		m.warn(full)
 	}
 	return m.warnings
-}
-
-// unmet reports whether the run of a part met no point of the rule that a warning is about either. The
-// nearest name that it knows may be another.
-func (p *part) unmet(warning string) bool {
-	rule, _, _ := strings.Cut(warning, unmetWarning)
-	return p.end != nil && slices.ContainsFunc(p.end.Warnings, func(w string) bool { return strings.HasPrefix(w, rule+unmetWarning) })
 }
 
 // overlaps are the warnings of the fold.
@@ -179,7 +156,7 @@ func (m *merger) warnOfParts() {
 		}
 	}
 	if len(unknown) > 0 && len(m.parts) > 1 {
-		m.warn(buildsWarning + firstOf(unknown, len(unknown)) + ". RunOptions.Build names it.")
+		m.warn("It is not known of which build these parts are: " + firstOf(unknown, len(unknown)) + ". RunOptions.Build names it.")
 	}
 	if m.lacking.count > 0 {
 		w := m.lacks() + "."
@@ -189,10 +166,10 @@ func (m *merger) warnOfParts() {
 		m.warn(w)
 	}
 	if d := &m.differ; d.units > 0 {
-		m.warn(fmt.Sprintf("%s%s, such as %s. The result has those of the first part by name, or of the one in which more cells ran.",
-			differWarning, text.Plural(d.units, "unit"), d.first))
+		m.warn(fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those of the first part by name, or of the one in which more cells ran.",
+			text.Plural(d.units, "unit"), d.first))
 	}
 	if m.differ.calm != "" {
-		m.warn(calmWarning + m.differ.calm + ". Each cell was judged with that of its part.")
+		m.warn("The parts have other calm runs of " + m.differ.calm + ". Each cell was judged with that of its part.")
 	}
 }

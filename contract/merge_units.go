@@ -177,7 +177,8 @@ func (r *CellReport) outcome() []byte {
 		notes = *r.notes
 		notes.Calm, notes.Judged = 0, nil
 		for _, n := range r.notes.Judged {
-			notes.Judged = append(notes.Judged, judging.Note{Judge: n.Judge, Version: n.Version, Decide: n.Decide, Outcome: n.Outcome, Question: n.Question})
+			notes.Judged = append(notes.Judged, judging.Note{Judge: n.Judge, Version: n.Version, Decide: n.Decide,
+				Outcome: n.Outcome, Question: n.Question})
 		}
 	}
 	return encoded([]any{own, notes})
@@ -302,6 +303,6 @@ func (p *part) ended(scenario int) bool {
 		return false
 	}
 	var index, count int
-	n, _ := fmt.Sscanf(p.head.Shard, "%d/%d", &index, &count)
+	n, _ := fmt.Sscanf(fmt.Sprint(p.head.Shard), "%d/%d", &index, &count)
 	return p.whole || n == 2 && count > 0 && scenario%count == index-1
 }

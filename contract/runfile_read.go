@@ -262,8 +262,7 @@ func (f *fold) readCells(line *runUnit, u *unit, countsOnly bool) error {
 	if len(line.States) != len(u.cells) {
 		return fields.Wrong("states", line.States, fmt.Sprintf("%d letters", len(u.cells)))
 	}
-	own := map[string]*CellReport{} // by invariant
-	var cells []*CellReport
+	own, cells := map[string]*CellReport{}, []*CellReport(nil) // by invariant, and in order
 	for k, letter := range []byte(line.States) {
 		inv := &h.Invariants[k]
 		if letter == doesNotApply != (s.fields[k] == nil) {

@@ -108,7 +108,8 @@ func (f *fold) again(like *Report) (again *Report, err error) {
 
 // saysVerdict reports whether an error says no more than the verdict.
 func saysVerdict(err error) bool {
-	return errors.Is(err, scoring.ErrNoCells) || errors.Is(err, scoring.ErrNoneRan) || errors.Is(err, scoring.ErrNoDecidedCell)
+	return errors.Is(err, scoring.ErrNoCells) || errors.Is(err, scoring.ErrNoneRan) ||
+		errors.Is(err, scoring.ErrNoDecidedCell)
 }
 
 // seenUnlike takes from a report in which scenarios the agent was seen to differ: runs that are no cells
@@ -246,7 +247,8 @@ func (e *unitEncoder) line(u *unit) ([]byte, error) {
 			continue
 		}
 		c := *kept
-		if n := c.notes; n != nil && h.Facts && (n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled || n.Calm != 0) {
+		if n := c.notes; n != nil && h.Facts &&
+			(n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled || n.Calm != 0) {
 			line.Runs = append(line.Runs, n)
 		}
 		e.strip(&c, s.Layer)

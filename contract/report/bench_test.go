@@ -1,11 +1,19 @@
 package report_test
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -121,4 +129,74 @@ func BenchmarkBaseline(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkMerge joins 64 parts of a real run: of 10⁴ cells, or of as many as MERGE_CELLS says. MB is the most
+// memory that the process had from the system meanwhile.
+func BenchmarkMerge(b *testing.B) {
+	cells, err := strconv.Atoi(cmp.Or(os.Getenv("MERGE_CELLS"), "10000"))
+	require.NoError(b, err)
+	m := desks()
+	m.ShareObservations, m.Goals, m.KeepValues, m.Trials = true, nil, false, cells/25
+	o := &contract.RunOptions{Keep: contract.KeepCounts, Build: "v1", File: filepath.Join(b.TempDir(), "a.run.jsonl")}
+	_, err = m.Run(b.Context(), o)
+	require.NoError(b, err)
+	parts, size := cutInto(b, o.File, 64)
+	debug.FreeOSMemory()
+	b.Run(fmt.Sprintf("cells=%d", cells), func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(size)
+		done, peak := make(chan struct{}), make(chan uint64)
+		go func() { peak <- most(done) }()
+		for b.Loop() {
+			r, err := report.Merge(io.Discard, parts...)
+			if err != nil || r.Cancelled {
+				b.Fatal(err, r)
+			}
+		}
+		close(done)
+		b.ReportMetric(float64(<-peak)/1e6, "MB")
+	})
+}
+
+// cutInto hands out the units of a file in turn.
+func cutInto(b *testing.B, file string, n int) (parts []string, size int64) {
+	f, err := os.Open(file)
+	require.NoError(b, err)
+	defer f.Close()
+	in := bufio.NewReader(f)
+	head, err := in.ReadString('\n')
+	require.NoError(b, err)
+	var all []*bufio.Writer
+	for i := range n {
+		parts = append(parts, fmt.Sprintf("%s.%dof%d", file, i+1, n))
+		part, err := os.Create(parts[i])
+		require.NoError(b, err)
+		defer part.Close()
+		all = append(all, bufio.NewWriter(part))
+		defer all[i].Flush()
+		_, _ = all[i].WriteString(head)
+	}
+	for i := 0; ; i++ {
+		line, err := in.ReadString('\n')
+		if err != nil || strings.HasPrefix(line, `{"end"`) {
+			return parts, size
+		}
+		size += int64(len(line))
+		_, _ = all[i%n].WriteString(line)
+	}
+}
+
+// most is the most memory that the process has until done is closed.
+func most(done <-chan struct{}) (peak uint64) {
+	all := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for tick := time.Tick(2 * time.Millisecond); ; {
+		metrics.Read(all)
+		peak = max(peak, all[0].Value.Uint64()-all[1].Value.Uint64())
+		select {
+		case <-tick:
+		case <-done:
+			return peak
+		}
+	}
 }

@@ -14,7 +14,7 @@
 //     it. [Line] is one cell on a line, [Cell] one with its evidence.
 //   - [Write] is for keeping, for programs and for baselines: the run file, whose lines
 //     [Schema] describes. [Read] reads it back, so that a stored run can be shown later in any
-//     other form. [HeadAndEnd] is what it has besides cells.
+//     other form. [HeadAndEnd] is what it has besides cells. [Merge] joins those of parts of a run.
 //   - [JUnit] is for CI systems that show test results.
 //   - [Markdown] is for a comment on a pull request.
 //   - [HTML] is one file without scripts, for the evidence in full.

@@ -2,8 +2,11 @@ package report_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -107,4 +110,40 @@ func ExampleRead() {
 	// {"unit":"calm/2","states":"b","sum":"O3XngRWasK4"}
 	// 1 of 2 <nil>
 	// contract: line 3, column 1: sum is another or none; allowed: that of the line, which was changed or cut
+}
+
+// Each shard of a run has a file of its own. A file that is missing is noticed.
+func ExampleMerge() {
+	dir, err := os.MkdirTemp("", "parts")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	m := &contract.Matrix{Name: "support", Trials: 3, Prompts: []string{"Where is order 1042?"},
+		World: &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+			return "It is on its way.", nil
+		}},
+		Scenarios:  []contract.Scenario{contract.Calm()},
+		Invariants: []contract.Invariant{{Name: "answers", Severity: contract.High, Check: func(context.Context, *contract.Observation) error { return nil }}},
+	}
+	whole := filepath.Join(dir, "whole.run.jsonl")
+	if _, err := m.Run(context.Background(), &contract.RunOptions{File: whole}); err != nil {
+		panic(err)
+	}
+	text, _ := os.ReadFile(whole) // in place of shards, the file is cut: a head, three units and an end
+	lines := strings.SplitAfter(string(text), "\n")
+	first, second := filepath.Join(dir, "1of2.run.jsonl"), filepath.Join(dir, "2of2.run.jsonl")
+	_ = os.WriteFile(first, []byte(lines[0]+lines[1]+lines[3]), 0o600)
+	_ = os.WriteFile(second, []byte(lines[0]+lines[2]), 0o600)
+
+	for _, parts := range [][]string{{second, first}, {first}} {
+		r, err := report.Merge(io.Discard, parts...)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(r.Score.Verdict, r.Score.Why)
+	}
+	// Output:
+	// PASS no critical invariant broke; 3 of 3 decided cells held
+	// INCONCLUSIVE The merged parts lack 1 of 3 units: calm/2
 }

@@ -17,9 +17,9 @@ import (
 // agent repeats itself. Else the one in which more cells ran counts, or that of the first part by name, and a
 // warning says so. The same holds for calm runs, but that each cell keeps its own.
 //
-// The end of a part adds warnings, defects and scores that callers set; of several parts the
-// first by name counts. The id of the result is made of those of the parts. No search is made: [contract.RunOptions]
-// can go on from the result.
+// The end of a part adds warnings and defects, and that of a whole run the scores that callers set; of several
+// parts the first by name counts. The id of the result is made of those of the parts. No search is made:
+// [contract.RunOptions] can go on from the result.
 //
 // Errors: all problems joined, each with its file, and with its line where it has one. They are [*FieldError] for
 // parts of another matrix, seed, version of the library or build, and for files that are empty, damaged, of another

@@ -43,6 +43,8 @@ func verbs() []verb {
 			"shakedown lint contract.yaml", lintSuite},
 		{"show", "FILE [CELL]", "shows a run file, or one of its cells: SCENARIO/INVARIANT/TRIAL",
 			"shakedown show contract.run.jsonl --html > report.html", showRun},
+		{"merge", "PART...", "joins run files of one matrix, such as those of shards, and shows the run that they make",
+			"shakedown merge reports/*.run.jsonl --file contract.run.jsonl --junit report.xml", mergeRuns},
 		{"compare", "OLD NEW", "says if the run in the file NEW is worse than the one in OLD",
 			"shakedown compare main.run.jsonl contract.run.jsonl", compareRuns},
 		{"verify", "SUITE FILE", "checks whether a run file is true: some of its units run again",

@@ -63,7 +63,7 @@ func TestWrongUse(t *testing.T) {
 		want []string // what the lines have
 	}{
 		{"", nil},
-		{"runn c", []string{`verb is "runn"; allowed: one of run, lint, show, compare, verify, explain, import, tape, help; did you mean run?`}},
+		{"runn c", []string{`verb is "runn"; allowed: one of run, lint, show, merge, compare, verify, explain, import, tape, help; did you mean run?`}},
 		{"-v", []string{`verb is "-v"`}},
 		{"run", []string{"number of operands is 0; allowed: shakedown run SUITE"}},
 		{"run a b", []string{"number of operands is 2"}},
@@ -105,6 +105,13 @@ func TestWrongUse(t *testing.T) {
 		{"show {}/a.run.jsonl --html --json", []string{"--html is one form too many"}},
 		{"show {}/a.run.jsonl calm/no-traces/1 --html", []string{"--html is one form too many; allowed: one form; of a cell, text or --json"}},
 		{"compare {}/none {}/tape.json", []string{"none: no such file", "tape.json is a tape"}},
+		{"merge", []string{"number of operands is 0; allowed: shakedown merge PART..."}},
+		{"merge {}/none {}/tape.json {} {}/empty", []string{"none: no such file or directory; allowed: a run file", "tape.json:1:1 is ", " is a folder", "empty:1:1 is "}},
+		{"merge {}/a.run.jsonl {}/a.run.jsonl", []string{"a.run.jsonl is given twice"}},
+		{"merge {}/changed.run.jsonl", []string{"changed.run.jsonl:2:1: sum is another or none"}},
+		{"merge {}/a.run.jsonl --file {}/a.run.jsonl", []string{"a.run.jsonl is named twice"}},
+		{"merge {}/a.run.jsonl --update", []string{"--update is without --baseline"}},
+		{"merge {}/a.run.jsonl --baseline {}/b.run.jsonl", []string{"b.run.jsonl: no such file or directory"}},
 		{"explain {}/c.yaml --from {}/c.yaml", []string{"c.yaml is a suite; allowed: a run file"}},
 		{"explain {}/c.yaml --time soon", []string{`--time is "soon"; allowed: the longest time, a DURATION such as 90s`}},
 		{"import {}/a.run.jsonl", []string{"a.run.jsonl is a run file; allowed: a trace"}},

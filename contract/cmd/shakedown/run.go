@@ -56,8 +56,7 @@ func newSuiteRun(c *command) *suiteRun {
 // runSuite runs the matrices of a suite, and shows what came of it.
 func runSuite(ctx context.Context, c *command) (status int, err error) {
 	s := newSuiteRun(c)
-	c.flags.StringVar(&s.baseline, "baseline", "", "compare the run with the one in `FILE`, a run file, and fail if it is worse; --update writes it")
-	c.flags.BoolVar(&s.update, "update", false, "write the file of --baseline, without evidence, and compare nothing")
+	s.baselineFlags()
 	c.flags.StringVar(&s.cell, "cell", "", "run one cell alone: `SCENARIO/INVARIANT/TRIAL`, as the line rerun of a report names it")
 	c.flags.TextVar(&s.shard, "shard", contract.Shard{}, "run a share of the units, `INDEX/COUNT` such as 2/8; the file of --file is then NAME.2of8.run.jsonl")
 	c.flags.StringVar(&s.resume, "resume", "", "go on from the run in `FILE`, a run file: what it has is not run again")
@@ -70,14 +69,16 @@ func runSuite(ctx context.Context, c *command) (status int, err error) {
 	return s.finish(s.score())
 }
 
+func (s *suiteRun) baselineFlags() {
+	s.flags.StringVar(&s.baseline, "baseline", "", "compare the run with the one in `FILE`, a run file, and fail if it is worse; --update writes it")
+	s.flags.BoolVar(&s.update, "update", false, "write the file of --baseline, without evidence, and compare nothing")
+}
+
 // prepare reads what was typed and the files that it names, before the agent is called.
 func (s *suiteRun) prepare() error {
 	operands, err := s.parse(1, 1)
 	if err != nil {
 		return err
-	}
-	if s.update && s.baseline == "" {
-		return fields.Wrong("--update", fielderror.Found("without --baseline"), "--baseline FILE beside it")
 	}
 	s.path, s.file.file = operands[0], s.shard.File(s.file.file)
 	if s.suite, s.matrices, err = load(s.path); err != nil {
@@ -86,13 +87,22 @@ func (s *suiteRun) prepare() error {
 	if err := s.choose(); err != nil {
 		return err
 	}
-	wrong, taken := fields.List(), map[string]bool{absolute(s.path): true}
+	return s.files(map[string]bool{absolute(s.path): true})
+}
+
+// files reads the baselines, and checks the files that are to be written. taken has those that are read.
+func (s *suiteRun) files(taken map[string]bool) error {
+	wrong := fields.List()
+	if s.update && s.baseline == "" {
+		wrong.Wrong("--update", fielderror.Found("without --baseline"), "--baseline FILE beside it")
+	}
 	for _, one := range s.matrices {
 		path := fileOf(s.baseline, one.name)
 		if s.update {
 			writable(wrong, path, taken)
 		} else if path != "" {
 			taken[absolute(path)] = true
+			var err error
 			one.before, err = readRun(path)
 			if wrong.Add(fielderror.Apart(err)...); err == nil && (one.before.Cancelled || one.before.IsPart()) {
 				wrong.Wrong(path, fielderror.Found("a part of a run"), "a run of all cells")
