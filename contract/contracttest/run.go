@@ -119,7 +119,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
 	shard, err := shardOf(o, os.Getenv(shardVariable))
 	if err != nil {
-		t.Fatalf("contracttest: %v", err)
+		t.Fatal(err)
 	}
 	kept := shard.Index <= 1 && old.test(t, m)
 	r.begun = time.Now()
