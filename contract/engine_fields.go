@@ -146,6 +146,11 @@ func (t *fieldTally) field(sequential bool, like *Field) Field {
 // ran reports whether something was seen of the field that its verdict depends on.
 func (f *Field) ran() bool { return f.Decided+f.Inconclusive > 0 }
 
+// brokeAndIsOpen reports whether a trial of a promised rate broke that is not decided.
+func (f Field) brokeAndIsOpen() bool {
+	return f.AtLeast != 0 && !f.Copies && f.Standing.Decision == stats.Open && f.Held < f.Decided+f.Unprovoked
+}
+
 // breaksAnyway reports whether a rate broke without a delivered fault, and not so seldom that
 // the rate would be accepted there.
 func (f *Field) breaksAnyway() bool {

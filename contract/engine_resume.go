@@ -222,7 +222,9 @@ func (r *resumed) copyTo(w io.Writer, at int64, encoder *unitEncoder) error {
 		all := newUnits(len(r.head.Invariants))
 		for _, c := range r.cells {
 			s := r.fold.byName[c.Cell.Scenario]
-			k := slices.IndexFunc(r.head.Invariants, func(inv headInvariant) bool { return inv.Name == c.Cell.Invariant })
+			k := slices.IndexFunc(r.head.Invariants, func(inv headInvariant) bool {
+				return inv.Name == c.Cell.Invariant
+			})
 			all.of(s.index, c.Cell.Trial).cells[k] = c
 		}
 		return encoder.write(w, all.inOrder())

@@ -179,7 +179,9 @@ func (r *Report) IsPart() bool { return r.Filtered || r.Shard != (Shard{}) }
 // whole: its verdict is Inconclusive, and is shown as PARTIAL. What a part does not know, such as
 // whether a promised rate is kept, is for the whole to judge. A part that decided nothing, or has
 // more inconclusive cells than AllowInconclusive, is not partial: it is inconclusive by itself. Nor
-// is one that was cancelled. But a shard whose faults were not delivered, or that has no unit, is.
+// is one that was cancelled, or one of a filter in which a trial of a rate broke that is not decided:
+// it is mostly run to see that again. But a shard in which that happened, whose faults were not
+// delivered, or that has no unit, is: a merge judges it with the others.
 func (r *Report) Partial() bool {
 	if !r.IsPart() || r.Cancelled || r.Score.Verdict != scoring.Inconclusive {
 		return false
@@ -188,6 +190,9 @@ func (r *Report) Partial() bool {
 	for _, c := range r.Counts {
 		decided += c.Count * asInt(c.State == Held || c.State == Broken)
 		inconclusive += c.Count * asInt(c.State == Inconclusive)
+	}
+	if r.Filtered && slices.ContainsFunc(r.Fields, Field.brokeAndIsOpen) {
+		return false
 	}
 	return inconclusive <= r.AllowInconclusive && (decided > 0 || !r.Filtered && inconclusive == 0)
 }

@@ -79,8 +79,8 @@
 //
 // SHAKEDOWN_EXPLAIN is how long Run explains what broke, such as 10s. SHAKEDOWN_REPORTS is
 // a folder for the reports of every Run. SHAKEDOWN_SHARD, such as 2/8, is the share of the units
-// that Run makes, and SHAKEDOWN_RESUME the run file from which it goes on. With SHAKEDOWN_UPDATE=1 AssertNoRegression writes
-// its baseline.
+// that Run makes, and SHAKEDOWN_RESUME the run file from which it goes on. With SHAKEDOWN_UPDATE=1
+// AssertNoRegression writes its baseline.
 //
 // Stability: stable.
 package contracttest

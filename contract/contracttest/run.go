@@ -88,7 +88,8 @@ type Options struct {
 // A cell whose invariant broke fails its subtest, unless the invariant's severity
 // is below FailOn. A cell in which no fault was delivered, or that is
 // inconclusive, is skipped with the reason. If the verdict is inconclusive, t
-// itself fails, unless it is PARTIAL: see [contract.Report.Partial]. A broken trial of a promised rate is logged and fails nothing; t fails
+// itself fails, unless it is PARTIAL: see [contract.Report.Partial].
+// A broken trial of a promised rate is logged and fails nothing; t fails
 // when the rate was rejected ([contract.Invariant.AtLeast]). If the matrix is not valid, Run fails t and stops it.
 //
 // At the end Run logs the report, as [report.Text] does with TableLast. If [Options].Reports
@@ -118,7 +119,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	old := keptDefects{dir: dirOf(t, o.Dir), spec: o.Spec, run: r.runOptions(t), failOn: o.FailOn, secrets: r.secrets}
 	shard, err := shardOf(o, os.Getenv(shardVariable))
 	if err != nil {
-		t.Fatalf("contracttest: %v", err)
+		t.Fatal(err)
 	}
 	kept := shard.Index <= 1 && old.test(t, m)
 	r.begun = time.Now()
@@ -145,7 +146,8 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	if result != nil {
 		noteOthersShards(result, os.LookupEnv)
 	}
-	if result != nil && result.Score.Decided > 0 && shard.Index <= 1 { // else two runs may be alike because neither did anything
+	if result != nil && result.Score.Decided > 0 && shard.Index <= 1 {
+		// Without a decided cell two runs may be alike because neither did anything.
 		r.repeat(t, m, result)
 	}
 	switch {

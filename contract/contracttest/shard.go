@@ -28,7 +28,7 @@ var othersShards = []string{"TEST_TOTAL_SHARDS", "GTEST_TOTAL_SHARDS", "CI_NODE_
 func noteOthersShards(r *contract.Report, lookup func(string) (string, bool)) {
 	var set []string
 	for _, name := range othersShards {
-		if n, _ := lookup(name); n != "" && n != "1" { // some set 1 always
+		if n, is := lookup(name); is && n != "" && n != "1" { // some set 1 always
 			set = append(set, name)
 		}
 	}

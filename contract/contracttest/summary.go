@@ -35,9 +35,13 @@ func (r *runner) redacted(result *contract.Report) *contract.Report {
 
 func (r *runner) summary(t *testing.T, result *contract.Report) {
 	t.Helper()
-	if failed := int(r.failed.Load()); failed > 0 && result.Score.Verdict == scoring.Pass {
-		t.Logf("contracttest: %s (see Options.FailOn), although the verdict is PASS: %s",
-			text.Plural(failed, "broken cell")+text.Noun(failed, " fails", " fail")+" the test", result.Score.Why)
+	if failed := int(r.failed.Load()); failed > 0 && (result.Score.Verdict == scoring.Pass || result.Partial()) {
+		verdict := result.Score.Verdict.String()
+		if result.Partial() {
+			verdict = "PARTIAL"
+		}
+		t.Logf("contracttest: %s (see Options.FailOn), although the verdict is %s: %s",
+			text.Plural(failed, "broken cell")+text.Noun(failed, " fails", " fail")+" the test", verdict, result.Score.Why)
 	}
 	var b strings.Builder
 	if err := report.Text(&b, r.redacted(result), &report.TextOptions{TableLast: true}); err != nil {

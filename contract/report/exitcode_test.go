@@ -32,6 +32,9 @@ func TestExitCode(t *testing.T) {
 	cancelled.Cancelled = true
 	require.NoError(t, cancelled.Judge())
 	noneRan := exits(t, map[string]outcome{"down/*": notRun, "calm/*": notRun})
+	lacking := exits(t, map[string]outcome{"down/high": notRun, "down/low": notRun})
+	part := exits(t, map[string]outcome{"down/high": notRun, "down/low": notRun})
+	part.Filtered = true
 	rates := rated(t)
 	kept := *rates // without the rejected rate and the broken field
 	kept.Fields = slices.DeleteFunc(slices.Clone(kept.Fields), func(f contract.Field) bool {
@@ -48,7 +51,8 @@ func TestExitCode(t *testing.T) {
 		want   int
 	}{
 		{"nothing broke", exits(t, nil), nil, 0, 0},
-		{"a part in which nothing broke", exits(t, map[string]outcome{"down/high": notRun, "down/low": notRun}), nil, 0, 0},
+		{"a part in which nothing broke", part, nil, 0, 0},
+		{"cells that are missing otherwise", lacking, nil, 0, 2},
 		{"a critical invariant broke", exits(t, map[string]outcome{"down/crit/1": red}), nil, 0, 1},
 		{"a part in which something broke", exits(t, map[string]outcome{"down/crit/1": red, "down/low": notRun}), nil, 0, 1},
 		{"what is not critical fails too", exits(t, map[string]outcome{"down/low/2": red}), nil, 0, 1},

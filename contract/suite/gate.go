@@ -177,12 +177,22 @@ func (g *gate) handler(p *proxy, silent *log.Logger) http.Handler {
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		ctx, leave, ok := g.admit(r, p.target(r.URL.Path))
 		if !ok {
+			readRest(r)
 			http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 			return
 		}
 		defer leave()
 		through.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// readRest reads a request that nobody else reads, so that the agent can use its connection again. With full duplex
+// net/http does it too late, when the handler has returned, and resets the connection: a failure that is no fault's.
+// A client that waits to be asked for its body sends none to one that has answered.
+func readRest(r *http.Request) {
+	if r.Header.Get("Expect") == "" {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
 }
 
 // unanswered answers for a server that did not. What the agent makes of that says nothing about it.
