@@ -111,7 +111,7 @@ func TestWrongUse(t *testing.T) {
 		{"merge {}/changed.run.jsonl", []string{"changed.run.jsonl:2:1: sum is another or none"}},
 		{"merge {}/a.run.jsonl --file {}/a.run.jsonl", []string{"a.run.jsonl is named twice"}},
 		{"merge {}/a.run.jsonl --update", []string{"--update is without --baseline"}},
-		{"merge {}/a.run.jsonl --baseline {}/b.run.jsonl", []string{"b.run.jsonl: no such file or directory"}},
+		{"merge {}/a.run.jsonl --baseline {}/b.run.jsonl", []string{"b.run.jsonl: file does not exist; allowed: a run file; --update writes it"}},
 		{"explain {}/c.yaml --from {}/c.yaml", []string{"c.yaml is a suite; allowed: a run file"}},
 		{"explain {}/c.yaml --time soon", []string{`--time is "soon"; allowed: the longest time, a DURATION such as 90s`}},
 		{"import {}/a.run.jsonl", []string{"a.run.jsonl is a run file; allowed: a trace"}},
