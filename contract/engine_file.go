@@ -56,7 +56,7 @@ func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
 	if e.file == nil {
 		return nil, nil
 	}
-	e.head.Run, e.head.Build = hex.EncodeToString(randomID()), cmp.Or(e.o.Build, buildHash())
+	e.head.Run, e.head.Build = hex.EncodeToString(randomID()), e.build()
 	f := &fileWriter{path: e.o.File, keep: e.o.Keep, encoder: &unitEncoder{fold: fold}, each: e.o.Sequential,
 		begun: newUnits(len(e.m.Invariants)), file: e.file}
 	f.fail(e.head.check())
@@ -103,6 +103,16 @@ func randomID() []byte {
 
 // unknownBuild is the build of a program that nobody named and whose executable cannot be read.
 const unknownBuild = "unknown"
+
+// build names the program that is tested. Its executable is read once at most: that takes some 40 ms.
+func (e *engine) build() string {
+	if e.builtAs == "" {
+		if e.builtAs = e.o.Build; e.builtAs == "" {
+			e.builtAs = buildHash()
+		}
+	}
+	return e.builtAs
+}
 
 func buildHash() string {
 	path, err := os.Executable()

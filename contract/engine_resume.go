@@ -3,7 +3,6 @@ package contract
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -130,7 +129,7 @@ func (e *engine) checkResumed(h *runHead) error {
 	p := fields.List()
 	p.Demand(h.Facts && h.Cells, "resume.facts", fielderror.Found("a file without evidence, such as a baseline"), "that of a run")
 	p.Demand(h.Sequential == e.o.Sequential, "resume.sequential", h.Sequential, fmt.Sprint(e.o.Sequential, ", that of the run"))
-	build := cmp.Or(e.o.Build, buildHash())
+	build := e.build()
 	h.checkSame(p, "resume", e.m.fingerprint(e.scenarios), build)
 	if h.Build == "" || h.Build == unknownBuild || build == unknownBuild {
 		e.warn(fmt.Sprintf("Nothing shows that the units of %s are of the program that runs now: a build is unknown. "+

@@ -249,6 +249,7 @@ type engine struct {
 	places    []int            // by scenario, among those that ask something
 	resumed   *resumed         // nil: the run goes on from no other
 	secrets   *redact.Redactor // of the matrix; nil: none
+	builtAs   string           // see build
 	closing   func() error     // of [Matrix.Open]; nil: there is nothing to end
 	forRunner bool             // of [Matrix.Runner]: every invariant is asked in every scenario, of all prompts
 }

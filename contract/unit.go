@@ -41,7 +41,7 @@ func (m *Matrix) Units(ctx context.Context, o *RunOptions) (*Units, error) {
 	}
 	e.prepare(ctx)
 	e.makeHead()
-	e.head.Build = cmp.Or(e.o.Build, buildHash())
+	e.head.Build = e.build()
 	if err = cmp.Or(ctx.Err(), e.head.check()); err != nil {
 		u.Close()
 		return nil, err

@@ -85,13 +85,13 @@ func smallest(runs *int) *contract.Matrix {
 func TestAFileThatIsCutAnywhere(t *testing.T) {
 	runs := 0
 	m, file := smallest(&runs), filepath.Join(t.TempDir(), "a.run.jsonl")
-	whole, err := m.Run(t.Context(), &contract.RunOptions{File: file, Workers: 1})
+	whole, err := m.Run(t.Context(), &contract.RunOptions{File: file, Workers: 1, Build: "one"})
 	require.NoError(t, err)
 	want, text := stableReport(t, whole), readFile(t, file)
 	for cut := range len(text) + 1 {
 		require.NoError(t, os.WriteFile(file, []byte(text[:cut]), 0o600))
 		runs = 0
-		r, err := m.Run(t.Context(), &contract.RunOptions{File: file, Resume: file, Workers: 1})
+		r, err := m.Run(t.Context(), &contract.RunOptions{File: file, Resume: file, Workers: 1, Build: "one"})
 		if field := new(contract.FieldError); errors.As(err, &field) {
 			require.Less(t, cut, strings.Index(text, "\n"), "only a head that was cut is refused: %v", err)
 			require.Equal(t, text[:cut], readFile(t, file), "a file that is refused stays")
