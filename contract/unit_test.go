@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -64,12 +65,13 @@ func TestTheLinesOfUnitsAreThoseOfOneRun(t *testing.T) {
 			defer u.Close()
 			require.NoError(t, u.Check([]byte(want[0])))
 			names := u.Names()
-			lines := make([][]byte, len(names))
+			lines, wrong := make([][]byte, len(names)), make([]error, len(names))
 			var all sync.WaitGroup
 			for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(len(names)) {
-				all.Go(func() { lines[i], err = u.Run(t.Context(), names[i]) })
+				all.Go(func() { lines[i], wrong[i] = u.Run(t.Context(), names[i]) })
 			}
 			all.Wait()
+			require.NoError(t, errors.Join(wrong...))
 			for i, line := range lines {
 				assert.Equal(t, ownTimes.ReplaceAllString(want[i+1], ""), ownTimes.ReplaceAllString(string(line), ""))
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -67,8 +68,14 @@ func TestShardsThatGoOnMakeOneRun(t *testing.T) {
 
 // smallest is a matrix whose agent counts its runs.
 func smallest(runs *int) *contract.Matrix {
+	var mu sync.Mutex // cells run at once
 	world := func(context.Context) (*contract.World, error) {
-		return &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) { *runs++; return "noon", nil }}, nil
+		return &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			*runs++
+			return "noon", nil
+		}}, nil
 	}
 	return &contract.Matrix{NewWorld: world, Prompts: []string{"When?"}, Trials: 2, Scenarios: []contract.Scenario{contract.Calm(), contract.Under("again")},
 		Invariants: []contract.Invariant{{Name: "noon", Severity: contract.Critical,
