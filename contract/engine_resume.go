@@ -83,7 +83,7 @@ func (r *resumed) take(object []byte, at fileLine) error {
 			if c != nil && r.cells[c.Cell] != nil {
 				return fields.Wrong("unit", c.Cell.String(), "each cell once")
 			}
-			if c != nil && c.final() {
+			if c.ran() {
 				r.cells[c.Cell] = c
 			}
 		}
@@ -113,15 +113,11 @@ func (r *resumed) unit(object []byte) (*unit, error) {
 // filter left out, or a cancelled run did.
 func (u *unit) complete(f *fold) bool {
 	for k, c := range u.cells {
-		if f.scenarios[u.scenario].fields[k] != nil && (c == nil || !c.final()) {
+		if f.scenarios[u.scenario].fields[k] != nil && !c.ran() {
 			return false
 		}
 	}
 	return true
-}
-
-func (r *CellReport) final() bool {
-	return (r.State != NotRun || r.DoesNotApply) && (r.notes == nil || !r.notes.Cancelled)
 }
 
 // checkResumed checks that a run file is of this matrix and this program.

@@ -168,14 +168,18 @@ func (m *merger) compare(first *part, at int, a *unit, p *part, line int, b *uni
 	}
 }
 
-// outcome is what is equal in two runs of a cell that came out alike: no time, no cost of a judge, and of
-// evidence the hash.
+// outcome is what is equal in two runs of a cell that came out alike: no time, no cost of the run or of a
+// judge, and of evidence the hash.
 func (r *CellReport) outcome() []byte {
 	own, notes := bareCell(*r), cellNotes{}
 	own.Evidence, own.Elapsed, own.Rerun = nil, 0, ""
 	if r.notes != nil {
 		notes = *r.notes
 		notes.Calm, notes.Judged = 0, nil
+		if notes.Run != nil {
+			run := *notes.Run
+			run.Cost, notes.Run = 0, &run
+		}
 		for _, n := range r.notes.Judged {
 			notes.Judged = append(notes.Judged, judging.Note{Judge: n.Judge, Version: n.Version, Decide: n.Decide,
 				Outcome: n.Outcome, Question: n.Question})
@@ -302,7 +306,5 @@ func (p *part) ended(scenario int) bool {
 	if p.end == nil || p.end.Cancelled || p.end.Filtered {
 		return false
 	}
-	var index, count int
-	n, _ := fmt.Sscanf(fmt.Sprint(p.head.Shard), "%d/%d", &index, &count)
-	return p.whole || n == 2 && count > 0 && scenario%count == index-1
+	return p.whole || p.head.Shard != "" && p.head.shard().has(scenario)
 }

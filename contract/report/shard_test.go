@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -236,4 +237,22 @@ func TestBudgetOfAShard(t *testing.T) {
 	assert.GreaterOrEqual(t, runs, 32)
 	assert.Less(t, runs, 32+16, "a round begins before the budget is spent")
 	assert.Contains(t, fmt.Sprint(r.Warnings), "Shard 1/2 spends its share of the budget, ")
+}
+
+// What a run has cost is no outcome: two runs that came out alike are alike.
+func TestPartsOfOtherCostsAreAlike(t *testing.T) {
+	var parts []string
+	for cost := range 2 {
+		runs, file := 0, filepath.Join(t.TempDir(), "a.run.jsonl")
+		m := smallest(&runs)
+		m.Invariants[0].AtLeast = .9
+		_, err := m.Run(t.Context(), &contract.RunOptions{File: file, Build: "one", Sequential: true,
+			Budget: contract.Budget{Cost: 1000, CostOf: func(*contract.CellReport) float64 { return float64(cost + 1) }}})
+		require.NoError(t, err)
+		assert.Contains(t, readFile(t, file), fmt.Sprintf(`"cost":%d`, cost+1))
+		parts = append(parts, file)
+	}
+	r, err := report.Merge(io.Discard, parts...)
+	require.NoError(t, err)
+	assert.NotContains(t, fmt.Sprint(r.Warnings), "other outcomes")
 }
