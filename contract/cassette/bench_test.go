@@ -131,7 +131,7 @@ func BenchmarkMiss(b *testing.B) {
 	}
 	ask := func(b *testing.B, p *cassette.Player, i int) {
 		_, err := post(p, "/chat", asked[i%len(asked)])
-		if err == nil || !strings.Contains(err.Error(), "[-Lyon.-]") {
+		if err == nil || !strings.Contains(err.Error(), "/messages/0/content") {
 			b.Fatal(err)
 		}
 	}
