@@ -172,7 +172,7 @@ func (r *Report) Judge() error {
 		if err != nil {
 			return err
 		}
-		f := newFold(h, func(string) {}) // all warnings were given
+		f := newFold(h)
 		units, err := f.unitsOf(r.Cells)
 		if err != nil {
 			return err

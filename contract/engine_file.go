@@ -33,12 +33,6 @@ type fileWriter struct {
 	err  error       // the first one; after it nothing is written
 }
 
-// A fileLine is where the cells of a unit are in the file.
-type fileLine struct {
-	unitKey
-	from, length int64
-}
-
 // openFile opens the file of a run, before any agent is called. What is in it stays until the run
 // begins to write.
 func (e *engine) openFile() (err error) {
@@ -90,7 +84,7 @@ func (f *fileWriter) goOn(from *resumed) error {
 	if f.file, err = os.OpenFile(f.path, os.O_RDWR, 0); err != nil {
 		return err
 	}
-	from.file, f.lines = f.file, slices.Clone(from.lines)
+	from.file, f.lines = f.file, slices.Clone(from.units)
 	f.at, err = f.file.Seek(0, io.SeekEnd)
 	return err
 }
@@ -183,7 +177,7 @@ func isNil(c *CellReport) bool { return c == nil }
 
 func (f *fileWriter) unit(u *unit) {
 	from, length := f.write(f.encoder.line(u))
-	f.lines = append(f.lines, fileLine{u.unitKey, from, length})
+	f.lines = append(f.lines, fileLine{u.unitKey, from, length, 0})
 }
 
 // finish writes the file again, with its end. The old one stays until the new one is whole.

@@ -37,6 +37,7 @@ type runNotes struct {
 	Rules    []ruleNote   `json:"rules,omitempty"`
 	Coverage []CoverCount `json:"coverage,omitempty"`
 	Called   []int        `json:"called,omitempty"` // tools of the head
+	Points   []string     `json:"points,omitempty"` // that it called, and its calm run: see pointsOf
 	Goals    []goalNote   `json:"goals,omitempty"`
 	Dropped  int          `json:"dropped,omitempty"`
 	Overlaps []overlap    `json:"overlaps,omitempty"`

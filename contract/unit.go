@@ -1,16 +1,12 @@
 package contract
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // Units runs single units of a matrix, for what spreads them over machines. A unit is the cells of
@@ -46,7 +42,7 @@ func (m *Matrix) Units(ctx context.Context, o *RunOptions) (*Units, error) {
 		u.Close()
 		return nil, err
 	}
-	u.encoder = &unitEncoder{fold: newFold(e.head, func(string) {})}
+	u.encoder = &unitEncoder{fold: newFold(e.head)}
 	for _, s := range e.scenarios {
 		for trial := 1; len(s.invariants) > 0 && trial <= m.trials(); trial++ {
 			name := fmt.Sprint(s.Name, "/", trial)
@@ -83,15 +79,13 @@ func (u *Units) Head(run string) ([]byte, error) {
 // of a run file is not that of these units, or else for any other difference.
 func (u *Units) Check(head []byte) error {
 	object, err := withoutSum(head)
-	own, other := u.encoder.fold.head, runHead{Fingerprint: &Fingerprint{}}
+	other := runHead{Fingerprint: &Fingerprint{}}
 	if err = cmp.Or(err, decodeStrictly(object, &other)); err != nil {
 		return err
 	}
 	p := fields.List()
-	other.checkSame(p, "head", own.Fingerprint, own.Build)
-	if p.Count() == 0 && !(bytes.Equal(other.asked(), own.asked()) && maps.Equal(other.Tools, own.Tools)) {
-		p.Wrong("head", fielderror.Found("one with other tools, goals or limits"), "that of this program")
-	}
+	other.checkSame(p, "head", u.encoder.fold.head, running)
+	other.checkAsks(p, "head", u.encoder.fold.head, running)
 	return p.Err()
 }
 

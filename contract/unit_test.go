@@ -99,8 +99,8 @@ func TestUnitsOfAnotherMatrixAreRefused(t *testing.T) {
 	}{
 		{"another seed", "head.seed", func(m *contract.Matrix) { m.Seed++ }, ""},
 		{"another build", "head.build", nil, "v2"},
-		{"a limit that no fingerprint has", "other tools", func(m *contract.Matrix) { m.AllowInconclusive = 3 }, ""},
-		{"another goal", "other tools", func(m *contract.Matrix) { m.Goals[0].Name = "other" }, ""},
+		{"a limit that no fingerprint has", "head.allowInconclusive is 3; allowed: 0", func(m *contract.Matrix) { m.AllowInconclusive = 3 }, ""},
+		{"another goal", "head.goals[0].name is other", func(m *contract.Matrix) { m.Goals[0].Name = "other" }, ""},
 	} {
 		other, err := asking(t, row.change).Units(t.Context(), &contract.RunOptions{Build: row.build})
 		require.NoError(t, err)

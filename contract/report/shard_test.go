@@ -137,7 +137,7 @@ func TestFilesThatARunDoesNotGoOnFrom(t *testing.T) {
 		{"another seed", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Seed = 7 }, "resume.seed is 0; allowed: 7, that of the matrix"},
 		{"other trials", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Trials = 3 }, "resume.trials is 2; allowed: 3"},
 		{"another matrix", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Prompts[0] = "Who?" }, "resume.fingerprint is "},
-		{"other limits", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.AllowInconclusive = 1 }, "asks something else"},
+		{"other limits", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.AllowInconclusive = 1 }, "resume.allowInconclusive is 0; allowed: 1, that of the matrix"},
 		{"another build", text, func(_ *contract.Matrix, o *contract.RunOptions) { o.Build = "two" }, `resume.build is "one"; allowed: two`},
 		{"trials that depend on each other", text, func(_ *contract.Matrix, o *contract.RunOptions) { o.Sequential = true }, "resume.sequential is false"},
 		{"a damaged byte", strings.Replace(text, "noon", "moon", 2), nil, "1:1: sum is another or none"},
