@@ -50,10 +50,13 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 	c := &collector{engine: e, ahead: make(chan struct{}, aheadOfSlowest*workers), waiting: map[int]finished{}, next: 1,
 		onCellCaller: newCaller(), fold: newFold(e.head)}
 	defer c.onCellCaller.Release()
-	var err error
-	if c.file, err = e.newFileWriter(c.fold); err != nil {
-		return nil, err
+	if e.writer == nil { // that of [Units] has lines
+		var err error
+		if e.writer, err = e.newFileWriter(c.fold); err != nil {
+			return nil, err
+		}
 	}
+	c.file = e.writer
 	jobs := e.jobs()
 	if e.o.Sequential {
 		c.rounds = c.newRounds()

@@ -31,6 +31,8 @@ type fileWriter struct {
 	at   int64       // the end of the file
 	sync *time.Timer // after which what was appended is on the disk; nil: all is
 	err  error       // the first one; after it nothing is written
+
+	closed bool
 }
 
 // openFile opens the file of a run, before any agent is called. What is in it stays until the run
@@ -60,7 +62,9 @@ func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
 		f.fail(f.goOn(e.resumed))
 	default:
 		f.fail(f.file.Truncate(0))
-		f.write(encodeLine(e.head))
+		line, err := encodeLine(e.head)
+		f.fail(err)
+		f.write(line)
 	}
 	return f, f.err
 }
@@ -131,12 +135,10 @@ func (f *fileWriter) fail(err error) {
 	}
 }
 
-// write appends a line, and returns where it is.
-func (f *fileWriter) write(line []byte, err error) (from, length int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fail(err); f.err != nil {
-		return 0, 0
+// write appends a line. f.mu is held, unless nobody else has f.
+func (f *fileWriter) write(line []byte) {
+	if f.err != nil {
+		return
 	}
 	n, err := f.file.Write(line)
 	f.fail(err)
@@ -150,9 +152,7 @@ func (f *fileWriter) write(line []byte, err error) (from, length int64) {
 			f.sync = nil
 		})
 	}
-	from = f.at
 	f.at += int64(n)
-	return from, int64(n)
 }
 
 // done takes the reports of a job. When those of a unit are complete, they are written.
@@ -176,8 +176,22 @@ func (f *fileWriter) done(j finished) {
 func isNil(c *CellReport) bool { return c == nil }
 
 func (f *fileWriter) unit(u *unit) {
-	from, length := f.write(f.encoder.line(u))
-	f.lines = append(f.lines, fileLine{u.unitKey, from, length, 0})
+	line, err := f.encoder.line(u)
+	if err != nil {
+		f.fail(err)
+		return
+	}
+	_, _ = f.append(u.unitKey, line) // finish has the error
+}
+
+func (f *fileWriter) append(key unitKey, line []byte) (fileLine, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := fileLine{unitKey: key, from: f.at}
+	f.write(line)
+	at.length = f.at - at.from
+	f.lines = append(f.lines, at)
+	return at, f.err
 }
 
 // finish writes the file again, with its end. The old one stays until the new one is whole.
@@ -188,17 +202,35 @@ func (f *fileWriter) finish(r *Report, rounds *rounds) error {
 	for _, u := range f.begun.begun { // the run ended before the rest of its cells
 		f.unit(u)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.sync != nil {
-		f.sync.Stop()
-		f.sync = nil
-	}
+	f.stop()
 	if f.err == nil {
 		f.fail(wholefile.WriteFunc(f.path, func(w io.Writer) error { return f.rewrite(w, r, rounds) }))
 	}
 	f.fail(f.file.Close())
+	f.closed = true
 	return f.err
+}
+
+// stop ends the timer, and reports whether something is not on the disk.
+func (f *fileWriter) stop() (dirty bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if dirty = f.sync != nil; dirty {
+		f.sync.Stop()
+		f.sync = nil
+	}
+	return dirty
+}
+
+// close leaves a file without an end, unless it was finished.
+func (f *fileWriter) close() {
+	if f == nil || f.closed {
+		return
+	}
+	if f.stop() {
+		f.fail(f.file.Sync())
+	}
+	f.fail(f.file.Close())
 }
 
 func (f *fileWriter) rewrite(w io.Writer, r *Report, rounds *rounds) error {

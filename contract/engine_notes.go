@@ -25,6 +25,7 @@ type cellNotes struct {
 	Judged    []judging.Note `json:"judged,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
 	Cancelled bool           `json:"cancelled,omitempty"`
+	Lost      bool           `json:"lost,omitempty"` // its unit was given up, so it says nothing
 	// Calm is a hash of the calm run that the cell was judged with; 0: there was none.
 	Calm uint64 `json:"calm,omitempty,string"`
 

@@ -246,6 +246,7 @@ type engine struct {
 	reserve   time.Duration  // before Harness.Deadline, for the report
 	halted    atomic.Pointer[error]
 	file      *os.File         // of the run; nil: none was asked for
+	writer    *fileWriter      // of file
 	places    []int            // by scenario, among those that ask something
 	resumed   *resumed         // nil: the run goes on from no other
 	secrets   *redact.Redactor // of the matrix; nil: none

@@ -95,9 +95,9 @@ func (m *merger) choose(key unitKey) (chosen *unit, line []byte, err error) {
 	return chosen, line, err
 }
 
-// ran reports whether a cell came out: no filter left it out, and no cancellation.
+// ran reports whether a cell came out: no filter left it out, no cancellation, and nobody gave it up.
 func (r *CellReport) ran() bool {
-	return r != nil && (r.State != NotRun || r.DoesNotApply) && (r.notes == nil || !r.notes.Cancelled)
+	return r != nil && (r.State != NotRun || r.DoesNotApply) && (r.notes == nil || !r.notes.Cancelled && !r.notes.Lost)
 }
 
 // ran counts the cells that ran.

@@ -252,7 +252,7 @@ func (e *unitEncoder) line(u *unit) ([]byte, error) {
 		}
 		c := *kept
 		if n := c.notes; n != nil && h.Facts &&
-			(n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled || n.Calm != 0) {
+			(n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled || n.Lost || n.Calm != 0) {
 			line.Runs = append(line.Runs, n)
 		}
 		e.strip(&c, s.Layer)
