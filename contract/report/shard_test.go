@@ -256,3 +256,30 @@ func TestPartsOfOtherCostsAreAlike(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, fmt.Sprint(r.Warnings), "other outcomes")
 }
+
+// Whether a cell applies is known to the part that has it alone. All parts name one number of cells.
+func TestPartsNameOneNumberOfCells(t *testing.T) {
+	runs := 0
+	m := smallest(&runs)
+	m.Trials = 3
+	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+		if o.Cell.Scenario == "calm" && o.Cell.Trial < 3 {
+			return contract.ErrDoesNotApply
+		}
+		return nil
+	}
+	var parts []string
+	for index, want := range []string{"nothing broke in 2 of 6 cells", "nothing broke in 2 of 6 cells", "nothing broke in 2 of 6 cells"} {
+		file := filepath.Join(t.TempDir(), "a.run.jsonl")
+		r, err := m.Run(t.Context(), &contract.RunOptions{File: file, Shard: contract.Shard{Index: index + 1, Count: 3}})
+		require.NoError(t, err)
+		assert.Equal(t, want, r.Score.Why)
+		parts = append(parts, file)
+	}
+	r, err := m.Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 1, Count: 6}})
+	require.NoError(t, err)
+	assert.Equal(t, "nothing broke in 1 of 6 cells", r.Score.Why, "it has one, which does not apply")
+	r, err = report.Merge(io.Discard, parts...)
+	require.NoError(t, err)
+	assert.Equal(t, "no critical invariant broke; 4 of 4 decided cells held", r.Score.Why)
+}
