@@ -17,8 +17,7 @@ import (
 // that ran in r, all if there are fewer. Whoever made r must not know it.
 // Cells that are not drawn are NotRun. Of the options, Workers, Watchdog, Harness and Build matter.
 //
-// Errors: a [*FieldError] for each difference of fingerprint, seed, trials, library or build, and
-// for a report without cells; and those of [Matrix.Run].
+// Errors: those of [Matrix.CheckReport] and of [Matrix.Run].
 func (m *Matrix) RunAgain(ctx context.Context, r *Report, units int, seed uint64, o *RunOptions) (*Report, error) {
 	own := RunOptions{Keep: KeepNone}
 	around := func(_ Cell, run func(Bubble) *CellReport) { run(nil) }
@@ -28,8 +27,11 @@ func (m *Matrix) RunAgain(ctx context.Context, r *Report, units int, seed uint64
 	if own.Harness.Around != nil {
 		around = own.Harness.Around
 	}
-	if err := m.checkAgain(r, units, own.Build); err != nil {
+	if _, err := m.CheckReport(r, own.Build); err != nil {
 		return nil, err
+	}
+	if units < 1 {
+		return nil, fields.Wrong("units", units, "1 or more")
 	}
 	byUnit := map[string][]Cell{}
 	for i := range r.Cells {
@@ -60,22 +62,28 @@ func (m *Matrix) RunAgain(ctx context.Context, r *Report, units int, seed uint64
 	return again, err
 }
 
-func (m *Matrix) checkAgain(r *Report, units int, build string) error {
+// CheckReport checks that a report, such as that of a run file, is of the matrix, and of the library and the program
+// that run now. build names that program; "": its executable does. compared is false where a build is not known: then
+// nothing shows that it was this program.
+//
+// Errors: a [*FieldError] for each difference of fingerprint, seed, trials, library or build, and for a report without
+// cells; and those of [Matrix.Validate].
+func (m *Matrix) CheckReport(r *Report, build string) (compared bool, err error) {
 	own, err := m.Fingerprint()
 	if err != nil {
-		return err
+		return false, err
 	}
 	p := fields.List()
-	p.Demand(units > 0, "units", units, "1 or more")
 	if r == nil || r.head == nil || r.head.Fingerprint == nil || len(r.Cells) == 0 {
 		p.Wrong("report", fielderror.Found("without cells or fingerprint"), "that of a run, or of its run file, with its cells")
-		return p.Err()
+		return false, p.Err()
 	}
 	if r.head.Build != "" && build == "" { // else the executable need not be read
 		build = buildHash()
 	}
-	r.head.checkSame(p, "report", &runHead{Fingerprint: own, Library: libraryVersion(), Build: build}, running)
-	return p.Err()
+	now := &runHead{Fingerprint: own, Library: libraryVersion(), Build: build}
+	r.head.checkSame(p, "report", now, running)
+	return r.head.buildIsKnown() && now.buildIsKnown(), p.Err()
 }
 
 // A whose says in errors of heads what they are compared with.
