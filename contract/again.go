@@ -99,7 +99,8 @@ func (e *engine) bareHead() *runHead {
 
 func (h *runHead) buildIsKnown() bool { return h.Build != "" && h.Build != unknownBuild }
 
-// checkSame checks that a run was of the fingerprint, the library and the program of another. A build that is not known is none to compare.
+// checkSame checks that a run was of the fingerprint, the library and the program of another. A build that is not
+// known is none to compare.
 func (h *runHead) checkSame(p *fielderror.List, name string, own *runHead, of whose) {
 	was, is := h.Fingerprint, own.Fingerprint
 	switch {
@@ -130,6 +131,6 @@ func (h *runHead) checkAsks(p *fielderror.List, name string, own *runHead, of wh
 
 // asked is what a head says of the matrix.
 func (h *runHead) asked() runHead {
-	return runHead{Name: h.Name, Seed: h.Seed, Trials: h.Trials, Shared: h.Shared, Sequential: h.Sequential, Scenarios: h.Scenarios,
-		AllowInconclusive: h.AllowInconclusive, Invariants: h.Invariants, Goals: h.Goals}
+	return runHead{Name: h.Name, Seed: h.Seed, Trials: h.Trials, Shared: h.Shared, Sequential: h.Sequential,
+		Scenarios: h.Scenarios, AllowInconclusive: h.AllowInconclusive, Invariants: h.Invariants, Goals: h.Goals}
 }

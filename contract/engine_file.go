@@ -55,6 +55,8 @@ func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
 	e.head.Run, e.head.Build = hex.EncodeToString(randomID()), e.build()
 	f := &fileWriter{path: e.o.File, keep: e.o.Keep, encoder: &unitEncoder{fold: fold}, each: e.o.Sequential,
 		begun: newUnits(len(e.m.Invariants)), file: e.file}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.fail(e.head.check())
 	switch {
 	case f.err != nil: // the file that is there stays
@@ -62,9 +64,7 @@ func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
 		f.fail(f.goOn(e.resumed))
 	default:
 		f.fail(f.file.Truncate(0))
-		line, err := encodeLine(e.head)
-		f.fail(err)
-		f.write(line)
+		f.write(encodeLine(e.head))
 	}
 	return f, f.err
 }
@@ -135,9 +135,9 @@ func (f *fileWriter) fail(err error) {
 	}
 }
 
-// write appends a line. f.mu is held, unless nobody else has f.
-func (f *fileWriter) write(line []byte) {
-	if f.err != nil {
+// write appends a line; f.mu is held.
+func (f *fileWriter) write(line []byte, err error) {
+	if f.fail(err); f.err != nil {
 		return
 	}
 	n, err := f.file.Write(line)
@@ -177,18 +177,14 @@ func isNil(c *CellReport) bool { return c == nil }
 
 func (f *fileWriter) unit(u *unit) {
 	line, err := f.encoder.line(u)
-	if err != nil {
-		f.fail(err)
-		return
-	}
-	_, _ = f.append(u.unitKey, line) // finish has the error
+	_, _ = f.append(u.unitKey, line, err) // finish has the error
 }
 
-func (f *fileWriter) append(key unitKey, line []byte) (fileLine, error) {
+func (f *fileWriter) append(key unitKey, line []byte, err error) (fileLine, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := fileLine{unitKey: key, from: f.at}
-	f.write(line)
+	f.write(line, err)
 	at.length = f.at - at.from
 	f.lines = append(f.lines, at)
 	return at, f.err

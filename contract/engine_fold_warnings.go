@@ -19,7 +19,8 @@ func (f *fold) warn(said string) {
 	}
 }
 
-// giveWarnings gives the report its warnings: those that follow from the cells, and those of its run. It is called once.
+// giveWarnings gives the report its warnings: those of its run, and those that follow from the cells. It is called
+// once.
 func (f *fold) giveWarnings(ofRun []string) {
 	r := f.report
 	f.warnOfFailures()
@@ -28,7 +29,8 @@ func (f *fold) giveWarnings(ofRun []string) {
 		f.warnOfUnmetTargets()
 	}
 	if f.coverage.full {
-		f.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover))
+		f.warn(fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. "+
+			"Names with numbers in them make many targets.", maxCover))
 	}
 	n := min(len(f.warnings), max(0, maxWarnings-len(ofRun)))
 	r.Warnings, r.ofCells = slices.Concat(ofRun, f.warnings[:n]), [2]int{len(ofRun), len(ofRun) + n}
@@ -84,7 +86,9 @@ func (f *fold) meet(worlds int, points []string) {
 		f.called[worlds] = map[string]bool{}
 	}
 	for _, name := range points {
-		f.unmet = slices.DeleteFunc(f.unmet, func(u unmetRule) bool { return u.scenario.Worlds == worlds && u.target.Match(name) })
+		f.unmet = slices.DeleteFunc(f.unmet, func(u unmetRule) bool {
+			return u.scenario.Worlds == worlds && u.target.Match(name)
+		})
 		if len(f.called[worlds]) < maxNames {
 			f.called[worlds][name] = true
 		}

@@ -31,8 +31,8 @@ func (e *engine) findUnmet() {
 	}
 }
 
-// pointsOf names what a run and its calm run called that was not known before, where a rule wants such a point: all that its target
-// matches first, and of others some.
+// pointsOf names what a run and its calm run called that was not known before, where a rule wants such a point: all
+// that its target matches first, and of others some.
 func (s *worldSource) pointsOf(calm, own []*Observation) (names []string) {
 	if len(s.unmet) == 0 {
 		return nil

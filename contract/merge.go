@@ -97,6 +97,7 @@ func (m *merger) compareHead(p *part) error {
 	if problems.Count() == 0 && !m.like.head.buildIsKnown() {
 		m.like = p
 	}
+	p.fold = m.fold // it is of the same head
 	return atLine(problems.Err(), 1)
 }
 

@@ -140,8 +140,8 @@ type (
 type runEnd struct {
 	End  bool `json:"end"`
 	Part bool `json:"part,omitempty"` // it lacks units of its matrix
-	// OfCells are the first of the warnings that follow from the cells, and the first behind them: whoever has the cells
-	// makes them again.
+	// OfCells are the first of the warnings that follow from the cells, and the first behind them: whoever has the
+	// cells makes them again.
 	OfCells [2]int `json:"warningsOfCells,omitzero"`
 	*bareReport
 	Cells hidden `json:"cells,omitempty"`

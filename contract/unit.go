@@ -148,7 +148,7 @@ func (u *Units) Add(name string, line []byte) error {
 		return fields.Wrong("unit", name, "each unit once")
 	}
 	e.resumed.at[at] = len(e.resumed.units)
-	written, err := e.writer.append(at, line)
+	written, err := e.writer.append(at, line, nil)
 	e.resumed.units = append(e.resumed.units, written)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -145,6 +146,10 @@ func TestAUnitThatCannotBeRun(t *testing.T) {
 		assert.Equal(t, lost, c.State == contract.Inconclusive)
 		assert.Equal(t, lost, c.Why == "its worker died")
 	}
+	merged := new(contract.Report)
+	require.NoError(t, merged.MergeParts(io.Discard, file))
+	assert.Contains(t, fmt.Sprint(merged.Warnings), "The merged parts lack 1 of 30 units: calm/2.", "it says nothing of that unit")
+
 	// a run that goes on from it is one run, and runs that unit alone
 	again, err := m.Units(t.Context(), &contract.RunOptions{File: file, Resume: file})
 	require.NoError(t, err)
