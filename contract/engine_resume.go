@@ -41,7 +41,7 @@ func (r *resumed) close() {
 func (r *resumed) take() error {
 	known := []fileLine(nil)
 	for i := 0; i < len(r.units); {
-		u, lines, err := r.unit(i)
+		u, _, next, err := r.unit(i)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (r *resumed) take() error {
 			r.at[u.unitKey] = len(known)
 			known = append(known, r.units[i])
 		}
-		i += lines
+		i = next
 	}
 	r.units = known
 	return nil
@@ -109,7 +109,7 @@ func (r *resumed) has(scenario, trial int) bool {
 
 // reports are the cells of a unit that need not be run.
 func (r *resumed) reports(scenario, trial int) ([]CellReport, error) {
-	u, _, err := r.unit(r.at[unitKey{scenario, trial}])
+	u, _, _, err := r.unit(r.at[unitKey{scenario, trial}])
 	if err != nil {
 		return nil, err
 	}

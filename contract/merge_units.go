@@ -64,33 +64,27 @@ func (m *merger) first() (key unitKey, ok bool) {
 // first. The line is that of the result. A nil unit is one that was refused.
 func (m *merger) choose(key unitKey) (chosen *unit, line []byte, err error) {
 	var from *part
-	at, several := fileLine{}, false
+	at := 0
 	for _, p := range m.parts {
 		if p.next == len(p.units) || p.units[p.next].unitKey != key {
 			continue
 		}
-		own := p.units[p.next]
-		u, lines, err := p.unit(p.next)
-		p.next += lines
-		if err != nil {
+		own := p.units[p.next].line
+		u, raw, next, err := p.unit(p.next)
+		if p.next = next; err != nil {
 			m.wrong.Add(p.named(err))
 			continue
 		}
-		m.meetCalm(p, own.line, u)
+		m.meetCalm(p, own, u)
 		if chosen != nil {
-			m.compare(from, at.line, chosen, p, own.line, u)
+			m.compare(from, at, chosen, p, own, u)
 		}
 		if chosen == nil || u.ran() > chosen.ran() {
-			chosen, from, at, several = u, p, own, lines > 1
+			chosen, line, from, at = u, raw, p, own
 		}
 	}
-	switch {
-	case chosen == nil:
-		return nil, nil, nil
-	case several:
+	if chosen != nil && line == nil {
 		line, err = m.encoder.line(chosen)
-	default:
-		line, err = from.line(at)
 	}
 	return chosen, line, err
 }

@@ -136,22 +136,24 @@ func (p *part) keyOf(object []byte) (unitKey, error) {
 	return key, err
 }
 
-// unit reads the unit whose first line is that of an index, with the number of its lines: those of a sequential run
-// that was killed are several.
-func (p *part) unit(first int) (u *unit, lines int, err error) {
+// unit reads the unit whose first line is that of an index, and the index of the next one. It is there with its line;
+// those of a sequential run that was killed may be several, and then it is nil.
+func (p *part) unit(first int) (u *unit, line []byte, next int, err error) {
 	key := p.units[first].unitKey
 	u = &unit{unitKey: key, cells: make([]*CellReport, len(p.head.Invariants))}
-	for ; first+lines < len(p.units) && p.units[first+lines].unitKey == key; lines++ {
-		at := p.units[first+lines]
-		raw, err := p.line(at)
-		if err == nil {
-			err = p.fold.addLine(u, raw)
+	for next = first; next < len(p.units) && p.units[next].unitKey == key; next++ {
+		at := p.units[next]
+		if line, err = p.line(at); err == nil {
+			err = p.fold.addLine(u, line)
 		}
 		if err != nil {
-			return nil, lines + 1, atLine(err, at.line)
+			return nil, nil, next + 1, atLine(err, at.line)
 		}
 	}
-	return u, lines, nil
+	if next > first+1 {
+		line = nil
+	}
+	return u, line, next, nil
 }
 
 // line reads a line, with its line break also where the file was cut before it.
