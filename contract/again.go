@@ -1,11 +1,11 @@
 package contract
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -17,8 +17,7 @@ import (
 // that ran in r, all if there are fewer. Whoever made r must not know it.
 // Cells that are not drawn are NotRun. Of the options, Workers, Watchdog, Harness and Build matter.
 //
-// Errors: a [*FieldError] for each difference of fingerprint, seed, trials, library or build, and
-// for a report without cells; and those of [Matrix.Run].
+// Errors: those of [Matrix.CheckReport] and of [Matrix.Run].
 func (m *Matrix) RunAgain(ctx context.Context, r *Report, units int, seed uint64, o *RunOptions) (*Report, error) {
 	own := RunOptions{Keep: KeepNone}
 	around := func(_ Cell, run func(Bubble) *CellReport) { run(nil) }
@@ -28,8 +27,11 @@ func (m *Matrix) RunAgain(ctx context.Context, r *Report, units int, seed uint64
 	if own.Harness.Around != nil {
 		around = own.Harness.Around
 	}
-	if err := m.checkAgain(r, units, own.Build); err != nil {
+	if _, err := m.CheckReport(r, own.Build); err != nil {
 		return nil, err
+	}
+	if units < 1 {
+		return nil, fields.Wrong("units", units, "1 or more")
 	}
 	byUnit := map[string][]Cell{}
 	for i := range r.Cells {
@@ -52,53 +54,83 @@ func (m *Matrix) RunAgain(ctx context.Context, r *Report, units int, seed uint64
 		}
 	}
 	again, err := m.Run(ctx, &own)
-	if err == nil && !bytes.Equal(again.head.asked(), r.head.asked()) {
-		err = fields.Wrong("report", fielderror.Found("one with the fingerprint of the matrix, and other scenarios, invariants, goals or limits"),
-			"what a run of the matrix wrote")
+	if err == nil {
+		p := fields.List()
+		r.head.checkAsks(p, "report", again.head, running)
+		err = p.Err()
 	}
 	return again, err
 }
 
-func (m *Matrix) checkAgain(r *Report, units int, build string) error {
+// CheckReport checks that a report, such as that of a run file, is of the matrix, and of the library and the program
+// that run now. build names that program; "": its executable does. compared is false where a build is not known: then
+// nothing shows that it was this program.
+//
+// Errors: a [*FieldError] for each difference of fingerprint, seed, trials, library or build, and for a report without
+// cells; and those of [Matrix.Validate].
+func (m *Matrix) CheckReport(r *Report, build string) (compared bool, err error) {
 	own, err := m.Fingerprint()
 	if err != nil {
-		return err
+		return false, err
 	}
 	p := fields.List()
-	p.Demand(units > 0, "units", units, "1 or more")
 	if r == nil || r.head == nil || r.head.Fingerprint == nil || len(r.Cells) == 0 {
 		p.Wrong("report", fielderror.Found("without cells or fingerprint"), "that of a run, or of its run file, with its cells")
-		return p.Err()
+		return false, p.Err()
 	}
 	if r.head.Build != "" && build == "" { // else the executable need not be read
 		build = buildHash()
 	}
-	r.head.checkSame(p, "report", own, build)
-	return p.Err()
+	now := &runHead{Fingerprint: own, Library: libraryVersion(), Build: build}
+	r.head.checkSame(p, "report", now, running)
+	return r.head.buildIsKnown() && now.buildIsKnown(), p.Err()
 }
 
-// checkSame checks that a run was of the matrix, the library and the program that run now. A build that
-// is not known is none to compare.
-func (h *runHead) checkSame(p *fielderror.List, name string, own *Fingerprint, build string) {
-	const here = ", that of the matrix"
-	was := h.Fingerprint
-	if was == nil {
-		p.Wrong(name+".fingerprint", nil, own.Sum+here)
+// A whose says in errors of heads what they are compared with.
+type whose struct{ matrix, program string }
+
+// running is what runs now.
+var running = whose{", that of the matrix", ", which is running"}
+
+// bareHead is what is known of the head of a run before its worlds are.
+func (e *engine) bareHead() *runHead {
+	return &runHead{Fingerprint: e.m.fingerprint(e.scenarios), Library: libraryVersion(), Build: e.build()}
+}
+
+func (h *runHead) buildIsKnown() bool { return h.Build != "" && h.Build != unknownBuild }
+
+// checkSame checks that a run was of the fingerprint, the library and the program of another. A build that is not
+// known is none to compare.
+func (h *runHead) checkSame(p *fielderror.List, name string, own *runHead, of whose) {
+	was, is := h.Fingerprint, own.Fingerprint
+	switch {
+	case was == nil && is == nil: // of reports that no run made
+	case was == nil || is == nil:
+		p.Wrong(name+".fingerprint", nil, "one in both files, or in none"+of.matrix)
+	case was.Seed == is.Seed && was.Trials == is.Trials:
+		p.Demand(was.Sum == is.Sum, name+".fingerprint", was.Sum, is.Sum+of.matrix+": it asks something else")
+	default:
+		p.Demand(was.Seed == is.Seed, name+".seed", was.Seed, fmt.Sprint(is.Seed, of.matrix))
+		p.Demand(was.Trials == is.Trials, name+".trials", was.Trials, fmt.Sprint(is.Trials, of.matrix))
+	}
+	p.Demand(h.Library == own.Library, name+".library", h.Library, own.Library+of.program)
+	p.Demand(!h.buildIsKnown() || !own.buildIsKnown() || h.Build == own.Build, name+".build", h.Build,
+		own.Build+of.program+"; RunOptions.Build of both runs may name it")
+}
+
+// checkAsks checks that a run asked what another did, in all that no fingerprint has: goals, limits and tools.
+func (h *runHead) checkAsks(p *fielderror.List, name string, own *runHead, of whose) {
+	if p.Count() > 0 { // which says why
 		return
 	}
-	p.Demand(was.Seed == own.Seed, name+".seed", was.Seed, fmt.Sprint(own.Seed, here))
-	p.Demand(was.Trials == own.Trials, name+".trials", was.Trials, fmt.Sprint(own.Trials, here))
-	if was.Seed == own.Seed && was.Trials == own.Trials {
-		p.Demand(was.Sum == own.Sum, name+".fingerprint", was.Sum, own.Sum+here+": it asks something else")
+	p.Demand(maps.Equal(h.Tools, own.Tools), name+".tools", fielderror.Found("other ones"), "those of the worlds"+of.matrix)
+	if at, is, want := firstDifference(name, reflect.ValueOf(h.asked()), reflect.ValueOf(own.asked())); at != "" {
+		p.Wrong(at, fielderror.Found(is), want+of.matrix)
 	}
-	p.Demand(h.Library == libraryVersion(), name+".library", h.Library, libraryVersion()+", which is running")
-	known := h.Build != "" && h.Build != unknownBuild && build != unknownBuild
-	p.Demand(!known || h.Build == build, name+".build", h.Build, build+
-		", which is running; RunOptions.Build of both runs may name it")
 }
 
-// asked is what a head says of the matrix, as JSON.
-func (h *runHead) asked() []byte {
-	return encoded(runHead{Name: h.Name, Seed: h.Seed, Trials: h.Trials, Shared: h.Shared, Scenarios: h.Scenarios,
-		AllowInconclusive: h.AllowInconclusive, Invariants: h.Invariants, Goals: h.Goals})
+// asked is what a head says of the matrix.
+func (h *runHead) asked() runHead {
+	return runHead{Name: h.Name, Seed: h.Seed, Trials: h.Trials, Shared: h.Shared, Sequential: h.Sequential,
+		Scenarios: h.Scenarios, AllowInconclusive: h.AllowInconclusive, Invariants: h.Invariants, Goals: h.Goals}
 }

@@ -132,7 +132,7 @@ func TestRunAgainRefusesAHeadThatWasChanged(t *testing.T) {
 	lenient := thirdBreaks(&runs)
 	lenient.AllowInconclusive = 100
 	_, err := thirdBreaks(&runs).RunAgain(t.Context(), asFile(t, lenient, contract.RunOptions{}), 1, 1, nil)
-	assert.ErrorContains(t, err, "other scenarios, invariants, goals or limits")
+	assert.ErrorContains(t, err, "report.allowInconclusive is 100; allowed: 0, that of the matrix")
 }
 
 func TestRunAgainEndsWithItsContext(t *testing.T) {

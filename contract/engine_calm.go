@@ -56,7 +56,6 @@ func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string)
 		w.engine.calm.left.Store(true)
 	}
 	w.engine.calm.asked.Add(int64(asInt(len(s.all) > 0)))
-	l.source.linter.meet(l.source, s.all)
 	return s
 }
 
@@ -90,10 +89,18 @@ func (p *compiledInvariant) needsCalmRun() bool {
 
 // calmCopy is the hash of the calm run that cells of the invariant are judged with; 0: there is none.
 func (p *compiledInvariant) calmCopy() uint64 {
-	if s := p.list.calm.Load(); s != nil && len(s.all) > 0 && p.needsCalmRun() {
+	if s := p.list.calm.Load(); len(p.calmly()) > 0 {
 		return s.copy
 	}
 	return 0
+}
+
+// calmly are the observations of that calm run.
+func (p *compiledInvariant) calmly() []*Observation {
+	if s := p.list.calm.Load(); s != nil && p.needsCalmRun() {
+		return s.all
+	}
+	return nil
 }
 
 func (e *engine) calmNeeds(p *compiledInvariant) Needs {

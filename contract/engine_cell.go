@@ -467,7 +467,7 @@ func (r *liveRun) sum() *run {
 	r.gatherLate()
 	result := r.result // a copy: the run may go on
 	result.sum(r.outer, r.injector)
-	if r.injector != nil && r.source.linter != nil && r.scenario != nil {
+	if r.injector != nil && r.engine.head != nil && r.scenario != nil {
 		result.overlaps = r.scenario.overlaps(r.injector)
 	}
 	return &result

@@ -44,17 +44,19 @@ type finished struct {
 // the slowest. It bounds the reports that wait for a slow cell.
 const aheadOfSlowest = 64
 
-// runAll runs every job and reports. At the end l looks at what the cells showed of
-// the rules.
-func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
+// runAll runs every job and reports.
+func (e *engine) runAll(ctx context.Context) (*Report, error) {
 	workers := e.workers()
 	c := &collector{engine: e, ahead: make(chan struct{}, aheadOfSlowest*workers), waiting: map[int]finished{}, next: 1,
-		onCellCaller: newCaller(), fold: newFold(e.head, e.warn)}
+		onCellCaller: newCaller(), fold: newFold(e.head)}
 	defer c.onCellCaller.Release()
-	var err error
-	if c.file, err = e.newFileWriter(c.fold); err != nil {
-		return nil, err
+	if e.writer == nil { // that of [Units] has lines
+		var err error
+		if e.writer, err = e.newFileWriter(c.fold); err != nil {
+			return nil, err
+		}
 	}
+	c.file = e.writer
 	jobs := e.jobs()
 	if e.o.Sequential {
 		c.rounds = c.newRounds()
@@ -62,9 +64,6 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	}
 	c.work(ctx, jobs, workers)
 	e.close()
-	c.fold.warnOfFailures()
-	c.fold.warnOfOverlaps()
-	c.warnOfUnmetTargets(l)
 	return c.finish(ctx)
 }
 
@@ -199,31 +198,19 @@ func (c *collector) notify(r *CellReport) {
 	}
 }
 
-// warnOfUnmetTargets warns of rules whose target is the name of nothing, if every cell of its shard ran
-// here and its log shows all calls.
-func (c *collector) warnOfUnmetTargets(l *ruleLinter) {
-	r := c.fold.report
-	if !c.cancelled && !r.Filtered && r.Dropped == 0 && c.rounds == nil && c.engine.resumed == nil {
-		l.lintTargets()
-	}
-}
-
 func (c *collector) finish(ctx context.Context) (*Report, error) {
 	if c.rounds != nil { // the cells are counted again, in the order of the matrix
-		c.fold = newFold(c.fold.head, func(string) {}) // all warnings were given
+		c.fold = newFold(c.fold.head)
 		c.cells = c.fold.addAll(c.rounds.units.inOrder())
 	}
 	r, err := c.fold.finish(c.cancelled, nil)
-	if c.fold.coverage.full {
-		c.engine.warn(fullCoverage())
-	}
 	if r.CalmRuns = int(c.engine.calm.asked.Load()); c.engine.calm.left.Load() {
 		c.engine.warn("the agent of a calm run did not end and may still touch the shared world")
 	}
 	if c.rounds != nil && c.rounds.why != "" {
 		c.engine.warn(c.rounds.why)
 	}
-	r.Warnings = c.engine.warnings
+	c.fold.giveWarnings(c.engine.warnings)
 	if c.engine.o.Keep != KeepCounts {
 		r.Cells = c.cells
 	}
@@ -396,7 +383,7 @@ func (w *worker) conclude(ctx context.Context, r *CellReport, q *inquiry, scenar
 			r.notes.Warnings = append(r.notes.Warnings, s.warning)
 		}
 		r.notes.Run.Goals = w.askGoals(scenario, s)
-		scenario.source.linter.meet(scenario.source, s.all)
+		r.notes.Run.Points = scenario.source.pointsOf(q.invariant.calmly(), s.all)
 	}
 	r.Rerun = rerunLine(w.engine.o.Harness.Rerun, r)
 }

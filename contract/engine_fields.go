@@ -172,7 +172,7 @@ func (r *Report) Judge() error {
 		if err != nil {
 			return err
 		}
-		f := newFold(h, func(string) {}) // all warnings were given
+		f := newFold(h)
 		units, err := f.unitsOf(r.Cells)
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (r *Report) judge() error {
 	if err == nil || errors.Is(err, scoring.ErrNoneRan) || errors.Is(err, scoring.ErrNoDecidedCell) {
 		var verdict scoring.ContractScore
 		verdict, err = scoring.Contract(r.withoutRates(), o)
-		r.Score.Verdict, r.Score.Why = verdict.Verdict, verdict.Why
+		r.Score.Verdict, r.Score.Why = verdict.Verdict, r.partWhy(&verdict)
 		r.addFields()
 		if r.Sequential { // the score counts fields
 			r.Score.Why = strings.Replace(r.Score.Why, " cells", " fields", asInt(r.IsPart()))
@@ -211,6 +211,28 @@ func (r *Report) judge() error {
 		r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
 	}
 	return err
+}
+
+// partWhy is the reason of a verdict. In a part it has the cells that did not apply, because other parts do not know
+// which: so all of them name the number of the cells of the matrix.
+func (r *Report) partWhy(s *scoring.ContractScore) string {
+	if !r.IsPart() || r.Sequential || r.head == nil {
+		return s.Why
+	}
+	absent := -s.Total
+	for i := range r.head.Invariants {
+		absent += len(r.head.Invariants[i].askedIn(r.head)) * r.head.Trials
+	}
+	if absent <= 0 {
+		return s.Why
+	}
+	in := func(absent int) string {
+		return fmt.Sprintf(" in %s of %s", text.Number(s.Total-s.NotRun+absent), text.Plural(s.Total+absent, "cell"))
+	}
+	if s.Total == s.NotRun {
+		return "nothing broke" + in(absent)
+	}
+	return strings.Replace(s.Why, in(0), in(absent), 1)
 }
 
 func (t *fieldTally) decideEvery() {

@@ -31,12 +31,8 @@ type fileWriter struct {
 	at   int64       // the end of the file
 	sync *time.Timer // after which what was appended is on the disk; nil: all is
 	err  error       // the first one; after it nothing is written
-}
 
-// A fileLine is where the cells of a unit are in the file.
-type fileLine struct {
-	unitKey
-	from, length int64
+	closed bool
 }
 
 // openFile opens the file of a run, before any agent is called. What is in it stays until the run
@@ -59,6 +55,8 @@ func (e *engine) newFileWriter(fold *fold) (*fileWriter, error) {
 	e.head.Run, e.head.Build = hex.EncodeToString(randomID()), e.build()
 	f := &fileWriter{path: e.o.File, keep: e.o.Keep, encoder: &unitEncoder{fold: fold}, each: e.o.Sequential,
 		begun: newUnits(len(e.m.Invariants)), file: e.file}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.fail(e.head.check())
 	switch {
 	case f.err != nil: // the file that is there stays
@@ -90,7 +88,7 @@ func (f *fileWriter) goOn(from *resumed) error {
 	if f.file, err = os.OpenFile(f.path, os.O_RDWR, 0); err != nil {
 		return err
 	}
-	from.file, f.lines = f.file, slices.Clone(from.lines)
+	from.file, f.lines = f.file, slices.Clone(from.units)
 	f.at, err = f.file.Seek(0, io.SeekEnd)
 	return err
 }
@@ -137,12 +135,10 @@ func (f *fileWriter) fail(err error) {
 	}
 }
 
-// write appends a line, and returns where it is.
-func (f *fileWriter) write(line []byte, err error) (from, length int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// write appends a line; f.mu is held.
+func (f *fileWriter) write(line []byte, err error) {
 	if f.fail(err); f.err != nil {
-		return 0, 0
+		return
 	}
 	n, err := f.file.Write(line)
 	f.fail(err)
@@ -156,9 +152,7 @@ func (f *fileWriter) write(line []byte, err error) (from, length int64) {
 			f.sync = nil
 		})
 	}
-	from = f.at
 	f.at += int64(n)
-	return from, int64(n)
 }
 
 // done takes the reports of a job. When those of a unit are complete, they are written.
@@ -182,8 +176,18 @@ func (f *fileWriter) done(j finished) {
 func isNil(c *CellReport) bool { return c == nil }
 
 func (f *fileWriter) unit(u *unit) {
-	from, length := f.write(f.encoder.line(u))
-	f.lines = append(f.lines, fileLine{u.unitKey, from, length})
+	line, err := f.encoder.line(u)
+	_, _ = f.append(u.unitKey, line, err) // finish has the error
+}
+
+func (f *fileWriter) append(key unitKey, line []byte, err error) (fileLine, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := fileLine{unitKey: key, from: f.at}
+	f.write(line, err)
+	at.length = f.at - at.from
+	f.lines = append(f.lines, at)
+	return at, f.err
 }
 
 // finish writes the file again, with its end. The old one stays until the new one is whole.
@@ -194,17 +198,35 @@ func (f *fileWriter) finish(r *Report, rounds *rounds) error {
 	for _, u := range f.begun.begun { // the run ended before the rest of its cells
 		f.unit(u)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.sync != nil {
-		f.sync.Stop()
-		f.sync = nil
-	}
+	f.stop()
 	if f.err == nil {
 		f.fail(wholefile.WriteFunc(f.path, func(w io.Writer) error { return f.rewrite(w, r, rounds) }))
 	}
 	f.fail(f.file.Close())
+	f.closed = true
 	return f.err
+}
+
+// stop ends the timer, and reports whether something is not on the disk.
+func (f *fileWriter) stop() (dirty bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if dirty = f.sync != nil; dirty {
+		f.sync.Stop()
+		f.sync = nil
+	}
+	return dirty
+}
+
+// close leaves a file without an end, unless it was finished.
+func (f *fileWriter) close() {
+	if f == nil || f.closed {
+		return
+	}
+	if f.stop() {
+		f.fail(f.file.Sync())
+	}
+	f.fail(f.file.Close())
 }
 
 func (f *fileWriter) rewrite(w io.Writer, r *Report, rounds *rounds) error {

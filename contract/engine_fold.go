@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -23,9 +24,11 @@ type fold struct {
 	chaos     *chaosTally          // nil: the score has twins that were left out
 	coverage  *coverage
 	judges    judgeTally
-	warn      func(string)
-	last      unitKey // that a reader added
-	gaps      int     // cells that are left out before those of a reader
+	warnings  []string                // of runs, in order
+	unmet     []unmetRule             // whose targets matched no name so far
+	called    map[int]map[string]bool // of points, by the worlds of scenarios
+	last      unitKey                 // that a reader added
+	gaps      int                     // cells that are left out before those of a reader
 }
 
 // A foldScenario is a scenario with what was counted of it so far.
@@ -49,15 +52,18 @@ type ruleTally struct {
 	overlapIn Cell
 }
 
-func newFold(h *runHead, warn func(string)) *fold {
+func newFold(h *runHead) *fold {
 	f := &fold{head: h, report: h.newReport(), byName: map[string]*foldScenario{}, counts: map[scoring.Cell]int{},
-		judges: judgeTally{}, warn: warn,
+		judges: judgeTally{}, called: map[int]map[string]bool{},
 		coverage: &coverage{delivered: map[CoverCount]int{}, called: map[string]bool{}, tools: h.tools()}}
 	for i := range h.Scenarios {
 		s := &foldScenario{headScenario: &h.Scenarios[i], index: i, fields: make([]*fieldTally, len(h.Invariants))}
 		for _, rule := range s.Rules {
 			s.rules = append(s.rules, ruleTally{FaultCount: FaultCount{Scenario: s.Name, Rule: rule.Name,
 				Target: rule.Target, Fault: rule.Fault}})
+			if target, err := glob.Compile(rule.Target); rule.Unmet && err == nil {
+				f.unmet = append(f.unmet, unmetRule{s, rule, target})
+			}
 		}
 		f.scenarios, f.byName[s.Name] = append(f.scenarios, s), s
 	}
@@ -115,8 +121,8 @@ func (f *fold) add(s *foldScenario, invariant int, c *CellReport) {
 		f.addRun(s, n.Run, c.Cell)
 	}
 	f.judges.add(r, c.Cell, n.Judged)
-	for _, text := range n.Warnings {
-		f.warn(text)
+	for _, said := range n.Warnings {
+		f.warn(said)
 	}
 }
 
@@ -143,6 +149,7 @@ func (f *fold) addRun(s *foldScenario, n *runNotes, c Cell) {
 		}
 	}
 	f.coverage.add(n)
+	f.meet(s.Worlds, n.Points)
 	for i := range n.Overlaps {
 		rule := &s.rules[slices.IndexFunc(s.Rules, func(r headRule) bool { return r.Name == n.Overlaps[i].Rule })]
 		if rule.overlaps++; rule.overlaps == 1 {
@@ -226,51 +233,6 @@ func (f *fold) count(cell scoring.Cell, n int) {
 		f.report.Counts = append(f.report.Counts, cell)
 	}
 	f.report.Counts[i].Count += n
-}
-
-// maxFailure bounds what a warning says of an agent's error, in bytes.
-const maxFailure = 200
-
-// warnOfFailures says where an agent that does not work keeps invariants that look at effects alone.
-func (f *fold) warnOfFailures() {
-	for _, s := range f.scenarios {
-		if s.failed > 0 && s.failed == s.tried {
-			f.warn(fmt.Sprintf(failureWarning+"%s, where nothing was broken; an agent that does nothing keeps each invariant over effects. First %s",
-				s.Name, s.why))
-		}
-	}
-}
-
-// What a merge of parts knows the warnings of a part by that its own fold makes again.
-const (
-	failureWarning = "The agent answered with an error in every run of scenario "
-	overlapWarning = " may act on other calls in the next run: it counts calls"
-)
-
-// fullCoverage is the warning that the coverage has no room for more.
-func fullCoverage() string {
-	return fmt.Sprintf("The coverage has the first %d combinations of target, fault and try. Names with numbers in them make many targets.", maxCover)
-}
-
-// warnOfOverlaps says where a run may not repeat.
-func (f *fold) warnOfOverlaps() {
-	for _, s := range f.scenarios {
-		for i := range s.rules {
-			t := &s.rules[i]
-			if t.overlaps == 0 {
-				continue
-			}
-			o := &t.overlap
-			lane := ""
-			if o.Lane != "" {
-				lane = fmt.Sprintf(" of lane %q", o.Lane)
-			}
-			f.warn(fmt.Sprintf("Rule %s of scenario %s"+overlapWarning+", and in %s some%s overlapped. In %v it "+
-				"matched call %d of %s, which overlapped with call %d of %s. Give each strand of calls a lane (chaos.WithLane), or use a trigger that does not count.",
-				t.Rule, s.Name, text.Plural(t.overlaps, "run"), lane, t.overlapIn,
-				o.Call+1, o.Target, o.OtherCall+1, o.Other))
-		}
-	}
 }
 
 // A chaosTally counts the cells under rules for [Report.Chaos], one after the other in the

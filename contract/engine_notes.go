@@ -25,6 +25,7 @@ type cellNotes struct {
 	Judged    []judging.Note `json:"judged,omitempty"`
 	Warnings  []string       `json:"warnings,omitempty"`
 	Cancelled bool           `json:"cancelled,omitempty"`
+	Lost      bool           `json:"lost,omitempty"` // its unit was given up, so it says nothing
 	// Calm is a hash of the calm run that the cell was judged with; 0: there was none.
 	Calm uint64 `json:"calm,omitempty,string"`
 
@@ -37,6 +38,7 @@ type runNotes struct {
 	Rules    []ruleNote   `json:"rules,omitempty"`
 	Coverage []CoverCount `json:"coverage,omitempty"`
 	Called   []int        `json:"called,omitempty"` // tools of the head
+	Points   []string     `json:"points,omitempty"` // that it called, and its calm run: see pointsOf
 	Goals    []goalNote   `json:"goals,omitempty"`
 	Dropped  int          `json:"dropped,omitempty"`
 	Overlaps []overlap    `json:"overlaps,omitempty"`

@@ -1,13 +1,8 @@
 package contract
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -15,98 +10,56 @@ import (
 
 // A resumed is the run file from which a run goes on. Of a nil one nothing is known.
 type resumed struct {
-	path  string
-	file  *os.File // that has the lines
-	head  *runHead
-	fold  *fold                // of the head; nothing is added to it
-	lines []fileLine           // of the units that are known
-	at    map[unitKey]int      // in lines; none with Sequential
+	*part
+	at    map[unitKey]int      // in units; none with Sequential
 	cells map[Cell]*CellReport // with Sequential: those that were not handed out
 }
 
 // openResumed reads the file of RunOptions.Resume and checks it as far as that needs no world.
-func (e *engine) openResumed() (err error) {
+func (e *engine) openResumed() error {
 	if e.o.Resume == "" {
 		return nil
 	}
-	r := &resumed{path: e.o.Resume, at: map[unitKey]int{}, cells: map[Cell]*CellReport{}}
-	if r.file, err = os.Open(r.path); err != nil {
-		return fields.Because("RunOptions.Resume", nil, err, "a run file")
+	p, err := openPart(e.o.Resume)
+	if err != nil {
+		return fields.Because("RunOptions.Resume", nil, err, "")
 	}
-	e.resumed = r
-	if err = r.index(); err == nil {
-		err = e.checkResumed(r.head)
+	e.resumed = &resumed{part: p, at: map[unitKey]int{}, cells: map[Cell]*CellReport{}}
+	if err = p.index(e.checkResumed); err == nil {
+		err = e.resumed.take()
 	}
-	if own, ok := errors.AsType[*FieldError](err); ok && own.Line > 0 {
-		own.File = r.path
-	}
-	return err
+	return p.named(err)
 }
 
 func (r *resumed) close() {
-	if r != nil && r.file != nil {
-		r.file.Close() //nolint:errcheck // it was only read
-		r.file = nil
+	if r != nil {
+		r.part.close()
 	}
 }
 
-// index reads all lines, and keeps where the units are that need not be run again. A last line that
-// was cut is dropped.
-func (r *resumed) index() error {
-	lines := &runLines{from: bufio.NewReader(r.file)}
-	for {
-		object, err := lines.unit()
+// take reads all units, and keeps which need not be run again.
+func (r *resumed) take() error {
+	known := []fileLine(nil)
+	for i := 0; i < len(r.units); {
+		u, _, next, err := r.unit(i)
 		if err != nil {
 			return err
 		}
-		if r.head == nil {
-			r.head = lines.head
-			r.fold = newFold(r.head, func(string) {})
-		}
-		if object == nil {
-			return nil
-		}
-		if err := r.take(object, fileLine{from: lines.at, length: lines.next - lines.at}); err != nil {
-			return lines.here(err)
-		}
-	}
-}
-
-func (r *resumed) take(object []byte, at fileLine) error {
-	u, err := r.unit(object)
-	if err != nil {
-		return err
-	}
-	at.unitKey = u.unitKey
-	if r.head.Sequential {
-		for _, c := range u.cells {
-			if c != nil && r.cells[c.Cell] != nil {
-				return fields.Wrong("unit", c.Cell.String(), "each cell once")
+		switch {
+		case r.head.Sequential:
+			for _, c := range u.cells {
+				if c.ran() {
+					r.cells[c.Cell] = c
+				}
 			}
-			if c.ran() {
-				r.cells[c.Cell] = c
-			}
+		case u.complete(r.fold):
+			r.at[u.unitKey] = len(known)
+			known = append(known, r.units[i])
 		}
-		return nil
+		i = next
 	}
-	if _, twice := r.at[at.unitKey]; twice {
-		return fields.Wrong("unit", fmt.Sprint(r.head.Scenarios[at.scenario].Name, "/", at.trial), "each unit once")
-	}
-	if u.complete(r.fold) {
-		r.at[at.unitKey] = len(r.lines)
-		r.lines = append(r.lines, at)
-	}
+	r.units = known
 	return nil
-}
-
-// unit decodes a line.
-func (r *resumed) unit(object []byte) (*unit, error) {
-	line, key, err := r.fold.readUnit(object)
-	if err != nil {
-		return nil, err
-	}
-	u := &unit{unitKey: key, cells: make([]*CellReport, len(r.head.Invariants))}
-	return u, r.fold.readCells(line, u, false)
 }
 
 // complete reports whether a unit has all its cells, and none that another run might decide: that a
@@ -124,10 +77,9 @@ func (u *unit) complete(f *fold) bool {
 func (e *engine) checkResumed(h *runHead) error {
 	p := fields.List()
 	p.Demand(h.Facts && h.Cells, "resume.facts", fielderror.Found("a file without evidence, such as a baseline"), "that of a run")
-	p.Demand(h.Sequential == e.o.Sequential, "resume.sequential", h.Sequential, fmt.Sprint(e.o.Sequential, ", that of the run"))
-	build := e.build()
-	h.checkSame(p, "resume", e.m.fingerprint(e.scenarios), build)
-	if h.Build == "" || h.Build == unknownBuild || build == unknownBuild {
+	own := e.bareHead()
+	h.checkSame(p, "resume", own, running)
+	if !h.buildIsKnown() || !own.buildIsKnown() {
 		e.warn(fmt.Sprintf("Nothing shows that the units of %s are of the program that runs now: a build is unknown. "+
 			"RunOptions.Build names it.", e.o.Resume))
 	}
@@ -139,12 +91,10 @@ func (r *resumed) fits(h *runHead) error {
 	if r == nil {
 		return nil
 	}
-	old := r.head
 	p := fields.List()
-	p.Demand(maps.Equal(h.Tools, old.Tools), "resume.tools", fielderror.Found("other ones"), "the tools of the worlds")
-	p.Demand(bytes.Equal(h.asked(), old.asked()), "resume", fielderror.Found("of a matrix that asks something else"), "that of the matrix")
-	old.Rerun = h.Rerun
-	h.Probed = old.Probed
+	r.head.checkAsks(p, "resume", h, running)
+	r.head.Rerun = h.Rerun
+	h.Probed = r.head.Probed
 	return p.Err()
 }
 
@@ -159,16 +109,7 @@ func (r *resumed) has(scenario, trial int) bool {
 
 // reports are the cells of a unit that need not be run.
 func (r *resumed) reports(scenario, trial int) ([]CellReport, error) {
-	at := r.lines[r.at[unitKey{scenario, trial}]]
-	line, err := r.read(at)
-	if err != nil {
-		return nil, err
-	}
-	object, err := withoutSum(line)
-	if err != nil {
-		return nil, err
-	}
-	u, err := r.unit(object)
+	u, _, _, err := r.unit(r.at[unitKey{scenario, trial}])
 	if err != nil {
 		return nil, err
 	}
@@ -200,17 +141,6 @@ func (r *resumed) give(j job) (all []CellReport) {
 	return all
 }
 
-func (r *resumed) read(at fileLine) ([]byte, error) {
-	line := make([]byte, at.length, at.length+1)
-	if _, err := r.file.ReadAt(line, at.from); err != nil {
-		return nil, fmt.Errorf("contract: run file: read: %w", err)
-	}
-	if !bytes.HasSuffix(line, []byte("\n")) { // it was cut there
-		line = append(line, '\n')
-	}
-	return line, nil
-}
-
 // copyTo writes what is known behind what was written before. From then on it is read there.
 func (r *resumed) copyTo(w io.Writer, at int64, encoder *unitEncoder) error {
 	if r.head.Sequential { // a line may have cells that must be run again
@@ -224,15 +154,15 @@ func (r *resumed) copyTo(w io.Writer, at int64, encoder *unitEncoder) error {
 		}
 		return encoder.write(w, all.inOrder())
 	}
-	for i := range r.lines {
-		line, err := r.read(r.lines[i])
+	for i := range r.units {
+		line, err := r.line(r.units[i])
 		if err == nil {
 			_, err = w.Write(line)
 		}
 		if err != nil {
 			return err
 		}
-		r.lines[i].from, r.lines[i].length = at, int64(len(line))
+		r.units[i].from, r.units[i].length = at, int64(len(line))
 		at += int64(len(line))
 	}
 	return nil

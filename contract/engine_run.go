@@ -51,7 +51,6 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 		return nil, err
 	}
 	e.goals, e.goalsLeft = m.Goals, make([]atomic.Bool, len(m.Goals))
-	l := e.newRuleLinter()
 	e.makeHead()
 	if err := e.resumed.fits(e.head); err != nil {
 		return nil, err
@@ -60,11 +59,12 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 		e.prepare(ctx)
 		e.head.Probed = e.head.Probed || e.probed
 	}
-	l.lintRules(ctx)
-	return e.runAll(ctx, l)
+	e.lintRules(ctx)
+	return e.runAll(ctx)
 }
 
 func (e *engine) makeHead() {
+	e.findUnmet()
 	e.head, e.tools = e.newHead(), map[string]int{}
 	for i, name := range e.head.tools() {
 		e.tools[name] = i
@@ -246,6 +246,7 @@ type engine struct {
 	reserve   time.Duration  // before Harness.Deadline, for the report
 	halted    atomic.Pointer[error]
 	file      *os.File         // of the run; nil: none was asked for
+	writer    *fileWriter      // of file
 	places    []int            // by scenario, among those that ask something
 	resumed   *resumed         // nil: the run goes on from no other
 	secrets   *redact.Redactor // of the matrix; nil: none
@@ -339,8 +340,6 @@ func (e *engine) invariantsOf(s *compiledScenario) []*compiledInvariant {
 	}
 	return all
 }
-
-const maxWarnings = 100
 
 // warn adds a warning about the whole run. While cells run, the collector's lock guards
 // the list.

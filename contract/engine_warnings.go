@@ -3,9 +3,7 @@ package contract
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/lint"
@@ -17,116 +15,75 @@ import (
 // maxFindings bounds the warnings about rules, so that there is room for others.
 const maxFindings = 50
 
-// A ruleLinter warns of rules that do not do what they seem to. Before the cells package lint
-// says what it finds in the rules themselves; after them it is known which targets are the name
-// of nothing. A rule whose target matches neither a tool nor a declared point may still match a
-// point that the agent reaches, and perhaps only under faults.
-type ruleLinter struct {
-	engine *engine
-	found  int
+// maxNames bounds the names of points that are kept to suggest one: of a run, and of all runs in worlds of a source.
+const maxNames = 64
 
-	mu    sync.Mutex                       // guards what follows
-	unmet []unmetRule                      // whose targets matched no name so far
-	met   map[*worldSource]map[string]bool // names of points that runs called, of each source up to maxNames
-}
-
-type unmetRule struct {
-	scenario *compiledScenario
-	name     string
-	target   *glob.Glob
-}
-
-// maxNames bounds the names that are kept to suggest one.
-const maxNames = 256
-
-// newRuleLinter has the calls of all later runs looked at, where there are rules.
-func (e *engine) newRuleLinter() *ruleLinter {
-	l := &ruleLinter{engine: e, met: map[*worldSource]map[string]bool{}}
+// findUnmet finds the rules whose targets match nothing that is known before the first run. A run may still call
+// such a point, and perhaps only under faults: what follows from all runs is that of the fold.
+func (e *engine) findUnmet() {
 	for _, s := range e.scenarios {
-		if len(s.Rules) == 0 {
-			continue
-		}
-		s.source.linter, l.met[s.source] = l, map[string]bool{}
 		for _, r := range s.plan.Rules() {
 			g, err := glob.Compile(r.Target)
 			if err == nil && !slices.ContainsFunc(s.source.known, g.Match) {
-				l.unmet = append(l.unmet, unmetRule{s, r.Name, g})
+				s.source.unmet = append(s.source.unmet, g)
 			}
 		}
 	}
-	return l
+}
+
+// pointsOf names what a run and its calm run called that was not known before, where a rule wants such a point: all
+// that its target matches first, and of others some.
+func (s *worldSource) pointsOf(calm, own []*Observation) (names []string) {
+	if len(s.unmet) == 0 {
+		return nil
+	}
+	met, seen := make([]bool, len(s.unmet)), map[string]bool{"": true}
+	for _, o := range slices.Concat(calm, own) {
+		for i := range o.Events {
+			for _, name := range []string{o.Events[i].Target, o.Events[i].Alias} {
+				if seen[name] || slices.Contains(s.known, name) {
+					continue
+				}
+				seen[name] = true
+				wanted := len(names) < maxNames
+				for k, target := range s.unmet {
+					if !met[k] && target.Match(name) {
+						met[k], wanted = true, true
+					}
+				}
+				if wanted {
+					names = append(names, text.Valid(name))
+				}
+			}
+		}
+	}
+	slices.Sort(names) // calls that overlap have no order of their own
+	return names
 }
 
 // lintRules warns of what is wrong with the rules, whatever the agent does. Asking a rule
 // runs its own methods, which are user code.
-func (l *ruleLinter) lintRules(ctx context.Context) {
+func (e *engine) lintRules(ctx context.Context) {
 	caller := newCaller()
 	defer caller.Release()
-	for _, s := range l.engine.scenarios {
+	findings := 0
+	for _, s := range e.scenarios {
 		if len(s.Rules) == 0 || ctx.Err() != nil {
 			continue
 		}
 		var found []lint.Finding
-		if why := callAside(&caller, l.engine.watchdog(), func() { found = lint.Plan(s.plan) }); why != "" {
-			l.engine.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
+		if why := callAside(&caller, e.watchdog(), func() { found = lint.Plan(s.plan) }); why != "" {
+			e.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
 			return
 		}
 		for _, f := range found {
-			l.finding(fmt.Sprintf("Rule %s of scenario %s: %s.", f.Rule, s.Name, f.Message))
-		}
-	}
-}
-
-func (l *ruleLinter) finding(text string) {
-	switch l.found++; {
-	case l.found < maxFindings:
-		l.engine.warn(text)
-	case l.found == maxFindings:
-		l.engine.warn("There are more findings about rules; package chaos/lint lists them all.")
-	}
-}
-
-// meet takes the names of the points that a run in worlds of a source called.
-func (l *ruleLinter) meet(source *worldSource, observations []*Observation) {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.unmet) == 0 {
-		return
-	}
-	seen := map[string]bool{"": true}
-	for _, o := range observations {
-		for i := range o.Events {
-			for _, name := range []string{o.Events[i].Target, o.Events[i].Alias} {
-				if seen[name] {
-					continue
-				}
-				seen[name] = true
-				l.unmet = slices.DeleteFunc(l.unmet, func(u unmetRule) bool {
-					return u.scenario.source == source && u.target.Match(name)
-				})
-				if len(l.met[source]) < maxNames {
-					l.met[source][name] = true
-				}
+			switch findings++; {
+			case findings < maxFindings:
+				e.warn(fmt.Sprintf("Rule %s of scenario %s: %s.", f.Rule, s.Name, f.Message))
+			case findings == maxFindings:
+				e.warn("There are more findings about rules; package chaos/lint lists them all.")
 			}
 		}
-	}
-}
-
-func (l *ruleLinter) lintTargets() {
-	names := map[*worldSource][]string{}
-	for source, met := range l.met {
-		names[source] = slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(source.known), maps.Keys(met))))
-	}
-	for _, u := range l.unmet {
-		nearest := ""
-		if name := text.Nearest(u.target.String(), names[u.scenario.source]); name != "" {
-			nearest = fmt.Sprintf("; the nearest name is %q", name)
-		}
-		l.finding(fmt.Sprintf("Rule %s of scenario %s: the target %q matches no tool, no declared point and no point that any run called%s.",
-			u.name, u.scenario.Name, u.target, nearest))
 	}
 }
 

@@ -26,7 +26,7 @@ type worldSource struct {
 	tools       []chaos.Tool // of the first world
 	hasRegistry bool         // the first world has tools
 	known       []string     // the injection points that are known before the first cell
-	linter      *ruleLinter  // looks at the calls of its runs; nil: no scenario has rules
+	unmet       []*glob.Glob // targets of rules that match none of known
 }
 
 func (s *worldSource) shared() bool { return s.newWorld == nil }

@@ -4,14 +4,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
-
-// lackingWarning begins what a merge says of units that no part has, which a later one knows better.
-const lackingWarning = "The merged parts lack "
 
 // finish makes the report. What no unit says is taken from the ends of the parts.
 func (m *merger) finish() (*Report, error) {
@@ -29,7 +25,7 @@ func (m *merger) finish() (*Report, error) {
 	if err != nil && !saysVerdict(err) {
 		return nil, err
 	}
-	r.Warnings = m.allWarnings()
+	m.fold.giveWarnings(m.ofParts())
 	if m.lacking.count > 0 && r.Score.Verdict == scoring.Inconclusive {
 		r.Score.Why = m.lacks()
 	}
@@ -69,109 +65,51 @@ func (r *Report) takeFrom(p *part) {
 func (m *merger) lacks() string {
 	l := &m.lacking
 	if m.head.Sequential { // how many trials a field needs is known when it is decided
-		return lackingWarning + "units that their runs needed, such as " + firstOf(l.names, len(l.names))
+		return "The merged parts lack units that their runs needed, such as " + text.Some(l.names, mostNamed)
 	}
-	return fmt.Sprintf("%s%s of %s: %s", lackingWarning, text.Number(l.count), text.Plural(m.fold.units(), "unit"), firstOf(l.names, l.count))
+	return fmt.Sprintf("The merged parts lack %s of %s: %s", text.Number(l.count), text.Plural(m.fold.units(), "unit"),
+		text.SomeOf(l.names, mostNamed, l.count))
 }
 
-func firstOf(names []string, all int) string {
-	s := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if all > mostNamed {
-		s += fmt.Sprintf(" and %s more", text.Number(all-mostNamed))
-	}
-	return s
-}
-
-// saidInEnds are the warnings of the ends. Some are those of units, which say them again.
-func (m *merger) saidInEnds() map[string]bool {
-	said := map[string]bool{}
-	for _, p := range m.parts {
-		if p.end != nil {
-			for _, w := range p.end.Warnings {
-				said[w] = false
-			}
-		}
-	}
-	return said
-}
-
-// hear takes warnings of a unit, of whatever part.
-func (m *merger) hear(warnings []string) {
-	for _, w := range warnings {
-		if _, inEnd := m.said[w]; inEnd {
-			m.said[w] = true
-		}
-	}
-}
-
-func (m *merger) warn(warning string) {
-	if len(m.warnings) < maxWarnings {
-		m.warnings = append(m.warnings, warning)
-	}
-}
-
-// allWarnings are those of the merge, those of the runs as wholes, and those that follow from the units,
-// in the order in which one run has them.
-func (m *merger) allWarnings() []string {
-	ofUnits := m.warnings
-	m.warnings = nil
-	m.warnOfParts()
-	for _, p := range m.parts {
-		if p.end == nil {
-			continue
-		}
-		for _, w := range p.end.Warnings {
-			ofUnit, first := m.said[w]
-			if first && !ofUnit && !strings.Contains(w, overlapWarning) && !strings.HasPrefix(w, lackingWarning) &&
-				!strings.HasPrefix(w, failureWarning) {
-				m.warn(w)
-			}
-			delete(m.said, w)
-		}
-	}
-	for _, w := range slices.Concat(ofUnits, m.ofFold()) {
-		m.warn(w)
-	}
-	if full := fullCoverage(); m.fold.coverage.full && !slices.Contains(m.warnings, full) {
-		m.warn(full)
-	}
-	return m.warnings
-}
-
-// ofFold are the warnings of the fold.
-func (m *merger) ofFold() (all []string) {
-	m.fold.warn = func(w string) { all = append(all, w) }
-	m.fold.warnOfFailures()
-	m.fold.warnOfOverlaps()
-	return all
-}
-
-// warnOfParts says what is wrong with the parts, and no error.
-func (m *merger) warnOfParts() {
+// ofParts are the warnings of the merge and of the runs as wholes. That units are lacking follows from the cells: a
+// later merge knows it better.
+func (m *merger) ofParts() (all []string) {
 	var unknown, killed []string
 	for _, p := range m.parts {
-		if p.head.Build == "" || p.head.Build == unknownBuild {
+		if !p.head.buildIsKnown() {
 			unknown = append(unknown, filepath.Base(p.name))
 		}
 		if p.end == nil {
 			killed = append(killed, filepath.Base(p.name))
 		}
 	}
-	if len(unknown) > 0 && len(m.parts) > 1 {
-		m.warn("It is not known of which build these parts are: " + firstOf(unknown, len(unknown)) + ". RunOptions.Build names it.")
-	}
 	if m.lacking.count > 0 {
-		w := m.lacks() + "."
+		lacks := m.lacks() + "."
 		if len(killed) > 0 {
-			w += " The runs of these parts were killed: " + firstOf(killed, len(killed)) + "."
+			lacks += " The runs of these parts were killed: " + text.Some(killed, mostNamed) + "."
 		}
-		m.warn(w)
+		m.fold.warnings = slices.Insert(m.fold.warnings, 0, lacks)
+	}
+	if len(unknown) > 0 && len(m.parts) > 1 {
+		all = append(all, "It is not known of which build these parts are: "+text.Some(unknown, mostNamed)+". RunOptions.Build names it.")
 	}
 	if d := &m.differ; d.units > 0 {
-		m.warn(fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those of the first part by name, or of the one in which more cells ran.",
+		all = append(all, fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those of the first part by name, or of the one in which more cells ran.",
 			text.Plural(d.units, "unit"), d.first))
 	}
 	if m.differ.calm != "" {
-		m.warn("The parts have other calm runs of " + m.differ.calm + ". Each cell was judged with that of its part.")
+		all = append(all, "The parts have other calm runs of "+m.differ.calm+". Each cell was judged with that of its part.")
 	}
+	for _, p := range m.parts {
+		if p.end == nil {
+			continue
+		}
+		at := p.end.ofCells
+		for _, w := range slices.Concat(p.end.Warnings[:at[0]], p.end.Warnings[at[1]:]) {
+			if !slices.Contains(all, w) && len(all) < maxWarnings {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package contract
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -16,7 +17,6 @@ import (
 func (m *merger) write(w io.Writer) (*Report, error) {
 	m.encoder = &unitEncoder{fold: m.fold}
 	m.calm, m.lacking = map[int]calmOfPart{}, newLacking(m.head)
-	m.said = m.saidInEnds()
 	out := bufio.NewWriterSize(w, 1<<16)
 	if err := writeLine(out, m.head); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (m *merger) choose(key unitKey) (chosen *unit, line []byte, err error) {
 			continue
 		}
 		own := p.units[p.next].line
-		u, raw, err := m.read(p)
-		if err != nil {
+		u, raw, next, err := p.unit(p.next)
+		if p.next = next; err != nil {
 			m.wrong.Add(p.named(err))
 			continue
 		}
@@ -89,44 +89,9 @@ func (m *merger) choose(key unitKey) (chosen *unit, line []byte, err error) {
 	return chosen, line, err
 }
 
-// read reads the next unit of a part. Its line is nil if it has several, as those of a sequential
-// run that was killed.
-func (m *merger) read(p *part) (*unit, []byte, error) {
-	key := p.units[p.next].unitKey
-	u := &unit{unitKey: key, cells: make([]*CellReport, len(m.head.Invariants))}
-	var raw []byte
-	for first := true; p.next < len(p.units) && p.units[p.next].unitKey == key; first = false {
-		at := p.units[p.next]
-		p.next++
-		raw = make([]byte, at.length)
-		if n, err := p.file.ReadAt(raw, at.at); n < len(raw) {
-			return nil, nil, fmt.Errorf("contract: run file: line %d: read: %w", at.line, err)
-		}
-		object, err := withoutSum(raw) // somebody may have written since
-		var line *runUnit
-		if err == nil {
-			line, _, err = m.fold.readUnit(object)
-		}
-		if err == nil {
-			err = m.fold.readCells(line, u, false)
-		}
-		if err != nil {
-			return nil, nil, atLine(err, at.line)
-		}
-		for _, n := range line.Runs {
-			m.hear(n.Warnings)
-		}
-		u.ms += line.Ms
-		if !first || raw[len(raw)-1] != '\n' {
-			raw = nil
-		}
-	}
-	return u, raw, nil
-}
-
-// ran reports whether a cell came out: no filter left it out, and no cancellation.
+// ran reports whether a cell came out: no filter left it out, no cancellation, and nobody gave it up.
 func (r *CellReport) ran() bool {
-	return r != nil && (r.State != NotRun || r.DoesNotApply) && (r.notes == nil || !r.notes.Cancelled)
+	return r != nil && (r.State != NotRun || r.DoesNotApply) && (r.notes == nil || !r.notes.Cancelled && !r.notes.Lost)
 }
 
 // ran counts the cells that ran.
@@ -146,26 +111,31 @@ type differences struct {
 
 // compare compares a unit of two parts.
 func (m *merger) compare(first *part, at int, a *unit, p *part, line int, b *unit) {
-	for k, own := range a.cells {
-		other := b.cells[k]
-		if !own.ran() || !other.ran() || bytes.Equal(own.outcome(), other.outcome()) {
-			continue
-		}
-		if !m.repeats {
-			m.differ.units++
-			if m.differ.first == "" {
-				m.differ.first = m.nameOf(a.unitKey)
-			}
-			return
-		}
-		is, was := other.State.String(), own.State.String()
-		if is == was {
-			is, was = is+", by other calls or for another reason", was+" as there"
-		}
-		m.wrong.Add(p.wrong(line, "cell "+other.Cell.String(), fielderror.Found(is),
-			fmt.Sprintf("%s, as in %s:%d: the agent was seen to repeat itself", was, first.name, at)))
+	k := a.differsFrom(b)
+	switch {
+	case k < 0:
+		return
+	case !m.repeats:
+		m.differ.units++
+		m.differ.first = cmp.Or(m.differ.first, m.fold.nameOf(a.unitKey))
 		return
 	}
+	is, was := b.cells[k].State.String(), a.cells[k].State.String()
+	if is == was {
+		is, was = is+", by other calls or for another reason", was+" as there"
+	}
+	m.wrong.Add(p.wrong(line, "cell "+b.cells[k].Cell.String(), fielderror.Found(is),
+		fmt.Sprintf("%s, as in %s:%d: the agent was seen to repeat itself", was, first.name, at)))
+}
+
+// differsFrom is the first cell that ran in both units and came out differently; -1: none.
+func (u *unit) differsFrom(other *unit) int {
+	for k, c := range u.cells {
+		if o := other.cells[k]; c.ran() && o.ran() && !bytes.Equal(c.outcome(), o.outcome()) {
+			return k
+		}
+	}
+	return -1
 }
 
 // outcome is what is equal in two runs of a cell that came out alike: no time, no cost of the run or of a

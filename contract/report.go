@@ -168,7 +168,8 @@ type Report struct {
 	// Undecided counts the cells with this field; see [CellReport].
 	Undecided int `json:"undecided,omitempty"`
 
-	head *runHead // that of its run file; nil: it was not made by a run
+	head    *runHead // that of its run file; nil: it was not made by a run
+	ofCells [2]int   // of the warnings: see runEnd
 }
 
 // IsPart reports whether cells were left out because that was asked for: by [RunOptions].Shard or

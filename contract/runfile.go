@@ -18,6 +18,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -71,6 +72,7 @@ type headBudget struct {
 type headScenario struct {
 	Name             string      `json:"name"`
 	Rules            []headRule  `json:"rules,omitempty"`
+	Worlds           int         `json:"worlds,omitempty"` // a number that scenarios with worlds of one source have
 	Rewrites         bool        `json:"rewrites,omitempty"`
 	AllowUndelivered bool        `json:"allowUndelivered,omitempty"`
 	Layer            chaos.Layer `json:"layer,omitempty"`
@@ -83,6 +85,9 @@ type headRule struct {
 	Name   string `json:"name"`
 	Target string `json:"target"`
 	Fault  string `json:"fault"` // the kind; empty if the fault does not declare it
+	// Unmet reports whether the target matches no tool and no declared point. Nearest is their nearest name.
+	Unmet   bool   `json:"unmet,omitempty"`
+	Nearest string `json:"nearest,omitempty"`
 }
 
 type headInvariant struct {
@@ -135,6 +140,9 @@ type (
 type runEnd struct {
 	End  bool `json:"end"`
 	Part bool `json:"part,omitempty"` // it lacks units of its matrix
+	// OfCells are the first of the warnings that follow from the cells, and the first behind them: whoever has the
+	// cells makes them again.
+	OfCells [2]int `json:"warningsOfCells,omitzero"`
 	*bareReport
 	Cells hidden `json:"cells,omitempty"`
 }
@@ -218,10 +226,9 @@ func (e *engine) newHead() *runHead {
 	questions := map[question]int{}
 	for _, s := range e.scenarios {
 		own := headScenario{Name: s.Name, Rewrites: s.Rewrite != nil, AllowUndelivered: s.AllowUndelivered,
-			Layer: s.Layer}
+			Layer: s.Layer, Worlds: slices.Index(e.sources, s.source)}
 		for _, r := range s.plan.Rules() {
-			own.Rules = append(own.Rules,
-				headRule{text.Valid(r.Name), text.Valid(r.Target), text.Valid(kindOf(r.Fault))})
+			own.Rules = append(own.Rules, s.source.headRule(r))
 		}
 		for _, p := range s.invariants {
 			q := question{p.list.source, p.list.spelled}
@@ -245,6 +252,15 @@ func (e *engine) newHead() *runHead {
 	}
 	for _, g := range e.m.Goals {
 		h.Goals = append(h.Goals, headGoal{g.Name, slices.Clone(g.Scenarios)})
+	}
+	return h
+}
+
+func (s *worldSource) headRule(r chaos.Rule) headRule {
+	h := headRule{Name: text.Valid(r.Name), Target: text.Valid(r.Target), Fault: text.Valid(kindOf(r.Fault))}
+	h.Unmet = slices.ContainsFunc(s.unmet, func(target *glob.Glob) bool { return target.String() == r.Target })
+	if h.Unmet {
+		h.Nearest = text.Valid(text.Nearest(r.Target, s.known))
 	}
 	return h
 }
@@ -306,7 +322,7 @@ func (r *Report) makeHead(h *runHead) {
 	}
 	for _, f := range r.Faults {
 		s := asks(Field{Scenario: f.Scenario})
-		s.Rules = append(s.Rules, headRule{f.Rule, f.Target, f.Fault})
+		s.Rules = append(s.Rules, headRule{Name: f.Rule, Target: f.Target, Fault: f.Fault})
 	}
 	for _, c := range r.Counts {
 		s := asks(Field{Scenario: c.Scenario})

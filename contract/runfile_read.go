@@ -94,9 +94,12 @@ func (r *runLines) empty() error {
 // here gives an error the number of the line.
 func (r *runLines) here(err error) error { return atLine(err, r.line) }
 
+// atLine gives an error, or each of several, the number of a line unless it has one.
 func atLine(err error, line int) error {
-	if own, ok := errors.AsType[*FieldError](err); ok && own.Line == 0 {
-		own.At(line, 1)
+	for _, err := range fielderror.Apart(err) {
+		if own, ok := errors.AsType[*FieldError](err); ok && own.Line == 0 {
+			own.At(line, 1)
+		}
 	}
 	return err
 }
@@ -123,6 +126,10 @@ func (r *runLines) take(line []byte) (object []byte, err error) {
 		if !end.End || end.Cells != nil {
 			return nil, fields.Wrong("end", end.End, "true, and no cells")
 		}
+		if at := end.OfCells; at[0] < 0 || at[0] > at[1] || at[1] > len(end.Warnings) {
+			return nil, fields.Wrong("warningsOfCells", at, fmt.Sprintf("a range of the %d warnings", len(end.Warnings)))
+		}
+		end.ofCells = end.OfCells
 		r.end = end
 		return nil, nil
 	}
@@ -158,7 +165,6 @@ type runReader struct {
 	waiting    units   // units after it, and all of a sequential run: those come in several lines
 	units      int
 	cells      []CellReport
-	warnings   []string // of the units
 }
 
 func (r *runReader) read() (*Report, error) {
@@ -170,7 +176,7 @@ func (r *runReader) read() (*Report, error) {
 		if r.fold == nil {
 			h := r.lines.head
 			r.waiting, r.next = newUnits(len(h.Invariants)), unitKey{0, 1}
-			r.fold = newFold(h, func(warning string) { r.warnings = append(r.warnings, warning) })
+			r.fold = newFold(h)
 		}
 		if object == nil {
 			return r.finish()
@@ -385,8 +391,8 @@ func (r *runReader) cut() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report.Warnings = append(r.warnings,
-		fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.", text.Number(r.units), r.fold.units()))
+	r.fold.giveWarnings([]string{fmt.Sprintf("The file has no end, so its run was killed: it has %s of %d units.",
+		text.Number(r.units), r.fold.units())})
 	report.Cells = r.cells
 	return report, nil
 }

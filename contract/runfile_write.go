@@ -41,7 +41,7 @@ func (r *Report) WriteRun(w io.Writer, stable, withoutEvidence bool) error {
 		h.Facts, h.Rerun = false, ""
 		own.dropEvidence()
 	}
-	f := newFold(h, func(string) {}) // all warnings were given
+	f := newFold(h)
 	units, err := f.unitsOf(r.Cells)
 	if err != nil {
 		return err
@@ -127,7 +127,11 @@ func (f *fold) seenUnlike(like *Report) {
 func writeEnd(w io.Writer, r *Report) error {
 	own := *r
 	own.Scenarios, own.Invariants = orEmpty(r.Scenarios), orEmpty(r.Invariants)
-	return writeLine(w, runEnd{End: true, Part: r.Cancelled || r.IsPart(), bareReport: (*bareReport)(&own)})
+	end := runEnd{End: true, Part: r.Cancelled || r.IsPart(), bareReport: (*bareReport)(&own)}
+	if r.ofCells[1] <= len(r.Warnings) {
+		end.OfCells = r.ofCells
+	}
+	return writeLine(w, end)
 }
 
 // A unitKey is the place of a unit in the matrix.
@@ -248,7 +252,7 @@ func (e *unitEncoder) line(u *unit) ([]byte, error) {
 		}
 		c := *kept
 		if n := c.notes; n != nil && h.Facts &&
-			(n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled || n.Calm != 0) {
+			(n.Run != nil || n.Judged != nil || n.Warnings != nil || n.Cancelled || n.Lost || n.Calm != 0) {
 			line.Runs = append(line.Runs, n)
 		}
 		e.strip(&c, s.Layer)

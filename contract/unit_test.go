@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -99,8 +100,8 @@ func TestUnitsOfAnotherMatrixAreRefused(t *testing.T) {
 	}{
 		{"another seed", "head.seed", func(m *contract.Matrix) { m.Seed++ }, ""},
 		{"another build", "head.build", nil, "v2"},
-		{"a limit that no fingerprint has", "other tools", func(m *contract.Matrix) { m.AllowInconclusive = 3 }, ""},
-		{"another goal", "other tools", func(m *contract.Matrix) { m.Goals[0].Name = "other" }, ""},
+		{"a limit that no fingerprint has", "head.allowInconclusive is 3; allowed: 0", func(m *contract.Matrix) { m.AllowInconclusive = 3 }, ""},
+		{"another goal", "head.goals[0].name is other", func(m *contract.Matrix) { m.Goals[0].Name = "other" }, ""},
 	} {
 		other, err := asking(t, row.change).Units(t.Context(), &contract.RunOptions{Build: row.build})
 		require.NoError(t, err)
@@ -121,19 +122,51 @@ func TestUnitsOfAnotherMatrixAreRefused(t *testing.T) {
 
 func TestAUnitThatCannotBeRun(t *testing.T) {
 	m := asking(t, nil)
-	u, err := m.Units(t.Context(), nil)
+	file := filepath.Join(t.TempDir(), "a.run.jsonl")
+	u, err := m.Units(t.Context(), &contract.RunOptions{File: file})
 	require.NoError(t, err)
-	line, err := u.Undecided("calm/2", "its worker died")
-	require.NoError(t, err)
-	head, err := u.Head("")
-	require.NoError(t, err)
-	read := new(contract.Report)
-	require.NoError(t, read.ReadRun(bytes.NewReader(append(head, line...)), false))
-	require.Len(t, read.Cells, 2)
-	for _, c := range read.Cells {
-		assert.Equal(t, contract.Inconclusive, c.State)
-		assert.Equal(t, "its worker died", c.Why)
+	for _, name := range u.Names() {
+		if name != "calm/2" {
+			line, err := u.Run(t.Context(), name)
+			require.NoError(t, err)
+			require.NoError(t, u.Add(name, line))
+			assert.ErrorContains(t, u.Add(name, line), "each unit once")
+		}
 	}
+	assert.Equal(t, []string{"calm/2"}, u.Missing())
+	other, err := u.Run(t.Context(), "calm/1")
+	require.NoError(t, err)
+	assert.ErrorContains(t, u.Add("calm/2", other), `unit is "calm/1"; allowed: calm/2`)
+	assert.False(t, u.Same("calm/2", other, other))
+	assert.True(t, u.Same("calm/1", other, other))
+	r, err := u.Report(t.Context(), "its worker died")
+	require.NoError(t, err)
+	for _, c := range r.Cells {
+		lost := c.Cell.Scenario == "calm" && c.Cell.Trial == 2
+		assert.Equal(t, lost, c.State == contract.Inconclusive)
+		assert.Equal(t, lost, c.Why == "its worker died")
+	}
+	merged := new(contract.Report)
+	require.NoError(t, merged.MergeParts(io.Discard, file))
+	assert.Contains(t, fmt.Sprint(merged.Warnings), "The merged parts lack 1 of 30 units: calm/2.", "it says nothing of that unit")
+
+	// a run that goes on from it is one run, and runs that unit alone
+	again, err := m.Units(t.Context(), &contract.RunOptions{File: file, Resume: file})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"calm/2"}, again.Missing())
+	again.Close()
+	whole, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	resumed, err := m.Run(t.Context(), &contract.RunOptions{Resume: file})
+	require.NoError(t, err)
+	assert.Equal(t, stableText(t, whole), stableText(t, resumed))
+
+	u, err = m.Units(t.Context(), nil)
+	require.NoError(t, err)
+	assert.ErrorContains(t, u.Add("calm/2", []byte("{}")), "sum")
+	line, err := u.Run(t.Context(), "calm/2")
+	require.NoError(t, err)
+	assert.ErrorContains(t, u.Add("calm/2", line), "RunOptions.File")
 	for _, name := range []string{"", "calm", "calm/0", "calm/11", "calm/02", "calm/+2", "other/1", "calm/2/2"} {
 		_, err := u.Run(t.Context(), name)
 		assert.ErrorContains(t, err, "unit", name)
@@ -146,6 +179,13 @@ func TestAUnitThatCannotBeRun(t *testing.T) {
 	assert.ErrorContains(t, err, "Sequential")
 	_, err = (&contract.Matrix{}).Units(t.Context(), nil)
 	assert.Error(t, err)
+}
+
+func stableText(t *testing.T, r *contract.Report) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, r.WriteRun(&b, true, false))
+	return b.String()
 }
 
 func TestACancelledUnitHasNoLine(t *testing.T) {

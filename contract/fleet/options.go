@@ -21,8 +21,8 @@ type Options struct {
 	// that name which was not deleted goes on. Required.
 	ID string
 	// Run are the options of the matrix. In Run, File is required, and Resume is a run file whose
-	// units are not run again. In Work, Workers is the number of units at once. Harness and Keep
-	// must be equal in all processes, and Build too, if it is set.
+	// units are not run again. In Work, Workers is the number of units at once, and neither file
+	// matters. Harness and Keep must be equal in all processes, and Build too, if it is set.
 	Run *contract.RunOptions
 	// AckWait is the time after which the unit of a worker that died is run by another; 0: ten
 	// seconds, and 100 ms at least. It matters in Run alone.
@@ -58,31 +58,21 @@ func (o *Options) check(nc *nats.Conn, m *contract.Matrix, coordinator bool) (Op
 		o = &Options{}
 	}
 	own := *o
-	own.AckWait = cmp.Or(own.AckWait, 10*time.Second)
-	if own.Run == nil {
-		own.Run = &contract.RunOptions{}
+	run := contract.RunOptions{}
+	if own.Run != nil {
+		run = *own.Run
+	}
+	own.AckWait, own.Replicas, own.Run = cmp.Or(o.AckWait, 10*time.Second), cmp.Or(o.Replicas, 1), &run
+	if !coordinator {
+		run.File, run.Resume = "", ""
 	}
 	p.Demand(wholeID.MatchString(o.ID), "Options.ID", o.ID, "1 to 64 letters, digits, - and _")
 	p.Demand(own.AckWait >= 100*time.Millisecond, "Options.AckWait", o.AckWait, "100ms or more, or 0 for ten seconds")
 	p.Demand(o.Limit >= 0, "Options.Limit", o.Limit, "a duration above 0, or 0 for that of the cells")
 	p.Demand(o.Replicas >= 0, "Options.Replicas", o.Replicas, "1 or more, or 0 for 1")
-	p.Demand(!coordinator || own.Run.File != "", "Options.Run.File", fielderror.Found("empty"), "the path of the run file")
-	p.Demand(own.Run.Shard == contract.Shard{}, "Options.Run.Shard", fielderror.Found(fmt.Sprint(own.Run.Shard)),
-		"none: a fleet has all units")
+	p.Demand(!coordinator || run.File != "", "Options.Run.File", fielderror.Found("empty"), "the path of the run file")
+	p.Demand(run.Shard == contract.Shard{}, "Options.Run.Shard", fielderror.Found(fmt.Sprint(run.Shard)), "none: a fleet has all units")
 	return own, p.Err()
 }
 
 var wholeID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// unitLimit is Limit, or what the cells of any unit may take, twice.
-func (o *Options) unitLimit(m *contract.Matrix) time.Duration {
-	prompts := len(m.Prompts)
-	for i := range m.Scenarios {
-		prompts = max(prompts, len(m.Scenarios[i].Prompts))
-	}
-	for i := range m.Invariants {
-		prompts = max(prompts, len(m.Invariants[i].Probes))
-	}
-	cell := cmp.Or(o.Run.Watchdog, 5*time.Minute+time.Duration(prompts)*m.Timeout)
-	return cmp.Or(o.Limit, time.Minute+2*time.Duration(len(m.Invariants))*cell)
-}

@@ -22,6 +22,7 @@ import (
 type queue struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
+	name     string // of the streams
 	id       string
 	ackWait  time.Duration
 	onWait   func(error)
@@ -36,8 +37,7 @@ const (
 	headKey     = "head"      // the head of the run file
 	endKey      = "end"       // the run has all units
 	resultKey   = "unit."     // the unit's line, or the name of an object after objectMark
-	triesKey    = "tries."    // the tries that have not ended well, by their own names
-	diedKey     = "died."     // its tries were too many
+	triesKey    = "tries."    // the tries that have not ended well, by their own names; after mostDeaths it is given up
 	conflictKey = "conflict." // there were two results that differ
 	objectMark  = "@"
 )
@@ -58,58 +58,56 @@ func newQueue(nc *nats.Conn, o *Options) (*queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	return &queue{nc: nc, js: js, id: o.ID, ackWait: o.AckWait, onWait: o.OnWait}, nil
+	return &queue{nc: nc, js: js, name: "shakedown-" + o.ID, id: o.ID, ackWait: o.AckWait, onWait: o.OnWait}, nil
 }
-
-func (q *queue) name() string { return "shakedown-" + q.id }
 
 func (q *queue) subject(unit string) string { return "shakedown." + q.id + "." + hexOf(unit) }
 
 func hexOf(unit string) string { return hex.EncodeToString([]byte(unit)) }
 
-func unitOf(hexed string) (string, error) {
-	unit, err := hex.DecodeString(hexed)
-	return string(unit), err
-}
-
 // create makes what is missing of the run's streams. Messages have no ids: within the time for which
 // the server knows ids it would swallow a unit that was done and has to be done again.
 func (q *queue) create(ctx context.Context, replicas int) (err error) {
 	if q.units, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: q.name(), Subjects: []string{q.subject("") + ">"}, Storage: jetstream.FileStorage, Replicas: replicas,
+		Name: q.name, Subjects: []string{q.subject("") + ">"}, Storage: jetstream.FileStorage, Replicas: replicas,
 		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
 		DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 	}); err != nil {
 		return err
 	}
-	if q.consumer, err = q.units.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+	if _, err = q.units.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: "workers", AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.ackWait, MaxDeliver: -1, MaxAckPending: -1,
 	}); err != nil {
 		return err
 	}
-	if q.bucket, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: q.name(), Storage: jetstream.FileStorage, Replicas: replicas}); err != nil {
+	if q.large, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
+		Bucket: q.name, Storage: jetstream.FileStorage, Replicas: replicas}); err != nil {
 		return err
 	}
-	q.large, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
-		Bucket: q.name(), Storage: jetstream.FileStorage, Replicas: replicas})
+	q.bucket, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: q.name, Storage: jetstream.FileStorage, Replicas: replicas})
 	return err
 }
 
-// open finds what create made. Its time for a beat is that of the consumer.
-func (q *queue) open(ctx context.Context) (err error) {
-	if q.units, err = q.js.Stream(ctx, q.name()); err != nil {
-		return err
+// open finds what create made, and the head of the run. Its time for a beat is that of the consumer.
+func (q *queue) open(ctx context.Context) (head []byte, err error) {
+	if q.consumer, err = q.js.Consumer(ctx, q.name, "workers"); err == nil {
+		q.ackWait = q.consumer.CachedInfo().Config.AckWait
+		q.large, err = q.js.ObjectStore(ctx, q.name)
 	}
-	if q.consumer, err = q.units.Consumer(ctx, "workers"); err != nil {
-		return err
+	var bucket jetstream.KeyValue
+	if err == nil {
+		bucket, err = q.js.KeyValue(ctx, q.name)
 	}
-	q.ackWait = q.consumer.CachedInfo().Config.AckWait
-	if q.bucket, err = q.js.KeyValue(ctx, q.name()); err != nil {
-		return err
+	var e jetstream.KeyValueEntry
+	if err == nil {
+		e, err = bucket.Get(ctx, headKey)
 	}
-	q.large, err = q.js.ObjectStore(ctx, q.name())
-	return err
+	if err != nil { // a run that never was is waited for, whatever the reason
+		return nil, fmt.Errorf("fleet: run %s has not begun: %v", q.id, err)
+	}
+	q.bucket = bucket
+	return e.Value(), nil
 }
 
 // final are errors that the same call would return again.
@@ -131,7 +129,7 @@ func again[T any](ctx context.Context, q *queue, call func(context.Context) (T, 
 		}
 		q.waits(err)
 		within, cancel = context.WithTimeout(ctx, oneCall)
-		_, none := q.js.KeyValue(within, q.name())
+		_, none := q.js.KeyValue(within, q.name)
 		cancel()
 		if !errors.Is(none, jetstream.ErrBucketNotFound) {
 			missing = time.Time{}
@@ -165,8 +163,8 @@ func (q *queue) get(ctx context.Context, key string) (jetstream.KeyValueEntry, e
 	return e, err
 }
 
-func (q *queue) put(ctx context.Context, key string, value []byte) error {
-	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) { return q.bucket.Put(ctx, key, value) })
+func (q *queue) put(ctx context.Context, key string) error {
+	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) { return q.bucket.Put(ctx, key, nil) })
 	return err
 }
 
@@ -179,7 +177,7 @@ type claim struct {
 
 // claim waits for a unit; nil: there was none for a while, or one that need not run. A unit whose
 // tries died is given up.
-func (q *queue) claim(ctx context.Context) (_ *claim, err error) {
+func (q *queue) claim(ctx context.Context) (*claim, error) {
 	msg, err := again(ctx, q, func(ctx context.Context) (jetstream.Msg, error) {
 		while, cancel := context.WithTimeout(ctx, min(q.ackWait, 2*time.Second))
 		defer cancel()
@@ -192,45 +190,39 @@ func (q *queue) claim(ctx context.Context) (_ *claim, err error) {
 	if msg == nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = msg.Nak()
-		}
-	}()
 	hexed := strings.TrimPrefix(msg.Subject(), q.subject(""))
-	c := &claim{msg: msg, try: rand.Text()}
-	if c.unit, err = unitOf(hexed); err != nil {
-		return nil, nil // it is none of ours
-	}
+	unit, _ := hex.DecodeString(hexed) // only a coordinator writes here
+	c := &claim{msg, string(unit), rand.Text()}
+	var tries []string
 	done, err := q.get(ctx, resultKey+hexed)
-	if err != nil || done != nil {
-		return nil, errors.Join(err, q.ack(ctx, c))
+	if err == nil && done == nil {
+		tries, err = q.tries(ctx, c, func(all []string) []string {
+			if len(all) <= mostDeaths && !slices.Contains(all, c.try) {
+				all = append(all, c.try)
+			}
+			return all
+		})
 	}
-	tries, err := q.tries(ctx, c.unit, func(all []string) []string {
-		if len(all) < mostDeaths && !slices.Contains(all, c.try) {
-			all = append(all, c.try)
-		}
-		return all
-	})
-	if err == nil && !slices.Contains(tries, c.try) {
-		if err = q.put(ctx, diedKey+hexed, nil); err == nil {
-			err = q.ack(ctx, c)
-		}
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, msg.Nak())
+	case done != nil || len(tries) > mostDeaths:
+		return nil, q.ack(ctx, c)
 	}
-	return c, err
+	return c, nil
 }
 
 // tries changes the list of a unit's tries. A change that is repeated because its answer was lost
 // must change nothing more.
-func (q *queue) tries(ctx context.Context, unit string, change func([]string) []string) (all []string, err error) {
-	key := triesKey + hexOf(unit)
+func (q *queue) tries(ctx context.Context, c *claim, change func([]string) []string) ([]string, error) {
+	key := triesKey + hexOf(c.unit)
 	for {
 		old, err := q.get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		all, revision := []string(nil), uint64(0)
+		var all []string
+		revision := uint64(0)
 		if old != nil {
 			all, revision = strings.Fields(string(old.Value())), old.Revision()
 		}
@@ -255,7 +247,7 @@ func (q *queue) tries(ctx context.Context, unit string, change func([]string) []
 // a pause of this process. Then this try did not die, whatever the queue thinks.
 func (q *queue) beat(ctx context.Context, c *claim) error {
 	err := c.msg.InProgress()
-	_, lost := q.tries(ctx, c.unit, func(all []string) []string {
+	_, lost := q.tries(ctx, c, func(all []string) []string {
 		if at := slices.Index(all, c.try); at >= 0 && at < len(all)-1 {
 			all = slices.Delete(all, at, at+1)
 		}
@@ -264,18 +256,19 @@ func (q *queue) beat(ctx context.Context, c *claim) error {
 	return errors.Join(err, lost)
 }
 
-// finish gives the queue the line of a unit; nil: gives the unit back, and the try did not die. same
-// reports whether two lines say the same.
-func (q *queue) finish(ctx context.Context, c *claim, line []byte, same func(a, b []byte) bool) error {
-	if line == nil {
-		_, err := q.tries(ctx, c.unit, func(all []string) []string {
-			return slices.DeleteFunc(all, func(try string) bool { return try == c.try })
-		})
-		return errors.Join(err, c.msg.Nak())
-	}
-	hexed, value := hexOf(c.unit), line
+// giveBack gives the unit to another. The try did not die.
+func (q *queue) giveBack(ctx context.Context, c *claim) error {
+	_, err := q.tries(ctx, c, func(all []string) []string {
+		return slices.DeleteFunc(all, func(try string) bool { return try == c.try })
+	})
+	return errors.Join(err, c.msg.Nak())
+}
+
+// finish gives the queue the line of a unit. same reports whether another line says the same.
+func (q *queue) finish(ctx context.Context, c *claim, line []byte, same func(other []byte) bool) error {
+	key, value := resultKey+hexOf(c.unit), line
 	if int64(len(line)) > min(largest, q.nc.MaxPayload()-4096) { // a message has headers too
-		name := hexed + "-" + c.try
+		name := hexOf(c.unit) + "-" + c.try
 		_, err := again(ctx, q, func(ctx context.Context) (*jetstream.ObjectInfo, error) {
 			return q.large.PutBytes(ctx, name, line)
 		})
@@ -284,13 +277,14 @@ func (q *queue) finish(ctx context.Context, c *claim, line []byte, same func(a, 
 		}
 		value = []byte(objectMark + name)
 	}
-	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) {
-		return q.bucket.Create(ctx, resultKey+hexed, value)
-	})
+	_, err := again(ctx, q, func(ctx context.Context) (uint64, error) { return q.bucket.Create(ctx, key, value) })
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		var there []byte
-		if there, err = q.result(ctx, hexed); err == nil && !same(there, line) {
-			err = q.put(ctx, conflictKey+hexed, nil)
+		var there jetstream.KeyValueEntry
+		if there, err = q.get(ctx, key); err == nil && there != nil {
+			value, err = q.line(ctx, there.Value())
+		}
+		if err == nil && !same(value) {
+			err = q.put(ctx, conflictKey+hexOf(c.unit))
 		}
 	}
 	if err != nil {
@@ -307,16 +301,8 @@ func (q *queue) ack(ctx context.Context, c *claim) error {
 	return ctx.Err()
 }
 
-// result is the line of a unit.
-func (q *queue) result(ctx context.Context, hexed string) ([]byte, error) {
-	e, err := q.get(ctx, resultKey+hexed)
-	if e == nil || err != nil {
-		return nil, err
-	}
-	return q.lineOf(ctx, e.Value())
-}
-
-func (q *queue) lineOf(ctx context.Context, value []byte) ([]byte, error) {
+// line is the line of a unit, of the value of its key.
+func (q *queue) line(ctx context.Context, value []byte) ([]byte, error) {
 	name, large := strings.CutPrefix(string(value), objectMark)
 	if !large {
 		return value, nil

@@ -2,9 +2,9 @@ package fleet
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,20 +40,16 @@ func Run(ctx context.Context, nc *nats.Conn, m *contract.Matrix, o *Options) (*c
 	if err != nil {
 		return nil, err
 	}
-	file, err := collect(units, own.ID, own.Run)
-	if err != nil {
+	r := &coordinator{queue: q, o: &own, run: units, missing: map[string]bool{}, died: map[string]bool{}}
+	for _, unit := range units.Missing() {
+		r.missing[unit] = true
+	}
+	if err := r.collect(ctx); err != nil {
 		return nil, err
 	}
-	r := &coordinator{queue: q, o: &own, units: units, file: file, died: map[string]bool{}}
-	if err := errors.Join(r.run(ctx), file.close()); err != nil {
-		return nil, err
-	}
-	options := *own.Run
-	options.Resume = options.File
-	report, err := m.Run(ctx, &options)
+	report, err := units.Report(ctx, "its worker died three times")
 	if err == nil && len(r.conflicts) > 0 {
-		differ := fmt.Sprintf("%s had two results that differ: %s", text.Plural(len(r.conflicts), "unit"),
-			strings.Join(r.conflicts[:min(10, len(r.conflicts))], ", "))
+		differ := fmt.Sprintf("%s had two results that differ: %s", text.Plural(len(r.conflicts), "unit"), text.Some(r.conflicts, 10))
 		if report.Warnings = append(report.Warnings, differ+". The first counts."); own.Repeatable {
 			err = fields.Wrong("unit", fielderror.Found(differ), "equal results of a unit, as Options.Repeatable says")
 		}
@@ -72,11 +68,8 @@ func Delete(ctx context.Context, nc *nats.Conn, id string) error {
 	}
 	type remover func(ctx context.Context, name string) error
 	for _, remove := range []remover{q.js.DeleteKeyValue, q.js.DeleteStream, q.js.DeleteObjectStore} {
-		err := remove(ctx, q.name())
-		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
-			continue
-		}
-		if err != nil {
+		err := remove(ctx, q.name)
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketNotFound) {
 			return fmt.Errorf("fleet: delete %s: %w", id, err)
 		}
 	}
@@ -87,88 +80,66 @@ func Delete(ctx context.Context, nc *nats.Conn, id string) error {
 type coordinator struct {
 	*queue
 	o         *Options
-	units     *contract.Units
-	file      *collected
-	died      map[string]bool // units that were given up in this run, and have no result
+	run       *contract.Units
+	missing   map[string]bool // units that the file lacks
+	died      map[string]bool // those of them that were given up
 	conflicts []string
 }
 
-func (r *coordinator) run(ctx context.Context) error {
-	if err := r.begin(ctx); err != nil {
+// collect returns when each unit has a result in the file, or was given up. Those that an earlier run
+// gave up are tried again.
+func (r *coordinator) collect(ctx context.Context) error {
+	if err := r.ready(ctx); err != nil {
 		return err
 	}
-	for !r.complete() {
-		if err := r.follow(ctx); err != nil && !errors.Is(err, errGone) {
-			return err
-		}
-	}
-	for _, unit := range slices.Sorted(maps.Keys(r.died)) {
-		line, err := r.units.Undecided(unit, workerDied)
-		if err == nil {
-			err = r.file.add(unit, line)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return r.put(ctx, endKey, nil)
-}
-
-func (r *coordinator) complete() bool { return len(r.file.missing) == len(r.died) }
-
-// ready is what a start and a run that heals have in common: what the server lacks is made.
-func (r *coordinator) ready(ctx context.Context) error {
 	_, err := again(ctx, r.queue, func(ctx context.Context) (any, error) {
-		return nil, r.create(ctx, max(r.o.Replicas, 1))
+		stream, err := r.js.Stream(ctx, "KV_"+r.name)
+		for _, keys := range []string{triesKey + ">", endKey} {
+			if err == nil {
+				err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+r.name+"."+keys))
+			}
+		}
+		return nil, err
 	})
+	for err == nil && !r.complete() {
+		if err = r.follow(ctx); err == nil || errors.Is(err, errGone) {
+			err = r.ready(ctx)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	head, err := r.units.Head(r.id)
+	return r.put(ctx, endKey)
+}
+
+func (r *coordinator) complete() bool { return len(r.missing) == len(r.died) }
+
+// ready is what a start and a run that heals have in common: what the server lacks is made.
+func (r *coordinator) ready(ctx context.Context) error {
+	head, err := r.run.Head(r.id)
 	if err != nil {
 		return err
 	}
 	_, err = again(ctx, r.queue, func(ctx context.Context) (uint64, error) {
+		if err := r.create(ctx, r.o.Replicas); err != nil {
+			return 0, err
+		}
 		return r.bucket.Create(ctx, headKey, head)
 	})
-	if errors.Is(err, jetstream.ErrKeyExists) {
-		there, err := r.get(ctx, headKey)
-		if there == nil || err != nil {
-			return err
-		}
-		return r.units.Check(there.Value())
-	}
-	return err
-}
-
-// begin readies the server, and forgets the deaths of an earlier run: its units are tried again.
-func (r *coordinator) begin(ctx context.Context) error {
-	if err := r.ready(ctx); err != nil {
+	if !errors.Is(err, jetstream.ErrKeyExists) {
 		return err
 	}
-	_, err := again(ctx, r.queue, func(ctx context.Context) (any, error) {
-		keys, err := r.bucket.ListKeysFiltered(ctx, diedKey+">", endKey)
-		if err != nil {
-			return nil, err
-		}
-		for key := range keys.Keys() {
-			if unit, died := strings.CutPrefix(key, diedKey); died {
-				err = errors.Join(err, r.bucket.Delete(ctx, triesKey+unit))
-			}
-			err = errors.Join(err, r.bucket.Delete(ctx, key))
-		}
-		return nil, err
-	})
-	return err
+	there, err := r.get(ctx, headKey)
+	if there == nil || err != nil {
+		return err
+	}
+	return r.run.Check(there.Value())
 }
 
 // follow reads all that the bucket has, hands out what nobody has, and takes results as they come. It
-// returns when all are there, and when the queue has too few units without a result having come for a
-// while: what the server had was lost, and the bucket is to be read anew.
+// returns when all are there, and when something was lost or the server was away: then the bucket is
+// to be read anew.
 func (r *coordinator) follow(ctx context.Context) error {
-	if err := r.ready(ctx); err != nil {
-		return err
-	}
 	watching, stop := context.WithCancel(ctx) // of the whole watch, so oneCall bounds its beginning only
 	defer stop()
 	begun := time.AfterFunc(oneCall, stop)
@@ -176,114 +147,102 @@ func (r *coordinator) follow(ctx context.Context) error {
 	begun.Stop()
 	if err != nil {
 		r.waits(err)
-		return ctx.Err() // nil: from the beginning
+		return ctx.Err()
 	}
 	defer watch.Stop() //nolint:errcheck // of a watch that is not used any more
-	idle, synced := time.NewTimer(r.ackWait), time.NewTicker(time.Second)
+	idle := time.NewTimer(r.ackWait)
 	defer idle.Stop()
-	defer synced.Stop()
-	for read := false; !r.complete(); {
+	for read := false; !r.complete(); idle.Reset(r.ackWait) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-synced.C:
-			if err := r.file.sync(); err != nil {
-				return err
-			}
 		case e, open := <-watch.Updates():
 			switch {
 			case !open:
 				return nil
-			case e == nil: // what was there is read
-				read = true
-				err = r.handOut(ctx)
-			default:
-				err = r.take(ctx, e)
+			case e != nil:
+				if err := r.take(ctx, e); err != nil {
+					return err
+				}
+				continue
 			}
-			if err != nil {
-				return err
+			read = true // what was there
+			if _, err := r.handOut(ctx); err != nil {
+				return ctx.Err()
 			}
-			idle.Reset(r.ackWait)
 		case <-idle.C:
-			idle.Reset(r.ackWait)
-			within, cancel := context.WithTimeout(ctx, oneCall)
-			info, err := r.queue.units.Info(within)
-			cancel()
-			switch {
-			case !read, errors.Is(err, jetstream.ErrStreamNotFound):
+			if !read {
 				return nil
-			case err != nil:
-				r.waits(err)
-			case info.State.Msgs < uint64(len(r.file.missing)-len(r.died)):
-				return nil
+			}
+			if lost, err := r.handOut(ctx); lost > 0 || err != nil {
+				return ctx.Err()
 			}
 		}
 	}
 	return nil
 }
 
-// handOut queues the units that neither the file nor the bucket has. The queue refuses those that it
-// has already. One that could not be queued is so when the run heals.
-func (r *coordinator) handOut(ctx context.Context) error {
-	info, err := again(ctx, r.queue, func(ctx context.Context) (*jetstream.StreamInfo, error) {
-		return r.queue.units.Info(ctx, jetstream.WithSubjectFilter(r.subject("")+">"))
-	})
+// handOut queues the units that neither the file nor the bucket has, and returns their number. The queue
+// refuses those that it has already. One that could not be queued is so when nothing has come for a while.
+func (r *coordinator) handOut(ctx context.Context) (queued int, err error) {
+	within, cancel := context.WithTimeout(ctx, oneCall)
+	defer cancel()
+	info, err := r.units.Info(within, jetstream.WithSubjectFilter(r.subject("")+">"))
 	if err != nil {
-		return err
+		r.waits(err)
+		return 0, err
 	}
-	for _, unit := range r.units.Names() {
-		if _, queued := info.State.Subjects[r.subject(unit)]; queued || !r.file.missing[unit] || r.died[unit] {
+	for _, unit := range r.run.Names() {
+		if _, has := info.State.Subjects[r.subject(unit)]; has || !r.missing[unit] || r.died[unit] {
 			continue
 		}
 		if _, err := r.js.PublishAsync(r.subject(unit), nil, jetstream.WithStallWait(r.ackWait)); err != nil {
 			r.waits(err)
 			break
 		}
+		queued++
 	}
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return queued, ctx.Err()
 	case <-r.js.PublishAsyncComplete():
 	case <-time.After(r.ackWait):
 	}
-	return nil
+	return queued, nil
 }
 
 // take takes what the bucket says of a unit.
 func (r *coordinator) take(ctx context.Context, e jetstream.KeyValueEntry) error {
 	kind, hexed, _ := strings.Cut(e.Key(), ".")
-	unit, err := unitOf(hexed)
+	decoded, err := hex.DecodeString(hexed)
+	unit := string(decoded)
 	if err != nil || e.Operation() != jetstream.KeyValuePut {
 		return nil // it is none of ours, or an earlier run's
 	}
-	switch kind + "." {
-	case resultKey:
-		if !r.file.missing[unit] {
-			return nil
+	switch kind += "."; {
+	case kind == conflictKey && !slices.Contains(r.conflicts, unit):
+		r.conflicts = append(r.conflicts, unit)
+		return nil
+	case kind == triesKey && r.missing[unit] && r.died[unit] != (len(strings.Fields(string(e.Value()))) > mostDeaths):
+		if r.died[unit] = !r.died[unit]; !r.died[unit] { // a try that was believed dead goes on
+			delete(r.died, unit)
 		}
-		line, err := r.lineOf(ctx, e.Value())
+	case kind == resultKey && r.missing[unit]:
+		line, err := r.line(ctx, e.Value())
 		if err == nil {
-			err = r.file.add(unit, line)
+			err = r.run.Add(unit, line)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("fleet: result of unit %s: %w", unit, err)
 		}
-		delete(r.died, unit) // a try that was believed dead ended well
-	case diedKey:
-		if r.file.missing[unit] {
-			r.died[unit] = true
-		}
-	case conflictKey:
-		if !slices.Contains(r.conflicts, unit) {
-			r.conflicts = append(r.conflicts, unit)
-		}
-		return nil
+		delete(r.missing, unit)
+		delete(r.died, unit)
 	default:
 		return nil
 	}
 	if r.o.OnProgress != nil {
-		all := len(r.units.Names())
-		r.o.OnProgress(Progress{all, all - len(r.file.missing), len(r.died)})
+		all := len(r.run.Names())
+		r.o.OnProgress(Progress{all, all - len(r.missing), len(r.died)})
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -35,51 +34,41 @@ func Work(ctx context.Context, nc *nats.Conn, m *contract.Matrix, o *Options) er
 	if err != nil {
 		return err
 	}
-	head, err := q.join(ctx)
+	head, err := again(ctx, q, q.open)
 	if err == nil {
 		err = units.Check(head)
 	}
-	if err != nil {
-		return ended(err)
+	if err == nil {
+		limit := own.unitLimit(m)
+		var all sync.WaitGroup
+		problems := make([]error, cmp.Or(own.Run.Workers, runtime.GOMAXPROCS(0)))
+		for i := range problems {
+			all.Go(func() { problems[i] = q.work(ctx, units, limit) })
+		}
+		all.Wait()
+		err = errors.Join(problems...)
 	}
-	limit := own.unitLimit(m)
-	var all sync.WaitGroup
-	problems := make([]error, cmp.Or(own.Run.Workers, runtime.GOMAXPROCS(0)))
-	for i := range problems {
-		all.Go(func() { problems[i] = q.work(ctx, units, head, limit) })
-	}
-	all.Wait()
-	return ended(errors.Join(problems...))
-}
-
-// ended is the error of a worker whose run was deleted: none, because nothing is left to do.
-func ended(err error) error {
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errGone) { // nothing is left to do
 		return nil
 	}
 	return err
 }
 
-// join waits for the run, and returns the head of its file.
-func (q *queue) join(ctx context.Context) ([]byte, error) {
-	return again(ctx, q, func(ctx context.Context) ([]byte, error) {
-		if err := q.open(ctx); err != nil {
-			q.bucket = nil // so that a run which never was is waited for
-			return nil, fmt.Errorf("fleet: run %s has not begun: %w", q.id, err)
-		}
-		e, err := q.bucket.Get(ctx, headKey)
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			return nil, fmt.Errorf("fleet: run %s has not begun", q.id)
-		} else if err != nil {
-			return nil, err
-		}
-		return e.Value(), nil
-	})
+// unitLimit is Limit, or what the cells of any unit may take, twice.
+func (o *Options) unitLimit(m *contract.Matrix) time.Duration {
+	prompts := len(m.Prompts)
+	for i := range m.Scenarios {
+		prompts = max(prompts, len(m.Scenarios[i].Prompts))
+	}
+	for i := range m.Invariants {
+		prompts = max(prompts, len(m.Invariants[i].Probes))
+	}
+	cell := cmp.Or(o.Run.Watchdog, 5*time.Minute+time.Duration(prompts)*m.Timeout)
+	return cmp.Or(o.Limit, time.Minute+2*time.Duration(len(m.Invariants))*cell)
 }
 
 // work claims, runs and finishes units, one after the other.
-func (q *queue) work(ctx context.Context, units *contract.Units, head []byte, limit time.Duration) error {
-	same := func(a, b []byte) bool { return sameUnit(head, a, b) }
+func (q *queue) work(ctx context.Context, units *contract.Units, limit time.Duration) error {
 	for ctx.Err() == nil {
 		c, err := q.claim(ctx)
 		if err != nil {
@@ -95,12 +84,13 @@ func (q *queue) work(ctx context.Context, units *contract.Units, head []byte, li
 		switch {
 		case ctx.Err() != nil: // no other is there to give the unit back
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.ackWait)
-			_ = q.finish(last, c, nil, same)
+			_ = q.giveBack(last, c)
 			cancel()
 		case errors.Is(err, context.DeadlineExceeded): // its program hangs: the next worker has another
 		case err != nil:
-			return err
+			return fmt.Errorf("fleet: unit %s: %w", c.unit, err)
 		default:
+			same := func(other []byte) bool { return units.Same(c.unit, line, other) }
 			if err := q.finish(ctx, c, line, same); err != nil {
 				return err
 			}

@@ -11,8 +11,8 @@ import (
 // w gets the units in the order of the matrix, and what is counted, promised and compared is judged of
 // all of them. Like [contract.KeepCounts] the report has no cells; [Read] of what was written has them.
 //
-// A unit that no part has makes the verdict Inconclusive, unless something broke. A warning counts these
-// units and names the first ten. A unit that several parts have alike is there once; times, costs of
+// A unit that no part has, or that a fleet gave up, makes the verdict Inconclusive, unless something broke. A warning
+// counts these units and names the first ten. A unit that several parts have alike is there once; times, costs of
 // judges and evidence may differ. Where it came out differently, it is an error if the end of a part says that the
 // agent repeats itself. Else the one in which more cells ran counts, or that of the first part by name, and a
 // warning says so. The same holds for calm runs, but that each cell keeps its own.

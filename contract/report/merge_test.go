@@ -387,6 +387,12 @@ func TestPartsThatAreNone(t *testing.T) {
 	put("build", swap(`"build":"v1"`, `"build":"v2"`))
 	put("unknown", swap(`"build":"v1"`, `"build":"unknown"`))
 	put("library", swap(`"library":"development"`, `"library":"v9"`))
+	runs := 0
+	other := smallest(&runs)
+	other.Trials = 4
+	_, err := other.Run(t.Context(), &contract.RunOptions{Build: "v1", File: filepath.Join(dir, "asks")})
+	require.NoError(t, err)
+	put("sequential", resummed(strings.Replace(run.head, `"trials":4,`, `"trials":4,"sequential":true,`, 1)))
 	put("twice", run.head+run.units[0]+run.units[0])
 	put("stranger", swap(`"unit":"calm/2"`, `"unit":"calm/5"`))
 	put("letter", swap(`"states":"h"`, `"states":"x"`))
@@ -408,8 +414,10 @@ func TestPartsThatAreNone(t *testing.T) {
 		{"empty run", []string{"/empty is empty; allowed: a run file"}},
 		{"x.xml tape old", []string{`/x.xml:1:1 is "<?xml`, `/tape:1:1 is `, `/old:1:1 is "{"; allowed: the head of a run file; what was made before run files`}},
 		{"run seed", []string{"/seed:1:1: head.seed is 7; allowed: 0, as in ", "/run"}},
-		{"run build", []string{"/run:1:1: head.build is \"v1\"; allowed: v2, as in ", "RunOptions.Build of each run may name it"}},
-		{"run library", []string{"/run:1:1: head.library is development; allowed: v9, as in "}},
+		{"run asks", []string{"/run:1:1: head.fingerprint is ", ", as in ", "/asks: it asks something else"}},
+		{"run sequential", []string{"/sequential:1:1: head.sequential is true; allowed: false, as in "}},
+		{"run build", []string{"/run:1:1: head.build is \"v1\"; allowed: v2, as in ", "RunOptions.Build of both runs may name it"}},
+		{"run library", []string{"/run:1:1: head.library is \"development\"; allowed: v9, as in "}},
 		{"twice", []string{"/twice:3:1: unit is \"calm/1\"; allowed: each unit once"}},
 		{"stranger", []string{"/stranger:3:1: unit is \"calm/5\"; allowed: a scenario of the head, and a trial from 1 to 4"}},
 		{"letter", []string{"/letter:2:1: states is \"x\""}},

@@ -15,19 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/scoring"
 )
-
-// stableReport is the run file of a report without what a resumed run cannot know: which names the
-// runs called whose units it has from a file.
-func stableReport(t testing.TB, r *contract.Report) string {
-	t.Helper()
-	own := *r
-	own.Warnings = nil
-	return fileOf(t, &own, &report.WriteOptions{Stable: true})
-}
 
 // A matrix that is cut into shards, each of which goes on from the file of the one before, is the
 // matrix that one run makes.
@@ -59,10 +52,10 @@ func TestShardsThatGoOnMakeOneRun(t *testing.T) {
 				ran = len(r.Cells)
 			}
 			assert.False(t, r.IsPart(), name)
-			assert.Equal(t, stableReport(t, whole), stableReport(t, r), "%s, %d shards", name, count)
+			assert.Equal(t, fileOf(t, whole, stable), fileOf(t, r, stable), "%s, %d shards", name, count)
 			back, err := report.Read(strings.NewReader(readFile(t, last)), nil)
 			require.NoError(t, err, name)
-			assert.Equal(t, stableReport(t, whole), stableReport(t, back), "%s, %d shards", name, count)
+			assert.Equal(t, fileOf(t, whole, stable), fileOf(t, back, stable), "%s, %d shards", name, count)
 		}
 	}
 }
@@ -95,7 +88,7 @@ func TestAFileThatIsCutAnywhere(t *testing.T) {
 	m, file := smallest(&runs), filepath.Join(t.TempDir(), "a.run.jsonl")
 	whole, err := m.Run(t.Context(), &contract.RunOptions{File: file, Workers: 1, Build: "one"})
 	require.NoError(t, err)
-	want, text := stableReport(t, whole), readFile(t, file)
+	want, text := fileOf(t, whole, stable), readFile(t, file)
 	for cut := range len(text) + 1 {
 		require.NoError(t, os.WriteFile(file, []byte(text[:cut]), 0o600))
 		runs = 0
@@ -106,7 +99,7 @@ func TestAFileThatIsCutAnywhere(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, cut)
-		require.Equal(t, want, stableReport(t, r), cut)
+		require.Equal(t, want, fileOf(t, r, stable), cut)
 		require.Equal(t, 4-min(4, max(0, linesIn(text[:cut])-1)), runs, "cut at %d: each unit once", cut)
 	}
 	assert.Zero(t, runs, "a whole file has all units")
@@ -137,7 +130,7 @@ func TestFilesThatARunDoesNotGoOnFrom(t *testing.T) {
 		{"another seed", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Seed = 7 }, "resume.seed is 0; allowed: 7, that of the matrix"},
 		{"other trials", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Trials = 3 }, "resume.trials is 2; allowed: 3"},
 		{"another matrix", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.Prompts[0] = "Who?" }, "resume.fingerprint is "},
-		{"other limits", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.AllowInconclusive = 1 }, "asks something else"},
+		{"other limits", text, func(m *contract.Matrix, _ *contract.RunOptions) { m.AllowInconclusive = 1 }, "resume.allowInconclusive is 0; allowed: 1, that of the matrix"},
 		{"another build", text, func(_ *contract.Matrix, o *contract.RunOptions) { o.Build = "two" }, `resume.build is "one"; allowed: two`},
 		{"trials that depend on each other", text, func(_ *contract.Matrix, o *contract.RunOptions) { o.Sequential = true }, "resume.sequential is false"},
 		{"a damaged byte", strings.Replace(text, "noon", "moon", 2), nil, "1:1: sum is another or none"},
@@ -255,4 +248,85 @@ func TestPartsOfOtherCostsAreAlike(t *testing.T) {
 	r, err := report.Merge(io.Discard, parts...)
 	require.NoError(t, err)
 	assert.NotContains(t, fmt.Sprint(r.Warnings), "other outcomes")
+}
+
+// Whether a cell applies is known to the part that has it alone. All parts name one number of cells.
+func TestPartsNameOneNumberOfCells(t *testing.T) {
+	runs := 0
+	m := smallest(&runs)
+	m.Trials = 3
+	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+		if o.Cell.Scenario == "calm" && o.Cell.Trial < 3 {
+			return contract.ErrDoesNotApply
+		}
+		return nil
+	}
+	var parts []string
+	for index, want := range []string{"nothing broke in 2 of 6 cells", "nothing broke in 2 of 6 cells", "nothing broke in 2 of 6 cells"} {
+		file := filepath.Join(t.TempDir(), "a.run.jsonl")
+		r, err := m.Run(t.Context(), &contract.RunOptions{File: file, Shard: contract.Shard{Index: index + 1, Count: 3}})
+		require.NoError(t, err)
+		assert.Equal(t, want, r.Score.Why)
+		parts = append(parts, file)
+	}
+	r, err := m.Run(t.Context(), &contract.RunOptions{Shard: contract.Shard{Index: 1, Count: 6}})
+	require.NoError(t, err)
+	assert.Equal(t, "nothing broke in 1 of 6 cells", r.Score.Why, "it has one, which does not apply")
+	r, err = report.Merge(io.Discard, parts...)
+	require.NoError(t, err)
+	assert.Equal(t, "no critical invariant broke; 4 of 4 decided cells held", r.Score.Why)
+}
+
+// Targets that no run called are a warning of all runs together: what a part does not see, another may.
+func TestTargetsThatNobodyCalledInParts(t *testing.T) {
+	made := func() *contract.Matrix {
+		m := desks()
+		m.Points = nil // ledger becomes known when it is called
+		down := fault.Fail(fault.ErrUnavailable)
+		seldom := contract.Under("seldom", chaos.Rule{Name: "ledger", Target: "ledger", Fault: down, When: when.Nth(9)},
+			chaos.Rule{Name: "never", Target: "legder", Fault: down}, chaos.Rule{Name: "once", Target: "queue", Fault: down, When: when.Nth(9)})
+		seldom.AllowUndelivered = true
+		m.Scenarios = append(m.Scenarios, seldom)
+		world := m.NewWorld
+		m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+			w, err := world(ctx)
+			agent := w.Agent
+			w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+				if c, _ := contract.CellOf(ctx); c.Scenario == "calm" && c.Trial == 3 {
+					_, _ = chaos.Wrap("queue", func(context.Context, int) (int, error) { return 1, nil })(ctx, 1)
+				}
+				return agent(ctx, prompt, tools)
+			}
+			return w, err
+		}
+		return m
+	}
+	want := []string{`Rule never of scenario seldom: the target "legder" matches no tool, no declared point and no point that any run called; the nearest name is "ledger".`}
+	whole, err := made().Run(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, want, whole.Warnings)
+	var parts []string
+	last := ""
+	for index := 1; index <= 4; index++ {
+		o := &contract.RunOptions{Build: "v1", File: filepath.Join(t.TempDir(), "a"), Shard: contract.Shard{Index: index, Count: 4}}
+		r, err := made().Run(t.Context(), o)
+		require.NoError(t, err)
+		assert.Empty(t, r.Warnings, "a part does not know")
+		parts = append(parts, o.File)
+		o.File, o.Resume = filepath.Join(t.TempDir(), "b"), last
+		r, err = made().Run(t.Context(), o)
+		require.NoError(t, err)
+		assert.Equal(t, index == 4, len(r.Warnings) == 1, "%v", r.Warnings)
+		last = o.File
+	}
+	text, r := merged(t, parts...)
+	assert.Equal(t, want, r.Warnings)
+	assert.Equal(t, fileOf(t, whole, stable), stableOf(t, text))
+	_, r = merged(t, parts[1:]...)
+	assert.Len(t, r.Warnings, 1, "%v", r.Warnings)
+	resumed, err := made().Run(t.Context(), &contract.RunOptions{Build: "v1", Resume: last})
+	require.NoError(t, err)
+	assert.Equal(t, fileOf(t, whole, stable), fileOf(t, resumed, stable))
+	text, r = merged(t, last, parts[0])
+	assert.Equal(t, want, r.Warnings, "the warning of an end is not said twice, %s", text[strings.LastIndex(text, `{"end"`):])
 }

@@ -153,14 +153,18 @@ func distance(a, b string) int {
 
 // Some lists the first names, up to few of them, and counts the others: "a, b
 // and 3 more". It is "none" without names.
-func Some(names []string, few int) string {
-	switch {
-	case len(names) == 0:
+func Some(names []string, few int) string { return SomeOf(names, few, len(names)) }
+
+// SomeOf is [Some] of more names than are known: all is their number.
+func SomeOf(names []string, few, all int) string {
+	if all == 0 {
 		return "none"
-	case len(names) > few:
-		return strings.Join(names[:few], ", ") + " and " + strconv.Itoa(len(names)-few) + " more"
 	}
-	return strings.Join(names, ", ")
+	some := strings.Join(names[:min(few, len(names))], ", ")
+	if more := all - min(few, len(names)); more > 0 {
+		some += " and " + Number(more) + " more"
+	}
+	return some
 }
 
 // WithoutNumbers returns s with each run of digits as one sign: what differs

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"time"
 
-	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
@@ -55,16 +56,18 @@ func (s *suiteRun) take(path string) error {
 	if err != nil {
 		return err
 	}
+	var wrong error // how it differs from the first matrix
 	for _, one := range s.matrices {
-		if result, _ := s.suite.Score(map[string]*contract.Report{one.name: r}, nil); result == nil {
+		compared, err := one.matrix.CheckReport(r, cmp.Or(os.Getenv("SHAKEDOWN_BUILD"), unknownBuild))
+		if err != nil {
+			wrong = cmp.Or(wrong, err)
 			continue
 		}
-		if r.Seed != one.matrix.Seed {
-			return fields.Wrong(path, fielderror.Found(fmt.Sprintf("a run with seed %d", r.Seed)),
-				fmt.Sprintf("one with seed %d, that of %s", one.matrix.Seed, s.path))
+		if !compared {
+			fmt.Fprintf(s.problems, "shakedown: nothing shows that %s is of the agent that runs now: SHAKEDOWN_BUILD of both runs names it\n", path)
 		}
 		one.report, s.matrices = r, []*matrixRun{one}
 		return nil
 	}
-	return fields.Wrong(path, fielderror.Found("a run of another suite, or of this one before it was changed"), "a run of "+s.path)
+	return inFile(path, reworded(wrong))
 }

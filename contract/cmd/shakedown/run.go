@@ -58,7 +58,7 @@ func runSuite(ctx context.Context, c *command) (status int, err error) {
 	s := newSuiteRun(c)
 	s.baselineFlags()
 	c.flags.StringVar(&s.cell, "cell", "", "run one cell alone: `SCENARIO/INVARIANT/TRIAL`, as the line rerun of a report names it")
-	c.flags.TextVar(&s.shard, "shard", contract.Shard{}, "run a share of the units, `INDEX/COUNT` such as 2/8; the file of --file is then NAME.2of8.run.jsonl")
+	c.flags.TextVar(&s.shard, "shard", contract.Shard{}, "run a share of the units: `INDEX/COUNT`, an index from 1 to the count, such as 2/8; the file of --file is then NAME.2of8.run.jsonl")
 	c.flags.StringVar(&s.resume, "resume", "", "go on from the run in `FILE`, a run file: what it has is not run again")
 	if err := s.prepare(); err != nil {
 		return 0, err

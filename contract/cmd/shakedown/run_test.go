@@ -180,6 +180,7 @@ func TestExplain(t *testing.T) {
 	status, out, problems = typed(t, dir, "explain --from {}/a.run.jsonl {}/c.yaml --file {}/b.run.jsonl")
 	assert.Equal(t, 1, status, problems)
 	assert.Contains(t, out, "DEFECTS  1 broken cell, 1 of them critical, is 1 defect")
+	assert.Contains(t, problems, "nothing shows that "+dir+"/a.run.jsonl is of the agent that runs now")
 	assert.Greater(t, d.asked.Load(), before, "the agent was asked again")
 	_, out, _ = typed(t, dir, "show {}/b.run.jsonl")
 	assert.Contains(t, out, "DEFECTS", "the new file has them")
@@ -187,12 +188,12 @@ func TestExplain(t *testing.T) {
 	status, out, _ = typed(t, dir, "explain {}/c.yaml")
 	assert.Equal(t, 1, status)
 	assert.Contains(t, out, "DEFECTS", "without a file it runs the suite first")
-	d.suiteAt(t, filepath.Join(dir, "other.yaml"), "1042?", "1043?")
+	d.suiteAt(t, filepath.Join(dir, "other.yaml"), "1042?", "1043?", "trials: 8", "trials: 1")
 	d.suiteAt(t, filepath.Join(dir, "seeded.yaml"), "trials: 8", "trials: 1\nadvanced: {seed: 7}")
 	d.suiteAt(t, filepath.Join(dir, "keeps.yaml"), `, reset_endpoint: "`+d.URL+`/reset"`, "")
 	for line, says := range map[string]string{
-		"explain {}/other.yaml --from {}/a.run.jsonl":  "a.run.jsonl is a run of another suite, or of this one before it was changed",
-		"explain {}/seeded.yaml --from {}/a.run.jsonl": "a.run.jsonl is a run with seed 0; allowed: one with seed 7",
+		"explain {}/other.yaml --from {}/a.run.jsonl":  "a.run.jsonl: report.fingerprint is ",
+		"explain {}/seeded.yaml --from {}/a.run.jsonl": "a.run.jsonl: report.seed is 0; allowed: 7, that of the suite",
 		"explain {}/keeps.yaml":                        "keeps.yaml: agent/reset_endpoint is missing; allowed: an address that makes the agent forget",
 		"explain {}/c.yaml --runs 0 --time=-1s":        "--runs is 0; allowed: 1 and more",
 	} {
@@ -200,6 +201,16 @@ func TestExplain(t *testing.T) {
 		assert.Equal(t, 3, status, line)
 		assert.Contains(t, problems, says)
 	}
+	t.Setenv("SHAKEDOWN_BUILD", "one")
+	typed(t, dir, "run {}/c.yaml --file {}/built.run.jsonl")
+	_, _, problems = typed(t, dir, "explain --from {}/built.run.jsonl {}/c.yaml")
+	assert.NotContains(t, problems, "nothing shows")
+	t.Setenv("SHAKEDOWN_BUILD", "two")
+	before = d.asked.Load()
+	status, _, problems = typed(t, dir, "explain --from {}/built.run.jsonl {}/c.yaml")
+	assert.Equal(t, 3, status)
+	assert.Contains(t, problems, `built.run.jsonl: report.build is "one"; allowed: two, which is running; SHAKEDOWN_BUILD of both runs may name it`)
+	assert.Equal(t, before, d.asked.Load(), "the agent is not asked")
 }
 
 func TestLint(t *testing.T) {

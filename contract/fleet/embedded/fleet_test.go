@@ -349,6 +349,58 @@ func startedWith(ctx context.Context, t *testing.T, url string, o *fleet.Options
 	return ctx
 }
 
+func TestWhatNoFleetRuns(t *testing.T) {
+	ctx, s := within(t), serve(t)
+	nc, dir := connect(t, s.URL()), t.TempDir()
+	file := filepath.Join(dir, "x.run.jsonl")
+	_, err := desk(0, "").Run(ctx, &contract.RunOptions{File: file, Build: "v1"})
+	require.NoError(t, err)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	put := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	empty, damaged := put("empty", ""), put("damaged", strings.Replace(string(text), `"states":"h`, `"states":"b`, 1))
+	for _, row := range []struct {
+		want   string
+		change func(*fleet.Options, *contract.Matrix)
+	}{
+		{"Options.ID is \"\"; allowed: 1 to 64", func(o *fleet.Options, _ *contract.Matrix) { o.ID = "" }},
+		{"Options.ID is \"a b\"", func(o *fleet.Options, _ *contract.Matrix) { o.ID = "a b" }},
+		{"Options.AckWait is 1ms", func(o *fleet.Options, _ *contract.Matrix) { o.AckWait = time.Millisecond }},
+		{"Options.Limit is -1ns", func(o *fleet.Options, _ *contract.Matrix) { o.Limit = -1 }},
+		{"Options.Replicas is -1", func(o *fleet.Options, _ *contract.Matrix) { o.Replicas = -1 }},
+		{"Options.Run.File is empty", func(o *fleet.Options, _ *contract.Matrix) { o.Run.File = "" }},
+		{"Options.Run.File is empty", func(o *fleet.Options, _ *contract.Matrix) { o.Run = nil }},
+		{"Options.Run.Shard is 1/2", func(o *fleet.Options, _ *contract.Matrix) { o.Run.Shard = contract.Shard{Index: 1, Count: 2} }},
+		{"RunOptions.Sequential is true", func(o *fleet.Options, _ *contract.Matrix) { o.Run.Sequential = true }},
+		{dir, func(o *fleet.Options, _ *contract.Matrix) { o.Run.File = dir }},
+		{"RunOptions.Resume: " + dir + " is a folder", func(o *fleet.Options, _ *contract.Matrix) { o.Run.Resume = dir }},
+		{"/none: no such file", func(o *fleet.Options, _ *contract.Matrix) { o.Run.Resume = filepath.Join(dir, "none") }},
+		{"/empty is empty; allowed: a run file", func(o *fleet.Options, _ *contract.Matrix) { o.Run.Resume = empty }},
+		{"/damaged:2:1: sum is another or none", func(o *fleet.Options, _ *contract.Matrix) { o.Run.Resume = damaged }},
+		{"/x.run.jsonl: resume.build is \"v1\"; allowed: v2", func(o *fleet.Options, _ *contract.Matrix) { o.Run.Resume, o.Run.Build = file, "v2" }},
+		{"/x.run.jsonl: resume.seed is 11; allowed: 7", func(o *fleet.Options, m *contract.Matrix) { o.Run.Resume, m.Seed = file, 7 }},
+	} {
+		m, o := desk(0, ""), options(t, "refused")
+		row.change(o, m)
+		_, err := fleet.Run(ctx, nc, m, o)
+		assert.ErrorContains(t, err, row.want)
+	}
+	_, err = fleet.Run(ctx, nil, nil, nil)
+	assert.ErrorContains(t, err, "conn is nil")
+	assert.ErrorContains(t, err, "matrix is nil")
+	assert.ErrorContains(t, fleet.Work(ctx, nil, nil, nil), "Options.ID is")
+	assert.ErrorContains(t, fleet.Delete(ctx, nc, "a.b"), "id is")
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	account, err := js.AccountInfo(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, account.Streams, "the server was not asked for anything")
+}
+
 func TestStartRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, row := range []struct {
