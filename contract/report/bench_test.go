@@ -131,6 +131,30 @@ func BenchmarkBaseline(b *testing.B) {
 	})
 }
 
+// BenchmarkFileSize writes run files of a real run, in the forms in which they are kept: a baseline; with evidence of
+// the broken cells, one in sixteen here; with that of all cells.
+func BenchmarkFileSize(b *testing.B) {
+	for _, row := range []struct {
+		name string
+		keep contract.KeepPolicy
+		how  *report.WriteOptions
+	}{{"baseline", contract.KeepBroken, baseline}, {"broken", contract.KeepBroken, nil}, {"all", contract.KeepAll, nil}} {
+		m := desks()
+		m.Trials = 100
+		r, err := m.Run(b.Context(), &contract.RunOptions{Keep: row.keep})
+		require.NoError(b, err)
+		text := fileOf(b, r, row.how)
+		b.Run("evidence="+row.name, func(b *testing.B) {
+			for b.Loop() {
+				if err := report.Write(io.Discard, r, row.how); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(text))/float64(len(r.Cells)), "bytes/cell")
+		})
+	}
+}
+
 // BenchmarkMerge joins 64 parts of a real run: of 10⁴ cells, or of as many as MERGE_CELLS says. MB is the most
 // memory that the process had from the system meanwhile.
 func BenchmarkMerge(b *testing.B) {

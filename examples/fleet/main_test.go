@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/fleet/embedded"
+)
+
+// The test binary is also the program, and so are the workers that it starts.
+const asProgram = "FLEET_EXAMPLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+func program(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	cmd, stderr = exec.CommandContext(t.Context(), os.Args[0], args...), new(bytes.Buffer)
+	cmd.Env, cmd.Stderr = append(os.Environ(), asProgram+"=1"), stderr
+	return cmd, stderr
+}
+
+func TestWhatIsKilledChangesNothing(t *testing.T) {
+	t.Parallel()
+	cmd, stderr := program(t, "-trials", "2")
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s%s", out, stderr)
+	assert.Contains(t, string(out), ": 160 cells, 8 workers\n")
+	assert.Contains(t, string(out), "\nworker 3 killed after 15 of 20 units\n")
+	assert.Regexp(t, `\ncalm +16 of 16 +16 of 16\n`, string(out))
+	assert.Regexp(t, `\nverdict +FAIL +FAIL\n`, string(out))
+	assert.Regexp(t, `\nequal: two run files of \d{5,} bytes, `, string(out))
+	assert.Empty(t, stderr.String(), "and no bar where nobody sees it")
+}
+
+// One more worker joins, and afterwards the server has nothing.
+func TestAServerOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start(&embedded.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	defer server.Close()
+	cmd, stderr := program(t, "-trials", "1", "-nats", server.URL())
+	pipe, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	out := bufio.NewReader(pipe)
+	first, err := out.ReadString('\n')
+	require.NoError(t, err, "%s", stderr)
+	id, _, _ := strings.Cut(strings.TrimPrefix(first, "run "), ":")
+	joined, problems := program(t, "-trials", "1", "-nats", server.URL(), "-work", id)
+	require.NoError(t, joined.Start())
+	var rest bytes.Buffer
+	_, err = rest.ReadFrom(out)
+	require.NoError(t, err)
+	assert.NoError(t, cmd.Wait(), "%s%s", &rest, stderr)
+	assert.Contains(t, rest.String(), "\nequal: ")
+	assert.NoError(t, joined.Wait(), "%s", problems)
+
+	nc, err := connect(server.URL())
+	require.NoError(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	account, err := js.AccountInfo(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, account.Streams)
+}
+
+// A worker ends with the process that started it, also if it has found no run.
+func TestAWorkerThatIsLeftAlone(t *testing.T) {
+	cmd, stderr := program(t, "-nats", "nats://127.0.0.1:1", "-work", "none")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	require.NoError(t, in.Close())
+	assert.Error(t, cmd.Wait())
+	assert.Equal(t, exitError, cmd.ProcessState.ExitCode())
+	assert.Contains(t, stderr.String(), "context canceled")
+}
+
+func TestWhatItRefuses(t *testing.T) {
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-trials", "-1"}, "Trials is -1"},
+		{[]string{"-work", "desk-1"}, "-work without -nats"},
+		{[]string{"-work", "a run", "-nats", "nats://127.0.0.1:1"}, "Options.ID"},
+	} {
+		cmd, stderr := program(t, row.args...)
+		assert.Error(t, cmd.Run())
+		assert.Equal(t, exitError, cmd.ProcessState.ExitCode())
+		assert.Contains(t, stderr.String(), row.want)
+	}
+}
+
+func TestTheFirstDifference(t *testing.T) {
+	m := (&desk{trials: 1}).matrix()
+	m.Scenarios = m.Scenarios[:1]
+	one, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	m.Invariants[0].Check = func(context.Context, *contract.Observation) error { return errors.New("no") }
+	other, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	status, err := difference(&out, other, one)
+	require.NoError(t, err)
+	assert.Equal(t, exitDiffer, status)
+	assert.Regexp(t, `^\ndifferent: line 2 of the run file\nfleet: \{"unit":"calm/1","states":"b.*\n\none process: \{"unit":"calm/1","states":"h`, out.String())
+}
