@@ -21,7 +21,7 @@ type Statement struct {
 	Args  []driver.NamedValue
 
 	connector *connector
-	connects  bool // it is a call that opens a connection
+	op        operation
 }
 
 // MarshalJSON writes text and values.
@@ -125,7 +125,7 @@ func (c *conn) arrive(ctx context.Context, in *chaos.Injector, op operation, que
 	x.Crossing = in.Arrive(ctx, x.target, alias, chaos.LayerSQL, true)
 	if x.Waiting() {
 		x.Declare(c.does(op))
-		c.now = Statement{query, args, c.connector, op == connecting}
+		c.now = Statement{query, args, c.connector, op}
 		x.key, x.keyed = c.now.key(), true
 		x.Match(x.key, &c.now)
 	}

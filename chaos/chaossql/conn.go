@@ -67,7 +67,7 @@ func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.Na
 }
 
 func (c *conn) injectExec(ctx context.Context, x arrival, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
-	r, err := cross(ctx, x, Statement{Query: query, Args: args, connector: c.connector}, func(ctx context.Context, call Statement) (own Result, err error) {
+	r, err := cross(ctx, x, Statement{query, args, c.connector, executing}, func(ctx context.Context, call Statement) (own Result, err error) {
 		r, err := c.execNow(ctx, s, call.Query, call.Args, false)
 		if err == nil {
 			own = resultOf(r)
@@ -125,7 +125,7 @@ func (c *conn) query(ctx context.Context, s *stmt, query string, args []driver.N
 
 func (c *conn) injectQuery(ctx context.Context, x arrival, s *stmt, query string, args []driver.NamedValue) (driver.Rows, error) {
 	var last *rows
-	r, err := cross(ctx, x, Statement{Query: query, Args: args, connector: c.connector}, func(ctx context.Context, call Statement) (*rows, error) {
+	r, err := cross(ctx, x, Statement{query, args, c.connector, querying}, func(ctx context.Context, call Statement) (*rows, error) {
 		if last != nil {
 			last.release() // a connection has one query at a time
 		}
@@ -190,7 +190,7 @@ func (c *conn) Ping(ctx context.Context) error {
 		x.ended(err)
 		return err
 	}
-	_, err := cross(ctx, x, Statement{connector: c.connector}, func(ctx context.Context, _ Statement) (struct{}, error) {
+	_, err := cross(ctx, x, Statement{connector: c.connector, op: pinging}, func(ctx context.Context, _ Statement) (struct{}, error) {
 		return struct{}{}, c.pingNow(ctx)
 	}, nil)
 	return err

@@ -106,7 +106,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return own.of(base), nil
 	}
 	x := own.arrive(ctx, in, connecting, "", nil)
-	opened, err := cross(ctx, x, Statement{connector: c, connects: true}, func(ctx context.Context, _ Statement) (*opened, error) {
+	opened, err := cross(ctx, x, Statement{connector: c, op: connecting}, func(ctx context.Context, _ Statement) (*opened, error) {
 		base, err := c.connect(ctx)
 		return &opened{base}, err
 	}, func(o *opened) { own.of(o.base).Close() })

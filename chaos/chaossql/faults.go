@@ -47,7 +47,7 @@ var serialization = &catalog.Fail[catalog.None]{
 	FailArgs: failsWith(ErrSerialization),
 }
 
-// Deadlock fails a statement with [ErrDeadlock]. The transaction can only be rolled back then.
+// Deadlock fails a statement or a commit with [ErrDeadlock]. The transaction can only be rolled back then.
 func Deadlock() chaos.Fault { return deadlock.Of(catalog.None{}) }
 
 var deadlock = &catalog.Fail[catalog.None]{
@@ -57,11 +57,15 @@ var deadlock = &catalog.Fail[catalog.None]{
 }
 
 func failsWith(err error) func(chaos.Call, catalog.None, any) (string, error) {
-	return func(_ chaos.Call, _ catalog.None, args any) (string, error) {
-		if s, ok := args.(*Statement); ok && s != nil {
+	return func(c chaos.Call, _ catalog.None, args any) (note string, _ error) {
+		s, ok := args.(*Statement)
+		switch {
+		case !ok || s == nil: // a point of another package
+			return "", err
+		case s.op == executing, s.op == querying, s.op == committing:
 			return "", s.connector.ownError(err)
 		}
-		return "", err
+		return fmt.Sprintf("a statement or a commit meets this error, not %s", c.Target), nil
 	}
 }
 
@@ -79,8 +83,8 @@ var connectionLimit = &catalog.Fail[connections]{
 	FailArgs: func(c chaos.Call, p connections, args any) (string, error) {
 		s, ok := args.(*Statement)
 		switch {
-		case !ok || s == nil || !s.connects:
-			return fmt.Sprintf("a limit of connections is met where a database is connected to, not at %s", c.Target), nil
+		case !ok || s == nil || s.op != connecting:
+			return fmt.Sprintf("a connection that is opened meets this limit, not %s", c.Target), nil
 		case s.connector.open.Load() < int64(p.Limit):
 			return "", nil
 		}

@@ -57,7 +57,7 @@ func (c *conn) read(ctx context.Context, base driver.Rows, query string, args []
 	target, alias := c.target(reading, query)
 	r.stream = chaos.WrapStreamWith(target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
 		return r.all
-	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: in, Alias: alias})(ctx, &Statement{Query: query, Args: args, connector: c.connector})
+	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: in, Alias: alias})(ctx, &Statement{query, args, c.connector, reading})
 	return r
 }
 

@@ -42,7 +42,7 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 }
 
 func (c *conn) injectBegin(ctx context.Context, x arrival, o driver.TxOptions) (driver.Tx, error) {
-	t, err := cross(ctx, x, Statement{connector: c.connector}, func(ctx context.Context, _ Statement) (*tx, error) {
+	t, err := cross(ctx, x, Statement{connector: c.connector, op: beginning}, func(ctx context.Context, _ Statement) (*tx, error) {
 		base, err := c.beginNow(ctx, o)
 		return &tx{base: base}, err
 	}, func(t *tx) { c.rollback(t.base) })
@@ -110,7 +110,7 @@ func (t *tx) inject(op operation, x arrival) error {
 		}
 		t.c.inTx, t.c.aborted = false, false
 	}()
-	_, err := cross(t.ctx, x, Statement{connector: t.c.connector}, func(context.Context, Statement) (struct{}, error) {
+	_, err := cross(t.ctx, x, Statement{connector: t.c.connector, op: op}, func(context.Context, Statement) (struct{}, error) {
 		if asked {
 			return struct{}{}, errEnded{}
 		}
