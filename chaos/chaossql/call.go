@@ -20,8 +20,9 @@ type Statement struct {
 	Query string
 	Args  []driver.NamedValue
 
-	connector *connector
-	op        operation
+	op       operation
+	conn     *conn
+	prepared *stmt // nil: it is not
 }
 
 // MarshalJSON writes text and values.
@@ -90,10 +91,9 @@ func (r Result) RowsAffected() (int64, error) { return r.Affected, r.noAffected 
 // arrival is a call that has begun.
 type arrival struct {
 	chaos.Crossing
-	injector *chaos.Injector
-	target   string
-	key      uint64
-	keyed    bool // key is known
+	target string
+	key    uint64
+	keyed  bool // key is known
 }
 
 // injector is that of a call; nil: it has none.
@@ -118,14 +118,13 @@ func (c *conn) affects(ctx context.Context, op operation, query string) *chaos.I
 }
 
 // arrive begins a call that its injector affects.
-func (c *conn) arrive(ctx context.Context, in *chaos.Injector, op operation, query string, args []driver.NamedValue) (x arrival) {
+func (c *conn) arrive(ctx context.Context, in *chaos.Injector, call Statement) (x arrival) {
 	alias := ""
-	x.injector = in
-	x.target, alias = c.target(op, query)
+	x.target, alias = c.target(call.op, call.Query)
 	x.Crossing = in.Arrive(ctx, x.target, alias, chaos.LayerSQL, true)
 	if x.Waiting() {
-		x.Declare(c.does(op))
-		c.now = Statement{query, args, c.connector, op}
+		x.Declare(c.does(call.op))
+		c.now = call
 		x.key, x.keyed = c.now.key(), true
 		x.Match(x.key, &c.now)
 	}
@@ -182,7 +181,8 @@ type ownCall struct{}
 
 // cross takes a call through the rules that act on it. do asks the driver; drop gives back to the driver what the
 // caller does not get; nil: nothing is to be done.
-func cross[T comparable](ctx context.Context, x arrival, s Statement, do func(context.Context, Statement) (T, error), drop func(T)) (out T, err error) {
+func cross[T comparable](ctx context.Context, x arrival, call Statement,
+	do func(context.Context, Statement) (T, error), drop func(T)) (out T, err error) {
 	var made []T
 	returned := false
 	defer func() {
@@ -193,17 +193,17 @@ func cross[T comparable](ctx context.Context, x arrival, s Statement, do func(co
 		}
 	}()
 	own := &returned
-	out, err = chaos.WrapWith(x.target, func(ctx context.Context, s *Statement) (T, error) {
+	out, err = chaos.WrapWith(x.target, func(ctx context.Context, call *Statement) (T, error) {
 		if ctx.Value(ownCall{}) != any(own) { // a later call executes this one, whose connection is another's now
 			var none T
 			return none, errGone
 		}
-		t, err := do(ctx, *s)
+		t, err := do(ctx, *call)
 		if err == nil {
 			made = append(made, t)
 		}
 		return t, err
-	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), &s)
+	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), &call)
 	returned = true
 	return out, err
 }

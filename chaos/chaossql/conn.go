@@ -43,32 +43,27 @@ type directConn struct{ *conn }
 
 // ExecContext executes a statement.
 func (c *directConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.exec(ctx, nil, query, args)
+	return c.exec(ctx, Statement{query, args, executing, c.conn, nil})
 }
 
 // QueryContext executes a statement that gives rows.
 func (c *directConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.query(ctx, nil, query, args)
+	return c.query(ctx, Statement{query, args, querying, c.conn, nil})
 }
 
-// exec is a call at the point of execs. s is nil if the statement is not prepared.
-func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
-	in := c.affects(ctx, executing, query)
+func (c *conn) exec(ctx context.Context, call Statement) (driver.Result, error) {
+	in := c.affects(ctx, executing, call.Query)
 	if in == nil {
-		return c.execNow(ctx, s, query, args, true)
+		return c.execNow(ctx, call, true)
 	}
-	x := c.arrive(ctx, in, executing, query, args)
+	x := c.arrive(ctx, in, call)
 	if x.PassesThrough() {
-		r, err := c.execNow(ctx, s, query, args, false)
+		r, err := c.execNow(ctx, call, false)
 		x.ended(err)
 		return r, err
 	}
-	return c.injectExec(ctx, x, s, query, args)
-}
-
-func (c *conn) injectExec(ctx context.Context, x arrival, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
-	r, err := cross(ctx, x, Statement{query, args, c.connector, executing}, func(ctx context.Context, call Statement) (own Result, err error) {
-		r, err := c.execNow(ctx, s, call.Query, call.Args, false)
+	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (own Result, err error) {
+		r, err := c.execNow(ctx, call, false)
 		if err == nil {
 			own = resultOf(r)
 		}
@@ -81,55 +76,51 @@ func (c *conn) injectExec(ctx context.Context, x arrival, s *stmt, query string,
 	return r, nil
 }
 
-// execNow asks the driver. If that skips, the statement is prepared here, so that it remains one call; database/sql does
-// it for an inert call, which is not counted.
-func (c *conn) execNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue, inert bool) (driver.Result, error) {
+// execNow asks the driver. If that skips, the statement is prepared here, so that it remains one call. An inert call is
+// not counted, and database/sql prepares it.
+func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.Result, error) {
+	s, args := call.prepared, call.Args
 	switch {
 	case c.aborted:
 		return nil, ErrAborted
 	case s != nil:
 		return s.execNow(ctx, args)
 	}
-	r, err := c.direct.ExecContext(ctx, query, args)
+	r, err := c.direct.ExecContext(ctx, call.Query, args)
 	if err != driver.ErrSkip || inert {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, query, args); err != nil {
+	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	return s.execNow(ctx, args)
 }
 
-// query is a call at the point of queries, as exec.
-func (c *conn) query(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Rows, error) {
-	in := c.affects(ctx, querying, query)
-	if in == nil {
-		r, err := c.queryNow(ctx, s, query, args, true)
-		if err != nil {
-			return nil, err
-		}
-		return c.read(ctx, r, query, args), nil
+func (c *conn) query(ctx context.Context, call Statement) (driver.Rows, error) {
+	var r driver.Rows
+	var err error
+	if in := c.affects(ctx, querying, call.Query); in == nil {
+		r, err = c.queryNow(ctx, call, true)
+	} else if x := c.arrive(ctx, in, call); x.PassesThrough() {
+		r, err = c.queryNow(ctx, call, false)
+		x.ended(err)
+	} else {
+		r, err = c.injectQuery(ctx, x, call)
 	}
-	x := c.arrive(ctx, in, querying, query, args)
-	if !x.PassesThrough() {
-		return c.injectQuery(ctx, x, s, query, args)
-	}
-	r, err := c.queryNow(ctx, s, query, args, false)
-	x.ended(err)
 	if err != nil {
 		return nil, err
 	}
-	return c.read(ctx, r, query, args), nil
+	return c.read(ctx, r, call), nil
 }
 
-func (c *conn) injectQuery(ctx context.Context, x arrival, s *stmt, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driver.Rows, error) {
 	var last *rows
-	r, err := cross(ctx, x, Statement{query, args, c.connector, querying}, func(ctx context.Context, call Statement) (*rows, error) {
+	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (*rows, error) {
 		if last != nil {
 			last.release() // a connection has one query at a time
 		}
-		base, err := c.queryNow(ctx, s, call.Query, call.Args, false)
+		base, err := c.queryNow(ctx, call, false)
 		if err != nil {
 			return nil, err
 		}
@@ -143,24 +134,25 @@ func (c *conn) injectQuery(ctx context.Context, x arrival, s *stmt, query string
 	case r == nil: // the driver was not asked, and the caller is told that it was
 		return &rows{}, nil
 	case r.held == nil && r.also == nil:
-		return c.read(ctx, r.base, query, args), nil
+		return r.base, nil
 	}
-	return c.read(ctx, r, query, args), nil
+	return r, nil
 }
 
 // queryNow is execNow for a query.
-func (c *conn) queryNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue, inert bool) (driver.Rows, error) {
+func (c *conn) queryNow(ctx context.Context, call Statement, inert bool) (driver.Rows, error) {
+	s, args := call.prepared, call.Args
 	switch {
 	case c.aborted:
 		return nil, ErrAborted
 	case s != nil:
 		return s.queryNow(ctx, args)
 	}
-	r, err := c.direct.QueryContext(ctx, query, args)
+	r, err := c.direct.QueryContext(ctx, call.Query, args)
 	if err != driver.ErrSkip || inert {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, query, args); err != nil {
+	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
 		return nil, err
 	}
 	if r, err = s.queryNow(ctx, args); err != nil {
@@ -184,13 +176,8 @@ func (c *conn) Ping(ctx context.Context) error {
 	if in == nil {
 		return c.pingNow(ctx)
 	}
-	x := c.arrive(ctx, in, pinging, "", nil)
-	if x.PassesThrough() {
-		err := c.pingNow(ctx)
-		x.ended(err)
-		return err
-	}
-	_, err := cross(ctx, x, Statement{connector: c.connector, op: pinging}, func(ctx context.Context, _ Statement) (struct{}, error) {
+	call := Statement{op: pinging, conn: c}
+	_, err := cross(ctx, c.arrive(ctx, in, call), call, func(ctx context.Context, _ Statement) (struct{}, error) {
 		return struct{}{}, c.pingNow(ctx)
 	}, nil)
 	return err

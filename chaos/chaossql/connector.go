@@ -53,8 +53,8 @@ type source struct {
 func (s source) Connect(context.Context) (driver.Conn, error) { return s.driver.Open(s.dsn) }
 func (s source) Driver() driver.Driver                        { return s.driver }
 
-// Unwrap returns the driver's own connection of a wrapped one, for the function of sql.Conn.Raw; any other value as it is.
-// Calls on it are no injection points.
+// Unwrap returns the driver's own connection of a wrapped one, for the function of sql.Conn.Raw; any other value as it
+// is. Calls on it are no injection points.
 func Unwrap(driverConn any) any {
 	if c, ok := driverConn.(interface{ unwrap() driver.Conn }); ok {
 		return c.unwrap()
@@ -105,18 +105,18 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 		return own.of(base), nil
 	}
-	x := own.arrive(ctx, in, connecting, "", nil)
-	opened, err := cross(ctx, x, Statement{connector: c, op: connecting}, func(ctx context.Context, _ Statement) (*opened, error) {
+	call := Statement{op: connecting, conn: own}
+	made, err := cross(ctx, own.arrive(ctx, in, call), call, func(ctx context.Context, _ Statement) (*opened, error) {
 		base, err := c.connect(ctx)
 		return &opened{base}, err
 	}, func(o *opened) { own.of(o.base).Close() })
 	switch {
 	case err != nil:
 		return nil, err
-	case opened == nil:
+	case made == nil:
 		return nil, errNoConnection
 	}
-	return own.of(opened.base), nil
+	return own.of(made.base), nil
 }
 
 var errNoConnection = errors.New("chaossql: a fault gave no connection")

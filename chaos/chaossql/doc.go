@@ -34,10 +34,10 @@
 //   - rows that break off, with Rows.Err: [fault.CutAfter] at sql.rows; without: [fault.EndAfter];
 //   - a stale read: [fault.DelayedVisibility]("sql.{exec,commit}*", d, nil) at "sql.{query,exec,commit}*".
 //
-// What a fault takes from the caller is given back to the driver: a connection is closed, the rows of a query are
-// closed, a transaction is rolled back, as a database does when it loses a client. So it is with a commit that did not
-// reach the driver. A request that arrives late, after its caller has given up ([fault.LateResult]), is executed on
-// a connection of its own; if it was in a transaction, the transaction is gone, and the request fails.
+// What a fault takes from the caller is given back to the driver, as a server does that loses its client: a connection
+// and the rows of a query are closed, a transaction is rolled back. So it is with a commit that did not reach the driver.
+// A request that arrives late, after its caller has given up ([fault.LateResult]), finds its connection in other hands
+// and fails.
 //
 // database/sql tries a call again that failed with [driver.ErrBadConn], up to twice, unless a transaction or a sql.Conn
 // holds the connection. Each try is a call of its own: a rule with when.Nth(1) fails the first.
@@ -52,7 +52,7 @@
 // # Virtual time
 //
 // sql.OpenDB starts a goroutine. Open and close the database in the world of a cell, and choose a driver without
-// network, such as SQLite in memory: docs/virtual-time.md says why.
+// network, such as SQLite: docs/sql.md says why.
 //
 // Stability: may change.
 package chaossql

@@ -63,7 +63,7 @@ func failsWith(err error) func(chaos.Call, catalog.None, any) (string, error) {
 		case !ok || s == nil: // a point of another package
 			return "", err
 		case s.op == executing, s.op == querying, s.op == committing:
-			return "", s.connector.ownError(err)
+			return "", s.conn.connector.ownError(err)
 		}
 		return fmt.Sprintf("a statement or a commit meets this error, not %s", c.Target), nil
 	}
@@ -85,10 +85,10 @@ var connectionLimit = &catalog.Fail[connections]{
 		switch {
 		case !ok || s == nil || s.op != connecting:
 			return fmt.Sprintf("a connection that is opened meets this limit, not %s", c.Target), nil
-		case s.connector.open.Load() < int64(p.Limit):
+		case s.conn.connector.open.Load() < int64(p.Limit):
 			return "", nil
 		}
-		return "", s.connector.ownError(ErrTooManyConnections)
+		return "", s.conn.connector.ownError(ErrTooManyConnections)
 	},
 }
 

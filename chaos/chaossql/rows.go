@@ -48,16 +48,17 @@ func rowsOf(base driver.Rows) *rows {
 }
 
 // read makes an injection point of rows, if anything can happen to them.
-func (c *conn) read(ctx context.Context, base driver.Rows, query string, args []driver.NamedValue) driver.Rows {
-	in := c.affects(ctx, reading, query)
+func (c *conn) read(ctx context.Context, base driver.Rows, call Statement) driver.Rows {
+	in := c.affects(ctx, reading, call.Query)
 	if in == nil {
 		return base
 	}
 	r := rowsOf(base)
-	target, alias := c.target(reading, query)
+	target, alias := c.target(reading, call.Query)
+	call.op = reading
 	r.stream = chaos.WrapStreamWith(target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
 		return r.all
-	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: in, Alias: alias})(ctx, &Statement{query, args, c.connector, reading})
+	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: in, Alias: alias})(ctx, &call)
 	return r
 }
 
@@ -88,7 +89,8 @@ func (r *rows) nextRow(row []driver.Value) error {
 	switch h := r.held; {
 	case h != nil && len(h.rows) > 0:
 		if len(h.rows[0]) != len(row) {
-			return fmt.Errorf("chaossql: a row has %d values; allowed: %d, one for each column", len(h.rows[0]), len(row))
+			return fmt.Errorf("chaossql: a row has %d values; allowed: %d, one for each column",
+				len(h.rows[0]), len(row))
 		}
 		copy(row, h.rows[0])
 		h.rows = h.rows[1:]
@@ -149,7 +151,8 @@ func (r *rows) Become(ctx context.Context, other any) any {
 	case !r.held.all:
 		chaos.Note(ctx, fmt.Sprintf("a query of %d rows or more was not changed", maxHeld))
 	case !slices.EqualFunc(r.held.rows, old.rows, equalRows):
-		chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(r.held.rows), After: jsonvalue.Document(old.rows)})
+		was, is := jsonvalue.Document(r.held.rows), jsonvalue.Document(old.rows)
+		chaos.Changed(ctx, chaos.Change{Before: was, After: is})
 		r.held, r.changed = &old, true
 	}
 	return r
@@ -193,7 +196,8 @@ func (r *rows) Next(dest []driver.Value) error {
 	case err != nil:
 		return err
 	case len(row) != len(dest):
-		return fmt.Errorf("chaossql: a fault made a row of %d values; allowed: %d, one for each column", len(row), len(dest))
+		return fmt.Errorf("chaossql: a fault made a row of %d values; allowed: %d, one for each column",
+			len(row), len(dest))
 	default:
 		copy(dest, row)
 		return nil

@@ -59,7 +59,8 @@ func (c *conn) prepare(ctx context.Context, query string) (*stmt, error) {
 }
 
 // prepareFor prepares a statement for values that database/sql has converted for the connection already.
-func (c *conn) prepareFor(ctx context.Context, query string, args []driver.NamedValue) (*stmt, []driver.NamedValue, error) {
+func (c *conn) prepareFor(ctx context.Context, query string, args []driver.NamedValue) (
+	*stmt, []driver.NamedValue, error) {
 	s, err := c.prepare(ctx, query)
 	if err != nil {
 		return nil, nil, err
@@ -93,12 +94,12 @@ func (s *stmt) convert(v *driver.NamedValue, i int) (err error) {
 
 // ExecContext executes the statement.
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return s.c.exec(ctx, s, s.text, args)
+	return s.c.exec(ctx, Statement{s.text, args, executing, s.c, s})
 }
 
 // QueryContext executes the statement, which gives rows.
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return s.c.query(ctx, s, s.text, args)
+	return s.c.query(ctx, Statement{s.text, args, querying, s.c, s})
 }
 
 func (s *stmt) execNow(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {

@@ -29,9 +29,10 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		}
 		return c.began(ctx, base, o), nil
 	}
-	x := c.arrive(ctx, in, beginning, "", nil)
+	call := Statement{op: beginning, conn: c}
+	x := c.arrive(ctx, in, call)
 	if !x.PassesThrough() {
-		return c.injectBegin(ctx, x, o)
+		return c.injectBegin(ctx, x, call, o)
 	}
 	base, err := c.beginNow(ctx, o)
 	x.ended(err)
@@ -41,8 +42,8 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	return c.began(ctx, base, o), nil
 }
 
-func (c *conn) injectBegin(ctx context.Context, x arrival, o driver.TxOptions) (driver.Tx, error) {
-	t, err := cross(ctx, x, Statement{connector: c.connector, op: beginning}, func(ctx context.Context, _ Statement) (*tx, error) {
+func (c *conn) injectBegin(ctx context.Context, x arrival, call Statement, o driver.TxOptions) (driver.Tx, error) {
+	t, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (*tx, error) {
 		base, err := c.beginNow(ctx, o)
 		return &tx{base: base}, err
 	}, func(t *tx) { c.rollback(t.base) })
@@ -94,15 +95,17 @@ func (t *tx) end(op operation) error {
 	if in == nil {
 		return t.endNow(op)
 	}
-	return t.inject(op, t.c.arrive(t.ctx, in, op, "", nil))
+	call := Statement{op: op, conn: t.c}
+	x := t.c.arrive(t.ctx, in, call)
+	if !x.PassesThrough() {
+		return t.inject(x, call)
+	}
+	err := t.endNow(op)
+	x.ended(err)
+	return err
 }
 
-func (t *tx) inject(op operation, x arrival) error {
-	if x.PassesThrough() {
-		err := t.endNow(op)
-		x.ended(err)
-		return err
-	}
+func (t *tx) inject(x arrival, call Statement) error {
 	asked := false
 	defer func() {
 		if !asked {
@@ -110,12 +113,12 @@ func (t *tx) inject(op operation, x arrival) error {
 		}
 		t.c.inTx, t.c.aborted = false, false
 	}()
-	_, err := cross(t.ctx, x, Statement{connector: t.c.connector, op: op}, func(context.Context, Statement) (struct{}, error) {
+	_, err := cross(t.ctx, x, call, func(context.Context, Statement) (struct{}, error) {
 		if asked {
 			return struct{}{}, errEnded{}
 		}
 		asked = true
-		return struct{}{}, t.endNow(op)
+		return struct{}{}, t.endNow(call.op)
 	}, nil)
 	return err
 }
