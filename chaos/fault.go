@@ -169,6 +169,7 @@ const (
 	LayerTool       Layer = "tool"
 	LayerLLM        Layer = "llm"
 	LayerHTTP       Layer = "http"
+	LayerSQL        Layer = "sql"
 	LayerStream     Layer = "stream"
 	LayerPoint      Layer = "point" // a wrapped function or a Point, unless its rule says otherwise
 	LayerContext    Layer = "context"

@@ -360,8 +360,8 @@ func listOr(names []string, none string) string {
 }
 
 func layerNames() []string {
-	return []string{string(LayerTool), string(LayerLLM), string(LayerHTTP), string(LayerStream), string(LayerPoint),
-		string(LayerContext), string(LayerControl), string(LayerResource), string(LayerMultiAgent)}
+	return []string{string(LayerTool), string(LayerLLM), string(LayerHTTP), string(LayerSQL), string(LayerStream),
+		string(LayerPoint), string(LayerContext), string(LayerControl), string(LayerResource), string(LayerMultiAgent)}
 }
 
 // Valid reports whether the layer is empty or one of the constants.

@@ -24,12 +24,13 @@ func WrapStream[In, T any](
 }
 
 // WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
-// Key and Injector are used.
+// Key, Injector and Alias are used.
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
 	opts := *cmp.Or(o, &WrapOptions[In]{})
+	p.alias = opts.Alias
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
 		f, in := frameOf(ctx), opts.Injector
 		if in == nil {

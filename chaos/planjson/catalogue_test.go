@@ -89,7 +89,10 @@ func excerpt(s string, at int) string {
 func inLine(s string) string { return strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ") }
 
 // parts are the parts of the world in which the example of a row is tried, in this order.
-func parts() []string {
+func parts(l chaos.Layer) []string {
+	if l == chaos.LayerSQL {
+		return []string{"database"}
+	}
 	return []string{"tools", "others", "stream", "service", "model", "events", "crowd",
 		"model in JSON", "slow tools", "12 tool calls", "long service", "long model"}
 }
@@ -129,7 +132,7 @@ func tryExample(t *testing.T, calm map[string][]answer, r *catalog.Row, o *planj
 	part := fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Kind, r.Example)
 	plan, err := planjson.Decode(oneRule(`{"kind":"always"}`, part), o)
 	require.NoError(t, err)
-	for _, part := range parts() {
+	for _, part := range parts(r.Layer) {
 		if got, ok = try(t, calm, chaos.Rule{Target: "*", Fault: plan.Rules()[0].Fault}, o, part); ok {
 			return got, true
 		}

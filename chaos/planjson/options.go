@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/chaossql"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/when"
@@ -161,7 +162,7 @@ func sameJSON(a, b json.RawMessage) bool {
 // Rows returns the rows of the ready-made kinds, in the order of
 // docs/reference/faults.md. The caller may keep and change the list.
 func Rows() []*catalog.Row {
-	return slices.Concat(when.Rows(), fault.Rows(), lies.Rows(), chaoshttp.Rows())
+	return slices.Concat(when.Rows(), fault.Rows(), lies.Rows(), chaoshttp.Rows(), chaossql.Rows())
 }
 
 // A Kind is one kind of fault or trigger as data, for people and programs that

@@ -3,6 +3,8 @@ package planjson_test
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/chaossql"
 )
 
 // The world of these tests: a shop with tools, a service and a model over HTTP,
@@ -329,7 +332,53 @@ func (w *world) visit(ctx context.Context, part string) []answer {
 		return w.others(ctx, 3)
 	case "crowd":
 		return w.crowd(ctx)
+	case "database":
+		return w.database(ctx)
 	}
 	require.Fail(w.t, "no such part", part)
 	return nil
+}
+
+// database opens three connections, and pays an order back over each in a transaction.
+func (w *world) database(ctx context.Context) (got []answer) {
+	db := sql.OpenDB(chaossql.Wrap(ledger{}, nil))
+	defer db.Close()
+	refund := func(c *sql.Conn) error {
+		tx, err := c.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(ctx, "INSERT INTO refunds VALUES (?)", "A1"); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	for range 3 {
+		c, err := db.Conn(ctx)
+		if err != nil {
+			got = append(got, answer{call: "connect", err: err})
+			continue
+		}
+		defer c.Close()
+		got = append(got, answer{call: "refund", err: refund(c)})
+	}
+	return got
+}
+
+// ledger is a driver that takes every write.
+type ledger struct{}
+
+func (l ledger) Connect(context.Context) (driver.Conn, error) { return l, nil }
+func (ledger) Driver() driver.Driver                          { return nil }
+func (ledger) Prepare(string) (driver.Stmt, error)            { return nil, driver.ErrSkip }
+func (ledger) Close() error                                   { return nil }
+func (l ledger) Begin() (driver.Tx, error)                    { return l, nil }
+func (ledger) Commit() error                                  { return nil }
+func (ledger) Rollback() error                                { return nil }
+func (ledger) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
+	return driver.RowsAffected(1), nil
+}
+func (ledger) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return nil, driver.ErrSkip
 }

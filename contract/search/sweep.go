@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/chaossql"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/contract"
@@ -123,12 +124,14 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 //
 //   - a tool or a function returns an empty result;
 //   - an HTTP request is answered with status 503, or with a body that is not JSON;
+//   - the connection of a SQL call is lost before it is sent, which package sql overcomes;
 //   - the answer of a model is empty or cut off;
 //   - a stream ends after its first item, or lacks its last.
 //
 // If a call may change something, its reply is also lost after its work was done, and it
 // is executed twice. That is a tool that does not declare [chaos.EffectNone], a function,
-// and an HTTP request that is no GET, HEAD or OPTIONS.
+// and an HTTP request that is no GET, HEAD or OPTIONS. The reply to a SQL statement or commit is lost, but no driver
+// sends one twice.
 //
 // Each fault more on every call costs about a quarter more runs. e is the call, as the
 // first run made it that has it; tool is zero for a point that is no tool.
@@ -147,6 +150,11 @@ func usualFaults(e chaos.Event, tool chaos.Tool, realTime bool) []chaos.Fault {
 		all = append(all, chaoshttp.Status(503, nil), lies.Malformed())
 		method, _, _ := strings.Cut(e.Target, " ")
 		effects = method != "GET" && method != "HEAD" && method != "OPTIONS"
+	case chaos.LayerSQL: // no driver sends a statement twice
+		all = append(all, chaossql.BadConn())
+		if strings.Contains(e.Target, ".commit") || strings.Contains(e.Target, ".exec") {
+			all = append(all, lost)
+		}
 	case chaos.LayerLLM:
 		all = append(all, chaoshttp.EmptyCompletion(), chaoshttp.CutCompletion(1))
 	case chaos.LayerStream:

@@ -1,0 +1,209 @@
+package chaossql
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+)
+
+// A Statement is the arguments of a call, as triggers and faults see them: of exec, query and rows the text and its
+// values, else empty. It must not be changed. Its JSON is {"query": "…", "args": […]}; a value with a name is
+// {"name": "…", "value": …} there.
+type Statement struct {
+	Query string
+	Args  []driver.NamedValue
+
+	op       operation
+	conn     *conn
+	prepared *stmt // nil: it is not
+}
+
+// MarshalJSON writes text and values.
+func (s *Statement) MarshalJSON() ([]byte, error) {
+	args := make([]any, len(s.Args))
+	for i, a := range s.Args {
+		if args[i] = a.Value; a.Name != "" {
+			args[i] = map[string]any{"name": a.Name, "value": a.Value}
+		}
+	}
+	return json.Marshal(map[string]any{"query": s.Query, "args": args})
+}
+
+// key is equal for equal texts and values.
+func (s *Statement) key() uint64 {
+	if s.Query == "" {
+		return 0
+	}
+	h := hash.String(s.Query)
+	for _, a := range s.Args {
+		h = hash.Combine(hash.Combine(h, hash.String(a.Name)), hashOf(a.Value))
+	}
+	return h
+}
+
+// hashOf is the hash of a value as drivers get it. What else a driver takes is known by its JSON; values without JSON
+// are all equal.
+func hashOf(v driver.Value) uint64 {
+	switch v := v.(type) {
+	case int64:
+		return hash.Combine(1, uint64(v))
+	case float64:
+		return hash.Combine(2, math.Float64bits(v))
+	case []byte:
+		return hash.Combine(3, hash.Bytes(v))
+	case string:
+		return hash.Combine(4, hash.String(v))
+	case time.Time:
+		return hash.Combine(5, uint64(v.UnixNano()))
+	}
+	doc, _ := jsonvalue.Encode(v)
+	return hash.Combine(6, hash.Bytes(doc))
+}
+
+// A Result is what an exec did, as faults see it and change it: fault.Replace(chaossql.Result{}) says that no row was
+// affected. Its JSON is {"lastInsertId": 7, "rowsAffected": 1}.
+type Result struct {
+	Inserted int64 `json:"lastInsertId"`
+	Affected int64 `json:"rowsAffected"`
+
+	noInserted, noAffected error // the driver does not say
+}
+
+func resultOf(r driver.Result) (own Result) {
+	own.Inserted, own.noInserted = r.LastInsertId()
+	own.Affected, own.noAffected = r.RowsAffected()
+	return own
+}
+
+// LastInsertId is that of the driver, with its error.
+func (r Result) LastInsertId() (int64, error) { return r.Inserted, r.noInserted }
+
+// RowsAffected is that of the driver, with its error.
+func (r Result) RowsAffected() (int64, error) { return r.Affected, r.noAffected }
+
+// arrival is a call that has begun.
+type arrival struct {
+	chaos.Crossing
+	target string
+	key    uint64
+	keyed  bool // key is known
+}
+
+// injector is that of a call; nil: it has none.
+func (c *conn) injector(ctx context.Context) *chaos.Injector {
+	if in := c.connector.opts.Injector; in != nil {
+		return in
+	}
+	return chaos.FromContext(ctx)
+}
+
+// affects is the injector of a call if it may do something to it, or else nil.
+func (c *conn) affects(ctx context.Context, op operation, query string) *chaos.Injector {
+	in := c.injector(ctx)
+	if in == nil {
+		return nil
+	}
+	target, alias := c.target(op, query)
+	if !in.MayAffect(target) && (alias == "" || !in.MayAffect(alias)) {
+		return nil
+	}
+	return in
+}
+
+// arrive begins a call that its injector affects.
+func (c *conn) arrive(ctx context.Context, in *chaos.Injector, call Statement) (x arrival) {
+	alias := ""
+	x.target, alias = c.target(call.op, call.Query)
+	x.Crossing = in.Arrive(ctx, x.target, alias, chaos.LayerSQL, true)
+	if x.Waiting() {
+		x.Declare(c.does(call.op))
+		c.now = call
+		x.key, x.keyed = c.now.key(), true
+		x.Match(x.key, &c.now)
+	}
+	return x
+}
+
+// does is what a call that succeeds does to the database, as far as its kind says it. What is done in a transaction
+// counts when that is committed, and a query may write, too.
+func (c *conn) does(op operation) chaos.Effect {
+	switch {
+	case op == committing, op == executing && !c.inTx:
+		return chaos.EffectDone
+	case op == executing, op == querying && !(c.inTx && c.tx.readOnly):
+		return chaos.EffectUnknown
+	}
+	return chaos.EffectNone
+}
+
+const maxNames = 1000 // that a connection keeps; others are made for each call
+
+// target returns the name of a point, and the name without that of the statement, if it has one.
+func (c *conn) target(op operation, query string) (target, alias string) {
+	general, statement := c.connector.targets[op], ""
+	if query != "" && c.connector.opts.Statement != nil {
+		statement = c.connector.opts.Statement(query)
+	}
+	if statement == "" {
+		return general, ""
+	}
+	target, ok := c.names[op][statement]
+	if !ok {
+		target = general + "#" + statement
+		if c.names[op] == nil {
+			c.names[op] = map[string]string{}
+		}
+		if len(c.names[op]) < maxNames {
+			c.names[op][statement] = target
+		}
+	}
+	return target, general
+}
+
+// ended says how a call that passed through ended.
+func (x *arrival) ended(err error) {
+	if x.keyed {
+		x.Passed(x.key, err)
+	}
+}
+
+var errGone = errors.New("chaossql: this call came late, and its connection has been given back")
+
+// ownCall is the key of a context's value that says of which call it is.
+type ownCall struct{}
+
+// cross takes a call through the rules that act on it. do asks the driver; drop gives back to the driver what the
+// caller does not get; nil: nothing is to be done.
+func cross[T comparable](ctx context.Context, x arrival, call Statement,
+	do func(context.Context, Statement) (T, error), drop func(T)) (out T, err error) {
+	var made []T
+	returned := false
+	defer func() {
+		for _, t := range made {
+			if drop != nil && (err != nil || !returned || t != out) {
+				drop(t)
+			}
+		}
+	}()
+	own := &returned
+	out, err = chaos.WrapWith(x.target, func(ctx context.Context, call *Statement) (T, error) {
+		if ctx.Value(ownCall{}) != any(own) { // a later call executes this one, whose connection is another's now
+			var none T
+			return none, errGone
+		}
+		t, err := do(ctx, *call)
+		if err == nil {
+			made = append(made, t)
+		}
+		return t, err
+	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), &call)
+	returned = true
+	return out, err
+}

@@ -1,0 +1,221 @@
+package chaossql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// conn is a connection. One goroutine at a time uses it.
+type conn struct {
+	driver.Conn
+	connector *connector
+	direct    direct // nil: the driver prepares all statements
+	names     map[operation]map[string]string
+
+	now     Statement // of the call that begins
+	tx      tx        // the last one
+	inTx    bool
+	aborted bool // the transaction: it can only be rolled back
+	broken  bool // it must not be used again
+}
+
+// direct is what a driver has that executes statements which are not prepared.
+type direct interface {
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+// of is the connection around the driver's. It has the methods of direct if the driver has them: database/sql converts
+// values otherwise without.
+func (c *conn) of(base driver.Conn) driver.Conn {
+	c.Conn = base
+	var ok bool
+	if c.direct, ok = base.(direct); ok {
+		return &directConn{c}
+	}
+	return c
+}
+
+type directConn struct{ *conn }
+
+// ExecContext executes a statement.
+func (c *directConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.exec(ctx, Statement{query, args, executing, c.conn, nil})
+}
+
+// QueryContext executes a statement that gives rows.
+func (c *directConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.query(ctx, Statement{query, args, querying, c.conn, nil})
+}
+
+func (c *conn) exec(ctx context.Context, call Statement) (driver.Result, error) {
+	in := c.affects(ctx, executing, call.Query)
+	if in == nil {
+		return c.execNow(ctx, call, true)
+	}
+	x := c.arrive(ctx, in, call)
+	if x.PassesThrough() {
+		r, err := c.execNow(ctx, call, false)
+		x.ended(err)
+		return r, err
+	}
+	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (own Result, err error) {
+		r, err := c.execNow(ctx, call, false)
+		if err == nil {
+			own = resultOf(r)
+		}
+		return own, err
+	}, nil)
+	c.noteAbort(err)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// execNow asks the driver. If that skips, the statement is prepared here, so that it remains one call. An inert call is
+// not counted, and database/sql prepares it.
+func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.Result, error) {
+	s, args := call.prepared, call.Args
+	switch {
+	case c.aborted:
+		return nil, ErrAborted
+	case s != nil:
+		return s.execNow(ctx, args)
+	}
+	r, err := c.direct.ExecContext(ctx, call.Query, args)
+	if err != driver.ErrSkip || inert {
+		return r, err
+	}
+	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.execNow(ctx, args)
+}
+
+func (c *conn) query(ctx context.Context, call Statement) (driver.Rows, error) {
+	var r driver.Rows
+	var err error
+	if in := c.affects(ctx, querying, call.Query); in == nil {
+		r, err = c.queryNow(ctx, call, true)
+	} else if x := c.arrive(ctx, in, call); x.PassesThrough() {
+		r, err = c.queryNow(ctx, call, false)
+		x.ended(err)
+	} else {
+		r, err = c.injectQuery(ctx, x, call)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.read(ctx, r, call), nil
+}
+
+func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driver.Rows, error) {
+	var last *rows
+	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (*rows, error) {
+		if last != nil {
+			last.release() // a connection has one query at a time
+		}
+		base, err := c.queryNow(ctx, call, false)
+		if err != nil {
+			return nil, err
+		}
+		last = rowsOf(base)
+		return last, nil
+	}, func(r *rows) { r.Close() })
+	c.noteAbort(err)
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil: // the driver was not asked, and the caller is told that it was
+		return &rows{}, nil
+	case r.held == nil && r.also == nil:
+		return r.base, nil
+	}
+	return r, nil
+}
+
+// queryNow is execNow for a query.
+func (c *conn) queryNow(ctx context.Context, call Statement, inert bool) (driver.Rows, error) {
+	s, args := call.prepared, call.Args
+	switch {
+	case c.aborted:
+		return nil, ErrAborted
+	case s != nil:
+		return s.queryNow(ctx, args)
+	}
+	r, err := c.direct.QueryContext(ctx, call.Query, args)
+	if err != driver.ErrSkip || inert {
+		return r, err
+	}
+	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
+		return nil, err
+	}
+	if r, err = s.queryNow(ctx, args); err != nil {
+		s.Close()
+		return nil, err
+	}
+	own := rowsOf(r)
+	own.also = s
+	return own, nil
+}
+
+// noteAbort notes that the database has given up the transaction of a statement.
+func (c *conn) noteAbort(err error) {
+	c.aborted = c.aborted || c.inTx && errors.Is(err, chaos.ErrInjected) &&
+		(errors.Is(err, ErrSerialization) || errors.Is(err, ErrDeadlock))
+}
+
+// Ping asks the database whether it is there.
+func (c *conn) Ping(ctx context.Context) error {
+	in := c.affects(ctx, pinging, "")
+	if in == nil {
+		return c.pingNow(ctx)
+	}
+	call := Statement{op: pinging, conn: c}
+	_, err := cross(ctx, c.arrive(ctx, in, call), call, func(ctx context.Context, _ Statement) (struct{}, error) {
+		return struct{}{}, c.pingNow(ctx)
+	}, nil)
+	return err
+}
+
+func (c *conn) pingNow(ctx context.Context) error {
+	if p, ok := c.Conn.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
+
+// Close closes the connection.
+func (c *conn) Close() error {
+	c.connector.open.Add(-1)
+	return c.Conn.Close()
+}
+
+// ResetSession is called before the connection is used again.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if r, ok := c.Conn.(driver.SessionResetter); ok {
+		return r.ResetSession(ctx)
+	}
+	return nil
+}
+
+// IsValid reports whether the connection may be used again.
+func (c *conn) IsValid() bool {
+	v, ok := c.Conn.(driver.Validator)
+	return !c.broken && (!ok || v.IsValid())
+}
+
+// CheckNamedValue is the driver's check of a value.
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	if n, ok := c.Conn.(driver.NamedValueChecker); ok {
+		return n.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+func (c *conn) unwrap() driver.Conn { return c.Conn }

@@ -1,0 +1,152 @@
+package chaossql
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Options are the settings of [Wrap]; the zero value works.
+type Options struct {
+	_ struct{}
+	// Target is what the names of the injection points begin with. Empty: "sql".
+	Target string
+	// Statement names the point of a statement, such as "find_order"; empty: it has no name of its own. It
+	// must be a pure function, safe for concurrent use. nil: no statement has a name.
+	Statement func(query string) string
+	// Error gives the driver's own error for one of this package's, such as that of SQLSTATE 40001 for
+	// [ErrSerialization]. The caller's error matches both. nil, or a nil result: the error of this package.
+	Error func(err error) error
+	// Injector binds the points to an injector, whatever the contexts of calls carry: for code that drops its
+	// context, and for connections that database/sql opens in the background. nil: that of the context.
+	Injector *chaos.Injector
+}
+
+// Wrap makes injection points of the calls of a database, for sql.OpenDB. base must not be nil; o may be nil. Without
+// an injector calls go to base unchanged. The connector is safe for concurrent use if base is.
+func Wrap(base driver.Connector, o *Options) driver.Connector {
+	c := &connector{base: base, opts: *cmp.Or(o, &Options{})}
+	for op, name := range [...]string{"connect", "ping", "begin", "commit", "rollback", "query", "exec", "rows"} {
+		c.targets[op] = cmp.Or(c.opts.Target, "sql") + "." + name
+	}
+	return c
+}
+
+// Connector is a connector of a driver that has none, for a data source name as sql.Open takes it. d must not be nil.
+func Connector(d driver.Driver, dsn string) (driver.Connector, error) {
+	if d, ok := d.(driver.DriverContext); ok {
+		return d.OpenConnector(dsn)
+	}
+	return source{d, dsn}, nil
+}
+
+type source struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (s source) Connect(context.Context) (driver.Conn, error) { return s.driver.Open(s.dsn) }
+func (s source) Driver() driver.Driver                        { return s.driver }
+
+// Unwrap returns the driver's own connection of a wrapped one, for the function of sql.Conn.Raw; any other value as it
+// is. Calls on it are no injection points.
+func Unwrap(driverConn any) any {
+	if c, ok := driverConn.(interface{ unwrap() driver.Conn }); ok {
+		return c.unwrap()
+	}
+	return driverConn
+}
+
+// operation is what a call asks of the database.
+type operation int
+
+const (
+	connecting operation = iota
+	pinging
+	beginning
+	committing
+	rollingBack
+	querying
+	executing
+	reading
+)
+
+type connector struct {
+	base    driver.Connector
+	opts    Options
+	targets [reading + 1]string
+	open    atomic.Int64 // connections
+}
+
+// Driver is that of the wrapped connector.
+func (c *connector) Driver() driver.Driver { return c.base.Driver() }
+
+// Close closes the wrapped connector if it can be closed; sql.DB.Close calls it.
+func (c *connector) Close() error {
+	if base, ok := c.base.(io.Closer); ok {
+		return base.Close()
+	}
+	return nil
+}
+
+// Connect opens a connection.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	own := &conn{connector: c, names: map[operation]map[string]string{}}
+	in := own.affects(ctx, connecting, "")
+	if in == nil {
+		base, err := c.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return own.of(base), nil
+	}
+	call := Statement{op: connecting, conn: own}
+	made, err := cross(ctx, own.arrive(ctx, in, call), call, func(ctx context.Context, _ Statement) (*opened, error) {
+		base, err := c.connect(ctx)
+		return &opened{base}, err
+	}, func(o *opened) { own.of(o.base).Close() })
+	switch {
+	case err != nil:
+		return nil, err
+	case made == nil:
+		return nil, errNoConnection
+	}
+	return own.of(made.base), nil
+}
+
+var errNoConnection = errors.New("chaossql: a fault gave no connection")
+
+// opened is a driver's connection as faults see it: what is in it must not be read or compared.
+type opened struct{ base driver.Conn }
+
+// SameAs reports whether two connections are one, for package chaos.
+func (o *opened) SameAs(other any) (same, known bool) { return other == any(o), true }
+
+func (c *connector) connect(ctx context.Context) (driver.Conn, error) {
+	base, err := c.base.Connect(ctx)
+	if err == nil {
+		c.open.Add(1)
+	}
+	return base, err
+}
+
+// ownError is the driver's error for one of this package's, which it matches too.
+func (c *connector) ownError(err error) error {
+	if c.opts.Error == nil {
+		return err
+	}
+	if own := c.opts.Error(err); own != nil {
+		return &ownError{own, err}
+	}
+	return err
+}
+
+type ownError struct{ own, portable error }
+
+func (e *ownError) Error() string   { return e.own.Error() }
+func (e *ownError) Unwrap() []error { return []error{e.own, e.portable} }

@@ -1,0 +1,299 @@
+package chaossql
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+)
+
+// rows are the rows of a query: those of the driver, or those that were read into memory. The zero value has none.
+type rows struct {
+	base     driver.Rows
+	columns  []string
+	also     io.Closer // the statement that was prepared for the query; nil: there is none
+	held     *heldRows // they come before those of base; nil: there are none
+	released bool      // base was closed, since its connection is needed
+	changed  bool      // held are not those of base
+
+	stream iter.Seq2[[]driver.Value, error] // with the faults of this point; nil: no rule acts there
+	next   func() ([]driver.Value, error, bool)
+	stop   func() // nil before the first row
+}
+
+// heldRows are rows in memory.
+type heldRows struct {
+	rows [][]driver.Value
+	all  bool  // there are no more of this result set
+	err  error // by which it ended; nil: well
+}
+
+// maxHeld bounds the rows of one answer that a fault keeps for later queries.
+const maxHeld = 1000
+
+func rowsOf(base driver.Rows) *rows {
+	if own, ok := base.(*rows); ok {
+		return own
+	}
+	return &rows{base: base, columns: base.Columns()}
+}
+
+// read makes an injection point of rows, if anything can happen to them.
+func (c *conn) read(ctx context.Context, base driver.Rows, call Statement) driver.Rows {
+	in := c.affects(ctx, reading, call.Query)
+	if in == nil {
+		return base
+	}
+	r := rowsOf(base)
+	target, alias := c.target(reading, call.Query)
+	call.op = reading
+	r.stream = chaos.WrapStreamWith(target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
+		return r.all
+	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: in, Alias: alias})(ctx, &call)
+	return r
+}
+
+// all yields the rows of one result set. Each is a slice of its own, because faults may keep it.
+func (r *rows) all(yield func([]driver.Value, error) bool) {
+	for {
+		row := make([]driver.Value, len(r.columns))
+		switch err := r.nextRow(row); {
+		case err == io.EOF:
+			return
+		case err != nil:
+			yield(nil, err)
+			return
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = slices.Clone(b) // the driver uses its memory again
+			}
+		}
+		if !yield(row, nil) {
+			return
+		}
+	}
+}
+
+// nextRow reads the next row without faults.
+func (r *rows) nextRow(row []driver.Value) error {
+	switch h := r.held; {
+	case h != nil && len(h.rows) > 0:
+		if len(h.rows[0]) != len(row) {
+			return fmt.Errorf("chaossql: a row has %d values; allowed: %d, one for each column",
+				len(h.rows[0]), len(row))
+		}
+		copy(row, h.rows[0])
+		h.rows = h.rows[1:]
+		return nil
+	case h != nil && h.all && h.err != nil:
+		return h.err
+	case h != nil && h.all, r.base == nil:
+		return io.EOF
+	}
+	return r.base.Next(row)
+}
+
+// hold reads up to most rows into memory; a negative number: all.
+func (r *rows) hold(most int) {
+	h := &heldRows{}
+	for row, err := range r.all {
+		if err != nil {
+			h.all, h.err = true, err
+			break
+		}
+		if h.rows = append(h.rows, row); len(h.rows) == most {
+			break
+		}
+	}
+	h.all = h.all || len(h.rows) != most
+	r.held = h
+}
+
+// release reads the rest into memory and frees the connection for another query. Later result sets are lost.
+func (r *rows) release() {
+	r.hold(-1)
+	r.released = true
+	if err := r.close(); err != nil && r.held.err == nil {
+		r.held.err = err
+	}
+}
+
+// Keep reads the rows into memory, for faults that give them to a later query; see fault.DelayedVisibility.
+func (r *rows) Keep() (again func() (any, string)) {
+	r.hold(maxHeld)
+	if !r.held.all {
+		return func() (any, string) {
+			return nil, fmt.Sprintf("a query of %d rows or more was not remembered", maxHeld)
+		}
+	}
+	own := *r.held
+	return func() (any, string) { return own, "" }
+}
+
+// Become puts the rows of an earlier answer to the query in the place of these, and declares it if they differ.
+func (r *rows) Become(ctx context.Context, other any) any {
+	old, ok := other.(heldRows)
+	if !ok {
+		return other // of the wrong type, as the event will say
+	}
+	r.hold(maxHeld)
+	switch {
+	case !r.held.all:
+		chaos.Note(ctx, fmt.Sprintf("a query of %d rows or more was not changed", maxHeld))
+	case !slices.EqualFunc(r.held.rows, old.rows, equalRows):
+		was, is := jsonvalue.Document(r.held.rows), jsonvalue.Document(old.rows)
+		chaos.Changed(ctx, chaos.Change{Before: was, After: is})
+		r.held, r.changed = &old, true
+	}
+	return r
+}
+
+func equalRows(a, b []driver.Value) bool { return slices.EqualFunc(a, b, equalValues) }
+
+func equalValues(a, b driver.Value) bool {
+	if x, ok := a.(time.Time); ok {
+		y, ok := b.(time.Time)
+		return ok && x.Equal(y)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// SameAs reports whether a caller would see the same rows, for package chaos. Whether rows that were changed are the
+// same is what their fault declared.
+func (r *rows) SameAs(other any) (same, known bool) { return other == any(r), !r.changed }
+
+// MarshalJSON writes the columns alone: to write the rows would read them.
+func (r *rows) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"columns": r.columns})
+}
+
+// UnmarshalJSON refuses to be replaced by JSON.
+func (r *rows) UnmarshalJSON([]byte) error {
+	return errors.New("chaossql: the rows of a query are not replaced at its point; replace each at the point of rows")
+}
+
+// Next reads the next row.
+func (r *rows) Next(dest []driver.Value) error {
+	if r.stream == nil {
+		return r.nextRow(dest)
+	}
+	if r.stop == nil {
+		r.next, r.stop = iter.Pull2(r.stream)
+	}
+	switch row, err, more := r.next(); {
+	case !more:
+		return io.EOF
+	case err != nil:
+		return err
+	case len(row) != len(dest):
+		return fmt.Errorf("chaossql: a fault made a row of %d values; allowed: %d, one for each column",
+			len(row), len(dest))
+	default:
+		copy(dest, row)
+		return nil
+	}
+}
+
+// Columns names the columns.
+func (r *rows) Columns() []string { return r.columns }
+
+// Close ends the query.
+func (r *rows) Close() error {
+	if r.stop != nil {
+		r.stop()
+	}
+	if r.released {
+		return nil
+	}
+	return r.close()
+}
+
+func (r *rows) close() (err error) {
+	if r.base != nil {
+		err = r.base.Close()
+	}
+	if r.also != nil {
+		err = errors.Join(err, r.also.Close())
+	}
+	return err
+}
+
+// HasNextResultSet reports whether the driver has another result set.
+func (r *rows) HasNextResultSet() bool {
+	s, ok := r.optional().(driver.RowsNextResultSet)
+	return ok && s.HasNextResultSet()
+}
+
+// NextResultSet goes on to it. Its rows are another stream.
+func (r *rows) NextResultSet() error {
+	s, ok := r.optional().(driver.RowsNextResultSet)
+	if !ok {
+		return io.EOF
+	}
+	if r.stop != nil {
+		r.stop()
+	}
+	if err := s.NextResultSet(); err != nil {
+		return err
+	}
+	r.stop, r.held, r.columns = nil, nil, r.base.Columns()
+	return nil
+}
+
+// optional is the driver's rows, nil if they are closed or there are none: what they say of columns is not known then.
+func (r *rows) optional() driver.Rows {
+	if r.released {
+		return nil
+	}
+	return r.base
+}
+
+// ColumnTypeScanType and the others below are those of the driver, or what database/sql takes for a driver without.
+func (r *rows) ColumnTypeScanType(i int) reflect.Type {
+	if t, ok := r.optional().(driver.RowsColumnTypeScanType); ok {
+		return t.ColumnTypeScanType(i)
+	}
+	return reflect.TypeFor[any]()
+}
+
+// ColumnTypeDatabaseTypeName is the name of a column's type.
+func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
+	if t, ok := r.optional().(driver.RowsColumnTypeDatabaseTypeName); ok {
+		return t.ColumnTypeDatabaseTypeName(i)
+	}
+	return ""
+}
+
+// ColumnTypeLength is the length of a column of variable length.
+func (r *rows) ColumnTypeLength(i int) (length int64, ok bool) {
+	if t, ok := r.optional().(driver.RowsColumnTypeLength); ok {
+		return t.ColumnTypeLength(i)
+	}
+	return 0, false
+}
+
+// ColumnTypeNullable reports whether a column may be null.
+func (r *rows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	if t, ok := r.optional().(driver.RowsColumnTypeNullable); ok {
+		return t.ColumnTypeNullable(i)
+	}
+	return false, false
+}
+
+// ColumnTypePrecisionScale is the precision and scale of a decimal column.
+func (r *rows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	if t, ok := r.optional().(driver.RowsColumnTypePrecisionScale); ok {
+		return t.ColumnTypePrecisionScale(i)
+	}
+	return 0, 0, false
+}

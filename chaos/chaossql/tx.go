@@ -1,0 +1,152 @@
+package chaossql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// tx is a transaction. Its end belongs to the call that began it.
+type tx struct {
+	base     driver.Tx // nil: a fault only told that it began
+	c        *conn
+	ctx      context.Context
+	readOnly bool
+}
+
+// Begin begins a transaction without a context.
+func (c *conn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// BeginTx begins a transaction.
+func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	in := c.affects(ctx, beginning, "")
+	if in == nil {
+		base, err := c.beginNow(ctx, o)
+		if err != nil || c.injector(ctx) == nil {
+			return base, err
+		}
+		return c.began(ctx, base, o), nil
+	}
+	call := Statement{op: beginning, conn: c}
+	x := c.arrive(ctx, in, call)
+	if !x.PassesThrough() {
+		return c.injectBegin(ctx, x, call, o)
+	}
+	base, err := c.beginNow(ctx, o)
+	x.ended(err)
+	if err != nil {
+		return nil, err
+	}
+	return c.began(ctx, base, o), nil
+}
+
+func (c *conn) injectBegin(ctx context.Context, x arrival, call Statement, o driver.TxOptions) (driver.Tx, error) {
+	t, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (*tx, error) {
+		base, err := c.beginNow(ctx, o)
+		return &tx{base: base}, err
+	}, func(t *tx) { c.rollback(t.base) })
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil: // the driver was not asked, and the caller is told that it was
+		return &tx{}, nil
+	}
+	return c.began(ctx, t.base, o), nil
+}
+
+func (c *conn) began(ctx context.Context, base driver.Tx, o driver.TxOptions) driver.Tx {
+	c.tx = tx{base, c, ctx, o.ReadOnly} // a connection has one at a time
+	c.inTx = true
+	return &c.tx
+}
+
+// beginNow asks the driver, as database/sql does.
+func (c *conn) beginNow(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if b, ok := c.Conn.(driver.ConnBeginTx); ok {
+		return b.BeginTx(ctx, o)
+	}
+	switch {
+	case o.Isolation != 0:
+		return nil, errors.New("sql: driver does not support non-default isolation level")
+	case o.ReadOnly:
+		return nil, errors.New("sql: driver does not support read-only transactions")
+	}
+	base, err := c.Conn.Begin() //lint:ignore SA1019 older drivers have it alone
+	if err == nil && ctx.Err() != nil {
+		base.Rollback()
+		return nil, ctx.Err()
+	}
+	return base, err
+}
+
+// Commit commits the transaction.
+func (t *tx) Commit() error { return t.end(committing) }
+
+// Rollback takes the transaction back.
+func (t *tx) Rollback() error { return t.end(rollingBack) }
+
+func (t *tx) end(op operation) error {
+	if t.base == nil {
+		return nil
+	}
+	in := t.c.affects(t.ctx, op, "")
+	if in == nil {
+		return t.endNow(op)
+	}
+	call := Statement{op: op, conn: t.c}
+	x := t.c.arrive(t.ctx, in, call)
+	if !x.PassesThrough() {
+		return t.inject(x, call)
+	}
+	err := t.endNow(op)
+	x.ended(err)
+	return err
+}
+
+func (t *tx) inject(x arrival, call Statement) error {
+	asked := false
+	defer func() {
+		if !asked {
+			t.c.rollback(t.base) // as a database does that loses its client
+		}
+		t.c.inTx, t.c.aborted = false, false
+	}()
+	_, err := cross(t.ctx, x, call, func(context.Context, Statement) (struct{}, error) {
+		if asked {
+			return struct{}{}, errEnded{}
+		}
+		asked = true
+		return struct{}{}, t.endNow(call.op)
+	}, nil)
+	return err
+}
+
+// endNow asks the driver. What was aborted is not committed.
+func (t *tx) endNow(op operation) error {
+	aborted := t.c.aborted
+	t.c.inTx, t.c.aborted = false, false
+	switch {
+	case op == rollingBack:
+		return t.base.Rollback()
+	case aborted:
+		t.c.rollback(t.base)
+		return ErrAborted
+	}
+	return t.base.Commit()
+}
+
+func (c *conn) rollback(base driver.Tx) {
+	if base.Rollback() != nil {
+		c.broken = true
+	}
+}
+
+// errEnded is the error of ending a transaction twice.
+type errEnded struct{}
+
+func (errEnded) Error() string { return "sql: transaction has already been committed or rolled back" }
+
+// Unsent tells package chaos that the driver was not asked.
+func (errEnded) Unsent() bool { return true }
