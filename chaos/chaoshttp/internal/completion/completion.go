@@ -79,11 +79,16 @@ func Edit(body []byte, fresh func(i int) Editor) (out []byte, changes []chaos.Ch
 		return body, nil, false
 	}
 	f, log := forms()[i], &changeLog{root: "$"}
+	edit := func(i int, choice *jsonedit.Value, path string) {
+		t := newTalk(f, fresh, i)
+		t.document, t.doc, t.log = true, doc, log
+		t.choice(choice, path)
+	}
 	if f.choices == "" {
-		newTalk(f, fresh, 0, log).choice(doc, "")
+		edit(0, doc, "")
 	}
 	for i := 0; f.choices != "" && i < doc.Get(f.choices).Len(); i++ {
-		newTalk(f, fresh, i, log).choice(doc.Get(f.choices).At(i), index("."+f.choices, i))
+		edit(i, doc.Get(f.choices).At(i), index("."+f.choices, i))
 	}
 	if len(log.list) == 0 {
 		return body, nil, true
@@ -146,29 +151,27 @@ func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) 
 // before it. drop says that the event itself is not to come.
 func (s *Stream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
 	if s.form.events != nil {
-		t := s.talk(0, log)
-		t.doc = doc
+		t := s.talk(0, doc, log)
 		drop = t.event()
 		return t.before, drop
 	}
 	choices := doc.Get(s.form.choices)
 	for i := range choices.Len() {
 		choice := choices.At(i)
-		t := s.talk(choice.Get("index").Int(0), log)
-		t.doc = doc
+		t := s.talk(choice.Get("index").Int(0), doc, log)
 		t.choice(choice, index("."+s.form.choices, i))
 		before = append(before, t.before...)
 	}
 	return before, false
 }
 
-// talk is what has come of a choice.
-func (s *Stream) talk(n int, log *changeLog) *talk {
+// talk is what has come of a choice. doc is the event; nil: the stream has ended.
+func (s *Stream) talk(n int, doc *jsonedit.Value, log *changeLog) *talk {
 	if s.talks[n] == nil {
-		s.talks[n] = newTalk(s.form, s.fresh, n, nil)
+		s.talks[n] = newTalk(s.form, s.fresh, n)
 	}
 	t := s.talks[n]
-	t.log, t.before = log, nil
+	t.doc, t.log, t.before = doc, log, nil
 	return t
 }
 
@@ -177,7 +180,7 @@ func (s *Stream) talk(n int, log *changeLog) *talk {
 func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 	log := &changeLog{root: index("$", n)}
 	for _, i := range slices.Sorted(maps.Keys(s.talks)) {
-		t := s.talk(i, log)
+		t := s.talk(i, nil, log)
 		t.close(true)
 		for _, d := range t.before {
 			out = append(out, written(sse.Event{Type: s.typed, HasData: true}, d)...)

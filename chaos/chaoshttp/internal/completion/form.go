@@ -35,12 +35,14 @@ type form struct {
 	// writes it.
 	refusal string
 
+	// delta is an event or a chunk with more of a text or of arguments, like the last one of it.
+	delta func(s *talk, t *said, more string) *jsonedit.Value
+
 	// Of a stream whose events have a type. Without any it has chunks: documents with a delta in
 	// place of the message.
 	events map[string]event
 	index  string // the member of an event that says which element of the first list it is about
-	// delta is an event with more of a text, and block one whole element, a text.
-	delta func(t *streamText, n int, more string) *jsonedit.Value
+	// block is one whole element, a text, as events.
 	block func(n int, text string) []*jsonedit.Value
 }
 
@@ -115,6 +117,24 @@ func chatForm() *form {
 			log.set(in, "content", path, jsonedit.Of(nil))
 			log.set(in, "refusal", path, jsonedit.Of(words))
 		},
+		delta: func(s *talk, t *said, more string) *jsonedit.Value {
+			chunk, ok := jsonedit.ParseValue(t.doc.Bytes())
+			if !ok {
+				return nil // it was read as JSON already
+			}
+			delta := map[string]any{"content": more}
+			switch {
+			case t.refusal:
+				delta = map[string]any{"refusal": more}
+			case t.kind == Args:
+				delta = map[string]any{"tool_calls": []any{
+					map[string]any{"index": t.element, "function": map[string]any{"arguments": more}},
+				}}
+			}
+			chunk.Delete("usage") // it comes once
+			chunk.Set("choices", jsonedit.Of([]any{map[string]any{"index": s.n, "delta": delta, "finish_reason": nil}}))
+			return chunk
+		},
 	}
 }
 
@@ -147,12 +167,12 @@ func messageForm() *form {
 			"message_delta":                        {does: finishes, in: "delta"},
 		},
 		index: "index",
-		delta: func(t *streamText, n int, more string) *jsonedit.Value {
+		delta: func(s *talk, t *said, more string) *jsonedit.Value {
 			if t.kind == Args {
 				return built(`{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%s}}`,
-					n, quoted(more))
+					s.place(t.element), quoted(more))
 			}
-			return built(textDelta, n, quoted(more))
+			return built(textDelta, s.place(t.element), quoted(more))
 		},
 		block: func(n int, text string) []*jsonedit.Value {
 			return []*jsonedit.Value{
@@ -200,8 +220,8 @@ func responseForm() *form {
 			"response.incomplete":                    {does: finishes, in: "response"},
 		},
 		index: "output_index",
-		delta: func(t *streamText, _ int, more string) *jsonedit.Value {
-			d, ok := jsonedit.ParseValue(t.last.Bytes())
+		delta: func(_ *talk, t *said, more string) *jsonedit.Value {
+			d, ok := jsonedit.ParseValue(t.doc.Bytes())
 			if !ok {
 				return nil // an editor adds nothing to a text without a delta
 			}
