@@ -304,7 +304,7 @@ func completionRow[P any](r catalog.Row, make func(chaos.Call, P) editor) *catal
 
 const maxCompletion = 8 << 20
 
-const notUnderstood = "the body is no chat completion, message or response that is understood"
+const notUnderstood = "the body is no chat completion, message, response, or answer of Gemini or Ollama that is understood"
 
 const nothingChanged = "the completion has nothing that this fault changes"
 

@@ -63,6 +63,7 @@ const (
 	TooLong  = "length"
 	Filtered = "filter"
 	Refused  = "refusal"
+	misfit   = "misfit" // a call with arguments that the form cannot say
 )
 
 // Edit edits a completion that is one document. fresh makes the editor of the
@@ -194,7 +195,7 @@ func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 func Ends(data string) bool {
 	doc, _ := jsonedit.ParseValue([]byte(data))
 	return slices.ContainsFunc(forms(), func(f *form) bool {
-		return strings.TrimSpace(data) == f.ends || typeOf(doc) == f.ends
+		return f.ends != "" && (strings.TrimSpace(data) == f.ends || typeOf(doc) == f.ends)
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 type form struct {
 	is     func(doc *jsonedit.Value) bool // reports whether a document is one of these completions
 	begins func(doc *jsonedit.Value) bool // reports whether an event is the first one with content
-	ends   string                         // the type, or the data, of the event that ends a stream
+	ends   string                         // the type, or the data, of the event that ends a stream; "": none does
 
 	choices string // the list of choices; "": the document is the only one
 	message string // in a choice, what the model says; "": the choice itself
@@ -25,8 +25,9 @@ type form struct {
 	// words are the provider's for our reasons. Of two that are one word on the wire, the first
 	// is meant.
 	words map[string]string
-	// stopped is called when an editor has changed the reason; nil: nothing else says it.
-	stopped func(in *jsonedit.Value, log *changeLog, path, reason string)
+	// stopped is called when the reason has changed, with a call that is missing or ""; nil:
+	// nothing else says it.
+	stopped func(in *jsonedit.Value, log *changeLog, path, reason, call string)
 	// finish edits the reason of an API that has no member for it alone.
 	finish func(s *talk, in *jsonedit.Value, path string) (p Piece, ok bool)
 	// refuse writes a text as a refusal; nil: it is a text like any other.
@@ -38,6 +39,8 @@ type form struct {
 	// delta is an event or a chunk with more of a text or of arguments, like the last one of it.
 	delta func(s *talk, t *said, more string) *jsonedit.Value
 
+	usage string // the member of a chunk with what the completion cost, which comes once
+
 	// Of a stream whose events have a type. Without any it has chunks: documents with a delta in
 	// place of the message.
 	events map[string]event
@@ -46,10 +49,11 @@ type form struct {
 	block func(n int, text string) []*jsonedit.Value
 }
 
-// A list is a list in a message, and what its elements are by their member "type".
-// The kind "" stands for all other elements.
+// A list is a list in a message, and what its elements are by their kind. The kind ""
+// stands for all other elements.
 type list struct {
-	name  string // "": the message itself is the only element
+	name  string                         // "": the message itself is the only element
+	of    func(v *jsonedit.Value) string // the kind of an element; nil: its member "type"
 	kinds map[string]part
 	// omitted says that an empty list is left out.
 	omitted bool
@@ -61,8 +65,10 @@ type part struct {
 	drops bool   // a text that became empty goes with its part
 	call  string // the member that has name and arguments; "": the part itself
 	args  string // the member with the arguments of a call
-	value bool   // these are a value, not a text
-	inner *list  // the list with the texts
+	value bool   // these are a value, not a text; of a stream too, they come at once
+	// object says that they are an object: a call with others cannot be said, and is missing.
+	object bool
+	inner  *list // the list with the texts
 }
 
 // event is what an event of a type does. That of a delta with a type of its own is
@@ -88,7 +94,7 @@ const (
 
 var forms = sync.OnceValue(allForms)
 
-func allForms() []*form { return []*form{chatForm(), messageForm(), responseForm()} }
+func allForms() []*form { return []*form{chatForm(), messageForm(), responseForm(), candidateForm()} }
 
 func typeOf(v *jsonedit.Value) string {
 	kind, _ := v.Get("type").Text()
@@ -118,10 +124,6 @@ func chatForm() *form {
 			log.set(in, "refusal", path, jsonedit.Of(words))
 		},
 		delta: func(s *talk, t *said, more string) *jsonedit.Value {
-			chunk, ok := jsonedit.ParseValue(t.doc.Bytes())
-			if !ok {
-				return nil // it was read as JSON already
-			}
 			delta := map[string]any{"content": more}
 			switch {
 			case t.refusal:
@@ -131,10 +133,9 @@ func chatForm() *form {
 					map[string]any{"index": t.element, "function": map[string]any{"arguments": more}},
 				}}
 			}
-			chunk.Delete("usage") // it comes once
-			chunk.Set("choices", jsonedit.Of([]any{map[string]any{"index": s.n, "delta": delta, "finish_reason": nil}}))
-			return chunk
+			return s.chunk(t, jsonedit.Of(map[string]any{"index": s.n, "delta": delta, "finish_reason": nil}))
 		},
+		usage: "usage",
 	}
 }
 
@@ -153,7 +154,7 @@ func messageForm() *form {
 		reason: "stop_reason",
 		words: map[string]string{Stopped: "end_turn", Called: "tool_use", TooLong: "max_tokens", Filtered: "refusal",
 			Refused: "refusal"},
-		stopped: func(in *jsonedit.Value, log *changeLog, path, reason string) {
+		stopped: func(in *jsonedit.Value, log *changeLog, path, reason, _ string) {
 			if reason == "refusal" {
 				log.set(in, "stop_details", path, built(`{"type":"refusal","category":null,"explanation":null}`))
 			}
@@ -260,3 +261,49 @@ func built(format string, values ...any) *jsonedit.Value {
 }
 
 func quoted(text string) []byte { return jsonedit.Of(text).Bytes() }
+
+// candidateForm is that of Gemini. Parts are told apart by their members, and are whole in a
+// stream too. A refusal is a text, and the reason of a normal end is that of calls. A call
+// whose arguments are no object is missing, and the reason says so. A prompt that was blocked
+// has no candidates.
+func candidateForm() *form {
+	is := func(doc *jsonedit.Value) bool {
+		first := doc.Get("candidates").At(0)
+		return first.Get("content").Kind() == jsonedit.Object || first.Get("finishReason").Kind() == jsonedit.String ||
+			doc.Get("promptFeedback").Kind() == jsonedit.Object
+	}
+	return &form{
+		is: is, begins: is,
+		choices: "candidates", message: "content", next: "content",
+		lists: []list{{
+			name: "parts",
+			of: func(v *jsonedit.Value) string {
+				switch {
+				case v.Get("thought") != nil && string(v.Get("thought").Bytes()) == "true":
+					return "thought"
+				case v.Get("functionCall") != nil:
+					return "functionCall"
+				}
+				return "text"
+			},
+			kinds: map[string]part{
+				"text":         {text: "text", drops: true},
+				"functionCall": {call: "functionCall", args: "args", value: true, object: true},
+			},
+			omitted: true,
+		}},
+		reason: "finishReason",
+		words: map[string]string{Stopped: "STOP", Called: "STOP", TooLong: "MAX_TOKENS", Filtered: "SAFETY",
+			Refused: "STOP", misfit: "MALFORMED_FUNCTION_CALL"},
+		stopped: func(in *jsonedit.Value, log *changeLog, path, reason, call string) {
+			if reason == "MALFORMED_FUNCTION_CALL" {
+				log.set(in, "finishMessage", path, jsonedit.Of("Malformed function call: "+call))
+			}
+		},
+		refusal: `{"text":%s}`,
+		delta: func(s *talk, t *said, more string) *jsonedit.Value {
+			return s.chunk(t, built(`{"content":{"parts":[{"text":%s}],"role":"model"},"index":%d}`, quoted(more), s.n))
+		},
+		usage: "usageMetadata",
+	}
+}

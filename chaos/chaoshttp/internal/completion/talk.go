@@ -18,8 +18,9 @@ type talk struct {
 	n        int  // of the choice
 	document bool // all of it comes at once
 	log      *changeLog
-	calls    bool // there is a tool call
-	gone     int  // elements that were removed
+	calls    bool   // there is a tool call
+	gone     int    // elements that were removed
+	misfit   string // a call that was removed since its arguments cannot be said
 
 	doc      *jsonedit.Value   // the document, or the event; nil: the stream has ended
 	before   []*jsonedit.Value // events that are to come before it
@@ -147,7 +148,11 @@ func (s *talk) list(in *jsonedit.Value, l *list, path string) {
 }
 
 func (l *list) kind(v *jsonedit.Value) (p part, known bool) {
-	if p, known = l.kinds[typeOf(v)]; !known {
+	of := l.of
+	if of == nil {
+		of = typeOf
+	}
+	if p, known = l.kinds[of(v)]; !known {
 		p, known = l.kinds[""]
 	}
 	return p, known
@@ -192,10 +197,21 @@ func (s *talk) call(v *jsonedit.Value, p part, path string) (stays bool) {
 	if at, ok := member(v, p.args, path, p.value); ok {
 		s.grow(t, at)
 	}
-	if whole {
-		s.end(t, false)
+	if !whole {
+		return true
 	}
-	return true
+	s.end(t, false)
+	if !p.object || t.text == t.at.was || isObject(t.text) {
+		return true
+	}
+	name, _ := v.Get("name").Text()
+	s.misfit = fmt.Sprintf(`{"name": %s, "arguments": %s`, quoted(name), t.text)
+	return false
+}
+
+func isObject(args string) bool {
+	v, ok := jsonedit.ParseValue([]byte(args))
+	return ok && v.Kind() == jsonedit.Object
 }
 
 func (s *talk) name(v *jsonedit.Value, path string) Piece {
@@ -223,6 +239,12 @@ func (s *talk) add(message *jsonedit.Value, path, words string) {
 		return
 	}
 	l, refusal := s.lists[0].name, built(s.refusal, quoted(words))
+	if message.Kind() != jsonedit.Object {
+		return
+	}
+	if message.Get(l) == nil { // its elements were removed
+		message.Set(l, built(`[]`))
+	}
 	s.log.note(index(path+"."+l, message.Get(l).Len()+s.gone), nil, refusal.Bytes())
 	message.Get(l).Add(refusal)
 }
@@ -244,11 +266,14 @@ func (s *talk) stop(in *jsonedit.Value, path string) (p Piece, ok bool) {
 			break
 		}
 	}
-	if p = s.one(Finish, reason); p.Text != reason {
-		wire = cmp.Or(s.words[p.Text], p.Text)
-		s.log.set(in, s.reason, path, jsonedit.Of(wire))
+	p = s.one(Finish, reason)
+	if s.misfit != "" && p.Text == Stopped && s.words[misfit] != "" {
+		p.Text = misfit
+	}
+	if to := cmp.Or(s.words[p.Text], p.Text); p.Text != reason && to != wire {
+		s.log.set(in, s.reason, path, jsonedit.Of(to))
 		if s.stopped != nil {
-			s.stopped(in, s.log, path, wire)
+			s.stopped(in, s.log, path, to, s.misfit)
 		}
 	}
 	return p, true
@@ -325,6 +350,17 @@ func endOf(kind Kind) Kind {
 		return CallEnd
 	}
 	return TextEnd
+}
+
+// chunk is another chunk of the completion that some of a text came with.
+func (s *talk) chunk(of *said, choice *jsonedit.Value) *jsonedit.Value {
+	chunk, ok := jsonedit.ParseValue(of.doc.Bytes())
+	if !ok {
+		return nil // it was read as JSON already
+	}
+	chunk.Delete(s.usage)
+	chunk.Set(s.choices, jsonedit.Of([]json.RawMessage{choice.Bytes()}))
+	return chunk
 }
 
 // put puts more of a text before the event.
