@@ -33,6 +33,7 @@ func wires() map[string]wire {
 		"message": {js, writeMessage, readMessage}, "message stream": {es, streamMessage, readMessageStream},
 		"response": {js, writeResponse, readResponse}, "response stream": {es, streamResponse, readResponseStream},
 		"gemini": {js, writeGemini, readGemini}, "gemini stream": {es, streamGemini, readGeminiStream},
+		"ollama": {js, writeOllama, readOllama}, "ollama stream": {"application/x-ndjson", streamOllama, readOllamaStream},
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
-// The faults of this file act on responses of the type text/event-stream, of
-// any service. Events are counted from 0, only those that a client gets:
+// The faults of this file act on streams of any service: of server-sent events, or of lines,
+// each a JSON document (NDJSON), which count as events. Events are counted from 0, only those that a client gets:
 // comments and unknown blocks pass, and so do events of more than 1 MiB, which
 // are not held. On another response, or a stream that ends before its position,
 // a fault is not delivered, and the event of the call says why.
@@ -268,13 +268,14 @@ var errorEventRow = eventRow(catalog.Row{
 	body, _ := errorBody(p.API, p.Error, c, 0)
 	failure := sse.Event{Type: providers[p.API].eventType, Data: string(body), HasData: true}
 	return atEvent(p.in(c), nil, func(n int, e sse.Event) step {
+		failure.Line = e.Line
 		return step{stop: io.EOF, out: sse.Append(nil, failure), changes: became(n, e.Data, failure.Data)}
 	})
 })
 
 // DropTerminator removes the events that mark a stream as complete: "[DONE]" of
-// chat completions, message_stop of Anthropic's messages, and
-// response.completed of OpenAI's responses.
+// chat completions, message_stop of Anthropic's messages, response.completed of
+// OpenAI's responses, and Ollama's line that is done. A stream of Gemini's has none.
 func DropTerminator() chaos.Fault { return dropTerminatorRow.Of(catalog.None{}) }
 
 var dropTerminatorRow = eventRow(catalog.Row{

@@ -80,21 +80,27 @@ func Edit(body []byte, fresh func(i int) Editor) (out []byte, changes []chaos.Ch
 		return body, nil, false
 	}
 	f, log := forms()[i], &changeLog{root: "$"}
-	edit := func(i int, choice *jsonedit.Value, path string) {
+	f.each(doc, func(i int, choice *jsonedit.Value, path string) {
 		t := newTalk(f, fresh, i)
 		t.document, t.doc, t.log = true, doc, log
 		t.choice(choice, path)
-	}
-	if f.choices == "" {
-		edit(0, doc, "")
-	}
-	for i := 0; f.choices != "" && i < doc.Get(f.choices).Len(); i++ {
-		edit(i, doc.Get(f.choices).At(i), index("."+f.choices, i))
-	}
+	})
 	if len(log.list) == 0 {
 		return body, nil, true
 	}
 	return doc.Bytes(), log.list, true
+}
+
+// each calls do with the choices of a document or a chunk.
+func (f *form) each(doc *jsonedit.Value, do func(i int, choice *jsonedit.Value, path string)) {
+	if f.choices == "" {
+		do(0, doc, "")
+		return
+	}
+	choices := doc.Get(f.choices)
+	for i := range choices.Len() {
+		do(i, choices.At(i), index("."+f.choices, i))
+	}
 }
 
 // A Stream edits a completion that comes in events. It serves one stream, whose
@@ -104,7 +110,7 @@ type Stream struct {
 	form    *form         // nil: no event had content yet
 	talks   map[int]*talk // by their choice; a form with typed events has one
 	changed bool
-	typed   string // the type of the last event
+	last    sse.Event // whose type and framing a rest has
 }
 
 // NewStream makes a stream whose editors fresh makes, as for [Edit].
@@ -131,7 +137,7 @@ func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) 
 	if !ok || s.form == nil {
 		return e.Raw, nil
 	}
-	s.typed = e.Type
+	s.last = sse.Event{Type: e.Type, Line: e.Line, HasData: true}
 	log := &changeLog{root: index("$", n)}
 	before, drop := s.rewrite(doc, log)
 	s.changed = s.changed || len(log.list) > 0
@@ -156,13 +162,11 @@ func (s *Stream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedi
 		drop = t.event()
 		return t.before, drop
 	}
-	choices := doc.Get(s.form.choices)
-	for i := range choices.Len() {
-		choice := choices.At(i)
+	s.form.each(doc, func(_ int, choice *jsonedit.Value, path string) {
 		t := s.talk(choice.Get("index").Int(0), doc, log)
-		t.choice(choice, index("."+s.form.choices, i))
+		t.choice(choice, path)
 		before = append(before, t.before...)
-	}
+	})
 	return before, false
 }
 
@@ -184,7 +188,7 @@ func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 		t := s.talk(i, nil, log)
 		t.close(true)
 		for _, d := range t.before {
-			out = append(out, written(sse.Event{Type: s.typed, HasData: true}, d)...)
+			out = append(out, written(s.last, d)...)
 		}
 	}
 	s.changed = s.changed || len(log.list) > 0
@@ -195,7 +199,8 @@ func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 func Ends(data string) bool {
 	doc, _ := jsonedit.ParseValue([]byte(data))
 	return slices.ContainsFunc(forms(), func(f *form) bool {
-		return f.ends != "" && (strings.TrimSpace(data) == f.ends || typeOf(doc) == f.ends)
+		return f.ends != "" && (strings.TrimSpace(data) == f.ends || typeOf(doc) == f.ends) ||
+			f.done != "" && f.is(doc) && string(doc.Get(f.done).Bytes()) == "true"
 	})
 }
 

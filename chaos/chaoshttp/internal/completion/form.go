@@ -15,7 +15,8 @@ import (
 type form struct {
 	is     func(doc *jsonedit.Value) bool // reports whether a document is one of these completions
 	begins func(doc *jsonedit.Value) bool // reports whether an event is the first one with content
-	ends   string                         // the type, or the data, of the event that ends a stream; "": none does
+	ends   string                         // the type, or the data, of the event that ends a stream; "": none has one
+	done   string                         // the member that is true in the last chunk of a stream; "": none has one
 
 	choices string // the list of choices; "": the document is the only one
 	message string // in a choice, what the model says; "": the choice itself
@@ -40,6 +41,8 @@ type form struct {
 	delta func(s *talk, t *said, more string) *jsonedit.Value
 
 	usage string // the member of a chunk with what the completion cost, which comes once
+	// spill is the text of a message in which a call comes that is missing; "": it is lost.
+	spill string
 
 	// Of a stream whose events have a type. Without any it has chunks: documents with a delta in
 	// place of the message.
@@ -94,7 +97,11 @@ const (
 
 var forms = sync.OnceValue(allForms)
 
-func allForms() []*form { return []*form{chatForm(), messageForm(), responseForm(), candidateForm()} }
+func allForms() []*form {
+	return []*form{
+		chatForm(), messageForm(), responseForm(), candidateForm(), lineForm("message", "content"), lineForm("", "response"),
+	}
+}
 
 func typeOf(v *jsonedit.Value) string {
 	kind, _ := v.Get("type").Text()
@@ -305,5 +312,49 @@ func candidateForm() *form {
 			return s.chunk(t, built(`{"content":{"parts":[{"text":%s}],"role":"model"},"index":%d}`, quoted(more), s.n))
 		},
 		usage: "usageMetadata",
+	}
+}
+
+// lineForm is that of Ollama: its chats, which have a message, and its completions, which have
+// none. A stream of them is one of lines, of which the last is done. A refusal is a text, and
+// so is a call whose arguments are no object, as where the server cannot read what the model
+// wrote. It has no reason for a filter, so that of OpenAI stands for it.
+func lineForm(message, text string) *form {
+	is := func(doc *jsonedit.Value) bool {
+		in, _ := inside(doc, message, "")
+		return in.Get(text).Kind() == jsonedit.String && doc.Get("done").Kind() == jsonedit.Bool
+	}
+	return &form{
+		is: is, begins: is, done: "done",
+		message: message, next: message,
+		lists: []list{
+			{kinds: map[string]part{"": {text: text}}},
+			{name: "tool_calls", kinds: map[string]part{
+				"": {call: "function", args: "arguments", value: true, object: true},
+			}, omitted: true},
+		},
+		reason: "done_reason",
+		words: map[string]string{Stopped: "stop", Called: "stop", TooLong: "length", Filtered: "content_filter",
+			Refused: "stop"},
+		refuse: func(in *jsonedit.Value, log *changeLog, path, words string) {
+			log.set(in, text, path, jsonedit.Of(words))
+		},
+		spill: text,
+		delta: func(_ *talk, t *said, more string) *jsonedit.Value {
+			line := built(`{"done":false}`)
+			for _, name := range []string{"model", "created_at"} {
+				if v := t.doc.Get(name); v != nil {
+					line.Set(name, v)
+				}
+			}
+			said := built(`{%s:%s}`, quoted(text), quoted(more))
+			if message == "" {
+				line.Set(text, said.Get(text))
+				return line
+			}
+			said.SetText("role", "assistant")
+			line.Set(message, said)
+			return line
+		},
 	}
 }

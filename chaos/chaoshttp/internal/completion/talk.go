@@ -141,6 +141,11 @@ func (s *talk) list(in *jsonedit.Value, l *list, path string) {
 		s.log.note(at, before, nil)
 		elements.Remove(i)
 		gone++
+		if s.misfit != "" && s.spill != "" {
+			said, _ := in.Get(s.spill).Text()
+			s.log.set(in, s.spill, path, jsonedit.Of(said+s.misfit))
+			s.misfit = ""
+		}
 	}
 	if s.gone += gone; gone > 0 && elements.Len() == 0 && l.omitted {
 		in.Delete(l.name)
