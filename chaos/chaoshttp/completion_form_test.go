@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // What a fault does not change keeps its order, its numbers and its strangers.
@@ -145,6 +148,36 @@ func FuzzBodies(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Bodies in which values are not what a form has there: what is delivered differs, and what is not says why.
+func TestStrangeBodies(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		for form, w := range wires() {
+			body := w.write(call(), []int{3})
+			for range 1 + draw.IntN(3) {
+				places := regexp.MustCompile(`":`).FindAllStringIndex(body, -1)
+				from := places[draw.IntN(len(places))][1]
+				if to := jsonedit.After([]byte(body), from); to > 0 {
+					body = body[:from] + []string{"null", "{}", "[]", `""`, "7", "true", `"text"`, `{"a":1}`}[draw.IntN(8)] + body[to:]
+				}
+			}
+			for name, f := range all() {
+				a := fetch(t, &canned{contentType: w.contentType, body: strings.NewReader(body)}, f)
+				require.NoError(t, a.err)
+				require.Equal(t, a.event(t).Delivered, len(a.event(t).Changes) > 0, "%s, %s: %s", form, name, body)
+				if a.event(t).Delivered {
+					require.NotEqual(t, body, a.body, "%s, %s", form, name)
+					continue
+				}
+				require.NotEmpty(t, a.event(t).Note, "%s, %s: %s", form, name, body)
+				if w.contentType == "application/json" {
+					require.Equal(t, body, a.body, "%s, %s", form, name)
+				}
+			}
+		}
+	}
 }
 
 // A stream that breaks off within the arguments of a call loses nothing to a

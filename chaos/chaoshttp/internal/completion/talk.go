@@ -244,11 +244,11 @@ func (s *talk) add(message *jsonedit.Value, path, words string) {
 		return
 	}
 	l, refusal := s.lists[0].name, built(s.refusal, quoted(words))
-	if message.Kind() != jsonedit.Object {
-		return
-	}
 	if message.Get(l) == nil { // its elements were removed
 		message.Set(l, built(`[]`))
+	}
+	if message.Get(l).Kind() != jsonedit.Array {
+		return
 	}
 	s.log.note(index(path+"."+l, message.Get(l).Len()+s.gone), nil, refusal.Bytes())
 	message.Get(l).Add(refusal)
