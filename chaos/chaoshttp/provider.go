@@ -72,7 +72,7 @@ var providers = map[API]provider{
 			details: `[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com","metadata":{"service":"generativelanguage.googleapis.com"}}]`},
 		KindQuota: {status: 429, kind: "RESOURCE_EXHAUSTED",
 			text:    "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.",
-			details: quotaFailure("generate_content_free_tier_requests", "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "250")},
+			details: quotaOf + `generate_content_free_tier_requests","quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier","quotaValue":"250` + retryIn},
 		KindPermission: {status: 403, kind: "PERMISSION_DENIED", text: "The caller does not have permission"},
 		KindNotFound: {status: 404, kind: "NOT_FOUND",
 			text: "models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods."},
@@ -80,7 +80,7 @@ var providers = map[API]provider{
 			text: "Request payload size exceeds the limit: 20971520 bytes."},
 		KindRateLimit: {status: 429, kind: "RESOURCE_EXHAUSTED",
 			text:    "Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_paid_tier_requests, limit: 1000, model: {model}\nPlease retry in {seconds}.",
-			details: quotaFailure("generate_content_paid_tier_requests", "GenerateRequestsPerMinutePerProjectPerModel", "1000")},
+			details: quotaOf + `generate_content_paid_tier_requests","quotaId":"GenerateRequestsPerMinutePerProjectPerModel","quotaValue":"1000` + retryIn},
 		KindServer: {status: 500, kind: "INTERNAL",
 			text: "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"},
 		KindTimeout: {status: 504, kind: "DEADLINE_EXCEEDED", text: "Deadline expired before operation could complete."},
@@ -124,6 +124,12 @@ var providers = map[API]provider{
 
 const invalidRequest = "invalid_request_error"
 
+// The details of a quota that is used up: which it is stands between the two.
+const (
+	quotaOf = `[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaMetric":"generativelanguage.googleapis.com/`
+	retryIn = `"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"{seconds}"}]`
+)
+
 func anthropicBody(e providerError, message, requestID string) string {
 	return fmt.Sprintf(`{"type":"error","error":{"type":%s,"message":%s},"request_id":%s}`,
 		encode(e.kind), encode(message), encode(requestID))
@@ -148,12 +154,6 @@ func geminiBody(e providerError, message, _ string) string {
 		details = `,"details":` + e.details
 	}
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":%s%s}}`, e.status, encode(message), encode(e.kind), details)
-}
-
-// quotaFailure are the details of a quota that is used up: which it is, and when to try again.
-func quotaFailure(metric, id, value string) string {
-	return fmt.Sprintf(`[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaMetric":"generativelanguage.googleapis.com/%s","quotaId":"%s","quotaValue":"%s"}]},`+
-		`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"{seconds}"}]`, metric, id, value)
 }
 
 func ollamaBody(_ providerError, message, _ string) string {

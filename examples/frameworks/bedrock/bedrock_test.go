@@ -43,9 +43,11 @@ var answer = provider{"application/json", `{"output":{"message":{"role":"assista
 
 func newClient(base http.RoundTripper) *bedrockruntime.Client {
 	return bedrockruntime.New(bedrockruntime.Options{
-		Region:      "us-east-1",
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{AccessKeyID: "AKIDNONE", SecretAccessKey: "none"}, nil }),
-		HTTPClient:  &http.Client{Transport: chaoshttp.NewTransport(base, nil)},
+		Region: "us-east-1",
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "AKIDNONE", SecretAccessKey: "none"}, nil
+		}),
+		HTTPClient: &http.Client{Transport: chaoshttp.NewTransport(base, nil)},
 	})
 }
 

@@ -1,12 +1,13 @@
 // Package completion changes what a model says, as it stands on the wire:
-// completions of OpenAI's chat/completions and responses, and of Anthropic's
-// messages, each as one document or as a stream of events.
+// completions of OpenAI's chat/completions and responses, of Anthropic's messages, of
+// Gemini, and of Ollama, each as one document or as a stream of events or lines.
 //
 // A completion of any form is a sequence of pieces. An [Editor] changes pieces
 // and knows nothing of the wire. Where they stand there is the table of form.go, a
-// row an API, which knows nothing of faults. So the result does not depend on the form,
-// nor on how a stream was split. [Edit] edits a document, a [Stream] the events of
-// a stream.
+// row an API, which knows nothing of faults. A talk (talk.go) takes the pieces of a choice
+// from their places and puts them back: of a document, which comes at once, of chunks, and
+// of typed events (typed.go). So the result does not depend on the form, nor on how a
+// stream was split. [Edit] edits a document, a [Stream] the events of a stream.
 //
 // What is not changed keeps its order, its numbers and its unknown members. The
 // package knows no HTTP.
