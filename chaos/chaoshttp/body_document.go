@@ -141,7 +141,7 @@ var errorInOK = changeRow(catalog.Row{
 }, true, func(ctx context.Context, c chaos.Call, p bodyError, r Response, of Request) Response {
 	doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
 	if p.Error != "" {
-		is, note, ok := errorOf{p.API, p.Error}.resolve(of, c.Target)
+		is, note, ok := errorOf(p).resolve(of, c.Target)
 		chaos.Note(ctx, note)
 		if !ok {
 			return r
