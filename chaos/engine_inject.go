@@ -264,11 +264,11 @@ func (a *callRule) inject(ctx context.Context, c Call, args any) (any, error) {
 		return a.fault.Inject(ctx, c, args, a.passes)
 	}
 	note, err := fail(a.failer, c, args)
-	if err != nil {
-		return nil, err
-	}
 	if note != "" {
 		a.x.note(note)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return a.pass(ctx, args)
 }

@@ -285,12 +285,12 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, args an
 	}()
 	note, cause := fail(b.failer, d.call(b.faultCoord), args)
 	returned = true
+	if note != "" {
+		d.detail().addNote(note)
+	}
 	if cause == nil {
 		b.settle(false)
 		d.idle, d.detail().masked = b.liveRule, m.behind(i)
-		if note != "" {
-			d.more.addNote(note)
-		}
 		return nil
 	}
 	var err *InjectedError

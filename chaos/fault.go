@@ -43,7 +43,7 @@ type Failer interface {
 }
 
 // An ArgsFailer is a Failer that looks at the arguments. FailArgs is called instead of
-// Fail. Without an error the call goes through, and its event has the note.
+// Fail. Without an error the call goes through. Its event has the note, if there is one.
 //
 // args is nil where there are none. At a [Crossing] it is what Match was given.
 type ArgsFailer interface {

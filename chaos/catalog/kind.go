@@ -164,10 +164,10 @@ func (f *failingArgs[P]) FailArgs(c chaos.Call, args any) (note string, err erro
 
 func (f *failingArgs[P]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	note, err := f.FailArgs(c, args)
+	chaos.Note(ctx, note)
 	if err != nil {
 		return nil, err
 	}
-	chaos.Note(ctx, note)
 	return next(ctx, args)
 }
 

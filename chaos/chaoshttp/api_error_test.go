@@ -95,6 +95,144 @@ func TestProviderErrors(t *testing.T) {
 	}
 }
 
+// The errors of Google, Ollama and Amazon, by the path of the request and by name.
+func TestErrorsOfTheProviderOfTheRequest(t *testing.T) {
+	const gemini, ollama = "https://example.com/v1beta/models/m-1:generateContent", "https://example.com/api/chat"
+	const bedrock = "https://example.com/model/m-1/converse"
+	for _, tt := range []struct {
+		api    chaoshttp.API
+		url    string
+		kind   chaoshttp.ErrorKind
+		status int
+		typ    string // Gemini's status, Bedrock's header
+		says   string
+	}{
+		{chaoshttp.Gemini, gemini, chaoshttp.KindInvalidRequest, 400, "INVALID_ARGUMENT", "contents is not specified"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindContextLength, 400, "INVALID_ARGUMENT", "input token count"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindAuthentication, 400, "INVALID_ARGUMENT", "API key not valid"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindQuota, 429, "RESOURCE_EXHAUSTED", "current quota"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindPermission, 403, "PERMISSION_DENIED", "permission"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindNotFound, 404, "NOT_FOUND", "models/m-1 is not found"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindTooLarge, 400, "INVALID_ARGUMENT", "payload size"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindRateLimit, 429, "RESOURCE_EXHAUSTED", "model: m-1\nPlease retry in 8s."},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindServer, 500, "INTERNAL", "internal error"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindTimeout, 504, "DEADLINE_EXCEEDED", "Deadline expired"},
+		{chaoshttp.Gemini, gemini, chaoshttp.KindOverloaded, 503, "UNAVAILABLE", "overloaded"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindInvalidRequest, 400, "", "required"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindContextLength, 400, "", "context length"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindAuthentication, 401, "", "unauthorized"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindQuota, 429, "", "usage limit"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindPermission, 403, "", "subscription"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindNotFound, 404, "", "model 'm-1' not found"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindRateLimit, 429, "", "concurrent"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindServer, 500, "", "runner process"},
+		{chaoshttp.Ollama, ollama, chaoshttp.KindOverloaded, 503, "", "server busy"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindInvalidRequest, 400, "ValidationException", "validation error"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindContextLength, 400, "ValidationException", "too long"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindAuthentication, 403, "UnrecognizedClientException", "security token"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindQuota, 400, "ServiceQuotaExceededException", "quota"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindPermission, 403, "AccessDeniedException", "access"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindNotFound, 404, "ResourceNotFoundException", "Could not resolve"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindRateLimit, 429, "ThrottlingException", "Too many requests"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindServer, 500, "InternalServerException", "unexpected error"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindTimeout, 408, "ModelTimeoutException", "timed out"},
+		{chaoshttp.Bedrock, bedrock, chaoshttp.KindOverloaded, 503, "ServiceUnavailableException", "unable to process"},
+	} {
+		for _, api := range []chaoshttp.API{tt.api, ""} {
+			in := injectorOf(t, chaos.Rule{Fault: chaoshttp.APIError(api, tt.kind, &chaoshttp.StatusOptions{RetryAfter: 7500 * time.Millisecond})})
+			g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), tt.url, `{"model":"m-1"}`)
+			require.NoError(t, g.err)
+			assert.Equal(t, tt.status, g.resp.StatusCode, "%s %s", tt.api, tt.kind)
+			assert.Equal(t, "8", g.resp.Header.Get("Retry-After"))
+			var doc struct {
+				Error   json.RawMessage
+				Message string
+			}
+			require.NoError(t, json.Unmarshal([]byte(g.body), &doc))
+			var of struct {
+				Code            int
+				Message, Status string
+				Details         []map[string]any
+			}
+			switch tt.api {
+			case chaoshttp.Gemini:
+				require.NoError(t, json.Unmarshal(doc.Error, &of))
+				assert.Equal(t, tt.status, of.Code)
+				assert.Equal(t, tt.typ, of.Status)
+				if tt.status == 429 {
+					assert.Equal(t, "type.googleapis.com/google.rpc.QuotaFailure", of.Details[0]["@type"])
+					assert.Equal(t, map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "8s"}, of.Details[1])
+				}
+			case chaoshttp.Ollama:
+				require.NoError(t, json.Unmarshal(doc.Error, &of.Message))
+			default:
+				assert.Equal(t, tt.typ, g.resp.Header.Get("X-Amzn-ErrorType"))
+				assert.NotEmpty(t, g.resp.Header.Get("X-Amzn-RequestId"))
+				of.Message = doc.Message
+			}
+			assert.Contains(t, of.Message, tt.says)
+			e := onlyEvent(t, in)
+			assert.True(t, e.Delivered)
+			assert.Empty(t, e.Note)
+			assert.Equal(t, chaos.LayerLLM, e.Layer)
+		}
+	}
+}
+
+// Another provider's error than the path's is named, and one that cannot be made is not injected.
+func TestWhoseErrorItIs(t *testing.T) {
+	const stream = "data: {\"n\":0}\n\ndata: {\"n\":1}\n\n"
+	for _, tt := range []struct {
+		fault     chaos.Fault
+		url       string
+		delivered bool
+		note      string
+	}{
+		{chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindServer, nil), "/api/chat", true, "the error is one of openai, and the path one of ollama"},
+		{chaoshttp.ErrorInOK(chaoshttp.Ollama, chaoshttp.KindServer), "/v1/messages", true, "the error is one of ollama, and the path one of anthropic"},
+		{chaoshttp.ErrorEvent(chaoshttp.Anthropic, chaoshttp.KindServer, 1), "/v1/responses", true, "the error is one of anthropic, and the path one of openai"},
+		{chaoshttp.ErrorEvent("", chaoshttp.KindServer, 1), "/v1/messages", true, ""},
+		{chaoshttp.ErrorInOK("", chaoshttp.KindServer), "/v1/messages", true, ""},
+		{chaoshttp.APIError("", chaoshttp.KindTimeout, nil), "/v1/responses", false, "openai has no error of the kind timeout"},
+		{chaoshttp.ErrorEvent("", chaoshttp.KindContentFilter, 0), "/api/generate", false, "ollama has no error of the kind content_filter"},
+		{chaoshttp.APIError("", chaoshttp.KindServer, nil), "/orders", false, "the provider of the request is not known"},
+		{chaoshttp.ErrorInOK("", chaoshttp.KindServer), "/orders", false, "the provider of the request is not known"},
+		{chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindServer, nil), "/orders", true, ""},
+	} {
+		in := injectorOf(t, chaos.Rule{Fault: tt.fault})
+		client := inProcess(t, answering("text/event-stream", stream, false))
+		g := ask(chaos.NewContext(t.Context(), in), t, client, "https://example.com"+tt.url, `{"model":"m-1"}`)
+		require.NoError(t, g.err)
+		e := onlyEvent(t, in)
+		assert.Equal(t, tt.delivered, e.Delivered, "%+v", e)
+		assert.Equal(t, tt.delivered, g.body != stream || g.resp.StatusCode != 200)
+		assert.Contains(t, e.Note, tt.note)
+		assert.Equal(t, tt.note == "", e.Note == "")
+	}
+	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.APIError("", chaoshttp.KindServer, nil)})
+	_, err := chaos.Wrap("complete", func(context.Context, string) (string, error) { return "", nil })(chaos.NewContext(t.Context(), in), "q")
+	require.NoError(t, err, "a function has no provider")
+	assert.False(t, onlyEvent(t, in).Delivered)
+}
+
+// The path of a call of Bedrock's has the model, and a stream in Amazon's framing is not edited.
+func TestBedrock(t *testing.T) {
+	const url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-v2%3A1/converse-stream"
+	for name, f := range map[string]chaos.Fault{
+		"completion": chaoshttp.CutCompletion(3), "stream": chaoshttp.CutStream(1), "terminator": chaoshttp.DropTerminator(),
+	} {
+		in := injectorOf(t, chaos.Rule{Target: "POST *#anthropic.claude-v2:1", Fault: f})
+		client := inProcess(t, answering("application/vnd.amazon.eventstream", "\x00\x00\x00\x10", false))
+		g := ask(chaos.NewContext(t.Context(), in), t, client, url, `{"messages":[]}`)
+		require.NoError(t, g.err)
+		assert.Equal(t, "\x00\x00\x00\x10", g.body)
+		e := onlyEvent(t, in)
+		assert.Equal(t, chaos.LayerLLM, e.Layer)
+		assert.False(t, e.Delivered, name)
+		assert.Contains(t, e.Note, "application/vnd.amazon.eventstream", name)
+	}
+}
+
 func TestRequestIdentifiersAreDrawn(t *testing.T) {
 	ids := map[string]int{}
 	for range 2 {
@@ -153,7 +291,7 @@ func TestTheMessageNamesTheTimeToWait(t *testing.T) {
 
 // An error names a model, also where the target has none.
 func TestErrorsNameAModel(t *testing.T) {
-	for api, model := range map[chaoshttp.API]string{chaoshttp.OpenAI: "gpt-4o", chaoshttp.Anthropic: "claude-sonnet-4-5"} {
+	for api, model := range map[chaoshttp.API]string{chaoshttp.OpenAI: "gpt-4o", chaoshttp.Anthropic: "claude-sonnet-4-5", chaoshttp.Gemini: "gemini-2.5-flash", chaoshttp.Ollama: "llama3.2"} {
 		for _, f := range []chaos.Fault{chaoshttp.APIError(api, chaoshttp.KindNotFound, nil), chaoshttp.ErrorInOK(api, chaoshttp.KindNotFound)} {
 			for body, want := range map[string]string{`{}`: model, `{"model":"m-1"}`: "m-1"} {
 				in := injectorOf(t, chaos.Rule{Fault: f})
@@ -186,12 +324,11 @@ func TestWrongParameters(t *testing.T) {
 		{chaoshttp.Status(0, &chaoshttp.StatusOptions{RetryAfter: -1, RetryDate: true}), []string{"code", "retryAfter", "retryDate"}},
 		{chaoshttp.Status(500, &chaoshttp.StatusOptions{Header: http.Header{"X-A": {"1\r\nX-B: 2"}}}), []string{"header"}},
 		{chaoshttp.Status(500, &chaoshttp.StatusOptions{Header: http.Header{"X A": {"1"}}}), []string{"header"}},
-		{chaoshttp.APIError("", chaoshttp.KindServer, nil), []string{"api"}},
-		{chaoshttp.APIError("gemini", chaoshttp.KindServer, nil), []string{"api"}},
+		{chaoshttp.APIError("mistral", chaoshttp.KindServer, nil), []string{"api"}},
+		{chaoshttp.APIError(chaoshttp.Gemini, chaoshttp.KindContentFilter, nil), []string{"error"}},
 		{chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindTimeout, nil), []string{"error"}},
 		{chaoshttp.APIError(chaoshttp.OpenAI, "", nil), []string{"error"}},
 		{chaoshttp.ErrorInOK(chaoshttp.OpenAI, ""), []string{"error"}},
-		{chaoshttp.ErrorInOK("", chaoshttp.KindServer), []string{"api"}},
 		{chaoshttp.TLS("odd"), []string{"failure"}},
 		{chaoshttp.SlowHeaders(0), []string{"wait"}},
 		{chaoshttp.SlowBody(0, 0), []string{"chunk", "every"}},

@@ -123,31 +123,35 @@ var htmlPage = changeRow(catalog.Row{
 })
 
 // ErrorInOK replaces the body by an error and keeps status 200, as some
-// gateways do. The error is that of the API and kind; if both are empty, a
-// plain one: {"error":…}.
+// gateways do. The error is that of the API and kind, as [APIError] has them; if both are
+// empty, a plain one: {"error":…}.
 func ErrorInOK(api API, kind ErrorKind) chaos.Fault {
 	return errorInOK.Of(bodyError{api, kind})
 }
 
 type bodyError struct {
-	API   API       `json:"api,omitempty" bounds:"enum=|openai|anthropic" doc:"whose error; left out: a plain one"`
-	Error ErrorKind `json:"error,omitempty" bounds:"enum=|invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
+	API   API       `json:"api,omitempty" bounds:"enum=|openai|anthropic|gemini|ollama|bedrock" doc:"whose error; left out: that of the request's provider"`
+	Error ErrorKind `json:"error,omitempty" doc:"left out: a plain error" bounds:"enum=|invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
 }
 
 var errorInOK = changeRow(catalog.Row{
 	Kind: "error_in_ok", Doc: "The body is an error, under status 200.",
 	Go: "chaoshttp.ErrorInOK(api, kind)", Example: `{"api":"anthropic","error":"overloaded"}`,
 	Class: chaos.ClassProtocol,
-}, true, func(ctx context.Context, c chaos.Call, p bodyError, r Response, _ Request) Response {
+}, true, func(ctx context.Context, c chaos.Call, p bodyError, r Response, of Request) Response {
 	doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
-	if p.API != "" {
-		doc, _ = errorBody(p.API, p.Error, c, 0)
+	if p.Error != "" {
+		is, note, ok := errorOf(p).resolve(of, c.Target)
+		chaos.Note(ctx, note)
+		if !ok {
+			return r
+		}
+		doc, _ = is.body(c, 0)
 	}
 	return replaced(ctx, r, doc)
 })
 
 func (p bodyError) Check(c *catalog.Check) {
-	c.That(p.API != "" || p.Error == "", "api", p.API, "openai or anthropic, for an error of theirs")
 	c.That(p.API == "" || p.Error != "", "error", p.Error, "a kind of error, for that of an API")
 	checkKind(c, p.API, p.Error)
 }

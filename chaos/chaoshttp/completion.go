@@ -15,9 +15,9 @@ import (
 )
 
 // The faults of this file change what a model says: completions of OpenAI's
-// chat/completions and responses, and of Anthropic's messages, streamed or not.
-// One value serves all of them. A body that is none of these passes as it is,
-// and the event of the call says so.
+// chat/completions and responses, of Anthropic's messages, of Gemini, and of Ollama's
+// chats and completions, streamed or not. One value serves all of them. A body that is
+// none of these passes as it is, and the event of the call says so.
 
 type (
 	editor = completion.Editor
@@ -46,7 +46,7 @@ var emptyCompletionRow = completionRow(catalog.Row{
 
 // CutCompletion ends a completion as at its token limit, after keep characters,
 // at least 0, of text and tool arguments together: finish_reason "length",
-// stop_reason "max_tokens". A shorter one is not changed.
+// stop_reason "max_tokens", finishReason "MAX_TOKENS". A shorter one is not changed.
 func CutCompletion(keep int) chaos.Fault { return cutCompletionRow.Of(keptText{keep}) }
 
 var cutCompletionRow = keepRow(catalog.Row{
@@ -56,7 +56,8 @@ var cutCompletionRow = keepRow(catalog.Row{
 
 // FilterCompletion ends a completion as the provider's filter does, after keep
 // characters, at least 0: finish_reason "content_filter", stop_reason
-// "refusal". A shorter one is not changed.
+// "refusal", finishReason "SAFETY". Ollama has no word for it, and gets OpenAI's. A
+// shorter one is not changed.
 func FilterCompletion(keep int) chaos.Fault { return filterCompletionRow.Of(keptText{keep}) }
 
 var filterCompletionRow = keepRow(catalog.Row{
@@ -104,7 +105,7 @@ type refusalWords struct {
 
 // RefuseCompletion makes a model refuse, in the given words; "" is a usual
 // refusal. OpenAI has a member of its own for refusals, which is used;
-// Anthropic's stop_reason is "refusal".
+// Anthropic's stop_reason is "refusal". With Gemini and Ollama it is a text.
 func RefuseCompletion(words string) chaos.Fault { return refuseCompletionRow.Of(refusalWords{words}) }
 
 var refuseCompletionRow = completionRow(catalog.Row{
@@ -162,7 +163,9 @@ func garble(c chaos.Call, kind completion.Kind) editor {
 
 // MalformToolCall removes the last character of a tool call's arguments, so
 // that they are no JSON. In a message of Anthropic's that is not streamed,
-// arguments must be a value, so they become a string.
+// arguments must be a value, so they become a string. Gemini and Ollama can only say
+// objects: with Gemini the call is missing, and the finishReason is
+// "MALFORMED_FUNCTION_CALL"; with Ollama a text stands in its place.
 func MalformToolCall() chaos.Fault { return malformToolCallRow.Of(catalog.None{}) }
 
 var malformToolCallRow = completionRow(catalog.Row{
@@ -304,7 +307,7 @@ func completionRow[P any](r catalog.Row, make func(chaos.Call, P) editor) *catal
 
 const maxCompletion = 8 << 20
 
-const notUnderstood = "the body is no chat completion, message or response that is understood"
+const notUnderstood = "the body is no chat completion, message, response, or answer of Gemini or Ollama that is understood"
 
 const nothingChanged = "the completion has nothing that this fault changes"
 

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // What a fault does not change keeps its order, its numbers and its strangers.
@@ -118,8 +121,10 @@ func TestFaultsAddUp(t *testing.T) {
 // was not changed is as it came.
 func FuzzBodies(f *testing.F) {
 	for _, w := range wires() {
-		f.Add(w.write(call(), []int{3}), w.contentType == "text/event-stream")
+		f.Add(w.write(call(), []int{3}), w.contentType != "application/json")
 	}
+	f.Add(`{"candidates":[{"finishReason":"STOP"},null,{"content":{"parts":[{"functionCall":null},{"text":"a","thought":true}]}}]}`, false)
+	f.Add(`{"message":{"content":"","tool_calls":[null,{"function":{"arguments":7}}]},"done":false}`+"\n{", true)
 	f.Add("data: {\"choices\":[{\"delta\":{\"tool_calls\":[null,{}]}}]}\n\n", true)
 	f.Add("data: {\"type\":\"response.output_text.done\",\"output_index\":3}\n\n", true)
 	f.Add("data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"delta\":\"hi\"}\n\n"+
@@ -128,7 +133,9 @@ func FuzzBodies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string, streamed bool) {
 		for name, fault := range faults {
 			from := doc(body)
-			if streamed {
+			if streamed && strings.HasPrefix(body, "{") {
+				from.contentType = "application/x-ndjson"
+			} else if streamed {
 				from = stream(body)
 			}
 			a := fetch(t, from, fault)
@@ -141,6 +148,36 @@ func FuzzBodies(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Bodies in which values are not what a form has there: what is delivered differs, and what is not says why.
+func TestStrangeBodies(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		for form, w := range wires() {
+			body := w.write(call(), []int{3})
+			for range 1 + draw.IntN(3) {
+				places := regexp.MustCompile(`":`).FindAllStringIndex(body, -1)
+				from := places[draw.IntN(len(places))][1]
+				if to := jsonedit.After([]byte(body), from); to > 0 {
+					body = body[:from] + []string{"null", "{}", "[]", `""`, "7", "true", `"text"`, `{"a":1}`}[draw.IntN(8)] + body[to:]
+				}
+			}
+			for name, f := range all() {
+				a := fetch(t, &canned{contentType: w.contentType, body: strings.NewReader(body)}, f)
+				require.NoError(t, a.err)
+				require.Equal(t, a.event(t).Delivered, len(a.event(t).Changes) > 0, "%s, %s: %s", form, name, body)
+				if a.event(t).Delivered {
+					require.NotEqual(t, body, a.body, "%s, %s", form, name)
+					continue
+				}
+				require.NotEmpty(t, a.event(t).Note, "%s, %s: %s", form, name, body)
+				if w.contentType == "application/json" {
+					require.Equal(t, body, a.body, "%s, %s", form, name)
+				}
+			}
+		}
+	}
 }
 
 // A stream that breaks off within the arguments of a call loses nothing to a
@@ -184,6 +221,48 @@ func TestWhatIsHeldComesBeforeTheRest(t *testing.T) {
 	}
 }
 
+// A prompt that was blocked has no answer, and a line with an error is none.
+func TestAnswersWithoutContent(t *testing.T) {
+	for name, tc := range map[string]struct{ kind, body, note string }{
+		"blocked":           {"application/json", `{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"totalTokenCount":3}}`, "nothing that this fault changes"},
+		"blocked, stream":   {"text/event-stream", "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n", "nothing that this fault changes"},
+		"without a content": {"application/json", `{"candidates":[{"finishReason":"RECITATION","index":0}]}`, ""},
+		"an error":          {"application/x-ndjson", `{"error":"model requires more system memory"}` + "\n", "no chat completion"},
+		"embeddings":        {"application/json", `{"model":"m","embeddings":[[1,2]]}`, "no chat completion"},
+	} {
+		for of, f := range all() {
+			a := fetch(t, &canned{contentType: tc.kind, body: strings.NewReader(tc.body)}, f)
+			if name == "without a content" && a.event(t).Delivered {
+				assert.NotEqual(t, tc.body, a.body, of) // the reason became another
+				continue
+			}
+			assert.Equal(t, tc.body, a.body, "%s, %s", name, of)
+			assert.False(t, a.event(t).Delivered, "%s, %s", name, of)
+			assert.Contains(t, a.event(t).Note, tc.note, "%s, %s", name, of)
+			assert.NotEmpty(t, a.event(t).Note, "%s, %s", name, of)
+		}
+	}
+}
+
+// Ollama's completions have no message.
+func TestOllamaGenerates(t *testing.T) {
+	const line = `{"model":"m","created_at":"2026-01-01T00:00:00Z","response":%q,"done":false}` + "\n"
+	const last = `{"model":"m","created_at":"2026-01-01T00:00:00Z","response":"","done":true,"done_reason":"stop","context":[1],"eval_count":7}` + "\n"
+	lines := func(body string) *canned {
+		return &canned{contentType: "application/x-ndjson", body: strings.NewReader(body)}
+	}
+	body := fmt.Sprintf(line, "The order") + fmt.Sprintf(line, " was shipped.") + last
+	a := fetch(t, lines(body), chaoshttp.CutCompletion(11))
+	assert.Equal(t, fmt.Sprintf(line, "The order")+fmt.Sprintf(line, " w")+strings.Replace(last, "stop", "length", 1), a.body)
+	assert.True(t, a.event(t).Delivered)
+	a = fetch(t, lines(body), chaoshttp.DriftCompletion(chaoshttp.DriftFormat))
+	assert.Equal(t, fmt.Sprintf(line, `{"answer": "The order`)+fmt.Sprintf(line, " was shipped.")+
+		`{"done":false,"model":"m","created_at":"2026-01-01T00:00:00Z","response":"\"}"}`+"\n"+last, a.body)
+	a = fetch(t, doc(strings.Replace(last, `""`, `"Shipped."`, 1)), chaoshttp.RefuseCompletion("No."))
+	assert.Equal(t, strings.Replace(last, `""`, `"No."`, 1), a.body+"\n")
+	assert.Equal(t, "$.response", a.event(t).Changes[0].Path)
+}
+
 // A completion that is shorter than the limit does not meet it.
 func TestShortCompletionsAreNotCut(t *testing.T) {
 	for form, w := range wires() {
@@ -202,7 +281,10 @@ func TestShortCompletionsAreNotCut(t *testing.T) {
 // what it got by then was delivered.
 func TestClientsLeaveAtTheTerminator(t *testing.T) {
 	calls := said{calls: []toolCall{{"call_1", "refund", `{"order":7}`}}, reason: "tool_calls"}
-	for form, end := range map[string]string{"chat stream": "[DONE]", "message stream": "message_stop", "response stream": "response.completed"} {
+	for form, end := range map[string]string{
+		"chat stream": "[DONE]", "message stream": "message_stop", "response stream": "response.completed",
+		"gemini stream": `"finishReason":`, "ollama stream": `"done":true`,
+	} {
 		for name, f := range map[string]chaos.Fault{
 			"malformed": chaoshttp.MalformToolCall(), "missing": chaoshttp.MissingArgument(""), "wrong": chaoshttp.WrongArgument(""), "renamed": chaoshttp.HallucinateToolCall(""),
 			"stripped": chaoshttp.StripToolCalls(), "cut": chaoshttp.CutCompletion(3), "empty": chaoshttp.EmptyCompletion(),
@@ -210,12 +292,12 @@ func TestClientsLeaveAtTheTerminator(t *testing.T) {
 			for _, flushed := range []bool{true, false} {
 				in := injectorOf(t, chaos.Rule{Fault: f})
 				body := wires()[form].write(calls, []int{3})
-				resp, err := inProcess(t, answering("text/event-stream", body, flushed)).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
+				resp, err := inProcess(t, answering(wires()[form].contentType, body, flushed)).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 				require.NoError(t, err)
 				for lines := bufio.NewReaderSize(resp.Body, 16); ; {
 					line, err := lines.ReadString('\n')
 					require.NoError(t, err, "%s, %s", form, name)
-					if strings.HasPrefix(line, "data:") && (strings.Contains(line, end) || strings.Contains(line, "response.incomplete")) {
+					if !strings.HasPrefix(line, "event:") && (strings.Contains(line, end) || strings.Contains(line, "response.incomplete")) {
 						break
 					}
 				}

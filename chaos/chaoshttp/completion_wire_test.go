@@ -32,6 +32,8 @@ func wires() map[string]wire {
 		"chat": {js, writeChat, readChat}, "chat stream": {es, streamChat, readChatStream},
 		"message": {js, writeMessage, readMessage}, "message stream": {es, streamMessage, readMessageStream},
 		"response": {js, writeResponse, readResponse}, "response stream": {es, streamResponse, readResponseStream},
+		"gemini": {js, writeGemini, readGemini}, "gemini stream": {es, streamGemini, readGeminiStream},
+		"ollama": {js, writeOllama, readOllama}, "ollama stream": {"application/x-ndjson", streamOllama, readOllamaStream},
 	}
 }
 

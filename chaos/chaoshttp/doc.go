@@ -41,8 +41,8 @@
 //
 //   - No connection: [Refused], [NoSuchHost], [TLS].
 //   - No answer: [Reset], [HangUp].
-//   - An answer of failure: [Status], and [APIError], word for word as OpenAI or
-//     Anthropic writes it.
+//   - An answer of failure: [Status], and [APIError], word for word as the provider
+//     writes it.
 //   - A slow answer: [SlowHeaders], [SlowBody]; half of one: [CutBody], whose
 //     reader gets an error, and [ShortBody], whose reader does not.
 //   - An answer that is not what it claims to be: [HTMLPage], [ErrorInOK],
@@ -51,14 +51,14 @@
 //   - Events that come late: [SlowFirstEvent], [SlowEvents], [HangStream]; a stream
 //     that ends early: [CutEvent], [CutStream], [DropTerminator], [ErrorEvent]; single
 //     events: [MalformEvent], [DuplicateEvent], [SwapEvents]. They work on any stream of
-//     server-sent events. Those with a position count the events before it, or take
+//     server-sent events, and of lines of JSON. Those with a position count the events before it, or take
 //     [Anywhere].
 //   - What a model says: [EmptyCompletion], [CutCompletion], [FilterCompletion],
 //     [RefuseCompletion], [GarbleCompletion], [DriftCompletion], [SpoilCompletion]; its tool
 //     calls: [MalformToolCall], [StripToolCalls], [HallucinateToolCall], [WrongArgument],
-//     [MissingArgument]. They work on OpenAI's chat/completions and responses and on
-//     Anthropic's messages, streamed or not, whichever it is. Another body passes
-//     untouched, with a note in the event.
+//     [MissingArgument]. They work on OpenAI's chat/completions and responses, on
+//     Anthropic's messages, on Gemini's answers and on Ollama's, streamed or not, whichever
+//     it is. Another body passes untouched, with a note in the event.
 //
 // Those of package chaos/fault work here as well. Quotas and expiry are
 // triggers: Status(429, nil) with when.After(100).
@@ -75,7 +75,7 @@
 // is not changed keeps its order, its numbers and its unknown members. Changes have
 // paths: "$.choices[0].message.content" in a document,
 // "$[3].choices[0].delta.content" in the fourth event of a stream.
-// docs/reference/llm-clients.md shows how the clients of both providers react to each fault.
+// docs/reference/llm-clients.md shows how the clients of these providers react to each fault.
 //
 // An event is held in memory up to 1 MiB; a longer one passes untouched. A
 // completion that is not streamed is held up to 8 MiB.

@@ -117,7 +117,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 		if err := a.read(); err != nil {
 			return a, err
 		}
-		if model := a.payload.model(); model != "" {
+		if model := cmp.Or(s.model, a.payload.model()); model != "" {
 			target = s.withModel(name, model)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
-// The faults of this file act on responses of the type text/event-stream, of
-// any service. Events are counted from 0, only those that a client gets:
+// The faults of this file act on streams of any service: of server-sent events, or of lines,
+// each a JSON document (NDJSON), which count as events. Events are counted from 0, only those that a client gets:
 // comments and unknown blocks pass, and so do events of more than 1 MiB, which
 // are not held. On another response, or a stream that ends before its position,
 // a fault is not delivered, and the event of the call says why.
@@ -247,7 +247,7 @@ var swapEventsRow = positionRow(catalog.Row{
 })
 
 // ErrorEvent sends the provider's error as an event, after so many others, or
-// [Anywhere], and ends the stream; the status was 200 before. The kinds are
+// [Anywhere], and ends the stream; the status was 200 before. api and kind are
 // those of [APIError].
 func ErrorEvent(api API, kind ErrorKind, after int) chaos.Fault {
 	return errorEventRow.Of(eventError{errorOf{api, kind}, position{after}})
@@ -260,21 +260,27 @@ type eventError struct {
 
 func (p eventError) Check(c *catalog.Check) { checkKind(c, p.API, p.Error) }
 
-var errorEventRow = eventRow(catalog.Row{
+var errorEventRow = changeRow(catalog.Row{
 	Kind: "error_event", Doc: "The provider sends an error in the middle of a response.",
 	Go: "chaoshttp.ErrorEvent(api, kind, after)", Example: `{"api":"openai","error":"server","after":2}`,
-	Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-}, func(c chaos.Call, p eventError) script {
-	body, _ := errorBody(p.API, p.Error, c, 0)
-	failure := sse.Event{Type: providers[p.API].eventType, Data: string(body), HasData: true}
-	return atEvent(p.in(c), nil, func(n int, e sse.Event) step {
+	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+}, false, func(ctx context.Context, c chaos.Call, p eventError, r Response, of Request) Response {
+	is, note, ok := p.resolve(of, c.Target)
+	chaos.Note(ctx, note)
+	if !ok {
+		return r
+	}
+	body, _ := is.body(c, 0)
+	failure := sse.Event{Type: providers[is.API].eventType, Data: string(body), HasData: true}
+	return scripted(ctx, r, atEvent(p.in(c), nil, func(n int, e sse.Event) step {
+		failure.Line = e.Line
 		return step{stop: io.EOF, out: sse.Append(nil, failure), changes: became(n, e.Data, failure.Data)}
-	})
+	}))
 })
 
 // DropTerminator removes the events that mark a stream as complete: "[DONE]" of
-// chat completions, message_stop of Anthropic's messages, and
-// response.completed of OpenAI's responses.
+// chat completions, message_stop of Anthropic's messages, response.completed of
+// OpenAI's responses, and Ollama's line that is done. A stream of Gemini's has none.
 func DropTerminator() chaos.Fault { return dropTerminatorRow.Of(catalog.None{}) }
 
 var dropTerminatorRow = eventRow(catalog.Row{

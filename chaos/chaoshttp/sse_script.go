@@ -68,7 +68,11 @@ func scripted(ctx context.Context, r Response, sc script) Response {
 		to = resized(r)
 	}
 	return spoil(ctx, r, to, func(s *spoiled, body io.Reader) io.Reader {
-		return &eventBody{s: s, src: sse.NewReader(body, 0), script: &sc}
+		src := sse.NewReader(body, 0)
+		if isLines(r.Header) {
+			src = sse.NewLineReader(body, 0)
+		}
+		return &eventBody{s: s, src: src, script: &sc}
 	})
 }
 
@@ -88,7 +92,12 @@ func encodedAs(r Response) string {
 	return ""
 }
 
-func isStream(h http.Header) bool { return mediaType(h) == "text/event-stream" }
+func isStream(h http.Header) bool { return mediaType(h) == "text/event-stream" || isLines(h) }
+
+// isLines reports whether a stream is one of lines, each of which is a JSON document.
+func isLines(h http.Header) bool {
+	return slices.Contains([]string{"application/x-ndjson", "application/ndjson", "application/jsonl"}, mediaType(h))
+}
 
 // mediaType is that of the content; empty: it cannot be read.
 func mediaType(h http.Header) string {

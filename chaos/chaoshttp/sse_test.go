@@ -67,6 +67,49 @@ func TestStreamFaults(t *testing.T) {
 	}
 }
 
+// Faults of streams act on lines as on events. A blank line is none, and the last needs no end.
+func TestStreamFaultsOnLines(t *testing.T) {
+	const zero, one, blank, two = "{\"n\":0}\n", "{\"n\":1}\r\n", "\n", "two\n"
+	const last = "{\"message\":{\"content\":\"\"},\"done\":true}"
+	const lines = zero + blank + one + two + last
+	for name, tc := range map[string]struct {
+		fault chaos.Fault
+		want  string
+		err   error
+		paths []string
+		note  string
+	}{
+		"cut within a line":   {chaoshttp.CutEvent(1), zero + blank + "{\"n\"", io.ErrUnexpectedEOF, []string{"$[1]"}, ""},
+		"cut behind the last": {chaoshttp.CutEvent(4), lines, nil, nil, "the stream ended after 4 events"},
+		"an end after two":    {chaoshttp.CutStream(2), zero + blank + one, nil, []string{"$[2]"}, ""},
+		"malformed":           {chaoshttp.MalformEvent(1), zero + blank + "{\"n\"\n" + two + last, nil, []string{"$[1]"}, ""},
+		"twice":               {chaoshttp.DuplicateEvent(1), zero + blank + one + one + two + last, nil, []string{"$[2]"}, ""},
+		"the last twice":      {chaoshttp.DuplicateEvent(3), lines + "\n" + last + "\n", nil, []string{"$[4]"}, ""},
+		"out of order":        {chaoshttp.SwapEvents(2), zero + blank + one + last + "\n" + two, nil, []string{"$[2]", "$[3]"}, ""},
+		"no terminator":       {chaoshttp.DropTerminator(), zero + blank + one + two, nil, []string{"$[3]"}, ""},
+	} {
+		for _, body := range []io.Reader{strings.NewReader(lines), iotest.OneByteReader(strings.NewReader(lines))} {
+			a := fetch(t, &canned{contentType: "application/x-ndjson", body: body}, tc.fault)
+			assert.Equal(t, tc.want, a.body, name)
+			assert.ErrorIs(t, a.err, tc.err, name)
+			e := a.event(t)
+			assert.Equal(t, tc.note == "", e.Delivered, name)
+			assert.Contains(t, e.Note, tc.note, name)
+			var paths []string
+			for _, ch := range e.Changes {
+				paths = append(paths, ch.Path)
+			}
+			assert.Equal(t, tc.paths, paths, name)
+		}
+	}
+	broken := errors.New("broken")
+	a := fetch(t, &canned{contentType: "application/x-ndjson",
+		body: io.MultiReader(strings.NewReader(zero+"{\"n\""), iotest.ErrReader(broken))}, chaoshttp.DuplicateEvent(1))
+	assert.Equal(t, zero+"{\"n\"", a.body)
+	assert.ErrorIs(t, a.err, broken)
+	assert.False(t, a.event(t).Delivered, "the second line broke off")
+}
+
 func TestEqualEventsAreNotSwapped(t *testing.T) {
 	same := "data: a\n\ndata: a\n\n"
 	a := fetch(t, stream(same), chaoshttp.SwapEvents(0))

@@ -176,6 +176,9 @@ func (k siteKey) site() *site {
 	s.layer = chaos.LayerHTTP
 	if method == http.MethodPost && modelapi.AsksModel(path) {
 		s.layer = chaos.LayerLLM
+		if modelapi.Provider(path) == "bedrock" {
+			s.model = modelapi.ModelIn(path)
+		}
 	}
 	return s
 }
@@ -185,6 +188,7 @@ type site struct {
 	key    siteKey
 	target string // without a model
 	layer  chaos.Layer
+	model  string                      // that the path names, where the body cannot; empty: it is in the body
 	named  atomic.Pointer[modelTarget] // the last model that was asked there
 }
 

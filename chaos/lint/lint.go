@@ -1,4 +1,5 @@
-// Package lint finds in a plan that is well formed the texts that reveal the test.
+// Package lint finds in a plan that is well formed the texts that reveal the test, and errors
+// of another model provider than the one whose path a rule has.
 //
 //	for _, f := range lint.Plan(plan) {
 //		fmt.Println(f)
@@ -17,11 +18,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -45,8 +48,12 @@ func Plan(p *chaos.Plan) (found []Finding) {
 		if !ok {
 			continue
 		}
+		doc := d.Describe().Params
+		if problem := foreign(doc, r.Target); problem != "" {
+			found = append(found, Finding{r.Name, problem})
+		}
 		var params any
-		_ = json.Unmarshal(d.Describe().Params, &params) // no parameters have no texts
+		_ = json.Unmarshal(doc, &params) // no parameters have no texts
 		for _, said := range texts(params) {
 			if word := telltale.Find(said); word != "" {
 				found = append(found, Finding{r.Name,
@@ -56,6 +63,21 @@ func Plan(p *chaos.Plan) (found []Finding) {
 		}
 	}
 	return found
+}
+
+// foreign is what is wrong with an error of a model provider at a target; "": nothing is.
+func foreign(params json.RawMessage, target string) string {
+	var of struct{ API, Error string }
+	if json.Unmarshal(params, &of) != nil || of.API == "" || of.Error == "" {
+		return ""
+	}
+	path, _, _ := strings.Cut(target, "#")
+	asked := modelapi.Provider(path)
+	if asked == "" || asked == of.API {
+		return ""
+	}
+	return fmt.Sprintf("the error is one of %s, and %q is a path of %s: without an api it is the error of the request's provider",
+		of.API, text.Clip(path, 80), asked)
 }
 
 // texts lists the strings in parameters, except those that appear only in

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/lint"
 	"github.com/shakedown-go/shakedown/chaos/when"
@@ -42,6 +43,34 @@ func TestTelltaleTexts(t *testing.T) {
 		assert.Contains(t, found[0].String(), `contains "`+c.word+`"`, why)
 	}
 	assert.Empty(t, lint.Plan(nil), "no plan, no rules")
+}
+
+// An error of a model provider is for its own paths.
+func TestForeignErrors(t *testing.T) {
+	openAI := chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindServer, nil)
+	for target, c := range map[string]struct {
+		fault chaos.Fault
+		asked string
+	}{
+		"POST api.openai.com/v1/responses#gpt-5": {openAI, ""},
+		"POST ollama.example/api/chat":           {openAI, "ollama"},
+		"POST *:generateContent":                 {chaoshttp.ErrorEvent(chaoshttp.Anthropic, chaoshttp.KindServer, 1), "gemini"},
+		"*/model/*/converse#*":                   {chaoshttp.ErrorInOK(chaoshttp.OpenAI, chaoshttp.KindServer), "bedrock"},
+		"POST */v1/messages":                     {chaoshttp.APIError("", chaoshttp.KindServer, nil), ""},
+		"POST *{completions,messages}":           {chaoshttp.APIError(chaoshttp.Gemini, chaoshttp.KindServer, nil), ""},
+		"llm":                                    {openAI, ""},
+		"POST ollama.example/api/generate":       {chaoshttp.Status(500, nil), ""},
+	} {
+		p, err := chaos.NewPlan(1, chaos.Rule{Name: "r", Target: target, Fault: c.fault})
+		require.NoError(t, err, target)
+		found := lint.Plan(p)
+		if c.asked == "" {
+			assert.Empty(t, found, target)
+			continue
+		}
+		require.Len(t, found, 1, target)
+		assert.Contains(t, found[0].Message, "is a path of "+c.asked)
+	}
 }
 
 // own is a trigger and a fault that say nothing of themselves.

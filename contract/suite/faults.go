@@ -41,7 +41,7 @@ type (
 	llmKeys struct {
 		entryKeys
 		Point string `json:"point" bounds:"min=1" doc:"a glob of the model's injection point"`
-		API   string `json:"api" bounds:"enum=openai|anthropic" doc:"the form of the model's messages"`
+		API   string `json:"api" bounds:"enum=openai|anthropic|gemini|ollama|bedrock" doc:"the form of the model's messages"`
 	}
 	attackKeys struct {
 		Type     string `json:"type" bounds:"enum=memory_poisoning" doc:"what is attacked"`

@@ -5,34 +5,60 @@ package modelapi
 
 import "strings"
 
-// AsksModel reports whether path is an endpoint of a model provider. It looks at the
-// end of the path, since gateways add prefixes. Gemini names the model in the path,
-// the others in the body.
-func AsksModel(path string) bool {
-	for _, end := range [...]string{
-		"/chat/completions", "/completions", "/responses", "/embeddings", "/moderations", // OpenAI and compatible
-		"/v1/messages", "/v1/messages/count_tokens", // Anthropic
-		":generateContent", ":streamGenerateContent", // Gemini
-		"/api/chat", "/api/generate", // Ollama
+// Provider returns whose endpoint a path is, by the form of its messages: openai, anthropic,
+// gemini, ollama or bedrock; "": it is none of a model provider. It looks at the end of the
+// path, since gateways add prefixes.
+func Provider(path string) string {
+	for _, known := range [...]struct{ end, provider string }{
+		{"/chat/completions", "openai"}, {"/completions", "openai"}, {"/responses", "openai"}, // and compatible
+		{"/embeddings", "openai"}, {"/moderations", "openai"},
+		{"/v1/messages", "anthropic"}, {"/v1/messages/count_tokens", "anthropic"},
+		{":generateContent", "gemini"}, {":streamGenerateContent", "gemini"},
+		{"/api/chat", "ollama"}, {"/api/generate", "ollama"},
+		{"/converse", "bedrock"}, {"/converse-stream", "bedrock"},
+		{"/invoke", "bedrock"}, {"/invoke-with-response-stream", "bedrock"},
 	} {
-		if strings.HasSuffix(path, end) {
-			return true
+		if strings.HasSuffix(path, known.end) && (known.provider != "bedrock" || strings.Contains(path, "/model/")) {
+			return known.provider
 		}
 	}
-	return false
+	return ""
 }
 
-// IsCall reports whether a target of the form "POST host/path", with or without
-// a "#model" at its end, is a call of a model.
-func IsCall(target string) bool {
+// AsksModel reports whether path is an endpoint of a model provider.
+func AsksModel(path string) bool { return Provider(path) != "" }
+
+// ModelIn returns the model that a path names, as those of Gemini and Bedrock do; "": it
+// names none. The others have it in the body.
+func ModelIn(path string) string {
+	switch Provider(path) {
+	case "gemini":
+		model, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
+		return model
+	case "bedrock":
+		_, rest, _ := strings.Cut(path, "/model/")
+		return rest[:max(strings.LastIndexByte(rest, '/'), 0)]
+	}
+	return ""
+}
+
+// PathOf returns the path of a target of the form "POST host/path", with or without a
+// "#model" at its end; "": it has another form.
+func PathOf(target string) string {
 	place, ok := strings.CutPrefix(target, "POST ")
 	if !ok {
-		return false
+		return ""
 	}
 	place, _, _ = strings.Cut(place, "#")
 	_, path, ok := strings.Cut(place, "/")
-	return ok && AsksModel("/"+path)
+	if !ok {
+		return ""
+	}
+	return "/" + path
 }
+
+// IsCall reports whether a target is a call of a model.
+func IsCall(target string) bool { return AsksModel(PathOf(target)) }
 
 // Named is a glob of the names of points that are models by their names.
 const Named = "{llm,model}{,.*,/*}"

@@ -24,3 +24,21 @@ func TestIsCall(t *testing.T) {
 		assert.Equal(t, want, modelapi.IsCall(target), target)
 	}
 }
+
+func TestProviderAndModelInThePath(t *testing.T) {
+	for path, want := range map[string][2]string{
+		"/openai/deployments/d/chat/completions":                          {"openai", ""},
+		"/v1/messages":                                                    {"anthropic", ""},
+		"/v1beta/models/gemini-3-pro:generateContent":                     {"gemini", "gemini-3-pro"},
+		"/v1/projects/p/publishers/google/models/g:streamGenerateContent": {"gemini", "g"},
+		"/api/generate":                                                   {"ollama", ""},
+		"/model/anthropic.claude-v2:1/converse":                           {"bedrock", "anthropic.claude-v2:1"},
+		"/model/arn:aws:bedrock:eu-west-1:1:inference-profile/x/invoke-with-response-stream": {"bedrock", "arn:aws:bedrock:eu-west-1:1:inference-profile/x"},
+		"/model/converse": {"bedrock", ""},
+		"/tools/x/invoke": {},
+		"/api/chat/":      {},
+		"":                {},
+	} {
+		assert.Equal(t, want, [2]string{modelapi.Provider(path), modelapi.ModelIn(path)}, path)
+	}
+}

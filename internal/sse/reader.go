@@ -15,6 +15,7 @@ const DefaultMax = 1 << 20
 type Reader struct {
 	src     *bufio.Reader
 	max     int
+	lines   bool  // each is an event
 	begun   bool  // something was returned: a byte order mark cannot follow
 	afterCR bool  // a line feed that follows belongs to the last line end
 	long    bool  // parts of the current block were returned
@@ -31,10 +32,21 @@ func NewReader(src io.Reader, max int) *Reader {
 	return &Reader{src: bufio.NewReader(src), max: max}
 }
 
+// NewLineReader is [NewReader] for a stream of lines, each of which is an event. Those that
+// are blank have no data.
+func NewLineReader(src io.Reader, max int) *Reader {
+	r := NewReader(src, max)
+	r.lines = true
+	return r
+}
+
 // Next returns the next event. At the end of the stream it first returns the block
 // that no blank line ended, if there is one, then always [io.EOF]. It does the same
 // for any other error of the source.
 func (r *Reader) Next() (Event, error) {
+	if r.lines {
+		return r.nextLine()
+	}
 	var raw []byte
 	line := -r.column // the index in raw where the line began
 	for {
@@ -62,6 +74,31 @@ func (r *Reader) Next() (Event, error) {
 		if len(raw) >= r.max {
 			r.long, r.begun, r.column = true, true, len(raw)-line
 			return Event{Raw: raw, Part: true}, nil
+		}
+	}
+}
+
+func (r *Reader) nextLine() (Event, error) {
+	var raw []byte
+	for {
+		b, err := r.read()
+		if err != nil && len(raw) == 0 {
+			return Event{}, err
+		}
+		if err == nil {
+			raw = append(raw, b)
+		}
+		switch ended := err != nil || b == '\n'; {
+		case ended && r.long:
+			r.long = false
+			return Event{Raw: raw, Line: true, Part: true}, nil
+		case ended:
+			data := strings.TrimRight(string(raw), "\r\n")
+			return Event{Raw: raw, Line: true, Data: data, HasData: strings.TrimSpace(data) != "",
+				Ended: err == nil || err == io.EOF}, nil
+		case len(raw) >= r.max:
+			r.long = true
+			return Event{Raw: raw, Line: true, Part: true}, nil
 		}
 	}
 }

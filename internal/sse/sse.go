@@ -1,5 +1,6 @@
 // Package sse reads and writes streams of server-sent events, as the HTML
-// standard defines them ("9.2.5 Parsing an event stream").
+// standard defines them ("9.2.5 Parsing an event stream"). A stream of lines, each a JSON
+// document (NDJSON), is read as one whose events are the lines.
 //
 // The [Reader] returns the bytes of every event with its fields, so that a stream
 // can be passed on with one event changed. It returns an event as soon as its last
@@ -10,6 +11,7 @@ import "strings"
 
 // An Event is one block of a stream: the lines up to and with a blank line.
 type Event struct {
+	Line    bool   // the block is a line, of a stream of lines: Data is its text
 	Type    string // of the field "event"
 	Data    string // of the fields "data", joined by line feeds
 	HasData bool   // there was such a field: without one, clients do not see the event
@@ -21,7 +23,8 @@ type Event struct {
 	// The Raws of a stream, one after the other, are the stream.
 	Raw []byte
 	// Ended reports whether the block ended in a blank line. Clients drop the
-	// last block of a stream if it did not.
+	// last block of a stream if it did not. A line ends with the stream too, unless
+	// that broke off.
 	Ended bool
 	// Part reports whether the block was longer than the Reader's max: Raw is then
 	// a part of it, and the fields above are empty.
@@ -47,8 +50,11 @@ func (e Event) Whole() []byte {
 }
 
 // Append appends the event to dst, with line feeds as line ends. Line ends of any kind
-// in Data become line feeds; in Type, ID and Retry they become spaces.
+// in Data become line feeds; in Type, ID and Retry, and in a line, they become spaces.
 func Append(dst []byte, e Event) []byte {
+	if e.Line {
+		return append(append(dst, strings.ReplaceAll(unify(e.Data), "\n", " ")...), '\n')
+	}
 	dst = field(dst, "event", e.Type, e.Type != "")
 	dst = field(dst, "id", e.ID, e.HasID)
 	dst = field(dst, "retry", e.Retry, e.Retry != "")

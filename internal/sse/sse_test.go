@@ -103,6 +103,40 @@ func TestLongBlocksPassInParts(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	line := func(data string) sse.Event { return sse.Event{Line: true, Data: data, HasData: true, Ended: true} }
+	for stream, want := range map[string][]sse.Event{
+		"":                                nil,
+		"a\nb\n":                          {line("a"), line("b")},
+		"a\r\n\r\n \nb":                   {line("a"), line("b")},
+		"\ufeffa\n":                       {line("\ufeffa")},
+		strings.Repeat("x", 40) + "\nb\n": {line("b")},
+		"data: a\n":                       {line("data: a")},
+	} {
+		for _, src := range []io.Reader{strings.NewReader(stream), iotest.OneByteReader(strings.NewReader(stream))} {
+			r := sse.NewLineReader(src, 16)
+			var got []sse.Event
+			raw := ""
+			for {
+				e, err := r.Next()
+				if err != nil {
+					require.ErrorIs(t, err, io.EOF)
+					break
+				}
+				raw += string(e.Raw)
+				if e.Seen() {
+					e.Raw = nil
+					got = append(got, e)
+				}
+			}
+			assert.Equal(t, stream, raw)
+			assert.Equal(t, want, got, stream)
+		}
+	}
+	assert.Equal(t, "a b\n", string(sse.Append(nil, sse.Event{Line: true, Data: "a\r\nb", HasData: true})))
+	assert.Equal(t, "a\n", string(sse.Event{Line: true, Data: "a", Ended: true, Raw: []byte("a")}.Whole()))
+}
+
 func TestEventsComeAtOnce(t *testing.T) {
 	for _, stream := range []string{"data: a\n\n", "data: a\r\n\r\n", "data: a\r\r"} {
 		src, dst := io.Pipe()

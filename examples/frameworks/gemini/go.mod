@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/shakedown-go/shakedown v0.0.0
+	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/genai v1.77.0
 )
@@ -13,10 +14,12 @@ require (
 	cloud.google.com/go/auth v0.9.3 // indirect
 	cloud.google.com/go/compute/metadata v0.5.0 // indirect
 	github.com/golang/groupcache v0.0.0-20210331224755-41bb18bfe9da // indirect
-	github.com/google/go-cmp v0.6.0 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/s2a-go v0.1.8 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.4 // indirect
 	github.com/gorilla/websocket v1.5.3 // indirect
+	github.com/sergi/go-diff v1.4.0 // indirect
 	go.opencensus.io v0.24.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.36.0 // indirect
@@ -29,4 +32,7 @@ require (
 	google.golang.org/protobuf v1.34.2 // indirect
 )
 
-replace github.com/shakedown-go/shakedown => ../../..
+replace (
+	github.com/shakedown-go/shakedown => ../../..
+	github.com/shakedown-go/shakedown/examples/frameworks/internal => ../internal
+)

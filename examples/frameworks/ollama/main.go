@@ -108,11 +108,8 @@ func askAgain(ctx context.Context, client *api.Client, history []api.Message) (s
 // askOnce collects the answer, which is in several parts if it is streamed.
 func askOnce(ctx context.Context, client *api.Client, history []api.Message,
 	stream bool) (said api.Message, used api.Metrics, err error) {
-	tool := api.Tool{Type: "function",
-		Function: api.ToolFunction{Name: "orders_status", Description: "Where an order is."}}
-	tool.Function.Parameters.Type = "object"
 	done := false
-	err = client.Chat(ctx, &api.ChatRequest{Model: model, Messages: history, Tools: api.Tools{tool}, Stream: &stream},
+	err = client.Chat(ctx, &api.ChatRequest{Model: model, Messages: history, Tools: api.Tools{tool()}, Stream: &stream},
 		func(r api.ChatResponse) error {
 			said.Role = r.Message.Role
 			said.Content += r.Message.Content
@@ -124,6 +121,13 @@ func askOnce(ctx context.Context, client *api.Client, history []api.Message,
 		err = errors.New("the answer is incomplete")
 	}
 	return said, used, err
+}
+
+func tool() api.Tool {
+	tool := api.Tool{Type: "function",
+		Function: api.ToolFunction{Name: "orders_status", Description: "Where an order is."}}
+	tool.Function.Parameters.Type = "object"
+	return tool
 }
 
 // work runs the tools.

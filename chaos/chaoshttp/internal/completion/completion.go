@@ -1,12 +1,13 @@
 // Package completion changes what a model says, as it stands on the wire:
-// completions of OpenAI's chat/completions and responses, and of Anthropic's
-// messages, each as one document or as a stream of events.
+// completions of OpenAI's chat/completions and responses, of Anthropic's messages, of
+// Gemini, and of Ollama, each as one document or as a stream of events or lines.
 //
 // A completion of any form is a sequence of pieces. An [Editor] changes pieces
 // and knows nothing of the wire. Where they stand there is the table of form.go, a
-// row an API, which knows nothing of faults. So the result does not depend on the form,
-// nor on how a stream was split. [Edit] edits a document, a [Stream] the events of
-// a stream.
+// row an API, which knows nothing of faults. A talk (talk.go) takes the pieces of a choice
+// from their places and puts them back: of a document, which comes at once, of chunks, and
+// of typed events (typed.go). So the result does not depend on the form, nor on how a
+// stream was split. [Edit] edits a document, a [Stream] the events of a stream.
 //
 // What is not changed keeps its order, its numbers and its unknown members. The
 // package knows no HTTP.
@@ -63,6 +64,7 @@ const (
 	TooLong  = "length"
 	Filtered = "filter"
 	Refused  = "refusal"
+	misfit   = "misfit" // a call with arguments that the form cannot say
 )
 
 // Edit edits a completion that is one document. fresh makes the editor of the
@@ -79,16 +81,27 @@ func Edit(body []byte, fresh func(i int) Editor) (out []byte, changes []chaos.Ch
 		return body, nil, false
 	}
 	f, log := forms()[i], &changeLog{root: "$"}
-	if f.choices == "" {
-		newTalk(f, fresh, 0, log).choice(doc, "")
-	}
-	for i := 0; f.choices != "" && i < doc.Get(f.choices).Len(); i++ {
-		newTalk(f, fresh, i, log).choice(doc.Get(f.choices).At(i), index("."+f.choices, i))
-	}
+	f.each(doc, func(i int, choice *jsonedit.Value, path string) {
+		t := newTalk(f, fresh, i)
+		t.document, t.doc, t.log = true, doc, log
+		t.choice(choice, path)
+	})
 	if len(log.list) == 0 {
 		return body, nil, true
 	}
 	return doc.Bytes(), log.list, true
+}
+
+// each calls do with the choices of a document or a chunk.
+func (f *form) each(doc *jsonedit.Value, do func(i int, choice *jsonedit.Value, path string)) {
+	if f.choices == "" {
+		do(0, doc, "")
+		return
+	}
+	choices := doc.Get(f.choices)
+	for i := range choices.Len() {
+		do(i, choices.At(i), index("."+f.choices, i))
+	}
 }
 
 // A Stream edits a completion that comes in events. It serves one stream, whose
@@ -98,7 +111,7 @@ type Stream struct {
 	form    *form         // nil: no event had content yet
 	talks   map[int]*talk // by their choice; a form with typed events has one
 	changed bool
-	typed   string // the type of the last event
+	last    sse.Event // whose type and framing a rest has
 }
 
 // NewStream makes a stream whose editors fresh makes, as for [Edit].
@@ -125,7 +138,7 @@ func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) 
 	if !ok || s.form == nil {
 		return e.Raw, nil
 	}
-	s.typed = e.Type
+	s.last = sse.Event{Type: e.Type, Line: e.Line, HasData: true}
 	log := &changeLog{root: index("$", n)}
 	before, drop := s.rewrite(doc, log)
 	s.changed = s.changed || len(log.list) > 0
@@ -146,29 +159,25 @@ func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) 
 // before it. drop says that the event itself is not to come.
 func (s *Stream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
 	if s.form.events != nil {
-		t := s.talk(0, log)
-		t.doc = doc
+		t := s.talk(0, doc, log)
 		drop = t.event()
 		return t.before, drop
 	}
-	choices := doc.Get(s.form.choices)
-	for i := range choices.Len() {
-		choice := choices.At(i)
-		t := s.talk(choice.Get("index").Int(0), log)
-		t.doc = doc
-		t.choice(choice, index("."+s.form.choices, i))
+	s.form.each(doc, func(_ int, choice *jsonedit.Value, path string) {
+		t := s.talk(choice.Get("index").Int(0), doc, log)
+		t.choice(choice, path)
 		before = append(before, t.before...)
-	}
+	})
 	return before, false
 }
 
-// talk is what has come of a choice.
-func (s *Stream) talk(n int, log *changeLog) *talk {
+// talk is what has come of a choice. doc is the event; nil: the stream has ended.
+func (s *Stream) talk(n int, doc *jsonedit.Value, log *changeLog) *talk {
 	if s.talks[n] == nil {
-		s.talks[n] = newTalk(s.form, s.fresh, n, nil)
+		s.talks[n] = newTalk(s.form, s.fresh, n)
 	}
 	t := s.talks[n]
-	t.log, t.before = log, nil
+	t.doc, t.log, t.before = doc, log, nil
 	return t
 }
 
@@ -177,10 +186,10 @@ func (s *Stream) talk(n int, log *changeLog) *talk {
 func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 	log := &changeLog{root: index("$", n)}
 	for _, i := range slices.Sorted(maps.Keys(s.talks)) {
-		t := s.talk(i, log)
+		t := s.talk(i, nil, log)
 		t.close(true)
 		for _, d := range t.before {
-			out = append(out, written(sse.Event{Type: s.typed, HasData: true}, d)...)
+			out = append(out, written(s.last, d)...)
 		}
 	}
 	s.changed = s.changed || len(log.list) > 0
@@ -191,7 +200,8 @@ func (s *Stream) Rest(n int) (out []byte, changes []chaos.Change) {
 func Ends(data string) bool {
 	doc, _ := jsonedit.ParseValue([]byte(data))
 	return slices.ContainsFunc(forms(), func(f *form) bool {
-		return strings.TrimSpace(data) == f.ends || typeOf(doc) == f.ends
+		return f.ends != "" && (strings.TrimSpace(data) == f.ends || typeOf(doc) == f.ends) ||
+			f.done != "" && f.is(doc) && string(doc.Get(f.done).Bytes()) == "true"
 	})
 }
 

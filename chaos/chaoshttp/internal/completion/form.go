@@ -15,7 +15,8 @@ import (
 type form struct {
 	is     func(doc *jsonedit.Value) bool // reports whether a document is one of these completions
 	begins func(doc *jsonedit.Value) bool // reports whether an event is the first one with content
-	ends   string                         // the type, or the data, of the event that ends a stream
+	ends   string                         // the type, or the data, of the event that ends a stream; "": none has one
+	done   string                         // the member that is true in the last chunk of a stream; "": none has one
 
 	choices string // the list of choices; "": the document is the only one
 	message string // in a choice, what the model says; "": the choice itself
@@ -25,8 +26,9 @@ type form struct {
 	// words are the provider's for our reasons. Of two that are one word on the wire, the first
 	// is meant.
 	words map[string]string
-	// stopped is called when an editor has changed the reason; nil: nothing else says it.
-	stopped func(in *jsonedit.Value, log *changeLog, path, reason string)
+	// stopped is called when the reason has changed, with a call that is missing or ""; nil:
+	// nothing else says it.
+	stopped func(in *jsonedit.Value, log *changeLog, path, reason, call string)
 	// finish edits the reason of an API that has no member for it alone.
 	finish func(s *talk, in *jsonedit.Value, path string) (p Piece, ok bool)
 	// refuse writes a text as a refusal; nil: it is a text like any other.
@@ -35,19 +37,26 @@ type form struct {
 	// writes it.
 	refusal string
 
+	// delta is an event or a chunk with more of a text or of arguments, like the last one of it.
+	delta func(s *talk, t *said, more string) *jsonedit.Value
+
+	usage string // the member of a chunk with what the completion cost, which comes once
+	// spill is the text of a message in which a call comes that is missing; "": it is lost.
+	spill string
+
 	// Of a stream whose events have a type. Without any it has chunks: documents with a delta in
 	// place of the message.
 	events map[string]event
 	index  string // the member of an event that says which element of the first list it is about
-	// delta is an event with more of a text, and block one whole element, a text.
-	delta func(t *streamText, n int, more string) *jsonedit.Value
+	// block is one whole element, a text, as events.
 	block func(n int, text string) []*jsonedit.Value
 }
 
-// A list is a list in a message, and what its elements are by their member "type".
-// The kind "" stands for all other elements.
+// A list is a list in a message, and what its elements are by their kind. The kind ""
+// stands for all other elements.
 type list struct {
-	name  string // "": the message itself is the only element
+	name  string                         // "": the message itself is the only element
+	of    func(v *jsonedit.Value) string // the kind of an element; nil: its member "type"
 	kinds map[string]part
 	// omitted says that an empty list is left out.
 	omitted bool
@@ -59,8 +68,10 @@ type part struct {
 	drops bool   // a text that became empty goes with its part
 	call  string // the member that has name and arguments; "": the part itself
 	args  string // the member with the arguments of a call
-	value bool   // these are a value, not a text
-	inner *list  // the list with the texts
+	value bool   // these are a value, not a text; of a stream too, they come at once
+	// object says that they are an object: a call with others cannot be said, and is missing.
+	object bool
+	inner  *list // the list with the texts
 }
 
 // event is what an event of a type does. That of a delta with a type of its own is
@@ -86,7 +97,11 @@ const (
 
 var forms = sync.OnceValue(allForms)
 
-func allForms() []*form { return []*form{chatForm(), messageForm(), responseForm()} }
+func allForms() []*form {
+	return []*form{
+		chatForm(), messageForm(), responseForm(), candidateForm(), lineForm("message", "content"), lineForm("", "response"),
+	}
+}
 
 func typeOf(v *jsonedit.Value) string {
 	kind, _ := v.Get("type").Text()
@@ -115,6 +130,19 @@ func chatForm() *form {
 			log.set(in, "content", path, jsonedit.Of(nil))
 			log.set(in, "refusal", path, jsonedit.Of(words))
 		},
+		delta: func(s *talk, t *said, more string) *jsonedit.Value {
+			delta := map[string]any{"content": more}
+			switch {
+			case t.refusal:
+				delta = map[string]any{"refusal": more}
+			case t.kind == Args:
+				delta = map[string]any{"tool_calls": []any{
+					map[string]any{"index": t.element, "function": map[string]any{"arguments": more}},
+				}}
+			}
+			return s.chunk(t, jsonedit.Of(map[string]any{"index": s.n, "delta": delta, "finish_reason": nil}))
+		},
+		usage: "usage",
 	}
 }
 
@@ -133,7 +161,7 @@ func messageForm() *form {
 		reason: "stop_reason",
 		words: map[string]string{Stopped: "end_turn", Called: "tool_use", TooLong: "max_tokens", Filtered: "refusal",
 			Refused: "refusal"},
-		stopped: func(in *jsonedit.Value, log *changeLog, path, reason string) {
+		stopped: func(in *jsonedit.Value, log *changeLog, path, reason, _ string) {
 			if reason == "refusal" {
 				log.set(in, "stop_details", path, built(`{"type":"refusal","category":null,"explanation":null}`))
 			}
@@ -147,12 +175,12 @@ func messageForm() *form {
 			"message_delta":                        {does: finishes, in: "delta"},
 		},
 		index: "index",
-		delta: func(t *streamText, n int, more string) *jsonedit.Value {
+		delta: func(s *talk, t *said, more string) *jsonedit.Value {
 			if t.kind == Args {
 				return built(`{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%s}}`,
-					n, quoted(more))
+					s.place(t.element), quoted(more))
 			}
-			return built(textDelta, n, quoted(more))
+			return built(textDelta, s.place(t.element), quoted(more))
 		},
 		block: func(n int, text string) []*jsonedit.Value {
 			return []*jsonedit.Value{
@@ -200,8 +228,8 @@ func responseForm() *form {
 			"response.incomplete":                    {does: finishes, in: "response"},
 		},
 		index: "output_index",
-		delta: func(t *streamText, _ int, more string) *jsonedit.Value {
-			d, ok := jsonedit.ParseValue(t.last.Bytes())
+		delta: func(_ *talk, t *said, more string) *jsonedit.Value {
+			d, ok := jsonedit.ParseValue(t.doc.Bytes())
 			if !ok {
 				return nil // an editor adds nothing to a text without a delta
 			}
@@ -240,3 +268,93 @@ func built(format string, values ...any) *jsonedit.Value {
 }
 
 func quoted(text string) []byte { return jsonedit.Of(text).Bytes() }
+
+// candidateForm is that of Gemini. Parts are told apart by their members, and are whole in a
+// stream too. A refusal is a text, and the reason of a normal end is that of calls. A call
+// whose arguments are no object is missing, and the reason says so. A prompt that was blocked
+// has no candidates.
+func candidateForm() *form {
+	is := func(doc *jsonedit.Value) bool {
+		first := doc.Get("candidates").At(0)
+		return first.Get("content").Kind() == jsonedit.Object || first.Get("finishReason").Kind() == jsonedit.String ||
+			doc.Get("promptFeedback").Kind() == jsonedit.Object
+	}
+	return &form{
+		is: is, begins: is,
+		choices: "candidates", message: "content", next: "content",
+		lists: []list{{
+			name: "parts",
+			of: func(v *jsonedit.Value) string {
+				switch {
+				case v.Get("thought") != nil && string(v.Get("thought").Bytes()) == "true":
+					return "thought"
+				case v.Get("functionCall") != nil:
+					return "functionCall"
+				}
+				return "text"
+			},
+			kinds: map[string]part{
+				"text":         {text: "text", drops: true},
+				"functionCall": {call: "functionCall", args: "args", value: true, object: true},
+			},
+			omitted: true,
+		}},
+		reason: "finishReason",
+		words: map[string]string{Stopped: "STOP", Called: "STOP", TooLong: "MAX_TOKENS", Filtered: "SAFETY",
+			Refused: "STOP", misfit: "MALFORMED_FUNCTION_CALL"},
+		stopped: func(in *jsonedit.Value, log *changeLog, path, reason, call string) {
+			if reason == "MALFORMED_FUNCTION_CALL" {
+				log.set(in, "finishMessage", path, jsonedit.Of("Malformed function call: "+call))
+			}
+		},
+		refusal: `{"text":%s}`,
+		delta: func(s *talk, t *said, more string) *jsonedit.Value {
+			return s.chunk(t, built(`{"content":{"parts":[{"text":%s}],"role":"model"},"index":%d}`, quoted(more), s.n))
+		},
+		usage: "usageMetadata",
+	}
+}
+
+// lineForm is that of Ollama: its chats, which have a message, and its completions, which have
+// none. A stream of them is one of lines, of which the last is done. A refusal is a text, and
+// so is a call whose arguments are no object, as where the server cannot read what the model
+// wrote. It has no reason for a filter, so that of OpenAI stands for it.
+func lineForm(message, text string) *form {
+	is := func(doc *jsonedit.Value) bool {
+		in, _ := inside(doc, message, "")
+		return in.Get(text).Kind() == jsonedit.String && doc.Get("done").Kind() == jsonedit.Bool
+	}
+	return &form{
+		is: is, begins: is, done: "done",
+		message: message, next: message,
+		lists: []list{
+			{kinds: map[string]part{"": {text: text}}},
+			{name: "tool_calls", kinds: map[string]part{
+				"": {call: "function", args: "arguments", value: true, object: true},
+			}, omitted: true},
+		},
+		reason: "done_reason",
+		words: map[string]string{Stopped: "stop", Called: "stop", TooLong: "length", Filtered: "content_filter",
+			Refused: "stop"},
+		refuse: func(in *jsonedit.Value, log *changeLog, path, words string) {
+			log.set(in, text, path, jsonedit.Of(words))
+		},
+		spill: text,
+		delta: func(_ *talk, t *said, more string) *jsonedit.Value {
+			line := built(`{"done":false}`)
+			for _, name := range []string{"model", "created_at"} {
+				if v := t.doc.Get(name); v != nil {
+					line.Set(name, v)
+				}
+			}
+			said := built(`{%s:%s}`, quoted(text), quoted(more))
+			if message == "" {
+				line.Set(text, said.Get(text))
+				return line
+			}
+			said.SetText("role", "assistant")
+			line.Set(message, said)
+			return line
+		},
+	}
+}

@@ -21,7 +21,7 @@ func (s *talk) event() (drop bool) {
 	}
 	b := s.elements[n]
 	if b == nil {
-		b = &element{known: true, texts: map[int]*streamText{}}
+		b = &element{known: true, texts: map[int]*said{}}
 		s.elements[n] = b
 	}
 	if e.does == starts {
@@ -41,39 +41,40 @@ func (s *talk) event() (drop bool) {
 }
 
 // text is the i-th text of the n-th element, or the arguments of the call that it is.
-func (b *element) text(n, i int) *streamText {
+func (b *element) text(n, i int) *said {
 	t := b.texts[i]
 	if t == nil {
-		t = &streamText{element: n, kind: b.kind, path: ".delta"}
+		t = &said{element: n, kind: b.kind, at: place{name: "delta"}}
 		b.texts[i] = t
 	}
 	return t
 }
 
 // start begins an element, which may have some of its text already.
-func (s *talk) start(b *element, t *streamText, in *jsonedit.Value, path string) {
+func (s *talk) start(b *element, t *said, in *jsonedit.Value, path string) {
 	p, known := s.lists[0].kind(in)
 	b.known = known
-	switch text, _ := in.Get(p.text).Text(); {
+	switch at, ok := member(in, p.text, path, false); {
 	case p.args != "":
 		s.calls, b.kind, t.kind = true, Args, Args
 		call := s.name(in, path)
 		b.name, b.gone = call.Text, call.Drop
-	case p.text != "" && text != "":
-		s.grow(t, in, p.text, path)
+	case ok && at.was != "":
+		s.grow(t, at)
 	}
 }
 
-func (s *talk) about(b *element, t *streamText, e event, in *jsonedit.Value, path string) {
+func (s *talk) about(b *element, t *said, e event, in *jsonedit.Value, path string) {
 	if e.name != "" {
 		t.kind = e.kind
 	}
 	switch e.does {
 	case grows:
-		s.grow(t, in, e.name, path)
+		at, _ := member(in, e.name, path, false)
+		s.grow(t, at)
 	case stops:
 		if s.end(t, false); e.name != "" && !(t.refusal && e.refusal != "") {
-			put(in, e.name, t.said)
+			put(in, e.name, t.text)
 		}
 		if t.kind == Args && in.Get("name").Kind() == jsonedit.String {
 			put(in, "name", b.name)
@@ -89,7 +90,7 @@ func (s *talk) about(b *element, t *streamText, e event, in *jsonedit.Value, pat
 		in.SetText("type", e.refusal)
 		if e.does == stops {
 			in.Delete(e.name)
-			in.SetText("refusal", t.said)
+			in.SetText("refusal", t.text)
 		}
 	}
 }
@@ -100,7 +101,7 @@ func (s *talk) restate(b *element, in *jsonedit.Value) {
 	if p.inner == nil {
 		if t := b.texts[0]; t != nil && p.args != "" {
 			put(in, "name", b.name)
-			put(in, p.args, t.said)
+			put(in, p.args, t.text)
 		}
 		return
 	}
@@ -110,13 +111,13 @@ func (s *talk) restate(b *element, in *jsonedit.Value) {
 	}
 }
 
-func (t *streamText) restate(in *jsonedit.Value) {
+func (t *said) restate(in *jsonedit.Value) {
 	switch {
-	case t == nil || t.last == nil: // nothing was said of it
+	case t == nil || t.doc == nil: // nothing was said of it
 	case t.refusal:
-		in.Put(built(refusalPart, quoted(t.said)).Bytes())
+		in.Put(built(refusalPart, quoted(t.text)).Bytes())
 	default:
-		put(in, "text", t.said)
+		put(in, "text", t.text)
 	}
 }
 

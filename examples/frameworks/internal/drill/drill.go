@@ -10,6 +10,20 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp/modeltest"
 )
 
+// Answer is what [Provider] answers.
+const Answer = "Order 1042 was shipped to Zoë on Monday."
+
+// Provider makes a model that calls the tool orders_status first, if there is a tool, and
+// answers with the text once it has the tool's result, whatever that is.
+func Provider() *modeltest.Model {
+	return modeltest.New(nil, func(_ context.Context, r modeltest.Request) (modeltest.Answer, error) {
+		if len(r.Tools) > 0 && r.Turn == 1 {
+			return modeltest.Answer{Calls: []modeltest.Call{{Name: "orders_status", Args: `{"order_id":1042}`}}}, nil
+		}
+		return modeltest.Answer{Text: Answer}, nil
+	})
+}
+
 // A Call asks the model one question through a client whose answers come from a transport, with
 // tools or without.
 type Call func(ctx context.Context, answers http.RoundTripper, tools bool) Seen

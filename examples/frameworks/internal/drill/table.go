@@ -76,7 +76,7 @@ func code(text string) string {
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
 	}
-	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(text) + "`"
+	return "`" + strings.NewReplacer("|", `\|`, "`", "'", "\r", "", "\n", " ").Replace(text) + "`"
 }
 
 // meet makes one call through the fault, in virtual time, with three minutes to
@@ -91,6 +91,7 @@ func (c *Client) meet(t *testing.T, r row, from source, how Call) (cell, attempt
 			defer cancel()
 			provider, end := from()
 			s := how(chaos.NewContext(ctx, in), provider, r.calls)
+			calm := how(ctx, c.Provider(), r.calls)
 			cancel()
 			require.NoError(t, end())
 			events := in.Events()
@@ -98,6 +99,7 @@ func (c *Client) meet(t *testing.T, r row, from source, how Call) (cell, attempt
 			cell, attempts = c.line(s), fmt.Sprint(len(events))
 			if !events[0].Delivered {
 				require.NotEmpty(t, events[0].Note)
+				require.Equal(t, calm, s, "a fault that is not delivered changes nothing")
 				cell, attempts = "not delivered", "–"
 			}
 			if s.Err != nil {
