@@ -12,6 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // Clients without a session are also notified that the resource has changed: they
@@ -37,7 +39,7 @@ func TestTheResourceTellsClientsWithoutSessions(t *testing.T) {
 func TestTheEndDoesNotWaitForADeadReader(t *testing.T) {
 	for _, byShutdown := range []bool{true, false} {
 		s := newShop(t)
-		srv, err := NewServer(s.host, &Options{Getenv: writable, Audit: new(lines)})
+		srv, err := NewServer(s.host, &Options{Getenv: writable, Policy: &policy.Options{Audit: new(lines)}})
 		require.NoError(t, err)
 		in, typed := io.Pipe()
 		printed, out := io.Pipe()

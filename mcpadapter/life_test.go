@@ -70,7 +70,7 @@ func TestAPanicInAToolIsItsError(t *testing.T) {
 	require.NoError(t, in.Register(chaos.Rule{Name: "explode", Target: "never", Fault: panicking{}}))
 	require.NoError(t, in.Register(chaos.Rule{Name: "leave", Target: "never", Fault: leaving{}}))
 	var audit lines
-	srv := serverOf(t, s.host, &Options{Audit: &audit})
+	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: &audit}})
 	c := clientOf(t, srv, nil)
 	p := refusal(t, c, "chaos_inject_fault", `{"fault_name":"explode","action":"inject"}`)
 	assert.Equal(t, *problem(500, "panic", "chaos_inject_fault panicked: out of luck", p.Hint), p)
@@ -199,7 +199,7 @@ func TestAnAgentThatPanicsBreaksItsCellAlone(t *testing.T) {
 func TestFaultsAreAudited(t *testing.T) {
 	s := newShop(t)
 	log := &gated{open: make(chan struct{})}
-	srv := serverOf(t, s.host, &Options{Audit: log})
+	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: log}})
 	require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "from code", Target: "orders.*", Fault: panicLess{}}))
 	for range 3 * faulthub.Queued {
 		_, err := s.lookup(t.Context(), "7")

@@ -61,7 +61,7 @@ func TestABurstOfFaultsIsAccountedFor(t *testing.T) {
 	const burst = 20_000
 	s := newShop(t)
 	var audit lines
-	srv := serverOf(t, s.host, &Options{Audit: &audit})
+	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: &audit}})
 	breakdown(t, s)
 	for range burst {
 		callFails(s)
@@ -84,7 +84,7 @@ func TestABurstOfFaultsIsAccountedFor(t *testing.T) {
 func TestOneStreamOfLines(t *testing.T) {
 	s := newShop(t)
 	var audit lines
-	srv := serverOf(t, s.host, &Options{Audit: &audit})
+	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: &audit}})
 	base, client := listen(t, srv)
 	for name, era := range eras(base, client) {
 		if name == "server-sent events" {
@@ -128,7 +128,7 @@ func (f *full) Write(p []byte) (int, error) {
 func TestAFullDiskStopsWrites(t *testing.T) {
 	s := newShop(t)
 	audit := new(full)
-	srv := serverOf(t, s.host, &Options{Audit: audit})
+	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: audit}})
 	base, client := listen(t, srv)
 	c := clientOf(t, srv, nil)
 	check := func(path string) int {
@@ -237,7 +237,7 @@ func TestACertificate(t *testing.T) {
 	token, hash := tokenhash.New()
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "version: 1\ntokens:\n  - {subject: one, scopes: [chaos:read], hash: %q}\n", hash), 0o600))
 	pool, files := certificate(t)
-	srv := serverOf(t, newShop(t).host, &Options{Audit: io.Discard, TLS: &files, Getenv: func(name string) string {
+	srv := serverOf(t, newShop(t).host, &Options{Policy: &policy.Options{Audit: io.Discard}, TLS: &files, Getenv: func(name string) string {
 		return map[string]string{"SHAKEDOWN_MCP_TOKENS_FILE": path}[name]
 	}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
