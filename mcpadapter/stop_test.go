@@ -169,7 +169,7 @@ func TestTheLastRuleCostsAsTheFirst(t *testing.T) {
 	for req.Session = range srv.mcp.Sessions() {
 	}
 	put := func(name string) {
-		_, err := srv.rules.put(req, false, chaos.Rule{Name: name, Target: "never", Fault: fault.Delay(1)}, time.Hour)
+		err := srv.rules.put(req, false, chaos.Rule{Name: name, Target: "never", Fault: fault.Delay(1)}, time.Hour)
 		require.NoError(t, err)
 	}
 	first := testing.AllocsPerRun(10, func() { put("again") })
