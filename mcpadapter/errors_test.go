@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -35,26 +34,5 @@ func TestWhatErrorsBecome(t *testing.T) {
 		p := problemOf(fmt.Errorf("in a call: %w", tc.err))
 		assert.Equal(t, tc.status, p.Status, "%v", tc.err)
 		assert.Equal(t, tc.code, p.Code, "%v", tc.err)
-	}
-}
-
-func TestHowLongARuleLasts(t *testing.T) {
-	for _, tc := range []struct {
-		seconds *float64
-		endless bool
-		life    time.Duration
-		fails   bool
-	}{
-		{nil, false, time.Minute, false},
-		{nil, true, time.Minute, false},
-		{new(1.5), false, 1500 * time.Millisecond, false},
-		{new(1e-12), false, 1, false}, // above 0, so never endless
-		{new(0.0), false, 0, true},
-		{new(0.0), true, 0, false},
-	} {
-		r := clientRules{limits: Limits{FaultTime: time.Minute, AllowEndless: tc.endless}}
-		life, err := r.lifetime(tc.seconds)
-		assert.Equal(t, tc.fails, err != nil)
-		assert.Equal(t, tc.life, life)
 	}
 }

@@ -56,29 +56,6 @@ func auditLines(text string) (whole []map[string]any, torn int) {
 	return whole, torn
 }
 
-// A burst of faults loses no line, or a line says how many were lost.
-func TestABurstOfFaultsIsAccountedFor(t *testing.T) {
-	const burst = 20_000
-	s := newShop(t)
-	var audit lines
-	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: &audit}})
-	breakdown(t, s)
-	for range burst {
-		callFails(s)
-	}
-	require.NoError(t, srv.Shutdown(t.Context())) // faults delivered before the end are written down
-	written, lost := 0, 0.0
-	for _, line := range auditOf(t, audit.String()) {
-		switch line["event"] {
-		case "chaos.fault.delivered":
-			written++
-		case "chaos.fault.lost":
-			lost += line["faults"].(float64)
-		}
-	}
-	assert.Equal(t, burst, written+int(lost), "%d written, %v lost", written, lost)
-}
-
 // Calls and faults are one stream, in order: what a call began stands behind its
 // first line, and each line of a call has the client's own identifier.
 func TestOneStreamOfLines(t *testing.T) {
