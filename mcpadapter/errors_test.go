@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -35,4 +36,12 @@ func TestWhatErrorsBecome(t *testing.T) {
 		assert.Equal(t, tc.status, p.Status, "%v", tc.err)
 		assert.Equal(t, tc.code, p.Code, "%v", tc.err)
 	}
+}
+
+// The tools of a server of this package are a registry, and what its gate refuses
+// is said in the words of package client.
+func TestAToolThatTheGateDoesNotKnow(t *testing.T) {
+	gated := client.Registry(clientOf(t, serverOf(t, newShop(t).host, nil), nil))
+	_, err := gated.CallTool(t.Context(), "nowhere", nil)
+	assert.ErrorIs(t, err, chaos.ErrUnknownTool, "by the gate's code")
 }
