@@ -19,13 +19,7 @@ import (
 )
 
 func TestBaseline(t *testing.T) {
-	same := contract.Invariant{Name: "same", Severity: contract.High, Needs: contract.NeedBaseline,
-		Check: func(_ context.Context, o *contract.Observation) error {
-			if o.Response != o.Baseline {
-				return fmt.Errorf("%q is not %q", o.Response, o.Baseline)
-			}
-			return nil
-		}}
+	same := asBaseline()
 	given := same
 	given.Baseline = `it is "noon"`
 	auto := same

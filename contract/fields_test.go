@@ -21,14 +21,8 @@ import (
 
 // breaksIn is an invariant that breaks in the trials that are listed, by scenario.
 func breaksIn(id string, severity contract.Severity, broken map[string][]int) contract.Invariant {
-	inv := holds(id, severity)
-	inv.Check = func(_ context.Context, o *contract.Observation) error {
-		if slices.Contains(broken[o.Cell.Scenario], o.Cell.Trial) {
-			return errors.New("it breaks in this trial")
-		}
-		return nil
-	}
-	return inv
+	return brokenIf(id, severity, errors.New("it breaks in this trial"),
+		func(o *contract.Observation) bool { return slices.Contains(broken[o.Cell.Scenario], o.Cell.Trial) })
 }
 
 // asRate makes an invariant a rate.

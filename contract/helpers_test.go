@@ -86,14 +86,34 @@ func holds(id string, severity contract.Severity) contract.Invariant {
 
 // contains wants a word in the answer.
 func contains(id string, severity contract.Severity, word string) contract.Invariant {
-	inv := holds(id, severity)
-	inv.Check = func(_ context.Context, o *contract.Observation) error {
-		if !strings.Contains(o.Response, word) {
-			return fmt.Errorf("no %q in the answer", word)
+	return brokenIf(id, severity, fmt.Errorf("no %q in the answer", word),
+		func(o *contract.Observation) bool { return !strings.Contains(o.Response, word) })
+}
+
+// brokenIf is an invariant whose check returns the error for what is bad.
+func brokenIf(id string, severity contract.Severity, err error, bad func(*contract.Observation) bool) contract.Invariant {
+	return contract.Invariant{Name: id, Severity: severity, Check: func(_ context.Context, o *contract.Observation) error {
+		if bad(o) {
+			return err
 		}
 		return nil
-	}
-	return inv
+	}}
+}
+
+// undecides is an invariant that decides nothing.
+func undecides(severity contract.Severity) contract.Invariant {
+	return brokenIf("unsure", severity, contract.ErrUndecided, func(*contract.Observation) bool { return true })
+}
+
+// asBaseline is an invariant that wants the answer of the calm run.
+func asBaseline() contract.Invariant {
+	return contract.Invariant{Name: "same", Severity: contract.High, Needs: contract.NeedBaseline,
+		Check: func(_ context.Context, o *contract.Observation) error {
+			if o.Response != o.Baseline {
+				return fmt.Errorf("%q is not %q", o.Response, o.Baseline)
+			}
+			return nil
+		}}
 }
 
 // stormy is a scenario in which the clock fails.

@@ -32,13 +32,7 @@ func TestObservationsAreThoseOfTheWholeRun(t *testing.T) {
 		},
 		Prompts: []string{"a", "b", "c"},
 		Invariants: []contract.Invariant{
-			{Name: "no-b", Severity: contract.High, Check: func(_ context.Context, o *contract.Observation) error {
-				if o.Prompt == "b" {
-					return errors.New("b")
-				}
-				return nil
-			}},
-			{Name: "holds", Severity: contract.High, Check: func(context.Context, *contract.Observation) error { return nil }},
+			verdicts("no-b", map[string]error{"b": errors.New("b")}), holds("holds", contract.High),
 		},
 		Scenarios: []contract.Scenario{contract.Calm()},
 	}

@@ -100,13 +100,7 @@ func TestRunCellIsTheCellOfRunInASharedWorld(t *testing.T) {
 					}
 					return "at your service", nil
 				}}
-				m.Invariants[0].Needs = contract.NeedBaseline
-				m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
-					if o.Response != o.Baseline {
-						return fmt.Errorf("%q is not %q", o.Response, o.Baseline)
-					}
-					return nil
-				}
+				m.Invariants = []contract.Invariant{asBaseline()}
 			})
 		}
 		whole := run(t, degrading(), nil).Cells[0]

@@ -246,13 +246,7 @@ func TestSequentialKeepCounts(t *testing.T) {
 // Inconclusive trials that the verdict accepts leave the field to the others, as they leave the
 // score of cells.
 func TestSequentialWithInconclusiveTrials(t *testing.T) {
-	unsure := holds("unsure", contract.Critical)
-	unsure.Check = func(_ context.Context, o *contract.Observation) error {
-		if o.Cell.Trial == 2 {
-			return contract.ErrUndecided
-		}
-		return nil
-	}
+	unsure := brokenIf("unsure", contract.Critical, contract.ErrUndecided, func(o *contract.Observation) bool { return o.Cell.Trial == 2 })
 	m := matrix(t, answersNoon, func(m *contract.Matrix) { m.Trials, m.Invariants = 5, []contract.Invariant{unsure} })
 	r := run(t, m, sequential(2))
 	assert.Equal(t, scoring.Inconclusive, r.Score.Verdict)

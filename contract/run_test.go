@@ -145,13 +145,8 @@ func TestFirstFailingPromptDecides(t *testing.T) {
 		answer, err := tellsTime(ctx, prompt, tools)
 		return prompt + " " + answer, err
 	}
-	unsure := holds("unsure", contract.Low)
-	unsure.Check = func(_ context.Context, o *contract.Observation) error {
-		if strings.HasPrefix(o.Response, "odd") {
-			return fmt.Errorf("%w: an odd answer", contract.ErrUndecided)
-		}
-		return nil
-	}
+	unsure := brokenIf("unsure", contract.Low, fmt.Errorf("%w: an odd answer", contract.ErrUndecided),
+		func(o *contract.Observation) bool { return strings.HasPrefix(o.Response, "odd") })
 	judge := holds("judge", contract.Low)
 	judge.JudgesErrors = true
 	for _, tc := range []struct {
@@ -228,9 +223,7 @@ func TestKeepValues(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) {
-		unsure := holds("unsure", contract.Low)
-		unsure.Check = func(context.Context, *contract.Observation) error { return contract.ErrUndecided }
-		m.Invariants = append(m.Invariants, contains("broken", contract.Low, "never"), unsure)
+		m.Invariants = append(m.Invariants, contains("broken", contract.Low, "never"), undecides(contract.Low))
 	})
 	for keep, want := range map[contract.KeepPolicy][]bool{
 		contract.KeepBroken: {false, true, true},

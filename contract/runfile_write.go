@@ -322,17 +322,22 @@ func shortened[T int | int64](all []T) []T {
 // encodableObservation is an observation that package json can write.
 func encodableObservation(o Observation) *Observation {
 	o.Before, o.After = encodableState(o.Before), encodableState(o.After)
-	o.Events = orEmpty(slices.Clone(o.Events))
-	for i := range o.Events {
-		e := &o.Events[i]
-		e.Args, e.Result = encodableRaw(e.Args), encodableRaw(e.Result)
-		e.Changes = slices.Clone(e.Changes)
+	o.Events = orEmpty(withDocuments(o.Events, encodableRaw))
+	return &o
+}
+
+// withDocuments are the events with what the function makes of each document in them.
+func withDocuments(events []chaos.Event, of func(json.RawMessage) json.RawMessage) []chaos.Event {
+	events = slices.Clone(events)
+	for i := range events {
+		e := &events[i]
+		e.Args, e.Result, e.Changes = of(e.Args), of(e.Result), slices.Clone(e.Changes)
 		for j := range e.Changes {
 			c := &e.Changes[j]
-			*c = chaos.Change{Path: c.Path, Before: encodableRaw(c.Before), After: encodableRaw(c.After)}
+			c.Before, c.After = of(c.Before), of(c.After)
 		}
 	}
-	return &o
+	return events
 }
 
 // encodableRaw returns raw if it is JSON, else a string of its text: a model may

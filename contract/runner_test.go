@@ -42,13 +42,7 @@ func TestRunnerRunsAsTheMatrix(t *testing.T) {
 	m := matrix(t, asksOften, func(m *contract.Matrix) {
 		m.Seed, m.Trials, m.ShareObservations = 11, 4, true
 		m.Prompts = []string{"a", "b", "c"}
-		m.Invariants = []contract.Invariant{contains("all-noon", contract.High, "noon"), {Name: "no-b", Severity: contract.Low,
-			Check: func(_ context.Context, o *contract.Observation) error {
-				if o.Prompt == "b" {
-					return errors.New("it is b")
-				}
-				return nil
-			}}}
+		m.Invariants = []contract.Invariant{contains("all-noon", contract.High, "noon"), verdicts("no-b", map[string]error{"b": errors.New("it is b")})}
 		m.Scenarios = []contract.Scenario{contract.Calm(), {Name: "flaky", Rules: []chaos.Rule{
 			{Target: "clock", When: chance(.4), Fault: fails{}},
 			{Target: "clock", When: chance(.4), Fault: idles{}}, // unnamed, so its draws depend on the name that the plan gives it

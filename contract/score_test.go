@@ -231,13 +231,8 @@ func TestRatesOfCopies(t *testing.T) {
 	unmet := contract.Under("unmet", chaos.Rule{Target: "calendar", Fault: fault.Fail(fault.ErrUnavailable)})
 	unmet.AllowUndelivered = true
 	noon := contains("p", contract.Critical, "noon")
-	answered := holds("p", contract.Critical)
-	answered.Check = func(_ context.Context, o *contract.Observation) error {
-		if strings.Contains(o.Response, "answered 0 times") {
-			return errors.New("the clock never answered")
-		}
-		return nil
-	}
+	answered := brokenIf("p", contract.Critical, errors.New("the clock never answered"),
+		func(o *contract.Observation) bool { return strings.Contains(o.Response, "answered 0 times") })
 	for _, row := range []struct {
 		reason         string
 		agent          contract.Agent

@@ -49,21 +49,14 @@ func (r *CellReport) Redact(text func(string) string) {
 			o.Err = errors.New(text(said))
 		}
 	}
-	doc := func(raw *json.RawMessage) {
-		if *raw != nil {
-			*raw = json.RawMessage(text(string(*raw)))
+	o.Events = withDocuments(o.Events, func(raw json.RawMessage) json.RawMessage {
+		if raw == nil {
+			return nil
 		}
-	}
-	o.Events = slices.Clone(o.Events)
+		return json.RawMessage(text(string(raw)))
+	})
 	for i := range o.Events {
 		e := &o.Events[i]
 		e.Err, e.Note = text(e.Err), text(e.Note)
-		doc(&e.Args)
-		doc(&e.Result)
-		e.Changes = slices.Clone(e.Changes)
-		for k := range e.Changes {
-			doc(&e.Changes[k].Before)
-			doc(&e.Changes[k].After)
-		}
 	}
 }

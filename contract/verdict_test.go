@@ -31,8 +31,7 @@ func TestVerdicts(t *testing.T) {
 	invariant := func(inv contract.Invariant) func(*contract.Matrix) {
 		return func(m *contract.Matrix) { m.Invariants = []contract.Invariant{inv} }
 	}
-	unsure := holds("unsure", contract.Critical)
-	unsure.Check = func(context.Context, *contract.Observation) error { return contract.ErrUndecided }
+	unsure := undecides(contract.Critical)
 	for _, tc := range []struct {
 		reason  string
 		agent   contract.Agent
@@ -265,14 +264,7 @@ func TestWorldErr(t *testing.T) {
 		return func(context.Context, string, chaos.ToolRegistry) (string, error) { return answer, err }
 	}
 	breaksAt := func(prompt string) contract.Invariant {
-		inv := holds("at-"+prompt, contract.High)
-		inv.Check = func(_ context.Context, o *contract.Observation) error {
-			if o.Prompt == prompt {
-				return errors.New("broken")
-			}
-			return nil
-		}
-		return inv
+		return verdicts("at-"+prompt, map[string]error{prompt: errors.New("broken")})
 	}
 	judging := contains("noon", contract.High, "noon")
 	judging.JudgesErrors = true

@@ -150,16 +150,8 @@ func TestOwnFirstWorlds(t *testing.T) {
 
 // TestOwnBaseline: the calm run of a scenario in worlds of its own is made there.
 func TestOwnBaseline(t *testing.T) {
-	same := holds("same", contract.High)
-	same.Needs = contract.NeedBaseline
-	same.Check = func(_ context.Context, o *contract.Observation) error {
-		if o.Baseline != o.Response {
-			return fmt.Errorf("%q is not %q", o.Response, o.Baseline)
-		}
-		return nil
-	}
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.NewWorld, m.Invariants, m.Trials = world("alpha"), []contract.Invariant{same}, 3
+		m.NewWorld, m.Invariants, m.Trials = world("alpha"), []contract.Invariant{asBaseline()}, 3
 		m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "own", NewWorld: world("beta")})
 	})
 	r := run(t, m, nil)

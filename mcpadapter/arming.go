@@ -24,7 +24,7 @@ type clientRules struct {
 	environments []string        // where rules may be registered; empty: everywhere
 	getenv       func(string) string
 	limits       Limits
-	next         remote.NextCalls
+	arming       sync.Mutex // held from a look at the rules for a next call to their change
 
 	mu     sync.Mutex
 	held   map[*mcp.ServerSession]map[string]func() bool // what removes the rules of a session, by name
@@ -64,8 +64,13 @@ func (r *clientRules) lifetime(seconds *float64) (time.Duration, error) {
 
 // free returns a problem if a rule for the next call has taken the name.
 func (r *clientRules) free(name string) error {
-	of, taken := r.next.Holder(name)
-	if !taken {
+	rules := r.injector.Rules()
+	i := slices.IndexFunc(rules, func(rule chaos.Rule) bool { return rule.Name == name })
+	if i < 0 {
+		return nil
+	}
+	of, armed := remote.ArmedFor(rules[i])
+	if !armed {
 		return nil
 	}
 	return problem(http.StatusConflict, codeConflict,
@@ -95,17 +100,16 @@ func (r *clientRules) room(more int, replaced func(name string) bool) error {
 
 // put registers a rule for a while, and for the session of the call unless it is to
 // be kept.
-func (r *clientRules) put(req *mcp.CallToolRequest, keep bool, rule chaos.Rule,
-	life time.Duration) (remove func() bool, err error) {
+func (r *clientRules) put(req *mcp.CallToolRequest, keep bool, rule chaos.Rule, life time.Duration) error {
 	if err := r.room(1, func(name string) bool { return name == rule.Name }); err != nil {
-		return nil, err
+		return err
 	}
-	remove, err = r.injector.RegisterFor(rule, life)
+	remove, err := r.injector.RegisterFor(rule, life)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.lease(req, keep, map[string]func() bool{rule.Name: remove})
-	return remove, nil
+	return nil
 }
 
 // lease makes rules end with the session of a call, for whatever reason it ends, unless
@@ -177,9 +181,25 @@ func (r *clientRules) remove(name string) (kind string) {
 	if rule, ok := r.state(name); ok {
 		kind = remote.KindOf(rule.Fault)
 	}
-	r.next.Disarm(name)
+	r.disarm(func(_, of string) bool { return of == name })
 	r.injector.Remove(name)
 	return kind
+}
+
+// disarm removes the rules for a next call that a function names, with the rule that each was made of.
+func (r *clientRules) disarm(over func(name, of string) bool) {
+	r.arming.Lock()
+	defer r.arming.Unlock()
+	for _, rule := range r.injector.Rules() {
+		if of, armed := remote.ArmedFor(rule); armed && over(rule.Name, of) {
+			r.injector.Remove(rule.Name)
+		}
+	}
+}
+
+// sweep removes the rules for a next call whose fault was delivered.
+func (r *clientRules) sweep() {
+	r.disarm(func(name, _ string) bool { return !slices.Contains(r.injector.Undelivered(), name) })
 }
 
 // sessionless is the first revision of the protocol without sessions. Dates compare

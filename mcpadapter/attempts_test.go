@@ -188,7 +188,7 @@ func TestAttemptsToRegisterRulesWithoutEnd(t *testing.T) {
 
 func TestAttemptsToGuessAToken(t *testing.T) {
 	var audit lines
-	_, address := serving(t, Options{Audit: &audit, Limits: Limits{FailedLogins: &policy.Limit{PerSecond: 0.001, Burst: 5}}})
+	_, address := serving(t, Options{Policy: &policy.Options{Audit: &audit}, Limits: Limits{FailedLogins: &policy.Limit{PerSecond: 0.001, Burst: 5}}})
 	post := func(token string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/mcp", strings.NewReader(statusCall))
 		require.NoError(t, err)
@@ -268,7 +268,7 @@ func collect(srv *Server) (all []*mcp.ServerSession) {
 // names who sent it, not who would have been taken for the sender.
 func TestAttemptsToSpeakInAnothersSession(t *testing.T) {
 	var audit lines
-	_, address := serving(t, Options{Audit: &audit})
+	_, address := serving(t, Options{Policy: &policy.Options{Audit: &audit}})
 	base := "http://" + address
 	post := func(path, session, token string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, strings.NewReader(statusCall))
@@ -337,7 +337,7 @@ func TestAttemptsToHoldTheEnd(t *testing.T) {
 	read := `{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"` + uriTools + `"}}`
 	for _, attempt := range []string{"a stream of events that nobody reads", "answers that nobody reads"} {
 		var audit lines
-		srv, err := NewServer(newShop(t).host, withCallers(Options{Getenv: writable, Audit: &audit}))
+		srv, err := NewServer(newShop(t).host, withCallers(Options{Getenv: writable, Policy: &policy.Options{Audit: &audit}}))
 		require.NoError(t, err)
 		web := httptest.NewServer(srv.Handler())
 		deaf, err := net.Dial("tcp", web.Listener.Addr().String())

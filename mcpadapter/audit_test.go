@@ -35,7 +35,7 @@ func TestTheSmallestServerLogsDeliveredFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var audit lines
 		in := chaos.NewInjector(1, nil)
-		srv, err := NewServer(Host{Name: "order desk", Injector: in}, &Options{Getenv: writable, Audit: &audit})
+		srv, err := NewServer(Host{Name: "order desk", Injector: in}, &Options{Getenv: writable, Policy: &policy.Options{Audit: &audit}})
 		require.NoError(t, err)
 		require.NoError(t, in.Register(chaos.Rule{Name: "from code", Target: "orders.get", Fault: fault.Fail(fault.ErrUnavailable)}))
 		lookup := chaos.WrapWith("orders.get", func(context.Context, int) (int, error) { return 0, nil }, &chaos.WrapOptions[int]{Injector: in})

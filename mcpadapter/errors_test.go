@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -38,23 +38,10 @@ func TestWhatErrorsBecome(t *testing.T) {
 	}
 }
 
-func TestHowLongARuleLasts(t *testing.T) {
-	for _, tc := range []struct {
-		seconds *float64
-		endless bool
-		life    time.Duration
-		fails   bool
-	}{
-		{nil, false, time.Minute, false},
-		{nil, true, time.Minute, false},
-		{new(1.5), false, 1500 * time.Millisecond, false},
-		{new(1e-12), false, 1, false}, // above 0, so never endless
-		{new(0.0), false, 0, true},
-		{new(0.0), true, 0, false},
-	} {
-		r := clientRules{limits: Limits{FaultTime: time.Minute, AllowEndless: tc.endless}}
-		life, err := r.lifetime(tc.seconds)
-		assert.Equal(t, tc.fails, err != nil)
-		assert.Equal(t, tc.life, life)
-	}
+// The tools of a server of this package are a registry, and what its gate refuses
+// is said in the words of package client.
+func TestAToolThatTheGateDoesNotKnow(t *testing.T) {
+	gated := client.Registry(clientOf(t, serverOf(t, newShop(t).host, nil), nil))
+	_, err := gated.CallTool(t.Context(), "nowhere", nil)
+	assert.ErrorIs(t, err, chaos.ErrUnknownTool, "by the gate's code")
 }

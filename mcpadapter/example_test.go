@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/client"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // A program with one wrapped function becomes a server, and an MCP client breaks
@@ -20,7 +21,7 @@ import (
 func Example() {
 	// The server: what the program adds.
 	in := chaos.NewInjector(1, nil)
-	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: in}, &mcpadapter.Options{Getenv: environment, Audit: io.Discard})
+	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: in}, &mcpadapter.Options{Getenv: environment, Policy: &policy.Options{Audit: io.Discard}})
 	if err != nil {
 		log.Fatal(err)
 	}

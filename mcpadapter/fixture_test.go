@@ -156,8 +156,11 @@ func serverOf(t testing.TB, h Host, o *Options) *Server {
 	if o.Getenv == nil {
 		o.Getenv = writable
 	}
-	if o.Audit == nil {
-		o.Audit = io.Discard
+	if o.Policy == nil {
+		o.Policy = &policy.Options{}
+	}
+	if o.Policy.Audit == nil {
+		o.Policy.Audit = io.Discard
 	}
 	s, err := NewServer(h, o)
 	require.NoError(t, err)

@@ -84,8 +84,8 @@ func TestLoad(t *testing.T) {
 		clients, calls, sessions = 64, 10_000, 1000
 	}
 	audit := new(counting)
-	srv, address := serving(t, Options{Audit: audit, Limits: Limits{Connections: 8 * clients, AddressConnections: 8 * clients},
-		Policy: &policy.Options{MaxSessions: sessions + 1, MaxCallerSessions: sessions + 1}})
+	srv, address := serving(t, Options{Limits: Limits{Connections: 8 * clients, AddressConnections: 8 * clients},
+		Policy: &policy.Options{Audit: audit, MaxSessions: sessions + 1, MaxCallerSessions: sessions + 1}})
 	// rest waits until goroutines that are ending have ended, and returns how many stay.
 	rest := func(enough int) (staying int, heap uint64) {
 		for len(collect(srv)) > 0 {

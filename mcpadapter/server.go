@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -27,9 +26,6 @@ type Options struct {
 	// Policy says who may do what. Its rows take precedence over the server's own,
 	// and the environment over its mode. nil: the environment alone.
 	Policy *policy.Options
-	// Audit receives the audit lines and takes precedence over Policy.Audit. nil:
-	// Policy.Audit.
-	Audit io.Writer
 	// LoopbackWithoutToken lets everyone on this machine call over HTTP if no token
 	// is configured. Without it such a server does not listen.
 	LoopbackWithoutToken bool

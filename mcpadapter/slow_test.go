@@ -13,6 +13,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // wire is a client that reads only when the test asks it to. There is no buffer
@@ -120,7 +121,7 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 // The connection of a dead reader is open, and nothing is ever read from it.
 func TestADeadReaderHoldsNobodyUp(t *testing.T) {
 	s := newShop(t)
-	srv, err := NewServer(s.host, &Options{Getenv: writable, Audit: new(lines)})
+	srv, err := NewServer(s.host, &Options{Getenv: writable, Policy: &policy.Options{Audit: new(lines)}})
 	require.NoError(t, err)
 	dead := wireOf(t, srv)
 	dead.subscribe(t)

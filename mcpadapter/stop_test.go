@@ -106,6 +106,7 @@ func TestHowLongAFaultLasts(t *testing.T) {
 		{"as the server has it", Limits{}, "", 15 * time.Minute, false},
 		{"as the host has it", Limits{FaultTime: time.Hour}, "", time.Hour, false},
 		{"as the client has it", Limits{}, `,"expires_seconds":2.5`, 2500 * time.Millisecond, false},
+		{"a moment, and not for good", Limits{AllowEndless: true}, `,"expires_seconds":1e-12`, 1, false},
 		{"kept", Limits{}, `,"keep":true`, 15 * time.Minute, true},
 		{"for good", Limits{AllowEndless: true}, `,"expires_seconds":0,"keep":true`, 0, true},
 	} {
@@ -169,7 +170,7 @@ func TestTheLastRuleCostsAsTheFirst(t *testing.T) {
 	for req.Session = range srv.mcp.Sessions() {
 	}
 	put := func(name string) {
-		_, err := srv.rules.put(req, false, chaos.Rule{Name: name, Target: "never", Fault: fault.Delay(1)}, time.Hour)
+		err := srv.rules.put(req, false, chaos.Rule{Name: name, Target: "never", Fault: fault.Delay(1)}, time.Hour)
 		require.NoError(t, err)
 	}
 	first := testing.AllocsPerRun(10, func() { put("again") })

@@ -56,35 +56,12 @@ func auditLines(text string) (whole []map[string]any, torn int) {
 	return whole, torn
 }
 
-// A burst of faults loses no line, or a line says how many were lost.
-func TestABurstOfFaultsIsAccountedFor(t *testing.T) {
-	const burst = 20_000
-	s := newShop(t)
-	var audit lines
-	srv := serverOf(t, s.host, &Options{Audit: &audit})
-	breakdown(t, s)
-	for range burst {
-		callFails(s)
-	}
-	require.NoError(t, srv.Shutdown(t.Context())) // faults delivered before the end are written down
-	written, lost := 0, 0.0
-	for _, line := range auditOf(t, audit.String()) {
-		switch line["event"] {
-		case "chaos.fault.delivered":
-			written++
-		case "chaos.fault.lost":
-			lost += line["faults"].(float64)
-		}
-	}
-	assert.Equal(t, burst, written+int(lost), "%d written, %v lost", written, lost)
-}
-
 // Calls and faults are one stream, in order: what a call began stands behind its
 // first line, and each line of a call has the client's own identifier.
 func TestOneStreamOfLines(t *testing.T) {
 	s := newShop(t)
 	var audit lines
-	srv := serverOf(t, s.host, &Options{Audit: &audit})
+	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: &audit}})
 	base, client := listen(t, srv)
 	for name, era := range eras(base, client) {
 		if name == "server-sent events" {
@@ -128,7 +105,7 @@ func (f *full) Write(p []byte) (int, error) {
 func TestAFullDiskStopsWrites(t *testing.T) {
 	s := newShop(t)
 	audit := new(full)
-	srv := serverOf(t, s.host, &Options{Audit: audit})
+	srv := serverOf(t, s.host, &Options{Policy: &policy.Options{Audit: audit}})
 	base, client := listen(t, srv)
 	c := clientOf(t, srv, nil)
 	check := func(path string) int {
@@ -237,7 +214,7 @@ func TestACertificate(t *testing.T) {
 	token, hash := tokenhash.New()
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "version: 1\ntokens:\n  - {subject: one, scopes: [chaos:read], hash: %q}\n", hash), 0o600))
 	pool, files := certificate(t)
-	srv := serverOf(t, newShop(t).host, &Options{Audit: io.Discard, TLS: &files, Getenv: func(name string) string {
+	srv := serverOf(t, newShop(t).host, &Options{Policy: &policy.Options{Audit: io.Discard}, TLS: &files, Getenv: func(name string) string {
 		return map[string]string{"SHAKEDOWN_MCP_TOKENS_FILE": path}[name]
 	}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

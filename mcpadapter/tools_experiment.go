@@ -80,7 +80,7 @@ func (s *Server) status(in statusInput) statusOutput {
 	if s.host.Injector == nil {
 		return out
 	}
-	s.rules.next.Sweep(s.host.Injector)
+	s.rules.sweep()
 	out.ActiveFaults = []gameday.ActiveFault{}
 	for _, r := range s.host.Injector.States() {
 		out.ActiveFaults = append(out.ActiveFaults, activeFault(r))

@@ -67,7 +67,7 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 				return injectOutput{}, err
 			}
 		}
-		s.rules.next.Sweep(s.host.Injector)
+		s.rules.sweep()
 		switch in.Action {
 		case "register":
 			return s.register(c.Req, in)
@@ -111,7 +111,7 @@ func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutpu
 	if err = cmp.Or(err, s.rules.free(in.FaultName)); err != nil {
 		return injectOutput{}, err
 	}
-	if _, err := s.rules.put(req, in.Keep, rule, life); err != nil {
+	if err := s.rules.put(req, in.Keep, rule, life); err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
@@ -152,15 +152,15 @@ func (s *Server) armNext(req *mcp.CallToolRequest, in injectInput) (injectOutput
 	if err != nil {
 		return injectOutput{}, err
 	}
-	name, err := s.rules.next.Arm(s.host.Injector, of.Rule, func(rule chaos.Rule) (func() bool, error) {
-		return s.rules.put(req, in.Keep, rule, remote.Until(life, of.Expires))
-	})
-	if err != nil {
+	s.rules.arming.Lock()
+	defer s.rules.arming.Unlock()
+	next := remote.NextCall(of.Rule, s.host.Injector.Rules())
+	if err := s.rules.put(req, in.Keep, next, remote.Until(life, of.Expires)); err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(of.Fault),
 		WasTriggered: new(false)}
-	s.describe(&out, name, of.Target)
+	s.describe(&out, next.Name, of.Target)
 	out.Note = text.Sentences("Armed: the fault is injected into the next matching call.", out.Note)
 	return out, nil
 }

@@ -61,7 +61,7 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		},
 	}, func(_ context.Context, c *call, in planInput) (planOutput, error) {
 		s := c.Server
-		s.rules.next.Sweep(s.host.Injector)
+		s.rules.sweep()
 		switch {
 		case strings.Contains(in.Name, "/") || hasControl(in.Name):
 			return planOutput{}, badArguments(fmt.Sprintf(

@@ -73,34 +73,24 @@ func TestASeedMovesTheDraws(t *testing.T) {
 	assert.NotEqual(t, injected(nil), injected(new(uint64(1))))
 }
 
-func TestNextCalls(t *testing.T) {
+func TestNextCall(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	never := chaos.Rule{Name: "f", Target: "a", When: never{}, Fault: fault.Fail(fault.ErrDeclined)}
 	require.NoError(t, in.Register(never))
 	require.NoError(t, in.Register(chaos.Rule{Name: "f (next call)", Target: "b", Fault: fault.Hang()}), "the name is taken")
-	register := func(r chaos.Rule) (func() bool, error) { return in.RegisterFor(r, 0) }
-	ctx := chaos.NewContext(context.Background(), in)
-	var next remote.NextCalls
-
-	name, err := next.Arm(in, never, register)
-	require.NoError(t, err)
-	assert.Equal(t, "f (next call) #2", name)
-	of, taken := next.Holder(name)
+	next := remote.NextCall(never, in.Rules())
+	assert.Equal(t, "f (next call) #2", next.Name)
+	of, armed := remote.ArmedFor(next)
 	assert.Equal(t, "f", of)
-	assert.True(t, taken)
-	again, err := next.Arm(in, never, register)
-	require.NoError(t, err)
-	assert.Equal(t, name, again, "it replaces the one that waits")
+	assert.True(t, armed)
+	_, armed = remote.ArmedFor(never)
+	assert.False(t, armed)
+	require.NoError(t, in.Register(next))
+	in.Remove("f (next call)")
+	assert.Equal(t, next, remote.NextCall(never, in.Rules()), "it replaces the one that waits")
+	ctx := chaos.NewContext(context.Background(), in)
 	assert.ErrorIs(t, chaos.Point(ctx, "a"), fault.ErrDeclined)
 	assert.NoError(t, chaos.Point(ctx, "a"), "one call alone")
-	next.Sweep(in)
-	assert.Len(t, in.Rules(), 2, "what was delivered is gone")
-
-	_, err = next.Arm(in, never, register)
-	require.NoError(t, err)
-	next.Disarm("f")
-	next.Disarm("f")
-	assert.NoError(t, chaos.Point(ctx, "a"))
 }
 
 type never struct{}

@@ -13,10 +13,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -165,83 +163,33 @@ func Until(life time.Duration, expires time.Time) time.Duration {
 	return min(cmp.Or(life, left), left)
 }
 
-// NextCalls keeps the rules whose fault is injected into the next matching call
-// alone, of one injector. The zero value is ready to use. It is safe for
-// concurrent use.
-type NextCalls struct {
-	mu    sync.Mutex
-	rules map[string]nextRule // by the fault
+// A nextCall triggers on each call. It marks a rule that injects the fault of another one into the next
+// matching call alone.
+type nextCall struct{ of string }
+
+// Match is true: the limit of the rule ends it.
+func (nextCall) Match(chaos.Call) bool { return true }
+
+// ArmedFor returns the name of the rule whose fault r injects into the next call, if r is made by [NextCall].
+func ArmedFor(r chaos.Rule) (name string, armed bool) {
+	next, armed := r.When.(nextCall)
+	return next.of, armed
 }
 
-type nextRule struct {
-	name   string
-	remove func() bool // removes this very rule, not a later one of the same name
-}
-
-// Arm adds the rule that injects the fault of r into the next matching call,
-// whatever the trigger of r, and returns its name, which no other rule of in has.
-// register registers it and returns what removes it. Arming the same rule again
-// replaces the one that waits.
-func (a *NextCalls) Arm(in *chaos.Injector, r chaos.Rule,
-	register func(chaos.Rule) (remove func() bool, err error)) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	name := a.rules[r.Name].name
-	if name == "" {
-		rules := in.Rules()
-		taken := func(r chaos.Rule) bool { return r.Name == name }
-		name = r.Name + " (next call)"
-		for n := 2; slices.ContainsFunc(rules, taken); n++ {
-			name = fmt.Sprintf("%s (next call) #%d", r.Name, n)
-		}
+// NextCall makes a rule that injects the fault of r into the next matching call alone, whatever the trigger
+// of r. rules are those of the injector. If one of them waits for the next call of r, the new one has its
+// name, and replaces it when it is registered; else it has a name that none of them has.
+func NextCall(r chaos.Rule, rules []chaos.Rule) chaos.Rule {
+	next := chaos.Rule{Name: r.Name + " (next call)", Target: r.Target, When: nextCall{r.Name}, Fault: r.Fault, Layer: r.Layer,
+		Limit: 1}
+	waits := func(other chaos.Rule) bool { return other.When == next.When }
+	if i := slices.IndexFunc(rules, waits); i >= 0 {
+		next.Name = rules[i].Name
+		return next
 	}
-	remove, err := register(chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1})
-	if err != nil {
-		return "", err
+	taken := func(other chaos.Rule) bool { return other.Name == next.Name }
+	for n := 2; slices.ContainsFunc(rules, taken); n++ {
+		next.Name = fmt.Sprintf("%s (next call) #%d", r.Name, n)
 	}
-	if a.rules == nil {
-		a.rules = make(map[string]nextRule)
-	}
-	a.rules[r.Name] = nextRule{name, remove}
-	return name, nil
-}
-
-// Holder returns the fault for whose next call a rule of this name is armed.
-func (a *NextCalls) Holder(name string) (fault string, taken bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for fault, rule := range a.rules {
-		if rule.name == name {
-			return fault, true
-		}
-	}
-	return "", false
-}
-
-// Disarm removes the rule that waits for the next call of a fault, if there is one.
-func (a *NextCalls) Disarm(fault string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if rule, ok := a.rules[fault]; ok {
-		rule.remove()
-		delete(a.rules, fault)
-	}
-}
-
-// Sweep removes the rules whose fault was delivered, and forgets those that are
-// gone.
-func (a *NextCalls) Sweep(in *chaos.Injector) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.rules) == 0 {
-		return
-	}
-	waiting := in.Undelivered()
-	maps.DeleteFunc(a.rules, func(_ string, rule nextRule) bool {
-		if slices.Contains(waiting, rule.name) {
-			return false
-		}
-		rule.remove()
-		return true
-	})
+	return next
 }

@@ -198,6 +198,9 @@ type table struct {
 }
 
 func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
+	if p.Demand(r != nil, name, fielderror.Found("nil"), "a report"); r == nil {
+		return nil
+	}
 	p.Demand(len(r.Cells) > 0 || len(r.Counts) == 0, name, fielderror.Found("without its cells"),
 		"a report that kept them, or its run file read with them")
 	t := &table{sides: map[place]*side{}, repeats: map[string]contract.RepeatCount{}}
@@ -257,11 +260,6 @@ func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
 func Reports(before, after *contract.Report, o *Options) (*Comparison, error) {
 	p := fields.List()
 	own := settled(o, p)
-	p.Demand(before != nil, "before", fielderror.Found("nil"), "a report")
-	p.Demand(after != nil, "after", fielderror.Found("nil"), "a report")
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
 	was, is := tableOf(before, "before", p), tableOf(after, "after", p)
 	if err := p.Err(); err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -68,11 +67,6 @@ const falseAccusation = 0.0001
 // Errors: [*FieldError], joined, for reports that [Reports] refuses.
 func Verify(file, again *contract.Report) (*Verification, error) {
 	p := fields.List()
-	p.Demand(file != nil, "file", fielderror.Found("nil"), "a report")
-	p.Demand(again != nil, "again", fielderror.Found("nil"), "a report")
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
 	was, is := tableOf(file, "file", p), tableOf(again, "again", p)
 	if err := p.Err(); err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,49 +131,4 @@ func TestSecretsThatAnotherTextNames(t *testing.T) {
 		assert.Equal(t, string(data), string(again))
 		assert.Equal(t, "1", ask(t, player(t, nil, clean.Calls...), "", "a "+row.args), "the agent's own call is the recorded one")
 	}
-}
-
-const killVariable = "REPLAY_TEST_FILE"
-
-// TestChildWrites writes a session again and again, until it is killed.
-func TestChildWrites(t *testing.T) {
-	path := os.Getenv(killVariable)
-	if path == "" {
-		t.Skip("runs in a child process")
-	}
-	s := read(t, paidTwice)
-	for i := 0; ; i++ {
-		s.Answer = strings.Repeat(fmt.Sprint(i%10), 1<<16)
-		if err := s.WriteFile(path); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Println("written")
-	}
-}
-
-// A process that is killed while it saves leaves a whole file: the old or the new one.
-func TestAKilledProcessLeavesAWholeFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.json")
-	for i := range 12 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestChildWrites$")
-		cmd.Env = append(os.Environ(), killVariable+"="+path)
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		line := make([]byte, 1)
-		for range 8 * (i + 1) { // bytes of its lines, so that it is killed at another place each time
-			_, err = out.Read(line)
-			require.NoError(t, err)
-		}
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait()
-		s, err := replay.ReadFile(path)
-		require.NoError(t, err)
-		assert.Len(t, s.Answer, 1<<16)
-		assert.Equal(t, strings.Repeat(s.Answer[:1], 1<<16), s.Answer)
-	}
-	sessions, err := replay.ReadDir(dir)
-	require.NoError(t, err, "what it left behind is not read")
-	assert.Len(t, sessions, 1)
 }

@@ -391,20 +391,6 @@ func (w withKey) CallTool(ctx context.Context, name string, args json.RawMessage
 	return w.ToolRegistry.CallTool(ctx, name, json.RawMessage(strings.TrimSuffix(string(args), "}")+`,"id":"k"}`))
 }
 
-func TestAShorterWait(t *testing.T) {
-	m := scripted(nil, contract.Under("slow", chaos.Rule{Target: "a", Fault: fault.Delay(90 * time.Second)}))
-	setAgent(m, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-		begun := time.Now()
-		if _, err := tools.CallTool(ctx, "a", []byte(`{"n":1}`)); err == nil && time.Since(begun) > 14*time.Second {
-			return "late", nil
-		}
-		return "ok", nil
-	})
-	r := explained(t, m, &Options{})
-	assert.Equal(t, []string{"a takes 15s longer → fine"}, sentences(r))
-	assert.Contains(t, r.Defects[0].Facts, "with 14s it holds")
-}
-
 // Cells of a scenario that broke for one reason need not have one cause: trials have draws
 // of their own. A cell that did not meet the faults of a defect is not counted with it.
 func TestCellsThatMetOtherFaultsAreAnotherDefect(t *testing.T) {

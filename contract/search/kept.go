@@ -73,14 +73,11 @@ func ReadKept(dir string, o *planjson.Options) ([]*Kept, error) {
 		return nil, nil
 	}
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	var names []string
+	if err == nil {
+		defer root.Close()
+		names, err = keptNames(root)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("search: %w", err)
-	}
-	defer root.Close()
-	names, err := keptNames(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("search: %w", err)
 	}

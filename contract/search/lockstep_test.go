@@ -118,14 +118,6 @@ func TestACostThatIsNoNumberEndsTheSearch(t *testing.T) {
 	}
 }
 
-func TestABudgetOfTimeCutsAfterARound(t *testing.T) {
-	l, runs := numbers(Options{Budget: Budget{Time: time.Nanosecond}})
-	heard := make([][]int, 3)
-	require.NoError(t, l.Run(t.Context(), halving(heard)...))
-	assert.Equal(t, []int{1, 2, 3}, runs(), "the first round is whole")
-	assert.Contains(t, l.Cut, "the time of 1ns was over")
-}
-
 // TestABudgetOfTimeLeavesAPrefix: wherever the time ends, each task has learnt what it
 // learns without an end, up to a question; whole rounds were made.
 func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {

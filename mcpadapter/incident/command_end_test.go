@@ -18,53 +18,12 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-// A program that opens a session of its own and loses its parents is ended with the
-// agent: its environment says whose it is.
-func TestASessionOfItsOwnIsFound(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
-		t.Skip("only Linux can find what opened a session of its own, and setsid makes one")
-	}
-	for name, tc := range map[string]struct {
-		then string
-		end  bool // by the context
-	}{
-		"after an agent that ended":   {"exit 0", false},
-		"with an agent that is ended": {"wait; sleep 600", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := script(t, `cat >escape.sh <<'END'
-trap '' TERM HUP
-echo $$ >pid
-sleep 600
-END
-setsid sh -c '(sh escape.sh &)' & while [ ! -s pid ]; do :; done; `+tc.then)
-			j := job(t)
-			ended, stop := begin(c, j)
-			defer stop()
-			pid := waitForPID(t, filepath.Join(j.Dir, "pid"))
-			if tc.end {
-				stop()
-			}
-			<-ended
-			assert.Eventually(t, func() bool { return gone(pid) }, 20*time.Second, time.Millisecond)
-		})
-	}
-}
-
 // The record of an incident that the journal lost says how it ended, so none of its
 // processes may be left.
 func TestAnIncidentThatTheJournalLost(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
-		t.Skip("only Linux can find what opened a session of its own, and setsid makes one")
-	}
+	onlyWithSessions(t)
 	t.Parallel()
-	c := script(t, `cat >escape.sh <<'END'
-trap '' TERM HUP
-echo $$ >pid
-sleep 600
-END
-setsid sh -c '(sh escape.sh &)' & wait; trap '' TERM; sleep 600`)
+	c := script(t, escapes+`wait; trap '' TERM; sleep 600`)
 	j := job(t)
 	j.Incident.IncidentID = "6f1c0a55-7f0e-4a51-9b0e-0c8b5a8a6e11"
 	j.Incident.Status, j.Incident.CreatedAt, j.Incident.Severity = incident.StatusInvestigating, time.Now(), incident.Error
@@ -153,20 +112,4 @@ func TestAnAgentOutlivesItsRunner(t *testing.T) {
 	assert.Equal(t, incident.StatusResolved, in.Status, in.FailureReason)
 	assert.Len(t, world.lines(t, "finished"), 1)
 	assert.Len(t, world.lines(t, "received"), 1)
-}
-
-// An incident whose runner died three times during it fails.
-func TestACrashingRunnerGivesUp(t *testing.T) {
-	world, dir := newWorld(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte("echo x >>"+dir+"/begun; sleep 0.1; kill -KILL $PPID; sleep 600"), 0o600))
-	for i := range 3 {
-		events := []string{"a"}[:max(0, 1-i)]
-		_, killed := startRunner(t, dir, 0, events...)
-		require.True(t, killed, i)
-	}
-	startRunner(t, dir, 0)
-	assert.Len(t, world.lines(t, "begun"), 3)
-	in := onlyIncident(t, dir)
-	assert.Equal(t, incident.StatusFailed, in.Status)
-	assert.Equal(t, "the runner died 3 times while the agent was running", in.FailureReason)
 }

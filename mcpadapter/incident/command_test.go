@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -119,6 +120,21 @@ func TestOutputIsBounded(t *testing.T) {
 	assert.True(t, strings.HasSuffix(string(r.Output), "line 2999 ........................................................\n"), "the end is what counts")
 }
 
+// escapes starts a program that opens a session of its own and loses its parents.
+const escapes = `cat >escape.sh <<'END'
+trap '' TERM HUP
+echo $$ >pid
+sleep 600
+END
+setsid sh -c '(sh escape.sh &)' & `
+
+// onlyWithSessions skips a test of what escapes.
+func onlyWithSessions(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("only Linux can find what opened a session of its own, and setsid makes one")
+	}
+}
+
 // TestNoProcessIsLeft runs agents that resist, and looks for their processes.
 func TestNoProcessIsLeft(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -129,8 +145,15 @@ func TestNoProcessIsLeft(t *testing.T) {
 		"one that ignores SIGTERM":      {`trap '' TERM HUP INT; echo $$ > pid; while :; do sleep 60; done`, true, "and the agent was killed"},
 		"one that forks and ends":       {`trap '' HUP; (sleep 600 & echo $! > pid; wait) & while [ ! -s pid ]; do :; done; exit 0`, false, ""},
 		"one whose children ignore all": {`(trap '' TERM HUP; echo $$ > parent; sleep 600 & echo $! > pid; wait) & while [ ! -s pid ]; do :; done; wait`, true, "and the agent was killed"},
+		// the environment of the program says whose it is
+		"one that ended before what escaped": {escapes + "while [ ! -s pid ]; do :; done; exit 0", false, ""},
+		"one that is ended with it":          {escapes + "while [ ! -s pid ]; do :; done; wait; sleep 600", true, "context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(tc.text, escapes) {
+				onlyWithSessions(t)
+			}
+			t.Parallel()
 			j := job(t)
 			ended, stop := begin(script(t, tc.text), j)
 			defer stop()

@@ -18,6 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // reports leaves a good report at once.
@@ -56,7 +57,7 @@ func target(t *testing.T) (url string, call func() error, in *chaos.Injector) {
 	in = chaos.NewInjector(1, nil)
 	tool := chaos.WrapWith("payments.refund", func(context.Context, int) (int, error) { return 1, nil }, &chaos.WrapOptions[int]{Injector: in})
 	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "shop", Injector: in}, &mcpadapter.Options{
-		Audit: io.Discard, Getenv: func(name string) string {
+		Policy: &policy.Options{Audit: io.Discard}, Getenv: func(name string) string {
 			return map[string]string{"SHAKEDOWN_MCP_TOKEN": testToken, "SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true"}[name]
 		}})
 	require.NoError(t, err)

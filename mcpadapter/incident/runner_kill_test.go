@@ -279,20 +279,34 @@ func count(words []string) map[string]int {
 	return n
 }
 
-// A death counts only if the agent ran: nobody looked into an incident whose runners
-// died before.
-func TestADeathBeforeTheAgentRunsDoesNotCount(t *testing.T) {
-	world, dir := newWorld(t)
-	t.Setenv(diesAtRecord, "1")
-	for i := range 4 {
-		_, killed := startRunner(t, dir, 0, []string{"a"}[:max(0, 1-i)]...)
-		require.True(t, killed, i)
+// An incident whose runner died three times during it fails. A death counts only if the agent
+// ran: nobody looked into an incident whose runners died before.
+func TestACrashingRunnerGivesUp(t *testing.T) {
+	for _, row := range []struct {
+		beforeTheAgent          string
+		deaths, begun, finished int
+		status                  incident.Status
+		reason                  string
+	}{
+		{"", 3, 3, 0, incident.StatusFailed, "the runner died 3 times while the agent was running"},
+		{"1", 4, 1, 1, incident.StatusResolved, ""},
+	} {
+		world, dir := newWorld(t)
+		if row.beforeTheAgent == "" {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte("echo x >>"+dir+"/begun; sleep 0.1; kill -KILL $PPID; sleep 600"), 0o600))
+		}
+		t.Setenv(diesAtRecord, row.beforeTheAgent)
+		for i := range row.deaths {
+			_, killed := startRunner(t, dir, 0, []string{"a"}[:max(0, 1-i)]...)
+			require.True(t, killed, i)
+		}
+		t.Setenv(diesAtRecord, "")
+		startRunner(t, dir, 0)
+		assert.Len(t, world.lines(t, "begun"), row.begun)
+		assert.Len(t, world.lines(t, "finished"), row.finished)
+		in := onlyIncident(t, dir)
+		assert.Equal(t, []any{row.status, row.reason}, []any{in.Status, in.FailureReason})
 	}
-	t.Setenv(diesAtRecord, "")
-	startRunner(t, dir, 0)
-	assert.Len(t, world.lines(t, "finished"), 1)
-	in := onlyIncident(t, dir)
-	assert.Equal(t, incident.StatusResolved, in.Status, in.FailureReason)
 }
 
 // onlyIncident is the one of a world.

@@ -26,6 +26,7 @@ import (
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -187,7 +188,7 @@ func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	require.NoError(t, err)
 	in := chaos.NewInjector(1, nil)
 	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "desk", Injector: in, Runs: runs}, &mcpadapter.Options{
-		Audit: io.Discard, Getenv: func(name string) string { return map[string]string{"SHAKEDOWN_MCP_TOKEN": testToken}[name] }})
+		Policy: &policy.Options{Audit: io.Discard}, Getenv: func(name string) string { return map[string]string{"SHAKEDOWN_MCP_TOKEN": testToken}[name] }})
 	require.NoError(t, err)
 	l, err = net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -26,6 +26,7 @@ import (
 	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -47,7 +48,7 @@ func served(ctx context.Context, armed time.Time, events []chaos.Event, use func
 	if _, err := runs.Add(trace.Entry{ID: "cell", CreatedAt: armed, Timeline: recorder.Run()}); err != nil {
 		return err
 	}
-	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "cell", Runs: runs}, &mcpadapter.Options{Audit: io.Discard,
+	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "cell", Runs: runs}, &mcpadapter.Options{Policy: &policy.Options{Audit: io.Discard},
 		Getenv: func(name string) string { return map[string]string{"SHAKEDOWN_MCP_TOKEN": token}[name] }})
 	if err != nil {
 		return err
