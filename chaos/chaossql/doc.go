@@ -35,8 +35,8 @@
 //   - a stale read: [fault.DelayedVisibility]("sql.{exec,commit}*", d, nil) at "sql.{query,exec,commit}*".
 //
 // What a fault takes from the caller is given back to the driver, as a server does that loses its client: a connection
-// and the rows of a query are closed, a transaction is rolled back. So it is with a commit that did not reach the driver.
-// A request that arrives late, after its caller has given up ([fault.LateResult]), finds its connection in other hands
+// and the rows of a query are closed, a transaction is rolled back, as is one whose commit did not reach the driver. A
+// request that arrives late, after its caller has given up ([fault.LateResult]), finds its connection in other hands
 // and fails.
 //
 // database/sql tries a call again that failed with [driver.ErrBadConn], up to twice, unless a transaction or a sql.Conn
