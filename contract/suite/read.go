@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -179,13 +179,8 @@ func member(n node, name string) node {
 
 // within is the value at a JSON pointer below n, or the last value on the way to it.
 func within(n node, pointer string) node {
-	for _, key := range strings.Split(pointer, "/")[1:] {
-		var kid node
-		if n.Kind == '{' {
-			kid = n.Member(strings.NewReplacer("~1", "/", "~0", "~").Replace(key))
-		} else if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Kids) {
-			kid = n.Kids[i]
-		}
+	for _, key := range jsonedit.PointerKeys(pointer) {
+		kid := n.Part(key)
 		if kid == nil {
 			break
 		}

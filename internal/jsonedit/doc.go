@@ -122,12 +122,24 @@ var (
 	untildes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// PointerKeys are the keys of a JSON pointer (RFC 6901).
+// PointerKeys are the keys of a JSON pointer (RFC 6901); that to the document has none.
 func PointerKeys(pointer string) (keys []string) {
+	if pointer == "" {
+		return nil
+	}
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		keys = append(keys, untildes.Replace(part))
 	}
 	return keys
+}
+
+// MemberAt reads a document and finds the member of an object to which a JSON pointer leads, through objects alone. ok
+// is false if text is not JSON, or has no such member.
+func MemberAt(text []byte, pointer string) (d *Doc, member int, ok bool) {
+	if d, ok = Parse(text); ok {
+		member, ok = d.Lookup(PointerKeys(pointer)...)
+	}
+	return d, member, ok && d.IsMember(member)
 }
 
 // PointerTo appends the steps to a member or element to a JSON pointer (RFC 6901).

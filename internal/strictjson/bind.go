@@ -241,14 +241,7 @@ func Find(n *Node, place string) (pointer string, found *Node) {
 	pointer = n.Pointer()
 	place = strings.NewReplacer("[", ".", "]", "").Replace(place)
 	for key := range strings.SplitSeq(place, ".") {
-		var kid *Node
-		if n != nil && n.Kind == '[' {
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Kids) {
-				kid = n.Kids[i]
-			}
-		} else if n != nil {
-			kid = n.Member(key)
-		}
+		kid := n.Part(key)
 		if kid == nil && n != nil && n.Kind != '{' {
 			return pointer, n // the place of something within a value that has no parts
 		}

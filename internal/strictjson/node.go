@@ -167,6 +167,20 @@ func (n *Node) Member(key string) *Node {
 	return n.Kids[i]
 }
 
+// Part is the member of that name, or the element of that number; nil: there is none.
+func (n *Node) Part(key string) *Node {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind != '[':
+		return n.Member(key)
+	}
+	if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Kids) {
+		return n.Kids[i]
+	}
+	return nil
+}
+
 // Pointer is the place of a value that was read, as a JSON pointer: "" of the document.
 func (n *Node) Pointer() string {
 	if n == nil || n.up == nil {
