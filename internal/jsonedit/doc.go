@@ -111,6 +111,36 @@ func (d *Doc) Member(object int, name string) (i int, ok bool) {
 	return i, ok
 }
 
+// Repeated returns the members whose name an earlier member of the same object has, in the order of the text.
+func (d *Doc) Repeated() (list []int) {
+	type member struct {
+		name []byte
+		node int
+	}
+	var members []member
+	for i := range d.Nodes {
+		if d.Kind(i) != Object {
+			continue
+		}
+		members = members[:0]
+		for k := i + 1; k < int(d.Nodes[i].Next); k = int(d.Nodes[k].Next) {
+			name := d.Text[d.Nodes[k].NameStart+1 : d.Nodes[k].NameEnd-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				name = []byte(d.Name(k))
+			}
+			members = append(members, member{name, k})
+		}
+		slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
+		for k := range max(0, len(members)-1) {
+			if bytes.Equal(members[k].name, members[k+1].name) {
+				list = append(list, members[k+1].node)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // reads is Unquote(quoted) == text without a copy of most names.
 func reads(quoted []byte, text string) bool {
 	return string(quoted[1:len(quoted)-1]) == text || bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == text
@@ -165,16 +195,26 @@ func (d *Doc) Lookup(names ...string) (i int, ok bool) {
 
 // Path returns the path of node i as package jsonpath reads it, such as $['items'][0].
 func (d *Doc) Path(i int) string {
-	var steps []string
+	return "$" + strings.Join(d.steps(i, PathTo, func(index string) string { return "[" + index + "]" }), "")
+}
+
+// Keys returns the names and indices that lead to node i.
+func (d *Doc) Keys(i int) []string {
+	plain := func(key string) string { return key }
+	return d.steps(i, plain, plain)
+}
+
+// steps returns the steps to node i, in the forms of members and of elements.
+func (d *Doc) steps(i int, member, element func(key string) string) (steps []string) {
 	for ; d.Nodes[i].Parent >= 0; i = int(d.Nodes[i].Parent) {
 		if d.IsMember(i) {
-			steps = append(steps, PathTo(d.Name(i)))
+			steps = append(steps, member(d.Name(i)))
 		} else {
-			steps = append(steps, "["+strconv.Itoa(int(d.Nodes[i].Index))+"]")
+			steps = append(steps, element(strconv.Itoa(int(d.Nodes[i].Index))))
 		}
 	}
 	slices.Reverse(steps)
-	return "$" + strings.Join(steps, "")
+	return steps
 }
 
 // PathTo is the step of a path to a member.
