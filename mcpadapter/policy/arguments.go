@@ -32,25 +32,26 @@ type arguments struct {
 // object. Anything that two decoders could read differently is an error: text
 // that is not UTF-8, a member twice, and two members that differ in case only,
 // which some decoders take for the same.
-func parseArguments(raw json.RawMessage) (*arguments, error) {
-	a := &arguments{raw: raw}
+func parseArguments(raw json.RawMessage) (a arguments, err error) {
+	a.raw = raw
 	trimmed := bytes.Trim(raw, " \t\r\n")
 	switch {
 	case len(trimmed) == 0, string(trimmed) == "null":
 		return a, nil
 	case trimmed[0] != '{':
-		return nil, errors.New("the arguments are not a JSON object")
+		return a, errors.New("the arguments are not a JSON object")
 	case !utf8.Valid(raw):
-		return nil, errors.New("the arguments are not valid UTF-8")
+		return a, errors.New("the arguments are not valid UTF-8")
 	}
 	d, ok := jsonedit.ParseUpTo(raw, maxDepth)
 	switch {
 	case ok:
-		return a, a.read(d)
+		err = a.read(d)
+		return a, err
 	case json.Valid(raw):
-		return nil, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
+		return a, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
 	}
-	return nil, errors.New("the arguments are not valid JSON")
+	return a, errors.New("the arguments are not valid JSON")
 }
 
 // read finds the members. It refuses an object that names a member more than once.
@@ -80,7 +81,7 @@ func (a *arguments) read(d *jsonedit.Doc) error {
 }
 
 // loose returns the member whose name equals field, ignoring case: at most one.
-func (a *arguments) loose(field string) (json.RawMessage, bool) {
+func (a arguments) loose(field string) (json.RawMessage, bool) {
 	for name, value := range a.members {
 		if strings.EqualFold(name, field) {
 			return value, true
@@ -91,14 +92,14 @@ func (a *arguments) loose(field string) (json.RawMessage, bool) {
 
 // confirmed reports whether the caller confirmed, and whether it gave the
 // argument at all.
-func (a *arguments) confirmed() (yes, given bool) {
+func (a arguments) confirmed() (yes, given bool) {
 	value, given := a.members[confirmField]
 	return string(value) == "true", given
 }
 
 // withoutConfirm returns the arguments without the confirmation, for the
 // handler.
-func (a *arguments) withoutConfirm() (json.RawMessage, error) {
+func (a arguments) withoutConfirm() (json.RawMessage, error) {
 	if _, given := a.members[confirmField]; !given {
 		return a.raw, nil
 	}
