@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
 )
 
 // A Value is one place of a document that is changed in place. Each change is visible to all later reads, for callers
@@ -60,13 +61,20 @@ func Of(v any) *Value {
 	if text, ok := v.(string); ok {
 		return from(Quote(text), nil)
 	}
+	text, err := Marshal(v)
+	if err != nil {
+		text = []byte("null")
+	}
+	return from(text, nil)
+}
+
+// Marshal is [json.Marshal] that leaves <, > and & as they are.
+func Marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return from([]byte("null"), nil)
-	}
-	return from(bytes.TrimSpace(out.Bytes()), nil)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), err
 }
 
 func from(raw []byte, up *Value) *Value { return &Value{raw: raw, kind: kindOf(raw[0]), up: up} }
