@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-
 )
 
 // A Value is one place of a document that is changed in place. Each change is visible to all later reads, for callers
