@@ -17,15 +17,20 @@ import (
 // Every method may be called on a nil Value, which stands for a place that does not exist. A Value is not safe for
 // concurrent use.
 type Value struct {
-	doc    *Doc // that of parts; nil: raw was not parsed yet
-	node   int32
-	kind   Kind
-	raw    []byte         // nil: something within was changed
-	parts  []part         // of an object or list, once they were asked for
-	tail   []byte         // what stands after them; nil: they were not asked for
-	index  map[string]int // of parts, by name, in an object with many; nil: it was not made yet
-	up     *Value
-	absent string // the name of a member that up lacks, and this stands for
+	doc   *Doc // that of parts; nil: raw was not parsed yet
+	node  int32
+	kind  Kind
+	raw   []byte // nil: something within was changed
+	parts []part // of an object or list, once they were asked for
+	tail  []byte // what stands after them; nil: they were not asked for
+	up    *Value
+	rare  *rare // nil of most: values are made in great numbers
+}
+
+// A rare is what few values have.
+type rare struct {
+	index  map[string]int // of an object with many members, by their names
+	absent string         // the name of a member that an object lacks, and the value stands for
 }
 
 // manyParts is the number of members from which looking one up in a map is faster.
@@ -176,13 +181,13 @@ func (v *Value) find(name string) int {
 }
 
 func (v *Value) lookup(name string) int {
-	if v.index == nil {
-		v.index = make(map[string]int, len(v.parts))
+	if v.rare == nil {
+		v.rare = &rare{index: make(map[string]int, len(v.parts))}
 		for i, p := range v.parts {
-			v.index[Unquote(p.name)] = i
+			v.rare.index[Unquote(p.name)] = i
 		}
 	}
-	if i, ok := v.index[name]; ok {
+	if i, ok := v.rare.index[name]; ok {
 		return i
 	}
 	return -1
@@ -296,6 +301,6 @@ func (v *Value) Delete(name string) { v.Remove(v.find(name)) }
 // touch marks the value and its parents as changed.
 func (v *Value) touch() {
 	for ; v != nil; v = v.up {
-		v.raw, v.index = nil, nil
+		v.raw, v.rare = nil, nil
 	}
 }
