@@ -119,29 +119,33 @@ func (w *yamlWriter) value(n *yaml.Node, pointer string, depth int) {
 		refuse("a tag "+n.Tag, "values without a tag")
 	case n.Kind == yaml.AliasNode:
 		refuse("an alias *"+n.Value, "the value, written out")
-	case n.Kind == yaml.SequenceNode:
-		w.text = append(w.text, '[')
-		for i, kid := range n.Content {
-			if i > 0 {
-				w.text = append(w.text, ',')
-			}
-			w.value(kid, strictjson.Join(pointer, strconv.Itoa(i)), depth+1)
-		}
-		w.text = append(w.text, ']')
-	case n.Kind == yaml.MappingNode:
-		w.text = append(w.text, '{')
-		names := make(map[string]bool)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if i > 0 {
-				w.text = append(w.text, ',')
-			}
-			w.name(n.Content[i], names, pointer)
-			w.value(n.Content[i+1], strictjson.Join(pointer, n.Content[i].Value), depth+1)
-		}
-		w.text = append(w.text, '}')
 	case n.Kind == yaml.ScalarNode:
 		w.scalar(n, refuse)
+	default:
+		w.parts(n, pointer, depth+1)
 	}
+}
+
+// parts writes a list or a mapping.
+func (w *yamlWriter) parts(n *yaml.Node, pointer string, depth int) {
+	open, step := byte('['), 1
+	if n.Kind == yaml.MappingNode {
+		open, step = '{', 2 // a name and a value
+	}
+	names := make(map[string]bool)
+	w.text = append(w.text, open)
+	for i := 0; i+step <= len(n.Content); i += step {
+		if i > 0 {
+			w.text = append(w.text, ',')
+		}
+		key := strconv.Itoa(i)
+		if n.Kind == yaml.MappingNode {
+			key = n.Content[i].Value
+			w.name(n.Content[i], names, pointer)
+		}
+		w.value(n.Content[i+step-1], strictjson.Join(pointer, key), depth)
+	}
+	w.text = append(w.text, open+2) // in ASCII brackets close two after they open
 }
 
 // name writes the name of a member. pointer leads to its mapping, and names are those written before.

@@ -41,7 +41,8 @@ func Parse(data []byte, maxBytes int, p *Problems) *Node {
 		if n.Parent >= 0 {
 			depth[i] = depth[n.Parent] + 1
 		}
-		if kind := d.Kind(i); depth[i] != MaxDepth || kind != jsonedit.Object && kind != jsonedit.Array || p.skips(d, i) {
+		isScalar := d.Kind(i) != jsonedit.Object && d.Kind(i) != jsonedit.Array
+		if depth[i] != MaxDepth || isScalar || p.skips(d, i) {
 			continue
 		}
 		p.refuseAt(d, i, int(n.Start), &Problem{Reason: TooLarge, Value: "depth",
