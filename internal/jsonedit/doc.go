@@ -9,7 +9,8 @@
 // of the text.
 //
 // A [Doc] is immutable and safe for concurrent use; callers choose a place by its path and make all edits at once. A
-// [Value] is one that is changed in place.
+// [Value] is one that is read part by part and changed in place; it knows its place in the text. The strict reader of
+// package strictjson reads Values.
 //
 // What counts as JSON is what encoding/json accepts. Parsing is one pass. Strings are read and written as encoding/json
 // does, except that bytes that are not UTF-8 stay.
