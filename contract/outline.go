@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -179,10 +179,9 @@ func (e *engine) toolHashes() map[string]string {
 
 // spelledOnce returns the value of a JSON text, so that white space and the order of
 // members do not matter, or the text if it is not JSON.
-func spelledOnce(text json.RawMessage) (value any) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if d.Decode(&value) != nil {
+func spelledOnce(text json.RawMessage) any {
+	value, err := jsonvalue.Numbers(text)
+	if err != nil {
 		return string(text)
 	}
 	return value

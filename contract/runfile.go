@@ -19,6 +19,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -427,21 +428,12 @@ func writeLine(w io.Writer, object any) error {
 }
 
 func encodeLine(object any) ([]byte, error) {
-	line, err := encodeText(object)
+	line, err := jsonedit.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
 	line = line[:len(line)-1]
 	return append(line, sumBegin+sumOf(line)+sumEnd+"\n"...), nil
-}
-
-// encodeText is JSON in which <, > and & stand as they are.
-func encodeText(object any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(object)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // withoutSum is the object of a line, whose sum must fit.

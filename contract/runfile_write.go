@@ -15,6 +15,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -258,7 +259,7 @@ func (e *unitEncoder) line(u *unit) ([]byte, error) {
 		e.strip(&c, s.Layer)
 		states = append(states, letterOf(&c))
 		delivered, elapsed = append(delivered, c.Delivered), append(elapsed, int64(c.Elapsed))
-		rest, err := encodeText(unitCell{bareCell: (*bareCell)(&c)})
+		rest, err := jsonedit.Marshal(unitCell{bareCell: (*bareCell)(&c)})
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", c.Cell, err)
 		}

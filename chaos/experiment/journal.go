@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
@@ -242,7 +242,7 @@ func (r *run) json(v any) json.RawMessage {
 func marshal(v any) (doc []byte, err error) {
 	defer usercode.Recover(&err, "its MarshalJSON")
 	switch t := v.(type) {
-	case json.RawMessage: // JSON already; Encode checks it
+	case json.RawMessage: // JSON already; Marshal checks it
 	case []byte:
 		if utf8.Valid(t) {
 			v = string(t)
@@ -250,11 +250,5 @@ func marshal(v any) (doc []byte, err error) {
 	case error:
 		v = usercode.ErrorText(t)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return jsonedit.Marshal(v)
 }

@@ -55,7 +55,7 @@ func (p patchParams) given() json.RawMessage {
 }
 
 func (p patchParams) Check(c *catalog.Check) {
-	v, err := numbered(p.given())
+	v, err := jsonvalue.Numbers(p.given())
 	_, ok := v.(map[string]any)
 	c.That(err == nil && ok, "patch", string(p.given()), "a JSON object")
 }

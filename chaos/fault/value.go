@@ -1,11 +1,9 @@
 package fault
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -185,11 +183,11 @@ func equal(a, b any) bool {
 // merged applies a JSON merge patch (RFC 7396, section 2) to a document:
 // members of the patch replace those of the same name, and null removes one.
 func merged(doc, patch []byte) (json.RawMessage, error) {
-	target, err := numbered(doc)
+	target, err := jsonvalue.Numbers(doc)
 	if err != nil {
 		return nil, err
 	}
-	change, err := numbered(patch)
+	change, err := jsonvalue.Numbers(patch)
 	if err != nil {
 		return nil, err
 	}
@@ -213,17 +211,4 @@ func merge(target, patch any) any {
 		}
 	}
 	return object
-}
-
-// numbered decodes one document and keeps its numbers as they are spelled.
-func numbered(doc []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	if err = d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err = d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("there is more behind the document")
-	}
-	return v, nil
 }

@@ -239,7 +239,7 @@ func open(result any) (in document, why string) {
 		text, in.value = encoded, true
 	}
 	if d, ok := jsonedit.Parse(text); ok {
-		if in.doc = d; repeats(d) {
+		if in.doc = d; len(d.Repeated()) > 0 { // a lie about one of them may be seen by nobody
 			return in, "the result has two members of one name, of which decoders read either"
 		}
 		return in, ""
@@ -250,31 +250,6 @@ func open(result any) (in document, why string) {
 		return in, "the result is too large"
 	}
 	return in, ""
-}
-
-// repeats reports whether an object of the document has two members of one name. A lie
-// about one of them may be seen by nobody.
-func repeats(d *jsonedit.Doc) bool {
-	var names [][]byte
-	for i := range d.Nodes {
-		if d.Kind(i) != jsonedit.Object {
-			continue
-		}
-		names = names[:0]
-		for k := int32(i) + 1; k < d.Nodes[i].Next; k = d.Nodes[k].Next {
-			n := d.Nodes[k]
-			name := d.Text[n.NameStart+1 : n.NameEnd-1]
-			if bytes.IndexByte(name, '\\') >= 0 {
-				name = []byte(d.Name(int(k)))
-			}
-			names = append(names, name)
-		}
-		slices.SortFunc(names, bytes.Compare)
-		if members := len(names); len(slices.CompactFunc(names, bytes.Equal)) < members {
-			return true
-		}
-	}
-	return false
 }
 
 // close returns the changed document in the form of the result. A text stays a

@@ -283,7 +283,7 @@ var inTextRow = lieRow(catalog.Row{Kind: "lie_in_text", Doc: "A document within 
 	return lie{inner: inner, wants: "text with JSON", rank: all(holdsJSON),
 		apply: func(e *edit, i int) bool {
 			d, ok := jsonedit.Parse([]byte(e.doc.String(i)))
-			if !ok || inner == nil || repeats(d) {
+			if !ok || inner == nil || len(d.Repeated()) > 0 {
 				return false
 			}
 			within := &edit{call: e.call, doc: d}

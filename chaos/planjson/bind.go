@@ -39,12 +39,13 @@ func newBinder(t *table) *binder {
 // named reads the text of an error: of one that documents name so, or of a plain
 // one.
 func (b *binder) named(n *strictjson.Node, v reflect.Value) bool {
-	if n.Kind != '"' {
+	text, ok := n.Text()
+	if !ok {
 		return b.Wrong(n, "a string")
 	}
-	err, ok := b.table.errors[n.Text]
+	err, ok := b.table.errors[text]
 	if !ok {
-		err = errors.New(n.Text)
+		err = errors.New(text)
 	}
 	v.Set(reflect.ValueOf(err))
 	return true
@@ -106,7 +107,7 @@ func (b *binder) part(n *strictjson.Node, v reflect.Value) bool {
 			Allowed: text.OneOf(doc.Kind, slices.Sorted(maps.Keys(side.rows)))})
 		return false
 	}
-	params := n.Member("params")
+	params := n.Get("params")
 	if params == nil {
 		params = n.Absent("params")
 	}
@@ -167,16 +168,16 @@ func (c *causeOf) Unwrap() error { return c.whole }
 // unused refuses parameters without a meaning beside the others, such as a mean
 // of a fixed delay: the fault would ignore them.
 func (b *binder) unused(d *chaos.Description, params *strictjson.Node) bool {
-	if d == nil || len(params.Keys) == 0 {
+	if d == nil || params.Len() == 0 {
 		return true
 	}
 	var has map[string]json.RawMessage
 	_ = json.Unmarshal(d.Params, &has) // no parameters: none is used
 	fits := true
-	for i, key := range params.Keys {
-		if _, ok := has[key]; !ok && !params.Kids[i].Empty() {
-			b.AddError(&Error{Pointer: params.Kids[i].Pointer(), Reason: UnknownField,
-				Value:   strictjson.Short(string(params.Kids[i].JSON())),
+	for i, key := range params.Keys() {
+		if _, ok := has[key]; !ok && !strictjson.Empty(params.At(i)) {
+			b.AddError(&Error{Pointer: params.At(i).Pointer(), Reason: UnknownField,
+				Value:   strictjson.Short(string(params.At(i).JSON())),
 				Allowed: "to be left out: it has no meaning beside the other parameters"})
 			fits = false
 		}

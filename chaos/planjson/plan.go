@@ -247,18 +247,13 @@ func describePart[T any](t *table, rule string, v T, found *strictjson.Problems)
 }
 
 func partNode(doc Part) (*strictjson.Node, error) {
-	n := &strictjson.Node{Kind: '{'}
-	n.Add("kind", &strictjson.Node{Kind: '"', Text: doc.Kind})
-	if len(doc.Params) == 0 {
-		return n, nil
-	}
-	found := problems()
-	params := strictjson.Parse(doc.Params, maxBytes, found)
-	if err := found.Err(); err != nil {
+	data, err := json.Marshal(doc)
+	if err != nil {
 		return nil, err
 	}
-	n.Add("params", params)
-	return n, nil
+	found := problems()
+	n := strictjson.Parse(data, maxBytes, found)
+	return n, found.Err()
 }
 
 // unlike says how the part that was read back differs from the one that was

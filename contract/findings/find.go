@@ -8,7 +8,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/retryable"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -263,12 +262,6 @@ func (f *finder) read(calls []Call) {
 // readEffects finds the effect of each call and what it asks for without its idempotency
 // key. effective are the tools of which a call had an effect.
 func (f *finder) readEffects(effective map[string]bool, calls int) {
-	pointers := make(map[string][]string) // to the idempotency keys of tools
-	for name, tool := range f.tools {
-		if tool.IdempotencyKey != "" {
-			pointers[name] = jsonedit.PointerKeys(tool.IdempotencyKey)
-		}
-	}
 	covered := make([]bool, calls+1) // whose tool declares an effect, or the call that it was made within is covered
 	for i := range f.calls {
 		c := &f.calls[i]
@@ -279,8 +272,8 @@ func (f *finder) readEffects(effective map[string]bool, calls int) {
 		if c.effect == weak && covered[c.number] {
 			c.effect = none
 		}
-		if c.request = c.args.hash; pointers[c.Tool] != nil && c.args.known {
-			c.separateKey(pointers[c.Tool])
+		if c.request = c.args.hash; tool.IdempotencyKey != "" && c.args.known {
+			c.separateKey(tool.IdempotencyKey)
 		}
 	}
 }

@@ -33,17 +33,13 @@ func redacted(text string) bool { return strings.Contains(text, redact.Marker) }
 
 // separateKey finds the idempotency key of a call, and what it asks for without the key.
 // Arguments that have no key are left as they are.
-func (c *call) separateKey(pointer []string) {
+func (c *call) separateKey(pointer string) {
 	if c.ArgsHash != "" { // equal hashes have equal keys; of others nothing is known
 		c.key, c.keyed = c.args.hash, true
 		return
 	}
-	doc, valid := jsonedit.Parse(c.Args)
-	if !valid {
-		return
-	}
-	node, found := doc.Lookup(pointer...)
-	if !found || !doc.IsMember(node) {
+	doc, node, found := jsonedit.MemberAt(c.Args, pointer)
+	if !found {
 		return
 	}
 	c.key, c.keyed = jsonhash.Sum(doc.Raw(node)), true

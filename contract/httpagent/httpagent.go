@@ -30,6 +30,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
@@ -239,14 +240,10 @@ func State(url string) func(context.Context) (any, error) {
 			return nil, err
 		case len(r.body) > maxBody:
 			return nil, r.refuse(fmt.Errorf("the body has more than %d bytes", maxBody))
-		case !json.Valid(r.body):
-			return nil, r.refuse(errors.New("the body is no JSON"))
 		}
-		decoder := json.NewDecoder(bytes.NewReader(r.body))
-		decoder.UseNumber()
-		var state any
-		if err := decoder.Decode(&state); err != nil {
-			return nil, r.refuse(err)
+		state, err := jsonvalue.Numbers(r.body)
+		if err != nil {
+			return nil, r.refuse(errors.New("the body is no JSON"))
 		}
 		return state, nil
 	}

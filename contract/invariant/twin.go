@@ -234,13 +234,9 @@ func sameRequest(a, b *chaos.Event, pointer string) bool {
 
 func withoutMember(args []byte, pointer string) []byte {
 	if pointer == "" {
-		return args
+		return args // of most tools, and unread
 	}
-	doc, valid := jsonedit.Parse(args)
-	if !valid {
-		return args
-	}
-	if node, found := doc.Lookup(jsonedit.PointerKeys(pointer)...); found && doc.IsMember(node) {
+	if doc, node, found := jsonedit.MemberAt(args, pointer); found {
 		return doc.Apply(doc.Remove(node)...)
 	}
 	return args

@@ -151,14 +151,7 @@ func (p *Player) doneElsewhere(ctx context.Context) error {
 // valueAt returns the value at a JSON pointer into objects as JSON; empty if there is no such
 // value, or it is null or an empty text.
 func valueAt(doc json.RawMessage, pointer string) string {
-	if pointer == "" {
-		return ""
-	}
-	d, ok := jsonedit.Parse(doc)
-	if !ok {
-		return ""
-	}
-	i, ok := d.Lookup(jsonedit.PointerKeys(pointer)...)
+	d, i, ok := jsonedit.MemberAt(doc, pointer)
 	if !ok || d.Kind(i) == jsonedit.Null || string(d.Raw(i)) == `""` {
 		return ""
 	}
@@ -167,10 +160,8 @@ func valueAt(doc json.RawMessage, pointer string) string {
 
 // without returns arguments with sorted members, and without the one at a pointer.
 func without(args json.RawMessage, pointer string) json.RawMessage {
-	if d, ok := jsonedit.Parse(args); ok && pointer != "" {
-		if i, ok := d.Lookup(jsonedit.PointerKeys(pointer)...); ok {
-			args = d.Apply(d.Remove(i)...)
-		}
+	if d, i, ok := jsonedit.MemberAt(args, pointer); ok {
+		args = d.Apply(d.Remove(i)...)
 	}
 	return canonical(args)
 }

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/internal/failure"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/retryable"
 )
 
@@ -132,10 +132,8 @@ func errorKind(api chaoshttp.API, status int, text string) chaoshttp.ErrorKind {
 // completionFault is the fault of a completion that did not end by itself, or nil. It
 // keeps as many characters as the recorded completion had.
 func completionFault(doc json.RawMessage) chaos.Fault {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
+	v, err := jsonvalue.Numbers(doc)
+	if err != nil {
 		return nil
 	}
 	var c completionScan

@@ -71,10 +71,11 @@ func newReader() *reader {
 
 func (r *reader) time(n *strictjson.Node, v reflect.Value) bool {
 	const allowed = `a time such as "2026-05-04T03:02:01Z" (RFC 3339)`
-	if n.Kind != '"' {
+	text, isText := n.Text()
+	if !isText {
 		return r.Wrong(n, allowed)
 	}
-	t, err := time.Parse(time.RFC3339Nano, n.Text)
+	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return r.Refuse(n, allowed, nil)
 	}

@@ -27,17 +27,17 @@ func (s *Session) Redact(secrets ...string) (*Session, error) {
 // member make its value a secret: elsewhere names are those of the format, or of a
 // schema.
 func redactSession(doc *strictjson.Node, secrets *redact.Redactor) {
-	for i, key := range doc.Keys {
+	for i, key := range doc.Keys() {
 		switch key {
 		case "format", "version":
 		case "calls":
-			for _, call := range doc.Kids[i].Kids {
-				for k, key := range call.Keys {
-					secrets.Node(call.Kids[k], key == "args" || key == "result")
+			for _, call := range doc.At(i).Values() {
+				for k, key := range call.Keys() {
+					secrets.Node(call.At(k), key == "args" || key == "result")
 				}
 			}
 		default:
-			secrets.Node(doc.Kids[i], key == "faults")
+			secrets.Node(doc.At(i), key == "faults")
 		}
 	}
 }

@@ -283,12 +283,8 @@ func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) 
 }
 
 func hasKey(args json.RawMessage, pointer string) bool {
-	doc, valid := jsonedit.Parse(args)
-	if !valid {
-		return false
-	}
-	i, found := doc.Lookup(jsonedit.PointerKeys(pointer)...)
-	return found && doc.IsMember(i) && doc.Kind(i) != jsonedit.Null && string(doc.Raw(i)) != `""`
+	doc, i, found := jsonedit.MemberAt(args, pointer)
+	return found && doc.Kind(i) != jsonedit.Null && string(doc.Raw(i)) != `""`
 }
 
 // A memo remembers what was made of each key. It is safe for concurrent use; the zero memo is

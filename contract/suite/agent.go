@@ -92,14 +92,14 @@ func (l *loader) agent(n node, p *agentPart) *endpoint {
 		return nil
 	}
 	e := &endpoint{timeout: time.Duration(p.Timeout) * time.Millisecond}
-	e.options.URL = l.url(n.Member("endpoint"))
-	e.reset = l.url(n.Member("reset_endpoint"))
-	e.options.Header = l.headers(n.Member("headers"), p.Headers)
+	e.options.URL = l.url(n.Get("endpoint"))
+	e.reset = l.url(n.Get("reset_endpoint"))
+	e.options.Header = l.headers(n.Get("headers"), p.Headers)
 	if p.Template != "" {
-		e.options.Encode = l.template(n.Member("request_template"))
+		e.options.Encode = l.template(n.Get("request_template"))
 	}
 	if p.ResponsePath != "" {
-		e.options.Decode = l.answerAt(n.Member("response_path"))
+		e.options.Decode = l.answerAt(n.Get("response_path"))
 	}
 	if p.State != nil {
 		e.state = l.url(within(n, "/state/url"))
@@ -119,7 +119,7 @@ func (l *loader) agent(n node, p *agentPart) *endpoint {
 func (l *loader) headers(n node, headers map[string]string) http.Header {
 	all := http.Header{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		own := n.Member(name)
+		own := n.Get(name)
 		switch canonical := http.CanonicalHeaderKey(name); {
 		case slices.Contains(ofTheClient, canonical):
 			l.r.refuse(own, "a header that the client of HTTP sets itself: "+name, "other headers")
@@ -142,11 +142,11 @@ var headerName = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 
 // url reads an address; "": there is none, or it was refused.
 func (l *loader) url(n node) string {
-	if n == nil || n.Kind != '"' {
+	if n == nil || n.Kind() != jsonedit.String {
 		return ""
 	}
 	before := l.r.Count()
-	text := l.expand(n, n.Text)
+	text := l.expand(n, n.String())
 	if l.r.Count() > before {
 		return text
 	}
@@ -170,7 +170,7 @@ func (l *loader) mayName(n node, host, name string) {
 
 // template makes the body of a request. The prompt is escaped as within a JSON string.
 func (l *loader) template(n node) func(prompt string) ([]byte, error) {
-	text := variable.ReplaceAllStringFunc(n.Text, func(name string) string { return escaped(l.expand(n, name)) })
+	text := variable.ReplaceAllStringFunc(n.String(), func(name string) string { return escaped(l.expand(n, name)) })
 	encode := func(prompt string) ([]byte, error) {
 		return []byte(strings.ReplaceAll(text, "{prompt}", escaped(prompt))), nil
 	}
@@ -187,7 +187,7 @@ func escaped(s string) string {
 }
 
 func (l *loader) answerAt(n node) func(body []byte) (string, error) {
-	text := n.Text
+	text := n.String()
 	if !strings.HasPrefix(text, "$") {
 		text = "$." + text
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -53,10 +54,10 @@ type (
 func (l *loader) scenario(n node) (contract.Scenario, bool) {
 	var keys scenarioKeys
 	fits := l.r.fill(n, &keys)
-	if n.Kind != '{' {
+	if n.Kind() != jsonedit.Object {
 		return contract.Scenario{}, false
 	}
-	if name := n.Member("name"); name != nil && name.Kind == '"' && !validName.MatchString(name.Text) {
+	if name := n.Get("name"); name != nil && name.Kind() == jsonedit.String && !validName.MatchString(name.String()) {
 		l.r.Refuse(name, "letters, digits, '.', '_' and '-'", nil)
 	}
 	s := contract.Scenario{Name: keys.Name, AllowUndelivered: keys.AllowUndelivered, Rules: l.rules(keys.Rules.node)}
@@ -92,7 +93,7 @@ func (l *loader) scenario(n node) (contract.Scenario, bool) {
 		l.r.causes(n, err)
 	}
 	if keys.AllowUndelivered && len(s.Rules) == 0 && s.Rewrite == nil && l.r.ok() {
-		l.r.refuse(n.Member("allow_undelivered"), "a field without a meaning in a scenario without faults", "none")
+		l.r.refuse(n.Get("allow_undelivered"), "a field without a meaning in a scenario without faults", "none")
 	}
 	return s, fits
 }
@@ -131,7 +132,7 @@ func (l *loader) rules(n node) []chaos.Rule {
 	}
 	rules := plan.Rules()
 	for i, r := range rules {
-		l.reaches(n.Kids[i], &r)
+		l.reaches(n.At(i), &r)
 		if l.overHTTP && r.Layer == "" && l.leads(r.Target, l.modelNames()) {
 			rules[i].Layer = chaos.LayerLLM
 		}
@@ -171,19 +172,19 @@ func (l *loader) entry(s *contract.Scenario, list string, n node) {
 	}
 	var tool toolKeys
 	var model llmKeys
-	keys, target, api := &tool.entryKeys, n.Member("tool"), chaoshttp.API("")
+	keys, target, api := &tool.entryKeys, n.Get("tool"), chaoshttp.API("")
 	params, fits := reflect.New(m.params), false
 	layer := chaos.LayerTool
 	if list == llmFaults {
 		fits, _ = l.r.both(n, &model, params)
-		keys, target, layer, api = &model.entryKeys, n.Member("point"), chaos.LayerLLM, chaoshttp.API(model.API)
+		keys, target, layer, api = &model.entryKeys, n.Get("point"), chaos.LayerLLM, chaoshttp.API(model.API)
 	} else {
 		fits, _ = l.r.both(n, &tool, params)
 	}
 	if !l.compiles(target) || !fits {
 		return
 	}
-	r := chaos.Rule{Name: target.Text + ":" + m.name, Target: target.Text, When: keys.trigger(layer, target.Text, l.modelNames()),
+	r := chaos.Rule{Name: target.String() + ":" + m.name, Target: target.String(), When: keys.trigger(layer, target.String(), l.modelNames()),
 		Fault: m.fault(api, params.Interface()), Layer: layer}
 	if _, err := chaos.NewPlan(0, r); err != nil {
 		l.r.causes(n, err)
@@ -195,10 +196,10 @@ func (l *loader) entry(s *contract.Scenario, list string, n node) {
 
 // compiles reports whether a text is a glob. One that is missing or empty was refused before.
 func (l *loader) compiles(n node) bool {
-	if n == nil || n.Text == "" {
+	if n == nil || n.String() == "" {
 		return false
 	}
-	if _, err := glob.Compile(n.Text); err != nil {
+	if _, err := glob.Compile(n.String()); err != nil {
 		return l.r.Refuse(n, "a glob: * for any run of characters, ? for one, [a-z], {a,b}", err)
 	}
 	return true

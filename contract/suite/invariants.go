@@ -120,17 +120,17 @@ func (in *invariantIn) check(k kind) bool {
 	if in.Severity != "" {
 		_ = in.severity.UnmarshalText([]byte(in.Severity)) // the reader knows the names
 	}
-	if globs := in.node.Member("scenarios"); globs != nil {
-		for _, glob := range globs.Kids {
+	if globs := in.node.Get("scenarios"); globs != nil {
+		for _, glob := range globs.Values() {
 			in.l.compiles(glob)
 		}
 	}
 	if in.Negate && !k.answers {
-		in.l.r.refuse(in.node.Member("negate"), "a field without a meaning for the type "+k.name,
+		in.l.r.refuse(in.node.Get("negate"), "a field without a meaning for the type "+k.name,
 			"negate with a type that judges the answer alone: "+listed(negatables()))
 	}
-	in.l.r.filled(in.node.Member("scenarios"), "one glob or more", "a glob of names")
-	in.l.r.filled(in.node.Member("probes"), "one prompt or more", "a text that is not empty")
+	in.l.r.filled(in.node.Get("scenarios"), "one glob or more", "a glob of names")
+	in.l.r.filled(in.node.Get("probes"), "one prompt or more", "a text that is not empty")
 	return in.l.r.Count() == before
 }
 
@@ -146,7 +146,7 @@ func negatables() (names []string) {
 // dotAll lets a dot match line ends, and refuses a pattern that does not compile.
 func (in *invariantIn) dotAll(pattern string) string {
 	if _, err := regexp.Compile(pattern); err != nil || pattern == "" {
-		in.l.r.Refuse(in.node.Member("pattern"), "a regular expression of package regexp that is not empty", err)
+		in.l.r.Refuse(in.node.Get("pattern"), "a regular expression of package regexp that is not empty", err)
 		return "."
 	}
 	return "(?s)" + pattern
@@ -157,7 +157,7 @@ func (in *invariantIn) effects(name string) func(state any) []string {
 	if own != nil {
 		return played(own)
 	}
-	n, names := in.node.Member("effects"), slices.Sorted(maps.Keys(in.l.o.Effects))
+	n, names := in.node.Get("effects"), slices.Sorted(maps.Keys(in.l.o.Effects))
 	switch {
 	case known:
 		in.l.r.refuse(n, fmt.Sprintf("Options.Effects[%q] is nil", name), "a function")
@@ -189,16 +189,16 @@ func (in *invariantIn) refused(err error) {
 // name, else the only one that the type has, else the invariant.
 func (in *invariantIn) argument(field string) node {
 	name, _, _ := strings.Cut(field[strings.LastIndexAny(field, " .")+1:], "[")
-	i := slices.IndexFunc(in.node.Keys, func(key string) bool {
+	i := slices.IndexFunc(in.node.Keys(), func(key string) bool {
 		return name != "" && strings.Contains(strings.ReplaceAll(key, "_", ""), strings.ToLower(name))
 	})
 	if own := strictjson.Fields(in.kind.params); i < 0 && len(own) == 1 {
-		i = slices.Index(in.node.Keys, own[0].Name)
+		i = slices.Index(in.node.Keys(), own[0].Name)
 	}
 	if i < 0 {
 		return in.node
 	}
-	return in.node.Kids[i]
+	return in.node.At(i)
 }
 
 // negated holds where check breaks, and breaks where it holds. What is undecided stays so.

@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/mutate"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -56,11 +57,11 @@ func (l *loader) suite(data []byte) *Suite {
 		return nil
 	}
 	s := &Suite{root: root}
-	if l.r.fill(root, &s.doc); root.Kind != '{' {
+	if l.r.fill(root, &s.doc); root.Kind() != jsonedit.Object {
 		return s
 	}
 	l.overHTTP, l.points = s.doc.Agent != nil && !l.o.OwnWorlds, s.doc.Points
-	s.agent = l.agent(root.Member("agent"), s.doc.Agent)
+	s.agent = l.agent(root.Get("agent"), s.doc.Agent)
 	s.points = l.allPoints(s.agent)
 	l.prompts(root)
 	contractOf := &s.doc.Contract
@@ -81,12 +82,12 @@ func (l *loader) suite(data []byte) *Suite {
 
 // prompts holds prompts, points and the name to what they may be.
 func (l *loader) prompts(root node) {
-	prompts := root.Member("golden_prompts")
+	prompts := root.Get("golden_prompts")
 	if prompts == nil {
 		l.r.Missing(root, "golden_prompts", "one prompt or more")
 	}
 	l.r.filled(prompts, "one prompt or more", "a text that is not empty")
-	if points := root.Member("points"); points != nil && len(points.Kids) > 0 {
+	if points := root.Get("points"); points != nil && points.Len() > 0 {
 		l.r.filled(points, "", "the name of an injection point")
 	}
 	l.r.visible(within(root, "/contract/name"), "a name")
@@ -111,15 +112,15 @@ func (l *loader) mutations(s *Suite, invariants []asked) {
 		return
 	}
 	o := &mutate.Options{Seed: s.doc.Advanced.Seed, Variants: p.Count, Own: l.o.Mutators}
-	n, names := s.root.Member("mutations"), mutationNames()
-	if types := n.Member("types"); types != nil {
+	n, names := s.root.Get("mutations"), mutationNames()
+	if types := n.Get("types"); types != nil {
 		l.r.filled(types, "one type or more", "a kind or a group of mutations")
 		for i, name := range p.Types {
 			switch {
 			case slices.Contains(names, name), name == "encode": // names has each encoding
 				o.Kinds = append(o.Kinds, name)
 			default:
-				l.r.unknown(types.Kids[i], names)
+				l.r.unknown(types.At(i), names)
 			}
 		}
 	}
@@ -204,7 +205,7 @@ func (l *loader) apply(s *Suite, invariants []asked) {
 	case len(s.contract) == 0:
 		l.r.refuse(s.doc.Contract.Invariants.node, "no invariant of the contract's scenarios", allowed)
 	case s.set != nil && len(s.mutation) == 0:
-		l.r.refuse(root.Member("mutations"), "no invariant of mutations", allowed)
+		l.r.refuse(root.Get("mutations"), "no invariant of mutations", allowed)
 	case len(s.sessions) > 0 && len(s.played) == 0:
 		l.r.refuse(s.doc.Replays.Sessions.node, "no invariant of sessions", allowed)
 	}
@@ -226,7 +227,7 @@ func (s *Suite) asks(list []asked, scenarios []contract.Scenario) []bool {
 
 // whenOf is the key that says where an invariant is asked.
 func whenOf(v asked) node {
-	if n := v.node.Member("when"); n != nil {
+	if n := v.node.Get("when"); n != nil {
 		return n
 	}
 	return member(v.node, "scenarios")
@@ -238,6 +239,6 @@ func (l *loader) validate(s *Suite) {
 		if m.NewWorld == nil && m.World == nil {
 			m.NewWorld = noWorlds
 		}
-		l.r.causes(s.root.Member(parts[name]), m.Validate())
+		l.r.causes(s.root.Get(parts[name]), m.Validate())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/modelapi"
 )
 
@@ -35,22 +36,22 @@ func (p *proxy) target(path string) string {
 
 // proxies reads the proxies and the tools behind them.
 func (l *loader) proxies(n node, p *agentPart, e *endpoint) {
-	list := n.Member("proxies")
+	list := n.Get("proxies")
 	l.r.filled(list, "one proxy or more", "")
 	addresses, names := map[string]node{}, []string{}
 	for i := range p.Proxies {
-		item := list.Kids[i]
-		if item.Kind != '{' {
+		item := list.At(i)
+		if item.Kind() != jsonedit.Object {
 			continue
 		}
 		one := &proxy{point: p.Proxies[i].Point, paths: p.Proxies[i].Paths}
-		one.listen = l.address(item.Member("listen"))
+		one.listen = l.address(item.Get("listen"))
 		l.unique(addresses, here(one.listen), member(item, "listen"))
-		l.pointName(item.Member("point"))
-		l.paths(item.Member("paths"))
-		if to := l.url(item.Member("to")); to != "" {
+		l.pointName(item.Get("point"))
+		l.paths(item.Get("paths"))
+		if to := l.url(item.Get("to")); to != "" {
 			one.to, _ = url.Parse(to)
-			l.plain(item.Member("to"), one.to)
+			l.plain(item.Get("to"), one.to)
 		}
 		one.listens, one.leads = l.r.at(member(item, "listen")), l.r.at(member(item, "to"))
 		e.proxies = append(e.proxies, one)
@@ -66,15 +67,15 @@ func (l *loader) proxies(n node, p *agentPart, e *endpoint) {
 		}
 	}
 	l.notThrough(addresses, n)
-	l.tools(n.Member("tools"), p.Tools, names, e)
+	l.tools(n.Get("tools"), p.Tools, names, e)
 }
 
 // address reads an address to listen at; "": there is none, or it was refused.
 func (l *loader) address(n node) string {
-	if n == nil || n.Kind != '"' {
+	if n == nil || n.Kind() != jsonedit.String {
 		return ""
 	}
-	text := l.expand(n, n.Text)
+	text := l.expand(n, n.String())
 	host, port, err := net.SplitHostPort(text)
 	if number, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || number == 0 ||
 		strings.ContainsAny(host, "/ ") {
@@ -94,7 +95,7 @@ func (l *loader) plain(n node, u *url.URL) {
 
 func (l *loader) pointName(n node) {
 	const allowed = "the name of an injection point, without #"
-	if n != nil && n.Kind == '"' && (strings.Contains(n.Text, "#") || n.Text == chaos.ListTarget) {
+	if n != nil && n.Kind() == jsonedit.String && (strings.Contains(n.String(), "#") || n.String() == chaos.ListTarget) {
 		l.r.Refuse(n, allowed, nil)
 		return
 	}
@@ -102,34 +103,34 @@ func (l *loader) pointName(n node) {
 }
 
 func (l *loader) paths(n node) {
-	if n == nil || n.Kind != '{' {
+	if n == nil || n.Kind() != jsonedit.Object {
 		return
 	}
-	if len(n.Kids) == 0 {
+	if n.Len() == 0 {
 		l.r.Refuse(n, "one path or more", nil)
 	}
-	for i, path := range n.Keys {
+	for i, path := range n.Keys() {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#*") {
-			l.r.refuse(n.Kids[i], fmt.Sprintf("the path %q", path), "the whole path of a request, such as /refund")
+			l.r.refuse(n.At(i), fmt.Sprintf("the path %q", path), "the whole path of a request, such as /refund")
 		}
-		l.pointName(n.Kids[i])
+		l.pointName(n.At(i))
 	}
 }
 
 // notThrough refuses what leads back to a proxy: a proxy itself, and what the run asks by itself,
 // which would be no request of the agent.
 func (l *loader) notThrough(addresses map[string]node, agent node) {
-	nodes := []node{agent.Member("endpoint"), agent.Member("reset_endpoint"), within(agent, "/state/url")}
-	if list := agent.Member("proxies"); list != nil {
-		for _, item := range list.Kids {
+	nodes := []node{agent.Get("endpoint"), agent.Get("reset_endpoint"), within(agent, "/state/url")}
+	if list := agent.Get("proxies"); list != nil {
+		for _, item := range list.Values() {
 			nodes = append(nodes, member(item, "to"))
 		}
 	}
 	for _, n := range nodes {
-		if n == nil || n.Kind != '"' {
+		if n == nil || n.Kind() != jsonedit.String {
 			continue
 		}
-		if u, err := url.Parse(os.ExpandEnv(n.Text)); err == nil && addresses[here(u.Host)] != nil {
+		if u, err := url.Parse(os.ExpandEnv(n.String())); err == nil && addresses[here(u.Host)] != nil {
 			l.r.refuse(n, fmt.Sprintf("%s is the address of a proxy", u.Host), "the address of what is behind the proxy")
 		}
 	}
@@ -155,20 +156,20 @@ func (l *loader) tools(n node, tools []toolPart, names []string, e *endpoint) {
 	l.r.filled(n, "one tool or more", "")
 	first := map[string]node{}
 	for i, t := range tools {
-		item := n.Kids[i]
-		if item.Kind != '{' || item.Member("name") == nil || item.Member("name").Kind != '"' {
+		item := n.At(i)
+		if item.Kind() != jsonedit.Object || item.Get("name") == nil || item.Get("name").Kind() != jsonedit.String {
 			continue
 		}
-		l.unique(first, t.Name, item.Member("name"))
+		l.unique(first, t.Name, item.Get("name"))
 		if !slices.Contains(names, t.Name) {
 			allowed := "names in paths of proxies, of which there are none"
 			if len(names) > 0 {
 				allowed = oneOf(t.Name, names)
 			}
-			l.r.add(item.Member("name"), &fielderror.Error{Value: t.Name, Allowed: allowed})
+			l.r.add(item.Get("name"), &fielderror.Error{Value: t.Name, Allowed: allowed})
 		}
 		if key := t.IdempotencyKey; key != "" && !pointer.MatchString(key) {
-			l.r.Refuse(item.Member("idempotencyKey"), `a JSON pointer to a member of the request's body, such as "/key"`, nil)
+			l.r.Refuse(item.Get("idempotencyKey"), `a JSON pointer to a member of the request's body, such as "/key"`, nil)
 		}
 		e.tools = append(e.tools, chaos.Tool{Name: t.Name, Effect: t.Effect, IdempotencyKey: t.IdempotencyKey})
 	}

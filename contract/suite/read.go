@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -59,18 +59,19 @@ func (r *reader) parse(data []byte) node {
 	case json.Valid(data) || filepath.Ext(r.file) == ".json":
 		return strictjson.Parse(data, maxBytes, &r.Problems)
 	}
-	if n := r.parseYAML(data); r.ok() { // what else is wrong would follow from what is
-		return n
-	}
-	return nil
+	return r.parseYAML(data)
 }
 
 func (r *reader) ok() bool { return r.Count() == 0 }
 
 func (r *reader) add(n node, e *fielderror.Error) {
+	line, column := r.Place(n)
+	r.addAt(n.Pointer(), line, column, e)
+}
+
+func (r *reader) addAt(pointer string, line, column int, e *fielderror.Error) {
 	if !r.Full() {
-		e.File, e.Field = r.file, strings.TrimPrefix(n.Pointer(), "/")
-		e.Line, e.Column = r.Place(n)
+		e.File, e.Field, e.Line, e.Column = r.file, strings.TrimPrefix(pointer, "/"), line, column
 		r.AddError(e)
 	}
 }
@@ -81,42 +82,42 @@ func (r *reader) refuse(n node, problem, allowed string) {
 
 // visible refuses a text without anything that can be seen.
 func (r *reader) visible(n node, allowed string) {
-	if n != nil && n.Kind == '"' && strings.TrimSpace(n.Text) == "" {
+	if n != nil && n.Kind() == jsonedit.String && strings.TrimSpace(n.String()) == "" {
 		r.Refuse(n, allowed, nil)
 	}
 }
 
 // filled refuses a list without elements, and texts in it that show nothing, if it has texts.
 func (r *reader) filled(n node, list, element string) {
-	if n == nil || n.Kind != '[' {
+	if n == nil || n.Kind() != jsonedit.Array {
 		return
 	}
-	if len(n.Kids) == 0 {
+	if n.Len() == 0 {
 		r.Refuse(n, list, nil)
 	}
-	for _, kid := range n.Kids {
+	for _, kid := range n.Values() {
 		r.visible(kid, element)
 	}
 }
 
 func (r *reader) unknown(n node, names []string) {
-	r.add(n, &fielderror.Error{Value: n.Text, Allowed: oneOf(n.Text, names)})
+	r.add(n, &fielderror.Error{Value: n.String(), Allowed: oneOf(n.String(), names)})
 }
 
 // choose finds the row of a table that a member of an object names. allowed says what the member
 // is; "": one of the names.
 func choose[T any](r *reader, n node, key, allowed string, table map[string]T) (row T, ok bool) {
-	if n.Kind != '{' {
+	if n.Kind() != jsonedit.Object {
 		return row, r.Wrong(n, "an object")
 	}
-	named, names := n.Member(key), slices.Sorted(maps.Keys(table))
+	named, names := n.Get(key), slices.Sorted(maps.Keys(table))
 	switch {
 	case named == nil:
 		r.Missing(n, key, cmp.Or(allowed, listed(names)))
-	case named.Kind != '"':
+	case named.Kind() != jsonedit.String:
 		r.Wrong(named, "a string")
 	default:
-		if row, ok = table[named.Text]; !ok {
+		if row, ok = table[named.String()]; !ok {
 			r.unknown(named, names)
 		}
 	}
@@ -162,16 +163,16 @@ func (r *reader) items(n node) []node {
 	if n == nil {
 		return nil
 	}
-	if n.Kind != '[' {
+	if n.Kind() != jsonedit.Array {
 		r.Wrong(n, "a list")
 		return nil
 	}
-	return n.Kids
+	return n.Values()
 }
 
 // member is the member of that name, or the object itself if it has none.
 func member(n node, name string) node {
-	if kid := n.Member(name); kid != nil {
+	if kid := n.Get(name); kid != nil {
 		return kid
 	}
 	return n
@@ -179,13 +180,8 @@ func member(n node, name string) node {
 
 // within is the value at a JSON pointer below n, or the last value on the way to it.
 func within(n node, pointer string) node {
-	for _, key := range strings.Split(pointer, "/")[1:] {
-		var kid node
-		if n.Kind == '{' {
-			kid = n.Member(strings.NewReplacer("~1", "/", "~0", "~").Replace(key))
-		} else if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Kids) {
-			kid = n.Kids[i]
-		}
+	for _, key := range jsonedit.PointerKeys(pointer) {
+		kid := n.Part(key)
 		if kid == nil {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/replay"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // A sessionFile names the file of a session.
@@ -23,7 +24,7 @@ func (l *loader) sessions(s *Suite) {
 		return
 	}
 	list := s.doc.Replays.Sessions.node
-	if list != nil && list.Kind == '[' && len(list.Kids) == 0 {
+	if list != nil && list.Kind() == jsonedit.Array && list.Len() == 0 {
 		l.r.Refuse(list, "one session or more", nil)
 	}
 	first := map[string]node{}
@@ -53,7 +54,7 @@ func noWorld(context.Context, *replay.Session, chaos.ToolRegistry) (*contract.Wo
 
 // session reads the file of a session; nil: it was refused. Its problems have their places in it.
 func (l *loader) session(n node) *replay.Session {
-	if n.Kind == '{' && n.Member("file") == nil {
+	if n.Kind() == jsonedit.Object && n.Get("file") == nil {
 		l.r.Missing(n, "file", "the file of a session, as package replay writes it")
 		return nil
 	}
@@ -63,7 +64,7 @@ func (l *loader) session(n node) *replay.Session {
 	}
 	f, err := l.folder.Open(keys.File)
 	if err != nil {
-		l.r.Refuse(n.Member("file"), "a file in the folder of the suite", err)
+		l.r.Refuse(n.Get("file"), "a file in the folder of the suite", err)
 		return nil
 	}
 	defer f.Close()
@@ -72,7 +73,7 @@ func (l *loader) session(n node) *replay.Session {
 		err = fmt.Errorf("more than %d bytes", maxBytes)
 	}
 	if err != nil {
-		l.r.Refuse(n.Member("file"), "a file that can be read", err)
+		l.r.Refuse(n.Get("file"), "a file that can be read", err)
 		return nil
 	}
 	one, err := replay.Read(data)

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
+	"strconv"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
-// parseYAML reads a document. A problem of its form gives no node.
+// parseYAML reads a document. A problem of its form gives no node: what else is wrong would follow from it.
 func (r *reader) parseYAML(data []byte) *strictjson.Node {
 	if at := unreadable(data); at >= 0 {
 		before := data[:at]
@@ -32,15 +35,19 @@ func (r *reader) parseYAML(data []byte) *strictjson.Node {
 		r.syntax(max(text.line, 1), 1, err)
 		return nil
 	}
-	n := new(strictjson.Node)
-	r.yaml(n, doc.Content[0], 0)
+	w := &yamlWriter{reader: r, places: make(map[int][2]int)}
+	w.value(doc.Content[0], "", 0)
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		r.refuse(new(strictjson.Node).At(second.Line, second.Column), "a second document", "one document")
+		r.refuseAt("", &second, "a second document", "one document")
 	case err != io.EOF:
 		r.syntax(text.line, 1, err)
 	}
-	return n
+	if !r.ok() {
+		return nil
+	}
+	r.Foreign = func(offset int) (line, column int) { return w.places[offset][0], w.places[offset][1] }
+	return strictjson.Parse(w.text, math.MaxInt, &r.Problems)
 }
 
 // A lineReader gives out one line at a time, and so knows how much of a text was needed.
@@ -83,41 +90,67 @@ func unreadable(data []byte) int {
 // syntax adds what keeps the document from being read at all. The library has read up to the
 // line; where the mistake is, its error may say.
 func (r *reader) syntax(line, column int, err error) {
-	r.add(new(strictjson.Node).At(line, column), &fielderror.Error{Err: fmt.Errorf("syntax, here or before: %w", err),
+	r.addAt("", line, column, &fielderror.Error{Err: fmt.Errorf("syntax, here or before: %w", err),
 		Allowed: "YAML: levels are indented by spaces, : and - have a space behind them, and texts with other signs are quoted"})
 }
 
-// yaml reads a value of YAML into a node that is in its place in the tree, and means the same in
-// JSON. What YAML has besides is a problem. depth counts the lists and mappings around it.
-func (r *reader) yaml(into *strictjson.Node, n *yaml.Node, depth int) {
-	into.Kind = 'n'
-	into.At(n.Line, n.Column)
+// refuseAt adds the problem of a part of the YAML.
+func (r *reader) refuseAt(pointer string, n *yaml.Node, problem, allowed string) {
+	r.addAt(pointer, n.Line, n.Column, &fielderror.Error{Err: errors.New(problem), Allowed: allowed})
+}
+
+// A yamlWriter writes the JSON that means the same as a document of YAML. What YAML has besides is a problem.
+type yamlWriter struct {
+	*reader
+	text   []byte
+	places map[int][2]int // lines and columns in the YAML, by where values and names begin in the text
+}
+
+func (w *yamlWriter) mark(n *yaml.Node) { w.places[len(w.text)] = [2]int{n.Line, n.Column} }
+
+// value writes a value. pointer leads to it, and depth counts the lists and mappings around it.
+func (w *yamlWriter) value(n *yaml.Node, pointer string, depth int) {
+	refuse := func(problem, allowed string) { w.refuseAt(pointer, n, problem, allowed) }
+	w.mark(n)
 	switch {
 	case depth > strictjson.MaxDepth:
-		r.refuse(into, "too deep", fmt.Sprintf("at most %d levels", strictjson.MaxDepth))
+		refuse("too deep", fmt.Sprintf("at most %d levels", strictjson.MaxDepth))
 	case n.Style&yaml.TaggedStyle != 0:
-		r.refuse(into, "a tag "+n.Tag, "values without a tag")
+		refuse("a tag "+n.Tag, "values without a tag")
 	case n.Kind == yaml.AliasNode:
-		r.refuse(into, "an alias *"+n.Value, "the value, written out")
-	case n.Kind == yaml.SequenceNode:
-		into.Kind = '['
-		for _, kid := range n.Content {
-			element := new(strictjson.Node)
-			into.AddElement(element)
-			r.yaml(element, kid, depth+1)
-		}
-	case n.Kind == yaml.MappingNode:
-		into.Kind = '{'
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			r.yamlMember(into, n.Content[i], n.Content[i+1], depth+1)
-		}
+		refuse("an alias *"+n.Value, "the value, written out")
 	case n.Kind == yaml.ScalarNode:
-		r.yamlScalar(into, n)
+		w.scalar(n, refuse)
+	default:
+		w.parts(n, pointer, depth+1)
 	}
 }
 
-func (r *reader) yamlMember(into *strictjson.Node, key, kid *yaml.Node, depth int) {
-	refuse := func(problem, allowed string) { r.refuse(into.Inside(key.Line, key.Column), problem, allowed) }
+// parts writes a list or a mapping.
+func (w *yamlWriter) parts(n *yaml.Node, pointer string, depth int) {
+	open, step := byte('['), 1
+	if n.Kind == yaml.MappingNode {
+		open, step = '{', 2 // a name and a value
+	}
+	names := make(map[string]bool)
+	w.text = append(w.text, open)
+	for i := 0; i+step <= len(n.Content); i += step {
+		if i > 0 {
+			w.text = append(w.text, ',')
+		}
+		key := strconv.Itoa(i)
+		if n.Kind == yaml.MappingNode {
+			key = n.Content[i].Value
+			w.name(n.Content[i], names, pointer)
+		}
+		w.value(n.Content[i+step-1], strictjson.Join(pointer, key), depth)
+	}
+	w.text = append(w.text, open+2) // in ASCII brackets close two after they open
+}
+
+// name writes the name of a member. pointer leads to its mapping, and names are those written before.
+func (w *yamlWriter) name(key *yaml.Node, names map[string]bool, pointer string) {
+	refuse := func(problem, allowed string) { w.refuseAt(pointer, key, problem, allowed) }
 	switch {
 	case key.Kind != yaml.ScalarNode:
 		refuse("a key that is no text", "texts as keys")
@@ -127,13 +160,12 @@ func (r *reader) yamlMember(into *strictjson.Node, key, kid *yaml.Node, depth in
 		refuse("a merge key <<", "members written out")
 	case key.ShortTag() != "!!str":
 		refuse("a key that is no text: "+key.Value, "texts as keys; quote it")
-	default:
-		member := new(strictjson.Node)
-		if !into.AddAt(key.Value, key.Line, key.Column, member) {
-			refuse("a repeated key "+key.Value, "each key of a mapping once")
-		}
-		r.yaml(member, kid, depth)
+	case names[key.Value]:
+		refuse("a repeated key "+key.Value, "each key of a mapping once")
 	}
+	names[key.Value] = true
+	w.mark(key)
+	w.text = append(jsonedit.AppendQuote(w.text, key.Value), ':')
 }
 
 var (
@@ -141,36 +173,34 @@ var (
 	plainNumber  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-func (r *reader) yamlScalar(into *strictjson.Node, n *yaml.Node) {
-	into.Kind, into.Text = '"', n.Value
+func (w *yamlWriter) scalar(n *yaml.Node, refuse func(problem, allowed string)) {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	if n.Style&quoted != 0 {
+		w.text = jsonedit.AppendQuote(w.text, n.Value)
 		return
 	}
+	written := n.Value
 	switch n.ShortTag() {
 	case "!!null":
-		into.Kind, into.Text = 'n', ""
+		written = "null"
 	case "!!bool":
-		if n.Value != "true" && n.Value != "false" {
-			r.refuse(into, "a boolean written as "+n.Value, "true or false")
-			return
+		if written != "true" && written != "false" {
+			refuse("a boolean written as "+written, "true or false")
 		}
-		into.Kind, into.Text = n.Value[0], ""
 	case "!!int":
-		if !plainInteger.MatchString(n.Value) {
-			r.refuse(into, "a number written as "+n.Value, "integers in plain decimal; quote a text")
+		if !plainInteger.MatchString(written) {
+			refuse("a number written as "+written, "integers in plain decimal; quote a text")
 		}
-		into.Kind = '0'
 	case "!!float":
-		if !plainNumber.MatchString(n.Value) {
-			r.refuse(into, "a number written as "+n.Value, "numbers as 0.5 and 1e3; quote a text")
+		if !plainNumber.MatchString(written) {
+			refuse("a number written as "+written, "numbers as 0.5 and 1e3; quote a text")
 		}
-		into.Kind = '0'
 	case "!!merge":
-		r.refuse(into, "a merge <<", "quote a text")
-	case "!!str":
-		if plainNumber.MatchString(n.Value) { // one that no float64 holds
-			into.Kind = '0'
+		refuse("a merge <<", "quote a text")
+	default:
+		if n.ShortTag() != "!!str" || !plainNumber.MatchString(written) { // else it is one that no float64 holds
+			written = string(jsonedit.Quote(written))
 		}
 	}
+	w.text = append(w.text, written...)
 }

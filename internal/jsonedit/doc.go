@@ -9,7 +9,8 @@
 // of the text.
 //
 // A [Doc] is immutable and safe for concurrent use; callers choose a place by its path and make all edits at once. A
-// [Value] is one that is changed in place.
+// [Value] is one that is read part by part and changed in place; it knows its place in the text. The strict reader of
+// package strictjson reads Values.
 //
 // What counts as JSON is what encoding/json accepts. Parsing is one pass. Strings are read and written as encoding/json
 // does, except that bytes that are not UTF-8 stay.
@@ -111,6 +112,36 @@ func (d *Doc) Member(object int, name string) (i int, ok bool) {
 	return i, ok
 }
 
+// Repeated returns the members whose name an earlier member of the same object has, in the order of the text.
+func (d *Doc) Repeated() (list []int) {
+	type member struct {
+		name []byte
+		node int
+	}
+	var members []member
+	for i := range d.Nodes {
+		if d.Kind(i) != Object {
+			continue
+		}
+		members = members[:0]
+		for k := i + 1; k < int(d.Nodes[i].Next); k = int(d.Nodes[k].Next) {
+			name := d.Text[d.Nodes[k].NameStart+1 : d.Nodes[k].NameEnd-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				name = []byte(d.Name(k))
+			}
+			members = append(members, member{name, k})
+		}
+		slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
+		for k := range max(0, len(members)-1) {
+			if bytes.Equal(members[k].name, members[k+1].name) {
+				list = append(list, members[k+1].node)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // reads is Unquote(quoted) == text without a copy of most names.
 func reads(quoted []byte, text string) bool {
 	return string(quoted[1:len(quoted)-1]) == text || bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == text
@@ -122,12 +153,24 @@ var (
 	untildes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// PointerKeys are the keys of a JSON pointer (RFC 6901).
+// PointerKeys are the keys of a JSON pointer (RFC 6901); that to the document has none.
 func PointerKeys(pointer string) (keys []string) {
+	if pointer == "" {
+		return nil
+	}
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		keys = append(keys, untildes.Replace(part))
 	}
 	return keys
+}
+
+// MemberAt reads a document and finds the member of an object to which a JSON pointer leads, through objects alone. ok
+// is false if text is not JSON, or has no such member.
+func MemberAt(text []byte, pointer string) (d *Doc, member int, ok bool) {
+	if d, ok = Parse(text); ok {
+		member, ok = d.Lookup(PointerKeys(pointer)...)
+	}
+	return d, member, ok && d.IsMember(member)
 }
 
 // PointerTo appends the steps to a member or element to a JSON pointer (RFC 6901).
@@ -153,16 +196,26 @@ func (d *Doc) Lookup(names ...string) (i int, ok bool) {
 
 // Path returns the path of node i as package jsonpath reads it, such as $['items'][0].
 func (d *Doc) Path(i int) string {
-	var steps []string
+	return "$" + strings.Join(d.steps(i, PathTo, func(index string) string { return "[" + index + "]" }), "")
+}
+
+// Keys returns the names and indices that lead to node i.
+func (d *Doc) Keys(i int) []string {
+	plain := func(key string) string { return key }
+	return d.steps(i, plain, plain)
+}
+
+// steps returns the steps to node i, in the forms of members and of elements.
+func (d *Doc) steps(i int, member, element func(key string) string) (steps []string) {
 	for ; d.Nodes[i].Parent >= 0; i = int(d.Nodes[i].Parent) {
 		if d.IsMember(i) {
-			steps = append(steps, PathTo(d.Name(i)))
+			steps = append(steps, member(d.Name(i)))
 		} else {
-			steps = append(steps, "["+strconv.Itoa(int(d.Nodes[i].Index))+"]")
+			steps = append(steps, element(strconv.Itoa(int(d.Nodes[i].Index))))
 		}
 	}
 	slices.Reverse(steps)
-	return "$" + strings.Join(steps, "")
+	return steps
 }
 
 // PathTo is the step of a path to a member.

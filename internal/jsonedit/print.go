@@ -1,6 +1,62 @@
 package jsonedit
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
+
+// JSON returns the value without white space and needless escapes. Numbers and the order of members stay.
+func (v *Value) JSON() []byte {
+	d, _ := Parse(v.Bytes())
+	return d.AppendPlain(make([]byte, 0, len(d.Text)), false)
+}
+
+// Pretty returns the value as it is best kept in a file, with a line end: see [Doc.AppendLines].
+func (v *Value) Pretty() []byte {
+	d, _ := Parse(v.JSON())
+	return append(d.AppendLines(nil, "", false), '\n')
+}
+
+// AppendPlain appends the document without white space and needless escapes, and with the members of all objects in
+// their order, or sorted by their names.
+func (d *Doc) AppendPlain(dst []byte, sorted bool) []byte { return d.plain(dst, 0, sorted) }
+
+func (d *Doc) plain(dst []byte, i int, sorted bool) []byte {
+	opening := d.Text[d.Nodes[i].Start]
+	if opening != '{' && opening != '[' {
+		return append(dst, respelled(d.Raw(i))...)
+	}
+	type part struct {
+		name []byte // of a member
+		node int
+	}
+	var parts []part
+	for c := i + 1; c < int(d.Nodes[i].Next); c = int(d.Nodes[c].Next) {
+		parts = append(parts, part{respelled(d.Text[d.Nodes[c].NameStart:d.Nodes[c].NameEnd]), c})
+	}
+	if sorted {
+		slices.SortStableFunc(parts, func(a, b part) int { return bytes.Compare(a.name, b.name) })
+	}
+	dst = append(dst, opening)
+	for k, p := range parts {
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		if opening == '{' {
+			dst = append(append(dst, p.name...), ':')
+		}
+		dst = d.plain(dst, p.node, sorted)
+	}
+	return append(dst, opening+2) // in ASCII brackets close two after they open
+}
+
+// respelled is a text in quotes without needless escapes, or what else is given.
+func respelled(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	return Quote(Unquote(raw))
+}
 
 // lineWidth is where a value is broken into several lines.
 const lineWidth = 120

@@ -89,26 +89,37 @@ func (p *parser) digits() bool {
 }
 
 // Quote writes a string as JSON. Bytes that are not UTF-8 stay as they are, which encoding/json accepts.
-func Quote(s string) []byte {
-	const hex = "0123456789abcdef"
-	out := append(make([]byte, 0, len(s)+2), '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			out = append(out, '\\', c)
-		case c == '\n':
-			out = append(out, `\n`...)
-		case c == '\t':
-			out = append(out, `\t`...)
-		case c == '\r':
-			out = append(out, `\r`...)
-		case c < ' ':
-			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			out = append(out, c)
+func Quote(s string) []byte { return AppendQuote(make([]byte, 0, len(s)+2), s) }
+
+// AppendQuote is [Quote] that appends. It escapes what encoding/json escapes outside of HTML: U+2028 and U+2029 too,
+// which end lines in programs.
+func AppendQuote(dst []byte, s string) []byte {
+	const hex, letters = "0123456789abcdef", "bfnrt"
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c, size := s[i], 1
+		if c == '\xe2' && (strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029")) {
+			size = len("\u2028")
+		} else if c >= ' ' && c != '"' && c != '\\' {
+			continue
 		}
+		dst = append(append(dst, s[from:i]...), '\\')
+		letter := strings.IndexByte("\b\f\n\r\t", c)
+		switch {
+		case size > 1:
+			dst = append(dst, 'u', '2', '0', '2', hex[s[i+2]&15])
+		case letter >= 0:
+			dst = append(dst, letters[letter])
+		case c < ' ':
+			dst = append(dst, 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
+		}
+		i += size - 1
+		from = i + 1
 	}
-	return append(out, '"')
+	return append(append(dst, s[from:]...), '"')
 }
 
 // Unquote reads a string that Parse accepted, as encoding/json does, except that bytes that are not UTF-8 stay.

@@ -18,13 +18,23 @@ import (
 // concurrent use.
 type Value struct {
 	doc   *Doc // that of parts; nil: raw was not parsed yet
-	node  int
-	raw   []byte // nil: something within was changed
+	node  int32
 	kind  Kind
+	raw   []byte // nil: something within was changed
 	parts []part // of an object or list, once they were asked for
 	tail  []byte // what stands after them; nil: they were not asked for
 	up    *Value
+	rare  *rare // nil of most: values are made in great numbers
 }
+
+// A rare is what few values have.
+type rare struct {
+	index  map[string]int // of an object with many members, by their names
+	absent string         // the name of a member that an object lacks, and the value stands for
+}
+
+// manyParts is the number of members from which looking one up in a map is faster.
+const manyParts = 32
 
 // A part is an element or a member, with the white space around it.
 type part struct {
@@ -40,9 +50,14 @@ func ParseValue(text []byte) (v *Value, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	v = from(d.Raw(0), nil)
+	return d.Value(), true
+}
+
+// Value returns the document as a value that can be changed. The Doc stays as it is.
+func (d *Doc) Value() *Value {
+	v := from(d.Raw(0), nil)
 	v.doc = d
-	return v, true
+	return v
 }
 
 // Of returns the document of a Go value; null if the value has no JSON.
@@ -50,13 +65,20 @@ func Of(v any) *Value {
 	if text, ok := v.(string); ok {
 		return from(Quote(text), nil)
 	}
+	text, err := Marshal(v)
+	if err != nil {
+		text = []byte("null")
+	}
+	return from(text, nil)
+}
+
+// Marshal is [json.Marshal] that leaves <, > and & as they are.
+func Marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return from([]byte("null"), nil)
-	}
-	return from(bytes.TrimSpace(out.Bytes()), nil)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), err
 }
 
 func from(raw []byte, up *Value) *Value { return &Value{raw: raw, kind: kindOf(raw[0]), up: up} }
@@ -75,6 +97,12 @@ func (v *Value) Text() (string, bool) {
 		return "", false
 	}
 	return Unquote(v.raw), true
+}
+
+// String returns a string's text, and "" of any other value.
+func (v *Value) String() string {
+	text, _ := v.Text()
+	return text
 }
 
 // Int returns a whole number, or otherwise if the value is none.
@@ -106,6 +134,27 @@ func (v *Value) At(i int) *Value {
 	return v.parts[i].value
 }
 
+// Values returns the elements of a list or the members of an object.
+func (v *Value) Values() []*Value {
+	list := make([]*Value, v.Len())
+	for i := range list {
+		list[i] = v.parts[i].value
+	}
+	return list
+}
+
+// Keys returns the names of the members of an object, in the order of [Value.Values].
+func (v *Value) Keys() []string {
+	if v.Kind() != Object {
+		return nil
+	}
+	keys := make([]string, v.Len())
+	for i := range keys {
+		keys[i] = Unquote(v.parts[i].name)
+	}
+	return keys
+}
+
 // Key returns the name of the i-th member of an object.
 func (v *Value) Key(i int) string {
 	if v.Kind() != Object || i < 0 || i >= v.Len() {
@@ -122,10 +171,26 @@ func (v *Value) find(name string) int {
 		return -1
 	}
 	i := v.Len() - 1
+	if i >= manyParts {
+		return v.lookup(name)
+	}
 	for i >= 0 && !reads(v.parts[i].name, name) {
 		i--
 	}
 	return i
+}
+
+func (v *Value) lookup(name string) int {
+	if v.rare == nil {
+		v.rare = &rare{index: make(map[string]int, len(v.parts))}
+		for i, p := range v.parts {
+			v.rare.index[Unquote(p.name)] = i
+		}
+	}
+	if i, ok := v.rare.index[name]; ok {
+		return i
+	}
+	return -1
 }
 
 // Bytes returns the value's text, in which only what was changed differs from how it came.
@@ -152,12 +217,12 @@ func (v *Value) split() {
 		v.doc, _ = Parse(v.raw) // which is JSON
 	}
 	d, n := v.doc, v.doc.Nodes[v.node]
-	children, at := d.Children(v.node), n.Start+1
+	children, at := d.Children(int(v.node)), n.Start+1
 	v.parts = make([]part, len(children))
 	values := make([]Value, len(children)) // in one piece
 	for k, c := range children {
 		is, begin := d.Nodes[c], d.begin(c)
-		values[k] = Value{doc: d, node: c, raw: d.Raw(c), kind: d.Kind(c), up: v}
+		values[k] = Value{doc: d, node: int32(c), raw: d.Raw(c), kind: d.Kind(c), up: v}
 		v.parts[k] = part{lead: d.Text[at:begin], value: &values[k]}
 		if d.IsMember(c) {
 			v.parts[k].name, v.parts[k].colon = d.Text[is.NameStart:is.NameEnd], d.Text[is.NameEnd:is.Start]
@@ -236,6 +301,6 @@ func (v *Value) Delete(name string) { v.Remove(v.find(name)) }
 // touch marks the value and its parents as changed.
 func (v *Value) touch() {
 	for ; v != nil; v = v.up {
-		v.raw = nil
+		v.raw, v.rare = nil, nil
 	}
 }

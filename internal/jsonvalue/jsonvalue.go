@@ -5,6 +5,8 @@ package jsonvalue
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -34,6 +36,19 @@ func Decode[T any](doc []byte) (t T, err error) {
 	defer usercode.Recover(&err, "its JSON method")
 	err = json.Unmarshal(doc, &t)
 	return t, err
+}
+
+// Numbers decodes one document, and keeps its numbers as they are spelled.
+func Numbers(doc []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err = d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err = d.Token(); err != io.EOF {
+		return nil, errors.New("there is more behind the document")
+	}
+	return v, nil
 }
 
 // DecodeLike is [Decode] into a new value of the type of v, which is not nil.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -28,56 +29,63 @@ func (r *Redactor) JSON(doc []byte, named bool) []byte {
 // texts redacts texts and names, and numbers that are secrets. named says that names
 // make secrets of values; secret, that one did.
 func (r *Redactor) texts(n *strictjson.Node, named, secret bool) {
-	switch n.Kind {
-	case '"':
-		if secret && n.Text != "" {
-			n.Text = Marker
+	switch n.Kind() {
+	case jsonedit.String:
+		text := n.String()
+		clean := text
+		if secret && text != "" {
+			clean = Marker
 		}
-		n.Text = r.Text(n.Text)
-	case '0':
-		if secret || r.Text(n.Text) != n.Text {
-			n.Kind, n.Text = '"', Marker
+		if clean = r.Text(clean); clean != text {
+			n.Put(jsonedit.Quote(clean))
 		}
-	case '{':
+	case jsonedit.Number:
+		if number := string(n.Bytes()); secret || r.Text(number) != number {
+			n.Put(jsonedit.Quote(Marker))
+		}
+	case jsonedit.Object:
 		r.members(n, named, secret)
-	case '[':
-		pairs := named && !slices.ContainsFunc(n.Kids, func(kid *strictjson.Node) bool { return !isPair(kid) })
-		for i, kid := range n.Kids {
-			if pairs && SecretName(kid.Kids[0].Text) {
-				r.texts(kid.Kids[1], named, true)
+	case jsonedit.Array:
+		kids := n.Values()
+		pairs := named && !slices.ContainsFunc(kids, func(kid *strictjson.Node) bool { return !isPair(kid) })
+		for i, kid := range kids {
+			if pairs && SecretName(kid.At(0).String()) {
+				r.texts(kid.At(1), named, true)
 			}
-			r.texts(kid, named, secret || named && behindFlag(n.Kids, i))
+			r.texts(kid, named, secret || named && behindFlag(kids, i))
 		}
 	}
 }
 
 // isPair reports whether a value is a list of a name and a text, as headers are listed.
 func isPair(n *strictjson.Node) bool {
-	return n.Kind == '[' && len(n.Kids) == 2 && n.Kids[0].Kind == '"' && n.Kids[1].Kind == '"'
+	return n.Kind() == jsonedit.Array && n.Len() == 2 && n.At(0).Kind() == jsonedit.String &&
+		n.At(1).Kind() == jsonedit.String
 }
 
 // behindFlag reports whether the i-th element is the value of a flag that names a secret.
 func behindFlag(list []*strictjson.Node, i int) bool {
-	if i == 0 || list[i].Kind != '"' || strings.HasPrefix(list[i].Text, "-") || list[i-1].Kind != '"' {
+	value, isText := list[i].Text()
+	if i == 0 || !isText || strings.HasPrefix(value, "-") {
 		return false
 	}
-	name, flag := strings.CutPrefix(list[i-1].Text, "-")
+	name, flag := strings.CutPrefix(list[i-1].String(), "-")
 	return flag && SecretName(strings.TrimPrefix(name, "-"))
 }
 
 // namesSecret reports whether the name of the i-th member makes its value a secret, or does
 // so as the text of a member beside it: {"name": "X-Api-Key", "value": "…"}.
-func namesSecret(n *strictjson.Node, i int) bool {
-	if SecretName(n.Keys[i]) {
+func namesSecret(n *strictjson.Node, keys []string, i int) bool {
+	if SecretName(keys[i]) {
 		return true
 	}
-	if !strings.EqualFold(n.Keys[i], "value") {
+	if !strings.EqualFold(keys[i], "value") {
 		return false
 	}
-	for k, key := range n.Keys {
+	for k, key := range keys {
 		switch strings.ToLower(key) {
 		case "name", "key", "header":
-			if n.Kids[k].Kind == '"' && SecretName(n.Kids[k].Text) {
+			if SecretName(n.At(k).String()) {
 				return true
 			}
 		}
@@ -86,18 +94,21 @@ func namesSecret(n *strictjson.Node, i int) bool {
 }
 
 func (r *Redactor) members(n *strictjson.Node, named, secret bool) {
-	taken := make(map[string]bool, len(n.Keys))
-	secretAt := make([]bool, len(n.Keys)) // before anything is replaced
-	for i := range n.Keys {
-		secretAt[i] = named && namesSecret(n, i)
+	keys := n.Keys()
+	taken := make(map[string]bool, len(keys))
+	secretAt := make([]bool, len(keys)) // before anything is replaced
+	for i := range keys {
+		secretAt[i] = named && namesSecret(n, keys, i)
 	}
-	for i, kid := range n.Kids {
+	for i, kid := range n.Values() {
 		r.texts(kid, named, secret || secretAt[i])
-		key := r.Text(n.Keys[i])
+		key := r.Text(keys[i])
 		for taken[key] { // two names that held secrets
 			key += "_"
 		}
 		taken[key] = true
-		n.Keys[i] = key
+		if key != keys[i] {
+			n.Rename(i, key)
+		}
 	}
 }

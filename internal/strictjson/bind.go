@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -45,7 +46,7 @@ type Special struct {
 
 // Wrong adds the problem that a value has another type, and returns false.
 func (r *Reader) Wrong(n *Node, allowed string) bool {
-	return r.refuse(n, n, "", &Problem{Reason: WrongType, Value: n.What(), Allowed: allowed})
+	return r.refuse(n, "", &Problem{Reason: WrongType, Value: n.What(), Allowed: allowed})
 }
 
 // Refuse adds the problem that a value is not allowed, and returns false.
@@ -53,23 +54,27 @@ func (r *Reader) Refuse(n *Node, allowed string, cause error) bool {
 	if r.Full() {
 		return false
 	}
-	return r.refuse(n, n, "", &Problem{Reason: BadValue, Value: Short(string(n.JSON())), Allowed: allowed, Err: cause})
+	return r.refuse(n, "", &Problem{Reason: BadValue, Value: Short(string(n.JSON())), Allowed: allowed, Err: cause})
 }
 
 // Missing adds the problem that an object lacks a member, and returns false.
 func (r *Reader) Missing(n *Node, name, allowed string) bool {
-	return r.refuse(n, n, name, &Problem{Reason: Missing, Allowed: allowed})
+	return r.refuse(n, name, &Problem{Reason: Missing, Allowed: allowed})
 }
 
-// refuse adds a problem of a value, or of its member of that name, in the place of another.
-func (r *Reader) refuse(n, place *Node, member string, p *Problem) bool {
-	if r.Full() { // the pointer takes a look at all siblings
+// refuse adds a problem of a value, or of its member of that name.
+func (r *Reader) refuse(n *Node, member string, p *Problem) bool {
+	if r.Full() {
 		return false
+	}
+	p.Line, p.Column = r.Place(n)
+	if p.Reason == UnknownField {
+		p.Line, p.Column = r.placeOfName(n)
 	}
 	if p.Pointer = r.Within + n.Pointer(); member != "" {
 		p.Pointer = Join(p.Pointer, member)
 	}
-	r.at(place, p)
+	r.Add(p)
 	return false
 }
 
@@ -91,7 +96,7 @@ const (
 
 var formsOf = map[reflect.Kind]form{
 	reflect.String:  {kinds: `"`, shape: "a string"},
-	reflect.Bool:    {kinds: "tf", shape: "true or false"},
+	reflect.Bool:    {kinds: "b", shape: "true or false"},
 	reflect.Int:     {kinds: "0", shape: anInteger},
 	reflect.Int64:   {kinds: "0", shape: anInteger},
 	reflect.Uint64:  {kinds: `"0`, shape: "a decimal string", wrong: bits64},
@@ -106,7 +111,7 @@ func formOf(t reflect.Type) form {
 	case durationType:
 		return form{kinds: `"`, shape: `a duration such as "1.5s"`, wrong: duration}
 	case rawType:
-		return form{kinds: `{["0tfn`, shape: "any JSON"}
+		return form{kinds: `{["0bn`, shape: "any JSON"}
 	}
 	return formsOf[t.Kind()]
 }
@@ -120,12 +125,12 @@ func (r *Reader) Bind(n *Node, v reflect.Value, tag Tag) bool {
 		v.Set(reflect.New(v.Type().Elem()))
 		return r.Bind(n, v.Elem(), tag)
 	}
-	if form := formOf(v.Type()); strings.IndexByte(form.kinds, n.Kind) < 0 {
+	if form := formOf(v.Type()); strings.IndexByte(form.kinds, byte(n.Kind())) < 0 {
 		return r.Wrong(n, cmp.Or(form.wrong, form.shape))
 	}
 	switch v.Type() {
 	case durationType:
-		d, err := time.ParseDuration(n.Text)
+		d, err := time.ParseDuration(n.String())
 		v.SetInt(int64(d))
 		return err == nil || r.Refuse(n, duration, nil)
 	case rawType:
@@ -135,36 +140,41 @@ func (r *Reader) Bind(n *Node, v reflect.Value, tag Tag) bool {
 	fits := true
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(n.Text)
-		return tag.Enum == nil || slices.Contains(tag.Enum, n.Text) ||
-			r.Refuse(n, tag.Names()+text.Meant(n.Text, tag.Enum), nil)
+		word := n.String()
+		v.SetString(word)
+		return tag.Enum == nil || slices.Contains(tag.Enum, word) ||
+			r.Refuse(n, tag.Names()+text.Meant(word, tag.Enum), nil)
 	case reflect.Bool:
-		v.SetBool(n.Kind == 't')
+		v.SetBool(string(n.Bytes()) == "true")
 	case reflect.Int, reflect.Int64:
-		i, err := strconv.ParseInt(n.Text, 10, v.Type().Bits())
+		i, err := strconv.ParseInt(string(n.Bytes()), 10, v.Type().Bits())
 		v.SetInt(i)
 		return err == nil || r.Refuse(n,
 			fmt.Sprintf("an integer of at most %d bits, written without a point or exponent", v.Type().Bits()), nil)
 	case reflect.Uint64:
-		u, err := strconv.ParseUint(n.Text, 10, 64)
+		digits, isText := n.Text()
+		if !isText {
+			digits = string(n.Bytes())
+		}
+		u, err := strconv.ParseUint(digits, 10, 64)
 		v.SetUint(u)
-		return err == nil && (n.Kind == '"' || u < Exact) ||
+		return err == nil && (isText || u < Exact) ||
 			r.Refuse(n, bits64, nil)
 	case reflect.Float64:
-		f, err := strconv.ParseFloat(n.Text, 64)
+		f, err := strconv.ParseFloat(string(n.Bytes()), 64)
 		v.SetFloat(f)
 		return err == nil || r.Refuse(n, "a number that a float64 holds", nil)
 	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids)))
-		for i, kid := range n.Kids {
+		v.Set(reflect.MakeSlice(v.Type(), n.Len(), n.Len()))
+		for i, kid := range n.Values() {
 			fits = r.Bind(kid, v.Index(i), tag) && fits
 		}
 	case reflect.Map:
-		v.Set(reflect.MakeMapWithSize(v.Type(), len(n.Kids)))
-		for i, kid := range n.Kids {
+		v.Set(reflect.MakeMapWithSize(v.Type(), n.Len()))
+		for i, kid := range n.Values() {
 			elem := reflect.New(v.Type().Elem()).Elem()
 			fits = r.Bind(kid, elem, tag) && fits
-			v.SetMapIndex(reflect.ValueOf(n.Keys[i]), elem)
+			v.SetMapIndex(reflect.ValueOf(n.Key(i)), elem)
 		}
 	default:
 		return r.Object(n, v)
@@ -179,7 +189,7 @@ const Exact = 1 << 53
 // Object fills a struct with its fields and no others; names are compared
 // exactly.
 func (r *Reader) Object(n *Node, v reflect.Value) bool {
-	if n.Kind != '{' {
+	if n.Kind() != jsonedit.Object {
 		return r.Wrong(n, "an object")
 	}
 	fits := r.Members(n, v)
@@ -192,7 +202,7 @@ func (r *Reader) Members(n *Node, v reflect.Value) bool {
 	fields := r.Fields(v.Type())
 	for i := range fields {
 		f := &fields[i]
-		if kid := n.Member(f.Name); kid != nil {
+		if kid := n.Get(f.Name); kid != nil {
 			fits = r.member(kid, v.FieldByIndex(f.Index), f) && fits
 		} else if !f.Optional {
 			fits = r.Missing(n, f.Name, r.Shape(*f))
@@ -219,7 +229,7 @@ func (r *Reader) Only(n *Node, structs ...reflect.Type) bool {
 		}
 	}
 	fits := true
-	for i, key := range n.Keys {
+	for i, key := range n.Keys() {
 		if slices.Contains(names, key) {
 			continue
 		}
@@ -230,7 +240,7 @@ func (r *Reader) Only(n *Node, structs ...reflect.Type) bool {
 		if len(names) > 0 {
 			allowed = "one of " + strings.Join(names, ", ") + text.Meant(key, names)
 		}
-		r.refuse(n.Kids[i], n.Key(i), "", &Problem{Reason: UnknownField, Allowed: allowed})
+		r.refuse(n.At(i), "", &Problem{Reason: UnknownField, Allowed: allowed})
 	}
 	return fits
 }
@@ -241,33 +251,11 @@ func Find(n *Node, place string) (pointer string, found *Node) {
 	pointer = n.Pointer()
 	place = strings.NewReplacer("[", ".", "]", "").Replace(place)
 	for key := range strings.SplitSeq(place, ".") {
-		var kid *Node
-		if n != nil && n.Kind == '[' {
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Kids) {
-				kid = n.Kids[i]
-			}
-		} else if n != nil {
-			kid = n.Member(key)
-		}
-		if kid == nil && n != nil && n.Kind != '{' {
+		kid := n.Part(key)
+		if kid == nil && n != nil && n.Kind() != jsonedit.Object {
 			return pointer, n // the place of something within a value that has no parts
 		}
 		pointer, n = Join(pointer, key), kid
 	}
 	return pointer, n
-}
-
-// Empty reports whether a value means the same as leaving it out.
-func (n *Node) Empty() bool {
-	switch n.Kind {
-	case '0':
-		f, _ := strconv.ParseFloat(n.Text, 64)
-		return f == 0
-	case '"':
-		d, err := time.ParseDuration(n.Text)
-		return n.Text == "" || err == nil && d == 0
-	case 't':
-		return false
-	}
-	return len(n.Kids) == 0
 }

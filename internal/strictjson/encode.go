@@ -92,5 +92,5 @@ func encodeParts(dst []byte, open byte, n int, part func(dst []byte, i int) ([]b
 			return nil, err
 		}
 	}
-	return append(dst, closing(open)), nil
+	return append(dst, open+2), nil // in ASCII brackets close two after they open
 }

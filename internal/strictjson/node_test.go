@@ -7,37 +7,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nodes of another parser have the places that it gives them, of values and of names.
-func TestForeignNodes(t *testing.T) {
-	var p Problems
-	n := (&Node{Kind: '{'}).At(1, 1)
-	assert.True(t, n.AddAt("a", 1, 1, (&Node{Kind: '0', Text: "1"}).At(1, 4)))
-	assert.True(t, n.AddAt("bb", 2, 1, (&Node{Kind: '0', Text: "2"}).At(3, 3)))
-	assert.False(t, n.AddAt("a", 9, 1, &Node{Kind: 'n'}), "a name that is there")
-	for _, row := range []struct {
-		node *Node
-		want []int
-	}{{n.Member("bb"), []int{3, 3}}, {n.Key(1), []int{2, 1}}, {n.Inside(7, 8), []int{7, 8}}, {nil, []int{0, 0}}} {
-		line, column := p.Place(row.node)
-		assert.Equal(t, row.want, []int{line, column})
-	}
-	assert.Equal(t, "/bb", n.Member("bb").Pointer())
-	assert.Equal(t, "/bb", n.Member("bb").Inside(1, 1).Pointer())
+// Values of a document that was written in another form have the places that it gives them, of values and of names.
+func TestForeignPlaces(t *testing.T) {
+	p := Problems{Foreign: func(offset int) (line, column int) { return 7, offset }}
+	n := Parse([]byte(`{"a":1,"bb":2}`), 100, &p)
+	require.NoError(t, p.Err())
+	line, column := p.Place(n.Get("bb"))
+	assert.Equal(t, []int{7, 12}, []int{line, column})
+	line, column = p.placeOfName(n.Get("bb"))
+	assert.Equal(t, []int{7, 7}, []int{line, column})
+	line, column = p.Place(nil)
+	assert.Equal(t, []int{0, 0}, []int{line, column})
+	assert.Equal(t, "/bb", n.Get("bb").Pointer())
 
-	parsed := Parse([]byte(`{"a": 1}`), 100, new(Problems))
-	assert.Same(t, parsed.Kids[0], parsed.Key(0), "our own parser does not keep places of names")
+	p.Foreign = nil
+	line, column = p.placeOfName(n.Get("bb"))
+	assert.Equal(t, []int{1, 13}, []int{line, column}, "in JSON a name has the place of its value")
 }
 
-func TestOpaqueValuesAreLeftAsTheyAreWritten(t *testing.T) {
+func TestOpaqueValuesAreNotLookedInto(t *testing.T) {
 	p := Problems{Opaque: func(path []string) bool { return len(path) == 2 && path[1] == "body" }}
 	n := Parse([]byte(`[{"body": {"a" : "}\"", "a":[ 1 ]} , "b": 1}, {"body":"\u0041"}, {"body": -1.50e+1 }]`), 1<<10, &p)
 	require.NoError(t, p.Err(), "a member that occurs twice within an opaque value is none of the reader's business")
 	var raw []string
-	for _, kid := range n.Kids {
-		raw = append(raw, string(kid.Member("body").Raw))
+	for _, kid := range n.Values() {
+		raw = append(raw, string(kid.Get("body").Bytes()))
 	}
 	assert.Equal(t, []string{`{"a" : "}\"", "a":[ 1 ]}`, `"\u0041"`, `-1.50e+1`}, raw)
-	assert.Equal(t, "1", n.Kids[0].Member("b").Text, "what follows is read")
-	assert.Nil(t, n.Kids[0].Member("b").Raw)
-	assert.Equal(t, `[{"body":{"a":"}\"","a":[1]},"b":1},{"body":"\u0041"},{"body":-1.50e+1}]`, string(n.JSON()))
+	assert.Equal(t, `[{"body":{"a":"}\"","a":[1]},"b":1},{"body":"A"},{"body":-1.50e+1}]`, string(n.JSON()))
+	p = Problems{Opaque: p.Opaque}
+	assert.NotNil(t, Parse([]byte(`[{"a":[{"b":1,"b":2}]}]`), 1<<10, &p))
+	assert.ErrorContains(t, p.Err(), "/0/a/0/b is there twice")
 }

@@ -73,10 +73,13 @@ type Problems struct {
 	As func(*Problem) error
 	// Within is the place of the document in a larger one, as a JSON pointer; empty: it is whole.
 	Within string
-	// Opaque reports whether [Parse] leaves the value at a path, given as names and
-	// positions, as it is written. Nothing within it is a problem then, also not a
-	// member that occurs twice. nil: none.
+	// Opaque reports whether nothing within the value at a path, given as names and
+	// positions, is a problem for [Parse], also not a member that occurs twice. nil: of
+	// no value.
 	Opaque func(path []string) bool
+	// Foreign is for a document that was written in another form, such as YAML: the line
+	// and the column there of what begins at an offset of the JSON; nil: it is JSON.
+	Foreign func(offset int) (line, column int)
 
 	data []byte // the document
 }
@@ -98,13 +101,27 @@ func (p *Problems) AddError(err error) {
 
 // Place is the line and the column of a value, both from 1; 0 if they are not known.
 func (p *Problems) Place(n *Node) (line, column int) {
-	switch {
-	case n != nil && n.at < 0:
-		return int(-n.at / columns), int(-n.at % columns)
-	case p.data == nil || n == nil:
+	text, at, _ := n.Origin()
+	if p.data == nil || text == nil {
 		return 0, 0
 	}
-	return place(p.data, int(n.at))
+	return p.placeIn(text, at)
+}
+
+func (p *Problems) placeIn(text []byte, at int) (line, column int) {
+	if p.Foreign != nil {
+		return p.Foreign(at)
+	}
+	return place(text, at)
+}
+
+// placeOfName is the line and the column of a member's name in a document of another form,
+// and otherwise of its value.
+func (p *Problems) placeOfName(n *Node) (line, column int) {
+	if _, _, name := n.Origin(); p.Foreign != nil {
+		return p.Foreign(name)
+	}
+	return p.Place(n)
 }
 
 // place is the line and the column of a byte, both counted from 1. A column is a
@@ -112,13 +129,4 @@ func (p *Problems) Place(n *Node) (line, column int) {
 func place(data []byte, at int) (line, column int) {
 	before := data[:max(at, 0)]
 	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// at adds a problem with the line and column of a node.
-func (p *Problems) at(n *Node, found *Problem) {
-	if p.Full() {
-		return
-	}
-	found.Line, found.Column = p.Place(n)
-	p.Add(found)
 }

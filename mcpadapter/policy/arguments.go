@@ -32,63 +32,56 @@ type arguments struct {
 // object. Anything that two decoders could read differently is an error: text
 // that is not UTF-8, a member twice, and two members that differ in case only,
 // which some decoders take for the same.
-func parseArguments(raw json.RawMessage) (*arguments, error) {
-	a := &arguments{raw: raw}
+func parseArguments(raw json.RawMessage) (a arguments, err error) {
+	a.raw = raw
 	trimmed := bytes.Trim(raw, " \t\r\n")
 	switch {
 	case len(trimmed) == 0, string(trimmed) == "null":
 		return a, nil
 	case trimmed[0] != '{':
-		return nil, errors.New("the arguments are not a JSON object")
+		return a, errors.New("the arguments are not a JSON object")
 	case !utf8.Valid(raw):
-		return nil, errors.New("the arguments are not valid UTF-8")
-	case !json.Valid(raw):
-		return nil, errors.New("the arguments are not valid JSON")
+		return a, errors.New("the arguments are not valid UTF-8")
 	}
-	a.members = make(map[string]json.RawMessage)
-	_, err := a.passValue(jsonedit.Space(raw, 0), 0)
-	return a, err
+	d, ok := jsonedit.ParseUpTo(raw, maxDepth)
+	switch {
+	case ok:
+		err = a.read(d)
+		return a, err
+	case json.Valid(raw):
+		return a, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
+	}
+	return a, errors.New("the arguments are not valid JSON")
 }
 
-// passValue reads the value at i and returns the index after it. It refuses an object in it that names a member more
-// than once. The arguments are valid JSON.
-func (a *arguments) passValue(i, depth int) (int, error) {
-	open := a.raw[i]
-	if open != '{' && open != '[' {
-		return jsonedit.After(a.raw, i), nil
+// read finds the members. It refuses an object that names a member more than once.
+func (a *arguments) read(d *jsonedit.Doc) error {
+	type member struct {
+		of   int32
+		name string // folded: decoders that ignore case take these for one
 	}
-	if depth == maxDepth {
-		return i, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
-	}
-	names := make(map[string]bool)
-	for i = jsonedit.Space(a.raw, i+1); a.raw[i] != open+2; { // ']' and '}' both follow theirs by two
-		var name string
-		if open == '{' {
-			end := jsonedit.After(a.raw, i)
-			name = jsonedit.Unquote(a.raw[i:end])
-			folded := text.Fold(name) // decoders that ignore case take these for one
-			if names[folded] {
-				return i, fmt.Errorf("the arguments name the member %q more than once (case apart)", text.Clip(name, 100))
-			}
-			names[folded] = true
-			i = jsonedit.Space(a.raw, jsonedit.Space(a.raw, end)+len(":"))
+	a.members = make(map[string]json.RawMessage)
+	known := make(map[member]bool)
+	for i, n := range d.Nodes {
+		only := n.Parent > 0 && n.Index == 0 && n.Next == d.Nodes[n.Parent].Next
+		if only || !d.IsMember(i) {
+			continue
 		}
-		end, err := a.passValue(i, depth+1)
-		if err != nil {
-			return i, err
+		name := d.Name(i)
+		one := member{n.Parent, text.Fold(name)}
+		if known[one] {
+			return fmt.Errorf("the arguments name the member %q more than once (case apart)", text.Clip(name, 100))
 		}
-		if depth == 0 {
-			a.members[name] = a.raw[i:end]
-		}
-		if i = jsonedit.Space(a.raw, end); a.raw[i] == ',' {
-			i = jsonedit.Space(a.raw, i+1)
+		known[one] = true
+		if n.Parent == 0 {
+			a.members[name] = d.Raw(i)
 		}
 	}
-	return i + 1, nil
+	return nil
 }
 
 // loose returns the member whose name equals field, ignoring case: at most one.
-func (a *arguments) loose(field string) (json.RawMessage, bool) {
+func (a arguments) loose(field string) (json.RawMessage, bool) {
 	for name, value := range a.members {
 		if strings.EqualFold(name, field) {
 			return value, true
@@ -99,14 +92,14 @@ func (a *arguments) loose(field string) (json.RawMessage, bool) {
 
 // confirmed reports whether the caller confirmed, and whether it gave the
 // argument at all.
-func (a *arguments) confirmed() (yes, given bool) {
+func (a arguments) confirmed() (yes, given bool) {
 	value, given := a.members[confirmField]
 	return string(value) == "true", given
 }
 
 // withoutConfirm returns the arguments without the confirmation, for the
 // handler.
-func (a *arguments) withoutConfirm() (json.RawMessage, error) {
+func (a arguments) withoutConfirm() (json.RawMessage, error) {
 	if _, given := a.members[confirmField]; !given {
 		return a.raw, nil
 	}

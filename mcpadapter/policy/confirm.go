@@ -22,7 +22,7 @@ const questionID = "shakedown_confirm"
 // confirm returns a question, if the client speaks a revision without sessions
 // and can be asked; a refusal; or neither, if the call needs no confirmation or
 // has it.
-func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *arguments) (mcp.Result, *Error) {
+func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args arguments) (mcp.Result, *Error) {
 	what, needed := acc.dangerous(args)
 	if !needed {
 		return nil, nil
@@ -57,7 +57,7 @@ func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *
 
 // dangerous reports whether a confirmation rule applies to the call; what names
 // the tool, and the argument that the rule is about.
-func (acc *access) dangerous(args *arguments) (what string, needed bool) {
+func (acc *access) dangerous(args arguments) (what string, needed bool) {
 	for _, rule := range acc.row.confirm {
 		if rule.Field == "" {
 			return "", true
@@ -137,7 +137,7 @@ func withoutQuestion(answers mcp.InputResponseMap) mcp.InputResponseMap {
 
 // askAgain adds our question to those of a tool: the next round is a call of its
 // own, which has to be confirmed too.
-func (acc *access) askAgain(args *arguments, res mcp.Result) mcp.Result {
+func (acc *access) askAgain(args arguments, res mcp.Result) mcp.Result {
 	result, ok := res.(*mcp.CallToolResult)
 	if !ok || result == nil || !acc.answered || result.InputRequests == nil {
 		return res

@@ -106,7 +106,7 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	}
 	args, err := parseArguments(req.Params.Arguments)
 	if err != nil {
-		args = &arguments{}
+		args = arguments{}
 	}
 	acc.setTarget(args)
 	capability, refusal := acc.permitted(args)
@@ -150,7 +150,7 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 }
 
 // permitted checks mode and scope: those of the action that applies, else of the row.
-func (acc *access) permitted(args *arguments) (Capability, *Error) {
+func (acc *access) permitted(args arguments) (Capability, *Error) {
 	capability, scopes, what := acc.row.Capability, acc.row.Scopes, "tool "+acc.tool
 	for _, a := range acc.row.Actions {
 		if value, ok := args.members[a.Field]; ok && holds(value, a.Values) {
@@ -167,7 +167,7 @@ func (acc *access) permitted(args *arguments) (Capability, *Error) {
 }
 
 // run calls the handler and converts failures to their common form.
-func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments,
+func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args arguments,
 	next mcp.MethodHandler) (mcp.Result, error) {
 	passed, err := acc.forHandler(req, args)
 	if err != nil {
@@ -180,7 +180,7 @@ func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *argu
 // forHandler returns the request without what was meant for the gate. The
 // confirm argument is removed only for tools with a confirmation rule. For
 // others it is an argument of their own, or a mistake that their schema finds.
-func (acc *access) forHandler(req *mcp.CallToolRequest, args *arguments) (*mcp.CallToolRequest, error) {
+func (acc *access) forHandler(req *mcp.CallToolRequest, args arguments) (*mcp.CallToolRequest, error) {
 	if len(acc.row.confirm) == 0 {
 		return req, nil
 	}
@@ -198,7 +198,7 @@ func (acc *access) forHandler(req *mcp.CallToolRequest, args *arguments) (*mcp.C
 }
 
 // setTarget reads the argument that names what the call is about.
-func (acc *access) setTarget(args *arguments) {
+func (acc *access) setTarget(args arguments) {
 	if acc.row.Target == "" {
 		return
 	}

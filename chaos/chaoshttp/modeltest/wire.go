@@ -1,8 +1,6 @@
 package modeltest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
@@ -196,11 +195,9 @@ func bits(args string) (all []string) {
 
 // encode writes & and < as they are, as the providers do.
 func encode(doc any) []byte {
-	var body bytes.Buffer
-	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(doc); err != nil {
+	body, err := jsonedit.Marshal(doc)
+	if err != nil {
 		panic("modeltest: " + err.Error()) // made of plain values and of arguments that were checked
 	}
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
+	return body
 }

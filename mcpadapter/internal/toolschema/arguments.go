@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -43,9 +44,7 @@ func Decode[In any](raw json.RawMessage, s *jsonschema.Resolved) (in In, err err
 	var doc any
 	var c complaints
 	if json.Unmarshal(raw, &doc) != nil || s.Validate(doc) != nil {
-		r := json.NewDecoder(bytes.NewReader(raw))
-		r.UseNumber()      // numbers are repeated as they were written
-		_ = r.Decode(&doc) // it is valid
+		doc, _ = jsonvalue.Numbers(raw) // numbers are repeated as they were written
 		c.check("", doc, s.Schema())
 		return in, c.refusal(s.Schema())
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -52,23 +53,23 @@ func (r *reader) fill(n *strictjson.Node, v reflect.Value) bool {
 		return false
 	}
 	before := r.Count()
-	fields := r.Fields(v.Type())
+	fields, keys := r.Fields(v.Type()), n.Keys()
 	for i := range fields {
 		f := &fields[i]
-		at := slices.Index(n.Keys, f.Name)
+		at := slices.Index(keys, f.Name)
 		if at < 0 {
 			continue
 		}
 		if alone, is := f.Source.Lookup("alone"); is {
-			for i, key := range n.Keys {
+			for i, key := range keys {
 				if key != f.Name && key != alone {
-					r.refuse(n.Kids[i], strictjson.WrongType, "there",
+					r.refuse(n.At(i), strictjson.WrongType, "there",
 						strings.TrimSuffix("nothing beside "+f.Name+" but "+alone, " but "))
 				}
 			}
 		}
-		if with := f.Source.Get("with"); with != "" && n.Member(with) == nil {
-			r.refuse(n.Kids[at], strictjson.WrongType, "there", f.Name+" beside "+with)
+		if with := f.Source.Get("with"); with != "" && n.Get(with) == nil {
+			r.refuse(n.At(at), strictjson.WrongType, "there", f.Name+" beside "+with)
 		}
 		if one := f.Source.Get("one"); one != "" && at > 0 {
 			var group []string
@@ -77,8 +78,8 @@ func (r *reader) fill(n *strictjson.Node, v reflect.Value) bool {
 					group = append(group, fields[i].Name)
 				}
 			}
-			if slices.ContainsFunc(n.Keys[:at], func(key string) bool { return slices.Contains(group, key) }) {
-				r.refuse(n.Kids[at], strictjson.WrongType, "there too", "one of "+strings.Join(group, ", "))
+			if slices.ContainsFunc(keys[:at], func(key string) bool { return slices.Contains(group, key) }) {
+				r.refuse(n.At(at), strictjson.WrongType, "there too", "one of "+strings.Join(group, ", "))
 			}
 		}
 	}
@@ -96,16 +97,16 @@ func (r *reader) refuse(n *strictjson.Node, why strictjson.Reason, found, allowe
 
 // all reads the exchanges, unless the file is too large or none of ours.
 func (r *reader) all(n *strictjson.Node, _ reflect.Value) bool {
-	if n.Kind != '[' {
+	if n.Kind() != jsonedit.Array {
 		return r.Wrong(n, "a list")
 	}
-	if count := len(n.Kids); count > MaxExchanges {
+	if count := n.Len(); count > MaxExchanges {
 		r.refuse(n, strictjson.TooLarge, fmt.Sprintf("a list of %d", count), fmt.Sprintf("at most %d", MaxExchanges))
 	}
 	if r.Count() > 0 {
 		return false
 	}
-	for _, kid := range n.Kids {
+	for _, kid := range n.Values() {
 		if !r.exchange(kid) {
 			break
 		}
@@ -118,8 +119,8 @@ func (r *reader) exchange(n *strictjson.Node) bool {
 	var doc exchangeDoc
 	var e Exchange
 	if r.Object(n, reflect.ValueOf(&doc).Elem()) {
-		e = Exchange{doc.Cell, doc.Lane, r.request(n.Member("request"), &doc.Request),
-			r.response(n.Member("response"), &doc.Response)}
+		e = Exchange{doc.Cell, doc.Lane, r.request(n.Get("request"), &doc.Request),
+			r.response(n.Get("response"), &doc.Response)}
 	}
 	r.exchanges = append(r.exchanges, e)
 	if r.left -= e.size(); r.left < 0 {
@@ -137,6 +138,6 @@ func (r *reader) earlier(n *strictjson.Node, like int) (e Exchange) {
 	if len(r.exchanges) == 0 {
 		allowed = "no like in the first exchange"
 	}
-	r.Refuse(n.Member("like"), allowed, nil)
+	r.Refuse(n.Get("like"), allowed, nil)
 	return e
 }

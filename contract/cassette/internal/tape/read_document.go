@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -111,12 +112,12 @@ func special(r *reader) map[reflect.Type]strictjson.Special {
 	all := map[reflect.Type]strictjson.Special{
 		reflect.TypeFor[exchangeList](): {Shape: "a list", Bind: r.all},
 		reflect.TypeFor[span](): {Shape: "any JSON", Bind: func(n *strictjson.Node, v reflect.Value) bool {
-			v.SetBytes(n.Raw)
+			v.SetBytes(n.Bytes())
 			return true
 		}},
 		reflect.TypeFor[coded](): {Shape: "a string", Bind: func(n *strictjson.Node, v reflect.Value) bool {
-			data, err := base64.StdEncoding.Strict().DecodeString(n.Text)
-			if n.Kind != '"' || err != nil || strings.ContainsAny(n.Text, "\r\n") {
+			data, err := base64.StdEncoding.Strict().DecodeString(n.String())
+			if n.Kind() != jsonedit.String || err != nil || strings.ContainsAny(n.String(), "\r\n") {
 				return r.Refuse(n, "base64 with padding, as of RFC 4648, section 4", nil)
 			}
 			v.SetBytes(data)

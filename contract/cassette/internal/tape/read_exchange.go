@@ -15,14 +15,14 @@ import (
 )
 
 func (r *reader) request(n *strictjson.Node, doc *requestDoc) (q Request) {
-	if n.Member("like") != nil {
+	if n.Get("like") != nil {
 		q = r.earlier(n, doc.Like).Request
-		if more := n.Member("append"); more != nil {
+		if more := n.Get("append"); more != nil {
 			q.Body = r.appended(q.Body, doc.Append, more)
 		}
 		return q
 	}
-	if m := n.Member("method"); m == nil {
+	if m := n.Get("method"); m == nil {
 		r.Missing(n, "method", "a method such as GET")
 	} else if !token(doc.Method) {
 		r.Refuse(m, "a method such as GET", nil)
@@ -46,7 +46,7 @@ func token(s string) bool {
 // checkURL refuses an address that no request has once it is cleaned. It shows none: it
 // may hold a key.
 func (r *reader) checkURL(n *strictjson.Node, address string) {
-	m := n.Member("url")
+	m := n.Get("url")
 	u, err := url.Parse(address)
 	switch {
 	case m == nil:
@@ -91,10 +91,10 @@ func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node)
 		elements, ok := parse(more[pointer])
 		switch {
 		case into < 0 || whole.Kind(into) != jsonedit.Array:
-			r.refuse(n.Member(pointer), strictjson.WrongType, "of no list",
+			r.refuse(n.Get(pointer), strictjson.WrongType, "of no list",
 				"a JSON pointer to a list in the body of the earlier request")
 		case !ok || elements.Kind(0) != jsonedit.Array:
-			r.Wrong(n.Member(pointer), "a list")
+			r.Wrong(n.Get(pointer), "a list")
 		case len(elements.Nodes) > 1:
 			within := elements.Raw(0)
 			added[into] = append(append(added[into], ','), within[1:len(within)-1]...)
@@ -120,15 +120,15 @@ func (doc *bodyDoc) body() []byte {
 }
 
 func (r *reader) response(n *strictjson.Node, doc *responseDoc) (a Response) {
-	if n.Member("like") != nil {
+	if n.Get("like") != nil {
 		return r.earlier(n, doc.Like).Response
 	}
-	if n.Member("status") == nil {
+	if n.Get("status") == nil {
 		r.Missing(n, "status", "200 to 599")
 	}
 	a.Status, a.After = doc.Status, time.Duration(doc.After)
 	for i, name := range slices.Sorted(maps.Keys(doc.Header)) {
-		if m := n.Member("header").Member(name); !token(name) {
+		if m := n.Get("header").Get(name); !token(name) {
 			r.refuse(m, strictjson.WrongType, "no name of a header", "a name such as Content-Type")
 		} else if canonical := http.CanonicalHeaderKey(name); canonical != name {
 			r.refuse(m, strictjson.WrongType, "in another spelling", canonical)
@@ -139,15 +139,15 @@ func (r *reader) response(n *strictjson.Node, doc *responseDoc) (a Response) {
 		a.Header[name] = doc.Header[name]
 	}
 	for i, event := range doc.Events {
-		a.Chunks = append(a.Chunks, Chunk{time.Duration(event.After), r.event(n.Member("events").Kids[i], &event)})
+		a.Chunks = append(a.Chunks, Chunk{time.Duration(event.After), r.event(n.Get("events").At(i), &event)})
 	}
 	for i, line := range doc.Lines {
-		a.Chunks = append(a.Chunks, Chunk{time.Duration(line.After), r.line(n.Member("lines").Kids[i], &line)})
+		a.Chunks = append(a.Chunks, Chunk{time.Duration(line.After), r.line(n.Get("lines").At(i), &line)})
 	}
 	for i, chunk := range doc.Chunks {
 		data := (&bodyDoc{Text: chunk.Text, Base64: chunk.Base64}).body()
 		if data == nil {
-			r.Missing(n.Member("chunks").Kids[i], "text", "one of text, base64")
+			r.Missing(n.Get("chunks").At(i), "text", "one of text, base64")
 		}
 		a.Chunks = append(a.Chunks, Chunk{time.Duration(chunk.After), data})
 	}
@@ -161,19 +161,20 @@ func (r *reader) response(n *strictjson.Node, doc *responseDoc) (a Response) {
 func (r *reader) values(n *strictjson.Node, v reflect.Value) bool {
 	const allowed = "a string, or a list of strings"
 	kids := []*strictjson.Node{n}
-	if n.Kind == '[' {
-		kids = n.Kids
+	if n.Kind() == jsonedit.Array {
+		kids = n.Values()
 	}
 	fits := len(kids) > 0 || r.Refuse(n, allowed, nil)
 	var texts values
 	for _, kid := range kids {
+		text, isText := kid.Text()
 		switch {
-		case kid.Kind != '"':
+		case !isText:
 			fits = r.Wrong(kid, allowed)
-		case strings.Map(printable, kid.Text) != kid.Text:
+		case strings.Map(printable, text) != text:
 			fits = r.Refuse(kid, "a text without line ends and control characters", nil)
 		}
-		texts = append(texts, kid.Text)
+		texts = append(texts, text)
 	}
 	v.Set(reflect.ValueOf(texts))
 	return fits
@@ -187,25 +188,25 @@ func (r *reader) event(n *strictjson.Node, doc *eventDoc) []byte {
 	if e.HasID {
 		e.ID = *doc.ID
 	}
-	r.without(n.Member("event"), "\r\n", "line ends")
-	r.without(n.Member("id"), "\r\n\x00", "line ends and NUL")
+	r.without(n.Get("event"), "\r\n", "line ends")
+	r.without(n.Get("id"), "\r\n\x00", "line ends and NUL")
 	if strings.Trim(doc.Retry, "0123456789") != "" {
-		r.Refuse(n.Member("retry"), "milliseconds in decimal digits", nil)
+		r.Refuse(n.Get("retry"), "milliseconds in decimal digits", nil)
 	}
-	r.without(n.Member("text"), "\r", "carriage returns; raw takes any")
+	r.without(n.Get("text"), "\r", "carriage returns; raw takes any")
 	e.Data, e.HasData = doc.data()
 	return sse.Append(nil, e)
 }
 
 // without refuses a text that has any of these characters.
 func (r *reader) without(n *strictjson.Node, characters, called string) {
-	if n != nil && strings.ContainsAny(n.Text, characters) {
+	if n != nil && strings.ContainsAny(n.String(), characters) {
 		r.Refuse(n, "a text without "+called, nil)
 	}
 }
 
 func (r *reader) line(n *strictjson.Node, doc *lineDoc) []byte {
-	r.without(n.Member("text"), "\r\n", "line ends; raw takes any")
+	r.without(n.Get("text"), "\r\n", "line ends; raw takes any")
 	data, ok := doc.data()
 	switch {
 	case doc.Raw != nil:

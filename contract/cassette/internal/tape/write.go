@@ -3,7 +3,6 @@ package tape
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,11 +91,8 @@ func (w *writer) exchange(e *Exchange) []byte {
 
 // encoded is a document without white space.
 func encoded(doc any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(doc) // of texts, numbers and JSON, it has JSON
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	text, _ := jsonedit.Marshal(doc) // of texts, numbers and JSON, it has JSON
+	return text
 }
 
 func (w *writer) request(r *Request) []byte {
