@@ -221,6 +221,7 @@ var undeliverable = []struct{ why, instead, kinds string }{
 	{"the agent has reached the proxy", "http_reset, http_hang_up, http_status",
 		"http_refused dns_not_found tls_failure"},
 	{"the agent is another program", "http_reset, http_hang_up, http_status", "panic"},
+	{"it counts connections to a SQL database", "http_status", "connection_limit"},
 	{"it calls a function of this process", "replace, and the kinds of lies", "mutate"},
 	{"it is about streams of Go", "slow_first_event, slow_events, hanging_stream and the other kinds about events of a stream",
 		"stream_cut stream_hang slow_first_item slow_items duplicate_item malformed_item early_end missing_terminator " +
