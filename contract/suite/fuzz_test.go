@@ -200,6 +200,7 @@ func FuzzLoad(f *testing.F) {
 	for _, text := range []string{"", "a: &a [*a]", "? a", "- - -", "\ufeffversion: '2.0'", "a: !!binary x", "%YAML 1.1\n---\na: b", "a: |\n  b\n"} {
 		f.Add([]byte(text))
 	}
+	f.Add([]byte("\"0\xfe\"")) // JSON by its first byte, and no UTF-8
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := copied(t)
 		path := filepath.Join(dir, "any.yaml")

@@ -26,7 +26,13 @@ func Parse(data []byte, maxBytes int, p *Problems) *Node {
 		return nil
 	}
 	if !utf8.Valid(data) {
-		p.Add(&Problem{Reason: Syntax, Err: errors.New("the document is not UTF-8")})
+		rest := data
+		for r, n := utf8.DecodeRune(rest); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(rest) {
+			rest = rest[n:]
+		}
+		problem := &Problem{Reason: Syntax, Err: errors.New("the document is not UTF-8")}
+		problem.Line, problem.Column = place(data, len(data)-len(rest))
+		p.Add(problem)
 		return nil
 	}
 	d, ok := jsonedit.Parse(data)

@@ -59,7 +59,7 @@ func TestDecodeNamesEveryProblem(t *testing.T) {
 	for _, row := range []struct{ why, doc, want string }{
 		{"no JSON", `{"id":`, "line 1, column 6: the text is not JSON: unexpected end of JSON input"},
 		{"more than one document", `{} {}`, "line 1, column 4: the text is not JSON: invalid character '{' after top-level value"},
-		{"no UTF-8", "{\"id\":1,\"item\":\"\xff\"}", "the text is not JSON: the document is not UTF-8"},
+		{"no UTF-8", "{\"id\":1,\"item\":\"\xff\"}", "line 1, column 17: the text is not JSON: the document is not UTF-8"},
 		{"a member is missing", `{"item":"cup"}`, "line 1, column 1: /id is missing; allowed: a decimal string"},
 		{"a member twice", `{"id":1,"item":"cup","item":"cap"}`, "line 1, column 22: /item is there twice; allowed: each member of an object once"},
 		{"a name in another case", `{"id":1,"Item":"cup","item":"cup"}`, "line 1, column 16: /Item is unknown; allowed: one of id, item, size, count, price, wait, gift, lines, marks, labels, note, rest; did you mean item?"},
