@@ -82,7 +82,8 @@ func (m *merger) close() {
 // a cell.
 func (m *merger) compareHead(p *part) error {
 	problems := fields.List()
-	problems.Demand(p.head.Cells, "head.cells", false, "true: a file with units")
+	// A shard in which no unit ran has no units; those that it should have had are lacking then.
+	problems.Demand(p.head.Cells || p.head.Shard != "", "head.cells", false, "true: a file with units")
 	problems.Demand(p.head.Facts, "head.facts", false, "true: the file of a run, with what its runs showed, and no baseline")
 	switch {
 	case m.like != nil:

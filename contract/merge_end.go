@@ -94,7 +94,7 @@ func (m *merger) ofParts() (all []string) {
 		all = append(all, "It is not known of which build these parts are: "+text.Some(unknown, mostNamed)+". RunOptions.Build names it.")
 	}
 	if d := &m.differ; d.units > 0 {
-		all = append(all, fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those of the first part by name, or of the one in which more cells ran.",
+		all = append(all, fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those in which more cells ran, or else more broke.",
 			text.Plural(d.units, "unit"), d.first))
 	}
 	if m.differ.calm != "" {

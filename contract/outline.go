@@ -155,14 +155,18 @@ func (f *Fingerprint) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// toolHashes are the tools of the first worlds, with the hashes of their input schemas: of
-// all of them, where worlds differ.
+// toolHashes are the tools of the first worlds, with the hashes of their input schemas and of what they
+// declare: of all of them, where worlds differ.
 func (e *engine) toolHashes() map[string]string {
 	schemas := map[string][]string{}
 	for _, source := range e.sources {
 		for _, t := range source.tools {
 			name := text.Valid(t.Name)
-			if hash := hashOf(spelledOnce(t.InputSchema)); !slices.Contains(schemas[name], hash) {
+			hash := hashOf(spelledOnce(t.InputSchema))
+			if t.Effect != "" || t.IdempotencyKey != "" {
+				hash = hashOf([]any{hash, t.Effect, t.IdempotencyKey})
+			}
+			if !slices.Contains(schemas[name], hash) {
 				schemas[name] = append(schemas[name], hash)
 			}
 		}

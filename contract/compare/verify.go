@@ -61,7 +61,8 @@ const falseAccusation = 0.0001
 //
 // If the file does not say that the agent repeats itself, a cell that differs proves nothing. Then
 // Verify asks whether the file has too few broken units, and too few broken trials in a field:
-// [stats.FisherExact] with Holm's method over all of these. At most 1 of 10,000 true reports fails.
+// [stats.FisherExact] with Holm's method over all of these. At most 1 of 10,000 true reports fails. A file that passes,
+// and whose units fail now, is never confirmed.
 // Evidence, goals, coverage and what a search found are not verified.
 //
 // Errors: [*FieldError], joined, for reports that [Reports] refuses.
@@ -84,6 +85,7 @@ func Verify(file, again *contract.Report) (*Verification, error) {
 	switch {
 	case v.Repeatable && len(v.Differ) > 0, len(v.Rates) > 0 && !v.Shared, v.Lacks > 0 && !v.Part:
 		v.Verdict = scoring.Fail
+	case file.Score.Verdict == scoring.Pass && again.Score.Verdict == scoring.Fail: // by chance or not
 	case len(v.Undecided) == 0 && len(v.Rates) == 0 && v.Caught < 1:
 		v.Verdict = scoring.Pass
 	}
