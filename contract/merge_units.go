@@ -60,8 +60,9 @@ func (m *merger) first() (key unitKey, ok bool) {
 	return key, ok
 }
 
-// choose reads a unit of the parts that have it, and returns that in which most cells ran, of these that in which most
-// broke, else the first: what broke once is not lost because it was run again. The line is that of the result. A nil unit is one that was refused.
+// choose reads a unit of the parts that have it, and returns that in which most cells ran, of these that in which
+// most broke, else the first: what broke once is not lost because it was run again. The line is that of the result. A
+// nil unit is one that was refused.
 func (m *merger) choose(key unitKey) (chosen *unit, line []byte, err error) {
 	var from *part
 	at := 0
@@ -79,7 +80,7 @@ func (m *merger) choose(key unitKey) (chosen *unit, line []byte, err error) {
 		if chosen != nil {
 			m.compare(from, at, chosen, p, own, u)
 		}
-		if chosen == nil || cmp.Or(cmp.Compare(u.ran(), chosen.ran()), cmp.Compare(u.broken(), chosen.broken())) > 0 {
+		if chosen == nil || u.ran() > chosen.ran() || u.ran() == chosen.ran() && u.broken() > chosen.broken() {
 			chosen, line, from, at = u, raw, p, own
 		}
 	}

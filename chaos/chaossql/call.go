@@ -5,7 +5,10 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -36,6 +39,29 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"query": s.Query, "args": args})
 }
 
+// UnmarshalJSON reads what MarshalJSON writes, for faults that change arguments. Numbers without a fraction are int64.
+func (s *Statement) UnmarshalJSON(doc []byte) error {
+	in, err := jsonvalue.Decode[struct {
+		Query string `json:"query"`
+		Args  []any  `json:"args"`
+	}](doc)
+	if err != nil {
+		return err
+	}
+	s.Query, s.Args = in.Query, make([]driver.NamedValue, len(in.Args))
+	for i, v := range in.Args {
+		if named, ok := v.(map[string]any); ok {
+			s.Args[i].Name, _ = named["name"].(string)
+			v = named["value"]
+		}
+		if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			v = int64(f)
+		}
+		s.Args[i].Ordinal, s.Args[i].Value = i+1, v
+	}
+	return nil
+}
+
 // key is equal for equal texts and values.
 func (s *Statement) key() uint64 {
 	if s.Query == "" {
@@ -48,8 +74,8 @@ func (s *Statement) key() uint64 {
 	return h
 }
 
-// hashOf is the hash of a value as drivers get it. What else a driver takes is known by its JSON; values without JSON
-// are all equal.
+// hashOf is the hash of a value as drivers get it. What else a driver takes is known by the value that it has for
+// drivers, or else by its type and text.
 func hashOf(v driver.Value) uint64 {
 	switch v := v.(type) {
 	case int64:
@@ -62,9 +88,18 @@ func hashOf(v driver.Value) uint64 {
 		return hash.Combine(4, hash.String(v))
 	case time.Time:
 		return hash.Combine(5, uint64(v.UnixNano()))
+	case bool:
+		return hash.Combine(9, hash.String(strconv.FormatBool(v)))
 	}
-	doc, _ := jsonvalue.Encode(v)
-	return hash.Combine(6, hash.Bytes(doc))
+	if valuer, ok := v.(driver.Valuer); ok {
+		if value, err := driver.DefaultParameterConverter.ConvertValue(valuer); err == nil {
+			return hash.Combine(6, hashOf(value))
+		}
+	}
+	if v == nil {
+		return 7
+	}
+	return hash.Combine(8, hash.String(fmt.Sprintf("%T %+v", v, reflect.Indirect(reflect.ValueOf(v)))))
 }
 
 // A Result is what an exec did, as faults see it and change it: fault.Replace(chaossql.Result{}) says that no row was
@@ -181,7 +216,7 @@ type ownCall struct{}
 
 // cross takes a call through the rules that act on it. do asks the driver; drop gives back to the driver what the
 // caller does not get; nil: nothing is to be done.
-func cross[T comparable](ctx context.Context, x arrival, call Statement,
+func cross[T comparable](ctx context.Context, x arrival, s Statement,
 	do func(context.Context, Statement) (T, error), drop func(T)) (out T, err error) {
 	var made []T
 	returned := false
@@ -198,12 +233,17 @@ func cross[T comparable](ctx context.Context, x arrival, call Statement,
 			var none T
 			return none, errGone
 		}
-		t, err := do(ctx, *call)
+		given := *call
+		given.op, given.conn, given.prepared = s.op, s.conn, s.prepared // a fault may have made it of JSON
+		if given.Query != s.Query && given.conn.direct != nil {
+			given.prepared = nil
+		}
+		t, err := do(ctx, given)
 		if err == nil {
 			made = append(made, t)
 		}
 		return t, err
-	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), &call)
+	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), &s)
 	returned = true
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaossql"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/internal/catalogtest"
+	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
@@ -466,6 +468,186 @@ func TestPanic(t *testing.T) {
 	require.NoError(t, err)
 	assert.Panics(t, func() { tx.Commit() })
 	assert.Contains(t, d.notes(), "rollback")
+}
+
+// A connection that is lost in a transaction takes the transaction with it: a part of its work is never there alone.
+func TestLostConnectionLosesItsTransaction(t *testing.T) {
+	for _, lost := range []chaos.Fault{chaossql.BadConn(), fault.LoseReplyWith(driver.ErrBadConn)} {
+		db, d, _, ctx := open(t, nil, chaos.Rule{Target: "sql.exec", When: when.Nth(2), Fault: lost})
+		tx, err := db.BeginTx(ctx, nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "DEBIT")
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "CREDIT")
+		assert.ErrorIs(t, err, driver.ErrBadConn)
+		_, err = tx.QueryContext(ctx, "SELECT")
+		assert.ErrorIs(t, err, driver.ErrBadConn)
+		assert.ErrorIs(t, tx.Commit(), driver.ErrBadConn)
+		assert.Zero(t, d.writes())
+		assert.NoError(t, refund(ctx, db), "another connection")
+		assert.Equal(t, 2, strings.Count(d.notes(), "connect"))
+	}
+}
+
+// A transaction that began without an injector is one all the same: a deadlock ends it, and its work is not known to be
+// done before the commit.
+func TestTransactionThatBeganWithoutAnInjector(t *testing.T) {
+	db, d, in, ctx := open(t, nil, chaos.Rule{Target: "sql.exec", When: when.Nth(2), Fault: chaossql.Deadlock()},
+		chaos.Rule{Target: "sql.exec", When: when.Nth(1), Fault: fault.LoseReplyAfter(0)})
+	tx, err := db.Begin()
+	require.NoError(t, err)
+	_, err = tx.ExecContext(ctx, "A")
+	assert.Error(t, err)
+	_, err = tx.ExecContext(ctx, "B")
+	assert.ErrorIs(t, err, chaossql.ErrDeadlock)
+	_, err = tx.ExecContext(ctx, "C")
+	assert.ErrorIs(t, err, chaossql.ErrAborted)
+	assert.ErrorIs(t, tx.Commit(), chaossql.ErrAborted)
+	assert.Zero(t, d.writes())
+	assert.Equal(t, chaos.EffectUnknown, in.Events()[0].Effect)
+}
+
+// What an aborted transaction refuses did not reach the driver, whatever is injected besides.
+func TestAbortedCallsAreNotSent(t *testing.T) {
+	db, d, in, ctx := open(t, nil, chaos.Rule{Target: "sql.exec", When: when.Nth(1), Fault: chaossql.Deadlock()},
+		chaos.Rule{Target: "sql.exec", When: when.Nth(2), Fault: fault.Duplicate()})
+	tx, err := db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = tx.ExecContext(ctx, "A")
+		assert.Error(t, err)
+	}
+	require.NoError(t, tx.Rollback())
+	assert.NotContains(t, d.notes(), "exec")
+	assert.False(t, in.Events()[1].Delivered)
+	assert.Equal(t, chaos.EffectNone, in.Events()[1].Effect)
+}
+
+// No connection and no transaction is handed out twice.
+func TestWordsAlone(t *testing.T) {
+	db, d, _, ctx := open(t, nil, chaos.Rule{Target: "sql.connect", Fault: fault.SilentNoOp()})
+	one, err := db.Conn(ctx)
+	require.NoError(t, err, "the first shows how a success looks")
+	_, err = db.Conn(ctx)
+	assert.EqualError(t, err, "chaossql: a fault gave no connection")
+	require.NoError(t, one.Close())
+	assert.Equal(t, 1, strings.Count(d.notes(), "connect"))
+
+	db, d, _, ctx = open(t, nil, chaos.Rule{Target: "sql.begin", Fault: fault.SilentNoOp()})
+	first, err := db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	_, err = first.ExecContext(ctx, "A")
+	require.NoError(t, err)
+	second, err := db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	require.NoError(t, second.Commit())
+	assert.Zero(t, d.writes(), "the work of another transaction")
+	require.NoError(t, first.Rollback())
+}
+
+// The limit holds however many connect at once.
+func TestConnectionLimitUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &database{slow: time.Second}
+		db := sql.OpenDB(chaossql.Wrap(d, nil))
+		ctx := chaos.NewContext(t.Context(), injector(t, nil, chaos.Rule{Target: "sql.connect", Fault: chaossql.ConnectionLimit(2)}))
+		var mu sync.Mutex
+		var open []*sql.Conn
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if c, err := db.Conn(ctx); err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					open = append(open, c)
+				} else {
+					assert.ErrorIs(t, err, chaossql.ErrTooManyConnections)
+				}
+			})
+		}
+		wg.Wait()
+		assert.Len(t, open, 2)
+		for _, c := range open {
+			require.NoError(t, c.Close())
+		}
+		require.NoError(t, db.Close())
+	})
+}
+
+// What a lie does not change keeps the driver's type and value.
+func TestLiesOnRows(t *testing.T) {
+	db, _, in, ctx := open(t, nil, chaos.Rule{Target: "sql.rows", Fault: lies.Scale(2, "$[0]")})
+	var n int
+	var large int64
+	var blob []byte
+	var at time.Time
+	require.NoError(t, db.QueryRowContext(ctx, "WIDE").Scan(&n, &large, &blob, &at))
+	assert.Equal(t, []any{700, int64(9007199254740993), "blob", time.Unix(5, 0).UTC()}, []any{n, large, string(blob), at})
+	assert.Len(t, in.Events()[0].Changes, 1)
+}
+
+// Faults that change arguments reach the driver, prepared or not, and with a driver that prepares all.
+func TestChangedArguments(t *testing.T) {
+	for _, small := range []bool{false, true} {
+		d := &database{small: small}
+		db := sql.OpenDB(chaossql.Wrap(d, nil))
+		in := injector(t, nil, chaos.Rule{Target: "sql.exec", Fault: fault.CorruptHandoff(json.RawMessage(`{"args":[5]}`))})
+		ctx := chaos.NewContext(t.Context(), in)
+		_, err := db.ExecContext(ctx, "INSERT ?", 3)
+		require.NoError(t, err)
+		s, err := db.PrepareContext(ctx, "UPDATE ?")
+		require.NoError(t, err)
+		_, err = s.ExecContext(ctx, 4)
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(s.Close(), db.Close()))
+		assert.Regexp(t, `exec INSERT \? \[5\].*exec UPDATE \? \[5\]`, d.notes())
+		for _, e := range in.Events() {
+			assert.True(t, e.Delivered)
+		}
+	}
+}
+
+// A wrapped connector can be wrapped again, and the faults of both act.
+func TestWrappedTwice(t *testing.T) {
+	db := sql.OpenDB(chaossql.Wrap(chaossql.Wrap(&database{}, &chaossql.Options{Target: "inner"}), &chaossql.Options{Target: "outer"}))
+	defer db.Close()
+	in := injector(t, nil, chaos.Rule{Target: "inner.rows", Fault: fault.CutAfter(0)}, chaos.Rule{Target: "outer.rows", Fault: fault.Delay(time.Nanosecond)})
+	assert.ErrorContains(t, count(chaos.NewContext(t.Context(), in), db), "unexpected EOF")
+}
+
+// Rows that are read to their end again are not executed again.
+func TestRowsAreExecutedOnce(t *testing.T) {
+	db, d, _, ctx := open(t, nil, chaos.Rule{Target: "sql.rows", Fault: fault.Repeat(3)})
+	assert.EqualError(t, count(ctx, db), "read 0")
+	assert.Equal(t, 1, strings.Count(d.notes(), "end of rows"), d.notes())
+}
+
+// An answer that failed is not remembered as what a later query is told.
+func TestFailedAnswerIsNotRemembered(t *testing.T) {
+	db, _, _, ctx := open(t, nil, chaos.Rule{Target: "sql.{query,exec}", Fault: fault.DelayedVisibility("sql.exec", time.Hour, nil)})
+	gone, cancel := context.WithCancel(ctx)
+	rows, err := db.QueryContext(gone, "BREAKS")
+	require.NoError(t, err)
+	for rows.Next() {
+	}
+	assert.ErrorIs(t, rows.Err(), errBroken)
+	cancel()
+	require.NoError(t, insert(ctx, db))
+	rows, err = db.QueryContext(ctx, "BREAKS")
+	require.NoError(t, err)
+	assert.True(t, rows.Next())
+	require.NoError(t, rows.Close())
+}
+
+// Values that only their driver knows have keys of their own.
+func TestKeysOfOwnTypes(t *testing.T) {
+	db, _, _, ctx := open(t, nil, chaos.Rule{Target: "sql.exec", When: again{}, Fault: fault.Fail(fault.ErrUnavailable)})
+	for _, v := range []any{point{1, 2}, point{2, 1}} {
+		_, err := db.ExecContext(ctx, "INSERT ?", v)
+		assert.NoError(t, err)
+	}
+	_, err := db.ExecContext(ctx, "INSERT ?", point{1, 2})
+	assert.ErrorIs(t, err, fault.ErrUnavailable)
 }
 
 // A driver without a connector gets one, and one that has its own keeps it.

@@ -18,8 +18,9 @@ type conn struct {
 	now     Statement // of the call that begins
 	tx      tx        // the last one
 	inTx    bool
-	aborted bool // the transaction: it can only be rolled back
-	broken  bool // it must not be used again
+	aborted error // why the transaction can only be rolled back; nil: it need not
+	broken  bool  // it must not be used again
+	others  int64 // connections that were open when this one was asked for
 }
 
 // direct is what a driver has that executes statements which are not prepared.
@@ -64,12 +65,12 @@ func (c *conn) exec(ctx context.Context, call Statement) (driver.Result, error) 
 	}
 	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (own Result, err error) {
 		r, err := c.execNow(ctx, call, false)
-		if err == nil {
+		if err == nil && r != nil {
 			own = resultOf(r)
 		}
 		return own, err
 	}, nil)
-	c.noteAbort(err)
+	c.noteLoss(err)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +82,8 @@ func (c *conn) exec(ctx context.Context, call Statement) (driver.Result, error) 
 func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.Result, error) {
 	s, args := call.prepared, call.Args
 	switch {
-	case c.aborted:
-		return nil, ErrAborted
+	case c.aborted != nil:
+		return nil, c.aborted
 	case s != nil:
 		return s.execNow(ctx, args)
 	}
@@ -118,21 +119,21 @@ func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driv
 	var last *rows
 	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (*rows, error) {
 		if last != nil {
-			last.release() // a connection has one query at a time
+			last.release(ctx) // a connection has one query at a time
 		}
 		base, err := c.queryNow(ctx, call, false)
 		if err != nil {
 			return nil, err
 		}
-		last = rowsOf(base)
+		last = c.rowsOf(base)
 		return last, nil
 	}, func(r *rows) { r.Close() })
-	c.noteAbort(err)
+	c.noteLoss(err)
 	switch {
 	case err != nil:
 		return nil, err
 	case r == nil: // the driver was not asked, and the caller is told that it was
-		return &rows{}, nil
+		return &rows{of: c}, nil
 	case r.held == nil && r.also == nil:
 		return r.base, nil
 	}
@@ -143,8 +144,8 @@ func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driv
 func (c *conn) queryNow(ctx context.Context, call Statement, inert bool) (driver.Rows, error) {
 	s, args := call.prepared, call.Args
 	switch {
-	case c.aborted:
-		return nil, ErrAborted
+	case c.aborted != nil:
+		return nil, c.aborted
 	case s != nil:
 		return s.queryNow(ctx, args)
 	}
@@ -159,16 +160,34 @@ func (c *conn) queryNow(ctx context.Context, call Statement, inert bool) (driver
 		s.Close()
 		return nil, err
 	}
-	own := rowsOf(r)
+	own := c.rowsOf(r)
 	own.also = s
 	return own, nil
 }
 
-// noteAbort notes that the database has given up the transaction of a statement.
-func (c *conn) noteAbort(err error) {
-	c.aborted = c.aborted || c.inTx && errors.Is(err, chaos.ErrInjected) &&
-		(errors.Is(err, ErrSerialization) || errors.Is(err, ErrDeadlock))
+// noteLoss notes what an injected error of a statement means for its transaction and its connection.
+func (c *conn) noteLoss(err error) {
+	switch {
+	case !errors.Is(err, chaos.ErrInjected):
+	case errors.Is(err, driver.ErrBadConn):
+		c.broken, c.aborted = true, lostConn{}
+	case c.inTx && (errors.Is(err, ErrSerialization) || errors.Is(err, ErrDeadlock)):
+		c.aborted = ErrAborted
+	}
 }
+
+// leave notes that the transaction has ended.
+func (c *conn) leave() {
+	if c.inTx = false; !c.broken {
+		c.aborted = nil
+	}
+}
+
+// lostConn is the error of calls on a connection that was lost.
+type lostConn struct{ unsent }
+
+func (lostConn) Error() string        { return driver.ErrBadConn.Error() }
+func (lostConn) Is(target error) bool { return target == driver.ErrBadConn }
 
 // Ping asks the database whether it is there.
 func (c *conn) Ping(ctx context.Context) error {

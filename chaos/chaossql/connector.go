@@ -96,10 +96,19 @@ func (c *connector) Close() error {
 
 // Connect opens a connection.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	own := &conn{connector: c, names: map[operation]map[string]string{}}
+	own := &conn{connector: c, names: map[operation]map[string]string{}, others: c.open.Add(1) - 1}
+	conn, err := own.connect(ctx)
+	if err != nil {
+		c.open.Add(-1)
+	}
+	return conn, err
+}
+
+func (own *conn) connect(ctx context.Context) (driver.Conn, error) {
+	c := own.connector
 	in := own.affects(ctx, connecting, "")
 	if in == nil {
-		base, err := c.connect(ctx)
+		base, err := c.base.Connect(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -107,13 +116,13 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	call := Statement{op: connecting, conn: own}
 	made, err := cross(ctx, own.arrive(ctx, in, call), call, func(ctx context.Context, _ Statement) (*opened, error) {
-		base, err := c.connect(ctx)
-		return &opened{base}, err
-	}, func(o *opened) { own.of(o.base).Close() })
+		base, err := c.base.Connect(ctx)
+		return &opened{base: base, by: own}, err
+	}, func(o *opened) { o.base.Close() })
 	switch {
 	case err != nil:
 		return nil, err
-	case made == nil:
+	case made == nil, made.by != own: // the driver was not asked, and the caller is told that it was
 		return nil, errNoConnection
 	}
 	return own.of(made.base), nil
@@ -122,18 +131,13 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 var errNoConnection = errors.New("chaossql: a fault gave no connection")
 
 // opened is a driver's connection as faults see it: what is in it must not be read or compared.
-type opened struct{ base driver.Conn }
+type opened struct {
+	base driver.Conn
+	by   *conn
+}
 
 // SameAs reports whether two connections are one, for package chaos.
 func (o *opened) SameAs(other any) (same, known bool) { return other == any(o), true }
-
-func (c *connector) connect(ctx context.Context) (driver.Conn, error) {
-	base, err := c.base.Connect(ctx)
-	if err == nil {
-		c.open.Add(1)
-	}
-	return base, err
-}
 
 // ownError is the driver's error for one of this package's, which it matches too.
 func (c *connector) ownError(err error) error {

@@ -45,9 +45,8 @@
 // # What stays as it is
 //
 // Arguments, types of columns, result sets, prepared statements, and what a driver has or lacks of the optional
-// interfaces of package driver. [Unwrap] gives what sql.Conn.Raw would have given. If a driver skips the direct way
-// ([driver.ErrSkip]), the statement is prepared here, so that it counts as one call. While a rule acts on its rows, a
-// query is read by Rows.Next, also from a driver that has the scanner of Go 1.27.
+// interfaces of package driver; docs/sql.md names the exceptions. [Unwrap] gives what sql.Conn.Raw would have given. If
+// a driver skips the direct way ([driver.ErrSkip]), the statement is prepared here, so that it counts as one call.
 //
 // # Virtual time
 //

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 )
 
 // database is a driver that notes what it is asked. It knows two queries: "SELECT" gives the number of
@@ -20,7 +21,10 @@ type database struct {
 	skip      bool // statements with values are not executed directly
 	small     bool // it has none of the optional interfaces
 	closed    bool
+	slow      time.Duration // to connect
 }
+
+var errBroken = errors.New("the answer broke off")
 
 func (d *database) note(format string, args ...any) {
 	d.mu.Lock()
@@ -50,6 +54,7 @@ func (d *database) Open(string) (driver.Conn, error) { return d.Connect(context.
 func (d *database) Driver() driver.Driver            { return d }
 func (d *database) Close() error                     { d.closed = true; return nil }
 func (d *database) Connect(context.Context) (driver.Conn, error) {
+	time.Sleep(d.slow)
 	d.note("connect")
 	if d.small {
 		return &smallConn{db: d}, nil
@@ -103,6 +108,12 @@ func (c *smallConn) query(query string, values ...any) (driver.Rows, error) {
 	c.db.note("query %s %v", query, values)
 	c.reading = true
 	r := &smallRows{c: c, values: []int64{int64(c.db.writes())}}
+	switch query {
+	case "WIDE":
+		r.wide, r.again = true, 1
+	case "BREAKS":
+		r.broken, r.again = true, 1
+	}
 	if query == "THOUSANDS" {
 		r.values, r.again = make([]int64, 3000), 1
 	}
@@ -178,10 +189,18 @@ func (t *fakeTx) end(how string, n int) error {
 type smallRows struct {
 	c      *smallConn
 	values []int64
-	again  int // further result sets
+	again  int  // further result sets
+	wide   bool // one row of four columns
+	broken bool // it breaks off at the end
 }
 
-func (r *smallRows) Columns() []string { return []string{"n"} }
+func (r *smallRows) Columns() []string {
+	if r.wide {
+		return []string{"n", "large", "blob", "at"}
+	}
+	return []string{"n"}
+}
+
 func (r *smallRows) Close() error {
 	r.c.db.note("close rows")
 	r.c.reading = false
@@ -189,8 +208,16 @@ func (r *smallRows) Close() error {
 }
 
 func (r *smallRows) Next(dest []driver.Value) error {
-	if len(r.values) == 0 {
+	switch {
+	case len(r.values) == 0 && r.broken:
+		return errBroken
+	case len(r.values) == 0:
+		r.c.db.note("end of rows")
 		return io.EOF
+	case r.wide:
+		r.values = nil
+		dest[0], dest[1], dest[2], dest[3] = int64(7), int64(9007199254740993), []byte("blob"), time.Unix(5, 0).UTC()
+		return nil
 	}
 	dest[0], r.values = r.values[0], r.values[1:]
 	return nil

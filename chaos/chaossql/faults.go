@@ -20,11 +20,17 @@ var (
 	ErrTooManyConnections = errors.New("too many connections")
 	// ErrAborted is what a transaction says to statements after [ErrSerialization] or [ErrDeadlock] was injected in it,
 	// and to its commit, which rolls it back.
-	ErrAborted = errors.New("current transaction is aborted, commands ignored until end of transaction block")
+	ErrAborted error = abortedError{}
 )
 
+type abortedError struct{ unsent }
+
+func (abortedError) Error() string {
+	return "current transaction is aborted, commands ignored until end of transaction block"
+}
+
 // BadConn loses the connection before the call is sent: [driver.ErrBadConn]. database/sql tries the call again by
-// itself, as the event says.
+// itself, as the event says. A transaction is lost with its connection.
 func BadConn() chaos.Fault { return badConn.Of(catalog.None{}) }
 
 var badConn = &catalog.Inject[catalog.None]{
@@ -85,7 +91,7 @@ var connectionLimit = &catalog.Fail[connections]{
 		switch {
 		case !ok || s == nil || s.op != connecting:
 			return fmt.Sprintf("a connection that is opened meets this limit, not %s", c.Target), nil
-		case s.conn.connector.open.Load() < int64(p.Limit):
+		case s.conn.others < int64(p.Limit):
 			return "", nil
 		}
 		return "", s.conn.connector.ownError(ErrTooManyConnections)

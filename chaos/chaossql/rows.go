@@ -1,6 +1,8 @@
 package chaossql
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
@@ -18,12 +20,15 @@ import (
 
 // rows are the rows of a query: those of the driver, or those that were read into memory. The zero value has none.
 type rows struct {
+	of       *conn
 	base     driver.Rows
 	columns  []string
-	also     io.Closer // the statement that was prepared for the query; nil: there is none
-	held     *heldRows // they come before those of base; nil: there are none
-	released bool      // base was closed, since its connection is needed
-	changed  bool      // held are not those of base
+	also     io.Closer      // the statement that was prepared for the query; nil: there is none
+	held     *heldRows      // they come before those of base; nil: there are none
+	released bool           // base was closed, since its connection is needed
+	changed  bool           // held are not those of base
+	ended    error          // by which base ended; nil: it has not
+	last     []driver.Value // the row that was read last
 
 	stream iter.Seq2[[]driver.Value, error] // with the faults of this point; nil: no rule acts there
 	next   func() ([]driver.Value, error, bool)
@@ -40,11 +45,11 @@ type heldRows struct {
 // maxHeld bounds the rows of one answer that a fault keeps for later queries.
 const maxHeld = 1000
 
-func rowsOf(base driver.Rows) *rows {
-	if own, ok := base.(*rows); ok {
+func (c *conn) rowsOf(base driver.Rows) *rows {
+	if own, ok := base.(*rows); ok && own.of == c {
 		return own
 	}
-	return &rows{base: base, columns: base.Columns()}
+	return &rows{of: c, base: base, columns: base.Columns()}
 }
 
 // read makes an injection point of rows, if anything can happen to them.
@@ -53,7 +58,7 @@ func (c *conn) read(ctx context.Context, base driver.Rows, call Statement) drive
 	if in == nil {
 		return base
 	}
-	r := rowsOf(base)
+	r := c.rowsOf(base)
 	target, alias := c.target(reading, call.Query)
 	call.op = reading
 	r.stream = chaos.WrapStreamWith(target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
@@ -78,7 +83,7 @@ func (r *rows) all(yield func([]driver.Value, error) bool) {
 				row[i] = slices.Clone(b) // the driver uses its memory again
 			}
 		}
-		if !yield(row, nil) {
+		if r.last = row; !yield(row, nil) {
 			return
 		}
 	}
@@ -99,15 +104,18 @@ func (r *rows) nextRow(row []driver.Value) error {
 		return h.err
 	case h != nil && h.all, r.base == nil:
 		return io.EOF
+	case r.ended != nil: // a fault that reads again must not have the driver execute again
+		return r.ended
 	}
-	return r.base.Next(row)
+	r.ended = r.base.Next(row)
+	return r.ended
 }
 
 // hold reads up to most rows into memory; a negative number: all.
-func (r *rows) hold(most int) {
+func (r *rows) hold(ctx context.Context, most int) {
 	h := &heldRows{}
 	for row, err := range r.all {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			h.all, h.err = true, err
 			break
 		}
@@ -120,8 +128,8 @@ func (r *rows) hold(most int) {
 }
 
 // release reads the rest into memory and frees the connection for another query. Later result sets are lost.
-func (r *rows) release() {
-	r.hold(-1)
+func (r *rows) release(ctx context.Context) {
+	r.hold(ctx, -1)
 	r.released = true
 	if err := r.close(); err != nil && r.held.err == nil {
 		r.held.err = err
@@ -130,11 +138,14 @@ func (r *rows) release() {
 
 // Keep reads the rows into memory, for faults that give them to a later query; see fault.DelayedVisibility.
 func (r *rows) Keep() (again func() (any, string)) {
-	r.hold(maxHeld)
-	if !r.held.all {
+	r.hold(context.Background(), maxHeld)
+	switch {
+	case !r.held.all:
 		return func() (any, string) {
 			return nil, fmt.Sprintf("a query of %d rows or more was not remembered", maxHeld)
 		}
+	case r.held.err != nil:
+		return func() (any, string) { return nil, "a query that failed was not remembered" }
 	}
 	own := *r.held
 	return func() (any, string) { return own, "" }
@@ -146,8 +157,13 @@ func (r *rows) Become(ctx context.Context, other any) any {
 	if !ok {
 		return other // of the wrong type, as the event will say
 	}
-	r.hold(maxHeld)
+	if r.of.inTx {
+		chaos.Note(ctx, "a transaction sees its own writes")
+		return r
+	}
+	r.hold(ctx, maxHeld)
 	switch {
+	case r.held.err != nil:
 	case !r.held.all:
 		chaos.Note(ctx, fmt.Sprintf("a query of %d rows or more was not changed", maxHeld))
 	case !slices.EqualFunc(r.held.rows, old.rows, equalRows):
@@ -199,8 +215,25 @@ func (r *rows) Next(dest []driver.Value) error {
 		return fmt.Errorf("chaossql: a fault made a row of %d values; allowed: %d, one for each column",
 			len(row), len(dest))
 	default:
+		r.restore(row)
 		copy(dest, row)
 		return nil
+	}
+}
+
+// restore puts the driver's values back into a row that a fault made of JSON, where it did not change them.
+func (r *rows) restore(row []driver.Value) {
+	for i, v := range row {
+		if i >= len(r.last) || &row[i] == &r.last[i] {
+			return
+		}
+		n, isInt := r.last[i].(int64)
+		f, isFloat := v.(float64)
+		was, _ := json.Marshal(r.last[i]) // bytes as the fault saw them
+		is, err := json.Marshal(v)
+		if isInt && isFloat && f == float64(n) || err == nil && bytes.Equal(was, is) {
+			row[i] = r.last[i]
+		}
 	}
 }
 
@@ -246,7 +279,7 @@ func (r *rows) NextResultSet() error {
 	if err := s.NextResultSet(); err != nil {
 		return err
 	}
-	r.stop, r.held, r.columns = nil, nil, r.base.Columns()
+	r.stop, r.held, r.ended, r.columns = nil, nil, nil, r.base.Columns()
 	return nil
 }
 

@@ -24,10 +24,10 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	in := c.affects(ctx, beginning, "")
 	if in == nil {
 		base, err := c.beginNow(ctx, o)
-		if err != nil || c.injector(ctx) == nil {
-			return base, err
+		if err != nil {
+			return nil, err
 		}
-		return c.began(ctx, base, o), nil
+		return c.began(ctx, base, o), nil // a later statement may have an injector
 	}
 	call := Statement{op: beginning, conn: c}
 	x := c.arrive(ctx, in, call)
@@ -43,14 +43,19 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 }
 
 func (c *conn) injectBegin(ctx context.Context, x arrival, call Statement, o driver.TxOptions) (driver.Tx, error) {
+	open := false
 	t, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (*tx, error) {
+		if open {
+			return nil, unsent("sql: a connection has one transaction at a time")
+		}
 		base, err := c.beginNow(ctx, o)
+		open = err == nil
 		return &tx{base: base}, err
 	}, func(t *tx) { c.rollback(t.base) })
 	switch {
 	case err != nil:
 		return nil, err
-	case t == nil: // the driver was not asked, and the caller is told that it was
+	case t == nil, !open: // the driver was not asked, and the caller is told that it was
 		return &tx{}, nil
 	}
 	return c.began(ctx, t.base, o), nil
@@ -111,28 +116,29 @@ func (t *tx) inject(x arrival, call Statement) error {
 		if !asked {
 			t.c.rollback(t.base) // as a database does that loses its client
 		}
-		t.c.inTx, t.c.aborted = false, false
+		t.c.leave()
 	}()
 	_, err := cross(t.ctx, x, call, func(context.Context, Statement) (struct{}, error) {
 		if asked {
-			return struct{}{}, errEnded{}
+			return struct{}{}, unsent("sql: transaction has already been committed or rolled back")
 		}
 		asked = true
 		return struct{}{}, t.endNow(call.op)
 	}, nil)
+	t.c.noteLoss(err)
 	return err
 }
 
 // endNow asks the driver. What was aborted is not committed.
 func (t *tx) endNow(op operation) error {
 	aborted := t.c.aborted
-	t.c.inTx, t.c.aborted = false, false
+	t.c.leave()
 	switch {
 	case op == rollingBack:
 		return t.base.Rollback()
-	case aborted:
+	case aborted != nil:
 		t.c.rollback(t.base)
-		return ErrAborted
+		return aborted
 	}
 	return t.base.Commit()
 }
@@ -143,10 +149,10 @@ func (c *conn) rollback(base driver.Tx) {
 	}
 }
 
-// errEnded is the error of ending a transaction twice.
-type errEnded struct{}
+// unsent is the error of a call that did not reach the driver, as package chaos is told.
+type unsent string
 
-func (errEnded) Error() string { return "sql: transaction has already been committed or rolled back" }
+func (e unsent) Error() string { return string(e) }
 
-// Unsent tells package chaos that the driver was not asked.
-func (errEnded) Unsent() bool { return true }
+// Unsent reports that the driver was not asked.
+func (unsent) Unsent() bool { return true }

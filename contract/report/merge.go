@@ -14,8 +14,9 @@ import (
 // A unit that no part has, or that a fleet gave up, makes the verdict Inconclusive, unless something broke. A warning
 // counts these units and names the first ten. A unit that several parts have alike is there once; times, costs of
 // judges and evidence may differ. Where it came out differently, it is an error if the end of a part says that the
-// agent repeats itself. Else the one in which more cells ran counts, or more broke, or that of the first part by name, and a
-// warning says so. The same holds for calm runs, but that each cell keeps its own.
+// agent repeats itself. Else the one in which more cells ran counts, of two of these the one in which more broke, of
+// equal ones that of the first part by name, and a warning says so. The same holds for calm runs, but that each cell
+// keeps its own.
 //
 // The end of a part adds warnings and defects, and that of a whole run the scores that callers set; of several
 // parts the first by name counts. The id of the result is made of those of the parts. No search is made:
