@@ -160,7 +160,7 @@ func searching(t *testing.T, m *contract.Matrix, o *search.Options, realTime boo
 // some runs met the same, and trials that chance may have decided.
 func (r *runner) repeat(t *testing.T, m *contract.Matrix, result *contract.Report) {
 	t.Helper()
-	if m.NewWorld == nil || len(r.virtual) < len(m.Scenarios) || result.IsPart() || result.Cancelled {
+	if m.NewWorld == nil || len(r.virtual) < len(m.Scenarios) || result.Filtered || result.Cancelled {
 		return
 	}
 	o := &search.Options{Run: r.runOptions(t), Secrets: r.o.Secrets}

@@ -109,6 +109,12 @@ func TestRunSaysWhetherRunsRepeat(t *testing.T) {
 	assert.Equal(t, []string{"yes", ""}, []string{r.Repeatable, r.Difference})
 	r = contracttest.Run(t, m, &contracttest.Options{RealTime: true})
 	assert.Empty(t, r.Repeatable, "in real time it is not tried")
+	m.Trials = 2
+	for i, want := range []string{"yes", ""} { // the first shard alone asks
+		r = contracttest.Run(t, m, &contracttest.Options{Shard: contract.Shard{Index: i + 1, Count: 2}})
+		assert.Equal(t, want, r.Repeatable)
+	}
+	m.Trials = 0
 	r = contracttest.Run(t, counting(t), nil)
 	require.Equal(t, "no", r.Repeatable)
 	assert.True(t, strings.HasPrefix(r.Difference, "prompt 1, answer: answer "), r.Difference)
