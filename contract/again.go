@@ -108,7 +108,7 @@ func (h *runHead) checkSame(p *fielderror.List, name string, own *runHead, of wh
 	case was == nil || is == nil:
 		p.Wrong(name+".fingerprint", nil, "one in both files, or in none"+of.matrix)
 	case was.Seed == is.Seed && was.Trials == is.Trials:
-		p.Demand(was.Sum == is.Sum, name+".fingerprint", was.Sum, is.Sum+of.matrix+": it asks something else")
+		p.Demand(was.Sum == is.Sum, name+".fingerprint", was.Sum, is.Sum+of.matrix+": it asks something else, first in "+was.firstDifference(is))
 	default:
 		p.Demand(was.Seed == is.Seed, name+".seed", was.Seed, fmt.Sprint(is.Seed, of.matrix))
 		p.Demand(was.Trials == is.Trials, name+".trials", was.Trials, fmt.Sprint(is.Trials, of.matrix))

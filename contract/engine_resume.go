@@ -81,7 +81,7 @@ func (e *engine) checkResumed(h *runHead) error {
 	h.checkSame(p, "resume", own, running)
 	if !h.buildIsKnown() || !own.buildIsKnown() {
 		e.warn(fmt.Sprintf("Nothing shows that the units of %s are of the program that runs now: a build is unknown. "+
-			"RunOptions.Build names it.", e.o.Resume))
+			"RunOptions.Build or SHAKEDOWN_BUILD names it.", e.o.Resume))
 	}
 	return p.Err()
 }

@@ -91,7 +91,7 @@ func (m *merger) ofParts() (all []string) {
 		m.fold.warnings = slices.Insert(m.fold.warnings, 0, lacks)
 	}
 	if len(unknown) > 0 && len(m.parts) > 1 {
-		all = append(all, "It is not known of which build these parts are: "+text.Some(unknown, mostNamed)+". RunOptions.Build names it.")
+		all = append(all, "It is not known of which build these parts are: "+text.Some(unknown, mostNamed)+". RunOptions.Build or SHAKEDOWN_BUILD names it.")
 	}
 	if d := &m.differ; d.units > 0 {
 		all = append(all, fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those in which more cells ran, or else more broke.",

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -146,6 +147,37 @@ func (f *Fingerprint) Check() error {
 		return fields.Wrong("fingerprint.sum", f.Sum, want+", that of the other members")
 	}
 	return nil
+}
+
+// firstDifference names the first thing in which another matrix asks something else.
+func (f *Fingerprint) firstDifference(other *Fingerprint) string {
+	switch {
+	case f.Name != other.Name:
+		return "its name"
+	case f.Shared != other.Shared:
+		return "ShareObservations"
+	case f.Prompts != other.Prompts:
+		return "its prompts"
+	}
+	for _, of := range []struct {
+		what    string
+		was, is map[string]string
+	}{
+		{"scenario", f.Scenarios, other.Scenarios}, {"the prompts of scenario", f.ScenarioPrompts, other.ScenarioPrompts},
+		{"invariant", f.Invariants, other.Invariants}, {"the probes of invariant", f.Probes, other.Probes},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(of.was)) {
+			if of.was[name] != of.is[name] {
+				return of.what + " " + name
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(of.is)) {
+			if _, both := of.was[name]; !both {
+				return of.what + " " + name
+			}
+		}
+	}
+	return "the sum alone"
 }
 
 func (f *Fingerprint) sum() string {

@@ -414,7 +414,7 @@ func TestPartsThatAreNone(t *testing.T) {
 		{"empty run", []string{"/empty is empty; allowed: a run file"}},
 		{"x.xml tape old", []string{`/x.xml:1:1 is "<?xml`, `/tape:1:1 is `, `/old:1:1 is "{"; allowed: the head of a run file; what was made before run files`}},
 		{"run seed", []string{"/seed:1:1: head.seed is 7; allowed: 0, as in ", "/run"}},
-		{"run asks", []string{"/run:1:1: head.fingerprint is ", ", as in ", "/asks: it asks something else"}},
+		{"run asks", []string{"/run:1:1: head.fingerprint is ", ", as in ", "/asks: it asks something else, first in "}},
 		{"run sequential", []string{"/sequential:1:1: head.sequential is true; allowed: false, as in "}},
 		{"run build", []string{"/run:1:1: head.build is \"v1\"; allowed: v2, as in ", "RunOptions.Build of both runs may name it"}},
 		{"run library", []string{"/run:1:1: head.library is \"development\"; allowed: v9, as in "}},
@@ -436,7 +436,7 @@ func TestPartsThatAreNone(t *testing.T) {
 		}
 	}
 	_, r = merged(t, filepath.Join(dir, "run"), filepath.Join(dir, "unknown"))
-	assert.Equal(t, []string{"It is not known of which build these parts are: unknown. RunOptions.Build names it."}, r.Warnings)
+	assert.Equal(t, []string{"It is not known of which build these parts are: unknown. RunOptions.Build or SHAKEDOWN_BUILD names it."}, r.Warnings)
 	_, r = merged(t, filepath.Join(dir, "run"), filepath.Join(dir, "again"))
 	assert.Empty(t, r.Warnings, "a copy is no problem")
 	_, err = report.Merge(failing{io.ErrShortWrite}, filepath.Join(dir, "run"))
@@ -458,7 +458,7 @@ func TestWhatEndsSay(t *testing.T) {
 	assert.Nil(t, got.Mutation, "that of a part is not that of the whole")
 	b = writeIn(t, dir, "b", run.text)
 	_, got = merged(t, a, b)
-	assert.Equal(t, []string{"It is not known of which build these parts are: a, b. RunOptions.Build names it.", "about the rules", "OnCell failed"}, got.Warnings)
+	assert.Equal(t, []string{"It is not known of which build these parts are: a, b. RunOptions.Build or SHAKEDOWN_BUILD names it.", "about the rules", "OnCell failed"}, got.Warnings)
 	assert.Equal(t, []any{3, "lookup fails"}, []any{got.SearchRuns, got.Defects[0].Sentence})
 	assert.NotNil(t, got.Mutation)
 	assertSame(t, "fields", reflect.ValueOf(r.Fields), reflect.ValueOf(got.Fields))
