@@ -348,6 +348,14 @@ func unpaired(before, after *contract.Report, o *Options) string {
 // differences says in what two matrices differ. paired reports whether equal trials are compared.
 func differences(before, after *contract.Report, paired bool, o *Options) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, side := range []struct {
+		report *contract.Report
+		name   string
+	}{{before, o.Before}, {after, o.After}} {
+		if score := side.report.Score; side.report.IsPart() {
+			say("the report %s is a part: %d of its %d cells ran", side.name, score.Total-score.NotRun, score.Total)
+		}
+	}
 	if before.Name != after.Name {
 		say("the name is %q %s and %q %s", before.Name, o.Before, after.Name, o.After)
 	}
@@ -384,7 +392,7 @@ func differences(before, after *contract.Report, paired bool, o *Options) (all [
 	}{
 		{"scenario", "its rules", b.Scenarios, a.Scenarios, b.ScenarioPrompts, a.ScenarioPrompts},
 		{"invariant", "its severity, rate or scope", b.Invariants, a.Invariants, b.Probes, a.Probes},
-		{"tool", "its input schema", before.Tools, after.Tools, nil, nil}, // of the build, and not of the matrix
+		{"tool", "its input schema or what it declares", before.Tools, after.Tools, nil, nil}, // of the build, and not of the matrix
 	} {
 		names := slices.AppendSeq(slices.Collect(maps.Keys(part.was)), maps.Keys(part.is))
 		slices.Sort(names)
