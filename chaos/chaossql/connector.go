@@ -95,13 +95,14 @@ func (c *connector) Close() error {
 }
 
 // Connect opens a connection.
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c *connector) Connect(ctx context.Context) (opened driver.Conn, err error) {
 	own := &conn{connector: c, names: map[operation]map[string]string{}, others: c.open.Add(1) - 1}
-	conn, err := own.connect(ctx)
-	if err != nil {
-		c.open.Add(-1)
-	}
-	return conn, err
+	defer func() {
+		if opened == nil { // also if a fault panicked
+			c.open.Add(-1)
+		}
+	}()
+	return own.connect(ctx)
 }
 
 func (own *conn) connect(ctx context.Context) (driver.Conn, error) {
