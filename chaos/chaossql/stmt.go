@@ -19,7 +19,12 @@ type stmt struct {
 // without.
 type converting struct {
 	*stmt
-	by driver.ColumnConverter //lint:ignore SA1019 older drivers have it
+	by converter
+}
+
+// converter is driver.ColumnConverter, which is deprecated: older drivers have it.
+type converter interface {
+	ColumnConverter(i int) driver.ValueConverter
 }
 
 // ColumnConverter is that of the driver.
@@ -36,8 +41,8 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if err != nil {
 		return nil, err
 	}
-	if converter, ok := s.Stmt.(driver.ColumnConverter); ok { //lint:ignore SA1019 older drivers have it
-		return converting{s, converter}, nil
+	if by, ok := s.Stmt.(converter); ok {
+		return converting{s, by}, nil
 	}
 	return s, nil
 }
@@ -86,8 +91,8 @@ func (s *stmt) convert(v *driver.NamedValue, i int) (err error) {
 			return err
 		}
 	}
-	if converter, ok := s.Stmt.(driver.ColumnConverter); ok { //lint:ignore SA1019 older drivers have it
-		v.Value, err = converter.ColumnConverter(i).ConvertValue(v.Value)
+	if by, ok := s.Stmt.(converter); ok {
+		v.Value, err = by.ColumnConverter(i).ConvertValue(v.Value)
 	}
 	return err
 }
