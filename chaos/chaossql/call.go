@@ -131,32 +131,33 @@ type arrival struct {
 	keyed  bool // key is known
 }
 
-// injector is that of a call; nil: it has none.
-func (c *conn) injector(ctx context.Context) *chaos.Injector {
-	if in := c.connector.opts.Injector; in != nil {
-		return in
-	}
-	return chaos.FromContext(ctx)
+// point is where a call is made.
+type point struct {
+	injector *chaos.Injector // nil: nothing can happen to the call
+	target   string
+	alias    string // the target without the name of the statement; empty: it has none
 }
 
-// affects is the injector of a call if it may do something to it, or else nil.
-func (c *conn) affects(ctx context.Context, op operation, query string) *chaos.Injector {
-	in := c.injector(ctx)
+// point finds that of a call. Nothing more is looked up for one to which nothing can happen.
+func (c *conn) point(ctx context.Context, op operation, query string) (p point) {
+	in := c.connector.opts.Injector
 	if in == nil {
-		return nil
+		in = chaos.FromContext(ctx)
 	}
-	target, alias := c.target(op, query)
-	if !in.MayAffect(target) && (alias == "" || !in.MayAffect(alias)) {
-		return nil
+	if in == nil {
+		return p
 	}
-	return in
+	p.target, p.alias = c.target(op, query)
+	if in.MayAffect(p.target) || p.alias != "" && in.MayAffect(p.alias) {
+		p.injector = in
+	}
+	return p
 }
 
-// arrive begins a call that its injector affects.
-func (c *conn) arrive(ctx context.Context, in *chaos.Injector, call Statement) (x arrival) {
-	alias := ""
-	x.target, alias = c.target(call.op, call.Query)
-	x.Crossing = in.Arrive(ctx, x.target, alias, chaos.LayerSQL, true)
+// arrive begins a call at a point with an injector.
+func (c *conn) arrive(ctx context.Context, p point, call Statement) (x arrival) {
+	x.target = p.target
+	x.Crossing = p.injector.Arrive(ctx, p.target, p.alias, chaos.LayerSQL, true)
 	if x.Waiting() {
 		x.Declare(c.does(call.op))
 		c.now = call

@@ -53,11 +53,11 @@ func (c *directConn) QueryContext(ctx context.Context, query string, args []driv
 }
 
 func (c *conn) exec(ctx context.Context, call Statement) (driver.Result, error) {
-	in := c.affects(ctx, executing, call.Query)
-	if in == nil {
+	p := c.point(ctx, executing, call.Query)
+	if p.injector == nil {
 		return c.execNow(ctx, call, true)
 	}
-	x := c.arrive(ctx, in, call)
+	x := c.arrive(ctx, p, call)
 	if x.PassesThrough() {
 		r, err := c.execNow(ctx, call, false)
 		x.ended(err)
@@ -101,9 +101,9 @@ func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.
 func (c *conn) query(ctx context.Context, call Statement) (driver.Rows, error) {
 	var r driver.Rows
 	var err error
-	if in := c.affects(ctx, querying, call.Query); in == nil {
+	if p := c.point(ctx, querying, call.Query); p.injector == nil {
 		r, err = c.queryNow(ctx, call, true)
-	} else if x := c.arrive(ctx, in, call); x.PassesThrough() {
+	} else if x := c.arrive(ctx, p, call); x.PassesThrough() {
 		r, err = c.queryNow(ctx, call, false)
 		x.ended(err)
 	} else {
@@ -191,12 +191,12 @@ func (lostConn) Is(target error) bool { return target == driver.ErrBadConn }
 
 // Ping asks the database whether it is there.
 func (c *conn) Ping(ctx context.Context) error {
-	in := c.affects(ctx, pinging, "")
-	if in == nil {
+	p := c.point(ctx, pinging, "")
+	if p.injector == nil {
 		return c.pingNow(ctx)
 	}
 	call := Statement{op: pinging, conn: c}
-	_, err := cross(ctx, c.arrive(ctx, in, call), call, func(ctx context.Context, _ Statement) (struct{}, error) {
+	_, err := cross(ctx, c.arrive(ctx, p, call), call, func(ctx context.Context, _ Statement) (struct{}, error) {
 		return struct{}{}, c.pingNow(ctx)
 	}, nil)
 	return err

@@ -107,8 +107,8 @@ func (c *connector) Connect(ctx context.Context) (opened driver.Conn, err error)
 
 func (own *conn) connect(ctx context.Context) (driver.Conn, error) {
 	c := own.connector
-	in := own.affects(ctx, connecting, "")
-	if in == nil {
+	p := own.point(ctx, connecting, "")
+	if p.injector == nil {
 		base, err := c.base.Connect(ctx)
 		if err != nil {
 			return nil, err
@@ -116,7 +116,7 @@ func (own *conn) connect(ctx context.Context) (driver.Conn, error) {
 		return own.of(base), nil
 	}
 	call := Statement{op: connecting, conn: own}
-	made, err := cross(ctx, own.arrive(ctx, in, call), call, func(ctx context.Context, _ Statement) (*opened, error) {
+	made, err := cross(ctx, own.arrive(ctx, p, call), call, func(ctx context.Context, _ Statement) (*opened, error) {
 		base, err := c.base.Connect(ctx)
 		return &opened{base: base, by: own}, err
 	}, func(o *opened) { o.base.Close() })

@@ -54,16 +54,15 @@ func (c *conn) rowsOf(base driver.Rows) *rows {
 
 // read makes an injection point of rows, if anything can happen to them.
 func (c *conn) read(ctx context.Context, base driver.Rows, call Statement) driver.Rows {
-	in := c.affects(ctx, reading, call.Query)
-	if in == nil {
+	p := c.point(ctx, reading, call.Query)
+	if p.injector == nil {
 		return base
 	}
 	r := c.rowsOf(base)
-	target, alias := c.target(reading, call.Query)
 	call.op = reading
-	r.stream = chaos.WrapStreamWith(target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
+	r.stream = chaos.WrapStreamWith(p.target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
 		return r.all
-	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: in, Alias: alias})(ctx, &call)
+	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: p.injector, Alias: p.alias})(ctx, &call)
 	return r
 }
 

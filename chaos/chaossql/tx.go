@@ -21,25 +21,19 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 // BeginTx begins a transaction.
 func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	in := c.affects(ctx, beginning, "")
-	if in == nil {
-		base, err := c.beginNow(ctx, o)
-		if err != nil {
-			return nil, err
+	var x arrival
+	if p := c.point(ctx, beginning, ""); p.injector != nil {
+		call := Statement{op: beginning, conn: c}
+		if x = c.arrive(ctx, p, call); !x.PassesThrough() {
+			return c.injectBegin(ctx, x, call, o)
 		}
-		return c.began(ctx, base, o), nil // a later statement may have an injector
-	}
-	call := Statement{op: beginning, conn: c}
-	x := c.arrive(ctx, in, call)
-	if !x.PassesThrough() {
-		return c.injectBegin(ctx, x, call, o)
 	}
 	base, err := c.beginNow(ctx, o)
 	x.ended(err)
 	if err != nil {
 		return nil, err
 	}
-	return c.began(ctx, base, o), nil
+	return c.began(ctx, base, o), nil // also without an injector: a later statement may have one
 }
 
 func (c *conn) injectBegin(ctx context.Context, x arrival, call Statement, o driver.TxOptions) (driver.Tx, error) {
@@ -96,14 +90,12 @@ func (t *tx) end(op operation) error {
 	if t.base == nil {
 		return nil
 	}
-	in := t.c.affects(t.ctx, op, "")
-	if in == nil {
-		return t.endNow(op)
-	}
-	call := Statement{op: op, conn: t.c}
-	x := t.c.arrive(t.ctx, in, call)
-	if !x.PassesThrough() {
-		return t.inject(x, call)
+	var x arrival
+	if p := t.c.point(t.ctx, op, ""); p.injector != nil {
+		call := Statement{op: op, conn: t.c}
+		if x = t.c.arrive(t.ctx, p, call); !x.PassesThrough() {
+			return t.inject(x, call)
+		}
 	}
 	err := t.endNow(op)
 	x.ended(err)
