@@ -1,0 +1,107 @@
+package chaossql_test
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaossql"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
+)
+
+// A read within the time after a write sees what it saw before; later, and without an earlier read, the truth. An answer
+// that is the same either way is not delivered.
+func TestStaleRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, _, in, ctx := open(t, nil, chaos.Rule{Target: "sql.{query,exec,commit}*",
+			Fault: fault.DelayedVisibility("sql.{exec,commit}*", time.Second, nil)})
+		assert.EqualError(t, count(ctx, db), "read 0")
+		require.NoError(t, insert(ctx, db))
+		assert.EqualError(t, count(ctx, db), "read 0", "stale")
+		stale := in.Events()[2]
+		assert.True(t, stale.Delivered)
+		assert.JSONEq(t, `[[1]]`, string(stale.Changes[0].Before))
+		assert.JSONEq(t, `[[0]]`, string(stale.Changes[0].After))
+		require.NoError(t, refund(ctx, db))
+		assert.EqualError(t, count(ctx, db), "read 0", "stale")
+		time.Sleep(2 * time.Second)
+		assert.EqualError(t, count(ctx, db), "read 2")
+		for _, e := range in.Events() {
+			assert.Equal(t, e.Target == "sql.query" && len(e.Changes) > 0, e.Delivered, "%+v", e)
+		}
+	})
+}
+
+// A statement of many rows is neither remembered nor changed, and says so.
+func TestStaleReadOfManyRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, _, in, ctx := open(t, nil, chaos.Rule{Target: "sql.{query,exec}",
+			Fault: fault.DelayedVisibility("sql.exec", time.Second, nil)})
+		read := func() (n int) {
+			rows, err := db.QueryContext(ctx, "THOUSANDS")
+			require.NoError(t, err)
+			for rows.Next() {
+				n++
+			}
+			require.NoError(t, rows.Err())
+			return n
+		}
+		assert.Equal(t, 3000, read())
+		require.NoError(t, insert(ctx, db))
+		assert.Equal(t, 3000, read())
+		assert.Contains(t, in.Events()[2].Note, "a query of 1000 rows or more was not remembered")
+		assert.False(t, in.Events()[2].Delivered)
+	})
+}
+
+// What a lie does not change keeps the driver's type and value.
+func TestLiesOnRows(t *testing.T) {
+	db, _, in, ctx := open(t, nil, chaos.Rule{Target: "sql.rows", Fault: lies.Scale(2, "$[0]")})
+	var n int
+	var large int64
+	var blob []byte
+	var at time.Time
+	require.NoError(t, db.QueryRowContext(ctx, "WIDE").Scan(&n, &large, &blob, &at))
+	assert.Equal(t, []any{700, int64(9007199254740993), "blob", time.Unix(5, 0).UTC()}, []any{n, large, string(blob), at})
+	assert.Len(t, in.Events()[0].Changes, 1)
+}
+
+// A wrapped connector can be wrapped again, and the faults of both act.
+func TestWrappedTwice(t *testing.T) {
+	db := sql.OpenDB(chaossql.Wrap(chaossql.Wrap(&database{}, &chaossql.Options{Target: "inner"}), &chaossql.Options{Target: "outer"}))
+	defer db.Close()
+	in := injector(t, nil, chaos.Rule{Target: "inner.rows", Fault: fault.CutAfter(0)}, chaos.Rule{Target: "outer.rows", Fault: fault.Delay(time.Nanosecond)})
+	assert.ErrorContains(t, count(chaos.NewContext(t.Context(), in), db), "unexpected EOF")
+}
+
+// Rows that are read to their end again are not executed again.
+func TestRowsAreExecutedOnce(t *testing.T) {
+	db, d, _, ctx := open(t, nil, chaos.Rule{Target: "sql.rows", Fault: fault.Repeat(3)})
+	assert.EqualError(t, count(ctx, db), "read 0")
+	assert.Equal(t, 1, strings.Count(d.notes(), "end of rows"), d.notes())
+}
+
+// An answer that failed is not remembered as what a later query is told.
+func TestFailedAnswerIsNotRemembered(t *testing.T) {
+	db, _, _, ctx := open(t, nil, chaos.Rule{Target: "sql.{query,exec}", Fault: fault.DelayedVisibility("sql.exec", time.Hour, nil)})
+	gone, cancel := context.WithCancel(ctx)
+	rows, err := db.QueryContext(gone, "BREAKS")
+	require.NoError(t, err)
+	for rows.Next() {
+	}
+	assert.ErrorIs(t, rows.Err(), errBroken)
+	cancel()
+	require.NoError(t, insert(ctx, db))
+	rows, err = db.QueryContext(ctx, "BREAKS")
+	require.NoError(t, err)
+	assert.True(t, rows.Next())
+	require.NoError(t, rows.Close())
+}
