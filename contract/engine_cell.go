@@ -271,7 +271,7 @@ func (r *liveRun) answer(l usercode.Limits, world *World, tools chaos.ToolRegist
 	defer own.Cancel()
 	start := time.Now()
 	e := r.caller.Call(own, func() (err error) {
-		r.said, err = world.Agent(chaos.NewContext(own.Ctx, r.injector), o.Prompt, tools)
+		r.said, err = world.Agent(own.Ctx, o.Prompt, tools)
 		return err
 	})
 	o.Elapsed = time.Since(start)

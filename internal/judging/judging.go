@@ -67,12 +67,25 @@ func (n *Notes) Cost() (cost float64) {
 
 type key struct{}
 
+// collecting is a context with its notes, in one allocation.
+type collecting struct {
+	context.Context
+	notes Notes
+}
+
+func (c *collecting) Value(asked any) any {
+	if _, ok := asked.(key); ok {
+		return &c.notes
+	}
+	return c.Context.Value(asked)
+}
+
 // Collect returns a context to which Add adds notes. If ctx is one of Collect, or made from
 // one, its notes get them too.
 func Collect(ctx context.Context) (context.Context, *Notes) {
-	n := new(Notes)
-	n.outer, _ = ctx.Value(key{}).(*Notes)
-	return context.WithValue(ctx, key{}, n), n
+	c := &collecting{Context: ctx}
+	c.notes.outer, _ = ctx.Value(key{}).(*Notes)
+	return c, &c.notes
 }
 
 // Add adds a question that a judge is asked now, and returns what to call when it is
