@@ -23,3 +23,4 @@ func framework() behaviour.Framework {
 }
 
 func TestBehaviour(t *testing.T) { framework().Table(t) }
+func TestContract(t *testing.T)  { framework().Contract(t) }
