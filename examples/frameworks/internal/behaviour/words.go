@@ -27,7 +27,7 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 		return c
 	}
 	f.again(t, s, &c)
-	told(t, s, &c)
+	report(t, s, &c)
 	beside(t, s, &c)
 	f.ended(t, s, &c)
 	effects(s, &c)
@@ -73,6 +73,9 @@ func (f *Framework) again(t *trial, s *seen, c *cell) {
 	case t.column == RateLimit:
 		c.say("not retried")
 	}
+	if s.Repeated > 0 {
+		c.say("the model asked again %d ×", s.Repeated)
+	}
 }
 
 func starts(calls []toolCall) (all []time.Duration) {
@@ -82,8 +85,8 @@ func starts(calls []toolCall) (all []time.Duration) {
 	return all
 }
 
-// told says what the model got to know of a call that failed.
-func told(t *trial, s *seen, c *cell) {
+// report says what the model got to know of a call that failed.
+func report(t *trial, s *seen, c *cell) {
 	for _, call := range s.Tools {
 		if call.Own > 0 && t.column == TimeOut {
 			c.say("the framework's deadline of %v", call.Own)
@@ -142,7 +145,7 @@ func beside(t *trial, s *seen, c *cell) {
 	case other[0].Ended && other[0].Err != "":
 		c.say("the other is cancelled")
 		c.fact("the other call got %s", page.Code(other[0].Err, longest))
-	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0:
+	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0 && s.Err == "":
 		c.silence("the other's result is lost")
 	default:
 		c.say("the other goes on")
@@ -216,8 +219,8 @@ func effects(s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
-		case n == 1 && s.Answer != s.Said && !succeeded(book.told, book.tool):
-			c.say("**%s, and nobody knows**", book.done)
+		case n == 1 && s.Err != "" && !succeeded(book.told, book.tool):
+			c.say("**%s although the run failed**", book.done)
 		}
 		for _, call := range s.of(book.tool) {
 			if !call.Ended {
