@@ -2,6 +2,7 @@ package behaviour
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,8 +32,11 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 	beside(t, s, &c)
 	f.ended(t, s, &c)
 	effects(s, &c)
-	leftovers(s, &c)
+	f.leftovers(s, &c)
 	f.facts(s, &c)
+	if note := f.Differs[t.column]; note != "" {
+		c.say("but %s", note)
+	}
 	return c
 }
 
@@ -105,6 +109,10 @@ func report(t *trial, s *seen, c *cell) {
 	results := slices.DeleteFunc(slices.Clone(s.Told), func(text string) bool { return strings.Contains(text, marks[refund]) })
 	malformed := t.column == Malformed && len(s.of(refund)) < s.Asked[refund]
 	switch {
+	case len(results) == 0 && s.Read != "":
+		c.say("told to the model, as no tool's result")
+		c.fact("the model got %s", page.Code(s.Read, longest))
+		return
 	case len(results) == 0 && (len(failed) > 0 || malformed):
 		return // told nothing: how it ended is said below
 	case len(results) == 0:
@@ -157,6 +165,9 @@ func succeeded(results []string, tool string) bool {
 	return slices.ContainsFunc(results, func(text string) bool { return strings.Contains(text, marks[tool]) })
 }
 
+// tracePattern is a trace of a goroutine, which is never the same, in the text of an error.
+var tracePattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*\n\t\S+:\d+( \+0x[0-9a-f]+)?`)
+
 // ended says how the agent's function returned.
 func (f *Framework) ended(t *trial, s *seen, c *cell) {
 	if s.Refused != "" {
@@ -182,7 +193,7 @@ func (f *Framework) ended(t *trial, s *seen, c *cell) {
 	}
 	switch {
 	case s.Err != "":
-		c.fact("error %s", page.Code(s.Err, longest))
+		c.fact("error %s", page.Code(tracePattern.ReplaceAllString(s.Err, "(a stack trace)"), longest))
 	case s.Panicked != "":
 		c.fact("panic %s", page.Code(s.Panicked, longest))
 	case !s.Hung:
@@ -219,8 +230,10 @@ func effects(s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
-		case n == 1 && s.Err != "" && !succeeded(book.told, book.tool):
+		case n == 1 && (s.Err != "" || s.Panicked != "" || s.Hung) && !succeeded(book.told, book.tool):
 			c.say("**%s although the run failed**", book.done)
+		case n == 1 && strings.TrimSpace(s.Answer) == "" && !succeeded(book.told, book.tool):
+			c.silence("%s, and nobody knows", book.done)
 		}
 		for _, call := range s.of(book.tool) {
 			if !call.Ended {
@@ -230,8 +243,10 @@ func effects(s *seen, c *cell) {
 	}
 }
 
-func leftovers(s *seen, c *cell) {
+func (f *Framework) leftovers(s *seen, c *cell) {
 	switch {
+	case f.GoesOn != "" && len(s.LeftEnded) > 0:
+		c.say("**%s**", f.GoesOn)
 	case len(s.LeftEnded) > 0:
 		c.say("**%s left**", plural(len(s.LeftEnded), "goroutine"))
 		c.fact("left: goroutines of %s", strings.Join(slices.Compact(s.LeftEnded), ", "))
