@@ -2,7 +2,6 @@ package behaviour
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,14 +28,11 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 	}
 	f.again(t, s, &c)
 	report(t, s, &c)
-	beside(t, s, &c)
+	f.beside(t, s, &c)
 	f.ended(t, s, &c)
-	effects(s, &c)
+	effects(t, s, &c)
 	f.leftovers(s, &c)
 	f.facts(s, &c)
-	if note := f.Differs[t.column]; note != "" {
-		c.say("but %s", note)
-	}
 	return c
 }
 
@@ -93,7 +89,7 @@ func starts(calls []toolCall) (all []time.Duration) {
 func report(t *trial, s *seen, c *cell) {
 	for _, call := range s.Tools {
 		if call.Own > 0 && t.column == TimeOut {
-			c.say("the framework's deadline of %v", call.Own)
+			c.say("the framework's deadline of %v", call.Own.Round(time.Millisecond))
 			break
 		}
 	}
@@ -131,11 +127,14 @@ func report(t *trial, s *seen, c *cell) {
 	default:
 		c.say("told to the model")
 	}
+	if page.HasStack(text) {
+		c.say("with the stack of the program")
+	}
 	c.fact("the model got %s", page.Code(text, longest))
 }
 
 // beside says what became of the call beside the one that failed.
-func beside(t *trial, s *seen, c *cell) {
+func (f *Framework) beside(t *trial, s *seen, c *cell) {
 	one, other := s.of(refund), s.of(notify)
 	if t.column != Parallel || len(one) == 0 {
 		return
@@ -153,7 +152,11 @@ func beside(t *trial, s *seen, c *cell) {
 	case other[0].Ended && other[0].Err != "":
 		c.say("the other is cancelled")
 		c.fact("the other call got %s", page.Code(other[0].Err, longest))
-	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0 && s.Err == "":
+	case (!other[0].Ended || other[0].End > s.Elapsed) && f.GoesOn == "":
+		c.silence("the other goes on after the return")
+	case !succeeded(s.ToldMail, notify) && f.GoesOn != "" && len(s.LeftEnded) > 0:
+		c.say("the other's result waits for it")
+	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0:
 		c.silence("the other's result is lost")
 	default:
 		c.say("the other goes on")
@@ -164,9 +167,6 @@ func beside(t *trial, s *seen, c *cell) {
 func succeeded(results []string, tool string) bool {
 	return slices.ContainsFunc(results, func(text string) bool { return strings.Contains(text, marks[tool]) })
 }
-
-// tracePattern is a trace of a goroutine, which is never the same, in the text of an error.
-var tracePattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*\n\t\S+:\d+( \+0x[0-9a-f]+)?`)
 
 // ended says how the agent's function returned.
 func (f *Framework) ended(t *trial, s *seen, c *cell) {
@@ -193,7 +193,7 @@ func (f *Framework) ended(t *trial, s *seen, c *cell) {
 	}
 	switch {
 	case s.Err != "":
-		c.fact("error %s", page.Code(tracePattern.ReplaceAllString(s.Err, "(a stack trace)"), longest))
+		c.fact("error %s", page.Code(s.Err, longest))
 	case s.Panicked != "":
 		c.fact("panic %s", page.Code(s.Panicked, longest))
 	case !s.Hung:
@@ -218,7 +218,7 @@ func (f *Framework) late(t *trial, s *seen) (words string) {
 }
 
 // effects says what is wrong with the books.
-func effects(s *seen, c *cell) {
+func effects(t *trial, s *seen, c *cell) {
 	for _, book := range []struct {
 		tool, done string
 		entries    []string
@@ -230,6 +230,7 @@ func effects(s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
+		case n == 1 && t.column == Parallel && book.tool == notify: // said already: see beside
 		case n == 1 && (s.Err != "" || s.Panicked != "" || s.Hung) && !succeeded(book.told, book.tool):
 			c.say("**%s although the run failed**", book.done)
 		case n == 1 && strings.TrimSpace(s.Answer) == "" && !succeeded(book.told, book.tool):
