@@ -1,7 +1,9 @@
 package genkit
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -41,6 +43,7 @@ func points(context.Context) (*ai.Hooks, error) {
 			return call(ctx, "tool/"+p.Request.Name, p.Request.Input)
 		},
 		WrapModel: func(ctx context.Context, p *ai.ModelParams, next ai.ModelNext) (*ai.ModelResponse, error) {
+			slices.SortFunc(p.Request.Tools, func(a, b *ai.ToolDefinition) int { return cmp.Compare(a.Name, b.Name) })
 			return chaos.Wrap("model", next)(ctx, p)
 		},
 	}, nil
@@ -89,4 +92,30 @@ func TestSlots(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Genkit lists the tools of a request in a random order. The middleware gives them one, so that equal requests are equal.
+func TestToolsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := genkit.Init(t.Context())
+		var tools []ai.ToolRef
+		for _, name := range []string{"refund", "notify", "look_up", "audit"} {
+			tools = append(tools, genkit.DefineTool(g, name, name, func(*ai.ToolContext, refundIn) (refundOut, error) { return refundOut{}, nil }))
+		}
+		var names []string
+		genkit.DefineModelAction(g, "scripted/model", &ai.ModelOptions{Supports: &ai.ModelSupports{Tools: true}},
+			func(_ context.Context, r *ai.ModelRequest, _ struct{}, _ ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+				names = nil
+				for _, tool := range r.Tools {
+					names = append(names, tool.Name)
+				}
+				return &ai.ModelResponse{Message: ai.NewModelTextMessage("Nothing to do.")}, nil
+			})
+		for range 20 {
+			_, err := genkit.GenerateText(t.Context(), g, ai.WithModelName("scripted/model"), ai.WithPrompt("Refund it."),
+				ai.WithTools(tools...), ai.WithUse(ai.MiddlewareFunc(points)))
+			require.NoError(t, err)
+			assert.Equal(t, []string{"audit", "look_up", "notify", "refund"}, names)
+		}
+	})
 }
