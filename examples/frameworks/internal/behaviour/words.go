@@ -120,6 +120,9 @@ func told(t *trial, s *seen, c *cell) {
 	default:
 		c.say("told to the model")
 	}
+	if page.HasStack(text) {
+		c.say("with the stack of the program")
+	}
 	c.fact("the model got %s", page.Code(text, longest))
 }
 

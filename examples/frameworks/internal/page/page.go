@@ -4,6 +4,7 @@ package page
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,8 +93,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Code formats a text for a table cell, shortened in the middle to so many characters.
+// stackPattern is the stack of a goroutine, in a text or in the JSON of one. Its numbers and paths differ from run to run.
+var stackPattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*`)
+
+// HasStack reports whether a text shows the stack of a goroutine.
+func HasStack(text string) bool { return stackPattern.MatchString(text) }
+
+// Code formats a text for a table cell, without stacks and shortened in the middle to so many characters.
 func Code(text string, longest int) string {
+	text = stackPattern.ReplaceAllString(text, "…")
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
 	}
