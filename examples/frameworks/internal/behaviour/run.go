@@ -2,6 +2,7 @@ package behaviour
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,9 +38,11 @@ type seen struct {
 	Attempts    []time.Duration `json:"attempts"`    // the requests on the wire, by when they began
 	Failed      []int           `json:"failed"`      // which of them a fault failed, by index
 	Requests    int             `json:"requests"`    // those that reached the model
+	Repeated    int             `json:"repeated"`    // of these, those that were sent again
 	Asked       map[string]int  `json:"asked"`       // how often the model called each tool
 	Told        []string        `json:"told"`        // what it was told of its refunds
 	ToldMail    []string        `json:"toldMail"`    // and of its mails
+	Read        string          `json:"read"`        // a message that is no tool's result and has the error of a refund
 	State       State           `json:"state"`       // of the desk
 	Undelivered []string        `json:"undelivered"` // faults that nothing met
 	Note        string          `json:"note"`        // why not
@@ -210,8 +213,14 @@ func (a *asking) seen(s seen) seen {
 	}
 	s.State = a.desk.now()
 	s.Requests, s.Said = len(a.model.requests), a.model.last()
+	s.Repeated = s.Requests - len(a.model.said)
 	s.Asked = map[string]int{lookUp: a.model.calls(lookUp), refund: a.model.calls(refund), notify: a.model.calls(notify)}
 	s.Told, s.ToldMail = a.model.results(refund), a.model.results(notify)
+	for _, c := range s.of(refund) {
+		if c.Err != "" {
+			s.Read = cmp.Or(s.Read, a.model.reads(c.Err))
+		}
+	}
 	for _, e := range a.in.Events() {
 		if e.Layer == chaos.LayerLLM || e.Layer == chaos.LayerHTTP {
 			if e.Rule != "" && e.Outcome == chaos.OutcomeInjected {

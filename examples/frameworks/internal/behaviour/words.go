@@ -2,6 +2,7 @@ package behaviour
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,12 +28,15 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 		return c
 	}
 	f.again(t, s, &c)
-	told(t, s, &c)
+	report(t, s, &c)
 	beside(t, s, &c)
 	f.ended(t, s, &c)
 	effects(s, &c)
-	leftovers(s, &c)
+	f.leftovers(s, &c)
 	f.facts(s, &c)
+	if note := f.Differs[t.column]; note != "" {
+		c.say("but %s", note)
+	}
 	return c
 }
 
@@ -73,6 +77,9 @@ func (f *Framework) again(t *trial, s *seen, c *cell) {
 	case t.column == RateLimit:
 		c.say("not retried")
 	}
+	if s.Repeated > 0 {
+		c.say("the model asked again %d ×", s.Repeated)
+	}
 }
 
 func starts(calls []toolCall) (all []time.Duration) {
@@ -82,8 +89,8 @@ func starts(calls []toolCall) (all []time.Duration) {
 	return all
 }
 
-// told says what the model got to know of a call that failed.
-func told(t *trial, s *seen, c *cell) {
+// report says what the model got to know of a call that failed.
+func report(t *trial, s *seen, c *cell) {
 	for _, call := range s.Tools {
 		if call.Own > 0 && t.column == TimeOut {
 			c.say("the framework's deadline of %v", call.Own)
@@ -102,6 +109,10 @@ func told(t *trial, s *seen, c *cell) {
 	results := slices.DeleteFunc(slices.Clone(s.Told), func(text string) bool { return strings.Contains(text, marks[refund]) })
 	malformed := t.column == Malformed && len(s.of(refund)) < s.Asked[refund]
 	switch {
+	case len(results) == 0 && s.Read != "":
+		c.say("told to the model, as no tool's result")
+		c.fact("the model got %s", page.Code(s.Read, longest))
+		return
 	case len(results) == 0 && (len(failed) > 0 || malformed):
 		return // told nothing: how it ended is said below
 	case len(results) == 0:
@@ -145,7 +156,7 @@ func beside(t *trial, s *seen, c *cell) {
 	case other[0].Ended && other[0].Err != "":
 		c.say("the other is cancelled")
 		c.fact("the other call got %s", page.Code(other[0].Err, longest))
-	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0:
+	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0 && s.Err == "":
 		c.silence("the other's result is lost")
 	default:
 		c.say("the other goes on")
@@ -156,6 +167,9 @@ func beside(t *trial, s *seen, c *cell) {
 func succeeded(results []string, tool string) bool {
 	return slices.ContainsFunc(results, func(text string) bool { return strings.Contains(text, marks[tool]) })
 }
+
+// tracePattern is a trace of a goroutine, which is never the same, in the text of an error.
+var tracePattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*\n\t\S+:\d+( \+0x[0-9a-f]+)?`)
 
 // ended says how the agent's function returned.
 func (f *Framework) ended(t *trial, s *seen, c *cell) {
@@ -182,7 +196,7 @@ func (f *Framework) ended(t *trial, s *seen, c *cell) {
 	}
 	switch {
 	case s.Err != "":
-		c.fact("error %s", page.Code(s.Err, longest))
+		c.fact("error %s", page.Code(tracePattern.ReplaceAllString(s.Err, "(a stack trace)"), longest))
 	case s.Panicked != "":
 		c.fact("panic %s", page.Code(s.Panicked, longest))
 	case !s.Hung:
@@ -219,8 +233,10 @@ func effects(s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
-		case n == 1 && s.Answer != s.Said && !succeeded(book.told, book.tool):
-			c.say("**%s, and nobody knows**", book.done)
+		case n == 1 && (s.Err != "" || s.Panicked != "" || s.Hung) && !succeeded(book.told, book.tool):
+			c.say("**%s although the run failed**", book.done)
+		case n == 1 && strings.TrimSpace(s.Answer) == "" && !succeeded(book.told, book.tool):
+			c.silence("%s, and nobody knows", book.done)
 		}
 		for _, call := range s.of(book.tool) {
 			if !call.Ended {
@@ -230,8 +246,10 @@ func effects(s *seen, c *cell) {
 	}
 }
 
-func leftovers(s *seen, c *cell) {
+func (f *Framework) leftovers(s *seen, c *cell) {
 	switch {
+	case f.GoesOn != "" && len(s.LeftEnded) > 0:
+		c.say("**%s**", f.GoesOn)
 	case len(s.LeftEnded) > 0:
 		c.say("**%s left**", plural(len(s.LeftEnded), "goroutine"))
 		c.fact("left: goroutines of %s", strings.Join(slices.Compact(s.LeftEnded), ", "))
