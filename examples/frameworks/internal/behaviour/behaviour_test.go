@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -131,6 +132,24 @@ var toys = map[string]toy{
 		}()
 		return told(ctx, t, call)
 	}},
+	"tracing": {run: func(ctx context.Context, t *toy, call toyCall) (text string, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				text = fmt.Sprintf("%v\n%s", v, debug.Stack())
+			}
+		}()
+		return told(ctx, t, call)
+	}},
+	"hasty": {run: func(ctx context.Context, t *toy, call toyCall) (string, error) {
+		result := make(chan string, 1)
+		go func() { text, _ := told(ctx, t, call); result <- text }()
+		select {
+		case text := <-result:
+			return text, nil
+		case <-time.After(failsAfter + time.Millisecond):
+			return "", errors.New("took too long")
+		}
+	}},
 	"aside": {run: func(ctx context.Context, t *toy, call toyCall) (text string, err error) {
 		var done sync.WaitGroup
 		done.Go(func() { text, err = told(ctx, t, call) })
@@ -220,6 +239,8 @@ func TestWords(t *testing.T) {
 		{"fatal", "parallel", "the other goes on, fatal, **mailed although the run failed**", false},
 		{"swallowing", "error", "**the model gets an empty result**", true},
 		{"recovering", "panic", "told to the model", false},
+		{"tracing", "panic", "told to the model, with the stack of the program", false},
+		{"hasty", "parallel", "**the other goes on after the return**, fatal, **mailed although the run failed**", true},
 		{"aside", "panic", "**kills the process**", false},
 		{"impatient", "time-out", "the framework's deadline of 5s, told to the model", false},
 		{"leaving", "expired-context", "fatal at once, **a goroutine left**", false},

@@ -2,7 +2,6 @@ package behaviour
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 	}
 	f.again(t, s, &c)
 	report(t, s, &c)
-	beside(t, s, &c)
+	f.beside(t, s, &c)
 	f.ended(t, s, &c)
 	effects(s, &c)
 	f.leftovers(s, &c)
@@ -138,7 +137,7 @@ func report(t *trial, s *seen, c *cell) {
 }
 
 // beside says what became of the call beside the one that failed.
-func beside(t *trial, s *seen, c *cell) {
+func (f *Framework) beside(t *trial, s *seen, c *cell) {
 	one, other := s.of(refund), s.of(notify)
 	if t.column != Parallel || len(one) == 0 {
 		return
@@ -156,6 +155,8 @@ func beside(t *trial, s *seen, c *cell) {
 	case other[0].Ended && other[0].Err != "":
 		c.say("the other is cancelled")
 		c.fact("the other call got %s", page.Code(other[0].Err, longest))
+	case (!other[0].Ended || other[0].End > s.Elapsed) && f.GoesOn == "":
+		c.silence("the other goes on after the return")
 	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0 && s.Err == "":
 		c.silence("the other's result is lost")
 	default:
@@ -167,9 +168,6 @@ func beside(t *trial, s *seen, c *cell) {
 func succeeded(results []string, tool string) bool {
 	return slices.ContainsFunc(results, func(text string) bool { return strings.Contains(text, marks[tool]) })
 }
-
-// tracePattern is a trace of a goroutine, which is never the same, in the text of an error.
-var tracePattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*\n\t\S+:\d+( \+0x[0-9a-f]+)?`)
 
 // ended says how the agent's function returned.
 func (f *Framework) ended(t *trial, s *seen, c *cell) {
@@ -196,7 +194,7 @@ func (f *Framework) ended(t *trial, s *seen, c *cell) {
 	}
 	switch {
 	case s.Err != "":
-		c.fact("error %s", page.Code(tracePattern.ReplaceAllString(s.Err, "(a stack trace)"), longest))
+		c.fact("error %s", page.Code(s.Err, longest))
 	case s.Panicked != "":
 		c.fact("panic %s", page.Code(s.Panicked, longest))
 	case !s.Hung:
