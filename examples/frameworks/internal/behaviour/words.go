@@ -30,12 +30,9 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 	report(t, s, &c)
 	f.beside(t, s, &c)
 	f.ended(t, s, &c)
-	effects(s, &c)
+	effects(t, s, &c)
 	f.leftovers(s, &c)
 	f.facts(s, &c)
-	if note := f.Differs[t.column]; note != "" {
-		c.say("but %s", note)
-	}
 	return c
 }
 
@@ -92,7 +89,7 @@ func starts(calls []toolCall) (all []time.Duration) {
 func report(t *trial, s *seen, c *cell) {
 	for _, call := range s.Tools {
 		if call.Own > 0 && t.column == TimeOut {
-			c.say("the framework's deadline of %v", call.Own)
+			c.say("the framework's deadline of %v", call.Own.Round(time.Millisecond))
 			break
 		}
 	}
@@ -157,7 +154,9 @@ func (f *Framework) beside(t *trial, s *seen, c *cell) {
 		c.fact("the other call got %s", page.Code(other[0].Err, longest))
 	case (!other[0].Ended || other[0].End > s.Elapsed) && f.GoesOn == "":
 		c.silence("the other goes on after the return")
-	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0 && s.Err == "":
+	case !succeeded(s.ToldMail, notify) && f.GoesOn != "" && len(s.LeftEnded) > 0:
+		c.say("the other's result waits for it")
+	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0:
 		c.silence("the other's result is lost")
 	default:
 		c.say("the other goes on")
@@ -219,7 +218,7 @@ func (f *Framework) late(t *trial, s *seen) (words string) {
 }
 
 // effects says what is wrong with the books.
-func effects(s *seen, c *cell) {
+func effects(t *trial, s *seen, c *cell) {
 	for _, book := range []struct {
 		tool, done string
 		entries    []string
@@ -231,6 +230,7 @@ func effects(s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
+		case n == 1 && t.column == Parallel && book.tool == notify: // said already: see beside
 		case n == 1 && (s.Err != "" || s.Panicked != "" || s.Hung) && !succeeded(book.told, book.tool):
 			c.say("**%s although the run failed**", book.done)
 		case n == 1 && strings.TrimSpace(s.Answer) == "" && !succeeded(book.told, book.tool):
