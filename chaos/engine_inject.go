@@ -165,7 +165,7 @@ func (x *injection) begin(ctx context.Context, d *decision, m matchedRules, does
 	}
 	x.more = &x.details
 	s := x.set.site
-	x.open(&x.rec)
+	x.open(ctx, &x.rec)
 	x.rec.begun = s.in.begun.Add(2)
 	x.inner.within(ctx, x.frame, s)
 	x.inner.injection = x
