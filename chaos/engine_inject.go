@@ -322,8 +322,13 @@ func (a *callRule) pass(ctx context.Context, args any) (any, error) {
 		}
 		a.earlier = append(a.earlier, earlier)
 	}
-	a.result, a.err = a.passOn(ctx, args)
+	result, err := a.passOn(ctx, args)
 	x.enterRule(a.index)
+	if a.nexts > 1 && unsent(err) { // it answers as before: the caller would see an error of nobody
+		x.note(fmt.Sprintf("rule %q: the call was not executed again: %v", a.Name, err))
+		return a.result, a.err
+	}
+	a.result, a.err = result, err
 	if a.err != nil {
 		a.inner = append(a.inner, a.err)
 	}

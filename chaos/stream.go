@@ -192,7 +192,10 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 // no more items than the consumer took. It ends as the first execution did.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
-	for range c.fn(ctx, v) {
+	for _, err := range c.fn(ctx, v) {
+		if unsent(err) {
+			return streamed{}, err
+		}
 		n++
 		if ctx.Err() != nil || c.stopped && n == c.items {
 			break

@@ -26,6 +26,7 @@ type rows struct {
 	also     io.Closer      // the statement that was prepared for the query; nil: there is none
 	held     *heldRows      // they come before those of base; nil: there are none
 	released bool           // base was closed, since its connection is needed
+	begun    bool           // the rows of this result set were asked for, at their point
 	changed  bool           // held are not those of base
 	ended    error          // by which base ended; nil: it has not
 	last     []driver.Value // the row that was read last
@@ -61,9 +62,19 @@ func (c *conn) read(ctx context.Context, base driver.Rows, call Statement) drive
 	r := c.rowsOf(base)
 	call.op = reading
 	r.stream = chaos.WrapStreamWith(p.target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
-		return r.all
+		return r.once
 	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: p.injector, Alias: p.alias})(ctx, &call)
 	return r
+}
+
+// once is all for the callee of a point: a fault that reads a result set again has nothing executed again.
+func (r *rows) once(yield func([]driver.Value, error) bool) {
+	if r.begun {
+		yield(nil, unsent("sql: the rows of a query are read once"))
+		return
+	}
+	r.begun = true
+	r.all(yield)
 }
 
 // all yields the rows of one result set. Each is a slice of its own, because faults may keep it.
@@ -278,7 +289,7 @@ func (r *rows) NextResultSet() error {
 	if err := s.NextResultSet(); err != nil {
 		return err
 	}
-	r.stop, r.held, r.ended, r.columns = nil, nil, nil, r.base.Columns()
+	r.stop, r.begun, r.held, r.ended, r.columns = nil, false, nil, nil, r.base.Columns()
 	return nil
 }
 
