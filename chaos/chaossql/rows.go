@@ -54,8 +54,7 @@ func (c *conn) rowsOf(base driver.Rows) *rows {
 }
 
 // read makes an injection point of rows, if anything can happen to them.
-func (c *conn) read(ctx context.Context, base driver.Rows, call Statement) driver.Rows {
-	p := c.point(ctx, reading, call.Query)
+func (c *conn) read(ctx context.Context, p point, base driver.Rows, call Statement) driver.Rows {
 	if p.injector == nil {
 		return base
 	}
