@@ -203,7 +203,17 @@ func (c *conn) Ping(ctx context.Context) error {
 		return c.pingNow(ctx)
 	}
 	call := Statement{op: pinging, conn: c}
-	_, err := cross(ctx, c.arrive(ctx, p, call), call, func(ctx context.Context, _ Statement) (struct{}, error) {
+	x := c.arrive(ctx, p, call)
+	if x.PassesThrough() {
+		err := c.pingNow(ctx)
+		x.ended(err)
+		return err
+	}
+	return c.injectPing(ctx, x, call)
+}
+
+func (c *conn) injectPing(ctx context.Context, x arrival, call Statement) error {
+	_, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (struct{}, error) {
 		return struct{}{}, c.pingNow(ctx)
 	}, nil)
 	return err
