@@ -118,11 +118,22 @@ func (b *reader) begin() {
 	if b.crossing.Match(0, struct{}{}); b.crossing.PassesThrough() {
 		return
 	}
+	again := false
 	chunks := chaos.WrapStreamWith(b.target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
+		if again {
+			return func(yield func([]byte, error) bool) { yield(nil, readOnce{}) }
+		}
+		again = true
 		return b.opts.chunks(b.plain)
 	}, &chaos.WrapOptions[struct{}]{Crossing: &b.crossing})
 	b.next, b.stop = iter.Pull2(chunks(b.ctx, struct{}{}))
 }
+
+// readOnce is what a fault gets that executes the call again: nothing is read again.
+type readOnce struct{}
+
+func (readOnce) Error() string { return "chaosio: a reader is read once" }
+func (readOnce) Unsent() bool  { return true }
 
 // through reads without faults.
 func (b *reader) through(p []byte) (int, error) {

@@ -93,7 +93,8 @@ func (s streamCheck) try(o setup) trial {
 
 func (s streamCheck) check() {
 	base := s.try(setup{})
-	if base.err != nil || base.panicked != nil || base.cut || base.reached != 1 || !reflect.DeepEqual(base.items, s.Items) {
+	if base.err != nil || base.panicked != nil || base.cut || base.reached != 1 ||
+		!reflect.DeepEqual(base.items, s.Items) {
 		s.add(Transparent, "%s: a call without an injector gave %s and ended with %v %v, after %d executions", s.Target,
 			show(base.items), base.err, base.panicked, base.reached)
 		return
@@ -142,8 +143,8 @@ func (s streamCheck) expect(f chaos.Fault, t trial, want []any, fails bool) {
 		want = s.Items
 	}
 	if !same || fails != (t.err != nil) {
-		s.add(Items, "%s: %s gave the caller %s and the error %v; allowed: %s, and an error: %v", s.Target, kind, show(t.items),
-			t.err, show(want), fails)
+		s.add(Items, "%s: %s gave the caller %s and the error %v; allowed: %s, and an error: %v", s.Target, kind,
+			show(t.items), t.err, show(want), fails)
 	}
 }
 
@@ -154,8 +155,8 @@ func (s streamCheck) stopsEarly() {
 	t := s.try(o)
 	switch {
 	case t.err != nil || len(t.items) != 1 || t.pulled > 2:
-		s.add(Items, "%s: a caller that took 1 item got %s and the error %v, and %d were taken from the source", s.Target,
-			show(t.items), t.err, t.pulled)
+		s.add(Items, "%s: a caller that took 1 item got %s and the error %v, and %d were taken from the source",
+			s.Target, show(t.items), t.err, t.pulled)
 	case t.events != 1:
 		s.add(Honest, "%s: a caller that stopped early left %d events", s.Target, t.events)
 	case t.event.Delivered:

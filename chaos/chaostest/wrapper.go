@@ -155,7 +155,8 @@ func (p pointCheck) check() {
 		f := fault.Replace(p.Replacement)
 		t := p.try(under(p.Target, f))
 		if p.honest(p.Target, f, base, t); t.event.Delivered && !reflect.DeepEqual(t.result, p.Replaced) {
-			p.add(Honest, "%s: the caller got %s in place of the replacement, %s", p.Target, show(t.result), show(p.Replaced))
+			p.add(Honest, "%s: the caller got %s in place of the replacement, %s", p.Target, show(t.result),
+				show(p.Replaced))
 		}
 	}
 	if p.virtual {
@@ -224,7 +225,8 @@ func (c *checker) honest(target string, f chaos.Fault, base, t trial) {
 	case !t.event.Delivered && what != "":
 		c.add(Honest, "%s: %s does not count as delivered, and %s", target, kind, what)
 	case t.event.Outcome == chaos.OutcomeOK && t.err != nil, t.event.Outcome == chaos.OutcomeInjected && t.err == nil:
-		c.add(Honest, "%s: under %s the caller got the error %v, and the event says %q", target, kind, t.err, t.event.Outcome)
+		c.add(Honest, "%s: under %s the caller got the error %v, and the event says %q", target, kind, t.err,
+			t.event.Outcome)
 	}
 }
 
@@ -233,7 +235,8 @@ func (c *checker) stops(target string, base trial, try func(setup) trial) {
 	hangs := under(target, fault.Hang())
 	hangs.stop = func(cancel context.CancelFunc, _ *chaos.Injector) { cancel() }
 	if t := try(hangs); t.stuck || t.after > c.prompt || t.err == nil {
-		c.add(Cancelled, "%s: the context ended while a fault waited, and the call ended %v later with %v", target, t.after, t.err)
+		c.add(Cancelled, "%s: the context ended while a fault waited, and the call ended %v later with %v", target,
+			t.after, t.err)
 	}
 	hangs.stop = func(_ context.CancelFunc, in *chaos.Injector) { in.Disarm() }
 	t := try(hangs)
@@ -255,7 +258,8 @@ func (c *checker) allocates(target string, count func(setup) float64) {
 	for what, s := range map[string]setup{"no rule is for it": under(elsewhere, fault.Fail(errLost)),
 		"a rule is never drawn": never(when.Prob(0)), "a rule is for a later call": never(when.Nth(math.MaxInt32))} {
 		if n := count(s); n > without {
-			c.add(Allocates, "%s: where %s, a call allocates %v times, and without an injector %v times", target, what, n, without)
+			c.add(Allocates, "%s: where %s, a call allocates %v times, and without an injector %v times", target, what,
+				n, without)
 		}
 	}
 }
